@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes the one-line reasons of failures. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static void error_write(struct error *err, int code, const char *fmt, va_list ap) printf_like(3, 0);
+
+
+static void error_write(struct error *err, int code, const char *fmt, va_list ap)
+{
+	if (!err)
+		return;
+	err->code = code;
+	vsnprintf(err->reason, sizeof(err->reason), fmt, ap);
+}
+
+int error_set(struct error *err, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	error_write(err, code, fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+int error_errno(struct error *err, const char *fmt, ...)
+{
+	int code = errno ? -errno : -EIO;
+	size_t used;
+	va_list ap;
+
+	va_start(ap, fmt);
+	error_write(err, code, fmt, ap);
+	va_end(ap);
+	if (err) {
+		used = strlen(err->reason);
+		snprintf(err->reason + used, sizeof(err->reason) - used, ": %s", strerror(-code));
+	}
+	return code;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Errors: functions return 0 or a negative errno; the reason is written once, where it is known. */
+#pragma once
+#include <stdarg.h>
+
+#define printf_like(fmt, args) __attribute__((format(printf, fmt, args)))
+#define must_check             __attribute__((warn_unused_result))
+
+struct error {
+	int code;         /* negative errno, 0 while nothing failed */
+	char reason[504]; /* one line, no newline; truncated when longer */
+};
+
+/* Both return their code, so a failure is one statement: return error_set(err, -EBADMSG, "...").
+ * err may be NULL. */
+int error_set(struct error *err, int code, const char *fmt, ...) printf_like(3, 4);
+int error_errno(struct error *err, const char *fmt, ...) printf_like(2, 3); /* errno, adds its text */

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* Where log lines go, and how many of them. */
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define LINE_SIZE 1024
+
+static atomic_int max_level = LOG_INFO;
+static atomic_bool use_syslog;
+static const char *program = "datasetfs";
+
+void log_set_level(int level)
+{
+	atomic_store_explicit(&max_level, level, memory_order_relaxed);
+}
+
+void log_set_program(const char *name)
+{
+	program = name;
+}
+
+void log_to_syslog(void)
+{
+	openlog(program, LOG_PID, LOG_DAEMON);
+	atomic_store(&use_syslog, true);
+}
+
+bool log_enabled(int level)
+{
+	return level <= atomic_load_explicit(&max_level, memory_order_relaxed);
+}
+
+/* One call of stdio, so lines of two threads do not mix. */
+static void log_line(int level, const char *line)
+{
+	if (atomic_load(&use_syslog))
+		syslog(level, "%s", line);
+	else if (getenv("JOURNAL_STREAM"))
+		fprintf(stderr, "<%d>%s\n", level, line);
+	else
+		fprintf(stderr, "%s: %s\n", program, line);
+}
+
+void log_write(int level, const char *fmt, ...)
+{
+	char line[LINE_SIZE];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	log_line(level, line);
+}
+
+int log_error(const struct error *err, const char *fmt, ...)
+{
+	char what[LINE_SIZE / 2];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(what, sizeof(what), fmt, ap);
+	va_end(ap);
+	log_err("%s: %s", what, err->reason);
+	return err->code;
+}
+
+bool log_allow(struct log_limit *limit, unsigned *ret_held)
+{
+	struct timespec now;
+	int64_t start;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	start = __atomic_load_n(&limit->period_start, __ATOMIC_RELAXED);
+	if (start == 0 || now.tv_sec - start >= 60) {
+		if (__atomic_compare_exchange_n(&limit->period_start, &start, (int64_t)now.tv_sec, false,
+						__ATOMIC_RELAXED, __ATOMIC_RELAXED))
+			__atomic_store_n(&limit->used, 0, __ATOMIC_RELAXED);
+	}
+	if (__atomic_fetch_add(&limit->used, 1, __ATOMIC_RELAXED) >= limit->burst) {
+		__atomic_fetch_add(&limit->held, 1, __ATOMIC_RELAXED);
+		return false;
+	}
+	*ret_held = __atomic_exchange_n(&limit->held, 0, __ATOMIC_RELAXED);
+	return true;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Log lines: one message, one line, no newline in the format. Thread-safe. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <syslog.h> /* LOG_ERR .. LOG_DEBUG */
+
+#include "base/error.h"
+
+/* Lines go to stderr until log_to_syslog(); under a service manager they carry its <N> prefix. */
+void log_set_level(int level); /* LOG_ERR..LOG_DEBUG, LOG_INFO at first */
+void log_set_program(const char *name); /* prefixed to lines on stderr; the string is kept */
+void log_to_syslog(void);
+bool log_enabled(int level);
+void log_write(int level, const char *fmt, ...) printf_like(2, 3);
+
+/* Arguments are not evaluated below the level. */
+#define log_at(level, ...)                             \
+	do {                                           \
+		if (log_enabled(level))                \
+			log_write(level, __VA_ARGS__); \
+	} while (0)
+
+#define log_err(...)   log_at(LOG_ERR, __VA_ARGS__)
+#define log_warn(...)  log_at(LOG_WARNING, __VA_ARGS__)
+#define log_info(...)  log_at(LOG_INFO, __VA_ARGS__)
+#define log_debug(...) log_at(LOG_DEBUG, __VA_ARGS__)
+
+/* Logs "MESSAGE: REASON" and returns err->code: return log_error(&err, "cannot mount '%s'", dir); */
+int log_error(const struct error *err, const char *fmt, ...) printf_like(2, 3);
+
+/* A limiter lets burst lines through in each period of 60 s; log_allow() says whether this one may go
+ * and how many were held back since the last that did. Zero-initialised apart from burst. */
+struct log_limit {
+	unsigned burst;
+	int64_t period_start; /* seconds, monotonic; changed atomically */
+	unsigned used;
+	unsigned held;
+};
+bool log_allow(struct log_limit *limit, unsigned *ret_held);

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* A command line as a table: the same rows give parsing, --help and the completion words. */
+#pragma once
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "base/error.h"
+
+/* One option. argument NULL: a switch. set() gets the argument (NULL for a switch) and the program's own
+ * struct; it returns 0 or a negative errno with the reason (without the option's name, which is added). */
+struct option_spec {
+	const char *name;     /* long name without dashes */
+	char letter;          /* short name, 0 for none */
+	const char *argument; /* name of the argument in the help, NULL for a switch */
+	int (*set)(void *target, const char *argument, struct error *err);
+	const char *help;     /* one line */
+};
+
+struct command_line {
+	const char *program;
+	const char *usage;   /* "[OPTIONS] VOLUME SOURCE" */
+	const char *summary; /* one line */
+	const struct option_spec *options; /* ends with a row whose name is NULL */
+};
+
+/* Parses argv; operands are moved to the front of argv[1..] and counted. Options may stand after
+ * operands; "--" ends them. --help and --version are built in: they print to stdout and set *ret_done.
+ * -EINVAL with one specific line otherwise. */
+must_check int options_parse(const struct command_line *line, int argc, char **argv, void *target,
+			     int *ret_operands, bool *ret_done, struct error *err);
+void options_help(const struct command_line *line, FILE *out);

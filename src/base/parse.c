@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* Text to values and back. */
+#include "base/parse.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int parse_digits(const char *text, char **end, uint64_t *ret, struct error *err)
+{
+	if (!isdigit((unsigned char)*text))
+		return error_set(err, -EINVAL, "'%s' is not a number", text);
+	errno = 0;
+	*ret = strtoull(text, end, 10);
+	if (errno)
+		return error_set(err, -ERANGE, "'%s' is too large", text);
+	return 0;
+}
+
+static int parse_range(const char *text, uint64_t n, uint64_t min, uint64_t max, struct error *err)
+{
+	if (n < min || n > max)
+		return error_set(err, -ERANGE, "'%s' is out of range, expected %" PRIu64 " to %" PRIu64, text, min,
+				 max);
+	return 0;
+}
+
+int parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *ret, struct error *err)
+{
+	uint64_t n;
+	char *end;
+	int r;
+
+	r = parse_digits(text, &end, &n, err);
+	if (r < 0)
+		return r;
+	if (*end)
+		return error_set(err, -EINVAL, "'%s' is not a number", text);
+	r = parse_range(text, n, min, max, err);
+	if (r < 0)
+		return r;
+	*ret = n;
+	return 0;
+}
+
+int parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *ret, struct error *err)
+{
+	static const char suffixes[] = "KMGT";
+	const char *suffix;
+	uint64_t n;
+	char *end;
+	int r;
+
+	r = parse_digits(text, &end, &n, err);
+	if (r < 0)
+		return r;
+	if (*end) {
+		suffix = strchr(suffixes, toupper((unsigned char)*end));
+		if (!suffix || end[1])
+			return error_set(err, -EINVAL, "'%s' is not a size, expected a number with K, M, G or T",
+					 text);
+		for (const char *s = suffixes; s <= suffix; s++)
+			if (__builtin_mul_overflow(n, 1024, &n))
+				return error_set(err, -ERANGE, "'%s' is too large", text);
+	}
+	r = parse_range(text, n, min, max, err);
+	if (r < 0)
+		return r;
+	*ret = n;
+	return 0;
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)tolower((unsigned char)c);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int parse_hex(const char *text, uint8_t *out, size_t size, struct error *err)
+{
+	int high, low;
+
+	if (strlen(text) != 2 * size)
+		return error_set(err, -EINVAL, "'%s' has %zu characters, expected %zu hexadecimal digits", text,
+				 strlen(text), 2 * size);
+	for (size_t i = 0; i < size; i++) {
+		high = hex_digit(text[2 * i]);
+		low = hex_digit(text[2 * i + 1]);
+		if (high < 0 || low < 0)
+			return error_set(err, -EINVAL, "'%s' is not hexadecimal", text);
+		out[i] = (uint8_t)(high << 4 | low);
+	}
+	return 0;
+}
+
+int parse_uuid(const char *text, uint8_t uuid[16], struct error *err)
+{
+	static const int dashes[] = { 8, 13, 18, 23 };
+	uint8_t parsed[16];
+	char digits[33];
+	size_t used = 0;
+
+	if (strlen(text) != 36)
+		return error_set(err, -EINVAL, "'%s' is not a UUID", text);
+	for (int i = 0; i < 4; i++)
+		if (text[dashes[i]] != '-')
+			return error_set(err, -EINVAL, "'%s' is not a UUID", text);
+	for (const char *c = text; *c; c++)
+		if (*c != '-' && used < 32)
+			digits[used++] = *c;
+	digits[used] = 0;
+	if (parse_hex(digits, parsed, sizeof(parsed), NULL) < 0)
+		return error_set(err, -EINVAL, "'%s' is not a UUID", text);
+	memcpy(uuid, parsed, sizeof(parsed));
+	return 0;
+}
+
+void format_hex(const uint8_t *bytes, size_t size, char *text)
+{
+	for (size_t i = 0; i < size; i++)
+		sprintf(text + 2 * i, "%02x", bytes[i]);
+	text[2 * size] = 0;
+}
+
+void format_uuid(const uint8_t uuid[16], char text[UUID_TEXT_SIZE])
+{
+	static const int groups[] = { 4, 2, 2, 2, 6 };
+	char *out = text;
+
+	for (int g = 0; g < 5; g++) {
+		if (g)
+			*out++ = '-';
+		format_hex(uuid, (size_t)groups[g], out);
+		uuid += groups[g];
+		out += 2 * groups[g];
+	}
+}
+
+const char *format_size(uint64_t bytes, char text[SIZE_TEXT_SIZE])
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double n = (double)bytes / 1024;
+	int unit = 0;
+
+	if (bytes < 1024) {
+		snprintf(text, SIZE_TEXT_SIZE, "%" PRIu64 " bytes", bytes);
+		return text;
+	}
+	for (; n >= 1000 && unit < 5; unit++)
+		n /= 1024;
+	snprintf(text, SIZE_TEXT_SIZE, n < 10 ? "%.2f %s" : n < 100 ? "%.1f %s" : "%.0f %s", n, units[unit]);
+	return text;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Where bytes of a volume come from and go to: the seam below the format. io/file.c is the real one;
+ * tests put memory, damage and failures in its place. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct source;
+
+/* Offsets and lengths of read and write are multiples of 512 and buffers aligned to 4096 for speed only:
+ * anything is accepted. A read past the end is -ENODATA, never short. */
+struct source_ops {
+	int (*read)(struct source *source, uint32_t member, uint64_t offset, void *buffer, size_t length,
+		    struct error *err);
+	int (*write)(struct source *source, uint32_t member, uint64_t offset, const void *buffer, size_t length,
+		     struct error *err);
+	int (*flush)(struct source *source, struct error *err); /* what was written is durable after it */
+	uint64_t (*size)(struct source *source, uint32_t member); /* bytes now; 0 when there is no such member */
+};
+
+struct source {
+	const struct source_ops *ops;
+};
+
+must_check static inline int source_read(struct source *source, uint32_t member, uint64_t offset, void *buffer,
+					 size_t length, struct error *err)
+{
+	return source->ops->read(source, member, offset, buffer, length, err);
+}
+
+must_check static inline int source_write(struct source *source, uint32_t member, uint64_t offset,
+					  const void *buffer, size_t length, struct error *err)
+{
+	return source->ops->write(source, member, offset, buffer, length, err);
+}
+
+must_check static inline int source_flush(struct source *source, struct error *err)
+{
+	return source->ops->flush(source, err);
+}
+
+static inline uint64_t source_size(struct source *source, uint32_t member)
+{
+	return source->ops->size(source, member);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* A run of bytes in memory, and the only way to turn an untrusted offset into a pointer. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+struct span {
+	const uint8_t *base;
+	uint64_t size;
+};
+
+/* NULL when any of the length bytes at offset lies outside. */
+static inline const void *span_at(struct span span, uint64_t offset, uint64_t length)
+{
+	if (length > span.size || offset > span.size - length)
+		return NULL;
+	return span.base + offset;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* zstd: one chunk, one frame. Contexts belong to one thread. */
+#pragma once
+#include <stddef.h>
+
+#include "base/error.h"
+
+#define CODEC_LEVEL_MIN     1
+#define CODEC_LEVEL_MAX     19
+#define CODEC_LEVEL_DEFAULT 3
+
+struct codec;
+
+struct codec *codec_new(void); /* NULL without memory */
+void codec_free(struct codec *codec);
+
+/* Bytes written to out, 0 when the frame would not be smaller than room. */
+must_check int codec_compress(struct codec *codec, int level, const void *in, size_t length, void *out,
+			      size_t room, size_t *ret_length, struct error *err);
+/* Fails with -EBADMSG unless the frame holds exactly length bytes. */
+must_check int codec_decompress(struct codec *codec, const void *in, size_t stored, void *out, size_t length,
+				struct error *err);

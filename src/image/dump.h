@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* The dump: a text that describes a version and names no place on the volume; its SHA-256 is the digest. */
+#pragma once
+#include <stdint.h>
+
+#include "base/error.h"
+#include "image/index.h"
+
+/* Hands the text to put() line by line (newline included). put() returns 0 or a negative errno. The form is in
+ * datasetfs-volume(5), DUMP. */
+must_check int dump_text(struct index *index, int (*put)(void *argument, const char *text, size_t length),
+			 void *argument, struct error *err);
+must_check int dump_digest(struct index *index, uint8_t digest[32], struct error *err);

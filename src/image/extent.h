@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* From (offset, size) of a file to chunks and device ranges. */
+#pragma once
+#include <stdint.h>
+
+#include "base/error.h"
+#include "image/chunk.h"
+
+/* The part of a request that falls into one chunk. */
+struct extent_piece {
+	struct chunk chunk;
+	uint32_t skip; /* bytes of the chunk before the request */
+	uint32_t want; /* bytes of the chunk in the request */
+};
+
+/* Pieces of a request in file order; the request is clipped at the end of the file. */
+struct extent_cursor {
+	const struct index *index;
+	const struct inode *inode;
+	uint64_t offset, end;
+};
+
+/* *ret_size: bytes that will be answered after clipping (0 at or past the end). */
+void extent_map(struct extent_cursor *cursor, const struct index *index, const struct inode *inode,
+		uint64_t offset, uint64_t size, uint64_t *ret_size);
+/* 1 and a piece, 0 at the end, or a negative errno. */
+must_check int extent_next(struct extent_cursor *cursor, struct extent_piece *ret, struct error *err);
+
+/* SEEK_DATA and SEEK_HOLE over chunks: the offset, or -ENXIO. */
+int64_t extent_seek(const struct index *index, const struct inode *inode, uint64_t offset, bool hole,
+		    struct error *err);

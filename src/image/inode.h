@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Inodes, their classes and xattrs: decode with every bound checked, encode for the packer. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/span.h"
+#include "image/index.h"
+
+#define INODE_ROOT 1u
+
+struct inode {
+	uint64_t ordinal;
+	uint32_t mode, uid, gid, nlink;
+	uint64_t size;
+	int64_t mtime;       /* seconds since the epoch */
+	uint32_t mtime_nsec; /* 0..999999999 */
+	uint64_t where;      /* first chunk, parent, or offset of the target; without flags */
+	bool sparse;
+	uint64_t xattrs;     /* 1 + offset in the blob, 0 for none */
+};
+
+/* Seconds that fit the format. */
+#define INODE_TIME_MIN (-INT64_C(2147483648))
+#define INODE_TIME_MAX (INT64_C(15032385535))
+
+must_check int inode_get(const struct index *index, uint64_t ordinal, struct inode *ret, struct error *err);
+uint64_t inode_chunk_count(const struct index *index, const struct inode *inode);
+uint64_t inode_blocks(const struct index *index, const struct inode *inode); /* units of 512 bytes */
+must_check int inode_link_target(const struct index *index, const struct inode *inode, struct span *ret,
+				 struct error *err);
+
+/* each() gets name and value; non-zero from it ends the walk and is returned. */
+must_check int inode_xattrs(const struct index *index, const struct inode *inode,
+			    int (*each)(void *argument, struct span name, struct span value), void *argument,
+			    struct error *err);
+
+/* For the packer: class is the number of its attribute class. */
+void inode_encode(const struct inode *inode, uint32_t class, struct dsfs_inode *disk);

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* The superblock ring: encode, check, and find the slot that counts. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/source.h"
+#include "datasetfs/format.h"
+
+struct superblock {
+	uint8_t volume_uuid[16];
+	uint64_t sequence;
+	uint64_t member_size;
+	uint32_t member, member_count;
+	uint32_t segment_log;
+	uint64_t catalogue_address, catalogue_length;
+	uint8_t catalogue_sha256[32];
+	char identity[129]; /* NUL-terminated */
+};
+
+void superblock_encode(const struct superblock *super, struct dsfs_superblock *disk);
+/* -EBADMSG: damaged or not one; -EOPNOTSUPP: a newer format or unknown incompatible features. */
+must_check int superblock_decode(const struct dsfs_superblock *disk, struct superblock *ret, struct error *err);
+
+/* Reads the ring of member 0 and takes the valid slot with the highest sequence. -EBADMSG with the reason
+ * when there is none; -EOPNOTSUPP when the newest cannot be read by this release. */
+must_check int superblock_find(struct source *source, struct superblock *ret, struct error *err);
+/* Writes the slot that belongs to super->sequence; does not flush. */
+must_check int superblock_write(struct source *source, const struct superblock *super, struct error *err);
+
+/* True when a slot carries our magic, valid or not: the volume is ours, however damaged. */
+bool superblock_seen(struct source *source);
+
+/* The publisher record (see format.h). host may be NULL to clear it. */
+must_check int publisher_write(struct source *source, const char *host, uint64_t process, uint64_t since,
+			       struct error *err);
+/* False when nobody is recorded. host has room for 257 bytes. */
+bool publisher_read(struct source *source, char *host, uint64_t *process, uint64_t *since);

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads from the volume that complete later: an io_uring (io/ring.c) or plain preadv (io/sync.c).
+ * One engine belongs to one thread. The seam where tests put scripted completions. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "base/error.h"
+
+/* One read in flight. The caller owns it and keeps it and the iovecs until done() was called; done() gets bytes
+ * read or a negative errno and runs on the engine's thread. */
+struct io_read {
+	uint32_t member;
+	uint64_t offset;
+	struct iovec iov[4];
+	int iov_count;
+	void (*done)(struct io_read *read, int result);
+	struct io_read *next; /* the engine's */
+};
+
+struct engine;
+
+struct engine_ops {
+	/* Never fails: trouble arrives at done(). May call done() before it returns. */
+	void (*read)(struct engine *engine, struct io_read *read);
+	/* Waits for completions or for the watched descriptor to be readable, and runs done() of what completed.
+	 * *ret_readable tells about the descriptor. block false: only what is there already. */
+	int (*wait)(struct engine *engine, bool block, bool *ret_readable, struct error *err);
+	void (*free)(struct engine *engine);
+};
+
+struct engine {
+	const struct engine_ops *ops;
+};
+
+/* watch: a descriptor whose readability ends a wait, polled exclusively (one waiter wakes per event); -1 for none.
+ * volume_fds: one per member. */
+struct engine_setup {
+	int watch;
+	const int *volume_fds;
+	uint32_t member_count;
+	unsigned depth; /* reads in flight at most; more are queued */
+};
+
+must_check int ring_new(const struct engine_setup *setup, struct engine **ret, struct error *err);
+must_check int sync_new(const struct engine_setup *setup, struct engine **ret, struct error *err);
