@@ -34,7 +34,7 @@
 #define DSFS_NAME_MAX        255u        /* bytes of a name */
 #define DSFS_LINK_MAX        4095u       /* bytes of a symlink target */
 #define DSFS_XATTRS_MAX      65536u      /* bytes of one xattr set, header included */
-#define DSFS_VERSIONS_MAX    65536u
+#define DSFS_VERSIONS_MAX    4096u
 #define DSFS_EXTENTS_MAX     (1u << 24)  /* extents in a catalogue */
 #define DSFS_CATALOGUE_MAX   (1u << 29)  /* bytes of a catalogue */
 #define DSFS_ORDINAL_BITS    40u

@@ -6,11 +6,22 @@
 #include <string.h>
 
 typedef struct {
+	uint8_t b[2];
+} le16;
+typedef struct {
 	uint8_t b[4];
 } le32;
 typedef struct {
 	uint8_t b[8];
 } le64;
+
+static inline uint32_t le16_get(le16 v)
+{
+	uint16_t n;
+
+	memcpy(&n, v.b, sizeof(n));
+	return le16toh(n);
+}
 
 static inline uint32_t le32_get(le32 v)
 {

@@ -13,7 +13,7 @@
 struct index {
 	struct index_shape shape;
 	uint32_t chunk_log;
-	uint64_t member_sizes[1]; /* bytes of each member: addresses must lie inside */
+	uint64_t member_sizes[DSFS_MEMBER_MAX + 1]; /* addresses must lie inside */
 	uint32_t member_count;
 	struct span inodes, chunks, classes, blob;
 	struct index_names *names; /* LMDB's */

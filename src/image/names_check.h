@@ -3,9 +3,9 @@
 #pragma once
 #include "base/error.h"
 #include "base/span.h"
-#include "image/catalogue.h"
+#include "image/index.h"
 
-/* Rules: every page in bounds, of its type, numbered rightly, referenced once, at the tree's depth; keys
- * ascending; names legal; ordinals breadth-first; counts as in shape. inodes is index part 2. */
-must_check int names_check(struct span file, struct span inodes, const struct index_shape *shape,
-			   struct error *err);
+/* Every page in bounds, of its type, numbered rightly, referenced once, at the tree's depth; keys ascending;
+ * names legal; ordinals breadth-first; each inode decodes and fits its names; counts as in index->shape.
+ * The flat parts of index must be set; its names are not used. */
+must_check int names_check(const struct index *index, struct span file, struct error *err);

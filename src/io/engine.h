@@ -32,6 +32,7 @@ struct engine_ops {
 
 struct engine {
 	const struct engine_ops *ops;
+	bool watching; /* the owner's switch: whether a wait may end because of the watched descriptor */
 };
 
 /* watch: a descriptor whose readability ends a wait, polled exclusively (one waiter wakes per event); -1 for none.
@@ -42,6 +43,22 @@ struct engine_setup {
 	uint32_t member_count;
 	unsigned depth; /* reads in flight at most; more are queued */
 };
+
+static inline void engine_read(struct engine *engine, struct io_read *read)
+{
+	engine->ops->read(engine, read);
+}
+
+must_check static inline int engine_wait(struct engine *engine, bool block, bool *ret_readable, struct error *err)
+{
+	return engine->ops->wait(engine, block, ret_readable, err);
+}
+
+static inline void engine_free(struct engine *engine)
+{
+	if (engine)
+		engine->ops->free(engine);
+}
 
 must_check int ring_new(const struct engine_setup *setup, struct engine **ret, struct error *err);
 must_check int sync_new(const struct engine_setup *setup, struct engine **ret, struct error *err);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* What all channels share: dispatch, and that a request is answered once. */
+#include "fuse/channel.h"
+
+#include <errno.h>
+
+void channel_free(struct channel *channel)
+{
+	if (channel)
+		channel->ops->free(channel);
+}
+
+void channel_dispatch(struct channel *channel, struct channel_request *request)
+{
+	uint32_t opcode = request->wire.opcode;
+
+	if (opcode < WIRE_OPCODES && channel->handlers->handle[opcode])
+		channel->handlers->handle[opcode](channel->context, request);
+	else
+		channel->handlers->other(channel->context, request);
+}
+
+/* Numbers of requests are never used again, so a late taker cannot hit the slot's next request. */
+static bool channel_take(struct channel_request *request, uint64_t unique)
+{
+	return unique && atomic_compare_exchange_strong(&request->owed, &unique, 0);
+}
+
+bool channel_answer(struct channel_request *request, int error, const void *data, size_t length)
+{
+	struct channel *channel = request->channel;
+	uint64_t unique = request->wire.unique;
+
+	if (!channel_take(request, unique))
+		return false;
+	return channel->ops->reply(channel, unique, error, data, length, request) == 0;
+}
+
+bool channel_interrupt(struct channel *channel, uint64_t unique)
+{
+	for (unsigned i = 0; i < channel->slots; i++)
+		if (channel_take(&channel->requests[i], unique))
+			return channel->ops->reply(channel, unique, -EINTR, NULL, 0, &channel->requests[i]) == 0;
+	return false;
+}
+
+void channel_release(struct channel_request *request)
+{
+	request->channel->ops->release(request->channel, request);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Where FUSE requests come from and replies go. A channel belongs to one worker; it owns the memory of the
+ * requests in work (slots) and hands each one to the worker's table of handlers. A handler may answer at once or
+ * later, from a completion; it ends its work on a request with channel_release(). */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "fuse/wire.h"
+
+struct channel;
+
+struct channel_request {
+	struct request wire; /* name and rest are valid until the handler returns */
+	struct channel *channel;
+	unsigned slot;       /* 0 .. slots - 1, for what the handler keeps beside the request */
+	uint8_t *payload;    /* page-aligned room for the data of the reply */
+	size_t payload_size;
+	int64_t arrived;     /* ns, monotonic clock */
+	/* Unique number of the request while nobody has answered it, else 0. Whoever takes it answers: the
+	 * handler, or another worker that got the INTERRUPT for it. */
+	_Atomic uint64_t owed;
+	struct channel_request *next_free; /* the channel's */
+};
+
+/* By opcode; other takes what has no handler. context is the worker. */
+struct channel_handlers {
+	void (*handle[WIRE_OPCODES])(void *context, struct channel_request *request);
+	void (*other)(void *context, struct channel_request *request);
+};
+
+struct channel_setup {
+	const struct channel_handlers *handlers;
+	void *context;
+	int session_fd;      /* the mount's /dev/fuse */
+	unsigned slots;      /* requests in work at most */
+	size_t payload_size; /* of each */
+};
+
+struct channel_ops {
+	/* Hands requests to the handlers until there are none or no free slot; *ret_drained says which.
+	 * -ENODEV: the filesystem is unmounted. */
+	int (*receive)(struct channel *channel, bool *ret_drained, struct error *err);
+	/* Any thread. error 0 or a negative errno; data may lie in the payload or elsewhere. */
+	int (*reply)(struct channel *channel, uint64_t unique, int error, const void *data, size_t length,
+		     struct channel_request *request);
+	void (*release)(struct channel *channel, struct channel_request *request);
+	void (*free)(struct channel *channel);
+};
+
+struct channel {
+	const struct channel_ops *ops;
+	const struct channel_handlers *handlers;
+	void *context;
+	struct channel_request *requests; /* all slots */
+	unsigned slots, busy;             /* busy: slots taken */
+	int watch; /* readable when there are requests */
+};
+
+/* /dev/fuse, by a descriptor of its own. */
+must_check int channel_dev_new(const struct channel_setup *setup, struct channel **ret, struct error *err);
+void channel_free(struct channel *channel);
+
+must_check static inline int channel_receive(struct channel *channel, bool *ret_drained, struct error *err)
+{
+	return channel->ops->receive(channel, ret_drained, err);
+}
+
+/* Calls the handler of a parsed request. */
+void channel_dispatch(struct channel *channel, struct channel_request *request);
+/* True when the kernel took the reply; false when the request was answered already or is gone. */
+bool channel_answer(struct channel_request *request, int error, const void *data, size_t length);
+/* Answers the request with this number EINTR if it is in work here. Any thread. The slot stays taken until its
+ * handler releases it, so a device read under way has its memory to itself. */
+bool channel_interrupt(struct channel *channel, uint64_t unique);
+void channel_release(struct channel_request *request);

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/* The channel over /dev/fuse: a cloned, non-blocking descriptor, read(2) and writev(2). Requests are taken from one
+ * queue that all clones share; a reply goes to the clone that its request came from. */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "fuse/channel.h"
+
+/* Room for one request: names, and as many forgets as the kernel puts together. At least FUSE_MIN_READ_BUFFER. */
+#define RECEIVE_SIZE 65536u
+
+struct channel_dev {
+	struct channel channel;
+	int fd;
+	struct channel_request *free;
+	uint8_t *payloads; /* slots * payload_size, reserved; memory comes when touched */
+	size_t payloads_size;
+	uint8_t *receive;
+};
+
+static struct channel_request *channel_dev_take(struct channel_dev *dev)
+{
+	struct channel_request *request = dev->free;
+
+	dev->free = request->next_free;
+	dev->channel.busy++;
+	return request;
+}
+
+static void channel_dev_release(struct channel *channel, struct channel_request *request)
+{
+	struct channel_dev *dev = (struct channel_dev *)channel;
+
+	assert(atomic_load(&request->owed) == 0);
+	request->next_free = dev->free;
+	dev->free = request;
+	channel->busy--;
+}
+
+static int channel_dev_reply(struct channel *channel, uint64_t unique, int error, const void *data, size_t length,
+			     struct channel_request *request)
+{
+	struct channel_dev *dev = (struct channel_dev *)channel;
+	struct fuse_out_header header = {
+		.len = (uint32_t)(sizeof(header) + length),
+		.error = error,
+		.unique = unique,
+	};
+	struct iovec iov[2] = { { &header, sizeof(header) }, { (void *)(uintptr_t)data, length } };
+
+	(void)request;
+	if (writev(dev->fd, iov, length ? 2 : 1) >= 0)
+		return 0;
+	/* ENOENT: aborted meanwhile. ENODEV: unmounted. Both leave nobody to answer. */
+	if (errno != ENOENT && errno != ENODEV)
+		log_err("cannot answer request %llu: %s", (unsigned long long)unique, strerror(errno));
+	return -errno;
+}
+
+/* The kernel never sends such a request; when one comes all the same, its process must not wait for ever. */
+static void channel_dev_refuse(struct channel_dev *dev, const uint8_t *bytes, size_t length, const struct error *why)
+{
+	static struct log_limit limit = { .burst = 10 };
+	struct fuse_in_header header;
+	unsigned held;
+
+	if (log_allow(&limit, &held))
+		log_err("malformed FUSE request: %s, held=%u", why->reason, held);
+	if (length < sizeof(header))
+		return;
+	memcpy(&header, bytes, sizeof(header));
+	channel_dev_reply(&dev->channel, header.unique, -EINVAL, NULL, 0, NULL);
+}
+
+static int64_t channel_dev_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void channel_dev_handle(struct channel_dev *dev, size_t length)
+{
+	struct channel_request *request;
+	struct error err = { 0 };
+	struct request wire;
+
+	if (wire_parse(dev->receive, length, &wire, &err) < 0) {
+		channel_dev_refuse(dev, dev->receive, length, &err);
+		return;
+	}
+	request = channel_dev_take(dev);
+	request->wire = wire;
+	request->arrived = channel_dev_now();
+	atomic_store(&request->owed, wire_wants_reply(wire.opcode) ? wire.unique : 0);
+	channel_dispatch(&dev->channel, request);
+}
+
+static int channel_dev_receive(struct channel *channel, bool *ret_drained, struct error *err)
+{
+	struct channel_dev *dev = (struct channel_dev *)channel;
+	ssize_t n;
+
+	while (dev->free) {
+		n = read(dev->fd, dev->receive, RECEIVE_SIZE);
+		if (n >= 0) {
+			channel_dev_handle(dev, (size_t)n);
+		} else if (errno == EAGAIN) {
+			*ret_drained = true;
+			return 0;
+		} else if (errno == ENODEV) {
+			return error_set(err, -ENODEV, "unmounted");
+		} else if (errno != EINTR && errno != ENOENT) { /* ENOENT: aborted while it was read */
+			return error_errno(err, "cannot read a FUSE request");
+		}
+	}
+	*ret_drained = false;
+	return 0;
+}
+
+static void channel_dev_free(struct channel *channel)
+{
+	struct channel_dev *dev = (struct channel_dev *)channel;
+
+	if (dev->payloads)
+		munmap(dev->payloads, dev->payloads_size);
+	close_fd(&dev->fd);
+	free(dev->receive);
+	free(channel->requests);
+	free(dev);
+}
+
+static int channel_dev_clone(int session_fd, int *ret, struct error *err)
+{
+	auto_close int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC | O_NONBLOCK);
+	uint32_t source = (uint32_t)session_fd;
+
+	if (fd < 0)
+		return error_errno(err, "cannot open '/dev/fuse'");
+	if (ioctl(fd, FUSE_DEV_IOC_CLONE, &source) < 0)
+		return error_errno(err, "cannot clone the descriptor of the mount");
+	*ret = take_fd(&fd);
+	return 0;
+}
+
+static int channel_dev_memory(struct channel_dev *dev, const struct channel_setup *setup, struct error *err)
+{
+	struct channel *channel = &dev->channel;
+	void *map;
+
+	dev->payloads_size = setup->slots * setup->payload_size;
+	map = mmap(NULL, dev->payloads_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		   0);
+	if (map == MAP_FAILED)
+		return error_errno(err, "cannot reserve %zu bytes for requests", dev->payloads_size);
+	dev->payloads = map;
+	dev->receive = malloc(RECEIVE_SIZE);
+	channel->requests = calloc(setup->slots, sizeof(*channel->requests));
+	if (!dev->receive || !channel->requests)
+		return error_set(err, -ENOMEM, "no memory for %u requests", setup->slots);
+	channel->slots = setup->slots;
+	for (unsigned i = setup->slots; i-- > 0;) {
+		struct channel_request *request = &channel->requests[i];
+
+		request->channel = channel;
+		request->slot = i;
+		request->payload = dev->payloads + i * setup->payload_size;
+		request->payload_size = setup->payload_size;
+		request->next_free = dev->free;
+		dev->free = request;
+	}
+	return 0;
+}
+
+int channel_dev_new(const struct channel_setup *setup, struct channel **ret, struct error *err)
+{
+	static const struct channel_ops ops = {
+		.receive = channel_dev_receive,
+		.reply = channel_dev_reply,
+		.release = channel_dev_release,
+		.free = channel_dev_free,
+	};
+	struct channel_dev *dev = calloc(1, sizeof(*dev));
+	int r;
+
+	if (!dev)
+		return error_set(err, -ENOMEM, "no memory for a channel");
+	dev->fd = -1;
+	dev->channel = (struct channel){ .ops = &ops, .handlers = setup->handlers, .context = setup->context };
+	r = channel_dev_memory(dev, setup, err);
+	if (r == 0)
+		r = channel_dev_clone(setup->session_fd, &dev->fd, err);
+	if (r < 0) {
+		channel_dev_free(&dev->channel);
+		return r;
+	}
+	dev->channel.watch = dev->fd;
+	*ret = &dev->channel;
+	return 0;
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/* Mounts through libfuse, which knows mount(2) and fusermount3; unmounts by hand, as libfuse's unmount is always
+ * lazy for users. */
+#define FUSE_USE_VERSION 314
+#include "fuse/mount.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fuse_log.h>
+#include <fuse_lowlevel.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+
+#define FUSE_CONF "/etc/fuse.conf"
+
+struct mount {
+	struct fuse_session *session;
+	char *mountpoint;
+	unsigned device_major, device_minor; /* of the mounted filesystem */
+};
+
+/* libfuse tells the reason in a log line of its own only. */
+static __thread char mount_reason[256];
+
+static void mount_log(enum fuse_log_level level, const char *fmt, va_list ap) printf_like(2, 0);
+
+static void mount_log(enum fuse_log_level level, const char *fmt, va_list ap)
+{
+	size_t length;
+
+	if (level > FUSE_LOG_ERR || mount_reason[0])
+		return;
+	vsnprintf(mount_reason, sizeof(mount_reason), fmt, ap);
+	length = strlen(mount_reason);
+	if (length && mount_reason[length - 1] == '\n')
+		mount_reason[length - 1] = 0;
+}
+
+/* fuse.conf(5): the word on a line of its own. */
+static bool mount_may_allow_other(void)
+{
+	char line[256];
+	bool found = false;
+	FILE *file = fopen(FUSE_CONF, "re");
+
+	if (!file)
+		return false;
+	while (!found && fgets(line, sizeof(line), file)) {
+		line[strcspn(line, "\r\n")] = 0;
+		found = !strcmp(line, "user_allow_other");
+	}
+	fclose(file);
+	return found;
+}
+
+static int mount_options(const struct mount_setup *setup, char **ret, struct error *err)
+{
+	auto_free char *fsname = NULL;
+	char *options = NULL;
+
+	if (asprintf(&fsname, "fsname=%s", setup->source) < 0)
+		return error_set(err, -ENOMEM, "no memory for mount options");
+	if (fuse_opt_add_opt(&options, "ro,nosuid,nodev,noatime,default_permissions,subtype=datasetfs") < 0 ||
+	    fuse_opt_add_opt_escaped(&options, fsname) < 0 ||
+	    (setup->allow_other && fuse_opt_add_opt(&options, "allow_other") < 0) ||
+	    (setup->noexec && fuse_opt_add_opt(&options, "noexec") < 0)) {
+		free(options);
+		return error_set(err, -ENOMEM, "no memory for mount options");
+	}
+	*ret = options;
+	return 0;
+}
+
+static int mount_session(const struct mount_setup *setup, struct fuse_session **ret, struct error *err)
+{
+	static const struct fuse_lowlevel_ops none; /* libfuse never sees a request */
+	struct fuse_args args = FUSE_ARGS_INIT(0, NULL);
+	auto_free char *options = NULL;
+	int r = mount_options(setup, &options, err);
+
+	if (r < 0)
+		return r;
+	if (fuse_opt_add_arg(&args, "datasetfs") == 0 && fuse_opt_add_arg(&args, "-o") == 0 &&
+	    fuse_opt_add_arg(&args, options) == 0)
+		*ret = fuse_session_new(&args, &none, sizeof(none), NULL);
+	else
+		*ret = NULL;
+	fuse_opt_free_args(&args);
+	if (!*ret)
+		return error_set(err, -EINVAL, "libfuse refuses the options '%s': %s", options,
+				 mount_reason[0] ? mount_reason : "no reason given");
+	return 0;
+}
+
+int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct mount **ret, struct error *err)
+{
+	struct mount *mount;
+	int r;
+
+	if (setup->allow_other && geteuid() != 0 && !mount_may_allow_other())
+		return error_set(err, -EPERM,
+				 "allow_other needs the line 'user_allow_other' in " FUSE_CONF " unless root mounts");
+	mount = calloc(1, sizeof(*mount));
+	if (!mount || !(mount->mountpoint = strdup(mountpoint))) {
+		free(mount);
+		return error_set(err, -ENOMEM, "no memory for a mount");
+	}
+	fuse_set_log_func(mount_log);
+	mount_reason[0] = 0;
+	r = mount_session(setup, &mount->session, err);
+	if (r == 0 && fuse_session_mount(mount->session, mountpoint) != 0)
+		r = error_set(err, -EIO, "%s",
+			      mount_reason[0] ? mount_reason : "fusermount3 refused, its line above says why");
+	if (r < 0) {
+		mount_free(mount);
+		return r;
+	}
+	*ret = mount;
+	return 0;
+}
+
+int mount_fd(const struct mount *mount)
+{
+	return fuse_session_fd(mount->session);
+}
+
+static int mount_look(const struct mount *mount, struct statx *ret, struct error *err)
+{
+	/* DONT_SYNC: answered by the kernel, also when nobody serves. */
+	if (statx(AT_FDCWD, mount->mountpoint, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, ret) < 0)
+		return error_errno(err, "cannot look at '%s'", mount->mountpoint);
+	return 0;
+}
+
+int mount_remember(struct mount *mount, struct error *err)
+{
+	struct statx info;
+	int r = mount_look(mount, &info, err);
+
+	if (r < 0)
+		return r;
+	mount->device_major = info.stx_dev_major;
+	mount->device_minor = info.stx_dev_minor;
+	return 0;
+}
+
+/* Somebody else's filesystem may lie there by now. */
+static bool mount_is_ours(const struct mount *mount)
+{
+	struct statx info;
+
+	return mount_look(mount, &info, NULL) == 0 && info.stx_dev_major == mount->device_major &&
+	       info.stx_dev_minor == mount->device_minor;
+}
+
+/* -EBUSY for any refusal: fusermount3 gives one exit status for all. It prints its reason itself. */
+static int mount_detach_helper(const struct mount *mount, bool lazy, struct error *err)
+{
+	extern char **environ;
+	char *argv[] = { "fusermount3", lazy ? "-uz" : "-u", "--", mount->mountpoint, NULL };
+	int status, r;
+	pid_t child;
+
+	r = posix_spawnp(&child, argv[0], NULL, NULL, argv, environ);
+	if (r)
+		return error_set(err, -r, "cannot run fusermount3: %s", strerror(r));
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return error_errno(err, "cannot wait for fusermount3");
+	if (!WIFEXITED(status) || WEXITSTATUS(status))
+		return error_set(err, -EBUSY, "fusermount3 refused to unmount '%s'", mount->mountpoint);
+	return 0;
+}
+
+int mount_detach(struct mount *mount, bool lazy, struct error *err)
+{
+	if (!mount_is_ours(mount))
+		return 0;
+	if (geteuid() != 0)
+		return mount_detach_helper(mount, lazy, err);
+	if (umount2(mount->mountpoint, UMOUNT_NOFOLLOW | (lazy ? MNT_DETACH : 0)) < 0)
+		return error_errno(err, "cannot unmount '%s'", mount->mountpoint);
+	return 0;
+}
+
+void mount_free(struct mount *mount)
+{
+	if (!mount)
+		return;
+	if (mount->session)
+		fuse_session_destroy(mount->session);
+	free(mount->mountpoint);
+	free(mount);
+}

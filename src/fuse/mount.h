@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Puts a FUSE filesystem on a folder and takes it off. Knows nothing of what is served: the descriptor is all that
+ * a server needs. The only user of libfuse. */
+#pragma once
+#include <stdbool.h>
+
+#include "base/error.h"
+
+struct mount_setup {
+	const char *source; /* first field of /proc/mounts */
+	bool allow_other;
+	bool noexec;
+};
+
+struct mount;
+
+/* As root by mount(2), else through fusermount3. */
+must_check int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct mount **ret,
+			    struct error *err);
+int mount_fd(const struct mount *mount); /* /dev/fuse; closed by mount_free() */
+/* The filesystem serves: looks at it once, to recognise it at mount_detach(). */
+must_check int mount_remember(struct mount *mount, struct error *err);
+/* -EBUSY while it is used, unless lazy: then it disappears at once and ends when its last user does.
+ * 0 too when it is no longer mounted. */
+must_check int mount_detach(struct mount *mount, bool lazy, struct error *err);
+void mount_free(struct mount *mount);

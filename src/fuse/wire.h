@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* The FUSE wire protocol: requests from bytes. A pure function of its input; trusts nothing in it.
+ *
+ * Structures and numbers come from <linux/fuse.h>. Debian 12 has that of protocol 7.38 (Linux 6.1); what is
+ * newer and needed is added here with the number and name of the kernel's include/uapi/linux/fuse.h (7.45, Linux
+ * 6.18). The kernel never changes or reuses one. */
+#pragma once
+#include <linux/fuse.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define WIRE_MINOR 45 /* the protocol we know: 7.45 */
+
+#if FUSE_KERNEL_MINOR_VERSION < 39
+#define FUSE_STATX 52 /* 7.39 */
+#endif
+#if FUSE_KERNEL_MINOR_VERSION < 45
+#define FUSE_COPY_FILE_RANGE_64 53 /* 7.45 */
+#endif
+
+#define WIRE_OPCODES 64 /* opcodes below it have a name and a handler */
+
+/* A request, decoded. name and rest point into its bytes. */
+struct request {
+	uint32_t opcode;
+	uint64_t unique, nodeid;
+	uint32_t uid, gid, pid;
+	union {
+		struct fuse_init_in init;
+		struct fuse_forget_in forget;
+		struct fuse_batch_forget_in batch_forget;
+		struct fuse_getattr_in getattr;
+		struct fuse_read_in read; /* READ, READDIR, READDIRPLUS */
+		struct fuse_getxattr_in getxattr; /* and LISTXATTR */
+		struct fuse_lseek_in lseek;
+		struct fuse_interrupt_in interrupt;
+	} in;
+	const char *name;    /* NUL-terminated, of LOOKUP and GETXATTR */
+	size_t name_length;  /* without the NUL, at least 1 */
+	const uint8_t *rest; /* what follows the argument */
+	size_t rest_length;
+};
+
+/* -EBADMSG: shorter than its own length or than its opcode's argument, no NUL after a name, counts that do
+ * not fit. */
+must_check int wire_parse(const void *bytes, size_t length, struct request *ret, struct error *err);
+/* Element i of BATCH_FORGET, i below in.batch_forget.count. */
+struct fuse_forget_one wire_forget(const struct request *request, uint32_t i);
+/* False for requests that the kernel expects no answer to. */
+bool wire_wants_reply(uint32_t opcode);
+/* "LOOKUP"; "OTHER" for opcodes without a name. */
+const char *wire_opcode_name(uint32_t opcode);

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/* The only user of xxHash. */
+#include "image/checksum.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+uint64_t checksum_64(const void *bytes, size_t length)
+{
+	return XXH3_64bits(bytes, length);
+}
+
+uint64_t checksum_64_pieces(const struct iovec *pieces, int count)
+{
+	XXH3_state_t state;
+
+	if (count == 1)
+		return XXH3_64bits(pieces[0].iov_base, pieces[0].iov_len);
+	XXH3_INITSTATE(&state);
+	XXH3_64bits_reset(&state);
+	for (int i = 0; i < count; i++)
+		XXH3_64bits_update(&state, pieces[i].iov_base, pieces[i].iov_len);
+	return XXH3_64bits_digest(&state);
+}
+
+static struct checksum_key checksum_key_of(XXH128_hash_t hash)
+{
+	return (struct checksum_key){ .low = hash.low64, .high = hash.high64 };
+}
+
+struct checksum_key checksum_128(const void *bytes, size_t length)
+{
+	return checksum_key_of(XXH3_128bits(bytes, length));
+}
+
+struct checksum_stream {
+	XXH3_state_t state; /* wants 64-byte alignment */
+};
+
+struct checksum_stream *checksum_stream_new(void)
+{
+	struct checksum_stream *stream = aligned_alloc(64, sizeof(*stream));
+
+	if (!stream)
+		return NULL;
+	XXH3_INITSTATE(&stream->state);
+	checksum_stream_reset(stream);
+	return stream;
+}
+
+void checksum_stream_reset(struct checksum_stream *stream)
+{
+	XXH3_128bits_reset(&stream->state);
+}
+
+void checksum_stream_add(struct checksum_stream *stream, const void *bytes, size_t length)
+{
+	XXH3_128bits_update(&stream->state, bytes, length);
+}
+
+struct checksum_key checksum_stream_end(struct checksum_stream *stream)
+{
+	return checksum_key_of(XXH3_128bits_digest(&stream->state));
+}
+
+void checksum_stream_free(struct checksum_stream *stream)
+{
+	free(stream);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* Chunk records, and the check that content is what was packed. */
+#include "image/chunk.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "image/address.h"
+#include "image/checksum.h"
+
+#define STORED_MASK ((UINT32_C(1) << DSFS_STORED_BITS) - 1)
+
+bool chunk_is_hole(const struct chunk *chunk)
+{
+	return chunk->address == 0;
+}
+
+bool chunk_is_inline(const struct chunk *chunk)
+{
+	return address_member(chunk->address) == DSFS_IN_INDEX;
+}
+
+/* Bytes of the i-th chunk of a file: all are full but the last. */
+static uint32_t chunk_length(const struct index *index, const struct inode *inode, uint64_t i)
+{
+	uint64_t start = i << index->chunk_log, full = UINT64_C(1) << index->chunk_log;
+
+	return (uint32_t)(inode->size - start < full ? inode->size - start : full);
+}
+
+static bool chunk_is_inside(const struct index *index, const struct chunk *chunk)
+{
+	uint32_t member = address_member(chunk->address);
+	uint64_t offset = address_offset(chunk->address);
+
+	if (member == DSFS_IN_INDEX)
+		return span_at(index->blob, offset, chunk->stored) != NULL;
+	return member < index->member_count && offset >= DSFS_DATA_AT && offset <= index->member_sizes[member] &&
+	       chunk->stored <= index->member_sizes[member] - offset;
+}
+
+static bool chunk_is_possible(const struct index *index, const struct chunk *chunk)
+{
+	if (chunk_is_hole(chunk))
+		return chunk->stored == 0 && chunk->codec == DSFS_CODEC_RAW;
+	if (chunk->codec == DSFS_CODEC_RAW)
+		return chunk->stored == chunk->length && chunk_is_inside(index, chunk);
+	return chunk->codec == DSFS_CODEC_ZSTD && !chunk_is_inline(chunk) && chunk->stored > 0 &&
+	       chunk->stored < chunk->length && chunk_is_inside(index, chunk);
+}
+
+int chunk_get(const struct index *index, const struct inode *inode, uint64_t i, struct chunk *ret, struct error *err)
+{
+	const struct dsfs_chunk *disk;
+	struct chunk chunk;
+	uint32_t stored;
+
+	if (i >= inode_chunk_count(index, inode))
+		return error_set(err, -EINVAL, "inode %" PRIu64 ": chunk %" PRIu64 " is past its end", inode->ordinal, i);
+	chunk.number = inode->where + i;
+	disk = span_at(index->chunks, chunk.number * sizeof(*disk), sizeof(*disk));
+	if (!disk)
+		return error_set(err, -EBADMSG, "chunk %" PRIu64 " of %" PRIu64 " does not exist", chunk.number,
+				 index->shape.chunk_count);
+	stored = le32_get(disk->stored);
+	chunk.address = le64_get(disk->address);
+	chunk.sum = le64_get(disk->sum);
+	chunk.stored = stored & STORED_MASK;
+	chunk.codec = (uint8_t)(stored >> DSFS_STORED_BITS);
+	chunk.length = chunk_length(index, inode, i);
+	if (!chunk_is_possible(index, &chunk))
+		return error_set(err, -EBADMSG,
+				 "chunk %" PRIu64 ": impossible record: address=%#" PRIx64 " stored=%" PRIu32
+				 " codec=%u length=%" PRIu32,
+				 chunk.number, chunk.address, chunk.stored, chunk.codec, chunk.length);
+	*ret = chunk;
+	return 0;
+}
+
+const void *chunk_inline_bytes(const struct index *index, const struct chunk *chunk)
+{
+	return span_at(index->blob, address_offset(chunk->address), chunk->stored);
+}
+
+int chunk_verify(const struct chunk *chunk, const struct iovec *pieces, int count, struct error *err)
+{
+	uint64_t sum = checksum_64_pieces(pieces, count);
+
+	if (sum != chunk->sum)
+		return error_set(err, -EBADMSG, "chunk sum %016" PRIx64 ", expected %016" PRIx64, sum, chunk->sum);
+	return 0;
+}
+
+int chunk_decode(const struct chunk *chunk, struct codec *codec, const void *stored, void *out, struct error *err)
+{
+	struct iovec piece = { out, chunk->length };
+	int r;
+
+	if (chunk_is_hole(chunk)) {
+		memset(out, 0, chunk->length);
+		return 0;
+	}
+	if (chunk->codec == DSFS_CODEC_RAW) {
+		memmove(out, stored, chunk->length);
+	} else {
+		r = codec_decompress(codec, stored, chunk->stored, out, chunk->length, err);
+		if (r < 0)
+			return r;
+	}
+	return chunk_verify(chunk, &piece, 1, err);
+}
+
+void chunk_encode(const struct chunk *chunk, struct dsfs_chunk *disk)
+{
+	disk->address = le64_of(chunk->address);
+	disk->sum = le64_of(chunk->sum);
+	disk->stored = le32_of(chunk->stored | (uint32_t)chunk->codec << DSFS_STORED_BITS);
+}
+
+/* The first bytes decide nearly always; the rest is compared with itself, shifted, at memcmp's speed. */
+bool bytes_are_zero(const void *bytes, size_t length)
+{
+	static const uint8_t zeros[16];
+	const uint8_t *b = bytes;
+	size_t head = length < sizeof(zeros) ? length : sizeof(zeros);
+
+	if (memcmp(b, zeros, head) != 0)
+		return false;
+	return length <= sizeof(zeros) || memcmp(b, b + sizeof(zeros), length - sizeof(zeros)) == 0;
+}

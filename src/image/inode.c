@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Inodes, attribute classes and xattr sets: decode with every bound checked, encode for the packer. */
+#include "image/inode.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "image/chunk.h"
+
+#define NSEC_BITS  30u
+#define TIME_BIAS  INT64_C(2147483648)
+#define NSEC_COUNT 1000000000u
+
+static int inode_check_type(const struct inode *inode, const struct index *index, struct error *err)
+{
+	switch (inode->mode & S_IFMT) {
+	case S_IFDIR:
+		if (inode->size <= index->shape.entry_count && inode->where >= INODE_ROOT &&
+		    inode->where <= index->shape.inode_count)
+			return 0;
+		break;
+	case S_IFREG:
+		if (inode->size <= DSFS_FILE_MAX && inode->where <= index->shape.chunk_count &&
+		    inode_chunk_count(index, inode) <= index->shape.chunk_count - inode->where)
+			return 0;
+		break;
+	case S_IFLNK:
+		if (inode->size >= 1 && inode->size <= DSFS_LINK_MAX && span_at(index->blob, inode->where, inode->size))
+			return 0;
+		break;
+	default:
+		break;
+	}
+	return error_set(err, -EBADMSG, "inode %" PRIu64 ": impossible mode=%#o size=%" PRIu64 " where=%" PRIu64,
+			 inode->ordinal, inode->mode, inode->size, inode->where);
+}
+
+static int inode_decode_class(const struct index *index, uint32_t class, struct inode *inode, struct error *err)
+{
+	const struct dsfs_class *disk =
+		span_at(index->classes, (uint64_t)class * sizeof(*disk), sizeof(*disk));
+
+	if (!disk)
+		return error_set(err, -EBADMSG, "inode %" PRIu64 ": class %" PRIu32 " of %" PRIu64, inode->ordinal, class,
+				 index->shape.class_count);
+	inode->mode = le32_get(disk->mode);
+	inode->uid = le32_get(disk->uid);
+	inode->gid = le32_get(disk->gid);
+	inode->xattrs = le64_get(disk->xattrs);
+	return 0;
+}
+
+int inode_get(const struct index *index, uint64_t ordinal, struct inode *ret, struct error *err)
+{
+	const struct dsfs_inode *disk;
+	struct inode inode = { .ordinal = ordinal };
+	uint64_t time, where;
+	int r;
+
+	disk = ordinal && ordinal <= index->shape.inode_count ?
+		       span_at(index->inodes, (ordinal - 1) * sizeof(*disk), sizeof(*disk)) :
+		       NULL;
+	if (!disk)
+		return error_set(err, -EBADMSG, "inode %" PRIu64 " of %" PRIu64 " does not exist", ordinal,
+				 index->shape.inode_count);
+	time = le64_get(disk->mtime);
+	where = le64_get(disk->where);
+	inode.mtime = (int64_t)(time >> NSEC_BITS) - TIME_BIAS;
+	inode.mtime_nsec = (uint32_t)(time & ((UINT64_C(1) << NSEC_BITS) - 1));
+	inode.size = le64_get(disk->size);
+	inode.sparse = where & DSFS_WHERE_SPARSE;
+	inode.where = where & ~DSFS_WHERE_SPARSE;
+	inode.nlink = le32_get(disk->nlink);
+	if (inode.mtime_nsec >= NSEC_COUNT)
+		return error_set(err, -EBADMSG, "inode %" PRIu64 ": %" PRIu32 " nanoseconds", ordinal, inode.mtime_nsec);
+	r = inode_decode_class(index, le32_get(disk->class), &inode, err);
+	if (r < 0)
+		return r;
+	r = inode_check_type(&inode, index, err);
+	if (r < 0)
+		return r;
+	*ret = inode;
+	return 0;
+}
+
+uint64_t inode_chunk_count(const struct index *index, const struct inode *inode)
+{
+	return (inode->size >> index->chunk_log) +
+	       ((inode->size & ((UINT64_C(1) << index->chunk_log) - 1)) != 0);
+}
+
+/* Holes are whole chunks, so they can be counted only for files that have some. */
+uint64_t inode_blocks(const struct index *index, const struct inode *inode)
+{
+	uint64_t bytes = inode->size;
+	struct chunk chunk;
+
+	if (!S_ISREG(inode->mode))
+		return 0;
+	for (uint64_t i = 0; inode->sparse && i < inode_chunk_count(index, inode); i++)
+		if (chunk_get(index, inode, i, &chunk, NULL) == 0 && chunk_is_hole(&chunk))
+			bytes -= chunk.length;
+	return (bytes + 511) / 512;
+}
+
+int inode_link_target(const struct index *index, const struct inode *inode, struct span *ret, struct error *err)
+{
+	const uint8_t *target = span_at(index->blob, inode->where, inode->size);
+
+	if (!S_ISLNK(inode->mode) || !target)
+		return error_set(err, -EINVAL, "inode %" PRIu64 " is not a symlink", inode->ordinal);
+	if (memchr(target, 0, inode->size))
+		return error_set(err, -EBADMSG, "inode %" PRIu64 ": NUL in the symlink's target", inode->ordinal);
+	*ret = (struct span){ target, inode->size };
+	return 0;
+}
+
+static int xattrs_damaged(const struct inode *inode, struct error *err)
+{
+	return error_set(err, -EBADMSG, "inode %" PRIu64 ": damaged xattr set at %" PRIu64, inode->ordinal,
+			 inode->xattrs - 1);
+}
+
+int inode_xattrs(const struct index *index, const struct inode *inode,
+		 int (*each)(void *argument, struct span name, struct span value), void *argument, struct error *err)
+{
+	const struct dsfs_xattr_set *set;
+	const struct dsfs_xattr *head;
+	struct span span, name, value;
+	uint64_t at = sizeof(*set);
+	int r;
+
+	if (!inode->xattrs)
+		return 0;
+	set = span_at(index->blob, inode->xattrs - 1, sizeof(*set));
+	if (!set || le32_get(set->length) < sizeof(*set) || le32_get(set->length) > DSFS_XATTRS_MAX)
+		return xattrs_damaged(inode, err);
+	span.size = le32_get(set->length);
+	span.base = span_at(index->blob, inode->xattrs - 1, span.size);
+	if (!span.base)
+		return xattrs_damaged(inode, err);
+	for (uint32_t i = 0; i < le32_get(set->count); i++) {
+		head = span_at(span, at, sizeof(*head));
+		if (!head)
+			return xattrs_damaged(inode, err);
+		name.size = le32_get(head->name_length);
+		value.size = le32_get(head->value_length);
+		name.base = span_at(span, at + sizeof(*head), name.size);
+		value.base = span_at(span, at + sizeof(*head) + name.size, value.size);
+		if (!name.base || !value.base || name.size == 0 || name.size > DSFS_NAME_MAX ||
+		    memchr(name.base, 0, name.size))
+			return xattrs_damaged(inode, err);
+		r = each(argument, name, value);
+		if (r)
+			return r;
+		at += sizeof(*head) + name.size + value.size;
+	}
+	return 0;
+}
+
+void inode_encode(const struct inode *inode, uint32_t class, struct dsfs_inode *disk)
+{
+	disk->mtime = le64_of((uint64_t)(inode->mtime + TIME_BIAS) << NSEC_BITS | inode->mtime_nsec);
+	disk->size = le64_of(inode->size);
+	disk->where = le64_of(inode->where | (inode->sparse ? DSFS_WHERE_SPARSE : 0));
+	disk->class = le32_of(class);
+	disk->nlink = le32_of(inode->nlink);
+}

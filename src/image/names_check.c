@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+/* The LMDB 0.9 file format as far as the names part of an index may use it, and the rules of names.
+ * Layout of pages, nodes and metas: struct MDB_page, MDB_node, MDB_meta and MDB_db in LMDB's mdb.c. */
+#include "image/names_check.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "image/inode.h"
+
+#define PAGE_SIZE     DSFS_BLOCK
+#define LMDB_MAGIC    0xBEEFC0DEu
+#define LMDB_VERSION  1u
+#define LMDB_NO_PAGE  UINT64_MAX
+#define LMDB_META     0x08u
+#define LMDB_BRANCH   0x01u
+#define LMDB_LEAF     0x02u
+#define LMDB_FLAGS    0x4008u /* of the free list's tree: integer keys, and MDB_NOSUBDIR of the environment */
+#define LMDB_DEPTH    32u   /* LMDB's cursors hold no more levels */
+#define LMDB_METAS    2u
+
+struct lmdb_page {
+	le64 number;
+	le16 pad, flags;
+	le16 lower, upper; /* free space between the node offsets and the nodes */
+};
+
+struct lmdb_node {
+	le16 low, high; /* leaf: length of the data; branch: child page with flags as bits 32..47 */
+	le16 flags;
+	le16 key_length;
+};
+
+struct lmdb_tree {
+	le32 pad; /* of the first tree: the page size */
+	le16 flags, depth;
+	le64 branch_pages, leaf_pages, overflow_pages, entries;
+	le64 root;
+};
+
+struct lmdb_meta {
+	struct lmdb_page page;
+	le32 magic, version;
+	le64 address, map_size;
+	struct lmdb_tree free_list, names;
+	le64 last_page, transaction;
+};
+
+_Static_assert(sizeof(struct lmdb_page) == 16 && sizeof(struct lmdb_node) == 8, "LMDB page layout");
+_Static_assert(sizeof(struct lmdb_tree) == 48 && sizeof(struct lmdb_meta) == 152, "LMDB meta layout");
+
+struct check {
+	const struct index *index;
+	struct span file;
+	uint64_t page_count, pages_seen;
+	uint8_t *seen; /* a bit per page */
+	uint32_t depth;
+	struct span last_key, bound; /* base NULL when not set */
+	uint64_t highest;            /* ordinal given so far */
+	uint64_t entries;
+	struct inode directory; /* whose entries are being read; ordinal 0 before the first */
+	uint64_t number;        /* of the next entry in it */
+	struct span *marks;     /* names of entries n * DSFS_MARK_EVERY of the directory */
+	uint64_t mark_count, mark_room;
+};
+
+static int key_compare(struct span a, struct span b)
+{
+	int order = memcmp(a.base, b.base, a.size < b.size ? a.size : b.size);
+
+	return order ? order : (a.size > b.size) - (a.size < b.size);
+}
+
+/* --- rules of names --- */
+
+static uint64_t key_parent(struct span key)
+{
+	uint64_t parent = 0;
+
+	for (unsigned i = 0; i < DSFS_KEY_PARENT; i++)
+		parent = parent << 8 | key.base[i];
+	return parent;
+}
+
+static bool name_is_legal(struct span name)
+{
+	if (name.size == 0 || name.size > DSFS_NAME_MAX || memchr(name.base, 0, name.size) ||
+	    memchr(name.base, '/', name.size))
+		return false;
+	return !(name.base[0] == '.' && (name.size == 1 || (name.size == 2 && name.base[1] == '.')));
+}
+
+static int check_directory_end(struct check *c, struct error *err)
+{
+	uint64_t marks = c->number ? (c->number - 1) / DSFS_MARK_EVERY : 0;
+
+	if (c->directory.ordinal == 0)
+		return 0;
+	if (c->number != c->directory.size || c->mark_count != marks)
+		return error_set(err, -EBADMSG,
+				 "names: directory %" PRIu64 " has %" PRIu64 " entries and %" PRIu64 " marks, expected %" PRIu64
+				 " and %" PRIu64,
+				 c->directory.ordinal, c->number, c->mark_count, c->directory.size, marks);
+	return 0;
+}
+
+static int check_directory_begin(struct check *c, uint64_t parent, struct error *err)
+{
+	int r = check_directory_end(c, err);
+
+	if (r < 0)
+		return r;
+	if (parent == 0 || parent > c->highest)
+		return error_set(err, -EBADMSG, "names: entries of directory %" PRIu64 " come before the directory",
+				 parent);
+	r = inode_get(c->index, parent, &c->directory, err);
+	if (r < 0)
+		return r;
+	if (!S_ISDIR(c->directory.mode))
+		return error_set(err, -EBADMSG, "names: inode %" PRIu64 " has entries but is no directory", parent);
+	c->number = 0;
+	c->mark_count = 0;
+	return 0;
+}
+
+static int check_mark(struct check *c, struct span key, struct span name, struct error *err)
+{
+	uint64_t n = 0;
+
+	for (unsigned i = DSFS_KEY_PARENT + 1; i < key.size; i++)
+		n = n << 8 | key.base[i];
+	if (key.size != DSFS_KEY_PARENT + 5 || n != c->mark_count + 1 || c->number != 0 || !name_is_legal(name))
+		return error_set(err, -EBADMSG, "names: directory %" PRIu64 " has a bad mark %" PRIu64,
+				 c->directory.ordinal, n);
+	if (c->mark_count == c->mark_room) {
+		uint64_t room = c->mark_room ? 2 * c->mark_room : 64;
+		struct span *marks = realloc(c->marks, room * sizeof(*marks));
+
+		if (!marks)
+			return error_set(err, -ENOMEM, "names: no memory for %" PRIu64 " marks", room);
+		c->marks = marks;
+		c->mark_room = room;
+	}
+	c->marks[c->mark_count++] = name;
+	return 0;
+}
+
+/* Breadth-first numbering: the next ordinal, or a hard link to something given before that is no directory. */
+static int check_ordinal(struct check *c, uint64_t ordinal, uint8_t type, struct error *err)
+{
+	bool is_new = ordinal == c->highest + 1;
+	struct inode inode;
+	int r;
+
+	if (!is_new && (ordinal == 0 || ordinal > c->highest || type == DT_DIR))
+		return error_set(err, -EBADMSG, "names: ordinal %" PRIu64 " after %" PRIu64 " in directory %" PRIu64,
+				 ordinal, c->highest, c->directory.ordinal);
+	r = inode_get(c->index, ordinal, &inode, err);
+	if (r < 0)
+		return r;
+	if (IFTODT(inode.mode) != type || (type == DT_DIR && inode.where != c->directory.ordinal))
+		return error_set(err, -EBADMSG,
+				 "names: entry of type %u in directory %" PRIu64 " does not fit inode %" PRIu64 ", mode %#o",
+				 type, c->directory.ordinal, ordinal, inode.mode);
+	c->highest += is_new;
+	return 0;
+}
+
+static int check_entry(struct check *c, struct span name, struct span value, struct error *err)
+{
+	uint64_t ordinal = 0, mark = c->number / DSFS_MARK_EVERY;
+
+	if (!name_is_legal(name) || value.size != sizeof(struct dsfs_entry))
+		return error_set(err, -EBADMSG, "names: illegal name or value in directory %" PRIu64 ", entry %" PRIu64,
+				 c->directory.ordinal, c->number);
+	if (c->number % DSFS_MARK_EVERY == 0 && mark > 0 &&
+	    (mark > c->mark_count || key_compare(name, c->marks[mark - 1]) != 0))
+		return error_set(err, -EBADMSG, "names: mark %" PRIu64 " of directory %" PRIu64 " names another entry",
+				 mark, c->directory.ordinal);
+	for (int i = 4; i >= 0; i--)
+		ordinal = ordinal << 8 | value.base[i];
+	c->number++;
+	c->entries++;
+	return check_ordinal(c, ordinal, value.base[5], err);
+}
+
+static int check_record(struct check *c, struct span key, struct span value, struct error *err)
+{
+	struct span rest;
+	int r;
+
+	if (key.size <= DSFS_KEY_PARENT)
+		return error_set(err, -EBADMSG, "names: key of %" PRIu64 " bytes", key.size);
+	if ((c->last_key.base && key_compare(c->last_key, key) >= 0) ||
+	    (c->bound.base && key_compare(c->bound, key) > 0))
+		return error_set(err, -EBADMSG, "names: keys are not ascending");
+	c->last_key = key;
+	c->bound = (struct span){ 0 };
+	rest = (struct span){ key.base + DSFS_KEY_PARENT, key.size - DSFS_KEY_PARENT };
+	if (key_parent(key) != c->directory.ordinal) {
+		r = check_directory_begin(c, key_parent(key), err);
+		if (r < 0)
+			return r;
+	}
+	return rest.base[0] == 0 ? check_mark(c, key, value, err) : check_entry(c, rest, value, err);
+}
+
+/* --- pages --- */
+
+static int check_page_header(struct check *c, uint64_t number, uint32_t flags, const struct lmdb_page **ret,
+			     struct error *err)
+{
+	const struct lmdb_page *page;
+	uint32_t lower, upper;
+
+	if (number < LMDB_METAS || number >= c->page_count)
+		return error_set(err, -EBADMSG, "names: page %" PRIu64 " of %" PRIu64 " does not exist", number,
+				 c->page_count);
+	if (c->seen[number / 8] & 1u << number % 8)
+		return error_set(err, -EBADMSG, "names: page %" PRIu64 " is referenced twice", number);
+	c->seen[number / 8] |= (uint8_t)(1u << number % 8);
+	c->pages_seen++;
+	page = span_at(c->file, number * PAGE_SIZE, PAGE_SIZE);
+	if (!page || le64_get(page->number) != number || le16_get(page->flags) != flags)
+		return error_set(err, -EBADMSG, "names: page %" PRIu64 " has the wrong number or type %#x", number,
+				 page ? le16_get(page->flags) : 0);
+	lower = le16_get(page->lower);
+	upper = le16_get(page->upper);
+	if (lower < sizeof(*page) + 2 || lower % 2 || upper < lower || upper > PAGE_SIZE)
+		return error_set(err, -EBADMSG, "names: page %" PRIu64 " has bounds %" PRIu32 "..%" PRIu32, number, lower,
+				 upper);
+	*ret = page;
+	return 0;
+}
+
+static uint32_t page_node_count(const struct lmdb_page *page)
+{
+	return (le16_get(page->lower) - (uint32_t)sizeof(*page)) / 2;
+}
+
+/* NULL when the node, its key or its data leave the page's node area. */
+static const struct lmdb_node *page_node(const struct lmdb_page *page, uint32_t i, bool leaf, struct span *ret_key,
+					 struct span *ret_data)
+{
+	struct span span = { (const uint8_t *)page, PAGE_SIZE };
+	le16 at;
+	const struct lmdb_node *node;
+	uint32_t offset, data;
+
+	memcpy(&at, span.base + sizeof(*page) + 2 * i, sizeof(at));
+	offset = le16_get(at);
+	node = span_at(span, offset, sizeof(*node));
+	if (!node || offset < le16_get(page->upper) || offset % 2)
+		return NULL;
+	data = leaf ? le16_get(node->low) | le16_get(node->high) << 16 : 0;
+	if (leaf && le16_get(node->flags) != 0)
+		return NULL;
+	ret_key->size = le16_get(node->key_length);
+	ret_key->base = span_at(span, offset + sizeof(*node), ret_key->size);
+	ret_data->size = data;
+	ret_data->base = span_at(span, offset + sizeof(*node) + ret_key->size, data);
+	return ret_key->base && ret_data->base ? node : NULL;
+}
+
+static int check_leaf(struct check *c, uint64_t number, struct error *err)
+{
+	const struct lmdb_page *page;
+	struct span key, value;
+	int r;
+
+	r = check_page_header(c, number, LMDB_LEAF, &page, err);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < page_node_count(page); i++) {
+		if (!page_node(page, i, true, &key, &value))
+			return error_set(err, -EBADMSG, "names: page %" PRIu64 " node %" PRIu32 " is damaged", number, i);
+		r = check_record(c, key, value, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int check_tree(struct check *c, uint64_t number, uint32_t level, struct error *err)
+{
+	const struct lmdb_page *page;
+	const struct lmdb_node *node;
+	struct span key, none;
+	int r;
+
+	if (level == c->depth)
+		return check_leaf(c, number, err);
+	r = check_page_header(c, number, LMDB_BRANCH, &page, err);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < page_node_count(page); i++) {
+		node = page_node(page, i, false, &key, &none);
+		if (!node || (i && c->last_key.base && key_compare(c->last_key, key) >= 0))
+			return error_set(err, -EBADMSG, "names: page %" PRIu64 " node %" PRIu32 " is damaged", number, i);
+		if (i) /* the first separator of a page means nothing */
+			c->bound = key;
+		r = check_tree(c,
+			       le16_get(node->low) | (uint64_t)le16_get(node->high) << 16 |
+				       (uint64_t)le16_get(node->flags) << 32,
+			       level + 1, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* --- metas --- */
+
+static int check_meta_page(struct check *c, uint64_t number, const struct lmdb_meta **ret, struct error *err)
+{
+	const struct lmdb_meta *meta = span_at(c->file, number * PAGE_SIZE, PAGE_SIZE);
+
+	if (!meta || le64_get(meta->page.number) != number || le16_get(meta->page.flags) != LMDB_META ||
+	    le32_get(meta->magic) != LMDB_MAGIC || le32_get(meta->version) != LMDB_VERSION)
+		return error_set(err, -EBADMSG, "names: page %" PRIu64 " is no LMDB meta page", number);
+	if (le32_get(meta->free_list.pad) != PAGE_SIZE)
+		return error_set(err, -EOPNOTSUPP, "names: LMDB pages of %" PRIu32 " bytes, expected %u",
+				 le32_get(meta->free_list.pad), PAGE_SIZE);
+	*ret = meta;
+	return 0;
+}
+
+/* LMDB takes the meta with the higher transaction; ours are written once, so it is the second. */
+static int check_metas(struct check *c, const struct lmdb_meta **ret, struct error *err)
+{
+	const struct lmdb_meta *first, *meta;
+	int r;
+
+	r = check_meta_page(c, 0, &first, err);
+	if (r == 0)
+		r = check_meta_page(c, 1, &meta, err);
+	if (r < 0)
+		return r;
+	if (le64_get(first->transaction) != 0 || le64_get(meta->transaction) != 1)
+		return error_set(err, -EBADMSG, "names: LMDB transactions %" PRIu64 " and %" PRIu64 ", expected 0 and 1",
+				 le64_get(first->transaction), le64_get(meta->transaction));
+	if (le64_get(meta->address) != 0 || le64_get(meta->last_page) != c->page_count - 1 ||
+	    le16_get(meta->free_list.flags) != LMDB_FLAGS || le64_get(meta->free_list.root) != LMDB_NO_PAGE ||
+	    le64_get(meta->free_list.entries) != 0 || le16_get(meta->names.flags) != 0 ||
+	    le64_get(meta->names.overflow_pages) != 0 || le16_get(meta->names.depth) >= LMDB_DEPTH)
+		return error_set(err, -EBADMSG, "names: the LMDB meta page describes something else than a compact index");
+	*ret = meta;
+	return 0;
+}
+
+static int check_root(struct check *c, struct error *err)
+{
+	struct inode root;
+	int r = inode_get(c->index, INODE_ROOT, &root, err);
+
+	if (r < 0)
+		return r;
+	if (!S_ISDIR(root.mode) || root.where != INODE_ROOT)
+		return error_set(err, -EBADMSG, "names: the root is no directory: mode %#o", root.mode);
+	c->highest = INODE_ROOT;
+	return 0;
+}
+
+static int check_all(struct check *c, struct error *err)
+{
+	const struct lmdb_meta *meta;
+	int r;
+
+	r = check_metas(c, &meta, err);
+	if (r == 0)
+		r = check_root(c, err);
+	if (r < 0)
+		return r;
+	c->depth = le16_get(meta->names.depth);
+	if (c->depth == 0 ? le64_get(meta->names.root) != LMDB_NO_PAGE : le64_get(meta->names.root) == LMDB_NO_PAGE)
+		return error_set(err, -EBADMSG, "names: a tree of depth %" PRIu32 " with root page %#" PRIx64, c->depth,
+				 le64_get(meta->names.root));
+	if (c->depth)
+		r = check_tree(c, le64_get(meta->names.root), 1, err);
+	if (r == 0)
+		r = check_directory_end(c, err);
+	if (r < 0)
+		return r;
+	if (c->pages_seen + LMDB_METAS != c->page_count || c->entries != c->index->shape.entry_count ||
+	    c->highest != c->index->shape.inode_count)
+		return error_set(err, -EBADMSG,
+				 "names: %" PRIu64 " pages, %" PRIu64 " entries, %" PRIu64 " inodes, expected %" PRIu64
+				 ", %" PRIu64 ", %" PRIu64,
+				 c->pages_seen, c->entries, c->highest, c->page_count - LMDB_METAS,
+				 c->index->shape.entry_count, c->index->shape.inode_count);
+	return 0;
+}
+
+int names_check(const struct index *index, struct span file, struct error *err)
+{
+	struct check c = { .index = index, .file = file, .page_count = file.size / PAGE_SIZE };
+	int r;
+
+	if (c.page_count < LMDB_METAS)
+		return error_set(err, -EBADMSG, "names: %" PRIu64 " bytes are too few", file.size);
+	c.seen = calloc(1, c.page_count / 8 + 1);
+	if (!c.seen)
+		return error_set(err, -ENOMEM, "names: no memory for %" PRIu64 " pages", c.page_count);
+	r = check_all(&c, err);
+	free(c.seen);
+	free(c.marks);
+	return r;
+}

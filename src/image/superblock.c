@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/* The superblock ring and the publisher record: encode, check, find, write. */
+#include "image/superblock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "image/address.h"
+#include "image/checksum.h"
+
+#define SUMMED (sizeof(struct dsfs_superblock) - sizeof(le64))
+
+void superblock_encode(const struct superblock *super, struct dsfs_superblock *disk)
+{
+	memset(disk, 0, sizeof(*disk));
+	memcpy(disk->magic, DSFS_MAGIC, sizeof(disk->magic));
+	disk->format = le32_of(DSFS_FORMAT);
+	disk->segment_log = le32_of(super->segment_log);
+	memcpy(disk->volume_uuid, super->volume_uuid, sizeof(disk->volume_uuid));
+	disk->sequence = le64_of(super->sequence);
+	disk->member_size = le64_of(super->member_size);
+	disk->member = le32_of(super->member);
+	disk->member_count = le32_of(super->member_count);
+	disk->catalogue.address = le64_of(super->catalogue_address);
+	disk->catalogue.length = le64_of(super->catalogue_length);
+	memcpy(disk->catalogue_sha256, super->catalogue_sha256, sizeof(disk->catalogue_sha256));
+	memcpy(disk->identity, super->identity, strnlen(super->identity, sizeof(disk->identity)));
+	disk->checksum = le64_of(checksum_64(disk, SUMMED));
+}
+
+/* What a reader must know before any other field means something. */
+static int superblock_check_head(const struct dsfs_superblock *disk, struct error *err)
+{
+	uint64_t sum = checksum_64(disk, SUMMED);
+
+	if (memcmp(disk->magic, DSFS_MAGIC, sizeof(disk->magic)) != 0)
+		return error_set(err, -EBADMSG, "superblock: not a datasetfs volume");
+	if (le64_get(disk->checksum) != sum)
+		return error_set(err, -EBADMSG, "superblock: checksum %016" PRIx64 ", expected %016" PRIx64, sum,
+				 le64_get(disk->checksum));
+	if (le32_get(disk->format) != DSFS_FORMAT)
+		return error_set(err, -EOPNOTSUPP, "superblock: format %" PRIu32 ", this release reads %d",
+				 le32_get(disk->format), DSFS_FORMAT);
+	if (le64_get(disk->feature_incompat) & ~DSFS_INCOMPAT_KNOWN)
+		return error_set(err, -EOPNOTSUPP,
+				 "superblock: unknown incompatible features %#" PRIx64 ", a newer release is needed",
+				 le64_get(disk->feature_incompat) & ~DSFS_INCOMPAT_KNOWN);
+	return 0;
+}
+
+static int superblock_check_fields(const struct superblock *super, struct error *err)
+{
+	uint64_t offset = address_offset(super->catalogue_address);
+
+	if (super->segment_log < DSFS_SEGMENT_LOG_MIN || super->segment_log > DSFS_SEGMENT_LOG_MAX)
+		return error_set(err, -EBADMSG, "superblock: segment size 2^%" PRIu32 ", expected 2^%u to 2^%u",
+				 super->segment_log, DSFS_SEGMENT_LOG_MIN, DSFS_SEGMENT_LOG_MAX);
+	if (super->member_count != 1 || super->member != 0)
+		return error_set(err, -EOPNOTSUPP,
+				 "superblock: member %" PRIu32 " of %" PRIu32 ", this release reads volumes of one member",
+				 super->member, super->member_count);
+	if (super->member_size % DSFS_BLOCK)
+		return error_set(err, -EBADMSG, "superblock: volume of %" PRIu64 " bytes, expected a multiple of %u",
+				 super->member_size, DSFS_BLOCK);
+	if (super->sequence == 0)
+		return error_set(err, -EBADMSG, "superblock: sequence 0, expected 1 or more");
+	if (super->catalogue_length < sizeof(struct dsfs_catalogue) || super->catalogue_length > DSFS_CATALOGUE_MAX)
+		return error_set(err, -EBADMSG, "superblock: catalogue of %" PRIu64 " bytes, expected %zu to %u",
+				 super->catalogue_length, sizeof(struct dsfs_catalogue), DSFS_CATALOGUE_MAX);
+	if (address_member(super->catalogue_address) >= super->member_count || offset % DSFS_BLOCK ||
+	    offset < DSFS_DATA_AT || super->member_size > DSFS_FILE_MAX || offset > super->member_size ||
+	    super->catalogue_length > super->member_size - offset)
+		return error_set(err, -EBADMSG,
+				 "superblock: catalogue at %#" PRIx64 "+%" PRIu64 " is outside the volume of %" PRIu64
+				 " bytes",
+				 super->catalogue_address, super->catalogue_length, super->member_size);
+	return 0;
+}
+
+int superblock_decode(const struct dsfs_superblock *disk, struct superblock *ret, struct error *err)
+{
+	struct superblock super = { 0 };
+	int r;
+
+	r = superblock_check_head(disk, err);
+	if (r < 0)
+		return r;
+	memcpy(super.volume_uuid, disk->volume_uuid, sizeof(super.volume_uuid));
+	super.sequence = le64_get(disk->sequence);
+	super.member_size = le64_get(disk->member_size);
+	super.member = le32_get(disk->member);
+	super.member_count = le32_get(disk->member_count);
+	super.segment_log = le32_get(disk->segment_log);
+	super.catalogue_address = le64_get(disk->catalogue.address);
+	super.catalogue_length = le64_get(disk->catalogue.length);
+	memcpy(super.catalogue_sha256, disk->catalogue_sha256, sizeof(super.catalogue_sha256));
+	memcpy(super.identity, disk->identity, sizeof(disk->identity));
+	r = superblock_check_fields(&super, err);
+	if (r < 0)
+		return r;
+	*ret = super;
+	return 0;
+}
+
+static int superblock_read_slot(struct source *source, uint32_t slot, struct dsfs_superblock *disk,
+				struct error *err)
+{
+	return source_read(source, 0, (uint64_t)slot * DSFS_SLOT_SPACING, disk, sizeof(*disk), err);
+}
+
+/* Why no slot is valid: the most telling reason of all slots. */
+static int superblock_keep_reason(int r, const struct error *why, struct error *best)
+{
+	bool more_telling = best->code == 0 || r == -EOPNOTSUPP || strstr(best->reason, "not a datasetfs");
+
+	if (more_telling && best->code != -EOPNOTSUPP)
+		*best = *why;
+	return best->code;
+}
+
+int superblock_find(struct source *source, struct superblock *ret, struct error *err)
+{
+	struct dsfs_superblock disk __attribute__((aligned(4096)));
+	struct superblock best = { 0 }, super;
+	struct error reason = { 0 };
+	int r;
+
+	if (source_size(source, 0) < DSFS_DATA_AT)
+		return error_set(err, -EBADMSG, "superblock: %" PRIu64 " bytes are too few for a datasetfs volume",
+				 source_size(source, 0));
+	for (uint32_t slot = 0; slot < DSFS_SLOT_COUNT; slot++) {
+		struct error why = { 0 };
+
+		r = superblock_read_slot(source, slot, &disk, &why);
+		if (r == 0)
+			r = superblock_decode(&disk, &super, &why);
+		if (r == 0 && super.sequence % DSFS_SLOT_COUNT != slot)
+			r = error_set(&why, -EBADMSG, "superblock: slot %" PRIu32 " holds sequence %" PRIu64, slot,
+				      super.sequence);
+		if (r < 0)
+			superblock_keep_reason(r, &why, &reason);
+		else if (super.sequence > best.sequence)
+			best = super;
+	}
+	if (best.sequence == 0)
+		return error_set(err, reason.code, "%s", reason.reason);
+	if (source_size(source, 0) < best.member_size)
+		return error_set(err, -EBADMSG,
+				 "superblock: the volume is truncated: %" PRIu64 " bytes, expected %" PRIu64,
+				 source_size(source, 0), best.member_size);
+	*ret = best;
+	return 0;
+}
+
+int superblock_write(struct source *source, const struct superblock *super, struct error *err)
+{
+	struct dsfs_superblock disk __attribute__((aligned(4096)));
+
+	superblock_encode(super, &disk);
+	return source_write(source, 0, super->sequence % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING, &disk, sizeof(disk),
+			    err);
+}
+
+bool superblock_seen(struct source *source)
+{
+	struct dsfs_superblock disk __attribute__((aligned(4096)));
+
+	for (uint32_t slot = 0; slot < DSFS_SLOT_COUNT; slot++)
+		if (superblock_read_slot(source, slot, &disk, NULL) == 0 &&
+		    !memcmp(disk.magic, DSFS_MAGIC, sizeof(disk.magic)))
+			return true;
+	return false;
+}
+
+int publisher_write(struct source *source, const char *host, uint64_t process, uint64_t since, struct error *err)
+{
+	struct dsfs_publisher disk __attribute__((aligned(4096)));
+
+	memset(&disk, 0, sizeof(disk));
+	if (host) {
+		memcpy(disk.magic, DSFS_PUBLISHER_MAGIC, sizeof(disk.magic));
+		disk.since = le64_of(since);
+		disk.process = le64_of(process);
+		memcpy(disk.host, host, strnlen(host, sizeof(disk.host)));
+		disk.checksum = le64_of(checksum_64(&disk, SUMMED));
+	}
+	return source_write(source, 0, DSFS_PUBLISHER_AT, &disk, sizeof(disk), err);
+}
+
+bool publisher_read(struct source *source, char *host, uint64_t *process, uint64_t *since)
+{
+	struct dsfs_publisher disk __attribute__((aligned(4096)));
+
+	if (source_read(source, 0, DSFS_PUBLISHER_AT, &disk, sizeof(disk), NULL) < 0 ||
+	    memcmp(disk.magic, DSFS_PUBLISHER_MAGIC, sizeof(disk.magic)) != 0 ||
+	    le64_get(disk.checksum) != checksum_64(&disk, SUMMED))
+		return false;
+	memcpy(host, disk.host, sizeof(disk.host));
+	host[sizeof(disk.host)] = 0;
+	*process = le64_get(disk.process);
+	*since = le64_get(disk.since);
+	return true;
+}

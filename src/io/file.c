@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/* A volume in a regular file or on a block device, read and written directly (past the page cache). */
+#include "io/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/fs.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define ALIGNMENT   4096u
+#define BOUNCE_SIZE (1u << 20)
+
+static struct file_source *file_of(struct source *source)
+{
+	return (struct file_source *)source;
+}
+
+static bool is_aligned(uint64_t offset, const void *buffer, size_t length)
+{
+	return offset % ALIGNMENT == 0 && (uintptr_t)buffer % ALIGNMENT == 0 && length % ALIGNMENT == 0;
+}
+
+static int file_pread(int fd, uint64_t offset, uint8_t *buffer, size_t length, struct error *err)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < length) {
+		n = pread(fd, buffer + done, length - done, (off_t)(offset + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_errno(err, "read of %zu bytes at offset %" PRIu64, length, offset);
+		if (n == 0)
+			return error_set(err, -ENODATA,
+					 "read of %zu bytes at offset %" PRIu64 ": the volume ends after %zu of them",
+					 length, offset, done);
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+static int file_pwrite(int fd, uint64_t offset, const uint8_t *buffer, size_t length, struct error *err)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < length) {
+		n = pwrite(fd, buffer + done, length - done, (off_t)(offset + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return error_errno(err, "write of %zu bytes at offset %" PRIu64, length, offset);
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+/* Direct I/O with any alignment: whole blocks around the wanted bytes go through an aligned buffer. */
+static int file_read_bounced(int fd, uint64_t offset, uint8_t *buffer, size_t length, struct error *err)
+{
+	auto_free uint8_t *bounce = aligned_alloc(ALIGNMENT, BOUNCE_SIZE);
+	int r;
+
+	if (!bounce)
+		return error_set(err, -ENOMEM, "no memory for a buffer of %u bytes", BOUNCE_SIZE);
+	while (length) {
+		uint64_t start = offset / ALIGNMENT * ALIGNMENT;
+		size_t skip = (size_t)(offset - start);
+		size_t part = length < BOUNCE_SIZE - skip ? length : BOUNCE_SIZE - skip;
+
+		r = file_pread(fd, start, bounce, (skip + part + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT, err);
+		if (r < 0)
+			return r;
+		memcpy(buffer, bounce + skip, part);
+		buffer += part;
+		offset += part;
+		length -= part;
+	}
+	return 0;
+}
+
+static int file_read(struct source *source, uint32_t member, uint64_t offset, void *buffer, size_t length,
+		     struct error *err)
+{
+	struct file_source *file = file_of(source);
+
+	if (member != 0)
+		return error_set(err, -EINVAL, "read of member %" PRIu32 ": the volume has one member", member);
+	if (file->geometry.is_direct && !is_aligned(offset, buffer, length))
+		return file_read_bounced(file->fd, offset, buffer, length, err);
+	return file_pread(file->fd, offset, buffer, length, err);
+}
+
+/* Unaligned buffers are copied; offset and length are the writer's duty. */
+static int file_write(struct source *source, uint32_t member, uint64_t offset, const void *buffer, size_t length,
+		      struct error *err)
+{
+	struct file_source *file = file_of(source);
+	auto_free uint8_t *bounce = NULL;
+
+	if (member != 0)
+		return error_set(err, -EINVAL, "write to member %" PRIu32 ": the volume has one member", member);
+	if (!file->geometry.is_direct || is_aligned(offset, buffer, length))
+		return file_pwrite(file->fd, offset, buffer, length, err);
+	if (offset % ALIGNMENT || length % ALIGNMENT)
+		return error_set(err, -EINVAL, "write of %zu bytes at offset %" PRIu64 " is not in whole blocks", length,
+				 offset);
+	bounce = aligned_alloc(ALIGNMENT, length);
+	if (!bounce)
+		return error_set(err, -ENOMEM, "no memory for a buffer of %zu bytes", length);
+	memcpy(bounce, buffer, length);
+	return file_pwrite(file->fd, offset, bounce, length, err);
+}
+
+static int file_flush(struct source *source, struct error *err)
+{
+	struct file_source *file = file_of(source);
+
+	if (fdatasync(file->fd) < 0)
+		return error_errno(err, "flush");
+	if (!file->geometry.is_direct) /* what is read back must come from the medium */
+		posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED);
+	return 0;
+}
+
+static uint64_t file_size(struct source *source, uint32_t member)
+{
+	struct file_source *file = file_of(source);
+	struct stat st;
+
+	if (member != 0)
+		return 0;
+	if (!file->geometry.is_block_device && fstat(file->fd, &st) == 0)
+		return (uint64_t)st.st_size;
+	return file->geometry.size;
+}
+
+static const struct source_ops file_ops = {
+	.read = file_read,
+	.write = file_write,
+	.flush = file_flush,
+	.size = file_size,
+};
+
+static int file_measure(int fd, struct file_geometry *geometry, struct error *err)
+{
+	struct stat st;
+	int sector = 0;
+
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "fstat");
+	geometry->logical_block = ALIGNMENT;
+	geometry->size = (uint64_t)st.st_size;
+	geometry->is_block_device = S_ISBLK(st.st_mode);
+	if (geometry->is_block_device) {
+		if (ioctl(fd, BLKGETSIZE64, &geometry->size) < 0 || ioctl(fd, BLKSSZGET, &sector) < 0)
+			return error_errno(err, "size of the block device");
+		if (sector != 512 && sector != 4096)
+			return error_set(err, -EOPNOTSUPP, "logical blocks of %d bytes, expected 512 or 4096", sector);
+		geometry->logical_block = (uint32_t)sector;
+	} else if (!S_ISREG(st.st_mode)) {
+		return error_set(err, -EINVAL, "neither a regular file nor a block device");
+	}
+	geometry->size = geometry->size / ALIGNMENT * ALIGNMENT;
+	return 0;
+}
+
+/* One publisher at a time: O_EXCL guards a device (and refuses a mounted one), a lock guards a file. */
+static int file_claim(int fd, struct error *err)
+{
+	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
+		return 0;
+	if (errno == EWOULDBLOCK)
+		return error_set(err, -EBUSY, "another publisher has it locked");
+	return error_errno(err, "lock");
+}
+
+static int file_flags(const char *path, enum file_mode mode)
+{
+	struct stat st;
+
+	if (mode == FILE_READ)
+		return O_RDONLY | O_CLOEXEC;
+	if (mode == FILE_CREATE)
+		return O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL;
+	if (stat(path, &st) == 0 && S_ISBLK(st.st_mode))
+		return O_RDWR | O_CLOEXEC | O_EXCL;
+	return O_RDWR | O_CLOEXEC;
+}
+
+static int file_open_fd(const char *path, enum file_mode mode, bool *ret_direct, int *ret_fd, struct error *err)
+{
+	int flags = file_flags(path, mode);
+	int fd = open(path, flags | O_DIRECT, 0644);
+
+	*ret_direct = fd >= 0;
+	if (fd < 0 && errno == EINVAL) /* e.g. an old tmpfs; O_CREAT may have made the file already */
+		fd = open(path, mode == FILE_CREATE ? flags & ~O_EXCL : flags, 0644);
+	if (fd < 0 && errno == EBUSY)
+		return error_set(err, -EBUSY, "it is mounted or another publisher has it open");
+	if (fd < 0)
+		return error_errno(err, "open");
+	*ret_fd = fd;
+	return 0;
+}
+
+int file_open(const char *path, enum file_mode mode, struct file_source **ret, struct error *err)
+{
+	auto_close int fd = -1;
+	struct file_geometry geometry = { 0 };
+	struct file_source *file;
+	bool direct;
+	int r;
+
+	r = file_open_fd(path, mode, &direct, &fd, err);
+	if (r < 0)
+		return r;
+	geometry.is_direct = direct;
+	r = file_measure(fd, &geometry, err);
+	if (r == 0 && mode != FILE_READ)
+		r = file_claim(fd, err);
+	if (r < 0)
+		return r;
+	file = calloc(1, sizeof(*file));
+	if (!file)
+		return error_set(err, -ENOMEM, "no memory");
+	file->source.ops = &file_ops;
+	file->geometry = geometry;
+	file->fd = take_fd(&fd);
+	*ret = file;
+	return 0;
+}
+
+void file_close(struct file_source *file)
+{
+	if (!file)
+		return;
+	close(file->fd);
+	free(file);
+}
+
+int file_extend(struct file_source *file, uint64_t size, struct error *err)
+{
+	uint64_t now = file_size(&file->source, 0);
+
+	if (size <= now)
+		return 0;
+	if (file->geometry.is_block_device)
+		return error_set(err, -ENOSPC, "the device has %" PRIu64 " bytes, %" PRIu64 " are needed", now, size);
+	if (ftruncate(file->fd, (off_t)size) < 0)
+		return error_errno(err, "extend to %" PRIu64 " bytes", size);
+	file->geometry.size = size;
+	return 0;
+}

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine over an io_uring: one ring per thread carries the volume's reads and the watch for requests. */
+#include <errno.h>
+#include <liburing.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+#include "io/engine.h"
+
+/* user_data of the watch; reads carry their address */
+#define RING_WATCH UINT64_C(1)
+
+struct ring {
+	struct engine engine;
+	struct io_uring uring;
+	int *fds;        /* one per member; then the watched one */
+	uint32_t member_count;
+	int watch;       /* -1 for none */
+	bool registered; /* fds are the ring's fixed files, in the same order */
+	bool armed;      /* the watch is with the kernel */
+	unsigned depth, in_flight;
+	struct io_read *queue_first, **queue_end; /* reads that wait for room */
+};
+
+static struct io_uring_sqe *ring_sqe(struct ring *ring)
+{
+	struct io_uring_sqe *sqe = io_uring_get_sqe(&ring->uring);
+
+	if (!sqe) {
+		io_uring_submit(&ring->uring);
+		sqe = io_uring_get_sqe(&ring->uring);
+	}
+	return sqe;
+}
+
+/* number: a member, or member_count for the watched descriptor. */
+static void ring_set_file(struct ring *ring, struct io_uring_sqe *sqe, uint32_t number)
+{
+	if (ring->registered) {
+		sqe->fd = (int)number;
+		sqe->flags |= IOSQE_FIXED_FILE;
+	} else {
+		sqe->fd = ring->fds[number];
+	}
+}
+
+static bool ring_submit_read(struct ring *ring, struct io_read *read)
+{
+	struct io_uring_sqe *sqe = ring_sqe(ring);
+
+	if (!sqe)
+		return false;
+	if (read->iov_count == 1)
+		io_uring_prep_read(sqe, 0, read->iov[0].iov_base, (unsigned)read->iov[0].iov_len, read->offset);
+	else
+		io_uring_prep_readv(sqe, 0, read->iov, (unsigned)read->iov_count, read->offset);
+	ring_set_file(ring, sqe, read->member);
+	io_uring_sqe_set_data(sqe, read);
+	ring->in_flight++;
+	return true;
+}
+
+static void ring_enqueue(struct ring *ring, struct io_read *read)
+{
+	read->next = NULL;
+	*ring->queue_end = read;
+	ring->queue_end = &read->next;
+}
+
+static void ring_read(struct engine *engine, struct io_read *read)
+{
+	struct ring *ring = (struct ring *)engine;
+
+	if (read->member >= ring->member_count) {
+		read->done(read, -ENXIO);
+		return;
+	}
+	if (ring->in_flight >= ring->depth || !ring_submit_read(ring, read))
+		ring_enqueue(ring, read);
+}
+
+static void ring_start_queued(struct ring *ring)
+{
+	struct io_read *read;
+
+	while ((read = ring->queue_first) && ring->in_flight < ring->depth) {
+		if (!ring_submit_read(ring, read))
+			return;
+		ring->queue_first = read->next;
+		if (!ring->queue_first)
+			ring->queue_end = &ring->queue_first;
+	}
+}
+
+/* An exclusive poll: one of the workers that wait wakes for a request, not all. It fires once; armed again, it
+ * answers at once when there is something to read. */
+static void ring_arm(struct ring *ring)
+{
+	struct io_uring_sqe *sqe;
+
+	if (ring->watch < 0 || ring->armed || !ring->engine.watching)
+		return;
+	sqe = ring_sqe(ring);
+	if (!sqe)
+		return;
+	io_uring_prep_poll_add(sqe, 0, POLLIN | EPOLLEXCLUSIVE);
+	ring_set_file(ring, sqe, ring->member_count);
+	io_uring_sqe_set_data64(sqe, RING_WATCH);
+	ring->armed = true;
+}
+
+static void ring_complete(struct ring *ring, uint64_t data, int result, bool *readable)
+{
+	struct io_read *read = (struct io_read *)(uintptr_t)data;
+
+	if (data == RING_WATCH) {
+		ring->armed = false;
+		*readable = true;
+		return;
+	}
+	ring->in_flight--;
+	if (result == -EAGAIN || result == -EINTR)
+		ring_enqueue(ring, read);
+	else
+		read->done(read, result);
+}
+
+static void ring_reap(struct ring *ring, bool *readable)
+{
+	struct io_uring_cqe *cqe;
+
+	while (io_uring_peek_cqe(&ring->uring, &cqe) == 0) {
+		uint64_t data = io_uring_cqe_get_data64(cqe);
+		int result = cqe->res;
+
+		/* Given back first: done() may start a read whose completion needs the room. */
+		io_uring_cqe_seen(&ring->uring, cqe);
+		ring_complete(ring, data, result, readable);
+	}
+	ring_start_queued(ring);
+}
+
+static int ring_wait(struct engine *engine, bool block, bool *ret_readable, struct error *err)
+{
+	struct ring *ring = (struct ring *)engine;
+	bool readable = false;
+	int r;
+
+	ring_start_queued(ring);
+	ring_arm(ring);
+	/* With nothing under way nothing could end the wait. */
+	if (!ring->armed && !ring->in_flight)
+		block = false;
+	r = block ? io_uring_submit_and_wait(&ring->uring, 1) : io_uring_submit(&ring->uring);
+	if (r < 0 && r != -EINTR && r != -EAGAIN && r != -EBUSY)
+		return error_set(err, r, "io_uring_enter: %s", strerror(-r));
+	ring_reap(ring, &readable);
+	*ret_readable = readable;
+	return 0;
+}
+
+static void ring_free(struct engine *engine)
+{
+	struct ring *ring = (struct ring *)engine;
+
+	io_uring_queue_exit(&ring->uring);
+	free(ring->fds);
+	free(ring);
+}
+
+/* The kernel's newest offers first; each older kernel refuses flags that it does not know. */
+static int ring_setup(struct ring *ring, struct error *err)
+{
+	static const unsigned flags[] = {
+		IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG, /* 6.0 */
+		IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG,                              /* 5.19 */
+		0,
+	};
+	unsigned entries = ring->depth + 1; /* the watch */
+	int r = -EINVAL;
+
+	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags) && r == -EINVAL; i++)
+		r = io_uring_queue_init(entries, &ring->uring, flags[i]);
+	if (r < 0)
+		return error_set(err, r, "io_uring_setup: %s", strerror(-r));
+	return 0;
+}
+
+int ring_new(const struct engine_setup *setup, struct engine **ret, struct error *err)
+{
+	static const struct engine_ops ops = { .read = ring_read, .wait = ring_wait, .free = ring_free };
+	struct ring *ring = calloc(1, sizeof(*ring));
+	int r;
+
+	if (!ring)
+		return error_set(err, -ENOMEM, "no memory for an io_uring");
+	ring->fds = calloc(setup->member_count + 1, sizeof(*ring->fds));
+	if (!ring->fds) {
+		free(ring);
+		return error_set(err, -ENOMEM, "no memory for an io_uring");
+	}
+	memcpy(ring->fds, setup->volume_fds, setup->member_count * sizeof(*ring->fds));
+	ring->fds[setup->member_count] = setup->watch;
+	ring->engine = (struct engine){ .ops = &ops, .watching = true };
+	ring->member_count = setup->member_count;
+	ring->watch = setup->watch;
+	ring->depth = setup->depth;
+	ring->queue_end = &ring->queue_first;
+	r = ring_setup(ring, err);
+	if (r < 0) {
+		free(ring->fds);
+		free(ring);
+		return r;
+	}
+	/* Both save reference counting per call; where they are refused, plain descriptors do. */
+	io_uring_register_ring_fd(&ring->uring);
+	ring->registered = io_uring_register_files(&ring->uring, ring->fds,
+						   setup->member_count + (setup->watch >= 0)) == 0;
+	*ret = &ring->engine;
+	return 0;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine without io_uring: preadv(2) in the caller's thread, and epoll for the watched descriptor. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "io/engine.h"
+
+struct sync {
+	struct engine engine;
+	int *fds; /* one per member */
+	uint32_t member_count;
+	int epoll; /* holds the watched descriptor; -1 when there is none */
+};
+
+static void sync_read(struct engine *engine, struct io_read *read)
+{
+	struct sync *sync = (struct sync *)engine;
+	ssize_t n;
+
+	if (read->member >= sync->member_count) {
+		read->done(read, -ENXIO);
+		return;
+	}
+	do
+		n = preadv(sync->fds[read->member], read->iov, read->iov_count, (off_t)read->offset);
+	while (n < 0 && (errno == EINTR || errno == EAGAIN));
+	read->done(read, n < 0 ? -errno : (int)n);
+}
+
+static int sync_wait(struct engine *engine, bool block, bool *ret_readable, struct error *err)
+{
+	struct sync *sync = (struct sync *)engine;
+	struct epoll_event event;
+	int n;
+
+	*ret_readable = false;
+	if (sync->epoll < 0 || !engine->watching)
+		return 0;
+	n = epoll_wait(sync->epoll, &event, 1, block ? -1 : 0);
+	if (n < 0 && errno != EINTR)
+		return error_errno(err, "epoll_wait");
+	*ret_readable = n > 0;
+	return 0;
+}
+
+static void sync_free(struct engine *engine)
+{
+	struct sync *sync = (struct sync *)engine;
+
+	close_fd(&sync->epoll);
+	free(sync->fds);
+	free(sync);
+}
+
+/* Exclusive: an event wakes one of the threads that wait, not all of them. */
+static int sync_watch(struct sync *sync, int fd, struct error *err)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLEXCLUSIVE };
+
+	sync->epoll = epoll_create1(EPOLL_CLOEXEC);
+	if (sync->epoll < 0)
+		return error_errno(err, "epoll_create1");
+	if (epoll_ctl(sync->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
+		return error_errno(err, "epoll_ctl");
+	return 0;
+}
+
+int sync_new(const struct engine_setup *setup, struct engine **ret, struct error *err)
+{
+	static const struct engine_ops ops = { .read = sync_read, .wait = sync_wait, .free = sync_free };
+	struct sync *sync = calloc(1, sizeof(*sync));
+	int r;
+
+	if (!sync)
+		return error_set(err, -ENOMEM, "no memory for a reader");
+	sync->engine = (struct engine){ .ops = &ops, .watching = true };
+	sync->epoll = -1;
+	sync->member_count = setup->member_count;
+	sync->fds = calloc(setup->member_count, sizeof(*sync->fds));
+	r = sync->fds ? 0 : error_set(err, -ENOMEM, "no memory for a reader");
+	if (r == 0)
+		memcpy(sync->fds, setup->volume_fds, setup->member_count * sizeof(*sync->fds));
+	if (r == 0 && setup->watch >= 0)
+		r = sync_watch(sync, setup->watch, err);
+	if (r < 0) {
+		sync_free(&sync->engine);
+		return r;
+	}
+	*ret = &sync->engine;
+	return 0;
+}

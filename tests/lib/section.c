@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/* A tiny packer of index sections for tests. */
+#include "lib/section.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lib/check.h"
+
+static uint64_t section_inode(struct section *section, uint32_t mode, uint64_t size, uint64_t where)
+{
+	uint64_t n = section->inode_count++;
+
+	assert_true(n < SECTION_MAX);
+	section->inodes[n] = (struct inode){
+		.ordinal = n + 1, .nlink = 1, .size = size, .mtime = 1700000000, .mtime_nsec = 5, .where = where
+	};
+	section->class_table[section->class_count] = (struct dsfs_class){
+		.mode = le32_of(mode), .uid = le32_of(1000), .gid = le32_of(100)
+	};
+	section->classes[n] = (uint32_t)section->class_count++;
+	return n + 1;
+}
+
+void section_init(struct section *section)
+{
+	memset(section, 0, sizeof(*section));
+	section->chunk_log = 17;
+	section_inode(section, S_IFDIR | 0755, 0, INODE_ROOT);
+}
+
+static void section_entry(struct section *section, uint64_t parent, const char *name, uint64_t ordinal, uint8_t type)
+{
+	struct section_entry *entry = &section->entries[section->entry_count++];
+
+	assert_true(section->entry_count < SECTION_MAX);
+	*entry = (struct section_entry){
+		.directory = parent, .length = strlen(name), .ordinal = ordinal, .type = type
+	};
+	snprintf(entry->name, sizeof(entry->name), "%s", name);
+	section->inodes[parent - 1].size++;
+}
+
+uint64_t section_directory(struct section *section, uint64_t parent, const char *name)
+{
+	uint64_t ordinal = section_inode(section, S_IFDIR | 0755, 0, parent);
+
+	section_entry(section, parent, name, ordinal, DT_DIR);
+	return ordinal;
+}
+
+uint64_t section_file(struct section *section, uint64_t parent, const char *name, uint64_t size,
+		      uint64_t first_chunk)
+{
+	uint64_t ordinal = section_inode(section, S_IFREG | 0644, size, first_chunk);
+
+	section_entry(section, parent, name, ordinal, DT_REG);
+	return ordinal;
+}
+
+uint64_t section_symlink(struct section *section, uint64_t parent, const char *name, const char *target)
+{
+	uint64_t ordinal = section_inode(section, S_IFLNK | 0777, strlen(target), section->blob_length);
+
+	memcpy(section->blob + section->blob_length, target, strlen(target));
+	section->blob_length += strlen(target);
+	section_entry(section, parent, name, ordinal, DT_LNK);
+	return ordinal;
+}
+
+void section_hard_link(struct section *section, uint64_t parent, const char *name, uint64_t ordinal)
+{
+	section_entry(section, parent, name, ordinal, DT_REG);
+	section->inodes[ordinal - 1].nlink++;
+}
+
+uint64_t section_chunk(struct section *section, uint64_t address, uint64_t sum, uint32_t stored, uint8_t codec)
+{
+	uint64_t number = section->chunk_count++;
+
+	assert_true(number < SECTION_MAX);
+	section->chunks[number] = (struct dsfs_chunk){
+		.address = le64_of(address),
+		.sum = le64_of(sum),
+		.stored = le32_of(stored | (uint32_t)codec << DSFS_STORED_BITS),
+	};
+	return number;
+}
+
+static void section_mark(struct section *section, struct index_writer *writer, uint64_t first)
+{
+	uint64_t directory = section->entries[first].directory;
+
+	for (uint64_t n = 1; first + n * DSFS_MARK_EVERY < section->entry_count; n++) {
+		struct section_entry *entry = &section->entries[first + n * DSFS_MARK_EVERY];
+
+		if (entry->directory != directory)
+			break;
+		CHECK_OK(index_writer_mark(writer, directory, (uint32_t)n, entry->name, entry->length, &err));
+	}
+}
+
+static uint64_t section_names(struct section *section, int fd)
+{
+	char path[] = "/tmp/section.XXXXXX";
+	struct index_writer *writer;
+	uint64_t length, last = 0;
+	int temp = mkstemp(path);
+
+	assert_true(temp >= 0);
+	close(temp);
+	CHECK_OK(index_writer_open(path, &writer, &err));
+	for (uint64_t i = 0; i < section->entry_count; i++) {
+		struct section_entry *entry = &section->entries[i];
+
+		if (entry->directory != last)
+			section_mark(section, writer, i);
+		last = entry->directory;
+		CHECK_OK(index_writer_add(writer, entry->directory, entry->name, entry->length, entry->ordinal,
+					  entry->type, &err));
+	}
+	CHECK_OK(index_writer_finish(writer, fd, &length, &err));
+	unlink(path);
+	return length;
+}
+
+static void section_put(int fd, uint64_t offset, const void *bytes, size_t length)
+{
+	assert_int_equal(pwrite(fd, bytes, length, (off_t)offset), length);
+}
+
+int section_write(struct section *section, struct version *version)
+{
+	struct dsfs_inode inodes[SECTION_MAX];
+	struct index_layout layout;
+	int fd = memfd_create("section", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_true(fd >= 0);
+	*version = (struct version){ .label = "test", .sequence = 1, .chunk_log = section->chunk_log };
+	version->chunk_sum = DSFS_SUM_XXH3_64;
+	version->shape = (struct index_shape){
+		.names_length = section_names(section, fd),
+		.inode_count = section->inode_count,
+		.chunk_count = section->chunk_count,
+		.class_count = section->class_count,
+		.blob_length = section->blob_length,
+		.entry_count = section->entry_count,
+	};
+	CHECK_OK(index_layout(&version->shape, &layout, &err));
+	version->index_length = layout.length;
+	assert_int_equal(ftruncate(fd, (off_t)layout.length), 0);
+	for (uint64_t i = 0; i < section->inode_count; i++)
+		inode_encode(&section->inodes[i], section->classes[i], &inodes[i]);
+	section_put(fd, layout.inodes, inodes, section->inode_count * sizeof(*inodes));
+	section_put(fd, layout.chunks, section->chunks, section->chunk_count * sizeof(*section->chunks));
+	section_put(fd, layout.classes, section->class_table, section->class_count * sizeof(*section->class_table));
+	section_put(fd, layout.blob, section->blob, section->blob_length);
+	return fd;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* Builds a small index section, right or wrong, in a memfd: what the packer does at scale. */
+#pragma once
+#include <stdint.h>
+
+#include "image/catalogue.h"
+#include "image/inode.h"
+
+#define SECTION_MAX 1024u
+
+struct section_entry {
+	uint64_t directory;
+	char name[DSFS_NAME_MAX + 1];
+	size_t length;
+	uint64_t ordinal;
+	uint8_t type;
+};
+
+struct section {
+	struct inode inodes[SECTION_MAX]; /* ordinal n at n - 1 */
+	uint32_t classes[SECTION_MAX];    /* of that inode */
+	struct dsfs_class class_table[SECTION_MAX];
+	struct dsfs_chunk chunks[SECTION_MAX];
+	struct section_entry entries[SECTION_MAX];
+	uint8_t blob[65536];
+	uint64_t inode_count, class_count, chunk_count, entry_count, blob_length;
+	uint32_t chunk_log;
+};
+
+void section_init(struct section *section); /* a root directory and nothing else */
+/* Adds entries in key order; returns the ordinal. */
+uint64_t section_directory(struct section *section, uint64_t parent, const char *name);
+uint64_t section_file(struct section *section, uint64_t parent, const char *name, uint64_t size,
+		      uint64_t first_chunk);
+uint64_t section_symlink(struct section *section, uint64_t parent, const char *name, const char *target);
+void section_hard_link(struct section *section, uint64_t parent, const char *name, uint64_t ordinal);
+uint64_t section_chunk(struct section *section, uint64_t address, uint64_t sum, uint32_t stored, uint8_t codec);
+/* Writes the section to a new memfd and describes it in version (shape, chunk_log, index_length). */
+int section_write(struct section *section, struct version *version);

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/* The index: what is written is found again, and what a hostile publisher writes is refused with its reason. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "image/dump.h"
+#include "image/index.h"
+#include "lib/check.h"
+#include "lib/section.h"
+
+static const uint64_t sizes[1] = { 1u << 30 };
+static struct section section; /* large: not on the stack */
+static struct version version;
+
+static int open_section(struct index **ret, struct error *err)
+{
+	int fd = section_write(&section, &version);
+	int r = index_open(fd, &version, sizes, 1, ret, err);
+
+	if (r < 0)
+		close(fd);
+	return r;
+}
+
+static void refuses(const char *reason)
+{
+	struct index *index;
+
+	CHECK_FAILS(open_section(&index, &err), -EBADMSG, reason);
+}
+
+static void make_tree(void)
+{
+	uint64_t a;
+	char name[32];
+
+	section_init(&section);
+	a = section_directory(&section, 1, "a");
+	section_file(&section, 1, "b", 0, 0);
+	section_symlink(&section, 1, "c", "a/f007");
+	for (int i = 0; i < 400; i++) {
+		snprintf(name, sizeof(name), "f%03d", i);
+		section_file(&section, a, name, 0, 0);
+	}
+	section_hard_link(&section, a, "link", 3);
+}
+
+static void test_lookup(void **state)
+{
+	struct index_reader *reader;
+	struct index *index;
+	uint64_t ordinal;
+
+	(void)state;
+	make_tree();
+	CHECK_OK(open_section(&index, &err));
+	CHECK_OK(index_reader_open(index, &reader, &err));
+	assert_int_equal(index_lookup(reader, 1, "c", 1, &ordinal), 0);
+	assert_int_equal(ordinal, 4);
+	assert_int_equal(index_lookup(reader, 2, "f007", 4, &ordinal), 0);
+	assert_int_equal(ordinal, 12);
+	assert_int_equal(index_lookup(reader, 2, "link", 4, &ordinal), 0);
+	assert_int_equal(ordinal, 3);
+	assert_int_equal(index_lookup(reader, 1, "d", 1, &ordinal), -ENOENT);
+	assert_int_equal(index_lookup(reader, 2, "", 0, &ordinal), -ENOENT);
+	assert_int_equal(index_lookup(reader, 2, "\0\0\0\0\1", 5, &ordinal), -ENOENT);
+	assert_int_equal(index_lookup(reader, 77, "a", 1, &ordinal), -ENOENT);
+	index_reader_close(reader);
+	index_close(index);
+}
+
+struct listing {
+	uint64_t next;
+	unsigned count, stop_after;
+};
+
+static int take_entry(void *argument, const struct index_entry *entry)
+{
+	struct listing *listing = argument;
+	char expected[32];
+
+	assert_int_equal(entry->number, listing->next);
+	if (entry->number < 400) {
+		snprintf(expected, sizeof(expected), "f%03d", (int)entry->number);
+		assert_int_equal(entry->name_length, 4);
+		assert_memory_equal(entry->name, expected, 4);
+		assert_int_equal(entry->type, DT_REG);
+	}
+	listing->next++;
+	return ++listing->count == listing->stop_after ? 7 : 0;
+}
+
+static void test_list_from_every_position(void **state)
+{
+	struct index_reader *reader;
+	struct index *index;
+
+	(void)state;
+	make_tree();
+	CHECK_OK(open_section(&index, &err));
+	CHECK_OK(index_reader_open(index, &reader, &err));
+	for (uint64_t first = 0; first <= 401; first++) {
+		struct listing listing = { .next = first };
+
+		assert_int_equal(index_list(reader, 2, first, take_entry, &listing), 0);
+		assert_int_equal(listing.count, 401 - first);
+	}
+	struct listing listing = { .next = 130, .stop_after = 2 };
+	assert_int_equal(index_list(reader, 2, 130, take_entry, &listing), 7);
+	assert_int_equal(listing.count, 2);
+	listing = (struct listing){ .next = 5000 };
+	assert_int_equal(index_list(reader, 2, 5000, take_entry, &listing), 0);
+	index_reader_close(reader);
+	index_close(index);
+}
+
+static void test_path(void **state)
+{
+	struct index_reader *reader;
+	struct index *index;
+	char path[64];
+
+	(void)state;
+	make_tree();
+	CHECK_OK(open_section(&index, &err));
+	CHECK_OK(index_reader_open(index, &reader, &err));
+	index_path(reader, 12, path, sizeof(path));
+	assert_string_equal(path, "/a/f007");
+	index_path(reader, 1, path, sizeof(path));
+	assert_string_equal(path, "/");
+	index_path(reader, 9999, path, sizeof(path));
+	assert_string_equal(path, "inode 9999");
+	index_reader_close(reader);
+	index_close(index);
+}
+
+static int collect(void *argument, const char *text, size_t length)
+{
+	strncat(argument, text, length);
+	return 0;
+}
+
+static void test_dump(void **state)
+{
+	static char text[65536];
+	struct index *index;
+
+	(void)state;
+	section_init(&section);
+	section_chunk(&section, 1u << 20, 0xabc, 5, DSFS_CODEC_RAW);
+	section_file(&section, 1, "b \\\xff", 5, 0);
+	section_symlink(&section, 1, "c", "b");
+	CHECK_OK(open_section(&index, &err));
+	text[0] = 0;
+	CHECK_OK(dump_text(index, collect, text, &err));
+	assert_string_equal(text, "datasetfs dump 1\nchunk 131072 xxh3-64\n"
+				  "1 d 0755 1000 100 1700000000.000000005 1 2 1 /\n"
+				  "2 f 0644 1000 100 1700000000.000000005 1 5 1 b\\x20\\x5c\\xff\n"
+				  " c 5 0000000000000abc\n"
+				  "3 l 0777 1000 100 1700000000.000000005 1 1 1 c\n"
+				  " t b\n");
+	index_close(index);
+}
+
+static void test_same_entries_same_bytes(void **state)
+{
+	uint8_t *first;
+	int a, b;
+
+	(void)state;
+	make_tree();
+	a = section_write(&section, &version);
+	b = section_write(&section, &version);
+	first = mmap(NULL, version.index_length, PROT_READ, MAP_SHARED, a, 0);
+	assert_memory_equal(first, mmap(NULL, version.index_length, PROT_READ, MAP_SHARED, b, 0), version.index_length);
+	close(a);
+	close(b);
+}
+
+static void test_hostile_names(void **state)
+{
+	(void)state;
+	section_init(&section);
+	section_file(&section, 1, "..", 0, 0);
+	refuses("illegal name");
+	section_init(&section);
+	section_file(&section, 1, "a/b", 0, 0);
+	refuses("illegal name");
+}
+
+static void test_hostile_ordinals(void **state)
+{
+	(void)state;
+	make_tree();
+	section.entries[1].ordinal = 9;
+	refuses("ordinal 9 after 2");
+	make_tree();
+	section.entries[1].ordinal = 2; /* a directory under two names */
+	section.entries[1].type = DT_DIR;
+	refuses("ordinal 2 after 2");
+	make_tree();
+	section.inodes[1].where = 2; /* its own parent */
+	refuses("does not fit inode 2");
+	make_tree();
+	section.inodes[1].size = 3;
+	refuses("has 401 entries");
+	make_tree();
+	section.entries[0].type = DT_REG;
+	refuses("does not fit inode 2");
+	make_tree();
+	section.inode_count++;
+	section.inodes[section.inode_count - 1] = section.inodes[2];
+	refuses("inodes, expected");
+}
+
+static void test_hostile_inodes(void **state)
+{
+	(void)state;
+	make_tree();
+	section.inodes[2].size = 1; /* one chunk, but there is none */
+	refuses("impossible mode");
+	make_tree();
+	section.classes[2] = 100000;
+	refuses("class 100000");
+	make_tree();
+	section.inodes[2].mtime_nsec = 1000000000;
+	refuses("nanoseconds");
+	make_tree();
+	section.inodes[3].where = 65000; /* target outside the blob */
+	refuses("impossible mode");
+	make_tree();
+	section.class_table[2].mode = le32_of(0020644); /* a device */
+	refuses("impossible mode");
+}
+
+/* Any single damaged byte in the names part is refused or harmless: the entries read are the same. */
+static void test_flipped_bytes_in_names(void **state)
+{
+	struct index *index;
+	unsigned refused = 0;
+
+	(void)state;
+	make_tree();
+	for (uint64_t at = 0; at < 12288; at += 7) {
+		int fd = section_write(&section, &version);
+		uint8_t byte;
+		struct error err = { 0 };
+
+		assert_int_equal(pread(fd, &byte, 1, (off_t)at), 1);
+		byte ^= (uint8_t)(1u << at % 8);
+		assert_int_equal(pwrite(fd, &byte, 1, (off_t)at), 1);
+		if (index_open(fd, &version, sizes, 1, &index, &err) < 0) {
+			refused++;
+			assert_true(err.reason[0]);
+			close(fd);
+		} else {
+			static char text[1 << 20];
+
+			text[0] = 0;
+			CHECK_OK(dump_text(index, collect, text, &err));
+			index_close(index);
+		}
+	}
+	assert_true(refused > 100);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lookup),
+		cmocka_unit_test(test_list_from_every_position),
+		cmocka_unit_test(test_path),
+		cmocka_unit_test(test_dump),
+		cmocka_unit_test(test_same_entries_same_bytes),
+		cmocka_unit_test(test_hostile_names),
+		cmocka_unit_test(test_hostile_ordinals),
+		cmocka_unit_test(test_hostile_inodes),
+		cmocka_unit_test(test_flipped_bytes_in_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
