@@ -329,20 +329,22 @@ static int check_meta_page(struct check *c, uint64_t number, const struct lmdb_m
 	return 0;
 }
 
-/* LMDB takes the meta with the higher transaction; ours are written once, so it is the second. */
+/* LMDB takes the meta with the higher transaction, the first when they are equal: a compact copy numbers them
+ * 0 and 1, and an empty one 0 and 0. */
 static int check_metas(struct check *c, const struct lmdb_meta **ret, struct error *err)
 {
-	const struct lmdb_meta *first, *meta;
+	const struct lmdb_meta *first, *second, *meta;
 	int r;
 
 	r = check_meta_page(c, 0, &first, err);
 	if (r == 0)
-		r = check_meta_page(c, 1, &meta, err);
+		r = check_meta_page(c, 1, &second, err);
 	if (r < 0)
 		return r;
-	if (le64_get(first->transaction) != 0 || le64_get(meta->transaction) != 1)
+	if (le64_get(first->transaction) != 0 || le64_get(second->transaction) > 1)
 		return error_set(err, -EBADMSG, "names: LMDB transactions %" PRIu64 " and %" PRIu64 ", expected 0 and 1",
-				 le64_get(first->transaction), le64_get(meta->transaction));
+				 le64_get(first->transaction), le64_get(second->transaction));
+	meta = le64_get(second->transaction) ? second : first;
 	if (le64_get(meta->address) != 0 || le64_get(meta->last_page) != c->page_count - 1 ||
 	    le16_get(meta->free_list.flags) != LMDB_FLAGS || le64_get(meta->free_list.root) != LMDB_NO_PAGE ||
 	    le64_get(meta->free_list.entries) != 0 || le16_get(meta->names.flags) != 0 ||

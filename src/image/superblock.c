@@ -109,47 +109,59 @@ static int superblock_read_slot(struct source *source, uint32_t slot, struct dsf
 	return source_read(source, 0, (uint64_t)slot * DSFS_SLOT_SPACING, disk, sizeof(*disk), err);
 }
 
-/* Why no slot is valid: the most telling reason of all slots. */
-static int superblock_keep_reason(int r, const struct error *why, struct error *best)
-{
-	bool more_telling = best->code == 0 || r == -EOPNOTSUPP || strstr(best->reason, "not a datasetfs");
+/* What looking at all slots found. */
+struct ring_search {
+	struct superblock best; /* sequence 0 while no slot was valid */
+	uint64_t unsupported;   /* highest sequence of a slot that only a newer release can read */
+	struct error reason;    /* the most telling one of the slots that are not valid */
+};
 
-	if (more_telling && best->code != -EOPNOTSUPP)
-		*best = *why;
-	return best->code;
+static int reason_weight(const struct error *reason)
+{
+	if (reason->code == -EOPNOTSUPP)
+		return 4;
+	if (reason->code != -EBADMSG)
+		return reason->code ? 3 : 0;
+	return strstr(reason->reason, "not a datasetfs") ? 1 : 2;
+}
+
+static void superblock_look(struct source *source, uint32_t slot, struct ring_search *search)
+{
+	struct dsfs_superblock disk __attribute__((aligned(4096)));
+	struct error why = { 0 };
+	struct superblock super;
+	int r;
+
+	r = superblock_read_slot(source, slot, &disk, &why);
+	if (r == 0)
+		r = superblock_decode(&disk, &super, &why);
+	if (r == 0 && super.sequence % DSFS_SLOT_COUNT != slot)
+		r = error_set(&why, -EBADMSG, "superblock: slot %" PRIu32 " holds sequence %" PRIu64, slot,
+			      super.sequence);
+	if (r == 0 && super.sequence > search->best.sequence)
+		search->best = super;
+	if (r == -EOPNOTSUPP && le64_get(disk.sequence) > search->unsupported)
+		search->unsupported = le64_get(disk.sequence);
+	if (r < 0 && reason_weight(&why) > reason_weight(&search->reason))
+		search->reason = why;
 }
 
 int superblock_find(struct source *source, struct superblock *ret, struct error *err)
 {
-	struct dsfs_superblock disk __attribute__((aligned(4096)));
-	struct superblock best = { 0 }, super;
-	struct error reason = { 0 };
-	int r;
+	struct ring_search search = { 0 };
+	uint64_t size = source_size(source, 0);
 
-	if (source_size(source, 0) < DSFS_DATA_AT)
-		return error_set(err, -EBADMSG, "superblock: %" PRIu64 " bytes are too few for a datasetfs volume",
-				 source_size(source, 0));
-	for (uint32_t slot = 0; slot < DSFS_SLOT_COUNT; slot++) {
-		struct error why = { 0 };
-
-		r = superblock_read_slot(source, slot, &disk, &why);
-		if (r == 0)
-			r = superblock_decode(&disk, &super, &why);
-		if (r == 0 && super.sequence % DSFS_SLOT_COUNT != slot)
-			r = error_set(&why, -EBADMSG, "superblock: slot %" PRIu32 " holds sequence %" PRIu64, slot,
-				      super.sequence);
-		if (r < 0)
-			superblock_keep_reason(r, &why, &reason);
-		else if (super.sequence > best.sequence)
-			best = super;
-	}
-	if (best.sequence == 0)
-		return error_set(err, reason.code, "%s", reason.reason);
-	if (source_size(source, 0) < best.member_size)
+	if (size < DSFS_DATA_AT)
+		return error_set(err, -EBADMSG, "superblock: %" PRIu64 " bytes are too few for a datasetfs volume", size);
+	for (uint32_t slot = 0; slot < DSFS_SLOT_COUNT; slot++)
+		superblock_look(source, slot, &search);
+	if (search.best.sequence == 0 || search.unsupported > search.best.sequence)
+		return error_set(err, search.reason.code, "%s", search.reason.reason);
+	if (size < search.best.member_size)
 		return error_set(err, -EBADMSG,
-				 "superblock: the volume is truncated: %" PRIu64 " bytes, expected %" PRIu64,
-				 source_size(source, 0), best.member_size);
-	*ret = best;
+				 "superblock: the volume is truncated: %" PRIu64 " bytes, expected %" PRIu64, size,
+				 search.best.member_size);
+	*ret = search.best;
 	return 0;
 }
 

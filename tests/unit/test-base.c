@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/* Numbers, sizes, UUIDs, options and JSON. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "base/parse.h"
+#include "base/span.h"
+#include "lib/check.h"
+
+static void test_sizes(void **state)
+{
+	uint64_t n;
+
+	(void)state;
+	CHECK_OK(parse_size("128K", 0, UINT64_MAX, &n, &err));
+	assert_int_equal(n, 131072);
+	CHECK_OK(parse_size("3t", 0, UINT64_MAX, &n, &err));
+	assert_int_equal(n, UINT64_C(3) << 40);
+	CHECK_OK(parse_size("0", 0, UINT64_MAX, &n, &err));
+	assert_int_equal(n, 0);
+	CHECK_FAILS(parse_size("", 0, 9, &n, &err), -EINVAL, "not a number");
+	CHECK_FAILS(parse_size("-1", 0, 9, &n, &err), -EINVAL, "not a number");
+	CHECK_FAILS(parse_size("12X", 0, 99, &n, &err), -EINVAL, "not a size");
+	CHECK_FAILS(parse_size("12KB", 0, 99, &n, &err), -EINVAL, "not a size");
+	CHECK_FAILS(parse_size("99999999T", 0, UINT64_MAX, &n, &err), -ERANGE, "too large");
+	CHECK_FAILS(parse_size("99999999999999999999", 0, UINT64_MAX, &n, &err), -ERANGE, "too large");
+	CHECK_FAILS(parse_size("8K", 1, 4096, &n, &err), -ERANGE, "expected 1 to 4096");
+	CHECK_FAILS(parse_u64("8K", 0, 4096, &n, &err), -EINVAL, "not a number");
+	CHECK_OK(parse_u64("17", 17, 17, &n, &err));
+	assert_int_equal(n, 17);
+}
+
+static void test_uuids(void **state)
+{
+	uint8_t uuid[16];
+	char text[UUID_TEXT_SIZE];
+
+	(void)state;
+	CHECK_OK(parse_uuid("00112233-4455-6677-8899-aAbBcCdDeEfF", uuid, &err));
+	format_uuid(uuid, text);
+	assert_string_equal(text, "00112233-4455-6677-8899-aabbccddeeff");
+	CHECK_FAILS(parse_uuid("00112233-4455-6677-8899-aabbccddeef", uuid, &err), -EINVAL, "not a UUID");
+	CHECK_FAILS(parse_uuid("00112233-4455-6677-8899-aabbccddeefg", uuid, &err), -EINVAL, "not a UUID");
+	CHECK_FAILS(parse_uuid("001122334-455-6677-8899-aabbccddeeff", uuid, &err), -EINVAL, "not a UUID");
+	CHECK_FAILS(parse_uuid("00112233-4455-6677-8899--abbccddeeff", uuid, &err), -EINVAL, "not a UUID");
+}
+
+static void test_size_text(void **state)
+{
+	char text[SIZE_TEXT_SIZE];
+
+	(void)state;
+	assert_string_equal(format_size(0, text), "0 bytes");
+	assert_string_equal(format_size(1023, text), "1023 bytes");
+	assert_string_equal(format_size(1536, text), "1.50 KiB");
+	assert_string_equal(format_size(UINT64_C(5) << 30, text), "5.00 GiB");
+	assert_string_equal(format_size(UINT64_MAX, text), "16.0 EiB");
+}
+
+static void test_spans(void **state)
+{
+	uint8_t bytes[10];
+	struct span span = { bytes, sizeof(bytes) };
+
+	(void)state;
+	assert_ptr_equal(span_at(span, 0, 10), bytes);
+	assert_ptr_equal(span_at(span, 10, 0), bytes + 10);
+	assert_null(span_at(span, 0, 11));
+	assert_null(span_at(span, 11, 0));
+	assert_null(span_at(span, UINT64_MAX, 2));
+	assert_null(span_at(span, 2, UINT64_MAX));
+}
+
+struct target {
+	int flag;
+	const char *text;
+};
+
+static int set_flag(void *target, const char *argument, struct error *err)
+{
+	(void)err;
+	assert_null(argument);
+	((struct target *)target)->flag++;
+	return 0;
+}
+
+static int set_text(void *target, const char *argument, struct error *err)
+{
+	if (!strcmp(argument, "bad"))
+		return error_set(err, -EINVAL, "'bad' is not good");
+	((struct target *)target)->text = argument;
+	return 0;
+}
+
+static const struct option_spec options[] = {
+	{ "flag", 'f', NULL, set_flag, "a switch" },
+	{ "text", 't', "TEXT", set_text, "a text" },
+	{ 0 },
+};
+
+static const struct command_line line = { "prog", "[OPTIONS] FILE", "Does it.", options };
+
+static int parse(struct target *target, int *operands, struct error *err, char **argv)
+{
+	bool done;
+	int argc = 0;
+
+	while (argv[argc])
+		argc++;
+	*target = (struct target){ 0 };
+	return options_parse(&line, argc, argv, target, operands, &done, err);
+}
+
+#define ARGV(...) ((char *[]){ "prog", __VA_ARGS__, NULL })
+
+static void test_options(void **state)
+{
+	char *mixed[] = { "prog", "one", "-ft", "x", "two", "--text=y", "--flag", "--", "-f", NULL };
+	struct target target;
+	int operands;
+
+	(void)state;
+	CHECK_OK(parse(&target, &operands, &err, mixed));
+	assert_int_equal(operands, 3);
+	assert_string_equal(mixed[1], "one");
+	assert_string_equal(mixed[3], "-f");
+	assert_int_equal(target.flag, 2);
+	assert_string_equal(target.text, "y");
+	CHECK_OK(parse(&target, &operands, &err, ARGV("-tx", "-")));
+	assert_string_equal(target.text, "x");
+	assert_int_equal(operands, 1);
+	CHECK_FAILS(parse(&target, &operands, &err, ARGV("--nope")), -EINVAL, "unknown option '--nope', see 'prog --help'");
+	CHECK_FAILS(parse(&target, &operands, &err, ARGV("-fz")), -EINVAL, "unknown option '-z'");
+	CHECK_FAILS(parse(&target, &operands, &err, ARGV("--flag=1")), -EINVAL, "'--flag' takes no value");
+	CHECK_FAILS(parse(&target, &operands, &err, ARGV("--text")), -EINVAL, "'--text' needs TEXT");
+	CHECK_FAILS(parse(&target, &operands, &err, ARGV("-t")), -EINVAL, "'-t' needs TEXT");
+	CHECK_FAILS(parse(&target, &operands, &err, ARGV("-t", "bad")), -EINVAL, "option '--text': 'bad' is not good");
+}
+
+static void test_json(void **state)
+{
+	char *text = NULL;
+	size_t length;
+	struct json json = { open_memstream(&text, &length), false };
+
+	(void)state;
+	json_begin_object(&json, NULL);
+	json_string(&json, "a\"b", "x\\\n\t");
+	json_bytes(&json, "raw", "\xff\xc3\xa9\xed\xa0\x80", 6);
+	json_begin_array(&json, "list");
+	json_number(&json, NULL, UINT64_MAX);
+	json_signed(&json, NULL, -5);
+	json_begin_object(&json, NULL);
+	json_end_object(&json);
+	json_end_array(&json);
+	json_bool(&json, "yes", true);
+	json_null(&json, "none");
+	json_real(&json, "real", 0.5);
+	json_end_object(&json);
+	fclose(json.out);
+	assert_string_equal(text, "{\"a\\\"b\": \"x\\\\\\u000a\\u0009\", \"raw\": \"\\udcff\xc3\xa9\\udced\\udca0\\udc80\", "
+				  "\"list\": [18446744073709551615, -5, {}], \"yes\": true, \"none\": null, "
+				  "\"real\": 0.500000}");
+	free(text);
+}
+
+static void test_errors(void **state)
+{
+	struct error err = { 0 };
+
+	(void)state;
+	errno = ENOENT;
+	assert_int_equal(error_errno(&err, "open '%s'", "x"), -ENOENT);
+	assert_string_equal(err.reason, "open 'x': No such file or directory");
+	assert_int_equal(error_set(NULL, -EIO, "nobody listens"), -EIO);
+}
+
+static void test_log_limit(void **state)
+{
+	struct log_limit limit = { .burst = 3 };
+	unsigned held;
+
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_true(log_allow(&limit, &held));
+	for (int i = 0; i < 5; i++)
+		assert_false(log_allow(&limit, &held));
+	limit.period_start -= 61;
+	assert_true(log_allow(&limit, &held));
+	assert_int_equal(held, 5);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sizes), cmocka_unit_test(test_uuids),   cmocka_unit_test(test_size_text),
+		cmocka_unit_test(test_spans), cmocka_unit_test(test_options), cmocka_unit_test(test_json),
+		cmocka_unit_test(test_errors), cmocka_unit_test(test_log_limit),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/* Chunks, extents, symlinks and xattrs of an index: what a read asks of it, and impossible records. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "image/address.h"
+#include "image/checksum.h"
+#include "image/chunk.h"
+#include "image/extent.h"
+#include "lib/check.h"
+#include "lib/section.h"
+
+#define CHUNK   131072u
+#define DATA_AT DSFS_DATA_AT
+
+static const uint64_t sizes[1] = { 1u << 30 };
+static struct section section;
+static struct version version;
+
+static struct index *open_section(void)
+{
+	struct index *index;
+
+	CHECK_OK(index_open(section_write(&section, &version), &version, sizes, 1, &index, &err));
+	return index;
+}
+
+/* f: data, hole, data of 1000 bytes. */
+static struct index *open_three_chunks(struct inode *inode)
+{
+	struct index *index;
+
+	section_init(&section);
+	section_chunk(&section, DATA_AT, 1, CHUNK, DSFS_CODEC_RAW);
+	section_chunk(&section, 0, 0, 0, DSFS_CODEC_RAW);
+	section_chunk(&section, DATA_AT + CHUNK, 3, 1000, DSFS_CODEC_RAW);
+	section_file(&section, 1, "f", 2 * CHUNK + 1000, 0);
+	section.inodes[1].sparse = true;
+	index = open_section();
+	CHECK_OK(inode_get(index, 2, inode, &err));
+	return index;
+}
+
+static void expect_piece(struct extent_cursor *cursor, uint64_t number, uint32_t skip, uint32_t want)
+{
+	struct extent_piece piece;
+	struct error err = { 0 };
+
+	assert_int_equal(extent_next(cursor, &piece, &err), 1);
+	assert_int_equal(piece.chunk.number, number);
+	assert_int_equal(piece.skip, skip);
+	assert_int_equal(piece.want, want);
+}
+
+static void expect_end(struct extent_cursor *cursor)
+{
+	struct extent_piece piece;
+	struct error err = { 0 };
+
+	assert_int_equal(extent_next(cursor, &piece, &err), 0);
+}
+
+static void test_extent_map(void **state)
+{
+	struct extent_cursor cursor;
+	struct inode inode;
+	struct index *index = open_three_chunks(&inode);
+	uint64_t size;
+
+	(void)state;
+	extent_map(&cursor, index, &inode, 0, 1u << 20, &size);
+	assert_int_equal(size, 2 * CHUNK + 1000);
+	expect_piece(&cursor, 0, 0, CHUNK);
+	expect_piece(&cursor, 1, 0, CHUNK);
+	expect_piece(&cursor, 2, 0, 1000);
+	expect_end(&cursor);
+	extent_map(&cursor, index, &inode, 5, 10, &size);
+	expect_piece(&cursor, 0, 5, 10);
+	expect_end(&cursor);
+	extent_map(&cursor, index, &inode, CHUNK - 1, 2, &size);
+	expect_piece(&cursor, 0, CHUNK - 1, 1);
+	expect_piece(&cursor, 1, 0, 1);
+	expect_end(&cursor);
+	extent_map(&cursor, index, &inode, 2 * CHUNK + 999, 4096, &size);
+	assert_int_equal(size, 1);
+	expect_piece(&cursor, 2, 999, 1);
+	extent_map(&cursor, index, &inode, 2 * CHUNK + 1000, 4096, &size);
+	assert_int_equal(size, 0);
+	expect_end(&cursor);
+	extent_map(&cursor, index, &inode, UINT64_MAX, UINT64_MAX, &size);
+	assert_int_equal(size, 0);
+	index_close(index);
+}
+
+static void test_holes(void **state)
+{
+	struct error err = { 0 };
+	struct inode inode;
+	struct index *index = open_three_chunks(&inode);
+
+	(void)state;
+	assert_int_equal(extent_seek(index, &inode, 0, true, &err), CHUNK);
+	assert_int_equal(extent_seek(index, &inode, 0, false, &err), 0);
+	assert_int_equal(extent_seek(index, &inode, CHUNK + 7, false, &err), 2 * CHUNK);
+	assert_int_equal(extent_seek(index, &inode, CHUNK + 7, true, &err), CHUNK + 7);
+	assert_int_equal(extent_seek(index, &inode, 2 * CHUNK, true, &err), 2 * CHUNK + 1000);
+	assert_int_equal(extent_seek(index, &inode, 2 * CHUNK + 1000, false, &err), -ENXIO);
+	assert_int_equal(inode_blocks(index, &inode), (CHUNK + 1000 + 511) / 512);
+	index_close(index);
+}
+
+/* A file of one chunk of length bytes with this record cannot be read. */
+static void chunk_refused(uint64_t length, uint64_t address, uint32_t stored, uint8_t codec)
+{
+	struct chunk chunk;
+	struct inode inode;
+	struct index *index;
+
+	section_init(&section);
+	section_chunk(&section, address, 1, stored, codec);
+	section_file(&section, 1, "f", length, 0);
+	section.blob_length = 100;
+	index = open_section();
+	CHECK_OK(inode_get(index, 2, &inode, &err));
+	CHECK_FAILS(chunk_get(index, &inode, 0, &chunk, &err), -EBADMSG, "impossible record");
+	index_close(index);
+}
+
+static void test_impossible_chunks(void **state)
+{
+	(void)state;
+	chunk_refused(1000, DATA_AT, 999, DSFS_CODEC_RAW);
+	chunk_refused(1000, DATA_AT, 1000, DSFS_CODEC_ZSTD);
+	chunk_refused(1000, DATA_AT, 0, DSFS_CODEC_ZSTD);
+	chunk_refused(1000, DATA_AT, 500, 2);
+	chunk_refused(1000, 0, 1000, DSFS_CODEC_RAW);
+	chunk_refused(1000, DATA_AT - 1, 1000, DSFS_CODEC_RAW);
+	chunk_refused(1000, (1u << 30) - 999, 1000, DSFS_CODEC_RAW);
+	chunk_refused(1000, 1u << 30, 1000, DSFS_CODEC_RAW);
+	chunk_refused(1000, address_make(1, DATA_AT), 1000, DSFS_CODEC_RAW);
+	chunk_refused(1000, address_make(0, (UINT64_C(1) << 56) - 1), 1000, DSFS_CODEC_RAW);
+	chunk_refused(101, address_make(DSFS_IN_INDEX, 0), 101, DSFS_CODEC_RAW);
+	chunk_refused(50, address_make(DSFS_IN_INDEX, 51), 50, DSFS_CODEC_RAW);
+	chunk_refused(50, address_make(DSFS_IN_INDEX, 0), 20, DSFS_CODEC_ZSTD);
+}
+
+static void test_verify_in_pieces(void **state)
+{
+	uint8_t content[1000];
+	struct chunk chunk = { .length = sizeof(content) };
+	struct iovec pieces[3] = { { content, 1 }, { content + 1, 700 }, { content + 701, 299 } };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(content); i++)
+		content[i] = (uint8_t)(i * 7);
+	chunk.sum = checksum_64(content, sizeof(content));
+	CHECK_OK(chunk_verify(&chunk, pieces, 3, &err));
+	for (size_t i = 0; i < sizeof(content); i++) {
+		content[i] ^= 0x10;
+		CHECK_FAILS(chunk_verify(&chunk, pieces, 3, &err), -EBADMSG, "chunk sum");
+		content[i] ^= 0x10;
+	}
+}
+
+static void test_compressed_chunk(void **state)
+{
+	static uint8_t content[CHUNK], stored[CHUNK], out[CHUNK];
+	struct chunk chunk = { .address = DATA_AT, .length = CHUNK, .codec = DSFS_CODEC_ZSTD };
+	struct codec *codec = codec_new();
+	size_t length;
+
+	(void)state;
+	for (size_t i = 0; i < CHUNK; i++)
+		content[i] = (uint8_t)(i / 100);
+	chunk.sum = checksum_64(content, CHUNK);
+	CHECK_OK(codec_compress(codec, 3, content, CHUNK, stored, CHUNK, &length, &err));
+	assert_in_range(length, 1, CHUNK / 4);
+	chunk.stored = (uint32_t)length;
+	CHECK_OK(chunk_decode(&chunk, codec, stored, out, &err));
+	assert_memory_equal(out, content, CHUNK);
+	CHECK_OK(codec_compress(codec, 3, content, CHUNK, stored, 10, &length, &err));
+	assert_int_equal(length, 0); /* does not fit: stays raw */
+	CHECK_OK(codec_compress(codec, 3, content, CHUNK, stored, CHUNK, &length, &err));
+	chunk.stored--; /* a torn frame */
+	CHECK_FAILS(chunk_decode(&chunk, codec, stored, out, &err), -EBADMSG, "zstd frame");
+	chunk.stored++;
+	chunk.length--; /* a frame that holds more than it should */
+	CHECK_FAILS(chunk_decode(&chunk, codec, stored, out, &err), -EBADMSG, "zstd frame");
+	CHECK_OK(codec_compress(codec, 3, content, CHUNK - 1, stored, CHUNK, &length, &err));
+	CHECK_FAILS(codec_decompress(codec, stored, length, out, CHUNK, &err), -EBADMSG, "expected 131072");
+	codec_free(codec);
+}
+
+static int count_xattr(void *argument, struct span name, struct span value)
+{
+	unsigned *count = argument;
+
+	assert_in_range(name.size, 1, DSFS_NAME_MAX);
+	assert_in_range(value.size, 0, DSFS_XATTRS_MAX);
+	++*count;
+	return 0;
+}
+
+static void put_le32(uint8_t *at, uint32_t n)
+{
+	le32 v = le32_of(n);
+
+	memcpy(at, &v, sizeof(v));
+}
+
+static struct index *open_xattrs(uint32_t count, uint32_t length, uint32_t name, uint32_t value)
+{
+	section_init(&section);
+	section_file(&section, 1, "f", 0, 0);
+	section.class_table[1].xattrs = le64_of(1);
+	put_le32(section.blob, count);
+	put_le32(section.blob + 4, length);
+	put_le32(section.blob + 8, name);
+	put_le32(section.blob + 12, value);
+	memcpy(section.blob + 16, "user.acat", 9);
+	section.blob_length = 25;
+	return open_section();
+}
+
+static void xattrs_refused(uint32_t count, uint32_t length, uint32_t name, uint32_t value)
+{
+	struct index *index = open_xattrs(count, length, name, value);
+	struct inode inode;
+	unsigned seen = 0;
+
+	CHECK_OK(inode_get(index, 2, &inode, &err));
+	CHECK_FAILS(inode_xattrs(index, &inode, count_xattr, &seen, &err), -EBADMSG, "damaged xattr set");
+	index_close(index);
+}
+
+static void test_xattrs(void **state)
+{
+	struct index *index = open_xattrs(1, 25, 6, 3);
+	struct inode inode;
+	unsigned count = 0;
+
+	(void)state;
+	CHECK_OK(inode_get(index, 2, &inode, &err));
+	CHECK_OK(inode_xattrs(index, &inode, count_xattr, &count, &err));
+	assert_int_equal(count, 1);
+	index_close(index);
+	xattrs_refused(1, 25, 6, 4);
+	xattrs_refused(1, 26, 6, 3);
+	xattrs_refused(1, 24, 6, 3);
+	xattrs_refused(2, 25, 6, 3);
+	xattrs_refused(1, 7, 6, 3);
+	xattrs_refused(1, 25, 0, 3);
+	xattrs_refused(1, 25, UINT32_MAX, 3);
+	xattrs_refused(1, 25, 6, UINT32_MAX);
+	xattrs_refused(UINT32_MAX, 25, 6, 3);
+}
+
+static void test_zero_bytes(void **state)
+{
+	uint8_t bytes[100] = { 0 };
+
+	(void)state;
+	for (size_t length = 0; length <= sizeof(bytes); length++) {
+		assert_true(bytes_are_zero(bytes, length));
+		for (size_t i = 0; i < length; i++) {
+			bytes[i] = 1;
+			assert_false(bytes_are_zero(bytes, length));
+			bytes[i] = 0;
+		}
+	}
+}
+
+static void test_times(void **state)
+{
+	static const int64_t times[] = { INODE_TIME_MIN, -1, 0, 1700000000, INODE_TIME_MAX };
+	struct inode inode;
+	struct index *index;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+		section_init(&section);
+		section.inodes[0].mtime = times[i];
+		section.inodes[0].mtime_nsec = 999999999;
+		index = open_section();
+		CHECK_OK(inode_get(index, 1, &inode, &err));
+		assert_int_equal(inode.mtime, times[i]);
+		assert_int_equal(inode.mtime_nsec, 999999999);
+		index_close(index);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_extent_map),	  cmocka_unit_test(test_holes),
+		cmocka_unit_test(test_impossible_chunks), cmocka_unit_test(test_verify_in_pieces),
+		cmocka_unit_test(test_compressed_chunk),  cmocka_unit_test(test_xattrs),
+		cmocka_unit_test(test_zero_bytes),	  cmocka_unit_test(test_times),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
