@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: timeout=300
+# 10,000 flipped bytes and a truncation at every block of a small volume: never a wrong byte, each refusal with a
+# reason.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+
+mkdir -p tree/a/b tree/empty
+for i in $(seq 0 40); do
+    head -c $((i * 137)) /dev/urandom >"tree/a/small$i"
+    yes "text $i" | head -c $((i * 411)) >"tree/a/b/text$i"
+done
+head -c 300000 /dev/urandom >tree/large
+yes "compresses well" | head -c 400000 >tree/text
+truncate -s 600000 tree/sparse
+printf end >>tree/sparse
+ln -s a/b tree/link
+ln tree/large tree/second
+seed=${SEED:-$RANDOM}
+say "seed $seed"
+pack raw.vol tree
+pack zstd.vol tree --compress zstd
+"$DATASETFS_BUILD/tests/format/flips" raw.vol 5000 "$seed"
+"$DATASETFS_BUILD/tests/format/flips" zstd.vol 5000 "$seed"

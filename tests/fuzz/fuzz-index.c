@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* An index section behind a version record that describes it: opened, listed, looked up, mapped, dumped. */
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fuzz/fuzz.h"
+#include "image/chunk.h"
+#include "image/dump.h"
+#include "image/extent.h"
+#include "image/index.h"
+#include "image/inode.h"
+
+static int ignore_text(void *argument, const char *text, size_t length)
+{
+	(void)argument;
+	(void)text;
+	(void)length;
+	return 0;
+}
+
+static int take_entry(void *argument, const struct index_entry *entry)
+{
+	uint64_t *entries = argument;
+
+	if (entry->name_length == 0 || entry->ordinal == 0)
+		__builtin_trap();
+	return ++*entries > 1000;
+}
+
+static void use_inode(struct index *index, uint64_t ordinal)
+{
+	struct extent_cursor cursor;
+	struct extent_piece piece;
+	struct inode inode;
+	uint64_t size, total = 0;
+
+	if (inode_get(index, ordinal, &inode, NULL) < 0)
+		return;
+	(void)inode_blocks(index, &inode);
+	if (!S_ISREG(inode.mode))
+		return;
+	(void)!extent_seek(index, &inode, inode.size / 2, true, NULL);
+	extent_map(&cursor, index, &inode, inode.size / 3, 1u << 20, &size);
+	while (extent_next(&cursor, &piece, NULL) == 1) {
+		total += piece.want;
+		if (chunk_is_inline(&piece.chunk) && !chunk_inline_bytes(index, &piece.chunk))
+			__builtin_trap();
+	}
+	if (total > size)
+		__builtin_trap();
+}
+
+static void use_index(struct index *index)
+{
+	struct index_reader *reader;
+	uint64_t entries = 0, found;
+
+	(void)!dump_text(index, ignore_text, NULL, NULL);
+	if (index_reader_open(index, &reader, NULL) < 0)
+		return;
+	for (uint64_t ordinal = 1; ordinal <= index->shape.inode_count && ordinal < 4096; ordinal++) {
+		use_inode(index, ordinal);
+		(void)!index_list(reader, ordinal, ordinal % 300, take_entry, &entries);
+		(void)!index_lookup(reader, ordinal, "f007", 4, &found);
+	}
+	index_reader_close(reader);
+}
+
+/* The input: shape as six 32-bit numbers (names in pages) and the chunk size's log, then the section. */
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+	static const uint64_t sizes[1] = { 1u << 30 };
+	struct version version = { .sequence = 1, .chunk_sum = DSFS_SUM_XXH3_64 };
+	struct index *index;
+	le32 head[7];
+	int fd;
+
+	if (length < sizeof(head))
+		return 0;
+	memcpy(head, bytes, sizeof(head));
+	version.shape = (struct index_shape){
+		.names_length = (uint64_t)le32_get(head[0]) * DSFS_BLOCK,
+		.inode_count = le32_get(head[1]),
+		.chunk_count = le32_get(head[2]),
+		.class_count = le32_get(head[3]),
+		.blob_length = le32_get(head[4]),
+		.entry_count = le32_get(head[5]),
+	};
+	version.chunk_log = DSFS_CHUNK_LOG_MIN + le32_get(head[6]) % (DSFS_CHUNK_LOG_MAX - DSFS_CHUNK_LOG_MIN + 1);
+	fd = memfd_create("fuzz", MFD_CLOEXEC);
+	if (fd < 0 || write(fd, bytes + sizeof(head), length - sizeof(head)) != (ssize_t)(length - sizeof(head)))
+		abort();
+	if (index_open(fd, &version, sizes, 1, &index, NULL) < 0) {
+		close(fd);
+		return 0;
+	}
+	use_index(index);
+	index_close(index);
+	return 0;
+}

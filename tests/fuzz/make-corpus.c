@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes seeds for the fuzz targets into a folder: valid structures, made by the library's own encoders. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "image/catalogue.h"
+#include "image/chunk.h"
+#include "lib/check.h"
+#include "lib/section.h"
+
+static struct section section;
+
+static void write_seed(const char *folder, const char *name, const void *head, size_t head_length, const void *bytes,
+		       size_t length)
+{
+	char path[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%s", folder, name);
+	file = fopen(path, "wb");
+	if (!file || fwrite(head, 1, head_length, file) != head_length || fwrite(bytes, 1, length, file) != length ||
+	    fclose(file) != 0) {
+		perror(path);
+		exit(1);
+	}
+}
+
+static void seed_superblock(const char *folder)
+{
+	struct superblock super = { .sequence = 9, .member_size = 1u << 24, .member_count = 1, .segment_log = 24,
+				    .catalogue_address = DSFS_DATA_AT, .catalogue_length = 4096 };
+	struct dsfs_superblock disk;
+
+	superblock_encode(&super, &disk);
+	write_seed(folder, "superblock-1", "", 0, &disk, sizeof(disk));
+}
+
+static void seed_catalogue(const char *folder)
+{
+	struct extent segment = { 0, 1u << 24 }, index = { DSFS_DATA_AT, 16384 };
+	struct version version = { .label = "v1", .sequence = 1, .chunk_log = 17, .chunk_sum = DSFS_SUM_XXH3_64,
+				   .segments = { &segment, 1 }, .index = { &index, 1 }, .index_length = 16384,
+				   .shape = { .names_length = 8192, .inode_count = 1, .class_count = 1 } };
+	struct catalogue catalogue = { .next_sequence = 2, .current = 1, .tail = 1u << 21, .versions = &version,
+				       .version_count = 1 };
+	uint64_t length;
+	uint8_t *bytes;
+
+	CHECK_OK(catalogue_encode(&catalogue, &bytes, &length, &err));
+	write_seed(folder, "catalogue-1", "", 0, bytes, length);
+	free(bytes);
+}
+
+static void seed_section(const char *folder, const char *name)
+{
+	struct version version;
+	int fd = section_write(&section, &version);
+	le32 head[7] = { le32_of((uint32_t)(version.shape.names_length / DSFS_BLOCK)),
+			 le32_of((uint32_t)version.shape.inode_count),
+			 le32_of((uint32_t)version.shape.chunk_count),
+			 le32_of((uint32_t)version.shape.class_count),
+			 le32_of((uint32_t)version.shape.blob_length),
+			 le32_of((uint32_t)version.shape.entry_count),
+			 le32_of(version.chunk_log - DSFS_CHUNK_LOG_MIN) };
+	void *map = mmap(NULL, version.index_length, PROT_READ, MAP_SHARED, fd, 0);
+
+	assert_true(map != MAP_FAILED);
+	write_seed(folder, name, head, sizeof(head), map, version.index_length);
+	munmap(map, version.index_length);
+	close(fd);
+}
+
+static void seed_index(const char *folder)
+{
+	uint64_t a;
+	char name[16];
+
+	section_init(&section);
+	seed_section(folder, "index-empty");
+	section_chunk(&section, DSFS_DATA_AT, 1, 131072, DSFS_CODEC_RAW);
+	section_chunk(&section, 0, 0, 0, DSFS_CODEC_RAW);
+	section_chunk(&section, DSFS_DATA_AT + 131072, 2, 77, DSFS_CODEC_ZSTD);
+	a = section_directory(&section, 1, "a");
+	section_file(&section, 1, "b", 2 * 131072 + 1000, 0);
+	section.inodes[2].sparse = true;
+	section_symlink(&section, 1, "c", "a/f007");
+	for (int i = 0; i < 300; i++) {
+		snprintf(name, sizeof(name), "f%03d", i);
+		section_file(&section, a, name, 0, 0);
+	}
+	section_hard_link(&section, a, "link", 3);
+	seed_section(folder, "index-tree");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fprintf(stderr, "usage: %s FOLDER\n", argv[0]);
+		return 2;
+	}
+	seed_superblock(argv[1]);
+	seed_catalogue(argv[1]);
+	seed_index(argv[1]);
+	return 0;
+}
