@@ -82,13 +82,15 @@ static int options_short(const struct command_line *line, int argc, char **argv,
 	return 0;
 }
 
+/* A table may have a "version" of its own. */
 static bool options_builtin(const struct command_line *line, const char *word)
 {
 	if (!strcmp(word, "--help") || (!strcmp(word, "-h") && !options_find_letter(line, 'h'))) {
 		options_help(line, stdout);
 		return true;
 	}
-	if (!strcmp(word, "--version") || (!strcmp(word, "-V") && !options_find_letter(line, 'V'))) {
+	if ((!strcmp(word, "--version") && !options_find_long(line, "version", 7)) ||
+	    (!strcmp(word, "-V") && !options_find_letter(line, 'V'))) {
 		printf("%s %s\n", line->program, DATASETFS_RELEASE);
 		return true;
 	}
@@ -142,5 +144,6 @@ void options_help(const struct command_line *line, FILE *out)
 	for (const struct option_spec *o = line->options; o->name; o++)
 		options_help_row(o->name, o->letter, o->argument, o->help, out);
 	options_help_row("help", 'h', NULL, "show this help", out);
-	options_help_row("version", 'V', NULL, "show the release", out);
+	if (!options_find_long(line, "version", 7))
+		options_help_row("version", 'V', NULL, "show the release", out);
 }

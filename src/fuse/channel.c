@@ -36,6 +36,14 @@ bool channel_answer(struct channel_request *request, int error, const void *data
 	return channel->ops->reply(channel, unique, error, data, length, request) == 0;
 }
 
+uint32_t channel_waiter(struct channel *channel, uint64_t unique)
+{
+	for (unsigned i = 0; i < channel->slots; i++)
+		if (atomic_load(&channel->requests[i].owed) == unique)
+			return atomic_load_explicit(&channel->requests[i].pid, memory_order_relaxed);
+	return 0;
+}
+
 bool channel_interrupt(struct channel *channel, uint64_t unique)
 {
 	for (unsigned i = 0; i < channel->slots; i++)

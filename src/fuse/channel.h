@@ -23,7 +23,9 @@ struct channel_request {
 	/* Unique number of the request while nobody has answered it, else 0. Whoever takes it answers: the
 	 * handler, or another worker that got the INTERRUPT for it. */
 	_Atomic uint64_t owed;
-	struct channel_request *next_free; /* the channel's */
+	_Atomic uint32_t pid; /* whose request it is, for that other worker */
+	bool taken;          /* the channel's, as is the next */
+	struct channel_request *next_free;
 };
 
 /* By opcode; other takes what has no handler. context is the worker. */
@@ -73,6 +75,8 @@ must_check static inline int channel_receive(struct channel *channel, bool *ret_
 void channel_dispatch(struct channel *channel, struct channel_request *request);
 /* True when the kernel took the reply; false when the request was answered already or is gone. */
 bool channel_answer(struct channel_request *request, int error, const void *data, size_t length);
+/* The thread that waits for the request with this number, 0 when it is not in work here. Any thread. */
+uint32_t channel_waiter(struct channel *channel, uint64_t unique);
 /* Answers the request with this number EINTR if it is in work here. Any thread. The slot stays taken until its
  * handler releases it, so a device read under way has its memory to itself. */
 bool channel_interrupt(struct channel *channel, uint64_t unique);

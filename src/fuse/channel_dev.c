@@ -33,6 +33,7 @@ static struct channel_request *channel_dev_take(struct channel_dev *dev)
 	struct channel_request *request = dev->free;
 
 	dev->free = request->next_free;
+	request->taken = true;
 	dev->channel.busy++;
 	return request;
 }
@@ -41,7 +42,8 @@ static void channel_dev_release(struct channel *channel, struct channel_request 
 {
 	struct channel_dev *dev = (struct channel_dev *)channel;
 
-	assert(atomic_load(&request->owed) == 0);
+	assert(request->taken && atomic_load(&request->owed) == 0);
+	request->taken = false;
 	request->next_free = dev->free;
 	dev->free = request;
 	channel->busy--;
@@ -103,6 +105,7 @@ static void channel_dev_handle(struct channel_dev *dev, size_t length)
 	request = channel_dev_take(dev);
 	request->wire = wire;
 	request->arrived = channel_dev_now();
+	atomic_store_explicit(&request->pid, wire.pid, memory_order_relaxed);
 	atomic_store(&request->owed, wire_wants_reply(wire.opcode) ? wire.unique : 0);
 	channel_dispatch(&dev->channel, request);
 }

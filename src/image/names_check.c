@@ -337,8 +337,9 @@ static int check_metas(struct check *c, const struct lmdb_meta **ret, struct err
 	int r;
 
 	r = check_meta_page(c, 0, &first, err);
-	if (r == 0)
-		r = check_meta_page(c, 1, &second, err);
+	if (r < 0)
+		return r;
+	r = check_meta_page(c, 1, &second, err);
 	if (r < 0)
 		return r;
 	if (le64_get(first->transaction) != 0 || le64_get(second->transaction) > 1)
@@ -373,8 +374,9 @@ static int check_all(struct check *c, struct error *err)
 	int r;
 
 	r = check_metas(c, &meta, err);
-	if (r == 0)
-		r = check_root(c, err);
+	if (r < 0)
+		return r;
+	r = check_root(c, err);
 	if (r < 0)
 		return r;
 	c->depth = le16_get(meta->names.depth);

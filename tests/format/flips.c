@@ -172,15 +172,15 @@ static uint64_t choose(struct state *state, uint64_t round, uint64_t random)
 
 static void flip_bytes(struct state *state, uint64_t rounds, unsigned seed)
 {
-	uint64_t random, at;
+	uint64_t drawn, at;
 
 	srandom(seed);
 	for (uint64_t round = 0; round < rounds; round++) {
-		random = (uint64_t)random() << 31 | (uint64_t)random();
-		at = choose(state, round, random);
-		state->memory.bytes[at] ^= (uint8_t)(1 + random % 255);
+		drawn = (uint64_t)random() << 31 | (uint64_t)random();
+		at = choose(state, round, drawn);
+		state->memory.bytes[at] ^= (uint8_t)(1 + drawn % 255);
 		check_damage(state, at);
-		state->memory.bytes[at] ^= (uint8_t)(1 + random % 255);
+		state->memory.bytes[at] ^= (uint8_t)(1 + drawn % 255);
 	}
 	printf("%" PRIu64 " flips: %" PRIu64 " refused, %" PRIu64 " EIO of the damaged chunk, %" PRIu64 " harmless\n",
 	       rounds, state->refused, state->eio, state->harmless);
