@@ -101,9 +101,23 @@ static int mount_session(const struct mount_setup *setup, struct fuse_session **
 	return 0;
 }
 
+int mount_fd(const struct mount *mount)
+{
+	return fuse_session_fd(mount->session);
+}
+
+static int mount_look(const struct mount *mount, struct statx *ret, struct error *err)
+{
+	/* DONT_SYNC: answered by the kernel, also when nobody serves. */
+	if (statx(AT_FDCWD, mount->mountpoint, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, ret) < 0)
+		return error_errno(err, "cannot look at '%s'", mount->mountpoint);
+	return 0;
+}
+
 int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct mount **ret, struct error *err)
 {
 	struct mount *mount;
+	struct statx info;
 	int r;
 
 	if (setup->allow_other && geteuid() != 0 && !mount_may_allow_other())
@@ -120,36 +134,15 @@ int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct
 	if (r == 0 && fuse_session_mount(mount->session, mountpoint) != 0)
 		r = error_set(err, -EIO, "%s",
 			      mount_reason[0] ? mount_reason : "fusermount3 refused, its line above says why");
+	if (r == 0)
+		r = mount_look(mount, &info, err);
 	if (r < 0) {
 		mount_free(mount);
 		return r;
 	}
-	*ret = mount;
-	return 0;
-}
-
-int mount_fd(const struct mount *mount)
-{
-	return fuse_session_fd(mount->session);
-}
-
-static int mount_look(const struct mount *mount, struct statx *ret, struct error *err)
-{
-	/* DONT_SYNC: answered by the kernel, also when nobody serves. */
-	if (statx(AT_FDCWD, mount->mountpoint, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, ret) < 0)
-		return error_errno(err, "cannot look at '%s'", mount->mountpoint);
-	return 0;
-}
-
-int mount_remember(struct mount *mount, struct error *err)
-{
-	struct statx info;
-	int r = mount_look(mount, &info, err);
-
-	if (r < 0)
-		return r;
 	mount->device_major = info.stx_dev_major;
 	mount->device_minor = info.stx_dev_minor;
+	*ret = mount;
 	return 0;
 }
 

@@ -18,8 +18,6 @@ struct mount;
 must_check int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct mount **ret,
 			    struct error *err);
 int mount_fd(const struct mount *mount); /* /dev/fuse; closed by mount_free() */
-/* The filesystem serves: looks at it once, to recognise it at mount_detach(). */
-must_check int mount_remember(struct mount *mount, struct error *err);
 /* -EBUSY while it is used, unless lazy: then it disappears at once and ends when its last user does.
  * 0 too when it is no longer mounted. */
 must_check int mount_detach(struct mount *mount, bool lazy, struct error *err);

@@ -370,7 +370,7 @@ static int check_root(struct check *c, struct error *err)
 
 static int check_all(struct check *c, struct error *err)
 {
-	const struct lmdb_meta *meta;
+	const struct lmdb_meta *meta = NULL;
 	int r;
 
 	r = check_metas(c, &meta, err);

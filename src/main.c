@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: MIT */
+/* datasetfs and mount.datasetfs: command lines, the background, exit statuses. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "base/parse.h"
+#include "serve/notify.h"
+#include "serve/session.h"
+
+/* mount(8), "EXIT STATUS"; EXIT_USAGE is datasetfs's own. */
+enum { EXIT_FAILED = 1, EXIT_HELPER_USAGE = 1, EXIT_USAGE = 2, EXIT_SYSTEM = 2, EXIT_MOUNT = 32 };
+
+struct main_options {
+	struct serve_options serve;
+	bool foreground;
+	bool fake;   /* mount -f: do everything but the mount */
+	bool helper; /* called by mount(8) */
+};
+
+/* ---- -o ---- */
+
+static int main_set_allow_other(struct main_options *options, const char *value, struct error *err)
+{
+	(void)value;
+	(void)err;
+	options->serve.allow_other = true;
+	return 0;
+}
+
+static int main_set_noexec(struct main_options *options, const char *value, struct error *err)
+{
+	(void)value;
+	(void)err;
+	options->serve.noexec = true;
+	return 0;
+}
+
+static int main_set_exec(struct main_options *options, const char *value, struct error *err)
+{
+	(void)value;
+	(void)err;
+	options->serve.noexec = false;
+	return 0;
+}
+
+/* mount(8) hands rw to its helpers whenever nobody said ro. */
+static int main_set_rw(struct main_options *options, const char *value, struct error *err)
+{
+	(void)value;
+	if (options->helper)
+		return 0;
+	return error_set(err, -EINVAL, "a mounted version is read-only, publish a new one with mkdatasetfs");
+}
+
+static int main_set_never(struct main_options *options, const char *value, struct error *err)
+{
+	(void)options;
+	(void)value;
+	return error_set(err, -EINVAL, "a volume is always mounted nosuid,nodev");
+}
+
+static int main_set_version(struct main_options *options, const char *value, struct error *err)
+{
+	int r = label_check(value, err);
+
+	if (r == 0)
+		options->serve.version = value;
+	return r;
+}
+
+static int main_set_digest(struct main_options *options, const char *value, struct error *err)
+{
+	static const char kind[] = "sha256:";
+
+	if (strncmp(value, kind, strlen(kind)) != 0)
+		return error_set(err, -EINVAL, "'%s' does not begin with '%s'", value, kind);
+	options->serve.has_digest = true;
+	return parse_hex(value + strlen(kind), options->serve.digest, sizeof(options->serve.digest), err);
+}
+
+static int main_set_verify(struct main_options *options, const char *value, struct error *err)
+{
+	if (strcmp(value, "always") != 0 && strcmp(value, "never") != 0)
+		return error_set(err, -EINVAL, "'%s' is neither 'always' nor 'never'", value);
+	options->serve.verify = !strcmp(value, "always");
+	return 0;
+}
+
+static int main_set_io(struct main_options *options, const char *value, struct error *err)
+{
+	static const char *const names[] = { "auto", "uring", "threads" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(value, names[i])) {
+			options->serve.io = (enum serve_io)i;
+			return 0;
+		}
+	return error_set(err, -EINVAL, "'%s' is none of 'auto', 'uring', 'threads'", value);
+}
+
+static int main_set_channel(struct main_options *options, const char *value, struct error *err)
+{
+	(void)options;
+	if (strcmp(value, "auto") != 0 && strcmp(value, "dev") != 0)
+		return error_set(err, -EINVAL, "'%s' is neither 'auto' nor 'dev'", value);
+	return 0;
+}
+
+static int main_set_workers(struct main_options *options, const char *value, struct error *err)
+{
+	uint64_t n;
+	int r = parse_u64(value, 1, 1024, &n, err);
+
+	if (r == 0)
+		options->serve.workers = (unsigned)n;
+	return r;
+}
+
+/* The words that -o knows. set NULL: nothing to do, because it is so anyway or because it is mount(8)'s. */
+static const struct main_word {
+	const char *name;
+	bool has_value;
+	int (*set)(struct main_options *options, const char *value, struct error *err);
+} main_words[] = {
+	{ "version", true, main_set_version },
+	{ "digest", true, main_set_digest },
+	{ "verify", true, main_set_verify },
+	{ "io", true, main_set_io },
+	{ "channel", true, main_set_channel },
+	{ "workers", true, main_set_workers },
+	{ "allow_other", false, main_set_allow_other },
+	{ "ro", false, NULL },
+	{ "rw", false, main_set_rw },
+	{ "exec", false, main_set_exec },
+	{ "noexec", false, main_set_noexec },
+	{ "suid", false, main_set_never },
+	{ "dev", false, main_set_never },
+	{ "nosuid", false, NULL },
+	{ "nodev", false, NULL },
+	{ "noatime", false, NULL },
+	{ "nodiratime", false, NULL },
+	{ "relatime", false, NULL },
+	{ "default_permissions", false, NULL },
+	{ "defaults", false, NULL },
+	{ "_netdev", false, NULL },
+	{ "nofail", false, NULL },
+	{ "auto", false, NULL },
+	{ "noauto", false, NULL },
+	{ "user", false, NULL },
+	{ "nouser", false, NULL },
+	{ "users", false, NULL },
+	{ "owner", false, NULL },
+	{ "group", false, NULL },
+	{ "async", false, NULL },
+	{ NULL, false, NULL },
+};
+
+/* x-systemd.automount, comment=..., user=NAME: for others to read. */
+static bool main_is_foreign_word(const char *word)
+{
+	return !strncmp(word, "x-", 2) || !strncmp(word, "X-", 2) || !strncmp(word, "comment=", 8) ||
+	       !strncmp(word, "user=", 5);
+}
+
+static int main_apply_word(struct main_options *options, const struct main_word *known, const char *value,
+			   struct error *err)
+{
+	struct error why = { 0 };
+	int r = 0;
+
+	if (known->has_value && !value)
+		return error_set(err, -EINVAL, "mount option '%s' needs a value", known->name);
+	if (!known->has_value && value)
+		return error_set(err, -EINVAL, "mount option '%s' takes no value", known->name);
+	if (known->set)
+		r = known->set(options, value, &why);
+	if (r < 0)
+		return error_set(err, r, "mount option '%s': %s", known->name, why.reason);
+	return 0;
+}
+
+/* word is cut at its '='; values point into it. */
+static int main_word(struct main_options *options, char *word, struct error *err)
+{
+	char *value;
+
+	if (!*word || main_is_foreign_word(word))
+		return 0;
+	value = strchr(word, '=');
+	if (value)
+		*value++ = 0;
+	for (const struct main_word *known = main_words; known->name; known++)
+		if (!strcmp(known->name, word))
+			return main_apply_word(options, known, value, err);
+	return error_set(err, -EINVAL, "unknown mount option '%s'", word);
+}
+
+static int main_set_o(void *target, const char *argument, struct error *err)
+{
+	char *list = strdup(argument); /* kept: options point into it for as long as the program runs */
+	char *word, *rest = list;
+	int r = 0;
+
+	if (!list)
+		return error_set(err, -ENOMEM, "no memory");
+	while (r == 0 && (word = strsep(&rest, ",")))
+		r = main_word(target, word, err);
+	return r;
+}
+
+/* ---- the command lines ---- */
+
+static int main_set_foreground(void *target, const char *argument, struct error *err)
+{
+	struct main_options *options = target;
+
+	(void)argument;
+	(void)err;
+	options->foreground = true;
+	return 0;
+}
+
+static int main_set_debug(void *target, const char *argument, struct error *err)
+{
+	log_set_level(LOG_DEBUG);
+	return main_set_foreground(target, argument, err);
+}
+
+static const struct option_spec main_rows[] = {
+	{ "options", 'o', "LIST", main_set_o, "mount options, see datasetfs(8): version=L,digest=sha256:…,allow_other,…" },
+	{ "foreground", 'f', NULL, main_set_foreground, "stay in the foreground" },
+	{ "debug", 'd', NULL, main_set_debug, "log every request; stays in the foreground" },
+	{ NULL, 0, NULL, NULL, NULL },
+};
+
+static const struct command_line main_line = {
+	.program = "datasetfs",
+	.usage = "[OPTIONS] VOLUME MOUNTPOINT",
+	.summary = "Mounts a version of a datasetfs volume, read-only; returns when it serves.",
+	.options = main_rows,
+};
+
+static int main_set_fake(void *target, const char *argument, struct error *err)
+{
+	struct main_options *options = target;
+
+	(void)argument;
+	(void)err;
+	options->fake = true;
+	return 0;
+}
+
+static int main_set_nothing(void *target, const char *argument, struct error *err)
+{
+	(void)target;
+	(void)argument;
+	(void)err;
+	return 0;
+}
+
+static int main_set_namespace(void *target, const char *argument, struct error *err)
+{
+	(void)target;
+	(void)argument;
+	return error_set(err, -EINVAL, "datasetfs mounts in the namespace that it runs in, use nsenter(1)");
+}
+
+/* mount(8), "EXTERNAL HELPERS". */
+static const struct option_spec main_helper_rows[] = {
+	{ "options", 'o', "LIST", main_set_o, "mount options, see datasetfs(8)" },
+	{ "fake", 'f', NULL, main_set_fake, "check everything but do not mount" },
+	{ "sloppy", 's', NULL, main_set_nothing, "no effect: unknown options are errors" },
+	{ "no-mtab", 'n', NULL, main_set_nothing, "no effect" },
+	{ "verbose", 'v', NULL, main_set_nothing, "no effect" },
+	{ "types", 't', "TYPE", main_set_nothing, "no effect" },
+	{ "namespace", 'N', "NS", main_set_namespace, "refused" },
+	{ NULL, 0, NULL, NULL, NULL },
+};
+
+static const struct command_line main_helper_line = {
+	.program = "mount.datasetfs",
+	.usage = "VOLUME MOUNTPOINT [-sfnv] [-N NS] [-o LIST]",
+	.summary = "The helper that mount(8) calls for the type datasetfs.",
+	.options = main_helper_rows,
+};
+
+static int main_check_mountpoint(const char *path, struct error *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) < 0 && errno == ENOTCONN)
+		return error_set(err, -ENOTCONN,
+				 "'%s' has a mount whose server is gone, unmount it first: umount '%s'", path, path);
+	if (stat(path, &st) < 0)
+		return error_errno(err, "mountpoint '%s'", path);
+	if (!S_ISDIR(st.st_mode))
+		return error_set(err, -ENOTDIR, "mountpoint '%s' is not a directory", path);
+	return 0;
+}
+
+/* The daemon leaves the working directory. An absolute path stays as it was given: a by-id link tells more than
+ * what it leads to. */
+static int main_absolute(const char *path, const char **ret, struct error *err)
+{
+	if (path[0] == '/') {
+		*ret = path;
+		return 0;
+	}
+	*ret = realpath(path, NULL);
+	if (!*ret)
+		return error_errno(err, "'%s'", path);
+	return 0;
+}
+
+static int main_resolve(struct main_options *options, char **operands, struct error *err)
+{
+	int r;
+
+	r = main_check_mountpoint(operands[1], err);
+	if (r < 0)
+		return r;
+	r = main_absolute(operands[0], &options->serve.volume, err);
+	if (r < 0)
+		return r;
+	options->serve.mountpoint = realpath(operands[1], NULL);
+	if (!options->serve.mountpoint)
+		return error_errno(err, "mountpoint '%s'", operands[1]);
+	return 0;
+}
+
+/* ---- the background ---- */
+
+/* Waits until the child says that it serves, or ends with a status of its own. */
+static int main_wait_ready(int fd, pid_t child)
+{
+	char ready;
+	int status;
+	ssize_t n;
+
+	do
+		n = read(fd, &ready, 1);
+	while (n < 0 && errno == EINTR);
+	if (n == 1)
+		return 0;
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return EXIT_MOUNT;
+	if (WIFEXITED(status) && WEXITSTATUS(status))
+		return WEXITSTATUS(status);
+	if (WIFSIGNALED(status))
+		log_err("the server was ended by signal %d before it was ready", WTERMSIG(status));
+	return EXIT_MOUNT;
+}
+
+/* In the parent returns its exit status, in the child -1 and the descriptor to report at. */
+static int main_fork(int *ret_ready)
+{
+	int fds[2], status;
+	pid_t child;
+
+	if (pipe2(fds, O_CLOEXEC) < 0 || (child = fork()) < 0) {
+		log_err("cannot go to the background: %s", strerror(errno));
+		return EXIT_SYSTEM;
+	}
+	if (child == 0) {
+		close(fds[0]);
+		*ret_ready = fds[1];
+		return -1;
+	}
+	close(fds[1]);
+	status = main_wait_ready(fds[0], child);
+	close(fds[0]);
+	return status;
+}
+
+/* Ready: lets go of the terminal and of the parent. */
+static void main_detach(int ready)
+{
+	auto_close int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	log_to_syslog();
+	setsid();
+	if (chdir("/") < 0)
+		log_warn("cannot leave the working directory: %s, ignoring", strerror(errno));
+	if (null >= 0)
+		for (int fd = 0; fd <= 2; fd++)
+			if (fd != null)
+				dup2(null, fd);
+	if (null >= 0 && null <= 2)
+		null = -1;
+	if (write(ready, "", 1) < 0)
+		log_warn("nobody waits for the mount: %s, ignoring", strerror(errno));
+	close(ready);
+}
+
+static int main_serve(const struct main_options *options, int ready)
+{
+	struct session *session;
+	struct error err = { 0 };
+	int r;
+
+	session_block_signals();
+	if (session_start(&options->serve, &session, &err) < 0) {
+		log_error(&err, "cannot mount '%s' on '%s'", options->serve.volume, options->serve.mountpoint);
+		return EXIT_MOUNT;
+	}
+	if (ready >= 0)
+		main_detach(ready);
+	notify_send("MAINPID=%d\nREADY=1\nSTATUS=serving '%s' on '%s'", (int)getpid(), options->serve.volume,
+		    options->serve.mountpoint);
+	r = session_run(session, &err);
+	if (r < 0)
+		log_error(&err, "'%s'", options->serve.mountpoint);
+	session_free(session);
+	return r < 0 ? EXIT_FAILED : 0;
+}
+
+static bool main_is_helper(const char *program)
+{
+	const char *name = strrchr(program, '/');
+
+	name = name ? name + 1 : program;
+	return !strncmp(name, "mount.", strlen("mount."));
+}
+
+/* The exit status, or -1 to go on. */
+static int main_command_line(int argc, char **argv, struct main_options *options)
+{
+	const struct command_line *line = options->helper ? &main_helper_line : &main_line;
+	int usage = options->helper ? EXIT_HELPER_USAGE : EXIT_USAGE;
+	struct error err = { 0 };
+	int operands;
+	bool done;
+
+	log_set_program(line->program);
+	if (options_parse(line, argc, argv, options, &operands, &done, &err) < 0) {
+		log_err("%s", err.reason);
+		return usage;
+	}
+	if (done)
+		return 0;
+	if (operands != 2) {
+		log_err("%d operands, expected VOLUME and MOUNTPOINT, see '%s --help'", operands, line->program);
+		return usage;
+	}
+	if (main_resolve(options, argv + 1, &err) < 0) {
+		log_err("%s", err.reason);
+		return EXIT_MOUNT;
+	}
+	return options->fake ? 0 : -1;
+}
+
+int main(int argc, char **argv)
+{
+	struct main_options options = {
+		.serve = { .allow_other = geteuid() == 0, .verify = true },
+		.helper = main_is_helper(argv[0]),
+	};
+	int ready = -1, status;
+
+	status = main_command_line(argc, argv, &options);
+	if (status < 0 && !options.foreground)
+		status = main_fork(&ready);
+	if (status < 0)
+		status = main_serve(&options, ready);
+	return status;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Recently verified chunks of which a request wanted only a part: the next request of a sequential reader finds
+ * the rest here instead of on the device. Shared by all workers. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "base/error.h"
+
+#define CHUNK_CACHE_SIZE (UINT64_C(8) << 20)
+
+struct chunk_cache;
+
+/* Reserves CHUNK_CACHE_SIZE; room for chunks of up to chunk_size bytes. */
+must_check int chunk_cache_new(size_t chunk_size, struct chunk_cache **ret, struct error *err);
+void chunk_cache_free(struct chunk_cache *cache);
+/* Copies want bytes from skip on of the chunk with this number in the version's index; false when not there. */
+bool chunk_cache_get(struct chunk_cache *cache, uint64_t sequence, uint64_t number, size_t skip, size_t want,
+		     void *out);
+/* Keeps a copy of a chunk that lies in pieces. */
+void chunk_cache_put(struct chunk_cache *cache, uint64_t sequence, uint64_t number, const struct iovec *pieces,
+		     int count);

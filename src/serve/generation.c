@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens and closes versions. */
+#include "serve/generation.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+static void generation_free(struct generation *generation)
+{
+	for (unsigned i = 0; i < generation->reader_count; i++)
+		index_reader_close(generation->readers[i]);
+	free(generation->readers);
+	index_close(generation->index);
+	free(generation);
+}
+
+static int generation_open_readers(struct generation *generation, unsigned readers, struct error *err)
+{
+	int r;
+
+	generation->readers = calloc(readers, sizeof(*generation->readers));
+	if (!generation->readers)
+		return error_set(err, -ENOMEM, "no memory for %u readers of the index", readers);
+	for (; generation->reader_count < readers; generation->reader_count++) {
+		r = index_reader_open(generation->index, &generation->readers[generation->reader_count], err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int generation_open(struct source *source, const struct version *version, unsigned readers,
+		    struct generation **ret, struct error *err)
+{
+	struct generation *generation = calloc(1, sizeof(*generation));
+	int r;
+
+	if (!generation)
+		return error_set(err, -ENOMEM, "no memory for a version");
+	generation->version = version;
+	generation->sequence = version->sequence;
+	atomic_init(&generation->uses, 1);
+	r = index_load(source, version, &generation->index, err);
+	if (r == 0)
+		r = generation_open_readers(generation, readers, err);
+	if (r < 0) {
+		generation_free(generation);
+		return r;
+	}
+	*ret = generation;
+	return 0;
+}
+
+void generation_put(struct generation *generation)
+{
+	if (generation && atomic_fetch_sub_explicit(&generation->uses, 1, memory_order_acq_rel) == 1)
+		generation_free(generation);
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT */
+/* The files that tell about the mount, and the table of their live snapshots. */
+#include "serve/inside.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "base/parse.h"
+#include "datasetfs/control.h"
+#include "serve/dir.h"
+#include "serve/reply.h"
+
+#define INSIDE_FOLDER    UINT64_C(2)
+#define INSIDE_LISTED    UINT64_C(3)   /* inode numbers in the listing: 3 + number of the file */
+#define INSIDE_SNAPSHOTS 256u          /* live at once: each open one holds its text */
+#define INSIDE_FIRST     UINT64_C(256) /* node numbers of snapshots: FIRST + count * SNAPSHOTS + slot */
+
+struct snapshot {
+	uint64_t nodeid; /* 0: free */
+	uint64_t lookups;
+	struct timespec when;
+	char *text;
+	size_t length;
+};
+
+struct inside {
+	pthread_mutex_t lock; /* all below */
+	uint64_t made;
+	struct snapshot snapshots[INSIDE_SNAPSHOTS];
+};
+
+static int inside_version_text(const struct serve *serve, char **ret, size_t *ret_length, struct error *err);
+
+static const struct {
+	const char *name;
+	int (*text)(const struct serve *serve, char **ret, size_t *ret_length, struct error *err);
+} inside_files[] = {
+	{ CONTROL_STATS, stats_text },
+	{ CONTROL_VERSION, inside_version_text },
+};
+
+#define INSIDE_FILES (sizeof(inside_files) / sizeof(*inside_files))
+
+static void inside_version_write(const struct serve *serve, struct json *json)
+{
+	const struct version *version = serve->generation->version;
+	char uuid[UUID_TEXT_SIZE], digest[8 + 64] = "sha256:";
+
+	json_begin_object(json, NULL);
+	json_string(json, CONTROL_LABEL, version->label);
+	format_uuid(version->uuid, uuid);
+	json_string(json, CONTROL_UUID, uuid);
+	format_hex(version->digest, sizeof(version->digest), digest + 7);
+	json_string(json, CONTROL_DIGEST, digest);
+	json_number(json, CONTROL_SEQUENCE, version->sequence);
+	format_uuid(serve->super.volume_uuid, uuid);
+	json_string(json, CONTROL_VOLUME_UUID, uuid);
+	json_string(json, CONTROL_VOLUME, serve->options.volume);
+	json_number(json, CONTROL_FILES, version->file_count);
+	json_number(json, CONTROL_BYTES, version->content_bytes);
+	json_end_object(json);
+	fputc('\n', json->out);
+}
+
+static int inside_version_text(const struct serve *serve, char **ret, size_t *ret_length, struct error *err)
+{
+	char *text = NULL;
+	size_t length = 0;
+	struct json json = { .out = open_memstream(&text, &length) };
+
+	if (!json.out)
+		return error_errno(err, "no memory for the version");
+	inside_version_write(serve, &json);
+	if (fclose(json.out) != 0) {
+		free(text);
+		return error_set(err, -ENOMEM, "no memory for the version");
+	}
+	*ret = text;
+	*ret_length = length;
+	return 0;
+}
+
+int inside_new(struct inside **ret, struct error *err)
+{
+	struct inside *inside = calloc(1, sizeof(*inside));
+
+	if (!inside)
+		return error_set(err, -ENOMEM, "no memory for " CONTROL_FOLDER);
+	pthread_mutex_init(&inside->lock, NULL);
+	*ret = inside;
+	return 0;
+}
+
+void inside_free(struct inside *inside)
+{
+	if (!inside)
+		return;
+	for (size_t i = 0; i < INSIDE_SNAPSHOTS; i++)
+		free(inside->snapshots[i].text);
+	pthread_mutex_destroy(&inside->lock);
+	free(inside);
+}
+
+bool inside_owns(uint64_t nodeid)
+{
+	return node_sequence(nodeid) == 0 && nodeid != NODE_ROOT;
+}
+
+bool inside_is_folder_name(const struct request *request)
+{
+	return request->nodeid == NODE_ROOT && !strcmp(request->name, CONTROL_FOLDER);
+}
+
+/* Under the lock. */
+static struct snapshot *inside_find(struct inside *inside, uint64_t nodeid)
+{
+	struct snapshot *snapshot;
+
+	if (nodeid < INSIDE_FIRST)
+		return NULL;
+	snapshot = &inside->snapshots[nodeid % INSIDE_SNAPSHOTS];
+	return snapshot->nodeid == nodeid ? snapshot : NULL;
+}
+
+static void inside_folder_attr(const struct worker *worker, struct fuse_attr *attr)
+{
+	struct inode root;
+	struct error err;
+
+	*attr = (struct fuse_attr){
+		.ino = INSIDE_FOLDER,
+		.mode = S_IFDIR | 0555,
+		.nlink = 2,
+		.blksize = DSFS_BLOCK,
+	};
+	if (inode_get(worker->serve->generation->index, INODE_ROOT, &root, &err) == 0)
+		attr->mtime = attr->ctime = attr->atime = (uint64_t)root.mtime;
+}
+
+static void inside_snapshot_attr(const struct snapshot *snapshot, struct fuse_attr *attr)
+{
+	uint64_t seconds = (uint64_t)snapshot->when.tv_sec;
+	uint32_t nanoseconds = (uint32_t)snapshot->when.tv_nsec;
+
+	*attr = (struct fuse_attr){
+		.ino = snapshot->nodeid,
+		.size = snapshot->length,
+		.mtime = seconds,
+		.ctime = seconds,
+		.atime = seconds,
+		.mtimensec = nanoseconds,
+		.ctimensec = nanoseconds,
+		.atimensec = nanoseconds,
+		.mode = S_IFREG | 0444,
+		.nlink = 1,
+		.blksize = DSFS_BLOCK,
+	};
+}
+
+void inside_lookup_folder(struct worker *worker, struct channel_request *request)
+{
+	struct fuse_entry_out entry = {
+		.nodeid = INSIDE_FOLDER,
+		.entry_valid = REPLY_FOREVER,
+		.attr_valid = REPLY_FOREVER,
+	};
+
+	inside_folder_attr(worker, &entry.attr);
+	reply_data(worker, request, &entry, sizeof(entry));
+}
+
+/* Takes the text. -ENFILE when too many snapshots are held open. */
+static int inside_keep(struct inside *inside, char *text, size_t length, struct fuse_entry_out *ret)
+{
+	struct snapshot *snapshot = NULL;
+
+	pthread_mutex_lock(&inside->lock);
+	for (size_t i = 0; i < INSIDE_SNAPSHOTS && !snapshot; i++)
+		if (!inside->snapshots[i].nodeid)
+			snapshot = &inside->snapshots[i];
+	if (!snapshot) {
+		pthread_mutex_unlock(&inside->lock);
+		free(text);
+		return -ENFILE;
+	}
+	snapshot->nodeid = INSIDE_FIRST + inside->made++ * INSIDE_SNAPSHOTS + (uint64_t)(snapshot - inside->snapshots);
+	snapshot->lookups = 1;
+	clock_gettime(CLOCK_REALTIME, &snapshot->when);
+	snapshot->text = text;
+	snapshot->length = length;
+	*ret = (struct fuse_entry_out){ .nodeid = snapshot->nodeid, .attr_valid = REPLY_FOREVER };
+	inside_snapshot_attr(snapshot, &ret->attr);
+	pthread_mutex_unlock(&inside->lock);
+	return 0;
+}
+
+void inside_lookup(struct worker *worker, struct channel_request *request)
+{
+	struct fuse_entry_out entry;
+	struct error err = { 0 };
+	size_t length = 0;
+	char *text = NULL;
+	int r = -ENOENT;
+
+	if (request->wire.nodeid != INSIDE_FOLDER)
+		r = -ENOTDIR;
+	for (size_t i = 0; i < INSIDE_FILES && r == -ENOENT; i++)
+		if (!strcmp(request->wire.name, inside_files[i].name))
+			r = inside_files[i].text(worker->serve, &text, &length, &err);
+	if (r == 0)
+		r = inside_keep(worker->serve->inside, text, length, &entry);
+	if (r < 0)
+		reply_error(worker, request, r);
+	else if (!reply_data(worker, request, &entry, sizeof(entry)))
+		inside_forget(worker, entry.nodeid, 1);
+}
+
+void inside_getattr(struct worker *worker, struct channel_request *request)
+{
+	struct inside *inside = worker->serve->inside;
+	struct fuse_attr_out out = { .attr_valid = REPLY_FOREVER };
+	const struct snapshot *snapshot;
+	bool known = true;
+
+	if (request->wire.nodeid == INSIDE_FOLDER) {
+		inside_folder_attr(worker, &out.attr);
+	} else {
+		pthread_mutex_lock(&inside->lock);
+		snapshot = inside_find(inside, request->wire.nodeid);
+		if (snapshot)
+			inside_snapshot_attr(snapshot, &out.attr);
+		known = snapshot != NULL;
+		pthread_mutex_unlock(&inside->lock);
+	}
+	if (known)
+		reply_data(worker, request, &out, sizeof(out));
+	else
+		reply_error(worker, request, -ESTALE);
+}
+
+void inside_read(struct worker *worker, struct channel_request *request)
+{
+	const struct fuse_read_in *in = &request->wire.in.read;
+	struct inside *inside = worker->serve->inside;
+	const struct snapshot *snapshot;
+	size_t size = in->size < request->payload_size ? in->size : request->payload_size;
+	int r = request->wire.nodeid == INSIDE_FOLDER ? -EISDIR : 0;
+
+	pthread_mutex_lock(&inside->lock);
+	snapshot = inside_find(inside, request->wire.nodeid);
+	if (!snapshot) {
+		r = r ? r : -ESTALE;
+	} else if (in->offset >= snapshot->length) {
+		size = 0;
+	} else {
+		size = size < snapshot->length - in->offset ? size : snapshot->length - in->offset;
+		memcpy(request->payload, snapshot->text + in->offset, size);
+	}
+	pthread_mutex_unlock(&inside->lock);
+	if (r < 0)
+		reply_error(worker, request, r);
+	else
+		reply_data(worker, request, request->payload, size);
+}
+
+/* All of a snapshot is data. */
+void inside_seek(struct worker *worker, struct channel_request *request)
+{
+	const struct fuse_lseek_in *in = &request->wire.in.lseek;
+	struct inside *inside = worker->serve->inside;
+	struct fuse_lseek_out out = { .offset = in->offset };
+	const struct snapshot *snapshot;
+	int r = 0;
+
+	pthread_mutex_lock(&inside->lock);
+	snapshot = inside_find(inside, request->wire.nodeid);
+	if (!snapshot)
+		r = -EINVAL;
+	else if (in->offset >= snapshot->length)
+		r = -ENXIO;
+	else if (in->whence == SEEK_HOLE)
+		out.offset = snapshot->length;
+	pthread_mutex_unlock(&inside->lock);
+	if (r < 0)
+		reply_error(worker, request, r);
+	else
+		reply_data(worker, request, &out, sizeof(out));
+}
+
+void inside_list(struct worker *worker, struct channel_request *request)
+{
+	struct dir_list list;
+	bool room;
+
+	if (request->wire.nodeid != INSIDE_FOLDER) {
+		reply_error(worker, request, -ENOTDIR);
+		return;
+	}
+	dir_begin(&list, request);
+	room = dir_add_dots(&list, INSIDE_FOLDER, NODE_ROOT);
+	for (size_t i = list.first; i < INSIDE_FILES && room; i++)
+		room = dir_add(&list, i, INSIDE_LISTED + i, DT_REG, inside_files[i].name, strlen(inside_files[i].name),
+			       NULL);
+	reply_data(worker, request, request->payload, list.used);
+}
+
+void inside_forget(struct worker *worker, uint64_t nodeid, uint64_t lookups)
+{
+	struct inside *inside = worker->serve->inside;
+	struct snapshot *snapshot;
+
+	pthread_mutex_lock(&inside->lock);
+	snapshot = inside_find(inside, nodeid);
+	if (snapshot) {
+		snapshot->lookups -= lookups < snapshot->lookups ? lookups : snapshot->lookups;
+		if (!snapshot->lookups) {
+			free(snapshot->text);
+			*snapshot = (struct snapshot){ 0 };
+		}
+	}
+	pthread_mutex_unlock(&inside->lock);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* From node numbers to inodes, from inodes to struct fuse_attr. */
+#include "serve/node.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "serve/reply.h"
+
+int node_find(const struct worker *worker, uint64_t nodeid, struct generation **ret_generation, struct inode *ret,
+	      struct error *err)
+{
+	struct generation *generation = serve_generation(worker->serve, nodeid);
+	int r;
+
+	if (!generation)
+		return error_set(err, -ESTALE, "node %llx belongs to no open version", (unsigned long long)nodeid);
+	r = inode_get(generation->index, node_ordinal(nodeid), ret, err);
+	if (r < 0)
+		return r;
+	*ret_generation = generation;
+	return 0;
+}
+
+void node_attr(const struct generation *generation, const struct inode *inode, struct fuse_attr *ret)
+{
+	*ret = (struct fuse_attr){
+		.ino = generation_node(generation, inode->ordinal),
+		.size = inode->size,
+		.blocks = S_ISREG(inode->mode) ? inode_blocks(generation->index, inode) : 0,
+		.atime = (uint64_t)inode->mtime,
+		.mtime = (uint64_t)inode->mtime,
+		.ctime = (uint64_t)inode->mtime,
+		.atimensec = inode->mtime_nsec,
+		.mtimensec = inode->mtime_nsec,
+		.ctimensec = inode->mtime_nsec,
+		.mode = inode->mode,
+		.nlink = inode->nlink,
+		.uid = inode->uid,
+		.gid = inode->gid,
+		.blksize = DSFS_BLOCK,
+	};
+}
+
+void node_entry(const struct generation *generation, const struct inode *inode, struct fuse_entry_out *ret)
+{
+	*ret = (struct fuse_entry_out){
+		.nodeid = generation_node(generation, inode->ordinal),
+		.entry_valid = REPLY_FOREVER,
+		.attr_valid = REPLY_FOREVER,
+	};
+	node_attr(generation, inode, &ret->attr);
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* Tells the service manager how the mount is doing: sd_notify(3) without libsystemd. */
+#pragma once
+#include "base/error.h"
+
+/* Sends one datagram to $NOTIFY_SOCKET; nothing when it is not set. Lines as in sd_notify(3): "READY=1". */
+void notify_send(const char *fmt, ...) printf_like(1, 2);

@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: MIT */
+/* The way of a read, top to bottom: plan, start, settle, finish. A request is cut into pieces, one per chunk; pieces
+ * that lie next to each other on the device become one range, and a range is one device read. Whole blocks are read
+ * around what is wanted, and whole chunks, as only those can be verified:
+ *
+ *      device   |--block--|--block--|--block--|--block--|
+ *      chunks        [ chunk a      |  chunk b     ]
+ *      wanted                 <------------>
+ *      read into     scratch  payload       scratch       (direct: wanted bytes start on a block)
+ *                or  all of it into scratch, then copied   (packed small files, compressed chunks)
+ *
+ * When all ranges of a round have arrived, each chunk is checked. A range that failed or does not match is read once
+ * more; after that the request fails with EIO and a line in the log. Nothing leaves before everything is right. */
+#include "serve/read.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "image/address.h"
+#include "serve/node.h"
+#include "serve/reply.h"
+
+static uint64_t read_align(const struct read_op *op)
+{
+	return op->worker->serve->volume->geometry.logical_block;
+}
+
+/* ---- failing ---- */
+
+static void read_report(const struct read_op *op, const struct read_piece *piece, const struct error *err)
+{
+	static struct log_limit limit = { .burst = 10 };
+	const struct chunk *chunk = piece ? &piece->part.chunk : NULL;
+	uint64_t ordinal = op->inode.ordinal;
+	char path[1024], where[160] = "";
+	unsigned held;
+
+	if (!log_allow(&limit, &held))
+		return;
+	index_path(worker_reader(op->worker, op->generation), ordinal, path, sizeof(path));
+	if (chunk)
+		snprintf(where, sizeof(where), " chunk=%" PRIu64 " member=%u offset=%" PRIu64, chunk->number,
+			 address_member(chunk->address), address_offset(chunk->address));
+	log_err("read of '%s' failed: %s, ino=%" PRIu64 "%s held=%u", path, err->reason,
+		generation_node(op->generation, ordinal), where, held);
+}
+
+static void read_fail(struct read_op *op, const struct read_piece *piece, const struct error *err)
+{
+	struct worker *worker = op->worker;
+
+	read_report(op, piece, err);
+	stats_add(&worker->stats.read_failures, 1);
+	generation_put(op->generation);
+	reply_error(worker, op->request, -EIO);
+}
+
+/* ---- planning: pieces and ranges ---- */
+
+static const struct read_piece *read_last(const struct read_op *op, const struct read_range *range)
+{
+	return &op->pieces[range->first + range->count - 1];
+}
+
+/* True when the device can put the wanted bytes where they belong in the payload. */
+static bool read_fits_payload(const struct read_op *op, const struct extent_piece *part, size_t at)
+{
+	uint64_t align = read_align(op);
+	uint64_t start = address_offset(part->chunk.address) + part->skip;
+
+	if (part->chunk.codec != DSFS_CODEC_RAW || start % align || at % align)
+		return false;
+	/* A last block that is wanted in part spills over into the payload behind the reply. */
+	return part->want % align == 0 ||
+	       (at + part->want == op->size && round_up(at + part->want, align) <= op->request->payload_size);
+}
+
+static bool read_continues(const struct read_op *op, const struct read_range *range, const struct extent_piece *part,
+			   bool direct)
+{
+	return range->direct == direct && range->io.member == address_member(part->chunk.address) &&
+	       range->end == address_offset(part->chunk.address) &&
+	       range->first + range->count == op->piece_count;
+}
+
+static void read_place(struct read_op *op, const struct extent_piece *part, size_t at)
+{
+	bool direct = read_fits_payload(op, part, at);
+	struct read_range *range = op->range_count ? &op->ranges[op->range_count - 1] : NULL;
+
+	if (!range || !read_continues(op, range, part, direct)) {
+		range = &op->ranges[op->range_count++];
+		*range = (struct read_range){ .op = op, .first = op->piece_count, .direct = direct };
+		range->io.member = address_member(part->chunk.address);
+	}
+	range->end = address_offset(part->chunk.address) + part->chunk.stored;
+	range->count++;
+	op->pieces[op->piece_count++] = (struct read_piece){ *part, at };
+}
+
+/* Bytes that need no device: holes, files in the index, chunks in the cache. */
+static int read_from_memory(struct read_op *op, const struct extent_piece *part, size_t at, bool *ret_done,
+			    struct error *err)
+{
+	const struct chunk *chunk = &part->chunk;
+	struct worker *worker = op->worker;
+	uint8_t *out = op->request->payload + at;
+	int r;
+
+	*ret_done = true;
+	if (chunk_is_hole(chunk)) {
+		memset(out, 0, part->want);
+		return 0;
+	}
+	if (chunk_is_inline(chunk)) {
+		r = chunk_decode(chunk, worker->codec, chunk_inline_bytes(op->generation->index, chunk), worker->bounce,
+				 err);
+		if (r == 0)
+			memcpy(out, worker->bounce + part->skip, part->want);
+		return r;
+	}
+	*ret_done = part->want < chunk->length && chunk_cache_get(worker->serve->cache, op->generation->sequence,
+								  chunk->number, part->skip, part->want, out);
+	if (*ret_done)
+		stats_add(&worker->stats.cache_hits, 1);
+	return 0;
+}
+
+/* The next round: as much of the request as there are ranges for. */
+static int read_plan(struct read_op *op, struct error *err)
+{
+	struct extent_piece part;
+	bool done;
+	int r;
+
+	op->piece_count = op->range_count = 0;
+	op->scratch_used = 0;
+	while (op->planned < op->size && op->range_count < READ_RANGES && op->piece_count < READ_PIECES) {
+		r = extent_next(&op->cursor, &part, err);
+		if (r == 0)
+			r = error_set(err, -EBADMSG, "its chunks end after %" PRIu64 " of %" PRIu64 " bytes",
+				      op->planned, op->size);
+		if (r < 0)
+			return r;
+		if (part.chunk.stored > part.chunk.length || part.want > op->size - op->planned)
+			return error_set(err, -EBADMSG, "chunk %" PRIu64 " holds more than it can",
+					 part.chunk.number);
+		r = read_from_memory(op, &part, op->planned, &done, err);
+		if (r < 0)
+			return r;
+		if (!done)
+			read_place(op, &part, op->planned);
+		op->planned += part.want;
+	}
+	return 0;
+}
+
+/* ---- starting: iovecs ---- */
+
+static void read_add(struct read_range *range, void *base, uint64_t length)
+{
+	if (length)
+		range->io.iov[range->io.iov_count++] = (struct iovec){ base, length };
+}
+
+static void read_add_scratch(struct read_range *range, uint64_t length)
+{
+	struct read_op *op = range->op;
+
+	assert(length <= READ_SCRATCH - op->scratch_used);
+	read_add(range, op->scratch + op->scratch_used, length);
+	op->scratch_used += round_up(length, DSFS_BLOCK);
+}
+
+/* From which block to which the device is read, and where to. */
+static void read_lay_out(struct read_range *range)
+{
+	const struct read_op *op = range->op;
+	const struct read_piece *first = &op->pieces[range->first], *last = read_last(op, range);
+	uint64_t align = read_align(op);
+	uint64_t from = round_down(address_offset(first->part.chunk.address), align);
+	uint64_t to = round_up(range->end, align);
+	uint64_t wanted = address_offset(first->part.chunk.address) + first->part.skip;
+	uint64_t wanted_end = round_up(address_offset(last->part.chunk.address) + last->part.skip + last->part.want,
+				       align);
+
+	range->io.offset = from;
+	range->io.iov_count = 0;
+	if (!range->direct) {
+		read_add_scratch(range, to - from);
+		return;
+	}
+	read_add_scratch(range, wanted - from);
+	read_add(range, op->request->payload + first->at, wanted_end - wanted);
+	read_add_scratch(range, to - wanted_end);
+}
+
+static void read_done(struct io_read *io, int result);
+
+static void read_start(struct read_op *op)
+{
+	struct worker *worker = op->worker;
+
+	for (unsigned i = 0; i < op->range_count; i++) {
+		struct read_range *range = &op->ranges[i];
+
+		if (range->state != READ_TODO)
+			continue;
+		if (!range->retried)
+			read_lay_out(range);
+		range->state = READ_BUSY;
+		range->io.done = read_done;
+		range->started = stats_now();
+		stats_add(&worker->stats.device_reads, 1);
+		op->pending++;
+		engine_read(worker->engine, &range->io);
+	}
+}
+
+/* ---- settling: is what arrived what was written? ---- */
+
+/* Where the chunk's stored bytes lie in memory: 1 to 3 pieces. */
+static int read_pieces(const struct read_range *range, const struct chunk *chunk, struct iovec pieces[4])
+{
+	uint64_t from = address_offset(chunk->address), to = from + chunk->stored;
+	uint64_t at = range->io.offset, start, end;
+	int count = 0;
+
+	for (int i = 0; i < range->io.iov_count; i++) {
+		const struct iovec *iov = &range->io.iov[i];
+
+		start = from > at ? from : at;
+		end = to < at + iov->iov_len ? to : at + iov->iov_len;
+		if (start < end)
+			pieces[count++] = (struct iovec){ (uint8_t *)iov->iov_base + (start - at), end - start };
+		at += iov->iov_len;
+	}
+	return count;
+}
+
+static void read_keep(const struct read_op *op, const struct chunk *chunk, const struct iovec *pieces, int count)
+{
+	chunk_cache_put(op->worker->serve->cache, op->generation->sequence, chunk->number, pieces, count);
+}
+
+static int read_settle_raw(struct read_op *op, const struct read_range *range, const struct read_piece *piece,
+			   struct error *err)
+{
+	const struct chunk *chunk = &piece->part.chunk;
+	struct iovec pieces[4];
+	int count = read_pieces(range, chunk, pieces);
+	int r;
+
+	if (op->worker->serve->options.verify) {
+		r = chunk_verify(chunk, pieces, count, err);
+		if (r < 0)
+			return r;
+	}
+	if (!range->direct)
+		memcpy(op->request->payload + piece->at, (uint8_t *)pieces[0].iov_base + piece->part.skip,
+		       piece->part.want);
+	if (piece->part.want < chunk->length)
+		read_keep(op, chunk, pieces, count);
+	return 0;
+}
+
+static int read_settle_compressed(struct read_op *op, const struct read_range *range, const struct read_piece *piece,
+				  struct error *err)
+{
+	const struct chunk *chunk = &piece->part.chunk;
+	bool whole = piece->part.want == chunk->length;
+	uint8_t *out = op->request->payload + piece->at;
+	uint8_t *content = whole ? out : op->worker->bounce;
+	struct iovec pieces[4];
+	int r;
+
+	read_pieces(range, chunk, pieces);
+	r = chunk_decode(chunk, op->worker->codec, pieces[0].iov_base, content, err);
+	if (r < 0 || whole)
+		return r;
+	memcpy(out, content + piece->part.skip, piece->part.want);
+	read_keep(op, chunk, &(struct iovec){ content, chunk->length }, 1);
+	return 0;
+}
+
+/* On failure *ret_piece is the piece that is to blame. */
+static int read_settle_range(struct read_op *op, struct read_range *range, const struct read_piece **ret_piece,
+			     struct error *err)
+{
+	struct stats *stats = &op->worker->stats;
+	uint64_t needed = range->end - range->io.offset;
+	const struct read_piece *piece = &op->pieces[range->first];
+	int r = 0;
+
+	*ret_piece = piece;
+	if (range->result < 0 || (uint64_t)range->result < needed)
+		stats_add(&stats->device_errors, 1);
+	if (range->result < 0)
+		return error_set(err, range->result, "the device says: %s", strerror(-range->result));
+	if ((uint64_t)range->result < needed)
+		return error_set(err, -EIO, "the device gave %d bytes, expected %" PRIu64, range->result, needed);
+	for (unsigned i = 0; i < range->count && r == 0; i++, piece++) {
+		*ret_piece = piece;
+		r = piece->part.chunk.codec == DSFS_CODEC_RAW ? read_settle_raw(op, range, piece, err) :
+								read_settle_compressed(op, range, piece, err);
+	}
+	if (r < 0)
+		stats_add(&stats->checksum_failures, 1);
+	return r;
+}
+
+/* 0: every range is right, or will be read once more. */
+static int read_settle(struct read_op *op, bool *ret_again, const struct read_piece **ret_piece, struct error *err)
+{
+	int r;
+
+	*ret_again = false;
+	for (unsigned i = 0; i < op->range_count; i++) {
+		struct read_range *range = &op->ranges[i];
+
+		if (range->state != READ_ARRIVED)
+			continue;
+		r = read_settle_range(op, range, ret_piece, err);
+		if (r < 0 && range->retried)
+			return r;
+		range->state = r < 0 ? READ_TODO : READ_SETTLED;
+		if (r < 0) {
+			range->retried = *ret_again = true;
+			stats_add(&op->worker->stats.retries, 1);
+		}
+	}
+	return 0;
+}
+
+/* ---- the steps in order ---- */
+
+static void read_finish(struct read_op *op)
+{
+	struct worker *worker = op->worker;
+
+	stats_add(&worker->stats.bytes_served, op->size);
+	stats_time(worker->stats.read_latency, op->request->arrived);
+	generation_put(op->generation);
+	reply_data(worker, op->request, op->request->payload, op->size);
+}
+
+/* Called while no device read is under way; goes on until one is, or the request is answered. */
+static void read_advance(struct read_op *op)
+{
+	const struct read_piece *piece = NULL;
+	struct error err = { 0 };
+	bool again;
+	int r;
+
+	do {
+		r = read_settle(op, &again, &piece, &err);
+		if (r == 0 && !again && op->planned == op->size) {
+			read_finish(op);
+			return;
+		}
+		if (r == 0 && !again) {
+			piece = NULL;
+			r = read_plan(op, &err);
+		}
+		if (r < 0) {
+			read_fail(op, piece, &err);
+			return;
+		}
+		op->pending = 1; /* ours: completions during the start must not get ahead of us */
+		read_start(op);
+	} while (--op->pending == 0);
+}
+
+static void read_done(struct io_read *io, int result)
+{
+	struct read_range *range = (struct read_range *)io; /* its first member */
+	struct read_op *op = range->op;
+
+	range->result = result;
+	range->state = READ_ARRIVED;
+	stats_time(op->worker->stats.device_latency, range->started);
+	if (result > 0)
+		stats_add(&op->worker->stats.device_bytes, (uint64_t)result);
+	if (--op->pending == 0)
+		read_advance(op);
+}
+
+void read_begin(struct worker *worker, struct channel_request *request)
+{
+	const struct fuse_read_in *in = &request->wire.in.read;
+	struct read_op *op = &worker->reads[request->slot];
+	struct error err = { 0 };
+	uint64_t size = in->size < request->payload_size ? in->size : request->payload_size;
+	int r;
+
+	r = node_find(worker, request->wire.nodeid, &op->generation, &op->inode, &err);
+	if (r == 0 && !S_ISREG(op->inode.mode))
+		r = S_ISDIR(op->inode.mode) ? -EISDIR : -EINVAL;
+	if (r < 0) {
+		reply_error(worker, request, r);
+		return;
+	}
+	generation_get(op->generation);
+	op->worker = worker;
+	op->request = request;
+	op->scratch = worker->scratch + (size_t)request->slot * READ_SCRATCH;
+	op->planned = 0;
+	op->piece_count = op->range_count = 0;
+	extent_map(&op->cursor, op->generation->index, &op->inode, in->offset, size, &op->size);
+	read_advance(op);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/* READ: from a request to exactly one reply, over reads of the device. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "fuse/channel.h"
+#include "fuse/init.h"
+#include "image/extent.h"
+#include "serve/worker.h"
+
+/* Most device reads of one request at a time: a file in one piece needs one. What needs more goes in rounds. */
+#define READ_RANGES 16u
+/* Chunks that a request can touch when they are as small as can be. */
+#define READ_PIECES (INIT_READ_MAX / (1u << DSFS_CHUNK_LOG_MIN) + 1u)
+/* A request touches chunks of at most its own size and one chunk more; each range is widened to whole blocks. */
+#define READ_SCRATCH (INIT_READ_MAX + (1u << DSFS_CHUNK_LOG_MAX) + READ_RANGES * 2 * DSFS_BLOCK)
+
+/* The part of a request that one chunk answers from the device. */
+struct read_piece {
+	struct extent_piece part;
+	size_t at; /* where in the payload */
+};
+
+enum read_state { READ_TODO, READ_BUSY, READ_ARRIVED, READ_SETTLED };
+
+/* A run of bytes on one member that one device read fetches for consecutive pieces. */
+struct read_range {
+	struct io_read io;
+	struct read_op *op;
+	unsigned first, count; /* pieces */
+	uint64_t end;          /* on the member, of the last chunk */
+	bool direct;           /* its wanted bytes land in the payload itself; else all of it in scratch */
+	bool retried;
+	enum read_state state;
+	int result;
+	int64_t started;       /* ns, monotonic */
+};
+
+/* A READ in work. Lives in the worker, beside the request's slot. */
+struct read_op {
+	struct worker *worker;
+	struct channel_request *request;
+	struct generation *generation;
+	struct inode inode;
+	struct extent_cursor cursor;
+	uint64_t size;         /* of the reply */
+	uint64_t planned;      /* bytes of it that have been given a piece, a hole or a cached chunk */
+	unsigned piece_count, range_count;
+	unsigned pending;      /* device reads under way, and one while they are being started */
+	uint8_t *scratch;
+	size_t scratch_used;
+	struct read_range ranges[READ_RANGES];
+	struct read_piece pieces[READ_PIECES];
+};
+
+void read_begin(struct worker *worker, struct channel_request *request);

@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+/* The order in which a mount comes up, and how it goes down. */
+#include "serve/session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "fuse/init.h"
+#include "fuse/mount.h"
+#include "image/dump.h"
+#include "serve/inside.h"
+#include "serve/notify.h"
+#include "serve/read.h"
+#include "serve/worker.h"
+
+#define SLOTS_MIN       8u
+#define SLOTS_MAX       64u
+#define SLOT_SIZE       (INIT_READ_MAX + READ_SCRATCH + sizeof(struct read_op))
+#define BUFFER_BUDGET   (UINT64_C(1) << 30) /* for all workers, unless that left them fewer than SLOTS_MIN */
+#define THREADS_PER_CPU 16u                 /* without io_uring a thread is one read in flight */
+#define WORKERS_MAX     1024u
+#define THREADS_MAX     256u
+
+struct session {
+	struct serve serve;
+	struct mount *mount;
+	bool unmounted;   /* and all workers ended because of it */
+	bool detached;    /* lazily: ends with its last user */
+	bool was_busy;    /* a signal found it in use */
+	int signal_fd;
+	int ended_fd;     /* eventfd: workers that ended */
+	unsigned running; /* threads that have not been joined */
+};
+
+/* ---- the volume and its version ---- */
+
+static int session_choose_version(const struct serve *serve, const struct version **ret, struct error *err)
+{
+	const char *label = serve->options.version;
+	const struct version *version = label ? catalogue_by_label(&serve->catalogue, label) :
+						catalogue_current(&serve->catalogue);
+
+	if (!version && label)
+		return error_set(err, -ENOENT, "the volume has no version '%s'", label);
+	if (!version)
+		return error_set(err, -ENOENT, "the volume has no current version, choose one with version=");
+	*ret = version;
+	return 0;
+}
+
+static int session_check_digest(const struct serve *serve, struct error *err)
+{
+	const struct serve_options *options = &serve->options;
+	char found[65], expected[65];
+	uint8_t digest[32];
+	int r;
+
+	if (!options->has_digest)
+		return 0;
+	r = dump_digest(serve->generation->index, digest, err);
+	if (r < 0)
+		return r;
+	if (!memcmp(digest, options->digest, sizeof(digest)))
+		return 0;
+	format_hex(digest, sizeof(digest), found);
+	format_hex(options->digest, sizeof(digest), expected);
+	return error_set(err, -EBADMSG, "version '%s' has the digest sha256:%s, expected sha256:%s",
+			 serve->generation->version->label, found, expected);
+}
+
+static int session_open_version(struct serve *serve, struct error *err)
+{
+	const struct version *version = NULL;
+	int r;
+
+	r = catalogue_load(&serve->volume->source, &serve->super, &serve->catalogue, err);
+	if (r < 0)
+		return r;
+	r = session_choose_version(serve, &version, err);
+	if (r < 0)
+		return r;
+	r = generation_open(&serve->volume->source, version, serve->worker_count, &serve->generation, err);
+	if (r < 0)
+		return r;
+	return session_check_digest(serve, err);
+}
+
+/* ---- the machine: engine, workers, memory ---- */
+
+static unsigned session_cpus(void)
+{
+	cpu_set_t set;
+	long n;
+
+	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+		return (unsigned)CPU_COUNT(&set);
+	n = sysconf(_SC_NPROCESSORS_ONLN); /* more CPUs than the set has room for */
+	return n > 0 ? (unsigned)n : 1;
+}
+
+/* How many threads, and how much memory they may come to hold. */
+static void session_size(struct serve *serve)
+{
+	uint64_t slots = 1;
+	unsigned n = serve->options.workers, max = serve->uring ? WORKERS_MAX : THREADS_MAX;
+
+	if (!n)
+		n = session_cpus() * (serve->uring ? 1 : THREADS_PER_CPU);
+	serve->worker_count = n < max ? n : max;
+	if (serve->uring) {
+		slots = BUFFER_BUDGET / serve->worker_count / SLOT_SIZE;
+		slots = slots < SLOTS_MIN ? SLOTS_MIN : slots > SLOTS_MAX ? SLOTS_MAX : slots;
+	}
+	serve->slots = slots;
+	serve->buffer_budget = serve->worker_count * slots * SLOT_SIZE + CHUNK_CACHE_SIZE;
+}
+
+static int session_choose_io(struct serve *serve, struct error *err)
+{
+	struct error why = { 0 };
+	int r;
+
+	serve->uring = false;
+	if (serve->options.io == SERVE_IO_THREADS) {
+		snprintf(serve->io_reason, sizeof(serve->io_reason), "io=threads");
+		return 0;
+	}
+	r = worker_probe_ring(serve, &why);
+	if (r == 0) {
+		serve->uring = true;
+		return 0;
+	}
+	if (serve->options.io == SERVE_IO_URING)
+		return error_set(err, r, "%s", why.reason);
+	snprintf(serve->io_reason, sizeof(serve->io_reason), "%.200s", why.reason);
+	log_warn("io_uring is refused, reads go through a slower pool of threads: %s", why.reason);
+	return 0;
+}
+
+/* ---- coming up ---- */
+
+static int session_attach(struct session *session, struct error *err)
+{
+	const struct serve_options *options = &session->serve.options;
+	struct mount_setup setup = { .allow_other = options->allow_other, .noexec = options->noexec };
+	auto_free char *source = NULL;
+	struct init init;
+	int r;
+
+	if (asprintf(&source, "%s%s%s", options->volume, options->version ? "@" : "",
+		     options->version ? options->version : "") < 0)
+		return error_set(err, -ENOMEM, "no memory for the name of the volume");
+	setup.source = source;
+	r = mount_attach(options->mountpoint, &setup, &session->mount, err);
+	if (r < 0)
+		return r;
+	r = init_negotiate(mount_fd(session->mount), &init, err);
+	if (r == 0)
+		log_debug("FUSE 7.%u, offered=%#" PRIx64 " taken=%#" PRIx64, init.minor, init.offered, init.taken);
+	return r;
+}
+
+static int session_create_workers(struct session *session, struct error *err)
+{
+	struct serve *serve = &session->serve;
+	int r;
+
+	serve->workers = calloc(serve->worker_count, sizeof(*serve->workers));
+	if (!serve->workers)
+		return error_set(err, -ENOMEM, "no memory for %u workers", serve->worker_count);
+	for (unsigned i = 0; i < serve->worker_count; i++) {
+		r = worker_new(serve, i, mount_fd(session->mount), session->ended_fd, &serve->workers[i], err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int session_start_workers(struct session *session, struct error *err)
+{
+	struct serve *serve = &session->serve;
+	int r;
+
+	for (; session->running < serve->worker_count; session->running++) {
+		r = worker_start(serve->workers[session->running], err);
+		if (r < 0)
+			return r;
+	}
+	for (unsigned i = 0; i < serve->worker_count; i++)
+		while (sem_wait(&serve->started_workers) < 0)
+			continue;
+	/* A worker that ended already says why. */
+	for (unsigned i = 0; i < serve->worker_count; i++)
+		if (!serve->workers[i]->engine)
+			return error_set(err, -EIO, "worker %u did not start: %s", i,
+					 serve->workers[i]->failure.reason);
+	return 0;
+}
+
+/* What may only be done while requests are answered. */
+static void session_settle(const struct session *session)
+{
+	const struct serve *serve = &session->serve;
+	char budget[SIZE_TEXT_SIZE];
+	struct error why = { 0 };
+
+	if (geteuid() == 0 && init_raise_readahead(serve->options.mountpoint, &why) < 0)
+		log_warn("read-ahead stays at the kernel's default: %s, ignoring", why.reason);
+	log_info("'%s' serves version '%s' of '%s', %u %s, buffers up to %s, io=%s channel=dev",
+		 serve->options.mountpoint, serve->generation->version->label, serve->options.volume,
+		 serve->worker_count, serve->worker_count == 1 ? "worker" : "workers",
+		 format_size(serve->buffer_budget, budget), serve->uring ? "uring" : "threads");
+}
+
+static int session_prepare(struct session *session, struct error *err)
+{
+	struct serve *serve = &session->serve;
+	sigset_t signals;
+	int r;
+
+	session->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	session->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (session->ended_fd < 0 || session->signal_fd < 0)
+		return error_errno(err, "cannot wait for signals");
+	sem_init(&serve->started_workers, 0, 0);
+	serve->started = stats_now();
+	r = file_open(serve->options.volume, FILE_READ, &serve->volume, err);
+	if (r < 0)
+		return r;
+	r = session_choose_io(serve, err);
+	if (r < 0)
+		return r;
+	session_size(serve);
+	r = session_open_version(serve, err);
+	if (r < 0)
+		return r;
+	r = inside_new(&serve->inside, err);
+	if (r < 0)
+		return r;
+	return chunk_cache_new((size_t)1 << serve->generation->index->chunk_log, &serve->cache, err);
+}
+
+static int session_bring_up(struct session *session, struct error *err)
+{
+	int r;
+
+	r = session_prepare(session, err);
+	if (r < 0)
+		return r;
+	r = session_attach(session, err);
+	if (r < 0)
+		return r;
+	r = session_create_workers(session, err);
+	if (r < 0)
+		return r;
+	r = session_start_workers(session, err);
+	if (r < 0)
+		return r;
+	session_settle(session);
+	return 0;
+}
+
+void session_block_signals(void)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+int session_start(const struct serve_options *options, struct session **ret, struct error *err)
+{
+	struct session *session = calloc(1, sizeof(*session));
+	int r;
+
+	if (!session)
+		return error_set(err, -ENOMEM, "no memory for a mount");
+	session->serve.options = *options;
+	session->signal_fd = session->ended_fd = -1;
+	r = session_bring_up(session, err);
+	if (r < 0) {
+		session_free(session);
+		return r;
+	}
+	*ret = session;
+	return 0;
+}
+
+/* ---- going down ---- */
+
+/* The first signal unmounts, if nobody is in; the next one after a refusal takes the mount out of sight. */
+static void session_signal(struct session *session)
+{
+	const char *mountpoint = session->serve.options.mountpoint;
+	bool lazy = session->was_busy;
+	struct error err = { 0 };
+
+	if (session->detached) {
+		log_warn("'%s' is detached and ends when its last user does", mountpoint);
+		return;
+	}
+	notify_send("STOPPING=1\nSTATUS=unmounting");
+	if (mount_detach(session->mount, lazy, &err) == 0) {
+		session->detached = lazy;
+		return;
+	}
+	if (err.code != -EBUSY) {
+		log_error(&err, "cannot unmount");
+		return;
+	}
+	session->was_busy = true;
+	log_warn("'%s' is busy and stays mounted; another signal detaches it: %s", mountpoint, err.reason);
+	notify_send("STATUS='%s' is busy, still serving", mountpoint);
+}
+
+static int session_join(struct session *session, struct error *err)
+{
+	struct serve *serve = &session->serve;
+	int r = 0;
+
+	while (session->running) {
+		struct worker *worker = serve->workers[--session->running];
+
+		pthread_join(worker->thread, NULL);
+		if (worker->failure.code < 0)
+			r = error_set(err, worker->failure.code, "worker %u: %.400s", worker->number,
+				      worker->failure.reason);
+	}
+	session->unmounted = r == 0;
+	return r;
+}
+
+int session_run(struct session *session, struct error *err)
+{
+	struct pollfd fds[2] = { { session->signal_fd, POLLIN, 0 }, { session->ended_fd, POLLIN, 0 } };
+	struct signalfd_siginfo signal;
+	uint64_t ended = 0, n;
+
+	while (ended < session->serve.worker_count) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			return error_errno(err, "poll");
+		if (read(session->ended_fd, &n, sizeof(n)) == sizeof(n))
+			ended += n;
+		if (read(session->signal_fd, &signal, sizeof(signal)) == sizeof(signal))
+			session_signal(session);
+	}
+	notify_send("STOPPING=1");
+	return session_join(session, err);
+}
+
+static void session_free_workers(struct serve *serve)
+{
+	for (unsigned i = 0; serve->workers && i < serve->worker_count; i++)
+		worker_free(serve->workers[i]);
+	free(serve->workers);
+}
+
+void session_free(struct session *session)
+{
+	struct error ignored = { 0 };
+
+	if (!session)
+		return;
+	/* Half-built or failed: take the mount away, which ends the workers. */
+	if (session->mount && !session->unmounted && mount_detach(session->mount, true, &ignored) == 0)
+		session_join(session, &ignored);
+	session_free_workers(&session->serve);
+	mount_free(session->mount);
+	inside_free(session->serve.inside);
+	chunk_cache_free(session->serve.cache);
+	generation_put(session->serve.generation);
+	catalogue_free(&session->serve.catalogue);
+	file_close(session->serve.volume);
+	close_fd(&session->signal_fd);
+	close_fd(&session->ended_fd);
+	free(session);
+}

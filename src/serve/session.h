@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* A mount from its first check to its end: volume, version, mount, INIT, workers, signals. */
+#pragma once
+#include "base/error.h"
+#include "serve/serve.h"
+
+struct session;
+
+/* Blocks the signals that session_run() waits for; before any thread is started. */
+void session_block_signals(void);
+/* On return the filesystem is mounted and served. The strings in options are kept. */
+must_check int session_start(const struct serve_options *options, struct session **ret, struct error *err);
+/* Until it is unmounted: by umount(8), fusermount3 or a signal. */
+must_check int session_run(struct session *session, struct error *err);
+void session_free(struct session *session);

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums the workers' counters and writes them as JSON (fields: datasetfs/control.h). */
+#include "serve/stats.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "serve/serve.h"
+#include "serve/worker.h"
+
+void stats_time(stats_counter buckets[CONTROL_LATENCY_BUCKETS], int64_t since)
+{
+	uint64_t us = (uint64_t)(stats_now() - since) / 1000;
+	unsigned bucket = us ? 64u - (unsigned)__builtin_clzll(us) : 0;
+
+	stats_add(&buckets[bucket < CONTROL_LATENCY_BUCKETS ? bucket : CONTROL_LATENCY_BUCKETS - 1], 1);
+}
+
+/* offset: of the counter in struct stats. */
+static uint64_t stats_sum(const struct serve *serve, size_t offset)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < serve->worker_count; i++) {
+		const char *stats = (const char *)&serve->workers[i]->stats;
+
+		sum += atomic_load_explicit((const stats_counter *)(const void *)(stats + offset),
+					    memory_order_relaxed);
+	}
+	return sum;
+}
+
+static void stats_requests(const struct serve *serve, struct json *json)
+{
+	uint64_t total = 0, n;
+
+	json_begin_object(json, CONTROL_REQUESTS);
+	for (uint32_t i = 0; i <= WIRE_OPCODES; i++) {
+		n = stats_sum(serve, offsetof(struct stats, requests) + i * sizeof(stats_counter));
+		total += n;
+		if (n)
+			json_number(json, wire_opcode_name(i), n);
+	}
+	json_end_object(json);
+	json_number(json, CONTROL_REQUESTS_TOTAL, total);
+}
+
+static void stats_buckets(const struct serve *serve, struct json *json, const char *key, size_t offset)
+{
+	json_begin_array(json, key);
+	for (size_t i = 0; i < CONTROL_LATENCY_BUCKETS; i++)
+		json_number(json, NULL, stats_sum(serve, offset + i * sizeof(stats_counter)));
+	json_end_array(json);
+}
+
+static void stats_counters(const struct serve *serve, struct json *json)
+{
+	static const struct {
+		const char *key;
+		size_t offset;
+	} counters[] = {
+		{ CONTROL_ERRORS, offsetof(struct stats, errors) },
+		{ CONTROL_INTERRUPTED, offsetof(struct stats, interrupted) },
+		{ CONTROL_BYTES_SERVED, offsetof(struct stats, bytes_served) },
+		{ CONTROL_DEVICE_READS, offsetof(struct stats, device_reads) },
+		{ CONTROL_DEVICE_BYTES, offsetof(struct stats, device_bytes) },
+		{ CONTROL_DEVICE_ERRORS, offsetof(struct stats, device_errors) },
+		{ CONTROL_CHECKSUM_FAILURE, offsetof(struct stats, checksum_failures) },
+		{ CONTROL_RETRIES, offsetof(struct stats, retries) },
+		{ CONTROL_READ_FAILURES, offsetof(struct stats, read_failures) },
+		{ CONTROL_CACHE_HITS, offsetof(struct stats, cache_hits) },
+	};
+
+	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
+		json_number(json, counters[i].key, stats_sum(serve, counters[i].offset));
+}
+
+static void stats_identity(const struct serve *serve, struct json *json)
+{
+	json_string(json, CONTROL_RELEASE, DATASETFS_RELEASE);
+	json_number(json, CONTROL_PID, (uint64_t)getpid());
+	json_real(json, CONTROL_UPTIME, (double)(stats_now() - serve->started) / 1e9);
+	json_string(json, CONTROL_CHANNEL, "dev");
+	json_string(json, CONTROL_IO, serve->uring ? "uring" : "threads");
+	json_string(json, CONTROL_IO_REASON, serve->io_reason);
+	json_number(json, CONTROL_WORKERS, serve->worker_count);
+	json_number(json, CONTROL_BUFFER_BUDGET, serve->buffer_budget);
+	json_begin_object(json, CONTROL_GENERATION);
+	json_number(json, CONTROL_SEQUENCE, serve->generation->sequence);
+	json_number(json, CONTROL_LOOKUPS, atomic_load(&serve->generation->lookups));
+	json_end_object(json);
+}
+
+static void stats_write(const struct serve *serve, struct json *json)
+{
+	/* Ended is read first: the difference cannot become negative. */
+	uint64_t ended = stats_sum(serve, offsetof(struct stats, ended));
+	uint64_t begun = stats_sum(serve, offsetof(struct stats, begun));
+
+	json_begin_object(json, NULL);
+	stats_identity(serve, json);
+	stats_requests(serve, json);
+	json_number(json, CONTROL_IN_FLIGHT, begun - ended);
+	stats_counters(serve, json);
+	stats_buckets(serve, json, CONTROL_READ_LATENCY, offsetof(struct stats, read_latency));
+	stats_buckets(serve, json, CONTROL_DEVICE_LATENCY, offsetof(struct stats, device_latency));
+	json_end_object(json);
+	fputc('\n', json->out);
+}
+
+int stats_text(const struct serve *serve, char **ret, size_t *ret_length, struct error *err)
+{
+	char *text = NULL;
+	size_t length = 0;
+	struct json json = { .out = open_memstream(&text, &length) };
+
+	if (!json.out)
+		return error_errno(err, "no memory for the counters");
+	stats_write(serve, &json);
+	if (fclose(json.out) != 0) {
+		free(text);
+		return error_set(err, -ENOMEM, "no memory for the counters");
+	}
+	*ret = text;
+	*ret_length = length;
+	return 0;
+}

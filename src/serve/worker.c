@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* Worker threads: what each owns, and the loop. */
+#include "serve/worker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "serve/ops.h"
+#include "serve/read.h"
+
+struct index_reader *worker_reader(const struct worker *worker, const struct generation *generation)
+{
+	return generation->readers[worker->number];
+}
+
+static int worker_engine(const struct worker *worker, struct engine **ret, struct error *err)
+{
+	const struct serve *serve = worker->serve;
+	struct engine_setup setup = {
+		.watch = worker->channel->watch,
+		.volume_fds = &serve->volume->fd,
+		.member_count = 1,
+		.depth = (unsigned)serve->slots,
+	};
+
+	return serve->uring ? ring_new(&setup, ret, err) : sync_new(&setup, ret, err);
+}
+
+int worker_probe_ring(const struct serve *serve, struct error *err)
+{
+	struct engine_setup setup = { .watch = -1, .volume_fds = &serve->volume->fd, .member_count = 1, .depth = 1 };
+	struct engine *engine;
+	int r = ring_new(&setup, &engine, err);
+
+	if (r == 0)
+		engine_free(engine);
+	return r;
+}
+
+/* Until the filesystem is unmounted. Requests wait in the kernel while all slots are taken: then only device reads
+ * may end the wait. */
+static int worker_serve(struct worker *worker, struct error *err)
+{
+	bool drained = false, readable = true;
+	int r = 0;
+
+	while (r == 0) {
+		if (readable || !drained)
+			r = channel_receive(worker->channel, &drained, err);
+		worker->engine->watching = drained;
+		if (r == 0)
+			r = engine_wait(worker->engine, true, &readable, err);
+	}
+	return r;
+}
+
+/* Device reads still write into our buffers. */
+static void worker_drain(struct worker *worker)
+{
+	struct error err = { 0 };
+	bool readable;
+
+	worker->engine->watching = false;
+	while (worker->channel->busy)
+		if (engine_wait(worker->engine, true, &readable, &err) < 0) {
+			log_error(&err, "worker %u cannot wait for its device reads", worker->number);
+			abort(); /* freed memory would be written to */
+		}
+}
+
+static void *worker_main(void *argument)
+{
+	struct worker *worker = argument;
+	uint64_t one = 1;
+	int r;
+
+	r = worker_engine(worker, &worker->engine, &worker->failure);
+	sem_post(&worker->serve->started_workers);
+	if (r == 0) {
+		r = worker_serve(worker, &worker->failure);
+		worker_drain(worker);
+	}
+	if (r == -ENODEV)
+		worker->failure.code = 0;
+	else
+		log_error(&worker->failure, "worker %u ends", worker->number);
+	engine_free(worker->engine);
+	worker->engine = NULL;
+	if (write(worker->ended_fd, &one, sizeof(one)) < 0)
+		log_err("worker %u cannot tell that it ended: %s", worker->number, strerror(errno));
+	return NULL;
+}
+
+static int worker_memory(struct worker *worker, struct error *err)
+{
+	size_t slots = worker->serve->slots;
+	void *map;
+
+	worker->codec = codec_new();
+	worker->bounce = malloc(1u << DSFS_CHUNK_LOG_MAX);
+	worker->reads = calloc(slots, sizeof(*worker->reads));
+	if (!worker->codec || !worker->bounce || !worker->reads)
+		return error_set(err, -ENOMEM, "no memory for worker %u", worker->number);
+	map = mmap(NULL, slots * READ_SCRATCH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		   0);
+	if (map == MAP_FAILED)
+		return error_errno(err, "cannot reserve %zu bytes for reads", slots * READ_SCRATCH);
+	worker->scratch = map;
+	return 0;
+}
+
+int worker_new(struct serve *serve, unsigned number, int session_fd, int ended_fd, struct worker **ret,
+	       struct error *err)
+{
+	struct worker *worker = aligned_alloc(_Alignof(struct worker), sizeof(*worker));
+	struct channel_setup setup = {
+		.handlers = &ops_handlers,
+		.context = worker,
+		.session_fd = session_fd,
+		.slots = (unsigned)serve->slots,
+		.payload_size = INIT_READ_MAX,
+	};
+	int r;
+
+	if (!worker)
+		return error_set(err, -ENOMEM, "no memory for worker %u", number);
+	memset(worker, 0, sizeof(*worker));
+	worker->serve = serve;
+	worker->number = number;
+	worker->ended_fd = ended_fd;
+	r = worker_memory(worker, err);
+	if (r == 0)
+		r = channel_dev_new(&setup, &worker->channel, err);
+	if (r < 0) {
+		worker_free(worker);
+		return r;
+	}
+	*ret = worker;
+	return 0;
+}
+
+int worker_start(struct worker *worker, struct error *err)
+{
+	int r = pthread_create(&worker->thread, NULL, worker_main, worker);
+
+	if (r)
+		return error_set(err, -r, "cannot start worker %u: %s", worker->number, strerror(r));
+	return 0;
+}
+
+void worker_free(struct worker *worker)
+{
+	if (!worker)
+		return;
+	channel_free(worker->channel);
+	if (worker->scratch)
+		munmap(worker->scratch, worker->serve->slots * READ_SCRATCH);
+	free(worker->reads);
+	free(worker->bounce);
+	codec_free(worker->codec);
+	free(worker);
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* A worker: one thread with its channel, its engine, its buffers and its loop. */
+#pragma once
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "fuse/channel.h"
+#include "image/codec.h"
+#include "io/engine.h"
+#include "serve/serve.h"
+#include "serve/stats.h"
+
+struct read_op;
+
+struct worker {
+	struct stats stats;
+	struct serve *serve;
+	unsigned number;         /* 0 .. worker_count - 1 */
+	pthread_t thread;
+	struct channel *channel;
+	struct engine *engine;   /* the thread's own */
+	struct codec *codec;
+	uint8_t *bounce;         /* one chunk, for a part of a compressed one */
+	struct read_op *reads;   /* one per slot */
+	uint8_t *scratch;        /* slots * READ_SCRATCH */
+	int ended_fd;            /* an eventfd that counts workers that ended */
+	struct error failure;    /* the thread's: why it ended, code 0 after an unmount */
+};
+
+/* Everything but the thread, so that all workers exist before the first one runs. */
+must_check int worker_new(struct serve *serve, unsigned number, int session_fd, int ended_fd,
+			  struct worker **ret, struct error *err);
+/* The thread posts serve->started_workers when it has its engine or failed to get it. */
+must_check int worker_start(struct worker *worker, struct error *err);
+void worker_free(struct worker *worker);
+/* The generation's index as this worker reads it. */
+struct index_reader *worker_reader(const struct worker *worker, const struct generation *generation);
+/* Whether io_uring works here; err tells why not. */
+must_check int worker_probe_ring(const struct serve *serve, struct error *err);
