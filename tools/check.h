@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads planned chunks with large reads by several threads, and verifies each. */
+#pragma once
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/source.h"
+#include "damage.h"
+#include "plan.h"
+
+#define CHECK_JOBS_MAX 256u
+
+struct check_counts {
+	uint64_t chunks;     /* runs of stored bytes checked */
+	uint64_t references; /* (file, chunk) pairs that they stand for */
+	uint64_t bytes;      /* stored bytes checked */
+	uint64_t unsteady;   /* chunks that were wrong once and right when read again */
+};
+
+struct check_setup {
+	struct source *source;
+	const struct index *index;
+	unsigned jobs;
+	struct damage_list *damage;
+	/* Called under the lock of the counts, at most five times a second; may be NULL. */
+	void (*progress)(void *argument, const struct check_counts *counts);
+	void *argument;
+};
+
+/* Checks the plan's window and adds to *counts. Damage goes to the list; a failure is one to look at all. */
+must_check int check_window(const struct check_setup *setup, const struct plan *plan,
+			    struct check_counts *counts, struct error *err);

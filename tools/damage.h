@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* What verify found: the count of all, and the first of them in the order of the volume. */
+#pragma once
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "plan.h"
+
+#define DAMAGE_SHOWN 20
+
+struct damage {
+	struct plan_item item;
+	char reason[192];
+};
+
+struct damage_list {
+	pthread_mutex_t lock;
+	/* The first in plan_compare()'s order, whatever thread found them. */
+	struct damage shown[DAMAGE_SHOWN];
+	unsigned shown_count;
+	uint64_t count;
+};
+
+void damage_init(struct damage_list *list);
+void damage_end(struct damage_list *list);
+/* Any thread may call it. */
+void damage_add(struct damage_list *list, const struct plan_item *item, const struct error *err);
+/* True when a failure with this code says something about the bytes, not about our means to look at them. */
+bool damage_is_code(int code);

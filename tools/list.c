@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* datasetfsctl list: the versions on a volume, its space, who publishes. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "image/address.h"
+#include "text.h"
+#include "verb.h"
+#include "volume.h"
+
+#define DIGEST_SHOWN 16 /* characters of a digest in the table */
+
+struct list_space {
+	uint64_t segment_size;
+	uint64_t total, used; /* segments */
+};
+
+struct list_publisher {
+	bool is_there;
+	char host[257];
+	uint64_t process, since;
+};
+
+static const struct option_spec list_table[] = { VERB_OPTION_JSON, { 0 } };
+
+const struct command_line list_line = {
+	.program = "datasetfsctl list",
+	.usage = "VOLUME|MNT",
+	.summary = "Show the versions on a volume, its space, and who publishes.\n"
+		   "* marks the current version.",
+	.options = list_table,
+};
+
+/* --- space --- */
+
+static void list_mark(uint8_t *map, uint32_t segment_log, uint64_t total, uint64_t address, uint64_t length)
+{
+	uint64_t offset = address_offset(address);
+
+	if (length == 0)
+		return;
+	for (uint64_t s = offset >> segment_log; s <= (offset + length - 1) >> segment_log && s < total; s++)
+		map[s / 8] |= (uint8_t)(1u << (s % 8));
+}
+
+/* A segment is used when a version lists it, or the catalogue lies in it. */
+static int list_measure(const struct volume *volume, struct list_space *ret, struct error *err)
+{
+	const struct superblock *super = &volume->super;
+	const struct catalogue *catalogue = &volume->catalogue;
+	uint64_t size = source_size(&volume->file->source, 0);
+	struct list_space space = { .segment_size = UINT64_C(1) << super->segment_log };
+	auto_free uint8_t *map = NULL;
+
+	space.total = round_up(size, space.segment_size) >> super->segment_log;
+	map = calloc(space.total / 8 + 1, 1);
+	if (!map)
+		return error_set(err, -ENOMEM, "no memory for a map of %" PRIu64 " segments", space.total);
+	list_mark(map, super->segment_log, space.total, super->catalogue_address, super->catalogue_length);
+	for (uint32_t v = 0; v < catalogue->version_count; v++) {
+		const struct extent_list *list = &catalogue->versions[v].segments;
+
+		for (uint32_t i = 0; i < list->count; i++)
+			list_mark(map, super->segment_log, space.total, list->items[i].address,
+				  list->items[i].length);
+	}
+	for (uint64_t s = 0; s < space.total; s++)
+		space.used += map[s / 8] >> (s % 8) & 1;
+	*ret = space;
+	return 0;
+}
+
+/* --- JSON --- */
+
+static void list_json_hex(struct json *json, const char *key, const uint8_t *bytes, size_t size)
+{
+	char text[2 * 32 + 1];
+
+	format_hex(bytes, size, text);
+	json_string(json, key, text);
+}
+
+static void list_json_uuid(struct json *json, const char *key, const uint8_t uuid[16])
+{
+	char text[UUID_TEXT_SIZE];
+
+	format_uuid(uuid, text);
+	json_string(json, key, text);
+}
+
+static void list_json_extents(struct json *json, const char *key, const struct extent_list *list)
+{
+	json_begin_array(json, key);
+	for (uint32_t i = 0; i < list->count; i++) {
+		json_begin_object(json, NULL);
+		json_number(json, "member", address_member(list->items[i].address));
+		json_number(json, "offset", address_offset(list->items[i].address));
+		json_number(json, "length", list->items[i].length);
+		json_end_object(json);
+	}
+	json_end_array(json);
+}
+
+static void list_json_version(struct json *json, const struct catalogue *catalogue, const struct version *v)
+{
+	json_begin_object(json, NULL);
+	json_string(json, "label", v->label);
+	json_number(json, "sequence", v->sequence);
+	json_bool(json, "current", v->sequence == catalogue->current);
+	list_json_uuid(json, "uuid", v->uuid);
+	list_json_hex(json, "digest", v->digest, sizeof(v->digest));
+	list_json_hex(json, "index_sha256", v->index_sha256, sizeof(v->index_sha256));
+	json_number(json, "created", v->created);
+	json_number(json, "feature_incompat", v->feature_incompat);
+	json_number(json, "chunk_size", UINT64_C(1) << v->chunk_log);
+	json_number(json, "files", v->file_count);
+	json_number(json, "directories", v->directory_count);
+	json_number(json, "symlinks", v->symlink_count);
+	json_number(json, "entries", v->shape.entry_count);
+	json_number(json, "inodes", v->shape.inode_count);
+	json_number(json, "chunks", v->shape.chunk_count);
+	json_number(json, "content_bytes", v->content_bytes);
+	json_number(json, "stored_bytes", v->stored_bytes);
+	json_number(json, "index_bytes", v->index_length);
+	json_number(json, "source_bytes", v->source.length);
+	json_number(json, "fine_bytes", v->fine.length);
+	list_json_extents(json, "segments", &v->segments);
+	list_json_extents(json, "index", &v->index);
+	json_end_object(json);
+}
+
+static void list_json_publisher(struct json *json, const struct list_publisher *publisher)
+{
+	if (!publisher->is_there) {
+		json_null(json, "publisher");
+		return;
+	}
+	json_begin_object(json, "publisher");
+	json_string(json, "host", publisher->host);
+	json_number(json, "process", publisher->process);
+	json_number(json, "since", publisher->since);
+	json_end_object(json);
+}
+
+static void list_json(const struct volume *volume, const struct list_space *space,
+		      const struct list_publisher *publisher)
+{
+	struct json json = { .out = stdout };
+	const struct version *current = catalogue_current(&volume->catalogue);
+
+	json_begin_object(&json, NULL);
+	json_string(&json, "volume", volume->path);
+	list_json_uuid(&json, "uuid", volume->super.volume_uuid);
+	json_bool(&json, "block_device", volume->file->geometry.is_block_device);
+	json_number(&json, "size", source_size(&volume->file->source, 0));
+	json_number(&json, "member_size", volume->super.member_size);
+	json_number(&json, "members", volume->super.member_count);
+	json_string(&json, "identity", volume->super.identity);
+	json_number(&json, "superblock_sequence", volume->super.sequence);
+	json_number(&json, "segment_size", space->segment_size);
+	json_number(&json, "segments", space->total);
+	json_number(&json, "segments_used", space->used);
+	json_number(&json, "segments_free", space->total - space->used);
+	json_number(&json, "next_sequence", volume->catalogue.next_sequence);
+	json_number(&json, "tail", volume->catalogue.tail);
+	if (current)
+		json_string(&json, "current", current->label);
+	else
+		json_null(&json, "current");
+	list_json_publisher(&json, publisher);
+	json_begin_array(&json, "versions");
+	for (uint32_t i = 0; i < volume->catalogue.version_count; i++)
+		list_json_version(&json, &volume->catalogue, &volume->catalogue.versions[i]);
+	json_end_array(&json);
+	json_end_object(&json);
+	putchar('\n');
+}
+
+/* --- text --- */
+
+static void list_text_head(const struct volume *volume, const struct list_space *space,
+			   const struct list_publisher *publisher)
+{
+	char uuid[UUID_TEXT_SIZE], size[SIZE_TEXT_SIZE], segment[SIZE_TEXT_SIZE], room[SIZE_TEXT_SIZE];
+	char since[TEXT_TIME_SIZE];
+
+	format_uuid(volume->super.volume_uuid, uuid);
+	printf("volume      %s (%s)\n", volume->path,
+	       format_size(source_size(&volume->file->source, 0), size));
+	printf("uuid        %s\n", uuid);
+	printf("superblock  sequence %" PRIu64 "\n", volume->super.sequence);
+	printf("segments    %" PRIu64 " of %s: %" PRIu64 " used, %" PRIu64 " free (%s)%s\n", space->total,
+	       format_size(space->segment_size, segment), space->used, space->total - space->used,
+	       format_size((space->total - space->used) * space->segment_size, room),
+	       volume->file->geometry.is_block_device ? "" : "; the file grows when needed");
+	if (!publisher->is_there)
+		return;
+	printf("publishing  on ");
+	text_write(stdout, publisher->host, strlen(publisher->host));
+	printf(" since %s UTC process=%" PRIu64 "\n", text_time((int64_t)publisher->since, since),
+	       publisher->process);
+}
+
+static void list_text_version(const struct volume *volume, const struct version *v, int width)
+{
+	char content[SIZE_TEXT_SIZE], stored[SIZE_TEXT_SIZE], index[SIZE_TEXT_SIZE], created[TEXT_TIME_SIZE];
+	char digest[2 * sizeof(v->digest) + 1];
+
+	format_hex(v->digest, sizeof(v->digest), digest);
+	printf("%c %-*s %5" PRIu64 " %10" PRIu64 " %10s %10s %10s  %-*.*s  %s\n",
+	       v->sequence == volume->catalogue.current ? '*' : ' ', width, v->label, v->sequence,
+	       v->file_count, format_size(v->content_bytes, content), format_size(v->stored_bytes, stored),
+	       format_size(v->index_length, index), DIGEST_SHOWN, DIGEST_SHOWN, digest,
+	       v->created ? text_time((int64_t)v->created, created) : "-");
+}
+
+static void list_text(const struct volume *volume, const struct list_space *space,
+		      const struct list_publisher *publisher)
+{
+	const struct catalogue *catalogue = &volume->catalogue;
+	int width = 5;
+
+	list_text_head(volume, space, publisher);
+	if (!catalogue->version_count) {
+		printf("\nno versions\n");
+		return;
+	}
+	for (uint32_t i = 0; i < catalogue->version_count; i++)
+		if ((int)strlen(catalogue->versions[i].label) > width)
+			width = (int)strlen(catalogue->versions[i].label);
+	printf("\n  %-*s %5s %10s %10s %10s %10s  %-*s  %s\n", width, "LABEL", "SEQ", "FILES", "CONTENT",
+	       "STORED", "INDEX", DIGEST_SHOWN, "DIGEST", "CREATED (UTC)");
+	for (uint32_t i = 0; i < catalogue->version_count; i++)
+		list_text_version(volume, &catalogue->versions[i], width);
+}
+
+int list_run(int argc, char **argv)
+{
+	struct verb_options options = { 0 };
+	struct list_publisher publisher = { 0 };
+	struct list_space space = { 0 };
+	auto_volume struct volume *volume = NULL;
+	struct error err = { 0 };
+	int operands, status, r;
+
+	if (!verb_parse(&list_line, argc, argv, &options, 1, 1, &operands, &status))
+		return status;
+	r = volume_open_loaded(argv[1], &volume, &err);
+	if (r == 0)
+		r = list_measure(volume, &space, &err);
+	if (r < 0) {
+		log_error(&err, "cannot list '%s'", argv[1]);
+		return VERB_FAILED;
+	}
+	publisher.is_there =
+		publisher_read(&volume->file->source, publisher.host, &publisher.process, &publisher.since);
+	(options.json ? list_json : list_text)(volume, &space, &publisher);
+	return VERB_DONE;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* datasetfsctl: the table of its verbs. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "verb.h"
+
+struct verb {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const struct command_line *line;
+	int failed; /* exit status when the output cannot be written */
+};
+
+static const struct verb verbs[] = {
+	{ "list", list_run, &list_line, VERB_FAILED },
+	{ "status", status_run, &status_line, VERB_FAILED },
+	{ "verify", verify_run, &verify_line, VERIFY_BLIND },
+	{ "stat", stat_run, &stat_line, VERB_FAILED },
+	{ "dump", dump_run, &dump_line, VERB_FAILED },
+};
+#define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
+
+/* Of each verb the first line of its summary. */
+static void main_help(void)
+{
+	const char *summary;
+
+	printf("Usage: datasetfsctl VERB [OPTIONS] ...\nLook at datasetfs volumes and mounts.\n\n");
+	for (size_t i = 0; i < VERB_COUNT; i++) {
+		summary = verbs[i].line->summary;
+		printf("  %-8s%-24s%.*s\n", verbs[i].name, verbs[i].line->usage, (int)strcspn(summary, "\n"),
+		       summary);
+	}
+	printf("\n  -h, --help                show this help; 'datasetfsctl VERB --help' shows a verb's\n"
+	       "  -V, --version             show the release\n");
+}
+
+static const struct verb *main_find(const char *name)
+{
+	for (size_t i = 0; i < VERB_COUNT; i++)
+		if (!strcmp(verbs[i].name, name))
+			return &verbs[i];
+	return NULL;
+}
+
+/* A full disk or a closed pipe behind stdout must not look like success. */
+static int main_flush(int status, int failed)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	log_err("cannot write the output: %m");
+	return status == VERB_DONE ? failed : status;
+}
+
+int main(int argc, char **argv)
+{
+	const struct verb *verb;
+
+	log_set_program("datasetfsctl");
+	if (argc < 2) {
+		log_err("expected a verb, see 'datasetfsctl --help'");
+		return VERB_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		main_help();
+		return main_flush(VERB_DONE, VERB_FAILED);
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V")) {
+		printf("datasetfsctl %s\n", DATASETFS_RELEASE);
+		return main_flush(VERB_DONE, VERB_FAILED);
+	}
+	verb = main_find(argv[1]);
+	if (!verb) {
+		log_err("unknown verb '%s', see 'datasetfsctl --help'", argv[1]);
+		return VERB_USAGE;
+	}
+	return main_flush(verb->run(argc - 1, argv + 1), verb->failed);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads /proc/self/mountinfo (proc_pid_mountinfo(5)). */
+#include "mounted.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define MOUNTED_TYPE "fuse.datasetfs"
+
+void mounted_free(struct mounted *mounted)
+{
+	free(mounted->source);
+	free(mounted->point);
+	*mounted = (struct mounted){ 0 };
+}
+
+/* The kernel writes blank, tab, newline and backslash as \ooo. */
+static void mounted_unescape(char *text)
+{
+	char *out = text;
+
+	for (const char *in = text; *in; out++) {
+		if (in[0] == '\\' && in[1] >= '0' && in[1] <= '3' && in[2] && in[3]) {
+			*out = (char)((in[1] - '0') << 6 | (in[2] - '0') << 3 | (in[3] - '0'));
+			in += 4;
+		} else {
+			*out = *in++;
+		}
+	}
+	*out = 0;
+}
+
+/* "36 35 0:52 ROOT POINT OPTIONS [TAGS...] - TYPE SOURCE SUPER_OPTIONS"; cuts line into pieces. */
+static bool mounted_parse(char *line, dev_t device, char **ret_point, char **ret_source)
+{
+	char *before[5], *rest = strstr(line, " - "), *save = NULL, *type;
+	unsigned major_number, minor_number;
+
+	if (!rest)
+		return false;
+	*rest = 0;
+	for (int i = 0; i < 5; i++) {
+		before[i] = strtok_r(i ? NULL : line, " ", &save);
+		if (!before[i])
+			return false;
+	}
+	if (sscanf(before[2], "%u:%u", &major_number, &minor_number) != 2 ||
+	    makedev(major_number, minor_number) != device)
+		return false;
+	type = strtok_r(rest + 3, " \n", &save);
+	*ret_source = strtok_r(NULL, " \n", &save);
+	if (!type || !*ret_source || strcmp(type, MOUNTED_TYPE) != 0)
+		return false;
+	*ret_point = before[4];
+	mounted_unescape(*ret_point);
+	mounted_unescape(*ret_source);
+	return true;
+}
+
+static int mounted_keep(const char *point, const char *source, struct mounted *ret, struct error *err)
+{
+	struct mounted mounted = { strdup(source), strdup(point) };
+
+	if (!mounted.source || !mounted.point) {
+		mounted_free(&mounted);
+		return error_set(err, -ENOMEM, "no memory for the name of a mount");
+	}
+	*ret = mounted;
+	return 0;
+}
+
+int mounted_find(dev_t device, struct mounted *ret, struct error *err)
+{
+	auto_free char *line = NULL;
+	char *point, *source;
+	size_t size = 0;
+	FILE *file = fopen("/proc/self/mountinfo", "re");
+	int r = 1;
+
+	if (!file)
+		return error_errno(err, "cannot open '/proc/self/mountinfo'");
+	while (r == 1 && getline(&line, &size, file) >= 0)
+		if (mounted_parse(line, device, &point, &source))
+			r = mounted_keep(point, source, ret, err);
+	fclose(file);
+	if (r == 1)
+		return error_set(err, -ENOENT, "not on a datasetfs mount");
+	return r;
+}
+
+int mounted_volume(const char *source, char **ret, struct error *err)
+{
+	auto_free char *path = strdup(source);
+	char *at;
+
+	if (!path)
+		return error_set(err, -ENOMEM, "no memory for the path of a volume");
+	/* Both a path and a label may contain '@': the longest path that exists is meant. */
+	while (access(path, F_OK) < 0 && (at = strrchr(path, '@')))
+		*at = 0;
+	if (access(path, F_OK) < 0)
+		return error_set(err, -ENOENT, "the volume '%s' of the mount cannot be reached from here",
+				 source);
+	*ret = take_ptr(&path);
+	return 0;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Mounts of datasetfs, found in /proc/self/mountinfo. */
+#pragma once
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct mounted {
+	char *source; /* as the mount names it: the volume, "@LABEL" after it where the version is pinned */
+	char *point;  /* the mountpoint */
+};
+
+/* The mount whose device number is device. -ENOENT when it is none of ours. */
+must_check int mounted_find(dev_t device, struct mounted *ret, struct error *err);
+/* The path of a mount's volume: its source, or what stands before an '@' in it when only that exists.
+ * free() it. */
+must_check int mounted_volume(const char *source, char **ret, struct error *err);
+void mounted_free(struct mounted *mounted); /* its contents */

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory is one window, whatever the version holds: each window is found by a pass over the inodes that keeps
+ * the lowest addresses behind the window before. */
+#include "plan.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "damage.h"
+#include "image/address.h"
+#include "image/checksum.h"
+#include "image/inode.h"
+
+#define PLAN_KEEP (512u << 10)    /* items of a window: 32 MiB */
+#define PLAN_ROOM (2 * PLAN_KEEP) /* items gathered before the highest are dropped */
+#define SHARD_LOG 20u             /* shards take turns by this many bytes */
+
+static int plan_order(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+int plan_compare(const struct plan_item *a, const struct plan_item *b)
+{
+	const struct chunk *x = &a->chunk, *y = &b->chunk;
+
+	if (x->address != y->address)
+		return plan_order(x->address, y->address);
+	if (x->stored != y->stored)
+		return plan_order(x->stored, y->stored);
+	if (x->length != y->length)
+		return plan_order(x->length, y->length);
+	if (x->codec != y->codec)
+		return plan_order(x->codec, y->codec);
+	return plan_order(x->sum, y->sum);
+}
+
+static int plan_compare_items(const void *a, const void *b)
+{
+	const struct plan_item *x = a, *y = b;
+	int r = plan_compare(x, y);
+
+	if (r == 0)
+		r = plan_order(x->ordinal, y->ordinal);
+	return r ? r : plan_order(x->position, y->position);
+}
+
+static int plan_compare_extents(const void *a, const void *b)
+{
+	const struct extent *x = a, *y = b;
+
+	return plan_order(x->address, y->address);
+}
+
+int plan_open(const struct index *index, const struct version *version, const struct plan_share *share,
+	      struct damage_list *damage, struct plan *ret, struct error *err)
+{
+	struct plan plan = { .index = index, .share = *share, .damage = damage };
+	size_t size = version->segments.count * sizeof(*version->segments.items);
+
+	plan.items = malloc(PLAN_ROOM * sizeof(*plan.items));
+	plan.segments.items = malloc(size + 1);
+	if (!plan.items || !plan.segments.items) {
+		plan_close(&plan);
+		return error_set(err, -ENOMEM, "no memory for a list of chunks");
+	}
+	plan.segments.count = version->segments.count;
+	if (size)
+		memcpy(plan.segments.items, version->segments.items, size);
+	qsort(plan.segments.items, plan.segments.count, sizeof(*plan.segments.items), plan_compare_extents);
+	*ret = plan;
+	return 0;
+}
+
+void plan_close(struct plan *plan)
+{
+	free(plan->items);
+	free(plan->segments.items);
+	*plan = (struct plan){ 0 };
+}
+
+static bool plan_is_selected(const struct plan *plan, uint64_t address)
+{
+	const uint64_t key[2] = { plan->share.seed, address };
+
+	if ((address >> SHARD_LOG) % plan->share.shard_count != plan->share.shard)
+		return false;
+	return plan->share.sample >= 1 ||
+	       (double)checksum_64(key, sizeof(key)) < plan->share.sample * 18446744073709551616.0;
+}
+
+/* The last run that begins at or before the chunk must hold it; runs that touch are one. */
+static bool plan_is_in_segments(const struct plan *plan, const struct chunk *chunk)
+{
+	const struct extent *runs = plan->segments.items;
+	uint64_t at = chunk->address, end = chunk->address + chunk->stored;
+	size_t low = 0, high = plan->segments.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (runs[middle].address <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low ? low - 1 : 0; i < plan->segments.count && runs[i].address <= at && at < end; i++)
+		if (runs[i].address + runs[i].length > at)
+			at = runs[i].address + runs[i].length;
+	return at >= end;
+}
+
+static bool plan_is_wanted(const struct plan *plan, const struct plan_item *item)
+{
+	if (plan->has_last && plan_compare(item, &plan->last) <= 0)
+		return false;
+	return !plan->has_limit || plan_compare(item, &plan->limit) <= 0;
+}
+
+/* Sorts, and makes one of the items that mean the same bytes. */
+static void plan_merge(struct plan *plan)
+{
+	size_t kept = 0;
+
+	qsort(plan->items, plan->count, sizeof(*plan->items), plan_compare_items);
+	for (size_t i = 0; i < plan->count; i++) {
+		if (kept && plan_compare(&plan->items[kept - 1], &plan->items[i]) == 0)
+			plan->items[kept - 1].shared += plan->items[i].shared;
+		else
+			plan->items[kept++] = plan->items[i];
+	}
+	plan->count = kept;
+}
+
+static void plan_cut(struct plan *plan)
+{
+	plan_merge(plan);
+	if (plan->count <= PLAN_KEEP)
+		return;
+	plan->count = PLAN_KEEP;
+	plan->limit = plan->items[PLAN_KEEP - 1];
+	plan->has_limit = true;
+}
+
+static void plan_add(struct plan *plan, const struct plan_item *item)
+{
+	if (!plan_is_wanted(plan, item))
+		return;
+	if (plan->count == PLAN_ROOM) {
+		plan_cut(plan);
+		if (!plan_is_wanted(plan, item))
+			return;
+	}
+	plan->items[plan->count++] = *item;
+}
+
+/* A record that is wrong in itself is damage; it is told once, in the first pass. */
+static void plan_add_chunk(struct plan *plan, const struct inode *inode, uint64_t position)
+{
+	struct plan_item item = { .ordinal = inode->ordinal, .position = position, .shared = 1 };
+	struct error why = { 0 };
+	int r;
+
+	r = chunk_get(plan->index, inode, position, &item.chunk, &why);
+	if (r == 0 && chunk_is_hole(&item.chunk)) {
+		plan->counts.holes += !plan->has_last;
+		return;
+	}
+	if (r == 0 && !plan_is_selected(plan, item.chunk.address))
+		return;
+	if (r == 0 && !chunk_is_inline(&item.chunk) && !plan_is_in_segments(plan, &item.chunk))
+		r = error_set(&why, -EBADMSG, "its place is outside the segments of its version");
+	if (r == 0)
+		plan_add(plan, &item);
+	else if (!plan->has_last)
+		damage_add(plan->damage, &item, &why);
+	plan->counts.selected += r == 0 && !plan->has_last;
+}
+
+static void plan_count_inode(struct plan *plan, const struct inode *inode)
+{
+	plan->counts.directories += S_ISDIR(inode->mode);
+	plan->counts.symlinks += S_ISLNK(inode->mode);
+	plan->counts.files += S_ISREG(inode->mode);
+	if (S_ISREG(inode->mode))
+		plan->counts.content_bytes += inode->size;
+}
+
+static int plan_pass(struct plan *plan, struct error *err)
+{
+	struct inode inode;
+	uint64_t chunks;
+	int r;
+
+	for (uint64_t ordinal = INODE_ROOT; ordinal <= plan->index->shape.inode_count; ordinal++) {
+		r = inode_get(plan->index, ordinal, &inode, err);
+		if (r < 0)
+			return r;
+		if (!plan->has_last)
+			plan_count_inode(plan, &inode);
+		chunks = S_ISREG(inode.mode) ? inode_chunk_count(plan->index, &inode) : 0;
+		for (uint64_t i = 0; i < chunks; i++)
+			plan_add_chunk(plan, &inode, i);
+	}
+	return 0;
+}
+
+int plan_next(struct plan *plan, struct error *err)
+{
+	int r;
+
+	if (plan->has_last && !plan->has_limit)
+		return 0;
+	plan->count = 0;
+	plan->has_limit = false;
+	r = plan_pass(plan, err);
+	if (r < 0)
+		return r;
+	plan_cut(plan);
+	plan->has_last = true;
+	if (!plan->count)
+		return 0;
+	plan->last = plan->items[plan->count - 1];
+	return 1;
+}

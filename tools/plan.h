@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* Which stored chunks of a version are to be read, in the order of the volume, a bounded window at a time. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "image/catalogue.h"
+#include "image/chunk.h"
+#include "image/index.h"
+
+/* One run of stored bytes; shared counts the (file, chunk) pairs that refer to it. */
+struct plan_item {
+	struct chunk chunk;
+	uint64_t ordinal;  /* the first inode that uses it */
+	uint64_t position; /* which chunk of that file */
+	uint64_t shared;
+};
+
+/* A part of all chunks. Shares are cut by address, so chunks that lie together belong together and a chunk
+ * that files share belongs to one shard. */
+struct plan_share {
+	uint32_t shard, shard_count; /* shard 0..shard_count - 1 */
+	double sample;               /* 0 < sample <= 1 */
+	uint64_t seed;
+};
+
+/* What the inodes add up to, known after the first window. */
+struct plan_counts {
+	uint64_t files, directories, symlinks;
+	uint64_t content_bytes;
+	uint64_t holes;    /* chunks of zeros, not stored */
+	uint64_t selected; /* (file, chunk) pairs in the share */
+};
+
+struct damage_list;
+
+struct plan {
+	const struct index *index;
+	struct extent_list segments; /* of the version, sorted */
+	struct plan_share share;
+	struct damage_list *damage; /* gets records that are wrong in themselves */
+	struct plan_counts counts;
+	struct plan_item *items; /* the window */
+	size_t count;
+	struct plan_item last;  /* the last of the window before; windows are handed out behind it */
+	struct plan_item limit; /* items behind it were dropped for a later window */
+	bool has_last, has_limit;
+};
+
+/* By address, then whatever distinguishes two records of one address. Equal: the same bytes are checked. */
+int plan_compare(const struct plan_item *a, const struct plan_item *b);
+
+must_check int plan_open(const struct index *index, const struct version *version,
+			 const struct plan_share *share, struct damage_list *damage, struct plan *ret,
+			 struct error *err);
+/* 1 and a window in items[0..count), 0 when all was handed out. */
+must_check int plan_next(struct plan *plan, struct error *err);
+void plan_close(struct plan *plan); /* its contents */

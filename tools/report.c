@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* Findings as text or JSON, progress on a terminal, and the exit status they amount to. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+#include "image/address.h"
+#include "text.h"
+#include "verb.h"
+
+#define PATH_SIZE 8192
+
+static int64_t report_milliseconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static double report_seconds(int64_t start)
+{
+	return (double)(report_milliseconds() - start) / 1000;
+}
+
+void report_begin(struct report *report, const char *path, bool json)
+{
+	*report =
+		(struct report){ .is_json = json, .is_terminal = isatty(STDERR_FILENO), .json.out = stdout };
+	report->start = report_milliseconds();
+	if (!json)
+		return;
+	json_begin_object(&report->json, NULL);
+	json_string(&report->json, "volume", path);
+	json_begin_array(&report->json, "structures");
+}
+
+/* Reasons often begin with the name of the structure, which the line has already. */
+static const char *report_reason(const char *what, const struct error *err)
+{
+	size_t word = strcspn(what, " ");
+
+	if (!err || !err->code)
+		return NULL;
+	if (!strncmp(err->reason, what, word) && !strncmp(err->reason + word, ": ", 2))
+		return err->reason + word + 2;
+	return err->reason;
+}
+
+void report_part(struct report *report, const char *what, enum report_state state, const struct error *err)
+{
+	static const char *const names[] = { "sound", "empty", "damaged", "unknown" };
+	const char *reason = report_reason(what, err);
+
+	report->damaged += state == REPORT_DAMAGED;
+	if (state == REPORT_UNKNOWN)
+		report->is_blind = report->version_is_blind = true;
+	if (report->is_json) {
+		json_begin_object(&report->json, NULL);
+		json_string(&report->json, "what", what);
+		json_string(&report->json, "state", names[state]);
+		if (reason)
+			json_string(&report->json, "reason", reason);
+		json_end_object(&report->json);
+	} else if (state == REPORT_DAMAGED || state == REPORT_UNKNOWN) {
+		printf("%s %s%s%s%s%s\n", names[state], what, reason ? ": " : "", reason ? reason : "",
+		       report->label ? " version=" : "", report->label ? report->label : "");
+	}
+}
+
+void report_begin_versions(struct report *report, const struct plan_share *share)
+{
+	if (!report->is_json)
+		return;
+	json_end_array(&report->json);
+	json_real(&report->json, "sample", share->sample);
+	json_number(&report->json, "seed", share->seed);
+	json_number(&report->json, "shard", share->shard + 1);
+	json_number(&report->json, "shards", share->shard_count);
+	json_begin_array(&report->json, "versions");
+}
+
+void report_begin_version(struct report *report, const struct version *version)
+{
+	report->label = version->label;
+	report->version_start = report_milliseconds();
+	report->version_damaged = report->damaged;
+	report->version_is_blind = false;
+	report->selected = 0;
+	if (!report->is_json)
+		return;
+	json_begin_object(&report->json, NULL);
+	json_string(&report->json, "label", version->label);
+	json_number(&report->json, "sequence", version->sequence);
+	json_number(&report->json, "index_bytes", version->index_length);
+	json_begin_array(&report->json, "structures");
+}
+
+static void report_damage_json(struct report *report, const struct damage *damage, const char *path)
+{
+	const struct chunk *chunk = &damage->item.chunk;
+
+	json_begin_object(&report->json, NULL);
+	json_string(&report->json, "path", path);
+	json_number(&report->json, "ordinal", damage->item.ordinal);
+	json_number(&report->json, "chunk", damage->item.position);
+	json_number(&report->json, "member", address_member(chunk->address));
+	json_number(&report->json, "offset", address_offset(chunk->address));
+	json_number(&report->json, "stored", chunk->stored);
+	json_number(&report->json, "shared", damage->item.shared);
+	json_string(&report->json, "reason", damage->reason);
+	json_end_object(&report->json);
+}
+
+static void report_damage_text(struct report *report, const struct damage *damage, const char *path)
+{
+	const struct chunk *chunk = &damage->item.chunk;
+
+	printf("damaged '");
+	text_write(stdout, path, strlen(path));
+	printf("': %s chunk=%" PRIu64, damage->reason, damage->item.position);
+	if (chunk->stored && chunk_is_inline(chunk))
+		printf(" in=index");
+	else if (chunk->stored)
+		printf(" member=%" PRIu32 " offset=%" PRIu64 " stored=%" PRIu32,
+		       address_member(chunk->address), address_offset(chunk->address), chunk->stored);
+	printf(" shared=%" PRIu64 " version=%s\n", damage->item.shared, report->label);
+}
+
+static void report_damages(struct report *report, struct index_reader *reader,
+			   const struct damage_list *damage)
+{
+	char path[PATH_SIZE];
+
+	if (report->is_json)
+		json_begin_array(&report->json, "damage");
+	for (unsigned i = 0; i < damage->shown_count; i++) {
+		index_path(reader, damage->shown[i].item.ordinal, path, sizeof(path));
+		if (report->is_json)
+			report_damage_json(report, &damage->shown[i], path);
+		else
+			report_damage_text(report, &damage->shown[i], path);
+	}
+	if (report->is_json)
+		json_end_array(&report->json);
+	else if (damage->count > damage->shown_count)
+		printf("and %" PRIu64 " more damaged chunks version=%s\n",
+		       damage->count - damage->shown_count, report->label);
+}
+
+static void report_counts_json(struct report *report, const struct check_counts *counts)
+{
+	json_number(&report->json, "chunks", counts->chunks);
+	json_number(&report->json, "references", counts->references);
+	json_number(&report->json, "bytes", counts->bytes);
+	json_number(&report->json, "unsteady", counts->unsteady);
+}
+
+static const char *report_verdict(bool damaged, bool blind)
+{
+	return damaged ? "damaged" : blind ? "unknown" : "clean";
+}
+
+static const char *report_version_verdict(const struct report *report)
+{
+	return report_verdict(report->damaged > report->version_damaged, report->version_is_blind);
+}
+
+static void report_version_text(struct report *report, const struct check_counts *counts,
+				const struct plan_counts *plan)
+{
+	double seconds = report_seconds(report->version_start);
+	char size[SIZE_TEXT_SIZE], speed[SIZE_TEXT_SIZE];
+
+	printf("version '%s': %s: %" PRIu64 " files, %" PRIu64 " chunks, %s in %.2f s (%s/s)", report->label,
+	       report_version_verdict(report), plan->files, counts->chunks, format_size(counts->bytes, size),
+	       seconds,
+	       format_size((uint64_t)((double)counts->bytes / (seconds > 0.001 ? seconds : 0.001)), speed));
+	printf(" damaged=%" PRIu64 " holes=%" PRIu64 " references=%" PRIu64 "\n",
+	       report->damaged - report->version_damaged, plan->holes, counts->references);
+	if (counts->unsteady)
+		log_warn("chunks were wrong when read once and right when read again, ignoring version=%s "
+			 "chunks=%" PRIu64,
+			 report->label, counts->unsteady);
+}
+
+void report_end_version(struct report *report, struct index_reader *reader, const struct damage_list *damage,
+			const struct check_counts *counts, const struct plan_counts *plan)
+{
+	if (report->is_terminal)
+		fputs("\r\033[K", stderr);
+	if (report->is_json)
+		json_end_array(&report->json);
+	if (reader) {
+		report->damaged += damage->count;
+		report_damages(report, reader, damage);
+		report->counts.chunks += counts->chunks;
+		report->counts.references += counts->references;
+		report->counts.bytes += counts->bytes;
+		report->counts.unsteady += counts->unsteady;
+	}
+	if (report->is_json && counts) {
+		report_counts_json(report, counts);
+		json_number(&report->json, "files", plan->files);
+		json_number(&report->json, "holes", plan->holes);
+	}
+	if (report->is_json) {
+		json_real(&report->json, "seconds", report_seconds(report->version_start));
+		json_number(&report->json, "damaged", report->damaged - report->version_damaged);
+		json_string(&report->json, "state", report_version_verdict(report));
+		json_end_object(&report->json);
+	} else if (counts) {
+		report_version_text(report, counts, plan);
+	} else {
+		printf("version '%s': %s: its chunks were not checked\n", report->label,
+		       report_version_verdict(report));
+	}
+	report->label = NULL;
+}
+
+int report_end(struct report *report)
+{
+	const char *state = report_verdict(report->damaged, report->is_blind);
+	char size[SIZE_TEXT_SIZE];
+
+	if (report->is_json) {
+		json_end_array(&report->json);
+		report_counts_json(report, &report->counts);
+		json_real(&report->json, "seconds", report_seconds(report->start));
+		json_number(&report->json, "damaged", report->damaged);
+		json_string(&report->json, "state", state);
+		json_end_object(&report->json);
+		putchar('\n');
+	} else {
+		printf("%s: %" PRIu64 " chunks, %s checked in %.2f s damaged=%" PRIu64 "\n", state,
+		       report->counts.chunks, format_size(report->counts.bytes, size),
+		       report_seconds(report->start), report->damaged);
+	}
+	if (report->damaged)
+		return VERIFY_DAMAGED;
+	return report->is_blind ? VERIFY_BLIND : VERIFY_CLEAN;
+}
+
+void report_progress(void *argument, const struct check_counts *counts)
+{
+	struct report *report = argument;
+	double seconds = report_seconds(report->version_start);
+	char size[SIZE_TEXT_SIZE], speed[SIZE_TEXT_SIZE];
+
+	if (!report->is_terminal || seconds <= 0)
+		return;
+	fprintf(stderr, "\r\033[Kverify '%s': %.1f %%, %s, %s/s", report->label,
+		report->selected ? 100.0 * (double)counts->references / (double)report->selected : 0.0,
+		format_size(counts->bytes, size),
+		format_size((uint64_t)((double)counts->bytes / seconds), speed));
+}

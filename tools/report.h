@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* What verify says: lines for people, or one JSON object. Called by one thread, but for report_progress(). */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "check.h"
+#include "damage.h"
+#include "image/index.h"
+#include "plan.h"
+
+enum report_state {
+	REPORT_SOUND,
+	REPORT_EMPTY, /* never written, and need not be */
+	REPORT_DAMAGED,
+	REPORT_UNKNOWN, /* could not be looked at */
+};
+
+struct report {
+	bool is_json;
+	bool is_terminal; /* progress is shown */
+	struct json json;
+	uint64_t damaged;           /* structures and chunks */
+	bool is_blind;              /* something could not be looked at */
+	struct check_counts counts; /* of all versions done */
+	int64_t start;              /* milliseconds */
+	/* of the version being checked */
+	const char *label;
+	int64_t version_start;
+	uint64_t version_damaged; /* report->damaged when it began */
+	bool version_is_blind;
+	uint64_t selected; /* (file, chunk) pairs to come, for the progress */
+};
+
+void report_begin(struct report *report, const char *path, bool json);
+/* One structure ("superblock slot 3"); err tells why it is not sound and may be NULL. Must stand between
+ * report_begin() and report_begin_versions(), or at the start of a version. */
+void report_part(struct report *report, const char *what, enum report_state state, const struct error *err);
+void report_begin_versions(struct report *report, const struct plan_share *share);
+void report_begin_version(struct report *report, const struct version *version);
+/* reader finds the paths; counts and plan may be NULL when the version's index could not be used. */
+void report_end_version(struct report *report, struct index_reader *reader, const struct damage_list *damage,
+			const struct check_counts *counts, const struct plan_counts *plan);
+/* Returns the exit status. */
+int report_end(struct report *report);
+void report_progress(void *report, const struct check_counts *counts);

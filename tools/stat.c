@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT */
+/* datasetfsctl stat: one inode, its chunks, and where on the volume they lie. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "image/address.h"
+#include "image/chunk.h"
+#include "image/inode.h"
+#include "text.h"
+#include "verb.h"
+#include "volume.h"
+
+#define XATTR_SHOWN 64 /* bytes of a value */
+
+struct stat_options {
+	struct verb_options common;
+	const char *version;
+};
+
+/* What was asked for, found. */
+struct stat_file {
+	const char *path; /* as it was given */
+	struct volume *volume;
+	const struct version *version;
+	struct index *index;
+	struct inode inode;
+};
+
+/* A run of bytes on the volume that holds consecutive chunks, or a hole, or bytes in the index. */
+struct stat_range {
+	uint64_t offset; /* in the file */
+	uint64_t length; /* bytes of content */
+	uint64_t address;
+	uint64_t stored;
+};
+
+static int stat_set_version(void *target, const char *argument, struct error *err)
+{
+	struct stat_options *options = target;
+	int r;
+
+	r = label_check(argument, err);
+	if (r == 0)
+		options->version = argument;
+	return r;
+}
+
+static const struct option_spec stat_table[] = {
+	{ "version", 0, "L", stat_set_version, "with VOLUME FILE: the version, if not the current one" },
+	VERB_OPTION_JSON,
+	{ 0 },
+};
+
+const struct command_line stat_line = {
+	.program = "datasetfsctl stat",
+	.usage = "MNT/FILE | VOLUME FILE",
+	.summary = "Show a file's attributes, its chunks and their device ranges.",
+	.options = stat_table,
+};
+
+/* --- finding the inode --- */
+
+/* Down from the root, name by name; symlinks are not followed. */
+static int stat_walk(struct index_reader *reader, const char *path, uint64_t *ret_ordinal, struct error *err)
+{
+	uint64_t ordinal = INODE_ROOT;
+	size_t length;
+	int r;
+
+	for (; *path; path += length) {
+		path += strspn(path, "/");
+		length = strcspn(path, "/");
+		if (length == 0)
+			break;
+		r = index_lookup(reader, ordinal, path, length, &ordinal);
+		if (r == -ENOENT)
+			return error_set(err, r, "there is no '%.*s' in the version", (int)length, path);
+		if (r < 0)
+			return error_set(err, r, "the names cannot be read: %s", strerror(-r));
+	}
+	*ret_ordinal = ordinal;
+	return 0;
+}
+
+static int stat_find_by_path(struct stat_file *file, struct error *err)
+{
+	struct index_reader *reader = NULL;
+	uint64_t ordinal = 0;
+	int r;
+
+	r = index_reader_open(file->index, &reader, err);
+	if (r == 0)
+		r = stat_walk(reader, file->path, &ordinal, err);
+	index_reader_close(reader);
+	return r < 0 ? r : inode_get(file->index, ordinal, &file->inode, err);
+}
+
+/* The inode number tells version and ordinal; the mount's root is 1 whatever version it serves. */
+static int stat_version_of_number(struct stat_file *file, uint64_t number, struct error *err)
+{
+	uint64_t sequence = number >> DSFS_ORDINAL_BITS;
+
+	if (number == INODE_ROOT)
+		return volume_version(file->volume, NULL, &file->version, err);
+	if (sequence == 0)
+		return error_set(err, -EINVAL, "it is a control file of the mount and not on the volume");
+	file->version = catalogue_by_sequence(&file->volume->catalogue, sequence);
+	if (!file->version)
+		return error_set(err, -ENOENT, "its version is no longer on the volume sequence=%" PRIu64,
+				 sequence);
+	return 0;
+}
+
+static int stat_load(struct stat_file *file, struct error *err)
+{
+	return index_load(&file->volume->file->source, file->version, &file->index, err);
+}
+
+static int stat_find_mounted(struct stat_file *file, struct error *err)
+{
+	struct stat st;
+	int r;
+
+	if (lstat(file->path, &st) < 0)
+		return error_set(err, -errno, "%s", strerror(errno));
+	r = stat_version_of_number(file, st.st_ino, err);
+	if (r == 0)
+		r = stat_load(file, err);
+	if (r < 0)
+		return r;
+	return inode_get(file->index, st.st_ino & ((UINT64_C(1) << DSFS_ORDINAL_BITS) - 1), &file->inode,
+			 err);
+}
+
+static int stat_find(struct stat_file *file, const char *label, bool by_path, struct error *err)
+{
+	int r;
+
+	r = volume_load(file->volume, err);
+	if (r < 0)
+		return r;
+	if (!by_path)
+		return stat_find_mounted(file, err);
+	r = volume_version(file->volume, label, &file->version, err);
+	if (r == 0)
+		r = stat_load(file, err);
+	return r < 0 ? r : stat_find_by_path(file, err);
+}
+
+static uint64_t stat_number(const struct stat_file *file)
+{
+	if (file->inode.ordinal == INODE_ROOT)
+		return INODE_ROOT;
+	return file->version->sequence << DSFS_ORDINAL_BITS | file->inode.ordinal;
+}
+
+/* --- chunks and ranges, handed out one after the other --- */
+
+static int stat_each_chunk(const struct stat_file *file,
+			   void (*each)(void *argument, uint64_t i, const struct chunk *chunk),
+			   void *argument, struct error *err)
+{
+	uint64_t count = inode_chunk_count(file->index, &file->inode);
+	struct chunk chunk;
+	int r;
+
+	for (uint64_t i = 0; i < count; i++) {
+		r = chunk_get(file->index, &file->inode, i, &chunk, err);
+		if (r < 0)
+			return r;
+		each(argument, i, &chunk);
+	}
+	return 0;
+}
+
+struct stat_ranges {
+	struct stat_range range;
+	void (*each)(void *argument, const struct stat_range *range);
+	void *argument;
+	uint32_t chunk_log;
+};
+
+static void stat_add_to_range(void *argument, uint64_t i, const struct chunk *chunk)
+{
+	struct stat_ranges *ranges = argument;
+	struct stat_range *range = &ranges->range;
+	bool follows = chunk_is_hole(chunk) ?
+			       range->address == 0 :
+			       range->address && range->address + range->stored == chunk->address;
+
+	if (range->length && !follows) {
+		ranges->each(ranges->argument, range);
+		range->length = 0;
+	}
+	if (!range->length)
+		*range = (struct stat_range){ i << ranges->chunk_log, 0, chunk->address, 0 };
+	range->length += chunk->length;
+	range->stored += chunk->stored;
+}
+
+static int stat_each_range(const struct stat_file *file,
+			   void (*each)(void *argument, const struct stat_range *range), void *argument,
+			   struct error *err)
+{
+	struct stat_ranges ranges = { .each = each,
+				      .argument = argument,
+				      .chunk_log = file->index->chunk_log };
+	int r;
+
+	r = stat_each_chunk(file, stat_add_to_range, &ranges, err);
+	if (r == 0 && ranges.range.length)
+		each(argument, &ranges.range);
+	return r;
+}
+
+static const char *stat_codec(const struct chunk *chunk)
+{
+	if (chunk_is_hole(chunk))
+		return "hole";
+	return chunk->codec == DSFS_CODEC_ZSTD ? "zstd" : "raw";
+}
+
+/* --- text --- */
+
+static void stat_place(uint64_t address, char *text, size_t size)
+{
+	if (address == 0)
+		snprintf(text, size, "hole");
+	else if (address_member(address) == DSFS_IN_INDEX)
+		snprintf(text, size, "index:%" PRIu64, address_offset(address));
+	else
+		snprintf(text, size, "%" PRIu32 ":%" PRIu64, address_member(address),
+			 address_offset(address));
+}
+
+static void stat_text_chunk(void *argument, uint64_t i, const struct chunk *chunk)
+{
+	const struct stat_file *file = argument;
+	char place[32], sum[17] = "-";
+
+	stat_place(chunk->address, place, sizeof(place));
+	if (!chunk_is_hole(chunk))
+		snprintf(sum, sizeof(sum), "%016" PRIx64, chunk->sum);
+	printf("  %8" PRIu64 " %16" PRIu64 " %8" PRIu32 "  %-20s %8" PRIu32 "  %-5s  %s\n", i,
+	       i << file->index->chunk_log, chunk->length, place, chunk->stored, stat_codec(chunk), sum);
+}
+
+static void stat_text_range(void *argument, const struct stat_range *range)
+{
+	char place[32];
+
+	(void)argument;
+	stat_place(range->address, place, sizeof(place));
+	printf("  %16" PRIu64 " %12" PRIu64 "  %-20s %12" PRIu64 "\n", range->offset, range->length, place,
+	       range->stored);
+}
+
+static int stat_text_xattr(void *argument, struct span name, struct span value)
+{
+	(void)argument;
+	printf("xattr    '");
+	text_write(stdout, name.base, name.size);
+	printf("' = '");
+	text_write(stdout, value.base, value.size < XATTR_SHOWN ? value.size : XATTR_SHOWN);
+	printf(value.size > XATTR_SHOWN ? "...' (%" PRIu64 " bytes)\n" : "'\n", value.size);
+	return 0;
+}
+
+static void stat_text_head(const struct stat_file *file)
+{
+	const struct inode *inode = &file->inode;
+	char size[SIZE_TEXT_SIZE], mtime[TEXT_TIME_SIZE];
+
+	printf("file     '");
+	text_write(stdout, file->path, strlen(file->path));
+	printf("'\nversion  %s (sequence %" PRIu64 ")\n", file->version->label, file->version->sequence);
+	printf("inode    %" PRIu64 " (ordinal %" PRIu64 "), links %" PRIu32 "\n", stat_number(file),
+	       inode->ordinal, inode->nlink);
+	printf("type     %s, mode %04o, uid %" PRIu32 ", gid %" PRIu32 "\n", text_type(inode->mode),
+	       inode->mode & 07777, inode->uid, inode->gid);
+	if (S_ISDIR(inode->mode))
+		printf("size     %" PRIu64 " entries\n", inode->size);
+	else
+		printf("size     %" PRIu64 " bytes%s%s%s, %" PRIu64 " blocks of 512\n", inode->size,
+		       inode->size < 1024 ? "" : " (",
+		       inode->size < 1024 ? "" : format_size(inode->size, size),
+		       inode->size < 1024 ? "" : ")", inode_blocks(file->index, inode));
+	printf("mtime    %s.%09" PRIu32 " UTC\n", text_time(inode->mtime, mtime), inode->mtime_nsec);
+}
+
+static int stat_text_content(const struct stat_file *file, struct error *err)
+{
+	uint64_t count = inode_chunk_count(file->index, &file->inode);
+	char size[SIZE_TEXT_SIZE];
+	int r;
+
+	printf("chunks   %" PRIu64 " of up to %s\n", count,
+	       format_size(UINT64_C(1) << file->index->chunk_log, size));
+	if (!count)
+		return 0;
+	printf("  %8s %16s %8s  %-20s %8s  %-5s  %s\n", "CHUNK", "OFFSET", "LENGTH", "MEMBER:OFFSET",
+	       "STORED", "CODEC", "XXH3-64");
+	r = stat_each_chunk(file, stat_text_chunk, (void *)file, err);
+	if (r < 0)
+		return r;
+	printf("ranges   consecutive chunks as one\n  %16s %12s  %-20s %12s\n", "OFFSET", "LENGTH",
+	       "MEMBER:OFFSET", "STORED");
+	return stat_each_range(file, stat_text_range, NULL, err);
+}
+
+static int stat_text(const struct stat_file *file, struct error *err)
+{
+	struct span target;
+	int r;
+
+	stat_text_head(file);
+	r = inode_xattrs(file->index, &file->inode, stat_text_xattr, NULL, err);
+	if (r == 0 && S_ISREG(file->inode.mode))
+		return stat_text_content(file, err);
+	if (r < 0 || !S_ISLNK(file->inode.mode))
+		return r;
+	r = inode_link_target(file->index, &file->inode, &target, err);
+	if (r < 0)
+		return r;
+	printf("target   '");
+	text_write(stdout, target.base, target.size);
+	printf("'\n");
+	return 0;
+}
+
+/* --- JSON --- */
+
+static void stat_json_place(struct json *json, uint64_t address)
+{
+	json_string(json, "in",
+		    address == 0                             ? "hole" :
+		    address_member(address) == DSFS_IN_INDEX ? "index" :
+							       "volume");
+	if (address == 0)
+		return;
+	if (address_member(address) != DSFS_IN_INDEX)
+		json_number(json, "member", address_member(address));
+	json_number(json, "device_offset", address_offset(address));
+}
+
+static void stat_json_chunk(void *argument, uint64_t i, const struct chunk *chunk)
+{
+	struct json *json = argument;
+	char sum[17];
+
+	snprintf(sum, sizeof(sum), "%016" PRIx64, chunk->sum);
+	json_begin_object(json, NULL);
+	json_number(json, "chunk", i);
+	json_number(json, "record", chunk->number);
+	json_number(json, "length", chunk->length);
+	stat_json_place(json, chunk->address);
+	json_number(json, "stored", chunk->stored);
+	json_string(json, "codec", stat_codec(chunk));
+	if (!chunk_is_hole(chunk))
+		json_string(json, "sum", sum);
+	json_end_object(json);
+}
+
+static void stat_json_range(void *argument, const struct stat_range *range)
+{
+	struct json *json = argument;
+
+	json_begin_object(json, NULL);
+	json_number(json, "offset", range->offset);
+	json_number(json, "length", range->length);
+	stat_json_place(json, range->address);
+	json_number(json, "stored", range->stored);
+	json_end_object(json);
+}
+
+static int stat_json_xattr(void *argument, struct span name, struct span value)
+{
+	struct json *json = argument;
+
+	json_begin_object(json, NULL);
+	json_bytes(json, "name", name.base, name.size);
+	json_bytes(json, "value", value.base, value.size);
+	json_end_object(json);
+	return 0;
+}
+
+static void stat_json_head(struct json *json, const struct stat_file *file)
+{
+	const struct inode *inode = &file->inode;
+	char mode[8];
+
+	snprintf(mode, sizeof(mode), "%04o", inode->mode & 07777);
+	json_string(json, "file", file->path);
+	json_string(json, "volume", file->volume->path);
+	json_string(json, "version", file->version->label);
+	json_number(json, "sequence", file->version->sequence);
+	json_number(json, "inode", stat_number(file));
+	json_number(json, "ordinal", inode->ordinal);
+	json_string(json, "type", text_type(inode->mode));
+	json_string(json, "mode", mode);
+	json_number(json, "uid", inode->uid);
+	json_number(json, "gid", inode->gid);
+	json_number(json, "nlink", inode->nlink);
+	json_number(json, "size", inode->size);
+	json_number(json, "blocks", inode_blocks(file->index, inode));
+	json_signed(json, "mtime", inode->mtime);
+	json_number(json, "mtime_nsec", inode->mtime_nsec);
+}
+
+static int stat_json_content(struct json *json, const struct stat_file *file, struct error *err)
+{
+	struct span target;
+	int r;
+
+	if (S_ISLNK(file->inode.mode)) {
+		r = inode_link_target(file->index, &file->inode, &target, err);
+		if (r == 0)
+			json_bytes(json, "target", target.base, target.size);
+		return r;
+	}
+	if (!S_ISREG(file->inode.mode))
+		return 0;
+	json_number(json, "chunk_size", UINT64_C(1) << file->index->chunk_log);
+	json_begin_array(json, "chunks");
+	r = stat_each_chunk(file, stat_json_chunk, json, err);
+	json_end_array(json);
+	if (r < 0)
+		return r;
+	json_begin_array(json, "ranges");
+	r = stat_each_range(file, stat_json_range, json, err);
+	json_end_array(json);
+	return r;
+}
+
+static int stat_json(const struct stat_file *file, struct error *err)
+{
+	struct json json = { .out = stdout };
+	int r;
+
+	json_begin_object(&json, NULL);
+	stat_json_head(&json, file);
+	json_begin_array(&json, "xattrs");
+	r = inode_xattrs(file->index, &file->inode, stat_json_xattr, &json, err);
+	json_end_array(&json);
+	if (r == 0)
+		r = stat_json_content(&json, file, err);
+	json_end_object(&json);
+	putchar('\n');
+	return r;
+}
+
+int stat_run(int argc, char **argv)
+{
+	struct stat_options options = { 0 };
+	auto_volume struct volume *volume = NULL;
+	struct stat_file file = { 0 };
+	struct error err = { 0 };
+	int operands, status, r;
+
+	if (!verb_parse(&stat_line, argc, argv, &options, 1, 2, &operands, &status))
+		return status;
+	if (operands == 1 && options.version) {
+		log_err("stat: option '--version' needs VOLUME FILE, see 'datasetfsctl stat --help'");
+		return VERB_USAGE;
+	}
+	r = volume_open(argv[1], &volume, &err);
+	file.path = argv[operands];
+	file.volume = volume;
+	if (r == 0 && operands == 1 && !volume->mount)
+		r = error_set(&err, -EINVAL,
+			      "not on a datasetfs mount; for a file of a volume say VOLUME FILE");
+	if (r == 0)
+		r = stat_find(&file, options.version, operands == 2, &err);
+	if (r == 0)
+		r = options.common.json ? stat_json(&file, &err) : stat_text(&file, &err);
+	index_close(file.index);
+	if (r < 0) {
+		log_error(&err, "cannot stat '%s'", argv[operands]);
+		return VERB_FAILED;
+	}
+	return VERB_DONE;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* What a running mount says of itself in MNT/.datasetfs (datasetfs/control.h). */
+#pragma once
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct status_version {
+	char *volume; /* path of the volume as the daemon opened it */
+	uint8_t volume_uuid[16];
+	uint64_t sequence; /* of the version that the mount serves */
+};
+
+must_check int status_read_version(const char *mount, struct status_version *ret, struct error *err);
+void status_version_free(struct status_version *version); /* its contents */

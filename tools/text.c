@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* Names, times and types, written so that they do no harm. */
+#include "text.h"
+
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <time.h>
+
+void text_write(FILE *out, const void *bytes, size_t length)
+{
+	const uint8_t *text = bytes;
+
+	for (size_t i = 0; i < length; i++) {
+		if (text[i] < 0x20 || text[i] == 0x7f || text[i] == '\'' || text[i] == '\\')
+			fprintf(out, "\\x%02x", text[i]);
+		else
+			fputc(text[i], out);
+	}
+}
+
+const char *text_time(int64_t seconds, char text[TEXT_TIME_SIZE])
+{
+	time_t when = (time_t)seconds;
+	struct tm tm;
+
+	if (!gmtime_r(&when, &tm) || !strftime(text, TEXT_TIME_SIZE, "%Y-%m-%d %H:%M:%S", &tm))
+		snprintf(text, TEXT_TIME_SIZE, "@%" PRId64, seconds);
+	return text;
+}
+
+const char *text_type(uint32_t mode)
+{
+	if (S_ISDIR(mode))
+		return "directory";
+	return S_ISLNK(mode) ? "symlink" : "regular file";
+}

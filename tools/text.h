@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Values from a volume as text for people. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Control characters, quotes and backslashes become \xNN, so a file name cannot write to the terminal. */
+void text_write(FILE *out, const void *bytes, size_t length);
+
+#define TEXT_TIME_SIZE 48
+/* "2026-11-21 03:18:00", in UTC. Returns text. */
+const char *text_time(int64_t seconds, char text[TEXT_TIME_SIZE]);
+
+/* "regular file", "directory", "symlink". */
+const char *text_type(uint32_t mode);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of a verb: options, number of operands, one line when it is wrong. */
+#include "verb.h"
+
+#include <errno.h>
+
+#include "base/log.h"
+
+int verb_set_json(void *target, const char *argument, struct error *err)
+{
+	struct verb_options *options = target;
+
+	(void)argument;
+	(void)err;
+	options->json = true;
+	return 0;
+}
+
+bool verb_parse(const struct command_line *line, int argc, char **argv, void *target, int min, int max,
+		int *ret_operands, int *ret_status)
+{
+	struct error err = { 0 };
+	int operands = 0;
+	bool done = false;
+	int r;
+
+	r = options_parse(line, argc, argv, target, &operands, &done, &err);
+	if (r == 0 && done) {
+		*ret_status = VERB_DONE;
+		return false;
+	}
+	if (r == 0 && operands < min)
+		r = error_set(&err, -EINVAL, "expected %s, see '%s --help'", line->usage, line->program);
+	else if (r == 0 && max >= 0 && operands > max)
+		r = error_set(&err, -EINVAL, "unexpected operand '%s', see '%s --help'", argv[1 + max],
+			      line->program);
+	if (r < 0) {
+		log_error(&err, "%s", argv[0]);
+		*ret_status = VERB_USAGE;
+		return false;
+	}
+	*ret_operands = operands;
+	return true;
+}

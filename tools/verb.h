@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The verbs of datasetfsctl, each in the file of its name, and what all of them share. */
+#pragma once
+#include <stdbool.h>
+
+#include "base/options.h"
+
+enum { VERB_DONE = 0, VERB_FAILED = 1, VERB_USAGE = 2 };
+enum { VERIFY_CLEAN = 0, VERIFY_DAMAGED = 1, VERIFY_BLIND = 2 }; /* verify's own */
+
+/* What --help shows of each; its name is the last word of the program. */
+extern const struct command_line dump_line, list_line, stat_line, status_line, verify_line;
+
+/* argv[0] is the verb; the exit status comes back. */
+int dump_run(int argc, char **argv);
+int list_run(int argc, char **argv);
+int stat_run(int argc, char **argv);
+int status_run(int argc, char **argv);
+int verify_run(int argc, char **argv);
+
+/* The option structs of the verbs begin with this one. */
+struct verb_options {
+	bool json;
+};
+
+int verb_set_json(void *target, const char *argument, struct error *err);
+#define VERB_OPTION_JSON                                                                                     \
+	{                                                                                                    \
+		"json", 0, NULL, verb_set_json, "write JSON, for programs"                                   \
+	}
+
+/* Parses the verb's words. True: go on with argv[1..*ret_operands], min to max of them (max < 0: any number).
+ * False: the verb ends with *ret_status, as help was shown or the usage was wrong and one line said so. */
+bool verb_parse(const struct command_line *line, int argc, char **argv, void *target, int min, int max,
+		int *ret_operands, int *ret_status);

@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT */
+/* datasetfsctl verify: superblock ring, catalogue, each version's index and digest, every chunk. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "image/dump.h"
+#include "report.h"
+#include "verb.h"
+#include "volume.h"
+
+struct verify_options {
+	struct verb_options common;
+	struct plan_share share;
+	uint64_t jobs;
+	bool has_seed;
+};
+
+struct verify {
+	struct verify_options options;
+	struct volume *volume;
+	struct report report;
+};
+
+/* --- command line --- */
+
+static int verify_set_sample(void *target, const char *argument, struct error *err)
+{
+	struct verify_options *options = target;
+	char *end;
+	double percent;
+
+	percent = strtod(argument, &end);
+	if (*end == '%')
+		end++;
+	if (end == argument || *end || !(percent > 0 && percent <= 100))
+		return error_set(err, -EINVAL, "'%s', expected a percentage above 0 and up to 100", argument);
+	options->share.sample = percent / 100;
+	return 0;
+}
+
+static int verify_set_shard(void *target, const char *argument, struct error *err)
+{
+	struct verify_options *options = target;
+	auto_free char *number = strdup(argument);
+	uint64_t shard, count;
+	char *slash = number ? strchr(number, '/') : NULL;
+
+	if (!number)
+		return error_set(err, -ENOMEM, "no memory");
+	if (slash)
+		*slash = 0;
+	if (!slash || parse_u64(slash + 1, 1, UINT32_MAX, &count, NULL) < 0 ||
+	    parse_u64(number, 1, count, &shard, NULL) < 0)
+		return error_set(err, -EINVAL, "'%s', expected N/T with 1 <= N <= T", argument);
+	options->share.shard = (uint32_t)(shard - 1);
+	options->share.shard_count = (uint32_t)count;
+	return 0;
+}
+
+static int verify_set_jobs(void *target, const char *argument, struct error *err)
+{
+	struct verify_options *options = target;
+
+	return parse_u64(argument, 1, CHECK_JOBS_MAX, &options->jobs, err);
+}
+
+static int verify_set_seed(void *target, const char *argument, struct error *err)
+{
+	struct verify_options *options = target;
+
+	options->has_seed = true;
+	return parse_u64(argument, 0, UINT64_MAX, &options->share.seed, err);
+}
+
+static const struct option_spec verify_table[] = {
+	{ "sample", 0, "P%", verify_set_sample, "check a random share of the chunks, not all" },
+	{ "seed", 0, "N", verify_set_seed, "choose the same share as the run that showed this seed" },
+	{ "shard", 0, "N/T", verify_set_shard, "check the N-th of T shares; all T together are everything" },
+	{ "jobs", 'j', "N", verify_set_jobs, "reading threads" },
+	VERB_OPTION_JSON,
+	{ 0 },
+};
+
+const struct command_line verify_line = {
+	.program = "datasetfsctl verify",
+	.usage = "VOLUME [LABEL...]",
+	.summary = "Read a volume and check everything on it.\n"
+		   "All versions, or the named ones: superblock, catalogue, index, digest and every chunk. "
+		   "At most 20\n"
+		   "damaged chunks of a version are shown, all are counted. The index of one version at a "
+		   "time is in\n"
+		   "memory. Exit status: 0 clean, 1 damaged, 2 could not look.",
+	.options = verify_table,
+};
+
+/* Device reads in flight are what counts, so a small machine also gets a few threads. */
+static uint64_t verify_default_jobs(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus < 4 ? 4 : cpus > 32 ? 32 : (uint64_t)cpus;
+}
+
+/* --- the volume's own structures --- */
+
+static enum report_state verify_state(int r)
+{
+	if (r == 0)
+		return REPORT_SOUND;
+	return damage_is_code(r) ? REPORT_DAMAGED : REPORT_UNKNOWN;
+}
+
+static int verify_slot_once(struct source *source, uint32_t slot, bool *ret_empty, struct error *err)
+{
+	struct dsfs_superblock disk __attribute__((aligned(4096)));
+	struct superblock super = { 0 };
+	int r;
+
+	r = source_read(source, 0, (uint64_t)slot * DSFS_SLOT_SPACING, &disk, sizeof(disk), err);
+	if (r < 0)
+		return r;
+	*ret_empty = bytes_are_zero(&disk, sizeof(disk));
+	if (*ret_empty)
+		return 0;
+	r = superblock_decode(&disk, &super, err);
+	if (r == 0 && super.sequence % DSFS_SLOT_COUNT != slot)
+		r = error_set(err, -EBADMSG, "superblock: sequence %" PRIu64 " belongs to slot %" PRIu64,
+			      super.sequence, super.sequence % DSFS_SLOT_COUNT);
+	return r;
+}
+
+static int verify_publisher_once(struct source *source, uint32_t unused, bool *ret_empty, struct error *err)
+{
+	uint8_t disk[sizeof(struct dsfs_publisher)] __attribute__((aligned(4096)));
+	uint64_t process, since;
+	char host[257];
+	int r;
+
+	(void)unused;
+	r = source_read(source, 0, DSFS_PUBLISHER_AT, disk, sizeof(disk), err);
+	if (r < 0)
+		return r;
+	*ret_empty = bytes_are_zero(disk, sizeof(disk));
+	if (!*ret_empty && !publisher_read(source, host, &process, &since))
+		return error_set(err, -EBADMSG, "publisher record: neither empty nor valid");
+	return 0;
+}
+
+/* Twice before it is called damaged: these places are rewritten while people publish. */
+static void verify_in_place(struct verify *v, const char *what, uint32_t slot,
+			    int (*once)(struct source *source, uint32_t slot, bool *ret_empty,
+					struct error *err))
+{
+	struct source *source = &v->volume->file->source;
+	struct error err = { 0 };
+	bool empty = false;
+	int r;
+
+	r = once(source, slot, &empty, &err);
+	if (r < 0) {
+		err = (struct error){ 0 };
+		r = once(source, slot, &empty, &err);
+	}
+	report_part(&v->report, what, r == 0 && empty ? REPORT_EMPTY : verify_state(r), &err);
+}
+
+static void verify_structures(struct verify *v)
+{
+	struct error err = { 0 };
+	char what[32];
+	int r;
+
+	for (uint32_t slot = 0; slot < DSFS_SLOT_COUNT; slot++) {
+		snprintf(what, sizeof(what), "superblock slot %" PRIu32, slot);
+		verify_in_place(v, what, slot, verify_slot_once);
+	}
+	verify_in_place(v, "publisher record", 0, verify_publisher_once);
+	r = superblock_find(&v->volume->file->source, &v->volume->super, &err);
+	report_part(&v->report, "superblock", verify_state(r), &err);
+	if (r < 0)
+		return;
+	r = volume_load(v->volume, &err);
+	report_part(&v->report, "catalogue", verify_state(r), &err);
+}
+
+/* --- versions --- */
+
+static void verify_digest(struct verify *v, const struct version *version, struct index *index)
+{
+	uint8_t digest[sizeof(version->digest)];
+	struct error err = { 0 };
+	int r;
+
+	r = dump_digest(index, digest, &err);
+	if (r == 0 && memcmp(digest, version->digest, sizeof(digest)) != 0)
+		r = error_set(&err, -EBADMSG, "its SHA-256 is not the one in the catalogue");
+	report_part(&v->report, "digest", verify_state(r), &err);
+}
+
+static void verify_counts(struct verify *v, const struct version *version, const struct plan_counts *counts)
+{
+	struct error err = { 0 };
+
+	if (counts->files != version->file_count || counts->directories != version->directory_count ||
+	    counts->symlinks != version->symlink_count || counts->content_bytes != version->content_bytes)
+		error_set(&err, -EBADMSG,
+			  "files=%" PRIu64 " directories=%" PRIu64 " symlinks=%" PRIu64 " bytes=%" PRIu64
+			  ", the catalogue has %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64,
+			  counts->files, counts->directories, counts->symlinks, counts->content_bytes,
+			  version->file_count, version->directory_count, version->symlink_count,
+			  version->content_bytes);
+	report_part(&v->report, "counts", verify_state(err.code), &err);
+}
+
+/* The first window knows the counts; the others follow while there are any. */
+static int verify_windows(struct verify *v, const struct version *version, struct plan *plan,
+			  const struct check_setup *setup, struct check_counts *counts, struct error *err)
+{
+	int r, more;
+
+	more = plan_next(plan, err);
+	if (more < 0)
+		return more;
+	verify_counts(v, version, &plan->counts);
+	v->report.selected = plan->counts.selected;
+	while (more > 0) {
+		r = check_window(setup, plan, counts, err);
+		if (r < 0)
+			return r;
+		more = plan_next(plan, err);
+	}
+	return more;
+}
+
+static void verify_chunks(struct verify *v, const struct version *version, struct index *index,
+			  struct index_reader *reader)
+{
+	struct damage_list damage;
+	struct check_setup setup = { .source = &v->volume->file->source,
+				     .index = index,
+				     .jobs = (unsigned)v->options.jobs,
+				     .damage = &damage,
+				     .progress = report_progress,
+				     .argument = &v->report };
+	struct check_counts counts = { 0 };
+	struct plan plan = { 0 };
+	struct error err = { 0 };
+	int r;
+
+	damage_init(&damage);
+	r = plan_open(index, version, &v->options.share, &damage, &plan, &err);
+	if (r == 0)
+		r = verify_windows(v, version, &plan, &setup, &counts, &err);
+	if (r < 0)
+		report_part(&v->report, "chunks", verify_state(r), &err);
+	report_end_version(&v->report, reader, &damage, &counts, &plan.counts);
+	plan_close(&plan);
+	damage_end(&damage);
+}
+
+static void verify_version(struct verify *v, const struct version *version)
+{
+	struct index_reader *reader = NULL;
+	struct index *index = NULL;
+	struct error err = { 0 };
+	int r;
+
+	report_begin_version(&v->report, version);
+	r = index_load(&v->volume->file->source, version, &index, &err);
+	if (r == 0)
+		r = index_reader_open(index, &reader, &err);
+	report_part(&v->report, "index", verify_state(r), &err);
+	if (r < 0) {
+		report_end_version(&v->report, NULL, NULL, NULL, NULL);
+	} else {
+		verify_digest(v, version, index);
+		verify_chunks(v, version, index, reader);
+	}
+	index_reader_close(reader);
+	index_close(index);
+}
+
+static bool verify_is_wanted(const struct version *version, char **labels, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (!strcmp(labels[i], version->label))
+			return true;
+	return count == 0;
+}
+
+static int verify_check_labels(const struct verify *v, char **labels, int count, struct error *err)
+{
+	const struct version *version;
+	int r;
+
+	for (int i = 0; i < count; i++) {
+		r = volume_version(v->volume, labels[i], &version, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* A volume whose magic is gone everywhere is not ours to judge; anything less is a damaged one. */
+static int verify_first_look(struct verify *v, char **labels, int count, struct error *err)
+{
+	int r;
+
+	r = volume_load(v->volume, err);
+	if (r == 0)
+		return verify_check_labels(v, labels, count, err);
+	return damage_is_code(r) && superblock_seen(&v->volume->file->source) ? 0 : r;
+}
+
+static int verify_all(struct verify *v, const char *name, char **labels, int count)
+{
+	report_begin(&v->report, v->volume->path, v->options.common.json);
+	catalogue_free(&v->volume->catalogue);
+	verify_structures(v);
+	report_begin_versions(&v->report, &v->options.share);
+	if (v->options.share.sample < 1 && !v->options.common.json)
+		printf("'%s': a sample of %g %% seed=%" PRIu64 "\n", name, v->options.share.sample * 100,
+		       v->options.share.seed);
+	for (uint32_t i = 0; i < v->volume->catalogue.version_count; i++)
+		if (verify_is_wanted(&v->volume->catalogue.versions[i], labels, count))
+			verify_version(v, &v->volume->catalogue.versions[i]);
+	return report_end(&v->report);
+}
+
+/* 32 bits: short to type again, and exact in every reader of JSON. */
+static int verify_draw_seed(uint64_t *ret)
+{
+	uint32_t seed;
+
+	if (getrandom(&seed, sizeof(seed), 0) != sizeof(seed))
+		return -EIO;
+	*ret = seed;
+	return 0;
+}
+
+int verify_run(int argc, char **argv)
+{
+	struct verify v = { .options = { .share = { .shard_count = 1, .sample = 1 },
+					 .jobs = verify_default_jobs() } };
+	auto_volume struct volume *volume = NULL;
+	struct error err = { 0 };
+	int operands, status, r;
+
+	if (!verb_parse(&verify_line, argc, argv, &v.options, 1, -1, &operands, &status))
+		return status;
+	if (!v.options.has_seed && verify_draw_seed(&v.options.share.seed) < 0) {
+		log_err("cannot verify '%s': no random seed: %m", argv[1]);
+		return VERIFY_BLIND;
+	}
+	r = volume_open(argv[1], &volume, &err);
+	v.volume = volume;
+	if (r == 0)
+		r = verify_first_look(&v, argv + 2, operands - 1, &err);
+	if (r < 0) {
+		log_error(&err, "cannot verify '%s'", argv[1]);
+		return VERIFY_BLIND;
+	}
+	return verify_all(&v, argv[1], argv + 2, operands - 1);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* From what a person types to an open volume. */
+#include "volume.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "mounted.h"
+
+void volume_close(struct volume *volume)
+{
+	if (!volume)
+		return;
+	catalogue_free(&volume->catalogue);
+	if (volume->file)
+		file_close(volume->file);
+	free(volume->path);
+	free(volume->mount);
+	status_version_free(&volume->served);
+	free(volume);
+}
+
+/* By a mount: of the thing itself, or of what a symlink leads to. */
+static int volume_find_mount(const char *name, struct mounted *ret, struct stat *st, struct error *err)
+{
+	int r;
+
+	if (lstat(name, st) < 0)
+		return error_set(err, -errno, "%s", strerror(errno));
+	r = mounted_find(st->st_dev, ret, err);
+	if (r != -ENOENT || !S_ISLNK(st->st_mode))
+		return r;
+	if (stat(name, st) < 0)
+		return error_set(err, -errno, "%s", strerror(errno));
+	return mounted_find(st->st_dev, ret, err);
+}
+
+/* The daemon knows the path best; where it does not answer, the mount table has it. */
+static int volume_name_by_mount(struct mounted *mounted, struct volume *volume, struct error *err)
+{
+	volume->mount = take_ptr(&mounted->point);
+	if (status_read_version(volume->mount, &volume->served, NULL) == 0 &&
+	    volume->served.volume[0] == '/' && access(volume->served.volume, F_OK) == 0) {
+		volume->path = strdup(volume->served.volume);
+		return volume->path ? 0 : error_set(err, -ENOMEM, "no memory for the path of a volume");
+	}
+	return mounted_volume(mounted->source, &volume->path, err);
+}
+
+static int volume_name(const char *name, struct volume *volume, struct error *err)
+{
+	struct mounted mounted = { 0 };
+	struct stat st = { 0 };
+	int r;
+
+	r = volume_find_mount(name, &mounted, &st, err);
+	if (r == 0) {
+		r = volume_name_by_mount(&mounted, volume, err);
+		mounted_free(&mounted);
+		return r;
+	}
+	if (!S_ISBLK(st.st_mode) && !S_ISREG(st.st_mode))
+		return st.st_mode ? error_set(err, r, "neither a volume nor on a datasetfs mount") : r;
+	volume->path = strdup(name);
+	return volume->path ? 0 : error_set(err, -ENOMEM, "no memory for the path of a volume");
+}
+
+int volume_open(const char *name, struct volume **ret, struct error *err)
+{
+	auto_volume struct volume *volume = calloc(1, sizeof(*volume));
+	struct error why = { 0 };
+	int r;
+
+	if (!volume)
+		return error_set(err, -ENOMEM, "no memory for a volume");
+	r = volume_name(name, volume, err);
+	if (r < 0)
+		return r;
+	r = file_open(volume->path, FILE_READ, &volume->file, &why);
+	if (r < 0)
+		return error_set(err, r, "volume '%s': %s", volume->path, why.reason);
+	*ret = take_ptr(&volume);
+	return 0;
+}
+
+int volume_load(struct volume *volume, struct error *err)
+{
+	int r;
+
+	r = catalogue_load(&volume->file->source, &volume->super, &volume->catalogue, err);
+	if (r < 0)
+		return r;
+	if (volume->served.sequence && memcmp(volume->super.volume_uuid, volume->served.volume_uuid, 16) != 0)
+		return error_set(err, -ESTALE, "'%s' is not the volume that is mounted", volume->path);
+	return 0;
+}
+
+int volume_open_loaded(const char *name, struct volume **ret, struct error *err)
+{
+	auto_volume struct volume *volume = NULL;
+	int r;
+
+	r = volume_open(name, &volume, err);
+	if (r < 0)
+		return r;
+	r = volume_load(volume, err);
+	if (r < 0)
+		return r;
+	*ret = take_ptr(&volume);
+	return 0;
+}
+
+static int volume_served(const struct volume *volume, const struct version **ret, struct error *err)
+{
+	if (!volume->served.sequence)
+		return error_set(err, -ENOENT, "'%s' does not say which version it serves", volume->mount);
+	*ret = catalogue_by_sequence(&volume->catalogue, volume->served.sequence);
+	if (!*ret)
+		return error_set(err, -ENOENT, "the version that '%s' serves is no longer on the volume",
+				 volume->mount);
+	return 0;
+}
+
+int volume_version(const struct volume *volume, const char *label, const struct version **ret,
+		   struct error *err)
+{
+	const struct version *version;
+
+	if (!label && volume->mount)
+		return volume_served(volume, ret, err);
+	version =
+		label ? catalogue_by_label(&volume->catalogue, label) : catalogue_current(&volume->catalogue);
+	if (!version && label)
+		return error_set(err, -ENOENT, "there is no version '%s' on the volume", label);
+	if (!version)
+		return error_set(err, -ENOENT, "the volume has no current version");
+	*ret = version;
+	return 0;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* A volume opened for looking at: by its own path, or by a mount of it. */
+#pragma once
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "image/catalogue.h"
+#include "io/file.h"
+#include "status.h"
+
+struct volume {
+	char *path;                   /* of the file or device */
+	char *mount;                  /* the mountpoint it was found by, NULL when it was named itself */
+	struct status_version served; /* by that mount; zero when there is none or it does not answer */
+	struct file_source *file;
+	struct superblock super;
+	struct catalogue catalogue;
+};
+
+/* Opens the file or device read-only and looks at nothing in it yet. name: a volume, or something on a mount.
+ */
+must_check int volume_open(const char *name, struct volume **ret, struct error *err);
+/* Superblock and catalogue. */
+must_check int volume_load(struct volume *volume, struct error *err);
+/* Both in one. */
+must_check int volume_open_loaded(const char *name, struct volume **ret, struct error *err);
+void volume_close(struct volume *volume);
+
+/* The version called label; without one, the version that the mount serves, or the current one. */
+must_check int volume_version(const struct volume *volume, const char *label, const struct version **ret,
+			      struct error *err);
+
+static inline void volume_close_ptr(struct volume **volume)
+{
+	volume_close(*volume);
+}
+#define auto_volume cleanup(volume_close_ptr)
