@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Failures name what failed: one line, status 1, a new volume removed.
+. "$(dirname "$0")/../lib/common.sh"
+
+mkdir source
+echo x >source/file
+
+assert_fails 1 "'missing'" mkdatasetfs --progress none volume missing
+assert_fails 1 "'source/file'" mkdatasetfs --progress none volume source/file
+assert_fails 1 "nowhere/volume" mkdatasetfs --progress none nowhere/volume source
+assert_fails 1 "'source'" mkdatasetfs --progress none source source
+[ ! -e volume ] || fail "a failed pack left a volume"
+
+mkdir -p taken/.datasetfs
+assert_fails 1 ".datasetfs" mkdatasetfs --progress none volume taken
+[ ! -e volume ] || fail "a failed pack left a volume"
+
+# A volume inside its own source is not packed into itself.
+assert_fails 1 "the volume itself lies in the source" mkdatasetfs --progress none source/volume source
+[ ! -e source/volume ] || fail "a failed pack left a volume"
+
+pack volume source --label one
+before=$(hash_of volume)
+assert_fails 1 "'one'" mkdatasetfs --progress none --label one volume source
+assert_eq "the volume" "$(hash_of volume)" "$before"
+
+assert_fails 1 "missing" datasetfsctl list missing
+assert_fails 1 "'two'" datasetfsctl dump volume two
+assert_fails 1 "nothing/here" datasetfsctl stat volume nothing/here
+assert_fails 2 "missing" datasetfsctl verify missing
+assert_fails 1 "source" datasetfsctl status source
+head -c 2000000 /dev/zero >zeros
+assert_fails 1 "zeros" datasetfsctl list zeros
+assert_fails 2 "zeros" datasetfsctl verify zeros
+
+# A full stdout is a failure, not silence.
+rc=0
+datasetfsctl dump volume >/dev/full 2>full.err || rc=$?
+assert_eq "status with a full disk behind stdout" $rc 1
+assert_contains "the reason" "$(cat full.err)" "No space left"

@@ -1,0 +1,68 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# A target that holds something else, or is in use, is refused without --force and stays as it is.
+. "$(dirname "$0")/../lib/common.sh"
+
+mkdir source
+echo x >source/file
+
+# refused TARGET MESSAGE
+refused() {
+    local before
+    before=$(hash_of "$1")
+    assert_fails 1 "$2" mkdatasetfs --progress none "$1" source
+    assert_eq "$1 afterwards" "$(hash_of "$1")" "$before"
+}
+
+echo "my diary" >diary
+refused diary "diary"
+head -c 3000000 /dev/urandom >noise
+refused noise "noise"
+truncate -s 8M image
+mkfs.ext4 -q -F image
+refused image "ext4"
+pack image source --force
+assert_eq "versions" "$(datasetfsctl list --json image | json versions.0.label)" v1
+pack diary source --force
+datasetfsctl verify diary >/dev/null || fail "verify after --force"
+
+# An empty file and a blank one are nobody's.
+: >empty
+pack empty source
+truncate -s 16M blank
+pack blank source
+
+# A damaged volume of ours is not silently replaced.
+cp blank damaged
+for slot in 0 1 2 3 4 5 6 7; do
+    printf '\377\377' | dd of=damaged bs=1 seek=$((slot * 65536 + 100)) conv=notrunc status=none
+done
+refused damaged "damaged"
+
+# Not a file or device.
+mkfifo fifo
+assert_fails 1 "fifo" timeout 20 mkdatasetfs --progress none fifo source
+
+if [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1; then
+    truncate -s 64M disk
+    loop_device disk
+    mkfs.ext4 -q -F "$LOOP"
+    refused "$LOOP" "ext4"
+    mkdir mnt
+    mount "$LOOP" mnt
+    assert_fails 1 "mounted" mkdatasetfs --progress none "$LOOP" source
+    umount mnt
+    mount "$LOOP" mnt
+    rc=0
+    mkdatasetfs --progress none --force "$LOOP" source 2>force.err || rc=$?
+    [ $rc = 1 ] || fail "--force overwrites a mounted filesystem"
+    umount mnt
+    pack "$LOOP" source --force
+    assert_eq "blkid" "$(datasetfsctl list --json "$LOOP" | json block_device)" true
+    # A partition table is foreign, too.
+    wipefs -aq "$LOOP"
+    dd if=/dev/zero of="$LOOP" bs=1M count=2 status=none
+    printf 'label: gpt\nsize=10M\n' | sfdisk -q "$LOOP" 2>/dev/null && refused "$LOOP" "gpt"
+else
+    say "no loop devices: devices were not tried"
+fi

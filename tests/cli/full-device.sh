@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# A full device or disk: one line, status 1, the volume as it was.
+. "$(dirname "$0")/../lib/common.sh"
+need_loop
+
+mkdir small large
+head -c 2M /dev/urandom >small/file
+head -c 30M /dev/urandom >large/file
+truncate -s 8M disk
+loop_device disk
+pack "$LOOP" small
+before=$(datasetfsctl dump "$LOOP" | sha256sum)
+assert_fails 1 "$LOOP" mkdatasetfs --progress none "$LOOP" large
+grep -qiE "space|full|large|fit|room" fails.err || fail "the reason is not clear: $(cat fails.err)"
+assert_eq "versions" "$(datasetfsctl list --json "$LOOP" | json versions | python3 -c 'import json,sys; print(len(json.load(sys.stdin)))')" 1
+assert_eq "the dump" "$(datasetfsctl dump "$LOOP" | sha256sum)" "$before"
+datasetfsctl verify "$LOOP" >/dev/null || fail "verify afterwards"
+
+# A rehearsal says so beforehand.
+rc=0
+mkdatasetfs --dry-run --json --progress none "$LOOP" large >dry.json 2>dry.err || rc=$?
+assert_eq "fits" "$(json fits dry.json)" false
+
+# A file on a full filesystem.
+mkdir mnt
+mkfs.ext4 -q -F "$LOOP" >/dev/null
+mount "$LOOP" mnt
+at_exit umount mnt
+assert_fails 1 "mnt/volume" mkdatasetfs --progress none mnt/volume large
+[ ! -e mnt/volume ] || fail "the new file stayed"
+umount mnt
+
+# And a temporary directory without room.
+mkdir tmp
+mount -t tmpfs -o size=64k none tmp
+at_exit umount tmp
+tree many many --files 20000
+rc=0
+mkdatasetfs --progress none --temp-dir tmp volume many 2>tmp.err || rc=$?
+assert_eq "status without temporary room" $rc 1
+assert_contains "the reason" "$(cat tmp.err)" "temporary"
+[ ! -e volume ] || fail "the new file stayed"
+umount tmp

@@ -1,0 +1,75 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What mkdatasetfs tells: --json, --progress, --dry-run; and list, stat, dump, verify as JSON.
+. "$(dirname "$0")/../lib/common.sh"
+
+tree random source --seed 3 --files 120
+files=$(find source -type f -printf '%D:%i\n' | sort -u | wc -l)
+links=$(find source -type l | wc -l)
+directories=$(find source -type d | wc -l)
+
+# A rehearsal writes nothing and foretells what comes.
+mkdatasetfs --dry-run --json --progress none volume source >dry.json || fail "--dry-run"
+[ ! -e volume ] || fail "--dry-run made a volume"
+assert_eq "files foretold" "$(json files dry.json)" "$files"
+mkdatasetfs -n --progress none volume source >dry.txt || fail "-n"
+[ -s dry.txt ] || fail "--dry-run tells nothing"
+
+mkdatasetfs --json --progress none volume source >summary.json 2>summary.err || fail "$(cat summary.err)"
+[ ! -s summary.err ] || fail "--progress none says: $(cat summary.err)"
+assert_eq "lines of --json" "$(wc -l <summary.json)" 1
+assert_eq "files" "$(json files summary.json)" "$files"
+assert_eq "directories" "$(json directories summary.json)" "$directories"
+assert_eq "symlinks" "$(json symlinks summary.json)" "$links"
+digest=$(json digest summary.json)
+
+# The estimate of a rehearsal is an upper bound within reason.
+estimate=$(json image_bytes dry.json)
+size=$(stat -c %s volume)
+[ "$estimate" -ge $((size * 9 / 10)) ] || fail "the estimate is $estimate, the volume has $size bytes"
+before=$(hash_of volume)
+mkdatasetfs --dry-run --progress none volume source >/dev/null || fail "--dry-run on a volume"
+assert_eq "a volume after a rehearsal" "$(hash_of volume)" "$before"
+
+# Progress as JSON lines, on stderr or stdout, each of them valid.
+mkdatasetfs --progress json --format volume source >progress.out 2>progress.err || fail "--progress json"
+grep -h '^{' progress.out progress.err >progress.json || fail "--progress json shows no JSON"
+python3 -c 'import json, sys
+for line in sys.stdin: json.loads(line)' <progress.json || fail "--progress json is not JSON"
+mkdatasetfs --progress plain --format volume source >plain.out 2>&1 || fail "--progress plain"
+! grep -q $'\r\|\033' plain.out || fail "--progress plain writes control characters"
+
+datasetfsctl list --json volume >list.json
+assert_eq "files" "$(json versions.0.files list.json)" "$files"
+assert_eq "label" "$(json versions.0.label list.json)" v1
+assert_eq "current" "$(json current list.json)" v1
+found=$(json versions.0.digest list.json)
+assert_eq "digest" "${found#sha256:}" "${digest#sha256:}"
+assert_eq "digest of the dump" "$(datasetfsctl dump volume | sha256sum | cut -d ' ' -f 1)" "${digest#sha256:}"
+assert_contains "list" "$(datasetfsctl list volume)" "v1"
+
+datasetfsctl dump --json volume >dump.json
+python3 - "$files" "$directories" "$links" <<'END' || fail "dump --json"
+import json, os, sys
+entries = [json.loads(line) for line in open("dump.json")]
+for kind, wanted in (("f", sys.argv[1]), ("d", sys.argv[2]), ("l", sys.argv[3])):
+    found = len({e["ordinal"] for e in entries if e["type"][0] == kind})
+    if found != int(wanted):
+        sys.exit(f"fail: {found} of type {kind}, expected {wanted}")
+for entry in entries:
+    path = os.path.join(b"source", os.fsencode(entry["path"]).strip(b"/"))
+    st = os.lstat(path)
+    if (entry["mtime"], entry["mtime_nsec"]) != divmod(st.st_mtime_ns, 10**9):
+        sys.exit(f"fail: {path} has another mtime")
+    if (entry["uid"], entry["gid"]) != (st.st_uid, st.st_gid):
+        sys.exit(f"fail: {path} has another owner")
+    if entry["type"][0] == "f" and sum(chunk["length"] for chunk in entry["chunks"]) != st.st_size:
+        sys.exit(f"fail: {path}: its chunks are not its size")
+END
+file=$(cd source && find . -type f -size +9k ! -name $'*[^a-z0-9._-]*' -printf '%P\n' | LC_ALL=C sort | head -n 1)
+datasetfsctl stat --json volume "$file" >stat.json
+assert_eq "size" "$(json size stat.json)" "$(stat -c %s "source/$file")"
+datasetfsctl stat volume "$file" >stat.txt
+[ -s stat.txt ] || fail "stat shows nothing"
+datasetfsctl verify --json volume >verify.json || fail "verify"
+python3 -c 'import json; json.load(open("verify.json"))' || fail "verify --json is not JSON"

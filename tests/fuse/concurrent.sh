@@ -1,0 +1,19 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon timeout=240
+# 256 readers at once and thousands of open files, over io_uring and over the thread pool.
+. "$(dirname "$0")/../lib/common.sh"
+need_fuse
+
+tree random source --seed 4 --files 400
+find source -type l -delete
+chmod -R u+rwX source
+for io in uring threads; do
+    pack $io.dsfs source --compress auto
+    mount_volume $io.dsfs mnt -o io=$io
+    drop_caches
+    python3 "$DATASETFS_SOURCE/tests/fuse/concurrent.py" source mnt 256 5000 || fail "io=$io"
+    assert_eq "requests in flight" "$(stats mnt in_flight)" 1
+    assert_eq "checksum failures" "$(stats mnt checksum_failures)" 0
+    unmount mnt
+done

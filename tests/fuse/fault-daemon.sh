@@ -1,0 +1,90 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: plain timeout=300
+# The daemon with its Nth device read or allocation failing: a read that fails once is repeated unseen, one that
+# fails twice is EIO for that file alone; a mount that cannot be completed says why, in one line, with status 32.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+need_root
+need_fuse
+
+cc -shared -fPIC -O1 -D_GNU_SOURCE "$DATASETFS_SOURCE/tests/lib/fault.c" -o fault.so || fail "fault.c does not compile"
+mkdir -p tree mnt
+for i in $(seq 0 9); do head -c $((5000 + i * 70000)) /dev/urandom >"tree/f$i"; done
+pack v.vol tree
+
+# injected KIND N TIMES COMMAND…: mounts with that call failing, runs the command, unmounts; mount's status in rc
+injected() {
+    rc=0
+    FAULT_KIND=$1 FAULT_AT=$2 FAULT_TIMES=$3 FAULT_COUNT=$PWD/count FAULT_VOLUME=$PWD/v.vol \
+        LD_PRELOAD=$PWD/fault.so datasetfs -f -o io=threads,workers=1 v.vol mnt >out 2>err &
+    DAEMON=$!
+    at_exit end_daemon "$DAEMON" "$PWD/mnt"
+    until is_mounted mnt; do
+        if ! kill -0 $DAEMON 2>/dev/null; then
+            wait $DAEMON || rc=$?
+            return 0
+        fi
+        sleep 0.01
+    done
+    # A mount that fails late may be gone again.
+    "${@:4}" || { is_mounted mnt && fail "$1 $2: ${*:4}"; }
+    umount mnt 2>/dev/null || true
+    wait $DAEMON || rc=$?
+}
+
+bad=
+# each file equals its source or fails with EIO; the number of failures is in bad
+check_files() {
+    local i
+    bad=0
+    for i in $(seq 0 9); do
+        if cat "mnt/f$i" >got 2>got.err; then
+            cmp -s got "tree/f$i" || fail "WRONG BYTES in f$i"
+        else
+            grep -q 'Input/output error' got.err || fail "f$i: $(cat got.err)"
+            bad=$((bad + 1))
+        fi
+    done
+}
+
+injected read 0 1 true
+[ $rc = 0 ] || fail "counting run: status $rc: $(cat err)"
+opening=$(cat count)
+[ "$opening" -gt 0 ] || fail "no read was counted"
+
+failed=0
+for ((n = 1; n <= opening; n++)); do
+    injected read "$n" 1 true
+    case $rc in
+    0) ;;
+    32) failed=$((failed + 1))
+        [ "$(grep -c '^datasetfs: .*injected\|^datasetfs: .*Input/output error' err)" = 1 ] || fail "read $n: $(cat err)" ;;
+    *) fail "read $n: status $rc: $(cat err)" ;;
+    esac
+done
+[ $failed -gt 0 ] || fail "no failed read of superblock, catalogue or index was noticed"
+say "$opening reads to mount, $failed of them refuse the mount when they fail"
+
+for n in $(seq $((opening + 1)) $((opening + 8))); do
+    injected read "$n" 1 check_files
+    [ "$rc" = 0 ] && [ "$bad" = 0 ] || fail "read $n failed once: status $rc, $bad files bad"
+    injected read "$n" 2 check_files
+    [ "$rc" = 0 ] && [ "$bad" = 1 ] || fail "read $n failed twice: status $rc, $bad files bad: $(cat err)"
+    grep -q "read of '/f[0-9]' failed: .*chunk=[0-9]* member=0 offset=[0-9]*" err || fail "read $n: no line: $(cat err)"
+done
+say "a read is repeated once, then EIO"
+
+injected alloc 0 1 true
+total=$(cat count)
+failed=0
+for ((n = 1; n <= total; n += n < 40 ? 1 : 1 + total / 60)); do
+    injected alloc "$n" 1 check_files
+    case $rc in
+    0) ;;
+    32) failed=$((failed + 1))
+        grep -q '^datasetfs: .' err || fail "alloc $n: no reason" ;;
+    *) fail "alloc $n: status $rc: $(cat err)" ;;
+    esac
+done
+[ $failed -gt 0 ] || fail "no failed allocation was noticed"
+say "$total allocations, $failed injected failures refused the mount"

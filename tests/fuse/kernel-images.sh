@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Second opinions: the same tree through the kernel's SquashFS and EROFS is what our mount shows.
+. "$(dirname "$0")/../lib/common.sh"
+need_fuse
+need_loop
+need_command mksquashfs mkfs.erofs
+
+# What those images cannot hold stays out: paths beyond PATH_MAX, times outside 32 bits.
+tree nasty source --no-special --no-huge
+rm -rf source/0* source/times
+tree random source/random --seed 11 --files 150
+pack volume source --compress auto
+mount_volume volume ours
+
+mksquashfs source squash.img -quiet -no-progress -noappend >/dev/null
+mkdir theirs
+if (need_filesystem squashfs); then
+    mount -t squashfs -o loop,ro squash.img theirs
+    compare theirs ours --ignore nanoseconds,holes
+    umount theirs
+    say "SquashFS agrees"
+fi
+
+# EROFS of Debian 12 keeps nanoseconds in its extended inodes.
+mkfs.erofs -E force-inode-extended -x1 erofs.img source >mkfs.log 2>&1 || fail "mkfs.erofs: $(tail -n 3 mkfs.log)"
+if (need_filesystem erofs); then
+    mount -t erofs -o loop,ro erofs.img theirs
+    compare theirs ours --ignore holes,nanoseconds
+    umount theirs
+    say "EROFS agrees"
+fi
+unmount ours

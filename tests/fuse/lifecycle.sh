@@ -1,0 +1,112 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon
+# From mount to unmount: in the background, in the foreground, by signal, by umount, while busy.
+. "$(dirname "$0")/../lib/common.sh"
+need_fuse
+
+mkdir source mnt
+echo hello >source/file
+pack volume source
+
+# begin: a daemon in the background; DAEMON is its number
+begin() {
+    datasetfs volume mnt >begin.log 2>&1 </dev/null || { cat begin.log; fail "datasetfs volume mnt"; }
+    # It serves now, not soon.
+    assert_eq "content right after the command" "$(cat mnt/file)" hello
+    DAEMON=$(json pid mnt/.datasetfs/stats.json)
+    at_exit end_daemon "$DAEMON" mnt
+    [ ! -s begin.log ] || fail "it said: $(cat begin.log)"
+}
+
+# ended HOW
+ended() {
+    wait_end "$DAEMON" || fail "$1: the daemon runs on"
+    ! is_mounted mnt || fail "$1: still mounted"
+}
+
+say "umount ends the daemon"
+begin
+umount mnt || fail "umount"
+ended umount
+
+say "fusermount3 -u ends the daemon"
+begin
+fusermount3 -u mnt || fail "fusermount3 -u"
+ended fusermount3
+
+for signal in TERM INT; do
+    say "SIG$signal unmounts"
+    begin
+    kill -$signal "$DAEMON"
+    ended "SIG$signal"
+done
+
+say "the daemon holds no descriptor of ours and does not sit in our folder"
+begin
+links=$(ls -l "/proc/$DAEMON/fd" 2>/dev/null || true)
+if [ -n "$links" ]; then
+    ! grep -F begin.log <<<"$links" || fail "it holds our log"
+    assert_eq "its folder" "$(readlink "/proc/$DAEMON/cwd")" /
+fi
+umount mnt
+ended umount
+
+say "a busy unmount says so and goes on serving"
+begin
+exec 7<mnt/file
+if umount mnt 2>busy.err; then fail "a busy umount worked"; fi
+assert_contains "umount" "$(cat busy.err)" "busy"
+assert_eq "content" "$(cat mnt/file)" hello
+exec 7<&-
+umount mnt
+ended umount
+
+say "SIGTERM while busy: says so, and no reader hangs"
+mount_volume volume mnt
+exec 7<mnt/file
+: >daemon.log
+kill -TERM "$DAEMON"
+wait_for 10 grep -qi "busy" daemon.log || fail "no word of being busy: $(cat daemon.log)"
+timeout 10 cat <&7 >/dev/null || true
+exec 7<&-
+if is_mounted mnt; then
+    umount mnt
+fi
+wait_end "$DAEMON" || fail "the daemon runs on"
+
+say "foreground: SIGINT ends it with status 0"
+mount_volume volume mnt
+kill -INT "$DAEMON"
+wait_end "$DAEMON" || fail "it runs on"
+rc=0
+wait "$DAEMON" || rc=$?
+assert_eq "status" $rc 0
+! is_mounted mnt || fail "still mounted"
+
+say "relative paths, from another folder"
+mkdir elsewhere
+(cd elsewhere && datasetfs ../volume ../mnt) || fail "relative paths"
+assert_eq "content" "$(cat mnt/file)" hello
+source=$(awk -v at="$PWD/mnt" '$2 == at { print $1 }' /proc/mounts)
+[ "$source" = "$PWD/volume" ] || fail "/proc/mounts says '$source' instead of '$PWD/volume'"
+umount mnt
+
+say "mounted twice, at two places"
+mkdir mnt2
+datasetfs volume mnt
+datasetfs volume mnt2
+cmp mnt/file mnt2/file || fail "differ"
+assert_eq "inode numbers" "$(stat -c %i mnt/file)" "$(stat -c %i mnt2/file)"
+umount mnt
+assert_eq "content" "$(cat mnt2/file)" hello
+umount mnt2
+
+say "inode numbers are the same after a restart"
+datasetfs volume mnt
+before=$(stat -c '%i %h %s %b' mnt/file mnt)
+umount mnt
+datasetfs volume mnt
+assert_eq "inodes" "$(stat -c '%i %h %s %b' mnt/file mnt)" "$before"
+assert_eq "root" "$(stat -c %i mnt)" 1
+umount mnt

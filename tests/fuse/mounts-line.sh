@@ -1,0 +1,83 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon
+# What /proc/mounts shows; mount(8) with the helper; an fstab line; status and version files; statfs.
+. "$(dirname "$0")/../lib/common.sh"
+need_fuse
+need_root
+
+mkdir source mnt
+echo hello >source/file
+pack volume source --label first
+echo changed >source/file
+pack volume source --label second
+
+# field N: of our line in /proc/mounts
+field() {
+    awk -v at="$PWD/mnt" -v n="$1" '$2 == at { print $n }' /proc/mounts
+}
+
+mount_volume volume mnt
+assert_eq "source" "$(field 1)" "$PWD/volume"
+assert_eq "type" "$(field 3)" fuse.datasetfs
+for option in ro nosuid nodev default_permissions allow_other; do
+    [[ ",$(field 4)," == *",$option,"* ]] || fail "no '$option' in $(field 4)"
+done
+assert_eq "content of the current version" "$(cat mnt/file)" changed
+assert_eq "label" "$(json label mnt/.datasetfs/version)" second
+[ "$(find mnt -maxdepth 1 -name '.datasetfs' | wc -l)" = 0 ] || fail ".datasetfs is listed"
+assert_eq "longest name by statfs" "$(stat -f -c %l mnt)" 255
+assert_eq "free space" "$(stat -f -c '%f %a' mnt)" "0 0"
+unmount mnt
+
+mount_volume volume mnt -o version=first
+assert_eq "content of the pinned version" "$(cat mnt/file)" hello
+assert_contains "source of a pinned mount" "$(field 1)" "first"
+assert_contains "source of a pinned mount" "$(field 1)" "$PWD/volume"
+unmount mnt
+
+# mount(8) looks for the helper in /sbin: give it one in a mount namespace of our own.
+helper=$DATASETFS_BUILD/root/usr/sbin/mount.datasetfs
+[ -x "$helper" ] || fail "no mount.datasetfs was installed"
+cat >inside.sh <<'END'
+set -e
+mkdir upper work
+if [ ! -e /sbin/mount.datasetfs ]; then
+    mount -t tmpfs none work
+    mkdir work/upper work/work
+    mount -t overlay overlay -o "lowerdir=$(readlink -f /sbin),upperdir=work/upper,workdir=work/work" "$(readlink -f /sbin)"
+    : >/sbin/mount.datasetfs
+    chmod 755 /sbin/mount.datasetfs
+fi
+mount --bind "$1" "$(readlink -f /sbin)/mount.datasetfs"
+
+# The system's own mount and umount, not one from PATH.
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+mount -t datasetfs volume mnt -o version=first,noauto,nofail,_netdev,noatime
+[ "$(cat mnt/file)" = hello ] || { echo "fail: content through mount -t"; exit 1; }
+grep -q "$PWD/mnt fuse.datasetfs ro," /proc/mounts || { echo "fail: $(grep mnt /proc/mounts)"; exit 1; }
+umount mnt
+
+printf '%s %s datasetfs ro,_netdev,nofail,nosuid,nodev,allow_other 0 0\n' "$PWD/volume" "$PWD/mnt" >fstab
+mount -T fstab "$PWD/mnt"
+[ "$(cat mnt/file)" = changed ] || { echo "fail: content through fstab"; exit 1; }
+umount "$PWD/mnt"
+
+rc=0
+mount -t datasetfs missing-volume mnt 2>helper.err || rc=$?
+[ $rc = 32 ] || { echo "fail: status $rc instead of 32 for a missing volume: $(cat helper.err)"; exit 1; }
+grep -q missing-volume helper.err || { echo "fail: no reason: $(cat helper.err)"; exit 1; }
+
+rc=0
+mount -t datasetfs volume mnt -o no_such_option 2>helper.err || rc=$?
+[ $rc != 0 ] && grep -q no_such_option helper.err || { echo "fail: status $rc: $(cat helper.err)"; exit 1; }
+
+# The helper by itself: -n and -v and -f as mount(8) passes them.
+mount.datasetfs volume mnt -n -v -o ro || { echo "fail: helper -n -v"; exit 1; }
+umount mnt
+mount.datasetfs volume mnt -f -o ro || { echo "fail: helper -f"; exit 1; }
+! mountpoint -q mnt || { echo "fail: -f is a rehearsal, but it mounted"; exit 1; }
+mount.datasetfs volume mnt -s -o ro,no_such_option || { echo "fail: -s tolerates unknown options"; exit 1; }
+umount mnt
+END
+unshare -m --propagation private bash inside.sh "$helper" || fail "mount(8)"

@@ -1,0 +1,54 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon
+# Where io_uring is refused, as in containers, the thread pool serves the same bytes and one loud line says so;
+# io=uring refuses instead, io=threads is silent.
+. "$(dirname "$0")/../lib/common.sh"
+need_fuse
+need_root
+need_command cc
+
+tree random source --seed 9 --files 150
+pack volume source --compress auto
+c_program lib/without_io_uring
+
+mkdir filtered.bin
+real=$(command -v datasetfs)
+printf '#!/bin/sh\nexec %s %s "$@"\n' "$PWD/without_io_uring" "$real" >filtered.bin/datasetfs
+chmod +x filtered.bin/datasetfs
+rc=0
+./without_io_uring true || rc=$?
+[ $rc != 77 ] || skip "no seccomp here"
+
+(
+    export PATH=$PWD/filtered.bin:$PATH
+    mount_volume volume mnt
+    compare source mnt
+    assert_eq "io" "$(stats mnt io)" threads
+    assert_contains "reason" "$(stats mnt io_reason)" "ermission"
+    assert_eq "loud lines" "$(grep -c io_uring daemon.log)" 1
+    python3 "$DATASETFS_SOURCE/tests/fuse/reads.py" source mnt --rounds 4 || fail "reads"
+    unmount mnt
+    assert_fails 32 "io_uring" datasetfs -o io=uring volume mnt
+) || fail "without io_uring"
+
+: >daemon.log
+mount_volume volume mnt -o io=threads
+compare source mnt
+assert_eq "io" "$(stats mnt io)" threads
+! grep -i warn daemon.log || fail "io=threads is no reason to warn"
+unmount mnt
+
+if (./without_io_uring true) && datasetfs -o io=uring volume mnt 2>uring.log; then
+    assert_eq "io" "$(stats mnt io)" uring
+    compare source mnt
+    umount mnt
+else
+    say "this machine has no io_uring: $(cat uring.log)"
+fi
+assert_fails 32 "'fast'" datasetfs -o io=fast volume mnt
+assert_fails 32 "workers" datasetfs -o workers=0 volume mnt
+mount_volume volume mnt -o workers=3
+assert_eq "workers" "$(stats mnt workers)" 3
+compare source mnt
+unmount mnt

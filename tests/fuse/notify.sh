@@ -1,0 +1,39 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# With NOTIFY_SOCKET the daemon says READY=1, and only when the mount serves; then STOPPING=1 at its end.
+. "$(dirname "$0")/../lib/common.sh"
+need_fuse
+
+mkdir source mnt
+echo hello >source/file
+pack volume source
+cat >listen.py <<'END'
+import os, socket, subprocess, sys, time
+address = sys.argv[1]
+name = b"\0" + address[1:].encode() if address.startswith("@") else address
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+listener.bind(name)
+listener.settimeout(30)
+daemon = subprocess.Popen(["datasetfs", "-f", "volume", "mnt"], env=dict(os.environ, NOTIFY_SOCKET=address))
+try:
+    lines = listener.recv(4096).decode().split("\n")
+    if "READY=1" not in lines:
+        sys.exit(f"fail: the first message is {lines}")
+    if open("mnt/file").read() != "hello\n":
+        sys.exit("fail: READY=1, but the mount does not serve")
+    daemon.terminate()
+    seen = listener.recv(4096).decode()
+    if "STOPPING=1" not in seen:
+        sys.exit(f"fail: the message at the end is {seen!r}")
+    if daemon.wait(20) != 0:
+        sys.exit(f"fail: status {daemon.returncode}")
+    print("ready and stopping were told to", address)
+finally:
+    if daemon.poll() is None:
+        daemon.kill()
+END
+python3 listen.py "$PWD/notify.socket" || fail "a socket by path"
+python3 listen.py "@datasetfs-test-$$" || fail "an abstract socket"
+# Nobody listens: no reason to fail.
+NOTIFY_SOCKET=$PWD/nobody.socket datasetfs volume mnt || fail "a dead NOTIFY_SOCKET stops the mount"
+umount mnt

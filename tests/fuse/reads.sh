@@ -1,0 +1,20 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon timeout=240
+# pread anywhere, O_DIRECT, mmap, sendfile, readv: raw, compressed and sparse files against the source.
+. "$(dirname "$0")/../lib/common.sh"
+need_fuse
+
+tree nasty all --no-special --no-huge --plain-owners
+mkdir source
+mv all/sizes all/text all/holes all/duplicates source/
+seed=${SEED:-$RANDOM}
+rounds=20
+[ -z "${DATASETFS_SANITIZER:-}" ] || rounds=8
+for mode in none zstd; do
+    pack $mode.dsfs source --compress $mode
+    mount_volume $mode.dsfs mnt
+    python3 "$DATASETFS_SOURCE/tests/fuse/reads.py" source mnt --seed "$seed" --rounds $rounds ||
+        fail "reads of compress=$mode, seed $seed"
+    unmount mnt
+done

@@ -1,0 +1,69 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon
+# Volumes that must not be mounted: status 32, one line with the reason, no mount, no daemon.
+. "$(dirname "$0")/../lib/common.sh"
+need_fuse
+
+tree random source --seed 5 --files 60
+pack volume source
+size=$(stat -c %s volume)
+mkdir mnt
+
+# refuses VOLUME MESSAGE [OPTIONS…]
+refuses() {
+    assert_fails 32 "$2" datasetfs "${@:3}" "$1" mnt
+    ! is_mounted mnt || fail "it is mounted all the same"
+    assert_eq "daemons" "$(daemon_of mnt)" ""
+}
+
+refuses missing "missing"
+refuses source "'source'"
+: >empty
+refuses empty "empty"
+head -c 2000000 /dev/zero >zeros
+refuses zeros "zeros"
+head -c 2000000 /dev/urandom >noise
+refuses noise "noise"
+
+# Truncated anywhere: a reason, or a mount that serves only right bytes.
+for keep in 4096 100000 1048576 $((size / 2)) $((size - 4096)); do
+    cp volume short
+    truncate -s "$keep" short
+    refuses short "short"
+done
+assert_contains "the reason of a truncated volume" "$(cat fails.err)" "$((size - 4096))"
+
+# A damaged superblock ring, catalogue and index.
+cp volume broken
+for slot in 0 1 2 3 4 5 6 7; do
+    printf '\377\377' | dd of=broken bs=1 seek=$((slot * 65536 + 100)) conv=notrunc status=none
+done
+refuses broken "superblock"
+cp volume broken
+read -r offset < <(datasetfsctl list --json volume | json versions.0.index.0.offset)
+printf '\377\377\377\377' | dd of=broken bs=1 seek=$((offset + 5000)) conv=notrunc status=none
+refuses broken "index"
+
+# Mountpoints.
+refuses volume "unknown" -o no_such_option
+refuses volume "no_such_option" -o no_such_option=1
+refuses volume "nowhere" -o version=nowhere
+assert_fails 32 "missing-dir" datasetfs volume missing-dir
+: >plain
+assert_fails 32 "plain" datasetfs volume plain
+assert_fails 2 "VOLUME" datasetfs volume
+assert_fails 2 "" datasetfs volume mnt more
+
+# The pin.
+digest=$(datasetfsctl list --json volume | json versions.0.digest)
+digest=${digest#sha256:}
+wrong=$(tr '0-9a-f' '1-9a-f0' <<<"$digest")
+refuses volume "digest" -o "digest=sha256:$wrong"
+refuses volume "digest" -o "digest=sha256:12"
+refuses volume "digest" -o digest=md5:00
+assert_eq "the digest and the dump" "$(datasetfsctl dump volume | sha256sum | cut -d ' ' -f 1)" "$digest"
+mount_volume volume mnt -o "digest=sha256:$digest"
+compare source mnt
+assert_contains "version of the mount" "$(cat mnt/.datasetfs/version)" "$digest"
+unmount mnt

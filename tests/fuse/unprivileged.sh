@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: plain
+# An ordinary user mounts through fusermount3 and unmounts; allow_other without /etc/fuse.conf says what to do.
+. "$(dirname "$0")/../lib/common.sh"
+need_fuse
+need_root
+need_command fusermount3
+[ -u "$(command -v fusermount3)" ] || skip "fusermount3 is not setuid here"
+chmod 777 .
+(as_user sh -c 'exec 3<>/dev/fuse') 2>/dev/null || {
+    [ "$(stat -c %a /dev/fuse)" = 666 ] || chmod 666 /dev/fuse 2>/dev/null || skip "/dev/fuse is root's alone"
+    say "/dev/fuse was root's alone; it is everybody's now, as a fresh Debian has it"
+}
+
+# The build may lie where only root can look: give the user a copy of the programs.
+mkdir bin
+cp "$(command -v datasetfs)" "$(command -v mkdatasetfs)" "$(command -v datasetfsctl)" bin/
+as_nobody() {
+    setpriv --reuid 65534 --regid 65534 --clear-groups env PATH="$PWD/bin:$PATH" HOME="$PWD" "$@"
+}
+mkdir -m 777 user
+cd user
+as_nobody mkdir source mnt
+as_nobody sh -c 'echo hello >source/file; mkdir source/dir; echo deep >source/dir/file'
+as_nobody mkdatasetfs --progress none volume source >pack.log 2>&1 || { cat pack.log; fail "packing as nobody"; }
+
+as_nobody datasetfs volume mnt >mount.log 2>&1 || { cat mount.log; fail "mounting as nobody"; }
+at_exit fusermount3 -u -z mnt
+as_nobody python3 "$LIB/compare.py" source mnt || fail "trees differ"
+grep -q "$PWD/mnt fuse.datasetfs ro,nosuid,nodev" /proc/mounts || fail "/proc/mounts: $(grep "$PWD/mnt" /proc/mounts)"
+! grep "$PWD/mnt " /proc/mounts | grep -q allow_other || fail "allow_other without being asked"
+pid=$(as_nobody cat mnt/.datasetfs/stats.json | json pid)
+assert_eq "the daemon's user" "$(stat -c %u "/proc/$pid")" 65534
+assert_contains "status" "$(as_nobody datasetfsctl status mnt)" "v1"
+as_nobody fusermount3 -u mnt || fail "fusermount3 -u"
+wait_end "$pid" || fail "the daemon runs on"
+
+# A signal from the user ends it as well.
+as_nobody datasetfs volume mnt
+pid=$(as_nobody cat mnt/.datasetfs/stats.json | json pid)
+as_nobody kill -TERM "$pid"
+wait_end "$pid" || fail "SIGTERM does not end it"
+! is_mounted mnt || fail "still mounted after SIGTERM"
+
+if ! grep -q '^user_allow_other' /etc/fuse.conf 2>/dev/null; then
+    assert_fails 32 "user_allow_other" as_nobody datasetfs -o allow_other volume mnt
+fi
+
+# No right to the mountpoint, no right to the volume.
+mkdir -m 755 rootdir
+assert_fails 32 "rootdir" as_nobody datasetfs volume rootdir
+cp volume private
+chmod 600 private
+assert_fails 32 "private" as_nobody datasetfs private mnt

@@ -1,0 +1,254 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# Helpers of the shell tests. A test sources this file first; it runs in a directory of its own ($PWD), with the
+# programs of its build in PATH, and its mounts, daemons and loop devices are undone when it ends, however it ends.
+set -euo pipefail
+
+if [ -z "${DATASETFS_TEST_DIR:-}" ]; then
+    echo "run this test by tests/run: tests/run ${0#*/tests/}" >&2
+    exit 2
+fi
+
+LIB=$DATASETFS_SOURCE/tests/lib
+export LIB
+_cleanups=()
+
+# at_exit COMMAND…: runs last in, first out
+at_exit() {
+    _cleanups+=("$(printf '%q ' "$@")")
+}
+
+_finish() {
+    local rc=$? i
+    trap - EXIT
+    set +e
+    for ((i = ${#_cleanups[@]} - 1; i >= 0; i--)); do
+        eval "${_cleanups[i]}" >/dev/null 2>&1
+    done
+    if [ $rc != 0 ] && [ $rc != 77 ]; then
+        echo "--- mounts and processes at the failure were ended; logs of daemons follow"
+    fi
+    exit $rc
+}
+trap _finish EXIT
+trap 'exit 143' TERM
+trap 'exit 130' INT
+
+skip() {
+    echo "skip: $*"
+    exit 77
+}
+
+fail() {
+    echo "fail: line ${BASH_LINENO[0]}: $*"
+    exit 1
+}
+
+say() {
+    echo "- $*"
+}
+
+need_root() {
+    [ "$(id -u)" = 0 ] || skip "needs root"
+}
+
+need_fuse() {
+    [ -c /dev/fuse ] || skip "no /dev/fuse on this machine"
+    if [ "$(id -u)" = 0 ]; then
+        # A container may show the device and refuse to open it or to mount.
+        (exec 3<>/dev/fuse) 2>/dev/null || skip "/dev/fuse cannot be opened"
+        unshare -m true 2>/dev/null || skip "no right to mount here"
+    else
+        command -v fusermount3 >/dev/null || skip "needs root or fusermount3"
+    fi
+}
+
+need_loop() {
+    need_root
+    losetup -f >/dev/null 2>&1 || skip "no free loop device"
+}
+
+need_command() {
+    local name
+    for name in "$@"; do
+        command -v "$name" >/dev/null || skip "no program '$name'"
+    done
+}
+
+need_filesystem() {
+    grep -qw "$1" /proc/filesystems || modprobe "$1" 2>/dev/null || skip "the kernel has no $1"
+}
+
+# Room on the disk below the test's directory, in MiB.
+need_space() {
+    local free
+    free=$(df -Pm . | awk 'NR == 2 { print $4 }')
+    [ "$free" -ge "$1" ] || skip "needs $1 MiB of disk, $free MiB are free"
+}
+
+# as_user COMMAND…: as nobody, without a capability
+as_user() {
+    setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all --inh-caps=-all "$@"
+}
+
+assert_eq() {
+    [ "$2" = "$3" ] || fail "$1: found '$2', expected '$3'"
+}
+
+# assert_contains WHAT TEXT PART
+assert_contains() {
+    [[ $2 == *"$3"* ]] || fail "$1: no '$3' in: $2"
+}
+
+# assert_fails STATUS MESSAGE COMMAND…: that exit status, and one line on stderr that contains MESSAGE
+assert_fails() {
+    local status=$1 message=$2 rc=0 lines
+    shift 2
+    "$@" >"$DATASETFS_TEST_DIR/fails.out" 2>"$DATASETFS_TEST_DIR/fails.err" </dev/null || rc=$?
+    if [ $rc != "$status" ]; then
+        cat "$DATASETFS_TEST_DIR/fails.err"
+        fail "exit status $rc instead of $status: $*"
+    fi
+    grep -qF -- "$message" "$DATASETFS_TEST_DIR/fails.err" || {
+        fail "no '$message' from: $*; it said: $(cat "$DATASETFS_TEST_DIR/fails.err")"
+    }
+    lines=$(wc -l <"$DATASETFS_TEST_DIR/fails.err")
+    [ "$lines" = 1 ] || fail "$lines lines instead of one on stderr from: $*: $(cat "$DATASETFS_TEST_DIR/fails.err")"
+}
+
+# wait_for SECONDS COMMAND…: until the command succeeds
+wait_for() {
+    local deadline=$((SECONDS + $1))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ $SECONDS -lt $deadline ] || return 1
+        sleep 0.05
+    done
+}
+
+# pack VOLUME SOURCE [OPTIONS…]: quiet unless it fails
+pack() {
+    if ! mkdatasetfs --progress none "${@:3}" "$1" "$2" >pack.log 2>&1; then
+        cat pack.log
+        fail "mkdatasetfs ${*:3} $1 $2 failed"
+    fi
+}
+
+# is_mounted MOUNTPOINT
+is_mounted() {
+    mountpoint -q "$1"
+}
+
+# mount_volume VOLUME MOUNTPOINT [OPTIONS…]: a daemon in the foreground whose lines go to daemon.log; its process
+# number is in DAEMON
+mount_volume() {
+    mkdir -p "$2"
+    datasetfs -f "${@:3}" "$1" "$2" >>daemon.log 2>&1 &
+    DAEMON=$!
+    at_exit end_daemon "$DAEMON" "$2"
+    local deadline=$((SECONDS + 60))
+    until is_mounted "$2"; do
+        if ! kill -0 $DAEMON 2>/dev/null; then
+            cat daemon.log
+            fail "the daemon ended: datasetfs -f ${*:3} $1 $2"
+        fi
+        [ $SECONDS -lt $deadline ] || fail "no mount after 60 s: datasetfs -f ${*:3} $1 $2"
+        sleep 0.02
+    done
+    # The first request waits until the daemon serves.
+    stat "$2/." >/dev/null || fail "the mount does not serve: datasetfs -f ${*:3} $1 $2"
+}
+
+# end_daemon PROCESS MOUNTPOINT: for clean-up only
+end_daemon() {
+    if is_mounted "$2"; then
+        umount "$2" || fusermount3 -u "$2" || umount -l "$2" || fusermount3 -u -z "$2"
+    fi
+    local deadline=$((SECONDS + 5))
+    while kill -0 "$1" && [ $SECONDS -lt $deadline ]; do
+        sleep 0.05
+    done
+    ! kill -0 "$1" || kill -KILL "$1"
+}
+
+# unmount MOUNTPOINT: and the daemon of mount_volume ends with status 0
+unmount() {
+    local rc=0
+    umount "$1" || fail "umount $1"
+    wait_end "$DAEMON" || fail "the daemon runs on after umount $1"
+    wait "$DAEMON" || rc=$?
+    [ $rc = 0 ] || { cat daemon.log; fail "the daemon ended with status $rc"; }
+}
+
+# wait_end PROCESS: until it has ended (a child of ours may stay to be waited for)
+wait_end() {
+    local deadline=$((SECONDS + 20)) state
+    while [ $SECONDS -lt $deadline ]; do
+        state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null || true)
+        case $state in ''|Z|X) return 0 ;; esac
+        sleep 0.02
+    done
+    return 1
+}
+
+# daemon_of MOUNTPOINT: process numbers of daemons of this test that serve it
+daemon_of() {
+    local pid
+    for pid in /proc/[0-9]*; do
+        pid=${pid#/proc/}
+        [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = datasetfs ] || continue
+        { tr '\0' '\n' <"/proc/$pid/cmdline" | grep -qxF -- "$1"; } 2>/dev/null && echo "$pid"
+    done
+    return 0
+}
+
+# compare SOURCE MOUNT [OPTIONS…]: whole trees, by tests/lib/compare.py
+compare() {
+    python3 "$LIB/compare.py" "${@:3}" "$1" "$2" || fail "trees differ: $1 $2"
+}
+
+# tree KIND DIRECTORY [OPTIONS…]: made by tests/lib/tree.py
+tree() {
+    python3 "$LIB/tree.py" "$@" || fail "tree.py $*"
+}
+
+# c_program NAME: compiles tests/NAME.c to ./basename
+c_program() {
+    need_command cc
+    cc -D_GNU_SOURCE -O1 -g -Wall -Wextra "${@:2}" -o "${1##*/}" "$DATASETFS_SOURCE/tests/$1.c" -pthread ||
+        fail "cannot compile tests/$1.c"
+}
+
+# loop_device FILE [LOSETUP OPTIONS…]: its name in LOOP
+loop_device() {
+    LOOP=$(losetup --find --show "${@:2}" "$1") || skip "cannot attach a loop device"
+    at_exit losetup -d "$LOOP"
+}
+
+# json PATH [FILE]: a value out of a JSON document, such as json versions.0.label
+json() {
+    python3 "$LIB/json_value.py" "$@"
+}
+
+# stats MOUNTPOINT PATH: a counter of a mount
+stats() {
+    json "$2" "$1/.datasetfs/stats.json"
+}
+
+hash_of() {
+    sha256sum "$1" | cut -d ' ' -f 1
+}
+
+# drop_caches: as far as we may
+drop_caches() {
+    sync
+    if [ "$(id -u)" = 0 ]; then
+        { echo 3 >/proc/sys/vm/drop_caches; } 2>/dev/null || true
+    fi
+}
+
+# project_files: every file of the sources, one a line, relative to them
+project_files() {
+    (cd "$DATASETFS_SOURCE" && find . -type f ! -path './.git/*' ! -path './build*' ! -path '*/__pycache__/*' \
+        ! -name '*.pyc' -printf '%P\n' | LC_ALL=C sort)
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* Preloaded into a program: counts calls of one kind and fails the Nth.
+ *   FAULT_KIND    alloc, read, write or flush
+ *   FAULT_AT      which call fails, from 1; 0 only counts
+ *   FAULT_TIMES   how many calls in a row fail, 1 when not set
+ *   FAULT_VOLUME  read, write and flush count on this file; with FAULT_OTHER=1 on every other regular file
+ *   FAULT_COUNT   a file that gets the number of calls at exit */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *p, size_t size);
+extern void *__libc_memalign(size_t alignment, size_t size);
+
+static atomic_long calls;
+static long fail_at, fail_times;
+static char kind; /* first letter of FAULT_KIND */
+static bool other;
+
+__attribute__((constructor)) static void fault_init(void)
+{
+	const char *at = getenv("FAULT_AT"), *what = getenv("FAULT_KIND"), *times = getenv("FAULT_TIMES");
+
+	other = getenv("FAULT_OTHER") != NULL;
+	fail_at = at ? atol(at) : 0;
+	fail_times = times ? atol(times) : 1;
+	kind = what ? what[0] : 0;
+}
+
+__attribute__((destructor)) static void fault_report(void)
+{
+	const char *path = getenv("FAULT_COUNT");
+	char text[32];
+	int fd, length;
+
+	kind = 0;
+	fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
+	if (fd < 0)
+		return;
+	length = snprintf(text, sizeof(text), "%ld\n", atomic_load(&calls));
+	syscall(SYS_write, fd, text, length);
+	close(fd);
+}
+
+static bool fault_now(void)
+{
+	long call = atomic_fetch_add(&calls, 1) + 1;
+
+	return fail_at && call >= fail_at && call < fail_at + fail_times;
+}
+
+static bool fault_alloc(void)
+{
+	if (kind != 'a' || !fault_now())
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
+static bool fault_is_watched(int fd)
+{
+	const char *path = getenv("FAULT_VOLUME");
+	struct stat st, volume;
+	bool is_volume;
+
+	if (fstat(fd, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)) || !path)
+		return false;
+	is_volume = stat(path, &volume) == 0 && volume.st_ino == st.st_ino && volume.st_dev == st.st_dev;
+	return is_volume != other;
+}
+
+static bool fault_io(char what, int fd, int error)
+{
+	if (kind != what || !fault_is_watched(fd) || !fault_now())
+		return false;
+	errno = error;
+	return true;
+}
+
+void *malloc(size_t size)
+{
+	return fault_alloc() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+	return fault_alloc() ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *p, size_t size)
+{
+	return fault_alloc() ? NULL : __libc_realloc(p, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+	return fault_alloc() ? NULL : __libc_memalign(alignment, size);
+}
+
+int posix_memalign(void **ret, size_t alignment, size_t size)
+{
+	if (fault_alloc())
+		return ENOMEM;
+	*ret = __libc_memalign(alignment, size);
+	return *ret ? 0 : ENOMEM;
+}
+
+ssize_t pread(int fd, void *buffer, size_t length, off_t offset)
+{
+	return fault_io('r', fd, EIO) ? -1 : syscall(SYS_pread64, fd, buffer, length, offset);
+}
+
+ssize_t preadv(int fd, const struct iovec *iov, int count, off_t offset)
+{
+	return fault_io('r', fd, EIO) ? -1 : syscall(SYS_preadv, fd, iov, count, offset, 0);
+}
+
+ssize_t pwrite(int fd, const void *buffer, size_t length, off_t offset)
+{
+	return fault_io('w', fd, ENOSPC) ? -1 : syscall(SYS_pwrite64, fd, buffer, length, offset);
+}
+
+ssize_t write(int fd, const void *buffer, size_t length)
+{
+	return fault_io('w', fd, ENOSPC) ? -1 : syscall(SYS_write, fd, buffer, length);
+}
+
+int fdatasync(int fd)
+{
+	return fault_io('f', fd, EIO) ? -1 : (int)syscall(SYS_fdatasync, fd);
+}

@@ -1,0 +1,33 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# --help: on stdout, status 0, at most 80 columns. --version: one line. A usage error: one line on stderr, status 2.
+. "$(dirname "$0")/../lib/common.sh"
+
+for program in mkdatasetfs datasetfs datasetfsctl; do
+    for words in --help -h; do
+        "$program" $words >help.out 2>help.err || fail "$program $words: status $?"
+        [ -s help.out ] || fail "$program $words prints nothing"
+        [ ! -s help.err ] || fail "$program $words writes to stderr: $(cat help.err)"
+    done
+    expand help.out | awk 'length($0) > 80 { print "too wide: " $0; bad = 1 } END { exit bad }' ||
+        fail "$program --help is wider than 80 columns"
+    grep -q "^Usage: $program " help.out || fail "$program --help does not begin with its usage"
+    ! grep -nE '[[:blank:]]$' help.out || fail "$program --help has blanks at line ends"
+
+    assert_eq "$program --version" "$("$program" --version | wc -l)" 1
+    [[ $("$program" --version) =~ ^$program\ [0-9]+\.[0-9]+\.[0-9]+$ ]] ||
+        fail "$program --version: $("$program" --version)"
+
+    assert_fails 2 "--no-such-option" "$program" --no-such-option
+    assert_fails 2 "-Z" "$program" -Z
+    assert_fails 2 "" "$program"
+    "$program" >none.out 2>none.err </dev/null || true
+    [ ! -s none.out ] || fail "$program without arguments writes to stdout"
+done
+
+# Every verb of datasetfsctl explains itself.
+for verb in list status verify stat dump; do
+    assert_contains "datasetfsctl --help" "$(datasetfsctl --help)" "$verb"
+    assert_fails 2 "" datasetfsctl "$verb"
+done
+assert_fails 2 "no-such-verb" datasetfsctl no-such-verb

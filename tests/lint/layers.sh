@@ -1,0 +1,66 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The architecture as a test: which layer may include which, the one home of each library, the map in src/README.md.
+. "$(dirname "$0")/../lib/common.sh"
+cd "$DATASETFS_SOURCE"
+failed=0
+
+# may LAYER ALLOWED…: quoted includes of LAYER name only these folders
+may() {
+    local layer=$1 allowed
+    shift
+    [ -d "$layer" ] || fail "no folder $layer"
+    allowed=$(IFS='|'; echo "$*")
+    if grep -rnE '^[[:space:]]*#[[:space:]]*include "' "$layer" --include='*.[ch]' |
+        grep -vE "#[[:space:]]*include \"($allowed)/[a-z0-9_]+\.h\""; then
+        echo "^ $layer may include only: $*"
+        failed=1
+    fi
+}
+
+# home HEADER FILE…: only these may include HEADER
+home() {
+    local header=$1 allowed
+    shift
+    allowed=$(IFS='|'; echo "$*")
+    if grep -rnE "#[[:space:]]*include <$header>" src mkfs tools --include='*.[ch]' | grep -vE "^($allowed):"; then
+        echo "^ <$header> belongs to $* only"
+        failed=1
+    fi
+    grep -rqE "#[[:space:]]*include <$header>" "$@" || {
+        echo "<$header> is not included by $* any more: correct this test"
+        failed=1
+    }
+}
+
+may src/base  base
+may src/image base image datasetfs
+may src/io    base io
+may src/fuse  base io fuse
+may src/serve base image io fuse serve datasetfs
+may mkfs      base image io mkfs datasetfs
+may tools     base image io tools datasetfs
+
+home 'lmdb\.h'            src/image/index.c
+home 'zstd\.h'            src/image/codec.c
+home 'xxhash\.h'          src/image/checksum.c
+home 'openssl/[a-z0-9]*\.h' src/image/sha256.c
+home 'liburing\.h'        src/io/ring.c
+home 'fuse[a-z_]*\.h'     src/fuse/mount.c
+home 'blkid/[a-z0-9]*\.h' mkfs/target.c
+
+# Every folder stands in the map of src/README.md, and the map names no other.
+[ -f src/README.md ] || fail "no src/README.md"
+for folder in src/*/ mkfs/ tools/; do
+    folder=${folder#src/}
+    [ "$(find "src/$folder" "$folder" -name '*.[ch]' 2>/dev/null | wc -l)" -gt 0 ] || continue
+    grep -qE "(^|[^a-z/])\`?${folder%/}/" src/README.md || {
+        echo "src/README.md does not name the folder $folder"
+        failed=1
+    }
+done
+while read -r folder; do
+    [ -d "src/$folder" ] || [ -d "$folder" ] || { echo "src/README.md names $folder/, which does not exist"; failed=1; }
+done < <(grep -oE '^[-|* ]*`(src/)?[a-z]+/`' src/README.md | grep -oE '[a-z]+/`$' | tr -d '/`' | sort -u)
+
+[ $failed = 0 ] || fail "the layers are not as src/README.md says"

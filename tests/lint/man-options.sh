@@ -1,0 +1,40 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The manual has every option of --help, and --help every option of the manual; pages format without a warning.
+. "$(dirname "$0")/../lib/common.sh"
+need_command man
+failed=0
+
+# options_of_help PROGRAM [VERB]
+options_of_help() {
+    "$@" --help | grep -oE '^ {2,6}(-[A-Za-z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+' | sort -u
+}
+
+# options_of_page PAGE: words that begin a tagged paragraph
+options_of_page() {
+    MANWIDTH=100 man -l "$1" 2>/dev/null | col -b | grep -E '^ +-' | sed -E 's/^( {7}[^ ].*)  .*/\1/' |
+        grep -E '^ {4,16}-' | grep -oE -- '(^|[ ,])--[a-z]+[a-z-]*' | tr -d ' ,' | sort -u
+}
+
+for program in mkdatasetfs datasetfs datasetfsctl; do
+    page=$DATASETFS_SOURCE/man/$program.8
+    [ -f "$page" ] || fail "no man/$program.8"
+    options_of_help "$program" >help.list
+    if [ "$program" = datasetfsctl ]; then
+        for verb in list status verify stat dump; do
+            options_of_help datasetfsctl $verb 2>/dev/null >>help.list || true
+        done
+        sort -u -o help.list help.list
+    fi
+    options_of_page "$page" >page.list
+    [ -s help.list ] || fail "$program --help shows no option"
+    if ! diff -u --label "$program --help" --label "man/$program.8" help.list page.list; then
+        failed=1
+    fi
+done
+
+for page in "$DATASETFS_SOURCE"/man/*.[1-9]; do
+    warnings=$(MANROFFSEQ='' MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$page" 2>&1 >/dev/null)
+    [ -z "$warnings" ] || { echo "$page: $warnings"; failed=1; }
+done
+[ $failed = 0 ] || fail "manual and programs disagree"

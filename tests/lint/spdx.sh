@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Every source begins with its licence and one sentence that says what it owns.
+. "$(dirname "$0")/../lib/common.sh"
+cd "$DATASETFS_SOURCE"
+failed=0 seen=0
+
+while read -r file; do
+    case $file in
+    *.[ch]) mark='/* SPDX-License-Identifier: MIT */' ;;
+    *.sh|*.py|*meson.build|meson_options.txt|tests/run|.ci/run|contrib/quickstart|contrib/examples/run|contrib/install-packages|tests/lib/cleanup)
+        mark='# SPDX-License-Identifier: MIT' ;;
+    *) continue ;;
+    esac
+    seen=$((seen + 1))
+    # An empty meson.build or options file says nothing, and a lone options file needs no licence.
+    case $file in *meson.build|meson_options.txt) continue ;; esac
+    head -n 2 "$file" | grep -qxF "$mark" || { echo "$file: no '$mark' at the top"; failed=1; }
+    head -n 5 "$file" | grep -vF SPDX | grep -v '^#!' | grep -qE '^(/\*|#|""") ?[A-Z`.a-z0-9]' ||
+        { echo "$file: no sentence at the top that says what it owns"; failed=1; }
+done < <(project_files)
+[ $seen -gt 40 ] || fail "only $seen files looked at"
+[ $failed = 0 ] || fail "files without their first lines"
