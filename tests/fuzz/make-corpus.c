@@ -7,6 +7,7 @@
 
 #include "image/catalogue.h"
 #include "image/chunk.h"
+#include "fuse/wire.h"
 #include "lib/check.h"
 #include "lib/section.h"
 
@@ -94,6 +95,36 @@ static void seed_index(const char *folder)
 	seed_section(folder, "index-tree");
 }
 
+static void seed_request(const char *folder, const char *name, uint32_t opcode, const void *body, uint32_t length)
+{
+	struct fuse_in_header head = { .len = (uint32_t)sizeof(head) + length, .opcode = opcode, .unique = 4,
+				       .nodeid = 1, .pid = 100 };
+
+	write_seed(folder, name, &head, sizeof(head), body, length);
+}
+
+static void seed_wire(const char *folder)
+{
+	struct fuse_read_in read = { .offset = 4096, .size = 131072 };
+	struct fuse_init_in init = { .major = 7, .minor = 45, .flags = UINT32_MAX };
+	struct fuse_getxattr_in getxattr = { .size = 256 };
+	struct {
+		struct fuse_batch_forget_in head;
+		struct fuse_forget_one one[3];
+	} forget = { .head.count = 3, .one = { { 2, 1 }, { 3, 1 }, { 4, 9 } } };
+	uint8_t attribute[sizeof(getxattr) + 10];
+
+	memcpy(attribute, &getxattr, sizeof(getxattr));
+	memcpy(attribute + sizeof(getxattr), "user.name", 10);
+	seed_request(folder, "wire-init", FUSE_INIT, &init, sizeof(init));
+	seed_request(folder, "wire-lookup", FUSE_LOOKUP, "a name", 7);
+	seed_request(folder, "wire-read", FUSE_READ, &read, sizeof(read));
+	seed_request(folder, "wire-readdirplus", FUSE_READDIRPLUS, &read, sizeof(read));
+	seed_request(folder, "wire-forget", FUSE_BATCH_FORGET, &forget, sizeof(forget));
+	seed_request(folder, "wire-getxattr", FUSE_GETXATTR, attribute, sizeof(attribute));
+	seed_request(folder, "wire-unlink", FUSE_UNLINK, "a name", 7);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -103,5 +134,6 @@ int main(int argc, char **argv)
 	seed_superblock(argv[1]);
 	seed_catalogue(argv[1]);
 	seed_index(argv[1]);
+	seed_wire(argv[1]);
 	return 0;
 }

@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# --compress: raw is the default; zstd makes text smaller; auto leaves alone what does not pay.
+. "$(dirname "$0")/../lib/common.sh"
+
+mkdir source
+for i in {1..60}; do seq $((i * 100)) $((i * 100 + 9000)) >source/$i.txt; done
+for i in {1..20}; do head -c 60000 /dev/urandom >source/$i.jpg; done
+for i in {1..10}; do seq 1 20000 | gzip -c >source/$i.gz; printf %s $i >>source/$i.gz; done
+
+# stored MODE: bytes stored for the version
+stored() {
+    pack volume source --format ${1:+--compress "$1"}
+    datasetfsctl verify volume >verify.log || { cat verify.log; fail "verify of $1"; }
+    datasetfsctl list --json volume | json versions.0.stored_bytes
+}
+# codec FILE: of its first chunk
+codec() {
+    datasetfsctl stat --json volume "$1" | json chunks.0.codec
+}
+
+text=$(cat source/*.txt | wc -c)
+default=$(stored "")
+none=$(stored none)
+assert_eq "default and none" "$default" "$none"
+assert_eq "codec of text with none" "$(codec 1.txt)" raw
+auto=$(stored auto)
+assert_eq "codec of text with auto" "$(codec 1.txt)" zstd
+assert_eq "codec of noise with auto" "$(codec 1.jpg)" raw
+assert_eq "codec of gzip with auto" "$(codec 1.gz)" raw
+zstd=$(stored zstd)
+assert_eq "codec of text with zstd" "$(codec 1.txt)" zstd
+best=$(stored zstd:19)
+[ "$zstd" -le $((none - text / 2)) ] || fail "zstd stored $zstd of $none"
+[ "$auto" -le $((none - text / 2)) ] || fail "auto stored $auto of $none"
+[ "$best" -le "$zstd" ] || fail "level 19 stored $best, level 3 $zstd"
+say "stored: none $none, auto $auto, zstd $zstd, zstd:19 $best; text $text"

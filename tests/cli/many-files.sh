@@ -1,0 +1,52 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: plain alone timeout=400
+# Memory does not grow with the number of files: packed within a memory cgroup of 256 MiB, page cache included.
+# 300,000 files; 3,000,000 with --full.
+. "$(dirname "$0")/../lib/common.sh"
+need_root
+need_space 3000
+
+files=300000 limit=$((256 << 20))
+[ "$DATASETFS_FULL" = 0 ] || { files=3000000; need_space 20000; }
+
+if [ -e /sys/fs/cgroup/memory/memory.limit_in_bytes ]; then
+    group=/sys/fs/cgroup/memory/datasetfs-test-$$
+    mkdir $group || skip "no right to make a memory cgroup"
+    at_exit rmdir $group
+    echo $limit >$group/memory.limit_in_bytes
+    peak=$group/memory.max_usage_in_bytes
+elif grep -qw memory /sys/fs/cgroup/cgroup.subtree_control 2>/dev/null; then
+    group=/sys/fs/cgroup/datasetfs-test-$$
+    mkdir $group || skip "no right to make a memory cgroup"
+    at_exit rmdir $group
+    echo $limit >$group/memory.max
+    peak=$group/memory.peak
+else
+    skip "no memory cgroups on this machine"
+fi
+echo "$group" >cgroup.name
+
+begun=$SECONDS
+tree many source --files $files
+made=$((SECONDS - begun))
+sync
+drop_caches
+begun=$SECONDS
+rc=0
+bash -c 'echo $$ >"$1/cgroup.procs" && exec mkdatasetfs --progress none --json volume source' pack "$group" \
+    >summary.json 2>err || rc=$?
+[ $rc = 0 ] || fail "status $rc within 256 MiB: $(tail -n 3 err)"
+packed=$((SECONDS - begun))
+assert_eq "files" "$(json files summary.json)" $files
+[ ! -e "$peak" ] || say "peak of the cgroup, page cache included: $(($(cat "$peak") >> 20)) MiB"
+say "made in $made s, packed in $packed s"
+index=$(datasetfsctl list --json volume | json versions.0.index_bytes)
+say "index: $((index / files)) bytes a file"
+datasetfsctl verify --sample 5% volume >/dev/null || fail "verify"
+
+# The rehearsal foretells the temporary files.
+mkdatasetfs --dry-run --json --progress none other source >dry.json || fail "--dry-run"
+temporary=$(json temporary_bytes dry.json)
+[ "$temporary" -gt 0 ] || fail "no temporary bytes are foretold"
+rm -rf source

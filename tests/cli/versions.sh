@@ -1,0 +1,58 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Several versions on one volume: labels, the current one, each with its own content and digest.
+. "$(dirname "$0")/../lib/common.sh"
+
+mkdir source
+# list PATH
+list() {
+    datasetfsctl list --json volume | json "$1"
+}
+for i in 1 2 3 4; do
+    echo "content $i" >source/file
+    echo "only in $i" >source/only$i
+    pack volume source $([ $i != 3 ] || echo --label third --no-current)
+    declare "digest$i=$(list "versions.$((i - 1)).digest")"
+done
+assert_eq "labels" "$(list versions | python3 -c 'import json,sys; print(*[v["label"] for v in json.load(sys.stdin)])')" \
+    "v1 v2 third v4"
+assert_eq "sequences" "$(list versions | python3 -c 'import json,sys; print(*[v["sequence"] for v in json.load(sys.stdin)])')" \
+    "1 2 3 4"
+assert_eq "current" "$(list current)" v4
+for i in 1 2 4; do
+    assert_contains "dump of v$i" "$(datasetfsctl dump --json volume v$i)" "/only$i"
+done
+assert_contains "dump of third" "$(datasetfsctl dump volume third)" "only3"
+found=$(datasetfsctl dump volume v2 | sha256sum | cut -d ' ' -f 1)
+[ "${digest2:?}" = "$found" ] || [ "$digest2" = "sha256:$found" ] || fail "digest of v2: $digest2, its dump $found"
+[ "${digest1:?}" != "$digest2" ] || fail "two versions with one digest"
+datasetfsctl verify volume third v1 >verify.txt || fail "verify of two versions"
+assert_contains "verify" "$(cat verify.txt)" "third"
+! grep -q "v2" verify.txt || fail "verify looked at v2 as well"
+
+assert_fails 1 "'third'" mkdatasetfs --progress none --label third volume source
+pack volume source --format --label afresh
+assert_eq "versions after --format" "$(list versions | python3 -c 'import json,sys; print(*[v["label"] for v in json.load(sys.stdin)])')" afresh
+
+# Many publishes continue in the tail of a segment: they do not cost one each.
+for i in {1..30}; do
+    echo $i >source/file
+    pack volume source --label n$i
+done
+[ "$(stat -c %s volume)" -lt 8000000 ] || fail "31 tiny versions take $(stat -c %s volume) bytes"
+datasetfsctl verify volume >/dev/null || fail "verify of 31 versions"
+
+# Two publishers: the second is refused and says who is first.
+head -c 200M /dev/zero | tr '\0' y >source/large
+mkdatasetfs --progress none --label slow volume source >/dev/null 2>slow.err &
+slow=$!
+rc=0
+sleep 0.05
+if kill -0 $slow 2>/dev/null; then
+    mkdatasetfs --progress none --label quick volume source 2>quick.err || rc=$?
+    if [ $rc != 0 ]; then
+        grep -qiE "publish|use|lock" quick.err || fail "the reason is not clear: $(cat quick.err)"
+    fi
+fi
+wait $slow || fail "the first publisher: $(cat slow.err)"
+datasetfsctl verify volume >/dev/null || fail "verify after two publishers"
