@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* Putting the index together. */
+#include "assemble.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "image/address.h"
+#include "image/dump.h"
+#include "image/sha256.h"
+#include "interrupt.h"
+
+#define ASSEMBLE_STEP (1u << 20)
+
+static int assemble_part(const struct temp *temp, int fd, uint64_t offset, const struct mapped *part,
+			 struct error *err)
+{
+	uint64_t step;
+	int r;
+
+	for (uint64_t at = 0; at < part->length; at += step) {
+		step = part->length - at < ASSEMBLE_STEP ? part->length - at : ASSEMBLE_STEP;
+		r = temp_write(temp, fd, offset + at, part->bytes + at, step, err);
+		if (r == 0)
+			r = interrupt_check(err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int assemble_parts(const struct sequence *sequence, const struct temp *temp, int fd,
+			  const struct index_layout *layout, struct error *err)
+{
+	int r;
+
+	r = assemble_part(temp, fd, layout->inodes, &sequence->inodes, err);
+	if (r == 0)
+		r = assemble_part(temp, fd, layout->chunks, &sequence->chunks, err);
+	if (r == 0)
+		r = assemble_part(temp, fd, layout->classes, &sequence->classes, err);
+	if (r == 0)
+		r = assemble_part(temp, fd, layout->blob, &sequence->blob, err);
+	if (r == 0 && ftruncate(fd, (off_t)layout->length) < 0)
+		r = error_errno(err, "cannot write a temporary file");
+	return r;
+}
+
+/* Hands the section's bytes to each() in steps. */
+static int assemble_each(const struct temp *temp, int fd, uint64_t length,
+			 int (*each)(void *argument, const uint8_t *bytes, size_t length, struct error *err),
+			 void *argument, struct error *err)
+{
+	auto_free uint8_t *buffer = malloc(ASSEMBLE_STEP);
+	size_t step;
+	int r;
+
+	if (!buffer)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (uint64_t at = 0; at < length; at += step) {
+		step = length - at < ASSEMBLE_STEP ? length - at : ASSEMBLE_STEP;
+		r = temp_read(temp, fd, at, buffer, step, err);
+		if (r == 0)
+			r = each(argument, buffer, step, err);
+		if (r == 0)
+			r = interrupt_check(err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int assemble_hash_step(void *argument, const uint8_t *bytes, size_t length, struct error *err)
+{
+	(void)err;
+	sha256_add(argument, bytes, length);
+	return 0;
+}
+
+static int assemble_hash(const struct temp *temp, int fd, struct version *version, struct error *err)
+{
+	struct sha256 *sha = sha256_new();
+	int r;
+
+	if (!sha)
+		return error_set(err, -ENOMEM, "out of memory");
+	r = assemble_each(temp, fd, version->index_length, assemble_hash_step, sha, err);
+	if (r == 0)
+		r = sha256_end(sha, version->index_sha256, err);
+	sha256_free(sha);
+	return r;
+}
+
+/* What a reader would refuse must not be published. */
+static int assemble_digest(int fd, uint64_t volume_end, struct version *version, struct error *err)
+{
+	auto_close int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	struct index *index;
+	int r;
+
+	if (copy < 0)
+		return error_errno(err, "cannot open the index");
+	r = index_open(copy, version, &volume_end, 1, &index, err);
+	if (r < 0)
+		return r;
+	(void)take_fd(&copy);
+	r = dump_digest(index, version->digest, err);
+	index_close(index);
+	return r;
+}
+
+int assemble_section(const struct sequence *sequence, struct index_writer *names, const struct temp *temp,
+		     uint64_t volume_end, struct version *version, int *ret_fd, struct error *err)
+{
+	auto_close int fd = -1;
+	struct index_layout layout;
+	int r;
+
+	r = temp_file(temp, &fd, err);
+	if (r < 0) {
+		index_writer_abort(names);
+		return r;
+	}
+	r = index_writer_finish(names, fd, &version->shape.names_length, err);
+	if (r < 0)
+		return r;
+	version->shape.chunk_count = sequence_chunk_count(sequence);
+	version->shape.class_count = sequence->classes.length / sizeof(struct dsfs_class);
+	version->shape.blob_length = sequence->blob.length;
+	r = index_layout(&version->shape, &layout, err);
+	if (r == 0)
+		r = assemble_parts(sequence, temp, fd, &layout, err);
+	version->index_length = layout.length;
+	if (r == 0)
+		r = assemble_hash(temp, fd, version, err);
+	if (r == 0)
+		r = assemble_digest(fd, volume_end, version, err);
+	if (r == 0)
+		*ret_fd = take_fd(&fd);
+	return r;
+}
+
+struct assemble_stream {
+	struct writer *writer;
+	struct progress *progress;
+	struct extent_list *extents;
+};
+
+static int assemble_add_extent(struct extent_list *list, uint64_t address, uint64_t length, struct error *err)
+{
+	struct extent *last = list->count ? &list->items[list->count - 1] : NULL;
+	struct extent *items;
+
+	if (last && last->address + last->length == address) {
+		last->length += length;
+		return 0;
+	}
+	items = realloc(list->items, (list->count + 1) * sizeof(*items));
+	if (!items)
+		return error_set(err, -ENOMEM, "out of memory");
+	items[list->count] = (struct extent){ address, length };
+	list->items = items;
+	list->count++;
+	return 0;
+}
+
+static int assemble_stream_step(void *argument, const uint8_t *bytes, size_t length, struct error *err)
+{
+	struct assemble_stream *stream = argument;
+	uint64_t address;
+	int r;
+
+	r = writer_place(stream->writer, length, SPACE_BLOCK, err);
+	if (r == 0)
+		r = writer_append(stream->writer, bytes, length, &address, err);
+	if (r == 0)
+		r = assemble_add_extent(stream->extents, address, length, err);
+	progress_add(stream->progress, 0, length);
+	return r;
+}
+
+int assemble_stream(struct writer *writer, const struct temp *temp, int fd, struct progress *progress,
+		    struct version *version, struct error *err)
+{
+	struct assemble_stream stream = { writer, progress, &version->index };
+
+	return assemble_each(temp, fd, version->index_length, assemble_stream_step, &stream, err);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* What the packer knows of a file from one statx(). */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct attributes {
+	uint64_t device, inode;
+	uint64_t size, allocated; /* bytes; allocated as its filesystem tells */
+	int64_t mtime, ctime;
+	uint32_t mtime_nsec, ctime_nsec;
+	uint32_t mode, uid, gid, nlink;
+	bool has_holes; /* allocated is less than size */
+};
+
+/* Of name in the directory (never through a symlink), or of the descriptor itself when name is "". -errno. */
+must_check int attributes_read(int fd, const char *name, struct attributes *ret);
+/* The same file, and nothing of it was changed in between. */
+bool attributes_are_same(const struct attributes *a, const struct attributes *b);

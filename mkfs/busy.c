@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* Looks a device up among mounts and swap areas. */
+#include "busy.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/cleanup.h"
+
+static void busy_close(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+}
+
+/* Lines of proc_pid_mountinfo(5): mount number, parent, MAJOR:MINOR, root, mount point, … */
+static int busy_check_mounts(dev_t device, struct error *err)
+{
+	cleanup(busy_close) FILE *file = fopen("/proc/self/mountinfo", "re");
+	auto_free char *line = NULL;
+	unsigned device_major, device_minor;
+	char where[256];
+	size_t room = 0;
+
+	if (!file)
+		return error_errno(err, "cannot open '/proc/self/mountinfo'");
+	while (getline(&line, &room, file) > 0)
+		if (sscanf(line, "%*d %*d %u:%u %*s %255s", &device_major, &device_minor, where) == 3 &&
+		    makedev(device_major, device_minor) == device)
+			return error_set(err, -EBUSY, "it is mounted on '%s'", where);
+	return 0;
+}
+
+/* Lines of proc_swaps(5); the first is a heading. */
+static int busy_check_swaps(dev_t device, struct error *err)
+{
+	cleanup(busy_close) FILE *file = fopen("/proc/swaps", "re");
+	auto_free char *line = NULL;
+	size_t room = 0;
+	struct stat st;
+
+	while (file && getline(&line, &room, file) > 0) {
+		line[strcspn(line, " \t")] = 0;
+		if (line[0] == '/' && stat(line, &st) == 0 && S_ISBLK(st.st_mode) && st.st_rdev == device)
+			return error_set(err, -EBUSY, "it is used for swap");
+	}
+	return 0;
+}
+
+int busy_check(dev_t device, struct error *err)
+{
+	int r = busy_check_mounts(device, err);
+
+	return r < 0 ? r : busy_check_swaps(device, err);
+}

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* Is a block device in use by the kernel? */
+#pragma once
+#include <sys/types.h>
+
+#include "base/error.h"
+
+/* -EBUSY when it is mounted or used for swap. */
+must_check int busy_check(dev_t device, struct error *err);

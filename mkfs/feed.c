@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* From the scan to the pipeline. */
+#include "feed.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sys/stat.h>
+
+/* The names grow in a file of LMDB's; the reader of the message knows only the directory. */
+static int feed_name_failed(int r, struct error *err)
+{
+	if (r == -ENOSPC)
+		return error_set(err, r, "temporary files (see --temp-dir): No space left on device");
+	return r;
+}
+
+static int feed_mark(void *argument, uint64_t directory, uint32_t number, const struct list_entry *entry,
+		     struct error *err)
+{
+	struct feed *feed = argument;
+
+	return feed_name_failed(
+		index_writer_mark(feed->names, directory, number, entry->name, entry->name_length, err), err);
+}
+
+/* A new item, in the next batch when this one has no room for it. */
+static int feed_item(struct feed *feed, struct place *place, const char *name, size_t name_length, size_t content,
+		     struct item **ret, struct error *err)
+{
+	int r;
+
+	*ret = feed->batch ? batch_add(feed->batch, place, name, name_length, content) : NULL;
+	if (*ret)
+		return 0;
+	feed_flush(feed);
+	r = pipeline_begin(feed->pipeline, &feed->batch, err);
+	if (r < 0)
+		return r;
+	*ret = batch_add(feed->batch, place, name, name_length, content);
+	return *ret ? 0 : error_set(err, -E2BIG, "an item of %zu bytes does not fit into a batch", content);
+}
+
+static int feed_directory(void *argument, const struct scan_directory *directory, struct error *err)
+{
+	struct item *item;
+	int r;
+
+	r = feed_item(argument, directory->listing->place, "", 0, 0, &item, err);
+	if (r < 0)
+		return r;
+	item->kind = ITEM_DIRECTORY;
+	item->ordinal = directory->ordinal;
+	item->parent = directory->parent;
+	item->entries = directory->entries;
+	item->subdirectories = directory->subdirectories;
+	item->attributes = directory->listing->self;
+	return 0;
+}
+
+/* One item, or one for each piece of a large file. */
+static int feed_file(struct feed *feed, struct place *place, const struct scan_entry *entry, struct error *err)
+{
+	uint64_t size = entry->attributes->size, at = 0, length;
+	uint16_t kind = kinds_of(entry->name, entry->name_length);
+	struct item *item;
+	int r;
+
+	do {
+		length = size - at < BATCH_BYTES ? size - at : BATCH_BYTES;
+		r = feed_item(feed, place, entry->name, entry->name_length, length, &item, err);
+		if (r < 0)
+			return r;
+		item->kind = size > BATCH_BYTES ? ITEM_PIECE : ITEM_FILE;
+		item->ordinal = entry->ordinal;
+		item->offset = at;
+		item->attributes = *entry->attributes;
+		item->file_kind = kind;
+		item->compress = feed->options->compress == PACK_ZSTD ||
+				 (feed->options->compress == PACK_AUTO &&
+				  kinds_wants(feed->kinds, kind, feed->batch->number));
+		at += length;
+	} while (at < size);
+	return 0;
+}
+
+/* Room for the target and one byte more, which shows whether it grew. */
+static int feed_other(struct feed *feed, struct place *place, const struct scan_entry *entry, struct error *err)
+{
+	uint64_t size = entry->attributes->size;
+	size_t room = entry->is_link ? 0 : size && size <= DSFS_LINK_MAX ? size + 1 : DSFS_LINK_MAX + 2;
+	struct item *item;
+	int r;
+
+	r = feed_item(feed, place, entry->name, entry->name_length, room, &item, err);
+	if (r < 0)
+		return r;
+	item->kind = entry->is_link ? ITEM_LINK : ITEM_SYMLINK;
+	item->ordinal = entry->ordinal;
+	item->attributes = *entry->attributes;
+	return 0;
+}
+
+static int feed_entry(void *argument, const struct scan_directory *directory, const struct scan_entry *entry,
+		      struct error *err)
+{
+	struct place *place = directory->listing->place;
+	uint32_t mode = entry->attributes->mode;
+	struct feed *feed = argument;
+	int r;
+
+	r = feed_name_failed(index_writer_add(feed->names, directory->ordinal, entry->name, entry->name_length,
+					      entry->ordinal, (uint8_t)IFTODT(mode), err),
+			     err);
+	if (r < 0 || S_ISDIR(mode)) /* a directory comes again, with its entries */
+		return r;
+	if (S_ISREG(mode) && !entry->is_link)
+		return feed_file(feed, place, entry, err);
+	return feed_other(feed, place, entry, err);
+}
+
+struct scan_sink feed_sink(struct feed *feed)
+{
+	return (struct scan_sink){ feed_mark, feed_directory, feed_entry, feed };
+}
+
+void feed_flush(struct feed *feed)
+{
+	if (feed->batch)
+		pipeline_submit(feed->pipeline, feed->batch);
+	feed->batch = NULL;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Takes what the scan tells: names go to the index, inodes into batches. */
+#pragma once
+#include "image/index.h"
+#include "kinds.h"
+#include "pack.h"
+#include "pipeline.h"
+#include "scan.h"
+
+struct feed {
+	const struct pack_options *options;
+	struct pipeline *pipeline;
+	struct index_writer *names;
+	struct kinds *kinds;
+	struct batch *batch; /* being filled */
+};
+
+struct scan_sink feed_sink(struct feed *feed);
+void feed_flush(struct feed *feed); /* after the scan */

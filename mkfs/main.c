@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/* mkdatasetfs: the command line. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/options.h"
+#include "base/parse.h"
+#include "image/codec.h"
+#include "interrupt.h"
+#include "pack.h"
+#include "summary.h"
+#include "target.h"
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
+
+#define JOBS_MAX 1024
+
+static int set_label(void *target, const char *argument, struct error *err)
+{
+	struct pack_options *options = target;
+
+	options->label = argument;
+	return label_check(argument, err);
+}
+
+static int set_force(void *target, const char *argument, struct error *err)
+{
+	(void)argument;
+	(void)err;
+	((struct pack_options *)target)->force = true;
+	return 0;
+}
+
+static int set_format(void *target, const char *argument, struct error *err)
+{
+	(void)argument;
+	(void)err;
+	((struct pack_options *)target)->format = true;
+	return 0;
+}
+
+static int set_no_current(void *target, const char *argument, struct error *err)
+{
+	(void)argument;
+	(void)err;
+	((struct pack_options *)target)->no_current = true;
+	return 0;
+}
+
+static int set_compress(void *target, const char *argument, struct error *err)
+{
+	struct pack_options *options = target;
+	uint64_t level = CODEC_LEVEL_DEFAULT;
+	int r = 0;
+
+	if (!strcmp(argument, "none"))
+		options->compress = PACK_RAW;
+	else if (!strcmp(argument, "auto"))
+		options->compress = PACK_AUTO;
+	else if (!strncmp(argument, "zstd", 4) && (!argument[4] || argument[4] == ':'))
+		options->compress = PACK_ZSTD;
+	else
+		return error_set(err, -EINVAL, "'%s' is not none, zstd, zstd:LEVEL or auto", argument);
+	if (options->compress == PACK_ZSTD && argument[4])
+		r = parse_u64(argument + 5, CODEC_LEVEL_MIN, CODEC_LEVEL_MAX, &level, err);
+	options->level = (int)level;
+	return r;
+}
+
+/* A power of two in a range of them. */
+static int parse_log(const char *argument, uint32_t min, uint32_t max, uint32_t *ret, struct error *err)
+{
+	uint64_t size;
+	int r;
+
+	r = parse_size(argument, UINT64_C(1) << min, UINT64_C(1) << max, &size, err);
+	if (r < 0)
+		return r;
+	if (size & (size - 1))
+		return error_set(err, -EINVAL, "'%s' is not a power of two", argument);
+	*ret = (uint32_t)__builtin_ctzll(size);
+	return 0;
+}
+
+static int set_chunk_size(void *target, const char *argument, struct error *err)
+{
+	return parse_log(argument, DSFS_CHUNK_LOG_MIN, DSFS_CHUNK_LOG_MAX,
+			 &((struct pack_options *)target)->chunk_log, err);
+}
+
+static int set_segment_size(void *target, const char *argument, struct error *err)
+{
+	return parse_log(argument, DSFS_SEGMENT_LOG_MIN, DSFS_SEGMENT_LOG_MAX,
+			 &((struct pack_options *)target)->segment_log, err);
+}
+
+static int set_jobs(void *target, const char *argument, struct error *err)
+{
+	uint64_t jobs;
+	int r = parse_u64(argument, 1, JOBS_MAX, &jobs, err);
+
+	if (r == 0)
+		((struct pack_options *)target)->jobs = (unsigned)jobs;
+	return r;
+}
+
+static int set_include(void *target, const char *argument, struct error *err)
+{
+	return filter_add(((struct pack_options *)target)->filter, true, argument, err);
+}
+
+static int set_exclude(void *target, const char *argument, struct error *err)
+{
+	return filter_add(((struct pack_options *)target)->filter, false, argument, err);
+}
+
+static int set_filter_from(void *target, const char *argument, struct error *err)
+{
+	return filter_add_file(((struct pack_options *)target)->filter, argument, err);
+}
+
+static int set_from_list(void *target, const char *argument, struct error *err)
+{
+	(void)err;
+	((struct pack_options *)target)->from_list = argument;
+	return 0;
+}
+
+static int set_dry_run(void *target, const char *argument, struct error *err)
+{
+	(void)argument;
+	(void)err;
+	((struct pack_options *)target)->dry_run = true;
+	return 0;
+}
+
+static int set_progress(void *target, const char *argument, struct error *err)
+{
+	static const char *const kinds[] = { "auto", "bar", "plain", "json", "none" };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(argument, kinds[i])) {
+			((struct pack_options *)target)->progress = (enum progress_kind)i;
+			return 0;
+		}
+	return error_set(err, -EINVAL, "'%s' is not auto, bar, plain, json or none", argument);
+}
+
+static int set_json(void *target, const char *argument, struct error *err)
+{
+	(void)argument;
+	(void)err;
+	((struct pack_options *)target)->json = true;
+	return 0;
+}
+
+static int set_special(void *target, const char *argument, struct error *err)
+{
+	if (strcmp(argument, "skip") && strcmp(argument, "fail"))
+		return error_set(err, -EINVAL, "'%s' is not skip or fail", argument);
+	((struct pack_options *)target)->refuse_special = !strcmp(argument, "fail");
+	return 0;
+}
+
+static int set_uuid(void *target, const char *argument, struct error *err)
+{
+	struct pack_options *options = target;
+
+	options->has_uuid = true;
+	return parse_uuid(argument, options->uuid, err);
+}
+
+static int set_temp_dir(void *target, const char *argument, struct error *err)
+{
+	(void)err;
+	((struct pack_options *)target)->temp_dir = argument;
+	return 0;
+}
+
+static const struct option_spec options_table[] = {
+	{ "label", 0, "L", set_label, "label of the version (default v1, v2, ...)" },
+	{ "force", 0, NULL, set_force, "replace a foreign filesystem or other content" },
+	{ "format", 0, NULL, set_format, "start the volume afresh, without its versions" },
+	{ "no-current", 0, NULL, set_no_current, "do not make the version the current one" },
+	{ "compress", 0, "KIND", set_compress, "none (default), zstd, zstd:LEVEL or auto" },
+	{ "chunk-size", 0, "SIZE", set_chunk_size, "4K to 1M, a power of two (default 128K)" },
+	{ "segment-size", 0, "SIZE", set_segment_size, "unit of allocation of a new volume (default 16M)" },
+	{ "uuid", 0, "UUID", set_uuid, "UUID of a new volume (default random)" },
+	{ "jobs", 'j', "N", set_jobs, "threads that read files (default one for each CPU)" },
+	{ "include", 0, "PATTERN", set_include, "pack what matches; the first matching rule wins" },
+	{ "exclude", 0, "PATTERN", set_exclude, "leave out what matches" },
+	{ "filter-from", 0, "FILE", set_filter_from, "rules from FILE: '+ PATTERN' and '- PATTERN' lines" },
+	{ "from-list", 0, "FILE", set_from_list, "pack only the paths in FILE ('-': standard input)" },
+	{ "special", 0, "ACTION", set_special, "devices, sockets and FIFOs: skip (default) or fail" },
+	{ "temp-dir", 0, "DIR", set_temp_dir, "where temporary files go" },
+	{ "dry-run", 'n', NULL, set_dry_run, "count and estimate, write nothing" },
+	{ "progress", 0, "KIND", set_progress, "auto (default), bar, plain, json or none" },
+	{ "json", 0, NULL, set_json, "print the summary as one JSON object" },
+	{ 0 },
+};
+
+static const struct command_line command = {
+	.program = "mkdatasetfs",
+	.usage = "[OPTIONS] VOLUME SOURCE",
+	.summary = "Publish the directory SOURCE as a new version on VOLUME, a file or block device.",
+	.options = options_table,
+};
+
+static int main_usage(const char *reason)
+{
+	log_err("%s", reason);
+	return EXIT_USAGE;
+}
+
+static int main_failed(const char *reason)
+{
+	log_err("%s", reason);
+	return EXIT_FAILED;
+}
+
+static int main_estimate(const struct pack_options *options, struct target *target)
+{
+	struct pack_estimate estimate;
+	struct error err = { 0 };
+
+	if (pack_dry_run(options, target, &estimate, &err) < 0)
+		return main_failed(err.reason);
+	summary_print_estimate(options, &estimate);
+	return EXIT_DONE;
+}
+
+static int main_publish(const struct pack_options *options, struct target *target)
+{
+	struct pack_result result;
+	struct error err = { 0 };
+
+	if (pack_run(options, target, &result, &err) < 0)
+		return main_failed(err.reason);
+	summary_print(options, &result);
+	return EXIT_DONE;
+}
+
+static int main_pack(const struct pack_options *options)
+{
+	struct target target;
+	struct error err = { 0 };
+	int status;
+
+	interrupt_install();
+	if (target_open(options, &target, &err) < 0)
+		return main_failed(err.reason);
+	status = options->dry_run ? main_estimate(options, &target) : main_publish(options, &target);
+	target_close(&target);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct pack_options options;
+	struct error err = { 0 };
+	int operands, status;
+	bool done;
+
+	log_set_program("mkdatasetfs");
+	pack_options_init(&options);
+	options.filter = filter_new();
+	if (!options.filter)
+		return main_failed("out of memory");
+	if (options_parse(&command, argc, argv, &options, &operands, &done, &err) < 0) {
+		status = main_usage(err.reason);
+	} else if (done) {
+		status = EXIT_DONE;
+	} else if (operands != 2) {
+		status = main_usage(operands < 2 ? "VOLUME and SOURCE are needed, see 'mkdatasetfs --help'" :
+						   "more than VOLUME and SOURCE, see 'mkdatasetfs --help'");
+	} else {
+		options.volume = argv[1];
+		options.source = argv[2];
+		status = main_pack(&options);
+	}
+	pack_options_free(&options);
+	if (fflush(stdout) && status == EXIT_DONE)
+		status = main_failed("cannot write to standard output");
+	return status;
+}

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/* One publish from the source to the superblock: who runs when, and what is cleaned up afterwards. */
+#include "pack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+#include "assemble.h"
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "estimate.h"
+#include "feed.h"
+#include "image/codec.h"
+#include "publish.h"
+#include "reader.h"
+#include "scan.h"
+#include "sequence.h"
+#include "target.h"
+
+#define PACK_LISTING_BUDGET (4u << 20) /* bytes of names in memory, of each directory read ahead */
+
+/* Everything a run holds; a zeroed one can be closed. */
+struct packer {
+	const struct pack_options *options;
+	struct target *target;
+	struct temp *temp;
+	struct from_list *from_list;
+	struct progress *progress;
+	int source_fd;
+	struct space space;
+	struct writer *writer;
+	struct sequence sequence;
+	struct kinds *kinds;
+	struct reader_setup reader;
+	struct pipeline *pipeline;
+	struct index_writer *names;
+	struct feed feed;
+	struct scan_setup scan;
+	struct scan_counts counts; /* the scan thread's until it was joined */
+	struct version version;
+};
+
+void pack_options_init(struct pack_options *options)
+{
+	*options = (struct pack_options){ .level = CODEC_LEVEL_DEFAULT, .chunk_log = PACK_CHUNK_LOG };
+}
+
+void pack_options_free(struct pack_options *options)
+{
+	filter_free(options->filter);
+	options->filter = NULL;
+}
+
+static void packer_close(struct packer *packer)
+{
+	pipeline_close(packer->pipeline);
+	index_writer_abort(packer->names);
+	sequence_close(&packer->sequence);
+	writer_close(packer->writer);
+	space_close(&packer->space);
+	free(packer->kinds);
+	progress_close(packer->progress);
+	from_list_close(packer->from_list);
+	temp_close(packer->temp);
+	close_fd(&packer->source_fd);
+	free(packer->version.segments.items);
+	free(packer->version.index.items);
+}
+
+/* The source, temporary files and the list: what a dry run needs as well. */
+static int packer_open_source(struct packer *packer, struct error *err)
+{
+	const struct pack_options *options = packer->options;
+	auto_free char *temp = target_temp_dir(options);
+	int r;
+
+	packer->source_fd = open(options->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (packer->source_fd < 0)
+		return error_errno(err, "cannot open source '%s'", options->source);
+	if (!temp)
+		return error_set(err, -ENOMEM, "out of memory");
+	r = temp_open(temp, &packer->temp, err);
+	if (r == 0 && options->from_list)
+		r = from_list_open(packer->temp, options->from_list, &packer->from_list, err);
+	if (r < 0)
+		return r;
+	packer->scan = (struct scan_setup){
+		.list = { packer->source_fd, options->filter, packer->temp, PACK_LISTING_BUDGET },
+		.from_list = packer->from_list,
+		.refuse_special = options->refuse_special,
+		.volume_device = packer->target->device,
+		.volume_inode = packer->target->inode,
+	};
+	return 0;
+}
+
+static int packer_open_space(struct packer *packer, struct error *err)
+{
+	struct target *target = packer->target;
+
+	return space_open(&packer->space, target->is_new ? NULL : &target->catalogue, &target->super,
+			  target->super.segment_log, target->capacity, err);
+}
+
+static int packer_open_names(struct packer *packer, struct error *err)
+{
+	char path[PATH_MAX];
+
+	if ((size_t)snprintf(path, sizeof(path), "%s/names", packer->temp->path) >= sizeof(path))
+		return error_set(err, -ENAMETOOLONG, "temporary directory '%s' has too long a name",
+				 packer->temp->path);
+	return index_writer_open(path, &packer->names, err);
+}
+
+static unsigned packer_jobs(const struct pack_options *options)
+{
+	cpu_set_t cpus;
+
+	if (options->jobs)
+		return options->jobs;
+	return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? (unsigned)CPU_COUNT(&cpus) : 1;
+}
+
+/* A batch keeps some directories open; with all batches in flight that is more than many shells allow. */
+static void packer_raise_file_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static int packer_open_pipeline(struct packer *packer, struct error *err)
+{
+	const struct pack_options *options = packer->options;
+	struct pipeline_work work = { reader_work, reader_new, reader_free, &packer->reader };
+
+	packer->reader = (struct reader_setup){ options->chunk_log, options->level };
+	packer_raise_file_limit();
+	return pipeline_open(&work, packer_jobs(options), options->compress != PACK_RAW, &packer->pipeline, err);
+}
+
+static int packer_open_sequence(struct packer *packer, struct error *err)
+{
+	int r = sequence_open(&packer->sequence, packer->temp, packer->options->chunk_log, err);
+
+	if (r < 0)
+		return r;
+	packer->kinds = calloc(1, sizeof(*packer->kinds));
+	if (!packer->kinds)
+		return error_set(err, -ENOMEM, "out of memory");
+	packer->sequence.writer = packer->writer;
+	packer->sequence.space = &packer->space;
+	packer->sequence.progress = packer->progress;
+	packer->sequence.kinds = packer->options->compress == PACK_AUTO ? packer->kinds : NULL;
+	return 0;
+}
+
+static int packer_open(struct packer *packer, struct error *err)
+{
+	int r;
+
+	r = packer_open_source(packer, err);
+	if (r == 0)
+		r = progress_open(packer->options->progress, &packer->progress, err);
+	if (r == 0)
+		r = packer_open_space(packer, err);
+	if (r == 0)
+		r = writer_open(packer->target->source, &packer->space, packer->temp, &packer->writer, err);
+	if (r == 0)
+		r = packer_open_sequence(packer, err);
+	if (r == 0)
+		r = packer_open_pipeline(packer, err);
+	if (r == 0)
+		r = packer_open_names(packer, err);
+	return r;
+}
+
+/* --- the run --- */
+
+static void *packer_scan(void *argument)
+{
+	struct packer *packer = argument;
+	struct error why = { 0 };
+	int r;
+
+	r = scan_run(&packer->scan, &packer->counts, &why);
+	if (r == 0)
+		feed_flush(&packer->feed);
+	pipeline_end(packer->pipeline, r, &why);
+	return NULL;
+}
+
+static int packer_consume(struct packer *packer, struct error *err)
+{
+	struct batch *batch;
+	int r;
+
+	while ((r = pipeline_take(packer->pipeline, &batch, err)) > 0) {
+		r = sequence_batch(&packer->sequence, batch, err);
+		if (r < 0)
+			return r;
+		pipeline_give_back(packer->pipeline, batch);
+	}
+	return r;
+}
+
+/* The scan, the readers and the taker side by side, until the last chunk is with the writer. */
+static int packer_content(struct packer *packer, struct error *err)
+{
+	pthread_t thread;
+	int r;
+
+	packer->feed = (struct feed){ packer->options, packer->pipeline, packer->names, packer->kinds, NULL };
+	packer->scan.sink = feed_sink(&packer->feed);
+	r = pthread_create(&thread, NULL, packer_scan, packer);
+	if (r)
+		return error_set(err, -r, "cannot start a thread: %s", strerror(r));
+	r = packer_consume(packer, err);
+	if (r < 0)
+		pipeline_stop(packer->pipeline);
+	pthread_join(thread, NULL);
+	return r;
+}
+
+static void packer_fill_version(struct packer *packer)
+{
+	const struct sequence_counts *counts = &packer->sequence.counts;
+	struct version *version = &packer->version;
+
+	version->chunk_log = packer->options->chunk_log;
+	version->chunk_sum = DSFS_SUM_XXH3_64;
+	version->feature_incompat = packer->sequence.has_frames ? DSFS_VERSION_INCOMPAT_ZSTD : 0;
+	version->shape.inode_count = packer->counts.inodes;
+	version->shape.entry_count = packer->counts.entries;
+	version->file_count = counts->files;
+	version->directory_count = counts->directories;
+	version->symlink_count = counts->symlinks;
+	version->content_bytes = counts->content_bytes;
+	version->stored_bytes = space_taken(&packer->space);
+}
+
+static int packer_index(struct packer *packer, struct error *err)
+{
+	auto_close int fd = -1;
+	int r;
+
+	progress_phase(packer->progress, "index", 0);
+	packer_fill_version(packer);
+	r = assemble_section(&packer->sequence, take_ptr(&packer->names), packer->temp,
+			     space_end(&packer->space), &packer->version, &fd, err);
+	if (r == 0)
+		r = publish_uuid(packer->target, &packer->version, err);
+	if (r == 0)
+		r = assemble_stream(packer->writer, packer->temp, fd, packer->progress, &packer->version, err);
+	return r;
+}
+
+static void packer_result(const struct packer *packer, struct pack_result *ret)
+{
+	const struct sequence_counts *counts = &packer->sequence.counts;
+	const struct version *version = &packer->version;
+
+	*ret = (struct pack_result){
+		.sequence = version->sequence,
+		.current = !packer->options->no_current,
+		.files = counts->files,
+		.directories = counts->directories,
+		.symlinks = counts->symlinks,
+		.hard_links = counts->links,
+		.special = packer->counts.special,
+		.clamped = counts->clamped,
+		.content_bytes = counts->content_bytes,
+		.stored_bytes = version->stored_bytes,
+		.shared_bytes = counts->shared_bytes,
+		.hole_bytes = counts->hole_bytes,
+		.index_bytes = version->index_length,
+	};
+	memcpy(ret->label, version->label, sizeof(ret->label));
+	memcpy(ret->volume_uuid, packer->target->super.volume_uuid, sizeof(ret->volume_uuid));
+	memcpy(ret->version_uuid, version->uuid, sizeof(ret->version_uuid));
+	memcpy(ret->digest, version->digest, sizeof(ret->digest));
+}
+
+static int packer_run(struct packer *packer, struct pack_result *ret, struct error *err)
+{
+	int r;
+
+	r = publish_name(packer->target, packer->options, &packer->version, err);
+	if (r == 0)
+		r = packer_open(packer, err);
+	if (r == 0)
+		r = target_begin(packer->target, err);
+	if (r == 0)
+		r = packer_content(packer, err);
+	if (r == 0)
+		r = packer_index(packer, err);
+	if (r < 0)
+		return r;
+	packer_result(packer, ret);
+	return publish_run(packer->target, packer->writer, &packer->space, &packer->version,
+			   !packer->options->no_current, packer->progress, err);
+}
+
+static double packer_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+int pack_run(const struct pack_options *options, struct target *target, struct pack_result *ret, struct error *err)
+{
+	struct packer *packer = calloc(1, sizeof(*packer));
+	double start = packer_seconds();
+	struct pack_result result;
+	int r;
+
+	if (!packer)
+		return error_set(err, -ENOMEM, "out of memory");
+	packer->options = options;
+	packer->target = target;
+	packer->source_fd = -1;
+	r = packer_run(packer, &result, err);
+	packer_close(packer);
+	free(packer);
+	if (r < 0)
+		return r;
+	if (result.clamped)
+		log_warn("%" PRIu64 " modification times are outside 1901 to 2446 and were clamped, ignoring",
+			 result.clamped);
+	result.volume_bytes = target->super.member_size;
+	result.seconds = packer_seconds() - start;
+	*ret = result;
+	return 0;
+}
+
+int pack_dry_run(const struct pack_options *options, struct target *target, struct pack_estimate *ret,
+		 struct error *err)
+{
+	struct packer packer = { .options = options, .target = target, .source_fd = -1 };
+	struct estimate *estimate = NULL;
+	int r;
+
+	r = publish_check_label(target, options->label, err);
+	if (r == 0)
+		r = packer_open_source(&packer, err);
+	if (r == 0)
+		r = packer_open_space(&packer, err);
+	if (r == 0)
+		r = estimate_open(options->chunk_log, &estimate, err);
+	if (r == 0) {
+		packer.scan.sink = estimate_sink(estimate);
+		r = scan_run(&packer.scan, &packer.counts, err);
+	}
+	if (r == 0)
+		r = estimate_end(estimate, &packer.counts, target, &packer.space, ret, err);
+	estimate_free(estimate);
+	packer_close(&packer);
+	return r;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Says on standard error how far a run is, from a thread of its own. */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+enum progress_kind { PROGRESS_AUTO, PROGRESS_BAR, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE };
+
+struct progress;
+
+must_check int progress_open(enum progress_kind kind, struct progress **ret, struct error *err);
+void progress_close(struct progress *progress); /* NULL does nothing, as for all below */
+/* What is being done; total 0 when it is not known beforehand. phase must be a string constant. */
+void progress_phase(struct progress *progress, const char *phase, uint64_t total_bytes);
+void progress_add(struct progress *progress, uint64_t files, uint64_t bytes);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads the files of a batch and does what needs no order: sums, zero chunks, compression, xattrs. */
+#pragma once
+#include "batch.h"
+
+struct reader_setup {
+	uint32_t chunk_log;
+	int level; /* zstd, for items with .compress */
+};
+
+/* For pipeline_work: the argument is a struct reader_setup. */
+void *reader_new(const void *setup);
+void reader_free(void *reader);
+must_check int reader_work(void *reader, struct batch *batch, struct error *err);

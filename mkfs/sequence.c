@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT */
+/* Inodes, classes and the choice between sharing and storing, one item after the other. */
+#include "sequence.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "image/inode.h"
+#include "large.h"
+#include "share.h"
+#include "store.h"
+
+static int sequence_open_arrays(struct sequence *sequence, const struct temp *temp, struct error *err)
+{
+	struct mapped *arrays[] = { &sequence->inodes, &sequence->chunks, &sequence->classes, &sequence->blob };
+	struct table *tables[] = { &sequence->files, &sequence->pieces, &sequence->class_keys };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(arrays) / sizeof(arrays[0]); i++)
+		r = mapped_open(arrays[i], temp, err);
+	for (size_t i = 0; r == 0 && i < sizeof(tables) / sizeof(tables[0]); i++)
+		r = table_open(tables[i], temp, err);
+	return r;
+}
+
+int sequence_open(struct sequence *sequence, const struct temp *temp, uint32_t chunk_log, struct error *err)
+{
+	int r;
+
+	*sequence = (struct sequence){ .chunk_log = chunk_log };
+	sequence->codec = codec_new();
+	sequence->decoded = malloc((size_t)1 << chunk_log);
+	sequence->run.bytes = malloc((size_t)SEQUENCE_RUN << chunk_log);
+	r = sequence->codec && sequence->decoded && sequence->run.bytes ?
+		    sequence_open_arrays(sequence, temp, err) :
+		    error_set(err, -ENOMEM, "out of memory");
+	if (r < 0)
+		sequence_close(sequence);
+	return r;
+}
+
+void sequence_close(struct sequence *sequence)
+{
+	codec_free(sequence->codec);
+	free(sequence->decoded);
+	free(sequence->run.bytes);
+	mapped_close(&sequence->inodes);
+	mapped_close(&sequence->chunks);
+	mapped_close(&sequence->classes);
+	mapped_close(&sequence->blob);
+	table_close(&sequence->files);
+	table_close(&sequence->pieces);
+	table_close(&sequence->class_keys);
+	*sequence = (struct sequence){ 0 };
+}
+
+uint64_t sequence_chunk_count(const struct sequence *sequence)
+{
+	return sequence->chunks.length / sizeof(struct dsfs_chunk);
+}
+
+/* --- attribute classes --- */
+
+static struct table_key sequence_class_key(const struct item *item, const struct dsfs_class *class)
+{
+	struct {
+		struct dsfs_class class;
+		struct checksum_key xattrs;
+	} all;
+	struct checksum_key key;
+
+	memset(&all, 0, sizeof(all));
+	all.class = *class;
+	if (item->xattrs)
+		all.xattrs = checksum_128(item->xattrs, item->xattrs_length);
+	key = checksum_128(&all, sizeof(all));
+	return (struct table_key){ key.low, key.high };
+}
+
+/* The class under a key is compared with what is looked for: a key is only a sum. */
+static bool sequence_class_is(const struct sequence *sequence, uint64_t number, const struct item *item,
+			      const struct dsfs_class *class)
+{
+	struct dsfs_class found = ((const struct dsfs_class *)sequence->classes.bytes)[number];
+	uint64_t xattrs = le64_get(found.xattrs);
+
+	found.xattrs = le64_of(0);
+	if (memcmp(&found, class, sizeof(found)) != 0 || !xattrs != !item->xattrs)
+		return false;
+	return !xattrs || (xattrs - 1 + item->xattrs_length <= sequence->blob.length &&
+			   !memcmp(sequence->blob.bytes + xattrs - 1, item->xattrs, item->xattrs_length));
+}
+
+static int sequence_class_add(struct sequence *sequence, const struct item *item, struct dsfs_class class,
+			      uint64_t *ret, struct error *err)
+{
+	uint64_t offset, number = sequence->classes.length / sizeof(class);
+	int r;
+
+	if (number > UINT32_MAX)
+		return error_set(err, -E2BIG, "more than 2^32 sets of attributes");
+	if (item->xattrs) {
+		r = mapped_append(&sequence->blob, item->xattrs, item->xattrs_length, &offset, err);
+		if (r < 0)
+			return r;
+		class.xattrs = le64_of(offset + 1);
+	}
+	*ret = number;
+	return mapped_append(&sequence->classes, &class, sizeof(class), NULL, err);
+}
+
+static int sequence_class(struct sequence *sequence, const struct item *item, uint32_t *ret, struct error *err)
+{
+	const struct attributes *a = &item->attributes;
+	struct dsfs_class class = { .mode = le32_of(a->mode), .uid = le32_of(a->uid), .gid = le32_of(a->gid) };
+	struct table_key key = sequence_class_key(item, &class);
+	uint64_t number = 0;
+	bool known = table_find(&sequence->class_keys, key, &number);
+	int r;
+
+	if (!known || !sequence_class_is(sequence, number, item, &class)) {
+		r = sequence_class_add(sequence, item, class, &number, err);
+		if (r == 0 && !known)
+			r = table_add(&sequence->class_keys, key, number, err);
+		if (r < 0)
+			return r;
+	}
+	*ret = (uint32_t)number;
+	return 0;
+}
+
+/* --- inodes --- */
+
+static void sequence_time(struct sequence *sequence, const struct attributes *attributes, struct inode *inode)
+{
+	inode->mtime = attributes->mtime;
+	inode->mtime_nsec = attributes->mtime_nsec;
+	if (inode->mtime >= INODE_TIME_MIN && inode->mtime <= INODE_TIME_MAX)
+		return;
+	inode->mtime = inode->mtime < INODE_TIME_MIN ? INODE_TIME_MIN : INODE_TIME_MAX;
+	inode->mtime_nsec = 0;
+	sequence->counts.clamped++;
+}
+
+static struct dsfs_inode *sequence_inode_at(struct sequence *sequence, uint64_t ordinal)
+{
+	return (struct dsfs_inode *)sequence->inodes.bytes + (ordinal - 1);
+}
+
+/* size, where, sparse and nlink are the caller's. */
+static int sequence_inode(struct sequence *sequence, const struct item *item, struct inode inode, struct error *err)
+{
+	uint32_t class;
+	int r;
+
+	r = sequence_class(sequence, item, &class, err);
+	if (r == 0)
+		r = mapped_grow(&sequence->inodes, item->ordinal * sizeof(struct dsfs_inode), err);
+	if (r < 0)
+		return r;
+	sequence_time(sequence, &item->attributes, &inode);
+	inode_encode(&inode, class, sequence_inode_at(sequence, item->ordinal));
+	return 0;
+}
+
+static int sequence_directory(struct sequence *sequence, const struct item *item, struct error *err)
+{
+	struct inode inode = { .size = item->entries, .where = item->parent };
+
+	if (item->subdirectories > UINT32_MAX - 2)
+		return error_set(err, -EMLINK, "'%s' has too many subdirectories", item->place->path);
+	inode.nlink = 2 + (uint32_t)item->subdirectories;
+	sequence->counts.directories++;
+	return sequence_inode(sequence, item, inode, err);
+}
+
+static int sequence_symlink(struct sequence *sequence, const struct item *item, struct error *err)
+{
+	struct inode inode = { .size = item->length, .nlink = 1 };
+	int r;
+
+	r = mapped_append(&sequence->blob, item->content, item->length, &inode.where, err);
+	if (r < 0)
+		return r;
+	sequence->counts.symlinks++;
+	return sequence_inode(sequence, item, inode, err);
+}
+
+/* One more name: the inode was written before, as batches come in order. */
+static int sequence_link(struct sequence *sequence, const struct item *item, struct error *err)
+{
+	struct dsfs_inode *inode = sequence_inode_at(sequence, item->ordinal);
+
+	if (le32_get(inode->nlink) == UINT32_MAX)
+		return error_set(err, -EMLINK, "'%s' has too many names", item->name);
+	inode->nlink = le32_of(le32_get(inode->nlink) + 1);
+	sequence->counts.links++;
+	return 0;
+}
+
+/* --- files --- */
+
+static int sequence_file_inode(struct sequence *sequence, const struct item *item, uint64_t first, bool sparse,
+			       struct error *err)
+{
+	struct inode inode = { .size = item->attributes.size, .where = first, .sparse = sparse, .nlink = 1 };
+
+	sequence->counts.files++;
+	sequence->counts.content_bytes += item->attributes.size;
+	progress_add(sequence->progress, 1, 0);
+	return sequence_inode(sequence, item, inode, err);
+}
+
+static uint64_t sequence_holes(const struct batch *batch, const struct item *item)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < item->chunk_count; i++)
+		if (batch->chunks[item->first_chunk + i].is_hole)
+			bytes += batch->chunks[item->first_chunk + i].length;
+	return bytes;
+}
+
+static void sequence_learn(struct sequence *sequence, const struct batch *batch, const struct item *item)
+{
+	uint64_t content = 0, stored = 0;
+
+	if (!sequence->kinds || !item->compress || item->offset)
+		return;
+	for (uint32_t i = 0; i < item->chunk_count; i++) {
+		const struct batch_chunk *chunk = &batch->chunks[item->first_chunk + i];
+
+		content += chunk->is_hole ? 0 : chunk->length;
+		stored += chunk->stored;
+	}
+	if (content)
+		kinds_learn(sequence->kinds, item->file_kind, batch->number, content, stored);
+}
+
+static int sequence_store(struct sequence *sequence, const struct batch *batch, const struct item *item,
+			  uint64_t *ret_first, struct error *err)
+{
+	struct table_key key = { item->key.low, item->key.high };
+	uint64_t other;
+	int r;
+
+	r = store_file(sequence, batch, item, ret_first, err);
+	if (r < 0 || table_find(&sequence->files, key, &other))
+		return r;
+	return table_add(&sequence->files, key, *ret_first, err);
+}
+
+static int sequence_file(struct sequence *sequence, const struct batch *batch, const struct item *item,
+			 struct error *err)
+{
+	uint64_t holes = sequence_holes(batch, item), first = 0;
+	int r;
+
+	sequence_learn(sequence, batch, item);
+	if (item->length) {
+		r = share_find_file(sequence, batch, item, &first, err);
+		if (r < 0)
+			return r;
+		if (r)
+			sequence->counts.shared_bytes += item->length - holes;
+		else
+			r = sequence_store(sequence, batch, item, &first, err);
+		if (r < 0)
+			return r;
+	}
+	sequence->counts.hole_bytes += holes;
+	return sequence_file_inode(sequence, item, first, holes > 0, err);
+}
+
+/* The inode is made with the first piece, as that has the xattrs; only the last one tells whether there are holes. */
+static int sequence_piece(struct sequence *sequence, const struct batch *batch, const struct item *item,
+			  struct error *err)
+{
+	struct dsfs_inode *inode;
+	bool done;
+	int r;
+
+	sequence_learn(sequence, batch, item);
+	r = large_piece(sequence, batch, item, &done, err);
+	if (r == 0 && item->offset == 0)
+		r = sequence_file_inode(sequence, item, sequence->large_first, false, err);
+	if (r < 0 || !done || !sequence->large_sparse)
+		return r;
+	inode = sequence_inode_at(sequence, item->ordinal);
+	inode->where = le64_of(le64_get(inode->where) | DSFS_WHERE_SPARSE);
+	return 0;
+}
+
+static int sequence_item(struct sequence *sequence, const struct batch *batch, const struct item *item,
+			 struct error *err)
+{
+	switch (item->kind) {
+	case ITEM_FILE:
+		return sequence_file(sequence, batch, item, err);
+	case ITEM_PIECE:
+		return sequence_piece(sequence, batch, item, err);
+	case ITEM_SYMLINK:
+		return sequence_symlink(sequence, item, err);
+	case ITEM_DIRECTORY:
+		return sequence_directory(sequence, item, err);
+	case ITEM_LINK:
+		break;
+	}
+	return sequence_link(sequence, item, err);
+}
+
+int sequence_batch(struct sequence *sequence, const struct batch *batch, struct error *err)
+{
+	int r;
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		r = sequence_item(sequence, batch, &batch->items[i], err);
+		if (r < 0)
+			return r;
+	}
+	progress_add(sequence->progress, 0, batch->content_used);
+	return 0;
+}

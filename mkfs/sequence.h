@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* Takes batches in order and decides where everything goes; the only one who does, so that the result does not depend
+ * on threads. */
+#pragma once
+#include "batch.h"
+#include "image/codec.h"
+#include "kinds.h"
+#include "mapped.h"
+#include "table.h"
+#include "writer.h"
+
+#define SEQUENCE_INLINE_MAX   128u         /* files up to this go into the index */
+#define SEQUENCE_INLINE_TOTAL (64u << 20)  /* while there are no more bytes of them */
+#define SEQUENCE_RUN          8u           /* chunks that a large file shares at least */
+
+struct sequence_counts {
+	uint64_t files, directories, symlinks, links, clamped;
+	uint64_t content_bytes, shared_bytes, hole_bytes;
+};
+
+/* Chunks of a large file that match a run on the volume which is still too short to be shared. */
+struct sequence_run {
+	uint64_t first;  /* record of the first chunk they match */
+	uint32_t length; /* chunks matched so far; beyond SEQUENCE_RUN they are shared at once */
+	struct batch_chunk held[SEQUENCE_RUN];
+	uint8_t *bytes; /* theirs, to be stored should the run stay short */
+};
+
+struct sequence {
+	struct writer *writer;
+	struct space *space;
+	struct codec *codec;
+	struct kinds *kinds; /* NULL unless compression is automatic */
+	struct progress *progress;
+	uint32_t chunk_log;
+	bool has_frames; /* some chunk was stored compressed */
+
+	struct mapped inodes, chunks, classes, blob;
+	struct table files;      /* content of a whole file → its first chunk */
+	struct table pieces;     /* content of a chunk of a large file → the chunk */
+	struct table class_keys; /* attributes and xattrs → class */
+	uint64_t inline_bytes;
+	uint8_t *decoded; /* a chunk */
+
+	/* the large file whose pieces are coming */
+	uint64_t large_first; /* its first chunk */
+	bool large_sparse, large_placed, large_dense;
+	uint64_t large_size, large_left; /* bytes in all and still to come */
+	struct sequence_run run;
+
+	struct sequence_counts counts;
+};
+
+must_check int sequence_open(struct sequence *sequence, const struct temp *temp, uint32_t chunk_log,
+			     struct error *err);
+void sequence_close(struct sequence *sequence); /* a zeroed one as well */
+must_check int sequence_batch(struct sequence *sequence, const struct batch *batch, struct error *err);
+uint64_t sequence_chunk_count(const struct sequence *sequence);

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* Which bytes of a volume are free, and the choice among them. */
+#include "space.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "image/address.h"
+
+static int space_compare(const void *a, const void *b)
+{
+	const struct extent *x = a, *y = b;
+
+	return (x->address > y->address) - (x->address < y->address);
+}
+
+/* Everything in use, rounded to whole segments and sorted. One more than count is allocated. */
+static int space_used(const struct catalogue *catalogue, const struct superblock *super, uint64_t segment,
+		      struct extent **ret, size_t *ret_count, struct error *err)
+{
+	size_t count = 1, n = 0;
+	struct extent *used;
+
+	for (uint32_t v = 0; v < catalogue->version_count; v++)
+		count += catalogue->versions[v].segments.count;
+	used = calloc(count, sizeof(*used));
+	if (!used)
+		return error_set(err, -ENOMEM, "out of memory");
+	used[n++] = (struct extent){ super->catalogue_address, super->catalogue_length };
+	for (uint32_t v = 0; v < catalogue->version_count; v++)
+		for (uint32_t i = 0; i < catalogue->versions[v].segments.count; i++)
+			used[n++] = catalogue->versions[v].segments.items[i];
+	for (size_t i = 0; i < n; i++) {
+		uint64_t end = round_up(address_offset(used[i].address) + used[i].length, segment);
+
+		used[i].address = round_down(address_offset(used[i].address), segment);
+		used[i].length = end - used[i].address;
+	}
+	qsort(used, n, sizeof(*used), space_compare);
+	*ret = used;
+	*ret_count = n;
+	return 0;
+}
+
+static void space_add_run(struct space *space, uint64_t start, uint64_t end)
+{
+	if (start < DSFS_DATA_AT)
+		start = DSFS_DATA_AT;
+	if (start < end)
+		space->runs[space->count++] = (struct space_run){ start, start, end };
+}
+
+/* The rest of the tail's segment comes first, and takes in a free run right behind it. */
+static void space_add_tail(struct space *space, uint64_t tail, uint64_t capacity)
+{
+	uint64_t end = round_up(tail, space->segment);
+
+	if (tail == 0 || tail >= capacity || tail == end)
+		return;
+	if (end > capacity)
+		end = capacity;
+	space_add_run(space, tail, end);
+}
+
+static void space_add_gap(struct space *space, uint64_t start, uint64_t end)
+{
+	if (space->count && start == space->runs[0].end)
+		space->runs[0].end = end;
+	else
+		space_add_run(space, start, end);
+}
+
+static int space_find_runs(struct space *space, const struct catalogue *catalogue, const struct superblock *super,
+			   uint64_t capacity, struct error *err)
+{
+	auto_free struct extent *used = NULL;
+	size_t count = 0;
+	uint64_t at = 0;
+	int r;
+
+	r = space_used(catalogue, super, space->segment, &used, &count, err);
+	if (r < 0)
+		return r;
+	space->runs = calloc(count + 2, sizeof(*space->runs));
+	if (!space->runs)
+		return error_set(err, -ENOMEM, "out of memory");
+	space_add_tail(space, address_offset(catalogue->tail), capacity);
+	for (size_t i = 0; i < count; i++) {
+		if (used[i].address > at)
+			space_add_gap(space, at, used[i].address < capacity ? used[i].address : capacity);
+		if (used[i].address + used[i].length > at)
+			at = used[i].address + used[i].length;
+	}
+	if (at < capacity)
+		space_add_gap(space, at, capacity);
+	return 0;
+}
+
+int space_open(struct space *space, const struct catalogue *catalogue, const struct superblock *super,
+	       uint32_t segment_log, uint64_t capacity, struct error *err)
+{
+	int r;
+
+	*space = (struct space){ .segment = UINT64_C(1) << segment_log };
+	capacity = round_down(capacity, DSFS_BLOCK);
+	if (catalogue) {
+		r = space_find_runs(space, catalogue, super, capacity, err);
+		if (r < 0)
+			return r;
+	} else {
+		space->runs = calloc(1, sizeof(*space->runs));
+		if (!space->runs)
+			return error_set(err, -ENOMEM, "out of memory");
+		space_add_run(space, DSFS_DATA_AT, capacity);
+	}
+	return 0;
+}
+
+void space_close(struct space *space)
+{
+	free(space->runs);
+	*space = (struct space){ 0 };
+}
+
+static uint64_t space_room(const struct space_run *run)
+{
+	return run->end - run->at;
+}
+
+uint64_t space_free(const struct space *space)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < space->count; i++)
+		bytes += space_room(&space->runs[i]);
+	return bytes;
+}
+
+static uint64_t space_position(const struct space_run *run, uint64_t length, enum space_align align)
+{
+	uint64_t in_block = run->at % DSFS_BLOCK;
+
+	if (align == SPACE_BLOCK || (align == SPACE_WHOLE && length < DSFS_BLOCK && in_block + length > DSFS_BLOCK))
+		return round_up(run->at, DSFS_BLOCK);
+	return run->at;
+}
+
+static bool space_run_take(struct space_run *run, uint64_t length, enum space_align align, uint64_t *ret_offset)
+{
+	uint64_t at = space_position(run, length, align);
+
+	if (at > run->end || length > run->end - at)
+		return false;
+	*ret_offset = at;
+	run->at = at + length;
+	return true;
+}
+
+static bool space_run_fits(const struct space_run *run, uint64_t length)
+{
+	uint64_t at = round_up(run->at, DSFS_BLOCK);
+
+	return at <= run->end && length <= run->end - at;
+}
+
+/* A run that is left ends on a whole block, and one that is entered begins on one. */
+void space_prefer(struct space *space, uint64_t length)
+{
+	struct space_run *runs = space->runs;
+
+	if (!space->count || space_run_fits(&runs[space->current], length))
+		return;
+	for (uint32_t i = 0; i < space->count; i++) {
+		if (!space_run_fits(&runs[i], length))
+			continue;
+		runs[space->current].at = round_up(runs[space->current].at, DSFS_BLOCK);
+		runs[i].at = round_up(runs[i].at, DSFS_BLOCK);
+		space->current = i;
+		return;
+	}
+}
+
+/* The current run goes on while it has room; then the first that has. */
+bool space_take(struct space *space, uint64_t length, enum space_align align, uint64_t *ret_offset)
+{
+	if (!space->count)
+		return false;
+	if (space_run_take(&space->runs[space->current], length, align, ret_offset))
+		return true;
+	space_prefer(space, length);
+	return space_run_take(&space->runs[space->current], length, align, ret_offset);
+}
+
+uint64_t space_taken(const struct space *space)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < space->count; i++)
+		bytes += round_up(space->runs[i].at, DSFS_BLOCK) - space->runs[i].start;
+	return bytes;
+}
+
+uint64_t space_tail(const struct space *space)
+{
+	uint64_t at = round_up(space->runs[space->current].at, DSFS_BLOCK);
+
+	return at % space->segment ? at : 0;
+}
+
+static int space_compare_runs(const void *a, const void *b)
+{
+	const struct space_run *x = a, *y = b;
+
+	return (x->start > y->start) - (x->start < y->start);
+}
+
+int space_segments(const struct space *space, struct extent_list *ret, struct error *err)
+{
+	struct extent_list list = { .items = calloc(space->count + 1, sizeof(*list.items)) };
+	struct space_run *runs = calloc(space->count + 1, sizeof(*runs));
+
+	if (!list.items || !runs) {
+		free(list.items);
+		free(runs);
+		return error_set(err, -ENOMEM, "out of memory");
+	}
+	for (uint32_t i = 0; i < space->count; i++)
+		runs[i] = space->runs[i];
+	qsort(runs, space->count, sizeof(*runs), space_compare_runs);
+	for (uint32_t i = 0; i < space->count; i++) {
+		uint64_t start = round_down(runs[i].start, space->segment);
+		uint64_t end = round_up(runs[i].at, space->segment);
+		struct extent *last = list.count ? &list.items[list.count - 1] : NULL;
+
+		if (runs[i].at == runs[i].start)
+			continue;
+		if (last && start <= last->address + last->length)
+			last->length = end - last->address;
+		else
+			list.items[list.count++] = (struct extent){ address_make(0, start), end - start };
+	}
+	free(runs);
+	*ret = list;
+	return 0;
+}
+
+uint64_t space_end(const struct space *space)
+{
+	uint64_t end = DSFS_DATA_AT;
+
+	for (uint32_t i = 0; i < space->count; i++)
+		if (space->runs[i].at > space->runs[i].start && space->runs[i].at > end)
+			end = space->runs[i].at;
+	return round_up(end, DSFS_BLOCK);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Free space of a volume as runs of bytes, and how far each of them was used. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "image/catalogue.h"
+
+struct space_run {
+	uint64_t start, at, end; /* bytes start..at are taken by this publish */
+};
+
+struct space {
+	struct space_run *runs;
+	uint32_t count;
+	uint32_t current;
+	uint64_t segment; /* bytes of one */
+};
+
+#define SPACE_ENDLESS (UINT64_C(1) << 55) /* capacity of a file */
+
+/* Segments that no version and not the catalogue in force use; first what is left of the one with the tail.
+ * catalogue NULL: a new volume. */
+must_check int space_open(struct space *space, const struct catalogue *catalogue, const struct superblock *super,
+			  uint32_t segment_log, uint64_t capacity, struct error *err);
+void space_close(struct space *space);
+uint64_t space_free(const struct space *space);
+
+enum space_align {
+	SPACE_BLOCK, /* start on a block */
+	SPACE_WHOLE, /* do not straddle a block when shorter than one */
+	SPACE_DENSE, /* right behind the last */
+};
+
+/* Moves on to a run with room for length bytes, if the current one has not and another one has. */
+void space_prefer(struct space *space, uint64_t length);
+/* Where the next length bytes go; they become taken. False when no run has room for them in one piece. */
+bool space_take(struct space *space, uint64_t length, enum space_align align, uint64_t *ret_offset);
+/* Bytes taken, in whole blocks. */
+uint64_t space_taken(const struct space *space);
+/* Where the next publish may continue; 0 when the current segment is full. */
+uint64_t space_tail(const struct space *space);
+/* The segments touched, as whole segments, for a version record. The caller frees the list. */
+must_check int space_segments(const struct space *space, struct extent_list *ret, struct error *err);
+uint64_t space_end(const struct space *space); /* behind the last byte taken, a multiple of a block */

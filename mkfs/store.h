@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Chunks onto the volume, and chunk records. */
+#pragma once
+#include "sequence.h"
+
+must_check int store_record(struct sequence *sequence, const struct dsfs_chunk *record, struct error *err);
+must_check int store_hole(struct sequence *sequence, struct error *err);
+/* The chunk's bytes at the writer's place, and its record. */
+must_check int store_chunk(struct sequence *sequence, const struct batch_chunk *chunk, struct error *err);
+/* A whole file of at most BATCH_BYTES: *ret_first is its first chunk. */
+must_check int store_file(struct sequence *sequence, const struct batch *batch, const struct item *item,
+			  uint64_t *ret_first, struct error *err);

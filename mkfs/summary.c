@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* Summaries, for people and as one JSON object. */
+#include "summary.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/parse.h"
+
+/* Content for each byte stored; 0 when nothing was. */
+static double summary_ratio(const struct pack_result *result)
+{
+	uint64_t stored = result->stored_bytes + result->index_bytes;
+
+	return stored ? (double)result->content_bytes / (double)stored : 0;
+}
+
+static double summary_rate(const struct pack_result *result)
+{
+	return result->seconds > 0 ? (double)result->content_bytes / 1e6 / result->seconds : 0;
+}
+
+static void summary_print_json(const struct pack_options *options, const struct pack_result *result)
+{
+	char uuid[UUID_TEXT_SIZE], digest[8 + 2 * sizeof(result->digest)] = "sha256:";
+	struct json json = { .out = stdout };
+
+	json_begin_object(&json, NULL);
+	json_string(&json, "volume", options->volume);
+	format_uuid(result->volume_uuid, uuid);
+	json_string(&json, "volume_uuid", uuid);
+	json_string(&json, "label", result->label);
+	json_number(&json, "sequence", result->sequence);
+	format_uuid(result->version_uuid, uuid);
+	json_string(&json, "uuid", uuid);
+	format_hex(result->digest, sizeof(result->digest), digest + 7);
+	json_string(&json, "digest", digest);
+	json_bool(&json, "current", result->current);
+	json_number(&json, "files", result->files);
+	json_number(&json, "directories", result->directories);
+	json_number(&json, "symlinks", result->symlinks);
+	json_number(&json, "hard_links", result->hard_links);
+	json_number(&json, "special_left_out", result->special);
+	json_number(&json, "times_clamped", result->clamped);
+	json_number(&json, "content_bytes", result->content_bytes);
+	json_number(&json, "stored_bytes", result->stored_bytes);
+	json_number(&json, "shared_bytes", result->shared_bytes);
+	json_number(&json, "hole_bytes", result->hole_bytes);
+	json_number(&json, "index_bytes", result->index_bytes);
+	json_number(&json, "volume_bytes", result->volume_bytes);
+	json_real(&json, "ratio", summary_ratio(result));
+	json_real(&json, "seconds", result->seconds);
+	json_real(&json, "megabytes_per_second", summary_rate(result));
+	json_end_object(&json);
+	putchar('\n');
+}
+
+void summary_print(const struct pack_options *options, const struct pack_result *result)
+{
+	char content[SIZE_TEXT_SIZE], stored[SIZE_TEXT_SIZE], index[SIZE_TEXT_SIZE], shared[SIZE_TEXT_SIZE];
+	char digest[1 + 2 * sizeof(result->digest)];
+
+	if (options->json) {
+		summary_print_json(options, result);
+		return;
+	}
+	format_hex(result->digest, sizeof(result->digest), digest);
+	printf("version '%s' on '%s'%s\n", result->label, options->volume, result->current ? ", now current" : "");
+	printf("  %" PRIu64 " files, %" PRIu64 " directories, %" PRIu64 " symlinks, %" PRIu64 " hard links\n",
+	       result->files, result->directories, result->symlinks, result->hard_links);
+	if (result->special)
+		printf("  %" PRIu64 " devices, sockets and FIFOs left out\n", result->special);
+	printf("  content %s, stored %s, shared %s, index %s, ratio %.2f\n",
+	       format_size(result->content_bytes, content), format_size(result->stored_bytes, stored),
+	       format_size(result->shared_bytes, shared), format_size(result->index_bytes, index),
+	       summary_ratio(result));
+	printf("  %.1f s, %.0f MB/s\n", result->seconds, summary_rate(result));
+	printf("  digest sha256:%s\n", digest);
+}
+
+static void summary_print_estimate_json(const struct pack_options *options, const struct pack_estimate *estimate)
+{
+	struct json json = { .out = stdout };
+
+	json_begin_object(&json, NULL);
+	json_string(&json, "volume", options->volume);
+	json_bool(&json, "dry_run", true);
+	json_number(&json, "files", estimate->files);
+	json_number(&json, "directories", estimate->directories);
+	json_number(&json, "symlinks", estimate->symlinks);
+	json_number(&json, "hard_links", estimate->hard_links);
+	json_number(&json, "special_left_out", estimate->special);
+	json_number(&json, "content_bytes", estimate->content_bytes);
+	json_number(&json, "index_bytes", estimate->index_bytes);
+	json_number(&json, "temporary_bytes", estimate->temporary_bytes);
+	json_number(&json, "image_bytes", estimate->image_bytes);
+	json_number(&json, "free_bytes", estimate->free_bytes);
+	json_bool(&json, "fits", estimate->fits);
+	json_end_object(&json);
+	putchar('\n');
+}
+
+void summary_print_estimate(const struct pack_options *options, const struct pack_estimate *estimate)
+{
+	char content[SIZE_TEXT_SIZE], index[SIZE_TEXT_SIZE], temporary[SIZE_TEXT_SIZE], image[SIZE_TEXT_SIZE];
+	char available[SIZE_TEXT_SIZE];
+
+	if (options->json) {
+		summary_print_estimate_json(options, estimate);
+		return;
+	}
+	printf("dry run: nothing was written to '%s'\n", options->volume);
+	printf("  %" PRIu64 " files, %" PRIu64 " directories, %" PRIu64 " symlinks, %" PRIu64 " hard links\n",
+	       estimate->files, estimate->directories, estimate->symlinks, estimate->hard_links);
+	if (estimate->special)
+		printf("  %" PRIu64 " devices, sockets and FIFOs would be left out\n", estimate->special);
+	printf("  content %s\n", format_size(estimate->content_bytes, content));
+	printf("  index %s, temporary files %s, image %s at most\n", format_size(estimate->index_bytes, index),
+	       format_size(estimate->temporary_bytes, temporary), format_size(estimate->image_bytes, image));
+	printf("  free %s, fits: %s\n", format_size(estimate->free_bytes, available), estimate->fits ? "yes" : "no");
+}

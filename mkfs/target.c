@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening, formatting and putting back of volumes; the only user of libblkid. */
+#include "target.h"
+
+#include <blkid/blkid.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "busy.h"
+#include "image/address.h"
+
+#define TARGET_ZEROS      (1u << 20)
+#define TARGET_LEAST      (UINT64_C(2) << 20) /* bytes of a device: the ring and some data */
+#define TARGET_SEGMENTS   64u                 /* a device is to have at least so many, if they can be so small */
+#define TARGET_HOST_SIZE  257u
+
+/* --- what lies there --- */
+
+static void target_free_probe(blkid_probe *probe)
+{
+	blkid_free_probe(*probe);
+}
+
+/* Names what libblkid knows: "ext4 filesystem", "gpt partition table". what stays empty when it knows nothing. */
+static int target_probe(const char *path, char *what, size_t size, struct error *err)
+{
+	cleanup(target_free_probe) blkid_probe probe = blkid_new_probe();
+	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC); /* it reads at any offset, so not directly */
+	const char *type;
+
+	what[0] = 0;
+	if (fd < 0 || !probe || blkid_probe_set_device(probe, fd, 0, 0) < 0)
+		return error_set(err, -EIO, "cannot probe it for other content");
+	blkid_probe_enable_superblocks(probe, 1);
+	blkid_probe_set_superblocks_flags(probe, BLKID_SUBLKS_TYPE);
+	blkid_probe_enable_partitions(probe, 1);
+	while (blkid_do_probe(probe) == 0) {
+		if (blkid_probe_lookup_value(probe, "TYPE", &type, NULL) == 0)
+			snprintf(what, size, "a filesystem or volume of type %s", type);
+		else if (blkid_probe_lookup_value(probe, "PTTYPE", &type, NULL) == 0)
+			snprintf(what, size, "a partition table of type %s", type);
+		if (what[0])
+			return 0;
+	}
+	return 0;
+}
+
+/* A file without any data: empty, or made by truncate(1). */
+static bool target_is_all_hole(const struct file_source *file)
+{
+	return lseek(file->fd, 0, SEEK_DATA) < 0 && errno == ENXIO;
+}
+
+/* Refuses what people may still need. *ret_ours: it is a volume and nothing else; a filesystem that was made over a
+ * volume leaves some of its slots, so they alone do not tell. */
+static int target_check_content(struct target *target, bool force, bool *ret_ours, struct error *err)
+{
+	bool seen = superblock_seen(target->source);
+	char what[128];
+	int r;
+
+	*ret_ours = false;
+	if (!target->is_device && target_is_all_hole(target->file))
+		return 0;
+	r = target_probe(target->path, what, sizeof(what), err);
+	if (r < 0)
+		return r;
+	if (!what[0] && (seen || target->is_device)) {
+		*ret_ours = seen;
+		return 0;
+	}
+	if (!force)
+		return error_set(err, -EEXIST, "it holds %s, --force replaces it",
+				 what[0] ? what : "something that is not a datasetfs volume");
+	target->wipe = true;
+	return 0;
+}
+
+/* --- opening --- */
+
+static int target_check_new_options(const struct pack_options *options, struct error *err)
+{
+	if (options->has_uuid || options->segment_log)
+		return error_set(err, -EINVAL, "it is a volume already: --%s is for a new one, or with --format",
+				 options->has_uuid ? "uuid" : "segment-size");
+	return 0;
+}
+
+static int target_load(struct target *target, const struct pack_options *options, struct error *err)
+{
+	struct error why = { 0 };
+	int r;
+
+	r = target_check_new_options(options, err);
+	if (r < 0)
+		return r;
+	r = catalogue_load(target->source, &target->super, &target->catalogue, &why);
+	if (r < 0)
+		return error_set(err, r, "%s (--format starts afresh)", why.reason);
+	target->capacity = target->is_device ? target->super.member_size : SPACE_ENDLESS;
+	return 0;
+}
+
+/* 16 MiB, less on a small device so that there are enough of them. */
+static uint32_t target_segment_log(const struct target *target, const struct pack_options *options)
+{
+	uint32_t log = PACK_SEGMENT_LOG;
+
+	if (options->segment_log)
+		return options->segment_log;
+	while (target->is_device && log > DSFS_SEGMENT_LOG_MIN && target->capacity >> log < TARGET_SEGMENTS)
+		log--;
+	return log;
+}
+
+static int target_init(struct target *target, const struct pack_options *options, struct error *err)
+{
+	struct superblock *super = &target->super;
+
+	target->is_new = true;
+	target->capacity = target->is_device ? source_size(target->source, 0) : SPACE_ENDLESS;
+	if (target->capacity < TARGET_LEAST)
+		return error_set(err, -ENOSPC, "it has %" PRIu64 " bytes, a volume needs at least %" PRIu64,
+				 target->capacity, TARGET_LEAST);
+	super->member_count = 1;
+	super->segment_log = target_segment_log(target, options);
+	if (options->has_uuid) {
+		memcpy(super->volume_uuid, options->uuid, sizeof(super->volume_uuid));
+	} else {
+		if (getrandom(super->volume_uuid, sizeof(super->volume_uuid), 0) < 0)
+			return error_errno(err, "cannot get random bytes");
+		super->volume_uuid[6] = (super->volume_uuid[6] & 0x0f) | 0x40;
+		super->volume_uuid[8] = (super->volume_uuid[8] & 0x3f) | 0x80;
+	}
+	target->catalogue.next_sequence = 1;
+	memcpy(target->catalogue.volume_uuid, super->volume_uuid, sizeof(super->volume_uuid));
+	return 0;
+}
+
+static int target_open_source(struct target *target, const struct pack_options *options, enum file_mode mode,
+			      struct error *err)
+{
+	struct stat st;
+	bool ours;
+	int r;
+
+	r = file_open(target->path, mode, &target->file, err);
+	if (r < 0)
+		return r;
+	target->created = mode == FILE_CREATE;
+	target->source = &target->file->source;
+	target->is_device = target->file->geometry.is_block_device;
+	target->former_size = target->is_device ? 0 : source_size(target->source, 0);
+	if (fstat(target->file->fd, &st) < 0)
+		return error_errno(err, "fstat");
+	if (!target->is_device) {
+		target->device = st.st_dev;
+		target->inode = st.st_ino;
+	}
+	if (target->created)
+		return target_init(target, options, err);
+	r = target_check_content(target, options->force, &ours, err);
+	if (r < 0)
+		return r;
+	return ours && !options->format ? target_load(target, options, err) : target_init(target, options, err);
+}
+
+static int target_open_path(struct target *target, const struct pack_options *options, struct error *err)
+{
+	struct stat st;
+	int r;
+
+	if (stat(target->path, &st) < 0) {
+		if (errno != ENOENT)
+			return error_errno(err, "stat");
+		if (options->dry_run)
+			return target_init(target, options, err);
+		return target_open_source(target, options, FILE_CREATE, err);
+	}
+	if (S_ISBLK(st.st_mode)) {
+		r = busy_check(st.st_rdev, err);
+		if (r < 0)
+			return r;
+	}
+	return target_open_source(target, options, options->dry_run ? FILE_READ : FILE_WRITE, err);
+}
+
+int target_open(const struct pack_options *options, struct target *ret, struct error *err)
+{
+	struct target target = { .path = options->volume };
+	struct error why = { 0 };
+	int r;
+
+	r = target_open_path(&target, options, &why);
+	if (r < 0) {
+		target_close(&target);
+		return error_set(err, r, "volume '%s': %s", options->volume, why.reason);
+	}
+	*ret = target;
+	return 0;
+}
+
+/* --- first write, and putting back --- */
+
+static int target_write_zeros(struct target *target, uint64_t offset, struct error *err)
+{
+	auto_free uint8_t *zeros = aligned_alloc(DSFS_BLOCK, TARGET_ZEROS);
+
+	if (!zeros)
+		return error_set(err, -ENOMEM, "out of memory");
+	memset(zeros, 0, TARGET_ZEROS);
+	return source_write(target->source, 0, offset, zeros, TARGET_ZEROS, err);
+}
+
+/* Former slots must not win, and nobody must recognise what lay there: it may have signatures at both ends. */
+static int target_wipe(struct target *target, struct error *err)
+{
+	int r;
+
+	if (!target->is_device) {
+		if (target->former_size && ftruncate(target->file->fd, 0) < 0)
+			return error_errno(err, "cannot empty '%s'", target->path);
+		target->former_size = 0;
+		return 0;
+	}
+	r = target_write_zeros(target, 0, err);
+	if (r == 0 && target->wipe)
+		r = target_write_zeros(target, round_down(target->capacity, DSFS_BLOCK) - TARGET_ZEROS, err);
+	return r;
+}
+
+static void target_warn_of_former_publisher(struct target *target)
+{
+	char host[TARGET_HOST_SIZE];
+	uint64_t process, since;
+
+	if (publisher_read(target->source, host, &process, &since))
+		log_warn("a publisher on '%s' (process %" PRIu64 ") did not finish, ignoring", host, process);
+}
+
+int target_begin(struct target *target, struct error *err)
+{
+	char host[TARGET_HOST_SIZE] = "";
+	int r;
+
+	target->begun = true;
+	if (target->is_new) {
+		r = target_wipe(target, err);
+		if (r < 0)
+			return r;
+	} else {
+		target_warn_of_former_publisher(target);
+	}
+	gethostname(host, sizeof(host) - 1);
+	return publisher_write(target->source, host, (uint64_t)getpid(), (uint64_t)time(NULL), err);
+}
+
+/* Best effort: the failure that led here is the one to be told. */
+static void target_put_back(struct target *target)
+{
+	if (target->created) {
+		unlink(target->path);
+		return;
+	}
+	if (!target->begun)
+		return;
+	if ((target->is_device || target->former_size >= DSFS_DATA_AT) &&
+	    publisher_write(target->source, NULL, 0, 0, NULL) < 0)
+		log_warn("cannot clear the publisher record of '%s', ignoring", target->path);
+	if (!target->is_device && !target->slot_written && ftruncate(target->file->fd, (off_t)target->former_size) < 0)
+		log_warn("cannot cut '%s' back to %" PRIu64 " bytes, ignoring", target->path, target->former_size);
+}
+
+void target_close(struct target *target)
+{
+	if (target->file && !target->published)
+		target_put_back(target);
+	catalogue_free(&target->catalogue);
+	file_close(target->file);
+	*target = (struct target){ 0 };
+}
+
+char *target_temp_dir(const struct pack_options *options)
+{
+	const char *variable = getenv("TMPDIR");
+	const char *slash = strrchr(options->volume, '/');
+	struct stat st;
+
+	if (options->temp_dir)
+		return strdup(options->temp_dir);
+	if (variable && *variable)
+		return strdup(variable);
+	if (stat(options->volume, &st) == 0 && S_ISBLK(st.st_mode))
+		return strdup("/var/tmp");
+	if (!slash)
+		return strdup(".");
+	return slash == options->volume ? strdup("/") : strndup(options->volume, (size_t)(slash - options->volume));
+}

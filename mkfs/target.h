@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The volume as a target: what lies there now, and whether it may be written to. */
+#pragma once
+#include "base/source.h"
+#include "image/catalogue.h"
+#include "io/file.h"
+#include "pack.h"
+#include "space.h"
+
+struct target {
+	const char *path;
+	struct file_source *file;
+	struct source *source; /* all volume I/O; a test may put its own around it. NULL: a dry run and no file */
+	bool is_device;
+	bool created;          /* the file was not there */
+	bool is_new;           /* no catalogue to continue */
+	bool wipe;             /* something else lay here: its signatures must go */
+	bool begun;            /* something was written */
+	bool slot_written;     /* or perhaps: what the slot names must stay */
+	bool published;
+	uint64_t former_size;  /* of a file */
+	uint64_t capacity;     /* bytes that may be used */
+	uint64_t device, inode; /* of a file, so that the scan can notice it */
+	struct superblock super; /* in force; of a new volume: what the first will have, sequence 0 */
+	struct catalogue catalogue;
+};
+
+/* Opens and checks; writes nothing (a new file is created, empty). On failure nothing is left. */
+must_check int target_open(const struct pack_options *options, struct target *ret, struct error *err);
+/* First write: removes what lay on a new volume before and says who is publishing. */
+must_check int target_begin(struct target *target, struct error *err);
+/* A volume that was not published to is put back: a new file is removed, one that grew is cut. */
+void target_close(struct target *target);
+/* Where temporary files go by default. The caller frees it; NULL without memory. */
+char *target_temp_dir(const struct pack_options *options);

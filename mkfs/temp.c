@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT */
+/* Temporary files: without a name where the filesystem can, unlinked at once elsewhere. */
+#include "temp.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int temp_open(const char *parent, struct temp **ret, struct error *err)
+{
+	struct temp *temp = calloc(1, sizeof(*temp));
+	struct stat st;
+
+	if (!temp)
+		return error_set(err, -ENOMEM, "out of memory");
+	temp->fd = -1;
+	if ((size_t)snprintf(temp->path, sizeof(temp->path), "%s/mkdatasetfs.XXXXXX", parent) >=
+	    sizeof(temp->path)) {
+		free(temp);
+		return error_set(err, -ENAMETOOLONG, "temporary directory '%s' has too long a name", parent);
+	}
+	if (!mkdtemp(temp->path)) {
+		free(temp);
+		return error_errno(err, "cannot create a temporary directory in '%s'", parent);
+	}
+	temp->fd = open(temp->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (temp->fd < 0 || fstat(temp->fd, &st) < 0) {
+		int r = error_errno(err, "cannot open temporary directory '%s'", temp->path);
+
+		temp_close(temp);
+		return r;
+	}
+	temp->device = st.st_dev;
+	temp->inode = st.st_ino;
+	*ret = temp;
+	return 0;
+}
+
+void temp_close(struct temp *temp)
+{
+	struct dirent *entry;
+	DIR *dir;
+
+	if (!temp)
+		return;
+	dir = temp->fd >= 0 ? fdopendir(temp->fd) : NULL;
+	while (dir && (entry = readdir(dir)))
+		if (entry->d_name[0] != '.')
+			unlinkat(dirfd(dir), entry->d_name, 0);
+	if (dir)
+		closedir(dir);
+	rmdir(temp->path);
+	free(temp);
+}
+
+int temp_file(const struct temp *temp, int *ret_fd, struct error *err)
+{
+	int fd = openat(temp->fd, ".", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+
+	if (fd < 0) {
+		fd = openat(temp->fd, "spool", O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+		if (fd >= 0)
+			unlinkat(temp->fd, "spool", 0);
+	}
+	if (fd < 0)
+		return error_errno(err, "cannot create a temporary file in '%s'", temp->path);
+	*ret_fd = fd;
+	return 0;
+}
+
+/* The directory's own name is random: the parent is what a person can act upon. */
+static int temp_failed(const struct temp *temp, int code, struct error *err)
+{
+	const char *slash = strrchr(temp->path, '/');
+
+	return error_set(err, code, "temporary files in '%.*s' (see --temp-dir): %s", (int)(slash - temp->path),
+			 temp->path, strerror(-code));
+}
+
+int temp_reserve(const struct temp *temp, int fd, uint64_t offset, uint64_t length, struct error *err)
+{
+	int r = posix_fallocate(fd, (off_t)offset, (off_t)length);
+
+	return r ? temp_failed(temp, -r, err) : 0;
+}
+
+int temp_write(const struct temp *temp, int fd, uint64_t offset, const void *bytes, size_t length,
+	       struct error *err)
+{
+	const uint8_t *from = bytes;
+
+	while (length) {
+		ssize_t n = pwrite(fd, from, length, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return temp_failed(temp, n < 0 ? -errno : -EIO, err);
+		from += n;
+		offset += (uint64_t)n;
+		length -= (size_t)n;
+	}
+	return 0;
+}
+
+int temp_read(const struct temp *temp, int fd, uint64_t offset, void *bytes, size_t length, struct error *err)
+{
+	uint8_t *to = bytes;
+
+	while (length) {
+		ssize_t n = pread(fd, to, length, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return temp_failed(temp, n < 0 ? -errno : -ENODATA, err);
+		to += n;
+		offset += (uint64_t)n;
+		length -= (size_t)n;
+	}
+	return 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The packer's temporary directory; everything in it is gone when the packer ends. */
+#pragma once
+#include <limits.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct temp {
+	char path[PATH_MAX]; /* of the directory, which has a name of its own below the parent */
+	int fd;
+	uint64_t device, inode; /* so that a scan can leave it out */
+};
+
+must_check int temp_open(const char *parent, struct temp **ret, struct error *err);
+void temp_close(struct temp *temp); /* removes the directory and what is in it */
+/* A new file without a name, open for reading and writing. */
+must_check int temp_file(const struct temp *temp, int *ret_fd, struct error *err);
+/* Space for length bytes at offset, so that a mapping of it cannot fail later. */
+must_check int temp_reserve(const struct temp *temp, int fd, uint64_t offset, uint64_t length, struct error *err);
+must_check int temp_write(const struct temp *temp, int fd, uint64_t offset, const void *bytes, size_t length,
+			  struct error *err);
+must_check int temp_read(const struct temp *temp, int fd, uint64_t offset, void *bytes, size_t length,
+			 struct error *err);
