@@ -19,8 +19,16 @@
 /* mount(8), "EXIT STATUS"; EXIT_USAGE is datasetfs's own. */
 enum { EXIT_FAILED = 1, EXIT_HELPER_USAGE = 1, EXIT_USAGE = 2, EXIT_SYSTEM = 2, EXIT_MOUNT = 32 };
 
+/* The text of one -o; values of options point into it. */
+struct main_list {
+	struct main_list *next;
+	char text[];
+};
+
 struct main_options {
 	struct serve_options serve;
+	char *volume, *mountpoint; /* absolute */
+	struct main_list *lists;
 	bool foreground;
 	bool fake;   /* mount -f: do everything but the mount */
 	bool helper; /* called by mount(8) */
@@ -206,15 +214,31 @@ static int main_word(struct main_options *options, char *word, struct error *err
 
 static int main_set_o(void *target, const char *argument, struct error *err)
 {
-	char *list = strdup(argument); /* kept: options point into it for as long as the program runs */
-	char *word, *rest = list;
+	struct main_options *options = target;
+	struct main_list *list = malloc(sizeof(*list) + strlen(argument) + 1);
+	char *word, *rest;
 	int r = 0;
 
 	if (!list)
 		return error_set(err, -ENOMEM, "no memory");
+	rest = strcpy(list->text, argument);
+	list->next = options->lists;
+	options->lists = list;
 	while (r == 0 && (word = strsep(&rest, ",")))
-		r = main_word(target, word, err);
+		r = main_word(options, word, err);
 	return r;
+}
+
+static void main_free(struct main_options *options)
+{
+	struct main_list *list;
+
+	while ((list = options->lists)) {
+		options->lists = list->next;
+		free(list);
+	}
+	free(options->volume);
+	free(options->mountpoint);
 }
 
 /* ---- the command lines ---- */
@@ -293,15 +317,18 @@ static const struct command_line main_helper_line = {
 	.options = main_helper_rows,
 };
 
+/* A dead mount may still answer stat() from the kernel's memory; access() asks its server. */
 static int main_check_mountpoint(const char *path, struct error *err)
 {
 	struct stat st;
 
-	if (stat(path, &st) < 0 && errno == ENOTCONN)
-		return error_set(err, -ENOTCONN,
-				 "'%s' has a mount whose server is gone, unmount it first: umount '%s'", path, path);
-	if (stat(path, &st) < 0)
+	if (stat(path, &st) < 0 || access(path, F_OK) < 0) {
+		if (errno == ENOTCONN || errno == ECONNABORTED)
+			return error_set(err, -ENOTCONN,
+					 "mountpoint '%s' has a mount whose server is gone, 'umount %s' first", path,
+					 path);
 		return error_errno(err, "mountpoint '%s'", path);
+	}
 	if (!S_ISDIR(st.st_mode))
 		return error_set(err, -ENOTDIR, "mountpoint '%s' is not a directory", path);
 	return 0;
@@ -309,13 +336,9 @@ static int main_check_mountpoint(const char *path, struct error *err)
 
 /* The daemon leaves the working directory. An absolute path stays as it was given: a by-id link tells more than
  * what it leads to. */
-static int main_absolute(const char *path, const char **ret, struct error *err)
+static int main_absolute(const char *path, char **ret, struct error *err)
 {
-	if (path[0] == '/') {
-		*ret = path;
-		return 0;
-	}
-	*ret = realpath(path, NULL);
+	*ret = path[0] == '/' ? strdup(path) : realpath(path, NULL);
 	if (!*ret)
 		return error_errno(err, "'%s'", path);
 	return 0;
@@ -328,12 +351,14 @@ static int main_resolve(struct main_options *options, char **operands, struct er
 	r = main_check_mountpoint(operands[1], err);
 	if (r < 0)
 		return r;
-	r = main_absolute(operands[0], &options->serve.volume, err);
+	r = main_absolute(operands[0], &options->volume, err);
 	if (r < 0)
 		return r;
-	options->serve.mountpoint = realpath(operands[1], NULL);
-	if (!options->serve.mountpoint)
+	options->mountpoint = realpath(operands[1], NULL);
+	if (!options->mountpoint)
 		return error_errno(err, "mountpoint '%s'", operands[1]);
+	options->serve.volume = options->volume;
+	options->serve.mountpoint = options->mountpoint;
 	return 0;
 }
 
@@ -472,5 +497,6 @@ int main(int argc, char **argv)
 		status = main_fork(&ready);
 	if (status < 0)
 		status = main_serve(&options, ready);
+	main_free(&options);
 	return status;
 }

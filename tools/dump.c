@@ -17,7 +17,7 @@
 #include "volume.h"
 
 static const struct option_spec dump_table[] = {
-	{ "json", 0, NULL, verb_set_json, "write one JSON object a line for each name, with its path" },
+	{ "json", 0, NULL, verb_set_json, "write a line of JSON for each name, with its path" },
 	{ 0 },
 };
 
@@ -25,9 +25,8 @@ const struct command_line dump_line = {
 	.program = "datasetfsctl dump",
 	.usage = "VOLUME|MNT [LABEL]",
 	.summary = "Write the text that describes a version.\n"
-		   "The version LABEL, or the one that MNT serves, or the current one. The text names no "
-		   "place on the\n"
-		   "volume, and its SHA-256 is the version's digest.",
+		   "The version LABEL, or the one that MNT serves, or the current one. The text\n"
+		   "names no place on the volume, and its SHA-256 is the version's digest.",
 	.options = dump_table,
 };
 

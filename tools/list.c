@@ -18,7 +18,8 @@
 
 struct list_space {
 	uint64_t segment_size;
-	uint64_t total, used; /* segments */
+	uint64_t total, used; /* segments; the last may be cut short by the end of the volume */
+	uint64_t free_bytes;
 };
 
 struct list_publisher {
@@ -32,7 +33,7 @@ static const struct option_spec list_table[] = { VERB_OPTION_JSON, { 0 } };
 const struct command_line list_line = {
 	.program = "datasetfsctl list",
 	.usage = "VOLUME|MNT",
-	.summary = "Show the versions on a volume, its space, and who publishes.\n"
+	.summary = "Show versions, space, and who publishes.\n"
 		   "* marks the current version.",
 	.options = list_table,
 };
@@ -70,8 +71,14 @@ static int list_measure(const struct volume *volume, struct list_space *ret, str
 			list_mark(map, super->segment_log, space.total, list->items[i].address,
 				  list->items[i].length);
 	}
-	for (uint64_t s = 0; s < space.total; s++)
-		space.used += map[s / 8] >> (s % 8) & 1;
+	for (uint64_t s = 0; s < space.total; s++) {
+		uint64_t left = size - (s << super->segment_log);
+
+		if (map[s / 8] >> (s % 8) & 1)
+			space.used++;
+		else
+			space.free_bytes += left < space.segment_size ? left : space.segment_size;
+	}
 	*ret = space;
 	return 0;
 }
@@ -167,6 +174,7 @@ static void list_json(const struct volume *volume, const struct list_space *spac
 	json_number(&json, "segments", space->total);
 	json_number(&json, "segments_used", space->used);
 	json_number(&json, "segments_free", space->total - space->used);
+	json_number(&json, "free_bytes", space->free_bytes);
 	json_number(&json, "next_sequence", volume->catalogue.next_sequence);
 	json_number(&json, "tail", volume->catalogue.tail);
 	if (current)
@@ -197,7 +205,7 @@ static void list_text_head(const struct volume *volume, const struct list_space 
 	printf("superblock  sequence %" PRIu64 "\n", volume->super.sequence);
 	printf("segments    %" PRIu64 " of %s: %" PRIu64 " used, %" PRIu64 " free (%s)%s\n", space->total,
 	       format_size(space->segment_size, segment), space->used, space->total - space->used,
-	       format_size((space->total - space->used) * space->segment_size, room),
+	       format_size(space->free_bytes, room),
 	       volume->file->geometry.is_block_device ? "" : "; the file grows when needed");
 	if (!publisher->is_there)
 		return;

@@ -33,7 +33,7 @@ static void main_help(void)
 		printf("  %-8s%-24s%.*s\n", verbs[i].name, verbs[i].line->usage, (int)strcspn(summary, "\n"),
 		       summary);
 	}
-	printf("\n  -h, --help                show this help; 'datasetfsctl VERB --help' shows a verb's\n"
+	printf("\n  -h, --help                show this help, after a verb the verb's\n"
 	       "  -V, --version             show the release\n");
 }
 
@@ -73,7 +73,9 @@ int main(int argc, char **argv)
 	}
 	verb = main_find(argv[1]);
 	if (!verb) {
-		log_err("unknown verb '%s', see 'datasetfsctl --help'", argv[1]);
+		log_err(argv[1][0] == '-' ? "unknown option '%s', see 'datasetfsctl --help'" :
+					    "unknown verb '%s', see 'datasetfsctl --help'",
+			argv[1]);
 		return VERB_USAGE;
 	}
 	return main_flush(verb->run(argc - 1, argv + 1), verb->failed);

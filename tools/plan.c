@@ -14,9 +14,9 @@
 #include "image/checksum.h"
 #include "image/inode.h"
 
-#define PLAN_KEEP (512u << 10)    /* items of a window: 32 MiB */
-#define PLAN_ROOM (2 * PLAN_KEEP) /* items gathered before the highest are dropped */
-#define SHARD_LOG 20u             /* shards take turns by this many bytes */
+#define PLAN_KEEP ((size_t)512 << 10) /* items of a window: 32 MiB */
+#define PLAN_ROOM (2 * PLAN_KEEP)     /* items gathered before the highest are dropped */
+#define SHARD_LOG 20u                 /* shards take turns by this many bytes */
 
 static int plan_order(uint64_t a, uint64_t b)
 {

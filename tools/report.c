@@ -136,12 +136,14 @@ static void report_damage_text(struct report *report, const struct damage *damag
 static void report_damages(struct report *report, struct index_reader *reader,
 			   const struct damage_list *damage)
 {
-	char path[PATH_SIZE];
+	char absolute[PATH_SIZE];
+	const char *path;
 
 	if (report->is_json)
 		json_begin_array(&report->json, "damage");
 	for (unsigned i = 0; i < damage->shown_count; i++) {
-		index_path(reader, damage->shown[i].item.ordinal, path, sizeof(path));
+		index_path(reader, damage->shown[i].item.ordinal, absolute, sizeof(absolute));
+		path = absolute + (absolute[0] == '/'); /* as it was in the source */
 		if (report->is_json)
 			report_damage_json(report, &damage->shown[i], path);
 		else

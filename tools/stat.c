@@ -52,7 +52,7 @@ static int stat_set_version(void *target, const char *argument, struct error *er
 }
 
 static const struct option_spec stat_table[] = {
-	{ "version", 0, "L", stat_set_version, "with VOLUME FILE: the version, if not the current one" },
+	{ "version", 0, "L", stat_set_version, "look in version L, not the current one" },
 	VERB_OPTION_JSON,
 	{ 0 },
 };
@@ -60,7 +60,7 @@ static const struct option_spec stat_table[] = {
 const struct command_line stat_line = {
 	.program = "datasetfsctl stat",
 	.usage = "MNT/FILE | VOLUME FILE",
-	.summary = "Show a file's attributes, its chunks and their device ranges.",
+	.summary = "Show a file's chunks and device ranges.",
 	.options = stat_table,
 };
 

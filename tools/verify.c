@@ -80,8 +80,8 @@ static int verify_set_seed(void *target, const char *argument, struct error *err
 
 static const struct option_spec verify_table[] = {
 	{ "sample", 0, "P%", verify_set_sample, "check a random share of the chunks, not all" },
-	{ "seed", 0, "N", verify_set_seed, "choose the same share as the run that showed this seed" },
-	{ "shard", 0, "N/T", verify_set_shard, "check the N-th of T shares; all T together are everything" },
+	{ "seed", 0, "N", verify_set_seed, "choose the share that showed this seed" },
+	{ "shard", 0, "N/T", verify_set_shard, "check the N-th of T shares of everything" },
 	{ "jobs", 'j', "N", verify_set_jobs, "reading threads" },
 	VERB_OPTION_JSON,
 	{ 0 },
@@ -91,11 +91,10 @@ const struct command_line verify_line = {
 	.program = "datasetfsctl verify",
 	.usage = "VOLUME [LABEL...]",
 	.summary = "Read a volume and check everything on it.\n"
-		   "All versions, or the named ones: superblock, catalogue, index, digest and every chunk. "
-		   "At most 20\n"
-		   "damaged chunks of a version are shown, all are counted. The index of one version at a "
-		   "time is in\n"
-		   "memory. Exit status: 0 clean, 1 damaged, 2 could not look.",
+		   "All versions, or the named ones: superblock, catalogue, index, digest and every\n"
+		   "chunk. At most 20 damaged chunks of a version are shown, all are counted. The\n"
+		   "index of one version at a time is in memory.\n"
+		   "Exit status: 0 clean, 1 damaged, 2 could not look.",
 	.options = verify_table,
 };
 

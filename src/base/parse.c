@@ -30,7 +30,7 @@ static int parse_range(const char *text, uint64_t n, uint64_t min, uint64_t max,
 
 int parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *ret, struct error *err)
 {
-	uint64_t n;
+	uint64_t n = 0;
 	char *end;
 	int r;
 
@@ -50,7 +50,7 @@ int parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *ret, stru
 {
 	static const char suffixes[] = "KMGT";
 	const char *suffix;
-	uint64_t n;
+	uint64_t n = 0;
 	char *end;
 	int r;
 

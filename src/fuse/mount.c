@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <fuse_log.h>
 #include <fuse_lowlevel.h>
+#include <poll.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -185,12 +186,23 @@ int mount_detach(struct mount *mount, bool lazy, struct error *err)
 	return 0;
 }
 
+/* Frees what libfuse holds for a mount. It would unmount what still answers; that is not asked for here. */
+static void mount_forget(struct fuse_session *session)
+{
+	struct pollfd fd = { .fd = fuse_session_fd(session) };
+
+	if (poll(&fd, 1, 0) == 1 && (fd.revents & POLLERR))
+		fuse_session_unmount(session);
+}
+
 void mount_free(struct mount *mount)
 {
 	if (!mount)
 		return;
-	if (mount->session)
+	if (mount->session) {
+		mount_forget(mount->session);
 		fuse_session_destroy(mount->session);
+	}
 	free(mount->mountpoint);
 	free(mount);
 }

@@ -214,7 +214,7 @@ static int check_record(struct check *c, struct span key, struct span value, str
 static int check_page_header(struct check *c, uint64_t number, uint32_t flags, const struct lmdb_page **ret,
 			     struct error *err)
 {
-	const struct lmdb_page *page;
+	const struct lmdb_page *page = NULL;
 	uint32_t lower, upper;
 
 	if (number < LMDB_METAS || number >= c->page_count)
@@ -268,7 +268,7 @@ static const struct lmdb_node *page_node(const struct lmdb_page *page, uint32_t 
 
 static int check_leaf(struct check *c, uint64_t number, struct error *err)
 {
-	const struct lmdb_page *page;
+	const struct lmdb_page *page = NULL;
 	struct span key, value;
 	int r;
 
@@ -287,7 +287,7 @@ static int check_leaf(struct check *c, uint64_t number, struct error *err)
 
 static int check_tree(struct check *c, uint64_t number, uint32_t level, struct error *err)
 {
-	const struct lmdb_page *page;
+	const struct lmdb_page *page = NULL;
 	const struct lmdb_node *node;
 	struct span key, none;
 	int r;

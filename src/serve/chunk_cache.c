@@ -2,6 +2,7 @@
 /* A few dozen entries of one size under one lock; bytes are copied outside of it, while the entry is pinned. */
 #include "serve/chunk_cache.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@ struct chunk_entry {
 	uint64_t sequence, number; /* sequence 0: empty */
 	uint64_t used;             /* when, by the cache's clock */
 	size_t length;
-	unsigned pins;             /* threads that copy from or to it */
+	unsigned pins;             /* threads that copy from it; 1 while it is coming */
+	bool coming;               /* claimed, without bytes yet */
 	uint8_t *bytes;
 };
 
@@ -66,76 +68,97 @@ static struct chunk_entry *chunk_cache_find(struct chunk_cache *cache, uint64_t 
 	return NULL;
 }
 
-static void chunk_cache_unpin(struct chunk_cache *cache, struct chunk_entry *entry)
+/* The least recently used entry that nobody uses; NULL when all are in use. Under the lock. */
+static struct chunk_entry *chunk_cache_oldest(struct chunk_cache *cache)
 {
+	struct chunk_entry *oldest = NULL;
+
+	for (size_t i = 0; i < cache->count; i++)
+		if (!cache->entries[i].pins && (!oldest || cache->entries[i].used < oldest->used))
+			oldest = &cache->entries[i];
+	return oldest;
+}
+
+/* Under the lock. */
+static enum chunk_cached chunk_cache_claim(struct chunk_cache *cache, uint64_t sequence, uint64_t number)
+{
+	struct chunk_entry *entry = chunk_cache_oldest(cache);
+
+	if (!entry)
+		return CHUNK_ABSENT;
+	entry->sequence = sequence;
+	entry->number = number;
+	entry->coming = true;
+	entry->pins = 1;
+	return CHUNK_CLAIMED;
+}
+
+enum chunk_cached chunk_cache_get(struct chunk_cache *cache, uint64_t sequence, uint64_t number, size_t skip,
+				  size_t want, void *out)
+{
+	enum chunk_cached result = CHUNK_ABSENT;
+	struct chunk_entry *entry;
+
+	pthread_mutex_lock(&cache->lock);
+	entry = chunk_cache_find(cache, sequence, number);
+	if (!entry) {
+		result = chunk_cache_claim(cache, sequence, number);
+	} else if (entry->coming) {
+		result = CHUNK_COMING;
+	} else if (want <= entry->length && skip <= entry->length - want) {
+		result = CHUNK_FOUND;
+		entry->pins++;
+		entry->used = ++cache->clock;
+	}
+	pthread_mutex_unlock(&cache->lock);
+	if (result != CHUNK_FOUND)
+		return result;
+	memcpy(out, entry->bytes + skip, want);
 	pthread_mutex_lock(&cache->lock);
 	entry->pins--;
 	pthread_mutex_unlock(&cache->lock);
+	return result;
 }
 
-bool chunk_cache_get(struct chunk_cache *cache, uint64_t sequence, uint64_t number, size_t skip, size_t want,
-		     void *out)
+/* length 0: there is nothing to keep. */
+static void chunk_cache_settle(struct chunk_cache *cache, struct chunk_entry *entry, size_t length)
+{
+	pthread_mutex_lock(&cache->lock);
+	entry->coming = false;
+	entry->pins = 0;
+	entry->length = length;
+	entry->used = length ? ++cache->clock : 0;
+	if (!length)
+		entry->sequence = 0;
+	pthread_mutex_unlock(&cache->lock);
+}
+
+static struct chunk_entry *chunk_cache_claimed(struct chunk_cache *cache, uint64_t sequence, uint64_t number)
 {
 	struct chunk_entry *entry;
 
 	pthread_mutex_lock(&cache->lock);
 	entry = chunk_cache_find(cache, sequence, number);
-	if (entry && want <= entry->length && skip <= entry->length - want) {
-		entry->pins++;
-		entry->used = ++cache->clock;
-	} else {
-		entry = NULL;
-	}
 	pthread_mutex_unlock(&cache->lock);
-	if (!entry)
-		return false;
-	memcpy(out, entry->bytes + skip, want);
-	chunk_cache_unpin(cache, entry);
-	return true;
-}
-
-/* The least recently used entry that nobody copies, emptied and pinned; NULL when the chunk is there already or all
- * are in use. */
-static struct chunk_entry *chunk_cache_claim(struct chunk_cache *cache, uint64_t sequence, uint64_t number)
-{
-	struct chunk_entry *oldest = NULL;
-
-	pthread_mutex_lock(&cache->lock);
-	if (!chunk_cache_find(cache, sequence, number))
-		for (size_t i = 0; i < cache->count; i++)
-			if (!cache->entries[i].pins && (!oldest || cache->entries[i].used < oldest->used))
-				oldest = &cache->entries[i];
-	if (oldest) {
-		oldest->sequence = 0;
-		oldest->pins = 1;
-	}
-	pthread_mutex_unlock(&cache->lock);
-	return oldest;
+	assert(entry && entry->coming);
+	return entry;
 }
 
 void chunk_cache_put(struct chunk_cache *cache, uint64_t sequence, uint64_t number, const struct iovec *pieces,
 		     int count)
 {
-	struct chunk_entry *entry;
+	struct chunk_entry *entry = chunk_cache_claimed(cache, sequence, number);
 	size_t length = 0;
 
-	for (int i = 0; i < count; i++)
-		length += pieces[i].iov_len;
-	if (length > cache->chunk_size)
-		return;
-	entry = chunk_cache_claim(cache, sequence, number);
-	if (!entry)
-		return;
-	length = 0;
 	for (int i = 0; i < count; i++) {
+		assert(pieces[i].iov_len <= cache->chunk_size - length);
 		memcpy(entry->bytes + length, pieces[i].iov_base, pieces[i].iov_len);
 		length += pieces[i].iov_len;
 	}
-	pthread_mutex_lock(&cache->lock);
-	entry->sequence = sequence;
-	entry->number = number;
-	entry->length = length;
-	entry->used = ++cache->clock;
-	entry->pins--;
-	pthread_mutex_unlock(&cache->lock);
+	chunk_cache_settle(cache, entry, length);
+}
+
+void chunk_cache_drop(struct chunk_cache *cache, uint64_t sequence, uint64_t number)
+{
+	chunk_cache_settle(cache, chunk_cache_claimed(cache, sequence, number), 0);
 }

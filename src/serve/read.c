@@ -55,6 +55,10 @@ static void read_fail(struct read_op *op, const struct read_piece *piece, const 
 	struct worker *worker = op->worker;
 
 	read_report(op, piece, err);
+	for (unsigned i = 0; i < op->piece_count; i++)
+		if (op->pieces[i].claimed)
+			chunk_cache_drop(worker->serve->cache, op->generation->sequence,
+					 op->pieces[i].part.chunk.number);
 	stats_add(&worker->stats.read_failures, 1);
 	generation_put(op->generation);
 	reply_error(worker, op->request, -EIO);
@@ -88,7 +92,7 @@ static bool read_continues(const struct read_op *op, const struct read_range *ra
 	       range->first + range->count == op->piece_count;
 }
 
-static void read_place(struct read_op *op, const struct extent_piece *part, size_t at)
+static void read_place(struct read_op *op, const struct extent_piece *part, size_t at, bool claimed)
 {
 	bool direct = read_fits_payload(op, part, at);
 	struct read_range *range = op->range_count ? &op->ranges[op->range_count - 1] : NULL;
@@ -100,16 +104,15 @@ static void read_place(struct read_op *op, const struct extent_piece *part, size
 	}
 	range->end = address_offset(part->chunk.address) + part->chunk.stored;
 	range->count++;
-	op->pieces[op->piece_count++] = (struct read_piece){ *part, at };
+	op->pieces[op->piece_count++] = (struct read_piece){ *part, at, claimed };
 }
 
-/* Bytes that need no device: holes, files in the index, chunks in the cache. */
-static int read_from_memory(struct read_op *op, const struct extent_piece *part, size_t at, bool *ret_done,
-			    struct error *err)
+/* Bytes that need no device: holes and files in the index. */
+static int read_from_index(struct read_op *op, const struct extent_piece *part, size_t at, bool *ret_done,
+			   struct error *err)
 {
 	const struct chunk *chunk = &part->chunk;
-	struct worker *worker = op->worker;
-	uint8_t *out = op->request->payload + at;
+	uint8_t *out = op->request->payload + at, *bounce = op->worker->bounce;
 	int r;
 
 	*ret_done = true;
@@ -118,46 +121,74 @@ static int read_from_memory(struct read_op *op, const struct extent_piece *part,
 		return 0;
 	}
 	if (chunk_is_inline(chunk)) {
-		r = chunk_decode(chunk, worker->codec, chunk_inline_bytes(op->generation->index, chunk), worker->bounce,
+		r = chunk_decode(chunk, op->worker->codec, chunk_inline_bytes(op->generation->index, chunk), bounce,
 				 err);
 		if (r == 0)
-			memcpy(out, worker->bounce + part->skip, part->want);
+			memcpy(out, bounce + part->skip, part->want);
 		return r;
 	}
-	*ret_done = part->want < chunk->length && chunk_cache_get(worker->serve->cache, op->generation->sequence,
-								  chunk->number, part->skip, part->want, out);
-	if (*ret_done)
-		stats_add(&worker->stats.cache_hits, 1);
+	*ret_done = false;
 	return 0;
 }
 
-/* The next round: as much of the request as there are ranges for. */
-static int read_plan(struct read_op *op, struct error *err)
+/* A chunk wanted in part: its neighbour's request may have read it, or be about to. The next request of a sequential
+ * reader comes while this one is under way, and both want a part of the chunk between them: it is put off until the
+ * rest of the request is there. */
+static void read_plan_chunk(struct read_op *op, const struct extent_piece *part, size_t at, bool may_wait)
+{
+	enum chunk_cached cached = CHUNK_ABSENT;
+
+	if (part->want < part->chunk.length)
+		cached = chunk_cache_get(op->worker->serve->cache, op->generation->sequence, part->chunk.number,
+					 part->skip, part->want, op->request->payload + at);
+	if (cached == CHUNK_FOUND) {
+		stats_add(&op->worker->stats.cache_hits, 1);
+	} else if (cached == CHUNK_COMING && may_wait) {
+		op->late = *part;
+		op->has_late = true;
+	} else {
+		read_place(op, part, at, cached == CHUNK_CLAIMED);
+	}
+}
+
+static int read_plan_piece(struct read_op *op, struct error *err)
 {
 	struct extent_piece part;
 	bool done;
 	int r;
 
+	r = extent_next(&op->cursor, &part, err);
+	if (r == 0)
+		r = error_set(err, -EBADMSG, "its chunks end after %" PRIu64 " of %" PRIu64 " bytes", op->planned,
+			      op->size);
+	if (r < 0)
+		return r;
+	if (part.chunk.stored > part.chunk.length || part.want > op->size - op->planned)
+		return error_set(err, -EBADMSG, "chunk %" PRIu64 " holds more than it can", part.chunk.number);
+	r = read_from_index(op, &part, op->planned, &done, err);
+	if (r < 0)
+		return r;
+	if (!done)
+		read_plan_chunk(op, &part, op->planned, op->planned == 0);
+	op->planned += part.want;
+	return 0;
+}
+
+/* The next round: as much of the request as there are ranges for; at last what was put off. */
+static int read_plan(struct read_op *op, struct error *err)
+{
+	int r = 0;
+
 	op->piece_count = op->range_count = 0;
 	op->scratch_used = 0;
-	while (op->planned < op->size && op->range_count < READ_RANGES && op->piece_count < READ_PIECES) {
-		r = extent_next(&op->cursor, &part, err);
-		if (r == 0)
-			r = error_set(err, -EBADMSG, "its chunks end after %" PRIu64 " of %" PRIu64 " bytes",
-				      op->planned, op->size);
-		if (r < 0)
-			return r;
-		if (part.chunk.stored > part.chunk.length || part.want > op->size - op->planned)
-			return error_set(err, -EBADMSG, "chunk %" PRIu64 " holds more than it can",
-					 part.chunk.number);
-		r = read_from_memory(op, &part, op->planned, &done, err);
-		if (r < 0)
-			return r;
-		if (!done)
-			read_place(op, &part, op->planned);
-		op->planned += part.want;
+	if (op->planned == op->size && op->has_late) {
+		op->has_late = false;
+		read_plan_chunk(op, &op->late, 0, false);
+		return 0;
 	}
-	return 0;
+	while (r == 0 && op->planned < op->size && op->range_count < READ_RANGES && op->piece_count < READ_PIECES)
+		r = read_plan_piece(op, err);
+	return r;
 }
 
 /* ---- starting: iovecs ---- */
@@ -243,12 +274,15 @@ static int read_pieces(const struct read_range *range, const struct chunk *chunk
 	return count;
 }
 
-static void read_keep(const struct read_op *op, const struct chunk *chunk, const struct iovec *pieces, int count)
+static void read_keep(const struct read_op *op, struct read_piece *piece, const struct iovec *pieces, int count)
 {
-	chunk_cache_put(op->worker->serve->cache, op->generation->sequence, chunk->number, pieces, count);
+	if (!piece->claimed)
+		return;
+	chunk_cache_put(op->worker->serve->cache, op->generation->sequence, piece->part.chunk.number, pieces, count);
+	piece->claimed = false;
 }
 
-static int read_settle_raw(struct read_op *op, const struct read_range *range, const struct read_piece *piece,
+static int read_settle_raw(struct read_op *op, const struct read_range *range, struct read_piece *piece,
 			   struct error *err)
 {
 	const struct chunk *chunk = &piece->part.chunk;
@@ -264,12 +298,11 @@ static int read_settle_raw(struct read_op *op, const struct read_range *range, c
 	if (!range->direct)
 		memcpy(op->request->payload + piece->at, (uint8_t *)pieces[0].iov_base + piece->part.skip,
 		       piece->part.want);
-	if (piece->part.want < chunk->length)
-		read_keep(op, chunk, pieces, count);
+	read_keep(op, piece, pieces, count);
 	return 0;
 }
 
-static int read_settle_compressed(struct read_op *op, const struct read_range *range, const struct read_piece *piece,
+static int read_settle_compressed(struct read_op *op, const struct read_range *range, struct read_piece *piece,
 				  struct error *err)
 {
 	const struct chunk *chunk = &piece->part.chunk;
@@ -284,7 +317,7 @@ static int read_settle_compressed(struct read_op *op, const struct read_range *r
 	if (r < 0 || whole)
 		return r;
 	memcpy(out, content + piece->part.skip, piece->part.want);
-	read_keep(op, chunk, &(struct iovec){ content, chunk->length }, 1);
+	read_keep(op, piece, &(struct iovec){ content, chunk->length }, 1);
 	return 0;
 }
 
@@ -294,7 +327,7 @@ static int read_settle_range(struct read_op *op, struct read_range *range, const
 {
 	struct stats *stats = &op->worker->stats;
 	uint64_t needed = range->end - range->io.offset;
-	const struct read_piece *piece = &op->pieces[range->first];
+	struct read_piece *piece = &op->pieces[range->first];
 	int r = 0;
 
 	*ret_piece = piece;
@@ -359,7 +392,7 @@ static void read_advance(struct read_op *op)
 
 	do {
 		r = read_settle(op, &again, &piece, &err);
-		if (r == 0 && !again && op->planned == op->size) {
+		if (r == 0 && !again && op->planned == op->size && !op->has_late) {
 			read_finish(op);
 			return;
 		}
@@ -410,6 +443,7 @@ void read_begin(struct worker *worker, struct channel_request *request)
 	op->request = request;
 	op->scratch = worker->scratch + (size_t)request->slot * READ_SCRATCH;
 	op->planned = 0;
+	op->has_late = false;
 	op->piece_count = op->range_count = 0;
 	extent_map(&op->cursor, op->generation->index, &op->inode, in->offset, size, &op->size);
 	read_advance(op);

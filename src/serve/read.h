@@ -19,7 +19,8 @@
 /* The part of a request that one chunk answers from the device. */
 struct read_piece {
 	struct extent_piece part;
-	size_t at; /* where in the payload */
+	size_t at;    /* where in the payload */
+	bool claimed; /* the chunk cache waits for it */
 };
 
 enum read_state { READ_TODO, READ_BUSY, READ_ARRIVED, READ_SETTLED };
@@ -46,6 +47,8 @@ struct read_op {
 	struct extent_cursor cursor;
 	uint64_t size;         /* of the reply */
 	uint64_t planned;      /* bytes of it that have been given a piece, a hole or a cached chunk */
+	bool has_late;         /* the first chunk is being read by another request: looked at last */
+	struct extent_piece late;
 	unsigned piece_count, range_count;
 	unsigned pending;      /* device reads under way, and one while they are being started */
 	uint8_t *scratch;

@@ -202,9 +202,8 @@ static int session_start_workers(struct session *session, struct error *err)
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		while (sem_wait(&serve->started_workers) < 0)
 			continue;
-	/* A worker that ended already says why. */
 	for (unsigned i = 0; i < serve->worker_count; i++)
-		if (!serve->workers[i]->engine)
+		if (!serve->workers[i]->has_engine)
 			return error_set(err, -EIO, "worker %u did not start: %s", i,
 					 serve->workers[i]->failure.reason);
 	return 0;

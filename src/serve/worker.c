@@ -79,6 +79,7 @@ static void *worker_main(void *argument)
 	int r;
 
 	r = worker_engine(worker, &worker->engine, &worker->failure);
+	worker->has_engine = r == 0;
 	sem_post(&worker->serve->started_workers);
 	if (r == 0) {
 		r = worker_serve(worker, &worker->failure);
@@ -89,7 +90,6 @@ static void *worker_main(void *argument)
 	else
 		log_error(&worker->failure, "worker %u ends", worker->number);
 	engine_free(worker->engine);
-	worker->engine = NULL;
 	if (write(worker->ended_fd, &one, sizeof(one)) < 0)
 		log_err("worker %u cannot tell that it ended: %s", worker->number, strerror(errno));
 	return NULL;

@@ -6,7 +6,7 @@
 mkdir source
 for i in {1..60}; do seq $((i * 100)) $((i * 100 + 9000)) >source/$i.txt; done
 for i in {1..20}; do head -c 60000 /dev/urandom >source/$i.jpg; done
-for i in {1..10}; do seq 1 20000 | gzip -c >source/$i.gz; printf %s $i >>source/$i.gz; done
+for i in {1..10}; do head -c 40000 /dev/urandom | base64 | gzip -c >source/$i.gz; done
 
 # stored MODE: bytes stored for the version
 stored() {

@@ -70,7 +70,7 @@ echo odd >$'source/new\nline'
 printf 'top.jpg\0new\nline\0' >nul.list
 mkdatasetfs --progress none --format volume source --from-list - <nul.list || fail "--from-list -"
 assert_eq "files" "$(datasetfsctl list --json volume | json versions.0.files)" 2
-echo missing/file >list
-assert_fails 1 "'missing/file'" mkdatasetfs --progress none volume source --from-list list
+echo a/b/missing >list
+assert_fails 1 "'a/b/missing'" mkdatasetfs --progress none volume source --from-list list
 echo ../outside >list
 assert_fails 1 "'..'" mkdatasetfs --progress none volume source --from-list list

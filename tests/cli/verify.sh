@@ -11,7 +11,7 @@ assert_contains "verify" "$(cat clean.txt)" "clean"
 assert_eq "damaged" "$(datasetfsctl verify --json volume | json damaged)" 0
 datasetfsctl verify --sample 10% --seed 5 volume >/dev/null || fail "--sample"
 
-read -r _ _ _ _ offset stored < <(datasetfsctl stat --json volume 17 | python3 "$LIB/chunks.py")
+read -r _ _ _ offset stored < <(datasetfsctl stat --json volume 17 | python3 "$LIB/chunks.py")
 printf '\252\125\252' | dd of=volume bs=1 seek=$((offset + stored / 3)) conv=notrunc status=none
 rc=0
 datasetfsctl verify volume >damaged.txt 2>&1 || rc=$?

@@ -11,7 +11,9 @@ list() {
 for i in 1 2 3 4; do
     echo "content $i" >source/file
     echo "only in $i" >source/only$i
-    pack volume source $([ $i != 3 ] || echo --label third --no-current)
+    options=()
+    [ $i != 3 ] || options=(--label third --no-current)
+    pack volume source ${options[@]+"${options[@]}"}
     declare "digest$i=$(list "versions.$((i - 1)).digest")"
 done
 assert_eq "labels" "$(list versions | python3 -c 'import json,sys; print(*[v["label"] for v in json.load(sys.stdin)])')" \

@@ -23,7 +23,7 @@ spoil() {
 damage() {
     pack volume source --compress "$1" --format
     datasetfsctl stat --json volume "$2" | python3 "$LIB/chunks.py" >chunks
-    read -r _ _ _ member offset stored < <(sed -n "$(($3 + 1))p" chunks)
+    read -r _ _ member offset stored < <(sed -n "$(($3 + 1))p" chunks)
     [ -n "${offset:-}" ] || fail "'$2' has no chunk $3 on the volume"
     spoil volume $((offset + stored / 2))
     : >daemon.log

@@ -37,11 +37,11 @@ assert_contains "source of a pinned mount" "$(field 1)" "$PWD/volume"
 unmount mnt
 
 # mount(8) looks for the helper in /sbin: give it one in a mount namespace of our own.
-helper=$DATASETFS_BUILD/root/usr/sbin/mount.datasetfs
-[ -x "$helper" ] || fail "no mount.datasetfs was installed"
+[ "$(readlink "$DATASETFS_BUILD/root/sbin/mount.datasetfs")" = /usr/bin/datasetfs ] || fail "no /sbin/mount.datasetfs was installed"
+helper=$(command -v datasetfs)
 cat >inside.sh <<'END'
 set -e
-mkdir upper work
+mkdir work
 if [ ! -e /sbin/mount.datasetfs ]; then
     mount -t tmpfs none work
     mkdir work/upper work/work
@@ -77,7 +77,11 @@ mount.datasetfs volume mnt -n -v -o ro || { echo "fail: helper -n -v"; exit 1; }
 umount mnt
 mount.datasetfs volume mnt -f -o ro || { echo "fail: helper -f"; exit 1; }
 ! mountpoint -q mnt || { echo "fail: -f is a rehearsal, but it mounted"; exit 1; }
-mount.datasetfs volume mnt -s -o ro,no_such_option || { echo "fail: -s tolerates unknown options"; exit 1; }
-umount mnt
+rc=0
+mount.datasetfs volume mnt -s -o ro,no_such_option 2>helper.err || rc=$?
+[ $rc = 1 ] || { echo "fail: status $rc instead of 1 for an unknown option: $(cat helper.err)"; exit 1; }
+rc=0
+mount.datasetfs volume 2>helper.err || rc=$?
+[ $rc = 1 ] || { echo "fail: status $rc instead of 1 without a mountpoint: $(cat helper.err)"; exit 1; }
 END
 unshare -m --propagation private bash inside.sh "$helper" || fail "mount(8)"

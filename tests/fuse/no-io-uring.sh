@@ -46,8 +46,8 @@ if (./without_io_uring true) && datasetfs -o io=uring volume mnt 2>uring.log; th
 else
     say "this machine has no io_uring: $(cat uring.log)"
 fi
-assert_fails 32 "'fast'" datasetfs -o io=fast volume mnt
-assert_fails 32 "workers" datasetfs -o workers=0 volume mnt
+assert_fails 2 "'fast'" datasetfs -o io=fast volume mnt
+assert_fails 2 "workers" datasetfs -o workers=0 volume mnt
 mount_volume volume mnt -o workers=3
 assert_eq "workers" "$(stats mnt workers)" 3
 compare source mnt

@@ -19,4 +19,4 @@ compare source mnt
 unmount mnt
 
 # Nor when the mount was asked to be writable.
-assert_fails 32 "rw" datasetfs -o rw volume mnt
+assert_fails 2 "rw" datasetfs -o rw volume mnt

@@ -46,8 +46,11 @@ printf '\377\377\377\377' | dd of=broken bs=1 seek=$((offset + 5000)) conv=notru
 refuses broken "index"
 
 # Mountpoints.
-refuses volume "unknown" -o no_such_option
-refuses volume "no_such_option" -o no_such_option=1
+for words in no_such_option no_such_option=1 ro,no_such_option,nosuid; do
+    assert_fails 2 "unknown mount option 'no_such_option'" datasetfs -o $words volume mnt
+done
+assert_fails 2 "'version' needs a value" datasetfs -o version volume mnt
+assert_fails 2 "'allow_other' takes no value" datasetfs -o allow_other=1 volume mnt
 refuses volume "nowhere" -o version=nowhere
 assert_fails 32 "missing-dir" datasetfs volume missing-dir
 : >plain
@@ -60,8 +63,8 @@ digest=$(datasetfsctl list --json volume | json versions.0.digest)
 digest=${digest#sha256:}
 wrong=$(tr '0-9a-f' '1-9a-f0' <<<"$digest")
 refuses volume "digest" -o "digest=sha256:$wrong"
-refuses volume "digest" -o "digest=sha256:12"
-refuses volume "digest" -o digest=md5:00
+assert_fails 2 "digest" datasetfs -o digest=sha256:12 volume mnt
+assert_fails 2 "digest" datasetfs -o digest=md5:00 volume mnt
 assert_eq "the digest and the dump" "$(datasetfsctl dump volume | sha256sum | cut -d ' ' -f 1)" "$digest"
 mount_volume volume mnt -o "digest=sha256:$digest"
 compare source mnt

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: MIT
 """Compares two directory trees to the last byte and says where they differ.
 
-usage: compare.py [--ignore WORD[,WORD…]] [--special] SOURCE COPY
+usage: compare.py [--ignore WORD[,WORD…]] [--special] [--exclude PATH] SOURCE COPY
 
 Compared: names, types, permissions, owners, sizes, times to the nanosecond, link groups and counts, symlink
 targets, xattrs, holes (a hole of the copy must be zeros in the source) and contents. Words to ignore:
 owner mode mtime nanoseconds xattr links holes inodes. Devices, sockets and FIFOs are left out by the packer: they must
-be absent from COPY, or with --special present. Works with names of any bytes and below PATH_MAX.
+be absent from COPY, or with --special present. PATH below SOURCE is not looked at. Works with names of any bytes and below PATH_MAX.
 Exit status: 0 identical, 1 different, 2 usage.
 """
 import argparse
@@ -36,7 +36,8 @@ class Totals:
 
 
 class Comparison:
-    def __init__(self, ignore, special):
+    def __init__(self, ignore, special, exclude):
+        self.exclude = exclude
         self.ignore = ignore
         self.special = special
         self.found = Differences()
@@ -214,6 +215,9 @@ class Comparison:
             subdirectories += stat.S_ISDIR(source.st_mode)
             special = not (stat.S_ISDIR(source.st_mode) or stat.S_ISREG(source.st_mode) or stat.S_ISLNK(source.st_mode))
             below = path + b"/" + name if path else name
+            if below == self.exclude:
+                subdirectories -= stat.S_ISDIR(source.st_mode)
+                continue
             if special and not self.special:
                 self.totals.left_out += 1
                 if name in here:
@@ -235,11 +239,12 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--ignore", default="")
     parser.add_argument("--special", action="store_true")
+    parser.add_argument("--exclude")
     parser.add_argument("source")
     parser.add_argument("copy")
     options = parser.parse_args()
     sys.setrecursionlimit(20000)
-    comparison = Comparison(set(options.ignore.split(",")), options.special)
+    comparison = Comparison(set(options.ignore.split(",")), options.special, os.fsencode(options.exclude or ""))
     tops = [os.open(os.fsencode(top), os.O_RDONLY | os.O_DIRECTORY) for top in (options.source, options.copy)]
     comparison.attributes(b".", os.fstat(tops[0]), os.fstat(tops[1]))
     comparison.directory(b"", *tops, os.fstat(tops[1]))

@@ -6,13 +6,18 @@ datasetfs(8) with control.h.
 Both directions: every struct, field, offset, size, constant and feature bit of the header stands in the page with
 the same value and nothing else does; rules are numbered without a gap; every reason to refuse bytes in src/image
 stands under exactly one rule, and every message in the page exists; every field of the JSON of a mount is explained.
+Packed again (as root, with the programs in PATH), the example gives the bytes and the dump that the page shows.
 
 usage: format-page.py [SOURCE_ROOT]
 """
 import ast
+import os
 import pathlib
 import re
+import shutil
+import subprocess
 import sys
+import tempfile
 
 ROOT = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[2])
 HEADER = ROOT / "include/datasetfs/format.h"
@@ -206,6 +211,35 @@ def check_rules(text):
     return len(numbers), len(owner)
 
 
+# --- the example ---
+
+def example_blocks(text):
+    """The blocks of literal lines, without roff's escapes."""
+    section = text.partition("\n.SH EXAMPLE\n")[2].partition("\n.SH ")[0]
+    blocks = re.findall(r"^\.nf\n\.ft CW\n(.*?)^\.ft\n", section, re.M | re.S)
+    return [block.replace("\\-", "-").replace("\\e", "\\") for block in blocks]
+
+
+def check_example(text):
+    """True when it was packed again; owners in it are root's."""
+    if os.geteuid() != 0 or not shutil.which("mkdatasetfs") or not shutil.which("datasetfsctl"):
+        return False
+    commands, *shown, dump = example_blocks(text)
+    environment = {k: v for k, v in os.environ.items() if k != "SOURCE_DATE_EPOCH"}
+    with tempfile.TemporaryDirectory() as folder:
+        run = {"cwd": folder, "env": environment, "check": True, "stdout": subprocess.PIPE}
+        subprocess.run(["sh", "-e", "-c", "umask 022\n" + commands], stderr=subprocess.DEVNULL, **run)
+        volume = pathlib.Path(folder, "example.dsfs").read_bytes()
+        found = subprocess.run(["datasetfsctl", "dump", "example.dsfs"], text=True, **run).stdout
+    for line in "".join(shown).splitlines():
+        offset, data = int(line[:8], 16), bytes.fromhex(line[8:])
+        if volume[offset:offset + len(data)] != data:
+            complain(f"example: at {line[:8]} are {volume[offset:offset + len(data)].hex(' ')}")
+    if found != dump:
+        complain(f"example: its dump is\n{found}")
+    return True
+
+
 # --- the files of a mount ---
 
 def check_control():
@@ -229,12 +263,13 @@ def main():
     compare("feature bit", features, page_column(tables, ["Word", "Bit", "Name", "Meaning"], 2, 1, int))
     rules, messages = check_rules(page)
     control = check_control()
+    example = "the example as well" if check_example(page) else "the example was not packed: needs root and programs"
     for text in sorted(complaints):
         print(f"manual: {text}")
     if complaints:
         sys.exit(1)
     print(f"{len(structs)} fields, {len(plain)} constants, {len(features)} feature bits, {rules} rules, "
-          f"{messages} messages, {control} names of the control folder agree")
+          f"{messages} messages, {control} names of the control folder agree; {example}")
 
 
 if __name__ == "__main__":

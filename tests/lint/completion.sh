@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# Bash completion offers every option and verb of --help, the values of options, and files.
+. "$(dirname "$0")/../lib/common.sh"
+. "$DATASETFS_SOURCE/contrib/bash-completion/datasetfs"
+
+# completed WORD…: what is offered for the last word, on one line
+completed() {
+    COMP_WORDS=("$@")
+    COMP_CWORD=$(($# - 1))
+    COMPREPLY=()
+    _datasetfs
+    printf '%s\n' "${COMPREPLY[@]}" | LC_ALL=C sort | tr '\n' ' '
+}
+
+for program in mkdatasetfs datasetfs; do
+    for option in $("$program" --help | grep -oE '^ {2,6}(-[A-Za-z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
+        assert_contains "$program -<TAB>" " $(completed $program -)" " $option "
+    done
+done
+for verb in list status verify stat dump; do
+    assert_contains "datasetfsctl <TAB>" " $(completed datasetfsctl '')" " $verb "
+done
+assert_contains "datasetfsctl verify --sh<TAB>" " $(completed datasetfsctl verify --sh)" " --shard "
+assert_eq "datasetfsctl ver<TAB>" "$(completed datasetfsctl ver)" "verify "
+assert_eq "mkdatasetfs --compress a<TAB>" "$(completed mkdatasetfs --compress a)" "auto "
+assert_eq "mkdatasetfs --progress =j<TAB>" "$(completed mkdatasetfs --progress = j)" "json "
+mkdir folder
+: >file
+assert_eq "mkdatasetfs f<TAB>" "$(completed mkdatasetfs f)" "file folder "
+
+# What the file knows by heart is what the programs know.
+while read -r option; do
+    { mkdatasetfs --help; for verb in verify stat; do datasetfsctl $verb --help; done; } >help.all
+    grep -qE -- "(^|[ ,])$option([ =]|\$)" help.all || fail "the completion knows $option, the programs do not"
+done < <(grep -oE '^    [^)]*\) (_datasetfs|COMPREPLY)' "$DATASETFS_SOURCE/contrib/bash-completion/datasetfs" |
+    grep -oE -- '--[a-z-]+')

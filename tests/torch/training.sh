@@ -1,0 +1,15 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: alone timeout=400
+# The PyTorch example: ImageFolder and DataLoader from a directory and from the mount, with the same losses.
+. "$(dirname "$0")/../lib/common.sh"
+need_fuse
+/usr/bin/python3 -c 'import torch, torchvision, PIL' 2>/dev/null ||
+    skip "no PyTorch: contrib/examples/run installs python3-torch and python3-torchvision"
+for theme in gnome Tango; do
+    [ -d /usr/share/icons/$theme ] || skip "no icons in /usr/share/icons/$theme: contrib/examples/run installs them"
+done
+
+DATASETFS_EXAMPLE_OFFLINE=1 "$DATASETFS_SOURCE/contrib/examples/run" >run.log 2>&1 || { cat run.log; fail "the example"; }
+cat run.log
+grep -qE '^the same loss in all [1-9][0-9]+ steps$' run.log || fail "no steps were compared"
