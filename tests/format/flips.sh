@@ -8,10 +8,10 @@
 mkdir -p tree/a/b tree/empty
 for i in $(seq 0 40); do
     head -c $((i * 137)) /dev/urandom >"tree/a/small$i"
-    yes "text $i" | head -c $((i * 411)) >"tree/a/b/text$i"
+    head -c $((i * 411)) <(yes "text $i") >"tree/a/b/text$i"
 done
 head -c 300000 /dev/urandom >tree/large
-yes "compresses well" | head -c 400000 >tree/text
+head -c 400000 <(yes "compresses well") >tree/text
 truncate -s 600000 tree/sparse
 printf end >>tree/sparse
 ln -s a/b tree/link

@@ -132,6 +132,11 @@ ssize_t pwrite(int fd, const void *buffer, size_t length, off_t offset)
 	return fault_io('w', fd, ENOSPC) ? -1 : syscall(SYS_pwrite64, fd, buffer, length, offset);
 }
 
+/* The names that programs built with 64-bit file offsets use. */
+ssize_t pread64(int fd, void *buffer, size_t length, off_t offset) __attribute__((alias("pread")));
+ssize_t preadv64(int fd, const struct iovec *iov, int count, off_t offset) __attribute__((alias("preadv")));
+ssize_t pwrite64(int fd, const void *buffer, size_t length, off_t offset) __attribute__((alias("pwrite")));
+
 ssize_t write(int fd, const void *buffer, size_t length)
 {
 	return fault_io('w', fd, ENOSPC) ? -1 : syscall(SYS_write, fd, buffer, length);

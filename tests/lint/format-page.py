@@ -6,7 +6,8 @@ datasetfs(8) with control.h.
 Both directions: every struct, field, offset, size, constant and feature bit of the header stands in the page with
 the same value and nothing else does; rules are numbered without a gap; every reason to refuse bytes in src/image
 stands under exactly one rule, and every message in the page exists; every field of the JSON of a mount is explained.
-Packed again (as root, with the programs in PATH), the example gives the bytes and the dump that the page shows.
+Functions that src/README.md names exist. Packed again (as root, with the programs in PATH), the example gives the bytes
+and the dump that the page shows.
 
 usage: format-page.py [SOURCE_ROOT]
 """
@@ -211,6 +212,18 @@ def check_rules(text):
     return len(numbers), len(owner)
 
 
+# --- the map ---
+
+def check_map():
+    """The life of a read and of a publish name real functions; feed_*() stands for all that begin so."""
+    code = "".join(path.read_text() for folder in ("src", "mkfs") for path in sorted((ROOT / folder).rglob("*.[ch]")))
+    names = set(re.findall(r"\b([a-z0-9]+_[a-z0-9_*]+)\(\)", (ROOT / "src/README.md").read_text()))
+    for name in sorted(names):
+        if not re.search(r"\b" + name.replace("*", r"\w+") + r"\(", code):
+            complain(f"src/README.md names {name}(), which does not exist")
+    return len(names)
+
+
 # --- the example ---
 
 def example_blocks(text):
@@ -262,14 +275,15 @@ def main():
     compare("constant", plain, page_column(tables, ["Name", "Value", "Meaning"], 0, 1, number_or_text))
     compare("feature bit", features, page_column(tables, ["Word", "Bit", "Name", "Meaning"], 2, 1, int))
     rules, messages = check_rules(page)
-    control = check_control()
+    control, functions = check_control(), check_map()
     example = "the example as well" if check_example(page) else "the example was not packed: needs root and programs"
     for text in sorted(complaints):
-        print(f"manual: {text}")
+        print(text if text.startswith("src/") else f"manual: {text}")
     if complaints:
         sys.exit(1)
     print(f"{len(structs)} fields, {len(plain)} constants, {len(features)} feature bits, {rules} rules, "
-          f"{messages} messages, {control} names of the control folder agree; {example}")
+          f"{messages} messages, {control} names of the control folder and {functions} functions of the map agree; "
+          f"{example}")
 
 
 if __name__ == "__main__":

@@ -48,6 +48,7 @@ home 'openssl/[a-z0-9]*\.h' src/image/sha256.c
 home 'liburing\.h'        src/io/ring.c
 home 'fuse[a-z_]*\.h'     src/fuse/mount.c
 home 'blkid/[a-z0-9]*\.h' mkfs/target.c
+home 'json-c/[a-z_]*\.h'  tools/status.c
 
 # Every folder stands in the map of src/README.md, and the map names no other.
 [ -f src/README.md ] || fail "no src/README.md"
