@@ -71,7 +71,7 @@ END
     for file in text small other; do
         cmp source/$file mnt/$file || fail "'$file' is not as it was"
     done
-    assert_contains "the log" "$(cat daemon.log)" "read of 'sub/large file' failed"
+    assert_contains "the log" "$(cat daemon.log)" "sub/large file' failed"
     for word in "chunk=" "member=$member" "offset=$offset"; do
         assert_contains "the log" "$(cat daemon.log)" "$word"
     done
@@ -92,7 +92,7 @@ if cat mnt/text >out 2>cat.err; then fail "a damaged frame gave bytes"; fi
 assert_contains "cat" "$(cat cat.err)" "Input/output error"
 [ ! -s out ] || fail "bytes came with the error"
 cmp source/small mnt/small || fail "'small' is not as it was"
-assert_contains "the log" "$(cat daemon.log)" "read of 'text' failed"
+assert_contains "the log" "$(cat daemon.log)" "text' failed"
 unmount mnt
 
 say "a small file among small files"

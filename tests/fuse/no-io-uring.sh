@@ -25,7 +25,7 @@ rc=0
     mount_volume volume mnt
     compare source mnt
     assert_eq "io" "$(stats mnt io)" threads
-    assert_contains "reason" "$(stats mnt io_reason)" "ermission"
+    assert_contains "reason" "$(stats mnt io_reason)" "not permitted"
     assert_eq "loud lines" "$(grep -c io_uring daemon.log)" 1
     python3 "$DATASETFS_SOURCE/tests/fuse/reads.py" source mnt --rounds 4 || fail "reads"
     unmount mnt

@@ -18,7 +18,7 @@ refuses() {
 }
 
 refuses missing "missing"
-refuses source "'source'"
+refuses source "neither a regular file nor a block device"
 : >empty
 refuses empty "empty"
 head -c 2000000 /dev/zero >zeros

@@ -49,7 +49,10 @@ fi
 
 # No right to the mountpoint, no right to the volume.
 mkdir -m 755 rootdir
-assert_fails 32 "rootdir" as_nobody datasetfs volume rootdir
+rc=0
+as_nobody datasetfs volume rootdir 2>refused.err || rc=$?
+assert_eq "status without a right to the mountpoint" $rc 32
+assert_contains "the reason" "$(cat refused.err)" "no write access to mountpoint"
 cp volume private
 chmod 600 private
 assert_fails 32 "private" as_nobody datasetfs private mnt
