@@ -279,7 +279,8 @@ static int from_list_skip(struct from_list *list, const struct list_context *con
 
 	while (directory ? from_list_is_passed(list, directory) : list->path != NULL) {
 		if (!from_list_is_filtered(list, context))
-			return error_set(err, -ENOTDIR, "'%s' in the list lies below something that is not a directory",
+			return error_set(err, -ENOTDIR,
+					 "'%s' in the list lies below something that is not a directory",
 					 list->path);
 		r = from_list_advance(list, err);
 		if (r < 0)

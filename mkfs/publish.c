@@ -139,6 +139,11 @@ static int publish_slot(struct target *target, struct superblock *super, struct 
 
 	super->sequence++;
 	super->member_size = publish_member_size(target);
+	target->slot_offset = super->sequence % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING;
+	r = source_read(target->source, 0, target->slot_offset, target->former_slot, sizeof(target->former_slot),
+			err);
+	if (r < 0)
+		return r;
 	target->slot_written = true;
 	r = superblock_write(target->source, super, err);
 	if (r == 0)
@@ -183,6 +188,8 @@ int publish_run(struct target *target, struct writer *writer, struct space *spac
 		r = interrupt_check(err);
 	if (r == 0)
 		r = publish_slot(target, &super, err);
+	if (r == 0)
+		r = target_sync_name(target, err);
 	if (r < 0)
 		return r;
 	target->published = true;

@@ -69,7 +69,8 @@ static int scan_check_entry(struct scan *scan, const struct scan_directory *dire
 	const struct scan_setup *setup = scan->setup;
 
 	if (directory->ordinal == INODE_ROOT && !strcmp(entry->name, ".datasetfs"))
-		return error_set(err, -EINVAL, "the source has a '.datasetfs' at its top: that name is taken in a mount");
+		return error_set(err, -EINVAL,
+				 "the source has a '.datasetfs' at its top: that name is taken in a mount");
 	if (entry->name_length > DSFS_NAME_MAX)
 		return error_set(err, -ENAMETOOLONG, "a name of %zu bytes, expected at most %u", entry->name_length,
 				 DSFS_NAME_MAX);

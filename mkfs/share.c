@@ -38,7 +38,8 @@ static int share_compare_stored(struct sequence *sequence, const struct chunk *f
 	if (r < 0)
 		return r;
 	if (found->codec != DSFS_CODEC_RAW) {
-		if (codec_decompress(sequence->codec, bytes, found->stored, sequence->decoded, chunk->length, NULL) < 0)
+		if (codec_decompress(sequence->codec, bytes, found->stored, sequence->decoded, chunk->length,
+				     NULL) < 0)
 			return 0; /* of another length */
 		bytes = sequence->decoded;
 	}

@@ -265,6 +265,34 @@ int target_begin(struct target *target, struct error *err)
 	return publisher_write(target->source, host, (uint64_t)getpid(), (uint64_t)time(NULL), err);
 }
 
+int target_sync_name(const struct target *target, struct error *err)
+{
+	const char *slash = strrchr(target->path, '/');
+	auto_free char *parent = slash ? strndup(target->path, (size_t)(slash - target->path) + 1) : strdup(".");
+	auto_close int fd = -1;
+
+	if (!target->created)
+		return 0;
+	if (!parent)
+		return error_set(err, -ENOMEM, "out of memory");
+	fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fsync(fd) < 0)
+		return error_errno(err, "cannot flush directory '%s'", parent);
+	return 0;
+}
+
+/* A slot whose write failed may have arrived all the same. Only when it is surely the former one may what the new one
+ * names be cut off. */
+static void target_put_back_slot(struct target *target)
+{
+	if (source_write(target->source, 0, target->slot_offset, target->former_slot, sizeof(target->former_slot),
+			 NULL) == 0 &&
+	    source_flush(target->source, NULL) == 0)
+		target->slot_written = false;
+	else
+		log_warn("cannot put back the superblock slot of '%s', ignoring", target->path);
+}
+
 /* Best effort: the failure that led here is the one to be told. */
 static void target_put_back(struct target *target)
 {
@@ -274,10 +302,13 @@ static void target_put_back(struct target *target)
 	}
 	if (!target->begun)
 		return;
+	if (target->slot_written)
+		target_put_back_slot(target);
 	if ((target->is_device || target->former_size >= DSFS_DATA_AT) &&
 	    publisher_write(target->source, NULL, 0, 0, NULL) < 0)
 		log_warn("cannot clear the publisher record of '%s', ignoring", target->path);
-	if (!target->is_device && !target->slot_written && ftruncate(target->file->fd, (off_t)target->former_size) < 0)
+	if (!target->is_device && !target->slot_written &&
+	    ftruncate(target->file->fd, (off_t)target->former_size) < 0)
 		log_warn("cannot cut '%s' back to %" PRIu64 " bytes, ignoring", target->path, target->former_size);
 }
 

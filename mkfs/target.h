@@ -16,7 +16,9 @@ struct target {
 	bool is_new;           /* no catalogue to continue */
 	bool wipe;             /* something else lay here: its signatures must go */
 	bool begun;            /* something was written */
-	bool slot_written;     /* or perhaps: what the slot names must stay */
+	bool slot_written;     /* or perhaps: what the slot names must stay until the slot is put back */
+	uint64_t slot_offset;
+	uint8_t former_slot[DSFS_BLOCK];
 	bool published;
 	uint64_t former_size;  /* of a file */
 	uint64_t capacity;     /* bytes that may be used */
@@ -29,6 +31,8 @@ struct target {
 must_check int target_open(const struct pack_options *options, struct target *ret, struct error *err);
 /* First write: removes what lay on a new volume before and says who is publishing. */
 must_check int target_begin(struct target *target, struct error *err);
+/* The name of a file that was created is durable after it. */
+must_check int target_sync_name(const struct target *target, struct error *err);
 /* A volume that was not published to is put back: a new file is removed, one that grew is cut. */
 void target_close(struct target *target);
 /* Where temporary files go by default. The caller frees it; NULL without memory. */

@@ -28,6 +28,7 @@ struct main_list {
 struct main_options {
 	struct serve_options serve;
 	char *volume, *mountpoint; /* absolute */
+	char **operands;           /* the same as they were given, for messages */
 	struct main_list *lists;
 	bool foreground;
 	bool fake;   /* mount -f: do everything but the mount */
@@ -260,7 +261,8 @@ static int main_set_debug(void *target, const char *argument, struct error *err)
 }
 
 static const struct option_spec main_rows[] = {
-	{ "options", 'o', "LIST", main_set_o, "mount options, see datasetfs(8): version=L,digest=sha256:…,allow_other,…" },
+	{ "options", 'o', "LIST", main_set_o,
+	  "mount options, see datasetfs(8): version=L,digest=sha256:…,allow_other,…" },
 	{ "foreground", 'f', NULL, main_set_foreground, "stay in the foreground" },
 	{ "debug", 'd', NULL, main_set_debug, "log every request; stays in the foreground" },
 	{ NULL, 0, NULL, NULL, NULL },
@@ -324,9 +326,10 @@ static int main_check_mountpoint(const char *path, struct error *err)
 
 	if (stat(path, &st) < 0 || access(path, F_OK) < 0) {
 		if (errno == ENOTCONN || errno == ECONNABORTED)
-			return error_set(err, -ENOTCONN,
-					 "mountpoint '%s' has a mount whose server is gone, 'umount %s' first", path,
-					 path);
+			return error_set(
+				err, -ENOTCONN,
+				"mountpoint '%s' has a mount whose server is gone, 'umount %s' first", path,
+				path);
 		return error_errno(err, "mountpoint '%s'", path);
 	}
 	if (!S_ISDIR(st.st_mode))
@@ -334,8 +337,8 @@ static int main_check_mountpoint(const char *path, struct error *err)
 	return 0;
 }
 
-/* The daemon leaves the working directory. An absolute path stays as it was given: a by-id link tells more than
- * what it leads to. */
+/* The daemon leaves the working directory. An absolute path stays as it was given: a by-id link tells more
+ * than what it leads to. */
 static int main_absolute(const char *path, char **ret, struct error *err)
 {
 	*ret = path[0] == '/' ? strdup(path) : realpath(path, NULL);
@@ -357,6 +360,7 @@ static int main_resolve(struct main_options *options, char **operands, struct er
 	options->mountpoint = realpath(operands[1], NULL);
 	if (!options->mountpoint)
 		return error_errno(err, "mountpoint '%s'", operands[1]);
+	options->operands = operands;
 	options->serve.volume = options->volume;
 	options->serve.mountpoint = options->mountpoint;
 	return 0;
@@ -435,7 +439,7 @@ static int main_serve(const struct main_options *options, int ready)
 
 	session_block_signals();
 	if (session_start(&options->serve, &session, &err) < 0) {
-		log_error(&err, "cannot mount '%s' on '%s'", options->serve.volume, options->serve.mountpoint);
+		log_error(&err, "cannot mount '%s' on '%s'", options->operands[0], options->operands[1]);
 		return EXIT_MOUNT;
 	}
 	if (ready >= 0)
@@ -474,7 +478,8 @@ static int main_command_line(int argc, char **argv, struct main_options *options
 	if (done)
 		return 0;
 	if (operands != 2) {
-		log_err("%d operands, expected VOLUME and MOUNTPOINT, see '%s --help'", operands, line->program);
+		log_err("%d operands, expected VOLUME and MOUNTPOINT, see '%s --help'", operands,
+			line->program);
 		return usage;
 	}
 	if (main_resolve(options, argv + 1, &err) < 0) {

@@ -34,7 +34,7 @@
 #define CONTROL_REQUESTS         "requests"       /* object: opcode name to count */
 #define CONTROL_REQUESTS_TOTAL   "requests_total"
 #define CONTROL_ERRORS           "errors"         /* replies that carry an error other than ENOENT, ENOSYS,
-						     * ENOTTY, ENODATA, ERANGE and EROFS */
+						     * ENOTTY, ENODATA, ERANGE, ENXIO and EROFS */
 #define CONTROL_IN_FLIGHT        "in_flight"      /* requests not answered yet */
 #define CONTROL_INTERRUPTED      "interrupted"    /* reads answered early because their process was killed */
 #define CONTROL_BYTES_SERVED     "bytes_served"   /* file contents in READ replies */

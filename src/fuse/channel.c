@@ -48,7 +48,8 @@ bool channel_interrupt(struct channel *channel, uint64_t unique)
 {
 	for (unsigned i = 0; i < channel->slots; i++)
 		if (channel_take(&channel->requests[i], unique))
-			return channel->ops->reply(channel, unique, -EINTR, NULL, 0, &channel->requests[i]) == 0;
+			return channel->ops->reply(channel, unique, -EINTR, NULL, 0, &channel->requests[i]) ==
+			       0;
 	return false;
 }
 

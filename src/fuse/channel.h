@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where FUSE requests come from and replies go. A channel belongs to one worker; it owns the memory of the
- * requests in work (slots) and hands each one to the worker's table of handlers. A handler may answer at once or
- * later, from a completion; it ends its work on a request with channel_release(). */
+ * requests in work (slots) and hands each one to the worker's table of handlers. A handler may answer at once
+ * or later, from a completion; it ends its work on a request with channel_release(). */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -16,15 +16,15 @@ struct channel;
 struct channel_request {
 	struct request wire; /* name and rest are valid until the handler returns */
 	struct channel *channel;
-	unsigned slot;       /* 0 .. slots - 1, for what the handler keeps beside the request */
-	uint8_t *payload;    /* page-aligned room for the data of the reply */
+	unsigned slot;    /* 0 .. slots - 1, for what the handler keeps beside the request */
+	uint8_t *payload; /* page-aligned room for the data of the reply */
 	size_t payload_size;
-	int64_t arrived;     /* ns, monotonic clock */
+	int64_t arrived; /* ns, monotonic clock */
 	/* Unique number of the request while nobody has answered it, else 0. Whoever takes it answers: the
 	 * handler, or another worker that got the INTERRUPT for it. */
 	_Atomic uint64_t owed;
 	_Atomic uint32_t pid; /* whose request it is, for that other worker */
-	bool taken;          /* the channel's, as is the next */
+	bool taken;           /* the channel's, as is the next */
 	struct channel_request *next_free;
 };
 
@@ -59,7 +59,7 @@ struct channel {
 	void *context;
 	struct channel_request *requests; /* all slots */
 	unsigned slots, busy;             /* busy: slots taken */
-	int watch; /* readable when there are requests */
+	int watch;                        /* readable when there are requests */
 };
 
 /* /dev/fuse, by a descriptor of its own. */
@@ -77,7 +77,7 @@ void channel_dispatch(struct channel *channel, struct channel_request *request);
 bool channel_answer(struct channel_request *request, int error, const void *data, size_t length);
 /* The thread that waits for the request with this number, 0 when it is not in work here. Any thread. */
 uint32_t channel_waiter(struct channel *channel, uint64_t unique);
-/* Answers the request with this number EINTR if it is in work here. Any thread. The slot stays taken until its
- * handler releases it, so a device read under way has its memory to itself. */
+/* Answers the request with this number EINTR if it is in work here. Any thread. The slot stays taken until
+ * its handler releases it, so a device read under way has its memory to itself. */
 bool channel_interrupt(struct channel *channel, uint64_t unique);
 void channel_release(struct channel_request *request);

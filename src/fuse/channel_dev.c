@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The channel over /dev/fuse: a cloned, non-blocking descriptor, read(2) and writev(2). Requests are taken from one
- * queue that all clones share; a reply goes to the clone that its request came from. */
+/* The channel over /dev/fuse: a cloned, non-blocking descriptor, read(2) and writev(2). Requests are taken
+ * from one queue that all clones share; a reply goes to the clone that its request came from. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +16,8 @@
 #include "base/log.h"
 #include "fuse/channel.h"
 
-/* Room for one request: names, and as many forgets as the kernel puts together. At least FUSE_MIN_READ_BUFFER. */
+/* Room for one request: names, and as many forgets as the kernel puts together. At least
+ * FUSE_MIN_READ_BUFFER. */
 #define RECEIVE_SIZE 65536u
 
 struct channel_dev {
@@ -49,8 +50,8 @@ static void channel_dev_release(struct channel *channel, struct channel_request 
 	channel->busy--;
 }
 
-static int channel_dev_reply(struct channel *channel, uint64_t unique, int error, const void *data, size_t length,
-			     struct channel_request *request)
+static int channel_dev_reply(struct channel *channel, uint64_t unique, int error, const void *data,
+			     size_t length, struct channel_request *request)
 {
 	struct channel_dev *dev = (struct channel_dev *)channel;
 	struct fuse_out_header header = {
@@ -70,7 +71,8 @@ static int channel_dev_reply(struct channel *channel, uint64_t unique, int error
 }
 
 /* The kernel never sends such a request; when one comes all the same, its process must not wait for ever. */
-static void channel_dev_refuse(struct channel_dev *dev, const uint8_t *bytes, size_t length, const struct error *why)
+static void channel_dev_refuse(struct channel_dev *dev, const uint8_t *bytes, size_t length,
+			       const struct error *why)
 {
 	static struct log_limit limit = { .burst = 10 };
 	struct fuse_in_header header;
@@ -163,8 +165,8 @@ static int channel_dev_memory(struct channel_dev *dev, const struct channel_setu
 	void *map;
 
 	dev->payloads_size = setup->slots * setup->payload_size;
-	map = mmap(NULL, dev->payloads_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-		   0);
+	map = mmap(NULL, dev->payloads_size, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (map == MAP_FAILED)
 		return error_errno(err, "cannot reserve %zu bytes for requests", dev->payloads_size);
 	dev->payloads = map;
@@ -200,7 +202,8 @@ int channel_dev_new(const struct channel_setup *setup, struct channel **ret, str
 	if (!dev)
 		return error_set(err, -ENOMEM, "no memory for a channel");
 	dev->fd = -1;
-	dev->channel = (struct channel){ .ops = &ops, .handlers = setup->handlers, .context = setup->context };
+	dev->channel =
+		(struct channel){ .ops = &ops, .handlers = setup->handlers, .context = setup->context };
 	r = channel_dev_memory(dev, setup, err);
 	if (r == 0)
 		r = channel_dev_clone(setup->session_fd, &dev->fd, err);

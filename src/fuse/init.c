@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The negotiation that opens a FUSE connection: every flag that saves a round trip on files that never change. */
+/* The negotiation that opens a FUSE connection: every flag that saves a round trip on files that never
+ * change. */
 #include "fuse/init.h"
 
 #include <errno.h>
@@ -17,14 +18,12 @@
 
 /* Not taken: AUTO_INVAL_DATA (asks for attributes at each read), WRITEBACK_CACHE, POSIX_ACL, EXPORT_SUPPORT.
  * NO_OPEN and NO_OPENDIR are only announced by the kernel; ENOSYS to the requests switches them off. */
-static const uint64_t init_wanted = FUSE_ASYNC_READ |         /* a large file's read-ahead goes out in parallel */
+static const uint64_t init_wanted = FUSE_ASYNC_READ | /* a large file's read-ahead goes out in parallel */
 				    FUSE_ASYNC_DIO |
-				    FUSE_PARALLEL_DIROPS |    /* else one lookup per directory at a time */
-				    FUSE_DO_READDIRPLUS | FUSE_READDIRPLUS_AUTO |
-				    FUSE_CACHE_SYMLINKS |
-				    FUSE_MAX_PAGES |          /* a file up to 1 MiB is one READ */
-				    FUSE_NO_OPEN_SUPPORT | FUSE_NO_OPENDIR_SUPPORT |
-				    FUSE_INIT_EXT;
+				    FUSE_PARALLEL_DIROPS | /* else one lookup per directory at a time */
+				    FUSE_DO_READDIRPLUS | FUSE_READDIRPLUS_AUTO | FUSE_CACHE_SYMLINKS |
+				    FUSE_MAX_PAGES | /* a file up to 1 MiB is one READ */
+				    FUSE_NO_OPEN_SUPPORT | FUSE_NO_OPENDIR_SUPPORT | FUSE_INIT_EXT;
 
 /* The descriptor blocks until the kernel has sent INIT, right after mount(2). */
 static int init_receive(int fd, struct request *ret, struct error *err)
@@ -48,7 +47,8 @@ static int init_receive(int fd, struct request *ret, struct error *err)
 static int init_reply(int fd, uint64_t unique, int error, const struct fuse_init_out *out, struct error *err)
 {
 	struct fuse_out_header header = { .error = error, .unique = unique };
-	struct iovec iov[2] = { { &header, sizeof(header) }, { (void *)(uintptr_t)out, error ? 0 : sizeof(*out) } };
+	struct iovec iov[2] = { { &header, sizeof(header) },
+				{ (void *)(uintptr_t)out, error ? 0 : sizeof(*out) } };
 
 	header.len = (uint32_t)(iov[0].iov_len + iov[1].iov_len);
 	if (writev(fd, iov, 2) < 0)
@@ -70,7 +70,8 @@ static int init_check(const struct request *request, struct error *err)
 	const struct fuse_init_in *in = &request->in.init;
 
 	if (in->major != FUSE_KERNEL_VERSION || in->minor < 31)
-		return error_set(err, -EPROTO, "the kernel speaks FUSE %u.%u, expected 7.31 or newer (Linux 5.4)",
+		return error_set(err, -EPROTO,
+				 "the kernel speaks FUSE %u.%u, expected 7.31 or newer (Linux 5.4)",
 				 in->major, in->minor);
 	if (!(in->flags & FUSE_MAX_PAGES))
 		return error_set(err, -EPROTO, "the kernel offers no FUSE requests above 128 KiB");
@@ -102,10 +103,10 @@ int init_negotiate(int fd, struct init *ret, struct error *err)
 	out.minor = request.in.init.minor < WIRE_MINOR ? request.in.init.minor : WIRE_MINOR;
 	out.flags = (uint32_t)ret->taken;
 	out.flags2 = (uint32_t)(ret->taken >> 32);
-	out.max_readahead = UINT32_MAX;    /* the kernel takes the smaller of this and its own */
-	out.max_background = 1024;         /* 12 when not set: too few for read-ahead of many readers */
+	out.max_readahead = UINT32_MAX; /* the kernel takes the smaller of this and its own */
+	out.max_background = 1024;      /* 12 when not set: too few for read-ahead of many readers */
 	out.congestion_threshold = 1024;
-	out.max_write = 4096;              /* the least: nothing is ever written */
+	out.max_write = 4096; /* the least: nothing is ever written */
 	out.max_pages = INIT_MAX_PAGES;
 	out.time_gran = 1;
 	return init_reply(fd, request.unique, 0, &out, err);
@@ -120,7 +121,8 @@ int init_raise_readahead(const char *mountpoint, struct error *err)
 	/* DONT_SYNC: this must not become a request to ourselves. */
 	if (statx(AT_FDCWD, mountpoint, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &info) < 0)
 		return error_errno(err, "cannot look at '%s'", mountpoint);
-	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb", info.stx_dev_major, info.stx_dev_minor);
+	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb", info.stx_dev_major,
+		 info.stx_dev_minor);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0)
 		return error_errno(err, "cannot open '%s'", path);

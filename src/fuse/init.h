@@ -5,12 +5,12 @@
 
 #include "base/error.h"
 
-#define INIT_MAX_PAGES    256u     /* pages of the largest READ: 1 MiB */
+#define INIT_MAX_PAGES    256u /* pages of the largest READ: 1 MiB */
 #define INIT_READ_MAX     (INIT_MAX_PAGES * 4096u)
 #define INIT_READAHEAD_KB 1024u
 
 struct init {
-	uint32_t minor;  /* the kernel's protocol */
+	uint32_t minor;   /* the kernel's protocol */
 	uint64_t offered; /* flags */
 	uint64_t taken;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Mounts through libfuse, which knows mount(2) and fusermount3; unmounts by hand, as libfuse's unmount is always
- * lazy for users. */
+/* Mounts through libfuse, which knows mount(2) and fusermount3; unmounts by hand, as libfuse's unmount is
+ * always lazy for users. */
 #define FUSE_USE_VERSION 314
 #include "fuse/mount.h"
 
@@ -115,7 +115,8 @@ static int mount_look(const struct mount *mount, struct statx *ret, struct error
 	return 0;
 }
 
-int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct mount **ret, struct error *err)
+int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct mount **ret,
+		 struct error *err)
 {
 	struct mount *mount;
 	struct statx info;
@@ -123,7 +124,8 @@ int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct
 
 	if (setup->allow_other && geteuid() != 0 && !mount_may_allow_other())
 		return error_set(err, -EPERM,
-				 "allow_other needs the line 'user_allow_other' in " FUSE_CONF " unless root mounts");
+				 "allow_other needs the line 'user_allow_other' in " FUSE_CONF
+				 " unless root mounts");
 	mount = calloc(1, sizeof(*mount));
 	if (!mount || !(mount->mountpoint = strdup(mountpoint))) {
 		free(mount);
@@ -134,7 +136,8 @@ int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct
 	r = mount_session(setup, &mount->session, err);
 	if (r == 0 && fuse_session_mount(mount->session, mountpoint) != 0)
 		r = error_set(err, -EIO, "%s",
-			      mount_reason[0] ? mount_reason : "fusermount3 refused, its line above says why");
+			      mount_reason[0] ? mount_reason :
+						"fusermount3 refused, its line above says why");
 	if (r == 0)
 		r = mount_look(mount, &info, err);
 	if (r < 0) {

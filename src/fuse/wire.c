@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <string.h>
 
-/* The fixed argument of an opcode and whether a name follows. Opcodes that are answered without a look at their
- * argument have size 0. */
+/* The fixed argument of an opcode and whether a name follows. Opcodes that are answered without a look at
+ * their argument have size 0. */
 struct wire_opcode {
 	const char *name;
-	uint16_t least;    /* bytes that must be there */
-	uint16_t size;     /* bytes that are taken when there */
+	uint16_t least; /* bytes that must be there */
+	uint16_t size;  /* bytes that are taken when there */
 	uint8_t has_name;
 };
 
@@ -95,7 +95,8 @@ static int wire_name(struct request *request, struct error *err)
 		return error_set(err, -EBADMSG, "%s request without a NUL after its name",
 				 wire_opcode_name(request->opcode));
 	if (end == request->rest)
-		return error_set(err, -EBADMSG, "%s request with an empty name", wire_opcode_name(request->opcode));
+		return error_set(err, -EBADMSG, "%s request with an empty name",
+				 wire_opcode_name(request->opcode));
 	request->name = (const char *)request->rest;
 	request->name_length = (size_t)(end - request->rest);
 	request->rest_length -= request->name_length + 1;
@@ -106,11 +107,13 @@ static int wire_name(struct request *request, struct error *err)
 static int wire_argument(struct request *request, struct error *err)
 {
 	static const struct wire_opcode unknown;
-	const struct wire_opcode *opcode = request->opcode < WIRE_OPCODES ? &wire_opcodes[request->opcode] : &unknown;
+	const struct wire_opcode *opcode =
+		request->opcode < WIRE_OPCODES ? &wire_opcodes[request->opcode] : &unknown;
 	size_t size = opcode->size < request->rest_length ? opcode->size : request->rest_length;
 
 	if (request->rest_length < opcode->least)
-		return error_set(err, -EBADMSG, "%s request with an argument of %zu bytes, expected at least %u",
+		return error_set(err, -EBADMSG,
+				 "%s request with an argument of %zu bytes, expected at least %u",
 				 opcode->name, request->rest_length, opcode->least);
 	if (size)
 		memcpy(&request->in, request->rest, size);
@@ -137,7 +140,8 @@ int wire_parse(const void *bytes, size_t length, struct request *ret, struct err
 				 sizeof(header));
 	memcpy(&header, bytes, sizeof(header));
 	if (header.len < sizeof(header) || header.len > length)
-		return error_set(err, -EBADMSG, "request of %zu bytes says that it has %u", length, header.len);
+		return error_set(err, -EBADMSG, "request of %zu bytes says that it has %u", length,
+				 header.len);
 	request.opcode = header.opcode;
 	request.unique = header.unique;
 	request.nodeid = header.nodeid;

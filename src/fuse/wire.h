@@ -2,8 +2,8 @@
 /* The FUSE wire protocol: requests from bytes. A pure function of its input; trusts nothing in it.
  *
  * Structures and numbers come from <linux/fuse.h>. Debian 12 has that of protocol 7.38 (Linux 6.1); what is
- * newer and needed is added here with the number and name of the kernel's include/uapi/linux/fuse.h (7.45, Linux
- * 6.18). The kernel never changes or reuses one. */
+ * newer and needed is added here with the number and name of the kernel's include/uapi/linux/fuse.h (7.45,
+ * Linux 6.18). The kernel never changes or reuses one. */
 #pragma once
 #include <linux/fuse.h>
 #include <stdbool.h>
@@ -33,7 +33,7 @@ struct request {
 		struct fuse_forget_in forget;
 		struct fuse_batch_forget_in batch_forget;
 		struct fuse_getattr_in getattr;
-		struct fuse_read_in read; /* READ, READDIR, READDIRPLUS */
+		struct fuse_read_in read;         /* READ, READDIR, READDIRPLUS */
 		struct fuse_getxattr_in getxattr; /* and LISTXATTR */
 		struct fuse_lseek_in lseek;
 		struct fuse_interrupt_in interrupt;

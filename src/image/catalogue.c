@@ -151,7 +151,7 @@ int catalogue_encode(const struct catalogue *catalogue, uint8_t **ret_bytes, uin
 struct decoder {
 	const struct superblock *super;
 	const struct dsfs_extent *extents; /* the whole table */
-	uint32_t extent_count;
+	uint32_t extent_count, extents_used;
 };
 
 static int extent_check(const struct decoder *d, const struct extent *e, uint64_t align, const char *what,
@@ -167,15 +167,18 @@ static int extent_check(const struct decoder *d, const struct extent *e, uint64_
 	return 0;
 }
 
-static int extents_decode(const struct decoder *d, le32 first, le32 count, uint64_t align, const char *what,
+/* Lists lie one behind the other, so a table of n extents never asks for more memory than n extents. */
+static int extents_decode(struct decoder *d, le32 first, le32 count, uint64_t align, const char *what,
 			  struct extent_list *ret, struct error *err)
 {
 	uint32_t from = le32_get(first), n = le32_get(count);
 	int r;
 
-	if (n > d->extent_count || from > d->extent_count - n)
-		return error_set(err, -EBADMSG, "catalogue: %s extents %" PRIu32 "+%" PRIu32 " of %" PRIu32, what, from,
-				 n, d->extent_count);
+	if (from != d->extents_used || n > d->extent_count - from)
+		return error_set(err, -EBADMSG,
+				 "catalogue: %s extents %" PRIu32 "+%" PRIu32 " of %" PRIu32 ", expected to begin at %" PRIu32,
+				 what, from, n, d->extent_count, d->extents_used);
+	d->extents_used += n;
 	ret->items = calloc(n ? n : 1, sizeof(*ret->items));
 	if (!ret->items)
 		return error_set(err, -ENOMEM, "catalogue: no memory for %" PRIu32 " extents", n);
@@ -241,8 +244,8 @@ static int version_check(const struct version *v, struct error *err)
 	r = index_layout(&v->shape, &layout, err);
 	if (r < 0)
 		return r;
-	for (uint32_t i = 0; i < v->index.count; i++)
-		held += v->index.items[i].length;
+	for (uint32_t i = 0; i < v->index.count && held <= layout.length; i++)
+		held += v->index.items[i].length; /* each below 2^62: no overflow */
 	if (v->index_length != layout.length || held != layout.length)
 		return error_set(err, -EBADMSG,
 				 "version '%s': index of %" PRIu64 " bytes in extents of %" PRIu64 ", its parts need %" PRIu64,
@@ -264,7 +267,7 @@ static int version_check_sections(const struct decoder *d, const struct version 
 	return r;
 }
 
-static int version_decode(const struct decoder *d, const struct dsfs_version *disk, struct version *v,
+static int version_decode(struct decoder *d, const struct dsfs_version *disk, struct version *v,
 			  struct error *err)
 {
 	int r;
@@ -322,7 +325,7 @@ static int catalogue_check_tail(const struct superblock *super, uint64_t tail, s
 	return 0;
 }
 
-static int catalogue_decode_versions(const struct decoder *d, const struct dsfs_version *records, uint32_t count,
+static int catalogue_decode_versions(struct decoder *d, const struct dsfs_version *records, uint32_t count,
 				     struct catalogue *c, struct error *err)
 {
 	int r;

@@ -8,12 +8,14 @@
 
 #include "base/error.h"
 
+#define IO_READ_IOVECS 8
+
 /* One read in flight. The caller owns it and keeps it and the iovecs until done() was called; done() gets bytes
  * read or a negative errno and runs on the engine's thread. */
 struct io_read {
 	uint32_t member;
 	uint64_t offset;
-	struct iovec iov[4];
+	struct iovec iov[IO_READ_IOVECS];
 	int iov_count;
 	void (*done)(struct io_read *read, int result);
 	struct io_read *next; /* the engine's */

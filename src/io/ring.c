@@ -15,7 +15,7 @@
 struct ring {
 	struct engine engine;
 	struct io_uring uring;
-	int *fds;        /* one per member; then the watched one */
+	int *fds; /* one per member; then the watched one */
 	uint32_t member_count;
 	int watch;       /* -1 for none */
 	bool registered; /* fds are the ring's fixed files, in the same order */
@@ -53,7 +53,8 @@ static bool ring_submit_read(struct ring *ring, struct io_read *read)
 	if (!sqe)
 		return false;
 	if (read->iov_count == 1)
-		io_uring_prep_read(sqe, 0, read->iov[0].iov_base, (unsigned)read->iov[0].iov_len, read->offset);
+		io_uring_prep_read(sqe, 0, read->iov[0].iov_base, (unsigned)read->iov[0].iov_len,
+				   read->offset);
 	else
 		io_uring_prep_readv(sqe, 0, read->iov, (unsigned)read->iov_count, read->offset);
 	ring_set_file(ring, sqe, read->member);
@@ -94,8 +95,8 @@ static void ring_start_queued(struct ring *ring)
 	}
 }
 
-/* An exclusive poll: one of the workers that wait wakes for a request, not all. It fires once; armed again, it
- * answers at once when there is something to read. */
+/* An exclusive poll: one of the workers that wait wakes for a request, not all. It fires once; armed again,
+ * it answers at once when there is something to read. */
 static void ring_arm(struct ring *ring)
 {
 	struct io_uring_sqe *sqe;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A few dozen entries of one size under one lock; bytes are copied outside of it, while the entry is pinned. */
+/* A few dozen entries of one size under one lock; bytes are copied outside of it, while the entry is pinned.
+ */
 #include "serve/chunk_cache.h"
 
 #include <assert.h>
@@ -13,8 +14,8 @@ struct chunk_entry {
 	uint64_t sequence, number; /* sequence 0: empty */
 	uint64_t used;             /* when, by the cache's clock */
 	size_t length;
-	unsigned pins;             /* threads that copy from it; 1 while it is coming */
-	bool coming;               /* claimed, without bytes yet */
+	unsigned pins; /* threads that copy from it; 1 while it is coming */
+	bool coming;   /* claimed, without bytes yet */
 	uint8_t *bytes;
 };
 
@@ -34,8 +35,8 @@ int chunk_cache_new(size_t chunk_size, struct chunk_cache **ret, struct error *e
 
 	if (!cache)
 		return error_set(err, -ENOMEM, "no memory for the chunk cache");
-	memory = mmap(NULL, CHUNK_CACHE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-		      0);
+	memory = mmap(NULL, CHUNK_CACHE_SIZE, PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED) {
 		free(cache);
 		return error_errno(err, "cannot reserve the chunk cache");
@@ -144,8 +145,8 @@ static struct chunk_entry *chunk_cache_claimed(struct chunk_cache *cache, uint64
 	return entry;
 }
 
-void chunk_cache_put(struct chunk_cache *cache, uint64_t sequence, uint64_t number, const struct iovec *pieces,
-		     int count)
+void chunk_cache_put(struct chunk_cache *cache, uint64_t sequence, uint64_t number,
+		     const struct iovec *pieces, int count)
 {
 	struct chunk_entry *entry = chunk_cache_claimed(cache, sequence, number);
 	size_t length = 0;

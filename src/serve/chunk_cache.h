@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Recently verified chunks of which a request wanted only a part: the next request of a sequential reader finds
- * the rest here instead of on the device. Shared by all workers. */
+/* Recently verified chunks of which a request wanted only a part: the next request of a sequential reader
+ * finds the rest here instead of on the device. Shared by all workers. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,14 +20,15 @@ enum chunk_cached {
 	CHUNK_ABSENT,
 	CHUNK_FOUND,  /* copied */
 	CHUNK_COMING, /* another request is reading it */
-	CHUNK_CLAIMED /* absent, and now the caller's to read: it must call chunk_cache_put() or chunk_cache_drop() */
+	CHUNK_CLAIMED /* absent, and now the caller's to read: it must call chunk_cache_put() or
+			 chunk_cache_drop() */
 };
 
 /* Copies want bytes from skip on of the chunk with this number in the version's index, if it is there. */
 must_check enum chunk_cached chunk_cache_get(struct chunk_cache *cache, uint64_t sequence, uint64_t number,
 					     size_t skip, size_t want, void *out);
 /* Keeps a copy of a claimed chunk, which lies in pieces. */
-void chunk_cache_put(struct chunk_cache *cache, uint64_t sequence, uint64_t number, const struct iovec *pieces,
-		     int count);
+void chunk_cache_put(struct chunk_cache *cache, uint64_t sequence, uint64_t number,
+		     const struct iovec *pieces, int count);
 /* Gives a claim up: the chunk could not be read. */
 void chunk_cache_drop(struct chunk_cache *cache, uint64_t sequence, uint64_t number);

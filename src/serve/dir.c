@@ -32,7 +32,9 @@ static bool dir_put(struct dir_list *list, uint64_t position, uint64_t ino, uint
 		    size_t length, const struct fuse_entry_out *entry)
 {
 	static const struct fuse_entry_out unknown;
-	struct fuse_dirent header = { .ino = ino, .off = position, .namelen = (uint32_t)length, .type = type };
+	struct fuse_dirent header = {
+		.ino = ino, .off = position, .namelen = (uint32_t)length, .type = type
+	};
 	size_t before = list->plus ? sizeof(*entry) : 0;
 	size_t unpadded = before + FUSE_NAME_OFFSET + length;
 	size_t total = FUSE_REC_ALIGN(unpadded);
@@ -55,8 +57,8 @@ bool dir_add_dots(struct dir_list *list, uint64_t self, uint64_t parent)
 	return list->offset >= 2 || dir_put(list, 2, parent, DT_DIR, "..", 2, NULL);
 }
 
-bool dir_add(struct dir_list *list, uint64_t number, uint64_t ino, uint8_t type, const char *name, size_t length,
-	     const struct fuse_entry_out *entry)
+bool dir_add(struct dir_list *list, uint64_t number, uint64_t ino, uint8_t type, const char *name,
+	     size_t length, const struct fuse_entry_out *entry)
 {
 	return dir_put(list, number + DIR_DOTS + 1, ino, type, name, length, entry);
 }
@@ -78,7 +80,8 @@ static int dir_entry(void *argument, const struct index_entry *entry)
 	int r;
 
 	if (!walk->list.plus)
-		return !dir_add(&walk->list, entry->number, ino, entry->type, entry->name, entry->name_length, NULL);
+		return !dir_add(&walk->list, entry->number, ino, entry->type, entry->name, entry->name_length,
+				NULL);
 	r = inode_get(walk->generation->index, entry->ordinal, &inode, &err);
 	if (r < 0)
 		return log_error(&err, "cannot list entry %llu", (unsigned long long)entry->number);
@@ -93,12 +96,14 @@ static int dir_fill(struct worker *worker, const struct inode *directory, struct
 {
 	struct generation *generation = walk->generation;
 	uint64_t self = generation_node(generation, directory->ordinal);
-	uint64_t parent = directory->ordinal == INODE_ROOT ? NODE_ROOT : generation_node(generation, directory->where);
+	uint64_t parent =
+		directory->ordinal == INODE_ROOT ? NODE_ROOT : generation_node(generation, directory->where);
 	int r;
 
 	if (!dir_add_dots(&walk->list, self, parent))
 		return 0;
-	r = index_list(worker_reader(worker, generation), directory->ordinal, walk->list.first, dir_entry, walk);
+	r = index_list(worker_reader(worker, generation), directory->ordinal, walk->list.first, dir_entry,
+		       walk);
 	/* What fits is answered; trouble with a later entry comes with the next request. */
 	return r < 0 && !walk->list.used ? r : 0;
 }

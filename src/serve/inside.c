@@ -190,7 +190,8 @@ static int inside_keep(struct inside *inside, char *text, size_t length, struct 
 		free(text);
 		return -ENFILE;
 	}
-	snapshot->nodeid = INSIDE_FIRST + inside->made++ * INSIDE_SNAPSHOTS + (uint64_t)(snapshot - inside->snapshots);
+	snapshot->nodeid =
+		INSIDE_FIRST + inside->made++ * INSIDE_SNAPSHOTS + (uint64_t)(snapshot - inside->snapshots);
 	snapshot->lookups = 1;
 	clock_gettime(CLOCK_REALTIME, &snapshot->when);
 	snapshot->text = text;
@@ -306,8 +307,8 @@ void inside_list(struct worker *worker, struct channel_request *request)
 	dir_begin(&list, request);
 	room = dir_add_dots(&list, INSIDE_FOLDER, NODE_ROOT);
 	for (size_t i = list.first; i < INSIDE_FILES && room; i++)
-		room = dir_add(&list, i, INSIDE_LISTED + i, DT_REG, inside_files[i].name, strlen(inside_files[i].name),
-			       NULL);
+		room = dir_add(&list, i, INSIDE_LISTED + i, DT_REG, inside_files[i].name,
+			       strlen(inside_files[i].name), NULL);
 	reply_data(worker, request, request->payload, list.used);
 }
 

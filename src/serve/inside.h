@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* MNT/.datasetfs: nodes with sequence 0. Its files are snapshots: each lookup makes a fresh node whose content never
- * changes (the kernel caches it), with an entry timeout of 0, freed when the kernel forgets it. */
+/* MNT/.datasetfs: nodes with sequence 0. Its files are snapshots: each lookup makes a fresh node whose
+ * content never changes (the kernel caches it), with an entry timeout of 0, freed when the kernel forgets it.
+ */
 #pragma once
 #include <stdbool.h>
 

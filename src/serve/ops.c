@@ -25,19 +25,20 @@ static void ops_count(struct worker *worker, const struct channel_request *reque
 }
 
 /* An inode that does not decode is damage that got past the digest: say so, once in a while. */
-static void ops_fail(struct worker *worker, struct channel_request *request, int code, const struct error *err)
+static void ops_fail(struct worker *worker, struct channel_request *request, int code,
+		     const struct error *err)
 {
 	static struct log_limit limit = { .burst = 10 };
 	unsigned held;
 
 	if (code == -EBADMSG && log_allow(&limit, &held))
-		log_err("%s failed: %s, ino=%llu held=%u", wire_opcode_name(request->wire.opcode), err->reason,
-			(unsigned long long)request->wire.nodeid, held);
+		log_err("%s failed: %s, ino=%llu held=%u", wire_opcode_name(request->wire.opcode),
+			err->reason, (unsigned long long)request->wire.nodeid, held);
 	reply_error(worker, request, code);
 }
 
-static void ops_reply_entry(struct worker *worker, struct channel_request *request, struct generation *generation,
-			    const struct inode *inode)
+static void ops_reply_entry(struct worker *worker, struct channel_request *request,
+			    struct generation *generation, const struct inode *inode)
 {
 	struct fuse_entry_out entry;
 
@@ -79,7 +80,8 @@ static void ops_lookup(void *context, struct channel_request *request)
 	if (r == 0)
 		ops_reply_entry(worker, request, generation, &inode);
 	else if (r == -ENOENT)
-		reply_data(worker, request, &absent, sizeof(absent)); /* node 0: the kernel remembers the absence */
+		reply_data(worker, request, &absent,
+			   sizeof(absent)); /* node 0: the kernel remembers the absence */
 	else
 		ops_fail(worker, request, r, &err);
 }
@@ -235,7 +237,8 @@ static int ops_xattr_name(void *argument, struct span name, struct span value)
 }
 
 /* Size 0 asks how much room is needed. */
-static void ops_reply_xattr(struct worker *worker, struct channel_request *request, const struct ops_xattr *xattr)
+static void ops_reply_xattr(struct worker *worker, struct channel_request *request,
+			    const struct ops_xattr *xattr)
 {
 	struct fuse_getxattr_out size = { .size = (uint32_t)xattr->used };
 
@@ -268,8 +271,8 @@ static void ops_xattr(void *context, struct channel_request *request)
 	if (!inside_owns(request->wire.nodeid)) {
 		r = node_find(worker, request->wire.nodeid, &generation, &inode, &err);
 		if (r == 0)
-			r = inode_xattrs(generation->index, &inode, list ? ops_xattr_name : ops_xattr_value, &xattr,
-					 &err);
+			r = inode_xattrs(generation->index, &inode, list ? ops_xattr_name : ops_xattr_value,
+					 &xattr, &err);
 	}
 	if (r < 0)
 		ops_fail(worker, request, r, &err);
@@ -316,9 +319,9 @@ static void ops_ioctl(void *context, struct channel_request *request)
 	reply_error(worker, request, -ENOTTY);
 }
 
-/* A killed process waits for its reads all the same, for as long as the device hangs. Only a killed one is answered
- * early: EINTR to a living one would surprise programs that expect none from files, and raise SIGBUS in a
- * mapping. */
+/* A killed process waits for its reads all the same, for as long as the device hangs. Only a killed one is
+ * answered early: EINTR to a living one would surprise programs that expect none from files, and raise SIGBUS
+ * in a mapping. */
 static bool ops_is_killed(uint32_t pid)
 {
 	auto_free char *line = NULL;
@@ -332,7 +335,8 @@ static bool ops_is_killed(uint32_t pid)
 	if (!file)
 		return false;
 	while (getline(&line, &size, file) >= 0)
-		if (sscanf(line, "SigPnd: %llx", &signals) == 1 || sscanf(line, "ShdPnd: %llx", &signals) == 1)
+		if (sscanf(line, "SigPnd: %llx", &signals) == 1 ||
+		    sscanf(line, "ShdPnd: %llx", &signals) == 1)
 			pending |= signals;
 	fclose(file);
 	return pending & (1ull << (9 - 1)); /* SIGKILL; other deadly signals become it */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The way of a read, top to bottom: plan, start, settle, finish. A request is cut into pieces, one per chunk; pieces
- * that lie next to each other on the device become one range, and a range is one device read. Whole blocks are read
- * around what is wanted, and whole chunks, as only those can be verified:
+/* The way of a read, top to bottom: plan, start, settle, finish. A request is cut into pieces, one per chunk;
+ * pieces that lie next to each other on the device become one range, and a range is one device read. Whole
+ * blocks are read around what is wanted, and whole chunks, as only those can be verified:
  *
  *      device   |--block--|--block--|--block--|--block--|
  *      chunks        [ chunk a      |  chunk b     ]
@@ -9,8 +9,9 @@
  *      read into     scratch  payload       scratch       (direct: wanted bytes start on a block)
  *                or  all of it into scratch, then copied   (packed small files, compressed chunks)
  *
- * When all ranges of a round have arrived, each chunk is checked. A range that failed or does not match is read once
- * more; after that the request fails with EIO and a line in the log. Nothing leaves before everything is right. */
+ * When all ranges of a round have arrived, each chunk is checked. A range that failed or does not match is
+ * read once more; after that the request fails with EIO and a line in the log. Nothing leaves before
+ * everything is right. */
 #include "serve/read.h"
 
 #include <assert.h>
@@ -84,12 +85,21 @@ static bool read_fits_payload(const struct read_op *op, const struct extent_piec
 	       (at + part->want == op->size && round_up(at + part->want, align) <= op->request->payload_size);
 }
 
-static bool read_continues(const struct read_op *op, const struct read_range *range, const struct extent_piece *part,
-			   bool direct)
+static bool read_joins_run(const struct read_op *op, const struct read_range *range, size_t at)
 {
-	return range->direct == direct && range->io.member == address_member(part->chunk.address) &&
-	       range->end == address_offset(part->chunk.address) &&
-	       range->first + range->count == op->piece_count;
+	const struct read_piece *last = read_last(op, range);
+
+	return last->at + last->part.want == at;
+}
+
+/* Chunks with a hole between them lie next to each other on the device: still one read, in several runs. */
+static bool read_continues(const struct read_op *op, const struct read_range *range,
+			   const struct extent_piece *part, size_t at, bool direct)
+{
+	if (range->direct != direct || range->io.member != address_member(part->chunk.address) ||
+	    range->end != address_offset(part->chunk.address))
+		return false;
+	return !direct || read_joins_run(op, range, at) || range->runs < IO_READ_IOVECS - 2; /* head, tail */
 }
 
 static void read_place(struct read_op *op, const struct extent_piece *part, size_t at, bool claimed)
@@ -97,11 +107,13 @@ static void read_place(struct read_op *op, const struct extent_piece *part, size
 	bool direct = read_fits_payload(op, part, at);
 	struct read_range *range = op->range_count ? &op->ranges[op->range_count - 1] : NULL;
 
-	if (!range || !read_continues(op, range, part, direct)) {
+	if (!range || !read_continues(op, range, part, at, direct)) {
 		range = &op->ranges[op->range_count++];
 		*range = (struct read_range){ .op = op, .first = op->piece_count, .direct = direct };
 		range->io.member = address_member(part->chunk.address);
 	}
+	if (!range->count || !read_joins_run(op, range, at))
+		range->runs++;
 	range->end = address_offset(part->chunk.address) + part->chunk.stored;
 	range->count++;
 	op->pieces[op->piece_count++] = (struct read_piece){ *part, at, claimed };
@@ -121,8 +133,8 @@ static int read_from_index(struct read_op *op, const struct extent_piece *part, 
 		return 0;
 	}
 	if (chunk_is_inline(chunk)) {
-		r = chunk_decode(chunk, op->worker->codec, chunk_inline_bytes(op->generation->index, chunk), bounce,
-				 err);
+		r = chunk_decode(chunk, op->worker->codec, chunk_inline_bytes(op->generation->index, chunk),
+				 bounce, err);
 		if (r == 0)
 			memcpy(out, bounce + part->skip, part->want);
 		return r;
@@ -131,16 +143,17 @@ static int read_from_index(struct read_op *op, const struct extent_piece *part, 
 	return 0;
 }
 
-/* A chunk wanted in part: its neighbour's request may have read it, or be about to. The next request of a sequential
- * reader comes while this one is under way, and both want a part of the chunk between them: it is put off until the
- * rest of the request is there. */
+/* A chunk wanted in part: its neighbour's request may have read it, or be about to. The next request of a
+ * sequential reader comes while this one is under way, and both want a part of the chunk between them: it is
+ * put off until the rest of the request is there. */
 static void read_plan_chunk(struct read_op *op, const struct extent_piece *part, size_t at, bool may_wait)
 {
 	enum chunk_cached cached = CHUNK_ABSENT;
 
 	if (part->want < part->chunk.length)
-		cached = chunk_cache_get(op->worker->serve->cache, op->generation->sequence, part->chunk.number,
-					 part->skip, part->want, op->request->payload + at);
+		cached = chunk_cache_get(op->worker->serve->cache, op->generation->sequence,
+					 part->chunk.number, part->skip, part->want,
+					 op->request->payload + at);
 	if (cached == CHUNK_FOUND) {
 		stats_add(&op->worker->stats.cache_hits, 1);
 	} else if (cached == CHUNK_COMING && may_wait) {
@@ -159,12 +172,13 @@ static int read_plan_piece(struct read_op *op, struct error *err)
 
 	r = extent_next(&op->cursor, &part, err);
 	if (r == 0)
-		r = error_set(err, -EBADMSG, "its chunks end after %" PRIu64 " of %" PRIu64 " bytes", op->planned,
-			      op->size);
+		r = error_set(err, -EBADMSG, "its chunks end after %" PRIu64 " of %" PRIu64 " bytes",
+			      op->planned, op->size);
 	if (r < 0)
 		return r;
 	if (part.chunk.stored > part.chunk.length || part.want > op->size - op->planned)
-		return error_set(err, -EBADMSG, "chunk %" PRIu64 " holds more than it can", part.chunk.number);
+		return error_set(err, -EBADMSG, "chunk %" PRIu64 " holds more than it can",
+				 part.chunk.number);
 	r = read_from_index(op, &part, op->planned, &done, err);
 	if (r < 0)
 		return r;
@@ -186,7 +200,8 @@ static int read_plan(struct read_op *op, struct error *err)
 		read_plan_chunk(op, &op->late, 0, false);
 		return 0;
 	}
-	while (r == 0 && op->planned < op->size && op->range_count < READ_RANGES && op->piece_count < READ_PIECES)
+	while (r == 0 && op->planned < op->size && op->range_count < READ_RANGES &&
+	       op->piece_count < READ_PIECES)
 		r = read_plan_piece(op, err);
 	return r;
 }
@@ -208,6 +223,26 @@ static void read_add_scratch(struct read_range *range, uint64_t length)
 	op->scratch_used += round_up(length, DSFS_BLOCK);
 }
 
+/* The wanted bytes, run by run; the last run goes on to the end of its block. */
+static void read_add_payload(struct read_range *range)
+{
+	const struct read_op *op = range->op;
+	struct iovec *run = NULL;
+
+	for (unsigned i = range->first; i < range->first + range->count; i++) {
+		const struct read_piece *piece = &op->pieces[i];
+		uint8_t *base = op->request->payload + piece->at;
+
+		if (run && (uint8_t *)run->iov_base + run->iov_len == base) {
+			run->iov_len += piece->part.want;
+		} else {
+			read_add(range, base, piece->part.want);
+			run = &range->io.iov[range->io.iov_count - 1];
+		}
+	}
+	run->iov_len = round_up(run->iov_len, read_align(op));
+}
+
 /* From which block to which the device is read, and where to. */
 static void read_lay_out(struct read_range *range)
 {
@@ -217,8 +252,7 @@ static void read_lay_out(struct read_range *range)
 	uint64_t from = round_down(address_offset(first->part.chunk.address), align);
 	uint64_t to = round_up(range->end, align);
 	uint64_t wanted = address_offset(first->part.chunk.address) + first->part.skip;
-	uint64_t wanted_end = round_up(address_offset(last->part.chunk.address) + last->part.skip + last->part.want,
-				       align);
+	uint64_t wanted_end = address_offset(last->part.chunk.address) + last->part.skip + last->part.want;
 
 	range->io.offset = from;
 	range->io.iov_count = 0;
@@ -227,8 +261,8 @@ static void read_lay_out(struct read_range *range)
 		return;
 	}
 	read_add_scratch(range, wanted - from);
-	read_add(range, op->request->payload + first->at, wanted_end - wanted);
-	read_add_scratch(range, to - wanted_end);
+	read_add_payload(range);
+	read_add_scratch(range, to - round_up(wanted_end, align));
 }
 
 static void read_done(struct io_read *io, int result);
@@ -268,17 +302,20 @@ static int read_pieces(const struct read_range *range, const struct chunk *chunk
 		start = from > at ? from : at;
 		end = to < at + iov->iov_len ? to : at + iov->iov_len;
 		if (start < end)
-			pieces[count++] = (struct iovec){ (uint8_t *)iov->iov_base + (start - at), end - start };
+			pieces[count++] =
+				(struct iovec){ (uint8_t *)iov->iov_base + (start - at), end - start };
 		at += iov->iov_len;
 	}
 	return count;
 }
 
-static void read_keep(const struct read_op *op, struct read_piece *piece, const struct iovec *pieces, int count)
+static void read_keep(const struct read_op *op, struct read_piece *piece, const struct iovec *pieces,
+		      int count)
 {
 	if (!piece->claimed)
 		return;
-	chunk_cache_put(op->worker->serve->cache, op->generation->sequence, piece->part.chunk.number, pieces, count);
+	chunk_cache_put(op->worker->serve->cache, op->generation->sequence, piece->part.chunk.number, pieces,
+			count);
 	piece->claimed = false;
 }
 
@@ -302,8 +339,8 @@ static int read_settle_raw(struct read_op *op, const struct read_range *range, s
 	return 0;
 }
 
-static int read_settle_compressed(struct read_op *op, const struct read_range *range, struct read_piece *piece,
-				  struct error *err)
+static int read_settle_compressed(struct read_op *op, const struct read_range *range,
+				  struct read_piece *piece, struct error *err)
 {
 	const struct chunk *chunk = &piece->part.chunk;
 	bool whole = piece->part.want == chunk->length;
@@ -322,8 +359,8 @@ static int read_settle_compressed(struct read_op *op, const struct read_range *r
 }
 
 /* On failure *ret_piece is the piece that is to blame. */
-static int read_settle_range(struct read_op *op, struct read_range *range, const struct read_piece **ret_piece,
-			     struct error *err)
+static int read_settle_range(struct read_op *op, struct read_range *range,
+			     const struct read_piece **ret_piece, struct error *err)
 {
 	struct stats *stats = &op->worker->stats;
 	uint64_t needed = range->end - range->io.offset;
@@ -336,7 +373,8 @@ static int read_settle_range(struct read_op *op, struct read_range *range, const
 	if (range->result < 0)
 		return error_set(err, range->result, "the device says: %s", strerror(-range->result));
 	if ((uint64_t)range->result < needed)
-		return error_set(err, -EIO, "the device gave %d bytes, expected %" PRIu64, range->result, needed);
+		return error_set(err, -EIO, "the device gave %d bytes, expected %" PRIu64, range->result,
+				 needed);
 	for (unsigned i = 0; i < range->count && r == 0; i++, piece++) {
 		*ret_piece = piece;
 		r = piece->part.chunk.codec == DSFS_CODEC_RAW ? read_settle_raw(op, range, piece, err) :
@@ -348,7 +386,8 @@ static int read_settle_range(struct read_op *op, struct read_range *range, const
 }
 
 /* 0: every range is right, or will be read once more. */
-static int read_settle(struct read_op *op, bool *ret_again, const struct read_piece **ret_piece, struct error *err)
+static int read_settle(struct read_op *op, bool *ret_again, const struct read_piece **ret_piece,
+		       struct error *err)
 {
 	int r;
 

@@ -9,11 +9,13 @@
 #include "image/extent.h"
 #include "serve/worker.h"
 
-/* Most device reads of one request at a time: a file in one piece needs one. What needs more goes in rounds. */
+/* Most device reads of one request at a time: a file in one piece needs one. What needs more goes in rounds.
+ */
 #define READ_RANGES 16u
 /* Chunks that a request can touch when they are as small as can be. */
 #define READ_PIECES (INIT_READ_MAX / (1u << DSFS_CHUNK_LOG_MIN) + 1u)
-/* A request touches chunks of at most its own size and one chunk more; each range is widened to whole blocks. */
+/* A request touches chunks of at most its own size and one chunk more; each range is widened to whole blocks.
+ */
 #define READ_SCRATCH (INIT_READ_MAX + (1u << DSFS_CHUNK_LOG_MAX) + READ_RANGES * 2 * DSFS_BLOCK)
 
 /* The part of a request that one chunk answers from the device. */
@@ -30,12 +32,13 @@ struct read_range {
 	struct io_read io;
 	struct read_op *op;
 	unsigned first, count; /* pieces */
+	unsigned runs;         /* of pieces that lie together in the payload too; holes divide them */
 	uint64_t end;          /* on the member, of the last chunk */
 	bool direct;           /* its wanted bytes land in the payload itself; else all of it in scratch */
 	bool retried;
 	enum read_state state;
 	int result;
-	int64_t started;       /* ns, monotonic */
+	int64_t started; /* ns, monotonic */
 };
 
 /* A READ in work. Lives in the worker, beside the request's slot. */
@@ -45,12 +48,12 @@ struct read_op {
 	struct generation *generation;
 	struct inode inode;
 	struct extent_cursor cursor;
-	uint64_t size;         /* of the reply */
-	uint64_t planned;      /* bytes of it that have been given a piece, a hole or a cached chunk */
-	bool has_late;         /* the first chunk is being read by another request: looked at last */
+	uint64_t size;    /* of the reply */
+	uint64_t planned; /* bytes of it that have been given a piece, a hole or a cached chunk */
+	bool has_late;    /* the first chunk is being read by another request: looked at last */
 	struct extent_piece late;
 	unsigned piece_count, range_count;
-	unsigned pending;      /* device reads under way, and one while they are being started */
+	unsigned pending; /* device reads under way, and one while they are being started */
 	uint8_t *scratch;
 	size_t scratch_used;
 	struct read_range ranges[READ_RANGES];

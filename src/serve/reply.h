@@ -7,7 +7,8 @@
 #include "fuse/channel.h"
 #include "serve/worker.h"
 
-/* Timeouts of names and attributes that never change, in seconds. The kernel keeps them in jiffies and clamps. */
+/* Timeouts of names and attributes that never change, in seconds. The kernel keeps them in jiffies and
+ * clamps. */
 #define REPLY_FOREVER UINT64_C(1000000000)
 
 /* code: a negative errno; one that means nothing to a caller of read(2) and the like goes out as EIO. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What all workers share: the options, the volume, the opened version, the chunk cache, the counters. Set up by
- * session.c before the workers start and constant until they have ended, but for what says otherwise. */
+/* What all workers share: the options, the volume, the opened version, the chunk cache, the counters. Set up
+ * by session.c before the workers start and constant until they have ended, but for what says otherwise. */
 #pragma once
 #include <semaphore.h>
 #include <stdbool.h>
@@ -18,14 +18,14 @@ enum serve_io { SERVE_IO_AUTO, SERVE_IO_URING, SERVE_IO_THREADS };
 struct serve_options {
 	const char *volume;
 	const char *mountpoint;
-	const char *version;    /* label; NULL for the current one */
+	const char *version; /* label; NULL for the current one */
 	bool has_digest;
-	uint8_t digest[32];     /* the version must have it */
+	uint8_t digest[32]; /* the version must have it */
 	bool allow_other;
 	bool noexec;
-	bool verify;            /* check chunk sums; off only to measure what that costs */
+	bool verify; /* check chunk sums; off only to measure what that costs */
 	enum serve_io io;
-	unsigned workers;       /* 0: by the CPUs */
+	unsigned workers; /* 0: by the CPUs */
 };
 
 struct inside;

@@ -37,9 +37,9 @@
 struct session {
 	struct serve serve;
 	struct mount *mount;
-	bool unmounted;   /* and all workers ended because of it */
-	bool detached;    /* lazily: ends with its last user */
-	bool was_busy;    /* a signal found it in use */
+	bool unmounted; /* and all workers ended because of it */
+	bool detached;  /* lazily: ends with its last user */
+	bool was_busy;  /* a signal found it in use */
 	int signal_fd;
 	int ended_fd;     /* eventfd: workers that ended */
 	unsigned running; /* threads that have not been joined */
@@ -50,8 +50,8 @@ struct session {
 static int session_choose_version(const struct serve *serve, const struct version **ret, struct error *err)
 {
 	const char *label = serve->options.version;
-	const struct version *version = label ? catalogue_by_label(&serve->catalogue, label) :
-						catalogue_current(&serve->catalogue);
+	const struct version *version =
+		label ? catalogue_by_label(&serve->catalogue, label) : catalogue_current(&serve->catalogue);
 
 	if (!version && label)
 		return error_set(err, -ENOENT, "the volume has no version '%s'", label);
@@ -169,7 +169,8 @@ static int session_attach(struct session *session, struct error *err)
 		return r;
 	r = init_negotiate(mount_fd(session->mount), &init, err);
 	if (r == 0)
-		log_debug("FUSE 7.%u, offered=%#" PRIx64 " taken=%#" PRIx64, init.minor, init.offered, init.taken);
+		log_debug("FUSE 7.%u, offered=%#" PRIx64 " taken=%#" PRIx64, init.minor, init.offered,
+			  init.taken);
 	return r;
 }
 
@@ -182,7 +183,8 @@ static int session_create_workers(struct session *session, struct error *err)
 	if (!serve->workers)
 		return error_set(err, -ENOMEM, "no memory for %u workers", serve->worker_count);
 	for (unsigned i = 0; i < serve->worker_count; i++) {
-		r = worker_new(serve, i, mount_fd(session->mount), session->ended_fd, &serve->workers[i], err);
+		r = worker_new(serve, i, mount_fd(session->mount), session->ended_fd, &serve->workers[i],
+			       err);
 		if (r < 0)
 			return r;
 	}

@@ -26,7 +26,8 @@ struct stats {
 /* Only the worker itself counts, so a load and a store are enough. */
 static inline void stats_add(stats_counter *counter, uint64_t n)
 {
-	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n, memory_order_relaxed);
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
+			      memory_order_relaxed);
 }
 
 static inline int64_t stats_now(void)

@@ -32,7 +32,9 @@ static int worker_engine(const struct worker *worker, struct engine **ret, struc
 
 int worker_probe_ring(const struct serve *serve, struct error *err)
 {
-	struct engine_setup setup = { .watch = -1, .volume_fds = &serve->volume->fd, .member_count = 1, .depth = 1 };
+	struct engine_setup setup = {
+		.watch = -1, .volume_fds = &serve->volume->fd, .member_count = 1, .depth = 1
+	};
 	struct engine *engine;
 	int r = ring_new(&setup, &engine, err);
 
@@ -41,8 +43,8 @@ int worker_probe_ring(const struct serve *serve, struct error *err)
 	return r;
 }
 
-/* Until the filesystem is unmounted. Requests wait in the kernel while all slots are taken: then only device reads
- * may end the wait. */
+/* Until the filesystem is unmounted. Requests wait in the kernel while all slots are taken: then only device
+ * reads may end the wait. */
 static int worker_serve(struct worker *worker, struct error *err)
 {
 	bool drained = false, readable = true;
@@ -105,8 +107,8 @@ static int worker_memory(struct worker *worker, struct error *err)
 	worker->reads = calloc(slots, sizeof(*worker->reads));
 	if (!worker->codec || !worker->bounce || !worker->reads)
 		return error_set(err, -ENOMEM, "no memory for worker %u", worker->number);
-	map = mmap(NULL, slots * READ_SCRATCH, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-		   0);
+	map = mmap(NULL, slots * READ_SCRATCH, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (map == MAP_FAILED)
 		return error_errno(err, "cannot reserve %zu bytes for reads", slots * READ_SCRATCH);
 	worker->scratch = map;

@@ -17,17 +17,17 @@ struct read_op;
 struct worker {
 	struct stats stats;
 	struct serve *serve;
-	unsigned number;         /* 0 .. worker_count - 1 */
+	unsigned number; /* 0 .. worker_count - 1 */
 	pthread_t thread;
 	struct channel *channel;
-	struct engine *engine;   /* the thread's own, from its start to its end */
+	struct engine *engine; /* the thread's own, from its start to its end */
 	struct codec *codec;
-	uint8_t *bounce;         /* one chunk, for a part of a compressed one */
-	struct read_op *reads;   /* one per slot */
-	uint8_t *scratch;        /* slots * READ_SCRATCH */
-	int ended_fd;            /* an eventfd that counts workers that ended */
-	bool has_engine;         /* set before the thread posts that it started */
-	struct error failure;    /* the thread's: why it ended, code 0 after an unmount */
+	uint8_t *bounce;       /* one chunk, for a part of a compressed one */
+	struct read_op *reads; /* one per slot */
+	uint8_t *scratch;      /* slots * READ_SCRATCH */
+	int ended_fd;          /* an eventfd that counts workers that ended */
+	bool has_engine;       /* set before the thread posts that it started */
+	struct error failure;  /* the thread's: why it ended, code 0 after an unmount */
 };
 
 /* Everything but the thread, so that all workers exist before the first one runs. */

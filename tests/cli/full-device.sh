@@ -11,9 +11,8 @@ truncate -s 8M disk
 loop_device disk
 pack "$LOOP" small
 before=$(datasetfsctl dump "$LOOP" | sha256sum)
-assert_fails 1 "$LOOP" mkdatasetfs --progress none "$LOOP" large
-grep -qiE "space|full|large|fit|room" fails.err || fail "the reason is not clear: $(cat fails.err)"
-assert_eq "versions" "$(datasetfsctl list --json "$LOOP" | json versions | python3 -c 'import json,sys; print(len(json.load(sys.stdin)))')" 1
+assert_fails 1 "is full" mkdatasetfs --progress none "$LOOP" large
+assert_eq "versions" "$(datasetfsctl list --json "$LOOP" | grep -o '"sequence"' | wc -l)" 1
 assert_eq "the dump" "$(datasetfsctl dump "$LOOP" | sha256sum)" "$before"
 datasetfsctl verify "$LOOP" >/dev/null || fail "verify afterwards"
 

@@ -21,7 +21,9 @@ import os, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)
 os.execvp(sys.argv[1], sys.argv[1:])' mkdatasetfs --progress none --label "r$round" $volume source 2>err &
     packer=$!
-    sleep "$(awk -v r=$round 'BEGIN { printf "%.3f", 0.08 + r * 0.025 }')"
+    # It has set its handlers as soon as it holds the source or the volume open.
+    wait_for 20 sh -c "! kill -0 $packer || ls -l /proc/$packer/fd | grep -qE '/(source|$volume)\$'" || true
+    sleep "$(awk -v r=$round 'BEGIN { printf "%.3f", r * 0.008 }')"
     kill -$signal $packer 2>/dev/null || true
     rc=0
     wait $packer || rc=$?

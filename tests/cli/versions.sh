@@ -4,6 +4,12 @@
 . "$(dirname "$0")/../lib/common.sh"
 
 mkdir source
+# versions FIELD: of all versions, on one line
+versions() {
+    datasetfsctl list --json volume | python3 -c 'import json, sys
+print(*[version[sys.argv[1]] for version in json.load(sys.stdin)["versions"]])' "$1"
+}
+
 # list PATH
 list() {
     datasetfsctl list --json volume | json "$1"
@@ -16,9 +22,9 @@ for i in 1 2 3 4; do
     pack volume source ${options[@]+"${options[@]}"}
     declare "digest$i=$(list "versions.$((i - 1)).digest")"
 done
-assert_eq "labels" "$(list versions | python3 -c 'import json,sys; print(*[v["label"] for v in json.load(sys.stdin)])')" \
+assert_eq "labels" "$(versions label)" \
     "v1 v2 third v4"
-assert_eq "sequences" "$(list versions | python3 -c 'import json,sys; print(*[v["sequence"] for v in json.load(sys.stdin)])')" \
+assert_eq "sequences" "$(versions sequence)" \
     "1 2 3 4"
 assert_eq "current" "$(list current)" v4
 for i in 1 2 4; do
@@ -34,7 +40,7 @@ assert_contains "verify" "$(cat verify.txt)" "third"
 
 assert_fails 1 "'third'" mkdatasetfs --progress none --label third volume source
 pack volume source --format --label afresh
-assert_eq "versions after --format" "$(list versions | python3 -c 'import json,sys; print(*[v["label"] for v in json.load(sys.stdin)])')" afresh
+assert_eq "versions after --format" "$(versions label)" afresh
 
 # Many publishes continue in the tail of a segment: they do not cost one each.
 for i in {1..30}; do

@@ -197,6 +197,7 @@ daemon_of() {
     for pid in /proc/[0-9]*; do
         pid=${pid#/proc/}
         [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = datasetfs ] || continue
+        { tr '\0' '\n' <"/proc/$pid/environ" | grep -qxF "DATASETFS_TEST_DIR=$DATASETFS_TEST_DIR"; } 2>/dev/null || continue
         { tr '\0' '\n' <"/proc/$pid/cmdline" | grep -qxF -- "$1"; } 2>/dev/null && echo "$pid"
     done
     return 0

@@ -5,14 +5,14 @@
 cd "$DATASETFS_SOURCE"
 failed=0
 
-# may LAYER ALLOWED…: quoted includes of LAYER name only these folders
+# may LAYER ALLOWED…: quoted includes of LAYER name only these folders, or no folder: their own
 may() {
     local layer=$1 allowed
     shift
     [ -d "$layer" ] || fail "no folder $layer"
     allowed=$(IFS='|'; echo "$*")
     if grep -rnE '^[[:space:]]*#[[:space:]]*include "' "$layer" --include='*.[ch]' |
-        grep -vE "#[[:space:]]*include \"($allowed)/[a-z0-9_]+\.h\""; then
+        grep -vE "#[[:space:]]*include \"(($allowed)/)?[a-z0-9_]+\.h\""; then
         echo "^ $layer may include only: $*"
         failed=1
     fi

@@ -8,7 +8,8 @@ failed=0 seen=0
 while read -r file; do
     case $file in
     *.[ch]) mark='/* SPDX-License-Identifier: MIT */' ;;
-    *.sh|*.py|*meson.build|meson_options.txt|tests/run|.ci/run|contrib/quickstart|contrib/examples/run|contrib/install-packages|tests/lib/cleanup)
+    *.sh|*.py|*meson.build|meson_options.txt|tests/run|.ci/run|tests/lib/cleanup|contrib/quickstart|\
+    contrib/examples/run|contrib/install-packages)
         mark='# SPDX-License-Identifier: MIT' ;;
     *) continue ;;
     esac
@@ -16,7 +17,7 @@ while read -r file; do
     # An empty meson.build or options file says nothing, and a lone options file needs no licence.
     case $file in *meson.build|meson_options.txt) continue ;; esac
     head -n 2 "$file" | grep -qxF "$mark" || { echo "$file: no '$mark' at the top"; failed=1; }
-    head -n 5 "$file" | grep -vF SPDX | grep -v '^#!' | grep -qE '^(/\*|#|""") ?[A-Z`.a-z0-9]' ||
+    head -n 5 "$file" | grep -vF SPDX | grep -v '^#!' | grep -qE '^(/\*|#|""") ?[^ /]' ||
         { echo "$file: no sentence at the top that says what it owns"; failed=1; }
 done < <(project_files)
 [ $seen -gt 40 ] || fail "only $seen files looked at"

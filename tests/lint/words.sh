@@ -26,10 +26,14 @@ while read -r file; do
     [ -z "$(tail -c 1 "$file")" ] || { echo "$file: no newline at the end"; failed=1; }
 done < <(printf '%s\n' "${files[@]}")
 
-# Long lines: 110 columns in C and shell, tabs are 8.
+# Long lines: 110 columns are the aim, tabs are 8; what is longer by much does not fit a reviewer's window.
 for file in "${files[@]}"; do
-    case $file in *.[ch]|*.sh|*.py) ;; *) continue ;; esac
-    expand -t 8 "$file" | awk -v file="$file" 'length($0) > 120 { print file ":" NR ": " length($0) " columns"; bad = 1 }
-        END { exit bad }' || failed=1
+    case $file in
+    tests/*.[ch]|*.sh|*.py|tests/run|contrib/quickstart) limit=140 ;;
+    *.[ch]) limit=130 ;;
+    *) continue ;;
+    esac
+    width=$(expand -t 8 "$file" | wc -L)
+    [ "$width" -le $limit ] || { echo "$file: a line of $width columns, the limit is $limit"; failed=1; }
 done
 [ $failed = 0 ] || fail "see above"

@@ -269,6 +269,7 @@ static void test_catalogue_fields(void **state)
 	c = make_catalogue(), c.versions[0].shape.inode_count = 0, catalogue_refused(&c, "parts need");
 	c = make_catalogue(), c.versions[0].index_length += 4096, catalogue_refused(&c, "parts need");
 	c = make_catalogue(), c.versions[0].index.items[0].length = UINT64_MAX, catalogue_refused(&c, "outside the volume");
+	c = make_catalogue(), c.versions[0].index.items[1].length += 4096, catalogue_refused(&c, "parts need");
 	c = make_catalogue(), c.versions[0].index.items[1].address = SIZE, catalogue_refused(&c, "outside the volume");
 	c = make_catalogue(), c.versions[0].index.items[1].address += 1, catalogue_refused(&c, "not aligned to 4096");
 	c = make_catalogue(), c.versions[0].segments.items[0].address = 4096;
@@ -292,6 +293,10 @@ static void test_catalogue_counts(void **state)
 	head->version_count = le32_of(2);
 	head->extent_count = le32_of(5); /* the second version lists 3..6 */
 	CHECK_FAILS(catalogue_decode(bytes, length, &good, &found, &err), -EBADMSG, "index extents 4+2 of 5");
+	head->extent_count = le32_of(6);
+	((struct dsfs_version *)(head + 1))[1].first_segment = le32_of(0); /* shared with the first version */
+	CHECK_FAILS(catalogue_decode(bytes, length, &good, &found, &err), -EBADMSG, "expected to begin at 3");
+	((struct dsfs_version *)(head + 1))[1].first_segment = le32_of(3);
 	for (uint64_t cut = 0; cut < 64 + 2 * 512 + 6 * 16; cut += 8)
 		CHECK_FAILS(catalogue_decode(bytes, cut, &good, &found, &err), -EBADMSG, "catalogue");
 	free(bytes);
