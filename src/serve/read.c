@@ -274,7 +274,7 @@ static void read_start(struct read_op *op)
 	for (unsigned i = 0; i < op->range_count; i++) {
 		struct read_range *range = &op->ranges[i];
 
-		if (range->state != READ_TODO)
+		if (range->state != READ_READY)
 			continue;
 		if (!range->retried)
 			read_lay_out(range);
@@ -400,7 +400,7 @@ static int read_settle(struct read_op *op, bool *ret_again, const struct read_pi
 		r = read_settle_range(op, range, ret_piece, err);
 		if (r < 0 && range->retried)
 			return r;
-		range->state = r < 0 ? READ_TODO : READ_SETTLED;
+		range->state = r < 0 ? READ_READY : READ_SETTLED;
 		if (r < 0) {
 			range->retried = *ret_again = true;
 			stats_add(&op->worker->stats.retries, 1);

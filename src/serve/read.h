@@ -25,7 +25,7 @@ struct read_piece {
 	bool claimed; /* the chunk cache waits for it */
 };
 
-enum read_state { READ_TODO, READ_BUSY, READ_ARRIVED, READ_SETTLED };
+enum read_state { READ_READY, READ_BUSY, READ_ARRIVED, READ_SETTLED };
 
 /* A run of bytes on one member that one device read fetches for consecutive pieces. */
 struct read_range {

@@ -53,5 +53,5 @@ every write 1
 every write 7 FAULT_OTHER=1
 every read 1
 every read 7 FAULT_OTHER=1
-every alloc 41
+every alloc 5
 [ -z "$(find . -maxdepth 1 -name '*mkdatasetfs*')" ] || fail "temporary files are left: $(ls -d ./*mkdatasetfs*)"

@@ -62,7 +62,8 @@ if [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1; then
     # A partition table is foreign, too.
     wipefs -aq "$LOOP"
     dd if=/dev/zero of="$LOOP" bs=1M count=2 status=none
-    printf 'label: gpt\nsize=10M\n' | sfdisk -q "$LOOP" 2>/dev/null && refused "$LOOP" "gpt"
+    printf 'label: gpt\nsize=10M\n' | sfdisk -q --no-reread "$LOOP" >/dev/null 2>&1 || fail "sfdisk"
+    refused "$LOOP" "gpt"
 else
     say "no loop devices: devices were not tried"
 fi

@@ -26,7 +26,7 @@ mkdir mnt
 mkfs.ext4 -q -F "$LOOP" >/dev/null
 mount "$LOOP" mnt
 at_exit umount mnt
-assert_fails 1 "mnt/volume" mkdatasetfs --progress none mnt/volume large
+assert_fails 1 "is full" mkdatasetfs --progress none mnt/volume large
 [ ! -e mnt/volume ] || fail "the new file stayed"
 umount mnt
 

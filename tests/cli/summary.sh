@@ -52,7 +52,7 @@ datasetfsctl dump --json volume >dump.json
 python3 - "$files" "$directories" "$links" <<'END' || fail "dump --json"
 import json, os, sys
 entries = [json.loads(line) for line in open("dump.json")]
-for kind, wanted in (("f", sys.argv[1]), ("d", sys.argv[2]), ("l", sys.argv[3])):
+for kind, wanted in (("f", sys.argv[1]), ("d", sys.argv[2]), ("s", sys.argv[3])):
     found = len({e["ordinal"] for e in entries if e["type"][0] == kind})
     if found != int(wanted):
         sys.exit(f"fail: {found} of type {kind}, expected {wanted}")

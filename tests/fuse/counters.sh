@@ -78,7 +78,7 @@ between reads 99 100
 cost middle
 between device 1 1
 between counted 1 1
-between requests 1 4
+between lookups 1 3
 between reads 1 2
 
 cost large

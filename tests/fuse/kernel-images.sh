@@ -22,7 +22,12 @@ if (need_filesystem squashfs); then
     say "SquashFS agrees"
 fi
 
-# EROFS of Debian 12 keeps nanoseconds in its extended inodes.
+# mkfs.erofs 1.5 cannot take names of 255 bytes.
+unmount ours
+# shellcheck disable=SC2183
+LC_ALL=C find source -depth -name "$(printf '?%.0s' {1..255})" -exec rm -rf {} +
+pack volume source --compress auto --format
+mount_volume volume ours
 mkfs.erofs -E force-inode-extended -x1 erofs.img source >mkfs.log 2>&1 || fail "mkfs.erofs: $(tail -n 3 mkfs.log)"
 if (need_filesystem erofs); then
     mount -t erofs -o loop,ro erofs.img theirs

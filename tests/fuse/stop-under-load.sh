@@ -56,13 +56,13 @@ for ((round = 0; round < rounds; round++)); do
     case $((round % 3)) in
     0) kill -TERM $DAEMON ;;
     1) kill -INT $DAEMON ;;
-    2) umount -l mnt; kill -TERM $DAEMON ;;
+    2) umount -l mnt; kill -TERM $DAEMON 2>/dev/null || true ;;
     esac
     # Busy readers may keep a polite stop away: then it has said so and a lazy unmount ends it.
     if ! wait_for 3 sh -c "! kill -0 $DAEMON || grep -q '^State:.*Z' /proc/$DAEMON/status"; then
         grep -qi busy daemon.log || fail "round $round: neither ended nor busy: $(tail -n 3 daemon.log)"
         umount -l mnt 2>/dev/null || true
-        kill -TERM $load
+        kill -TERM $load 2>/dev/null || true
     fi
     wait_end $DAEMON || fail "round $round: the daemon hangs"
     rc=0
