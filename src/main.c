@@ -118,10 +118,14 @@ static int main_set_io(struct main_options *options, const char *value, struct e
 
 static int main_set_channel(struct main_options *options, const char *value, struct error *err)
 {
-	(void)options;
-	if (strcmp(value, "auto") != 0 && strcmp(value, "dev") != 0)
-		return error_set(err, -EINVAL, "'%s' is neither 'auto' nor 'dev'", value);
-	return 0;
+	static const char *const names[] = { "auto", "ring", "dev" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(value, names[i])) {
+			options->serve.channel = (enum serve_channel)i;
+			return 0;
+		}
+	return error_set(err, -EINVAL, "'%s' is none of 'auto', 'ring', 'dev'", value);
 }
 
 static int main_set_workers(struct main_options *options, const char *value, struct error *err)

@@ -24,7 +24,7 @@
 #define CONTROL_RELEASE          "release"        /* of the daemon */
 #define CONTROL_PID              "pid"
 #define CONTROL_UPTIME           "uptime_seconds"
-#define CONTROL_CHANNEL          "channel"        /* "dev" */
+#define CONTROL_CHANNEL          "channel"        /* "ring" (FUSE over io_uring) or "dev" (/dev/fuse) */
 #define CONTROL_IO               "io"             /* "uring" or "threads" */
 #define CONTROL_IO_REASON        "io_reason"      /* why not io_uring; empty when it is */
 #define CONTROL_WORKERS          "workers"

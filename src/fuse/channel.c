@@ -46,6 +46,8 @@ uint32_t channel_waiter(struct channel *channel, uint64_t unique)
 
 bool channel_interrupt(struct channel *channel, uint64_t unique)
 {
+	if (channel->ops->own_thread)
+		return false;
 	for (unsigned i = 0; i < channel->slots; i++)
 		if (channel_take(&channel->requests[i], unique))
 			return channel->ops->reply(channel, unique, -EINTR, NULL, 0, &channel->requests[i]) ==

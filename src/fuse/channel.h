@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "fuse/wire.h"
+#include "io/engine.h"
 
 struct channel;
 
@@ -46,11 +47,15 @@ struct channel_ops {
 	/* Hands requests to the handlers until there are none or no free slot; *ret_drained says which.
 	 * -ENODEV: the filesystem is unmounted. */
 	int (*receive)(struct channel *channel, bool *ret_drained, struct error *err);
-	/* Any thread. error 0 or a negative errno; data may lie in the payload or elsewhere. */
+	/* Called once by the channel's thread, when it has its engine. NULL where nothing is to be done. */
+	int (*start)(struct channel *channel, struct engine *engine, struct error *err);
+	/* Any thread, or the channel's own when own_thread. error 0 or a negative errno; data may lie in the payload or
+	 * elsewhere. */
 	int (*reply)(struct channel *channel, uint64_t unique, int error, const void *data, size_t length,
 		     struct channel_request *request);
 	void (*release)(struct channel *channel, struct channel_request *request);
 	void (*free)(struct channel *channel);
+	bool own_thread;
 };
 
 struct channel {
@@ -59,12 +64,27 @@ struct channel {
 	void *context;
 	struct channel_request *requests; /* all slots */
 	unsigned slots, busy;             /* busy: slots taken */
-	int watch;                        /* readable when there are requests */
+	int watch; /* readable when there are requests; -1: they come by completions of the engine */
+	unsigned commands; /* to the session's descriptor at most, by the engine; 0: none */
 };
 
+/* Queues of FUSE over io_uring: one for each possible CPU, depth entries each. */
+struct channel_queues {
+	const uint16_t *numbers;
+	unsigned count, depth;
+};
+
+/* FUSE over io_uring: setup->slots must be queues->count * queues->depth. */
+must_check int channel_ring_new(const struct channel_setup *setup, const struct channel_queues *queues,
+				struct channel **ret, struct error *err);
 /* /dev/fuse, by a descriptor of its own. */
 must_check int channel_dev_new(const struct channel_setup *setup, struct channel **ret, struct error *err);
 void channel_free(struct channel *channel);
+
+must_check static inline int channel_start(struct channel *channel, struct engine *engine, struct error *err)
+{
+	return channel->ops->start ? channel->ops->start(channel, engine, err) : 0;
+}
 
 must_check static inline int channel_receive(struct channel *channel, bool *ret_drained, struct error *err)
 {

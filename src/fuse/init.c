@@ -78,7 +78,7 @@ static int init_check(const struct request *request, struct error *err)
 	return 0;
 }
 
-int init_negotiate(int fd, struct init *ret, struct error *err)
+int init_negotiate(int fd, bool ring, struct init *ret, struct error *err)
 {
 	struct request request;
 	struct fuse_init_out out = { 0 };
@@ -98,7 +98,8 @@ int init_negotiate(int fd, struct init *ret, struct error *err)
 	flags = init_flags(&request.in.init);
 	ret->minor = request.in.init.minor;
 	ret->offered = flags;
-	ret->taken = flags & init_wanted;
+	ret->taken = flags & (init_wanted | (ring ? WIRE_OVER_IO_URING : 0));
+	ret->ring = ret->taken & WIRE_OVER_IO_URING;
 	out.major = FUSE_KERNEL_VERSION;
 	out.minor = request.in.init.minor < WIRE_MINOR ? request.in.init.minor : WIRE_MINOR;
 	out.flags = (uint32_t)ret->taken;

@@ -21,6 +21,30 @@
 #define FUSE_COPY_FILE_RANGE_64 53 /* 7.45 */
 #endif
 
+/* FUSE over io_uring, 7.42 (Linux 6.14): an entry of a queue is a header and a payload in the daemon's memory. */
+#define WIRE_OVER_IO_URING       (UINT64_C(1) << 41) /* FUSE_OVER_IO_URING, an INIT flag */
+#define WIRE_URING_REGISTER      1u                  /* FUSE_IO_URING_CMD_REGISTER */
+#define WIRE_URING_COMMIT_FETCH  2u                  /* FUSE_IO_URING_CMD_COMMIT_AND_FETCH */
+
+struct wire_uring_header { /* fuse_uring_req_header */
+	uint8_t in_out[128]; /* fuse_in_header down, fuse_out_header up */
+	uint8_t op_in[128];  /* the request's first argument */
+	uint64_t flags;      /* from here: fuse_uring_ent_in_out */
+	uint64_t commit_id;
+	uint32_t payload_size;
+	uint32_t padding;
+	uint64_t reserved;
+};
+_Static_assert(sizeof(struct wire_uring_header) == 288, "fuse_uring_req_header");
+
+struct wire_uring_command { /* fuse_uring_cmd_req, the argument of both commands */
+	uint64_t flags;
+	uint64_t commit_id;
+	uint16_t queue;
+	uint8_t padding[6];
+};
+_Static_assert(sizeof(struct wire_uring_command) == 24, "fuse_uring_cmd_req");
+
 #define WIRE_OPCODES 64 /* opcodes below it have a name and a handler */
 
 /* A request, decoded. name and rest point into its bytes. */
@@ -47,6 +71,10 @@ struct request {
 /* -EBADMSG: shorter than its own length or than its opcode's argument, no NUL after a name, counts that do
  * not fit. */
 must_check int wire_parse(const void *bytes, size_t length, struct request *ret, struct error *err);
+/* The same request as it comes over io_uring: header and first argument in the entry's header, the rest in its
+ * payload. It is put together in bytes (room of them), which the result points into. */
+must_check int wire_parse_uring(const struct wire_uring_header *header, const void *payload, size_t payload_room,
+				uint8_t *bytes, size_t room, struct request *ret, struct error *err);
 /* Element i of BATCH_FORGET, i below in.batch_forget.count. */
 struct fuse_forget_one wire_forget(const struct request *request, uint32_t i);
 /* False for requests that the kernel expects no answer to. */

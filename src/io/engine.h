@@ -9,6 +9,7 @@
 #include "base/error.h"
 
 #define IO_READ_IOVECS 8
+#define ENGINE_ARGUMENT 24u /* bytes of a command's argument */
 
 /* One read in flight. The caller owns it and keeps it and the iovecs until done() was called; done() gets bytes
  * read or a negative errno and runs on the engine's thread. */
@@ -21,11 +22,24 @@ struct io_read {
 	struct io_read *next; /* the engine's */
 };
 
+/* A command to the descriptor engine_setup.commands (IORING_OP_URING_CMD), with its argument in the submission itself.
+ * The caller owns it and keeps it until done() was called. One that the kernel wants repeated (EAGAIN, EINTR) is. */
+struct io_command {
+	uint32_t operation;
+	const struct iovec *iov; /* memory it is about; kept by the caller as well */
+	int iov_count;
+	uint8_t argument[ENGINE_ARGUMENT];
+	void (*done)(struct io_command *command, int result);
+	struct io_command *next; /* the engine's */
+};
+
 struct engine;
 
 struct engine_ops {
 	/* Never fails: trouble arrives at done(). May call done() before it returns. */
 	void (*read)(struct engine *engine, struct io_read *read);
+	/* The same; only engines that were set up for commands have it. */
+	void (*command)(struct engine *engine, struct io_command *command);
 	/* Waits for completions or for the watched descriptor to be readable, and runs done() of what completed.
 	 * *ret_readable tells about the descriptor. block false: only what is there already. */
 	int (*wait)(struct engine *engine, bool block, bool *ret_readable, struct error *err);
@@ -44,11 +58,19 @@ struct engine_setup {
 	const int *volume_fds;
 	uint32_t member_count;
 	unsigned depth; /* reads in flight at most; more are queued */
+	bool has_commands;
+	int commands;          /* the descriptor that takes them, when has_commands */
+	unsigned command_depth; /* commands in flight at most */
 };
 
 static inline void engine_read(struct engine *engine, struct io_read *read)
 {
 	engine->ops->read(engine, read);
+}
+
+static inline void engine_command(struct engine *engine, struct io_command *command)
+{
+	engine->ops->command(engine, command);
 }
 
 must_check static inline int engine_wait(struct engine *engine, bool block, bool *ret_readable, struct error *err)

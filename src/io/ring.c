@@ -9,18 +9,21 @@
 
 #include "io/engine.h"
 
-/* user_data of the watch; reads carry their address */
-#define RING_WATCH UINT64_C(1)
+/* user_data: the watch, the address of a read, or the address of a command and this bit */
+#define RING_WATCH   UINT64_C(1)
+#define RING_COMMAND UINT64_C(2)
 
 struct ring {
 	struct engine engine;
 	struct io_uring uring;
-	int *fds; /* one per member; then the watched one */
+	int *fds;        /* one per member; then the watched one or the one for commands */
 	uint32_t member_count;
 	int watch;       /* -1 for none */
 	bool registered; /* fds are the ring's fixed files, in the same order */
 	bool armed;      /* the watch is with the kernel */
 	unsigned depth, in_flight;
+	unsigned commands; /* with the kernel or queued */
+	struct io_command *command_first, **command_end;
 	struct io_read *queue_first, **queue_end; /* reads that wait for room */
 };
 
@@ -35,7 +38,7 @@ static struct io_uring_sqe *ring_sqe(struct ring *ring)
 	return sqe;
 }
 
-/* number: a member, or member_count for the watched descriptor. */
+/* number: a member, or member_count for the watched descriptor or the one for commands. */
 static void ring_set_file(struct ring *ring, struct io_uring_sqe *sqe, uint32_t number)
 {
 	if (ring->registered) {
@@ -95,8 +98,52 @@ static void ring_start_queued(struct ring *ring)
 	}
 }
 
-/* An exclusive poll: one of the workers that wait wakes for a request, not all. It fires once; armed again,
- * it answers at once when there is something to read. */
+static bool ring_submit_command(struct ring *ring, struct io_command *command)
+{
+	struct io_uring_sqe *sqe = ring_sqe(ring);
+
+	if (!sqe)
+		return false;
+	memset(sqe, 0, 2 * sizeof(*sqe)); /* a ring for commands has double entries */
+	sqe->opcode = IORING_OP_URING_CMD;
+	sqe->cmd_op = command->operation;
+	sqe->addr = (uintptr_t)command->iov;
+	sqe->len = (uint32_t)command->iov_count;
+	memcpy(sqe->cmd, command->argument, sizeof(command->argument));
+	ring_set_file(ring, sqe, ring->member_count);
+	io_uring_sqe_set_data64(sqe, (uintptr_t)command | RING_COMMAND);
+	return true;
+}
+
+static void ring_enqueue_command(struct ring *ring, struct io_command *command)
+{
+	command->next = NULL;
+	*ring->command_end = command;
+	ring->command_end = &command->next;
+}
+
+static void ring_command(struct engine *engine, struct io_command *command)
+{
+	struct ring *ring = (struct ring *)engine;
+
+	ring->commands++;
+	if (!ring_submit_command(ring, command))
+		ring_enqueue_command(ring, command);
+}
+
+static void ring_start_commands(struct ring *ring)
+{
+	struct io_command *command;
+
+	while ((command = ring->command_first) && ring_submit_command(ring, command)) {
+		ring->command_first = command->next;
+		if (!ring->command_first)
+			ring->command_end = &ring->command_first;
+	}
+}
+
+/* An exclusive poll: one of the workers that wait wakes for a request, not all. It fires once; armed again, it
+ * answers at once when there is something to read. */
 static void ring_arm(struct ring *ring)
 {
 	struct io_uring_sqe *sqe;
@@ -112,10 +159,24 @@ static void ring_arm(struct ring *ring)
 	ring->armed = true;
 }
 
+static void ring_complete_command(struct ring *ring, struct io_command *command, int result)
+{
+	if (result == -EAGAIN || result == -EINTR) {
+		ring_enqueue_command(ring, command);
+		return;
+	}
+	ring->commands--;
+	command->done(command, result);
+}
+
 static void ring_complete(struct ring *ring, uint64_t data, int result, bool *readable)
 {
 	struct io_read *read = (struct io_read *)(uintptr_t)data;
 
+	if (data & RING_COMMAND) {
+		ring_complete_command(ring, (struct io_command *)(uintptr_t)(data & ~RING_COMMAND), result);
+		return;
+	}
 	if (data == RING_WATCH) {
 		ring->armed = false;
 		*readable = true;
@@ -149,10 +210,11 @@ static int ring_wait(struct engine *engine, bool block, bool *ret_readable, stru
 	bool readable = false;
 	int r;
 
+	ring_start_commands(ring);
 	ring_start_queued(ring);
 	ring_arm(ring);
 	/* With nothing under way nothing could end the wait. */
-	if (!ring->armed && !ring->in_flight)
+	if (!ring->armed && !ring->in_flight && !ring->commands)
 		block = false;
 	r = block ? io_uring_submit_and_wait(&ring->uring, 1) : io_uring_submit(&ring->uring);
 	if (r < 0 && r != -EINTR && r != -EAGAIN && r != -EBUSY)
@@ -172,18 +234,19 @@ static void ring_free(struct engine *engine)
 }
 
 /* The kernel's newest offers first; each older kernel refuses flags that it does not know. */
-static int ring_setup(struct ring *ring, struct error *err)
+static int ring_setup(struct ring *ring, const struct engine_setup *setup, struct error *err)
 {
-	static const unsigned flags[] = {
+	const unsigned wide = setup->has_commands ? IORING_SETUP_SQE128 : 0;
+	const unsigned flags[] = {
 		IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG, /* 6.0 */
 		IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG,                              /* 5.19 */
 		0,
 	};
-	unsigned entries = ring->depth + 1; /* the watch */
+	unsigned entries = ring->depth + 1 + (setup->has_commands ? setup->command_depth : 0); /* 1: the watch */
 	int r = -EINVAL;
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags) && r == -EINVAL; i++)
-		r = io_uring_queue_init(entries, &ring->uring, flags[i]);
+		r = io_uring_queue_init(entries, &ring->uring, flags[i] | wide);
 	if (r < 0)
 		return error_set(err, r, "io_uring_setup: %s", strerror(-r));
 	return 0;
@@ -191,7 +254,9 @@ static int ring_setup(struct ring *ring, struct error *err)
 
 int ring_new(const struct engine_setup *setup, struct engine **ret, struct error *err)
 {
-	static const struct engine_ops ops = { .read = ring_read, .wait = ring_wait, .free = ring_free };
+	static const struct engine_ops ops = {
+		.read = ring_read, .command = ring_command, .wait = ring_wait, .free = ring_free
+	};
 	struct ring *ring = calloc(1, sizeof(*ring));
 	int r;
 
@@ -203,13 +268,14 @@ int ring_new(const struct engine_setup *setup, struct engine **ret, struct error
 		return error_set(err, -ENOMEM, "no memory for an io_uring");
 	}
 	memcpy(ring->fds, setup->volume_fds, setup->member_count * sizeof(*ring->fds));
-	ring->fds[setup->member_count] = setup->watch;
+	ring->fds[setup->member_count] = setup->has_commands ? setup->commands : setup->watch;
 	ring->engine = (struct engine){ .ops = &ops, .watching = true };
 	ring->member_count = setup->member_count;
-	ring->watch = setup->watch;
+	ring->watch = setup->has_commands ? -1 : setup->watch;
 	ring->depth = setup->depth;
 	ring->queue_end = &ring->queue_first;
-	r = ring_setup(ring, err);
+	ring->command_end = &ring->command_first;
+	r = ring_setup(ring, setup, err);
 	if (r < 0) {
 		free(ring->fds);
 		free(ring);
@@ -218,7 +284,8 @@ int ring_new(const struct engine_setup *setup, struct engine **ret, struct error
 	/* Both save reference counting per call; where they are refused, plain descriptors do. */
 	io_uring_register_ring_fd(&ring->uring);
 	ring->registered = io_uring_register_files(&ring->uring, ring->fds,
-						   setup->member_count + (setup->watch >= 0)) == 0;
+						   setup->member_count + (ring->fds[setup->member_count] >= 0)) ==
+			   0;
 	*ret = &ring->engine;
 	return 0;
 }

@@ -11,9 +11,11 @@
 #include "io/engine.h"
 #include "io/file.h"
 #include "serve/chunk_cache.h"
+#include "serve/cpus.h"
 #include "serve/generation.h"
 
 enum serve_io { SERVE_IO_AUTO, SERVE_IO_URING, SERVE_IO_THREADS };
+enum serve_channel { SERVE_CHANNEL_AUTO, SERVE_CHANNEL_RING, SERVE_CHANNEL_DEV };
 
 struct serve_options {
 	const char *volume;
@@ -25,7 +27,8 @@ struct serve_options {
 	bool noexec;
 	bool verify; /* check chunk sums; off only to measure what that costs */
 	enum serve_io io;
-	unsigned workers; /* 0: by the CPUs */
+	enum serve_channel channel;
+	unsigned workers;       /* 0: by the CPUs */
 };
 
 struct inside;
@@ -41,7 +44,10 @@ struct serve {
 	struct inside *inside;
 	struct worker **workers;
 	unsigned worker_count;
-	size_t slots;           /* per worker */
+	bool ring;              /* requests come over io_uring; the last worker has /dev/fuse for the rest */
+	struct cpus cpus;
+	unsigned queue_depth;   /* entries of each of the ring's queues */
+	size_t slots;           /* of a worker on /dev/fuse */
 	uint64_t buffer_budget; /* bytes that request buffers may take at most */
 	bool uring;             /* else preadv */
 	char io_reason[256];    /* why not, empty when uring */

@@ -3,9 +3,9 @@
 #include "serve/session.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +32,9 @@
 #define BUFFER_BUDGET   (UINT64_C(1) << 30) /* for all workers, unless that left them fewer than SLOTS_MIN */
 #define THREADS_PER_CPU 16u                 /* without io_uring a thread is one read in flight */
 #define WORKERS_MAX     1024u
+#define QUEUE_DEPTH_MIN 4u
+#define QUEUE_DEPTH_MAX 32u
+#define RING_SWITCH     "/sys/module/fuse/parameters/enable_uring"
 #define THREADS_MAX     256u
 
 struct session {
@@ -100,32 +103,49 @@ static int session_open_version(struct serve *serve, struct error *err)
 
 /* ---- the machine: engine, workers, memory ---- */
 
-static unsigned session_cpus(void)
+static unsigned session_clamp(uint64_t n, unsigned least, unsigned most)
 {
-	cpu_set_t set;
-	long n;
+	return n < least ? least : n > most ? most : (unsigned)n;
+}
 
-	if (sched_getaffinity(0, sizeof(set), &set) == 0)
-		return (unsigned)CPU_COUNT(&set);
-	n = sysconf(_SC_NPROCESSORS_ONLN); /* more CPUs than the set has room for */
-	return n > 0 ? (unsigned)n : 1;
+/* A worker for each CPU, and one for what the kernel sends by /dev/fuse all the same. */
+static void session_size_ring(struct serve *serve)
+{
+	unsigned queues = serve->cpus.possible;
+
+	serve->worker_count = serve->cpus.workers + 1;
+	serve->queue_depth = session_clamp(BUFFER_BUDGET / queues / SLOT_SIZE, QUEUE_DEPTH_MIN, QUEUE_DEPTH_MAX);
+	serve->slots = SLOTS_MIN;
+	serve->buffer_budget = ((uint64_t)queues * serve->queue_depth + SLOTS_MIN) * SLOT_SIZE + CHUNK_CACHE_SIZE;
+}
+
+static void session_size_dev(struct serve *serve)
+{
+	unsigned n = serve->options.workers;
+
+	if (!n)
+		n = serve->cpus.workers * (serve->uring ? 1 : THREADS_PER_CPU);
+	serve->worker_count = session_clamp(n, 1, serve->uring ? WORKERS_MAX : THREADS_MAX);
+	serve->slots = 1;
+	if (serve->uring)
+		serve->slots = session_clamp(BUFFER_BUDGET / serve->worker_count / SLOT_SIZE, SLOTS_MIN, SLOTS_MAX);
+	serve->buffer_budget = serve->worker_count * serve->slots * SLOT_SIZE + CHUNK_CACHE_SIZE;
 }
 
 /* How many threads, and how much memory they may come to hold. */
-static void session_size(struct serve *serve)
+static int session_size(struct serve *serve, struct error *err)
 {
-	uint64_t slots = 1;
-	unsigned n = serve->options.workers, max = serve->uring ? WORKERS_MAX : THREADS_MAX;
+	int r = cpus_find(serve->ring ? serve->options.workers : 0, &serve->cpus, err);
 
-	if (!n)
-		n = session_cpus() * (serve->uring ? 1 : THREADS_PER_CPU);
-	serve->worker_count = n < max ? n : max;
-	if (serve->uring) {
-		slots = BUFFER_BUDGET / serve->worker_count / SLOT_SIZE;
-		slots = slots < SLOTS_MIN ? SLOTS_MIN : slots > SLOTS_MAX ? SLOTS_MAX : slots;
-	}
-	serve->slots = slots;
-	serve->buffer_budget = serve->worker_count * slots * SLOT_SIZE + CHUNK_CACHE_SIZE;
+	if (r < 0)
+		return r;
+	if (serve->ring && !serve->cpus.possible)
+		return error_set(err, -EIO, "cannot tell how many queues FUSE over io_uring has");
+	if (serve->ring)
+		session_size_ring(serve);
+	else
+		session_size_dev(serve);
+	return 0;
 }
 
 static int session_choose_io(struct serve *serve, struct error *err)
@@ -138,7 +158,7 @@ static int session_choose_io(struct serve *serve, struct error *err)
 		snprintf(serve->io_reason, sizeof(serve->io_reason), "io=threads");
 		return 0;
 	}
-	r = worker_probe_ring(serve, &why);
+	r = worker_probe_ring(serve, false, &why);
 	if (r == 0) {
 		serve->uring = true;
 		return 0;
@@ -147,6 +167,46 @@ static int session_choose_io(struct serve *serve, struct error *err)
 		return error_set(err, r, "%s", why.reason);
 	snprintf(serve->io_reason, sizeof(serve->io_reason), "%.200s", why.reason);
 	log_warn("io_uring is refused, reads go through a slower pool of threads: %s", why.reason);
+	return 0;
+}
+
+/* Y, N, or 0 where the kernel knows nothing of it. */
+static char session_ring_switch(void)
+{
+	auto_close int fd = open(RING_SWITCH, O_RDONLY | O_CLOEXEC);
+	char value = 0;
+
+	if (fd < 0 || read(fd, &value, 1) != 1)
+		return 0;
+	return value;
+}
+
+static int session_choose_channel(struct serve *serve, struct error *err)
+{
+	enum serve_channel wanted = serve->options.channel;
+	bool must = wanted == SERVE_CHANNEL_RING;
+	char offered = session_ring_switch();
+	struct error why = { 0 };
+
+	serve->ring = false;
+	if (wanted == SERVE_CHANNEL_DEV)
+		return 0;
+	if (offered == 'N' && must)
+		return error_set(err, -EOPNOTSUPP,
+				 "channel=ring: FUSE over io_uring is off, 'echo Y >" RING_SWITCH "' turns it on");
+	if (offered == 0 && must)
+		return error_set(err, -EOPNOTSUPP,
+				 "channel=ring: this kernel has no FUSE over io_uring, expected Linux 6.14 or newer");
+	if (must && !serve->uring)
+		return error_set(err, -EOPNOTSUPP, "channel=ring needs io_uring: %s", serve->io_reason);
+	if (offered == 'N')
+		log_info("FUSE over io_uring is off, /dev/fuse is used; 'echo Y >" RING_SWITCH
+			 "' before the mount turns it on");
+	if (offered != 'Y' || !serve->uring)
+		return 0;
+	serve->ring = worker_probe_ring(serve, true, &why) == 0;
+	if (!serve->ring && must)
+		return error_set(err, why.code, "channel=ring: %s", why.reason);
 	return 0;
 }
 
@@ -167,11 +227,36 @@ static int session_attach(struct session *session, struct error *err)
 	r = mount_attach(options->mountpoint, &setup, &session->mount, err);
 	if (r < 0)
 		return r;
-	r = init_negotiate(mount_fd(session->mount), &init, err);
-	if (r == 0)
-		log_debug("FUSE 7.%u, offered=%#" PRIx64 " taken=%#" PRIx64, init.minor, init.offered,
-			  init.taken);
-	return r;
+	r = init_negotiate(mount_fd(session->mount), session->serve.ring, &init, err);
+	if (r < 0)
+		return r;
+	log_debug("FUSE 7.%u, offered=%#" PRIx64 " taken=%#" PRIx64, init.minor, init.offered, init.taken);
+	session->serve.ring = init.ring; /* should the switch have moved since, all workers take /dev/fuse */
+	return 0;
+}
+
+static int session_create_worker(struct session *session, unsigned number, struct error *err)
+{
+	struct serve *serve = &session->serve;
+	bool ring = serve->ring && number < serve->cpus.workers;
+	auto_free uint16_t *numbers = ring ? calloc(serve->cpus.possible + 1, sizeof(*numbers)) : NULL;
+	struct channel_queues queues = { .numbers = numbers, .depth = serve->queue_depth };
+	struct worker_setup setup = {
+		.serve = serve,
+		.number = number,
+		.session_fd = mount_fd(session->mount),
+		.ended_fd = session->ended_fd,
+		.cpu = -1,
+	};
+
+	if (ring && !numbers)
+		return error_set(err, -ENOMEM, "no memory for worker %u", number);
+	if (ring) {
+		queues.count = cpus_queues(&serve->cpus, number, numbers);
+		setup.queues = &queues;
+		setup.cpu = serve->cpus.own[number];
+	}
+	return worker_new(&setup, &serve->workers[number], err);
 }
 
 static int session_create_workers(struct session *session, struct error *err)
@@ -183,8 +268,7 @@ static int session_create_workers(struct session *session, struct error *err)
 	if (!serve->workers)
 		return error_set(err, -ENOMEM, "no memory for %u workers", serve->worker_count);
 	for (unsigned i = 0; i < serve->worker_count; i++) {
-		r = worker_new(serve, i, mount_fd(session->mount), session->ended_fd, &serve->workers[i],
-			       err);
+		r = session_create_worker(session, i, err);
 		if (r < 0)
 			return r;
 	}
@@ -220,10 +304,11 @@ static void session_settle(const struct session *session)
 
 	if (geteuid() == 0 && init_raise_readahead(serve->options.mountpoint, &why) < 0)
 		log_warn("read-ahead stays at the kernel's default: %s, ignoring", why.reason);
-	log_info("'%s' serves version '%s' of '%s', %u %s, buffers up to %s, io=%s channel=dev",
+	log_info("'%s' serves version '%s' of '%s', %u %s, buffers up to %s, io=%s channel=%s",
 		 serve->options.mountpoint, serve->generation->version->label, serve->options.volume,
 		 serve->worker_count, serve->worker_count == 1 ? "worker" : "workers",
-		 format_size(serve->buffer_budget, budget), serve->uring ? "uring" : "threads");
+		 format_size(serve->buffer_budget, budget), serve->uring ? "uring" : "threads",
+		 serve->ring ? "ring" : "dev");
 }
 
 static int session_prepare(struct session *session, struct error *err)
@@ -247,7 +332,12 @@ static int session_prepare(struct session *session, struct error *err)
 	r = session_choose_io(serve, err);
 	if (r < 0)
 		return r;
-	session_size(serve);
+	r = session_choose_channel(serve, err);
+	if (r < 0)
+		return r;
+	r = session_size(serve, err);
+	if (r < 0)
+		return r;
 	r = session_open_version(serve, err);
 	if (r < 0)
 		return r;
@@ -385,6 +475,7 @@ void session_free(struct session *session)
 	if (session->mount && !session->unmounted && mount_detach(session->mount, true, &ignored) == 0)
 		session_join(session, &ignored);
 	session_free_workers(&session->serve);
+	cpus_free(&session->serve.cpus);
 	mount_free(session->mount);
 	inside_free(session->serve.inside);
 	chunk_cache_free(session->serve.cache);

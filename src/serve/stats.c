@@ -83,7 +83,7 @@ static void stats_identity(const struct serve *serve, struct json *json)
 	json_string(json, CONTROL_RELEASE, DATASETFS_RELEASE);
 	json_number(json, CONTROL_PID, (uint64_t)getpid());
 	json_real(json, CONTROL_UPTIME, (double)(stats_now() - serve->started) / 1e9);
-	json_string(json, CONTROL_CHANNEL, "dev");
+	json_string(json, CONTROL_CHANNEL, serve->ring ? "ring" : "dev");
 	json_string(json, CONTROL_IO, serve->uring ? "uring" : "threads");
 	json_string(json, CONTROL_IO_REASON, serve->io_reason);
 	json_number(json, CONTROL_WORKERS, serve->worker_count);

@@ -3,6 +3,7 @@
 #include "serve/worker.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -24,16 +25,25 @@ static int worker_engine(const struct worker *worker, struct engine **ret, struc
 		.watch = worker->channel->watch,
 		.volume_fds = &serve->volume->fd,
 		.member_count = 1,
-		.depth = (unsigned)serve->slots,
+		.depth = (unsigned)worker->slots,
+		.has_commands = worker->channel->commands,
+		.commands = worker->session_fd,
+		.command_depth = worker->channel->commands,
 	};
 
 	return serve->uring ? ring_new(&setup, ret, err) : sync_new(&setup, ret, err);
 }
 
-int worker_probe_ring(const struct serve *serve, struct error *err)
+int worker_probe_ring(const struct serve *serve, bool commands, struct error *err)
 {
 	struct engine_setup setup = {
-		.watch = -1, .volume_fds = &serve->volume->fd, .member_count = 1, .depth = 1
+		.watch = -1,
+		.volume_fds = &serve->volume->fd,
+		.member_count = 1,
+		.depth = 1,
+		.has_commands = commands,
+		.commands = -1,
+		.command_depth = 1,
 	};
 	struct engine *engine;
 	int r = ring_new(&setup, &engine, err);
@@ -74,13 +84,28 @@ static void worker_drain(struct worker *worker)
 		}
 }
 
+/* A queue's requests come from its CPU and wake no other. A CPU that went away meanwhile costs only that. */
+static void worker_pin(const struct worker *worker)
+{
+	cpu_set_t set;
+
+	if (worker->cpu < 0)
+		return;
+	CPU_ZERO(&set);
+	CPU_SET((unsigned)worker->cpu, &set);
+	(void)pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+}
+
 static void *worker_main(void *argument)
 {
 	struct worker *worker = argument;
 	uint64_t one = 1;
 	int r;
 
+	worker_pin(worker);
 	r = worker_engine(worker, &worker->engine, &worker->failure);
+	if (r == 0)
+		r = channel_start(worker->channel, worker->engine, &worker->failure);
 	worker->has_engine = r == 0;
 	sem_post(&worker->serve->started_workers);
 	if (r == 0) {
@@ -99,7 +124,7 @@ static void *worker_main(void *argument)
 
 static int worker_memory(struct worker *worker, struct error *err)
 {
-	size_t slots = worker->serve->slots;
+	size_t slots = worker->slots;
 	void *map;
 
 	worker->codec = codec_new();
@@ -115,28 +140,38 @@ static int worker_memory(struct worker *worker, struct error *err)
 	return 0;
 }
 
-int worker_new(struct serve *serve, unsigned number, int session_fd, int ended_fd, struct worker **ret,
-	       struct error *err)
+static int worker_channel(struct worker *worker, const struct channel_queues *queues, struct error *err)
 {
-	struct worker *worker = aligned_alloc(_Alignof(struct worker), sizeof(*worker));
 	struct channel_setup setup = {
 		.handlers = &ops_handlers,
 		.context = worker,
-		.session_fd = session_fd,
-		.slots = (unsigned)serve->slots,
+		.session_fd = worker->session_fd,
+		.slots = (unsigned)worker->slots,
 		.payload_size = INIT_READ_MAX,
 	};
+
+	return queues ? channel_ring_new(&setup, queues, &worker->channel, err) :
+			channel_dev_new(&setup, &worker->channel, err);
+}
+
+int worker_new(const struct worker_setup *setup, struct worker **ret, struct error *err)
+{
+	struct worker *worker = aligned_alloc(_Alignof(struct worker), sizeof(*worker));
+	const struct channel_queues *queues = setup->queues;
 	int r;
 
 	if (!worker)
-		return error_set(err, -ENOMEM, "no memory for worker %u", number);
+		return error_set(err, -ENOMEM, "no memory for worker %u", setup->number);
 	memset(worker, 0, sizeof(*worker));
-	worker->serve = serve;
-	worker->number = number;
-	worker->ended_fd = ended_fd;
+	worker->serve = setup->serve;
+	worker->number = setup->number;
+	worker->session_fd = setup->session_fd;
+	worker->ended_fd = setup->ended_fd;
+	worker->cpu = setup->cpu;
+	worker->slots = queues ? (size_t)queues->count * queues->depth : setup->serve->slots;
 	r = worker_memory(worker, err);
 	if (r == 0)
-		r = channel_dev_new(&setup, &worker->channel, err);
+		r = worker_channel(worker, queues, err);
 	if (r < 0) {
 		worker_free(worker);
 		return r;
@@ -160,7 +195,7 @@ void worker_free(struct worker *worker)
 		return;
 	channel_free(worker->channel);
 	if (worker->scratch)
-		munmap(worker->scratch, worker->serve->slots * READ_SCRATCH);
+		munmap(worker->scratch, worker->slots * READ_SCRATCH);
 	free(worker->reads);
 	free(worker->bounce);
 	codec_free(worker->codec);

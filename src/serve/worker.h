@@ -19,24 +19,35 @@ struct worker {
 	struct serve *serve;
 	unsigned number; /* 0 .. worker_count - 1 */
 	pthread_t thread;
+	int cpu;                 /* that it runs on and whose queue it serves; -1: any */
+	size_t slots;            /* of its channel */
 	struct channel *channel;
 	struct engine *engine; /* the thread's own, from its start to its end */
 	struct codec *codec;
-	uint8_t *bounce;       /* one chunk, for a part of a compressed one */
-	struct read_op *reads; /* one per slot */
-	uint8_t *scratch;      /* slots * READ_SCRATCH */
-	int ended_fd;          /* an eventfd that counts workers that ended */
-	bool has_engine;       /* set before the thread posts that it started */
-	struct error failure;  /* the thread's: why it ended, code 0 after an unmount */
+	uint8_t *bounce;         /* one chunk, for a part of a compressed one */
+	struct read_op *reads;   /* one per slot */
+	uint8_t *scratch;        /* slots * READ_SCRATCH */
+	int session_fd;
+	int ended_fd;            /* an eventfd that counts workers that ended */
+	bool has_engine;         /* set before the thread posts that it started */
+	struct error failure;    /* the thread's: why it ended, code 0 after an unmount */
+};
+
+struct worker_setup {
+	struct serve *serve;
+	unsigned number;
+	int session_fd;
+	int ended_fd;
+	int cpu;                             /* -1: any */
+	const struct channel_queues *queues; /* of the ring channel; NULL: /dev/fuse */
 };
 
 /* Everything but the thread, so that all workers exist before the first one runs. */
-must_check int worker_new(struct serve *serve, unsigned number, int session_fd, int ended_fd,
-			  struct worker **ret, struct error *err);
+must_check int worker_new(const struct worker_setup *setup, struct worker **ret, struct error *err);
 /* The thread posts serve->started_workers when it has its engine or failed to get it. */
 must_check int worker_start(struct worker *worker, struct error *err);
 void worker_free(struct worker *worker);
 /* The generation's index as this worker reads it. */
 struct index_reader *worker_reader(const struct worker *worker, const struct generation *generation);
-/* Whether io_uring works here; err tells why not. */
-must_check int worker_probe_ring(const struct serve *serve, struct error *err);
+/* Whether io_uring works here, with commands or without; err tells why not. */
+must_check int worker_probe_ring(const struct serve *serve, bool commands, struct error *err);

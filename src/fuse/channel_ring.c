@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* The channel over io_uring (Linux 6.14): a request is the completion of a command, its reply the next command, and
+ * both travel on the ring of the device reads. An entry is a header and a payload that the kernel copies to and
+ * from; the data of a reply must begin at the payload's base, so a device read goes straight there.
+ *
+ * Each possible CPU has a queue and all must have entries before the kernel uses any; a worker serves its own CPU's
+ * queue and adopts those of CPUs without a worker. FORGET and INTERRUPT stay on /dev/fuse: another worker's. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "base/log.h"
+#include "fuse/channel.h"
+
+/* Room to put a request together: names are the longest thing that comes. */
+#define ASSEMBLE_SIZE 16384u
+#define HEADER_SIZE   4096u /* each on a page of its own: the kernel pins pages */
+
+struct ring_entry {
+	struct io_command command;
+	struct channel_ring *ring;
+	struct channel_request *request;
+	struct wire_uring_header *header;
+	struct iovec iov[2];
+	uint16_t queue;
+	bool alive;
+};
+
+struct channel_ring {
+	struct channel channel;
+	struct engine *engine;
+	struct ring_entry *entries; /* one per slot */
+	unsigned alive;             /* entries with the kernel or with a handler */
+	bool lost;                  /* a command failed for another reason than the end of the mount */
+	uint8_t *memory;            /* headers, then payloads */
+	size_t memory_size;
+	uint8_t *assemble;
+};
+
+static void channel_ring_command(struct ring_entry *entry, uint32_t operation, uint64_t commit_id)
+{
+	struct wire_uring_command argument = { .commit_id = commit_id, .queue = entry->queue };
+	bool registers = operation == WIRE_URING_REGISTER;
+
+	entry->command.operation = operation;
+	entry->command.iov = registers ? entry->iov : NULL;
+	entry->command.iov_count = registers ? 2 : 0;
+	memcpy(entry->command.argument, &argument, sizeof(argument));
+	engine_command(entry->ring->engine, &entry->command);
+}
+
+/* Data that is elsewhere is copied; handlers that read from the device have it in place. */
+static int channel_ring_reply(struct channel *channel, uint64_t unique, int error, const void *data, size_t length,
+			      struct channel_request *request)
+{
+	struct channel_ring *ring = (struct channel_ring *)channel;
+	struct ring_entry *entry = &ring->entries[request->slot];
+	struct fuse_out_header out = { .len = (uint32_t)(sizeof(out) + length), .error = error, .unique = unique };
+
+	if (length && data != request->payload)
+		memmove(request->payload, data, length);
+	memcpy(entry->header->in_out, &out, sizeof(out));
+	entry->header->payload_size = (uint32_t)length;
+	channel_ring_command(entry, WIRE_URING_COMMIT_FETCH, unique);
+	return 0;
+}
+
+/* The entry went to the kernel with the reply. */
+static void channel_ring_release(struct channel *channel, struct channel_request *request)
+{
+	request->taken = false;
+	channel->busy--;
+}
+
+static int64_t channel_ring_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* As on /dev/fuse: it never happens, but its process must not wait for ever. */
+static void channel_ring_refuse(struct ring_entry *entry, const struct error *why)
+{
+	static struct log_limit limit = { .burst = 10 };
+	unsigned held;
+
+	if (log_allow(&limit, &held))
+		log_err("malformed FUSE request: %s, held=%u", why->reason, held);
+	channel_ring_reply(&entry->ring->channel, entry->header->commit_id, -EINVAL, NULL, 0, entry->request);
+}
+
+static void channel_ring_handle(struct ring_entry *entry)
+{
+	struct channel_ring *ring = entry->ring;
+	struct channel_request *request = entry->request;
+	struct error err = { 0 };
+
+	if (wire_parse_uring(entry->header, request->payload, request->payload_size, ring->assemble, ASSEMBLE_SIZE,
+			     &request->wire, &err) < 0) {
+		channel_ring_refuse(entry, &err);
+		return;
+	}
+	request->taken = true;
+	ring->channel.busy++;
+	request->arrived = channel_ring_now();
+	atomic_store_explicit(&request->pid, request->wire.pid, memory_order_relaxed);
+	atomic_store(&request->owed, request->wire.unique);
+	channel_dispatch(&ring->channel, request);
+}
+
+static bool channel_ring_is_end(int result)
+{
+	return result == -ENOTCONN || result == -ECANCELED || result == -ENODEV;
+}
+
+static void channel_ring_done(struct io_command *command, int result)
+{
+	struct ring_entry *entry = (struct ring_entry *)command; /* its first member */
+	struct channel_ring *ring = entry->ring;
+
+	if (result == 0) {
+		channel_ring_handle(entry);
+		return;
+	}
+	entry->alive = false;
+	ring->alive--;
+	if (channel_ring_is_end(result) || result == -ENOENT) /* ENOENT: the request was aborted */
+		return;
+	if (!ring->lost)
+		log_err("queue %u of FUSE over io_uring: %s", entry->queue, strerror(-result));
+	ring->lost = true;
+}
+
+static int channel_ring_start(struct channel *channel, struct engine *engine, struct error *err)
+{
+	struct channel_ring *ring = (struct channel_ring *)channel;
+
+	(void)err;
+	ring->engine = engine;
+	for (unsigned i = 0; i < channel->slots; i++) {
+		ring->entries[i].alive = true;
+		ring->alive++;
+		channel_ring_command(&ring->entries[i], WIRE_URING_REGISTER, 0);
+	}
+	return 0;
+}
+
+/* Requests come by completions; here it is only seen whether there will be more. */
+static int channel_ring_receive(struct channel *channel, bool *ret_drained, struct error *err)
+{
+	struct channel_ring *ring = (struct channel_ring *)channel;
+
+	*ret_drained = false;
+	if (ring->alive == 0 && ring->lost)
+		return error_set(err, -EIO, "the kernel took no entry of FUSE over io_uring");
+	return ring->alive ? 0 : error_set(err, -ENODEV, "unmounted");
+}
+
+static void channel_ring_free(struct channel *channel)
+{
+	struct channel_ring *ring = (struct channel_ring *)channel;
+
+	if (ring->memory)
+		munmap(ring->memory, ring->memory_size);
+	free(ring->assemble);
+	free(ring->entries);
+	free(channel->requests);
+	free(ring);
+}
+
+static void channel_ring_lay_out(struct channel_ring *ring, const struct channel_setup *setup,
+				 const struct channel_queues *queues)
+{
+	uint8_t *payloads = ring->memory + (size_t)setup->slots * HEADER_SIZE;
+
+	for (unsigned i = 0; i < setup->slots; i++) {
+		struct channel_request *request = &ring->channel.requests[i];
+		struct ring_entry *entry = &ring->entries[i];
+
+		request->channel = &ring->channel;
+		request->slot = i;
+		request->payload = payloads + i * setup->payload_size;
+		request->payload_size = setup->payload_size;
+		*entry = (struct ring_entry){
+			.command.done = channel_ring_done,
+			.ring = ring,
+			.request = request,
+			.header = (struct wire_uring_header *)(void *)(ring->memory + (size_t)i * HEADER_SIZE),
+			.queue = queues->numbers[i / queues->depth],
+		};
+		entry->iov[0] = (struct iovec){ entry->header, sizeof(*entry->header) };
+		entry->iov[1] = (struct iovec){ request->payload, request->payload_size };
+	}
+}
+
+static int channel_ring_memory(struct channel_ring *ring, const struct channel_setup *setup, struct error *err)
+{
+	void *map;
+
+	ring->memory_size = setup->slots * (HEADER_SIZE + setup->payload_size);
+	map = mmap(NULL, ring->memory_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (map == MAP_FAILED)
+		return error_errno(err, "cannot reserve %zu bytes for requests", ring->memory_size);
+	ring->memory = map;
+	ring->assemble = malloc(ASSEMBLE_SIZE);
+	ring->entries = calloc(setup->slots, sizeof(*ring->entries));
+	ring->channel.requests = calloc(setup->slots, sizeof(*ring->channel.requests));
+	if (!ring->assemble || !ring->entries || !ring->channel.requests)
+		return error_set(err, -ENOMEM, "no memory for %u requests", setup->slots);
+	return 0;
+}
+
+int channel_ring_new(const struct channel_setup *setup, const struct channel_queues *queues, struct channel **ret,
+		     struct error *err)
+{
+	static const struct channel_ops ops = {
+		.receive = channel_ring_receive,
+		.start = channel_ring_start,
+		.reply = channel_ring_reply,
+		.release = channel_ring_release,
+		.free = channel_ring_free,
+		.own_thread = true,
+	};
+	struct channel_ring *ring = calloc(1, sizeof(*ring));
+	int r;
+
+	if (!ring)
+		return error_set(err, -ENOMEM, "no memory for a channel");
+	ring->channel = (struct channel){
+		.ops = &ops,
+		.handlers = setup->handlers,
+		.context = setup->context,
+		.slots = setup->slots,
+		.watch = -1,
+		.commands = setup->slots,
+	};
+	r = channel_ring_memory(ring, setup, err);
+	if (r < 0) {
+		channel_ring_free(&ring->channel);
+		return r;
+	}
+	channel_ring_lay_out(ring, setup, queues);
+	*ret = &ring->channel;
+	return 0;
+}
