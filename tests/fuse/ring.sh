@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon alone timeout=240
+# FUSE over io_uring: the same trees, the same bytes; one worker that adopts the queues of all CPUs; offline switch;
+# stops under load without a hang.
+. "$(dirname "$0")/../lib/common.sh"
+need_fuse
+need_root
+
+switch=/sys/module/fuse/parameters/enable_uring
+[ -e $switch ] || skip "this kernel has no FUSE over io_uring"
+before=$(cat $switch)
+at_exit sh -c "echo $before >$switch"
+
+tree random source --seed 11 --files 400
+find source -type l -delete
+chmod -R u+rwX source
+pack volume source --compress auto
+mkdir -p mnt
+
+echo N >$switch 2>/dev/null || skip "the switch of FUSE over io_uring cannot be set"
+assert_fails 32 "FUSE over io_uring is off" datasetfs -o channel=ring volume mnt
+mount_volume volume mnt
+assert_eq "the channel while the switch is off" "$(stats mnt channel)" dev
+grep -q "turns it on" daemon.log || fail "no word about the switch: $(cat daemon.log)"
+unmount mnt
+
+echo Y >$switch
+for options in channel=ring channel=auto channel=ring,workers=1; do
+    : >daemon.log
+    mount_volume volume mnt -o $options
+    assert_eq "the channel of $options" "$(stats mnt channel)" ring
+    compare source mnt
+    python3 "$(dirname "$0")/concurrent.py" source mnt 256 5000 || fail "256 readers over $options"
+    unmount mnt
+    ! grep -qiE 'error|failed' daemon.log || fail "$options: $(cat daemon.log)"
+    say "$options"
+done
+
+mount_volume volume mnt -o channel=dev
+assert_eq "the channel of channel=dev" "$(stats mnt channel)" dev
+unmount mnt
+
+rounds=30
+[ -z "${DATASETFS_SANITIZER:-}" ] || rounds=8
+mapfile -t files < <(cd source && find . -type f -size +0 -printf '%P\n' | grep -v '[^ -~]' | head -n 60)
+for ((round = 0; round < rounds; round++)); do
+    mount_volume volume mnt -o channel=ring,workers=$((1 + round % 2))
+    for ((reader = 0; reader < 4; reader++)); do
+        (while cat "${files[@]/#/mnt/}" >/dev/null 2>&1; do :; done) &
+    done
+    sleep 0.0$((RANDOM % 10))
+    case $((round % 2)) in
+    0) kill -TERM $DAEMON; sleep 0.1; kill -TERM $DAEMON 2>/dev/null || true ;;
+    1) umount -l mnt ;;
+    esac
+    wait_end $DAEMON || fail "round $round: the daemon hangs"
+    rc=0
+    wait $DAEMON || rc=$?
+    [ $rc = 0 ] || fail "round $round: status $rc: $(tail -n 3 daemon.log)"
+    wait
+done
+say "$rounds stops under load"
