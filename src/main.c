@@ -266,7 +266,7 @@ static int main_set_debug(void *target, const char *argument, struct error *err)
 
 static const struct option_spec main_rows[] = {
 	{ "options", 'o', "LIST", main_set_o,
-	  "mount options, see datasetfs(8): version=L,digest=sha256:…,allow_other,…" },
+	  "mount options such as version=L, see datasetfs(8)" },
 	{ "foreground", 'f', NULL, main_set_foreground, "stay in the foreground" },
 	{ "debug", 'd', NULL, main_set_debug, "log every request; stays in the foreground" },
 	{ NULL, 0, NULL, NULL, NULL },
