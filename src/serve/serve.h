@@ -45,6 +45,7 @@ struct serve {
 	struct worker **workers;
 	unsigned worker_count;
 	bool ring;              /* requests come over io_uring; the last worker has /dev/fuse for the rest */
+	bool ring_is_off;       /* the kernel has it, but its switch is off: a hint for the log */
 	struct cpus cpus;
 	unsigned queue_depth;   /* entries of each of the ring's queues */
 	size_t slots;           /* of a worker on /dev/fuse */

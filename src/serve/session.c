@@ -199,9 +199,7 @@ static int session_choose_channel(struct serve *serve, struct error *err)
 				 "channel=ring: this kernel has no FUSE over io_uring, expected Linux 6.14 or newer");
 	if (must && !serve->uring)
 		return error_set(err, -EOPNOTSUPP, "channel=ring needs io_uring: %s", serve->io_reason);
-	if (offered == 'N')
-		log_info("FUSE over io_uring is off, /dev/fuse is used; 'echo Y >" RING_SWITCH
-			 "' before the mount turns it on");
+	serve->ring_is_off = offered == 'N';
 	if (offered != 'Y' || !serve->uring)
 		return 0;
 	serve->ring = worker_probe_ring(serve, true, &why) == 0;
@@ -304,6 +302,9 @@ static void session_settle(const struct session *session)
 
 	if (geteuid() == 0 && init_raise_readahead(serve->options.mountpoint, &why) < 0)
 		log_warn("read-ahead stays at the kernel's default: %s, ignoring", why.reason);
+	if (serve->ring_is_off)
+		log_info("FUSE over io_uring is off, /dev/fuse is used; 'echo Y >" RING_SWITCH
+			 "' before the mount turns it on");
 	log_info("'%s' serves version '%s' of '%s', %u %s, buffers up to %s, io=%s channel=%s",
 		 serve->options.mountpoint, serve->generation->version->label, serve->options.volume,
 		 serve->worker_count, serve->worker_count == 1 ? "worker" : "workers",
