@@ -93,7 +93,7 @@ static int from_list_copy(FILE *file, const char *path, FILE *copy, char *ret_se
 			return error_errno(err, "cannot write a temporary file");
 	}
 	if (ferror(file))
-		return error_errno(err, "cannot read '%s'", path);
+		return interrupt_check(err) < 0 ? -EINTR : error_errno(err, "cannot read '%s'", path);
 	return fflush(copy) ? error_errno(err, "cannot write a temporary file") : 0;
 }
 

@@ -17,10 +17,12 @@ static void interrupt_handle(int signal_number)
 
 void interrupt_install(void)
 {
-	struct sigaction action = { .sa_handler = interrupt_handle, .sa_flags = (int)SA_RESETHAND | SA_RESTART };
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	struct sigaction action = { .sa_handler = interrupt_handle }; /* no SA_RESTART: a wait for input ends */
 
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		sigaction(signals[i], &action, NULL);
+	signal(SIGPIPE, SIG_IGN); /* nobody reads the progress: no reason to stop */
 }
 
 void interrupt_raise(void)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "base/parse.h"
@@ -264,6 +265,7 @@ int main(int argc, char **argv)
 	int operands, status;
 	bool done;
 
+	descriptors_reserve();
 	log_set_program("mkdatasetfs");
 	pack_options_init(&options);
 	options.filter = filter_new();

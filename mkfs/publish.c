@@ -192,6 +192,9 @@ int publish_run(struct target *target, struct writer *writer, struct space *spac
 		r = target_sync_name(target, err);
 	if (r < 0)
 		return r;
+	r = target_replace_former(target, err);
+	if (r < 0)
+		return r;
 	target->published = true;
 	if (publisher_write(target->source, NULL, 0, 0, &why) < 0 || source_flush(target->source, &why) < 0)
 		log_warn("the version is published, but its publisher record stays: %s, ignoring", why.reason);

@@ -147,6 +147,45 @@ static int target_init(struct target *target, const struct pack_options *options
 	return 0;
 }
 
+/* An existing file is not emptied but replaced, at the very end: whatever fails before leaves it as it was. */
+static int target_open_successor(struct target *target, struct error *err)
+{
+	struct file_source *fresh;
+	struct stat st;
+	int r;
+
+	target->final_path = realpath(target->path, NULL);
+	if (!target->final_path || fstat(target->file->fd, &st) < 0)
+		return error_errno(err, "realpath");
+	if (asprintf(&target->new_path, "%s.new-%d", target->final_path, (int)getpid()) < 0) {
+		target->new_path = NULL;
+		return error_set(err, -ENOMEM, "out of memory");
+	}
+	r = file_open(target->new_path, FILE_CREATE, &fresh, err);
+	if (r < 0)
+		return r;
+	target->former = target->file;
+	target->file = fresh;
+	target->source = &fresh->source;
+	target->created = true;
+	target->path = target->new_path;
+	target->former_size = 0;
+	target->wipe = false;
+	if (fchmod(fresh->fd, st.st_mode & 07777) < 0 || (geteuid() == 0 && fchown(fresh->fd, st.st_uid, st.st_gid) < 0))
+		return error_errno(err, "cannot give '%s' the mode and owner of '%s'", target->new_path,
+				   target->final_path);
+	return 0;
+}
+
+int target_replace_former(struct target *target, struct error *err)
+{
+	if (!target->former)
+		return 0;
+	if (rename(target->new_path, target->final_path) < 0)
+		return error_errno(err, "cannot rename '%s' to '%s'", target->new_path, target->final_path);
+	return target_sync_name(target, err);
+}
+
 static int target_open_source(struct target *target, const struct pack_options *options, enum file_mode mode,
 			      struct error *err)
 {
@@ -172,7 +211,14 @@ static int target_open_source(struct target *target, const struct pack_options *
 	r = target_check_content(target, options->force, &ours, err);
 	if (r < 0)
 		return r;
-	return ours && !options->format ? target_load(target, options, err) : target_init(target, options, err);
+	if (ours && !options->format)
+		return target_load(target, options, err);
+	if (mode == FILE_WRITE && !target->is_device) {
+		r = target_open_successor(target, err);
+		if (r < 0)
+			return r;
+	}
+	return target_init(target, options, err);
 }
 
 static int target_open_path(struct target *target, const struct pack_options *options, struct error *err)
@@ -185,6 +231,8 @@ static int target_open_path(struct target *target, const struct pack_options *op
 			return error_errno(err, "stat");
 		if (options->dry_run)
 			return target_init(target, options, err);
+		if (lstat(target->path, &st) == 0)
+			return error_set(err, -ENOENT, "it is a symlink that leads nowhere");
 		return target_open_source(target, options, FILE_CREATE, err);
 	}
 	if (S_ISBLK(st.st_mode)) {
@@ -227,12 +275,8 @@ static int target_wipe(struct target *target, struct error *err)
 {
 	int r;
 
-	if (!target->is_device) {
-		if (target->former_size && ftruncate(target->file->fd, 0) < 0)
-			return error_errno(err, "cannot empty '%s'", target->path);
-		target->former_size = 0;
-		return 0;
-	}
+	if (!target->is_device)
+		return 0; /* a file that was just made */
 	r = target_write_zeros(target, 0, err);
 	if (r == 0 && target->wipe)
 		r = target_write_zeros(target, round_down(target->capacity, DSFS_BLOCK) - TARGET_ZEROS, err);
@@ -318,6 +362,9 @@ void target_close(struct target *target)
 		target_put_back(target);
 	catalogue_free(&target->catalogue);
 	file_close(target->file);
+	file_close(target->former);
+	free(target->new_path);
+	free(target->final_path);
 	*target = (struct target){ 0 };
 }
 

@@ -13,6 +13,8 @@ struct target {
 	struct source *source; /* all volume I/O; a test may put its own around it. NULL: a dry run and no file */
 	bool is_device;
 	bool created;          /* the file was not there */
+	struct file_source *former; /* an existing file that the new one will replace; it keeps its lock */
+	char *new_path, *final_path; /* where the new one lies until then, and where it goes */
 	bool is_new;           /* no catalogue to continue */
 	bool wipe;             /* something else lay here: its signatures must go */
 	bool begun;            /* something was written */
@@ -33,6 +35,8 @@ must_check int target_open(const struct pack_options *options, struct target *re
 must_check int target_begin(struct target *target, struct error *err);
 /* The name of a file that was created is durable after it. */
 must_check int target_sync_name(const struct target *target, struct error *err);
+/* Puts the new file in the place of the former one, durably. After the new volume was published. */
+must_check int target_replace_former(struct target *target, struct error *err);
 /* A volume that was not published to is put back: a new file is removed, one that grew is cut. */
 void target_close(struct target *target);
 /* Where temporary files go by default. The caller frees it; NULL without memory. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "base/parse.h"
@@ -501,6 +502,7 @@ int main(int argc, char **argv)
 	};
 	int ready = -1, status;
 
+	descriptors_reserve();
 	status = main_command_line(argc, argv, &options);
 	if (status < 0 && !options.foreground)
 		status = main_fork(&ready);

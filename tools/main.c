@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "verb.h"
 
@@ -58,6 +59,7 @@ int main(int argc, char **argv)
 {
 	const struct verb *verb;
 
+	descriptors_reserve();
 	log_set_program("datasetfsctl");
 	if (argc < 2) {
 		log_err("expected a verb, see 'datasetfsctl --help'");

@@ -6,7 +6,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define LINE_SIZE 1024
 
@@ -35,12 +37,24 @@ bool log_enabled(int level)
 	return level <= atomic_load_explicit(&max_level, memory_order_relaxed);
 }
 
+/* The variable is inherited by everything in a session; what counts is whether it speaks of our stderr:
+ * systemd.exec(5), $JOURNAL_STREAM. */
+static bool log_goes_to_journal(void)
+{
+	const char *stream = getenv("JOURNAL_STREAM");
+	unsigned long long device, inode;
+	struct stat st;
+
+	return stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 && fstat(STDERR_FILENO, &st) == 0 &&
+	       st.st_dev == device && st.st_ino == inode;
+}
+
 /* One call of stdio, so lines of two threads do not mix. */
 static void log_line(int level, const char *line)
 {
 	if (atomic_load(&use_syslog))
 		syslog(level, "%s", line);
-	else if (getenv("JOURNAL_STREAM"))
+	else if (log_goes_to_journal())
 		fprintf(stderr, "<%d>%s\n", level, line);
 	else
 		fprintf(stderr, "%s: %s\n", program, line);

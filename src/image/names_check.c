@@ -297,6 +297,8 @@ static int check_tree(struct check *c, uint64_t number, uint32_t level, struct e
 	r = check_page_header(c, number, LMDB_BRANCH, &page, err);
 	if (r < 0)
 		return r;
+	if (page_node_count(page) < 2) /* LMDB asserts it */
+		return error_set(err, -EBADMSG, "names: page %" PRIu64 " has one child, expected at least two", number);
 	for (uint32_t i = 0; i < page_node_count(page); i++) {
 		node = page_node(page, i, false, &key, &none);
 		if (!node || (i && c->last_key.base && key_compare(c->last_key, key) >= 0))

@@ -237,6 +237,31 @@ static void test_hostile_inodes(void **state)
 	refuses("impossible mode");
 }
 
+/* LMDB asserts that a branch page has two children: a page with one is a way to abort it. */
+static void test_branch_with_one_child(void **state)
+{
+	uint16_t lower = 0;
+	struct index *index;
+	unsigned refused = 0;
+
+	(void)state;
+	make_tree();
+	for (uint64_t page = 2; page < 12; page++) {
+		int fd = section_write(&section, &version);
+		uint16_t flags = 0;
+
+		assert_int_equal(pread(fd, &flags, 2, (off_t)(page * DSFS_BLOCK + 10)), 2);
+		lower = 18; /* one node */
+		assert_int_equal(pwrite(fd, &lower, 2, (off_t)(page * DSFS_BLOCK + 12)), 2);
+		if (page * DSFS_BLOCK < version.shape.names_length && flags == 1) {
+			CHECK_FAILS(index_open(fd, &version, sizes, 1, &index, &err), -EBADMSG, "has one child");
+			refused++;
+		}
+		close(fd);
+	}
+	assert_int_equal(refused, 1);
+}
+
 /* Any single damaged byte in the names part is refused or harmless: the entries read are the same. */
 static void test_flipped_bytes_in_names(void **state)
 {
@@ -279,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_hostile_names),
 		cmocka_unit_test(test_hostile_ordinals),
 		cmocka_unit_test(test_hostile_inodes),
+		cmocka_unit_test(test_branch_with_one_child),
 		cmocka_unit_test(test_flipped_bytes_in_names),
 	};
 

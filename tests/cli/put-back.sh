@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run:
+# Whatever ends a publish early, --format of an existing volume included: the volume is what it was, and nothing else
+# is left.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+mkdir source broken
+for i in $(seq 300); do head -c 20000 /dev/urandom >"source/$i"; done
+echo x >broken/file
+mkfifo broken/fifo
+pack volume source --label one
+before=$(hash_of volume)
+
+assert_fails 1 "fifo" mkdatasetfs --progress none --format --special=fail volume broken
+assert_eq "the volume after a failed --format" "$(hash_of volume)" "$before"
+echo "something else" >foreign
+assert_fails 1 "fifo" mkdatasetfs --progress none --force --special=fail foreign broken
+assert_eq "the file after a failed --force" "$(cat foreign)" "something else"
+
+chmod 640 volume
+pack volume broken --format
+assert_eq "versions after --format" "$(datasetfsctl list --json volume | json versions.0.label)" v1
+assert_eq "mode after --format" "$(stat -c %a volume)" 640
+
+ln -s nowhere dangling
+assert_fails 1 "symlink that leads nowhere" mkdatasetfs --progress none dangling source
+ln -s volume link
+pack link source --format
+[ -L link ] || fail "--format replaced a symlink instead of the volume behind it"
+
+# A hangup, and an interrupt while the list of files is awaited.
+before=$(hash_of volume)
+mkfifo list
+exec 9<>list
+for signal in HUP QUIT INT TERM; do
+    env --default-signal=INT,QUIT mkdatasetfs --progress none --from-list list volume source >out 2>err &
+    pack=$!
+    wait_for 10 test -e "/proc/$pack/fd/4" || true
+    sleep 0.3
+    kill -"$signal" $pack || fail "nobody to send SIG$signal to"
+    wait_end $pack || fail "SIG$signal is not noticed"
+    rc=0
+    wait $pack || rc=$?
+    assert_eq "status after SIG$signal" $rc 1
+    grep -q interrupted err || fail "SIG$signal: $(cat err)"
+    assert_eq "the volume after SIG$signal" "$(hash_of volume)" "$before"
+done
+left=$(find . -maxdepth 1 \( -name 'mkdatasetfs.*' -o -name '*.new-*' \))
+[ -z "$left" ] || fail "left behind: $left"
+
+# A progress that nobody reads is no reason to stop.
+mkdatasetfs --progress json new.dsfs source 2> >(head -n 1 >/dev/null) >/dev/null || fail "SIGPIPE ended a publish"
+datasetfsctl verify new.dsfs >/dev/null
+
+JOURNAL_STREAM=8:1234 mkdatasetfs new.dsfs /nonexistent 2>err || true
+grep -q '^mkdatasetfs: ' err || fail "a line without its program: $(cat err)"
