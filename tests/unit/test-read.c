@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT */
+/* The read path over a scripted engine and a fake channel: any order of completions, failures at the N-th device
+ * read, damage; always exactly one reply, and never wrong bytes. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "image/checksum.h"
+#include "lib/check.h"
+#include "lib/section.h"
+#include "serve/read.h"
+#include "serve/worker.h"
+
+#define CHUNK    131072u
+#define AT       DSFS_DATA_AT
+#define DEVICE   (AT + 16 * CHUNK)
+#define SEQUENCE 5u
+
+/* --- the device, and an engine that completes when the test says --- */
+
+static uint8_t device[DEVICE];
+static struct io_read *started[64];
+static unsigned started_count, device_reads;
+
+static void script_read(struct engine *engine, struct io_read *read)
+{
+	(void)engine;
+	assert_true(started_count < 64);
+	assert_int_equal(read->offset % 512, 0);
+	started[started_count++] = read;
+	device_reads++;
+}
+
+/* Completes a started read, in any order. result 0: with the device's bytes. */
+static void complete(unsigned which, int result)
+{
+	struct io_read *read = started[which];
+	uint64_t at = read->offset;
+	int length = 0;
+
+	assert_true(which < started_count);
+	memmove(&started[which], &started[which + 1], (--started_count - which) * sizeof(*started));
+	for (int i = 0; i < read->iov_count && result == 0; i++) {
+		assert_int_equal((uintptr_t)read->iov[i].iov_base % 512, 0);
+		assert_int_equal(read->iov[i].iov_len % 512, 0);
+		assert_true(at + read->iov[i].iov_len <= DEVICE);
+		memcpy(read->iov[i].iov_base, device + at, read->iov[i].iov_len);
+		at += read->iov[i].iov_len;
+		length += (int)read->iov[i].iov_len;
+	}
+	read->done(read, result ? result : length);
+}
+
+static void complete_all(void)
+{
+	while (started_count)
+		complete(started_count - 1, 0); /* last first */
+}
+
+static const struct engine_ops script_ops = { .read = script_read };
+
+/* --- the channel --- */
+
+static unsigned replies;
+static int reply_error_code;
+static uint8_t reply_bytes[INIT_READ_MAX];
+static size_t reply_length;
+
+static int fake_reply(struct channel *channel, uint64_t unique, int error, const void *data, size_t length,
+		      struct channel_request *request)
+{
+	(void)channel;
+	assert_int_equal(unique, request->wire.unique);
+	replies++;
+	reply_error_code = error;
+	reply_length = length;
+	if (length)
+		memcpy(reply_bytes, data, length);
+	return 0;
+}
+
+static void fake_release(struct channel *channel, struct channel_request *request)
+{
+	assert_true(request->taken);
+	request->taken = false;
+	channel->busy--;
+}
+
+static const struct channel_ops fake_ops = { .reply = fake_reply, .release = fake_release };
+
+/* --- a worker --- */
+
+static const uint64_t sizes[1] = { DEVICE };
+static struct section section;
+static struct version version;
+static struct generation generation;
+static struct file_source volume;
+static struct serve serve;
+static struct worker worker __attribute__((aligned(128)));
+static struct engine engine = { .ops = &script_ops };
+static struct channel channel;
+static struct channel_request request;
+
+static void *map_pages(size_t size)
+{
+	void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	assert_true(map != MAP_FAILED);
+	return map;
+}
+
+static uint64_t add_raw(uint64_t offset, uint32_t length)
+{
+	return section_chunk(&section, offset, checksum_64(device + offset, length), length, DSFS_CODEC_RAW);
+}
+
+/* Files: 2 "three": three raw chunks in a row; 3 "gap": data, hole, data, neighbours on the device; 4 "small": 1000
+ * bytes at an odd place; 5 "inline"; 6 "apart": two chunks that are not neighbours. */
+static void make_files(void)
+{
+	uint64_t first;
+
+	section_init(&section);
+	first = add_raw(AT, CHUNK);
+	add_raw(AT + CHUNK, CHUNK);
+	add_raw(AT + 2 * CHUNK, 5000);
+	section_file(&section, 1, "a-three", 2 * CHUNK + 5000, first);
+	first = add_raw(AT + 4 * CHUNK, CHUNK);
+	section_chunk(&section, 0, 0, 0, DSFS_CODEC_RAW);
+	add_raw(AT + 5 * CHUNK, CHUNK);
+	section_file(&section, 1, "b-gap", 3 * CHUNK, first);
+	section.inodes[2].sparse = true;
+	section_file(&section, 1, "c-small", 1000, add_raw(AT + 8 * CHUNK + 4321, 1000));
+	memcpy(section.blob, "inline bytes", 12);
+	section.blob_length = 12;
+	first = section_chunk(&section, (uint64_t)DSFS_IN_INDEX << DSFS_ADDRESS_BITS, checksum_64("inline bytes", 12), 12,
+			      DSFS_CODEC_RAW);
+	section_file(&section, 1, "d-inline", 12, first);
+	first = add_raw(AT + 10 * CHUNK, CHUNK);
+	add_raw(AT + 12 * CHUNK, CHUNK);
+	section_file(&section, 1, "e-apart", 2 * CHUNK, first);
+}
+
+static int setup(void **state)
+{
+	static struct index_reader *readers[1];
+	struct index *index;
+
+	(void)state;
+	log_set_level(LOG_EMERG);
+	for (size_t i = 0; i < DEVICE; i++)
+		device[i] = (uint8_t)(i * 2654435761u >> 13);
+	make_files();
+	CHECK_OK(index_open(section_write(&section, &version), &version, sizes, 1, &index, &err));
+	CHECK_OK(index_reader_open(index, &readers[0], &err));
+	generation = (struct generation){ .version = &version, .sequence = SEQUENCE, .index = index, .readers = readers,
+					  .reader_count = 1, .uses = 1 };
+	volume.geometry = (struct file_geometry){ .is_direct = true, .logical_block = 512, .size = DEVICE };
+	serve = (struct serve){ .volume = &volume, .generation = &generation, .options.verify = true, .worker_count = 1 };
+	CHECK_OK(chunk_cache_new(CHUNK, &serve.cache, &err));
+	memset(&worker, 0, sizeof(worker));
+	worker.serve = &serve;
+	worker.engine = &engine;
+	worker.codec = codec_new();
+	worker.bounce = malloc(1u << DSFS_CHUNK_LOG_MAX);
+	worker.reads = calloc(1, sizeof(*worker.reads));
+	worker.scratch = map_pages(READ_SCRATCH);
+	channel = (struct channel){ .ops = &fake_ops, .slots = 1 };
+	request = (struct channel_request){ .channel = &channel, .payload = map_pages(INIT_READ_MAX),
+					    .payload_size = INIT_READ_MAX };
+	started_count = 0;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	assert_int_equal(generation.uses, 1);
+	assert_int_equal(channel.busy, 0);
+	index_reader_close(generation.readers[0]);
+	index_close(generation.index);
+	chunk_cache_free(serve.cache);
+	codec_free(worker.codec);
+	free(worker.bounce);
+	free(worker.reads);
+	munmap(worker.scratch, READ_SCRATCH);
+	munmap(request.payload, INIT_READ_MAX);
+	return 0;
+}
+
+/* A READ arrives; the payload holds rubbish from before. */
+static void begin(uint64_t ordinal, uint64_t offset, uint32_t size)
+{
+	memset(request.payload, 0xa5, INIT_READ_MAX);
+	memset(worker.scratch, 0x5a, READ_SCRATCH);
+	request.wire = (struct request){ .opcode = FUSE_READ, .unique = request.wire.unique + 2,
+					 .nodeid = (uint64_t)SEQUENCE << DSFS_ORDINAL_BITS | ordinal,
+					 .in.read = { .offset = offset, .size = size } };
+	request.taken = true;
+	channel.busy = 1;
+	atomic_store(&request.owed, request.wire.unique);
+	replies = device_reads = 0;
+	read_begin(&worker, &request);
+}
+
+static void expect_bytes(const void *bytes, size_t length)
+{
+	assert_int_equal(replies, 1);
+	assert_int_equal(reply_error_code, 0);
+	assert_int_equal(reply_length, length);
+	assert_memory_equal(reply_bytes, bytes, length);
+	assert_false(request.taken);
+}
+
+static void expect_eio(void)
+{
+	assert_int_equal(replies, 1);
+	assert_int_equal(reply_error_code, -EIO);
+	assert_int_equal(reply_length, 0);
+	assert_false(request.taken);
+}
+
+static void test_whole_file_is_one_device_read(void **state)
+{
+	(void)state;
+	begin(2, 0, 1u << 20);
+	assert_int_equal(device_reads, 1);
+	assert_int_equal(replies, 0);
+	complete_all();
+	expect_bytes(device + AT, 2 * CHUNK + 5000);
+}
+
+static void test_every_offset_and_size(void **state)
+{
+	uint64_t file = 2 * CHUNK + 5000;
+
+	(void)state;
+	srandom(7);
+	for (int round = 0; round < 400; round++) {
+		uint64_t offset = (uint64_t)random() % (file + 100);
+		uint32_t size = (uint32_t)(random() % (1 + (round % 2 ? 5000 : 300000)));
+		uint64_t left = offset < file ? file - offset : 0;
+
+		begin(2, offset, size);
+		complete_all();
+		expect_bytes(device + AT + (left ? offset : 0), size < left ? size : left);
+	}
+}
+
+static void test_part_of_a_chunk_comes_from_the_cache_next_time(void **state)
+{
+	(void)state;
+	begin(2, 4096, 4096);
+	assert_int_equal(device_reads, 1);
+	complete_all();
+	expect_bytes(device + AT + 4096, 4096);
+	begin(2, 65536, 8192);
+	assert_int_equal(device_reads, 0);
+	expect_bytes(device + AT + 65536, 8192);
+}
+
+/* A hole between chunks that are neighbours on the device: zeros, whatever the buffer held before. */
+static void test_hole_between_neighbours(void **state)
+{
+	static uint8_t expected[3 * CHUNK];
+
+	(void)state;
+	memcpy(expected, device + AT + 4 * CHUNK, CHUNK);
+	memcpy(expected + 2 * CHUNK, device + AT + 5 * CHUNK, CHUNK);
+	begin(3, 0, 3 * CHUNK);
+	complete_all();
+	expect_bytes(expected, 3 * CHUNK);
+	begin(3, 100, 3 * CHUNK - 200);
+	complete_all();
+	expect_bytes(expected + 100, 3 * CHUNK - 200);
+	begin(3, CHUNK + 5, 4096);
+	assert_int_equal(device_reads, 0);
+	expect_bytes(expected + CHUNK + 5, 4096);
+}
+
+static void test_small_and_inline(void **state)
+{
+	(void)state;
+	begin(4, 0, 131072);
+	assert_int_equal(device_reads, 1);
+	complete_all();
+	expect_bytes(device + AT + 8 * CHUNK + 4321, 1000);
+	begin(5, 0, 131072);
+	assert_int_equal(device_reads, 0);
+	expect_bytes("inline bytes", 12);
+	begin(5, 7, 100);
+	expect_bytes("bytes", 5);
+	begin(5, 12, 100);
+	expect_bytes("", 0);
+}
+
+static void test_completions_in_both_orders(void **state)
+{
+	static uint8_t expected[2 * CHUNK];
+
+	(void)state;
+	memcpy(expected, device + AT + 10 * CHUNK, CHUNK);
+	memcpy(expected + CHUNK, device + AT + 12 * CHUNK, CHUNK);
+	for (unsigned first = 0; first < 2; first++) {
+		begin(6, 0, 2 * CHUNK);
+		assert_int_equal(started_count, 2);
+		complete(first, 0);
+		assert_int_equal(replies, 0);
+		complete(0, 0);
+		expect_bytes(expected, 2 * CHUNK);
+	}
+}
+
+/* Each device read in turn fails once: read again, right bytes. Twice: EIO. */
+static void test_failures(void **state)
+{
+	static const int codes[] = { -EIO, -ENODEV, 512 /* short */ };
+
+	(void)state;
+	for (unsigned which = 0; which < 2; which++)
+		for (unsigned i = 0; i < 3; i++) {
+			begin(6, 0, 2 * CHUNK);
+			complete(which, codes[i]);
+			complete(0, 0);
+			assert_int_equal(replies, 0);
+			assert_int_equal(started_count, 1);
+			complete(0, 0);
+			assert_int_equal(replies, 1);
+			assert_int_equal(reply_error_code, 0);
+			assert_int_equal(device_reads, 3);
+
+			begin(6, 0, 2 * CHUNK);
+			complete(which, codes[i]);
+			complete(0, 0);
+			complete(0, codes[i]);
+			expect_eio();
+		}
+}
+
+static void test_damage(void **state)
+{
+	uint64_t at = AT + CHUNK + 777;
+
+	(void)state;
+	device[at] ^= 1;
+	begin(2, 0, 1u << 20);
+	complete_all(); /* seen, and read again */
+	expect_eio();
+	assert_int_equal(device_reads, 2);
+	begin(2, 0, CHUNK); /* the chunk before it is well */
+	complete_all();
+	expect_bytes(device + AT, CHUNK);
+	begin(2, 2 * CHUNK + 1, 100); /* and the one behind it */
+	complete_all();
+	expect_bytes(device + AT + 2 * CHUNK + 1, 100);
+	begin(2, CHUNK + 4096 * 3, 10); /* far from the damage, but not to be told from it */
+	complete_all();
+	expect_eio();
+	begin(2, 0, 1u << 20); /* cured by the second read */
+	complete(0, 0);
+	assert_int_equal(replies, 0);
+	device[at] ^= 1;
+	complete_all();
+	expect_bytes(device + AT, 2 * CHUNK + 5000);
+}
+
+static void test_wrong_nodes(void **state)
+{
+	(void)state;
+	begin(1, 0, 4096);
+	assert_int_equal(reply_error_code, -EISDIR);
+	begin(999, 0, 4096);
+	assert_int_equal(reply_error_code, -EIO);
+	assert_int_equal(replies, 1);
+}
+
+int main(void)
+{
+#define READ_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		READ_TEST(test_whole_file_is_one_device_read),
+		READ_TEST(test_every_offset_and_size),
+		READ_TEST(test_part_of_a_chunk_comes_from_the_cache_next_time),
+		READ_TEST(test_hole_between_neighbours),
+		READ_TEST(test_small_and_inline),
+		READ_TEST(test_completions_in_both_orders),
+		READ_TEST(test_failures),
+		READ_TEST(test_damage),
+		READ_TEST(test_wrong_nodes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
