@@ -58,3 +58,58 @@ int busy_check(dev_t device, struct error *err)
 
 	return r < 0 ? r : busy_check_swaps(device, err);
 }
+
+/* mountinfo writes space, tab, newline and backslash as \NNN. */
+static void busy_unescape(char *text)
+{
+	char *out = text;
+	unsigned code;
+
+	for (const char *in = text; *in; in++) {
+		if (in[0] == '\\' && sscanf(in + 1, "%3o", &code) == 1) {
+			*out++ = (char)code;
+			in += 3;
+		} else {
+			*out++ = *in;
+		}
+	}
+	*out = 0;
+}
+
+/* The source of a mount is the volume's path, with @VERSION behind it when one is pinned. */
+static bool busy_is_source(char *source, dev_t device)
+{
+	struct stat st;
+	char *at;
+
+	busy_unescape(source);
+	at = strrchr(source, '@');
+	if (stat(source, &st) < 0 && at) {
+		*at = 0;
+		if (stat(source, &st) < 0)
+			return false;
+	}
+	return S_ISBLK(st.st_mode) && st.st_rdev == device;
+}
+
+int busy_check_served(dev_t device, struct error *err)
+{
+	static const char kind[] = " - fuse.datasetfs ";
+	cleanup(busy_close) FILE *file = fopen("/proc/self/mountinfo", "re");
+	auto_free char *line = NULL;
+	char where[256], *source;
+	size_t room = 0;
+
+	if (!file)
+		return error_errno(err, "cannot open '/proc/self/mountinfo'");
+	while (getline(&line, &room, file) > 0) {
+		source = strstr(line, kind);
+		if (!source || sscanf(line, "%*d %*d %*s %*s %255s", where) != 1)
+			continue;
+		source += strlen(kind);
+		source[strcspn(source, " ")] = 0;
+		if (busy_is_source(source, device))
+			return error_set(err, -EBUSY, "datasetfs serves it on '%s'", where);
+	}
+	return 0;
+}

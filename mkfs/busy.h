@@ -7,3 +7,5 @@
 
 /* -EBUSY when it is mounted or used for swap. */
 must_check int busy_check(dev_t device, struct error *err);
+/* -EBUSY when a datasetfs on this host serves a version of it: a new one may be added, but nothing taken away. */
+must_check int busy_check_served(dev_t device, struct error *err);

@@ -10,11 +10,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "assemble.h"
 #include "base/cleanup.h"
+#include "base/descriptors.h"
 #include "base/log.h"
 #include "estimate.h"
 #include "feed.h"
@@ -129,24 +129,13 @@ static unsigned packer_jobs(const struct pack_options *options)
 	return sched_getaffinity(0, sizeof(cpus), &cpus) == 0 ? (unsigned)CPU_COUNT(&cpus) : 1;
 }
 
-/* A batch keeps some directories open; with all batches in flight that is more than many shells allow. */
-static void packer_raise_file_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 static int packer_open_pipeline(struct packer *packer, struct error *err)
 {
 	const struct pack_options *options = packer->options;
 	struct pipeline_work work = { reader_work, reader_new, reader_free, &packer->reader };
 
 	packer->reader = (struct reader_setup){ options->chunk_log, options->level };
-	packer_raise_file_limit();
+	descriptors_raise_limit(); /* a batch keeps some directories open */
 	return pipeline_open(&work, packer_jobs(options), options->compress != PACK_RAW, &packer->pipeline, err);
 }
 

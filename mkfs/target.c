@@ -213,11 +213,13 @@ static int target_open_source(struct target *target, const struct pack_options *
 		return r;
 	if (ours && !options->format)
 		return target_load(target, options, err);
-	if (mode == FILE_WRITE && !target->is_device) {
+	r = 0;
+	if (target->is_device)
+		r = busy_check_served(st.st_rdev, err);
+	else if (mode == FILE_WRITE)
 		r = target_open_successor(target, err);
-		if (r < 0)
-			return r;
-	}
+	if (r < 0)
+		return r;
 	return target_init(target, options, err);
 }
 

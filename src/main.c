@@ -442,6 +442,7 @@ static int main_serve(const struct main_options *options, int ready)
 	struct error err = { 0 };
 	int r;
 
+	descriptors_raise_limit();
 	session_block_signals();
 	if (session_start(&options->serve, &session, &err) < 0) {
 		log_error(&err, "cannot mount '%s' on '%s'", options->operands[0], options->operands[1]);

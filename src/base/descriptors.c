@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Reserves the numbers of the standard descriptors. */
+/* Numbers and the number of descriptors. */
 #include "base/descriptors.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 void descriptors_reserve(void)
@@ -16,4 +17,14 @@ void descriptors_reserve(void)
 			abort();
 	} while (fd <= STDERR_FILENO);
 	close(fd);
+}
+
+void descriptors_raise_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
 }

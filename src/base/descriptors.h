@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Standard input, output and error: always there, whatever the caller left open. */
+/* The process's descriptors: the standard ones are always there, and there is room for as many as it may have. */
 #pragma once
 
 /* Opens /dev/null for those of 0, 1 and 2 that are closed, so that no volume gets such a number and log lines are never
  * written into it. The first thing in main(); aborts when it cannot be done. */
 void descriptors_reserve(void);
+/* Raises the soft limit to the hard one: many workers, or many directories being packed, need more than shells allow. */
+void descriptors_raise_limit(void);

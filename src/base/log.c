@@ -60,6 +60,14 @@ static void log_line(int level, const char *line)
 		fprintf(stderr, "%s: %s\n", program, line);
 }
 
+/* A name may hold anything; one message stays one line. */
+static void log_tame(char *line)
+{
+	for (char *c = line; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+}
+
 void log_write(int level, const char *fmt, ...)
 {
 	char line[LINE_SIZE];
@@ -68,6 +76,7 @@ void log_write(int level, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
+	log_tame(line);
 	log_line(level, line);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Log lines: one message, one line, no newline in the format. Thread-safe. */
+/* Log lines: one message, one line, no newline in the format; control bytes of names become '?'. Thread-safe. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

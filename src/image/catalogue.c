@@ -232,7 +232,7 @@ static int version_check_label(const struct version *v, struct error *err)
 	return 0;
 }
 
-static int version_check(const struct version *v, struct error *err)
+static int version_check(const struct version *v, uint64_t volume_size, struct error *err)
 {
 	struct index_layout layout;
 	uint64_t held = 0;
@@ -244,6 +244,10 @@ static int version_check(const struct version *v, struct error *err)
 	r = index_layout(&v->shape, &layout, err);
 	if (r < 0)
 		return r;
+	if (layout.length > volume_size)
+		return error_set(err, -EBADMSG,
+				 "version '%s': an index of %" PRIu64 " bytes in a volume of %" PRIu64, v->label,
+				 layout.length, volume_size);
 	for (uint32_t i = 0; i < v->index.count && held <= layout.length; i++)
 		held += v->index.items[i].length; /* each below 2^62: no overflow */
 	if (v->index_length != layout.length || held != layout.length)
@@ -286,7 +290,7 @@ static int version_decode(struct decoder *d, const struct dsfs_version *disk, st
 	r = version_check_sections(d, v, err);
 	if (r < 0)
 		return r;
-	return version_check(v, err);
+	return version_check(v, d->super->member_size, err);
 }
 
 /* Sequences ascend below next_sequence, labels differ, current exists. */

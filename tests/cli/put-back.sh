@@ -54,3 +54,16 @@ datasetfsctl verify new.dsfs >/dev/null
 
 JOURNAL_STREAM=8:1234 mkdatasetfs new.dsfs /nonexistent 2>err || true
 grep -q '^mkdatasetfs: ' err || fail "a line without its program: $(cat err)"
+
+# A device whose version somebody reads here may get a new one, but is not started afresh.
+if [ "$(id -u)" = 0 ] && [ -c /dev/fuse ] && losetup -f >/dev/null 2>&1; then
+    truncate -s 64M disk
+    loop_device "$PWD/disk"
+    pack "$LOOP" source
+    mount_volume "$LOOP" mnt -o version=v1
+    assert_fails 1 "datasetfs serves it on" mkdatasetfs --progress none --format "$LOOP" broken
+    pack "$LOOP" broken
+    cmp mnt/7 source/7 || fail "the mount changed while a version was added"
+    unmount mnt
+    pack "$LOOP" broken --format
+fi

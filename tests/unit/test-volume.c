@@ -266,6 +266,7 @@ static void test_catalogue_fields(void **state)
 	c = make_catalogue(), c.versions[0].chunk_log = 21, catalogue_refused(&c, "chunk size 2^21");
 	c = make_catalogue(), c.versions[0].shape.names_length = 100, catalogue_refused(&c, "impossible sizes");
 	c = make_catalogue(), c.versions[0].shape.inode_count = UINT64_MAX, catalogue_refused(&c, "impossible sizes");
+	c = make_catalogue(), c.versions[0].shape.blob_length = SIZE, catalogue_refused(&c, "in a volume of");
 	c = make_catalogue(), c.versions[0].shape.inode_count = 0, catalogue_refused(&c, "parts need");
 	c = make_catalogue(), c.versions[0].index_length += 4096, catalogue_refused(&c, "parts need");
 	c = make_catalogue(), c.versions[0].index.items[0].length = UINT64_MAX, catalogue_refused(&c, "outside the volume");
