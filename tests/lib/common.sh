@@ -57,7 +57,7 @@ need_fuse() {
     if [ "$(id -u)" = 0 ]; then
         # A container may show the device and refuse to open it or to mount.
         (exec 3<>/dev/fuse) 2>/dev/null || skip "/dev/fuse cannot be opened"
-        unshare -m true 2>/dev/null || skip "no right to mount here"
+        unshare -m --propagation unchanged true 2>/dev/null || skip "no right to mount here"
     else
         command -v fusermount3 >/dev/null || skip "needs root or fusermount3"
     fi
