@@ -78,6 +78,13 @@ static int main_set_never(struct main_options *options, const char *value, struc
 	return error_set(err, -EINVAL, "a volume is always mounted nosuid,nodev");
 }
 
+static int main_set_remount(struct main_options *options, const char *value, struct error *err)
+{
+	(void)options;
+	(void)value;
+	return error_set(err, -EINVAL, "a mount keeps its options, unmount it and mount it again");
+}
+
 static int main_set_version(struct main_options *options, const char *value, struct error *err)
 {
 	int r = label_check(value, err);
@@ -162,7 +169,15 @@ static const struct main_word {
 	{ "nodev", false, NULL },
 	{ "noatime", false, NULL },
 	{ "nodiratime", false, NULL },
+	{ "diratime", false, NULL },
 	{ "relatime", false, NULL },
+	{ "norelatime", false, NULL },
+	{ "lazytime", false, NULL },
+	{ "nolazytime", false, NULL },
+	{ "iversion", false, NULL },
+	{ "noiversion", false, NULL },
+	{ "silent", false, NULL },
+	{ "loud", false, NULL },
 	{ "default_permissions", false, NULL },
 	{ "defaults", false, NULL },
 	{ "_netdev", false, NULL },
@@ -175,6 +190,8 @@ static const struct main_word {
 	{ "owner", false, NULL },
 	{ "group", false, NULL },
 	{ "async", false, NULL },
+	{ "sync", false, NULL },
+	{ "remount", false, main_set_remount },
 	{ NULL, false, NULL },
 };
 
@@ -484,7 +501,7 @@ static int main_command_line(int argc, char **argv, struct main_options *options
 	if (done)
 		return 0;
 	if (operands != 2) {
-		log_err("%d operands, expected VOLUME and MOUNTPOINT, see '%s --help'", operands,
+		log_err("expected VOLUME and MOUNTPOINT, found %d of them, see '%s --help'", operands,
 			line->program);
 		return usage;
 	}

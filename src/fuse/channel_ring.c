@@ -14,8 +14,8 @@
 #include "base/log.h"
 #include "fuse/channel.h"
 
-/* Room to put a request together: names are the longest thing that comes. */
-#define ASSEMBLE_SIZE 16384u
+/* Room to put a request together. The longest that comes is an ioctl with its data, below 17 KiB. */
+#define ASSEMBLE_SIZE 32768u
 #define HEADER_SIZE   4096u /* each on a page of its own: the kernel pins pages */
 
 struct ring_entry {

@@ -178,10 +178,33 @@ static int mount_detach_helper(const struct mount *mount, bool lazy, struct erro
 	return 0;
 }
 
+/* Where the filesystem is mounted now, as the kernel writes it; false when it is nowhere in this namespace.
+ * Lines of proc_pid_mountinfo(5): mount number, parent, MAJOR:MINOR, root, mount point, … */
+static bool mount_find(const struct mount *mount, char where[256])
+{
+	unsigned device_major, device_minor;
+	auto_free char *line = NULL;
+	bool found = false;
+	size_t room = 0;
+	FILE *file = fopen("/proc/self/mountinfo", "re");
+
+	while (file && !found && getline(&line, &room, file) > 0)
+		found = sscanf(line, "%*d %*d %u:%u %*s %255s", &device_major, &device_minor, where) == 3 &&
+			device_major == mount->device_major && device_minor == mount->device_minor;
+	if (file)
+		fclose(file);
+	return found;
+}
+
 int mount_detach(struct mount *mount, bool lazy, struct error *err)
 {
-	if (!mount_is_ours(mount))
-		return 0;
+	char where[256];
+
+	if (!mount_is_ours(mount)) {
+		if (!mount_find(mount, where))
+			return 0;
+		return error_set(err, -EBUSY, "it was moved or something is mounted over it, 'umount %s' ends it", where);
+	}
 	if (geteuid() != 0)
 		return mount_detach_helper(mount, lazy, err);
 	if (umount2(mount->mountpoint, UMOUNT_NOFOLLOW | (lazy ? MNT_DETACH : 0)) < 0)
