@@ -17,9 +17,10 @@ chmod 777 .
 
 # The build may lie where only root can look: give the user a copy of the programs.
 mkdir bin
+programs=$PWD/bin
 cp "$(command -v datasetfs)" "$(command -v mkdatasetfs)" "$(command -v datasetfsctl)" bin/
 as_nobody() {
-    setpriv --reuid 65534 --regid 65534 --clear-groups env PATH="$PWD/bin:$PATH" HOME="$PWD" "$@"
+    setpriv --reuid 65534 --regid 65534 --clear-groups env PATH="$programs:$PATH" HOME="$PWD" "$@"
 }
 mkdir -m 777 user
 cd user
