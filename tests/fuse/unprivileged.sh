@@ -18,7 +18,7 @@ chmod 777 .
 # The build may lie where only root can look: give the user a copy of the programs.
 mkdir bin
 programs=$PWD/bin
-cp "$(command -v datasetfs)" "$(command -v mkdatasetfs)" "$(command -v datasetfsctl)" bin/
+cp "$(command -v datasetfs)" "$(command -v mkdatasetfs)" "$(command -v datasetfsctl)" "$LIB"/compare.py bin/
 as_nobody() {
     setpriv --reuid 65534 --regid 65534 --clear-groups env PATH="$programs:$PATH" HOME="$PWD" "$@"
 }
@@ -30,7 +30,7 @@ as_nobody mkdatasetfs --progress none volume source >pack.log 2>&1 || { cat pack
 
 as_nobody datasetfs volume mnt >mount.log 2>&1 || { cat mount.log; fail "mounting as nobody"; }
 at_exit fusermount3 -u -z mnt
-as_nobody python3 "$LIB/compare.py" source mnt || fail "trees differ"
+as_nobody python3 "$programs/compare.py" source mnt || fail "trees differ"
 grep -q "$PWD/mnt fuse.datasetfs ro,nosuid,nodev" /proc/mounts || fail "/proc/mounts: $(grep "$PWD/mnt" /proc/mounts)"
 ! grep "$PWD/mnt " /proc/mounts | grep -q allow_other || fail "allow_other without being asked"
 pid=$(as_nobody cat mnt/.datasetfs/stats.json | json pid)
