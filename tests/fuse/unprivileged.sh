@@ -6,6 +6,7 @@
 need_fuse
 need_root
 need_command fusermount3
+[ -e /etc/mtab ] || skip "no /etc/mtab, which fusermount3 reads"
 [ -u "$(command -v fusermount3)" ] || skip "fusermount3 is not setuid here"
 chmod 777 .
 (as_user sh -c 'exec 3<>/dev/fuse') 2>/dev/null || {
