@@ -175,13 +175,20 @@ static int file_measure(int fd, struct file_geometry *geometry, struct error *er
 }
 
 /* One publisher at a time: O_EXCL guards a device (and refuses a mounted one), a lock guards a file. */
-static int file_claim(int fd, struct error *err)
+static int file_claim(const char *path, int fd, struct error *err)
 {
-	if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-		return 0;
-	if (errno == EWOULDBLOCK)
-		return error_set(err, -EBUSY, "another publisher has it locked");
-	return error_errno(err, "lock");
+	struct stat locked, named;
+
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno == EWOULDBLOCK)
+			return error_set(err, -EBUSY, "another publisher has it locked");
+		return error_errno(err, "lock");
+	}
+	/* Between open and lock its former holder may have removed or replaced it. */
+	if (fstat(fd, &locked) < 0 || stat(path, &named) < 0 || locked.st_ino != named.st_ino ||
+	    locked.st_dev != named.st_dev)
+		return error_set(err, -EBUSY, "another publisher replaced it just now, try again");
+	return 0;
 }
 
 static int file_flags(const char *path, enum file_mode mode)
@@ -227,7 +234,7 @@ int file_open(const char *path, enum file_mode mode, struct file_source **ret, s
 	geometry.is_direct = direct;
 	r = file_measure(fd, &geometry, err);
 	if (r == 0 && mode != FILE_READ)
-		r = file_claim(fd, err);
+		r = file_claim(path, fd, err);
 	if (r < 0)
 		return r;
 	file = calloc(1, sizeof(*file));
