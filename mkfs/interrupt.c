@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 static atomic_bool interrupted;
@@ -23,16 +24,6 @@ void interrupt_install(void)
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
 		sigaction(signals[i], &action, NULL);
 	signal(SIGPIPE, SIG_IGN); /* nobody reads the progress: no reason to stop */
-}
-
-void interrupt_raise(void)
-{
-	atomic_store(&interrupted, true);
-}
-
-void interrupt_clear(void)
-{
-	atomic_store(&interrupted, false);
 }
 
 int interrupt_check(struct error *err)

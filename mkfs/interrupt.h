@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* SIGINT and SIGTERM: remembered at once, acted upon where it is safe. */
+/* SIGINT, SIGTERM, SIGHUP and SIGQUIT: remembered at once, acted upon where it is safe. */
 #pragma once
-#include <stdbool.h>
-
 #include "base/error.h"
 
-/* A second signal of the same kind ends the process hard. */
+/* SIGPIPE is ignored as well. */
 void interrupt_install(void);
-void interrupt_raise(void); /* what the handler does; for tests */
-void interrupt_clear(void);
 /* -EINTR "interrupted" once a signal came. Any thread. */
 must_check int interrupt_check(struct error *err);

@@ -522,8 +522,10 @@ int main(int argc, char **argv)
 
 	descriptors_reserve();
 	status = main_command_line(argc, argv, &options);
-	if (status < 0 && !options.foreground)
+	if (status < 0 && !options.foreground) {
+		descriptors_close_inherited();
 		status = main_fork(&ready);
+	}
 	if (status < 0)
 		status = main_serve(&options, ready);
 	main_free(&options);

@@ -19,6 +19,11 @@ void descriptors_reserve(void)
 	close(fd);
 }
 
+void descriptors_close_inherited(void)
+{
+	(void)close_range(STDERR_FILENO + 1, ~0u, 0); /* Linux 5.9; before that they stay */
+}
+
 void descriptors_raise_limit(void)
 {
 	struct rlimit limit;

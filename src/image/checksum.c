@@ -32,38 +32,3 @@ struct checksum_key checksum_128(const void *bytes, size_t length)
 {
 	return checksum_key_of(XXH3_128bits(bytes, length));
 }
-
-struct checksum_stream {
-	XXH3_state_t state; /* wants 64-byte alignment */
-};
-
-struct checksum_stream *checksum_stream_new(void)
-{
-	struct checksum_stream *stream = aligned_alloc(64, sizeof(*stream));
-
-	if (!stream)
-		return NULL;
-	XXH3_INITSTATE(&stream->state);
-	checksum_stream_reset(stream);
-	return stream;
-}
-
-void checksum_stream_reset(struct checksum_stream *stream)
-{
-	XXH3_128bits_reset(&stream->state);
-}
-
-void checksum_stream_add(struct checksum_stream *stream, const void *bytes, size_t length)
-{
-	XXH3_128bits_update(&stream->state, bytes, length);
-}
-
-struct checksum_key checksum_stream_end(struct checksum_stream *stream)
-{
-	return checksum_key_of(XXH3_128bits_digest(&stream->state));
-}
-
-void checksum_stream_free(struct checksum_stream *stream)
-{
-	free(stream);
-}

@@ -254,17 +254,3 @@ void file_close(struct file_source *file)
 	close(file->fd);
 	free(file);
 }
-
-int file_extend(struct file_source *file, uint64_t size, struct error *err)
-{
-	uint64_t now = file_size(&file->source, 0);
-
-	if (size <= now)
-		return 0;
-	if (file->geometry.is_block_device)
-		return error_set(err, -ENOSPC, "the device has %" PRIu64 " bytes, %" PRIu64 " are needed", now, size);
-	if (ftruncate(file->fd, (off_t)size) < 0)
-		return error_errno(err, "extend to %" PRIu64 " bytes", size);
-	file->geometry.size = size;
-	return 0;
-}

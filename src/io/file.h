@@ -27,5 +27,3 @@ struct file_source {
  * Falls back to buffered I/O where O_DIRECT is refused (geometry.is_direct says). */
 must_check int file_open(const char *path, enum file_mode mode, struct file_source **ret, struct error *err);
 void file_close(struct file_source *file);
-/* Makes a regular file at least size bytes long; nothing on a device, but -ENOSPC when it is smaller. */
-must_check int file_extend(struct file_source *file, uint64_t size, struct error *err);

@@ -25,3 +25,11 @@ for closed in "0<&-" "0<&- 1>&-" "0<&- 1>&- 2>&-"; do
     umount mnt
     wait_end "$daemon" || fail "the daemon runs on after umount, started with $closed"
 done
+
+# A daemon keeps neither locks nor pipes of its caller.
+exec 9>lock
+flock -n 9
+datasetfs "$shm/volume" mnt
+exec 9>&-
+flock -n lock true || fail "the daemon keeps the caller's lock"
+umount mnt
