@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: MIT
+"""The machine that is measured on: programs, caches, counters, loop devices, the cap on device reads."""
+import contextlib
+import json
+import os
+import pathlib
+import platform
+import shutil
+import subprocess
+import time
+
+TICK = os.sysconf("SC_CLK_TCK")
+ENABLE_URING = pathlib.Path("/sys/module/fuse/parameters/enable_uring")
+PACKAGES = ("fio", "xfsprogs", "erofs-utils", "squashfs-tools", "findutils", "util-linux")
+
+
+class Trouble(Exception):
+    """What cannot be measured, and why; its text is for the reader of the table."""
+
+
+def sh(*command):
+    """Runs a program to its end and gives what it printed; its complaints are in the Trouble when it fails."""
+    command = [str(word) for word in command]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode:
+        last = (done.stderr or done.stdout).strip().splitlines()[-3:]
+        raise Trouble(f"{' '.join(command)}: exit {done.returncode}: {' / '.join(last)}")
+    return done.stdout
+
+
+def read(path, otherwise=""):
+    try:
+        return pathlib.Path(path).read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return otherwise
+
+
+def has_filesystem(name):
+    def known():
+        return any(line.split()[-1] == name for line in read("/proc/filesystems").splitlines())
+    if not known() and shutil.which("modprobe"):
+        subprocess.run(["modprobe", name], stderr=subprocess.DEVNULL, check=False)
+    return known()
+
+
+def drop_caches():
+    """Only what is clean goes; images were written to the disk when they were made."""
+    pathlib.Path("/proc/sys/vm/drop_caches").write_text("3\n")
+
+
+# --- counters -----------------------------------------------------------------------------------------
+
+
+def busy_cpu():
+    """Seconds that all CPUs together were busy since boot, without waiting for I/O and stolen time."""
+    user, nice, system, _idle, _iowait, irq, softirq = map(int, read("/proc/stat").split("\n")[0].split()[1:8])
+    return (user + nice + system + irq + softirq) / TICK
+
+
+def cache_drops():
+    """How often caches were dropped since boot, by anybody."""
+    return [line for line in read("/proc/vmstat").splitlines() if line.startswith("drop_")]
+
+
+def process_cpu(pid):
+    fields = read(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICK if fields else 0.0
+
+
+def device_reads(device):
+    """(reads, bytes) that a block device completed."""
+    fields = read(f"/sys/block/{os.path.basename(device)}/stat").split()
+    return int(fields[0]), int(fields[2]) * 512
+
+
+# --- loop devices -------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def loop_device(file, direct):
+    """A read-only loop device over the file; requests as large as the device takes, for everybody the same."""
+    switch = f"--direct-io={'on' if direct else 'off'}"
+    device = sh("losetup", "--find", "--show", "--read-only", switch, file).strip()
+    try:
+        queue = pathlib.Path(f"/sys/block/{os.path.basename(device)}/queue")
+        most = min(1280, int(read(queue / "max_hw_sectors_kb", "128")))
+        (queue / "max_sectors_kb").write_text(f"{most}\n")
+        yield device
+    finally:
+        detach(device)
+
+
+def detach(device):
+    """Ends a loop device, also when a daemon that has just been unmounted still closes it."""
+    for _ in range(100):
+        if subprocess.run(["losetup", "-d", device], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+            return
+        time.sleep(0.05)
+    raise Trouble(f"{device} stays in use")
+
+
+@contextlib.contextmanager
+def memory_folder(where):
+    """A tmpfs of our own; what lies in it is lost at the end."""
+    where.mkdir(parents=True, exist_ok=True)
+    sh("mount", "-t", "tmpfs", "-o", "size=90%", "datasetfs-bench", where)
+    try:
+        yield where
+    finally:
+        sh("umount", where)
+
+
+def memory_available():
+    for line in read("/proc/meminfo").splitlines():
+        if line.startswith("MemAvailable:"):
+            return int(line.split()[1]) * 1024
+    return 0
+
+
+# --- the cap on device reads ----------------------------------------------------------------------------
+
+
+class Cap:
+    """At most so many reads a second from a device, for this process's cgroup: readers and daemons run in it."""
+
+    def __init__(self):
+        groups = dict(line.split(":", 2)[1:] for line in read("/proc/self/cgroup").splitlines())
+        self.file, self.pattern, self.off = None, "", ""
+        self._version_1(groups.get("blkio")) or self._version_2(groups.get(""))
+
+    def _version_1(self, group):
+        top = pathlib.Path("/sys/fs/cgroup/blkio")
+        if group is None or not self._mounted(top, "cgroup"):
+            return False
+        self.file = top / group.lstrip("/") / "blkio.throttle.read_iops_device"
+        self.pattern, self.off = "{device} {limit}", "{device} 0"
+        return self.file.exists()
+
+    def _version_2(self, group):
+        """Only a group below the root has io.max."""
+        self.file = None
+        if group:
+            file = pathlib.Path("/sys/fs/cgroup") / group.lstrip("/") / "io.max"
+            self.file = file if file.exists() else None
+            self.pattern, self.off = "{device} riops={limit}", "{device} riops=max"
+        return self.file is not None
+
+    @staticmethod
+    def _mounted(top, kind):
+        def find():
+            return any(line.split()[1] == str(top) and line.split()[2] == kind and "blkio" in line.split()[3]
+                       for line in read("/proc/mounts").splitlines())
+        if not find() and top.is_dir():
+            subprocess.run(["mount", "-t", kind, "-o", "blkio", kind, top],
+                           stderr=subprocess.DEVNULL, check=False)
+        return find()
+
+    @contextlib.contextmanager
+    def held(self, device, limit):
+        """limit None: no cap."""
+        if not limit:
+            yield
+            return
+        if not self.file:
+            raise Trouble("no cgroup here that can limit reads (blkio of version 1, io.max of version 2)")
+        number = read(f"/sys/block/{os.path.basename(device)}/dev")
+        self.file.write_text(self.pattern.format(device=number, limit=limit) + "\n")
+        try:
+            yield
+        finally:
+            self.file.write_text(self.off.format(device=number) + "\n")
+
+
+# --- programs -------------------------------------------------------------------------------------------
+
+
+def install(root):
+    sh(root / "contrib/install-packages", "build")
+    sh(root / "contrib/install-packages", "--names", *PACKAGES)
+
+
+class Programs:
+    """Ours, built for release unless a build is given, and the reader."""
+
+    def __init__(self, root, work, build):
+        if build is None:
+            build = work / "build"
+            if not (build / "build.ninja").exists():
+                sh("meson", "setup", build, root, "--buildtype=release", "-Dtests=false")
+            sh("ninja", "-C", build)
+        self.datasetfs = build / "src/datasetfs"
+        self.mkdatasetfs = build / "mkfs/mkdatasetfs"
+        self.datasetfsctl = build / "tools/datasetfsctl"
+        for program in (self.datasetfs, self.mkdatasetfs, self.datasetfsctl):
+            if not program.exists():
+                raise Trouble(f"no program '{program}': is '{build}' a build folder?")
+        self.here = root / "tests/bench"
+        self.reader = work / "reader"
+        sh("cc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-o", self.reader, self.here / "reader.c",
+           "-pthread")
+
+
+# --- the statement --------------------------------------------------------------------------------------
+
+
+def cpu_model():
+    for line in read("/proc/cpuinfo").splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def disk(work):
+    """The device below the work folder: what holds the images."""
+    source = sh("findmnt", "-n", "-o", "SOURCE,FSTYPE", "--target", work).split()
+    result = {"source": source[0], "filesystem": source[1]}
+    try:
+        found = json.loads(sh("lsblk", "-J", "-d", "-o", "MODEL,ROTA,SCHED,LOG-SEC,SIZE", source[0]))
+        result.update(found["blockdevices"][0])
+    except Trouble:
+        pass  # a filesystem without a device of its own
+    return result
+
+
+def describe(work):
+    return {
+        "kernel": platform.release(), "cpus": os.cpu_count(), "cpu_model": cpu_model(),
+        "memory_gib": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1),
+        "disk": disk(work), "load_average": os.getloadavg(), "enable_uring": read(ENABLE_URING, "absent"),
+        "fio": sh("fio", "--version").strip(), "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "python": platform.python_version(),
+    }

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""The rows of the table: what is read from which tree by how many threads, and what it must reach."""
+import dataclasses
+
+CAP = 10_000  # read IOPS: a share of a busy NVMe-oF target
+# What is done before the clock starts: suffix of the row's name, the reader's --walk, words.
+WALKS = (("", "stat", "known"), ("-listed", "list", "listed"), ("-unknown", "none", "unknown"))
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """The figure of `columns` against `basis`: a contestant's figure, or a number where `most` is given.
+
+    Times the factor for the row's own metric, whatever is better of low and high; `plus` is added to the basis.
+    """
+    text: str
+    basis: str = ""
+    factor: float = 1.0
+    columns: tuple = ("dev", "ring")
+    metric: str = "value"
+    plus: float = 0.0
+    most: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Row:
+    name: str
+    title: str
+    tree: str
+    kind: str                     # a function of measure.py
+    unit: str = "files/s"
+    lower: bool = False           # the smaller figure is better
+    threads: int = 1
+    walk: str = "none"            # what the reader does before the clock starts
+    buffer: int = 1 << 20
+    cap: int | None = None
+    memory: bool = False          # images in tmpfs instead of on the disk
+    compress: str | None = None   # of our image
+    columns: tuple = ("dev", "ring", "xfs", "erofs", "squashfs", "fio")
+    targets: tuple = ()
+    limit: float | None = None    # seconds of one measurement unless --seconds says otherwise; None: to the end
+
+
+RIVAL = "≥ {0} × the better of XFS and EROFS"
+
+
+def rival(factor):
+    return Target(RIVAL.format(factor), "rival", factor)
+
+
+def raw(factor):
+    return Target(f"≥ {factor} × fio", "fio", factor)
+
+
+def of_cap(*more):
+    return (Target("≥ 0.97 × the cap", "cap", 0.97),
+            Target("device reads per file ≤ 1.01", metric="reads_per_file", most=1.01)) + more
+
+
+def read_rows():
+    known = {"kind": "read_files", "walk": "stat"}
+    small = of_cap(Target("≥ 1.45 × XFS", "xfs", 1.45), Target("≥ 1.6 × EROFS", "erofs", 1.6))
+    for threads in (16, 64):
+        for suffix, walk, words in WALKS:
+            yield Row(f"capped-8k-{threads}{suffix}", f"mean 8 KB, {threads} threads, names {words}", "8k", "read_files",
+                      threads=threads, walk=walk, cap=CAP, limit=60, targets=small)
+    yield Row("uncapped-8k-16", "mean 8 KB, 16 threads, names known", "8k", threads=16, limit=60, **known,
+              targets=(rival(1.0), raw(0.7)))
+    yield Row("uncapped-8k-64", "mean 8 KB, 64 threads, names known", "8k", threads=64, limit=60, **known,
+              targets=(rival(1.0), raw(0.7)))
+    yield Row("cpu-8k-8", "mean 8 KB in memory, 8 threads, names known", "8k", threads=8, limit=60, memory=True, **known,
+              targets=(rival(1.0), Target("ring ≥ 1.15 × dev", "dev", 1.15, ("ring",))))
+    yield Row("cpu-8k-32", "mean 8 KB in memory, 32 threads, names known", "8k", threads=32, limit=60, memory=True, **known,
+              targets=(rival(1.0), Target("ring ≥ 1.15 × dev", "dev", 1.15, ("ring",))))
+    yield Row("latency-8k", "median of open, fstat, read, close of a cold file, 1 thread, names known", "8k",
+              unit="µs", lower=True, limit=10, **known,
+              targets=(Target("≤ raw device latency + 30 µs", "fio", plus=30),))
+
+
+def python_rows():
+    yield Row("python-8k-16", "CPython, os.scandir and read by 16 threads", "8k", "read_python", threads=16, limit=60,
+              columns=("dev", "ring", "xfs", "erofs", "squashfs"),
+              targets=(Target("no slower than EROFS", "erofs"),))
+    yield Row("imagefolder-110k", "one epoch of PyTorch's ImageFolder, 4 workers", "110k", "read_imagefolder", threads=4,
+              columns=("dev", "ring", "xfs", "erofs", "squashfs"),
+              targets=(Target("no slower than EROFS", "erofs"),))
+
+
+def pack_rows():
+    packers = ("mkdatasetfs", "mkfs.erofs", "mksquashfs")
+    peak = Target("peak memory ≤ 256 MiB", metric="peak_mib", most=256, columns=("mkdatasetfs",))
+
+    def faster(factor, than):
+        return Target(f"≥ {factor} × {than}", than, factor, ("mkdatasetfs",))
+    yield Row("pack-8k", "packing the tree, warm source", "8k", "pack", "s", lower=True, columns=packers,
+              targets=(faster(5, "mkfs.erofs"), faster(3, "mksquashfs"), peak))
+    yield Row("pack-4k", "packing the tree, warm source", "4k", "pack", "s", lower=True, columns=packers,
+              targets=(faster(5, "mkfs.erofs"), peak))
+
+
+def large_rows():
+    yield Row("capped-text-64", "text of mean 8 KB, ours compressed with zstd, 64 threads, names known", "text",
+              "read_files", threads=64, walk="stat", cap=CAP, limit=60, compress="zstd", targets=of_cap())
+    yield Row("uncapped-110k-16", "mean 110 KB, 16 threads, names known", "110k", "read_files", threads=16, walk="stat",
+              limit=60, targets=(rival(1.2), raw(0.9)))
+    yield Row("uncapped-323k-8", "323 KB each, 8 threads, names known", "323k", "read_files", threads=8, walk="stat",
+              limit=60, targets=(Target("≥ 1.0 × EROFS", "erofs"),
+                                 Target("device reads per file ≤ 1.01", metric="reads_per_file", most=1.01),
+                                 Target("READs per file ≤ 1.01", metric="read_requests_per_file", most=1.01)))
+    yield Row("preads-1g", "random 8 KiB preads in 1 GiB files, 16 threads", "gib", "read_blocks", "reads/s", threads=16,
+              buffer=8192, limit=20, targets=(Target("≥ 0.8 × EROFS", "erofs", 0.8),))
+    yield Row("sequential-4g", "one file from its begin to its end, 1 thread", "long", "read_sequential", "MB/s",
+              targets=(Target("≥ 0.9 × EROFS", "erofs", 0.9),
+                       Target("device bytes per byte ≤ 1.02", metric="device_bytes_per_byte", most=1.02)))
+
+
+def million_rows():
+    tiny = of_cap(Target("≥ 2.3 × XFS", "xfs", 2.3), Target("≥ 1.7 × EROFS", "erofs", 1.7))
+    for suffix, walk, words in WALKS:
+        yield Row(f"capped-4k-64{suffix}", f"mean 4 KB, 64 threads, names {words}", "4k", "read_files", threads=64,
+                  walk=walk, cap=CAP, limit=60, targets=tiny)
+    yield Row("find-4k", "find -printf '%s %T@ %p', cold", "4k", "find", "s", lower=True,
+              columns=("dev", "ring", "xfs", "erofs", "squashfs"), targets=(Target("≥ 1.5 × the better rival", "rival", 1.5),))
+    yield Row("mount-4k", "from the command to the first stat", "4k", "mount_time", "s", lower=True,
+              columns=("dev", "ring", "xfs", "erofs", "squashfs"),
+              targets=(Target("≤ 1 s", metric="value", most=1.0),
+                       Target("index ≤ 96 bytes a file", metric="index_bytes_per_file", most=96)))
+
+
+def all_rows():
+    """In the order of trees, so that only one of them needs to be on the disk."""
+    rows = [*read_rows(), *python_rows(), *pack_rows(), *large_rows(), *million_rows()]
+    order = {name: number for number, name in enumerate(("8k", "text", "110k", "323k", "gib", "long", "4k"))}
+    return sorted(rows, key=lambda row: order[row.tree])

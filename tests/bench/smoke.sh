@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: plain once alone timeout=300
+# Every row of the benchmark runs with every contestant, reads what it should and counts something. Nothing about time.
+. "$(dirname "$0")/../lib/common.sh"
+need_fuse
+need_loop
+need_space 600
+need_command fio python3 cc
+
+rc=0
+"$DATASETFS_SOURCE/tests/bench/run" --smoke --no-install --build "$DATASETFS_BUILD" --work "$PWD/work" \
+    --json "$PWD/smoke.json" || rc=$?
+[ $rc = 0 ] || fail "the benchmark ended with status $rc"
+
+# All rows are in the JSON, and in those that measure files each contestant read the whole tree.
+python3 - smoke.json <<'PYTHON' || fail "smoke.json is not as it should be"
+import json, subprocess, os, sys
+rows = json.load(open(sys.argv[1]))["rows"]
+listed = subprocess.run([os.environ["DATASETFS_SOURCE"] + "/tests/bench/run", "--list"], capture_output=True, text=True)
+assert [row["name"] for row in rows] == [line.split()[0] for line in listed.stdout.splitlines()], "rows are missing"
+whole = 0
+for row in rows:
+    for name, found in row["contestants"].items():
+        assert len(found["runs"]) == 1 and found["median"] > 0, (row["name"], name)
+        if row["unit"] == "files/s" and name != "fio":
+            assert found["runs"][0]["count"] == row["tree"]["files"], (row["name"], name)
+            whole += 1
+assert whole >= 10, f"only {whole} whole trees were read"
+print(f"{len(rows)} rows, {whole} whole trees")
+PYTHON
+[ ! -e work ] || fail "the work folder was left behind"
+
+# A row that does not exist is refused.
+rc=0
+"$DATASETFS_SOURCE/tests/bench/run" --rows nothing >rows.log 2>&1 || rc=$?
+assert_eq "status for an unknown row" $rc 2
+assert_contains "refusal of an unknown row" "$(cat rows.log)" "no row 'nothing'"

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""The contestants: how each packs a tree into an image, and how it is mounted from a loop device."""
+import contextlib
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import time
+
+import machine
+from machine import Trouble, sh
+
+
+class Kernel:
+    """A filesystem of the kernel, mounted read-only."""
+
+    pid = None
+
+    def __init__(self, name, program, options="ro"):
+        self.name, self.image, self.program, self.options = name, name, program, options
+
+    def missing(self, _programs, _work):
+        """Why it cannot take part; None when it can."""
+        if not shutil.which(self.program):
+            return f"no program '{self.program}'"
+        return None if machine.has_filesystem(self.name) else f"the kernel has no {self.name}"
+
+    @contextlib.contextmanager
+    def mounted(self, _programs, device, mountpoint):
+        sh("mount", "-t", self.name, "-o", self.options, device, mountpoint)
+        try:
+            yield None
+        finally:
+            unmount(mountpoint)
+
+
+class Ours:
+    """datasetfs on one of its channels."""
+
+    def __init__(self, channel, compress=None):
+        self.name, self.channel = channel, channel
+        self.image = "datasetfs-zstd" if compress else "datasetfs"
+
+    def missing(self, programs, work):
+        if not os.path.exists("/dev/fuse"):
+            return "no /dev/fuse"
+        probe, source, mountpoint = work / "probe.dsfs", work / "probe", work / "mnt"
+        source.mkdir(exist_ok=True)
+        mountpoint.mkdir(exist_ok=True)
+        probe.unlink(missing_ok=True)
+        sh(programs.mkdatasetfs, "--progress", "none", probe, source)
+        try:
+            with self.mounted(programs, probe, mountpoint):
+                return None
+        except (Trouble, OSError) as error:
+            return str(error)
+        finally:
+            probe.unlink()
+            source.rmdir()
+
+    @contextlib.contextmanager
+    def mounted(self, programs, device, mountpoint):
+        """Gives the daemon's process number."""
+        with uring_enabled(self.channel == "ring"):
+            sh(programs.datasetfs, "-o", f"channel={self.channel}", device, mountpoint)
+            stats = own_stats(mountpoint)
+        try:
+            if stats["channel"] != self.channel:
+                raise Trouble(f"asked for channel={self.channel}, the daemon took {stats['channel']}")
+            yield stats["pid"]
+        finally:
+            unmount(mountpoint)
+            wait_end(stats["pid"])
+
+
+def unmount(mountpoint):
+    """Elsewhere on the machine somebody may look at the mount or copy the mount table for a moment: tried again."""
+    for left in range(100, -1, -1):
+        try:
+            return sh("umount", mountpoint)
+        except Trouble:
+            if not left:
+                raise
+            time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def uring_enabled(wanted):
+    """FUSE over io_uring is off in the kernel by default; it is asked when a filesystem is mounted."""
+    before = machine.read(machine.ENABLE_URING)
+    if not wanted or before in ("Y", "1"):
+        yield
+        return
+    machine.ENABLE_URING.write_text("Y\n")
+    try:
+        yield
+    finally:
+        machine.ENABLE_URING.write_text(before + "\n")
+
+
+def own_stats(mountpoint):
+    with open(pathlib.Path(mountpoint) / ".datasetfs/stats.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def wait_end(pid):
+    deadline = time.monotonic() + 30
+    while machine.read(f"/proc/{pid}/stat").rpartition(")")[2].split()[:1] not in ([], ["Z"]):
+        if time.monotonic() > deadline:
+            raise Trouble(f"the daemon (pid {pid}) runs on after its filesystem was unmounted")
+        time.sleep(0.01)
+
+
+# --- images --------------------------------------------------------------------------------------------
+
+
+def pack_datasetfs(programs, source, image, *options):
+    sh(programs.mkdatasetfs, "--progress", "none", *options, image, source)
+
+
+def pack_xfs(source, image, entries, size):
+    """XFS needs to be filled by copying; the file is sparse, with room for inodes and rounding."""
+    with open(image, "wb") as file:
+        file.truncate((512 << 20) + size + size // 8 + entries * 1024)
+    sh("mkfs.xfs", "-q", image)
+    mountpoint = image.with_suffix(".mnt")
+    mountpoint.mkdir()
+    sh("mount", "-t", "xfs", "-o", "loop", image, mountpoint)
+    try:
+        sh("cp", "-a", f"{source}/.", mountpoint)
+    finally:
+        unmount(mountpoint)
+        mountpoint.rmdir()
+
+
+def erofs_command(image, source):
+    return ["mkfs.erofs", "--quiet", image, source]
+
+
+def squashfs_command(image, source):
+    plain = ["-noI", "-noD", "-noF", "-noX"]
+    return ["mksquashfs", source, image, *plain, "-noappend", "-quiet", "-no-progress"]
+
+
+def rounded_size(source):
+    """What the files take in blocks of 4 KiB."""
+    return int(sh("du", "-s", "--block-size=1", source).split()[0])
+
+
+def pack(programs, kind, source, image, about):
+    if kind == "datasetfs":
+        pack_datasetfs(programs, source, image)
+    elif kind == "datasetfs-zstd":
+        pack_datasetfs(programs, source, image, "--compress", "zstd")
+    elif kind == "xfs":
+        pack_xfs(source, image, about["entries"], rounded_size(source))
+    elif kind == "erofs":
+        sh(*erofs_command(image, source))
+    else:
+        sh(*squashfs_command(image, source))
+    sh("sync", image)
+
+
+def made_from(programs, kind, about):
+    """What an image depends on: the tree, and for ours the packer."""
+    packer = hashlib.sha256(programs.mkdatasetfs.read_bytes()).hexdigest() if kind.startswith("datasetfs") else kind
+    return json.dumps([about, packer])
+
+
+def image_of(programs, kind, folder, about):
+    """The path of an image of the tree in the folder, packed when it is not there."""
+    image, mark = folder / f"{kind}.img", folder / f"{kind}.made-from"
+    if machine.read(mark) != made_from(programs, kind, about):
+        mark.unlink(missing_ok=True)
+        image.unlink(missing_ok=True)
+        pack(programs, kind, folder / "tree", image, about)
+        mark.write_text(made_from(programs, kind, about))
+    return image
+
+
+OURS = ("dev", "ring")
+RIVALS = {
+    "xfs": Kernel("xfs", "mkfs.xfs", "ro,noatime,nouuid"),
+    "erofs": Kernel("erofs", "mkfs.erofs"),
+    "squashfs": Kernel("squashfs", "mksquashfs"),
+}
+
+
+def contestant(name, compress=None):
+    return Ours(name, compress) if name in OURS else RIVALS[name]
