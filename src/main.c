@@ -2,6 +2,7 @@
 /* datasetfs and mount.datasetfs: command lines, the background, exit statuses. */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,8 @@
 
 /* mount(8), "EXIT STATUS"; EXIT_USAGE is datasetfs's own. */
 enum { EXIT_FAILED = 1, EXIT_HELPER_USAGE = 1, EXIT_USAGE = 2, EXIT_SYSTEM = 2, EXIT_MOUNT = 32 };
+
+#define FOLLOW_SECONDS 5 /* between looks, unless the option says */
 
 /* The text of one -o; values of options point into it. */
 struct main_list {
@@ -136,6 +139,52 @@ static int main_set_channel(struct main_options *options, const char *value, str
 	return error_set(err, -EINVAL, "'%s' is none of 'auto', 'ring', 'dev'", value);
 }
 
+static int main_set_notify(struct main_options *options, const char *value, struct error *err)
+{
+	static const char *const names[] = { "auto", "epoch", "entries" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(value, names[i])) {
+			options->serve.notify = (enum serve_notify)i;
+			return 0;
+		}
+	return error_set(err, -EINVAL, "'%s' is none of 'auto', 'epoch', 'entries'", value);
+}
+
+static int main_set_control_group(struct main_options *options, const char *value, struct error *err)
+{
+	const struct group *group = getgrnam(value);
+	uint64_t number;
+	int r = 0;
+
+	if (group)
+		number = group->gr_gid;
+	else if (parse_u64(value, 0, UINT32_MAX - 1, &number, NULL) < 0)
+		r = error_set(err, -EINVAL, "there is no group '%s'", value);
+	if (r < 0)
+		return r;
+	options->serve.has_control_group = true;
+	options->serve.control_group = (uint32_t)number;
+	return 0;
+}
+
+/* current, or current:SECONDS. */
+static int main_set_follow(struct main_options *options, const char *value, struct error *err)
+{
+	static const char what[] = "current";
+	const char *seconds = value + strlen(what);
+	uint64_t n = FOLLOW_SECONDS;
+	int r = 0;
+
+	if (strncmp(value, what, strlen(what)) != 0 || (*seconds && *seconds != ':'))
+		return error_set(err, -EINVAL, "'%s' is neither 'current' nor 'current:SECONDS'", value);
+	if (*seconds)
+		r = parse_u64(seconds + 1, 1, 86400, &n, err);
+	if (r == 0)
+		options->serve.follow = (unsigned)n;
+	return r;
+}
+
 static int main_set_workers(struct main_options *options, const char *value, struct error *err)
 {
 	uint64_t n;
@@ -158,6 +207,9 @@ static const struct main_word {
 	{ "io", true, main_set_io },
 	{ "channel", true, main_set_channel },
 	{ "workers", true, main_set_workers },
+	{ "control_group", true, main_set_control_group },
+	{ "follow", true, main_set_follow },
+	{ "notify", true, main_set_notify },
 	{ "allow_other", false, main_set_allow_other },
 	{ "ro", false, NULL },
 	{ "rw", false, main_set_rw },
@@ -500,6 +552,11 @@ static int main_command_line(int argc, char **argv, struct main_options *options
 	}
 	if (done)
 		return 0;
+	if (options->serve.follow && (options->serve.version || options->serve.has_digest)) {
+		log_err("mount option 'follow' contradicts '%s', which pins the mount",
+			options->serve.version ? "version" : "digest");
+		return usage;
+	}
 	if (operands != 2) {
 		log_err("expected VOLUME and MOUNTPOINT, found %d of them, see '%s --help'", operands,
 			line->program);

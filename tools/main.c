@@ -17,6 +17,7 @@ struct verb {
 static const struct verb verbs[] = {
 	{ "list", list_run, &list_line, VERB_FAILED },
 	{ "status", status_run, &status_line, VERB_FAILED },
+	{ "switch", switch_run, &switch_line, VERB_FAILED },
 	{ "verify", verify_run, &verify_line, VERIFY_BLIND },
 	{ "stat", stat_run, &stat_line, VERB_FAILED },
 	{ "dump", dump_run, &dump_line, VERB_FAILED },

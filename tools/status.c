@@ -162,6 +162,23 @@ static void status_latency(struct json_object *buckets)
 
 static void status_show_object(const char *prefix, struct json_object *object);
 
+/* Of objects, as the open versions; latencies are numbers. */
+static bool status_is_list(struct json_object *value)
+{
+	return json_object_is_type(value, json_type_array) && json_object_array_length(value) &&
+	       json_object_is_type(json_object_array_get_idx(value, 0), json_type_object);
+}
+
+static void status_show_list(const char *name, struct json_object *list)
+{
+	char prefix[96];
+
+	for (size_t i = 0; i < json_object_array_length(list); i++) {
+		snprintf(prefix, sizeof(prefix), "%s[%zu].", name, i);
+		status_show_object(prefix, json_object_array_get_idx(list, i));
+	}
+}
+
 static void status_show(const char *prefix, const char *key, struct json_object *value)
 {
 	char size[SIZE_TEXT_SIZE], name[64];
@@ -171,6 +188,10 @@ static void status_show(const char *prefix, const char *key, struct json_object 
 	if (json_object_is_type(value, json_type_object)) {
 		snprintf(name, sizeof(name), "%s%s.", prefix, key);
 		status_show_object(name, value);
+		return;
+	}
+	if (status_is_list(value)) {
+		status_show_list(name, value);
 		return;
 	}
 	printf("  %-22s  ", name);

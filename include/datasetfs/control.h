@@ -1,14 +1,45 @@
 /* SPDX-License-Identifier: MIT */
-/* What a mount tells about itself: the files in MNT/.datasetfs and the fields of their JSON.
+/* What a mount tells about itself and can be told: the files in MNT/.datasetfs, the fields of their JSON, and the
+ * commands.
  *
  * The folder is not listed but reachable by name. Each open by path finds a fresh file that holds a snapshot.
  * Fields may be added; none changes its meaning. Counters start at 0 with the daemon and only grow;
  * times are microseconds unless the name says otherwise; sizes are bytes. */
 #pragma once
+#include <linux/ioctl.h>
+#include <stdint.h>
 
 #define CONTROL_FOLDER  ".datasetfs"
 #define CONTROL_VERSION "version"    /* which version is mounted: one JSON object */
 #define CONTROL_STATS   "stats.json" /* counters: one JSON object */
+
+#define CONTROL_CONTROL "control"    /* takes commands: ioctl(2) on a descriptor opened for reading */
+
+/* Commands. Allowed to root, to the user who mounted, and to members of the mount's control_group (their real and
+ * supplementary groups); EPERM for others. They return when they are done; other requests go on meanwhile. Each
+ * answers with a struct also when it fails (ioctl(2) gives -1 and errno): reason says why in one line. EBUSY: too
+ * many commands are under way. Fields that are not described as input must be 0; text is NUL-terminated. */
+#define CONTROL_LABEL_SIZE  128
+#define CONTROL_REASON_SIZE 504
+
+#define CONTROL_PREPARE 1u /* load and verify only; a later switch to this version takes milliseconds */
+#define CONTROL_BY_UUID 2u /* uuid says which version, not label */
+
+/* Loads a version of the volume, verifies it, and makes it the one that paths through the mountpoint lead to. The last
+ * prepared version stays loaded. Errors, all of which leave the mount as it was: ENOENT no such version, EBADMSG damaged or
+ * not the digest that the mount is pinned to, ENOMEM the machine or the control group has no room for its index,
+ * ECANCELED if_current is not current, ESTALE the volume is another one, EINVAL unknown flags, and what the device says. */
+struct control_switch {
+	uint32_t flags;                        /* in: CONTROL_PREPARE, CONTROL_BY_UUID */
+	uint32_t reserved;
+	char label[CONTROL_LABEL_SIZE];        /* in: version, empty for the volume's current one; out: its label */
+	char if_current[CONTROL_LABEL_SIZE];   /* in: only if the mount serves this label now; empty: whatever it is */
+	uint8_t uuid[16];                      /* in: see CONTROL_BY_UUID; out: the version's */
+	uint64_t sequence;                     /* out: of the version */
+	uint64_t prepare_us, switch_us;        /* out: how long loading and changing over took, microseconds */
+	char reason[CONTROL_REASON_SIZE];      /* out */
+};
+#define CONTROL_IOC_SWITCH _IOWR('d', 1, struct control_switch)
 
 /* CONTROL_VERSION */
 #define CONTROL_LABEL       "label"
@@ -30,7 +61,13 @@
 #define CONTROL_WORKERS          "workers"
 #define CONTROL_BUFFER_BUDGET    "buffer_budget"  /* most that request buffers may take */
 #define CONTROL_GENERATION       "generation"     /* object: sequence, lookups */
-#define CONTROL_LOOKUPS          "lookups"        /* names that the kernel holds */
+#define CONTROL_LOOKUPS          "lookups"        /* names that the kernel holds: of an old version those of open files,
+						     * working directories and descriptors of directories */
+#define CONTROL_GENERATIONS      "generations"    /* array of objects, every open version: label, sequence, lookups,
+						     * index_bytes, current */
+#define CONTROL_INDEX_BYTES      "index_bytes"    /* memory of its index */
+#define CONTROL_IS_CURRENT       "current"
+#define CONTROL_SWITCHES         "switches"       /* since the mount */
 #define CONTROL_REQUESTS         "requests"       /* object: opcode name to count */
 #define CONTROL_REQUESTS_TOTAL   "requests_total"
 #define CONTROL_ERRORS           "errors"         /* replies that carry an error other than ENOENT, ENOSYS,

@@ -12,12 +12,17 @@ void channel_free(struct channel *channel)
 
 void channel_dispatch(struct channel *channel, struct channel_request *request)
 {
+	const struct channel_handlers *handlers = channel->handlers;
 	uint32_t opcode = request->wire.opcode;
 
-	if (opcode < WIRE_OPCODES && channel->handlers->handle[opcode])
-		channel->handlers->handle[opcode](channel->context, request);
+	if (handlers->enter)
+		handlers->enter(channel->context);
+	if (opcode < WIRE_OPCODES && handlers->handle[opcode])
+		handlers->handle[opcode](channel->context, request);
 	else
-		channel->handlers->other(channel->context, request);
+		handlers->other(channel->context, request);
+	if (handlers->leave)
+		handlers->leave(channel->context);
 }
 
 /* Numbers of requests are never used again, so a late taker cannot hit the slot's next request. */

@@ -33,6 +33,8 @@ struct channel_request {
 struct channel_handlers {
 	void (*handle[WIRE_OPCODES])(void *context, struct channel_request *request);
 	void (*other)(void *context, struct channel_request *request);
+	void (*enter)(void *context); /* before and after each handler; both may be NULL */
+	void (*leave)(void *context);
 };
 
 struct channel_setup {

@@ -57,7 +57,7 @@ static const struct wire_opcode wire_opcodes[WIRE_OPCODES] = {
 	WIRE_FIXED(INTERRUPT, fuse_interrupt_in),
 	WIRE_PLAIN(BMAP),
 	WIRE_PLAIN(DESTROY),
-	WIRE_PLAIN(IOCTL),
+	WIRE_FIXED(IOCTL, fuse_ioctl_in),
 	WIRE_PLAIN(POLL),
 	WIRE_PLAIN(NOTIFY_REPLY),
 	WIRE_FIXED(BATCH_FORGET, fuse_batch_forget_in),

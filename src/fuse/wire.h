@@ -21,6 +21,8 @@
 #define FUSE_COPY_FILE_RANGE_64 53 /* 7.45 */
 #endif
 
+#define WIRE_NOTIFY_INC_EPOCH 8 /* FUSE_NOTIFY_INC_EPOCH, 7.44 (Linux 6.16) */
+
 /* FUSE over io_uring, 7.42 (Linux 6.14): an entry of a queue is a header and a payload in the daemon's memory. */
 #define WIRE_OVER_IO_URING       (UINT64_C(1) << 41) /* FUSE_OVER_IO_URING, an INIT flag */
 #define WIRE_URING_REGISTER      1u                  /* FUSE_IO_URING_CMD_REGISTER */
@@ -61,6 +63,7 @@ struct request {
 		struct fuse_getxattr_in getxattr; /* and LISTXATTR */
 		struct fuse_lseek_in lseek;
 		struct fuse_interrupt_in interrupt;
+		struct fuse_ioctl_in ioctl;
 	} in;
 	const char *name;    /* NUL-terminated, of LOOKUP and GETXATTR */
 	size_t name_length;  /* without the NUL, at least 1 */

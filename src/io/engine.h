@@ -52,9 +52,13 @@ struct engine {
 };
 
 /* watch: a descriptor whose readability ends a wait, polled exclusively (one waiter wakes per event); -1 for none.
- * volume_fds: one per member. */
+ * wake: an eventfd by which other threads reach the owner: woken() is called in a wait when it is readable, and reads
+ * it; -1 for none. Unlike watch it ends a wait at any time. volume_fds: one per member. */
 struct engine_setup {
 	int watch;
+	int wake;
+	void (*woken)(void *argument);
+	void *woken_argument;
 	const int *volume_fds;
 	uint32_t member_count;
 	unsigned depth; /* reads in flight at most; more are queued */

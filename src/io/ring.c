@@ -9,9 +9,10 @@
 
 #include "io/engine.h"
 
-/* user_data: the watch, the address of a read, or the address of a command and this bit */
+/* user_data: the watch, the wake, the address of a read, or the address of a command and this bit */
 #define RING_WATCH   UINT64_C(1)
 #define RING_COMMAND UINT64_C(2)
+#define RING_WAKE    UINT64_C(4)
 
 struct ring {
 	struct engine engine;
@@ -21,6 +22,10 @@ struct ring {
 	int watch;       /* -1 for none */
 	bool registered; /* fds are the ring's fixed files, in the same order */
 	bool armed;      /* the watch is with the kernel */
+	int wake;        /* -1 for none */
+	bool wake_armed;
+	void (*woken)(void *argument);
+	void *woken_argument;
 	unsigned depth, in_flight;
 	unsigned commands; /* with the kernel or queued */
 	struct io_command *command_first, **command_end;
@@ -159,6 +164,20 @@ static void ring_arm(struct ring *ring)
 	ring->armed = true;
 }
 
+static void ring_arm_wake(struct ring *ring)
+{
+	struct io_uring_sqe *sqe;
+
+	if (ring->wake < 0 || ring->wake_armed)
+		return;
+	sqe = ring_sqe(ring);
+	if (!sqe)
+		return;
+	io_uring_prep_poll_add(sqe, ring->wake, POLLIN);
+	io_uring_sqe_set_data64(sqe, RING_WAKE);
+	ring->wake_armed = true;
+}
+
 static void ring_complete_command(struct ring *ring, struct io_command *command, int result)
 {
 	if (result == -EAGAIN || result == -EINTR) {
@@ -180,6 +199,11 @@ static void ring_complete(struct ring *ring, uint64_t data, int result, bool *re
 	if (data == RING_WATCH) {
 		ring->armed = false;
 		*readable = true;
+		return;
+	}
+	if (data == RING_WAKE) {
+		ring->wake_armed = false;
+		ring->woken(ring->woken_argument);
 		return;
 	}
 	ring->in_flight--;
@@ -213,8 +237,9 @@ static int ring_wait(struct engine *engine, bool block, bool *ret_readable, stru
 	ring_start_commands(ring);
 	ring_start_queued(ring);
 	ring_arm(ring);
+	ring_arm_wake(ring);
 	/* With nothing under way nothing could end the wait. */
-	if (!ring->armed && !ring->in_flight && !ring->commands)
+	if (!ring->armed && !ring->wake_armed && !ring->in_flight && !ring->commands)
 		block = false;
 	r = block ? io_uring_submit_and_wait(&ring->uring, 1) : io_uring_submit(&ring->uring);
 	if (r < 0 && r != -EINTR && r != -EAGAIN && r != -EBUSY)
@@ -242,7 +267,7 @@ static int ring_setup(struct ring *ring, const struct engine_setup *setup, struc
 		IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG,                              /* 5.19 */
 		0,
 	};
-	unsigned entries = ring->depth + 1 + (setup->has_commands ? setup->command_depth : 0); /* 1: the watch */
+	unsigned entries = ring->depth + 2 + (setup->has_commands ? setup->command_depth : 0); /* 2: watch, wake */
 	int r = -EINVAL;
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags) && r == -EINVAL; i++)
@@ -272,6 +297,9 @@ int ring_new(const struct engine_setup *setup, struct engine **ret, struct error
 	ring->engine = (struct engine){ .ops = &ops, .watching = true };
 	ring->member_count = setup->member_count;
 	ring->watch = setup->has_commands ? -1 : setup->watch;
+	ring->wake = setup->wake;
+	ring->woken = setup->woken;
+	ring->woken_argument = setup->woken_argument;
 	ring->depth = setup->depth;
 	ring->queue_end = &ring->queue_first;
 	ring->command_end = &ring->command_first;

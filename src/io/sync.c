@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine without io_uring: preadv(2) in the caller's thread, and epoll for the watched descriptor. */
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -14,7 +15,10 @@ struct sync {
 	struct engine engine;
 	int *fds; /* one per member */
 	uint32_t member_count;
-	int epoll; /* holds the watched descriptor; -1 when there is none */
+	int epoll; /* holds the watched descriptor and the one to wake; -1 when there is none to watch */
+	int wake;  /* -1 for none */
+	void (*woken)(void *argument);
+	void *woken_argument;
 };
 
 static void sync_read(struct engine *engine, struct io_read *read)
@@ -32,19 +36,37 @@ static void sync_read(struct engine *engine, struct io_read *read)
 	read->done(read, n < 0 ? -errno : (int)n);
 }
 
+/* Reads have completed when they return, so only another thread can be waited for. */
+static int sync_wait_wake(struct sync *sync, bool block, struct error *err)
+{
+	struct pollfd fd = { .fd = sync->wake, .events = POLLIN };
+	int n;
+
+	if (sync->wake < 0)
+		return 0;
+	n = poll(&fd, 1, block ? -1 : 0);
+	if (n < 0 && errno != EINTR)
+		return error_errno(err, "poll");
+	if (n > 0)
+		sync->woken(sync->woken_argument);
+	return 0;
+}
+
 static int sync_wait(struct engine *engine, bool block, bool *ret_readable, struct error *err)
 {
 	struct sync *sync = (struct sync *)engine;
-	struct epoll_event event;
+	struct epoll_event event = { 0 };
 	int n;
 
 	*ret_readable = false;
 	if (sync->epoll < 0 || !engine->watching)
-		return 0;
+		return sync_wait_wake(sync, block, err);
 	n = epoll_wait(sync->epoll, &event, 1, block ? -1 : 0);
 	if (n < 0 && errno != EINTR)
 		return error_errno(err, "epoll_wait");
-	*ret_readable = n > 0;
+	*ret_readable = n > 0 && event.data.fd != sync->wake;
+	if (n > 0 && event.data.fd == sync->wake)
+		sync->woken(sync->woken_argument);
 	return 0;
 }
 
@@ -60,12 +82,15 @@ static void sync_free(struct engine *engine)
 /* Exclusive: an event wakes one of the threads that wait, not all of them. */
 static int sync_watch(struct sync *sync, int fd, struct error *err)
 {
-	struct epoll_event event = { .events = EPOLLIN | EPOLLEXCLUSIVE };
+	struct epoll_event event = { .events = EPOLLIN | EPOLLEXCLUSIVE, .data.fd = fd };
+	struct epoll_event wake = { .events = EPOLLIN, .data.fd = sync->wake };
 
 	sync->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (sync->epoll < 0)
 		return error_errno(err, "epoll_create1");
 	if (epoll_ctl(sync->epoll, EPOLL_CTL_ADD, fd, &event) < 0)
+		return error_errno(err, "epoll_ctl");
+	if (sync->wake >= 0 && epoll_ctl(sync->epoll, EPOLL_CTL_ADD, sync->wake, &wake) < 0)
 		return error_errno(err, "epoll_ctl");
 	return 0;
 }
@@ -80,6 +105,9 @@ int sync_new(const struct engine_setup *setup, struct engine **ret, struct error
 		return error_set(err, -ENOMEM, "no memory for a reader");
 	sync->engine = (struct engine){ .ops = &ops, .watching = true };
 	sync->epoll = -1;
+	sync->wake = setup->wake;
+	sync->woken = setup->woken;
+	sync->woken_argument = setup->woken_argument;
 	sync->member_count = setup->member_count;
 	sync->fds = calloc(setup->member_count, sizeof(*sync->fds));
 	r = sync->fds ? 0 : error_set(err, -ENOMEM, "no memory for a reader");

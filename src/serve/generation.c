@@ -32,12 +32,17 @@ static int generation_open_readers(struct generation *generation, unsigned reade
 int generation_open(struct source *source, const struct version *version, unsigned readers,
 		    struct generation **ret, struct error *err)
 {
-	struct generation *generation = calloc(1, sizeof(*generation));
+	struct generation *generation;
 	int r;
 
+	if (version->sequence > NODE_SEQUENCE_MAX)
+		return error_set(err, -EOPNOTSUPP, "version '%s' is number %llu, expected at most %llu", version->label,
+				 (unsigned long long)version->sequence, (unsigned long long)NODE_SEQUENCE_MAX);
+	generation = calloc(1, sizeof(*generation));
 	if (!generation)
 		return error_set(err, -ENOMEM, "no memory for a version");
-	generation->version = version;
+	generation->version = *version;
+	generation->version.segments = generation->version.index = (struct extent_list){ 0 };
 	generation->sequence = version->sequence;
 	atomic_init(&generation->uses, 1);
 	r = index_load(source, version, &generation->index, err);

@@ -10,12 +10,15 @@
 #include "image/inode.h"
 
 /* Node numbers, which are st_ino: version sequence and ordinal; the root is 1 in every version. Sequence 0 is
- * .datasetfs (serve/inside.c). */
-#define NODE_ROOT UINT64_C(1)
+ * .datasetfs (serve/inside.c). A directory has one place in the kernel's tree: reached through
+ * .datasetfs/versions it is another node, with this bit, for the same st_ino. */
+#define NODE_ROOT         UINT64_C(1)
+#define NODE_SIDE         (UINT64_C(1) << 63)
+#define NODE_SEQUENCE_MAX ((UINT64_C(1) << (63 - DSFS_ORDINAL_BITS)) - 1)
 
 static inline uint64_t node_sequence(uint64_t nodeid)
 {
-	return nodeid >> DSFS_ORDINAL_BITS;
+	return (nodeid & ~NODE_SIDE) >> DSFS_ORDINAL_BITS;
 }
 
 static inline uint64_t node_ordinal(uint64_t nodeid)
@@ -24,7 +27,7 @@ static inline uint64_t node_ordinal(uint64_t nodeid)
 }
 
 struct generation {
-	const struct version *version; /* in the catalogue */
+	struct version version; /* a copy, without its lists */
 	uint64_t sequence;
 	struct index *index;
 	struct index_reader **readers; /* one per worker */
@@ -43,6 +46,7 @@ static inline void generation_get(struct generation *generation)
 /* Closes it with the last use. */
 void generation_put(struct generation *generation);
 
+/* st_ino; the node too, but for directories below .datasetfs/versions. */
 static inline uint64_t generation_node(const struct generation *generation, uint64_t ordinal)
 {
 	return ordinal == INODE_ROOT ? NODE_ROOT : generation->sequence << DSFS_ORDINAL_BITS | ordinal;

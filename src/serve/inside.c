@@ -18,6 +18,7 @@
 #include "serve/reply.h"
 
 #define INSIDE_FOLDER    UINT64_C(2)
+#define INSIDE_CONTROL   UINT64_C(16)
 #define INSIDE_LISTED    UINT64_C(3)   /* inode numbers in the listing: 3 + number of the file */
 #define INSIDE_SNAPSHOTS 256u          /* live at once: each open one holds its text */
 #define INSIDE_FIRST     UINT64_C(256) /* node numbers of snapshots: FIRST + count * SNAPSHOTS + slot */
@@ -36,11 +37,11 @@ struct inside {
 	struct snapshot snapshots[INSIDE_SNAPSHOTS];
 };
 
-static int inside_version_text(const struct serve *serve, char **ret, size_t *ret_length, struct error *err);
+static int inside_version_text(struct serve *serve, char **ret, size_t *ret_length, struct error *err);
 
 static const struct {
 	const char *name;
-	int (*text)(const struct serve *serve, char **ret, size_t *ret_length, struct error *err);
+	int (*text)(struct serve *serve, char **ret, size_t *ret_length, struct error *err);
 } inside_files[] = {
 	{ CONTROL_STATS, stats_text },
 	{ CONTROL_VERSION, inside_version_text },
@@ -48,9 +49,9 @@ static const struct {
 
 #define INSIDE_FILES (sizeof(inside_files) / sizeof(*inside_files))
 
-static void inside_version_write(const struct serve *serve, struct json *json)
+static void inside_version_write(struct serve *serve, struct json *json)
 {
-	const struct version *version = serve->generation->version;
+	const struct version *version = &serve_current(serve)->version;
 	char uuid[UUID_TEXT_SIZE], digest[8 + 64] = "sha256:";
 
 	json_begin_object(json, NULL);
@@ -60,7 +61,7 @@ static void inside_version_write(const struct serve *serve, struct json *json)
 	format_hex(version->digest, sizeof(version->digest), digest + 7);
 	json_string(json, CONTROL_DIGEST, digest);
 	json_number(json, CONTROL_SEQUENCE, version->sequence);
-	format_uuid(serve->super.volume_uuid, uuid);
+	format_uuid(serve->volume_uuid, uuid);
 	json_string(json, CONTROL_VOLUME_UUID, uuid);
 	json_string(json, CONTROL_VOLUME, serve->options.volume);
 	json_number(json, CONTROL_FILES, version->file_count);
@@ -69,7 +70,7 @@ static void inside_version_write(const struct serve *serve, struct json *json)
 	fputc('\n', json->out);
 }
 
-static int inside_version_text(const struct serve *serve, char **ret, size_t *ret_length, struct error *err)
+static int inside_version_text(struct serve *serve, char **ret, size_t *ret_length, struct error *err)
 {
 	char *text = NULL;
 	size_t length = 0;
@@ -113,6 +114,11 @@ bool inside_owns(uint64_t nodeid)
 	return node_sequence(nodeid) == 0 && nodeid != NODE_ROOT;
 }
 
+bool inside_is_control(uint64_t nodeid)
+{
+	return nodeid == INSIDE_CONTROL;
+}
+
 bool inside_is_folder_name(const struct request *request)
 {
 	return request->nodeid == NODE_ROOT && !strcmp(request->name, CONTROL_FOLDER);
@@ -140,8 +146,18 @@ static void inside_folder_attr(const struct worker *worker, struct fuse_attr *at
 		.nlink = 2,
 		.blksize = DSFS_BLOCK,
 	};
-	if (inode_get(worker->serve->generation->index, INODE_ROOT, &root, &err) == 0)
+	if (inode_get(serve_current(worker->serve)->index, INODE_ROOT, &root, &err) == 0)
 		attr->mtime = attr->ctime = attr->atime = (uint64_t)root.mtime;
+}
+
+static void inside_control_attr(struct fuse_attr *attr)
+{
+	*attr = (struct fuse_attr){
+		.ino = INSIDE_CONTROL,
+		.mode = S_IFREG | 0444,
+		.nlink = 1,
+		.blksize = DSFS_BLOCK,
+	};
 }
 
 static void inside_snapshot_attr(const struct snapshot *snapshot, struct fuse_attr *attr)
@@ -202,6 +218,18 @@ static int inside_keep(struct inside *inside, char *text, size_t length, struct 
 	return 0;
 }
 
+static void inside_lookup_control(struct worker *worker, struct channel_request *request)
+{
+	struct fuse_entry_out entry = {
+		.nodeid = INSIDE_CONTROL,
+		.entry_valid = REPLY_FOREVER,
+		.attr_valid = REPLY_FOREVER,
+	};
+
+	inside_control_attr(&entry.attr);
+	reply_data(worker, request, &entry, sizeof(entry));
+}
+
 void inside_lookup(struct worker *worker, struct channel_request *request)
 {
 	struct fuse_entry_out entry;
@@ -212,6 +240,10 @@ void inside_lookup(struct worker *worker, struct channel_request *request)
 
 	if (request->wire.nodeid != INSIDE_FOLDER)
 		r = -ENOTDIR;
+	if (r == -ENOENT && !strcmp(request->wire.name, CONTROL_CONTROL)) {
+		inside_lookup_control(worker, request);
+		return;
+	}
 	for (size_t i = 0; i < INSIDE_FILES && r == -ENOENT; i++)
 		if (!strcmp(request->wire.name, inside_files[i].name))
 			r = inside_files[i].text(worker->serve, &text, &length, &err);
@@ -232,6 +264,8 @@ void inside_getattr(struct worker *worker, struct channel_request *request)
 
 	if (request->wire.nodeid == INSIDE_FOLDER) {
 		inside_folder_attr(worker, &out.attr);
+	} else if (inside_is_control(request->wire.nodeid)) {
+		inside_control_attr(&out.attr);
 	} else {
 		pthread_mutex_lock(&inside->lock);
 		snapshot = inside_find(inside, request->wire.nodeid);
@@ -309,6 +343,8 @@ void inside_list(struct worker *worker, struct channel_request *request)
 	for (size_t i = list.first; i < INSIDE_FILES && room; i++)
 		room = dir_add(&list, i, INSIDE_LISTED + i, DT_REG, inside_files[i].name,
 			       strlen(inside_files[i].name), NULL);
+	if (room && list.first <= INSIDE_FILES)
+		(void)!dir_add(&list, INSIDE_FILES, INSIDE_CONTROL, DT_REG, CONTROL_CONTROL, strlen(CONTROL_CONTROL), NULL);
 	reply_data(worker, request, request->payload, list.used);
 }
 

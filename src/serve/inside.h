@@ -11,6 +11,8 @@ must_check int inside_new(struct inside **ret, struct error *err);
 void inside_free(struct inside *inside);
 
 bool inside_owns(uint64_t nodeid);
+/* The file that takes commands. */
+bool inside_is_control(uint64_t nodeid);
 /* LOOKUP of the folder itself in the root. */
 bool inside_is_folder_name(const struct request *request);
 void inside_lookup_folder(struct worker *worker, struct channel_request *request);

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "serve/control.h"
 #include "serve/dir.h"
 #include "serve/inside.h"
 #include "serve/node.h"
@@ -94,9 +95,12 @@ static void ops_forget_one(struct worker *worker, uint64_t nodeid, uint64_t look
 		inside_forget(worker, nodeid, lookups);
 		return;
 	}
+	if (nodeid == NODE_ROOT)
+		return;
 	generation = serve_generation(worker->serve, nodeid);
-	if (generation && nodeid != NODE_ROOT)
-		atomic_fetch_sub(&generation->lookups, lookups);
+	if (generation && atomic_fetch_sub(&generation->lookups, lookups) == lookups &&
+	    generation != serve_current(worker->serve))
+		control_poke(worker->serve->control);
 }
 
 static void ops_forget(void *context, struct channel_request *request)
@@ -187,7 +191,7 @@ static void ops_list(void *context, struct channel_request *request)
 static void ops_statfs(void *context, struct channel_request *request)
 {
 	struct worker *worker = context;
-	const struct version *version = worker->serve->generation->version;
+	const struct version *version = &serve_current(worker->serve)->version;
 	struct fuse_statfs_out out = {
 		.st = {
 			.blocks = (version->content_bytes + DSFS_BLOCK - 1) / DSFS_BLOCK,
@@ -316,7 +320,10 @@ static void ops_ioctl(void *context, struct channel_request *request)
 	struct worker *worker = context;
 
 	ops_count(worker, request);
-	reply_error(worker, request, -ENOTTY);
+	if (inside_is_control(request->wire.nodeid))
+		control_ioctl(worker, request);
+	else
+		reply_error(worker, request, -ENOTTY);
 }
 
 /* A killed process waits for its reads all the same, for as long as the device hangs. Only a killed one is
@@ -384,7 +391,23 @@ static void ops_no_answer(void *context, struct channel_request *request)
 	reply_none(context, request);
 }
 
+static void ops_enter(void *context)
+{
+	struct worker *worker = context;
+
+	generations_enter(&worker->section);
+}
+
+static void ops_leave(void *context)
+{
+	struct worker *worker = context;
+
+	generations_leave(&worker->section);
+}
+
 const struct channel_handlers ops_handlers = {
+	.enter = ops_enter,
+	.leave = ops_leave,
 	.handle = {
 		[FUSE_LOOKUP] = ops_lookup,
 		[FUSE_FORGET] = ops_forget,

@@ -150,7 +150,7 @@ static void read_plan_chunk(struct read_op *op, const struct extent_piece *part,
 {
 	enum chunk_cached cached = CHUNK_ABSENT;
 
-	if (part->want < part->chunk.length)
+	if (part->want < part->chunk.length && part->chunk.length <= op->worker->serve->cached_chunk)
 		cached = chunk_cache_get(op->worker->serve->cache, op->generation->sequence,
 					 part->chunk.number, part->skip, part->want,
 					 op->request->payload + at);

@@ -25,6 +25,7 @@ static int reply_code(int code)
 	case -ESTALE:
 	case -ENFILE:
 	case -ENOMEM:
+	case -EBUSY:
 		return code;
 	default:
 		return -EIO;

@@ -12,9 +12,10 @@
 #include "io/file.h"
 #include "serve/chunk_cache.h"
 #include "serve/cpus.h"
-#include "serve/generation.h"
+#include "serve/generations.h"
 
 enum serve_io { SERVE_IO_AUTO, SERVE_IO_URING, SERVE_IO_THREADS };
+enum serve_notify { SERVE_NOTIFY_AUTO, SERVE_NOTIFY_EPOCH, SERVE_NOTIFY_ENTRIES };
 enum serve_channel { SERVE_CHANNEL_AUTO, SERVE_CHANNEL_RING, SERVE_CHANNEL_DEV };
 
 struct serve_options {
@@ -28,19 +29,26 @@ struct serve_options {
 	bool verify; /* check chunk sums; off only to measure what that costs */
 	enum serve_io io;
 	enum serve_channel channel;
+	enum serve_notify notify; /* how the kernel is told of a switch */
+	bool has_control_group;
+	uint32_t control_group; /* its members may switch, beside root and the mounting user */
+	unsigned follow;        /* seconds between looks at the volume's current version; 0: never */
 	unsigned workers;       /* 0: by the CPUs */
 };
 
+struct control;
 struct inside;
 struct worker;
 
 struct serve {
 	struct serve_options options;
 	struct file_source *volume;
-	struct superblock super;
-	struct catalogue catalogue;
-	struct generation *generation; /* the version that names are looked up in */
+	uint8_t volume_uuid[16];
+	uint64_t opened;        /* sequence of the superblock at the mount */
+	struct generations generations;
+	struct control *control;
 	struct chunk_cache *cache;
+	size_t cached_chunk; /* the largest that the cache holds: those of the version mounted first */
 	struct inside *inside;
 	struct worker **workers;
 	unsigned worker_count;
@@ -48,6 +56,7 @@ struct serve {
 	bool ring_is_off;       /* the kernel has it, but its switch is off: a hint for the log */
 	struct cpus cpus;
 	unsigned queue_depth;   /* entries of each of the ring's queues */
+	unsigned jobs;          /* commands under way at most: no worker or queue gives its last slot to one */
 	size_t slots;           /* of a worker on /dev/fuse */
 	uint64_t buffer_budget; /* bytes that request buffers may take at most */
 	bool uring;             /* else preadv */
@@ -56,10 +65,15 @@ struct serve {
 	int64_t started;        /* ns, monotonic */
 };
 
-/* The opened version that a node belongs to; NULL when none has its sequence. */
-static inline struct generation *serve_generation(const struct serve *serve, uint64_t nodeid)
+/* The version that names are looked up in; as generations_find(). */
+static inline struct generation *serve_current(struct serve *serve)
 {
-	struct generation *generation = serve->generation;
+	return atomic_load(&serve->generations.current);
+}
 
-	return nodeid == NODE_ROOT || node_sequence(nodeid) == generation->sequence ? generation : NULL;
+/* The opened version that a node belongs to; NULL when none has its sequence. In a section. */
+static inline struct generation *serve_generation(struct serve *serve, uint64_t nodeid)
+{
+	return nodeid == NODE_ROOT ? serve_current(serve) :
+				     generations_find(&serve->generations, node_sequence(nodeid));
 }

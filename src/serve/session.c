@@ -20,7 +20,8 @@
 #include "base/parse.h"
 #include "fuse/init.h"
 #include "fuse/mount.h"
-#include "image/dump.h"
+#include "serve/change.h"
+#include "serve/control.h"
 #include "serve/inside.h"
 #include "serve/notify.h"
 #include "serve/read.h"
@@ -36,6 +37,7 @@
 #define QUEUE_DEPTH_MAX 32u
 #define RING_SWITCH     "/sys/module/fuse/parameters/enable_uring"
 #define THREADS_MAX     256u
+#define THREAD_SLOTS    4u /* without io_uring: one for a request, the others for commands under way */
 
 struct session {
 	struct serve serve;
@@ -50,55 +52,15 @@ struct session {
 
 /* ---- the volume and its version ---- */
 
-static int session_choose_version(const struct serve *serve, const struct version **ret, struct error *err)
-{
-	const char *label = serve->options.version;
-	const struct version *version =
-		label ? catalogue_by_label(&serve->catalogue, label) : catalogue_current(&serve->catalogue);
-
-	if (!version && label)
-		return error_set(err, -ENOENT, "the volume has no version '%s'", label);
-	if (!version)
-		return error_set(err, -ENOENT, "the volume has no current version, choose one with version=");
-	*ret = version;
-	return 0;
-}
-
-static int session_check_digest(const struct serve *serve, struct error *err)
-{
-	const struct serve_options *options = &serve->options;
-	char found[65], expected[65];
-	uint8_t digest[32];
-	int r;
-
-	if (!options->has_digest)
-		return 0;
-	r = dump_digest(serve->generation->index, digest, err);
-	if (r < 0)
-		return r;
-	if (!memcmp(digest, options->digest, sizeof(digest)))
-		return 0;
-	format_hex(digest, sizeof(digest), found);
-	format_hex(options->digest, sizeof(digest), expected);
-	return error_set(err, -EBADMSG, "version '%s' has the digest sha256:%s, expected sha256:%s",
-			 serve->generation->version->label, found, expected);
-}
-
 static int session_open_version(struct serve *serve, struct error *err)
 {
-	const struct version *version = NULL;
-	int r;
+	struct change_wish wish = { .label = serve->options.version };
+	struct generation *generation;
+	int r = change_open(serve, &wish, &generation, err);
 
-	r = catalogue_load(&serve->volume->source, &serve->super, &serve->catalogue, err);
-	if (r < 0)
-		return r;
-	r = session_choose_version(serve, &version, err);
-	if (r < 0)
-		return r;
-	r = generation_open(&serve->volume->source, version, serve->worker_count, &serve->generation, err);
-	if (r < 0)
-		return r;
-	return session_check_digest(serve, err);
+	if (r == 0)
+		atomic_store(&serve->generations.current, generation);
+	return r;
 }
 
 /* ---- the machine: engine, workers, memory ---- */
@@ -126,7 +88,7 @@ static void session_size_dev(struct serve *serve)
 	if (!n)
 		n = serve->cpus.workers * (serve->uring ? 1 : THREADS_PER_CPU);
 	serve->worker_count = session_clamp(n, 1, serve->uring ? WORKERS_MAX : THREADS_MAX);
-	serve->slots = 1;
+	serve->slots = THREAD_SLOTS;
 	if (serve->uring)
 		serve->slots = session_clamp(BUFFER_BUDGET / serve->worker_count / SLOT_SIZE, SLOTS_MIN, SLOTS_MAX);
 	serve->buffer_budget = serve->worker_count * serve->slots * SLOT_SIZE + CHUNK_CACHE_SIZE;
@@ -145,6 +107,7 @@ static int session_size(struct serve *serve, struct error *err)
 		session_size_ring(serve);
 	else
 		session_size_dev(serve);
+	serve->jobs = (serve->ring ? serve->queue_depth : (unsigned)serve->slots) - 1;
 	return 0;
 }
 
@@ -294,7 +257,7 @@ static int session_start_workers(struct session *session, struct error *err)
 }
 
 /* What may only be done while requests are answered. */
-static void session_settle(const struct session *session)
+static void session_settle(struct session *session, const char *label)
 {
 	const struct serve *serve = &session->serve;
 	char budget[SIZE_TEXT_SIZE];
@@ -306,7 +269,7 @@ static void session_settle(const struct session *session)
 		log_info("FUSE over io_uring is off, /dev/fuse is used; 'echo Y >" RING_SWITCH
 			 "' before the mount turns it on");
 	log_info("'%s' serves version '%s' of '%s', %u %s, buffers up to %s, io=%s channel=%s",
-		 serve->options.mountpoint, serve->generation->version->label, serve->options.volume,
+		 serve->options.mountpoint, label, serve->options.volume,
 		 serve->worker_count, serve->worker_count == 1 ? "worker" : "workers",
 		 format_size(serve->buffer_budget, budget), serve->uring ? "uring" : "threads",
 		 serve->ring ? "ring" : "dev");
@@ -345,11 +308,13 @@ static int session_prepare(struct session *session, struct error *err)
 	r = inside_new(&serve->inside, err);
 	if (r < 0)
 		return r;
-	return chunk_cache_new((size_t)1 << serve->generation->index->chunk_log, &serve->cache, err);
+	serve->cached_chunk = (size_t)1 << serve_current(serve)->index->chunk_log;
+	return chunk_cache_new(serve->cached_chunk, &serve->cache, err);
 }
 
 static int session_bring_up(struct session *session, struct error *err)
 {
+	char label[DSFS_LABEL_MAX + 1];
 	int r;
 
 	r = session_prepare(session, err);
@@ -361,10 +326,15 @@ static int session_bring_up(struct session *session, struct error *err)
 	r = session_create_workers(session, err);
 	if (r < 0)
 		return r;
+	/* Without a section nothing keeps a version: the control thread may close it as soon as it runs. */
+	memcpy(label, serve_current(&session->serve)->version.label, sizeof(label));
+	r = control_start(&session->serve, mount_fd(session->mount), err);
+	if (r < 0)
+		return r;
 	r = session_start_workers(session, err);
 	if (r < 0)
 		return r;
-	session_settle(session);
+	session_settle(session, label);
 	return 0;
 }
 
@@ -466,6 +436,12 @@ static void session_free_workers(struct serve *serve)
 	free(serve->workers);
 }
 
+static void session_close_versions(struct serve *serve)
+{
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++)
+		generation_put(atomic_load(&serve->generations.slots[i]));
+}
+
 void session_free(struct session *session)
 {
 	struct error ignored = { 0 };
@@ -475,13 +451,13 @@ void session_free(struct session *session)
 	/* Half-built or failed: take the mount away, which ends the workers. */
 	if (session->mount && !session->unmounted && mount_detach(session->mount, true, &ignored) == 0)
 		session_join(session, &ignored);
+	control_stop(session->serve.control);
 	session_free_workers(&session->serve);
 	cpus_free(&session->serve.cpus);
 	mount_free(session->mount);
 	inside_free(session->serve.inside);
 	chunk_cache_free(session->serve.cache);
-	generation_put(session->serve.generation);
-	catalogue_free(&session->serve.catalogue);
+	session_close_versions(&session->serve);
 	file_close(session->serve.volume);
 	close_fd(&session->signal_fd);
 	close_fd(&session->ended_fd);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "serve/control.h"
 #include "serve/serve.h"
 #include "serve/worker.h"
 
@@ -78,7 +79,36 @@ static void stats_counters(const struct serve *serve, struct json *json)
 		json_number(json, counters[i].key, stats_sum(serve, counters[i].offset));
 }
 
-static void stats_identity(const struct serve *serve, struct json *json)
+static void stats_generation(const struct generation *generation, bool current, struct json *json)
+{
+	json_begin_object(json, NULL);
+	json_string(json, CONTROL_LABEL, generation->version.label);
+	json_number(json, CONTROL_SEQUENCE, generation->sequence);
+	json_number(json, CONTROL_LOOKUPS, atomic_load(&generation->lookups));
+	json_number(json, CONTROL_INDEX_BYTES, generation->version.index_length);
+	json_bool(json, CONTROL_IS_CURRENT, current);
+	json_end_object(json);
+}
+
+static void stats_generations(struct serve *serve, struct json *json)
+{
+	const struct generation *current = serve_current(serve), *generation;
+
+	json_begin_object(json, CONTROL_GENERATION);
+	json_number(json, CONTROL_SEQUENCE, current->sequence);
+	json_number(json, CONTROL_LOOKUPS, atomic_load(&current->lookups));
+	json_end_object(json);
+	json_begin_array(json, CONTROL_GENERATIONS);
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
+		generation = atomic_load(&serve->generations.slots[i]);
+		if (generation)
+			stats_generation(generation, generation == current, json);
+	}
+	json_end_array(json);
+	json_number(json, CONTROL_SWITCHES, control_switches(serve->control));
+}
+
+static void stats_identity(struct serve *serve, struct json *json)
 {
 	json_string(json, CONTROL_RELEASE, DATASETFS_RELEASE);
 	json_number(json, CONTROL_PID, (uint64_t)getpid());
@@ -88,13 +118,10 @@ static void stats_identity(const struct serve *serve, struct json *json)
 	json_string(json, CONTROL_IO_REASON, serve->io_reason);
 	json_number(json, CONTROL_WORKERS, serve->worker_count);
 	json_number(json, CONTROL_BUFFER_BUDGET, serve->buffer_budget);
-	json_begin_object(json, CONTROL_GENERATION);
-	json_number(json, CONTROL_SEQUENCE, serve->generation->sequence);
-	json_number(json, CONTROL_LOOKUPS, atomic_load(&serve->generation->lookups));
-	json_end_object(json);
+	stats_generations(serve, json);
 }
 
-static void stats_write(const struct serve *serve, struct json *json)
+static void stats_write(struct serve *serve, struct json *json)
 {
 	/* Ended is read first: the difference cannot become negative. */
 	uint64_t ended = stats_sum(serve, offsetof(struct stats, ended));
@@ -111,7 +138,7 @@ static void stats_write(const struct serve *serve, struct json *json)
 	fputc('\n', json->out);
 }
 
-int stats_text(const struct serve *serve, char **ret, size_t *ret_length, struct error *err)
+int stats_text(struct serve *serve, char **ret, size_t *ret_length, struct error *err)
 {
 	char *text = NULL;
 	size_t length = 0;

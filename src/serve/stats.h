@@ -43,4 +43,4 @@ void stats_time(stats_counter buckets[CONTROL_LATENCY_BUCKETS], int64_t since);
 
 struct serve;
 /* The text of stats.json and its length; free() it. */
-must_check int stats_text(const struct serve *serve, char **ret, size_t *ret_length, struct error *err);
+must_check int stats_text(struct serve *serve, char **ret, size_t *ret_length, struct error *err);

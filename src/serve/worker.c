@@ -6,9 +6,11 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "serve/ops.h"
 #include "serve/read.h"
@@ -18,11 +20,45 @@ struct index_reader *worker_reader(const struct worker *worker, const struct gen
 	return generation->readers[worker->number];
 }
 
-static int worker_engine(const struct worker *worker, struct engine **ret, struct error *err)
+/* Tasks in any order: each is about a request of its own. */
+static void worker_woken(void *argument)
+{
+	struct worker *worker = argument;
+	struct worker_task *tasks, *next;
+	uint64_t n;
+
+	if (read(worker->wake_fd, &n, sizeof(n)) < 0 && errno != EAGAIN)
+		log_err("worker %u cannot be woken: %s", worker->number, strerror(errno));
+	pthread_mutex_lock(&worker->task_lock);
+	tasks = worker->tasks;
+	worker->tasks = NULL;
+	pthread_mutex_unlock(&worker->task_lock);
+	for (; tasks; tasks = next) {
+		next = tasks->next;
+		tasks->run(tasks);
+	}
+}
+
+void worker_post(struct worker *worker, struct worker_task *task)
+{
+	uint64_t one = 1;
+
+	pthread_mutex_lock(&worker->task_lock);
+	task->next = worker->tasks;
+	worker->tasks = task;
+	pthread_mutex_unlock(&worker->task_lock);
+	if (write(worker->wake_fd, &one, sizeof(one)) < 0)
+		log_err("cannot wake worker %u: %s", worker->number, strerror(errno));
+}
+
+static int worker_engine(struct worker *worker, struct engine **ret, struct error *err)
 {
 	const struct serve *serve = worker->serve;
 	struct engine_setup setup = {
 		.watch = worker->channel->watch,
+		.wake = worker->wake_fd,
+		.woken = worker_woken,
+		.woken_argument = worker,
 		.volume_fds = &serve->volume->fd,
 		.member_count = 1,
 		.depth = (unsigned)worker->slots,
@@ -38,6 +74,7 @@ int worker_probe_ring(const struct serve *serve, bool commands, struct error *er
 {
 	struct engine_setup setup = {
 		.watch = -1,
+		.wake = -1,
 		.volume_fds = &serve->volume->fd,
 		.member_count = 1,
 		.depth = 1,
@@ -168,8 +205,10 @@ int worker_new(const struct worker_setup *setup, struct worker **ret, struct err
 	worker->session_fd = setup->session_fd;
 	worker->ended_fd = setup->ended_fd;
 	worker->cpu = setup->cpu;
+	pthread_mutex_init(&worker->task_lock, NULL);
+	worker->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	worker->slots = queues ? (size_t)queues->count * queues->depth : setup->serve->slots;
-	r = worker_memory(worker, err);
+	r = worker->wake_fd < 0 ? error_errno(err, "cannot make an eventfd") : worker_memory(worker, err);
 	if (r == 0)
 		r = worker_channel(worker, queues, err);
 	if (r < 0) {
@@ -196,6 +235,8 @@ void worker_free(struct worker *worker)
 	channel_free(worker->channel);
 	if (worker->scratch)
 		munmap(worker->scratch, worker->slots * READ_SCRATCH);
+	close_fd(&worker->wake_fd);
+	pthread_mutex_destroy(&worker->task_lock);
 	free(worker->reads);
 	free(worker->bounce);
 	codec_free(worker->codec);

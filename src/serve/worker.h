@@ -14,8 +14,15 @@
 
 struct read_op;
 
+/* Something that another thread wants done on a worker's. */
+struct worker_task {
+	void (*run)(struct worker_task *task);
+	struct worker_task *next; /* the worker's */
+};
+
 struct worker {
 	struct stats stats;
+	generations_section section;
 	struct serve *serve;
 	unsigned number; /* 0 .. worker_count - 1 */
 	pthread_t thread;
@@ -27,6 +34,9 @@ struct worker {
 	uint8_t *bounce;         /* one chunk, for a part of a compressed one */
 	struct read_op *reads;   /* one per slot */
 	uint8_t *scratch;        /* slots * READ_SCRATCH */
+	int wake_fd;                /* eventfd: there are tasks */
+	pthread_mutex_t task_lock;
+	struct worker_task *tasks;  /* under task_lock */
 	int session_fd;
 	int ended_fd;            /* an eventfd that counts workers that ended */
 	bool has_engine;         /* set before the thread posts that it started */
@@ -47,6 +57,8 @@ must_check int worker_new(const struct worker_setup *setup, struct worker **ret,
 /* The thread posts serve->started_workers when it has its engine or failed to get it. */
 must_check int worker_start(struct worker *worker, struct error *err);
 void worker_free(struct worker *worker);
+/* Any thread. The task belongs to the worker until it runs, which it does also while the worker ends. */
+void worker_post(struct worker *worker, struct worker_task *task);
 /* The generation's index as this worker reads it. */
 struct index_reader *worker_reader(const struct worker *worker, const struct generation *generation);
 /* Whether io_uring works here, with commands or without; err tells why not. */

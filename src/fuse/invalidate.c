@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Messages without a request: a reply header with unique 0 and the notification's code as its error. */
+#include "fuse/invalidate.h"
+
+#include <errno.h>
+#include <sys/uio.h>
+
+#include "fuse/wire.h"
+
+static int invalidate_write(int fd, int code, struct iovec *iov, int count, const char *what, struct error *err)
+{
+	struct fuse_out_header header = { .error = code };
+	size_t length = sizeof(header);
+	ssize_t n;
+
+	iov[0] = (struct iovec){ &header, sizeof(header) };
+	for (int i = 1; i < count; i++)
+		length += iov[i].iov_len;
+	header.len = (uint32_t)length;
+	do
+		n = writev(fd, iov, count);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 && errno != ENOENT && errno != ENOTDIR)
+		return error_errno(err, "cannot tell the kernel of %s", what);
+	return 0;
+}
+
+int invalidate_epoch(int fd, struct error *err)
+{
+	struct iovec iov[1];
+
+	return invalidate_write(fd, WIRE_NOTIFY_INC_EPOCH, iov, 1, "a new epoch", err);
+}
+
+int invalidate_inode(int fd, uint64_t nodeid, struct error *err)
+{
+	struct fuse_notify_inval_inode_out out = { .ino = nodeid };
+	struct iovec iov[2] = { { 0 }, { &out, sizeof(out) } };
+
+	return invalidate_write(fd, FUSE_NOTIFY_INVAL_INODE, iov, 2, "a changed node", err);
+}
+
+int invalidate_entry(int fd, uint64_t directory, const char *name, size_t length, struct error *err)
+{
+	struct fuse_notify_inval_entry_out out = { .parent = directory, .namelen = (uint32_t)length };
+	struct iovec iov[4] = { { 0 }, { &out, sizeof(out) }, { (void *)(uintptr_t)name, length }, { "", 1 } };
+
+	return invalidate_write(fd, FUSE_NOTIFY_INVAL_ENTRY, iov, 4, "a changed name", err);
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Notifications: what the kernel shall no longer believe. They are written to the mount's /dev/fuse and done when the
+ * call returns. Never from a thread that answers requests: the kernel may wait for one of those meanwhile. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* Every name and every absence that the kernel knows is asked for again before it is used: FUSE_NOTIFY_INC_EPOCH,
+ * protocol 7.44 (Linux 6.16). -EINVAL: the kernel does not know it. Attributes and contents stay. */
+must_check int invalidate_epoch(int fd, struct error *err);
+/* Attributes, cached contents and listings of a node. 0 too when the kernel does not know the node. */
+must_check int invalidate_inode(int fd, uint64_t nodeid, struct error *err);
+/* A name, or its absence, in a directory, with all below it. Waits for lookups and listings of this directory that
+ * are under way. 0 too when the kernel does not know the name. */
+must_check int invalidate_entry(int fd, uint64_t directory, const char *name, size_t length, struct error *err);

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/* What makes a swap atomic, in order:
+ *
+ *   current = new          LOOKUPs in the root and listings of it are answered by the new version from here on
+ *   generations_wait()     answers by the old one have reached the kernel
+ *   a new epoch            what was answered before is asked for again (or, on older kernels, name by name)
+ *   an entry of the root   waits until lookups and listings of the root that the kernel still works on are done
+ *   the root's inode       its attributes and cached listing go
+ *
+ * Nodes of the old version have other numbers: what is open stays what it was. */
+#include "serve/change.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+#include "datasetfs/control.h"
+#include "fuse/invalidate.h"
+#include "image/dump.h"
+#include "serve/headroom.h"
+
+#define READER_BYTES 8192u /* of each worker, for an open version */
+
+/* ---- opening ---- */
+
+static const struct version *change_by_uuid(const struct catalogue *catalogue, const uint8_t *uuid)
+{
+	for (uint32_t i = 0; i < catalogue->version_count; i++)
+		if (!memcmp(catalogue->versions[i].uuid, uuid, sizeof(catalogue->versions[i].uuid)))
+			return &catalogue->versions[i];
+	return NULL;
+}
+
+static int change_choose(const struct catalogue *catalogue, const struct change_wish *wish,
+			 const struct version **ret, struct error *err)
+{
+	char uuid[UUID_TEXT_SIZE];
+
+	if (wish->label && *wish->label) {
+		*ret = catalogue_by_label(catalogue, wish->label);
+		return *ret ? 0 : error_set(err, -ENOENT, "the volume has no version '%s'", wish->label);
+	}
+	if (wish->uuid) {
+		format_uuid(wish->uuid, uuid);
+		*ret = change_by_uuid(catalogue, wish->uuid);
+		return *ret ? 0 : error_set(err, -ENOENT, "the volume has no version with the UUID %s", uuid);
+	}
+	*ret = catalogue_current(catalogue);
+	return *ret ? 0 : error_set(err, -ENOENT, "the volume has no current version, choose one with version=");
+}
+
+static int change_check_digest(const struct serve *serve, const struct generation *generation, struct error *err)
+{
+	const struct serve_options *options = &serve->options;
+	char found[65], expected[65];
+	uint8_t digest[32];
+	int r;
+
+	if (!options->has_digest)
+		return 0;
+	r = dump_digest(generation->index, digest, err);
+	if (r < 0)
+		return r;
+	if (!memcmp(digest, options->digest, sizeof(digest)))
+		return 0;
+	format_hex(digest, sizeof(digest), found);
+	format_hex(options->digest, sizeof(digest), expected);
+	return error_set(err, -EBADMSG, "version '%s' has the digest sha256:%s, expected sha256:%s",
+			 generation->version.label, found, expected);
+}
+
+static int change_load(struct serve *serve, const struct version *version, struct generation **ret,
+		       struct error *err)
+{
+	struct generation *generation = NULL;
+	int r = 0;
+
+	if (serve_current(serve))
+		r = headroom_check(version->index_length + (uint64_t)serve->worker_count * READER_BYTES, err);
+	if (r == 0)
+		r = generation_open(&serve->volume->source, version, serve->worker_count, &generation, err);
+	if (r < 0)
+		return r;
+	r = change_check_digest(serve, generation, err);
+	if (r == 0)
+		r = generations_add(&serve->generations, generation, err);
+	if (r < 0) {
+		generation_put(generation);
+		return r;
+	}
+	*ret = generation;
+	return 0;
+}
+
+static int change_check_volume(struct serve *serve, const struct superblock *super, struct error *err)
+{
+	char found[UUID_TEXT_SIZE], expected[UUID_TEXT_SIZE];
+
+	if (!serve_current(serve)) {
+		memcpy(serve->volume_uuid, super->volume_uuid, sizeof(serve->volume_uuid));
+		serve->opened = super->sequence;
+	}
+	if (!memcmp(serve->volume_uuid, super->volume_uuid, sizeof(serve->volume_uuid)))
+		return 0;
+	format_uuid(super->volume_uuid, found);
+	format_uuid(serve->volume_uuid, expected);
+	return error_set(err, -ESTALE, "the volume was formatted anew: its UUID is %s, expected %s", found, expected);
+}
+
+int change_open(struct serve *serve, const struct change_wish *wish, struct generation **ret, struct error *err)
+{
+	const struct version *version = NULL;
+	struct catalogue catalogue = { 0 };
+	struct superblock super;
+	int r;
+
+	r = catalogue_load(&serve->volume->source, &super, &catalogue, err);
+	if (r < 0)
+		return r;
+	r = change_check_volume(serve, &super, err);
+	if (r == 0)
+		r = change_choose(&catalogue, wish, &version, err);
+	if (r == 0) {
+		*ret = generations_find(&serve->generations, version->sequence);
+		if (!*ret)
+			r = change_load(serve, version, ret, err);
+	}
+	catalogue_free(&catalogue);
+	return r;
+}
+
+/* ---- telling the kernel ---- */
+
+struct change_names {
+	int fd;
+	struct error *err;
+};
+
+static int change_forget_name(void *argument, const struct index_entry *entry)
+{
+	const struct change_names *names = argument;
+
+	return invalidate_entry(names->fd, NODE_ROOT, entry->name, entry->name_length, names->err);
+}
+
+/* Every name of the version's root. */
+static int change_forget_names(int fd, struct generation *generation, struct error *err)
+{
+	struct change_names names = { fd, err };
+	struct index_reader *reader;
+	int r = index_reader_open(generation->index, &reader, err);
+
+	if (r < 0)
+		return r;
+	r = index_list(reader, INODE_ROOT, 0, change_forget_name, &names);
+	index_reader_close(reader);
+	return r < 0 && !err->code ? error_set(err, r, "cannot list the root of '%s'", generation->version.label) :
+					      r;
+}
+
+/* Without epochs a name of either root may be remembered: as what it was, or as absent. */
+static int change_tell_names(struct serve *serve, int fd, struct generation *old, struct generation *new,
+			     struct error *err)
+{
+	enum serve_notify how = serve->options.notify;
+	int r;
+
+	if (how != SERVE_NOTIFY_ENTRIES) {
+		r = invalidate_epoch(fd, err);
+		if (r == 0 || how == SERVE_NOTIFY_EPOCH)
+			return r;
+		log_info("the kernel knows no epochs, names are told one by one: %s", err->reason);
+		serve->options.notify = SERVE_NOTIFY_ENTRIES;
+		*err = (struct error){ 0 };
+	}
+	r = change_forget_names(fd, old, err);
+	return r < 0 ? r : change_forget_names(fd, new, err);
+}
+
+static int change_tell(struct serve *serve, int fd, struct generation *old, struct generation *new,
+		       struct error *err)
+{
+	int r = change_tell_names(serve, fd, old, new, err);
+
+	/* Any name: it is the lock of the root that counts. */
+	if (r == 0)
+		r = invalidate_entry(fd, NODE_ROOT, CONTROL_FOLDER ".", strlen(CONTROL_FOLDER) + 1, err);
+	if (r == 0)
+		r = invalidate_inode(fd, NODE_ROOT, err);
+	return r;
+}
+
+int change_to(struct serve *serve, int fd, struct generation *generation, struct error *err)
+{
+	struct generation *old = serve_current(serve);
+	struct error why = { 0 }, ignored = { 0 };
+	int r;
+
+	if (old == generation)
+		return 0;
+	atomic_store(&serve->generations.current, generation);
+	generations_wait(serve);
+	r = change_tell(serve, fd, old, generation, &why);
+	if (r == 0)
+		return 0;
+	/* Half told is worse than not switched: the old version becomes current again, and what can be told is. */
+	atomic_store(&serve->generations.current, old);
+	generations_wait(serve);
+	(void)change_tell(serve, fd, generation, old, &ignored);
+	return error_set(err, r, "%s", why.reason);
+}
+
+void change_let_go(struct serve *serve, int fd, struct generation *generation)
+{
+	struct error err = { 0 };
+
+	/* Told one by one they are gone already. */
+	if (serve->options.notify != SERVE_NOTIFY_ENTRIES && change_forget_names(fd, generation, &err) < 0)
+		log_debug("names of '%s' stay with the kernel: %s", generation->version.label, err.reason);
+}
+
+/* ---- closing ---- */
+
+void change_retire(struct serve *serve, const struct generation *keep)
+{
+	struct generation *generation;
+
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
+		generation = atomic_load(&serve->generations.slots[i]);
+		if (!generation || generation == keep || generation == serve_current(serve) ||
+		    atomic_load(&generation->lookups))
+			continue;
+		log_debug("version '%s' is closed", generation->version.label);
+		generations_remove(serve, generation);
+	}
+}

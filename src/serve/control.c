@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT */
+/* A queue of jobs, the thread that does them one after the other, and the watch on the volume's current version. */
+#include "serve/control.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "datasetfs/control.h"
+#include "serve/change.h"
+#include "serve/reply.h"
+
+/* A request in work. Made by its worker, then the control thread's, then the worker's again. */
+struct control_job {
+	struct worker_task task;
+	struct worker *worker;
+	struct channel_request *request;
+	uint32_t uid, gid, pid;
+	struct control_switch command; /* becomes the answer */
+	int result;
+	struct control_job *next;
+};
+
+struct control {
+	struct serve *serve;
+	int fd;
+	uid_t owner;
+	pthread_t thread;
+	bool running;
+	int event_fd;
+	pthread_mutex_t lock; /* jobs, job_count, ending */
+	struct control_job *jobs, **jobs_end;
+	unsigned job_count; /* queued or being done */
+	bool ending;
+	_Atomic uint64_t switches;
+	/* the thread's: */
+	struct generation *prepared;
+	uint64_t followed; /* sequence of the superblock that was acted upon */
+};
+
+/* ---- who may ---- */
+
+/* The line "Groups:" of /proc/PID/status (proc(5)): the request itself carries only one group. */
+static bool control_has_group(uint32_t pid, uint32_t group)
+{
+	auto_free char *line = NULL;
+	unsigned long found;
+	bool member = false;
+	size_t size = 0;
+	char path[64], *at, *end;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	file = pid ? fopen(path, "re") : NULL;
+	if (!file)
+		return false;
+	while (getline(&line, &size, file) >= 0 && strncmp(line, "Groups:", 7) != 0)
+		continue;
+	for (at = line && !strncmp(line, "Groups:", 7) ? line + 7 : NULL; at && !member; at = end) {
+		found = strtoul(at, &end, 10);
+		if (end == at)
+			break;
+		member = found == group;
+	}
+	fclose(file);
+	return member;
+}
+
+static int control_check_caller(const struct control *control, const struct control_job *job, struct error *err)
+{
+	const struct serve_options *options = &control->serve->options;
+
+	if (job->uid == 0 || job->uid == control->owner)
+		return 0;
+	if (options->has_control_group && (job->gid == options->control_group ||
+					   control_has_group(job->pid, options->control_group)))
+		return 0;
+	return error_set(err, -EPERM, "only root, user %u%s may switch this mount", (unsigned)control->owner,
+			 options->has_control_group ? " and the members of its control_group" : "");
+}
+
+/* ---- commands ---- */
+
+static int control_check_command(const struct control_switch *command, struct error *err)
+{
+	if (command->flags & ~(CONTROL_PREPARE | CONTROL_BY_UUID))
+		return error_set(err, -EINVAL, "command with unknown flags %#x", command->flags);
+	if (!memchr(command->label, 0, sizeof(command->label)) ||
+	    !memchr(command->if_current, 0, sizeof(command->if_current)))
+		return error_set(err, -EINVAL, "command with a label that does not end");
+	return 0;
+}
+
+static int control_check_current(struct control *control, const struct control_switch *command, struct error *err)
+{
+	const char *current = serve_current(control->serve)->version.label;
+
+	if (!*command->if_current || !strcmp(command->if_current, current))
+		return 0;
+	return error_set(err, -ECANCELED, "the mount serves '%s', expected '%s'", current, command->if_current);
+}
+
+static uint64_t control_us_since(int64_t then)
+{
+	return (uint64_t)(stats_now() - then) / 1000;
+}
+
+/* *ret_old: what was current, if another version is now. */
+static int control_change(struct control *control, struct generation *generation, struct generation **ret_old,
+			  struct error *err)
+{
+	struct generation *old = serve_current(control->serve);
+	int r = change_to(control->serve, control->fd, generation, err);
+
+	if (r < 0 || old == generation)
+		return r;
+	*ret_old = old;
+	atomic_fetch_add(&control->switches, 1);
+	if (control->prepared == generation)
+		control->prepared = NULL;
+	log_info("'%s' serves version '%s', before '%s'", control->serve->options.mountpoint,
+		 generation->version.label, old->version.label);
+	return 0;
+}
+
+static int control_switch(struct control *control, struct control_switch *command, struct generation **ret_old,
+			  struct error *err)
+{
+	struct change_wish wish = { .label = command->label };
+	struct generation *generation;
+	int64_t start = stats_now();
+	int r;
+
+	r = control_check_current(control, command, err);
+	if (r < 0)
+		return r;
+	if (command->flags & CONTROL_BY_UUID)
+		wish = (struct change_wish){ .uuid = command->uuid };
+	r = change_open(control->serve, &wish, &generation, err);
+	if (r < 0)
+		return r;
+	command->prepare_us = control_us_since(start);
+	start = stats_now();
+	if (command->flags & CONTROL_PREPARE)
+		control->prepared = generation;
+	else
+		r = control_change(control, generation, ret_old, err);
+	command->switch_us = control_us_since(start);
+	memcpy(command->label, generation->version.label, sizeof(command->label));
+	memcpy(command->uuid, generation->version.uuid, sizeof(command->uuid));
+	command->sequence = generation->sequence;
+	return r;
+}
+
+/* ---- the thread ---- */
+
+static void control_do(struct control *control, struct control_job *job)
+{
+	struct generation *old = NULL;
+	struct error err = { 0 };
+	int r;
+
+	r = control_check_command(&job->command, &err);
+	if (r == 0)
+		r = control_check_caller(control, job, &err);
+	if (r == 0)
+		r = control_switch(control, &job->command, &old, &err);
+	job->result = r;
+	snprintf(job->command.reason, sizeof(job->command.reason), "%s", r < 0 ? err.reason : "");
+	pthread_mutex_lock(&control->lock);
+	control->job_count--;
+	pthread_mutex_unlock(&control->lock);
+	worker_post(job->worker, &job->task); /* the job is gone */
+	if (old)
+		change_let_go(control->serve, control->fd, old);
+}
+
+/* Acts when the pointer moved, once: who switches by hand afterwards is not overruled. */
+static void control_follow(struct control *control)
+{
+	static struct log_limit limit = { .burst = 2 };
+	struct change_wish current = { 0 };
+	struct generation *generation, *old = NULL;
+	struct superblock super;
+	struct error err = { 0 };
+	unsigned held;
+	int r;
+
+	r = superblock_find(&control->serve->volume->source, &super, &err);
+	if (r == 0 && super.sequence == control->followed)
+		return;
+	if (r == 0)
+		r = change_open(control->serve, &current, &generation, &err);
+	if (r == 0)
+		r = control_change(control, generation, &old, &err);
+	if (r == 0)
+		control->followed = super.sequence;
+	else if (log_allow(&limit, &held))
+		log_error(&err, "cannot follow the volume's current version, trying again");
+	if (old)
+		change_let_go(control->serve, control->fd, old);
+}
+
+static struct control_job *control_next(struct control *control, bool *ret_ending)
+{
+	struct control_job *job;
+
+	pthread_mutex_lock(&control->lock);
+	job = control->jobs;
+	if (job && !(control->jobs = job->next))
+		control->jobs_end = &control->jobs;
+	*ret_ending = control->ending;
+	pthread_mutex_unlock(&control->lock);
+	return job;
+}
+
+static void control_sleep(const struct control *control, int64_t until)
+{
+	struct pollfd fd = { .fd = control->event_fd, .events = POLLIN };
+	int64_t left = (until - stats_now()) / 1000000;
+	uint64_t n;
+
+	if (poll(&fd, 1, until ? (left > 0 ? (int)left + 1 : 0) : -1) > 0 &&
+	    read(control->event_fd, &n, sizeof(n)) < 0)
+		log_warn("the control thread cannot be woken: %s, ignoring", strerror(errno));
+}
+
+static void *control_main(void *argument)
+{
+	struct control *control = argument;
+	int64_t period = (int64_t)control->serve->options.follow * 1000000000;
+	int64_t look = period ? stats_now() + period : 0;
+	struct control_job *job;
+	bool ending;
+
+	for (;;) {
+		while ((job = control_next(control, &ending)))
+			control_do(control, job);
+		if (ending)
+			return NULL;
+		if (look && stats_now() >= look) {
+			control_follow(control);
+			look = stats_now() + period;
+		}
+		change_retire(control->serve, control->prepared);
+		control_sleep(control, look);
+	}
+}
+
+void control_poke(struct control *control)
+{
+	uint64_t one = 1;
+
+	if (write(control->event_fd, &one, sizeof(one)) < 0)
+		log_warn("cannot wake the control thread: %s, ignoring", strerror(errno));
+}
+
+uint64_t control_switches(const struct control *control)
+{
+	return atomic_load(&control->switches);
+}
+
+int control_start(struct serve *serve, int fd, struct error *err)
+{
+	struct control *control = calloc(1, sizeof(*control));
+	int r;
+
+	if (!control)
+		return error_set(err, -ENOMEM, "no memory for the control thread");
+	control->serve = serve;
+	control->fd = fd;
+	control->owner = geteuid();
+	control->followed = serve->opened;
+	control->jobs_end = &control->jobs;
+	pthread_mutex_init(&control->lock, NULL);
+	serve->control = control;
+	control->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (control->event_fd < 0)
+		return error_errno(err, "cannot make an eventfd");
+	r = pthread_create(&control->thread, NULL, control_main, control);
+	if (r)
+		return error_set(err, -r, "cannot start the control thread: %s", strerror(r));
+	control->running = true;
+	return 0;
+}
+
+void control_stop(struct control *control)
+{
+	if (!control)
+		return;
+	if (control->running) {
+		pthread_mutex_lock(&control->lock);
+		control->ending = true;
+		pthread_mutex_unlock(&control->lock);
+		control_poke(control);
+		pthread_join(control->thread, NULL);
+	}
+	close_fd(&control->event_fd);
+	pthread_mutex_destroy(&control->lock);
+	free(control);
+}
+
+/* ---- the worker's side ---- */
+
+static void control_answer(struct worker_task *task)
+{
+	struct control_job *job = (struct control_job *)task; /* its first member */
+	struct fuse_ioctl_out out = { .result = job->result };
+	uint8_t *payload = job->request->payload;
+
+	memcpy(payload, &out, sizeof(out));
+	memcpy(payload + sizeof(out), &job->command, sizeof(job->command));
+	reply_data(job->worker, job->request, payload, sizeof(out) + sizeof(job->command));
+	free(job);
+}
+
+/* A worker must keep slots for requests: what it cannot take is refused. */
+static bool control_take(struct control *control, struct control_job *job)
+{
+	bool taken;
+
+	pthread_mutex_lock(&control->lock);
+	taken = control->job_count < control->serve->jobs;
+	if (taken) {
+		control->job_count++;
+		*control->jobs_end = job;
+		control->jobs_end = &job->next;
+	}
+	pthread_mutex_unlock(&control->lock);
+	if (taken)
+		control_poke(control);
+	return taken;
+}
+
+void control_ioctl(struct worker *worker, struct channel_request *request)
+{
+	const struct fuse_ioctl_in *in = &request->wire.in.ioctl;
+	struct control_job *job;
+
+	if (in->cmd != CONTROL_IOC_SWITCH || request->wire.rest_length < sizeof(job->command) ||
+	    in->out_size < sizeof(job->command)) {
+		reply_error(worker, request, -ENOTTY);
+		return;
+	}
+	job = calloc(1, sizeof(*job));
+	if (!job) {
+		reply_error(worker, request, -ENOMEM);
+		return;
+	}
+	job->task.run = control_answer;
+	job->worker = worker;
+	job->request = request;
+	job->uid = request->wire.uid;
+	job->gid = request->wire.gid;
+	job->pid = request->wire.pid;
+	memcpy(&job->command, request->wire.rest, sizeof(job->command));
+	if (control_take(worker->serve->control, job))
+		return;
+	free(job);
+	reply_error(worker, request, -EBUSY);
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* A small open-addressed table of atomic pointers; sections are counters that workers own. */
+#include "serve/generations.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "serve/serve.h"
+#include "serve/worker.h"
+
+struct generation *generations_find(struct generations *generations, uint64_t sequence)
+{
+	struct generation *generation;
+
+	for (uint64_t i = 0; i < GENERATIONS_MAX; i++) {
+		generation = atomic_load(&generations->slots[(sequence + i) % GENERATIONS_MAX]);
+		if (generation && generation->sequence == sequence)
+			return generation;
+	}
+	return NULL;
+}
+
+int generations_add(struct generations *generations, struct generation *generation, struct error *err)
+{
+	for (uint64_t i = 0; i < GENERATIONS_MAX; i++) {
+		_Atomic(struct generation *) *slot =
+			&generations->slots[(generation->sequence + i) % GENERATIONS_MAX];
+
+		if (atomic_load(slot))
+			continue;
+		atomic_store(slot, generation);
+		return 0;
+	}
+	return error_set(err, -ENFILE, "%u versions are open", GENERATIONS_MAX);
+}
+
+/* Sections are short: memory only. A worker that waits for requests is outside. */
+void generations_wait(const struct serve *serve)
+{
+	const struct timespec pause = { .tv_nsec = 20000 };
+
+	for (unsigned i = 0; serve->workers && i < serve->worker_count; i++) {
+		const generations_section *section = &serve->workers[i]->section;
+		uint64_t before = atomic_load(section);
+
+		while (before % 2 && atomic_load(section) == before)
+			nanosleep(&pause, NULL);
+	}
+}
+
+void generations_remove(struct serve *serve, struct generation *generation)
+{
+	struct generations *generations = &serve->generations;
+
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++)
+		if (atomic_load(&generations->slots[i]) == generation)
+			atomic_store(&generations->slots[i], NULL);
+	generations_wait(serve);
+	generation_put(generation);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* The opened versions of a mount: found by sequence without a lock, published and retired by one thread.
+ *
+ * A worker finds a generation inside a section (generations_enter() to generations_leave()) and may use it until
+ * the section's end, or longer when it takes a use. Whoever retires a generation first takes it out of the table,
+ * then waits until every worker has been outside of a section, then lets go of it. */
+#pragma once
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "serve/generation.h"
+
+#define GENERATIONS_MAX 256u /* a power of two */
+
+struct serve;
+
+/* Of a worker: odd inside a section. */
+typedef _Atomic uint64_t generations_section;
+
+struct generations {
+	_Atomic(struct generation *) current; /* names are looked up in it */
+	_Atomic(struct generation *) slots[GENERATIONS_MAX]; /* the first free one from its sequence on */
+};
+
+static inline void generations_enter(generations_section *section)
+{
+	atomic_store(section, atomic_load_explicit(section, memory_order_relaxed) + 1);
+}
+
+static inline void generations_leave(generations_section *section)
+{
+	atomic_store_explicit(section, atomic_load_explicit(section, memory_order_relaxed) + 1,
+			      memory_order_release);
+}
+
+/* In a section, or by the thread that retires. NULL when none is open. */
+struct generation *generations_find(struct generations *generations, uint64_t sequence);
+
+/* The rest is the retiring thread's. */
+/* -ENFILE when GENERATIONS_MAX are open. */
+must_check int generations_add(struct generations *generations, struct generation *generation, struct error *err);
+/* On return no worker is inside a section that it entered before the call. */
+void generations_wait(const struct serve *serve);
+/* Takes it out of the table, waits, and gives the owner's use up. */
+void generations_remove(struct serve *serve, struct generation *generation);

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* datasetfsctl switch: another version under a running mount, by an ioctl on its control file. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "datasetfs/control.h"
+#include "mounted.h"
+#include "verb.h"
+
+struct switch_options {
+	struct verb_options verb;
+	const char *if_current;
+	bool prepare;
+};
+
+static int switch_set_if_current(void *target, const char *argument, struct error *err)
+{
+	struct switch_options *options = target;
+
+	if (!*argument || strlen(argument) >= CONTROL_LABEL_SIZE)
+		return error_set(err, -EINVAL, "a label has 1 to %d bytes", CONTROL_LABEL_SIZE - 1);
+	options->if_current = argument;
+	return 0;
+}
+
+static int switch_set_prepare(void *target, const char *argument, struct error *err)
+{
+	struct switch_options *options = target;
+
+	(void)argument;
+	(void)err;
+	options->prepare = true;
+	return 0;
+}
+
+static const struct option_spec switch_table[] = {
+	{ "if-current", 0, "LABEL", switch_set_if_current, "only if the mount serves this version now" },
+	{ "prepare", 0, NULL, switch_set_prepare, "only load and verify, so that the switch takes milliseconds" },
+	VERB_OPTION_JSON,
+	{ 0 },
+};
+
+const struct command_line switch_line = {
+	.program = "datasetfsctl switch",
+	.usage = "MNT [LABEL]",
+	.summary = "Let a mount serve another version, by default the current one.",
+	.options = switch_table,
+};
+
+static int switch_open(const char *mount, int *ret, struct error *err)
+{
+	auto_free char *path = NULL;
+	struct mounted mounted = { 0 };
+	struct stat st;
+	int r;
+
+	r = stat(mount, &st) < 0 ? error_set(err, -errno, "%s", strerror(errno)) :
+				   mounted_find(st.st_dev, &mounted, err);
+	if (r == 0 && asprintf(&path, "%s/%s/%s", mounted.point, CONTROL_FOLDER, CONTROL_CONTROL) < 0) {
+		path = NULL;
+		r = error_set(err, -ENOMEM, "no memory for a path");
+	}
+	mounted_free(&mounted);
+	if (r < 0)
+		return r;
+	*ret = open(path, O_RDONLY | O_CLOEXEC);
+	return *ret < 0 ? error_errno(err, "cannot open '%s'", path) : 0;
+}
+
+static int switch_command(int fd, struct control_switch *command, struct error *err)
+{
+	if (ioctl(fd, CONTROL_IOC_SWITCH, command) == 0)
+		return 0;
+	if (errno == ENOTTY)
+		return error_set(err, -ENOTTY, "the server of this mount does not know the command");
+	if (errno == EBUSY && !*command->reason)
+		return error_set(err, -EBUSY, "too many commands are under way");
+	return *command->reason ? error_set(err, -errno, "%s", command->reason) : error_errno(err, "ioctl");
+}
+
+static void switch_show(const struct switch_options *options, const struct control_switch *command)
+{
+	struct json json = { .out = stdout };
+	char uuid[UUID_TEXT_SIZE];
+
+	if (!options->verb.json) {
+		printf("%s version '%s', loaded in %.1f ms", options->prepare ? "prepared" : "serves", command->label,
+		       (double)command->prepare_us / 1e3);
+		if (!options->prepare)
+			printf(", switched in %.1f ms", (double)command->switch_us / 1e3);
+		putchar('\n');
+		return;
+	}
+	format_uuid(command->uuid, uuid);
+	json_begin_object(&json, NULL);
+	json_string(&json, CONTROL_LABEL, command->label);
+	json_string(&json, CONTROL_UUID, uuid);
+	json_number(&json, CONTROL_SEQUENCE, command->sequence);
+	json_bool(&json, "prepared_only", options->prepare);
+	json_number(&json, "prepare_us", command->prepare_us);
+	json_number(&json, "switch_us", command->switch_us);
+	json_end_object(&json);
+	putchar('\n');
+}
+
+int switch_run(int argc, char **argv)
+{
+	struct switch_options options = { 0 };
+	struct control_switch command = { 0 };
+	struct error err = { 0 };
+	auto_close int fd = -1;
+	int operands, status, r;
+
+	if (!verb_parse(&switch_line, argc, argv, &options, 1, 2, &operands, &status))
+		return status;
+	if (operands > 1 && (!*argv[2] || strlen(argv[2]) >= sizeof(command.label))) {
+		log_err("switch: '%s' is no label, expected 1 to %d bytes", argv[2], CONTROL_LABEL_SIZE - 1);
+		return VERB_USAGE;
+	}
+	command.flags = options.prepare ? CONTROL_PREPARE : 0;
+	if (operands > 1)
+		strcpy(command.label, argv[2]);
+	if (options.if_current)
+		strcpy(command.if_current, options.if_current);
+	r = switch_open(argv[1], &fd, &err);
+	if (r == 0)
+		r = switch_command(fd, &command, &err);
+	if (r < 0) {
+		log_error(&err, "cannot %s '%s'", options.prepare ? "prepare" : "switch", argv[1]);
+		return VERB_FAILED;
+	}
+	switch_show(&options, &command);
+	return VERB_DONE;
+}
