@@ -3,8 +3,8 @@
  *
  *   current = new          LOOKUPs in the root and listings of it are answered by the new version from here on
  *   generations_wait()     answers by the old one have reached the kernel
- *   a new epoch            what was answered before is asked for again (or, on older kernels, name by name)
- *   an entry of the root   waits until lookups and listings of the root that the kernel still works on are done
+ *   an entry of the root   waits until the kernel is done with lookups and listings of the root answered before
+ *   a new epoch            every name is asked for again (or, on older kernels, the root's are forgotten one by one)
  *   the root's inode       its attributes and cached listing go
  *
  * Nodes of the old version have other numbers: what is open stays what it was. */
@@ -20,8 +20,12 @@
 #include "fuse/invalidate.h"
 #include "image/dump.h"
 #include "serve/headroom.h"
+#include "serve/stats.h"
 
 #define READER_BYTES 8192u /* of each worker, for an open version */
+#define SWEEP_FIRST  INT64_C(1000000000)   /* ns after a version was left */
+#define SWEEP_MOST   INT64_C(600000000000) /* between two sweeps of it */
+#define SWEEP_SLICE  256u                  /* names between two looks at whether somebody waits */
 
 /* ---- opening ---- */
 
@@ -182,11 +186,12 @@ static int change_tell_names(struct serve *serve, int fd, struct generation *old
 static int change_tell(struct serve *serve, int fd, struct generation *old, struct generation *new,
 		       struct error *err)
 {
-	int r = change_tell_names(serve, fd, old, new, err);
+	/* Any name: it is the lock of the root that counts. A READDIRPLUS answered by the old version must have become
+	 * names before the epoch ends, as the kernel gives those the epoch of their making. */
+	int r = invalidate_entry(fd, NODE_ROOT, CONTROL_FOLDER ".", strlen(CONTROL_FOLDER) + 1, err);
 
-	/* Any name: it is the lock of the root that counts. */
 	if (r == 0)
-		r = invalidate_entry(fd, NODE_ROOT, CONTROL_FOLDER ".", strlen(CONTROL_FOLDER) + 1, err);
+		r = change_tell_names(serve, fd, old, new, err);
 	if (r == 0)
 		r = invalidate_inode(fd, NODE_ROOT, err);
 	return r;
@@ -203,8 +208,11 @@ int change_to(struct serve *serve, int fd, struct generation *generation, struct
 	atomic_store(&serve->generations.current, generation);
 	generations_wait(serve);
 	r = change_tell(serve, fd, old, generation, &why);
-	if (r == 0)
+	if (r == 0) {
+		old->sweep_delay = SWEEP_FIRST;
+		old->sweep_at = stats_now() + SWEEP_FIRST;
 		return 0;
+	}
 	/* Half told is worse than not switched: the old version becomes current again, and what can be told is. */
 	atomic_store(&serve->generations.current, old);
 	generations_wait(serve);
@@ -222,6 +230,61 @@ void change_let_go(struct serve *serve, int fd, struct generation *generation)
 }
 
 /* ---- closing ---- */
+
+struct change_sweeping {
+	const struct generation *generation;
+	int fd;
+	bool (*is_busy)(void *argument);
+	void *argument;
+	unsigned names;
+};
+
+static int change_sweep_name(void *argument, uint64_t directory, const struct index_entry *entry)
+{
+	struct change_sweeping *sweeping = argument;
+	uint64_t nodeid = generation_node(sweeping->generation, directory);
+	struct error err = { 0 };
+
+	if (++sweeping->names % SWEEP_SLICE == 0 && sweeping->is_busy(sweeping->argument))
+		return 1;
+	if (directory == INODE_ROOT) /* those are told at the switch, and another version's now */
+		return 0;
+	return invalidate_entry(sweeping->fd, nodeid, entry->name, entry->name_length, &err) < 0;
+}
+
+static void change_sweep_one(struct generation *generation, struct change_sweeping *sweeping)
+{
+	struct index_reader *reader;
+	struct error err = { 0 };
+
+	if (index_reader_open(generation->index, &reader, &err) < 0)
+		return;
+	sweeping->generation = generation;
+	if (index_walk(reader, change_sweep_name, sweeping) == 0)
+		generation->sweep_delay = generation->sweep_delay < SWEEP_MOST / 2 ? generation->sweep_delay * 2 :
+										     SWEEP_MOST;
+	generation->sweep_at = stats_now() + generation->sweep_delay;
+	index_reader_close(reader);
+}
+
+int64_t change_sweep(struct serve *serve, int fd, bool (*is_busy)(void *argument), void *argument)
+{
+	struct change_sweeping sweeping = { .fd = fd, .is_busy = is_busy, .argument = argument };
+	struct generation *generation;
+	int64_t next = 0;
+
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
+		generation = atomic_load(&serve->generations.slots[i]);
+		if (!generation || generation == serve_current(serve) || !atomic_load(&generation->lookups) ||
+		    !generation->sweep_at)
+			continue;
+		if (stats_now() >= generation->sweep_at)
+			change_sweep_one(generation, &sweeping);
+		if (!next || generation->sweep_at < next)
+			next = generation->sweep_at;
+	}
+	return next;
+}
 
 void change_retire(struct serve *serve, const struct generation *keep)
 {

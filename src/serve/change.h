@@ -21,5 +21,10 @@ must_check int change_open(struct serve *serve, const struct change_wish *wish, 
 must_check int change_to(struct serve *serve, int fd, struct generation *generation, struct error *err);
 /* Makes the kernel drop what it remembers of the root's names of this version, so that it can be closed. */
 void change_let_go(struct serve *serve, int fd, struct generation *generation);
+/* What a program looked up below an old directory while it was being forgotten stays in the kernel's memory, out of sight,
+ * until that is short. So versions that are not current and still known are gone through name by name, a second after
+ * they were left, then less and less often. Ends early when is_busy(argument). Returns when to call it again, ns,
+ * monotonic; 0: not. */
+int64_t change_sweep(struct serve *serve, int fd, bool (*is_busy)(void *argument), void *argument);
 /* Closes what is neither current, kept, nor known to the kernel. */
 void change_retire(struct serve *serve, const struct generation *keep);

@@ -220,6 +220,17 @@ static struct control_job *control_next(struct control *control, bool *ret_endin
 	return job;
 }
 
+static bool control_is_wanted(void *argument)
+{
+	struct control *control = argument;
+	bool wanted;
+
+	pthread_mutex_lock(&control->lock);
+	wanted = control->jobs || control->ending;
+	pthread_mutex_unlock(&control->lock);
+	return wanted;
+}
+
 static void control_sleep(const struct control *control, int64_t until)
 {
 	struct pollfd fd = { .fd = control->event_fd, .events = POLLIN };
@@ -235,7 +246,7 @@ static void *control_main(void *argument)
 {
 	struct control *control = argument;
 	int64_t period = (int64_t)control->serve->options.follow * 1000000000;
-	int64_t look = period ? stats_now() + period : 0;
+	int64_t look = period ? stats_now() + period : 0, sweep;
 	struct control_job *job;
 	bool ending;
 
@@ -248,8 +259,9 @@ static void *control_main(void *argument)
 			control_follow(control);
 			look = stats_now() + period;
 		}
+		sweep = change_sweep(control->serve, control->fd, control_is_wanted, control);
 		change_retire(control->serve, control->prepared);
-		control_sleep(control, look);
+		control_sleep(control, !look || (sweep && sweep < look) ? sweep : look);
 	}
 }
 

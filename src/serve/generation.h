@@ -34,6 +34,7 @@ struct generation {
 	unsigned reader_count;
 	_Atomic uint64_t uses;    /* requests in work and the owner */
 	_Atomic uint64_t lookups; /* entries given to the kernel and not forgotten */
+	int64_t sweep_at, sweep_delay; /* the control thread's, see change_sweep(); ns, monotonic */
 };
 
 /* Loads and checks the version's index; opens readers for so many workers. */

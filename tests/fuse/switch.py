@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""Readers under full load while versions alternate. usage: switch.py SOURCE0 SOURCE1 MOUNT SWITCHES PROCESS
+
+SOURCE0 is version v0, SOURCE1 is v1, the mount serves v0. Two counters in shared memory say how many switches have begun
+and how many have returned: an open between two equal values must see exactly that version."""
+import mmap
+import multiprocessing
+import os
+import random
+import struct
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["DATASETFS_SOURCE"], "contrib", "python"))
+import datasetfs  # noqa: E402
+
+SOURCES = sys.argv[1:3]
+MOUNT, SWITCHES, PROCESS = sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
+READERS = 4
+
+
+def tree(source):
+    files = {}
+    for where, _, names in os.walk(source):
+        for name in names:
+            path = os.path.join(where, name)
+            files[os.path.relpath(path, source)] = open(path, "rb").read()
+    return files
+
+
+class Counters:
+    def __init__(self):
+        self.memory = mmap.mmap(-1, 4096)
+
+    def get(self, number):
+        return struct.unpack_from("Q", self.memory, 8 * number)[0]
+
+    def add(self, number):
+        struct.pack_into("Q", self.memory, 8 * number, self.get(number) + 1)
+
+
+BEGUN, RETURNED, END = range(3)
+
+
+def allowed(before, after):
+    return {0, 1} if after > before else {before % 2}
+
+
+def check_file(files, counters, path, faults):
+    before = counters.get(RETURNED)
+    try:
+        with open(os.path.join(MOUNT, path), "rb", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            data = file.readall()
+    except FileNotFoundError:
+        data, size = None, 0
+    versions = allowed(before, counters.get(BEGUN))
+    if not any(files[v].get(path) == data for v in versions):
+        seen = [v for v in (0, 1) if files[v].get(path) == data]
+        faults.append(f"{path}: version {seen or 'of neither'}, expected {versions} size={size}")
+    if data is not None and size != len(data):
+        faults.append(f"{path}: {len(data)} bytes, fstat says {size}")
+
+
+def check_stat(files, counters, path, faults):
+    before = counters.get(RETURNED)
+    try:
+        size = os.stat(os.path.join(MOUNT, path)).st_size
+    except FileNotFoundError:
+        size = None
+    versions = allowed(before, counters.get(BEGUN))
+    if size not in {len(files[v][path]) if path in files[v] else None for v in versions}:
+        faults.append(f"{path}: stat says {size}, expected version {versions}")
+
+
+def check_list(files, counters, faults):
+    before = counters.get(RETURNED)
+    names = set(os.listdir(MOUNT))
+    versions = allowed(before, counters.get(BEGUN))
+    if not any(names == {path.split("/")[0] for path in files[v]} for v in versions):
+        if len(versions) == 1:
+            faults.append(f"listing of the root, expected version {versions}: {sorted(names)[-3:]}")
+
+
+def check_held(files, path, faults, rng):
+    """A file stays what it was when it was opened."""
+    try:
+        file = open(os.path.join(MOUNT, path), "rb", buffering=0)
+    except FileNotFoundError:
+        return
+    with file:
+        head = os.pread(file.fileno(), 10, 0)
+        time.sleep(rng.random() / 20)
+        data = file.readall()
+    if not any(files[v].get(path) == data and data.startswith(head) for v in (0, 1)):
+        faults.append(f"{path}: held open, and of no version")
+
+
+def reader(seed, files, counters, queue):
+    rng, faults, count = random.Random(seed), [], 0
+    paths = sorted(set(files[0]) | set(files[1]))
+    while not counters.get(END) and len(faults) < 5:
+        check_file(files, counters, rng.choice(paths), faults)
+        check_stat(files, counters, rng.choice(paths), faults)
+        if count % 10 == 0:
+            check_list(files, counters, faults)
+        if count % 100 == seed:
+            check_held(files, rng.choice(paths), faults, rng)
+        count += 1
+    queue.put((faults, count))
+
+
+def memory():
+    with open(f"/proc/{PROCESS}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmRSS"))
+
+
+def switch_all(counters, queue):
+    mount, longest, settled = datasetfs.Mount(MOUNT), 0.0, 0
+    for number in range(1, SWITCHES + 1):
+        counters.add(BEGUN)
+        began = time.monotonic()
+        mount.switch(f"v{number % 2}", if_current=f"v{(number + 1) % 2}")
+        longest = max(longest, time.monotonic() - began)
+        counters.add(RETURNED)
+        if number == SWITCHES // 4:
+            settled = memory()
+        if not queue.empty():
+            break
+        time.sleep(0.002)
+    return longest, settled
+
+
+def main():
+    files, counters, queue = [tree(source) for source in SOURCES], Counters(), multiprocessing.Queue()
+    readers = [multiprocessing.Process(target=reader, args=(seed, files, counters, queue)) for seed in range(READERS)]
+    for process in readers:
+        process.start()
+    longest, settled = switch_all(counters, queue)
+    counters.add(END)
+    results = [queue.get(timeout=60) for _ in readers]
+    for process in readers:
+        process.join(60)
+    faults = [fault for each, _ in results for fault in each]
+    done, reads = counters.get(RETURNED), sum(count for _, count in results)
+    print(f"{done} switches, {reads} reads, longest switch {longest * 1e3:.1f} ms, "
+          f"memory {settled} KiB after a quarter, {memory()} KiB at the end")
+    if faults:
+        sys.exit("fail: " + "; ".join(faults[:5]))
+    if done != SWITCHES or reads < SWITCHES // 4:
+        sys.exit("fail: not what was planned")
+    if "DATASETFS_SANITIZER" not in os.environ and memory() > settled + 16384:
+        sys.exit("fail: memory grows")
+
+
+main()

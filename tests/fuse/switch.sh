@@ -1,0 +1,62 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon alone timeout=280
+# Two versions alternate a thousand times and more under readers, over both channels and by both ways to tell the
+# kernel: every file is wholly of one version, no open after a switch sees the old one, memory stays flat, and a version
+# is closed when the kernel has forgotten it.
+. "$(dirname "$0")/../lib/common.sh"
+need_fuse
+need_root
+need_command python3
+
+rounds=1200
+[ -z "${DATASETFS_SANITIZER:-}" ] || rounds=120
+
+python3 - <<'END'
+import os, random
+rng = random.Random(4)
+for version in range(2):
+    for number in range(120):
+        if number % 10 == 3 + version:
+            continue
+        folder = ["", "a/", "b/deep/", f"only{version}/"][number % 4]
+        path = f"source{version}/{folder}{number}"
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as file:
+            file.write(bytes(f"{version}.{number} ", "ascii") * rng.choice([1, 30, 700, 9000, 40000]))
+END
+pack volume source0 --label v0
+pack volume source1 --label v1 --compress auto --no-current
+
+generations() {
+    python3 -c 'import json, sys; print(len(json.load(open(sys.argv[1]))["generations"]))' "$1/.datasetfs/stats.json"
+}
+
+run() {
+    mount_volume volume mnt -o "$1"
+    python3 "$(dirname "$0")/switch.py" source0 source1 mnt $rounds $DAEMON || fail "$1: $(tail -n 3 daemon.log)"
+    assert_eq "swaps of $1" "$(stats mnt switches)" $rounds
+    wait_for 10 one_open mnt || fail "$1: $(generations mnt) versions are open with nobody in the old one"
+    compare source$((rounds % 2)) mnt
+    unmount mnt
+    say "$1"
+}
+
+# one_open MOUNT: only the current version is open
+one_open() {
+    [ "$(generations "$1")" = 1 ]
+}
+
+run channel=dev,notify=auto
+run channel=dev,notify=entries
+[ -n "${DATASETFS_SANITIZER:-}" ] || run channel=dev,io=threads
+
+switch=/sys/module/fuse/parameters/enable_uring
+if [ -e $switch ]; then
+    at_exit sh -c "echo $(cat $switch) >$switch"
+    echo Y >$switch
+    run channel=ring
+    run channel=ring,notify=entries
+else
+    say "this kernel has no FUSE over io_uring: the ring was not tested"
+fi
