@@ -29,7 +29,7 @@ static void main_help(void)
 {
 	const char *summary;
 
-	printf("Usage: datasetfsctl VERB [OPTIONS] ...\nLook at datasetfs volumes and mounts.\n\n");
+	printf("Usage: datasetfsctl VERB [OPTIONS] ...\nLook at datasetfs volumes and mounts, switch mounts.\n\n");
 	for (size_t i = 0; i < VERB_COUNT; i++) {
 		summary = verbs[i].line->summary;
 		printf("  %-8s%-24s%.*s\n", verbs[i].name, verbs[i].line->usage, (int)strcspn(summary, "\n"),

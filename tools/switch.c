@@ -52,7 +52,7 @@ static const struct option_spec switch_table[] = {
 const struct command_line switch_line = {
 	.program = "datasetfsctl switch",
 	.usage = "MNT [LABEL]",
-	.summary = "Let a mount serve another version, by default the current one.",
+	.summary = "Let a mount serve another version.",
 	.options = switch_table,
 };
 

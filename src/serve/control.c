@@ -3,6 +3,7 @@
 #include "serve/control.h"
 
 #include <errno.h>
+#include <dirent.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +14,17 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "datasetfs/control.h"
+#include "fuse/invalidate.h"
 #include "serve/change.h"
+#include "serve/dir.h"
+#include "serve/inside.h"
+#include "serve/node.h"
 #include "serve/reply.h"
+
+#define VERSION_VALID 10u               /* seconds that a label stays what it was: it may be published anew */
+#define LISTING_VALID INT64_C(50000000) /* ns that the kernel has to take a listing of versions over */
+
+enum control_kind { CONTROL_SWITCHING, CONTROL_LOOKING_UP, CONTROL_LISTING };
 
 /* A request in work. Made by its worker, then the control thread's, then the worker's again. */
 struct control_job {
@@ -22,7 +32,12 @@ struct control_job {
 	struct worker *worker;
 	struct channel_request *request;
 	uint32_t uid, gid, pid;
+	enum control_kind kind;
 	struct control_switch command; /* becomes the answer */
+	char label[DSFS_LABEL_MAX + 1];  /* to look up */
+	struct generation *generation; /* found; its lookups count it already */
+	struct fuse_entry_out entry;
+	struct dir_list list;
 	int result;
 	struct control_job *next;
 };
@@ -41,6 +56,7 @@ struct control {
 	_Atomic uint64_t switches;
 	/* the thread's: */
 	struct generation *prepared;
+	int64_t listed;    /* when the kernel is to forget the listing of versions, ns; 0: it has none */
 	uint64_t followed; /* sequence of the superblock that was acted upon */
 };
 
@@ -160,9 +176,8 @@ static int control_switch(struct control *control, struct control_switch *comman
 
 /* ---- the thread ---- */
 
-static void control_do(struct control *control, struct control_job *job)
+static int control_do_switch(struct control *control, struct control_job *job, struct generation **ret_old)
 {
-	struct generation *old = NULL;
 	struct error err = { 0 };
 	int r;
 
@@ -170,9 +185,79 @@ static void control_do(struct control *control, struct control_job *job)
 	if (r == 0)
 		r = control_check_caller(control, job, &err);
 	if (r == 0)
-		r = control_switch(control, &job->command, &old, &err);
-	job->result = r;
+		r = control_switch(control, &job->command, ret_old, &err);
 	snprintf(job->command.reason, sizeof(job->command.reason), "%s", r < 0 ? err.reason : "");
+	return r;
+}
+
+/* The caller sees an errno only, so the reason goes to the log. */
+static int control_report(int code, const struct error *err, const char *label)
+{
+	static struct log_limit limit = { .burst = 10 };
+	unsigned held;
+
+	if (code < 0 && code != -ENOENT && log_allow(&limit, &held))
+		log_err("cannot open '" CONTROL_FOLDER "/" CONTROL_VERSIONS "/%s': %s, held=%u", label, err->reason,
+			held);
+	return code;
+}
+
+static int control_do_lookup(struct control *control, struct control_job *job)
+{
+	struct change_wish wish = { .label = job->label };
+	struct error err = { 0 };
+	struct inode root;
+	int r;
+
+	r = change_open(control->serve, &wish, &job->generation, &err);
+	if (r == 0)
+		r = inode_get(job->generation->index, INODE_ROOT, &root, &err);
+	if (r < 0)
+		return control_report(r, &err, job->label);
+	node_entry(job->generation, generation_side_root(job->generation), &root, &job->entry);
+	job->entry.entry_valid = VERSION_VALID;
+	atomic_fetch_add(&job->generation->lookups, 1); /* before this thread may close it */
+	return 0;
+}
+
+static int control_do_list(struct control *control, struct control_job *job)
+{
+	struct catalogue catalogue = { 0 };
+	struct superblock super;
+	struct error err = { 0 };
+	uint64_t ino;
+	bool room;
+	int r = catalogue_load(&control->serve->volume->source, &super, &catalogue, &err);
+
+	if (r < 0)
+		return control_report(r, &err, "");
+	dir_begin(&job->list, job->request);
+	room = dir_add_dots(&job->list, INSIDE_VERSIONS, NODE_ROOT);
+	for (uint64_t i = job->list.first; i < catalogue.version_count && room; i++) {
+		ino = catalogue.versions[i].sequence << DSFS_ORDINAL_BITS | INODE_ROOT;
+		room = dir_add(&job->list, i, ino, DT_DIR, catalogue.versions[i].label,
+			       strlen(catalogue.versions[i].label), NULL);
+	}
+	catalogue_free(&catalogue);
+	control->listed = stats_now() + LISTING_VALID;
+	return 0;
+}
+
+static void control_do(struct control *control, struct control_job *job)
+{
+	struct generation *old = NULL;
+
+	switch (job->kind) {
+	case CONTROL_SWITCHING:
+		job->result = control_do_switch(control, job, &old);
+		break;
+	case CONTROL_LOOKING_UP:
+		job->result = control_do_lookup(control, job);
+		break;
+	case CONTROL_LISTING:
+		job->result = control_do_list(control, job);
+		break;
+	}
 	pthread_mutex_lock(&control->lock);
 	control->job_count--;
 	pthread_mutex_unlock(&control->lock);
@@ -220,6 +305,24 @@ static struct control_job *control_next(struct control *control, bool *ret_endin
 	return job;
 }
 
+/* The kernel keeps a listing for ever; the volume's versions change. */
+static void control_forget_listing(struct control *control)
+{
+	struct error err = { 0 };
+
+	if (!control->listed || stats_now() < control->listed)
+		return;
+	control->listed = 0;
+	if (invalidate_inode(control->fd, INSIDE_VERSIONS, &err) < 0)
+		log_debug("%s", err.reason);
+}
+
+/* Of two times, 0 being never. */
+static int64_t control_first(int64_t a, int64_t b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
 static bool control_is_wanted(void *argument)
 {
 	struct control *control = argument;
@@ -259,9 +362,10 @@ static void *control_main(void *argument)
 			control_follow(control);
 			look = stats_now() + period;
 		}
+		control_forget_listing(control);
 		sweep = change_sweep(control->serve, control->fd, control_is_wanted, control);
 		change_retire(control->serve, control->prepared);
-		control_sleep(control, !look || (sweep && sweep < look) ? sweep : look);
+		control_sleep(control, control_first(control_first(look, sweep), control->listed));
 	}
 }
 
@@ -320,7 +424,29 @@ void control_stop(struct control *control)
 
 /* ---- the worker's side ---- */
 
-static void control_answer(struct worker_task *task)
+static void control_answer_lookup(struct worker_task *task)
+{
+	struct control_job *job = (struct control_job *)task; /* its first member */
+
+	if (job->result < 0)
+		reply_error(job->worker, job->request, job->result);
+	else if (!reply_data(job->worker, job->request, &job->entry, sizeof(job->entry)))
+		atomic_fetch_sub(&job->generation->lookups, 1);
+	free(job);
+}
+
+static void control_answer_list(struct worker_task *task)
+{
+	struct control_job *job = (struct control_job *)task; /* its first member */
+
+	if (job->result < 0)
+		reply_error(job->worker, job->request, job->result);
+	else
+		reply_data(job->worker, job->request, job->request->payload, job->list.used);
+	free(job);
+}
+
+static void control_answer_switch(struct worker_task *task)
 {
 	struct control_job *job = (struct control_job *)task; /* its first member */
 	struct fuse_ioctl_out out = { .result = job->result };
@@ -350,6 +476,34 @@ static bool control_take(struct control *control, struct control_job *job)
 	return taken;
 }
 
+/* NULL: the request is answered. */
+static struct control_job *control_job_new(struct worker *worker, struct channel_request *request,
+					   void (*answer)(struct worker_task *task), enum control_kind kind)
+{
+	struct control_job *job = calloc(1, sizeof(*job));
+
+	if (!job) {
+		reply_error(worker, request, -ENOMEM);
+		return NULL;
+	}
+	job->task.run = answer;
+	job->worker = worker;
+	job->request = request;
+	job->kind = kind;
+	return job;
+}
+
+static void control_submit(struct control_job *job)
+{
+	struct worker *worker = job->worker;
+	struct channel_request *request = job->request;
+
+	if (control_take(worker->serve->control, job))
+		return;
+	free(job);
+	reply_error(worker, request, -EBUSY);
+}
+
 void control_ioctl(struct worker *worker, struct channel_request *request)
 {
 	const struct fuse_ioctl_in *in = &request->wire.in.ioctl;
@@ -360,20 +514,35 @@ void control_ioctl(struct worker *worker, struct channel_request *request)
 		reply_error(worker, request, -ENOTTY);
 		return;
 	}
-	job = calloc(1, sizeof(*job));
-	if (!job) {
-		reply_error(worker, request, -ENOMEM);
+	job = control_job_new(worker, request, control_answer_switch, CONTROL_SWITCHING);
+	if (!job)
 		return;
-	}
-	job->task.run = control_answer;
-	job->worker = worker;
-	job->request = request;
 	job->uid = request->wire.uid;
 	job->gid = request->wire.gid;
 	job->pid = request->wire.pid;
 	memcpy(&job->command, request->wire.rest, sizeof(job->command));
-	if (control_take(worker->serve->control, job))
+	control_submit(job);
+}
+
+void control_lookup(struct worker *worker, struct channel_request *request)
+{
+	struct control_job *job;
+
+	if (request->wire.name_length > DSFS_LABEL_MAX) {
+		reply_error(worker, request, -ENOENT);
 		return;
-	free(job);
-	reply_error(worker, request, -EBUSY);
+	}
+	job = control_job_new(worker, request, control_answer_lookup, CONTROL_LOOKING_UP);
+	if (!job)
+		return;
+	memcpy(job->label, request->wire.name, request->wire.name_length);
+	control_submit(job);
+}
+
+void control_list(struct worker *worker, struct channel_request *request)
+{
+	struct control_job *job = control_job_new(worker, request, control_answer_list, CONTROL_LISTING);
+
+	if (job)
+		control_submit(job);
 }

@@ -11,6 +11,9 @@ void control_stop(struct control *control);
 
 /* IOCTL on .datasetfs/control. */
 void control_ioctl(struct worker *worker, struct channel_request *request);
+/* LOOKUP and READDIR of .datasetfs/versions. */
+void control_lookup(struct worker *worker, struct channel_request *request);
+void control_list(struct worker *worker, struct channel_request *request);
 /* A generation that is not current was forgotten by the kernel. Any thread. */
 void control_poke(struct control *control);
 /* Swaps since the mount. */

@@ -66,6 +66,7 @@ bool dir_add(struct dir_list *list, uint64_t number, uint64_t ino, uint8_t type,
 struct dir_walk {
 	struct dir_list list;
 	struct generation *generation;
+	uint64_t nodeid;  /* of the directory */
 	uint64_t lookups; /* entries that the kernel will know by this reply */
 };
 
@@ -85,7 +86,7 @@ static int dir_entry(void *argument, const struct index_entry *entry)
 	r = inode_get(walk->generation->index, entry->ordinal, &inode, &err);
 	if (r < 0)
 		return log_error(&err, "cannot list entry %llu", (unsigned long long)entry->number);
-	node_entry(walk->generation, &inode, &out);
+	node_entry(walk->generation, generation_node_below(walk->generation, walk->nodeid, &inode), &inode, &out);
 	if (!dir_add(&walk->list, entry->number, ino, entry->type, entry->name, entry->name_length, &out))
 		return 1;
 	walk->lookups++;
@@ -95,7 +96,7 @@ static int dir_entry(void *argument, const struct index_entry *entry)
 static int dir_fill(struct worker *worker, const struct inode *directory, struct dir_walk *walk)
 {
 	struct generation *generation = walk->generation;
-	uint64_t self = generation_node(generation, directory->ordinal);
+	uint64_t self = walk->nodeid & ~NODE_SIDE;
 	uint64_t parent =
 		directory->ordinal == INODE_ROOT ? NODE_ROOT : generation_node(generation, directory->where);
 	int r;
@@ -123,6 +124,7 @@ void dir_handle(struct worker *worker, struct channel_request *request)
 	if (r == 0 && !S_ISDIR(inode.mode))
 		r = -ENOTDIR;
 	if (r == 0) {
+		walk.nodeid = request->wire.nodeid;
 		dir_begin(&walk.list, request);
 		r = dir_fill(worker, &inode, &walk);
 	}

@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "image/index.h"
@@ -51,4 +52,18 @@ void generation_put(struct generation *generation);
 static inline uint64_t generation_node(const struct generation *generation, uint64_t ordinal)
 {
 	return ordinal == INODE_ROOT ? NODE_ROOT : generation->sequence << DSFS_ORDINAL_BITS | ordinal;
+}
+
+/* The node of what is found below a directory with node parent. Files are the same ones everywhere, and so are their
+ * cached contents. */
+static inline uint64_t generation_node_below(const struct generation *generation, uint64_t parent,
+					     const struct inode *inode)
+{
+	return generation_node(generation, inode->ordinal) | (S_ISDIR(inode->mode) ? parent & NODE_SIDE : 0);
+}
+
+/* The root as a directory below .datasetfs/versions. */
+static inline uint64_t generation_side_root(const struct generation *generation)
+{
+	return NODE_SIDE | generation->sequence << DSFS_ORDINAL_BITS | INODE_ROOT;
 }

@@ -14,6 +14,7 @@
 #include "base/json.h"
 #include "base/parse.h"
 #include "datasetfs/control.h"
+#include "serve/control.h"
 #include "serve/dir.h"
 #include "serve/reply.h"
 
@@ -135,13 +136,13 @@ static struct snapshot *inside_find(struct inside *inside, uint64_t nodeid)
 	return snapshot->nodeid == nodeid ? snapshot : NULL;
 }
 
-static void inside_folder_attr(const struct worker *worker, struct fuse_attr *attr)
+static void inside_folder_attr(const struct worker *worker, uint64_t nodeid, struct fuse_attr *attr)
 {
 	struct inode root;
 	struct error err;
 
 	*attr = (struct fuse_attr){
-		.ino = INSIDE_FOLDER,
+		.ino = nodeid,
 		.mode = S_IFDIR | 0555,
 		.nlink = 2,
 		.blksize = DSFS_BLOCK,
@@ -180,16 +181,21 @@ static void inside_snapshot_attr(const struct snapshot *snapshot, struct fuse_at
 	};
 }
 
-void inside_lookup_folder(struct worker *worker, struct channel_request *request)
+static void inside_reply_folder(struct worker *worker, struct channel_request *request, uint64_t nodeid)
 {
 	struct fuse_entry_out entry = {
-		.nodeid = INSIDE_FOLDER,
+		.nodeid = nodeid,
 		.entry_valid = REPLY_FOREVER,
 		.attr_valid = REPLY_FOREVER,
 	};
 
-	inside_folder_attr(worker, &entry.attr);
+	inside_folder_attr(worker, nodeid, &entry.attr);
 	reply_data(worker, request, &entry, sizeof(entry));
+}
+
+void inside_lookup_folder(struct worker *worker, struct channel_request *request)
+{
+	inside_reply_folder(worker, request, INSIDE_FOLDER);
 }
 
 /* Takes the text. -ENFILE when too many snapshots are held open. */
@@ -238,8 +244,16 @@ void inside_lookup(struct worker *worker, struct channel_request *request)
 	char *text = NULL;
 	int r = -ENOENT;
 
+	if (request->wire.nodeid == INSIDE_VERSIONS) {
+		control_lookup(worker, request);
+		return;
+	}
 	if (request->wire.nodeid != INSIDE_FOLDER)
 		r = -ENOTDIR;
+	if (r == -ENOENT && !strcmp(request->wire.name, CONTROL_VERSIONS)) {
+		inside_reply_folder(worker, request, INSIDE_VERSIONS);
+		return;
+	}
 	if (r == -ENOENT && !strcmp(request->wire.name, CONTROL_CONTROL)) {
 		inside_lookup_control(worker, request);
 		return;
@@ -262,8 +276,8 @@ void inside_getattr(struct worker *worker, struct channel_request *request)
 	const struct snapshot *snapshot;
 	bool known = true;
 
-	if (request->wire.nodeid == INSIDE_FOLDER) {
-		inside_folder_attr(worker, &out.attr);
+	if (request->wire.nodeid == INSIDE_FOLDER || request->wire.nodeid == INSIDE_VERSIONS) {
+		inside_folder_attr(worker, request->wire.nodeid, &out.attr);
 	} else if (inside_is_control(request->wire.nodeid)) {
 		inside_control_attr(&out.attr);
 	} else {
@@ -334,6 +348,10 @@ void inside_list(struct worker *worker, struct channel_request *request)
 	struct dir_list list;
 	bool room;
 
+	if (request->wire.nodeid == INSIDE_VERSIONS) {
+		control_list(worker, request);
+		return;
+	}
 	if (request->wire.nodeid != INSIDE_FOLDER) {
 		reply_error(worker, request, -ENOTDIR);
 		return;
@@ -344,7 +362,10 @@ void inside_list(struct worker *worker, struct channel_request *request)
 		room = dir_add(&list, i, INSIDE_LISTED + i, DT_REG, inside_files[i].name,
 			       strlen(inside_files[i].name), NULL);
 	if (room && list.first <= INSIDE_FILES)
-		(void)!dir_add(&list, INSIDE_FILES, INSIDE_CONTROL, DT_REG, CONTROL_CONTROL, strlen(CONTROL_CONTROL), NULL);
+		room = dir_add(&list, INSIDE_FILES, INSIDE_CONTROL, DT_REG, CONTROL_CONTROL, strlen(CONTROL_CONTROL), NULL);
+	if (room && list.first <= INSIDE_FILES + 1)
+		(void)!dir_add(&list, INSIDE_FILES + 1, INSIDE_VERSIONS, DT_DIR, CONTROL_VERSIONS,
+			       strlen(CONTROL_VERSIONS), NULL);
 	reply_data(worker, request, request->payload, list.used);
 }
 

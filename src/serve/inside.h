@@ -11,6 +11,7 @@ must_check int inside_new(struct inside **ret, struct error *err);
 void inside_free(struct inside *inside);
 
 bool inside_owns(uint64_t nodeid);
+#define INSIDE_VERSIONS UINT64_C(17) /* the folder with every version under its label */
 /* The file that takes commands. */
 bool inside_is_control(uint64_t nodeid);
 /* LOOKUP of the folder itself in the root. */

@@ -23,10 +23,11 @@ int node_find(const struct worker *worker, uint64_t nodeid, struct generation **
 	return 0;
 }
 
-void node_attr(const struct generation *generation, const struct inode *inode, struct fuse_attr *ret)
+void node_attr(const struct generation *generation, uint64_t nodeid, const struct inode *inode,
+	       struct fuse_attr *ret)
 {
 	*ret = (struct fuse_attr){
-		.ino = generation_node(generation, inode->ordinal),
+		.ino = nodeid & ~NODE_SIDE,
 		.size = inode->size,
 		.blocks = S_ISREG(inode->mode) ? inode_blocks(generation->index, inode) : 0,
 		.atime = (uint64_t)inode->mtime,
@@ -43,12 +44,13 @@ void node_attr(const struct generation *generation, const struct inode *inode, s
 	};
 }
 
-void node_entry(const struct generation *generation, const struct inode *inode, struct fuse_entry_out *ret)
+void node_entry(const struct generation *generation, uint64_t nodeid, const struct inode *inode,
+	        struct fuse_entry_out *ret)
 {
 	*ret = (struct fuse_entry_out){
-		.nodeid = generation_node(generation, inode->ordinal),
+		.nodeid = nodeid,
 		.entry_valid = REPLY_FOREVER,
 		.attr_valid = REPLY_FOREVER,
 	};
-	node_attr(generation, inode, &ret->attr);
+	node_attr(generation, nodeid, inode, &ret->attr);
 }

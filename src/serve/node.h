@@ -7,6 +7,8 @@
 /* The node's version and inode. -ESTALE when its version is not open. */
 must_check int node_find(const struct worker *worker, uint64_t nodeid, struct generation **ret_generation,
 			 struct inode *ret, struct error *err);
-void node_attr(const struct generation *generation, const struct inode *inode, struct fuse_attr *ret);
+void node_attr(const struct generation *generation, uint64_t nodeid, const struct inode *inode,
+	       struct fuse_attr *ret);
 /* What LOOKUP answers and READDIRPLUS embeds. */
-void node_entry(const struct generation *generation, const struct inode *inode, struct fuse_entry_out *ret);
+void node_entry(const struct generation *generation, uint64_t nodeid, const struct inode *inode,
+	        struct fuse_entry_out *ret);

@@ -43,7 +43,7 @@ static void ops_reply_entry(struct worker *worker, struct channel_request *reque
 {
 	struct fuse_entry_out entry;
 
-	node_entry(generation, inode, &entry);
+	node_entry(generation, generation_node_below(generation, request->wire.nodeid, inode), inode, &entry);
 	/* Counted before the kernel can forget it. */
 	atomic_fetch_add(&generation->lookups, 1);
 	if (!reply_data(worker, request, &entry, sizeof(entry)))
@@ -144,7 +144,7 @@ static void ops_getattr(void *context, struct channel_request *request)
 		ops_fail(worker, request, r, &err);
 		return;
 	}
-	node_attr(generation, &inode, &out.attr);
+	node_attr(generation, request->wire.nodeid, &inode, &out.attr);
 	reply_data(worker, request, &out, sizeof(out));
 }
 

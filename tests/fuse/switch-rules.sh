@@ -36,7 +36,7 @@ for notify in auto entries; do
     stat mnt/absent mnt/only2 >/dev/null 2>&1 || true # remembered as absent
     ls -R mnt >/dev/null
     exec 5<mnt/d/large 6<mnt/d
-    head -c 100 <&5 >head
+    head -c 100 <&5 >begin
     files=$(stat -f -c %c mnt)
     (cd mnt/d && exec sleep 60) &
     walker=$!
@@ -46,7 +46,7 @@ for notify in auto entries; do
     compare source2 mnt
     assert_eq label "$(label)" v2
     assert_eq "files of statfs" "$(stat -f -c %c mnt)" $((files + 5))
-    cat head - <&5 | cmp - source1/d/large || fail "$notify: an open file changed"
+    cat begin - <&5 | cmp - source1/d/large || fail "$notify: an open file changed"
     assert_eq "a descriptor of a directory" "$(cat /proc/$$/fd/6/small)" "small 1"
     assert_eq "a working directory" "$(cat /proc/$walker/cwd/small)" "small 1"
     assert_eq "open versions with an old one in use" "$(open_versions)" 2

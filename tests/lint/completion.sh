@@ -31,7 +31,7 @@ assert_eq "mkdatasetfs f<TAB>" "$(completed mkdatasetfs f)" "file folder "
 
 # What the file knows by heart is what the programs know.
 while read -r option; do
-    { mkdatasetfs --help; for verb in verify stat; do datasetfsctl $verb --help; done; } >help.all
+    { mkdatasetfs --help; for verb in verify stat switch; do datasetfsctl $verb --help; done; } >help.all
     grep -qE -- "(^|[ ,])$option([ =]|\$)" help.all || fail "the completion knows $option, the programs do not"
 done < <(grep -oE '^    [^)]*\) (_datasetfs|COMPREPLY)' "$DATASETFS_SOURCE/contrib/bash-completion/datasetfs" |
     grep -oE -- '--[a-z-]+')
