@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# tests/run: once
+"""The Python package without a mount and without torch: its layout is the header's, and a barrier is all or nothing."""
+import os
+import re
+import subprocess
+import sys
+import threading
+
+SOURCE = os.environ["DATASETFS_SOURCE"]
+sys.path.insert(0, os.path.join(SOURCE, "contrib", "python"))
+import datasetfs  # noqa: E402
+from datasetfs import mount as module  # noqa: E402
+
+
+def check(what, found, expected):
+    if found != expected:
+        sys.exit(f"fail: {what}: found {found!r}, expected {expected!r}")
+
+
+def check_layout():
+    with open("layout.c", "w", encoding="utf-8") as file:
+        file.write('#include <stdio.h>\n#include <stddef.h>\n#include "datasetfs/control.h"\nint main(void) { printf("%zu %zu %lu %u %u\\n",'
+                   "sizeof(struct control_switch), offsetof(struct control_switch, reason),"
+                   "(unsigned long)CONTROL_IOC_SWITCH, CONTROL_PREPARE, CONTROL_BY_UUID); }\n")
+    subprocess.run(["cc", "-I", os.path.join(SOURCE, "include"), "-o", "layout", "layout.c"], check=True)
+    found = [int(word) for word in subprocess.run(["./layout"], check=True, capture_output=True).stdout.split()]
+    check("layout", [module.LAYOUT.size, module.LAYOUT.size - 504, module.CONTROL_IOC_SWITCH, module.CONTROL_PREPARE,
+                     module.CONTROL_BY_UUID], found)
+
+
+class Rank:
+    """A mount that does as it is told."""
+
+    def __init__(self, fails=None):
+        self.serves, self.fails = "one", fails
+        self.calls = []
+
+    @property
+    def version(self):
+        return {"label": self.serves, "uuid": {"one": "1", "two": "2"}[self.serves]}
+
+    def _do(self, what, uuid):
+        self.calls.append(what)
+        if self.fails == what:
+            raise module.SwitchError(5, "it is broken")
+        label = {None: "two", "1": "one", "2": "two"}[uuid]
+        return module.Version(label, {"one": "1", "two": "2"}[label], 0, 0, 0)
+
+    def prepare(self, label=None, *, uuid=None):
+        return self._do("prepare", uuid)
+
+    def switch(self, label=None, *, uuid=None):
+        answer = self._do("switch", uuid)
+        self.serves = answer.label
+        return answer
+
+
+class Gather:
+    """all_gather_object() among threads."""
+
+    def __init__(self, count):
+        self.values, self.gate = [None] * count, threading.Barrier(count)
+
+    def __call__(self, rank, value):
+        self.values[rank] = value
+        self.gate.wait(10)
+        values = list(self.values)
+        self.gate.wait(10)
+        return values
+
+
+def run_ranks(ranks):
+    gather, results = Gather(len(ranks)), [None] * len(ranks)
+
+    def one(rank):
+        results[rank] = datasetfs.epoch_barrier(ranks[rank], gather=lambda value: gather(rank, value))
+
+    threads = [threading.Thread(target=one, args=(rank,)) for rank in range(len(ranks))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(20)
+    return results
+
+
+def check_barrier():
+    ranks = [Rank() for _ in range(4)]
+    check("all can", run_ranks(ranks), [("two", None)] * 4)
+    check("all serve", [rank.serves for rank in ranks], ["two"] * 4)
+    for broken, where in ((0, "prepare"), (2, "prepare"), (3, "switch")):
+        ranks = [Rank(where if rank == broken else None) for rank in range(4)]
+        for label, failure in run_ranks(ranks):
+            check("label after a failure", label, "one")
+            if not re.match(rf"rank {broken}: SwitchError: .*it is broken", failure):
+                sys.exit(f"fail: the reason is {failure!r}")
+        check(f"served after rank {broken} failed to {where}", [rank.serves for rank in ranks], ["one"] * 4)
+        if where == "prepare":
+            check("switches", sum(rank.calls.count("switch") for rank in ranks), 0)
+
+
+def check_refusals():
+    mount = datasetfs.Mount(".")
+    for words in ({"label": "x" * 200}, {"label": "a", "uuid": "b"}):
+        try:
+            mount.prepare(**words)
+        except ValueError:
+            continue
+        sys.exit(f"fail: {words} were accepted")
+    try:
+        mount.prepare("v1")
+    except FileNotFoundError:
+        return
+    sys.exit("fail: no mount, and no error")
+
+
+check_layout()
+check_barrier()
+check_refusals()

@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: alone once timeout=180
+# Four ranks of torch.distributed on four mounts change to a version that is published in the middle of an epoch.
+. "$(dirname "$0")/../lib/common.sh"
+need_fuse
+/usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || skip "no PyTorch: apt-get install python3-torch"
+
+for version in one two; do
+    mkdir -p $version/samples
+    for ((n = 0; n < 400; n++)); do
+        echo "$version $n" >$version/samples/$n
+    done
+done
+pack volume one --label one
+mkdir mnt0 mnt1 mnt2 mnt3
+for rank in 0 1 2 3; do
+    mount_volume volume mnt$rank
+done
+/usr/bin/python3 "$DATASETFS_SOURCE/contrib/examples/epochs.py" volume two mnt0 mnt1 mnt2 mnt3 >epochs.log 2>&1 || { cat epochs.log; fail "the example"; }
+cat epochs.log
+for line in "epoch 0: version one" "epoch 1: version one" "epoch 2: version two" "epoch 3: version two"; do
+    grep -q "^$line on every rank, 400 samples once each" epochs.log || fail "no line '$line'"
+done
