@@ -21,7 +21,8 @@ def check(what, found, expected):
 
 def check_layout():
     with open("layout.c", "w", encoding="utf-8") as file:
-        file.write('#include <stdio.h>\n#include <stddef.h>\n#include "datasetfs/control.h"\nint main(void) { printf("%zu %zu %lu %u %u\\n",'
+        file.write('#include <stdio.h>\n#include <stddef.h>\n#include "datasetfs/control.h"\n'
+                   'int main(void) { printf("%zu %zu %lu %u %u\\n",'
                    "sizeof(struct control_switch), offsetof(struct control_switch, reason),"
                    "(unsigned long)CONTROL_IOC_SWITCH, CONTROL_PREPARE, CONTROL_BY_UUID); }\n")
     subprocess.run(["cc", "-I", os.path.join(SOURCE, "include"), "-o", "layout", "layout.c"], check=True)

@@ -17,7 +17,8 @@ mkdir mnt0 mnt1 mnt2 mnt3
 for rank in 0 1 2 3; do
     mount_volume volume mnt$rank
 done
-/usr/bin/python3 "$DATASETFS_SOURCE/contrib/examples/epochs.py" volume two mnt0 mnt1 mnt2 mnt3 >epochs.log 2>&1 || { cat epochs.log; fail "the example"; }
+example=$DATASETFS_SOURCE/contrib/examples/epochs.py
+/usr/bin/python3 "$example" volume two mnt0 mnt1 mnt2 mnt3 >epochs.log 2>&1 || { cat epochs.log; fail "the example"; }
 cat epochs.log
 for line in "epoch 0: version one" "epoch 1: version one" "epoch 2: version two" "epoch 3: version two"; do
     grep -q "^$line on every rank, 400 samples once each" epochs.log || fail "no line '$line'"
