@@ -2,8 +2,17 @@
 /* The only user of xxHash. */
 #include "image/checksum.h"
 
+#include <stdlib.h>
+
+/* The build knows whether the library has code for AVX2 and AVX-512 and chooses at run time; without, what every CPU of
+ * the architecture can do is compiled in. The sums are the same. */
+#ifdef XXHASH_CHOOSES
+#define XXH_STATIC_LINKING_ONLY
+#include <xxh_x86dispatch.h>
+#else
 #define XXH_INLINE_ALL
 #include <xxhash.h>
+#endif
 
 uint64_t checksum_64(const void *bytes, size_t length)
 {

@@ -43,7 +43,7 @@ may tools     base image io tools datasetfs
 
 home 'lmdb\.h'            src/image/index.c
 home 'zstd\.h'            src/image/codec.c
-home 'xxhash\.h'          src/image/checksum.c
+home 'xxh[^/]*\.h'        src/image/checksum.c
 home 'openssl/[a-z0-9]*\.h' src/image/sha256.c
 home 'liburing\.h'        src/io/ring.c
 home 'fuse[a-z_]*\.h'     src/fuse/mount.c
