@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "image/address.h"
 #include "image/dump.h"
 #include "image/sha256.h"
@@ -140,6 +141,42 @@ int assemble_section(const struct sequence *sequence, struct index_writer *names
 		r = assemble_digest(fd, volume_end, version, err);
 	if (r == 0)
 		*ret_fd = take_fd(&fd);
+	return r;
+}
+
+static int assemble_memory_sum(const struct mapped *memory, uint8_t sum[SHA256_SIZE], struct error *err)
+{
+	struct sha256 *sha = sha256_new();
+	int r;
+
+	if (!sha)
+		return error_set(err, -ENOMEM, "out of memory");
+	sha256_add(sha, memory->bytes, memory->length);
+	r = sha256_end(sha, sum, err);
+	sha256_free(sha);
+	return r;
+}
+
+int assemble_memory(struct writer *writer, struct sequence *sequence, struct version *version, struct error *err)
+{
+	struct mapped *memory = &sequence->memory;
+	int r;
+
+	if (!memory->length)
+		return 0;
+	r = mapped_grow(memory, round_up(memory->length, DSFS_BLOCK), err);
+	if (r == 0)
+		r = writer_place(writer, memory->length, SPACE_BLOCK, err);
+	if (r == -ENOSPC) {
+		log_warn("no room in one piece for the memory of the source, ignoring");
+		return 0;
+	}
+	if (r == 0)
+		r = writer_append(writer, memory->bytes, memory->length, &version->source.address, err);
+	if (r == 0)
+		r = assemble_memory_sum(memory, version->source_sha256, err);
+	if (r == 0)
+		version->source.length = memory->length;
 	return r;
 }
 

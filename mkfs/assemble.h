@@ -10,6 +10,9 @@
  * there; *ret_fd is the section. */
 must_check int assemble_section(const struct sequence *sequence, struct index_writer *names, const struct temp *temp,
 				uint64_t volume_end, struct version *version, int *ret_fd, struct error *err);
+/* Writes what is remembered of the source and fills version->source; nothing, should there be no room in one piece. */
+must_check int assemble_memory(struct writer *writer, struct sequence *sequence, struct version *version,
+			       struct error *err);
 /* Writes the section and fills version->index. */
 must_check int assemble_stream(struct writer *writer, const struct temp *temp, int fd, struct progress *progress,
 			       struct version *version, struct error *err);

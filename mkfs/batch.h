@@ -17,6 +17,7 @@
 enum item_kind {
 	ITEM_FILE,      /* a whole file of at most BATCH_BYTES */
 	ITEM_PIECE,     /* BATCH_BYTES of a larger one, less at its end */
+	ITEM_UNCHANGED, /* a file whose content is taken from an earlier version without looking at it */
 	ITEM_SYMLINK,
 	ITEM_DIRECTORY, /* place is the directory itself, name is empty */
 	ITEM_LINK,      /* one more name of an inode that came before */
@@ -25,7 +26,7 @@ enum item_kind {
 /* What the reader made of one chunk. */
 struct batch_chunk {
 	uint64_t sum;
-	struct checksum_key key; /* pieces only */
+	uint64_t known;       /* record of the same content on the volume, see known.h; 0: none */
 	const uint8_t *content;
 	const uint8_t *bytes; /* to be stored: content itself, or a frame in the batch's frames */
 	uint32_t length;      /* of content */
@@ -39,6 +40,7 @@ struct item {
 	uint64_t ordinal;
 	uint64_t parent, entries, subdirectories; /* directories */
 	uint64_t offset;                          /* pieces: where in the file */
+	uint64_t earlier; /* ordinal of the same file in the version that is trusted, 0: none */
 	uint32_t length;                          /* bytes of content, or room for a symlink's target */
 	uint32_t name_length;
 	uint16_t file_kind;                       /* see kinds.h */
@@ -50,6 +52,7 @@ struct item {
 	/* results */
 	uint32_t first_chunk, chunk_count;
 	struct checksum_key key; /* whole files */
+	uint64_t read_bytes;     /* from the source */
 	uint8_t *xattrs;         /* encoded set, or NULL */
 	uint32_t xattrs_length;
 };

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Sharing must not scatter a file: only runs of SEQUENCE_RUN chunks or more that lie together are shared. Until a run
- * is that long its chunks are held back, and stored after all when it ends too early. */
+/* Sharing must not scatter a file: only runs of SEQUENCE_RUN chunks or more that lie together are shared, and shorter
+ * ones of an earlier version that reach from border to border (the ends of the file, holes). Until a run is that long
+ * its chunks are held back, and stored after all when it ends too early. */
 #include "large.h"
 
 #include <string.h>
 
+#include "key.h"
 #include "share.h"
 #include "store.h"
 
@@ -13,6 +15,7 @@ static void large_begin(struct sequence *sequence, const struct item *item)
 	sequence->large_first = sequence_chunk_count(sequence);
 	sequence->large_size = sequence->large_left = item->attributes.size;
 	sequence->large_sparse = sequence->large_placed = sequence->large_dense = false;
+	sequence->large_border = true;
 	sequence->run.length = 0;
 }
 
@@ -28,7 +31,7 @@ static int large_place(struct sequence *sequence, const struct batch_chunk *chun
 
 static int large_store(struct sequence *sequence, const struct batch_chunk *chunk, struct error *err)
 {
-	struct table_key key = { chunk->key.low, chunk->key.high };
+	struct table_key key = key_of_chunk(chunk->sum, chunk->length);
 	uint64_t record = sequence_chunk_count(sequence), other;
 	int r;
 
@@ -40,28 +43,30 @@ static int large_store(struct sequence *sequence, const struct batch_chunk *chun
 	return table_add(&sequence->pieces, key, record, err);
 }
 
-/* A run that ended: long ones were shared already, short ones are stored. */
-static int large_end_run(struct sequence *sequence, struct error *err)
-{
-	struct sequence_run *run = &sequence->run;
-	uint32_t held = run->length < SEQUENCE_RUN ? run->length : 0;
-	int r;
-
-	run->length = 0;
-	for (uint32_t i = 0; i < held; i++) {
-		r = large_store(sequence, &run->held[i], err);
-		if (r < 0)
-			return r;
-	}
-	return 0;
-}
-
 static int large_share(struct sequence *sequence, uint64_t record, uint32_t length, struct error *err)
 {
 	struct dsfs_chunk copy = *share_record(sequence, record);
 
 	sequence->counts.shared_bytes += length;
-	return store_record(sequence, &copy, err);
+	return record & KNOWN_RECORD ? store_known(sequence, &copy, err) : store_record(sequence, &copy, err);
+}
+
+/* A run that ended: long ones were shared already, short ones are stored. */
+static int large_end_run(struct sequence *sequence, bool at_border, struct error *err)
+{
+	struct sequence_run *run = &sequence->run;
+	uint32_t held = run->length < SEQUENCE_RUN ? run->length : 0;
+	bool whole = at_border && run->from_border && run->first & KNOWN_RECORD;
+	int r;
+
+	run->length = 0;
+	for (uint32_t i = 0; i < held; i++) {
+		r = whole ? large_share(sequence, run->first + i, run->held[i].length, err) :
+			    large_store(sequence, &run->held[i], err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
 static void large_hold(struct sequence *sequence, const struct batch_chunk *chunk)
@@ -98,8 +103,9 @@ static int large_extend_run(struct sequence *sequence, const struct batch_chunk 
 
 static int large_hole(struct sequence *sequence, const struct batch_chunk *chunk, struct error *err)
 {
-	int r = large_end_run(sequence, err);
+	int r = large_end_run(sequence, true, err);
 
+	sequence->large_border = true;
 	sequence->large_sparse = true;
 	sequence->counts.hole_bytes += chunk->length;
 	return r < 0 ? r : store_hole(sequence, err);
@@ -107,22 +113,26 @@ static int large_hole(struct sequence *sequence, const struct batch_chunk *chunk
 
 static int large_chunk(struct sequence *sequence, const struct batch_chunk *chunk, struct error *err)
 {
-	struct table_key key = { chunk->key.low, chunk->key.high };
+	struct table_key key = key_of_chunk(chunk->sum, chunk->length);
+	bool border = sequence->large_border;
 	struct sequence_run *run = &sequence->run;
 	uint64_t next = run->first + run->length, found;
 	int r;
 
 	if (chunk->is_hole)
 		return large_hole(sequence, chunk, err);
+	sequence->large_border = false;
 	if (run->length && share_follows(sequence, next)) {
 		r = share_is_same(sequence, next, chunk, err);
 		if (r != 0)
 			return r < 0 ? r : large_extend_run(sequence, chunk, err);
 	}
-	r = large_end_run(sequence, err);
+	r = large_end_run(sequence, false, err);
 	if (r < 0)
 		return r;
-	if (!table_find(&sequence->pieces, key, &found))
+	if (chunk->known)
+		found = chunk->known;
+	else if (!table_find(&sequence->pieces, key, &found))
 		return large_store(sequence, chunk, err);
 	r = share_is_same(sequence, found, chunk, err);
 	if (r < 0)
@@ -130,6 +140,7 @@ static int large_chunk(struct sequence *sequence, const struct batch_chunk *chun
 	if (r == 0)
 		return large_store(sequence, chunk, err);
 	run->first = found;
+	run->from_border = border;
 	return large_extend_run(sequence, chunk, err);
 }
 
@@ -149,5 +160,5 @@ int large_piece(struct sequence *sequence, const struct batch *batch, const stru
 		sequence->large_left -= chunk->length;
 	}
 	*ret_done = sequence->large_left == 0;
-	return *ret_done ? large_end_run(sequence, err) : 0;
+	return *ret_done ? large_end_run(sequence, true, err) : 0;
 }

@@ -18,12 +18,14 @@
 #include "base/log.h"
 #include "estimate.h"
 #include "feed.h"
+#include "known.h"
 #include "image/codec.h"
 #include "publish.h"
 #include "reader.h"
 #include "scan.h"
 #include "sequence.h"
 #include "target.h"
+#include "trust.h"
 
 #define PACK_LISTING_BUDGET (4u << 20) /* bytes of names in memory, of each directory read ahead */
 
@@ -39,6 +41,9 @@ struct packer {
 	struct writer *writer;
 	struct sequence sequence;
 	struct kinds *kinds;
+	struct known known;
+	struct trust trust;
+	bool has_known, has_trust;
 	struct reader_setup reader;
 	struct pipeline *pipeline;
 	struct index_writer *names;
@@ -64,6 +69,8 @@ static void packer_close(struct packer *packer)
 	pipeline_close(packer->pipeline);
 	index_writer_abort(packer->names);
 	sequence_close(&packer->sequence);
+	known_close(&packer->known);
+	trust_close(&packer->trust);
 	writer_close(packer->writer);
 	space_close(&packer->space);
 	free(packer->kinds);
@@ -114,7 +121,7 @@ static int packer_open_names(struct packer *packer, struct error *err)
 {
 	char path[PATH_MAX];
 
-	if ((size_t)snprintf(path, sizeof(path), "%s/names", packer->temp->path) >= sizeof(path))
+	if ((size_t)snprintf(path, sizeof(path), "%s/" TEMP_NAMES, packer->temp->path) >= sizeof(path))
 		return error_set(err, -ENAMETOOLONG, "temporary directory '%s' has too long a name",
 				 packer->temp->path);
 	return index_writer_open(path, &packer->names, err);
@@ -134,9 +141,74 @@ static int packer_open_pipeline(struct packer *packer, struct error *err)
 	const struct pack_options *options = packer->options;
 	struct pipeline_work work = { reader_work, reader_new, reader_free, &packer->reader };
 
-	packer->reader = (struct reader_setup){ options->chunk_log, options->level };
+	packer->reader = (struct reader_setup){ options->chunk_log, options->level,
+						packer->has_known ? &packer->known : NULL,
+						packer->has_trust ? &packer->trust : NULL };
 	descriptors_raise_limit(); /* a batch keeps some directories open */
 	return pipeline_open(&work, packer_jobs(options), options->compress != PACK_RAW, &packer->pipeline, err);
+}
+
+/* A version that cannot be read is one with which nothing is shared. */
+static int packer_add_known(struct packer *packer, const struct version *version, struct error *err)
+{
+	struct target *target = packer->target;
+	struct earlier earlier = { 0 };
+	struct error why = { 0 };
+	int r;
+
+	r = earlier_open(packer->temp, target->source, target->super.member_size, version, false, &earlier, &why);
+	if (r == 0)
+		r = known_add(&packer->known, &earlier, &why);
+	earlier_close(&earlier);
+	if (r == -EBADMSG || r == -EIO) {
+		log_warn("nothing is shared with version '%s': %s, ignoring", version->label, why.reason);
+		return 0;
+	}
+	return r < 0 ? error_set(err, r, "%s", why.reason) : 0;
+}
+
+/* What the versions on the volume have, the newest first. */
+static int packer_open_known(struct packer *packer, struct error *err)
+{
+	const struct catalogue *catalogue = &packer->target->catalogue;
+	int r;
+
+	if (packer->target->is_new || !catalogue->version_count)
+		return 0;
+	progress_phase(packer->progress, "earlier versions", 0);
+	r = known_open(&packer->known, packer->temp, packer->target->source, packer->target->super.member_size,
+		       packer->options->chunk_log, err);
+	for (uint32_t i = catalogue->version_count; r == 0 && i-- > 0;)
+		r = packer_add_known(packer, &catalogue->versions[i], err);
+	packer->has_known = r == 0;
+	return r;
+}
+
+static int packer_open_trust(struct packer *packer, struct error *err)
+{
+	const struct pack_options *options = packer->options;
+	struct target *target = packer->target;
+	const struct version *version;
+	struct error why = { 0 };
+	int r;
+
+	if (!options->trust_mtime)
+		return 0;
+	version = options->trusted ? catalogue_by_label(&target->catalogue, options->trusted) :
+				     catalogue_current(&target->catalogue);
+	if (!version && options->trusted)
+		return error_set(err, -ENOENT, "option '--trust-mtime': volume '%s' has no version '%s'", target->path,
+				 options->trusted);
+	if (!version) /* the first one: there is nothing to compare with */
+		return 0;
+	r = trust_open(&packer->trust, packer->temp, target->source, target->super.member_size, version,
+		       options->chunk_log, &why);
+	packer->has_trust = r == 0;
+	if (r == -ENOENT || r == -EBADMSG || r == -EIO)
+		log_warn("every file is read: %s, ignoring", why.reason);
+	else if (r < 0)
+		return error_set(err, r, "%s", why.reason);
+	return 0;
 }
 
 static int packer_open_sequence(struct packer *packer, struct error *err)
@@ -151,6 +223,9 @@ static int packer_open_sequence(struct packer *packer, struct error *err)
 	packer->sequence.writer = packer->writer;
 	packer->sequence.space = &packer->space;
 	packer->sequence.progress = packer->progress;
+	packer->sequence.known = packer->has_known ? &packer->known : NULL;
+	packer->sequence.trust = packer->has_trust ? &packer->trust : NULL;
+	packer->sequence.remember = !packer->options->has_uuid;
 	packer->sequence.kinds = packer->options->compress == PACK_AUTO ? packer->kinds : NULL;
 	return 0;
 }
@@ -166,6 +241,10 @@ static int packer_open(struct packer *packer, struct error *err)
 		r = packer_open_space(packer, err);
 	if (r == 0)
 		r = writer_open(packer->target->source, &packer->space, packer->temp, &packer->writer, err);
+	if (r == 0)
+		r = packer_open_trust(packer, err);
+	if (r == 0)
+		r = packer_open_known(packer, err);
 	if (r == 0)
 		r = packer_open_sequence(packer, err);
 	if (r == 0)
@@ -210,7 +289,12 @@ static int packer_content(struct packer *packer, struct error *err)
 	pthread_t thread;
 	int r;
 
-	packer->feed = (struct feed){ packer->options, packer->pipeline, packer->names, packer->kinds, NULL };
+	progress_phase(packer->progress, "packing", 0);
+	packer->feed = (struct feed){ .options = packer->options,
+				      .pipeline = packer->pipeline,
+				      .names = packer->names,
+				      .kinds = packer->kinds,
+				      .trust = packer->has_trust ? &packer->trust : NULL };
 	packer->scan.sink = feed_sink(&packer->feed);
 	r = pthread_create(&thread, NULL, packer_scan, packer);
 	if (r)
@@ -241,17 +325,22 @@ static void packer_fill_version(struct packer *packer)
 
 static int packer_index(struct packer *packer, struct error *err)
 {
+	uint64_t end = space_end(&packer->space);
 	auto_close int fd = -1;
 	int r;
 
+	if (end < packer->target->super.member_size) /* shared chunks may lie anywhere */
+		end = packer->target->super.member_size;
 	progress_phase(packer->progress, "index", 0);
 	packer_fill_version(packer);
 	r = assemble_section(&packer->sequence, take_ptr(&packer->names), packer->temp,
-			     space_end(&packer->space), &packer->version, &fd, err);
+			     end, &packer->version, &fd, err);
 	if (r == 0)
 		r = publish_uuid(packer->target, &packer->version, err);
 	if (r == 0)
 		r = assemble_stream(packer->writer, packer->temp, fd, packer->progress, &packer->version, err);
+	if (r == 0)
+		r = assemble_memory(packer->writer, &packer->sequence, &packer->version, err);
 	return r;
 }
 
@@ -273,6 +362,8 @@ static void packer_result(const struct packer *packer, struct pack_result *ret)
 		.stored_bytes = version->stored_bytes,
 		.shared_bytes = counts->shared_bytes,
 		.hole_bytes = counts->hole_bytes,
+		.read_bytes = counts->read_bytes,
+		.unchanged = counts->unchanged,
 		.index_bytes = version->index_length,
 	};
 	memcpy(ret->label, version->label, sizeof(ret->label));
@@ -297,8 +388,10 @@ static int packer_run(struct packer *packer, struct pack_result *ret, struct err
 	if (r < 0)
 		return r;
 	packer_result(packer, ret);
-	return publish_run(packer->target, packer->writer, &packer->space, &packer->version,
-			   !packer->options->no_current, packer->progress, err);
+	r = publish_run(packer->target, packer->writer, &packer->space, &packer->version,
+			!packer->options->no_current, packer->progress, err);
+	ret->written_bytes = space_taken(&packer->space);
+	return r;
 }
 
 static double packer_seconds(void)

@@ -29,6 +29,8 @@ struct pack_options {
 	bool dry_run;
 	bool json;
 	enum progress_kind progress;
+	bool trust_mtime;
+	const char *trusted; /* label of the version to trust, NULL: the current one */
 	bool has_uuid;
 	uint8_t uuid[16]; /* of a new volume */
 };
@@ -45,6 +47,9 @@ struct pack_result {
 	uint64_t stored_bytes;   /* of chunks, padding included */
 	uint64_t shared_bytes;   /* content that lay on the volume already */
 	uint64_t hole_bytes;
+	uint64_t read_bytes;     /* of the source */
+	uint64_t written_bytes;  /* to the volume: chunks, index, memory of the source, catalogue */
+	uint64_t unchanged;      /* files taken from an earlier version without opening them */
 	uint64_t index_bytes;
 	uint64_t volume_bytes;   /* size of the volume afterwards */
 	double seconds;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +13,7 @@
 #include "image/chunk.h"
 #include "image/codec.h"
 #include "interrupt.h"
+#include "key.h"
 #include "xattrs.h"
 
 #define READER_OPEN (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
@@ -19,6 +21,7 @@
 struct reader {
 	struct reader_setup setup;
 	struct codec *codec;
+	struct known_view *view; /* NULL when nothing is known */
 };
 
 void *reader_new(const void *setup)
@@ -29,11 +32,12 @@ void *reader_new(const void *setup)
 		return NULL;
 	reader->setup = *(const struct reader_setup *)setup;
 	reader->codec = codec_new();
-	if (!reader->codec) {
-		free(reader);
-		return NULL;
-	}
-	return reader;
+	if (reader->setup.known)
+		reader->view = known_view_new(reader->setup.known);
+	if (reader->codec && (reader->view || !reader->setup.known))
+		return reader;
+	reader_free(reader);
+	return NULL;
 }
 
 void reader_free(void *argument)
@@ -41,6 +45,7 @@ void reader_free(void *argument)
 	struct reader *reader = argument;
 
 	codec_free(reader->codec);
+	known_view_free(reader->view);
 	free(reader);
 }
 
@@ -85,7 +90,7 @@ static int reader_open(const struct item *item, int *ret_fd, struct error *err)
 	return 0;
 }
 
-static int reader_read(const struct item *item, int fd, uint64_t from, uint64_t to, struct error *err)
+static int reader_read(struct item *item, int fd, uint64_t from, uint64_t to, struct error *err)
 {
 	while (from < to) {
 		ssize_t n = pread(fd, item->content + (from - item->offset), to - from, (off_t)from);
@@ -97,12 +102,13 @@ static int reader_read(const struct item *item, int fd, uint64_t from, uint64_t 
 		if (n == 0)
 			return reader_changed(item, err);
 		from += (uint64_t)n;
+		item->read_bytes += (uint64_t)n;
 	}
 	return 0;
 }
 
 /* Reads what is data and writes zeros for the rest. *ret_empty: all of it is a hole, and nothing was written. */
-static int reader_read_sparse(const struct item *item, int fd, bool *ret_empty, struct error *err)
+static int reader_read_sparse(struct item *item, int fd, bool *ret_empty, struct error *err)
 {
 	uint64_t at = item->offset, end = item->offset + item->length, stop;
 	off_t data, hole;
@@ -148,25 +154,32 @@ static int reader_compress(struct reader *reader, struct batch *batch, struct ba
 	return 0;
 }
 
-static int reader_chunk(struct reader *reader, struct batch *batch, const struct item *item,
-			struct batch_chunk *chunk, bool empty, struct error *err)
+static void reader_sum(struct batch_chunk *chunk, bool empty)
 {
 	chunk->is_hole = empty || bytes_are_zero(chunk->content, chunk->length);
 	if (chunk->is_hole)
-		return 0;
+		return;
 	chunk->sum = checksum_64(chunk->content, chunk->length);
 	chunk->bytes = chunk->content;
 	chunk->stored = chunk->length;
-	if (item->kind == ITEM_PIECE)
-		chunk->key = checksum_128(chunk->content, chunk->length);
-	return item->compress ? reader_compress(reader, batch, chunk, err) : 0;
+}
+
+static struct checksum_key reader_key(const struct batch *batch, const struct item *item)
+{
+	uint64_t sums[KEY_CHUNKS];
+	struct table_key key;
+
+	for (uint32_t i = 0; i < item->chunk_count; i++)
+		sums[i] = batch->chunks[item->first_chunk + i].sum;
+	key = key_of_file(item->length, sums, item->chunk_count);
+	return (struct checksum_key){ key.low, key.high };
 }
 
 static int reader_chunks(struct reader *reader, struct batch *batch, struct item *item, bool empty,
 			 struct error *err)
 {
 	uint32_t size = 1u << reader->setup.chunk_log;
-	int r;
+	int r = 0;
 
 	item->first_chunk = batch->chunk_count;
 	for (uint32_t at = 0; at < item->length; at += size) {
@@ -174,18 +187,23 @@ static int reader_chunks(struct reader *reader, struct batch *batch, struct item
 
 		*chunk = (struct batch_chunk){ .content = item->content + at,
 					       .length = item->length - at < size ? item->length - at : size };
-		r = reader_chunk(reader, batch, item, chunk, empty, err);
-		if (r < 0)
-			return r;
+		reader_sum(chunk, empty);
 	}
 	item->chunk_count = batch->chunk_count - item->first_chunk;
-	return 0;
+	if (item->kind == ITEM_FILE)
+		item->key = reader_key(batch, item);
+	if (reader->view && item->length)
+		known_find(reader->view, batch, item);
+	for (uint32_t i = item->first_chunk; r == 0 && item->compress && i < batch->chunk_count; i++)
+		if (!batch->chunks[i].is_hole && !batch->chunks[i].known)
+			r = reader_compress(reader, batch, &batch->chunks[i], err);
+	return r;
 }
 
-static int reader_xattrs(struct item *item, int fd, struct error *err)
+static int reader_xattrs(struct item *item, int fd, const char *path, struct error *err)
 {
 	struct error why = { 0 };
-	int r = xattrs_read(fd, &item->xattrs, &item->xattrs_length, &why);
+	int r = xattrs_read(fd, path, &item->xattrs, &item->xattrs_length, &why);
 
 	return r < 0 ? reader_failed(item, r, why.reason, err) : 0;
 }
@@ -217,14 +235,33 @@ static int reader_file(struct reader *reader, struct batch *batch, struct item *
 	else
 		r = reader_read(item, fd, item->offset, item->offset + item->length, err);
 	if (r == 0 && item->offset == 0)
-		r = reader_xattrs(item, fd, err);
+		r = reader_xattrs(item, fd, NULL, err);
 	if (r == 0)
 		r = reader_check(item, fd, err);
 	if (r < 0)
 		return r;
-	if (item->kind == ITEM_FILE)
-		item->key = checksum_128(item->content, item->length);
 	return reader_chunks(reader, batch, item, empty, err);
+}
+
+/* Attributes may have changed where content has not, and a path is enough for them. */
+static int reader_unchanged(struct reader *reader, struct batch *batch, struct item *item, struct error *err)
+{
+	char path[sizeof("/proc/self/fd/") + 10 + 1 + DSFS_NAME_MAX + 1];
+	const void *content;
+	struct inode inode;
+	int r;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", item->place->fd, item->name);
+	r = reader_xattrs(item, -1, path, err);
+	if (r < 0 || item->kind == ITEM_UNCHANGED)
+		return r;
+	if (!trust_find(reader->setup.trust, &item->attributes, &inode))
+		return reader_changed(item, err);
+	content = trust_inline_bytes(reader->setup.trust, &inode);
+	if (!content)
+		return reader_changed(item, err);
+	memcpy(item->content, content, item->length);
+	return reader_chunks(reader, batch, item, false, err);
 }
 
 static int reader_symlink(struct item *item, struct error *err)
@@ -245,7 +282,7 @@ static int reader_symlink(struct item *item, struct error *err)
 
 static int reader_directory(struct item *item, struct error *err)
 {
-	int r = reader_xattrs(item, item->place->fd, err);
+	int r = reader_xattrs(item, item->place->fd, NULL, err);
 
 	return r < 0 ? r : reader_check(item, item->place->fd, err);
 }
@@ -254,8 +291,13 @@ static int reader_item(struct reader *reader, struct batch *batch, struct item *
 {
 	switch (item->kind) {
 	case ITEM_FILE:
+		if (item->earlier)
+			return reader_unchanged(reader, batch, item, err);
+		return reader_file(reader, batch, item, err);
 	case ITEM_PIECE:
 		return reader_file(reader, batch, item, err);
+	case ITEM_UNCHANGED:
+		return reader_unchanged(reader, batch, item, err);
 	case ITEM_SYMLINK:
 		return reader_symlink(item, err);
 	case ITEM_DIRECTORY:

@@ -2,10 +2,14 @@
 /* Reads the files of a batch and does what needs no order: sums, zero chunks, compression, xattrs. */
 #pragma once
 #include "batch.h"
+#include "known.h"
+#include "trust.h"
 
 struct reader_setup {
 	uint32_t chunk_log;
 	int level; /* zstd, for items with .compress */
+	const struct known *known; /* NULL on a new volume */
+	const struct trust *trust; /* NULL: items are never unchanged */
 };
 
 /* For pipeline_work: the argument is a struct reader_setup. */

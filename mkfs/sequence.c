@@ -3,18 +3,22 @@
 #include "sequence.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "image/chunk.h"
 #include "image/inode.h"
+#include "key.h"
 #include "large.h"
 #include "share.h"
 #include "store.h"
 
 static int sequence_open_arrays(struct sequence *sequence, const struct temp *temp, struct error *err)
 {
-	struct mapped *arrays[] = { &sequence->inodes, &sequence->chunks, &sequence->classes, &sequence->blob };
+	struct mapped *arrays[] = { &sequence->inodes, &sequence->chunks, &sequence->classes, &sequence->blob,
+				    &sequence->memory };
 	struct table *tables[] = { &sequence->files, &sequence->pieces, &sequence->class_keys };
 	int r = 0;
 
@@ -50,6 +54,7 @@ void sequence_close(struct sequence *sequence)
 	mapped_close(&sequence->chunks);
 	mapped_close(&sequence->classes);
 	mapped_close(&sequence->blob);
+	mapped_close(&sequence->memory);
 	table_close(&sequence->files);
 	table_close(&sequence->pieces);
 	table_close(&sequence->class_keys);
@@ -149,6 +154,24 @@ static struct dsfs_inode *sequence_inode_at(struct sequence *sequence, uint64_t 
 	return (struct dsfs_inode *)sequence->inodes.bytes + (ordinal - 1);
 }
 
+/* What --trust-mtime of a later version will look for. */
+static int sequence_remember(struct sequence *sequence, const struct item *item, struct error *err)
+{
+	const struct attributes *attributes = &item->attributes;
+	int r;
+
+	if (!sequence->remember)
+		return 0;
+	if (!sequence->remember_device)
+		sequence->remember_device = attributes->device;
+	if (sequence->remember_device != attributes->device)
+		return 0;
+	r = mapped_grow(&sequence->memory, item->ordinal * sizeof(le64), err);
+	if (r == 0)
+		((le64 *)sequence->memory.bytes)[item->ordinal - 1] = le64_of(attributes->inode);
+	return r;
+}
+
 /* size, where, sparse and nlink are the caller's. */
 static int sequence_inode(struct sequence *sequence, const struct item *item, struct inode inode, struct error *err)
 {
@@ -206,11 +229,13 @@ static int sequence_file_inode(struct sequence *sequence, const struct item *ite
 			       struct error *err)
 {
 	struct inode inode = { .size = item->attributes.size, .where = first, .sparse = sparse, .nlink = 1 };
+	int r;
 
 	sequence->counts.files++;
 	sequence->counts.content_bytes += item->attributes.size;
 	progress_add(sequence->progress, 1, 0);
-	return sequence_inode(sequence, item, inode, err);
+	r = sequence_remember(sequence, item, err);
+	return r < 0 ? r : sequence_inode(sequence, item, inode, err);
 }
 
 static uint64_t sequence_holes(const struct batch *batch, const struct item *item)
@@ -229,6 +254,9 @@ static void sequence_learn(struct sequence *sequence, const struct batch *batch,
 
 	if (!sequence->kinds || !item->compress || item->offset)
 		return;
+	for (uint32_t i = 0; i < item->chunk_count; i++)
+		if (batch->chunks[item->first_chunk + i].known) /* and so not tried */
+			return;
 	for (uint32_t i = 0; i < item->chunk_count; i++) {
 		const struct batch_chunk *chunk = &batch->chunks[item->first_chunk + i];
 
@@ -252,15 +280,45 @@ static int sequence_store(struct sequence *sequence, const struct batch *batch, 
 	return table_add(&sequence->files, key, *ret_first, err);
 }
 
+/* The whole file lies on the volume: its records are copied. */
+static int sequence_share(struct sequence *sequence, const struct batch *batch, const struct item *item,
+			  uint64_t *ret_first, struct error *err)
+{
+	struct table_key key = { item->key.low, item->key.high };
+	uint64_t first = sequence_chunk_count(sequence), other;
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < item->chunk_count; i++)
+		r = store_known(sequence, share_record(sequence, batch->chunks[item->first_chunk + i].known), err);
+	if (r == 0 && !table_find(&sequence->files, key, &other))
+		r = table_add(&sequence->files, key, first, err);
+	if (r == 0)
+		*ret_first = first;
+	return r;
+}
+
+/* On the volume already: in this version, or in an earlier one. */
+static int sequence_find(struct sequence *sequence, const struct batch *batch, const struct item *item,
+			 uint64_t *ret_first, struct error *err)
+{
+	int r = share_find_file(sequence, batch, item, ret_first, err);
+
+	if (r || !batch->chunks[item->first_chunk].known)
+		return r;
+	r = sequence_share(sequence, batch, item, ret_first, err);
+	return r < 0 ? r : 1;
+}
+
 static int sequence_file(struct sequence *sequence, const struct batch *batch, const struct item *item,
 			 struct error *err)
 {
 	uint64_t holes = sequence_holes(batch, item), first = 0;
 	int r;
 
+	sequence->counts.unchanged += item->earlier != 0;
 	sequence_learn(sequence, batch, item);
 	if (item->length) {
-		r = share_find_file(sequence, batch, item, &first, err);
+		r = sequence_find(sequence, batch, item, &first, err);
 		if (r < 0)
 			return r;
 		if (r)
@@ -293,10 +351,90 @@ static int sequence_piece(struct sequence *sequence, const struct batch *batch, 
 	return 0;
 }
 
+/* The records of an unchanged file that were copied for another one with the same content; false when there are none. */
+static bool sequence_find_copies(struct sequence *sequence, struct table_key key, const struct dsfs_chunk *records,
+				 uint64_t count, uint64_t *ret_first)
+{
+	uint64_t first;
+
+	if (!table_find(&sequence->files, key, &first) || first + count > sequence_chunk_count(sequence) ||
+	    memcmp(share_record(sequence, first), records, count * sizeof(*records)) != 0)
+		return false;
+	*ret_first = first;
+	return true;
+}
+
+static int sequence_copy(struct sequence *sequence, const struct inode *inode, uint64_t *ret_holes, struct error *err)
+{
+	const struct index *index = &sequence->trust->earlier.index;
+	const struct dsfs_chunk *records = (const struct dsfs_chunk *)index->chunks.base + inode->where;
+	struct chunk chunk;
+	uint64_t holes = 0;
+	int r;
+
+	for (uint64_t i = 0; i < inode_chunk_count(index, inode); i++) {
+		r = chunk_get(index, inode, i, &chunk, err);
+		if (r == 0 && chunk_is_inline(&chunk))
+			r = error_set(err, -EBADMSG, "inode %" PRIu64 " of the trusted version has a chunk in its index",
+				      inode->ordinal);
+		if (r == 0)
+			r = store_known(sequence, &records[i], err);
+		if (r < 0)
+			return r;
+		holes += chunk_is_hole(&chunk) ? chunk.length : 0;
+	}
+	*ret_holes = holes;
+	return 0;
+}
+
+/* A small file goes into the table of files, as if it had been read. */
+static int sequence_copy_small(struct sequence *sequence, const struct inode *inode, uint64_t *ret_first,
+			       uint64_t *ret_holes, struct error *err)
+{
+	const struct index *index = &sequence->trust->earlier.index;
+	const struct dsfs_chunk *records = (const struct dsfs_chunk *)index->chunks.base + inode->where;
+	uint64_t count = inode_chunk_count(index, inode), sums[KEY_CHUNKS] = { 0 }, other;
+	struct table_key key;
+	int r;
+
+	for (uint64_t i = 0; i < count; i++)
+		sums[i] = le64_get(records[i].sum);
+	key = key_of_file(inode->size, sums, (uint32_t)count);
+	if (sequence_find_copies(sequence, key, records, count, ret_first))
+		return 0;
+	*ret_first = sequence_chunk_count(sequence);
+	r = sequence_copy(sequence, inode, ret_holes, err);
+	if (r == 0 && !table_find(&sequence->files, key, &other))
+		r = table_add(&sequence->files, key, *ret_first, err);
+	return r;
+}
+
+static int sequence_unchanged(struct sequence *sequence, const struct item *item, struct error *err)
+{
+	uint64_t first = sequence_chunk_count(sequence), holes = 0;
+	struct inode inode;
+	int r;
+
+	r = inode_get(&sequence->trust->earlier.index, item->earlier, &inode, err);
+	if (r == 0 && inode.size <= BATCH_BYTES)
+		r = sequence_copy_small(sequence, &inode, &first, &holes, err);
+	else if (r == 0)
+		r = sequence_copy(sequence, &inode, &holes, err);
+	if (r < 0)
+		return r;
+	sequence->counts.unchanged++;
+	sequence->counts.shared_bytes += inode.size - holes;
+	sequence->counts.hole_bytes += holes;
+	return sequence_file_inode(sequence, item, first, inode.sparse, err);
+}
+
 static int sequence_item(struct sequence *sequence, const struct batch *batch, const struct item *item,
 			 struct error *err)
 {
+	sequence->counts.read_bytes += item->read_bytes;
 	switch (item->kind) {
+	case ITEM_UNCHANGED:
+		return sequence_unchanged(sequence, item, err);
 	case ITEM_FILE:
 		return sequence_file(sequence, batch, item, err);
 	case ITEM_PIECE:

@@ -5,8 +5,10 @@
 #include "batch.h"
 #include "image/codec.h"
 #include "kinds.h"
+#include "known.h"
 #include "mapped.h"
 #include "table.h"
+#include "trust.h"
 #include "writer.h"
 
 #define SEQUENCE_INLINE_MAX   128u         /* files up to this go into the index */
@@ -15,12 +17,14 @@
 
 struct sequence_counts {
 	uint64_t files, directories, symlinks, links, clamped;
-	uint64_t content_bytes, shared_bytes, hole_bytes;
+	uint64_t content_bytes, shared_bytes, hole_bytes, read_bytes;
+	uint64_t unchanged; /* files that were not opened */
 };
 
 /* Chunks of a large file that match a run on the volume which is still too short to be shared. */
 struct sequence_run {
 	uint64_t first;  /* record of the first chunk they match */
+	bool from_border; /* begins with the file, or behind a hole */
 	uint32_t length; /* chunks matched so far; beyond SEQUENCE_RUN they are shared at once */
 	struct batch_chunk held[SEQUENCE_RUN];
 	uint8_t *bytes; /* theirs, to be stored should the run stay short */
@@ -32,10 +36,15 @@ struct sequence {
 	struct codec *codec;
 	struct kinds *kinds; /* NULL unless compression is automatic */
 	struct progress *progress;
+	const struct known *known; /* NULL on a new volume */
+	const struct trust *trust; /* NULL: no file is unchanged */
 	uint32_t chunk_log;
 	bool has_frames; /* some chunk was stored compressed */
 
 	struct mapped inodes, chunks, classes, blob;
+	struct mapped memory; /* le64: inode number in the source, 0 for what is not remembered */
+	bool remember;
+	uint64_t remember_device; /* of the first file; 0: not known yet */
 	struct table files;      /* content of a whole file → its first chunk */
 	struct table pieces;     /* content of a chunk of a large file → the chunk */
 	struct table class_keys; /* attributes and xattrs → class */
@@ -44,7 +53,7 @@ struct sequence {
 
 	/* the large file whose pieces are coming */
 	uint64_t large_first; /* its first chunk */
-	bool large_sparse, large_placed, large_dense;
+	bool large_sparse, large_placed, large_dense, large_border;
 	uint64_t large_size, large_left; /* bytes in all and still to come */
 	struct sequence_run run;
 

@@ -11,7 +11,16 @@
 
 const struct dsfs_chunk *share_record(const struct sequence *sequence, uint64_t record)
 {
-	return (const struct dsfs_chunk *)sequence->chunks.bytes + record;
+	const struct mapped *records = record & KNOWN_RECORD ? &sequence->known->records : &sequence->chunks;
+
+	return (const struct dsfs_chunk *)records->bytes + (record & ~KNOWN_RECORD);
+}
+
+static bool share_exists(const struct sequence *sequence, uint64_t record)
+{
+	if (record & KNOWN_RECORD)
+		return (record & ~KNOWN_RECORD) < sequence->known->records.length / sizeof(struct dsfs_chunk);
+	return record < sequence_chunk_count(sequence);
 }
 
 static struct chunk share_chunk(const struct sequence *sequence, uint64_t record)
@@ -50,8 +59,11 @@ int share_is_same(struct sequence *sequence, uint64_t record, const struct batch
 {
 	struct chunk found;
 
-	if (record >= sequence_chunk_count(sequence))
+	if (!share_exists(sequence, record))
 		return 0;
+	if (chunk->known && !memcmp(share_record(sequence, chunk->known), share_record(sequence, record),
+				    sizeof(struct dsfs_chunk)))
+		return 1;
 	found = share_chunk(sequence, record);
 	if (chunk_is_hole(&found) || chunk->is_hole)
 		return chunk_is_hole(&found) && chunk->is_hole;
@@ -67,8 +79,10 @@ bool share_follows(const struct sequence *sequence, uint64_t record)
 {
 	struct chunk before, chunk;
 
-	if (record == 0 || record >= sequence_chunk_count(sequence))
+	if ((record & ~KNOWN_RECORD) == 0 || !share_exists(sequence, record))
 		return false;
+	if (record & KNOWN_RECORD) /* in the order of an earlier file: no more scattered than that was */
+		return true;
 	before = share_chunk(sequence, record - 1);
 	chunk = share_chunk(sequence, record);
 	return chunk.address == before.address + before.stored;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "image/address.h"
@@ -105,6 +106,10 @@ int space_open(struct space *space, const struct catalogue *catalogue, const str
 	*space = (struct space){ .segment = UINT64_C(1) << segment_log };
 	capacity = round_down(capacity, DSFS_BLOCK);
 	if (catalogue) {
+		space->held_count = round_up(super->member_size, space->segment) / space->segment;
+		space->held = calloc(space->held_count / 8 + 1, 1);
+		if (!space->held)
+			return error_set(err, -ENOMEM, "out of memory");
 		r = space_find_runs(space, catalogue, super, capacity, err);
 		if (r < 0)
 			return r;
@@ -120,6 +125,7 @@ int space_open(struct space *space, const struct catalogue *catalogue, const str
 void space_close(struct space *space)
 {
 	free(space->runs);
+	free(space->held);
 	*space = (struct space){ 0 };
 }
 
@@ -208,39 +214,64 @@ uint64_t space_tail(const struct space *space)
 	return at % space->segment ? at : 0;
 }
 
-static int space_compare_runs(const void *a, const void *b)
+void space_hold(struct space *space, uint64_t offset, uint64_t length)
 {
-	const struct space_run *x = a, *y = b;
+	for (uint64_t s = offset / space->segment; s <= (offset + length - 1) / space->segment; s++)
+		if (s < space->held_count)
+			space->held[s / 8] |= (uint8_t)(1u << (s % 8));
+}
 
-	return (x->start > y->start) - (x->start < y->start);
+static int space_add_segment(struct extent_list *list, uint64_t start, uint64_t length, struct error *err)
+{
+	struct extent *last = list->count ? &list->items[list->count - 1] : NULL;
+	struct extent *items;
+
+	if (last && start == last->address + last->length) {
+		last->length += length;
+		return 0;
+	}
+	if ((list->count & (list->count - 1)) == 0) { /* room for twice as many at every power of two */
+		items = realloc(list->items, (list->count ? 2 * (size_t)list->count : 1) * sizeof(*items));
+		if (!items)
+			return error_set(err, -ENOMEM, "out of memory");
+		list->items = items;
+	}
+	list->items[list->count++] = (struct extent){ address_make(0, start), length };
+	return 0;
+}
+
+static void space_mark_runs(const struct space *space, uint8_t *map)
+{
+	for (uint32_t i = 0; i < space->count; i++) {
+		const struct space_run *run = &space->runs[i];
+
+		for (uint64_t s = run->start / space->segment; run->at > run->start && s * space->segment < run->at; s++)
+			map[s / 8] |= (uint8_t)(1u << (s % 8));
+	}
 }
 
 int space_segments(const struct space *space, struct extent_list *ret, struct error *err)
 {
-	struct extent_list list = { .items = calloc(space->count + 1, sizeof(*list.items)) };
-	struct space_run *runs = calloc(space->count + 1, sizeof(*runs));
+	uint64_t count = round_up(space_end(space), space->segment) / space->segment;
+	struct extent_list list = { 0 };
+	auto_free uint8_t *map = NULL;
+	int r = 0;
 
-	if (!list.items || !runs) {
-		free(list.items);
-		free(runs);
+	if (count < space->held_count)
+		count = space->held_count;
+	map = calloc(count / 8 + 1, 1);
+	if (!map)
 		return error_set(err, -ENOMEM, "out of memory");
+	if (space->held)
+		memcpy(map, space->held, space->held_count / 8 + 1);
+	space_mark_runs(space, map);
+	for (uint64_t s = 0; r == 0 && s < count; s++)
+		if (map[s / 8] >> (s % 8) & 1)
+			r = space_add_segment(&list, s * space->segment, space->segment, err);
+	if (r < 0) {
+		free(list.items);
+		return r;
 	}
-	for (uint32_t i = 0; i < space->count; i++)
-		runs[i] = space->runs[i];
-	qsort(runs, space->count, sizeof(*runs), space_compare_runs);
-	for (uint32_t i = 0; i < space->count; i++) {
-		uint64_t start = round_down(runs[i].start, space->segment);
-		uint64_t end = round_up(runs[i].at, space->segment);
-		struct extent *last = list.count ? &list.items[list.count - 1] : NULL;
-
-		if (runs[i].at == runs[i].start)
-			continue;
-		if (last && start <= last->address + last->length)
-			last->length = end - last->address;
-		else
-			list.items[list.count++] = (struct extent){ address_make(0, start), end - start };
-	}
-	free(runs);
 	*ret = list;
 	return 0;
 }

@@ -15,6 +15,8 @@ struct space {
 	uint32_t count;
 	uint32_t current;
 	uint64_t segment; /* bytes of one */
+	uint8_t *held;    /* a bit for each segment of the volume: holds bytes that the version shares */
+	uint64_t held_count;
 };
 
 #define SPACE_ENDLESS (UINT64_C(1) << 55) /* capacity of a file */
@@ -40,6 +42,8 @@ bool space_take(struct space *space, uint64_t length, enum space_align align, ui
 uint64_t space_taken(const struct space *space);
 /* Where the next publish may continue; 0 when the current segment is full. */
 uint64_t space_tail(const struct space *space);
-/* The segments touched, as whole segments, for a version record. The caller frees the list. */
+/* Bytes of earlier versions that the new one uses as well: their segments become its own. */
+void space_hold(struct space *space, uint64_t offset, uint64_t length);
+/* The segments touched or held, as whole segments, for a version record. The caller frees the list. */
 must_check int space_segments(const struct space *space, struct extent_list *ret, struct error *err);
 uint64_t space_end(const struct space *space); /* behind the last byte taken, a multiple of a block */

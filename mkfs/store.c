@@ -10,6 +10,17 @@ int store_record(struct sequence *sequence, const struct dsfs_chunk *record, str
 	return mapped_append(&sequence->chunks, record, sizeof(*record), NULL, err);
 }
 
+int store_known(struct sequence *sequence, const struct dsfs_chunk *record, struct error *err)
+{
+	uint32_t stored = le32_get(record->stored);
+	uint64_t address = le64_get(record->address);
+
+	if (address)
+		space_hold(sequence->space, address_offset(address), stored & ((UINT32_C(1) << DSFS_STORED_BITS) - 1));
+	sequence->has_frames |= stored >> DSFS_STORED_BITS == DSFS_CODEC_ZSTD;
+	return store_record(sequence, record, err);
+}
+
 int store_hole(struct sequence *sequence, struct error *err)
 {
 	struct dsfs_chunk record = { 0 };

@@ -47,6 +47,9 @@ static void summary_print_json(const struct pack_options *options, const struct 
 	json_number(&json, "stored_bytes", result->stored_bytes);
 	json_number(&json, "shared_bytes", result->shared_bytes);
 	json_number(&json, "hole_bytes", result->hole_bytes);
+	json_number(&json, "read_bytes", result->read_bytes);
+	json_number(&json, "written_bytes", result->written_bytes);
+	json_number(&json, "unchanged_files", result->unchanged);
 	json_number(&json, "index_bytes", result->index_bytes);
 	json_number(&json, "volume_bytes", result->volume_bytes);
 	json_real(&json, "ratio", summary_ratio(result));
@@ -75,7 +78,11 @@ void summary_print(const struct pack_options *options, const struct pack_result 
 	       format_size(result->content_bytes, content), format_size(result->stored_bytes, stored),
 	       format_size(result->shared_bytes, shared), format_size(result->index_bytes, index),
 	       summary_ratio(result));
-	printf("  %.1f s, %.0f MB/s\n", result->seconds, summary_rate(result));
+	printf("  read %s, written %s", format_size(result->read_bytes, content),
+	       format_size(result->written_bytes, stored));
+	if (result->unchanged)
+		printf(", %" PRIu64 " files not opened", result->unchanged);
+	printf("\n  %.1f s, %.0f MB/s\n", result->seconds, summary_rate(result));
 	printf("  digest sha256:%s\n", digest);
 }
 

@@ -2,7 +2,6 @@
 /* Temporary files: without a name where the filesystem can, unlinked at once elsewhere. */
 #include "temp.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -43,17 +42,12 @@ int temp_open(const char *parent, struct temp **ret, struct error *err)
 
 void temp_close(struct temp *temp)
 {
-	struct dirent *entry;
-	DIR *dir;
-
 	if (!temp)
 		return;
-	dir = temp->fd >= 0 ? fdopendir(temp->fd) : NULL;
-	while (dir && (entry = readdir(dir)))
-		if (entry->d_name[0] != '.')
-			unlinkat(dirfd(dir), entry->d_name, 0);
-	if (dir)
-		closedir(dir);
+	if (temp->fd >= 0) {
+		unlinkat(temp->fd, TEMP_NAMES, 0); /* the only name in it; no listing, which would need memory */
+		close(temp->fd);
+	}
 	rmdir(temp->path);
 	free(temp);
 }

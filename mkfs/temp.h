@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 
+#define TEMP_NAMES "names" /* the one file in the directory that has a name */
+
 struct temp {
 	char path[PATH_MAX]; /* of the directory, which has a name of its own below the parent */
 	int fd;

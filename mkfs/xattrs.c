@@ -35,14 +35,18 @@ static int xattrs_sort(char *list, size_t length, const char ***ret, uint32_t *r
 	return 0;
 }
 
-static int xattrs_encode_one(int fd, const char *name, uint8_t *set, size_t *used, struct error *err)
+static int xattrs_encode_one(int fd, const char *path, const char *name, uint8_t *set, size_t *used,
+			     struct error *err)
 {
 	size_t name_length = strlen(name);
 	struct dsfs_xattr head = { .name_length = le32_of((uint32_t)name_length) };
 	size_t at = *used + sizeof(head) + name_length;
-	ssize_t length = at < DSFS_XATTRS_MAX ? fgetxattr(fd, name, set + at, DSFS_XATTRS_MAX - at) : -1;
+	size_t room = at < DSFS_XATTRS_MAX ? DSFS_XATTRS_MAX - at : 0;
+	ssize_t length = -1;
 
-	if (at >= DSFS_XATTRS_MAX || (length < 0 && errno == ERANGE))
+	if (room)
+		length = path ? lgetxattr(path, name, set + at, room) : fgetxattr(fd, name, set + at, room);
+	if (!room || (length < 0 && errno == ERANGE))
 		return error_set(err, -E2BIG, "its user attributes take more than %u bytes", DSFS_XATTRS_MAX);
 	if (length < 0)
 		return error_errno(err, "cannot read attribute '%s'", name);
@@ -53,8 +57,8 @@ static int xattrs_encode_one(int fd, const char *name, uint8_t *set, size_t *use
 	return 0;
 }
 
-static int xattrs_encode(int fd, const char *const *names, uint32_t count, uint8_t **ret_set, uint32_t *ret_length,
-			 struct error *err)
+static int xattrs_encode(int fd, const char *path, const char *const *names, uint32_t count, uint8_t **ret_set,
+			 uint32_t *ret_length, struct error *err)
 {
 	auto_free uint8_t *set = malloc(DSFS_XATTRS_MAX);
 	struct dsfs_xattr_set head = { .count = le32_of(count) };
@@ -64,7 +68,7 @@ static int xattrs_encode(int fd, const char *const *names, uint32_t count, uint8
 	if (!set)
 		return error_set(err, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < count; i++) {
-		r = xattrs_encode_one(fd, names[i], set, &used, err);
+		r = xattrs_encode_one(fd, path, names[i], set, &used, err);
 		if (r < 0)
 			return r;
 	}
@@ -77,11 +81,11 @@ static int xattrs_encode(int fd, const char *const *names, uint32_t count, uint8
 	return *ret_set ? 0 : error_set(err, -ENOMEM, "out of memory");
 }
 
-int xattrs_read(int fd, uint8_t **ret_set, uint32_t *ret_length, struct error *err)
+int xattrs_read(int fd, const char *path, uint8_t **ret_set, uint32_t *ret_length, struct error *err)
 {
 	auto_free char *list = NULL;
 	auto_free const char **names = NULL;
-	ssize_t length = flistxattr(fd, NULL, 0);
+	ssize_t length = path ? llistxattr(path, NULL, 0) : flistxattr(fd, NULL, 0);
 	uint32_t count = 0;
 	int r;
 
@@ -92,11 +96,12 @@ int xattrs_read(int fd, uint8_t **ret_set, uint32_t *ret_length, struct error *e
 	list = malloc(XATTRS_NAMES_MAX);
 	if (!list)
 		return error_set(err, -ENOMEM, "out of memory");
-	length = flistxattr(fd, list, XATTRS_NAMES_MAX);
+	length = path ? llistxattr(path, list, XATTRS_NAMES_MAX) :
+			flistxattr(fd, list, XATTRS_NAMES_MAX);
 	if (length < 0)
 		return error_errno(err, "cannot list its attributes");
 	r = xattrs_sort(list, (size_t)length, &names, &count, err);
 	if (r < 0 || count == 0)
 		return r;
-	return xattrs_encode(fd, names, count, ret_set, ret_length, err);
+	return xattrs_encode(fd, path, names, count, ret_set, ret_length, err);
 }

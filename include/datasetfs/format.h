@@ -90,6 +90,9 @@ struct dsfs_publisher {
 	le64 checksum;          /* ff8: XXH3-64 of the bytes before it */
 };
 
+/* The source section of a version: for ordinal n at (n - 1) * 8 an le64, the inode number that the file had in the
+ * source; 0, and nothing behind the section's end, for what is not remembered. */
+
 /* The catalogue: this header, then version_count records, then extent_count extents. */
 struct dsfs_catalogue {
 	uint8_t magic[8];        /* 00: DSFS_CATALOGUE_MAGIC, without the NUL */

@@ -25,6 +25,12 @@ static const struct option_spec *options_find_letter(const struct command_line *
 	return NULL;
 }
 
+/* "--name" or "--name=value", never "--name value". */
+static bool options_is_optional(const struct option_spec *o)
+{
+	return o->argument[0] == '[';
+}
+
 static int options_apply(const struct option_spec *o, void *target, const char *argument, struct error *err)
 {
 	struct error why = { 0 };
@@ -49,7 +55,7 @@ static int options_long(const struct command_line *line, int argc, char **argv, 
 				 line->program);
 	if (!o->argument && equals)
 		return error_set(err, -EINVAL, "option '--%s' takes no value", o->name);
-	if (!o->argument || equals)
+	if (!o->argument || equals || options_is_optional(o))
 		return options_apply(o, target, equals ? equals + 1 : NULL, err);
 	if (*i + 1 >= argc)
 		return error_set(err, -EINVAL, "option '--%s' needs %s", o->name, o->argument);
@@ -131,7 +137,7 @@ static void options_help_row(const char *name, char letter, const char *argument
 	char left[64];
 
 	snprintf(left, sizeof(left), "  %c%c%s--%s%s%s", letter ? '-' : ' ', letter ? letter : ' ', letter ? ", " : "  ",
-		 name, argument ? " " : "", argument ? argument : "");
+		 name, argument && argument[0] != '[' ? " " : "", argument ? argument : "");
 	if (strlen(left) > 27)
 		fprintf(out, "%s\n%28s%s\n", left, "", help);
 	else

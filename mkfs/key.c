@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The size is part of a key, so that two short sums do not meet by their zeros alone. */
+#include "key.h"
+
+#include <string.h>
+
+#include "image/checksum.h"
+
+struct table_key key_of_file(uint64_t size, const uint64_t *sums, uint32_t count)
+{
+	uint64_t words[1 + KEY_CHUNKS] = { size };
+	struct checksum_key key;
+
+	memcpy(words + 1, sums, count * sizeof(*sums));
+	key = checksum_128(words, (1 + count) * sizeof(*words));
+	return (struct table_key){ key.low, key.high };
+}
+
+struct table_key key_of_chunk(uint64_t sum, uint32_t length)
+{
+	return (struct table_key){ sum, length };
+}

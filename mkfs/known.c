@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* Loading of what is known, and the comparison with it. */
+#include "known.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "image/address.h"
+#include "image/chunk.h"
+#include "image/inode.h"
+#include "interrupt.h"
+#include "key.h"
+
+#define KNOWN_WINDOW (256u << 10)
+#define KNOWN_BUFFER ((1u << DSFS_CHUNK_LOG_MAX) + 2 * DSFS_BLOCK)
+#define KNOWN_STORED ((UINT32_C(1) << DSFS_STORED_BITS) - 1)
+
+int known_open(struct known *known, const struct temp *temp, struct source *source, uint64_t member_size,
+	       uint32_t chunk_log, struct error *err)
+{
+	int r;
+
+	*known = (struct known){ .source = source, .member_size = member_size, .chunk_log = chunk_log };
+	r = mapped_open(&known->records, temp, err);
+	if (r == 0)
+		r = table_open(&known->files, temp, err);
+	if (r == 0)
+		r = table_open(&known->pieces, temp, err);
+	return r;
+}
+
+void known_close(struct known *known)
+{
+	mapped_close(&known->records);
+	table_close(&known->files);
+	table_close(&known->pieces);
+	*known = (struct known){ 0 };
+}
+
+/* --- loading --- */
+
+bool known_chunks_fit(uint32_t chunk_log, uint32_t earlier_log, uint64_t size)
+{
+	return chunk_log == earlier_log || (size <= UINT64_C(1) << chunk_log && size <= UINT64_C(1) << earlier_log);
+}
+
+static uint64_t known_count(const struct known *known)
+{
+	return known->records.length / sizeof(struct dsfs_chunk);
+}
+
+static int known_append(struct known *known, const struct earlier *earlier, const struct inode *inode, uint64_t count,
+			struct error *err)
+{
+	const struct dsfs_chunk *records = (const struct dsfs_chunk *)earlier->index.chunks.base + inode->where;
+
+	return mapped_append(&known->records, records, count * sizeof(*records), NULL, err);
+}
+
+static int known_add_small(struct known *known, const struct earlier *earlier, const struct inode *inode,
+			   uint64_t count, struct error *err)
+{
+	uint64_t sums[KEY_CHUNKS] = { 0 }, first = known_count(known), other;
+	bool has_data = false;
+	struct table_key key;
+	struct chunk chunk;
+	int r;
+
+	for (uint64_t i = 0; i < count; i++) {
+		r = chunk_get(&earlier->index, inode, i, &chunk, err);
+		if (r < 0 || chunk_is_inline(&chunk)) /* bytes in an index are copied with it */
+			return r;
+		sums[i] = chunk_is_hole(&chunk) ? 0 : chunk.sum;
+		has_data |= !chunk_is_hole(&chunk);
+	}
+	key = key_of_file(inode->size, sums, (uint32_t)count);
+	if (!has_data || table_find(&known->files, key, &other))
+		return 0;
+	r = known_append(known, earlier, inode, count, err);
+	return r < 0 ? r : table_add(&known->files, key, first, err);
+}
+
+/* All records, as soon as one of its chunks is new: a run must find its neighbours. */
+static int known_add_large(struct known *known, const struct earlier *earlier, const struct inode *inode,
+			   uint64_t count, struct error *err)
+{
+	uint64_t first = known_count(known), other;
+	bool appended = false;
+	struct chunk chunk;
+	int r;
+
+	for (uint64_t i = 0; i < count; i++) {
+		struct table_key key;
+
+		r = chunk_get(&earlier->index, inode, i, &chunk, err);
+		if (r < 0)
+			return r;
+		key = key_of_chunk(chunk.sum, chunk.length);
+		if (chunk_is_hole(&chunk) || chunk_is_inline(&chunk) || table_find(&known->pieces, key, &other))
+			continue;
+		if (!appended)
+			r = known_append(known, earlier, inode, count, err);
+		appended = true;
+		if (r == 0)
+			r = table_add(&known->pieces, key, first + i, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int known_add(struct known *known, const struct earlier *earlier, struct error *err)
+{
+	struct inode inode;
+	uint64_t count;
+	int r;
+
+	for (uint64_t ordinal = 1; ordinal <= earlier->index.shape.inode_count; ordinal++) {
+		r = inode_get(&earlier->index, ordinal, &inode, err);
+		if (r == 0)
+			r = interrupt_check(err);
+		if (r < 0)
+			return r;
+		if (!S_ISREG(inode.mode) || !inode.size ||
+		    !known_chunks_fit(known->chunk_log, earlier->index.chunk_log, inode.size))
+			continue;
+		count = inode_chunk_count(&earlier->index, &inode);
+		r = (inode.size > BATCH_BYTES ? known_add_large : known_add_small)(known, earlier, &inode, count, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* --- looking --- */
+
+struct known_view {
+	const struct known *known;
+	struct codec *codec;
+	uint8_t *buffer; /* a part of the volume */
+	uint64_t base, length;
+	uint8_t *decoded; /* a chunk */
+};
+
+struct known_view *known_view_new(const struct known *known)
+{
+	struct known_view *view = calloc(1, sizeof(*view));
+
+	if (!view)
+		return NULL;
+	view->known = known;
+	view->codec = codec_new();
+	view->buffer = aligned_alloc(DSFS_BLOCK, KNOWN_BUFFER);
+	view->decoded = malloc((size_t)1 << known->chunk_log);
+	if (view->codec && view->buffer && view->decoded)
+		return view;
+	known_view_free(view);
+	return NULL;
+}
+
+void known_view_free(struct known_view *view)
+{
+	if (!view)
+		return;
+	codec_free(view->codec);
+	free(view->buffer);
+	free(view->decoded);
+	free(view);
+}
+
+/* Bytes of the volume, NULL when they cannot be read. What follows the last read closely is read with what may follow
+ * it in turn. */
+static const uint8_t *known_view_bytes(struct known_view *view, uint64_t offset, uint32_t length)
+{
+	uint64_t start = round_down(offset, DSFS_BLOCK), end = round_up(offset + length, DSFS_BLOCK);
+	uint64_t behind = view->base + view->length;
+
+	if (offset >= view->base && offset + length <= behind)
+		return view->buffer + (offset - view->base);
+	if (start >= view->base && start < behind + KNOWN_WINDOW && end < start + KNOWN_WINDOW)
+		end = start + KNOWN_WINDOW;
+	if (end > view->known->member_size)
+		end = round_down(view->known->member_size, DSFS_BLOCK);
+	view->base = start;
+	view->length = 0;
+	if (end < offset + length || source_read(view->known->source, 0, start, view->buffer, end - start, NULL) < 0)
+		return NULL;
+	view->length = end - start;
+	return view->buffer + (offset - start);
+}
+
+static const struct dsfs_chunk *known_record(const struct known *known, uint64_t number)
+{
+	return number < known_count(known) ? (const struct dsfs_chunk *)known->records.bytes + number : NULL;
+}
+
+static bool known_is_same(struct known_view *view, uint64_t number, const struct batch_chunk *chunk)
+{
+	const struct dsfs_chunk *record = known_record(view->known, number);
+	uint32_t stored = record ? le32_get(record->stored) : 0;
+	const uint8_t *bytes;
+
+	if (!record || chunk->is_hole || le64_get(record->address) == 0)
+		return record && chunk->is_hole && le64_get(record->address) == 0;
+	if (le64_get(record->sum) != chunk->sum)
+		return false;
+	if (stored >> DSFS_STORED_BITS == DSFS_CODEC_RAW && (stored & KNOWN_STORED) != chunk->length)
+		return false;
+	bytes = known_view_bytes(view, address_offset(le64_get(record->address)), stored & KNOWN_STORED);
+	if (bytes && stored >> DSFS_STORED_BITS != DSFS_CODEC_RAW) {
+		if (codec_decompress(view->codec, bytes, stored & KNOWN_STORED, view->decoded, chunk->length, NULL) < 0)
+			return false;
+		bytes = view->decoded;
+	}
+	return bytes && !memcmp(bytes, chunk->content, chunk->length);
+}
+
+static void known_find_file(struct known_view *view, struct batch *batch, struct item *item)
+{
+	struct table_key key = { item->key.low, item->key.high };
+	uint64_t first;
+
+	if (!item->chunk_count || !table_find(&view->known->files, key, &first))
+		return;
+	for (uint32_t i = 0; i < item->chunk_count; i++)
+		if (!known_is_same(view, first + i, &batch->chunks[item->first_chunk + i]))
+			return;
+	for (uint32_t i = 0; i < item->chunk_count; i++)
+		batch->chunks[item->first_chunk + i].known = KNOWN_RECORD | (first + i);
+}
+
+/* Each chunk where the one before it leads, or where the table says. */
+static void known_find_pieces(struct known_view *view, struct batch *batch, struct item *item)
+{
+	uint64_t next = UINT64_MAX, found;
+
+	for (uint32_t i = 0; i < item->chunk_count; i++) {
+		struct batch_chunk *chunk = &batch->chunks[item->first_chunk + i];
+		struct table_key key = key_of_chunk(chunk->sum, chunk->length);
+
+		if (chunk->is_hole) {
+			next = UINT64_MAX;
+			continue;
+		}
+		found = next;
+		if (!known_is_same(view, found, chunk) && (!table_find(&view->known->pieces, key, &found) ||
+							   !known_is_same(view, found, chunk)))
+			found = UINT64_MAX;
+		chunk->known = found == UINT64_MAX ? 0 : KNOWN_RECORD | found;
+		next = found == UINT64_MAX ? UINT64_MAX : found + 1;
+	}
+}
+
+void known_find(struct known_view *view, struct batch *batch, struct item *item)
+{
+	(item->kind == ITEM_FILE ? known_find_file : known_find_pieces)(view, batch, item);
+}

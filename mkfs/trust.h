@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* --trust-mtime: files that a version recorded with the same size, time of modification and inode number are taken from
+ * that version and not opened. Loaded once and not changed afterwards. */
+#pragma once
+#include "attributes.h"
+#include "earlier.h"
+#include "image/inode.h"
+#include "table.h"
+
+struct trust {
+	const struct version *version;
+	struct earlier earlier;
+	struct table inodes; /* inode number of the source → ordinal */
+	uint32_t chunk_log;  /* of the version being made */
+};
+
+/* -ENOENT when the version remembers nothing of its source; -EBADMSG when it is damaged. */
+must_check int trust_open(struct trust *trust, const struct temp *temp, struct source *source, uint64_t member_size,
+			  const struct version *version, uint32_t chunk_log, struct error *err);
+void trust_close(struct trust *trust); /* a zeroed one as well */
+/* The same file in the version; false when there is none. */
+bool trust_find(const struct trust *trust, const struct attributes *attributes, struct inode *ret);
+/* Its content, when it lies in the index: NULL when not. */
+const void *trust_inline_bytes(const struct trust *trust, const struct inode *inode);
