@@ -3,7 +3,7 @@
 #pragma once
 #include "pack.h"
 #include "scan.h"
-#include "space.h"
+#include "image/space.h"
 
 struct estimate;
 

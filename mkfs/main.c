@@ -204,7 +204,7 @@ static const struct option_spec options_table[] = {
 	{ "exclude", 0, "PATTERN", set_exclude, "leave out what matches" },
 	{ "filter-from", 0, "FILE", set_filter_from, "rules from FILE: '+ PATTERN' and '- PATTERN' lines" },
 	{ "from-list", 0, "FILE", set_from_list, "pack only the paths in FILE ('-': standard input)" },
-	{ "trust-mtime", 0, "[=LABEL]", set_trust_mtime, "do not open files that are as in version LABEL (default current)" },
+	{ "trust-mtime", 0, "[=LABEL]", set_trust_mtime, "do not open files that version LABEL has unchanged" },
 	{ "special", 0, "ACTION", set_special, "devices, sockets and FIFOs: skip (default) or fail" },
 	{ "temp-dir", 0, "DIR", set_temp_dir, "where temporary files go" },
 	{ "dry-run", 'n', NULL, set_dry_run, "count and estimate, write nothing" },

@@ -95,68 +95,10 @@ int publish_uuid(const struct target *target, struct version *version, struct er
 	return 0;
 }
 
-/* The size on the volume is known before the tail is, which is a field of it. */
-static int publish_catalogue(struct target *target, struct writer *writer, struct space *space,
-			     struct superblock *super, struct error *err)
-{
-	auto_free uint8_t *draft = NULL;
-	auto_free uint8_t *bytes = NULL;
-	struct sha256 *sha;
-	uint64_t length;
-	int r;
-
-	r = catalogue_encode(&target->catalogue, &draft, &length, err);
-	if (r == 0)
-		r = writer_place(writer, length, SPACE_BLOCK, err);
-	if (r < 0)
-		return r;
-	target->catalogue.tail = space_tail(space);
-	r = catalogue_encode(&target->catalogue, &bytes, &length, err);
-	if (r == 0)
-		r = writer_append(writer, bytes, length, &super->catalogue_address, err);
-	if (r < 0)
-		return r;
-	super->catalogue_length = length;
-	sha = sha256_new();
-	if (!sha)
-		return error_set(err, -ENOMEM, "out of memory");
-	sha256_add(sha, bytes, length);
-	r = sha256_end(sha, super->catalogue_sha256, err);
-	sha256_free(sha);
-	return r;
-}
-
 /* A file is as long as it is; a device keeps the size that it was formatted for. */
 static uint64_t publish_member_size(const struct target *target)
 {
 	return round_down(target->is_device ? target->capacity : source_size(target->source, 0), DSFS_BLOCK);
-}
-
-static int publish_slot(struct target *target, struct superblock *super, struct error *err)
-{
-	struct superblock found;
-	int r;
-
-	super->sequence++;
-	super->member_size = publish_member_size(target);
-	target->slot_offset = super->sequence % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING;
-	r = source_read(target->source, 0, target->slot_offset, target->former_slot, sizeof(target->former_slot),
-			err);
-	if (r < 0)
-		return r;
-	target->slot_written = true;
-	r = superblock_write(target->source, super, err);
-	if (r == 0)
-		r = source_flush(target->source, err);
-	if (r == 0)
-		r = superblock_find(target->source, &found, err);
-	if (r < 0)
-		return r;
-	if (found.sequence != super->sequence)
-		return error_set(err, -EIO, "superblock %" PRIu64 " was written, %" PRIu64 " is read back",
-				 super->sequence, found.sequence);
-	target->super = *super;
-	return 0;
 }
 
 int publish_run(struct target *target, struct writer *writer, struct space *space, struct version *version,
@@ -179,15 +121,13 @@ int publish_run(struct target *target, struct writer *writer, struct space *spac
 	target->catalogue.next_sequence = sequence + 1;
 	if (make_current)
 		target->catalogue.current = sequence;
-	r = publish_catalogue(target, writer, space, &super, err);
-	if (r == 0)
-		r = writer_sync(writer, err);
-	if (r == 0)
-		r = writer_verify(writer, progress, err);
+	r = commit_catalogue(target->source, space, &target->catalogue, &super, err);
 	if (r == 0)
 		r = interrupt_check(err);
-	if (r == 0)
-		r = publish_slot(target, &super, err);
+	if (r < 0)
+		return r;
+	super.member_size = publish_member_size(target);
+	r = commit_slot(&target->commit, target->source, &super, err);
 	if (r == 0)
 		r = target_sync_name(target, err);
 	if (r < 0)
@@ -195,8 +135,9 @@ int publish_run(struct target *target, struct writer *writer, struct space *spac
 	r = target_replace_former(target, err);
 	if (r < 0)
 		return r;
+	target->super = super;
 	target->published = true;
-	if (publisher_write(target->source, NULL, 0, 0, &why) < 0 || source_flush(target->source, &why) < 0)
+	if (commit_end(target->source, &why) < 0)
 		log_warn("the version is published, but its publisher record stays: %s, ignoring", why.reason);
 	return 0;
 }

@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -22,7 +21,6 @@
 #define TARGET_ZEROS      (1u << 20)
 #define TARGET_LEAST      (UINT64_C(2) << 20) /* bytes of a device: the ring and some data */
 #define TARGET_SEGMENTS   64u                 /* a device is to have at least so many, if they can be so small */
-#define TARGET_HOST_SIZE  257u
 
 /* --- what lies there --- */
 
@@ -245,6 +243,21 @@ static int target_open_path(struct target *target, const struct pack_options *op
 	return target_open_source(target, options, options->dry_run ? FILE_READ : FILE_WRITE, err);
 }
 
+/* The lock does not say who has it, the publisher record does. */
+static void target_name_holder(const char *path, struct error *why)
+{
+	struct file_source *file;
+	char who[COMMIT_WHO_SIZE];
+	struct error was = *why;
+
+	if (file_open(path, FILE_READ, &file, NULL) < 0)
+		return;
+	commit_who(&file->source, who);
+	file_close(file);
+	if (who[0])
+		error_set(why, was.code, "%s: %s", was.reason, who);
+}
+
 int target_open(const struct pack_options *options, struct target *ret, struct error *err)
 {
 	struct target target = { .path = options->volume };
@@ -252,6 +265,8 @@ int target_open(const struct pack_options *options, struct target *ret, struct e
 	int r;
 
 	r = target_open_path(&target, options, &why);
+	if (r == -EBUSY)
+		target_name_holder(options->volume, &why);
 	if (r < 0) {
 		target_close(&target);
 		return error_set(err, r, "volume '%s': %s", options->volume, why.reason);
@@ -285,18 +300,9 @@ static int target_wipe(struct target *target, struct error *err)
 	return r;
 }
 
-static void target_warn_of_former_publisher(struct target *target)
-{
-	char host[TARGET_HOST_SIZE];
-	uint64_t process, since;
-
-	if (publisher_read(target->source, host, &process, &since))
-		log_warn("a publisher on '%s' (process %" PRIu64 ") did not finish, ignoring", host, process);
-}
-
 int target_begin(struct target *target, struct error *err)
 {
-	char host[TARGET_HOST_SIZE] = "";
+	char former[COMMIT_WHO_SIZE] = "";
 	int r;
 
 	target->begun = true;
@@ -304,11 +310,13 @@ int target_begin(struct target *target, struct error *err)
 		r = target_wipe(target, err);
 		if (r < 0)
 			return r;
-	} else {
-		target_warn_of_former_publisher(target);
 	}
-	gethostname(host, sizeof(host) - 1);
-	return publisher_write(target->source, host, (uint64_t)getpid(), (uint64_t)time(NULL), err);
+	if (!target->is_new)
+		commit_who(target->source, former);
+	r = commit_begin(target->source, err);
+	if (r == 0 && former[0])
+		log_warn("a publisher did not finish: %s, ignoring", former);
+	return r;
 }
 
 int target_sync_name(const struct target *target, struct error *err)
@@ -327,18 +335,6 @@ int target_sync_name(const struct target *target, struct error *err)
 	return 0;
 }
 
-/* A slot whose write failed may have arrived all the same. Only when it is surely the former one may what the new one
- * names be cut off. */
-static void target_put_back_slot(struct target *target)
-{
-	if (source_write(target->source, 0, target->slot_offset, target->former_slot, sizeof(target->former_slot),
-			 NULL) == 0 &&
-	    source_flush(target->source, NULL) == 0)
-		target->slot_written = false;
-	else
-		log_warn("cannot put back the superblock slot of '%s', ignoring", target->path);
-}
-
 /* Best effort: the failure that led here is the one to be told. */
 static void target_put_back(struct target *target)
 {
@@ -348,12 +344,12 @@ static void target_put_back(struct target *target)
 	}
 	if (!target->begun)
 		return;
-	if (target->slot_written)
-		target_put_back_slot(target);
+	if (commit_undo(&target->commit, target->source, NULL) < 0)
+		log_warn("cannot put back the superblock slot of '%s', ignoring", target->path);
 	if ((target->is_device || target->former_size >= DSFS_DATA_AT) &&
 	    publisher_write(target->source, NULL, 0, 0, NULL) < 0)
 		log_warn("cannot clear the publisher record of '%s', ignoring", target->path);
-	if (!target->is_device && !target->slot_written &&
+	if (!target->is_device && !target->commit.slot_written &&
 	    ftruncate(target->file->fd, (off_t)target->former_size) < 0)
 		log_warn("cannot cut '%s' back to %" PRIu64 " bytes, ignoring", target->path, target->former_size);
 }

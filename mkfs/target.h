@@ -5,7 +5,8 @@
 #include "image/catalogue.h"
 #include "io/file.h"
 #include "pack.h"
-#include "space.h"
+#include "image/commit.h"
+#include "image/space.h"
 
 struct target {
 	const char *path;
@@ -18,9 +19,7 @@ struct target {
 	bool is_new;           /* no catalogue to continue */
 	bool wipe;             /* something else lay here: its signatures must go */
 	bool begun;            /* something was written */
-	bool slot_written;     /* or perhaps: what the slot names must stay until the slot is put back */
-	uint64_t slot_offset;
-	uint8_t former_slot[DSFS_BLOCK];
+	struct commit commit;
 	bool published;
 	uint64_t former_size;  /* of a file */
 	uint64_t capacity;     /* bytes that may be used */

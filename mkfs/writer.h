@@ -3,7 +3,7 @@
 #pragma once
 #include "base/source.h"
 #include "progress.h"
-#include "space.h"
+#include "image/space.h"
 #include "temp.h"
 
 #define WRITER_BUFFER (4u << 20)

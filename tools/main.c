@@ -21,6 +21,8 @@ static const struct verb verbs[] = {
 	{ "verify", verify_run, &verify_line, VERIFY_BLIND },
 	{ "stat", stat_run, &stat_line, VERB_FAILED },
 	{ "dump", dump_run, &dump_line, VERB_FAILED },
+	{ "current", current_run, &current_line, VERB_FAILED },
+	{ "remove", remove_run, &remove_line, VERB_FAILED },
 };
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
 
@@ -29,7 +31,8 @@ static void main_help(void)
 {
 	const char *summary;
 
-	printf("Usage: datasetfsctl VERB [OPTIONS] ...\nLook at datasetfs volumes and mounts, switch mounts.\n\n");
+	printf("Usage: datasetfsctl VERB [OPTIONS] ...\n"
+	       "Look at datasetfs volumes and mounts, manage versions, switch mounts.\n\n");
 	for (size_t i = 0; i < VERB_COUNT; i++) {
 		summary = verbs[i].line->summary;
 		printf("  %-8s%-24s%.*s\n", verbs[i].name, verbs[i].line->usage, (int)strcspn(summary, "\n"),

@@ -485,3 +485,11 @@ int catalogue_append(struct catalogue *catalogue, struct version *version, struc
 	version->index = (struct extent_list){ 0 };
 	return 0;
 }
+
+void catalogue_remove(struct catalogue *catalogue, struct version *version)
+{
+	struct version *end = catalogue->versions + catalogue->version_count--;
+
+	version_free(version);
+	memmove(version, version + 1, (size_t)(end - (version + 1)) * sizeof(*version));
+}

@@ -78,6 +78,9 @@ struct version *catalogue_by_sequence(const struct catalogue *catalogue, uint64_
 /* A copy with its own lists appended at the end; takes version's lists on success and empties them. */
 must_check int catalogue_append(struct catalogue *catalogue, struct version *version, struct error *err);
 
+/* Takes the version out; the pointers to others change. */
+void catalogue_remove(struct catalogue *catalogue, struct version *version);
+
 must_check int label_check(const char *label, struct error *err);
 /* Every part's place from its size. -EBADMSG when sizes do not fit in 2^62 bytes. */
 must_check int index_layout(const struct index_shape *shape, struct index_layout *ret, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which bytes of a volume are free, and the choice among them. */
-#include "space.h"
+#include "image/space.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@ static int space_compare(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-/* Everything in use, rounded to whole segments and sorted. One more than count is allocated. */
-static int space_used(const struct catalogue *catalogue, const struct superblock *super, uint64_t segment,
-		      struct extent **ret, size_t *ret_count, struct error *err)
+/* Everything in use, sorted: segments of versions, and the blocks of the catalogue in force. */
+static int space_used(const struct catalogue *catalogue, const struct superblock *super, struct extent **ret,
+		      size_t *ret_count, struct error *err)
 {
 	size_t count = 1, n = 0;
 	struct extent *used;
@@ -28,16 +28,12 @@ static int space_used(const struct catalogue *catalogue, const struct superblock
 	used = calloc(count, sizeof(*used));
 	if (!used)
 		return error_set(err, -ENOMEM, "out of memory");
-	used[n++] = (struct extent){ super->catalogue_address, super->catalogue_length };
+	used[n++] = (struct extent){ address_offset(super->catalogue_address),
+				     round_up(super->catalogue_length, DSFS_BLOCK) };
 	for (uint32_t v = 0; v < catalogue->version_count; v++)
 		for (uint32_t i = 0; i < catalogue->versions[v].segments.count; i++)
-			used[n++] = catalogue->versions[v].segments.items[i];
-	for (size_t i = 0; i < n; i++) {
-		uint64_t end = round_up(address_offset(used[i].address) + used[i].length, segment);
-
-		used[i].address = round_down(address_offset(used[i].address), segment);
-		used[i].length = end - used[i].address;
-	}
+			used[n++] = (struct extent){ address_offset(catalogue->versions[v].segments.items[i].address),
+						     catalogue->versions[v].segments.items[i].length };
 	qsort(used, n, sizeof(*used), space_compare);
 	*ret = used;
 	*ret_count = n;
@@ -52,8 +48,18 @@ static void space_add_run(struct space *space, uint64_t start, uint64_t end)
 		space->runs[space->count++] = (struct space_run){ start, start, end };
 }
 
-/* The rest of the tail's segment comes first, and takes in a free run right behind it. */
-static void space_add_tail(struct space *space, uint64_t tail, uint64_t capacity)
+static bool space_is_used(const struct extent *used, size_t count, uint64_t offset)
+{
+	for (size_t i = 0; i < count; i++)
+		if (offset >= used[i].address && offset - used[i].address < used[i].length)
+			return true;
+	return false;
+}
+
+/* Where the last publish stopped comes first, up to the end of that segment: what lies behind the tail is free, also
+ * when a version uses the segment. */
+static void space_add_tail(struct space *space, const struct extent *used, size_t count, uint64_t tail,
+			   uint64_t capacity)
 {
 	uint64_t end = round_up(tail, space->segment);
 
@@ -61,41 +67,86 @@ static void space_add_tail(struct space *space, uint64_t tail, uint64_t capacity
 		return;
 	if (end > capacity)
 		end = capacity;
+	for (size_t i = 0; i < count; i++)
+		if (used[i].address >= tail && used[i].address < end) /* the catalogue */
+			end = used[i].address;
 	space_add_run(space, tail, end);
 }
 
-static void space_add_gap(struct space *space, uint64_t start, uint64_t end)
+/* Gaps come in the order of their addresses, so that a file grows only when nothing else is free. What the tail has of
+ * one is left out. */
+static void space_add_gap(struct space *space, uint64_t start, uint64_t end, struct space_run tail)
 {
-	if (space->count && start == space->runs[0].end)
-		space->runs[0].end = end;
-	else
-		space_add_run(space, start, end);
+	if (tail.start >= start && tail.start < end) {
+		space_add_run(space, start, tail.start);
+		start = tail.end;
+	}
+	space_add_run(space, start, end);
+}
+
+/* A tail that goes on into the only gap there is. */
+static void space_join(struct space *space)
+{
+	if (space->count != 2 || space->runs[0].end != space->runs[1].start)
+		return;
+	space->runs[0].end = space->runs[1].end;
+	space->count = 1;
 }
 
 static int space_find_runs(struct space *space, const struct catalogue *catalogue, const struct superblock *super,
 			   uint64_t capacity, struct error *err)
 {
+	uint64_t tail = address_offset(catalogue->tail), at = 0;
 	auto_free struct extent *used = NULL;
+	struct space_run first = { UINT64_MAX, 0, 0 };
 	size_t count = 0;
-	uint64_t at = 0;
 	int r;
 
-	r = space_used(catalogue, super, space->segment, &used, &count, err);
+	r = space_used(catalogue, super, &used, &count, err);
 	if (r < 0)
 		return r;
-	space->runs = calloc(count + 2, sizeof(*space->runs));
+	space->runs = calloc(count + 4, sizeof(*space->runs));
 	if (!space->runs)
 		return error_set(err, -ENOMEM, "out of memory");
-	space_add_tail(space, address_offset(catalogue->tail), capacity);
+	space_add_tail(space, used, count, tail, capacity);
+	if (space->count && !space_is_used(used, count, tail))
+		first = space->runs[0];
 	for (size_t i = 0; i < count; i++) {
 		if (used[i].address > at)
-			space_add_gap(space, at, used[i].address < capacity ? used[i].address : capacity);
+			space_add_gap(space, at, used[i].address < capacity ? used[i].address : capacity, first);
 		if (used[i].address + used[i].length > at)
 			at = used[i].address + used[i].length;
 	}
 	if (at < capacity)
-		space_add_gap(space, at, capacity);
+		space_add_gap(space, at, capacity, first);
+	space_join(space);
 	return 0;
+}
+
+/* The end of a device is for catalogues alone, so that there is room for one when all else is full. super NULL: a new
+ * volume. */
+static uint64_t space_reserve(struct space *space, const struct superblock *super, uint64_t capacity)
+{
+	uint64_t bytes = round_down(capacity / SPACE_RESERVE_PART, DSFS_BLOCK);
+	uint64_t start, from, to;
+
+	if (capacity == SPACE_ENDLESS)
+		return capacity;
+	if (bytes > SPACE_RESERVE_MAX)
+		bytes = SPACE_RESERVE_MAX;
+	if (bytes < SPACE_RESERVE_MIN)
+		bytes = SPACE_RESERVE_MIN;
+	start = capacity - bytes;
+	from = to = start;
+	if (super && address_offset(super->catalogue_address) + super->catalogue_length > start) {
+		from = address_offset(super->catalogue_address);
+		to = from + round_up(super->catalogue_length, DSFS_BLOCK);
+	}
+	if (from > start)
+		space->reserve[0] = (struct space_run){ start, start, from };
+	if (to < capacity)
+		space->reserve[1] = (struct space_run){ to, to, capacity };
+	return start;
 }
 
 int space_open(struct space *space, const struct catalogue *catalogue, const struct superblock *super,
@@ -104,7 +155,7 @@ int space_open(struct space *space, const struct catalogue *catalogue, const str
 	int r;
 
 	*space = (struct space){ .segment = UINT64_C(1) << segment_log };
-	capacity = round_down(capacity, DSFS_BLOCK);
+	capacity = space_reserve(space, catalogue ? super : NULL, round_down(capacity, DSFS_BLOCK));
 	if (catalogue) {
 		space->held_count = round_up(super->member_size, space->segment) / space->segment;
 		space->held = calloc(space->held_count / 8 + 1, 1);
@@ -198,6 +249,13 @@ bool space_take(struct space *space, uint64_t length, enum space_align align, ui
 	return space_run_take(&space->runs[space->current], length, align, ret_offset);
 }
 
+bool space_take_catalogue(struct space *space, uint64_t length, uint64_t *ret_offset)
+{
+	return space_take(space, length, SPACE_BLOCK, ret_offset) ||
+	       space_run_take(&space->reserve[0], length, SPACE_BLOCK, ret_offset) ||
+	       space_run_take(&space->reserve[1], length, SPACE_BLOCK, ret_offset);
+}
+
 uint64_t space_taken(const struct space *space)
 {
 	uint64_t bytes = 0;
@@ -207,10 +265,18 @@ uint64_t space_taken(const struct space *space)
 	return bytes;
 }
 
+/* A tail promises that nothing lies between it and the end of its segment, and runs may share a segment. */
 uint64_t space_tail(const struct space *space)
 {
-	uint64_t at = round_up(space->runs[space->current].at, DSFS_BLOCK);
+	uint64_t at;
 
+	if (!space->count)
+		return 0;
+	at = round_up(space->runs[space->current].at, DSFS_BLOCK);
+	for (uint32_t i = 0; i < space->count; i++)
+		if (space->runs[i].at > space->runs[i].start && space->runs[i].at > at &&
+		    space->runs[i].start < round_up(at, space->segment))
+			return 0;
 	return at % space->segment ? at : 0;
 }
 

@@ -14,10 +14,16 @@ struct space {
 	struct space_run *runs;
 	uint32_t count;
 	uint32_t current;
+	struct space_run reserve[2]; /* for catalogues, before and behind the one in force */
 	uint64_t segment; /* bytes of one */
 	uint8_t *held;    /* a bit for each segment of the volume: holds bytes that the version shares */
 	uint64_t held_count;
 };
+
+/* The last 64th of a device, within these bounds, is for catalogues. */
+#define SPACE_RESERVE_PART 64u
+#define SPACE_RESERVE_MIN  (UINT64_C(64) << 10)
+#define SPACE_RESERVE_MAX  (UINT64_C(64) << 20)
 
 #define SPACE_ENDLESS (UINT64_C(1) << 55) /* capacity of a file */
 
@@ -38,6 +44,8 @@ enum space_align {
 void space_prefer(struct space *space, uint64_t length);
 /* Where the next length bytes go; they become taken. False when no run has room for them in one piece. */
 bool space_take(struct space *space, uint64_t length, enum space_align align, uint64_t *ret_offset);
+/* For a catalogue, also where nothing else may go. */
+bool space_take_catalogue(struct space *space, uint64_t length, uint64_t *ret_offset);
 /* Bytes taken, in whole blocks. */
 uint64_t space_taken(const struct space *space);
 /* Where the next publish may continue; 0 when the current segment is full. */

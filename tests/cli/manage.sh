@@ -1,0 +1,101 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# datasetfsctl current and remove: the pointer moves and comes back, removed versions free what nobody else uses, and the
+# space is used again; both leave no trace when they fail.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+
+# current
+current() {
+    datasetfsctl list --json volume | json current
+}
+
+# free: bytes that a publish may use without the volume growing
+free() {
+    datasetfsctl list --json volume | json free_bytes
+}
+
+mkdir source
+for label in one two three; do
+    rm -f source/own
+    head -c 40M /dev/urandom >source/own
+    [ -e source/common ] || head -c 20M /dev/urandom >source/common
+    pack volume source --label $label
+done
+digest=$(datasetfsctl dump volume one | sha256sum)
+assert_eq "current" "$(current)" three
+datasetfsctl current volume one >out || fail "current"
+assert_contains "current" "$(cat out)" "version 'one' of 'volume' is now current"
+assert_eq "current" "$(current)" one
+assert_eq "former" "$(datasetfsctl current --json volume three | json former)" one
+before=$(hash_of volume)
+datasetfsctl current volume three >/dev/null || fail "current again"
+assert_eq "a volume on which it was current already" "$(hash_of volume)" "$before"
+
+assert_fails 1 "there is no version 'four' on the volume" datasetfsctl current volume four
+assert_fails 1 "there is no version 'four' on the volume" datasetfsctl remove volume four
+assert_fails 1 "it is the current version" datasetfsctl remove volume three
+assert_fails 2 "expected VOLUME LABEL" datasetfsctl remove volume
+assert_fails 2 "expected VOLUME LABEL" datasetfsctl current volume
+assert_eq "the volume after refusals" "$(hash_of volume)" "$before"
+assert_eq "publisher" "$(datasetfsctl list --json volume | json publisher)" None
+
+# Removing frees what nobody else uses, and says what it cannot know.
+room=$(free)
+datasetfsctl remove --json volume two >out 2>err || fail "remove: $(cat err)"
+assert_contains "the warning" "$(cat err)" "workers that still have 'two' mounted"
+freed=$(json freed_bytes out)
+[ "$freed" -ge $((16 << 20)) ] || fail "only $freed bytes became free"
+[ "$(free)" -gt "$room" ] || fail "list shows $(free) bytes free after $room"
+assert_eq "dump of one" "$(datasetfsctl dump volume one | sha256sum)" "$digest"
+assert_fails 1 "no version 'two'" datasetfsctl dump volume two
+datasetfsctl verify volume >/dev/null || fail "verify after remove"
+
+# The space is used again: a file does not grow by what it had room for.
+size=$(stat -c %s volume)
+head -c 20M /dev/urandom >source/own
+pack volume source --label four
+grown=$(($(stat -c %s volume) - size))
+[ "$grown" -lt $((8 << 20)) ] || fail "the volume grew by $grown bytes though $freed were free"
+assert_eq "sequence" "$(datasetfsctl list --json volume | json versions.2.sequence)" 4
+datasetfsctl verify volume >/dev/null || fail "verify after the space was used again"
+
+# Seeded rounds against a model of what must be there.
+python3 - <<'END' || fail "rounds"
+import json, os, random, subprocess, sys
+seed = int.from_bytes(os.urandom(4), "little")
+print("rounds: seed", seed)
+rng = random.Random(seed)
+run = lambda *words: subprocess.run(words, capture_output=True, text=True)
+os.makedirs("tree")
+model, current = {}, None
+for number in range(60):
+    for file in range(rng.randrange(1, 5)):
+        with open(f"tree/{rng.randrange(12)}", "wb") as out:
+            out.write(rng.randbytes(rng.choice((10, 5000, 300000, 3000000))))
+    what = rng.choice(("publish", "publish", "remove", "current"))
+    labels = [label for label in model if label != current]
+    if what == "publish" or not labels:
+        words = ["--label", f"r{number}"] + rng.choice(([], ["--trust-mtime"])) + rng.choice(([], ["--no-current"]))
+        done = run("mkdatasetfs", "--progress", "none", "--json", "--segment-size=1M", "rounds", "tree", *words) \
+            if number == 0 else run("mkdatasetfs", "--progress", "none", "--json", "rounds", "tree", *words)
+        if done.returncode:
+            sys.exit(done.stderr)
+        model[f"r{number}"] = json.loads(done.stdout)["digest"]
+        current = current if "--no-current" in words else f"r{number}"
+    else:
+        label = rng.choice(labels)
+        done = run("datasetfsctl", what, "rounds", label)
+        if done.returncode:
+            sys.exit(done.stderr)
+        if what == "remove":
+            del model[label]
+        else:
+            current = label
+    found = json.loads(run("datasetfsctl", "list", "--json", "rounds").stdout)
+    if {v["label"]: "sha256:" + v["digest"] for v in found["versions"]} != model or found["current"] != current:
+        sys.exit(f"round {number}: {found['current']} of {[v['label'] for v in found['versions']]}, expected {current} of {list(model)}")
+    if number % 6 == 5:
+        done = run("datasetfsctl", "verify", "rounds")
+        if done.returncode:
+            sys.exit(f"round {number}: {done.stdout}{done.stderr}")
+END

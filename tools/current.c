@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* datasetfsctl current: which version a mount takes that names none; also the way back. */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "edit.h"
+#include "verb.h"
+
+static const struct option_spec current_table[] = { VERB_OPTION_JSON, { 0 } };
+
+const struct command_line current_line = {
+	.program = "datasetfsctl current",
+	.usage = "VOLUME LABEL",
+	.summary = "Make a version the current one.\n"
+		   "Mounts that name no version take it from now on; mounts that are there stay as they are.",
+	.options = current_table,
+};
+
+static int current_set(const struct volume *volume, const char *label, char former[DSFS_LABEL_MAX + 1],
+		       struct error *err)
+{
+	const struct version *version, *current;
+	struct edit edit;
+	int r;
+
+	r = edit_open(volume, &edit, err);
+	if (r < 0)
+		return r;
+	version = catalogue_by_label(&edit.catalogue, label);
+	current = catalogue_current(&edit.catalogue);
+	snprintf(former, DSFS_LABEL_MAX + 1, "%s", current ? current->label : "");
+	if (!version) {
+		r = error_set(err, -ENOENT, "there is no version '%s' on the volume", label);
+	} else if (version != current) { /* else it is so already, and nothing is written */
+		edit.catalogue.current = version->sequence;
+		r = edit_commit(&edit, err);
+	}
+	edit_close(&edit);
+	return r;
+}
+
+static void current_print(const struct volume *volume, const char *label, const char *former, bool as_json)
+{
+	struct json json = { .out = stdout };
+
+	if (!as_json) {
+		printf("version '%s' of '%s' is now current\n", label, volume->path);
+		return;
+	}
+	json_begin_object(&json, NULL);
+	json_string(&json, "volume", volume->path);
+	json_string(&json, "current", label);
+	if (former[0])
+		json_string(&json, "former", former);
+	else
+		json_null(&json, "former");
+	json_end_object(&json);
+	putchar('\n');
+}
+
+int current_run(int argc, char **argv)
+{
+	struct verb_options options = { 0 };
+	auto_volume struct volume *volume = NULL;
+	char former[DSFS_LABEL_MAX + 1];
+	struct error err = { 0 };
+	int operands, status, r;
+
+	if (!verb_parse(&current_line, argc, argv, &options, 2, 2, &operands, &status))
+		return status;
+	r = volume_open(argv[1], &volume, &err);
+	if (r == 0)
+		r = current_set(volume, argv[2], former, &err);
+	if (r < 0) {
+		log_error(&err, "cannot make '%s' current", argv[2]);
+		return VERB_FAILED;
+	}
+	current_print(volume, argv[2], former, options.json);
+	return VERB_DONE;
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening for a change, the change, and putting back. */
+#include "edit.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "image/address.h"
+
+static int edit_lock(struct edit *edit, struct source *reader, struct error *err)
+{
+	struct error why = { 0 };
+	char who[COMMIT_WHO_SIZE];
+	int r = file_open(edit->path, FILE_WRITE, &edit->file, &why);
+
+	if (r < 0) {
+		commit_who(reader, who);
+		return error_set(err, r, "volume '%s': %s%s%s", edit->path, why.reason,
+				 r == -EBUSY && who[0] ? ": " : "", r == -EBUSY ? who : "");
+	}
+	edit->source = &edit->file->source;
+	edit->former_size = source_size(edit->source, 0);
+	return 0;
+}
+
+static uint64_t edit_capacity(const struct edit *edit)
+{
+	return edit->file->geometry.is_block_device ? edit->super.member_size : SPACE_ENDLESS;
+}
+
+static int edit_begin(struct edit *edit, struct error *err)
+{
+	char former[COMMIT_WHO_SIZE];
+	int r;
+
+	commit_who(edit->source, former);
+	edit->begun = true;
+	r = commit_begin(edit->source, err);
+	if (r == 0 && former[0])
+		log_warn("a publisher did not finish: %s, ignoring", former);
+	return r;
+}
+
+int edit_open(const struct volume *volume, struct edit *ret, struct error *err)
+{
+	struct edit edit = { .path = volume->path };
+	int r;
+
+	r = edit_lock(&edit, &volume->file->source, err);
+	if (r == 0)
+		r = catalogue_load(edit.source, &edit.super, &edit.catalogue, err);
+	if (r == 0)
+		r = space_open(&edit.space, &edit.catalogue, &edit.super, edit.super.segment_log, edit_capacity(&edit),
+			       err);
+	if (r == 0)
+		r = edit_begin(&edit, err);
+	if (r < 0) {
+		edit_close(&edit);
+		return r;
+	}
+	*ret = edit;
+	return 0;
+}
+
+int edit_commit(struct edit *edit, struct error *err)
+{
+	struct superblock super = edit->super;
+	struct error why = { 0 };
+	int r;
+
+	r = commit_catalogue(edit->source, &edit->space, &edit->catalogue, &super, err);
+	if (r < 0)
+		return r;
+	if (!edit->file->geometry.is_block_device)
+		super.member_size = round_down(source_size(edit->source, 0), DSFS_BLOCK);
+	r = commit_slot(&edit->commit, edit->source, &super, err);
+	if (r < 0)
+		return r;
+	edit->super = super;
+	edit->done = true;
+	if (commit_end(edit->source, &why) < 0)
+		log_warn("the change is in force, but its publisher record stays: %s, ignoring", why.reason);
+	return 0;
+}
+
+static void edit_put_back(struct edit *edit)
+{
+	if (commit_undo(&edit->commit, edit->source, NULL) < 0)
+		log_warn("cannot put back the superblock slot of '%s', ignoring", edit->path);
+	if (commit_end(edit->source, NULL) < 0)
+		log_warn("cannot clear the publisher record of '%s', ignoring", edit->path);
+	if (!edit->file->geometry.is_block_device && !edit->commit.slot_written &&
+	    ftruncate(edit->file->fd, (off_t)edit->former_size) < 0)
+		log_warn("cannot cut '%s' back, ignoring", edit->path);
+}
+
+void edit_close(struct edit *edit)
+{
+	if (edit->begun && !edit->done)
+		edit_put_back(edit);
+	space_close(&edit->space);
+	catalogue_free(&edit->catalogue);
+	file_close(edit->file);
+	*edit = (struct edit){ 0 };
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* A volume whose catalogue is changed: under the publisher's lock, written as a publish writes it. */
+#pragma once
+#include "image/commit.h"
+#include "io/file.h"
+#include "volume.h"
+
+struct edit {
+	const char *path;
+	struct file_source *file;
+	struct source *source;
+	struct superblock super;
+	struct catalogue catalogue; /* to be changed */
+	struct space space;         /* free under the catalogue in force */
+	struct commit commit;
+	uint64_t former_size;       /* of a file, before the first write */
+	bool begun, done;
+};
+
+/* Locks the volume and says in its publisher record that it is being changed. -EBUSY names who has the lock. */
+must_check int edit_open(const struct volume *volume, struct edit *ret, struct error *err);
+/* The changed catalogue is in force when it returns 0. */
+must_check int edit_commit(struct edit *edit, struct error *err);
+/* What was not committed is put back. */
+void edit_close(struct edit *edit);

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/* datasetfsctl remove: takes a version out of the catalogue; space that no other version uses becomes free. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "edit.h"
+#include "verb.h"
+
+static const struct option_spec remove_table[] = { VERB_OPTION_JSON, { 0 } };
+
+const struct command_line remove_line = {
+	.program = "datasetfsctl remove",
+	.usage = "VOLUME LABEL",
+	.summary = "Remove a version that is not the current one.\n"
+		   "What no other version uses becomes free. Workers that have it mounted are not known here:\n"
+		   "once the space is used again, they get EIO.",
+	.options = remove_table,
+};
+
+/* Bytes that a publish could use, after the change as seen from the catalogue in force. */
+static int remove_free(const struct edit *edit, uint64_t *ret, struct error *err)
+{
+	struct space space;
+	uint64_t capacity = edit->super.member_size;
+	int r;
+
+	r = space_open(&space, &edit->catalogue, &edit->super, edit->super.segment_log, capacity, err);
+	if (r == 0)
+		*ret = space_free(&space);
+	space_close(&space);
+	return r;
+}
+
+static int remove_version(const struct volume *volume, const char *label, uint64_t *ret_freed, struct error *err)
+{
+	uint64_t before = 0, after = 0;
+	struct version *version;
+	struct edit edit;
+	int r;
+
+	r = edit_open(volume, &edit, err);
+	if (r < 0)
+		return r;
+	version = catalogue_by_label(&edit.catalogue, label);
+	if (!version)
+		r = error_set(err, -ENOENT, "there is no version '%s' on the volume", label);
+	else if (version == catalogue_current(&edit.catalogue))
+		r = error_set(err, -EBUSY, "it is the current version, make another one current first");
+	if (r == 0)
+		r = remove_free(&edit, &before, err);
+	if (r == 0) {
+		catalogue_remove(&edit.catalogue, version);
+		r = edit_commit(&edit, err);
+	}
+	if (r == 0)
+		r = remove_free(&edit, &after, err);
+	edit_close(&edit);
+	*ret_freed = after > before ? after - before : 0;
+	return r;
+}
+
+static void remove_print(const struct volume *volume, const char *label, uint64_t freed, bool as_json)
+{
+	struct json json = { .out = stdout };
+	char text[SIZE_TEXT_SIZE];
+
+	if (!as_json) {
+		printf("version '%s' removed from '%s', %s became free\n", label, volume->path,
+		       format_size(freed, text));
+		return;
+	}
+	json_begin_object(&json, NULL);
+	json_string(&json, "volume", volume->path);
+	json_string(&json, "removed", label);
+	json_number(&json, "freed_bytes", freed);
+	json_end_object(&json);
+	putchar('\n');
+}
+
+int remove_run(int argc, char **argv)
+{
+	struct verb_options options = { 0 };
+	auto_volume struct volume *volume = NULL;
+	struct error err = { 0 };
+	int operands, status, r;
+	uint64_t freed;
+
+	if (!verb_parse(&remove_line, argc, argv, &options, 2, 2, &operands, &status))
+		return status;
+	r = volume_open(argv[1], &volume, &err);
+	if (r == 0)
+		r = remove_version(volume, argv[2], &freed, &err);
+	if (r < 0) {
+		log_error(&err, "cannot remove '%s'", argv[2]);
+		return VERB_FAILED;
+	}
+	remove_print(volume, argv[2], freed, options.json);
+	log_warn("workers that still have '%s' mounted are not known here: they get EIO once its space is used again",
+		 argv[2]);
+	return VERB_DONE;
+}
