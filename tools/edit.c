@@ -53,8 +53,6 @@ int edit_open(const struct volume *volume, struct edit *ret, struct error *err)
 	if (r == 0)
 		r = space_open(&edit.space, &edit.catalogue, &edit.super, edit.super.segment_log, edit_capacity(&edit),
 			       err);
-	if (r == 0)
-		r = edit_begin(&edit, err);
 	if (r < 0) {
 		edit_close(&edit);
 		return r;
@@ -69,7 +67,9 @@ int edit_commit(struct edit *edit, struct error *err)
 	struct error why = { 0 };
 	int r;
 
-	r = commit_catalogue(edit->source, &edit->space, &edit->catalogue, &super, err);
+	r = edit_begin(edit, err);
+	if (r == 0)
+		r = commit_catalogue(edit->source, &edit->space, &edit->catalogue, &super, err);
 	if (r < 0)
 		return r;
 	if (!edit->file->geometry.is_block_device)

@@ -8,7 +8,7 @@
 struct edit {
 	const char *path;
 	struct file_source *file;
-	struct source *source;
+	struct source *source;      /* all that is written; a test may put its own around it */
 	struct superblock super;
 	struct catalogue catalogue; /* to be changed */
 	struct space space;         /* free under the catalogue in force */
@@ -17,9 +17,9 @@ struct edit {
 	bool begun, done;
 };
 
-/* Locks the volume and says in its publisher record that it is being changed. -EBUSY names who has the lock. */
+/* Locks the volume; writes nothing. -EBUSY names who has the lock. */
 must_check int edit_open(const struct volume *volume, struct edit *ret, struct error *err);
-/* The changed catalogue is in force when it returns 0. */
+/* Says in the publisher record that the volume is being changed. The changed catalogue is in force when it returns 0. */
 must_check int edit_commit(struct edit *edit, struct error *err);
 /* What was not committed is put back. */
 void edit_close(struct edit *edit);

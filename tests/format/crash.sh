@@ -1,0 +1,51 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: timeout=400
+# Publish, current and remove on a volume with versions, cut off anywhere: what is found afterwards is the set of versions
+# of before or that of after, whole.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+
+seed=${SEED:-$RANDOM}
+rounds=40
+[ "$DATASETFS_FULL" = 0 ] || rounds=1000
+say "seed $seed"
+
+# change: some of the files
+change() {
+    local i
+    for i in 3 7 11; do head -c $((RANDOM * 4)) /dev/urandom >tree/f$i; done
+    head -c 900000 /dev/urandom >tree/large
+    echo "$RANDOM" >tree/tiny
+}
+
+# crash WORDS…
+crash() {
+    "$DATASETFS_BUILD/tests/format/crash" volume "$seed" $rounds "$@" || fail "crash $*"
+    datasetfsctl verify volume >verify.out || fail "verify after $*: $(cat verify.out)"
+}
+
+mkdir tree
+for i in $(seq 0 20); do head -c $((i * 3000)) /dev/urandom >tree/f$i; done
+change
+pack volume tree --label one --segment-size 1M
+change
+crash publish tree two
+change
+crash publish tree three trust
+crash current one
+crash remove two
+change
+crash publish tree four
+crash remove three
+change
+crash publish tree five trust
+crash current one
+crash remove four
+for i in 1 2 3 4 5 6; do
+    change
+    crash publish tree "more$i"
+    crash remove "$([ $i = 1 ] && echo five || echo "more$((i - 1))")"
+done
+assert_eq "versions that are left" \
+    "$(datasetfsctl list --json volume | python3 -c 'import json, sys; print(*[v["label"] for v in json.load(sys.stdin)["versions"]])')" \
+    "one more6"
