@@ -16,10 +16,19 @@
 
 #define DIGEST_SHOWN 16 /* characters of a digest in the table */
 
+struct list_share {
+	uint64_t unique, shared; /* bytes in segments that no other version uses, and in those that others use as well */
+};
+
 struct list_space {
-	uint64_t segment_size;
-	uint64_t total, used; /* segments; the last may be cut short by the end of the volume */
+	uint64_t size, segment_size;
+	uint64_t total, used; /* segments */
 	uint64_t free_bytes;
+	uint32_t versions;
+	uint8_t *catalogue; /* a bit for each segment */
+	uint8_t *maps;      /* the same for each version, one map behind the other */
+	size_t map_size;
+	struct list_share *shares; /* of each version */
 };
 
 struct list_publisher {
@@ -50,37 +59,89 @@ static void list_mark(uint8_t *map, uint32_t segment_log, uint64_t total, uint64
 		map[s / 8] |= (uint8_t)(1u << (s % 8));
 }
 
+static bool list_is_marked(const uint8_t *map, uint64_t segment)
+{
+	return map[segment / 8] >> (segment % 8) & 1;
+}
+
+/* Of a segment; the last may be cut short by the end of the volume. */
+static uint64_t list_segment_bytes(const struct list_space *space, uint64_t segment)
+{
+	uint64_t left = space->size - segment * space->segment_size;
+
+	return left < space->segment_size ? left : space->segment_size;
+}
+
+static const uint8_t *list_map(const struct list_space *space, uint32_t version)
+{
+	return space->maps + version * space->map_size;
+}
+
+/* How many versions use the segment; *ret_last is one of them. */
+static uint32_t list_users(const struct list_space *space, uint64_t segment, uint32_t *ret_last)
+{
+	uint32_t users = 0;
+
+	for (uint32_t v = 0; v < space->versions; v++)
+		if (list_is_marked(list_map(space, v), segment)) {
+			*ret_last = v;
+			users++;
+		}
+	return users;
+}
+
+/* What would become free with each version, and what it uses together with others. */
+static void list_measure_segment(struct list_space *space, uint64_t segment)
+{
+	uint64_t bytes = list_segment_bytes(space, segment);
+	uint32_t last = 0, users = list_users(space, segment, &last);
+
+	if (users || list_is_marked(space->catalogue, segment))
+		space->used++;
+	else
+		space->free_bytes += bytes;
+	for (uint32_t v = 0; users > 1 && v <= last; v++)
+		if (list_is_marked(list_map(space, v), segment))
+			space->shares[v].shared += bytes;
+	if (users == 1)
+		space->shares[last].unique += bytes;
+}
+
 /* A segment is used when a version lists it, or the catalogue lies in it. */
-static int list_measure(const struct volume *volume, struct list_space *ret, struct error *err)
+static int list_measure(const struct volume *volume, struct list_space *space, struct error *err)
 {
 	const struct superblock *super = &volume->super;
 	const struct catalogue *catalogue = &volume->catalogue;
-	uint64_t size = source_size(&volume->file->source, 0);
-	struct list_space space = { .segment_size = UINT64_C(1) << super->segment_log };
-	auto_free uint8_t *map = NULL;
 
-	space.total = round_up(size, space.segment_size) >> super->segment_log;
-	map = calloc(space.total / 8 + 1, 1);
-	if (!map)
-		return error_set(err, -ENOMEM, "no memory for a map of %" PRIu64 " segments", space.total);
-	list_mark(map, super->segment_log, space.total, super->catalogue_address, super->catalogue_length);
-	for (uint32_t v = 0; v < catalogue->version_count; v++) {
+	space->segment_size = UINT64_C(1) << super->segment_log;
+	space->size = source_size(&volume->file->source, 0);
+	space->total = round_up(space->size, space->segment_size) >> super->segment_log;
+	space->versions = catalogue->version_count;
+	space->map_size = space->total / 8 + 1;
+	space->catalogue = calloc(space->map_size, 1);
+	space->maps = calloc((size_t)space->versions + 1, space->map_size);
+	space->shares = calloc((size_t)space->versions + 1, sizeof(*space->shares));
+	if (!space->catalogue || !space->maps || !space->shares)
+		return error_set(err, -ENOMEM, "no memory for maps of %" PRIu64 " segments", space->total);
+	list_mark(space->catalogue, super->segment_log, space->total, super->catalogue_address,
+		  super->catalogue_length);
+	for (uint32_t v = 0; v < space->versions; v++) {
 		const struct extent_list *list = &catalogue->versions[v].segments;
 
 		for (uint32_t i = 0; i < list->count; i++)
-			list_mark(map, super->segment_log, space.total, list->items[i].address,
-				  list->items[i].length);
+			list_mark(space->maps + v * space->map_size, super->segment_log, space->total,
+				  list->items[i].address, list->items[i].length);
 	}
-	for (uint64_t s = 0; s < space.total; s++) {
-		uint64_t left = size - (s << super->segment_log);
-
-		if (map[s / 8] >> (s % 8) & 1)
-			space.used++;
-		else
-			space.free_bytes += left < space.segment_size ? left : space.segment_size;
-	}
-	*ret = space;
+	for (uint64_t s = 0; s < space->total; s++)
+		list_measure_segment(space, s);
 	return 0;
+}
+
+static void list_space_free(struct list_space *space)
+{
+	free(space->catalogue);
+	free(space->maps);
+	free(space->shares);
 }
 
 /* --- JSON --- */
@@ -114,7 +175,8 @@ static void list_json_extents(struct json *json, const char *key, const struct e
 	json_end_array(json);
 }
 
-static void list_json_version(struct json *json, const struct catalogue *catalogue, const struct version *v)
+static void list_json_version(struct json *json, const struct catalogue *catalogue, const struct version *v,
+			      const struct list_share *share)
 {
 	json_begin_object(json, NULL);
 	json_string(json, "label", v->label);
@@ -134,12 +196,47 @@ static void list_json_version(struct json *json, const struct catalogue *catalog
 	json_number(json, "chunks", v->shape.chunk_count);
 	json_number(json, "content_bytes", v->content_bytes);
 	json_number(json, "stored_bytes", v->stored_bytes);
+	json_number(json, "unique_bytes", share->unique);
+	json_number(json, "shared_bytes", share->shared);
 	json_number(json, "index_bytes", v->index_length);
 	json_number(json, "source_bytes", v->source.length);
 	json_number(json, "fine_bytes", v->fine.length);
 	list_json_extents(json, "segments", &v->segments);
 	list_json_extents(json, "index", &v->index);
 	json_end_object(json);
+}
+
+static bool list_is_alike(const struct list_space *space, uint64_t a, uint64_t b)
+{
+	bool alike = list_is_marked(space->catalogue, a) == list_is_marked(space->catalogue, b);
+
+	for (uint32_t v = 0; alike && v < space->versions; v++)
+		alike = list_is_marked(list_map(space, v), a) == list_is_marked(list_map(space, v), b);
+	return alike;
+}
+
+/* Runs of segments that the same versions pin; none: free, unless the catalogue is there. */
+static void list_json_space(struct json *json, const struct catalogue *catalogue, const struct list_space *space)
+{
+	uint64_t length;
+
+	json_begin_array(json, "space");
+	for (uint64_t s = 0, next; s < space->total; s = next) {
+		length = list_segment_bytes(space, s);
+		for (next = s + 1; next < space->total && list_is_alike(space, s, next); next++)
+			length += list_segment_bytes(space, next);
+		json_begin_object(json, NULL);
+		json_number(json, "offset", s * space->segment_size);
+		json_number(json, "length", length);
+		json_bool(json, "catalogue", list_is_marked(space->catalogue, s));
+		json_begin_array(json, "versions");
+		for (uint32_t v = 0; v < space->versions; v++)
+			if (list_is_marked(list_map(space, v), s))
+				json_string(json, NULL, catalogue->versions[v].label);
+		json_end_array(json);
+		json_end_object(json);
+	}
+	json_end_array(json);
 }
 
 static void list_json_publisher(struct json *json, const struct list_publisher *publisher)
@@ -184,8 +281,9 @@ static void list_json(const struct volume *volume, const struct list_space *spac
 	list_json_publisher(&json, publisher);
 	json_begin_array(&json, "versions");
 	for (uint32_t i = 0; i < volume->catalogue.version_count; i++)
-		list_json_version(&json, &volume->catalogue, &volume->catalogue.versions[i]);
+		list_json_version(&json, &volume->catalogue, &volume->catalogue.versions[i], &space->shares[i]);
 	json_end_array(&json);
+	list_json_space(&json, &volume->catalogue, space);
 	json_end_object(&json);
 	putchar('\n');
 }
@@ -215,16 +313,19 @@ static void list_text_head(const struct volume *volume, const struct list_space 
 	       publisher->process);
 }
 
-static void list_text_version(const struct volume *volume, const struct version *v, int width)
+static void list_text_version(const struct volume *volume, const struct version *v, const struct list_share *share,
+			      int width)
 {
 	char content[SIZE_TEXT_SIZE], stored[SIZE_TEXT_SIZE], index[SIZE_TEXT_SIZE], created[TEXT_TIME_SIZE];
+	char unique[SIZE_TEXT_SIZE], shared[SIZE_TEXT_SIZE];
 	char digest[2 * sizeof(v->digest) + 1];
 
 	format_hex(v->digest, sizeof(v->digest), digest);
-	printf("%c %-*s %5" PRIu64 " %10" PRIu64 " %10s %10s %10s  %-*.*s  %s\n",
+	printf("%c %-*s %5" PRIu64 " %10" PRIu64 " %10s %10s %10s %10s %10s  %-*.*s  %s\n",
 	       v->sequence == volume->catalogue.current ? '*' : ' ', width, v->label, v->sequence,
 	       v->file_count, format_size(v->content_bytes, content), format_size(v->stored_bytes, stored),
-	       format_size(v->index_length, index), DIGEST_SHOWN, DIGEST_SHOWN, digest,
+	       format_size(v->index_length, index), format_size(share->unique, unique),
+	       format_size(share->shared, shared), DIGEST_SHOWN, DIGEST_SHOWN, digest,
 	       v->created ? text_time((int64_t)v->created, created) : "-");
 }
 
@@ -242,10 +343,10 @@ static void list_text(const struct volume *volume, const struct list_space *spac
 	for (uint32_t i = 0; i < catalogue->version_count; i++)
 		if ((int)strlen(catalogue->versions[i].label) > width)
 			width = (int)strlen(catalogue->versions[i].label);
-	printf("\n  %-*s %5s %10s %10s %10s %10s  %-*s  %s\n", width, "LABEL", "SEQ", "FILES", "CONTENT",
-	       "STORED", "INDEX", DIGEST_SHOWN, "DIGEST", "CREATED (UTC)");
+	printf("\n  %-*s %5s %10s %10s %10s %10s %10s %10s  %-*s  %s\n", width, "LABEL", "SEQ", "FILES", "CONTENT",
+	       "STORED", "INDEX", "UNIQUE", "SHARED", DIGEST_SHOWN, "DIGEST", "CREATED (UTC)");
 	for (uint32_t i = 0; i < catalogue->version_count; i++)
-		list_text_version(volume, &catalogue->versions[i], width);
+		list_text_version(volume, &catalogue->versions[i], &space->shares[i], width);
 }
 
 int list_run(int argc, char **argv)
@@ -264,10 +365,12 @@ int list_run(int argc, char **argv)
 		r = list_measure(volume, &space, &err);
 	if (r < 0) {
 		log_error(&err, "cannot list '%s'", argv[1]);
+		list_space_free(&space);
 		return VERB_FAILED;
 	}
 	publisher.is_there =
 		publisher_read(&volume->file->source, publisher.host, &publisher.process, &publisher.since);
 	(options.json ? list_json : list_text)(volume, &space, &publisher);
+	list_space_free(&space);
 	return VERB_DONE;
 }

@@ -39,13 +39,41 @@ assert_fails 2 "expected VOLUME LABEL" datasetfsctl current volume
 assert_eq "the volume after refusals" "$(hash_of volume)" "$before"
 assert_eq "publisher" "$(datasetfsctl list --json volume | json publisher)" None
 
+# What each version pins: unique and shared bytes add up, and the runs cover the volume without a gap.
+datasetfsctl list --json volume >list.json
+python3 - "$(stat -c %s volume)" <<'END' || fail "space of list"
+import json, sys
+listed = json.load(open("list.json"))
+at, unique, shared, free = 0, {}, {}, 0
+for run in listed["space"]:
+    if run["offset"] != at:
+        sys.exit(f"a run at {run['offset']}, expected {at}")
+    at += run["length"]
+    for label in run["versions"]:
+        where = unique if len(run["versions"]) == 1 else shared
+        where[label] = where.get(label, 0) + run["length"]
+    if not run["versions"] and not run["catalogue"]:
+        free += run["length"]
+if at != int(sys.argv[1]) or free != listed["free_bytes"]:
+    sys.exit(f"runs end at {at} with {free} free")
+for version in listed["versions"]:
+    label = version["label"]
+    if (version["unique_bytes"], version["shared_bytes"]) != (unique.get(label, 0), shared.get(label, 0)):
+        sys.exit(f"{label}: {version['unique_bytes']} {version['shared_bytes']}, expected {unique} {shared}")
+    if version["shared_bytes"] == 0 or sum(s["length"] for s in version["segments"]) < version["unique_bytes"]:
+        sys.exit(f"{label} shares {version['shared_bytes']}")
+END
+assert_contains "list" "$(datasetfsctl list volume)" "UNIQUE     SHARED"
+room=$(json versions.1.unique_bytes list.json)
+
 # Removing frees what nobody else uses, and says what it cannot know.
-room=$(free)
+before=$(free)
 datasetfsctl remove --json volume two >out 2>err || fail "remove: $(cat err)"
 assert_contains "the warning" "$(cat err)" "workers that still have 'two' mounted"
 freed=$(json freed_bytes out)
-[ "$freed" -ge $((16 << 20)) ] || fail "only $freed bytes became free"
-[ "$(free)" -gt "$room" ] || fail "list shows $(free) bytes free after $room"
+[ "$room" -ge $((16 << 20)) ] || fail "only $room bytes are of one version"
+assert_eq "bytes that became free" $(($(free) - before)) "$room"
+[ "$freed" -ge $((room - (16 << 20))) ] || fail "remove tells of $freed bytes, $room were unique"
 assert_eq "dump of one" "$(datasetfsctl dump volume one | sha256sum)" "$digest"
 assert_fails 1 "no version 'two'" datasetfsctl dump volume two
 datasetfsctl verify volume >/dev/null || fail "verify after remove"
