@@ -21,6 +21,25 @@ rc=0
 mkdatasetfs --dry-run --json --progress none "$LOOP" large >dry.json 2>dry.err || rc=$?
 assert_eq "fits" "$(json fits dry.json)" false
 
+# Versions until the device is full: the pointer still moves, again and again, and a version can still be removed, which
+# makes room.
+mkdir more
+for ((n = 0; n < 40; n++)); do
+    head -c 400K /dev/urandom >more/file
+    mkdatasetfs --progress none --label "more$n" "$LOOP" more >/dev/null 2>err || break
+done
+[ $n -gt 2 ] && [ $n -lt 40 ] || fail "$n versions on a full device: $(cat err)"
+assert_contains "the reason" "$(cat err)" "is full"
+for ((round = 0; round < 40; round++)); do
+    datasetfsctl current "$LOOP" "more$((round % 2))" >/dev/null || fail "current on a full device, round $round"
+done
+# Segments may be shared by neighbours, so it takes some of them.
+for ((i = 2; i < n; i++)); do
+    datasetfsctl remove "$LOOP" "more$i" >/dev/null 2>&1 || fail "remove more$i on a full device"
+done
+mkdatasetfs --progress none --label again "$LOOP" more >/dev/null || fail "no room after $((n - 2)) versions were removed"
+datasetfsctl verify "$LOOP" >/dev/null || fail "verify after all that"
+
 # A file on a full filesystem.
 mkdir mnt
 mkfs.ext4 -q -F "$LOOP" >/dev/null
