@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -115,6 +116,39 @@ static int mount_look(const struct mount *mount, struct statx *ret, struct error
 	return 0;
 }
 
+/* The first line of what fusermount3 wrote, without its name, becomes the reason: one failure is one line. */
+static void mount_take_reason(int fd)
+{
+	static const char name[] = "fusermount3: ";
+	char text[sizeof(mount_reason)];
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	const char *line = text;
+
+	if (n <= 0)
+		return;
+	text[n] = 0;
+	text[strcspn(text, "\n")] = 0;
+	if (!strncmp(line, name, strlen(name)))
+		line += strlen(name);
+	snprintf(mount_reason, sizeof(mount_reason), "%s", line);
+}
+
+/* libfuse runs fusermount3 for users, with our stderr. No other thread writes there yet. */
+static int mount_session_mount(struct fuse_session *session, const char *mountpoint)
+{
+	auto_close int capture = memfd_create("fusermount3", MFD_CLOEXEC);
+	auto_close int terminal = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 3);
+	int r;
+
+	if (capture < 0 || terminal < 0 || dup2(capture, STDERR_FILENO) < 0)
+		return fuse_session_mount(session, mountpoint);
+	r = fuse_session_mount(session, mountpoint);
+	dup2(terminal, STDERR_FILENO);
+	if (r != 0)
+		mount_take_reason(capture);
+	return r;
+}
+
 int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct mount **ret,
 		 struct error *err)
 {
@@ -134,10 +168,8 @@ int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct
 	fuse_set_log_func(mount_log);
 	mount_reason[0] = 0;
 	r = mount_session(setup, &mount->session, err);
-	if (r == 0 && fuse_session_mount(mount->session, mountpoint) != 0)
-		r = error_set(err, -EIO, "%s",
-			      mount_reason[0] ? mount_reason :
-						"fusermount3 refused, its line above says why");
+	if (r == 0 && mount_session_mount(mount->session, mountpoint) != 0)
+		r = error_set(err, -EIO, "%s", mount_reason[0] ? mount_reason : "libfuse gives no reason");
 	if (r == 0)
 		r = mount_look(mount, &info, err);
 	if (r < 0) {
@@ -159,23 +191,32 @@ static bool mount_is_ours(const struct mount *mount)
 	       info.stx_dev_minor == mount->device_minor;
 }
 
-/* -EBUSY for any refusal: fusermount3 gives one exit status for all. It prints its reason itself. */
+/* -EBUSY for any refusal: fusermount3 gives one exit status for all. */
 static int mount_detach_helper(const struct mount *mount, bool lazy, struct error *err)
 {
 	extern char **environ;
 	char *argv[] = { "fusermount3", lazy ? "-uz" : "-u", "--", mount->mountpoint, NULL };
+	auto_close int capture = memfd_create("fusermount3", MFD_CLOEXEC);
+	posix_spawn_file_actions_t actions;
 	int status, r;
 	pid_t child;
 
-	r = posix_spawnp(&child, argv[0], NULL, NULL, argv, environ);
+	if (capture < 0)
+		return error_errno(err, "memfd_create");
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, capture, STDERR_FILENO);
+	r = posix_spawnp(&child, argv[0], &actions, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
 	if (r)
 		return error_set(err, -r, "cannot run fusermount3: %s", strerror(r));
 	while (waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
 			return error_errno(err, "cannot wait for fusermount3");
-	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		return error_set(err, -EBUSY, "fusermount3 refused to unmount '%s'", mount->mountpoint);
-	return 0;
+	if (WIFEXITED(status) && !WEXITSTATUS(status))
+		return 0;
+	mount_reason[0] = 0;
+	mount_take_reason(capture);
+	return error_set(err, -EBUSY, "fusermount3: %s", mount_reason[0] ? mount_reason : "no reason given");
 }
 
 /* Where the filesystem is mounted now, as the kernel writes it; false when it is nowhere in this namespace.

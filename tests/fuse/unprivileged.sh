@@ -57,6 +57,7 @@ rc=0
 as_nobody datasetfs volume rootdir 2>refused.err || rc=$?
 assert_eq "status without a right to the mountpoint" $rc 32
 assert_contains "the reason" "$(cat refused.err)" "no write access to mountpoint"
+assert_eq "lines of the refusal" "$(wc -l <refused.err)" 1
 cp volume private
 chmod 600 private
 assert_fails 32 "private" as_nobody datasetfs -o channel=dev private mnt
