@@ -66,7 +66,7 @@ for entry in entries:
     if entry["type"][0] == "f" and sum(chunk["length"] for chunk in entry["chunks"]) != st.st_size:
         sys.exit(f"fail: {path}: its chunks are not its size")
 END
-file=$(cd source && find . -type f -size +9k ! -name $'*[^a-z0-9._-]*' -printf '%P\n' | LC_ALL=C sort | head -n 1)
+file=$(cd source && find . -type f -size +9k ! -name $'*[^a-z0-9._-]*' -printf '%P\n' | LC_ALL=C sort | sed -n 1p)
 datasetfsctl stat --json volume "$file" >stat.json
 assert_eq "size" "$(json size stat.json)" "$(stat -c %s "source/$file")"
 datasetfsctl stat volume "$file" >stat.txt

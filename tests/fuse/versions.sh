@@ -43,7 +43,7 @@ for channel in dev ring; do
     [ ! -s find.err ] || fail "find: $(cat find.err)"
     [ ! -e $versions/v9 ] || fail "there is a version v9"
     # A file is the same file by both paths, and so is what the kernel caches of it.
-    file=$(cd source3 && find . -type f -size +1k | head -n 1)
+    file=$(cd source3 && find . -type f -size +1k -print -quit)
     assert_eq "inode of '$file'" "$(stat -c %i "mnt/$file")" "$(stat -c %i "$versions/v3/$file")"
     # A job in one version stays there.
     (cd $versions/v2 && exec sleep 60) &
