@@ -13,6 +13,7 @@
 #include "image/chunk.h"
 #include "image/dump.h"
 #include "image/inode.h"
+#include "text.h"
 #include "verb.h"
 #include "volume.h"
 
@@ -47,17 +48,6 @@ struct dump_walk {
 	size_t path_room;
 	struct error *err;
 };
-
-static int dump_json_xattr(void *argument, struct span name, struct span value)
-{
-	struct json *json = argument;
-
-	json_begin_object(json, NULL);
-	json_bytes(json, "name", name.base, name.size);
-	json_bytes(json, "value", value.base, value.size);
-	json_end_object(json);
-	return 0;
-}
 
 static int dump_json_chunks(struct dump_walk *walk, const struct inode *inode)
 {
@@ -130,7 +120,7 @@ static int dump_json_line(struct dump_walk *walk, uint64_t ordinal, size_t path_
 	json_number(json, "nlink", inode.nlink);
 	json_number(json, "size", inode.size);
 	json_begin_array(json, "xattrs");
-	r = inode_xattrs(walk->index, &inode, dump_json_xattr, json, walk->err);
+	r = inode_xattrs(walk->index, &inode, text_json_xattr, json, walk->err);
 	json_end_array(json);
 	if (r == 0)
 		r = dump_json_content(walk, &inode);

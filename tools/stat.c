@@ -379,17 +379,6 @@ static void stat_json_range(void *argument, const struct stat_range *range)
 	json_end_object(json);
 }
 
-static int stat_json_xattr(void *argument, struct span name, struct span value)
-{
-	struct json *json = argument;
-
-	json_begin_object(json, NULL);
-	json_bytes(json, "name", name.base, name.size);
-	json_bytes(json, "value", value.base, value.size);
-	json_end_object(json);
-	return 0;
-}
-
 static void stat_json_head(struct json *json, const struct stat_file *file)
 {
 	const struct inode *inode = &file->inode;
@@ -446,7 +435,7 @@ static int stat_json(const struct stat_file *file, struct error *err)
 	json_begin_object(&json, NULL);
 	stat_json_head(&json, file);
 	json_begin_array(&json, "xattrs");
-	r = inode_xattrs(file->index, &file->inode, stat_json_xattr, &json, err);
+	r = inode_xattrs(file->index, &file->inode, text_json_xattr, &json, err);
 	json_end_array(&json);
 	if (r == 0)
 		r = stat_json_content(&json, file, err);

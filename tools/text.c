@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/json.h"
+
 void text_write(FILE *out, const void *bytes, size_t length)
 {
 	const uint8_t *text = bytes;
@@ -33,4 +35,15 @@ const char *text_type(uint32_t mode)
 	if (S_ISDIR(mode))
 		return "directory";
 	return S_ISLNK(mode) ? "symlink" : "regular file";
+}
+
+int text_json_xattr(void *argument, struct span name, struct span value)
+{
+	struct json *json = argument;
+
+	json_begin_object(json, NULL);
+	json_bytes(json, "name", name.base, name.size);
+	json_bytes(json, "value", value.base, value.size);
+	json_end_object(json);
+	return 0;
 }

@@ -5,12 +5,17 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/span.h"
+
 /* Control characters, quotes and backslashes become \xNN, so a file name cannot write to the terminal. */
 void text_write(FILE *out, const void *bytes, size_t length);
 
 #define TEXT_TIME_SIZE 48
 /* "2026-11-21 03:18:00", in UTC. Returns text. */
 const char *text_time(int64_t seconds, char text[TEXT_TIME_SIZE]);
+
+/* An attribute as a JSON object: each() of inode_xattrs(), whose argument is a struct json. */
+int text_json_xattr(void *argument, struct span name, struct span value);
 
 /* "regular file", "directory", "symlink". */
 const char *text_type(uint32_t mode);
