@@ -140,6 +140,8 @@ static int from_list_fill(struct from_list *list, const struct temp *temp, FILE 
 		return error_set(err, -ENOMEM, "out of memory");
 	}
 	r = from_list_copy(file, path, copy, &separator, err);
+	if (r == 0 && ftell(copy) == 0) /* whoever should have written it failed */
+		r = error_set(err, -EINVAL, "the list '%s' is empty", path);
 	return r < 0 ? r : from_list_parse(list, copy, separator, err);
 }
 

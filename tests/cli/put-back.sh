@@ -67,3 +67,7 @@ if [ "$(id -u)" = 0 ] && [ -c /dev/fuse ] && losetup -f >/dev/null 2>&1; then
     unmount mnt
     pack "$LOOP" broken --format
 fi
+
+# A producer that failed leaves an empty list: that is no reason to publish an empty version.
+: >empty
+assert_fails 1 "the list 'empty' is empty" mkdatasetfs --progress none --from-list empty new.dsfs source
