@@ -9,10 +9,10 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "fuse/channel.h"
 
@@ -86,14 +86,6 @@ static void channel_dev_refuse(struct channel_dev *dev, const uint8_t *bytes, si
 	channel_dev_reply(&dev->channel, header.unique, -EINVAL, NULL, 0, NULL);
 }
 
-static int64_t channel_dev_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static void channel_dev_handle(struct channel_dev *dev, size_t length)
 {
 	struct channel_request *request;
@@ -106,7 +98,7 @@ static void channel_dev_handle(struct channel_dev *dev, size_t length)
 	}
 	request = channel_dev_take(dev);
 	request->wire = wire;
-	request->arrived = channel_dev_now();
+	request->arrived = clock_now();
 	atomic_store_explicit(&request->pid, wire.pid, memory_order_relaxed);
 	atomic_store(&request->owed, wire_wants_reply(wire.opcode) ? wire.unique : 0);
 	channel_dispatch(&dev->channel, request);

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "fuse/channel.h"
 
@@ -74,14 +74,6 @@ static void channel_ring_release(struct channel *channel, struct channel_request
 	channel->busy--;
 }
 
-static int64_t channel_ring_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 /* As on /dev/fuse: it never happens, but its process must not wait for ever. */
 static void channel_ring_refuse(struct ring_entry *entry, const struct error *why)
 {
@@ -106,7 +98,7 @@ static void channel_ring_handle(struct ring_entry *entry)
 	}
 	request->taken = true;
 	ring->channel.busy++;
-	request->arrived = channel_ring_now();
+	request->arrived = clock_now();
 	atomic_store_explicit(&request->pid, request->wire.pid, memory_order_relaxed);
 	atomic_store(&request->owed, request->wire.unique);
 	channel_dispatch(&ring->channel, request);

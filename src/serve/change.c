@@ -14,6 +14,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "datasetfs/control.h"
@@ -210,7 +211,7 @@ int change_to(struct serve *serve, int fd, struct generation *generation, struct
 	r = change_tell(serve, fd, old, generation, &why);
 	if (r == 0) {
 		old->sweep_delay = SWEEP_FIRST;
-		old->sweep_at = stats_now() + SWEEP_FIRST;
+		old->sweep_at = clock_now() + SWEEP_FIRST;
 		return 0;
 	}
 	/* Half told is worse than not switched: the old version becomes current again, and what can be told is. */
@@ -263,7 +264,7 @@ static void change_sweep_one(struct generation *generation, struct change_sweepi
 	if (index_walk(reader, change_sweep_name, sweeping) == 0)
 		generation->sweep_delay = generation->sweep_delay < SWEEP_MOST / 2 ? generation->sweep_delay * 2 :
 										     SWEEP_MOST;
-	generation->sweep_at = stats_now() + generation->sweep_delay;
+	generation->sweep_at = clock_now() + generation->sweep_delay;
 	index_reader_close(reader);
 }
 
@@ -278,7 +279,7 @@ int64_t change_sweep(struct serve *serve, int fd, bool (*is_busy)(void *argument
 		if (!generation || generation == serve_current(serve) || !atomic_load(&generation->lookups) ||
 		    !generation->sweep_at)
 			continue;
-		if (stats_now() >= generation->sweep_at)
+		if (clock_now() >= generation->sweep_at)
 			change_sweep_one(generation, &sweeping);
 		if (!next || generation->sweep_at < next)
 			next = generation->sweep_at;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "datasetfs/control.h"
 #include "fuse/invalidate.h"
@@ -124,7 +125,7 @@ static int control_check_current(struct control *control, const struct control_s
 
 static uint64_t control_us_since(int64_t then)
 {
-	return (uint64_t)(stats_now() - then) / 1000;
+	return (uint64_t)(clock_now() - then) / 1000;
 }
 
 /* *ret_old: what was current, if another version is now. */
@@ -150,7 +151,7 @@ static int control_switch(struct control *control, struct control_switch *comman
 {
 	struct change_wish wish = { .label = command->label };
 	struct generation *generation;
-	int64_t start = stats_now();
+	int64_t start = clock_now();
 	int r;
 
 	r = control_check_current(control, command, err);
@@ -162,7 +163,7 @@ static int control_switch(struct control *control, struct control_switch *comman
 	if (r < 0)
 		return r;
 	command->prepare_us = control_us_since(start);
-	start = stats_now();
+	start = clock_now();
 	if (command->flags & CONTROL_PREPARE)
 		control->prepared = generation;
 	else
@@ -239,7 +240,7 @@ static int control_do_list(struct control *control, struct control_job *job)
 			       strlen(catalogue.versions[i].label), NULL);
 	}
 	catalogue_free(&catalogue);
-	control->listed = stats_now() + LISTING_VALID;
+	control->listed = clock_now() + LISTING_VALID;
 	return 0;
 }
 
@@ -310,7 +311,7 @@ static void control_forget_listing(struct control *control)
 {
 	struct error err = { 0 };
 
-	if (!control->listed || stats_now() < control->listed)
+	if (!control->listed || clock_now() < control->listed)
 		return;
 	control->listed = 0;
 	if (invalidate_inode(control->fd, INSIDE_VERSIONS, &err) < 0)
@@ -337,7 +338,7 @@ static bool control_is_wanted(void *argument)
 static void control_sleep(const struct control *control, int64_t until)
 {
 	struct pollfd fd = { .fd = control->event_fd, .events = POLLIN };
-	int64_t left = (until - stats_now()) / 1000000;
+	int64_t left = (until - clock_now()) / 1000000;
 	uint64_t n;
 
 	if (poll(&fd, 1, until ? (left > 0 ? (int)left + 1 : 0) : -1) > 0 &&
@@ -349,7 +350,7 @@ static void *control_main(void *argument)
 {
 	struct control *control = argument;
 	int64_t period = (int64_t)control->serve->options.follow * 1000000000;
-	int64_t look = period ? stats_now() + period : 0, sweep;
+	int64_t look = period ? clock_now() + period : 0, sweep;
 	struct control_job *job;
 	bool ending;
 
@@ -358,9 +359,9 @@ static void *control_main(void *argument)
 			control_do(control, job);
 		if (ending)
 			return NULL;
-		if (look && stats_now() >= look) {
+		if (look && clock_now() >= look) {
 			control_follow(control);
-			look = stats_now() + period;
+			look = clock_now() + period;
 		}
 		control_forget_listing(control);
 		sweep = change_sweep(control->serve, control->fd, control_is_wanted, control);

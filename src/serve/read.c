@@ -21,6 +21,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "image/address.h"
 #include "serve/node.h"
@@ -280,7 +281,7 @@ static void read_start(struct read_op *op)
 			read_lay_out(range);
 		range->state = READ_BUSY;
 		range->io.done = read_done;
-		range->started = stats_now();
+		range->started = clock_now();
 		stats_add(&worker->stats.device_reads, 1);
 		op->pending++;
 		engine_read(worker->engine, &range->io);

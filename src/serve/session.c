@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "fuse/init.h"
@@ -289,7 +290,7 @@ static int session_prepare(struct session *session, struct error *err)
 	if (session->ended_fd < 0 || session->signal_fd < 0)
 		return error_errno(err, "cannot wait for signals");
 	sem_init(&serve->started_workers, 0, 0);
-	serve->started = stats_now();
+	serve->started = clock_now();
 	r = file_open(serve->options.volume, FILE_READ, &serve->volume, err);
 	if (r < 0)
 		return r;

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "serve/control.h"
 #include "serve/serve.h"
@@ -14,7 +15,7 @@
 
 void stats_time(stats_counter buckets[CONTROL_LATENCY_BUCKETS], int64_t since)
 {
-	uint64_t us = (uint64_t)(stats_now() - since) / 1000;
+	uint64_t us = (uint64_t)(clock_now() - since) / 1000;
 	unsigned bucket = us ? 64u - (unsigned)__builtin_clzll(us) : 0;
 
 	stats_add(&buckets[bucket < CONTROL_LATENCY_BUCKETS ? bucket : CONTROL_LATENCY_BUCKETS - 1], 1);
@@ -112,7 +113,7 @@ static void stats_identity(struct serve *serve, struct json *json)
 {
 	json_string(json, CONTROL_RELEASE, DATASETFS_RELEASE);
 	json_number(json, CONTROL_PID, (uint64_t)getpid());
-	json_real(json, CONTROL_UPTIME, (double)(stats_now() - serve->started) / 1e9);
+	json_real(json, CONTROL_UPTIME, (double)(clock_now() - serve->started) / 1e9);
 	json_string(json, CONTROL_CHANNEL, serve->ring ? "ring" : "dev");
 	json_string(json, CONTROL_IO, serve->uring ? "uring" : "threads");
 	json_string(json, CONTROL_IO_REASON, serve->io_reason);

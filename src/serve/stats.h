@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "datasetfs/control.h"
 #include "fuse/wire.h"
@@ -28,14 +28,6 @@ static inline void stats_add(stats_counter *counter, uint64_t n)
 {
 	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
 			      memory_order_relaxed);
-}
-
-static inline int64_t stats_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* Counts the time since then (ns, monotonic). */
