@@ -73,17 +73,22 @@ static const struct read_piece *read_last(const struct read_op *op, const struct
 	return &op->pieces[range->first + range->count - 1];
 }
 
-/* True when the device can put the wanted bytes where they belong in the payload. */
-static bool read_fits_payload(const struct read_op *op, const struct extent_piece *part, size_t at)
+/* On the member, of a raw chunk. */
+static uint64_t read_wanted(const struct read_piece *piece)
 {
-	uint64_t align = read_align(op);
-	uint64_t start = address_offset(part->chunk.address) + part->skip;
+	return address_offset(piece->part.chunk.address) + piece->part.skip;
+}
 
-	if (part->chunk.codec != DSFS_CODEC_RAW || start % align || at % align)
+/* True when the device can put the wanted bytes where they belong in the payload. */
+static bool read_fits_payload(const struct read_op *op, const struct read_piece *piece)
+{
+	uint64_t align = read_align(op), end = piece->at + piece->part.want;
+
+	if (piece->part.chunk.codec != DSFS_CODEC_RAW || read_wanted(piece) % align || piece->at % align)
 		return false;
 	/* A last block that is wanted in part spills over into the payload behind the reply. */
-	return part->want % align == 0 ||
-	       (at + part->want == op->size && round_up(at + part->want, align) <= op->request->payload_size);
+	return piece->part.want % align == 0 ||
+	       (end == op->size && round_up(end, align) <= op->request->payload_size);
 }
 
 static bool read_joins_run(const struct read_op *op, const struct read_range *range, size_t at)
@@ -94,30 +99,30 @@ static bool read_joins_run(const struct read_op *op, const struct read_range *ra
 }
 
 /* Chunks with a hole between them lie next to each other on the device: still one read, in several runs. */
-static bool read_continues(const struct read_op *op, const struct read_range *range,
-			   const struct extent_piece *part, size_t at, bool direct)
+static bool read_continues(const struct read_op *op, const struct read_range *range, const struct read_piece *piece,
+			   bool direct)
 {
-	if (range->direct != direct || range->io.member != address_member(part->chunk.address) ||
-	    range->end != address_offset(part->chunk.address))
+	if (range->direct != direct || range->io.member != address_member(piece->part.chunk.address) ||
+	    range->end != piece->from)
 		return false;
-	return !direct || read_joins_run(op, range, at) || range->runs < IO_READ_IOVECS - 2; /* head, tail */
+	return !direct || read_joins_run(op, range, piece->at) || range->runs < IO_READ_IOVECS - 2; /* head, tail */
 }
 
-static void read_place(struct read_op *op, const struct extent_piece *part, size_t at, bool claimed)
+static void read_place(struct read_op *op, const struct read_piece *piece)
 {
-	bool direct = read_fits_payload(op, part, at);
+	bool direct = read_fits_payload(op, piece);
 	struct read_range *range = op->range_count ? &op->ranges[op->range_count - 1] : NULL;
 
-	if (!range || !read_continues(op, range, part, at, direct)) {
+	if (!range || !read_continues(op, range, piece, direct)) {
 		range = &op->ranges[op->range_count++];
 		*range = (struct read_range){ .op = op, .first = op->piece_count, .direct = direct };
-		range->io.member = address_member(part->chunk.address);
+		range->io.member = address_member(piece->part.chunk.address);
 	}
-	if (!range->count || !read_joins_run(op, range, at))
+	if (!range->count || !read_joins_run(op, range, piece->at))
 		range->runs++;
-	range->end = address_offset(part->chunk.address) + part->chunk.stored;
+	range->end = piece->to;
 	range->count++;
-	op->pieces[op->piece_count++] = (struct read_piece){ *part, at, claimed };
+	op->pieces[op->piece_count++] = *piece;
 }
 
 /* Bytes that need no device: holes and files in the index. */
@@ -149,6 +154,8 @@ static int read_from_index(struct read_op *op, const struct extent_piece *part, 
  * put off until the rest of the request is there. */
 static void read_plan_chunk(struct read_op *op, const struct extent_piece *part, size_t at, bool may_wait)
 {
+	uint64_t start = address_offset(part->chunk.address);
+	struct read_piece piece = { .part = *part, .at = at, .from = start, .to = start + part->chunk.stored };
 	enum chunk_cached cached = CHUNK_ABSENT;
 
 	if (part->want < part->chunk.length && part->chunk.length <= op->worker->serve->cached_chunk)
@@ -161,7 +168,8 @@ static void read_plan_chunk(struct read_op *op, const struct extent_piece *part,
 		op->late = *part;
 		op->has_late = true;
 	} else {
-		read_place(op, part, at, cached == CHUNK_CLAIMED);
+		piece.claimed = cached == CHUNK_CLAIMED;
+		read_place(op, &piece);
 	}
 }
 
@@ -250,10 +258,9 @@ static void read_lay_out(struct read_range *range)
 	const struct read_op *op = range->op;
 	const struct read_piece *first = &op->pieces[range->first], *last = read_last(op, range);
 	uint64_t align = read_align(op);
-	uint64_t from = round_down(address_offset(first->part.chunk.address), align);
+	uint64_t from = round_down(first->from, align);
 	uint64_t to = round_up(range->end, align);
-	uint64_t wanted = address_offset(first->part.chunk.address) + first->part.skip;
-	uint64_t wanted_end = address_offset(last->part.chunk.address) + last->part.skip + last->part.want;
+	uint64_t wanted = read_wanted(first), wanted_end = read_wanted(last) + last->part.want;
 
 	range->io.offset = from;
 	range->io.iov_count = 0;
@@ -290,32 +297,29 @@ static void read_start(struct read_op *op)
 
 /* ---- settling: is what arrived what was written? ---- */
 
-/* Where the chunk's stored bytes lie in memory: 1 to 3 pieces. */
-static int read_pieces(const struct read_range *range, const struct chunk *chunk, struct iovec pieces[4])
+/* Where the piece's bytes lie in memory: in 1 to 3 parts. */
+static int read_parts(const struct read_range *range, const struct read_piece *piece, struct iovec parts[4])
 {
-	uint64_t from = address_offset(chunk->address), to = from + chunk->stored;
 	uint64_t at = range->io.offset, start, end;
 	int count = 0;
 
 	for (int i = 0; i < range->io.iov_count; i++) {
 		const struct iovec *iov = &range->io.iov[i];
 
-		start = from > at ? from : at;
-		end = to < at + iov->iov_len ? to : at + iov->iov_len;
+		start = piece->from > at ? piece->from : at;
+		end = piece->to < at + iov->iov_len ? piece->to : at + iov->iov_len;
 		if (start < end)
-			pieces[count++] =
-				(struct iovec){ (uint8_t *)iov->iov_base + (start - at), end - start };
+			parts[count++] = (struct iovec){ (uint8_t *)iov->iov_base + (start - at), end - start };
 		at += iov->iov_len;
 	}
 	return count;
 }
 
-static void read_keep(const struct read_op *op, struct read_piece *piece, const struct iovec *pieces,
-		      int count)
+static void read_keep(const struct read_op *op, struct read_piece *piece, const struct iovec *parts, int count)
 {
 	if (!piece->claimed)
 		return;
-	chunk_cache_put(op->worker->serve->cache, op->generation->sequence, piece->part.chunk.number, pieces,
+	chunk_cache_put(op->worker->serve->cache, op->generation->sequence, piece->part.chunk.number, parts,
 			count);
 	piece->claimed = false;
 }
@@ -323,20 +327,19 @@ static void read_keep(const struct read_op *op, struct read_piece *piece, const 
 static int read_settle_raw(struct read_op *op, const struct read_range *range, struct read_piece *piece,
 			   struct error *err)
 {
-	const struct chunk *chunk = &piece->part.chunk;
-	struct iovec pieces[4];
-	int count = read_pieces(range, chunk, pieces);
+	struct iovec parts[4];
+	int count = read_parts(range, piece, parts);
 	int r;
 
 	if (op->worker->serve->options.verify) {
-		r = chunk_verify(chunk, pieces, count, err);
+		r = chunk_verify(&piece->part.chunk, parts, count, err);
 		if (r < 0)
 			return r;
 	}
 	if (!range->direct)
-		memcpy(op->request->payload + piece->at, (uint8_t *)pieces[0].iov_base + piece->part.skip,
-		       piece->part.want);
-	read_keep(op, piece, pieces, count);
+		memcpy(op->request->payload + piece->at,
+		       (uint8_t *)parts[0].iov_base + (read_wanted(piece) - piece->from), piece->part.want);
+	read_keep(op, piece, parts, count);
 	return 0;
 }
 
@@ -347,11 +350,11 @@ static int read_settle_compressed(struct read_op *op, const struct read_range *r
 	bool whole = piece->part.want == chunk->length;
 	uint8_t *out = op->request->payload + piece->at;
 	uint8_t *content = whole ? out : op->worker->bounce;
-	struct iovec pieces[4];
+	struct iovec parts[4];
 	int r;
 
-	read_pieces(range, chunk, pieces);
-	r = chunk_decode(chunk, op->worker->codec, pieces[0].iov_base, content, err);
+	read_parts(range, piece, parts);
+	r = chunk_decode(chunk, op->worker->codec, parts[0].iov_base, content, err);
 	if (r < 0 || whole)
 		return r;
 	memcpy(out, content + piece->part.skip, piece->part.want);

@@ -21,8 +21,9 @@
 /* The part of a request that one chunk answers from the device. */
 struct read_piece {
 	struct extent_piece part;
-	size_t at;    /* where in the payload */
-	bool claimed; /* the chunk cache waits for it */
+	size_t at;         /* where in the payload */
+	uint64_t from, to; /* bytes on the member that are read and verified for it */
+	bool claimed;      /* the chunk cache waits for it */
 };
 
 enum read_state { READ_READY, READ_BUSY, READ_ARRIVED, READ_SETTLED };
@@ -33,7 +34,7 @@ struct read_range {
 	struct read_op *op;
 	unsigned first, count; /* pieces */
 	unsigned runs;         /* of pieces that lie together in the payload too; holes divide them */
-	uint64_t end;          /* on the member, of the last chunk */
+	uint64_t end;          /* on the member, of the last piece */
 	bool direct;           /* its wanted bytes land in the payload itself; else all of it in scratch */
 	bool retried;
 	enum read_state state;
