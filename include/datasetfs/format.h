@@ -16,6 +16,7 @@
 #define DSFS_MAGIC           "\x89" "DSFS\r\n\x1a" /* not text; broken by newline conversion */
 #define DSFS_CATALOGUE_MAGIC "DSFSCAT\n"
 #define DSFS_PUBLISHER_MAGIC "DSFSPUB\n"
+#define DSFS_FINE_MAGIC      "DSFSFIN\n"
 #define DSFS_FORMAT          1 /* changes only when an old reader cannot parse at all */
 
 #define DSFS_BLOCK           4096u /* unit of device reads; covers 512- and 4096-byte sectors */
@@ -137,8 +138,8 @@ struct dsfs_version {
 	le64 stored_bytes;        /* 160: bytes of chunks written for this version, padding included */
 	struct dsfs_extent source; /* 168: the publisher's memory of its source, length 0 when absent */
 	uint8_t source_sha256[32]; /* 178: its SHA-256 */
-	struct dsfs_extent fine;   /* 198: sums for the insides of large files, length 0 when absent */
-	uint8_t fine_sha256[32];   /* 1a8: their SHA-256 */
+	struct dsfs_extent fine;   /* 198: sums for the insides of chunks, length 0 when absent */
+	uint8_t fine_sha256[32];   /* 1a8: SHA-256 of their head */
 	uint8_t reserved[56];      /* 1c8: zero */
 };
 
@@ -197,6 +198,19 @@ struct dsfs_xattr {
 	le32 value_length; /* 04: bytes */
 };
 
+/* The fine section: sums of the DSFS_BLOCK bytes long blocks of chunks, so that a part of a chunk can be read and
+ * verified without the rest of it. It names no place and nothing but numbers of chunks.
+ *   head    this header; a bitmap, bit n % 8 of byte n / 8 set when chunk n has a row, rounded up to 8 bytes; for each
+ *           page an le64, the sum of its bytes. Padded with zeros to DSFS_BLOCK.
+ *   pages   DSFS_BLOCK bytes each: rows, in the order of their chunks, each 2^chunk_log / DSFS_BLOCK le64: the sums of
+ *           the chunk's blocks, 0 behind its end. Padded with zeros to DSFS_BLOCK. */
+struct dsfs_fine {
+	uint8_t magic[8]; /* 00: DSFS_FINE_MAGIC, without the NUL */
+	le64 chunk_count; /* 08: bits of the bitmap, as in the version */
+	le64 row_count;   /* 10: how many of them are set */
+	le64 reserved;    /* 18: zero */
+};
+
 #define DSFS_AT(type, field, offset) \
 	_Static_assert(offsetof(struct type, field) == (offset), #type "." #field " moved")
 #define DSFS_SIZE(type, size) _Static_assert(sizeof(struct type) == (size), #type " changed size")
@@ -225,3 +239,4 @@ DSFS_SIZE(dsfs_chunk, 20);
 DSFS_SIZE(dsfs_class, 24);
 DSFS_SIZE(dsfs_xattr_set, 8);
 DSFS_SIZE(dsfs_xattr, 8);
+DSFS_SIZE(dsfs_fine, 32);

@@ -7,8 +7,10 @@
 
 #include "image/catalogue.h"
 #include "image/chunk.h"
+#include "image/fine.h"
 #include "fuse/wire.h"
 #include "lib/check.h"
+#include "lib/rows.h"
 #include "lib/section.h"
 
 static struct section section;
@@ -95,6 +97,25 @@ static void seed_index(const char *folder)
 	seed_section(folder, "index-tree");
 }
 
+/* Chunks 0, 2, 4 … have rows. */
+static void seed_fine(const char *folder, const char *name, uint32_t chunk_log, uint32_t chunks)
+{
+	struct version version = { .chunk_log = chunk_log, .shape.chunk_count = chunks };
+	struct rows_chunk rows[512];
+	le32 head[3] = { le32_of(chunk_log - DSFS_CHUNK_LOG_MIN), le32_of(chunks), le32_of(0) };
+	struct fine_layout layout;
+	unsigned count = 0;
+	uint8_t *bytes;
+
+	for (uint32_t i = 0; i < chunks; i += 2)
+		rows[count++] = (struct rows_chunk){ i, name, 4 };
+	bytes = rows_section(&version, DSFS_DATA_AT, rows, count);
+	fine_layout(chunk_log, chunks, count, &layout);
+	head[2] = le32_of((uint32_t)(layout.length / DSFS_BLOCK));
+	write_seed(folder, name, head, sizeof(head), bytes, layout.head);
+	free(bytes);
+}
+
 static void seed_request(const char *folder, const char *name, uint32_t opcode, const void *body, uint32_t length)
 {
 	struct fuse_in_header head = { .len = (uint32_t)sizeof(head) + length, .opcode = opcode, .unique = 4,
@@ -134,6 +155,8 @@ int main(int argc, char **argv)
 	seed_superblock(argv[1]);
 	seed_catalogue(argv[1]);
 	seed_index(argv[1]);
+	seed_fine(argv[1], "fine-small", 20, 3);
+	seed_fine(argv[1], "fine-many", 17, 1000);
 	seed_wire(argv[1]);
 	return 0;
 }

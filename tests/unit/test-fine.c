@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT */
+/* Fine sums: the head with every count and offset checked, the place of each chunk's row, rows against content. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "image/address.h"
+#include "image/fine.h"
+#include "lib/check.h"
+#include "lib/memory.h"
+#include "lib/rows.h"
+
+#define CHUNK     131072u
+#define ROW       256u /* bytes, for such a chunk */
+#define AT        DSFS_DATA_AT
+#define CHUNKS    2000u
+#define HEAD_BITS sizeof(struct dsfs_fine)
+
+static uint8_t content[CHUNK];
+static struct rows_chunk rows[CHUNKS];
+static unsigned row_count;
+static struct version version;
+static struct memory memory;
+static struct fine_layout layout;
+
+static bool has_row(uint64_t chunk)
+{
+	return chunk % 2 == 0 || chunk % 7 == 0;
+}
+
+static int setup(void **state)
+{
+	static uint8_t contents[CHUNKS][16];
+	uint8_t *bytes;
+
+	(void)state;
+	for (size_t i = 0; i < CHUNK; i++)
+		content[i] = (uint8_t)(i * 2654435761u >> 11);
+	row_count = 0;
+	for (uint64_t i = 0; i < CHUNKS; i++) {
+		memset(contents[i], (int)(i % 251), sizeof(contents[i]));
+		if (has_row(i))
+			rows[row_count++] = (struct rows_chunk){ i, contents[i], (uint32_t)(1 + i % 16) };
+	}
+	rows[3] = (struct rows_chunk){ rows[3].number, content, CHUNK - 5 };
+	version = (struct version){ .label = "v1", .chunk_log = 17, .shape.chunk_count = CHUNKS };
+	bytes = rows_section(&version, AT, rows, row_count);
+	memory_init(&memory, AT + version.fine.length);
+	memcpy(memory.bytes + AT, bytes, version.fine.length);
+	free(bytes);
+	fine_layout(17, CHUNKS, row_count, &layout);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	memory_done(&memory);
+	return 0;
+}
+
+static struct fine *load(void)
+{
+	struct fine *fine;
+
+	CHECK_OK(fine_load(&memory.source, &version, &fine, &err));
+	assert_non_null(fine);
+	return fine;
+}
+
+static void test_layout(void **state)
+{
+	struct fine_layout small;
+
+	(void)state;
+	assert_int_equal(layout.row_bytes, ROW);
+	assert_int_equal(layout.page_count, (row_count * ROW + 4095) / 4096);
+	assert_int_equal(layout.head % DSFS_BLOCK, 0);
+	assert_int_equal(layout.length, layout.head + layout.page_count * DSFS_BLOCK);
+	fine_layout(20, 1, 1, &small);
+	assert_int_equal(small.row_bytes, 2048);
+	assert_int_equal(small.length, 2 * DSFS_BLOCK);
+	fine_layout(12, 1, 0, &small);
+	assert_int_equal(small.row_bytes, 8);
+	assert_int_equal(small.length, DSFS_BLOCK);
+}
+
+static void test_every_row_is_found(void **state)
+{
+	struct fine *fine = load();
+	struct fine_row row;
+	uint64_t number = 0;
+
+	(void)state;
+	for (uint64_t i = 0; i < CHUNKS; i++) {
+		assert_int_equal(fine_find(fine, i, &row), has_row(i));
+		if (!has_row(i))
+			continue;
+		assert_int_equal(row.page, number * ROW / DSFS_BLOCK);
+		assert_int_equal(row.offset, number * ROW % DSFS_BLOCK);
+		assert_int_equal(fine_page_address(fine, row.page), AT + layout.head + row.page * DSFS_BLOCK);
+		number++;
+	}
+	assert_int_equal(number, row_count);
+	assert_false(fine_find(fine, CHUNKS, &row));
+	assert_false(fine_find(fine, UINT64_MAX, &row));
+	assert_false(fine_find(NULL, 0, &row));
+	assert_true(fine_memory(fine) >= layout.head);
+	assert_true(fine_memory(fine) <= fine_memory_most(&version));
+	fine_close(fine);
+}
+
+static void test_view(void **state)
+{
+	struct fine *fine = load();
+	struct fine_view *view;
+	const le64 *row;
+	uint64_t calls;
+
+	(void)state;
+	CHECK_OK(fine_view_new(fine, &memory.source, &view, &err));
+	calls = memory.calls;
+	for (unsigned i = 0; i < row_count; i++) {
+		struct iovec piece = { (void *)(uintptr_t)rows[i].content, rows[i].length };
+
+		assert_int_equal(fine_view_row(view, rows[i].number, &row, NULL), 1);
+		CHECK_OK(fine_verify(row, &piece, 1, &err));
+	}
+	assert_int_equal(memory.calls - calls, layout.page_count);
+	assert_int_equal(fine_view_row(view, 1, &row, NULL), 0);
+	memory.bytes[AT + layout.head + 5 * ROW] ^= 1; /* of page 0, which the view has not */
+	CHECK_FAILS(fine_view_row(view, rows[0].number, &row, &err), -EBADMSG, "fine sums: page 0 has the sum");
+	memory.size = AT + layout.head + DSFS_BLOCK;
+	CHECK_FAILS(fine_view_row(view, rows[20].number, &row, &err), -ENODATA, "past the end");
+	fine_view_free(view);
+	fine_close(fine);
+}
+
+/* Blocks lie in up to four pieces, cut anywhere. */
+static void test_blocks_in_pieces(void **state)
+{
+	le64 sums[CHUNK / DSFS_BLOCK];
+	uint32_t length = CHUNK - 5;
+
+	(void)state;
+	assert_int_equal(fine_sum(content, length, sums), CHUNK / DSFS_BLOCK);
+	srandom(3);
+	for (int round = 0; round < 200; round++) {
+		size_t a = (size_t)random() % 9000, b = (size_t)random() % 70000, c = (size_t)random() % 5000;
+		struct iovec pieces[4] = { { content, a }, { content + a, b }, { content + a + b, c },
+					   { content + a + b + c, length - a - b - c } };
+		size_t at = (size_t)random() % length;
+
+		CHECK_OK(fine_verify(sums, pieces, 4, &err));
+		content[at] ^= 4;
+		CHECK_FAILS(fine_verify(sums, pieces, 4, &err), -EBADMSG, "block sum");
+		content[at] ^= 4;
+	}
+	CHECK_OK(fine_verify(sums + 3, &(struct iovec){ content + 3 * DSFS_BLOCK, 2 * DSFS_BLOCK }, 1, &err));
+	CHECK_FAILS(fine_verify(sums + 2, &(struct iovec){ content + 3 * DSFS_BLOCK, DSFS_BLOCK }, 1, &err), -EBADMSG,
+		    "block sum");
+}
+
+static void refused(const char *text)
+{
+	struct fine *fine;
+
+	CHECK_FAILS(fine_load(&memory.source, &version, &fine, &err), -EBADMSG, text);
+	assert_null(fine);
+}
+
+static void resign(void)
+{
+	rows_sign(&version, memory.bytes + AT, layout.head);
+}
+
+static void test_absent(void **state)
+{
+	struct fine *fine = (struct fine *)&version;
+
+	(void)state;
+	version.fine.length = 0;
+	CHECK_OK(fine_load(&memory.source, &version, &fine, &err));
+	assert_null(fine);
+}
+
+static void test_impossible_heads(void **state)
+{
+	struct dsfs_fine *disk = (struct dsfs_fine *)(memory.bytes + AT);
+	struct dsfs_fine good = *disk;
+
+	(void)state;
+	disk->magic[0] ^= 1, refused("bad magic"), *disk = good;
+	disk->chunk_count = le64_of(CHUNKS + 1), refused("the version has 2000"), *disk = good;
+	disk->row_count = le64_of(CHUNKS + 1), refused("rows for 2000 chunks"), *disk = good;
+	disk->row_count = le64_of(UINT64_MAX), refused("rows for 2000 chunks"), *disk = good;
+	disk->row_count = le64_of(row_count - 16), refused("its parts need"), *disk = good;
+	version.fine.length -= DSFS_BLOCK, refused("its parts need"), version.fine.length += DSFS_BLOCK;
+	disk->row_count = le64_of(row_count - 1), refused("SHA-256"), resign(), refused("rows in the bitmap"), *disk = good;
+	memory.bytes[AT + HEAD_BITS] ^= 2, refused("SHA-256"), resign(), refused("rows in the bitmap");
+	memory.bytes[AT + HEAD_BITS] ^= 2, resign(), fine_close(load());
+	memory.bytes[AT + layout.head - 1] ^= 1, refused("SHA-256"); /* padding is covered too */
+}
+
+/* Bits behind the last chunk are counted, but belong to nobody. */
+static void test_bits_behind_the_end(void **state)
+{
+	struct fine_row row;
+	struct fine *fine;
+
+	(void)state;
+	memory.bytes[AT + HEAD_BITS + 1998 / 8] ^= 1u << 1998 % 8;
+	memory.bytes[AT + HEAD_BITS + 2001 / 8] ^= 1u << 2001 % 8;
+	resign();
+	fine = load();
+	assert_false(fine_find(fine, 1998, &row));
+	assert_false(fine_find(fine, 2001, &row));
+	fine_close(fine);
+}
+
+static void test_short_heads(void **state)
+{
+	struct fine *fine;
+
+	(void)state;
+	CHECK_FAILS(fine_open(memory.bytes + AT, 31, &version, &fine, &err), -EBADMSG, "a head of 31 bytes");
+	CHECK_FAILS(fine_open(memory.bytes + AT, layout.head - 1, &version, &fine, &err), -EBADMSG, "a head of");
+	for (uint64_t size = 0; size < layout.head; size += 512) {
+		memory.size = AT + size;
+		CHECK_FAILS(fine_load(&memory.source, &version, &fine, &err), -ENODATA, "past the end");
+	}
+}
+
+static void test_failing_reads(void **state)
+{
+	struct fine *fine;
+
+	(void)state;
+	for (uint64_t n = 1; n <= 2; n++) {
+		memory.fail_at = memory.calls + n;
+		CHECK_FAILS(fine_load(&memory.source, &version, &fine, &err), -EIO, "injected");
+	}
+	memory.fail_at = memory.calls + 3;
+	fine_close(load());
+}
+
+int main(void)
+{
+#define FINE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		FINE_TEST(test_layout),
+		FINE_TEST(test_every_row_is_found),
+		FINE_TEST(test_view),
+		FINE_TEST(test_blocks_in_pieces),
+		FINE_TEST(test_absent),
+		FINE_TEST(test_impossible_heads),
+		FINE_TEST(test_bits_behind_the_end),
+		FINE_TEST(test_short_heads),
+		FINE_TEST(test_failing_reads),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
