@@ -65,8 +65,9 @@ struct control_switch {
 #define CONTROL_LOOKUPS          "lookups"        /* names that the kernel holds: of an old version those of open files,
 						     * working directories and descriptors of directories */
 #define CONTROL_GENERATIONS      "generations"    /* array of objects, every open version: label, sequence, lookups,
-						     * index_bytes, current */
+						     * index_bytes, fine_bytes, current */
 #define CONTROL_INDEX_BYTES      "index_bytes"    /* memory of its index */
+#define CONTROL_FINE_BYTES       "fine_bytes"     /* memory of the head of its fine sums; 0: none are used */
 #define CONTROL_IS_CURRENT       "current"
 #define CONTROL_SWITCHES         "switches"       /* since the mount */
 #define CONTROL_REQUESTS         "requests"       /* object: opcode name to count */
@@ -83,6 +84,9 @@ struct control_switch {
 #define CONTROL_RETRIES          "retries"        /* device reads done a second time */
 #define CONTROL_READ_FAILURES    "read_failures"  /* READs answered with EIO */
 #define CONTROL_CACHE_HITS       "cache_hits"     /* chunks found in the chunk cache */
+#define CONTROL_FINE_READS       "fine_reads"     /* pages of fine sums read, counted in device_reads too */
+#define CONTROL_FINE_HITS        "fine_hits"      /* pages of fine sums found in their cache */
+#define CONTROL_FINE_FAILURES    "fine_failures"  /* READs that turned to whole chunks as fine sums did not help */
 #define CONTROL_READ_LATENCY     "read_latency_us"   /* array of 24: element n counts [2^(n-1), 2^n) µs, */
 #define CONTROL_DEVICE_LATENCY   "device_latency_us" /* element 0 less than 1, the last one all above */
 #define CONTROL_LATENCY_BUCKETS  24

@@ -20,6 +20,7 @@
 #include "datasetfs/control.h"
 #include "fuse/invalidate.h"
 #include "image/dump.h"
+#include "image/fine.h"
 #include "serve/headroom.h"
 #include "serve/stats.h"
 
@@ -83,7 +84,9 @@ static int change_load(struct serve *serve, const struct version *version, struc
 	int r = 0;
 
 	if (serve_current(serve))
-		r = headroom_check(version->index_length + (uint64_t)serve->worker_count * READER_BYTES, err);
+		r = headroom_check(version->index_length + fine_memory_most(version) +
+					   (uint64_t)serve->worker_count * READER_BYTES,
+				   err);
 	if (r == 0)
 		r = generation_open(&serve->volume->source, version, serve->worker_count, &generation, err);
 	if (r < 0)

@@ -5,11 +5,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/log.h"
+
 static void generation_free(struct generation *generation)
 {
 	for (unsigned i = 0; i < generation->reader_count; i++)
 		index_reader_close(generation->readers[i]);
 	free(generation->readers);
+	fine_close(generation->fine);
 	index_close(generation->index);
 	free(generation);
 }
@@ -26,6 +29,20 @@ static int generation_open_readers(struct generation *generation, unsigned reade
 		if (r < 0)
 			return r;
 	}
+	return 0;
+}
+
+/* They only save bytes: chunks have sums of their own. So damage here is no reason not to serve. */
+static int generation_open_fine(struct generation *generation, struct source *source, struct error *err)
+{
+	struct error why = { 0 };
+	int r = fine_load(source, &generation->version, &generation->fine, &why);
+
+	if (r == -ENOMEM)
+		return error_set(err, r, "%s", why.reason);
+	if (r < 0)
+		log_warn("version '%s' is served without its fine sums, parts of large files are read in whole chunks: %s",
+			 generation->version.label, why.reason);
 	return 0;
 }
 
@@ -46,6 +63,8 @@ int generation_open(struct source *source, const struct version *version, unsign
 	generation->sequence = version->sequence;
 	atomic_init(&generation->uses, 1);
 	r = index_load(source, version, &generation->index, err);
+	if (r == 0)
+		r = generation_open_fine(generation, source, err);
 	if (r == 0)
 		r = generation_open_readers(generation, readers, err);
 	if (r < 0) {

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "image/fine.h"
 #include "image/index.h"
 #include "image/inode.h"
 
@@ -31,6 +32,7 @@ struct generation {
 	struct version version; /* a copy, without its lists */
 	uint64_t sequence;
 	struct index *index;
+	struct fine *fine; /* NULL: it has no fine sums, or damaged ones */
 	struct index_reader **readers; /* one per worker */
 	unsigned reader_count;
 	_Atomic uint64_t uses;    /* requests in work and the owner */
@@ -38,7 +40,8 @@ struct generation {
 	int64_t sweep_at, sweep_delay; /* the control thread's, see change_sweep(); ns, monotonic */
 };
 
-/* Loads and checks the version's index; opens readers for so many workers. */
+/* Loads and checks the version's index, and the head of its fine sums: without them it is opened all the same. Opens
+ * readers for so many workers. */
 must_check int generation_open(struct source *source, const struct version *version, unsigned readers,
 			       struct generation **ret, struct error *err);
 static inline void generation_get(struct generation *generation)

@@ -9,9 +9,16 @@
  *      read into     scratch  payload       scratch       (direct: wanted bytes start on a block)
  *                or  all of it into scratch, then copied   (packed small files, compressed chunks)
  *
- * When all ranges of a round have arrived, each chunk is checked. A range that failed or does not match is
- * read once more; after that the request fails with EIO and a line in the log. Nothing leaves before
- * everything is right. */
+ * A chunk wanted in part may have a row of fine sums, one for each of its blocks (image/fine.h): then the blocks
+ * that hold what is wanted are enough, and the page that has the row is read beside them if no cache has it:
+ *
+ *      chunk    [  |  |  |  |  |  |  |  ]    page of sums  [.. row of the chunk ..]
+ *      wanted           <----->
+ *      read            [  |  |  ]                           all of it, into scratch
+ *
+ * When all ranges of a round have arrived, each piece is checked. A range that failed or does not match is
+ * read once more; after that whole chunks are tried instead of blocks; then the request fails with EIO and a line
+ * in the log. Nothing leaves before everything is right. */
 #include "serve/read.h"
 
 #include <assert.h>
@@ -24,6 +31,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "image/address.h"
+#include "image/fine.h"
 #include "serve/node.h"
 #include "serve/reply.h"
 
@@ -52,15 +60,20 @@ static void read_report(const struct read_op *op, const struct read_piece *piece
 		generation_node(op->generation, ordinal), where, held);
 }
 
+static void read_drop_claims(const struct read_op *op)
+{
+	for (unsigned i = 0; i < op->piece_count; i++)
+		if (op->pieces[i].claimed)
+			chunk_cache_drop(op->worker->serve->cache, op->generation->sequence,
+					 op->pieces[i].part.chunk.number);
+}
+
 static void read_fail(struct read_op *op, const struct read_piece *piece, const struct error *err)
 {
 	struct worker *worker = op->worker;
 
 	read_report(op, piece, err);
-	for (unsigned i = 0; i < op->piece_count; i++)
-		if (op->pieces[i].claimed)
-			chunk_cache_drop(worker->serve->cache, op->generation->sequence,
-					 op->pieces[i].part.chunk.number);
+	read_drop_claims(op);
 	stats_add(&worker->stats.read_failures, 1);
 	generation_put(op->generation);
 	reply_error(worker, op->request, -EIO);
@@ -149,15 +162,66 @@ static int read_from_index(struct read_op *op, const struct extent_piece *part, 
 	return 0;
 }
 
+/* The page as far as the cache has what is wanted of it; else it is to be read. NULL: it is of no use. */
+static struct read_page *read_plan_page(struct read_op *op, uint64_t number, uint32_t offset, uint32_t length)
+{
+	struct page_cache *cache = op->worker->serve->pages;
+	struct read_page *page = &op->pages[op->page_count];
+	enum page_cached cached;
+
+	if (op->page_count && page[-1].number == number) {
+		page--;
+	} else {
+		assert(op->page_count < READ_PAGES);
+		*page = (struct read_page){ .op = op, .number = number, .state = READ_SETTLED };
+		page->bytes = op->scratch + READ_SCRATCH - (op->page_count + 1) * DSFS_BLOCK;
+	}
+	cached = page_cache_get(cache, op->generation->sequence, number, offset, length, page->bytes + offset);
+	if (cached == PAGE_BAD)
+		return NULL;
+	if (cached == PAGE_FOUND)
+		stats_add(&op->worker->stats.fine_hits, 1);
+	else
+		page->state = READ_READY;
+	if (page == &op->pages[op->page_count])
+		op->page_count++;
+	return page;
+}
+
+/* The blocks around what is wanted instead of the chunk, when it has sums for them. */
+static bool read_narrow(struct read_op *op, struct read_piece *piece)
+{
+	const struct extent_piece *part = &piece->part;
+	uint64_t first = round_down(part->skip, DSFS_BLOCK), end = round_up(part->skip + part->want, DSFS_BLOCK);
+	struct fine_row row;
+
+	if (op->whole || part->want == part->chunk.length || part->chunk.codec != DSFS_CODEC_RAW ||
+	    !fine_find(op->generation->fine, part->chunk.number, &row))
+		return false;
+	piece->sums = row.offset + (uint32_t)(first / DSFS_BLOCK * sizeof(le64));
+	piece->page = read_plan_page(op, row.page, piece->sums,
+				     (uint32_t)((end - first) / DSFS_BLOCK * sizeof(le64)));
+	if (!piece->page)
+		return false;
+	if (end < part->chunk.length)
+		piece->to = piece->from + end;
+	piece->from += first;
+	return true;
+}
+
 /* A chunk wanted in part: its neighbour's request may have read it, or be about to. The next request of a
  * sequential reader comes while this one is under way, and both want a part of the chunk between them: it is
- * put off until the rest of the request is there. */
+ * put off until the rest of the request is there. With fine sums there is no part that both need. */
 static void read_plan_chunk(struct read_op *op, const struct extent_piece *part, size_t at, bool may_wait)
 {
 	uint64_t start = address_offset(part->chunk.address);
 	struct read_piece piece = { .part = *part, .at = at, .from = start, .to = start + part->chunk.stored };
 	enum chunk_cached cached = CHUNK_ABSENT;
 
+	if (read_narrow(op, &piece)) {
+		read_place(op, &piece);
+		return;
+	}
 	if (part->want < part->chunk.length && part->chunk.length <= op->worker->serve->cached_chunk)
 		cached = chunk_cache_get(op->worker->serve->cache, op->generation->sequence,
 					 part->chunk.number, part->skip, part->want,
@@ -202,7 +266,7 @@ static int read_plan(struct read_op *op, struct error *err)
 {
 	int r = 0;
 
-	op->piece_count = op->range_count = 0;
+	op->piece_count = op->range_count = op->page_count = 0;
 	op->scratch_used = 0;
 	if (op->planned == op->size && op->has_late) {
 		op->has_late = false;
@@ -227,7 +291,7 @@ static void read_add_scratch(struct read_range *range, uint64_t length)
 {
 	struct read_op *op = range->op;
 
-	assert(length <= READ_SCRATCH - op->scratch_used);
+	assert(length <= READ_SCRATCH - READ_PAGES * DSFS_BLOCK - op->scratch_used);
 	read_add(range, op->scratch + op->scratch_used, length);
 	op->scratch_used += round_up(length, DSFS_BLOCK);
 }
@@ -273,12 +337,35 @@ static void read_lay_out(struct read_range *range)
 	read_add_scratch(range, to - round_up(wanted_end, align));
 }
 
+static void read_page_done(struct io_read *io, int result);
+
+static void read_start_page(struct read_page *page)
+{
+	struct read_op *op = page->op;
+	uint64_t address = fine_page_address(op->generation->fine, page->number);
+
+	page->state = READ_BUSY;
+	page->io.member = address_member(address);
+	page->io.offset = address_offset(address);
+	page->io.iov[0] = (struct iovec){ page->bytes, DSFS_BLOCK };
+	page->io.iov_count = 1;
+	page->io.done = read_page_done;
+	page->started = clock_now();
+	stats_add(&op->worker->stats.device_reads, 1);
+	stats_add(&op->worker->stats.fine_reads, 1);
+	op->pending++;
+	engine_read(op->worker->engine, &page->io);
+}
+
 static void read_done(struct io_read *io, int result);
 
 static void read_start(struct read_op *op)
 {
 	struct worker *worker = op->worker;
 
+	for (unsigned i = 0; i < op->page_count; i++)
+		if (op->pages[i].state == READ_READY)
+			read_start_page(&op->pages[i]);
 	for (unsigned i = 0; i < op->range_count; i++) {
 		struct read_range *range = &op->ranges[i];
 
@@ -324,6 +411,13 @@ static void read_keep(const struct read_op *op, struct read_piece *piece, const 
 	piece->claimed = false;
 }
 
+static int read_verify(const struct read_piece *piece, const struct iovec *parts, int count, struct error *err)
+{
+	if (piece->page)
+		return fine_verify((const le64 *)(piece->page->bytes + piece->sums), parts, count, err);
+	return chunk_verify(&piece->part.chunk, parts, count, err);
+}
+
 static int read_settle_raw(struct read_op *op, const struct read_range *range, struct read_piece *piece,
 			   struct error *err)
 {
@@ -332,7 +426,7 @@ static int read_settle_raw(struct read_op *op, const struct read_range *range, s
 	int r;
 
 	if (op->worker->serve->options.verify) {
-		r = chunk_verify(&piece->part.chunk, parts, count, err);
+		r = read_verify(piece, parts, count, err);
 		if (r < 0)
 			return r;
 	}
@@ -362,6 +456,31 @@ static int read_settle_compressed(struct read_op *op, const struct read_range *r
 	return 0;
 }
 
+/* Less than needed has arrived. */
+static int read_missing(struct stats *stats, int result, uint64_t needed, struct error *err)
+{
+	if (result >= 0 && (uint64_t)result >= needed)
+		return 0;
+	stats_add(&stats->device_errors, 1);
+	if (result < 0)
+		return error_set(err, result, "the device says: %s", strerror(-result));
+	return error_set(err, -EIO, "the device gave %d bytes, expected %" PRIu64, result, needed);
+}
+
+/* Right pages are kept, and of wrong ones that they are. */
+static int read_settle_page(struct read_op *op, struct read_page *page, struct error *err)
+{
+	struct worker *worker = op->worker;
+	int r = read_missing(&worker->stats, page->result, DSFS_BLOCK, err);
+
+	page->state = READ_SETTLED;
+	if (r < 0)
+		return r;
+	r = fine_check_page(op->generation->fine, page->number, page->bytes, err);
+	page_cache_put(worker->serve->pages, op->generation->sequence, page->number, r < 0 ? NULL : page->bytes);
+	return r;
+}
+
 /* On failure *ret_piece is the piece that is to blame. */
 static int read_settle_range(struct read_op *op, struct read_range *range,
 			     const struct read_piece **ret_piece, struct error *err)
@@ -372,13 +491,9 @@ static int read_settle_range(struct read_op *op, struct read_range *range,
 	int r = 0;
 
 	*ret_piece = piece;
-	if (range->result < 0 || (uint64_t)range->result < needed)
-		stats_add(&stats->device_errors, 1);
-	if (range->result < 0)
-		return error_set(err, range->result, "the device says: %s", strerror(-range->result));
-	if ((uint64_t)range->result < needed)
-		return error_set(err, -EIO, "the device gave %d bytes, expected %" PRIu64, range->result,
-				 needed);
+	r = read_missing(stats, range->result, needed, err);
+	if (r < 0)
+		return r;
 	for (unsigned i = 0; i < range->count && r == 0; i++, piece++) {
 		*ret_piece = piece;
 		r = piece->part.chunk.codec == DSFS_CODEC_RAW ? read_settle_raw(op, range, piece, err) :
@@ -393,9 +508,14 @@ static int read_settle_range(struct read_op *op, struct read_range *range,
 static int read_settle(struct read_op *op, bool *ret_again, const struct read_piece **ret_piece,
 		       struct error *err)
 {
-	int r;
+	int r = 0;
 
 	*ret_again = false;
+	for (unsigned i = 0; i < op->page_count && r == 0; i++)
+		if (op->pages[i].state == READ_ARRIVED)
+			r = read_settle_page(op, &op->pages[i], err);
+	if (r < 0)
+		return r;
 	for (unsigned i = 0; i < op->range_count; i++) {
 		struct read_range *range = &op->ranges[i];
 
@@ -425,6 +545,34 @@ static void read_finish(struct read_op *op)
 	reply_data(worker, op->request, op->request->payload, op->size);
 }
 
+/* Nothing is planned yet. */
+static void read_restart(struct read_op *op, uint64_t offset, uint64_t size)
+{
+	op->planned = 0;
+	op->has_late = false;
+	op->piece_count = op->range_count = op->page_count = 0;
+	extent_map(&op->cursor, op->generation->index, &op->inode, offset, size, &op->size);
+}
+
+/* The request begins again, with whole chunks. */
+static void read_fall_back(struct read_op *op, const struct error *err)
+{
+	static struct log_limit limit = { .burst = 10 };
+	const struct fuse_read_in *in = &op->request->wire.in.read;
+	char path[1024];
+	unsigned held;
+
+	if (log_allow(&limit, &held)) {
+		index_path(worker_reader(op->worker, op->generation), op->inode.ordinal, path, sizeof(path));
+		log_warn("fine sums are of no use for '%s': %s, reading whole chunks ino=%" PRIu64 " held=%u", path,
+			 err->reason, generation_node(op->generation, op->inode.ordinal), held);
+	}
+	stats_add(&op->worker->stats.fine_failures, 1);
+	read_drop_claims(op);
+	op->whole = true;
+	read_restart(op, in->offset, op->size);
+}
+
 /* Called while no device read is under way; goes on until one is, or the request is answered. */
 static void read_advance(struct read_op *op)
 {
@@ -435,6 +583,10 @@ static void read_advance(struct read_op *op)
 
 	do {
 		r = read_settle(op, &again, &piece, &err);
+		if (r < 0 && op->page_count) {
+			read_fall_back(op, &err);
+			r = 0;
+		}
 		if (r == 0 && !again && op->planned == op->size && !op->has_late) {
 			read_finish(op);
 			return;
@@ -452,6 +604,15 @@ static void read_advance(struct read_op *op)
 	} while (--op->pending == 0);
 }
 
+static void read_arrived(struct read_op *op, int64_t started, int result)
+{
+	stats_time(op->worker->stats.device_latency, started);
+	if (result > 0)
+		stats_add(&op->worker->stats.device_bytes, (uint64_t)result);
+	if (--op->pending == 0)
+		read_advance(op);
+}
+
 static void read_done(struct io_read *io, int result)
 {
 	struct read_range *range = (struct read_range *)io; /* its first member */
@@ -459,11 +620,17 @@ static void read_done(struct io_read *io, int result)
 
 	range->result = result;
 	range->state = READ_ARRIVED;
-	stats_time(op->worker->stats.device_latency, range->started);
-	if (result > 0)
-		stats_add(&op->worker->stats.device_bytes, (uint64_t)result);
-	if (--op->pending == 0)
-		read_advance(op);
+	read_arrived(op, range->started, result);
+}
+
+static void read_page_done(struct io_read *io, int result)
+{
+	struct read_page *page = (struct read_page *)io; /* its first member */
+	struct read_op *op = page->op;
+
+	page->result = result;
+	page->state = READ_ARRIVED;
+	read_arrived(op, page->started, result);
 }
 
 void read_begin(struct worker *worker, struct channel_request *request)
@@ -485,9 +652,7 @@ void read_begin(struct worker *worker, struct channel_request *request)
 	op->worker = worker;
 	op->request = request;
 	op->scratch = worker->scratch + (size_t)request->slot * READ_SCRATCH;
-	op->planned = 0;
-	op->has_late = false;
-	op->piece_count = op->range_count = 0;
-	extent_map(&op->cursor, op->generation->index, &op->inode, in->offset, size, &op->size);
+	op->whole = false;
+	read_restart(op, in->offset, size);
 	read_advance(op);
 }

@@ -16,7 +16,23 @@
 #define READ_PIECES (INIT_READ_MAX / (1u << DSFS_CHUNK_LOG_MIN) + 1u)
 /* A request touches chunks of at most its own size and one chunk more; each range is widened to whole blocks.
  */
-#define READ_SCRATCH (INIT_READ_MAX + (1u << DSFS_CHUNK_LOG_MAX) + READ_RANGES * 2 * DSFS_BLOCK)
+#define READ_SCRATCH \
+	(INIT_READ_MAX + (1u << DSFS_CHUNK_LOG_MAX) + (READ_RANGES * 2 + READ_PAGES) * DSFS_BLOCK)
+/* Pages of fine sums: only the first and the last chunk of a request are wanted in part. */
+#define READ_PAGES 2u
+
+enum read_state { READ_READY, READ_BUSY, READ_ARRIVED, READ_SETTLED };
+
+/* A page of fine sums that pieces of this round are checked with; settled when it has what they need of it. */
+struct read_page {
+	struct io_read io;
+	struct read_op *op;
+	uint64_t number;
+	uint8_t *bytes; /* in the scratch */
+	enum read_state state;
+	int result;
+	int64_t started; /* ns, monotonic */
+};
 
 /* The part of a request that one chunk answers from the device. */
 struct read_piece {
@@ -24,9 +40,9 @@ struct read_piece {
 	size_t at;         /* where in the payload */
 	uint64_t from, to; /* bytes on the member that are read and verified for it */
 	bool claimed;      /* the chunk cache waits for it */
+	const struct read_page *page; /* its blocks are checked one by one; NULL: it is a whole chunk */
+	uint32_t sums;                /* offset in the page of the first block's */
 };
-
-enum read_state { READ_READY, READ_BUSY, READ_ARRIVED, READ_SETTLED };
 
 /* A run of bytes on one member that one device read fetches for consecutive pieces. */
 struct read_range {
@@ -53,11 +69,13 @@ struct read_op {
 	uint64_t planned; /* bytes of it that have been given a piece, a hole or a cached chunk */
 	bool has_late;    /* the first chunk is being read by another request: looked at last */
 	struct extent_piece late;
-	unsigned piece_count, range_count;
+	bool whole; /* chunks are read whole: their fine sums are of no use */
+	unsigned piece_count, range_count, page_count;
 	unsigned pending; /* device reads under way, and one while they are being started */
 	uint8_t *scratch;
 	size_t scratch_used;
 	struct read_range ranges[READ_RANGES];
+	struct read_page pages[READ_PAGES];
 	struct read_piece pieces[READ_PIECES];
 };
 

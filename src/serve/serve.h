@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all workers share: the options, the volume, the opened version, the chunk cache, the counters. Set up
+/* What all workers share: the options, the volume, the opened version, the caches, the counters. Set up
  * by session.c before the workers start and constant until they have ended, but for what says otherwise. */
 #pragma once
 #include <semaphore.h>
@@ -13,6 +13,7 @@
 #include "serve/chunk_cache.h"
 #include "serve/cpus.h"
 #include "serve/generations.h"
+#include "serve/page_cache.h"
 
 enum serve_io { SERVE_IO_AUTO, SERVE_IO_URING, SERVE_IO_THREADS };
 enum serve_notify { SERVE_NOTIFY_AUTO, SERVE_NOTIFY_EPOCH, SERVE_NOTIFY_ENTRIES };
@@ -48,6 +49,7 @@ struct serve {
 	struct generations generations;
 	struct control *control;
 	struct chunk_cache *cache;
+	struct page_cache *pages; /* of fine sums */
 	size_t cached_chunk; /* the largest that the cache holds: those of the version mounted first */
 	struct inside *inside;
 	struct worker **workers;

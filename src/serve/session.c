@@ -79,7 +79,8 @@ static void session_size_ring(struct serve *serve)
 	serve->worker_count = serve->cpus.workers + 1;
 	serve->queue_depth = session_clamp(BUFFER_BUDGET / queues / SLOT_SIZE, QUEUE_DEPTH_MIN, QUEUE_DEPTH_MAX);
 	serve->slots = SLOTS_MIN;
-	serve->buffer_budget = ((uint64_t)queues * serve->queue_depth + SLOTS_MIN) * SLOT_SIZE + CHUNK_CACHE_SIZE;
+	serve->buffer_budget = ((uint64_t)queues * serve->queue_depth + SLOTS_MIN) * SLOT_SIZE + CHUNK_CACHE_SIZE +
+			       PAGE_CACHE_SIZE;
 }
 
 static void session_size_dev(struct serve *serve)
@@ -92,7 +93,8 @@ static void session_size_dev(struct serve *serve)
 	serve->slots = THREAD_SLOTS;
 	if (serve->uring)
 		serve->slots = session_clamp(BUFFER_BUDGET / serve->worker_count / SLOT_SIZE, SLOTS_MIN, SLOTS_MAX);
-	serve->buffer_budget = serve->worker_count * serve->slots * SLOT_SIZE + CHUNK_CACHE_SIZE;
+	serve->buffer_budget = serve->worker_count * serve->slots * SLOT_SIZE + CHUNK_CACHE_SIZE +
+			       PAGE_CACHE_SIZE;
 }
 
 /* How many threads, and how much memory they may come to hold. */
@@ -310,6 +312,9 @@ static int session_prepare(struct session *session, struct error *err)
 	if (r < 0)
 		return r;
 	serve->cached_chunk = (size_t)1 << serve_current(serve)->index->chunk_log;
+	r = page_cache_new(&serve->pages, err);
+	if (r < 0)
+		return r;
 	return chunk_cache_new(serve->cached_chunk, &serve->cache, err);
 }
 
@@ -458,6 +463,7 @@ void session_free(struct session *session)
 	mount_free(session->mount);
 	inside_free(session->serve.inside);
 	chunk_cache_free(session->serve.cache);
+	page_cache_free(session->serve.pages);
 	session_close_versions(&session->serve);
 	file_close(session->serve.volume);
 	close_fd(&session->signal_fd);

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "image/fine.h"
 #include "serve/control.h"
 #include "serve/serve.h"
 #include "serve/worker.h"
@@ -74,6 +75,9 @@ static void stats_counters(const struct serve *serve, struct json *json)
 		{ CONTROL_RETRIES, offsetof(struct stats, retries) },
 		{ CONTROL_READ_FAILURES, offsetof(struct stats, read_failures) },
 		{ CONTROL_CACHE_HITS, offsetof(struct stats, cache_hits) },
+		{ CONTROL_FINE_READS, offsetof(struct stats, fine_reads) },
+		{ CONTROL_FINE_HITS, offsetof(struct stats, fine_hits) },
+		{ CONTROL_FINE_FAILURES, offsetof(struct stats, fine_failures) },
 	};
 
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
@@ -87,6 +91,7 @@ static void stats_generation(const struct generation *generation, bool current, 
 	json_number(json, CONTROL_SEQUENCE, generation->sequence);
 	json_number(json, CONTROL_LOOKUPS, atomic_load(&generation->lookups));
 	json_number(json, CONTROL_INDEX_BYTES, generation->version.index_length);
+	json_number(json, CONTROL_FINE_BYTES, fine_memory(generation->fine));
 	json_bool(json, CONTROL_IS_CURRENT, current);
 	json_end_object(json);
 }

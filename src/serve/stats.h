@@ -19,6 +19,7 @@ struct stats {
 	stats_counter bytes_served;
 	stats_counter device_reads, device_bytes, device_errors;
 	stats_counter checksum_failures, retries, read_failures, cache_hits;
+	stats_counter fine_reads, fine_hits, fine_failures;
 	stats_counter read_latency[CONTROL_LATENCY_BUCKETS];
 	stats_counter device_latency[CONTROL_LATENCY_BUCKETS];
 } __attribute__((aligned(128)));

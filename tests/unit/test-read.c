@@ -8,8 +8,11 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "image/address.h"
 #include "image/checksum.h"
+#include "image/fine.h"
 #include "lib/check.h"
+#include "lib/rows.h"
 #include "lib/section.h"
 #include "serve/read.h"
 #include "serve/worker.h"
@@ -18,6 +21,10 @@
 #define AT       DSFS_DATA_AT
 #define DEVICE   (AT + 16 * CHUNK)
 #define SEQUENCE 5u
+
+#define FINE      (AT + 13 * CHUNK) /* file 7 */
+#define FINE_SIZE (CHUNK + 50001u)
+#define FINE_AT   (AT + 15 * CHUNK) /* the section with its sums */
 
 /* --- the device, and an engine that completes when the test says --- */
 
@@ -103,6 +110,8 @@ static struct worker worker __attribute__((aligned(128)));
 static struct engine engine = { .ops = &script_ops };
 static struct channel channel;
 static struct channel_request request;
+static uint64_t fine_first, page_at;
+static uint8_t *fine_bytes;
 
 static void *map_pages(size_t size)
 {
@@ -118,7 +127,7 @@ static uint64_t add_raw(uint64_t offset, uint32_t length)
 }
 
 /* Files: 2 "three": three raw chunks in a row; 3 "gap": data, hole, data, neighbours on the device; 4 "small": 1000
- * bytes at an odd place; 5 "inline"; 6 "apart": two chunks that are not neighbours. */
+ * bytes at an odd place; 5 "inline"; 6 "apart": two chunks that are not neighbours; 7 "fine": two with fine sums. */
 static void make_files(void)
 {
 	uint64_t first;
@@ -142,6 +151,21 @@ static void make_files(void)
 	first = add_raw(AT + 10 * CHUNK, CHUNK);
 	add_raw(AT + 12 * CHUNK, CHUNK);
 	section_file(&section, 1, "e-apart", 2 * CHUNK, first);
+	first = fine_first = add_raw(FINE, CHUNK);
+	add_raw(FINE + CHUNK, FINE_SIZE - CHUNK);
+	section_file(&section, 1, "f-fine", FINE_SIZE, first);
+}
+
+/* Both chunks of the file have their rows in one page. */
+static void make_fine(void)
+{
+	const struct rows_chunk rows[2] = { { fine_first, device + FINE, CHUNK },
+					    { fine_first + 1, device + FINE + CHUNK, FINE_SIZE - CHUNK } };
+
+	fine_bytes = rows_section(&version, FINE_AT, rows, 2);
+	memcpy(device + FINE_AT, fine_bytes, version.fine.length);
+	CHECK_OK(fine_open(fine_bytes, version.fine.length, &version, &generation.fine, &err));
+	page_at = address_offset(fine_page_address(generation.fine, 0));
 }
 
 static int setup(void **state)
@@ -160,6 +184,8 @@ static int setup(void **state)
 					  .reader_count = 1, .uses = 1 };
 	volume.geometry = (struct file_geometry){ .is_direct = true, .logical_block = 512, .size = DEVICE };
 	serve = (struct serve){ .volume = &volume, .options.verify = true, .worker_count = 1, .cached_chunk = CHUNK };
+	make_fine();
+	CHECK_OK(page_cache_new(&serve.pages, &err));
 	CHECK_OK(generations_add(&serve.generations, &generation, &err));
 	atomic_store(&serve.generations.current, &generation);
 	CHECK_OK(chunk_cache_new(CHUNK, &serve.cache, &err));
@@ -184,7 +210,9 @@ static int teardown(void **state)
 	assert_int_equal(channel.busy, 0);
 	index_reader_close(generation.readers[0]);
 	index_close(generation.index);
+	fine_close(generation.fine);
 	chunk_cache_free(serve.cache);
+	page_cache_free(serve.pages);
 	codec_free(worker.codec);
 	free(worker.bounce);
 	free(worker.reads);
@@ -369,6 +397,171 @@ static void test_damage(void **state)
 	expect_bytes(device + AT, 2 * CHUNK + 5000);
 }
 
+/* --- fine sums --- */
+
+static uint64_t counted(const stats_counter *counter)
+{
+	return atomic_load(counter);
+}
+
+/* The n-th read that is under way. */
+static void expect_read(unsigned which, uint64_t offset, uint64_t length)
+{
+	uint64_t found = 0;
+
+	assert_true(which < started_count);
+	for (int i = 0; i < started[which]->iov_count; i++)
+		found += started[which]->iov[i].iov_len;
+	assert_int_equal(started[which]->offset, offset);
+	assert_int_equal(found, length);
+}
+
+static void test_blocks_alone(void **state)
+{
+	(void)state;
+	begin(7, 8192, 8192);
+	assert_int_equal(started_count, 2); /* the page of sums beside the blocks */
+	expect_read(0, page_at, 4096);
+	expect_read(1, FINE + 8192, 8192);
+	complete_all();
+	expect_bytes(device + FINE + 8192, 8192);
+	begin(7, 3 * 4096 + 1000, 4000); /* it is kept */
+	assert_int_equal(started_count, 1);
+	expect_read(0, FINE + 3 * 4096, 8192);
+	complete_all();
+	expect_bytes(device + FINE + 3 * 4096 + 1000, 4000);
+	begin(7, FINE_SIZE - 3, 100);
+	expect_read(0, FINE + CHUNK + 49152, 1024); /* to the end of its sector */
+	complete_all();
+	expect_bytes(device + FINE + FINE_SIZE - 3, 3);
+	begin(7, 0, 1u << 20);
+	expect_read(0, FINE, CHUNK + 50176);
+	complete_all();
+	expect_bytes(device + FINE, FINE_SIZE);
+	assert_int_equal(counted(&worker.stats.fine_reads), 1);
+	assert_int_equal(counted(&worker.stats.fine_hits), 2);
+}
+
+/* Over the border of two chunks: one read of the device, one page. */
+static void test_two_chunks_in_part(void **state)
+{
+	(void)state;
+	for (unsigned first = 0; first < 2; first++) {
+		begin(7, CHUNK - 5000, 10000);
+		if (first == 0) {
+			assert_int_equal(started_count, 2);
+			complete(1, 0); /* the data before the page */
+			assert_int_equal(replies, 0);
+		}
+		assert_int_equal(started_count, 1);
+		complete_all();
+		expect_bytes(device + FINE + CHUNK - 5000, 10000);
+	}
+}
+
+static void test_fine_every_offset_and_size(void **state)
+{
+	(void)state;
+	srandom(8);
+	for (int round = 0; round < 600; round++) {
+		uint64_t offset = (uint64_t)random() % (FINE_SIZE + 100);
+		uint32_t size = (uint32_t)(random() % (1 + (round % 2 ? 9000 : 200000)));
+		uint64_t left = offset < FINE_SIZE ? FINE_SIZE - offset : 0;
+
+		begin(7, offset, size);
+		complete_all();
+		expect_bytes(device + FINE + (left ? offset : 0), size < left ? size : left);
+	}
+}
+
+static void expect_whole(uint64_t offset, uint32_t size)
+{
+	complete_all();
+	expect_bytes(device + FINE + offset, size);
+}
+
+/* A damaged page costs speed, and is not read again. */
+static void test_damaged_page(void **state)
+{
+	(void)state;
+	device[page_at + 3000] ^= 1;
+	begin(7, 8192, 8192);
+	complete(0, 0);
+	complete(0, 0);
+	assert_int_equal(replies, 0);
+	assert_int_equal(started_count, 1);
+	expect_read(0, FINE, CHUNK);
+	expect_whole(8192, 8192);
+	assert_int_equal(counted(&worker.stats.fine_failures), 1);
+	begin(7, CHUNK + 4096, 4096);
+	assert_int_equal(started_count, 1);
+	expect_read(0, FINE + CHUNK, 50176);
+	expect_whole(CHUNK + 4096, 4096);
+	assert_int_equal(counted(&worker.stats.fine_failures), 1);
+	assert_int_equal(counted(&worker.stats.checksum_failures), 0);
+	device[page_at + 3000] ^= 1;
+}
+
+static void test_unreadable_page(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		begin(7, i * CHUNK + 8192, 8192);
+		assert_int_equal(started_count, 2);
+		complete(0, i ? -EIO : 512);
+		complete(0, 0);
+		expect_read(0, FINE + i * CHUNK, i ? 50176 : CHUNK);
+		expect_whole(i * CHUNK + 8192, 8192);
+	}
+	begin(7, 8192, 8192); /* and it may be well again */
+	assert_int_equal(started_count, 2);
+	complete_all();
+	expect_bytes(device + FINE + 8192, 8192);
+	begin(7, 8192, 8192);
+	assert_int_equal(started_count, 1);
+	complete_all();
+}
+
+/* Only the damaged block fails; the others of its chunk are well. */
+static void test_damaged_block(void **state)
+{
+	uint64_t at = FINE + 5 * 4096 + 77;
+
+	(void)state;
+	device[at] ^= 1;
+	begin(7, 5 * 4096, 4096);
+	complete_all(); /* blocks, blocks again, the chunk, the chunk again */
+	expect_eio();
+	assert_int_equal(device_reads, 1 + 4);
+	begin(7, 6 * 4096, 8192);
+	complete_all();
+	expect_bytes(device + FINE + 6 * 4096, 8192);
+	assert_int_equal(device_reads, 1);
+	begin(7, 4 * 4096, 8192); /* cured by the second read */
+	complete(0, 0);
+	assert_int_equal(replies, 0);
+	device[at] ^= 1;
+	complete_all();
+	expect_bytes(device + FINE + 4 * 4096, 8192);
+	assert_int_equal(device_reads, 2);
+}
+
+/* Sums that disagree with a chunk that is right. */
+static void test_wrong_sums(void **state)
+{
+	struct rows_chunk wrong = { fine_first, device + AT, CHUNK };
+
+	(void)state;
+	fine_close(generation.fine);
+	fine_bytes = rows_section(&version, FINE_AT, &wrong, 1);
+	memcpy(device + FINE_AT, fine_bytes, version.fine.length);
+	CHECK_OK(fine_open(fine_bytes, version.fine.length, &version, &generation.fine, &err));
+	begin(7, 8192, 8192);
+	complete_all();
+	expect_bytes(device + FINE + 8192, 8192);
+	assert_int_equal(counted(&worker.stats.fine_failures), 1);
+}
+
 static void test_wrong_nodes(void **state)
 {
 	(void)state;
@@ -391,6 +584,13 @@ int main(void)
 		READ_TEST(test_completions_in_both_orders),
 		READ_TEST(test_failures),
 		READ_TEST(test_damage),
+		READ_TEST(test_blocks_alone),
+		READ_TEST(test_two_chunks_in_part),
+		READ_TEST(test_fine_every_offset_and_size),
+		READ_TEST(test_damaged_page),
+		READ_TEST(test_unreadable_page),
+		READ_TEST(test_damaged_block),
+		READ_TEST(test_wrong_sums),
 		READ_TEST(test_wrong_nodes),
 	};
 

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* Sets of a few entries, chosen by page number; the one of a set that was not used for longest goes. A set has its own
+ * lock, so that workers meet only when they want the same page or one that shares its set. */
+#include "serve/page_cache.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "datasetfs/format.h"
+
+#define PAGE_CACHE_WAYS 8u
+#define PAGE_CACHE_SETS (PAGE_CACHE_SIZE / DSFS_BLOCK / PAGE_CACHE_WAYS)
+
+struct page_entry {
+	uint64_t sequence, page; /* sequence 0: empty */
+	uint64_t used;           /* when, by the set's clock */
+	bool bad;
+};
+
+struct page_set {
+	pthread_mutex_t lock;
+	uint64_t clock;
+	struct page_entry entries[PAGE_CACHE_WAYS];
+};
+
+struct page_cache {
+	uint8_t *memory;
+	struct page_set sets[PAGE_CACHE_SETS];
+};
+
+int page_cache_new(struct page_cache **ret, struct error *err)
+{
+	struct page_cache *cache = calloc(1, sizeof(*cache));
+	void *memory;
+
+	if (!cache)
+		return error_set(err, -ENOMEM, "no memory for the cache of fine sums");
+	memory = mmap(NULL, PAGE_CACHE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		      0);
+	if (memory == MAP_FAILED) {
+		free(cache);
+		return error_errno(err, "cannot reserve the cache of fine sums");
+	}
+	cache->memory = memory;
+	for (size_t i = 0; i < PAGE_CACHE_SETS; i++)
+		pthread_mutex_init(&cache->sets[i].lock, NULL);
+	*ret = cache;
+	return 0;
+}
+
+void page_cache_free(struct page_cache *cache)
+{
+	if (!cache)
+		return;
+	for (size_t i = 0; i < PAGE_CACHE_SETS; i++)
+		pthread_mutex_destroy(&cache->sets[i].lock);
+	munmap(cache->memory, PAGE_CACHE_SIZE);
+	free(cache);
+}
+
+/* Neighbouring pages are in different sets. */
+static struct page_set *page_cache_set(struct page_cache *cache, uint64_t sequence, uint64_t page)
+{
+	return &cache->sets[(page + sequence * UINT64_C(0x9e3779b97f4a7c15)) % PAGE_CACHE_SETS];
+}
+
+static uint8_t *page_cache_bytes(const struct page_cache *cache, const struct page_set *set,
+				 const struct page_entry *entry)
+{
+	size_t number = (size_t)(set - cache->sets) * PAGE_CACHE_WAYS + (size_t)(entry - set->entries);
+
+	return cache->memory + number * DSFS_BLOCK;
+}
+
+/* Under the set's lock: the page's entry, else (for_new) the oldest, else NULL. */
+static struct page_entry *page_cache_find(struct page_set *set, uint64_t sequence, uint64_t page, bool for_new)
+{
+	struct page_entry *oldest = &set->entries[0];
+
+	for (unsigned i = 0; i < PAGE_CACHE_WAYS; i++) {
+		struct page_entry *entry = &set->entries[i];
+
+		if (entry->sequence == sequence && entry->page == page)
+			return entry;
+		if (entry->used < oldest->used)
+			oldest = entry;
+	}
+	return for_new ? oldest : NULL;
+}
+
+enum page_cached page_cache_get(struct page_cache *cache, uint64_t sequence, uint64_t page, uint32_t offset,
+				uint32_t length, void *out)
+{
+	struct page_set *set = page_cache_set(cache, sequence, page);
+	enum page_cached result = PAGE_ABSENT;
+	struct page_entry *entry;
+
+	pthread_mutex_lock(&set->lock);
+	entry = page_cache_find(set, sequence, page, false);
+	if (entry) {
+		entry->used = ++set->clock;
+		result = entry->bad ? PAGE_BAD : PAGE_FOUND;
+	}
+	if (result == PAGE_FOUND)
+		memcpy(out, page_cache_bytes(cache, set, entry) + offset, length);
+	pthread_mutex_unlock(&set->lock);
+	return result;
+}
+
+void page_cache_put(struct page_cache *cache, uint64_t sequence, uint64_t page, const void *bytes)
+{
+	struct page_set *set = page_cache_set(cache, sequence, page);
+	struct page_entry *entry;
+
+	pthread_mutex_lock(&set->lock);
+	entry = page_cache_find(set, sequence, page, true);
+	*entry = (struct page_entry){ .sequence = sequence, .page = page, .used = ++set->clock, .bad = !bytes };
+	if (bytes)
+		memcpy(page_cache_bytes(cache, set, entry), bytes, DSFS_BLOCK);
+	pthread_mutex_unlock(&set->lock);
+}

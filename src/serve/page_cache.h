@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Pages of fine sums that were read and are right, or that are known to be damaged. Shared by all workers. */
+#pragma once
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define PAGE_CACHE_SIZE (UINT64_C(32) << 20)
+
+struct page_cache;
+
+/* Reserves PAGE_CACHE_SIZE; memory comes when it is first needed. */
+must_check int page_cache_new(struct page_cache **ret, struct error *err);
+void page_cache_free(struct page_cache *cache);
+
+enum page_cached {
+	PAGE_ABSENT,
+	PAGE_FOUND, /* copied */
+	PAGE_BAD    /* a read of it gave something else: not worth another one for now */
+};
+
+/* Copies length bytes at offset of the page of the version with this sequence, if it is there. */
+must_check enum page_cached page_cache_get(struct page_cache *cache, uint64_t sequence, uint64_t page, uint32_t offset,
+					   uint32_t length, void *out);
+/* Keeps a copy; bytes NULL: the page is bad. */
+void page_cache_put(struct page_cache *cache, uint64_t sequence, uint64_t page, const void *bytes);
