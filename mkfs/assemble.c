@@ -144,14 +144,14 @@ int assemble_section(const struct sequence *sequence, struct index_writer *names
 	return r;
 }
 
-static int assemble_memory_sum(const struct mapped *memory, uint8_t sum[SHA256_SIZE], struct error *err)
+static int assemble_sum(const void *bytes, uint64_t length, uint8_t sum[SHA256_SIZE], struct error *err)
 {
 	struct sha256 *sha = sha256_new();
 	int r;
 
 	if (!sha)
 		return error_set(err, -ENOMEM, "out of memory");
-	sha256_add(sha, memory->bytes, memory->length);
+	sha256_add(sha, bytes, length);
 	r = sha256_end(sha, sum, err);
 	sha256_free(sha);
 	return r;
@@ -174,7 +174,7 @@ int assemble_memory(struct writer *writer, struct sequence *sequence, struct ver
 	if (r == 0)
 		r = writer_append(writer, memory->bytes, memory->length, &version->source.address, err);
 	if (r == 0)
-		r = assemble_memory_sum(memory, version->source_sha256, err);
+		r = assemble_sum(memory->bytes, memory->length, version->source_sha256, err);
 	if (r == 0)
 		version->source.length = memory->length;
 	return r;
@@ -225,4 +225,37 @@ int assemble_stream(struct writer *writer, const struct temp *temp, int fd, stru
 	struct assemble_stream stream = { writer, progress, &version->index };
 
 	return assemble_each(temp, fd, version->index_length, assemble_stream_step, &stream, err);
+}
+
+static int assemble_fine_step(void *argument, const uint8_t *bytes, size_t length, struct error *err)
+{
+	return writer_append(argument, bytes, length, NULL, err);
+}
+
+int assemble_fine(struct writer *writer, const struct temp *temp, struct sequence *sequence, struct version *version,
+		  struct error *err)
+{
+	struct sums *sums = &sequence->sums;
+	auto_free uint8_t *head = NULL;
+	uint64_t head_length, length;
+	int r;
+
+	r = sums_end(sums, sequence_chunk_count(sequence), &head, &head_length, &length, err);
+	if (r < 0 || !length)
+		return r;
+	r = writer_place(writer, length, SPACE_BLOCK, err);
+	if (r == -ENOSPC) {
+		log_warn("no room in one piece for the fine sums, parts of large files will be read in whole chunks, "
+			 "ignoring");
+		return 0;
+	}
+	if (r == 0)
+		r = writer_append(writer, head, head_length, &version->fine.address, err);
+	if (r == 0)
+		r = assemble_each(temp, sums->fd, length - head_length, assemble_fine_step, writer, err);
+	if (r == 0)
+		r = assemble_sum(head, head_length, version->fine_sha256, err);
+	if (r == 0)
+		version->fine.length = length;
+	return r;
 }

@@ -16,3 +16,6 @@ must_check int assemble_memory(struct writer *writer, struct sequence *sequence,
 /* Writes the section and fills version->index. */
 must_check int assemble_stream(struct writer *writer, const struct temp *temp, int fd, struct progress *progress,
 			       struct version *version, struct error *err);
+/* Writes the fine sums and fills version->fine; nothing, should there be no room in one piece. */
+must_check int assemble_fine(struct writer *writer, const struct temp *temp, struct sequence *sequence,
+			     struct version *version, struct error *err);

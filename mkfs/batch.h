@@ -13,6 +13,7 @@
 #define BATCH_ITEMS  256u
 #define BATCH_PLACES 8u /* directories whose descriptors a batch keeps open */
 #define BATCH_CHUNKS (BATCH_BYTES / (1u << DSFS_CHUNK_LOG_MIN) + BATCH_ITEMS)
+#define BATCH_BLOCKS (BATCH_BYTES / DSFS_BLOCK + BATCH_ITEMS)
 
 enum item_kind {
 	ITEM_FILE,      /* a whole file of at most BATCH_BYTES */
@@ -27,6 +28,7 @@ enum item_kind {
 struct batch_chunk {
 	uint64_t sum;
 	uint64_t known;       /* record of the same content on the volume, see known.h; 0: none */
+	const le64 *fine;     /* sums of its blocks, if it is one of a large file; else NULL */
 	const uint8_t *content;
 	const uint8_t *bytes; /* to be stored: content itself, or a frame in the batch's frames */
 	uint32_t length;      /* of content */
@@ -66,6 +68,8 @@ struct batch {
 	struct batch_chunk chunks[BATCH_CHUNKS];
 	uint32_t chunk_count;
 	uint32_t frames_used;
+	le64 blocks[BATCH_BLOCKS]; /* their sums, in chunks[].fine */
+	uint32_t block_count;
 	uint8_t *content; /* BATCH_BYTES */
 	uint8_t *frames;  /* as many, NULL when nothing is compressed */
 	char names[BATCH_ITEMS * (DSFS_NAME_MAX + 1)];

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "batch.h"
 #include "image/address.h"
+#include "image/fine.h"
 #include "sequence.h"
 #include "table.h"
 #include "target.h"
@@ -22,6 +23,7 @@ struct estimate {
 	uint64_t files, directories, symlinks;
 	uint64_t content_bytes;
 	uint64_t names_bytes, blob_bytes, inline_bytes, chunks;
+	uint64_t rows;                      /* of fine sums */
 	uint64_t whole_files, large_chunks; /* entries of the tables of content */
 	struct space space; /* an endless volume, to place files in */
 };
@@ -79,11 +81,14 @@ static int estimate_directory(void *argument, const struct scan_directory *direc
 static void estimate_file(struct estimate *estimate, const struct attributes *attributes)
 {
 	uint64_t bytes = attributes->allocated < attributes->size ? attributes->allocated : attributes->size;
+	uint64_t chunks = round_up(attributes->size, UINT64_C(1) << estimate->chunk_log) >> estimate->chunk_log;
 	uint64_t offset;
 
 	estimate->files++;
 	estimate->content_bytes += attributes->size;
-	estimate->chunks += round_up(attributes->size, UINT64_C(1) << estimate->chunk_log) >> estimate->chunk_log;
+	estimate->chunks += chunks;
+	if (attributes->size > BATCH_BYTES && estimate->chunk_log > DSFS_CHUNK_LOG_MIN)
+		estimate->rows += chunks;
 	if (attributes->size > BATCH_BYTES)
 		estimate->large_chunks += bytes >> estimate->chunk_log;
 	else if (attributes->size)
@@ -128,11 +133,19 @@ static uint64_t estimate_index(const struct estimate *estimate, const struct sca
 	       round_up(estimate->blob_bytes + estimate->inline_bytes, DSFS_BLOCK);
 }
 
-/* The index twice (its parts, and put together), tables, and the spool of directories. */
-static uint64_t estimate_temporary(const struct estimate *estimate, const struct scan_counts *counts,
-				   uint64_t index_bytes)
+static uint64_t estimate_fine(const struct estimate *estimate)
 {
-	return 2 * index_bytes + table_size(estimate->whole_files) + table_size(estimate->large_chunks) +
+	struct fine_layout layout;
+
+	fine_layout(estimate->chunk_log, estimate->chunks, estimate->rows, &layout);
+	return estimate->rows ? layout.length : 0;
+}
+
+/* The index twice (its parts, and put together), fine sums, tables, and the spool of directories. */
+static uint64_t estimate_temporary(const struct estimate *estimate, const struct scan_counts *counts,
+				   uint64_t index_bytes, uint64_t fine_bytes)
+{
+	return 2 * index_bytes + fine_bytes + table_size(estimate->whole_files) + table_size(estimate->large_chunks) +
 	       table_size(counts->linked) + counts->path_bytes;
 }
 
@@ -171,8 +184,9 @@ int estimate_end(const struct estimate *estimate, const struct scan_counts *coun
 	int r;
 
 	result.index_bytes = estimate_index(estimate, counts);
-	result.temporary_bytes = estimate_temporary(estimate, counts, result.index_bytes);
-	result.image_bytes = space_taken(&estimate->space) + result.index_bytes + DSFS_BLOCK +
+	result.fine_bytes = estimate_fine(estimate);
+	result.temporary_bytes = estimate_temporary(estimate, counts, result.index_bytes, result.fine_bytes);
+	result.image_bytes = space_taken(&estimate->space) + result.index_bytes + result.fine_bytes + DSFS_BLOCK +
 			     (target->is_new ? DSFS_DATA_AT : 0);
 	r = estimate_free_bytes(target, space, &result.free_bytes, err);
 	if (r < 0)

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "image/address.h"
 #include "key.h"
 #include "share.h"
 #include "store.h"
@@ -43,12 +44,13 @@ static int large_store(struct sequence *sequence, const struct batch_chunk *chun
 	return table_add(&sequence->pieces, key, record, err);
 }
 
-static int large_share(struct sequence *sequence, uint64_t record, uint32_t length, struct error *err)
+static int large_share(struct sequence *sequence, uint64_t record, const struct batch_chunk *chunk, struct error *err)
 {
 	struct dsfs_chunk copy = *share_record(sequence, record);
 
-	sequence->counts.shared_bytes += length;
-	return record & KNOWN_RECORD ? store_known(sequence, &copy, err) : store_record(sequence, &copy, err);
+	sequence->counts.shared_bytes += chunk->length;
+	return record & KNOWN_RECORD ? store_known(sequence, &copy, chunk->fine, err) :
+				       store_record(sequence, &copy, chunk->fine, err);
 }
 
 /* A run that ended: long ones were shared already, short ones are stored. */
@@ -61,7 +63,7 @@ static int large_end_run(struct sequence *sequence, bool at_border, struct error
 
 	run->length = 0;
 	for (uint32_t i = 0; i < held; i++) {
-		r = whole ? large_share(sequence, run->first + i, run->held[i].length, err) :
+		r = whole ? large_share(sequence, run->first + i, &run->held[i], err) :
 			    large_store(sequence, &run->held[i], err);
 		if (r < 0)
 			return r;
@@ -73,11 +75,16 @@ static void large_hold(struct sequence *sequence, const struct batch_chunk *chun
 {
 	struct sequence_run *run = &sequence->run;
 	uint8_t *bytes = run->bytes + ((size_t)run->length << sequence->chunk_log);
+	le64 *fine = run->fine + ((size_t)run->length << (sequence->chunk_log - DSFS_CHUNK_LOG_MIN));
 
 	memcpy(bytes, chunk->bytes, chunk->stored);
 	run->held[run->length] = *chunk;
 	run->held[run->length].bytes = bytes;
 	run->held[run->length].content = NULL;
+	if (!chunk->fine)
+		return;
+	memcpy(fine, chunk->fine, round_up(chunk->length, DSFS_BLOCK) / DSFS_BLOCK * sizeof(*fine));
+	run->held[run->length].fine = fine;
 }
 
 /* The chunk continues the run, or begins one. */
@@ -90,11 +97,11 @@ static int large_extend_run(struct sequence *sequence, const struct batch_chunk 
 		large_hold(sequence, chunk);
 	run->length++;
 	if (run->length > SEQUENCE_RUN)
-		return large_share(sequence, run->first + run->length - 1, chunk->length, err);
+		return large_share(sequence, run->first + run->length - 1, chunk, err);
 	if (run->length < SEQUENCE_RUN)
 		return 0;
 	for (uint32_t i = 0; i < SEQUENCE_RUN; i++) {
-		r = large_share(sequence, run->first + i, run->held[i].length, err);
+		r = large_share(sequence, run->first + i, &run->held[i], err);
 		if (r < 0)
 			return r;
 	}

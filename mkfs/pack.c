@@ -20,6 +20,7 @@
 #include "feed.h"
 #include "known.h"
 #include "image/codec.h"
+#include "image/fine.h"
 #include "publish.h"
 #include "reader.h"
 #include "scan.h"
@@ -44,6 +45,7 @@ struct packer {
 	struct known known;
 	struct trust trust;
 	bool has_known, has_trust;
+	struct fine *fine; /* of the trusted version */
 	struct reader_setup reader;
 	struct pipeline *pipeline;
 	struct index_writer *names;
@@ -68,6 +70,8 @@ static void packer_close(struct packer *packer)
 {
 	pipeline_close(packer->pipeline);
 	index_writer_abort(packer->names);
+	fine_view_free(packer->sequence.rows);
+	fine_close(packer->fine);
 	sequence_close(&packer->sequence);
 	known_close(&packer->known);
 	trust_close(&packer->trust);
@@ -184,6 +188,19 @@ static int packer_open_known(struct packer *packer, struct error *err)
 	return r;
 }
 
+/* For files that are not read. */
+static int packer_open_fine(struct packer *packer, const struct version *version, struct error *err)
+{
+	struct error why = { 0 };
+	int r = fine_load(packer->target->source, version, &packer->fine, &why);
+
+	if (r == -ENOMEM)
+		return error_set(err, r, "%s", why.reason);
+	if (r < 0)
+		log_warn("unread files go without fine sums: %s, ignoring", why.reason);
+	return 0;
+}
+
 static int packer_open_trust(struct packer *packer, struct error *err)
 {
 	const struct pack_options *options = packer->options;
@@ -208,7 +225,7 @@ static int packer_open_trust(struct packer *packer, struct error *err)
 		log_warn("every file is read: %s, ignoring", why.reason);
 	else if (r < 0)
 		return error_set(err, r, "%s", why.reason);
-	return 0;
+	return packer->has_trust ? packer_open_fine(packer, version, err) : 0;
 }
 
 static int packer_open_sequence(struct packer *packer, struct error *err)
@@ -225,6 +242,10 @@ static int packer_open_sequence(struct packer *packer, struct error *err)
 	packer->sequence.progress = packer->progress;
 	packer->sequence.known = packer->has_known ? &packer->known : NULL;
 	packer->sequence.trust = packer->has_trust ? &packer->trust : NULL;
+	if (packer->fine)
+		r = fine_view_new(packer->fine, packer->target->source, &packer->sequence.rows, err);
+	if (r < 0)
+		return r;
 	packer->sequence.remember = !packer->options->has_uuid;
 	packer->sequence.kinds = packer->options->compress == PACK_AUTO ? packer->kinds : NULL;
 	return 0;
@@ -341,6 +362,8 @@ static int packer_index(struct packer *packer, struct error *err)
 		r = assemble_stream(packer->writer, packer->temp, fd, packer->progress, &packer->version, err);
 	if (r == 0)
 		r = assemble_memory(packer->writer, &packer->sequence, &packer->version, err);
+	if (r == 0)
+		r = assemble_fine(packer->writer, packer->temp, &packer->sequence, &packer->version, err);
 	return r;
 }
 
@@ -365,6 +388,7 @@ static void packer_result(const struct packer *packer, struct pack_result *ret)
 		.read_bytes = counts->read_bytes,
 		.unchanged = counts->unchanged,
 		.index_bytes = version->index_length,
+		.fine_bytes = version->fine.length,
 	};
 	memcpy(ret->label, version->label, sizeof(ret->label));
 	memcpy(ret->volume_uuid, packer->target->super.volume_uuid, sizeof(ret->volume_uuid));

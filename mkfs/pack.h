@@ -48,9 +48,10 @@ struct pack_result {
 	uint64_t shared_bytes;   /* content that lay on the volume already */
 	uint64_t hole_bytes;
 	uint64_t read_bytes;     /* of the source */
-	uint64_t written_bytes;  /* to the volume: chunks, index, memory of the source, catalogue */
+	uint64_t written_bytes;  /* to the volume: chunks, index, memory of the source, fine sums, catalogue */
 	uint64_t unchanged;      /* files taken from an earlier version without opening them */
 	uint64_t index_bytes;
+	uint64_t fine_bytes;     /* fine sums, for parts of large files */
 	uint64_t volume_bytes;   /* size of the volume afterwards */
 	double seconds;
 };
@@ -59,7 +60,7 @@ struct pack_result {
 struct pack_estimate {
 	uint64_t files, directories, symlinks, hard_links, special;
 	uint64_t content_bytes;
-	uint64_t index_bytes, temporary_bytes, image_bytes; /* at most: nothing shared, nothing compressed */
+	uint64_t index_bytes, fine_bytes, temporary_bytes, image_bytes; /* at most: nothing shared, nothing compressed */
 	uint64_t free_bytes;
 	bool fits;
 };

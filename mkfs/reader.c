@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "image/chunk.h"
 #include "image/codec.h"
+#include "image/fine.h"
 #include "interrupt.h"
 #include "key.h"
 #include "xattrs.h"
@@ -164,6 +165,16 @@ static void reader_sum(struct batch_chunk *chunk, bool empty)
 	chunk->stored = chunk->length;
 }
 
+/* For files that are read in parts. Small ones are read from the beginning to the end, if in small steps: whole chunks,
+ * kept for the next step, are fewer reads then. A chunk of one block has the block's sum. */
+static void reader_sum_blocks(struct batch *batch, const struct item *item, struct batch_chunk *chunk, uint32_t size)
+{
+	if (item->kind != ITEM_PIECE || chunk->is_hole || size == DSFS_BLOCK)
+		return;
+	chunk->fine = batch->blocks + batch->block_count;
+	batch->block_count += fine_sum(chunk->content, chunk->length, batch->blocks + batch->block_count);
+}
+
 static struct checksum_key reader_key(const struct batch *batch, const struct item *item)
 {
 	uint64_t sums[KEY_CHUNKS];
@@ -188,6 +199,7 @@ static int reader_chunks(struct reader *reader, struct batch *batch, struct item
 		*chunk = (struct batch_chunk){ .content = item->content + at,
 					       .length = item->length - at < size ? item->length - at : size };
 		reader_sum(chunk, empty);
+		reader_sum_blocks(batch, item, chunk, size);
 	}
 	item->chunk_count = batch->chunk_count - item->first_chunk;
 	if (item->kind == ITEM_FILE)

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/log.h"
 #include "image/chunk.h"
 #include "image/inode.h"
 #include "key.h"
@@ -20,7 +21,7 @@ static int sequence_open_arrays(struct sequence *sequence, const struct temp *te
 	struct mapped *arrays[] = { &sequence->inodes, &sequence->chunks, &sequence->classes, &sequence->blob,
 				    &sequence->memory };
 	struct table *tables[] = { &sequence->files, &sequence->pieces, &sequence->class_keys };
-	int r = 0;
+	int r = sums_open(&sequence->sums, temp, sequence->chunk_log, err);
 
 	for (size_t i = 0; r == 0 && i < sizeof(arrays) / sizeof(arrays[0]); i++)
 		r = mapped_open(arrays[i], temp, err);
@@ -37,7 +38,8 @@ int sequence_open(struct sequence *sequence, const struct temp *temp, uint32_t c
 	sequence->codec = codec_new();
 	sequence->decoded = malloc((size_t)1 << chunk_log);
 	sequence->run.bytes = malloc((size_t)SEQUENCE_RUN << chunk_log);
-	r = sequence->codec && sequence->decoded && sequence->run.bytes ?
+	sequence->run.fine = calloc((size_t)SEQUENCE_RUN << (chunk_log - DSFS_CHUNK_LOG_MIN), sizeof(le64));
+	r = sequence->codec && sequence->decoded && sequence->run.bytes && sequence->run.fine ?
 		    sequence_open_arrays(sequence, temp, err) :
 		    error_set(err, -ENOMEM, "out of memory");
 	if (r < 0)
@@ -50,6 +52,8 @@ void sequence_close(struct sequence *sequence)
 	codec_free(sequence->codec);
 	free(sequence->decoded);
 	free(sequence->run.bytes);
+	free(sequence->run.fine);
+	sums_close(&sequence->sums);
 	mapped_close(&sequence->inodes);
 	mapped_close(&sequence->chunks);
 	mapped_close(&sequence->classes);
@@ -288,8 +292,11 @@ static int sequence_share(struct sequence *sequence, const struct batch *batch, 
 	uint64_t first = sequence_chunk_count(sequence), other;
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < item->chunk_count; i++)
-		r = store_known(sequence, share_record(sequence, batch->chunks[item->first_chunk + i].known), err);
+	for (uint32_t i = 0; r == 0 && i < item->chunk_count; i++) {
+		const struct batch_chunk *chunk = &batch->chunks[item->first_chunk + i];
+
+		r = store_known(sequence, share_record(sequence, chunk->known), chunk->fine, err);
+	}
 	if (r == 0 && !table_find(&sequence->files, key, &other))
 		r = table_add(&sequence->files, key, first, err);
 	if (r == 0)
@@ -364,10 +371,24 @@ static bool sequence_find_copies(struct sequence *sequence, struct table_key key
 	return true;
 }
 
+/* The fine sums of a chunk that nobody reads are those of the trusted version: none when it has none. */
+static int sequence_copy_chunk(struct sequence *sequence, uint64_t number, struct error *err)
+{
+	const struct index *index = &sequence->trust->earlier.index;
+	const struct dsfs_chunk *record = (const struct dsfs_chunk *)index->chunks.base + number;
+	const le64 *fine = NULL;
+	struct error why = { 0 };
+
+	if (sequence->rows && fine_view_row(sequence->rows, number, &fine, &why) < 0 && !sequence->rows_missed) {
+		log_warn("unread files go without some of their fine sums: %s, ignoring", why.reason);
+		sequence->rows_missed = true;
+	}
+	return store_known(sequence, record, fine, err);
+}
+
 static int sequence_copy(struct sequence *sequence, const struct inode *inode, uint64_t *ret_holes, struct error *err)
 {
 	const struct index *index = &sequence->trust->earlier.index;
-	const struct dsfs_chunk *records = (const struct dsfs_chunk *)index->chunks.base + inode->where;
 	struct chunk chunk;
 	uint64_t holes = 0;
 	int r;
@@ -378,7 +399,7 @@ static int sequence_copy(struct sequence *sequence, const struct inode *inode, u
 			r = error_set(err, -EBADMSG, "inode %" PRIu64 " of the trusted version has a chunk in its index",
 				      inode->ordinal);
 		if (r == 0)
-			r = store_known(sequence, &records[i], err);
+			r = sequence_copy_chunk(sequence, inode->where + i, err);
 		if (r < 0)
 			return r;
 		holes += chunk_is_hole(&chunk) ? chunk.length : 0;

@@ -4,9 +4,11 @@
 #pragma once
 #include "batch.h"
 #include "image/codec.h"
+#include "image/fine.h"
 #include "kinds.h"
 #include "known.h"
 #include "mapped.h"
+#include "sums.h"
 #include "table.h"
 #include "trust.h"
 #include "writer.h"
@@ -28,6 +30,7 @@ struct sequence_run {
 	uint32_t length; /* chunks matched so far; beyond SEQUENCE_RUN they are shared at once */
 	struct batch_chunk held[SEQUENCE_RUN];
 	uint8_t *bytes; /* theirs, to be stored should the run stay short */
+	le64 *fine;     /* and the sums of their blocks */
 };
 
 struct sequence {
@@ -38,10 +41,13 @@ struct sequence {
 	struct progress *progress;
 	const struct known *known; /* NULL on a new volume */
 	const struct trust *trust; /* NULL: no file is unchanged */
+	struct fine_view *rows;    /* of the trusted version's fine sums; NULL as well */
+	bool rows_missed;          /* some could not be read, which was said */
 	uint32_t chunk_log;
 	bool has_frames; /* some chunk was stored compressed */
 
 	struct mapped inodes, chunks, classes, blob;
+	struct sums sums;     /* of the blocks of raw chunks */
 	struct mapped memory; /* le64: inode number in the source, 0 for what is not remembered */
 	bool remember;
 	uint64_t remember_device; /* of the first file; 0: not known yet */

@@ -5,12 +5,18 @@
 #include "image/address.h"
 #include "image/chunk.h"
 
-int store_record(struct sequence *sequence, const struct dsfs_chunk *record, struct error *err)
+int store_record(struct sequence *sequence, const struct dsfs_chunk *record, const le64 *fine, struct error *err)
 {
-	return mapped_append(&sequence->chunks, record, sizeof(*record), NULL, err);
+	uint64_t address = le64_get(record->address), number = sequence_chunk_count(sequence);
+	uint32_t stored = le32_get(record->stored);
+	int r = 0;
+
+	if (fine && address && address_member(address) != DSFS_IN_INDEX && stored >> DSFS_STORED_BITS == DSFS_CODEC_RAW)
+		r = sums_add(&sequence->sums, number, fine, (uint32_t)(round_up(stored, DSFS_BLOCK) / DSFS_BLOCK), err);
+	return r < 0 ? r : mapped_append(&sequence->chunks, record, sizeof(*record), NULL, err);
 }
 
-int store_known(struct sequence *sequence, const struct dsfs_chunk *record, struct error *err)
+int store_known(struct sequence *sequence, const struct dsfs_chunk *record, const le64 *fine, struct error *err)
 {
 	uint32_t stored = le32_get(record->stored);
 	uint64_t address = le64_get(record->address);
@@ -18,14 +24,14 @@ int store_known(struct sequence *sequence, const struct dsfs_chunk *record, stru
 	if (address)
 		space_hold(sequence->space, address_offset(address), stored & ((UINT32_C(1) << DSFS_STORED_BITS) - 1));
 	sequence->has_frames |= stored >> DSFS_STORED_BITS == DSFS_CODEC_ZSTD;
-	return store_record(sequence, record, err);
+	return store_record(sequence, record, fine, err);
 }
 
 int store_hole(struct sequence *sequence, struct error *err)
 {
 	struct dsfs_chunk record = { 0 };
 
-	return store_record(sequence, &record, err);
+	return store_record(sequence, &record, NULL, err);
 }
 
 static int store_at(struct sequence *sequence, const struct batch_chunk *chunk, uint64_t address, struct error *err)
@@ -36,7 +42,7 @@ static int store_at(struct sequence *sequence, const struct batch_chunk *chunk, 
 
 	chunk_encode(&encoded, &record);
 	sequence->has_frames |= chunk->codec == DSFS_CODEC_ZSTD;
-	return store_record(sequence, &record, err);
+	return store_record(sequence, &record, chunk->fine, err);
 }
 
 int store_chunk(struct sequence *sequence, const struct batch_chunk *chunk, struct error *err)

@@ -3,9 +3,12 @@
 #pragma once
 #include "sequence.h"
 
-must_check int store_record(struct sequence *sequence, const struct dsfs_chunk *record, struct error *err);
+/* fine: sums of the chunk's blocks, of use when it lies raw on the volume; NULL: it has none. */
+must_check int store_record(struct sequence *sequence, const struct dsfs_chunk *record, const le64 *fine,
+			    struct error *err);
 /* The record of a chunk of an earlier version, which stays where it is. */
-must_check int store_known(struct sequence *sequence, const struct dsfs_chunk *record, struct error *err);
+must_check int store_known(struct sequence *sequence, const struct dsfs_chunk *record, const le64 *fine,
+			   struct error *err);
 must_check int store_hole(struct sequence *sequence, struct error *err);
 /* The chunk's bytes at the writer's place, and its record. */
 must_check int store_chunk(struct sequence *sequence, const struct batch_chunk *chunk, struct error *err);
