@@ -30,6 +30,7 @@ struct check_worker {
 	struct codec *codec;
 	uint8_t *stored;            /* CHECK_READ bytes */
 	uint8_t *content;           /* one chunk */
+	struct fine_view *rows;
 	struct check_counts counts; /* of one run */
 };
 
@@ -122,7 +123,7 @@ static int check_alone(struct check_worker *worker, const struct plan_item *item
 
 /* What was wrong in the large read is read once more alone: damage is what stays wrong. The large read's
  * bytes are needed by the chunks that follow, so this read has a buffer of its own. */
-static void check_again(struct check_worker *worker, const struct plan_item *item, bool was_read)
+static bool check_again(struct check_worker *worker, const struct plan_item *item, bool was_read)
 {
 	auto_free uint8_t *buffer = aligned_alloc(DSFS_BLOCK, CHECK_READ);
 	struct error err = { 0 };
@@ -135,6 +136,24 @@ static void check_again(struct check_worker *worker, const struct plan_item *ite
 	else if (damage_is_code(r))
 		damage_add(worker->check->setup->damage, item, &err);
 	else
+		check_fail(worker->check, &err);
+	return r == 0;
+}
+
+/* The chunk is right, and in worker->content: are its fine sums? */
+static void check_row(struct check_worker *worker, const struct plan_item *item)
+{
+	struct iovec content = { worker->content, item->chunk.length };
+	struct error err = { 0 };
+	const le64 *row = NULL;
+	int r;
+
+	r = fine_view_row(worker->rows, item->chunk.number, &row, &err);
+	if (r > 0)
+		r = fine_verify(row, &content, 1, &err);
+	if (damage_is_code(r))
+		damage_add(worker->check->setup->damage, item, &err);
+	else if (r < 0)
 		check_fail(worker->check, &err);
 }
 
@@ -153,16 +172,22 @@ static void check_one(struct check_worker *worker, const struct check_run *run, 
 {
 	const struct chunk *chunk = &item->chunk;
 	uint64_t offset = address_offset(chunk->address);
+	bool right;
 
-	worker->counts.chunks++;
+	worker->counts.chunks += !item->again;
 	worker->counts.references += item->shared;
-	worker->counts.bytes += chunk->stored;
-	was_read = was_read && offset + chunk->stored <= run->end;
-	if (chunk_is_inline(chunk))
+	worker->counts.bytes += item->again ? 0 : chunk->stored;
+	if (chunk_is_inline(chunk)) {
 		check_inline(worker, item);
-	else if (!was_read || chunk_decode(chunk, worker->codec, worker->stored + (offset - run->start),
-					   worker->content, NULL) < 0)
-		check_again(worker, item, was_read);
+		return;
+	}
+	was_read = was_read && offset + chunk->stored <= run->end;
+	right = was_read && chunk_decode(chunk, worker->codec, worker->stored + (offset - run->start), worker->content,
+					 NULL) == 0;
+	if (!right)
+		right = check_again(worker, item, was_read);
+	if (right && item->row)
+		check_row(worker, item);
 }
 
 static void check_run(struct check_worker *worker, struct check_run *run)
@@ -191,12 +216,14 @@ static void *check_work(void *argument)
 
 	worker.stored = stored;
 	worker.content = content;
-	if (!worker.codec || !stored || !content) {
+	if (!worker.codec || !stored || !content ||
+	    fine_view_new(check->setup->fine, check->setup->source, &worker.rows, &err) < 0) {
 		error_set(&err, -ENOMEM, "no memory for a thread's buffers, try fewer --jobs");
 		check_fail(check, &err);
 	}
 	while (check_take(&worker, &run))
 		check_run(&worker, &run);
+	fine_view_free(worker.rows);
 	codec_free(worker.codec);
 	return NULL;
 }

@@ -178,6 +178,9 @@ static void list_json_extents(struct json *json, const char *key, const struct e
 static void list_json_version(struct json *json, const struct catalogue *catalogue, const struct version *v,
 			      const struct list_share *share)
 {
+	struct extent fine = v->fine;
+	struct extent_list fine_list = { &fine, fine.length != 0 };
+
 	json_begin_object(json, NULL);
 	json_string(json, "label", v->label);
 	json_number(json, "sequence", v->sequence);
@@ -203,6 +206,7 @@ static void list_json_version(struct json *json, const struct catalogue *catalog
 	json_number(json, "fine_bytes", v->fine.length);
 	list_json_extents(json, "segments", &v->segments);
 	list_json_extents(json, "index", &v->index);
+	list_json_extents(json, "fine", &fine_list);
 	json_end_object(json);
 }
 

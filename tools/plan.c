@@ -23,7 +23,7 @@ static int plan_order(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-int plan_compare(const struct plan_item *a, const struct plan_item *b)
+static int plan_compare_bytes(const struct plan_item *a, const struct plan_item *b)
 {
 	const struct chunk *x = &a->chunk, *y = &b->chunk;
 
@@ -36,6 +36,13 @@ int plan_compare(const struct plan_item *a, const struct plan_item *b)
 	if (x->codec != y->codec)
 		return plan_order(x->codec, y->codec);
 	return plan_order(x->sum, y->sum);
+}
+
+int plan_compare(const struct plan_item *a, const struct plan_item *b)
+{
+	int r = plan_compare_bytes(a, b);
+
+	return r ? r : plan_order(a->row, b->row);
 }
 
 static int plan_compare_items(const void *a, const void *b)
@@ -55,10 +62,10 @@ static int plan_compare_extents(const void *a, const void *b)
 	return plan_order(x->address, y->address);
 }
 
-int plan_open(const struct index *index, const struct version *version, const struct plan_share *share,
-	      struct damage_list *damage, struct plan *ret, struct error *err)
+int plan_open(const struct index *index, const struct fine *fine, const struct version *version,
+	      const struct plan_share *share, struct damage_list *damage, struct plan *ret, struct error *err)
 {
-	struct plan plan = { .index = index, .share = *share, .damage = damage };
+	struct plan plan = { .index = index, .fine = fine, .share = *share, .damage = damage };
 	size_t size = version->segments.count * sizeof(*version->segments.items);
 
 	plan.items = malloc(PLAN_ROOM * sizeof(*plan.items));
@@ -120,7 +127,15 @@ static bool plan_is_wanted(const struct plan *plan, const struct plan_item *item
 	return !plan->has_limit || plan_compare(item, &plan->limit) <= 0;
 }
 
-/* Sorts, and makes one of the items that mean the same bytes. */
+static void plan_mark_again(struct plan *plan)
+{
+	const struct plan_item *before = plan->has_last ? &plan->last : NULL;
+
+	for (size_t i = 0; i < plan->count; before = &plan->items[i++])
+		plan->items[i].again = before && plan_compare_bytes(before, &plan->items[i]) == 0;
+}
+
+/* Sorts, and makes one of the items that mean the same bytes and sums. */
 static void plan_merge(struct plan *plan)
 {
 	size_t kept = 0;
@@ -157,6 +172,15 @@ static void plan_add(struct plan *plan, const struct plan_item *item)
 	plan->items[plan->count++] = *item;
 }
 
+static uint64_t plan_row(const struct plan *plan, const struct chunk *chunk)
+{
+	struct fine_row row;
+
+	if (chunk->codec != DSFS_CODEC_RAW || chunk_is_inline(chunk) || !fine_find(plan->fine, chunk->number, &row))
+		return 0;
+	return 1 + row.page * DSFS_BLOCK + row.offset;
+}
+
 /* A record that is wrong in itself is damage; it is told once, in the first pass. */
 static void plan_add_chunk(struct plan *plan, const struct inode *inode, uint64_t position)
 {
@@ -173,6 +197,8 @@ static void plan_add_chunk(struct plan *plan, const struct inode *inode, uint64_
 		return;
 	if (r == 0 && !chunk_is_inline(&item.chunk) && !plan_is_in_segments(plan, &item.chunk))
 		r = error_set(&why, -EBADMSG, "its place is outside the segments of its version");
+	if (r == 0)
+		item.row = plan_row(plan, &item.chunk);
 	if (r == 0)
 		plan_add(plan, &item);
 	else if (!plan->has_last)
@@ -220,6 +246,7 @@ int plan_next(struct plan *plan, struct error *err)
 	if (r < 0)
 		return r;
 	plan_cut(plan);
+	plan_mark_again(plan);
 	plan->has_last = true;
 	if (!plan->count)
 		return 0;

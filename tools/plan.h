@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "image/catalogue.h"
 #include "image/chunk.h"
+#include "image/fine.h"
 #include "image/index.h"
 
 /* One run of stored bytes; shared counts the (file, chunk) pairs that refer to it. */
@@ -16,6 +17,8 @@ struct plan_item {
 	uint64_t ordinal;  /* the first inode that uses it */
 	uint64_t position; /* which chunk of that file */
 	uint64_t shared;
+	uint64_t row;      /* of its fine sums: 1 + its number of bytes into the pages; 0: it has none */
+	bool again;        /* the same bytes as the item before it, with other fine sums */
 };
 
 /* A part of all chunks. Shares are cut by address, so chunks that lie together belong together and a chunk
@@ -38,6 +41,7 @@ struct damage_list;
 
 struct plan {
 	const struct index *index;
+	const struct fine *fine; /* NULL: none */
 	struct extent_list segments; /* of the version, sorted */
 	struct plan_share share;
 	struct damage_list *damage; /* gets records that are wrong in themselves */
@@ -52,7 +56,7 @@ struct plan {
 /* By address, then whatever distinguishes two records of one address. Equal: the same bytes are checked. */
 int plan_compare(const struct plan_item *a, const struct plan_item *b);
 
-must_check int plan_open(const struct index *index, const struct version *version,
+must_check int plan_open(const struct index *index, const struct fine *fine, const struct version *version,
 			 const struct plan_share *share, struct damage_list *damage, struct plan *ret,
 			 struct error *err);
 /* 1 and a window in items[0..count), 0 when all was handed out. */

@@ -44,10 +44,12 @@ void report_begin(struct report *report, const char *path, bool json)
 /* Reasons often begin with the name of the structure, which the line has already. */
 static const char *report_reason(const char *what, const struct error *err)
 {
-	size_t word = strcspn(what, " ");
+	size_t word = strcspn(what, " "), all = strlen(what);
 
 	if (!err || !err->code)
 		return NULL;
+	if (!strncmp(err->reason, what, all) && !strncmp(err->reason + all, ": ", 2))
+		return err->reason + all + 2;
 	if (!strncmp(err->reason, what, word) && !strncmp(err->reason + word, ": ", 2))
 		return err->reason + word + 2;
 	return err->reason;

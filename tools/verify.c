@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "image/dump.h"
+#include "image/fine.h"
 #include "report.h"
 #include "verb.h"
 #include "volume.h"
@@ -237,12 +238,25 @@ static int verify_windows(struct verify *v, const struct version *version, struc
 	return more;
 }
 
-static void verify_chunks(struct verify *v, const struct version *version, struct index *index,
+/* A damaged head hides the rest of them. */
+static void verify_fine(struct verify *v, const struct version *version, struct fine **ret)
+{
+	struct error err = { 0 };
+	int r;
+
+	if (!version->fine.length)
+		return;
+	r = fine_load(&v->volume->file->source, version, ret, &err);
+	report_part(&v->report, "fine sums", verify_state(r), &err);
+}
+
+static void verify_chunks(struct verify *v, const struct version *version, struct index *index, const struct fine *fine,
 			  struct index_reader *reader)
 {
 	struct damage_list damage;
 	struct check_setup setup = { .source = &v->volume->file->source,
 				     .index = index,
+				     .fine = fine,
 				     .jobs = (unsigned)v->options.jobs,
 				     .damage = &damage,
 				     .progress = report_progress,
@@ -253,7 +267,7 @@ static void verify_chunks(struct verify *v, const struct version *version, struc
 	int r;
 
 	damage_init(&damage);
-	r = plan_open(index, version, &v->options.share, &damage, &plan, &err);
+	r = plan_open(index, fine, version, &v->options.share, &damage, &plan, &err);
 	if (r == 0)
 		r = verify_windows(v, version, &plan, &setup, &counts, &err);
 	if (r < 0)
@@ -267,6 +281,7 @@ static void verify_version(struct verify *v, const struct version *version)
 {
 	struct index_reader *reader = NULL;
 	struct index *index = NULL;
+	struct fine *fine = NULL;
 	struct error err = { 0 };
 	int r;
 
@@ -279,8 +294,10 @@ static void verify_version(struct verify *v, const struct version *version)
 		report_end_version(&v->report, NULL, NULL, NULL, NULL);
 	} else {
 		verify_digest(v, version, index);
-		verify_chunks(v, version, index, reader);
+		verify_fine(v, version, &fine);
+		verify_chunks(v, version, index, fine, reader);
 	}
+	fine_close(fine);
 	index_reader_close(reader);
 	index_close(index);
 }

@@ -13,6 +13,7 @@
 #include "image/catalogue.h"
 #include "image/chunk.h"
 #include "image/dump.h"
+#include "image/fine.h"
 #include "image/index.h"
 #include "image/inode.h"
 #include "lib/memory.h"
@@ -32,6 +33,8 @@ struct state {
 	size_t count, room;
 	uint8_t digest[32];
 	uint64_t refused, eio, harmless;
+	struct version version; /* without its lists */
+	uint64_t no_head, no_row; /* flips that took all fine sums, and some */
 };
 
 static void die(const char *what)
@@ -42,16 +45,21 @@ static void die(const char *what)
 
 static int open_version(struct state *state, struct index **ret, struct error *err)
 {
+	const struct version *current;
+
 	struct catalogue catalogue = { 0 };
 	struct superblock super;
 	int r = catalogue_load(&state->memory.source, &super, &catalogue, err);
 
 	if (r < 0)
 		return r;
-	if (catalogue_current(&catalogue))
-		r = index_load(&state->memory.source, catalogue_current(&catalogue), ret, err);
+	current = catalogue_current(&catalogue);
+	if (current)
+		r = index_load(&state->memory.source, current, ret, err);
 	else
 		r = error_set(err, -ENOENT, "no current version");
+	if (r == 0)
+		state->version = *current;
 	catalogue_free(&catalogue);
 	return r;
 }
@@ -136,6 +144,50 @@ static bool check_chunk(struct state *state, struct index *index, const struct o
 	return r < 0;
 }
 
+/* The chunk's row is right, or refused because the damaged byte is in its page. */
+static bool check_row(struct index *index, struct fine_view *view, const struct original *o, bool hit)
+{
+	struct iovec content = { o->content, o->length };
+	struct error err = { 0 };
+	struct inode inode;
+	const le64 *row;
+	int r;
+
+	if (inode_get(index, o->ordinal, &inode, &err) < 0)
+		die(err.reason);
+	r = fine_view_row(view, inode.where + o->number, &row, &err);
+	if (r > 0 && fine_verify(row, &content, 1, &err) < 0)
+		die("WRONG SUMS were read");
+	if (r < 0 && (!hit || !err.reason[0]))
+		die("undamaged sums were refused, or some without a reason");
+	return r < 0;
+}
+
+static void check_fine(struct state *state, struct index *index, uint64_t at)
+{
+	const struct extent *where = &state->version.fine;
+	bool hit = at - where->address < where->length, missed = false;
+	struct error err = { 0 };
+	struct fine_view *view;
+	struct fine *fine;
+
+	if (fine_load(&state->memory.source, &state->version, &fine, &err) < 0) {
+		if (!hit || !err.reason[0])
+			die("undamaged fine sums were refused, or damaged ones without a reason");
+		state->no_head++;
+		return;
+	}
+	if (fine_view_new(fine, &state->memory.source, &view, &err) < 0)
+		die(err.reason);
+	for (size_t i = 0; i < state->count; i++)
+		missed |= check_row(index, view, &state->originals[i], hit);
+	if (hit && !missed)
+		die("damaged fine sums were taken");
+	state->no_row += missed;
+	fine_view_free(view);
+	fine_close(fine);
+}
+
 static void check_damage(struct state *state, uint64_t at)
 {
 	struct error err = { 0 };
@@ -153,6 +205,7 @@ static void check_damage(struct state *state, uint64_t at)
 		die("a damaged index was opened");
 	for (size_t i = 0; i < state->count; i++)
 		failed |= check_chunk(state, index, &state->originals[i], at);
+	check_fine(state, index, at);
 	state->eio += failed;
 	state->harmless += !failed;
 	index_close(index);
@@ -182,10 +235,25 @@ static void flip_bytes(struct state *state, uint64_t rounds, unsigned seed)
 		check_damage(state, at);
 		state->memory.bytes[at] ^= (uint8_t)(1 + drawn % 255);
 	}
-	printf("%" PRIu64 " flips: %" PRIu64 " refused, %" PRIu64 " EIO of the damaged chunk, %" PRIu64 " harmless\n",
-	       rounds, state->refused, state->eio, state->harmless);
+	printf("%" PRIu64 " flips: %" PRIu64 " refused, %" PRIu64 " EIO of the damaged chunk, %" PRIu64 " harmless, of these %" PRIu64
+	       " took all fine sums and %" PRIu64 " some\n",
+	       rounds, state->refused, state->eio, state->harmless, state->no_head, state->no_row);
 	if (!state->refused || !state->eio || !state->harmless)
 		die("the flips did not reach every region");
+}
+
+/* Every byte of the fine sums; padding in the head is covered as well. */
+static void flip_fine(struct state *state)
+{
+	struct extent where = state->version.fine;
+
+	for (uint64_t at = where.address; at < where.address + where.length; at++) {
+		state->memory.bytes[at] ^= 0x10;
+		check_damage(state, at);
+		state->memory.bytes[at] ^= 0x10;
+	}
+	printf("%" PRIu64 " bytes of fine sums flipped: %" PRIu64 " took all of them, %" PRIu64 " some\n", where.length,
+	       state->no_head, state->no_row);
 }
 
 static void truncate_everywhere(struct state *state)
@@ -228,6 +296,7 @@ int main(int argc, char **argv)
 	read_volume(&state, argv[1]);
 	remember_all(&state);
 	flip_bytes(&state, strtoull(argv[2], NULL, 10), (unsigned)strtoul(argv[3], NULL, 10));
+	flip_fine(&state);
 	truncate_everywhere(&state);
 	for (size_t i = 0; i < state.count; i++)
 		free(state.originals[i].content);

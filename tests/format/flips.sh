@@ -10,7 +10,7 @@ for i in $(seq 0 40); do
     head -c $((i * 137)) /dev/urandom >"tree/a/small$i"
     head -c $((i * 411)) <(yes "text $i") >"tree/a/b/text$i"
 done
-head -c 300000 /dev/urandom >tree/large
+head -c 1200000 /dev/urandom >tree/large
 head -c 400000 <(yes "compresses well") >tree/text
 truncate -s 600000 tree/sparse
 printf end >>tree/sparse
