@@ -186,24 +186,6 @@ struct assemble_stream {
 	struct extent_list *extents;
 };
 
-static int assemble_add_extent(struct extent_list *list, uint64_t address, uint64_t length, struct error *err)
-{
-	struct extent *last = list->count ? &list->items[list->count - 1] : NULL;
-	struct extent *items;
-
-	if (last && last->address + last->length == address) {
-		last->length += length;
-		return 0;
-	}
-	items = realloc(list->items, (list->count + 1) * sizeof(*items));
-	if (!items)
-		return error_set(err, -ENOMEM, "out of memory");
-	items[list->count] = (struct extent){ address, length };
-	list->items = items;
-	list->count++;
-	return 0;
-}
-
 static int assemble_stream_step(void *argument, const uint8_t *bytes, size_t length, struct error *err)
 {
 	struct assemble_stream *stream = argument;
@@ -214,7 +196,7 @@ static int assemble_stream_step(void *argument, const uint8_t *bytes, size_t len
 	if (r == 0)
 		r = writer_append(stream->writer, bytes, length, &address, err);
 	if (r == 0)
-		r = assemble_add_extent(stream->extents, address, length, err);
+		r = extent_list_add(stream->extents, address, length, err);
 	progress_add(stream->progress, 0, length);
 	return r;
 }

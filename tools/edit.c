@@ -3,6 +3,8 @@
 #include "edit.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -29,11 +31,13 @@ static uint64_t edit_capacity(const struct edit *edit)
 	return edit->file->geometry.is_block_device ? edit->super.member_size : SPACE_ENDLESS;
 }
 
-static int edit_begin(struct edit *edit, struct error *err)
+int edit_begin(struct edit *edit, struct error *err)
 {
 	char former[COMMIT_WHO_SIZE];
 	int r;
 
+	if (edit->begun)
+		return 0;
 	commit_who(edit->source, former);
 	edit->begun = true;
 	r = commit_begin(edit->source, err);
@@ -61,6 +65,18 @@ int edit_open(const struct volume *volume, struct edit *ret, struct error *err)
 	return 0;
 }
 
+int edit_free(const struct edit *edit, uint64_t *ret, struct error *err)
+{
+	struct space space;
+	int r;
+
+	r = space_open(&space, &edit->catalogue, &edit->super, edit->super.segment_log, edit->super.member_size, err);
+	if (r == 0)
+		*ret = space_free(&space);
+	space_close(&space);
+	return r;
+}
+
 int edit_commit(struct edit *edit, struct error *err)
 {
 	struct superblock super = edit->super;
@@ -82,6 +98,32 @@ int edit_commit(struct edit *edit, struct error *err)
 	if (commit_end(edit->source, &why) < 0)
 		log_warn("the change is in force, but its publisher record stays: %s, ignoring", why.reason);
 	return 0;
+}
+
+static int edit_punch(const struct edit *edit, const struct space *space, uint64_t *ret_bytes, struct error *err)
+{
+	for (uint32_t i = 0; i < space->count; i++) {
+		const struct space_run *run = &space->runs[i];
+
+		if (fallocate(edit->file->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)run->start,
+			      (off_t)(run->end - run->start)) < 0)
+			return error_errno(err, "cannot make a hole at offset %" PRIu64, run->start);
+		*ret_bytes += run->end - run->start;
+	}
+	return 0;
+}
+
+int edit_give_back(const struct edit *edit, uint64_t *ret_bytes, struct error *err)
+{
+	struct space space;
+	int r;
+
+	*ret_bytes = 0;
+	r = space_open(&space, &edit->catalogue, &edit->super, edit->super.segment_log, edit->super.member_size, err);
+	if (r == 0)
+		r = edit_punch(edit, &space, ret_bytes, err);
+	space_close(&space);
+	return r;
 }
 
 static void edit_put_back(struct edit *edit)

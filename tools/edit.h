@@ -19,7 +19,13 @@ struct edit {
 
 /* Locks the volume; writes nothing. -EBUSY names who has the lock. */
 must_check int edit_open(const struct volume *volume, struct edit *ret, struct error *err);
-/* Says in the publisher record that the volume is being changed. The changed catalogue is in force when it returns 0. */
+/* Bytes that a publish could use without the volume growing, as seen from the catalogue in force. */
+must_check int edit_free(const struct edit *edit, uint64_t *ret, struct error *err);
+/* Says in the publisher record that the volume is being changed: before the first write. */
+must_check int edit_begin(struct edit *edit, struct error *err);
+/* Begins, unless that was done; the changed catalogue is in force when it returns 0. */
 must_check int edit_commit(struct edit *edit, struct error *err);
+/* Of a file, after the commit: what is free becomes a hole. */
+must_check int edit_give_back(const struct edit *edit, uint64_t *ret_bytes, struct error *err);
 /* What was not committed is put back. */
 void edit_close(struct edit *edit);

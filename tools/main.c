@@ -23,6 +23,7 @@ static const struct verb verbs[] = {
 	{ "dump", dump_run, &dump_line, VERB_FAILED },
 	{ "current", current_run, &current_line, VERB_FAILED },
 	{ "remove", remove_run, &remove_line, VERB_FAILED },
+	{ "compact", compact_run, &compact_line, VERB_FAILED },
 };
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
 

@@ -22,20 +22,6 @@ const struct command_line remove_line = {
 	.options = remove_table,
 };
 
-/* Bytes that a publish could use, after the change as seen from the catalogue in force. */
-static int remove_free(const struct edit *edit, uint64_t *ret, struct error *err)
-{
-	struct space space;
-	uint64_t capacity = edit->super.member_size;
-	int r;
-
-	r = space_open(&space, &edit->catalogue, &edit->super, edit->super.segment_log, capacity, err);
-	if (r == 0)
-		*ret = space_free(&space);
-	space_close(&space);
-	return r;
-}
-
 static int remove_version(const struct volume *volume, const char *label, uint64_t *ret_freed, struct error *err)
 {
 	uint64_t before = 0, after = 0;
@@ -52,13 +38,13 @@ static int remove_version(const struct volume *volume, const char *label, uint64
 	else if (version == catalogue_current(&edit.catalogue))
 		r = error_set(err, -EBUSY, "it is the current version, make another one current first");
 	if (r == 0)
-		r = remove_free(&edit, &before, err);
+		r = edit_free(&edit, &before, err);
 	if (r == 0) {
 		catalogue_remove(&edit.catalogue, version);
 		r = edit_commit(&edit, err);
 	}
 	if (r == 0)
-		r = remove_free(&edit, &after, err);
+		r = edit_free(&edit, &after, err);
 	edit_close(&edit);
 	*ret_freed = after > before ? after - before : 0;
 	return r;
@@ -88,7 +74,7 @@ int remove_run(int argc, char **argv)
 	auto_volume struct volume *volume = NULL;
 	struct error err = { 0 };
 	int operands, status, r;
-	uint64_t freed;
+	uint64_t freed = 0;
 
 	if (!verb_parse(&remove_line, argc, argv, &options, 2, 2, &operands, &status))
 		return status;

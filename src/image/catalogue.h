@@ -18,6 +18,9 @@ struct extent_list {
 	uint32_t count;
 };
 
+/* At the end of a list that only this function made; what follows the last one directly is joined with it. */
+must_check int extent_list_add(struct extent_list *list, uint64_t address, uint64_t length, struct error *err);
+
 /* Sizes of an index's parts, in the order they lie. */
 struct index_shape {
 	uint64_t names_length;

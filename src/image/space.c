@@ -287,25 +287,6 @@ void space_hold(struct space *space, uint64_t offset, uint64_t length)
 			space->held[s / 8] |= (uint8_t)(1u << (s % 8));
 }
 
-static int space_add_segment(struct extent_list *list, uint64_t start, uint64_t length, struct error *err)
-{
-	struct extent *last = list->count ? &list->items[list->count - 1] : NULL;
-	struct extent *items;
-
-	if (last && start == last->address + last->length) {
-		last->length += length;
-		return 0;
-	}
-	if ((list->count & (list->count - 1)) == 0) { /* room for twice as many at every power of two */
-		items = realloc(list->items, (list->count ? 2 * (size_t)list->count : 1) * sizeof(*items));
-		if (!items)
-			return error_set(err, -ENOMEM, "out of memory");
-		list->items = items;
-	}
-	list->items[list->count++] = (struct extent){ address_make(0, start), length };
-	return 0;
-}
-
 static void space_mark_runs(const struct space *space, uint8_t *map)
 {
 	for (uint32_t i = 0; i < space->count; i++) {
@@ -333,7 +314,7 @@ int space_segments(const struct space *space, struct extent_list *ret, struct er
 	space_mark_runs(space, map);
 	for (uint64_t s = 0; r == 0 && s < count; s++)
 		if (map[s / 8] >> (s % 8) & 1)
-			r = space_add_segment(&list, s * space->segment, space->segment, err);
+			r = extent_list_add(&list, address_make(0, s * space->segment), space->segment, err);
 	if (r < 0) {
 		free(list.items);
 		return r;

@@ -2,7 +2,7 @@
 /* Changes a volume once while every write and flush is recorded, and replays what a crash could have left of them: each
  * prefix, and behind its last flush any subset of the writes, torn between sectors. Each time the volume opens with the
  * versions of before or those of after, and every byte of them is right.
- * usage: crash VOLUME SEED ROUNDS publish SOURCE LABEL [trust] | current LABEL | remove LABEL */
+ * usage: crash VOLUME SEED ROUNDS publish SOURCE LABEL [trust] | current LABEL | remove LABEL | compact PERCENT */
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "compaction.h"
 #include "edit.h"
 #include "image/chunk.h"
 #include "image/dump.h"
@@ -112,10 +113,36 @@ static void publish(const char *volume, char **words, int count, struct recorder
 	target_close(&target);
 }
 
-static void edit(const char *path, const char *verb, const char *label, struct recorder *recorder)
+static void compact(struct edit *edit, unsigned below)
+{
+	struct compaction compaction;
+	struct error err = { 0 };
+
+	if (compaction_run(edit, below, false, &compaction, &err) < 0)
+		die("compact", err.reason);
+	if (!compaction.segments)
+		die("compact", "nothing to do");
+	free(compaction.versions);
+}
+
+static void change(struct edit *edit, const char *verb, const char *label)
+{
+	struct version *version = catalogue_by_label(&edit->catalogue, label);
+	struct error err = { 0 };
+
+	if (!version)
+		die(verb, "no such version");
+	if (!strcmp(verb, "remove"))
+		catalogue_remove(&edit->catalogue, version);
+	else
+		edit->catalogue.current = version->sequence;
+	if (edit_commit(edit, &err) < 0)
+		die(verb, err.reason);
+}
+
+static void edit(const char *path, const char *verb, const char *word, struct recorder *recorder)
 {
 	struct volume volume = { .path = (char *)path };
-	struct version *version;
 	struct error err = { 0 };
 	struct edit edit;
 
@@ -123,15 +150,10 @@ static void edit(const char *path, const char *verb, const char *label, struct r
 		die("open", err.reason);
 	recorder->volume = edit.source;
 	edit.source = &recorder->source;
-	version = catalogue_by_label(&edit.catalogue, label);
-	if (!version)
-		die(verb, "no such version");
-	if (!strcmp(verb, "remove"))
-		catalogue_remove(&edit.catalogue, version);
+	if (!strcmp(verb, "compact"))
+		compact(&edit, (unsigned)atoi(word));
 	else
-		edit.catalogue.current = version->sequence;
-	if (edit_commit(&edit, &err) < 0)
-		die(verb, err.reason);
+		change(&edit, verb, word);
 	edit_close(&edit);
 	file_close(volume.file);
 }
@@ -313,7 +335,7 @@ int main(int argc, char **argv)
 	struct memory before;
 
 	if (argc < 6 || !replay.codec)
-		die("usage", "crash VOLUME SEED ROUNDS publish SOURCE LABEL [trust] | current LABEL | remove LABEL");
+		die("usage", "crash VOLUME SEED ROUNDS publish SOURCE LABEL [trust] | current LABEL | remove LABEL | compact PERCENT");
 	load(argv[1], &before, 0);
 	if (!strcmp(argv[4], "publish"))
 		publish(argv[1], argv + 5, argc - 5, &recorder);

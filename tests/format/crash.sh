@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: timeout=400
-# Publish, current and remove on a volume with versions, cut off anywhere: what is found afterwards is the set of versions
+# Publish, current, remove and compact on a volume with versions, cut off anywhere: what is found afterwards is the set of versions
 # of before or that of after, whole.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
@@ -49,3 +49,13 @@ done
 assert_eq "versions that are left" \
     "$(datasetfsctl list --json volume | python3 -c 'import json, sys; print(*[v["label"] for v in json.load(sys.stdin)["versions"]])')" \
     "one more6"
+for i in 1 2; do
+    change
+    crash publish tree "last$i"
+    crash compact 100
+    crash remove "$([ $i = 1 ] && echo more6 || echo last1)"
+    crash compact 90
+done
+assert_eq "versions that are left in the end" \
+    "$(datasetfsctl list --json volume | python3 -c 'import json, sys; print(*sorted(v["label"] for v in json.load(sys.stdin)["versions"]))')" \
+    "last2 one"

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* datasetfsctl compact: empties segments that are mostly dead, so that the next publish can use them. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "compaction.h"
+#include "verb.h"
+
+#define COMPACT_BELOW 50u /* percent */
+
+struct compact_options {
+	struct verb_options common;
+	uint64_t below;
+	bool dry_run, give_back;
+};
+
+struct compact_result {
+	struct compaction compaction;
+	bool gave_back;
+	uint64_t given_bytes;
+};
+
+static int compact_set_below(void *target, const char *argument, struct error *err)
+{
+	struct compact_options *options = target;
+
+	return parse_u64(argument, 1, 100, &options->below, err);
+}
+
+static int compact_set_dry_run(void *target, const char *argument, struct error *err)
+{
+	struct compact_options *options = target;
+
+	(void)argument;
+	(void)err;
+	options->dry_run = true;
+	return 0;
+}
+
+static int compact_set_give_back(void *target, const char *argument, struct error *err)
+{
+	struct compact_options *options = target;
+
+	(void)argument;
+	(void)err;
+	options->give_back = true;
+	return 0;
+}
+
+static const struct option_spec compact_table[] = {
+	{ "below", 0, "PERCENT", compact_set_below, "empty segments with less alive than that, 1 to 100" },
+	{ "give-back", 0, NULL, compact_set_give_back, "make holes of a file's free space, at once" },
+	{ "dry-run", 'n', NULL, compact_set_dry_run, "say what would be done" },
+	VERB_OPTION_JSON,
+	{ 0 },
+};
+
+const struct command_line compact_line = {
+	.program = "datasetfsctl compact",
+	.usage = "VOLUME",
+	.summary = "Empty segments that are mostly dead.\n"
+		   "What is alive in segments with less than 50 percent of it is copied to free space. Versions\n"
+		   "that lie elsewhere then keep label, UUID and digest, but workers that have them mounted are\n"
+		   "not known here: they should switch, and get EIO once the freed space is used again.",
+	.options = compact_table,
+};
+
+static int compact_volume(const struct volume *volume, const struct compact_options *options,
+			  struct compact_result *ret, struct error *err)
+{
+	struct error why = { 0 };
+	struct edit edit;
+	int r;
+
+	r = edit_open(volume, &edit, err);
+	if (r < 0)
+		return r;
+	if (options->give_back && edit.file->geometry.is_block_device)
+		r = error_set(err, -EINVAL, "--give-back is for volumes in files");
+	if (r == 0)
+		r = compaction_run(&edit, (unsigned)options->below, options->dry_run, &ret->compaction, err);
+	if (r == 0 && options->give_back && !options->dry_run) {
+		ret->gave_back = edit_give_back(&edit, &ret->given_bytes, &why) == 0;
+		if (!ret->gave_back)
+			log_error(&why, "free space of '%s' stays in the file, ignoring", volume->path);
+	}
+	edit_close(&edit);
+	return r;
+}
+
+/* --- saying it --- */
+
+static void compact_json(const struct volume *volume, const struct compact_options *options,
+			 const struct compact_result *result)
+{
+	const struct compaction *compaction = &result->compaction;
+	struct json json = { .out = stdout };
+
+	json_begin_object(&json, NULL);
+	json_string(&json, "volume", volume->path);
+	json_bool(&json, "dry_run", options->dry_run);
+	json_number(&json, "below_percent", options->below);
+	json_number(&json, "segments", compaction->segments);
+	json_number(&json, "moved_bytes", compaction->moved_bytes);
+	json_number(&json, "index_bytes", compaction->index_bytes);
+	json_number(&json, "freed_bytes", compaction->freed_bytes);
+	json_number(&json, "given_back_bytes", result->given_bytes);
+	json_begin_array(&json, "versions");
+	for (uint32_t i = 0; i < compaction->version_count; i++) {
+		json_begin_object(&json, NULL);
+		json_string(&json, "label", compaction->versions[i].label);
+		json_number(&json, "former_sequence", compaction->versions[i].former);
+		json_number(&json, "sequence", compaction->versions[i].sequence);
+		json_end_object(&json);
+	}
+	json_end_array(&json);
+	json_end_object(&json);
+	putchar('\n');
+}
+
+static void compact_text(const struct volume *volume, const struct compact_options *options,
+			 const struct compact_result *result)
+{
+	const struct compaction *compaction = &result->compaction;
+	char moved[SIZE_TEXT_SIZE], index[SIZE_TEXT_SIZE], freed[SIZE_TEXT_SIZE], given[SIZE_TEXT_SIZE];
+
+	if (!compaction->segments)
+		printf("'%s': no segment is worth emptying\n", volume->path);
+	else if (options->dry_run)
+		printf("'%s': %" PRIu64 " segments would be emptied, %s moved, %s of them are dead\n", volume->path,
+		       compaction->segments, format_size(compaction->moved_bytes, moved),
+		       format_size(compaction->freed_bytes, freed));
+	else
+		printf("'%s': %" PRIu64 " segments emptied, %s moved, %s of indexes written, %s became free\n",
+		       volume->path, compaction->segments, format_size(compaction->moved_bytes, moved),
+		       format_size(compaction->index_bytes, index), format_size(compaction->freed_bytes, freed));
+	for (uint32_t i = 0; i < compaction->version_count; i++)
+		if (compaction->versions[i].sequence != compaction->versions[i].former)
+			printf("version '%s' %s sequence %" PRIu64 ", before %" PRIu64 "\n",
+			       compaction->versions[i].label, options->dry_run ? "would get" : "has",
+			       compaction->versions[i].sequence, compaction->versions[i].former);
+	if (result->gave_back)
+		printf("%s of free space are holes of the file now\n", format_size(result->given_bytes, given));
+}
+
+int compact_run(int argc, char **argv)
+{
+	struct compact_options options = { .below = COMPACT_BELOW };
+	auto_volume struct volume *volume = NULL;
+	struct compact_result result = { 0 };
+	struct error err = { 0 };
+	int operands, status, r;
+
+	if (!verb_parse(&compact_line, argc, argv, &options, 1, 1, &operands, &status))
+		return status;
+	r = volume_open(argv[1], &volume, &err);
+	if (r == 0)
+		r = compact_volume(volume, &options, &result, &err);
+	if (r < 0) {
+		log_error(&err, "cannot compact '%s'", argv[1]);
+		return VERB_FAILED;
+	}
+	(options.common.json ? compact_json : compact_text)(volume, &options, &result);
+	if (result.compaction.version_count && !options.dry_run)
+		log_warn("workers that have one of these versions mounted are not known here: they should switch, and get "
+			 "EIO once the freed space is used again");
+	free(result.compaction.versions);
+	return VERB_DONE;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* The order that survives interruption: copies and indexes into free space, flush, everything read back, then the catalogue
+ * as by any other change. */
+#include "compaction.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "image/address.h"
+#include "rewrite.h"
+#include "survey.h"
+
+struct compaction_work {
+	struct edit *edit;
+	struct survey survey;
+	struct move chunks, sections;
+	struct rewrite rewrite;
+	struct version *fresh; /* records of the versions concerned, with their former sequences */
+	uint32_t fresh_count;
+	struct compaction *result;
+};
+
+static int compaction_open(struct compaction_work *work, struct error *err)
+{
+	struct edit *edit = work->edit;
+	struct compaction *result = work->result;
+	size_t count = edit->catalogue.version_count + 1;
+	int r;
+
+	work->fresh = calloc(count, sizeof(*work->fresh));
+	result->versions = calloc(count, sizeof(*result->versions));
+	if (!work->fresh || !result->versions)
+		return error_set(err, -ENOMEM, "out of memory");
+	r = survey_open(edit->source, &edit->super, &edit->catalogue, &work->survey, err);
+	if (r == 0)
+		r = move_open(edit->source, &edit->space, &work->chunks, err);
+	if (r == 0)
+		r = move_open(edit->source, &edit->space, &work->sections, err);
+	work->rewrite = (struct rewrite){ .source = edit->source,
+					  .space = &edit->space,
+					  .victims = &work->survey.victims,
+					  .segment = work->survey.segment,
+					  .chunks = &work->chunks,
+					  .sections = &work->sections };
+	return r;
+}
+
+static void compaction_close(struct compaction_work *work)
+{
+	for (uint32_t i = 0; i < work->fresh_count; i++) {
+		free(work->fresh[i].segments.items);
+		free(work->fresh[i].index.items);
+	}
+	free(work->fresh);
+	move_close(&work->chunks);
+	move_close(&work->sections);
+	survey_close(&work->survey);
+}
+
+/* --- writing --- */
+
+static int compaction_write(struct compaction_work *work, struct error *err)
+{
+	const struct catalogue *catalogue = &work->edit->catalogue;
+	int r;
+
+	r = edit_begin(work->edit, err);
+	if (r == 0)
+		r = move_blocks(&work->chunks, &work->survey.moving, &work->survey.inside, err);
+	for (uint32_t v = 0; r == 0 && v < catalogue->version_count; v++) {
+		if (!work->survey.versions[v].is_affected)
+			continue;
+		r = rewrite_version(&work->rewrite, &catalogue->versions[v], &work->fresh[work->fresh_count], err);
+		work->fresh_count += r == 0;
+	}
+	return r;
+}
+
+static int compaction_check(struct compaction_work *work, struct error *err)
+{
+	int r;
+
+	r = source_flush(work->edit->source, err);
+	if (r == 0)
+		r = move_verify(&work->chunks, err);
+	if (r == 0)
+		r = move_verify(&work->sections, err);
+	for (uint32_t i = 0; r == 0 && i < work->fresh_count; i++)
+		r = rewrite_check(&work->rewrite, &work->fresh[i], err);
+	return r;
+}
+
+/* --- the catalogue --- */
+
+/* What a mount reads lies elsewhere: to a mount it is another version, with a number that was never used. */
+static int compaction_renew(struct catalogue *catalogue, struct version *former, struct version *fresh, struct error *err)
+{
+	uint64_t before = fresh->sequence;
+	int r;
+
+	if (catalogue->next_sequence > DSFS_SEQUENCE_MAX)
+		return error_set(err, -E2BIG, "the volume has had too many versions");
+	fresh->sequence = catalogue->next_sequence++;
+	catalogue_remove(catalogue, former);
+	r = catalogue_append(catalogue, fresh, err);
+	if (r == 0 && catalogue->current == before)
+		catalogue->current = catalogue->next_sequence - 1;
+	return r;
+}
+
+/* What it had goes to fresh, to be freed with it. */
+static void compaction_replace(struct version *former, struct version *fresh)
+{
+	struct version was = *former;
+
+	*former = *fresh;
+	*fresh = was;
+}
+
+static int compaction_enter(struct compaction_work *work, const bool *is_moved, struct error *err)
+{
+	struct catalogue *catalogue = &work->edit->catalogue;
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < work->fresh_count; i++) {
+		struct version *fresh = &work->fresh[i];
+		struct compaction_moved *moved = &work->result->versions[i];
+		struct version *former = catalogue_by_sequence(catalogue, fresh->sequence);
+
+		memcpy(moved->label, fresh->label, sizeof(moved->label));
+		moved->former = moved->sequence = fresh->sequence;
+		if (is_moved[i]) {
+			moved->sequence = catalogue->next_sequence;
+			r = compaction_renew(catalogue, former, fresh, err);
+		} else {
+			compaction_replace(former, fresh);
+		}
+	}
+	return r;
+}
+
+/* The survey speaks of the catalogue as it was. */
+static int compaction_enter_all(struct compaction_work *work, struct error *err)
+{
+	const struct survey *survey = &work->survey;
+	bool *is_moved = calloc(work->fresh_count + 1, sizeof(*is_moved));
+	uint32_t n = 0;
+	int r;
+
+	if (!is_moved)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (uint32_t v = 0; v < survey->version_count; v++)
+		if (survey->versions[v].is_affected)
+			is_moved[n++] = survey->versions[v].is_moved;
+	r = compaction_enter(work, is_moved, err);
+	free(is_moved);
+	return r;
+}
+
+static int compaction_do(struct compaction_work *work, struct error *err)
+{
+	struct compaction *result = work->result;
+	uint64_t before = 0, after = 0;
+	int r;
+
+	r = edit_free(work->edit, &before, err);
+	if (r == 0)
+		r = compaction_write(work, err);
+	if (r == 0)
+		r = compaction_check(work, err);
+	result->moved_bytes = move_bytes(&work->chunks) + move_bytes(&work->sections);
+	result->index_bytes = work->rewrite.index_bytes;
+	result->version_count = work->fresh_count;
+	if (r == 0)
+		r = compaction_enter_all(work, err);
+	if (r == 0)
+		r = edit_commit(work->edit, err);
+	if (r == 0)
+		r = edit_free(work->edit, &after, err);
+	result->freed_bytes = after > before ? after - before : 0;
+	return r;
+}
+
+static void compaction_estimate(struct compaction_work *work)
+{
+	const struct survey *survey = &work->survey;
+	struct compaction *result = work->result;
+	uint64_t next = survey->catalogue->next_sequence;
+
+	result->moved_bytes = bits_sum(&survey->moving, 0, survey->moving.count) * DSFS_BLOCK;
+	result->freed_bytes = survey->dead_bytes;
+	for (uint32_t v = 0; v < survey->version_count; v++) {
+		const struct version *version = &survey->catalogue->versions[v];
+		struct compaction_moved *moved = &result->versions[result->version_count];
+
+		if (!survey->versions[v].is_affected)
+			continue;
+		memcpy(moved->label, version->label, sizeof(moved->label));
+		moved->former = version->sequence;
+		moved->sequence = survey->versions[v].is_moved ? next++ : version->sequence;
+		result->version_count++;
+	}
+}
+
+int compaction_run(struct edit *edit, unsigned below, bool dry_run, struct compaction *ret, struct error *err)
+{
+	struct compaction result = { 0 };
+	struct compaction_work work = { .edit = edit, .result = &result };
+	int r;
+
+	r = compaction_open(&work, err);
+	if (r == 0)
+		r = survey_choose(&work.survey, below, space_free(&edit->space), err);
+	result.segments = work.survey.victim_count;
+	if (r == 0 && dry_run)
+		compaction_estimate(&work);
+	else if (r == 0 && result.segments)
+		r = compaction_do(&work, err);
+	compaction_close(&work);
+	if (r < 0) {
+		free(result.versions);
+		return r;
+	}
+	*ret = result;
+	return 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Empties segments that are mostly dead: what is alive in them is copied, and the versions that use it get new records. */
+#pragma once
+#include "edit.h"
+
+struct compaction_moved {
+	char label[DSFS_LABEL_MAX + 1];
+	uint64_t former, sequence; /* equal when a mount of it is not concerned */
+};
+
+struct compaction {
+	uint64_t segments;    /* emptied, or that would be */
+	uint64_t moved_bytes; /* copied */
+	uint64_t index_bytes; /* of indexes written anew */
+	uint64_t freed_bytes; /* gained; of a dry run: dead bytes in the segments */
+	struct compaction_moved *versions; /* that lie elsewhere now */
+	uint32_t version_count;
+};
+
+/* Segments of which less than below percent is alive. The change is in force when it returns 0; dry_run: nothing is
+ * written. The caller frees ret->versions. */
+must_check int compaction_run(struct edit *edit, unsigned below, bool dry_run, struct compaction *ret, struct error *err);

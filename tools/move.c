@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* Pieces in the order in which they were copied, which is that of their old places. */
+#include "move.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "image/address.h"
+
+#define MOVE_STEP  (1u << 20)
+#define MOVE_PIECE ((UINT64_C(4) << 20) / DSFS_BLOCK) /* blocks; what must stay together is shorter */
+
+int move_open(struct source *source, struct space *space, struct move *ret, struct error *err)
+{
+	struct move move = { .source = source, .space = space };
+
+	move.buffers[0] = aligned_alloc(DSFS_BLOCK, MOVE_STEP);
+	move.buffers[1] = aligned_alloc(DSFS_BLOCK, MOVE_STEP);
+	if (!move.buffers[0] || !move.buffers[1]) {
+		move_close(&move);
+		return error_set(err, -ENOMEM, "out of memory");
+	}
+	*ret = move;
+	return 0;
+}
+
+void move_close(struct move *move)
+{
+	free(move->pieces);
+	free(move->buffers[0]);
+	free(move->buffers[1]);
+	*move = (struct move){ 0 };
+}
+
+static int move_add(struct move *move, uint64_t from, uint64_t to, uint64_t length, struct error *err)
+{
+	struct move_piece *pieces;
+
+	if (move->count == move->room) {
+		move->room = move->room ? 2 * move->room : 64;
+		pieces = reallocarray(move->pieces, move->room, sizeof(*pieces));
+		if (!pieces)
+			return error_set(err, -ENOMEM, "no memory for %zu moved pieces", move->room);
+		move->pieces = pieces;
+	}
+	move->pieces[move->count++] = (struct move_piece){ from, to, length };
+	return 0;
+}
+
+static uint64_t move_step(uint64_t length, uint64_t at)
+{
+	return length - at < MOVE_STEP ? length - at : MOVE_STEP;
+}
+
+int move_copy(struct move *move, uint64_t from, uint64_t length, uint64_t *ret_to, struct error *err)
+{
+	uint64_t to, step;
+	int r = 0;
+
+	space_prefer(move->space, length);
+	if (!space_take(move->space, length, SPACE_BLOCK, &to))
+		return error_set(err, -ENOSPC, "volume is full: needs %" PRIu64 " more bytes in one piece", length);
+	for (uint64_t at = 0; r == 0 && at < length; at += step) {
+		step = move_step(length, at);
+		r = source_read(move->source, 0, from + at, move->buffers[0], step, err);
+		if (r == 0)
+			r = source_write(move->source, 0, to + at, move->buffers[0], step, err);
+	}
+	if (r < 0)
+		return r;
+	*ret_to = to;
+	return move_add(move, from, to, length, err);
+}
+
+/* The last block of the piece that begins with first, in a run that ends before end. */
+static uint64_t move_last(const struct bits *inside, uint64_t first, uint64_t end)
+{
+	uint64_t last = first + MOVE_PIECE - 1;
+
+	if (end - first <= MOVE_PIECE)
+		return end - 1;
+	while (last > first && bits_get(inside, last))
+		last--;
+	return last > first ? last : end - 1;
+}
+
+static int move_run(struct move *move, const struct bits *inside, uint64_t first, uint64_t end, struct error *err)
+{
+	uint64_t last, to;
+	int r;
+
+	for (;; first = last) {
+		last = move_last(inside, first, end);
+		r = move_copy(move, first * DSFS_BLOCK, (last - first + 1) * DSFS_BLOCK, &to, err);
+		if (r < 0 || last == end - 1)
+			return r;
+	}
+}
+
+int move_blocks(struct move *move, const struct bits *blocks, const struct bits *inside, struct error *err)
+{
+	uint64_t first, end;
+	int r = 0;
+
+	for (first = bits_next(blocks, 0, true); r == 0 && first < blocks->count; first = bits_next(blocks, end, true)) {
+		end = bits_next(blocks, first, false);
+		r = move_run(move, inside, first, end, err);
+	}
+	return r;
+}
+
+static int move_verify_piece(struct move *move, const struct move_piece *piece, struct error *err)
+{
+	uint64_t step;
+	int r;
+
+	for (uint64_t at = 0; at < piece->length; at += step) {
+		step = move_step(piece->length, at);
+		r = source_read(move->source, 0, piece->from + at, move->buffers[0], step, err);
+		if (r == 0)
+			r = source_read(move->source, 0, piece->to + at, move->buffers[1], step, err);
+		if (r < 0)
+			return r;
+		if (memcmp(move->buffers[0], move->buffers[1], step) != 0)
+			return error_set(err, -EIO,
+					 "read back at offset %" PRIu64 ": %" PRIu64
+					 " bytes are not those at offset %" PRIu64 ", the device is not to be trusted",
+					 piece->to + at, step, piece->from + at);
+	}
+	return 0;
+}
+
+int move_verify(struct move *move, struct error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < move->count; i++)
+		r = move_verify_piece(move, &move->pieces[i], err);
+	return r;
+}
+
+/* Two pieces may share a block: what lies in it went with either. */
+uint64_t move_find(const struct move *move, uint64_t offset, uint64_t length)
+{
+	size_t low = 0, high = move->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (move->pieces[middle].from <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low; i > 0 && i + 2 > low; i--) {
+		const struct move_piece *piece = &move->pieces[i - 1];
+
+		if (offset - piece->from < piece->length && length <= piece->length - (offset - piece->from))
+			return piece->to + (offset - piece->from);
+	}
+	return 0;
+}
+
+uint64_t move_bytes(const struct move *move)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < move->count; i++)
+		bytes += move->pieces[i].length;
+	return bytes;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies runs of bytes to other places on a volume, knows afterwards where they went, and proves that they arrived. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/source.h"
+#include "bits.h"
+#include "image/space.h"
+
+struct move_piece {
+	uint64_t from, to, length; /* whole blocks */
+};
+
+struct move {
+	struct source *source;
+	struct space *space; /* free places are taken from it */
+	struct move_piece *pieces;
+	size_t count, room;
+	uint8_t *buffers[2];
+};
+
+must_check int move_open(struct source *source, struct space *space, struct move *ret, struct error *err);
+void move_close(struct move *move); /* a zeroed one as well */
+/* Copies length bytes, whole blocks, into one piece of free space. -ENOSPC "volume is full". */
+must_check int move_copy(struct move *move, uint64_t from, uint64_t length, uint64_t *ret_to, struct error *err);
+/* Copies all blocks of the map, in pieces of some MiB. A piece ends with a block that is not inside of what must stay
+ * together; the next one begins with it again. */
+must_check int move_blocks(struct move *move, const struct bits *blocks, const struct bits *inside, struct error *err);
+/* After a flush: reads everything once more, from its old and its new place, and compares. */
+must_check int move_verify(struct move *move, struct error *err);
+/* Where bytes went whose blocks were copied in ascending order; 0 when they stay. */
+uint64_t move_find(const struct move *move, uint64_t offset, uint64_t length);
+uint64_t move_bytes(const struct move *move);

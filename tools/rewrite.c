@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* The section in steps: one whose records stay, and which lies outside of the victims, stays where it is. */
+#include "rewrite.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "image/address.h"
+#include "image/dump.h"
+#include "image/index.h"
+#include "image/sha256.h"
+#include "stretch.h"
+#include "survey.h"
+
+#define REWRITE_STEP   (51u * DSFS_BLOCK * sizeof(struct dsfs_chunk) / 4) /* whole blocks and whole records */
+#define REWRITE_STORED ((UINT32_C(1) << DSFS_STORED_BITS) - 1)
+
+_Static_assert(REWRITE_STEP % DSFS_BLOCK == 0 && REWRITE_STEP % sizeof(struct dsfs_chunk) == 0, "step");
+
+struct rewrite_section {
+	struct rewrite *rewrite;
+	const struct version *version;
+	const uint8_t *bytes; /* of the section as it is */
+	uint8_t *buffer;      /* a step of it as it will be */
+	struct sha256 *sha;
+	struct extent_list *list;
+};
+
+/* --- the index --- */
+
+/* Where the section's bytes from at on lie, up to length of them. */
+static struct extent rewrite_place(const struct version *version, uint64_t at, uint64_t length)
+{
+	const struct extent *items = version->index.items;
+	uint32_t i = 0;
+
+	for (; at >= items[i].length; i++)
+		at -= items[i].length;
+	return (struct extent){ items[i].address + at, length < items[i].length - at ? length : items[i].length - at };
+}
+
+static bool rewrite_is_in_victim(const struct rewrite_section *section, uint64_t at, uint64_t length)
+{
+	const struct rewrite *rewrite = section->rewrite;
+	struct extent place;
+
+	for (uint64_t done = 0; done < length; done += place.length) {
+		place = rewrite_place(section->version, at + done, length - done);
+		if (survey_touches(rewrite->victims, rewrite->segment, address_offset(place.address), place.length))
+			return true;
+	}
+	return false;
+}
+
+static int rewrite_keep(struct rewrite_section *section, uint64_t at, uint64_t length, struct error *err)
+{
+	struct extent place;
+	int r = 0;
+
+	for (uint64_t done = 0; r == 0 && done < length; done += place.length) {
+		place = rewrite_place(section->version, at + done, length - done);
+		r = extent_list_add(section->list, place.address, place.length, err);
+	}
+	return r;
+}
+
+static int rewrite_write(struct rewrite_section *section, uint64_t length, struct error *err)
+{
+	struct rewrite *rewrite = section->rewrite;
+	uint64_t offset;
+	int r;
+
+	space_prefer(rewrite->space, length);
+	if (!space_take(rewrite->space, length, SPACE_BLOCK, &offset))
+		return error_set(err, -ENOSPC, "volume is full: no room for the index of version '%s'",
+				 section->version->label);
+	r = source_write(rewrite->source, 0, offset, section->buffer, length, err);
+	if (r == 0)
+		r = extent_list_add(section->list, address_make(0, offset), length, err);
+	rewrite->index_bytes += length;
+	return r;
+}
+
+/* True when one of the records in the buffer changed. */
+static bool rewrite_patch(const struct rewrite_section *section, uint64_t count)
+{
+	struct dsfs_chunk *records = (struct dsfs_chunk *)section->buffer;
+	bool changed = false;
+
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t address = le64_get(records[i].address), to;
+
+		if (address == 0 || address_member(address) != 0)
+			continue;
+		to = move_find(section->rewrite->chunks, address, le32_get(records[i].stored) & REWRITE_STORED);
+		if (!to)
+			continue;
+		records[i].address = le64_of(address_make(0, to));
+		changed = true;
+	}
+	return changed;
+}
+
+/* Bytes from..to of the section, which begins with so many chunk records. */
+static int rewrite_part(struct rewrite_section *section, uint64_t from, uint64_t to, uint64_t records, struct error *err)
+{
+	const uint64_t most = REWRITE_STEP / sizeof(struct dsfs_chunk);
+	uint64_t step, count;
+	bool changed;
+	int r = 0;
+
+	for (uint64_t at = from; r == 0 && at < to; at += step, records -= count) {
+		step = to - at < REWRITE_STEP ? to - at : REWRITE_STEP;
+		count = records < most ? records : most;
+		memcpy(section->buffer, section->bytes + at, step);
+		changed = rewrite_patch(section, count);
+		sha256_add(section->sha, section->buffer, step);
+		if (changed || rewrite_is_in_victim(section, at, step))
+			r = rewrite_write(section, step, err);
+		else
+			r = rewrite_keep(section, at, step, err);
+	}
+	return r;
+}
+
+static int rewrite_parts(struct rewrite_section *section, struct error *err)
+{
+	const struct index_shape *shape = &section->version->shape;
+	struct index_layout layout;
+	int r;
+
+	r = index_layout(shape, &layout, err);
+	if (r == 0)
+		r = rewrite_part(section, 0, layout.chunks, 0, err);
+	if (r == 0)
+		r = rewrite_part(section, layout.chunks, layout.classes, shape->chunk_count, err);
+	if (r == 0)
+		r = rewrite_part(section, layout.classes, layout.length, 0, err);
+	return r;
+}
+
+static int rewrite_index(struct rewrite *rewrite, const struct version *version, struct version *fresh,
+			 struct error *err)
+{
+	auto_free uint8_t *buffer = aligned_alloc(DSFS_BLOCK, REWRITE_STEP);
+	struct rewrite_section section = { rewrite, version, NULL, buffer, sha256_new(), &fresh->index };
+	struct index *index = NULL;
+	int r;
+
+	r = buffer && section.sha ? 0 : error_set(err, -ENOMEM, "out of memory");
+	if (r == 0)
+		r = index_load(rewrite->source, version, &index, err);
+	if (r == 0) {
+		section.bytes = index->map;
+		r = rewrite_parts(&section, err);
+	}
+	if (r == 0)
+		r = sha256_end(section.sha, fresh->index_sha256, err);
+	index_close(index);
+	sha256_free(section.sha);
+	return r;
+}
+
+/* --- all of a version --- */
+
+static int rewrite_extent(struct rewrite *rewrite, struct extent *extent, struct error *err)
+{
+	uint64_t offset = address_offset(extent->address), to;
+	int r;
+
+	if (!survey_touches(rewrite->victims, rewrite->segment, offset, extent->length))
+		return 0;
+	r = move_copy(rewrite->sections, offset, round_up(extent->length, DSFS_BLOCK), &to, err);
+	if (r == 0)
+		extent->address = address_make(0, to);
+	return r;
+}
+
+int rewrite_version(struct rewrite *rewrite, const struct version *version, struct version *ret, struct error *err)
+{
+	struct version fresh = *version;
+	int r;
+
+	fresh.segments = fresh.index = (struct extent_list){ 0 };
+	r = rewrite_index(rewrite, version, &fresh, err);
+	if (r == 0)
+		r = rewrite_extent(rewrite, &fresh.source, err);
+	if (r == 0)
+		r = rewrite_extent(rewrite, &fresh.fine, err);
+	if (r < 0) {
+		free(fresh.index.items);
+		return r;
+	}
+	*ret = fresh;
+	return 0;
+}
+
+/* --- what is there now --- */
+
+struct rewrite_use {
+	struct bits segments;
+	uint64_t segment;
+};
+
+static void rewrite_add_use(void *argument, uint64_t offset, uint64_t length)
+{
+	struct rewrite_use *use = argument;
+
+	survey_mark(&use->segments, use->segment, offset, length);
+}
+
+static int rewrite_find_use(const struct rewrite *rewrite, const struct version *version, struct rewrite_use *use,
+			    struct error *err)
+{
+	uint8_t digest[sizeof(version->digest)];
+	struct index *index;
+	int r;
+
+	r = index_load(rewrite->source, version, &index, err);
+	if (r < 0)
+		return r;
+	r = dump_digest(index, digest, err);
+	if (r == 0 && memcmp(digest, version->digest, sizeof(digest)) != 0)
+		r = error_set(err, -EBADMSG, "version '%s': its digest would be another", version->label);
+	if (r == 0)
+		r = stretch_walk(index, rewrite_add_use, use, err);
+	index_close(index);
+	for (uint32_t i = 0; i < version->index.count; i++)
+		rewrite_add_use(use, address_offset(version->index.items[i].address), version->index.items[i].length);
+	rewrite_add_use(use, address_offset(version->source.address), version->source.length);
+	rewrite_add_use(use, address_offset(version->fine.address), version->fine.length);
+	return r;
+}
+
+static int rewrite_list(const struct rewrite_use *use, struct extent_list *list, struct error *err)
+{
+	int r = 0;
+
+	for (uint64_t s = bits_next(&use->segments, 0, true); r == 0 && s < use->segments.count;
+	     s = bits_next(&use->segments, s + 1, true))
+		r = extent_list_add(list, address_make(0, s * use->segment), use->segment, err);
+	return r;
+}
+
+int rewrite_check(const struct rewrite *rewrite, struct version *version, struct error *err)
+{
+	struct rewrite_use use = { .segment = rewrite->segment };
+	uint64_t size = source_size(rewrite->source, 0);
+	int r;
+
+	r = bits_open(&use.segments, round_up(size, use.segment) / use.segment, err);
+	if (r == 0)
+		r = rewrite_find_use(rewrite, version, &use, err);
+	for (uint64_t s = bits_next(rewrite->victims, 0, true); r == 0 && s < rewrite->victims->count;
+	     s = bits_next(rewrite->victims, s + 1, true))
+		if (bits_get(&use.segments, s))
+			r = error_set(err, -EBADMSG, "version '%s': something of it would stay in a segment that is freed",
+				      version->label);
+	if (r == 0)
+		r = rewrite_list(&use, &version->segments, err);
+	bits_close(&use.segments);
+	return r;
+}

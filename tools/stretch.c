@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* From inodes to runs of bytes. */
+#include "stretch.h"
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "image/address.h"
+#include "image/chunk.h"
+#include "image/inode.h"
+
+#define STRETCH_WHOLE (1u << 20) /* files of up to so many bytes are shared whole, so they stay whole */
+
+struct stretch {
+	uint64_t offset, length;
+	void (*each)(void *argument, uint64_t offset, uint64_t length);
+	void *argument;
+};
+
+static void stretch_end(struct stretch *stretch)
+{
+	if (stretch->length)
+		stretch->each(stretch->argument, stretch->offset, stretch->length);
+	stretch->length = 0;
+}
+
+static int stretch_file(struct stretch *stretch, const struct index *index, const struct inode *inode,
+			struct error *err)
+{
+	uint64_t count = inode_chunk_count(index, inode), offset;
+	struct chunk chunk;
+	int r;
+
+	for (uint64_t i = 0; i < count; i++) {
+		r = chunk_get(index, inode, i, &chunk, err);
+		if (r < 0)
+			return r;
+		if (chunk_is_hole(&chunk) || chunk_is_inline(&chunk))
+			continue;
+		offset = address_offset(chunk.address);
+		if (inode->size > STRETCH_WHOLE || stretch->offset + stretch->length != offset)
+			stretch_end(stretch);
+		if (!stretch->length)
+			stretch->offset = offset;
+		stretch->length += chunk.stored;
+	}
+	stretch_end(stretch);
+	return 0;
+}
+
+int stretch_walk(const struct index *index, void (*each)(void *argument, uint64_t offset, uint64_t length),
+		 void *argument, struct error *err)
+{
+	struct stretch stretch = { .each = each, .argument = argument };
+	struct inode inode;
+	int r;
+
+	for (uint64_t ordinal = INODE_ROOT; ordinal <= index->shape.inode_count; ordinal++) {
+		r = inode_get(index, ordinal, &inode, err);
+		if (r == 0 && S_ISREG(inode.mode))
+			r = stretch_file(&stretch, index, &inode, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
