@@ -149,6 +149,14 @@ static void compact_text(const struct volume *volume, const struct compact_optio
 		printf("%s of free space are holes of the file now\n", format_size(result->given_bytes, given));
 }
 
+static bool compact_concerns_mounts(const struct compaction *compaction)
+{
+	for (uint32_t i = 0; i < compaction->version_count; i++)
+		if (compaction->versions[i].sequence != compaction->versions[i].former)
+			return true;
+	return false;
+}
+
 int compact_run(int argc, char **argv)
 {
 	struct compact_options options = { .below = COMPACT_BELOW };
@@ -167,7 +175,7 @@ int compact_run(int argc, char **argv)
 		return VERB_FAILED;
 	}
 	(options.common.json ? compact_json : compact_text)(volume, &options, &result);
-	if (result.compaction.version_count && !options.dry_run)
+	if (!options.dry_run && compact_concerns_mounts(&result.compaction))
 		log_warn("workers that have one of these versions mounted are not known here: they should switch, and get "
 			 "EIO once the freed space is used again");
 	free(result.compaction.versions);

@@ -161,7 +161,7 @@ static int compaction_enter_all(struct compaction_work *work, struct error *err)
 static int compaction_do(struct compaction_work *work, struct error *err)
 {
 	struct compaction *result = work->result;
-	uint64_t before = 0, after = 0;
+	uint64_t before = 0;
 	int r;
 
 	r = edit_free(work->edit, &before, err);
@@ -177,8 +177,7 @@ static int compaction_do(struct compaction_work *work, struct error *err)
 	if (r == 0)
 		r = edit_commit(work->edit, err);
 	if (r == 0)
-		r = edit_free(work->edit, &after, err);
-	result->freed_bytes = after > before ? after - before : 0;
+		result->freed_bytes = edit_gained(work->edit, before);
 	return r;
 }
 
@@ -203,7 +202,9 @@ static void compaction_estimate(struct compaction_work *work)
 	}
 }
 
-int compaction_run(struct edit *edit, unsigned below, bool dry_run, struct compaction *ret, struct error *err)
+/* *ret_full: there was room enough, but not in pieces that are large enough. */
+static int compaction_try(struct edit *edit, unsigned below, bool dry_run, uint64_t room, struct compaction *ret,
+			  bool *ret_full, struct error *err)
 {
 	struct compaction result = { 0 };
 	struct compaction_work work = { .edit = edit, .result = &result };
@@ -211,12 +212,13 @@ int compaction_run(struct edit *edit, unsigned below, bool dry_run, struct compa
 
 	r = compaction_open(&work, err);
 	if (r == 0)
-		r = survey_choose(&work.survey, below, space_free(&edit->space), err);
+		r = survey_choose(&work.survey, below, room, err);
 	result.segments = work.survey.victim_count;
 	if (r == 0 && dry_run)
 		compaction_estimate(&work);
 	else if (r == 0 && result.segments)
 		r = compaction_do(&work, err);
+	*ret_full = r == -ENOSPC && result.segments;
 	compaction_close(&work);
 	if (r < 0) {
 		free(result.versions);
@@ -224,4 +226,26 @@ int compaction_run(struct edit *edit, unsigned below, bool dry_run, struct compa
 	}
 	*ret = result;
 	return 0;
+}
+
+/* Free space in small pieces takes less than its sum: then fewer segments are emptied. */
+int compaction_run(struct edit *edit, unsigned below, bool dry_run, struct compaction *ret, struct error *err)
+{
+	uint64_t room = space_free(&edit->space);
+	struct error why = { 0 };
+	bool full = false;
+	int r, again;
+
+	r = compaction_try(edit, below, dry_run, room, ret, &full, err);
+	while (r == -ENOSPC && full) {
+		room /= 2;
+		again = edit_open_space(edit, &why);
+		if (again == 0)
+			again = compaction_try(edit, below, dry_run, room, ret, &full, &why);
+		if (again == -ENOSPC) /* the first reason is the one to be told */
+			continue;
+		r = again;
+		*err = r < 0 ? why : (struct error){ 0 };
+	}
+	return r;
 }

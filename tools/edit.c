@@ -31,6 +31,12 @@ static uint64_t edit_capacity(const struct edit *edit)
 	return edit->file->geometry.is_block_device ? edit->super.member_size : SPACE_ENDLESS;
 }
 
+int edit_open_space(struct edit *edit, struct error *err)
+{
+	space_close(&edit->space);
+	return space_open(&edit->space, &edit->catalogue, &edit->super, edit->super.segment_log, edit_capacity(edit), err);
+}
+
 int edit_begin(struct edit *edit, struct error *err)
 {
 	char former[COMMIT_WHO_SIZE];
@@ -55,8 +61,7 @@ int edit_open(const struct volume *volume, struct edit *ret, struct error *err)
 	if (r == 0)
 		r = catalogue_load(edit.source, &edit.super, &edit.catalogue, err);
 	if (r == 0)
-		r = space_open(&edit.space, &edit.catalogue, &edit.super, edit.super.segment_log, edit_capacity(&edit),
-			       err);
+		r = edit_open_space(&edit, err);
 	if (r < 0) {
 		edit_close(&edit);
 		return r;
@@ -75,6 +80,16 @@ int edit_free(const struct edit *edit, uint64_t *ret, struct error *err)
 		*ret = space_free(&space);
 	space_close(&space);
 	return r;
+}
+
+uint64_t edit_gained(const struct edit *edit, uint64_t before)
+{
+	struct error why = { 0 };
+	uint64_t after = 0;
+
+	if (edit_free(edit, &after, &why) < 0)
+		log_warn("the change is in force, but how much became free is not known: %s, ignoring", why.reason);
+	return after > before ? after - before : 0;
 }
 
 int edit_commit(struct edit *edit, struct error *err)

@@ -9,8 +9,8 @@
 
 #include "image/address.h"
 
-#define MOVE_STEP  (1u << 20)
-#define MOVE_PIECE ((UINT64_C(4) << 20) / DSFS_BLOCK) /* blocks; what must stay together is shorter */
+#define MOVE_STEP   (1u << 20)
+#define MOVE_PIECES 8u /* in a segment: what is lost where free segments do not lie together is at most a piece of each */
 
 int move_open(struct source *source, struct space *space, struct move *ret, struct error *err)
 {
@@ -75,24 +75,28 @@ int move_copy(struct move *move, uint64_t from, uint64_t length, uint64_t *ret_t
 }
 
 /* The last block of the piece that begins with first, in a run that ends before end. */
-static uint64_t move_last(const struct bits *inside, uint64_t first, uint64_t end)
+static uint64_t move_last(const struct bits *inside, uint64_t first, uint64_t end, uint64_t most)
 {
-	uint64_t last = first + MOVE_PIECE - 1;
+	uint64_t last = first + most - 1;
 
-	if (end - first <= MOVE_PIECE)
+	if (end - first <= most)
 		return end - 1;
 	while (last > first && bits_get(inside, last))
 		last--;
-	return last > first ? last : end - 1;
+	if (last > first)
+		return last;
+	for (last = first + most - 1; last < end - 1 && bits_get(inside, last); last++)
+		continue;
+	return last;
 }
 
 static int move_run(struct move *move, const struct bits *inside, uint64_t first, uint64_t end, struct error *err)
 {
-	uint64_t last, to;
+	uint64_t most = move->space->segment / MOVE_PIECES / DSFS_BLOCK, last, to;
 	int r;
 
 	for (;; first = last) {
-		last = move_last(inside, first, end);
+		last = move_last(inside, first, end, most);
 		r = move_copy(move, first * DSFS_BLOCK, (last - first + 1) * DSFS_BLOCK, &to, err);
 		if (r < 0 || last == end - 1)
 			return r;

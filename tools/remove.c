@@ -24,7 +24,7 @@ const struct command_line remove_line = {
 
 static int remove_version(const struct volume *volume, const char *label, uint64_t *ret_freed, struct error *err)
 {
-	uint64_t before = 0, after = 0;
+	uint64_t before = 0;
 	struct version *version;
 	struct edit edit;
 	int r;
@@ -44,9 +44,8 @@ static int remove_version(const struct volume *volume, const char *label, uint64
 		r = edit_commit(&edit, err);
 	}
 	if (r == 0)
-		r = edit_free(&edit, &after, err);
+		*ret_freed = edit_gained(&edit, before);
 	edit_close(&edit);
-	*ret_freed = after > before ? after - before : 0;
 	return r;
 }
 

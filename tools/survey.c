@@ -13,6 +13,7 @@
 #include "image/index.h"
 #include "stretch.h"
 
+#define SURVEY_GAIN      8u /* at least that part of what is emptied: else it would be done again and again */
 #define SURVEY_CATALOGUE (UINT64_C(64) << 10) /* room that is left for the catalogue */
 
 struct survey_candidate {
@@ -199,7 +200,7 @@ static size_t survey_best(struct survey *survey, const struct survey_candidate *
 			*ret_needed = cost;
 		if (cost > room)
 			break;
-		if (total > cost && total - cost > gain) {
+		if (total > cost && total - cost > gain && total - cost >= total / SURVEY_GAIN) {
 			gain = total - cost;
 			best = i + 1;
 		}

@@ -33,8 +33,9 @@ struct survey {
 /* Reads the index of every version, one at a time. Super and catalogue must stay as they are. */
 must_check int survey_open(struct source *source, const struct superblock *super, const struct catalogue *catalogue,
 			   struct survey *ret, struct error *err);
-/* Chooses among the segments of which less than below percent is alive, the emptiest first, so that what is gained is the
- * most that is possible with room bytes of free space; then finds what lies in them. -ENOSPC: no room for even one. */
+/* Chooses among the segments of which less than below percent is alive, the emptiest first, so that what is gained is
+ * the most that is possible with room bytes of free space, if it is worth it; then finds what lies in them. -ENOSPC: no
+ * room for even one. */
 must_check int survey_choose(struct survey *survey, unsigned below, uint64_t room, struct error *err);
 void survey_close(struct survey *survey); /* a zeroed one as well */
 

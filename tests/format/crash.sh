@@ -49,13 +49,17 @@ done
 assert_eq "versions that are left" \
     "$(datasetfsctl list --json volume | python3 -c 'import json, sys; print(*[v["label"] for v in json.load(sys.stdin)["versions"]])')" \
     "one more6"
+compacted=0
 for i in 1 2; do
     change
     crash publish tree "last$i"
-    crash compact 100
     crash remove "$([ $i = 1 ] && echo more6 || echo last1)"
-    crash compact 90
+    if [ "$(datasetfsctl compact --dry-run --json --below 95 volume | json segments)" -gt 0 ]; then
+        crash compact 95
+        compacted=$((compacted + 1))
+    fi
 done
+[ $compacted -gt 0 ] || fail "there was never anything to compact"
 assert_eq "versions that are left in the end" \
     "$(datasetfsctl list --json volume | python3 -c 'import json, sys; print(*sorted(v["label"] for v in json.load(sys.stdin)["versions"]))')" \
     "last2 one"

@@ -18,7 +18,7 @@ for program in mkdatasetfs datasetfs; do
         assert_contains "$program -<TAB>" " $(completed $program -)" " $option "
     done
 done
-for verb in list status verify stat dump; do
+for verb in list status verify stat dump current remove compact; do
     assert_contains "datasetfsctl <TAB>" " $(completed datasetfsctl '')" " $verb "
 done
 assert_contains "datasetfsctl verify --sh<TAB>" " $(completed datasetfsctl verify --sh)" " --shard "
@@ -31,7 +31,7 @@ assert_eq "mkdatasetfs f<TAB>" "$(completed mkdatasetfs f)" "file folder "
 
 # What the file knows by heart is what the programs know.
 while read -r option; do
-    { mkdatasetfs --help; for verb in verify stat switch; do datasetfsctl $verb --help; done; } >help.all
+    { mkdatasetfs --help; for verb in verify stat switch compact; do datasetfsctl $verb --help; done; } >help.all
     grep -qE -- "(^|[ ,])$option([ =]|\$)" help.all || fail "the completion knows $option, the programs do not"
 done < <(grep -oE '^    [^)]*\) (_datasetfs|COMPREPLY)' "$DATASETFS_SOURCE/contrib/bash-completion/datasetfs" |
     grep -oE -- '--[a-z-]+')

@@ -21,7 +21,7 @@ for program in mkdatasetfs datasetfs datasetfsctl; do
     [ -f "$page" ] || fail "no man/$program.8"
     options_of_help "$program" >help.list
     if [ "$program" = datasetfsctl ]; then
-        for verb in list status switch verify stat dump; do
+        for verb in list status switch verify stat dump current remove compact; do
             options_of_help datasetfsctl $verb 2>/dev/null >>help.list || true
         done
         sort -u -o help.list help.list

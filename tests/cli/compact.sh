@@ -1,0 +1,182 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# datasetfsctl compact: what is alive moves once, versions keep label, UUID and digest, files stay one read, and what became
+# free is used again; without room or with nothing to gain the volume stays as it is.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+
+# listed PATH: of the volume
+listed() {
+    datasetfsctl list --json volume | json "$1"
+}
+
+# identities: label, UUID and digest of every version
+identities() {
+    datasetfsctl list --json volume | python3 -c '
+import json, sys
+for v in sorted(json.load(sys.stdin)["versions"], key=lambda v: v["label"]): print(v["label"], v["uuid"], v["digest"])'
+}
+
+# reads LABEL FILE: device ranges of a file
+reads() {
+    datasetfsctl stat --json --version "$1" volume "$2" | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["ranges"]))'
+}
+
+# Files of which most are replaced, so that the first version's segments hold a little of what the second uses; three
+# versions share it. Compressed ones lie densely.
+seed=${SEED:-$RANDOM}
+say "seed $seed"
+write() {
+    python3 - "$seed" "$@" <<'END'
+import os, random, sys
+seed, salt, share = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3])
+rng = random.Random(f"{seed} {salt}")
+os.makedirs("source/many", exist_ok=True)
+for i in range(700):
+    size = rng.choice((100, 3000, 5000, 40000, 150000))
+    if rng.random() < share:
+        with open(f"source/many/f{i}", "wb") as out:
+            out.write(rng.randbytes(size // 2) + b"text of no great wit\n" * (size // 42))
+END
+}
+write 1 1
+head -c 5M /dev/urandom >source/large
+pack volume source --label one --segment-size 1M --trust-mtime
+write 2 0.8
+dd if=/dev/urandom of=source/large bs=128K count=1 seek=11 conv=notrunc status=none
+pack volume source --label two --trust-mtime
+pack volume source --label two-z --compress zstd --no-current
+write 3 0.3
+pack volume source --label three --compress zstd --trust-mtime
+pack volume source --label four --no-current
+datasetfsctl remove volume one 2>/dev/null >&2
+identities >identities.before
+datasetfsctl verify volume >/dev/null || fail "verify before"
+dump=$(datasetfsctl dump volume two | sha256sum)
+sequence=$(listed next_sequence)
+
+assert_fails 2 "expected VOLUME" datasetfsctl compact
+assert_fails 2 "below" datasetfsctl compact --below 101 volume
+
+# A rehearsal writes nothing.
+before=$(hash_of volume)
+datasetfsctl compact --dry-run --json volume >dry.json || fail "dry run"
+assert_eq "the volume after a dry run" "$(hash_of volume)" "$before"
+[ "$(json segments dry.json)" -gt 3 ] || fail "only $(json segments dry.json) segments are worth emptying"
+datasetfsctl compact --dry-run volume >dry.txt || fail "dry run"
+assert_contains "dry run" "$(cat dry.txt)" "segments would be emptied"
+
+free=$(listed free_bytes)
+datasetfsctl compact --json volume >compact.json 2>compact.err || fail "compact: $(cat compact.err)"
+assert_contains "the warning" "$(cat compact.err)" "workers that have one of these versions mounted"
+assert_eq "emptied" "$(json segments compact.json)" "$(json segments dry.json)"
+python3 - <<'END' || fail "what compact says"
+import json, sys
+dry, done = json.load(open("dry.json")), json.load(open("compact.json"))
+live = done["segments"] * (1 << 20) - dry["freed_bytes"]
+# A block that two pieces share goes with either, and what begins or ends in a neighbouring segment goes along.
+if not 0 < done["moved_bytes"] <= live + done["segments"] * (1 << 20) // 4 or done["moved_bytes"] > dry["moved_bytes"] * 1.02:
+    sys.exit(f"{done['moved_bytes']} bytes moved, {live} are alive in {done['segments']} segments: {dry}")
+if {v["label"]: (v["former_sequence"], v["sequence"]) for v in dry["versions"]} != \
+        {v["label"]: (v["former_sequence"], v["sequence"]) for v in done["versions"]}:
+    sys.exit(f"sequences {done['versions']}, announced {dry['versions']}")
+END
+identities | diff identities.before - || fail "identities changed"
+assert_eq "dump of two" "$(datasetfsctl dump volume two | sha256sum)" "$dump"
+datasetfsctl verify volume >verify.out || fail "verify: $(cat verify.out)"
+assert_eq "current" "$(listed current)" three
+python3 - "$sequence" <(datasetfsctl list --json volume) <<'END' || fail "sequences"
+import json, sys
+listed, done = json.load(open(sys.argv[2])), json.load(open("compact.json"))
+now = {v["label"]: v["sequence"] for v in listed["versions"]}
+moved = [v for v in done["versions"] if v["sequence"] != v["former_sequence"]]
+if not moved or any(now[v["label"]] != v["sequence"] or v["sequence"] < int(sys.argv[1]) for v in moved):
+    sys.exit(f"{now}: {done['versions']}")
+if listed["next_sequence"] != int(sys.argv[1]) + len(moved):
+    sys.exit(f"next {listed['next_sequence']}")
+END
+assert_eq "bytes that became free" "$(json freed_bytes compact.json)" "$(($(listed free_bytes) - free))"
+for file in many/f1 many/f77 many/f300 many/f699; do
+    for version in two two-z three four; do
+        [ "$(reads $version $file)" -le 1 ] || fail "$file of $version takes $(reads $version $file) reads"
+    done
+done
+
+# Nothing is left to gain, and nothing is written then.
+before=$(hash_of volume)
+datasetfsctl compact volume >out || fail "again"
+assert_contains "again" "$(cat out)" "no segment is worth emptying"
+assert_eq "the volume after nothing" "$(hash_of volume)" "$before"
+
+# A publish shares with versions that were moved, knows their source, and takes what became free.
+size=$(stat -c %s volume)
+mkdatasetfs --json --progress none --trust-mtime=three --label five volume source >five.json || fail "publish afterwards"
+assert_eq "files opened" "$(json read_bytes five.json)" 0
+head -c 3M /dev/urandom >source/new
+pack volume source --label six
+[ "$(($(stat -c %s volume) - size))" -lt $((2 << 20)) ] || fail "the volume grew from $size to $(stat -c %s volume)"
+
+# Free space of a file goes back to the file system when asked for.
+taken() {
+    echo $(($(stat -c '%b * %B' volume)))
+}
+before=$(taken)
+datasetfsctl compact --json --give-back volume >given.json 2>/dev/null || fail "compact --give-back"
+if [ "$(json given_back_bytes given.json)" -gt 0 ] && [ "$(taken)" -ge "$before" ]; then
+    fail "the file takes $(taken) bytes, before $before"
+fi
+datasetfsctl verify volume >verify.out || fail "verify after --give-back: $(cat verify.out)"
+
+# What is damaged stays damaged, and is told as before; a damaged index is not touched.
+for version in five six; do datasetfsctl current volume $version >/dev/null; done
+for version in two two-z three four five; do datasetfsctl remove volume $version >/dev/null 2>&1; done
+rm -rf other
+mkdir other
+echo other >other/file
+pack volume other --label other
+victim=$(datasetfsctl stat --json --version six volume many/f1 | python3 "$LIB/chunks.py" | awk 'NR == 1 { print $4 }')
+[ -n "$victim" ] || fail "many/f1 has no chunk on the volume"
+printf 'x' | dd of=volume bs=1 seek=$((victim + 40)) conv=notrunc status=none
+datasetfsctl verify volume >verify.before && fail "the damage is not seen"
+datasetfsctl compact --below 100 volume >out 2>/dev/null || fail "compact of a damaged volume"
+assert_contains "it moved something" "$(cat out)" "segments emptied"
+datasetfsctl verify volume >verify.after && fail "the damage is gone"
+assert_eq "damaged files" "$(grep -o "'many/f[0-9]*'" verify.after | sort)" "$(grep -o "'many/f[0-9]*'" verify.before | sort)"
+at=$(listed versions.0.index.0.offset)
+cp volume damaged
+printf 'x' | dd of=damaged bs=1 seek=$((at + 5000)) conv=notrunc status=none
+before=$(hash_of damaged)
+assert_fails 1 "SHA-256" datasetfsctl compact --below 100 damaged
+assert_eq "the volume with a damaged index" "$(hash_of damaged)" "$before"
+
+# Without room: one line, and everything is as it was.
+[ "$(id -u)" = 0 ] || exit 0
+need_loop
+truncate -s 32M disk
+loop_device disk
+rm -rf source
+write 1 1
+find source -name 'f[3-6]*' -delete
+pack "$LOOP" source --label one --segment-size 1M
+for ((n = 2; n < 60; n++)); do
+    write $n 0.15
+    mkdatasetfs --progress none --label "more$n" "$LOOP" source >/dev/null 2>err || break
+done
+[ $n -lt 60 ] || fail "the device does not get full"
+assert_contains "full" "$(cat err)" "is full"
+for ((i = 2; i < n - 1; i++)); do
+    datasetfsctl remove "$LOOP" "more$i" >/dev/null 2>&1 || fail "remove more$i"
+done
+for ((i = 0; i < 30; i++)); do
+    dump=$(datasetfsctl dump "$LOOP" | sha256sum)
+    datasetfsctl compact --below 100 "$LOOP" >out 2>err || break
+    assert_eq "dump after round $i" "$(datasetfsctl dump "$LOOP" | sha256sum)" "$dump"
+    datasetfsctl verify "$LOOP" >/dev/null || fail "verify after round $i"
+    grep -q "no segment" out && break
+done
+say "a small device: $i rounds, then: $(cat out err)"
+if grep -q "no segment" out; then
+    mkdatasetfs --progress none --label again "$LOOP" source >/dev/null 2>err || fail "no room after compacting: $(cat err)"
+else
+    assert_contains "the reason" "$(cat err)" "volume is full"
+fi
+datasetfsctl verify "$LOOP" >/dev/null || fail "verify in the end"
