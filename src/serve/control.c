@@ -18,6 +18,7 @@
 #include "fuse/invalidate.h"
 #include "serve/change.h"
 #include "serve/dir.h"
+#include "serve/doubt.h"
 #include "serve/inside.h"
 #include "serve/node.h"
 #include "serve/reply.h"
@@ -363,6 +364,7 @@ static void *control_main(void *argument)
 			control_follow(control);
 			look = clock_now() + period;
 		}
+		doubt_settle(control->serve);
 		control_forget_listing(control);
 		sweep = change_sweep(control->serve, control->fd, control_is_wanted, control);
 		change_retire(control->serve, control->prepared);

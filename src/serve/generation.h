@@ -37,6 +37,8 @@ struct generation {
 	unsigned reader_count;
 	_Atomic uint64_t uses;    /* requests in work and the owner */
 	_Atomic uint64_t lookups; /* entries given to the kernel and not forgotten */
+	_Atomic bool doubted;     /* a read of it failed; see doubt.c */
+	int64_t looked_at;        /* the control thread's: when the doubt was last settled; ns, monotonic */
 	int64_t sweep_at, sweep_delay; /* the control thread's, see change_sweep(); ns, monotonic */
 };
 

@@ -32,6 +32,7 @@
 #include "base/log.h"
 #include "image/address.h"
 #include "image/fine.h"
+#include "serve/doubt.h"
 #include "serve/node.h"
 #include "serve/reply.h"
 
@@ -75,6 +76,7 @@ static void read_fail(struct read_op *op, const struct read_piece *piece, const 
 	read_report(op, piece, err);
 	read_drop_claims(op);
 	stats_add(&worker->stats.read_failures, 1);
+	doubt_raise(worker->serve, op->generation);
 	generation_put(op->generation);
 	reply_error(worker, op->request, -EIO);
 }

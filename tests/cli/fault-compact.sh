@@ -26,7 +26,8 @@ injected() {
         LD_PRELOAD="$PWD/fault.so" datasetfsctl compact --below 90 work.vol >out 2>err || rc=$?
 }
 
-# every KIND: each call of the kind in turn, the first 60, then every third. A write fails for want of room, and may succeed with less to move.
+# every KIND: each call of the kind in turn, the first 60, then every third. A write fails for want of room, and compact may
+# succeed with less to move.
 every() {
     local what=$1 total n failed=0
     injected "$what" 0

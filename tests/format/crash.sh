@@ -61,5 +61,5 @@ for i in 1 2; do
 done
 [ $compacted -gt 0 ] || fail "there was never anything to compact"
 assert_eq "versions that are left in the end" \
-    "$(datasetfsctl list --json volume | python3 -c 'import json, sys; print(*sorted(v["label"] for v in json.load(sys.stdin)["versions"]))')" \
-    "last2 one"
+    "$(datasetfsctl list --json volume |
+        python3 -c 'import json, sys; print(*sorted(v["label"] for v in json.load(sys.stdin)["versions"]))')" "last2 one"

@@ -216,7 +216,7 @@ def check_rules(text):
 
 def check_map():
     """The life of a read and of a publish name real functions; feed_*() stands for all that begin so."""
-    code = "".join(path.read_text() for folder in ("src", "mkfs") for path in sorted((ROOT / folder).rglob("*.[ch]")))
+    code = "".join(path.read_text() for folder in ("src", "mkfs", "tools") for path in sorted((ROOT / folder).rglob("*.[ch]")))
     names = set(re.findall(r"\b([a-z0-9]+_[a-z0-9_*]+)\(\)", (ROOT / "src/README.md").read_text()))
     for name in sorted(names):
         if not re.search(r"\b" + name.replace("*", r"\w+") + r"\(", code):

@@ -1,0 +1,111 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon
+# A mount whose version was removed, or moved by compaction: what it reads is right, or EIO once the space is used again, and
+# then the log says what became of the version; a switch mends it.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+need_fuse
+
+# fill DIRECTORY COUNT SIZE [KEEP]: every KEEP-th file stays as it is
+fill() {
+    python3 - "$@" <<'END'
+import os, sys
+os.makedirs(sys.argv[1], exist_ok=True)
+keep = int(sys.argv[4]) if len(sys.argv) > 4 else 0
+for i in range(int(sys.argv[2])):
+    if keep and i % keep == 0:
+        continue
+    with open(f"{sys.argv[1]}/f{i}", "wb") as out:
+        out.write(os.urandom(int(sys.argv[3])))
+END
+}
+
+# read_all SOURCE MOUNT: every file is that of SOURCE or fails with EIO; prints how many failed
+read_all() {
+    python3 - "$@" <<'END'
+import errno, os, sys
+source, mount = sys.argv[1:]
+failed = 0
+for name in sorted(os.listdir(source)):
+    try:
+        found = open(f"{mount}/{name}", "rb").read()
+    except OSError as error:
+        if error.errno != errno.EIO:
+            raise
+        failed += 1
+        continue
+    if found != open(f"{source}/{name}", "rb").read():
+        sys.exit(f"{name}: other bytes")
+print(failed)
+END
+}
+
+fill one 60 50000
+fill two 60 50000
+pack volume one --label v1 --segment-size 1M
+mount_volume volume mnt
+pack volume two --label v2
+datasetfsctl remove volume v1 2>/dev/null >&2 || fail "remove v1"
+
+# Its bytes are still there.
+cat mnt/f0 | cmp - one/f0 || fail "v1 right after it was removed"
+fill three 60 50000
+pack volume three --label v3
+failed=$(read_all one mnt) || fail "v1 after it was overwritten: $failed"
+[ "$failed" -gt 30 ] || fail "only $failed files of a version fail that was overwritten"
+grep -q "read of '.*' failed: chunk sum" daemon.log || fail "no line about a read"
+wait_for 10 grep -q "version 'v1' was removed from the volume and its space is used again: switch '$PWD/mnt' to another one, sequence=1" \
+    daemon.log || fail "no line about the removed version"
+read_all one mnt >/dev/null
+assert_eq "lines about it" "$(grep -c "was removed from the volume" daemon.log)" 1
+datasetfsctl switch mnt v2 >/dev/null || fail "switch"
+assert_eq "failures after the switch" "$(read_all two mnt)" 0
+
+# Damage of a version that is there is only damage.
+: >daemon.log
+offset=$(datasetfsctl stat --json --version v2 volume f9 | python3 "$LIB/chunks.py" | awk 'NR == 1 { print $4 }')
+printf 'damaged' | dd of=volume bs=1 seek=$((offset + 100)) conv=notrunc status=none
+datasetfsctl switch mnt v3 >/dev/null || fail "switch to v3"
+datasetfsctl switch mnt v2 >/dev/null || fail "switch to v2"
+! cat mnt/f9 >/dev/null 2>&1 || fail "a damaged file is read"
+datasetfsctl switch mnt v3 >/dev/null || fail "the control thread does not answer"
+! grep -q "version '.*' was" daemon.log || fail "damage is taken for a removal: $(cat daemon.log)"
+unmount mnt
+
+# Compaction: most of v4 goes with v5, what v5 keeps is moved.
+rm -f volume
+fill four 60 50000
+pack volume four --label v4 --segment-size 1M
+fill four 60 50000 4
+pack volume four --label v5
+: >daemon.log
+mount_volume volume mnt -o version=v5
+datasetfsctl remove volume v4 2>/dev/null >&2 || fail "remove v4"
+datasetfsctl compact --json volume >compact.json 2>/dev/null || fail "compact"
+[ "$(json segments compact.json)" -gt 0 ] || fail "nothing was compacted"
+cat mnt/f48 | cmp - four/f48 || fail "v5 right after it was moved"
+pack volume three --label v6
+failed=$(read_all four mnt) || fail "v5 after its former space was overwritten: $failed"
+[ "$failed" -gt 5 ] || fail "only $failed files fail whose former space was overwritten"
+wait_for 10 grep -qE "version 'v5' was moved on the volume by compaction .*: switch '$PWD/mnt' to 'v5', sequence=2 now=3" daemon.log ||
+    fail "no line about the compaction"
+datasetfsctl switch mnt v5 >/dev/null || fail "switch to v5 where it lies now"
+assert_eq "failures after the switch" "$(read_all four mnt)" 0
+unmount mnt
+
+# A mount that follows goes along by itself.
+fill three 60 50000 5
+pack volume three --label v7
+mount_volume volume mnt -o follow=current:1
+before=$(json sequence mnt/.datasetfs/version)
+datasetfsctl remove volume v6 2>/dev/null >&2 || fail "remove v6"
+datasetfsctl compact --json --below 100 volume >compact.json 2>/dev/null || fail "compact again"
+moved() {
+    [ "$(json sequence mnt/.datasetfs/version)" -gt "$before" ]
+}
+python3 -c 'import json, sys
+sys.exit(not any(v["label"] == "v7" and v["sequence"] > v["former_sequence"] for v in json.load(open("compact.json"))["versions"]))' ||
+    fail "v7 was not moved: $(cat compact.json)"
+wait_for 20 moved || fail "follow=current stays with sequence $before"
+assert_eq "failures after following" "$(read_all three mnt)" 0
+unmount mnt
