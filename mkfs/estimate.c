@@ -180,6 +180,7 @@ int estimate_end(const struct estimate *estimate, const struct scan_counts *coun
 		.hard_links = counts->links,
 		.special = counts->special,
 		.content_bytes = estimate->content_bytes,
+		.versions = target->catalogue.version_count,
 	};
 	int r;
 

@@ -62,6 +62,7 @@ struct pack_estimate {
 	uint64_t content_bytes;
 	uint64_t index_bytes, fine_bytes, temporary_bytes, image_bytes; /* at most: nothing shared, nothing compressed */
 	uint64_t free_bytes;
+	uint32_t versions; /* on the volume; what they have already would be shared */
 	bool fits;
 };
 

@@ -107,6 +107,8 @@ static void summary_print_estimate_json(const struct pack_options *options, cons
 	json_number(&json, "temporary_bytes", estimate->temporary_bytes);
 	json_number(&json, "image_bytes", estimate->image_bytes);
 	json_number(&json, "free_bytes", estimate->free_bytes);
+	json_number(&json, "versions", estimate->versions);
+	json_null(&json, "shared_bytes"); /* nothing was read */
 	json_bool(&json, "fits", estimate->fits);
 	json_end_object(&json);
 	putchar('\n');
@@ -129,5 +131,8 @@ void summary_print_estimate(const struct pack_options *options, const struct pac
 	printf("  content %s\n", format_size(estimate->content_bytes, content));
 	printf("  index %s, temporary files %s, image %s at most\n", format_size(estimate->index_bytes, index),
 	       format_size(estimate->temporary_bytes, temporary), format_size(estimate->image_bytes, image));
+	if (estimate->versions)
+		printf("  what the %" PRIu32 " versions there have would be shared: only reading tells how much\n",
+		       estimate->versions);
 	printf("  free %s, fits: %s\n", format_size(estimate->free_bytes, available), estimate->fits ? "yes" : "no");
 }

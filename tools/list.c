@@ -37,7 +37,26 @@ struct list_publisher {
 	uint64_t process, since;
 };
 
-static const struct option_spec list_table[] = { VERB_OPTION_JSON, { 0 } };
+struct list_options {
+	struct verb_options common;
+	bool space;
+};
+
+static int list_set_space(void *target, const char *argument, struct error *err)
+{
+	struct list_options *options = target;
+
+	(void)argument;
+	(void)err;
+	options->space = true;
+	return 0;
+}
+
+static const struct option_spec list_table[] = {
+	{ "space", 0, NULL, list_set_space, "also show which versions pin which segments" },
+	VERB_OPTION_JSON,
+	{ 0 },
+};
 
 const struct command_line list_line = {
 	.program = "datasetfsctl list",
@@ -219,16 +238,25 @@ static bool list_is_alike(const struct list_space *space, uint64_t a, uint64_t b
 	return alike;
 }
 
-/* Runs of segments that the same versions pin; none: free, unless the catalogue is there. */
+/* Bytes of the run of segments from this one on that the same versions pin; *ret_next is the first behind it. */
+static uint64_t list_run_bytes(const struct list_space *space, uint64_t segment, uint64_t *ret_next)
+{
+	uint64_t length = list_segment_bytes(space, segment), next;
+
+	for (next = segment + 1; next < space->total && list_is_alike(space, segment, next); next++)
+		length += list_segment_bytes(space, next);
+	*ret_next = next;
+	return length;
+}
+
+/* Without a version it is free, unless the catalogue is there. */
 static void list_json_space(struct json *json, const struct catalogue *catalogue, const struct list_space *space)
 {
 	uint64_t length;
 
 	json_begin_array(json, "space");
 	for (uint64_t s = 0, next; s < space->total; s = next) {
-		length = list_segment_bytes(space, s);
-		for (next = s + 1; next < space->total && list_is_alike(space, s, next); next++)
-			length += list_segment_bytes(space, next);
+		length = list_run_bytes(space, s, &next);
 		json_begin_object(json, NULL);
 		json_number(json, "offset", s * space->segment_size);
 		json_number(json, "length", length);
@@ -353,9 +381,29 @@ static void list_text(const struct volume *volume, const struct list_space *spac
 		list_text_version(volume, &catalogue->versions[i], &space->shares[i], width);
 }
 
+static void list_text_pins(const struct catalogue *catalogue, const struct list_space *space)
+{
+	char length[SIZE_TEXT_SIZE];
+	bool pinned;
+
+	printf("\n  %10s %16s  %s\n", "BYTES", "FROM", "PINNED BY");
+	for (uint64_t s = 0, next; s < space->total; s = next) {
+		pinned = false;
+		printf("  %10s", format_size(list_run_bytes(space, s, &next), length));
+		printf(" %16" PRIu64 " ", s * space->segment_size);
+		for (uint32_t v = 0; v < space->versions; v++) {
+			if (!list_is_marked(list_map(space, v), s))
+				continue;
+			printf(" %s", catalogue->versions[v].label);
+			pinned = true;
+		}
+		printf("%s\n", pinned ? "" : list_is_marked(space->catalogue, s) ? " (catalogue)" : " (free)");
+	}
+}
+
 int list_run(int argc, char **argv)
 {
-	struct verb_options options = { 0 };
+	struct list_options options = { 0 };
 	struct list_publisher publisher = { 0 };
 	struct list_space space = { 0 };
 	auto_volume struct volume *volume = NULL;
@@ -374,7 +422,9 @@ int list_run(int argc, char **argv)
 	}
 	publisher.is_there =
 		publisher_read(&volume->file->source, publisher.host, &publisher.process, &publisher.since);
-	(options.json ? list_json : list_text)(volume, &space, &publisher);
+	(options.common.json ? list_json : list_text)(volume, &space, &publisher);
+	if (options.space && !options.common.json)
+		list_text_pins(&volume->catalogue, &space);
 	list_space_free(&space);
 	return VERB_DONE;
 }

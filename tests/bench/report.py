@@ -109,6 +109,13 @@ def print_row(row, about, results, left_out, checked):
     extra = [f"{name} {show(median(runs, 'peak_mib'), 0)} MiB" for name, runs in results.items() if median(runs, "peak_mib")]
     if extra:
         print("  peak memory: " + ", ".join(extra))
+    more = [f"{name} {text} {show(median(runs, key))}{unit}" for name, runs in results.items()
+            for key, text, unit in (("stall_ms", "longest wait", " ms"), ("command_ms", "whole command", " ms"),
+                                    ("read_bytes", "read", " bytes"), ("written_bytes", "written", " bytes"),
+                                    ("changed_bytes", "changed", " bytes"), ("index_bytes", "index", " bytes"))
+            if median(runs, key) is not None]
+    if more:
+        print("  " + ", ".join(more))
     disturbed = sum(bool(run.get("disturbed")) for runs in results.values() for run in runs)
     if disturbed:
         print(f"  disturbed: in {disturbed} measurements somebody else dropped the caches")

@@ -27,7 +27,7 @@ class Row:
     name: str
     title: str
     tree: str
-    kind: str                     # a function of measure.py
+    kind: str                     # a function of measure.py or versions.py
     unit: str = "files/s"
     lower: bool = False           # the smaller figure is better
     threads: int = 1
@@ -127,8 +127,21 @@ def million_rows():
                        Target("index ≤ 96 bytes a file", metric="index_bytes_per_file", most=96)))
 
 
+def version_rows():
+    yield Row("switch-4k", "datasetfsctl switch after --prepare, under 4 readers", "4k", "switch_time", "ms", lower=True,
+              columns=("dev", "ring"), targets=(Target("≤ 10 ms", most=10.0),
+                                                Target("longest wait of a reader ≤ 50 ms", metric="stall_ms", most=50.0)))
+    yield Row("publish-trust-4k", "publishing with 1 % changed, --trust-mtime, warm source", "4k", "publish_trusting", "s",
+              lower=True, columns=("mkdatasetfs", "find"),
+              targets=(Target("≤ 2 × find -printf '%s %T@'", "find", 0.5, ("mkdatasetfs",)),
+                       Target("written beside the index ≤ 2 % of the content", metric="written_share", most=0.02,
+                              columns=("mkdatasetfs",))))
+    yield Row("publish-read-4k", "publishing with 1 % changed, by content, warm source", "4k", "publish_reading", "s",
+              lower=True, columns=("mkdatasetfs", "tar"), targets=(Target("≥ 1 × tar", "tar", 1.0, ("mkdatasetfs",)),))
+
+
 def all_rows():
     """In the order of trees, so that only one of them needs to be on the disk."""
-    rows = [*read_rows(), *python_rows(), *pack_rows(), *large_rows(), *million_rows()]
+    rows = [*read_rows(), *python_rows(), *pack_rows(), *large_rows(), *million_rows(), *version_rows()]
     order = {name: number for number, name in enumerate(("8k", "text", "110k", "323k", "gib", "long", "4k"))}
     return sorted(rows, key=lambda row: order[row.tree])

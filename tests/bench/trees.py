@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The trees that are read: seeded, the same on every machine, kept with a list of their files."""
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -9,6 +10,7 @@ import os
 import random
 import shutil
 
+CHANGED = 0.01   # of the files, from version to version
 BASE = 16 << 20  # bytes of content that files are cut out of
 
 
@@ -125,3 +127,21 @@ def make(where, tree):
                       "device_mean": sum(-(-size // 4096) * 4096 for size in sizes) / len(sizes)}
     (where / "about.json").write_text(json.dumps(about))
     return about
+
+
+@contextlib.contextmanager
+def changed(where, seed):
+    """Other bytes in a hundredth of the files, others for each seed; gives how many bytes. What was there comes back."""
+    rng = random.Random(seed)
+    paths = (where / "list").read_text().splitlines()
+    saved = []
+    try:
+        for path in rng.sample(paths, max(1, round(len(paths) * CHANGED))):
+            path = where / "tree" / path
+            saved.append((path, path.read_bytes(), path.stat()))
+            path.write_bytes(rng.randbytes(len(saved[-1][1])))
+        yield sum(len(content) for _, content, _ in saved)
+    finally:
+        for path, content, stat in saved:
+            path.write_bytes(content)
+            os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))

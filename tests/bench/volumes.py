@@ -9,6 +9,7 @@ import shutil
 import time
 
 import machine
+import trees
 from machine import Trouble, sh
 
 
@@ -153,6 +154,10 @@ def pack(programs, kind, source, image, about):
         pack_datasetfs(programs, source, image)
     elif kind == "datasetfs-zstd":
         pack_datasetfs(programs, source, image, "--compress", "zstd")
+    elif kind == "datasetfs-versions":
+        pack_datasetfs(programs, source, image, "--label", "v1")
+        with trees.changed(source.parent, "v2"):
+            pack_datasetfs(programs, source, image, "--label", "v2", "--no-current", "--trust-mtime")
     elif kind == "xfs":
         pack_xfs(source, image, about["entries"], rounded_size(source))
     elif kind == "erofs":

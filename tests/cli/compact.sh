@@ -101,11 +101,15 @@ for file in many/f1 many/f77 many/f300 many/f699; do
     done
 done
 
-# Nothing is left to gain, and nothing is written then.
-before=$(hash_of volume)
-datasetfsctl compact volume >out || fail "again"
-assert_contains "again" "$(cat out)" "no segment is worth emptying"
+# It comes to an end (what was the tail may be worth it the next time), and nothing is written then.
+for round in 1 2 3 4; do
+    before=$(hash_of volume)
+    datasetfsctl compact volume >out 2>/dev/null || fail "again, round $round"
+    ! grep -q "no segment is worth emptying" out || break
+done
+assert_contains "round $round" "$(cat out)" "no segment is worth emptying"
 assert_eq "the volume after nothing" "$(hash_of volume)" "$before"
+identities | diff identities.before - || fail "identities changed, round $round"
 
 # A publish shares with versions that were moved, knows their source, and takes what became free.
 size=$(stat -c %s volume)
@@ -166,7 +170,8 @@ assert_contains "full" "$(cat err)" "is full"
 for ((i = 2; i < n - 1; i++)); do
     datasetfsctl remove "$LOOP" "more$i" >/dev/null 2>&1 || fail "remove more$i"
 done
-for ((i = 0; i < 30; i++)); do
+free=$(datasetfsctl list --json "$LOOP" | json free_bytes)
+for ((i = 0; i < 12; i++)); do
     dump=$(datasetfsctl dump "$LOOP" | sha256sum)
     datasetfsctl compact --below 100 "$LOOP" >out 2>err || break
     assert_eq "dump after round $i" "$(datasetfsctl dump "$LOOP" | sha256sum)" "$dump"
@@ -174,9 +179,6 @@ for ((i = 0; i < 30; i++)); do
     grep -q "no segment" out && break
 done
 say "a small device: $i rounds, then: $(cat out err)"
-if grep -q "no segment" out; then
-    mkdatasetfs --progress none --label again "$LOOP" source >/dev/null 2>err || fail "no room after compacting: $(cat err)"
-else
-    assert_contains "the reason" "$(cat err)" "volume is full"
-fi
+grep -q "no segment" out || assert_contains "the reason" "$(cat err)" "volume is full"
+[ "$(datasetfsctl list --json "$LOOP" | json free_bytes)" -ge "$free" ] || fail "less is free than the $free bytes of before"
 datasetfsctl verify "$LOOP" >/dev/null || fail "verify in the end"

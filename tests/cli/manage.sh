@@ -64,6 +64,10 @@ for version in listed["versions"]:
         sys.exit(f"{label} shares {version['shared_bytes']}")
 END
 assert_contains "list" "$(datasetfsctl list volume)" "UNIQUE     SHARED"
+datasetfsctl list --space volume >space.txt || fail "list --space"
+assert_eq "lines of list --space" "$(sed '1,/PINNED BY/d' space.txt | wc -l)" \
+    "$(python3 -c 'import json; print(len(json.load(open("list.json"))["space"]))')"
+grep -qE '^ +[0-9.]+ MiB +[0-9]+  one two three$' space.txt || fail "what all three pin: $(cat space.txt)"
 room=$(json versions.1.unique_bytes list.json)
 
 # Removing frees what nobody else uses, and says what it cannot know.
