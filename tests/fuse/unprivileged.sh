@@ -37,6 +37,15 @@ grep -q "$PWD/mnt fuse.datasetfs ro,nosuid,nodev" /proc/mounts || fail "/proc/mo
 pid=$(as_nobody cat mnt/.datasetfs/stats.json | json pid)
 assert_eq "the daemon's user" "$(stat -c %u "/proc/$pid")" 65534
 assert_contains "status" "$(as_nobody datasetfsctl status mnt)" "v1"
+
+# The mount is the user's to switch; remove and compact the volume's.
+as_nobody sh -c 'echo changed >source/file'
+as_nobody mkdatasetfs --progress none --label v2 volume source >pack.log 2>&1 || { cat pack.log; fail "publishing as nobody"; }
+assert_contains "before the switch" "$(as_nobody cat mnt/file)" "hello"
+as_nobody datasetfsctl switch mnt v2 >/dev/null || fail "switching as nobody"
+assert_eq "after the switch" "$(as_nobody cat mnt/file)" "changed"
+as_nobody datasetfsctl remove volume v1 2>/dev/null >&2 || fail "removing as nobody"
+as_nobody datasetfsctl compact volume 2>/dev/null >&2 || fail "compacting as nobody"
 as_nobody fusermount3 -u mnt || fail "fusermount3 -u"
 wait_end "$pid" || fail "the daemon runs on"
 
