@@ -137,8 +137,9 @@ rm -rf other
 mkdir other
 echo other >other/file
 pack volume other --label other
-victim=$(datasetfsctl stat --json --version six volume many/f1 | python3 "$LIB/chunks.py" | awk 'NR == 1 { print $4 }')
-[ -n "$victim" ] || fail "many/f1 has no chunk on the volume"
+file=$(cd source && find many -type f -size +20k | LC_ALL=C sort | sed -n 1p)
+victim=$(datasetfsctl stat --json --version six volume "$file" | python3 "$LIB/chunks.py" | awk 'NR == 1 { print $4 }')
+[ -n "$victim" ] || fail "$file has no chunk on the volume"
 printf 'x' | dd of=volume bs=1 seek=$((victim + 40)) conv=notrunc status=none
 datasetfsctl verify volume >verify.before && fail "the damage is not seen"
 datasetfsctl compact --below 100 volume >out 2>/dev/null || fail "compact of a damaged volume"
