@@ -7,8 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define CPUS_MAX 8192u
-
 /* "0-7" or "0,2-5": one more than the last number, as queues are numbered by CPU. */
 static unsigned cpus_possible(void)
 {

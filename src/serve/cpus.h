@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 
+#define CPUS_MAX 8192u /* as many as Linux can be built for */
+
 struct cpus {
 	unsigned workers;   /* with a CPU of their own */
 	uint16_t *own;      /* theirs */

@@ -3,7 +3,6 @@
 #include "serve/worker.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -101,6 +100,7 @@ static int worker_serve(struct worker *worker, struct error *err)
 		if (readable || !drained)
 			r = channel_receive(worker->channel, &drained, err);
 		worker->engine->watching = drained;
+		placement_update(&worker->placement, worker->channel->busy);
 		if (r == 0)
 			r = engine_wait(worker->engine, true, &readable, err);
 	}
@@ -121,26 +121,15 @@ static void worker_drain(struct worker *worker)
 		}
 }
 
-/* A queue's requests come from its CPU and wake no other. A CPU that went away meanwhile costs only that. */
-static void worker_pin(const struct worker *worker)
-{
-	cpu_set_t set;
-
-	if (worker->cpu < 0)
-		return;
-	CPU_ZERO(&set);
-	CPU_SET((unsigned)worker->cpu, &set);
-	(void)pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
-}
-
 static void *worker_main(void *argument)
 {
 	struct worker *worker = argument;
 	uint64_t one = 1;
 	int r;
 
-	worker_pin(worker);
-	r = worker_engine(worker, &worker->engine, &worker->failure);
+	r = placement_start(&worker->placement, worker->cpu, &worker->failure);
+	if (r == 0)
+		r = worker_engine(worker, &worker->engine, &worker->failure);
 	if (r == 0)
 		r = channel_start(worker->channel, worker->engine, &worker->failure);
 	worker->has_engine = r == 0;
@@ -154,6 +143,7 @@ static void *worker_main(void *argument)
 	else
 		log_error(&worker->failure, "worker %u ends", worker->number);
 	engine_free(worker->engine);
+	placement_end(&worker->placement);
 	if (write(worker->ended_fd, &one, sizeof(one)) < 0)
 		log_err("worker %u cannot tell that it ended: %s", worker->number, strerror(errno));
 	return NULL;

@@ -9,6 +9,7 @@
 #include "fuse/channel.h"
 #include "image/codec.h"
 #include "io/engine.h"
+#include "serve/placement.h"
 #include "serve/serve.h"
 #include "serve/stats.h"
 
@@ -26,7 +27,8 @@ struct worker {
 	struct serve *serve;
 	unsigned number; /* 0 .. worker_count - 1 */
 	pthread_t thread;
-	int cpu;                 /* that it runs on and whose queue it serves; -1: any */
+	int cpu;                 /* whose queue it serves; -1: none in particular */
+	struct placement placement;
 	size_t slots;            /* of its channel */
 	struct channel *channel;
 	struct engine *engine; /* the thread's own, from its start to its end */
