@@ -21,7 +21,8 @@
 static const uint64_t init_wanted = FUSE_ASYNC_READ | /* a large file's read-ahead goes out in parallel */
 				    FUSE_ASYNC_DIO |
 				    FUSE_PARALLEL_DIROPS | /* else one lookup per directory at a time */
-				    FUSE_DO_READDIRPLUS | FUSE_READDIRPLUS_AUTO | FUSE_CACHE_SYMLINKS |
+				    FUSE_DO_READDIRPLUS | /* always: what is listed is read next, without a LOOKUP */
+				    FUSE_CACHE_SYMLINKS |
 				    FUSE_MAX_PAGES | /* a file up to 1 MiB is one READ */
 				    FUSE_NO_OPEN_SUPPORT | FUSE_NO_OPENDIR_SUPPORT | FUSE_INIT_EXT;
 

@@ -49,6 +49,7 @@ struct engine_ops {
 struct engine {
 	const struct engine_ops *ops;
 	bool watching; /* the owner's switch: whether a wait may end because of the watched descriptor */
+	unsigned completions; /* that the last wait brought */
 };
 
 /* watch: a descriptor whose readability ends a wait, polled exclusively (one waiter wakes per event); -1 for none.

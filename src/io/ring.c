@@ -217,12 +217,14 @@ static void ring_reap(struct ring *ring, bool *readable)
 {
 	struct io_uring_cqe *cqe;
 
+	ring->engine.completions = 0;
 	while (io_uring_peek_cqe(&ring->uring, &cqe) == 0) {
 		uint64_t data = io_uring_cqe_get_data64(cqe);
 		int result = cqe->res;
 
 		/* Given back first: done() may start a read whose completion needs the room. */
 		io_uring_cqe_seen(&ring->uring, cqe);
+		ring->engine.completions++;
 		ring_complete(ring, data, result, readable);
 	}
 	ring_start_queued(ring);

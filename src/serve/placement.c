@@ -7,9 +7,10 @@
 
 #include "serve/cpus.h"
 
-#define PLACEMENT_WEIGHT 16u                      /* waits that the mean looks back */
-#define PLACEMENT_PIN    (2 * PLACEMENT_WEIGHT)     /* a mean of 2 requests */
-#define PLACEMENT_FREE   (5 * PLACEMENT_WEIGHT / 4) /* of 1.25 */
+#define PLACEMENT_UNIT 256u                 /* of the mean: one completion */
+#define PLACEMENT_LOOK 16u                  /* waits that it looks back */
+#define PLACEMENT_PIN  (3 * PLACEMENT_UNIT)
+#define PLACEMENT_FREE (2 * PLACEMENT_UNIT)
 
 int placement_start(struct placement *placement, int cpu, struct error *err)
 {
@@ -29,14 +30,14 @@ int placement_start(struct placement *placement, int cpu, struct error *err)
 	return 0;
 }
 
-void placement_update(struct placement *placement, size_t busy)
+void placement_update(struct placement *placement, unsigned completions)
 {
 	bool pin;
 
 	if (!placement->own)
 		return;
-	placement->load += (unsigned)busy - placement->load / PLACEMENT_WEIGHT;
-	pin = placement->pinned ? placement->load > PLACEMENT_FREE : placement->load >= PLACEMENT_PIN;
+	placement->mean += completions * PLACEMENT_UNIT / PLACEMENT_LOOK - placement->mean / PLACEMENT_LOOK;
+	pin = placement->pinned ? placement->mean > PLACEMENT_FREE : placement->mean >= PLACEMENT_PIN;
 	if (pin == placement->pinned)
 		return;
 	placement->pinned = pin;

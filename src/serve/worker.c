@@ -100,7 +100,7 @@ static int worker_serve(struct worker *worker, struct error *err)
 		if (readable || !drained)
 			r = channel_receive(worker->channel, &drained, err);
 		worker->engine->watching = drained;
-		placement_update(&worker->placement, worker->channel->busy);
+		placement_update(&worker->placement, worker->engine->completions);
 		if (r == 0)
 			r = engine_wait(worker->engine, true, &readable, err);
 	}
