@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: plain alone
+# tests/run: plain alone channels
 # What a cold read costs: one device read and at most two requests for a small file; one READ for a file of a megabyte.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse

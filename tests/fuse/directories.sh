@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon timeout=300
+# tests/run: daemon channels timeout=300
 # A large directory: listing, telldir and seekdir, types and inode numbers. 10^6 entries with --full.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# tests/run: channels
 # Files that fio wrote with its checksums inside verify when fio reads them from the mount at random.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon
+# tests/run: daemon channels
 # From mount to unmount: in the background, in the foreground, by signal, by umount, while busy.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon
+# tests/run: daemon channels
 # What /proc/mounts shows; mount(8) with the helper; an fstab line; status and version files; statfs.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon timeout=240
+# tests/run: daemon channels timeout=240
 # Random trees: to repeat one, set SEED to the seed that was printed.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon timeout=120
+# tests/run: daemon alone timeout=120
 # .datasetfs/versions/LABEL: every version side by side, opened on first use, unmoved by a swap, closed when forgotten.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse

@@ -140,10 +140,14 @@ is_mounted() {
 }
 
 # mount_volume VOLUME MOUNTPOINT [OPTIONS…]: a daemon in the foreground whose lines go to daemon.log; its process
-# number is in DAEMON
+# number is in DAEMON. The options of the variant (tests/run --variant) are added unless channel or io is named.
 mount_volume() {
+    local variant=()
+    if [ -n "${DATASETFS_MOUNT_OPTIONS:-}" ] && [[ " ${*:3}" != *[\ ,]channel=* && " ${*:3}" != *[\ ,]io=* ]]; then
+        variant=(-o "$DATASETFS_MOUNT_OPTIONS")
+    fi
     mkdir -p "$2"
-    datasetfs -f "${@:3}" "$1" "$2" >>daemon.log 2>&1 &
+    datasetfs -f "${variant[@]}" "${@:3}" "$1" "$2" >>daemon.log 2>&1 &
     DAEMON=$!
     at_exit end_daemon "$DAEMON" "$2"
     local deadline=$((SECONDS + 60))
@@ -250,6 +254,6 @@ drop_caches() {
 
 # project_files: every file of the sources, one a line, relative to them
 project_files() {
-    (cd "$DATASETFS_SOURCE" && find . -type f ! -path './.git' ! -path './.git/*' ! -path './build*' ! -path '*/__pycache__/*' \
-        ! -name '*.pyc' -printf '%P\n' | LC_ALL=C sort)
+    (cd "$DATASETFS_SOURCE" && find . -type f ! -path './.git' ! -path './.git/*' ! -path './build*' \
+        ! -path '*/__pycache__/*' ! -name '*.pyc' -printf '%P\n' | LC_ALL=C sort)
 }
