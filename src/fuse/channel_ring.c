@@ -18,22 +18,30 @@
 #define ASSEMBLE_SIZE 32768u
 #define HEADER_SIZE   4096u /* each on a page of its own: the kernel pins pages */
 
+struct ring_queue {
+	uint16_t number;
+	unsigned alive; /* entries with the kernel or with a handler */
+};
+
 struct ring_entry {
 	struct io_command command;
 	struct channel_ring *ring;
 	struct channel_request *request;
 	struct wire_uring_header *header;
 	struct iovec iov[2];
-	uint16_t queue;
-	bool alive;
+	struct ring_queue *queue;
 };
 
 struct channel_ring {
 	struct channel channel;
 	struct engine *engine;
 	struct ring_entry *entries; /* one per slot */
-	unsigned alive;             /* entries with the kernel or with a handler */
-	bool lost;                  /* a command failed for another reason than the end of the mount */
+	struct ring_queue *queues;
+	unsigned alive; /* entries of all queues */
+	/* A command failed for another reason than the end of the mount, and its queue's entries are all gone: requests
+	 * from its CPU would wait for ever. */
+	const struct ring_queue *dry;
+	int why;
 	uint8_t *memory;            /* headers, then payloads */
 	size_t memory_size;
 	uint8_t *assemble;
@@ -41,7 +49,7 @@ struct channel_ring {
 
 static void channel_ring_command(struct ring_entry *entry, uint32_t operation, uint64_t commit_id)
 {
-	struct wire_uring_command argument = { .commit_id = commit_id, .queue = entry->queue };
+	struct wire_uring_command argument = { .commit_id = commit_id, .queue = entry->queue->number };
 	bool registers = operation == WIRE_URING_REGISTER;
 
 	entry->command.operation = operation;
@@ -104,41 +112,40 @@ static void channel_ring_handle(struct ring_entry *entry)
 	channel_dispatch(&ring->channel, request);
 }
 
+/* ENOENT: the request was aborted before its reply came. */
 static bool channel_ring_is_end(int result)
 {
-	return result == -ENOTCONN || result == -ECANCELED || result == -ENODEV;
+	return result == -ENOTCONN || result == -ECANCELED || result == -ENODEV || result == -ENOENT;
+}
+
+/* The kernel gives the entry back for good. */
+static void channel_ring_lose(struct ring_entry *entry, int result)
+{
+	static struct log_limit limit = { .burst = 1 };
+	struct channel_ring *ring = entry->ring;
+	unsigned held;
+
+	entry->queue->alive--;
+	ring->alive--;
+	if (channel_ring_is_end(result))
+		return;
+	if (log_allow(&limit, &held))
+		log_err("the kernel refuses an entry of queue %u of FUSE over io_uring: %s, left=%u held=%u",
+			entry->queue->number, strerror(-result), entry->queue->alive, held);
+	if (entry->queue->alive)
+		return;
+	ring->dry = entry->queue;
+	ring->why = result;
 }
 
 static void channel_ring_done(struct io_command *command, int result)
 {
 	struct ring_entry *entry = (struct ring_entry *)command; /* its first member */
-	struct channel_ring *ring = entry->ring;
 
-	if (result == 0) {
+	if (result == 0)
 		channel_ring_handle(entry);
-		return;
-	}
-	entry->alive = false;
-	ring->alive--;
-	if (channel_ring_is_end(result) || result == -ENOENT) /* ENOENT: the request was aborted */
-		return;
-	if (!ring->lost)
-		log_err("queue %u of FUSE over io_uring: %s", entry->queue, strerror(-result));
-	ring->lost = true;
-}
-
-static int channel_ring_start(struct channel *channel, struct engine *engine, struct error *err)
-{
-	struct channel_ring *ring = (struct channel_ring *)channel;
-
-	(void)err;
-	ring->engine = engine;
-	for (unsigned i = 0; i < channel->slots; i++) {
-		ring->entries[i].alive = true;
-		ring->alive++;
-		channel_ring_command(&ring->entries[i], WIRE_URING_REGISTER, 0);
-	}
-	return 0;
+	else
+		channel_ring_lose(entry, result);
 }
 
 /* Requests come by completions; here it is only seen whether there will be more. */
@@ -147,9 +154,28 @@ static int channel_ring_receive(struct channel *channel, bool *ret_drained, stru
 	struct channel_ring *ring = (struct channel_ring *)channel;
 
 	*ret_drained = false;
-	if (ring->alive == 0 && ring->lost)
-		return error_set(err, -EIO, "the kernel took no entry of FUSE over io_uring");
+	if (ring->dry)
+		return error_set(err, -EIO, "queue %u of FUSE over io_uring has no entry left: %s, 'channel=dev' does without",
+				 ring->dry->number, strerror(-ring->why));
 	return ring->alive ? 0 : error_set(err, -ENODEV, "unmounted");
+}
+
+/* The kernel holds every request back until all queues have entries, and refuses one at once or not at all. */
+static int channel_ring_start(struct channel *channel, struct engine *engine, struct error *err)
+{
+	struct channel_ring *ring = (struct channel_ring *)channel;
+	bool readable;
+	int r;
+
+	ring->engine = engine;
+	for (unsigned i = 0; i < channel->slots; i++) {
+		ring->entries[i].queue->alive++;
+		ring->alive++;
+	}
+	for (unsigned i = 0; i < channel->slots; i++)
+		channel_ring_command(&ring->entries[i], WIRE_URING_REGISTER, 0);
+	r = engine_wait(engine, false, &readable, err);
+	return r < 0 || !ring->dry ? r : channel_ring_receive(channel, &readable, err);
 }
 
 static void channel_ring_free(struct channel *channel)
@@ -159,6 +185,7 @@ static void channel_ring_free(struct channel *channel)
 	if (ring->memory)
 		munmap(ring->memory, ring->memory_size);
 	free(ring->assemble);
+	free(ring->queues);
 	free(ring->entries);
 	free(channel->requests);
 	free(ring);
@@ -169,6 +196,8 @@ static void channel_ring_lay_out(struct channel_ring *ring, const struct channel
 {
 	uint8_t *payloads = ring->memory + (size_t)setup->slots * HEADER_SIZE;
 
+	for (unsigned i = 0; i < queues->count; i++)
+		ring->queues[i].number = queues->numbers[i];
 	for (unsigned i = 0; i < setup->slots; i++) {
 		struct channel_request *request = &ring->channel.requests[i];
 		struct ring_entry *entry = &ring->entries[i];
@@ -182,14 +211,15 @@ static void channel_ring_lay_out(struct channel_ring *ring, const struct channel
 			.ring = ring,
 			.request = request,
 			.header = (struct wire_uring_header *)(void *)(ring->memory + (size_t)i * HEADER_SIZE),
-			.queue = queues->numbers[i / queues->depth],
+			.queue = &ring->queues[i / queues->depth],
 		};
 		entry->iov[0] = (struct iovec){ entry->header, sizeof(*entry->header) };
 		entry->iov[1] = (struct iovec){ request->payload, request->payload_size };
 	}
 }
 
-static int channel_ring_memory(struct channel_ring *ring, const struct channel_setup *setup, struct error *err)
+static int channel_ring_memory(struct channel_ring *ring, const struct channel_setup *setup,
+			       const struct channel_queues *queues, struct error *err)
 {
 	void *map;
 
@@ -200,8 +230,9 @@ static int channel_ring_memory(struct channel_ring *ring, const struct channel_s
 	ring->memory = map;
 	ring->assemble = malloc(ASSEMBLE_SIZE);
 	ring->entries = calloc(setup->slots, sizeof(*ring->entries));
+	ring->queues = calloc(queues->count, sizeof(*ring->queues));
 	ring->channel.requests = calloc(setup->slots, sizeof(*ring->channel.requests));
-	if (!ring->assemble || !ring->entries || !ring->channel.requests)
+	if (!ring->assemble || !ring->entries || !ring->queues || !ring->channel.requests)
 		return error_set(err, -ENOMEM, "no memory for %u requests", setup->slots);
 	return 0;
 }
@@ -230,7 +261,7 @@ int channel_ring_new(const struct channel_setup *setup, const struct channel_que
 		.watch = -1,
 		.commands = setup->slots,
 	};
-	r = channel_ring_memory(ring, setup, err);
+	r = channel_ring_memory(ring, setup, queues, err);
 	if (r < 0) {
 		channel_ring_free(&ring->channel);
 		return r;

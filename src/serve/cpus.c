@@ -7,23 +7,35 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* "0-7" or "0,2-5": one more than the last number, as queues are numbered by CPU. */
+unsigned cpus_count(const char *list)
+{
+	unsigned count = 0, first, last;
+	int length;
+
+	for (;; list++) {
+		if (sscanf(list, "%u%n", &first, &length) != 1 || first >= CPUS_MAX)
+			return 0;
+		list += length;
+		last = first;
+		if (sscanf(list, "-%u%n", &last, &length) == 1)
+			list += length;
+		if (last < first || last >= CPUS_MAX)
+			return 0;
+		count += last - first + 1;
+		if (*list != ',')
+			return *list == 0 || *list == '\n' ? count : 0;
+	}
+}
+
 static unsigned cpus_possible(void)
 {
 	FILE *file = fopen("/sys/devices/system/cpu/possible", "re");
-	unsigned last = 0, n;
-	int c;
+	char list[4096]; /* a page is all that sysfs gives */
+	bool there = file && fgets(list, sizeof(list), file);
 
-	if (!file)
-		return 0;
-	while (fscanf(file, "%u", &n) == 1) {
-		last = n;
-		c = fgetc(file); /* '-' or ',' */
-		if (c == EOF || c == '\n')
-			break;
-	}
-	fclose(file);
-	return last < CPUS_MAX ? last + 1 : 0;
+	if (file)
+		fclose(file);
+	return there ? cpus_count(list) : 0;
 }
 
 int cpus_find(unsigned most, struct cpus *ret, struct error *err)
@@ -60,13 +72,32 @@ static bool cpus_has_worker(const struct cpus *cpus, unsigned cpu)
 	return false;
 }
 
+/* Where CPU numbers have gaps the last ones are beyond the queues. */
+static bool cpus_has_queue(const struct cpus *cpus, unsigned worker)
+{
+	return cpus->own[worker] < cpus->possible;
+}
+
+/* When the worker is to adopt: those without a queue of their own before the others. */
+static unsigned cpus_turn(const struct cpus *cpus, unsigned worker)
+{
+	bool has_queue = cpus_has_queue(cpus, worker);
+	unsigned turn = 0;
+
+	for (unsigned i = 0; i < cpus->workers; i++)
+		if (cpus_has_queue(cpus, i) == has_queue ? i < worker : has_queue)
+			turn++;
+	return turn;
+}
+
 unsigned cpus_queues(const struct cpus *cpus, unsigned worker, uint16_t *numbers)
 {
-	unsigned count = 0, orphans = 0;
+	unsigned count = 0, orphans = 0, turn = cpus_turn(cpus, worker);
 
-	numbers[count++] = cpus->own[worker];
-	for (unsigned cpu = 0; cpu < cpus->possible; cpu++)
-		if (!cpus_has_worker(cpus, cpu) && orphans++ % cpus->workers == worker)
-			numbers[count++] = (uint16_t)cpu;
+	if (cpus_has_queue(cpus, worker))
+		numbers[count++] = cpus->own[worker];
+	for (unsigned queue = 0; queue < cpus->possible; queue++)
+		if (!cpus_has_worker(cpus, queue) && orphans++ % cpus->workers == turn)
+			numbers[count++] = (uint16_t)queue;
 	return count;
 }

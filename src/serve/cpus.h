@@ -11,12 +11,14 @@
 struct cpus {
 	unsigned workers;   /* with a CPU of their own */
 	uint16_t *own;      /* theirs */
-	unsigned possible;  /* queues: CPUs that may ever come online */
+	unsigned possible;  /* CPUs that may ever come online. As many queues, numbered from 0: that of CPU n is n */
 };
 
 /* most: workers at most, 0 for one on each CPU of the affinity mask. */
 must_check int cpus_find(unsigned most, struct cpus *ret, struct error *err);
 void cpus_free(struct cpus *cpus);
+/* How many CPUs a list such as "0,2-5" has; 0 when it is none. */
+unsigned cpus_count(const char *list);
 /* The queues of a worker: its own CPU's, and its share of those whose CPU has no worker. numbers has room for all.
- * Returns how many. */
+ * Returns how many, at least one. */
 unsigned cpus_queues(const struct cpus *cpus, unsigned worker, uint16_t *numbers);

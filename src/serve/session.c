@@ -98,6 +98,15 @@ static void session_size_dev(struct serve *serve)
 }
 
 /* How many threads, and how much memory they may come to hold. */
+static void session_size_channel(struct serve *serve)
+{
+	if (serve->ring)
+		session_size_ring(serve);
+	else
+		session_size_dev(serve);
+	serve->jobs = (serve->ring ? serve->queue_depth : (unsigned)serve->slots) - 1;
+}
+
 static int session_size(struct serve *serve, struct error *err)
 {
 	int r = cpus_find(serve->ring ? serve->options.workers : 0, &serve->cpus, err);
@@ -106,11 +115,7 @@ static int session_size(struct serve *serve, struct error *err)
 		return r;
 	if (serve->ring && !serve->cpus.possible)
 		return error_set(err, -EIO, "cannot tell how many queues FUSE over io_uring has");
-	if (serve->ring)
-		session_size_ring(serve);
-	else
-		session_size_dev(serve);
-	serve->jobs = (serve->ring ? serve->queue_depth : (unsigned)serve->slots) - 1;
+	session_size_channel(serve);
 	return 0;
 }
 
@@ -174,6 +179,17 @@ static int session_choose_channel(struct serve *serve, struct error *err)
 	return 0;
 }
 
+/* The switch was moved after our look at it. */
+static int session_lose_ring(struct serve *serve, struct error *err)
+{
+	if (serve->options.channel == SERVE_CHANNEL_RING)
+		return error_set(err, -EOPNOTSUPP, "channel=ring: the kernel did not offer FUSE over io_uring");
+	serve->ring = false;
+	serve->ring_is_off = true;
+	session_size_channel(serve);
+	return 0;
+}
+
 /* ---- coming up ---- */
 
 static int session_attach(struct session *session, struct error *err)
@@ -195,8 +211,7 @@ static int session_attach(struct session *session, struct error *err)
 	if (r < 0)
 		return r;
 	log_debug("FUSE 7.%u, offered=%#" PRIx64 " taken=%#" PRIx64, init.minor, init.offered, init.taken);
-	session->serve.ring = init.ring; /* should the switch have moved since, all workers take /dev/fuse */
-	return 0;
+	return session->serve.ring == init.ring ? 0 : session_lose_ring(&session->serve, err);
 }
 
 static int session_create_worker(struct session *session, unsigned number, struct error *err)
@@ -417,6 +432,17 @@ static int session_join(struct session *session, struct error *err)
 	return r;
 }
 
+/* Others take what a worker on /dev/fuse leaves; nobody a queue of the kernel's: its CPU's readers would hang. */
+static int session_check_queues(const struct session *session, struct error *err)
+{
+	const struct serve *serve = &session->serve;
+
+	for (unsigned i = 0; serve->ring && i < serve->cpus.workers; i++)
+		if (atomic_load(&serve->workers[i]->failed))
+			return error_set(err, -EIO, "it cannot go on: %.400s", serve->workers[i]->failure.reason);
+	return 0;
+}
+
 int session_run(struct session *session, struct error *err)
 {
 	struct pollfd fds[2] = { { session->signal_fd, POLLIN, 0 }, { session->ended_fd, POLLIN, 0 } };
@@ -428,6 +454,8 @@ int session_run(struct session *session, struct error *err)
 			return error_errno(err, "poll");
 		if (read(session->ended_fd, &n, sizeof(n)) == sizeof(n))
 			ended += n;
+		if (session_check_queues(session, err) < 0)
+			return err->code;
 		if (read(session->signal_fd, &signal, sizeof(signal)) == sizeof(signal))
 			session_signal(session);
 	}
@@ -448,15 +476,25 @@ static void session_close_versions(struct serve *serve)
 		generation_put(atomic_load(&serve->generations.slots[i]));
 }
 
+/* Half-built or failed: out of sight, and the workers end even if somebody is inside, who gets errors as soon as the last
+ * descriptor of the mount is closed. */
+static void session_abandon(struct session *session)
+{
+	struct error err = { 0 };
+
+	if (mount_detach(session->mount, true, &err) < 0)
+		log_error(&err, "cannot unmount");
+	for (unsigned i = 0; i < session->running; i++)
+		worker_stop(session->serve.workers[i]);
+	session_join(session, &err);
+}
+
 void session_free(struct session *session)
 {
-	struct error ignored = { 0 };
-
 	if (!session)
 		return;
-	/* Half-built or failed: take the mount away, which ends the workers. */
-	if (session->mount && !session->unmounted && mount_detach(session->mount, true, &ignored) == 0)
-		session_join(session, &ignored);
+	if (session->mount && !session->unmounted)
+		session_abandon(session);
 	control_stop(session->serve.control);
 	session_free_workers(&session->serve);
 	cpus_free(&session->serve.cpus);

@@ -50,6 +50,15 @@ void worker_post(struct worker *worker, struct worker_task *task)
 		log_err("cannot wake worker %u: %s", worker->number, strerror(errno));
 }
 
+void worker_stop(struct worker *worker)
+{
+	uint64_t one = 1;
+
+	atomic_store(&worker->stopping, true);
+	if (write(worker->wake_fd, &one, sizeof(one)) < 0)
+		log_err("cannot wake worker %u: %s", worker->number, strerror(errno));
+}
+
 static int worker_engine(struct worker *worker, struct engine **ret, struct error *err)
 {
 	const struct serve *serve = worker->serve;
@@ -89,14 +98,14 @@ int worker_probe_ring(const struct serve *serve, bool commands, struct error *er
 	return r;
 }
 
-/* Until the filesystem is unmounted. Requests wait in the kernel while all slots are taken: then only device
- * reads may end the wait. */
+/* Until the filesystem is unmounted, or worker_stop(). Requests wait in the kernel while all slots are taken: then
+ * only device reads may end the wait. */
 static int worker_serve(struct worker *worker, struct error *err)
 {
 	bool drained = false, readable = true;
 	int r = 0;
 
-	while (r == 0) {
+	while (r == 0 && !atomic_load(&worker->stopping)) {
 		if (readable || !drained)
 			r = channel_receive(worker->channel, &drained, err);
 		worker->engine->watching = drained;
@@ -104,7 +113,7 @@ static int worker_serve(struct worker *worker, struct error *err)
 		if (r == 0)
 			r = engine_wait(worker->engine, true, &readable, err);
 	}
-	return r;
+	return r < 0 ? r : error_set(err, -ENODEV, "stopped");
 }
 
 /* Device reads still write into our buffers. */
@@ -121,27 +130,40 @@ static void worker_drain(struct worker *worker)
 		}
 }
 
+static int worker_run(struct worker *worker, struct error *err)
+{
+	int r = placement_start(&worker->placement, worker->cpu, err);
+
+	if (r == 0)
+		r = worker_engine(worker, &worker->engine, err);
+	if (r == 0)
+		r = channel_start(worker->channel, worker->engine, err);
+	worker->has_engine = r == 0;
+	sem_post(&worker->serve->started_workers);
+	if (r == 0)
+		r = worker_serve(worker, err);
+	if (worker->engine)
+		worker_drain(worker);
+	return r;
+}
+
+/* Who waits for the start says itself why there was none. */
+static void worker_fail(struct worker *worker)
+{
+	if (worker->has_engine)
+		log_error(&worker->failure, "worker %u ends", worker->number);
+	atomic_store(&worker->failed, true);
+}
+
 static void *worker_main(void *argument)
 {
 	struct worker *worker = argument;
 	uint64_t one = 1;
-	int r;
 
-	r = placement_start(&worker->placement, worker->cpu, &worker->failure);
-	if (r == 0)
-		r = worker_engine(worker, &worker->engine, &worker->failure);
-	if (r == 0)
-		r = channel_start(worker->channel, worker->engine, &worker->failure);
-	worker->has_engine = r == 0;
-	sem_post(&worker->serve->started_workers);
-	if (r == 0) {
-		r = worker_serve(worker, &worker->failure);
-		worker_drain(worker);
-	}
-	if (r == -ENODEV)
+	if (worker_run(worker, &worker->failure) == -ENODEV)
 		worker->failure.code = 0;
 	else
-		log_error(&worker->failure, "worker %u ends", worker->number);
+		worker_fail(worker);
 	engine_free(worker->engine);
 	placement_end(&worker->placement);
 	if (write(worker->ended_fd, &one, sizeof(one)) < 0)

@@ -2,6 +2,7 @@
 /* A worker: one thread with its channel, its engine, its buffers and its loop. */
 #pragma once
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -42,6 +43,8 @@ struct worker {
 	int session_fd;
 	int ended_fd;            /* an eventfd that counts workers that ended */
 	bool has_engine;         /* set before the thread posts that it started */
+	atomic_bool stopping;    /* it is to end although the filesystem is mounted */
+	atomic_bool failed;      /* it ended although the filesystem is mounted and nobody stopped it; failure says why */
 	struct error failure;    /* the thread's: why it ended, code 0 after an unmount */
 };
 
@@ -58,6 +61,9 @@ struct worker_setup {
 must_check int worker_new(const struct worker_setup *setup, struct worker **ret, struct error *err);
 /* The thread posts serve->started_workers when it has its engine or failed to get it. */
 must_check int worker_start(struct worker *worker, struct error *err);
+/* Any thread. For a mount that cannot go on: the worker ends, and requests that it leaves fail when its descriptor and
+ * that of the mount are closed. */
+void worker_stop(struct worker *worker);
 void worker_free(struct worker *worker);
 /* Any thread. The task belongs to the worker until it runs, which it does also while the worker ends. */
 void worker_post(struct worker *worker, struct worker_task *task);
