@@ -1,0 +1,105 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: plain alone timeout=240
+# FUSE over io_uring when the kernel wants a command again or refuses it: repeated, done without, or the mount ends with a
+# reason and its readers with errors. Nobody hangs.
+. "$(dirname "$0")/../lib/common.sh"
+need_fuse
+need_root
+need_command taskset
+
+switch=/sys/module/fuse/parameters/enable_uring
+[ -e $switch ] || skip "this kernel has no FUSE over io_uring"
+at_exit sh -c "echo $(cat $switch) >$switch"
+echo Y >$switch 2>/dev/null || skip "the switch of FUSE over io_uring cannot be set"
+
+cc -shared -fPIC -O1 -D_GNU_SOURCE "$LIB/fault_ring.c" -o fault.so || fail "fault_ring.c does not compile"
+tree random source --seed 21 --files 200
+find source -type l -delete
+chmod -R u+rwX source
+pack volume source --compress auto
+mkdir -p mnt
+EAGAIN=11 EINTR=4 ENOMEM=12 EINVAL=22
+
+# faulty COMMAND FROM TIMES EVERY ERROR COMMAND…: with these failing (see fault_ring.c)
+faulty() {
+    rm -f count
+    : >daemon.log
+    FAULT_COMMAND=$1 FAULT_FROM=$2 FAULT_TIMES=$3 FAULT_EVERY=$4 FAULT_ERROR=$5 FAULT_SLEEP=300 FAULT_COUNT=$PWD/count \
+        LD_PRELOAD=$PWD/fault.so "${@:6}"
+}
+
+# repeated COMMAND TIMES ERROR: every other command fails that often in all; nothing of it is seen from outside
+repeated() {
+    faulty "$1" 1 "$2" 2 "$3" mount_volume volume mnt -o channel=ring
+    timeout 60 python3 "$LIB/compare.py" source mnt || fail "$1 with error $3: trees differ, or a reader hangs"
+    drop_caches
+    timeout 60 python3 "$DATASETFS_SOURCE/tests/fuse/concurrent.py" source mnt 128 200 || fail "readers, $1 with error $3"
+    assert_eq "requests in flight" "$(stats mnt in_flight)" 1
+    unmount mnt
+    ! grep -i 'refuse' daemon.log || fail "$1 with error $3 is no refusal"
+    [ "$(cat count)" -gt 10 ] || fail "only $(cat count) of '$1' failed"
+    say "$1: $(cat count) times error $3, each repeated"
+}
+
+faulty register 1 1 1 $ENOMEM mount_volume volume mnt -o channel=ring
+unmount mnt
+[ "$(cat count)" = 1 ] || skip "a command cannot be made to fail here"
+grep -q "refuses an entry of queue [0-9]* of FUSE over io_uring: Cannot allocate memory" daemon.log ||
+    { grep -q "Invalid argument" daemon.log && skip "this kernel's NOP takes no result"; fail "$(cat daemon.log)"; }
+
+for error in $EAGAIN $EINTR; do
+    repeated register 1000 $error
+    repeated commit 1000000 $error
+done
+
+# Fewer entries than there were to be.
+faulty register 1 3 1 $ENOMEM mount_volume volume mnt -o channel=ring
+compare source mnt
+unmount mnt
+say "without some entries"
+
+# None: the mount is refused.
+rc=0
+faulty register 1 100000 1 $EINVAL timeout 30 datasetfs -f -o channel=ring volume mnt 2>refused.err || rc=$?
+assert_eq "status of a mount without entries" $rc 32
+grep -q "cannot mount .*: queue [0-9]* of FUSE over io_uring has no entry left: Invalid argument" refused.err ||
+    fail "without entries: $(cat refused.err)"
+! is_mounted mnt || fail "a refused mount is there"
+say "$(tail -n 1 refused.err)"
+
+# A worker cannot have its ring (the first two are probes) while somebody is already inside: requests wait in the kernel
+# for queues that will never be.
+touch visits
+(while [ -e visits ]; do timeout 60 stat mnt/nothing; done >/dev/null 2>&1) &
+visitor=$!
+at_exit rm -f visits
+rc=0
+faulty setup 3 1 1 $ENOMEM timeout --kill-after=5 30 datasetfs -f -o channel=ring volume mnt 2>refused.err || rc=$?
+rm visits
+assert_eq "status of a mount without a ring" $rc 32
+assert_eq "lines about it" "$(grep -c "cannot mount .*: worker [0-9]* did not start: io_uring_setup" refused.err)" 1
+wait_end $visitor || fail "who looked into the refused mount hangs"
+wait $visitor || true
+say "$(tail -n 1 refused.err)"
+
+# A queue that runs dry under its readers: all of them on one CPU, and more than a queue has entries.
+faulty commit 20 1000000 1 $EINVAL mount_volume volume mnt -o channel=ring
+cpu=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+readers=()
+for ((reader = 0; reader < 100; reader++)); do
+    taskset -c "$cpu" stat "mnt/nothing$reader" >/dev/null 2>&1 &
+    readers+=($!)
+done
+wait_end $DAEMON || fail "the daemon goes on with a queue that has no entry: $(cat daemon.log)"
+rc=0
+wait $DAEMON || rc=$?
+assert_eq "status of a mount that lost a queue" $rc 1
+grep -q "cannot go on: queue $cpu of FUSE over io_uring has no entry left: Invalid argument" daemon.log ||
+    fail "no reason: $(cat daemon.log)"
+for reader in "${readers[@]}"; do
+    wait_end "$reader" || fail "a reader of the lost mount hangs"
+done
+wait
+! is_mounted mnt || fail "the lost mount is still there"
+say "$(grep 'cannot go on' daemon.log)"
