@@ -8,10 +8,7 @@ need_fuse
 need_root
 need_command taskset
 
-switch=/sys/module/fuse/parameters/enable_uring
-[ -e $switch ] || skip "this kernel has no FUSE over io_uring"
-at_exit sh -c "echo $(cat $switch) >$switch"
-echo Y >$switch 2>/dev/null || skip "the switch of FUSE over io_uring cannot be set"
+ring_switch Y || skip "FUSE over io_uring is missing or cannot be turned on"
 
 cc -shared -fPIC -O1 -D_GNU_SOURCE "$LIB/fault_ring.c" -o fault.so || fail "fault_ring.c does not compile"
 tree random source --seed 21 --files 200

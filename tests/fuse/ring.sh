@@ -7,25 +7,20 @@
 need_fuse
 need_root
 
-switch=/sys/module/fuse/parameters/enable_uring
-[ -e $switch ] || skip "this kernel has no FUSE over io_uring"
-before=$(cat $switch)
-at_exit sh -c "echo $before >$switch"
-
 tree random source --seed 11 --files 400
 find source -type l -delete
 chmod -R u+rwX source
 pack volume source --compress auto
 mkdir -p mnt
 
-echo N >$switch 2>/dev/null || skip "the switch of FUSE over io_uring cannot be set"
+ring_switch N || skip "FUSE over io_uring is missing or cannot be switched"
 assert_fails 32 "FUSE over io_uring is off" datasetfs -o channel=ring volume mnt
 mount_volume volume mnt
 assert_eq "the channel while the switch is off" "$(stats mnt channel)" dev
 grep -q "turns it on" daemon.log || fail "no word about the switch: $(cat daemon.log)"
 unmount mnt
 
-echo Y >$switch
+ring_switch Y
 for options in channel=ring channel=auto channel=ring,workers=1; do
     : >daemon.log
     mount_volume volume mnt -o $options

@@ -51,12 +51,9 @@ run channel=dev,notify=auto
 run channel=dev,notify=entries
 [ -n "${DATASETFS_SANITIZER:-}" ] || run channel=dev,io=threads
 
-switch=/sys/module/fuse/parameters/enable_uring
-if [ -e $switch ]; then
-    at_exit sh -c "echo $(cat $switch) >$switch"
-    echo Y >$switch
+if ring_switch Y; then
     run channel=ring
     run channel=ring,notify=entries
 else
-    say "this kernel has no FUSE over io_uring: the ring was not tested"
+    say "FUSE over io_uring is missing or cannot be turned on: the ring was not tested"
 fi

@@ -22,10 +22,7 @@ only() {
 
 for channel in dev ring; do
     if [ $channel = ring ]; then
-        switch=/sys/module/fuse/parameters/enable_uring
-        [ -e $switch ] || break
-        at_exit sh -c "echo $(cat $switch) >$switch"
-        echo Y >$switch
+        ring_switch Y || break
     fi
     mount_volume volume mnt -o channel=$channel,version=v3
     versions=mnt/.datasetfs/versions

@@ -240,6 +240,20 @@ stats() {
     json "$2" "$1/.datasetfs/stats.json"
 }
 
+RING_SWITCH=/sys/module/fuse/parameters/enable_uring
+
+# ring_switch Y|N: the kernel's switch of FUSE over io_uring, put back when the test ends; false where it cannot be set.
+# It is one for the machine: tests that set it are marked 'alone', and other runs of the suite wait for each other.
+ring_switch() {
+    [ -e $RING_SWITCH ] || return 1
+    if [ -z "${_ring_lock:-}" ] && [ -z "${DATASETFS_RING_IS_ON:-}" ]; then
+        exec {_ring_lock}<$RING_SWITCH
+        flock "$_ring_lock"
+        at_exit sh -c "echo $(cat $RING_SWITCH) >$RING_SWITCH"
+    fi
+    { echo "$1" >$RING_SWITCH; } 2>/dev/null
+}
+
 hash_of() {
     sha256sum "$1" | cut -d ' ' -f 1
 }
