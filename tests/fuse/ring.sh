@@ -20,6 +20,19 @@ assert_eq "the channel while the switch is off" "$(stats mnt channel)" dev
 grep -q "turns it on" daemon.log || fail "no word about the switch: $(cat daemon.log)"
 unmount mnt
 
+# The bound on memory for buffers is printed, and holds: beside it there are the index, the cache and the program.
+check_budget() {
+    local budget printed held
+    budget=$(stats mnt buffer_budget)
+    printed=$(sed -n 's/.*buffers up to \([0-9.]*\) \([KMGT]i\)B.*/\1\2/p' daemon.log | numfmt --from=iec-i)
+    [ $((100 * (printed > budget ? printed - budget : budget - printed))) -le "$budget" ] ||
+        fail "$1: a budget of $budget is printed as $printed: $(cat daemon.log)"
+    held=$(($(sed -n 's/^RssAnon:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$DAEMON/status) * 1024))
+    [ -n "${DATASETFS_SANITIZER:-}" ] || [ $held -le $((budget + (64 << 20))) ] ||
+        fail "$1: the daemon holds $held bytes of a budget of $budget"
+    say "$1: $held bytes held, budget $budget"
+}
+
 ring_switch Y
 for options in channel=ring channel=auto channel=ring,workers=1; do
     : >daemon.log
@@ -27,6 +40,7 @@ for options in channel=ring channel=auto channel=ring,workers=1; do
     assert_eq "the channel of $options" "$(stats mnt channel)" ring
     compare source mnt
     python3 "$(dirname "$0")/concurrent.py" source mnt 256 5000 || fail "256 readers over $options"
+    check_budget $options
     unmount mnt
     ! grep -qiE 'error|failed' daemon.log || fail "$options: $(cat daemon.log)"
     say "$options"
