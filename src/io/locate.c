@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/* From names of volumes to block devices, through the topology. */
+#include "io/locate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/cleanup.h"
+#include "base/parse.h"
+
+#define LOCATE_PREFIX "nvme:"
+
+/* A parsed identity. */
+struct locate_wish {
+	enum { LOCATE_UUID, LOCATE_NGUID, LOCATE_EUI64, LOCATE_NSID } kind;
+	uint8_t bytes[16];
+	char nqn[256];
+	uint32_t nsid;
+};
+
+bool locate_is_identity(const char *volume)
+{
+	return !strncmp(volume, LOCATE_PREFIX, strlen(LOCATE_PREFIX));
+}
+
+/* "NQN/NSID" */
+static int locate_parse_nsid(const char *text, struct locate_wish *ret, struct error *err)
+{
+	const char *slash = strrchr(text, '/');
+	uint64_t nsid;
+	int r;
+
+	if (!slash || slash == text || (size_t)(slash - text) >= sizeof(ret->nqn))
+		return error_set(err, -EINVAL, "'%s' is not SUBSYSTEM_NQN/NSID", text);
+	r = parse_u64(slash + 1, 1, UINT32_MAX - 1, &nsid, err);
+	if (r < 0)
+		return r;
+	ret->kind = LOCATE_NSID;
+	ret->nsid = (uint32_t)nsid;
+	snprintf(ret->nqn, sizeof(ret->nqn), "%.*s", (int)(slash - text), text);
+	return 0;
+}
+
+static int locate_parse(const char *volume, struct locate_wish *ret, struct error *err)
+{
+	const char *text = volume + strlen(LOCATE_PREFIX);
+
+	*ret = (struct locate_wish){ 0 };
+	if (!strncmp(text, "//", 2))
+		return locate_parse_nsid(text + 2, ret, err);
+	if (!strncmp(text, "uuid:", 5)) {
+		ret->kind = LOCATE_UUID;
+		return parse_uuid(text + 5, ret->bytes, err);
+	}
+	if (!strncmp(text, "nguid:", 6)) {
+		ret->kind = LOCATE_NGUID;
+		return parse_hex(text + 6, ret->bytes, 16, err);
+	}
+	if (!strncmp(text, "eui64:", 6)) {
+		ret->kind = LOCATE_EUI64;
+		return parse_hex(text + 6, ret->bytes, 8, err);
+	}
+	return error_set(err, -EINVAL, "expected nvme:uuid:…, nvme:nguid:…, nvme:eui64:… or nvme://NQN/NSID");
+}
+
+static bool locate_is(const struct topology *t, const struct topology_namespace *namespace,
+		      const struct locate_wish *wish)
+{
+	switch (wish->kind) {
+	case LOCATE_UUID:
+		return namespace->has_uuid && !memcmp(namespace->uuid, wish->bytes, sizeof(namespace->uuid));
+	case LOCATE_NGUID:
+		return namespace->has_nguid && !memcmp(namespace->nguid, wish->bytes, sizeof(namespace->nguid));
+	case LOCATE_EUI64:
+		return namespace->has_eui64 && !memcmp(namespace->eui64, wish->bytes, sizeof(namespace->eui64));
+	default:
+		return namespace->nsid == wish->nsid && !strcmp(t->subsystems[namespace->subsystem].nqn, wish->nqn);
+	}
+}
+
+/* Without multipath in the kernel a namespace is one block device for each controller. */
+static bool locate_is_same(const struct topology *t, const struct topology_namespace *a,
+			   const struct topology_namespace *b)
+{
+	char name_a[TOPOLOGY_IDENTITY_SIZE], name_b[TOPOLOGY_IDENTITY_SIZE];
+
+	topology_identity(a, name_a);
+	topology_identity(b, name_b);
+	return a->nsid == b->nsid && name_a[0] && !strcmp(name_a, name_b) &&
+	       !strcmp(t->subsystems[a->subsystem].nqn, t->subsystems[b->subsystem].nqn);
+}
+
+/* Of several devices of one namespace the first with a live controller. */
+static const struct topology_namespace *locate_better(const struct topology *t, const struct topology_namespace *a,
+						      const struct topology_namespace *b)
+{
+	size_t live_a, live_b;
+
+	topology_paths_of(t, a, &live_a);
+	topology_paths_of(t, b, &live_b);
+	return !live_a && live_b ? b : a;
+}
+
+int locate_namespace(const struct topology *topology, const char *volume, const struct topology_namespace **ret,
+		     struct error *err)
+{
+	const struct topology_namespace *found = NULL, *namespace;
+	struct locate_wish wish;
+	struct error why = { 0 };
+	int r = locate_parse(volume, &wish, &why);
+
+	if (r < 0)
+		return error_set(err, r, "'%s': %s", volume, why.reason);
+	for (size_t i = 0; i < topology->namespace_count; i++) {
+		namespace = &topology->namespaces[i];
+		if (!locate_is(topology, namespace, &wish))
+			continue;
+		if (found && !locate_is_same(topology, found, namespace))
+			return error_set(err, -ENOTUNIQ, "'%s' is claimed by two namespaces, '%s' and '%s'", volume,
+					 found->name, namespace->name);
+		found = found ? locate_better(topology, found, namespace) : namespace;
+	}
+	if (!found)
+		return error_set(err, -ENOENT,
+				 "no namespace '%s' among the %zu that are connected, see 'datasetfsctl nvme list'", volume,
+				 topology->namespace_count);
+	*ret = found;
+	return 0;
+}
+
+static bool locate_is_node(const char *path, dev_t device)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISBLK(st.st_mode) && st.st_rdev == device;
+}
+
+int locate_node(const struct topology_namespace *namespace, char **ret, struct error *err)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/dev/%s", namespace->name);
+	if (!locate_is_node(path, namespace->device))
+		snprintf(path, sizeof(path), "/dev/block/%u:%u", major(namespace->device), minor(namespace->device));
+	if (!locate_is_node(path, namespace->device))
+		return error_set(err, -ENODEV, "namespace '%s' has no block device node %u:%u in '/dev'", namespace->name,
+				 major(namespace->device), minor(namespace->device));
+	*ret = strdup(path);
+	return *ret ? 0 : error_set(err, -ENOMEM, "no memory for the path of a volume");
+}
+
+int locate_path(const char *volume, char **ret, struct error *err)
+{
+	auto_topology struct topology topology = { 0 };
+	const struct topology_namespace *namespace;
+	int r;
+
+	if (!locate_is_identity(volume)) {
+		*ret = strdup(volume);
+		return *ret ? 0 : error_set(err, -ENOMEM, "no memory for the path of a volume");
+	}
+	r = topology_read(topology_root(), &topology, err);
+	if (r == 0)
+		r = locate_namespace(&topology, volume, &namespace, err);
+	return r < 0 ? r : locate_node(namespace, ret, err);
+}
+
+int locate_identity(int fd, char identity[TOPOLOGY_IDENTITY_SIZE], struct error *err)
+{
+	auto_topology struct topology topology = { 0 };
+	const struct topology_namespace *namespace;
+	struct stat st;
+	int r;
+
+	identity[0] = 0;
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "fstat");
+	if (!S_ISBLK(st.st_mode))
+		return 0;
+	r = topology_read(topology_root(), &topology, err);
+	if (r < 0)
+		return r;
+	namespace = topology_by_device(&topology, st.st_rdev);
+	if (namespace)
+		topology_identity(namespace, identity);
+	return 0;
+}

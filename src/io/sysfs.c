@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads sysfs(5) attributes. */
+#include "io/sysfs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+bool sysfs_text(const char *directory, const char *name, char *text, size_t size)
+{
+	char path[PATH_MAX], *start;
+	auto_close int fd = -1;
+	ssize_t n;
+
+	text[0] = 0;
+	if ((size_t)snprintf(path, sizeof(path), "%s/%s", directory, name) >= sizeof(path))
+		return false;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, size - 1);
+	text[n > 0 ? n : 0] = 0;
+	text[strcspn(text, "\n")] = 0;
+	start = text + strspn(text, " \t");
+	memmove(text, start, strlen(start) + 1);
+	for (size_t end = strlen(text); end && (text[end - 1] == ' ' || text[end - 1] == '\t'); end--)
+		text[end - 1] = 0;
+	return text[0] != 0;
+}
+
+bool sysfs_number(const char *directory, const char *name, int64_t *ret)
+{
+	char text[32], *end;
+	long long n;
+
+	if (!sysfs_text(directory, name, text, sizeof(text)))
+		return false;
+	errno = 0;
+	n = strtoll(text, &end, 10);
+	if (errno || *end)
+		return false;
+	*ret = n;
+	return true;
+}

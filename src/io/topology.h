@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT */
+/* The NVMe subsystems that the kernel is connected to, as sysfs shows them: controllers, namespaces, and the paths
+ * between them. A copy, taken at one moment. Needs no right and no library. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct topology_subsystem {
+	char name[32];     /* nvme-subsys0 */
+	char nqn[256];
+	char model[64];
+	char iopolicy[32]; /* how paths are chosen; empty where the kernel has no multipath */
+	bool is_discovery;
+};
+
+struct topology_controller {
+	size_t subsystem;
+	char name[32]; /* nvme0 */
+	char transport[16];
+	char traddr[128], trsvcid[32]; /* empty where the transport has none; traddr of pcie: its address */
+	char state[32];                /* live, connecting, … */
+	char hostnqn[256], hostid[64]; /* that we connected as; empty on PCIe */
+	int64_t cntlid, numa_node;     /* -1: not known, or no node */
+	int64_t queues, queue_size;    /* I/O queues, and entries of each; -1: not known */
+	int64_t reconnect_delay, ctrl_loss_tmo, fast_io_fail_tmo, keep_alive_tmo; /* seconds; -1: off or not known */
+};
+
+struct topology_namespace {
+	size_t subsystem;
+	char name[32]; /* of the block device: nvme0n1 */
+	dev_t device;
+	uint32_t nsid;
+	bool has_uuid, has_nguid, has_eui64;
+	uint8_t uuid[16], nguid[16], eui64[8];
+	uint64_t size;      /* bytes */
+	uint32_t lba_size;  /* bytes of a logical block */
+	uint32_t boundary;  /* bytes; a request that crosses a multiple is split (NOIOB). 0: none */
+	int64_t read_ahead; /* bytes, -1 when not known */
+	bool read_only;     /* write-protected, or set so on this host */
+};
+
+/* A way from a controller to a namespace. */
+struct topology_path {
+	size_t namespace, controller;
+	char name[32];      /* nvme0c1n1, hidden below the namespace; the namespace's own name without multipath */
+	char ana_state[32]; /* optimized, …; empty where the target has no ANA */
+	bool data_digest;   /* the transport sums the data of a request (TCP's DDGST) */
+};
+
+struct topology {
+	struct topology_subsystem *subsystems;
+	struct topology_controller *controllers;
+	struct topology_namespace *namespaces;
+	struct topology_path *paths;
+	size_t subsystem_count, controller_count, namespace_count, path_count;
+};
+
+/* Where sysfs lies: $DATASETFS_SYSFS, so that a copy of another machine's can be looked at, or /sys. */
+const char *topology_root(void);
+/* No NVMe at all is an empty topology. */
+must_check int topology_read(const char *root, struct topology *ret, struct error *err);
+void topology_free(struct topology *topology); /* its contents */
+
+/* NULL when there is none. */
+const struct topology_namespace *topology_by_device(const struct topology *topology, dev_t device);
+const struct topology_subsystem *topology_by_nqn(const struct topology *topology, const char *nqn);
+/* The first path's controller that has a host id; NULL when none has. */
+const struct topology_controller *topology_host_of(const struct topology *topology,
+						   const struct topology_namespace *namespace);
+/* Paths of a namespace, and how many of them have a controller that is live. */
+size_t topology_paths_of(const struct topology *topology, const struct topology_namespace *namespace, size_t *ret_live);
+
+#define TOPOLOGY_IDENTITY_SIZE 128u
+/* "nvme:uuid:…", "nvme:nguid:…" or "nvme:eui64:…": the strongest that the namespace has; "" when it has none. */
+void topology_identity(const struct topology_namespace *namespace, char identity[TOPOLOGY_IDENTITY_SIZE]);
+
+static inline void topology_free_ptr(struct topology *topology)
+{
+	topology_free(topology);
+}
+#define auto_topology cleanup(topology_free_ptr)

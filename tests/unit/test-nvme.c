@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT */
+/* NVMe by a recorded sysfs tree: what is read, and names of volumes. */
+#include <errno.h>
+#include <ftw.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "io/locate.h"
+#include "io/topology.h"
+#include "lib/check.h"
+
+#define TRAIN_NQN  "nqn.2026-01.org.example:train"
+#define TRAIN_UUID "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
+
+static char root[] = "/tmp/datasetfs-unit-XXXXXX";
+
+/* ---- the tree ---- */
+
+static void sysfs_write(const char *attribute, const char *value)
+{
+	char path[PATH_MAX], directory[PATH_MAX];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/class/nvme-subsystem/%s", root, attribute);
+	for (char *c = path + sizeof(root); *c; c++) {
+		if (*c != '/')
+			continue;
+		snprintf(directory, sizeof(directory), "%.*s", (int)(c - path), path);
+		mkdir(directory, 0755);
+	}
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fprintf(file, "%s\n", value);
+	fclose(file);
+}
+
+static int sysfs_tree(void **state)
+{
+	auto_free char *line = NULL;
+	size_t size = 0;
+	FILE *file = fopen(TESTS "/lib/nvme.sysfs", "r");
+
+	(void)state;
+	assert_non_null(file);
+	assert_non_null(mkdtemp(root));
+	while (getline(&line, &size, file) > 0) {
+		char *value = strchr(line, ' ');
+
+		line[strcspn(line, "\n")] = 0;
+		if (line[0] == '#' || !value)
+			continue;
+		*value++ = 0;
+		sysfs_write(line, value);
+	}
+	fclose(file);
+	return 0;
+}
+
+static int sysfs_remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static int sysfs_remove(void **state)
+{
+	(void)state;
+	return nftw(root, sysfs_remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- tests ---- */
+
+static void test_topology(void **state)
+{
+	auto_topology struct topology t = { 0 };
+	const struct topology_namespace *train, *local;
+	const struct topology_controller *controller;
+	size_t live;
+
+	(void)state;
+	CHECK_OK(topology_read(root, &t, &err));
+	assert_int_equal(t.subsystem_count, 3);
+	assert_int_equal(t.controller_count, 4);
+	assert_int_equal(t.namespace_count, 2);
+	assert_int_equal(t.path_count, 3);
+	assert_false(t.subsystems[0].is_discovery);
+	assert_true(t.subsystems[2].is_discovery);
+
+	train = topology_by_device(&t, makedev(259, 1));
+	assert_non_null(train);
+	assert_string_equal(train->name, "nvme0n1");
+	assert_string_equal(t.subsystems[train->subsystem].nqn, TRAIN_NQN);
+	assert_int_equal(train->size, UINT64_C(1) << 30);
+	assert_int_equal(train->lba_size, 4096);
+	assert_int_equal(train->boundary, 0);
+	assert_true(train->has_uuid);
+	assert_false(train->has_nguid);
+	assert_int_equal(topology_paths_of(&t, train, &live), 2);
+	assert_int_equal(live, 1);
+
+	controller = topology_host_of(&t, train);
+	assert_string_equal(controller->name, "nvme0");
+	assert_string_equal(controller->traddr, "192.0.2.1");
+	assert_string_equal(controller->trsvcid, "4420");
+	assert_int_equal(controller->queues, 8);
+	assert_int_equal(controller->queue_size, 128);
+	assert_int_equal(controller->fast_io_fail_tmo, 300);
+	assert_int_equal(t.controllers[1].fast_io_fail_tmo, -1);
+	assert_true(t.paths[0].data_digest);
+	assert_false(t.paths[1].data_digest);
+	assert_string_equal(t.paths[1].ana_state, "non-optimized");
+
+	local = topology_by_device(&t, makedev(259, 2));
+	assert_int_equal(local->boundary, 131072);
+	assert_int_equal(topology_paths_of(&t, local, &live), 1);
+	assert_int_equal(live, 1);
+	assert_null(topology_host_of(&t, local));
+	assert_string_equal(t.controllers[2].traddr, "0000:41:00.0");
+	assert_null(topology_by_device(&t, makedev(259, 3)));
+	assert_non_null(topology_by_nqn(&t, TRAIN_NQN));
+	assert_null(topology_by_nqn(&t, "nqn.2026-01.org.example:other"));
+}
+
+static void test_no_nvme(void **state)
+{
+	auto_topology struct topology t = { 0 };
+
+	(void)state;
+	CHECK_OK(topology_read("/nonexistent", &t, &err));
+	assert_int_equal(t.subsystem_count, 0);
+}
+
+static void test_identities(void **state)
+{
+	auto_topology struct topology t = { 0 };
+	char identity[TOPOLOGY_IDENTITY_SIZE];
+	struct topology_namespace namespace = { .has_nguid = true, .nguid = { 0xde, 0xad } };
+
+	(void)state;
+	CHECK_OK(topology_read(root, &t, &err));
+	topology_identity(&t.namespaces[0], identity);
+	assert_string_equal(identity, "nvme:uuid:" TRAIN_UUID);
+	topology_identity(&t.namespaces[1], identity);
+	assert_string_equal(identity, "nvme:eui64:0025385b71b01234");
+	topology_identity(&namespace, identity);
+	assert_string_equal(identity, "nvme:nguid:dead0000000000000000000000000000");
+	namespace.has_nguid = false;
+	topology_identity(&namespace, identity);
+	assert_string_equal(identity, "");
+}
+
+/* Without a UUID Linux shows the NGUID as one: that is not an identity of that kind. */
+static void test_nguid_shown_as_uuid(void **state)
+{
+	auto_topology struct topology t = { 0 };
+	char identity[TOPOLOGY_IDENTITY_SIZE];
+
+	(void)state;
+	sysfs_write("nvme-subsys0/nvme0n1/nguid", TRAIN_UUID);
+	CHECK_OK(topology_read(root, &t, &err));
+	sysfs_write("nvme-subsys0/nvme0n1/nguid", "00000000-0000-0000-0000-000000000000");
+	topology_identity(&t.namespaces[0], identity);
+	assert_string_equal(identity, "nvme:nguid:3f2504e04f8941d39a0c0305e82c3301");
+}
+
+static void test_locate(void **state)
+{
+	static const char *const names[] = { "nvme:uuid:" TRAIN_UUID, "nvme:uuid:3F2504E0-4F89-41D3-9A0C-0305E82C3301",
+					     "nvme://" TRAIN_NQN "/1" };
+	auto_topology struct topology t = { 0 };
+	const struct topology_namespace *found;
+
+	(void)state;
+	assert_true(locate_is_identity("nvme:uuid:x"));
+	assert_false(locate_is_identity("./nvme:uuid:x"));
+	assert_false(locate_is_identity("/dev/nvme0n1"));
+	CHECK_OK(topology_read(root, &t, &err));
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		CHECK_OK(locate_namespace(&t, names[i], &found, &err));
+		assert_string_equal(found->name, "nvme0n1");
+	}
+	CHECK_OK(locate_namespace(&t, "nvme:eui64:0025385b71b01234", &found, &err));
+	assert_string_equal(found->name, "nvme2n1");
+	CHECK_FAILS(locate_namespace(&t, "nvme://" TRAIN_NQN "/2", &found, &err), -ENOENT, "among the 2 that are connected");
+	CHECK_FAILS(locate_namespace(&t, "nvme:nguid:3f2504e04f8941d39a0c0305e82c3301", &found, &err), -ENOENT,
+		    "no namespace");
+	t.namespaces[0].device = makedev(4000, 1); /* no machine has it */
+	CHECK_FAILS(locate_node(&t.namespaces[0], &(char *){ NULL }, &err), -ENODEV, "no block device node 4000:1");
+}
+
+static void test_bad_names(void **state)
+{
+	struct topology t = { 0 };
+	const struct topology_namespace *found;
+
+	(void)state;
+	CHECK_FAILS(locate_namespace(&t, "nvme:", &found, &err), -EINVAL, "expected nvme:uuid:");
+	CHECK_FAILS(locate_namespace(&t, "nvme:wwid:1", &found, &err), -EINVAL, "expected nvme:uuid:");
+	CHECK_FAILS(locate_namespace(&t, "nvme:uuid:1", &found, &err), -EINVAL, "not a UUID");
+	CHECK_FAILS(locate_namespace(&t, "nvme:nguid:12", &found, &err), -EINVAL, "expected 32 hexadecimal digits");
+	CHECK_FAILS(locate_namespace(&t, "nvme:eui64:00253g5b71b01234", &found, &err), -EINVAL, "not hexadecimal");
+	CHECK_FAILS(locate_namespace(&t, "nvme://" TRAIN_NQN, &found, &err), -EINVAL, "not SUBSYSTEM_NQN/NSID");
+	CHECK_FAILS(locate_namespace(&t, "nvme:///1", &found, &err), -EINVAL, "not SUBSYSTEM_NQN/NSID");
+	CHECK_FAILS(locate_namespace(&t, "nvme://" TRAIN_NQN "/0", &found, &err), -ERANGE, "expected 1 to");
+	CHECK_FAILS(locate_namespace(&t, "nvme://" TRAIN_NQN "/x", &found, &err), -EINVAL, "not a number");
+}
+
+/* A clone claims the same identity: nobody guesses. Two devices of one namespace are one. */
+static void test_same_identity(void **state)
+{
+	auto_topology struct topology t = { 0 };
+	const struct topology_namespace *found;
+
+	(void)state;
+	CHECK_OK(topology_read(root, &t, &err));
+	t.namespaces[1] = t.namespaces[0];
+	snprintf(t.namespaces[1].name, sizeof(t.namespaces[1].name), "nvme1n1");
+	CHECK_OK(locate_namespace(&t, "nvme:uuid:" TRAIN_UUID, &found, &err));
+	assert_string_equal(found->name, "nvme0n1");
+	snprintf(t.controllers[0].state, sizeof(t.controllers[0].state), "connecting");
+	CHECK_OK(locate_namespace(&t, "nvme:uuid:" TRAIN_UUID, &found, &err));
+	assert_string_equal(found->name, "nvme1n1");
+	t.namespaces[1].subsystem = 1;
+	CHECK_FAILS(locate_namespace(&t, "nvme:uuid:" TRAIN_UUID, &found, &err), -ENOTUNIQ, "'nvme0n1' and 'nvme1n1'");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_topology),	cmocka_unit_test(test_no_nvme),
+		cmocka_unit_test(test_identities),	cmocka_unit_test(test_nguid_shown_as_uuid),
+		cmocka_unit_test(test_locate),		cmocka_unit_test(test_bad_names),
+		cmocka_unit_test(test_same_identity),
+	};
+
+	return cmocka_run_group_tests(tests, sysfs_tree, sysfs_remove);
+}
