@@ -46,6 +46,7 @@ home 'zstd\.h'            src/image/codec.c
 home 'xxh[^/]*\.h'        src/image/checksum.c
 home 'openssl/[a-z0-9]*\.h' src/image/sha256.c
 home 'liburing\.h'        src/io/ring.c
+home 'libnvme\.h'         src/io/nvme.c src/io/nvme_fabrics.c
 home 'fuse[a-z_]*\.h'     src/fuse/mount.c
 home 'blkid/[a-z0-9]*\.h' mkfs/target.c
 home 'json-c/[a-z_]*\.h'  tools/status.c

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* NVMe by a recorded sysfs tree: what is read, and names of volumes. */
+/* NVMe by a recorded sysfs tree: what is read, names of volumes; portals and who this host is. */
 #include <errno.h>
 #include <ftw.h>
 #include <libgen.h>
@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "io/host.h"
 #include "io/locate.h"
+#include "io/portal.h"
 #include "io/topology.h"
 #include "lib/check.h"
 
@@ -232,13 +234,80 @@ static void test_same_identity(void **state)
 	CHECK_FAILS(locate_namespace(&t, "nvme:uuid:" TRAIN_UUID, &found, &err), -ENOTUNIQ, "'nvme0n1' and 'nvme1n1'");
 }
 
+static void test_portals(void **state)
+{
+	static const struct {
+		const char *text, *transport, *address, *service, *back;
+	} good[] = {
+		{ "tcp://192.0.2.1", "tcp", "192.0.2.1", "4420", "tcp://192.0.2.1:4420" },
+		{ "tcp://192.0.2.1:8009", "tcp", "192.0.2.1", "8009", "tcp://192.0.2.1:8009" },
+		{ "rdma://[2001:db8::1]:4421", "rdma", "2001:db8::1", "4421", "rdma://[2001:db8::1]:4421" },
+		{ "tcp://[2001:db8::1]", "tcp", "2001:db8::1", "4420", "tcp://[2001:db8::1]:4420" },
+		{ "tcp://storage.example.org", "tcp", "storage.example.org", "4420", "tcp://storage.example.org:4420" },
+		{ "loop", "loop", "", "", "loop" },
+	};
+	char text[PORTAL_TEXT_SIZE];
+	struct portal portal;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
+		CHECK_OK(portal_parse(good[i].text, &portal, &err));
+		assert_true(portal_is(&portal, good[i].transport, good[i].address, good[i].service));
+		assert_string_equal(portal_text(&portal, text), good[i].back);
+	}
+	assert_false(portal_is(&portal, "tcp", "", ""));
+	CHECK_FAILS(portal_parse("192.0.2.1", &portal, &err), -EINVAL, "is not tcp://ADDRESS[:PORT]");
+	CHECK_FAILS(portal_parse("fc://nn-1", &portal, &err), -EINVAL, "is not tcp://ADDRESS[:PORT]");
+	CHECK_FAILS(portal_parse("loop://x", &portal, &err), -EINVAL, "is not tcp://ADDRESS[:PORT]");
+	CHECK_FAILS(portal_parse("tcp://", &portal, &err), -EINVAL, "is not ADDRESS or ADDRESS:PORT");
+	CHECK_FAILS(portal_parse("tcp://:4420", &portal, &err), -EINVAL, "is not ADDRESS or ADDRESS:PORT");
+	CHECK_FAILS(portal_parse("tcp://[2001:db8::1", &portal, &err), -EINVAL, "is not ADDRESS or ADDRESS:PORT");
+	CHECK_FAILS(portal_parse("tcp://[::1]x", &portal, &err), -EINVAL, "is not ADDRESS or ADDRESS:PORT");
+	CHECK_FAILS(portal_parse("tcp://a,hostnqn=b", &portal, &err), -EINVAL, "is not ADDRESS or ADDRESS:PORT");
+	CHECK_FAILS(portal_parse("tcp://2001:db8::1", &portal, &err), -EINVAL, "stands in brackets");
+	CHECK_FAILS(portal_parse("tcp://192.0.2.1:65536", &portal, &err), -EINVAL, "expected 1 to 65535");
+	CHECK_FAILS(portal_parse("tcp://192.0.2.1:", &portal, &err), -EINVAL, "not a number");
+}
+
+static void test_host(void **state)
+{
+	static const char nqn[] = "nqn.2014-08.org.nvmexpress:uuid:5a0c1de7-83ff-4f6b-a6a5-1c2b3d4e5f60";
+	struct host host = { 0 };
+	char folder[PATH_MAX];
+
+	(void)state;
+	snprintf(folder, sizeof(folder), "%s/class/nvme-subsystem/host", root);
+	CHECK_FAILS(host_read(folder, &host, &err), -ENOENT, "/hostnqn' makes one");
+	sysfs_write("host/hostnqn", "nqn.2026-01.org.example:node7");
+	CHECK_FAILS(host_read(folder, &host, &err), -ENOENT, "/hostid' makes one");
+	sysfs_write("host/hostid", "node7");
+	CHECK_FAILS(host_read(folder, &host, &err), -EINVAL, "host id 'node7' is not a UUID");
+	sysfs_write("host/hostid", "00112233-4455-6677-8899-aabbccddeeff");
+	CHECK_OK(host_read(folder, &host, &err));
+	assert_string_equal(host.nqn, "nqn.2026-01.org.example:node7");
+	assert_string_equal(host.id, "00112233-4455-6677-8899-aabbccddeeff");
+
+	/* What was given stays; the id may be in the NQN. */
+	sysfs_write("host/hostid", "");
+	host = (struct host){ 0 };
+	snprintf(host.nqn, sizeof(host.nqn), "%s", nqn);
+	CHECK_OK(host_read(folder, &host, &err));
+	assert_string_equal(host.nqn, nqn);
+	assert_string_equal(host.id, strrchr(nqn, ':') + 1);
+	host = (struct host){ .nqn = "node7" };
+	CHECK_FAILS(host_check(&host, &err), -EINVAL, "does not begin with 'nqn.'");
+	host = (struct host){ .nqn = "nqn.a,traddr=b" };
+	CHECK_FAILS(host_check(&host, &err), -EINVAL, "a comma or a blank");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_topology),	cmocka_unit_test(test_no_nvme),
 		cmocka_unit_test(test_identities),	cmocka_unit_test(test_nguid_shown_as_uuid),
 		cmocka_unit_test(test_locate),		cmocka_unit_test(test_bad_names),
-		cmocka_unit_test(test_same_identity),
+		cmocka_unit_test(test_same_identity),	cmocka_unit_test(test_portals),
+		cmocka_unit_test(test_host),
 	};
 
 	return cmocka_run_group_tests(tests, sysfs_tree, sysfs_remove);

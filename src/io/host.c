@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* The files of /etc/nvme. */
+#include "io/host.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/parse.h"
+#include "io/sysfs.h"
+
+#define HOST_UUID_NQN "nqn.2014-08.org.nvmexpress:uuid:"
+
+int host_check(const struct host *host, struct error *err)
+{
+	uint8_t id[16];
+	struct error why = { 0 };
+
+	if (strncmp(host->nqn, "nqn.", 4) != 0)
+		return error_set(err, -EINVAL, "host NQN '%s' does not begin with 'nqn.'", host->nqn);
+	if (strpbrk(host->nqn, ", \t"))
+		return error_set(err, -EINVAL, "host NQN '%s' has a comma or a blank", host->nqn);
+	if (parse_uuid(host->id, id, &why) < 0)
+		return error_set(err, -EINVAL, "host id %s", why.reason);
+	return 0;
+}
+
+int host_read(const char *folder, struct host *ret, struct error *err)
+{
+	struct host host = *ret;
+	int r;
+
+	if (!host.nqn[0] && !sysfs_text(folder, "hostnqn", host.nqn, sizeof(host.nqn)))
+		return error_set(err, -ENOENT,
+				 "this host has no NQN: 'mkdir -p %s; echo " HOST_UUID_NQN
+				 "$(cat /proc/sys/kernel/random/uuid) >%s/hostnqn' makes one",
+				 folder, folder);
+	if (!host.id[0] && !sysfs_text(folder, "hostid", host.id, sizeof(host.id)) &&
+	    !strncmp(host.nqn, HOST_UUID_NQN, strlen(HOST_UUID_NQN)))
+		snprintf(host.id, sizeof(host.id), "%.36s", host.nqn + strlen(HOST_UUID_NQN));
+	if (!host.id[0])
+		return error_set(err, -ENOENT,
+				 "this host has no id, which reservations are kept under: 'cat /proc/sys/kernel/random/uuid "
+				 ">%s/hostid' makes one",
+				 folder);
+	r = host_check(&host, err);
+	if (r == 0)
+		*ret = host;
+	return r;
+}

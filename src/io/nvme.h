@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* NVMe commands and fabrics through libnvme; without it (meson option nvme) everything here is -EOPNOTSUPP. Namespaces
+ * are named by an open block device and their number. Commands need CAP_SYS_ADMIN. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "io/host.h"
+#include "io/portal.h"
+
+/* What Identify says. Sizes in bytes, 0: not given. */
+struct nvme_facts {
+	bool is_shared;      /* several controllers can reach it */
+	bool can_reserve;    /* Write Exclusive reservations */
+	bool can_protect;    /* write protection */
+	bool is_protected;
+	uint32_t boundary;   /* NOIOB: a request that crosses a multiple of it is slower */
+	uint32_t granule;    /* NPWG: writes of multiples of it are not read-modify-write */
+	uint32_t alignment;  /* NPWA: where such writes should begin */
+};
+must_check int nvme_facts_read(int fd, uint32_t nsid, struct nvme_facts *ret, struct error *err);
+
+enum nvme_hold { NVME_HOLD_NONE, NVME_HOLD_WRITE_EXCLUSIVE, NVME_HOLD_OTHER };
+
+/* Who has the namespace reserved. */
+struct nvme_holder {
+	enum nvme_hold hold;
+	uint8_t host[16]; /* host id; of 8 byte ones the rest is zero */
+	uint64_t key;
+	unsigned registrants;
+};
+must_check int nvme_holder_read(int fd, uint32_t nsid, struct nvme_holder *ret, struct error *err);
+
+/* Registration of this host with a key; again with the same key is no error, with another one -EBUSY. */
+must_check int nvme_key_register(int fd, uint32_t nsid, uint64_t key, struct error *err);
+must_check int nvme_key_remove(int fd, uint32_t nsid, uint64_t key, struct error *err);
+/* A Write Exclusive reservation for the registered host. -EBUSY: another host has one; unless victim is its key,
+ * which takes it away and removes that registration. */
+must_check int nvme_reserve(int fd, uint32_t nsid, uint64_t key, uint64_t victim, struct error *err);
+must_check int nvme_release(int fd, uint32_t nsid, uint64_t key, struct error *err);
+must_check int nvme_protect(int fd, uint32_t nsid, bool on, struct error *err);
+
+/* 0: the kernel's default. Seconds; loss and fast_fail may be -1: never. */
+struct nvme_settings {
+	int queues, queue_size;
+	int reconnect_delay, ctrl_loss_tmo, fast_io_fail_tmo, keep_alive_tmo;
+	bool digests; /* TCP's, of headers and data */
+};
+
+#define NVME_NAME_SIZE 32
+/* Connects a controller and says how it is called. */
+must_check int nvme_attach(const struct host *host, const char *nqn, const struct portal *portal,
+			   const struct nvme_settings *settings, char name[NVME_NAME_SIZE], struct error *err);
+/* Disconnects the controller called name. */
+must_check int nvme_detach(const char *name, struct error *err);
+
+/* A line of a discovery log. */
+struct nvme_offer {
+	char nqn[256];
+	struct portal portal; /* its address is empty where the transport is not one of ours */
+	char transport[24];
+	bool is_discovery;    /* a referral to another discovery controller, or the one that was asked */
+};
+/* Asks a discovery controller. free() *ret. */
+must_check int nvme_discover(const struct host *host, const struct portal *portal, struct nvme_offer **ret,
+			     size_t *ret_count, struct error *err);

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/* Connecting, disconnecting and asking discovery controllers. */
+#include <errno.h>
+#include <libnvme.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <syslog.h>
+
+#include "base/cleanup.h"
+#include "io/nvme.h"
+
+#define FABRICS_DEVICE  "/dev/nvme-fabrics"
+#define FABRICS_RETRIES 3
+
+static void nvme_free_root(nvme_root_t *root)
+{
+	if (*root)
+		nvme_free_tree(*root);
+}
+#define auto_root cleanup(nvme_free_root)
+
+/* Without a word on standard error: reasons are ours to tell. */
+static int nvme_open_root(nvme_root_t *ret, struct error *err)
+{
+	*ret = nvme_create_root(NULL, LOG_EMERG);
+	return *ret ? 0 : error_set(err, -ENOMEM, "no memory for libnvme");
+}
+
+/* libnvme adds numbers of its own to errno. */
+static int nvme_connect_error(int code, const struct portal *portal, struct error *err)
+{
+	char text[PORTAL_TEXT_SIZE];
+
+	portal_text(portal, text);
+	if (access(FABRICS_DEVICE, F_OK) < 0)
+		return error_set(err, -ENODEV, "'%s': there is no '" FABRICS_DEVICE "', try 'modprobe nvme-%s'", text,
+				 portal->transport);
+	if (code >= ENVME_CONNECT_RESOLVE)
+		return error_set(err, code == ENVME_CONNECT_ALREADY ? -EALREADY : -EIO, "'%s': %s", text,
+				 nvme_errno_to_string(code));
+	return error_set(err, code ? -code : -EIO, "'%s': %s", text, strerror(code ? code : EIO));
+}
+
+static int nvme_add(nvme_root_t root, const struct host *host, const char *nqn, const struct portal *portal,
+		    const struct nvme_fabrics_config *config, nvme_ctrl_t *ret, struct error *err)
+{
+	const char *address = portal->address[0] ? portal->address : NULL;
+	const char *service = portal->service[0] ? portal->service : NULL;
+	nvme_host_t h = nvme_lookup_host(root, host->nqn, host->id);
+	nvme_ctrl_t controller;
+
+	errno = 0;
+	controller = h ? nvme_create_ctrl(root, nqn, portal->transport, address, NULL, NULL, service) : NULL;
+	if (!controller)
+		return nvme_connect_error(errno ? errno : ENOMEM, portal, err);
+	errno = 0;
+	if (nvmf_add_ctrl(h, controller, config) < 0) {
+		int code = errno;
+
+		nvme_free_ctrl(controller);
+		return nvme_connect_error(code, portal, err);
+	}
+	*ret = controller;
+	return 0;
+}
+
+int nvme_attach(const struct host *host, const char *nqn, const struct portal *portal,
+		const struct nvme_settings *settings, char name[NVME_NAME_SIZE], struct error *err)
+{
+	bool digests = settings->digests && !strcmp(portal->transport, "tcp");
+	struct nvme_fabrics_config config;
+	auto_root nvme_root_t root = NULL;
+	nvme_ctrl_t controller;
+	int r;
+
+	nvmf_default_config(&config);
+	config.nr_io_queues = settings->queues;
+	config.queue_size = settings->queue_size;
+	config.reconnect_delay = settings->reconnect_delay;
+	config.ctrl_loss_tmo = settings->ctrl_loss_tmo;
+	config.fast_io_fail_tmo = settings->fast_io_fail_tmo;
+	config.keep_alive_tmo = settings->keep_alive_tmo;
+	config.hdr_digest = config.data_digest = digests;
+	r = nvme_open_root(&root, err);
+	if (r == 0)
+		r = nvme_add(root, host, nqn, portal, &config, &controller, err);
+	if (r < 0)
+		return r;
+	snprintf(name, NVME_NAME_SIZE, "%.31s", nvme_ctrl_get_name(controller));
+	return 0;
+}
+
+int nvme_detach(const char *name, struct error *err)
+{
+	auto_root nvme_root_t root = NULL;
+	nvme_ctrl_t controller;
+	int r = nvme_open_root(&root, err);
+
+	if (r < 0)
+		return r;
+	errno = 0;
+	controller = nvme_scan_ctrl(root, name);
+	if (!controller)
+		return error_errno(err, "controller '%s' cannot be looked at", name);
+	if (nvme_disconnect_ctrl(controller) < 0)
+		return error_errno(err, "controller '%s' cannot be disconnected", name);
+	return 0;
+}
+
+/* Fields of the log are padded, not terminated. */
+static void nvme_copy_padded(char *text, size_t size, const char *field, size_t length)
+{
+	size_t n = strnlen(field, length);
+
+	while (n && field[n - 1] == ' ')
+		n--;
+	snprintf(text, size, "%.*s", (int)n, field);
+}
+
+static void nvme_read_offer(const struct nvmf_disc_log_entry *entry, struct nvme_offer *offer)
+{
+	nvme_copy_padded(offer->nqn, sizeof(offer->nqn), entry->subnqn, sizeof(entry->subnqn));
+	snprintf(offer->transport, sizeof(offer->transport), "%s", nvmf_trtype_str(entry->trtype));
+	offer->is_discovery = entry->subtype != NVME_NQN_NVME;
+	if (entry->trtype != NVMF_TRTYPE_TCP && entry->trtype != NVMF_TRTYPE_RDMA && entry->trtype != NVMF_TRTYPE_LOOP)
+		return;
+	snprintf(offer->portal.transport, sizeof(offer->portal.transport), "%.7s", offer->transport);
+	if (entry->trtype == NVMF_TRTYPE_LOOP)
+		return;
+	nvme_copy_padded(offer->portal.address, sizeof(offer->portal.address), entry->traddr, sizeof(entry->traddr));
+	nvme_copy_padded(offer->portal.service, sizeof(offer->portal.service), entry->trsvcid, sizeof(entry->trsvcid));
+}
+
+static int nvme_read_log(nvme_ctrl_t controller, struct nvme_offer **ret, size_t *ret_count, struct error *err)
+{
+	auto_free struct nvmf_discovery_log *log = NULL;
+	size_t count;
+
+	errno = 0;
+	if (nvmf_get_discovery_log(controller, &log, FABRICS_RETRIES) < 0 || !log)
+		return error_errno(err, "the discovery log cannot be read");
+	count = le64toh(log->numrec);
+	*ret = calloc(count + 1, sizeof(**ret));
+	if (!*ret)
+		return error_set(err, -ENOMEM, "no memory for a discovery log of %zu entries", count);
+	for (size_t i = 0; i < count; i++)
+		nvme_read_offer(&log->entries[i], &(*ret)[i]);
+	*ret_count = count;
+	return 0;
+}
+
+int nvme_discover(const struct host *host, const struct portal *portal, struct nvme_offer **ret, size_t *ret_count,
+		  struct error *err)
+{
+	struct nvme_fabrics_config config;
+	auto_root nvme_root_t root = NULL;
+	nvme_ctrl_t controller;
+	int r;
+
+	nvmf_default_config(&config);
+	r = nvme_open_root(&root, err);
+	if (r == 0)
+		r = nvme_add(root, host, NVME_DISC_SUBSYS_NAME, portal, &config, &controller, err);
+	if (r < 0)
+		return r;
+	r = nvme_read_log(controller, ret, ret_count, err);
+	if (nvme_disconnect_ctrl(controller) < 0 && r == 0) {
+		free(*ret);
+		return error_errno(err, "the discovery controller cannot be disconnected");
+	}
+	return r;
+}

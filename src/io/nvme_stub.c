@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* In place of nvme.c and nvme_fabrics.c when libnvme is not there. */
+#include <errno.h>
+
+#include "io/nvme.h"
+
+static int nvme_missing(struct error *err)
+{
+	return error_set(err, -EOPNOTSUPP, "this datasetfs was built without libnvme");
+}
+
+int nvme_facts_read(int fd, uint32_t nsid, struct nvme_facts *ret, struct error *err)
+{
+	(void)fd, (void)nsid, (void)ret;
+	return nvme_missing(err);
+}
+
+int nvme_holder_read(int fd, uint32_t nsid, struct nvme_holder *ret, struct error *err)
+{
+	(void)fd, (void)nsid, (void)ret;
+	return nvme_missing(err);
+}
+
+int nvme_key_register(int fd, uint32_t nsid, uint64_t key, struct error *err)
+{
+	(void)fd, (void)nsid, (void)key;
+	return nvme_missing(err);
+}
+
+int nvme_key_remove(int fd, uint32_t nsid, uint64_t key, struct error *err)
+{
+	(void)fd, (void)nsid, (void)key;
+	return nvme_missing(err);
+}
+
+int nvme_reserve(int fd, uint32_t nsid, uint64_t key, uint64_t victim, struct error *err)
+{
+	(void)fd, (void)nsid, (void)key, (void)victim;
+	return nvme_missing(err);
+}
+
+int nvme_release(int fd, uint32_t nsid, uint64_t key, struct error *err)
+{
+	(void)fd, (void)nsid, (void)key;
+	return nvme_missing(err);
+}
+
+int nvme_protect(int fd, uint32_t nsid, bool on, struct error *err)
+{
+	(void)fd, (void)nsid, (void)on;
+	return nvme_missing(err);
+}
+
+int nvme_attach(const struct host *host, const char *nqn, const struct portal *portal,
+		const struct nvme_settings *settings, char name[NVME_NAME_SIZE], struct error *err)
+{
+	(void)host, (void)nqn, (void)portal, (void)settings, (void)name;
+	return nvme_missing(err);
+}
+
+int nvme_detach(const char *name, struct error *err)
+{
+	(void)name;
+	return nvme_missing(err);
+}
+
+int nvme_discover(const struct host *host, const struct portal *portal, struct nvme_offer **ret, size_t *ret_count,
+		  struct error *err)
+{
+	(void)host, (void)portal, (void)ret, (void)ret_count;
+	return nvme_missing(err);
+}

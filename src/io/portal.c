@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* Text to portals and back. */
+#include "io/portal.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <stdint.h>
+
+#include "base/parse.h"
+
+/* "ADDRESS", "ADDRESS:PORT", "[ADDRESS]" or "[ADDRESS]:PORT": the end of the address, NULL when it is none of them. */
+static const char *portal_address_end(const char *address)
+{
+	const char *end;
+
+	if (address[0] != '[')
+		return address + strcspn(address, ":");
+	end = strchr(address, ']');
+	return end && (!end[1] || end[1] == ':') ? end : NULL;
+}
+
+static int portal_parse_address(const char *text, struct portal *portal, struct error *err)
+{
+	const char *end = portal_address_end(text), *start = text + (text[0] == '['), *port;
+	uint64_t number;
+
+	if (!end || end == start || (size_t)(end - start) >= sizeof(portal->address) || strpbrk(text, ", /"))
+		return error_set(err, -EINVAL, "'%s' is not ADDRESS or ADDRESS:PORT (IPv6: [ADDRESS]:PORT)", text);
+	port = end + (*end == ']');
+	if (*port == ':' && strchr(port + 1, ':'))
+		return error_set(err, -EINVAL, "'%s': an IPv6 address stands in brackets", text);
+	if (*port == ':' && parse_u64(port + 1, 1, 65535, &number, err) < 0)
+		return -EINVAL;
+	snprintf(portal->address, sizeof(portal->address), "%.*s", (int)(end - start), start);
+	snprintf(portal->service, sizeof(portal->service), "%s", *port ? port + 1 : PORTAL_PORT);
+	return 0;
+}
+
+int portal_parse(const char *text, struct portal *ret, struct error *err)
+{
+	static const char *const transports[] = { "tcp", "rdma" };
+	struct portal portal = { 0 };
+	int r;
+
+	if (!strcmp(text, "loop")) {
+		*ret = (struct portal){ .transport = "loop" };
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(transports) / sizeof(*transports); i++) {
+		size_t length = strlen(transports[i]);
+
+		if (strncmp(text, transports[i], length) != 0 || strncmp(text + length, "://", 3) != 0)
+			continue;
+		snprintf(portal.transport, sizeof(portal.transport), "%s", transports[i]);
+		r = portal_parse_address(text + length + 3, &portal, err);
+		if (r == 0)
+			*ret = portal;
+		return r;
+	}
+	return error_set(err, -EINVAL, "'%s' is not tcp://ADDRESS[:PORT], rdma://ADDRESS[:PORT] or loop", text);
+}
+
+const char *portal_text(const struct portal *portal, char text[PORTAL_TEXT_SIZE])
+{
+	bool brackets = strchr(portal->address, ':') != NULL;
+
+	if (portal->address[0])
+		snprintf(text, PORTAL_TEXT_SIZE, "%s://%s%s%s:%s", portal->transport, brackets ? "[" : "",
+			 portal->address, brackets ? "]" : "", portal->service);
+	else
+		snprintf(text, PORTAL_TEXT_SIZE, "%s", portal->transport);
+	return text;
+}
+
+bool portal_is(const struct portal *portal, const char *transport, const char *address, const char *service)
+{
+	return !strcmp(portal->transport, transport) && !strcmp(portal->address, address) &&
+	       !strcmp(portal->service, service);
+}
