@@ -15,8 +15,8 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "busy.h"
 #include "image/address.h"
+#include "io/busy.h"
 
 #define TARGET_ZEROS      (1u << 20)
 #define TARGET_LEAST      (UINT64_C(2) << 20) /* bytes of a device: the ring and some data */

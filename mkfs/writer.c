@@ -180,6 +180,12 @@ static int writer_swap(struct writer *writer, uint64_t base, struct error *err)
 	return 0;
 }
 
+/* Writes end at multiples of WRITER_BUFFER, so that a drive with large pages reads and modifies none but at the ends. */
+static size_t writer_room(const struct writer_buffer *buffer)
+{
+	return WRITER_BUFFER - buffer->base % WRITER_BUFFER;
+}
+
 static int writer_put(struct writer *writer, const uint8_t *bytes, size_t length, struct error *err)
 {
 	struct writer_buffer *buffer = &writer->buffers[writer->filling];
@@ -187,13 +193,14 @@ static int writer_put(struct writer *writer, const uint8_t *bytes, size_t length
 	int r;
 
 	while (length) {
-		if (buffer->used == WRITER_BUFFER) {
-			r = writer_swap(writer, buffer->base + WRITER_BUFFER, err);
+		if (buffer->used == writer_room(buffer)) {
+			r = writer_swap(writer, buffer->base + buffer->used, err);
 			if (r < 0)
 				return r;
 			buffer = &writer->buffers[writer->filling];
 		}
-		part = WRITER_BUFFER - buffer->used < length ? WRITER_BUFFER - buffer->used : length;
+		part = writer_room(buffer) - buffer->used;
+		part = part < length ? part : length;
 		if (bytes) {
 			memcpy(buffer->bytes + buffer->used, bytes, part);
 			bytes += part;

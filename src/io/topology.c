@@ -33,6 +33,13 @@ const char *topology_root(void)
 	return root && *root ? root : "/sys";
 }
 
+int topology_check_own(struct error *err)
+{
+	const char *root = topology_root();
+
+	return strcmp(root, "/sys") ? error_set(err, -EPERM, "'%s' is a copy of sysfs, which is only looked at", root) : 0;
+}
+
 /* One more element at the end of an array, zeroed; NULL without memory. */
 static void *topology_grow(void *array, size_t *count, size_t size)
 {

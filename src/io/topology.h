@@ -61,6 +61,8 @@ struct topology {
 
 /* Where sysfs lies: $DATASETFS_SYSFS, so that a copy of another machine's can be looked at, or /sys. */
 const char *topology_root(void);
+/* A copy can be looked at; what it shows is not to be changed here. */
+must_check int topology_check_own(struct error *err);
 /* No NVMe at all is an empty topology. */
 must_check int topology_read(const char *root, struct topology *ret, struct error *err);
 void topology_free(struct topology *topology); /* its contents */

@@ -254,6 +254,22 @@ ring_switch() {
     { echo "$1" >$RING_SWITCH; } 2>/dev/null
 }
 
+# sysfs_tree DIRECTORY: the recorded NVMe hosts of tests/lib/nvme.sysfs, for DATASETFS_SYSFS
+sysfs_tree() {
+    local attribute value
+    while read -r attribute value; do
+        [ "$attribute" != '#' ] || continue
+        sysfs_set "$1" "$attribute" "$value"
+    done <"$LIB/nvme.sysfs"
+}
+
+# sysfs_set DIRECTORY ATTRIBUTE VALUE
+sysfs_set() {
+    local path=$1/class/nvme-subsystem/$2
+    mkdir -p "${path%/*}"
+    printf '%s\n' "$3" >"$path"
+}
+
 hash_of() {
     sha256sum "$1" | cut -d ' ' -f 1
 }

@@ -18,9 +18,13 @@ for program in mkdatasetfs datasetfs; do
         assert_contains "$program -<TAB>" " $(completed $program -)" " $option "
     done
 done
-for verb in list status verify stat dump current remove compact; do
+for verb in list status verify stat dump current remove compact nvme; do
     assert_contains "datasetfsctl <TAB>" " $(completed datasetfsctl '')" " $verb "
 done
+assert_eq "datasetfsctl nvme <TAB>" "$(completed datasetfsctl nvme '')" \
+    "--help connect disconnect discover inspect list "
+assert_contains "datasetfsctl nvme connect --q<TAB>" " $(completed datasetfsctl nvme connect --q)" " --queue-size "
+assert_eq "datasetfsctl nvme connect --ctrl-loss-tmo o<TAB>" "$(completed datasetfsctl nvme connect --ctrl-loss-tmo o)" "off "
 assert_contains "datasetfsctl verify --sh<TAB>" " $(completed datasetfsctl verify --sh)" " --shard "
 assert_eq "datasetfsctl ver<TAB>" "$(completed datasetfsctl ver)" "verify "
 assert_eq "mkdatasetfs --compress a<TAB>" "$(completed mkdatasetfs --compress a)" "auto "
@@ -31,7 +35,7 @@ assert_eq "mkdatasetfs f<TAB>" "$(completed mkdatasetfs f)" "file folder "
 
 # What the file knows by heart is what the programs know.
 while read -r option; do
-    { mkdatasetfs --help; for verb in verify stat switch compact; do datasetfsctl $verb --help; done; } >help.all
+    { mkdatasetfs --help; for verb in verify stat switch compact 'nvme connect'; do datasetfsctl $verb --help; done; } >help.all
     grep -qE -- "(^|[ ,])$option([ =]|\$)" help.all || fail "the completion knows $option, the programs do not"
 done < <(grep -oE '^    [^)]*\) (_datasetfs|COMPREPLY)' "$DATASETFS_SOURCE/contrib/bash-completion/datasetfs" |
     grep -oE -- '--[a-z-]+')

@@ -16,10 +16,16 @@ options_of_page() {
         grep -E '^ {4,16}-' | grep -oE -- '(^|[ ,])--[a-z]+[a-z-]*' | tr -d ' ,' | sort -u
 }
 
-for program in mkdatasetfs datasetfs datasetfsctl; do
+for program in mkdatasetfs datasetfs datasetfsctl datasetfsctl-nvme; do
     page=$DATASETFS_SOURCE/man/$program.8
     [ -f "$page" ] || fail "no man/$program.8"
-    options_of_help "$program" >help.list
+    if [ "$program" = datasetfsctl-nvme ]; then
+        for verb in list inspect discover connect disconnect; do
+            options_of_help datasetfsctl nvme $verb
+        done | sort -u >help.list
+    else
+        options_of_help "$program" >help.list
+    fi
     if [ "$program" = datasetfsctl ]; then
         for verb in list status switch verify stat dump current remove compact; do
             options_of_help datasetfsctl $verb 2>/dev/null >>help.list || true

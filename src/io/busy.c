@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Looks a device up among mounts and swap areas. */
-#include "busy.h"
+#include "io/busy.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
+#include "io/locate.h"
 
 static void busy_close(FILE **file)
 {
@@ -76,20 +77,28 @@ static void busy_unescape(char *text)
 	*out = 0;
 }
 
-/* The source of a mount is the volume's path, with @VERSION behind it when one is pinned. */
+static bool busy_is_volume(const char *volume, dev_t device, bool *ret_exists)
+{
+	auto_free char *path = NULL;
+	struct stat st;
+
+	*ret_exists = locate_path(volume, &path, NULL) == 0 && stat(path, &st) == 0;
+	return *ret_exists && S_ISBLK(st.st_mode) && st.st_rdev == device;
+}
+
+/* The source of a mount is what the volume was called, with @VERSION behind it when one is pinned. */
 static bool busy_is_source(char *source, dev_t device)
 {
-	struct stat st;
+	bool exists, is;
 	char *at;
 
 	busy_unescape(source);
+	is = busy_is_volume(source, device, &exists);
 	at = strrchr(source, '@');
-	if (stat(source, &st) < 0 && at) {
-		*at = 0;
-		if (stat(source, &st) < 0)
-			return false;
-	}
-	return S_ISBLK(st.st_mode) && st.st_rdev == device;
+	if (exists || !at)
+		return is;
+	*at = 0;
+	return busy_is_volume(source, device, &exists);
 }
 
 int busy_check_served(dev_t device, struct error *err)

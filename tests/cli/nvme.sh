@@ -1,0 +1,97 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# datasetfsctl nvme against a recorded sysfs tree: what it shows, what it refuses, and that it repeats nothing.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+
+export DATASETFS_SYSFS=$PWD/sys
+train=nqn.2026-01.org.example:train
+uuid=3f2504e0-4f89-41d3-9a0c-0305e82c3301
+id=5a0c1de7-83ff-4f6b-a6a5-1c2b3d4e5f60
+me=nqn.2014-08.org.nvmexpress:uuid:$id
+sysfs_tree sys
+
+# --- list and inspect ---
+
+datasetfsctl nvme list >list.out
+assert_contains list "$(cat list.out)" "nvme0n1    1.00 GiB, blocks of 4096 bytes, nvme:uuid:$uuid"
+assert_contains list "$(cat list.out)" "nvme1    tcp   192.0.2.2:4420               connecting  non-optimized"
+if grep -q discovery list.out; then fail "list shows the discovery controller"; fi
+datasetfsctl nvme list --json >list.json
+assert_eq namespaces "$(json namespaces list.json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)))')" 2
+assert_eq device "$(json namespaces.0.device list.json)" nvme0n1
+assert_eq paths "$(json namespaces.0.paths.1.ana_state list.json)" non-optimized
+assert_eq time-outs "$(json namespaces.0.paths.1.fast_io_fail_tmo list.json)" None
+
+# kinds FILE: of the warnings
+kinds() {
+    python3 -c 'import json, sys; print(*[a["kind"] for a in json.load(open(sys.argv[1]))["advice"] if a["warning"]])' "$1"
+}
+
+datasetfsctl nvme inspect --json "nvme://$train/1" >inspect.json
+assert_eq identity "$(json identity inspect.json)" "nvme:uuid:$uuid"
+assert_eq subsystem "$(json subsystem inspect.json)" "$train"
+assert_contains reservation "$(json reservation_unknown inspect.json)" "no block device node 259:1"
+assert_contains warnings " $(kinds inspect.json) " " writable paths digests "
+assert_contains text "$(datasetfsctl nvme inspect "nvme:uuid:$uuid")" "nvme0    tcp 192.0.2.1:4420, live, optimized, 8 queues of 128"
+datasetfsctl nvme inspect --json nvme:eui64:0025385b71b01234 >inspect.json
+assert_eq boundary "$(json boundary inspect.json)" 131072
+assert_eq warnings "$(kinds inspect.json)" lba-512
+
+assert_fails 1 "is not an NVMe namespace" datasetfsctl nvme inspect /dev/null
+assert_fails 1 "'missing': No such file" datasetfsctl nvme inspect missing
+assert_fails 1 "among the 2 that are connected" datasetfsctl nvme inspect nvme:nguid:00000000000000000000000000000001
+assert_fails 1 "not a UUID" datasetfsctl nvme inspect nvme:uuid:1
+assert_eq "a host without NVMe" "$(DATASETFS_SYSFS=$PWD/none datasetfsctl nvme list --json)" '{"namespaces": []}'
+
+# --- connect and disconnect ---
+
+assert_fails 2 "is not the NQN of a subsystem" datasetfsctl nvme connect train tcp://192.0.2.1
+assert_fails 2 "is not tcp://ADDRESS[:PORT]" datasetfsctl nvme connect "$train" 192.0.2.1
+assert_fails 2 "stands in brackets" datasetfsctl nvme connect "$train" tcp://2001:db8::1
+assert_fails 2 "expected 16 to 1024" datasetfsctl nvme connect --queue-size 8 "$train" tcp://192.0.2.1
+assert_fails 2 "--fast-io-fail-tmo 300 is longer than --ctrl-loss-tmo 60" \
+    datasetfsctl nvme connect --ctrl-loss-tmo 60 "$train" tcp://192.0.2.1
+assert_fails 2 "not a UUID" datasetfsctl nvme connect --hostid 7 "$train" tcp://192.0.2.1
+assert_fails 2 "expected NQN PORTAL..." datasetfsctl nvme connect "$train"
+assert_fails 2 "is not tcp://ADDRESS[:PORT]" datasetfsctl nvme discover 192.0.2.1
+# Both portals are connected: nothing is asked of the kernel, not even who this host is; the recorded devices are not here.
+assert_fails 1 "'$train' is connected, but after 0 s not all devices of its namespaces are there" \
+    datasetfsctl nvme connect --wait 0 "$train" tcp://192.0.2.1 tcp://192.0.2.2:4420
+assert_fails 1 "'$DATASETFS_SYSFS' is a copy of sysfs" datasetfsctl nvme connect nqn.2026-01.org.example:new tcp://192.0.2.3
+
+# own COMMAND…: on this host, where there must be no fabric
+own() {
+    env -u DATASETFS_SYSFS "$@"
+}
+if [ ! -e /etc/nvme/hostnqn ]; then
+    assert_fails 1 "this host has no NQN" own datasetfsctl nvme connect nqn.2026-01.org.example:new tcp://192.0.2.3
+fi
+assert_fails 1 "does not begin with 'nqn.'" \
+    own datasetfsctl nvme connect --hostnqn me --hostid $id nqn.2026-01.org.example:new tcp://192.0.2.3
+if [ ! -e /dev/nvme-fabrics ] && ! own datasetfsctl nvme discover --hostnqn $me loop 2>&1 | grep -q "without libnvme"; then
+    assert_fails 1 "'tcp://192.0.2.3:4420': there is no '/dev/nvme-fabrics', try 'modprobe nvme-tcp'" \
+        own datasetfsctl nvme connect --hostnqn $me nqn.2026-01.org.example:new tcp://192.0.2.3
+    assert_fails 1 "there is no '/dev/nvme-fabrics', try 'modprobe nvme-loop'" \
+        own datasetfsctl nvme discover --hostnqn $me loop
+fi
+
+assert_fails 1 "'nvme2' is a local drive" datasetfsctl nvme disconnect nvme2
+assert_fails 1 "there is no controller 'nvme9'" datasetfsctl nvme disconnect nvme9
+assert_eq "disconnect of nothing" "$(datasetfsctl nvme disconnect nqn.2026-01.org.example:new)" \
+    "'nqn.2026-01.org.example:new' was not connected"
+
+# A namespace that is mounted keeps its last live path, and may lose the others.
+if [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1; then
+    truncate -s 32M disk
+    mkfs.ext4 -q disk
+    loop_device disk
+    mkdir mnt
+    mount "$LOOP" mnt
+    at_exit umount mnt
+    sysfs_set sys nvme-subsys0/nvme0n1/dev "$(lsblk -ndo MAJ:MIN "$LOOP" | tr -d ' ')"
+    assert_fails 1 "'nvme0n1' is in use, --force disconnects it all the same: it is mounted on" \
+        datasetfsctl nvme disconnect "$train"
+    assert_fails 1 "is in use" datasetfsctl nvme disconnect nvme0
+    assert_fails 1 "is a copy of sysfs" datasetfsctl nvme disconnect nvme1
+    assert_fails 1 "is a copy of sysfs" datasetfsctl nvme disconnect --force "$train"
+fi

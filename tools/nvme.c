@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* datasetfsctl nvme: the table of its verbs, and how controllers and namespaces are written. */
+#include "nvme.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/parse.h"
+
+static const struct nvme_verb {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const struct command_line *line;
+} nvme_verbs[] = {
+	{ "list", nvme_list_run, &nvme_list_line },
+	{ "inspect", nvme_inspect_run, &nvme_inspect_line },
+	{ "discover", nvme_discover_run, &nvme_discover_line },
+	{ "connect", nvme_connect_run, &nvme_connect_line },
+	{ "disconnect", nvme_disconnect_run, &nvme_disconnect_line },
+};
+#define NVME_VERBS (sizeof(nvme_verbs) / sizeof(*nvme_verbs))
+
+static const struct option_spec nvme_table[] = { { 0 } };
+
+const struct command_line nvme_line = {
+	.program = "datasetfsctl nvme",
+	.usage = "VERB ...",
+	.summary = "NVMe namespaces: find, connect, look at them.",
+	.options = nvme_table,
+};
+
+static void nvme_help(void)
+{
+	printf("Usage: datasetfsctl nvme VERB [OPTIONS] ...\n"
+	       "Find, connect and look at NVMe namespaces, see datasetfsctl-nvme(8).\n\n");
+	for (size_t i = 0; i < NVME_VERBS; i++)
+		printf("  %-11s%-24s%.*s\n", nvme_verbs[i].name, nvme_verbs[i].line->usage,
+		       (int)strcspn(nvme_verbs[i].line->summary, "\n"), nvme_verbs[i].line->summary);
+	printf("\n  -h, --help                show this help, after a verb the verb's\n");
+}
+
+int nvme_run(int argc, char **argv)
+{
+	if (argc < 2) {
+		log_err("expected a verb, see 'datasetfsctl nvme --help'");
+		return VERB_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		nvme_help();
+		return VERB_DONE;
+	}
+	for (size_t i = 0; i < NVME_VERBS; i++)
+		if (!strcmp(nvme_verbs[i].name, argv[1]))
+			return nvme_verbs[i].run(argc - 1, argv + 1);
+	log_err(argv[1][0] == '-' ? "unknown option '%s', see 'datasetfsctl nvme --help'" :
+				    "unknown verb '%s', see 'datasetfsctl nvme --help'",
+		argv[1]);
+	return VERB_USAGE;
+}
+
+/* ---- what verbs share ---- */
+
+static int nvme_keep(const char *argument, char *text, size_t size, struct error *err)
+{
+	if ((size_t)snprintf(text, size, "%s", argument) >= size)
+		return error_set(err, -EINVAL, "%zu characters, expected at most %zu", strlen(argument), size - 1);
+	return 0;
+}
+
+int nvme_set_hostnqn(void *target, const char *argument, struct error *err)
+{
+	struct nvme_options *options = target;
+
+	return nvme_keep(argument, options->host.nqn, sizeof(options->host.nqn), err);
+}
+
+int nvme_set_hostid(void *target, const char *argument, struct error *err)
+{
+	struct nvme_options *options = target;
+	uint8_t id[16];
+	int r = parse_uuid(argument, id, err);
+
+	return r < 0 ? r : nvme_keep(argument, options->host.id, sizeof(options->host.id), err);
+}
+
+const char *nvme_address(const struct topology_controller *controller, char text[192])
+{
+	bool brackets = strchr(controller->traddr, ':') && controller->trsvcid[0];
+
+	snprintf(text, 192, "%s%s%s%s%s", brackets ? "[" : "", controller->traddr, brackets ? "]" : "",
+		 controller->trsvcid[0] ? ":" : "", controller->trsvcid);
+	return text;
+}
+
+void nvme_json_number(struct json *json, const char *key, int64_t n)
+{
+	if (n < 0)
+		json_null(json, key);
+	else
+		json_signed(json, key, n);
+}
+
+void nvme_json_path(struct json *json, const struct topology *topology, const struct topology_path *path)
+{
+	const struct topology_controller *controller = &topology->controllers[path->controller];
+
+	json_begin_object(json, NULL);
+	json_string(json, "path", path->name);
+	json_string(json, "controller", controller->name);
+	json_string(json, "transport", controller->transport);
+	json_string(json, "address", controller->traddr);
+	json_string(json, "service", controller->trsvcid);
+	json_string(json, "state", controller->state);
+	json_string(json, "ana_state", path->ana_state);
+	json_bool(json, "data_digest", path->data_digest);
+	nvme_json_number(json, "queues", controller->queues);
+	nvme_json_number(json, "queue_size", controller->queue_size);
+	nvme_json_number(json, "numa_node", controller->numa_node);
+	nvme_json_number(json, "reconnect_delay", controller->reconnect_delay);
+	nvme_json_number(json, "ctrl_loss_tmo", controller->ctrl_loss_tmo);
+	nvme_json_number(json, "fast_io_fail_tmo", controller->fast_io_fail_tmo);
+	nvme_json_number(json, "keep_alive_tmo", controller->keep_alive_tmo);
+	json_end_object(json);
+}
+
+static void nvme_json_hex(struct json *json, const char *key, bool is_there, const uint8_t *bytes, size_t size)
+{
+	char text[UUID_TEXT_SIZE];
+
+	if (!is_there) {
+		json_null(json, key);
+		return;
+	}
+	if (!strcmp(key, "uuid"))
+		format_uuid(bytes, text);
+	else
+		format_hex(bytes, size, text);
+	json_string(json, key, text);
+}
+
+void nvme_json_namespace(struct json *json, const struct topology *topology,
+			 const struct topology_namespace *namespace)
+{
+	char identity[TOPOLOGY_IDENTITY_SIZE];
+
+	topology_identity(namespace, identity);
+	json_string(json, "device", namespace->name);
+	json_string(json, "identity", identity);
+	json_string(json, "subsystem", topology->subsystems[namespace->subsystem].nqn);
+	json_number(json, "nsid", namespace->nsid);
+	nvme_json_hex(json, "uuid", namespace->has_uuid, namespace->uuid, sizeof(namespace->uuid));
+	nvme_json_hex(json, "nguid", namespace->has_nguid, namespace->nguid, sizeof(namespace->nguid));
+	nvme_json_hex(json, "eui64", namespace->has_eui64, namespace->eui64, sizeof(namespace->eui64));
+	json_number(json, "size", namespace->size);
+	json_number(json, "lba_size", namespace->lba_size);
+	json_bool(json, "read_only", namespace->read_only);
+}

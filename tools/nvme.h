@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* The verbs of 'datasetfsctl nvme', each in the file of its name, and what some of them share. */
+#pragma once
+#include "base/json.h"
+#include "io/host.h"
+#include "io/topology.h"
+#include "verb.h"
+
+extern const struct command_line nvme_connect_line, nvme_disconnect_line, nvme_discover_line, nvme_inspect_line,
+	nvme_list_line;
+
+int nvme_connect_run(int argc, char **argv);
+int nvme_disconnect_run(int argc, char **argv);
+int nvme_discover_run(int argc, char **argv);
+int nvme_inspect_run(int argc, char **argv);
+int nvme_list_run(int argc, char **argv);
+
+/* Options of those that talk to a target begin with this one. */
+struct nvme_options {
+	struct verb_options common;
+	struct host host;
+};
+int nvme_set_hostnqn(void *target, const char *argument, struct error *err);
+int nvme_set_hostid(void *target, const char *argument, struct error *err);
+#define NVME_OPTIONS_HOST                                                                                 \
+	{ "hostnqn", 0, "NQN", nvme_set_hostnqn, "who this host is (/etc/nvme/hostnqn)" },       \
+	{                                                                                                 \
+		"hostid", 0, "UUID", nvme_set_hostid, "its id (/etc/nvme/hostid)"                \
+	}
+
+/* The address of a controller, as it is shown. */
+const char *nvme_address(const struct topology_controller *controller, char text[192]);
+/* The fields of a path and its controller. */
+void nvme_json_path(struct json *json, const struct topology *topology, const struct topology_path *path);
+/* Name, size and identities of a namespace. */
+void nvme_json_namespace(struct json *json, const struct topology *topology,
+			 const struct topology_namespace *namespace);
+/* A number that may be missing (-1). */
+void nvme_json_number(struct json *json, const char *key, int64_t n);

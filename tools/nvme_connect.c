@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: MIT */
+/* datasetfsctl nvme connect: a subsystem through all its portals, until its namespaces are there. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "io/locate.h"
+#include "io/nvme.h"
+#include "nvme.h"
+
+#define CONNECT_SECONDS_MAX 604800
+#define CONNECT_LOOK        100000000 /* ns between looks for the namespaces */
+
+struct nvme_connect_options {
+	struct nvme_options nvme;
+	struct nvme_settings settings;
+	uint64_t wait; /* seconds */
+};
+
+/* A portal and what came of it. */
+struct nvme_connect_portal {
+	struct portal portal;
+	char controller[NVME_NAME_SIZE]; /* empty: it failed */
+	bool was_connected;
+	struct error err;
+};
+
+/* ---- options ---- */
+
+static int nvme_connect_number(const char *argument, uint64_t min, uint64_t max, int *ret, struct error *err)
+{
+	uint64_t n;
+	int r = parse_u64(argument, min, max, &n, err);
+
+	if (r == 0)
+		*ret = (int)n;
+	return r;
+}
+
+/* Seconds, or off. */
+static int nvme_connect_seconds(const char *argument, int *ret, struct error *err)
+{
+	if (!strcmp(argument, "off")) {
+		*ret = -1;
+		return 0;
+	}
+	return nvme_connect_number(argument, 1, CONNECT_SECONDS_MAX, ret, err);
+}
+
+static struct nvme_settings *nvme_connect_settings(void *target)
+{
+	return &((struct nvme_connect_options *)target)->settings;
+}
+
+static int nvme_connect_set_queues(void *target, const char *argument, struct error *err)
+{
+	return nvme_connect_number(argument, 1, 65535, &nvme_connect_settings(target)->queues, err);
+}
+
+static int nvme_connect_set_queue_size(void *target, const char *argument, struct error *err)
+{
+	return nvme_connect_number(argument, 16, 1024, &nvme_connect_settings(target)->queue_size, err);
+}
+
+static int nvme_connect_set_delay(void *target, const char *argument, struct error *err)
+{
+	return nvme_connect_number(argument, 1, 3600, &nvme_connect_settings(target)->reconnect_delay, err);
+}
+
+static int nvme_connect_set_loss(void *target, const char *argument, struct error *err)
+{
+	return nvme_connect_seconds(argument, &nvme_connect_settings(target)->ctrl_loss_tmo, err);
+}
+
+static int nvme_connect_set_fail(void *target, const char *argument, struct error *err)
+{
+	return nvme_connect_seconds(argument, &nvme_connect_settings(target)->fast_io_fail_tmo, err);
+}
+
+static int nvme_connect_set_alive(void *target, const char *argument, struct error *err)
+{
+	return nvme_connect_number(argument, 1, 3600, &nvme_connect_settings(target)->keep_alive_tmo, err);
+}
+
+static int nvme_connect_set_digests(void *target, const char *argument, struct error *err)
+{
+	(void)argument;
+	(void)err;
+	nvme_connect_settings(target)->digests = true;
+	return 0;
+}
+
+static int nvme_connect_set_wait(void *target, const char *argument, struct error *err)
+{
+	return parse_u64(argument, 0, 3600, &((struct nvme_connect_options *)target)->wait, err);
+}
+
+static const struct option_spec nvme_connect_table[] = {
+	{ "wait", 0, "S", nvme_connect_set_wait, "seconds to wait for its namespaces (30)" },
+	{ "reconnect-delay", 0, "S", nvme_connect_set_delay, "seconds between attempts on a lost path (2)" },
+	{ "fast-io-fail-tmo", 0, "S", nvme_connect_set_fail,
+	  "without a path reads fail then; off: never (300)" },
+	{ "ctrl-loss-tmo", 0, "S", nvme_connect_set_loss, "a path is given up then; off: never (3600)" },
+	{ "keep-alive-tmo", 0, "S", nvme_connect_set_alive, "seconds in which a dead path is noticed (5)" },
+	{ "queues", 0, "N", nvme_connect_set_queues, "I/O queues (one for each CPU)" },
+	{ "queue-size", 0, "N", nvme_connect_set_queue_size, "entries of each, 16 to 1024 (128)" },
+	{ "digests", 0, NULL, nvme_connect_set_digests, "TCP: sums over headers and data" },
+	NVME_OPTIONS_HOST,
+	VERB_OPTION_JSON,
+	{ 0 },
+};
+
+const struct command_line nvme_connect_line = {
+	.program = "datasetfsctl nvme connect",
+	.usage = "NQN PORTAL...",
+	.summary = "Connect a subsystem, wait for its namespaces.\n"
+		   "A portal is tcp://ADDRESS[:PORT], rdma://ADDRESS[:PORT] or loop; the port is 4420 unless given.",
+	.options = nvme_connect_table,
+};
+
+/* ---- connecting ---- */
+
+/* The controller that is connected to the portal already, NULL when none is. */
+static const struct topology_controller *nvme_connect_find(const struct topology *t, const char *nqn,
+							   const struct portal *portal)
+{
+	for (size_t i = 0; i < t->controller_count; i++) {
+		const struct topology_controller *controller = &t->controllers[i];
+
+		if (!strcmp(t->subsystems[controller->subsystem].nqn, nqn) &&
+		    strncmp(controller->state, "deleting", 8) != 0 && strcmp(controller->state, "dead") != 0 &&
+		    portal_is(portal, controller->transport, controller->traddr, controller->trsvcid))
+			return controller;
+	}
+	return NULL;
+}
+
+/* Failures stay with their portals: one that is down must not keep the others away. The host's names are only needed
+ * for something new. */
+static int nvme_connect_one(struct nvme_connect_options *options, const struct topology *t, const char *nqn,
+			    struct nvme_connect_portal *portal)
+{
+	const struct topology_controller *controller = nvme_connect_find(t, nqn, &portal->portal);
+	int r;
+
+	if (controller) {
+		snprintf(portal->controller, sizeof(portal->controller), "%s", controller->name);
+		portal->was_connected = true;
+		return 0;
+	}
+	r = topology_check_own(&portal->err);
+	if (r == 0)
+		r = host_read(HOST_FOLDER, &options->nvme.host, &portal->err);
+	return r < 0 ? r : nvme_attach(&options->nvme.host, nqn, &portal->portal, &options->settings,
+				       portal->controller, &portal->err);
+}
+
+static int nvme_connect_all(struct nvme_connect_options *options, const char *nqn,
+			    struct nvme_connect_portal *portals, int count, struct error *err)
+{
+	auto_topology struct topology topology = { 0 };
+	int r = topology_read(topology_root(), &topology, err), connected = 0;
+
+	if (r < 0)
+		return r;
+	for (int i = 0; i < count; i++)
+		connected += nvme_connect_one(options, &topology, nqn, &portals[i]) == 0;
+	if (connected)
+		return 0;
+	return error_set(err, portals[0].err.code, "%s", portals[0].err.reason);
+}
+
+/* ---- waiting ---- */
+
+/* Whether all namespaces of the subsystem that are known have a device; *ret_count of them. */
+static bool nvme_connect_ready(const struct topology *t, const char *nqn, size_t *ret_count)
+{
+	bool ready = true;
+
+	*ret_count = 0;
+	for (size_t i = 0; i < t->namespace_count; i++) {
+		auto_free char *path = NULL;
+
+		if (strcmp(t->subsystems[t->namespaces[i].subsystem].nqn, nqn) != 0)
+			continue;
+		(*ret_count)++;
+		ready = ready && locate_node(&t->namespaces[i], &path, NULL) == 0;
+	}
+	return ready && *ret_count > 0;
+}
+
+static int nvme_connect_wait(const char *nqn, uint64_t seconds, struct topology *ret, struct error *err)
+{
+	const struct timespec pause = { .tv_nsec = CONNECT_LOOK };
+	int64_t deadline = clock_now() + (int64_t)seconds * 1000000000;
+	size_t count;
+	int r;
+
+	for (;;) {
+		r = topology_read(topology_root(), ret, err);
+		if (r < 0 || nvme_connect_ready(ret, nqn, &count))
+			return r;
+		if (clock_now() >= deadline)
+			return error_set(err, -ETIMEDOUT,
+					 count ? "'%s' is connected, but after %" PRIu64 " s not all devices of its namespaces "
+						 "are there" :
+						 "'%s' is connected, but after %" PRIu64 " s it shows this host no namespace",
+					 nqn, seconds);
+		topology_free(ret);
+		nanosleep(&pause, NULL);
+	}
+}
+
+/* ---- output ---- */
+
+static void nvme_connect_text(const struct topology *t, const char *nqn, const struct nvme_connect_portal *portals,
+			      int count)
+{
+	char text[PORTAL_TEXT_SIZE], identity[TOPOLOGY_IDENTITY_SIZE];
+
+	for (int i = 0; i < count; i++)
+		if (portals[i].controller[0])
+			printf("%s %s as %s\n", portal_text(&portals[i].portal, text),
+			       portals[i].was_connected ? "was already connected" : "is connected", portals[i].controller);
+	for (size_t i = 0; i < t->namespace_count; i++) {
+		auto_free char *path = NULL;
+
+		if (strcmp(t->subsystems[t->namespaces[i].subsystem].nqn, nqn) != 0 ||
+		    locate_node(&t->namespaces[i], &path, NULL) < 0)
+			continue;
+		topology_identity(&t->namespaces[i], identity);
+		printf("%s %s\n", path, identity);
+	}
+}
+
+static void nvme_connect_json(const struct topology *t, const char *nqn, const struct nvme_connect_portal *portals,
+			      int count)
+{
+	struct json json = { .out = stdout };
+	char text[PORTAL_TEXT_SIZE];
+
+	json_begin_object(&json, NULL);
+	json_string(&json, "subsystem", nqn);
+	json_begin_array(&json, "portals");
+	for (int i = 0; i < count; i++) {
+		json_begin_object(&json, NULL);
+		json_string(&json, "portal", portal_text(&portals[i].portal, text));
+		json_string(&json, "controller", portals[i].controller);
+		json_bool(&json, "was_connected", portals[i].was_connected);
+		json_string(&json, "error", portals[i].err.reason);
+		json_end_object(&json);
+	}
+	json_end_array(&json);
+	json_begin_array(&json, "namespaces");
+	for (size_t i = 0; i < t->namespace_count; i++)
+		if (!strcmp(t->subsystems[t->namespaces[i].subsystem].nqn, nqn)) {
+			json_begin_object(&json, NULL);
+			nvme_json_namespace(&json, t, &t->namespaces[i]);
+			json_end_object(&json);
+		}
+	json_end_array(&json);
+	json_end_object(&json);
+	putchar('\n');
+}
+
+/* ---- the verb ---- */
+
+static int nvme_connect_check(const struct nvme_connect_options *options, const char *nqn, char **words,
+			      struct nvme_connect_portal *portals, int count, struct error *err)
+{
+	const struct nvme_settings *settings = &options->settings;
+	int r = 0;
+
+	if (strncmp(nqn, "nqn.", 4) != 0 || strpbrk(nqn, ", \t") || strlen(nqn) > 223)
+		return error_set(err, -EINVAL, "'%s' is not the NQN of a subsystem: it begins with 'nqn.'", nqn);
+	if (settings->ctrl_loss_tmo >= 0 && settings->fast_io_fail_tmo > settings->ctrl_loss_tmo)
+		return error_set(err, -EINVAL, "--fast-io-fail-tmo %d is longer than --ctrl-loss-tmo %d",
+				 settings->fast_io_fail_tmo, settings->ctrl_loss_tmo);
+	for (int i = 0; r == 0 && i < count; i++)
+		r = portal_parse(words[i], &portals[i].portal, err);
+	return r;
+}
+
+static int nvme_connect(struct nvme_connect_options *options, const char *nqn, struct nvme_connect_portal *portals,
+			int count)
+{
+	auto_topology struct topology topology = { 0 };
+	struct error err = { 0 };
+	int r;
+
+	r = nvme_connect_all(options, nqn, portals, count, &err);
+	for (int i = 0; r == 0 && i < count; i++)
+		if (portals[i].err.code)
+			log_warn("cannot connect %s, ignoring", portals[i].err.reason);
+	if (r == 0)
+		r = nvme_connect_wait(nqn, options->wait, &topology, &err);
+	if (r < 0) {
+		log_error(&err, "cannot connect");
+		return VERB_FAILED;
+	}
+	if (options->nvme.common.json)
+		nvme_connect_json(&topology, nqn, portals, count);
+	else
+		nvme_connect_text(&topology, nqn, portals, count);
+	return VERB_DONE;
+}
+
+int nvme_connect_run(int argc, char **argv)
+{
+	struct nvme_connect_options options = {
+		.settings = { .reconnect_delay = 2, .fast_io_fail_tmo = 300, .ctrl_loss_tmo = 3600, .keep_alive_tmo = 5 },
+		.wait = 30,
+	};
+	auto_free struct nvme_connect_portal *portals = NULL;
+	struct error err = { 0 };
+	int operands, status;
+
+	if (!verb_parse(&nvme_connect_line, argc, argv, &options, 2, -1, &operands, &status))
+		return status;
+	portals = calloc((size_t)operands, sizeof(*portals));
+	if (!portals) {
+		log_err("no memory for %d portals", operands);
+		return VERB_FAILED;
+	}
+	if (nvme_connect_check(&options, argv[1], argv + 2, portals, operands - 1, &err) < 0) {
+		log_error(&err, "connect");
+		return VERB_USAGE;
+	}
+	return nvme_connect(&options, argv[1], portals, operands - 1);
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* datasetfsctl nvme disconnect: all controllers of a subsystem, or single ones, unless a mount needs them. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "io/busy.h"
+#include "io/nvme.h"
+#include "nvme.h"
+
+struct nvme_disconnect_options {
+	struct verb_options common;
+	bool force;
+};
+
+static int nvme_disconnect_set_force(void *target, const char *argument, struct error *err)
+{
+	(void)argument;
+	(void)err;
+	((struct nvme_disconnect_options *)target)->force = true;
+	return 0;
+}
+
+static const struct option_spec nvme_disconnect_table[] = {
+	{ "force", 0, NULL, nvme_disconnect_set_force, "even if something is mounted from it" },
+	VERB_OPTION_JSON,
+	{ 0 },
+};
+
+const struct command_line nvme_disconnect_line = {
+	.program = "datasetfsctl nvme disconnect",
+	.usage = "NQN|CONTROLLER...",
+	.summary = "Disconnect a subsystem, or single controllers.",
+	.options = nvme_disconnect_table,
+};
+
+static bool nvme_disconnect_is_meant(const struct topology *t, size_t controller, const char *word)
+{
+	return !strcmp(t->controllers[controller].name, word) ||
+	       !strcmp(t->subsystems[t->controllers[controller].subsystem].nqn, word);
+}
+
+static bool nvme_disconnect_is_wanted(const struct topology *t, size_t controller, char **words, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (nvme_disconnect_is_meant(t, controller, words[i]))
+			return true;
+	return false;
+}
+
+/* Whether a live path to the namespace stays. */
+static bool nvme_disconnect_leaves(const struct topology *t, size_t namespace, char **words, int count)
+{
+	for (size_t i = 0; i < t->path_count; i++)
+		if (t->paths[i].namespace == namespace && !strcmp(t->controllers[t->paths[i].controller].state, "live") &&
+		    !nvme_disconnect_is_wanted(t, t->paths[i].controller, words, count))
+			return true;
+	return false;
+}
+
+static bool nvme_disconnect_touches(const struct topology *t, size_t namespace, char **words, int count)
+{
+	for (size_t i = 0; i < t->path_count; i++)
+		if (t->paths[i].namespace == namespace &&
+		    nvme_disconnect_is_wanted(t, t->paths[i].controller, words, count))
+			return true;
+	return false;
+}
+
+static int nvme_disconnect_check_use(const struct topology *t, char **words, int count, struct error *err)
+{
+	struct error why = { 0 };
+	int r;
+
+	for (size_t i = 0; i < t->namespace_count; i++) {
+		if (!nvme_disconnect_touches(t, i, words, count) || nvme_disconnect_leaves(t, i, words, count))
+			continue;
+		r = busy_check(t->namespaces[i].device, &why);
+		if (r == 0)
+			r = busy_check_served(t->namespaces[i].device, &why);
+		if (r < 0)
+			return error_set(err, r, "'%s' is in use, --force disconnects it all the same: %s",
+					 t->namespaces[i].name, why.reason);
+	}
+	return 0;
+}
+
+/* Local drives have no fabric to be disconnected from. */
+static int nvme_disconnect_check(const struct topology *t, char **words, int count, bool force, struct error *err)
+{
+	for (int w = 0; w < count; w++) {
+		size_t found = 0;
+
+		for (size_t i = 0; i < t->controller_count; i++) {
+			if (!nvme_disconnect_is_meant(t, i, words[w]))
+				continue;
+			found++;
+			if (!strcmp(t->controllers[i].transport, "pcie"))
+				return error_set(err, -EINVAL, "'%s' is a local drive", t->controllers[i].name);
+		}
+		if (!found && strncmp(words[w], "nqn.", 4) != 0)
+			return error_set(err, -ENOENT, "there is no controller '%s'", words[w]);
+	}
+	return force ? 0 : nvme_disconnect_check_use(t, words, count, err);
+}
+
+/* Nothing to do is no failure. */
+static void nvme_disconnect_tell(const struct topology *t, char **words, int count)
+{
+	for (int w = 0; w < count; w++)
+		if (!topology_by_nqn(t, words[w]) && !strncmp(words[w], "nqn.", 4))
+			printf("'%s' was not connected\n", words[w]);
+}
+
+static int nvme_disconnect_all(const struct topology *t, char **words, int count, struct json *json, bool as_json,
+			       struct error *err)
+{
+	int r;
+
+	for (size_t i = 0; i < t->controller_count; i++) {
+		if (!nvme_disconnect_is_wanted(t, i, words, count))
+			continue;
+		r = topology_check_own(err);
+		if (r == 0)
+			r = nvme_detach(t->controllers[i].name, err);
+		if (r < 0)
+			return r;
+		if (as_json)
+			json_string(json, NULL, t->controllers[i].name);
+		else
+			printf("%s is disconnected\n", t->controllers[i].name);
+	}
+	return 0;
+}
+
+int nvme_disconnect_run(int argc, char **argv)
+{
+	struct nvme_disconnect_options options = { 0 };
+	auto_topology struct topology topology = { 0 };
+	struct json json = { .out = stdout };
+	struct error err = { 0 };
+	int operands, status, r;
+
+	if (!verb_parse(&nvme_disconnect_line, argc, argv, &options, 1, -1, &operands, &status))
+		return status;
+	r = topology_read(topology_root(), &topology, &err);
+	if (r == 0)
+		r = nvme_disconnect_check(&topology, argv + 1, operands, options.force, &err);
+	if (r == 0 && options.common.json) {
+		json_begin_object(&json, NULL);
+		json_begin_array(&json, "disconnected");
+	}
+	if (r == 0)
+		r = nvme_disconnect_all(&topology, argv + 1, operands, &json, options.common.json, &err);
+	if (r == 0 && options.common.json) {
+		json_end_array(&json);
+		json_end_object(&json);
+		putchar('\n');
+	}
+	if (r == 0 && !options.common.json)
+		nvme_disconnect_tell(&topology, argv + 1, operands);
+	if (r < 0)
+		log_error(&err, "cannot disconnect");
+	return r < 0 ? VERB_FAILED : VERB_DONE;
+}

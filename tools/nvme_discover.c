@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/* datasetfsctl nvme discover: what the targets behind some portals offer. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "io/nvme.h"
+#include "nvme.h"
+#include "text.h"
+
+static const struct option_spec nvme_discover_table[] = { NVME_OPTIONS_HOST, VERB_OPTION_JSON, { 0 } };
+
+const struct command_line nvme_discover_line = {
+	.program = "datasetfsctl nvme discover",
+	.usage = "PORTAL...",
+	.summary = "Ask targets which subsystems they offer.\n"
+		   "A portal is tcp://ADDRESS[:PORT], rdma://ADDRESS[:PORT] or loop; the port is 4420 unless given.",
+	.options = nvme_discover_table,
+};
+
+static void nvme_discover_text(const struct nvme_offer *offers, size_t count)
+{
+	char portal[PORTAL_TEXT_SIZE];
+
+	for (size_t i = 0; i < count; i++) {
+		if (offers[i].is_discovery)
+			continue;
+		printf("%-32s ", offers[i].portal.transport[0] ? portal_text(&offers[i].portal, portal) :
+								 offers[i].transport);
+		text_write(stdout, offers[i].nqn, strlen(offers[i].nqn));
+		putchar('\n');
+	}
+}
+
+static void nvme_discover_json(struct json *json, const struct nvme_offer *offers, size_t count)
+{
+	char portal[PORTAL_TEXT_SIZE];
+
+	for (size_t i = 0; i < count; i++) {
+		json_begin_object(json, NULL);
+		json_string(json, "nqn", offers[i].nqn);
+		json_string(json, "transport", offers[i].transport);
+		json_string(json, "portal",
+			    offers[i].portal.transport[0] ? portal_text(&offers[i].portal, portal) : "");
+		json_bool(json, "discovery", offers[i].is_discovery);
+		json_end_object(json);
+	}
+}
+
+static int nvme_discover_one(const struct nvme_options *options, const char *text, struct json *json,
+			     struct error *err)
+{
+	auto_free struct nvme_offer *offers = NULL;
+	struct portal portal;
+	size_t count;
+	int r;
+
+	r = portal_parse(text, &portal, err);
+	if (r == 0)
+		r = nvme_discover(&options->host, &portal, &offers, &count, err);
+	if (r < 0)
+		return r;
+	if (options->common.json)
+		nvme_discover_json(json, offers, count);
+	else
+		nvme_discover_text(offers, count);
+	return 0;
+}
+
+/* Bad words are found before anything is done. */
+static int nvme_discover_check(char **portals, int count, struct error *err)
+{
+	struct portal portal;
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < count; i++)
+		r = portal_parse(portals[i], &portal, err);
+	return r;
+}
+
+int nvme_discover_run(int argc, char **argv)
+{
+	struct nvme_options options = { 0 };
+	struct json json = { .out = stdout };
+	struct error err = { 0 };
+	int operands, status, failed = 0;
+
+	if (!verb_parse(&nvme_discover_line, argc, argv, &options, 1, -1, &operands, &status))
+		return status;
+	if (nvme_discover_check(argv + 1, operands, &err) < 0) {
+		log_error(&err, "discover");
+		return VERB_USAGE;
+	}
+	if (host_read(HOST_FOLDER, &options.host, &err) < 0) {
+		log_error(&err, "cannot discover");
+		return VERB_FAILED;
+	}
+	if (options.common.json) {
+		json_begin_object(&json, NULL);
+		json_begin_array(&json, "subsystems");
+	}
+	for (int i = 0; i < operands; i++)
+		if (nvme_discover_one(&options, argv[1 + i], &json, &err) < 0) {
+			log_error(&err, "cannot discover");
+			failed++;
+		}
+	if (options.common.json) {
+		json_end_array(&json);
+		json_end_object(&json);
+		putchar('\n');
+	}
+	return failed ? VERB_FAILED : VERB_DONE;
+}
