@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/descriptors.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "base/parse.h"
 #include "image/codec.h"
 #include "interrupt.h"
+#include "io/locate.h"
 #include "pack.h"
 #include "summary.h"
 #include "target.h"
@@ -254,13 +256,18 @@ static int main_publish(const struct pack_options *options, struct target *targe
 	return EXIT_DONE;
 }
 
-static int main_pack(const struct pack_options *options)
+/* volume: as it was called; from here on it is a path. */
+static int main_pack(struct pack_options *options, const char *volume)
 {
+	auto_free char *path = NULL;
 	struct target target;
 	struct error err = { 0 };
 	int status;
 
 	interrupt_install();
+	if (locate_path(volume, &path, &err) < 0)
+		return main_failed(err.reason);
+	options->volume = path;
 	if (target_open(options, &target, &err) < 0)
 		return main_failed(err.reason);
 	status = options->dry_run ? main_estimate(options, &target) : main_publish(options, &target);
@@ -289,9 +296,8 @@ int main(int argc, char **argv)
 		status = main_usage(operands < 2 ? "VOLUME and SOURCE are needed, see 'mkdatasetfs --help'" :
 						   "more than VOLUME and SOURCE, see 'mkdatasetfs --help'");
 	} else {
-		options.volume = argv[1];
 		options.source = argv[2];
-		status = main_pack(&options);
+		status = main_pack(&options, argv[1]);
 	}
 	pack_options_free(&options);
 	if (fflush(stdout) && status == EXIT_DONE)

@@ -127,6 +127,7 @@ int publish_run(struct target *target, struct writer *writer, struct space *spac
 	if (r < 0)
 		return r;
 	super.member_size = publish_member_size(target);
+	snprintf(super.identity, sizeof(super.identity), "%s", target->identity);
 	r = commit_slot(&target->commit, target->source, &super, err);
 	if (r == 0)
 		r = target_sync_name(target, err);

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "image/address.h"
 #include "io/busy.h"
+#include "io/locate.h"
 
 #define TARGET_ZEROS      (1u << 20)
 #define TARGET_LEAST      (UINT64_C(2) << 20) /* bytes of a device: the ring and some data */
@@ -204,6 +205,9 @@ static int target_open_source(struct target *target, const struct pack_options *
 		target->device = st.st_dev;
 		target->inode = st.st_ino;
 	}
+	r = locate_identity(target->file->fd, target->identity, err);
+	if (r < 0)
+		return r;
 	if (target->created)
 		return target_init(target, options, err);
 	r = target_check_content(target, options->force, &ours, err);

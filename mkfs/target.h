@@ -4,6 +4,7 @@
 #include "base/source.h"
 #include "image/catalogue.h"
 #include "io/file.h"
+#include "io/topology.h"
 #include "pack.h"
 #include "image/commit.h"
 #include "image/space.h"
@@ -24,6 +25,7 @@ struct target {
 	uint64_t former_size;  /* of a file */
 	uint64_t capacity;     /* bytes that may be used */
 	uint64_t device, inode; /* of a file, so that the scan can notice it */
+	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of the NVMe namespace that it is, or empty */
 	struct superblock super; /* in force; of a new volume: what the first will have, sequence 0 */
 	struct catalogue catalogue;
 };

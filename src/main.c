@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/options.h"
 #include "base/parse.h"
+#include "io/locate.h"
 #include "serve/notify.h"
 #include "serve/session.h"
 
@@ -411,11 +412,11 @@ static int main_check_mountpoint(const char *path, struct error *err)
 	return 0;
 }
 
-/* The daemon leaves the working directory. An absolute path stays as it was given: a by-id link tells more
- * than what it leads to. */
+/* The daemon leaves the working directory. An absolute path or an identity stays as it was given: a by-id link tells
+ * more than what it leads to. */
 static int main_absolute(const char *path, char **ret, struct error *err)
 {
-	*ret = path[0] == '/' ? strdup(path) : realpath(path, NULL);
+	*ret = path[0] == '/' || locate_is_identity(path) ? strdup(path) : realpath(path, NULL);
 	if (!*ret)
 		return error_errno(err, "'%s'", path);
 	return 0;

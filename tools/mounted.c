@@ -3,7 +3,6 @@
 #include "mounted.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "io/locate.h"
 
 #define MOUNTED_TYPE "fuse.datasetfs"
 
@@ -96,19 +96,31 @@ int mounted_find(dev_t device, struct mounted *ret, struct error *err)
 	return r;
 }
 
+bool mounted_reach(const char *volume, char **ret)
+{
+	auto_free char *path = NULL;
+
+	if ((volume[0] != '/' && !locate_is_identity(volume)) || locate_path(volume, &path, NULL) < 0 ||
+	    access(path, F_OK) < 0)
+		return false;
+	*ret = take_ptr(&path);
+	return true;
+}
+
 int mounted_volume(const char *source, char **ret, struct error *err)
 {
-	auto_free char *path = strdup(source);
+	auto_free char *volume = strdup(source);
 	char *at;
 
-	if (!path)
+	if (!volume)
 		return error_set(err, -ENOMEM, "no memory for the path of a volume");
 	/* Both a path and a label may contain '@': the longest path that exists is meant. */
-	while (access(path, F_OK) < 0 && (at = strrchr(path, '@')))
+	while (!mounted_reach(volume, ret)) {
+		at = strrchr(volume, '@');
+		if (!at)
+			return error_set(err, -ENOENT, "the volume '%s' of the mount cannot be reached from here",
+					 source);
 		*at = 0;
-	if (access(path, F_OK) < 0)
-		return error_set(err, -ENOENT, "the volume '%s' of the mount cannot be reached from here",
-				 source);
-	*ret = take_ptr(&path);
+	}
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Mounts of datasetfs, found in /proc/self/mountinfo. */
 #pragma once
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -15,4 +16,6 @@ must_check int mounted_find(dev_t device, struct mounted *ret, struct error *err
 /* The path of a mount's volume: its source, or what stands before an '@' in it when only that exists.
  * free() it. */
 must_check int mounted_volume(const char *source, char **ret, struct error *err);
+/* The path of a volume that a mount names: absolute, or an identity. False when there is nothing. free() it. */
+bool mounted_reach(const char *volume, char **ret);
 void mounted_free(struct mounted *mounted); /* its contents */

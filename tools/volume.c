@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "io/locate.h"
 #include "mounted.h"
 
 void volume_close(struct volume *volume)
@@ -43,10 +44,8 @@ static int volume_name_by_mount(struct mounted *mounted, struct volume *volume, 
 {
 	volume->mount = take_ptr(&mounted->point);
 	if (status_read_version(volume->mount, &volume->served, NULL) == 0 &&
-	    volume->served.volume[0] == '/' && access(volume->served.volume, F_OK) == 0) {
-		volume->path = strdup(volume->served.volume);
-		return volume->path ? 0 : error_set(err, -ENOMEM, "no memory for the path of a volume");
-	}
+	    mounted_reach(volume->served.volume, &volume->path))
+		return 0;
 	return mounted_volume(mounted->source, &volume->path, err);
 }
 
@@ -56,6 +55,8 @@ static int volume_name(const char *name, struct volume *volume, struct error *er
 	struct stat st = { 0 };
 	int r;
 
+	if (locate_is_identity(name))
+		return locate_path(name, &volume->path, err);
 	r = volume_find_mount(name, &mounted, &st, err);
 	if (r == 0) {
 		r = volume_name_by_mount(&mounted, volume, err);

@@ -21,6 +21,7 @@
 #include "fuse/invalidate.h"
 #include "image/dump.h"
 #include "image/fine.h"
+#include "io/locate.h"
 #include "serve/headroom.h"
 #include "serve/stats.h"
 
@@ -102,6 +103,22 @@ static int change_load(struct serve *serve, const struct version *version, struc
 	return 0;
 }
 
+/* A namespace that was cloned, or a copy in a file, has everything but the identity. */
+static void change_check_identity(const struct serve *serve, const struct superblock *super)
+{
+	char found[TOPOLOGY_IDENTITY_SIZE];
+	struct error why = { 0 };
+
+	if (!super->identity[0])
+		return;
+	if (locate_identity(serve->volume->fd, found, &why) < 0)
+		log_warn("cannot tell which namespace '%s' is: %s, ignoring", serve->options.volume, why.reason);
+	else if (strcmp(found, super->identity) != 0)
+		log_warn("'%s' was published on '%s' and lies on %s%s%s now: this is a copy, ignoring",
+			 serve->options.volume, super->identity, found[0] ? "'" : "something else",
+			 found, found[0] ? "'" : "");
+}
+
 static int change_check_volume(struct serve *serve, const struct superblock *super, struct error *err)
 {
 	char found[UUID_TEXT_SIZE], expected[UUID_TEXT_SIZE];
@@ -109,6 +126,7 @@ static int change_check_volume(struct serve *serve, const struct superblock *sup
 	if (!serve_current(serve)) {
 		memcpy(serve->volume_uuid, super->volume_uuid, sizeof(serve->volume_uuid));
 		serve->opened = super->sequence;
+		change_check_identity(serve, super);
 	}
 	if (!memcmp(serve->volume_uuid, super->volume_uuid, sizeof(serve->volume_uuid)))
 		return 0;

@@ -20,7 +20,7 @@ enum serve_notify { SERVE_NOTIFY_AUTO, SERVE_NOTIFY_EPOCH, SERVE_NOTIFY_ENTRIES 
 enum serve_channel { SERVE_CHANNEL_AUTO, SERVE_CHANNEL_RING, SERVE_CHANNEL_DEV };
 
 struct serve_options {
-	const char *volume;
+	const char *volume; /* a path, or an identity (io/locate.h) */
 	const char *mountpoint;
 	const char *version; /* label; NULL for the current one */
 	bool has_digest;

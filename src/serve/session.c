@@ -21,6 +21,7 @@
 #include "base/parse.h"
 #include "fuse/init.h"
 #include "fuse/mount.h"
+#include "io/locate.h"
 #include "serve/change.h"
 #include "serve/control.h"
 #include "serve/inside.h"
@@ -293,6 +294,14 @@ static void session_settle(struct session *session, const char *label)
 		 serve->ring ? "ring" : "dev");
 }
 
+static int session_open_volume(struct serve *serve, struct error *err)
+{
+	auto_free char *path = NULL;
+	int r = locate_path(serve->options.volume, &path, err);
+
+	return r < 0 ? r : file_open(path, FILE_READ, &serve->volume, err);
+}
+
 static int session_prepare(struct session *session, struct error *err)
 {
 	struct serve *serve = &session->serve;
@@ -308,7 +317,7 @@ static int session_prepare(struct session *session, struct error *err)
 		return error_errno(err, "cannot wait for signals");
 	sem_init(&serve->started_workers, 0, 0);
 	serve->started = clock_now();
-	r = file_open(serve->options.volume, FILE_READ, &serve->volume, err);
+	r = session_open_volume(serve, err);
 	if (r < 0)
 		return r;
 	r = session_choose_io(serve, err);

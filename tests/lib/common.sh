@@ -270,6 +270,13 @@ sysfs_set() {
     printf '%s\n' "$3" >"$path"
 }
 
+# sysfs_namespace DIRECTORY DEVICE: the shared namespace of that tree is this block device
+sysfs_namespace() {
+    local subsystem=$1/class/nvme-subsystem/nvme-subsys0
+    mv "$subsystem/nvme0n1" "$subsystem/${2##*/}"
+    sysfs_set "$1" "nvme-subsys0/${2##*/}/dev" "$(lsblk -ndo MAJ:MIN "$2" | tr -d ' ')"
+}
+
 hash_of() {
     sha256sum "$1" | cut -d ' ' -f 1
 }
