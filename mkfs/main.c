@@ -45,6 +45,22 @@ static int set_format(void *target, const char *argument, struct error *err)
 	return 0;
 }
 
+static int set_write_protect(void *target, const char *argument, struct error *err)
+{
+	(void)argument;
+	(void)err;
+	((struct pack_options *)target)->write_protect = true;
+	return 0;
+}
+
+static int set_preempt(void *target, const char *argument, struct error *err)
+{
+	(void)argument;
+	(void)err;
+	((struct pack_options *)target)->preempt = true;
+	return 0;
+}
+
 static int set_no_current(void *target, const char *argument, struct error *err)
 {
 	(void)argument;
@@ -207,6 +223,8 @@ static const struct option_spec options_table[] = {
 	{ "filter-from", 0, "FILE", set_filter_from, "rules from FILE: '+ PATTERN' and '- PATTERN' lines" },
 	{ "from-list", 0, "FILE", set_from_list, "pack only the paths in FILE ('-': standard input)" },
 	{ "trust-mtime", 0, "[=LABEL]", set_trust_mtime, "do not open files that version LABEL has unchanged" },
+	{ "write-protect", 0, NULL, set_write_protect, "NVMe: protect the namespace between publishes" },
+	{ "preempt", 0, NULL, set_preempt, "NVMe: take the reservation of a lost publisher's host" },
 	{ "special", 0, "ACTION", set_special, "devices, sockets and FIFOs: skip (default) or fail" },
 	{ "temp-dir", 0, "DIR", set_temp_dir, "where temporary files go" },
 	{ "dry-run", 'n', NULL, set_dry_run, "count and estimate, write nothing" },
@@ -253,6 +271,8 @@ static int main_publish(const struct pack_options *options, struct target *targe
 	if (pack_run(options, target, &result, &err) < 0)
 		return main_failed(err.reason);
 	summary_print(options, &result);
+	if (options->write_protect && target_protect(target, &err) < 0)
+		return main_failed(err.reason);
 	return EXIT_DONE;
 }
 

@@ -17,6 +17,8 @@ struct pack_options {
 	const char *volume, *source;
 	const char *label; /* NULL: v1, v2, … */
 	bool force, format, no_current;
+	bool write_protect; /* the namespace, between publishes */
+	bool preempt;       /* take another host's reservation away */
 	enum pack_compress compress;
 	int level;
 	uint32_t chunk_log;

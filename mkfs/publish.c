@@ -121,9 +121,14 @@ int publish_run(struct target *target, struct writer *writer, struct space *spac
 	target->catalogue.next_sequence = sequence + 1;
 	if (make_current)
 		target->catalogue.current = sequence;
+	r = target_check_fence(target, err);
+	if (r < 0)
+		return r;
 	r = commit_catalogue(target->source, space, &target->catalogue, &super, err);
 	if (r == 0)
 		r = interrupt_check(err);
+	if (r == 0)
+		r = target_check_fence(target, err);
 	if (r < 0)
 		return r;
 	super.member_size = publish_member_size(target);

@@ -18,6 +18,7 @@
 #include "image/address.h"
 #include "io/busy.h"
 #include "io/locate.h"
+#include "io/protect.h"
 
 #define TARGET_ZEROS      (1u << 20)
 #define TARGET_LEAST      (UINT64_C(2) << 20) /* bytes of a device: the ring and some data */
@@ -185,6 +186,58 @@ int target_replace_former(struct target *target, struct error *err)
 	return target_sync_name(target, err);
 }
 
+/* Before anything is read that another host could be changing. */
+static int target_raise_fence(struct target *target, bool preempt, struct error *err)
+{
+	char notice[FENCE_NOTICE_SIZE];
+	int r = fence_raise(target->file->fd, preempt, &target->fence, notice, err);
+
+	if (r == 0 && notice[0])
+		log_warn("'%s': %s, ignoring", target->path, notice);
+	return r;
+}
+
+int target_check_fence(const struct target *target, struct error *err)
+{
+	return fence_check(&target->fence, err);
+}
+
+static void target_lower_fence(struct target *target)
+{
+	struct error why = { 0 };
+
+	if (fence_lower(&target->fence, &why) < 0)
+		log_warn("the reservation of '%s' cannot be given back: %s, ignoring", target->path, why.reason);
+}
+
+/* A namespace that is write-protected takes no write before that is lifted. */
+static int target_unprotect(struct target *target, const struct pack_options *options, struct error *err)
+{
+	int r = 0;
+
+	if (options->write_protect)
+		r = protect_check(target->path, err);
+	if (r < 0 || !protect_is_read_only(target->path))
+		return r;
+	if (!options->write_protect)
+		return error_set(err, -EROFS, "it is write-protected; --write-protect lifts that for the publish");
+	r = protect_set(target->path, false, err);
+	target->unprotected = r == 0;
+	return r;
+}
+
+int target_protect(struct target *target, struct error *err)
+{
+	struct error why = { 0 };
+
+	target_lower_fence(target); /* a protected namespace takes no command about reservations either */
+	target->unprotected = false;
+	if (protect_set(target->path, true, &why) < 0)
+		return error_set(err, why.code, "the version is published, but '%s' is not write-protected: %s",
+				 target->path, why.reason);
+	return 0;
+}
+
 static int target_open_source(struct target *target, const struct pack_options *options, enum file_mode mode,
 			      struct error *err)
 {
@@ -206,6 +259,8 @@ static int target_open_source(struct target *target, const struct pack_options *
 		target->inode = st.st_ino;
 	}
 	r = locate_identity(target->file->fd, target->identity, err);
+	if (r == 0 && mode == FILE_WRITE)
+		r = target_raise_fence(target, options->preempt, err);
 	if (r < 0)
 		return r;
 	if (target->created)
@@ -233,6 +288,8 @@ static int target_open_path(struct target *target, const struct pack_options *op
 	if (stat(target->path, &st) < 0) {
 		if (errno != ENOENT)
 			return error_errno(err, "stat");
+		if (options->write_protect)
+			return error_set(err, -ENOENT, "it does not exist, so it cannot be write-protected");
 		if (options->dry_run)
 			return target_init(target, options, err);
 		if (lstat(target->path, &st) == 0)
@@ -241,6 +298,11 @@ static int target_open_path(struct target *target, const struct pack_options *op
 	}
 	if (S_ISBLK(st.st_mode)) {
 		r = busy_check(st.st_rdev, err);
+		if (r < 0)
+			return r;
+	}
+	if (!options->dry_run) {
+		r = target_unprotect(target, options, err);
 		if (r < 0)
 			return r;
 	}
@@ -360,8 +422,14 @@ static void target_put_back(struct target *target)
 
 void target_close(struct target *target)
 {
+	struct error why = { 0 };
+
 	if (target->file && !target->published)
 		target_put_back(target);
+	target_lower_fence(target);
+	if (target->unprotected && protect_set(target->path, true, &why) < 0)
+		log_warn("the write protection of '%s' was lifted and does not come back: %s, ignoring", target->path,
+			 why.reason);
 	catalogue_free(&target->catalogue);
 	file_close(target->file);
 	file_close(target->former);

@@ -3,6 +3,7 @@
 #pragma once
 #include "base/source.h"
 #include "image/catalogue.h"
+#include "io/fence.h"
 #include "io/file.h"
 #include "io/topology.h"
 #include "pack.h"
@@ -26,6 +27,8 @@ struct target {
 	uint64_t capacity;     /* bytes that may be used */
 	uint64_t device, inode; /* of a file, so that the scan can notice it */
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of the NVMe namespace that it is, or empty */
+	struct fence fence;
+	bool unprotected;      /* its write protection was lifted and is to come back */
 	struct superblock super; /* in force; of a new volume: what the first will have, sequence 0 */
 	struct catalogue catalogue;
 };
@@ -34,6 +37,10 @@ struct target {
 must_check int target_open(const struct pack_options *options, struct target *ret, struct error *err);
 /* First write: removes what lay on a new volume before and says who is publishing. */
 must_check int target_begin(struct target *target, struct error *err);
+/* -EBUSY when another host has taken the namespace from us: nothing may be changed any more. */
+must_check int target_check_fence(const struct target *target, struct error *err);
+/* Write-protects the namespace. After everything was written. */
+must_check int target_protect(struct target *target, struct error *err);
 /* The name of a file that was created is durable after it. */
 must_check int target_sync_name(const struct target *target, struct error *err);
 /* Puts the new file in the place of the former one, durably. After the new volume was published. */

@@ -10,20 +10,57 @@
 #include "base/log.h"
 #include "image/address.h"
 
+/* With who publishes now, when that is the reason. */
+static int edit_refuse(const char *path, struct source *reader, const struct error *why, struct error *err)
+{
+	char who[COMMIT_WHO_SIZE];
+
+	commit_who(reader, who);
+	return error_set(err, why->code, "volume '%s': %s%s%s", path, why->reason,
+			 why->code == -EBUSY && who[0] ? ": " : "", why->code == -EBUSY ? who : "");
+}
+
+/* A reservation outlives its process, so signals wait until it is given back. */
+static int edit_raise_fence(struct edit *edit, struct error *err)
+{
+	char notice[FENCE_NOTICE_SIZE];
+	struct error why = { 0 };
+	sigset_t deadly;
+	int r;
+
+	sigemptyset(&deadly);
+	sigaddset(&deadly, SIGINT);
+	sigaddset(&deadly, SIGTERM);
+	sigaddset(&deadly, SIGHUP);
+	sigprocmask(SIG_BLOCK, &deadly, &edit->signals);
+	r = fence_raise(edit->file->fd, false, &edit->fence, notice, &why);
+	if (!edit->fence.raised)
+		sigprocmask(SIG_SETMASK, &edit->signals, NULL);
+	if (r == 0 && notice[0])
+		log_warn("'%s': %s, ignoring", edit->path, notice);
+	return r < 0 ? edit_refuse(edit->path, edit->source, &why, err) : 0;
+}
+
+static void edit_lower_fence(struct edit *edit)
+{
+	struct error why = { 0 };
+
+	if (!edit->fence.raised)
+		return;
+	if (fence_lower(&edit->fence, &why) < 0)
+		log_warn("the reservation of '%s' cannot be given back: %s, ignoring", edit->path, why.reason);
+	sigprocmask(SIG_SETMASK, &edit->signals, NULL);
+}
+
 static int edit_lock(struct edit *edit, struct source *reader, struct error *err)
 {
 	struct error why = { 0 };
-	char who[COMMIT_WHO_SIZE];
-	int r = file_open(edit->path, FILE_WRITE, &edit->file, &why);
 
-	if (r < 0) {
-		commit_who(reader, who);
-		return error_set(err, r, "volume '%s': %s%s%s", edit->path, why.reason,
-				 r == -EBUSY && who[0] ? ": " : "", r == -EBUSY ? who : "");
-	}
+	if (file_open(edit->path, FILE_WRITE, &edit->file, &why) < 0)
+		return edit_refuse(edit->path, reader, &why, err);
 	edit->source = &edit->file->source;
 	edit->former_size = source_size(edit->source, 0);
-	return 0;
+	return edit_raise_fence(edit, err);
 }
 
 static uint64_t edit_capacity(const struct edit *edit)
@@ -101,6 +138,8 @@ int edit_commit(struct edit *edit, struct error *err)
 	r = edit_begin(edit, err);
 	if (r == 0)
 		r = commit_catalogue(edit->source, &edit->space, &edit->catalogue, &super, err);
+	if (r == 0)
+		r = fence_check(&edit->fence, err);
 	if (r < 0)
 		return r;
 	if (!edit->file->geometry.is_block_device)
@@ -158,6 +197,7 @@ void edit_close(struct edit *edit)
 		edit_put_back(edit);
 	space_close(&edit->space);
 	catalogue_free(&edit->catalogue);
+	edit_lower_fence(edit);
 	file_close(edit->file);
 	*edit = (struct edit){ 0 };
 }

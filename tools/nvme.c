@@ -19,6 +19,8 @@ static const struct nvme_verb {
 	{ "discover", nvme_discover_run, &nvme_discover_line },
 	{ "connect", nvme_connect_run, &nvme_connect_line },
 	{ "disconnect", nvme_disconnect_run, &nvme_disconnect_line },
+	{ "protect", nvme_protect_run, &nvme_protect_line },
+	{ "release", nvme_release_run, &nvme_release_line },
 };
 #define NVME_VERBS (sizeof(nvme_verbs) / sizeof(*nvme_verbs))
 

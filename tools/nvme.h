@@ -7,13 +7,15 @@
 #include "verb.h"
 
 extern const struct command_line nvme_connect_line, nvme_disconnect_line, nvme_discover_line, nvme_inspect_line,
-	nvme_list_line;
+	nvme_list_line, nvme_protect_line, nvme_release_line;
 
 int nvme_connect_run(int argc, char **argv);
 int nvme_disconnect_run(int argc, char **argv);
 int nvme_discover_run(int argc, char **argv);
 int nvme_inspect_run(int argc, char **argv);
 int nvme_list_run(int argc, char **argv);
+int nvme_protect_run(int argc, char **argv);
+int nvme_release_run(int argc, char **argv);
 
 /* Options of those that talk to a target begin with this one. */
 struct nvme_options {

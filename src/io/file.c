@@ -57,6 +57,11 @@ static int file_pwrite(int fd, uint64_t offset, const uint8_t *buffer, size_t le
 		n = pwrite(fd, buffer + done, length - done, (off_t)(offset + done));
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n < 0 && errno == EBADE) /* NVMe: reservation conflict */
+			return error_set(err, -EBADE,
+					 "write of %zu bytes at offset %" PRIu64
+					 ": refused by the device, another host has it reserved",
+					 length, offset);
 		if (n <= 0)
 			return error_errno(err, "write of %zu bytes at offset %" PRIu64, length, offset);
 		done += (size_t)n;
@@ -174,6 +179,16 @@ static int file_measure(int fd, struct file_geometry *geometry, struct error *er
 	return 0;
 }
 
+/* The kernel opens a read-only device for writing, and refuses the writes. */
+static int file_check_writable(int fd, const struct file_geometry *geometry, struct error *err)
+{
+	int read_only = 0;
+
+	if (geometry->is_block_device && ioctl(fd, BLKROGET, &read_only) == 0 && read_only)
+		return error_set(err, -EROFS, "it is read-only or write-protected");
+	return 0;
+}
+
 /* One publisher at a time: O_EXCL guards a device (and refuses a mounted one), a lock guards a file. */
 static int file_claim(const char *path, int fd, struct error *err)
 {
@@ -233,6 +248,8 @@ int file_open(const char *path, enum file_mode mode, struct file_source **ret, s
 		return r;
 	geometry.is_direct = direct;
 	r = file_measure(fd, &geometry, err);
+	if (r == 0 && mode != FILE_READ)
+		r = file_check_writable(fd, &geometry, err);
 	if (r == 0 && mode != FILE_READ)
 		r = file_claim(path, fd, err);
 	if (r < 0)

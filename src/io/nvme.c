@@ -157,6 +157,11 @@ int nvme_key_register(int fd, uint32_t nsid, uint64_t key, struct error *err)
 	return nvme_key_change(fd, nsid, 0, key, NVME_RESERVATION_RREGA_REGISTER_KEY, err);
 }
 
+int nvme_key_replace(int fd, uint32_t nsid, uint64_t key, uint64_t new, struct error *err)
+{
+	return nvme_key_change(fd, nsid, key, new, NVME_RESERVATION_RREGA_REPLACE_KEY, err);
+}
+
 int nvme_key_remove(int fd, uint32_t nsid, uint64_t key, struct error *err)
 {
 	return nvme_key_change(fd, nsid, key, 0, NVME_RESERVATION_RREGA_UNREGISTER_KEY, err);

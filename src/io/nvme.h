@@ -35,6 +35,7 @@ must_check int nvme_holder_read(int fd, uint32_t nsid, struct nvme_holder *ret, 
 
 /* Registration of this host with a key; again with the same key is no error, with another one -EBUSY. */
 must_check int nvme_key_register(int fd, uint32_t nsid, uint64_t key, struct error *err);
+must_check int nvme_key_replace(int fd, uint32_t nsid, uint64_t key, uint64_t new, struct error *err);
 must_check int nvme_key_remove(int fd, uint32_t nsid, uint64_t key, struct error *err);
 /* A Write Exclusive reservation for the registered host. -EBUSY: another host has one; unless victim is its key,
  * which takes it away and removes that registration. */

@@ -27,6 +27,12 @@ int nvme_key_register(int fd, uint32_t nsid, uint64_t key, struct error *err)
 	return nvme_missing(err);
 }
 
+int nvme_key_replace(int fd, uint32_t nsid, uint64_t key, uint64_t new, struct error *err)
+{
+	(void)fd, (void)nsid, (void)key, (void)new;
+	return nvme_missing(err);
+}
+
 int nvme_key_remove(int fd, uint32_t nsid, uint64_t key, struct error *err)
 {
 	(void)fd, (void)nsid, (void)key;

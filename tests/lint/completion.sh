@@ -22,7 +22,7 @@ for verb in list status verify stat dump current remove compact nvme; do
     assert_contains "datasetfsctl <TAB>" " $(completed datasetfsctl '')" " $verb "
 done
 assert_eq "datasetfsctl nvme <TAB>" "$(completed datasetfsctl nvme '')" \
-    "--help connect disconnect discover inspect list "
+    "--help connect disconnect discover inspect list protect release "
 assert_contains "datasetfsctl nvme connect --q<TAB>" " $(completed datasetfsctl nvme connect --q)" " --queue-size "
 assert_eq "datasetfsctl nvme connect --ctrl-loss-tmo o<TAB>" "$(completed datasetfsctl nvme connect --ctrl-loss-tmo o)" "off "
 assert_contains "datasetfsctl verify --sh<TAB>" " $(completed datasetfsctl verify --sh)" " --shard "

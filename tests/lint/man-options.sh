@@ -20,7 +20,7 @@ for program in mkdatasetfs datasetfs datasetfsctl datasetfsctl-nvme; do
     page=$DATASETFS_SOURCE/man/$program.8
     [ -f "$page" ] || fail "no man/$program.8"
     if [ "$program" = datasetfsctl-nvme ]; then
-        for verb in list inspect discover connect disconnect; do
+        for verb in list inspect discover connect disconnect protect release; do
             options_of_help datasetfsctl nvme $verb
         done | sort -u >help.list
     else

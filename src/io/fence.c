@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/* Reservations of a publisher. */
+#include "io/fence.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/parse.h"
+#include "io/nvme.h"
+#include "io/topology.h"
+
+/* Two keys of our host, which whoever publishes next on it knows too: the second one says that the reservation is to be
+ * kept. Never 0, and unlikely to be another program's. */
+static uint64_t fence_key(const uint8_t host[16], bool kept)
+{
+	uint64_t halves[2];
+
+	memcpy(halves, host, sizeof(halves));
+	return ((halves[0] ^ halves[1] ^ UINT64_C(0x6473667300000000)) & ~UINT64_C(3)) | (kept ? 3 : 1);
+}
+
+static uint64_t fence_own_key(const struct fence *fence)
+{
+	return fence_key(fence->host, fence->kept);
+}
+
+/* Fills in what is known of the namespace and the host. False: no fabric. */
+static bool fence_find(const struct topology *t, dev_t device, struct fence *fence)
+{
+	const struct topology_namespace *namespace = topology_by_device(t, device);
+	const struct topology_controller *controller = namespace ? topology_host_of(t, namespace) : NULL;
+
+	if (!controller || parse_uuid(controller->hostid, fence->host, NULL) < 0)
+		return false;
+	fence->nsid = namespace->nsid;
+	return true;
+}
+
+static bool fence_is_ours(const struct fence *fence, const struct nvme_holder *holder)
+{
+	return holder->hold == NVME_HOLD_WRITE_EXCLUSIVE && !memcmp(holder->host, fence->host, sizeof(fence->host));
+}
+
+static int fence_refuse(const struct nvme_holder *holder, struct error *err)
+{
+	char host[UUID_TEXT_SIZE];
+
+	format_uuid(holder->host, host);
+	return error_set(err, -EBUSY,
+			 "host %s has it reserved ('mkdatasetfs --preempt' takes it away, when no publisher runs there any "
+			 "more)", host);
+}
+
+/* Not to be had: nothing but a notice. */
+static int fence_do_without(char notice[FENCE_NOTICE_SIZE], const char *why)
+{
+	snprintf(notice, FENCE_NOTICE_SIZE, "nothing keeps other hosts from publishing at the same time: %.240s", why);
+	return 0;
+}
+
+static void fence_tell(const struct fence *fence, const struct nvme_holder *holder, char notice[FENCE_NOTICE_SIZE])
+{
+	char host[UUID_TEXT_SIZE];
+
+	format_uuid(holder->host, host);
+	if (fence_is_ours(fence, holder) && fence->kept)
+		return;
+	if (fence_is_ours(fence, holder))
+		snprintf(notice, FENCE_NOTICE_SIZE, "took over the reservation that a publisher of this host left");
+	else if (holder->hold != NVME_HOLD_NONE)
+		snprintf(notice, FENCE_NOTICE_SIZE,
+			 "took the reservation away from host %s and keeps it; when no publisher runs there any more, "
+			 "'datasetfsctl nvme release' gives it up",
+			 host);
+}
+
+/* Who was killed may have left a registration with either key. */
+static int fence_register(const struct fence *fence, struct error *err)
+{
+	struct error why = { 0 };
+	int r = nvme_key_register(fence->fd, fence->nsid, fence_own_key(fence), &why);
+
+	if (r == -EBUSY)
+		r = nvme_key_replace(fence->fd, fence->nsid, fence_key(fence->host, !fence->kept), fence_own_key(fence),
+				     &why);
+	if (r == -EBUSY)
+		return error_set(err, r, "another program of this host is registered for reservations with a key of its own");
+	return r < 0 ? error_set(err, r, "%s", why.reason) : 0;
+}
+
+/* Between the report and now another host may have been faster. */
+static int fence_reserve(const struct fence *fence, const struct nvme_holder *seen, struct error *err)
+{
+	bool takes = seen->hold != NVME_HOLD_NONE && !fence_is_ours(fence, seen);
+	struct nvme_holder holder;
+	int r;
+
+	r = nvme_reserve(fence->fd, fence->nsid, fence_own_key(fence), takes ? seen->key : 0, err);
+	if (r == 0)
+		return 0;
+	if (r == -EBUSY && nvme_holder_read(fence->fd, fence->nsid, &holder, NULL) == 0 &&
+	    holder.hold != NVME_HOLD_NONE)
+		r = fence_refuse(&holder, err);
+	(void)!nvme_key_remove(fence->fd, fence->nsid, fence_own_key(fence), NULL);
+	return r;
+}
+
+static int fence_take(struct fence *fence, bool preempt, char notice[FENCE_NOTICE_SIZE], struct error *err)
+{
+	struct nvme_holder holder;
+	int r;
+
+	r = nvme_holder_read(fence->fd, fence->nsid, &holder, err);
+	if (r < 0)
+		return r;
+	if (holder.hold != NVME_HOLD_NONE && !fence_is_ours(fence, &holder) && !preempt)
+		return fence_refuse(&holder, err);
+	fence->kept = holder.hold != NVME_HOLD_NONE &&
+		      (!fence_is_ours(fence, &holder) || holder.key == fence_key(fence->host, true));
+	r = fence_register(fence, err);
+	if (r == 0)
+		r = fence_reserve(fence, &holder, err);
+	if (r < 0)
+		return r;
+	fence->raised = true;
+	fence_tell(fence, &holder, notice);
+	return 0;
+}
+
+int fence_raise(int fd, bool preempt, struct fence *ret, char notice[FENCE_NOTICE_SIZE], struct error *err)
+{
+	auto_topology struct topology topology = { 0 };
+	struct fence fence = { .fd = fd };
+	struct nvme_facts facts;
+	struct error why = { 0 };
+	struct stat st;
+	int r;
+
+	notice[0] = 0;
+	*ret = (struct fence){ 0 };
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "fstat");
+	r = topology_read(topology_root(), &topology, err);
+	if (r < 0 || !S_ISBLK(st.st_mode) || !fence_find(&topology, st.st_rdev, &fence))
+		return r;
+	if (nvme_facts_read(fd, fence.nsid, &facts, &why) < 0)
+		return fence_do_without(notice, why.reason);
+	if (!facts.can_reserve)
+		return fence_do_without(notice, "the target has no reservations");
+	r = fence_take(&fence, preempt, notice, err);
+	if (r == 0)
+		*ret = fence;
+	return r;
+}
+
+int fence_check(const struct fence *fence, struct error *err)
+{
+	struct nvme_holder holder;
+	int r;
+
+	if (!fence->raised)
+		return 0;
+	r = nvme_holder_read(fence->fd, fence->nsid, &holder, err);
+	if (r == 0 && !fence_is_ours(fence, &holder))
+		r = error_set(err, -EBUSY, "the reservation is gone: another host took it and may have published, or the "
+			      "target was restarted");
+	return r;
+}
+
+static int fence_give_up(const struct fence *fence, struct error *err)
+{
+	int r = nvme_release(fence->fd, fence->nsid, fence_own_key(fence), err);
+
+	return r < 0 ? r : nvme_key_remove(fence->fd, fence->nsid, fence_own_key(fence), err);
+}
+
+int fence_lower(struct fence *fence, struct error *err)
+{
+	if (!fence->raised)
+		return 0;
+	fence->raised = false;
+	return fence->kept ? 0 : fence_give_up(fence, err);
+}
+
+int fence_drop(int fd, bool *ret_had, struct error *err)
+{
+	auto_topology struct topology topology = { 0 };
+	struct fence fence = { .fd = fd };
+	struct nvme_holder holder;
+	struct stat st;
+	int r;
+
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "fstat");
+	r = topology_read(topology_root(), &topology, err);
+	if (r == 0 && !fence_find(&topology, st.st_rdev, &fence))
+		r = error_set(err, -ENODEV, "it is not a namespace on a fabric");
+	if (r == 0)
+		r = nvme_holder_read(fd, fence.nsid, &holder, err);
+	if (r < 0)
+		return r;
+	*ret_had = holder.hold != NVME_HOLD_NONE;
+	if (!*ret_had)
+		return 0;
+	if (!fence_is_ours(&fence, &holder))
+		return fence_refuse(&holder, err);
+	fence.kept = holder.key == fence_key(fence.host, true);
+	return fence_give_up(&fence, err);
+}

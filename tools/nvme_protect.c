@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* datasetfsctl nvme protect: write protection of a namespace, on and off. */
+#include <stdio.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "io/locate.h"
+#include "io/protect.h"
+#include "nvme.h"
+
+struct nvme_protect_options {
+	struct verb_options common;
+	bool off;
+};
+
+static int nvme_protect_set_off(void *target, const char *argument, struct error *err)
+{
+	(void)argument;
+	(void)err;
+	((struct nvme_protect_options *)target)->off = true;
+	return 0;
+}
+
+static const struct option_spec nvme_protect_table[] = {
+	{ "off", 0, NULL, nvme_protect_set_off, "make it writable again" },
+	VERB_OPTION_JSON,
+	{ 0 },
+};
+
+const struct command_line nvme_protect_line = {
+	.program = "datasetfsctl nvme protect",
+	.usage = "DEVICE|VOLUME",
+	.summary = "Write-protect a namespace, for every host.",
+	.options = nvme_protect_table,
+};
+
+static void nvme_protect_print(const char *path, bool on, bool as_json)
+{
+	struct json json = { .out = stdout };
+
+	if (!as_json) {
+		printf("'%s' is %s\n", path, on ? "write-protected" : "writable");
+		return;
+	}
+	json_begin_object(&json, NULL);
+	json_string(&json, "device", path);
+	json_bool(&json, "write_protected", on);
+	json_end_object(&json);
+	putchar('\n');
+}
+
+int nvme_protect_run(int argc, char **argv)
+{
+	struct nvme_protect_options options = { 0 };
+	auto_free char *path = NULL;
+	struct error err = { 0 };
+	int operands, status, r;
+
+	if (!verb_parse(&nvme_protect_line, argc, argv, &options, 1, 1, &operands, &status))
+		return status;
+	r = locate_path(argv[1], &path, &err);
+	if (r == 0)
+		r = protect_check(path, &err);
+	if (r == 0)
+		r = protect_set(path, !options.off, &err);
+	if (r < 0) {
+		log_error(&err, "cannot change the write protection of '%s'", argv[1]);
+		return VERB_FAILED;
+	}
+	nvme_protect_print(path, !options.off, options.common.json);
+	return VERB_DONE;
+}
