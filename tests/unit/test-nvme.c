@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* NVMe by a recorded sysfs tree: what is read, names of volumes; portals and who this host is. */
+/* NVMe by a recorded sysfs tree: what is read, names of volumes; portals, who this host is, advice. */
 #include <errno.h>
 #include <ftw.h>
 #include <libgen.h>
@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "io/advice.h"
 #include "io/host.h"
 #include "io/locate.h"
 #include "io/portal.h"
@@ -269,6 +270,69 @@ static void test_portals(void **state)
 	CHECK_FAILS(portal_parse("tcp://192.0.2.1:", &portal, &err), -EINVAL, "not a number");
 }
 
+/* Whether one of the kind is there, and is a warning or not. */
+static bool has_advice(const struct advice *advice, size_t count, const char *kind, bool is_warning)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(advice[i].kind, kind) && advice[i].is_warning == is_warning)
+			return true;
+	return false;
+}
+
+static void test_advice(void **state)
+{
+	auto_topology struct topology t = { 0 };
+	struct nvme_facts facts = { .is_shared = true, .can_reserve = true, .granule = 16384, .alignment = 16384 };
+	struct nvme_holder holder = { .hold = NVME_HOLD_NONE };
+	struct advice_setup setup = { .topology = &t, .facts = &facts, .holder = &holder, .cpus = 8, .nodes = 1 };
+	struct advice advice[ADVICE_MAX];
+	size_t n;
+
+	(void)state;
+	CHECK_OK(topology_read(root, &t, &err));
+	setup.namespace = &t.namespaces[0];
+	n = advice_give(&setup, advice);
+	assert_true(has_advice(advice, n, "writable", true));
+	assert_true(has_advice(advice, n, "paths", true));
+	assert_true(has_advice(advice, n, "digests", true));
+	assert_true(has_advice(advice, n, "depth", false));
+	assert_true(has_advice(advice, n, "alignment", false));
+	assert_false(has_advice(advice, n, "no-reservations", true));
+	assert_false(has_advice(advice, n, "one-path", true));
+	assert_false(has_advice(advice, n, "numa", true));
+	assert_false(has_advice(advice, n, "granule", true));
+	assert_false(has_advice(advice, n, "lba-512", true));
+	assert_false(has_advice(advice, n, "timeouts", true));
+
+	/* As it should be. */
+	snprintf(t.controllers[1].state, sizeof(t.controllers[1].state), "live");
+	t.paths[1].data_digest = true;
+	facts.is_protected = true;
+	n = advice_give(&setup, advice);
+	for (size_t i = 0; i < n; i++)
+		assert_false(advice[i].is_warning);
+	assert_true(has_advice(advice, n, "protected", false));
+
+	/* And as it should not be. */
+	facts = (struct nvme_facts){ .is_shared = true, .granule = 8u << 20, .boundary = 65536 };
+	t.path_count = 1;
+	t.controllers[0].fast_io_fail_tmo = 5;
+	setup.nodes = 2;
+	setup.cpus = 64;
+	n = advice_give(&setup, advice);
+	assert_true(has_advice(advice, n, "no-reservations", true));
+	assert_true(has_advice(advice, n, "one-path", true));
+	assert_true(has_advice(advice, n, "timeouts", true));
+	assert_true(has_advice(advice, n, "numa", true));
+	assert_true(has_advice(advice, n, "depth", true));
+	assert_true(has_advice(advice, n, "granule", true));
+	assert_true(has_advice(advice, n, "boundary", true));
+	holder.hold = NVME_HOLD_WRITE_EXCLUSIVE;
+	n = advice_give(&setup, advice);
+	assert_true(has_advice(advice, n, "reserved", false));
+	assert_false(has_advice(advice, n, "writable", true));
+}
+
 static void test_host(void **state)
 {
 	static const char nqn[] = "nqn.2014-08.org.nvmexpress:uuid:5a0c1de7-83ff-4f6b-a6a5-1c2b3d4e5f60";
@@ -307,7 +371,7 @@ int main(void)
 		cmocka_unit_test(test_identities),	cmocka_unit_test(test_nguid_shown_as_uuid),
 		cmocka_unit_test(test_locate),		cmocka_unit_test(test_bad_names),
 		cmocka_unit_test(test_same_identity),	cmocka_unit_test(test_portals),
-		cmocka_unit_test(test_host),
+		cmocka_unit_test(test_host),		cmocka_unit_test(test_advice),
 	};
 
 	return cmocka_run_group_tests(tests, sysfs_tree, sysfs_remove);
