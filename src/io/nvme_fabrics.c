@@ -36,6 +36,9 @@ static int nvme_connect_error(int code, const struct portal *portal, struct erro
 	if (access(FABRICS_DEVICE, F_OK) < 0)
 		return error_set(err, -ENODEV, "'%s': there is no '" FABRICS_DEVICE "', try 'modprobe nvme-%s'", text,
 				 portal->transport);
+	if (code == ENVME_CONNECT_WRITE)
+		return error_set(err, -EHOSTUNREACH, "'%s': nobody answered or the kernel refused it, its log says which",
+				 text);
 	if (code >= ENVME_CONNECT_RESOLVE)
 		return error_set(err, code == ENVME_CONNECT_ALREADY ? -EALREADY : -EIO, "'%s': %s", text,
 				 nvme_errno_to_string(code));

@@ -105,14 +105,16 @@ static void topology_address(const char *directory, struct topology_controller *
 	}
 }
 
-/* The kernel shows the NGUID as UUID where there is no UUID. */
+/* The kernel shows the NGUID as UUID where there is no UUID; its own name for the namespace tells. */
 static void topology_identities(const char *directory, struct topology_namespace *namespace)
 {
+	char wwid[256];
+
+	sysfs_text(directory, "wwid", wwid, sizeof(wwid));
 	namespace->has_uuid = topology_bytes(directory, "uuid", namespace->uuid, sizeof(namespace->uuid));
 	namespace->has_nguid = topology_bytes(directory, "nguid", namespace->nguid, sizeof(namespace->nguid));
 	namespace->has_eui64 = topology_bytes(directory, "eui", namespace->eui64, sizeof(namespace->eui64));
-	if (namespace->has_uuid && namespace->has_nguid &&
-	    !memcmp(namespace->uuid, namespace->nguid, sizeof(namespace->uuid)))
+	if (strncmp(wwid, "uuid.", 5) != 0)
 		namespace->has_uuid = false;
 }
 

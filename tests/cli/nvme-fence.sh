@@ -16,16 +16,14 @@ export NVME_STATE=$PWD/state
 host_a=5a0c1de7-83ff-4f6b-a6a5-1c2b3d4e5f60
 host_b=00112233-4455-6677-8899-aabbccddeeff
 truncate -s 512M disk
-loop_device disk
-loop_a=$LOOP
-loop_device disk
-loop_b=$LOOP
 for host in a b; do
+    loop_device disk
+    id=host_$host
     sysfs_tree sys_$host
-    loop=loop_$host id=host_$host
-    sysfs_namespace sys_$host "${!loop}"
+    sysfs_namespace sys_$host "$LOOP"
     sysfs_set sys_$host nvme-subsys0/nvme0/hostid "${!id}"
 done
+loop_b=$LOOP
 can="reserve protect"
 
 # host HOST: its environment, a's or b's, in HOST

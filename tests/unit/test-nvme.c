@@ -168,8 +168,14 @@ static void test_nguid_shown_as_uuid(void **state)
 
 	(void)state;
 	sysfs_write("nvme-subsys0/nvme0n1/nguid", TRAIN_UUID);
+	CHECK_OK(topology_read(root, &t, &err)); /* both are the same, as some targets choose */
+	topology_identity(&t.namespaces[0], identity);
+	assert_string_equal(identity, "nvme:uuid:" TRAIN_UUID);
+	topology_free(&t);
+	sysfs_write("nvme-subsys0/nvme0n1/wwid", "eui.3f2504e04f8941d39a0c0305e82c3301");
 	CHECK_OK(topology_read(root, &t, &err));
 	sysfs_write("nvme-subsys0/nvme0n1/nguid", "00000000-0000-0000-0000-000000000000");
+	sysfs_write("nvme-subsys0/nvme0n1/wwid", "uuid." TRAIN_UUID);
 	topology_identity(&t.namespaces[0], identity);
 	assert_string_equal(identity, "nvme:nguid:3f2504e04f8941d39a0c0305e82c3301");
 }
