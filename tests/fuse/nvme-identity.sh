@@ -14,6 +14,9 @@ truncate -s 64M disk
 loop_device disk
 sysfs_tree sys
 sysfs_namespace sys "$LOOP"
+for controller in nvme0 nvme1; do
+    sysfs_set sys nvme-subsys0/$controller/hostid "" # as a local drive: nothing to reserve
+done
 mkdir source
 echo content >source/file
 
