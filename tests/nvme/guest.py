@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""One guest: a QEMU process without acceleration, its console in a file, and a port over which it takes commands."""
+import base64
+import select
+import shutil
+import socket
+import subprocess
+import time
+
+from kernel import Missing
+
+PROGRAM = "qemu-system-x86_64"
+BOOT_SECONDS = 120
+COMMAND_SECONDS = 60
+
+
+class Failed(Exception):
+    """A command in a guest failed or did not end, or the guest is gone; its text says which, and what was printed."""
+
+
+class Guest:
+    """A guest by its name. disks: files that it sees as /dev/vda, /dev/vdb, …; links: ends of its network cards, sockets.
+
+    address: the last number of its address, and of its cards'."""
+
+    def __init__(self, name, kernel, initramfs, address, disks=(), links=(), writable=False, memory=384):
+        if not shutil.which(PROGRAM):
+            raise Missing(f"no {PROGRAM}: package qemu-system-x86")
+        self.name, self.address = name, address
+        self.number = 0
+        self.received = b""
+        self.ours, theirs = socket.socketpair()
+        self.console = f"{name}-console.log"
+        words = [PROGRAM, *machine(kernel, initramfs, name, memory), "-serial", f"file:{self.console}"]
+        words += port(theirs)
+        for disk in disks:
+            words += ["-drive", f"file={disk},format=raw,if=virtio,cache=unsafe,readonly={'off' if writable else 'on'}"]
+        for number, link in enumerate(links):
+            words += card(f"net{number}", link, f"52:54:00:00:{address:02x}:{number:02x}")
+        with open(f"{name}-qemu.log", "wb") as log:
+            # setpriv: no guest outlives its test, whatever ends that.
+            self.process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *words], stdin=subprocess.PIPE, stdout=log,
+                                            stderr=log, pass_fds=[end.fileno() for end in (theirs, *links)])
+        theirs.close()
+        self.seconds = None
+
+    def wait_ready(self, limit=BOOT_SECONDS):
+        """Waits until the guest takes commands."""
+        words = self.line(time.monotonic() + limit).split()
+        if words[:1] != ["ready"]:
+            raise Failed(f"{self.name}: said {' '.join(words)!r}, expected 'ready'")
+        self.seconds = float(words[1])
+
+    def run(self, command, status=0, limit=COMMAND_SECONDS):
+        """Runs shell commands in the guest; gives what they print on both outputs. status None: any."""
+        self.number += 1
+        self.ours.sendall(b"%d %s\n" % (self.number, base64.b64encode(command.encode())))
+        until = time.monotonic() + limit
+        try:
+            number, found, size = map(int, self.line(until).split())
+            output = self.bytes(size, until).decode(errors="replace")
+        except TimeoutError:
+            raise Failed(f"{self.name}: no end within {limit} s: {command}") from None
+        if number != self.number:
+            raise Failed(f"{self.name}: an answer to command {number}, expected {self.number}")
+        if status is not None and found != status:
+            raise Failed(f"{self.name}: status {found}, expected {status}: {command}\n{output}")
+        return output
+
+    def start(self, command):
+        """Runs shell commands in the guest in the background."""
+        return Job(self, command)
+
+    def monitor(self, command):
+        """A command for QEMU itself, such as system_reset."""
+        self.process.stdin.write(command.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def reset(self):
+        """The guest loses its power and boots again."""
+        self.received = b""
+        self.monitor("system_reset")
+        self.wait_ready()
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()
+        self.ours.close()
+
+    def line(self, until):
+        while b"\n" not in self.received:
+            self.receive(until)
+        line, self.received = self.received.split(b"\n", 1)
+        return line.decode()
+
+    def bytes(self, size, until):
+        while len(self.received) < size:
+            self.receive(until)
+        data, self.received = self.received[:size], self.received[size:]
+        return data
+
+    def receive(self, until):
+        left = until - time.monotonic()
+        if left <= 0 or not select.select([self.ours], [], [], left)[0]:
+            raise TimeoutError(f"{self.name}: no word from the guest")
+        data = self.ours.recv(65536)
+        if not data:
+            raise Failed(f"{self.name}: QEMU has ended, see {self.name}-qemu.log")
+        self.received += data
+
+
+class Job:
+    """Commands that run in a guest in the background."""
+    count = 0
+
+    def __init__(self, guest, command):
+        Job.count += 1
+        self.guest, self.place = guest, f"/run/job{Job.count}"
+        script = base64.b64encode(command.encode()).decode()
+        guest.run(f"echo {script} | base64 -d >{self.place}.sh\n"
+                  f"(sh {self.place}.sh >{self.place}.out 2>&1; echo $? >{self.place}.rc) </dev/null >/dev/null 2>&1 &\n"
+                  f"echo $! >{self.place}.pid")
+
+    def ended(self):
+        return self.guest.run(f"cat {self.place}.rc 2>/dev/null || true").strip() != ""
+
+    def output(self):
+        return self.guest.run(f"cat {self.place}.out")
+
+    def wait(self, limit=COMMAND_SECONDS):
+        """Status and output, once it has ended."""
+        until = time.monotonic() + limit
+        while not self.ended():
+            if time.monotonic() > until:
+                raise Failed(f"{self.guest.name}: no end of a background command within {limit} s\n{self.output()}")
+            time.sleep(0.3)
+        return int(self.guest.run(f"cat {self.place}.rc")), self.output()
+
+
+def machine(kernel, initramfs, name, memory):
+    command_line = f"console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off random.trust_cpu=on guest={name}"
+    return ["-machine", "q35", "-accel", "tcg", "-cpu", "max", "-smp", "1", "-m", str(memory), "-no-user-config",
+            "-nodefaults", "-display", "none", "-no-reboot", "-monitor", "stdio",
+            "-kernel", str(kernel.image), "-initrd", str(initramfs), "-append", command_line]
+
+
+def port(end):
+    return ["-device", "virtio-serial-pci", "-chardev", f"socket,id=commands,fd={end.fileno()}",
+            "-device", "virtserialport,chardev=commands,name=commands"]
+
+
+def card(name, end, mac):
+    return ["-netdev", f"stream,id={name},server=off,addr.type=fd,addr.str={end.fileno()}",
+            "-device", f"virtio-net-pci,netdev={name},mac={mac}"]

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""Debian's kernels for the guests: a package is found, fetched and unpacked, never installed, and kept below the build."""
+import dataclasses
+import lzma
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+# What the guests need; what it depends on is added, what is built into the kernel is left out.
+MODULES = ("virtio_pci", "virtio_console", "virtio_net", "virtio_blk", "bridge", "nvmet", "nvmet_tcp", "nvme_core",
+           "nvme_fabrics", "nvme_tcp", "fuse", "crc32c_generic")
+# The release after this machine's, where the newest kernels are packaged.
+NEXT = {"bookworm": "trixie", "trixie": "forky"}
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+
+class Missing(Exception):
+    """What this machine lacks to run guests: the reason of a skip."""
+
+
+@dataclasses.dataclass
+class Kernel:
+    """An unpacked kernel; modules are files in the order in which they can be loaded."""
+    release: str
+    image: pathlib.Path
+    modules: list
+
+
+def prepare(kind, cache):
+    """The kernel "stable" (the one this Debian release installs) or "newest" (backports of the next release)."""
+    kept = pathlib.Path(cache) / kind
+    if not kept.is_dir():
+        fresh = kept.with_suffix(".new")
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir(parents=True)
+        packages = Archive(kind, fresh / "apt").fetch("linux-image-amd64")
+        unpack(packages, fresh / "tree")
+        keep(fresh / "tree", fresh)
+        for folder in ("apt", "tree"):
+            shutil.rmtree(fresh / folder)
+        fresh.rename(kept)
+    return Kernel((kept / "release").read_text(), kept / "vmlinuz", sorted(kept.glob("*.ko")))
+
+
+# --- the package ---------------------------------------------------------------------------------------
+
+
+class Archive:
+    """The package archive that this machine uses, with lists of our own: the system's state stays as it is."""
+
+    def __init__(self, kind, folder):
+        self.folder = folder.resolve()
+        for name in ("lists/partial", "cache/archives/partial", "packages"):
+            (self.folder / name).mkdir(parents=True)
+        if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
+            raise Missing("no apt-get: kernels come as Debian packages")
+        (self.folder / "sources.list").write_text("".join(self.sources(kind)))
+        self.apt("apt-get", "update", "-q")
+
+    def sources(self, kind):
+        """Lines for sources.list: the Debian repositories of this machine, or the backports beside its main one."""
+        form = "$(REPO_URI) $(RELEASE) $(COMPONENT)"
+        ours = {}
+        for line in run("apt-get", "indextargets", "--no-release-info", "--format", form,
+                        "Created-By: Packages").splitlines():
+            uri, release, component = line.split()
+            if release.split("-")[0] in NEXT and component == "main":
+                ours[release] = uri
+        base = next((release for release in ours if release in NEXT), None)
+        if base is None:
+            raise Missing(f"no Debian release in the sources of apt: {' '.join(ours) or 'none'}")
+        if kind == "newest":
+            ours = {f"{NEXT[base]}-backports": ours[base]}
+        signed = f"[signed-by={KEYRING}] " if os.path.exists(KEYRING) else ""
+        return [f"deb {signed}{uri} {release} main\n" for release, uri in ours.items()]
+
+    def apt(self, program, *words):
+        options = {"Dir::Etc::sourcelist": self.folder / "sources.list", "Dir::Etc::sourceparts": "/dev/null",
+                   "Dir::State::lists": self.folder / "lists", "Dir::Cache": self.folder / "cache",
+                   "Dir::State::status": "/dev/null", "APT::Sandbox::User": "root" if os.geteuid() == 0 else "",
+                   "Acquire::Retries": "2", "Acquire::http::Timeout": "20"}
+        given = [word for name, value in options.items() for word in ("-o", f"{name}={value}")]
+        return run(program, *given, *words, folder=self.folder / "packages")
+
+    def fetch(self, package):
+        """The files of the package and of what it depends on that belongs to the kernel."""
+        found = self.apt("apt-cache", "depends", "--recurse", "--no-recommends", "--no-suggests", "--no-conflicts",
+                         "--no-breaks", "--no-replaces", "--no-enhances", package)
+        wanted = set(re.findall(r"^(linux-(?:image|binary|modules)-\S+)$", found, re.MULTILINE)) - {package}
+        if not wanted:
+            raise Missing(f"the package {package} depends on no kernel")
+        self.apt("apt-get", "download", "-q", *sorted(wanted))
+        return sorted((self.folder / "packages").glob("*.deb"))
+
+
+def run(program, *words, folder=None):
+    """Runs a program of the package system to its end; its last complaint is the reason of the skip."""
+    done = subprocess.run([program, *map(str, words)], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True, check=False, env=dict(os.environ, LC_ALL="C"))
+    complaints = [line for line in done.stderr.splitlines() if line.startswith(("E:", "Err:", "W: Failed", "dpkg-deb: error"))]
+    if done.returncode or complaints:
+        raise Missing(f"no kernel package: {(complaints or done.stderr.splitlines() or ['exit %d' % done.returncode])[-1]}")
+    return done.stdout
+
+
+def unpack(packages, tree):
+    for package in packages:
+        run("dpkg-deb", "-x", package, tree)
+        package.unlink()
+
+
+# --- what of it is kept --------------------------------------------------------------------------------
+
+
+def keep(tree, folder):
+    """Copies the image and the modules out of an unpacked package: vmlinuz, release, NN-NAME.ko."""
+    image = next(iter(sorted(tree.rglob("vmlinuz*"))), None)
+    modules = next(iter(sorted(tree.rglob("lib/modules/*/kernel"))), None)
+    if image is None or modules is None:
+        raise Missing(f"the kernel package has no {'modules' if image else 'vmlinuz'}")
+    shutil.copyfile(image, folder / "vmlinuz")
+    for number, (name, data) in enumerate(in_order(modules)):
+        (folder / f"{number:02}-{name}.ko").write_bytes(data)
+    (folder / "release").write_text(modules.parent.name)
+
+
+def in_order(folder):
+    """(name, bytes) of the modules wanted and of those they need, which come first."""
+    files = {path.name.split(".ko")[0].replace("-", "_"): path for path in folder.rglob("*.ko*")}
+    taken = {}
+
+    def take(name):
+        name = name.replace("-", "_")
+        if name in taken or name not in files:
+            return
+        data = files[name].read_bytes()
+        if files[name].suffix == ".xz":
+            data = lzma.decompress(data)
+        for other in needs(data):
+            take(other)
+        taken[name] = data
+
+    for name in MODULES:
+        take(name)
+    return taken.items()
+
+
+def needs(module):
+    """Names of the modules that must be there first, from the module's own section .modinfo."""
+    listed = re.search(rb"\0depends=([^\0]*)", module)
+    before = re.findall(rb"\0softdep=pre: ([^\0]*)", module)
+    words = (listed.group(1).split(b",") if listed else []) + b" ".join(before).split()
+    return [word.decode() for word in words if word]
