@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: MIT
+"""A storage target and its hosts as guests on one network, and what the scenarios do with them and check of them.
+
+The network is a bridge in the target with one link to each host: sockets that QEMU inherits, so no other machine or
+program takes part in it. Addresses are documentation's: the target has two, hosts the ones from 192.0.2.11 on."""
+import hashlib
+import os
+import pathlib
+import random
+import shutil
+import socket
+import sys
+import tarfile
+import time
+
+import initramfs
+import kernel
+from guest import Failed, Guest
+
+NQN = "nqn.2026-01.org.example:data"
+PORTALS = ("192.0.2.1", "192.0.2.2")
+VOLUME_BYTES = 256 << 20
+WAIT_SECONDS = 60
+
+
+def check(what, found, expected):
+    if found != expected:
+        raise Failed(f"{what}: found {found!r}, expected {expected!r}")
+
+
+def wait_for(what, ready, limit=WAIT_SECONDS):
+    """Asks until the answer is true, and gives it."""
+    until = time.monotonic() + limit
+    while not (answer := ready()):
+        if time.monotonic() > until:
+            raise Failed(f"not within {limit} s: {what}")
+        time.sleep(0.3)
+    return answer
+
+
+# --- machines ------------------------------------------------------------------------------------------
+
+
+class Fabric:
+    """Boots a target and the named hosts. sources: name → folder; every host gets them as /src/NAME."""
+
+    def __init__(self, kind, hosts, sources=None):
+        self.volume = pathlib.Path("volume.img")
+        self.kernel = kernel.prepare(kind, pathlib.Path(os.environ["DATASETFS_BUILD"]) / "nvme-kernels")
+        script = pathlib.Path(os.environ["DATASETFS_SOURCE"]) / "contrib/nvmet/nvmet-target"
+        initramfs.build("initramfs", self.kernel, [script])
+        with open(self.volume, "wb") as file:
+            file.truncate(VOLUME_BYTES)
+        pack_sources(sources or {})
+        self.guests = []
+        self.wires = [socket.socketpair() for _ in hosts]
+        self.target = self.add(Target("target", self.kernel, "initramfs", 1, ["volume.img"],
+                                      [one for one, _ in self.wires], writable=True))
+        self.hosts = [self.add(Host(name, self.kernel, "initramfs", 11 + number, ["sources.tar"], [self.wires[number][1]]))
+                      for number, name in enumerate(hosts)]
+
+    def add(self, guest):
+        self.guests.append(guest)
+        return guest
+
+    def __enter__(self):
+        try:
+            for guest in self.guests:
+                guest.wait_ready()
+                guest.configure()
+        except BaseException:
+            self.stop()
+            raise
+        say(f"{len(self.guests)} guests with Linux {self.kernel.release}")
+        return self
+
+    def __exit__(self, kind, error, _trace):
+        try:
+            if kind is not None and issubclass(kind, Exception):
+                for guest in self.guests:
+                    guest.keep_logs()
+        finally:
+            self.stop()
+
+    def stop(self):
+        for guest in self.guests:
+            guest.stop()
+        for wire in self.wires:
+            for end in wire:
+                end.close()
+
+
+class Machine(Guest):
+    """A guest that leaves its logs behind when a scenario fails."""
+
+    def keep_logs(self):
+        try:
+            text = self.run("dmesg | tail -n 60; echo '--- messages'; tail -n 60 /run/messages", status=None, limit=10)
+        except (Failed, TimeoutError, OSError, ValueError) as error:
+            text = f"no logs: {error}\n"
+        pathlib.Path(f"{self.name}-guest.log").write_text(text)
+
+
+class Target(Machine):
+    """The storage target: nvmet through contrib/nvmet/nvmet-target, on the disk that holds the volume."""
+
+    def configure(self):
+        self.run("ip link add br0 type bridge\n"
+                 "for card in /sys/class/net/eth*; do ip link set ${card##*/} master br0; ip link set ${card##*/} up; done\n"
+                 + "".join(f"ip addr add {address}/24 dev br0\n" for address in PORTALS) + "ip link set br0 up")
+
+    def nvmet(self, words, status=0):
+        return self.run(f"nvmet-target {words}", status)
+
+
+class Host(Machine):
+    """A machine that uses the volume: connects to the target, publishes, mounts, reads."""
+
+    def configure(self):
+        self.run(f"ip addr add 192.0.2.{self.address}/24 dev eth0\nip link set eth0 up\nmkdir -p /src && tar -xf /dev/vda -C /src")
+
+    @property
+    def nqn(self):
+        return f"nqn.2026-01.org.example:host-{self.name}"
+
+    def connect(self, portal=PORTALS[0], ctrl_loss_tmo=600, reconnect_delay=1):
+        """One more path to the target's subsystem."""
+        words = (f"transport=tcp,traddr={portal},trsvcid=4420,nqn={NQN},hostnqn={self.nqn},"
+                 f"hostid=00000000-0000-4000-8000-0000000000{self.address:02x},nr_io_queues=1,"
+                 f"ctrl_loss_tmo={ctrl_loss_tmo},reconnect_delay={reconnect_delay}")
+        self.run(f"printf %s '{words}' >/dev/nvme-fabrics")
+
+    def disconnect(self):
+        self.run("for one in /sys/class/nvme/nvme*/delete_controller; do echo 1 >$one; done")
+
+    def paths(self):
+        """Controller → (address, state), as sysfs has them."""
+        listed = self.run("for one in /sys/class/nvme/nvme*; do [ ! -d $one ] || "
+                          "echo ${one##*/} $(cat $one/address | sed 's/traddr=\\([^,]*\\).*/\\1/') $(cat $one/state); done")
+        return {name: (address, state) for name, address, state in (line.split() for line in listed.splitlines())}
+
+    def device_now(self, uuid):
+        """The block device of the namespace with this UUID, or nothing."""
+        found = self.run(f"grep -lx {uuid} /sys/block/nvme*/uuid 2>/dev/null | grep -v '/nvme[0-9]*c' || true").split("/")
+        return f"/dev/{found[3]}" if len(found) > 3 else ""
+
+    def device(self, uuid):
+        return wait_for(f"{self.name}: a device with uuid {uuid}", lambda: self.device_now(uuid))
+
+    def sums(self, folder="/mnt"):
+        """Every file below a folder with its SHA-256, read by the guest."""
+        listed = self.run(f"cd {folder} && find . -type f -print0 | sort -z | xargs -0 sha256sum", limit=120)
+        return {path[2:]: value for value, path in (line.split("  ", 1) for line in listed.splitlines())}
+
+    def messages(self):
+        return self.run("cat /run/messages")
+
+
+def namespace_uuid(target, nsid=1):
+    return target.run(f"cat /sys/kernel/config/nvmet/subsystems/{NQN}/namespaces/{nsid}/device_uuid").strip()
+
+
+# --- trees ---------------------------------------------------------------------------------------------
+
+
+def make_tree(folder, seed, like=None):
+    """A folder of files from empty to some hundred KB; like: a folder of which most files are taken over."""
+    chance = random.Random(seed)
+    folder = pathlib.Path(folder)
+    for number in range(150):
+        path = folder / f"class{number % 7}" / f"{number:04}.bin"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if like is not None and number % 3:
+            shutil.copy2(pathlib.Path(like) / path.relative_to(folder), path)
+        else:
+            path.write_bytes(chance.randbytes(chance.choice((0, 1, 700, 4096, 30000, 110000, 131072, 400000))))
+    return folder
+
+
+def sums(folder):
+    """What Host.sums() must give for this folder."""
+    folder = pathlib.Path(folder)
+    return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def pack_sources(sources):
+    with tarfile.open("sources.tar", "w") as archive:
+        for name, folder in sources.items():
+            archive.add(folder, name)
+    # A disk has whole sectors.
+    with open("sources.tar", "r+b") as file:
+        file.truncate(-(-os.path.getsize("sources.tar") // 4096) * 4096)
+
+
+# --- a test --------------------------------------------------------------------------------------------
+
+
+def say(text):
+    print(f"{time.monotonic() - BEGUN:6.1f} s  {text}", flush=True)
+
+
+def main(scenarios):
+    """Runs a test to its end: what the machine lacks is a skip, what is not as expected a failure of one line."""
+    try:
+        scenarios()
+    except kernel.Missing as missing:
+        print(f"skip: {missing}")
+        sys.exit(77)
+    except (Failed, TimeoutError) as error:
+        sys.exit(f"fail: {error}")
+
+
+BEGUN = time.monotonic()
