@@ -56,7 +56,7 @@ class Fabric:
         self.wires = [socket.socketpair() for _ in hosts]
         self.target = self.add(Target("target", self.kernel, "initramfs", 1, ["volume.img"],
                                       [one for one, _ in self.wires], writable=True))
-        self.hosts = [self.add(Host(name, self.kernel, "initramfs", 11 + number, ["sources.tar"], [self.wires[number][1]]))
+        self.hosts = [self.add(Host(name, self.kernel, "initramfs", 11 + number, ["sources.tar"], [self.wires[number][1]], cpus=2))
                       for number, name in enumerate(hosts)]
 
     def add(self, guest):
@@ -156,6 +156,51 @@ class Host(Machine):
         return self.run("cat /run/messages")
 
 
+class Readers:
+    """Processes of a host that read the files of a mount for ever, each time from the device, and note every file."""
+    LOOP = """cd {folder}
+while [ ! -e /run/enough ]; do
+    while read -r sum path && [ ! -e /run/enough ]; do
+        echo 1 >/proc/sys/vm/drop_caches
+        found=$(sha256sum "$path" 2>&1)
+        [ "${{found%% *}}" = "$sum" ] && echo good || echo "bad $path $found"
+    done </run/expected
+done >/run/reads.{number}"""
+
+    def __init__(self, host, source, count=2, folder="/mnt"):
+        self.host = host
+        lines = "\n".join(f"{value} {path}" for path, value in sums(source, least=4096).items())
+        host.run(f"rm -f /run/enough /run/reads.*; cat >/run/expected <<'END'\n{lines}\nEND")
+        self.jobs = [host.start(self.LOOP.format(folder=folder, number=number)) for number in range(count)]
+        self.go_on()
+
+    def done(self):
+        return int(self.host.run("cat /run/reads.* 2>/dev/null | wc -l"))
+
+    def go_on(self, more=40):
+        """Waits until that many more files were read."""
+        before = self.done()
+        wait_for(f"{self.host.name}: {more} files read", lambda: self.done() >= before + more)
+
+    def stand_still(self, seconds=2):
+        """Waits until none of them has come on for some seconds."""
+        def still():
+            before = self.done()
+            time.sleep(seconds)
+            return self.done() == before
+        wait_for(f"{self.host.name}: readers that wait", still)
+
+    def faults(self):
+        return [line for line in self.host.run("cat /run/reads.*").splitlines() if line != "good"]
+
+    def stop(self):
+        """Ends them; what they found wrong."""
+        self.host.run("touch /run/enough")
+        for job in self.jobs:
+            job.wait()
+        return self.faults()
+
+
 def namespace_uuid(target, nsid=1):
     return target.run(f"cat /sys/kernel/config/nvmet/subsystems/{NQN}/namespaces/{nsid}/device_uuid").strip()
 
@@ -177,11 +222,11 @@ def make_tree(folder, seed, like=None):
     return folder
 
 
-def sums(folder):
-    """What Host.sums() must give for this folder."""
+def sums(folder, least=0):
+    """What Host.sums() must give for this folder; least: only files of so many bytes, which are not kept in the index."""
     folder = pathlib.Path(folder)
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-            for path in sorted(folder.rglob("*")) if path.is_file()}
+            for path in sorted(folder.rglob("*")) if path.is_file() and path.stat().st_size >= least}
 
 
 def pack_sources(sources):

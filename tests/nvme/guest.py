@@ -23,7 +23,7 @@ class Guest:
 
     address: the last number of its address, and of its cards'."""
 
-    def __init__(self, name, kernel, initramfs, address, disks=(), links=(), writable=False, memory=384):
+    def __init__(self, name, kernel, initramfs, address, disks=(), links=(), writable=False, cpus=1, memory=384):
         if not shutil.which(PROGRAM):
             raise Missing(f"no {PROGRAM}: package qemu-system-x86")
         self.name, self.address = name, address
@@ -31,7 +31,7 @@ class Guest:
         self.received = b""
         self.ours, theirs = socket.socketpair()
         self.console = f"{name}-console.log"
-        words = [PROGRAM, *machine(kernel, initramfs, name, memory), "-serial", f"file:{self.console}"]
+        words = [PROGRAM, *machine(kernel, initramfs, name, cpus, memory), "-serial", f"file:{self.console}"]
         words += port(theirs)
         for disk in disks:
             words += ["-drive", f"file={disk},format=raw,if=virtio,cache=unsafe,readonly={'off' if writable else 'on'}"]
@@ -138,9 +138,9 @@ class Job:
         return int(self.guest.run(f"cat {self.place}.rc")), self.output()
 
 
-def machine(kernel, initramfs, name, memory):
+def machine(kernel, initramfs, name, cpus, memory):
     command_line = f"console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off random.trust_cpu=on guest={name}"
-    return ["-machine", "q35", "-accel", "tcg", "-cpu", "max", "-smp", "1", "-m", str(memory), "-no-user-config",
+    return ["-machine", "q35", "-accel", "tcg", "-cpu", "max", "-smp", str(cpus), "-m", str(memory), "-no-user-config",
             "-nodefaults", "-display", "none", "-no-reboot", "-monitor", "stdio",
             "-kernel", str(kernel.image), "-initrd", str(initramfs), "-append", command_line]
 

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# tests/run: alone once timeout=300
+"""Paths to the target come and go under readers: they wait, or use the other path; what does not come back is EIO."""
+from fabric import NQN, PORTALS, Fabric, Readers, check, main, make_tree, namespace_uuid, say, sums, wait_for
+
+
+def path_is(host, portal, state):
+    wait_for(f"{host.name}: path {portal} is {state}", lambda: (portal, state) in host.paths().values())
+
+
+def port_goes_and_comes_back(net, source):
+    """The only path is gone for some seconds: readers wait for it and see no error."""
+    host, = net.hosts
+    readers = Readers(host, source)
+    net.target.nvmet(f"port-down {NQN} {PORTALS[0]}")
+    path_is(host, PORTALS[0], "connecting")
+    readers.stand_still(5)
+    check("a wait is no error", readers.faults(), [])
+    net.target.nvmet(f"port-up {NQN} {PORTALS[0]}")
+    path_is(host, PORTALS[0], "live")
+    readers.go_on()
+    check("reads after the port came back", readers.stop(), [])
+    say("port removed and restored: readers waited")
+
+
+def signal_ends_a_wait(net, source):
+    """Ctrl-C ends a program that waits for the device, before the device is back."""
+    host, = net.hosts
+    readers = Readers(host, source)
+    net.target.nvmet(f"port-down {NQN} {PORTALS[0]}")
+    path_is(host, PORTALS[0], "connecting")
+    readers.stand_still()
+    path = max(sums(source), key=lambda name: (source / name).stat().st_size)
+    host.run(f"echo 1 >/proc/sys/vm/drop_caches; timeout -s INT 2 cat /mnt/{path}", status=130, limit=20)
+    path_is(host, PORTALS[0], "connecting")
+    net.target.nvmet(f"port-up {NQN} {PORTALS[0]}")
+    readers.go_on()
+    check("reads after the port came back", readers.stop(), [])
+    say("Ctrl-C while the device is away")
+
+
+def other_portal(net, source):
+    """With two portals either may go; reads do not wait for it."""
+    host, = net.hosts
+    net.target.nvmet(f"port-up {NQN} {PORTALS[1]}")
+    host.connect(PORTALS[1])
+    path_is(host, PORTALS[1], "live")
+    readers = Readers(host, source)
+    for portal in PORTALS:
+        net.target.nvmet(f"port-down {NQN} {portal}")
+        path_is(host, portal, "connecting")
+        readers.go_on()
+        path_is(host, portal, "connecting")
+        net.target.nvmet(f"port-up {NQN} {portal}")
+        path_is(host, portal, "live")
+    check("reads over the other path", readers.stop(), [])
+    say("two portals: reads go on without either of them")
+
+
+def namespace_goes(net, source, uuid):
+    """A namespace that is detached is gone for its readers at once; it comes back under another name."""
+    host, = net.hosts
+    before = host.device(uuid)
+    net.target.nvmet(f"detach {NQN} 1")
+    wait_for("the device is gone", lambda: not host.device_now(uuid))
+    path = next(iter(sums(source, least=4096)))
+    host.run("echo 1 >/proc/sys/vm/drop_caches")
+    check("a read without a device", host.run(f"cat /mnt/{path} 2>&1 >/dev/null", status=1),
+          "cat: read error: Input/output error\n")
+    net.target.nvmet(f"attach {NQN} 1 /dev/vda")
+    after = host.device(uuid)
+    if after == before:
+        raise AssertionError(f"the namespace came back as {before}: this shows nothing")
+    host.run("umount /mnt")
+    host.run(f"datasetfs {after} /mnt")
+    check(f"read from {after}", host.sums(), sums(source))
+    say(f"namespace detached and attached: {before} is {after} now")
+
+
+def port_stays_away(net, source, uuid):
+    """When the kernel gives up (ctrl_loss_tmo) the device is gone: EIO, and a new mount after a new connection."""
+    host, = net.hosts
+    host.run("umount /mnt")
+    host.disconnect()
+    host.connect(ctrl_loss_tmo=4)
+    host.run(f"datasetfs {host.device(uuid)} /mnt")
+    readers = Readers(host, source)
+    net.target.nvmet(f"port-down {NQN} {PORTALS[0]}")
+    wait_for("the device is gone", lambda: not host.device_now(uuid))
+    wait_for("readers that get an error", readers.faults)
+    check("errors", {line.split(": ")[-1] for line in readers.stop()}, {"Input/output error"})
+    check("names without a device", host.run("ls /mnt | wc -l").strip(), "7")
+    host.run("umount /mnt")
+    net.target.nvmet(f"port-up {NQN} {PORTALS[0]}")
+    host.connect()
+    host.run(f"datasetfs {host.device(uuid)} /mnt")
+    check("read after a new connection", host.sums(), sums(source))
+    say("port removed for good: EIO")
+
+
+def scenarios():
+    source = make_tree("tree", 3)
+    with Fabric("stable", ["a"], {"tree": source}) as net:
+        host, = net.hosts
+        net.target.nvmet(f"up {NQN} /dev/vda {PORTALS[0]}")
+        net.target.nvmet(f"allow-any {NQN}")
+        host.connect()
+        uuid = namespace_uuid(net.target)
+        host.run(f"mkdatasetfs {host.device(uuid)} /src/tree")
+        host.run(f"datasetfs {host.device(uuid)} /mnt")
+        port_goes_and_comes_back(net, source)
+        signal_ends_a_wait(net, source)
+        other_portal(net, source)
+        namespace_goes(net, source, uuid)
+        port_stays_away(net, source, uuid)
+        say(host.messages())
+
+
+if __name__ == "__main__":
+    main(scenarios)
