@@ -4,6 +4,7 @@
 The network is a bridge in the target with one link to each host: sockets that QEMU inherits, so no other machine or
 program takes part in it. Addresses are documentation's: the target has two, hosts the ones from 192.0.2.11 on."""
 import hashlib
+import json
 import os
 import pathlib
 import random
@@ -15,7 +16,7 @@ import time
 
 import initramfs
 import kernel
-from guest import Failed, Guest
+from guest import Failed, Guest, need_qemu
 
 NQN = "nqn.2026-01.org.example:data"
 PORTALS = ("192.0.2.1", "192.0.2.2")
@@ -26,6 +27,11 @@ WAIT_SECONDS = 60
 def check(what, found, expected):
     if found != expected:
         raise Failed(f"{what}: found {found!r}, expected {expected!r}")
+
+
+def check_contains(what, found, expected):
+    if expected not in found:
+        raise Failed(f"{what}: found {found!r}, expected {expected!r} in it")
 
 
 def wait_for(what, ready, limit=WAIT_SECONDS):
@@ -45,11 +51,11 @@ class Fabric:
     """Boots a target and the named hosts. sources: name → folder; every host gets them as /src/NAME."""
 
     def __init__(self, kind, hosts, sources=None):
-        self.volume = pathlib.Path("volume.img")
+        need_qemu()
         self.kernel = kernel.prepare(kind, pathlib.Path(os.environ["DATASETFS_BUILD"]) / "nvme-kernels")
         script = pathlib.Path(os.environ["DATASETFS_SOURCE"]) / "contrib/nvmet/nvmet-target"
         initramfs.build("initramfs", self.kernel, [script])
-        with open(self.volume, "wb") as file:
+        with open("volume.img", "wb") as file:
             file.truncate(VOLUME_BYTES)
         pack_sources(sources or {})
         self.guests = []
@@ -58,6 +64,10 @@ class Fabric:
                                       [one for one, _ in self.wires], writable=True))
         self.hosts = [self.add(Host(name, self.kernel, "initramfs", 11 + number, ["sources.tar"], [self.wires[number][1]], cpus=2))
                       for number, name in enumerate(hosts)]
+
+    def uuid(self, nsid=1):
+        """The UUID of a namespace, as the target says."""
+        return self.target.run(f"cat /sys/kernel/config/nvmet/subsystems/{NQN}/namespaces/{nsid}/device_uuid").strip()
 
     def add(self, guest):
         self.guests.append(guest)
@@ -123,12 +133,12 @@ class Host(Machine):
     def nqn(self):
         return f"nqn.2026-01.org.example:host-{self.name}"
 
-    def connect(self, portal=PORTALS[0], ctrl_loss_tmo=600, reconnect_delay=1):
+    def connect(self, portal=PORTALS[0], ctrl_loss_tmo=600, reconnect_delay=1, status=0):
         """One more path to the target's subsystem."""
         words = (f"transport=tcp,traddr={portal},trsvcid=4420,nqn={NQN},hostnqn={self.nqn},"
                  f"hostid=00000000-0000-4000-8000-0000000000{self.address:02x},nr_io_queues=1,"
                  f"ctrl_loss_tmo={ctrl_loss_tmo},reconnect_delay={reconnect_delay}")
-        self.run(f"printf %s '{words}' >/dev/nvme-fabrics")
+        self.run(f"printf %s '{words}' >/dev/nvme-fabrics", status)
 
     def disconnect(self):
         self.run("for one in /sys/class/nvme/nvme*/delete_controller; do echo 1 >$one; done")
@@ -146,6 +156,15 @@ class Host(Machine):
 
     def device(self, uuid):
         return wait_for(f"{self.name}: a device with uuid {uuid}", lambda: self.device_now(uuid))
+
+    def mount(self, device, options=""):
+        self.run(f"datasetfs {options} {device} /mnt")
+
+    def stats(self):
+        return json.loads(self.run("cat /mnt/.datasetfs/stats.json"))
+
+    def versions(self, volume):
+        return json.loads(self.run(f"datasetfsctl list --json {volume}"))["versions"]
 
     def sums(self, folder="/mnt"):
         """Every file below a folder with its SHA-256, read by the guest."""
@@ -201,18 +220,14 @@ done >/run/reads.{number}"""
         return self.faults()
 
 
-def namespace_uuid(target, nsid=1):
-    return target.run(f"cat /sys/kernel/config/nvmet/subsystems/{NQN}/namespaces/{nsid}/device_uuid").strip()
-
-
 # --- trees ---------------------------------------------------------------------------------------------
 
 
-def make_tree(folder, seed, like=None):
+def make_tree(folder, seed, like=None, count=150):
     """A folder of files from empty to some hundred KB; like: a folder of which most files are taken over."""
     chance = random.Random(seed)
     folder = pathlib.Path(folder)
-    for number in range(150):
+    for number in range(count):
         path = folder / f"class{number % 7}" / f"{number:04}.bin"
         path.parent.mkdir(parents=True, exist_ok=True)
         if like is not None and number % 3:
@@ -230,6 +245,7 @@ def sums(folder, least=0):
 
 
 def pack_sources(sources):
+    """Writes the hosts' disk: a tar file."""
     with tarfile.open("sources.tar", "w") as archive:
         for name, folder in sources.items():
             archive.add(folder, name)

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: alone once timeout=300
-"""Debian's newest kernel on target and hosts: publish, read over the kernel's io_uring queues, switch; reservations."""
+# tests/run: alone once timeout=400
+"""Debian's newest kernel on target and hosts: publish, read over the kernel's io_uring queues, switch; paths that go."""
 from fabric import NQN, Fabric, check, main, make_tree, say
+from paths import paths
 from publish import publish_and_switch
 
 
@@ -12,9 +13,10 @@ def scenarios():
     with Fabric("newest", ["a", "b", "c"], {"v1": first, "v2": second}) as net:
         for worker in net.hosts[1:]:
             worker.run("echo Y >/sys/module/fuse/parameters/enable_uring")
-        publish_and_switch(net, first, second, "-o channel=ring")
+        publish_and_switch(net, first, second, "ring")
         check("reservations", net.target.run(f"cat /sys/kernel/config/nvmet/subsystems/{NQN}/namespaces/1/resv_enable"), "1\n")
-        say("namespace with reservations")
+        say("a namespace with reservations")
+        paths(net, net.hosts[1], second, "-o channel=ring")
 
 
 if __name__ == "__main__":

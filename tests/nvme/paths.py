@@ -2,16 +2,15 @@
 # SPDX-License-Identifier: MIT
 # tests/run: alone once timeout=300
 """Paths to the target come and go under readers: they wait, or use the other path; what does not come back is EIO."""
-from fabric import NQN, PORTALS, Fabric, Readers, check, main, make_tree, namespace_uuid, say, sums, wait_for
+from fabric import NQN, PORTALS, Fabric, Readers, check, check_contains, main, make_tree, say, sums, wait_for
 
 
 def path_is(host, portal, state):
     wait_for(f"{host.name}: path {portal} is {state}", lambda: (portal, state) in host.paths().values())
 
 
-def port_goes_and_comes_back(net, source):
+def port_goes_and_comes_back(net, host, source):
     """The only path is gone for some seconds: readers wait for it and see no error."""
-    host, = net.hosts
     readers = Readers(host, source)
     net.target.nvmet(f"port-down {NQN} {PORTALS[0]}")
     path_is(host, PORTALS[0], "connecting")
@@ -24,9 +23,8 @@ def port_goes_and_comes_back(net, source):
     say("port removed and restored: readers waited")
 
 
-def signal_ends_a_wait(net, source):
+def signal_ends_a_wait(net, host, source):
     """Ctrl-C ends a program that waits for the device, before the device is back."""
-    host, = net.hosts
     readers = Readers(host, source)
     net.target.nvmet(f"port-down {NQN} {PORTALS[0]}")
     path_is(host, PORTALS[0], "connecting")
@@ -40,9 +38,8 @@ def signal_ends_a_wait(net, source):
     say("Ctrl-C while the device is away")
 
 
-def other_portal(net, source):
+def other_portal(net, host, source):
     """With two portals either may go; reads do not wait for it."""
-    host, = net.hosts
     net.target.nvmet(f"port-up {NQN} {PORTALS[1]}")
     host.connect(PORTALS[1])
     path_is(host, PORTALS[1], "live")
@@ -58,9 +55,8 @@ def other_portal(net, source):
     say("two portals: reads go on without either of them")
 
 
-def namespace_goes(net, source, uuid):
+def namespace_goes(net, host, source, uuid, options):
     """A namespace that is detached is gone for its readers at once; it comes back under another name."""
-    host, = net.hosts
     before = host.device(uuid)
     net.target.nvmet(f"detach {NQN} 1")
     wait_for("the device is gone", lambda: not host.device_now(uuid))
@@ -73,48 +69,53 @@ def namespace_goes(net, source, uuid):
     if after == before:
         raise AssertionError(f"the namespace came back as {before}: this shows nothing")
     host.run("umount /mnt")
-    host.run(f"datasetfs {after} /mnt")
+    host.mount(after, options)
     check(f"read from {after}", host.sums(), sums(source))
     say(f"namespace detached and attached: {before} is {after} now")
 
 
-def port_stays_away(net, source, uuid):
+def port_stays_away(net, host, source, uuid, options):
     """When the kernel gives up (ctrl_loss_tmo) the device is gone: EIO, and a new mount after a new connection."""
-    host, = net.hosts
     host.run("umount /mnt")
     host.disconnect()
     host.connect(ctrl_loss_tmo=4)
-    host.run(f"datasetfs {host.device(uuid)} /mnt")
+    host.mount(host.device(uuid), options)
     readers = Readers(host, source)
     net.target.nvmet(f"port-down {NQN} {PORTALS[0]}")
     wait_for("the device is gone", lambda: not host.device_now(uuid))
     wait_for("readers that get an error", readers.faults)
     check("errors", {line.split(": ")[-1] for line in readers.stop()}, {"Input/output error"})
+    check_contains("the daemon's log", host.messages(), "failed: the device ")
     check("names without a device", host.run("ls /mnt | wc -l").strip(), "7")
     host.run("umount /mnt")
     net.target.nvmet(f"port-up {NQN} {PORTALS[0]}")
     host.connect()
-    host.run(f"datasetfs {host.device(uuid)} /mnt")
+    host.mount(host.device(uuid), options)
     check("read after a new connection", host.sums(), sums(source))
     say("port removed for good: EIO")
 
 
+def paths(net, host, source, options=""):
+    """All of it, for one host that is connected by the first portal. source: what the current version holds."""
+    uuid = net.uuid()
+    host.mount(host.device(uuid), options)
+    port_goes_and_comes_back(net, host, source)
+    signal_ends_a_wait(net, host, source)
+    other_portal(net, host, source)
+    namespace_goes(net, host, source, uuid, options)
+    port_stays_away(net, host, source, uuid, options)
+
+
 def scenarios():
+    """With the kernel of this Debian release."""
     source = make_tree("tree", 3)
     with Fabric("stable", ["a"], {"tree": source}) as net:
         host, = net.hosts
         net.target.nvmet(f"up {NQN} /dev/vda {PORTALS[0]}")
         net.target.nvmet(f"allow-any {NQN}")
         host.connect()
-        uuid = namespace_uuid(net.target)
-        host.run(f"mkdatasetfs {host.device(uuid)} /src/tree")
-        host.run(f"datasetfs {host.device(uuid)} /mnt")
-        port_goes_and_comes_back(net, source)
-        signal_ends_a_wait(net, source)
-        other_portal(net, source)
-        namespace_goes(net, source, uuid)
-        port_stays_away(net, source, uuid)
-        say(host.messages())
+        host.run(f"mkdatasetfs {host.device(net.uuid())} /src/tree")
+        paths(net, host, source)
 
 
 if __name__ == "__main__":

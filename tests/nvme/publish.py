@@ -4,7 +4,7 @@
 """Publish on one host, read on two others, over NVMe/TCP: every file is the same, before and after a switch."""
 import subprocess
 
-from fabric import NQN, PORTALS, Fabric, check, main, make_tree, namespace_uuid, say, sums
+from fabric import NQN, PORTALS, Fabric, check, main, make_tree, say, sums
 
 
 def attach(net):
@@ -13,17 +13,18 @@ def attach(net):
     net.target.nvmet(f"allow {NQN} " + " ".join(host.nqn for host in net.hosts))
     for host in net.hosts:
         host.connect()
-    uuid = namespace_uuid(net.target)
+    uuid = net.uuid()
     return [host.device(uuid) for host in net.hosts]
 
 
-def publish_and_switch(net, first, second, options=""):
-    """options: of the workers' mounts."""
+def publish_and_switch(net, first, second, channel="dev"):
+    """channel: by which the workers' kernels are to be served."""
     publisher, *workers = net.hosts
     device, *devices = attach(net)
     say(publisher.run(f"mkdatasetfs --label v1 {device} /src/v1", limit=120).strip())
     for worker, seen in zip(workers, devices):
-        worker.run(f"datasetfs {options} {seen} /mnt")
+        worker.mount(seen, f"-o channel={channel}")
+        check(f"{worker.name}: channel", worker.stats()["channel"], channel)
         check(f"{worker.name}: version v1", worker.sums(), sums(first))
     say("v1 is the same on every worker")
     say(publisher.run(f"mkdatasetfs --label v2 {device} /src/v2", limit=120).strip())

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# tests/run: alone once timeout=300
+"""A publisher loses its power in the middle: readers notice nothing, another host and later it itself publish again."""
+from fabric import Fabric, check, check_contains, main, make_tree, say, sums
+from publish import attach
+
+# Stops the publisher when chunks are being written: 2 MiB of some 60.
+HALFWAY = """written() {{
+    read -r a b c d e f sectors rest </sys/block/$(ls /sys/block | grep 'nvme[0-9]*c')/stat
+}}
+written
+enough=$((sectors + 4096))
+mkdatasetfs --label lost --progress none {device} /src/large >/run/publish.log 2>&1 &
+until [ $sectors -gt $enough ]; do
+    kill -0 $! || exit 1
+    written
+done
+kill -STOP $!"""
+
+
+def stop_halfway(host, device):
+    host.run(HALFWAY.format(device=device))
+    check(f"{host.name}: the record of a publisher",
+          host.run(f"dd if={device} bs=4096 skip=128 count=1 2>/dev/null | head -c 7"), "DSFSPUB")
+    check_contains("a second publisher on the same host", host.run(f"mkdatasetfs {device} /src/v1", status=1), "on a since")
+
+
+def publish(host, device, label, folder="v1"):
+    """Publishes; gives what was printed."""
+    return host.run(f"mkdatasetfs --label {label} --progress none {device} /src/{folder}", limit=120)
+
+
+def scenarios():
+    first = make_tree("v1", 1)
+    second = make_tree("v2", 2, like=first)
+    large = make_tree("large", 3, count=600)
+    with Fabric("stable", ["a", "b"], {"v1": first, "v2": second, "large": large}) as net:
+        a, b = net.hosts
+        device, seen = attach(net)
+        publish(a, device, "v1")
+        b.mount(seen)
+        stop_halfway(a, device)
+        check("read beside a publisher", b.sums(), sums(first))
+        a.reset()
+        say("the publisher lost its power")
+        check("read after it", b.sums(), sums(first))
+        check("versions", [one["label"] for one in b.versions(seen)], ["v1"])
+        check_contains("another host publishes", publish(b, seen, "v2", "v2"), "a publisher did not finish")
+        b.run("datasetfsctl switch /mnt")
+        check("the version of the other host", b.sums(), sums(second))
+        say("another host has published")
+        a.configure()
+        a.connect()
+        printed = publish(a, a.device(net.uuid()), "v3")
+        check("warnings", [line for line in printed.splitlines() if "did not finish" in line], [])
+        b.run("datasetfsctl switch /mnt")
+        check("the version of the first host", b.sums(), sums(first))
+        b.run(f"datasetfsctl verify {seen}", limit=120)
+        say("the first host is back and has published")
+
+
+if __name__ == "__main__":
+    main(scenarios)
