@@ -30,6 +30,7 @@ def signal_ends_a_wait(net, host, source):
     path_is(host, PORTALS[0], "connecting")
     readers.stand_still()
     path = max(sums(source), key=lambda name: (source / name).stat().st_size)
+    # A direct read would not end: the kernel waits for those without telling us of signals (FUSE_ASYNC_DIO).
     host.run(f"echo 1 >/proc/sys/vm/drop_caches; timeout -s INT 2 cat /mnt/{path}", status=130, limit=20)
     path_is(host, PORTALS[0], "connecting")
     net.target.nvmet(f"port-up {NQN} {PORTALS[0]}")
