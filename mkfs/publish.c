@@ -109,9 +109,7 @@ int publish_run(struct target *target, struct writer *writer, struct space *spac
 	struct error why = { 0 };
 	int r;
 
-	r = writer_sync(writer, err);
-	if (r == 0)
-		r = writer_verify(writer, progress, err);
+	r = writer_finish(writer, progress, err);
 	if (r == 0)
 		r = space_segments(space, &version->segments, err);
 	if (r == 0)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two buffers: one is being filled while a thread writes the other. Each write is remembered with a 128-bit sum, so
- * that it can be read back and compared without keeping its bytes. */
+/* Two buffers: one is being filled while a thread writes the other. What was written is handed to readback.c. */
 #include "writer.h"
 
 #include <errno.h>
@@ -10,22 +9,16 @@
 #include <string.h>
 
 #include "image/address.h"
-#include "image/checksum.h"
-#include "interrupt.h"
-#include "spool.h"
+#include "readback.h"
 
 #define WRITER_SCRATCH ((1u << DSFS_CHUNK_LOG_MAX) + 2 * DSFS_BLOCK)
+
+_Static_assert(WRITER_BUFFER <= READBACK_MAX, "a buffer is read back whole");
 
 struct writer_buffer {
 	uint8_t *bytes;
 	uint64_t base; /* offset on the volume, a multiple of a block */
 	size_t used;
-};
-
-/* What was written, for the read-back. */
-struct writer_record {
-	uint64_t offset, length;
-	struct checksum_key key;
 };
 
 struct writer {
@@ -35,8 +28,7 @@ struct writer {
 	unsigned filling; /* which of them; the other is being written or idle */
 	uint64_t at;      /* offset of the next byte */
 	uint8_t *scratch;
-	struct spool written; /* the thread's, until it is idle */
-	uint64_t written_bytes;
+	struct readback *readback;
 
 	pthread_t thread;
 	pthread_mutex_t mutex;
@@ -48,7 +40,6 @@ struct writer {
 
 static int writer_flush_buffer(struct writer *writer, struct writer_buffer *buffer, struct error *err)
 {
-	struct writer_record record = { buffer->base, buffer->used, checksum_128(buffer->bytes, buffer->used) };
 	struct error why = { 0 };
 	int r;
 
@@ -57,8 +48,7 @@ static int writer_flush_buffer(struct writer *writer, struct writer_buffer *buff
 		return error_set(err, r, "volume is full: needs at least %zu more bytes", buffer->used);
 	if (r < 0)
 		return error_set(err, r, "%s", why.reason);
-	writer->written_bytes += buffer->used;
-	return spool_push(&writer->written, &record, sizeof(record), NULL, 0, err);
+	return readback_add(writer->readback, buffer->base, buffer->bytes, buffer->used, err);
 }
 
 static void *writer_run(void *argument)
@@ -94,7 +84,7 @@ static int writer_alloc(struct writer *writer, const struct temp *temp, struct e
 	writer->scratch = aligned_alloc(DSFS_BLOCK, WRITER_SCRATCH);
 	if (!writer->buffers[0].bytes || !writer->buffers[1].bytes || !writer->scratch)
 		return error_set(err, -ENOMEM, "out of memory");
-	return spool_open(&writer->written, temp, err);
+	return readback_open(writer->source, temp, &writer->readback, err);
 }
 
 static void writer_free(struct writer *writer)
@@ -102,7 +92,7 @@ static void writer_free(struct writer *writer)
 	free(writer->buffers[0].bytes);
 	free(writer->buffers[1].bytes);
 	free(writer->scratch);
-	spool_close(&writer->written);
+	readback_close(writer->readback);
 	free(writer);
 }
 
@@ -283,54 +273,12 @@ int writer_view(struct writer *writer, uint64_t address, size_t length, const ui
 	return 0;
 }
 
-int writer_sync(struct writer *writer, struct error *err)
+int writer_finish(struct writer *writer, struct progress *progress, struct error *err)
 {
 	int r;
 
 	r = writer_swap(writer, 0, err);
 	if (r == 0)
 		r = writer_wait(writer, err);
-	if (r < 0)
-		return r;
-	writer->at = 0;
-	return source_flush(writer->source, err);
-}
-
-static int writer_verify_one(struct writer *writer, const struct writer_record *record, struct error *err)
-{
-	uint8_t *buffer = writer->buffers[0].bytes;
-	struct checksum_key key;
-	int r;
-
-	r = source_read(writer->source, 0, record->offset, buffer, record->length, err);
-	if (r < 0)
-		return r;
-	key = checksum_128(buffer, record->length);
-	if (key.low == record->key.low && key.high == record->key.high)
-		return 0;
-	return error_set(err, -EIO,
-			 "read back at offset %" PRIu64 ": %" PRIu64 " bytes are not what was written, the device is "
-			 "not to be trusted",
-			 record->offset, record->length);
-}
-
-int writer_verify(struct writer *writer, struct progress *progress, struct error *err)
-{
-	struct writer_record record;
-	const void *bytes;
-	size_t length;
-	int r;
-
-	progress_phase(progress, "verifying", writer->written_bytes);
-	while ((r = spool_pop(&writer->written, &bytes, &length, err)) > 0) {
-		memcpy(&record, bytes, sizeof(record));
-		r = interrupt_check(err);
-		if (r == 0)
-			r = writer_verify_one(writer, &record, err);
-		if (r < 0)
-			return r;
-		progress_add(progress, 0, record.length);
-	}
-	writer->written_bytes = 0;
-	return r;
+	return r < 0 ? r : readback_finish(writer->readback, progress, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes to the volume in order, through large buffers and a thread; reads back what was written. */
+/* Writes to the volume in order, through large buffers and a thread; everything is read back. */
 #pragma once
 #include "base/source.h"
 #include "progress.h"
@@ -24,7 +24,5 @@ must_check int writer_append(struct writer *writer, const void *bytes, size_t le
  * next call. */
 must_check int writer_view(struct writer *writer, uint64_t address, size_t length, const uint8_t **ret,
 			   struct error *err);
-/* Everything appended is on its way and was accepted by the volume; flushes it as well. */
-must_check int writer_sync(struct writer *writer, struct error *err);
-/* After writer_sync: reads everything again and compares it with what was meant. */
-must_check int writer_verify(struct writer *writer, struct progress *progress, struct error *err);
+/* Everything appended was written, flushed, read again and compared with what was meant. The last call but close. */
+must_check int writer_finish(struct writer *writer, struct progress *progress, struct error *err);
