@@ -27,6 +27,7 @@ struct writer {
 	struct writer_buffer buffers[2];
 	unsigned filling; /* which of them; the other is being written or idle */
 	uint64_t at;      /* offset of the next byte */
+	uint64_t inside;  /* of the next byte of a piece in padding of the buffer that is being filled; 0: at */
 	uint8_t *scratch;
 	struct readback *readback;
 
@@ -158,6 +159,7 @@ static int writer_swap(struct writer *writer, uint64_t base, struct error *err)
 	r = writer_wait(writer, err);
 	if (r < 0)
 		return r;
+	space_forget_gaps(writer->space);
 	memset(full->bytes + full->used, 0, padding);
 	full->used += padding;
 	pthread_mutex_lock(&writer->mutex);
@@ -204,13 +206,19 @@ static int writer_put(struct writer *writer, const uint8_t *bytes, size_t length
 	return 0;
 }
 
-/* Padding inside a run is written as zeros; another run begins with a buffer of its own. */
+/* Padding inside a run is written as zeros and may be filled while its buffer is; another run begins with a buffer of
+ * its own. */
 static int writer_move(struct writer *writer, uint64_t offset, struct error *err)
 {
 	int r;
 
+	writer->inside = 0;
 	if (offset == writer->at)
 		return 0;
+	if (offset >= writer->buffers[writer->filling].base && offset < writer->at) {
+		writer->inside = offset;
+		return 0;
+	}
 	if (writer->at && offset > writer->at && offset - writer->at < DSFS_BLOCK)
 		return writer_put(writer, NULL, offset - writer->at, err);
 	r = writer_swap(writer, offset, err);
@@ -229,11 +237,22 @@ int writer_place(struct writer *writer, uint64_t length, enum space_align align,
 	return writer_move(writer, offset, err);
 }
 
+static void writer_fill(struct writer *writer, const void *bytes, size_t length)
+{
+	const struct writer_buffer *buffer = &writer->buffers[writer->filling];
+
+	memcpy(buffer->bytes + (writer->inside - buffer->base), bytes, length);
+	writer->inside += length;
+}
+
 int writer_append(struct writer *writer, const void *bytes, size_t length, uint64_t *ret_address, struct error *err)
 {
 	if (ret_address)
-		*ret_address = address_make(0, writer->at);
-	return writer_put(writer, bytes, length, err);
+		*ret_address = address_make(0, writer->inside ? writer->inside : writer->at);
+	if (!writer->inside)
+		return writer_put(writer, bytes, length, err);
+	writer_fill(writer, bytes, length);
+	return 0;
 }
 
 /* In a buffer whose bytes do not change while they are looked at; NULL when it has not all of them. */

@@ -203,6 +203,39 @@ static uint64_t space_position(const struct space_run *run, uint64_t length, enu
 	return run->at;
 }
 
+/* A new gap takes the place of the smallest one. */
+static void space_add_padding(struct space *space, uint64_t at, uint64_t length)
+{
+	struct space_gap *least = &space->gaps[0];
+
+	for (uint32_t i = 1; i < SPACE_GAPS; i++)
+		if (space->gaps[i].length < least->length)
+			least = &space->gaps[i];
+	if (length > least->length)
+		*least = (struct space_gap){ at, (uint32_t)length };
+}
+
+/* The smallest gap that is large enough. What is left of it stays one. */
+static bool space_take_gap(struct space *space, uint64_t length, uint64_t *ret_offset)
+{
+	struct space_gap *best = NULL;
+
+	for (uint32_t i = 0; i < SPACE_GAPS; i++)
+		if (space->gaps[i].length >= length && (!best || space->gaps[i].length < best->length))
+			best = &space->gaps[i];
+	if (!best)
+		return false;
+	*ret_offset = best->at;
+	best->at += length;
+	best->length -= (uint32_t)length;
+	return true;
+}
+
+void space_forget_gaps(struct space *space)
+{
+	memset(space->gaps, 0, sizeof(space->gaps));
+}
+
 static bool space_run_take(struct space_run *run, uint64_t length, enum space_align align, uint64_t *ret_offset)
 {
 	uint64_t at = space_position(run, length, align);
@@ -238,15 +271,29 @@ void space_prefer(struct space *space, uint64_t length)
 	}
 }
 
+/* In the current run; what it skips to get to a block is a gap. */
+static bool space_take_current(struct space *space, uint64_t length, enum space_align align, uint64_t *ret_offset)
+{
+	struct space_run *run = &space->runs[space->current];
+	uint64_t at = run->at;
+
+	if (!space_run_take(run, length, align, ret_offset))
+		return false;
+	space_add_padding(space, at, *ret_offset - at);
+	return true;
+}
+
 /* The current run goes on while it has room; then the first that has. */
 bool space_take(struct space *space, uint64_t length, enum space_align align, uint64_t *ret_offset)
 {
 	if (!space->count)
 		return false;
-	if (space_run_take(&space->runs[space->current], length, align, ret_offset))
+	if (align == SPACE_WHOLE && space_take_gap(space, length, ret_offset))
+		return true;
+	if (space_take_current(space, length, align, ret_offset))
 		return true;
 	space_prefer(space, length);
-	return space_run_take(&space->runs[space->current], length, align, ret_offset);
+	return space_take_current(space, length, align, ret_offset);
 }
 
 bool space_take_catalogue(struct space *space, uint64_t length, uint64_t *ret_offset)

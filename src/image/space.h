@@ -10,6 +10,14 @@ struct space_run {
 	uint64_t start, at, end; /* bytes start..at are taken by this publish */
 };
 
+#define SPACE_GAPS 16u
+
+/* Padding in front of a block. */
+struct space_gap {
+	uint64_t at;
+	uint32_t length; /* 0: none */
+};
+
 struct space {
 	struct space_run *runs;
 	uint32_t count;
@@ -18,6 +26,7 @@ struct space {
 	uint64_t segment; /* bytes of one */
 	uint8_t *held;    /* a bit for each segment of the volume: holds bytes that the version shares */
 	uint64_t held_count;
+	struct space_gap gaps[SPACE_GAPS]; /* the largest ones, to be filled with small pieces */
 };
 
 /* The last 64th of a device, within these bounds, is for catalogues. */
@@ -42,8 +51,11 @@ enum space_align {
 
 /* Moves on to a run with room for length bytes, if the current one has not and another one has. */
 void space_prefer(struct space *space, uint64_t length);
-/* Where the next length bytes go; they become taken. False when no run has room for them in one piece. */
+/* Where the next length bytes go; they become taken. False when no run has room for them in one piece. Bytes that are
+ * to be SPACE_WHOLE may come before others that were taken earlier: in their padding. */
 bool space_take(struct space *space, uint64_t length, enum space_align align, uint64_t *ret_offset);
+/* The padding so far stays: nothing is put there any more. */
+void space_forget_gaps(struct space *space);
 /* For a catalogue, also where nothing else may go. */
 bool space_take_catalogue(struct space *space, uint64_t length, uint64_t *ret_offset);
 /* Bytes taken, in whole blocks. */
