@@ -107,7 +107,7 @@ for how in all one-cpu one-worker born-offline; do
     assert_eq "channel" "$(stats mnt channel)" ring
     load
     for ((turn = 0; turn < 2; turn++)); do
-        drop_caches
+        echo 3 >/proc/sys/vm/drop_caches
         progress
         if [ -n "$cpu" ]; then
             cpu_online 0
