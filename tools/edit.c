@@ -25,17 +25,12 @@ static int edit_raise_fence(struct edit *edit, struct error *err)
 {
 	char notice[FENCE_NOTICE_SIZE];
 	struct error why = { 0 };
-	sigset_t deadly;
 	int r;
 
-	sigemptyset(&deadly);
-	sigaddset(&deadly, SIGINT);
-	sigaddset(&deadly, SIGTERM);
-	sigaddset(&deadly, SIGHUP);
-	sigprocmask(SIG_BLOCK, &deadly, &edit->signals);
+	signals_hold(&edit->signals);
 	r = fence_raise(edit->file->fd, false, &edit->fence, notice, &why);
 	if (!edit->fence.raised)
-		sigprocmask(SIG_SETMASK, &edit->signals, NULL);
+		signals_release(&edit->signals);
 	if (r == 0 && notice[0])
 		log_warn("'%s': %s, ignoring", edit->path, notice);
 	return r < 0 ? edit_refuse(edit->path, edit->source, &why, err) : 0;
@@ -49,7 +44,7 @@ static void edit_lower_fence(struct edit *edit)
 		return;
 	if (fence_lower(&edit->fence, &why) < 0)
 		log_warn("the reservation of '%s' cannot be given back: %s, ignoring", edit->path, why.reason);
-	sigprocmask(SIG_SETMASK, &edit->signals, NULL);
+	signals_release(&edit->signals);
 }
 
 static int edit_lock(struct edit *edit, struct source *reader, struct error *err)

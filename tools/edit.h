@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* A volume whose catalogue is changed: under the publisher's lock, written as a publish writes it. */
 #pragma once
-#include <signal.h>
-
 #include "image/commit.h"
 #include "io/fence.h"
 #include "io/file.h"
+#include "signals.h"
 #include "volume.h"
 
 struct edit {
@@ -19,7 +18,7 @@ struct edit {
 	uint64_t former_size;       /* of a file, before the first write */
 	bool begun, done;
 	struct fence fence;
-	sigset_t signals;           /* blocked before the fence was raised; valid while it is */
+	sigset_t signals;           /* as they were before the fence was raised; valid while it is */
 };
 
 /* Locks the volume; writes nothing. -EBUSY names who has the lock. */

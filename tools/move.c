@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "image/address.h"
+#include "signals.h"
 
 #define MOVE_STEP   (1u << 20)
 #define MOVE_PIECES 8u /* in a segment: what is lost where free segments do not lie together is at most a piece of each */
@@ -64,7 +65,9 @@ int move_copy(struct move *move, uint64_t from, uint64_t length, uint64_t *ret_t
 		return error_set(err, -ENOSPC, "volume is full: needs %" PRIu64 " more bytes in one piece", length);
 	for (uint64_t at = 0; r == 0 && at < length; at += step) {
 		step = move_step(length, at);
-		r = source_read(move->source, 0, from + at, move->buffers[0], step, err);
+		r = signals_check(err);
+		if (r == 0)
+			r = source_read(move->source, 0, from + at, move->buffers[0], step, err);
 		if (r == 0)
 			r = source_write(move->source, 0, to + at, move->buffers[0], step, err);
 	}
@@ -122,7 +125,9 @@ static int move_verify_piece(struct move *move, const struct move_piece *piece, 
 
 	for (uint64_t at = 0; at < piece->length; at += step) {
 		step = move_step(piece->length, at);
-		r = source_read(move->source, 0, piece->from + at, move->buffers[0], step, err);
+		r = signals_check(err);
+		if (r == 0)
+			r = source_read(move->source, 0, piece->from + at, move->buffers[0], step, err);
 		if (r == 0)
 			r = source_read(move->source, 0, piece->to + at, move->buffers[1], step, err);
 		if (r < 0)

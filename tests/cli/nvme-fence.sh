@@ -111,6 +111,24 @@ assert_fails 1 "has a version 'v1' already" on a mkdatasetfs --progress none --l
 assert_fails 1 "cannot open source 'missing'" on a mkdatasetfs --progress none $volume missing
 assert_eq "after errors" "$(reserved a type) $(reserved a registrants)" "none 0"
 
+# A change of the catalogue that takes long: compaction.
+mkdir half
+for n in {1..40}; do head -c 1M /dev/urandom >half/$n; done
+on a mkdatasetfs --progress none --label whole $volume half >/dev/null || fail "publish of the whole"
+rm half/*[02468]
+on a mkdatasetfs --progress none --label half $volume half >/dev/null || fail "publish of a half"
+on a datasetfsctl remove $volume whole >/dev/null || fail "remove"
+host a
+env "${HOST[@]}" datasetfsctl compact --below 100 $volume >compact.out 2>compact.err &
+PUBLISHER=$!
+wait_for 60 recorded || fail "no publisher record: $(cat compact.err)"
+kill -STOP $PUBLISHER
+recorded || fail "it was faster: make the source larger"
+assert_eq "while compacting" "$(reserved b host)" "$host_a"
+finish TERM 143
+assert_eq "after compaction" "$(reserved a type) $(reserved a registrants)" "none 0"
+on b datasetfsctl verify $volume half >/dev/null || fail "verify after compaction"
+
 # --- killed: the host's next publisher takes over, or another host does when it is told to ---
 
 start a slow3
