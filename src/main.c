@@ -23,6 +23,8 @@
 enum { EXIT_FAILED = 1, EXIT_HELPER_USAGE = 1, EXIT_USAGE = 2, EXIT_SYSTEM = 2, EXIT_MOUNT = 32 };
 
 #define FOLLOW_SECONDS 5 /* between looks, unless the option says */
+#define DEADLINE       300 /* seconds that a read waits for the device, unless the option says */
+#define DEADLINE_MAX   31536000
 
 /* The text of one -o; values of options point into it. */
 struct main_list {
@@ -186,6 +188,24 @@ static int main_set_follow(struct main_options *options, const char *value, stru
 	return r;
 }
 
+static int main_set_on_error(struct main_options *options, const char *value, struct error *err)
+{
+	if (strcmp(value, "wait") != 0 && strcmp(value, "eio") != 0)
+		return error_set(err, -EINVAL, "'%s' is neither 'wait' nor 'eio'", value);
+	options->serve.on_error = !strcmp(value, "wait") ? SERVE_ON_ERROR_WAIT : SERVE_ON_ERROR_EIO;
+	return 0;
+}
+
+static int main_set_deadline(struct main_options *options, const char *value, struct error *err)
+{
+	uint64_t n;
+	int r = parse_u64(value, 1, DEADLINE_MAX, &n, err);
+
+	if (r == 0)
+		options->serve.deadline = (unsigned)n;
+	return r;
+}
+
 static int main_set_workers(struct main_options *options, const char *value, struct error *err)
 {
 	uint64_t n;
@@ -208,6 +228,8 @@ static const struct main_word {
 	{ "io", true, main_set_io },
 	{ "channel", true, main_set_channel },
 	{ "workers", true, main_set_workers },
+	{ "on_error", true, main_set_on_error },
+	{ "deadline", true, main_set_deadline },
 	{ "control_group", true, main_set_control_group },
 	{ "follow", true, main_set_follow },
 	{ "notify", true, main_set_notify },
@@ -573,7 +595,12 @@ static int main_command_line(int argc, char **argv, struct main_options *options
 int main(int argc, char **argv)
 {
 	struct main_options options = {
-		.serve = { .allow_other = geteuid() == 0, .verify = true },
+		.serve = {
+			.allow_other = geteuid() == 0,
+			.verify = true,
+			.on_error = SERVE_ON_ERROR_WAIT,
+			.deadline = DEADLINE,
+		},
 		.helper = main_is_helper(argv[0]),
 	};
 	int ready = -1, status;

@@ -74,19 +74,22 @@ struct control_switch {
 #define CONTROL_REQUESTS_TOTAL   "requests_total"
 #define CONTROL_ERRORS           "errors"         /* replies that carry an error other than ENOENT, ENOSYS,
 						     * ENOTTY, ENODATA, ERANGE, ENXIO and EROFS */
-#define CONTROL_IN_FLIGHT        "in_flight"      /* requests not answered yet */
+#define CONTROL_IN_FLIGHT        "in_flight"      /* requests in work: not answered yet, or the device still has their memory */
 #define CONTROL_INTERRUPTED      "interrupted"    /* reads answered early because their process was killed */
 #define CONTROL_BYTES_SERVED     "bytes_served"   /* file contents in READ replies */
 #define CONTROL_DEVICE_READS     "device_reads"
 #define CONTROL_DEVICE_BYTES     "device_bytes"
 #define CONTROL_DEVICE_ERRORS    "device_errors"  /* failed and short reads, repeated ones included */
 #define CONTROL_CHECKSUM_FAILURE "checksum_failures" /* every mismatch, also those that a second read cured */
-#define CONTROL_RETRIES          "retries"        /* device reads done a second time */
-#define CONTROL_READ_FAILURES    "read_failures"  /* READs answered with EIO */
+#define CONTROL_RETRIES          "retries"        /* device reads done again */
+#define CONTROL_READ_FAILURES    "read_failures"  /* READs answered with EIO, at the deadline as well */
 #define CONTROL_CACHE_HITS       "cache_hits"     /* chunks found in the chunk cache */
 #define CONTROL_FINE_READS       "fine_reads"     /* pages of fine sums read, counted in device_reads too */
 #define CONTROL_FINE_HITS        "fine_hits"      /* pages of fine sums found in their cache */
 #define CONTROL_FINE_FAILURES    "fine_failures"  /* READs that turned to whole chunks as fine sums did not help */
+#define CONTROL_STALLED_SINCE    "stalled_since"  /* seconds since 1970: reads have waited for the device since then; 0: none */
+#define CONTROL_STALLS           "stalls"         /* how often a read waited for the device for more than a second */
+#define CONTROL_LONGEST_STALL    "longest_stall_seconds"
 #define CONTROL_READ_LATENCY     "read_latency_us"   /* array of 24: element n counts [2^(n-1), 2^n) µs, */
 #define CONTROL_DEVICE_LATENCY   "device_latency_us" /* element 0 less than 1, the last one all above */
 #define CONTROL_LATENCY_BUCKETS  24

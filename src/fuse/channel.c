@@ -60,6 +60,12 @@ bool channel_interrupt(struct channel *channel, uint64_t unique)
 	return false;
 }
 
+bool channel_expire(struct channel_request *request, uint64_t unique)
+{
+	return channel_take(request, unique) &&
+	       request->channel->ops->reply(request->channel, unique, -EIO, NULL, 0, request) == 0;
+}
+
 void channel_release(struct channel_request *request)
 {
 	request->channel->ops->release(request->channel, request);

@@ -56,6 +56,9 @@ struct channel_ops {
 	int (*reply)(struct channel *channel, uint64_t unique, int error, const void *data, size_t length,
 		     struct channel_request *request);
 	void (*release)(struct channel *channel, struct channel_request *request);
+	/* Answers EIO to what came before that time (ns) and could not be handed to a handler: see channel_expire(). The
+	 * channel's thread. NULL where that cannot be. */
+	void (*expire)(struct channel *channel, int64_t before);
 	void (*free)(struct channel *channel);
 	bool own_thread;
 };
@@ -102,4 +105,15 @@ uint32_t channel_waiter(struct channel *channel, uint64_t unique);
 /* Answers the request with this number EINTR if it is in work here. Any thread. The slot stays taken until
  * its handler releases it, so a device read under way has its memory to itself. */
 bool channel_interrupt(struct channel *channel, uint64_t unique);
+/* Answers the request with this number EIO if it is still owed: the device takes too long. Any thread, or the channel's
+ * own when own_thread. As after channel_interrupt() slot and payload stay with the handler until it releases them. On
+ * /dev/fuse that is all. Over io_uring the kernel fills the entry with its next request at once, while a device read may
+ * still write to the payload: that request is kept until then, and answered EIO when what it brought in the payload
+ * cannot be trusted any more. */
+bool channel_expire(struct channel_request *request, uint64_t unique);
+/* Somebody answered early. */
+static inline bool channel_is_answered(struct channel_request *request)
+{
+	return atomic_load_explicit(&request->owed, memory_order_relaxed) == 0;
+}
 void channel_release(struct channel_request *request);

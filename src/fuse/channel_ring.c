@@ -30,6 +30,7 @@ struct ring_entry {
 	struct wire_uring_header *header;
 	struct iovec iov[2];
 	struct ring_queue *queue;
+	int64_t kept; /* when a request came that cannot be handled before the slot is released, ns; 0: none */
 };
 
 struct channel_ring {
@@ -75,13 +76,6 @@ static int channel_ring_reply(struct channel *channel, uint64_t unique, int erro
 	return 0;
 }
 
-/* The entry went to the kernel with the reply. */
-static void channel_ring_release(struct channel *channel, struct channel_request *request)
-{
-	request->taken = false;
-	channel->busy--;
-}
-
 /* As on /dev/fuse: it never happens, but its process must not wait for ever. */
 static void channel_ring_refuse(struct ring_entry *entry, const struct error *why)
 {
@@ -99,6 +93,7 @@ static void channel_ring_handle(struct ring_entry *entry)
 	struct channel_request *request = entry->request;
 	struct error err = { 0 };
 
+	entry->kept = 0;
 	if (wire_parse_uring(entry->header, request->payload, request->payload_size, ring->assemble, ASSEMBLE_SIZE,
 			     &request->wire, &err) < 0) {
 		channel_ring_refuse(entry, &err);
@@ -110,6 +105,36 @@ static void channel_ring_handle(struct ring_entry *entry)
 	atomic_store_explicit(&request->pid, request->wire.pid, memory_order_relaxed);
 	atomic_store(&request->owed, request->wire.unique);
 	channel_dispatch(&ring->channel, request);
+}
+
+static void channel_ring_fail_kept(struct ring_entry *entry)
+{
+	entry->kept = 0;
+	channel_ring_reply(&entry->ring->channel, entry->header->commit_id, -EIO, NULL, 0, entry->request);
+}
+
+/* The entry went to the kernel with the reply. After an early one it may be back with another request: a name or data
+ * that this brought lies in the payload, where the device may have written since. */
+static void channel_ring_release(struct channel *channel, struct channel_request *request)
+{
+	struct channel_ring *ring = (struct channel_ring *)channel;
+	struct ring_entry *entry = &ring->entries[request->slot];
+
+	request->taken = false;
+	channel->busy--;
+	if (entry->kept && entry->header->payload_size)
+		channel_ring_fail_kept(entry);
+	else if (entry->kept)
+		channel_ring_handle(entry);
+}
+
+static void channel_ring_expire(struct channel *channel, int64_t before)
+{
+	struct channel_ring *ring = (struct channel_ring *)channel;
+
+	for (unsigned i = 0; i < channel->slots; i++)
+		if (ring->entries[i].kept && ring->entries[i].kept < before)
+			channel_ring_fail_kept(&ring->entries[i]);
 }
 
 /* ENOENT: the request was aborted before its reply came. */
@@ -142,7 +167,9 @@ static void channel_ring_done(struct io_command *command, int result)
 {
 	struct ring_entry *entry = (struct ring_entry *)command; /* its first member */
 
-	if (result == 0)
+	if (result == 0 && entry->request->taken)
+		entry->kept = clock_now();
+	else if (result == 0)
 		channel_ring_handle(entry);
 	else
 		channel_ring_lose(entry, result);
@@ -245,6 +272,7 @@ int channel_ring_new(const struct channel_setup *setup, const struct channel_que
 		.start = channel_ring_start,
 		.reply = channel_ring_reply,
 		.release = channel_ring_release,
+		.expire = channel_ring_expire,
 		.free = channel_ring_free,
 		.own_thread = true,
 	};

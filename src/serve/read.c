@@ -18,7 +18,11 @@
  *
  * When all ranges of a round have arrived, each piece is checked. A range that failed or does not match is
  * read once more; after that whole chunks are tried instead of blocks; then the request fails with EIO and a line
- * in the log. Nothing leaves before everything is right. */
+ * in the log. Nothing leaves before everything is right.
+ *
+ * When it was not the data but the way to the device that failed, the request is parked and tried again once a second
+ * (serve/watch.c), until the deadline. A device read that does not come back at all keeps its memory: at the deadline
+ * somebody else answers the request, and it ends here when the device lets go (read_abandon()). */
 #include "serve/read.h"
 
 #include <assert.h>
@@ -69,6 +73,13 @@ static void read_drop_claims(const struct read_op *op)
 					 op->pieces[i].part.chunk.number);
 }
 
+/* Before the reply: the slot's next request is another one. */
+static void read_end(struct read_op *op)
+{
+	atomic_store_explicit(&op->since, 0, memory_order_relaxed);
+	generation_put(op->generation);
+}
+
 static void read_fail(struct read_op *op, const struct read_piece *piece, const struct error *err)
 {
 	struct worker *worker = op->worker;
@@ -77,8 +88,16 @@ static void read_fail(struct read_op *op, const struct read_piece *piece, const 
 	read_drop_claims(op);
 	stats_add(&worker->stats.read_failures, 1);
 	doubt_raise(worker->serve, op->generation);
-	generation_put(op->generation);
+	read_end(op);
 	reply_error(worker, op->request, -EIO);
+}
+
+/* Nobody waits for it any more: its process was killed, or the deadline came first. */
+static void read_abandon(struct read_op *op)
+{
+	read_drop_claims(op);
+	read_end(op);
+	reply_end(op->worker, op->request);
 }
 
 /* ---- planning: pieces and ranges ---- */
@@ -341,7 +360,7 @@ static void read_lay_out(struct read_range *range)
 
 static void read_page_done(struct io_read *io, int result);
 
-static void read_start_page(struct read_page *page)
+static void read_start_page(struct read_page *page, int64_t now)
 {
 	struct read_op *op = page->op;
 	uint64_t address = fine_page_address(op->generation->fine, page->number);
@@ -352,7 +371,7 @@ static void read_start_page(struct read_page *page)
 	page->io.iov[0] = (struct iovec){ page->bytes, DSFS_BLOCK };
 	page->io.iov_count = 1;
 	page->io.done = read_page_done;
-	page->started = clock_now();
+	page->started = now;
 	stats_add(&op->worker->stats.device_reads, 1);
 	stats_add(&op->worker->stats.fine_reads, 1);
 	op->pending++;
@@ -364,10 +383,13 @@ static void read_done(struct io_read *io, int result);
 static void read_start(struct read_op *op)
 {
 	struct worker *worker = op->worker;
+	int64_t now = clock_now();
 
+	if (!atomic_load_explicit(&op->since, memory_order_relaxed))
+		atomic_store_explicit(&op->since, now, memory_order_relaxed);
 	for (unsigned i = 0; i < op->page_count; i++)
 		if (op->pages[i].state == READ_READY)
-			read_start_page(&op->pages[i]);
+			read_start_page(&op->pages[i], now);
 	for (unsigned i = 0; i < op->range_count; i++) {
 		struct read_range *range = &op->ranges[i];
 
@@ -377,11 +399,61 @@ static void read_start(struct read_op *op)
 			read_lay_out(range);
 		range->state = READ_BUSY;
 		range->io.done = read_done;
-		range->started = clock_now();
+		range->started = now;
 		stats_add(&worker->stats.device_reads, 1);
 		op->pending++;
 		engine_read(worker->engine, &range->io);
 	}
+}
+
+/* ---- waiting: the way to the device fails ---- */
+
+/* Not what the device says of a block that it cannot read (ENODATA, EILSEQ): that would not pass. */
+static bool read_is_path_error(int result)
+{
+	switch (result) {
+	case -EIO:
+	case -ENODEV:
+	case -ENXIO:
+	case -ENOLINK:
+	case -EREMOTEIO:
+	case -ETIMEDOUT:
+	case -EAGAIN:
+	case -ESHUTDOWN:
+	case -ESTALE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool read_is_overdue(const struct read_op *op)
+{
+	return clock_now() - atomic_load_explicit(&op->since, memory_order_relaxed) >=
+	       (int64_t)op->worker->serve->options.deadline * 1000000000;
+}
+
+/* Whether what failed with this result is to be tried again later. */
+static bool read_may_wait(struct read_op *op, int result)
+{
+	const struct worker *worker = op->worker;
+
+	if (worker->serve->options.on_error != SERVE_ON_ERROR_WAIT || worker->ending || !read_is_path_error(result) ||
+	    read_is_overdue(op))
+		return false;
+	op->path_error = result;
+	op->waits = true;
+	return true;
+}
+
+static void read_park(struct read_op *op)
+{
+	struct worker *worker = op->worker;
+
+	atomic_store_explicit(&worker->serve->path_error, op->path_error, memory_order_relaxed);
+	op->parked = worker->parked;
+	worker->parked = op;
+	atomic_fetch_add_explicit(&worker->parked_count, 1, memory_order_relaxed);
 }
 
 /* ---- settling: is what arrived what was written? ---- */
@@ -475,9 +547,9 @@ static int read_settle_page(struct read_op *op, struct read_page *page, struct e
 	struct worker *worker = op->worker;
 	int r = read_missing(&worker->stats, page->result, DSFS_BLOCK, err);
 
-	page->state = READ_SETTLED;
+	page->state = r < 0 && read_may_wait(op, page->result) ? READ_READY : READ_SETTLED;
 	if (r < 0)
-		return r;
+		return page->state == READ_READY ? 0 : r;
 	r = fine_check_page(op->generation->fine, page->number, page->bytes, err);
 	page_cache_put(worker->serve->pages, op->generation->sequence, page->number, r < 0 ? NULL : page->bytes);
 	return r;
@@ -506,17 +578,28 @@ static int read_settle_range(struct read_op *op, struct read_range *range,
 	return r;
 }
 
-/* 0: every range is right, or will be read once more. */
+/* Once, and then for as long as the way to the device may come back. */
+static bool read_tries_again(struct read_op *op, struct read_range *range)
+{
+	if (range->retried && !read_may_wait(op, range->result))
+		return false;
+	range->retried = true;
+	stats_add(&op->worker->stats.retries, 1);
+	return true;
+}
+
+/* 0: every range is right, or will be read again. */
 static int read_settle(struct read_op *op, bool *ret_again, const struct read_piece **ret_piece,
 		       struct error *err)
 {
 	int r = 0;
 
-	*ret_again = false;
+	op->waits = false;
 	for (unsigned i = 0; i < op->page_count && r == 0; i++)
 		if (op->pages[i].state == READ_ARRIVED)
 			r = read_settle_page(op, &op->pages[i], err);
-	if (r < 0)
+	*ret_again = op->waits;
+	if (r < 0 || op->waits) /* blocks cannot be checked without it */
 		return r;
 	for (unsigned i = 0; i < op->range_count; i++) {
 		struct read_range *range = &op->ranges[i];
@@ -524,13 +607,10 @@ static int read_settle(struct read_op *op, bool *ret_again, const struct read_pi
 		if (range->state != READ_ARRIVED)
 			continue;
 		r = read_settle_range(op, range, ret_piece, err);
-		if (r < 0 && range->retried)
+		if (r < 0 && !read_tries_again(op, range))
 			return r;
 		range->state = r < 0 ? READ_READY : READ_SETTLED;
-		if (r < 0) {
-			range->retried = *ret_again = true;
-			stats_add(&op->worker->stats.retries, 1);
-		}
+		*ret_again |= r < 0;
 	}
 	return 0;
 }
@@ -543,7 +623,7 @@ static void read_finish(struct read_op *op)
 
 	stats_add(&worker->stats.bytes_served, op->size);
 	stats_time(worker->stats.read_latency, op->request->arrived);
-	generation_put(op->generation);
+	read_end(op);
 	reply_data(worker, op->request, op->request->payload, op->size);
 }
 
@@ -575,35 +655,82 @@ static void read_fall_back(struct read_op *op, const struct error *err)
 	read_restart(op, in->offset, op->size);
 }
 
-/* Called while no device read is under way; goes on until one is, or the request is answered. */
+/* What has arrived is checked; the next reads are ready to be started, or *ret_done: everything is there. */
+static int read_step(struct read_op *op, bool *ret_done, const struct read_piece **ret_piece, struct error *err)
+{
+	bool again = false;
+	int r = read_settle(op, &again, ret_piece, err);
+
+	*ret_done = false;
+	if (r < 0 && op->page_count) {
+		read_fall_back(op, err);
+		r = 0;
+	} else if (r == 0 && !again) { /* it got on */
+		atomic_store_explicit(&op->since, 0, memory_order_relaxed);
+	}
+	if (r < 0 || again)
+		return r;
+	*ret_done = op->planned == op->size && !op->has_late;
+	*ret_piece = NULL;
+	return *ret_done ? 0 : read_plan(op, err);
+}
+
+/* Called while no device read is under way; goes on until one is, or the request is parked or answered. */
 static void read_advance(struct read_op *op)
 {
 	const struct read_piece *piece = NULL;
 	struct error err = { 0 };
-	bool again;
+	bool done;
 	int r;
 
 	do {
-		r = read_settle(op, &again, &piece, &err);
-		if (r < 0 && op->page_count) {
-			read_fall_back(op, &err);
-			r = 0;
-		}
-		if (r == 0 && !again && op->planned == op->size && !op->has_late) {
-			read_finish(op);
+		if (channel_is_answered(op->request)) {
+			read_abandon(op);
 			return;
 		}
-		if (r == 0 && !again) {
-			piece = NULL;
-			r = read_plan(op, &err);
-		}
-		if (r < 0) {
-			read_fail(op, piece, &err);
+		r = read_step(op, &done, &piece, &err);
+		if (r < 0 || done || op->waits) {
+			if (r < 0)
+				read_fail(op, piece, &err);
+			else if (done)
+				read_finish(op);
+			else
+				read_park(op);
 			return;
 		}
 		op->pending = 1; /* ours: completions during the start must not get ahead of us */
 		read_start(op);
 	} while (--op->pending == 0);
+}
+
+static void read_retry_one(struct read_op *op)
+{
+	struct error err = { 0 };
+
+	if (channel_is_answered(op->request)) {
+		read_abandon(op);
+	} else if (op->worker->ending || read_is_overdue(op)) {
+		error_set(&err, op->path_error, "the device says: %s, given up after %" PRId64 " s",
+			  strerror(-op->path_error), (clock_now() - atomic_load(&op->since)) / 1000000000);
+		read_fail(op, NULL, &err);
+	} else {
+		op->pending = 1;
+		read_start(op);
+		if (--op->pending == 0)
+			read_advance(op);
+	}
+}
+
+void read_retry(struct worker *worker)
+{
+	struct read_op *op = worker->parked, *next;
+
+	worker->parked = NULL;
+	atomic_store_explicit(&worker->parked_count, 0, memory_order_relaxed);
+	for (; op; op = next) {
+		next = op->parked;
+		read_retry_one(op);
+	}
 }
 
 static void read_arrived(struct read_op *op, int64_t started, int result)
@@ -654,7 +781,8 @@ void read_begin(struct worker *worker, struct channel_request *request)
 	op->worker = worker;
 	op->request = request;
 	op->scratch = worker->scratch + (size_t)request->slot * READ_SCRATCH;
-	op->whole = false;
+	op->whole = op->waits = false;
+	atomic_store_explicit(&op->since, 0, memory_order_relaxed);
 	read_restart(op, in->offset, size);
 	read_advance(op);
 }

@@ -62,6 +62,11 @@ struct read_range {
 struct read_op {
 	struct worker *worker;
 	struct channel_request *request;
+	/* Since when it waits for the device without getting on, ns, monotonic; 0: it does not. Read by the watch. */
+	_Atomic int64_t since;
+	bool waits;              /* to be parked: the way to the device fails */
+	int path_error;          /* negative errno, how */
+	struct read_op *parked;  /* the next one that is, see read_retry() */
 	struct generation *generation;
 	struct inode inode;
 	struct extent_cursor cursor;
@@ -80,3 +85,5 @@ struct read_op {
 };
 
 void read_begin(struct worker *worker, struct channel_request *request);
+/* Tries the device reads again that failed because of the way to the device; what is past the deadline fails. */
+void read_retry(struct worker *worker);

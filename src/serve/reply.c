@@ -38,7 +38,7 @@ static bool reply_is_failure(int code)
 	       code != -ERANGE && code != -ENXIO;
 }
 
-static void reply_end(struct worker *worker, struct channel_request *request)
+void reply_end(struct worker *worker, struct channel_request *request)
 {
 	stats_add(&worker->stats.ended, 1);
 	channel_release(request);

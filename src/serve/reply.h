@@ -15,5 +15,7 @@
 void reply_error(struct worker *worker, struct channel_request *request, int code);
 /* True when the kernel took it: names in the reply count as looked up. */
 bool reply_data(struct worker *worker, struct channel_request *request, const void *data, size_t length);
+/* For requests that somebody else answered early. */
+void reply_end(struct worker *worker, struct channel_request *request);
 /* For requests that have no answer. */
 void reply_none(struct worker *worker, struct channel_request *request);

@@ -17,6 +17,7 @@
 
 enum serve_io { SERVE_IO_AUTO, SERVE_IO_URING, SERVE_IO_THREADS };
 enum serve_notify { SERVE_NOTIFY_AUTO, SERVE_NOTIFY_EPOCH, SERVE_NOTIFY_ENTRIES };
+enum serve_on_error { SERVE_ON_ERROR_EIO, SERVE_ON_ERROR_WAIT };
 enum serve_channel { SERVE_CHANNEL_AUTO, SERVE_CHANNEL_RING, SERVE_CHANNEL_DEV };
 
 struct serve_options {
@@ -35,10 +36,13 @@ struct serve_options {
 	uint32_t control_group; /* its members may switch, beside root and the mounting user */
 	unsigned follow;        /* seconds between looks at the volume's current version; 0: never */
 	unsigned workers;       /* 0: by the CPUs */
+	enum serve_on_error on_error; /* whether reads that the way to the device fails are tried again until the deadline */
+	unsigned deadline;      /* seconds that a READ waits for the device at most */
 };
 
 struct control;
 struct inside;
+struct watch;
 struct worker;
 
 struct serve {
@@ -48,6 +52,8 @@ struct serve {
 	uint64_t opened;        /* sequence of the superblock at the mount */
 	struct generations generations;
 	struct control *control;
+	struct watch *watch;    /* NULL before the mount serves */
+	_Atomic int path_error; /* negative errno of the last device read that is to be tried again */
 	struct chunk_cache *cache;
 	struct page_cache *pages; /* of fine sums */
 	size_t cached_chunk; /* the largest that the cache holds: those of the version mounted first */

@@ -27,6 +27,7 @@
 #include "serve/inside.h"
 #include "serve/notify.h"
 #include "serve/read.h"
+#include "serve/watch.h"
 #include "serve/worker.h"
 
 #define SLOTS_MIN       8u
@@ -361,6 +362,9 @@ static int session_bring_up(struct session *session, struct error *err)
 	r = control_start(&session->serve, mount_fd(session->mount), err);
 	if (r < 0)
 		return r;
+	r = watch_start(&session->serve, err);
+	if (r < 0)
+		return r;
 	r = session_start_workers(session, err);
 	if (r < 0)
 		return r;
@@ -504,6 +508,7 @@ void session_free(struct session *session)
 		return;
 	if (session->mount && !session->unmounted)
 		session_abandon(session);
+	watch_stop(session->serve.watch);
 	control_stop(session->serve.control);
 	session_free_workers(&session->serve);
 	cpus_free(&session->serve.cpus);

@@ -12,6 +12,7 @@
 #include "image/fine.h"
 #include "serve/control.h"
 #include "serve/serve.h"
+#include "serve/watch.h"
 #include "serve/worker.h"
 
 void stats_time(stats_counter buckets[CONTROL_LATENCY_BUCKETS], int64_t since)
@@ -23,16 +24,19 @@ void stats_time(stats_counter buckets[CONTROL_LATENCY_BUCKETS], int64_t since)
 }
 
 /* offset: of the counter in struct stats. */
+static uint64_t stats_get(const struct stats *stats, size_t offset)
+{
+	const void *counter = (const char *)stats + offset;
+
+	return atomic_load_explicit((const stats_counter *)counter, memory_order_relaxed);
+}
+
 static uint64_t stats_sum(const struct serve *serve, size_t offset)
 {
-	uint64_t sum = 0;
+	uint64_t sum = stats_get(watch_stats(serve->watch), offset);
 
-	for (unsigned i = 0; i < serve->worker_count; i++) {
-		const char *stats = (const char *)&serve->workers[i]->stats;
-
-		sum += atomic_load_explicit((const stats_counter *)(const void *)(stats + offset),
-					    memory_order_relaxed);
-	}
+	for (unsigned i = 0; i < serve->worker_count; i++)
+		sum += stats_get(&serve->workers[i]->stats, offset);
 	return sum;
 }
 
@@ -127,6 +131,15 @@ static void stats_identity(struct serve *serve, struct json *json)
 	stats_generations(serve, json);
 }
 
+static void stats_stalls(const struct serve *serve, struct json *json)
+{
+	struct watch_stalls stalls = watch_stalls(serve->watch);
+
+	json_number(json, CONTROL_STALLED_SINCE, stalls.since);
+	json_number(json, CONTROL_STALLS, stalls.count);
+	json_real(json, CONTROL_LONGEST_STALL, stalls.longest);
+}
+
 static void stats_write(struct serve *serve, struct json *json)
 {
 	/* Ended is read first: the difference cannot become negative. */
@@ -138,6 +151,7 @@ static void stats_write(struct serve *serve, struct json *json)
 	stats_requests(serve, json);
 	json_number(json, CONTROL_IN_FLIGHT, begun - ended);
 	stats_counters(serve, json);
+	stats_stalls(serve, json);
 	stats_buckets(serve, json, CONTROL_READ_LATENCY, offsetof(struct stats, read_latency));
 	stats_buckets(serve, json, CONTROL_DEVICE_LATENCY, offsetof(struct stats, device_latency));
 	json_end_object(json);

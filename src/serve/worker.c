@@ -123,6 +123,8 @@ static void worker_drain(struct worker *worker)
 	bool readable;
 
 	worker->engine->watching = false;
+	worker->ending = true;
+	read_retry(worker);
 	while (worker->channel->busy)
 		if (engine_wait(worker->engine, true, &readable, &err) < 0) {
 			log_error(&err, "worker %u cannot wait for its device reads", worker->number);
@@ -213,6 +215,7 @@ int worker_new(const struct worker_setup *setup, struct worker **ret, struct err
 		return error_set(err, -ENOMEM, "no memory for worker %u", setup->number);
 	memset(worker, 0, sizeof(*worker));
 	worker->serve = setup->serve;
+	worker->visit.worker = worker;
 	worker->number = setup->number;
 	worker->session_fd = setup->session_fd;
 	worker->ended_fd = setup->ended_fd;

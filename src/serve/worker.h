@@ -22,6 +22,13 @@ struct worker_task {
 	struct worker_task *next; /* the worker's */
 };
 
+/* The watch's errand, see watch.c. */
+struct worker_visit {
+	struct worker_task task;
+	struct worker *worker;
+	_Atomic bool posted;
+};
+
 struct worker {
 	struct stats stats;
 	generations_section section;
@@ -40,6 +47,10 @@ struct worker {
 	int wake_fd;                /* eventfd: there are tasks */
 	pthread_mutex_t task_lock;
 	struct worker_task *tasks;  /* under task_lock */
+	bool ending;                /* no read waits for the device to come back any more */
+	struct read_op *parked;     /* reads that are tried again when the watch says so */
+	_Atomic unsigned parked_count;
+	struct worker_visit visit;
 	int session_fd;
 	int ended_fd;            /* an eventfd that counts workers that ended */
 	bool has_engine;         /* set before the thread posts that it started */

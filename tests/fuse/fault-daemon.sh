@@ -16,7 +16,7 @@ pack v.vol tree
 injected() {
     rc=0
     FAULT_KIND=$1 FAULT_AT=$2 FAULT_TIMES=$3 FAULT_COUNT=$PWD/count FAULT_VOLUME=$PWD/v.vol \
-        LD_PRELOAD=$PWD/fault.so datasetfs -f -o io=threads,workers=1 v.vol mnt >out 2>err &
+        LD_PRELOAD=$PWD/fault.so datasetfs -f -o io=threads,workers=1,on_error=eio v.vol mnt >out 2>err &
     DAEMON=$!
     at_exit end_daemon "$DAEMON" "$PWD/mnt"
     until is_mounted mnt; do

@@ -230,6 +230,26 @@ loop_device() {
     at_exit losetup -d "$LOOP"
 }
 
+# need_throttle: control groups that can hold back a device's reads (blkio of version 1)
+need_throttle() {
+    [ -w /sys/fs/cgroup/blkio/cgroup.procs ] || skip "no control group of version 1 for block devices"
+}
+
+# throttle PROCESS: its reads of $LOOP can be held back from now on
+throttle() {
+    local group=/sys/fs/cgroup/blkio/datasetfs-test-$$
+    if [ ! -d "$group" ]; then
+        mkdir "$group"
+        at_exit rmdir "$group"
+    fi
+    echo "$1" >"$group/cgroup.procs"
+}
+
+# throttle_reads BYTES: so many a second from $LOOP; 0: as many as there are
+throttle_reads() {
+    echo "$(lsblk -ndo MAJ:MIN "$LOOP" | tr -d ' ') $1" >"/sys/fs/cgroup/blkio/datasetfs-test-$$/blkio.throttle.read_bps_device"
+}
+
 # json PATH [FILE]: a value out of a JSON document, such as json versions.0.label
 json() {
     python3 "$LIB/json_value.py" "$@"

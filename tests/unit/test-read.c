@@ -397,12 +397,7 @@ static void test_damage(void **state)
 	expect_bytes(device + AT, 2 * CHUNK + 5000);
 }
 
-/* --- fine sums --- */
-
-static uint64_t counted(const stats_counter *counter)
-{
-	return atomic_load(counter);
-}
+/* --- the way to the device fails --- */
 
 /* The n-th read that is under way. */
 static void expect_read(unsigned which, uint64_t offset, uint64_t length)
@@ -414,6 +409,138 @@ static void expect_read(unsigned which, uint64_t offset, uint64_t length)
 		found += started[which]->iov[i].iov_len;
 	assert_int_equal(started[which]->offset, offset);
 	assert_int_equal(found, length);
+}
+
+static void wait_for_device(void)
+{
+	serve.options.on_error = SERVE_ON_ERROR_WAIT;
+	serve.options.deadline = 1000;
+}
+
+/* As if its wait had begun so many seconds earlier. */
+static void pass_time(unsigned seconds)
+{
+	assert_true(worker.reads[0].since > 0);
+	worker.reads[0].since -= seconds * INT64_C(1000000000);
+}
+
+static void expect_parked(void)
+{
+	assert_int_equal(replies, 0);
+	assert_int_equal(started_count, 0);
+	assert_int_equal(worker.parked_count, 1);
+}
+
+static void test_path_errors_wait(void **state)
+{
+	static const int codes[] = { -EIO, -ENODEV, -ENXIO, -ENOLINK, -EREMOTEIO, -ETIMEDOUT };
+
+	(void)state;
+	wait_for_device();
+	for (unsigned i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
+		begin(6, 0, 2 * CHUNK);
+		complete(1, codes[i]);
+		complete(0, 0);
+		assert_int_equal(started_count, 1); /* at once */
+		complete(0, codes[i]);
+		expect_parked();
+		for (unsigned again = 0; again < 3; again++) {
+			pass_time(300);
+			read_retry(&worker);
+			assert_int_equal(worker.parked_count, 0);
+			assert_int_equal(started_count, 1); /* what has arrived is not read again */
+			expect_read(0, AT + 12 * CHUNK, CHUNK);
+			if (again < 2)
+				complete(0, codes[i]);
+		}
+		complete_all();
+		assert_int_equal(replies, 1);
+		assert_int_equal(reply_error_code, 0);
+		assert_memory_equal(reply_bytes + CHUNK, device + AT + 12 * CHUNK, CHUNK);
+		assert_int_equal(worker.reads[0].since, 0);
+	}
+}
+
+static void test_other_errors_do_not_wait(void **state)
+{
+	static const int codes[] = { -ENODATA, -EILSEQ, 512 /* short */ };
+
+	(void)state;
+	wait_for_device();
+	for (unsigned i = 0; i < sizeof(codes) / sizeof(*codes); i++) {
+		begin(4, 0, 4096);
+		complete(0, codes[i]);
+		complete(0, codes[i]);
+		expect_eio();
+	}
+	device[AT + 8 * CHUNK + 4321] ^= 1;
+	begin(4, 0, 4096);
+	complete_all();
+	expect_eio();
+	device[AT + 8 * CHUNK + 4321] ^= 1;
+}
+
+static void test_deadline(void **state)
+{
+	(void)state;
+	wait_for_device();
+	for (unsigned parked = 0; parked < 2; parked++) {
+		begin(4, 0, 4096);
+		complete(0, -ENODEV);
+		if (!parked)
+			pass_time(1000);
+		complete(0, -ENODEV);
+		if (parked) {
+			expect_parked();
+			pass_time(1000);
+			read_retry(&worker);
+		}
+		expect_eio();
+		assert_int_equal(worker.reads[0].since, 0);
+	}
+	begin(4, 0, 4096);
+	complete(0, -ENODEV);
+	complete(0, -ENODEV);
+	expect_parked();
+	worker.ending = true; /* unmounted */
+	read_retry(&worker);
+	expect_eio();
+}
+
+/* Answered while the device has it: the slot stays taken, and what arrives at last goes nowhere. */
+static void test_hung_read(void **state)
+{
+	(void)state;
+	wait_for_device();
+	for (int result = 0; result >= -EIO; result -= EIO) {
+		begin(6, 0, 2 * CHUNK);
+		assert_true(channel_expire(&request, request.wire.unique));
+		assert_int_equal(reply_error_code, -EIO);
+		assert_false(channel_expire(&request, request.wire.unique));
+		complete(0, result);
+		assert_true(request.taken);
+		complete(0, result);
+		assert_int_equal(replies, 1);
+		assert_int_equal(started_count, 0);
+		assert_false(request.taken);
+	}
+	begin(6, 0, 2 * CHUNK);
+	complete(1, -EIO);
+	complete(0, 0);
+	complete(0, -EIO);
+	expect_parked();
+	assert_true(channel_expire(&request, request.wire.unique));
+	read_retry(&worker);
+	assert_int_equal(replies, 1);
+	assert_int_equal(started_count, 0); /* the device must not get the memory again */
+	assert_false(request.taken);
+}
+
+/* --- fine sums --- */
+
+static uint64_t counted(const stats_counter *counter)
+{
+	return atomic_load(counter);
 }
 
 static void test_blocks_alone(void **state)
@@ -478,6 +605,22 @@ static void expect_whole(uint64_t offset, uint32_t size)
 {
 	complete_all();
 	expect_bytes(device + FINE + offset, size);
+}
+
+/* A page that cannot be read because of the way to the device is no bad page. */
+static void test_lost_page_waits(void **state)
+{
+	(void)state;
+	wait_for_device();
+	begin(7, 8192, 8192);
+	complete(0, -ENODEV);
+	complete(0, 0);
+	expect_parked();
+	read_retry(&worker);
+	assert_int_equal(started_count, 1);
+	expect_read(0, page_at, 4096);
+	expect_whole(8192, 8192);
+	assert_int_equal(counted(&worker.stats.fine_failures), 0);
 }
 
 /* A damaged page costs speed, and is not read again. */
@@ -584,6 +727,11 @@ int main(void)
 		READ_TEST(test_completions_in_both_orders),
 		READ_TEST(test_failures),
 		READ_TEST(test_damage),
+		READ_TEST(test_path_errors_wait),
+		READ_TEST(test_other_errors_do_not_wait),
+		READ_TEST(test_deadline),
+		READ_TEST(test_hung_read),
+		READ_TEST(test_lost_page_waits),
 		READ_TEST(test_blocks_alone),
 		READ_TEST(test_two_chunks_in_part),
 		READ_TEST(test_fine_every_offset_and_size),
