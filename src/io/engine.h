@@ -43,6 +43,8 @@ struct engine_ops {
 	/* Waits for completions or for the watched descriptor to be readable, and runs done() of what completed.
 	 * *ret_readable tells about the descriptor. block false: only what is there already. */
 	int (*wait)(struct engine *engine, bool block, bool *ret_readable, struct error *err);
+	/* NULL where nothing is to be done. */
+	void (*renew)(struct engine *engine);
 	void (*free)(struct engine *engine);
 };
 
@@ -81,6 +83,13 @@ static inline void engine_command(struct engine *engine, struct io_command *comm
 must_check static inline int engine_wait(struct engine *engine, bool block, bool *ret_readable, struct error *err)
 {
 	return engine->ops->wait(engine, block, ret_readable, err);
+}
+
+/* The volume's descriptors have the same numbers but lead elsewhere now. Reads under way stay where they are. */
+static inline void engine_renew(struct engine *engine)
+{
+	if (engine->ops->renew)
+		engine->ops->renew(engine);
 }
 
 static inline void engine_free(struct engine *engine)

@@ -251,6 +251,16 @@ static int ring_wait(struct engine *engine, bool block, bool *ret_readable, stru
 	return 0;
 }
 
+/* Where the kernel refuses, the numbers themselves do from now on. */
+static void ring_renew(struct engine *engine)
+{
+	struct ring *ring = (struct ring *)engine;
+
+	if (ring->registered)
+		ring->registered = io_uring_register_files_update(&ring->uring, 0, ring->fds, ring->member_count) ==
+				   (int)ring->member_count;
+}
+
 static void ring_free(struct engine *engine)
 {
 	struct ring *ring = (struct ring *)engine;
@@ -282,7 +292,7 @@ static int ring_setup(struct ring *ring, const struct engine_setup *setup, struc
 int ring_new(const struct engine_setup *setup, struct engine **ret, struct error *err)
 {
 	static const struct engine_ops ops = {
-		.read = ring_read, .command = ring_command, .wait = ring_wait, .free = ring_free
+		.read = ring_read, .command = ring_command, .wait = ring_wait, .renew = ring_renew, .free = ring_free
 	};
 	struct ring *ring = calloc(1, sizeof(*ring));
 	int r;

@@ -21,6 +21,7 @@
 #include "serve/doubt.h"
 #include "serve/inside.h"
 #include "serve/node.h"
+#include "serve/reopen.h"
 #include "serve/reply.h"
 
 #define VERSION_VALID 10u               /* seconds that a label stays what it was: it may be published anew */
@@ -364,6 +365,7 @@ static void *control_main(void *argument)
 			control_follow(control);
 			look = clock_now() + period;
 		}
+		reopen_settle(control->serve); /* first: the others read the volume */
 		doubt_settle(control->serve);
 		control_forget_listing(control);
 		sweep = change_sweep(control->serve, control->fd, control_is_wanted, control);

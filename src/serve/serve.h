@@ -10,6 +10,7 @@
 #include "image/superblock.h"
 #include "io/engine.h"
 #include "io/file.h"
+#include "io/topology.h"
 #include "serve/chunk_cache.h"
 #include "serve/cpus.h"
 #include "serve/generations.h"
@@ -49,10 +50,12 @@ struct serve {
 	struct serve_options options;
 	struct file_source *volume;
 	uint8_t volume_uuid[16];
+	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of the namespace that was mounted; "": it is none, or has none */
 	uint64_t opened;        /* sequence of the superblock at the mount */
 	struct generations generations;
 	struct control *control;
 	struct watch *watch;    /* NULL before the mount serves */
+	_Atomic bool is_lost;   /* perhaps: see reopen.h */
 	_Atomic int path_error; /* negative errno of the last device read that is to be tried again */
 	struct chunk_cache *cache;
 	struct page_cache *pages; /* of fine sums */

@@ -298,9 +298,14 @@ static void session_settle(struct session *session, const char *label)
 static int session_open_volume(struct serve *serve, struct error *err)
 {
 	auto_free char *path = NULL;
+	struct error ignored = { 0 };
 	int r = locate_path(serve->options.volume, &path, err);
 
-	return r < 0 ? r : file_open(path, FILE_READ, &serve->volume, err);
+	if (r == 0)
+		r = file_open(path, FILE_READ, &serve->volume, err);
+	if (r == 0 && locate_identity(serve->volume->fd, serve->identity, &ignored) < 0)
+		log_debug("'%s' will not be found under another name: %s", serve->options.volume, ignored.reason);
+	return r;
 }
 
 static int session_prepare(struct session *session, struct error *err)
@@ -508,7 +513,7 @@ void session_free(struct session *session)
 		return;
 	if (session->mount && !session->unmounted)
 		session_abandon(session);
-	watch_stop(session->serve.watch);
+	watch_stop(session->serve.watch); /* which wakes the control thread */
 	control_stop(session->serve.control);
 	session_free_workers(&session->serve);
 	cpus_free(&session->serve.cpus);

@@ -26,6 +26,7 @@
 #include "base/log.h"
 #include "io/topology.h"
 #include "serve/read.h"
+#include "serve/reopen.h"
 #include "serve/worker.h"
 
 #define SECOND INT64_C(1000000000)
@@ -81,12 +82,14 @@ static void watch_run(struct worker_task *task)
 	struct worker *worker = visit->worker;
 
 	atomic_store(&visit->posted, false);
+	if (atomic_exchange(&visit->renew, false))
+		engine_renew(worker->engine);
 	read_retry(worker);
 	if (worker->channel->ops->own_thread)
 		watch_expire(worker, &worker->stats);
 }
 
-static void watch_post(struct worker *worker)
+void watch_post(struct worker *worker)
 {
 	if (atomic_exchange(&worker->visit.posted, true))
 		return;
@@ -114,6 +117,8 @@ static int64_t watch_visit(struct watch *watch, struct worker *worker)
 
 	if (overdue && !worker->channel->ops->own_thread)
 		watch_expire(worker, &watch->stats);
+	if (atomic_load(&worker->parked_count))
+		reopen_wish(watch->serve);
 	if (atomic_load(&worker->parked_count) || (overdue && worker->channel->ops->own_thread))
 		watch_post(worker);
 	return oldest;

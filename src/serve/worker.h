@@ -27,6 +27,7 @@ struct worker_visit {
 	struct worker_task task;
 	struct worker *worker;
 	_Atomic bool posted;
+	_Atomic bool renew; /* the volume's descriptor leads elsewhere */
 };
 
 struct worker {

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* A device that went away and came back, perhaps under another name: opened again while the mount serves. */
+#pragma once
+#include "serve/serve.h"
+
+/* Any thread: reads fail because of the way to the device. */
+void reopen_wish(struct serve *serve);
+/* By the control thread. Looks when it was wished whether the volume can still be read, and if not whether it is somewhere
+ * else: the namespace with the identity that it was mounted from, or what its path leads to. It must be the same volume,
+ * in a state not older than at the mount. Then it takes the descriptor's place. */
+void reopen_settle(struct serve *serve);

@@ -1,0 +1,133 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon alone timeout=300
+# A device that goes away and comes back under another name: reads wait, the volume is opened again when it is the same
+# one, and service goes on; with on_error=eio, and at the deadline, reads fail. Named by a path, and by the identity of a
+# namespace of a recorded sysfs tree. A loop device goes away when its file is cut off.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+need_fuse
+need_loop
+need_command lsblk
+
+switch=/sys/module/fuse/parameters/enable_uring
+before=$(cat $switch 2>/dev/null || echo none)
+[ $before = none ] || at_exit sh -c "echo $before >$switch"
+channels=(dev,io=uring dev,io=threads)
+[ $before = none ] || channels+=(ring)
+
+mkdir source
+for i in {0..9}; do head -c $((100000 + i * 7777)) /dev/urandom >source/f$i; done
+truncate -s 64M first
+pack first source --compress none
+cp first old
+pack first source --label v2
+cp first second
+cp first kept
+truncate -s 64M stranger
+pack stranger source
+loop_device first
+one=$LOOP
+loop_device second
+two=$LOOP
+loop_device stranger
+three=$LOOP
+loop_device old
+four=$LOOP
+
+told() {
+    grep -qF -- "$1" daemon.log
+}
+
+reader() {
+    (rc=0; cat "mnt/$1" >"$1.got" 2>"$1.err" || rc=$?; echo $rc >"$1.rc") &
+}
+
+# go_away: and what the block device itself has cached goes too
+go_away() {
+    : >first
+    blockdev --flushbufs "$one"
+}
+
+come_back() {
+    cp kept first
+    blockdev --flushbufs "$one"
+}
+
+# put_to DEVICE: that is where the volume can be found
+put_to() {
+    ln -sfn "$1" link
+    mv "sys/class/nvme-subsystem/$namespace" sys/moved
+    namespace=nvme-subsys0/${1##*/}
+    mv sys/moved "sys/class/nvme-subsystem/$namespace"
+    sysfs_set sys "$namespace/dev" "$(lsblk -ndo MAJ:MIN "$1" | tr -d ' ')"
+}
+
+export DATASETFS_SYSFS=$PWD/sys
+sysfs_tree sys
+namespace=nvme-subsys0/nvme0n1
+identity=nvme:uuid:3f2504e0-4f89-41d3-9a0c-0305e82c3301
+
+for channel in "${channels[@]}"; do
+    for volume in "$PWD/link" $identity; do
+        [ $channel != ring ] || echo Y >$switch
+        put_to "$one"
+        if [ "$volume" != $identity ]; then
+            export DATASETFS_SYSFS=$PWD/nothing
+        else
+            export DATASETFS_SYSFS=$PWD/sys
+        fi
+        : >daemon.log
+        rm -f ./*.rc ./*.got
+        mount_volume "$volume" mnt -o channel=$channel,deadline=100
+        cmp source/f0 mnt/f0 || fail "f0 before"
+        go_away
+        reader f1
+        reader f2
+        wait_for 20 told "device reads of '$volume' have waited 1 s" || fail "no line: $(cat daemon.log)"
+        put_to "$three"
+        wait_for 20 told "the volume there has the UUID" || fail "a stranger was not noticed: $(cat daemon.log)"
+        put_to "$four"
+        wait_for 20 told "the volume there is an older state" || fail "an older state was not noticed: $(cat daemon.log)"
+        [ ! -e f1.rc ] || fail "served from something else: $(cat daemon.log)"
+        put_to "$two"
+        wait_for 20 test -s f1.rc -a -s f2.rc || fail "the readers hang: $(cat daemon.log)"
+        assert_eq "status of the readers" "$(cat f1.rc) $(cat f2.rc)" "0 0"
+        cmp source/f1 f1.got || fail "f1"
+        cmp source/f2 f2.got || fail "f2"
+        told "volume '$volume' was lost and is open again, as '" || fail "no line about the reopening: $(cat daemon.log)"
+        compare source mnt
+        assert_eq "failed reads" "$(stats mnt read_failures)" 0
+        datasetfsctl switch mnt v1 >/dev/null || fail "no switch after the reopening"
+        compare source mnt
+        unmount mnt
+        come_back
+        say "channel=$channel ${volume##*/}"
+    done
+
+    export DATASETFS_SYSFS=$PWD/nothing
+    put_to "$one"
+    : >daemon.log
+    mount_volume "$PWD/link" mnt -o channel=$channel
+    go_away
+    (rc=0; timeout 60 cat mnt/f1 >f1.got 2>f1.err || rc=$?; echo $rc >f1.rc) &
+    wait_for 20 told "have waited 1 s, the device says: Input/output error" ||
+        fail "no reason in: $(cat daemon.log)"
+    come_back
+    wait_for 20 test -s f1.rc || fail "the reader hangs: $(cat daemon.log)"
+    cmp source/f1 mnt/f1 || fail "f1 after the same device is back"
+    ! told "open again" || fail "what is open was opened again"
+    unmount mnt
+
+    for options in on_error=eio deadline=2; do
+        mount_volume "$PWD/link" mnt -o channel=$channel,$options
+        go_away
+        assert_fails 1 "Input/output error" cat mnt/f1
+        assert_contains "the log" "$(cat daemon.log)" "read of '/f1' failed: the device says: Input/output error"
+        come_back
+        cmp source/f2 mnt/f2 || fail "f2 after $options"
+        unmount mnt
+    done
+    [ $channel != ring ] || echo "$before" >$switch
+done
+assert_fails 2 "'never'" datasetfs -o on_error=never first mnt
+assert_fails 2 "deadline" datasetfs -o deadline=0 first mnt
