@@ -12,7 +12,7 @@ need_command lsblk
 switch=/sys/module/fuse/parameters/enable_uring
 before=$(cat $switch 2>/dev/null || echo none)
 [ $before = none ] || at_exit sh -c "echo $before >$switch"
-channels=(dev,io=uring dev,io=threads)
+channels=("dev,io=uring" "dev,io=threads")
 [ $before = none ] || channels+=(ring)
 
 mkdir source

@@ -13,7 +13,7 @@ need_throttle
 switch=/sys/module/fuse/parameters/enable_uring
 before=$(cat $switch 2>/dev/null || echo none)
 [ $before = none ] || at_exit sh -c "echo $before >$switch"
-channels=(dev,io=uring dev,io=threads)
+channels=("dev,io=uring" "dev,io=threads")
 [ $before = none ] || channels+=(ring)
 
 truncate -s 64M disk
