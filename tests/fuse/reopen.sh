@@ -9,11 +9,8 @@ need_fuse
 need_loop
 need_command lsblk
 
-switch=/sys/module/fuse/parameters/enable_uring
-before=$(cat $switch 2>/dev/null || echo none)
-[ $before = none ] || at_exit sh -c "echo $before >$switch"
 channels=("dev,io=uring" "dev,io=threads")
-[ $before = none ] || channels+=(ring)
+if ring_switch Y; then channels+=(ring); fi
 
 mkdir source
 for i in {0..9}; do head -c $((100000 + i * 7777)) /dev/urandom >source/f$i; done
@@ -69,8 +66,7 @@ identity=nvme:uuid:3f2504e0-4f89-41d3-9a0c-0305e82c3301
 
 for channel in "${channels[@]}"; do
     for volume in "$PWD/link" $identity; do
-        [ $channel != ring ] || echo Y >$switch
-        put_to "$one"
+            put_to "$one"
         if [ "$volume" != $identity ]; then
             export DATASETFS_SYSFS=$PWD/nothing
         else
@@ -127,7 +123,6 @@ for channel in "${channels[@]}"; do
         cmp source/f2 mnt/f2 || fail "f2 after $options"
         unmount mnt
     done
-    [ $channel != ring ] || echo "$before" >$switch
 done
 assert_fails 2 "'never'" datasetfs -o on_error=never first mnt
 assert_fails 2 "deadline" datasetfs -o deadline=0 first mnt

@@ -10,11 +10,8 @@ need_loop
 need_command lsblk
 need_throttle
 
-switch=/sys/module/fuse/parameters/enable_uring
-before=$(cat $switch 2>/dev/null || echo none)
-[ $before = none ] || at_exit sh -c "echo $before >$switch"
 channels=("dev,io=uring" "dev,io=threads")
-[ $before = none ] || channels+=(ring)
+if ring_switch Y; then channels+=(ring); fi
 
 truncate -s 64M disk
 loop_device disk
@@ -32,7 +29,6 @@ told() {
 }
 
 for channel in "${channels[@]}"; do
-    [ $channel != ring ] || echo Y >$switch
     : >daemon.log
     rm -f ./*.rc ./*.got
     mount_volume "$LOOP" mnt -o channel=$channel,deadline=4
@@ -76,6 +72,5 @@ for channel in "${channels[@]}"; do
     [ "$(stats mnt read_failures)" -ge 2 ] || fail "failures at the deadline are not counted"
     compare source mnt
     unmount mnt
-    [ $channel != ring ] || echo "$before" >$switch
     say "channel=$channel"
 done
