@@ -157,6 +157,18 @@ static int assemble_sum(const void *bytes, uint64_t length, uint8_t sum[SHA256_S
 	return r;
 }
 
+/* Times of change behind the inode numbers of all ordinals. */
+static int assemble_changes(struct sequence *sequence, uint64_t inode_count, struct error *err)
+{
+	const struct mapped *changes = &sequence->changes;
+	uint64_t begin = inode_count * sizeof(le64);
+	int r = mapped_grow(&sequence->memory, begin, err);
+
+	if (r == 0)
+		r = mapped_append(&sequence->memory, changes->bytes, changes->length, NULL, err);
+	return r < 0 ? r : mapped_grow(&sequence->memory, round_up(2 * begin, DSFS_BLOCK), err);
+}
+
 int assemble_memory(struct writer *writer, struct sequence *sequence, struct version *version, struct error *err)
 {
 	struct mapped *memory = &sequence->memory;
@@ -164,7 +176,7 @@ int assemble_memory(struct writer *writer, struct sequence *sequence, struct ver
 
 	if (!memory->length)
 		return 0;
-	r = mapped_grow(memory, round_up(memory->length, DSFS_BLOCK), err);
+	r = assemble_changes(sequence, version->shape.inode_count, err);
 	if (r == 0)
 		r = writer_place(writer, memory->length, SPACE_BLOCK, err);
 	if (r == -ENOSPC) {

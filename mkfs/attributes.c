@@ -37,3 +37,8 @@ bool attributes_are_same(const struct attributes *a, const struct attributes *b)
 	       a->mtime == b->mtime && a->mtime_nsec == b->mtime_nsec && a->ctime == b->ctime &&
 	       a->ctime_nsec == b->ctime_nsec;
 }
+
+uint64_t attributes_change(const struct attributes *attributes)
+{
+	return (uint64_t)attributes->ctime * 1000000000u + attributes->ctime_nsec;
+}

@@ -28,6 +28,7 @@
 #include "target.h"
 #include "trust.h"
 
+#define PACK_SETTLE         2 /* seconds: more than the step of any file system's clock */
 #define PACK_LISTING_BUDGET (4u << 20) /* bytes of names in memory, of each directory read ahead */
 
 /* Everything a run holds; a zeroed one can be closed. */
@@ -247,6 +248,7 @@ static int packer_open_sequence(struct packer *packer, struct error *err)
 	if (r < 0)
 		return r;
 	packer->sequence.remember = !packer->options->has_uuid;
+	packer->sequence.settled = time(NULL) - PACK_SETTLE;
 	packer->sequence.kinds = packer->options->compress == PACK_AUTO ? packer->kinds : NULL;
 	return 0;
 }

@@ -256,15 +256,23 @@ static int reader_file(struct reader *reader, struct batch *batch, struct item *
 }
 
 /* Attributes may have changed where content has not, and a path is enough for them. */
-static int reader_unchanged(struct reader *reader, struct batch *batch, struct item *item, struct error *err)
+static int reader_unchanged_xattrs(const struct reader *reader, struct item *item, struct error *err)
 {
 	char path[sizeof("/proc/self/fd/") + 10 + 1 + DSFS_NAME_MAX + 1];
+
+	if (trust_has_no_xattrs(reader->setup.trust, item->earlier, &item->attributes))
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", item->place->fd, item->name);
+	return reader_xattrs(item, -1, path, err);
+}
+
+static int reader_unchanged(struct reader *reader, struct batch *batch, struct item *item, struct error *err)
+{
 	const void *content;
 	struct inode inode;
 	int r;
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", item->place->fd, item->name);
-	r = reader_xattrs(item, -1, path, err);
+	r = reader_unchanged_xattrs(reader, item, err);
 	if (r < 0 || item->kind == ITEM_UNCHANGED)
 		return r;
 	if (!trust_find(reader->setup.trust, &item->attributes, &inode))

@@ -19,7 +19,7 @@
 static int sequence_open_arrays(struct sequence *sequence, const struct temp *temp, struct error *err)
 {
 	struct mapped *arrays[] = { &sequence->inodes, &sequence->chunks, &sequence->classes, &sequence->blob,
-				    &sequence->memory };
+				    &sequence->memory, &sequence->changes };
 	struct table *tables[] = { &sequence->files, &sequence->pieces, &sequence->class_keys };
 	int r = sums_open(&sequence->sums, temp, sequence->chunk_log, err);
 
@@ -59,6 +59,7 @@ void sequence_close(struct sequence *sequence)
 	mapped_close(&sequence->classes);
 	mapped_close(&sequence->blob);
 	mapped_close(&sequence->memory);
+	mapped_close(&sequence->changes);
 	table_close(&sequence->files);
 	table_close(&sequence->pieces);
 	table_close(&sequence->class_keys);
@@ -172,8 +173,13 @@ static int sequence_remember(struct sequence *sequence, const struct item *item,
 		return 0;
 	r = mapped_grow(&sequence->memory, item->ordinal * sizeof(le64), err);
 	if (r == 0)
-		((le64 *)sequence->memory.bytes)[item->ordinal - 1] = le64_of(attributes->inode);
-	return r;
+		r = mapped_grow(&sequence->changes, item->ordinal * sizeof(le64), err);
+	if (r < 0)
+		return r;
+	((le64 *)sequence->memory.bytes)[item->ordinal - 1] = le64_of(attributes->inode);
+	if (attributes->ctime < sequence->settled)
+		((le64 *)sequence->changes.bytes)[item->ordinal - 1] = le64_of(attributes_change(attributes));
+	return 0;
 }
 
 /* size, where, sparse and nlink are the caller's. */

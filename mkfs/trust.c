@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The memory of a source: for each ordinal the inode number that the file had, 0 for what is not remembered. */
+/* The memory of a source: for each ordinal the inode number that the file had, then for each its time of
+ * change; 0 for what is not remembered. */
 #include "trust.h"
 
 #include <errno.h>
@@ -13,40 +14,42 @@
 
 #define TRUST_STEP (1u << 16)
 
-static int trust_add(struct trust *trust, uint64_t first, const le64 *numbers, uint64_t count, struct error *err)
+static const le64 *trust_numbers(const struct trust *trust)
 {
-	uint64_t other;
+	return (const le64 *)(const void *)trust->memory.bytes;
+}
+
+static int trust_add(struct trust *trust, struct error *err)
+{
+	uint64_t count = trust->memory.length / sizeof(le64), other;
 	int r = 0;
 
+	if (count > trust->version->shape.inode_count)
+		count = trust->version->shape.inode_count;
 	for (uint64_t i = 0; r == 0 && i < count; i++) {
-		struct table_key key = { le64_get(numbers[i]), 1 };
+		struct table_key key = { le64_get(trust_numbers(trust)[i]), 1 };
 
 		if (key.low && !table_find(&trust->inodes, key, &other))
-			r = table_add(&trust->inodes, key, first + i, err);
+			r = table_add(&trust->inodes, key, 1 + i, err);
 	}
 	return r;
 }
 
 static int trust_load(struct trust *trust, struct source *source, struct sha256 *sha, struct error *err)
 {
-	const struct version *version = trust->version;
-	uint64_t last = version->shape.inode_count, at = address_offset(version->source.address);
+	const struct extent *section = &trust->version->source;
+	uint64_t at = address_offset(section->address);
 	_Alignas(DSFS_BLOCK) uint8_t buffer[TRUST_STEP];
-	uint64_t step, numbers;
+	uint64_t step;
 	int r = 0;
 
-	for (uint64_t done = 0; r == 0 && done < version->source.length; done += step) {
-		uint64_t first = 1 + done / sizeof(le64);
-
-		step = version->source.length - done < TRUST_STEP ? version->source.length - done : TRUST_STEP;
-		r = source_read(source, address_member(version->source.address), at + done, buffer, step, err);
+	for (uint64_t done = 0; r == 0 && done < section->length; done += step) {
+		step = section->length - done < TRUST_STEP ? section->length - done : TRUST_STEP;
+		r = source_read(source, address_member(section->address), at + done, buffer, step, err);
 		if (r < 0)
 			return r;
 		sha256_add(sha, buffer, step);
-		numbers = first > last ? 0 : last - first + 1;
-		if (numbers > step / sizeof(le64))
-			numbers = step / sizeof(le64);
-		r = trust_add(trust, first, (const le64 *)buffer, numbers, err);
+		r = mapped_append(&trust->memory, buffer, step, NULL, err);
 	}
 	return r;
 }
@@ -66,7 +69,7 @@ static int trust_memory(struct trust *trust, struct source *source, struct error
 	sha256_free(sha);
 	if (r == 0 && memcmp(found, version->source_sha256, sizeof(found)) != 0)
 		r = error_set(err, -EBADMSG, "the memory of the source of version '%s' is damaged", version->label);
-	return r;
+	return r < 0 ? r : trust_add(trust, err);
 }
 
 int trust_open(struct trust *trust, const struct temp *temp, struct source *source, uint64_t member_size,
@@ -79,6 +82,8 @@ int trust_open(struct trust *trust, const struct temp *temp, struct source *sour
 		return error_set(err, -ENOENT, "version '%s' has no memory of its source", version->label);
 	r = table_open(&trust->inodes, temp, err);
 	if (r == 0)
+		r = mapped_open(&trust->memory, temp, err);
+	if (r == 0)
 		r = trust_memory(trust, source, err);
 	if (r == 0)
 		r = earlier_open(temp, source, member_size, version, true, &trust->earlier, err);
@@ -89,6 +94,7 @@ void trust_close(struct trust *trust)
 {
 	earlier_close(&trust->earlier);
 	table_close(&trust->inodes);
+	mapped_close(&trust->memory);
 	*trust = (struct trust){ 0 };
 }
 
@@ -106,6 +112,19 @@ bool trust_find(const struct trust *trust, const struct attributes *attributes, 
 		return false;
 	*ret = inode;
 	return true;
+}
+
+bool trust_has_no_xattrs(const struct trust *trust, uint64_t ordinal, const struct attributes *attributes)
+{
+	uint64_t at = trust->version->shape.inode_count + ordinal - 1; /* of its time of change */
+	struct inode inode;
+	uint64_t change;
+
+	if ((at + 1) * sizeof(le64) > trust->memory.length)
+		return false;
+	change = le64_get(trust_numbers(trust)[at]);
+	return change && change == attributes_change(attributes) &&
+	       inode_get(&trust->earlier.index, ordinal, &inode, NULL) == 0 && !inode.xattrs;
 }
 
 const void *trust_inline_bytes(const struct trust *trust, const struct inode *inode)

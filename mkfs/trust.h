@@ -10,8 +10,9 @@
 struct trust {
 	const struct version *version;
 	struct earlier earlier;
-	struct table inodes; /* inode number of the source → ordinal */
-	uint32_t chunk_log;  /* of the version being made */
+	struct mapped memory; /* the version's source section */
+	struct table inodes;  /* inode number of the source → ordinal */
+	uint32_t chunk_log;   /* of the version being made */
 };
 
 /* -ENOENT when the version remembers nothing of its source; -EBADMSG when it is damaged. */
@@ -20,5 +21,7 @@ must_check int trust_open(struct trust *trust, const struct temp *temp, struct s
 void trust_close(struct trust *trust); /* a zeroed one as well */
 /* The same file in the version; false when there is none. */
 bool trust_find(const struct trust *trust, const struct attributes *attributes, struct inode *ret);
+/* The file of that ordinal had no user attributes, and nothing of it has changed since. */
+bool trust_has_no_xattrs(const struct trust *trust, uint64_t ordinal, const struct attributes *attributes);
 /* Its content, when it lies in the index: NULL when not. */
 const void *trust_inline_bytes(const struct trust *trust, const struct inode *inode);

@@ -92,7 +92,8 @@ struct dsfs_publisher {
 };
 
 /* The source section of a version: for ordinal n at (n - 1) * 8 an le64, the inode number that the file had in the
- * source; 0, and nothing behind the section's end, for what is not remembered. */
+ * source; behind those of all inodes for ordinal n an le64, the time of the inode's last change there in ns. 0, and
+ * nothing behind the section's end, for what is not remembered. */
 
 /* The catalogue: this header, then version_count records, then extent_count extents. */
 struct dsfs_catalogue {

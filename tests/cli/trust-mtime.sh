@@ -31,6 +31,19 @@ name=$(cd source && find . -maxdepth 1 -type f -size +1k ! -name $'*[^a-z0-9]*' 
 [ -n "$name" ] || fail "no file with a plain name"
 ! grep -F "\"$name\"" trace || fail "'$name' was opened"
 
+# Nor asked for attributes, once their times of change are so old that a change would show; those that have some are.
+sleep 3
+publish settled --label settled
+ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" strace -f -e trace=llistxattr -o trace \
+    mkdatasetfs --progress none --trust-mtime=settled --label untouched volume source >/dev/null || fail "under strace"
+! grep -F "/$name\"" trace || fail "'$name' was asked for attributes"
+grep -qF '/file"' trace || fail "a file with attributes was not asked for them"
+setfattr -n user.first -v one "source/$name"
+publish attribute --trust-mtime=settled --label attribute
+publish every --label every
+assert_eq "digest with an attribute more" "$(json digest attribute.json)" "$(json digest every.json)"
+[ "$(json digest every.json)" != "$(json digest settled.json)" ] || fail "the attribute is not in the digest"
+
 # A change of content, of attributes, a new name, a touched file.
 head -c 3000 /dev/urandom >"source/$name"
 mkdir source/more
