@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: plain
+# tests/run: plain timeout=400
 # Two hosts and one namespace: a reservation while somebody publishes, given back on every way out, taken over or away
 # where a publisher was killed; write protection between publishes. The hosts are two loop devices over one file, the
 # namespace's commands are answered by tests/lib/nvme_device.c.
