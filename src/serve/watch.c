@@ -193,7 +193,8 @@ static void watch_go_on(struct watch *watch, int64_t age)
 static void watch_end(struct watch *watch, int64_t age)
 {
 	if (!watch->silent)
-		log_warn("device reads of '%s' go on, after %.1f s", watch->serve->options.volume, (double)age / SECOND);
+		log_warn("no device read of '%s' waits any more, after %.1f s", watch->serve->options.volume,
+			 (double)age / SECOND);
 	atomic_store(&watch->since, 0);
 	atomic_store(&watch->serve->path_error, 0);
 }

@@ -50,7 +50,7 @@ for channel in "${channels[@]}"; do
     wait_for 20 test -s f1.rc || fail "the reader hangs after the stall: $(cat daemon.log)"
     assert_eq "status of a reader over a stall" "$(cat f1.rc)" 0
     cmp source/f1 f1.got || fail "f1 after the stall"
-    wait_for 10 told "device reads of '$LOOP' go on, after" || fail "no line when reads go on: $(cat daemon.log)"
+    wait_for 10 told "no device read of '$LOOP' waits any more, after" || fail "no line when reads go on: $(cat daemon.log)"
     assert_eq stalls "$(stats mnt stalls)" 1
     assert_eq "stalled_since after the stall" "$(stats mnt stalled_since)" 0
 
