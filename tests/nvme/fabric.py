@@ -21,7 +21,7 @@ from guest import Failed, Guest, need_qemu
 NQN = "nqn.2026-01.org.example:data"
 PORTALS = ("192.0.2.1", "192.0.2.2")
 VOLUME_BYTES = 256 << 20
-WAIT_SECONDS = 60
+WAIT_SECONDS = 120
 
 
 def check(what, found, expected):
@@ -168,7 +168,7 @@ class Host(Machine):
 
     def sums(self, folder="/mnt"):
         """Every file below a folder with its SHA-256, read by the guest."""
-        listed = self.run(f"cd {folder} && find . -type f -print0 | sort -z | xargs -0 sha256sum", limit=120)
+        listed = self.run(f"cd {folder} && find . -type f -print0 | sort -z | xargs -0 sha256sum", limit=240)
         return {path[2:]: value for value, path in (line.split("  ", 1) for line in listed.splitlines())}
 
     def messages(self):

@@ -10,8 +10,9 @@ import time
 from kernel import Missing
 
 PROGRAM = "qemu-system-x86_64"
-BOOT_SECONDS = 120
-COMMAND_SECONDS = 60
+# Long, as the processors are emulated and the machine may be busy; nothing is asserted by them.
+BOOT_SECONDS = 200
+COMMAND_SECONDS = 120
 
 
 def need_qemu():
@@ -146,10 +147,13 @@ class Job:
 
 
 def machine(kernel, initramfs, name, cpus, memory):
-    command_line = f"console=ttyS0 quiet loglevel=5 mitigations=off random.trust_cpu=on guest={name}"
-    return ["-machine", "q35", "-accel", "tcg", "-cpu", "max", "-smp", str(cpus), "-m", str(memory), "-no-user-config",
-            "-nodefaults", "-display", "none", "-monitor", "stdio",
-            "-kernel", str(kernel.image), "-initrd", str(initramfs), "-append", command_line]
+    # What goes wrong in guests of a busy machine: with a thread for each processor, code that one patches is executed half-patched
+    # by another; the check of the timer fails; the TSC is calibrated so badly that clocks run twice as fast.
+    words = ["console=ttyS0", "quiet", "loglevel=5", "mitigations=off", "random.trust_cpu=on", "no_timer_check", "tsc=unstable",
+             f"guest={name}"]
+    return ["-machine", "q35", "-accel", "tcg,thread=single", "-cpu", "max", "-smp", str(cpus), "-m", str(memory),
+            "-no-user-config", "-nodefaults", "-display", "none", "-monitor", "stdio",
+            "-kernel", str(kernel.image), "-initrd", str(initramfs), "-append", " ".join(words)]
 
 
 def port(end):

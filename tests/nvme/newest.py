@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: alone once timeout=400
+# tests/run: alone once timeout=600
 """Debian's newest kernel on target and hosts: publish, read over the kernel's io_uring queues, switch; paths that go."""
 from fabric import NQN, Fabric, check, main, make_tree, say
 from paths import paths

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: alone once timeout=300
+# tests/run: alone once timeout=400
 """Paths to the target come and go under readers: they wait, or use the other path; what does not come back is EIO."""
 from fabric import NQN, PORTALS, Fabric, Readers, check, check_contains, main, make_tree, say, sums, wait_for
 
@@ -31,7 +31,7 @@ def signal_ends_a_wait(net, host, source):
     readers.stand_still()
     path = max(sums(source), key=lambda name: (source / name).stat().st_size)
     # A direct read would not end: the kernel waits for those without telling us of signals (FUSE_ASYNC_DIO).
-    host.run(f"echo 1 >/proc/sys/vm/drop_caches; timeout -s INT 2 cat /mnt/{path}", status=130, limit=20)
+    host.run(f"echo 1 >/proc/sys/vm/drop_caches; timeout -s INT 2 cat /mnt/{path}", status=130, limit=60)
     path_is(host, PORTALS[0], "connecting")
     net.target.nvmet(f"port-up {NQN} {PORTALS[0]}")
     readers.go_on()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: alone once timeout=300
+# tests/run: alone once timeout=400
 """A publisher loses its power in the middle: readers notice nothing, another host and later it itself publish again."""
 from fabric import Fabric, check, check_contains, main, make_tree, say, sums
 from publish import attach
@@ -28,7 +28,7 @@ def stop_halfway(host, device):
 
 def publish(host, device, label, folder="v1"):
     """Publishes; gives what was printed."""
-    return host.run(f"mkdatasetfs --label {label} --progress none {device} /src/{folder}", limit=120)
+    return host.run(f"mkdatasetfs --label {label} --progress none {device} /src/{folder}", limit=240)
 
 
 def scenarios():
@@ -56,7 +56,7 @@ def scenarios():
         check("warnings", [line for line in printed.splitlines() if "did not finish" in line], [])
         b.run("datasetfsctl switch /mnt")
         check("the version of the first host", b.sums(), sums(first))
-        b.run(f"datasetfsctl verify {seen}", limit=120)
+        b.run(f"datasetfsctl verify {seen}", limit=240)
         say("the first host is back and has published")
 
 

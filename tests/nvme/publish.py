@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: alone once timeout=300
+# tests/run: alone once timeout=400
 """Publish on one host, read on two others, over NVMe/TCP: every file is the same, before and after a switch."""
 import subprocess
 
@@ -21,13 +21,13 @@ def publish_and_switch(net, first, second, channel="dev"):
     """channel: by which the workers' kernels are to be served."""
     publisher, *workers = net.hosts
     device, *devices = attach(net)
-    say(publisher.run(f"mkdatasetfs --label v1 {device} /src/v1", limit=120).strip())
+    say(publisher.run(f"mkdatasetfs --label v1 {device} /src/v1", limit=240).strip())
     for worker, seen in zip(workers, devices):
         worker.mount(seen, f"-o channel={channel}")
         check(f"{worker.name}: channel", worker.stats()["channel"], channel)
         check(f"{worker.name}: version v1", worker.sums(), sums(first))
     say("v1 is the same on every worker")
-    say(publisher.run(f"mkdatasetfs --label v2 {device} /src/v2", limit=120).strip())
+    say(publisher.run(f"mkdatasetfs --label v2 {device} /src/v2", limit=240).strip())
     for worker in workers:
         check(f"{worker.name}: before the switch", worker.sums(), sums(first))
         worker.run("datasetfsctl switch /mnt")
@@ -35,7 +35,7 @@ def publish_and_switch(net, first, second, channel="dev"):
     say("v2 is the same on every worker")
     for worker, seen in zip(workers, devices):
         worker.run("umount /mnt")
-        worker.run(f"datasetfsctl verify {seen}", limit=120)
+        worker.run(f"datasetfsctl verify {seen}", limit=240)
 
 
 def scenarios():

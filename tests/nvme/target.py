@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: alone once timeout=200
+# tests/run: alone once timeout=300
 """contrib/nvmet/nvmet-target: what it sets up, what it refuses, that it may be repeated, that nothing stays behind."""
 from fabric import NQN, PORTALS, Fabric, check, check_contains, main, say
 
