@@ -12,6 +12,7 @@
 
 static struct io_command *command;
 static struct wire_uring_header *header;
+static uint8_t *payload;
 static unsigned answers;
 static uint64_t answered;
 static int answer;
@@ -24,6 +25,7 @@ static void fake_command(struct engine *engine, struct io_command *given)
 	command = given;
 	if (given->operation == WIRE_URING_REGISTER) {
 		header = given->iov[0].iov_base;
+		payload = given->iov[1].iov_base;
 		return;
 	}
 	memcpy(&out, header->in_out, sizeof(out));
@@ -44,15 +46,15 @@ static int fake_wait(struct engine *engine, bool block, bool *ret_readable, stru
 static const struct engine_ops engine_ops = { .command = fake_command, .wait = fake_wait };
 static struct engine engine = { .ops = &engine_ops };
 
-static void give(uint32_t opcode, uint64_t unique, const void *argument, size_t length, size_t payload)
+static void give(uint32_t opcode, uint64_t unique, const void *argument, size_t length, size_t rest)
 {
 	struct fuse_in_header in = { .opcode = opcode, .unique = unique, .nodeid = 7, .pid = 99 };
 
-	in.len = (uint32_t)(sizeof(in) + length + payload);
+	in.len = (uint32_t)(sizeof(in) + length + rest);
 	memcpy(header->in_out, &in, sizeof(in));
 	if (length)
 		memcpy(header->op_in, argument, length);
-	header->payload_size = (uint32_t)payload;
+	header->payload_size = (uint32_t)rest;
 	header->commit_id = unique;
 	command->done(command, 0);
 }
@@ -64,6 +66,7 @@ static void send_read(uint64_t unique)
 
 static void send_lookup(uint64_t unique)
 {
+	memcpy(payload, "name", sizeof("name"));
 	give(FUSE_LOOKUP, unique, NULL, 0, sizeof("name"));
 }
 
