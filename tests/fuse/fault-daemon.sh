@@ -12,10 +12,11 @@ mkdir -p tree mnt
 for i in $(seq 0 9); do head -c $((5000 + i * 70000)) /dev/urandom >"tree/f$i"; done
 pack v.vol tree
 
+from=0
 # injected KIND N TIMES COMMAND…: mounts with that call failing, runs the command, unmounts; mount's status in rc
 injected() {
     rc=0
-    FAULT_KIND=$1 FAULT_AT=$2 FAULT_TIMES=$3 FAULT_COUNT=$PWD/count FAULT_VOLUME=$PWD/v.vol \
+    FAULT_KIND=$1 FAULT_AT=$2 FAULT_TIMES=$3 FAULT_FROM=$from FAULT_COUNT=$PWD/count FAULT_VOLUME=$PWD/v.vol \
         LD_PRELOAD=$PWD/fault.so datasetfs -f -o io=threads,workers=1,on_error=eio v.vol mnt >out 2>err &
     DAEMON=$!
     at_exit end_daemon "$DAEMON" "$PWD/mnt"
@@ -65,15 +66,21 @@ done
 [ $failed -gt 0 ] || fail "no failed read of superblock, catalogue or index was noticed"
 say "$opening reads to mount, $failed of them refuse the mount when they fail"
 
+# Superblocks aside: after a failed read the control thread looks for the version on the volume.
+from=1048576
+injected read 0 1 true
+opening=$(cat count)
 for n in $(seq $((opening + 1)) $((opening + 8))); do
     injected read "$n" 1 check_files
     [ "$rc" = 0 ] && [ "$bad" = 0 ] || fail "read $n failed once: status $rc, $bad files bad"
-    # Four in a row: when a read-ahead fails the kernel asks a second time itself.
-    injected read "$n" 4 check_files
+    # Five in a row: when a read-ahead fails the kernel asks a second time itself, and the control thread reads the
+    # catalogue, before or after that.
+    injected read "$n" 5 check_files
     [ "$rc" = 0 ] && [ "$bad" = 1 ] || fail "read $n failed for good: status $rc, $bad files bad: $(cat err)"
     grep -q "read of '/f[0-9]' failed: .*chunk=[0-9]* member=0 offset=[0-9]*" err || fail "read $n: no line: $(cat err)"
 done
 say "a read is repeated once, then EIO"
+from=0
 
 injected alloc 0 1 true
 total=$(cat count)

@@ -4,6 +4,7 @@
  *   FAULT_AT      which call fails, from 1; 0 only counts
  *   FAULT_TIMES   how many calls in a row fail, 1 when not set
  *   FAULT_VOLUME  read, write and flush count on this file; with FAULT_OTHER=1 on every other regular file
+ *   FAULT_FROM    reads at lower offsets neither count nor fail
  *   FAULT_COUNT   a file that gets the number of calls at exit */
 #include <dlfcn.h>
 #include <errno.h>
@@ -26,17 +27,19 @@ extern void *__libc_realloc(void *p, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
 
 static atomic_long calls;
-static long fail_at, fail_times;
+static long fail_at, fail_times, fail_from;
 static char kind; /* first letter of FAULT_KIND */
 static bool other;
 
 __attribute__((constructor)) static void fault_init(void)
 {
 	const char *at = getenv("FAULT_AT"), *what = getenv("FAULT_KIND"), *times = getenv("FAULT_TIMES");
+	const char *from = getenv("FAULT_FROM");
 
 	other = getenv("FAULT_OTHER") != NULL;
 	fail_at = at ? atol(at) : 0;
 	fail_times = times ? atol(times) : 1;
+	fail_from = from ? atol(from) : 0;
 	kind = what ? what[0] : 0;
 }
 
@@ -129,12 +132,12 @@ int posix_memalign(void **ret, size_t alignment, size_t size)
 
 ssize_t pread(int fd, void *buffer, size_t length, off_t offset)
 {
-	return fault_io('r', fd, EIO) ? -1 : syscall(SYS_pread64, fd, buffer, length, offset);
+	return offset >= fail_from && fault_io('r', fd, EIO) ? -1 : syscall(SYS_pread64, fd, buffer, length, offset);
 }
 
 ssize_t preadv(int fd, const struct iovec *iov, int count, off_t offset)
 {
-	return fault_io('r', fd, EIO) ? -1 : syscall(SYS_preadv, fd, iov, count, offset, 0);
+	return offset >= fail_from && fault_io('r', fd, EIO) ? -1 : syscall(SYS_preadv, fd, iov, count, offset, 0);
 }
 
 ssize_t pwrite(int fd, const void *buffer, size_t length, off_t offset)

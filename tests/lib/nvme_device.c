@@ -3,7 +3,8 @@
  * kernel's ioctls. What hosts share (registrations, the reservation, write protection) lies in a file.
  *   NVME_STATE  that file; made when it is not there
  *   NVME_HOST   id of the host that the program runs on, 32 hexadecimal digits
- *   NVME_CAN    what the target can: words of "reserve protect" */
+ *   NVME_CAN    what the target can: words of "reserve protect"
+ *   NVME_SLOW   microseconds that a flush takes longer */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +36,15 @@ struct state {
 };
 
 static uint8_t self[16];
+
+int fdatasync(int fd)
+{
+	const char *slow = getenv("NVME_SLOW");
+
+	if (slow)
+		usleep((useconds_t)atoi(slow));
+	return (int)syscall(SYS_fdatasync, fd);
+}
 
 static int state_open(struct state *state)
 {
