@@ -115,6 +115,7 @@ for channel in "${channels[@]}"; do
     unmount mnt
 
     for options in on_error=eio deadline=2; do
+        : >daemon.log
         mount_volume "$PWD/link" mnt -o channel=$channel,$options
         go_away
         assert_fails 1 "Input/output error" cat mnt/f1
