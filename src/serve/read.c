@@ -421,6 +421,7 @@ static bool read_is_path_error(int result)
 	case -EAGAIN:
 	case -ESHUTDOWN:
 	case -ESTALE:
+	case -EOPNOTSUPP: /* NVMe: the controller has no such namespace any more */
 		return true;
 	default:
 		return false;
@@ -742,14 +743,20 @@ static void read_arrived(struct read_op *op, int64_t started, int result)
 		read_advance(op);
 }
 
+/* A block device that was taken away is one of no size: its end is everywhere, and that is no error to the kernel. */
+static int read_result(const struct read_op *op, int result)
+{
+	return result == 0 && op->worker->serve->volume->geometry.is_block_device ? -ENODEV : result;
+}
+
 static void read_done(struct io_read *io, int result)
 {
 	struct read_range *range = (struct read_range *)io; /* its first member */
 	struct read_op *op = range->op;
 
-	range->result = result;
+	range->result = read_result(op, result);
 	range->state = READ_ARRIVED;
-	read_arrived(op, range->started, result);
+	read_arrived(op, range->started, range->result);
 }
 
 static void read_page_done(struct io_read *io, int result)
@@ -757,9 +764,9 @@ static void read_page_done(struct io_read *io, int result)
 	struct read_page *page = (struct read_page *)io; /* its first member */
 	struct read_op *op = page->op;
 
-	page->result = result;
+	page->result = read_result(op, result);
 	page->state = READ_ARRIVED;
-	read_arrived(op, page->started, result);
+	read_arrived(op, page->started, page->result);
 }
 
 void read_begin(struct worker *worker, struct channel_request *request)

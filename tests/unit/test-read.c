@@ -61,6 +61,16 @@ static void complete(unsigned which, int result)
 	read->done(read, result ? result : length);
 }
 
+/* At the end of the device. */
+static void complete_empty(unsigned which)
+{
+	struct io_read *read = started[which];
+
+	assert_true(which < started_count);
+	memmove(&started[which], &started[which + 1], (--started_count - which) * sizeof(*started));
+	read->done(read, 0);
+}
+
 static void complete_all(void)
 {
 	while (started_count)
@@ -433,7 +443,7 @@ static void expect_parked(void)
 
 static void test_path_errors_wait(void **state)
 {
-	static const int codes[] = { -EIO, -ENODEV, -ENXIO, -ENOLINK, -EREMOTEIO, -ETIMEDOUT };
+	static const int codes[] = { -EIO, -ENODEV, -ENXIO, -ENOLINK, -EREMOTEIO, -ETIMEDOUT, -EOPNOTSUPP };
 
 	(void)state;
 	wait_for_device();
@@ -458,6 +468,28 @@ static void test_path_errors_wait(void **state)
 		assert_int_equal(reply_error_code, 0);
 		assert_memory_equal(reply_bytes + CHUNK, device + AT + 12 * CHUNK, CHUNK);
 		assert_int_equal(worker.reads[0].since, 0);
+	}
+}
+
+/* No bytes where there were some: a block device is gone, a file was cut off. */
+static void test_no_bytes(void **state)
+{
+	(void)state;
+	wait_for_device();
+	for (unsigned is_device = 0; is_device < 2; is_device++) {
+		serve.volume->geometry.is_block_device = is_device;
+		begin(6, 0, CHUNK);
+		complete_empty(0);
+		complete_empty(0);
+		if (!is_device) {
+			assert_int_equal(reply_error_code, -EIO);
+			continue;
+		}
+		expect_parked();
+		read_retry(&worker);
+		complete_all();
+		assert_int_equal(replies, 1);
+		assert_int_equal(reply_error_code, 0);
 	}
 }
 
@@ -728,6 +760,7 @@ int main(void)
 		READ_TEST(test_failures),
 		READ_TEST(test_damage),
 		READ_TEST(test_path_errors_wait),
+		READ_TEST(test_no_bytes),
 		READ_TEST(test_other_errors_do_not_wait),
 		READ_TEST(test_deadline),
 		READ_TEST(test_hung_read),
