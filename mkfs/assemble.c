@@ -144,19 +144,6 @@ int assemble_section(const struct sequence *sequence, struct index_writer *names
 	return r;
 }
 
-static int assemble_sum(const void *bytes, uint64_t length, uint8_t sum[SHA256_SIZE], struct error *err)
-{
-	struct sha256 *sha = sha256_new();
-	int r;
-
-	if (!sha)
-		return error_set(err, -ENOMEM, "out of memory");
-	sha256_add(sha, bytes, length);
-	r = sha256_end(sha, sum, err);
-	sha256_free(sha);
-	return r;
-}
-
 /* Times of change behind the inode numbers of all ordinals. */
 static int assemble_changes(struct sequence *sequence, uint64_t inode_count, struct error *err)
 {
@@ -186,7 +173,7 @@ int assemble_memory(struct writer *writer, struct sequence *sequence, struct ver
 	if (r == 0)
 		r = writer_append(writer, memory->bytes, memory->length, &version->source.address, err);
 	if (r == 0)
-		r = assemble_sum(memory->bytes, memory->length, version->source_sha256, err);
+		r = sha256_of(memory->bytes, memory->length, version->source_sha256, err);
 	if (r == 0)
 		version->source.length = memory->length;
 	return r;
@@ -248,7 +235,7 @@ int assemble_fine(struct writer *writer, const struct temp *temp, struct sequenc
 	if (r == 0)
 		r = assemble_each(temp, sums->fd, length - head_length, assemble_fine_step, writer, err);
 	if (r == 0)
-		r = assemble_sum(head, head_length, version->fine_sha256, err);
+		r = sha256_of(head, head_length, version->fine_sha256, err);
 	if (r == 0)
 		version->fine.length = length;
 	return r;

@@ -410,15 +410,9 @@ int catalogue_decode(const uint8_t *bytes, uint64_t length, const struct superbl
 
 static int catalogue_check_sha256(const uint8_t *bytes, const struct superblock *super, struct error *err)
 {
-	struct sha256 *sha = sha256_new();
 	uint8_t found[SHA256_SIZE];
-	int r;
+	int r = sha256_of(bytes, super->catalogue_length, found, err);
 
-	if (!sha)
-		return error_set(err, -ENOMEM, "catalogue: no memory for a SHA-256");
-	sha256_add(sha, bytes, super->catalogue_length);
-	r = sha256_end(sha, found, err);
-	sha256_free(sha);
 	if (r < 0)
 		return r;
 	if (memcmp(found, super->catalogue_sha256, sizeof(found)) != 0)

@@ -14,19 +14,6 @@
 #include "image/address.h"
 #include "image/sha256.h"
 
-static int commit_hash(const uint8_t *bytes, uint64_t length, uint8_t sum[SHA256_SIZE], struct error *err)
-{
-	struct sha256 *sha = sha256_new();
-	int r;
-
-	if (!sha)
-		return error_set(err, -ENOMEM, "out of memory");
-	sha256_add(sha, bytes, length);
-	r = sha256_end(sha, sum, err);
-	sha256_free(sha);
-	return r;
-}
-
 /* What is read back after the flush comes from the medium. */
 static int commit_write(struct source *source, uint64_t offset, const uint8_t *bytes, uint64_t length,
 			struct error *err)
@@ -70,7 +57,7 @@ int commit_catalogue(struct source *source, struct space *space, struct catalogu
 	if (r == -ENOSPC)
 		return error_set(err, r, "volume is full: no room for a catalogue of %" PRIu64 " bytes", length);
 	if (r == 0)
-		r = commit_hash(bytes, length, super->catalogue_sha256, err);
+		r = sha256_of(bytes, length, super->catalogue_sha256, err);
 	if (r < 0)
 		return r;
 	super->catalogue_address = address_make(0, offset);

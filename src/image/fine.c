@@ -116,15 +116,9 @@ void fine_close(struct fine *fine)
 
 static int fine_check_digest(const uint8_t *head, uint64_t length, const struct version *version, struct error *err)
 {
-	struct sha256 *sha = sha256_new();
 	uint8_t found[SHA256_SIZE];
-	int r;
+	int r = sha256_of(head, length, found, err);
 
-	if (!sha)
-		return error_set(err, -ENOMEM, "fine sums: no memory");
-	sha256_add(sha, head, length);
-	r = sha256_end(sha, found, err);
-	sha256_free(sha);
 	if (r == 0 && memcmp(found, version->fine_sha256, sizeof(found)) != 0)
 		r = error_set(err, -EBADMSG, "fine sums of version '%s': the SHA-256 of their head is not the one in "
 			      "the catalogue", version->label);

@@ -46,3 +46,16 @@ void sha256_free(struct sha256 *sha)
 	EVP_MD_CTX_free(sha->context);
 	free(sha);
 }
+
+int sha256_of(const void *bytes, size_t length, uint8_t out[SHA256_SIZE], struct error *err)
+{
+	struct sha256 *sha = sha256_new();
+	int r;
+
+	if (!sha)
+		return error_set(err, -ENOMEM, "no memory for a SHA-256");
+	sha256_add(sha, bytes, length);
+	r = sha256_end(sha, out, err);
+	sha256_free(sha);
+	return r;
+}

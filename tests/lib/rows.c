@@ -11,12 +11,7 @@
 
 void rows_sign(struct version *version, const uint8_t *section, uint64_t head_length)
 {
-	struct sha256 *sha = sha256_new();
-
-	assert_non_null(sha);
-	sha256_add(sha, section, head_length);
-	CHECK_OK(sha256_end(sha, version->fine_sha256, &err));
-	sha256_free(sha);
+	CHECK_OK(sha256_of(section, head_length, version->fine_sha256, &err));
 }
 
 uint8_t *rows_section(struct version *version, uint64_t address, const struct rows_chunk *chunks, unsigned count)

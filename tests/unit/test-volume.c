@@ -307,13 +307,10 @@ static void test_catalogue_counts(void **state)
 /* The superblock names a catalogue; a newer superblock may appear while it is being read. */
 static void write_volume(struct memory *memory, struct superblock *super, const struct catalogue *catalogue)
 {
-	struct sha256 *sha = sha256_new();
 	uint8_t *bytes;
 
 	CHECK_OK(catalogue_encode(catalogue, &bytes, &super->catalogue_length, &err));
-	sha256_add(sha, bytes, super->catalogue_length);
-	CHECK_OK(sha256_end(sha, super->catalogue_sha256, &err));
-	sha256_free(sha);
+	CHECK_OK(sha256_of(bytes, super->catalogue_length, super->catalogue_sha256, &err));
 	CHECK_OK(source_write(&memory->source, 0, super->catalogue_address, bytes, super->catalogue_length, &err));
 	CHECK_OK(superblock_write(&memory->source, super, &err));
 	free(bytes);
