@@ -14,6 +14,7 @@
 
 #include "assemble.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/log.h"
 #include "estimate.h"
@@ -420,18 +421,10 @@ static int packer_run(struct packer *packer, struct pack_result *ret, struct err
 	return r;
 }
 
-static double packer_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-}
-
 int pack_run(const struct pack_options *options, struct target *target, struct pack_result *ret, struct error *err)
 {
 	struct packer *packer = calloc(1, sizeof(*packer));
-	double start = packer_seconds();
+	int64_t start = clock_now();
 	struct pack_result result;
 	int r;
 
@@ -449,7 +442,7 @@ int pack_run(const struct pack_options *options, struct target *target, struct p
 		log_warn("%" PRIu64 " modification times are outside 1901 to 2446 and were clamped, ignoring",
 			 result.clamped);
 	result.volume_bytes = target->super.member_size;
-	result.seconds = packer_seconds() - start;
+	result.seconds = (double)(clock_now() - start) / 1e9;
 	*ret = result;
 	return 0;
 }

@@ -11,12 +11,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/json.h"
 #include "base/parse.h"
 
 #define PROGRESS_BAR_WIDTH 24u
-#define PROGRESS_BAR_STEP  INT64_C(200)  /* milliseconds between two pictures of the bar */
-#define PROGRESS_LINE_STEP INT64_C(2000) /* and between two lines */
+#define PROGRESS_BAR_STEP  INT64_C(200000000)  /* nanoseconds between two pictures of the bar */
+#define PROGRESS_LINE_STEP INT64_C(2000000000) /* and between two lines */
 
 struct progress {
 	enum progress_kind kind;
@@ -24,18 +25,10 @@ struct progress {
 	pthread_mutex_t mutex;
 	pthread_cond_t stopped;
 	bool stop;
-	int64_t start; /* milliseconds */
+	int64_t start; /* by clock_now() */
 	_Atomic(const char *) phase;
 	atomic_uint_least64_t total, files, bytes;
 };
-
-static int64_t progress_now(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
-}
 
 /* One reading of the counters. */
 struct progress_state {
@@ -52,7 +45,7 @@ static struct progress_state progress_read(struct progress *progress)
 		.total = atomic_load(&progress->total),
 		.files = atomic_load(&progress->files),
 		.bytes = atomic_load(&progress->bytes),
-		.seconds = (double)(progress_now() - progress->start) / 1000,
+		.seconds = (double)(clock_now() - progress->start) / 1e9,
 	};
 
 	s.rate = s.seconds > 0 ? (double)s.bytes / s.seconds : 0;
@@ -123,7 +116,7 @@ static void *progress_run(void *argument)
 
 	pthread_mutex_lock(&progress->mutex);
 	while (!progress->stop) {
-		struct timespec until = { next / 1000, next % 1000 * 1000000 };
+		struct timespec until = { next / 1000000000, next % 1000000000 };
 
 		if (pthread_cond_timedwait(&progress->stopped, &progress->mutex, &until) != ETIMEDOUT)
 			continue;
@@ -154,7 +147,7 @@ int progress_open(enum progress_kind kind, struct progress **ret, struct error *
 	if (!progress)
 		return error_set(err, -ENOMEM, "out of memory");
 	progress->kind = progress_choose(kind);
-	progress->start = progress_now();
+	progress->start = clock_now();
 	atomic_init(&progress->phase, "packing");
 	pthread_mutex_init(&progress->mutex, NULL);
 	pthread_condattr_init(&attributes);

@@ -4,14 +4,15 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "image/address.h"
 #include "image/codec.h"
 
 #define CHECK_READ (2u << 20)  /* bytes of one read; a chunk is at most half of it */
 #define CHECK_GAP  (64u << 10) /* unwanted bytes that are read over rather than skipped */
+#define CHECK_PROGRESS_STEP INT64_C(200000000) /* nanoseconds between two calls of progress */
 
 _Static_assert(CHECK_READ >= (1u << DSFS_CHUNK_LOG_MAX) + 2 * DSFS_BLOCK, "a chunk must fit in a read");
 
@@ -22,7 +23,7 @@ struct check {
 	pthread_mutex_t lock; /* guards what follows, and *counts */
 	size_t next;          /* first item that no thread has taken */
 	struct error err;     /* the first failure that ends the check */
-	int64_t shown;        /* when progress was called last, in milliseconds */
+	int64_t shown;        /* when progress was called last, by clock_now() */
 };
 
 struct check_worker {
@@ -40,14 +41,6 @@ struct check_run {
 	uint32_t member;
 	uint64_t start, end; /* byte range that is read, whole blocks */
 };
-
-static int64_t check_milliseconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
 
 /* Neighbours on the same member while they fit in one read. */
 static void check_gather(const struct plan_item *items, size_t left, struct check_run *ret)
@@ -90,8 +83,8 @@ static bool check_take(struct check_worker *worker, struct check_run *ret)
 		check->next += ret->count;
 		taken = true;
 	}
-	if (setup->progress && check_milliseconds() - check->shown >= 200) {
-		check->shown = check_milliseconds();
+	if (setup->progress && clock_now() - check->shown >= CHECK_PROGRESS_STEP) {
+		check->shown = clock_now();
 		setup->progress(setup->argument, check->counts);
 	}
 	pthread_mutex_unlock(&check->lock);
@@ -236,7 +229,7 @@ int check_window(const struct check_setup *setup, const struct plan *plan, struc
 		.plan = plan,
 		.counts = counts,
 		.lock = PTHREAD_MUTEX_INITIALIZER,
-		.shown = check_milliseconds(),
+		.shown = clock_now(),
 	};
 	pthread_t threads[CHECK_JOBS_MAX];
 	unsigned started = 0;

@@ -5,9 +5,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "image/address.h"
@@ -16,24 +16,16 @@
 
 #define PATH_SIZE 8192
 
-static int64_t report_milliseconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static double report_seconds(int64_t start)
 {
-	return (double)(report_milliseconds() - start) / 1000;
+	return (double)(clock_now() - start) / 1e9;
 }
 
 void report_begin(struct report *report, const char *path, bool json)
 {
 	*report =
 		(struct report){ .is_json = json, .is_terminal = isatty(STDERR_FILENO), .json.out = stdout };
-	report->start = report_milliseconds();
+	report->start = clock_now();
 	if (!json)
 		return;
 	json_begin_object(&report->json, NULL);
@@ -91,7 +83,7 @@ void report_begin_versions(struct report *report, const struct plan_share *share
 void report_begin_version(struct report *report, const struct version *version)
 {
 	report->label = version->label;
-	report->version_start = report_milliseconds();
+	report->version_start = clock_now();
 	report->version_damaged = report->damaged;
 	report->version_is_blind = false;
 	report->selected = 0;

@@ -25,7 +25,7 @@ struct report {
 	uint64_t damaged;           /* structures and chunks */
 	bool is_blind;              /* something could not be looked at */
 	struct check_counts counts; /* of all versions done */
-	int64_t start;              /* milliseconds */
+	int64_t start;              /* by clock_now() */
 	/* of the version being checked */
 	const char *label;
 	int64_t version_start;
