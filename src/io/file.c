@@ -156,13 +156,23 @@ static const struct source_ops file_ops = {
 	.size = file_size,
 };
 
+static int file_check_kind(mode_t mode, struct error *err)
+{
+	if (!S_ISREG(mode) && !S_ISBLK(mode))
+		return error_set(err, -EINVAL, "neither a regular file nor a block device");
+	return 0;
+}
+
 static int file_measure(int fd, struct file_geometry *geometry, struct error *err)
 {
 	struct stat st;
-	int sector = 0;
+	int sector = 0, r;
 
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, "fstat");
+	r = file_check_kind(st.st_mode, err);
+	if (r < 0)
+		return r;
 	geometry->logical_block = ALIGNMENT;
 	geometry->size = (uint64_t)st.st_size;
 	geometry->is_block_device = S_ISBLK(st.st_mode);
@@ -172,8 +182,6 @@ static int file_measure(int fd, struct file_geometry *geometry, struct error *er
 		if (sector != 512 && sector != 4096)
 			return error_set(err, -EOPNOTSUPP, "logical blocks of %d bytes, expected 512 or 4096", sector);
 		geometry->logical_block = (uint32_t)sector;
-	} else if (!S_ISREG(st.st_mode)) {
-		return error_set(err, -EINVAL, "neither a regular file nor a block device");
 	}
 	geometry->size = geometry->size / ALIGNMENT * ALIGNMENT;
 	return 0;
@@ -206,24 +214,36 @@ static int file_claim(const char *path, int fd, struct error *err)
 	return 0;
 }
 
-static int file_flags(const char *path, enum file_mode mode)
+/* Before it is opened: to open a FIFO is to wait for its other end, and a tape drive rewinds. */
+static int file_check_path(const char *path, bool *ret_device, struct error *err)
 {
 	struct stat st;
 
+	if (stat(path, &st) < 0)
+		return error_errno(err, "open");
+	*ret_device = S_ISBLK(st.st_mode);
+	return file_check_kind(st.st_mode, err);
+}
+
+static int file_flags(enum file_mode mode, bool is_device)
+{
 	if (mode == FILE_READ)
 		return O_RDONLY | O_CLOEXEC;
 	if (mode == FILE_CREATE)
 		return O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL;
-	if (stat(path, &st) == 0 && S_ISBLK(st.st_mode))
-		return O_RDWR | O_CLOEXEC | O_EXCL;
-	return O_RDWR | O_CLOEXEC;
+	return O_RDWR | O_CLOEXEC | (is_device ? O_EXCL : 0);
 }
 
 static int file_open_fd(const char *path, enum file_mode mode, bool *ret_direct, int *ret_fd, struct error *err)
 {
-	int flags = file_flags(path, mode);
-	int fd = open(path, flags | O_DIRECT, 0644);
+	bool is_device = false;
+	int r = mode == FILE_CREATE ? 0 : file_check_path(path, &is_device, err);
+	int flags = file_flags(mode, is_device);
+	int fd;
 
+	if (r < 0)
+		return r;
+	fd = open(path, flags | O_DIRECT, 0644);
 	*ret_direct = fd >= 0;
 	if (fd < 0 && errno == EINVAL) /* e.g. an old tmpfs; O_CREAT may have made the file already */
 		fd = open(path, mode == FILE_CREATE ? flags & ~O_EXCL : flags, 0644);

@@ -20,6 +20,8 @@ refuses() {
 
 refuses missing "missing"
 refuses source "neither a regular file nor a block device"
+mkfifo pipe
+refuses pipe "neither a regular file nor a block device"
 : >empty
 refuses empty "empty"
 head -c 2000000 /dev/zero >zeros
