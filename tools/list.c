@@ -173,6 +173,15 @@ static void list_json_hex(struct json *json, const char *key, const uint8_t *byt
 	json_string(json, key, text);
 }
 
+/* As mounts are pinned with it. */
+static void list_json_digest(struct json *json, const struct version *v)
+{
+	char text[8 + 2 * sizeof(v->digest)] = "sha256:";
+
+	format_hex(v->digest, sizeof(v->digest), text + strlen(text));
+	json_string(json, "digest", text);
+}
+
 static void list_json_uuid(struct json *json, const char *key, const uint8_t uuid[16])
 {
 	char text[UUID_TEXT_SIZE];
@@ -205,7 +214,7 @@ static void list_json_version(struct json *json, const struct catalogue *catalog
 	json_number(json, "sequence", v->sequence);
 	json_bool(json, "current", v->sequence == catalogue->current);
 	list_json_uuid(json, "uuid", v->uuid);
-	list_json_hex(json, "digest", v->digest, sizeof(v->digest));
+	list_json_digest(json, v);
 	list_json_hex(json, "index_sha256", v->index_sha256, sizeof(v->index_sha256));
 	json_number(json, "created", v->created);
 	json_number(json, "feature_incompat", v->feature_incompat);

@@ -124,7 +124,7 @@ for number in range(60):
         else:
             current = label
     found = json.loads(run("datasetfsctl", "list", "--json", "rounds").stdout)
-    if {v["label"]: "sha256:" + v["digest"] for v in found["versions"]} != model or found["current"] != current:
+    if {v["label"]: v["digest"] for v in found["versions"]} != model or found["current"] != current:
         sys.exit(f"round {number}: {found['current']} of {[v['label'] for v in found['versions']]}, expected {current} of {list(model)}")
     if number % 6 == 5:
         done = run("datasetfsctl", "verify", "rounds")

@@ -32,7 +32,7 @@ for i in 1 2 4; do
 done
 assert_contains "dump of third" "$(datasetfsctl dump volume third)" "only3"
 found=$(datasetfsctl dump volume v2 | sha256sum | cut -d ' ' -f 1)
-[ "${digest2:?}" = "$found" ] || [ "$digest2" = "sha256:$found" ] || fail "digest of v2: $digest2, its dump $found"
+assert_eq "digest of v2" "${digest2:?}" "sha256:$found"
 [ "${digest1:?}" != "$digest2" ] || fail "two versions with one digest"
 datasetfsctl verify volume third v1 >verify.txt || fail "verify of two versions"
 assert_contains "verify" "$(cat verify.txt)" "third"

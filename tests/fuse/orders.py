@@ -103,7 +103,7 @@ class Model:
         self.versions[label] = content_of("source")
         self.readers.allow(self.versions[label])
         done = json.loads(run("mkdatasetfs", "--progress", "none", "--json", "--label", label, *words, "volume", "source"))
-        self.digests[label] = done["digest"].removeprefix("sha256:")
+        self.digests[label] = done["digest"]
         if "--no-current" not in words:
             self.current = label
 
