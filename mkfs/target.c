@@ -106,9 +106,10 @@ static int target_load(struct target *target, const struct pack_options *options
 		return r;
 	r = catalogue_load(target->source, &target->super, &target->catalogue, &why);
 	if (r < 0)
-		return error_set(err, r, "%s (--format starts afresh)", why.reason);
+		return error_set(err, r, "%s%s", why.reason,
+				 r == -EBADMSG || r == -EOPNOTSUPP ? " (--format starts afresh)" : "");
 	target->capacity = target->is_device ? target->super.member_size : SPACE_ENDLESS;
-	return 0;
+	return superblock_check_newest(target->source, target->super.sequence, err);
 }
 
 /* 16 MiB, less on a small device so that there are enough of them. */

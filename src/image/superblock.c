@@ -114,6 +114,7 @@ struct ring_search {
 	struct superblock best; /* sequence 0 while no slot was valid */
 	uint64_t unsupported;   /* highest sequence of a slot that only a newer release can read */
 	struct error reason;    /* the most telling one of the slots that are not valid */
+	struct error unread;    /* why a slot could not be read; code 0: all could */
 };
 
 static int reason_weight(const struct error *reason)
@@ -133,6 +134,8 @@ static void superblock_look(struct source *source, uint32_t slot, struct ring_se
 	int r;
 
 	r = superblock_read_slot(source, slot, &disk, &why);
+	if (r < 0)
+		search->unread = why;
 	if (r == 0)
 		r = superblock_decode(&disk, &super, &why);
 	if (r == 0 && super.sequence % DSFS_SLOT_COUNT != slot)
@@ -146,15 +149,21 @@ static void superblock_look(struct source *source, uint32_t slot, struct ring_se
 		search->reason = why;
 }
 
+static void superblock_search(struct source *source, struct ring_search *ret)
+{
+	*ret = (struct ring_search){ 0 };
+	for (uint32_t slot = 0; slot < DSFS_SLOT_COUNT; slot++)
+		superblock_look(source, slot, ret);
+}
+
 int superblock_find(struct source *source, struct superblock *ret, struct error *err)
 {
-	struct ring_search search = { 0 };
+	struct ring_search search;
 	uint64_t size = source_size(source, 0);
 
 	if (size < DSFS_DATA_AT)
 		return error_set(err, -EBADMSG, "superblock: %" PRIu64 " bytes are too few for a datasetfs volume", size);
-	for (uint32_t slot = 0; slot < DSFS_SLOT_COUNT; slot++)
-		superblock_look(source, slot, &search);
+	superblock_search(source, &search);
 	if (search.best.sequence == 0 || search.unsupported > search.best.sequence)
 		return error_set(err, search.reason.code, "%s", search.reason.reason);
 	if (size < search.best.member_size)
@@ -162,6 +171,21 @@ int superblock_find(struct source *source, struct superblock *ret, struct error 
 				 "superblock: the volume is truncated: %" PRIu64 " bytes, expected %" PRIu64, size,
 				 search.best.member_size);
 	*ret = search.best;
+	return 0;
+}
+
+int superblock_check_newest(struct source *source, uint64_t sequence, struct error *err)
+{
+	struct ring_search search;
+
+	superblock_search(source, &search);
+	if (search.unread.code)
+		return error_set(err, search.unread.code, "a superblock slot that may be the newest cannot be read: %s",
+				 search.unread.reason);
+	if (search.best.sequence != sequence)
+		return error_set(err, -ESTALE,
+				 "superblock %" PRIu64 " is the newest, but %" PRIu64 " was found before, try again",
+				 search.best.sequence, sequence);
 	return 0;
 }
 

@@ -38,7 +38,8 @@ every() {
     for ((n = 1; n <= total; n += n < 60 ? 1 : 3)); do
         injected "$what" "$n"
         case $rc in
-        0) datasetfsctl verify work.vol >verify.log 2>&1 || fail "$what $n: exit 0 but: $(cat verify.log)" ;;
+        0) assert_contains "$what $n" "$(cat out)" "segments emptied"
+           datasetfsctl verify work.vol >verify.log 2>&1 || fail "$what $n: exit 0 but: $(cat verify.log)" ;;
         1) failed=$((failed + 1))
            [ "$(wc -l <err)" = 1 ] || fail "$what $n: not one line: $(cat err)"
            grep -q '^datasetfsctl: cannot compact .' err || fail "$what $n: no reason: $(cat err)"

@@ -123,6 +123,26 @@ static void test_ring_takes_the_newest_valid(void **state)
 	memory_done(&memory);
 }
 
+/* A reader does with an older superblock; who changes the volume must not go on from one. */
+static void test_ring_newest_cannot_be_read(void **state)
+{
+	struct superblock super = good, found;
+	struct memory memory;
+
+	(void)state;
+	memory_init(&memory, SIZE);
+	for (super.sequence = 1; super.sequence <= 3; super.sequence++)
+		CHECK_OK(superblock_write(&memory.source, &super, &err));
+	CHECK_OK(superblock_check_newest(&memory.source, 3, &err));
+	memory.fail_at = memory.calls + 1 + 3; /* slot 3 */
+	CHECK_OK(superblock_find(&memory.source, &found, &err));
+	assert_int_equal(found.sequence, 2);
+	CHECK_FAILS(superblock_check_newest(&memory.source, 2, &err), -ESTALE, "superblock 3 is the newest, but 2 was found");
+	memory.fail_at = memory.calls + 1 + 3;
+	CHECK_FAILS(superblock_check_newest(&memory.source, 2, &err), -EIO, "may be the newest");
+	memory_done(&memory);
+}
+
 /* A newer release published with a feature we do not know: the older slots must not be served instead. */
 static void test_ring_refuses_what_is_newer(void **state)
 {
@@ -371,6 +391,7 @@ int main(void)
 		cmocka_unit_test(test_superblock_fields),
 		cmocka_unit_test(test_superblock_head),
 		cmocka_unit_test(test_ring_takes_the_newest_valid),
+		cmocka_unit_test(test_ring_newest_cannot_be_read),
 		cmocka_unit_test(test_ring_refuses_what_is_newer),
 		cmocka_unit_test(test_ring_slot_and_size),
 		cmocka_unit_test(test_publisher_record),
