@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "io/locate.h"
+#include "io/mountinfo.h"
 
 #define MOUNTED_TYPE "fuse.datasetfs"
 
@@ -20,22 +21,6 @@ void mounted_free(struct mounted *mounted)
 	free(mounted->source);
 	free(mounted->point);
 	*mounted = (struct mounted){ 0 };
-}
-
-/* The kernel writes blank, tab, newline and backslash as \ooo. */
-static void mounted_unescape(char *text)
-{
-	char *out = text;
-
-	for (const char *in = text; *in; out++) {
-		if (in[0] == '\\' && in[1] >= '0' && in[1] <= '3' && in[2] && in[3]) {
-			*out = (char)((in[1] - '0') << 6 | (in[2] - '0') << 3 | (in[3] - '0'));
-			in += 4;
-		} else {
-			*out = *in++;
-		}
-	}
-	*out = 0;
 }
 
 /* "36 35 0:52 ROOT POINT OPTIONS [TAGS...] - TYPE SOURCE SUPER_OPTIONS"; cuts line into pieces. */
@@ -60,8 +45,8 @@ static bool mounted_parse(char *line, dev_t device, char **ret_point, char **ret
 	if (!type || !*ret_source || strcmp(type, MOUNTED_TYPE) != 0)
 		return false;
 	*ret_point = before[4];
-	mounted_unescape(*ret_point);
-	mounted_unescape(*ret_source);
+	mountinfo_unescape(*ret_point);
+	mountinfo_unescape(*ret_source);
 	return true;
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "io/locate.h"
+#include "io/mountinfo.h"
 
 static void busy_close(FILE **file)
 {
@@ -32,8 +33,10 @@ static int busy_check_mounts(dev_t device, struct error *err)
 		return error_errno(err, "cannot open '/proc/self/mountinfo'");
 	while (getline(&line, &room, file) > 0)
 		if (sscanf(line, "%*d %*d %u:%u %*s %255s", &device_major, &device_minor, where) == 3 &&
-		    makedev(device_major, device_minor) == device)
+		    makedev(device_major, device_minor) == device) {
+			mountinfo_unescape(where);
 			return error_set(err, -EBUSY, "it is mounted on '%s'", where);
+		}
 	return 0;
 }
 
@@ -60,23 +63,6 @@ int busy_check(dev_t device, struct error *err)
 	return r < 0 ? r : busy_check_swaps(device, err);
 }
 
-/* mountinfo writes space, tab, newline and backslash as \NNN. */
-static void busy_unescape(char *text)
-{
-	char *out = text;
-	unsigned code;
-
-	for (const char *in = text; *in; in++) {
-		if (in[0] == '\\' && sscanf(in + 1, "%3o", &code) == 1) {
-			*out++ = (char)code;
-			in += 3;
-		} else {
-			*out++ = *in;
-		}
-	}
-	*out = 0;
-}
-
 static bool busy_is_volume(const char *volume, dev_t device, bool *ret_exists)
 {
 	auto_free char *path = NULL;
@@ -86,19 +72,20 @@ static bool busy_is_volume(const char *volume, dev_t device, bool *ret_exists)
 	return *ret_exists && S_ISBLK(st.st_mode) && st.st_rdev == device;
 }
 
-/* The source of a mount is what the volume was called, with @VERSION behind it when one is pinned. */
+/* The source of a mount is what the volume was called, with @VERSION behind it when one is pinned. Both may contain '@':
+ * the longest name that exists is meant. */
 static bool busy_is_source(char *source, dev_t device)
 {
 	bool exists, is;
 	char *at;
 
-	busy_unescape(source);
+	mountinfo_unescape(source);
 	is = busy_is_volume(source, device, &exists);
-	at = strrchr(source, '@');
-	if (exists || !at)
-		return is;
-	*at = 0;
-	return busy_is_volume(source, device, &exists);
+	while (!exists && (at = strrchr(source, '@'))) {
+		*at = 0;
+		is = busy_is_volume(source, device, &exists);
+	}
+	return is;
 }
 
 int busy_check_served(dev_t device, struct error *err)
@@ -117,8 +104,10 @@ int busy_check_served(dev_t device, struct error *err)
 			continue;
 		source += strlen(kind);
 		source[strcspn(source, " ")] = 0;
-		if (busy_is_source(source, device))
-			return error_set(err, -EBUSY, "datasetfs serves it on '%s'", where);
+		if (!busy_is_source(source, device))
+			continue;
+		mountinfo_unescape(where);
+		return error_set(err, -EBUSY, "datasetfs serves it on '%s'", where);
 	}
 	return 0;
 }

@@ -59,12 +59,12 @@ grep -q '^mkdatasetfs: ' err || fail "a line without its program: $(cat err)"
 if [ "$(id -u)" = 0 ] && [ -c /dev/fuse ] && losetup -f >/dev/null 2>&1; then
     truncate -s 64M disk
     loop_device "$PWD/disk"
-    pack "$LOOP" source
-    mount_volume "$LOOP" mnt -o version=v1
-    assert_fails 1 "datasetfs serves it on" mkdatasetfs --progress none --format "$LOOP" broken
+    pack "$LOOP" source --label 7@night
+    mount_volume "$LOOP" 'a mount' -o version=7@night
+    assert_fails 1 "datasetfs serves it on '$PWD/a mount'" mkdatasetfs --progress none --format "$LOOP" broken
     pack "$LOOP" broken
-    cmp mnt/7 source/7 || fail "the mount changed while a version was added"
-    unmount mnt
+    cmp 'a mount/7' source/7 || fail "the mount changed while a version was added"
+    unmount 'a mount'
     pack "$LOOP" broken --format
 fi
 
