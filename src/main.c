@@ -118,40 +118,46 @@ static int main_set_verify(struct main_options *options, const char *value, stru
 	return 0;
 }
 
+/* Which of the three words it is, from 0. */
+static int main_choose(const char *value, const char *const words[3], struct error *err)
+{
+	for (int i = 0; i < 3; i++)
+		if (!strcmp(value, words[i]))
+			return i;
+	return error_set(err, -EINVAL, "'%s' is none of '%s', '%s', '%s'", value, words[0], words[1], words[2]);
+}
+
 static int main_set_io(struct main_options *options, const char *value, struct error *err)
 {
-	static const char *const names[] = { "auto", "uring", "threads" };
+	static const char *const words[] = { "auto", "uring", "threads" };
+	int r = main_choose(value, words, err);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(value, names[i])) {
-			options->serve.io = (enum serve_io)i;
-			return 0;
-		}
-	return error_set(err, -EINVAL, "'%s' is none of 'auto', 'uring', 'threads'", value);
+	if (r < 0)
+		return r;
+	options->serve.io = (enum serve_io)r;
+	return 0;
 }
 
 static int main_set_channel(struct main_options *options, const char *value, struct error *err)
 {
-	static const char *const names[] = { "auto", "ring", "dev" };
+	static const char *const words[] = { "auto", "ring", "dev" };
+	int r = main_choose(value, words, err);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(value, names[i])) {
-			options->serve.channel = (enum serve_channel)i;
-			return 0;
-		}
-	return error_set(err, -EINVAL, "'%s' is none of 'auto', 'ring', 'dev'", value);
+	if (r < 0)
+		return r;
+	options->serve.channel = (enum serve_channel)r;
+	return 0;
 }
 
 static int main_set_notify(struct main_options *options, const char *value, struct error *err)
 {
-	static const char *const names[] = { "auto", "epoch", "entries" };
+	static const char *const words[] = { "auto", "epoch", "entries" };
+	int r = main_choose(value, words, err);
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(value, names[i])) {
-			options->serve.notify = (enum serve_notify)i;
-			return 0;
-		}
-	return error_set(err, -EINVAL, "'%s' is none of 'auto', 'epoch', 'entries'", value);
+	if (r < 0)
+		return r;
+	options->serve.notify = (enum serve_notify)r;
+	return 0;
 }
 
 static int main_set_control_group(struct main_options *options, const char *value, struct error *err)

@@ -22,19 +22,18 @@ const struct command_line current_line = {
 static int current_set(const struct volume *volume, const char *label, char former[DSFS_LABEL_MAX + 1],
 		       struct error *err)
 {
-	const struct version *version, *current;
+	const struct version *current;
+	struct version *version = NULL;
 	struct edit edit;
 	int r;
 
 	r = edit_open(volume, &edit, err);
 	if (r < 0)
 		return r;
-	version = catalogue_by_label(&edit.catalogue, label);
+	r = volume_find(&edit.catalogue, label, &version, err);
 	current = catalogue_current(&edit.catalogue);
 	snprintf(former, DSFS_LABEL_MAX + 1, "%s", current ? current->label : "");
-	if (!version) {
-		r = error_set(err, -ENOENT, "there is no version '%s' on the volume", label);
-	} else if (version != current) { /* else it is so already, and nothing is written */
+	if (r == 0 && version != current) { /* else it is so already, and nothing is written */
 		edit.catalogue.current = version->sequence;
 		r = edit_commit(&edit, err);
 	}
@@ -75,7 +74,7 @@ int current_run(int argc, char **argv)
 	if (r == 0)
 		r = current_set(volume, argv[2], former, &err);
 	if (r < 0) {
-		log_error(&err, "cannot make '%s' current", argv[2]);
+		log_error(&err, "cannot make '%s' current on '%s'", argv[2], argv[1]);
 		return VERB_FAILED;
 	}
 	current_print(volume, argv[2], former, options.json);

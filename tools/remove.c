@@ -25,17 +25,15 @@ const struct command_line remove_line = {
 static int remove_version(const struct volume *volume, const char *label, uint64_t *ret_freed, struct error *err)
 {
 	uint64_t before = 0;
-	struct version *version;
+	struct version *version = NULL;
 	struct edit edit;
 	int r;
 
 	r = edit_open(volume, &edit, err);
 	if (r < 0)
 		return r;
-	version = catalogue_by_label(&edit.catalogue, label);
-	if (!version)
-		r = error_set(err, -ENOENT, "there is no version '%s' on the volume", label);
-	else if (version == catalogue_current(&edit.catalogue))
+	r = volume_find(&edit.catalogue, label, &version, err);
+	if (r == 0 && version == catalogue_current(&edit.catalogue))
 		r = error_set(err, -EBUSY, "it is the current version, make another one current first");
 	if (r == 0)
 		r = edit_free(&edit, &before, err);
@@ -81,7 +79,7 @@ int remove_run(int argc, char **argv)
 	if (r == 0)
 		r = remove_version(volume, argv[2], &freed, &err);
 	if (r < 0) {
-		log_error(&err, "cannot remove '%s'", argv[2]);
+		log_error(&err, "cannot remove '%s' from '%s'", argv[2], argv[1]);
 		return VERB_FAILED;
 	}
 	remove_print(volume, argv[2], freed, options.json);

@@ -114,6 +114,16 @@ int volume_open_loaded(const char *name, struct volume **ret, struct error *err)
 	return 0;
 }
 
+int volume_find(const struct catalogue *catalogue, const char *label, struct version **ret, struct error *err)
+{
+	struct version *version = catalogue_by_label(catalogue, label);
+
+	if (!version)
+		return error_set(err, -ENOENT, "there is no version '%s' on the volume", label);
+	*ret = version;
+	return 0;
+}
+
 static int volume_served(const struct volume *volume, const struct version **ret, struct error *err)
 {
 	if (!volume->served.sequence)
@@ -128,16 +138,16 @@ static int volume_served(const struct volume *volume, const struct version **ret
 int volume_version(const struct volume *volume, const char *label, const struct version **ret,
 		   struct error *err)
 {
-	const struct version *version;
+	struct version *version = NULL;
+	int r = 0;
 
 	if (!label && volume->mount)
 		return volume_served(volume, ret, err);
-	version =
-		label ? catalogue_by_label(&volume->catalogue, label) : catalogue_current(&volume->catalogue);
-	if (!version && label)
-		return error_set(err, -ENOENT, "there is no version '%s' on the volume", label);
-	if (!version)
-		return error_set(err, -ENOENT, "the volume has no current version");
-	*ret = version;
-	return 0;
+	if (label)
+		r = volume_find(&volume->catalogue, label, &version, err);
+	else if (!(version = catalogue_current(&volume->catalogue)))
+		r = error_set(err, -ENOENT, "the volume has no current version");
+	if (r == 0)
+		*ret = version;
+	return r;
 }

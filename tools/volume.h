@@ -26,6 +26,8 @@ must_check int volume_load(struct volume *volume, struct error *err);
 must_check int volume_open_loaded(const char *name, struct volume **ret, struct error *err);
 void volume_close(struct volume *volume);
 
+/* The version called label in any catalogue of a volume. */
+must_check int volume_find(const struct catalogue *catalogue, const char *label, struct version **ret, struct error *err);
 /* The version called label; without one, the version that the mount serves, or the current one. */
 must_check int volume_version(const struct volume *volume, const char *label, const struct version **ret,
 			      struct error *err);

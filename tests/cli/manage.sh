@@ -33,6 +33,8 @@ assert_eq "a volume on which it was current already" "$(hash_of volume)" "$befor
 
 assert_fails 1 "there is no version 'four' on the volume" datasetfsctl current volume four
 assert_fails 1 "there is no version 'four' on the volume" datasetfsctl remove volume four
+assert_fails 1 "cannot make 'one' current on 'missing': No such file" datasetfsctl current missing one
+assert_fails 1 "cannot remove 'one' from 'missing': No such file" datasetfsctl remove missing one
 assert_fails 1 "it is the current version" datasetfsctl remove volume three
 assert_fails 2 "expected VOLUME LABEL" datasetfsctl remove volume
 assert_fails 2 "expected VOLUME LABEL" datasetfsctl current volume
