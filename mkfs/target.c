@@ -221,7 +221,10 @@ static int target_unprotect(struct target *target, const struct pack_options *op
 	if (r < 0 || !protect_is_read_only(target->path))
 		return r;
 	if (!options->write_protect)
-		return error_set(err, -EROFS, "it is write-protected; --write-protect lifts that for the publish");
+		return error_set(err, -EROFS,
+				 protect_check(target->path, NULL) == 0 ?
+					 "it is write-protected; --write-protect lifts that for the publish" :
+					 "it is read-only");
 	r = protect_set(target->path, false, err);
 	target->unprotected = r == 0;
 	return r;
@@ -281,6 +284,12 @@ static int target_open_source(struct target *target, const struct pack_options *
 	return target_init(target, options, err);
 }
 
+/* A slip in the name of a device would fill the memory of '/dev' with a file. */
+static bool target_is_device_name(const char *path)
+{
+	return !strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9) != 0;
+}
+
 static int target_open_path(struct target *target, const struct pack_options *options, struct error *err)
 {
 	struct stat st;
@@ -289,6 +298,8 @@ static int target_open_path(struct target *target, const struct pack_options *op
 	if (stat(target->path, &st) < 0) {
 		if (errno != ENOENT)
 			return error_errno(err, "stat");
+		if (target_is_device_name(target->path))
+			return error_set(err, -ENOENT, "there is no such device");
 		if (options->write_protect)
 			return error_set(err, -ENOENT, "it does not exist, so it cannot be write-protected");
 		if (options->dry_run)

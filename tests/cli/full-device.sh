@@ -60,3 +60,10 @@ assert_eq "status without temporary room" $rc 1
 assert_contains "the reason" "$(cat tmp.err)" "temporary"
 [ ! -e volume ] || fail "the new file stayed"
 umount tmp
+
+# Where nothing can be written at all, no advice that is for namespaces.
+blockdev --setro "$LOOP"
+assert_fails 1 "volume '$LOOP': it is read-only" mkdatasetfs --progress none "$LOOP" small
+assert_fails 1 "read-only" datasetfsctl current "$LOOP" v1
+blockdev --setrw "$LOOP"
+assert_fails 1 "there is no such device" mkdatasetfs --dry-run /dev/no-such-device small
