@@ -338,8 +338,9 @@ static void list_text_head(const struct volume *volume, const struct list_space 
 	char since[TEXT_TIME_SIZE];
 
 	format_uuid(volume->super.volume_uuid, uuid);
-	printf("volume      %s (%s)\n", volume->path,
-	       format_size(source_size(&volume->file->source, 0), size));
+	fputs("volume      ", stdout);
+	text_write(stdout, volume->path, strlen(volume->path));
+	printf(" (%s)\n", format_size(source_size(&volume->file->source, 0), size));
 	printf("uuid        %s\n", uuid);
 	printf("superblock  sequence %" PRIu64 "\n", volume->super.sequence);
 	printf("segments    %" PRIu64 " of %s: %" PRIu64 " used, %" PRIu64 " free (%s)%s\n", space->total,

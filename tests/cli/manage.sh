@@ -133,3 +133,7 @@ for number in range(60):
         if done.returncode:
             sys.exit(f"round {number}: {done.stdout}{done.stderr}")
 END
+
+# The name of a volume, which may come from somebody else's mount, does not write to the terminal.
+cp volume $'new\nline'
+assert_contains "list" "$(datasetfsctl list $'new\nline' | head -n 1)" 'new\x0aline'
