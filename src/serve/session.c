@@ -419,7 +419,6 @@ static void session_signal(struct session *session)
 		log_warn("'%s' is detached and ends when its last user does", mountpoint);
 		return;
 	}
-	notify_send("STOPPING=1\nSTATUS=unmounting");
 	if (mount_detach(session->mount, lazy, &err) == 0) {
 		session->detached = lazy;
 		return;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# With NOTIFY_SOCKET the daemon says READY=1, and only when the mount serves; then STOPPING=1 at its end.
+# With NOTIFY_SOCKET the daemon says READY=1, and only when the mount serves; then STOPPING=1 at its end, and not before.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 
@@ -21,7 +21,13 @@ try:
         sys.exit(f"fail: the first message is {lines}")
     if open("mnt/file").read() != "hello\n":
         sys.exit("fail: READY=1, but the mount does not serve")
-    daemon.terminate()
+    # A manager kills what says that it stops and does not: a mount that is in use must not say so.
+    with open("mnt/file"):
+        daemon.terminate()
+        seen = listener.recv(4096).decode()
+        if "busy" not in seen or "STOPPING=1" in seen:
+            sys.exit(f"fail: the message of a busy mount is {seen!r}")
+    subprocess.run(["umount", "mnt"], check=True)
     seen = listener.recv(4096).decode()
     if "STOPPING=1" not in seen:
         sys.exit(f"fail: the message at the end is {seen!r}")
