@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon channels
-# What /proc/mounts shows; mount(8) with the helper; an fstab line; status and version files; statfs.
+# What /proc/mounts shows; mount(8) with the helper; lines of fstab, the manual's too; status and version files; statfs.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
-need_root
+need_loop
+need_command lsblk
 
 mkdir source mnt
 echo hello >source/file
@@ -36,6 +37,13 @@ assert_contains "source of a pinned mount" "$(field 1)" "first"
 assert_contains "source of a pinned mount" "$(field 1)" "$PWD/volume"
 unmount mnt
 
+# The manual's line names a namespace: here it is a loop device of a recorded host.
+loop_device volume
+sysfs_tree sys
+sysfs_namespace sys "$LOOP"
+sed -n 's/\\-/-/g; /^ *nvme:uuid:.* datasetfs /p' "$DATASETFS_SOURCE/man/datasetfs-nvme.7" >manual.fstab
+[ "$(wc -l <manual.fstab)" = 1 ] || fail "not one line of fstab in datasetfs-nvme(7): $(cat manual.fstab)"
+
 # mount(8) looks for the helper in /sbin: give it one in a mount namespace of our own.
 [ "$(readlink "$DATASETFS_BUILD/root/sbin/mount.datasetfs")" = /usr/bin/datasetfs ] || fail "no /sbin/mount.datasetfs was installed"
 helper=$(command -v datasetfs)
@@ -62,6 +70,13 @@ printf '%s %s datasetfs ro,_netdev,nofail,nosuid,nodev,allow_other 0 0\n' "$PWD/
 mount -T fstab "$PWD/mnt"
 [ "$(cat mnt/file)" = changed ] || { echo "fail: content through fstab"; exit 1; }
 umount "$PWD/mnt"
+
+mount -t tmpfs none /mnt
+mkdir /mnt/train
+DATASETFS_SYSFS=$PWD/sys mount -a -T manual.fstab
+[ "$(cat /mnt/train/file)" = changed ] || { echo "fail: content through the manual's line of fstab"; exit 1; }
+umount /mnt/train
+umount /mnt
 
 rc=0
 mount -t datasetfs missing-volume mnt 2>helper.err || rc=$?

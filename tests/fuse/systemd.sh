@@ -1,0 +1,82 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The unit datasetfs@: its commands start a mount, stop it, and clear up behind a daemon that was killed; systemd finds no
+# fault with it, with the mount unit, and with what it makes of the manual's line of fstab.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+need_fuse
+need_root
+
+unit=$DATASETFS_BUILD/contrib/datasetfs@.service
+page=$DATASETFS_SOURCE/man/datasetfs-nvme.7
+mkdir source
+echo hello >source/file
+pack volume source --label v1
+mkdir -p etc/datasetfs
+
+# run KEY: the unit's commands
+run() {
+    python3 "$LIB/unit.py" "$unit" train "$1"
+}
+
+start() {
+    run ExecStartPre || fail "ExecStartPre"
+    python3 "$LIB/unit.py" "$unit" train ExecStart >>daemon.log 2>&1 &
+    DAEMON=$!
+    at_exit end_daemon "$DAEMON" "$PWD/a mountpoint"
+    wait_for 30 cmp source/file "a mountpoint/file" || { cat daemon.log; fail "no mount"; }
+}
+
+cat >etc/datasetfs/train.conf <<END
+# comments and empty lines are allowed
+
+VOLUME=$PWD/volume
+MOUNTPOINT="$PWD/a mountpoint"
+OPTIONS=version=v1,noexec
+END
+start
+grep -q " $PWD/a.040mountpoint fuse.datasetfs .*noexec" /proc/mounts || fail "no noexec in: $(cat /proc/mounts)"
+exec 7<"a mountpoint/file"
+run ExecStop || fail "ExecStop"
+assert_eq "an open file after the stop" "$(cat <&7)" hello
+exec 7<&-
+wait_end "$DAEMON" || fail "the daemon runs on"
+wait "$DAEMON" || fail "status $? at the end"
+run ExecStopPost || say "nothing to clear up"
+
+sed -i '/^OPTIONS/d' etc/datasetfs/train.conf
+start
+kill -KILL "$DAEMON"
+wait_end "$DAEMON" || fail "it survives SIGKILL"
+! stat -f "a mountpoint" 2>dead.err || fail "the mount of a killed daemon answers"
+run ExecStopPost || fail "a dead mount is not cleared up"
+start
+run ExecStop || fail "ExecStop"
+wait_end "$DAEMON" || fail "the daemon runs on"
+# Something else on the mountpoint is not ours to take away.
+mount -t tmpfs none "a mountpoint"
+at_exit umount "$PWD/a mountpoint"
+run ExecStopPost && fail "it found something to clear up"
+is_mounted "a mountpoint" || fail "it took away somebody else's mount"
+
+echo 'CONNECT="nqn.2026-01.org.example:train tcp:/192.0.2.1"' >>etc/datasetfs/train.conf
+run ExecStartPre 2>connect.err && fail "a wrong portal was connected"
+assert_contains "CONNECT" "$(cat connect.err)" "'tcp:/192.0.2.1'"
+
+need_command systemd-analyze
+sed "s,/usr/bin/datasetfs,$DATASETFS_BUILD/root&," "$unit" >datasetfs@train.service
+cp "$DATASETFS_SOURCE/contrib/systemd/mnt-train.mount" .
+export MANPATH=$DATASETFS_BUILD/root/usr/share/man
+systemd-analyze verify ./datasetfs@train.service ./mnt-train.mount >verify.log 2>&1 || { cat verify.log; fail "systemd-analyze verify"; }
+[ ! -s verify.log ] || fail "systemd-analyze verify: $(cat verify.log)"
+
+generator=/lib/systemd/system-generators/systemd-fstab-generator
+[ -x $generator ] || skip "no $generator"
+sed -n 's/\\-/-/g; /^ *nvme:uuid:.* datasetfs /p' "$page" >fstab
+mkdir generated
+SYSTEMD_FSTAB=$PWD/fstab $generator generated generated generated || fail "the generator refuses: $(cat fstab)"
+device='dev-disk-by\x2did-nvme\x2duuid.3f2504e0\x2d4f89\x2d41d3\x2d9a0c\x2d0305e82c3301.device'
+for line in After=nvmf-autoconnect.service "After=$device" "Requires=$device"; do
+    grep -qxF "$line" generated/mnt-train.mount || fail "no $line in: $(cat generated/mnt-train.mount)"
+done
+! grep -q BindsTo generated/mnt-train.mount || fail "bound to the device: $(cat generated/mnt-train.mount)"
+systemd-analyze verify --man=no ./generated/mnt-train.mount || fail "systemd-analyze verify"
