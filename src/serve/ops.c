@@ -3,7 +3,6 @@
 #include "serve/ops.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,6 +15,7 @@
 #include "serve/node.h"
 #include "serve/read.h"
 #include "serve/reply.h"
+#include "serve/waiter.h"
 
 static void ops_count(struct worker *worker, const struct channel_request *request)
 {
@@ -326,30 +326,7 @@ static void ops_ioctl(void *context, struct channel_request *request)
 		reply_error(worker, request, -ENOTTY);
 }
 
-/* A killed process waits for its reads all the same, for as long as the device hangs. Only a killed one is
- * answered early: EINTR to a living one would surprise programs that expect none from files, and raise SIGBUS
- * in a mapping. */
-static bool ops_is_killed(uint32_t pid)
-{
-	auto_free char *line = NULL;
-	unsigned long long pending = 0, signals;
-	size_t size = 0;
-	char path[64];
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	while (getline(&line, &size, file) >= 0)
-		if (sscanf(line, "SigPnd: %llx", &signals) == 1 ||
-		    sscanf(line, "ShdPnd: %llx", &signals) == 1)
-			pending |= signals;
-	fclose(file);
-	return pending & (1ull << (9 - 1)); /* SIGKILL; other deadly signals become it */
-}
-
-/* Comes to any worker, whoever has the request. */
+/* Comes to any worker, whoever has the request; for reads past the page cache it does not come, see watch.c. */
 static void ops_interrupt(void *context, struct channel_request *request)
 {
 	struct worker *worker = context;
@@ -360,7 +337,7 @@ static void ops_interrupt(void *context, struct channel_request *request)
 	ops_count(worker, request);
 	for (unsigned i = 0; i < serve->worker_count && !pid; i++) {
 		pid = channel_waiter(serve->workers[i]->channel, unique);
-		if (pid && ops_is_killed(pid) && channel_interrupt(serve->workers[i]->channel, unique))
+		if (pid && waiter_is_killed(pid) && channel_interrupt(serve->workers[i]->channel, unique))
 			stats_add(&worker->stats.interrupted, 1);
 	}
 	reply_none(worker, request);

@@ -6,6 +6,8 @@
  *   it hangs, /dev/fuse  answered from here, as the worker may hang in the same read (io=threads)
  *   it hangs, the ring   answered by its worker, which alone may use the ring
  *
+ * And on /dev/fuse, when it waits for more than a second and its process was killed: answered from here.
+ *
  * The slot and its memory stay taken until the device lets go: at most all slots of a worker, which then takes no more
  * requests. */
 #include "serve/watch.h"
@@ -27,6 +29,7 @@
 #include "io/topology.h"
 #include "serve/read.h"
 #include "serve/reopen.h"
+#include "serve/waiter.h"
 #include "serve/worker.h"
 
 #define SECOND INT64_C(1000000000)
@@ -49,16 +52,20 @@ struct watch {
 
 /* ---- one worker's slots ---- */
 
-static void watch_expire_one(struct channel_request *request, const struct read_op *op, int64_t before,
-			     struct stats *stats)
+/* The number of the request whose read began before that, or 0. Looked at twice: else it could be that of the slot's next
+ * request. */
+static uint64_t watch_overdue(const struct channel_request *request, const struct read_op *op, int64_t before)
 {
 	int64_t since = atomic_load(&op->since);
 	uint64_t unique = atomic_load(&request->owed);
 
-	/* Looked at twice: else the number could be that of the slot's next request. */
-	if (!since || since >= before || !unique || atomic_load(&op->since) != since)
-		return;
-	if (!channel_expire(request, unique))
+	return since && since < before && atomic_load(&op->since) == since ? unique : 0;
+}
+
+static void watch_expire_one(struct channel_request *request, const struct read_op *op, int64_t before,
+			     struct stats *stats)
+{
+	if (!channel_expire(request, watch_overdue(request, op, before)))
 		return;
 	stats_add(&stats->read_failures, 1);
 	stats_add(&stats->errors, 1);
@@ -73,6 +80,23 @@ static void watch_expire(struct worker *worker, struct stats *stats)
 		watch_expire_one(&channel->requests[i], &worker->reads[i], before - GRACE, stats);
 	if (channel->ops->expire)
 		channel->ops->expire(channel, before);
+}
+
+/* The kernel sends no INTERRUPT for reads past the page cache: it waits for them in the background, where no signal ends
+ * the wait. */
+static void watch_let_go(struct worker *worker, struct stats *stats)
+{
+	int64_t before = clock_now() - STALL;
+	struct channel *channel = worker->channel;
+	struct channel_request *request;
+	uint64_t unique;
+
+	for (size_t i = 0; i < worker->slots; i++) {
+		request = &channel->requests[i];
+		unique = watch_overdue(request, &worker->reads[i], before);
+		if (unique && waiter_is_killed(atomic_load(&request->pid)) && channel_interrupt(channel, unique))
+			stats_add(&stats->interrupted, 1);
+	}
 }
 
 /* On the worker's thread. */
@@ -115,6 +139,8 @@ static int64_t watch_visit(struct watch *watch, struct worker *worker)
 	int64_t oldest = watch_oldest_of(worker);
 	bool overdue = oldest && clock_now() - oldest >= watch->serve->options.deadline * SECOND;
 
+	if (oldest && !worker->channel->ops->own_thread)
+		watch_let_go(worker, &watch->stats);
 	if (overdue && !worker->channel->ops->own_thread)
 		watch_expire(worker, &watch->stats);
 	if (atomic_load(&worker->parked_count))

@@ -235,14 +235,23 @@ need_throttle() {
     [ -w /sys/fs/cgroup/blkio/cgroup.procs ] || skip "no control group of version 1 for block devices"
 }
 
-# throttle PROCESS: its reads of $LOOP can be held back from now on
+# throttle PROCESS: its reads of $LOOP can be held back from now on. At the end what still runs in the group goes back to where
+# it came from: a group with a process cannot be removed.
 throttle() {
     local group=/sys/fs/cgroup/blkio/datasetfs-test-$$
     if [ ! -d "$group" ]; then
         mkdir "$group"
-        at_exit rmdir "$group"
+        at_exit throttle_end "$group" "/sys/fs/cgroup/blkio$(awk -F : '$2 == "blkio" { print $3 }' /proc/self/cgroup)"
     fi
     echo "$1" >"$group/cgroup.procs"
+}
+
+# throttle_end GROUP PARENT
+throttle_end() {
+    local pid
+    throttle_reads 0
+    while read -r pid; do echo "$pid" >"$2/cgroup.procs"; done <"$1/cgroup.procs"
+    wait_for 10 rmdir "$1"
 }
 
 # throttle_reads BYTES: so many a second from $LOOP; 0: as many as there are
