@@ -47,7 +47,7 @@ struct channel_setup {
 
 struct channel_ops {
 	/* Hands requests to the handlers until there are none or no free slot; *ret_drained says which.
-	 * -ENODEV: the filesystem is unmounted. */
+	 * -ENODEV: the filesystem is unmounted. -ECONNABORTED: its connection was aborted. */
 	int (*receive)(struct channel *channel, bool *ret_drained, struct error *err);
 	/* Called once by the channel's thread, when it has its engine. NULL where nothing is to be done. */
 	int (*start)(struct channel *channel, struct engine *engine, struct error *err);

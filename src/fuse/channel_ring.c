@@ -137,10 +137,12 @@ static void channel_ring_expire(struct channel *channel, int64_t before)
 			channel_ring_fail_kept(&ring->entries[i]);
 }
 
-/* ENOENT: the request was aborted before its reply came. */
+/* ENOENT: the request was aborted before its reply came. ECONNABORTED: the connection was, and the worker of /dev/fuse
+ * says so. */
 static bool channel_ring_is_end(int result)
 {
-	return result == -ENOTCONN || result == -ECANCELED || result == -ENODEV || result == -ENOENT;
+	return result == -ENOTCONN || result == -ECANCELED || result == -ENODEV || result == -ENOENT ||
+	       result == -ECONNABORTED;
 }
 
 /* The kernel gives the entry back for good. */

@@ -24,6 +24,7 @@ static const uint64_t init_wanted = FUSE_ASYNC_READ | /* a large file's read-ahe
 				    FUSE_DO_READDIRPLUS | /* always: what is listed is read next, without a LOOKUP */
 				    FUSE_CACHE_SYMLINKS |
 				    FUSE_MAX_PAGES | /* a file up to 1 MiB is one READ */
+				    FUSE_ABORT_ERROR | /* tells an abort from an unmount */
 				    FUSE_NO_OPEN_SUPPORT | FUSE_NO_OPENDIR_SUPPORT | FUSE_INIT_EXT;
 
 /* The descriptor blocks until the kernel has sent INIT, right after mount(2). */

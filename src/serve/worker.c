@@ -149,10 +149,10 @@ static int worker_run(struct worker *worker, struct error *err)
 	return r;
 }
 
-/* Who waits for the start says itself why there was none. */
+/* Who waits for the start says itself why there was none. An abort ends every worker and is told once, at the end. */
 static void worker_fail(struct worker *worker)
 {
-	if (worker->has_engine)
+	if (worker->has_engine && worker->failure.code != -ECONNABORTED)
 		log_error(&worker->failure, "worker %u ends", worker->number);
 	atomic_store(&worker->failed, true);
 }

@@ -85,6 +85,22 @@ wait "$DAEMON" || rc=$?
 assert_eq "status" $rc 0
 ! is_mounted mnt || fail "still mounted"
 
+say "foreground: an abort ends it with status 1 and one line, and takes the dead mount away"
+mount_volume volume mnt
+: >daemon.log
+if abort_connection mnt; then
+    wait_end "$DAEMON" || fail "it runs on"
+    rc=0
+    wait "$DAEMON" || rc=$?
+    assert_eq "status" $rc 1
+    assert_eq "lines" "$(grep -c . daemon.log)" 1
+    assert_contains "the line" "$(cat daemon.log)" "somebody aborted it"
+    ! is_mounted mnt || fail "still mounted"
+else
+    say "no right to do that here"
+    unmount mnt
+fi
+
 say "relative paths, from another folder"
 mkdir elsewhere
 (cd elsewhere && datasetfs ../volume ../mnt) || fail "relative paths"

@@ -61,24 +61,21 @@ stuck() {
 
 # end HOW: the mount goes away beneath the load
 end() {
-    local rc=0 connection
+    local rc=0 expected=0
     touch stopping
     case $1 in
     signals) kill -TERM $DAEMON; sleep 0.1; kill -TERM $DAEMON 2>/dev/null || true ;;
     lazily) umount -l mnt ;;
-    abort)
-        connection=/sys/fs/fuse/connections/$(mountpoint -d mnt | cut -d : -f 2)
-        [ -e "$connection" ] || mount -t fusectl fusectl /sys/fs/fuse/connections
-        echo 1 >"$connection/abort" ;;
+    abort) abort_connection mnt || fail "cannot abort the connection"; expected=1 ;;
     esac
     wait_end $DAEMON || fail "round $round: the daemon hangs ($1): $(cat daemon.log)"
     wait $DAEMON || rc=$?
-    [ $rc = 0 ] || fail "round $round: status $rc ($1): $(tail -n 3 daemon.log)"
+    [ $rc = $expected ] || fail "round $round: status $rc ($1): $(tail -n 3 daemon.log)"
     wait_end $LOAD || { stuck; fail "round $round: the load hangs ($1)"; }
     rc=0
     wait $LOAD || rc=$?
     [ $rc = 0 ] || fail "round $round ($1): $(cat load.log)"
-    ! is_mounted mnt || umount mnt
+    ! is_mounted mnt || fail "round $round: still mounted ($1)"
     ! grep -E 'malformed|refuses|cannot answer|cannot go on|ends' daemon.log || fail "round $round ($1): $(cat daemon.log)"
     : >daemon.log
 }

@@ -184,6 +184,13 @@ unmount() {
     [ $rc = 0 ] || { cat daemon.log; fail "the daemon ended with status $rc"; }
 }
 
+# abort_connection MOUNTPOINT: as an admin ends a filesystem that hangs; false where that cannot be done
+abort_connection() {
+    local connections=/sys/fs/fuse/connections
+    is_mounted $connections || mount -t fusectl fusectl $connections 2>/dev/null || return 1
+    echo 1 >"$connections/$(mountpoint -d "$1" | cut -d : -f 2)/abort"
+}
+
 # wait_end PROCESS: until it has ended (a child of ours may stay to be waited for)
 wait_end() {
     local deadline=$((SECONDS + 20)) state
