@@ -136,7 +136,7 @@ static bool read_joins_run(const struct read_op *op, const struct read_range *ra
 static bool read_continues(const struct read_op *op, const struct read_range *range, const struct read_piece *piece,
 			   bool direct)
 {
-	if (range->direct != direct || range->io.member != address_member(piece->part.chunk.address) ||
+	if (range->direct != direct || range->fetch.io.member != address_member(piece->part.chunk.address) ||
 	    range->end != piece->from)
 		return false;
 	return !direct || read_joins_run(op, range, piece->at) || range->runs < IO_READ_IOVECS - 2; /* head, tail */
@@ -149,8 +149,8 @@ static void read_place(struct read_op *op, const struct read_piece *piece)
 
 	if (!range || !read_continues(op, range, piece, direct)) {
 		range = &op->ranges[op->range_count++];
-		*range = (struct read_range){ .op = op, .first = op->piece_count, .direct = direct };
-		range->io.member = address_member(piece->part.chunk.address);
+		*range = (struct read_range){ .fetch.op = op, .first = op->piece_count, .direct = direct };
+		range->fetch.io.member = address_member(piece->part.chunk.address);
 	}
 	if (!range->count || !read_joins_run(op, range, piece->at))
 		range->runs++;
@@ -194,7 +194,7 @@ static struct read_page *read_plan_page(struct read_op *op, uint64_t number, uin
 		page--;
 	} else {
 		assert(op->page_count < READ_PAGES);
-		*page = (struct read_page){ .op = op, .number = number, .state = READ_SETTLED };
+		*page = (struct read_page){ .fetch = { .op = op, .state = READ_SETTLED }, .number = number };
 		page->bytes = op->scratch + READ_SCRATCH - (op->page_count + 1) * DSFS_BLOCK;
 	}
 	cached = page_cache_get(cache, op->generation->sequence, number, offset, length, page->bytes + offset);
@@ -203,7 +203,7 @@ static struct read_page *read_plan_page(struct read_op *op, uint64_t number, uin
 	if (cached == PAGE_FOUND)
 		stats_add(&op->worker->stats.fine_hits, 1);
 	else
-		page->state = READ_READY;
+		page->fetch.state = READ_READY;
 	if (page == &op->pages[op->page_count])
 		op->page_count++;
 	return page;
@@ -305,12 +305,12 @@ static int read_plan(struct read_op *op, struct error *err)
 static void read_add(struct read_range *range, void *base, uint64_t length)
 {
 	if (length)
-		range->io.iov[range->io.iov_count++] = (struct iovec){ base, length };
+		range->fetch.io.iov[range->fetch.io.iov_count++] = (struct iovec){ base, length };
 }
 
 static void read_add_scratch(struct read_range *range, uint64_t length)
 {
-	struct read_op *op = range->op;
+	struct read_op *op = range->fetch.op;
 
 	assert(length <= READ_SCRATCH - READ_PAGES * DSFS_BLOCK - op->scratch_used);
 	read_add(range, op->scratch + op->scratch_used, length);
@@ -320,7 +320,7 @@ static void read_add_scratch(struct read_range *range, uint64_t length)
 /* The wanted bytes, run by run; the last run goes on to the end of its block. */
 static void read_add_payload(struct read_range *range)
 {
-	const struct read_op *op = range->op;
+	const struct read_op *op = range->fetch.op;
 	struct iovec *run = NULL;
 
 	for (unsigned i = range->first; i < range->first + range->count; i++) {
@@ -331,7 +331,7 @@ static void read_add_payload(struct read_range *range)
 			run->iov_len += piece->part.want;
 		} else {
 			read_add(range, base, piece->part.want);
-			run = &range->io.iov[range->io.iov_count - 1];
+			run = &range->fetch.io.iov[range->fetch.io.iov_count - 1];
 		}
 	}
 	run->iov_len = round_up(run->iov_len, read_align(op));
@@ -340,15 +340,15 @@ static void read_add_payload(struct read_range *range)
 /* From which block to which the device is read, and where to. */
 static void read_lay_out(struct read_range *range)
 {
-	const struct read_op *op = range->op;
+	const struct read_op *op = range->fetch.op;
 	const struct read_piece *first = &op->pieces[range->first], *last = read_last(op, range);
 	uint64_t align = read_align(op);
 	uint64_t from = round_down(first->from, align);
 	uint64_t to = round_up(range->end, align);
 	uint64_t wanted = read_wanted(first), wanted_end = read_wanted(last) + last->part.want;
 
-	range->io.offset = from;
-	range->io.iov_count = 0;
+	range->fetch.io.offset = from;
+	range->fetch.io.iov_count = 0;
 	if (!range->direct) {
 		read_add_scratch(range, to - from);
 		return;
@@ -358,51 +358,49 @@ static void read_lay_out(struct read_range *range)
 	read_add_scratch(range, to - round_up(wanted_end, align));
 }
 
-static void read_page_done(struct io_read *io, int result);
-
-static void read_start_page(struct read_page *page, int64_t now)
+static void read_lay_out_page(struct read_page *page)
 {
-	struct read_op *op = page->op;
-	uint64_t address = fine_page_address(op->generation->fine, page->number);
+	uint64_t address = fine_page_address(page->fetch.op->generation->fine, page->number);
 
-	page->state = READ_BUSY;
-	page->io.member = address_member(address);
-	page->io.offset = address_offset(address);
-	page->io.iov[0] = (struct iovec){ page->bytes, DSFS_BLOCK };
-	page->io.iov_count = 1;
-	page->io.done = read_page_done;
-	page->started = now;
-	stats_add(&op->worker->stats.device_reads, 1);
-	stats_add(&op->worker->stats.fine_reads, 1);
-	op->pending++;
-	engine_read(op->worker->engine, &page->io);
+	page->fetch.io.member = address_member(address);
+	page->fetch.io.offset = address_offset(address);
+	page->fetch.io.iov[0] = (struct iovec){ page->bytes, DSFS_BLOCK };
+	page->fetch.io.iov_count = 1;
 }
 
 static void read_done(struct io_read *io, int result);
 
+static void read_fetch(struct read_fetch *fetch, int64_t now)
+{
+	struct worker *worker = fetch->op->worker;
+
+	fetch->state = READ_BUSY;
+	fetch->io.done = read_done;
+	fetch->started = now;
+	fetch->op->pending++;
+	stats_add(&worker->stats.device_reads, 1);
+	engine_read(worker->engine, &fetch->io);
+}
+
 static void read_start(struct read_op *op)
 {
-	struct worker *worker = op->worker;
 	int64_t now = clock_now();
 
 	if (!atomic_load_explicit(&op->since, memory_order_relaxed))
 		atomic_store_explicit(&op->since, now, memory_order_relaxed);
-	for (unsigned i = 0; i < op->page_count; i++)
-		if (op->pages[i].state == READ_READY)
-			read_start_page(&op->pages[i], now);
-	for (unsigned i = 0; i < op->range_count; i++) {
-		struct read_range *range = &op->ranges[i];
-
-		if (range->state != READ_READY)
+	for (unsigned i = 0; i < op->page_count; i++) {
+		if (op->pages[i].fetch.state != READ_READY)
 			continue;
-		if (!range->retried)
-			read_lay_out(range);
-		range->state = READ_BUSY;
-		range->io.done = read_done;
-		range->started = now;
-		stats_add(&worker->stats.device_reads, 1);
-		op->pending++;
-		engine_read(worker->engine, &range->io);
+		read_lay_out_page(&op->pages[i]);
+		stats_add(&op->worker->stats.fine_reads, 1);
+		read_fetch(&op->pages[i].fetch, now);
+	}
+	for (unsigned i = 0; i < op->range_count; i++) {
+		if (op->ranges[i].fetch.state != READ_READY)
+			continue;
+		if (!op->ranges[i].retried)
+			read_lay_out(&op->ranges[i]);
+		read_fetch(&op->ranges[i].fetch, now);
 	}
 }
 
@@ -462,11 +460,11 @@ static void read_park(struct read_op *op)
 /* Where the piece's bytes lie in memory: in 1 to 3 parts. */
 static int read_parts(const struct read_range *range, const struct read_piece *piece, struct iovec parts[4])
 {
-	uint64_t at = range->io.offset, start, end;
+	uint64_t at = range->fetch.io.offset, start, end;
 	int count = 0;
 
-	for (int i = 0; i < range->io.iov_count; i++) {
-		const struct iovec *iov = &range->io.iov[i];
+	for (int i = 0; i < range->fetch.io.iov_count; i++) {
+		const struct iovec *iov = &range->fetch.io.iov[i];
 
 		start = piece->from > at ? piece->from : at;
 		end = piece->to < at + iov->iov_len ? piece->to : at + iov->iov_len;
@@ -546,11 +544,11 @@ static int read_missing(struct stats *stats, int result, uint64_t needed, struct
 static int read_settle_page(struct read_op *op, struct read_page *page, struct error *err)
 {
 	struct worker *worker = op->worker;
-	int r = read_missing(&worker->stats, page->result, DSFS_BLOCK, err);
+	int r = read_missing(&worker->stats, page->fetch.result, DSFS_BLOCK, err);
 
-	page->state = r < 0 && read_may_wait(op, page->result) ? READ_READY : READ_SETTLED;
+	page->fetch.state = r < 0 && read_may_wait(op, page->fetch.result) ? READ_READY : READ_SETTLED;
 	if (r < 0)
-		return page->state == READ_READY ? 0 : r;
+		return page->fetch.state == READ_READY ? 0 : r;
 	r = fine_check_page(op->generation->fine, page->number, page->bytes, err);
 	page_cache_put(worker->serve->pages, op->generation->sequence, page->number, r < 0 ? NULL : page->bytes);
 	return r;
@@ -561,12 +559,12 @@ static int read_settle_range(struct read_op *op, struct read_range *range,
 			     const struct read_piece **ret_piece, struct error *err)
 {
 	struct stats *stats = &op->worker->stats;
-	uint64_t needed = range->end - range->io.offset;
+	uint64_t needed = range->end - range->fetch.io.offset;
 	struct read_piece *piece = &op->pieces[range->first];
 	int r = 0;
 
 	*ret_piece = piece;
-	r = read_missing(stats, range->result, needed, err);
+	r = read_missing(stats, range->fetch.result, needed, err);
 	if (r < 0)
 		return r;
 	for (unsigned i = 0; i < range->count && r == 0; i++, piece++) {
@@ -582,7 +580,7 @@ static int read_settle_range(struct read_op *op, struct read_range *range,
 /* Once, and then for as long as the way to the device may come back. */
 static bool read_tries_again(struct read_op *op, struct read_range *range)
 {
-	if (range->retried && !read_may_wait(op, range->result))
+	if (range->retried && !read_may_wait(op, range->fetch.result))
 		return false;
 	range->retried = true;
 	stats_add(&op->worker->stats.retries, 1);
@@ -597,7 +595,7 @@ static int read_settle(struct read_op *op, bool *ret_again, const struct read_pi
 
 	op->waits = false;
 	for (unsigned i = 0; i < op->page_count && r == 0; i++)
-		if (op->pages[i].state == READ_ARRIVED)
+		if (op->pages[i].fetch.state == READ_ARRIVED)
 			r = read_settle_page(op, &op->pages[i], err);
 	*ret_again = op->waits;
 	if (r < 0 || op->waits) /* blocks cannot be checked without it */
@@ -605,12 +603,12 @@ static int read_settle(struct read_op *op, bool *ret_again, const struct read_pi
 	for (unsigned i = 0; i < op->range_count; i++) {
 		struct read_range *range = &op->ranges[i];
 
-		if (range->state != READ_ARRIVED)
+		if (range->fetch.state != READ_ARRIVED)
 			continue;
 		r = read_settle_range(op, range, ret_piece, err);
 		if (r < 0 && !read_tries_again(op, range))
 			return r;
-		range->state = r < 0 ? READ_READY : READ_SETTLED;
+		range->fetch.state = r < 0 ? READ_READY : READ_SETTLED;
 		*ret_again |= r < 0;
 	}
 	return 0;
@@ -734,15 +732,6 @@ void read_retry(struct worker *worker)
 	}
 }
 
-static void read_arrived(struct read_op *op, int64_t started, int result)
-{
-	stats_time(op->worker->stats.device_latency, started);
-	if (result > 0)
-		stats_add(&op->worker->stats.device_bytes, (uint64_t)result);
-	if (--op->pending == 0)
-		read_advance(op);
-}
-
 /* A block device that was taken away is one of no size: its end is everywhere, and that is no error to the kernel. */
 static int read_result(const struct read_op *op, int result)
 {
@@ -751,22 +740,17 @@ static int read_result(const struct read_op *op, int result)
 
 static void read_done(struct io_read *io, int result)
 {
-	struct read_range *range = (struct read_range *)io; /* its first member */
-	struct read_op *op = range->op;
+	struct read_fetch *fetch = (struct read_fetch *)io; /* its first member */
+	struct read_op *op = fetch->op;
+	struct stats *stats = &op->worker->stats;
 
-	range->result = read_result(op, result);
-	range->state = READ_ARRIVED;
-	read_arrived(op, range->started, range->result);
-}
-
-static void read_page_done(struct io_read *io, int result)
-{
-	struct read_page *page = (struct read_page *)io; /* its first member */
-	struct read_op *op = page->op;
-
-	page->result = read_result(op, result);
-	page->state = READ_ARRIVED;
-	read_arrived(op, page->started, page->result);
+	fetch->result = read_result(op, result);
+	fetch->state = READ_ARRIVED;
+	stats_time(stats->device_latency, fetch->started);
+	if (fetch->result > 0)
+		stats_add(&stats->device_bytes, (uint64_t)fetch->result);
+	if (--op->pending == 0)
+		read_advance(op);
 }
 
 void read_begin(struct worker *worker, struct channel_request *request)

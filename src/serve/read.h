@@ -23,15 +23,20 @@
 
 enum read_state { READ_READY, READ_BUSY, READ_ARRIVED, READ_SETTLED };
 
-/* A page of fine sums that pieces of this round are checked with; settled when it has what they need of it. */
-struct read_page {
+/* One device read. */
+struct read_fetch {
 	struct io_read io;
 	struct read_op *op;
-	uint64_t number;
-	uint8_t *bytes; /* in the scratch */
 	enum read_state state;
 	int result;
 	int64_t started; /* ns, monotonic */
+};
+
+/* A page of fine sums that pieces of this round are checked with; settled when it has what they need of it. */
+struct read_page {
+	struct read_fetch fetch;
+	uint64_t number;
+	uint8_t *bytes; /* in the scratch */
 };
 
 /* The part of a request that one chunk answers from the device. */
@@ -46,16 +51,12 @@ struct read_piece {
 
 /* A run of bytes on one member that one device read fetches for consecutive pieces. */
 struct read_range {
-	struct io_read io;
-	struct read_op *op;
+	struct read_fetch fetch;
 	unsigned first, count; /* pieces */
 	unsigned runs;         /* of pieces that lie together in the payload too; holes divide them */
 	uint64_t end;          /* on the member, of the last piece */
 	bool direct;           /* its wanted bytes land in the payload itself; else all of it in scratch */
 	bool retried;
-	enum read_state state;
-	int result;
-	int64_t started; /* ns, monotonic */
 };
 
 /* A READ in work. Lives in the worker, beside the request's slot. */
