@@ -266,6 +266,22 @@ throttle_reads() {
     echo "$(lsblk -ndo MAJ:MIN "$LOOP" | tr -d ' ') $1" >"/sys/fs/cgroup/blkio/datasetfs-test-$$/blkio.throttle.read_bps_device"
 }
 
+# cpuset CPUS: an empty control group that may run on these CPUs, and its folder in CPUSET; skips where there is none
+cpuset() {
+    local top=/sys/fs/cgroup
+    if [ -w $top/cpuset/cgroup.procs ]; then
+        top=$top/cpuset
+    elif ! grep -qw cpuset $top/cgroup.controllers || ! echo +cpuset >$top/cgroup.subtree_control; then
+        skip "no control groups for CPUs"
+    fi 2>/dev/null
+    CPUSET=$top/datasetfs-test-$$
+    mkdir "$CPUSET" 2>/dev/null || skip "cannot make a control group in $top"
+    at_exit rmdir "$CPUSET"
+    # Of version 1: without it nobody can join.
+    [ "$top" = /sys/fs/cgroup ] || cat $top/cpuset.mems >"$CPUSET/cpuset.mems"
+    echo "$1" >"$CPUSET/cpuset.cpus"
+}
+
 # json PATH [FILE]: a value out of a JSON document, such as json versions.0.label
 json() {
     python3 "$LIB/json_value.py" "$@"
