@@ -73,13 +73,22 @@ struct channel {
 	unsigned commands; /* to the session's descriptor at most, by the engine; 0: none */
 };
 
-/* Queues of FUSE over io_uring: one for each possible CPU, depth entries each. */
+/* Queues of FUSE over io_uring: one for each possible CPU, depths are entries. */
 struct channel_queues {
-	const uint16_t *numbers;
-	unsigned count, depth;
+	const uint16_t *numbers, *depths;
+	unsigned count;
 };
 
-/* FUSE over io_uring: setup->slots must be queues->count * queues->depth. */
+static inline unsigned channel_queues_slots(const struct channel_queues *queues)
+{
+	unsigned slots = 0;
+
+	for (unsigned i = 0; i < queues->count; i++)
+		slots += queues->depths[i];
+	return slots;
+}
+
+/* FUSE over io_uring: setup->slots must be channel_queues_slots(). */
 must_check int channel_ring_new(const struct channel_setup *setup, const struct channel_queues *queues,
 				struct channel **ret, struct error *err);
 /* /dev/fuse, by a descriptor of its own. */

@@ -220,30 +220,37 @@ static void channel_ring_free(struct channel *channel)
 	free(ring);
 }
 
+static void channel_ring_lay_out_slot(struct channel_ring *ring, unsigned slot, size_t payload_size,
+				      struct ring_queue *queue)
+{
+	uint8_t *payloads = ring->memory + (size_t)ring->channel.slots * HEADER_SIZE;
+	struct channel_request *request = &ring->channel.requests[slot];
+	struct ring_entry *entry = &ring->entries[slot];
+
+	request->channel = &ring->channel;
+	request->slot = slot;
+	request->payload = payloads + slot * payload_size;
+	request->payload_size = payload_size;
+	*entry = (struct ring_entry){
+		.command.done = channel_ring_done,
+		.ring = ring,
+		.request = request,
+		.header = (struct wire_uring_header *)(void *)(ring->memory + (size_t)slot * HEADER_SIZE),
+		.queue = queue,
+	};
+	entry->iov[0] = (struct iovec){ entry->header, sizeof(*entry->header) };
+	entry->iov[1] = (struct iovec){ request->payload, request->payload_size };
+}
+
 static void channel_ring_lay_out(struct channel_ring *ring, const struct channel_setup *setup,
 				 const struct channel_queues *queues)
 {
-	uint8_t *payloads = ring->memory + (size_t)setup->slots * HEADER_SIZE;
+	unsigned slot = 0;
 
-	for (unsigned i = 0; i < queues->count; i++)
+	for (unsigned i = 0; i < queues->count; i++) {
 		ring->queues[i].number = queues->numbers[i];
-	for (unsigned i = 0; i < setup->slots; i++) {
-		struct channel_request *request = &ring->channel.requests[i];
-		struct ring_entry *entry = &ring->entries[i];
-
-		request->channel = &ring->channel;
-		request->slot = i;
-		request->payload = payloads + i * setup->payload_size;
-		request->payload_size = setup->payload_size;
-		*entry = (struct ring_entry){
-			.command.done = channel_ring_done,
-			.ring = ring,
-			.request = request,
-			.header = (struct wire_uring_header *)(void *)(ring->memory + (size_t)i * HEADER_SIZE),
-			.queue = &ring->queues[i / queues->depth],
-		};
-		entry->iov[0] = (struct iovec){ entry->header, sizeof(*entry->header) };
-		entry->iov[1] = (struct iovec){ request->payload, request->payload_size };
+		for (unsigned end = slot + queues->depths[i]; slot < end; slot++)
+			channel_ring_lay_out_slot(ring, slot, setup->payload_size, &ring->queues[i]);
 	}
 }
 

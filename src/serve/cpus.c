@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The affinity mask and the kernel's list of possible CPUs. */
+/* The affinity mask and the kernel's lists of CPUs. */
 #include "serve/cpus.h"
 
 #include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
-unsigned cpus_count(const char *list)
+unsigned cpus_parse(const char *list, bool *set)
 {
 	unsigned count = 0, first, last;
 	int length;
@@ -22,30 +23,40 @@ unsigned cpus_count(const char *list)
 		if (last < first || last >= CPUS_MAX)
 			return 0;
 		count += last - first + 1;
+		if (set)
+			memset(set + first, true, last - first + 1);
 		if (*list != ',')
 			return *list == 0 || *list == '\n' ? count : 0;
 	}
 }
 
-static unsigned cpus_possible(void)
+static unsigned cpus_read(const char *path, bool *set)
 {
-	FILE *file = fopen("/sys/devices/system/cpu/possible", "re");
+	FILE *file = fopen(path, "re");
 	char list[4096]; /* a page is all that sysfs gives */
 	bool there = file && fgets(list, sizeof(list), file);
 
 	if (file)
 		fclose(file);
-	return there ? cpus_count(list) : 0;
+	return there ? cpus_parse(list, set) : 0;
+}
+
+/* Where the kernel does not tell, all count as online. */
+static void cpus_read_queues(struct cpus *cpus)
+{
+	cpus->possible = cpus_read("/sys/devices/system/cpu/possible", NULL);
+	if (!cpus_read("/sys/devices/system/cpu/online", cpus->online))
+		memset(cpus->online, true, CPUS_MAX);
 }
 
 int cpus_find(unsigned most, struct cpus *ret, struct error *err)
 {
 	size_t size = CPU_ALLOC_SIZE(CPUS_MAX);
 	cpu_set_t *set = CPU_ALLOC(CPUS_MAX);
-	struct cpus cpus = { .own = calloc(CPUS_MAX, sizeof(*cpus.own)) };
+	struct cpus cpus = { .own = calloc(CPUS_MAX, sizeof(*cpus.own)), .online = calloc(CPUS_MAX, 1) };
 
-	if (!set || !cpus.own || sched_getaffinity(0, size, set) < 0) {
-		free(cpus.own);
+	if (!set || !cpus.own || !cpus.online || sched_getaffinity(0, size, set) < 0) {
+		cpus_free(&cpus);
 		CPU_FREE(set);
 		return error_errno(err, "cannot tell which CPUs there are");
 	}
@@ -53,7 +64,7 @@ int cpus_find(unsigned most, struct cpus *ret, struct error *err)
 		if (CPU_ISSET_S(cpu, size, set))
 			cpus.own[cpus.workers++] = (uint16_t)cpu;
 	CPU_FREE(set);
-	cpus.possible = cpus_possible();
+	cpus_read_queues(&cpus);
 	*ret = cpus;
 	return 0;
 }
@@ -61,6 +72,7 @@ int cpus_find(unsigned most, struct cpus *ret, struct error *err)
 void cpus_free(struct cpus *cpus)
 {
 	free(cpus->own);
+	free(cpus->online);
 	*cpus = (struct cpus){ 0 };
 }
 
@@ -100,4 +112,38 @@ unsigned cpus_queues(const struct cpus *cpus, unsigned worker, uint16_t *numbers
 		if (!cpus_has_worker(cpus, queue) && orphans++ % cpus->workers == turn)
 			numbers[count++] = (uint16_t)queue;
 	return count;
+}
+
+static unsigned cpus_online(const struct cpus *cpus)
+{
+	unsigned count = 0;
+
+	for (unsigned queue = 0; queue < cpus->possible; queue++)
+		count += cpus->online[queue];
+	return count;
+}
+
+void cpus_share(struct cpus *cpus, uint64_t entries)
+{
+	unsigned online = cpus_online(cpus);
+	uint64_t each = online ? entries / online : 0;
+
+	cpus->depth = each < CPUS_DEPTH_MIN ? CPUS_DEPTH_MIN : each > CPUS_DEPTH_MAX ? CPUS_DEPTH_MAX : (unsigned)each;
+}
+
+unsigned cpus_depth(const struct cpus *cpus, unsigned queue)
+{
+	return cpus->online[queue] ? cpus->depth : CPUS_DEPTH_MIN;
+}
+
+unsigned cpus_depth_least(const struct cpus *cpus)
+{
+	return cpus_online(cpus) == cpus->possible ? cpus->depth : CPUS_DEPTH_MIN;
+}
+
+uint64_t cpus_entries(const struct cpus *cpus)
+{
+	unsigned online = cpus_online(cpus);
+
+	return (uint64_t)online * cpus->depth + (uint64_t)(cpus->possible - online) * CPUS_DEPTH_MIN;
 }

@@ -33,11 +33,10 @@
 #define SLOTS_MIN       8u
 #define SLOTS_MAX       64u
 #define SLOT_SIZE       (INIT_READ_MAX + READ_SCRATCH + sizeof(struct read_op))
-#define BUFFER_BUDGET   (UINT64_C(1) << 30) /* for all workers, unless that left them fewer than SLOTS_MIN */
+/* For all workers, unless that left them fewer than SLOTS_MIN, or queues of the kernel's than CPUS_DEPTH_MIN. */
+#define BUFFER_BUDGET   (UINT64_C(1) << 30)
 #define THREADS_PER_CPU 16u                 /* without io_uring a thread is one read in flight */
 #define WORKERS_MAX     1024u
-#define QUEUE_DEPTH_MIN 4u
-#define QUEUE_DEPTH_MAX 32u
 #define RING_SWITCH     "/sys/module/fuse/parameters/enable_uring"
 #define THREADS_MAX     256u
 #define THREAD_SLOTS    4u /* without io_uring: one for a request, the others for commands under way */
@@ -76,12 +75,10 @@ static unsigned session_clamp(uint64_t n, unsigned least, unsigned most)
 /* A worker for each CPU, and one for what the kernel sends by /dev/fuse all the same. */
 static void session_size_ring(struct serve *serve)
 {
-	unsigned queues = serve->cpus.possible;
-
 	serve->worker_count = serve->cpus.workers + 1;
-	serve->queue_depth = session_clamp(BUFFER_BUDGET / queues / SLOT_SIZE, QUEUE_DEPTH_MIN, QUEUE_DEPTH_MAX);
+	cpus_share(&serve->cpus, BUFFER_BUDGET / SLOT_SIZE);
 	serve->slots = SLOTS_MIN;
-	serve->buffer_budget = ((uint64_t)queues * serve->queue_depth + SLOTS_MIN) * SLOT_SIZE + CHUNK_CACHE_SIZE +
+	serve->buffer_budget = (cpus_entries(&serve->cpus) + SLOTS_MIN) * SLOT_SIZE + CHUNK_CACHE_SIZE +
 			       PAGE_CACHE_SIZE;
 }
 
@@ -106,7 +103,7 @@ static void session_size_channel(struct serve *serve)
 		session_size_ring(serve);
 	else
 		session_size_dev(serve);
-	serve->jobs = (serve->ring ? serve->queue_depth : (unsigned)serve->slots) - 1;
+	serve->jobs = (serve->ring ? cpus_depth_least(&serve->cpus) : (unsigned)serve->slots) - 1;
 }
 
 static int session_size(struct serve *serve, struct error *err)
@@ -220,8 +217,9 @@ static int session_create_worker(struct session *session, unsigned number, struc
 {
 	struct serve *serve = &session->serve;
 	bool ring = serve->ring && number < serve->cpus.workers;
-	auto_free uint16_t *numbers = ring ? calloc(serve->cpus.possible + 1, sizeof(*numbers)) : NULL;
-	struct channel_queues queues = { .numbers = numbers, .depth = serve->queue_depth };
+	size_t most = ring ? serve->cpus.possible : 0;
+	auto_free uint16_t *numbers = calloc(most + 1, sizeof(*numbers)), *depths = calloc(most + 1, sizeof(*depths));
+	struct channel_queues queues = { .numbers = numbers, .depths = depths };
 	struct worker_setup setup = {
 		.serve = serve,
 		.number = number,
@@ -230,10 +228,12 @@ static int session_create_worker(struct session *session, unsigned number, struc
 		.cpu = -1,
 	};
 
-	if (ring && !numbers)
+	if (!numbers || !depths)
 		return error_set(err, -ENOMEM, "no memory for worker %u", number);
 	if (ring) {
 		queues.count = cpus_queues(&serve->cpus, number, numbers);
+		for (unsigned i = 0; i < queues.count; i++)
+			depths[i] = (uint16_t)cpus_depth(&serve->cpus, numbers[i]);
 		setup.queues = &queues;
 		setup.cpu = serve->cpus.own[number];
 	}

@@ -222,7 +222,7 @@ int worker_new(const struct worker_setup *setup, struct worker **ret, struct err
 	worker->cpu = setup->cpu;
 	pthread_mutex_init(&worker->task_lock, NULL);
 	worker->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	worker->slots = queues ? (size_t)queues->count * queues->depth : setup->serve->slots;
+	worker->slots = queues ? channel_queues_slots(queues) : setup->serve->slots;
 	r = worker->wake_fd < 0 ? error_errno(err, "cannot make an eventfd") : worker_memory(worker, err);
 	if (r == 0)
 		r = worker_channel(worker, queues, err);

@@ -95,8 +95,8 @@ static const struct channel_handlers handlers = { .other = handle };
 /* A READ that is answered at its deadline; the handler still has it. */
 static int start(void **state)
 {
-	static const uint16_t numbers[] = { 0 };
-	static const struct channel_queues queues = { .numbers = numbers, .count = 1, .depth = 1 };
+	static const uint16_t numbers[] = { 0 }, depths[] = { 1 };
+	static const struct channel_queues queues = { .numbers = numbers, .depths = depths, .count = 1 };
 	static const struct channel_setup setup = { .handlers = &handlers, .slots = 1, .payload_size = 8192 };
 
 	(void)state;
