@@ -281,7 +281,7 @@ static void control_follow(struct control *control)
 	int r;
 
 	r = superblock_find(&control->serve->volume->source, &super, &err);
-	if (r == 0 && super.sequence == control->followed)
+	if (r == 0 && super.sequence <= control->followed) /* an older one is what a slot that cannot be read leaves */
 		return;
 	if (r == 0)
 		r = change_open(control->serve, &current, &generation, &err);
