@@ -233,7 +233,7 @@ int assemble_fine(struct writer *writer, const struct temp *temp, struct sequenc
 	if (r == 0)
 		r = writer_append(writer, head, head_length, &version->fine.address, err);
 	if (r == 0)
-		r = assemble_each(temp, sums->fd, length - head_length, assemble_fine_step, writer, err);
+		r = assemble_each(temp, sums->stream.fd, length - head_length, assemble_fine_step, writer, err);
 	if (r == 0)
 		r = sha256_of(head, head_length, version->fine_sha256, err);
 	if (r == 0)

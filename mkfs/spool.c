@@ -5,61 +5,40 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 int spool_open(struct spool *spool, const struct temp *temp, struct error *err)
 {
-	struct spool opened = { .temp = temp };
-	int r;
+	struct spool opened = { 0 };
+	int r = temp_stream_open(&opened.stream, temp, err);
 
-	opened.buffer = malloc(SPOOL_BUFFER);
-	if (!opened.buffer)
-		return error_set(err, -ENOMEM, "out of memory");
-	r = temp_file(temp, &opened.fd, err);
-	if (r < 0) {
-		free(opened.buffer);
-		return r;
-	}
-	*spool = opened;
-	return 0;
+	if (r == 0)
+		*spool = opened;
+	return r;
 }
 
 void spool_close(struct spool *spool)
 {
-	if (!spool->temp)
-		return;
-	free(spool->buffer);
+	temp_stream_close(&spool->stream);
 	free(spool->record);
-	close(spool->fd);
 	*spool = (struct spool){ 0 };
-}
-
-static int spool_flush(struct spool *spool, struct error *err)
-{
-	int r = temp_write(spool->temp, spool->fd, spool->written, spool->buffer, spool->used, err);
-
-	if (r < 0)
-		return r;
-	spool->written += spool->used;
-	spool->used = 0;
-	return 0;
 }
 
 static int spool_put(struct spool *spool, const void *bytes, size_t length, struct error *err)
 {
+	struct temp_stream *stream = &spool->stream;
 	const uint8_t *from = bytes;
 	size_t part;
 	int r;
 
 	while (length) {
-		if (spool->used == SPOOL_BUFFER) {
-			r = spool_flush(spool, err);
+		if (stream->used == TEMP_BUFFER) {
+			r = temp_stream_flush(stream, err);
 			if (r < 0)
 				return r;
 		}
-		part = SPOOL_BUFFER - spool->used < length ? SPOOL_BUFFER - spool->used : length;
-		memcpy(spool->buffer + spool->used, from, part);
-		spool->used += part;
+		part = TEMP_BUFFER - stream->used < length ? TEMP_BUFFER - stream->used : length;
+		memcpy(stream->buffer + stream->used, from, part);
+		stream->used += part;
 		from += part;
 		length -= part;
 	}
@@ -85,15 +64,16 @@ int spool_push(struct spool *spool, const void *head, size_t head_length, const 
 /* Bytes from the file's part or from those not written yet. */
 static int spool_get(struct spool *spool, void *bytes, size_t length, struct error *err)
 {
-	uint64_t in_file = spool->written - (spool->taken < spool->written ? spool->taken : spool->written);
+	const struct temp_stream *stream = &spool->stream;
+	uint64_t in_file = stream->written - (spool->taken < stream->written ? spool->taken : stream->written);
 	size_t part = in_file < length ? (size_t)in_file : length;
 	int r;
 
-	r = temp_read(spool->temp, spool->fd, spool->taken, bytes, part, err);
+	r = temp_read(stream->temp, stream->fd, spool->taken, bytes, part, err);
 	if (r < 0)
 		return r;
 	if (length > part)
-		memcpy((uint8_t *)bytes + part, spool->buffer + (spool->taken + part - spool->written),
+		memcpy((uint8_t *)bytes + part, stream->buffer + (spool->taken + part - stream->written),
 		       length - part);
 	spool->taken += length;
 	return 0;

@@ -6,16 +6,10 @@
 
 #include "temp.h"
 
-#define SPOOL_BUFFER 65536u
-
 struct spool {
-	const struct temp *temp;
-	int fd;
-	uint64_t written; /* bytes in the file */
+	struct temp_stream stream; /* of what was pushed */
 	uint64_t taken;   /* file offset of the next record to read */
 	uint64_t records; /* pushed and not popped */
-	size_t used;      /* bytes in buffer, to be written at .written */
-	uint8_t *buffer;
 	uint8_t *record; /* the last record popped */
 	size_t room;     /* bytes of it */
 };

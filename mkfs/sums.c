@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "image/address.h"
 #include "image/checksum.h"
@@ -13,20 +12,15 @@
 
 int sums_open(struct sums *sums, const struct temp *temp, uint32_t chunk_log, struct error *err)
 {
-	struct sums opened = { .temp = temp, .chunk_log = chunk_log };
+	struct sums opened = { .chunk_log = chunk_log };
 	struct fine_layout layout;
 	int r;
 
 	fine_layout(chunk_log, 0, 0, &layout);
 	opened.row_bytes = layout.row_bytes;
-	opened.buffer = malloc(SUMS_BUFFER);
-	if (!opened.buffer)
-		return error_set(err, -ENOMEM, "out of memory");
-	r = temp_file(temp, &opened.fd, err);
-	if (r < 0) {
-		free(opened.buffer);
+	r = temp_stream_open(&opened.stream, temp, err);
+	if (r < 0)
 		return r;
-	}
 	*sums = opened;
 	r = mapped_open(&sums->bits, temp, err);
 	return r < 0 ? r : mapped_open(&sums->pages, temp, err);
@@ -34,10 +28,7 @@ int sums_open(struct sums *sums, const struct temp *temp, uint32_t chunk_log, st
 
 void sums_close(struct sums *sums)
 {
-	if (!sums->temp)
-		return;
-	free(sums->buffer);
-	close(sums->fd);
+	temp_stream_close(&sums->stream);
 	mapped_close(&sums->bits);
 	mapped_close(&sums->pages);
 	*sums = (struct sums){ 0 };
@@ -48,19 +39,16 @@ static int sums_flush(struct sums *sums, struct error *err)
 	le64 sum;
 	int r = 0;
 
-	for (size_t at = 0; r == 0 && at < sums->used; at += DSFS_BLOCK) {
-		sum = le64_of(checksum_64(sums->buffer + at, DSFS_BLOCK));
+	for (size_t at = 0; r == 0 && at < sums->stream.used; at += DSFS_BLOCK) {
+		sum = le64_of(checksum_64(sums->stream.buffer + at, DSFS_BLOCK));
 		r = mapped_append(&sums->pages, &sum, sizeof(sum), NULL, err);
 	}
-	if (r == 0)
-		r = temp_write(sums->temp, sums->fd, sums->written, sums->buffer, sums->used, err);
-	sums->written += sums->used;
-	sums->used = 0;
-	return r;
+	return r < 0 ? r : temp_stream_flush(&sums->stream, err);
 }
 
 int sums_add(struct sums *sums, uint64_t chunk, const le64 *row, uint32_t count, struct error *err)
 {
+	struct temp_stream *stream = &sums->stream;
 	size_t bytes = count * sizeof(*row);
 	int r;
 
@@ -69,16 +57,17 @@ int sums_add(struct sums *sums, uint64_t chunk, const le64 *row, uint32_t count,
 		return r;
 	sums->bits.bytes[chunk / 8] |= (uint8_t)(1u << (chunk % 8));
 	sums->rows++;
-	memcpy(sums->buffer + sums->used, row, bytes);
-	memset(sums->buffer + sums->used + bytes, 0, sums->row_bytes - bytes);
-	sums->used += sums->row_bytes;
-	return sums->used == SUMS_BUFFER ? sums_flush(sums, err) : 0;
+	memcpy(stream->buffer + stream->used, row, bytes);
+	memset(stream->buffer + stream->used + bytes, 0, sums->row_bytes - bytes);
+	stream->used += sums->row_bytes;
+	return stream->used == TEMP_BUFFER ? sums_flush(sums, err) : 0;
 }
 
 int sums_end(struct sums *sums, uint64_t chunk_count, uint8_t **ret_head, uint64_t *ret_head_length,
 	     uint64_t *ret_length, struct error *err)
 {
-	size_t padding = round_up(sums->used, DSFS_BLOCK) - sums->used;
+	struct temp_stream *stream = &sums->stream;
+	size_t padding = round_up(stream->used, DSFS_BLOCK) - stream->used;
 	struct dsfs_fine disk = { .chunk_count = le64_of(chunk_count), .row_count = le64_of(sums->rows) };
 	struct fine_layout layout;
 	uint8_t *head;
@@ -87,8 +76,8 @@ int sums_end(struct sums *sums, uint64_t chunk_count, uint8_t **ret_head, uint64
 	*ret_length = 0;
 	if (!sums->rows)
 		return 0;
-	memset(sums->buffer + sums->used, 0, padding);
-	sums->used += padding;
+	memset(stream->buffer + stream->used, 0, padding);
+	stream->used += padding;
 	r = sums_flush(sums, err);
 	if (r < 0)
 		return r;

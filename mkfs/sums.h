@@ -4,16 +4,10 @@
 #include "image/catalogue.h"
 #include "mapped.h"
 
-#define SUMS_BUFFER 65536u /* whole pages */
-
 struct sums {
-	const struct temp *temp;
-	int fd;
+	struct temp_stream stream; /* of rows; a full buffer is whole pages */
 	uint32_t chunk_log, row_bytes;
 	uint64_t rows;
-	uint64_t written; /* bytes in the file */
-	size_t used;      /* bytes in buffer, to be written behind them */
-	uint8_t *buffer;
 	struct mapped bits, pages; /* of the head */
 };
 
@@ -22,6 +16,6 @@ void sums_close(struct sums *sums); /* a zeroed one as well */
 /* The row of a chunk, whose number is above those before. */
 must_check int sums_add(struct sums *sums, uint64_t chunk, const le64 *row, uint32_t count, struct error *err);
 /* After the last: the head (free() it) for so many chunks, its length, and the length of the section, which goes on with
- * the bytes of fd. Length 0: there are no rows. */
+ * the bytes of stream.fd. Length 0: there are no rows. */
 must_check int sums_end(struct sums *sums, uint64_t chunk_count, uint8_t **ret_head, uint64_t *ret_head_length,
 			uint64_t *ret_length, struct error *err);

@@ -119,3 +119,40 @@ int temp_read(const struct temp *temp, int fd, uint64_t offset, void *bytes, siz
 	}
 	return 0;
 }
+
+int temp_stream_open(struct temp_stream *stream, const struct temp *temp, struct error *err)
+{
+	struct temp_stream opened = { .temp = temp };
+	int r;
+
+	opened.buffer = malloc(TEMP_BUFFER);
+	if (!opened.buffer)
+		return error_set(err, -ENOMEM, "out of memory");
+	r = temp_file(temp, &opened.fd, err);
+	if (r < 0) {
+		free(opened.buffer);
+		return r;
+	}
+	*stream = opened;
+	return 0;
+}
+
+void temp_stream_close(struct temp_stream *stream)
+{
+	if (!stream->temp)
+		return;
+	free(stream->buffer);
+	close(stream->fd);
+	*stream = (struct temp_stream){ 0 };
+}
+
+int temp_stream_flush(struct temp_stream *stream, struct error *err)
+{
+	int r = temp_write(stream->temp, stream->fd, stream->written, stream->buffer, stream->used, err);
+
+	if (r < 0)
+		return r;
+	stream->written += stream->used;
+	stream->used = 0;
+	return 0;
+}

@@ -25,3 +25,18 @@ must_check int temp_write(const struct temp *temp, int fd, uint64_t offset, cons
 			  struct error *err);
 must_check int temp_read(const struct temp *temp, int fd, uint64_t offset, void *bytes, size_t length,
 			 struct error *err);
+
+#define TEMP_BUFFER 65536u
+
+/* A temporary file that grows at its end, through a buffer. */
+struct temp_stream {
+	const struct temp *temp;
+	int fd;
+	uint64_t written; /* bytes in the file */
+	size_t used;      /* bytes in buffer, to be written behind them */
+	uint8_t *buffer;  /* TEMP_BUFFER */
+};
+
+must_check int temp_stream_open(struct temp_stream *stream, const struct temp *temp, struct error *err);
+void temp_stream_close(struct temp_stream *stream); /* a zeroed one as well */
+must_check int temp_stream_flush(struct temp_stream *stream, struct error *err); /* empties the buffer */
