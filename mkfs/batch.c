@@ -14,22 +14,22 @@ static uint8_t *batch_map(void)
 	return map == MAP_FAILED ? NULL : map;
 }
 
-int batch_open(struct batch *batch, bool frames, struct error *err)
+int batch_memory_open(struct batch_memory *memory, bool frames, struct error *err)
 {
-	batch->content = batch_map();
-	batch->frames = frames ? batch_map() : NULL;
-	if (!batch->content || (frames && !batch->frames))
+	memory->content = batch_map();
+	memory->frames = frames ? batch_map() : NULL;
+	if (!memory->content || (frames && !memory->frames))
 		return error_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
 
-void batch_close(struct batch *batch)
+void batch_memory_close(struct batch_memory *memory)
 {
-	batch_clear(batch);
-	if (batch->content)
-		munmap(batch->content, BATCH_BYTES);
-	if (batch->frames)
-		munmap(batch->frames, BATCH_BYTES);
+	if (memory->content)
+		munmap(memory->content, BATCH_BYTES);
+	if (memory->frames)
+		munmap(memory->frames, BATCH_BYTES);
+	*memory = (struct batch_memory){ 0 };
 }
 
 void batch_clear(struct batch *batch)
@@ -57,7 +57,7 @@ struct item *batch_add(struct batch *batch, struct place *place, const char *nam
 	*item = (struct item){ .place = place_hold(place),
 			       .name = batch->names + batch->names_used,
 			       .name_length = (uint32_t)name_length,
-			       .content = batch->content + batch->content_used,
+			       .content_at = batch->content_used,
 			       .length = (uint32_t)content };
 	memcpy(item->name, name, name_length);
 	item->name[name_length] = 0;
@@ -66,4 +66,19 @@ struct item *batch_add(struct batch *batch, struct place *place, const char *nam
 	batch->places += new_place;
 	batch->count++;
 	return item;
+}
+
+void batch_lend(struct batch *batch, struct batch_memory memory)
+{
+	batch->memory = memory;
+	for (uint32_t i = 0; i < batch->count; i++)
+		batch->items[i].content = memory.content + batch->items[i].content_at;
+}
+
+struct batch_memory batch_take_back(struct batch *batch)
+{
+	struct batch_memory memory = batch->memory;
+
+	batch->memory = (struct batch_memory){ 0 };
+	return memory;
 }

@@ -50,13 +50,20 @@ struct item {
 	struct attributes attributes;
 	struct place *place;
 	char *name;
-	uint8_t *content;
+	uint32_t content_at; /* in the memory of the batch */
+	uint8_t *content;    /* once there is one */
 	/* results */
 	uint32_t first_chunk, chunk_count;
 	struct checksum_key key; /* whole files */
 	uint64_t read_bytes;     /* from the source */
 	uint8_t *xattrs;         /* encoded set, or NULL */
 	uint32_t xattrs_length;
+};
+
+/* Lent to a batch while its files are read and taken, as what is waiting for that needs none. */
+struct batch_memory {
+	uint8_t *content; /* BATCH_BYTES */
+	uint8_t *frames;  /* as many, NULL when nothing is compressed */
 };
 
 struct batch {
@@ -70,8 +77,7 @@ struct batch {
 	uint32_t frames_used;
 	le64 blocks[BATCH_BLOCKS]; /* their sums, in chunks[].fine */
 	uint32_t block_count;
-	uint8_t *content; /* BATCH_BYTES */
-	uint8_t *frames;  /* as many, NULL when nothing is compressed */
+	struct batch_memory memory;
 	char names[BATCH_ITEMS * (DSFS_NAME_MAX + 1)];
 	uint32_t names_used;
 	bool done;
@@ -79,9 +85,13 @@ struct batch {
 	struct error error;
 };
 
-must_check int batch_open(struct batch *batch, bool frames, struct error *err);
-void batch_close(struct batch *batch);
-void batch_clear(struct batch *batch); /* lets go of its places and xattrs; empty again */
-/* Room for one more item: NULL when there is none. The item is zeroed but for place, name and content. */
+must_check int batch_memory_open(struct batch_memory *memory, bool frames, struct error *err);
+void batch_memory_close(struct batch_memory *memory); /* a zeroed one as well */
+
+/* An empty batch is a zeroed one. Lets go of its places and xattrs; the memory must have been taken back. */
+void batch_clear(struct batch *batch);
+/* Room for one more item: NULL when there is none. The item is zeroed but for place, name and length. */
 struct item *batch_add(struct batch *batch, struct place *place, const char *name, size_t name_length,
 		       size_t content);
+void batch_lend(struct batch *batch, struct batch_memory memory);
+struct batch_memory batch_take_back(struct batch *batch);

@@ -7,11 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PIPELINE_MEMORIES 4u /* for each thread: the batch that it reads, and others that wait to be taken */
+
 struct pipeline {
 	struct pipeline_work work;
 	pthread_mutex_t mutex;
 	pthread_cond_t filled, done, free;
 	struct batch *batches[PIPELINE_DEPTH];
+	struct batch_memory idle[PIPELINE_DEPTH]; /* a stack, so that what is never needed is never touched */
+	unsigned idle_count;
 	uint64_t begun, submitted, started, taken, returned; /* batches so far */
 	bool stop, ended;
 	int result;
@@ -30,10 +34,12 @@ static struct batch *pipeline_start(struct pipeline *pipeline)
 	struct batch *batch = NULL;
 
 	pthread_mutex_lock(&pipeline->mutex);
-	while (!pipeline->stop && pipeline->started == pipeline->submitted)
+	while (!pipeline->stop && (pipeline->started == pipeline->submitted || !pipeline->idle_count))
 		pthread_cond_wait(&pipeline->filled, &pipeline->mutex);
-	if (!pipeline->stop)
+	if (!pipeline->stop) {
 		batch = pipeline_batch(pipeline, pipeline->started++);
+		batch_lend(batch, pipeline->idle[--pipeline->idle_count]);
+	}
 	pthread_mutex_unlock(&pipeline->mutex);
 	return batch;
 }
@@ -65,19 +71,19 @@ static void *pipeline_run(void *argument)
 	return NULL;
 }
 
-static int pipeline_open_batches(struct pipeline *pipeline, bool frames, struct error *err)
+static int pipeline_open_batches(struct pipeline *pipeline, unsigned jobs, bool frames, struct error *err)
 {
-	int r;
+	unsigned memories = jobs < PIPELINE_DEPTH / PIPELINE_MEMORIES ? jobs * PIPELINE_MEMORIES : PIPELINE_DEPTH;
+	int r = 0;
 
 	for (unsigned i = 0; i < PIPELINE_DEPTH; i++) {
 		pipeline->batches[i] = calloc(1, sizeof(struct batch));
 		if (!pipeline->batches[i])
 			return error_set(err, -ENOMEM, "out of memory");
-		r = batch_open(pipeline->batches[i], frames, err);
-		if (r < 0)
-			return r;
 	}
-	return 0;
+	while (r == 0 && pipeline->idle_count < memories)
+		r = batch_memory_open(&pipeline->idle[pipeline->idle_count++], frames, err);
+	return r;
 }
 
 static int pipeline_open_threads(struct pipeline *pipeline, unsigned jobs, struct error *err)
@@ -108,7 +114,7 @@ int pipeline_open(const struct pipeline_work *work, unsigned jobs, bool frames, 
 	pthread_cond_init(&pipeline->filled, NULL);
 	pthread_cond_init(&pipeline->done, NULL);
 	pthread_cond_init(&pipeline->free, NULL);
-	r = pipeline_open_batches(pipeline, frames, err);
+	r = pipeline_open_batches(pipeline, jobs, frames, err);
 	if (r == 0)
 		r = pipeline_open_threads(pipeline, jobs, err);
 	if (r < 0) {
@@ -119,6 +125,16 @@ int pipeline_open(const struct pipeline_work *work, unsigned jobs, bool frames, 
 	return 0;
 }
 
+/* Nobody works on it any more. */
+static void pipeline_close_batch(struct batch *batch)
+{
+	struct batch_memory memory = batch_take_back(batch);
+
+	batch_memory_close(&memory);
+	batch_clear(batch);
+	free(batch);
+}
+
 void pipeline_close(struct pipeline *pipeline)
 {
 	if (!pipeline)
@@ -126,11 +142,11 @@ void pipeline_close(struct pipeline *pipeline)
 	pipeline_stop(pipeline);
 	for (unsigned i = 0; i < pipeline->thread_count; i++)
 		pthread_join(pipeline->threads[i], NULL);
-	for (unsigned i = 0; i < PIPELINE_DEPTH; i++) {
+	for (unsigned i = 0; i < PIPELINE_DEPTH; i++)
 		if (pipeline->batches[i])
-			batch_close(pipeline->batches[i]);
-		free(pipeline->batches[i]);
-	}
+			pipeline_close_batch(pipeline->batches[i]);
+	for (unsigned i = 0; i < pipeline->idle_count; i++)
+		batch_memory_close(&pipeline->idle[i]);
 	free(pipeline->threads);
 	pthread_cond_destroy(&pipeline->free);
 	pthread_cond_destroy(&pipeline->done);
@@ -214,10 +230,14 @@ int pipeline_take(struct pipeline *pipeline, struct batch **ret, struct error *e
 
 void pipeline_give_back(struct pipeline *pipeline, struct batch *batch)
 {
+	struct batch_memory memory = batch_take_back(batch);
+
 	batch_clear(batch);
 	pthread_mutex_lock(&pipeline->mutex);
 	pipeline->returned++;
+	pipeline->idle[pipeline->idle_count++] = memory;
 	pthread_cond_signal(&pipeline->free);
+	pthread_cond_signal(&pipeline->filled); /* who waits for memory */
 	pthread_mutex_unlock(&pipeline->mutex);
 }
 

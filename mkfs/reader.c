@@ -145,10 +145,10 @@ static int reader_compress(struct reader *reader, struct batch *batch, struct ba
 	if (chunk->length / 16 == 0)
 		return 0;
 	r = codec_compress(reader->codec, reader->setup.level, chunk->content, chunk->length,
-			   batch->frames + batch->frames_used, room, &stored, err);
+			   batch->memory.frames + batch->frames_used, room, &stored, err);
 	if (r < 0 || stored == 0)
 		return r;
-	chunk->bytes = batch->frames + batch->frames_used;
+	chunk->bytes = batch->memory.frames + batch->frames_used;
 	chunk->stored = (uint32_t)stored;
 	chunk->codec = DSFS_CODEC_ZSTD;
 	batch->frames_used += (uint32_t)stored;
