@@ -30,6 +30,7 @@ static int assemble_part(const struct temp *temp, int fd, uint64_t offset, const
 		if (r < 0)
 			return r;
 	}
+	mapped_rest(part); /* the section has it now */
 	return 0;
 }
 

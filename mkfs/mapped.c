@@ -32,6 +32,12 @@ void mapped_close(struct mapped *mapped)
 	*mapped = (struct mapped){ 0 };
 }
 
+void mapped_rest(const struct mapped *mapped)
+{
+	if (mapped->bytes)
+		madvise(mapped->bytes, mapped->capacity, MADV_DONTNEED); /* of a shared mapping: nothing is lost */
+}
+
 static uint64_t mapped_next_capacity(const struct mapped *mapped, uint64_t length)
 {
 	uint64_t capacity = mapped->capacity ? mapped->capacity : MAPPED_FIRST;

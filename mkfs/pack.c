@@ -327,6 +327,8 @@ static int packer_content(struct packer *packer, struct error *err)
 	if (r < 0)
 		pipeline_stop(packer->pipeline);
 	pthread_join(thread, NULL);
+	pipeline_close(take_ptr(&packer->pipeline));
+	sequence_end(&packer->sequence);
 	return r;
 }
 

@@ -66,6 +66,13 @@ void sequence_close(struct sequence *sequence)
 	*sequence = (struct sequence){ 0 };
 }
 
+void sequence_end(struct sequence *sequence)
+{
+	table_close(&sequence->files);
+	table_close(&sequence->pieces);
+	table_close(&sequence->class_keys);
+}
+
 uint64_t sequence_chunk_count(const struct sequence *sequence)
 {
 	return sequence->chunks.length / sizeof(struct dsfs_chunk);

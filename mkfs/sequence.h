@@ -72,4 +72,6 @@ must_check int sequence_open(struct sequence *sequence, const struct temp *temp,
 			     struct error *err);
 void sequence_close(struct sequence *sequence); /* a zeroed one as well */
 must_check int sequence_batch(struct sequence *sequence, const struct batch *batch, struct error *err);
+/* No batch comes any more: lets go of what finds equal content. */
+void sequence_end(struct sequence *sequence);
 uint64_t sequence_chunk_count(const struct sequence *sequence);
