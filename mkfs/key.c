@@ -8,9 +8,10 @@
 
 struct table_key key_of_file(uint64_t size, const uint64_t *sums, uint32_t count)
 {
-	uint64_t words[1 + KEY_CHUNKS] = { size };
+	uint64_t words[1 + KEY_CHUNKS];
 	struct checksum_key key;
 
+	words[0] = size;
 	memcpy(words + 1, sums, count * sizeof(*sums));
 	key = checksum_128(words, (1 + count) * sizeof(*words));
 	return (struct table_key){ key.low, key.high };

@@ -15,6 +15,7 @@
 #define KNOWN_WINDOW (256u << 10)
 #define KNOWN_BUFFER ((1u << DSFS_CHUNK_LOG_MAX) + 2 * DSFS_BLOCK)
 #define KNOWN_STORED ((UINT32_C(1) << DSFS_STORED_BITS) - 1)
+#define KNOWN_AHEAD  16u /* files between the question for a slot's memory and its use */
 
 int known_open(struct known *known, const struct temp *temp, struct source *source, uint64_t member_size,
 	       uint32_t chunk_log, struct error *err)
@@ -50,41 +51,76 @@ static uint64_t known_count(const struct known *known)
 	return known->records.length / sizeof(struct dsfs_chunk);
 }
 
-static int known_append(struct known *known, const struct earlier *earlier, const struct inode *inode, uint64_t count,
-			struct error *err)
-{
-	const struct dsfs_chunk *records = (const struct dsfs_chunk *)earlier->index.chunks.base + inode->where;
+/* A small file whose slot was asked for. */
+struct known_file {
+	struct table_key key;
+	uint64_t where, count; /* its records in the version */
+};
 
-	return mapped_append(&known->records, records, count * sizeof(*records), NULL, err);
+struct known_load {
+	struct known *known;
+	const struct earlier *earlier;
+	struct known_file ahead[KNOWN_AHEAD]; /* a ring */
+	uint64_t asked, taken;
+};
+
+static int known_append(const struct known_load *load, uint64_t where, uint64_t count, struct error *err)
+{
+	const struct dsfs_chunk *records = (const struct dsfs_chunk *)load->earlier->index.chunks.base + where;
+
+	return mapped_append(&load->known->records, records, count * sizeof(*records), NULL, err);
 }
 
-static int known_add_small(struct known *known, const struct earlier *earlier, const struct inode *inode,
-			   uint64_t count, struct error *err)
+/* The file that was asked for first goes into the table. */
+static int known_take(struct known_load *load, struct error *err)
 {
-	uint64_t sums[KEY_CHUNKS] = { 0 }, first = known_count(known), other;
+	const struct known_file *file = &load->ahead[load->taken++ % KNOWN_AHEAD];
+	struct known *known = load->known;
+	uint64_t first = known_count(known), other;
+	int r;
+
+	if (table_find(&known->files, file->key, &other))
+		return 0;
+	r = known_append(load, file->where, file->count, err);
+	return r < 0 ? r : table_add(&known->files, file->key, first, err);
+}
+
+static int known_ask(struct known_load *load, const struct known_file *file, struct error *err)
+{
+	int r = load->asked - load->taken == KNOWN_AHEAD ? known_take(load, err) : 0;
+
+	if (r < 0)
+		return r;
+	table_prefetch(&load->known->files, file->key);
+	load->ahead[load->asked++ % KNOWN_AHEAD] = *file;
+	return 0;
+}
+
+static int known_add_small(struct known_load *load, const struct inode *inode, uint64_t count, struct error *err)
+{
+	struct known_file file = { .where = inode->where, .count = count };
+	uint64_t sums[KEY_CHUNKS];
 	bool has_data = false;
-	struct table_key key;
 	struct chunk chunk;
 	int r;
 
 	for (uint64_t i = 0; i < count; i++) {
-		r = chunk_get(&earlier->index, inode, i, &chunk, err);
+		r = chunk_get(&load->earlier->index, inode, i, &chunk, err);
 		if (r < 0 || chunk_is_inline(&chunk)) /* bytes in an index are copied with it */
 			return r;
 		sums[i] = chunk_is_hole(&chunk) ? 0 : chunk.sum;
 		has_data |= !chunk_is_hole(&chunk);
 	}
-	key = key_of_file(inode->size, sums, (uint32_t)count);
-	if (!has_data || table_find(&known->files, key, &other))
+	if (!has_data)
 		return 0;
-	r = known_append(known, earlier, inode, count, err);
-	return r < 0 ? r : table_add(&known->files, key, first, err);
+	file.key = key_of_file(inode->size, sums, (uint32_t)count);
+	return known_ask(load, &file, err);
 }
 
 /* All records, as soon as one of its chunks is new: a run must find its neighbours. */
-static int known_add_large(struct known *known, const struct earlier *earlier, const struct inode *inode,
-			   uint64_t count, struct error *err)
+static int known_add_large(struct known_load *load, const struct inode *inode, uint64_t count, struct error *err)
 {
+	struct known *known = load->known;
 	uint64_t first = known_count(known), other;
 	bool appended = false;
 	struct chunk chunk;
@@ -93,14 +129,14 @@ static int known_add_large(struct known *known, const struct earlier *earlier, c
 	for (uint64_t i = 0; i < count; i++) {
 		struct table_key key;
 
-		r = chunk_get(&earlier->index, inode, i, &chunk, err);
+		r = chunk_get(&load->earlier->index, inode, i, &chunk, err);
 		if (r < 0)
 			return r;
 		key = key_of_chunk(chunk.sum, chunk.length);
 		if (chunk_is_hole(&chunk) || chunk_is_inline(&chunk) || table_find(&known->pieces, key, &other))
 			continue;
 		if (!appended)
-			r = known_append(known, earlier, inode, count, err);
+			r = known_append(load, inode->where, count, err);
 		appended = true;
 		if (r == 0)
 			r = table_add(&known->pieces, key, first + i, err);
@@ -112,11 +148,12 @@ static int known_add_large(struct known *known, const struct earlier *earlier, c
 
 int known_add(struct known *known, const struct earlier *earlier, struct error *err)
 {
+	struct known_load load = { .known = known, .earlier = earlier };
+	uint64_t inodes = earlier->index.shape.inode_count, count;
 	struct inode inode;
-	uint64_t count;
-	int r;
+	int r = table_reserve(&known->files, inodes, err);
 
-	for (uint64_t ordinal = 1; ordinal <= earlier->index.shape.inode_count; ordinal++) {
+	for (uint64_t ordinal = 1; r == 0 && ordinal <= inodes; ordinal++) {
 		r = inode_get(&earlier->index, ordinal, &inode, err);
 		if (r == 0)
 			r = interrupt_check(err);
@@ -126,11 +163,11 @@ int known_add(struct known *known, const struct earlier *earlier, struct error *
 		    !known_chunks_fit(known->chunk_log, earlier->index.chunk_log, inode.size))
 			continue;
 		count = inode_chunk_count(&earlier->index, &inode);
-		r = (inode.size > BATCH_BYTES ? known_add_large : known_add_small)(known, earlier, &inode, count, err);
-		if (r < 0)
-			return r;
+		r = (inode.size > BATCH_BYTES ? known_add_large : known_add_small)(&load, &inode, count, err);
 	}
-	return 0;
+	while (r == 0 && load.taken < load.asked)
+		r = known_take(&load, err);
+	return r;
 }
 
 /* --- looking --- */

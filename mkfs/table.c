@@ -82,13 +82,13 @@ bool table_find(const struct table *table, struct table_key key, uint64_t *ret)
 	return true;
 }
 
-static int table_double(struct table *table, struct error *err)
+static int table_resize(struct table *table, unsigned log, struct error *err)
 {
 	uint64_t slots = UINT64_C(1) << table->log;
 	struct table larger;
 	int r;
 
-	r = table_new(&larger, table->slots.temp, table->log + 1, err);
+	r = table_new(&larger, table->slots.temp, log, err);
 	if (r < 0)
 		return r;
 	for (uint64_t i = 0; i < slots; i++) {
@@ -103,13 +103,34 @@ static int table_double(struct table *table, struct error *err)
 	return 0;
 }
 
+static unsigned table_log(uint64_t count)
+{
+	unsigned log = TABLE_LOG_FIRST;
+
+	while (count * 4 > UINT64_C(3) << log)
+		log++;
+	return log;
+}
+
+int table_reserve(struct table *table, uint64_t count, struct error *err)
+{
+	unsigned log = table_log(count);
+
+	return log > table->log ? table_resize(table, log, err) : 0;
+}
+
+void table_prefetch(const struct table *table, struct table_key key)
+{
+	__builtin_prefetch(table_slots(table) + table_home(table, table_legal(key)));
+}
+
 int table_add(struct table *table, struct table_key key, uint64_t value, struct error *err)
 {
 	struct table_slot *slot;
 	int r;
 
 	if ((table->count + 1) * 4 > (UINT64_C(3) << table->log)) {
-		r = table_double(table, err);
+		r = table_resize(table, table->log + 1, err);
 		if (r < 0)
 			return r;
 	}
@@ -122,9 +143,5 @@ int table_add(struct table *table, struct table_key key, uint64_t value, struct 
 
 uint64_t table_size(uint64_t count)
 {
-	uint64_t slots = UINT64_C(1) << TABLE_LOG_FIRST;
-
-	while (count * 4 > slots * 3)
-		slots *= 2;
-	return slots * sizeof(struct table_slot);
+	return sizeof(struct table_slot) << table_log(count);
 }

@@ -18,6 +18,10 @@ struct table {
 
 must_check int table_open(struct table *table, const struct temp *temp, struct error *err);
 void table_close(struct table *table); /* a zeroed one as well */
+/* Room for that many keys at once, so that it need not grow while they come. */
+must_check int table_reserve(struct table *table, uint64_t count, struct error *err);
+/* Has the memory of the key's slot fetched while the caller does something else. */
+void table_prefetch(const struct table *table, struct table_key key);
 bool table_find(const struct table *table, struct table_key key, uint64_t *ret);
 /* The key must not be in the table. */
 must_check int table_add(struct table *table, struct table_key key, uint64_t value, struct error *err);

@@ -12,23 +12,36 @@
 #include "image/sha256.h"
 #include "known.h"
 
-#define TRUST_STEP (1u << 16)
+#define TRUST_STEP  (1u << 16)
+#define TRUST_AHEAD 16u /* numbers between the question for a slot's memory and its use */
 
 static const le64 *trust_numbers(const struct trust *trust)
 {
 	return (const le64 *)(const void *)trust->memory.bytes;
 }
 
+static uint64_t trust_count(const struct trust *trust)
+{
+	uint64_t count = trust->memory.length / sizeof(le64), inodes = trust->version->shape.inode_count;
+
+	return count < inodes ? count : inodes;
+}
+
+static struct table_key trust_key(const struct trust *trust, uint64_t i)
+{
+	return (struct table_key){ le64_get(trust_numbers(trust)[i]), 1 };
+}
+
 static int trust_add(struct trust *trust, struct error *err)
 {
-	uint64_t count = trust->memory.length / sizeof(le64), other;
-	int r = 0;
+	uint64_t count = trust_count(trust), other;
+	int r = table_reserve(&trust->inodes, trust->version->file_count, err);
 
-	if (count > trust->version->shape.inode_count)
-		count = trust->version->shape.inode_count;
 	for (uint64_t i = 0; r == 0 && i < count; i++) {
-		struct table_key key = { le64_get(trust_numbers(trust)[i]), 1 };
+		struct table_key key = trust_key(trust, i);
 
+		if (i + TRUST_AHEAD < count)
+			table_prefetch(&trust->inodes, trust_key(trust, i + TRUST_AHEAD));
 		if (key.low && !table_find(&trust->inodes, key, &other))
 			r = table_add(&trust->inodes, key, 1 + i, err);
 	}
