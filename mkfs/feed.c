@@ -62,8 +62,11 @@ static bool feed_is_unchanged(struct feed *feed, const struct attributes *attrib
 {
 	if (!feed->trust_device)
 		feed->trust_device = attributes->device;
-	return feed->trust && attributes->size && attributes->device == feed->trust_device &&
-	       trust_find(feed->trust, attributes, ret);
+	if (!feed->trust || !attributes->size || attributes->device != feed->trust_device ||
+	    !trust_find(feed->trust, attributes, feed->trust_next, ret))
+		return false;
+	feed->trust_next = ret->ordinal + 1;
+	return true;
 }
 
 /* Nothing is read; content that lies in the index is copied. */

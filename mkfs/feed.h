@@ -15,6 +15,7 @@ struct feed {
 	struct kinds *kinds;
 	const struct trust *trust; /* NULL: every file is read */
 	uint64_t trust_device; /* inode numbers are those of this filesystem; 0: not known yet */
+	uint64_t trust_next;   /* ordinal that the next file may have had; 0: no idea */
 	struct batch *batch; /* being filled */
 };
 

@@ -275,7 +275,7 @@ static int reader_unchanged(struct reader *reader, struct batch *batch, struct i
 	r = reader_unchanged_xattrs(reader, item, err);
 	if (r < 0 || item->kind == ITEM_UNCHANGED)
 		return r;
-	if (!trust_find(reader->setup.trust, &item->attributes, &inode))
+	if (!trust_find(reader->setup.trust, &item->attributes, item->earlier, &inode))
 		return reader_changed(item, err);
 	content = trust_inline_bytes(reader->setup.trust, &inode);
 	if (!content)

@@ -111,13 +111,22 @@ void trust_close(struct trust *trust)
 	*trust = (struct trust){ 0 };
 }
 
-bool trust_find(const struct trust *trust, const struct attributes *attributes, struct inode *ret)
+static bool trust_ordinal(const struct trust *trust, uint64_t number, uint64_t guess, uint64_t *ret)
 {
-	struct table_key key = { attributes->inode, 1 };
+	struct table_key key = { number, 1 };
+
+	if (!guess || guess > trust_count(trust) || trust_key(trust, guess - 1).low != number)
+		return table_find(&trust->inodes, key, ret);
+	*ret = guess;
+	return true;
+}
+
+bool trust_find(const struct trust *trust, const struct attributes *attributes, uint64_t guess, struct inode *ret)
+{
 	uint64_t ordinal;
 	struct inode inode;
 
-	if (!table_find(&trust->inodes, key, &ordinal) ||
+	if (!trust_ordinal(trust, attributes->inode, guess, &ordinal) ||
 	    inode_get(&trust->earlier.index, ordinal, &inode, NULL) < 0 || !S_ISREG(inode.mode) ||
 	    inode.size != attributes->size || inode.mtime != attributes->mtime ||
 	    inode.mtime_nsec != attributes->mtime_nsec ||

@@ -19,8 +19,9 @@ struct trust {
 must_check int trust_open(struct trust *trust, const struct temp *temp, struct source *source, uint64_t member_size,
 			  const struct version *version, uint32_t chunk_log, struct error *err);
 void trust_close(struct trust *trust); /* a zeroed one as well */
-/* The same file in the version; false when there is none. */
-bool trust_find(const struct trust *trust, const struct attributes *attributes, struct inode *ret);
+/* The same file in the version; false when there is none. guess is an ordinal that it may have, or 0: files mostly come
+ * in the order that they had. */
+bool trust_find(const struct trust *trust, const struct attributes *attributes, uint64_t guess, struct inode *ret);
 /* The file of that ordinal had no user attributes, and nothing of it has changed since. */
 bool trust_has_no_xattrs(const struct trust *trust, uint64_t ordinal, const struct attributes *attributes);
 /* Its content, when it lies in the index: NULL when not. */
