@@ -160,11 +160,14 @@ static int packer_add_known(struct packer *packer, const struct version *version
 	struct target *target = packer->target;
 	struct earlier earlier = { 0 };
 	struct error why = { 0 };
-	int r;
+	bool trusted = packer->has_trust && packer->trust.version == version;
+	int r = 0;
 
-	r = earlier_open(packer->temp, target->source, target->super.member_size, version, false, &earlier, &why);
+	if (!trusted)
+		r = earlier_open(packer->temp, target->source, target->super.member_size, version, false, &earlier,
+				 &why);
 	if (r == 0)
-		r = known_add(&packer->known, &earlier, &why);
+		r = known_add(&packer->known, trusted ? &packer->trust.earlier : &earlier, &why);
 	earlier_close(&earlier);
 	if (r == -EBADMSG || r == -EIO) {
 		log_warn("nothing is shared with version '%s': %s, ignoring", version->label, why.reason);
