@@ -235,8 +235,12 @@ static int packer_open_trust(struct packer *packer, struct error *err)
 
 static int packer_open_sequence(struct packer *packer, struct error *err)
 {
+	const struct catalogue *catalogue = &packer->target->catalogue;
 	int r = sequence_open(&packer->sequence, packer->temp, packer->options->chunk_log, err);
 
+	if (r == 0 && packer->has_known) /* about as many files as the newest version has */
+		r = table_reserve(&packer->sequence.files,
+				  catalogue->versions[catalogue->version_count - 1].file_count, err);
 	if (r < 0)
 		return r;
 	packer->kinds = calloc(1, sizeof(*packer->kinds));
