@@ -4,7 +4,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -75,47 +77,8 @@ static int assemble_each(const struct temp *temp, int fd, uint64_t length,
 	return 0;
 }
 
-static int assemble_hash_step(void *argument, const uint8_t *bytes, size_t length, struct error *err)
-{
-	(void)err;
-	sha256_add(argument, bytes, length);
-	return 0;
-}
-
-static int assemble_hash(const struct temp *temp, int fd, struct version *version, struct error *err)
-{
-	struct sha256 *sha = sha256_new();
-	int r;
-
-	if (!sha)
-		return error_set(err, -ENOMEM, "out of memory");
-	r = assemble_each(temp, fd, version->index_length, assemble_hash_step, sha, err);
-	if (r == 0)
-		r = sha256_end(sha, version->index_sha256, err);
-	sha256_free(sha);
-	return r;
-}
-
-/* What a reader would refuse must not be published. */
-static int assemble_digest(int fd, uint64_t volume_end, struct version *version, struct error *err)
-{
-	auto_close int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	struct index *index;
-	int r;
-
-	if (copy < 0)
-		return error_errno(err, "cannot open the index");
-	r = index_open(copy, version, &volume_end, 1, &index, err);
-	if (r < 0)
-		return r;
-	(void)take_fd(&copy);
-	r = dump_digest(index, version->digest, err);
-	index_close(index);
-	return r;
-}
-
 int assemble_section(const struct sequence *sequence, struct index_writer *names, const struct temp *temp,
-		     uint64_t volume_end, struct version *version, int *ret_fd, struct error *err)
+		     struct version *version, int *ret_fd, struct error *err)
 {
 	auto_close int fd = -1;
 	struct index_layout layout;
@@ -136,10 +99,6 @@ int assemble_section(const struct sequence *sequence, struct index_writer *names
 	if (r == 0)
 		r = assemble_parts(sequence, temp, fd, &layout, err);
 	version->index_length = layout.length;
-	if (r == 0)
-		r = assemble_hash(temp, fd, version, err);
-	if (r == 0)
-		r = assemble_digest(fd, volume_end, version, err);
 	if (r == 0)
 		*ret_fd = take_fd(&fd);
 	return r;
@@ -180,10 +139,55 @@ int assemble_memory(struct writer *writer, struct sequence *sequence, struct ver
 	return r;
 }
 
+/* A thread that looks at the section as a reader would: what that refuses must not be published. */
+struct assemble_check {
+	pthread_t thread;
+	int fd;
+	uint64_t volume_end;
+	const struct version *version;
+	uint8_t digest[SHA256_SIZE];
+	int result;
+	struct error error;
+};
+
+static int assemble_digest(struct assemble_check *check, struct error *err)
+{
+	auto_close int copy = fcntl(check->fd, F_DUPFD_CLOEXEC, 0);
+	struct index *index;
+	int r;
+
+	if (copy < 0)
+		return error_errno(err, "cannot open the index");
+	r = index_open(copy, check->version, &check->volume_end, 1, &index, err);
+	if (r < 0)
+		return r;
+	(void)take_fd(&copy);
+	r = dump_digest(index, check->digest, err);
+	index_close(index);
+	return r;
+}
+
+static void *assemble_check_run(void *argument)
+{
+	struct assemble_check *check = argument;
+
+	check->result = assemble_digest(check, &check->error);
+	return NULL;
+}
+
+static int assemble_check_end(struct assemble_check *check, struct version *version, struct error *err)
+{
+	if (check->result < 0)
+		return error_set(err, check->result, "%s", check->error.reason);
+	memcpy(version->digest, check->digest, sizeof(check->digest));
+	return 0;
+}
+
 struct assemble_stream {
 	struct writer *writer;
 	struct progress *progress;
 	struct extent_list *extents;
+	struct sha256 *sha;
 };
 
 static int assemble_stream_step(void *argument, const uint8_t *bytes, size_t length, struct error *err)
@@ -197,16 +201,37 @@ static int assemble_stream_step(void *argument, const uint8_t *bytes, size_t len
 		r = writer_append(stream->writer, bytes, length, &address, err);
 	if (r == 0)
 		r = extent_list_add(stream->extents, address, length, err);
+	sha256_add(stream->sha, bytes, length);
 	progress_add(stream->progress, 0, length);
 	return r;
 }
 
-int assemble_stream(struct writer *writer, const struct temp *temp, int fd, struct progress *progress,
-		    struct version *version, struct error *err)
+static int assemble_write(struct writer *writer, const struct temp *temp, int fd, struct progress *progress,
+			  struct version *version, struct error *err)
 {
-	struct assemble_stream stream = { writer, progress, &version->index };
+	struct assemble_stream stream = { writer, progress, &version->index, sha256_new() };
+	int r;
 
-	return assemble_each(temp, fd, version->index_length, assemble_stream_step, &stream, err);
+	if (!stream.sha)
+		return error_set(err, -ENOMEM, "out of memory");
+	r = assemble_each(temp, fd, version->index_length, assemble_stream_step, &stream, err);
+	if (r == 0)
+		r = sha256_end(stream.sha, version->index_sha256, err);
+	sha256_free(stream.sha);
+	return r;
+}
+
+int assemble_stream(struct writer *writer, const struct temp *temp, int fd, uint64_t volume_end,
+		    struct progress *progress, struct version *version, struct error *err)
+{
+	struct assemble_check check = { .fd = fd, .volume_end = volume_end, .version = version };
+	int r = pthread_create(&check.thread, NULL, assemble_check_run, &check);
+
+	if (r)
+		return error_set(err, -r, "cannot start a thread: %s", strerror(r));
+	r = assemble_write(writer, temp, fd, progress, version, err);
+	pthread_join(check.thread, NULL);
+	return r < 0 ? r : assemble_check_end(&check, version, err);
 }
 
 static int assemble_fine_step(void *argument, const uint8_t *bytes, size_t length, struct error *err)

@@ -366,12 +366,11 @@ static int packer_index(struct packer *packer, struct error *err)
 		end = packer->target->super.member_size;
 	progress_phase(packer->progress, "index", 0);
 	packer_fill_version(packer);
-	r = assemble_section(&packer->sequence, take_ptr(&packer->names), packer->temp,
-			     end, &packer->version, &fd, err);
+	r = assemble_section(&packer->sequence, take_ptr(&packer->names), packer->temp, &packer->version, &fd, err);
+	if (r == 0)
+		r = assemble_stream(packer->writer, packer->temp, fd, end, packer->progress, &packer->version, err);
 	if (r == 0)
 		r = publish_uuid(packer->target, &packer->version, err);
-	if (r == 0)
-		r = assemble_stream(packer->writer, packer->temp, fd, packer->progress, &packer->version, err);
 	if (r == 0)
 		r = assemble_memory(packer->writer, &packer->sequence, &packer->version, err);
 	if (r == 0)
