@@ -84,6 +84,8 @@ static int feed_unchanged(struct feed *feed, struct place *place, const struct s
 	item->ordinal = entry->ordinal;
 	item->attributes = *entry->attributes;
 	item->earlier = inode->ordinal;
+	if (inode->size <= BATCH_BYTES)
+		item->key = trust_key_of_file(feed->trust, inode);
 	return 0;
 }
 

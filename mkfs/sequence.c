@@ -16,6 +16,8 @@
 #include "share.h"
 #include "store.h"
 
+#define SEQUENCE_AHEAD 8u /* items between the question for a slot's memory and its use */
+
 static int sequence_open_arrays(struct sequence *sequence, const struct temp *temp, struct error *err)
 {
 	struct mapped *arrays[] = { &sequence->inodes, &sequence->chunks, &sequence->classes, &sequence->blob,
@@ -422,18 +424,15 @@ static int sequence_copy(struct sequence *sequence, const struct inode *inode, u
 }
 
 /* A small file goes into the table of files, as if it had been read. */
-static int sequence_copy_small(struct sequence *sequence, const struct inode *inode, uint64_t *ret_first,
-			       uint64_t *ret_holes, struct error *err)
+static int sequence_copy_small(struct sequence *sequence, const struct item *item, const struct inode *inode,
+			       uint64_t *ret_first, uint64_t *ret_holes, struct error *err)
 {
 	const struct index *index = &sequence->trust->earlier.index;
 	const struct dsfs_chunk *records = (const struct dsfs_chunk *)index->chunks.base + inode->where;
-	uint64_t count = inode_chunk_count(index, inode), sums[KEY_CHUNKS] = { 0 }, other;
-	struct table_key key;
+	uint64_t count = inode_chunk_count(index, inode), other;
+	struct table_key key = { item->key.low, item->key.high };
 	int r;
 
-	for (uint64_t i = 0; i < count; i++)
-		sums[i] = le64_get(records[i].sum);
-	key = key_of_file(inode->size, sums, (uint32_t)count);
 	if (sequence_find_copies(sequence, key, records, count, ret_first))
 		return 0;
 	*ret_first = sequence_chunk_count(sequence);
@@ -451,7 +450,7 @@ static int sequence_unchanged(struct sequence *sequence, const struct item *item
 
 	r = inode_get(&sequence->trust->earlier.index, item->earlier, &inode, err);
 	if (r == 0 && inode.size <= BATCH_BYTES)
-		r = sequence_copy_small(sequence, &inode, &first, &holes, err);
+		r = sequence_copy_small(sequence, item, &inode, &first, &holes, err);
 	else if (r == 0)
 		r = sequence_copy(sequence, &inode, &holes, err);
 	if (r < 0)
@@ -483,11 +482,19 @@ static int sequence_item(struct sequence *sequence, const struct batch *batch, c
 	return sequence_link(sequence, item, err);
 }
 
+/* Only files of at most BATCH_BYTES have a key; for others nothing is lost. */
+static void sequence_prefetch(const struct sequence *sequence, const struct item *item)
+{
+	table_prefetch(&sequence->files, (struct table_key){ item->key.low, item->key.high });
+}
+
 int sequence_batch(struct sequence *sequence, const struct batch *batch, struct error *err)
 {
 	int r;
 
 	for (uint32_t i = 0; i < batch->count; i++) {
+		if (i + SEQUENCE_AHEAD < batch->count)
+			sequence_prefetch(sequence, &batch->items[i + SEQUENCE_AHEAD]);
 		r = sequence_item(sequence, batch, &batch->items[i], err);
 		if (r < 0)
 			return r;

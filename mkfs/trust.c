@@ -10,6 +10,7 @@
 #include "image/address.h"
 #include "image/chunk.h"
 #include "image/sha256.h"
+#include "key.h"
 #include "known.h"
 
 #define TRUST_STEP  (1u << 16)
@@ -147,6 +148,19 @@ bool trust_has_no_xattrs(const struct trust *trust, uint64_t ordinal, const stru
 	change = le64_get(trust_numbers(trust)[at]);
 	return change && change == attributes_change(attributes) &&
 	       inode_get(&trust->earlier.index, ordinal, &inode, NULL) == 0 && !inode.xattrs;
+}
+
+struct checksum_key trust_key_of_file(const struct trust *trust, const struct inode *inode)
+{
+	const struct index *index = &trust->earlier.index;
+	const struct dsfs_chunk *records = (const struct dsfs_chunk *)index->chunks.base + inode->where;
+	uint64_t count = inode_chunk_count(index, inode), sums[KEY_CHUNKS];
+	struct table_key key;
+
+	for (uint64_t i = 0; i < count; i++)
+		sums[i] = le64_get(records[i].sum);
+	key = key_of_file(inode->size, sums, (uint32_t)count);
+	return (struct checksum_key){ key.low, key.high };
 }
 
 const void *trust_inline_bytes(const struct trust *trust, const struct inode *inode)

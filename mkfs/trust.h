@@ -24,5 +24,7 @@ void trust_close(struct trust *trust); /* a zeroed one as well */
 bool trust_find(const struct trust *trust, const struct attributes *attributes, uint64_t guess, struct inode *ret);
 /* The file of that ordinal had no user attributes, and nothing of it has changed since. */
 bool trust_has_no_xattrs(const struct trust *trust, uint64_t ordinal, const struct attributes *attributes);
+/* What the content of a file of at most BATCH_BYTES is looked for by. */
+struct checksum_key trust_key_of_file(const struct trust *trust, const struct inode *inode);
 /* Its content, when it lies in the index: NULL when not. */
 const void *trust_inline_bytes(const struct trust *trust, const struct inode *inode);
