@@ -236,7 +236,7 @@ def pack(setting, name):
     warm(source)
     try:
         before, begun = machine.busy_cpu(), time.perf_counter()
-        peak = peak_memory(commands[name])
+        peak, _ = peak_memory(commands[name])
         sh("sync", image)
         seconds = time.perf_counter() - begun
         cpu = machine.busy_cpu() - before
@@ -260,18 +260,17 @@ def warm(source):
 
 
 def peak_memory(command):
-    """Runs a program and gives the most memory that it held, in KiB; looked at until it ends."""
+    """Runs a program; the most memory that it held, in KiB, looked at until it ends, and what it printed."""
     peak = 0
-    with tempfile.TemporaryFile() as complaint, subprocess.Popen(
-            [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=complaint, stderr=complaint) as process:
+    with tempfile.TemporaryFile() as printed, tempfile.TemporaryFile() as complaint, subprocess.Popen(
+            [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=printed, stderr=complaint) as process:
         while process.poll() is None:
             peak = max(peak, memory_of(process.pid))
             time.sleep(0.01)
-        complaint.seek(0)
-        text = complaint.read().decode(errors="replace")
+        texts = [(file.seek(0), file.read().decode(errors="replace"))[1] for file in (printed, complaint)]
     if process.returncode:
-        raise Trouble(f"{command[0]}: exit {process.returncode}: {text[-400:]}")
-    return peak
+        raise Trouble(f"{command[0]}: exit {process.returncode}: {''.join(texts)[-400:]}")
+    return peak, texts[0]
 
 
 # --- the raw limit -----------------------------------------------------------------------------------------

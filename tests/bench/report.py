@@ -112,7 +112,8 @@ def print_row(row, about, results, left_out, checked):
     more = [f"{name} {text} {show(median(runs, key))}{unit}" for name, runs in results.items()
             for key, text, unit in (("stall_ms", "longest wait", " ms"), ("command_ms", "whole command", " ms"),
                                     ("read_bytes", "read", " bytes"), ("written_bytes", "written", " bytes"),
-                                    ("changed_bytes", "changed", " bytes"), ("index_bytes", "index", " bytes"))
+                                    ("changed_bytes", "changed", " bytes"), ("index_bytes", "index", " bytes"),
+                                    ("moved_bytes", "moved", " bytes"), ("freed_bytes", "freed", " bytes"))
             if median(runs, key) is not None]
     if more:
         print("  " + ", ".join(more))

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Rows about versions on one volume: a swap under readers, and publishing a tree of which one file in a hundred changed."""
 import json
+import shutil
 import subprocess
 import sys
 import time
 
 import machine
+import measure
 import trees
 import volumes
 from machine import Trouble, sh
@@ -101,3 +103,27 @@ def publish(setting, *options):
             "cpu_us_per_file": cpu * 1e6 / setting.about["files"], "changed_bytes": changed_bytes,
             "read_bytes": said["read_bytes"], "written_bytes": said["written_bytes"], "index_bytes": said["index_bytes"],
             "written_share": (said["written_bytes"] - said["index_bytes"]) / said["content_bytes"]}
+
+
+def compact(setting, name):
+    """Segments that are mostly dead are emptied in a copy of the image; dd copies as many bytes as that moves."""
+    image = volumes.image_of(setting.programs, "datasetfs-holes", setting.folder, setting.about)
+    copy, program = setting.folder / "compact.img", setting.programs.datasetfsctl
+    moved = json.loads(sh(program, "compact", "--dry-run", "--json", image))["moved_bytes"]
+    command = [program, "compact", "--json", copy]
+    if name == "dd":
+        command = ["dd", f"if={image}", f"of={copy}", "bs=4M", f"count={moved}", "iflag=direct,count_bytes", "oflag=direct",
+                   "conv=fsync"]
+    try:
+        if name != "dd":
+            shutil.copyfile(image, copy)
+            sh("sync", copy)
+        setting.drop_caches()
+        before, begun = machine.busy_cpu(), time.perf_counter()
+        peak, printed = measure.peak_memory(command)
+        seconds, cpu = time.perf_counter() - begun, machine.busy_cpu() - before
+    finally:
+        copy.unlink(missing_ok=True)
+    freed = {} if name == "dd" else {"freed_bytes": json.loads(printed)["freed_bytes"]}
+    return {"count": moved, "bytes": moved, "seconds": seconds, "value": seconds, "cpu": cpu, "peak_mib": peak / 1024,
+            "moved_bytes": moved, **freed}
