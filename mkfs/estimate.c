@@ -15,6 +15,7 @@
 #include "sequence.h"
 #include "table.h"
 #include "target.h"
+#include "writer.h"
 
 #define ESTIMATE_NODE 10u /* of an LMDB entry: header and pointer */
 
@@ -26,6 +27,7 @@ struct estimate {
 	uint64_t rows;                      /* of fine sums */
 	uint64_t whole_files, large_chunks; /* entries of the tables of content */
 	struct space space; /* an endless volume, to place files in */
+	uint64_t end;       /* of what was placed so far */
 };
 
 int estimate_open(uint32_t chunk_log, struct estimate **ret, struct error *err)
@@ -78,11 +80,25 @@ static int estimate_directory(void *argument, const struct scan_directory *direc
 	return 0;
 }
 
+/* As the writer does: once a buffer is on its way nothing comes into its padding any more. */
+static void estimate_place(struct estimate *estimate, uint64_t bytes)
+{
+	uint64_t offset, end;
+
+	if (!space_take(&estimate->space, bytes, bytes < DSFS_BLOCK ? SPACE_WHOLE : SPACE_BLOCK, &offset))
+		return;
+	end = offset + bytes;
+	if (end <= estimate->end)
+		return;
+	if (end / WRITER_BUFFER > estimate->end / WRITER_BUFFER)
+		space_forget_gaps(&estimate->space);
+	estimate->end = end;
+}
+
 static void estimate_file(struct estimate *estimate, const struct attributes *attributes)
 {
 	uint64_t bytes = attributes->allocated < attributes->size ? attributes->allocated : attributes->size;
 	uint64_t chunks = round_up(attributes->size, UINT64_C(1) << estimate->chunk_log) >> estimate->chunk_log;
-	uint64_t offset;
 
 	estimate->files++;
 	estimate->content_bytes += attributes->size;
@@ -96,7 +112,7 @@ static void estimate_file(struct estimate *estimate, const struct attributes *at
 	if (bytes <= SEQUENCE_INLINE_MAX && estimate->inline_bytes + bytes <= SEQUENCE_INLINE_TOTAL)
 		estimate->inline_bytes += bytes;
 	else
-		space_take(&estimate->space, bytes, bytes < DSFS_BLOCK ? SPACE_WHOLE : SPACE_BLOCK, &offset);
+		estimate_place(estimate, bytes);
 }
 
 static int estimate_entry(void *argument, const struct scan_directory *directory, const struct scan_entry *entry,
@@ -141,12 +157,20 @@ static uint64_t estimate_fine(const struct estimate *estimate)
 	return estimate->rows ? layout.length : 0;
 }
 
-/* The index twice (its parts, and put together), fine sums, tables, and the spool of directories. */
+/* Inode numbers and times of change. */
+static uint64_t estimate_memory(const struct estimate *estimate, const struct scan_counts *counts)
+{
+	return estimate->files ? round_up(2 * counts->inodes * sizeof(le64), DSFS_BLOCK) : 0;
+}
+
+/* The index and the memory of the source twice (their parts, and put together), fine sums, tables, and the spool of
+ * directories. */
 static uint64_t estimate_temporary(const struct estimate *estimate, const struct scan_counts *counts,
 				   uint64_t index_bytes, uint64_t fine_bytes)
 {
-	return 2 * index_bytes + fine_bytes + table_size(estimate->whole_files) + table_size(estimate->large_chunks) +
-	       table_size(counts->linked) + counts->path_bytes;
+	return 2 * (index_bytes + estimate_memory(estimate, counts)) + fine_bytes +
+	       table_size(estimate->whole_files) + table_size(estimate->large_chunks) + table_size(counts->linked) +
+	       counts->path_bytes;
 }
 
 /* Where the volume's file lies, or will. */
@@ -187,8 +211,8 @@ int estimate_end(const struct estimate *estimate, const struct scan_counts *coun
 	result.index_bytes = estimate_index(estimate, counts);
 	result.fine_bytes = estimate_fine(estimate);
 	result.temporary_bytes = estimate_temporary(estimate, counts, result.index_bytes, result.fine_bytes);
-	result.image_bytes = space_taken(&estimate->space) + result.index_bytes + result.fine_bytes + DSFS_BLOCK +
-			     (target->is_new ? DSFS_DATA_AT : 0);
+	result.image_bytes = space_taken(&estimate->space) + result.index_bytes + result.fine_bytes +
+			     estimate_memory(estimate, counts) + DSFS_BLOCK + (target->is_new ? DSFS_DATA_AT : 0);
 	r = estimate_free_bytes(target, space, &result.free_bytes, err);
 	if (r < 0)
 		return r;
