@@ -407,6 +407,42 @@ static void packer_result(const struct packer *packer, struct pack_result *ret)
 	memcpy(ret->digest, version->digest, sizeof(ret->digest));
 }
 
+static int packer_publish(struct packer *packer, struct pack_result *ret, struct error *err)
+{
+	int r = packer_index(packer, err);
+
+	if (r < 0)
+		return r;
+	packer_result(packer, ret);
+	r = publish_run(packer->target, packer->writer, &packer->space, &packer->version,
+			!packer->options->no_current, packer->progress, err);
+	ret->written_bytes = space_taken(&packer->space);
+	return r;
+}
+
+/* What only packing needed. */
+static void *packer_forget(void *argument)
+{
+	struct packer *packer = argument;
+
+	pipeline_close(take_ptr(&packer->pipeline));
+	known_close(&packer->known);
+	trust_close(&packer->trust);
+	return NULL;
+}
+
+/* Large temporary files are closed meanwhile, as that takes a while; without a thread packer_close() does it. */
+static int packer_publish_and_forget(struct packer *packer, struct pack_result *ret, struct error *err)
+{
+	pthread_t thread;
+	bool forgetting = pthread_create(&thread, NULL, packer_forget, packer) == 0;
+	int r = packer_publish(packer, ret, err);
+
+	if (forgetting)
+		pthread_join(thread, NULL);
+	return r;
+}
+
 static int packer_run(struct packer *packer, struct pack_result *ret, struct error *err)
 {
 	int r;
@@ -418,15 +454,7 @@ static int packer_run(struct packer *packer, struct pack_result *ret, struct err
 		r = target_begin(packer->target, err);
 	if (r == 0)
 		r = packer_content(packer, err);
-	if (r == 0)
-		r = packer_index(packer, err);
-	if (r < 0)
-		return r;
-	packer_result(packer, ret);
-	r = publish_run(packer->target, packer->writer, &packer->space, &packer->version,
-			!packer->options->no_current, packer->progress, err);
-	ret->written_bytes = space_taken(&packer->space);
-	return r;
+	return r < 0 ? r : packer_publish_and_forget(packer, ret, err);
 }
 
 int pack_run(const struct pack_options *options, struct target *target, struct pack_result *ret, struct error *err)
