@@ -127,21 +127,24 @@ class Host(Machine):
     """A machine that uses the volume: connects to the target, publishes, mounts, reads."""
 
     def configure(self):
-        self.run(f"ip addr add 192.0.2.{self.address}/24 dev eth0\nip link set eth0 up\nmkdir -p /src && tar -xf /dev/vda -C /src")
+        self.run(f"ip addr add 192.0.2.{self.address}/24 dev eth0\nip link set eth0 up\nmkdir -p /src && tar -xf /dev/vda -C /src\n"
+                 f"mkdir -p /etc/nvme\necho {self.nqn} >/etc/nvme/hostnqn\necho {self.hostid} >/etc/nvme/hostid")
 
     @property
     def nqn(self):
         return f"nqn.2026-01.org.example:host-{self.name}"
 
-    def connect(self, portal=PORTALS[0], ctrl_loss_tmo=600, reconnect_delay=1, status=0):
-        """One more path to the target's subsystem."""
-        words = (f"transport=tcp,traddr={portal},trsvcid=4420,nqn={NQN},hostnqn={self.nqn},"
-                 f"hostid=00000000-0000-4000-8000-0000000000{self.address:02x},nr_io_queues=1,"
-                 f"ctrl_loss_tmo={ctrl_loss_tmo},reconnect_delay={reconnect_delay}")
-        self.run(f"printf %s '{words}' >/dev/nvme-fabrics", status)
+    @property
+    def hostid(self):
+        return f"00000000-0000-4000-8000-0000000000{self.address:02x}"
+
+    def connect(self, *portals, options="", status=0):
+        """The paths to the target's subsystem that are missing; without portals by the first one. Gives what was printed."""
+        words = " ".join(f"tcp://{portal}" for portal in portals or PORTALS[:1])
+        return self.run(f"datasetfsctl nvme connect --reconnect-delay 1 {options} {NQN} {words}", status)
 
     def disconnect(self):
-        self.run("for one in /sys/class/nvme/nvme*/delete_controller; do echo 1 >$one; done")
+        self.run(f"datasetfsctl nvme disconnect {NQN}")
 
     def paths(self):
         """Controller → (address, state), as sysfs has them."""

@@ -78,7 +78,7 @@ def port_stays_away(net, host, source, uuid, options):
     """When the kernel gives up (ctrl_loss_tmo) the device is gone: EIO at the deadline, and service after a new connection."""
     host.run("umount /mnt")
     host.disconnect()
-    host.connect(ctrl_loss_tmo=4)
+    host.connect(options="--ctrl-loss-tmo 4 --fast-io-fail-tmo off")
     host.mount(host.device(uuid), f"{options} -o deadline=8")
     readers = Readers(host, source)
     net.target.nvmet(f"port-down {NQN} {PORTALS[0]}")
