@@ -3,32 +3,7 @@
 # tests/run: alone once timeout=400
 """A publisher loses its power in the middle: readers notice nothing, another host and later it itself publish again."""
 from fabric import Fabric, check, check_contains, main, make_tree, say, sums
-from publish import attach
-
-# Stops the publisher when chunks are being written: 2 MiB of some 60.
-HALFWAY = """written() {{
-    read -r a b c d e f sectors rest </sys/block/$(ls /sys/block | grep 'nvme[0-9]*c')/stat
-}}
-written
-enough=$((sectors + 4096))
-mkdatasetfs --label lost --progress none {device} /src/large >/run/publish.log 2>&1 &
-until [ $sectors -gt $enough ]; do
-    kill -0 $! || exit 1
-    written
-done
-kill -STOP $!"""
-
-
-def stop_halfway(host, device):
-    host.run(HALFWAY.format(device=device))
-    check(f"{host.name}: the record of a publisher",
-          host.run(f"dd if={device} bs=4096 skip=128 count=1 2>/dev/null | head -c 7"), "DSFSPUB")
-    check_contains("a second publisher on the same host", host.run(f"mkdatasetfs {device} /src/v1", status=1), "on a since")
-
-
-def publish(host, device, label, folder="v1"):
-    """Publishes; gives what was printed."""
-    return host.run(f"mkdatasetfs --label {label} --progress none {device} /src/{folder}", limit=240)
+from publish import Halfway, attach, publish
 
 
 def scenarios():
@@ -40,7 +15,8 @@ def scenarios():
         device, seen = attach(net)
         publish(a, device, "v1")
         b.mount(seen)
-        stop_halfway(a, device)
+        Halfway(a, device, "lost")
+        check_contains("a second publisher on the same host", publish(a, device, "second", status=1), "on a since")
         check("read beside a publisher", b.sums(), sums(first))
         a.reset()
         say("the publisher lost its power")

@@ -4,7 +4,52 @@
 """Publish on one host, read on two others, over NVMe/TCP: every file is the same, before and after a switch."""
 import subprocess
 
-from fabric import NQN, PORTALS, Fabric, check, main, make_tree, say, sums
+from fabric import NQN, PORTALS, Fabric, check, check_contains, main, make_tree, say, sums, wait_for
+from guest import Failed
+
+UNFENCED = "nothing keeps other hosts from publishing at the same time: the target has no reservations, ignoring"
+
+# Stops the publisher when chunks are being written: 2 MiB of some 50.
+HALFWAY = """written() {{
+    read -r a b c d e f sectors rest </sys/block/$(ls /sys/block | grep 'nvme[0-9]*c')/stat
+}}
+written
+enough=$((sectors + 4096))
+mkdatasetfs --label {label} --progress none {device} /src/large &
+until [ $sectors -gt $enough ]; do
+    kill -0 $! || exit 1
+    written
+done
+kill -STOP $!
+echo $! >/run/halfway
+wait $!"""
+
+
+class Halfway:
+    """A publish of /src/large that was stopped in the middle, as if its host hung."""
+
+    def __init__(self, host, device, label):
+        self.host = host
+        host.run("rm -f /run/halfway")
+        self.job = host.start(HALFWAY.format(label=label, device=device))
+        self.process = wait_for(f"{host.name}: a publish in the middle", self.stopped)
+        check(f"{host.name}: the record of a publisher",
+              host.run(f"dd if={device} bs=4096 skip=128 count=1 2>/dev/null | head -c 7"), "DSFSPUB")
+
+    def stopped(self):
+        if self.job.ended():
+            raise Failed(f"{self.host.name}: it ended before it could be stopped\n{self.job.output()}")
+        return self.host.run("cat /run/halfway 2>/dev/null || true").strip()
+
+    def end(self, signal):
+        """Sends it a signal and lets it go on; its status and output."""
+        self.host.run(f"kill -{signal} {self.process}; kill -CONT {self.process} || true")
+        return self.job.wait()
+
+
+def publish(host, device, label, folder="v1", options="", status=0):
+    """Publishes; gives what was printed."""
+    return host.run(f"mkdatasetfs --label {label} --progress none {options} {device} /src/{folder}", status, limit=240)
 
 
 def attach(net):
@@ -18,16 +63,16 @@ def attach(net):
 
 
 def publish_and_switch(net, first, second, channel="dev"):
-    """channel: by which the workers' kernels are to be served."""
+    """channel: by which the workers' kernels are to be served. What the first publish printed."""
     publisher, *workers = net.hosts
     device, *devices = attach(net)
-    say(publisher.run(f"mkdatasetfs --label v1 {device} /src/v1", limit=240).strip())
-    for worker, seen in zip(workers, devices):
-        worker.mount(seen, f"-o channel={channel}")
+    printed = publish(publisher, device, "v1")
+    for worker in workers:
+        worker.mount(f"nvme:uuid:{net.uuid()}", f"-o channel={channel}")
         check(f"{worker.name}: channel", worker.stats()["channel"], channel)
         check(f"{worker.name}: version v1", worker.sums(), sums(first))
     say("v1 is the same on every worker")
-    say(publisher.run(f"mkdatasetfs --label v2 {device} /src/v2", limit=240).strip())
+    publish(publisher, device, "v2", "v2")
     for worker in workers:
         check(f"{worker.name}: before the switch", worker.sums(), sums(first))
         worker.run("datasetfsctl switch /mnt")
@@ -36,6 +81,7 @@ def publish_and_switch(net, first, second, channel="dev"):
     for worker, seen in zip(workers, devices):
         worker.run("umount /mnt")
         worker.run(f"datasetfsctl verify {seen}", limit=240)
+    return printed
 
 
 def scenarios():
@@ -43,7 +89,7 @@ def scenarios():
     first = make_tree("v1", 1)
     second = make_tree("v2", 2, like=first)
     with Fabric("stable", ["a", "b", "c"], {"v1": first, "v2": second}) as net:
-        publish_and_switch(net, first, second)
+        check_contains("a target without reservations", publish_and_switch(net, first, second), UNFENCED)
     # The target's disk, read without the fabric.
     subprocess.run(["datasetfsctl", "verify", "volume.img"], check=True)
 
