@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: alone once timeout=400
+# tests/run: alone once timeout=600
 """Paths to the target come and go under readers: they wait, or use the other path; what does not come back is EIO."""
 from fabric import NQN, PORTALS, Fabric, Readers, check, check_contains, main, make_tree, say, sums, wait_for
 
@@ -9,40 +9,50 @@ def path_is(host, portal, state):
     wait_for(f"{host.name}: path {portal} is {state}", lambda: (portal, state) in host.paths().values())
 
 
-def port_goes_and_comes_back(net, host, source):
-    """The only path is gone for some seconds: readers wait for it and see no error."""
+def controller(host, portal):
+    return next(name for name, (address, _) in host.paths().items() if address == portal)
+
+
+def told(host, seconds, state):
+    """The daemon's log says for how long reads have waited, and for what."""
+    line = f"have waited {seconds} s: {state}"
+    wait_for(f"the daemon's log says '{line}'", lambda: line in host.messages())
+
+
+def only_portal(net, host, source, seconds):
+    """The only path is gone: readers wait, and are told of; Ctrl-C ends one; when it is back they go on without an error.
+
+    seconds: the lines of the log to wait for."""
     readers = Readers(host, source)
+    away = f"{controller(host, PORTALS[0])} connecting, 0 of 1 paths live"
     net.target.nvmet(f"port-down {NQN} {PORTALS[0]}")
+    told(host, 1, away)
+    before = readers.done()
+    signal_ends_a_wait(host, source)
+    for number in seconds:
+        told(host, number, away)
+    stats = host.stats()
+    check("stats.json", (stats["stalls"] > 0, stats["stalled_since"] > 0, stats["read_failures"]), (True, True, 0))
+    check("files read meanwhile", readers.done(), before)
     path_is(host, PORTALS[0], "connecting")
-    readers.stand_still(5)
-    check("a wait is no error", readers.faults(), [])
     net.target.nvmet(f"port-up {NQN} {PORTALS[0]}")
-    path_is(host, PORTALS[0], "live")
     readers.go_on()
     check("reads after the port came back", readers.stop(), [])
-    say("port removed and restored: readers waited")
+    check_contains("the daemon's log", host.messages(), "waits any more, after")
+    say(f"port removed and restored: readers waited, with lines after 1, {', '.join(map(str, seconds))} s; Ctrl-C meanwhile")
 
 
-def signal_ends_a_wait(net, host, source):
-    """Ctrl-C ends a program that waits for the device, before the device is back."""
-    readers = Readers(host, source)
-    net.target.nvmet(f"port-down {NQN} {PORTALS[0]}")
-    path_is(host, PORTALS[0], "connecting")
-    readers.stand_still()
+def signal_ends_a_wait(host, source):
+    """Ctrl-C ends a program that waits for the device."""
     path = max(sums(source), key=lambda name: (source / name).stat().st_size)
     # A direct read would not end: the kernel waits for those without telling us of signals (FUSE_ASYNC_DIO).
     host.run(f"echo 1 >/proc/sys/vm/drop_caches; timeout -s INT 2 cat /mnt/{path}", status=130, limit=60)
-    path_is(host, PORTALS[0], "connecting")
-    net.target.nvmet(f"port-up {NQN} {PORTALS[0]}")
-    readers.go_on()
-    check("reads after the port came back", readers.stop(), [])
-    say("Ctrl-C while the device is away")
 
 
 def other_portal(net, host, source):
     """With two portals either may go; reads do not wait for it."""
     net.target.nvmet(f"port-up {NQN} {PORTALS[1]}")
-    host.connect(PORTALS[1])
+    host.connect(*PORTALS)
     path_is(host, PORTALS[1], "live")
     readers = Readers(host, source)
     for portal in PORTALS:
@@ -50,10 +60,20 @@ def other_portal(net, host, source):
         path_is(host, portal, "connecting")
         readers.go_on()
         path_is(host, portal, "connecting")
+        if portal == PORTALS[1]:
+            target_freezes(net, host, portal)
+            readers.go_on()
         net.target.nvmet(f"port-up {NQN} {portal}")
         path_is(host, portal, "live")
     check("reads over the other path", readers.stop(), [])
     say("two portals: reads go on without either of them")
+
+
+def target_freezes(net, host, away):
+    """No answer by the path that is left: the log says that there is one, and which other one is away."""
+    net.target.monitor("stop")
+    told(host, 1, f"{controller(host, away)} connecting, 1 of 2 paths live")
+    net.target.monitor("cont")
 
 
 def namespace_goes(net, host, source, uuid):
@@ -94,12 +114,11 @@ def port_stays_away(net, host, source, uuid, options):
     say("port removed for good: EIO")
 
 
-def paths(net, host, source, options=""):
+def paths(net, host, source, options="", seconds=(10,)):
     """All of it, for one host that is connected by the first portal. source: what the current version holds."""
     uuid = net.uuid()
     host.mount(host.device(uuid), options)
-    port_goes_and_comes_back(net, host, source)
-    signal_ends_a_wait(net, host, source)
+    only_portal(net, host, source, seconds)
     other_portal(net, host, source)
     namespace_goes(net, host, source, uuid)
     port_stays_away(net, host, source, uuid, options)
@@ -114,7 +133,7 @@ def scenarios():
         net.target.nvmet(f"allow-any {NQN}")
         host.connect()
         host.run(f"mkdatasetfs {host.device(net.uuid())} /src/tree")
-        paths(net, host, source)
+        paths(net, host, source, seconds=(10, 60))
 
 
 if __name__ == "__main__":
