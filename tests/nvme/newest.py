@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # tests/run: alone once timeout=600
-"""Debian's newest kernel on target and hosts: publish, read over the kernel's io_uring queues, switch; paths that go."""
+"""Debian's newest kernel everywhere: NVMe verbs; publish, read over the kernel's io_uring queues, switch; paths that go."""
 from fabric import Fabric, check, main, make_tree
 from paths import paths
 from publish import UNFENCED, publish_and_switch
+from verbs import verbs
 
 
 def scenarios():
     first = make_tree("v1", 1)
     second = make_tree("v2", 2, like=first)
-    with Fabric("newest", ["a", "b", "c"], {"v1": first, "v2": second}) as net:
+    small = make_tree("tree", 4, count=30)
+    with Fabric("newest", ["a", "b", "c"], {"v1": first, "v2": second, "tree": small}) as net:
+        verbs(net, net.hosts[0], small, reservations=True)
         for worker in net.hosts[1:]:
             worker.run("echo Y >/sys/module/fuse/parameters/enable_uring")
         check("a publish without reservations", UNFENCED in publish_and_switch(net, first, second, "ring"), False)

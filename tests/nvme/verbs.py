@@ -107,7 +107,7 @@ def warned(host, volume):
 def mounts(net, host, nguid, source):
     """A volume by each of its identities."""
     names = [f"nvme:uuid:{net.uuid()}", f"nvme:nguid:{nguid}", f"nvme://{NQN}/1"]
-    host.run(f"mkdatasetfs --progress none {names[0]} /src/tree")
+    host.run(f"mkdatasetfs --progress none --label tree {names[0]} /src/tree")
     for name in names:
         host.mount(name)
         check(name, host.sums(), sums(source))
@@ -153,7 +153,7 @@ def disconnects(net, host, device):
 
 
 def verbs(net, host, source, reservations):
-    """All of it, for one host; nothing is connected before or after. source: the host's /src/tree."""
+    """All of it, for one host; the target offers nothing before and after. source: the host's /src/tree."""
     net.target.nvmet(f"up {NQN} /dev/vda {' '.join(PORTALS)}")
     net.target.nvmet(f"allow {NQN} {host.nqn}")
     discovers(host)
@@ -163,6 +163,7 @@ def verbs(net, host, source, reservations):
     protects(host, device)
     releases(host, device, reservations)
     disconnects(net, host, device)
+    net.target.nvmet(f"down {NQN}")
 
 
 def scenarios():
