@@ -114,32 +114,60 @@ static void nvme_disconnect_tell(const struct topology *t, char **words, int cou
 			printf("'%s' was not connected\n", words[w]);
 }
 
-static int nvme_disconnect_all(const struct topology *t, char **words, int count, struct json *json, bool as_json,
-			       struct error *err)
+static int nvme_disconnect_one(const struct topology_controller *controller, struct json *json, struct error *err)
 {
+	int r = topology_check_own(err);
+
+	if (r == 0)
+		r = nvme_detach(controller->name, err);
+	if (r < 0)
+		return r;
+	if (json)
+		json_string(json, NULL, controller->name);
+	else
+		printf("%s is disconnected\n", controller->name);
+	return 0;
+}
+
+/* json: NULL for text. */
+static int nvme_disconnect_all(const struct topology *t, char **words, int count, struct json *json, struct error *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < t->controller_count; i++)
+		if (nvme_disconnect_is_wanted(t, i, words, count))
+			r = nvme_disconnect_one(&t->controllers[i], json, err);
+	return r;
+}
+
+/* Those before one that fails are told as well. */
+static int nvme_disconnect_json(const struct topology *t, char **words, int count, struct error *err)
+{
+	struct json json = { .out = stdout };
 	int r;
 
-	for (size_t i = 0; i < t->controller_count; i++) {
-		if (!nvme_disconnect_is_wanted(t, i, words, count))
-			continue;
-		r = topology_check_own(err);
-		if (r == 0)
-			r = nvme_detach(t->controllers[i].name, err);
-		if (r < 0)
-			return r;
-		if (as_json)
-			json_string(json, NULL, t->controllers[i].name);
-		else
-			printf("%s is disconnected\n", t->controllers[i].name);
-	}
-	return 0;
+	json_begin_object(&json, NULL);
+	json_begin_array(&json, "disconnected");
+	r = nvme_disconnect_all(t, words, count, &json, err);
+	json_end_array(&json);
+	json_end_object(&json);
+	putchar('\n');
+	return r;
+}
+
+static int nvme_disconnect_text(const struct topology *t, char **words, int count, struct error *err)
+{
+	int r = nvme_disconnect_all(t, words, count, NULL, err);
+
+	if (r == 0)
+		nvme_disconnect_tell(t, words, count);
+	return r;
 }
 
 int nvme_disconnect_run(int argc, char **argv)
 {
 	struct nvme_disconnect_options options = { 0 };
 	auto_topology struct topology topology = { 0 };
-	struct json json = { .out = stdout };
 	struct error err = { 0 };
 	int operands, status, r;
 
@@ -148,19 +176,9 @@ int nvme_disconnect_run(int argc, char **argv)
 	r = topology_read(topology_root(), &topology, &err);
 	if (r == 0)
 		r = nvme_disconnect_check(&topology, argv + 1, operands, options.force, &err);
-	if (r == 0 && options.common.json) {
-		json_begin_object(&json, NULL);
-		json_begin_array(&json, "disconnected");
-	}
 	if (r == 0)
-		r = nvme_disconnect_all(&topology, argv + 1, operands, &json, options.common.json, &err);
-	if (r == 0 && options.common.json) {
-		json_end_array(&json);
-		json_end_object(&json);
-		putchar('\n');
-	}
-	if (r == 0 && !options.common.json)
-		nvme_disconnect_tell(&topology, argv + 1, operands);
+		r = options.common.json ? nvme_disconnect_json(&topology, argv + 1, operands, &err) :
+					  nvme_disconnect_text(&topology, argv + 1, operands, &err);
 	if (r < 0)
 		log_error(&err, "cannot disconnect");
 	return r < 0 ? VERB_FAILED : VERB_DONE;

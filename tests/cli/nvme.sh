@@ -77,6 +77,8 @@ fi
 
 assert_fails 1 "'nvme2' is a local drive" datasetfsctl nvme disconnect nvme2
 assert_fails 1 "there is no controller 'nvme9'" datasetfsctl nvme disconnect nvme9
+datasetfsctl nvme disconnect --json "$train" >disconnect.json 2>/dev/null && fail "a controller of a copy of sysfs was disconnected"
+assert_eq "disconnect --json that fails" "$(<disconnect.json)" '{"disconnected": []}'
 assert_eq "disconnect of nothing" "$(datasetfsctl nvme disconnect nqn.2026-01.org.example:new)" \
     "'nqn.2026-01.org.example:new' was not connected"
 
