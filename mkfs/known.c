@@ -12,7 +12,8 @@
 #include "interrupt.h"
 #include "key.h"
 
-#define KNOWN_WINDOW (256u << 10)
+#define KNOWN_WINDOW  (256u << 10)
+#define KNOWN_WINDOWS 8u /* small files lie in the padding of others, up to some hundred files back */
 #define KNOWN_BUFFER ((1u << DSFS_CHUNK_LOG_MAX) + 2 * DSFS_BLOCK)
 #define KNOWN_STORED ((UINT32_C(1) << DSFS_STORED_BITS) - 1)
 #define KNOWN_AHEAD  16u /* files between the question for a slot's memory and its use */
@@ -172,11 +173,20 @@ int known_add(struct known *known, const struct earlier *earlier, struct error *
 
 /* --- looking --- */
 
+/* A part of the volume that is read when it is asked for a second time. */
+struct known_window {
+	uint64_t base; /* a multiple of KNOWN_WINDOW; UINT64_MAX: not used yet */
+	uint8_t *bytes;
+	bool loaded;
+};
+
 struct known_view {
 	const struct known *known;
 	struct codec *codec;
-	uint8_t *buffer; /* a part of the volume */
-	uint64_t base, length;
+	struct known_window windows[KNOWN_WINDOWS];
+	unsigned next; /* to be given up for another one */
+	uint8_t *memory;  /* of all windows */
+	uint8_t *buffer;  /* what was read alone */
 	uint8_t *decoded; /* a chunk */
 };
 
@@ -188,9 +198,12 @@ struct known_view *known_view_new(const struct known *known)
 		return NULL;
 	view->known = known;
 	view->codec = codec_new();
+	view->memory = aligned_alloc(DSFS_BLOCK, (size_t)KNOWN_WINDOWS * KNOWN_WINDOW);
 	view->buffer = aligned_alloc(DSFS_BLOCK, KNOWN_BUFFER);
 	view->decoded = malloc((size_t)1 << known->chunk_log);
-	if (view->codec && view->buffer && view->decoded)
+	for (unsigned i = 0; view->memory && i < KNOWN_WINDOWS; i++)
+		view->windows[i] = (struct known_window){ UINT64_MAX, view->memory + i * KNOWN_WINDOW, false };
+	if (view->codec && view->memory && view->buffer && view->decoded)
 		return view;
 	known_view_free(view);
 	return NULL;
@@ -201,29 +214,49 @@ void known_view_free(struct known_view *view)
 	if (!view)
 		return;
 	codec_free(view->codec);
+	free(view->memory);
 	free(view->buffer);
 	free(view->decoded);
 	free(view);
 }
 
-/* Bytes of the volume, NULL when they cannot be read. What follows the last read closely is read with what may follow
- * it in turn. */
+/* Whole blocks into to; false when they do not lie on the volume or cannot be read. */
+static bool known_view_read(const struct known_view *view, uint64_t start, uint64_t end, uint8_t *to)
+{
+	return end <= round_down(view->known->member_size, DSFS_BLOCK) &&
+	       source_read(view->known->source, 0, start, to, end - start, NULL) == 0;
+}
+
+/* The window when it is loaded, or can be; NULL when nobody asked for it before. */
+static const struct known_window *known_view_window(struct known_view *view, uint64_t base)
+{
+	struct known_window *window = view->windows;
+
+	while (window < view->windows + KNOWN_WINDOWS && window->base != base)
+		window++;
+	if (window == view->windows + KNOWN_WINDOWS) {
+		window = &view->windows[view->next++ % KNOWN_WINDOWS];
+		window->base = base;
+		window->loaded = false;
+		return NULL;
+	}
+	if (!window->loaded)
+		window->loaded = known_view_read(view, base, base + KNOWN_WINDOW, window->bytes);
+	return window->loaded ? window : NULL;
+}
+
+/* Bytes of the volume, NULL when they cannot be read. What is large is read alone. */
 static const uint8_t *known_view_bytes(struct known_view *view, uint64_t offset, uint32_t length)
 {
-	uint64_t start = round_down(offset, DSFS_BLOCK), end = round_up(offset + length, DSFS_BLOCK);
-	uint64_t behind = view->base + view->length;
+	uint64_t start = round_down(offset, DSFS_BLOCK), inside = offset % KNOWN_WINDOW;
+	const struct known_window *window = NULL;
 
-	if (offset >= view->base && offset + length <= behind)
-		return view->buffer + (offset - view->base);
-	if (start >= view->base && start < behind + KNOWN_WINDOW && end < start + KNOWN_WINDOW)
-		end = start + KNOWN_WINDOW;
-	if (end > view->known->member_size)
-		end = round_down(view->known->member_size, DSFS_BLOCK);
-	view->base = start;
-	view->length = 0;
-	if (end < offset + length || source_read(view->known->source, 0, start, view->buffer, end - start, NULL) < 0)
+	if (length <= KNOWN_WINDOW / 4 && inside + length <= KNOWN_WINDOW)
+		window = known_view_window(view, offset - inside);
+	if (window)
+		return window->bytes + inside;
+	if (!known_view_read(view, start, round_up(offset + length, DSFS_BLOCK), view->buffer))
 		return NULL;
-	view->length = end - start;
 	return view->buffer + (offset - start);
 }
 

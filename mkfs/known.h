@@ -27,7 +27,7 @@ void known_close(struct known *known); /* a zeroed one as well */
 /* May chunks of a version with this chunk size stand for those of a file of this size? */
 bool known_chunks_fit(uint32_t chunk_log, uint32_t earlier_log, uint64_t size);
 
-/* One thread's eyes: a window on the volume, as what is known mostly lies in the order in which it is asked for. */
+/* One thread's eyes: windows on the volume, as what is known mostly lies near what was asked for before. */
 struct known_view;
 struct known_view *known_view_new(const struct known *known); /* NULL without memory */
 void known_view_free(struct known_view *view);
