@@ -10,16 +10,18 @@
 #include "image/address.h"
 #include "signals.h"
 
-#define MOVE_STEP   (1u << 20)
+#define MOVE_STEP   (1u << 20)   /* most bytes of a read or write */
+#define MOVE_AHEAD  (128u << 10) /* least bytes of a read: runs of a few blocks lie close to each other */
 #define MOVE_PIECES 8u /* in a segment: what is lost where free segments do not lie together is at most a piece of each */
 
 int move_open(struct source *source, struct space *space, struct move *ret, struct error *err)
 {
 	struct move move = { .source = source, .space = space };
 
-	move.buffers[0] = aligned_alloc(DSFS_BLOCK, MOVE_STEP);
-	move.buffers[1] = aligned_alloc(DSFS_BLOCK, MOVE_STEP);
-	if (!move.buffers[0] || !move.buffers[1]) {
+	move.from.bytes = aligned_alloc(DSFS_BLOCK, MOVE_STEP);
+	move.to.bytes = aligned_alloc(DSFS_BLOCK, MOVE_STEP);
+	move.unwritten = aligned_alloc(DSFS_BLOCK, MOVE_STEP);
+	if (!move.from.bytes || !move.to.bytes || !move.unwritten) {
 		move_close(&move);
 		return error_set(err, -ENOMEM, "out of memory");
 	}
@@ -30,8 +32,9 @@ int move_open(struct source *source, struct space *space, struct move *ret, stru
 void move_close(struct move *move)
 {
 	free(move->pieces);
-	free(move->buffers[0]);
-	free(move->buffers[1]);
+	free(move->from.bytes);
+	free(move->to.bytes);
+	free(move->unwritten);
 	*move = (struct move){ 0 };
 }
 
@@ -55,8 +58,70 @@ static uint64_t move_step(uint64_t length, uint64_t at)
 	return length - at < MOVE_STEP ? length - at : MOVE_STEP;
 }
 
-int move_copy(struct move *move, uint64_t from, uint64_t length, uint64_t *ret_to, struct error *err)
+/* Bytes that are not wanted may be damaged: then without them. */
+static int move_load(struct move *move, struct move_window *window, uint64_t offset, uint64_t length, struct error *err)
 {
+	uint64_t behind = round_down(source_size(move->source, 0), DSFS_BLOCK) - offset;
+	uint64_t ahead = behind < MOVE_AHEAD ? behind : MOVE_AHEAD;
+	int r = -EIO;
+
+	window->length = 0;
+	window->at = offset;
+	if (ahead > length)
+		r = source_read(move->source, 0, offset, window->bytes, ahead, NULL);
+	if (r == 0) {
+		window->length = ahead;
+		return 0;
+	}
+	r = source_read(move->source, 0, offset, window->bytes, length, err);
+	if (r == 0)
+		window->length = length;
+	return r;
+}
+
+/* At most MOVE_STEP bytes. */
+static int move_read(struct move *move, struct move_window *window, uint64_t offset, uint64_t length,
+		     const uint8_t **ret, struct error *err)
+{
+	int r = 0;
+
+	if (offset < window->at || offset + length > window->at + window->length)
+		r = move_load(move, window, offset, length, err);
+	if (r == 0)
+		*ret = window->bytes + (offset - window->at);
+	return r;
+}
+
+static int move_flush(struct move *move, struct error *err)
+{
+	uint64_t length = move->unwritten_length;
+
+	if (!length)
+		return 0;
+	move->unwritten_length = 0;
+	return source_write(move->source, 0, move->unwritten_at, move->unwritten, length, err);
+}
+
+/* At most MOVE_STEP bytes; they are on their way once move_flush() has returned. */
+static int move_write(struct move *move, uint64_t offset, const uint8_t *bytes, uint64_t length, struct error *err)
+{
+	bool follows = offset == move->unwritten_at + move->unwritten_length;
+	int r = 0;
+
+	if (!follows || move->unwritten_length + length > MOVE_STEP)
+		r = move_flush(move, err);
+	if (r < 0)
+		return r;
+	if (!move->unwritten_length)
+		move->unwritten_at = offset;
+	memcpy(move->unwritten + move->unwritten_length, bytes, length);
+	move->unwritten_length += length;
+	return 0;
+}
+
+static int move_piece(struct move *move, uint64_t from, uint64_t length, uint64_t *ret_to, struct error *err)
+{
+	const uint8_t *bytes;
 	uint64_t to, step;
 	int r = 0;
 
@@ -67,14 +132,21 @@ int move_copy(struct move *move, uint64_t from, uint64_t length, uint64_t *ret_t
 		step = move_step(length, at);
 		r = signals_check(err);
 		if (r == 0)
-			r = source_read(move->source, 0, from + at, move->buffers[0], step, err);
+			r = move_read(move, &move->from, from + at, step, &bytes, err);
 		if (r == 0)
-			r = source_write(move->source, 0, to + at, move->buffers[0], step, err);
+			r = move_write(move, to + at, bytes, step, err);
 	}
 	if (r < 0)
 		return r;
 	*ret_to = to;
 	return move_add(move, from, to, length, err);
+}
+
+int move_copy(struct move *move, uint64_t from, uint64_t length, uint64_t *ret_to, struct error *err)
+{
+	int r = move_piece(move, from, length, ret_to, err);
+
+	return r < 0 ? r : move_flush(move, err);
 }
 
 /* The last block of the piece that begins with first, in a run that ends before end. */
@@ -100,7 +172,7 @@ static int move_run(struct move *move, const struct bits *inside, uint64_t first
 
 	for (;; first = last) {
 		last = move_last(inside, first, end, most);
-		r = move_copy(move, first * DSFS_BLOCK, (last - first + 1) * DSFS_BLOCK, &to, err);
+		r = move_piece(move, first * DSFS_BLOCK, (last - first + 1) * DSFS_BLOCK, &to, err);
 		if (r < 0 || last == end - 1)
 			return r;
 	}
@@ -115,11 +187,12 @@ int move_blocks(struct move *move, const struct bits *blocks, const struct bits 
 		end = bits_next(blocks, first, false);
 		r = move_run(move, inside, first, end, err);
 	}
-	return r;
+	return r < 0 ? r : move_flush(move, err);
 }
 
 static int move_verify_piece(struct move *move, const struct move_piece *piece, struct error *err)
 {
+	const uint8_t *from, *to;
 	uint64_t step;
 	int r;
 
@@ -127,12 +200,12 @@ static int move_verify_piece(struct move *move, const struct move_piece *piece, 
 		step = move_step(piece->length, at);
 		r = signals_check(err);
 		if (r == 0)
-			r = source_read(move->source, 0, piece->from + at, move->buffers[0], step, err);
+			r = move_read(move, &move->from, piece->from + at, step, &from, err);
 		if (r == 0)
-			r = source_read(move->source, 0, piece->to + at, move->buffers[1], step, err);
+			r = move_read(move, &move->to, piece->to + at, step, &to, err);
 		if (r < 0)
 			return r;
-		if (memcmp(move->buffers[0], move->buffers[1], step) != 0)
+		if (memcmp(from, to, step) != 0)
 			return error_set(err, -EIO,
 					 "read back at offset %" PRIu64 ": %" PRIu64
 					 " bytes are not those at offset %" PRIu64 ", the device is not to be trusted",
@@ -145,6 +218,7 @@ int move_verify(struct move *move, struct error *err)
 {
 	int r = 0;
 
+	move->from.length = move->to.length = 0; /* what was read before the flush proves nothing */
 	for (size_t i = 0; r == 0 && i < move->count; i++)
 		r = move_verify_piece(move, &move->pieces[i], err);
 	return r;

@@ -12,12 +12,20 @@ struct move_piece {
 	uint64_t from, to, length; /* whole blocks */
 };
 
+/* What was read last, and what lies behind it. */
+struct move_window {
+	uint8_t *bytes;
+	uint64_t at, length;
+};
+
 struct move {
 	struct source *source;
 	struct space *space; /* free places are taken from it */
 	struct move_piece *pieces;
 	size_t count, room;
-	uint8_t *buffers[2];
+	struct move_window from, to;
+	uint8_t *unwritten; /* copies that lie one behind the other */
+	uint64_t unwritten_at, unwritten_length;
 };
 
 must_check int move_open(struct source *source, struct space *space, struct move *ret, struct error *err);
