@@ -189,7 +189,8 @@ int fence_drop(int fd, bool *ret_had, struct error *err)
 {
 	auto_topology struct topology topology = { 0 };
 	struct fence fence = { .fd = fd };
-	struct nvme_holder holder;
+	struct nvme_holder holder = { 0 };
+	struct nvme_facts facts;
 	struct stat st;
 	int r;
 
@@ -199,6 +200,8 @@ int fence_drop(int fd, bool *ret_had, struct error *err)
 	if (r == 0 && !fence_find(&topology, st.st_rdev, &fence))
 		r = error_set(err, -ENODEV, "it is not a namespace on a fabric");
 	if (r == 0)
+		r = nvme_facts_read(fd, fence.nsid, &facts, err);
+	if (r == 0 && facts.can_reserve)
 		r = nvme_holder_read(fd, fence.nsid, &holder, err);
 	if (r < 0)
 		return r;

@@ -191,6 +191,7 @@ can=""
 publish a v10
 assert_contains "without reservations" "$(cat publish-a.err)" \
     "nothing keeps other hosts from publishing at the same time: the target has no reservations, ignoring"
+assert_eq "release without reservations" "$(on b datasetfsctl nvme release $volume)" "'$loop_b' was not reserved"
 assert_fails 1 "its target has no write protection" on a mkdatasetfs --progress none --write-protect $volume source
 assert_fails 1 "its target has no write protection" on a datasetfsctl nvme protect $volume
 assert_fails 1 "it is not an NVMe namespace" mkdatasetfs --progress none --write-protect disk source
