@@ -43,9 +43,12 @@ static void nvme_list_namespace(const struct topology *t, size_t number)
 
 static void nvme_list_text(const struct topology *t)
 {
+	bool none = true;
+
 	for (size_t s = 0; s < t->subsystem_count; s++) {
 		if (t->subsystems[s].is_discovery)
 			continue;
+		none = false;
 		text_write(stdout, t->subsystems[s].nqn, strlen(t->subsystems[s].nqn));
 		if (t->subsystems[s].iopolicy[0])
 			printf(" (paths chosen by %s)", t->subsystems[s].iopolicy);
@@ -54,6 +57,8 @@ static void nvme_list_text(const struct topology *t)
 			if (t->namespaces[i].subsystem == s)
 				nvme_list_namespace(t, i);
 	}
+	if (none)
+		printf("no NVMe subsystems on this host\n");
 }
 
 static void nvme_list_json(const struct topology *t)

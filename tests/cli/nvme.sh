@@ -41,7 +41,8 @@ assert_fails 1 "is not an NVMe namespace" datasetfsctl nvme inspect /dev/null
 assert_fails 1 "'missing': No such file" datasetfsctl nvme inspect missing
 assert_fails 1 "among the 2 that are connected" datasetfsctl nvme inspect nvme:nguid:00000000000000000000000000000001
 assert_fails 1 "not a UUID" datasetfsctl nvme inspect nvme:uuid:1
-assert_eq "a host without NVMe" "$(DATASETFS_SYSFS=$PWD/none datasetfsctl nvme list --json)" '{"namespaces": []}'
+assert_eq "a host without NVMe" "$(DATASETFS_SYSFS=$PWD/none datasetfsctl nvme list)" "no NVMe subsystems on this host"
+assert_eq "its JSON" "$(DATASETFS_SYSFS=$PWD/none datasetfsctl nvme list --json)" '{"namespaces": []}'
 
 # --- connect and disconnect ---
 

@@ -8,6 +8,7 @@ from fabric import NQN, PORTALS, Fabric, check, check_contains, main, make_tree,
 
 NOBODY = "192.0.2.99:4420"
 SILENT = "nobody answered or the kernel refused it, its log says which"
+NOTHING = "no NVMe subsystems on this host\n"
 # The fields of each kind of object, as the manual lists them.
 NAMESPACE = {"device", "identity", "subsystem", "nsid", "uuid", "nguid", "eui64", "size", "lba_size", "read_only"}
 PATH = {"path", "controller", "transport", "address", "service", "state", "ana_state", "data_digest", "queues", "queue_size",
@@ -145,7 +146,8 @@ def disconnects(net, host, device):
     check("controllers", host.paths(), {})
     check("disconnect again", nvme(host, f"disconnect {NQN}"), f"'{NQN}' was not connected\n")
     check("disconnect again --json", answer(host, f"disconnect {NQN}"), {"disconnected": []})
-    check("list of nothing", answer(host, "list"), {"namespaces": []})
+    wait_for("the subsystem is gone", lambda: nvme(host, "list") == NOTHING)
+    check("list --json of nothing", answer(host, "list"), {"namespaces": []})
     say("disconnect")
 
 
