@@ -180,8 +180,9 @@ static void nvme_inspect_text_paths(const struct nvme_inspect *inspect)
 		if (&t->namespaces[t->paths[i].namespace] != inspect->namespace)
 			continue;
 		c = &t->controllers[t->paths[i].controller];
-		printf("  %-8s %s %s, %s%s%s, %" PRId64 " queues of %" PRId64 ", NUMA node %" PRId64 "%s\n", c->name,
-		       c->transport, nvme_address(c, address), c->state, t->paths[i].ana_state[0] ? ", " : "",
+		nvme_address(c, address);
+		printf("  %-8s %s%s%s, %s%s%s, %" PRId64 " queues of %" PRId64 ", NUMA node %" PRId64 "%s\n", c->name,
+		       c->transport, address[0] ? " " : "", address, c->state, t->paths[i].ana_state[0] ? ", " : "",
 		       t->paths[i].ana_state, c->queues, c->queue_size, c->numa_node,
 		       t->paths[i].data_digest ? ", data digest" : "");
 	}

@@ -80,9 +80,12 @@ int nvme_attach(const struct host *host, const char *nqn, const struct portal *p
 	nvmf_default_config(&config);
 	config.nr_io_queues = settings->queues;
 	config.queue_size = settings->queue_size;
-	config.reconnect_delay = settings->reconnect_delay;
-	config.ctrl_loss_tmo = settings->ctrl_loss_tmo;
-	config.fast_io_fail_tmo = settings->fast_io_fail_tmo;
+	/* The kernel refuses a loop that is given these: it has no connection to lose. */
+	if (strcmp(portal->transport, "loop") != 0) {
+		config.reconnect_delay = settings->reconnect_delay;
+		config.ctrl_loss_tmo = settings->ctrl_loss_tmo;
+		config.fast_io_fail_tmo = settings->fast_io_fail_tmo;
+	}
 	config.keep_alive_tmo = settings->keep_alive_tmo;
 	config.hdr_digest = config.data_digest = digests;
 	r = nvme_open_root(&root, err);

@@ -48,13 +48,16 @@ def wait_for(what, ready, limit=WAIT_SECONDS):
 
 
 class Fabric:
-    """Boots a target and the named hosts. sources: name → folder; every host gets them as /src/NAME."""
+    """Boots a target and the named hosts. sources: name → folder; every host gets them as /src/NAME.
 
-    def __init__(self, kind, hosts, sources=None):
+    transports: guests have those beside TCP, and the program rdma."""
+
+    def __init__(self, kind, hosts, sources=None, transports=False):
         need_qemu()
         self.kernel = kernel.prepare(kind, pathlib.Path(os.environ["DATASETFS_BUILD"]) / "nvme-kernels")
         script = pathlib.Path(os.environ["DATASETFS_SOURCE"]) / "contrib/nvmet/nvmet-target"
-        initramfs.build("initramfs", self.kernel, [script])
+        modules = self.kernel.modules + (self.kernel.transports if transports else [])
+        initramfs.build("initramfs", modules, [script], [need_rdma()] if transports else [])
         with open("volume.img", "wb") as file:
             file.truncate(VOLUME_BYTES)
         pack_sources(sources or {})
@@ -98,6 +101,13 @@ class Fabric:
         for wire in self.wires:
             for end in wire:
                 end.close()
+
+
+def need_rdma():
+    path = shutil.which("rdma")
+    if path is None:
+        raise kernel.Missing("no rdma: package iproute2")
+    return path
 
 
 class Machine(Guest):

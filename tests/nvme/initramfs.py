@@ -14,18 +14,18 @@ FOLDERS = ("bin", "dev", "etc", "lib64", "mnt", "modules", "proc", "run", "sys",
            "var/tmp")
 
 
-def build(path, kernel, extra=()):
-    """Writes an initramfs to path. extra: files for /usr/bin."""
+def build(path, modules, scripts=(), tools=()):
+    """Writes an initramfs to path. modules: in the order of loading. scripts, tools: files for /usr/bin, tools with their libraries."""
     source = pathlib.Path(os.environ["DATASETFS_SOURCE"])
     archive = Archive(path)
     for folder in FOLDERS:
         archive.folder(folder)
     archive.file("init", source / "tests/nvme/init")
     archive.file("bin/busybox", busybox())
-    for number, module in enumerate(kernel.modules):
+    for number, module in enumerate(modules):
         archive.file(f"modules/{number:02}-{module.name.partition('-')[2]}", module)
-    programs = [program(name) for name in PROGRAMS]
-    for file in [*programs, *map(pathlib.Path, extra)]:
+    programs = [*(program(name) for name in PROGRAMS), *map(pathlib.Path, tools)]
+    for file in [*programs, *map(pathlib.Path, scripts)]:
         archive.file(f"usr/bin/{file.name}", file)
     for library in libraries(programs):
         archive.file(f"lib64/{library.name}" if library.name.startswith("ld-") else f"usr/lib/{library.name}", library)

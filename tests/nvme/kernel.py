@@ -11,6 +11,9 @@ import subprocess
 # What the guests need; what it depends on is added, what is built into the kernel is left out.
 MODULES = ("virtio_pci", "virtio_console", "virtio_net", "virtio_blk", "bridge", "nvmet", "nvmet_tcp", "nvme_core",
            "nvme_fabrics", "nvme_tcp", "fuse", "crc32c_generic")
+# On top of that for the transports beside TCP: a loop, and RDMA over Ethernet without such a card.
+TRANSPORTS = ("nvme_loop", "crc32_generic", "rdma_rxe", "nvmet_rdma", "nvme_rdma")
+WANTED = " ".join(MODULES + TRANSPORTS)
 # The release after this machine's, where the newest kernels are packaged.
 NEXT = {"bookworm": "trixie", "trixie": "forky"}
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
@@ -26,12 +29,14 @@ class Kernel:
     release: str
     image: pathlib.Path
     modules: list
+    transports: list
 
 
 def prepare(kind, cache):
     """The kernel "stable" (the one this Debian release installs) or "newest" (backports of the next release)."""
     kept = pathlib.Path(cache) / kind
-    if not kept.is_dir():
+    wanted = kept / "wanted"
+    if not wanted.is_file() or wanted.read_text() != WANTED:
         fresh = kept.with_suffix(".new")
         shutil.rmtree(fresh, ignore_errors=True)
         fresh.mkdir(parents=True)
@@ -40,8 +45,10 @@ def prepare(kind, cache):
         keep(fresh / "tree", fresh)
         for folder in ("apt", "tree"):
             shutil.rmtree(fresh / folder)
+        shutil.rmtree(kept, ignore_errors=True)
         fresh.rename(kept)
-    return Kernel((kept / "release").read_text(), kept / "vmlinuz", sorted(kept.glob("*.ko")))
+    return Kernel((kept / "release").read_text(), kept / "vmlinuz",
+                  *(sorted((kept / part).glob("*.ko")) for part in ("modules", "transports")))
 
 
 # --- the package ---------------------------------------------------------------------------------------
@@ -115,19 +122,24 @@ def unpack(packages, tree):
 
 
 def keep(tree, folder):
-    """Copies the image and the modules out of an unpacked package: vmlinuz, release, NN-NAME.ko."""
+    """Copies the image and the modules out of an unpacked package: vmlinuz, release, modules/ and transports/NN-NAME.ko."""
     image = next(iter(sorted(tree.rglob("vmlinuz*"))), None)
     modules = next(iter(sorted(tree.rglob("lib/modules/*/kernel"))), None)
     if image is None or modules is None:
         raise Missing(f"the kernel package has no {'modules' if image else 'vmlinuz'}")
     shutil.copyfile(image, folder / "vmlinuz")
-    for number, (name, data) in enumerate(in_order(modules)):
-        (folder / f"{number:02}-{name}.ko").write_bytes(data)
+    always = in_order(modules, MODULES)
+    for part in ("modules", "transports"):
+        (folder / part).mkdir()
+    for number, (name, data) in enumerate(in_order(modules, MODULES + TRANSPORTS).items()):
+        part = "modules" if name in always else "transports"
+        (folder / part / f"{number:02}-{name}.ko").write_bytes(data)
     (folder / "release").write_text(modules.parent.name)
+    (folder / "wanted").write_text(WANTED)
 
 
-def in_order(folder):
-    """(name, bytes) of the modules wanted and of those they need, which come first."""
+def in_order(folder, wanted):
+    """Name → bytes of the modules wanted and of those they need, which come first."""
     files = {path.name.split(".ko")[0].replace("-", "_"): path for path in folder.rglob("*.ko*")}
     taken = {}
 
@@ -142,9 +154,9 @@ def in_order(folder):
             take(other)
         taken[name] = data
 
-    for name in MODULES:
+    for name in wanted:
         take(name)
-    return taken.items()
+    return taken
 
 
 def needs(module):
