@@ -24,7 +24,7 @@
 #define CONTROL_REASON_SIZE 504
 
 #define CONTROL_PREPARE 1u /* load and verify only; a later switch to this version takes milliseconds */
-#define CONTROL_BY_UUID 2u /* uuid says which version, not label */
+#define CONTROL_BY_UUID 2u /* uuid says which version, not label; a removed one too, while it is open */
 
 /* Loads a version of the volume, verifies it, and makes it the one that paths through the mountpoint lead to. The last
  * prepared version stays loaded. Errors, all of which leave the mount as it was: ENOENT no such version, EBADMSG damaged or

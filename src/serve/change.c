@@ -135,9 +135,44 @@ static int change_check_volume(struct serve *serve, const struct superblock *sup
 	return error_set(err, -ESTALE, "the volume was formatted anew: its UUID is %s, expected %s", found, expected);
 }
 
-int change_open(struct serve *serve, const struct change_wish *wish, struct generation **ret, struct error *err)
+/* Compaction keeps the UUID: the latest of them. */
+static struct generation *change_find_open(struct serve *serve, const uint8_t *uuid)
+{
+	struct generation *generation, *found = NULL;
+
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
+		generation = atomic_load(&serve->generations.slots[i]);
+		if (generation && !memcmp(generation->version.uuid, uuid, sizeof(generation->version.uuid)) &&
+		    (!found || generation->sequence > found->sequence))
+			found = generation;
+	}
+	return found;
+}
+
+/* What is open comes second: a version that was moved is wanted where it lies now. */
+static int change_take(struct serve *serve, const struct catalogue *catalogue, const struct change_wish *wish,
+		       struct generation **ret, struct error *err)
 {
 	const struct version *version = NULL;
+	struct generation *generation = NULL;
+	int r;
+
+	if (wish->uuid && !change_by_uuid(catalogue, wish->uuid))
+		generation = change_find_open(serve, wish->uuid);
+	if (!generation) {
+		r = change_choose(catalogue, wish, &version, err);
+		if (r < 0)
+			return r;
+		generation = generations_find(&serve->generations, version->sequence);
+	}
+	if (!generation)
+		return change_load(serve, version, ret, err);
+	*ret = generation;
+	return 0;
+}
+
+int change_open(struct serve *serve, const struct change_wish *wish, struct generation **ret, struct error *err)
+{
 	struct catalogue catalogue = { 0 };
 	struct superblock super;
 	int r;
@@ -147,12 +182,7 @@ int change_open(struct serve *serve, const struct change_wish *wish, struct gene
 		return r;
 	r = change_check_volume(serve, &super, err);
 	if (r == 0)
-		r = change_choose(&catalogue, wish, &version, err);
-	if (r == 0) {
-		*ret = generations_find(&serve->generations, version->sequence);
-		if (!*ret)
-			r = change_load(serve, version, ret, err);
-	}
+		r = change_take(serve, &catalogue, wish, ret, err);
 	catalogue_free(&catalogue);
 	return r;
 }

@@ -9,7 +9,7 @@
 /* Which version is meant. */
 struct change_wish {
 	const char *label;   /* NULL or empty: see uuid */
-	const uint8_t *uuid; /* NULL: the volume's current version */
+	const uint8_t *uuid; /* also one that was removed, while it is open; NULL: the volume's current version */
 };
 
 /* Reads the catalogue anew, loads the version's index and verifies it, unless it is open, and puts it into the table.
