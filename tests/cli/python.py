@@ -38,15 +38,19 @@ class Rank:
         self.serves, self.fails = "one", fails
         self.calls = []
 
-    @property
-    def version(self):
-        return {"label": self.serves, "uuid": {"one": "1", "two": "2"}[self.serves]}
-
-    def _do(self, what, uuid):
+    def _call(self, what):
         self.calls.append(what)
         if self.fails == what:
             raise module.SwitchError(5, "it is broken")
+
+    @property
+    def version(self):
+        self._call("version")
+        return {"label": self.serves, "uuid": {"one": "1", "two": "2"}[self.serves]}
+
+    def _do(self, what, uuid):
         label = {None: "two", "1": "one", "2": "two"}[uuid]
+        self._call("back" if what == "switch" and label == "one" else what)
         return module.Version(label, {"one": "1", "two": "2"}[label], 0, 0, 0)
 
     def prepare(self, label=None, *, uuid=None):
@@ -86,19 +90,36 @@ def run_ranks(ranks):
     return results
 
 
+def broken_ranks(failures):
+    return [Rank(failures.get(rank)) for rank in range(4)]
+
+
+def check_reason(failure, pattern):
+    if not re.fullmatch(pattern, failure):
+        sys.exit(f"fail: the reason is {failure!r}")
+
+
 def check_barrier():
     ranks = [Rank() for _ in range(4)]
     check("all can", run_ranks(ranks), [("two", None)] * 4)
     check("all serve", [rank.serves for rank in ranks], ["two"] * 4)
-    for broken, where in ((0, "prepare"), (2, "prepare"), (3, "switch")):
-        ranks = [Rank(where if rank == broken else None) for rank in range(4)]
-        for label, failure in run_ranks(ranks):
-            check("label after a failure", label, "one")
-            if not re.match(rf"rank {broken}: SwitchError: .*it is broken", failure):
-                sys.exit(f"fail: the reason is {failure!r}")
+    for broken, where in ((0, "version"), (1, "version"), (0, "prepare"), (2, "prepare"), (3, "switch")):
+        ranks = broken_ranks({broken: where})
+        for rank, (label, failure) in enumerate(run_ranks(ranks)):
+            check("label after a failure", label, None if where == "version" and rank == broken else "one")
+            check_reason(failure, rf"rank {broken}: SwitchError: .*it is broken")
         check(f"served after rank {broken} failed to {where}", [rank.serves for rank in ranks], ["one"] * 4)
-        if where == "prepare":
+        if where != "switch":
             check("switches", sum(rank.calls.count("switch") for rank in ranks), 0)
+
+
+def check_no_way_back():
+    ranks = broken_ranks({1: "back", 3: "switch"})
+    results = run_ranks(ranks)
+    check("labels", [label for label, _ in results], ["one", "two", "one", "one"])
+    check("served", [rank.serves for rank in ranks], ["one", "two", "one", "one"])
+    for _, failure in results:
+        check_reason(failure, "rank 3: SwitchError: .*; not all went back, rank 1: SwitchError: .*it is broken")
 
 
 def check_refusals():
@@ -118,4 +139,5 @@ def check_refusals():
 
 check_layout()
 check_barrier()
+check_no_way_back()
 check_refusals()

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: alone once timeout=180
-# Four ranks of torch.distributed on four mounts change to a version that is published in the middle of an epoch.
+# Four ranks of torch.distributed on four mounts change to a version that is published in the middle of an epoch; with a
+# mount that is dead none does.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 /usr/bin/python3 -c 'import torch.distributed' 2>/dev/null || skip "no PyTorch: apt-get install python3-torch"
@@ -22,4 +23,23 @@ example=$DATASETFS_SOURCE/contrib/examples/epochs.py
 cat epochs.log
 for line in "epoch 0: version one" "epoch 1: version one" "epoch 2: version two" "epoch 3: version two"; do
     grep -q "^$line on every rank, 400 samples once each" epochs.log || fail "no line '$line'"
+done
+
+# The daemon of rank 2 dies before the barrier: the others hear of it and stay.
+pack volume one --label three
+kill -KILL "$(stats mnt2 pid)"
+at_exit umount mnt2
+ranks=()
+for rank in 0 1 2 3; do
+    /usr/bin/python3 "$DATASETFS_SOURCE/tests/torch/rank.py" $rank 4 "$PWD/meeting" mnt$rank >rank$rank.log 2>&1 &
+    ranks+=($!)
+done
+for rank in 0 1 2 3; do
+    wait "${ranks[rank]}" || { cat rank$rank.log; fail "rank $rank"; }
+    label=v2
+    [ $rank != 2 ] || label=None
+    assert_contains "rank $rank" "$(cat rank$rank.log)" "$label rank 2: OSError: [Errno 107] "
+done
+for rank in 0 1 3; do
+    assert_eq "version of rank $rank" "$(json label mnt$rank/.datasetfs/version)" v2
 done

@@ -25,24 +25,31 @@ def epoch_barrier(mount, group=None, *, gather=None):
     """Rank 0 takes the volume's current version; every rank prepares it; only if all could, every rank switches.
 
     Every rank of the group calls it between two epochs. Returns the label that all ranks serve and None, or, when a rank
-    failed, the label that this rank still serves and the reason. A rank that fails in the switch itself (after it
-    prepared) makes the others go back. gather(value) returns the values of all ranks in order; it is for tests and for
-    other ways of communication than torch.distributed.
+    failed, the label that this rank still serves (None: it cannot be asked) and the reason, the same on every rank. A rank
+    that fails in the switch itself (after it prepared) makes the others go back; if one cannot, the reason says so.
+    gather(value) returns the values of all ranks in order; it is for tests and for other ways of communication than
+    torch.distributed.
     """
     gather = gather or (lambda value: _gather(group, value))
-    before = mount.version
-    found, failure = _attempt(mount.prepare)
-    uuid, failure0 = gather((found.uuid if found else None, failure))[0]
-    if failure0:
-        return before["label"], f"rank 0: {failure0}"
-    _, failure = _attempt(mount.prepare, uuid=uuid)
+    found = None
+    before, failure = _attempt(lambda: mount.version)
+    if not failure:
+        found, failure = _attempt(mount.prepare)
+    label = before["label"] if before else None
+    uuids, failures = zip(*gather((found.uuid if found else None, failure)))
+    failure = _first_failure(failures)
+    if failure:
+        return label, failure
+    _, failure = _attempt(mount.prepare, uuid=uuids[0])
     failure = _first_failure(gather(failure))
     if failure:
-        return before["label"], failure
-    now, failure = _attempt(mount.switch, uuid=uuid)
+        return label, failure
+    now, failure = _attempt(mount.switch, uuid=uuids[0])
     failure = _first_failure(gather(failure))
     if not failure:
         return now.label, None
-    if now:
-        mount.switch(uuid=before["uuid"])
-    return before["label"], failure
+    stuck = _attempt(mount.switch, uuid=before["uuid"])[1] if now else None
+    others = _first_failure(gather(stuck))
+    if others:
+        failure += f"; not all went back, {others}"
+    return now.label if stuck else label, failure
