@@ -70,3 +70,30 @@ assert_eq "lines of the refusal" "$(wc -l <refused.err)" 1
 cp volume private
 chmod 600 private
 assert_fails 32 "private" as_nobody datasetfs -o channel=dev private mnt
+
+# A device that may only be read, by a daemon without a capability: all of it works, and nothing is open for writing.
+truncate -s 64M disk
+loop_device disk
+mkdatasetfs --progress none --label v1 "$LOOP" source >/dev/null || fail "packing to $LOOP"
+at_exit chmod "$(stat -c %a "$LOOP")" "$LOOP"
+chmod 444 "$LOOP"
+as_nobody datasetfs "$LOOP" mnt >mount.log 2>&1 || { cat mount.log; fail "mounting a device of mode 444"; }
+pid=$(as_nobody cat mnt/.datasetfs/stats.json | json pid)
+cp -r source next && echo next >next/file
+mkdatasetfs --progress none --label v2 "$LOOP" next >/dev/null || fail "publishing to $LOOP"
+as_nobody python3 "$programs/compare.py" source mnt || fail "trees differ"
+as_nobody datasetfsctl switch mnt v2 >/dev/null || fail "switching"
+assert_eq "after the switch" "$(as_nobody cat mnt/file)" "next"
+for set in CapEff CapPrm; do
+    assert_eq "$set" "$(awk -v set=$set: '$1 == set { print $2 }' "/proc/$pid/status")" 0000000000000000
+done
+opened=0
+for fd in /proc/"$pid"/fd/*; do
+    [ "$(readlink "$fd")" = "$LOOP" ] || continue
+    flags=$(awk '$1 == "flags:" { print $2 }' "/proc/$pid/fdinfo/${fd##*/}")
+    [ $((flags & 3)) = 0 ] || fail "the daemon has $LOOP open with flags $flags"
+    opened=$((opened + 1))
+done
+[ $opened -gt 0 ] || fail "the daemon does not have $LOOP open"
+as_nobody fusermount3 -u mnt || fail "fusermount3 -u"
+wait_end "$pid" || fail "the daemon runs on"
