@@ -123,13 +123,16 @@ static int packer_open_space(struct packer *packer, struct error *err)
 			  target->super.segment_log, target->capacity, err);
 }
 
+/* LMDB opens by name: a file without one has it in /proc. */
 static int packer_open_names(struct packer *packer, struct error *err)
 {
-	char path[PATH_MAX];
+	auto_close int fd = -1;
+	char path[32];
+	int r = temp_file(packer->temp, &fd, err);
 
-	if ((size_t)snprintf(path, sizeof(path), "%s/" TEMP_NAMES, packer->temp->path) >= sizeof(path))
-		return error_set(err, -ENAMETOOLONG, "temporary directory '%s' has too long a name",
-				 packer->temp->path);
+	if (r < 0)
+		return r;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	return index_writer_open(path, &packer->names, err);
 }
 

@@ -24,6 +24,14 @@
 #define TARGET_LEAST      (UINT64_C(2) << 20) /* bytes of a device: the ring and some data */
 #define TARGET_SEGMENTS   64u                 /* a device is to have at least so many, if they can be so small */
 
+/* The directory that path lies in; NULL without memory. */
+static char *target_parent(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+}
+
 /* --- what lies there --- */
 
 static void target_free_probe(blkid_probe *probe)
@@ -61,6 +69,15 @@ static bool target_is_all_hole(const struct file_source *file)
 	return lseek(file->fd, 0, SEEK_DATA) < 0 && errno == ENXIO;
 }
 
+/* What a publisher leaves that is killed while it fills a new file. */
+static bool target_is_remainder(struct target *target)
+{
+	char who[COMMIT_WHO_SIZE];
+
+	commit_who(target->source, who);
+	return who[0];
+}
+
 /* Refuses what people may still need. *ret_ours: it is a volume and nothing else; a filesystem that was made over a
  * volume leaves some of its slots, so they alone do not tell. */
 static int target_check_content(struct target *target, bool force, bool *ret_ours, struct error *err)
@@ -75,7 +92,7 @@ static int target_check_content(struct target *target, bool force, bool *ret_our
 	r = target_probe(target->path, what, sizeof(what), err);
 	if (r < 0)
 		return r;
-	if (!what[0] && (seen || target->is_device)) {
+	if (!what[0] && (seen || target->is_device || target_is_remainder(target))) {
 		*ret_ours = seen;
 		return 0;
 	}
@@ -148,6 +165,17 @@ static int target_init(struct target *target, const struct pack_options *options
 	return 0;
 }
 
+/* Without a name where the filesystem can: then a publisher that is killed leaves nothing. */
+static int target_create_successor(struct target *target, struct file_source **ret, struct error *err)
+{
+	auto_free char *parent = target_parent(target->final_path);
+
+	if (!parent)
+		return error_set(err, -ENOMEM, "out of memory");
+	target->is_unnamed = file_open(parent, FILE_UNNAMED, ret, NULL) == 0;
+	return target->is_unnamed ? 0 : file_open(target->new_path, FILE_CREATE, ret, err);
+}
+
 /* An existing file is not emptied but replaced, at the very end: whatever fails before leaves it as it was. */
 static int target_open_successor(struct target *target, struct error *err)
 {
@@ -162,7 +190,7 @@ static int target_open_successor(struct target *target, struct error *err)
 		target->new_path = NULL;
 		return error_set(err, -ENOMEM, "out of memory");
 	}
-	r = file_open(target->new_path, FILE_CREATE, &fresh, err);
+	r = target_create_successor(target, &fresh, err);
 	if (r < 0)
 		return r;
 	target->former = target->file;
@@ -178,10 +206,29 @@ static int target_open_successor(struct target *target, struct error *err)
 	return 0;
 }
 
+/* linkat(2) replaces nothing, rename(2) does. */
+static int target_name_successor(struct target *target, struct error *err)
+{
+	char path[32];
+
+	if (!target->is_unnamed)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", target->file->fd);
+	if (linkat(AT_FDCWD, path, AT_FDCWD, target->new_path, AT_SYMLINK_FOLLOW) < 0)
+		return error_errno(err, "cannot give the new volume the name '%s'", target->new_path);
+	target->is_unnamed = false;
+	return 0;
+}
+
 int target_replace_former(struct target *target, struct error *err)
 {
+	int r;
+
 	if (!target->former)
 		return 0;
+	r = target_name_successor(target, err);
+	if (r < 0)
+		return r;
 	if (rename(target->new_path, target->final_path) < 0)
 		return error_errno(err, "cannot rename '%s' to '%s'", target->new_path, target->final_path);
 	return target_sync_name(target, err);
@@ -380,27 +427,24 @@ static int target_wipe(struct target *target, struct error *err)
 
 int target_begin(struct target *target, struct error *err)
 {
-	char former[COMMIT_WHO_SIZE] = "";
-	int r;
+	struct source *before = target->former ? &target->former->source : target->source;
+	char who[COMMIT_WHO_SIZE];
+	int r = 0;
 
+	commit_who(before, who);
 	target->begun = true;
-	if (target->is_new) {
+	if (target->is_new)
 		r = target_wipe(target, err);
-		if (r < 0)
-			return r;
-	}
-	if (!target->is_new)
-		commit_who(target->source, former);
-	r = commit_begin(target->source, err);
-	if (r == 0 && former[0])
-		log_warn("a publisher did not finish: %s, ignoring", former);
+	if (r == 0)
+		r = commit_begin(target->source, err);
+	if (r == 0 && who[0])
+		log_warn("a publisher did not finish: %s, ignoring", who);
 	return r;
 }
 
 int target_sync_name(const struct target *target, struct error *err)
 {
-	const char *slash = strrchr(target->path, '/');
-	auto_free char *parent = slash ? strndup(target->path, (size_t)(slash - target->path) + 1) : strdup(".");
+	auto_free char *parent = target_parent(target->path);
 	auto_close int fd = -1;
 
 	if (!target->created)
@@ -417,7 +461,8 @@ int target_sync_name(const struct target *target, struct error *err)
 static void target_put_back(struct target *target)
 {
 	if (target->created) {
-		unlink(target->path);
+		if (!target->is_unnamed)
+			unlink(target->path);
 		return;
 	}
 	if (!target->begun)

@@ -18,6 +18,7 @@ struct target {
 	bool created;          /* the file was not there */
 	struct file_source *former; /* an existing file that the new one will replace; it keeps its lock */
 	char *new_path, *final_path; /* where the new one lies until then, and where it goes */
+	bool is_unnamed;       /* the new one is not at new_path yet */
 	bool is_new;           /* no catalogue to continue */
 	bool wipe;             /* something else lay here: its signatures must go */
 	bool begun;            /* something was written */

@@ -10,32 +10,62 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
+
+/* A file that never has a name leaves nothing behind, whatever ends us. */
+static int temp_open_unnamed(int directory)
+{
+	return openat(directory, ".", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+}
+
+/* Where every file has a name at first, they get a directory of their own: a scan leaves it out. */
+static int temp_make_own(struct temp *temp, struct error *err)
+{
+	char parent[PATH_MAX];
+	struct stat st;
+
+	memcpy(parent, temp->path, sizeof(parent));
+	if ((size_t)snprintf(temp->path, sizeof(temp->path), "%.*s/mkdatasetfs.XXXXXX", (int)temp->parent_length,
+			     parent) >= sizeof(temp->path))
+		return error_set(err, -ENAMETOOLONG, "temporary directory '%s' has too long a name", parent);
+	if (!mkdtemp(temp->path))
+		return error_errno(err, "cannot create a temporary directory in '%s'", parent);
+	temp->is_own = true;
+	close_fd(&temp->fd);
+	temp->fd = open(temp->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (temp->fd < 0 || fstat(temp->fd, &st) < 0)
+		return error_errno(err, "cannot open temporary directory '%s'", temp->path);
+	temp->device = st.st_dev;
+	temp->inode = st.st_ino;
+	return 0;
+}
+
+static int temp_open_parent(struct temp *temp, const char *parent, struct error *err)
+{
+	auto_close int probe = -1;
+
+	temp->parent_length = (size_t)snprintf(temp->path, sizeof(temp->path), "%s", parent);
+	if (temp->parent_length >= sizeof(temp->path))
+		return error_set(err, -ENAMETOOLONG, "temporary directory '%s' has too long a name", parent);
+	temp->fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (temp->fd >= 0)
+		probe = temp_open_unnamed(temp->fd);
+	return probe < 0 ? temp_make_own(temp, err) : 0;
+}
+
 int temp_open(const char *parent, struct temp **ret, struct error *err)
 {
 	struct temp *temp = calloc(1, sizeof(*temp));
-	struct stat st;
+	int r;
 
 	if (!temp)
 		return error_set(err, -ENOMEM, "out of memory");
 	temp->fd = -1;
-	if ((size_t)snprintf(temp->path, sizeof(temp->path), "%s/mkdatasetfs.XXXXXX", parent) >=
-	    sizeof(temp->path)) {
-		free(temp);
-		return error_set(err, -ENAMETOOLONG, "temporary directory '%s' has too long a name", parent);
-	}
-	if (!mkdtemp(temp->path)) {
-		free(temp);
-		return error_errno(err, "cannot create a temporary directory in '%s'", parent);
-	}
-	temp->fd = open(temp->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (temp->fd < 0 || fstat(temp->fd, &st) < 0) {
-		int r = error_errno(err, "cannot open temporary directory '%s'", temp->path);
-
+	r = temp_open_parent(temp, parent, err);
+	if (r < 0) {
 		temp_close(temp);
 		return r;
 	}
-	temp->device = st.st_dev;
-	temp->inode = st.st_ino;
 	*ret = temp;
 	return 0;
 }
@@ -44,19 +74,19 @@ void temp_close(struct temp *temp)
 {
 	if (!temp)
 		return;
-	if (temp->fd >= 0) {
-		unlinkat(temp->fd, TEMP_NAMES, 0); /* the only name in it; no listing, which would need memory */
-		close(temp->fd);
-	}
-	rmdir(temp->path);
+	close_fd(&temp->fd);
+	if (temp->is_own)
+		rmdir(temp->path);
 	free(temp);
 }
 
 int temp_file(const struct temp *temp, int *ret_fd, struct error *err)
 {
-	int fd = openat(temp->fd, ".", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+	int fd;
 
-	if (fd < 0) {
+	if (!temp->is_own) {
+		fd = temp_open_unnamed(temp->fd);
+	} else {
 		fd = openat(temp->fd, "spool", O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
 		if (fd >= 0)
 			unlinkat(temp->fd, "spool", 0);
@@ -67,12 +97,10 @@ int temp_file(const struct temp *temp, int *ret_fd, struct error *err)
 	return 0;
 }
 
-/* The directory's own name is random: the parent is what a person can act upon. */
+/* The name of a directory of our own is random: the parent is what a person can act upon. */
 static int temp_failed(const struct temp *temp, int code, struct error *err)
 {
-	const char *slash = strrchr(temp->path, '/');
-
-	return error_set(err, code, "temporary files in '%.*s' (see --temp-dir): %s", (int)(slash - temp->path),
+	return error_set(err, code, "temporary files in '%.*s' (see --temp-dir): %s", (int)temp->parent_length,
 			 temp->path, strerror(-code));
 }
 

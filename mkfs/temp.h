@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* The packer's temporary directory; everything in it is gone when the packer ends. */
+/* The packer's temporary files; they are gone when the packer ends, however it ends. */
 #pragma once
 #include <limits.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
 
-#define TEMP_NAMES "names" /* the one file in the directory that has a name */
-
 struct temp {
-	char path[PATH_MAX]; /* of the directory, which has a name of its own below the parent */
+	char path[PATH_MAX];  /* of the directory with the files */
+	size_t parent_length; /* of the part of path that was asked for */
 	int fd;
-	uint64_t device, inode; /* so that a scan can leave it out */
+	bool is_own;            /* the directory was made here: the filesystem has no files without a name */
+	uint64_t device, inode; /* of such a directory, so that a scan can leave it out; else 0 */
 };
 
 must_check int temp_open(const char *parent, struct temp **ret, struct error *err);
-void temp_close(struct temp *temp); /* removes the directory and what is in it */
+void temp_close(struct temp *temp); /* the files last as long as their descriptors */
 /* A new file without a name, open for reading and writing. */
 must_check int temp_file(const struct temp *temp, int *ret_fd, struct error *err);
 /* Space for length bytes at offset, so that a mapping of it cannot fail later. */

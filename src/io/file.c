@@ -197,8 +197,9 @@ static int file_check_writable(int fd, const struct file_geometry *geometry, str
 	return 0;
 }
 
-/* One publisher at a time: O_EXCL guards a device (and refuses a mounted one), a lock guards a file. */
-static int file_claim(const char *path, int fd, struct error *err)
+/* One publisher at a time: O_EXCL guards a device (and refuses a mounted one), a lock guards a file. A file without a name
+ * gets its lock for the time when it has one. */
+static int file_claim(const char *path, int fd, enum file_mode mode, struct error *err)
 {
 	struct stat locked, named;
 
@@ -207,6 +208,8 @@ static int file_claim(const char *path, int fd, struct error *err)
 			return error_set(err, -EBUSY, "another publisher has it locked");
 		return error_errno(err, "lock");
 	}
+	if (mode == FILE_UNNAMED)
+		return 0;
 	/* Between open and lock its former holder may have removed or replaced it. */
 	if (fstat(fd, &locked) < 0 || stat(path, &named) < 0 || locked.st_ino != named.st_ino ||
 	    locked.st_dev != named.st_dev)
@@ -231,13 +234,15 @@ static int file_flags(enum file_mode mode, bool is_device)
 		return O_RDONLY | O_CLOEXEC;
 	if (mode == FILE_CREATE)
 		return O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL;
+	if (mode == FILE_UNNAMED)
+		return O_RDWR | O_CLOEXEC | O_TMPFILE;
 	return O_RDWR | O_CLOEXEC | (is_device ? O_EXCL : 0);
 }
 
 static int file_open_fd(const char *path, enum file_mode mode, bool *ret_direct, int *ret_fd, struct error *err)
 {
-	bool is_device = false;
-	int r = mode == FILE_CREATE ? 0 : file_check_path(path, &is_device, err);
+	bool is_device = false, is_new = mode == FILE_CREATE || mode == FILE_UNNAMED;
+	int r = is_new ? 0 : file_check_path(path, &is_device, err);
 	int flags = file_flags(mode, is_device);
 	int fd;
 
@@ -271,7 +276,7 @@ int file_open(const char *path, enum file_mode mode, struct file_source **ret, s
 	if (r == 0 && mode != FILE_READ)
 		r = file_check_writable(fd, &geometry, err);
 	if (r == 0 && mode != FILE_READ)
-		r = file_claim(path, fd, err);
+		r = file_claim(path, fd, mode, err);
 	if (r < 0)
 		return r;
 	file = calloc(1, sizeof(*file));

@@ -14,7 +14,7 @@ struct file_geometry {
 	uint64_t size;
 };
 
-enum file_mode { FILE_READ, FILE_WRITE, FILE_CREATE };
+enum file_mode { FILE_READ, FILE_WRITE, FILE_CREATE, FILE_UNNAMED };
 
 struct file_source {
 	struct source source;
@@ -23,7 +23,8 @@ struct file_source {
 };
 
 /* FILE_READ: O_RDONLY. FILE_WRITE: an existing volume, opened exclusively (O_EXCL on a device, a write lock on
- * a file: -EBUSY when another publisher has it). FILE_CREATE: a new file, -EEXIST when there is one.
+ * a file: -EBUSY when another publisher has it). FILE_CREATE: a new file, -EEXIST when there is one. FILE_UNNAMED: a
+ * new file in the directory path that nobody finds before linkat(2); it fails where the filesystem has no such files.
  * Falls back to buffered I/O where O_DIRECT is refused (geometry.is_direct says). */
 must_check int file_open(const char *path, enum file_mode mode, struct file_source **ret, struct error *err);
 void file_close(struct file_source *file);

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # One publisher at a time: the second is refused and told who holds the lock and since when, by file and by device. A
-# publisher that was killed leaves nothing to clean.
+# publisher that was killed leaves nothing to clean, on a volume with versions, instead of one, or in a new file.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
-mkdir source slow
+mkdir source slow temporary fresh
+export TMPDIR=$PWD/temporary
 echo content >source/file
 head -c 60M /dev/urandom >slow/file
 
@@ -18,19 +19,31 @@ refused() {
     assert_fails 1 "$who" datasetfsctl remove "$2" v1
 }
 
+# start VOLUME RECORDED [OPTIONS…]: PUBLISHER, stopped while it fills the volume and has a record in the file RECORDED
+start() {
+    mkdatasetfs --progress none --compress zstd:19 "${@:3}" "$1" slow >publisher.out 2>&1 &
+    PUBLISHER=$!
+    wait_for 60 recorded "$2" || fail "no publisher record: $(cat publisher.out)"
+    kill -STOP $PUBLISHER
+    recorded "$2" || fail "it was faster: make the source larger"
+}
+
+# kill_publisher: it has no chance to clean, and leaves nothing in the temporary directory
+kill_publisher() {
+    kill -KILL $PUBLISHER
+    wait $PUBLISHER || true
+    assert_eq "temporary files of a killed publisher" "$(find temporary -mindepth 1)" ""
+}
+
 # round VOLUME
 round() {
-    local before
+    local before publisher
     pack "$1" source
     before=$(datasetfsctl dump "$1" | sha256sum)
-    mkdatasetfs --progress none --compress zstd:19 "$1" slow >publisher.out 2>&1 &
-    local publisher=$!
-    wait_for 60 recorded "$1" || fail "no publisher record: $(cat publisher.out)"
-    kill -STOP $publisher
-    recorded "$1" || fail "it was faster: make the source larger"
+    start "$1" "$1"
+    publisher=$PUBLISHER
     refused $publisher "$1"
-    kill -KILL $publisher
-    wait $publisher || true
+    kill_publisher
 
     # Nothing to clean: one line says what happened, and everything works.
     assert_eq "the dump" "$(datasetfsctl dump "$1" | sha256sum)" "$before"
@@ -47,7 +60,35 @@ recorded() {
     [ "$(dd if="$1" bs=4096 skip=128 count=1 iflag=direct status=none | head -c 7 | tr -d '\0')" = DSFSPUB ]
 }
 
+# filling PROCESS: it has written to a new file beside the volume
+filling() {
+    local file
+    for file in "/proc/$1/fd/"*; do
+        case $(readlink "$file") in
+        "$PWD/fresh/"*deleted* | "$PWD/fresh/volume.new-"*) ! recorded "$file" || return 0 ;;
+        esac
+    done
+    return 1
+}
+
 round volume
+
+# A new file holds nothing but the beginning of a version: the next publisher starts it afresh.
+start fresh/volume fresh/volume
+kill_publisher
+mkdatasetfs --progress none fresh/volume source >/dev/null 2>err || fail "publish into what is left: $(cat err)"
+assert_contains "the warning" "$(cat err)" "a publisher did not finish: process $PUBLISHER on $(hostname)"
+datasetfsctl verify fresh/volume >/dev/null || fail "verify of a volume that was begun twice"
+
+# --format of a file fills another one, which has no name until it is whole.
+before=$(hash_of fresh/volume)
+mkdatasetfs --progress none --compress zstd:19 --format fresh/volume slow >publisher.out 2>&1 &
+PUBLISHER=$!
+wait_for 60 filling $PUBLISHER || fail "it does not fill another file: $(cat publisher.out)"
+kill_publisher
+assert_eq "the volume" "$(hash_of fresh/volume)" "$before"
+assert_eq "what lies beside it" "$(ls fresh)" volume
+
 [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1 || exit 0
 truncate -s 200M disk
 loop_device disk
