@@ -2,7 +2,8 @@
 /* Changes a volume once while every write and flush is recorded, and replays what a crash could have left of them: each
  * prefix, and behind its last flush any subset of the writes, torn between sectors. Each time the volume opens with the
  * versions of before or those of after, and every byte of them is right.
- * usage: crash VOLUME SEED ROUNDS publish SOURCE LABEL [trust] | current LABEL | remove LABEL | compact PERCENT */
+ * What a publish wrote came in the order and in the pieces that a drive likes.
+ * usage: crash VOLUME SEED ROUNDS publish SOURCE LABEL [trust] [zstd] | current LABEL | remove LABEL | compact PERCENT */
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -15,11 +16,13 @@
 #include "edit.h"
 #include "image/chunk.h"
 #include "image/dump.h"
+#include "image/fine.h"
 #include "image/index.h"
 #include "image/inode.h"
 #include "lib/memory.h"
 #include "pack.h"
 #include "target.h"
+#include "writer.h"
 
 #define SECTOR 512u
 
@@ -91,6 +94,16 @@ static const struct source_ops recorder_ops = { recorder_read, recorder_write, r
 
 /* --- the change --- */
 
+static void publish_option(struct pack_options *options, const char *word)
+{
+	if (!strcmp(word, "trust"))
+		options->trust_mtime = true;
+	else if (!strcmp(word, "zstd"))
+		options->compress = PACK_ZSTD;
+	else
+		die(word, "no such option");
+}
+
 static void publish(const char *volume, char **words, int count, struct recorder *recorder)
 {
 	struct pack_options options;
@@ -102,7 +115,8 @@ static void publish(const char *volume, char **words, int count, struct recorder
 	options.volume = volume;
 	options.source = words[0];
 	options.label = words[1];
-	options.trust_mtime = count > 2;
+	for (int i = 2; i < count; i++)
+		publish_option(&options, words[i]);
 	options.progress = PROGRESS_NONE;
 	if (target_open(&options, &target, &err) < 0)
 		die("open", err.reason);
@@ -158,11 +172,81 @@ static void edit(const char *path, const char *verb, const char *word, struct re
 	file_close(volume.file);
 }
 
+/* --- the writes of a publish --- */
+
+static void fail_write(const struct operation *operation, const char *why)
+{
+	fprintf(stderr, "crash: write of %zu bytes at %" PRIu64 ": %s\n", operation->length, operation->offset, why);
+	exit(1);
+}
+
+/* The next piece of a run, or the first one of another: true. */
+static bool check_write(const struct operation *former, const struct operation *write)
+{
+	if (write->length > WRITER_BUFFER || write->length % DSFS_BLOCK || write->offset % DSFS_BLOCK)
+		fail_write(write, "not whole blocks of at most 4 MiB");
+	if (!former || write->offset != former->offset + former->length)
+		return true;
+	if (write->offset % WRITER_BUFFER)
+		fail_write(former, "its run goes on, but it does not end at a multiple of 4 MiB");
+	return false;
+}
+
+/* The last data write is the catalogue, which is placed by itself. */
+static void check_writes(const struct recorder *recorder)
+{
+	const struct operation *former = NULL, *next = NULL;
+	size_t count = 0, runs = 0;
+
+	for (size_t i = 0; i < recorder->count; i++) {
+		const struct operation *operation = &recorder->operations[i];
+
+		if (operation->is_flush || operation->offset < DSFS_DATA_AT)
+			continue;
+		if (next) {
+			runs += check_write(former, next);
+			former = next;
+			count++;
+		}
+		next = operation;
+	}
+	printf("data: %zu writes, runs %zu\n", count, runs);
+}
+
 /* --- what a volume holds --- */
 
-static void check_chunks(struct memory *memory, struct index *index, struct codec *codec)
+/* The sums of the blocks of a chunk that is right. */
+static void check_row(struct fine_view *rows, const struct chunk *chunk, uint8_t *content)
+{
+	struct iovec piece = { content, chunk->length };
+	struct error err = { 0 };
+	const le64 *row;
+	int r = fine_view_row(rows, chunk->number, &row, &err);
+
+	if (r > 0)
+		r = fine_verify(row, &piece, 1, &err);
+	if (r < 0)
+		die("fine sums", err.reason);
+}
+
+static void check_chunk(struct memory *memory, struct index *index, const struct chunk *chunk, struct codec *codec,
+			struct fine_view *rows)
 {
 	static uint8_t stored[1u << DSFS_CHUNK_LOG_MAX], content[1u << DSFS_CHUNK_LOG_MAX];
+	struct error err = { 0 };
+
+	if (chunk_is_inline(chunk))
+		memcpy(stored, chunk_inline_bytes(index, chunk), chunk->stored);
+	else if (source_read(&memory->source, 0, chunk->address, stored, chunk->stored, &err) < 0)
+		die("read", err.reason);
+	if (chunk_decode(chunk, codec, stored, content, &err) < 0)
+		die("content", err.reason);
+	if (chunk->codec == DSFS_CODEC_RAW && !chunk_is_inline(chunk))
+		check_row(rows, chunk, content);
+}
+
+static void check_chunks(struct memory *memory, struct index *index, struct codec *codec, struct fine_view *rows)
+{
 	struct error err = { 0 };
 	struct inode inode;
 	struct chunk chunk;
@@ -173,14 +257,8 @@ static void check_chunks(struct memory *memory, struct index *index, struct code
 		for (uint64_t i = 0; S_ISREG(inode.mode) && i < inode_chunk_count(index, &inode); i++) {
 			if (chunk_get(index, &inode, i, &chunk, &err) < 0)
 				die("chunk", err.reason);
-			if (chunk_is_hole(&chunk))
-				continue;
-			if (chunk_is_inline(&chunk))
-				memcpy(stored, chunk_inline_bytes(index, &chunk), chunk.stored);
-			else if (source_read(&memory->source, 0, chunk.address, stored, chunk.stored, &err) < 0)
-				die("read", err.reason);
-			if (chunk_decode(&chunk, codec, stored, content, &err) < 0)
-				die("content", err.reason);
+			if (!chunk_is_hole(&chunk))
+				check_chunk(memory, index, &chunk, codec, rows);
 		}
 	}
 }
@@ -188,14 +266,21 @@ static void check_chunks(struct memory *memory, struct index *index, struct code
 static void check_version(struct memory *memory, const struct version *version, struct codec *codec)
 {
 	struct error err = { 0 };
+	struct fine_view *rows;
 	uint8_t digest[32];
 	struct index *index;
+	struct fine *fine;
 
 	if (index_load(&memory->source, version, &index, &err) < 0 || dump_digest(index, digest, &err) < 0)
 		die(version->label, err.reason);
 	if (memcmp(digest, version->digest, sizeof(digest)) != 0)
 		die(version->label, "its digest is another");
-	check_chunks(memory, index, codec);
+	if (fine_load(&memory->source, version, &fine, &err) < 0 ||
+	    fine_view_new(fine, &memory->source, &rows, &err) < 0)
+		die(version->label, err.reason);
+	check_chunks(memory, index, codec, rows);
+	fine_view_free(rows);
+	fine_close(fine);
 	index_close(index);
 }
 
@@ -335,12 +420,15 @@ int main(int argc, char **argv)
 	struct memory before;
 
 	if (argc < 6 || !replay.codec)
-		die("usage", "crash VOLUME SEED ROUNDS publish SOURCE LABEL [trust] | current LABEL | remove LABEL | compact PERCENT");
+		die("usage", "crash VOLUME SEED ROUNDS publish SOURCE LABEL [trust] [zstd] | current LABEL | remove LABEL | "
+			     "compact PERCENT");
 	load(argv[1], &before, 0);
-	if (!strcmp(argv[4], "publish"))
+	if (!strcmp(argv[4], "publish")) {
 		publish(argv[1], argv + 5, argc - 5, &recorder);
-	else
+		check_writes(&recorder);
+	} else {
 		edit(argv[1], argv[4], argv[5], &recorder);
+	}
 	load(argv[1], &replay.work, 0);
 	load(argv[1], &replay.durable, before.size);
 	replay.work.room = replay.durable.room;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # tests/run: timeout=400
 # Publish, current, remove and compact on a volume with versions, cut off anywhere: what is found afterwards is the set of versions
-# of before or that of after, whole.
+# of before or that of after, whole. What a publish writes goes to the device in large pieces, in order.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 seed=${SEED:-$RANDOM}
@@ -18,10 +18,12 @@ change() {
     echo "$RANDOM" >tree/tiny
 }
 
-# crash WORDS…
+# crash WORDS…: on $volume
+volume=volume
 crash() {
-    "$DATASETFS_BUILD/tests/format/crash" volume "$seed" $rounds "$@" || fail "crash $*"
-    datasetfsctl verify volume >verify.out || fail "verify after $*: $(cat verify.out)"
+    "$DATASETFS_BUILD/tests/format/crash" $volume "$seed" $rounds "$@" >crash.out || fail "crash $*"
+    cat crash.out
+    datasetfsctl verify $volume >verify.out || fail "verify after $*: $(cat verify.out)"
 }
 
 mkdir tree
@@ -63,3 +65,27 @@ done
 assert_eq "versions that are left in the end" \
     "$(datasetfsctl list --json volume |
         python3 -c 'import json, sys; print(*sorted(v["label"] for v in json.load(sys.stdin)["versions"]))')" "last2 one"
+
+# Fine sums, zstd frames, chunks of another size. What lies behind the first version is free in one piece, so that there is one run.
+volume=large
+rounds=$((rounds / 10))
+mkdir data
+head -c 3000000 /dev/urandom >data/large
+seq 300000 >data/text
+pack large data --label one --chunk-size 64K --segment-size 32M
+head -c 9000000 /dev/urandom >data/larger
+crash publish data two zstd
+grep -q '^data: [4-9] writes, runs 1$' crash.out || fail "expected 4 to 9 writes in one run: $(cat crash.out)"
+seq 400000 >data/text
+crash publish data three trust
+datasetfsctl list --json large | python3 -c '
+import json, sys
+listed = json.load(sys.stdin)
+versions = listed["versions"]
+assert [v["chunk_size"] for v in versions] == [65536, 131072, 131072]
+assert versions[1]["feature_incompat"] == 1, "nothing was compressed"
+for version in versions:
+    assert version["fine_bytes"], version["label"]
+    for segment in version["segments"]:
+        assert segment["offset"] % listed["segment_size"] == 0, segment' || fail "not the versions that are to be tested"
+crash remove two
