@@ -435,11 +435,14 @@ static bool read_is_overdue(const struct read_op *op)
 /* Whether what failed with this result is to be tried again later. */
 static bool read_may_wait(struct read_op *op, int result)
 {
-	const struct worker *worker = op->worker;
+	struct worker *worker = op->worker;
 
-	if (worker->serve->options.on_error != SERVE_ON_ERROR_WAIT || worker->ending || !read_is_path_error(result) ||
-	    read_is_overdue(op))
+	if (worker->ending || !read_is_path_error(result) || read_is_overdue(op))
 		return false;
+	if (worker->serve->options.on_error != SERVE_ON_ERROR_WAIT) {
+		atomic_store_explicit(&worker->path_failed, true, memory_order_relaxed);
+		return false;
+	}
 	op->path_error = result;
 	op->waits = true;
 	return true;

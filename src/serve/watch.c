@@ -143,7 +143,7 @@ static int64_t watch_visit(struct watch *watch, struct worker *worker)
 		watch_let_go(worker, &watch->stats);
 	if (overdue && !worker->channel->ops->own_thread)
 		watch_expire(worker, &watch->stats);
-	if (atomic_load(&worker->parked_count))
+	if (atomic_load(&worker->parked_count) || atomic_exchange(&worker->path_failed, false))
 		reopen_wish(watch->serve);
 	if (atomic_load(&worker->parked_count) || (overdue && worker->channel->ops->own_thread))
 		watch_post(worker);

@@ -101,6 +101,22 @@ elsewhere() {
     say "channel=$1 ${volume##*/}"
 }
 
+# fails_at_once CHANNEL: with on_error=eio reads fail, and the volume is found again all the same
+fails_at_once() {
+    put_to "$one"
+    : >daemon.log
+    mount_volume "$PWD/link" mnt -o channel=$1,on_error=eio
+    go_away
+    assert_fails 1 "Input/output error" cat mnt/f1
+    put_to "$two"
+    wait_for 20 cmp source/f1 mnt/f1 || fail "f1 after the volume is back: $(cat daemon.log)"
+    told "volume '$PWD/link' was lost and is open again, as '" || fail "no line about the reopening: $(cat daemon.log)"
+    diff -r source mnt || fail "other files after the reopening"
+    unmount mnt
+    come_back
+    say "channel=$1 on_error=eio"
+}
+
 # Where the volume is looked for, and what is refused there, has nothing to do with channels.
 elsewhere "${channels[0]}" $identity look_elsewhere
 export DATASETFS_SYSFS=$PWD/nothing
@@ -108,6 +124,7 @@ elsewhere "${channels[0]}" "$PWD/link" look_elsewhere
 
 for channel in "${channels[@]}"; do
     [ "$channel" = "${channels[0]}" ] || elsewhere "$channel" "$PWD/link"
+    fails_at_once "$channel"
 
     put_to "$one"
     : >daemon.log
