@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* SIGINT, SIGTERM and SIGHUP. */
+/* SIGINT, SIGTERM, SIGHUP and SIGQUIT. */
 #include "signals.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-static const int signals_deadly[] = { SIGINT, SIGTERM, SIGHUP };
+static const int signals_deadly[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 #define SIGNALS_COUNT (sizeof(signals_deadly) / sizeof(*signals_deadly))
 
 void signals_hold(sigset_t *former)

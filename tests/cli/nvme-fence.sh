@@ -101,7 +101,7 @@ assert_eq "after current" "$(reserved a type) $(reserved a registrants)" "none 0
 
 # --- every way out ---
 
-for signal in INT TERM; do
+for signal in INT TERM HUP QUIT; do
     start a slow2
     finish $signal 1
     assert_contains "after SIG$signal" "$(cat slow.err)" "interrupted"
@@ -119,14 +119,16 @@ rm half/*[02468]
 on a mkdatasetfs --progress none --label half $volume half >/dev/null || fail "publish of a half"
 on a datasetfsctl remove $volume whole >/dev/null || fail "remove"
 host a
-env "${HOST[@]}" NVME_SLOW=500000 datasetfsctl compact --below 100 $volume >compact.out 2>compact.err &
-PUBLISHER=$!
-wait_for 60 recorded || fail "no publisher record: $(cat compact.err)"
-kill -STOP $PUBLISHER
-recorded || fail "it was faster than its flushes"
-assert_eq "while compacting" "$(reserved b host)" "$host_a"
-finish TERM 143
-assert_eq "after compaction" "$(reserved a type) $(reserved a registrants)" "none 0"
+for signal in HUP QUIT TERM; do
+    env --default-signal=QUIT "${HOST[@]}" NVME_SLOW=500000 datasetfsctl compact --below 100 $volume >compact.out 2>compact.err &
+    PUBLISHER=$!
+    wait_for 60 recorded || fail "no publisher record: $(cat compact.err)"
+    kill -STOP $PUBLISHER
+    recorded || fail "it was faster than its flushes"
+    assert_eq "while compacting" "$(reserved b host)" "$host_a"
+    finish $signal $((128 + $(kill -l $signal)))
+    assert_eq "after compaction and SIG$signal" "$(reserved a type) $(reserved a registrants)" "none 0"
+done
 on b datasetfsctl verify $volume half >/dev/null || fail "verify after compaction"
 
 # --- killed: the host's next publisher takes over, or another host does when it is told to ---
