@@ -32,7 +32,9 @@ assert_eq identity "$(json identity inspect.json)" "nvme:uuid:$uuid"
 assert_eq subsystem "$(json subsystem inspect.json)" "$train"
 assert_contains reservation "$(json reservation_unknown inspect.json)" "no block device node 259:1"
 assert_contains warnings " $(kinds inspect.json) " " writable paths digests "
-assert_contains text "$(datasetfsctl nvme inspect "nvme:uuid:$uuid")" "nvme0    tcp 192.0.2.1:4420, live, optimized, 8 queues of 128"
+datasetfsctl nvme inspect "nvme:uuid:$uuid" >inspect.out
+assert_contains text "$(cat inspect.out)" "nvme0    tcp 192.0.2.1:4420, live, optimized, 8 queues of 128"
+assert_contains text "$(cat inspect.out)" "note:        read-ahead of the device (128 KiB) plays no part"
 datasetfsctl nvme inspect --json nvme:eui64:0025385b71b01234 >inspect.json
 assert_eq boundary "$(json boundary inspect.json)" 131072
 assert_eq warnings "$(kinds inspect.json)" lba-512

@@ -303,6 +303,7 @@ static void test_advice(void **state)
 	assert_true(has_advice(advice, n, "digests", true));
 	assert_true(has_advice(advice, n, "depth", false));
 	assert_true(has_advice(advice, n, "alignment", false));
+	assert_true(has_advice(advice, n, "read-ahead", false));
 	assert_false(has_advice(advice, n, "no-reservations", true));
 	assert_false(has_advice(advice, n, "one-path", true));
 	assert_false(has_advice(advice, n, "numa", true));
