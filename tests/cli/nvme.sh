@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# tests/run: clang
 # datasetfsctl nvme against a recorded sysfs tree: what it shows, what it refuses, and that it repeats nothing.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
@@ -71,7 +72,7 @@ if [ ! -e /etc/nvme/hostnqn ]; then
 fi
 assert_fails 1 "does not begin with 'nqn.'" \
     own datasetfsctl nvme connect --hostnqn me --hostid $id nqn.2026-01.org.example:new tcp://192.0.2.3
-if [ ! -e /dev/nvme-fabrics ] && ! own datasetfsctl nvme discover --hostnqn $me loop 2>&1 | grep -q "without libnvme"; then
+if [ ! -e /dev/nvme-fabrics ] && [ "$DATASETFS_BUILD_NAME" != clang ]; then
     assert_fails 1 "'tcp://192.0.2.3:4420': there is no '/dev/nvme-fabrics', try 'modprobe nvme-tcp'" \
         own datasetfsctl nvme connect --hostnqn $me nqn.2026-01.org.example:new tcp://192.0.2.3
     assert_fails 1 "there is no '/dev/nvme-fabrics', try 'modprobe nvme-loop'" \
@@ -85,8 +86,12 @@ assert_eq "disconnect --json that fails" "$(<disconnect.json)" '{"disconnected":
 assert_eq "disconnect of nothing" "$(datasetfsctl nvme disconnect nqn.2026-01.org.example:new)" \
     "'nqn.2026-01.org.example:new' was not connected"
 
+can_loop() {
+    [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1
+}
+
 # A namespace that is mounted keeps its last live path, and may lose the others.
-if [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1; then
+if can_loop; then
     truncate -s 32M disk
     mkfs.ext4 -q disk
     loop_device disk
@@ -99,4 +104,30 @@ if [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1; then
     assert_fails 1 "is in use" datasetfsctl nvme disconnect nvme0
     assert_fails 1 "is a copy of sysfs" datasetfsctl nvme disconnect nvme1
     assert_fails 1 "is a copy of sysfs" datasetfsctl nvme disconnect --force "$train"
+fi
+
+# --- without libnvme: what takes a command to a controller says so, and a publish goes on without a fence ---
+
+if [ "$DATASETFS_BUILD_NAME" = clang ]; then
+    missing="this datasetfs was built without libnvme"
+    assert_fails 1 "cannot discover: $missing" own datasetfsctl nvme discover --hostnqn $me loop
+    assert_fails 1 "cannot connect: $missing" \
+        own datasetfsctl nvme connect --hostnqn $me nqn.2026-01.org.example:new tcp://192.0.2.3
+    if can_loop; then
+        truncate -s 64M namespace
+        loop_device namespace
+        sysfs_tree plain
+        sysfs_namespace plain "$LOOP"
+        export DATASETFS_SYSFS=$PWD/plain
+        volume=nvme:uuid:$uuid
+        assert_eq inspect "$(datasetfsctl nvme inspect --json $volume | json commands_unknown)" "$missing"
+        assert_fails 1 "$missing" datasetfsctl nvme protect $volume
+        assert_fails 1 "$missing" datasetfsctl nvme release $volume
+        mkdir source
+        echo content >source/file
+        mkdatasetfs --progress none $volume source 2>publish.err || fail "publish: $(cat publish.err)"
+        assert_contains publish "$(cat publish.err)" \
+            "nothing keeps other hosts from publishing at the same time: $missing, ignoring"
+        datasetfsctl verify $volume >/dev/null || fail "verify"
+    fi
 fi
