@@ -4,6 +4,15 @@
 """Paths to the target come and go under readers: they wait, or use the other path; what does not come back is EIO."""
 from fabric import NQN, PORTALS, Fabric, Readers, check, check_contains, main, make_tree, say, sums, wait_for
 
+DEADLINE = 12
+# Past the page cache, as the kernel asks a second time for what it failed to read ahead; with the guest's clock around it.
+DIRECT_READ = """read begun rest </proc/uptime
+dd if=/mnt/{path} of=/dev/null bs=4096 count=1 iflag=direct
+status=$?
+read now rest </proc/uptime
+echo $begun $now
+exit $status"""
+
 
 def path_is(host, portal, state):
     wait_for(f"{host.name}: path {portal} is {state}", lambda: (portal, state) in host.paths().values())
@@ -42,9 +51,13 @@ def only_portal(net, host, source, seconds):
     say(f"port removed and restored: readers waited, with lines after 1, {', '.join(map(str, seconds))} s; Ctrl-C meanwhile")
 
 
+def largest(source):
+    return max(sums(source), key=lambda name: (source / name).stat().st_size)
+
+
 def signal_ends_a_wait(host, source):
     """Ctrl-C ends a program that waits for the device."""
-    path = max(sums(source), key=lambda name: (source / name).stat().st_size)
+    path = largest(source)
     # A direct read would not end: the kernel waits for those without telling us of signals (FUSE_ASYNC_DIO).
     host.run(f"echo 1 >/proc/sys/vm/drop_caches; timeout -s INT 2 cat /mnt/{path}", status=130, limit=60)
 
@@ -94,12 +107,55 @@ def namespace_goes(net, host, source, uuid):
     say(f"namespace detached and attached: {before} is {after} now")
 
 
-def port_stays_away(net, host, source, uuid, options):
-    """When the kernel gives up (ctrl_loss_tmo) the device is gone: EIO at the deadline, and service after a new connection."""
+def mount_anew(host, uuid, options, connection=""):
+    """With other options, after a new connection, and with a log that says nothing yet."""
     host.run("umount /mnt")
     host.disconnect()
-    host.connect(options="--ctrl-loss-tmo 4 --fast-io-fail-tmo off")
-    host.mount(host.device(uuid), f"{options} -o deadline=8")
+    host.connect(options=connection)
+    host.run(": >/run/messages")
+    host.mount(host.device(uuid), options)
+
+
+def deadline_comes_first(net, host, source, uuid, options):
+    """The kernel would hold the reads for 600 s: none fails before the mount's deadline, then one does; Ctrl-C ends one sooner."""
+    mount_anew(host, uuid, f"{options} -o deadline={DEADLINE}", "--ctrl-loss-tmo 600 --fast-io-fail-tmo off")
+    away = f"{controller(host, PORTALS[0])} connecting, 0 of 1 paths live"
+    net.target.nvmet(f"port-down {NQN} {PORTALS[0]}")
+    path_is(host, PORTALS[0], "connecting")
+    read = host.start(DIRECT_READ.format(path=largest(source)))
+    told(host, 1, away)
+    signal_ends_a_wait(host, source)
+    told(host, 10, away)
+    status, output = read.wait()
+    check("paths at the deadline", list(host.paths().values()), [(PORTALS[0], "connecting")])
+    check("status of a read at the deadline", status, 1)
+    check_contains("a read at the deadline", output, "Input/output error")
+    begun, ended = map(float, output.split()[-2:])
+    if ended - begun < DEADLINE:
+        raise AssertionError(f"a read failed after {ended - begun:.2f} s, before its deadline of {DEADLINE} s")
+    net.target.nvmet(f"port-up {NQN} {PORTALS[0]}")
+    path_is(host, PORTALS[0], "live")
+    check("read when the port is back", host.sums(), sums(source))
+    say(f"port away for longer than the deadline, which NVMe is not: EIO after {ended - begun:.1f} s")
+
+
+def nothing_waits(net, host, source, uuid, options):
+    """on_error=eio: what the device fails is EIO long before the deadline (300 s); the volume is found again all the same."""
+    mount_anew(host, uuid, f"{options} -o on_error=eio")
+    read = DIRECT_READ.format(path=largest(source))
+    net.target.nvmet(f"detach {NQN} 1")
+    wait_for("the device is gone", lambda: not host.device_now(uuid))
+    check_contains("a read with on_error=eio", host.run(read, status=1, limit=60), "Input/output error")
+    net.target.nvmet(f"attach {NQN} 1 /dev/vda")
+    host.device(uuid)
+    wait_for("a read when the namespace is back", lambda: "Input/output error" not in host.run(read, status=None))
+    check("read when the namespace is back", host.sums(), sums(source))
+    say("on_error=eio: EIO without a wait")
+
+
+def port_stays_away(net, host, source, uuid, options):
+    """When the kernel gives up (ctrl_loss_tmo) the device is gone: EIO at the deadline, and service after a new connection."""
+    mount_anew(host, uuid, f"{options} -o deadline=8", "--ctrl-loss-tmo 4 --fast-io-fail-tmo off")
     readers = Readers(host, source)
     net.target.nvmet(f"port-down {NQN} {PORTALS[0]}")
     wait_for("the device is gone", lambda: not host.device_now(uuid))
@@ -121,6 +177,8 @@ def paths(net, host, source, options="", seconds=(10,)):
     only_portal(net, host, source, seconds)
     other_portal(net, host, source)
     namespace_goes(net, host, source, uuid)
+    deadline_comes_first(net, host, source, uuid, options)
+    nothing_waits(net, host, source, uuid, options)
     port_stays_away(net, host, source, uuid, options)
 
 
