@@ -13,6 +13,8 @@ NOTHING = "no NVMe subsystems on this host\n"
 NAMESPACE = {"device", "identity", "subsystem", "nsid", "uuid", "nguid", "eui64", "size", "lba_size", "read_only"}
 PATH = {"path", "controller", "transport", "address", "service", "state", "ana_state", "data_digest", "queues", "queue_size",
         "numa_node", "reconnect_delay", "ctrl_loss_tmo", "fast_io_fail_tmo", "keep_alive_tmo"}
+# What connect sets, as the manual gives it.
+TIMEOUTS = {"reconnect_delay": 2, "fast_io_fail_tmo": 300, "ctrl_loss_tmo": 3600, "keep_alive_tmo": 5}
 FACTS = {"boundary", "write_granule", "write_alignment", "shared", "write_protected", "can_protect", "can_reserve"}
 
 
@@ -78,6 +80,7 @@ def looks(net, host, device, reservations):
     check("list --json", set(listed), NAMESPACE | {"iopolicy", "paths"})
     check("its paths", [(set(path), path["address"], path["state"]) for path in listed["paths"]],
           [(PATH, portal, "live") for portal in PORTALS])
+    check("its time-outs", [{name: path[name] for name in TIMEOUTS} for path in listed["paths"]], [TIMEOUTS] * 2)
     text = nvme(host, "list")
     for expected in (NQN, device.removeprefix("/dev/"), f"nvme:uuid:{net.uuid()}", *(f"{portal}:4420" for portal in PORTALS)):
         check_contains("list", text, expected)
