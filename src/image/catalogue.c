@@ -480,6 +480,14 @@ struct version *catalogue_by_sequence(const struct catalogue *catalogue, uint64_
 	return NULL;
 }
 
+struct version *catalogue_by_uuid(const struct catalogue *catalogue, const uint8_t *uuid)
+{
+	for (uint32_t i = 0; i < catalogue->version_count; i++)
+		if (!memcmp(catalogue->versions[i].uuid, uuid, sizeof(catalogue->versions[i].uuid)))
+			return &catalogue->versions[i];
+	return NULL;
+}
+
 struct version *catalogue_current(const struct catalogue *catalogue)
 {
 	return catalogue->current ? catalogue_by_sequence(catalogue, catalogue->current) : NULL;

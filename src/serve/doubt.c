@@ -18,18 +18,9 @@ void doubt_raise(struct serve *serve, struct generation *generation)
 		control_poke(serve->control);
 }
 
-/* Compaction keeps the UUID; nothing else gives one twice. */
-static const struct version *doubt_find_copy(const struct catalogue *catalogue, const struct generation *generation)
-{
-	for (uint32_t i = 0; i < catalogue->version_count; i++)
-		if (!memcmp(catalogue->versions[i].uuid, generation->version.uuid, sizeof(generation->version.uuid)))
-			return &catalogue->versions[i];
-	return NULL;
-}
-
 static void doubt_tell(const struct serve *serve, const struct generation *generation, const struct catalogue *catalogue)
 {
-	const struct version *copy = doubt_find_copy(catalogue, generation);
+	const struct version *copy = catalogue_by_uuid(catalogue, generation->version.uuid);
 
 	if (catalogue_by_sequence(catalogue, generation->sequence))
 		return;
