@@ -59,8 +59,9 @@ struct control {
 	_Atomic uint64_t switches;
 	/* the thread's: */
 	struct generation *prepared;
-	int64_t listed;    /* when the kernel is to forget the listing of versions, ns; 0: it has none */
-	uint64_t followed; /* sequence of the superblock that was acted upon */
+	int64_t listed;      /* when the kernel is to forget the listing of versions, ns; 0: it has none */
+	uint64_t followed;   /* sequence of the superblock that was acted upon */
+	uint8_t pointed[16]; /* UUID of the version that was current in it */
 };
 
 /* ---- who may ---- */
@@ -269,27 +270,68 @@ static void control_do(struct control *control, struct control_job *job)
 		change_let_go(control->serve, control->fd, old);
 }
 
-/* Acts when the pointer moved, once: who switches by hand afterwards is not overruled. */
+/* The current version, once when it became that: a switch by hand is not overruled by any other commit. Else the version
+ * that is served, where compaction put it. NULL: neither. */
+static const struct version *control_goal(const struct control *control, const struct catalogue *catalogue)
+{
+	const struct generation *served = serve_current(control->serve);
+	const struct version *current = catalogue_current(catalogue), *copy;
+
+	if (current && memcmp(current->uuid, control->pointed, sizeof(control->pointed)) != 0)
+		return current;
+	copy = catalogue_by_uuid(catalogue, served->version.uuid);
+	return copy && copy->sequence != served->sequence ? copy : NULL;
+}
+
+static int control_go(struct control *control, const struct version *goal, struct generation **ret_old,
+		      struct error *err)
+{
+	struct change_wish wish = { .uuid = goal->uuid };
+	struct generation *generation;
+	int r = change_open(control->serve, &wish, &generation, err);
+
+	return r < 0 ? r : control_change(control, generation, ret_old, err);
+}
+
+static int control_act(struct control *control, const struct superblock *super, const struct catalogue *catalogue,
+		       struct generation **ret_old, struct error *err)
+{
+	const struct version *current = catalogue_current(catalogue), *goal = control_goal(control, catalogue);
+	int r = goal ? control_go(control, goal, ret_old, err) : 0;
+
+	if (r < 0)
+		return r;
+	control->followed = super->sequence;
+	if (current)
+		memcpy(control->pointed, current->uuid, sizeof(control->pointed));
+	return 0;
+}
+
+/* An older superblock is what a slot that cannot be read leaves. */
+static int control_look(struct control *control, struct generation **ret_old, struct error *err)
+{
+	struct source *source = &control->serve->volume->source;
+	struct catalogue catalogue = { 0 };
+	struct superblock super;
+	int r = superblock_find(source, &super, err);
+
+	if (r < 0 || super.sequence <= control->followed)
+		return r;
+	r = catalogue_load(source, &super, &catalogue, err);
+	if (r == 0 && super.sequence > control->followed)
+		r = control_act(control, &super, &catalogue, ret_old, err);
+	catalogue_free(&catalogue);
+	return r;
+}
+
 static void control_follow(struct control *control)
 {
 	static struct log_limit limit = { .burst = 2 };
-	struct change_wish current = { 0 };
-	struct generation *generation, *old = NULL;
-	struct superblock super;
+	struct generation *old = NULL;
 	struct error err = { 0 };
 	unsigned held;
-	int r;
 
-	r = superblock_find(&control->serve->volume->source, &super, &err);
-	if (r == 0 && super.sequence <= control->followed) /* an older one is what a slot that cannot be read leaves */
-		return;
-	if (r == 0)
-		r = change_open(control->serve, &current, &generation, &err);
-	if (r == 0)
-		r = control_change(control, generation, &old, &err);
-	if (r == 0)
-		control->followed = super.sequence;
-	else if (log_allow(&limit, &held))
+	if (control_look(control, &old, &err) < 0 && log_allow(&limit, &held))
 		log_error(&err, "cannot follow the volume's current version, trying again");
 	if (old)
 		change_let_go(control->serve, control->fd, old);
@@ -398,6 +440,7 @@ int control_start(struct serve *serve, int fd, struct error *err)
 	control->fd = fd;
 	control->owner = geteuid();
 	control->followed = serve->opened;
+	memcpy(control->pointed, serve_current(serve)->version.uuid, sizeof(control->pointed));
 	control->jobs_end = &control->jobs;
 	pthread_mutex_init(&control->lock, NULL);
 	serve->control = control;

@@ -108,4 +108,20 @@ sys.exit(not any(v["label"] == "v7" and v["sequence"] > v["former_sequence"] for
     fail "v7 was not moved: $(cat compact.json)"
 wait_for 20 moved || fail "follow=current stays with sequence $before"
 assert_eq "failures after following" "$(read_all three mnt)" 0
+
+# Switched by hand it goes along with that version, not with the current one.
+fill three 60 50000 4
+pack volume three --label v8
+pack volume two --label v9
+label_is() {
+    [ "$(json label mnt/.datasetfs/version)" = "$1" ]
+}
+wait_for 20 label_is v9 || fail "follow=current does not come to v9"
+datasetfsctl switch mnt v8 >/dev/null || fail "switch to v8"
+before=$(json sequence mnt/.datasetfs/version)
+datasetfsctl remove volume v7 2>/dev/null >&2 || fail "remove v7"
+datasetfsctl compact --json --below 100 volume >compact.json 2>/dev/null || fail "compact for v8"
+wait_for 20 moved || fail "follow=current stays with sequence $before of v8: $(cat compact.json)"
+label_is v8 || fail "follow=current overruled a switch by hand"
+assert_eq "failures after following v8" "$(read_all three mnt)" 0
 unmount mnt
