@@ -7,7 +7,7 @@ need_fuse
 need_root
 need_command python3
 
-mkdir -p source1/d source2/d
+mkdir -p source1/d source2/d bound
 for i in 1 2; do
     head -c 3000000 /dev/urandom >source$i/d/large
     echo "small $i" >source$i/d/small
@@ -16,7 +16,6 @@ for i in 1 2; do
 done
 pack volume source1 --label v1
 pack volume source2 --label v2 --no-current
-
 
 label() {
     json label mnt/.datasetfs/version
@@ -30,14 +29,33 @@ one_open() {
     [ "$(open_versions)" = 1 ]
 }
 
+# status MOUNT: the label that it serves and those of the open versions
+status() {
+    datasetfsctl status --json "$1" | python3 -c 'import json, sys
+status = json.load(sys.stdin)
+print(status["version"]["label"], "of", *[generation["label"] for generation in status["stats"]["generations"]])'
+}
+
+# space SOURCE: what statfs says of a mount of it, as found_space
+space() {
+    echo "$(find "$1" -type f -printf '%s\n' | awk '{ n += $1 } END { print int((n + 4095) / 4096) }') 0 0" \
+        "$(find "$1" | wc -l) 0 4096 255"
+}
+
+found_space() {
+    stat -f -c '%b %f %a %c %d %s %l' mnt
+}
+
 for notify in auto entries; do
     mount_volume volume mnt -o notify=$notify
     assert_eq label "$(label)" v1
     stat mnt/absent mnt/only2 >/dev/null 2>&1 || true # remembered as absent
     ls -R mnt >/dev/null
+    assert_eq "statfs of v1" "$(found_space)" "$(space source1)"
     exec 5<mnt/d/large 6<mnt/d
     head -c 100 <&5 >begin
-    files=$(stat -f -c %c mnt)
+    mount --bind mnt/d bound
+    at_exit umount bound
     (cd mnt/d && exec sleep 60) &
     walker=$!
     at_exit kill $walker
@@ -45,11 +63,12 @@ for notify in auto entries; do
     grep -q "serves version 'v2'" switch.out || fail "switch said: $(cat switch.out)"
     compare source2 mnt
     assert_eq label "$(label)" v2
-    assert_eq "files of statfs" "$(stat -f -c %c mnt)" $((files + 5))
+    assert_eq "statfs of v2" "$(found_space)" "$(space source2)"
     cat begin - <&5 | cmp - source1/d/large || fail "$notify: an open file changed"
     assert_eq "a descriptor of a directory" "$(cat /proc/$$/fd/6/small)" "small 1"
     assert_eq "a working directory" "$(cat /proc/$walker/cwd/small)" "small 1"
-    assert_eq "open versions with an old one in use" "$(open_versions)" 2
+    compare source1/d bound
+    assert_eq "status with an old version in use" "$(status mnt)" "v2 of v1 v2"
     # Back again: what stayed open kept its pages, unless the kernel needed the memory meanwhile: hence several tries.
     for ((try = 0, reads = 0; try < 6 && reads != 1; try++)); do
         datasetfsctl switch mnt v1 >/dev/null
@@ -65,6 +84,9 @@ for notify in auto entries; do
     exec 5<&- 6<&-
     kill $walker
     wait $walker 2>/dev/null || true
+    compare source1/d bound
+    assert_eq "status with a bind mount in an old version" "$(status mnt)" "v2 of v1 v2"
+    umount bound
     wait_for 20 one_open || fail "$notify: the old version is not closed: $(cat mnt/.datasetfs/stats.json)"
     unmount mnt
     say "open files and directories, notify=$notify"
