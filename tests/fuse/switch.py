@@ -3,11 +3,11 @@
 
 SOURCE0 is version v0, SOURCE1 is v1, the mount serves v0. Two counters in shared memory say how many switches have begun
 and how many have returned: an open between two equal values must see exactly that version."""
+import ctypes
 import mmap
 import multiprocessing
 import os
 import random
-import struct
 import sys
 import time
 
@@ -29,14 +29,16 @@ def tree(source):
 
 
 class Counters:
+    """One process writes. Each is stored at once: struct.pack_into() would write zeros first, which readers would see."""
+
     def __init__(self):
-        self.memory = mmap.mmap(-1, 4096)
+        self.values = (ctypes.c_uint64 * 3).from_buffer(mmap.mmap(-1, 4096))
 
     def get(self, number):
-        return struct.unpack_from("Q", self.memory, 8 * number)[0]
+        return self.values[number]
 
     def add(self, number):
-        struct.pack_into("Q", self.memory, 8 * number, self.get(number) + 1)
+        self.values[number] += 1
 
 
 BEGUN, RETURNED, END = range(3)
