@@ -32,14 +32,6 @@
 
 /* ---- opening ---- */
 
-static const struct version *change_by_uuid(const struct catalogue *catalogue, const uint8_t *uuid)
-{
-	for (uint32_t i = 0; i < catalogue->version_count; i++)
-		if (!memcmp(catalogue->versions[i].uuid, uuid, sizeof(catalogue->versions[i].uuid)))
-			return &catalogue->versions[i];
-	return NULL;
-}
-
 static int change_choose(const struct catalogue *catalogue, const struct change_wish *wish,
 			 const struct version **ret, struct error *err)
 {
@@ -51,7 +43,7 @@ static int change_choose(const struct catalogue *catalogue, const struct change_
 	}
 	if (wish->uuid) {
 		format_uuid(wish->uuid, uuid);
-		*ret = change_by_uuid(catalogue, wish->uuid);
+		*ret = catalogue_by_uuid(catalogue, wish->uuid);
 		return *ret ? 0 : error_set(err, -ENOENT, "the volume has no version with the UUID %s", uuid);
 	}
 	*ret = catalogue_current(catalogue);
@@ -157,7 +149,7 @@ static int change_take(struct serve *serve, const struct catalogue *catalogue, c
 	struct generation *generation = NULL;
 	int r;
 
-	if (wish->uuid && !change_by_uuid(catalogue, wish->uuid))
+	if (wish->uuid && !catalogue_by_uuid(catalogue, wish->uuid))
 		generation = change_find_open(serve, wish->uuid);
 	if (!generation) {
 		r = change_choose(catalogue, wish, &version, err);
