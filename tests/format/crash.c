@@ -266,7 +266,7 @@ static void check_chunks(struct memory *memory, struct index *index, struct code
 static void check_version(struct memory *memory, const struct version *version, struct codec *codec)
 {
 	struct error err = { 0 };
-	struct fine_view *rows;
+	struct fine_view *rows = NULL;
 	uint8_t digest[32];
 	struct index *index;
 	struct fine *fine;
