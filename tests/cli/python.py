@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # tests/run: once
-"""The Python package without a mount and without torch: its layout is the header's, and a barrier is all or nothing."""
+"""The Python package without a mount and without torch: its layout is the header's, a barrier is all or nothing, and a
+command that finds no room is given again."""
+import errno
 import os
 import re
 import subprocess
@@ -137,7 +139,50 @@ def check_refusals():
     sys.exit("fail: no mount, and no error")
 
 
+class Control:
+    """ioctl() of a mount that has no room for the first so many commands, and then answers with the errno and reason."""
+
+    def __init__(self, refusals, code=0, reason=b""):
+        self.refusals, self.code, self.reason, self.calls = refusals, code, reason, 0
+
+    def __call__(self, _fd, _number, command, _mutate):
+        self.calls += 1
+        if self.calls <= self.refusals:
+            raise OSError(errno.EBUSY, "Device or resource busy")
+        words = module.LAYOUT.unpack(command)
+        module.LAYOUT.pack_into(command, 0, *words[:2], b"two", *words[3:-1], self.reason)
+        if self.code:
+            raise OSError(self.code, os.strerror(self.code))
+
+
+def give(control, busy_timeout):
+    """The label, or the errno and the text."""
+    kept, module.fcntl.ioctl = module.fcntl.ioctl, control
+    try:
+        return datasetfs.Mount("busy", busy_timeout).switch("two").label
+    except module.SwitchError as error:
+        return error.errno, error.strerror
+    finally:
+        module.fcntl.ioctl = kept
+
+
+def check_busy():
+    os.makedirs("busy/.datasetfs/control")  # a directory can be opened as well
+    control = Control(4)
+    check("no room four times", (give(control, 60), control.calls), ("two", 5))
+    control = Control(1 << 30)
+    check("never room", give(control, 0.2), (errno.EBUSY, "too many commands were under way for 0.2 s"))
+    if control.calls < 2:
+        sys.exit(f"fail: {control.calls} attempts")
+    for code in (errno.EBUSY, errno.ENOENT):
+        control = Control(1, code, b"it is so")
+        check("a reason", (give(control, 60), control.calls), ((code, "it is so"), 2))
+    control = Control(0, errno.ENOTCONN)
+    check("another error", (give(control, 60), control.calls), ((errno.ENOTCONN, os.strerror(errno.ENOTCONN)), 1))
+
+
 check_layout()
 check_barrier()
+check_busy()
 check_no_way_back()
 check_refusals()

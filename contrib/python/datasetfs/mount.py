@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """A mount and its control file; numbers and layout are those of include/datasetfs/control.h."""
 import collections
+import errno
 import fcntl
 import json
 import os
 import struct
+import time
 import uuid as uuids
 
 CONTROL_PREPARE = 1
@@ -12,6 +14,8 @@ CONTROL_BY_UUID = 2
 # struct control_switch: flags, reserved, label, if_current, uuid, sequence, prepare_us, switch_us, reason
 LAYOUT = struct.Struct("=II128s128s16sQQQ504s")
 CONTROL_IOC_SWITCH = 3 << 30 | LAYOUT.size << 16 | ord("d") << 8 | 1
+
+BUSY_PAUSE = 0.05  # seconds
 
 Version = collections.namedtuple("Version", "label uuid sequence prepare_us switch_us")
 
@@ -27,11 +31,20 @@ def _label(text):
     return label
 
 
-class Mount:
-    """Opens nothing until it is used and keeps nothing open, so that it survives fork and pickling."""
+def _reason(answer):
+    return LAYOUT.unpack(answer)[-1].split(b"\0")[0].decode(errors="replace")
 
-    def __init__(self, path):
+
+class Mount:
+    """Opens nothing until it is used and keeps nothing open, so that it survives fork and pickling.
+
+    A mount takes few commands at a time, three may be all, and the ranks of a machine give theirs together: a command that
+    finds no room is given again for busy_timeout seconds.
+    """
+
+    def __init__(self, path, busy_timeout=300):
         self.path = os.fspath(path)
+        self.busy_timeout = busy_timeout
 
     def __repr__(self):
         return f"Mount({self.path!r})"
@@ -59,14 +72,27 @@ class Mount:
         if uuid:
             flags |= CONTROL_BY_UUID
         number = uuids.UUID(str(uuid)).bytes if uuid else bytes(16)
-        answer = bytearray(LAYOUT.pack(flags, 0, _label(label), _label(if_current), number, 0, 0, 0, b""))
+        command = LAYOUT.pack(flags, 0, _label(label), _label(if_current), number, 0, 0, 0, b"")
         fd = os.open(self._file("control"), os.O_RDONLY | os.O_CLOEXEC)
         try:
-            fcntl.ioctl(fd, CONTROL_IOC_SWITCH, answer, True)
-        except OSError as error:
-            reason = LAYOUT.unpack(answer)[-1].split(b"\0")[0].decode(errors="replace")
-            raise SwitchError(error.errno, reason or error.strerror, self.path) from None
+            answer = self._give(fd, command)
         finally:
             os.close(fd)
         _, _, name, _, number, sequence, prepare_us, switch_us, _ = LAYOUT.unpack(answer)
         return Version(os.fsdecode(name.split(b"\0")[0]), str(uuids.UUID(bytes=number)), sequence, prepare_us, switch_us)
+
+    def _give(self, fd, command):
+        give_up = time.monotonic() + self.busy_timeout
+        while True:
+            answer = bytearray(command)
+            try:
+                fcntl.ioctl(fd, CONTROL_IOC_SWITCH, answer, True)
+                return answer
+            except OSError as error:
+                reason = _reason(answer)
+                if error.errno != errno.EBUSY or reason:  # a command that was taken and failed has a reason
+                    raise SwitchError(error.errno, reason or error.strerror, self.path) from None
+            if time.monotonic() >= give_up:
+                text = f"too many commands were under way for {self.busy_timeout} s"
+                raise SwitchError(errno.EBUSY, text, self.path)
+            time.sleep(BUSY_PAUSE)
