@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # tests/run: once
-"""The Python package without a mount and without torch: its layout is the header's, a barrier is all or nothing, and a
-command that finds no room is given again."""
+"""The Python package without a mount and without torch: its layout is the header's, a barrier is all or nothing, a command
+that finds no room is given again, and all of it is installed."""
 import errno
+import filecmp
 import os
 import re
 import subprocess
@@ -181,8 +182,16 @@ def check_busy():
     check("another error", (give(control, 60), control.calls), ((errno.ENOTCONN, os.strerror(errno.ENOTCONN)), 1))
 
 
+def check_installed():
+    source = os.path.join(SOURCE, "contrib", "python", "datasetfs")
+    installed = os.path.join(os.environ["DATASETFS_BUILD"], "root", "usr", "share", "datasetfs", "python", "datasetfs")
+    names = sorted(name for name in os.listdir(source) if name.endswith(".py"))
+    check("the same files", filecmp.cmpfiles(source, installed, names, shallow=False), (names, [], []))
+
+
 check_layout()
 check_barrier()
 check_busy()
+check_installed()
 check_no_way_back()
 check_refusals()
