@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The unit datasetfs@: its commands start a mount, stop it, and clear up behind a daemon that was killed; systemd finds no
-# fault with it, with the mount unit, and with what it makes of the manual's line of fstab.
+# fault with it, with the mount unit, with the manual's unit of a job, and with what it makes of the manual's line of fstab.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_root
@@ -26,6 +26,14 @@ start() {
     wait_for 30 cmp source/file "a mountpoint/file" || { cat daemon.log; fail "no mount"; }
 }
 
+sed -n 's/\\-/-/g; /^\[Unit\]$/,/^\.ft$/{/^\.ft$/!p}' "$page" >job.service
+read -ra findmnt < <(sed -n 's/^ExecStartPre=//p' job.service)
+[ "${findmnt[-1]:-}" = /mnt/train ] || fail "the manual's unit of a job: $(cat job.service)"
+# job_may_start: what a job's unit asks before it starts
+job_may_start() {
+    "${findmnt[@]:0:${#findmnt[@]} - 1}" "$PWD/a mountpoint" >/dev/null
+}
+
 cat >etc/datasetfs/train.conf <<END
 # comments and empty lines are allowed
 
@@ -33,7 +41,9 @@ VOLUME=$PWD/volume
 MOUNTPOINT="$PWD/a mountpoint"
 OPTIONS=version=v1,noexec
 END
+! job_may_start || fail "a job starts without the mount"
 start
+job_may_start || fail "no job starts on the mount"
 grep -q " $PWD/a.040mountpoint fuse.datasetfs .*noexec" /proc/mounts || fail "no noexec in: $(cat /proc/mounts)"
 exec 7<"a mountpoint/file"
 run ExecStop || fail "ExecStop"
@@ -57,6 +67,7 @@ mount -t tmpfs none "a mountpoint"
 at_exit umount "$PWD/a mountpoint"
 run ExecStopPost && fail "it found something to clear up"
 is_mounted "a mountpoint" || fail "it took away somebody else's mount"
+! job_may_start || fail "a job starts on somebody else's mount"
 
 echo 'CONNECT="nqn.2026-01.org.example:train tcp:/192.0.2.1"' >>etc/datasetfs/train.conf
 run ExecStartPre 2>connect.err && fail "a wrong portal was connected"
@@ -66,7 +77,8 @@ need_command systemd-analyze
 sed "s,/usr/bin/datasetfs,$DATASETFS_BUILD/root&," "$unit" >datasetfs@train.service
 cp "$DATASETFS_SOURCE/contrib/systemd/mnt-train.mount" .
 export MANPATH=$DATASETFS_BUILD/root/usr/share/man
-systemd-analyze verify ./datasetfs@train.service ./mnt-train.mount >verify.log 2>&1 || { cat verify.log; fail "systemd-analyze verify"; }
+systemd-analyze verify ./datasetfs@train.service ./mnt-train.mount ./job.service >verify.log 2>&1 ||
+    { cat verify.log; fail "systemd-analyze verify"; }
 [ ! -s verify.log ] || fail "systemd-analyze verify: $(cat verify.log)"
 
 generator=/lib/systemd/system-generators/systemd-fstab-generator
