@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # The unit datasetfs@: its commands start a mount, stop it, and clear up behind a daemon that was killed; systemd finds no
 # fault with it, with the mount unit, with the manual's unit of a job, and with what it makes of the manual's line of fstab.
+# Where it cannot be installed the build says so.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_root
@@ -80,6 +81,15 @@ export MANPATH=$DATASETFS_BUILD/root/usr/share/man
 systemd-analyze verify ./datasetfs@train.service ./mnt-train.mount ./job.service >verify.log 2>&1 ||
     { cat verify.log; fail "systemd-analyze verify"; }
 [ ! -s verify.log ] || fail "systemd-analyze verify: $(cat verify.log)"
+
+cat >pkg-config <<'END'
+#!/bin/sh
+case $* in *systemd*) exit 1 ;; esac
+exec /usr/bin/pkg-config "$@"
+END
+chmod +x pkg-config
+PKG_CONFIG=$PWD/pkg-config meson setup -Dtests=false without "$DATASETFS_SOURCE" >meson.log 2>&1 || { cat meson.log; fail "meson setup"; }
+assert_contains "meson setup without systemd.pc" "$(cat meson.log)" "the unit datasetfs@ is not installed"
 
 generator=/lib/systemd/system-generators/systemd-fstab-generator
 [ -x $generator ] || skip "no $generator"
