@@ -29,13 +29,30 @@ assert_contains "datasetfsctl verify --sh<TAB>" " $(completed datasetfsctl verif
 assert_eq "datasetfsctl ver<TAB>" "$(completed datasetfsctl ver)" "verify "
 assert_eq "mkdatasetfs --compress a<TAB>" "$(completed mkdatasetfs --compress a)" "auto "
 assert_eq "mkdatasetfs --progress =j<TAB>" "$(completed mkdatasetfs --progress = j)" "json "
+# One argument is several words to readline, which replaces the last of them.
+for option in -o --options '--options ='; do
+    read -ra words <<<"datasetfs $option"
+    assert_eq "datasetfs $option io=t<TAB>" "$(completed "${words[@]}" io = t)" "threads "
+    assert_eq "datasetfs $option io=<TAB>" "$(completed "${words[@]}" io =)" "auto threads uring "
+    assert_eq "datasetfs $option io=auto,cha<TAB>" "$(completed "${words[@]}" io = auto,cha)" \
+        "auto,channel=auto auto,channel=dev auto,channel=ring "
+    assert_eq "datasetfs $option allow_other,ver<TAB>" "$(completed "${words[@]}" allow_other,ver)" \
+        "allow_other,verify=always allow_other,verify=never allow_other,version= "
+    assert_eq "datasetfs $option digest=sha256:0a,w<TAB>" "$(completed "${words[@]}" digest = sha256 : 0a,w)" "0a,workers= "
+    assert_contains "datasetfs $option <TAB>" "$(completed "${words[@]}" '')" "version= "
+done
+assert_eq "mkdatasetfs --compress zstd:1<TAB>" "$(completed mkdatasetfs --compress zstd : 1)" "1 19 "
 mkdir folder
 : >file
+assert_eq "datasetfs -o io=auto f<TAB>" "$(completed datasetfs -o io = auto f)" "file folder "
 assert_eq "mkdatasetfs f<TAB>" "$(completed mkdatasetfs f)" "file folder "
 
 # What the file knows by heart is what the programs know.
+{ mkdatasetfs --help; datasetfs --help; } >help.all
+for verb in verify stat switch compact 'nvme connect'; do
+    datasetfsctl $verb --help >>help.all
+done
 while read -r option; do
-    { mkdatasetfs --help; for verb in verify stat switch compact 'nvme connect'; do datasetfsctl $verb --help; done; } >help.all
     grep -qE -- "(^|[ ,])$option([ =]|\$)" help.all || fail "the completion knows $option, the programs do not"
 done < <(grep -oE '^    [^)]*\) (_datasetfs|COMPREPLY)' "$DATASETFS_SOURCE/contrib/bash-completion/datasetfs" |
     grep -oE -- '--[a-z-]+')
