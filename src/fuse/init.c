@@ -80,6 +80,11 @@ static int init_check(const struct request *request, struct error *err)
 	return 0;
 }
 
+uint16_t init_max_pages(size_t page_size)
+{
+	return (uint16_t)(INIT_READ_MAX / page_size);
+}
+
 int init_negotiate(int fd, bool ring, struct init *ret, struct error *err)
 {
 	struct request request;
@@ -110,7 +115,7 @@ int init_negotiate(int fd, bool ring, struct init *ret, struct error *err)
 	out.max_background = 1024;      /* 12 when not set: too few for read-ahead of many readers */
 	out.congestion_threshold = 1024;
 	out.max_write = 4096; /* the least: nothing is ever written */
-	out.max_pages = INIT_MAX_PAGES;
+	out.max_pages = init_max_pages((size_t)sysconf(_SC_PAGESIZE));
 	out.time_gran = 1;
 	return init_reply(fd, request.unique, 0, &out, err);
 }

@@ -2,12 +2,12 @@
 /* INIT: what the kernel offers and what we take of it. */
 #pragma once
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 
-#define INIT_MAX_PAGES    256u /* pages of the largest READ: 1 MiB */
-#define INIT_READ_MAX     (INIT_MAX_PAGES * 4096u)
+#define INIT_READ_MAX     (1u << 20) /* bytes of the largest READ */
 #define INIT_READAHEAD_KB 1024u
 
 struct init {
@@ -17,6 +17,9 @@ struct init {
 	bool ring;       /* the kernel waits for the queues of FUSE over io_uring from now on */
 };
 
+/* The largest READ in pages of the kernel's: those of arm64 may have 64 KiB. A READ that is cut short reads as the end of
+ * the file. */
+uint16_t init_max_pages(size_t page_size);
 /* Waits for INIT on the mount's descriptor and answers it. The first thing after the mount. ring: take FUSE over
  * io_uring when it is offered. */
 must_check int init_negotiate(int fd, bool ring, struct init *ret, struct error *err);

@@ -5,6 +5,7 @@
 
 #include "base/log.h"
 #include "fuse/channel.h"
+#include "fuse/init.h"
 #include "lib/check.h"
 
 #define DEPTH   3u
@@ -255,6 +256,17 @@ static void a_kernel_that_refuses_some(void **state)
 		commands[i]->done(commands[i], -ENOTCONN);
 }
 
+/* Else the kernel refuses every entry, and takes what /dev/fuse gives for the end of the file. */
+static void the_largest_read_fits_a_payload(void **state)
+{
+	(void)state;
+	assert_int_equal(init_max_pages(4096), 256);
+	assert_int_equal(init_max_pages(16384), 64);
+	assert_int_equal(init_max_pages(65536), 16);
+	for (size_t page = 4096; page <= 65536; page *= 2)
+		assert_int_equal(init_max_pages(page) * page, INIT_READ_MAX);
+}
+
 #define WITH_CHANNEL(test) cmocka_unit_test_setup_teardown(test, start, stop)
 
 int main(void)
@@ -268,6 +280,7 @@ int main(void)
 		WITH_CHANNEL(a_queue_that_runs_dry),
 		WITH_CHANNEL(a_kernel_that_refuses_all),
 		WITH_CHANNEL(a_kernel_that_refuses_some),
+		cmocka_unit_test(the_largest_read_fits_a_payload),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
