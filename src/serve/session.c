@@ -308,6 +308,19 @@ static int session_open_volume(struct serve *serve, struct error *err)
 	return r;
 }
 
+/* Those that unmount. Of a blocked signal the kernel forgets that it is ignored, as nohup(1) has SIGHUP. */
+static void session_signals(sigset_t *ret)
+{
+	struct sigaction hangup;
+
+	sigemptyset(ret);
+	sigaddset(ret, SIGTERM);
+	sigaddset(ret, SIGINT);
+	sigaddset(ret, SIGQUIT);
+	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+		sigaddset(ret, SIGHUP);
+}
+
 static int session_prepare(struct session *session, struct error *err)
 {
 	struct serve *serve = &session->serve;
@@ -315,9 +328,7 @@ static int session_prepare(struct session *session, struct error *err)
 	int r;
 
 	session->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
+	session_signals(&signals);
 	session->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (session->ended_fd < 0 || session->signal_fd < 0)
 		return error_errno(err, "cannot wait for signals");
@@ -381,9 +392,7 @@ void session_block_signals(void)
 {
 	sigset_t signals;
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
+	session_signals(&signals);
 	sigprocmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 }
@@ -408,11 +417,12 @@ int session_start(const struct serve_options *options, struct session **ret, str
 
 /* ---- going down ---- */
 
-/* The first signal unmounts, if nobody is in; the next one after a refusal takes the mount out of sight. */
-static void session_signal(struct session *session)
+/* The first signal unmounts, if nobody is in; the next one after a refusal takes the mount out of sight. A terminal that
+ * closes sends several SIGHUPs, and means none of them so. */
+static void session_signal(struct session *session, uint32_t number)
 {
 	const char *mountpoint = session->serve.options.mountpoint;
-	bool lazy = session->was_busy;
+	bool lazy = session->was_busy && number != SIGHUP;
 	struct error err = { 0 };
 
 	if (session->detached) {
@@ -428,7 +438,7 @@ static void session_signal(struct session *session)
 		return;
 	}
 	session->was_busy = true;
-	log_warn("'%s' is busy and stays mounted; another signal detaches it: %s", mountpoint, err.reason);
+	log_warn("'%s' is busy and stays mounted; another SIGTERM or SIGINT detaches it: %s", mountpoint, err.reason);
 	notify_send("STATUS='%s' is busy, still serving", mountpoint);
 }
 
@@ -474,7 +484,7 @@ int session_run(struct session *session, struct error *err)
 		if (session_check_queues(session, err) < 0)
 			return err->code;
 		if (read(session->signal_fd, &signal, sizeof(signal)) == sizeof(signal))
-			session_signal(session);
+			session_signal(session, signal.ssi_signo);
 	}
 	notify_send("STOPPING=1");
 	return session_join(session, err);

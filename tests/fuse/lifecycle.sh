@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: MIT
 # tests/run: daemon channels
 # From mount to unmount: in the background, in the foreground, by signal, by umount, while busy.
+# As from a terminal: nohup(1) has SIGHUP ignored, which programs inherit.
+[ -n "${HANGUP:-}" ] || HANGUP=default exec env --default-signal=HUP "$0"
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 
@@ -36,7 +38,7 @@ begin
 fusermount3 -u mnt || fail "fusermount3 -u"
 ended fusermount3
 
-for signal in TERM INT; do
+for signal in TERM INT QUIT HUP; do
     say "SIG$signal unmounts"
     begin
     kill -$signal "$DAEMON"
@@ -75,6 +77,29 @@ if is_mounted mnt; then
     umount mnt
 fi
 wait_end "$DAEMON" || fail "the daemon runs on"
+
+say "SIGHUP while busy: says so each time, and nothing is taken out of sight"
+mount_volume volume mnt
+: >daemon.log
+exec 7<mnt/file
+for hangup in 1 2 3; do
+    kill -HUP "$DAEMON"
+    wait_for 10 sh -c "[ \$(grep -c 'busy and stays mounted' daemon.log) = $hangup ]" || fail "hangup $hangup: $(cat daemon.log)"
+done
+assert_eq "content by path" "$(cat mnt/file)" hello
+exec 7<&-
+kill -HUP "$DAEMON"
+wait_end "$DAEMON" || fail "the daemon runs on"
+! is_mounted mnt || fail "still mounted after SIGHUP"
+
+say "nohup: SIGHUP has no effect"
+trap '' HUP
+mount_volume volume mnt
+trap - HUP
+[ $((0x$(awk '$1 == "SigBlk:" { print $2 }' "/proc/$DAEMON/status") & 1)) = 0 ] || fail "SIGHUP is waited for"
+kill -HUP "$DAEMON"
+assert_eq "content after SIGHUP" "$(cat mnt/file)" hello
+unmount mnt
 
 say "foreground: SIGINT ends it with status 0"
 mount_volume volume mnt
