@@ -69,6 +69,7 @@ struct channel {
 	void *context;
 	struct channel_request *requests; /* all slots */
 	unsigned slots, busy;             /* busy: slots taken */
+	bool ending; /* the owner's switch: what comes from now on is left to the end of the connection */
 	int watch; /* readable when there are requests; -1: they come by completions of the engine */
 	unsigned commands; /* to the session's descriptor at most, by the engine; 0: none */
 };

@@ -122,6 +122,8 @@ static void channel_ring_release(struct channel *channel, struct channel_request
 
 	request->taken = false;
 	channel->busy--;
+	if (channel->ending)
+		return;
 	if (entry->kept && entry->header->payload_size)
 		channel_ring_fail_kept(entry);
 	else if (entry->kept)
@@ -169,6 +171,8 @@ static void channel_ring_done(struct io_command *command, int result)
 {
 	struct ring_entry *entry = (struct ring_entry *)command; /* its first member */
 
+	if (result == 0 && entry->ring->channel.ending)
+		return; /* closing the descriptors aborts it */
 	if (result == 0 && entry->request->taken)
 		entry->kept = clock_now();
 	else if (result == 0)

@@ -116,13 +116,15 @@ static int worker_serve(struct worker *worker, struct error *err)
 	return r < 0 ? r : error_set(err, -ENODEV, "stopped");
 }
 
-/* Device reads still write into our buffers. */
+/* Device reads still write into our buffers. Over io_uring requests keep coming meanwhile: of readers that overlap one
+ * would always be in work. */
 static void worker_drain(struct worker *worker)
 {
 	struct error err = { 0 };
 	bool readable;
 
 	worker->engine->watching = false;
+	worker->channel->ending = true;
 	worker->ending = true;
 	read_retry(worker);
 	while (worker->channel->busy)

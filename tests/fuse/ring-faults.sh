@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: plain alone timeout=240
+# tests/run: plain alone timeout=300
 # FUSE over io_uring when the kernel wants a command again or refuses it: repeated, done without, or the mount ends with a
 # reason and its readers with errors. Nobody hangs.
 . "$(dirname "$0")/../lib/common.sh"
@@ -102,3 +102,64 @@ done
 wait
 ! is_mounted mnt || fail "the lost mount is still there"
 say "$(grep 'cannot go on' daemon.log)"
+
+# The same beside a healthy queue whose readers overlap, past the page cache of a slow device: its worker is never idle, and
+# ends all the same.
+read -r dry healthy < <(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0))[:2])')
+if [ -z "$healthy" ] || ! [ -w /sys/fs/cgroup/blkio/cgroup.procs ]; then
+    say "no second CPU, or no control group of version 1 for block devices"
+    exit 0
+fi
+cat >overlap.py <<'END'
+import mmap, os, sys, threading
+path, cpu, ready = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+os.sched_setaffinity(0, {cpu})
+READERS, PIECE = 8, 131072
+first = threading.Barrier(READERS, action=lambda: open(ready, "w").close())
+failed = []
+
+def reader(number):
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECT)
+    size, at, buffer = os.fstat(fd).st_size, number * PIECE, mmap.mmap(-1, PIECE)
+    os.preadv(fd, [buffer], at)
+    first.wait()
+    try:
+        while True:
+            at = (at + READERS * PIECE) % size
+            os.preadv(fd, [buffer], at)
+    except OSError as error:
+        failed.append(error.errno)
+
+threads = [threading.Thread(target=reader, args=(number,)) for number in range(READERS)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+sys.exit(len(failed) != READERS)
+END
+mkdir large
+head -c 16M /dev/urandom >large/file
+truncate -s 96M disk
+loop_device disk
+pack "$LOOP" large --compress none
+FAULT_QUEUE=$dry faulty commit 20 1000000 1 $EINVAL mount_volume "$LOOP" mnt -o channel=ring
+throttle $DAEMON
+throttle_reads 8000000
+rm -f ready
+taskset -c "$healthy" python3 overlap.py mnt/file "$healthy" ready 2>overlap.err &
+reader=$!
+wait_for 20 test -e ready || fail "the readers do not start: $(cat overlap.err)"
+for ((visitor = 0; visitor < 100; visitor++)); do
+    taskset -c "$dry" timeout 60 stat "mnt/nothing$visitor" >/dev/null 2>&1 &
+done
+wait_end $DAEMON || fail "readers of a healthy queue keep the daemon: $(cat daemon.log)"
+rc=0
+wait $DAEMON || rc=$?
+assert_eq "status of a mount that lost a queue" $rc 1
+grep -q "cannot go on: queue $dry of FUSE over io_uring" daemon.log || fail "no reason: $(cat daemon.log)"
+wait_end $reader || fail "a reader of the healthy queue hangs"
+rc=0
+wait $reader || rc=$?
+assert_eq "status of the readers, each with its error" $rc 0
+wait
+say "$(grep 'cannot go on' daemon.log), readers of queue $healthy end with it"

@@ -5,6 +5,7 @@
  *   FAULT_FROM     which one is the first to fail, from 1; 0 only counts
  *   FAULT_TIMES    how many fail
  *   FAULT_EVERY    only each so-many-th of these, 1 when not set
+ *   FAULT_QUEUE    only commands of the queue with this number
  *   FAULT_ERROR    a positive errno
  *   FAULT_SLEEP    milliseconds before an io_uring is refused
  *   FAULT_COUNT    a file that gets the number of failed ones at exit */
@@ -13,6 +14,7 @@
 #include <liburing.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +25,7 @@
 #define NOP_INJECT_RESULT  1u /* IORING_NOP_INJECT_RESULT: a NOP that completes with sqe->len, Linux 6.10 */
 
 static atomic_long seen, failed;
-static long from, times, every;
+static long from, times, every, queue;
 static int error;
 static unsigned operation; /* 0: setup */
 
@@ -43,6 +45,7 @@ __attribute__((constructor)) static void fault_init(void)
 	from = setting("FAULT_FROM", 0);
 	times = setting("FAULT_TIMES", 1);
 	every = setting("FAULT_EVERY", 1);
+	queue = setting("FAULT_QUEUE", -1);
 	error = (int)setting("FAULT_ERROR", EAGAIN);
 }
 
@@ -67,6 +70,15 @@ static bool fault_now(void)
 	return true;
 }
 
+/* fuse_uring_cmd_req: flags and commit_id, 8 bytes each, then the queue. */
+static bool fault_concerns(const struct io_uring_sqe *sqe)
+{
+	uint16_t number;
+
+	memcpy(&number, sqe->cmd + 16, sizeof(number));
+	return sqe->opcode == IORING_OP_URING_CMD && sqe->cmd_op == operation && (queue < 0 || number == queue);
+}
+
 /* Entries that were prepared but not submitted; a ring for commands has double ones. */
 static void fault_rewrite(struct io_uring *ring)
 {
@@ -76,7 +88,7 @@ static void fault_rewrite(struct io_uring *ring)
 		struct io_uring_sqe *sqe = &ring->sq.sqes[(i & *ring->sq.kring_mask) << shift];
 		__u64 data = sqe->user_data;
 
-		if (sqe->opcode != IORING_OP_URING_CMD || sqe->cmd_op != operation || !fault_now())
+		if (!fault_concerns(sqe) || !fault_now())
 			continue;
 		memset(sqe, 0, 2 * sizeof(*sqe));
 		sqe->opcode = IORING_OP_NOP;

@@ -179,6 +179,20 @@ static void the_mount_ends(void **state)
 	channel_release(handled);
 }
 
+/* The worker ends while the device still has the memory: the request that is kept is left to the kernel, as is what the
+ * kernel sends after it. */
+static void the_worker_ends(void **state)
+{
+	(void)state;
+	send_read(12);
+	channel->ending = true;
+	channel_release(handled);
+	assert_int_equal(channel->busy, 0);
+	send_read(14);
+	assert_int_equal(handled_count, 1);
+	assert_int_equal(answers, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -186,6 +200,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_name_is_not_believed, start, stop),
 		cmocka_unit_test_setup_teardown(what_waits_has_a_deadline, start, stop),
 		cmocka_unit_test_setup_teardown(the_mount_ends, start, stop),
+		cmocka_unit_test_setup_teardown(the_worker_ends, start, stop),
 	};
 
 	log_set_level(LOG_EMERG);
