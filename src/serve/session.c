@@ -82,13 +82,13 @@ static void session_size_ring(struct serve *serve)
 			       PAGE_CACHE_SIZE;
 }
 
-static void session_size_dev(struct serve *serve)
+static void session_size_dev(struct serve *serve, unsigned most)
 {
 	unsigned n = serve->options.workers;
 
 	if (!n)
 		n = serve->cpus.workers * (serve->uring ? 1 : THREADS_PER_CPU);
-	serve->worker_count = session_clamp(n, 1, serve->uring ? WORKERS_MAX : THREADS_MAX);
+	serve->worker_count = session_clamp(n, 1, most);
 	serve->slots = THREAD_SLOTS;
 	if (serve->uring)
 		serve->slots = session_clamp(BUFFER_BUDGET / serve->worker_count / SLOT_SIZE, SLOTS_MIN, SLOTS_MAX);
@@ -96,13 +96,13 @@ static void session_size_dev(struct serve *serve)
 			       PAGE_CACHE_SIZE;
 }
 
-/* How many threads, and how much memory they may come to hold. */
-static void session_size_channel(struct serve *serve)
+/* How many threads, and how much memory they may come to hold. most: threads on /dev/fuse at most. */
+static void session_size_channel(struct serve *serve, unsigned most)
 {
 	if (serve->ring)
 		session_size_ring(serve);
 	else
-		session_size_dev(serve);
+		session_size_dev(serve, most);
 	serve->jobs = (serve->ring ? cpus_depth_least(&serve->cpus) : (unsigned)serve->slots) - 1;
 }
 
@@ -114,7 +114,7 @@ static int session_size(struct serve *serve, struct error *err)
 		return r;
 	if (serve->ring && !serve->cpus.possible)
 		return error_set(err, -EIO, "cannot tell how many queues FUSE over io_uring has");
-	session_size_channel(serve);
+	session_size_channel(serve, serve->uring ? WORKERS_MAX : THREADS_MAX);
 	return 0;
 }
 
@@ -178,14 +178,15 @@ static int session_choose_channel(struct serve *serve, struct error *err)
 	return 0;
 }
 
-/* The switch was moved after our look at it. */
+/* The switch was moved after our look at it. The version is open by now, with readers for as many workers as there were to
+ * be. */
 static int session_lose_ring(struct serve *serve, struct error *err)
 {
 	if (serve->options.channel == SERVE_CHANNEL_RING)
 		return error_set(err, -EOPNOTSUPP, "channel=ring: the kernel did not offer FUSE over io_uring");
 	serve->ring = false;
 	serve->ring_is_off = true;
-	session_size_channel(serve);
+	session_size_channel(serve, serve->worker_count);
 	return 0;
 }
 

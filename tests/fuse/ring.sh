@@ -20,6 +20,20 @@ assert_eq "the channel while the switch is off" "$(stats mnt channel)" dev
 grep -q "turns it on" daemon.log || fail "no word about the switch: $(cat daemon.log)"
 unmount mnt
 
+# Turned off while the mount comes up: it was seen on, and the version is open. No more workers than that has readers for.
+echo Y >seen
+cat >inside.sh <<'END'
+. "$LIB/common.sh"
+mount --bind seen "$RING_SWITCH"
+mount_volume volume mnt -o workers=64,channel=auto
+assert_eq "the channel" "$(stats mnt channel)" dev
+assert_eq "workers" "$(stats mnt workers)" $(($(nproc) + 1))
+compare source mnt
+python3 "$DATASETFS_SOURCE/tests/fuse/concurrent.py" source mnt 64 2000 || fail "64 readers"
+unmount mnt
+END
+unshare -m bash inside.sh || fail "the switch was turned off while the mount came up"
+
 # The bound on memory for buffers is printed, and holds: beside it there are the index, the cache and the program.
 check_budget() {
     local budget printed held
