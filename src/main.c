@@ -118,46 +118,37 @@ static int main_set_verify(struct main_options *options, const char *value, stru
 	return 0;
 }
 
-/* Which of the three words it is, from 0. */
-static int main_choose(const char *value, const char *const words[3], struct error *err)
+/* Three words in the order of an enum, which is an unsigned int in GNU C. */
+static int main_choose(const char *value, const char *const words[3], unsigned *ret, struct error *err)
 {
-	for (int i = 0; i < 3; i++)
-		if (!strcmp(value, words[i]))
-			return i;
+	for (unsigned i = 0; i < 3; i++) {
+		if (strcmp(value, words[i]) != 0)
+			continue;
+		*ret = i;
+		return 0;
+	}
 	return error_set(err, -EINVAL, "'%s' is none of '%s', '%s', '%s'", value, words[0], words[1], words[2]);
 }
 
 static int main_set_io(struct main_options *options, const char *value, struct error *err)
 {
 	static const char *const words[] = { "auto", "uring", "threads" };
-	int r = main_choose(value, words, err);
 
-	if (r < 0)
-		return r;
-	options->serve.io = (enum serve_io)r;
-	return 0;
+	return main_choose(value, words, &options->serve.io, err);
 }
 
 static int main_set_channel(struct main_options *options, const char *value, struct error *err)
 {
 	static const char *const words[] = { "auto", "ring", "dev" };
-	int r = main_choose(value, words, err);
 
-	if (r < 0)
-		return r;
-	options->serve.channel = (enum serve_channel)r;
-	return 0;
+	return main_choose(value, words, &options->serve.channel, err);
 }
 
 static int main_set_notify(struct main_options *options, const char *value, struct error *err)
 {
 	static const char *const words[] = { "auto", "epoch", "entries" };
-	int r = main_choose(value, words, err);
 
-	if (r < 0)
-		return r;
-	options->serve.notify = (enum serve_notify)r;
-	return 0;
+	return main_choose(value, words, &options->serve.notify, err);
 }
 
 static int main_set_control_group(struct main_options *options, const char *value, struct error *err)
