@@ -270,6 +270,20 @@ static void ring_free(struct engine *engine)
 	free(ring);
 }
 
+/* IORING_OP_READ came with Linux 5.6, as did the question. */
+static int ring_check_reads(struct ring *ring, struct error *err)
+{
+	union {
+		struct io_uring_probe probe;
+		uint8_t room[sizeof(struct io_uring_probe) + (IORING_OP_READ + 1) * sizeof(struct io_uring_probe_op)];
+	} answer = { 0 };
+
+	if (io_uring_register_probe(&ring->uring, &answer.probe, IORING_OP_READ + 1) == 0 &&
+	    io_uring_opcode_supported(&answer.probe, IORING_OP_READ))
+		return 0;
+	return error_set(err, -EOPNOTSUPP, "this kernel's io_uring has no IORING_OP_READ, expected Linux 5.6 or newer");
+}
+
 /* The kernel's newest offers first; each older kernel refuses flags that it does not know. */
 static int ring_setup(struct ring *ring, const struct engine_setup *setup, struct error *err)
 {
@@ -286,7 +300,10 @@ static int ring_setup(struct ring *ring, const struct engine_setup *setup, struc
 		r = io_uring_queue_init(entries, &ring->uring, flags[i] | wide);
 	if (r < 0)
 		return error_set(err, r, "io_uring_setup: %s", strerror(-r));
-	return 0;
+	r = ring_check_reads(ring, err);
+	if (r < 0)
+		io_uring_queue_exit(&ring->uring);
+	return r;
 }
 
 int ring_new(const struct engine_setup *setup, struct engine **ret, struct error *err)

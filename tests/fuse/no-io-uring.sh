@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # tests/run: daemon
 # Where io_uring is refused, as in containers, the thread pool serves the same bytes and one loud line says so;
-# io=uring refuses instead, io=threads is silent.
+# io=uring refuses instead, io=threads is silent. The same with an io_uring that cannot read yet.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 need_root
@@ -12,10 +12,15 @@ tree random source --seed 9 --files 150
 pack volume source --compress auto
 c_program lib/without_io_uring
 
-mkdir filtered.bin
 real=$(command -v datasetfs)
-printf '#!/bin/sh\nexec %s %s "$@"\n' "$PWD/without_io_uring" "$real" >filtered.bin/datasetfs
-chmod +x filtered.bin/datasetfs
+# filtered FOLDER OPTION: there datasetfs runs below without_io_uring
+filtered() {
+    mkdir "$1"
+    printf '#!/bin/sh\nexec %s %s %s "$@"\n' "$PWD/without_io_uring" "$2" "$real" >"$1/datasetfs"
+    chmod +x "$1/datasetfs"
+}
+filtered filtered.bin ""
+filtered old.bin -o
 rc=0
 ./without_io_uring true || rc=$?
 [ $rc != 77 ] || skip "no seccomp here"
@@ -31,6 +36,18 @@ rc=0
     unmount mnt
     assert_fails 32 "io_uring" datasetfs -o io=uring,channel=dev volume mnt
 ) || fail "without io_uring"
+
+: >daemon.log
+(
+    export PATH=$PWD/old.bin:$PATH
+    mount_volume volume mnt
+    compare source mnt
+    assert_eq "io" "$(stats mnt io)" threads
+    assert_contains "reason" "$(stats mnt io_reason)" "no IORING_OP_READ"
+    assert_eq "loud lines" "$(grep -c "io_uring is refused" daemon.log)" 1
+    unmount mnt
+    assert_fails 32 "no IORING_OP_READ" datasetfs -o io=uring,channel=dev volume mnt
+) || fail "with an old io_uring"
 
 : >daemon.log
 mount_volume volume mnt -o io=threads
