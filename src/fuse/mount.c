@@ -22,8 +22,6 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 
-#define FUSE_CONF "/etc/fuse.conf"
-
 struct mount {
 	struct fuse_session *session;
 	char *mountpoint;
@@ -45,23 +43,6 @@ static void mount_log(enum fuse_log_level level, const char *fmt, va_list ap)
 	length = strlen(mount_reason);
 	if (length && mount_reason[length - 1] == '\n')
 		mount_reason[length - 1] = 0;
-}
-
-/* fuse.conf(5): the word on a line of its own. */
-static bool mount_may_allow_other(void)
-{
-	char line[256];
-	bool found = false;
-	FILE *file = fopen(FUSE_CONF, "re");
-
-	if (!file)
-		return false;
-	while (!found && fgets(line, sizeof(line), file)) {
-		line[strcspn(line, "\r\n")] = 0;
-		found = !strcmp(line, "user_allow_other");
-	}
-	fclose(file);
-	return found;
 }
 
 static int mount_options(const struct mount_setup *setup, char **ret, struct error *err)
@@ -156,10 +137,6 @@ int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct
 	struct statx info;
 	int r;
 
-	if (setup->allow_other && geteuid() != 0 && !mount_may_allow_other())
-		return error_set(err, -EPERM,
-				 "allow_other needs the line 'user_allow_other' in " FUSE_CONF
-				 " unless root mounts");
 	mount = calloc(1, sizeof(*mount));
 	if (!mount || !(mount->mountpoint = strdup(mountpoint))) {
 		free(mount);
