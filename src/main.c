@@ -38,7 +38,7 @@ struct main_options {
 	char **operands;           /* the same as they were given, for messages */
 	struct main_list *lists;
 	bool foreground;
-	bool fake;   /* mount -f: do everything but the mount */
+	bool fake;   /* mount -f: everything but the mount */
 	bool helper; /* called by mount(8) */
 };
 
@@ -548,6 +548,18 @@ static int main_serve(const struct main_options *options, int ready)
 	return r < 0 ? EXIT_FAILED : 0;
 }
 
+/* mount -f */
+static int main_rehearse(const struct main_options *options)
+{
+	struct error err = { 0 };
+
+	if (session_check(&options->serve, &err) < 0) {
+		log_error(&err, "cannot mount '%s' on '%s'", options->operands[0], options->operands[1]);
+		return EXIT_MOUNT;
+	}
+	return 0;
+}
+
 static bool main_is_helper(const char *program)
 {
 	const char *name = strrchr(program, '/');
@@ -586,7 +598,7 @@ static int main_command_line(int argc, char **argv, struct main_options *options
 		log_err("%s", err.reason);
 		return EXIT_MOUNT;
 	}
-	return options->fake ? 0 : -1;
+	return -1;
 }
 
 int main(int argc, char **argv)
@@ -604,6 +616,8 @@ int main(int argc, char **argv)
 
 	descriptors_reserve();
 	status = main_command_line(argc, argv, &options);
+	if (status < 0 && options.fake)
+		status = main_rehearse(&options);
 	if (status < 0 && !options.foreground) {
 		descriptors_close_inherited();
 		status = main_fork(&ready);

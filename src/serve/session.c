@@ -398,16 +398,36 @@ void session_block_signals(void)
 	signal(SIGPIPE, SIG_IGN);
 }
 
-int session_start(const struct serve_options *options, struct session **ret, struct error *err)
+static int session_new(const struct serve_options *options, struct session **ret, struct error *err)
 {
 	struct session *session = calloc(1, sizeof(*session));
-	int r;
 
 	if (!session)
 		return error_set(err, -ENOMEM, "no memory for a mount");
 	session->serve.options = *options;
 	session->signal_fd = session->ended_fd = -1;
-	r = session_bring_up(session, err);
+	*ret = session;
+	return 0;
+}
+
+int session_check(const struct serve_options *options, struct error *err)
+{
+	struct session *session = NULL;
+	int r = session_new(options, &session, err);
+
+	if (r == 0)
+		r = session_prepare(session, err);
+	session_free(session);
+	return r;
+}
+
+int session_start(const struct serve_options *options, struct session **ret, struct error *err)
+{
+	struct session *session = NULL;
+	int r = session_new(options, &session, err);
+
+	if (r == 0)
+		r = session_bring_up(session, err);
 	if (r < 0) {
 		session_free(session);
 		return r;

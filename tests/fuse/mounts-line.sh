@@ -47,6 +47,7 @@ sed -n 's/\\-/-/g; /^ *nvme:uuid:.* datasetfs /p' "$DATASETFS_SOURCE/man/dataset
 # mount(8) looks for the helper in /sbin: give it one in a mount namespace of our own.
 [ "$(readlink "$DATASETFS_BUILD/root/sbin/mount.datasetfs")" = /usr/bin/datasetfs ] || fail "no /sbin/mount.datasetfs was installed"
 helper=$(command -v datasetfs)
+head -c 2000000 /dev/zero >zeros
 cat >inside.sh <<'END'
 set -e
 mkdir work
@@ -92,6 +93,17 @@ mount.datasetfs volume mnt -n -v -o ro || { echo "fail: helper -n -v"; exit 1; }
 umount mnt
 mount.datasetfs volume mnt -f -o ro || { echo "fail: helper -f"; exit 1; }
 ! mountpoint -q mnt || { echo "fail: -f is a rehearsal, but it mounted"; exit 1; }
+# rehearse STATUS MESSAGE VOLUME OPTIONS: and nothing is mounted
+rehearse() {
+    rc=0
+    mount.datasetfs "$3" mnt -f -o "$4" 2>helper.err || rc=$?
+    [ $rc = "$1" ] && grep -qF "$2" helper.err || { echo "fail: -f $3 -o $4: status $rc instead of $1: $(cat helper.err)"; exit 1; }
+    ! mountpoint -q mnt || { echo "fail: -f $3 -o $4 mounted"; exit 1; }
+}
+rehearse 32 "missing-volume" "$PWD/missing-volume" ro
+rehearse 32 "'nowhere'" volume version=nowhere
+rehearse 32 "expected sha256:0000" volume digest=sha256:$(printf '0%.0s' {1..64})
+rehearse 32 "zeros" zeros ro
 rc=0
 mount.datasetfs volume mnt -s -o ro,no_such_option 2>helper.err || rc=$?
 [ $rc = 1 ] || { echo "fail: status $rc instead of 1 for an unknown option: $(cat helper.err)"; exit 1; }
