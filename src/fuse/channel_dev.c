@@ -89,9 +89,10 @@ static void channel_dev_refuse(struct channel_dev *dev, const uint8_t *bytes, si
 static void channel_dev_handle(struct channel_dev *dev, size_t length)
 {
 	struct channel_request *request;
-	struct error err = { 0 };
+	struct error err;
 	struct request wire;
 
+	error_clear(&err);
 	if (wire_parse(dev->receive, length, &wire, &err) < 0) {
 		channel_dev_refuse(dev, dev->receive, length, &err);
 		return;

@@ -91,8 +91,9 @@ static void channel_ring_handle(struct ring_entry *entry)
 {
 	struct channel_ring *ring = entry->ring;
 	struct channel_request *request = entry->request;
-	struct error err = { 0 };
+	struct error err;
 
+	error_clear(&err);
 	entry->kept = 0;
 	if (wire_parse_uring(entry->header, request->payload, request->payload_size, ring->assemble, ASSEMBLE_SIZE,
 			     &request->wire, &err) < 0) {

@@ -681,10 +681,11 @@ static int read_step(struct read_op *op, bool *ret_done, const struct read_piece
 static void read_advance(struct read_op *op)
 {
 	const struct read_piece *piece = NULL;
-	struct error err = { 0 };
+	struct error err;
 	bool done;
 	int r;
 
+	error_clear(&err);
 	do {
 		if (channel_is_answered(op->request)) {
 			read_abandon(op);
@@ -760,10 +761,11 @@ void read_begin(struct worker *worker, struct channel_request *request)
 {
 	const struct fuse_read_in *in = &request->wire.in.read;
 	struct read_op *op = &worker->reads[request->slot];
-	struct error err = { 0 };
+	struct error err;
 	uint64_t size = in->size < request->payload_size ? in->size : request->payload_size;
 	int r;
 
+	error_clear(&err);
 	r = node_find(worker, request->wire.nodeid, &op->generation, &op->inode, &err);
 	if (r == 0 && !S_ISREG(op->inode.mode))
 		r = S_ISDIR(op->inode.mode) ? -EISDIR : -EINVAL;
