@@ -406,7 +406,8 @@ static void read_start(struct read_op *op)
 
 /* ---- waiting: the way to the device fails ---- */
 
-/* Not what the device says of a block that it cannot read (ENODATA, EILSEQ): that would not pass. */
+/* Not what the device says of a block that it cannot read (ENODATA, EILSEQ): that would not pass. EAGAIN does not come
+ * here: engines repeat it. */
 static bool read_is_path_error(int result)
 {
 	switch (result) {
@@ -416,7 +417,6 @@ static bool read_is_path_error(int result)
 	case -ENOLINK:
 	case -EREMOTEIO:
 	case -ETIMEDOUT:
-	case -EAGAIN:
 	case -ESHUTDOWN:
 	case -ESTALE:
 	case -EOPNOTSUPP: /* NVMe: the controller has no such namespace any more */
