@@ -43,6 +43,8 @@ bool channel_answer(struct channel_request *request, int error, const void *data
 
 uint32_t channel_waiter(struct channel *channel, uint64_t unique)
 {
+	if (channel->ops->own_thread)
+		return 0;
 	for (unsigned i = 0; i < channel->slots; i++)
 		if (atomic_load(&channel->requests[i].owed) == unique)
 			return atomic_load_explicit(&channel->requests[i].pid, memory_order_relaxed);

@@ -110,10 +110,11 @@ must_check static inline int channel_receive(struct channel *channel, bool *ret_
 void channel_dispatch(struct channel *channel, struct channel_request *request);
 /* True when the kernel took the reply; false when the request was answered already or is gone. */
 bool channel_answer(struct channel_request *request, int error, const void *data, size_t length);
-/* The thread that waits for the request with this number, 0 when it is not in work here. Any thread. */
+/* The thread that waits for the request with this number, 0 when it is not in work here or channel_interrupt() would
+ * refuse it. Any thread. */
 uint32_t channel_waiter(struct channel *channel, uint64_t unique);
-/* Answers the request with this number EINTR if it is in work here. Any thread. The slot stays taken until
- * its handler releases it, so a device read under way has its memory to itself. */
+/* Answers the request with this number EINTR if it is in work here, unless own_thread. Any thread. The slot stays taken
+ * until its handler releases it, so a device read under way has its memory to itself. */
 bool channel_interrupt(struct channel *channel, uint64_t unique);
 /* Answers the request with this number EIO if it is still owed: the device takes too long. Any thread, or the channel's
  * own when own_thread. As after channel_interrupt() slot and payload stay with the handler until it releases them. On

@@ -214,6 +214,8 @@ static void the_end_while_a_request_is_in_work(void **state)
 	for (unsigned i = 1; i < SLOTS; i++)
 		commands[i]->done(commands[i], -ENOTCONN);
 	CHECK_OK(channel_receive(channel, &drained, &err));
+	assert_int_equal(channel_waiter(channel, 5), 0); /* the answer to an INTERRUPT is another thread's */
+	assert_false(channel_interrupt(channel, 5));
 	assert_true(channel_answer(handled[0], -EIO, NULL, 0));
 	channel_release(handled[0]);
 	commands[SLOTS]->done(commands[SLOTS], -ENOENT);
