@@ -38,18 +38,6 @@ struct inside {
 	struct snapshot snapshots[INSIDE_SNAPSHOTS];
 };
 
-static int inside_version_text(struct serve *serve, char **ret, size_t *ret_length, struct error *err);
-
-static const struct {
-	const char *name;
-	int (*text)(struct serve *serve, char **ret, size_t *ret_length, struct error *err);
-} inside_files[] = {
-	{ CONTROL_STATS, stats_text },
-	{ CONTROL_VERSION, inside_version_text },
-};
-
-#define INSIDE_FILES (sizeof(inside_files) / sizeof(*inside_files))
-
 static void inside_version_write(struct serve *serve, struct json *json)
 {
 	const struct version *version = &serve_current(serve)->version;
@@ -71,18 +59,28 @@ static void inside_version_write(struct serve *serve, struct json *json)
 	fputc('\n', json->out);
 }
 
-static int inside_version_text(struct serve *serve, char **ret, size_t *ret_length, struct error *err)
+static const struct inside_file {
+	const char *name;
+	void (*write)(struct serve *serve, struct json *json);
+} inside_files[] = {
+	{ CONTROL_STATS, stats_write },
+	{ CONTROL_VERSION, inside_version_write },
+};
+
+#define INSIDE_FILES (sizeof(inside_files) / sizeof(*inside_files))
+
+static int inside_text(const struct inside_file *file, struct serve *serve, char **ret, size_t *ret_length)
 {
 	char *text = NULL;
 	size_t length = 0;
 	struct json json = { .out = open_memstream(&text, &length) };
 
 	if (!json.out)
-		return error_errno(err, "no memory for the version");
-	inside_version_write(serve, &json);
+		return -ENOMEM;
+	file->write(serve, &json);
 	if (fclose(json.out) != 0) {
 		free(text);
-		return error_set(err, -ENOMEM, "no memory for the version");
+		return -ENOMEM;
 	}
 	*ret = text;
 	*ret_length = length;
@@ -239,7 +237,6 @@ static void inside_lookup_control(struct worker *worker, struct channel_request 
 void inside_lookup(struct worker *worker, struct channel_request *request)
 {
 	struct fuse_entry_out entry;
-	struct error err = { 0 };
 	size_t length = 0;
 	char *text = NULL;
 	int r = -ENOENT;
@@ -260,7 +257,7 @@ void inside_lookup(struct worker *worker, struct channel_request *request)
 	}
 	for (size_t i = 0; i < INSIDE_FILES && r == -ENOENT; i++)
 		if (!strcmp(request->wire.name, inside_files[i].name))
-			r = inside_files[i].text(worker->serve, &text, &length, &err);
+			r = inside_text(&inside_files[i], worker->serve, &text, &length);
 	if (r == 0)
 		r = inside_keep(worker->serve->inside, text, length, &entry);
 	if (r < 0)

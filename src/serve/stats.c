@@ -140,7 +140,7 @@ static void stats_stalls(const struct serve *serve, struct json *json)
 	json_real(json, CONTROL_LONGEST_STALL, stalls.longest);
 }
 
-static void stats_write(struct serve *serve, struct json *json)
+void stats_write(struct serve *serve, struct json *json)
 {
 	/* Ended is read first: the difference cannot become negative. */
 	uint64_t ended = stats_sum(serve, offsetof(struct stats, ended));
@@ -156,22 +156,4 @@ static void stats_write(struct serve *serve, struct json *json)
 	stats_buckets(serve, json, CONTROL_DEVICE_LATENCY, offsetof(struct stats, device_latency));
 	json_end_object(json);
 	fputc('\n', json->out);
-}
-
-int stats_text(struct serve *serve, char **ret, size_t *ret_length, struct error *err)
-{
-	char *text = NULL;
-	size_t length = 0;
-	struct json json = { .out = open_memstream(&text, &length) };
-
-	if (!json.out)
-		return error_errno(err, "no memory for the counters");
-	stats_write(serve, &json);
-	if (fclose(json.out) != 0) {
-		free(text);
-		return error_set(err, -ENOMEM, "no memory for the counters");
-	}
-	*ret = text;
-	*ret_length = length;
-	return 0;
 }

@@ -6,7 +6,6 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "datasetfs/control.h"
 #include "fuse/wire.h"
 
@@ -34,6 +33,7 @@ static inline void stats_add(stats_counter *counter, uint64_t n)
 /* Counts the time since then (ns, monotonic). */
 void stats_time(stats_counter buckets[CONTROL_LATENCY_BUCKETS], int64_t since);
 
+struct json;
 struct serve;
-/* The text of stats.json and its length; free() it. */
-must_check int stats_text(struct serve *serve, char **ret, size_t *ret_length, struct error *err);
+/* What stats.json holds. */
+void stats_write(struct serve *serve, struct json *json);
