@@ -126,7 +126,7 @@ static bool check_again(struct check_worker *worker, const struct plan_item *ite
 		     error_set(&err, -ENOMEM, "no memory to read again");
 	if (r == 0)
 		worker->counts.unsteady += was_read;
-	else if (damage_is_code(r))
+	else if (error_is_damage(r))
 		damage_add(worker->check->setup->damage, item, &err);
 	else
 		check_fail(worker->check, &err);
@@ -144,7 +144,7 @@ static void check_row(struct check_worker *worker, const struct plan_item *item)
 	r = fine_view_row(worker->rows, item->chunk.number, &row, &err);
 	if (r > 0)
 		r = fine_verify(row, &content, 1, &err);
-	if (damage_is_code(r))
+	if (error_is_damage(r))
 		damage_add(worker->check->setup->damage, item, &err);
 	else if (r < 0)
 		check_fail(worker->check, &err);

@@ -2,7 +2,6 @@
 /* A bounded list of damaged chunks. */
 #include "damage.h"
 
-#include <errno.h>
 #include <stdio.h>
 
 void damage_init(struct damage_list *list)
@@ -31,10 +30,4 @@ void damage_add(struct damage_list *list, const struct plan_item *item, const st
 	snprintf(list->shown[at].reason, sizeof(list->shown[at].reason), "%.191s", err->reason);
 out:
 	pthread_mutex_unlock(&list->lock);
-}
-
-/* ENODATA is also what the kernel says of a medium error, EILSEQ of failed protection information. */
-bool damage_is_code(int code)
-{
-	return code == -EBADMSG || code == -EIO || code == -ENODATA || code == -EILSEQ || code == -EREMOTEIO;
 }

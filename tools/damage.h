@@ -27,5 +27,3 @@ void damage_init(struct damage_list *list);
 void damage_end(struct damage_list *list);
 /* Any thread may call it. */
 void damage_add(struct damage_list *list, const struct plan_item *item, const struct error *err);
-/* True when a failure with this code says something about the bytes, not about our means to look at them. */
-bool damage_is_code(int code);

@@ -113,7 +113,7 @@ static enum report_state verify_state(int r)
 {
 	if (r == 0)
 		return REPORT_SOUND;
-	return damage_is_code(r) ? REPORT_DAMAGED : REPORT_UNKNOWN;
+	return error_is_damage(r) ? REPORT_DAMAGED : REPORT_UNKNOWN;
 }
 
 static int verify_slot_once(struct source *source, uint32_t slot, bool *ret_empty, struct error *err)
@@ -331,7 +331,7 @@ static int verify_first_look(struct verify *v, char **labels, int count, struct 
 	r = volume_load(v->volume, err);
 	if (r == 0)
 		return verify_check_labels(v, labels, count, err);
-	return damage_is_code(r) && superblock_seen(&v->volume->file->source) ? 0 : r;
+	return error_is_damage(r) && superblock_seen(&v->volume->file->source) ? 0 : r;
 }
 
 static int verify_all(struct verify *v, const char *name, char **labels, int count)

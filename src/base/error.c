@@ -42,3 +42,9 @@ int error_errno(struct error *err, const char *fmt, ...)
 	}
 	return code;
 }
+
+/* ENODATA is also what the kernel says of a medium error, EILSEQ of failed protection information. */
+bool error_is_damage(int code)
+{
+	return code == -EBADMSG || code == -EIO || code == -ENODATA || code == -EILSEQ || code == -EREMOTEIO;
+}

@@ -2,6 +2,7 @@
 /* Errors: functions return 0 or a negative errno; the reason is written once, where it is known. */
 #pragma once
 #include <stdarg.h>
+#include <stdbool.h>
 
 #define printf_like(fmt, args) __attribute__((format(printf, fmt, args)))
 #define must_check             __attribute__((warn_unused_result))
@@ -22,3 +23,6 @@ static inline void error_clear(struct error *err)
  * err may be NULL. */
 int error_set(struct error *err, int code, const char *fmt, ...) printf_like(3, 4);
 int error_errno(struct error *err, const char *fmt, ...) printf_like(2, 3); /* errno, adds its text */
+
+/* True when a failure with this code says something about the bytes, not about our means to look at them. */
+bool error_is_damage(int code);
