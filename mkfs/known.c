@@ -2,10 +2,13 @@
 /* Loading of what is known, and the comparison with it. */
 #include "known.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "compare.h"
 #include "image/address.h"
 #include "image/chunk.h"
 #include "image/inode.h"
@@ -14,8 +17,7 @@
 
 #define KNOWN_WINDOW  (256u << 10)
 #define KNOWN_WINDOWS 8u /* small files lie in the padding of others, up to some hundred files back */
-#define KNOWN_BUFFER ((1u << DSFS_CHUNK_LOG_MAX) + 2 * DSFS_BLOCK)
-#define KNOWN_STORED ((UINT32_C(1) << DSFS_STORED_BITS) - 1)
+#define KNOWN_BUFFER  ((1u << DSFS_CHUNK_LOG_MAX) + 2 * DSFS_BLOCK)
 #define KNOWN_AHEAD  16u /* files between the question for a slot's memory and its use */
 
 int known_open(struct known *known, const struct temp *temp, struct source *source, uint64_t member_size,
@@ -118,6 +120,21 @@ static int known_add_small(struct known_load *load, const struct inode *inode, u
 	return known_ask(load, &file, err);
 }
 
+/* 1 when all chunks of the file lie on the volume, 0 when some are in the index. A run takes the records one after the
+ * other, so none may come in that is not right. */
+static int known_check(const struct known_load *load, const struct inode *inode, uint64_t count, struct error *err)
+{
+	struct chunk chunk;
+	int r;
+
+	for (uint64_t i = 0; i < count; i++) {
+		r = chunk_get(&load->earlier->index, inode, i, &chunk, err);
+		if (r < 0 || chunk_is_inline(&chunk))
+			return r;
+	}
+	return 1;
+}
+
 /* All records, as soon as one of its chunks is new: a run must find its neighbours. */
 static int known_add_large(struct known_load *load, const struct inode *inode, uint64_t count, struct error *err)
 {
@@ -134,10 +151,14 @@ static int known_add_large(struct known_load *load, const struct inode *inode, u
 		if (r < 0)
 			return r;
 		key = key_of_chunk(chunk.sum, chunk.length);
-		if (chunk_is_hole(&chunk) || chunk_is_inline(&chunk) || table_find(&known->pieces, key, &other))
+		if (chunk_is_hole(&chunk) || table_find(&known->pieces, key, &other))
 			continue;
-		if (!appended)
+		if (!appended) {
+			r = known_check(load, inode, count, err);
+			if (r <= 0)
+				return r;
 			r = known_append(load, inode->where, count, err);
+		}
 		appended = true;
 		if (r == 0)
 			r = table_add(&known->pieces, key, first + i, err);
@@ -220,10 +241,10 @@ void known_view_free(struct known_view *view)
 	free(view);
 }
 
-/* Whole blocks into to; false when they do not lie on the volume or cannot be read. */
+/* Whole blocks into a window or the buffer; false when they do not fit, do not lie on the volume or cannot be read. */
 static bool known_view_read(const struct known_view *view, uint64_t start, uint64_t end, uint8_t *to)
 {
-	return end <= round_down(view->known->member_size, DSFS_BLOCK) &&
+	return end - start <= KNOWN_BUFFER && end <= round_down(view->known->member_size, DSFS_BLOCK) &&
 	       source_read(view->known->source, 0, start, to, end - start, NULL) == 0;
 }
 
@@ -260,6 +281,14 @@ static const uint8_t *known_view_bytes(struct known_view *view, uint64_t offset,
 	return view->buffer + (offset - start);
 }
 
+static int known_view_stored(void *argument, const struct chunk *chunk, const uint8_t **ret, struct error *err)
+{
+	*ret = NULL;
+	if (address_member(chunk->address) == 0)
+		*ret = known_view_bytes(argument, address_offset(chunk->address), chunk->stored);
+	return *ret ? 0 : error_set(err, -EIO, "chunk at %#" PRIx64 " cannot be read", chunk->address);
+}
+
 static const struct dsfs_chunk *known_record(const struct known *known, uint64_t number)
 {
 	return number < known_count(known) ? (const struct dsfs_chunk *)known->records.bytes + number : NULL;
@@ -268,22 +297,9 @@ static const struct dsfs_chunk *known_record(const struct known *known, uint64_t
 static bool known_is_same(struct known_view *view, uint64_t number, const struct batch_chunk *chunk)
 {
 	const struct dsfs_chunk *record = known_record(view->known, number);
-	uint32_t stored = record ? le32_get(record->stored) : 0;
-	const uint8_t *bytes;
+	struct compare compare = { view->codec, view->decoded, known_view_stored, view };
 
-	if (!record || chunk->is_hole || le64_get(record->address) == 0)
-		return record && chunk->is_hole && le64_get(record->address) == 0;
-	if (le64_get(record->sum) != chunk->sum)
-		return false;
-	if (stored >> DSFS_STORED_BITS == DSFS_CODEC_RAW && (stored & KNOWN_STORED) != chunk->length)
-		return false;
-	bytes = known_view_bytes(view, address_offset(le64_get(record->address)), stored & KNOWN_STORED);
-	if (bytes && stored >> DSFS_STORED_BITS != DSFS_CODEC_RAW) {
-		if (codec_decompress(view->codec, bytes, stored & KNOWN_STORED, view->decoded, chunk->length, NULL) < 0)
-			return false;
-		bytes = view->decoded;
-	}
-	return bytes && !memcmp(bytes, chunk->content, chunk->length);
+	return record && compare_chunk(&compare, record, chunk, NULL) > 0;
 }
 
 static void known_find_file(struct known_view *view, struct batch *batch, struct item *item)

@@ -164,16 +164,19 @@ static int packer_add_known(struct packer *packer, const struct version *version
 	struct earlier earlier = { 0 };
 	struct error why = { 0 };
 	bool trusted = packer->has_trust && packer->trust.version == version;
+	const char *what = "nothing";
 	int r = 0;
 
 	if (!trusted)
 		r = earlier_open(packer->temp, target->source, target->super.member_size, version, false, &earlier,
 				 &why);
-	if (r == 0)
+	if (r == 0) {
+		what = "nothing more"; /* than what came before the bad record */
 		r = known_add(&packer->known, trusted ? &packer->trust.earlier : &earlier, &why);
+	}
 	earlier_close(&earlier);
 	if (r == -EBADMSG || r == -EIO) {
-		log_warn("nothing is shared with version '%s': %s, ignoring", version->label, why.reason);
+		log_warn("%s is shared with version '%s': %s, ignoring", what, version->label, why.reason);
 		return 0;
 	}
 	return r < 0 ? error_set(err, r, "%s", why.reason) : 0;

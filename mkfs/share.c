@@ -2,12 +2,12 @@
 /* Comparison of new content with what is on the volume. */
 #include "share.h"
 
+#include <errno.h>
 #include <string.h>
 
+#include "base/span.h"
+#include "compare.h"
 #include "image/address.h"
-#include "image/chunk.h"
-
-#define SHARE_STORED_MASK ((UINT32_C(1) << DSFS_STORED_BITS) - 1)
 
 const struct dsfs_chunk *share_record(const struct sequence *sequence, uint64_t record)
 {
@@ -23,56 +23,28 @@ static bool share_exists(const struct sequence *sequence, uint64_t record)
 	return record < sequence_chunk_count(sequence);
 }
 
-static struct chunk share_chunk(const struct sequence *sequence, uint64_t record)
+/* What this version has in its index, or anything on the volume. */
+static int share_view(void *argument, const struct chunk *chunk, const uint8_t **ret, struct error *err)
 {
-	const struct dsfs_chunk *disk = share_record(sequence, record);
-	uint32_t stored = le32_get(disk->stored);
+	const struct sequence *sequence = argument;
+	struct span blob = { sequence->blob.bytes, sequence->blob.length };
 
-	return (struct chunk){ .number = record,
-			       .address = le64_get(disk->address),
-			       .sum = le64_get(disk->sum),
-			       .stored = stored & SHARE_STORED_MASK,
-			       .codec = (uint8_t)(stored >> DSFS_STORED_BITS) };
-}
-
-static int share_compare_stored(struct sequence *sequence, const struct chunk *found, const struct batch_chunk *chunk,
-				struct error *err)
-{
-	const uint8_t *bytes;
-	int r;
-
-	if (found->codec == DSFS_CODEC_RAW && found->stored != chunk->length)
-		return 0;
-	r = writer_view(sequence->writer, found->address, found->stored, &bytes, err);
-	if (r < 0)
-		return r;
-	if (found->codec != DSFS_CODEC_RAW) {
-		if (codec_decompress(sequence->codec, bytes, found->stored, sequence->decoded, chunk->length,
-				     NULL) < 0)
-			return 0; /* of another length */
-		bytes = sequence->decoded;
-	}
-	return memcmp(bytes, chunk->content, chunk->length) == 0;
+	if (!chunk_is_inline(chunk))
+		return writer_view(sequence->writer, chunk->address, chunk->stored, ret, err);
+	*ret = span_at(blob, address_offset(chunk->address), chunk->stored);
+	return *ret ? 0 : error_set(err, -EBADMSG, "chunk outside of the index");
 }
 
 int share_is_same(struct sequence *sequence, uint64_t record, const struct batch_chunk *chunk, struct error *err)
 {
-	struct chunk found;
+	struct compare compare = { sequence->codec, sequence->decoded, share_view, sequence };
 
 	if (!share_exists(sequence, record))
 		return 0;
 	if (chunk->known && !memcmp(share_record(sequence, chunk->known), share_record(sequence, record),
 				    sizeof(struct dsfs_chunk)))
 		return 1;
-	found = share_chunk(sequence, record);
-	if (chunk_is_hole(&found) || chunk->is_hole)
-		return chunk_is_hole(&found) && chunk->is_hole;
-	if (found.sum != chunk->sum)
-		return 0;
-	if (chunk_is_inline(&found))
-		return found.stored == chunk->length &&
-		       !memcmp(sequence->blob.bytes + address_offset(found.address), chunk->content, chunk->length);
-	return share_compare_stored(sequence, &found, chunk, err);
+	return compare_chunk(&compare, share_record(sequence, record), chunk, err);
 }
 
 bool share_follows(const struct sequence *sequence, uint64_t record)
@@ -83,8 +55,8 @@ bool share_follows(const struct sequence *sequence, uint64_t record)
 		return false;
 	if (record & KNOWN_RECORD) /* in the order of an earlier file: no more scattered than that was */
 		return true;
-	before = share_chunk(sequence, record - 1);
-	chunk = share_chunk(sequence, record);
+	before = chunk_of_record(share_record(sequence, record - 1));
+	chunk = chunk_of_record(share_record(sequence, record));
 	return chunk.address == before.address + before.stored;
 }
 

@@ -7,23 +7,23 @@
 
 int store_record(struct sequence *sequence, const struct dsfs_chunk *record, const le64 *fine, struct error *err)
 {
-	uint64_t address = le64_get(record->address), number = sequence_chunk_count(sequence);
-	uint32_t stored = le32_get(record->stored);
+	struct chunk chunk = chunk_of_record(record);
+	uint64_t number = sequence_chunk_count(sequence);
 	int r = 0;
 
-	if (fine && address && address_member(address) != DSFS_IN_INDEX && stored >> DSFS_STORED_BITS == DSFS_CODEC_RAW)
-		r = sums_add(&sequence->sums, number, fine, (uint32_t)(round_up(stored, DSFS_BLOCK) / DSFS_BLOCK), err);
+	if (fine && !chunk_is_hole(&chunk) && !chunk_is_inline(&chunk) && chunk.codec == DSFS_CODEC_RAW)
+		r = sums_add(&sequence->sums, number, fine, (uint32_t)(round_up(chunk.stored, DSFS_BLOCK) / DSFS_BLOCK),
+			     err);
 	return r < 0 ? r : mapped_append(&sequence->chunks, record, sizeof(*record), NULL, err);
 }
 
 int store_known(struct sequence *sequence, const struct dsfs_chunk *record, const le64 *fine, struct error *err)
 {
-	uint32_t stored = le32_get(record->stored);
-	uint64_t address = le64_get(record->address);
+	struct chunk chunk = chunk_of_record(record);
 
-	if (address)
-		space_hold(sequence->space, address_offset(address), stored & ((UINT32_C(1) << DSFS_STORED_BITS) - 1));
-	sequence->has_frames |= stored >> DSFS_STORED_BITS == DSFS_CODEC_ZSTD;
+	if (!chunk_is_hole(&chunk))
+		space_hold(sequence->space, address_offset(chunk.address), chunk.stored);
+	sequence->has_frames |= chunk.codec == DSFS_CODEC_ZSTD;
 	return store_record(sequence, record, fine, err);
 }
 

@@ -271,6 +271,9 @@ int writer_view(struct writer *writer, uint64_t address, size_t length, const ui
 	uint64_t on_volume;
 	int r;
 
+	if (end - start > WRITER_SCRATCH)
+		return error_set(err, -EBADMSG, "%zu bytes to compare, expected at most %u", length,
+				 1u << DSFS_CHUNK_LOG_MAX);
 	*ret = writer_buffered(filling, offset, length);
 	if (!*ret)
 		*ret = writer_buffered(&writer->buffers[!writer->filling], offset, length);

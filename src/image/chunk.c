@@ -40,34 +40,46 @@ static bool chunk_is_inside(const struct index *index, const struct chunk *chunk
 	       chunk->stored <= index->member_sizes[member] - offset;
 }
 
-static bool chunk_is_possible(const struct index *index, const struct chunk *chunk)
+struct chunk chunk_of_record(const struct dsfs_chunk *disk)
+{
+	uint32_t stored = le32_get(disk->stored);
+
+	return (struct chunk){ .address = le64_get(disk->address),
+			       .sum = le64_get(disk->sum),
+			       .stored = stored & STORED_MASK,
+			       .codec = (uint8_t)(stored >> DSFS_STORED_BITS) };
+}
+
+bool chunk_has_possible_size(const struct chunk *chunk)
 {
 	if (chunk_is_hole(chunk))
 		return chunk->stored == 0 && chunk->codec == DSFS_CODEC_RAW;
 	if (chunk->codec == DSFS_CODEC_RAW)
-		return chunk->stored == chunk->length && chunk_is_inside(index, chunk);
+		return chunk->stored == chunk->length;
 	return chunk->codec == DSFS_CODEC_ZSTD && !chunk_is_inline(chunk) && chunk->stored > 0 &&
-	       chunk->stored < chunk->length && chunk_is_inside(index, chunk);
+	       chunk->stored < chunk->length;
+}
+
+static bool chunk_is_possible(const struct index *index, const struct chunk *chunk)
+{
+	return chunk_has_possible_size(chunk) && (chunk_is_hole(chunk) || chunk_is_inside(index, chunk));
 }
 
 int chunk_get(const struct index *index, const struct inode *inode, uint64_t i, struct chunk *ret, struct error *err)
 {
 	const struct dsfs_chunk *disk;
 	struct chunk chunk;
-	uint32_t stored;
+	uint64_t number;
 
 	if (i >= inode_chunk_count(index, inode))
 		return error_set(err, -EINVAL, "inode %" PRIu64 ": chunk %" PRIu64 " is past its end", inode->ordinal, i);
-	chunk.number = inode->where + i;
-	disk = span_at(index->chunks, chunk.number * sizeof(*disk), sizeof(*disk));
+	number = inode->where + i;
+	disk = span_at(index->chunks, number * sizeof(*disk), sizeof(*disk));
 	if (!disk)
-		return error_set(err, -EBADMSG, "chunk %" PRIu64 " of %" PRIu64 " does not exist", chunk.number,
+		return error_set(err, -EBADMSG, "chunk %" PRIu64 " of %" PRIu64 " does not exist", number,
 				 index->shape.chunk_count);
-	stored = le32_get(disk->stored);
-	chunk.address = le64_get(disk->address);
-	chunk.sum = le64_get(disk->sum);
-	chunk.stored = stored & STORED_MASK;
-	chunk.codec = (uint8_t)(stored >> DSFS_STORED_BITS);
+	chunk = chunk_of_record(disk);
+	chunk.number = number;
 	chunk.length = chunk_length(index, inode, i);
 	if (!chunk_is_possible(index, &chunk))
 		return error_set(err, -EBADMSG,

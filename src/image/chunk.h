@@ -22,6 +22,10 @@ struct chunk {
 /* Chunk number i of the file, checked: address inside its member, lengths possible. */
 must_check int chunk_get(const struct index *index, const struct inode *inode, uint64_t i, struct chunk *ret,
 			 struct error *err);
+/* The record's fields and nothing more: nothing is checked, number and length are 0. */
+struct chunk chunk_of_record(const struct dsfs_chunk *disk);
+/* Can so many stored bytes be content of the chunk's length? What may be true of no chunk is refused here. */
+bool chunk_has_possible_size(const struct chunk *chunk);
 bool chunk_is_hole(const struct chunk *chunk);
 bool chunk_is_inline(const struct chunk *chunk); /* its bytes lie in the index's blob */
 const void *chunk_inline_bytes(const struct index *index, const struct chunk *chunk);

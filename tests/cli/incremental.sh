@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # What lies on the volume in any version is not written again; each version holds the segments of what it shares, and
-# what cannot be read of an earlier one is written again.
+# what cannot be read of an earlier one, or what its index cannot mean, is written again.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 # publish NAME OPTIONS…: its summary in NAME.json
@@ -87,3 +87,27 @@ printf 'damage' | dd of=volume bs=1 seek="$offset" conv=notrunc status=none
 publish healed --label healed
 [ "$(json stored_bytes healed.json)" -gt 100000 ] || fail "the damaged chunk was shared"
 datasetfsctl verify volume healed >/dev/null || fail "the version after the damage is not clean"
+
+# A record that no packer writes, of the second chunk of a large file: 2 MiB that are a frame of 128 KiB.
+rm -r source volume
+mkdir source
+head -c 6M /dev/urandom >source/large
+head -c 50000 /dev/urandom >source/small
+publish honest --label honest
+python3 - <<'END' || fail "the record was not found"
+import json, struct, subprocess
+stat = json.loads(subprocess.check_output(["datasetfsctl", "stat", "--json", "volume", "large"]))
+index = json.loads(subprocess.check_output(["datasetfsctl", "list", "--json", "volume"]))["versions"][0]["index"][0]
+volume = bytearray(open("volume", "rb").read())
+address = struct.pack("<Q", stat["chunks"][1]["device_offset"])
+at = volume.index(address, index["offset"], index["offset"] + index["length"])
+stored = struct.unpack_from("<I", volume, at + 16)[0]
+if stored != 131072:
+    raise SystemExit(f"the record says {stored} bytes")
+struct.pack_into("<I", volume, at + 16, 1 << 28 | 2 << 20)
+open("volume", "wb").write(volume)
+END
+mkdatasetfs --progress none --label anew volume source >/dev/null 2>anew.err || fail "$(cat anew.err)"
+assert_contains "messages" "$(cat anew.err)" "nothing more is shared with version 'honest': chunk "
+assert_contains "messages" "$(cat anew.err)" "impossible record"
+datasetfsctl verify volume anew >/dev/null || fail "the version after the impossible record is not clean"

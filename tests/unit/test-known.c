@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/* What the indexes on a volume say is only a hint: records that no packer writes are not shared, and nothing is read
+ * for a record that cannot be right. */
+#include <errno.h>
+#include <stdbool.h>
+
+#include "image/address.h"
+#include "image/checksum.h"
+#include "key.h"
+#include "known.h"
+#include "lib/check.h"
+#include "lib/memory.h"
+#include "lib/section.h"
+#include "share.h"
+
+#define CHUNK_LOG 12u
+#define CHUNK     (1u << CHUNK_LOG)
+#define SIZE      (4u << 20)
+#define AT        (DSFS_DATA_AT + CHUNK) /* of the content below */
+#define CLAIMED   (UINT64_C(1) << 30)    /* size of the volume, as far as records are concerned */
+#define HUGE      (100u << 20)
+#define LARGE     (BATCH_BYTES / CHUNK + 1) /* chunks of a file that is not shared as a whole */
+
+static struct temp *temp;
+static struct memory memory;
+static struct known known;
+static struct known_view *view;
+static struct batch batch;
+static uint8_t content[CHUNK];
+
+/* A record with the sum of the content. */
+static struct dsfs_chunk record(uint64_t address, uint32_t stored, uint8_t codec)
+{
+	return (struct dsfs_chunk){ .address = le64_of(address),
+				    .sum = le64_of(checksum_64(content, CHUNK)),
+				    .stored = le32_of(stored | (uint32_t)codec << DSFS_STORED_BITS) };
+}
+
+static uint64_t known_records(void)
+{
+	return known.records.length / sizeof(struct dsfs_chunk);
+}
+
+/* A volume with one chunk of content. */
+static void begin(void)
+{
+	CHECK_OK(temp_open("/tmp", &temp, &err));
+	memory_init(&memory, SIZE);
+	for (uint32_t i = 0; i < CHUNK; i++)
+		content[i] = (uint8_t)(i * 7 + i / 251);
+	memcpy(memory.bytes + AT, content, CHUNK);
+	CHECK_OK(known_open(&known, temp, &memory.source, CLAIMED, CHUNK_LOG, &err));
+	view = known_view_new(&known);
+	assert_non_null(view);
+}
+
+static void end(void)
+{
+	known_view_free(view);
+	known_close(&known);
+	memory_done(&memory);
+	temp_close(temp);
+}
+
+/* The content as the only chunk of a file that was read. */
+static struct batch_chunk *file_of_content(void)
+{
+	uint64_t sum = checksum_64(content, CHUNK);
+	struct table_key key = key_of_file(CHUNK, &sum, 1);
+
+	batch.items[0] = (struct item){
+		.kind = ITEM_FILE, .length = CHUNK, .chunk_count = 1, .key = { key.low, key.high }
+	};
+	batch.chunks[0] = (struct batch_chunk){
+		.sum = sum, .content = content, .bytes = content, .length = CHUNK, .stored = CHUNK
+	};
+	return &batch.chunks[0];
+}
+
+/* What can be no record of this content, or lies nowhere. */
+static const struct {
+	uint64_t address;
+	uint32_t stored;
+	uint8_t codec;
+} impossible[] = {
+	{ AT, HUGE, DSFS_CODEC_ZSTD },
+	{ AT, HUGE, DSFS_CODEC_RAW },
+	{ AT, CHUNK, DSFS_CODEC_ZSTD },
+	{ AT, CHUNK - 1, DSFS_CODEC_RAW },
+	{ AT, 100, 2 },
+	{ AT, 0, DSFS_CODEC_ZSTD },
+	{ (uint64_t)DSFS_IN_INDEX << DSFS_ADDRESS_BITS | AT, CHUNK, DSFS_CODEC_RAW },
+};
+
+#define IMPOSSIBLE (sizeof(impossible) / sizeof(impossible[0]))
+
+/* As the first record, where the table leads. */
+static void put_record(uint64_t address, uint32_t stored, uint8_t codec)
+{
+	struct dsfs_chunk disk = record(address, stored, codec);
+
+	CHECK_OK(mapped_append(&known.records, &disk, sizeof(disk), NULL, &err));
+	CHECK_OK(table_add(&known.files,
+			   (struct table_key){ batch.items[0].key.low, batch.items[0].key.high }, 0, &err));
+}
+
+static void test_reader_finds_content(void **state)
+{
+	struct batch_chunk *chunk;
+
+	(void)state;
+	begin();
+	chunk = file_of_content();
+	put_record(AT, CHUNK, DSFS_CODEC_RAW);
+	known_find(view, &batch, &batch.items[0]);
+	assert_true(chunk->known == KNOWN_RECORD);
+	chunk->known = 0;
+	memory.bytes[AT + CHUNK - 1] ^= 1;
+	known_find(view, &batch, &batch.items[0]);
+	assert_int_equal(chunk->known, 0);
+	end();
+}
+
+static void test_reader_refuses_records(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < IMPOSSIBLE; i++) {
+		struct batch_chunk *chunk;
+
+		begin();
+		chunk = file_of_content();
+		put_record(impossible[i].address, impossible[i].stored, impossible[i].codec);
+		known_find(view, &batch, &batch.items[0]);
+		assert_int_equal(chunk->known, 0);
+		assert_int_equal(memory.calls, 0);
+		end();
+	}
+}
+
+/* --- the sequencer --- */
+
+static struct space space;
+static struct sequence sequence;
+
+static void begin_sequence(void)
+{
+	begin();
+	CHECK_OK(space_open(&space, NULL, NULL, DSFS_SEGMENT_LOG_MIN, SIZE, &err));
+	CHECK_OK(sequence_open(&sequence, temp, CHUNK_LOG, &err));
+	CHECK_OK(writer_open(&memory.source, &space, temp, &sequence.writer, &err));
+	sequence.space = &space;
+	sequence.known = &known;
+}
+
+static void end_sequence(void)
+{
+	writer_close(sequence.writer);
+	sequence_close(&sequence);
+	space_close(&space);
+	end();
+}
+
+static int is_same(const struct batch_chunk *chunk)
+{
+	struct error err = { 0 };
+
+	return share_is_same(&sequence, KNOWN_RECORD, chunk, &err);
+}
+
+static void test_sequencer_refuses_records(void **state)
+{
+	const uint8_t *bytes;
+
+	(void)state;
+	for (size_t i = 0; i < IMPOSSIBLE; i++) {
+		begin_sequence();
+		file_of_content();
+		put_record(impossible[i].address, impossible[i].stored, impossible[i].codec);
+		assert_int_equal(is_same(&batch.chunks[0]), 0);
+		assert_int_equal(memory.calls, 0);
+		CHECK_FAILS(writer_view(sequence.writer, AT, HUGE, &bytes, &err), -EBADMSG,
+			    "expected at most 1048576");
+		end_sequence();
+	}
+}
+
+/* --- loading --- */
+
+static struct section section;
+static struct version version;
+
+/* A file of LARGE chunks, all with possible records but for number 1, which is the caller's. */
+static int add_large(uint64_t address, uint32_t stored, uint8_t codec, struct error *err)
+{
+	const uint64_t sizes[1] = { CLAIMED };
+	struct earlier earlier = { 0 };
+	struct index *index;
+	int r;
+
+	section_init(&section);
+	section.chunk_log = CHUNK_LOG;
+	section.blob_length = CHUNK;
+	for (uint64_t i = 0; i < LARGE; i++)
+		section_chunk(&section, i == 1 ? address : AT, 1000 + i, i == 1 ? stored : CHUNK,
+			      i == 1 ? codec : DSFS_CODEC_RAW);
+	section_file(&section, 1, "large", (uint64_t)LARGE * CHUNK, 0);
+	r = index_open(section_write(&section, &version), &version, sizes, 1, &index, err);
+	if (r < 0)
+		return r;
+	earlier.index = *index;
+	r = known_add(&known, &earlier, err);
+	index_close(index);
+	return r;
+}
+
+/* A run takes the next record without a question, so none comes in before all of the file's were checked. */
+static void test_bad_records_stay_out(void **state)
+{
+	(void)state;
+	begin();
+	CHECK_FAILS(add_large(AT, HUGE, DSFS_CODEC_ZSTD, &err), -EBADMSG, "chunk 1: impossible record");
+	assert_int_equal(known_records(), 0);
+	CHECK_OK(add_large((uint64_t)DSFS_IN_INDEX << DSFS_ADDRESS_BITS, CHUNK, DSFS_CODEC_RAW, &err));
+	assert_int_equal(known_records(), 0);
+	assert_int_equal(known.pieces.count, 0);
+	CHECK_OK(add_large(AT, CHUNK, DSFS_CODEC_RAW, &err));
+	assert_int_equal(known_records(), LARGE);
+	assert_int_equal(known.pieces.count, LARGE);
+	end();
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reader_finds_content),
+		cmocka_unit_test(test_reader_refuses_records),
+		cmocka_unit_test(test_sequencer_refuses_records),
+		cmocka_unit_test(test_bad_records_stay_out),
+	};
+
+	return cmocka_run_group_tests_name("known", tests, NULL, NULL);
+}
