@@ -18,7 +18,7 @@ int compare_chunk(const struct compare *compare, const struct dsfs_chunk *record
 		return 0;
 	r = compare->view(compare->argument, &found, &bytes, err);
 	if (r < 0)
-		return r == -EBADMSG ? 0 : r;
+		return error_is_damage(r) ? 0 : r;
 	if (found.codec != DSFS_CODEC_RAW) {
 		if (codec_decompress(compare->codec, bytes, found.stored, compare->decoded, found.length,
 				     NULL) < 0)

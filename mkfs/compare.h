@@ -13,7 +13,7 @@ struct compare {
 	void *argument;
 };
 
-/* 1 when the record's chunk has the same content, 0 when not. The record may be anything. Failures of view() are
- * returned. */
+/* 1 when the record's chunk has the same content, 0 when not. The record may be anything, and what the device
+ * cannot read is not the same. Other failures of view() are returned. */
 must_check int compare_chunk(const struct compare *compare, const struct dsfs_chunk *record,
 			     const struct batch_chunk *chunk, struct error *err);

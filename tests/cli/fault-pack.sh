@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # tests/run: plain timeout=400
 # The packer with its Nth allocation, read, write or flush failing: one clear line and exit 1, and the volume is what
-# it was; or, where the failure did not matter, a volume that verifies.
+# it was; or, where the failure did not matter, a volume that verifies. Blocks of an earlier version that the device cannot
+# read do not matter.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 mkdir -p tree/a/b
@@ -22,4 +23,36 @@ every write 7 FAULT_OTHER=1
 every read 1
 every read 7 FAULT_OTHER=1
 every alloc 5
+
+# unreadable FROM TO [VAR=VALUE…]: publishes while these bytes of the volume cannot be read, and the version is right
+unreadable() {
+    injected read 1 FAULT_TIMES=1000000 FAULT_FROM="$1" FAULT_TO="$2" "${@:3}"
+    [ $rc = 0 ] || fail "unreadable from $1 to $2: exit $rc: $(cat err)"
+    [ "$(cat count)" -gt 0 ] || fail "nothing from $1 to $2 was read"
+    datasetfsctl verify work.vol two >verify.log 2>&1 || fail "unreadable from $1 to $2: $(cat verify.log)"
+}
+
+# stored LEAST MOST: bytes of chunks that the publish wrote
+stored() {
+    local bytes
+    bytes=$(datasetfsctl list --json work.vol | json versions.1.stored_bytes)
+    [ "$bytes" -ge "$1" ] && [ "$bytes" -lt "$2" ] || fail "$bytes bytes were stored, expected $1 to $2"
+}
+
+say "unreadable chunks"
+rm -r tree base.vol
+mkdir tree
+head -c 3M /dev/urandom >tree/large
+head -c 60000 /dev/urandom >tree/small
+pack base.vol tree --label one
+faults_of '^mkdatasetfs: .' "version 'two'" mkdatasetfs --progress none --label two work.vol tree
+at=$(datasetfsctl stat --json base.vol large | json chunks.10.device_offset)
+unreadable "$at" $((at + 131072))
+assert_eq "messages" "$(cat err)" ""
+stored 131072 200000
+at=$(datasetfsctl stat --json base.vol small | json chunks.0.device_offset)
+unreadable "$at" $((at + 4096))
+assert_eq "messages" "$(cat err)" ""
+stored 60000 131072
+
 [ -z "$(find . -maxdepth 1 -name '*mkdatasetfs*')" ] || fail "temporary files are left: $(ls -d ./*mkdatasetfs*)"

@@ -5,6 +5,8 @@
  *   FAULT_TIMES   how many calls in a row fail, 1 when not set
  *   FAULT_VOLUME  read, write and flush count on this file; with FAULT_OTHER=1 on every other regular file
  *   FAULT_FROM    reads at lower offsets neither count nor fail
+ *   FAULT_TO      reads that touch no byte from FAULT_FROM up to here neither count nor fail
+ *   FAULT_CODE    errno of a read, EIO when not set
  *   FAULT_COUNT   a file that gets the number of calls at exit */
 #include <dlfcn.h>
 #include <errno.h>
@@ -27,19 +29,22 @@ extern void *__libc_realloc(void *p, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
 
 static atomic_long calls;
-static long fail_at, fail_times, fail_from;
+static long fail_at, fail_times, fail_from, fail_to;
+static int read_code;
 static char kind; /* first letter of FAULT_KIND */
 static bool other;
 
 __attribute__((constructor)) static void fault_init(void)
 {
 	const char *at = getenv("FAULT_AT"), *what = getenv("FAULT_KIND"), *times = getenv("FAULT_TIMES");
-	const char *from = getenv("FAULT_FROM");
+	const char *from = getenv("FAULT_FROM"), *to = getenv("FAULT_TO"), *code = getenv("FAULT_CODE");
 
 	other = getenv("FAULT_OTHER") != NULL;
 	fail_at = at ? atol(at) : 0;
 	fail_times = times ? atol(times) : 1;
 	fail_from = from ? atol(from) : 0;
+	fail_to = to ? atol(to) : 0;
+	read_code = code ? atoi(code) : EIO;
 	kind = what ? what[0] : 0;
 }
 
@@ -130,14 +135,30 @@ int posix_memalign(void **ret, size_t alignment, size_t size)
 	return *ret ? 0 : ENOMEM;
 }
 
+static bool fault_read(int fd, off_t offset, size_t length)
+{
+	bool touches = fail_to ? offset < fail_to && offset + (off_t)length > fail_from : offset >= fail_from;
+
+	return touches && fault_io('r', fd, read_code);
+}
+
+static size_t fault_length(const struct iovec *iov, int count)
+{
+	size_t length = 0;
+
+	for (int i = 0; i < count; i++)
+		length += iov[i].iov_len;
+	return length;
+}
+
 ssize_t pread(int fd, void *buffer, size_t length, off_t offset)
 {
-	return offset >= fail_from && fault_io('r', fd, EIO) ? -1 : syscall(SYS_pread64, fd, buffer, length, offset);
+	return fault_read(fd, offset, length) ? -1 : syscall(SYS_pread64, fd, buffer, length, offset);
 }
 
 ssize_t preadv(int fd, const struct iovec *iov, int count, off_t offset)
 {
-	return offset >= fail_from && fault_io('r', fd, EIO) ? -1 : syscall(SYS_preadv, fd, iov, count, offset, 0);
+	return fault_read(fd, offset, fault_length(iov, count)) ? -1 : syscall(SYS_preadv, fd, iov, count, offset, 0);
 }
 
 ssize_t pwrite(int fd, const void *buffer, size_t length, off_t offset)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the indexes on a volume say is only a hint: records that no packer writes are not shared, and nothing is read
- * for a record that cannot be right. */
+/* What the indexes on a volume say is only a hint: records that no packer writes, and chunks that cannot be
+ * read, are not shared, and nothing is read for a record that cannot be right. */
 #include <errno.h>
 #include <stdbool.h>
 
@@ -184,6 +184,23 @@ static void test_sequencer_refuses_records(void **state)
 	}
 }
 
+/* A block that the device cannot read costs its chunk and not the publish. */
+static void test_sequencer_survives_unreadable(void **state)
+{
+	const struct batch_chunk *chunk;
+
+	(void)state;
+	begin_sequence();
+	chunk = file_of_content();
+	put_record(AT, CHUNK, DSFS_CODEC_RAW);
+	assert_int_equal(is_same(chunk), 1);
+	memory.fail_at = memory.calls + 1;
+	assert_int_equal(is_same(chunk), 0);
+	assert_int_equal(memory.calls, memory.fail_at);
+	assert_int_equal(is_same(chunk), 1);
+	end_sequence();
+}
+
 /* --- loading --- */
 
 static struct section section;
@@ -235,6 +252,7 @@ int main(void)
 		cmocka_unit_test(test_reader_finds_content),
 		cmocka_unit_test(test_reader_refuses_records),
 		cmocka_unit_test(test_sequencer_refuses_records),
+		cmocka_unit_test(test_sequencer_survives_unreadable),
 		cmocka_unit_test(test_bad_records_stay_out),
 	};
 
