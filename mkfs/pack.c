@@ -175,7 +175,7 @@ static int packer_add_known(struct packer *packer, const struct version *version
 		r = known_add(&packer->known, trusted ? &packer->trust.earlier : &earlier, &why);
 	}
 	earlier_close(&earlier);
-	if (r == -EBADMSG || r == -EIO) {
+	if (error_is_damage(r)) {
 		log_warn("%s is shared with version '%s': %s, ignoring", what, version->label, why.reason);
 		return 0;
 	}
@@ -232,7 +232,7 @@ static int packer_open_trust(struct packer *packer, struct error *err)
 	r = trust_open(&packer->trust, packer->temp, target->source, target->super.member_size, version,
 		       options->chunk_log, &why);
 	packer->has_trust = r == 0;
-	if (r == -ENOENT || r == -EBADMSG || r == -EIO)
+	if (r == -ENOENT || error_is_damage(r))
 		log_warn("every file is read: %s, ignoring", why.reason);
 	else if (r < 0)
 		return error_set(err, r, "%s", why.reason);

@@ -55,4 +55,18 @@ unreadable "$at" $((at + 4096))
 assert_eq "messages" "$(cat err)" ""
 stored 60000 131072
 
+say "unreadable indexes: a medium error, and protection information that does not fit"
+from=$(datasetfsctl list --json base.vol | json versions.0.index.0.offset)
+to=$((from + $(datasetfsctl list --json base.vol | json versions.0.index.0.length)))
+for code in 61 84; do
+    unreadable "$from" "$to" FAULT_CODE=$code
+    assert_contains "messages" "$(cat err)" "nothing is shared with version 'one'"
+done
+_program+=(--trust-mtime)
+for code in 61 84; do
+    unreadable "$from" "$to" FAULT_CODE=$code
+    assert_contains "messages" "$(cat err)" "every file is read"
+    assert_contains "messages" "$(cat err)" "nothing is shared with version 'one'"
+done
+
 [ -z "$(find . -maxdepth 1 -name '*mkdatasetfs*')" ] || fail "temporary files are left: $(ls -d ./*mkdatasetfs*)"
