@@ -3,7 +3,13 @@
  * reads the old table and writes the new one from front to back: kind to memory that is short. */
 #include "table.h"
 
+#include <errno.h>
+#include <inttypes.h>
+
+#include "datasetfs/format.h"
+
 #define TABLE_LOG_FIRST 10u
+#define TABLE_LOG_MAX   (DSFS_ORDINAL_BITS + 1) /* for every inode that a version can have */
 
 struct table_slot {
 	struct table_key key; /* both halves zero: free */
@@ -107,7 +113,7 @@ static unsigned table_log(uint64_t count)
 {
 	unsigned log = TABLE_LOG_FIRST;
 
-	while (count * 4 > UINT64_C(3) << log)
+	while (log < TABLE_LOG_MAX && count > (UINT64_C(3) << log) / 4)
 		log++;
 	return log;
 }
@@ -116,6 +122,9 @@ int table_reserve(struct table *table, uint64_t count, struct error *err)
 {
 	unsigned log = table_log(count);
 
+	if (count >> DSFS_ORDINAL_BITS)
+		return error_set(err, -E2BIG, "a table of %" PRIu64 " keys, expected fewer than 2^%u", count,
+				 DSFS_ORDINAL_BITS);
 	return log > table->log ? table_resize(table, log, err) : 0;
 }
 

@@ -275,6 +275,9 @@ static int version_check(const struct version *v, uint64_t volume_size, struct e
 				 v->label, v->index_length, held, layout.length);
 	if (v->shape.inode_count == 0)
 		return error_set(err, -EBADMSG, "version '%s': no inodes, expected at least the root", v->label);
+	if (v->file_count > v->shape.inode_count)
+		return error_set(err, -EBADMSG, "version '%s': %" PRIu64 " files, expected at most its %" PRIu64 " inodes",
+				 v->label, v->file_count, v->shape.inode_count);
 	return 0;
 }
 

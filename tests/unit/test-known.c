@@ -246,6 +246,22 @@ static void test_bad_records_stay_out(void **state)
 	end();
 }
 
+/* No number of keys from a volume makes a table endless. */
+static void test_table_is_bounded(void **state)
+{
+	struct table table;
+
+	(void)state;
+	CHECK_OK(temp_open("/tmp", &temp, &err));
+	CHECK_OK(table_open(&table, temp, &err));
+	CHECK_FAILS(table_reserve(&table, (UINT64_C(1) << 62) - 1, &err), -E2BIG, "expected fewer than 2^40");
+	CHECK_OK(table_reserve(&table, 100000, &err));
+	assert_int_equal(table_size(100000), table.slots.length);
+	assert_true(table_size(UINT64_MAX) >= UINT64_C(1) << 40);
+	table_close(&table);
+	temp_close(temp);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -254,6 +270,7 @@ int main(void)
 		cmocka_unit_test(test_sequencer_refuses_records),
 		cmocka_unit_test(test_sequencer_survives_unreadable),
 		cmocka_unit_test(test_bad_records_stay_out),
+		cmocka_unit_test(test_table_is_bounded),
 	};
 
 	return cmocka_run_group_tests_name("known", tests, NULL, NULL);

@@ -288,6 +288,7 @@ static void test_catalogue_fields(void **state)
 	c = make_catalogue(), c.versions[0].shape.inode_count = UINT64_MAX, catalogue_refused(&c, "impossible sizes");
 	c = make_catalogue(), c.versions[0].shape.blob_length = SIZE, catalogue_refused(&c, "in a volume of");
 	c = make_catalogue(), c.versions[0].shape.inode_count = 0, catalogue_refused(&c, "parts need");
+	c = make_catalogue(), c.versions[1].file_count = 2, catalogue_refused(&c, "2 files, expected at most its 1 inodes");
 	c = make_catalogue(), c.versions[0].index_length += 4096, catalogue_refused(&c, "parts need");
 	c = make_catalogue(), c.versions[0].index.items[0].length = UINT64_MAX, catalogue_refused(&c, "outside the volume");
 	c = make_catalogue(), c.versions[0].index.items[1].length += 4096, catalogue_refused(&c, "parts need");
