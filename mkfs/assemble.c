@@ -124,8 +124,9 @@ int assemble_memory(struct writer *writer, struct sequence *sequence, struct ver
 	if (!memory->length)
 		return 0;
 	r = assemble_changes(sequence, version->shape.inode_count, err);
-	if (r == 0)
-		r = writer_place(writer, memory->length, SPACE_BLOCK, err);
+	if (r < 0) /* a full temporary directory, too */
+		return r;
+	r = writer_place(writer, memory->length, SPACE_BLOCK, err);
 	if (r == -ENOSPC) {
 		log_warn("no room in one piece for the memory of the source, ignoring");
 		return 0;

@@ -3,7 +3,7 @@
 # tests/run: plain timeout=400
 # The packer with its Nth allocation, read, write or flush failing: one clear line and exit 1, and the volume is what
 # it was; or, where the failure did not matter, a volume that verifies. Blocks of an earlier version that the device cannot
-# read do not matter.
+# read do not matter, a full temporary directory does.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 mkdir -p tree/a/b
@@ -69,4 +69,19 @@ for code in 61 84; do
     assert_contains "messages" "$(cat err)" "nothing is shared with version 'one'"
 done
 
+say "a temporary directory without room"
+rm -r tree base.vol
+mkdir tree
+(cd tree && touch {1..4500})
+pack base.vol tree --label one
+faults_of '^mkdatasetfs: .' "version 'two'" mkdatasetfs --progress none --label two work.vol tree
+injected grow 0 FAULT_OTHER=1
+[ $rc = 0 ] || fail "counting run: $(cat err)"
+total=$(cat count)
+[ "$total" -gt 10 ] || fail "only $total times a file grew"
+for ((n = 1; n <= total; n++)); do
+    injected grow "$n" FAULT_OTHER=1
+    assert_eq "status with no room at call $n: $(cat err)" $rc 1
+    assert_contains "no room at call $n" "$(cat err)" "temporary files in"
+done
 [ -z "$(find . -maxdepth 1 -name '*mkdatasetfs*')" ] || fail "temporary files are left: $(ls -d ./*mkdatasetfs*)"

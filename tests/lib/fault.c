@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Preloaded into a program: counts calls of one kind and fails the Nth.
- *   FAULT_KIND    alloc, read, write or flush
+ *   FAULT_KIND    alloc, read, write, flush or grow (space reserved for a file)
  *   FAULT_AT      which call fails, from 1; 0 only counts
  *   FAULT_TIMES   how many calls in a row fail, 1 when not set
- *   FAULT_VOLUME  read, write and flush count on this file; with FAULT_OTHER=1 on every other regular file
+ *   FAULT_VOLUME  all but alloc count on this file; with FAULT_OTHER=1 on every other regular file
  *   FAULT_FROM    reads at lower offsets neither count nor fail
  *   FAULT_TO      reads that touch no byte from FAULT_FROM up to here neither count nor fail
  *   FAULT_CODE    errno of a read, EIO when not set
@@ -180,3 +180,13 @@ int fdatasync(int fd)
 {
 	return fault_io('f', fd, EIO) ? -1 : (int)syscall(SYS_fdatasync, fd);
 }
+
+/* Its result is the error. */
+int posix_fallocate(int fd, off_t offset, off_t length)
+{
+	if (fault_io('g', fd, ENOSPC))
+		return ENOSPC;
+	return syscall(SYS_fallocate, fd, 0, offset, length) < 0 ? errno : 0;
+}
+
+int posix_fallocate64(int fd, off_t offset, off_t length) __attribute__((alias("posix_fallocate")));
