@@ -401,11 +401,10 @@ static int sequence_copy_chunk(struct sequence *sequence, uint64_t number, struc
 	return store_known(sequence, record, fine, err);
 }
 
-static int sequence_copy(struct sequence *sequence, const struct inode *inode, uint64_t *ret_holes, struct error *err)
+static int sequence_copy(struct sequence *sequence, const struct inode *inode, struct error *err)
 {
 	const struct index *index = &sequence->trust->earlier.index;
 	struct chunk chunk;
-	uint64_t holes = 0;
 	int r;
 
 	for (uint64_t i = 0; i < inode_chunk_count(index, inode); i++) {
@@ -417,15 +416,13 @@ static int sequence_copy(struct sequence *sequence, const struct inode *inode, u
 			r = sequence_copy_chunk(sequence, inode->where + i, err);
 		if (r < 0)
 			return r;
-		holes += chunk_is_hole(&chunk) ? chunk.length : 0;
 	}
-	*ret_holes = holes;
 	return 0;
 }
 
 /* A small file goes into the table of files, as if it had been read. */
 static int sequence_copy_small(struct sequence *sequence, const struct item *item, const struct inode *inode,
-			       uint64_t *ret_first, uint64_t *ret_holes, struct error *err)
+			       uint64_t *ret_first, struct error *err)
 {
 	const struct index *index = &sequence->trust->earlier.index;
 	const struct dsfs_chunk *records = (const struct dsfs_chunk *)index->chunks.base + inode->where;
@@ -436,25 +433,39 @@ static int sequence_copy_small(struct sequence *sequence, const struct item *ite
 	if (sequence_find_copies(sequence, key, records, count, ret_first))
 		return 0;
 	*ret_first = sequence_chunk_count(sequence);
-	r = sequence_copy(sequence, inode, ret_holes, err);
+	r = sequence_copy(sequence, inode, err);
 	if (r == 0 && !table_find(&sequence->files, key, &other))
 		r = table_add(&sequence->files, key, *ret_first, err);
 	return r;
 }
 
+/* Only files that are said to have holes are looked at: most have none. */
+static uint64_t sequence_unchanged_holes(const struct index *index, const struct inode *inode)
+{
+	uint64_t bytes = 0;
+	struct chunk chunk;
+
+	for (uint64_t i = 0; inode->sparse && i < inode_chunk_count(index, inode); i++)
+		if (chunk_get(index, inode, i, &chunk, NULL) == 0 && chunk_is_hole(&chunk))
+			bytes += chunk.length;
+	return bytes;
+}
+
 static int sequence_unchanged(struct sequence *sequence, const struct item *item, struct error *err)
 {
-	uint64_t first = sequence_chunk_count(sequence), holes = 0;
+	const struct index *index = &sequence->trust->earlier.index;
+	uint64_t first = sequence_chunk_count(sequence), holes;
 	struct inode inode;
 	int r;
 
-	r = inode_get(&sequence->trust->earlier.index, item->earlier, &inode, err);
+	r = inode_get(index, item->earlier, &inode, err);
 	if (r == 0 && inode.size <= BATCH_BYTES)
-		r = sequence_copy_small(sequence, item, &inode, &first, &holes, err);
+		r = sequence_copy_small(sequence, item, &inode, &first, err);
 	else if (r == 0)
-		r = sequence_copy(sequence, &inode, &holes, err);
+		r = sequence_copy(sequence, &inode, err);
 	if (r < 0)
 		return r;
+	holes = sequence_unchanged_holes(index, &inode);
 	sequence->counts.unchanged++;
 	sequence->counts.shared_bytes += inode.size - holes;
 	sequence->counts.hole_bytes += holes;

@@ -111,3 +111,25 @@ mkdatasetfs --progress none --label anew volume source >/dev/null 2>anew.err || 
 assert_contains "messages" "$(cat anew.err)" "nothing more is shared with version 'honest': chunk "
 assert_contains "messages" "$(cat anew.err)" "impossible record"
 datasetfsctl verify volume anew >/dev/null || fail "the version after the impossible record is not clean"
+
+# Holes of unread files are no shared bytes, neither in the first file nor in a copy of it.
+rm -r source volume
+mkdir source
+python3 - <<'END'
+import os
+data = os.urandom(131072)
+for name in ("source/sparse", "source/copy"):
+    with open(name, "wb") as out:
+        out.write(data)
+        out.seek(3 * 131072)
+        out.write(data)
+END
+sleep 3 # so that times of change tell
+publish holes --label holes
+publish read --label read
+publish unread --label unread --trust-mtime=holes
+assert_eq "unread files" "$(json unchanged_files unread.json)" 2
+assert_eq "holes" "$(json hole_bytes unread.json)" $((2 * 2 * 131072))
+assert_eq "shared bytes" "$(json shared_bytes unread.json)" "$(json shared_bytes read.json)"
+assert_eq "shared bytes and holes" $(($(json shared_bytes unread.json) + $(json hole_bytes unread.json))) \
+    "$(json content_bytes unread.json)"
