@@ -479,7 +479,7 @@ static void control_answer_lookup(struct worker_task *task)
 	if (job->result < 0)
 		reply_error(job->worker, job->request, job->result);
 	else if (!reply_data(job->worker, job->request, &job->entry, sizeof(job->entry)))
-		atomic_fetch_sub(&job->generation->lookups, 1);
+		generations_forget(job->worker->serve, job->generation, 1);
 	free(job);
 }
 

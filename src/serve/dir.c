@@ -135,5 +135,5 @@ void dir_handle(struct worker *worker, struct channel_request *request)
 	/* Counted before the kernel can forget them. */
 	atomic_fetch_add(&walk.generation->lookups, walk.lookups);
 	if (!reply_data(worker, request, request->payload, walk.list.used))
-		atomic_fetch_sub(&walk.generation->lookups, walk.lookups);
+		generations_forget(worker->serve, walk.generation, walk.lookups);
 }

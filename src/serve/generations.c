@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <time.h>
 
+#include "serve/control.h"
 #include "serve/serve.h"
 #include "serve/worker.h"
 
@@ -18,6 +19,13 @@ struct generation *generations_find(struct generations *generations, uint64_t se
 			return generation;
 	}
 	return NULL;
+}
+
+void generations_forget(struct serve *serve, struct generation *generation, uint64_t lookups)
+{
+	if (lookups && atomic_fetch_sub(&generation->lookups, lookups) == lookups &&
+	    generation != serve_current(serve))
+		control_poke(serve->control);
 }
 
 int generations_add(struct generations *generations, struct generation *generation, struct error *err)

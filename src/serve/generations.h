@@ -36,6 +36,9 @@ static inline void generations_leave(generations_section *section)
 /* In a section, or by the thread that retires. NULL when none is open. */
 struct generation *generations_find(struct generations *generations, uint64_t sequence);
 
+/* Names of it that the kernel forgot, or never took. It may be closed on return. */
+void generations_forget(struct serve *serve, struct generation *generation, uint64_t lookups);
+
 /* The rest is the retiring thread's. */
 /* -ENFILE when GENERATIONS_MAX are open. */
 must_check int generations_add(struct generations *generations, struct generation *generation, struct error *err);

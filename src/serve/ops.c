@@ -47,7 +47,7 @@ static void ops_reply_entry(struct worker *worker, struct channel_request *reque
 	/* Counted before the kernel can forget it. */
 	atomic_fetch_add(&generation->lookups, 1);
 	if (!reply_data(worker, request, &entry, sizeof(entry)))
-		atomic_fetch_sub(&generation->lookups, 1);
+		generations_forget(worker->serve, generation, 1);
 }
 
 static void ops_lookup(void *context, struct channel_request *request)
@@ -98,9 +98,8 @@ static void ops_forget_one(struct worker *worker, uint64_t nodeid, uint64_t look
 	if (nodeid == NODE_ROOT)
 		return;
 	generation = serve_generation(worker->serve, nodeid);
-	if (generation && atomic_fetch_sub(&generation->lookups, lookups) == lookups &&
-	    generation != serve_current(worker->serve))
-		control_poke(worker->serve->control);
+	if (generation)
+		generations_forget(worker->serve, generation, lookups);
 }
 
 static void ops_forget(void *context, struct channel_request *request)
