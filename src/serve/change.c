@@ -2,8 +2,9 @@
 /* What makes a swap atomic, in order:
  *
  *   current = new          LOOKUPs in the root and listings of it are answered by the new version from here on
- *   generations_wait()     answers by the old one have reached the kernel
- *   an entry of the root   waits until the kernel is done with lookups and listings of the root answered before
+ *   generations_wait()     no worker is at an answer by the old one; over the ring some may still be on their way
+ *   an entry of the root   its lock waits for those, and until the kernel is done with lookups and listings of the
+ *                          root that were answered before
  *   a new epoch            every name is asked for again (or, on older kernels, the root's are forgotten one by one)
  *   the root's inode       its attributes and cached listing go
  *

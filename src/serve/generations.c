@@ -42,7 +42,8 @@ int generations_add(struct generations *generations, struct generation *generati
 	return error_set(err, -ENFILE, "%u versions are open", GENERATIONS_MAX);
 }
 
-/* Sections are short: memory only. A worker that waits for requests is outside. */
+/* Sections are short but with io=threads, where a worker reads the device inside: then this waits for the device. A worker
+ * that waits for requests is outside. */
 void generations_wait(const struct serve *serve)
 {
 	const struct timespec pause = { .tv_nsec = 20000 };
