@@ -302,6 +302,7 @@ static void change_sweep_one(struct generation *generation, struct change_sweepi
 	struct index_reader *reader;
 	struct error err = { 0 };
 
+	generation->sweep_at = clock_now() + generation->sweep_delay;
 	if (index_reader_open(generation->index, &reader, &err) < 0)
 		return;
 	sweeping->generation = generation;

@@ -98,3 +98,22 @@ for ((n = 1; n <= total; n += n < 40 ? 1 : 1 + total / 60)); do
 done
 [ $failed -gt 0 ] || fail "no failed allocation was noticed"
 say "$total allocations, $failed injected failures refused the mount"
+
+# The names of an old version that is in use cannot be gone through for want of memory: that is tried again, but not at once.
+pack v.vol tree --label v2 --no-current
+FAULT_KIND=alloc FAULT_AT=1 FAULT_TIMES=1000000000 FAULT_WHILE=$PWD/short FAULT_COUNT=$PWD/count LD_PRELOAD=$PWD/fault.so \
+    datasetfs -f -o io=threads,workers=1 v.vol mnt 2>err &
+DAEMON=$!
+at_exit end_daemon "$DAEMON" "$PWD/mnt"
+wait_for 20 is_mounted mnt || fail "no mount: $(cat err)"
+exec 5<mnt/f0
+datasetfsctl switch mnt v2 >/dev/null || fail "switch: $(cat err)"
+touch short
+sleep 4 # the first try is after a second
+rm short
+exec 5<&-
+unmount mnt
+tries=$(cat count)
+[ "$tries" -gt 0 ] || fail "nobody wanted memory"
+[ "$tries" -lt 100 ] || fail "$tries allocations failed in 4 seconds"
+say "$tries failed allocations while an old version could not be gone through"

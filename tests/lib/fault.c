@@ -7,6 +7,7 @@
  *   FAULT_FROM    reads at lower offsets neither count nor fail
  *   FAULT_TO      reads that touch no byte from FAULT_FROM up to here neither count nor fail
  *   FAULT_CODE    errno of a read, EIO when not set
+ *   FAULT_WHILE   nothing counts or fails while this file is missing
  *   FAULT_COUNT   a file that gets the number of calls at exit */
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,6 +34,7 @@ static long fail_at, fail_times, fail_from, fail_to;
 static int read_code;
 static char kind; /* first letter of FAULT_KIND */
 static bool other;
+static const char *only_while;
 
 __attribute__((constructor)) static void fault_init(void)
 {
@@ -40,6 +42,7 @@ __attribute__((constructor)) static void fault_init(void)
 	const char *from = getenv("FAULT_FROM"), *to = getenv("FAULT_TO"), *code = getenv("FAULT_CODE");
 
 	other = getenv("FAULT_OTHER") != NULL;
+	only_while = getenv("FAULT_WHILE");
 	fail_at = at ? atol(at) : 0;
 	fail_times = times ? atol(times) : 1;
 	fail_from = from ? atol(from) : 0;
@@ -65,8 +68,11 @@ __attribute__((destructor)) static void fault_report(void)
 
 static bool fault_now(void)
 {
-	long call = atomic_fetch_add(&calls, 1) + 1;
+	long call;
 
+	if (only_while && access(only_while, F_OK) < 0)
+		return false;
+	call = atomic_fetch_add(&calls, 1) + 1;
 	return fail_at && call >= fail_at && call < fail_at + fail_times;
 }
 
