@@ -29,7 +29,8 @@
 /* Loads a version of the volume, verifies it, and makes it the one that paths through the mountpoint lead to. The last
  * prepared version stays loaded. Errors, all of which leave the mount as it was: ENOENT no such version, EBADMSG damaged or
  * not the digest that the mount is pinned to, ENOMEM the machine or the control group has no room for its index,
- * ECANCELED if_current is not current, ESTALE the volume is another one, EINVAL unknown flags, and what the device says. */
+ * ECANCELED if_current is not current, ESTALE the volume is another one or in an older state than before, EINVAL unknown
+ * flags, and what the device says. */
 struct control_switch {
 	uint32_t flags;                        /* in: CONTROL_PREPARE, CONTROL_BY_UUID */
 	uint32_t reserved;

@@ -128,6 +128,21 @@ static int change_check_volume(struct serve *serve, const struct superblock *sup
 	return error_set(err, -ESTALE, "the volume was formatted anew: its UUID is %s, expected %s", found, expected);
 }
 
+int change_check_super(struct serve *serve, const struct superblock *super, struct error *err)
+{
+	int r = change_check_volume(serve, super, err);
+
+	if (r < 0)
+		return r;
+	if (super->sequence < serve->newest)
+		return error_set(err, -ESTALE,
+				 "superblock %" PRIu64 " is the newest that can be read, but %" PRIu64
+				 " was seen before: try again, or mount anew if the volume was put back",
+				 super->sequence, serve->newest);
+	serve->newest = super->sequence;
+	return 0;
+}
+
 /* Compaction keeps the UUID: the latest of them. */
 static struct generation *change_find_open(struct serve *serve, const uint8_t *uuid)
 {
@@ -173,7 +188,7 @@ int change_open(struct serve *serve, const struct change_wish *wish, struct gene
 	r = catalogue_load(&serve->volume->source, &super, &catalogue, err);
 	if (r < 0)
 		return r;
-	r = change_check_volume(serve, &super, err);
+	r = change_check_super(serve, &super, err);
 	if (r == 0)
 		r = change_take(serve, &catalogue, wish, ret, err);
 	catalogue_free(&catalogue);

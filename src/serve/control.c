@@ -307,7 +307,6 @@ static int control_act(struct control *control, const struct superblock *super, 
 	return 0;
 }
 
-/* An older superblock is what a slot that cannot be read leaves. */
 static int control_look(struct control *control, struct generation **ret_old, struct error *err)
 {
 	struct source *source = &control->serve->volume->source;
@@ -315,10 +314,14 @@ static int control_look(struct control *control, struct generation **ret_old, st
 	struct superblock super;
 	int r = superblock_find(source, &super, err);
 
-	if (r < 0 || super.sequence <= control->followed)
+	if (r == 0)
+		r = change_check_super(control->serve, &super, err);
+	if (r < 0 || super.sequence == control->followed)
 		return r;
 	r = catalogue_load(source, &super, &catalogue, err);
-	if (r == 0 && super.sequence > control->followed)
+	if (r == 0)
+		r = change_check_super(control->serve, &super, err);
+	if (r == 0)
 		r = control_act(control, &super, &catalogue, ret_old, err);
 	catalogue_free(&catalogue);
 	return r;

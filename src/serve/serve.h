@@ -52,6 +52,7 @@ struct serve {
 	uint8_t volume_uuid[16];
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of the namespace that was mounted; "": it is none, or has none */
 	uint64_t opened;        /* sequence of the superblock at the mount */
+	uint64_t newest;        /* the highest that was seen; the control thread's once it runs */
 	struct generations generations;
 	struct control *control;
 	struct watch *watch;    /* NULL before the mount serves */

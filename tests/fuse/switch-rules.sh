@@ -192,6 +192,13 @@ dd if=/dev/zero of=volume bs=64K seek=$slot count=1 conv=notrunc status=none
 before=$(read_by_daemon)
 wait_for 20 looked 2 || fail "the mount does not look at the volume"
 assert_eq "an older state is not followed" "$(label)" v3
+for version in '' v2; do
+    assert_fails 1 "is the newest that can be read, but" datasetfsctl switch mnt ${version:+"$version"}
+done
+assert_eq "the label after a switch was refused" "$(label)" v3
+grep -q "cannot follow .*: superblock [0-9]* is the newest that can be read" daemon.log ||
+    fail "no line about the older state: $(cat daemon.log)"
 dd if=slot of=volume bs=64K seek=$slot conv=notrunc status=none
+datasetfsctl switch mnt >/dev/null || fail "no switch when the newest superblock can be read again"
 unmount mnt
 say "follow=current"
