@@ -112,6 +112,11 @@ static void change_check_identity(const struct serve *serve, const struct superb
 			 found, found[0] ? "'" : "");
 }
 
+bool change_is_other(const struct serve *serve, const struct superblock *super)
+{
+	return super->sequence && memcmp(serve->volume_uuid, super->volume_uuid, sizeof(serve->volume_uuid)) != 0;
+}
+
 static int change_check_volume(struct serve *serve, const struct superblock *super, struct error *err)
 {
 	char found[UUID_TEXT_SIZE], expected[UUID_TEXT_SIZE];
@@ -121,7 +126,7 @@ static int change_check_volume(struct serve *serve, const struct superblock *sup
 		serve->opened = super->sequence;
 		change_check_identity(serve, super);
 	}
-	if (!memcmp(serve->volume_uuid, super->volume_uuid, sizeof(serve->volume_uuid)))
+	if (!change_is_other(serve, super))
 		return 0;
 	format_uuid(super->volume_uuid, found);
 	format_uuid(serve->volume_uuid, expected);

@@ -19,6 +19,8 @@ must_check int change_open(struct serve *serve, const struct change_wish *wish, 
 /* Whether a superblock is of the volume that is mounted, and no older than those seen before: a slot that cannot be read
  * leaves an older one. -ESTALE when not. */
 must_check int change_check_super(struct serve *serve, const struct superblock *super, struct error *err);
+/* Whether it is of another volume; a zeroed one is of none. */
+bool change_is_other(const struct serve *serve, const struct superblock *super);
 /* From the return on no request by a path through the mountpoint is answered by another version, and the kernel
  * remembers no name of one. fd: the mount's. */
 must_check int change_to(struct serve *serve, int fd, struct generation *generation, struct error *err);

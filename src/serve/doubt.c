@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "serve/change.h"
 #include "serve/control.h"
 
 #define DOUBT_PERIOD INT64_C(60000000000) /* ns between two looks for the same version */
@@ -35,17 +36,22 @@ static void doubt_tell(const struct serve *serve, const struct generation *gener
 			generation->version.label, serve->options.mountpoint, generation->sequence);
 }
 
-static void doubt_look(const struct serve *serve, const struct generation *generation)
+static void doubt_look(struct serve *serve, const struct generation *generation)
 {
 	struct catalogue catalogue = { 0 };
-	struct superblock super;
+	struct superblock super = { 0 };
 	struct error err = { 0 };
+	int r = catalogue_load(&serve->volume->source, &super, &catalogue, &err);
 
-	if (catalogue_load(&serve->volume->source, &super, &catalogue, &err) < 0) {
+	if (r == 0)
+		r = change_check_super(serve, &super, &err);
+	if (r == 0)
+		doubt_tell(serve, generation, &catalogue);
+	else if (change_is_other(serve, &super))
+		log_error(&err, "version '%s' is lost, unmount '%s'", generation->version.label,
+			  serve->options.mountpoint);
+	else
 		log_error(&err, "cannot find out whether version '%s' is still on the volume", generation->version.label);
-		return;
-	}
-	doubt_tell(serve, generation, &catalogue);
 	catalogue_free(&catalogue);
 }
 

@@ -5,5 +5,6 @@
 
 /* By any worker, in a section or with a use of the generation. */
 void doubt_raise(struct serve *serve, struct generation *generation);
-/* Reads the catalogue when a doubt was raised, and says which versions were removed or lie elsewhere. */
+/* Reads the catalogue when a doubt was raised, and says which versions were removed, lie elsewhere, or went with a volume
+ * that was formatted anew. */
 void doubt_settle(struct serve *serve);

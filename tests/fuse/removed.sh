@@ -72,6 +72,22 @@ datasetfsctl switch mnt v3 >/dev/null || fail "the control thread does not answe
 ! grep -q "version '.*' was" daemon.log || fail "damage is taken for a removal: $(cat daemon.log)"
 unmount mnt
 
+# Another host formats the volume: sequences begin anew there, so the mounted one is found again.
+: >daemon.log
+rm -f volume
+pack volume one --label v1 --segment-size 1M
+pack volume three --label v2 --no-current
+pack other two --label v1 --segment-size 1M
+mount_volume volume mnt -o follow=current:1
+dd if=other of=volume bs=1M conv=notrunc status=none
+failed=$(read_all one mnt) || fail "v1 after the volume was formatted: $failed"
+[ "$failed" -gt 30 ] || fail "only $failed files of a volume fail that was formatted"
+wait_for 10 grep -q "version 'v1' is lost, unmount '$PWD/mnt': the volume was formatted anew: its UUID is .*, expected " daemon.log ||
+    fail "no line about the lost version: $(cat daemon.log)"
+wait_for 10 grep -q "cannot follow the volume's current version, trying again: the volume was formatted anew: " daemon.log ||
+    fail "no line about what cannot be followed: $(cat daemon.log)"
+unmount mnt
+
 # Compaction: most of v4 goes with v5, what v5 keeps is moved.
 rm -f volume
 fill four 60 50000
