@@ -184,19 +184,40 @@ static int change_take(struct serve *serve, const struct catalogue *catalogue, c
 	return 0;
 }
 
-int change_open(struct serve *serve, const struct change_wish *wish, struct generation **ret, struct error *err)
+static bool change_is_outdated(struct serve *serve, const struct superblock *super)
+{
+	struct superblock newer;
+
+	return super->sequence && superblock_find(&serve->volume->source, &newer, NULL) == 0 &&
+	       newer.sequence > super->sequence;
+}
+
+/* *ret_super: whose catalogue was read, also on failure; zeroed when none could be. */
+static int change_try(struct serve *serve, const struct change_wish *wish, struct superblock *ret_super,
+		      struct generation **ret, struct error *err)
 {
 	struct catalogue catalogue = { 0 };
-	struct superblock super;
 	int r;
 
-	r = catalogue_load(&serve->volume->source, &super, &catalogue, err);
-	if (r < 0)
-		return r;
-	r = change_check_super(serve, &super, err);
+	*ret_super = (struct superblock){ 0 };
+	r = catalogue_load(&serve->volume->source, ret_super, &catalogue, err);
+	if (r == 0)
+		r = change_check_super(serve, ret_super, err);
 	if (r == 0)
 		r = change_take(serve, &catalogue, wish, ret, err);
 	catalogue_free(&catalogue);
+	return r;
+}
+
+/* Meanwhile the version may be removed, or moved, and its index written over. */
+int change_open(struct serve *serve, const struct change_wish *wish, struct generation **ret, struct error *err)
+{
+	struct superblock super;
+	int r;
+
+	do
+		r = change_try(serve, wish, &super, ret, err);
+	while (r == -EBADMSG && change_is_outdated(serve, &super));
 	return r;
 }
 

@@ -12,7 +12,8 @@ struct change_wish {
 	const uint8_t *uuid; /* also one that was removed, while it is open; NULL: the volume's current version */
 };
 
-/* Reads the catalogue anew, loads the version's index and verifies it, unless it is open, and puts it into the table.
+/* Reads the catalogue anew, loads the version's index and verifies it, unless it is open, and puts it into the table. Again
+ * when the index is not right and there is a newer superblock: a publisher may have moved on in between.
  * It stays open while it is current, prepared, or known to the kernel. */
 must_check int change_open(struct serve *serve, const struct change_wish *wish, struct generation **ret,
 			   struct error *err);

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening versions of a volume that changes, or cannot be read, meanwhile. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "image/sha256.h"
+#include "lib/check.h"
+#include "lib/memory.h"
+#include "lib/section.h"
+#include "serve/change.h"
+
+#define SIZE      (8u << 20)
+#define CATALOGUE (2u << 20) /* that of superblock n lies at CATALOGUE + n * DSFS_BLOCK * 4 */
+#define HERE      (4u << 20) /* where an index may lie */
+#define THERE     (5u << 20)
+
+static struct memory memory;
+static struct superblock super;
+static struct serve serve;
+
+/* Called once, when something is about to be read at hook_at; reads at fail_at fail. */
+static void (*hook)(void);
+static uint64_t hook_at, fail_at;
+
+static int hooked_read(struct source *source, uint32_t member, uint64_t offset, void *buffer, size_t length,
+		       struct error *err)
+{
+	void (*call)(void) = hook;
+
+	(void)source;
+	if (call && offset == hook_at) {
+		hook = NULL;
+		call();
+	}
+	if (fail_at && offset == fail_at)
+		return error_set(err, -EIO, "injected");
+	return source_read(&memory.source, member, offset, buffer, length, err);
+}
+
+static uint64_t hooked_size(struct source *source, uint32_t member)
+{
+	(void)source;
+	return source_size(&memory.source, member);
+}
+
+static const struct source_ops hooked_ops = { .read = hooked_read, .size = hooked_size };
+static struct file_source volume = { .source.ops = &hooked_ops };
+
+/* A version with one directory, its index at an offset. */
+static void make_version(struct version *version, const char *label, uint64_t sequence, uint64_t at)
+{
+	static struct section section;
+	int fd;
+
+	section_init(&section);
+	section_directory(&section, INODE_ROOT, "directory");
+	fd = section_write(&section, version);
+	assert_int_equal(pread(fd, memory.bytes + at, version->index_length, 0), version->index_length);
+	close(fd);
+	CHECK_OK(sha256_of(memory.bytes + at, version->index_length, version->index_sha256, &err));
+	CHECK_OK(extent_list_add(&version->index, at, version->index_length, &err));
+	snprintf(version->label, sizeof(version->label), "%s", label);
+	memset(version->uuid, label[1], sizeof(version->uuid));
+	version->sequence = sequence;
+}
+
+/* The next state of the volume, with this version only. */
+static void publish(const char *label, uint64_t sequence, uint64_t at)
+{
+	struct catalogue catalogue = { .next_sequence = sequence + 1, .current = sequence };
+	struct version version;
+	uint8_t *bytes;
+
+	make_version(&version, label, sequence, at);
+	memcpy(catalogue.volume_uuid, super.volume_uuid, sizeof(catalogue.volume_uuid));
+	super.sequence++;
+	super.catalogue_address = CATALOGUE + super.sequence * DSFS_BLOCK * 4;
+	CHECK_OK(catalogue_append(&catalogue, &version, &err));
+	CHECK_OK(catalogue_encode(&catalogue, &bytes, &super.catalogue_length, &err));
+	CHECK_OK(sha256_of(bytes, super.catalogue_length, super.catalogue_sha256, &err));
+	CHECK_OK(source_write(&memory.source, 0, super.catalogue_address, bytes, super.catalogue_length, &err));
+	CHECK_OK(superblock_write(&memory.source, &super, &err));
+	catalogue_free(&catalogue);
+	free(bytes);
+}
+
+static uint64_t slot_of(uint64_t sequence)
+{
+	return sequence % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING;
+}
+
+/* What a mount of v1 has. */
+static int setup(void **state)
+{
+	struct change_wish current = { 0 };
+	struct generation *generation;
+
+	(void)state;
+	log_set_level(LOG_EMERG);
+	memory_init(&memory, SIZE);
+	hook = NULL;
+	fail_at = 0;
+	super = (struct superblock){ .volume_uuid = "0123456789abcde", .member_size = SIZE, .member_count = 1,
+				     .segment_log = 20 };
+	serve = (struct serve){ .volume = &volume, .worker_count = 1 };
+	publish("v1", 1, HERE);
+	CHECK_OK(change_open(&serve, &current, &generation, &err));
+	atomic_store(&serve.generations.current, generation);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++)
+		generation_put(atomic_load(&serve.generations.slots[i]));
+	memory_done(&memory);
+	return 0;
+}
+
+static void test_no_older_state(void **state)
+{
+	struct change_wish current = { 0 };
+	struct generation *generation;
+
+	(void)state;
+	publish("v2", 2, THERE);
+	CHECK_OK(change_open(&serve, &current, &generation, &err));
+	assert_int_equal(generation->sequence, 2);
+	fail_at = slot_of(2);
+	CHECK_FAILS(change_open(&serve, &current, &generation, &err), -ESTALE,
+		    "superblock 1 is the newest that can be read, but 2 was seen before");
+	fail_at = 0;
+	CHECK_OK(change_open(&serve, &current, &generation, &err));
+	assert_int_equal(generation->sequence, 2);
+}
+
+static void test_formatted(void **state)
+{
+	struct change_wish wish = { .label = "v1" };
+	struct generation *generation;
+
+	(void)state;
+	super.volume_uuid[0]++;
+	super.sequence = 0;
+	publish("v1", 1, THERE);
+	CHECK_FAILS(change_open(&serve, &wish, &generation, &err), -ESTALE, "the volume was formatted anew");
+}
+
+/* Compaction, and then something else lies where the index was. */
+static void move_v2(void)
+{
+	publish("v2", 3, THERE);
+	memset(memory.bytes + HERE, 0xee, DSFS_BLOCK);
+}
+
+static void test_moved_while_it_is_loaded(void **state)
+{
+	struct change_wish wish = { .label = "v2" };
+	struct generation *generation;
+
+	(void)state;
+	publish("v2", 2, HERE);
+	hook = move_v2;
+	hook_at = HERE;
+	CHECK_OK(change_open(&serve, &wish, &generation, &err));
+	assert_null(hook);
+	assert_int_equal(generation->sequence, 3);
+}
+
+static void test_damage_is_no_reason_to_go_on(void **state)
+{
+	struct change_wish wish = { .label = "v2" };
+	struct generation *generation;
+
+	(void)state;
+	publish("v2", 2, THERE);
+	memory.bytes[THERE + 100] ^= 1;
+	CHECK_FAILS(change_open(&serve, &wish, &generation, &err), -EBADMSG, "index of version 'v2'");
+	memory.bytes[super.catalogue_address + 100] ^= 1;
+	CHECK_FAILS(change_open(&serve, &wish, &generation, &err), -EBADMSG, "catalogue: its SHA-256");
+}
+
+int main(void)
+{
+#define CHANGE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CHANGE_TEST(test_no_older_state),
+		CHANGE_TEST(test_formatted),
+		CHANGE_TEST(test_moved_while_it_is_loaded),
+		CHANGE_TEST(test_damage_is_no_reason_to_go_on),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
