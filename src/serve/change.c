@@ -27,6 +27,7 @@
 #include "serve/stats.h"
 
 #define READER_BYTES 8192u /* of each worker, for an open version */
+#define VISIT_SPARE  8u    /* an eighth of all memory stays free when a visitor opens a version */
 #define SWEEP_FIRST  INT64_C(1000000000)   /* ns after a version was left */
 #define SWEEP_MOST   INT64_C(600000000000) /* between two sweeps of it */
 #define SWEEP_SLICE  256u                  /* names between two looks at whether somebody waits */
@@ -71,7 +72,7 @@ static int change_check_digest(const struct serve *serve, const struct generatio
 			 generation->version.label, found, expected);
 }
 
-static int change_load(struct serve *serve, const struct version *version, struct generation **ret,
+static int change_load(struct serve *serve, const struct version *version, bool is_visit, struct generation **ret,
 		       struct error *err)
 {
 	struct generation *generation = NULL;
@@ -80,7 +81,7 @@ static int change_load(struct serve *serve, const struct version *version, struc
 	if (serve_current(serve))
 		r = headroom_check(version->index_length + fine_memory_most(version) +
 					   (uint64_t)serve->worker_count * READER_BYTES,
-				   err);
+				   is_visit ? VISIT_SPARE : 0, err);
 	if (r == 0)
 		r = generation_open(&serve->volume->source, version, serve->worker_count, &generation, err);
 	if (r < 0)
@@ -179,7 +180,7 @@ static int change_take(struct serve *serve, const struct catalogue *catalogue, c
 		generation = generations_find(&serve->generations, version->sequence);
 	}
 	if (!generation)
-		return change_load(serve, version, ret, err);
+		return change_load(serve, version, wish->is_visit, ret, err);
 	*ret = generation;
 	return 0;
 }

@@ -10,6 +10,7 @@
 struct change_wish {
 	const char *label;   /* NULL or empty: see uuid */
 	const uint8_t *uuid; /* also one that was removed, while it is open; NULL: the volume's current version */
+	bool is_visit;       /* by .datasetfs/versions, where any user may go: that may not take nearly all memory */
 };
 
 /* Reads the catalogue anew, loads the version's index and verifies it, unless it is open, and puts it into the table. Again

@@ -208,7 +208,7 @@ static int control_report(int code, const struct error *err, const char *label)
 
 static int control_do_lookup(struct control *control, struct control_job *job)
 {
-	struct change_wish wish = { .label = job->label };
+	struct change_wish wish = { .label = job->label, .is_visit = true };
 	struct error err = { 0 };
 	struct inode root;
 	int r;

@@ -14,6 +14,11 @@
 
 #define HEADROOM_MARGIN (UINT64_C(16) << 20) /* for everything else that the daemon does meanwhile */
 
+struct headroom_need {
+	uint64_t bytes;
+	unsigned spare; /* see headroom_check() */
+};
+
 /* One kind of hierarchy and its files. */
 struct headroom_kind {
 	const char *root, *limit, *usage;
@@ -43,16 +48,24 @@ static bool headroom_number(const char *path, const char *word, uint64_t *ret)
 	return found;
 }
 
-static int headroom_refuse(uint64_t bytes, uint64_t left, const char *where, struct error *err)
+/* all: what there is, left: what nobody uses. */
+static int headroom_compare(const struct headroom_need *need, uint64_t all, uint64_t left, const char *where,
+			    struct error *err)
 {
-	char need[SIZE_TEXT_SIZE], have[SIZE_TEXT_SIZE];
+	char wanted[SIZE_TEXT_SIZE], kept[SIZE_TEXT_SIZE], found[SIZE_TEXT_SIZE];
+	uint64_t keep = need->spare ? all / need->spare : 0;
 
-	return error_set(err, -ENOMEM, "not enough memory for its index: %s needed, %s left in %s",
-			 format_size(bytes, need), format_size(left, have), where);
+	if (keep < HEADROOM_MARGIN)
+		keep = HEADROOM_MARGIN;
+	if (left >= keep && left - keep >= need->bytes)
+		return 0;
+	return error_set(err, -ENOMEM, "not enough memory for its index: %s needed beside %s that stay free, %s left in %s",
+			 format_size(need->bytes, wanted), format_size(keep, kept), format_size(left, found), where);
 }
 
 /* One group of the hierarchy; path is the group's folder. */
-static int headroom_group(const struct headroom_kind *kind, const char *path, uint64_t bytes, struct error *err)
+static int headroom_group(const struct headroom_kind *kind, const char *path, const struct headroom_need *need,
+			  struct error *err)
 {
 	uint64_t limit, usage, cache = 0;
 	char file[1024];
@@ -66,13 +79,12 @@ static int headroom_group(const struct headroom_kind *kind, const char *path, ui
 	snprintf(file, sizeof(file), "%s/memory.stat", path);
 	(void)headroom_number(file, kind->cache, &cache);
 	usage -= cache < usage ? cache : usage;
-	if (limit >= usage && limit - usage >= bytes)
-		return 0;
-	return headroom_refuse(bytes, limit > usage ? limit - usage : 0, "the control group", err);
+	return headroom_compare(need, limit, limit > usage ? limit - usage : 0, "the control group", err);
 }
 
 /* The group and those above it: each may have a limit. */
-static int headroom_groups(const struct headroom_kind *kind, const char *group, uint64_t bytes, struct error *err)
+static int headroom_groups(const struct headroom_kind *kind, const char *group, const struct headroom_need *need,
+			   struct error *err)
 {
 	char path[768];
 	size_t root = strlen(kind->root);
@@ -80,7 +92,7 @@ static int headroom_groups(const struct headroom_kind *kind, const char *group, 
 
 	snprintf(path, sizeof(path), "%s%s", kind->root, strcmp(group, "/") ? group : "");
 	for (;;) {
-		r = headroom_group(kind, path, bytes, err);
+		r = headroom_group(kind, path, need, err);
 		if (r < 0 || strlen(path) <= root)
 			return r;
 		*strrchr(path, '/') = 0;
@@ -88,7 +100,7 @@ static int headroom_groups(const struct headroom_kind *kind, const char *group, 
 }
 
 /* A line of /proc/self/cgroup: "NUMBER:CONTROLLERS:/GROUP". */
-static int headroom_line(char *line, uint64_t bytes, struct error *err)
+static int headroom_line(char *line, const struct headroom_need *need, struct error *err)
 {
 	char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
 
@@ -98,28 +110,35 @@ static int headroom_line(char *line, uint64_t bytes, struct error *err)
 	*group++ = 0;
 	controllers++;
 	if (!*controllers)
-		return headroom_groups(&headroom_kinds[0], group, bytes, err);
+		return headroom_groups(&headroom_kinds[0], group, need, err);
 	if (!strcmp(controllers, "memory"))
-		return headroom_groups(&headroom_kinds[1], group, bytes, err);
+		return headroom_groups(&headroom_kinds[1], group, need, err);
 	return 0;
 }
 
-int headroom_check(uint64_t bytes, struct error *err)
+static int headroom_machine(const struct headroom_need *need, struct error *err)
 {
+	uint64_t all, left; /* KiB */
+
+	if (!headroom_number("/proc/meminfo", "MemTotal", &all) ||
+	    !headroom_number("/proc/meminfo", "MemAvailable", &left))
+		return 0;
+	return headroom_compare(need, all * 1024, left * 1024, "the machine", err);
+}
+
+int headroom_check(uint64_t bytes, unsigned spare, struct error *err)
+{
+	const struct headroom_need need = { bytes, spare };
 	auto_free char *line = NULL;
-	uint64_t available;
 	size_t size = 0;
 	FILE *file;
-	int r = 0;
+	int r = headroom_machine(&need, err);
 
-	bytes += HEADROOM_MARGIN;
-	if (headroom_number("/proc/meminfo", "MemAvailable", &available) && available < bytes / 1024)
-		return headroom_refuse(bytes, available * 1024, "the machine", err);
-	file = fopen("/proc/self/cgroup", "re");
+	file = r == 0 ? fopen("/proc/self/cgroup", "re") : NULL;
 	if (!file)
-		return 0;
+		return r;
 	while (r == 0 && getline(&line, &size, file) >= 0)
-		r = headroom_line(line, bytes, err);
+		r = headroom_line(line, &need, err);
 	fclose(file);
 	return r;
 }

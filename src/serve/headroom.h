@@ -6,5 +6,6 @@
 
 #include "base/error.h"
 
-/* -ENOMEM with the reason when the machine, or a control group of this process, has not so many bytes left. */
-must_check int headroom_check(uint64_t bytes, struct error *err);
+/* -ENOMEM with the reason when the machine, or a control group of this process, has not so many bytes left, beside one
+ * part in so many of all its memory that stays free; spare 0: beside a small margin. */
+must_check int headroom_check(uint64_t bytes, unsigned spare, struct error *err);

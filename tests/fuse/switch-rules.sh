@@ -118,6 +118,12 @@ say "refusals leave the mount as it was"
 group=/sys/fs/cgroup/memory$(sed -n 's/^[0-9]*:memory://p' /proc/self/cgroup)/datasetfs-test-$$
 limit=memory.limit_in_bytes
 [ -d /sys/fs/cgroup/memory ] || { group=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)/datasetfs-test-$$; limit=memory.max; }
+# used: bytes, without what goes away under pressure
+used() {
+    local usage=memory.usage_in_bytes cache=total_inactive_file
+    [ $limit != memory.max ] || { usage=memory.current; cache=inactive_file; }
+    echo $(($(cat "$group/$usage") - $(awk -v name=$cache '$1 == name { print $2 }' "$group/memory.stat")))
+}
 if [ -z "${DATASETFS_SANITIZER:-}" ] && mkdir "$group" 2>/dev/null && [ -e "$group/$limit" ]; then
     mount_volume volume mnt
     at_exit rmdir "$group"
@@ -128,6 +134,22 @@ if [ -z "${DATASETFS_SANITIZER:-}" ] && mkdir "$group" 2>/dev/null && [ -e "$gro
     echo $((64 << 20)) >"$group/$limit"
     datasetfsctl switch mnt v2 >/dev/null || fail "refused with enough memory"
     unmount mnt
+
+    # 24 MiB are left of some 240: enough for a switch, but less than the eighth that a visitor must leave.
+    echo $((1 << 30)) >"$group/$limit"
+    mount_volume volume mnt
+    echo $DAEMON >"$group/cgroup.procs"
+    held=$(mktemp /dev/shm/datasetfs-test.XXXXXX)
+    at_exit rm -f "$held"
+    sh -c 'echo $$ >"$1" && head -c 216M /dev/zero >"$2"' sh "$group/cgroup.procs" "$held" || fail "no memory for the test"
+    echo $(($(used) + (24 << 20))) >"$group/$limit"
+    assert_fails 1 "Cannot allocate memory" stat mnt/.datasetfs/versions/v2
+    grep -q "versions/v2': not enough memory for its index: .* needed beside .* that stay free, .* left in the control group" \
+        daemon.log || fail "no line about the memory: $(cat daemon.log)"
+    datasetfsctl switch --prepare mnt v2 >/dev/null || fail "a switch must leave no eighth"
+    stat mnt/.datasetfs/versions/v2 >/dev/null || fail "what is open takes no memory"
+    unmount mnt
+    rm -f "$held"
     say "memory of the control group is looked at"
 else
     say "no control group can be made here: the look at its memory was not tested"
