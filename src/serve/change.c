@@ -211,15 +211,39 @@ static int change_try(struct serve *serve, const struct change_wish *wish, struc
 }
 
 /* Meanwhile the version may be removed, or moved, and its index written over. */
-int change_open(struct serve *serve, const struct change_wish *wish, struct generation **ret, struct error *err)
+static int change_try_again(struct serve *serve, const struct change_wish *wish, struct superblock *ret_super,
+			    struct generation **ret, struct error *err)
 {
-	struct superblock super;
 	int r;
 
 	do
-		r = change_try(serve, wish, &super, ret, err);
-	while (r == -EBADMSG && change_is_outdated(serve, &super));
+		r = change_try(serve, wish, ret_super, ret, err);
+	while (r == -EBADMSG && change_is_outdated(serve, ret_super));
 	return r;
+}
+
+int change_open(struct serve *serve, const struct change_wish *wish, struct generation **ret, struct error *err)
+{
+	struct superblock super;
+
+	return change_try_again(serve, wish, &super, ret, err);
+}
+
+int change_visit(struct serve *serve, const char *label, struct generation **ret, struct error *err)
+{
+	const struct change_wish wish = { .label = label, .is_visit = true };
+	struct generation *generation;
+	struct superblock super;
+	int r = change_try_again(serve, &wish, &super, ret, err);
+
+	/* What the newest superblock leads to is an answer, and so is another volume. */
+	if (r == 0 || change_is_other(serve, &super) || super.sequence >= serve->newest)
+		return r;
+	generation = generations_by_label(&serve->generations, label);
+	if (!generation)
+		return r;
+	*ret = generation;
+	return 1;
 }
 
 /* ---- telling the kernel ---- */

@@ -10,7 +10,7 @@
 struct change_wish {
 	const char *label;   /* NULL or empty: see uuid */
 	const uint8_t *uuid; /* also one that was removed, while it is open; NULL: the volume's current version */
-	bool is_visit;       /* by .datasetfs/versions, where any user may go: that may not take nearly all memory */
+	bool is_visit;       /* any user may be a visitor: an eighth of all memory stays free */
 };
 
 /* Reads the catalogue anew, loads the version's index and verifies it, unless it is open, and puts it into the table. Again
@@ -18,6 +18,9 @@ struct change_wish {
  * It stays open while it is current, prepared, or known to the kernel. */
 must_check int change_open(struct serve *serve, const struct change_wish *wish, struct generation **ret,
 			   struct error *err);
+/* As change_open(), for a visitor of .datasetfs/versions. 1: the catalogue cannot be read, err says why, and *ret is what
+ * is open under that label. */
+must_check int change_visit(struct serve *serve, const char *label, struct generation **ret, struct error *err);
 /* Whether a superblock is of the volume that is mounted, and no older than those seen before: a slot that cannot be read
  * leaves an older one. -ESTALE when not. */
 must_check int change_check_super(struct serve *serve, const struct superblock *super, struct error *err);

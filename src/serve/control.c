@@ -24,7 +24,8 @@
 #include "serve/reopen.h"
 #include "serve/reply.h"
 
-#define VERSION_VALID 10u               /* seconds that a label stays what it was: it may be published anew */
+#define VERSION_VALID 9u                /* seconds that a label stays what it was: it may be published anew */
+#define VERSION_SHORT 1u                /* and when the volume was not asked; both together are 10 */
 #define LISTING_VALID INT64_C(50000000) /* ns that the kernel has to take a listing of versions over */
 
 enum control_kind { CONTROL_SWITCHING, CONTROL_LOOKING_UP, CONTROL_LISTING };
@@ -52,8 +53,9 @@ struct control {
 	pthread_t thread;
 	bool running;
 	int event_fd;
-	pthread_mutex_t lock; /* jobs, job_count, ending */
+	pthread_mutex_t lock; /* jobs, doing, job_count, ending */
 	struct control_job *jobs, **jobs_end;
+	const struct control_job *doing; /* out of the queue, not answered yet */
 	unsigned job_count; /* queued or being done */
 	bool ending;
 	_Atomic uint64_t switches;
@@ -206,20 +208,43 @@ static int control_report(int code, const struct error *err, const char *label)
 	return code;
 }
 
+/* What LOOKUP of a label answers, for so many seconds. */
+static int control_entry(struct generation *generation, unsigned valid, struct fuse_entry_out *ret, struct error *err)
+{
+	struct inode root;
+	int r = inode_get(generation->index, INODE_ROOT, &root, err);
+
+	if (r < 0)
+		return r;
+	node_entry(generation, generation_side_root(generation), &root, ret);
+	ret->entry_valid = valid;
+	return 0;
+}
+
+static void control_report_unsure(const struct error *err, const char *label)
+{
+	static struct log_limit limit = { .burst = 2 };
+	unsigned held;
+
+	if (log_allow(&limit, &held))
+		log_warn("cannot tell whether '" CONTROL_FOLDER "/" CONTROL_VERSIONS "/%s' is still what is open: %s, "
+			 "ignoring, held=%u", label, err->reason, held);
+}
+
 static int control_do_lookup(struct control *control, struct control_job *job)
 {
-	struct change_wish wish = { .label = job->label, .is_visit = true };
+	unsigned valid = VERSION_VALID;
 	struct error err = { 0 };
-	struct inode root;
-	int r;
+	int r = change_visit(control->serve, job->label, &job->generation, &err);
 
-	r = change_open(control->serve, &wish, &job->generation, &err);
-	if (r == 0)
-		r = inode_get(job->generation->index, INODE_ROOT, &root, &err);
+	if (r > 0) {
+		control_report_unsure(&err, job->label);
+		valid = VERSION_SHORT;
+	}
+	if (r >= 0)
+		r = control_entry(job->generation, valid, &job->entry, &err);
 	if (r < 0)
 		return control_report(r, &err, job->label);
-	node_entry(job->generation, generation_side_root(job->generation), &root, &job->entry);
-	job->entry.entry_valid = VERSION_VALID;
 	atomic_fetch_add(&job->generation->lookups, 1); /* before this thread may close it */
 	return 0;
 }
@@ -264,6 +289,7 @@ static void control_do(struct control *control, struct control_job *job)
 	}
 	pthread_mutex_lock(&control->lock);
 	control->job_count--;
+	control->doing = NULL;
 	pthread_mutex_unlock(&control->lock);
 	worker_post(job->worker, &job->task); /* the job is gone */
 	if (old)
@@ -348,6 +374,7 @@ static struct control_job *control_next(struct control *control, bool *ret_endin
 	job = control->jobs;
 	if (job && !(control->jobs = job->next))
 		control->jobs_end = &control->jobs;
+	control->doing = job;
 	*ret_ending = control->ending;
 	pthread_mutex_unlock(&control->lock);
 	return job;
@@ -544,15 +571,53 @@ static struct control_job *control_job_new(struct worker *worker, struct channel
 	return job;
 }
 
+static bool control_looks_up(const struct control_job *job, const char *label)
+{
+	return job && job->kind == CONTROL_LOOKING_UP && !strcmp(job->label, label);
+}
+
+/* Whether a look-up of the label is under way already. */
+static bool control_is_asked(struct control *control, const char *label)
+{
+	const struct control_job *job;
+	bool found;
+
+	pthread_mutex_lock(&control->lock);
+	found = control_looks_up(control->doing, label);
+	for (job = control->jobs; job && !found; job = job->next)
+		found = control_looks_up(job, label);
+	pthread_mutex_unlock(&control->lock);
+	return found;
+}
+
+/* Without a look at the volume. False when no version is open under that label: nothing was answered. */
+static bool control_lookup_open(struct worker *worker, struct channel_request *request)
+{
+	struct serve *serve = worker->serve;
+	struct generation *generation = generations_by_label(&serve->generations, request->wire.name);
+	struct fuse_entry_out entry;
+	struct error err = { 0 };
+
+	if (!generation || control_entry(generation, VERSION_SHORT, &entry, &err) < 0 ||
+	    !generations_hold(serve, generation))
+		return false;
+	if (!reply_data(worker, request, &entry, sizeof(entry)))
+		generations_forget(serve, generation, 1);
+	return true;
+}
+
 static void control_submit(struct control_job *job)
 {
 	struct worker *worker = job->worker;
 	struct channel_request *request = job->request;
 
+	bool is_lookup = job->kind == CONTROL_LOOKING_UP;
+
 	if (control_take(worker->serve->control, job))
 		return;
 	free(job);
-	reply_error(worker, request, -EBUSY);
+	if (!is_lookup || !control_lookup_open(worker, request))
+		reply_error(worker, request, -EBUSY);
 }
 
 void control_ioctl(struct worker *worker, struct channel_request *request)
@@ -583,6 +648,9 @@ void control_lookup(struct worker *worker, struct channel_request *request)
 		reply_error(worker, request, -ENOENT);
 		return;
 	}
+	/* One visitor of a version waits for the volume, not all. */
+	if (control_is_asked(worker->serve->control, request->wire.name) && control_lookup_open(worker, request))
+		return;
 	job = control_job_new(worker, request, control_answer_lookup, CONTROL_LOOKING_UP);
 	if (!job)
 		return;

@@ -3,6 +3,7 @@
 #include "serve/generations.h"
 
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 
 #include "serve/control.h"
@@ -19,6 +20,34 @@ struct generation *generations_find(struct generations *generations, uint64_t se
 			return generation;
 	}
 	return NULL;
+}
+
+struct generation *generations_by_label(struct generations *generations, const char *label)
+{
+	struct generation *generation, *found = NULL;
+
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
+		generation = atomic_load(&generations->slots[i]);
+		if (generation && !strcmp(generation->version.label, label) &&
+		    (!found || generation->sequence > found->sequence))
+			found = generation;
+	}
+	return found;
+}
+
+/* What is current, or known to the kernel, is not closed before this section ends. */
+bool generations_hold(struct serve *serve, struct generation *generation)
+{
+	uint64_t lookups = atomic_load(&generation->lookups);
+
+	if (generation == serve_current(serve)) {
+		atomic_fetch_add(&generation->lookups, 1);
+		return true;
+	}
+	while (lookups)
+		if (atomic_compare_exchange_weak(&generation->lookups, &lookups, lookups + 1))
+			return true;
+	return false;
 }
 
 void generations_forget(struct serve *serve, struct generation *generation, uint64_t lookups)

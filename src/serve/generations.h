@@ -6,6 +6,7 @@
  * then waits until every worker has been outside of a section, then lets go of it. */
 #pragma once
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "serve/generation.h"
@@ -35,6 +36,11 @@ static inline void generations_leave(generations_section *section)
 
 /* In a section, or by the thread that retires. NULL when none is open. */
 struct generation *generations_find(struct generations *generations, uint64_t sequence);
+/* The latest of those that have the label, or had it when they were opened. */
+struct generation *generations_by_label(struct generations *generations, const char *label);
+/* In a section: counts a name that the kernel is about to know. False when nothing keeps it open, so that it may be about
+ * to be closed. */
+bool generations_hold(struct serve *serve, struct generation *generation);
 
 /* Names of it that the kernel forgot, or never took. It may be closed on return. */
 void generations_forget(struct serve *serve, struct generation *generation, uint64_t lookups);

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon alone timeout=120
+# tests/run: daemon alone timeout=240
 # .datasetfs/versions/LABEL: every version side by side, opened on first use, unmoved by a swap, closed when forgotten.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
@@ -58,6 +58,12 @@ for channel in dev ring; do
     sleep 0.2
     assert_contains "the listing" "$(echo $versions/*)" "v4-$channel"
     compare source4 $versions/v4-$channel
+    # A label that is published anew leads to the new version.
+    datasetfsctl remove volume v2 2>/dev/null >&2 || fail "remove v2"
+    pack volume source4 --label v2 --no-current
+    wait_for 20 cmp "$(find source4 -type f -print -quit)" "$versions/v2/$(cd source4 && find . -type f -print -quit)" ||
+        fail "v2 stays what it was"
+    compare source4 $versions/v2
     rm -rf source4
     # The kernel forgets them when their names go.
     drop_caches

@@ -184,6 +184,52 @@ static void test_damage_is_no_reason_to_go_on(void **state)
 	CHECK_FAILS(change_open(&serve, &wish, &generation, &err), -EBADMSG, "catalogue: its SHA-256");
 }
 
+static void test_visit_while_the_volume_cannot_be_read(void **state)
+{
+	struct generation *generation;
+
+	(void)state;
+	publish("v2", 2, THERE);
+	assert_int_equal(change_visit(&serve, "v2", &generation, NULL), 0);
+	fail_at = super.catalogue_address;
+	CHECK_FAILS(change_visit(&serve, "v9", &generation, &err), -EIO, "injected");
+	CHECK_FAILS(change_visit(&serve, "v2", &generation, &err), 1, "injected");
+	assert_int_equal(generation->sequence, 2);
+	fail_at = slot_of(2);
+	CHECK_FAILS(change_visit(&serve, "v2", &generation, &err), 1, "is the newest that can be read");
+	assert_int_equal(generation->sequence, 2);
+	fail_at = 0;
+	CHECK_FAILS(change_visit(&serve, "v1", &generation, &err), -ENOENT, "no version 'v1'");
+	memory.bytes[THERE + 100] ^= 1;
+	assert_int_equal(change_visit(&serve, "v2", &generation, NULL), 0);
+	publish("v2", 3, HERE);
+	memory.bytes[HERE + 100] ^= 1;
+	CHECK_FAILS(change_visit(&serve, "v2", &generation, &err), -EBADMSG, "index of version 'v2'");
+	super.volume_uuid[0]++;
+	publish("v2", 4, HERE);
+	CHECK_FAILS(change_visit(&serve, "v2", &generation, &err), -ESTALE, "the volume was formatted anew");
+}
+
+static void test_what_may_be_held(void **state)
+{
+	struct generation *v1 = serve_current(&serve), *v2, *later;
+
+	(void)state;
+	publish("v2", 2, THERE);
+	assert_int_equal(change_visit(&serve, "v2", &v2, NULL), 0);
+	assert_false(generations_hold(&serve, v2));
+	atomic_store(&v2->lookups, 1);
+	assert_true(generations_hold(&serve, v2));
+	assert_int_equal(atomic_load(&v2->lookups), 2);
+	assert_true(generations_hold(&serve, v1));
+	assert_int_equal(atomic_load(&v1->lookups), 1);
+	publish("v2", 3, HERE);
+	assert_int_equal(change_visit(&serve, "v2", &later, NULL), 0);
+	assert_ptr_equal(generations_by_label(&serve.generations, "v2"), later);
+	assert_int_equal(later->sequence, 3);
+	assert_null(generations_by_label(&serve.generations, "v3"));
+}
+
 int main(void)
 {
 #define CHANGE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -192,6 +238,8 @@ int main(void)
 		CHANGE_TEST(test_formatted),
 		CHANGE_TEST(test_moved_while_it_is_loaded),
 		CHANGE_TEST(test_damage_is_no_reason_to_go_on),
+		CHANGE_TEST(test_visit_while_the_volume_cannot_be_read),
+		CHANGE_TEST(test_what_may_be_held),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
