@@ -39,12 +39,14 @@ static void target_free_probe(blkid_probe *probe)
 	blkid_free_probe(*probe);
 }
 
-/* Names what libblkid knows: "ext4 filesystem", "gpt partition table". what stays empty when it knows nothing. */
+/* Names what libblkid knows: "ext4 filesystem", "gpt partition table". what stays empty when it knows nothing; that it could
+ * not look is a failure. */
 static int target_probe(const char *path, char *what, size_t size, struct error *err)
 {
 	cleanup(target_free_probe) blkid_probe probe = blkid_new_probe();
 	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC); /* it reads at any offset, so not directly */
 	const char *type;
+	int r;
 
 	what[0] = 0;
 	if (fd < 0 || !probe || blkid_probe_set_device(probe, fd, 0, 0) < 0)
@@ -52,7 +54,7 @@ static int target_probe(const char *path, char *what, size_t size, struct error 
 	blkid_probe_enable_superblocks(probe, 1);
 	blkid_probe_set_superblocks_flags(probe, BLKID_SUBLKS_TYPE);
 	blkid_probe_enable_partitions(probe, 1);
-	while (blkid_do_probe(probe) == 0) {
+	while ((r = blkid_do_probe(probe)) == 0) {
 		if (blkid_probe_lookup_value(probe, "TYPE", &type, NULL) == 0)
 			snprintf(what, size, "a filesystem or volume of type %s", type);
 		else if (blkid_probe_lookup_value(probe, "PTTYPE", &type, NULL) == 0)
@@ -60,7 +62,7 @@ static int target_probe(const char *path, char *what, size_t size, struct error 
 		if (what[0])
 			return 0;
 	}
-	return 0;
+	return r < 0 ? error_set(err, -EIO, "cannot probe it for other content") : 0;
 }
 
 /* A file without any data: empty, or made by truncate(1). */
@@ -82,11 +84,14 @@ static bool target_is_remainder(struct target *target)
  * volume leaves some of its slots, so they alone do not tell. */
 static int target_check_content(struct target *target, bool force, bool *ret_ours, struct error *err)
 {
-	bool seen = superblock_seen(target->source);
 	char what[128];
+	bool seen;
 	int r;
 
 	*ret_ours = false;
+	r = superblock_seen(target->source, &seen, err);
+	if (r < 0)
+		return r;
 	if (!target->is_device && target_is_all_hole(target->file))
 		return 0;
 	r = target_probe(target->path, what, sizeof(what), err);

@@ -326,12 +326,15 @@ static int verify_check_labels(const struct verify *v, char **labels, int count,
 /* A volume whose magic is gone everywhere is not ours to judge; anything less is a damaged one. */
 static int verify_first_look(struct verify *v, char **labels, int count, struct error *err)
 {
+	bool seen = false;
 	int r;
 
 	r = volume_load(v->volume, err);
 	if (r == 0)
 		return verify_check_labels(v, labels, count, err);
-	return error_is_damage(r) && superblock_seen(&v->volume->file->source) ? 0 : r;
+	if (error_is_damage(r) && superblock_seen(&v->volume->file->source, &seen, NULL) < 0)
+		return r;
+	return seen ? 0 : r;
 }
 
 static int verify_all(struct verify *v, const char *name, char **labels, int count)

@@ -198,15 +198,25 @@ int superblock_write(struct source *source, const struct superblock *super, stru
 			    err);
 }
 
-bool superblock_seen(struct source *source)
+/* Slots behind the end are not there; what cannot be read otherwise may be the only one that is ours. */
+int superblock_seen(struct source *source, bool *ret, struct error *err)
 {
 	struct dsfs_superblock disk __attribute__((aligned(4096)));
+	uint64_t size = source_size(source, 0);
+	struct error unread = { 0 };
+	bool seen = false;
 
-	for (uint32_t slot = 0; slot < DSFS_SLOT_COUNT; slot++)
-		if (superblock_read_slot(source, slot, &disk, NULL) == 0 &&
-		    !memcmp(disk.magic, DSFS_MAGIC, sizeof(disk.magic)))
-			return true;
-	return false;
+	for (uint32_t slot = 0; slot < DSFS_SLOT_COUNT && !seen; slot++) {
+		if ((uint64_t)slot * DSFS_SLOT_SPACING + sizeof(disk) > size)
+			break;
+		if (superblock_read_slot(source, slot, &disk, &unread) == 0)
+			seen = !memcmp(disk.magic, DSFS_MAGIC, sizeof(disk.magic));
+	}
+	if (!seen && unread.code)
+		return error_set(err, unread.code, "a superblock slot cannot be read, so a volume may lie there: %s",
+				 unread.reason);
+	*ret = seen;
+	return 0;
 }
 
 int publisher_write(struct source *source, const char *host, uint64_t process, uint64_t since, struct error *err)

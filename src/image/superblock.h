@@ -32,8 +32,9 @@ must_check int superblock_check_newest(struct source *source, uint64_t sequence,
 /* Writes the slot that belongs to super->sequence; does not flush. */
 must_check int superblock_write(struct source *source, const struct superblock *super, struct error *err);
 
-/* True when a slot carries our magic, valid or not: the volume is ours, however damaged. */
-bool superblock_seen(struct source *source);
+/* *ret: a slot carries our magic, valid or not: the volume is ours, however damaged. -errno when no readable slot does and
+ * one cannot be read. */
+must_check int superblock_seen(struct source *source, bool *ret, struct error *err);
 
 /* The publisher record (see format.h). host may be NULL to clear it. */
 must_check int publisher_write(struct source *source, const char *host, uint64_t process, uint64_t since,

@@ -162,6 +162,12 @@ ssize_t pread(int fd, void *buffer, size_t length, off_t offset)
 	return fault_read(fd, offset, length) ? -1 : syscall(SYS_pread64, fd, buffer, length, offset);
 }
 
+/* libblkid's. */
+ssize_t read(int fd, void *buffer, size_t length)
+{
+	return fault_io('r', fd, EIO) ? -1 : syscall(SYS_read, fd, buffer, length);
+}
+
 ssize_t preadv(int fd, const struct iovec *iov, int count, off_t offset)
 {
 	return fault_read(fd, offset, fault_length(iov, count)) ? -1 : syscall(SYS_preadv, fd, iov, count, offset, 0);

@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: plain timeout=240
+# Failures that must not pass for an answer: a device that cannot be read is not blank.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+. "$LIB/faults.sh"
+
+mkdir source
+echo content >source/file
+
+# fault KIND N VOLUME COMMAND…: runs it with that call failing, none with N = 0; sets rc
+fault() {
+    rc=0
+    env FAULT_KIND="$1" FAULT_AT="$2" FAULT_COUNT="$PWD/count" FAULT_VOLUME="$3" "${@:4}" >out 2>err || rc=$?
+}
+
+# To be run by fault.
+publish=(env LD_PRELOAD="$PWD/fault.so" mkdatasetfs --progress none)
+
+if [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1; then
+    say "a device that was published to once, and one with a filesystem"
+    truncate -s 8M disk
+    loop_device "$PWD/disk"
+    pack "$LOOP" source --label one
+    cp disk once
+    mkfs.ext4 -q -F "$LOOP"
+    cp disk foreign
+    for content in once foreign; do
+        dd if=$content of="$LOOP" bs=1M conv=notrunc,fsync status=none
+        fault read 0 "$LOOP" "${publish[@]}" --label two "$LOOP" source
+        total=$(cat count) failed=0
+        [ "$total" -gt 8 ] || fail "$total reads of the device were counted"
+        for ((n = 1; n <= total; n++)); do
+            dd if=$content of="$LOOP" bs=1M conv=notrunc,fsync status=none
+            fault read $n "$LOOP" "${publish[@]}" --label two "$LOOP" source
+            [ $rc = 0 ] || failed=$((failed + 1))
+            [ $rc = 0 ] || assert_eq "$content: lines with read $n failing" "$(wc -l <err)" 1
+            if [ $content = foreign ]; then
+                assert_eq "status with read $n of a filesystem failing" $rc 1
+                cmp "$LOOP" foreign || fail "read $n failed and the filesystem changed: $(cat err)"
+            else
+                datasetfsctl verify "$LOOP" one >verify.out ||
+                    fail "read $n failed and the version is gone: $(cat err verify.out)"
+            fi
+        done
+        [ $failed -gt 1 ] || fail "$content: only $failed failures were noticed"
+    done
+else
+    say "no loop devices: devices were not tried"
+fi
