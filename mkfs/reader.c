@@ -108,7 +108,8 @@ static int reader_read(struct item *item, int fd, uint64_t from, uint64_t to, st
 	return 0;
 }
 
-/* Reads what is data and writes zeros for the rest. *ret_empty: all of it is a hole, and nothing was written. */
+/* Reads what is data and writes zeros for the rest. *ret_empty: all of it is a hole, and nothing was written. Only ENXIO
+ * says that no data follows: what a file system cannot tell is read. */
 static int reader_read_sparse(struct item *item, int fd, bool *ret_empty, struct error *err)
 {
 	uint64_t at = item->offset, end = item->offset + item->length, stop;
@@ -117,7 +118,7 @@ static int reader_read_sparse(struct item *item, int fd, bool *ret_empty, struct
 
 	for (; at < end; at = stop) {
 		data = lseek(fd, (off_t)at, SEEK_DATA);
-		if (data < 0 && errno == EINVAL) /* not known here: all data */
+		if (data < 0 && errno != ENXIO)
 			return reader_read(item, fd, at, end, err);
 		if (data < 0 || (uint64_t)data > end)
 			data = (off_t)end;

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain timeout=240
-# Failures that must not pass for an answer: a device that cannot be read is not blank.
+# Failures that must not pass for an answer: a device that cannot be read is not blank, a file system that
+# cannot tell its holes has none.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/faults.sh"
 
@@ -48,3 +49,22 @@ if [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1; then
 else
     say "no loop devices: devices were not tried"
 fi
+
+say "a file system that cannot tell where data lies"
+mkdir sparse
+head -c 300000 /dev/urandom >sparse/small
+head -c 2000000 /dev/urandom >sparse/large
+truncate -s 700000 sparse/small
+truncate -s 5000000 sparse/large
+echo end >>sparse/small
+head -c 1000000 /dev/urandom >>sparse/large
+pack holes sparse
+digest=$(datasetfsctl list --json holes | json versions.0.digest)
+fault seek 0 holes FAULT_OTHER=1 "${publish[@]}" --format holes sparse
+total=$(cat count)
+[ "$total" -gt 3 ] || fail "$total searches for data were counted"
+for ((n = 1; n <= total; n++)); do
+    fault seek $n holes FAULT_OTHER=1 "${publish[@]}" --format holes sparse
+    assert_eq "status with search $n failing: $(cat err)" $rc 0
+    assert_eq "digest with search $n failing" "$(datasetfsctl list --json holes | json versions.0.digest)" "$digest"
+done

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Preloaded into a program: counts calls of one kind and fails the Nth.
- *   FAULT_KIND    alloc, read, write, flush or grow (space reserved for a file)
+ *   FAULT_KIND    alloc, read, write, flush, grow (space reserved for a file), seek (for data) or directory (a flush of
+ *                 one, whatever FAULT_VOLUME is)
  *   FAULT_AT      which call fails, from 1; 0 only counts
  *   FAULT_TIMES   how many calls in a row fail, 1 when not set
- *   FAULT_VOLUME  all but alloc count on this file; with FAULT_OTHER=1 on every other regular file
+ *   FAULT_VOLUME  all but alloc and directory count on this file; with FAULT_OTHER=1 on every other regular file
  *   FAULT_FROM    reads at lower offsets neither count nor fail
  *   FAULT_TO      reads that touch no byte from FAULT_FROM up to here neither count nor fail
  *   FAULT_CODE    errno of a read, EIO when not set
@@ -186,6 +187,24 @@ ssize_t pwrite64(int fd, const void *buffer, size_t length, off_t offset) __attr
 ssize_t write(int fd, const void *buffer, size_t length)
 {
 	return fault_io('w', fd, ENOSPC) ? -1 : syscall(SYS_write, fd, buffer, length);
+}
+
+off_t lseek(int fd, off_t offset, int whence)
+{
+	return whence == SEEK_DATA && fault_io('s', fd, EOPNOTSUPP) ? -1 : syscall(SYS_lseek, fd, offset, whence);
+}
+
+off_t lseek64(int fd, off_t offset, int whence) __attribute__((alias("lseek")));
+
+int fsync(int fd)
+{
+	struct stat st;
+
+	if (kind == 'd' && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && fault_now()) {
+		errno = EIO;
+		return -1;
+	}
+	return (int)syscall(SYS_fsync, fd);
 }
 
 int fdatasync(int fd)
