@@ -252,6 +252,13 @@ static int main_failed(const char *reason)
 	return EXIT_FAILED;
 }
 
+static int main_flush(struct error *err)
+{
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return error_errno(err, "cannot write to standard output");
+	return 0;
+}
+
 static int main_estimate(const struct pack_options *options, struct target *target)
 {
 	struct pack_estimate estimate;
@@ -273,6 +280,10 @@ static int main_publish(const struct pack_options *options, struct target *targe
 	summary_print(options, &result);
 	if (options->write_protect && target_protect(target, &err) < 0)
 		return main_failed(err.reason);
+	if (main_flush(&err) < 0) {
+		log_error(&err, "the version is published, but its summary is not complete");
+		return EXIT_FAILED;
+	}
 	return EXIT_DONE;
 }
 
@@ -320,7 +331,7 @@ int main(int argc, char **argv)
 		status = main_pack(&options, argv[1]);
 	}
 	pack_options_free(&options);
-	if (fflush(stdout) && status == EXIT_DONE)
-		status = main_failed("cannot write to standard output");
+	if (status == EXIT_DONE && main_flush(&err) < 0)
+		status = main_failed(err.reason);
 	return status;
 }

@@ -225,8 +225,10 @@ static int target_name_successor(struct target *target, struct error *err)
 	return 0;
 }
 
+/* With the rename the former volume is gone, so what fails afterwards cannot be told as a publish that failed. */
 int target_replace_former(struct target *target, struct error *err)
 {
+	struct error why = { 0 };
 	int r;
 
 	if (!target->former)
@@ -236,7 +238,10 @@ int target_replace_former(struct target *target, struct error *err)
 		return r;
 	if (rename(target->new_path, target->final_path) < 0)
 		return error_errno(err, "cannot rename '%s' to '%s'", target->new_path, target->final_path);
-	return target_sync_name(target, err);
+	if (target_sync_name(target, &why) < 0)
+		log_warn("the version is published, but a power loss may bring the former volume back: %s, ignoring",
+			 why.reason);
+	return 0;
 }
 
 /* Before anything is read that another host could be changing. */

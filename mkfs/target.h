@@ -44,7 +44,8 @@ must_check int target_check_fence(const struct target *target, struct error *err
 must_check int target_protect(struct target *target, struct error *err);
 /* The name of a file that was created is durable after it. */
 must_check int target_sync_name(const struct target *target, struct error *err);
-/* Puts the new file in the place of the former one, durably. After the new volume was published. */
+/* Puts the new file in the place of the former one, after the new volume was published. 0 once it is there: that it is
+ * not known to be durable is a line in the log. */
 must_check int target_replace_former(struct target *target, struct error *err);
 /* A volume that was not published to is put back: a new file is removed, one that grew is cut. */
 void target_close(struct target *target);

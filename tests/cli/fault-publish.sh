@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # tests/run: plain timeout=240
 # Failures that must not pass for an answer: a device that cannot be read is not blank, a file system that
-# cannot tell its holes has none.
+# cannot tell its holes has none, and what follows the rename of a new volume cannot fail the publish.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/faults.sh"
 
@@ -68,3 +68,17 @@ for ((n = 1; n <= total; n++)); do
     assert_eq "status with search $n failing: $(cat err)" $rc 0
     assert_eq "digest with search $n failing" "$(datasetfsctl list --json holes | json versions.0.digest)" "$digest"
 done
+
+say "a directory that cannot be flushed"
+pack volume source --label one
+fault directory 0 volume "${publish[@]}" --format --label two volume source
+assert_eq "flushes of the directory" "$(cat count)" 2
+pack volume source --label one --format
+before=$(hash_of volume)
+fault directory 1 volume "${publish[@]}" --format --label two volume source
+assert_eq "status before the rename" $rc 1
+assert_eq "the volume" "$(hash_of volume)" "$before"
+fault directory 2 volume "${publish[@]}" --format --label two volume source
+assert_eq "status after the rename" $rc 0
+assert_contains "the line" "$(cat err)" "the version is published, but a power loss may bring the former volume back: cannot flush"
+assert_eq "the version" "$(datasetfsctl list --json volume | json versions.0.label)" two
