@@ -256,12 +256,12 @@ static int reader_file(struct reader *reader, struct batch *batch, struct item *
 	return reader_chunks(reader, batch, item, empty, err);
 }
 
-/* Attributes may have changed where content has not, and a path is enough for them. */
+/* The memory does not hold attributes, and a path is enough to ask for them. */
 static int reader_unchanged_xattrs(const struct reader *reader, struct item *item, struct error *err)
 {
 	char path[sizeof("/proc/self/fd/") + 10 + 1 + DSFS_NAME_MAX + 1];
 
-	if (trust_has_no_xattrs(reader->setup.trust, item->earlier, &item->attributes))
+	if (trust_has_no_xattrs(reader->setup.trust, item->earlier))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", item->place->fd, item->name);
 	return reader_xattrs(item, -1, path, err);

@@ -49,7 +49,7 @@ struct sequence {
 	struct mapped inodes, chunks, classes, blob;
 	struct sums sums;     /* of the blocks of raw chunks */
 	struct mapped memory; /* le64: inode number in the source, 0 for what is not remembered */
-	struct mapped changes; /* le64: the inode's time of change, the same */
+	struct mapped changes; /* le64: the inode's time of change, the same; without it a file is never trusted */
 	bool remember;
 	int64_t settled; /* what changed before this time cannot change again and keep its time */
 	uint64_t remember_device; /* of the first file; 0: not known yet */

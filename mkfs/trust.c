@@ -122,12 +122,22 @@ static bool trust_ordinal(const struct trust *trust, uint64_t number, uint64_t g
 	return true;
 }
 
+/* Nobody can set the time of change, so nothing of the inode has changed when it has not. */
+static bool trust_is_as_it_was(const struct trust *trust, uint64_t ordinal, const struct attributes *attributes)
+{
+	uint64_t at = trust->version->shape.inode_count + ordinal - 1; /* of its time of change */
+	uint64_t change = (at + 1) * sizeof(le64) > trust->memory.length ? 0 : le64_get(trust_numbers(trust)[at]);
+
+	return change && change == attributes_change(attributes);
+}
+
 bool trust_find(const struct trust *trust, const struct attributes *attributes, uint64_t guess, struct inode *ret)
 {
 	uint64_t ordinal;
 	struct inode inode;
 
 	if (!trust_ordinal(trust, attributes->inode, guess, &ordinal) ||
+	    !trust_is_as_it_was(trust, ordinal, attributes) ||
 	    inode_get(&trust->earlier.index, ordinal, &inode, NULL) < 0 || !S_ISREG(inode.mode) ||
 	    inode.size != attributes->size || inode.mtime != attributes->mtime ||
 	    inode.mtime_nsec != attributes->mtime_nsec ||
@@ -137,17 +147,11 @@ bool trust_find(const struct trust *trust, const struct attributes *attributes, 
 	return true;
 }
 
-bool trust_has_no_xattrs(const struct trust *trust, uint64_t ordinal, const struct attributes *attributes)
+bool trust_has_no_xattrs(const struct trust *trust, uint64_t ordinal)
 {
-	uint64_t at = trust->version->shape.inode_count + ordinal - 1; /* of its time of change */
 	struct inode inode;
-	uint64_t change;
 
-	if ((at + 1) * sizeof(le64) > trust->memory.length)
-		return false;
-	change = le64_get(trust_numbers(trust)[at]);
-	return change && change == attributes_change(attributes) &&
-	       inode_get(&trust->earlier.index, ordinal, &inode, NULL) == 0 && !inode.xattrs;
+	return inode_get(&trust->earlier.index, ordinal, &inode, NULL) == 0 && !inode.xattrs;
 }
 
 struct checksum_key trust_key_of_file(const struct trust *trust, const struct inode *inode)

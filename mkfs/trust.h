@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --trust-mtime: files that a version recorded with the same size, time of modification and inode number are taken from
- * that version and not opened. Loaded once and not changed afterwards. */
+/* --trust-mtime: files that a version recorded with the same size, times of modification and change, and inode number are
+ * taken from that version and not opened. Loaded once and not changed afterwards. */
 #pragma once
 #include "attributes.h"
 #include "earlier.h"
@@ -22,8 +22,8 @@ void trust_close(struct trust *trust); /* a zeroed one as well */
 /* The same file in the version; false when there is none. guess is an ordinal that it may have, or 0: files mostly come
  * in the order that they had. */
 bool trust_find(const struct trust *trust, const struct attributes *attributes, uint64_t guess, struct inode *ret);
-/* The file of that ordinal had no user attributes, and nothing of it has changed since. */
-bool trust_has_no_xattrs(const struct trust *trust, uint64_t ordinal, const struct attributes *attributes);
+/* The file of that ordinal, which was found, had no user attributes, so it has none. */
+bool trust_has_no_xattrs(const struct trust *trust, uint64_t ordinal);
 /* What the content of a file of at most BATCH_BYTES is looked for by. */
 struct checksum_key trust_key_of_file(const struct trust *trust, const struct inode *inode);
 /* Its content, when it lies in the index: NULL when not. */

@@ -46,6 +46,7 @@ dd if=/dev/urandom of=source/large bs=128K count=1 seek=11 conv=notrunc status=n
 pack volume source --label two --trust-mtime
 pack volume source --label two-z --compress zstd --no-current
 write 3 0.3
+sleep 3 # what is younger than two seconds is not trusted
 pack volume source --label three --compress zstd --trust-mtime
 pack volume source --label four --no-current
 datasetfsctl remove volume one 2>/dev/null >&2

@@ -29,6 +29,7 @@ crash() {
 mkdir tree
 for i in $(seq 0 20); do head -c $((i * 3000)) /dev/urandom >tree/f$i; done
 change
+sleep 3 # what is younger than two seconds is not trusted
 pack volume tree --label one --segment-size 1M
 change
 crash publish tree two
@@ -74,6 +75,7 @@ head -c 3000000 /dev/urandom >data/large
 seq 300000 >data/text
 pack large data --label one --chunk-size 64K --segment-size 32M
 head -c 9000000 /dev/urandom >data/larger
+sleep 3 # what is younger than two seconds is not trusted
 crash publish data two zstd
 grep -q '^data: [4-9] writes, runs 1$' crash.out || fail "expected 4 to 9 writes in one run: $(cat crash.out)"
 seq 400000 >data/text
