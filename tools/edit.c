@@ -93,6 +93,8 @@ int edit_open(const struct volume *volume, struct edit *ret, struct error *err)
 	if (r == 0)
 		r = catalogue_load(edit.source, &edit.super, &edit.catalogue, err);
 	if (r == 0)
+		r = catalogue_check_writable(&edit.super, &edit.catalogue, err);
+	if (r == 0)
 		r = superblock_check_newest(edit.source, edit.super.sequence, err);
 	if (r == 0)
 		r = edit_open_space(&edit, err);

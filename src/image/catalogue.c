@@ -90,6 +90,7 @@ static void version_encode(const struct version *v, uint32_t first_extent, struc
 	memcpy(disk->index_sha256, v->index_sha256, sizeof(disk->index_sha256));
 	disk->sequence = le64_of(v->sequence);
 	disk->created = le64_of(v->created);
+	disk->feature_compat = le64_of(v->feature_compat);
 	disk->feature_incompat = le64_of(v->feature_incompat);
 	disk->chunk_log = le32_of(v->chunk_log);
 	disk->chunk_sum = le32_of(v->chunk_sum);
@@ -220,6 +221,7 @@ static void version_decode_fields(const struct dsfs_version *disk, struct versio
 	memcpy(v->index_sha256, disk->index_sha256, sizeof(v->index_sha256));
 	v->sequence = le64_get(disk->sequence);
 	v->created = le64_get(disk->created);
+	v->feature_compat = le64_get(disk->feature_compat);
 	v->feature_incompat = le64_get(disk->feature_incompat);
 	v->chunk_log = le32_get(disk->chunk_log);
 	v->chunk_sum = le32_get(disk->chunk_sum);
@@ -464,6 +466,30 @@ int catalogue_load(struct source *source, struct superblock *ret_super, struct c
 	if (r < 0)
 		return r;
 	*ret_super = super;
+	return 0;
+}
+
+/* Unknown incompat bits of the superblock were refused when it was decoded. */
+int catalogue_check_writable(const struct superblock *super, const struct catalogue *catalogue, struct error *err)
+{
+	uint64_t compat = super->feature_compat & ~DSFS_COMPAT_KNOWN, incompat;
+
+	if (compat)
+		return error_set(err, -EOPNOTSUPP,
+				 "superblock: written by a newer datasetfs, unknown features %#" PRIx64
+				 ": change the volume with that release",
+				 compat);
+	for (uint32_t i = 0; i < catalogue->version_count; i++) {
+		const struct version *v = &catalogue->versions[i];
+
+		compat = v->feature_compat & ~DSFS_VERSION_COMPAT_KNOWN;
+		incompat = v->feature_incompat & ~DSFS_VERSION_INCOMPAT_KNOWN;
+		if (compat || incompat)
+			return error_set(err, -EOPNOTSUPP,
+					 "version '%s': written by a newer datasetfs, unknown features %#" PRIx64
+					 " and %#" PRIx64 ": change the volume with that release",
+					 v->label, compat, incompat);
+	}
 	return 0;
 }
 

@@ -40,7 +40,7 @@ struct version {
 	uint8_t index_sha256[32];
 	uint64_t sequence;
 	uint64_t created;
-	uint64_t feature_incompat; /* DSFS_VERSION_INCOMPAT_* */
+	uint64_t feature_compat, feature_incompat; /* DSFS_VERSION_COMPAT_*, DSFS_VERSION_INCOMPAT_*; also unknown ones */
 	uint32_t chunk_log, chunk_sum;
 	struct extent_list segments; /* whole segments, as byte runs */
 	struct extent_list index;    /* where the section lies, in order */
@@ -73,6 +73,11 @@ must_check int catalogue_decode(const uint8_t *bytes, uint64_t length, const str
  * match, as a publisher may have moved on in between. */
 must_check int catalogue_load(struct source *source, struct superblock *ret_super, struct catalogue *ret,
 			      struct error *err);
+
+/* For who is going to change the volume: -EOPNOTSUPP when the superblock or a version has a feature, of whichever word, that
+ * this release does not know. Whatever came with it would be written as zeros. */
+must_check int catalogue_check_writable(const struct superblock *super, const struct catalogue *catalogue,
+					struct error *err);
 
 /* NULL when there is none. */
 struct version *catalogue_current(const struct catalogue *catalogue);

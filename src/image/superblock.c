@@ -17,6 +17,8 @@ void superblock_encode(const struct superblock *super, struct dsfs_superblock *d
 	memcpy(disk->magic, DSFS_MAGIC, sizeof(disk->magic));
 	disk->format = le32_of(DSFS_FORMAT);
 	disk->segment_log = le32_of(super->segment_log);
+	disk->feature_compat = le64_of(super->feature_compat);
+	disk->feature_incompat = le64_of(super->feature_incompat);
 	memcpy(disk->volume_uuid, super->volume_uuid, sizeof(disk->volume_uuid));
 	disk->sequence = le64_of(super->sequence);
 	disk->member_size = le64_of(super->member_size);
@@ -86,6 +88,8 @@ int superblock_decode(const struct dsfs_superblock *disk, struct superblock *ret
 	r = superblock_check_head(disk, err);
 	if (r < 0)
 		return r;
+	super.feature_compat = le64_get(disk->feature_compat);
+	super.feature_incompat = le64_get(disk->feature_incompat);
 	memcpy(super.volume_uuid, disk->volume_uuid, sizeof(super.volume_uuid));
 	super.sequence = le64_get(disk->sequence);
 	super.member_size = le64_get(disk->member_size);

@@ -9,6 +9,7 @@
 #include "datasetfs/format.h"
 
 struct superblock {
+	uint64_t feature_compat, feature_incompat; /* DSFS_COMPAT_*, DSFS_INCOMPAT_*; of the first also unknown ones */
 	uint8_t volume_uuid[16];
 	uint64_t sequence;
 	uint64_t member_size;

@@ -97,6 +97,7 @@ static void test_superblock_head(void **state)
 	disk.feature_compat = le64_of(1u << 30); /* unknown but compatible */
 	reseal(&disk);
 	CHECK_OK(superblock_decode(&disk, &super, &err));
+	assert_int_equal(super.feature_compat, 1u << 30);
 }
 
 static void test_ring_takes_the_newest_valid(void **state)
@@ -265,6 +266,7 @@ static void test_catalogue_round_trip(void **state)
 	uint8_t *bytes, *again;
 
 	(void)state;
+	catalogue.versions[1].feature_compat = 1u << 20;
 	CHECK_OK(catalogue_encode(&catalogue, &bytes, &length, &err));
 	CHECK_OK(catalogue_decode(bytes, length, &good, &found, &err));
 	assert_int_equal(found.version_count, 2);
@@ -273,6 +275,7 @@ static void test_catalogue_round_trip(void **state)
 	assert_null(catalogue_by_label(&found, "v3"));
 	assert_null(catalogue_by_sequence(&found, 4));
 	CHECK_OK(catalogue_encode(&found, &again, &again_length, &err));
+	assert_int_equal(found.versions[1].feature_compat, 1u << 20);
 	assert_int_equal(length, again_length);
 	assert_memory_equal(bytes, again, length);
 	free(bytes);
@@ -325,6 +328,29 @@ static void test_catalogue_fields(void **state)
 	catalogue_refused(&c, "not aligned to 16777216");
 	c = make_catalogue(), c.versions[0].source = (struct extent){ SIZE, 1 }, catalogue_refused(&c, "source section");
 	c = make_catalogue(), c.versions[0].fine = (struct extent){ SIZE, 1 }, catalogue_refused(&c, "fine sums");
+}
+
+/* What a newer release wrote may be read, and is not written anew by this one. */
+static void test_catalogue_writable(void **state)
+{
+	struct catalogue c = make_catalogue();
+	struct superblock super = good;
+
+	(void)state;
+	c.versions[0].feature_incompat = DSFS_VERSION_INCOMPAT_ZSTD;
+	CHECK_OK(catalogue_check_writable(&super, &c, &err));
+	super.feature_compat = 8;
+	CHECK_FAILS(catalogue_check_writable(&super, &c, &err), -EOPNOTSUPP,
+		    "superblock: written by a newer datasetfs, unknown features 0x8");
+	super = good;
+	c.versions[0].feature_incompat |= 16;
+	CHECK_FAILS(catalogue_check_writable(&super, &c, &err), -EOPNOTSUPP,
+		    "version 'v1': written by a newer datasetfs, unknown features 0 and 0x10");
+	c.versions[0].feature_incompat = 0;
+	c.versions[1].feature_compat = 32;
+	CHECK_FAILS(catalogue_check_writable(&super, &c, &err), -EOPNOTSUPP,
+		    "version 'v2': written by a newer datasetfs, unknown features 0x20 and 0");
+	catalogue_free(&c);
 }
 
 static void test_catalogue_counts(void **state)
@@ -426,6 +452,7 @@ int main(void)
 		cmocka_unit_test(test_publisher_record),
 		cmocka_unit_test(test_catalogue_round_trip),
 		cmocka_unit_test(test_catalogue_fields),
+		cmocka_unit_test(test_catalogue_writable),
 		cmocka_unit_test(test_catalogue_counts),
 		cmocka_unit_test(test_catalogue_load),
 		cmocka_unit_test(test_labels),

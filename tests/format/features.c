@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* Sets a feature bit that no release knows, as a newer one would: in the superblock, or in the first version.
+ * usage: features VOLUME superblock|compat|incompat */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "image/address.h"
+#include "image/catalogue.h"
+#include "image/sha256.h"
+#include "io/file.h"
+
+#define UNKNOWN (UINT64_C(1) << 40)
+
+static uint64_t *word_of(struct superblock *super, struct catalogue *catalogue, const char *name)
+{
+	if (!strcmp(name, "superblock"))
+		return &super->feature_compat;
+	return strcmp(name, "compat") ? &catalogue->versions[0].feature_incompat : &catalogue->versions[0].feature_compat;
+}
+
+/* In the place of what is there. */
+static int write_both(struct source *source, struct superblock *super, const struct catalogue *catalogue,
+		      struct error *err)
+{
+	uint64_t length;
+	uint8_t *bytes;
+	int r = catalogue_encode(catalogue, &bytes, &length, err);
+
+	if (r < 0)
+		return r;
+	r = source_write(source, 0, address_offset(super->catalogue_address), bytes, length, err);
+	if (r == 0)
+		r = sha256_of(bytes, length, super->catalogue_sha256, err);
+	free(bytes);
+	return r < 0 ? r : superblock_write(source, super, err);
+}
+
+int main(int argc, char **argv)
+{
+	struct catalogue catalogue = { 0 };
+	struct file_source *file = NULL;
+	struct superblock super;
+	struct error err = { 0 };
+	int r;
+
+	if (argc != 3) {
+		fputs("usage: features VOLUME superblock|compat|incompat\n", stderr);
+		return 2;
+	}
+	r = file_open(argv[1], FILE_WRITE, &file, &err);
+	if (r == 0)
+		r = catalogue_load(&file->source, &super, &catalogue, &err);
+	if (r == 0) {
+		*word_of(&super, &catalogue, argv[2]) |= UNKNOWN;
+		r = write_both(&file->source, &super, &catalogue, &err);
+	}
+	catalogue_free(&catalogue);
+	file_close(file);
+	if (r < 0)
+		fprintf(stderr, "features: %s\n", err.reason);
+	return r < 0;
+}

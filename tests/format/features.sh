@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# What a newer release wrote, with features that this one does not know: read where that is allowed, and never written anew.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+
+mkdir source
+echo one >source/file
+pack volume source --label one
+echo two >source/file
+pack volume source --label two
+
+# unchanged COMMAND…: is refused
+unchanged() {
+    assert_fails 1 "written by a newer datasetfs, unknown features" "$@"
+    ! grep -e --format "$DATASETFS_TEST_DIR/fails.err" || fail "advice that loses the volume: $*"
+    assert_eq "the volume after $*" "$(hash_of newer)" "$before"
+}
+
+for word in superblock compat incompat; do
+    say "$word"
+    cp volume newer
+    "$DATASETFS_BUILD/tests/format/features" newer $word || fail "features"
+    before=$(hash_of newer)
+    unchanged mkdatasetfs --progress none newer source
+    unchanged mkdatasetfs --progress none --dry-run newer source
+    unchanged datasetfsctl current newer one
+    unchanged datasetfsctl remove newer one
+    unchanged datasetfsctl compact newer
+    assert_eq "versions" "$(datasetfsctl list --json newer | grep -o '"sequence"' | wc -l)" 2
+    assert_eq "dump of the other version" "$(datasetfsctl dump newer two)" "$(datasetfsctl dump volume two)"
+    if [ $word = incompat ]; then
+        assert_fails 1 "unknown incompatible features" datasetfsctl dump newer one
+    else
+        datasetfsctl verify newer >verify.out || fail "verify: $(cat verify.out)"
+    fi
+done
