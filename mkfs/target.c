@@ -131,6 +131,8 @@ static int target_load(struct target *target, const struct pack_options *options
 		return error_set(err, r, "%s%s", why.reason,
 				 r == -EBADMSG || r == -EOPNOTSUPP ? " (--format starts afresh)" : "");
 	target->capacity = target->is_device ? target->super.member_size : SPACE_ENDLESS;
+	if (superblock_doubt(&target->super, &why))
+		log_warn("volume '%s': %s", target->path, why.reason);
 	r = catalogue_check_writable(&target->super, &target->catalogue, err);
 	return r < 0 ? r : superblock_check_newest(target->source, target->super.sequence, err);
 }

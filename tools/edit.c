@@ -87,6 +87,7 @@ int edit_begin(struct edit *edit, struct error *err)
 int edit_open(const struct volume *volume, struct edit *ret, struct error *err)
 {
 	struct edit edit = { .path = volume->path };
+	struct error doubt = { 0 };
 	int r;
 
 	r = edit_lock(&edit, &volume->file->source, err);
@@ -102,6 +103,8 @@ int edit_open(const struct volume *volume, struct edit *ret, struct error *err)
 		edit_close(&edit);
 		return r;
 	}
+	if (superblock_doubt(&edit.super, &doubt))
+		log_warn("volume '%s': %s", edit.path, doubt.reason);
 	*ret = edit;
 	return 0;
 }

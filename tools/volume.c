@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "io/locate.h"
 #include "mounted.h"
 
@@ -102,6 +103,7 @@ int volume_load(struct volume *volume, struct error *err)
 int volume_open_loaded(const char *name, struct volume **ret, struct error *err)
 {
 	auto_volume struct volume *volume = NULL;
+	struct error doubt = { 0 };
 	int r;
 
 	r = volume_open(name, &volume, err);
@@ -110,6 +112,8 @@ int volume_open_loaded(const char *name, struct volume **ret, struct error *err)
 	r = volume_load(volume, err);
 	if (r < 0)
 		return r;
+	if (superblock_doubt(&volume->super, &doubt))
+		log_warn("volume '%s': %s", volume->path, doubt.reason);
 	*ret = take_ptr(&volume);
 	return 0;
 }

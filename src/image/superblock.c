@@ -8,6 +8,7 @@
 
 #include "image/address.h"
 #include "image/checksum.h"
+#include "image/chunk.h"
 
 #define SUMMED (sizeof(struct dsfs_superblock) - sizeof(le64))
 
@@ -119,6 +120,7 @@ struct ring_search {
 	uint64_t unsupported;   /* highest sequence of a slot that only a newer release can read */
 	struct error reason;    /* the most telling one of the slots that are not valid */
 	struct error unread;    /* why a slot could not be read; code 0: all could */
+	uint32_t lost;          /* bit n: slot n is neither empty nor valid, or cannot be read */
 };
 
 static int reason_weight(const struct error *reason)
@@ -130,24 +132,44 @@ static int reason_weight(const struct error *reason)
 	return strstr(reason->reason, "not a datasetfs") ? 1 : 2;
 }
 
+/* unread: why it could not be read, if so. */
+static int superblock_look_once(struct source *source, uint32_t slot, struct dsfs_superblock *disk,
+				struct superblock *ret, struct error *unread, struct error *err)
+{
+	int r = superblock_read_slot(source, slot, disk, unread);
+
+	if (r < 0) {
+		*err = *unread;
+		return r;
+	}
+	r = superblock_decode(disk, ret, err);
+	if (r == 0 && ret->sequence % DSFS_SLOT_COUNT != slot)
+		r = error_set(err, -EBADMSG, "superblock: slot %" PRIu32 " holds sequence %" PRIu64, slot,
+			      ret->sequence);
+	return r;
+}
+
+/* What is damaged is read twice: a publisher may be writing it. */
 static void superblock_look(struct source *source, uint32_t slot, struct ring_search *search)
 {
 	struct dsfs_superblock disk __attribute__((aligned(4096)));
-	struct error why = { 0 };
+	struct error why = { 0 }, unread = { 0 };
 	struct superblock super;
+	bool damaged = false;
 	int r;
 
-	r = superblock_read_slot(source, slot, &disk, &why);
-	if (r < 0)
-		search->unread = why;
-	if (r == 0)
-		r = superblock_decode(&disk, &super, &why);
-	if (r == 0 && super.sequence % DSFS_SLOT_COUNT != slot)
-		r = error_set(&why, -EBADMSG, "superblock: slot %" PRIu32 " holds sequence %" PRIu64, slot,
-			      super.sequence);
+	r = superblock_look_once(source, slot, &disk, &super, &unread, &why);
+	if (r == -EBADMSG && !unread.code && !bytes_are_zero(&disk, sizeof(disk))) {
+		r = superblock_look_once(source, slot, &disk, &super, &unread, &why);
+		damaged = r == -EBADMSG;
+	}
+	if (damaged || unread.code)
+		search->lost |= 1u << slot;
+	if (unread.code)
+		search->unread = unread;
 	if (r == 0 && super.sequence > search->best.sequence)
 		search->best = super;
-	if (r == -EOPNOTSUPP && le64_get(disk.sequence) > search->unsupported)
+	if (r == -EOPNOTSUPP && !unread.code && le64_get(disk.sequence) > search->unsupported)
 		search->unsupported = le64_get(disk.sequence);
 	if (r < 0 && reason_weight(&why) > reason_weight(&search->reason))
 		search->reason = why;
@@ -174,8 +196,19 @@ int superblock_find(struct source *source, struct superblock *ret, struct error 
 		return error_set(err, -EBADMSG,
 				 "superblock: the volume is truncated: %" PRIu64 " bytes, expected %" PRIu64, size,
 				 search.best.member_size);
+	search.best.next_is_lost = search.lost >> (search.best.sequence + 1) % DSFS_SLOT_COUNT & 1;
 	*ret = search.best;
 	return 0;
+}
+
+bool superblock_doubt(const struct superblock *super, struct error *ret)
+{
+	if (super->next_is_lost)
+		error_set(ret, -EBADMSG,
+			  "superblock slot %" PRIu64 " is damaged or cannot be read and may have been the newest, going on "
+			  "from sequence %" PRIu64,
+			  (super->sequence + 1) % DSFS_SLOT_COUNT, super->sequence);
+	return super->next_is_lost;
 }
 
 int superblock_check_newest(struct source *source, uint64_t sequence, struct error *err)

@@ -39,6 +39,31 @@ for slot in 0 1 2 3 4 5 6 7; do
 done
 refused damaged "damaged"
 
+# When the newest slot is damaged that is said, by who reads and who writes, until it is written again.
+pack torn source --label one
+pack torn source --label two --no-current
+pack torn source --label three
+cp torn whole
+printf '\377\377' | dd of=torn bs=1 seek=$((3 * 65536 + 100)) conv=notrunc status=none
+doubt="volume 'torn': superblock slot 3 is damaged or cannot be read and may have been the newest, going on from sequence 2"
+datasetfsctl list --json torn >torn.json 2>torn.err || fail "a torn slot hides the volume"
+assert_eq "versions" "$(json versions.0.label torn.json)" one
+assert_eq "the line of a reader" "$(cat torn.err)" "datasetfsctl: $doubt"
+cp torn edited
+datasetfsctl current edited two >/dev/null 2>torn.err || fail "current: $(cat torn.err)"
+assert_eq "the line of an edit" "$(cat torn.err)" "datasetfsctl: ${doubt/torn/edited}"
+if [ "$(id -u)" = 0 ] && [ -c /dev/fuse ] && unshare -m true 2>/dev/null; then
+    mount_volume torn torn.mnt
+    unmount torn.mnt
+    assert_contains "the line of a mount" "$(cat daemon.log)" "datasetfs: ${doubt/torn/$PWD/torn}"
+fi
+mkdatasetfs --progress none --label again torn source >/dev/null 2>torn.err || fail "publish: $(cat torn.err)"
+assert_eq "the line of a publisher" "$(cat torn.err)" "mkdatasetfs: $doubt"
+for volume in torn edited whole; do
+    datasetfsctl list $volume >/dev/null 2>torn.err
+    assert_eq "lines about $volume" "$(cat torn.err)" ""
+done
+
 # Not a file or device.
 mkfifo fifo
 assert_fails 1 "fifo" timeout 20 mkdatasetfs --progress none fifo source

@@ -151,6 +151,42 @@ static void test_ring_seen(void **state)
 	memory_done(&memory);
 }
 
+/* A slot that a publisher tore looks like the newest one damaged: both are told. */
+static void test_ring_doubt(void **state)
+{
+	struct superblock super = good, found;
+	struct error why = { 0 };
+	struct memory memory;
+
+	(void)state;
+	memory_init(&memory, SIZE);
+	for (super.sequence = 1; super.sequence <= 12; super.sequence++)
+		CHECK_OK(superblock_write(&memory.source, &super, &err));
+	CHECK_OK(superblock_find(&memory.source, &found, &err));
+	assert_false(superblock_doubt(&found, &why));
+	memory.bytes[11 % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING + 100] ^= 1; /* older than the newest */
+	CHECK_OK(superblock_find(&memory.source, &found, &err));
+	assert_false(superblock_doubt(&found, &why));
+	memory.bytes[12 % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING + 100] ^= 1;
+	memory.bytes[11 % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING + 100] ^= 1;
+	CHECK_OK(superblock_find(&memory.source, &found, &err));
+	assert_int_equal(found.sequence, 11);
+	assert_true(superblock_doubt(&found, &why));
+	assert_string_equal(why.reason, "superblock slot 4 is damaged or cannot be read and may have been the newest, going on "
+					"from sequence 11");
+	super.sequence = 12;
+	CHECK_OK(superblock_write(&memory.source, &super, &err));
+	CHECK_OK(superblock_find(&memory.source, &found, &err));
+	assert_false(superblock_doubt(&found, &why));
+	memory.fail_at = memory.calls + 1 + 13 % DSFS_SLOT_COUNT;
+	CHECK_OK(superblock_find(&memory.source, &found, &err));
+	assert_true(superblock_doubt(&found, &why));
+	memset(memory.bytes + 13 % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING, 0, DSFS_BLOCK); /* never written */
+	CHECK_OK(superblock_find(&memory.source, &found, &err));
+	assert_false(superblock_doubt(&found, &why));
+	memory_done(&memory);
+}
+
 /* A reader does with an older superblock; who changes the volume must not go on from one. */
 static void test_ring_newest_cannot_be_read(void **state)
 {
@@ -446,6 +482,7 @@ int main(void)
 		cmocka_unit_test(test_superblock_head),
 		cmocka_unit_test(test_ring_takes_the_newest_valid),
 		cmocka_unit_test(test_ring_seen),
+		cmocka_unit_test(test_ring_doubt),
 		cmocka_unit_test(test_ring_newest_cannot_be_read),
 		cmocka_unit_test(test_ring_refuses_what_is_newer),
 		cmocka_unit_test(test_ring_slot_and_size),
