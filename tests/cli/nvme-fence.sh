@@ -54,7 +54,8 @@ publish() {
 start() {
     head -c 40M /dev/urandom >slow/file # what is on the volume already would be packed at once
     host "$1"
-    env "${HOST[@]}" mkdatasetfs --progress none --label "$2" --compress zstd:19 $volume slow >slow.out 2>slow.err &
+    env --default-signal=INT,QUIT "${HOST[@]}" mkdatasetfs --progress none --label "$2" --compress zstd:19 $volume slow \
+        >slow.out 2>slow.err &
     PUBLISHER=$!
     wait_for 60 recorded || fail "no publisher record: $(cat slow.err)"
     kill -STOP $PUBLISHER

@@ -45,6 +45,19 @@ for signal in HUP QUIT INT TERM; do
     grep -q interrupted err || fail "SIG$signal: $(cat err)"
     assert_eq "the volume after SIG$signal" "$(hash_of volume)" "$before"
 done
+
+# One that was ignored before, as by nohup(1), is no reason to stop.
+(trap '' HUP; exec 9>&-; exec mkdatasetfs --progress none --from-list list --label after-hangup volume source) >out 2>err &
+pack=$!
+wait_for 10 test -e "/proc/$pack/fd/4" || true
+sleep 0.3
+kill -HUP $pack
+printf '1\n2\n' >&9
+exec 9>&-
+rc=0
+wait $pack || rc=$?
+assert_eq "status after a hangup that is ignored: $(cat err)" $rc 0
+assert_eq "files of the version" "$(datasetfsctl list --json volume | json versions.1.files)" 2
 left=$(find . -maxdepth 1 \( -name 'mkdatasetfs.*' -o -name '*.new-*' \))
 [ -z "$left" ] || fail "left behind: $left"
 
