@@ -173,13 +173,16 @@ static int target_init(struct target *target, const struct pack_options *options
 	return 0;
 }
 
-/* Without a name where the filesystem can: then a publisher that is killed leaves nothing. */
+/* Without a name where the filesystem can: then a publisher that is killed leaves nothing. What one has left under the name
+ * is nobody else's, as the former file is locked. */
 static int target_create_successor(struct target *target, struct file_source **ret, struct error *err)
 {
 	auto_free char *parent = target_parent(target->final_path);
 
 	if (!parent)
 		return error_set(err, -ENOMEM, "out of memory");
+	if (unlink(target->new_path) < 0 && errno != ENOENT)
+		return error_errno(err, "cannot remove what a killed publisher left, '%s'", target->new_path);
 	target->is_unnamed = file_open(parent, FILE_UNNAMED, ret, NULL) == 0;
 	return target->is_unnamed ? 0 : file_open(target->new_path, FILE_CREATE, ret, err);
 }
@@ -194,7 +197,7 @@ static int target_open_successor(struct target *target, struct error *err)
 	target->final_path = realpath(target->path, NULL);
 	if (!target->final_path || fstat(target->file->fd, &st) < 0)
 		return error_errno(err, "realpath");
-	if (asprintf(&target->new_path, "%s.new-%d", target->final_path, (int)getpid()) < 0) {
+	if (asprintf(&target->new_path, "%s.new-mkdatasetfs", target->final_path) < 0) {
 		target->new_path = NULL;
 		return error_set(err, -ENOMEM, "out of memory");
 	}

@@ -82,3 +82,45 @@ fault directory 2 volume "${publish[@]}" --format --label two volume source
 assert_eq "status after the rename" $rc 0
 assert_contains "the line" "$(cat err)" "the version is published, but a power loss may bring the former volume back: cannot flush"
 assert_eq "the version" "$(datasetfsctl list --json volume | json versions.0.label)" two
+
+say "a filesystem without O_TMPFILE"
+cat >named.c <<'END'
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int open(const char *path, int flags, ...)
+{
+	va_list ap;
+	mode_t mode;
+
+	va_start(ap, flags);
+	mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
+	va_end(ap);
+	if ((flags & O_TMPFILE) != O_TMPFILE)
+		return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+	errno = EOPNOTSUPP;
+	return -1;
+}
+
+int open64(const char *path, int flags, ...) __attribute__((alias("open")));
+END
+cc -shared -fPIC -O1 -D_GNU_SOURCE named.c -o named.so || fail "named.c does not compile"
+
+head -c 40M /dev/urandom >source/large
+before=$(hash_of volume)
+env LD_PRELOAD="$PWD/named.so" TMPDIR="$PWD/sparse" \
+    mkdatasetfs --progress none --compress zstd:19 --format volume source >out 2>err &
+packer=$!
+# In a container a process may have the same number in every run: the name does not depend on it.
+wait_for 60 test -s volume.new-mkdatasetfs || fail "it does not fill another file: $(cat err)"
+kill -KILL $packer
+wait $packer || true
+assert_eq "the volume" "$(hash_of volume)" "$before"
+assert_eq "what lies beside it" "$(echo volume.*)" volume.new-mkdatasetfs
+env LD_PRELOAD="$PWD/named.so" TMPDIR="$PWD/sparse" \
+    mkdatasetfs --progress none --format --label three volume source >out 2>err || fail "publish: $(cat err)"
+assert_eq "the version" "$(datasetfsctl list --json volume | json versions.0.label)" three
+[ ! -e volume.new-mkdatasetfs ] || fail "the new file has two names"

@@ -58,6 +58,11 @@ rc=0
 wait $pack || rc=$?
 assert_eq "status after a hangup that is ignored: $(cat err)" $rc 0
 assert_eq "files of the version" "$(datasetfsctl list --json volume | json versions.1.files)" 2
+
+# What a publisher left that was killed between giving the new file its name and that of the volume.
+echo remainder >volume.new-mkdatasetfs
+pack volume source --format --label after
+assert_eq "the version" "$(datasetfsctl list --json volume | json versions.0.label)" after
 left=$(find . -maxdepth 1 \( -name 'mkdatasetfs.*' -o -name '*.new-*' \))
 [ -z "$left" ] || fail "left behind: $left"
 
