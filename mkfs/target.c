@@ -187,6 +187,18 @@ static int target_create_successor(struct target *target, struct file_source **r
 	return target->is_unnamed ? 0 : file_open(target->new_path, FILE_CREATE, ret, err);
 }
 
+/* A file that is bind-mounted by itself, as into a container, cannot be replaced: nothing can be renamed to a mount point. */
+static int target_check_replaceable(const char *path, struct error *err)
+{
+	struct statx stx;
+
+	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, 0, &stx) == 0 && stx.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+		return error_set(err, -EINVAL,
+				 "this file is mounted by itself and cannot be replaced by a new volume; mount the directory "
+				 "that it lies in instead");
+	return 0;
+}
+
 /* An existing file is not emptied but replaced, at the very end: whatever fails before leaves it as it was. */
 static int target_open_successor(struct target *target, struct error *err)
 {
@@ -197,6 +209,9 @@ static int target_open_successor(struct target *target, struct error *err)
 	target->final_path = realpath(target->path, NULL);
 	if (!target->final_path || fstat(target->file->fd, &st) < 0)
 		return error_errno(err, "realpath");
+	r = target_check_replaceable(target->final_path, err);
+	if (r < 0)
+		return r;
 	if (asprintf(&target->new_path, "%s.new-mkdatasetfs", target->final_path) < 0) {
 		target->new_path = NULL;
 		return error_set(err, -ENOMEM, "out of memory");

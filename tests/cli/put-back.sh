@@ -86,6 +86,22 @@ if [ "$(id -u)" = 0 ] && [ -c /dev/fuse ] && losetup -f >/dev/null 2>&1; then
     pack "$LOOP" broken --format
 fi
 
+# A file that is mounted by itself cannot be replaced, and that is said before anything is packed.
+if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+    : >blank
+    : >point
+    at_exit umount point
+    for what in blank volume; do
+        mount --bind $what point
+        before=$(hash_of $what)
+        format=--format
+        [ $what = volume ] || format=
+        assert_fails 1 "this file is mounted by itself" mkdatasetfs --progress none $format point source
+        assert_eq "$what behind the mount" "$(hash_of $what)" "$before"
+        umount point
+    done
+fi
+
 # A producer that failed leaves an empty list: that is no reason to publish an empty version.
 : >empty
 assert_fails 1 "the list 'empty' is empty" mkdatasetfs --progress none --from-list empty new.dsfs source
