@@ -17,7 +17,6 @@ int attributes_read(int fd, const char *name, struct attributes *ret)
 		.device = makedev(stx.stx_dev_major, stx.stx_dev_minor),
 		.inode = stx.stx_ino,
 		.size = stx.stx_size,
-		.allocated = stx.stx_blocks * 512,
 		.mtime = stx.stx_mtime.tv_sec,
 		.ctime = stx.stx_ctime.tv_sec,
 		.mtime_nsec = stx.stx_mtime.tv_nsec,

@@ -8,11 +8,11 @@
 
 struct attributes {
 	uint64_t device, inode;
-	uint64_t size, allocated; /* bytes; allocated as its filesystem tells */
+	uint64_t size; /* bytes */
 	int64_t mtime, ctime;
 	uint32_t mtime_nsec, ctime_nsec;
 	uint32_t mode, uid, gid, nlink;
-	bool has_holes; /* allocated is less than size */
+	bool has_holes; /* less is allocated than its size, by holes or by compression */
 };
 
 /* Of name in the directory (never through a symlink), or of the descriptor itself when name is "". -errno. */

@@ -95,9 +95,10 @@ static void estimate_place(struct estimate *estimate, uint64_t bytes)
 	estimate->end = end;
 }
 
+/* Holes count as data: what is allocated tells as little of a file that its filesystem compresses. */
 static void estimate_file(struct estimate *estimate, const struct attributes *attributes)
 {
-	uint64_t bytes = attributes->allocated < attributes->size ? attributes->allocated : attributes->size;
+	uint64_t bytes = attributes->size;
 	uint64_t chunks = round_up(attributes->size, UINT64_C(1) << estimate->chunk_log) >> estimate->chunk_log;
 
 	estimate->files++;

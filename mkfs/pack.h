@@ -62,7 +62,7 @@ struct pack_result {
 struct pack_estimate {
 	uint64_t files, directories, symlinks, hard_links, special;
 	uint64_t content_bytes;
-	uint64_t index_bytes, fine_bytes, temporary_bytes, image_bytes; /* at most: nothing shared, nothing compressed */
+	uint64_t index_bytes, fine_bytes, temporary_bytes, image_bytes; /* at most: nothing shared or compressed, no holes */
 	uint64_t free_bytes;
 	uint32_t versions; /* on the volume; what they have already would be shared */
 	bool fits;

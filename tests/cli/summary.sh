@@ -31,6 +31,12 @@ before=$(hash_of volume)
 mkdatasetfs --dry-run --progress none volume source >/dev/null || fail "--dry-run on a volume"
 assert_eq "a volume after a rehearsal" "$(hash_of volume)" "$before"
 
+# What is allocated says nothing of what is there: holes count, as do files that their filesystem compresses.
+mkdir sparse
+truncate -s 5000000 sparse/file
+mkdatasetfs --dry-run --json --progress none other sparse >sparse.json || fail "--dry-run of a hole"
+[ "$(json image_bytes sparse.json)" -ge 5000000 ] || fail "$(json image_bytes sparse.json) bytes at most for a file of 5000000"
+
 # Progress as JSON lines, on stderr or stdout, each of them valid.
 mkdatasetfs --progress json --format volume source >progress.out 2>progress.err || fail "--progress json"
 grep -h '^{' progress.out progress.err >progress.json || fail "--progress json shows no JSON"
