@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -15,6 +14,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "fuse/channel.h"
+#include "fuse/payloads.h"
 
 /* Room for one request: names, and as many forgets as the kernel puts together. At least
  * FUSE_MIN_READ_BUFFER. */
@@ -24,8 +24,7 @@ struct channel_dev {
 	struct channel channel;
 	int fd;
 	struct channel_request *free;
-	uint8_t *payloads; /* slots * payload_size, reserved; memory comes when touched */
-	size_t payloads_size;
+	struct payloads payloads;
 	uint8_t *receive;
 };
 
@@ -133,8 +132,7 @@ static void channel_dev_free(struct channel *channel)
 {
 	struct channel_dev *dev = (struct channel_dev *)channel;
 
-	if (dev->payloads)
-		munmap(dev->payloads, dev->payloads_size);
+	payloads_free(&dev->payloads);
 	close_fd(&dev->fd);
 	free(dev->receive);
 	free(channel->requests);
@@ -157,14 +155,10 @@ static int channel_dev_clone(int session_fd, int *ret, struct error *err)
 static int channel_dev_memory(struct channel_dev *dev, const struct channel_setup *setup, struct error *err)
 {
 	struct channel *channel = &dev->channel;
-	void *map;
+	int r = payloads_reserve(&dev->payloads, setup->slots, setup->payload_size, err);
 
-	dev->payloads_size = setup->slots * setup->payload_size;
-	map = mmap(NULL, dev->payloads_size, PROT_READ | PROT_WRITE,
-		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (map == MAP_FAILED)
-		return error_errno(err, "cannot reserve %zu bytes for requests", dev->payloads_size);
-	dev->payloads = map;
+	if (r < 0)
+		return r;
 	dev->receive = malloc(RECEIVE_SIZE);
 	channel->requests = calloc(setup->slots, sizeof(*channel->requests));
 	if (!dev->receive || !channel->requests)
@@ -175,7 +169,7 @@ static int channel_dev_memory(struct channel_dev *dev, const struct channel_setu
 
 		request->channel = channel;
 		request->slot = i;
-		request->payload = dev->payloads + i * setup->payload_size;
+		request->payload = payloads_at(&dev->payloads, i);
 		request->payload_size = setup->payload_size;
 		request->next_free = dev->free;
 		dev->free = request;

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "fuse/channel.h"
+#include "fuse/payloads.h"
 
 /* Room to put a request together. The longest that comes is an ioctl with its data, below 17 KiB. */
 #define ASSEMBLE_SIZE 32768u
@@ -43,8 +44,9 @@ struct channel_ring {
 	 * from its CPU would wait for ever. */
 	const struct ring_queue *dry;
 	int why;
-	uint8_t *memory;            /* headers, then payloads */
-	size_t memory_size;
+	uint8_t *headers;
+	size_t headers_size;
+	struct payloads payloads;
 	uint8_t *assemble;
 };
 
@@ -216,8 +218,9 @@ static void channel_ring_free(struct channel *channel)
 {
 	struct channel_ring *ring = (struct channel_ring *)channel;
 
-	if (ring->memory)
-		munmap(ring->memory, ring->memory_size);
+	if (ring->headers)
+		munmap(ring->headers, ring->headers_size);
+	payloads_free(&ring->payloads);
 	free(ring->assemble);
 	free(ring->queues);
 	free(ring->entries);
@@ -228,19 +231,18 @@ static void channel_ring_free(struct channel *channel)
 static void channel_ring_lay_out_slot(struct channel_ring *ring, unsigned slot, size_t payload_size,
 				      struct ring_queue *queue)
 {
-	uint8_t *payloads = ring->memory + (size_t)ring->channel.slots * HEADER_SIZE;
 	struct channel_request *request = &ring->channel.requests[slot];
 	struct ring_entry *entry = &ring->entries[slot];
 
 	request->channel = &ring->channel;
 	request->slot = slot;
-	request->payload = payloads + slot * payload_size;
+	request->payload = payloads_at(&ring->payloads, slot);
 	request->payload_size = payload_size;
 	*entry = (struct ring_entry){
 		.command.done = channel_ring_done,
 		.ring = ring,
 		.request = request,
-		.header = (struct wire_uring_header *)(void *)(ring->memory + (size_t)slot * HEADER_SIZE),
+		.header = (struct wire_uring_header *)(void *)(ring->headers + (size_t)slot * HEADER_SIZE),
 		.queue = queue,
 	};
 	entry->iov[0] = (struct iovec){ entry->header, sizeof(*entry->header) };
@@ -263,12 +265,15 @@ static int channel_ring_memory(struct channel_ring *ring, const struct channel_s
 			       const struct channel_queues *queues, struct error *err)
 {
 	void *map;
+	int r = payloads_reserve(&ring->payloads, setup->slots, setup->payload_size, err);
 
-	ring->memory_size = setup->slots * (HEADER_SIZE + setup->payload_size);
-	map = mmap(NULL, ring->memory_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (r < 0)
+		return r;
+	ring->headers_size = (size_t)setup->slots * HEADER_SIZE;
+	map = mmap(NULL, ring->headers_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (map == MAP_FAILED)
-		return error_errno(err, "cannot reserve %zu bytes for requests", ring->memory_size);
-	ring->memory = map;
+		return error_errno(err, "cannot reserve %zu bytes for requests", ring->headers_size);
+	ring->headers = map;
 	ring->assemble = malloc(ASSEMBLE_SIZE);
 	ring->entries = calloc(setup->slots, sizeof(*ring->entries));
 	ring->queues = calloc(queues->count, sizeof(*ring->queues));

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The room for the data of replies, of all slots of a channel: reserved at once, memory comes when it is touched. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct payloads {
+	void *map; /* NULL: none */
+	size_t map_size;
+	uint8_t *base; /* in it, where a huge page may begin */
+	size_t size;   /* of each */
+};
+
+must_check int payloads_reserve(struct payloads *ret, unsigned slots, size_t size, struct error *err);
+void payloads_free(struct payloads *payloads);
+
+static inline uint8_t *payloads_at(const struct payloads *payloads, unsigned slot)
+{
+	return payloads->base + slot * payloads->size;
+}
