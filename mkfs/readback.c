@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/huge.h"
 #include "datasetfs/format.h"
 #include "image/checksum.h"
 #include "interrupt.h"
@@ -161,7 +162,7 @@ int readback_open(struct source *source, const struct temp *temp, struct readbac
 	if (!readback)
 		return error_set(err, -ENOMEM, "out of memory");
 	readback->source = source;
-	readback->buffer = aligned_alloc(DSFS_BLOCK, READBACK_MAX);
+	readback->buffer = huge_alloc(READBACK_MAX);
 	r = readback->buffer ? mapped_open(&readback->records, temp, err) : error_set(err, -ENOMEM, "out of memory");
 	if (r < 0) {
 		readback_free(readback);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/huge.h"
 #include "image/address.h"
 #include "readback.h"
 
@@ -80,8 +81,8 @@ static void *writer_run(void *argument)
 
 static int writer_alloc(struct writer *writer, const struct temp *temp, struct error *err)
 {
-	writer->buffers[0].bytes = aligned_alloc(DSFS_BLOCK, WRITER_BUFFER);
-	writer->buffers[1].bytes = aligned_alloc(DSFS_BLOCK, WRITER_BUFFER);
+	writer->buffers[0].bytes = huge_alloc(WRITER_BUFFER);
+	writer->buffers[1].bytes = huge_alloc(WRITER_BUFFER);
 	writer->scratch = aligned_alloc(DSFS_BLOCK, WRITER_SCRATCH);
 	if (!writer->buffers[0].bytes || !writer->buffers[1].bytes || !writer->scratch)
 		return error_set(err, -ENOMEM, "out of memory");
