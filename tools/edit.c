@@ -84,6 +84,15 @@ int edit_begin(struct edit *edit, struct error *err)
 	return r;
 }
 
+/* By a mount only that mount's volume is changed: one that does not say which it is may be of another. */
+static int edit_check_mount(const struct volume *volume, const struct superblock *super, struct error *err)
+{
+	if (volume->mount && !volume->served.sequence)
+		return error_set(err, -ESTALE, "'%s' does not say which volume it serves, name the volume itself",
+				 volume->mount);
+	return volume_check_mounted(volume, super, err);
+}
+
 int edit_open(const struct volume *volume, struct edit *ret, struct error *err)
 {
 	struct edit edit = { .path = volume->path };
@@ -93,6 +102,8 @@ int edit_open(const struct volume *volume, struct edit *ret, struct error *err)
 	r = edit_lock(&edit, &volume->file->source, err);
 	if (r == 0)
 		r = catalogue_load(edit.source, &edit.super, &edit.catalogue, err);
+	if (r == 0)
+		r = edit_check_mount(volume, &edit.super, err);
 	if (r == 0)
 		r = catalogue_check_writable(&edit.super, &edit.catalogue, err);
 	if (r == 0)

@@ -90,14 +90,9 @@ int volume_open(const char *name, struct volume **ret, struct error *err)
 
 int volume_load(struct volume *volume, struct error *err)
 {
-	int r;
+	int r = catalogue_load(&volume->file->source, &volume->super, &volume->catalogue, err);
 
-	r = catalogue_load(&volume->file->source, &volume->super, &volume->catalogue, err);
-	if (r < 0)
-		return r;
-	if (volume->served.sequence && memcmp(volume->super.volume_uuid, volume->served.volume_uuid, 16) != 0)
-		return error_set(err, -ESTALE, "'%s' is not the volume that is mounted", volume->path);
-	return 0;
+	return r < 0 ? r : volume_check_mounted(volume, &volume->super, err);
 }
 
 int volume_open_loaded(const char *name, struct volume **ret, struct error *err)

@@ -137,3 +137,31 @@ END
 # The name of a volume, which may come from somebody else's mount, does not write to the terminal.
 cp volume $'new\nline'
 assert_contains "list" "$(datasetfsctl list $'new\nline' | head -n 1)" 'new\x0aline'
+
+# By a mount the mounted volume is changed, not what its path leads to by now.
+need_fuse
+mount_volume volume mnt
+datasetfsctl current mnt one >/dev/null || fail "current by a mount"
+assert_eq "current by a mount" "$(current)" one
+mkdir other
+echo other >other/file
+pack new other --label one
+pack new other --label two
+mv volume mounted
+mv new volume
+before=$(hash_of volume)
+assert_fails 1 "volume' is not the volume that is mounted" datasetfsctl current mnt one
+assert_fails 1 "volume' is not the volume that is mounted" datasetfsctl remove mnt one
+assert_fails 1 "volume' is not the volume that is mounted" datasetfsctl compact mnt
+assert_eq "the volume that came to the path" "$(hash_of volume)" "$before"
+mv mounted volume
+if [ "$(id -u)" = 0 ]; then
+    before=$(hash_of volume)
+    mkdir empty
+    mount --bind empty mnt/.datasetfs
+    at_exit umount mnt/.datasetfs
+    assert_fails 1 "mnt' does not say which volume it serves, name the volume itself" datasetfsctl current mnt four
+    assert_eq "the volume of a mount that does not answer" "$(hash_of volume)" "$before"
+    umount mnt/.datasetfs
+fi
+unmount mnt
