@@ -234,15 +234,18 @@ static int compaction_try(struct edit *edit, unsigned below, bool dry_run, uint6
 /* Free space in small pieces takes less than its sum: then fewer segments are emptied. */
 int compaction_run(struct edit *edit, unsigned below, bool dry_run, struct compaction *ret, struct error *err)
 {
-	uint64_t room = space_free(&edit->space);
 	struct error why = { 0 };
 	bool full = false;
+	uint64_t room = 0;
 	int r, again;
 
+	r = edit_room(edit, &room, err);
+	if (r < 0)
+		return r;
 	r = compaction_try(edit, below, dry_run, room, ret, &full, err);
 	while (r == -ENOSPC && full) {
 		room /= 2;
-		again = edit_open_space(edit, &why);
+		again = edit_start_over(edit, &why);
 		if (again == 0)
 			again = compaction_try(edit, below, dry_run, room, ret, &full, &why);
 		if (again == -ENOSPC) /* the first reason is the one to be told */

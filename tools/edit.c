@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -63,10 +65,61 @@ static uint64_t edit_capacity(const struct edit *edit)
 	return edit->file->geometry.is_block_device ? edit->super.member_size : SPACE_ENDLESS;
 }
 
-int edit_open_space(struct edit *edit, struct error *err)
+static int edit_open_space(struct edit *edit, struct error *err)
 {
 	space_close(&edit->space);
 	return space_open(&edit->space, &edit->catalogue, &edit->super, edit->super.segment_log, edit_capacity(edit), err);
+}
+
+/* Nothing in force refers to what lies behind the former end, and the lock keeps others from writing there. */
+static int edit_cut_back(const struct edit *edit, struct error *err)
+{
+	if (edit->file->geometry.is_block_device || source_size(edit->source, 0) <= edit->former_size)
+		return 0;
+	if (ftruncate(edit->file->fd, (off_t)edit->former_size) < 0)
+		return error_errno(err, "cannot cut '%s' back to %" PRIu64 " bytes", edit->path, edit->former_size);
+	return 0;
+}
+
+int edit_start_over(struct edit *edit, struct error *err)
+{
+	int r = edit_cut_back(edit, err);
+
+	return r < 0 ? r : edit_open_space(edit, err);
+}
+
+/* Free bytes before the end of a file. */
+static uint64_t edit_free_inside(const struct edit *edit)
+{
+	const struct space *space = &edit->space;
+	uint64_t bytes = 0, end;
+
+	for (uint32_t i = 0; i < space->count; i++) {
+		end = space->runs[i].end < edit->former_size ? space->runs[i].end : edit->former_size;
+		if (space->runs[i].at < end)
+			bytes += end - space->runs[i].at;
+	}
+	return bytes;
+}
+
+/* What is free inside of a file may be holes, which take blocks as growth does. */
+int edit_room(const struct edit *edit, uint64_t *ret, struct error *err)
+{
+	uint64_t room = space_free(&edit->space), inside = edit_free_inside(edit), has, spare;
+	struct statvfs fs;
+	struct stat st;
+
+	if (!edit->file->geometry.is_block_device) {
+		if (fstat(edit->file->fd, &st) < 0 || fstatvfs(edit->file->fd, &fs) < 0)
+			return error_errno(err, "cannot measure the filesystem of '%s'", edit->path);
+		has = (uint64_t)st.st_blocks * 512 + inside;
+		spare = has > edit->former_size ? has - edit->former_size : 0;
+		spare = (spare < inside ? spare : inside) + (uint64_t)fs.f_bavail * fs.f_frsize;
+		if (fs.f_blocks && spare < room) /* no blocks: a filesystem that does not know */
+			room = spare;
+	}
+	*ret = room;
+	return 0;
 }
 
 int edit_begin(struct edit *edit, struct error *err)
@@ -195,13 +248,14 @@ int edit_give_back(const struct edit *edit, uint64_t *ret_bytes, struct error *e
 
 static void edit_put_back(struct edit *edit)
 {
+	struct error why = { 0 };
+
 	if (commit_undo(&edit->commit, edit->source, NULL) < 0)
 		log_warn("cannot put back the superblock slot of '%s', ignoring", edit->path);
 	if (commit_end(edit->source, NULL) < 0)
 		log_warn("cannot clear the publisher record of '%s', ignoring", edit->path);
-	if (!edit->file->geometry.is_block_device && !edit->commit.slot_written &&
-	    ftruncate(edit->file->fd, (off_t)edit->former_size) < 0)
-		log_warn("cannot cut '%s' back, ignoring", edit->path);
+	if (!edit->commit.slot_written && edit_cut_back(edit, &why) < 0)
+		log_warn("%s, ignoring", why.reason);
 }
 
 void edit_close(struct edit *edit)

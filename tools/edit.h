@@ -27,8 +27,10 @@ must_check int edit_open(const struct volume *volume, struct edit *ret, struct e
 must_check int edit_free(const struct edit *edit, uint64_t *ret, struct error *err);
 /* By how much that has grown, after the commit; 0, and a line in the log, when it cannot be found out. */
 uint64_t edit_gained(const struct edit *edit, uint64_t before);
-/* Takes back what was taken from the space, before a commit. */
-must_check int edit_open_space(struct edit *edit, struct error *err);
+/* What can be written: of a file as much as it has blocks for and as its filesystem has left. */
+must_check int edit_room(const struct edit *edit, uint64_t *ret, struct error *err);
+/* Takes back what was taken from the space and what a file grew by, before a commit. */
+must_check int edit_start_over(struct edit *edit, struct error *err);
 /* Says in the publisher record that the volume is being changed: before the first write. */
 must_check int edit_begin(struct edit *edit, struct error *err);
 /* Begins, unless that was done; the changed catalogue is in force when it returns 0. */

@@ -154,8 +154,72 @@ before=$(hash_of damaged)
 assert_fails 1 "SHA-256" datasetfsctl compact --below 100 damaged
 assert_eq "the volume with a damaged index" "$(hash_of damaged)" "$before"
 
-# Without room: one line, and everything is as it was.
+# On a filesystem that is nearly full nothing is begun that it has no room for, and nothing that was written stays.
 [ "$(id -u)" = 0 ] || exit 0
+cc -shared -fPIC -O1 -D_GNU_SOURCE "$LIB/fault.c" -o fault.so || fail "fault.c does not compile"
+# left: bytes that the filesystem has
+left() {
+    df --output=avail -B1 small | tail -n 1
+}
+# leave BYTES: no more than that
+leave() {
+    rm -f small/filler
+    head -c $(($(left) - $1)) /dev/zero >small/filler
+}
+# blocks: bytes that the file takes
+blocks() {
+    echo $(($(stat -c '%b * %B' small/volume)))
+}
+# counted KIND: number of those calls of a compaction; it may fail
+counted() {
+    env FAULT_KIND="$1" FAULT_AT=0 FAULT_VOLUME="$PWD/small/volume" FAULT_COUNT="$PWD/count" LD_PRELOAD="$PWD/fault.so" \
+        datasetfsctl compact --json --below 100 small/volume >out 2>err || true
+    cat count
+}
+mkdir small
+mount -t tmpfs -o size=80M none small
+at_exit umount small
+rm -rf source
+write 1 1
+pack small/volume source --label one --segment-size 1M
+write 2 0.6
+pack small/volume source --label two
+datasetfsctl remove small/volume one >/dev/null 2>&1
+cp small/volume base
+datasetfsctl compact --below 1 --give-back small/volume >/dev/null || fail "compact --give-back"
+leave 49152
+before=$(hash_of small/volume)
+if [ "$DATASETFS_BUILD_NAME" = gcc ]; then
+    assert_eq "writes without room" "$(counted write)" 0
+    assert_contains "the reason" "$(cat err)" "volume is full"
+fi
+assert_fails 1 "volume is full" datasetfsctl compact --below 100 small/volume
+assert_eq "the volume without room" "$(hash_of small/volume)" "$before"
+leave $((3 << 20))
+taken=$(blocks)
+datasetfsctl compact --json --below 100 small/volume >out 2>/dev/null || fail "compact with little room"
+[ "$(json segments out)" -gt 0 ] || fail "nothing was done with little room"
+written=$(($(json moved_bytes out) + $(json index_bytes out) + 65536))
+[ $(($(blocks) - taken)) -le $written ] || fail "the file takes $(($(blocks) - taken)) bytes more, written were $written"
+datasetfsctl verify small/volume >/dev/null || fail "verify after little room"
+
+# What the file grew by is cut off before it is tried again with less to move.
+if [ "$DATASETFS_BUILD_NAME" = gcc ]; then
+    rm small/filler
+    cp base small/volume
+    leave $((16 << 20))
+    calls=$(counted write)
+    cp base small/volume
+    env FAULT_KIND=write FAULT_AT=$((calls * 3 / 4)) FAULT_VOLUME="$PWD/small/volume" LD_PRELOAD="$PWD/fault.so" \
+        datasetfsctl compact --json --below 100 small/volume >out 2>err || fail "a second try: $(cat err)"
+    grown=$(($(stat -c %s small/volume) - $(stat -c %s base)))
+    written=$(($(json moved_bytes out) + $(json index_bytes out) + 65536))
+    [ $grown -le $written ] || fail "the file grew by $grown bytes, written were $written"
+    datasetfsctl verify small/volume >/dev/null || fail "verify after a second try"
+fi
+umount small
+
+# Without room: one line, and everything is as it was.
 need_loop
 truncate -s 32M disk
 loop_device disk
