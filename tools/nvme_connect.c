@@ -27,9 +27,9 @@ struct nvme_connect_options {
 /* A portal and what came of it. */
 struct nvme_connect_portal {
 	struct portal portal;
-	char controller[NVME_NAME_SIZE]; /* empty: it failed */
+	char controller[NVME_NAME_SIZE]; /* empty where it is not known */
 	bool was_connected;
-	struct error err;
+	struct error err; /* code 0: it is connected */
 };
 
 /* ---- options ---- */
@@ -127,19 +127,38 @@ const struct command_line nvme_connect_line = {
 
 /* ---- connecting ---- */
 
-/* The controller that is connected to the portal already, NULL when none is. */
+/* The controller that is connected to the portal already, NULL when none is. Sysfs shows what a host name stands for. */
 static const struct topology_controller *nvme_connect_find(const struct topology *t, const char *nqn,
 							   const struct portal *portal)
 {
+	struct portal where;
+
+	if (portal_resolve(portal, &where, NULL) < 0)
+		return NULL;
 	for (size_t i = 0; i < t->controller_count; i++) {
 		const struct topology_controller *controller = &t->controllers[i];
 
 		if (!strcmp(t->subsystems[controller->subsystem].nqn, nqn) &&
 		    strncmp(controller->state, "deleting", 8) != 0 && strcmp(controller->state, "dead") != 0 &&
-		    portal_is(portal, controller->transport, controller->traddr, controller->trsvcid))
+		    portal_is(&where, controller->transport, controller->traddr, controller->trsvcid))
 			return controller;
 	}
 	return NULL;
+}
+
+/* The kernel has it already: somebody else was faster. */
+static int nvme_connect_again(const char *nqn, struct nvme_connect_portal *portal)
+{
+	auto_topology struct topology now = { 0 };
+	const struct topology_controller *controller = NULL;
+
+	if (topology_read(topology_root(), &now, NULL) == 0)
+		controller = nvme_connect_find(&now, nqn, &portal->portal);
+	if (controller)
+		snprintf(portal->controller, sizeof(portal->controller), "%s", controller->name);
+	portal->was_connected = true;
+	portal->err = (struct error){ 0 };
+	return 0;
 }
 
 /* Failures stay with their portals: one that is down must not keep the others away. The host's names are only needed
@@ -158,8 +177,18 @@ static int nvme_connect_one(struct nvme_connect_options *options, const struct t
 	r = topology_check_own(&portal->err);
 	if (r == 0)
 		r = host_read(HOST_FOLDER, &options->nvme.host, &portal->err);
-	return r < 0 ? r : nvme_attach(&options->nvme.host, nqn, &portal->portal, &options->settings,
-				       portal->controller, &portal->err);
+	if (r == 0)
+		r = nvme_attach(&options->nvme.host, nqn, &portal->portal, &options->settings, portal->controller,
+				&portal->err);
+	return r == -EALREADY ? nvme_connect_again(nqn, portal) : r;
+}
+
+/* The last one is the caller's to tell; what all have in common is told once. */
+static void nvme_connect_tell(const struct nvme_connect_portal *portals, int count)
+{
+	for (int i = 0; i < count - 1; i++)
+		if (strcmp(portals[i].err.reason, portals[i + 1].err.reason) != 0)
+			log_error(&portals[i].err, "cannot connect");
 }
 
 static int nvme_connect_all(struct nvme_connect_options *options, const char *nqn,
@@ -174,7 +203,8 @@ static int nvme_connect_all(struct nvme_connect_options *options, const char *nq
 		connected += nvme_connect_one(options, &topology, nqn, &portals[i]) == 0;
 	if (connected)
 		return 0;
-	return error_set(err, portals[0].err.code, "%s", portals[0].err.reason);
+	nvme_connect_tell(portals, count);
+	return error_set(err, portals[count - 1].err.code, "%s", portals[count - 1].err.reason);
 }
 
 /* ---- waiting ---- */
@@ -226,9 +256,10 @@ static void nvme_connect_text(const struct topology *t, const char *nqn, const s
 	char text[PORTAL_TEXT_SIZE], identity[TOPOLOGY_IDENTITY_SIZE];
 
 	for (int i = 0; i < count; i++)
-		if (portals[i].controller[0])
-			printf("%s %s as %s\n", portal_text(&portals[i].portal, text),
-			       portals[i].was_connected ? "was already connected" : "is connected", portals[i].controller);
+		if (!portals[i].err.code)
+			printf("%s %s%s%s\n", portal_text(&portals[i].portal, text),
+			       portals[i].was_connected ? "was already connected" : "is connected",
+			       portals[i].controller[0] ? " as " : "", portals[i].controller);
 	for (size_t i = 0; i < t->namespace_count; i++) {
 		auto_free char *path = NULL;
 

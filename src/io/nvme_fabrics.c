@@ -33,6 +33,8 @@ static int nvme_connect_error(int code, const struct portal *portal, struct erro
 	char text[PORTAL_TEXT_SIZE];
 
 	portal_text(portal, text);
+	if (code == ENVME_CONNECT_ALREADY)
+		return error_set(err, -EALREADY, "'%s': %s", text, nvme_errno_to_string(code));
 	if (access(FABRICS_DEVICE, F_OK) < 0)
 		return error_set(err, -ENODEV, "'%s': there is no '" FABRICS_DEVICE "', try 'modprobe nvme-%s'", text,
 				 portal->transport);
@@ -40,21 +42,25 @@ static int nvme_connect_error(int code, const struct portal *portal, struct erro
 		return error_set(err, -EHOSTUNREACH, "'%s': nobody answered or the kernel refused it, its log says which",
 				 text);
 	if (code >= ENVME_CONNECT_RESOLVE)
-		return error_set(err, code == ENVME_CONNECT_ALREADY ? -EALREADY : -EIO, "'%s': %s", text,
-				 nvme_errno_to_string(code));
+		return error_set(err, -EIO, "'%s': %s", text, nvme_errno_to_string(code));
 	return error_set(err, code ? -code : -EIO, "'%s': %s", text, strerror(code ? code : EIO));
 }
 
 static int nvme_add(nvme_root_t root, const struct host *host, const char *nqn, const struct portal *portal,
 		    const struct nvme_fabrics_config *config, nvme_ctrl_t *ret, struct error *err)
 {
-	const char *address = portal->address[0] ? portal->address : NULL;
-	const char *service = portal->service[0] ? portal->service : NULL;
 	nvme_host_t h = nvme_lookup_host(root, host->nqn, host->id);
+	struct portal where; /* not every libnvme looks up host names */
 	nvme_ctrl_t controller;
+	int r;
 
+	r = portal_resolve(portal, &where, err);
+	if (r < 0)
+		return r;
 	errno = 0;
-	controller = h ? nvme_create_ctrl(root, nqn, portal->transport, address, NULL, NULL, service) : NULL;
+	controller = h ? nvme_create_ctrl(root, nqn, where.transport, where.address[0] ? where.address : NULL, NULL, NULL,
+					  where.service[0] ? where.service : NULL) :
+			 NULL;
 	if (!controller)
 		return nvme_connect_error(errno ? errno : ENOMEM, portal, err);
 	errno = 0;

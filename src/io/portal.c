@@ -3,9 +3,11 @@
 #include "io/portal.h"
 
 #include <errno.h>
+#include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #include "base/parse.h"
 
@@ -59,6 +61,27 @@ int portal_parse(const char *text, struct portal *ret, struct error *err)
 		return r;
 	}
 	return error_set(err, -EINVAL, "'%s' is not tcp://ADDRESS[:PORT], rdma://ADDRESS[:PORT] or loop", text);
+}
+
+int portal_resolve(const struct portal *portal, struct portal *ret, struct error *err)
+{
+	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	struct portal resolved = *portal;
+	struct addrinfo *found = NULL;
+	int r = 0;
+
+	if (portal->address[0]) {
+		r = getaddrinfo(portal->address, NULL, &hints, &found);
+		if (r == 0)
+			r = getnameinfo(found->ai_addr, found->ai_addrlen, resolved.address, sizeof(resolved.address), NULL,
+					0, NI_NUMERICHOST);
+		if (found)
+			freeaddrinfo(found);
+	}
+	if (r != 0)
+		return error_set(err, -EHOSTUNREACH, "'%s' has no address: %s", portal->address, gai_strerror(r));
+	*ret = resolved;
+	return 0;
 }
 
 const char *portal_text(const struct portal *portal, char text[PORTAL_TEXT_SIZE])

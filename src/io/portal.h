@@ -15,6 +15,8 @@ struct portal {
 
 /* Addresses are numeric or host names; those of IPv6 stand in brackets. */
 must_check int portal_parse(const char *text, struct portal *ret, struct error *err);
+/* The same with a numeric address, the first one of a host name, as the kernel takes and shows it. */
+must_check int portal_resolve(const struct portal *portal, struct portal *ret, struct error *err);
 #define PORTAL_TEXT_SIZE 112
 /* As portal_parse() takes it. Returns text. */
 const char *portal_text(const struct portal *portal, char text[PORTAL_TEXT_SIZE]);

@@ -63,20 +63,50 @@ assert_fails 1 "'$train' is connected, but after 0 s not all devices of its name
     datasetfsctl nvme connect --wait 0 "$train" tcp://192.0.2.1 tcp://192.0.2.2:4420
 assert_fails 1 "'$DATASETFS_SYSFS' is a copy of sysfs" datasetfsctl nvme connect nqn.2026-01.org.example:new tcp://192.0.2.3
 
+# A host name stands for its address, which sysfs shows.
+sysfs_set sys nvme-subsys0/nvme0/address traddr=127.0.0.1,trsvcid=4420
+sysfs_set sys nvme-subsys0/nvme1/address traddr=::1,trsvcid=4420
+assert_fails 1 "'$train' is connected, but after 0 s not all devices of its namespaces are there" \
+    datasetfsctl nvme connect --wait 0 "$train" tcp://localhost "tcp://[0:0:0:0:0:0:0:1]"
+sysfs_tree sys
+
 # own COMMAND…: on this host, where there must be no fabric
 own() {
     env -u DATASETFS_SYSFS "$@"
 }
 if [ ! -e /etc/nvme/hostnqn ]; then
     assert_fails 1 "this host has no NQN" own datasetfsctl nvme connect nqn.2026-01.org.example:new tcp://192.0.2.3
+    own datasetfsctl nvme connect nqn.2026-01.org.example:new tcp://192.0.2.3 tcp://192.0.2.4 2>portals.err &&
+        fail "connect without an NQN"
+    assert_eq "what both portals lack" "$(wc -l <portals.err)" 1
 fi
 assert_fails 1 "does not begin with 'nqn.'" \
     own datasetfsctl nvme connect --hostnqn me --hostid $id nqn.2026-01.org.example:new tcp://192.0.2.3
 if [ ! -e /dev/nvme-fabrics ] && [ "$DATASETFS_BUILD_NAME" != clang ]; then
     assert_fails 1 "'tcp://192.0.2.3:4420': there is no '/dev/nvme-fabrics', try 'modprobe nvme-tcp'" \
         own datasetfsctl nvme connect --hostnqn $me nqn.2026-01.org.example:new tcp://192.0.2.3
+    own datasetfsctl nvme connect --hostnqn $me nqn.2026-01.org.example:new tcp://192.0.2.3 tcp://192.0.2.4 2>portals.err &&
+        fail "connect without a fabric"
+    for address in 192.0.2.3 192.0.2.4; do
+        assert_contains "why, for each portal" "$(cat portals.err)" \
+            "cannot connect: 'tcp://$address:4420': there is no '/dev/nvme-fabrics'"
+    done
     assert_fails 1 "there is no '/dev/nvme-fabrics', try 'modprobe nvme-loop'" \
         own datasetfsctl nvme discover --hostnqn $me loop
+fi
+
+# A fabric whose answers are made up.
+if [ "$DATASETFS_BUILD_NAME" = gcc ] && pkg-config --exists libnvme; then
+    # shellcheck disable=SC2046
+    cc -D_GNU_SOURCE -O1 -g -Wall -shared -fPIC $(pkg-config --cflags libnvme) -o fabrics.so "$LIB/nvme_fabrics.c" ||
+        fail "cannot compile nvme_fabrics.c"
+    fabrics() {
+        own env LD_PRELOAD="$PWD/fabrics.so" "$@"
+    }
+    # Somebody else was faster: the kernel says that the portal is connected.
+    assert_fails 1 "'nqn.2026-01.org.example:new' is connected, but after 0 s it shows this host no namespace" \
+        fabrics env FABRICS_CONNECTED=1 \
+        datasetfsctl nvme connect --wait 0 --hostnqn $me nqn.2026-01.org.example:new tcp://localhost
 fi
 
 assert_fails 1 "'nvme2' is a local drive" datasetfsctl nvme disconnect nvme2

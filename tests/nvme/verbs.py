@@ -63,6 +63,9 @@ def connects(net, host):
     before = host.paths()
     for portal, line in zip(PORTALS, nvme(host, f"connect {NQN} {uri(*PORTALS)}").splitlines()):
         check("connect again", line, f"tcp://{portal}:4420 was already connected as {controller(host, portal)}")
+    host.run(f"echo {PORTALS[0]} storage >>/etc/hosts; echo 'hosts: files' >/etc/nsswitch.conf")
+    check("connect again by a host name", nvme(host, f"connect {NQN} tcp://storage").splitlines(),
+          [f"tcp://storage:4420 was already connected as {controller(host, PORTALS[0])}", f"{device} nvme:uuid:{net.uuid()}"])
     found = answer(host, f"connect {NQN} {uri(PORTALS[0], NOBODY)}")
     check("connect --json", set(found), {"subsystem", "portals", "namespaces"})
     check("its portals", found["portals"],

@@ -263,6 +263,14 @@ static void test_portals(void **state)
 		assert_string_equal(portal_text(&portal, text), good[i].back);
 	}
 	assert_false(portal_is(&portal, "tcp", "", ""));
+	CHECK_OK(portal_resolve(&portal, &portal, &err)); /* loop has no address */
+	assert_true(portal_is(&portal, "loop", "", ""));
+	CHECK_OK(portal_parse("tcp://[2001:db8:0:0::1]:4421", &portal, &err));
+	CHECK_OK(portal_resolve(&portal, &portal, &err));
+	assert_true(portal_is(&portal, "tcp", "2001:db8::1", "4421"));
+	memset(portal.address, 'a', 70); /* too long a label to ask anybody for */
+	portal.address[70] = 0;
+	CHECK_FAILS(portal_resolve(&portal, &portal, &err), -EHOSTUNREACH, "aaa' has no address: ");
 	CHECK_FAILS(portal_parse("192.0.2.1", &portal, &err), -EINVAL, "is not tcp://ADDRESS[:PORT]");
 	CHECK_FAILS(portal_parse("fc://nn-1", &portal, &err), -EINVAL, "is not tcp://ADDRESS[:PORT]");
 	CHECK_FAILS(portal_parse("loop://x", &portal, &err), -EINVAL, "is not tcp://ADDRESS[:PORT]");
