@@ -165,9 +165,11 @@ static int nvme_read_log(nvme_ctrl_t controller, struct nvme_offer **ret, size_t
 int nvme_discover(const struct host *host, const struct portal *portal, struct nvme_offer **ret, size_t *ret_count,
 		  struct error *err)
 {
+	auto_free struct nvme_offer *offers = NULL;
 	struct nvme_fabrics_config config;
 	auto_root nvme_root_t root = NULL;
 	nvme_ctrl_t controller;
+	size_t count = 0;
 	int r;
 
 	nvmf_default_config(&config);
@@ -176,10 +178,12 @@ int nvme_discover(const struct host *host, const struct portal *portal, struct n
 		r = nvme_add(root, host, NVME_DISC_SUBSYS_NAME, portal, &config, &controller, err);
 	if (r < 0)
 		return r;
-	r = nvme_read_log(controller, ret, ret_count, err);
-	if (nvme_disconnect_ctrl(controller) < 0 && r == 0) {
-		free(*ret);
-		return error_errno(err, "the discovery controller cannot be disconnected");
-	}
-	return r;
+	r = nvme_read_log(controller, &offers, &count, err);
+	if (nvme_disconnect_ctrl(controller) < 0 && r == 0)
+		r = error_errno(err, "the discovery controller cannot be disconnected");
+	if (r < 0)
+		return r;
+	*ret = take_ptr(&offers);
+	*ret_count = count;
+	return 0;
 }

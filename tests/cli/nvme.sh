@@ -103,6 +103,8 @@ if [ "$DATASETFS_BUILD_NAME" = gcc ] && pkg-config --exists libnvme; then
     fabrics() {
         own env LD_PRELOAD="$PWD/fabrics.so" "$@"
     }
+    assert_fails 1 "the discovery controller cannot be disconnected: Device or resource busy" \
+        fabrics env FABRICS_STUCK=1 datasetfsctl nvme discover --hostnqn $me tcp://192.0.2.3
     # Somebody else was faster: the kernel says that the portal is connected.
     assert_fails 1 "'nqn.2026-01.org.example:new' is connected, but after 0 s it shows this host no namespace" \
         fabrics env FABRICS_CONNECTED=1 \
