@@ -23,12 +23,14 @@ const struct command_line nvme_discover_line = {
 static void nvme_discover_text(const struct nvme_offer *offers, size_t count)
 {
 	char portal[PORTAL_TEXT_SIZE];
+	const char *where;
 
 	for (size_t i = 0; i < count; i++) {
 		if (offers[i].is_discovery)
 			continue;
-		printf("%-32s ", offers[i].portal.transport[0] ? portal_text(&offers[i].portal, portal) :
-								 offers[i].transport);
+		where = offers[i].portal.transport[0] ? portal_text(&offers[i].portal, portal) : offers[i].transport;
+		text_write(stdout, where, strlen(where));
+		printf("%*s ", strlen(where) < 32 ? (int)(32 - strlen(where)) : 0, "");
 		text_write(stdout, offers[i].nqn, strlen(offers[i].nqn));
 		putchar('\n');
 	}

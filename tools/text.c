@@ -7,16 +7,21 @@
 #include <time.h>
 
 #include "base/json.h"
+#include "base/utf8.h"
 
 void text_write(FILE *out, const void *bytes, size_t length)
 {
 	const uint8_t *text = bytes;
+	size_t n;
 
-	for (size_t i = 0; i < length; i++) {
-		if (text[i] < 0x20 || text[i] == 0x7f || text[i] == '\'' || text[i] == '\\')
+	for (size_t i = 0; i < length; i += n) {
+		n = utf8_shown(text + i, length - i);
+		if (n && text[i] != '\'' && text[i] != '\\') {
+			fwrite(text + i, 1, n, out);
+		} else {
 			fprintf(out, "\\x%02x", text[i]);
-		else
-			fputc(text[i], out);
+			n = 1;
+		}
 	}
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/span.h"
 
-/* Control characters, quotes and backslashes become \xNN, so a file name cannot write to the terminal. */
+/* Control characters, what is not UTF-8, quotes and backslashes become \xNN, so a file name cannot write to the terminal. */
 void text_write(FILE *out, const void *bytes, size_t length);
 
 #define TEXT_TIME_SIZE 48

@@ -5,28 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Length of the UTF-8 sequence at text, 0 when it is none (overlong, surrogate, out of range). */
-static size_t json_utf8(const uint8_t *text, size_t left)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	uint32_t point;
-	size_t n;
-
-	if (text[0] < 0x80)
-		return 1;
-	n = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
-	if (text[0] < 0xc2 || text[0] > 0xf4 || n > left)
-		return 0;
-	point = text[0] & (0x7fu >> n);
-	for (size_t i = 1; i < n; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-		point = point << 6 | (text[i] & 0x3f);
-	}
-	if (point < least[n] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
-		return 0;
-	return n;
-}
+#include "base/utf8.h"
 
 static void json_quote(FILE *out, const void *bytes, size_t length)
 {
@@ -35,14 +14,14 @@ static void json_quote(FILE *out, const void *bytes, size_t length)
 
 	fputc('"', out);
 	for (size_t i = 0; i < length; i += n) {
-		n = json_utf8(text + i, length - i);
+		n = utf8_length(text + i, length - i);
 		if (!n) {
 			n = 1;
 			fprintf(out, "\\udc%02x", text[i]);
 		} else if (text[i] == '"' || text[i] == '\\') {
 			fprintf(out, "\\%c", text[i]);
-		} else if (text[i] < 0x20 || text[i] == 0x7f) {
-			fprintf(out, "\\u%04x", text[i]);
+		} else if (!utf8_shown(text + i, n)) {
+			fprintf(out, "\\u%04x", text[i + n - 1]); /* U+0080 to U+009F end in their number */
 		} else {
 			fwrite(text + i, 1, n, out);
 		}

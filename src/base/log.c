@@ -6,9 +6,12 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "base/utf8.h"
 
 #define LINE_SIZE 1024
 
@@ -63,9 +66,15 @@ static void log_line(int level, const char *line)
 /* A name may hold anything; one message stays one line. */
 static void log_tame(char *line)
 {
-	for (char *c = line; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
+	size_t left = strlen(line), n;
+
+	for (char *c = line; left; c += n, left -= n) {
+		n = utf8_shown((const uint8_t *)c, left);
+		if (n)
+			continue;
+		*c = '?';
+		n = 1;
+	}
 }
 
 void log_write(int level, const char *fmt, ...)

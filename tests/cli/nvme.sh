@@ -103,6 +103,8 @@ if [ "$DATASETFS_BUILD_NAME" = gcc ] && pkg-config --exists libnvme; then
     fabrics() {
         own env LD_PRELOAD="$PWD/fabrics.so" "$@"
     }
+    assert_eq "discover of what a terminal would obey" "$(fabrics datasetfsctl nvme discover --hostnqn $me tcp://192.0.2.3)" \
+        'tcp://\x1b[2J\xc2\x9bm:\x9b1mé              nqn.\x1bc'
     assert_fails 1 "the discovery controller cannot be disconnected: Device or resource busy" \
         fabrics env FABRICS_STUCK=1 datasetfsctl nvme discover --hostnqn $me tcp://192.0.2.3
     # Somebody else was faster: the kernel says that the portal is connected.

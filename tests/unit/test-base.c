@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers, sizes, UUIDs, options and JSON. */
+/* Numbers, sizes, UUIDs, options, JSON and UTF-8. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "base/options.h"
 #include "base/parse.h"
 #include "base/span.h"
+#include "base/utf8.h"
 #include "lib/check.h"
 
 static void test_sizes(void **state)
@@ -150,7 +151,7 @@ static void test_json(void **state)
 	(void)state;
 	json_begin_object(&json, NULL);
 	json_string(&json, "a\"b", "x\\\n\t");
-	json_bytes(&json, "raw", "\xff\xc3\xa9\xed\xa0\x80", 6);
+	json_bytes(&json, "raw", "\xff\xc3\xa9\xed\xa0\x80\xc2\x9b", 8);
 	json_begin_array(&json, "list");
 	json_number(&json, NULL, UINT64_MAX);
 	json_signed(&json, NULL, -5);
@@ -162,10 +163,24 @@ static void test_json(void **state)
 	json_real(&json, "real", 0.5);
 	json_end_object(&json);
 	fclose(json.out);
-	assert_string_equal(text, "{\"a\\\"b\": \"x\\\\\\u000a\\u0009\", \"raw\": \"\\udcff\xc3\xa9\\udced\\udca0\\udc80\", "
+	assert_string_equal(text, "{\"a\\\"b\": \"x\\\\\\u000a\\u0009\", \"raw\": \"\\udcff\xc3\xa9\\udced\\udca0\\udc80\\u009b\", "
 				  "\"list\": [18446744073709551615, -5, {}], \"yes\": true, \"none\": null, "
 				  "\"real\": 0.500000}");
 	free(text);
+}
+
+/* What a terminal shows, and what it would obey or is no UTF-8. */
+static void test_shown(void **state)
+{
+	static const char *const shown[] = { "a", " ", "\xc2\xa0", "\xc3\xa9", "\xc3\x96", "\xe2\x82\xac", "\xf0\x9f\x98\x80" };
+	static const char *const others[] = { "\n",	    "\x1b[2J", "\x7f",	"\xc2\x80",     "\xc2\x9b",     "\xc2\x9f",	 "\x9b",
+					      "\xff", "\xc3",   "\xc3(", "\xed\xa0\x80", "\xe0\x82\x9b", "\xf5\x80\x80\x80" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
+		assert_int_equal(utf8_shown((const uint8_t *)shown[i], strlen(shown[i])), strlen(shown[i]));
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_int_equal(utf8_shown((const uint8_t *)others[i], strlen(others[i])), 0);
 }
 
 static void test_errors(void **state)
@@ -199,7 +214,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes), cmocka_unit_test(test_uuids),   cmocka_unit_test(test_size_text),
 		cmocka_unit_test(test_spans), cmocka_unit_test(test_options), cmocka_unit_test(test_json),
-		cmocka_unit_test(test_errors), cmocka_unit_test(test_log_limit),
+		cmocka_unit_test(test_shown), cmocka_unit_test(test_errors),  cmocka_unit_test(test_log_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
