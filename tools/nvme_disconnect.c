@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "io/busy.h"
+#include "io/locate.h"
 #include "io/nvme.h"
 #include "nvme.h"
 
@@ -24,7 +25,7 @@ static int nvme_disconnect_set_force(void *target, const char *argument, struct 
 }
 
 static const struct option_spec nvme_disconnect_table[] = {
-	{ "force", 0, NULL, nvme_disconnect_set_force, "even if something is mounted from it" },
+	{ "force", 0, NULL, nvme_disconnect_set_force, "even if it is in use" },
 	VERB_OPTION_JSON,
 	{ 0 },
 };
@@ -69,6 +70,18 @@ static bool nvme_disconnect_touches(const struct topology *t, size_t namespace, 
 	return false;
 }
 
+static int nvme_disconnect_check_namespace(const struct topology_namespace *namespace, struct error *err)
+{
+	auto_free char *node = NULL;
+	int r = busy_check(namespace->device, err);
+
+	if (r == 0)
+		r = busy_check_served(namespace->device, err);
+	if (r == 0 && locate_node(namespace, &node, NULL) == 0)
+		r = busy_check_claimed(node, err);
+	return r;
+}
+
 static int nvme_disconnect_check_use(const struct topology *t, char **words, int count, struct error *err)
 {
 	struct error why = { 0 };
@@ -77,9 +90,7 @@ static int nvme_disconnect_check_use(const struct topology *t, char **words, int
 	for (size_t i = 0; i < t->namespace_count; i++) {
 		if (!nvme_disconnect_touches(t, i, words, count) || nvme_disconnect_leaves(t, i, words, count))
 			continue;
-		r = busy_check(t->namespaces[i].device, &why);
-		if (r == 0)
-			r = busy_check_served(t->namespaces[i].device, &why);
+		r = nvme_disconnect_check_namespace(&t->namespaces[i], &why);
 		if (r < 0)
 			return error_set(err, r, "'%s' is in use, --force disconnects it all the same: %s",
 					 t->namespaces[i].name, why.reason);

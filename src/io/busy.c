@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks a device up among mounts and swap areas. */
+/* Looks a device up among mounts and swap areas, and asks the kernel for it. */
 #include "io/busy.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "io/locate.h"
@@ -61,6 +63,18 @@ int busy_check(dev_t device, struct error *err)
 	int r = busy_check_mounts(device, err);
 
 	return r < 0 ? r : busy_check_swaps(device, err);
+}
+
+/* A claim of a partition is one of the whole device, too (bd_may_claim() of the kernel's block/bdev.c). */
+int busy_check_claimed(const char *node, struct error *err)
+{
+	auto_close int fd = open(node, O_RDONLY | O_EXCL | O_CLOEXEC);
+
+	if (fd < 0 && errno == EBUSY)
+		return error_set(err, -EBUSY,
+				 "it or a partition of it is part of LVM or RAID, used for swap, mounted elsewhere, or "
+				 "open for publishing");
+	return 0;
 }
 
 static bool busy_is_volume(const char *volume, dev_t device, bool *ret_exists)

@@ -140,6 +140,43 @@ if can_loop; then
     assert_fails 1 "is a copy of sysfs" datasetfsctl nvme disconnect --force "$train"
 fi
 
+# claimed DEVICE: somebody has it for itself; the number of the process is in CLAIM
+claimed() {
+    python3 -c 'import os, sys, time
+os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL)
+print("claimed", flush=True)
+time.sleep(600)' "$1" >claim &
+    CLAIM=$!
+    at_exit kill $CLAIM
+    wait_for 20 grep -q claimed claim || fail "'$1' cannot be claimed"
+}
+
+# What the mount table does not show: a mount in another mount namespace, and any other claim, also one of a partition.
+if can_loop; then
+    umount mnt
+    sysfs_tree claims
+    sysfs_namespace claims "$LOOP"
+    export DATASETFS_SYSFS=$PWD/claims
+    assert_fails 1 "is a copy of sysfs" datasetfsctl nvme disconnect "$train"
+    hidden="'${LOOP##*/}' is in use, --force disconnects it all the same: it or a partition of it is part of LVM or RAID"
+    unshare -m sh -c 'mount "$1" mnt && echo mounted && exec sleep 600' mount "$LOOP" >mounted &
+    CLAIM=$!
+    at_exit kill $CLAIM
+    wait_for 20 grep -q mounted mounted || fail "no mount in another mount namespace"
+    assert_fails 1 "$hidden" datasetfsctl nvme disconnect "$train"
+    kill $CLAIM
+    wait $CLAIM || true
+    if command -v addpart >/dev/null && addpart "$LOOP" 1 2048 2048; then
+        claimed "${LOOP}p1"
+        assert_fails 1 "$hidden" datasetfsctl nvme disconnect "$train"
+        kill $CLAIM
+        wait $CLAIM || true
+        delpart "$LOOP" 1
+    fi
+    assert_fails 1 "is a copy of sysfs" datasetfsctl nvme disconnect "$train"
+    export DATASETFS_SYSFS=$PWD/sys
+fi
+
 # --- without libnvme: what takes a command to a controller says so, and a publish goes on without a fence ---
 
 if [ "$DATASETFS_BUILD_NAME" = clang ]; then
