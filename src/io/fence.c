@@ -3,14 +3,18 @@
 #include "io/fence.h"
 
 #include <errno.h>
+#include <linux/major.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
 #include "base/parse.h"
 #include "io/nvme.h"
 #include "io/topology.h"
+
+#define FENCE_OTHER_DEVICE "it is no NVMe namespace on a fabric, which is no matter where no other host can reach it"
 
 /* Two keys of our host, which whoever publishes next on it knows too: the second one says that the reservation is to be
  * kept. Never 0, and unlikely to be another program's. */
@@ -30,13 +34,28 @@ static uint64_t fence_own_key(const struct fence *fence)
 /* Fills in what is known of the namespace and the host. False: no fabric. */
 static bool fence_find(const struct topology *t, dev_t device, struct fence *fence)
 {
-	const struct topology_namespace *namespace = topology_by_device(t, device);
+	dev_t whole = topology_whole(topology_root(), device);
+	const struct topology_namespace *namespace = topology_by_device(t, whole);
 	const struct topology_controller *controller = namespace ? topology_host_of(t, namespace) : NULL;
 
 	if (!controller || parse_uuid(controller->hostid, fence->host, NULL) < 0)
 		return false;
 	fence->nsid = namespace->nsid;
+	fence->is_partition = whole != device;
 	return true;
+}
+
+/* A loop device, a RAM disk or a local drive. */
+static bool fence_is_local(const struct topology *t, dev_t device)
+{
+	dev_t whole = topology_whole(topology_root(), device);
+	const struct topology_namespace *namespace = topology_by_device(t, whole);
+	bool local = namespace || major(whole) == LOOP_MAJOR || major(whole) == RAMDISK_MAJOR;
+
+	for (size_t i = 0; namespace && i < t->path_count; i++)
+		if (&t->namespaces[t->paths[i].namespace] == namespace)
+			local = local && !strcmp(t->controllers[t->paths[i].controller].transport, "pcie");
+	return local;
 }
 
 static bool fence_is_ours(const struct fence *fence, const struct nvme_holder *holder)
@@ -66,15 +85,16 @@ static void fence_tell(const struct fence *fence, const struct nvme_holder *hold
 	char host[UUID_TEXT_SIZE];
 
 	format_uuid(holder->host, host);
-	if (fence_is_ours(fence, holder) && fence->kept)
-		return;
-	if (fence_is_ours(fence, holder))
+	if (fence_is_ours(fence, holder) && !fence->kept)
 		snprintf(notice, FENCE_NOTICE_SIZE, "took over the reservation that a publisher of this host left");
-	else if (holder->hold != NVME_HOLD_NONE)
+	else if (holder->hold != NVME_HOLD_NONE && !fence_is_ours(fence, holder))
 		snprintf(notice, FENCE_NOTICE_SIZE,
 			 "took the reservation away from host %s and keeps it; when no publisher runs there any more, "
 			 "'datasetfsctl nvme release' gives it up",
 			 host);
+	else if (fence->is_partition)
+		snprintf(notice, FENCE_NOTICE_SIZE,
+			 "meanwhile no other host can write to the other partitions of the namespace either");
 }
 
 /* Who was killed may have left a registration with either key. */
@@ -144,8 +164,13 @@ int fence_raise(int fd, bool preempt, struct fence *ret, char notice[FENCE_NOTIC
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, "fstat");
 	r = topology_read(topology_root(), &topology, err);
-	if (r < 0 || !S_ISBLK(st.st_mode) || !fence_find(&topology, st.st_rdev, &fence))
+	if (r < 0 || !S_ISBLK(st.st_mode))
 		return r;
+	if (!fence_find(&topology, st.st_rdev, &fence)) {
+		if (!fence_is_local(&topology, st.st_rdev))
+			return fence_do_without(notice, FENCE_OTHER_DEVICE);
+		return 0;
+	}
 	if (nvme_facts_read(fd, fence.nsid, &facts, &why) < 0)
 		return fence_do_without(notice, why.reason);
 	if (!facts.can_reserve)

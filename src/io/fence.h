@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps other hosts from writing to a namespace while this one changes the volume: a Write Exclusive reservation. It
- * belongs to the host, so what a killed publisher left is taken over by the next one of its host; between publishers of
- * one host the lock decides (io/file.h). One that was taken away from another host is kept when the publisher ends: the
- * publisher there may only sleep, and must not write when it wakes up. */
+/* Keeps other hosts from writing to a namespace while this one changes the volume: a Write Exclusive reservation, of the
+ * whole namespace also when the volume is a partition of it. It belongs to the host, so what a killed publisher left is
+ * taken over by the next one of its host; between publishers of one host the lock decides (io/file.h). One that was taken
+ * away from another host is kept when the publisher ends: the publisher there may only sleep, and must not write when it
+ * wakes up. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,11 +16,13 @@ struct fence {
 	uint32_t nsid;
 	uint8_t host[16];
 	bool raised;
-	bool kept; /* stays when the fence is lowered, until fence_drop() */
+	bool is_partition; /* of the namespace that is reserved */
+	bool kept;         /* stays when the fence is lowered, until fence_drop() */
 };
 
-/* 0 without a fence when fd is not a namespace on a fabric, or when that has no reservations; then, or when there is
- * something else to be said, notice is not empty. -EBUSY: another host has it reserved and is named; with preempt it is
+/* 0 without a fence when fd is no namespace on a fabric nor a partition of one, or when that has no reservations; then,
+ * unless it is a file or a device that belongs to one host, or when there is something else to be said, notice is not
+ * empty. -EBUSY: another host has it reserved and is named; with preempt it is
  * taken from that host. */
 #define FENCE_NOTICE_SIZE 320
 must_check int fence_raise(int fd, bool preempt, struct fence *ret, char notice[FENCE_NOTICE_SIZE], struct error *err);

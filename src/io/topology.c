@@ -118,6 +118,17 @@ static void topology_identities(const char *directory, struct topology_namespace
 		namespace->has_uuid = false;
 }
 
+static dev_t topology_device(const char *directory)
+{
+	unsigned major_number, minor_number;
+	char text[32];
+
+	if (!sysfs_text(directory, "dev", text, sizeof(text)) ||
+	    sscanf(text, "%u:%u", &major_number, &minor_number) != 2)
+		return 0;
+	return makedev(major_number, minor_number);
+}
+
 static bool topology_is_block(const char *directory)
 {
 	return topology_number(directory, "nsid") > 0 && topology_number(directory, "size") >= 0;
@@ -146,17 +157,13 @@ static int topology_add_namespace(struct topology *t, const char *directory, con
 				  struct error *err)
 {
 	struct topology_namespace *namespace = topology_grow(&t->namespaces, &t->namespace_count, sizeof(*namespace));
-	unsigned major_number, minor_number;
 	int64_t n;
-	char text[32];
 
 	if (!namespace)
 		return topology_no_memory(err);
 	namespace->subsystem = subsystem;
 	snprintf(namespace->name, sizeof(namespace->name), "%.31s", name);
-	if (sysfs_text(directory, "dev", text, sizeof(text)) &&
-	    sscanf(text, "%u:%u", &major_number, &minor_number) == 2)
-		namespace->device = makedev(major_number, minor_number);
+	namespace->device = topology_device(directory);
 	namespace->nsid = (uint32_t)topology_number(directory, "nsid");
 	namespace->size = (uint64_t)topology_number(directory, "size") * SECTOR;
 	n = topology_number(directory, "queue/logical_block_size");
@@ -336,6 +343,21 @@ void topology_free(struct topology *topology)
 }
 
 /* ---- questions ---- */
+
+/* DEV/BLOCK/M:N is a link to the device; the directory of a partition is in that of its whole device. */
+dev_t topology_whole(const char *root, dev_t device)
+{
+	char path[PATH_MAX];
+	dev_t whole = 0;
+	size_t length;
+
+	length = (size_t)snprintf(path, sizeof(path), "%s/dev/block/%u:%u", root, major(device), minor(device));
+	if (length + sizeof("/..") <= sizeof(path) && topology_number(path, "partition") > 0) {
+		memcpy(path + length, "/..", sizeof("/.."));
+		whole = topology_device(path);
+	}
+	return whole ? whole : device;
+}
 
 const struct topology_namespace *topology_by_device(const struct topology *topology, dev_t device)
 {

@@ -67,6 +67,8 @@ must_check int topology_check_own(struct error *err);
 must_check int topology_read(const char *root, struct topology *ret, struct error *err);
 void topology_free(struct topology *topology); /* its contents */
 
+/* The device of which this one is a partition; else itself. */
+dev_t topology_whole(const char *root, dev_t device);
 /* NULL when there is none. */
 const struct topology_namespace *topology_by_device(const struct topology *topology, dev_t device);
 const struct topology_subsystem *topology_by_nqn(const struct topology *topology, const char *nqn);

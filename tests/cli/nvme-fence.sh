@@ -6,7 +6,7 @@
 # namespace's commands are answered by tests/lib/nvme_device.c.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_loop
-need_command cc lsblk pkg-config
+need_command addpart cc lsblk pkg-config
 pkg-config --exists libnvme || skip "no libnvme"
 
 # shellcheck disable=SC2046
@@ -199,3 +199,37 @@ assert_fails 1 "its target has no write protection" on a mkdatasetfs --progress 
 assert_fails 1 "its target has no write protection" on a datasetfsctl nvme protect $volume
 assert_fails 1 "it is not an NVMe namespace" mkdatasetfs --progress none --write-protect disk source
 assert_fails 1 "so it cannot be write-protected" mkdatasetfs --progress none --write-protect new source
+
+# --- a partition of the namespace: what is reserved is all of it ---
+
+can="reserve protect"
+for host in a b; do
+    loop=$(on $host datasetfsctl nvme list --json | json namespaces.0.device)
+    addpart "/dev/$loop" 1 786432 131072 || skip "no partitions of loop devices"
+    at_exit delpart "/dev/$loop" 1
+    number=$(lsblk -ndo MAJ:MIN "/dev/${loop}p1" | tr -d ' ')
+    mkdir -p sys_$host/dev/block sys_$host/whole/part
+    lsblk -ndo MAJ:MIN "/dev/$loop" | tr -d ' ' >sys_$host/whole/dev
+    echo 1 >sys_$host/whole/part/partition
+    ln -s ../../whole/part "sys_$host/dev/block/$number"
+    declare "part_$host=/dev/${loop}p1"
+done
+# shellcheck disable=SC2154
+on a mkdatasetfs --progress none "$part_a" source 2>part.err || fail "publish on a partition: $(cat part.err)"
+assert_eq "lines of a publish on a partition" "$(cat part.err)" \
+    "mkdatasetfs: '$part_a': meanwhile no other host can write to the other partitions of the namespace either, ignoring"
+assert_eq "after that" "$(reserved b type) $(reserved b registrants)" "none 0"
+start a slow6
+finish KILL 137
+# shellcheck disable=SC2154
+assert_fails 1 "host $host_a has it reserved" on b mkdatasetfs --progress none "$part_b" source
+assert_fails 1 "host $host_a has it reserved" on b datasetfsctl current "$part_b" v1
+assert_eq "release by the partition" "$(on a datasetfsctl nvme release "$part_a")" "'$part_a' is no longer reserved"
+
+# A device that other hosts may share, and of which nothing more is known, gets a line; a partition of a loop device does not.
+rm sys_a/dev/block/*
+datasetfsctl current "$part_a" v1 2>part.err >/dev/null || fail "current on a partition"
+assert_eq "a partition of a loop device" "$(cat part.err)" ""
+on a mkdatasetfs --progress none "$part_a" source 2>part.err >/dev/null || fail "publish on another device"
+assert_contains "another device" "$(cat part.err)" \
+    "nothing keeps other hosts from publishing at the same time: it is no NVMe namespace on a fabric"
