@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "image/address.h"
+#include "image/space.h"
 #include "text.h"
 #include "verb.h"
 #include "volume.h"
@@ -126,6 +127,33 @@ static void list_measure_segment(struct list_space *space, uint64_t segment)
 		space->shares[last].unique += bytes;
 }
 
+/* A device may have become larger than its volume. */
+static uint64_t list_size(const struct volume *volume)
+{
+	uint64_t size = source_size(&volume->file->source, 0);
+
+	if (volume->file->geometry.is_block_device && size > volume->super.member_size)
+		return volume->super.member_size;
+	return size;
+}
+
+/* On a device a publish also uses what is left of the last one's segment, and may not use the end, which is kept for
+ * catalogues. */
+static int list_measure_free(const struct volume *volume, struct list_space *space, struct error *err)
+{
+	const struct superblock *super = &volume->super;
+	struct space found;
+	int r;
+
+	if (!volume->file->geometry.is_block_device)
+		return 0;
+	r = space_open(&found, &volume->catalogue, super, super->segment_log, super->member_size, err);
+	if (r == 0)
+		space->free_bytes = space_free(&found);
+	space_close(&found);
+	return r;
+}
+
 /* A segment is used when a version lists it, or the catalogue lies in it. */
 static int list_measure(const struct volume *volume, struct list_space *space, struct error *err)
 {
@@ -133,7 +161,7 @@ static int list_measure(const struct volume *volume, struct list_space *space, s
 	const struct catalogue *catalogue = &volume->catalogue;
 
 	space->segment_size = UINT64_C(1) << super->segment_log;
-	space->size = source_size(&volume->file->source, 0);
+	space->size = list_size(volume);
 	space->total = round_up(space->size, space->segment_size) >> super->segment_log;
 	space->versions = catalogue->version_count;
 	space->map_size = space->total / 8 + 1;
@@ -153,7 +181,7 @@ static int list_measure(const struct volume *volume, struct list_space *space, s
 	}
 	for (uint64_t s = 0; s < space->total; s++)
 		list_measure_segment(space, s);
-	return 0;
+	return list_measure_free(volume, space, err);
 }
 
 static void list_space_free(struct list_space *space)

@@ -227,6 +227,25 @@ rm -rf source
 write 1 1
 find source -name 'f[3-6]*' -delete
 pack "$LOOP" source --label one --segment-size 1M
+
+# What is said to be free is what a publish can use: not the ring, not the end, and not what the device grew by.
+datasetfsctl list --json "$LOOP" >listed.json
+python3 - <<'END' || fail "free bytes of a device"
+import json, sys
+listed = json.load(open("listed.json"))
+free = sum(run["length"] for run in listed["space"] if not run["versions"] and not run["catalogue"])
+ring = listed["segment_size"] # the first segment
+expected = free - ring + -listed["tail"] % listed["segment_size"] - listed["size"] // 64
+if listed["free_bytes"] != expected:
+    sys.exit(f"{listed['free_bytes']} bytes are free, expected {expected}")
+END
+free=$(json free_bytes listed.json)
+truncate -s 48M disk
+losetup -c "$LOOP"
+assert_eq "size of a device that grew" "$(datasetfsctl list --json "$LOOP" | json size)" $((48 << 20))
+assert_eq "segments after the device grew" "$(datasetfsctl list --json "$LOOP" | json segments)" 32
+assert_eq "free after the device grew" "$(datasetfsctl list --json "$LOOP" | json free_bytes)" "$free"
+
 for ((n = 2; n < 60; n++)); do
     write $n 0.15
     mkdatasetfs --progress none --label "more$n" "$LOOP" source >/dev/null 2>err || break
