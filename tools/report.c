@@ -49,12 +49,14 @@ static const char *report_reason(const char *what, const struct error *err)
 
 void report_part(struct report *report, const char *what, enum report_state state, const struct error *err)
 {
-	static const char *const names[] = { "sound", "empty", "damaged", "unknown" };
+	static const char *const names[] = { "sound", "empty", "damaged", "unknown", "removed" };
 	const char *reason = report_reason(what, err);
 
 	report->damaged += state == REPORT_DAMAGED;
 	if (state == REPORT_UNKNOWN)
 		report->is_blind = report->version_is_blind = true;
+	if (state == REPORT_REMOVED)
+		report->version_is_gone = true;
 	if (report->is_json) {
 		json_begin_object(&report->json, NULL);
 		json_string(&report->json, "what", what);
@@ -85,7 +87,7 @@ void report_begin_version(struct report *report, const struct version *version)
 	report->label = version->label;
 	report->version_start = clock_now();
 	report->version_damaged = report->damaged;
-	report->version_is_blind = false;
+	report->version_is_blind = report->version_is_gone = false;
 	report->selected = 0;
 	if (!report->is_json)
 		return;
@@ -165,6 +167,8 @@ static const char *report_verdict(bool damaged, bool blind)
 
 static const char *report_version_verdict(const struct report *report)
 {
+	if (report->version_is_gone && report->damaged == report->version_damaged)
+		return "removed";
 	return report_verdict(report->damaged > report->version_damaged, report->version_is_blind);
 }
 

@@ -16,6 +16,7 @@ enum report_state {
 	REPORT_EMPTY, /* never written, and need not be */
 	REPORT_DAMAGED,
 	REPORT_UNKNOWN, /* could not be looked at */
+	REPORT_REMOVED, /* damaged, as its version is no longer on the volume */
 };
 
 struct report {
@@ -30,7 +31,7 @@ struct report {
 	const char *label;
 	int64_t version_start;
 	uint64_t version_damaged; /* report->damaged when it began */
-	bool version_is_blind;
+	bool version_is_blind, version_is_gone;
 	uint64_t selected; /* (file, chunk) pairs to come, for the progress */
 };
 

@@ -181,15 +181,45 @@ static void verify_structures(struct verify *v)
 		verify_in_place(v, what, slot, verify_slot_once);
 	}
 	verify_in_place(v, "publisher record", 0, verify_publisher_once);
-	r = superblock_find(&v->volume->file->source, &v->volume->super, &err);
+	/* Also twice: a file may grow, and then say so, after a look at its size. */
+	r = superblock_find(&v->volume->file->source, &v->volume->super, NULL);
+	if (r < 0)
+		r = superblock_find(&v->volume->file->source, &v->volume->super, &err);
 	report_part(&v->report, "superblock", verify_state(r), &err);
 	if (r < 0)
 		return;
-	r = volume_load(v->volume, &err);
+	r = volume_load(v->volume, NULL);
+	if (r < 0)
+		r = volume_load(v->volume, &err);
 	report_part(&v->report, "catalogue", verify_state(r), &err);
 }
 
 /* --- versions --- */
+
+/* Nobody keeps a publisher from writing over what was removed: then it is no damage. What was moved has a new sequence. */
+static bool verify_is_gone(const struct verify *v, const struct version *version)
+{
+	struct catalogue catalogue;
+	struct superblock super;
+	bool gone;
+
+	if (catalogue_load(&v->volume->file->source, &super, &catalogue, NULL) < 0)
+		return false;
+	gone = memcmp(super.volume_uuid, v->volume->super.volume_uuid, sizeof(super.volume_uuid)) != 0 ||
+	       !catalogue_by_sequence(&catalogue, version->sequence);
+	catalogue_free(&catalogue);
+	return gone;
+}
+
+static void verify_part(struct verify *v, const struct version *version, const char *what, int r,
+			const struct error *err)
+{
+	enum report_state state = verify_state(r);
+
+	if (state == REPORT_DAMAGED && verify_is_gone(v, version))
+		state = REPORT_REMOVED;
+	report_part(&v->report, what, state, err);
+}
 
 static void verify_digest(struct verify *v, const struct version *version, struct index *index)
 {
@@ -247,7 +277,7 @@ static void verify_fine(struct verify *v, const struct version *version, struct 
 	if (!version->fine.length)
 		return;
 	r = fine_load(&v->volume->file->source, version, ret, &err);
-	report_part(&v->report, "fine sums", verify_state(r), &err);
+	verify_part(v, version, "fine sums", r, &err);
 }
 
 static void verify_chunks(struct verify *v, const struct version *version, struct index *index, const struct fine *fine,
@@ -271,7 +301,11 @@ static void verify_chunks(struct verify *v, const struct version *version, struc
 	if (r == 0)
 		r = verify_windows(v, version, &plan, &setup, &counts, &err);
 	if (r < 0)
-		report_part(&v->report, "chunks", verify_state(r), &err);
+		verify_part(v, version, "chunks", r, &err);
+	if (damage.count && verify_is_gone(v, version)) {
+		damage.count = damage.shown_count = 0;
+		v->report.version_is_gone = true;
+	}
 	report_end_version(&v->report, reader, &damage, &counts, &plan.counts);
 	plan_close(&plan);
 	damage_end(&damage);
@@ -289,7 +323,7 @@ static void verify_version(struct verify *v, const struct version *version)
 	r = index_load(&v->volume->file->source, version, &index, &err);
 	if (r == 0)
 		r = index_reader_open(index, &reader, &err);
-	report_part(&v->report, "index", verify_state(r), &err);
+	verify_part(v, version, "index", r, &err);
 	if (r < 0) {
 		report_end_version(&v->report, NULL, NULL, NULL, NULL);
 	} else {

@@ -41,3 +41,36 @@ for target in missing source /dev/null; do
     datasetfsctl verify $target >/dev/null 2>&1 || rc=$?
     assert_eq "status for $target" $rc 2
 done
+
+# A version that is removed and written over while it is read is no damage: stopped before each of its reads in turn.
+[ "$DATASETFS_BUILD_NAME" = gcc ] || exit 0
+cc -shared -fPIC -O1 -D_GNU_SOURCE "$LIB/fault.c" -o fault.so || fail "fault.c does not compile"
+rm -rf source/*
+head -c 3M /dev/urandom >source/one
+pack two source --label one --segment-size 1M
+head -c 1M /dev/urandom >source/one
+pack two source --label two
+mkdir other
+for i in {1..40}; do head -c 90000 /dev/urandom >other/$i; done
+watched=(env FAULT_KIND=read "FAULT_VOLUME=$PWD/volume" "FAULT_COUNT=$PWD/count" "LD_PRELOAD=$PWD/fault.so")
+# is_stopped PROCESS
+is_stopped() {
+    grep -q '^State:[[:space:]]*T' "/proc/$1/status"
+}
+cp two volume
+"${watched[@]}" FAULT_AT=0 datasetfsctl verify --jobs 1 volume >removed.txt || fail "verify: $(cat removed.txt)"
+reads=$(cat count)
+removed=0
+for ((n = 1; n <= reads; n++)); do
+    cp two volume
+    "${watched[@]}" FAULT_AT=$n FAULT_STOP=1 datasetfsctl verify --jobs 1 volume >removed.txt 2>&1 &
+    wait_for 20 is_stopped $! || fail "read $n does not stop"
+    datasetfsctl remove volume one 2>/dev/null >&2 || fail "remove"
+    pack volume other --label three
+    kill -CONT $!
+    wait $! || fail "read $n of $reads: status $?: $(cat removed.txt)"
+    ! grep -q "^damaged" removed.txt || fail "read $n of $reads: $(cat removed.txt)"
+    ! grep -q "^version 'one': removed" removed.txt || removed=$((removed + 1))
+done
+say "$removed of $reads stops: version 'one' was removed"
+[ $removed -gt 2 ] || fail "no stop came between the catalogue and the chunks"

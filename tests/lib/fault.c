@@ -4,6 +4,7 @@
  *                 one, whatever FAULT_VOLUME is)
  *   FAULT_AT      which call fails, from 1; 0 only counts
  *   FAULT_TIMES   how many calls in a row fail, 1 when not set
+ *   FAULT_STOP    a read, write or flush does not fail: the process stops itself (SIGSTOP) and then goes on
  *   FAULT_VOLUME  all but alloc and directory count on this file; with FAULT_OTHER=1 on every other regular file
  *   FAULT_FROM    reads at lower offsets neither count nor fail
  *   FAULT_TO      reads that touch no byte from FAULT_FROM up to here neither count nor fail
@@ -13,6 +14,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,7 +36,7 @@ static atomic_long calls;
 static long fail_at, fail_times, fail_from, fail_to;
 static int read_code;
 static char kind; /* first letter of FAULT_KIND */
-static bool other;
+static bool other, stops;
 static const char *only_while;
 
 __attribute__((constructor)) static void fault_init(void)
@@ -44,6 +46,7 @@ __attribute__((constructor)) static void fault_init(void)
 
 	other = getenv("FAULT_OTHER") != NULL;
 	only_while = getenv("FAULT_WHILE");
+	stops = getenv("FAULT_STOP") != NULL;
 	fail_at = at ? atol(at) : 0;
 	fail_times = times ? atol(times) : 1;
 	fail_from = from ? atol(from) : 0;
@@ -110,6 +113,10 @@ static bool fault_io(char what, int fd, int error)
 {
 	if (kind != what || !fault_is_watched(fd) || !fault_now())
 		return false;
+	if (stops) {
+		raise(SIGSTOP);
+		return false;
+	}
 	errno = error;
 	return true;
 }
