@@ -9,11 +9,15 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "image/address.h"
 #include "image/dump.h"
 #include "image/fine.h"
+#include "image/sha256.h"
 #include "report.h"
 #include "verb.h"
 #include "volume.h"
+
+#define VERIFY_STEP (1u << 20) /* bytes of a read, where only a sum is made of them */
 
 struct verify_options {
 	struct verb_options common;
@@ -268,6 +272,40 @@ static int verify_windows(struct verify *v, const struct version *version, struc
 	return more;
 }
 
+static int verify_hash_source(struct source *source, const struct version *version, struct error *err)
+{
+	auto_free uint8_t *buffer = aligned_alloc(DSFS_BLOCK, VERIFY_STEP);
+	uint64_t address = version->source.address, step;
+	struct sha256 *sha = sha256_new();
+	uint8_t found[SHA256_SIZE];
+	int r = buffer && sha ? 0 : error_set(err, -ENOMEM, "no memory");
+
+	for (uint64_t at = 0; r == 0 && at < version->source.length; at += step) {
+		step = version->source.length - at < VERIFY_STEP ? version->source.length - at : VERIFY_STEP;
+		r = source_read(source, address_member(address), address_offset(address) + at, buffer, step, err);
+		if (r == 0)
+			sha256_add(sha, buffer, step);
+	}
+	if (r == 0)
+		r = sha256_end(sha, found, err);
+	sha256_free(sha);
+	if (r == 0 && memcmp(found, version->source_sha256, sizeof(found)) != 0)
+		r = error_set(err, -EBADMSG, "its SHA-256 is not the one in the catalogue");
+	return r;
+}
+
+/* What --trust-mtime believes. */
+static void verify_source(struct verify *v, const struct version *version)
+{
+	struct error err = { 0 };
+	int r;
+
+	if (!version->source.length)
+		return;
+	r = verify_hash_source(&v->volume->file->source, version, &err);
+	verify_part(v, version, "source section", r, &err);
+}
+
 /* A damaged head hides the rest of them. */
 static void verify_fine(struct verify *v, const struct version *version, struct fine **ret)
 {
@@ -329,6 +367,7 @@ static void verify_version(struct verify *v, const struct version *version)
 	} else {
 		verify_digest(v, version, index);
 		verify_fine(v, version, &fine);
+		verify_source(v, version);
 		verify_chunks(v, version, index, fine, reader);
 	}
 	fine_close(fine);

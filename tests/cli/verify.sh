@@ -36,6 +36,22 @@ rc=0
 datasetfsctl verify --sample 100% volume >/dev/null 2>&1 || rc=$?
 assert_eq "--sample 100%" $rc 1
 
+# What a publisher remembers of its source: --trust-mtime believes it.
+rm volume
+pack volume source
+python3 - <<'END' || fail "the source section is not found"
+import os, struct
+data = bytearray(open("volume", "rb").read())
+at = data.index(struct.pack("<2Q", *(os.stat(f"source/{name}").st_ino for name in (1, 10))))
+data[at] ^= 1
+open("volume", "wb").write(data)
+END
+rc=0
+datasetfsctl verify volume >damaged.txt 2>&1 || rc=$?
+assert_eq "status with a damaged source section" $rc 1
+assert_contains "verify" "$(cat damaged.txt)" "damaged source section: its SHA-256 is not the one in the catalogue version=v1"
+assert_eq "damaged lines" "$(grep -c '^damaged ' damaged.txt)" 1
+
 for target in missing source /dev/null; do
     rc=0
     datasetfsctl verify $target >/dev/null 2>&1 || rc=$?
