@@ -62,6 +62,7 @@ struct check {
 	struct span last_key, bound; /* base NULL when not set */
 	uint64_t highest;            /* ordinal given so far */
 	uint64_t entries;
+	uint64_t claimed;       /* entries that directories say they have; at most those of the version */
 	struct inode directory; /* whose entries are being read; ordinal 0 before the first */
 	uint64_t number;        /* of the next entry in it */
 	struct span *marks;     /* names of entries n * DSFS_MARK_EVERY of the directory */
@@ -149,6 +150,18 @@ static int check_mark(struct check *c, struct span key, struct span name, struct
 	return 0;
 }
 
+/* A directory without entries has no key, so only the sum shows that it claims some: those that have entries make up
+ * all there are. */
+static int check_claim(struct check *c, const struct inode *directory, struct error *err)
+{
+	if (directory->size > c->index->shape.entry_count - c->claimed)
+		return error_set(err, -EBADMSG,
+				 "names: directories up to %" PRIu64 " claim more than the %" PRIu64 " entries there are",
+				 directory->ordinal, c->index->shape.entry_count);
+	c->claimed += directory->size;
+	return 0;
+}
+
 /* Breadth-first numbering: the next ordinal, or a hard link to something given before that is no directory. */
 static int check_ordinal(struct check *c, uint64_t ordinal, uint8_t type, struct error *err)
 {
@@ -167,7 +180,7 @@ static int check_ordinal(struct check *c, uint64_t ordinal, uint8_t type, struct
 				 "names: entry of type %u in directory %" PRIu64 " does not fit inode %" PRIu64 ", mode %#o",
 				 type, c->directory.ordinal, ordinal, inode.mode);
 	c->highest += is_new;
-	return 0;
+	return type == DT_DIR ? check_claim(c, &inode, err) : 0;
 }
 
 static int check_entry(struct check *c, struct span name, struct span value, struct error *err)
@@ -367,7 +380,7 @@ static int check_root(struct check *c, struct error *err)
 	if (!S_ISDIR(root.mode) || root.where != INODE_ROOT)
 		return error_set(err, -EBADMSG, "names: the root is no directory: mode %#o", root.mode);
 	c->highest = INODE_ROOT;
-	return 0;
+	return check_claim(c, &root, err);
 }
 
 static int check_all(struct check *c, struct error *err)

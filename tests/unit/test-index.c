@@ -208,6 +208,10 @@ static void test_hostile_ordinals(void **state)
 	make_tree();
 	section.inodes[1].size = 3;
 	refuses("has 401 entries");
+	section_init(&section);
+	section.inodes[section_directory(&section, 1, "empty") - 1].size = 1;
+	section_file(&section, 1, "file", 0, 0);
+	refuses("directories up to 2 claim more than the 2 entries there are");
 	make_tree();
 	section.entries[0].type = DT_REG;
 	refuses("does not fit inode 2");
