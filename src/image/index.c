@@ -410,6 +410,26 @@ static int index_path_match(void *argument, uint64_t directory, const struct ind
 	return 1;
 }
 
+static int index_path_match_child(void *argument, const struct index_entry *entry)
+{
+	const struct path_search *search = argument;
+
+	return index_path_match(argument, search->directory, entry);
+}
+
+/* A directory names its parent; for anything else all entries are looked at. */
+static bool index_path_find(struct index_reader *reader, struct path_search *search)
+{
+	struct inode inode;
+
+	if (inode_get(reader->index, search->ordinal, &inode, NULL) < 0)
+		return false;
+	if (!S_ISDIR(inode.mode))
+		return index_walk(reader, index_path_match, search) == 1;
+	search->directory = inode.where;
+	return index_list(reader, inode.where, 0, index_path_match_child, search) == 1;
+}
+
 void index_path(struct index_reader *reader, uint64_t ordinal, char *path, size_t size)
 {
 	struct path_search search = { .ordinal = ordinal };
@@ -419,7 +439,7 @@ void index_path(struct index_reader *reader, uint64_t ordinal, char *path, size_
 	if (ordinal == INODE_ROOT)
 		snprintf(path, size, "/");
 	for (; search.ordinal != INODE_ROOT; search.ordinal = search.directory) {
-		if (index_walk(reader, index_path_match, &search) != 1) {
+		if (!index_path_find(reader, &search)) {
 			snprintf(path, size, "inode %" PRIu64, ordinal);
 			return;
 		}

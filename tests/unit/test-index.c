@@ -136,6 +136,23 @@ static void test_path(void **state)
 	assert_string_equal(path, "inode 9999");
 	index_reader_close(reader);
 	index_close(index);
+
+	section_init(&section);
+	section_directory(&section, 1, "a");
+	section_directory(&section, 1, "b");
+	section_directory(&section, 3, "c");
+	section_file(&section, 4, "d", 0, 0);
+	section_hard_link(&section, 4, "e", 5);
+	CHECK_OK(open_section(&index, &err));
+	CHECK_OK(index_reader_open(index, &reader, &err));
+	index_path(reader, 4, path, sizeof(path));
+	assert_string_equal(path, "/b/c");
+	index_path(reader, 5, path, sizeof(path));
+	assert_string_equal(path, "/b/c/d");
+	index_path(reader, 5, path, 5); /* the end says most */
+	assert_string_equal(path, "/c/d");
+	index_reader_close(reader);
+	index_close(index);
 }
 
 static int collect(void *argument, const char *text, size_t length)
