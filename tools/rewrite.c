@@ -5,11 +5,13 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "image/address.h"
 #include "image/dump.h"
 #include "image/index.h"
+#include "image/inode.h"
 #include "image/sha256.h"
 #include "stretch.h"
 #include "survey.h"
@@ -22,10 +24,13 @@ _Static_assert(REWRITE_STEP % DSFS_BLOCK == 0 && REWRITE_STEP % sizeof(struct ds
 struct rewrite_section {
 	struct rewrite *rewrite;
 	const struct version *version;
-	const uint8_t *bytes; /* of the section as it is */
-	uint8_t *buffer;      /* a step of it as it will be */
+	const struct index *index; /* the section as it is */
+	struct bits files;         /* chunk records that are a file's first */
+	uint8_t *buffer;           /* a step of the section as it will be */
 	struct sha256 *sha;
 	struct extent_list *list;
+	uint64_t from, to;   /* a run of one file's stored bytes, and where all of it went; to 0: not known as a whole */
+	uint64_t run_record; /* behind its last record */
 };
 
 /* --- the index --- */
@@ -83,18 +88,75 @@ static int rewrite_write(struct rewrite_section *section, uint64_t length, struc
 	return r;
 }
 
-/* True when one of the records in the buffer changed. */
-static bool rewrite_patch(const struct rewrite_section *section, uint64_t count)
+static int rewrite_find_files(const struct index *index, struct bits *ret, struct error *err)
+{
+	struct inode inode;
+	int r;
+
+	r = bits_open(ret, index->shape.chunk_count, err);
+	for (uint64_t ordinal = INODE_ROOT; r == 0 && ordinal <= index->shape.inode_count; ordinal++) {
+		r = inode_get(index, ordinal, &inode, err);
+		if (r == 0 && S_ISREG(inode.mode))
+			bits_set(ret, inode.where, 1);
+	}
+	return r;
+}
+
+/* A hole, or bytes in the index itself, lie in no place that could change. */
+static bool rewrite_has_place(const struct dsfs_chunk *record)
+{
+	uint64_t address = le64_get(record->address);
+
+	return address != 0 && address_member(address) == 0;
+}
+
+static uint64_t rewrite_stored(const struct dsfs_chunk *record)
+{
+	return le32_get(record->stored) & REWRITE_STORED;
+}
+
+/* Two pieces may share a block, with the end of one file and the beginning of the next one: all of a file is looked for
+ * together, so that it stays one read. */
+static void rewrite_begin_run(struct rewrite_section *section, uint64_t number)
+{
+	const struct dsfs_chunk *records = (const struct dsfs_chunk *)section->index->chunks.base;
+	uint64_t length = rewrite_stored(&records[number]), next;
+
+	section->from = le64_get(records[number].address);
+	for (next = number + 1; next < section->files.count && !bits_get(&section->files, next); next++) {
+		if (!rewrite_has_place(&records[next]))
+			continue;
+		if (le64_get(records[next].address) != section->from + length)
+			break;
+		length += rewrite_stored(&records[next]);
+	}
+	section->run_record = next;
+	section->to = move_find(section->rewrite->chunks, section->from, length);
+}
+
+/* 0: it stays. */
+static uint64_t rewrite_find(struct rewrite_section *section, uint64_t number, const struct dsfs_chunk *record)
+{
+	uint64_t address = le64_get(record->address);
+
+	if (number >= section->run_record)
+		rewrite_begin_run(section, number);
+	return section->to ? section->to + (address - section->from) :
+			     move_find(section->rewrite->chunks, address, rewrite_stored(record));
+}
+
+/* True when one of the records in the buffer, from number first on, changed. */
+static bool rewrite_patch(struct rewrite_section *section, uint64_t first, uint64_t count)
 {
 	struct dsfs_chunk *records = (struct dsfs_chunk *)section->buffer;
 	bool changed = false;
 
 	for (uint64_t i = 0; i < count; i++) {
-		uint64_t address = le64_get(records[i].address), to;
+		uint64_t to;
 
-		if (address == 0 || address_member(address) != 0)
+		if (!rewrite_has_place(&records[i]))
 			continue;
-		to = move_find(section->rewrite->chunks, address, le32_get(records[i].stored) & REWRITE_STORED);
+		to = rewrite_find(section, first + i, &records[i]);
 		if (!to)
 			continue;
 		records[i].address = le64_of(address_make(0, to));
@@ -107,15 +169,16 @@ static bool rewrite_patch(const struct rewrite_section *section, uint64_t count)
 static int rewrite_part(struct rewrite_section *section, uint64_t from, uint64_t to, uint64_t records, struct error *err)
 {
 	const uint64_t most = REWRITE_STEP / sizeof(struct dsfs_chunk);
-	uint64_t step, count;
+	const uint8_t *bytes = section->index->map;
+	uint64_t step, count, number = 0;
 	bool changed;
 	int r = 0;
 
-	for (uint64_t at = from; r == 0 && at < to; at += step, records -= count) {
+	for (uint64_t at = from; r == 0 && at < to; at += step, records -= count, number += count) {
 		step = to - at < REWRITE_STEP ? to - at : REWRITE_STEP;
 		count = records < most ? records : most;
-		memcpy(section->buffer, section->bytes + at, step);
-		changed = rewrite_patch(section, count);
+		memcpy(section->buffer, bytes + at, step);
+		changed = rewrite_patch(section, number, count);
 		sha256_add(section->sha, section->buffer, step);
 		if (changed || rewrite_is_in_victim(section, at, step))
 			r = rewrite_write(section, step, err);
@@ -145,19 +208,23 @@ static int rewrite_index(struct rewrite *rewrite, const struct version *version,
 			 struct error *err)
 {
 	auto_free uint8_t *buffer = aligned_alloc(DSFS_BLOCK, REWRITE_STEP);
-	struct rewrite_section section = { rewrite, version, NULL, buffer, sha256_new(), &fresh->index };
+	struct rewrite_section section = {
+		.rewrite = rewrite, .version = version, .buffer = buffer, .sha = sha256_new(), .list = &fresh->index
+	};
 	struct index *index = NULL;
 	int r;
 
 	r = buffer && section.sha ? 0 : error_set(err, -ENOMEM, "out of memory");
 	if (r == 0)
 		r = index_load(rewrite->source, version, &index, err);
-	if (r == 0) {
-		section.bytes = index->map;
+	section.index = index;
+	if (r == 0)
+		r = rewrite_find_files(index, &section.files, err);
+	if (r == 0)
 		r = rewrite_parts(&section, err);
-	}
 	if (r == 0)
 		r = sha256_end(section.sha, fresh->index_sha256, err);
+	bits_close(&section.files);
 	index_close(index);
 	sha256_free(section.sha);
 	return r;

@@ -112,6 +112,21 @@ assert_contains "round $round" "$(cat out)" "no segment is worth emptying"
 assert_eq "the volume after nothing" "$(hash_of volume)" "$before"
 identities | diff identities.before - || fail "identities changed, round $round"
 
+# A file whose end lies alone in its last block is one read also where a copy was cut at that block.
+mkdir tails
+for i in {10..59}; do head -c 131172 /dev/urandom >tails/$i; done
+pack cut tails --label one --segment-size 1M
+rm tails/*[3-9]
+pack cut tails --label two
+datasetfsctl remove cut one >/dev/null 2>&1
+datasetfsctl compact --json --below 100 cut >cut.json 2>/dev/null || fail "compact of the tails"
+[ "$(json segments cut.json)" -gt 3 ] || fail "only $(json segments cut.json) segments with tails were emptied"
+for file in tails/*; do
+    ranges=$(datasetfsctl stat --json cut "${file#*/}" | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["ranges"]))')
+    assert_eq "ranges of $file" "$ranges" 1
+done
+datasetfsctl verify cut >/dev/null || fail "verify of the tails"
+
 # A publish shares with versions that were moved, knows their source, and takes what became free.
 size=$(stat -c %s volume)
 mkdatasetfs --json --progress none --trust-mtime=three --label five volume source >five.json || fail "publish afterwards"
