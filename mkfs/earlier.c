@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/huge.h"
 #include "image/address.h"
 #include "image/sha256.h"
 #include "interrupt.h"
@@ -97,7 +98,7 @@ static void earlier_index(struct earlier *earlier, const struct version *version
 int earlier_open(const struct temp *temp, struct source *source, uint64_t member_size, const struct version *version,
 		 bool verified, struct earlier *ret, struct error *err)
 {
-	auto_free uint8_t *buffer = aligned_alloc(DSFS_BLOCK, EARLIER_STEP);
+	auto_free uint8_t *buffer = huge_alloc(EARLIER_STEP);
 	struct sha256 *sha = verified ? sha256_new() : NULL;
 	struct earlier earlier = { 0 };
 	struct earlier_copy copy = { .source = source, .sha = sha, .buffer = buffer, .section = &earlier.section };

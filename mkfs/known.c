@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/huge.h"
 #include "compare.h"
 #include "image/address.h"
 #include "image/chunk.h"
@@ -219,7 +220,7 @@ struct known_view *known_view_new(const struct known *known)
 		return NULL;
 	view->known = known;
 	view->codec = codec_new();
-	view->memory = aligned_alloc(DSFS_BLOCK, (size_t)KNOWN_WINDOWS * KNOWN_WINDOW);
+	view->memory = huge_alloc((size_t)KNOWN_WINDOWS * KNOWN_WINDOW);
 	view->buffer = aligned_alloc(DSFS_BLOCK, KNOWN_BUFFER);
 	view->decoded = malloc((size_t)1 << known->chunk_log);
 	for (unsigned i = 0; view->memory && i < KNOWN_WINDOWS; i++)

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/huge.h"
 #include "image/address.h"
 #include "image/codec.h"
 
@@ -118,7 +119,7 @@ static int check_alone(struct check_worker *worker, const struct plan_item *item
  * bytes are needed by the chunks that follow, so this read has a buffer of its own. */
 static bool check_again(struct check_worker *worker, const struct plan_item *item, bool was_read)
 {
-	auto_free uint8_t *buffer = aligned_alloc(DSFS_BLOCK, CHECK_READ);
+	auto_free uint8_t *buffer = huge_alloc(CHECK_READ);
 	struct error err = { 0 };
 	int r;
 
@@ -202,7 +203,7 @@ static void *check_work(void *argument)
 {
 	struct check *check = argument;
 	struct check_worker worker = { .check = check, .codec = codec_new() };
-	auto_free uint8_t *stored = aligned_alloc(DSFS_BLOCK, CHECK_READ);
+	auto_free uint8_t *stored = huge_alloc(CHECK_READ);
 	auto_free uint8_t *content = aligned_alloc(DSFS_BLOCK, 1u << DSFS_CHUNK_LOG_MAX);
 	struct check_run run = { 0 };
 	struct error err = { 0 };

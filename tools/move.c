@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/huge.h"
 #include "image/address.h"
 #include "signals.h"
 
@@ -18,8 +19,8 @@ int move_open(struct source *source, struct space *space, struct move *ret, stru
 {
 	struct move move = { .source = source, .space = space };
 
-	move.from.bytes = aligned_alloc(DSFS_BLOCK, MOVE_STEP);
-	move.to.bytes = aligned_alloc(DSFS_BLOCK, MOVE_STEP);
+	move.from.bytes = huge_alloc(MOVE_STEP);
+	move.to.bytes = huge_alloc(MOVE_STEP);
 	move.unwritten = aligned_alloc(DSFS_BLOCK, MOVE_STEP);
 	if (!move.from.bytes || !move.to.bytes || !move.unwritten) {
 		move_close(&move);

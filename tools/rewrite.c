@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/huge.h"
 #include "image/address.h"
 #include "image/dump.h"
 #include "image/index.h"
@@ -207,7 +208,7 @@ static int rewrite_parts(struct rewrite_section *section, struct error *err)
 static int rewrite_index(struct rewrite *rewrite, const struct version *version, struct version *fresh,
 			 struct error *err)
 {
-	auto_free uint8_t *buffer = aligned_alloc(DSFS_BLOCK, REWRITE_STEP);
+	auto_free uint8_t *buffer = huge_alloc(REWRITE_STEP);
 	struct rewrite_section section = {
 		.rewrite = rewrite, .version = version, .buffer = buffer, .sha = sha256_new(), .list = &fresh->index
 	};

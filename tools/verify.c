@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include "base/cleanup.h"
+#include "base/huge.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "image/address.h"
@@ -274,7 +275,7 @@ static int verify_windows(struct verify *v, const struct version *version, struc
 
 static int verify_hash_source(struct source *source, const struct version *version, struct error *err)
 {
-	auto_free uint8_t *buffer = aligned_alloc(DSFS_BLOCK, VERIFY_STEP);
+	auto_free uint8_t *buffer = huge_alloc(VERIFY_STEP);
 	uint64_t address = version->source.address, step;
 	struct sha256 *sha = sha256_new();
 	uint8_t found[SHA256_SIZE];
