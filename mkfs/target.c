@@ -95,7 +95,7 @@ static int target_check_content(struct target *target, bool force, bool *ret_our
 	if (!target->is_device && target_is_all_hole(target->file))
 		return 0;
 	r = target_probe(target->path, what, sizeof(what), err);
-	if (r < 0)
+	if (r < 0 && !seen) /* some block of a volume that cannot be read does not make it somebody else's */
 		return r;
 	if (!what[0] && (seen || target->is_device || target_is_remainder(target))) {
 		*ret_ours = seen;

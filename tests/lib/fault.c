@@ -173,7 +173,9 @@ ssize_t pread(int fd, void *buffer, size_t length, off_t offset)
 /* libblkid's. */
 ssize_t read(int fd, void *buffer, size_t length)
 {
-	return fault_io('r', fd, EIO) ? -1 : syscall(SYS_read, fd, buffer, length);
+	off_t offset = syscall(SYS_lseek, fd, 0, SEEK_CUR);
+
+	return fault_read(fd, offset, length) ? -1 : syscall(SYS_read, fd, buffer, length);
 }
 
 ssize_t preadv(int fd, const struct iovec *iov, int count, off_t offset)
