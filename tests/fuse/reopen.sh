@@ -62,7 +62,10 @@ put_to() {
 export DATASETFS_SYSFS=$PWD/sys
 sysfs_tree sys
 namespace=nvme-subsys0/nvme0n1
-identity=nvme:uuid:3f2504e0-4f89-41d3-9a0c-0305e82c3301
+uuid=7c9e6679-7425-40de-944b-e07fc1f90ae7 # of no other test that runs beside this one and looks at all mounts
+sysfs_set sys $namespace/uuid $uuid
+sysfs_set sys $namespace/wwid uuid.$uuid
+identity=nvme:uuid:$uuid
 
 # look_elsewhere: what is not the volume is noticed and not served
 look_elsewhere() {
