@@ -11,6 +11,7 @@ import time
 
 TICK = os.sysconf("SC_CLK_TCK")
 ENABLE_URING = pathlib.Path("/sys/module/fuse/parameters/enable_uring")
+HUGE_PAGES = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
 PACKAGES = ("fio", "xfsprogs", "erofs-utils", "squashfs-tools", "findutils", "util-linux")
 
 
@@ -227,6 +228,7 @@ def describe(work):
         "kernel": platform.release(), "cpus": os.cpu_count(), "cpu_model": cpu_model(),
         "memory_gib": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1),
         "disk": disk(work), "load_average": os.getloadavg(), "enable_uring": read(ENABLE_URING, "absent"),
+        "huge_pages": read(HUGE_PAGES, "[never]").partition("[")[2].partition("]")[0],
         "fio": sh("fio", "--version").strip(), "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "python": platform.python_version(),
     }
