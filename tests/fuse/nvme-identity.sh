@@ -14,9 +14,18 @@ truncate -s 64M disk
 loop_device disk
 sysfs_tree sys
 sysfs_namespace sys "$LOOP"
+
+# transport NAME: of the namespace's controllers
+transport() {
+    local controller
+    for controller in nvme0 nvme1; do
+        sysfs_set sys nvme-subsys0/$controller/transport "$1"
+    done
+}
 for controller in nvme0 nvme1; do
-    sysfs_set sys nvme-subsys0/$controller/hostid "" # as a local drive: nothing to reserve
+    sysfs_set sys nvme-subsys0/$controller/hostid ""
 done
+transport pcie # a local drive: nothing to reserve
 mkdir source
 echo content >source/file
 
@@ -34,7 +43,9 @@ assert_eq "the source of the mount" "$(findmnt -no SOURCE "$PWD/mnt")" $volume
 assert_eq "the volume of a mount" "$(datasetfsctl list --json mnt | json volume)" "$LOOP"
 assert_eq "lines about copies" "$(grep -c "copy" daemon.log || true)" 0
 assert_fails 1 "datasetfs serves it on" mkdatasetfs --progress none --format $volume source
+transport tcp
 assert_fails 1 "is in use" datasetfsctl nvme disconnect nqn.2026-01.org.example:train
+transport pcie
 unmount mnt
 mount_volume $volume mnt -o version=v1
 assert_eq "a pinned source" "$(findmnt -no SOURCE "$PWD/mnt")" $volume@v1
