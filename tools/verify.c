@@ -186,16 +186,11 @@ static void verify_structures(struct verify *v)
 		verify_in_place(v, what, slot, verify_slot_once);
 	}
 	verify_in_place(v, "publisher record", 0, verify_publisher_once);
-	/* Also twice: a file may grow, and then say so, after a look at its size. */
-	r = superblock_find(&v->volume->file->source, &v->volume->super, NULL);
-	if (r < 0)
-		r = superblock_find(&v->volume->file->source, &v->volume->super, &err);
+	r = superblock_find(&v->volume->file->source, &v->volume->super, &err);
 	report_part(&v->report, "superblock", verify_state(r), &err);
 	if (r < 0)
 		return;
-	r = volume_load(v->volume, NULL);
-	if (r < 0)
-		r = volume_load(v->volume, &err);
+	r = volume_load(v->volume, &err);
 	report_part(&v->report, "catalogue", verify_state(r), &err);
 }
 
