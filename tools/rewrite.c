@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/huge.h"
 #include "image/address.h"
+#include "image/chunk.h"
 #include "image/dump.h"
 #include "image/index.h"
 #include "image/inode.h"
@@ -17,8 +18,7 @@
 #include "stretch.h"
 #include "survey.h"
 
-#define REWRITE_STEP   (51u * DSFS_BLOCK * sizeof(struct dsfs_chunk) / 4) /* whole blocks and whole records */
-#define REWRITE_STORED ((UINT32_C(1) << DSFS_STORED_BITS) - 1)
+#define REWRITE_STEP (51u * DSFS_BLOCK * sizeof(struct dsfs_chunk) / 4) /* whole blocks and whole records */
 
 _Static_assert(REWRITE_STEP % DSFS_BLOCK == 0 && REWRITE_STEP % sizeof(struct dsfs_chunk) == 0, "step");
 
@@ -113,7 +113,7 @@ static bool rewrite_has_place(const struct dsfs_chunk *record)
 
 static uint64_t rewrite_stored(const struct dsfs_chunk *record)
 {
-	return le32_get(record->stored) & REWRITE_STORED;
+	return chunk_of_record(record).stored;
 }
 
 /* Two pieces may share a block, with the end of one file and the beginning of the next one: all of a file is looked for
