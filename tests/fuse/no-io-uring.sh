@@ -25,29 +25,21 @@ rc=0
 ./without_io_uring true || rc=$?
 [ $rc != 77 ] || skip "no seccomp here"
 
-(
-    export PATH=$PWD/filtered.bin:$PATH
+# takes_threads FOLDER REASON MESSAGE: what the daemon says there of io=auto, and of io=uring
+takes_threads() (
+    export PATH=$PWD/$1:$PATH
+    : >daemon.log
     mount_volume volume mnt
     compare source mnt
     assert_eq "io" "$(stats mnt io)" threads
-    assert_contains "reason" "$(stats mnt io_reason)" "not permitted"
+    assert_contains "reason" "$(stats mnt io_reason)" "$2"
     assert_eq "loud lines" "$(grep -c "io_uring is refused" daemon.log)" 1
     python3 "$DATASETFS_SOURCE/tests/fuse/reads.py" source mnt --rounds 4 || fail "reads"
     unmount mnt
-    assert_fails 32 "io_uring" datasetfs -o io=uring,channel=dev volume mnt
-) || fail "without io_uring"
-
-: >daemon.log
-(
-    export PATH=$PWD/old.bin:$PATH
-    mount_volume volume mnt
-    compare source mnt
-    assert_eq "io" "$(stats mnt io)" threads
-    assert_contains "reason" "$(stats mnt io_reason)" "no IORING_OP_READ"
-    assert_eq "loud lines" "$(grep -c "io_uring is refused" daemon.log)" 1
-    unmount mnt
-    assert_fails 32 "no IORING_OP_READ" datasetfs -o io=uring,channel=dev volume mnt
-) || fail "with an old io_uring"
+    assert_fails 32 "$3" datasetfs -o io=uring,channel=dev volume mnt
+)
+takes_threads filtered.bin "not permitted" "io_uring" || fail "without io_uring"
+takes_threads old.bin "no IORING_OP_READ" "no IORING_OP_READ" || fail "with an old io_uring"
 
 : >daemon.log
 mount_volume volume mnt -o io=threads
