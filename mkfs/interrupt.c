@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "base/signal.h"
+
 static atomic_bool interrupted;
 
 static void interrupt_handle(int signal_number)
@@ -16,21 +18,13 @@ static void interrupt_handle(int signal_number)
 	atomic_store(&interrupted, true);
 }
 
-/* nohup(1), and shells for what they start in the background, have signals ignored: that stays. */
-static bool interrupt_is_ignored(int number)
-{
-	struct sigaction action;
-
-	return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
 void interrupt_install(void)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	struct sigaction action = { .sa_handler = interrupt_handle }; /* no SA_RESTART: a wait for input ends */
 
 	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (!interrupt_is_ignored(signals[i]))
+		if (!signal_is_ignored(signals[i]))
 			sigaction(signals[i], &action, NULL);
 	signal(SIGPIPE, SIG_IGN); /* nobody reads the progress: no reason to stop */
 }

@@ -3,8 +3,9 @@
 #include "signals.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stddef.h>
+
+#include "base/signal.h"
 
 static const int signals_deadly[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 #define SIGNALS_COUNT (sizeof(signals_deadly) / sizeof(*signals_deadly))
@@ -25,20 +26,13 @@ void signals_release(const sigset_t *former)
 }
 
 /* One that is ignored waits all the same while it is held back. */
-static bool signals_is_ignored(int number)
-{
-	struct sigaction action;
-
-	return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
 int signals_check(struct error *err)
 {
 	sigset_t pending;
 
 	sigpending(&pending);
 	for (size_t i = 0; i < SIGNALS_COUNT; i++)
-		if (sigismember(&pending, signals_deadly[i]) == 1 && !signals_is_ignored(signals_deadly[i]))
+		if (sigismember(&pending, signals_deadly[i]) == 1 && !signal_is_ignored(signals_deadly[i]))
 			return error_set(err, -EINTR, "interrupted");
 	return 0;
 }

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/signal.h"
 #include "fuse/init.h"
 #include "fuse/mount.h"
 #include "io/locate.h"
@@ -312,13 +313,11 @@ static int session_open_volume(struct serve *serve, struct error *err)
 /* Those that unmount. Of a blocked signal the kernel forgets that it is ignored, as nohup(1) has SIGHUP. */
 static void session_signals(sigset_t *ret)
 {
-	struct sigaction hangup;
-
 	sigemptyset(ret);
 	sigaddset(ret, SIGTERM);
 	sigaddset(ret, SIGINT);
 	sigaddset(ret, SIGQUIT);
-	if (sigaction(SIGHUP, NULL, &hangup) == 0 && hangup.sa_handler != SIG_IGN)
+	if (!signal_is_ignored(SIGHUP))
 		sigaddset(ret, SIGHUP);
 }
 
