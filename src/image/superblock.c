@@ -185,12 +185,12 @@ static void superblock_search(struct source *source, struct ring_search *ret)
 int superblock_find(struct source *source, struct superblock *ret, struct error *err)
 {
 	struct ring_search search;
-	uint64_t size = source_size(source, 0);
+	uint64_t size;
 
+	superblock_search(source, &search);
+	size = source_size(source, 0); /* afterwards: a file may have grown for what was found */
 	if (size < DSFS_DATA_AT)
 		return error_set(err, -EBADMSG, "superblock: %" PRIu64 " bytes are too few for a datasetfs volume", size);
-	superblock_search(source, &search);
-	size = source_size(source, 0); /* of a file that grew for what was found */
 	if (search.best.sequence == 0 || search.unsupported > search.best.sequence)
 		return error_set(err, search.reason.code, "%s", search.reason.reason);
 	if (size < search.best.member_size)
