@@ -9,6 +9,5 @@
 
 /* At least size bytes, of whole huge pages, for direct I/O; free() them. NULL: no memory. */
 void *huge_alloc(size_t size);
-/* Makes huge pages of those that the bytes lie in, whatever was touched of them; data stays. All of these pages must belong to
- * the same mapping. */
-void huge_join(uint8_t *bytes, size_t size);
+/* For memory that was mapped and not touched yet, from a page on. */
+void huge_advise(void *map, size_t size);

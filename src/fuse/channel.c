@@ -4,7 +4,6 @@
 
 #include <errno.h>
 
-#include "base/huge.h"
 
 void channel_free(struct channel *channel)
 {
@@ -73,12 +72,4 @@ bool channel_expire(struct channel_request *request, uint64_t unique)
 void channel_release(struct channel_request *request)
 {
 	request->channel->ops->release(request->channel, request);
-}
-
-void channel_expect_large(struct channel_request *request)
-{
-	if (request->joined)
-		return;
-	request->joined = true;
-	huge_join(request->payload, request->payload_size);
 }

@@ -25,7 +25,6 @@ struct channel_request {
 	 * handler, or another worker that got the INTERRUPT for it. */
 	_Atomic uint64_t owed;
 	_Atomic uint32_t pid; /* whose request it is, for that other worker */
-	bool joined;          /* channel_expect_large() was called */
 	bool taken;           /* the channel's, as is the next */
 	struct channel_request *next_free;
 };
@@ -129,5 +128,3 @@ static inline bool channel_is_answered(struct channel_request *request)
 	return atomic_load_explicit(&request->owed, memory_order_relaxed) == 0;
 }
 void channel_release(struct channel_request *request);
-/* Much data is about to be read from the device into the payload. The channel's thread, while nothing of it is. */
-void channel_expect_large(struct channel_request *request);

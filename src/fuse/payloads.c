@@ -13,6 +13,7 @@ int payloads_reserve(struct payloads *ret, unsigned slots, size_t size, struct e
 
 	if (map == MAP_FAILED)
 		return error_errno(err, "cannot reserve %zu bytes for requests", map_size);
+	huge_advise(map, map_size);
 	*ret = (struct payloads){
 		.map = map,
 		.map_size = map_size,

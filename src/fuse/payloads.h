@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The room for the data of replies, of all slots of a channel: reserved at once, memory comes when it is touched. */
+/* The room for the data of replies, of all slots of a channel: reserved at once, memory comes when it is touched,
+ * by huge pages. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -778,8 +778,6 @@ void read_begin(struct worker *worker, struct channel_request *request)
 	op->request = request;
 	op->scratch = worker->scratch + (size_t)request->slot * READ_SCRATCH;
 	op->whole = op->waits = false;
-	if (size >= READ_LARGE)
-		channel_expect_large(request);
 	atomic_store_explicit(&op->since, 0, memory_order_relaxed);
 	read_restart(op, in->offset, size);
 	read_advance(op);

@@ -12,8 +12,6 @@
 /* Most device reads of one request at a time: a file in one piece needs one. What needs more goes in rounds.
  */
 #define READ_RANGES 16u
-/* Bytes of a READ from which on its payload should be in one piece. */
-#define READ_LARGE (32u << 10)
 /* Chunks that a request can touch when they are as small as can be. */
 #define READ_PIECES (INIT_READ_MAX / (1u << DSFS_CHUNK_LOG_MIN) + 1u)
 /* A request touches chunks of at most its own size and one chunk more; each range is widened to whole blocks.
