@@ -18,7 +18,6 @@ struct compaction_work {
 	struct rewrite rewrite;
 	struct version *fresh; /* records of the versions concerned, with their former sequences */
 	uint32_t fresh_count;
-	bool is_entered;       /* in the catalogue: to begin again would take what is in force for free space */
 	struct compaction *result;
 };
 
@@ -175,7 +174,6 @@ static int compaction_do(struct compaction_work *work, struct error *err)
 	result->version_count = work->fresh_count;
 	if (r < 0)
 		return r;
-	work->is_entered = true;
 	r = compaction_enter_all(work, err);
 	if (r == 0)
 		r = edit_commit(work->edit, err);
@@ -221,7 +219,7 @@ static int compaction_try(struct edit *edit, unsigned below, bool dry_run, uint6
 		compaction_estimate(&work);
 	else if (r == 0 && result.segments)
 		r = compaction_do(&work, err);
-	*ret_full = r == -ENOSPC && result.segments && !work.is_entered;
+	*ret_full = r == -ENOSPC && result.segments && edit_can_start_over(edit);
 	compaction_close(&work);
 	if (r < 0) {
 		free(result.versions);

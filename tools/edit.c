@@ -81,10 +81,19 @@ static int edit_cut_back(const struct edit *edit, struct error *err)
 	return 0;
 }
 
+bool edit_can_start_over(const struct edit *edit)
+{
+	return !edit->commit.slot_written;
+}
+
 int edit_start_over(struct edit *edit, struct error *err)
 {
 	int r = edit_cut_back(edit, err);
 
+	if (r < 0)
+		return r;
+	catalogue_free(&edit->catalogue);
+	r = catalogue_load(edit->source, &edit->super, &edit->catalogue, err);
 	return r < 0 ? r : edit_open_space(edit, err);
 }
 

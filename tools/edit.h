@@ -29,7 +29,9 @@ must_check int edit_free(const struct edit *edit, uint64_t *ret, struct error *e
 uint64_t edit_gained(const struct edit *edit, uint64_t before);
 /* What can be written: of a file as much as it has blocks for and as its filesystem has left. */
 must_check int edit_room(const struct edit *edit, uint64_t *ret, struct error *err);
-/* Takes back what was taken from the space and what a file grew by, before a commit. */
+/* Whether what is in force is still what was opened: no commit came as far as the superblock slot. */
+bool edit_can_start_over(const struct edit *edit);
+/* Then: takes back what was changed in the catalogue, taken from the space, and what a file grew by. */
 must_check int edit_start_over(struct edit *edit, struct error *err);
 /* Says in the publisher record that the volume is being changed: before the first write. */
 must_check int edit_begin(struct edit *edit, struct error *err);

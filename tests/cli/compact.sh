@@ -195,6 +195,7 @@ mkdir small
 mount -t tmpfs -o size=80M none small
 at_exit umount small
 rm -rf source
+seed=6703 # with little room it is the catalogue for which there is none
 write 1 1
 pack small/volume source --label one --segment-size 1M
 write 2 0.6
@@ -212,7 +213,7 @@ assert_fails 1 "volume is full" datasetfsctl compact --below 100 small/volume
 assert_eq "the volume without room" "$(hash_of small/volume)" "$before"
 leave $((3 << 20))
 taken=$(blocks)
-datasetfsctl compact --json --below 100 small/volume >out 2>/dev/null || fail "compact with little room"
+datasetfsctl compact --json --below 100 small/volume >out 2>err || fail "compact with little room: $(cat err)"
 [ "$(json segments out)" -gt 0 ] || fail "nothing was done with little room"
 written=$(($(json moved_bytes out) + $(json index_bytes out) + 65536))
 [ $(($(blocks) - taken)) -le $written ] || fail "the file takes $(($(blocks) - taken)) bytes more, written were $written"
@@ -224,13 +225,15 @@ if [ "$DATASETFS_BUILD_NAME" = gcc ]; then
     cp base small/volume
     leave $((16 << 20))
     calls=$(counted write)
-    cp base small/volume
-    env FAULT_KIND=write FAULT_AT=$((calls * 3 / 4)) FAULT_VOLUME="$PWD/small/volume" LD_PRELOAD="$PWD/fault.so" \
-        datasetfsctl compact --json --below 100 small/volume >out 2>err || fail "a second try: $(cat err)"
-    grown=$(($(stat -c %s small/volume) - $(stat -c %s base)))
-    written=$(($(json moved_bytes out) + $(json index_bytes out) + 65536))
-    [ $grown -le $written ] || fail "the file grew by $grown bytes, written were $written"
-    datasetfsctl verify small/volume >/dev/null || fail "verify after a second try"
+    for at in $((calls * 3 / 4)) $((calls - 2)); do # the last three are catalogue, superblock slot and publisher record
+        cp base small/volume
+        env FAULT_KIND=write FAULT_AT=$at FAULT_VOLUME="$PWD/small/volume" LD_PRELOAD="$PWD/fault.so" \
+            datasetfsctl compact --json --below 100 small/volume >out 2>err || fail "write $at of $calls, a second try: $(cat err)"
+        grown=$(($(stat -c %s small/volume) - $(stat -c %s base)))
+        written=$(($(json moved_bytes out) + $(json index_bytes out) + 65536))
+        [ $grown -le $written ] || fail "the file grew by $grown bytes, written were $written"
+        datasetfsctl verify small/volume >/dev/null || fail "verify after a second try"
+    done
 fi
 umount small
 
