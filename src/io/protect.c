@@ -58,7 +58,7 @@ int protect_check(const char *path, struct error *err)
 {
 	auto_close int fd = -1;
 	struct nvme_facts facts;
-	uint32_t nsid;
+	uint32_t nsid = 0;
 	int r;
 
 	r = protect_open(path, &fd, &nsid, err);
@@ -74,7 +74,7 @@ int protect_set(const char *path, bool on, struct error *err)
 	const struct timespec pause = { .tv_nsec = PROTECT_LOOK };
 	int64_t deadline = clock_now() + PROTECT_PATIENCE;
 	auto_close int fd = -1;
-	uint32_t nsid;
+	uint32_t nsid = 0;
 	int r;
 
 	r = protect_open(path, &fd, &nsid, err);
