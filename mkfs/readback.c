@@ -35,7 +35,8 @@ struct readback {
 	pthread_cond_t changed;
 	struct mapped records;
 	uint64_t flushed, started; /* records: that lie on the volume, and whose comparison has begun */
-	uint64_t bytes;            /* of records that came after the last flush began */
+	uint64_t unflushed;        /* bytes of records that came after the last flush began */
+	uint64_t pending;          /* bytes of records that were not compared yet */
 	unsigned running;          /* threads that have begun */
 	bool flushing;             /* one of them is at it */
 	bool last, stop;           /* last: no record comes any more */
@@ -94,7 +95,7 @@ static void readback_flush(struct readback *readback)
 	struct error why = { 0 };
 	int r;
 
-	readback->bytes = 0;
+	readback->unflushed = 0;
 	readback->flushing = true;
 	pthread_mutex_unlock(&readback->mutex);
 	r = source_flush(readback->source, &why);
@@ -117,7 +118,7 @@ static bool readback_next(struct readback *readback, struct readback_record *ret
 		}
 		if (readback->last && readback->flushed == readback_count(readback))
 			return false;
-		if (!readback->flushing && (readback->last || readback->bytes >= READBACK_STEP))
+		if (!readback->flushing && (readback->last || readback->unflushed >= READBACK_STEP))
 			readback_flush(readback);
 		else
 			pthread_cond_wait(&readback->changed, &readback->mutex);
@@ -144,6 +145,7 @@ static void *readback_run(void *argument)
 		pthread_mutex_lock(&readback->mutex);
 		if (r < 0)
 			readback_fail(readback, r, &why);
+		readback->pending -= record.length;
 		progress_add(readback->progress, 0, record.length);
 	}
 	pthread_mutex_unlock(&readback->mutex);
@@ -225,9 +227,11 @@ int readback_add(struct readback *readback, uint64_t offset, const uint8_t *byte
 	r = readback_result(readback, err);
 	if (r == 0)
 		r = mapped_append(&readback->records, &record, sizeof(record), NULL, err);
-	if (r == 0)
-		readback->bytes += length;
-	if (readback->bytes >= READBACK_STEP)
+	if (r == 0) {
+		readback->unflushed += length;
+		readback->pending += length;
+	}
+	if (readback->unflushed >= READBACK_STEP)
 		pthread_cond_signal(&readback->changed);
 	pthread_mutex_unlock(&readback->mutex);
 	return r;
@@ -256,7 +260,7 @@ int readback_finish(struct readback *readback, struct progress *progress, struct
 	int r;
 
 	pthread_mutex_lock(&readback->mutex);
-	progress_phase(progress, "verifying", readback->bytes);
+	progress_phase(progress, "verifying", readback->pending);
 	readback->progress = progress;
 	pthread_mutex_unlock(&readback->mutex);
 	readback_join(readback, &readback->last);
