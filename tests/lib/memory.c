@@ -9,9 +9,9 @@
 
 static int memory_call(struct memory *memory, struct error *err)
 {
-	if (++memory->calls == memory->fail_at)
-		return error_set(err, -EIO, "injected failure of call %" PRIu64, memory->calls);
-	return 0;
+	uint64_t call = atomic_fetch_add(&memory->calls, 1) + 1;
+
+	return call == memory->fail_at ? error_set(err, -EIO, "injected failure of call %" PRIu64, call) : 0;
 }
 
 static int memory_read(struct source *source, uint32_t member, uint64_t offset, void *buffer, size_t length,

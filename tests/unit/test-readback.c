@@ -17,7 +17,8 @@
 struct forgetful {
 	struct source source;
 	struct memory memory;
-	unsigned reads, right;
+	_Atomic unsigned reads;
+	unsigned right;
 };
 
 static int forgetful_read(struct source *source, uint32_t member, uint64_t offset, void *buffer, size_t length,
@@ -26,7 +27,7 @@ static int forgetful_read(struct source *source, uint32_t member, uint64_t offse
 	struct forgetful *forgetful = (struct forgetful *)source;
 	int r = source_read(&forgetful->memory.source, member, offset, buffer, length, err);
 
-	if (forgetful->reads++ >= forgetful->right)
+	if (atomic_fetch_add(&forgetful->reads, 1) >= forgetful->right)
 		*(uint8_t *)buffer ^= 1;
 	return r;
 }
