@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "fuse/init.h"
 #include "serve/reply.h"
 
 int node_find(const struct worker *worker, uint64_t nodeid, struct generation **ret_generation,
@@ -21,6 +22,17 @@ int node_find(const struct worker *worker, uint64_t nodeid, struct generation **
 		return r;
 	*ret_generation = generation;
 	return 0;
+}
+
+/* st_blksize, by which CPython's open() and stdio choose their buffers: a file that one READ can bring is asked for as a whole
+ * by whoever looks at its head first. Of a larger one perhaps only small parts are wanted. */
+static uint32_t node_io_size(const struct inode *inode)
+{
+	uint32_t size = DSFS_BLOCK;
+
+	while (size < inode->size && S_ISREG(inode->mode) && inode->size <= INIT_READ_MAX)
+		size *= 2;
+	return size;
 }
 
 void node_attr(const struct generation *generation, uint64_t nodeid, const struct inode *inode,
@@ -40,7 +52,7 @@ void node_attr(const struct generation *generation, uint64_t nodeid, const struc
 		.nlink = inode->nlink,
 		.uid = inode->uid,
 		.gid = inode->gid,
-		.blksize = DSFS_BLOCK,
+		.blksize = node_io_size(inode),
 	};
 }
 
