@@ -17,13 +17,13 @@
 #include "interrupt.h"
 #include "mapped.h"
 
+#define READBACK_THREADS 2u
+
 struct readback_record {
 	uint64_t offset, length;
 	struct checksum_key key;
 	uint64_t first; /* sum of the first block */
 };
-
-#define READBACK_THREADS 2u
 
 struct readback {
 	struct source *source;
