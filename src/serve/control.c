@@ -536,13 +536,28 @@ static void control_answer_switch(struct worker_task *task)
 	free(job);
 }
 
-/* A worker must keep slots for requests: what it cannot take is refused. */
-static bool control_take(struct control *control, struct control_job *job)
+static bool control_looks_up(const struct control_job *job, const char *label)
+{
+	return job && job->kind == CONTROL_LOOKING_UP && !strcmp(job->label, label);
+}
+
+/* Whether a look-up of the label is under way already. Under the lock. */
+static bool control_is_asked(const struct control *control, const char *label)
+{
+	const struct control_job *job = control->jobs;
+
+	while (job && !control_looks_up(job, label))
+		job = job->next;
+	return job || control_looks_up(control->doing, label);
+}
+
+/* A worker must keep slots for requests: what it cannot take is refused. So is, with `once`, a label that is asked for. */
+static bool control_take(struct control *control, struct control_job *job, bool once)
 {
 	bool taken;
 
 	pthread_mutex_lock(&control->lock);
-	taken = control->job_count < control->serve->jobs;
+	taken = control->job_count < control->serve->jobs && !(once && control_is_asked(control, job->label));
 	if (taken) {
 		control->job_count++;
 		*control->jobs_end = job;
@@ -571,25 +586,6 @@ static struct control_job *control_job_new(struct worker *worker, struct channel
 	return job;
 }
 
-static bool control_looks_up(const struct control_job *job, const char *label)
-{
-	return job && job->kind == CONTROL_LOOKING_UP && !strcmp(job->label, label);
-}
-
-/* Whether a look-up of the label is under way already. */
-static bool control_is_asked(struct control *control, const char *label)
-{
-	const struct control_job *job;
-	bool found;
-
-	pthread_mutex_lock(&control->lock);
-	found = control_looks_up(control->doing, label);
-	for (job = control->jobs; job && !found; job = job->next)
-		found = control_looks_up(job, label);
-	pthread_mutex_unlock(&control->lock);
-	return found;
-}
-
 /* Without a look at the volume. False when no version is open under that label: nothing was answered. */
 static bool control_lookup_open(struct worker *worker, struct channel_request *request)
 {
@@ -610,14 +606,19 @@ static void control_submit(struct control_job *job)
 {
 	struct worker *worker = job->worker;
 	struct channel_request *request = job->request;
-
 	bool is_lookup = job->kind == CONTROL_LOOKING_UP;
 
-	if (control_take(worker->serve->control, job))
+	if (control_take(worker->serve->control, job, is_lookup))
+		return;
+	/* One visitor of an open version waits for the volume, not all; and none when too many wait already. */
+	if (is_lookup && control_lookup_open(worker, request)) {
+		free(job);
+		return;
+	}
+	if (is_lookup && control_take(worker->serve->control, job, false))
 		return;
 	free(job);
-	if (!is_lookup || !control_lookup_open(worker, request))
-		reply_error(worker, request, -EBUSY);
+	reply_error(worker, request, -EBUSY);
 }
 
 void control_ioctl(struct worker *worker, struct channel_request *request)
@@ -648,9 +649,6 @@ void control_lookup(struct worker *worker, struct channel_request *request)
 		reply_error(worker, request, -ENOENT);
 		return;
 	}
-	/* One visitor of a version waits for the volume, not all. */
-	if (control_is_asked(worker->serve->control, request->wire.name) && control_lookup_open(worker, request))
-		return;
 	job = control_job_new(worker, request, control_answer_lookup, CONTROL_LOOKING_UP);
 	if (!job)
 		return;

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""Visitors who come to an open version at the same moment while the device does not answer: how many of them wait.
+
+visitors.py VERSIONS FILE LABEL…: reads lines "held" and "free" from standard input after it has asked for that on standard
+output, so that the caller holds the device back; then prints "LABEL COUNT", who has come of VISITORS.
+"""
+import os
+import sys
+import threading
+import time
+
+VISITORS = 12
+
+
+def ask(word):
+    print(word, flush=True)
+    if sys.stdin.readline().strip() != word:
+        sys.exit(f"expected the line '{word}'")
+
+
+def visit(path, gate, came):
+    gate.wait()
+    os.stat(path)
+    came.release()
+
+
+def absent(path):
+    """A look-up that the control thread waits with."""
+    try:
+        os.stat(path)
+    except FileNotFoundError:
+        pass
+
+
+def came_to(versions, file, label):
+    came, gate = threading.Semaphore(0), threading.Barrier(VISITORS)
+    ask("held")
+    threads = [threading.Thread(target=absent, args=(f"{versions}/absent-{label}",))]
+    threads[0].start()
+    time.sleep(0.1)
+    for _ in range(VISITORS):
+        threads.append(threading.Thread(target=visit, args=(f"{versions}/{label}/{file}", gate, came)))
+        threads[-1].start()
+    count = sum(came.acquire(timeout=10) for _ in range(VISITORS - 1))
+    count += came.acquire(timeout=0.1)
+    ask("free")
+    for thread in threads:
+        thread.join()
+    return count
+
+
+def main():
+    versions, file, labels = sys.argv[1], sys.argv[2], sys.argv[3:]
+    held = [os.open(f"{versions}/{label}", os.O_RDONLY) for label in labels]
+    time.sleep(10.5)  # so long the kernel does not ask what a label is
+    for label in labels:
+        print(label, came_to(versions, file, label), flush=True)
+    for fd in held:
+        os.close(fd)
+
+
+main()
