@@ -12,6 +12,8 @@ import time
 TICK = os.sysconf("SC_CLK_TCK")
 ENABLE_URING = pathlib.Path("/sys/module/fuse/parameters/enable_uring")
 HUGE_PAGES = pathlib.Path("/sys/kernel/mm/transparent_hugepage/enabled")
+CPUIDLE = pathlib.Path("/sys/devices/system/cpu/cpuidle")
+HALT_POLL = pathlib.Path("/sys/module/haltpoll/parameters/guest_halt_poll_ns")
 PACKAGES = ("fio", "xfsprogs", "erofs-utils", "squashfs-tools", "findutils", "util-linux")
 
 
@@ -223,12 +225,19 @@ def disk(work):
     return result
 
 
+def idle():
+    """How CPUs wait that have nothing to do: in a virtual machine it decides what waking a thread costs."""
+    governor = read(CPUIDLE / "current_governor", "none")
+    polls = read(HALT_POLL, "") if governor == "haltpoll" else ""
+    return f"{governor}, guest_halt_poll_ns={polls}" if polls else governor
+
+
 def describe(work):
     return {
         "kernel": platform.release(), "cpus": os.cpu_count(), "cpu_model": cpu_model(),
         "memory_gib": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1),
         "disk": disk(work), "load_average": os.getloadavg(), "enable_uring": read(ENABLE_URING, "absent"),
-        "huge_pages": read(HUGE_PAGES, "[never]").partition("[")[2].partition("]")[0],
+        "idle": idle(), "huge_pages": read(HUGE_PAGES, "[never]").partition("[")[2].partition("]")[0],
         "fio": sh("fio", "--version").strip(), "time": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "python": platform.python_version(),
     }

@@ -138,7 +138,7 @@ def print_machine(machine, settings):
           f"load {machine['load_average'][0]:.1f} at the begin")
     print(f"images in {disk['filesystem']} on {disk['source']} ({disk.get('size', '?')}, scheduler {disk.get('sched', '?')}), "
           f"loop devices with direct I/O {'on' if settings['direct_io'] else 'off'}; "
-          f"enable_uring was {machine['enable_uring']}; huge pages: {machine['huge_pages']}")
+          f"enable_uring was {machine['enable_uring']}; huge pages: {machine['huge_pages']}; idle CPUs: {machine['idle']}")
     print(f"{settings['rounds']} rounds interleaved, scale {settings['scale']:g}, "
           f"{'seconds per measurement ' + format(settings['seconds'], 'g') if settings['seconds'] else 'whole rows'}; "
           f"{machine['fio']}; {machine['time']}")
