@@ -604,21 +604,10 @@ static bool control_lookup_open(struct worker *worker, struct channel_request *r
 
 static void control_submit(struct control_job *job)
 {
-	struct worker *worker = job->worker;
-	struct channel_request *request = job->request;
-	bool is_lookup = job->kind == CONTROL_LOOKING_UP;
-
-	if (control_take(worker->serve->control, job, is_lookup))
+	if (control_take(job->worker->serve->control, job, false))
 		return;
-	/* One visitor of an open version waits for the volume, not all; and none when too many wait already. */
-	if (is_lookup && control_lookup_open(worker, request)) {
-		free(job);
-		return;
-	}
-	if (is_lookup && control_take(worker->serve->control, job, false))
-		return;
+	reply_error(job->worker, job->request, -EBUSY);
 	free(job);
-	reply_error(worker, request, -EBUSY);
 }
 
 void control_ioctl(struct worker *worker, struct channel_request *request)
@@ -653,7 +642,13 @@ void control_lookup(struct worker *worker, struct channel_request *request)
 	if (!job)
 		return;
 	memcpy(job->label, request->wire.name, request->wire.name_length);
-	control_submit(job);
+	if (control_take(worker->serve->control, job, true))
+		return;
+	/* One visitor of an open version waits for the volume, not all; and none when too many wait already. */
+	if (control_lookup_open(worker, request))
+		free(job);
+	else
+		control_submit(job);
 }
 
 void control_list(struct worker *worker, struct channel_request *request)

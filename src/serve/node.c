@@ -30,7 +30,9 @@ static uint32_t node_io_size(const struct inode *inode)
 {
 	uint32_t size = DSFS_BLOCK;
 
-	while (size < inode->size && S_ISREG(inode->mode) && inode->size <= INIT_READ_MAX)
+	if (!S_ISREG(inode->mode) || inode->size > INIT_READ_MAX)
+		return DSFS_BLOCK;
+	while (size < inode->size)
 		size *= 2;
 	return size;
 }

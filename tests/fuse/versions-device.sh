@@ -7,7 +7,6 @@
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_loop
-need_command lsblk
 need_throttle
 
 truncate -s 64M disk

@@ -2,7 +2,7 @@
 """Visitors who come to an open version at the same moment while the device does not answer: how many of them wait.
 
 visitors.py VERSIONS FILE LABEL…: reads lines "held" and "free" from standard input after it has asked for that on standard
-output, so that the caller holds the device back; then prints "LABEL COUNT", who has come of VISITORS.
+output, so that the caller holds the device back; then prints "LABEL WAITING", how many of VISITORS have not come.
 """
 import os
 import sys
@@ -32,7 +32,7 @@ def absent(path):
         pass
 
 
-def came_to(versions, file, label):
+def waiting_for(versions, file, label):
     came, gate = threading.Semaphore(0), threading.Barrier(VISITORS)
     ask("held")
     threads = [threading.Thread(target=absent, args=(f"{versions}/absent-{label}",))]
@@ -46,17 +46,16 @@ def came_to(versions, file, label):
     ask("free")
     for thread in threads:
         thread.join()
-    return count
+    return VISITORS - count
 
 
 def main():
     versions, file, labels = sys.argv[1], sys.argv[2], sys.argv[3:]
-    held = [os.open(f"{versions}/{label}", os.O_RDONLY) for label in labels]
+    for label in labels:
+        os.open(f"{versions}/{label}", os.O_RDONLY)  # held until the end
     time.sleep(10.5)  # so long the kernel does not ask what a label is
     for label in labels:
-        print(label, came_to(versions, file, label), flush=True)
-    for fd in held:
-        os.close(fd)
+        print(label, waiting_for(versions, file, label), flush=True)
 
 
 main()

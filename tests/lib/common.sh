@@ -239,6 +239,7 @@ loop_device() {
 
 # need_throttle: control groups that can hold back a device's reads (blkio of version 1)
 need_throttle() {
+    need_command lsblk
     [ -w /sys/fs/cgroup/blkio/cgroup.procs ] || skip "no control group of version 1 for block devices"
 }
 
