@@ -41,6 +41,10 @@ for channel in "${channels[@]}"; do
     mount_volume "$LOOP" mnt -o channel=$channel,deadline=6
     throttle $DAEMON
     cmp source/f0 mnt/f0 || fail "f0 before the stall"
+    rm -f held
+    python3 "$LIB/hold_pages.py" mnt/f0 >held &
+    holder=$!
+    wait_for 10 test -s held || fail "cannot hold the pages of f0"
     assert_eq "stalled_since before a stall" "$(stats mnt stalled_since)" 0
 
     throttle_reads 1
@@ -83,6 +87,8 @@ for channel in "${channels[@]}"; do
         ls -l mnt >/dev/null
         cmp source/f0 mnt/f0 || fail "the page cache during the stall"
     fi
+    kill -TERM $holder
+    wait $holder 2>/dev/null || true
     throttle_reads 0
     wait_for 20 sh -c '[ "$(python3 "$LIB/json_value.py" in_flight mnt/.datasetfs/stats.json)" = 1 ]' ||
         fail "requests are left: $(cat mnt/.datasetfs/stats.json)"
