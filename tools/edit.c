@@ -97,28 +97,37 @@ int edit_start_over(struct edit *edit, struct error *err)
 	return r < 0 ? r : edit_open_space(edit, err);
 }
 
-/* Free bytes before the end of a file. */
-static uint64_t edit_free_inside(const struct edit *edit)
+static int edit_open_free(const struct edit *edit, struct space *ret, struct error *err)
 {
-	const struct space *space = &edit->space;
-	uint64_t bytes = 0, end;
+	uint64_t file_size = edit->file->geometry.is_block_device ? 0 : source_size(edit->source, 0);
 
-	for (uint32_t i = 0; i < space->count; i++) {
-		end = space->runs[i].end < edit->former_size ? space->runs[i].end : edit->former_size;
-		if (space->runs[i].at < end)
-			bytes += end - space->runs[i].at;
-	}
-	return bytes;
+	return space_open_inside(ret, &edit->catalogue, &edit->super, file_size, err);
+}
+
+int edit_free(const struct edit *edit, uint64_t *ret, struct error *err)
+{
+	struct space space;
+	int r;
+
+	r = edit_open_free(edit, &space, err);
+	if (r == 0)
+		*ret = space_free(&space);
+	space_close(&space);
+	return r;
 }
 
 /* What is free inside of a file may be holes, which take blocks as growth does. */
 int edit_room(const struct edit *edit, uint64_t *ret, struct error *err)
 {
-	uint64_t room = space_free(&edit->space), inside = edit_free_inside(edit), has, spare;
+	uint64_t room = space_free(&edit->space), inside = 0, has, spare;
 	struct statvfs fs;
 	struct stat st;
+	int r;
 
 	if (!edit->file->geometry.is_block_device) {
+		r = edit_free(edit, &inside, err);
+		if (r < 0)
+			return r;
 		if (fstat(edit->file->fd, &st) < 0 || fstatvfs(edit->file->fd, &fs) < 0)
 			return error_errno(err, "cannot measure the filesystem of '%s'", edit->path);
 		has = (uint64_t)st.st_blocks * 512 + inside;
@@ -182,18 +191,6 @@ int edit_open(const struct volume *volume, struct edit *ret, struct error *err)
 	return 0;
 }
 
-int edit_free(const struct edit *edit, uint64_t *ret, struct error *err)
-{
-	struct space space;
-	int r;
-
-	r = space_open(&space, &edit->catalogue, &edit->super, edit->super.segment_log, edit->super.member_size, err);
-	if (r == 0)
-		*ret = space_free(&space);
-	space_close(&space);
-	return r;
-}
-
 uint64_t edit_gained(const struct edit *edit, uint64_t before)
 {
 	struct error why = { 0 };
@@ -248,7 +245,7 @@ int edit_give_back(const struct edit *edit, uint64_t *ret_bytes, struct error *e
 	int r;
 
 	*ret_bytes = 0;
-	r = space_open(&space, &edit->catalogue, &edit->super, edit->super.segment_log, edit->super.member_size, err);
+	r = edit_open_free(edit, &space, err);
 	if (r == 0)
 		r = edit_punch(edit, &space, ret_bytes, err);
 	space_close(&space);

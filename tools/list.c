@@ -118,8 +118,6 @@ static void list_measure_segment(struct list_space *space, uint64_t segment)
 
 	if (users || list_is_marked(space->catalogue, segment))
 		space->used++;
-	else
-		space->free_bytes += bytes;
 	for (uint32_t v = 0; users > 1 && v <= last; v++)
 		if (list_is_marked(list_map(space, v), segment))
 			space->shares[v].shared += bytes;
@@ -137,17 +135,14 @@ static uint64_t list_size(const struct volume *volume)
 	return size;
 }
 
-/* On a device a publish also uses what is left of the last one's segment, and may not use the end, which is kept for
- * catalogues. */
+/* A publish also uses what is left of the last one's segment, which counts as used. */
 static int list_measure_free(const struct volume *volume, struct list_space *space, struct error *err)
 {
-	const struct superblock *super = &volume->super;
+	uint64_t file_size = volume->file->geometry.is_block_device ? 0 : space->size;
 	struct space found;
 	int r;
 
-	if (!volume->file->geometry.is_block_device)
-		return 0;
-	r = space_open(&found, &volume->catalogue, super, super->segment_log, super->member_size, err);
+	r = space_open_inside(&found, &volume->catalogue, &volume->super, file_size, err);
 	if (r == 0)
 		space->free_bytes = space_free(&found);
 	space_close(&found);

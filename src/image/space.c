@@ -173,6 +173,32 @@ int space_open(struct space *space, const struct catalogue *catalogue, const str
 	return 0;
 }
 
+static void space_cut(struct space *space, uint64_t end)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < space->count; i++) {
+		struct space_run run = space->runs[i];
+
+		if (run.end > end)
+			run.end = end;
+		if (run.start < run.end)
+			space->runs[kept++] = run;
+	}
+	space->count = kept;
+}
+
+int space_open_inside(struct space *space, const struct catalogue *catalogue, const struct superblock *super,
+		      uint64_t file_size, struct error *err)
+{
+	uint64_t capacity = file_size ? SPACE_ENDLESS : super->member_size;
+	int r = space_open(space, catalogue, super, super->segment_log, capacity, err);
+
+	if (r == 0 && file_size)
+		space_cut(space, round_down(file_size, DSFS_BLOCK));
+	return r;
+}
+
 void space_close(struct space *space)
 {
 	free(space->runs);

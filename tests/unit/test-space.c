@@ -81,12 +81,34 @@ static void test_many_gaps(void **state)
 	space_close(&space);
 }
 
+/* Of a file all is free up to its end, of a device not what is kept for catalogues. */
+static void test_inside(void **state)
+{
+	static const struct superblock super = { .member_size = 40 * BLOCK + DSFS_DATA_AT,
+						 .segment_log = DSFS_SEGMENT_LOG_MIN,
+						 .catalogue_address = DSFS_DATA_AT + 8 * BLOCK,
+						 .catalogue_length = BLOCK + 1 };
+	static const struct catalogue catalogue = { .tail = 0 };
+
+	(void)state;
+	CHECK_OK(space_open_inside(&space, &catalogue, &super, super.member_size, &err));
+	assert_int_equal(space_free(&space), 38 * BLOCK);
+	space_close(&space);
+	CHECK_OK(space_open_inside(&space, &catalogue, &super, DSFS_DATA_AT + 10 * BLOCK + 1, &err));
+	assert_int_equal(space_free(&space), 8 * BLOCK);
+	assert_int_equal(space.count, 1);
+	space_close(&space);
+	CHECK_OK(space_open_inside(&space, &catalogue, &super, 0, &err));
+	assert_int_equal(space_free(&space), 38 * BLOCK - SPACE_RESERVE_MIN);
+	space_close(&space);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_small_pieces_fill_padding), cmocka_unit_test(test_the_smallest_that_fits),
 		cmocka_unit_test(test_only_small_pieces),	  cmocka_unit_test(test_forgotten_padding),
-		cmocka_unit_test(test_many_gaps),
+		cmocka_unit_test(test_many_gaps),		  cmocka_unit_test(test_inside),
 	};
 
 	return cmocka_run_group_tests_name("space", tests, NULL, NULL);
