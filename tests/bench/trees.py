@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The trees that are read: seeded, the same on every machine, kept with a list of their files."""
+import concurrent.futures
 import contextlib
 import dataclasses
 import hashlib
 import json
 import math
-import multiprocessing
 import os
 import random
 import shutil
@@ -118,9 +118,9 @@ def make(where, tree):
         pass
     shutil.rmtree(where, ignore_errors=True)
     (where / "tree").mkdir(parents=True)
-    with multiprocessing.Pool() as pool:
+    with concurrent.futures.ProcessPoolExecutor() as pool:  # ends its workers without signals, which they may sleep through
         jobs = [(str(where / "tree"), tree, folder) for folder in range(tree.folders)]
-        made = [file for folder in pool.imap(write_folder, jobs, chunksize=4) for file in folder]
+        made = [file for folder in pool.map(write_folder, jobs, chunksize=4) for file in folder]
     (where / "list").write_text("".join(f"{path}\n" for path, _ in made))
     sizes = [size for _, size in made]
     about = wanted | {"files": len(made), "entries": len(made) + tree.folders, "bytes": sum(sizes),
