@@ -71,6 +71,21 @@ const struct command_line compact_line = {
 	.options = compact_table,
 };
 
+/* Holes are for ever: what only a damaged slot knows of would be lost although the slot may come back. */
+static int compact_check_give_back(const struct edit *edit, struct error *err)
+{
+	struct error doubt = { 0 };
+
+	if (edit->file->geometry.is_block_device)
+		return error_set(err, -EINVAL, "--give-back is for volumes in files");
+	if (superblock_doubt(&edit->super, &doubt))
+		return error_set(err, -EBADMSG,
+				 "--give-back would make holes of what superblock slot %" PRIu64 " refers to, compact without "
+				 "it or publish first",
+				 (edit->super.sequence + 1) % DSFS_SLOT_COUNT);
+	return 0;
+}
+
 static int compact_volume(const struct volume *volume, const struct compact_options *options,
 			  struct compact_result *ret, struct error *err)
 {
@@ -81,8 +96,8 @@ static int compact_volume(const struct volume *volume, const struct compact_opti
 	r = edit_open(volume, &edit, err);
 	if (r < 0)
 		return r;
-	if (options->give_back && edit.file->geometry.is_block_device)
-		r = error_set(err, -EINVAL, "--give-back is for volumes in files");
+	if (options->give_back)
+		r = compact_check_give_back(&edit, err);
 	if (r == 0)
 		r = compaction_run(&edit, (unsigned)options->below, options->dry_run, &ret->compaction, err);
 	if (r == 0 && options->give_back && !options->dry_run) {

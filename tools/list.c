@@ -366,7 +366,7 @@ static void list_text_head(const struct volume *volume, const struct list_space 
 	printf(" (%s)\n", format_size(source_size(&volume->file->source, 0), size));
 	printf("uuid        %s\n", uuid);
 	printf("superblock  sequence %" PRIu64 "\n", volume->super.sequence);
-	printf("segments    %" PRIu64 " of %s: %" PRIu64 " used, %" PRIu64 " free (%s)%s\n", space->total,
+	printf("segments    %" PRIu64 " of %s: %" PRIu64 " used, %" PRIu64 " free; room for %s%s\n", space->total,
 	       format_size(space->segment_size, segment), space->used, space->total - space->used,
 	       format_size(space->free_bytes, room),
 	       volume->file->geometry.is_block_device ? "" : "; the file grows when needed");

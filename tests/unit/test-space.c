@@ -103,12 +103,35 @@ static void test_inside(void **state)
 	space_close(&space);
 }
 
+/* Behind the tail a segment in use is free, up to the end of the file. */
+static void test_inside_behind_the_tail(void **state)
+{
+	const uint64_t tail = DSFS_DATA_AT + 8 * BLOCK;
+	const struct superblock super = { .member_size = tail,
+					  .segment_log = DSFS_SEGMENT_LOG_MIN,
+					  .catalogue_address = DSFS_DATA_AT + 2 * BLOCK,
+					  .catalogue_length = BLOCK };
+	struct extent segment = { DSFS_DATA_AT, UINT64_C(1) << DSFS_SEGMENT_LOG_MIN };
+	struct version version = { .segments = { .items = &segment, .count = 1 } };
+	const struct catalogue catalogue = { .tail = tail, .versions = &version, .version_count = 1 };
+
+	(void)state;
+	CHECK_OK(space_open_inside(&space, &catalogue, &super, tail + 4 * BLOCK + 1, &err));
+	assert_int_equal(space_free(&space), 4 * BLOCK);
+	space_close(&space);
+	CHECK_OK(space_open_inside(&space, &catalogue, &super, tail, &err));
+	assert_int_equal(space_free(&space), 0);
+	assert_int_equal(space.count, 0);
+	space_close(&space);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_small_pieces_fill_padding), cmocka_unit_test(test_the_smallest_that_fits),
 		cmocka_unit_test(test_only_small_pieces),	  cmocka_unit_test(test_forgotten_padding),
 		cmocka_unit_test(test_many_gaps),		  cmocka_unit_test(test_inside),
+		cmocka_unit_test(test_inside_behind_the_tail),
 	};
 
 	return cmocka_run_group_tests_name("space", tests, NULL, NULL);
