@@ -94,12 +94,25 @@ def loop_device(file, direct):
 
 
 def detach(device):
-    """Ends a loop device, also when a daemon that has just been unmounted still closes it."""
-    for _ in range(100):
-        if subprocess.run(["losetup", "-d", device], stderr=subprocess.DEVNULL, check=False).returncode == 0:
+    """Ends a loop device. While somebody has it open, such as a daemon that was just unmounted or udev, it only begins to end."""
+    backing = pathlib.Path(f"/sys/block/{os.path.basename(device)}/loop/backing_file")
+    for _ in range(200):
+        subprocess.run(["losetup", "-d", device], stderr=subprocess.DEVNULL, check=False)
+        if not backing.exists():
             return
         time.sleep(0.05)
     raise Trouble(f"{device} stays in use")
+
+
+def unmount(mountpoint):
+    """Elsewhere on the machine somebody may look at the mount or copy the mount table for a moment: tried again."""
+    for left in range(100, -1, -1):
+        try:
+            return sh("umount", mountpoint)
+        except Trouble:
+            if not left:
+                raise
+            time.sleep(0.05)
 
 
 @contextlib.contextmanager
@@ -110,7 +123,7 @@ def memory_folder(where):
     try:
         yield where
     finally:
-        sh("umount", where)
+        unmount(where)
 
 
 def memory_available():

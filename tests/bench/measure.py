@@ -87,13 +87,19 @@ def per_file(result):
     return result
 
 
+def last_of(file):
+    file.seek(0)
+    return file.read().strip()[-400:]
+
+
 def clocked(setting, device, pid, command):
     """Runs a program that says "ready", waits for a line and prints its result; counts what happens between."""
-    with subprocess.Popen([str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, text=True) as process:
+    with tempfile.TemporaryFile("w+", errors="replace") as complaint, subprocess.Popen(
+            [str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaint,
+            text=True) as process:
         try:
             if process.stdout.readline().strip() != "ready":
-                raise Trouble(f"{command[0]}: {process.stderr.read().strip()[-400:]}")
+                raise Trouble(f"{command[0]}: {last_of(complaint)}")
             with setting.cap.held(device, setting.row.cap):
                 counters = Counters(setting, device, pid)
                 process.stdin.write("go\n")
@@ -101,7 +107,7 @@ def clocked(setting, device, pid, command):
                 line = process.stdout.readline()
                 cost = counters.cost()
             if process.wait() or not line:
-                raise Trouble(f"{command[0]}: {process.stderr.read().strip()[-400:]}")
+                raise Trouble(f"{command[0]}: {last_of(complaint)}")
         finally:
             process.kill()
     return json.loads(line) | cost

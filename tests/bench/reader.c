@@ -244,13 +244,15 @@ static void *worker(void *unused)
 
 	if (!buffer)
 		die("no memory for a buffer of %zu bytes", load.buffer);
-	while ((!deadline || begun < deadline) && (i = next_task++) < load.task_count) {
+	while ((i = next_task++) < load.task_count) {
 		struct task task = load.tasks[i];
 
 		total += load.files ? do_block(task, buffer) : do_file(load.paths[task.file], buffer);
 		ended = now();
 		load.latency[i] = (uint32_t)(ended - begun < UINT32_MAX ? ended - begun : UINT32_MAX);
 		begun = ended;
+		if (deadline && ended >= deadline)
+			break;
 	}
 	bytes_read += total;
 	free(buffer);

@@ -60,12 +60,17 @@ class readers:
         return self.results
 
     def __exit__(self, kind, *_):
-        for process in self.processes:
-            out, _ = process.communicate("end\n", timeout=60)
-            if kind is None and process.returncode:
-                raise Trouble(f"a reader ended with status {process.returncode}")
-            if kind is None:
-                self.results.append(json.loads(out))
+        try:
+            for process in self.processes:
+                out, _ = process.communicate("end\n", timeout=60)
+                if kind is None and process.returncode:
+                    raise Trouble(f"a reader ended with status {process.returncode}")
+                if kind is None:
+                    self.results.append(json.loads(out))
+        finally:
+            for process in self.processes:
+                process.kill()
+                process.wait()
 
 
 def publish_trusting(setting, name):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The contestants: how each packs a tree into an image, and how it is mounted from a loop device."""
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -34,7 +35,7 @@ class Kernel:
         try:
             yield None
         finally:
-            unmount(mountpoint)
+            machine.unmount(mountpoint)
 
 
 class Ours:
@@ -72,33 +73,26 @@ class Ours:
                 raise Trouble(f"asked for channel={self.channel}, the daemon took {stats['channel']}")
             yield stats["pid"]
         finally:
-            unmount(mountpoint)
+            machine.unmount(mountpoint)
             wait_end(stats["pid"])
-
-
-def unmount(mountpoint):
-    """Elsewhere on the machine somebody may look at the mount or copy the mount table for a moment: tried again."""
-    for left in range(100, -1, -1):
-        try:
-            return sh("umount", mountpoint)
-        except Trouble:
-            if not left:
-                raise
-            time.sleep(0.05)
 
 
 @contextlib.contextmanager
 def uring_enabled(wanted):
-    """FUSE over io_uring is off in the kernel by default; it is asked when a filesystem is mounted."""
-    before = machine.read(machine.ENABLE_URING)
-    if not wanted or before in ("Y", "1"):
+    """FUSE over io_uring is off in the kernel by default; it is asked when a filesystem is mounted. The switch is one for the
+    machine: the tests, and others who measure, wait for each other."""
+    if not wanted:
         yield
         return
-    machine.ENABLE_URING.write_text("Y\n")
-    try:
-        yield
-    finally:
-        machine.ENABLE_URING.write_text(before + "\n")
+    with open(machine.ENABLE_URING, encoding="utf-8") as lock:
+        if "DATASETFS_RING_LOCKED" not in os.environ:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        before = machine.read(machine.ENABLE_URING)
+        machine.ENABLE_URING.write_text("Y\n")
+        try:
+            yield
+        finally:
+            machine.ENABLE_URING.write_text(before + "\n")
 
 
 def own_stats(mountpoint):
@@ -152,7 +146,7 @@ def pack_xfs(source, image, entries, size):
     try:
         sh("cp", "-a", f"{source}/.", mountpoint)
     finally:
-        unmount(mountpoint)
+        machine.unmount(mountpoint)
         mountpoint.rmdir()
 
 
