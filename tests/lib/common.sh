@@ -208,8 +208,8 @@ daemon_of() {
     for pid in /proc/[0-9]*; do
         pid=${pid#/proc/}
         [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = datasetfs ] || continue
-        { tr '\0' '\n' <"/proc/$pid/environ" | grep -qxF "DATASETFS_TEST_DIR=$DATASETFS_TEST_DIR"; } 2>/dev/null || continue
-        { tr '\0' '\n' <"/proc/$pid/cmdline" | grep -qxF -- "$1"; } 2>/dev/null && echo "$pid"
+        grep -zqxF "DATASETFS_TEST_DIR=$DATASETFS_TEST_DIR" "/proc/$pid/environ" 2>/dev/null || continue
+        grep -zqxF -- "$1" "/proc/$pid/cmdline" 2>/dev/null && echo "$pid"
     done
     return 0
 }
@@ -234,7 +234,13 @@ c_program() {
 # loop_device FILE [LOSETUP OPTIONS…]: its name in LOOP
 loop_device() {
     LOOP=$(losetup --find --show "${@:2}" "$1") || skip "cannot attach a loop device"
-    at_exit losetup -d "$LOOP"
+    at_exit loop_end "$LOOP"
+}
+
+# loop_end DEVICE: while somebody has it open, such as udev, it only begins to end
+loop_end() {
+    losetup -d "$1"
+    wait_for 10 test ! -e "/sys/block/${1##*/}/loop/backing_file"
 }
 
 # need_throttle: control groups that can hold back a device's reads (blkio of version 1)
@@ -296,12 +302,11 @@ stats() {
 RING_SWITCH=/sys/module/fuse/parameters/enable_uring
 
 # ring_switch Y|N: the kernel's switch of FUSE over io_uring, put back when the test ends; false where it cannot be set.
-# It is one for the machine: tests that set it are marked 'alone', and other runs of the suite wait for each other.
+# It is one for the machine: tests that set it are marked 'alone', for which tests/run holds a lock.
 ring_switch() {
     [ -e $RING_SWITCH ] || return 1
-    if [ -z "${_ring_lock:-}" ] && [ -z "${DATASETFS_RING_IS_ON:-}" ]; then
-        exec {_ring_lock}<$RING_SWITCH
-        flock "$_ring_lock"
+    if [ -z "${_ring_switched:-}" ] && [ -z "${DATASETFS_RING_IS_ON:-}" ]; then
+        _ring_switched=1
         at_exit sh -c "echo $(cat $RING_SWITCH) >$RING_SWITCH"
     fi
     { echo "$1" >$RING_SWITCH; } 2>/dev/null
