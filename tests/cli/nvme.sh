@@ -147,7 +147,7 @@ os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL)
 print("claimed", flush=True)
 time.sleep(600)' "$1" >claim &
     CLAIM=$!
-    at_exit kill $CLAIM
+    end_process_at_exit $CLAIM
     wait_for 20 grep -q claimed claim || fail "'$1' cannot be claimed"
 }
 
@@ -161,7 +161,7 @@ if can_loop; then
     hidden="'${LOOP##*/}' is in use, --force disconnects it all the same: it or a partition of it is part of LVM or RAID"
     unshare -m sh -c 'mount "$1" mnt && echo mounted && exec sleep 600' mount "$LOOP" >mounted &
     CLAIM=$!
-    at_exit kill $CLAIM
+    end_process_at_exit $CLAIM
     wait_for 20 grep -q mounted mounted || fail "no mount in another mount namespace"
     assert_fails 1 "$hidden" datasetfsctl nvme disconnect "$train"
     kill $CLAIM

@@ -34,7 +34,7 @@ load() {
     rm -f stopping
     python3 "$DATASETFS_SOURCE/tests/fuse/stress.py" source mnt "$seed" stopping >load.log 2>&1 &
     LOAD=$!
-    at_exit kill $LOAD
+    end_process_at_exit $LOAD
 }
 
 answered() {

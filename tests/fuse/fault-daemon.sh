@@ -19,7 +19,7 @@ injected() {
     FAULT_KIND=$1 FAULT_AT=$2 FAULT_TIMES=$3 FAULT_FROM=$from FAULT_COUNT=$PWD/count FAULT_VOLUME=$PWD/v.vol \
         LD_PRELOAD=$PWD/fault.so datasetfs -f -o io=threads,workers=1,on_error=eio v.vol mnt >out 2>err &
     DAEMON=$!
-    at_exit end_daemon "$DAEMON" "$PWD/mnt"
+    end_daemon_at_exit "$DAEMON" "$PWD/mnt"
     until is_mounted mnt; do
         if ! kill -0 $DAEMON 2>/dev/null; then
             wait $DAEMON || rc=$?
@@ -104,7 +104,7 @@ pack v.vol tree --label v2 --no-current
 FAULT_KIND=alloc FAULT_AT=1 FAULT_TIMES=1000000000 FAULT_WHILE=$PWD/short FAULT_COUNT=$PWD/count LD_PRELOAD=$PWD/fault.so \
     datasetfs -f -o io=threads,workers=1 v.vol mnt 2>err &
 DAEMON=$!
-at_exit end_daemon "$DAEMON" "$PWD/mnt"
+end_daemon_at_exit "$DAEMON" "$PWD/mnt"
 wait_for 20 is_mounted mnt || fail "no mount: $(cat err)"
 exec 5<mnt/f0
 datasetfsctl switch mnt v2 >/dev/null || fail "switch: $(cat err)"

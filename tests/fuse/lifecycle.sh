@@ -17,7 +17,7 @@ begin() {
     # It serves now, not soon.
     assert_eq "content right after the command" "$(cat mnt/file)" hello
     DAEMON=$(json pid mnt/.datasetfs/stats.json)
-    at_exit end_daemon "$DAEMON" mnt
+    end_daemon_at_exit "$DAEMON" mnt
     # Notices and what it serves; nothing that failed.
     ! grep -iE "cannot|failed|ignoring" begin.log || fail "it said: $(cat begin.log)"
 }

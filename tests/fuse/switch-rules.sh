@@ -58,7 +58,7 @@ for notify in auto entries; do
     at_exit umount bound
     (cd mnt/d && exec sleep 60) &
     walker=$!
-    at_exit kill $walker
+    end_process_at_exit $walker
     datasetfsctl switch mnt v2 >switch.out || fail "switch"
     grep -q "serves version 'v2'" switch.out || fail "switch said: $(cat switch.out)"
     compare source2 mnt

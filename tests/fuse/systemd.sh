@@ -23,7 +23,7 @@ start() {
     run ExecStartPre || fail "ExecStartPre"
     python3 "$LIB/unit.py" "$unit" train ExecStart >>daemon.log 2>&1 &
     DAEMON=$!
-    at_exit end_daemon "$DAEMON" "$PWD/a mountpoint"
+    end_daemon_at_exit "$DAEMON" "$PWD/a mountpoint"
     wait_for 30 cmp source/file "a mountpoint/file" || { cat daemon.log; fail "no mount"; }
 }
 

@@ -45,7 +45,7 @@ for channel in dev ring; do
     # A job in one version stays there.
     (cd $versions/v2 && exec sleep 60) &
     sleeper=$!
-    at_exit kill $sleeper
+    end_process_at_exit $sleeper
     datasetfsctl switch mnt v1 >/dev/null
     compare source1 mnt
     compare source2 $versions/v2

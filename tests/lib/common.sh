@@ -149,7 +149,7 @@ mount_volume() {
     mkdir -p "$2"
     datasetfs -f "${variant[@]}" "${@:3}" "$1" "$2" >>daemon.log 2>&1 &
     DAEMON=$!
-    at_exit end_daemon "$DAEMON" "$2"
+    end_daemon_at_exit "$DAEMON" "$2"
     local deadline=$((SECONDS + 60))
     until is_mounted "$2"; do
         if ! kill -0 $DAEMON 2>/dev/null; then
@@ -163,16 +163,42 @@ mount_volume() {
     stat "$2/." >/dev/null || fail "the mount does not serve: datasetfs -f ${*:3} $1 $2"
 }
 
-# end_daemon PROCESS MOUNTPOINT: for clean-up only
+# started PROCESS: its start in ticks, nothing when it has ended. With it a process is known: the numbers come round within
+# minutes here (pid_max 32768), and what has that number at the end of a test is somebody else.
+started() {
+    local stat
+    { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
+    # shellcheck disable=SC2086
+    set -- ${stat##*) }
+    case $1 in Z|X) ;; *) echo "${20}" ;; esac
+}
+
+# end_process_at_exit PROCESS
+end_process_at_exit() {
+    at_exit end_process "$1" "$(started "$1")"
+}
+
+# end_process PROCESS START: for clean-up only
+end_process() {
+    [ -z "$2" ] || [ "$(started "$1")" != "$2" ] || kill "$1"
+}
+
+# end_daemon_at_exit PROCESS MOUNTPOINT
+end_daemon_at_exit() {
+    at_exit end_daemon "$1" "$(started "$1")" "$2"
+}
+
+# end_daemon PROCESS START MOUNTPOINT: for clean-up only
 end_daemon() {
-    if is_mounted "$2"; then
-        umount "$2" || fusermount3 -u "$2" || umount -l "$2" || fusermount3 -u -z "$2"
+    if is_mounted "$3"; then
+        umount "$3" || fusermount3 -u "$3" || umount -l "$3" || fusermount3 -u -z "$3"
     fi
+    [ -n "$2" ] || return 0
     local deadline=$((SECONDS + 5))
-    while kill -0 "$1" && [ $SECONDS -lt $deadline ]; do
+    while [ "$(started "$1")" = "$2" ] && [ $SECONDS -lt $deadline ]; do
         sleep 0.05
     done
-    ! kill -0 "$1" || kill -KILL "$1"
+    [ "$(started "$1")" != "$2" ] || kill -KILL "$1"
 }
 
 # unmount MOUNTPOINT: and the daemon of mount_volume ends with status 0
@@ -193,13 +219,12 @@ abort_connection() {
 
 # wait_end PROCESS: until it has ended (a child of ours may stay to be waited for)
 wait_end() {
-    local deadline=$((SECONDS + 20)) state
-    while [ $SECONDS -lt $deadline ]; do
-        state=$(sed -n 's/^State:[[:space:]]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null || true)
-        case $state in ''|Z|X) return 0 ;; esac
+    local deadline=$((SECONDS + 20)) start
+    start=$(started "$1")
+    while [ -n "$start" ] && [ "$(started "$1")" = "$start" ]; do
+        [ $SECONDS -lt $deadline ] || return 1
         sleep 0.02
     done
-    return 1
 }
 
 # daemon_of MOUNTPOINT: process numbers of daemons of this test that serve it
