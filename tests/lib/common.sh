@@ -140,27 +140,34 @@ is_mounted() {
 }
 
 # mount_volume VOLUME MOUNTPOINT [OPTIONS…]: a daemon in the foreground whose lines go to daemon.log; its process
-# number is in DAEMON. The options of the variant (tests/run --variant) are added unless channel or io is named.
+# number is in DAEMON. It has said that it serves: before that it answers as well, but with the kernel's read-ahead, and
+# the line is still to come. The options of the variant (tests/run --variant) are added unless channel or io is named.
 mount_volume() {
-    local variant=()
+    local variant=() before
     if [ -n "${DATASETFS_MOUNT_OPTIONS:-}" ] && [[ " ${*:3}" != *[\ ,]channel=* && " ${*:3}" != *[\ ,]io=* ]]; then
         variant=(-o "$DATASETFS_MOUNT_OPTIONS")
     fi
     mkdir -p "$2"
+    touch daemon.log
+    before=$(serving daemon.log)
     datasetfs -f "${variant[@]}" "${@:3}" "$1" "$2" >>daemon.log 2>&1 &
     DAEMON=$!
     end_daemon_at_exit "$DAEMON" "$2"
     local deadline=$((SECONDS + 60))
-    until is_mounted "$2"; do
-        if ! kill -0 $DAEMON 2>/dev/null; then
+    until [ "$(serving daemon.log)" -gt "$before" ]; do
+        if [ -z "$(started $DAEMON)" ]; then
             cat daemon.log
             fail "the daemon ended: datasetfs -f ${*:3} $1 $2"
         fi
         [ $SECONDS -lt $deadline ] || fail "no mount after 60 s: datasetfs -f ${*:3} $1 $2"
         sleep 0.02
     done
-    # The first request waits until the daemon serves.
     stat "$2/." >/dev/null || fail "the mount does not serve: datasetfs -f ${*:3} $1 $2"
+}
+
+# serving LOG: how many daemons have said there that they serve
+serving() {
+    grep -c " serves version '.*, buffers up to " "$1" || true
 }
 
 # started PROCESS: its start in ticks, nothing when it has ended. With it a process is known: the numbers come round within
