@@ -10,6 +10,7 @@
  *   FAULT_TO      reads that touch no byte from FAULT_FROM up to here neither count nor fail
  *   FAULT_CODE    errno of a read, EIO when not set
  *   FAULT_WHILE   nothing counts or fails while this file is missing
+ *   FAULT_SEEN    a file that is made when the first call fails
  *   FAULT_COUNT   a file that gets the number of calls at exit */
 #include <dlfcn.h>
 #include <errno.h>
@@ -37,7 +38,7 @@ static long fail_at, fail_times, fail_from, fail_to;
 static int read_code;
 static char kind; /* first letter of FAULT_KIND */
 static bool other, stops;
-static const char *only_while;
+static const char *only_while, *seen;
 
 __attribute__((constructor)) static void fault_init(void)
 {
@@ -46,6 +47,7 @@ __attribute__((constructor)) static void fault_init(void)
 
 	other = getenv("FAULT_OTHER") != NULL;
 	only_while = getenv("FAULT_WHILE");
+	seen = getenv("FAULT_SEEN");
 	stops = getenv("FAULT_STOP") != NULL;
 	fail_at = at ? atol(at) : 0;
 	fail_times = times ? atol(times) : 1;
@@ -77,6 +79,8 @@ static bool fault_now(void)
 	if (only_while && access(only_while, F_OK) < 0)
 		return false;
 	call = atomic_fetch_add(&calls, 1) + 1;
+	if (call == fail_at && seen)
+		syscall(SYS_close, syscall(SYS_openat, AT_FDCWD, seen, O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
 	return fail_at && call >= fail_at && call < fail_at + fail_times;
 }
 
