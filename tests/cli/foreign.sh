@@ -57,7 +57,7 @@ before=$(hash_of torn)
 assert_eq "the first line of compact" "$(head -n 1 torn.err)" "datasetfsctl: $doubt"
 assert_contains "the second line" "$(sed 1d torn.err)" "would make holes of what superblock slot 3 refers to"
 assert_eq "the volume that was to give back" "$(hash_of torn)" "$before"
-if [ "$(id -u)" = 0 ] && [ -c /dev/fuse ] && unshare -m true 2>/dev/null; then
+if [ "$(id -u)" = 0 ] && [ -c /dev/fuse ] && can_mount; then
     mount_volume torn torn.mnt
     unmount torn.mnt
     assert_contains "the line of a mount" "$(cat daemon.log)" "datasetfs: ${doubt/torn/$PWD/torn}"

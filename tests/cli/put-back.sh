@@ -87,7 +87,7 @@ if [ "$(id -u)" = 0 ] && [ -c /dev/fuse ] && losetup -f >/dev/null 2>&1; then
 fi
 
 # A file that is mounted by itself cannot be replaced, and that is said before anything is packed.
-if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+if [ "$(id -u)" = 0 ] && can_mount; then
     : >blank
     : >point
     at_exit umount point
