@@ -7,6 +7,7 @@
  *                          root that were answered before
  *   a new epoch            every name is asked for again (or, on older kernels, the root's are forgotten one by one)
  *   the root's inode       its attributes and cached listing go
+ *   told = new             .datasetfs/version says so: who waits for that finds no name of the old version any more
  *
  * Nodes of the old version have other numbers: what is open stays what it was. */
 #include "serve/change.h"
@@ -323,6 +324,7 @@ int change_to(struct serve *serve, int fd, struct generation *generation, struct
 	generations_wait(serve);
 	r = change_tell(serve, fd, old, generation, &why);
 	if (r == 0) {
+		atomic_store(&serve->generations.told, generation);
 		old->sweep_delay = SWEEP_FIRST;
 		old->sweep_at = clock_now() + SWEEP_FIRST;
 		return 0;

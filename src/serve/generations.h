@@ -20,6 +20,7 @@ typedef _Atomic uint64_t generations_section;
 
 struct generations {
 	_Atomic(struct generation *) current; /* names are looked up in it */
+	_Atomic(struct generation *) told;    /* and the kernel knows of no other: the former one until a swap is done */
 	_Atomic(struct generation *) slots[GENERATIONS_MAX]; /* the first free one from its sequence on */
 };
 

@@ -61,9 +61,11 @@ static int session_open_version(struct serve *serve, struct error *err)
 	struct generation *generation;
 	int r = change_open(serve, &wish, &generation, err);
 
-	if (r == 0)
-		atomic_store(&serve->generations.current, generation);
-	return r;
+	if (r < 0)
+		return r;
+	atomic_store(&serve->generations.current, generation);
+	atomic_store(&serve->generations.told, generation);
+	return 0;
 }
 
 /* ---- the machine: engine, workers, memory ---- */
