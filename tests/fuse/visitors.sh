@@ -21,8 +21,10 @@ mount_volume "$LOOP" mnt -o channel=dev,io=threads
 throttle $DAEMON
 coproc VISITORS { exec python3 "$DATASETFS_SOURCE/tests/fuse/visitors.py" mnt/.datasetfs/versions file "${labels[@]}"; }
 visitors=$VISITORS_PID
+# Copies: the shell forgets the coprocess and its descriptors when it has ended, whether its last line was read or not.
+exec {said}<&"${VISITORS[0]}" {told}>&"${VISITORS[1]}"
 tries=0
-while read -r -u "${VISITORS[0]}" word waiting; do
+while read -r -u "$said" word waiting; do
     case $word in
     held) throttle_reads 1 ;;
     free) throttle_reads 0 ;;
@@ -32,7 +34,7 @@ while read -r -u "${VISITORS[0]}" word waiting; do
         continue
         ;;
     esac
-    echo "$word" >&"${VISITORS[1]}"
+    echo "$word" >&"$told"
 done
 wait "$visitors" || fail "a visitor failed"
 assert_eq "versions that were visited" "$tries" 16
