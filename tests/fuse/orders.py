@@ -37,6 +37,7 @@ class Readers:
     def __init__(self):
         self.allowed = {name: set() for name in NAMES}
         self.stale = False  # the mount's version is not on the volume
+        self.staled = 0  # how often that has begun: a reader may meet both its beginning and its end
         self.ending = False
         self.reads = self.refused = 0
         self.wrong = None
@@ -46,14 +47,18 @@ class Readers:
         for name, data in content.items():
             self.allowed[name].add(hashlib.sha256(data).digest())
 
+    def begin_stale(self):
+        self.staled += 1
+        self.stale = True
+
     def read(self, name):
-        stale = self.stale
+        stale, staled = self.stale, self.staled
         try:
             with open(f"mnt/{name}", "rb") as file:
                 data = file.read()
                 os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)  # the next one asks the daemon
         except OSError as error:
-            if error.errno == errno.EIO and (stale or self.stale):
+            if error.errno == errno.EIO and (stale or staled != self.staled):
                 self.refused += 1
             elif error.errno != errno.ENOENT:
                 raise Wrong(f"{name}: {error}") from error
@@ -111,7 +116,7 @@ class Model:
     def remove(self, _):
         label = self.rng.choice(self.others())
         if label == self.mounted:
-            self.readers.stale = True
+            self.readers.begin_stale()
         run("datasetfsctl", "remove", "volume", label)
         del self.versions[label], self.digests[label], self.sequences[label]
 
@@ -121,7 +126,7 @@ class Model:
 
     def compact(self, _):
         was = self.readers.stale
-        self.readers.stale = True  # until it is known
+        self.readers.begin_stale()  # until it is known
         done = json.loads(run("datasetfsctl", "compact", "--json", "--below", str(self.rng.choice((50, 80, 95, 100))), "volume"))
         moved = {v["label"] for v in done["versions"] if v["sequence"] != v["former_sequence"]}
         for label in moved:
