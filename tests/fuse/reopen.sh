@@ -94,7 +94,8 @@ elsewhere() {
     assert_eq "status of the readers" "$(cat f1.rc) $(cat f2.rc)" "0 0"
     cmp source/f1 f1.got || fail "f1"
     cmp source/f2 f2.got || fail "f2"
-    told "volume '$volume' was lost and is open again, as '" || fail "no line about the reopening: $(cat daemon.log)"
+    # Reads go on a moment before it is said.
+    wait_for 20 told "volume '$volume' was lost and is open again, as '" || fail "no line about the reopening: $(cat daemon.log)"
     diff -r source mnt || fail "other files after the reopening"
     assert_eq "failed reads" "$(stats mnt read_failures)" 0
     datasetfsctl switch mnt v1 >/dev/null || fail "no switch after the reopening"
@@ -113,7 +114,7 @@ fails_at_once() {
     assert_fails 1 "Input/output error" cat mnt/f1
     put_to "$two"
     wait_for 20 cmp source/f1 mnt/f1 || fail "f1 after the volume is back: $(cat daemon.log)"
-    told "volume '$PWD/link' was lost and is open again, as '" || fail "no line about the reopening: $(cat daemon.log)"
+    wait_for 20 told "volume '$PWD/link' was lost and is open again, as '" || fail "no line about the reopening: $(cat daemon.log)"
     diff -r source mnt || fail "other files after the reopening"
     unmount mnt
     come_back

@@ -28,6 +28,6 @@ mount_volume "$LOOP" parent/mnt
 mv parent elsewhere
 : >daemon.log
 kill -TERM "$DAEMON"
-wait_for 5 grep -q "was moved" daemon.log || fail "no word about the moved mount: $(cat daemon.log)"
+wait_for 20 grep -q "was moved" daemon.log || fail "no word about the moved mount: $(cat daemon.log)"
 umount elsewhere/mnt
 wait_end "$DAEMON" || fail "the daemon runs on"
