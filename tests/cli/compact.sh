@@ -156,7 +156,7 @@ pack volume other --label other
 file=$(cd source && find many -type f -size +20k | LC_ALL=C sort | sed -n 1p)
 victim=$(datasetfsctl stat --json --version six volume "$file" | python3 "$LIB/chunks.py" | awk 'NR == 1 { print $4 }')
 [ -n "$victim" ] || fail "$file has no chunk on the volume"
-printf 'x' | dd of=volume bs=1 seek=$((victim + 40)) conv=notrunc status=none
+spoil volume $((victim + 40))
 datasetfsctl verify volume >verify.before && fail "the damage is not seen"
 datasetfsctl compact --below 100 volume >out 2>/dev/null || fail "compact of a damaged volume"
 assert_contains "it moved something" "$(cat out)" "segments emptied"
@@ -164,7 +164,7 @@ datasetfsctl verify volume >verify.after && fail "the damage is gone"
 assert_eq "damaged files" "$(grep -o "'many/f[0-9]*'" verify.after | sort)" "$(grep -o "'many/f[0-9]*'" verify.before | sort)"
 at=$(listed versions.0.index.0.offset)
 cp volume damaged
-printf 'x' | dd of=damaged bs=1 seek=$((at + 5000)) conv=notrunc status=none
+spoil damaged $((at + 5000))
 before=$(hash_of damaged)
 assert_fails 1 "SHA-256" datasetfsctl compact --below 100 damaged
 assert_eq "the volume with a damaged index" "$(hash_of damaged)" "$before"

@@ -75,7 +75,7 @@ done
 assert_eq "different volumes" "$(sort -u hashes | wc -l)" 1
 
 say "shared content, and content that is not read"
-printf 'x' | dd of=source/large bs=1 seek=1500000 conv=notrunc status=none
+spoil source/large 1500000
 sleep 3 # what is younger than two seconds is not trusted
 publish volume second
 assert_eq "rows of the second" "$(rows volume second)" $((23 + 23 + 12 + 16 + 1))
@@ -89,13 +89,13 @@ clean volume
 
 say "a version that is trusted and has damaged sums"
 read -r offset length < <(where volume trusted)
-printf 'x' | dd of=volume bs=1 seek=$((offset + length - 5000)) conv=notrunc status=none
+spoil volume $((offset + length - 5000))
 publish volume half --trust-mtime=trusted
 assert_contains "messages" "$(cat half.err)" "unread files go without some of their fine sums: fine sums: page"
 assert_eq "messages" "$(wc -l <half.err)" 1
 [ "$(rows volume half)" -gt 0 ] || fail "no rows are left"
 [ "$(rows volume half)" -lt $((23 + 23 + 12 + 16 + 1)) ] || fail "all rows are there"
-printf 'x' | dd of=volume bs=1 seek=$((offset + 4)) conv=notrunc status=none
+spoil volume $((offset + 4))
 publish volume none --trust-mtime=trusted
 assert_contains "messages" "$(cat none.err)" "unread files go without fine sums: fine sums: bad magic, ignoring"
 assert_eq "rows" "$(rows volume none)" 0
@@ -107,7 +107,7 @@ datasetfsctl verify volume second none >verify.out || fail "the others: $(cat ve
 
 say "verify sees every page"
 read -r offset length < <(where volume second)
-printf '\252' | dd of=volume bs=1 seek=$((offset + length - 4096 + 100)) conv=notrunc status=none
+spoil volume $((offset + length - 4096 + 100))
 rc=0
 datasetfsctl verify volume second >verify.out 2>&1 || rc=$?
 assert_eq "status of verify" $rc 1

@@ -12,13 +12,6 @@ for i in {1..200}; do echo "line $i of a text that can be compressed well, again
 head -c 3000 /dev/urandom >source/small
 head -c 200000 /dev/urandom >source/other
 
-# spoil VOLUME OFFSET: inverts one byte
-spoil() {
-    local byte
-    byte=$(od -An -tu1 -j "$2" -N 1 "$1")
-    printf "%b" "\\x$(printf %x $((255 - byte)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
-}
-
 # damage MODE FILE CHUNK: packs, spoils one byte of the file's chunk, mounts
 damage() {
     pack volume source --compress "$1" --format

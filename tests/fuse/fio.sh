@@ -33,7 +33,7 @@ done
 
 # The check can fail: a source that was changed behind fio's back does not verify.
 cp -r source spoilt
-printf x | dd of=spoilt/large.0.0 bs=1 seek=700000 conv=notrunc status=none
+spoil spoilt/large.0.0 700000
 unmount mnt
 pack spoilt.dsfs spoilt
 mount_volume spoilt.dsfs mnt

@@ -374,6 +374,13 @@ sysfs_namespace() {
     sysfs_set "$1" "nvme-subsys0/${2##*/}/dev" "$(lsblk -ndo MAJ:MIN "$2" | tr -d ' ')"
 }
 
+# spoil FILE OFFSET: inverts one byte; a fixed one may be what is there
+spoil() {
+    local byte
+    byte=$(od -An -tu1 -j "$2" -N 1 "$1")
+    printf "%b" "\\x$(printf %x $((255 - byte)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+
 hash_of() {
     sha256sum "$1" | cut -d ' ' -f 1
 }
