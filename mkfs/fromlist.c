@@ -6,9 +6,11 @@
 #include <dirent.h>
 #include <endian.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "interrupt.h"
@@ -79,21 +81,36 @@ static int from_list_add(struct from_list *list, const char *path, struct error 
 	return r;
 }
 
+/* Bytes that were read, 0 at the end. Whoever writes the list may take long. */
+static ssize_t from_list_read(int fd, const char *path, char *block, size_t size, struct error *err)
+{
+	ssize_t length;
+	int r;
+
+	do {
+		r = interrupt_wait(fd, err);
+		if (r < 0)
+			return r;
+		length = read(fd, block, size);
+	} while (length < 0 && (errno == EAGAIN || errno == EINTR));
+	return length < 0 ? error_errno(err, "cannot read '%s'", path) : length;
+}
+
 /* Copies the list, as standard input can be read only once, and looks for a NUL on the way. */
-static int from_list_copy(FILE *file, const char *path, FILE *copy, char *ret_separator, struct error *err)
+static int from_list_copy(int from, const char *path, FILE *copy, char *ret_separator, struct error *err)
 {
 	char block[16384];
-	size_t length;
+	ssize_t length;
 
 	*ret_separator = '\n';
-	while ((length = fread(block, 1, sizeof(block), file)) > 0) {
-		if (memchr(block, 0, length))
+	while ((length = from_list_read(from, path, block, sizeof(block), err)) > 0) {
+		if (memchr(block, 0, (size_t)length))
 			*ret_separator = 0;
-		if (fwrite(block, 1, length, copy) != length)
+		if (fwrite(block, 1, (size_t)length, copy) != (size_t)length)
 			return error_errno(err, "cannot write a temporary file");
 	}
-	if (ferror(file))
-		return interrupt_check(err) < 0 ? -EINTR : error_errno(err, "cannot read '%s'", path);
+	if (length < 0)
+		return (int)length;
 	return fflush(copy) ? error_errno(err, "cannot write a temporary file") : 0;
 }
 
@@ -119,11 +136,11 @@ static int from_list_parse(struct from_list *list, FILE *copy, char separator, s
 
 static void from_list_close_file(FILE **file)
 {
-	if (*file && *file != stdin)
+	if (*file)
 		fclose(*file);
 }
 
-static int from_list_fill(struct from_list *list, const struct temp *temp, FILE *file, const char *path,
+static int from_list_fill(struct from_list *list, const struct temp *temp, int from, const char *path,
 			  struct error *err)
 {
 	cleanup(from_list_close_file) FILE *copy = NULL;
@@ -139,7 +156,7 @@ static int from_list_fill(struct from_list *list, const struct temp *temp, FILE 
 		close(fd);
 		return error_set(err, -ENOMEM, "out of memory");
 	}
-	r = from_list_copy(file, path, copy, &separator, err);
+	r = from_list_copy(from, path, copy, &separator, err);
 	if (r == 0 && ftell(copy) == 0) /* whoever should have written it failed */
 		r = error_set(err, -EINVAL, "the list '%s' is empty", path);
 	return r < 0 ? r : from_list_parse(list, copy, separator, err);
@@ -177,20 +194,28 @@ static int from_list_advance(struct from_list *list, struct error *err)
 	return 0;
 }
 
+/* A pipe that nobody has opened for writing is waited for where signals are noticed, not in open(2). */
+static int from_list_open_file(const char *path)
+{
+	if (!strcmp(path, "-"))
+		return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
 int from_list_open(const struct temp *temp, const char *path, struct from_list **ret, struct error *err)
 {
-	cleanup(from_list_close_file) FILE *file = strcmp(path, "-") ? fopen(path, "re") : stdin;
+	auto_close int from = from_list_open_file(path);
 	struct from_list *list;
 	int r;
 
-	if (!file)
+	if (from < 0)
 		return error_errno(err, "cannot open '%s'", path);
 	list = calloc(1, sizeof(*list));
 	if (!list)
 		return error_set(err, -ENOMEM, "out of memory");
 	r = sorter_open(temp, FROM_LIST_BUDGET, &list->sorter, err);
 	if (r == 0)
-		r = from_list_fill(list, temp, file, path, err);
+		r = from_list_fill(list, temp, from, path, err);
 	if (r == 0)
 		r = sorter_rewind(list->sorter, err);
 	if (r == 0)

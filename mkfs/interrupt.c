@@ -3,12 +3,16 @@
 #include "interrupt.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "base/signal.h"
+
+static const int interrupt_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+#define INTERRUPT_SIGNALS (sizeof(interrupt_signals) / sizeof(*interrupt_signals))
 
 static atomic_bool interrupted;
 
@@ -20,12 +24,11 @@ static void interrupt_handle(int signal_number)
 
 void interrupt_install(void)
 {
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 	struct sigaction action = { .sa_handler = interrupt_handle }; /* no SA_RESTART: a wait for input ends */
 
-	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
-		if (!signal_is_ignored(signals[i]))
-			sigaction(signals[i], &action, NULL);
+	for (size_t i = 0; i < INTERRUPT_SIGNALS; i++)
+		if (!signal_is_ignored(interrupt_signals[i]))
+			sigaction(interrupt_signals[i], &action, NULL);
 	signal(SIGPIPE, SIG_IGN); /* nobody reads the progress: no reason to stop */
 }
 
@@ -34,4 +37,22 @@ int interrupt_check(struct error *err)
 	if (atomic_load_explicit(&interrupted, memory_order_relaxed))
 		return error_set(err, -EINTR, "interrupted");
 	return 0;
+}
+
+/* Held back between the look at the flag and the wait: one that came there would be noticed by nobody. */
+int interrupt_wait(int fd, struct error *err)
+{
+	struct pollfd input = { .fd = fd, .events = POLLIN };
+	sigset_t held, former;
+	int r;
+
+	sigemptyset(&held);
+	for (size_t i = 0; i < INTERRUPT_SIGNALS; i++)
+		sigaddset(&held, interrupt_signals[i]);
+	sigprocmask(SIG_BLOCK, &held, &former);
+	r = interrupt_check(err);
+	if (r == 0 && ppoll(&input, 1, NULL, &former) < 0 && errno != EINTR)
+		r = error_errno(err, "ppoll");
+	sigprocmask(SIG_SETMASK, &former, NULL);
+	return r < 0 ? r : interrupt_check(err);
 }

@@ -28,29 +28,49 @@ ln -s volume link
 pack link source --format
 [ -L link ] || fail "--format replaced a symlink instead of the volume behind it"
 
+# interrupted WHEN SIGNAL [VAR=VALUE…]: that signal ends a packer that reads the list of files; WHEN is a command that succeeds
+# as soon as it may come
+interrupted() {
+    local rc=0 pack
+    env --default-signal=INT,QUIT "${@:3}" mkdatasetfs --progress none --from-list list volume source >out 2>err 9>&- &
+    pack=$!
+    wait_for 20 $1 $pack || fail "not $1 before SIG$2: $(cat err)"
+    kill -"$2" $pack || fail "nobody to send SIG$2 to"
+    kill -CONT $pack 2>/dev/null || true # it may have ended
+    wait_end $pack || fail "SIG$2 is not noticed when it $1"
+    wait $pack || rc=$?
+    assert_eq "status after SIG$2 when it $1" $rc 1
+    assert_eq "the line after SIG$2 when it $1" "$(cat err)" "mkdatasetfs: interrupted"
+    assert_eq "the volume after SIG$2" "$(hash_of volume)" "$before"
+}
+
+# awaits PROCESS: it has the list open
+awaits() {
+    has_open mkdatasetfs "$1" list
+}
+
 # A hangup, and an interrupt while the list of files is awaited.
 before=$(hash_of volume)
 mkfifo list
 exec 9<>list
 for signal in HUP QUIT INT TERM; do
-    env --default-signal=INT,QUIT mkdatasetfs --progress none --from-list list volume source >out 2>err &
-    pack=$!
-    wait_for 10 test -e "/proc/$pack/fd/4" || true
-    sleep 0.3
-    kill -"$signal" $pack || fail "nobody to send SIG$signal to"
-    wait_end $pack || fail "SIG$signal is not noticed"
-    rc=0
-    wait $pack || rc=$?
-    assert_eq "status after SIG$signal" $rc 1
-    grep -q interrupted err || fail "SIG$signal: $(cat err)"
-    assert_eq "the volume after SIG$signal" "$(hash_of volume)" "$before"
+    interrupted awaits $signal
 done
+if [ "$DATASETFS_BUILD_NAME" = gcc ]; then
+    say "a signal that comes before the packer reads the list, and where nobody writes one"
+    cc -shared -fPIC -O1 -D_GNU_SOURCE "$LIB/fault.c" -o fault.so || fail "fault.c does not compile"
+    early=(LD_PRELOAD="$PWD/fault.so" FAULT_KIND=read FAULT_AT=1 FAULT_STOP=1 FAULT_VOLUME="$PWD/volume")
+    interrupted is_stopped TERM "${early[@]}"
+    exec 9>&-
+    interrupted is_stopped TERM "${early[@]}"
+    interrupted awaits TERM
+    exec 9<>list
+fi
 
 # One that was ignored before, as by nohup(1), is no reason to stop.
 (trap '' HUP; exec 9>&-; exec mkdatasetfs --progress none --from-list list --label after-hangup volume source) >out 2>err &
 pack=$!
-wait_for 10 test -e "/proc/$pack/fd/4" || true
-sleep 0.3
+wait_for 20 awaits $pack || fail "it does not read the list: $(cat err)"
 kill -HUP $pack
 printf '1\n2\n' >&9
 exec 9>&-

@@ -69,10 +69,6 @@ pack two source --label two
 mkdir other
 for i in {1..40}; do head -c 90000 /dev/urandom >other/$i; done
 watched=(env FAULT_KIND=read "FAULT_VOLUME=$PWD/volume" "FAULT_COUNT=$PWD/count" "LD_PRELOAD=$PWD/fault.so")
-# is_stopped PROCESS
-is_stopped() {
-    grep -q '^State:[[:space:]]*T' "/proc/$1/status"
-}
 cp two volume
 "${watched[@]}" FAULT_AT=0 datasetfsctl verify --jobs 1 volume >removed.txt || fail "verify: $(cat removed.txt)"
 reads=$(cat count)

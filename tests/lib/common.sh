@@ -241,6 +241,21 @@ wait_end() {
     done
 }
 
+# is_stopped PROCESS: by SIGSTOP
+is_stopped() {
+    grep -q '^State:[[:space:]]*T' "/proc/$1/status"
+}
+
+# has_open PROGRAM PROCESS FILE: that process runs the program by now, and has the file open
+has_open() {
+    local fd
+    [ "$(cat "/proc/$2/comm" 2>/dev/null)" = "$1" ] || return 1
+    for fd in "/proc/$2/fd/"*; do
+        [ "$(readlink "$fd")" != "$(readlink -f "$3")" ] || return 0
+    done
+    return 1
+}
+
 # daemon_of MOUNTPOINT: process numbers of daemons of this test that serve it
 daemon_of() {
     local pid
