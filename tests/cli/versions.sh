@@ -50,17 +50,15 @@ done
 [ "$(stat -c %s volume)" -lt 8000000 ] || fail "31 tiny versions take $(stat -c %s volume) bytes"
 datasetfsctl verify volume >/dev/null || fail "verify of 31 versions"
 
-# Two publishers: the second is refused and says who is first.
-head -c 200M /dev/zero | tr '\0' y >source/large
-mkdatasetfs --progress none --label slow volume source >/dev/null 2>slow.err &
+# Two publishers: the second is refused while the first waits for its list of files, and the first goes on.
+mkfifo list
+exec 9<>list
+mkdatasetfs --progress none --label slow --from-list list volume source >/dev/null 2>slow.err 9>&- &
 slow=$!
-rc=0
-sleep 0.05
-if kill -0 $slow 2>/dev/null; then
-    mkdatasetfs --progress none --label quick volume source 2>quick.err || rc=$?
-    if [ $rc != 0 ]; then
-        grep -qiE "publish|use|lock" quick.err || fail "the reason is not clear: $(cat quick.err)"
-    fi
-fi
+wait_for 20 has_open mkdatasetfs $slow list || fail "the first publisher does not read its list: $(cat slow.err)"
+assert_fails 1 "another publisher has it locked" mkdatasetfs --progress none --label quick volume source
+echo file >&9
+exec 9>&-
 wait $slow || fail "the first publisher: $(cat slow.err)"
+assert_eq "the last version" "$(list versions.31.label)" slow
 datasetfsctl verify volume >/dev/null || fail "verify after two publishers"
