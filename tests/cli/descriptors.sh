@@ -19,8 +19,8 @@ need_root
 need_fuse
 for closed in "0<&-" "0<&- 1>&-" "0<&- 1>&- 2>&-"; do
     eval "timeout 20 datasetfs '$shm/volume' mnt $closed" || fail "mount with $closed"
-    daemon=$(daemon_of "$PWD/mnt")
-    [ -z "$daemon" ] && daemon=$(daemon_of mnt)
+    daemon=$(daemon_of mnt)
+    [ -n "$daemon" ] || fail "no daemon, started with $closed"
     assert_eq "file with $closed" "$(cat mnt/file)" hello
     umount mnt
     wait_end "$daemon" || fail "the daemon runs on after umount, started with $closed"
@@ -32,4 +32,6 @@ flock -n 9
 datasetfs "$shm/volume" mnt
 exec 9>&-
 flock -n lock true || fail "the daemon keeps the caller's lock"
+daemon=$(daemon_of mnt)
 umount mnt
+wait_end "$daemon" || fail "the daemon runs on after umount"
