@@ -4,14 +4,16 @@
  *   NVME_STATE  that file; made when it is not there
  *   NVME_HOST   id of the host that the program runs on, 32 hexadecimal digits
  *   NVME_CAN    what the target can: words of "reserve protect"
- *   NVME_SLOW   microseconds that a flush takes longer */
+ *   NVME_STOP   the process stops itself (SIGSTOP) before its first flush, and then goes on */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <libnvme.h>
 #include <linux/fs.h>
 #include <linux/nvme_ioctl.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -39,10 +41,10 @@ static uint8_t self[16];
 
 int fdatasync(int fd)
 {
-	const char *slow = getenv("NVME_SLOW");
+	static atomic_flag stopped = ATOMIC_FLAG_INIT;
 
-	if (slow)
-		usleep((useconds_t)atoi(slow));
+	if (getenv("NVME_STOP") && !atomic_flag_test_and_set(&stopped))
+		raise(SIGSTOP);
 	return (int)syscall(SYS_fdatasync, fd);
 }
 
