@@ -182,13 +182,26 @@ static int compaction_do(struct compaction_work *work, struct error *err)
 	return r;
 }
 
+/* Bytes that move beside the chunks. */
+static uint64_t compaction_sections(const struct survey *survey, const struct version *version)
+{
+	const struct extent *sections[] = { &version->source, &version->fine };
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++)
+		if (survey_touches(&survey->victims, survey->segment, address_offset(sections[i]->address),
+				   sections[i]->length))
+			bytes += round_up(sections[i]->length, DSFS_BLOCK);
+	return bytes;
+}
+
 static void compaction_estimate(struct compaction_work *work)
 {
 	const struct survey *survey = &work->survey;
 	struct compaction *result = work->result;
 	uint64_t next = survey->catalogue->next_sequence;
 
-	result->moved_bytes = bits_sum(&survey->moving, 0, survey->moving.count) * DSFS_BLOCK;
+	result->moved_bytes = move_estimate(&survey->moving, &survey->inside, survey->segment);
 	result->freed_bytes = survey->dead_bytes;
 	for (uint32_t v = 0; v < survey->version_count; v++) {
 		const struct version *version = &survey->catalogue->versions[v];
@@ -199,6 +212,7 @@ static void compaction_estimate(struct compaction_work *work)
 		memcpy(moved->label, version->label, sizeof(moved->label));
 		moved->former = version->sequence;
 		moved->sequence = survey->versions[v].is_moved ? next++ : version->sequence;
+		result->moved_bytes += compaction_sections(survey, version);
 		result->version_count++;
 	}
 }

@@ -166,9 +166,14 @@ static uint64_t move_last(const struct bits *inside, uint64_t first, uint64_t en
 	return last;
 }
 
+static uint64_t move_most(uint64_t segment)
+{
+	return segment / MOVE_PIECES / DSFS_BLOCK;
+}
+
 static int move_run(struct move *move, const struct bits *inside, uint64_t first, uint64_t end, struct error *err)
 {
-	uint64_t most = move->space->segment / MOVE_PIECES / DSFS_BLOCK, last, to;
+	uint64_t most = move_most(move->space->segment), last, to;
 	int r;
 
 	for (;; first = last) {
@@ -189,6 +194,29 @@ int move_blocks(struct move *move, const struct bits *blocks, const struct bits 
 		r = move_run(move, inside, first, end, err);
 	}
 	return r < 0 ? r : move_flush(move, err);
+}
+
+static uint64_t move_estimate_run(const struct bits *inside, uint64_t first, uint64_t end, uint64_t most)
+{
+	uint64_t blocks = 0, last;
+
+	for (;; first = last) {
+		last = move_last(inside, first, end, most);
+		blocks += last - first + 1;
+		if (last == end - 1)
+			return blocks * DSFS_BLOCK;
+	}
+}
+
+uint64_t move_estimate(const struct bits *blocks, const struct bits *inside, uint64_t segment)
+{
+	uint64_t first, end, bytes = 0;
+
+	for (first = bits_next(blocks, 0, true); first < blocks->count; first = bits_next(blocks, end, true)) {
+		end = bits_next(blocks, first, false);
+		bytes += move_estimate_run(inside, first, end, move_most(segment));
+	}
+	return bytes;
 }
 
 static int move_verify_piece(struct move *move, const struct move_piece *piece, struct error *err)

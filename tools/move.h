@@ -35,6 +35,8 @@ must_check int move_copy(struct move *move, uint64_t from, uint64_t length, uint
 /* Copies all blocks of the map, in pieces of a part of a segment. A piece ends with a block that is not inside of what must stay
  * together; the next one begins with it again. */
 must_check int move_blocks(struct move *move, const struct bits *blocks, const struct bits *inside, struct error *err);
+/* Bytes that move_blocks() copies: more than there are, as a block that two pieces share goes with either. */
+uint64_t move_estimate(const struct bits *blocks, const struct bits *inside, uint64_t segment);
 /* After a flush: reads everything once more, from its old and its new place, and compares. */
 must_check int move_verify(struct move *move, struct error *err);
 /* Where bytes went whose blocks were copied in ascending order; 0 when they stay. */
