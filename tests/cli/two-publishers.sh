@@ -9,23 +9,26 @@ export TMPDIR=$PWD/temporary
 echo content >source/file
 head -c 60M /dev/urandom >slow/file
 
-# refused PROCESS VOLUME: while somebody publishes
+# refused PROCESS VOLUME: while somebody publishes, since SINCE
 refused() {
     local who
-    who="process $1 on $(hostname) since $(date -u +%Y-%m-%d)"
+    who="process $1 on $(hostname) since $SINCE"
     assert_fails 1 "$who" mkdatasetfs --progress none "$2" source
     assert_fails 1 "another publisher has it" mkdatasetfs --progress none "$2" source
     assert_fails 1 "$who" datasetfsctl current "$2" v1
     assert_fails 1 "$who" datasetfsctl remove "$2" v1
 }
 
-# start VOLUME RECORDED [OPTIONS…]: PUBLISHER, stopped while it fills the volume and has a record in the file RECORDED
+# start VOLUME RECORDED [OPTIONS…]: PUBLISHER, stopped while it fills the volume and has a record in the file RECORDED; SINCE is
+# the day, or how it begins when it ended meanwhile
 start() {
+    SINCE=$(date -u +%Y-%m-%d)
     mkdatasetfs --progress none --compress zstd:19 "${@:3}" "$1" slow >publisher.out 2>&1 &
     PUBLISHER=$!
     wait_for 60 recorded "$2" || fail "no publisher record: $(cat publisher.out)"
     kill -STOP $PUBLISHER
     recorded "$2" || fail "it was faster: make the source larger"
+    [ "$SINCE" = "$(date -u +%Y-%m-%d)" ] || SINCE=2
 }
 
 # kill_publisher: it has no chance to clean, and leaves nothing in the temporary directory
