@@ -152,3 +152,5 @@ datasetfs volume mnt
 assert_eq "inodes" "$(stat -c '%i %h %s %b' mnt/file mnt)" "$before"
 assert_eq "root" "$(stat -c %i mnt)" 1
 umount mnt
+
+wait_for 20 has_no_daemon mnt mnt2 ../mnt || fail "a daemon runs on"

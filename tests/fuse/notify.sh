@@ -43,3 +43,4 @@ python3 listen.py "@datasetfs-test-$$" || fail "an abstract socket"
 # Nobody listens: no reason to fail.
 NOTIFY_SOCKET=$PWD/nobody.socket datasetfs volume mnt || fail "a dead NOTIFY_SOCKET stops the mount"
 umount mnt
+wait_for 20 has_no_daemon mnt || fail "the daemon runs on"

@@ -268,6 +268,14 @@ daemon_of() {
     return 0
 }
 
+# has_no_daemon MOUNTPOINT…: those that served them have ended
+has_no_daemon() {
+    local mountpoint
+    for mountpoint; do
+        [ -z "$(daemon_of "$mountpoint")" ] || return 1
+    done
+}
+
 # compare SOURCE MOUNT [OPTIONS…]: whole trees, by tests/lib/compare.py
 compare() {
     python3 "$LIB/compare.py" "${@:3}" "$1" "$2" || fail "trees differ: $1 $2"
