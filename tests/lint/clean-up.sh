@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: plain once
+# tests/run: plain once alone
 # A test ends its own processes and no other one that has got the number of one of them meanwhile.
 # A mount namespace of a test holds no mounts of others.
 . "$(dirname "$0")/../lib/common.sh"
