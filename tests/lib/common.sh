@@ -363,14 +363,9 @@ stats() {
 
 RING_SWITCH=/sys/module/fuse/parameters/enable_uring
 
-# ring_switch Y|N: the kernel's switch of FUSE over io_uring, put back when the test ends; false where it cannot be set.
-# It is one for the machine: tests that set it are marked 'alone', for which tests/run holds a lock.
+# ring_switch Y|N: the kernel's switch of FUSE over io_uring; false where it cannot be set. It is one for the machine: tests
+# that set it are marked 'alone', and tests/run puts it back.
 ring_switch() {
-    [ -e $RING_SWITCH ] || return 1
-    if [ -z "${_ring_switched:-}" ] && [ -z "${DATASETFS_RING_IS_ON:-}" ]; then
-        _ring_switched=1
-        at_exit sh -c "echo $(cat $RING_SWITCH) >$RING_SWITCH"
-    fi
     { echo "$1" >$RING_SWITCH; } 2>/dev/null
 }
 
