@@ -30,14 +30,19 @@ is_current() {
 }
 
 cat >list.py <<'END'
-import ctypes, mmap, os, signal, sys
+import ctypes, mmap, os, signal, sys, time
 libc = ctypes.CDLL(None, use_errno=True)
 libc.getdents64.argtypes = (ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)
 libc.getdents64.restype = ctypes.c_ssize_t
 root = os.open("mnt", os.O_RDONLY)
 page = mmap.mmap(os.open("slow/page", os.O_RDONLY), 8192, mmap.MAP_PRIVATE, mmap.PROT_READ | mmap.PROT_WRITE)
 address = ctypes.addressof(ctypes.c_char.from_buffer(page))
-os.kill(int(sys.argv[1]), signal.SIGSTOP)
+trap = int(sys.argv[1])
+os.kill(trap, signal.SIGSTOP)
+# One of its threads has to run before the others stand still.
+while any(open(f"/proc/{trap}/task/{thread}/stat").read().rpartition(")")[2].split()[0] != "T"
+          for thread in os.listdir(f"/proc/{trap}/task")):
+    time.sleep(0.01)
 print("stopped", flush=True)
 got = libc.getdents64(root, address, 8192)
 sys.exit(got <= 0 and f"getdents64: {os.strerror(ctypes.get_errno())}")
