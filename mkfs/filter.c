@@ -75,15 +75,9 @@ static int filter_add_line(struct filter *filter, const char *line, struct error
 	return filter_add(filter, line[0] == '+', line + 2, err);
 }
 
-static void filter_close_file(FILE **file)
-{
-	if (*file)
-		fclose(*file);
-}
-
 int filter_add_file(struct filter *filter, const char *path, struct error *err)
 {
-	cleanup(filter_close_file) FILE *file = fopen(path, "re");
+	auto_fclose FILE *file = fopen(path, "re");
 	auto_free char *line = NULL;
 	struct error why = { 0 };
 	size_t room = 0;

@@ -134,16 +134,10 @@ static int from_list_parse(struct from_list *list, FILE *copy, char separator, s
 	return ferror(copy) ? error_errno(err, "cannot read a temporary file") : 0;
 }
 
-static void from_list_close_file(FILE **file)
-{
-	if (*file)
-		fclose(*file);
-}
-
 static int from_list_fill(struct from_list *list, const struct temp *temp, int from, const char *path,
 			  struct error *err)
 {
-	cleanup(from_list_close_file) FILE *copy = NULL;
+	auto_fclose FILE *copy = NULL;
 	char separator;
 	int fd;
 	int r;

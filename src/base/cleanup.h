@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Locals that clean themselves when their scope ends. */
 #pragma once
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -17,8 +18,15 @@ static inline void close_fd(int *fd)
 		close(*fd);
 }
 
-#define auto_free  cleanup(free_ptr)
-#define auto_close cleanup(close_fd)
+static inline void close_file(FILE **file)
+{
+	if (*file)
+		fclose(*file);
+}
+
+#define auto_free   cleanup(free_ptr)
+#define auto_close  cleanup(close_fd)
+#define auto_fclose cleanup(close_file)
 
 static inline int take_fd(int *fd)
 {

@@ -16,16 +16,10 @@
 #include "io/locate.h"
 #include "io/mountinfo.h"
 
-static void busy_close(FILE **file)
-{
-	if (*file)
-		fclose(*file);
-}
-
 /* Lines of proc_pid_mountinfo(5): mount number, parent, MAJOR:MINOR, root, mount point, … */
 static int busy_check_mounts(dev_t device, struct error *err)
 {
-	cleanup(busy_close) FILE *file = fopen("/proc/self/mountinfo", "re");
+	auto_fclose FILE *file = fopen("/proc/self/mountinfo", "re");
 	auto_free char *line = NULL;
 	unsigned device_major, device_minor;
 	char where[256];
@@ -45,7 +39,7 @@ static int busy_check_mounts(dev_t device, struct error *err)
 /* Lines of proc_swaps(5); the first is a heading. */
 static int busy_check_swaps(dev_t device, struct error *err)
 {
-	cleanup(busy_close) FILE *file = fopen("/proc/swaps", "re");
+	auto_fclose FILE *file = fopen("/proc/swaps", "re");
 	auto_free char *line = NULL;
 	size_t room = 0;
 	struct stat st;
@@ -105,7 +99,7 @@ static bool busy_is_source(char *source, dev_t device)
 int busy_check_served(dev_t device, struct error *err)
 {
 	static const char kind[] = " - fuse.datasetfs ";
-	cleanup(busy_close) FILE *file = fopen("/proc/self/mountinfo", "re");
+	auto_fclose FILE *file = fopen("/proc/self/mountinfo", "re");
 	auto_free char *line = NULL;
 	char where[256], *source;
 	size_t room = 0;
