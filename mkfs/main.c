@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* mkdatasetfs: the command line. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +8,7 @@
 #include "base/descriptors.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/output.h"
 #include "base/parse.h"
 #include "image/codec.h"
 #include "interrupt.h"
@@ -252,13 +252,6 @@ static int main_failed(const char *reason)
 	return EXIT_FAILED;
 }
 
-static int main_flush(struct error *err)
-{
-	if (fflush(stdout) != 0 || ferror(stdout))
-		return error_errno(err, "cannot write to standard output");
-	return 0;
-}
-
 static int main_estimate(const struct pack_options *options, struct target *target)
 {
 	struct pack_estimate estimate;
@@ -280,7 +273,7 @@ static int main_publish(const struct pack_options *options, struct target *targe
 	summary_print(options, &result);
 	if (options->write_protect && target_protect(target, &err) < 0)
 		return main_failed(err.reason);
-	if (main_flush(&err) < 0) {
+	if (output_flush(&err) < 0) {
 		log_error(&err, "the version is published, but its summary is not complete");
 		return EXIT_FAILED;
 	}
@@ -331,7 +324,7 @@ int main(int argc, char **argv)
 		status = main_pack(&options, argv[1]);
 	}
 	pack_options_free(&options);
-	if (status == EXIT_DONE && main_flush(&err) < 0)
+	if (status == EXIT_DONE && output_flush(&err) < 0)
 		status = main_failed(err.reason);
 	return status;
 }

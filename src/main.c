@@ -14,6 +14,7 @@
 #include "base/descriptors.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "base/output.h"
 #include "base/parse.h"
 #include "io/locate.h"
 #include "serve/notify.h"
@@ -568,6 +569,17 @@ static bool main_is_helper(const char *program)
 	return !strncmp(name, "mount.", strlen("mount."));
 }
 
+/* --help and --version end here. */
+static int main_printed(const struct main_options *options)
+{
+	struct error err = { 0 };
+
+	if (output_flush(&err) == 0)
+		return 0;
+	log_err("%s", err.reason);
+	return options->helper ? EXIT_SYSTEM : EXIT_FAILED;
+}
+
 /* The exit status, or -1 to go on. */
 static int main_command_line(int argc, char **argv, struct main_options *options)
 {
@@ -583,7 +595,7 @@ static int main_command_line(int argc, char **argv, struct main_options *options
 		return usage;
 	}
 	if (done)
-		return 0;
+		return main_printed(options);
 	if (options->serve.follow && (options->serve.version || options->serve.has_digest)) {
 		log_err("mount option 'follow' contradicts '%s', which pins the mount",
 			options->serve.version ? "version" : "digest");

@@ -5,6 +5,7 @@
 
 #include "base/descriptors.h"
 #include "base/log.h"
+#include "base/output.h"
 #include "verb.h"
 
 struct verb {
@@ -52,12 +53,13 @@ static const struct verb *main_find(const char *name)
 	return NULL;
 }
 
-/* A full disk or a closed pipe behind stdout must not look like success. */
 static int main_flush(int status, int failed)
 {
-	if (fflush(stdout) == 0 && !ferror(stdout))
+	struct error err = { 0 };
+
+	if (output_flush(&err) == 0)
 		return status;
-	log_err("cannot write the output: %m");
+	log_err("%s", err.reason);
 	return status == VERB_DONE ? failed : status;
 }
 

@@ -35,10 +35,30 @@ assert_fails 1 "zeros" datasetfsctl list zeros
 assert_fails 2 "zeros" datasetfsctl verify zeros
 
 # A full stdout is a failure, not silence.
-rc=0
-datasetfsctl dump volume >/dev/full 2>full.err || rc=$?
-assert_eq "status with a full disk behind stdout" $rc 1
-assert_contains "the reason" "$(cat full.err)" "No space left"
+# assert_full STATUS COMMAND…
+assert_full() {
+    local status=$1 rc=0
+    shift
+    "$@" >/dev/full 2>full.err || rc=$?
+    assert_eq "status with a full disk behind stdout: $*" $rc "$status"
+    assert_contains "the reason: $*" "$(cat full.err)" "cannot write to standard output: No space left"
+    assert_eq "lines: $*" "$(wc -l <full.err)" 1
+}
+for program in datasetfs mkdatasetfs datasetfsctl; do
+    assert_full 1 $program --help
+    assert_full 1 $program --version
+done
+ln -s "$(command -v datasetfs)" mount.datasetfs
+assert_full 2 ./mount.datasetfs --help
+for verb in list "list --json" dump "compact -n"; do
+    # shellcheck disable=SC2086
+    assert_full 1 datasetfsctl $verb volume
+done
+assert_full 1 datasetfsctl list --help
+assert_full 1 datasetfsctl nvme --help
+assert_full 1 datasetfsctl nvme list --json
+assert_full 1 datasetfsctl stat --json volume file
+assert_full 2 datasetfsctl verify --json volume
 
 # After a publish it is one as well, and the line says that the version is there.
 for options in "" --json; do

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* What a program prints on standard output. */
+#pragma once
+#include "base/error.h"
+
+/* Before a program ends with success: a full disk or a closed pipe there must not look like it. */
+must_check int output_flush(struct error *err);
