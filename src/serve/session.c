@@ -280,6 +280,21 @@ static int session_start_workers(struct session *session, struct error *err)
 	return 0;
 }
 
+/* Those that were asked for and would have nothing to do. */
+static void session_tell_workers(const struct serve *serve)
+{
+	unsigned serving = serve->worker_count - serve->ring; /* without the one that /dev/fuse has beside the ring */
+	const char *why = "FUSE over io_uring was turned off while the mount came up";
+
+	if (serve->options.workers <= serving)
+		return;
+	if (serve->ring)
+		why = "FUSE over io_uring has at most one for each CPU, channel=dev takes more";
+	else if (!serve->uring)
+		why = "there are no more without io_uring";
+	log_warn("workers=%u: %u serve, %s", serve->options.workers, serving, why);
+}
+
 /* What may only be done while requests are answered. */
 static void session_settle(struct session *session, const char *label)
 {
@@ -292,6 +307,7 @@ static void session_settle(struct session *session, const char *label)
 	if (serve->ring_is_off)
 		log_info("FUSE over io_uring is off, /dev/fuse is used; 'echo Y >" RING_SWITCH
 			 "' before the mount turns it on");
+	session_tell_workers(serve);
 	log_info("'%s' serves version '%s' of '%s', %u %s, buffers up to %s, io=%s channel=%s",
 		 serve->options.mountpoint, label, serve->options.volume,
 		 serve->worker_count, serve->worker_count == 1 ? "worker" : "workers",

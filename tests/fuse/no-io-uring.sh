@@ -57,7 +57,13 @@ else
 fi
 assert_fails 2 "'fast'" datasetfs -o io=fast volume mnt
 assert_fails 2 "workers" datasetfs -o workers=0 volume mnt
-mount_volume volume mnt -o workers=3
+: >daemon.log
+mount_volume volume mnt -o workers=3,channel=dev
 assert_eq "workers" "$(stats mnt workers)" 3
 compare source mnt
 unmount mnt
+! grep workers= daemon.log || fail "workers=3 is no reason to warn"
+mount_volume volume mnt -o io=threads,channel=dev,workers=1000
+assert_eq "workers" "$(stats mnt workers)" 256
+unmount mnt
+assert_contains "the log" "$(cat daemon.log)" "workers=1000: 256 serve, there are no more without io_uring"

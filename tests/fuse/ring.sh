@@ -28,6 +28,8 @@ mount --bind seen "$RING_SWITCH"
 mount_volume volume mnt -o workers=64,channel=auto
 assert_eq "the channel" "$(stats mnt channel)" dev
 assert_eq "workers" "$(stats mnt workers)" $(($(nproc) + 1))
+grep -qF "workers=64: $(($(nproc) + 1)) serve, FUSE over io_uring was turned off while the mount came up" daemon.log ||
+    fail "no word about workers=64: $(cat daemon.log)"
 compare source mnt
 python3 "$DATASETFS_SOURCE/tests/fuse/concurrent.py" source mnt 64 2000 || fail "64 readers"
 unmount mnt
@@ -56,9 +58,17 @@ for options in channel=ring channel=auto channel=ring,workers=1; do
     python3 "$(dirname "$0")/concurrent.py" source mnt 256 5000 || fail "256 readers over $options"
     check_budget $options
     unmount mnt
-    ! grep -qiE 'error|failed' daemon.log || fail "$options: $(cat daemon.log)"
+    ! grep -qiE 'error|failed|workers=' daemon.log || fail "$options: $(cat daemon.log)"
     say "$options"
 done
+
+# It has one worker for each CPU and no use for more, which is said.
+: >daemon.log
+mount_volume volume mnt -o channel=ring,workers=1000
+assert_eq "workers" "$(stats mnt workers)" $(($(nproc) + 1))
+grep -qF "workers=1000: $(nproc) serve, FUSE over io_uring has at most one for each CPU, channel=dev takes more" daemon.log ||
+    fail "no word about workers=1000: $(cat daemon.log)"
+unmount mnt
 
 mount_volume volume mnt -o channel=dev
 assert_eq "the channel of channel=dev" "$(stats mnt channel)" dev
