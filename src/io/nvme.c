@@ -34,10 +34,12 @@ static int nvme_outcome(int r, const char *what, struct error *err)
 	}
 }
 
-/* Blocks, zero-based, to bytes. */
-static uint32_t nvme_bytes(const struct nvme_id_ns *id, uint16_t zero_based)
+/* Blocks to bytes; 0, as where nothing is told, when the target's blocks have a size that no block has. */
+static uint32_t nvme_bytes(const struct nvme_id_ns *id, uint32_t blocks)
 {
-	return ((uint32_t)zero_based + 1) << id->lbaf[id->flbas & 0xf].ds;
+	unsigned shift = id->lbaf[id->flbas & 0xf].ds;
+
+	return shift < 9 || shift > 16 ? 0 : blocks << shift;
 }
 
 int nvme_facts_read(int fd, uint32_t nsid, struct nvme_facts *ret, struct error *err)
@@ -60,11 +62,10 @@ int nvme_facts_read(int fd, uint32_t nsid, struct nvme_facts *ret, struct error 
 		.can_protect = controller->nwpc & NVME_CTRL_NWPC_WRITE_PROTECT,
 		.is_protected = id->nsattr & 1,
 	};
-	if (id->noiob)
-		ret->boundary = (uint32_t)le16toh(id->noiob) << id->lbaf[id->flbas & 0xf].ds;
+	ret->boundary = nvme_bytes(id, le16toh(id->noiob));
 	if (id->nsfeat & NVME_NS_FEAT_IO_OPT) {
-		ret->granule = nvme_bytes(id, le16toh(id->npwg));
-		ret->alignment = nvme_bytes(id, le16toh(id->npwa));
+		ret->granule = nvme_bytes(id, le16toh(id->npwg) + 1u);
+		ret->alignment = nvme_bytes(id, le16toh(id->npwa) + 1u);
 	}
 	return 0;
 }

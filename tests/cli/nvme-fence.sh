@@ -172,6 +172,10 @@ if on b datasetfsctl list $volume | grep -q slow5; then fail "a version of the p
 
 publish a v7 --write-protect
 assert_eq protected "$(on b datasetfsctl nvme inspect --json $volume | json write_protected)" true
+assert_eq "granule" "$(on b datasetfsctl nvme inspect --json $volume | json write_granule)" 16384
+# A target whose blocks are larger than numbers is not asked for more.
+assert_eq "granule in no unit" "$(NVME_SHIFT=200 on b datasetfsctl nvme inspect --json $volume | json write_granule)" 0
+assert_eq "alignment in no unit" "$(NVME_SHIFT=200 on b datasetfsctl nvme inspect --json $volume | json write_alignment)" 0
 assert_fails 1 "it is write-protected; --write-protect lifts that for the publish" \
     on b mkdatasetfs --progress none $volume source
 assert_fails 1 "it is read-only or write-protected" on b datasetfsctl current $volume v1

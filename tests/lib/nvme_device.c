@@ -4,6 +4,7 @@
  *   NVME_STATE  that file; made when it is not there
  *   NVME_HOST   id of the host that the program runs on, 32 hexadecimal digits
  *   NVME_CAN    what the target can: words of "reserve protect"
+ *   NVME_SHIFT  a block is so often doubled a byte, it says: 12
  *   NVME_STOP   the process stops itself (SIGSTOP) before its first flush, and then goes on */
 #include <dlfcn.h>
 #include <errno.h>
@@ -108,10 +109,11 @@ static int identify(const struct nvme_passthru_cmd *cmd)
 		id->nmic = NVME_NS_NMIC_SHARED;
 		id->rescap = can("reserve") ? NVME_NS_RESCAP_WE : 0;
 		id->nsattr = state.protected;
-		id->lbaf[0].ds = 12;
+		id->lbaf[0].ds = (uint8_t)atoi(getenv("NVME_SHIFT") ?: "12");
 		id->nsfeat = NVME_NS_FEAT_IO_OPT;
 		id->npwg = 3;
 		id->npwa = 1;
+		id->noiob = 256;
 	}
 	return 0;
 }
