@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Connecting, disconnecting and asking discovery controllers. */
 #include <errno.h>
+#include <inttypes.h>
 #include <libnvme.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +11,11 @@
 #include "base/cleanup.h"
 #include "io/nvme.h"
 
-#define FABRICS_DEVICE  "/dev/nvme-fabrics"
-#define FABRICS_RETRIES 3
+#define FABRICS_DEVICE    "/dev/nvme-fabrics"
+#define DISCOVERY_HEAD    20u   /* bytes in use of the log's first 1024: GENCTR, NUMREC, RECFMT, in whole double words */
+#define DISCOVERY_PIECE   4u    /* entries read at a time: a page */
+#define DISCOVERY_ENTRIES 4096u /* more than any target has */
+#define DISCOVERY_TRIES   3u
 
 static void nvme_free_root(nvme_root_t *root)
 {
@@ -144,22 +148,96 @@ static void nvme_read_offer(const struct nvmf_disc_log_entry *entry, struct nvme
 	nvme_copy_padded(offer->portal.service, sizeof(offer->portal.service), entry->trsvcid, sizeof(entry->trsvcid));
 }
 
-static int nvme_read_log(nvme_ctrl_t controller, struct nvme_offer **ret, size_t *ret_count, struct error *err)
+/* Not nvmf_get_discovery_log(): it believes the target's number of entries, and reads past its memory. */
+static int nvme_read_piece(nvme_ctrl_t controller, uint64_t offset, void *bytes, size_t length, struct error *err)
 {
-	auto_free struct nvmf_discovery_log *log = NULL;
-	size_t count;
+	struct nvme_get_log_args args = { .lpo = offset,
+					  .log = bytes,
+					  .args_size = sizeof(args),
+					  .fd = nvme_ctrl_get_fd(controller),
+					  .timeout = NVME_DEFAULT_IOCTL_TIMEOUT,
+					  .lid = NVME_LOG_LID_DISCOVER,
+					  .len = (uint32_t)length,
+					  .nsid = NVME_NSID_NONE,
+					  .csi = NVME_CSI_NVM,
+					  .lsi = NVME_LOG_LSI_NONE,
+					  .lsp = NVMF_LOG_DISC_LSP_NONE,
+					  .uuidx = NVME_UUID_NONE };
+	int r = nvme_get_log(&args);
 
-	errno = 0;
-	if (nvmf_get_discovery_log(controller, &log, FABRICS_RETRIES) < 0 || !log)
+	if (r < 0)
 		return error_errno(err, "the discovery log cannot be read");
-	count = le64toh(log->numrec);
-	*ret = calloc(count + 1, sizeof(**ret));
-	if (!*ret)
-		return error_set(err, -ENOMEM, "no memory for a discovery log of %zu entries", count);
-	for (size_t i = 0; i < count; i++)
-		nvme_read_offer(&log->entries[i], &(*ret)[i]);
+	if (r > 0)
+		return error_set(err, -EIO, "the discovery log cannot be read: %s", nvme_status_to_string(r, false));
+	return 0;
+}
+
+/* Which log it is, and how many entries it has. */
+static int nvme_read_head(nvme_ctrl_t controller, uint64_t *ret_change, uint64_t *ret_count, struct error *err)
+{
+	struct nvmf_discovery_log log = { 0 };
+	uint64_t count;
+	int r = nvme_read_piece(controller, 0, &log, DISCOVERY_HEAD, err);
+
+	if (r < 0)
+		return r;
+	count = le64toh(log.numrec);
+	if (count > DISCOVERY_ENTRIES)
+		return error_set(err, -E2BIG, "the discovery log has %" PRIu64 " entries, expected at most %u", count,
+				 DISCOVERY_ENTRIES);
+	*ret_change = le64toh(log.genctr);
 	*ret_count = count;
 	return 0;
+}
+
+static int nvme_read_entries(nvme_ctrl_t controller, struct nvmf_disc_log_entry *entries, size_t count, struct error *err)
+{
+	size_t n;
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < count; i += n) {
+		n = count - i < DISCOVERY_PIECE ? count - i : DISCOVERY_PIECE;
+		r = nvme_read_piece(controller, sizeof(struct nvmf_discovery_log) + i * sizeof(*entries), &entries[i],
+				    n * sizeof(*entries), err);
+	}
+	return r;
+}
+
+/* It may change between its pieces: 1 when it did not. */
+static int nvme_try_log(nvme_ctrl_t controller, struct nvme_offer **ret, size_t *ret_count, struct error *err)
+{
+	auto_free struct nvmf_disc_log_entry *entries = NULL;
+	auto_free struct nvme_offer *offers = NULL;
+	uint64_t change, later, count, count_later;
+	int r = nvme_read_head(controller, &change, &count, err);
+
+	if (r < 0)
+		return r;
+	entries = calloc(count + 1, sizeof(*entries));
+	offers = calloc(count + 1, sizeof(*offers));
+	if (!entries || !offers)
+		return error_set(err, -ENOMEM, "no memory for a discovery log of %" PRIu64 " entries", count);
+	r = nvme_read_entries(controller, entries, count, err);
+	if (r == 0)
+		r = nvme_read_head(controller, &later, &count_later, err);
+	if (r < 0 || change != later || count != count_later)
+		return r;
+	for (size_t i = 0; i < count; i++)
+		nvme_read_offer(&entries[i], &offers[i]);
+	*ret = take_ptr(&offers);
+	*ret_count = count;
+	return 1;
+}
+
+static int nvme_read_log(nvme_ctrl_t controller, struct nvme_offer **ret, size_t *ret_count, struct error *err)
+{
+	int r = 0;
+
+	for (unsigned i = 0; r == 0 && i < DISCOVERY_TRIES; i++)
+		r = nvme_try_log(controller, ret, ret_count, err);
+	if (r == 0)
+		return error_set(err, -EAGAIN, "the discovery log keeps changing");
+	return r < 0 ? r : 0;
 }
 
 int nvme_discover(const struct host *host, const struct portal *portal, struct nvme_offer **ret, size_t *ret_count,

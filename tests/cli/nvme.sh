@@ -105,6 +105,17 @@ if [ "$DATASETFS_BUILD_NAME" = gcc ] && pkg-config --exists libnvme; then
     }
     assert_eq "discover of what a terminal would obey" "$(fabrics datasetfsctl nvme discover --hostnqn $me tcp://192.0.2.3)" \
         'tcp://\x1b[2J\xc2\x9bm:\x9b1mé              nqn.\x1bc'
+    # More lines than there are, than anybody has, than memory can hold, and another number each time.
+    for count in 5000 4194305 18014398509481985 18446744073709551615; do
+        assert_fails 1 "the discovery log has $count entries, expected at most 4096" \
+            fabrics env FABRICS_COUNT=$count datasetfsctl nvme discover --hostnqn $me tcp://192.0.2.3
+    done
+    assert_fails 1 "the discovery log cannot be read: Invalid Field in Command" \
+        fabrics env FABRICS_COUNT=100 datasetfsctl nvme discover --hostnqn $me tcp://192.0.2.3
+    assert_eq "entries of a log of several pieces" \
+        "$(fabrics env FABRICS_COUNT=9 datasetfsctl nvme discover --hostnqn $me tcp://192.0.2.3 | wc -l)" 9
+    assert_fails 1 "the discovery log keeps changing" \
+        fabrics env FABRICS_CHANGING=1 datasetfsctl nvme discover --hostnqn $me tcp://192.0.2.3
     assert_fails 1 "the discovery controller cannot be disconnected: Device or resource busy" \
         fabrics env FABRICS_STUCK=1 datasetfsctl nvme discover --hostnqn $me tcp://192.0.2.3
     # Somebody else was faster: the kernel says that the portal is connected.
