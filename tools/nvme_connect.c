@@ -14,6 +14,7 @@
 #include "io/locate.h"
 #include "io/nvme.h"
 #include "nvme.h"
+#include "text.h"
 
 #define CONNECT_SECONDS_MAX 604800
 #define CONNECT_LOOK        100000000 /* ns between looks for the namespaces */
@@ -257,7 +258,7 @@ static void nvme_connect_text(const struct topology *t, const char *nqn, const s
 
 	for (int i = 0; i < count; i++)
 		if (!portals[i].err.code)
-			printf("%s %s%s%s\n", portal_text(&portals[i].portal, text),
+			text_print("%s %s%s%s\n", portal_text(&portals[i].portal, text),
 			       portals[i].was_connected ? "was already connected" : "is connected",
 			       portals[i].controller[0] ? " as " : "", portals[i].controller);
 	for (size_t i = 0; i < t->namespace_count; i++) {
@@ -267,7 +268,7 @@ static void nvme_connect_text(const struct topology *t, const char *nqn, const s
 		    locate_node(&t->namespaces[i], &path, NULL) < 0)
 			continue;
 		topology_identity(&t->namespaces[i], identity);
-		printf("%s %s\n", path, identity);
+		text_print("%s %s\n", path, identity);
 	}
 }
 

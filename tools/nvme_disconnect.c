@@ -10,6 +10,7 @@
 #include "io/locate.h"
 #include "io/nvme.h"
 #include "nvme.h"
+#include "text.h"
 
 struct nvme_disconnect_options {
 	struct verb_options common;
@@ -122,7 +123,7 @@ static void nvme_disconnect_tell(const struct topology *t, char **words, int cou
 {
 	for (int w = 0; w < count; w++)
 		if (!topology_by_nqn(t, words[w]) && !strncmp(words[w], "nqn.", 4))
-			printf("'%s' was not connected\n", words[w]);
+			text_print("'%s' was not connected\n", words[w]);
 }
 
 static int nvme_disconnect_one(const struct topology_controller *controller, struct json *json, struct error *err)
@@ -136,7 +137,7 @@ static int nvme_disconnect_one(const struct topology_controller *controller, str
 	if (json)
 		json_string(json, NULL, controller->name);
 	else
-		printf("%s is disconnected\n", controller->name);
+		text_print("%s is disconnected\n", controller->name);
 	return 0;
 }
 

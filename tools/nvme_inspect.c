@@ -134,7 +134,7 @@ static void nvme_inspect_text_holder(const struct nvme_inspect *inspect)
 	char host[UUID_TEXT_SIZE];
 
 	if (inspect->no_holder.code) {
-		printf("reservation  not known: %s\n", inspect->no_holder.reason);
+		text_print("reservation  not known: %s\n", inspect->no_holder.reason);
 		return;
 	}
 	if (inspect->holder.hold == NVME_HOLD_NONE) {
@@ -153,7 +153,7 @@ static void nvme_inspect_text_facts(const struct nvme_inspect *inspect)
 	if (inspect->namespace->boundary)
 		printf("boundary     %" PRIu32 " bytes (NOIOB)\n", inspect->namespace->boundary);
 	if (inspect->no_facts.code) {
-		printf("commands     not possible: %s\n", inspect->no_facts.reason);
+		text_print("commands     not possible: %s\n", inspect->no_facts.reason);
 		printf("protection   %s\n", inspect->namespace->read_only ? "read-only" : "writable");
 		return;
 	}
@@ -172,7 +172,7 @@ static void nvme_inspect_text_paths(const struct nvme_inspect *inspect)
 	const struct topology_controller *c;
 	char address[192];
 
-	printf("paths        chosen by %s\n",
+	text_print("paths        chosen by %s\n",
 	       t->subsystems[inspect->namespace->subsystem].iopolicy[0] ?
 		       t->subsystems[inspect->namespace->subsystem].iopolicy :
 		       "nobody: the kernel has no multipath");
@@ -181,7 +181,7 @@ static void nvme_inspect_text_paths(const struct nvme_inspect *inspect)
 			continue;
 		c = &t->controllers[t->paths[i].controller];
 		nvme_address(c, address);
-		printf("  %-8s %s%s%s, %s%s%s, %" PRId64 " queues of %" PRId64 ", NUMA node %" PRId64 "%s\n", c->name,
+		text_print("  %-8s %s%s%s, %s%s%s, %" PRId64 " queues of %" PRId64 ", NUMA node %" PRId64 "%s\n", c->name,
 		       c->transport, address[0] ? " " : "", address, c->state, t->paths[i].ana_state[0] ? ", " : "",
 		       t->paths[i].ana_state, c->queues, c->queue_size, c->numa_node,
 		       t->paths[i].data_digest ? ", data digest" : "");
@@ -195,9 +195,9 @@ static void nvme_inspect_text(const struct nvme_inspect *inspect)
 	const char *nqn = inspect->topology.subsystems[namespace->subsystem].nqn;
 
 	topology_identity(namespace, identity);
-	printf("namespace    %s, %s, blocks of %" PRIu32 " bytes\n", namespace->name, format_size(namespace->size, size),
+	text_print("namespace    %s, %s, blocks of %" PRIu32 " bytes\n", namespace->name, format_size(namespace->size, size),
 	       namespace->lba_size);
-	printf("identity     %s\n", identity[0] ? identity : "none of its own");
+	text_print("identity     %s\n", identity[0] ? identity : "none of its own");
 	printf("subsystem    nvme://");
 	text_write(stdout, nqn, strlen(nqn));
 	printf("/%" PRIu32 "\n", namespace->nsid);
@@ -205,7 +205,7 @@ static void nvme_inspect_text(const struct nvme_inspect *inspect)
 	nvme_inspect_text_holder(inspect);
 	nvme_inspect_text_paths(inspect);
 	for (size_t i = 0; i < inspect->advice_count; i++)
-		printf("%s %s\n", inspect->advice[i].is_warning ? "warning:    " : "note:       ",
+		text_print("%s %s\n", inspect->advice[i].is_warning ? "warning:    " : "note:       ",
 		       inspect->advice[i].text);
 }
 

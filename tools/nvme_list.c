@@ -23,7 +23,7 @@ static void nvme_list_path(const struct topology *t, const struct topology_path 
 	const struct topology_controller *controller = &t->controllers[path->controller];
 	char address[192];
 
-	printf("    %-8s %-5s %-28s %-11s %s\n", controller->name, controller->transport,
+	text_print("    %-8s %-5s %-28s %-11s %s\n", controller->name, controller->transport,
 	       nvme_address(controller, address), controller->state, path->ana_state);
 }
 
@@ -33,7 +33,7 @@ static void nvme_list_namespace(const struct topology *t, size_t number)
 	char identity[TOPOLOGY_IDENTITY_SIZE], size[SIZE_TEXT_SIZE];
 
 	topology_identity(namespace, identity);
-	printf("  %-10s %s, blocks of %u bytes%s, %s\n", namespace->name, format_size(namespace->size, size),
+	text_print("  %-10s %s, blocks of %u bytes%s, %s\n", namespace->name, format_size(namespace->size, size),
 	       namespace->lba_size, namespace->read_only ? ", read-only" : "",
 	       identity[0] ? identity : "no identity of its own");
 	for (size_t i = 0; i < t->path_count; i++)
@@ -51,7 +51,7 @@ static void nvme_list_text(const struct topology *t)
 		none = false;
 		text_write(stdout, t->subsystems[s].nqn, strlen(t->subsystems[s].nqn));
 		if (t->subsystems[s].iopolicy[0])
-			printf(" (paths chosen by %s)", t->subsystems[s].iopolicy);
+			text_print(" (paths chosen by %s)", t->subsystems[s].iopolicy);
 		putchar('\n');
 		for (size_t i = 0; i < t->namespace_count; i++)
 			if (t->namespaces[i].subsystem == s)

@@ -194,7 +194,7 @@ static void status_show(const char *prefix, const char *key, struct json_object 
 		status_show_list(name, value);
 		return;
 	}
-	printf("  %-22s  ", name);
+	text_print("  %-22s  ", name);
 	if (json_object_is_type(value, json_type_array)) {
 		status_latency(value);
 		return;

@@ -14,6 +14,7 @@
 #include "base/parse.h"
 #include "datasetfs/control.h"
 #include "mounted.h"
+#include "text.h"
 #include "verb.h"
 
 struct switch_options {
@@ -93,7 +94,7 @@ static void switch_show(const struct switch_options *options, const struct contr
 	char uuid[UUID_TEXT_SIZE];
 
 	if (!options->verb.json) {
-		printf("%s version '%s', loaded in %.1f ms", options->prepare ? "prepared" : "serves", command->label,
+		text_print("%s version '%s', loaded in %.1f ms", options->prepare ? "prepared" : "serves", command->label,
 		       (double)command->prepare_us / 1e3);
 		if (!options->prepare)
 			printf(", switched in %.1f ms", (double)command->switch_us / 1e3);

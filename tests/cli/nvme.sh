@@ -47,6 +47,31 @@ assert_fails 1 "not a UUID" datasetfsctl nvme inspect nvme:uuid:1
 assert_eq "a host without NVMe" "$(DATASETFS_SYSFS=$PWD/none datasetfsctl nvme list)" "no NVMe subsystems on this host"
 assert_eq "its JSON" "$(DATASETFS_SYSFS=$PWD/none datasetfsctl nvme list --json)" '{"namespaces": []}'
 
+# What a terminal would obey is shown as numbers: the words of a target, and those of another machine's sysfs.
+cp -r sys evil
+sysfs_set evil nvme-subsys0/subsysnqn $'nqn.\e[2J\x9bm'
+sysfs_set evil nvme-subsys0/iopolicy $'\e]0;p'
+sysfs_set evil nvme-subsys0/nvme0/address $'traddr=\e[1m\xc2\x9b,trsvcid=\e[3m'
+sysfs_set evil nvme-subsys0/nvme0/transport $'t\ec'
+sysfs_set evil nvme-subsys0/nvme0/state $'live\x7f'
+sysfs_set evil nvme-subsys0/nvme0/nvme0c0n1/ana_state $'\xe9\e7'
+for command in list "inspect nvme:uuid:$uuid"; do
+    # shellcheck disable=SC2086
+    DATASETFS_SYSFS=$PWD/evil datasetfsctl nvme $command >evil.out
+    ! LC_ALL=C grep -q $'[\x01-\x08\x0b-\x1f\x7f-\xff]' evil.out || fail "$command: $(od -c evil.out)"
+    for word in 'nqn.\x1b[2J\x9bm' '\x1b]0;p' '\x1b[1m\xc2\x9b:\x1b[3m' 't\x1bc' 'live\x7f' '\xe9\x1b7'; do
+        assert_contains "$command" "$(cat evil.out)" "$word"
+    done
+done
+for command in "list --json" "inspect --json nvme:uuid:$uuid"; do
+    # shellcheck disable=SC2086
+    DATASETFS_SYSFS=$PWD/evil datasetfsctl nvme $command >evil.json
+    ! LC_ALL=C grep -q $'[\x01-\x09\x0b-\x1f\x7f-\xff]' evil.json || fail "$command: $(od -c evil.json)"
+    assert_contains "$command" "$(cat evil.json)" '"ana_state": "\udce9\u001b7"'
+    python3 -m json.tool evil.json >/dev/null || fail "no JSON: $(cat evil.json)"
+done
+assert_fails 2 "'?[2J://x' is not tcp://" datasetfsctl nvme connect nqn.x $'\e[2J://x'
+
 # --- connect and disconnect ---
 
 assert_fails 2 "is not the NQN of a subsystem" datasetfsctl nvme connect train tcp://192.0.2.1
