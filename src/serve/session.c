@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/parse.h"
+#include "base/privileges.h"
 #include "base/signal.h"
 #include "fuse/init.h"
 #include "fuse/mount.h"
@@ -391,6 +392,7 @@ static int session_bring_up(struct session *session, struct error *err)
 	r = session_create_workers(session, err);
 	if (r < 0)
 		return r;
+	privileges_drop(); /* of this thread and all that are to come */
 	/* Without a section nothing keeps a version: the control thread may close it as soon as it runs. */
 	memcpy(label, serve_current(&session->serve)->version.label, sizeof(label));
 	r = control_start(&session->serve, mount_fd(session->mount), err);

@@ -50,9 +50,14 @@ come_back() {
     blockdev --flushbufs "$one"
 }
 
+# The name of the volume is in another user's folder, which the daemon has to search when it opens the volume again.
+mkdir -m 700 private
+chown 65534 private
+link=$PWD/private/link
+
 # put_to DEVICE: that is where the volume can be found
 put_to() {
-    ln -sfn "$1" link
+    ln -sfn "$1" "$link"
     mv "sys/class/nvme-subsystem/$namespace" sys/moved
     namespace=nvme-subsys0/${1##*/}
     mv sys/moved "sys/class/nvme-subsystem/$namespace"
@@ -109,12 +114,12 @@ elsewhere() {
 fails_at_once() {
     put_to "$one"
     : >daemon.log
-    mount_volume "$PWD/link" mnt -o channel=$1,on_error=eio
+    mount_volume "$link" mnt -o channel=$1,on_error=eio
     go_away
     assert_fails 1 "Input/output error" cat mnt/f1
     put_to "$two"
     wait_for 20 cmp source/f1 mnt/f1 || fail "f1 after the volume is back: $(cat daemon.log)"
-    wait_for 20 told "volume '$PWD/link' was lost and is open again, as '" || fail "no line about the reopening: $(cat daemon.log)"
+    wait_for 20 told "volume '$link' was lost and is open again, as '" || fail "no line about the reopening: $(cat daemon.log)"
     diff -r source mnt || fail "other files after the reopening"
     unmount mnt
     come_back
@@ -124,15 +129,15 @@ fails_at_once() {
 # Where the volume is looked for, and what is refused there, has nothing to do with channels.
 elsewhere "${channels[0]}" $identity look_elsewhere
 export DATASETFS_SYSFS=$PWD/nothing
-elsewhere "${channels[0]}" "$PWD/link" look_elsewhere
+elsewhere "${channels[0]}" "$link" look_elsewhere
 
 for channel in "${channels[@]}"; do
-    [ "$channel" = "${channels[0]}" ] || elsewhere "$channel" "$PWD/link"
+    [ "$channel" = "${channels[0]}" ] || elsewhere "$channel" "$link"
     fails_at_once "$channel"
 
     put_to "$one"
     : >daemon.log
-    mount_volume "$PWD/link" mnt -o channel=$channel
+    mount_volume "$link" mnt -o channel=$channel
     go_away
     rm -f f1.rc
     reader f1
@@ -147,7 +152,7 @@ for channel in "${channels[@]}"; do
     # Past the page cache: the kernel would ask a second time for what it failed to read ahead.
     for options in on_error=eio deadline=1; do
         : >daemon.log
-        mount_volume "$PWD/link" mnt -o channel=$channel,$options
+        mount_volume "$link" mnt -o channel=$channel,$options
         go_away
         assert_fails 1 "Input/output error" dd if=mnt/f1 of=/dev/null bs=1M iflag=direct status=none
         assert_contains "the log" "$(cat daemon.log)" "read of '/f1' failed: the device says: Input/output error"

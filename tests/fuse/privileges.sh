@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: once
+# A daemon of root's gives up what it does not need: no_new_privs, four capabilities and no others in every thread, no core.
+# With these it still reaches a mountpoint in another user's folder, and knows the groups of a caller that proc hides.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+need_fuse
+need_root
+need_command setpriv
+
+mkdir -p source
+echo hello >source/file
+pack volume source --label v1
+echo changed >source/file
+pack volume source --label v2
+
+# DAC_READ_SEARCH, IPC_LOCK, SYS_PTRACE and SYS_ADMIN, of those that we have ourselves.
+kept=$(printf '%016x' $((0x284004 & 0x$(awk '$1 == "CapPrm:" { print $2 }' /proc/self/status))))
+
+# check_threads PROCESS
+check_threads() {
+    local status threads=0
+    for status in "/proc/$1/task/"*/status; do
+        assert_eq "CapPrm of $status" "$(awk '$1 == "CapPrm:" { print $2 }' "$status")" "$kept"
+        assert_eq "CapEff of $status" "$(awk '$1 == "CapEff:" { print $2 }' "$status")" "$kept"
+        assert_eq "CapInh of $status" "$(awk '$1 == "CapInh:" { print $2 }' "$status")" 0000000000000000
+        assert_eq "NoNewPrivs of $status" "$(awk '$1 == "NoNewPrivs:" { print $2 }' "$status")" 1
+        threads=$((threads + 1))
+    done
+    [ $threads -ge 3 ] || fail "only $threads threads"
+}
+
+mkdir -m 700 private
+chown 65534 private
+chmod 600 volume
+mv volume private/
+mount_volume private/volume private/mnt
+check_threads "$DAEMON"
+datasetfsctl switch private/mnt v1 >/dev/null || fail "no switch"
+assert_eq "content" "$(cat private/mnt/file)" hello
+kill -TERM "$DAEMON"
+wait_end "$DAEMON" || fail "SIGTERM does not unmount: $(cat daemon.log)"
+! is_mounted private/mnt || fail "still mounted"
+assert_eq "lines of the log but that it serves" "$(grep -cvE "serves version|turns it on" daemon.log)" 0
+
+datasetfs private/volume private/mnt || fail "no mount in the background"
+pid=$(json pid private/mnt/.datasetfs/stats.json)
+end_daemon_at_exit "$pid" private/mnt
+check_threads "$pid"
+umount private/mnt
+wait_end "$pid" || fail "the daemon runs on"
+
+mv private/volume .
+mkdir mnt
+cat >core.py <<'END'
+"""Whether a program leaves a core, and whether the daemon does."""
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+
+def leaves_core(process):
+    process.send_signal(signal.SIGABRT)
+    return os.WCOREDUMP(os.waitpid(process.pid, 0)[1])
+
+
+resource.setrlimit(resource.RLIMIT_CORE, (resource.getrlimit(resource.RLIMIT_CORE)[1],) * 2)
+if not leaves_core(subprocess.Popen(["sleep", "600"])):
+    print("- nothing leaves a core here")
+    sys.exit()
+with open("core.log", "w", encoding="utf-8") as log:
+    daemon = subprocess.Popen(["datasetfs", "-f", "volume", "mnt"], stderr=log)
+deadline = time.monotonic() + 60
+while " serves version " not in open("core.log", encoding="utf-8").read():
+    assert daemon.poll() is None and time.monotonic() < deadline, open("core.log", encoding="utf-8").read()
+    time.sleep(0.02)
+left = leaves_core(daemon)
+subprocess.run(["umount", "--lazy", "mnt"], check=True)
+assert not left, "the daemon leaves a core"
+END
+python3 core.py || fail "cores"
+
+# The programs may lie where only root can look.
+cp "$(command -v datasetfsctl)" .
+chmod 755 .
+cat >hidden.sh <<'END'
+. "$LIB/common.sh"
+mount -t proc -o hidepid=2,gid=4242 proc /proc || skip "no proc with hidepid"
+mount_volume volume mnt -o control_group=4343
+as_nobody() {
+    setpriv --reuid 65534 --regid 65534 --bounding-set=-all --inh-caps=-all "$@"
+}
+assert_fails 1 "may switch this mount" as_nobody --clear-groups ./datasetfsctl switch mnt v1
+as_nobody --groups 4343 ./datasetfsctl switch mnt v1 || fail "a member of the group may not switch: $(cat daemon.log)"
+unmount mnt
+END
+rc=0
+unshare -m -p -f "$LIB/without-others" bash hidden.sh || rc=$?
+[ $rc = 0 ] || [ $rc = 77 ] || fail "with a proc that hides processes"
