@@ -6,6 +6,7 @@
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_root
+need_command setpriv
 
 unit=$DATASETFS_BUILD/contrib/datasetfs@.service
 page=$DATASETFS_SOURCE/man/datasetfs-nvme.7
@@ -44,6 +45,10 @@ OPTIONS=version=v1,noexec
 END
 ! job_may_start || fail "a job starts without the mount"
 start
+umount --lazy "a mountpoint"
+wait_end "$DAEMON" || fail "the daemon runs on"
+assert_eq "the mountpoint that was made" "$(stat -c %a "a mountpoint")" 755
+start
 job_may_start || fail "no job starts on the mount"
 grep -q " $PWD/a.040mountpoint fuse.datasetfs .*noexec" /proc/mounts || fail "no noexec in: $(cat /proc/mounts)"
 exec 7<"a mountpoint/file"
@@ -74,6 +79,10 @@ echo 'CONNECT="nqn.2026-01.org.example:train tcp:/192.0.2.1"' >>etc/datasetfs/tr
 run ExecStartPre 2>connect.err && fail "a wrong portal was connected"
 assert_contains "CONNECT" "$(cat connect.err)" "'tcp:/192.0.2.1'"
 
+# A mount in a namespace of the unit's own would be seen by nobody else: systemd.exec(5), SANDBOXING.
+! grep -E '^(Private|Protect|ProcSubset|ReadOnly|ReadWrite|Inaccessible|Exec(utable)?Paths|NoExec|Bind|Temporary|Root|Mount|Dynamic|State|Cache)' \
+    "$unit" || fail "it has a mount namespace of its own"
+
 need_command systemd-analyze
 sed "s,/usr/bin/datasetfs,$DATASETFS_BUILD/root&," "$unit" >datasetfs@train.service
 cp "$DATASETFS_SOURCE/contrib/systemd/mnt-train.mount" .
@@ -81,6 +90,10 @@ export MANPATH=$DATASETFS_BUILD/root/usr/share/man
 systemd-analyze verify ./datasetfs@train.service ./mnt-train.mount ./job.service >verify.log 2>&1 ||
     { cat verify.log; fail "systemd-analyze verify"; }
 [ ! -s verify.log ] || fail "systemd-analyze verify: $(cat verify.log)"
+if systemd-analyze security --help | grep -q -- --threshold; then
+    systemd-analyze security --offline=yes --threshold=50 ./datasetfs@train.service >security.log ||
+        { cat security.log; fail "systemd-analyze security"; }
+fi
 
 cat >pkg-config <<'END'
 #!/bin/sh

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """unit.py UNIT INSTANCE KEY: runs the commands of one key of a service unit as the manager would, as far as our units need it:
-systemd.service(5), "Command lines". Programs are those of the build; the last command takes this process's place. /etc is
-looked for in the working directory."""
+systemd.service(5), "Command lines", with the umask and, where no '+' says otherwise, no_new_privs and the bounding set. Programs
+are those of the build; the last command takes this process's place. /etc is looked for in the working directory."""
 import os
 import re
 import shlex
@@ -42,15 +42,28 @@ def command(line, variables):
     return words
 
 
+def limits(unit):
+    """The words of setpriv(1) before a command without '+'."""
+    kept = ",".join("+" + name.removeprefix("CAP_").lower() for name in unit["CapabilityBoundingSet"][-1].split())
+    return ["setpriv", "--no-new-privs", "--bounding-set", f"-all,{kept}"]
+
+
+def split(unit, line, variables):
+    """The words to be executed, and whether their failure counts."""
+    prefix = re.match("[-+]*", line)[0]
+    words = command(line[len(prefix):], variables)
+    return words if "+" in prefix else limits(unit) + words, "-" not in prefix
+
+
 def main(path, instance, key):
     unit = settings(path)
     variables = environment(unit, instance)
-    *first, last = unit[key]
-    for line in first:
-        if subprocess.run(command(line.lstrip("-"), variables), env=variables, check=False).returncode and line[0] != "-":
-            sys.exit(f"failed: {line}")
-    words = command(last.lstrip("-"), variables)
-    os.execvpe(words[0], words, variables)
+    *first, last = (split(unit, line, variables) for line in unit[key])
+    os.umask(int(unit["UMask"][-1], 8))
+    for words, counts in first:
+        if subprocess.run(words, env=variables, check=False).returncode and counts:
+            sys.exit(f"failed: {words}")
+    os.execvpe(last[0][0], last[0], variables)
 
 
 main(*sys.argv[1:])
