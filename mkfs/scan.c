@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "datasetfs/control.h"
 #include "datasetfs/format.h"
 #include "image/inode.h"
 #include "interrupt.h"
@@ -68,9 +69,10 @@ static int scan_check_entry(struct scan *scan, const struct scan_directory *dire
 {
 	const struct scan_setup *setup = scan->setup;
 
-	if (directory->ordinal == INODE_ROOT && !strcmp(entry->name, ".datasetfs"))
+	if (directory->ordinal == INODE_ROOT && !strcmp(entry->name, CONTROL_FOLDER))
 		return error_set(err, -EINVAL,
-				 "the source has a '.datasetfs' at its top: that name is taken in a mount");
+				 "the source has a '%s' at its top: that name is taken in a mount, --exclude /%s",
+				 CONTROL_FOLDER, CONTROL_FOLDER);
 	if (entry->name_length > DSFS_NAME_MAX)
 		return error_set(err, -ENAMETOOLONG, "a name of %zu bytes, expected at most %u", entry->name_length,
 				 DSFS_NAME_MAX);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "datasetfs/control.h"
 #include "image/inode.h"
 
 #define PAGE_SIZE     DSFS_BLOCK
@@ -93,6 +94,13 @@ static bool name_is_legal(struct span name)
 	    memchr(name.base, '/', name.size))
 		return false;
 	return !(name.base[0] == '.' && (name.size == 1 || (name.size == 2 && name.base[1] == '.')));
+}
+
+/* A mount has a folder of its own there, by which it is told apart and commanded. */
+static bool name_is_taken(uint64_t directory, struct span name)
+{
+	return directory == INODE_ROOT && name.size == strlen(CONTROL_FOLDER) &&
+	       !memcmp(name.base, CONTROL_FOLDER, name.size);
 }
 
 static int check_directory_end(struct check *c, struct error *err)
@@ -190,6 +198,10 @@ static int check_entry(struct check *c, struct span name, struct span value, str
 	if (!name_is_legal(name) || value.size != sizeof(struct dsfs_entry))
 		return error_set(err, -EBADMSG, "names: illegal name or value in directory %" PRIu64 ", entry %" PRIu64,
 				 c->directory.ordinal, c->number);
+	if (name_is_taken(c->directory.ordinal, name))
+		return error_set(err, -EBADMSG,
+				 "names: the root has an entry '%s', which is the name of the mount's own folder",
+				 CONTROL_FOLDER);
 	if (c->number % DSFS_MARK_EVERY == 0 && mark > 0 &&
 	    (mark > c->mark_count || key_compare(name, c->marks[mark - 1]) != 0))
 		return error_set(err, -EBADMSG, "names: mark %" PRIu64 " of directory %" PRIu64 " names another entry",

@@ -80,6 +80,8 @@ static int dir_entry(void *argument, const struct index_entry *entry)
 	struct error err = { 0 };
 	int r;
 
+	if (inside_is_folder_name(walk->nodeid, entry->name, entry->name_length)) /* not even if the index has one */
+		return 0;
 	if (!walk->list.plus)
 		return !dir_add(&walk->list, entry->number, ino, entry->type, entry->name, entry->name_length,
 				NULL);

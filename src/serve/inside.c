@@ -118,9 +118,9 @@ bool inside_is_control(uint64_t nodeid)
 	return nodeid == INSIDE_CONTROL;
 }
 
-bool inside_is_folder_name(const struct request *request)
+bool inside_is_folder_name(uint64_t directory, const char *name, size_t length)
 {
-	return request->nodeid == NODE_ROOT && !strcmp(request->name, CONTROL_FOLDER);
+	return directory == NODE_ROOT && length == strlen(CONTROL_FOLDER) && !memcmp(name, CONTROL_FOLDER, length);
 }
 
 /* Under the lock. */

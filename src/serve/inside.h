@@ -14,8 +14,8 @@ bool inside_owns(uint64_t nodeid);
 #define INSIDE_VERSIONS UINT64_C(17) /* the folder with every version under its label */
 /* The file that takes commands. */
 bool inside_is_control(uint64_t nodeid);
-/* LOOKUP of the folder itself in the root. */
-bool inside_is_folder_name(const struct request *request);
+/* The folder's own name in the root: answered here, whatever a version has in its place. */
+bool inside_is_folder_name(uint64_t directory, const char *name, size_t length);
 void inside_lookup_folder(struct worker *worker, struct channel_request *request);
 /* For requests on nodes that inside_owns(). */
 void inside_lookup(struct worker *worker, struct channel_request *request);

@@ -65,7 +65,7 @@ static void ops_lookup(void *context, struct channel_request *request)
 		inside_lookup(worker, request);
 		return;
 	}
-	if (inside_is_folder_name(&request->wire)) {
+	if (inside_is_folder_name(request->wire.nodeid, request->wire.name, request->wire.name_length)) {
 		inside_lookup_folder(worker, request);
 		return;
 	}

@@ -12,9 +12,26 @@ assert_fails 1 "nowhere/volume" mkdatasetfs --progress none nowhere/volume sourc
 assert_fails 1 "'source'" mkdatasetfs --progress none source source
 [ ! -e volume ] || fail "a failed pack left a volume"
 
+# A mount's own folder, whatever it is in the source and however it comes in.
+for make in mkdir touch mkfifo 'ln -s nowhere'; do
+    mkdir taken
+    (cd taken && $make .datasetfs)
+    reason="the source has a '.datasetfs' at its top: that name is taken in a mount, --exclude /.datasetfs"
+    assert_fails 1 "$reason" mkdatasetfs --progress none volume taken
+    assert_fails 1 "$reason" mkdatasetfs --progress none --include .datasetfs --exclude '*' volume taken
+    echo .datasetfs >list
+    assert_fails 1 "$reason" mkdatasetfs --progress none --from-list list volume taken
+    [ ! -e volume ] || fail "a failed pack left a volume"
+    pack volume taken --exclude /.datasetfs
+    rm -r volume taken
+done
 mkdir -p taken/.datasetfs
-assert_fails 1 ".datasetfs" mkdatasetfs --progress none volume taken
-[ ! -e volume ] || fail "a failed pack left a volume"
+touch taken/.datasetfs/version
+echo .datasetfs/version >list
+assert_fails 1 "$reason" mkdatasetfs --progress none --from-list list volume taken
+pack volume source --label earlier
+assert_fails 1 "$reason" mkdatasetfs --progress none --trust-mtime volume taken
+rm volume
 
 # A volume inside its own source is not packed into itself.
 assert_fails 1 "the volume itself lies in the source" mkdatasetfs --progress none source/volume source

@@ -207,6 +207,42 @@ static void test_hostile_names(void **state)
 	section_init(&section);
 	section_file(&section, 1, "a/b", 0, 0);
 	refuses("illegal name");
+	section_init(&section);
+	section_file(&section, 1, ".", 0, 0);
+	refuses("illegal name");
+	section_init(&section);
+	section_file(&section, 1, "a", 0, 0);
+	section.entries[0].name[1] = 0; /* the name is "a" and a NUL */
+	section.entries[0].length = 2;
+	refuses("illegal name");
+}
+
+/* The folder that tells about a mount is the mount's own, whatever stands in its place. */
+static void test_taken_name(void **state)
+{
+	static const char name[] = ".datasetfs";
+	struct index *index;
+	uint64_t folder;
+
+	(void)state;
+	section_init(&section);
+	folder = section_directory(&section, 1, name);
+	section_file(&section, folder, "version", 0, 0);
+	refuses("names: the root has an entry '.datasetfs', which is the name of the mount's own folder");
+	section_init(&section);
+	section_file(&section, 1, name, 0, 0);
+	refuses("names: the root has an entry '.datasetfs'");
+	section_init(&section);
+	section_symlink(&section, 1, name, "elsewhere");
+	refuses("names: the root has an entry '.datasetfs'");
+	section_init(&section); /* elsewhere and other names are free */
+	section_file(&section, 1, ".DATASETFS", 0, 0);
+	section_file(&section, 1, ".datasetf", 0, 0);
+	section_file(&section, 1, ".datasetfs2", 0, 0);
+	folder = section_directory(&section, 1, "a");
+	section_file(&section, folder, name, 0, 0);
+	CHECK_OK(open_section(&index, &err));
+	index_close(index);
 }
 
 static void test_hostile_ordinals(void **state)
@@ -323,6 +359,7 @@ int main(void)
 		cmocka_unit_test(test_dump),
 		cmocka_unit_test(test_same_entries_same_bytes),
 		cmocka_unit_test(test_hostile_names),
+		cmocka_unit_test(test_taken_name),
 		cmocka_unit_test(test_hostile_ordinals),
 		cmocka_unit_test(test_hostile_inodes),
 		cmocka_unit_test(test_branch_with_one_child),
