@@ -9,8 +9,8 @@
 
 #include "base/cleanup.h"
 #include "datasetfs/format.h"
+#include "image/xattr.h"
 
-#define XATTRS_PREFIX    "user."
 #define XATTRS_NAMES_MAX 65536u /* of listxattr(2) */
 
 static int xattrs_compare(const void *a, const void *b)
@@ -27,7 +27,7 @@ static int xattrs_sort(char *list, size_t length, const char ***ret, uint32_t *r
 	if (!names)
 		return error_set(err, -ENOMEM, "out of memory");
 	for (char *name = list; name < list + length; name += strlen(name) + 1)
-		if (!strncmp(name, XATTRS_PREFIX, strlen(XATTRS_PREFIX)))
+		if (!strncmp(name, XATTR_PREFIX, strlen(XATTR_PREFIX)))
 			names[count++] = name;
 	qsort(names, count, sizeof(*names), xattrs_compare);
 	*ret = names;

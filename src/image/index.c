@@ -18,6 +18,7 @@
 #include "image/inode.h"
 #include "image/names_check.h"
 #include "image/sha256.h"
+#include "image/xattr.h"
 
 #define KEY_SIZE   (DSFS_KEY_PARENT + DSFS_NAME_MAX)
 #define LOAD_STEP  (4u << 20)
@@ -127,6 +128,8 @@ int index_open(int fd, const struct version *version, const uint64_t *member_siz
 	r = index_map(index, err);
 	if (r == 0)
 		r = names_check(index, (struct span){ index->map, version->shape.names_length }, err);
+	if (r == 0)
+		r = xattr_check(index, err);
 	if (r == 0)
 		r = index_names_open(index, err);
 	if (r < 0) {

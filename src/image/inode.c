@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inodes, attribute classes and xattr sets: decode with every bound checked, encode for the packer. */
+/* Inodes and attribute classes: decode with every bound checked, encode for the packer. */
 #include "image/inode.h"
 
 #include <errno.h>
@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "image/chunk.h"
+#include "image/xattr.h"
 
 #define NSEC_BITS  30u
 #define TIME_BIAS  INT64_C(2147483648)
@@ -117,47 +118,10 @@ int inode_link_target(const struct index *index, const struct inode *inode, stru
 	return 0;
 }
 
-static int xattrs_damaged(const struct inode *inode, struct error *err)
-{
-	return error_set(err, -EBADMSG, "inode %" PRIu64 ": damaged xattr set at %" PRIu64, inode->ordinal,
-			 inode->xattrs - 1);
-}
-
 int inode_xattrs(const struct index *index, const struct inode *inode,
 		 int (*each)(void *argument, struct span name, struct span value), void *argument, struct error *err)
 {
-	const struct dsfs_xattr_set *set;
-	const struct dsfs_xattr *head;
-	struct span span, name, value;
-	uint64_t at = sizeof(*set);
-	int r;
-
-	if (!inode->xattrs)
-		return 0;
-	set = span_at(index->blob, inode->xattrs - 1, sizeof(*set));
-	if (!set || le32_get(set->length) < sizeof(*set) || le32_get(set->length) > DSFS_XATTRS_MAX)
-		return xattrs_damaged(inode, err);
-	span.size = le32_get(set->length);
-	span.base = span_at(index->blob, inode->xattrs - 1, span.size);
-	if (!span.base)
-		return xattrs_damaged(inode, err);
-	for (uint32_t i = 0; i < le32_get(set->count); i++) {
-		head = span_at(span, at, sizeof(*head));
-		if (!head)
-			return xattrs_damaged(inode, err);
-		name.size = le32_get(head->name_length);
-		value.size = le32_get(head->value_length);
-		name.base = span_at(span, at + sizeof(*head), name.size);
-		value.base = span_at(span, at + sizeof(*head) + name.size, value.size);
-		if (!name.base || !value.base || name.size == 0 || name.size > DSFS_NAME_MAX ||
-		    memchr(name.base, 0, name.size))
-			return xattrs_damaged(inode, err);
-		r = each(argument, name, value);
-		if (r)
-			return r;
-		at += sizeof(*head) + name.size + value.size;
-	}
-	return 0;
+	return inode->xattrs ? xattr_each(index, inode->xattrs - 1, each, argument, err) : 0;
 }
 
 void inode_encode(const struct inode *inode, uint32_t class, struct dsfs_inode *disk)

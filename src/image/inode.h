@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inodes, their classes and xattrs: decode with every bound checked, encode for the packer. */
+/* Inodes and their classes: decode with every bound checked, encode for the packer. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,6 +4,8 @@
 # tools, a mount goes on with the version that it has, and the volume can be published to and rid of it.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
+need_command setfattr
+setfattr -n user.test -v value . 2>/dev/null || skip "no user attributes on this filesystem"
 
 # forge FROM TO: in the index of the current version
 forge() {
@@ -38,5 +40,17 @@ echo '{"label": "forged"}' >tree/.datasetfz/version
 pack volume tree --label bad
 forge .datasetfz .datasetfs
 refused "names: the root has an entry '.datasetfs', which is the name of the mount's own folder"
+
+say "an attribute that the kernel would believe"
+for name in user.pability:security.capability user.x_acl_access:system.posix_acl_access user.erlay.opaque:trusted.overlay.opaque; do
+    from=${name%%:*} to=${name#*:}
+    from=user.${from#user.}$(printf '%*s' $((${#to} - ${#from})) "" | tr ' ' x)
+    rm -rf tree
+    cp -r source tree
+    setfattr -n "$from" -v value tree/file
+    pack volume tree --label bad
+    forge "$from" "$to"
+    refused "xattr set at 8: '$to' is not a user attribute"
+done
 
 unmount mnt

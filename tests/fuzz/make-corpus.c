@@ -94,6 +94,8 @@ static void seed_index(const char *folder)
 		section_file(&section, a, name, 0, 0);
 	}
 	section_hard_link(&section, a, "link", 3);
+	section_xattr(&section, a, "user.a", 1);
+	section_xattr(&section, 4, "user.name", 1);
 	seed_section(folder, "index-tree");
 }
 

@@ -63,12 +63,18 @@ uint64_t section_file(struct section *section, uint64_t parent, const char *name
 	return ordinal;
 }
 
+static void section_blob(struct section *section, const void *bytes, size_t length)
+{
+	assert_true(section->blob_length + length <= sizeof(section->blob));
+	memcpy(section->blob + section->blob_length, bytes, length);
+	section->blob_length += length;
+}
+
 uint64_t section_symlink(struct section *section, uint64_t parent, const char *name, const char *target)
 {
 	uint64_t ordinal = section_inode(section, S_IFLNK | 0777, strlen(target), section->blob_length);
 
-	memcpy(section->blob + section->blob_length, target, strlen(target));
-	section->blob_length += strlen(target);
+	section_blob(section, target, strlen(target));
 	section_entry(section, parent, name, ordinal, DT_LNK);
 	return ordinal;
 }
@@ -77,6 +83,21 @@ void section_hard_link(struct section *section, uint64_t parent, const char *nam
 {
 	section_entry(section, parent, name, ordinal, DT_REG);
 	section->inodes[ordinal - 1].nlink++;
+}
+
+void section_xattr(struct section *section, uint64_t ordinal, const char *name, uint32_t times)
+{
+	uint32_t length = (uint32_t)(sizeof(struct dsfs_xattr) + strlen(name));
+	struct dsfs_xattr_set set = { .count = le32_of(times),
+				      .length = le32_of((uint32_t)sizeof(set) + times * length) };
+	struct dsfs_xattr head = { .name_length = le32_of((uint32_t)strlen(name)) };
+
+	section->class_table[section->classes[ordinal - 1]].xattrs = le64_of(section->blob_length + 1);
+	section_blob(section, &set, sizeof(set));
+	for (uint32_t i = 0; i < times; i++) {
+		section_blob(section, &head, sizeof(head));
+		section_blob(section, name, strlen(name));
+	}
 }
 
 uint64_t section_chunk(struct section *section, uint64_t address, uint64_t sum, uint32_t stored, uint8_t codec)

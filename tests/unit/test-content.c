@@ -9,6 +9,7 @@
 #include "image/checksum.h"
 #include "image/chunk.h"
 #include "image/extent.h"
+#include "image/inode.h"
 #include "lib/check.h"
 #include "lib/section.h"
 
@@ -210,7 +211,7 @@ static void put_le32(uint8_t *at, uint32_t n)
 	memcpy(at, &v, sizeof(v));
 }
 
-static struct index *open_xattrs(uint32_t count, uint32_t length, uint32_t name, uint32_t value)
+static void make_xattrs(uint32_t count, uint32_t length, uint32_t name, uint32_t value)
 {
 	section_init(&section);
 	section_file(&section, 1, "f", 0, 0);
@@ -221,27 +222,32 @@ static struct index *open_xattrs(uint32_t count, uint32_t length, uint32_t name,
 	put_le32(section.blob + 12, value);
 	memcpy(section.blob + 16, "user.acat", 9);
 	section.blob_length = 25;
-	return open_section();
+}
+
+static void section_refused(const char *reason)
+{
+	struct index *index;
+	int fd = section_write(&section, &version);
+
+	CHECK_FAILS(index_open(fd, &version, sizes, 1, &index, &err), -EBADMSG, reason);
+	close(fd);
 }
 
 static void xattrs_refused(uint32_t count, uint32_t length, uint32_t name, uint32_t value)
 {
-	struct index *index = open_xattrs(count, length, name, value);
-	struct inode inode;
-	unsigned seen = 0;
-
-	CHECK_OK(inode_get(index, 2, &inode, &err));
-	CHECK_FAILS(inode_xattrs(index, &inode, count_xattr, &seen, &err), -EBADMSG, "damaged xattr set");
-	index_close(index);
+	make_xattrs(count, length, name, value);
+	section_refused("xattr set at 0: damaged");
 }
 
 static void test_xattrs(void **state)
 {
-	struct index *index = open_xattrs(1, 25, 6, 3);
+	struct index *index;
 	struct inode inode;
 	unsigned count = 0;
 
 	(void)state;
+	make_xattrs(1, 25, 6, 3);
+	index = open_section();
 	CHECK_OK(inode_get(index, 2, &inode, &err));
 	CHECK_OK(inode_xattrs(index, &inode, count_xattr, &count, &err));
 	assert_int_equal(count, 1);
@@ -255,6 +261,52 @@ static void test_xattrs(void **state)
 	xattrs_refused(1, 25, UINT32_MAX, 3);
 	xattrs_refused(1, 25, 6, UINT32_MAX);
 	xattrs_refused(UINT32_MAX, 25, 6, 3);
+	make_xattrs(1, 25, 6, 3);
+	memcpy(section.blob + 16, "user\0\0", 6);
+	section_refused("xattr set at 0: damaged");
+	make_xattrs(1, 25, 6, 3);
+	section.class_table[1].xattrs = le64_of(UINT64_MAX);
+	section_refused("damaged");
+}
+
+/* What the kernel would believe, if root copied it. */
+static void test_foreign_xattrs(void **state)
+{
+	static const char *const foreign[] = { "security.capability",  "system.posix_acl_access", "trusted.overlay.opaque",
+					       "USER.a", "user.", "usera", "u" };
+	struct index *index;
+
+	(void)state;
+	for (unsigned i = 0; i < sizeof(foreign) / sizeof(*foreign); i++) {
+		section_init(&section);
+		section_file(&section, 1, "f", 0, 0);
+		section_xattr(&section, 1, "user.a", 1);
+		section_xattr(&section, 2, foreign[i], 1);
+		section_refused("is not a user attribute");
+	}
+	section_init(&section);
+	section_xattr(&section, 1, foreign[0], 1);
+	section_refused("xattr set at 0: 'security.capability' is not a user attribute");
+	section_init(&section);
+	section_xattr(&section, 1, "user.a", 1);
+	index = open_section();
+	index_close(index);
+}
+
+/* Work grows with the index, so nothing is read twice. */
+static void test_xattr_sets_overlap(void **state)
+{
+	(void)state;
+	section_init(&section);
+	section_file(&section, 1, "f", 0, 0);
+	section_xattr(&section, 1, "user.a", 1);
+	section.class_table[1].xattrs = section.class_table[0].xattrs;
+	section_refused("class 1: its xattr set at 0 begins before 22");
+	section.class_table[1].xattrs = le64_of(22);
+	section_refused("class 1: its xattr set at 21 begins before 22");
+	section_init(&section);
+	section_xattr(&section, 1, "user.a", 2);
+	section_refused("xattr set at 0: its names are not ascending");
 }
 
 static void test_zero_bytes(void **state)
@@ -297,6 +349,7 @@ int main(void)
 		cmocka_unit_test(test_extent_map),	  cmocka_unit_test(test_holes),
 		cmocka_unit_test(test_impossible_chunks), cmocka_unit_test(test_verify_in_pieces),
 		cmocka_unit_test(test_compressed_chunk),  cmocka_unit_test(test_xattrs),
+		cmocka_unit_test(test_foreign_xattrs), cmocka_unit_test(test_xattr_sets_overlap),
 		cmocka_unit_test(test_zero_bytes),	  cmocka_unit_test(test_times),
 	};
 
