@@ -78,11 +78,29 @@ static int main_set_rw(struct main_options *options, const char *value, struct e
 	return error_set(err, -EINVAL, "a mounted version is read-only, publish a new one with mkdatasetfs");
 }
 
-static int main_set_never(struct main_options *options, const char *value, struct error *err)
+/* fusermount3 would drop it with a line of its own. */
+static int main_set_suid(struct main_options *options, const char *value, struct error *err)
+{
+	(void)value;
+	if (geteuid() != 0)
+		return error_set(err, -EPERM, "only root may ask for it");
+	options->serve.suid = true;
+	return 0;
+}
+
+static int main_set_nosuid(struct main_options *options, const char *value, struct error *err)
+{
+	(void)value;
+	(void)err;
+	options->serve.suid = false;
+	return 0;
+}
+
+static int main_set_dev(struct main_options *options, const char *value, struct error *err)
 {
 	(void)options;
 	(void)value;
-	return error_set(err, -EINVAL, "a volume is always mounted nosuid,nodev");
+	return error_set(err, -EINVAL, "a volume is always mounted nodev");
 }
 
 static int main_set_remount(struct main_options *options, const char *value, struct error *err)
@@ -236,9 +254,10 @@ static const struct main_word {
 	{ "rw", false, main_set_rw },
 	{ "exec", false, main_set_exec },
 	{ "noexec", false, main_set_noexec },
-	{ "suid", false, main_set_never },
-	{ "dev", false, main_set_never },
-	{ "nosuid", false, NULL },
+	{ "suid", false, main_set_suid },
+	{ "allow_suid", false, main_set_suid }, /* mount(8) does not hand on suid, as it is its own default */
+	{ "nosuid", false, main_set_nosuid },
+	{ "dev", false, main_set_dev },
 	{ "nodev", false, NULL },
 	{ "noatime", false, NULL },
 	{ "nodiratime", false, NULL },

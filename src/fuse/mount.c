@@ -52,9 +52,10 @@ static int mount_options(const struct mount_setup *setup, char **ret, struct err
 
 	if (asprintf(&fsname, "fsname=%s", setup->source) < 0)
 		return error_set(err, -ENOMEM, "no memory for mount options");
-	if (fuse_opt_add_opt(&options, "ro,nosuid,nodev,noatime,default_permissions,subtype=datasetfs") < 0 ||
+	if (fuse_opt_add_opt(&options, "ro,nodev,noatime,default_permissions,subtype=datasetfs") < 0 ||
 	    fuse_opt_add_opt_escaped(&options, fsname) < 0 ||
 	    (setup->allow_other && fuse_opt_add_opt(&options, "allow_other") < 0) ||
+	    fuse_opt_add_opt(&options, setup->suid ? "suid" : "nosuid") < 0 ||
 	    (setup->noexec && fuse_opt_add_opt(&options, "noexec") < 0)) {
 		free(options);
 		return error_set(err, -ENOMEM, "no memory for mount options");

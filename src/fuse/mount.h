@@ -10,6 +10,7 @@ struct mount_setup {
 	const char *source; /* first field of /proc/mounts */
 	bool allow_other;
 	bool noexec;
+	bool suid; /* root's to ask for */
 };
 
 struct mount;

@@ -87,6 +87,7 @@ static int change_load(struct serve *serve, const struct version *version, bool 
 		r = generation_open(&serve->volume->source, version, serve->worker_count, &generation, err);
 	if (r < 0)
 		return r;
+	generation->hidden_mode = serve->options.suid ? 0 : S_ISUID | S_ISGID;
 	r = change_check_digest(serve, generation, err);
 	if (r == 0)
 		r = generations_add(&serve->generations, generation, err);

@@ -35,6 +35,8 @@ struct generation {
 	struct fine *fine; /* NULL: it has no fine sums, or damaged ones */
 	struct index_reader **readers; /* one per worker */
 	unsigned reader_count;
+	uint32_t hidden_mode; /* bits of modes that the mount does not show: also of directories, where they mean nothing here
+				 and something in a copy */
 	_Atomic uint64_t uses;    /* requests in work and the owner */
 	_Atomic uint64_t lookups; /* entries given to the kernel and not forgotten */
 	_Atomic bool doubted;     /* a read of it failed; see doubt.c */

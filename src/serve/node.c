@@ -50,7 +50,7 @@ void node_attr(const struct generation *generation, uint64_t nodeid, const struc
 		.atimensec = inode->mtime_nsec,
 		.mtimensec = inode->mtime_nsec,
 		.ctimensec = inode->mtime_nsec,
-		.mode = inode->mode,
+		.mode = inode->mode & ~generation->hidden_mode,
 		.nlink = inode->nlink,
 		.uid = inode->uid,
 		.gid = inode->gid,

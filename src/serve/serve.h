@@ -29,6 +29,7 @@ struct serve_options {
 	uint8_t digest[32]; /* the version must have it */
 	bool allow_other;
 	bool noexec;
+	bool suid; /* setuid and setgid bits are shown and count */
 	bool verify; /* check chunk sums; off only to measure what that costs */
 	enum serve_io io;
 	enum serve_channel channel;

@@ -199,7 +199,9 @@ static int session_lose_ring(struct serve *serve, struct error *err)
 static int session_attach(struct session *session, struct error *err)
 {
 	const struct serve_options *options = &session->serve.options;
-	struct mount_setup setup = { .allow_other = options->allow_other, .noexec = options->noexec };
+	struct mount_setup setup = { .allow_other = options->allow_other,
+				     .noexec = options->noexec,
+				     .suid = options->suid };
 	auto_free char *source = NULL;
 	struct init init;
 	int r;

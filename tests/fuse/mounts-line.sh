@@ -72,6 +72,15 @@ mount -T fstab "$PWD/mnt"
 [ "$(cat mnt/file)" = changed ] || { echo "fail: content through fstab"; exit 1; }
 umount "$PWD/mnt"
 
+# Without a word nosuid, whatever 'defaults' means elsewhere. mount(8) keeps suid to itself, so there is a word for it.
+for options in defaults,noauto:nosuid ro,allow_suid,nodev:suid; do
+    printf '%s %s datasetfs %s 0 0\n' "$PWD/volume" "$PWD/mnt" "${options%:*}" >fstab
+    mount -T fstab "$PWD/mnt"
+    found=$(awk -v at="$PWD/mnt" '$2 == at { print $4 ~ /(^|,)nosuid(,|$)/ ? "nosuid" : "suid" }' /proc/mounts)
+    [ "$found" = "${options#*:}" ] || { echo "fail: $found with ${options%:*} in fstab"; exit 1; }
+    umount "$PWD/mnt"
+done
+
 mount -t tmpfs none /mnt
 mkdir /mnt/train
 DATASETFS_SYSFS=$PWD/sys mount -a -T manual.fstab

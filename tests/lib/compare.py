@@ -7,7 +7,7 @@ usage: compare.py [--ignore WORD[,WORD…]] [--special] [--exclude PATH] SOURCE 
 Compared: names, types, permissions, owners, sizes, times to the nanosecond, link groups and counts, symlink
 targets, xattrs, holes (a hole of the copy must be zeros in the source) and contents. Words to ignore:
 owner mode mtime nanoseconds xattr links holes inodes. Devices, sockets and FIFOs are left out by the packer: they must
-be absent from COPY, or with --special present. PATH below SOURCE is not looked at. Works with names of any bytes and
+be absent from COPY, or with --special present. Of a datasetfs mount with nosuid no setuid and setgid bits are expected. PATH below SOURCE is not looked at. Works with names of any bytes and
 below PATH_MAX.
 Exit status: 0 identical, 1 different, 2 usage.
 """
@@ -36,9 +36,22 @@ class Totals:
     files = directories = symlinks = content = left_out = 0
 
 
+def hidden_mode(copy):
+    """Bits of modes that a datasetfs mount does not show."""
+    device = os.stat(copy).st_dev
+    number = f"{os.major(device)}:{os.minor(device)}"
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as mounts:
+        for line in mounts:
+            fields = line.split()
+            if fields[2] == number and "nosuid" in fields[5].split(",") and "fuse.datasetfs" in fields:
+                return stat.S_ISUID | stat.S_ISGID
+    return 0
+
+
 class Comparison:
-    def __init__(self, ignore, special, exclude):
+    def __init__(self, ignore, special, exclude, hidden):
         self.exclude = exclude
+        self.hidden = hidden
         self.ignore = ignore
         self.special = special
         self.found = Differences()
@@ -52,7 +65,7 @@ class Comparison:
 
     def attributes(self, path, source, copy):
         if "mode" not in self.ignore:
-            self.field(path, "mode", oct(source.st_mode), oct(copy.st_mode))
+            self.field(path, "mode", oct(source.st_mode & ~self.hidden), oct(copy.st_mode))
         if "owner" not in self.ignore:
             self.field(path, "owner", (source.st_uid, source.st_gid), (copy.st_uid, copy.st_gid))
         if "mtime" not in self.ignore:
@@ -245,7 +258,8 @@ def main():
     parser.add_argument("copy")
     options = parser.parse_args()
     sys.setrecursionlimit(20000)
-    comparison = Comparison(set(options.ignore.split(",")), options.special, os.fsencode(options.exclude or ""))
+    comparison = Comparison(set(options.ignore.split(",")), options.special, os.fsencode(options.exclude or ""),
+                            hidden_mode(options.copy))
     tops = [os.open(os.fsencode(top), os.O_RDONLY | os.O_DIRECTORY) for top in (options.source, options.copy)]
     comparison.attributes(b".", os.fstat(tops[0]), os.fstat(tops[1]))
     comparison.directory(b"", *tops, os.fstat(tops[1]))
