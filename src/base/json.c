@@ -7,21 +7,31 @@
 
 #include "base/utf8.h"
 
+/* Above U+FFFF as JSON has it: two surrogates. */
+static void json_escape(FILE *out, uint32_t point)
+{
+	if (point > 0xffff)
+		fprintf(out, "\\u%04x\\u%04x", 0xd800 + ((point - 0x10000) >> 10), 0xdc00 + (point & 0x3ff));
+	else
+		fprintf(out, "\\u%04x", point);
+}
+
 static void json_quote(FILE *out, const void *bytes, size_t length)
 {
 	const uint8_t *text = bytes;
+	uint32_t point;
 	size_t n;
 
 	fputc('"', out);
 	for (size_t i = 0; i < length; i += n) {
-		n = utf8_length(text + i, length - i);
+		n = utf8_decode(text + i, length - i, &point);
 		if (!n) {
 			n = 1;
 			fprintf(out, "\\udc%02x", text[i]);
 		} else if (text[i] == '"' || text[i] == '\\') {
 			fprintf(out, "\\%c", text[i]);
 		} else if (!utf8_shown(text + i, n)) {
-			fprintf(out, "\\u%04x", text[i + n - 1]); /* U+0080 to U+009F end in their number */
+			json_escape(out, point);
 		} else {
 			fwrite(text + i, 1, n, out);
 		}

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* UTF-8 (RFC 3629), and the control characters in it. */
+/* UTF-8 (RFC 3629), and which of its characters are harmless to show. */
 #include "base/utf8.h"
 
-size_t utf8_length(const uint8_t *text, size_t left)
+size_t utf8_decode(const uint8_t *text, size_t left, uint32_t *ret)
 {
 	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
 	uint32_t point;
 	size_t n;
 
-	if (text[0] < 0x80)
+	if (text[0] < 0x80) {
+		*ret = text[0];
 		return 1;
+	}
 	n = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
 	if (text[0] < 0xc2 || text[0] > 0xf4 || n > left)
 		return 0;
@@ -21,14 +23,42 @@ size_t utf8_length(const uint8_t *text, size_t left)
 	}
 	if (point < least[n] || point > 0x10ffff || (point >= 0xd800 && point < 0xe000))
 		return 0;
+	*ret = point;
 	return n;
+}
+
+size_t utf8_length(const uint8_t *text, size_t left)
+{
+	uint32_t point;
+
+	return utf8_decode(text, left, &point);
+}
+
+/* Ascending. Beside control characters: all that Unicode says need not be seen (Default_Ignorable_Code_Point, among it the
+ * controls of the direction of text, joiners, tags), ends of lines and paragraphs, and annotations. */
+static const struct utf8_range {
+	uint32_t first, last;
+} utf8_hidden[] = {
+	{ 0x00, 0x1f },	      { 0x7f, 0x9f },	    { 0xad, 0xad },	  { 0x34f, 0x34f },	{ 0x61c, 0x61c },
+	{ 0x115f, 0x1160 },   { 0x17b4, 0x17b5 },   { 0x180b, 0x180f },	  { 0x200b, 0x200f },	{ 0x2028, 0x202e },
+	{ 0x2060, 0x206f },   { 0x3164, 0x3164 },   { 0xfe00, 0xfe0f },	  { 0xfeff, 0xfeff },	{ 0xffa0, 0xffa0 },
+	{ 0xfff0, 0xfffb },   { 0x1bca0, 0x1bca3 }, { 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
+};
+
+static bool utf8_is_hidden(uint32_t point)
+{
+	const struct utf8_range *range = utf8_hidden;
+
+	for (; range < utf8_hidden + sizeof(utf8_hidden) / sizeof(*utf8_hidden) && point >= range->first; range++)
+		if (point <= range->last)
+			return true;
+	return false;
 }
 
 size_t utf8_shown(const uint8_t *text, size_t left)
 {
-	size_t n = utf8_length(text, left);
+	uint32_t point;
+	size_t n = utf8_decode(text, left, &point);
 
-	if (text[0] < 0x20 || text[0] == 0x7f || (n == 2 && text[0] == 0xc2 && text[1] < 0xa0))
-		return 0;
-	return n;
+	return n && !utf8_is_hidden(point) ? n : 0;
 }

@@ -8,5 +8,8 @@
 /* Length of the UTF-8 sequence at text, of which left > 0 bytes are there; 0 when it is none (overlong, surrogate, out of
  * range). */
 size_t utf8_length(const uint8_t *text, size_t left);
-/* The same, but 0 for control characters as well, also U+0080 to U+009F: what a terminal shows and does not obey. */
+/* The same, with its code point. */
+size_t utf8_decode(const uint8_t *text, size_t left, uint32_t *ret);
+/* The same as the first, but 0 too for what a terminal obeys and does not show, or what makes a name look like another one:
+ * control characters, also U+0080 to U+009F, controls of the text's direction, invisible characters. */
 size_t utf8_shown(const uint8_t *text, size_t left);

@@ -91,3 +91,11 @@ rc=0
 mkdatasetfs --progress none --dry-run volume source >/dev/full 2>full.err || rc=$?
 assert_eq "status of a rehearsal" $rc 1
 ! grep published full.err || fail "a rehearsal publishes nothing"
+
+# A name that would look like another one: "holiday-gpj.exe" with the end turned round is seen as "holiday-exe.jpg".
+mkdir odd
+touch odd/$'holiday-\u202egpj.exe'
+pack odd.volume odd
+assert_contains "the name in text" "$(datasetfsctl stat odd.volume $'holiday-\u202egpj.exe')" 'holiday-\xe2\x80\xaegpj.exe'
+assert_contains "the name in JSON" "$(datasetfsctl stat --json odd.volume $'holiday-\u202egpj.exe')" 'holiday-\u202egpj.exe'
+assert_fails 1 'holiday-???gpj' datasetfsctl stat odd.volume $'holiday-\u202egpj'

@@ -172,7 +172,10 @@ static void test_json(void **state)
 /* What a terminal shows, and what it would obey or is no UTF-8. */
 static void test_shown(void **state)
 {
-	static const char *const shown[] = { "a", " ", "\xc2\xa0", "\xc3\xa9", "\xc3\x96", "\xe2\x82\xac", "\xf0\x9f\x98\x80" };
+	static const char *const shown[] = { "a", " ", "\xc2\xa0", "\xc3\xa9", "\xc3\x96", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
+					     /* next to what is hidden, and letters that run from right to left */
+					     "\u00ac", "\u00ae", "\u061b", "\u061e", "\u200a", "\u2010", "\u2027", "\u202f",
+					     "\u205f", "\u2070", "\ufefc", "\ufffc", "\ufffd", "\U000e1000", "\u05d0", "\u0627" };
 	static const char *const others[] = { "\n",	    "\x1b[2J", "\x7f",	"\xc2\x80",     "\xc2\x9b",     "\xc2\x9f",	 "\x9b",
 					      "\xff", "\xc3",   "\xc3(", "\xed\xa0\x80", "\xe0\x82\x9b", "\xf5\x80\x80\x80" };
 
@@ -181,6 +184,39 @@ static void test_shown(void **state)
 		assert_int_equal(utf8_shown((const uint8_t *)shown[i], strlen(shown[i])), strlen(shown[i]));
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
 		assert_int_equal(utf8_shown((const uint8_t *)others[i], strlen(others[i])), 0);
+}
+
+/* What turns the direction of the text around it, or is not seen at all: names would look like others. */
+static void test_hidden(void **state)
+{
+	static const char *const hidden[] = {
+		"\u061c", "\u200e", "\u200f", "\u202a", "\u202b", "\u202c", "\u202d", "\u202e", "\u2066", "\u2067", "\u2068",
+		"\u2069", /* directions */
+		"\u00ad", "\u034f", "\u115f", "\u17b5", "\u180e", "\u200b", "\u200c", "\u200d", "\u2060", "\u206f", "\u3164",
+		"\ufe00", "\ufe0f", "\ufeff", "\uffa0", "\ufff0", "\ufff9", "\ufffb", "\U0001bca0", "\U0001d17a", "\U000e0001",
+		"\U000e007f", "\U000e01ef", "\U000e0fff", /* invisible */
+		"\u2028", "\u2029", /* ends of lines */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(hidden) / sizeof(*hidden); i++) {
+		assert_int_equal(utf8_length((const uint8_t *)hidden[i], strlen(hidden[i])), strlen(hidden[i]));
+		assert_int_equal(utf8_shown((const uint8_t *)hidden[i], strlen(hidden[i])), 0);
+	}
+}
+
+/* Escaped, a character is still itself. */
+static void test_hidden_in_json(void **state)
+{
+	char *text = NULL;
+	size_t length;
+	struct json json = { .out = open_memstream(&text, &length) };
+
+	(void)state;
+	json_string(&json, NULL, "a\u202eb\u061c\U000e0041\u20ac");
+	fclose(json.out);
+	assert_string_equal(text, "\"a\\u202eb\\u061c\\udb40\\udc41\u20ac\"");
+	free(text);
 }
 
 static void test_errors(void **state)
@@ -214,7 +250,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes), cmocka_unit_test(test_uuids),   cmocka_unit_test(test_size_text),
 		cmocka_unit_test(test_spans), cmocka_unit_test(test_options), cmocka_unit_test(test_json),
-		cmocka_unit_test(test_shown), cmocka_unit_test(test_errors),  cmocka_unit_test(test_log_limit),
+		cmocka_unit_test(test_shown),
+		cmocka_unit_test(test_hidden),
+		cmocka_unit_test(test_hidden_in_json), cmocka_unit_test(test_errors),  cmocka_unit_test(test_log_limit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
