@@ -52,6 +52,16 @@ static int place_walk(int source_fd, const char *path)
 	return at < 0 ? -errno : take_fd(&at);
 }
 
+/* The scan saw directories all the way. */
+static int place_failed(int code, const char *path, struct error *err)
+{
+	if (code == -ENOENT)
+		return error_set(err, code, "'%s' vanished while being packed", path);
+	if (code == -ENOTDIR || code == -ELOOP)
+		return error_set(err, -ESTALE, "'%s': changed while being packed", path);
+	return error_set(err, code, "cannot open directory '%s': %s", path, strerror(-code));
+}
+
 int place_open(int source_fd, const char *path, struct place **ret, struct error *err)
 {
 	size_t length = strlen(path);
@@ -63,7 +73,7 @@ int place_open(int source_fd, const char *path, struct place **ret, struct error
 	fd = place_walk(source_fd, path);
 	if (fd < 0) {
 		free(place);
-		return error_set(err, fd, "cannot open directory '%s': %s", *path ? path : ".", strerror(-fd));
+		return place_failed(fd, *path ? path : ".", err);
 	}
 	atomic_init(&place->holders, 1);
 	place->fd = fd;

@@ -77,18 +77,43 @@ static int reader_check(const struct item *item, int fd, struct error *err)
 	return attributes_are_same(&now, &item->attributes) ? 0 : reader_changed(item, err);
 }
 
+/* By name, so that what has come in the file's place is not opened: to open a FIFO or a device does something to it. Who comes
+ * within the microseconds up to the open is opened without waiting, and noticed at the first read. */
+static int reader_look(const struct item *item, struct error *err)
+{
+	struct attributes now;
+	int r = attributes_read(item->place->fd, item->name, &now);
+
+	if (r < 0)
+		return reader_failed(item, r, strerror(-r), err);
+	return attributes_are_same(&now, &item->attributes) ? 0 : reader_changed(item, err);
+}
+
 static int reader_open(const struct item *item, int *ret_fd, struct error *err)
 {
-	int fd = openat(item->place->fd, item->name, READER_OPEN | O_NOATIME);
+	int fd, code, r;
 
+	r = reader_look(item, err);
+	if (r < 0)
+		return r;
+	fd = openat(item->place->fd, item->name, READER_OPEN | O_NOATIME);
 	if (fd < 0 && errno == EPERM) /* O_NOATIME is for owners */
 		fd = openat(item->place->fd, item->name, READER_OPEN);
-	if (fd < 0 && errno == ELOOP)
-		return reader_changed(item, err);
-	if (fd < 0)
-		return reader_failed(item, -errno, strerror(errno), err);
+	code = -errno;
+	if (fd < 0) {
+		r = reader_look(item, err);
+		return r < 0 ? r : reader_failed(item, code, strerror(-code), err);
+	}
 	*ret_fd = fd;
 	return 0;
+}
+
+/* Reading went wrong: because it is another file now, or nobody knows why. */
+static int reader_read_failed(const struct item *item, int fd, int code, const char *reason, struct error *err)
+{
+	int r = reader_check(item, fd, err);
+
+	return r < 0 ? r : reader_failed(item, code, reason, err);
 }
 
 static int reader_read(struct item *item, int fd, uint64_t from, uint64_t to, struct error *err)
@@ -99,7 +124,7 @@ static int reader_read(struct item *item, int fd, uint64_t from, uint64_t to, st
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return reader_failed(item, -errno, strerror(errno), err);
+			return reader_read_failed(item, fd, -errno, strerror(errno), err);
 		if (n == 0)
 			return reader_changed(item, err);
 		from += (uint64_t)n;
@@ -109,7 +134,7 @@ static int reader_read(struct item *item, int fd, uint64_t from, uint64_t to, st
 }
 
 /* Reads what is data and writes zeros for the rest. *ret_empty: all of it is a hole, and nothing was written. Only ENXIO
- * says that no data follows: what a file system cannot tell is read. */
+ * says that no data follows: what a file system cannot tell, or tells wrong, is read. */
 static int reader_read_sparse(struct item *item, int fd, bool *ret_empty, struct error *err)
 {
 	uint64_t at = item->offset, end = item->offset + item->length, stop;
@@ -118,7 +143,7 @@ static int reader_read_sparse(struct item *item, int fd, bool *ret_empty, struct
 
 	for (; at < end; at = stop) {
 		data = lseek(fd, (off_t)at, SEEK_DATA);
-		if (data < 0 && errno != ENXIO)
+		if (data < 0 ? errno != ENXIO : (uint64_t)data < at)
 			return reader_read(item, fd, at, end, err);
 		if (data < 0 || (uint64_t)data > end)
 			data = (off_t)end;
@@ -128,7 +153,7 @@ static int reader_read_sparse(struct item *item, int fd, bool *ret_empty, struct
 		}
 		memset(item->content + (at - item->offset), 0, (uint64_t)data - at);
 		hole = lseek(fd, data, SEEK_HOLE);
-		stop = hole < 0 || (uint64_t)hole > end ? end : (uint64_t)hole;
+		stop = hole <= data || (uint64_t)hole > end ? end : (uint64_t)hole;
 		r = reader_read(item, fd, (uint64_t)data, stop, err);
 		if (r < 0)
 			return r;
@@ -228,8 +253,8 @@ static int reader_check_empty(const struct item *item, int fd, struct error *err
 	ssize_t n = pread(fd, &byte, 1, 0);
 
 	if (n < 0)
-		return reader_failed(item, -errno, strerror(errno), err);
-	return n ? reader_failed(item, -EINVAL, "has content but a size of 0", err) : 0;
+		return reader_read_failed(item, fd, -errno, strerror(errno), err);
+	return n ? reader_read_failed(item, fd, -EINVAL, "has content but a size of 0", err) : 0;
 }
 
 static int reader_file(struct reader *reader, struct batch *batch, struct item *item, struct error *err)

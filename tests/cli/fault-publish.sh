@@ -69,6 +69,34 @@ for ((n = 1; n <= total; n++)); do
     assert_eq "digest with search $n failing" "$(datasetfsctl list --json holes | json versions.0.digest)" "$digest"
 done
 
+say "a source that tells its holes wrong"
+cat >lie.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+off_t lseek(int fd, off_t at, int whence)
+{
+	if (whence == SEEK_DATA && !strcmp(getenv("LIE"), "data before it"))
+		return 0;
+	if (whence == SEEK_HOLE && !strcmp(getenv("LIE"), "a hole before it"))
+		return 0;
+	if (whence == SEEK_HOLE && !strcmp(getenv("LIE"), "a hole at once"))
+		return at;
+	return syscall(SYS_lseek, fd, at, whence);
+}
+
+off_t lseek64(int fd, off_t at, int whence) __attribute__((alias("lseek")));
+END
+cc -shared -fPIC -O1 -D_GNU_SOURCE lie.c -o lie.so || fail "lie.c does not compile"
+for lie in "data before it" "a hole before it" "a hole at once"; do
+    # KILL: without an end it does not look at signals either
+    LIE=$lie timeout --signal KILL 60 env LD_PRELOAD="$PWD/lie.so" mkdatasetfs --progress none --format holes sparse >out 2>err ||
+        fail "$lie: $(cat err)"
+    assert_eq "digest with $lie" "$(datasetfsctl list --json holes | json versions.0.digest)" "$digest"
+done
+
 say "a directory that cannot be flushed"
 pack volume source --label one
 fault directory 0 volume "${publish[@]}" --format --label two volume source
