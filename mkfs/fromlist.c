@@ -21,6 +21,7 @@
 struct from_list {
 	struct sorter *sorter;
 	char *path; /* the next path not given out, '/' between components; NULL at the end */
+	char *last; /* that was added */
 	size_t room;
 };
 
@@ -62,10 +63,20 @@ static int from_list_clean(const char *path, char *out, struct error *err)
 	return 0;
 }
 
-/* The path and all its parents. */
+/* Bytes of both paths that are equal. */
+static size_t from_list_common(const char *a, const char *b)
+{
+	size_t length = 0;
+
+	while (a[length] && a[length] == b[length])
+		length++;
+	return length;
+}
+
+/* The path and those of its parents that did not come with the path before: deep trees are listed path after path. */
 static int from_list_add(struct from_list *list, const char *path, struct error *err)
 {
-	size_t length = strlen(path);
+	size_t length = strlen(path), common;
 	auto_free char *clean = malloc(length + 1);
 	uint32_t depth = 0;
 	int r;
@@ -75,9 +86,19 @@ static int from_list_add(struct from_list *list, const char *path, struct error 
 	if (length > FROM_LIST_PATH)
 		return error_set(err, -ENAMETOOLONG, "a path of %zu bytes in the list", length);
 	r = from_list_clean(path, clean, err);
-	for (size_t i = 1; r == 0 && *clean && i <= strlen(clean); i++)
-		if (clean[i] == '/' || !clean[i])
-			r = from_list_add_prefix(list, clean, i, ++depth, err);
+	if (r < 0 || !*clean)
+		return r;
+	length = strlen(clean);
+	common = list->last ? from_list_common(clean, list->last) : 0;
+	for (size_t i = 1; r == 0 && i <= length; i++) {
+		if (clean[i] != '/' && clean[i])
+			continue;
+		depth++;
+		if (i >= common)
+			r = from_list_add_prefix(list, clean, i, depth, err);
+	}
+	free(list->last);
+	list->last = take_ptr(&clean);
 	return r;
 }
 
@@ -228,6 +249,7 @@ void from_list_close(struct from_list *list)
 		return;
 	sorter_free(list->sorter);
 	free(list->path);
+	free(list->last);
 	free(list);
 }
 

@@ -20,7 +20,7 @@ int listing_open(const struct list_context *context, const char *path, struct li
 	struct listing listing = { 0 };
 	int r;
 
-	r = place_open(context->source_fd, path, &listing.place, err);
+	r = place_open(context->places, path, &listing.place, err);
 	if (r == 0)
 		r = sorter_open(context->temp, context->budget, &listing.entries, err);
 	if (r == 0) {

@@ -8,7 +8,7 @@
 
 /* What all listings of a scan share. */
 struct list_context {
-	int source_fd;
+	struct places *places; /* below the source */
 	const struct filter *filter; /* NULL: everything */
 	const struct temp *temp;     /* left out should it lie in the source */
 	size_t budget;               /* bytes of memory of one listing */

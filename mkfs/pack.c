@@ -40,6 +40,7 @@ struct packer {
 	struct from_list *from_list;
 	struct progress *progress;
 	int source_fd;
+	struct places places;
 	struct space space;
 	struct writer *writer;
 	struct sequence sequence;
@@ -83,6 +84,7 @@ static void packer_close(struct packer *packer)
 	progress_close(packer->progress);
 	from_list_close(packer->from_list);
 	temp_close(packer->temp);
+	places_close(&packer->places);
 	close_fd(&packer->source_fd);
 	free(packer->version.segments.items);
 	free(packer->version.index.items);
@@ -98,6 +100,7 @@ static int packer_open_source(struct packer *packer, struct error *err)
 	packer->source_fd = open(options->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (packer->source_fd < 0)
 		return error_errno(err, "cannot open source '%s'", options->source);
+	places_open(&packer->places, packer->source_fd);
 	if (!temp)
 		return error_set(err, -ENOMEM, "out of memory");
 	r = temp_open(temp, &packer->temp, err);
@@ -106,7 +109,7 @@ static int packer_open_source(struct packer *packer, struct error *err)
 	if (r < 0)
 		return r;
 	packer->scan = (struct scan_setup){
-		.list = { packer->source_fd, options->filter, packer->temp, PACK_LISTING_BUDGET },
+		.list = { &packer->places, options->filter, packer->temp, PACK_LISTING_BUDGET },
 		.from_list = packer->from_list,
 		.refuse_special = options->refuse_special,
 		.volume_device = packer->target->device,
