@@ -178,18 +178,13 @@ static uint64_t estimate_temporary(const struct estimate *estimate, const struct
 static int estimate_free_bytes(const struct target *target, const struct space *space, uint64_t *ret,
 			       struct error *err)
 {
-	const char *slash = strrchr(target->path, '/');
-	auto_free char *parent = slash ? strndup(target->path, (size_t)(slash - target->path) + 1) : strdup(".");
 	struct statvfs fs;
-	struct stat st;
 
 	if (target->is_device) {
 		*ret = space_free(space);
 		return 0;
 	}
-	if (!parent)
-		return error_set(err, -ENOMEM, "out of memory");
-	if (statvfs(stat(target->path, &st) == 0 ? target->path : parent, &fs) < 0)
+	if (fstatvfs(target->site.folder, &fs) < 0)
 		return error_errno(err, "cannot tell the free space for '%s'", target->path);
 	*ret = (uint64_t)fs.f_bavail * fs.f_frsize;
 	return 0;

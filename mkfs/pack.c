@@ -94,16 +94,13 @@ static void packer_close(struct packer *packer)
 static int packer_open_source(struct packer *packer, struct error *err)
 {
 	const struct pack_options *options = packer->options;
-	auto_free char *temp = target_temp_dir(options);
 	int r;
 
 	packer->source_fd = open(options->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (packer->source_fd < 0)
 		return error_errno(err, "cannot open source '%s'", options->source);
 	places_open(&packer->places, packer->source_fd);
-	if (!temp)
-		return error_set(err, -ENOMEM, "out of memory");
-	r = temp_open(temp, &packer->temp, err);
+	r = target_open_temp(packer->target, options, &packer->temp, err);
 	if (r == 0 && options->from_list)
 		r = from_list_open(packer->temp, options->from_list, &packer->from_list, err);
 	if (r < 0)

@@ -20,17 +20,10 @@
 #include "io/locate.h"
 #include "io/protect.h"
 
+#define TARGET_SUFFIX     ".new-mkdatasetfs"
 #define TARGET_ZEROS      (1u << 20)
 #define TARGET_LEAST      (UINT64_C(2) << 20) /* bytes of a device: the ring and some data */
 #define TARGET_SEGMENTS   64u                 /* a device is to have at least so many, if they can be so small */
-
-/* The directory that path lies in; NULL without memory. */
-static char *target_parent(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-}
 
 /* --- what lies there --- */
 
@@ -41,15 +34,15 @@ static void target_free_probe(blkid_probe *probe)
 
 /* Names what libblkid knows: "ext4 filesystem", "gpt partition table". what stays empty when it knows nothing; that it could
  * not look is a failure. */
-static int target_probe(const char *path, char *what, size_t size, struct error *err)
+static int target_probe(const struct target *target, char *what, size_t size, struct error *err)
 {
 	cleanup(target_free_probe) blkid_probe probe = blkid_new_probe();
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC); /* it reads at any offset, so not directly */
+	auto_close int fd = -1; /* it reads at any offset, so not directly */
 	const char *type;
 	int r;
 
 	what[0] = 0;
-	if (fd < 0 || !probe || blkid_probe_set_device(probe, fd, 0, 0) < 0)
+	if (!probe || site_open(&target->site, O_RDONLY, &fd, NULL) < 0 || blkid_probe_set_device(probe, fd, 0, 0) < 0)
 		return error_set(err, -EIO, "cannot probe it for other content");
 	blkid_probe_enable_superblocks(probe, 1);
 	blkid_probe_set_superblocks_flags(probe, BLKID_SUBLKS_TYPE);
@@ -94,7 +87,7 @@ static int target_check_content(struct target *target, bool force, bool *ret_our
 		return r;
 	if (!target->is_device && target_is_all_hole(target->file))
 		return 0;
-	r = target_probe(target->path, what, sizeof(what), err);
+	r = target_probe(target, what, sizeof(what), err);
 	if (r < 0 && !seen) /* some block of a volume that cannot be read does not make it somebody else's */
 		return r;
 	if (!what[0] && (seen || target->is_device || target_is_remainder(target))) {
@@ -177,73 +170,51 @@ static int target_init(struct target *target, const struct pack_options *options
  * is nobody else's, as the former file is locked. */
 static int target_create_successor(struct target *target, struct file_source **ret, struct error *err)
 {
-	auto_free char *parent = target_parent(target->final_path);
+	struct site *site = &target->successor;
 
-	if (!parent)
-		return error_set(err, -ENOMEM, "out of memory");
-	if (unlink(target->new_path) < 0 && errno != ENOENT)
-		return error_errno(err, "cannot remove what a killed publisher left, '%s'", target->new_path);
-	target->is_unnamed = file_open(parent, FILE_UNNAMED, ret, NULL) == 0;
-	return target->is_unnamed ? 0 : file_open(target->new_path, FILE_CREATE, ret, err);
+	if (unlinkat(site->folder, site->name, 0) < 0 && errno != ENOENT)
+		return error_errno(err, "cannot remove what a killed publisher left, '%s'", site->name);
+	target->is_unnamed = file_open_site(site, FILE_UNNAMED, ret, NULL) == 0;
+	return target->is_unnamed ? 0 : file_open_site(site, FILE_CREATE, ret, err);
 }
 
-/* A file that is bind-mounted by itself, as into a container, cannot be replaced: nothing can be renamed to a mount point. */
-static int target_check_replaceable(const char *path, struct error *err)
+/* An existing file is not emptied but replaced, at the very end: whatever fails before leaves it as it was. One that is
+ * bind-mounted by itself, as into a container, cannot be: nothing can be renamed to a mount point. */
+static int target_open_successor(struct target *target, const struct stat *former, struct error *err)
 {
-	struct statx stx;
+	struct file_source *fresh;
+	int r;
 
-	if (statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, 0, &stx) == 0 && stx.stx_attributes & STATX_ATTR_MOUNT_ROOT)
+	if (site_is_mount(&target->site))
 		return error_set(err, -EINVAL,
 				 "this file is mounted by itself and cannot be replaced by a new volume; mount the directory "
 				 "that it lies in instead");
-	return 0;
-}
-
-/* An existing file is not emptied but replaced, at the very end: whatever fails before leaves it as it was. */
-static int target_open_successor(struct target *target, struct error *err)
-{
-	struct file_source *fresh;
-	struct stat st;
-	int r;
-
-	target->final_path = realpath(target->path, NULL);
-	if (!target->final_path || fstat(target->file->fd, &st) < 0)
-		return error_errno(err, "realpath");
-	r = target_check_replaceable(target->final_path, err);
-	if (r < 0)
-		return r;
-	if (asprintf(&target->new_path, "%s.new-mkdatasetfs", target->final_path) < 0) {
-		target->new_path = NULL;
-		return error_set(err, -ENOMEM, "out of memory");
-	}
-	r = target_create_successor(target, &fresh, err);
+	r = site_beside(&target->site, TARGET_SUFFIX, &target->successor, err);
+	if (r == 0)
+		r = target_create_successor(target, &fresh, err);
 	if (r < 0)
 		return r;
 	target->former = target->file;
 	target->file = fresh;
 	target->source = &fresh->source;
 	target->created = true;
-	target->path = target->new_path;
 	target->former_size = 0;
 	target->wipe = false;
-	if (fchmod(fresh->fd, st.st_mode & 07777) < 0 || (geteuid() == 0 && fchown(fresh->fd, st.st_uid, st.st_gid) < 0))
-		return error_errno(err, "cannot give '%s' the mode and owner of '%s'", target->new_path,
-				   target->final_path);
+	if ((geteuid() == 0 && fchown(fresh->fd, former->st_uid, former->st_gid) < 0) ||
+	    fchmod(fresh->fd, former->st_mode & 07777) < 0)
+		return error_errno(err, "cannot give '%s' the mode and owner of '%s'", target->successor.name,
+				   target->site.name);
 	return 0;
 }
 
 /* linkat(2) replaces nothing, rename(2) does. */
 static int target_name_successor(struct target *target, struct error *err)
 {
-	char path[32];
+	int r = target->is_unnamed ? site_link(&target->successor, target->file->fd, err) : 0;
 
-	if (!target->is_unnamed)
-		return 0;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", target->file->fd);
-	if (linkat(AT_FDCWD, path, AT_FDCWD, target->new_path, AT_SYMLINK_FOLLOW) < 0)
-		return error_errno(err, "cannot give the new volume the name '%s'", target->new_path);
-	target->is_unnamed = false;
-	return 0;
+	if (r == 0)
+		target->is_unnamed = false;
+	return r;
 }
 
 /* With the rename the former volume is gone, so what fails afterwards cannot be told as a publish that failed. */
@@ -255,10 +226,10 @@ int target_replace_former(struct target *target, struct error *err)
 	if (!target->former)
 		return 0;
 	r = target_name_successor(target, err);
+	if (r == 0)
+		r = site_replace(&target->successor, target->file->fd, &target->site, target->former->fd, err);
 	if (r < 0)
 		return r;
-	if (rename(target->new_path, target->final_path) < 0)
-		return error_errno(err, "cannot rename '%s' to '%s'", target->new_path, target->final_path);
 	if (target_sync_name(target, &why) < 0)
 		log_warn("the version is published, but a power loss may bring the former volume back: %s, ignoring",
 			 why.reason);
@@ -289,21 +260,30 @@ static void target_lower_fence(struct target *target)
 		log_warn("the reservation of '%s' cannot be given back: %s, ignoring", target->path, why.reason);
 }
 
+static int target_set_protection(const struct target *target, bool on, struct error *err)
+{
+	auto_close int fd = -1;
+	int r = site_open(&target->site, O_RDONLY, &fd, err);
+
+	return r < 0 ? r : protect_set(fd, on, err);
+}
+
 /* A namespace that is write-protected takes no write before that is lifted. */
 static int target_unprotect(struct target *target, const struct pack_options *options, struct error *err)
 {
-	int r = 0;
+	auto_close int fd = -1;
+	int r = site_open(&target->site, O_RDONLY, &fd, err);
 
-	if (options->write_protect)
-		r = protect_check(target->path, err);
-	if (r < 0 || !protect_is_read_only(target->path))
+	if (r == 0 && options->write_protect)
+		r = protect_check(fd, err);
+	if (r < 0 || !protect_is_read_only(fd))
 		return r;
 	if (!options->write_protect)
 		return error_set(err, -EROFS,
-				 protect_check(target->path, NULL) == 0 ?
+				 protect_check(fd, NULL) == 0 ?
 					 "it is write-protected; --write-protect lifts that for the publish" :
 					 "it is read-only");
-	r = protect_set(target->path, false, err);
+	r = protect_set(fd, false, err);
 	target->unprotected = r == 0;
 	return r;
 }
@@ -314,7 +294,7 @@ int target_protect(struct target *target, struct error *err)
 
 	target_lower_fence(target); /* a protected namespace takes no command about reservations either */
 	target->unprotected = false;
-	if (protect_set(target->path, true, &why) < 0)
+	if (target_set_protection(target, true, &why) < 0)
 		return error_set(err, why.code, "the version is published, but '%s' is not write-protected: %s",
 				 target->path, why.reason);
 	return 0;
@@ -327,7 +307,7 @@ static int target_open_source(struct target *target, const struct pack_options *
 	bool ours;
 	int r;
 
-	r = file_open(target->path, mode, &target->file, err);
+	r = file_open_site(&target->site, mode, &target->file, err);
 	if (r < 0)
 		return r;
 	target->created = mode == FILE_CREATE;
@@ -341,6 +321,8 @@ static int target_open_source(struct target *target, const struct pack_options *
 		target->inode = st.st_ino;
 	}
 	r = locate_identity(target->file->fd, target->identity, err);
+	if (r == 0 && mode == FILE_READ && !target->is_device)
+		r = site_name(&target->site, target->file->fd, err); /* for temporary files */
 	if (r == 0 && mode == FILE_WRITE)
 		r = target_raise_fence(target, options->preempt, err);
 	if (r < 0)
@@ -356,7 +338,7 @@ static int target_open_source(struct target *target, const struct pack_options *
 	if (target->is_device)
 		r = busy_check_served(st.st_rdev, err);
 	else if (mode == FILE_WRITE)
-		r = target_open_successor(target, err);
+		r = target_open_successor(target, &st, err);
 	if (r < 0)
 		return r;
 	return target_init(target, options, err);
@@ -368,45 +350,48 @@ static bool target_is_device_name(const char *path)
 	return !strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9) != 0;
 }
 
+static int target_open_new(struct target *target, const struct pack_options *options, struct error *err)
+{
+	int r;
+
+	if (target_is_device_name(target->path))
+		return error_set(err, -ENOENT, "there is no such device");
+	if (options->write_protect)
+		return error_set(err, -ENOENT, "it does not exist, so it cannot be write-protected");
+	r = site_plan(target->path, &target->site, err);
+	if (r < 0)
+		return r;
+	if (options->dry_run)
+		return target_init(target, options, err);
+	return target_open_source(target, options, FILE_CREATE, err);
+}
+
 static int target_open_path(struct target *target, const struct pack_options *options, struct error *err)
 {
 	struct stat st;
-	int r;
+	int r = site_find(target->path, &target->site, err);
 
-	if (stat(target->path, &st) < 0) {
-		if (errno != ENOENT)
-			return error_errno(err, "stat");
-		if (target_is_device_name(target->path))
-			return error_set(err, -ENOENT, "there is no such device");
-		if (options->write_protect)
-			return error_set(err, -ENOENT, "it does not exist, so it cannot be write-protected");
-		if (options->dry_run)
-			return target_init(target, options, err);
-		if (lstat(target->path, &st) == 0)
-			return error_set(err, -ENOENT, "it is a symlink that leads nowhere");
-		return target_open_source(target, options, FILE_CREATE, err);
-	}
-	if (S_ISBLK(st.st_mode)) {
+	if (r == -ENOENT)
+		return target_open_new(target, options, err);
+	if (r < 0)
+		return r;
+	if (fstat(target->site.file, &st) < 0)
+		return error_errno(err, "fstat");
+	if (S_ISBLK(st.st_mode))
 		r = busy_check(st.st_rdev, err);
-		if (r < 0)
-			return r;
-	}
-	if (!options->dry_run) {
+	if (r == 0 && !options->dry_run && (S_ISBLK(st.st_mode) || S_ISREG(st.st_mode)))
 		r = target_unprotect(target, options, err);
-		if (r < 0)
-			return r;
-	}
-	return target_open_source(target, options, options->dry_run ? FILE_READ : FILE_WRITE, err);
+	return r < 0 ? r : target_open_source(target, options, options->dry_run ? FILE_READ : FILE_WRITE, err);
 }
 
 /* The lock does not say who has it, the publisher record does. */
-static void target_name_holder(const char *path, struct error *why)
+static void target_name_holder(struct target *target, struct error *why)
 {
 	struct file_source *file;
 	char who[COMMIT_WHO_SIZE];
 	struct error was = *why;
 
-	if (file_open(path, FILE_READ, &file, NULL) < 0)
+	if (target->site.file < 0 || file_open_site(&target->site, FILE_READ, &file, NULL) < 0)
 		return;
 	commit_who(&file->source, who);
 	file_close(file);
@@ -416,13 +401,13 @@ static void target_name_holder(const char *path, struct error *why)
 
 int target_open(const struct pack_options *options, struct target *ret, struct error *err)
 {
-	struct target target = { .path = options->volume };
+	struct target target = { .path = options->volume, .site = SITE_NONE, .successor = SITE_NONE };
 	struct error why = { 0 };
 	int r;
 
 	r = target_open_path(&target, options, &why);
 	if (r == -EBUSY)
-		target_name_holder(options->volume, &why);
+		target_name_holder(&target, &why);
 	if (r < 0) {
 		target_close(&target);
 		return error_set(err, r, "volume '%s': %s", options->volume, why.reason);
@@ -475,17 +460,7 @@ int target_begin(struct target *target, struct error *err)
 
 int target_sync_name(const struct target *target, struct error *err)
 {
-	auto_free char *parent = target_parent(target->path);
-	auto_close int fd = -1;
-
-	if (!target->created)
-		return 0;
-	if (!parent)
-		return error_set(err, -ENOMEM, "out of memory");
-	fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0 || fsync(fd) < 0)
-		return error_errno(err, "cannot flush directory '%s'", parent);
-	return 0;
+	return target->created ? site_sync(&target->site, err) : 0;
 }
 
 /* Best effort: the failure that led here is the one to be told. */
@@ -493,7 +468,7 @@ static void target_put_back(struct target *target)
 {
 	if (target->created) {
 		if (!target->is_unnamed)
-			unlink(target->path);
+			site_remove(target->former ? &target->successor : &target->site, target->file->fd);
 		return;
 	}
 	if (!target->begun)
@@ -515,30 +490,27 @@ void target_close(struct target *target)
 	if (target->file && !target->published)
 		target_put_back(target);
 	target_lower_fence(target);
-	if (target->unprotected && protect_set(target->path, true, &why) < 0)
+	if (target->unprotected && target_set_protection(target, true, &why) < 0)
 		log_warn("the write protection of '%s' was lifted and does not come back: %s, ignoring", target->path,
 			 why.reason);
 	catalogue_free(&target->catalogue);
 	file_close(target->file);
 	file_close(target->former);
-	free(target->new_path);
-	free(target->final_path);
-	*target = (struct target){ 0 };
+	site_close(&target->site);
+	site_close(&target->successor);
+	*target = (struct target){ .site = SITE_NONE, .successor = SITE_NONE };
 }
 
-char *target_temp_dir(const struct pack_options *options)
+int target_open_temp(const struct target *target, const struct pack_options *options, struct temp **ret,
+		     struct error *err)
 {
 	const char *variable = getenv("TMPDIR");
-	const char *slash = strrchr(options->volume, '/');
-	struct stat st;
 
 	if (options->temp_dir)
-		return strdup(options->temp_dir);
+		return temp_open(options->temp_dir, ret, err);
 	if (variable && *variable)
-		return strdup(variable);
-	if (stat(options->volume, &st) == 0 && S_ISBLK(st.st_mode))
-		return strdup("/var/tmp");
-	if (!slash)
-		return strdup(".");
-	return slash == options->volume ? strdup("/") : strndup(options->volume, (size_t)(slash - options->volume));
+		return temp_open(variable, ret, err);
+	if (target->site.folder < 0)
+		return temp_open("/var/tmp", ret, err);
+	return temp_open_folder(target->site.folder, ret, err);
 }

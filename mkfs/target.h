@@ -5,20 +5,23 @@
 #include "image/catalogue.h"
 #include "io/fence.h"
 #include "io/file.h"
+#include "io/site.h"
 #include "io/topology.h"
 #include "pack.h"
 #include "image/commit.h"
 #include "image/space.h"
+#include "temp.h"
 
 struct target {
-	const char *path;
+	const char *path;            /* as it was called, for messages: site says where it is */
+	struct site site;
 	struct file_source *file;
 	struct source *source; /* all volume I/O; a test may put its own around it. NULL: a dry run and no file */
 	bool is_device;
 	bool created;          /* the file was not there */
 	struct file_source *former; /* an existing file that the new one will replace; it keeps its lock */
-	char *new_path, *final_path; /* where the new one lies until then, and where it goes */
-	bool is_unnamed;       /* the new one is not at new_path yet */
+	struct site successor; /* where the new one lies until then, beside it */
+	bool is_unnamed;       /* it is not there yet */
 	bool is_new;           /* no catalogue to continue */
 	bool wipe;             /* something else lay here: its signatures must go */
 	bool begun;            /* something was written */
@@ -49,5 +52,6 @@ must_check int target_sync_name(const struct target *target, struct error *err);
 must_check int target_replace_former(struct target *target, struct error *err);
 /* A volume that was not published to is put back: a new file is removed, one that grew is cut. */
 void target_close(struct target *target);
-/* Where temporary files go by default. The caller frees it; NULL without memory. */
-char *target_temp_dir(const struct pack_options *options);
+/* Temporary files where they were asked for, or where they go by default. */
+must_check int target_open_temp(const struct target *target, const struct pack_options *options, struct temp **ret,
+				struct error *err);

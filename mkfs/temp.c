@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,42 +20,50 @@ static int temp_open_unnamed(int directory)
 	return openat(directory, ".", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
 }
 
+/* Nobody else's, as it is new: mkdirat(2) refuses a name that is taken. */
+static int temp_make_directory(struct temp *temp, struct error *err)
+{
+	uint32_t number;
+
+	do {
+		if (getrandom(&number, sizeof(number), 0) < 0)
+			return error_errno(err, "cannot get random bytes");
+		snprintf(temp->own, sizeof(temp->own), "mkdatasetfs.%08" PRIx32, number);
+		if (mkdirat(temp->parent, temp->own, 0700) == 0)
+			return 0;
+	} while (errno == EEXIST);
+	temp->own[0] = 0;
+	return error_errno(err, "cannot create a temporary directory in '%s'", temp->name);
+}
+
 /* Where every file has a name at first, they get a directory of their own: a scan leaves it out. */
 static int temp_make_own(struct temp *temp, struct error *err)
 {
-	char parent[PATH_MAX];
 	struct stat st;
+	int r = temp_make_directory(temp, err);
 
-	memcpy(parent, temp->path, sizeof(parent));
-	if ((size_t)snprintf(temp->path, sizeof(temp->path), "%.*s/mkdatasetfs.XXXXXX", (int)temp->parent_length,
-			     parent) >= sizeof(temp->path))
-		return error_set(err, -ENAMETOOLONG, "temporary directory '%s' has too long a name", parent);
-	if (!mkdtemp(temp->path))
-		return error_errno(err, "cannot create a temporary directory in '%s'", parent);
-	temp->is_own = true;
-	close_fd(&temp->fd);
-	temp->fd = open(temp->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (r < 0)
+		return r;
+	temp->fd = openat(temp->parent, temp->own, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (temp->fd < 0 || fstat(temp->fd, &st) < 0)
-		return error_errno(err, "cannot open temporary directory '%s'", temp->path);
+		return error_errno(err, "cannot open temporary directory '%s/%s'", temp->name, temp->own);
 	temp->device = st.st_dev;
 	temp->inode = st.st_ino;
 	return 0;
 }
 
-static int temp_open_parent(struct temp *temp, const char *parent, struct error *err)
+static int temp_start(struct temp *temp, struct error *err)
 {
-	auto_close int probe = -1;
+	auto_close int probe = temp_open_unnamed(temp->parent);
 
-	temp->parent_length = (size_t)snprintf(temp->path, sizeof(temp->path), "%s", parent);
-	if (temp->parent_length >= sizeof(temp->path))
-		return error_set(err, -ENAMETOOLONG, "temporary directory '%s' has too long a name", parent);
-	temp->fd = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (temp->fd >= 0)
-		probe = temp_open_unnamed(temp->fd);
-	return probe < 0 ? temp_make_own(temp, err) : 0;
+	if (probe < 0)
+		return temp_make_own(temp, err);
+	temp->fd = fcntl(temp->parent, F_DUPFD_CLOEXEC, 0);
+	return temp->fd < 0 ? error_errno(err, "dup") : 0;
 }
 
-int temp_open(const char *parent, struct temp **ret, struct error *err)
+/* Takes the directory over. */
+static int temp_open_in(int *folder, const char *name, struct temp **ret, struct error *err)
 {
 	struct temp *temp = calloc(1, sizeof(*temp));
 	int r;
@@ -61,7 +71,9 @@ int temp_open(const char *parent, struct temp **ret, struct error *err)
 	if (!temp)
 		return error_set(err, -ENOMEM, "out of memory");
 	temp->fd = -1;
-	r = temp_open_parent(temp, parent, err);
+	temp->parent = take_fd(folder);
+	snprintf(temp->name, sizeof(temp->name), "%s", name);
+	r = temp_start(temp, err);
 	if (r < 0) {
 		temp_close(temp);
 		return r;
@@ -70,13 +82,37 @@ int temp_open(const char *parent, struct temp **ret, struct error *err)
 	return 0;
 }
 
+int temp_open(const char *path, struct temp **ret, struct error *err)
+{
+	auto_close int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return error_errno(err, "cannot create a temporary directory in '%s'", path);
+	return temp_open_in(&fd, path, ret, err);
+}
+
+int temp_open_folder(int folder, struct temp **ret, struct error *err)
+{
+	auto_close int fd = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+	char link[32], name[PATH_MAX];
+	ssize_t length;
+
+	if (fd < 0)
+		return error_errno(err, "dup");
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, name, sizeof(name) - 1);
+	name[length > 0 ? length : 0] = 0;
+	return temp_open_in(&fd, name, ret, err);
+}
+
 void temp_close(struct temp *temp)
 {
 	if (!temp)
 		return;
 	close_fd(&temp->fd);
-	if (temp->is_own)
-		rmdir(temp->path);
+	if (temp->own[0])
+		unlinkat(temp->parent, temp->own, AT_REMOVEDIR);
+	close_fd(&temp->parent);
 	free(temp);
 }
 
@@ -84,7 +120,7 @@ int temp_file(const struct temp *temp, int *ret_fd, struct error *err)
 {
 	int fd;
 
-	if (!temp->is_own) {
+	if (!temp->own[0]) {
 		fd = temp_open_unnamed(temp->fd);
 	} else {
 		fd = openat(temp->fd, "spool", O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
@@ -92,7 +128,7 @@ int temp_file(const struct temp *temp, int *ret_fd, struct error *err)
 			unlinkat(temp->fd, "spool", 0);
 	}
 	if (fd < 0)
-		return error_errno(err, "cannot create a temporary file in '%s'", temp->path);
+		return error_errno(err, "cannot create a temporary file in '%s'", temp->name);
 	*ret_fd = fd;
 	return 0;
 }
@@ -100,8 +136,7 @@ int temp_file(const struct temp *temp, int *ret_fd, struct error *err)
 /* The name of a directory of our own is random: the parent is what a person can act upon. */
 static int temp_failed(const struct temp *temp, int code, struct error *err)
 {
-	return error_set(err, code, "temporary files in '%.*s' (see --temp-dir): %s", (int)temp->parent_length,
-			 temp->path, strerror(-code));
+	return error_set(err, code, "temporary files in '%s' (see --temp-dir): %s", temp->name, strerror(-code));
 }
 
 int temp_reserve(const struct temp *temp, int fd, uint64_t offset, uint64_t length, struct error *err)

@@ -9,14 +9,14 @@
 #include "base/error.h"
 
 struct temp {
-	char path[PATH_MAX];  /* of the directory with the files */
-	size_t parent_length; /* of the part of path that was asked for */
-	int fd;
-	bool is_own;            /* the directory was made here: the filesystem has no files without a name */
+	char name[PATH_MAX]; /* of the directory that was asked for, for messages */
+	int parent, fd;      /* that directory, and the one with the files */
+	char own[32];        /* the latter was made here, under this name: the filesystem has no files without one; else "" */
 	uint64_t device, inode; /* of such a directory, so that a scan can leave it out; else 0 */
 };
 
-must_check int temp_open(const char *parent, struct temp **ret, struct error *err);
+must_check int temp_open(const char *path, struct temp **ret, struct error *err);
+must_check int temp_open_folder(int folder, struct temp **ret, struct error *err); /* one that is open */
 void temp_close(struct temp *temp); /* the files last as long as their descriptors */
 /* A new file without a name, open for reading and writing. */
 must_check int temp_file(const struct temp *temp, int *ret_fd, struct error *err);

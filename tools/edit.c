@@ -49,12 +49,13 @@ static void edit_lower_fence(struct edit *edit)
 	signals_release(&edit->signals);
 }
 
-static int edit_lock(struct edit *edit, struct source *reader, struct error *err)
+/* What was looked at, not what has its name by now. */
+static int edit_lock(struct edit *edit, struct file_source *reader, struct error *err)
 {
 	struct error why = { 0 };
 
-	if (file_open(edit->path, FILE_WRITE, &edit->file, &why) < 0)
-		return edit_refuse(edit->path, reader, &why, err);
+	if (file_reopen(reader, edit->path, FILE_WRITE, &edit->file, &why) < 0)
+		return edit_refuse(edit->path, &reader->source, &why, err);
 	edit->source = &edit->file->source;
 	edit->former_size = source_size(edit->source, 0);
 	return edit_raise_fence(edit, err);
@@ -170,7 +171,7 @@ int edit_open(const struct volume *volume, struct edit *ret, struct error *err)
 	struct error doubt = { 0 };
 	int r;
 
-	r = edit_lock(&edit, &volume->file->source, err);
+	r = edit_lock(&edit, volume->file, err);
 	if (r == 0)
 		r = catalogue_load(edit.source, &edit.super, &edit.catalogue, err);
 	if (r == 0)

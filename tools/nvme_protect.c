@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "io/file.h"
 #include "io/locate.h"
 #include "io/protect.h"
 #include "nvme.h"
@@ -49,6 +50,21 @@ static void nvme_protect_print(const char *path, bool on, bool as_json)
 	putchar('\n');
 }
 
+/* A file is opened as well, to be told that it is no namespace. */
+static int nvme_protect_path(const char *path, bool on, struct error *err)
+{
+	struct file_source *file;
+	int r = file_open(path, FILE_READ, &file, err);
+
+	if (r < 0)
+		return r;
+	r = protect_check(file->fd, err);
+	if (r == 0)
+		r = protect_set(file->fd, on, err);
+	file_close(file);
+	return r;
+}
+
 int nvme_protect_run(int argc, char **argv)
 {
 	struct nvme_protect_options options = { 0 };
@@ -60,9 +76,7 @@ int nvme_protect_run(int argc, char **argv)
 		return status;
 	r = locate_path(argv[1], &path, &err);
 	if (r == 0)
-		r = protect_check(path, &err);
-	if (r == 0)
-		r = protect_set(path, !options.off, &err);
+		r = nvme_protect_path(path, !options.off, &err);
 	if (r < 0) {
 		log_error(&err, "cannot change the write protection of '%s'", argv[1]);
 		return VERB_FAILED;

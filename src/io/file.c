@@ -199,76 +199,60 @@ static int file_check_writable(int fd, const struct file_geometry *geometry, str
 
 /* One publisher at a time: O_EXCL guards a device (and refuses a mounted one), a lock guards a file. A file without a name
  * gets its lock for the time when it has one. */
-static int file_claim(const char *path, int fd, enum file_mode mode, struct error *err)
+static int file_claim(struct site *site, int fd, enum file_mode mode, bool is_device, struct error *err)
 {
-	struct stat locked, named;
-
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno == EWOULDBLOCK)
 			return error_set(err, -EBUSY, "another publisher has it locked");
 		return error_errno(err, "lock");
 	}
-	if (mode == FILE_UNNAMED)
-		return 0;
 	/* Between open and lock its former holder may have removed or replaced it. */
-	if (fstat(fd, &locked) < 0 || stat(path, &named) < 0 || locked.st_ino != named.st_ino ||
-	    locked.st_dev != named.st_dev)
-		return error_set(err, -EBUSY, "another publisher replaced it just now, try again");
-	return 0;
+	return is_device || mode == FILE_UNNAMED ? 0 : site_name(site, fd, err);
 }
 
-/* Before it is opened: to open a FIFO is to wait for its other end, and a tape drive rewinds. */
-static int file_check_path(const char *path, bool *ret_device, struct error *err)
+/* open(2) with O_CREAT and O_DIRECT makes the file and then fails where there is no direct I/O: so that comes afterwards. */
+static int file_make_fd(const struct site *site, enum file_mode mode, bool *ret_direct, int *ret_fd, struct error *err)
 {
+	int r = mode == FILE_CREATE ? site_create(site, ret_fd, err) : site_create_unnamed(site, ret_fd, err);
+
+	if (r == 0)
+		*ret_direct = fcntl(*ret_fd, F_SETFL, O_DIRECT) == 0;
+	return r;
+}
+
+/* What is there is looked at before it is opened: to open a FIFO is to wait for its other end, and a tape drive rewinds. */
+static int file_open_fd(const struct site *site, enum file_mode mode, bool *ret_direct, int *ret_fd, struct error *err)
+{
+	int flags = mode == FILE_READ ? O_RDONLY : O_RDWR;
+	struct error why = { 0 };
 	struct stat st;
+	int r;
 
-	if (stat(path, &st) < 0)
-		return error_errno(err, "open");
-	*ret_device = S_ISBLK(st.st_mode);
-	return file_check_kind(st.st_mode, err);
-}
-
-static int file_flags(enum file_mode mode, bool is_device)
-{
-	if (mode == FILE_READ)
-		return O_RDONLY | O_CLOEXEC;
-	if (mode == FILE_CREATE)
-		return O_RDWR | O_CLOEXEC | O_CREAT | O_EXCL;
-	if (mode == FILE_UNNAMED)
-		return O_RDWR | O_CLOEXEC | O_TMPFILE;
-	return O_RDWR | O_CLOEXEC | (is_device ? O_EXCL : 0);
-}
-
-static int file_open_fd(const char *path, enum file_mode mode, bool *ret_direct, int *ret_fd, struct error *err)
-{
-	bool is_device = false, is_new = mode == FILE_CREATE || mode == FILE_UNNAMED;
-	int r = is_new ? 0 : file_check_path(path, &is_device, err);
-	int flags = file_flags(mode, is_device);
-	int fd;
-
+	if (fstat(site->file, &st) < 0)
+		return error_errno(err, "fstat");
+	r = file_check_kind(st.st_mode, err);
 	if (r < 0)
 		return r;
-	fd = open(path, flags | O_DIRECT, 0644);
-	*ret_direct = fd >= 0;
-	if (fd < 0 && errno == EINVAL) /* e.g. an old tmpfs; O_CREAT may have made the file already */
-		fd = open(path, mode == FILE_CREATE ? flags & ~O_EXCL : flags, 0644);
-	if (fd < 0 && errno == EBUSY)
-		return error_set(err, -EBUSY, "it is mounted or another publisher has it open");
-	if (fd < 0)
-		return error_errno(err, "open");
-	*ret_fd = fd;
-	return 0;
+	if (mode == FILE_WRITE && S_ISBLK(st.st_mode))
+		flags |= O_EXCL;
+	r = site_open(site, flags | O_DIRECT, ret_fd, &why);
+	*ret_direct = r == 0;
+	if (r == -EINVAL) /* e.g. an old tmpfs */
+		r = site_open(site, flags, ret_fd, &why);
+	if (r == -EBUSY)
+		return error_set(err, r, "it is mounted or another publisher has it open");
+	return r < 0 ? error_set(err, r, "%s", why.reason) : 0;
 }
 
-int file_open(const char *path, enum file_mode mode, struct file_source **ret, struct error *err)
+int file_open_site(struct site *site, enum file_mode mode, struct file_source **ret, struct error *err)
 {
+	bool is_new = mode == FILE_CREATE || mode == FILE_UNNAMED, direct = false;
 	auto_close int fd = -1;
 	struct file_geometry geometry = { 0 };
 	struct file_source *file;
-	bool direct;
 	int r;
 
-	r = file_open_fd(path, mode, &direct, &fd, err);
+	r = is_new ? file_make_fd(site, mode, &direct, &fd, err) : file_open_fd(site, mode, &direct, &fd, err);
 	if (r < 0)
 		return r;
 	geometry.is_direct = direct;
@@ -276,7 +260,7 @@ int file_open(const char *path, enum file_mode mode, struct file_source **ret, s
 	if (r == 0 && mode != FILE_READ)
 		r = file_check_writable(fd, &geometry, err);
 	if (r == 0 && mode != FILE_READ)
-		r = file_claim(path, fd, mode, err);
+		r = file_claim(site, fd, mode, geometry.is_block_device, err);
 	if (r < 0)
 		return r;
 	file = calloc(1, sizeof(*file));
@@ -287,6 +271,31 @@ int file_open(const char *path, enum file_mode mode, struct file_source **ret, s
 	file->fd = take_fd(&fd);
 	*ret = file;
 	return 0;
+}
+
+int file_open(const char *path, enum file_mode mode, struct file_source **ret, struct error *err)
+{
+	struct site site;
+	int r = site_find(path, &site, err);
+
+	if (r < 0)
+		return r;
+	r = file_open_site(&site, mode, ret, err);
+	site_close(&site);
+	return r;
+}
+
+int file_reopen(const struct file_source *file, const char *path, enum file_mode mode, struct file_source **ret,
+		struct error *err)
+{
+	struct site site = { .path = path, .file = fcntl(file->fd, F_DUPFD_CLOEXEC, 0), .folder = -1 };
+	int r;
+
+	if (site.file < 0)
+		return error_errno(err, "dup");
+	r = file_open_site(&site, mode, ret, err);
+	site_close(&site);
+	return r;
 }
 
 void file_close(struct file_source *file)

@@ -18,31 +18,23 @@
 #define PROTECT_PATIENCE INT64_C(10000000000) /* ns: the target tells the kernel, which looks again */
 #define PROTECT_LOOK     50000000             /* ns between looks */
 
-static bool protect_state(int fd)
+bool protect_is_read_only(int fd)
 {
 	int state = 0;
 
 	return ioctl(fd, BLKROGET, &state) == 0 && state;
 }
 
-bool protect_is_read_only(const char *path)
-{
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-
-	return fd >= 0 && protect_state(fd);
-}
-
-/* Opens it for commands, and finds its number. */
-static int protect_open(const char *path, int *ret_fd, uint32_t *ret_nsid, struct error *err)
+/* The number of the namespace. */
+static int protect_find(int fd, uint32_t *ret_nsid, struct error *err)
 {
 	auto_topology struct topology topology = { 0 };
 	const struct topology_namespace *namespace;
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st;
 	int r;
 
-	if (fd < 0 || fstat(fd, &st) < 0)
-		return error_errno(err, "open");
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "fstat");
 	r = topology_read(topology_root(), &topology, err);
 	if (r < 0)
 		return r;
@@ -50,18 +42,16 @@ static int protect_open(const char *path, int *ret_fd, uint32_t *ret_nsid, struc
 	if (!namespace)
 		return error_set(err, -EOPNOTSUPP, "it is not an NVMe namespace, so it cannot be write-protected");
 	*ret_nsid = namespace->nsid;
-	*ret_fd = take_fd(&fd);
 	return 0;
 }
 
-int protect_check(const char *path, struct error *err)
+int protect_check(int fd, struct error *err)
 {
-	auto_close int fd = -1;
 	struct nvme_facts facts;
 	uint32_t nsid = 0;
 	int r;
 
-	r = protect_open(path, &fd, &nsid, err);
+	r = protect_find(fd, &nsid, err);
 	if (r == 0)
 		r = nvme_facts_read(fd, nsid, &facts, err);
 	if (r == 0 && !facts.can_protect)
@@ -69,18 +59,17 @@ int protect_check(const char *path, struct error *err)
 	return r;
 }
 
-int protect_set(const char *path, bool on, struct error *err)
+int protect_set(int fd, bool on, struct error *err)
 {
 	const struct timespec pause = { .tv_nsec = PROTECT_LOOK };
 	int64_t deadline = clock_now() + PROTECT_PATIENCE;
-	auto_close int fd = -1;
 	uint32_t nsid = 0;
 	int r;
 
-	r = protect_open(path, &fd, &nsid, err);
+	r = protect_find(fd, &nsid, err);
 	if (r == 0)
 		r = nvme_protect(fd, nsid, on, err);
-	while (r == 0 && protect_state(fd) != on) {
+	while (r == 0 && protect_is_read_only(fd) != on) {
 		if (clock_now() >= deadline)
 			return error_set(err, -ETIMEDOUT, "the target has %s it, but this host still sees it as %s",
 					 on ? "protected" : "released", on ? "writable" : "read-only");

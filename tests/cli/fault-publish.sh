@@ -119,7 +119,7 @@ cat >named.c <<'END'
 #include <sys/syscall.h>
 #include <unistd.h>
 
-int open(const char *path, int flags, ...)
+int openat(int folder, const char *path, int flags, ...)
 {
 	va_list ap;
 	mode_t mode;
@@ -128,12 +128,12 @@ int open(const char *path, int flags, ...)
 	mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
 	va_end(ap);
 	if ((flags & O_TMPFILE) != O_TMPFILE)
-		return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+		return (int)syscall(SYS_openat, folder, path, flags, mode);
 	errno = EOPNOTSUPP;
 	return -1;
 }
 
-int open64(const char *path, int flags, ...) __attribute__((alias("open")));
+int openat64(int folder, const char *path, int flags, ...) __attribute__((alias("openat")));
 END
 cc -shared -fPIC -O1 -D_GNU_SOURCE named.c -o named.so || fail "named.c does not compile"
 

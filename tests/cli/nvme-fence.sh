@@ -191,6 +191,17 @@ assert_eq "protected by itself" "$(on a datasetfsctl nvme inspect --json $volume
 on a datasetfsctl nvme protect --off --json $volume | json write_protected >off.out
 assert_eq "no longer" "$(cat off.out)" false
 
+# What was published to is what gets protected, whatever its name leads to by then.
+cc -shared -fPIC -O1 -D_GNU_SOURCE "$LIB/swapped_names.c" -o swap.so || fail "swapped_names.c does not compile"
+device=/dev/$(on a datasetfsctl nvme list --json | json namespaces.0.device)
+ln -s "$device" way
+ln -s disk elsewhere
+on a env LD_PRELOAD="$PWD/device.so $PWD/swap.so" SWAP_A=way SWAP_B=elsewhere SWAP_OPENED="$device" \
+    mkdatasetfs --progress none --write-protect way source >out 2>err || fail "publish while names are swapped: $(cat err)"
+assert_eq "where the name leads to" "$(readlink way)" disk
+assert_eq "the protection" "$(on a datasetfsctl nvme inspect --json $volume | json write_protected)" true
+on a datasetfsctl nvme protect --off $volume >/dev/null || fail "protect --off"
+
 # --- targets that cannot ---
 
 can=""

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/* Files are opened again through /proc/self/fd, which names no path. */
+#include "io/site.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define SITE_LINK_SIZE 32u
+
+static void site_descriptor(int fd, char link[SITE_LINK_SIZE])
+{
+	snprintf(link, SITE_LINK_SIZE, "/proc/self/fd/%d", fd);
+}
+
+/* --- finding --- */
+
+int site_find(const char *path, struct site *ret, struct error *err)
+{
+	struct site site = { .path = path, .folder = -1 };
+
+	site.file = open(path, O_PATH | O_CLOEXEC);
+	if (site.file < 0)
+		return error_errno(err, "open");
+	*ret = site;
+	return 0;
+}
+
+/* The folder and the last part of a path; -errno when there is no such folder. */
+static int site_split(const char *path, struct site *site)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char folder[PATH_MAX];
+
+	if (!*name || !strcmp(name, ".") || !strcmp(name, ".."))
+		return -EISDIR;
+	if (strlen(name) > NAME_MAX || (size_t)(name - path) >= sizeof(folder))
+		return -ENAMETOOLONG;
+	snprintf(folder, sizeof(folder), "%.*s", (int)(name - path), path);
+	site->folder = open(slash ? folder : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (site->folder < 0)
+		return -errno;
+	memcpy(site->name, name, strlen(name) + 1);
+	return 0;
+}
+
+int site_plan(const char *path, struct site *ret, struct error *err)
+{
+	struct site site = { .path = path, .file = -1, .folder = -1 };
+	struct stat st;
+	int r = site_split(path, &site);
+
+	if (r < 0)
+		return error_set(err, r, "open: %s", strerror(-r));
+	if (fstatat(site.folder, site.name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode)) {
+		site_close(&site);
+		return error_set(err, -ENOENT, "it is a symlink that leads nowhere");
+	}
+	*ret = site;
+	return 0;
+}
+
+int site_beside(const struct site *site, const char *suffix, struct site *ret, struct error *err)
+{
+	struct site beside = { .path = site->path, .file = -1 };
+
+	if ((size_t)snprintf(beside.name, sizeof(beside.name), "%s%s", site->name, suffix) >= sizeof(beside.name))
+		return error_set(err, -ENAMETOOLONG, "'%s%s': %s", site->name, suffix, strerror(ENAMETOOLONG));
+	beside.folder = fcntl(site->folder, F_DUPFD_CLOEXEC, 0);
+	if (beside.folder < 0)
+		return error_errno(err, "dup");
+	*ret = beside;
+	return 0;
+}
+
+void site_close(struct site *site)
+{
+	close_fd(&site->file);
+	close_fd(&site->folder);
+	*site = SITE_NONE;
+}
+
+/* --- opening --- */
+
+int site_open(const struct site *site, int flags, int *ret_fd, struct error *err)
+{
+	char link[SITE_LINK_SIZE];
+	int fd;
+
+	site_descriptor(site->file, link);
+	fd = open(link, flags | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return error_set(err, -ENOENT, "open: it takes '/proc', which is not mounted");
+	if (fd < 0)
+		return error_errno(err, "open");
+	*ret_fd = fd;
+	return 0;
+}
+
+int site_create(const struct site *site, int *ret_fd, struct error *err)
+{
+	int fd = openat(site->folder, site->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return error_errno(err, "open");
+	*ret_fd = fd;
+	return 0;
+}
+
+int site_create_unnamed(const struct site *site, int *ret_fd, struct error *err)
+{
+	int fd = openat(site->folder, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return error_errno(err, "open");
+	*ret_fd = fd;
+	return 0;
+}
+
+int site_link(const struct site *site, int fd, struct error *err)
+{
+	char link[SITE_LINK_SIZE];
+
+	site_descriptor(fd, link);
+	if (linkat(AT_FDCWD, link, site->folder, site->name, AT_SYMLINK_FOLLOW) < 0)
+		return error_errno(err, "cannot give the new volume the name '%s'", site->name);
+	return 0;
+}
+
+/* --- the name --- */
+
+bool site_is(const struct site *site, int fd)
+{
+	struct stat open, named;
+
+	return site->folder >= 0 && fstat(fd, &open) == 0 &&
+	       fstatat(site->folder, site->name, &named, AT_SYMLINK_NOFOLLOW) == 0 && open.st_ino == named.st_ino &&
+	       open.st_dev == named.st_dev;
+}
+
+static bool site_take_name(struct site *site, const char *path, int fd)
+{
+	struct site found = { .path = site->path, .file = site->file, .folder = -1 };
+
+	if (site_split(path, &found) < 0)
+		return false;
+	if (!site_is(&found, fd)) {
+		close_fd(&found.folder);
+		return false;
+	}
+	close_fd(&site->folder);
+	*site = found;
+	return true;
+}
+
+/* The path ends with the name unless that is a symlink; then the kernel knows where it led to. Whatever folder it is in the
+ * end: there the file has this name. */
+int site_name(struct site *site, int fd, struct error *err)
+{
+	char link[SITE_LINK_SIZE], path[PATH_MAX];
+	ssize_t length;
+
+	if (site->folder >= 0 ? site_is(site, fd) : site_take_name(site, site->path, fd))
+		return 0;
+	site_descriptor(fd, link);
+	length = site->folder < 0 ? readlink(link, path, sizeof(path) - 1) : 0;
+	if (length > 0) {
+		path[length] = 0;
+		if (path[0] == '/' && site_take_name(site, path, fd))
+			return 0;
+	}
+	return error_set(err, -EBUSY, "it was replaced or renamed just now, try again");
+}
+
+bool site_is_mount(const struct site *site)
+{
+	struct statx stx;
+
+	return statx(site->folder, site->name, AT_SYMLINK_NOFOLLOW, 0, &stx) == 0 &&
+	       stx.stx_attributes & STATX_ATTR_MOUNT_ROOT;
+}
+
+int site_replace(const struct site *from, int fd, const struct site *to, int former, struct error *err)
+{
+	struct stat st;
+
+	if (!site_is(from, fd))
+		return error_set(err, -EBUSY, "'%s' was replaced or renamed meanwhile", from->name);
+	if (!site_is(to, former) && (fstatat(to->folder, to->name, &st, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT))
+		return error_set(err, -EBUSY, "another file took the name '%s' meanwhile", to->name);
+	if (renameat(from->folder, from->name, to->folder, to->name) < 0)
+		return error_errno(err, "cannot rename '%s' to '%s'", from->name, to->name);
+	return 0;
+}
+
+void site_remove(const struct site *site, int fd)
+{
+	if (site_is(site, fd))
+		unlinkat(site->folder, site->name, 0);
+}
+
+int site_sync(const struct site *site, struct error *err)
+{
+	auto_close int fd = openat(site->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0 || fsync(fd) < 0)
+		return error_errno(err, "cannot flush the directory of '%s'", site->path);
+	return 0;
+}
