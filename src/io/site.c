@@ -104,7 +104,7 @@ int site_open(const struct site *site, int flags, int *ret_fd, struct error *err
 
 int site_create(const struct site *site, int *ret_fd, struct error *err)
 {
-	int fd = openat(site->folder, site->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	int fd = openat(site->folder, site->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (fd < 0)
 		return error_errno(err, "open");
@@ -114,7 +114,7 @@ int site_create(const struct site *site, int *ret_fd, struct error *err)
 
 int site_create_unnamed(const struct site *site, int *ret_fd, struct error *err)
 {
-	int fd = openat(site->folder, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0644);
+	int fd = openat(site->folder, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
 
 	if (fd < 0)
 		return error_errno(err, "open");

@@ -27,7 +27,7 @@ void site_close(struct site *site);
 
 /* Opens what was found; flags as of open(2), without O_CREAT. */
 must_check int site_open(const struct site *site, int flags, int *ret_fd, struct error *err);
-/* Makes the file: -EEXIST when the name is taken. */
+/* Makes the file, for its owner alone: -EEXIST when the name is taken. */
 must_check int site_create(const struct site *site, int *ret_fd, struct error *err);
 /* The same without its name, which site_link() gives it. It fails where the filesystem has no such files. */
 must_check int site_create_unnamed(const struct site *site, int *ret_fd, struct error *err);

@@ -17,6 +17,9 @@ echo "something else" >foreign
 assert_fails 1 "fifo" mkdatasetfs --progress none --force --special=fail foreign broken
 assert_eq "the file after a failed --force" "$(cat foreign)" "something else"
 
+assert_eq "mode of a new volume" "$(stat -c %a volume)" 600
+(umask 0 && pack private source)
+assert_eq "mode of a new volume with umask 0" "$(stat -c %a private)" 600
 chmod 640 volume
 pack volume broken --format
 assert_eq "versions after --format" "$(datasetfsctl list --json volume | json versions.0.label)" v1
