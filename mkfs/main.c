@@ -10,6 +10,7 @@
 #include "base/options.h"
 #include "base/output.h"
 #include "base/parse.h"
+#include "base/signal.h"
 #include "image/codec.h"
 #include "interrupt.h"
 #include "io/locate.h"
@@ -307,6 +308,7 @@ int main(int argc, char **argv)
 	bool done;
 
 	descriptors_reserve();
+	signal_ignore_size_limit();
 	log_set_program("mkdatasetfs");
 	pack_options_init(&options);
 	options.filter = filter_new();

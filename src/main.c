@@ -16,6 +16,7 @@
 #include "base/options.h"
 #include "base/output.h"
 #include "base/parse.h"
+#include "base/signal.h"
 #include "io/locate.h"
 #include "serve/notify.h"
 #include "serve/session.h"
@@ -646,6 +647,7 @@ int main(int argc, char **argv)
 	int ready = -1, status;
 
 	descriptors_reserve();
+	signal_ignore_size_limit();
 	status = main_command_line(argc, argv, &options);
 	if (status < 0 && options.fake)
 		status = main_rehearse(&options);

@@ -6,6 +6,7 @@
 #include "base/descriptors.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "base/signal.h"
 #include "verb.h"
 
 struct verb {
@@ -68,6 +69,7 @@ int main(int argc, char **argv)
 	const struct verb *verb;
 
 	descriptors_reserve();
+	signal_ignore_size_limit();
 	log_set_program("datasetfsctl");
 	if (argc < 2) {
 		log_err("expected a verb, see 'datasetfsctl --help'");

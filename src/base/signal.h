@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals that whoever started us had ignored, as nohup(1) does: that stays so. */
+/* Signals: those that whoever started us had ignored, as nohup(1) does, stay so; one is for no program of ours. */
 #pragma once
 #include <signal.h>
 #include <stdbool.h>
@@ -10,4 +10,11 @@ static inline bool signal_is_ignored(int number)
 	struct sigaction action;
 
 	return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+/* A file that would become larger than RLIMIT_FSIZE: without the signal the write fails with EFBIG, and what was begun is
+ * cleaned up as after any failure. */
+static inline void signal_ignore_size_limit(void)
+{
+	signal(SIGXFSZ, SIG_IGN);
 }
