@@ -124,6 +124,7 @@ static void compact_json(const struct volume *volume, const struct compact_optio
 	json_number(&json, "segments", compaction->segments);
 	json_number(&json, "moved_bytes", compaction->moved_bytes);
 	json_number(&json, "index_bytes", compaction->index_bytes);
+	json_number(&json, "dead_bytes", compaction->dead_bytes);
 	json_number(&json, "freed_bytes", compaction->freed_bytes);
 	json_number(&json, "given_back_bytes", result->given_bytes);
 	json_begin_array(&json, "versions");
@@ -143,18 +144,18 @@ static void compact_text(const struct volume *volume, const struct compact_optio
 			 const struct compact_result *result)
 {
 	const struct compaction *compaction = &result->compaction;
-	char moved[SIZE_TEXT_SIZE], index[SIZE_TEXT_SIZE], freed[SIZE_TEXT_SIZE], given[SIZE_TEXT_SIZE];
+	char moved[SIZE_TEXT_SIZE], index[SIZE_TEXT_SIZE], dead[SIZE_TEXT_SIZE], given[SIZE_TEXT_SIZE];
 
 	if (!compaction->segments)
 		printf("'%s': no segment is worth emptying\n", volume->path);
-	else if (options->dry_run)
-		printf("'%s': %" PRIu64 " segments would be emptied, %s moved, %s of them are dead\n", volume->path,
-		       compaction->segments, format_size(compaction->moved_bytes, moved),
-		       format_size(compaction->freed_bytes, freed));
 	else
-		printf("'%s': %" PRIu64 " segments emptied, %s moved, %s of indexes written, %s became free\n",
-		       volume->path, compaction->segments, format_size(compaction->moved_bytes, moved),
-		       format_size(compaction->index_bytes, index), format_size(compaction->freed_bytes, freed));
+		printf("'%s': %" PRIu64 " segments %s: %s in them %s dead, %s %s moved, %s of indexes written\n",
+		       volume->path, compaction->segments, options->dry_run ? "would be emptied" : "emptied",
+		       format_size(compaction->dead_bytes, dead), options->dry_run ? "are" : "were",
+		       format_size(compaction->moved_bytes, moved), options->dry_run ? "would be" : "were",
+		       format_size(compaction->index_bytes, index));
+	if (compaction->segments && !options->dry_run)
+		printf("the next publish can use %s more than before\n", format_size(compaction->freed_bytes, given));
 	for (uint32_t i = 0; i < compaction->version_count; i++)
 		if (compaction->versions[i].sequence != compaction->versions[i].former)
 			printf("version '%s' %s sequence %" PRIu64 ", before %" PRIu64 "\n",

@@ -19,6 +19,7 @@ struct compaction_work {
 	struct version *fresh; /* records of the versions concerned, with their former sequences */
 	uint32_t fresh_count;
 	struct compaction *result;
+	bool is_rehearsal; /* places are taken as they would be, and nothing is written */
 };
 
 static int compaction_open(struct compaction_work *work, struct error *err)
@@ -26,6 +27,7 @@ static int compaction_open(struct compaction_work *work, struct error *err)
 	struct edit *edit = work->edit;
 	struct compaction *result = work->result;
 	size_t count = edit->catalogue.version_count + 1;
+	bool rehearse = work->is_rehearsal;
 	int r;
 
 	work->fresh = calloc(count, sizeof(*work->fresh));
@@ -34,11 +36,12 @@ static int compaction_open(struct compaction_work *work, struct error *err)
 		return error_set(err, -ENOMEM, "out of memory");
 	r = survey_open(edit->source, &edit->super, &edit->catalogue, &work->survey, err);
 	if (r == 0)
-		r = move_open(edit->source, &edit->space, &work->chunks, err);
+		r = move_open(edit->source, &edit->space, rehearse, &work->chunks, err);
 	if (r == 0)
-		r = move_open(edit->source, &edit->space, &work->sections, err);
+		r = move_open(edit->source, &edit->space, rehearse, &work->sections, err);
 	work->rewrite = (struct rewrite){ .source = edit->source,
 					  .space = &edit->space,
+					  .is_rehearsal = rehearse,
 					  .victims = &work->survey.victims,
 					  .segment = work->survey.segment,
 					  .chunks = &work->chunks,
@@ -63,9 +66,8 @@ static void compaction_close(struct compaction_work *work)
 static int compaction_write(struct compaction_work *work, struct error *err)
 {
 	const struct catalogue *catalogue = &work->edit->catalogue;
-	int r;
+	int r = work->is_rehearsal ? 0 : edit_begin(work->edit, err);
 
-	r = edit_begin(work->edit, err);
 	if (r == 0)
 		r = move_blocks(&work->chunks, &work->survey.moving, &work->survey.inside, err);
 	for (uint32_t v = 0; r == 0 && v < catalogue->version_count; v++) {
@@ -74,6 +76,8 @@ static int compaction_write(struct compaction_work *work, struct error *err)
 		r = rewrite_version(&work->rewrite, &catalogue->versions[v], &work->fresh[work->fresh_count], err);
 		work->fresh_count += r == 0;
 	}
+	work->result->moved_bytes = move_bytes(&work->chunks) + move_bytes(&work->sections);
+	work->result->index_bytes = work->rewrite.index_bytes;
 	return r;
 }
 
@@ -169,8 +173,6 @@ static int compaction_do(struct compaction_work *work, struct error *err)
 		r = compaction_write(work, err);
 	if (r == 0)
 		r = compaction_check(work, err);
-	result->moved_bytes = move_bytes(&work->chunks) + move_bytes(&work->sections);
-	result->index_bytes = work->rewrite.index_bytes;
 	result->version_count = work->fresh_count;
 	if (r < 0)
 		return r;
@@ -182,26 +184,15 @@ static int compaction_do(struct compaction_work *work, struct error *err)
 	return r;
 }
 
-/* Bytes that move beside the chunks. */
-static uint64_t compaction_sections(const struct survey *survey, const struct version *version)
-{
-	const struct extent *sections[] = { &version->source, &version->fine };
-	uint64_t bytes = 0;
-
-	for (size_t i = 0; i < sizeof(sections) / sizeof(*sections); i++)
-		if (survey_touches(&survey->victims, survey->segment, address_offset(sections[i]->address),
-				   sections[i]->length))
-			bytes += round_up(sections[i]->length, DSFS_BLOCK);
-	return bytes;
-}
-
-static void compaction_estimate(struct compaction_work *work)
+static int compaction_rehearse(struct compaction_work *work, struct error *err)
 {
 	const struct survey *survey = &work->survey;
 	struct compaction *result = work->result;
 	uint64_t next = survey->catalogue->next_sequence;
+	int r = compaction_write(work, err);
 
-	result->moved_bytes = move_estimate(&survey->moving, &survey->inside, survey->segment);
+	if (r < 0)
+		return r;
 	result->freed_bytes = survey->dead_bytes;
 	for (uint32_t v = 0; v < survey->version_count; v++) {
 		const struct version *version = &survey->catalogue->versions[v];
@@ -212,9 +203,9 @@ static void compaction_estimate(struct compaction_work *work)
 		memcpy(moved->label, version->label, sizeof(moved->label));
 		moved->former = version->sequence;
 		moved->sequence = survey->versions[v].is_moved ? next++ : version->sequence;
-		result->moved_bytes += compaction_sections(survey, version);
 		result->version_count++;
 	}
+	return 0;
 }
 
 /* *ret_full: there was room enough, but not in pieces that are large enough. */
@@ -222,17 +213,16 @@ static int compaction_try(struct edit *edit, unsigned below, bool dry_run, uint6
 			  bool *ret_full, struct error *err)
 {
 	struct compaction result = { 0 };
-	struct compaction_work work = { .edit = edit, .result = &result };
+	struct compaction_work work = { .edit = edit, .result = &result, .is_rehearsal = dry_run };
 	int r;
 
 	r = compaction_open(&work, err);
 	if (r == 0)
 		r = survey_choose(&work.survey, below, room, err);
 	result.segments = work.survey.victim_count;
-	if (r == 0 && dry_run)
-		compaction_estimate(&work);
-	else if (r == 0 && result.segments)
-		r = compaction_do(&work, err);
+	result.dead_bytes = work.survey.dead_bytes;
+	if (r == 0 && result.segments)
+		r = dry_run ? compaction_rehearse(&work, err) : compaction_do(&work, err);
 	*ret_full = r == -ENOSPC && result.segments && edit_can_start_over(edit);
 	compaction_close(&work);
 	if (r < 0) {

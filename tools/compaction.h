@@ -10,9 +10,10 @@ struct compaction_moved {
 
 struct compaction {
 	uint64_t segments;    /* emptied, or that would be */
-	uint64_t moved_bytes; /* copied */
-	uint64_t index_bytes; /* of indexes written anew */
-	uint64_t freed_bytes; /* gained; of a dry run: dead bytes in the segments */
+	uint64_t moved_bytes; /* copied, or that would be */
+	uint64_t index_bytes; /* of indexes written anew, likewise */
+	uint64_t dead_bytes;  /* that no version used, in these segments */
+	uint64_t freed_bytes; /* gained; of a dry run: dead bytes */
 	struct compaction_moved *versions; /* that lie elsewhere now */
 	uint32_t version_count;
 };

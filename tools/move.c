@@ -15,9 +15,9 @@
 #define MOVE_AHEAD  (128u << 10) /* least bytes of a read: runs of a few blocks lie close to each other */
 #define MOVE_PIECES 8u /* in a segment: what is lost where free segments do not lie together is at most a piece of each */
 
-int move_open(struct source *source, struct space *space, struct move *ret, struct error *err)
+int move_open(struct source *source, struct space *space, bool rehearse, struct move *ret, struct error *err)
 {
-	struct move move = { .source = source, .space = space };
+	struct move move = { .source = source, .space = space, .is_rehearsal = rehearse };
 
 	move.from.bytes = huge_alloc(MOVE_STEP);
 	move.to.bytes = huge_alloc(MOVE_STEP);
@@ -120,15 +120,12 @@ static int move_write(struct move *move, uint64_t offset, const uint8_t *bytes, 
 	return 0;
 }
 
-static int move_piece(struct move *move, uint64_t from, uint64_t length, uint64_t *ret_to, struct error *err)
+static int move_transfer(struct move *move, uint64_t from, uint64_t to, uint64_t length, struct error *err)
 {
 	const uint8_t *bytes;
-	uint64_t to, step;
+	uint64_t step;
 	int r = 0;
 
-	space_prefer(move->space, length);
-	if (!space_take(move->space, length, SPACE_BLOCK, &to))
-		return error_set(err, -ENOSPC, "volume is full: needs %" PRIu64 " more bytes in one piece", length);
 	for (uint64_t at = 0; r == 0 && at < length; at += step) {
 		step = move_step(length, at);
 		r = signals_check(err);
@@ -137,6 +134,19 @@ static int move_piece(struct move *move, uint64_t from, uint64_t length, uint64_
 		if (r == 0)
 			r = move_write(move, to + at, bytes, step, err);
 	}
+	return r;
+}
+
+static int move_piece(struct move *move, uint64_t from, uint64_t length, uint64_t *ret_to, struct error *err)
+{
+	uint64_t to;
+	int r = 0;
+
+	space_prefer(move->space, length);
+	if (!space_take(move->space, length, SPACE_BLOCK, &to))
+		return error_set(err, -ENOSPC, "volume is full: needs %" PRIu64 " more bytes in one piece", length);
+	if (!move->is_rehearsal)
+		r = move_transfer(move, from, to, length, err);
 	if (r < 0)
 		return r;
 	*ret_to = to;
@@ -194,29 +204,6 @@ int move_blocks(struct move *move, const struct bits *blocks, const struct bits 
 		r = move_run(move, inside, first, end, err);
 	}
 	return r < 0 ? r : move_flush(move, err);
-}
-
-static uint64_t move_estimate_run(const struct bits *inside, uint64_t first, uint64_t end, uint64_t most)
-{
-	uint64_t blocks = 0, last;
-
-	for (;; first = last) {
-		last = move_last(inside, first, end, most);
-		blocks += last - first + 1;
-		if (last == end - 1)
-			return blocks * DSFS_BLOCK;
-	}
-}
-
-uint64_t move_estimate(const struct bits *blocks, const struct bits *inside, uint64_t segment)
-{
-	uint64_t first, end, bytes = 0;
-
-	for (first = bits_next(blocks, 0, true); first < blocks->count; first = bits_next(blocks, end, true)) {
-		end = bits_next(blocks, first, false);
-		bytes += move_estimate_run(inside, first, end, move_most(segment));
-	}
-	return bytes;
 }
 
 static int move_verify_piece(struct move *move, const struct move_piece *piece, struct error *err)

@@ -76,13 +76,14 @@ static int rewrite_write(struct rewrite_section *section, uint64_t length, struc
 {
 	struct rewrite *rewrite = section->rewrite;
 	uint64_t offset;
-	int r;
+	int r = 0;
 
 	space_prefer(rewrite->space, length);
 	if (!space_take(rewrite->space, length, SPACE_BLOCK, &offset))
 		return error_set(err, -ENOSPC, "volume is full: no room for the index of version '%s'",
 				 section->version->label);
-	r = source_write(rewrite->source, 0, offset, section->buffer, length, err);
+	if (!rewrite->is_rehearsal)
+		r = source_write(rewrite->source, 0, offset, section->buffer, length, err);
 	if (r == 0)
 		r = extent_list_add(section->list, address_make(0, offset), length, err);
 	rewrite->index_bytes += length;

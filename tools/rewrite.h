@@ -7,11 +7,12 @@
 struct rewrite {
 	struct source *source;
 	struct space *space;        /* free places are taken from it */
+	bool is_rehearsal;          /* that is all: nothing is written */
 	const struct bits *victims; /* segments in which nothing may stay */
 	uint64_t segment;           /* bytes of one */
 	const struct move *chunks;  /* where stored bytes went */
 	struct move *sections;      /* copies of sections that are not the index */
-	uint64_t index_bytes;       /* written */
+	uint64_t index_bytes;       /* written, or that would be */
 };
 
 /* Writes what changes or lies in a victim. *ret has lists of its own (free() their items), no segments yet, and everything

@@ -75,6 +75,8 @@ import json, sys
 dry, done = json.load(open("dry.json")), json.load(open("compact.json"))
 live = done["segments"] * (1 << 20) - dry["freed_bytes"]
 # A block that two pieces share goes with either, and what begins or ends in a neighbouring segment goes along.
+if any(dry[key] != done[key] for key in ("dead_bytes", "index_bytes")) or dry["freed_bytes"] != dry["dead_bytes"]:
+    sys.exit(f"{done}, announced {dry}")
 if not 0 < done["moved_bytes"] <= live + done["segments"] * (1 << 20) // 4 or done["moved_bytes"] != dry["moved_bytes"]:
     sys.exit(f"{done['moved_bytes']} bytes moved, {live} are alive in {done['segments']} segments: {dry}")
 if {v["label"]: (v["former_sequence"], v["sequence"]) for v in dry["versions"]} != \
@@ -274,14 +276,25 @@ for ((i = 2; i < n - 1; i++)); do
     datasetfsctl remove "$LOOP" "more$i" >/dev/null 2>&1 || fail "remove more$i"
 done
 free=$(datasetfsctl list --json "$LOOP" | json free_bytes)
+# says FILE: what was done, or would be
+says() {
+    for key in segments dead_bytes moved_bytes index_bytes; do json $key "$1"; done
+}
 for ((i = 0; i < 12; i++)); do
     dump=$(datasetfsctl dump "$LOOP" | sha256sum)
-    datasetfsctl compact --below 100 "$LOOP" >out 2>err || break
+    datasetfsctl compact --below 100 --dry-run --json "$LOOP" >dry.json 2>dry.err || true
+    datasetfsctl compact --below 100 --json "$LOOP" >out 2>err || break
+    assert_eq "what the rehearsal of round $i said" "$(says dry.json)" "$(says out)"
     assert_eq "dump after round $i" "$(datasetfsctl dump "$LOOP" | sha256sum)" "$dump"
     datasetfsctl verify "$LOOP" >/dev/null || fail "verify after round $i"
-    grep -q "no segment" out && break
+    [ "$(json segments out)" != 0 ] || break
 done
 say "a small device: $i rounds, then: $(cat out err)"
-grep -q "no segment" out || assert_contains "the reason" "$(cat err)" "volume is full"
+if [ -s err ]; then
+    assert_contains "the reason" "$(cat err)" "volume is full"
+    assert_eq "the reason in the rehearsal" "$(cat dry.err)" "$(cat err)"
+else
+    assert_eq "segments in the end" "$(json segments out)" 0
+fi
 [ "$(datasetfsctl list --json "$LOOP" | json free_bytes)" -ge "$free" ] || fail "less is free than the $free bytes of before"
 datasetfsctl verify "$LOOP" >/dev/null || fail "verify in the end"
