@@ -55,29 +55,16 @@ static int plan_compare_items(const void *a, const void *b)
 	return r ? r : plan_order(x->position, y->position);
 }
 
-static int plan_compare_extents(const void *a, const void *b)
-{
-	const struct extent *x = a, *y = b;
-
-	return plan_order(x->address, y->address);
-}
-
 int plan_open(const struct index *index, const struct fine *fine, const struct version *version,
 	      const struct plan_share *share, struct damage_list *damage, struct plan *ret, struct error *err)
 {
-	struct plan plan = { .index = index, .fine = fine, .share = *share, .damage = damage };
-	size_t size = version->segments.count * sizeof(*version->segments.items);
+	struct plan plan = {
+		.index = index, .fine = fine, .segments = version->segments, .share = *share, .damage = damage
+	};
 
 	plan.items = malloc(PLAN_ROOM * sizeof(*plan.items));
-	plan.segments.items = malloc(size + 1);
-	if (!plan.items || !plan.segments.items) {
-		plan_close(&plan);
+	if (!plan.items)
 		return error_set(err, -ENOMEM, "no memory for a list of chunks");
-	}
-	plan.segments.count = version->segments.count;
-	if (size)
-		memcpy(plan.segments.items, version->segments.items, size);
-	qsort(plan.segments.items, plan.segments.count, sizeof(*plan.segments.items), plan_compare_extents);
 	*ret = plan;
 	return 0;
 }
@@ -85,7 +72,6 @@ int plan_open(const struct index *index, const struct fine *fine, const struct v
 void plan_close(struct plan *plan)
 {
 	free(plan->items);
-	free(plan->segments.items);
 	*plan = (struct plan){ 0 };
 }
 

@@ -42,7 +42,7 @@ struct damage_list;
 struct plan {
 	const struct index *index;
 	const struct fine *fine; /* NULL: none */
-	struct extent_list segments; /* of the version, sorted */
+	struct extent_list segments; /* the version's, ascending */
 	struct plan_share share;
 	struct damage_list *damage; /* gets records that are wrong in themselves */
 	struct plan_counts counts;

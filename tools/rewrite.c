@@ -32,28 +32,35 @@ struct rewrite_section {
 	struct extent_list *list;
 	uint64_t from, to;   /* a run of one file's stored bytes, and where all of it went; to 0: not known as a whole */
 	uint64_t run_record; /* behind its last record */
+	uint32_t extent;    /* of the section as it is: the one that was looked up last */
+	uint64_t extent_at; /* where in the section it begins */
 };
 
 /* --- the index --- */
 
-/* Where the section's bytes from at on lie, up to length of them. */
-static struct extent rewrite_place(const struct version *version, uint64_t at, uint64_t length)
+/* Where the section's bytes from at on lie, up to length of them. Steps come in order, so the extent is near the last one:
+ * an index may have one for each of its blocks. */
+static struct extent rewrite_place(struct rewrite_section *section, uint64_t at, uint64_t length)
 {
-	const struct extent *items = version->index.items;
-	uint32_t i = 0;
+	const struct extent *items = section->version->index.items;
+	uint64_t left;
 
-	for (; at >= items[i].length; i++)
-		at -= items[i].length;
-	return (struct extent){ items[i].address + at, length < items[i].length - at ? length : items[i].length - at };
+	while (at < section->extent_at)
+		section->extent_at -= items[--section->extent].length;
+	while (at - section->extent_at >= items[section->extent].length)
+		section->extent_at += items[section->extent++].length;
+	at -= section->extent_at;
+	left = items[section->extent].length - at;
+	return (struct extent){ items[section->extent].address + at, length < left ? length : left };
 }
 
-static bool rewrite_is_in_victim(const struct rewrite_section *section, uint64_t at, uint64_t length)
+static bool rewrite_is_in_victim(struct rewrite_section *section, uint64_t at, uint64_t length)
 {
 	const struct rewrite *rewrite = section->rewrite;
 	struct extent place;
 
 	for (uint64_t done = 0; done < length; done += place.length) {
-		place = rewrite_place(section->version, at + done, length - done);
+		place = rewrite_place(section, at + done, length - done);
 		if (survey_touches(rewrite->victims, rewrite->segment, address_offset(place.address), place.length))
 			return true;
 	}
@@ -66,7 +73,7 @@ static int rewrite_keep(struct rewrite_section *section, uint64_t at, uint64_t l
 	int r = 0;
 
 	for (uint64_t done = 0; r == 0 && done < length; done += place.length) {
-		place = rewrite_place(section->version, at + done, length - done);
+		place = rewrite_place(section, at + done, length - done);
 		r = extent_list_add(section->list, place.address, place.length, err);
 	}
 	return r;

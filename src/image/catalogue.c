@@ -213,6 +213,31 @@ static int extents_decode(struct decoder *d, le32 first, le32 count, uint64_t al
 	return 0;
 }
 
+/* In order and apart, so that no list is longer than the volume has segments. */
+static int segments_check(const struct extent_list *list, struct error *err)
+{
+	uint64_t end = 0;
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (list->items[i].address < end)
+			return error_set(err, -EBADMSG,
+					 "catalogue: segments at %#" PRIx64 " come after those up to %#" PRIx64,
+					 list->items[i].address, end);
+		end = list->items[i].address + list->items[i].length;
+	}
+	return 0;
+}
+
+static int index_extents_check(const struct extent_list *list, struct error *err)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		if (list->items[i].length % DSFS_BLOCK)
+			return error_set(err, -EBADMSG,
+					 "catalogue: index extent of %" PRIu64 " bytes, expected whole blocks of %u",
+					 list->items[i].length, DSFS_BLOCK);
+	return 0;
+}
+
 static void version_decode_fields(const struct dsfs_version *disk, struct version *v)
 {
 	memcpy(v->label, disk->label, sizeof(disk->label));
@@ -306,9 +331,12 @@ static int version_decode(struct decoder *d, const struct dsfs_version *disk, st
 		return r;
 	r = extents_decode(d, disk->first_segment, disk->segment_count, UINT64_C(1) << d->super->segment_log,
 			   "segments", &v->segments, err);
-	if (r < 0)
-		return r;
-	r = extents_decode(d, disk->first_index, disk->index_extents, DSFS_BLOCK, "index", &v->index, err);
+	if (r == 0)
+		r = segments_check(&v->segments, err);
+	if (r == 0)
+		r = extents_decode(d, disk->first_index, disk->index_extents, DSFS_BLOCK, "index", &v->index, err);
+	if (r == 0)
+		r = index_extents_check(&v->index, err);
 	if (r < 0)
 		return r;
 	r = version_check_sections(d, v, err);

@@ -362,8 +362,48 @@ static void test_catalogue_fields(void **state)
 	c = make_catalogue(), c.versions[0].index.items[1].address += 1, catalogue_refused(&c, "not aligned to 4096");
 	c = make_catalogue(), c.versions[0].segments.items[0].address = 4096;
 	catalogue_refused(&c, "not aligned to 16777216");
+	c = make_catalogue(), c.versions[0].index.items[0].length = 4095, c.versions[0].index.items[1].length += 1;
+	catalogue_refused(&c, "index extent of 4095 bytes, expected whole blocks");
 	c = make_catalogue(), c.versions[0].source = (struct extent){ SIZE, 1 }, catalogue_refused(&c, "source section");
 	c = make_catalogue(), c.versions[0].fine = (struct extent){ SIZE, 1 }, catalogue_refused(&c, "fine sums");
+}
+
+/* Segments of 1 MiB; those of the first version. */
+static void segments_refused(const struct extent *segments, uint32_t count, const char *reason)
+{
+	struct superblock super = good;
+	struct catalogue c = make_catalogue(), found = { 0 };
+	uint64_t length;
+	uint8_t *bytes;
+
+	super.segment_log = 20;
+	c.versions[0].segments.items = realloc(c.versions[0].segments.items, count * sizeof(*segments));
+	memcpy(c.versions[0].segments.items, segments, count * sizeof(*segments));
+	c.versions[0].segments.count = count;
+	c.versions[1].segments.items[0].length = 1u << 20;
+	CHECK_OK(catalogue_encode(&c, &bytes, &length, &err));
+	if (reason)
+		CHECK_FAILS(catalogue_decode(bytes, length, &super, &found, &err), -EBADMSG, reason);
+	else
+		CHECK_OK(catalogue_decode(bytes, length, &super, &found, &err));
+	free(bytes);
+	catalogue_free(&found);
+	catalogue_free(&c);
+}
+
+/* A volume has few segments, so that no list of them is long: a million equal ones made a list take a minute. */
+static void test_catalogue_segments(void **state)
+{
+	const struct extent ascending[] = { { 0, 1u << 20 }, { 1u << 20, 1u << 20 }, { 3u << 20, 1u << 20 } };
+	const struct extent equal[] = { { 0, 1u << 20 }, { 0, 1u << 20 } };
+	const struct extent overlapping[] = { { 0, 2u << 20 }, { 1u << 20, 1u << 20 } };
+	const struct extent descending[] = { { 1u << 20, 1u << 20 }, { 0, 1u << 20 } };
+
+	(void)state;
+	segments_refused(ascending, 3, NULL);
+	segments_refused(equal, 2, "segments at 0 come after those up to 0x100000");
+	segments_refused(overlapping, 2, "segments at 0x100000 come after those up to 0x200000");
+	segments_refused(descending, 2, "segments at 0 come after those up to 0x200000");
 }
 
 /* What a newer release wrote may be read, and is not written anew by this one. */
@@ -489,6 +529,7 @@ int main(void)
 		cmocka_unit_test(test_publisher_record),
 		cmocka_unit_test(test_catalogue_round_trip),
 		cmocka_unit_test(test_catalogue_fields),
+		cmocka_unit_test(test_catalogue_segments),
 		cmocka_unit_test(test_catalogue_writable),
 		cmocka_unit_test(test_catalogue_counts),
 		cmocka_unit_test(test_catalogue_load),
