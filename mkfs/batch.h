@@ -9,7 +9,7 @@
 #include "image/checksum.h"
 #include "place.h"
 
-#define BATCH_BYTES  (1u << 20) /* content in a batch; files up to this are read and shared whole */
+#define BATCH_BYTES  DSFS_SHARED_MAX /* content in a batch; files up to this are read and shared whole */
 #define BATCH_ITEMS  256u
 #define BATCH_PLACES 8u /* directories whose descriptors a batch keeps open */
 #define BATCH_CHUNKS (BATCH_BYTES / (1u << DSFS_CHUNK_LOG_MIN) + BATCH_ITEMS)

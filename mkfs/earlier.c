@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/huge.h"
 #include "image/address.h"
+#include "image/records.h"
 #include "image/sha256.h"
 #include "interrupt.h"
 
@@ -118,11 +119,14 @@ int earlier_open(const struct temp *temp, struct source *source, uint64_t member
 	if (r == 0)
 		r = earlier_check(sha, version, err);
 	sha256_free(sha);
+	if (r == 0) {
+		earlier_index(&earlier, version, &layout, member_size);
+		r = records_check(&earlier.index, err);
+	}
 	if (r < 0) {
 		earlier_close(&earlier);
 		return r;
 	}
-	earlier_index(&earlier, version, &layout, member_size);
 	*ret = earlier;
 	return 0;
 }

@@ -9,8 +9,6 @@
 #include "image/chunk.h"
 #include "image/inode.h"
 
-#define STRETCH_WHOLE (1u << 20) /* files of up to so many bytes are shared whole, so they stay whole */
-
 struct stretch {
 	uint64_t offset, length;
 	void (*each)(void *argument, uint64_t offset, uint64_t length);
@@ -24,6 +22,7 @@ static void stretch_end(struct stretch *stretch)
 	stretch->length = 0;
 }
 
+/* Files of up to DSFS_SHARED_MAX bytes are shared whole, so they stay whole. */
 static int stretch_file(struct stretch *stretch, const struct index *index, const struct inode *inode,
 			struct error *err)
 {
@@ -38,7 +37,7 @@ static int stretch_file(struct stretch *stretch, const struct index *index, cons
 		if (chunk_is_hole(&chunk) || chunk_is_inline(&chunk))
 			continue;
 		offset = address_offset(chunk.address);
-		if (inode->size > STRETCH_WHOLE || stretch->offset + stretch->length != offset)
+		if (inode->size > DSFS_SHARED_MAX || stretch->offset + stretch->length != offset)
 			stretch_end(stretch);
 		if (!stretch->length)
 			stretch->offset = offset;

@@ -41,6 +41,7 @@
 #define DSFS_ORDINAL_BITS    40u
 #define DSFS_SEQUENCE_MAX    0xfffffeu   /* version sequence numbers are 1..this */
 #define DSFS_FILE_MAX        (UINT64_C(1) << 62)
+#define DSFS_SHARED_MAX      (1u << 20)  /* bytes of a file that may share chunk records with others */
 
 /* Feature words. A reader ignores unknown COMPAT bits and refuses unknown INCOMPAT bits; a program
  * that rewrites the structure must know every bit of both. Bits are never reused or renumbered. */

@@ -17,6 +17,7 @@
 #include "image/address.h"
 #include "image/inode.h"
 #include "image/names_check.h"
+#include "image/records.h"
 #include "image/sha256.h"
 #include "image/xattr.h"
 
@@ -131,6 +132,10 @@ int index_open(int fd, const struct version *version, const uint64_t *member_siz
 	if (r == 0)
 		r = xattr_check(index, err);
 	if (r == 0)
+		r = records_check(index, err);
+	if (r == 0)
+		r = records_measure(index, err);
+	if (r == 0)
 		r = index_names_open(index, err);
 	if (r < 0) {
 		index->memfd = -1; /* stays the caller's */
@@ -148,6 +153,7 @@ void index_close(struct index *index)
 	if (index->names && index->names->env)
 		mdb_env_close(index->names->env);
 	free(index->names);
+	free(index->sparse);
 	if (index->map)
 		munmap(index->map, index->map_length);
 	if (index->memfd >= 0)

@@ -9,6 +9,12 @@
 #include "base/span.h"
 #include "image/catalogue.h"
 
+/* A file of more than DSFS_SHARED_MAX bytes that has holes. */
+struct index_sparse {
+	uint64_t ordinal;
+	uint64_t hole_bytes;
+};
+
 /* An open, checked index in a sealed memfd; shared read-only by all threads. */
 struct index {
 	struct index_shape shape;
@@ -17,13 +23,15 @@ struct index {
 	uint32_t member_count;
 	struct span inodes, chunks, classes, blob;
 	struct index_names *names; /* LMDB's */
+	struct index_sparse *sparse; /* by ordinal, see records.h */
+	uint64_t sparse_count;
 	int memfd;
 	void *map;
 	uint64_t map_length;
 };
 
-/* Copies the version's section into a memfd while hashing it, checks digest and every page and name,
- * seals it and opens it. -EBADMSG says what is wrong. */
+/* Copies the version's section into a memfd while hashing it, checks digest, every page and name and whose the chunk
+ * records are, seals it and opens it. -EBADMSG says what is wrong. */
 must_check int index_load(struct source *source, const struct version *version, struct index **ret,
 			  struct error *err);
 /* Opens a section that lies in an open file (the packer's own, or a test's); takes fd on success. */

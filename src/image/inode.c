@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "image/chunk.h"
+#include "image/records.h"
 #include "image/xattr.h"
 
 #define NSEC_BITS  30u
@@ -92,17 +93,28 @@ uint64_t inode_chunk_count(const struct index *index, const struct inode *inode)
 	       ((inode->size & ((UINT64_C(1) << index->chunk_log) - 1)) != 0);
 }
 
+static uint64_t inode_hole_bytes(const struct index *index, const struct inode *inode)
+{
+	uint64_t bytes = 0;
+	struct chunk chunk;
+
+	if (inode->size > DSFS_SHARED_MAX)
+		return records_hole_bytes(index, inode->ordinal);
+	for (uint64_t i = 0; i < inode_chunk_count(index, inode); i++)
+		if (chunk_get(index, inode, i, &chunk, NULL) == 0 && chunk_is_hole(&chunk))
+			bytes += chunk.length;
+	return bytes;
+}
+
 /* Holes are whole chunks, so they can be counted only for files that have some. */
 uint64_t inode_blocks(const struct index *index, const struct inode *inode)
 {
 	uint64_t bytes = inode->size;
-	struct chunk chunk;
 
 	if (!S_ISREG(inode->mode))
 		return 0;
-	for (uint64_t i = 0; inode->sparse && i < inode_chunk_count(index, inode); i++)
-		if (chunk_get(index, inode, i, &chunk, NULL) == 0 && chunk_is_hole(&chunk))
-			bytes -= chunk.length;
+	if (inode->sparse)
+		bytes -= inode_hole_bytes(index, inode);
 	return (bytes + 511) / 512;
 }
 

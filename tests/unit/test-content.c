@@ -112,6 +112,72 @@ static void test_holes(void **state)
 	index_close(index);
 }
 
+#define LARGE (9 * CHUNK) /* more than 1 MiB: nine chunks */
+
+/* A version with 20 holes as its chunks, to which files are added. */
+static void begin_files(void)
+{
+	section_init(&section);
+	for (int i = 0; i < 20; i++)
+		section_chunk(&section, 0, 0, 0, DSFS_CODEC_RAW);
+}
+
+static void files_refused(const char *reason)
+{
+	struct index *index;
+	int fd = section_write(&section, &version);
+
+	CHECK_FAILS(index_open(fd, &version, sizes, 1, &index, &err), -EBADMSG, reason);
+	close(fd);
+}
+
+/* Whatever looks at the chunks of all files looks at no more than there are: small ones may share theirs, large ones may
+ * not. 289 files that had 4,000,000 holes in common took minutes. */
+static void test_large_files_share_nothing(void **state)
+{
+	(void)state;
+	begin_files();
+	section_file(&section, 1, "a", LARGE, 0);
+	section_file(&section, 1, "b", 8 * CHUNK, 9); /* 1 MiB */
+	section_file(&section, 1, "c", 8 * CHUNK, 9);
+	section_file(&section, 1, "d", LARGE, 9);
+	index_close(open_section());
+	begin_files();
+	section_file(&section, 1, "a", LARGE, 0);
+	section_file(&section, 1, "b", LARGE, 0);
+	files_refused("inode 3: its chunks begin at 0, those of large files before it end at 9");
+	begin_files();
+	section_file(&section, 1, "a", LARGE, 0);
+	section_file(&section, 1, "b", LARGE, 8);
+	files_refused("inode 3: its chunks begin at 8, those of large files before it end at 9");
+	begin_files();
+	section_file(&section, 1, "a", LARGE, 9);
+	section_file(&section, 1, "b", LARGE, 0);
+	files_refused("inode 3: its chunks begin at 0, those of large files before it end at 18");
+}
+
+/* A large file may have many names, and each of them is asked for: no record is looked at for it. */
+static void test_blocks_are_counted_once(void **state)
+{
+	struct inode inode;
+	struct index *index;
+
+	(void)state;
+	begin_files();
+	section_chunk(&section, DATA_AT, 1, CHUNK, DSFS_CODEC_RAW);
+	section_chunk(&section, 0, 0, 0, DSFS_CODEC_RAW);
+	section_file(&section, 1, "a", LARGE, 0);
+	section_file(&section, 1, "b", LARGE + 1000, 12); /* with the chunk of data, and a short hole at its end */
+	section.inodes[1].sparse = section.inodes[2].sparse = true;
+	index = open_section();
+	index->chunks = (struct span){ 0 };
+	CHECK_OK(inode_get(index, 2, &inode, &err));
+	assert_int_equal(inode_blocks(index, &inode), 0);
+	CHECK_OK(inode_get(index, 3, &inode, &err));
+	assert_int_equal(inode_blocks(index, &inode), CHUNK / 512);
+	index_close(index);
+}
+
 /* A file of one chunk of length bytes with this record cannot be read. */
 static void chunk_refused(uint64_t length, uint64_t address, uint32_t stored, uint8_t codec)
 {
@@ -347,6 +413,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_extent_map),	  cmocka_unit_test(test_holes),
+		cmocka_unit_test(test_large_files_share_nothing),
+		cmocka_unit_test(test_blocks_are_counted_once),
 		cmocka_unit_test(test_impossible_chunks), cmocka_unit_test(test_verify_in_pieces),
 		cmocka_unit_test(test_compressed_chunk),  cmocka_unit_test(test_xattrs),
 		cmocka_unit_test(test_foreign_xattrs), cmocka_unit_test(test_xattr_sets_overlap),

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* The chunk records of large files: a pass over all inodes that decodes none but these. */
+#include "image/records.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "image/inode.h"
+
+/* 1 and the first file of more than DSFS_SHARED_MAX bytes from *ordinal on, which goes on behind it; 0: no more. */
+static int records_next(const struct index *index, uint64_t *ordinal, struct inode *ret, struct error *err)
+{
+	const struct dsfs_inode *inodes = (const struct dsfs_inode *)index->inodes.base;
+	int r;
+
+	while (*ordinal <= index->shape.inode_count) {
+		uint64_t at = (*ordinal)++;
+
+		if (le64_get(inodes[at - 1].size) <= DSFS_SHARED_MAX)
+			continue;
+		r = inode_get(index, at, ret, err);
+		if (r < 0)
+			return r;
+		if (S_ISREG(ret->mode))
+			return 1;
+	}
+	return 0;
+}
+
+int records_check(const struct index *index, struct error *err)
+{
+	uint64_t ordinal = INODE_ROOT, end = 0;
+	struct inode inode;
+	int r;
+
+	while ((r = records_next(index, &ordinal, &inode, err)) > 0) {
+		if (inode.where < end)
+			return error_set(err, -EBADMSG,
+					 "inode %" PRIu64 ": its chunks begin at %" PRIu64
+					 ", those of large files before it end at %" PRIu64,
+					 inode.ordinal, inode.where, end);
+		end = inode.where + inode_chunk_count(index, &inode);
+	}
+	return r;
+}
+
+/* Holes are whole chunks, of which the last may be short. */
+static uint64_t records_measure_file(const struct index *index, const struct inode *inode)
+{
+	const struct dsfs_chunk *records = (const struct dsfs_chunk *)index->chunks.base + inode->where;
+	uint64_t count = inode_chunk_count(index, inode), holes = 0, bytes;
+
+	for (uint64_t i = 0; i < count; i++)
+		holes += le64_get(records[i].address) == 0;
+	bytes = holes << index->chunk_log;
+	if (le64_get(records[count - 1].address) == 0)
+		bytes -= (count << index->chunk_log) - inode->size;
+	return bytes;
+}
+
+int records_measure(struct index *index, struct error *err)
+{
+	uint64_t ordinal = INODE_ROOT, room = 0;
+	struct inode inode;
+	int r;
+
+	while ((r = records_next(index, &ordinal, &inode, err)) > 0) {
+		if (!inode.sparse)
+			continue;
+		if (index->sparse_count == room) {
+			struct index_sparse *more;
+
+			room = room ? 2 * room : 64;
+			more = realloc(index->sparse, room * sizeof(*more));
+			if (!more)
+				return error_set(err, -ENOMEM, "index: no memory for %" PRIu64 " sparse files", room);
+			index->sparse = more;
+		}
+		index->sparse[index->sparse_count++] =
+			(struct index_sparse){ inode.ordinal, records_measure_file(index, &inode) };
+	}
+	return r;
+}
+
+static int records_compare(const void *key, const void *item)
+{
+	uint64_t ordinal = *(const uint64_t *)key, other = ((const struct index_sparse *)item)->ordinal;
+
+	return ordinal < other ? -1 : ordinal > other;
+}
+
+uint64_t records_hole_bytes(const struct index *index, uint64_t ordinal)
+{
+	const struct index_sparse *found = NULL;
+
+	if (index->sparse_count)
+		found = bsearch(&ordinal, index->sparse, index->sparse_count, sizeof(*found), records_compare);
+	return found ? found->hole_bytes : 0;
+}

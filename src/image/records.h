@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* Which chunk records are whose, and how much of them are holes: once for all files, when an index is opened. */
+#pragma once
+#include "image/index.h"
+
+/* -EBADMSG when large files share records, so that whoever looks at every file looks at more than there is. */
+must_check int records_check(const struct index *index, struct error *err);
+/* Finds the holes of large files for records_hole_bytes(). */
+must_check int records_measure(struct index *index, struct error *err);
+uint64_t records_hole_bytes(const struct index *index, uint64_t ordinal);
