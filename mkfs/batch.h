@@ -18,6 +18,7 @@
 enum item_kind {
 	ITEM_FILE,      /* a whole file of at most BATCH_BYTES */
 	ITEM_PIECE,     /* BATCH_BYTES of a larger one, less at its end */
+	ITEM_SKIP,      /* what would be many pieces of a hole, with others before and behind */
 	ITEM_UNCHANGED, /* a file whose content is taken from an earlier version without looking at it */
 	ITEM_SYMLINK,
 	ITEM_DIRECTORY, /* place is the directory itself, name is empty */
@@ -42,6 +43,7 @@ struct item {
 	uint64_t ordinal;
 	uint64_t parent, entries, subdirectories; /* directories */
 	uint64_t offset;                          /* pieces: where in the file */
+	uint64_t skip;                            /* bytes of the hole, a multiple of BATCH_BYTES */
 	uint64_t earlier; /* ordinal of the same file in the version that is trusted, 0: none */
 	uint32_t length;                          /* bytes of content, or room for a symlink's target */
 	uint32_t name_length;

@@ -87,6 +87,7 @@ static void earlier_index(struct earlier *earlier, const struct version *version
 	index->chunk_log = version->chunk_log;
 	index->member_sizes[0] = member_size;
 	index->member_count = 1;
+	index->has_lists = version->feature_incompat & DSFS_VERSION_INCOMPAT_HOLES;
 	index->inodes = earlier_span(&earlier->section, from, layout->inodes,
 				     shape->inode_count * sizeof(struct dsfs_inode));
 	index->chunks = earlier_span(&earlier->section, from, layout->chunks,

@@ -5,6 +5,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "reader.h"
+
+/* Smaller files have no hole that would be skipped. */
+#define FEED_SKIP_FROM ((PIPELINE_DEPTH + 2) * (uint64_t)BATCH_BYTES)
 
 /* The names grow in a file of LMDB's; the reader of the message knows only the directory. */
 static int feed_name_failed(int r, struct error *err)
@@ -89,33 +96,83 @@ static int feed_unchanged(struct feed *feed, struct place *place, const struct s
 	return 0;
 }
 
+/* A file whose holes are looked for, and the last one found. */
+struct feed_holes {
+	int fd; /* -1: they are not */
+	uint64_t size;
+	uint64_t start, end; /* a hole from a piece's start on; end is 0 or where data begins */
+};
+
+static struct feed_holes feed_open_holes(struct place *place, const struct scan_entry *entry)
+{
+	const struct item item = { .place = place, .name = (char *)entry->name };
+	struct feed_holes holes = { .fd = -1, .size = entry->attributes->size };
+
+	if (entry->attributes->has_holes && holes.size > FEED_SKIP_FROM)
+		(void)!reader_open(&item, &holes.fd, NULL); /* whoever reads it says why not */
+	return holes;
+}
+
+/* Bytes from the piece at on that are a hole and need no pieces of their own. So many pieces of a hole come as always that
+ * batches behind it know of all before it, as they would with all of them. The last piece of a file is never skipped. */
+static uint64_t feed_skip(struct feed_holes *holes, uint64_t at)
+{
+	uint64_t last = (holes->size - 1) / BATCH_BYTES * BATCH_BYTES, end;
+	off_t data;
+
+	if (holes->fd < 0 || at >= last)
+		return 0;
+	if (at >= holes->end) {
+		data = lseek(holes->fd, (off_t)at, SEEK_DATA);
+		if (data < 0 && errno != ENXIO)
+			return 0;
+		holes->start = at;
+		holes->end = data < 0 || (uint64_t)data > last ? last : (uint64_t)data;
+	}
+	end = holes->end / BATCH_BYTES * BATCH_BYTES;
+	return at - holes->start >= PIPELINE_DEPTH * BATCH_BYTES && end > at ? end - at : 0;
+}
+
+static int feed_piece(struct feed *feed, struct place *place, const struct scan_entry *entry, uint64_t at, uint64_t skip,
+		      struct error *err)
+{
+	uint64_t size = entry->attributes->size, length = size - at < BATCH_BYTES ? size - at : BATCH_BYTES;
+	uint16_t kind = kinds_of(entry->name, entry->name_length);
+	struct item *item;
+	int r;
+
+	r = feed_item(feed, place, entry->name, entry->name_length, length, &item, err);
+	if (r < 0)
+		return r;
+	item->kind = size <= BATCH_BYTES ? ITEM_FILE : skip ? ITEM_SKIP : ITEM_PIECE;
+	item->ordinal = entry->ordinal;
+	item->offset = at;
+	item->skip = skip;
+	item->attributes = *entry->attributes;
+	item->file_kind = kind;
+	item->compress = feed->options->compress == PACK_ZSTD ||
+			 (feed->options->compress == PACK_AUTO && kinds_wants(feed->kinds, kind, feed->batch->number));
+	return 0;
+}
+
 /* One item, or one for each piece of a large file. */
 static int feed_file(struct feed *feed, struct place *place, const struct scan_entry *entry, struct error *err)
 {
-	uint64_t size = entry->attributes->size, at = 0, length;
-	uint16_t kind = kinds_of(entry->name, entry->name_length);
+	uint64_t size = entry->attributes->size, at = 0, skip;
+	struct feed_holes holes;
 	struct inode inode;
-	struct item *item;
 	int r;
 
 	if (feed_is_unchanged(feed, entry->attributes, &inode))
 		return feed_unchanged(feed, place, entry, &inode, err);
+	holes = feed_open_holes(place, entry);
 	do {
-		length = size - at < BATCH_BYTES ? size - at : BATCH_BYTES;
-		r = feed_item(feed, place, entry->name, entry->name_length, length, &item, err);
-		if (r < 0)
-			return r;
-		item->kind = size > BATCH_BYTES ? ITEM_PIECE : ITEM_FILE;
-		item->ordinal = entry->ordinal;
-		item->offset = at;
-		item->attributes = *entry->attributes;
-		item->file_kind = kind;
-		item->compress = feed->options->compress == PACK_ZSTD ||
-				 (feed->options->compress == PACK_AUTO &&
-				  kinds_wants(feed->kinds, kind, feed->batch->number));
-		at += length;
-	} while (at < size);
-	return 0;
+		skip = feed_skip(&holes, at);
+		r = feed_piece(feed, place, entry, at, skip, err);
+		at += skip ? skip : BATCH_BYTES;
+	} while (r == 0 && at < size);
+	close_fd(&holes.fd);
+	return r;
 }
 
 /* Room for the target and one byte more, which shows whether it grew. */

@@ -126,10 +126,11 @@ static int known_add_small(struct known_load *load, const struct inode *inode, u
 static int known_check(const struct known_load *load, const struct inode *inode, uint64_t count, struct error *err)
 {
 	struct chunk chunk;
+	uint64_t run;
 	int r;
 
-	for (uint64_t i = 0; i < count; i++) {
-		r = chunk_get(&load->earlier->index, inode, i, &chunk, err);
+	for (uint64_t i = 0; i < count; i += run) {
+		r = chunk_get_run(&load->earlier->index, inode, i, &chunk, &run, err);
 		if (r < 0 || chunk_is_inline(&chunk))
 			return r;
 	}
@@ -140,15 +141,15 @@ static int known_check(const struct known_load *load, const struct inode *inode,
 static int known_add_large(struct known_load *load, const struct inode *inode, uint64_t count, struct error *err)
 {
 	struct known *known = load->known;
-	uint64_t first = known_count(known), other;
+	uint64_t first = known_count(known), records = inode_record_count(&load->earlier->index, inode), other, run;
 	bool appended = false;
 	struct chunk chunk;
 	int r;
 
-	for (uint64_t i = 0; i < count; i++) {
+	for (uint64_t i = 0; i < count; i += run) {
 		struct table_key key;
 
-		r = chunk_get(&load->earlier->index, inode, i, &chunk, err);
+		r = chunk_get_run(&load->earlier->index, inode, i, &chunk, &run, err);
 		if (r < 0)
 			return r;
 		key = key_of_chunk(chunk.sum, chunk.length);
@@ -158,11 +159,11 @@ static int known_add_large(struct known_load *load, const struct inode *inode, u
 			r = known_check(load, inode, count, err);
 			if (r <= 0)
 				return r;
-			r = known_append(load, inode->where, count, err);
+			r = known_append(load, inode->where, records, err);
 		}
 		appended = true;
 		if (r == 0)
-			r = table_add(&known->pieces, key, first + i, err);
+			r = table_add(&known->pieces, key, first + (chunk.number - inode->where), err);
 		if (r < 0)
 			return r;
 	}

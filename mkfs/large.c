@@ -18,6 +18,7 @@ static void large_begin(struct sequence *sequence, const struct item *item)
 	sequence->large_sparse = sequence->large_placed = sequence->large_dense = false;
 	sequence->large_border = true;
 	sequence->run.length = 0;
+	holes_begin(sequence);
 }
 
 /* All of the file in one run of free space if there is one with so much room, else chunk by chunk. */
@@ -33,10 +34,13 @@ static int large_place(struct sequence *sequence, const struct batch_chunk *chun
 static int large_store(struct sequence *sequence, const struct batch_chunk *chunk, struct error *err)
 {
 	struct table_key key = key_of_chunk(chunk->sum, chunk->length);
-	uint64_t record = sequence_chunk_count(sequence), other;
+	uint64_t record, other;
 	int r;
 
-	r = large_place(sequence, chunk, err);
+	r = holes_flush(sequence, err);
+	record = sequence_chunk_count(sequence);
+	if (r == 0)
+		r = large_place(sequence, chunk, err);
 	if (r == 0)
 		r = store_chunk(sequence, chunk, err);
 	if (r < 0 || table_find(&sequence->pieces, key, &other))
@@ -47,7 +51,10 @@ static int large_store(struct sequence *sequence, const struct batch_chunk *chun
 static int large_share(struct sequence *sequence, uint64_t record, const struct batch_chunk *chunk, struct error *err)
 {
 	struct dsfs_chunk copy = *share_record(sequence, record);
+	int r = holes_flush(sequence, err);
 
+	if (r < 0)
+		return r;
 	sequence->counts.shared_bytes += chunk->length;
 	return record & KNOWN_RECORD ? store_known(sequence, &copy, chunk->fine, err) :
 				       store_record(sequence, &copy, chunk->fine, err);
@@ -108,14 +115,21 @@ static int large_extend_run(struct sequence *sequence, const struct batch_chunk 
 	return 0;
 }
 
-static int large_hole(struct sequence *sequence, const struct batch_chunk *chunk, struct error *err)
+static int large_hole(struct sequence *sequence, uint64_t bytes, uint64_t chunks, struct error *err)
 {
 	int r = large_end_run(sequence, true, err);
 
 	sequence->large_border = true;
 	sequence->large_sparse = true;
-	sequence->counts.hole_bytes += chunk->length;
-	return r < 0 ? r : store_hole(sequence, err);
+	sequence->counts.hole_bytes += bytes;
+	holes_add(sequence, chunks);
+	return r;
+}
+
+int large_skip(struct sequence *sequence, const struct item *item, struct error *err)
+{
+	sequence->large_left -= item->skip;
+	return large_hole(sequence, item->skip, item->skip >> sequence->chunk_log, err);
 }
 
 static int large_chunk(struct sequence *sequence, const struct batch_chunk *chunk, struct error *err)
@@ -127,7 +141,7 @@ static int large_chunk(struct sequence *sequence, const struct batch_chunk *chun
 	int r;
 
 	if (chunk->is_hole)
-		return large_hole(sequence, chunk, err);
+		return large_hole(sequence, chunk->length, 1, err);
 	sequence->large_border = false;
 	if (run->length && share_follows(sequence, next)) {
 		r = share_is_same(sequence, next, chunk, err);
@@ -167,5 +181,8 @@ int large_piece(struct sequence *sequence, const struct batch *batch, const stru
 		sequence->large_left -= chunk->length;
 	}
 	*ret_done = sequence->large_left == 0;
-	return *ret_done ? large_end_run(sequence, true, err) : 0;
+	if (!*ret_done)
+		return 0;
+	r = large_end_run(sequence, true, err);
+	return r < 0 ? r : holes_end(sequence, &sequence->large_where, err);
 }

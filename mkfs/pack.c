@@ -352,7 +352,8 @@ static void packer_fill_version(struct packer *packer)
 
 	version->chunk_log = packer->options->chunk_log;
 	version->chunk_sum = DSFS_SUM_XXH3_64;
-	version->feature_incompat = packer->sequence.has_frames ? DSFS_VERSION_INCOMPAT_ZSTD : 0;
+	version->feature_incompat = (packer->sequence.has_frames ? DSFS_VERSION_INCOMPAT_ZSTD : 0) |
+				    (packer->sequence.holes.all ? DSFS_VERSION_INCOMPAT_HOLES : 0);
 	version->shape.inode_count = packer->counts.inodes;
 	version->shape.entry_count = packer->counts.entries;
 	version->file_count = counts->files;

@@ -89,7 +89,7 @@ static int reader_look(const struct item *item, struct error *err)
 	return attributes_are_same(&now, &item->attributes) ? 0 : reader_changed(item, err);
 }
 
-static int reader_open(const struct item *item, int *ret_fd, struct error *err)
+int reader_open(const struct item *item, int *ret_fd, struct error *err)
 {
 	int fd, code, r;
 
@@ -281,6 +281,22 @@ static int reader_file(struct reader *reader, struct batch *batch, struct item *
 	return reader_chunks(reader, batch, item, empty, err);
 }
 
+/* Nothing is read, but the hole must be one still. */
+static int reader_skip(const struct item *item, struct error *err)
+{
+	auto_close int fd = -1;
+	off_t data;
+	int r;
+
+	r = reader_open(item, &fd, err);
+	if (r < 0)
+		return r;
+	data = lseek(fd, (off_t)item->offset, SEEK_DATA);
+	if (data < 0 ? errno != ENXIO : (uint64_t)data < item->offset + item->skip)
+		return reader_changed(item, err);
+	return reader_check(item, fd, err);
+}
+
 /* The memory does not hold attributes, and a path is enough to ask for them. */
 static int reader_unchanged_xattrs(const struct reader *reader, struct item *item, struct error *err)
 {
@@ -342,6 +358,8 @@ static int reader_item(struct reader *reader, struct batch *batch, struct item *
 		return reader_file(reader, batch, item, err);
 	case ITEM_PIECE:
 		return reader_file(reader, batch, item, err);
+	case ITEM_SKIP:
+		return reader_skip(item, err);
 	case ITEM_UNCHANGED:
 		return reader_unchanged(reader, batch, item, err);
 	case ITEM_SYMLINK:

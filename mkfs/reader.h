@@ -16,3 +16,5 @@ struct reader_setup {
 void *reader_new(const void *setup);
 void reader_free(void *reader);
 must_check int reader_work(void *reader, struct batch *batch, struct error *err);
+/* The item's file; also for who looks for its holes. */
+must_check int reader_open(const struct item *item, int *ret_fd, struct error *err);

@@ -20,8 +20,8 @@
 
 static int sequence_open_arrays(struct sequence *sequence, const struct temp *temp, struct error *err)
 {
-	struct mapped *arrays[] = { &sequence->inodes, &sequence->chunks, &sequence->classes, &sequence->blob,
-				    &sequence->memory, &sequence->changes };
+	struct mapped *arrays[] = { &sequence->inodes, &sequence->chunks,  &sequence->classes,	 &sequence->blob,
+				    &sequence->memory, &sequence->changes, &sequence->holes.list };
 	struct table *tables[] = { &sequence->files, &sequence->pieces, &sequence->class_keys };
 	int r = sums_open(&sequence->sums, temp, sequence->chunk_log, err);
 
@@ -62,6 +62,7 @@ void sequence_close(struct sequence *sequence)
 	mapped_close(&sequence->blob);
 	mapped_close(&sequence->memory);
 	mapped_close(&sequence->changes);
+	mapped_close(&sequence->holes.list);
 	table_close(&sequence->files);
 	table_close(&sequence->pieces);
 	table_close(&sequence->class_keys);
@@ -244,10 +245,10 @@ static int sequence_link(struct sequence *sequence, const struct item *item, str
 
 /* --- files --- */
 
-static int sequence_file_inode(struct sequence *sequence, const struct item *item, uint64_t first, bool sparse,
+static int sequence_file_inode(struct sequence *sequence, const struct item *item, uint64_t where, bool sparse,
 			       struct error *err)
 {
-	struct inode inode = { .size = item->attributes.size, .where = first, .sparse = sparse, .nlink = 1 };
+	struct inode inode = { .size = item->attributes.size, .where = where, .sparse = sparse, .nlink = 1 };
 	int r;
 
 	sequence->counts.files++;
@@ -354,7 +355,7 @@ static int sequence_file(struct sequence *sequence, const struct batch *batch, c
 	return sequence_file_inode(sequence, item, first, holes > 0, err);
 }
 
-/* The inode is made with the first piece, as that has the xattrs; only the last one tells whether there are holes. */
+/* The inode is made with the first piece, as that has the xattrs; only the last one tells about holes. */
 static int sequence_piece(struct sequence *sequence, const struct batch *batch, const struct item *item,
 			  struct error *err)
 {
@@ -366,10 +367,10 @@ static int sequence_piece(struct sequence *sequence, const struct batch *batch, 
 	r = large_piece(sequence, batch, item, &done, err);
 	if (r == 0 && item->offset == 0)
 		r = sequence_file_inode(sequence, item, sequence->large_first, false, err);
-	if (r < 0 || !done || !sequence->large_sparse)
+	if (r < 0 || !done)
 		return r;
 	inode = sequence_inode_at(sequence, item->ordinal);
-	inode->where = le64_of(le64_get(inode->where) | DSFS_WHERE_SPARSE);
+	inode->where = le64_of(sequence->large_where | (sequence->large_sparse ? DSFS_WHERE_SPARSE : 0));
 	return 0;
 }
 
@@ -401,23 +402,32 @@ static int sequence_copy_chunk(struct sequence *sequence, uint64_t number, struc
 	return store_known(sequence, record, fine, err);
 }
 
-static int sequence_copy(struct sequence *sequence, const struct inode *inode, struct error *err)
+static int sequence_copy(struct sequence *sequence, const struct inode *inode, uint64_t *ret_where, struct error *err)
 {
 	const struct index *index = &sequence->trust->earlier.index;
+	uint64_t run;
 	struct chunk chunk;
 	int r;
 
-	for (uint64_t i = 0; i < inode_chunk_count(index, inode); i++) {
-		r = chunk_get(index, inode, i, &chunk, err);
+	holes_begin(sequence);
+	for (uint64_t i = 0; i < inode_chunk_count(index, inode); i += run) {
+		r = chunk_get_run(index, inode, i, &chunk, &run, err);
 		if (r == 0 && chunk_is_inline(&chunk))
 			r = error_set(err, -EBADMSG, "inode %" PRIu64 " of the trusted version has a chunk in its index",
 				      inode->ordinal);
+		if (r < 0)
+			return r;
+		if (chunk_is_hole(&chunk)) {
+			holes_add(sequence, run);
+			continue;
+		}
+		r = holes_flush(sequence, err);
 		if (r == 0)
-			r = sequence_copy_chunk(sequence, inode->where + i, err);
+			r = sequence_copy_chunk(sequence, chunk.number, err);
 		if (r < 0)
 			return r;
 	}
-	return 0;
+	return holes_end(sequence, ret_where, err);
 }
 
 /* A small file goes into the table of files, as if it had been read. */
@@ -432,8 +442,7 @@ static int sequence_copy_small(struct sequence *sequence, const struct item *ite
 
 	if (sequence_find_copies(sequence, key, records, count, ret_first))
 		return 0;
-	*ret_first = sequence_chunk_count(sequence);
-	r = sequence_copy(sequence, inode, err);
+	r = sequence_copy(sequence, inode, ret_first, err);
 	if (r == 0 && !table_find(&sequence->files, key, &other))
 		r = table_add(&sequence->files, key, *ret_first, err);
 	return r;
@@ -442,34 +451,34 @@ static int sequence_copy_small(struct sequence *sequence, const struct item *ite
 /* Only files that are said to have holes are looked at: most have none. */
 static uint64_t sequence_unchanged_holes(const struct index *index, const struct inode *inode)
 {
-	uint64_t bytes = 0;
+	uint64_t bytes = 0, run = 1;
 	struct chunk chunk;
 
-	for (uint64_t i = 0; inode->sparse && i < inode_chunk_count(index, inode); i++)
-		if (chunk_get(index, inode, i, &chunk, NULL) == 0 && chunk_is_hole(&chunk))
-			bytes += chunk.length;
+	for (uint64_t i = 0; inode->sparse && i < inode_chunk_count(index, inode); i += run)
+		if (chunk_get_run(index, inode, i, &chunk, &run, NULL) == 0 && chunk_is_hole(&chunk))
+			bytes += chunk_run_bytes(index, inode, i, run);
 	return bytes;
 }
 
 static int sequence_unchanged(struct sequence *sequence, const struct item *item, struct error *err)
 {
 	const struct index *index = &sequence->trust->earlier.index;
-	uint64_t first = sequence_chunk_count(sequence), holes;
+	uint64_t where = 0, holes;
 	struct inode inode;
 	int r;
 
 	r = inode_get(index, item->earlier, &inode, err);
 	if (r == 0 && inode.size <= BATCH_BYTES)
-		r = sequence_copy_small(sequence, item, &inode, &first, err);
+		r = sequence_copy_small(sequence, item, &inode, &where, err);
 	else if (r == 0)
-		r = sequence_copy(sequence, &inode, err);
+		r = sequence_copy(sequence, &inode, &where, err);
 	if (r < 0)
 		return r;
 	holes = sequence_unchanged_holes(index, &inode);
 	sequence->counts.unchanged++;
 	sequence->counts.shared_bytes += inode.size - holes;
 	sequence->counts.hole_bytes += holes;
-	return sequence_file_inode(sequence, item, first, inode.sparse, err);
+	return sequence_file_inode(sequence, item, where, inode.sparse, err);
 }
 
 static int sequence_item(struct sequence *sequence, const struct batch *batch, const struct item *item,
@@ -483,6 +492,9 @@ static int sequence_item(struct sequence *sequence, const struct batch *batch, c
 		return sequence_file(sequence, batch, item, err);
 	case ITEM_PIECE:
 		return sequence_piece(sequence, batch, item, err);
+	case ITEM_SKIP:
+		progress_add(sequence->progress, 0, item->skip - item->length);
+		return large_skip(sequence, item, err);
 	case ITEM_SYMLINK:
 		return sequence_symlink(sequence, item, err);
 	case ITEM_DIRECTORY:

@@ -4,6 +4,7 @@
 #pragma once
 #include "batch.h"
 #include "image/codec.h"
+#include "holes.h"
 #include "image/fine.h"
 #include "kinds.h"
 #include "known.h"
@@ -60,10 +61,12 @@ struct sequence {
 	uint8_t *decoded; /* a chunk */
 
 	/* the large file whose pieces are coming */
-	uint64_t large_first; /* its first chunk */
+	uint64_t large_first; /* its first record */
+	uint64_t large_where; /* at its end: where its records are, as its inode says it */
 	bool large_sparse, large_placed, large_dense, large_border;
 	uint64_t large_size, large_left; /* bytes in all and still to come */
 	struct sequence_run run;
+	struct holes holes;
 
 	struct sequence_counts counts;
 };

@@ -167,20 +167,21 @@ static uint64_t plan_row(const struct plan *plan, const struct chunk *chunk)
 	return 1 + row.page * DSFS_BLOCK + row.offset;
 }
 
-/* A record that is wrong in itself is damage; it is told once, in the first pass. */
-static void plan_add_chunk(struct plan *plan, const struct inode *inode, uint64_t position)
+/* A record that is wrong in itself is damage; it is told once, in the first pass. Returns how many chunks it stands for. */
+static uint64_t plan_add_chunk(struct plan *plan, const struct inode *inode, uint64_t position)
 {
 	struct plan_item item = { .ordinal = inode->ordinal, .position = position, .shared = 1 };
 	struct error why = { 0 };
+	uint64_t run = 1;
 	int r;
 
-	r = chunk_get(plan->index, inode, position, &item.chunk, &why);
+	r = chunk_get_run(plan->index, inode, position, &item.chunk, &run, &why);
 	if (r == 0 && chunk_is_hole(&item.chunk)) {
-		plan->counts.holes += !plan->has_last;
-		return;
+		plan->counts.holes += plan->has_last ? 0 : run;
+		return run;
 	}
 	if (r == 0 && !plan_is_selected(plan, item.chunk.address))
-		return;
+		return 1;
 	if (r == 0 && !chunk_is_inline(&item.chunk) && !plan_is_in_segments(plan, &item.chunk))
 		r = error_set(&why, -EBADMSG, "its place is outside the segments of its version");
 	if (r == 0)
@@ -190,6 +191,7 @@ static void plan_add_chunk(struct plan *plan, const struct inode *inode, uint64_
 	else if (!plan->has_last)
 		damage_add(plan->damage, &item, &why);
 	plan->counts.selected += r == 0 && !plan->has_last;
+	return 1;
 }
 
 static void plan_count_inode(struct plan *plan, const struct inode *inode)
@@ -214,8 +216,8 @@ static int plan_pass(struct plan *plan, struct error *err)
 		if (!plan->has_last)
 			plan_count_inode(plan, &inode);
 		chunks = S_ISREG(inode.mode) ? inode_chunk_count(plan->index, &inode) : 0;
-		for (uint64_t i = 0; i < chunks; i++)
-			plan_add_chunk(plan, &inode, i);
+		for (uint64_t i = 0; i < chunks;)
+			i += plan_add_chunk(plan, &inode, i);
 	}
 	return 0;
 }

@@ -162,19 +162,27 @@ static uint64_t stat_number(const struct stat_file *file)
 
 /* --- chunks and ranges, handed out one after the other --- */
 
-static int stat_each_chunk(const struct stat_file *file,
-			   void (*each)(void *argument, uint64_t i, const struct chunk *chunk),
+/* A chunk, or all of a long hole. */
+struct stat_chunk {
+	struct chunk chunk;
+	uint64_t i, count;
+	uint64_t offset, length; /* in the file */
+};
+
+static int stat_each_chunk(const struct stat_file *file, void (*each)(void *argument, const struct stat_chunk *part),
 			   void *argument, struct error *err)
 {
 	uint64_t count = inode_chunk_count(file->index, &file->inode);
-	struct chunk chunk;
+	struct stat_chunk part;
 	int r;
 
-	for (uint64_t i = 0; i < count; i++) {
-		r = chunk_get(file->index, &file->inode, i, &chunk, err);
+	for (part.i = 0; part.i < count; part.i += part.count) {
+		r = chunk_get_run(file->index, &file->inode, part.i, &part.chunk, &part.count, err);
 		if (r < 0)
 			return r;
-		each(argument, i, &chunk);
+		part.offset = part.i << file->index->chunk_log;
+		part.length = chunk_run_bytes(file->index, &file->inode, part.i, part.count);
+		each(argument, &part);
 	}
 	return 0;
 }
@@ -183,11 +191,11 @@ struct stat_ranges {
 	struct stat_range range;
 	void (*each)(void *argument, const struct stat_range *range);
 	void *argument;
-	uint32_t chunk_log;
 };
 
-static void stat_add_to_range(void *argument, uint64_t i, const struct chunk *chunk)
+static void stat_add_to_range(void *argument, const struct stat_chunk *part)
 {
+	const struct chunk *chunk = &part->chunk;
 	struct stat_ranges *ranges = argument;
 	struct stat_range *range = &ranges->range;
 	bool follows = chunk_is_hole(chunk) ?
@@ -199,8 +207,8 @@ static void stat_add_to_range(void *argument, uint64_t i, const struct chunk *ch
 		range->length = 0;
 	}
 	if (!range->length)
-		*range = (struct stat_range){ i << ranges->chunk_log, 0, chunk->address, 0 };
-	range->length += chunk->length;
+		*range = (struct stat_range){ part->offset, 0, chunk->address, 0 };
+	range->length += part->length;
 	range->stored += chunk->stored;
 }
 
@@ -208,9 +216,7 @@ static int stat_each_range(const struct stat_file *file,
 			   void (*each)(void *argument, const struct stat_range *range), void *argument,
 			   struct error *err)
 {
-	struct stat_ranges ranges = { .each = each,
-				      .argument = argument,
-				      .chunk_log = file->index->chunk_log };
+	struct stat_ranges ranges = { .each = each, .argument = argument };
 	int r;
 
 	r = stat_each_chunk(file, stat_add_to_range, &ranges, err);
@@ -239,16 +245,17 @@ static void stat_place(uint64_t address, char *text, size_t size)
 			 address_offset(address));
 }
 
-static void stat_text_chunk(void *argument, uint64_t i, const struct chunk *chunk)
+static void stat_text_chunk(void *argument, const struct stat_chunk *part)
 {
-	const struct stat_file *file = argument;
+	const struct chunk *chunk = &part->chunk;
 	char place[32], sum[17] = "-";
 
+	(void)argument;
 	stat_place(chunk->address, place, sizeof(place));
 	if (!chunk_is_hole(chunk))
 		snprintf(sum, sizeof(sum), "%016" PRIx64, chunk->sum);
-	printf("  %8" PRIu64 " %16" PRIu64 " %8" PRIu32 "  %-20s %8" PRIu32 "  %-5s  %s\n", i,
-	       i << file->index->chunk_log, chunk->length, place, chunk->stored, stat_codec(chunk), sum);
+	printf("  %8" PRIu64 " %16" PRIu64 " %8" PRIu64 "  %-20s %8" PRIu32 "  %-5s  %s\n", part->i, part->offset,
+	       part->length, place, chunk->stored, stat_codec(chunk), sum);
 }
 
 static void stat_text_range(void *argument, const struct stat_range *range)
@@ -306,7 +313,7 @@ static int stat_text_content(const struct stat_file *file, struct error *err)
 		return 0;
 	printf("  %8s %16s %8s  %-20s %8s  %-5s  %s\n", "CHUNK", "OFFSET", "LENGTH", "MEMBER:OFFSET",
 	       "STORED", "CODEC", "XXH3-64");
-	r = stat_each_chunk(file, stat_text_chunk, (void *)file, err);
+	r = stat_each_chunk(file, stat_text_chunk, NULL, err);
 	if (r < 0)
 		return r;
 	printf("ranges   consecutive chunks as one\n  %16s %12s  %-20s %12s\n", "OFFSET", "LENGTH",
@@ -349,16 +356,18 @@ static void stat_json_place(struct json *json, uint64_t address)
 	json_number(json, "device_offset", address_offset(address));
 }
 
-static void stat_json_chunk(void *argument, uint64_t i, const struct chunk *chunk)
+static void stat_json_chunk(void *argument, const struct stat_chunk *part)
 {
+	const struct chunk *chunk = &part->chunk;
 	struct json *json = argument;
 	char sum[17];
 
 	snprintf(sum, sizeof(sum), "%016" PRIx64, chunk->sum);
 	json_begin_object(json, NULL);
-	json_number(json, "chunk", i);
+	json_number(json, "chunk", part->i);
+	json_number(json, "count", part->count);
 	json_number(json, "record", chunk->number);
-	json_number(json, "length", chunk->length);
+	json_number(json, "length", part->length);
 	stat_json_place(json, chunk->address);
 	json_number(json, "stored", chunk->stored);
 	json_string(json, "codec", stat_codec(chunk));

@@ -26,12 +26,12 @@ static void stretch_end(struct stretch *stretch)
 static int stretch_file(struct stretch *stretch, const struct index *index, const struct inode *inode,
 			struct error *err)
 {
-	uint64_t count = inode_chunk_count(index, inode), offset;
+	uint64_t count = inode_chunk_count(index, inode), offset, run;
 	struct chunk chunk;
 	int r;
 
-	for (uint64_t i = 0; i < count; i++) {
-		r = chunk_get(index, inode, i, &chunk, err);
+	for (uint64_t i = 0; i < count; i += run) {
+		r = chunk_get_run(index, inode, i, &chunk, &run, err);
 		if (r < 0)
 			return r;
 		if (chunk_is_hole(&chunk) || chunk_is_inline(&chunk))

@@ -41,6 +41,7 @@
 #define DSFS_ORDINAL_BITS    40u
 #define DSFS_SEQUENCE_MAX    0xfffffeu   /* version sequence numbers are 1..this */
 #define DSFS_FILE_MAX        (UINT64_C(1) << 62)
+#define DSFS_HOLES_MAX       (1u << 28)  /* chunks in the long holes of all files of a version */
 #define DSFS_SHARED_MAX      (1u << 20)  /* bytes of a file that may share chunk records with others */
 
 /* Feature words. A reader ignores unknown COMPAT bits and refuses unknown INCOMPAT bits; a program
@@ -49,7 +50,8 @@
 #define DSFS_INCOMPAT_KNOWN         UINT64_C(0)
 #define DSFS_VERSION_COMPAT_KNOWN   UINT64_C(0)
 #define DSFS_VERSION_INCOMPAT_ZSTD  (UINT64_C(1) << 0) /* some chunks are zstd frames */
-#define DSFS_VERSION_INCOMPAT_KNOWN (DSFS_VERSION_INCOMPAT_ZSTD)
+#define DSFS_VERSION_INCOMPAT_HOLES (UINT64_C(1) << 1) /* some files have lists of long holes */
+#define DSFS_VERSION_INCOMPAT_KNOWN (DSFS_VERSION_INCOMPAT_ZSTD | DSFS_VERSION_INCOMPAT_HOLES)
 
 /* A device address: member number in the top 8 bits, byte offset on that member below.
  * Address 0 is "nothing" (a hole). Member DSFS_IN_INDEX: the offset counts in the index's blob. */
@@ -160,11 +162,12 @@ struct dsfs_entry {
 
 /* Index part 2: inode with ordinal n at (n - 1) * 32. Part starts are rounded up to DSFS_BLOCK. */
 #define DSFS_WHERE_SPARSE (UINT64_C(1) << 63) /* the file has holes */
+#define DSFS_WHERE_HOLES  (UINT64_C(1) << 62) /* where is the head of its list of long holes */
 
 struct dsfs_inode {
 	le64 mtime; /* 00: (seconds + 2^31) << 30 | nanoseconds: 1901-12-13 .. 2446-05-10 */
 	le64 size;  /* 08: file: bytes; directory: entries; symlink: bytes of the target */
-	le64 where; /* 10: file: first chunk, | SPARSE; directory: parent; symlink: target in the blob */
+	le64 where; /* 10: file: first chunk, | SPARSE, | HOLES; directory: parent; symlink: target in the blob */
 	le32 class; /* 18: attribute class */
 	le32 nlink; /* 1c: names of a file, 2 + subdirectories of a directory */
 };
@@ -177,6 +180,14 @@ struct dsfs_chunk {
 	le64 address; /* 00: device address; 0: a hole, all zeros */
 	le64 sum;     /* 08: sum of the content (not of the stored bytes); 0 for a hole */
 	le32 stored;  /* 10: bits 0..27 bytes on the volume, bits 28..31 DSFS_CODEC_* */
+};
+
+/* Among the chunks: a hole of many chunks, which have no records of their own. Behind the records of a file's other
+ * chunks lies the head of its list, then its long holes in order. */
+struct dsfs_hole {
+	le64 address; /* 00: 0, as of any hole */
+	le64 first;   /* 08: its first chunk in the file; in the head: how many holes follow */
+	le32 total;   /* 10: chunks of this hole and of those before it in the list; in the head: 0 */
 };
 
 /* Index part 4: attributes that many inodes share. */
@@ -238,6 +249,7 @@ DSFS_SIZE(dsfs_version, 512);
 DSFS_SIZE(dsfs_entry, 6);
 DSFS_SIZE(dsfs_inode, 32);
 DSFS_SIZE(dsfs_chunk, 20);
+DSFS_SIZE(dsfs_hole, 20);
 DSFS_SIZE(dsfs_class, 24);
 DSFS_SIZE(dsfs_xattr_set, 8);
 DSFS_SIZE(dsfs_xattr, 8);

@@ -8,6 +8,7 @@
 
 #include "image/address.h"
 #include "image/checksum.h"
+#include "image/hole_list.h"
 
 #define STORED_MASK ((UINT32_C(1) << DSFS_STORED_BITS) - 1)
 
@@ -65,7 +66,26 @@ static bool chunk_is_possible(const struct index *index, const struct chunk *chu
 	return chunk_has_possible_size(chunk) && (chunk_is_hole(chunk) || chunk_is_inside(index, chunk));
 }
 
-int chunk_get(const struct index *index, const struct inode *inode, uint64_t i, struct chunk *ret, struct error *err)
+/* True when the i-th chunk lies in a long hole. Else long holes before it have taken no records. */
+static bool chunk_find_hole(const struct index *index, const struct inode *inode, uint64_t i, struct chunk *chunk,
+			    uint64_t *ret_count)
+{
+	struct hole hole;
+
+	*ret_count = 1;
+	chunk->number = inode->where + i;
+	if (!inode->list_count || !hole_list_find(index, inode, i, &hole))
+		return false;
+	chunk->number -= hole.before + hole.count;
+	if (i - hole.first >= hole.count)
+		return false;
+	*ret_count = hole.count - (i - hole.first);
+	*chunk = (struct chunk){ .number = hole.record, .length = chunk_length(index, inode, i) };
+	return true;
+}
+
+int chunk_get_run(const struct index *index, const struct inode *inode, uint64_t i, struct chunk *ret,
+		  uint64_t *ret_count, struct error *err)
 {
 	const struct dsfs_chunk *disk;
 	struct chunk chunk;
@@ -73,7 +93,11 @@ int chunk_get(const struct index *index, const struct inode *inode, uint64_t i, 
 
 	if (i >= inode_chunk_count(index, inode))
 		return error_set(err, -EINVAL, "inode %" PRIu64 ": chunk %" PRIu64 " is past its end", inode->ordinal, i);
-	number = inode->where + i;
+	if (chunk_find_hole(index, inode, i, &chunk, ret_count)) {
+		*ret = chunk;
+		return 0;
+	}
+	number = chunk.number;
 	disk = span_at(index->chunks, number * sizeof(*disk), sizeof(*disk));
 	if (!disk)
 		return error_set(err, -EBADMSG, "chunk %" PRIu64 " of %" PRIu64 " does not exist", number,
@@ -88,6 +112,20 @@ int chunk_get(const struct index *index, const struct inode *inode, uint64_t i, 
 				 chunk.number, chunk.address, chunk.stored, chunk.codec, chunk.length);
 	*ret = chunk;
 	return 0;
+}
+
+int chunk_get(const struct index *index, const struct inode *inode, uint64_t i, struct chunk *ret, struct error *err)
+{
+	uint64_t count;
+
+	return chunk_get_run(index, inode, i, ret, &count, err);
+}
+
+uint64_t chunk_run_bytes(const struct index *index, const struct inode *inode, uint64_t i, uint64_t count)
+{
+	uint64_t start = i << index->chunk_log, bytes = count << index->chunk_log;
+
+	return bytes < inode->size - start ? bytes : inode->size - start;
 }
 
 const void *chunk_inline_bytes(const struct index *index, const struct chunk *chunk)

@@ -2,6 +2,7 @@
 /* The dump of a version, and the digest that is its SHA-256. */
 #include "image/dump.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -136,27 +137,60 @@ static int dump_xattr(void *argument, struct span name, struct span value)
 }
 
 /* " c LENGTH SUM" for a chunk, " h LENGTH" for one that is all zeros. */
+static int dump_chunk(struct dump *d, const struct chunk *chunk)
+{
+	int r = dump_make_room(d);
+
+	if (r < 0)
+		return r;
+	dump_word(d, chunk_is_hole(chunk) ? " h" : " c");
+	dump_number(d, chunk->length);
+	if (!chunk_is_hole(chunk)) {
+		dump_char(d, ' ');
+		dump_digits(d, chunk->sum, 16, 16);
+	}
+	dump_char(d, '\n');
+	return 0;
+}
+
+/* What was written last, so many times more. */
+static int dump_repeat(struct dump *d, size_t length, uint64_t times)
+{
+	char line[64];
+	int r = 0;
+
+	assert(length <= sizeof(line) && length <= d->used);
+	memcpy(line, d->text + d->used - length, length);
+	for (; r == 0 && times; times--) {
+		r = dump_make_room(d);
+		memcpy(d->text + d->used, line, length);
+		d->used += length;
+	}
+	return r;
+}
+
+/* A long hole has as many lines as one whose chunks have records; only the last chunk of a file may be shorter. */
 static int dump_chunks(struct dump *d, const struct inode *inode)
 {
-	uint64_t count = inode_chunk_count(d->index, inode);
+	uint64_t count = inode_chunk_count(d->index, inode), run;
 	struct chunk chunk;
-	int r;
+	size_t before;
+	int r = 0;
 
-	for (uint64_t i = 0; i < count; i++) {
-		r = chunk_get(d->index, inode, i, &chunk, d->err);
-		if (r == 0)
-			r = dump_make_room(d);
+	for (uint64_t i = 0; r == 0 && i < count; i += run) {
+		r = chunk_get_run(d->index, inode, i, &chunk, &run, d->err);
 		if (r < 0)
 			return r;
-		dump_word(d, chunk_is_hole(&chunk) ? " h" : " c");
-		dump_number(d, chunk.length);
-		if (!chunk_is_hole(&chunk)) {
-			dump_char(d, ' ');
-			dump_digits(d, chunk.sum, 16, 16);
-		}
-		dump_char(d, '\n');
+		if (run > 1 && i + run == count)
+			run--;
+		r = dump_make_room(d);
+		before = d->used;
+		if (r == 0)
+			r = dump_chunk(d, &chunk);
+		if (r == 0)
+			r = dump_repeat(d, d->used - before, run - 1);
 	}
-	return 0;
+	return r;
 }
 
 static int dump_link(struct dump *d, const struct inode *inode)

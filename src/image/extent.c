@@ -38,7 +38,7 @@ int extent_next(struct extent_cursor *cursor, struct extent_piece *ret, struct e
 int64_t extent_seek(const struct index *index, const struct inode *inode, uint64_t offset, bool hole,
 		    struct error *err)
 {
-	uint64_t count = inode_chunk_count(index, inode);
+	uint64_t count = inode_chunk_count(index, inode), run;
 	struct chunk chunk;
 	int r;
 
@@ -46,10 +46,10 @@ int64_t extent_seek(const struct index *index, const struct inode *inode, uint64
 		return error_set(err, -ENXIO, "offset is at or past the end");
 	if (!inode->sparse)
 		return (int64_t)(hole ? inode->size : offset);
-	for (uint64_t i = offset >> index->chunk_log; i < count; i++) {
+	for (uint64_t i = offset >> index->chunk_log; i < count; i += run) {
 		uint64_t start = i << index->chunk_log;
 
-		r = chunk_get(index, inode, i, &chunk, err);
+		r = chunk_get_run(index, inode, i, &chunk, &run, err);
 		if (r < 0)
 			return r;
 		if (chunk_is_hole(&chunk) == hole)

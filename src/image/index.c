@@ -125,6 +125,7 @@ int index_open(int fd, const struct version *version, const uint64_t *member_siz
 	index->shape = version->shape;
 	index->chunk_log = version->chunk_log;
 	index->member_count = member_count;
+	index->has_lists = version->feature_incompat & DSFS_VERSION_INCOMPAT_HOLES;
 	memcpy(index->member_sizes, member_sizes, member_count * sizeof(*member_sizes));
 	r = index_map(index, err);
 	if (r == 0)

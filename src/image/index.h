@@ -21,6 +21,7 @@ struct index {
 	uint32_t chunk_log;
 	uint64_t member_sizes[DSFS_MEMBER_MAX + 1]; /* addresses must lie inside */
 	uint32_t member_count;
+	bool has_lists; /* of long holes, see hole_list.h */
 	struct span inodes, chunks, classes, blob;
 	struct index_names *names; /* LMDB's */
 	struct index_sparse *sparse; /* by ordinal, see records.h */

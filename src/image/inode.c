@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "image/chunk.h"
+#include "image/hole_list.h"
 #include "image/records.h"
 #include "image/xattr.h"
 
@@ -25,7 +26,7 @@ static int inode_check_type(const struct inode *inode, const struct index *index
 		break;
 	case S_IFREG:
 		if (inode->size <= DSFS_FILE_MAX && inode->where <= index->shape.chunk_count &&
-		    inode_chunk_count(index, inode) <= index->shape.chunk_count - inode->where)
+		    inode_record_count(index, inode) <= index->shape.chunk_count - inode->where)
 			return 0;
 		break;
 	case S_IFLNK:
@@ -78,6 +79,8 @@ int inode_get(const struct index *index, uint64_t ordinal, struct inode *ret, st
 	if (inode.mtime_nsec >= NSEC_COUNT)
 		return error_set(err, -EBADMSG, "inode %" PRIu64 ": %" PRIu32 " nanoseconds", ordinal, inode.mtime_nsec);
 	r = inode_decode_class(index, le32_get(disk->class), &inode, err);
+	if (r == 0 && index->has_lists && inode.where & DSFS_WHERE_HOLES && S_ISREG(inode.mode))
+		r = hole_list_open(index, &inode, err);
 	if (r < 0)
 		return r;
 	r = inode_check_type(&inode, index, err);
@@ -91,6 +94,11 @@ uint64_t inode_chunk_count(const struct index *index, const struct inode *inode)
 {
 	return (inode->size >> index->chunk_log) +
 	       ((inode->size & ((UINT64_C(1) << index->chunk_log) - 1)) != 0);
+}
+
+uint64_t inode_record_count(const struct index *index, const struct inode *inode)
+{
+	return inode_chunk_count(index, inode) - inode->list_chunks;
 }
 
 static uint64_t inode_hole_bytes(const struct index *index, const struct inode *inode)

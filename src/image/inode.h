@@ -16,7 +16,10 @@ struct inode {
 	uint64_t size;
 	int64_t mtime;       /* seconds since the epoch */
 	uint32_t mtime_nsec; /* 0..999999999 */
-	uint64_t where;      /* first chunk, parent, or offset of the target; without flags */
+	uint64_t where;      /* first chunk record, parent, or offset of the target; without flags */
+	uint64_t list;       /* first hole of the list that lies behind the chunk records, see hole_list.h */
+	uint64_t list_count; /* how many there are; 0: all chunks have records */
+	uint64_t list_chunks; /* chunks in them */
 	bool sparse;
 	uint64_t xattrs;     /* 1 + offset in the blob, 0 for none */
 };
@@ -27,6 +30,7 @@ struct inode {
 
 must_check int inode_get(const struct index *index, uint64_t ordinal, struct inode *ret, struct error *err);
 uint64_t inode_chunk_count(const struct index *index, const struct inode *inode);
+uint64_t inode_record_count(const struct index *index, const struct inode *inode); /* of its chunks, from where on */
 uint64_t inode_blocks(const struct index *index, const struct inode *inode); /* units of 512 bytes */
 must_check int inode_link_target(const struct index *index, const struct inode *inode, struct span *ret,
 				 struct error *err);
@@ -36,5 +40,5 @@ must_check int inode_xattrs(const struct index *index, const struct inode *inode
 			    int (*each)(void *argument, struct span name, struct span value), void *argument,
 			    struct error *err);
 
-/* For the packer: class is the number of its attribute class. */
+/* For the packer: class is the number of its attribute class; where is as on the volume but for SPARSE. */
 void inode_encode(const struct inode *inode, uint32_t class, struct dsfs_inode *disk);

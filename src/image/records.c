@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "image/chunk.h"
+#include "image/hole_list.h"
 #include "image/inode.h"
 
 /* 1 and the first file of more than DSFS_SHARED_MAX bytes from *ordinal on, which goes on behind it; 0: no more. */
@@ -29,9 +31,24 @@ static int records_next(const struct index *index, uint64_t *ordinal, struct ino
 	return 0;
 }
 
+/* A dump has a line for each chunk, so there is a bound to what a small index may stand for. */
+static int records_check_list(const struct index *index, const struct inode *inode, uint64_t *holes, struct error *err)
+{
+	int r = hole_list_check(index, inode, err);
+
+	if (r < 0)
+		return r;
+	*holes += inode->list_chunks;
+	if (*holes > DSFS_HOLES_MAX)
+		return error_set(err, -EBADMSG,
+				 "inode %" PRIu64 ": %" PRIu64 " chunks in long holes up to here, expected at most %u",
+				 inode->ordinal, *holes, DSFS_HOLES_MAX);
+	return 0;
+}
+
 int records_check(const struct index *index, struct error *err)
 {
-	uint64_t ordinal = INODE_ROOT, end = 0;
+	uint64_t ordinal = INODE_ROOT, end = 0, holes = 0;
 	struct inode inode;
 	int r;
 
@@ -41,7 +58,13 @@ int records_check(const struct index *index, struct error *err)
 					 "inode %" PRIu64 ": its chunks begin at %" PRIu64
 					 ", those of large files before it end at %" PRIu64,
 					 inode.ordinal, inode.where, end);
-		end = inode.where + inode_chunk_count(index, &inode);
+		if (inode.list_count) {
+			r = records_check_list(index, &inode, &holes, err);
+			if (r < 0)
+				return r;
+		}
+		end = inode.list_count ? inode.list + inode.list_count :
+					 inode.where + inode_chunk_count(index, &inode);
 	}
 	return r;
 }
@@ -50,12 +73,13 @@ int records_check(const struct index *index, struct error *err)
 static uint64_t records_measure_file(const struct index *index, const struct inode *inode)
 {
 	const struct dsfs_chunk *records = (const struct dsfs_chunk *)index->chunks.base + inode->where;
-	uint64_t count = inode_chunk_count(index, inode), holes = 0, bytes;
+	uint64_t count = inode_chunk_count(index, inode), holes = inode->list_chunks, bytes;
+	struct chunk last;
 
-	for (uint64_t i = 0; i < count; i++)
+	for (uint64_t i = 0; i < inode_record_count(index, inode); i++)
 		holes += le64_get(records[i].address) == 0;
 	bytes = holes << index->chunk_log;
-	if (le64_get(records[count - 1].address) == 0)
+	if (chunk_get(index, inode, count - 1, &last, NULL) == 0 && chunk_is_hole(&last))
 		bytes -= (count << index->chunk_log) - inode->size;
 	return bytes;
 }

@@ -3,7 +3,8 @@
 #pragma once
 #include "image/index.h"
 
-/* -EBADMSG when large files share records, so that whoever looks at every file looks at more than there is. */
+/* -EBADMSG when large files share records, so that whoever looks at every file looks at more than there is, or when a
+ * list of long holes is wrong. */
 must_check int records_check(const struct index *index, struct error *err);
 /* Finds the holes of large files for records_hole_bytes(). */
 must_check int records_measure(struct index *index, struct error *err);

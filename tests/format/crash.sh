@@ -73,6 +73,8 @@ rounds=$((rounds / 10))
 mkdir data
 head -c 3000000 /dev/urandom >data/large
 seq 300000 >data/text
+truncate -s 140M data/sparse
+echo end >>data/sparse
 pack large data --label one --chunk-size 64K --segment-size 32M
 head -c 9000000 /dev/urandom >data/larger
 sleep 3 # what is younger than two seconds is not trusted
@@ -85,7 +87,7 @@ import json, sys
 listed = json.load(sys.stdin)
 versions = listed["versions"]
 assert [v["chunk_size"] for v in versions] == [65536, 131072, 131072]
-assert versions[1]["feature_incompat"] == 1, "nothing was compressed"
+assert versions[1]["feature_incompat"] == 3, "nothing was compressed, or no long hole"
 for version in versions:
     assert version["fine_bytes"], version["label"]
     for segment in version["segments"]:

@@ -99,6 +99,20 @@ static void seed_index(const char *folder)
 	seed_section(folder, "index-tree");
 }
 
+/* A chunk, a long hole, a chunk, another hole to the end. */
+static void seed_holes(const char *folder)
+{
+	section_init(&section);
+	section_chunk(&section, DSFS_DATA_AT, 1, 131072, DSFS_CODEC_RAW);
+	section_chunk(&section, DSFS_DATA_AT + 131072, 2, 77, DSFS_CODEC_ZSTD);
+	section_chunk(&section, 0, 2, 0, 0);
+	section_chunk(&section, 0, 1, 1024, 0);
+	section_chunk(&section, 0, 1026, 3024, 0);
+	section_file(&section, 1, "a", 3026 * UINT64_C(131072) - 5, 2 | DSFS_WHERE_HOLES);
+	section.inodes[1].sparse = true;
+	seed_section(folder, "index-holes");
+}
+
 /* Chunks 0, 2, 4 … have rows. */
 static void seed_fine(const char *folder, const char *name, uint32_t chunk_log, uint32_t chunks)
 {
@@ -157,6 +171,7 @@ int main(int argc, char **argv)
 	seed_superblock(argv[1]);
 	seed_catalogue(argv[1]);
 	seed_index(argv[1]);
+	seed_holes(argv[1]);
 	seed_fine(argv[1], "fine-small", 20, 3);
 	seed_fine(argv[1], "fine-many", 17, 1000);
 	seed_wire(argv[1]);
