@@ -11,6 +11,7 @@
 #include "base/parse.h"
 #include "image/address.h"
 #include "image/space.h"
+#include "pins.h"
 #include "text.h"
 #include "verb.h"
 #include "volume.h"
@@ -25,10 +26,7 @@ struct list_space {
 	uint64_t size, segment_size;
 	uint64_t total, used; /* segments */
 	uint64_t free_bytes;
-	uint32_t versions;
-	uint8_t *catalogue; /* a bit for each segment */
-	uint8_t *maps;      /* the same for each version, one map behind the other */
-	size_t map_size;
+	struct pins pins;
 	struct list_share *shares; /* of each version */
 };
 
@@ -69,60 +67,42 @@ const struct command_line list_line = {
 
 /* --- space --- */
 
-static void list_mark(uint8_t *map, uint32_t segment_log, uint64_t total, uint64_t address, uint64_t length)
+/* Of segments; the last may be cut short by the end of the volume. */
+static uint64_t list_bytes(const struct list_space *space, uint64_t from, uint64_t to)
 {
-	uint64_t offset = address_offset(address);
+	uint64_t end = to * space->segment_size;
 
-	if (length == 0)
-		return;
-	for (uint64_t s = offset >> segment_log; s <= (offset + length - 1) >> segment_log && s < total; s++)
-		map[s / 8] |= (uint8_t)(1u << (s % 8));
+	return (end < space->size ? end : space->size) - from * space->segment_size;
 }
 
-static bool list_is_marked(const uint8_t *map, uint64_t segment)
+/* Bytes of the segments that a version lists. */
+static uint64_t list_version_bytes(const struct list_space *space, const struct version *version)
 {
-	return map[segment / 8] >> (segment % 8) & 1;
-}
+	uint64_t bytes = 0;
 
-/* Of a segment; the last may be cut short by the end of the volume. */
-static uint64_t list_segment_bytes(const struct list_space *space, uint64_t segment)
-{
-	uint64_t left = space->size - segment * space->segment_size;
+	for (uint32_t i = 0; i < version->segments.count; i++) {
+		uint64_t from = address_offset(version->segments.items[i].address), length = version->segments.items[i].length;
 
-	return left < space->segment_size ? left : space->segment_size;
-}
-
-static const uint8_t *list_map(const struct list_space *space, uint32_t version)
-{
-	return space->maps + version * space->map_size;
-}
-
-/* How many versions use the segment; *ret_last is one of them. */
-static uint32_t list_users(const struct list_space *space, uint64_t segment, uint32_t *ret_last)
-{
-	uint32_t users = 0;
-
-	for (uint32_t v = 0; v < space->versions; v++)
-		if (list_is_marked(list_map(space, v), segment)) {
-			*ret_last = v;
-			users++;
-		}
-	return users;
+		if (from < space->size)
+			bytes += length < space->size - from ? length : space->size - from;
+	}
+	return bytes;
 }
 
 /* What would become free with each version, and what it uses together with others. */
-static void list_measure_segment(struct list_space *space, uint64_t segment)
+static void list_measure_shares(struct list_space *space, const struct catalogue *catalogue)
 {
-	uint64_t bytes = list_segment_bytes(space, segment);
-	uint32_t last = 0, users = list_users(space, segment, &last);
+	struct pins_run run;
 
-	if (users || list_is_marked(space->catalogue, segment))
-		space->used++;
-	for (uint32_t v = 0; users > 1 && v <= last; v++)
-		if (list_is_marked(list_map(space, v), segment))
-			space->shares[v].shared += bytes;
-	if (users == 1)
-		space->shares[last].unique += bytes;
+	while (pins_next(&space->pins, &run)) {
+		if (run.users || run.catalogue)
+			space->used += run.to - run.from;
+		if (run.users == 1)
+			space->shares[run.only].unique += list_bytes(space, run.from, run.to);
+	}
+	for (uint32_t v = 0; v < catalogue->version_count; v++)
+		space->shares[v].shared =
+			list_version_bytes(space, &catalogue->versions[v]) - space->shares[v].unique;
 }
 
 /* A device may have become larger than its volume. */
@@ -154,35 +134,23 @@ static int list_measure(const struct volume *volume, struct list_space *space, s
 {
 	const struct superblock *super = &volume->super;
 	const struct catalogue *catalogue = &volume->catalogue;
+	int r;
 
 	space->segment_size = UINT64_C(1) << super->segment_log;
 	space->size = list_size(volume);
 	space->total = round_up(space->size, space->segment_size) >> super->segment_log;
-	space->versions = catalogue->version_count;
-	space->map_size = space->total / 8 + 1;
-	space->catalogue = calloc(space->map_size, 1);
-	space->maps = calloc((size_t)space->versions + 1, space->map_size);
-	space->shares = calloc((size_t)space->versions + 1, sizeof(*space->shares));
-	if (!space->catalogue || !space->maps || !space->shares)
-		return error_set(err, -ENOMEM, "no memory for maps of %" PRIu64 " segments", space->total);
-	list_mark(space->catalogue, super->segment_log, space->total, super->catalogue_address,
-		  super->catalogue_length);
-	for (uint32_t v = 0; v < space->versions; v++) {
-		const struct extent_list *list = &catalogue->versions[v].segments;
-
-		for (uint32_t i = 0; i < list->count; i++)
-			list_mark(space->maps + v * space->map_size, super->segment_log, space->total,
-				  list->items[i].address, list->items[i].length);
-	}
-	for (uint64_t s = 0; s < space->total; s++)
-		list_measure_segment(space, s);
+	space->shares = calloc((size_t)catalogue->version_count + 1, sizeof(*space->shares));
+	r = space->shares ? pins_open(catalogue, super, space->total, &space->pins, err) :
+			    error_set(err, -ENOMEM, "no memory for %" PRIu32 " versions", catalogue->version_count);
+	if (r < 0)
+		return r;
+	list_measure_shares(space, catalogue);
 	return list_measure_free(volume, space, err);
 }
 
 static void list_space_free(struct list_space *space)
 {
-	free(space->catalogue);
-	free(space->maps);
+	pins_close(&space->pins);
 	free(space->shares);
 }
 
@@ -261,42 +229,21 @@ static void list_json_version(struct json *json, const struct catalogue *catalog
 	json_end_object(json);
 }
 
-static bool list_is_alike(const struct list_space *space, uint64_t a, uint64_t b)
-{
-	bool alike = list_is_marked(space->catalogue, a) == list_is_marked(space->catalogue, b);
-
-	for (uint32_t v = 0; alike && v < space->versions; v++)
-		alike = list_is_marked(list_map(space, v), a) == list_is_marked(list_map(space, v), b);
-	return alike;
-}
-
-/* Bytes of the run of segments from this one on that the same versions pin; *ret_next is the first behind it. */
-static uint64_t list_run_bytes(const struct list_space *space, uint64_t segment, uint64_t *ret_next)
-{
-	uint64_t length = list_segment_bytes(space, segment), next;
-
-	for (next = segment + 1; next < space->total && list_is_alike(space, segment, next); next++)
-		length += list_segment_bytes(space, next);
-	*ret_next = next;
-	return length;
-}
-
 /* Without a version it is free, unless the catalogue is there. */
-static void list_json_space(struct json *json, const struct catalogue *catalogue, const struct list_space *space)
+static void list_json_space(struct json *json, const struct catalogue *catalogue, struct list_space *space)
 {
-	uint64_t length;
+	struct pins *pins = &space->pins;
+	struct pins_run run;
 
 	json_begin_array(json, "space");
-	for (uint64_t s = 0, next; s < space->total; s = next) {
-		length = list_run_bytes(space, s, &next);
+	for (pins_rewind(pins); pins_next(pins, &run);) {
 		json_begin_object(json, NULL);
-		json_number(json, "offset", s * space->segment_size);
-		json_number(json, "length", length);
-		json_bool(json, "catalogue", list_is_marked(space->catalogue, s));
+		json_number(json, "offset", run.from * space->segment_size);
+		json_number(json, "length", list_bytes(space, run.from, run.to));
+		json_bool(json, "catalogue", run.catalogue);
 		json_begin_array(json, "versions");
-		for (uint32_t v = 0; v < space->versions; v++)
-			if (list_is_marked(list_map(space, v), s))
-				json_string(json, NULL, catalogue->versions[v].label);
+		for (uint32_t v = pins_version(pins, 0); v < pins->versions; v = pins_version(pins, v + 1))
+			json_string(json, NULL, catalogue->versions[v].label);
 		json_end_array(json);
 		json_end_object(json);
 	}
@@ -316,7 +263,7 @@ static void list_json_publisher(struct json *json, const struct list_publisher *
 	json_end_object(json);
 }
 
-static void list_json(const struct volume *volume, const struct list_space *space,
+static void list_json(const struct volume *volume, struct list_space *space,
 		      const struct list_publisher *publisher)
 {
 	struct json json = { .out = stdout };
@@ -394,7 +341,7 @@ static void list_text_version(const struct volume *volume, const struct version 
 	       v->created ? text_time((int64_t)v->created, created) : "-");
 }
 
-static void list_text(const struct volume *volume, const struct list_space *space,
+static void list_text(const struct volume *volume, struct list_space *space,
 		      const struct list_publisher *publisher)
 {
 	const struct catalogue *catalogue = &volume->catalogue;
@@ -414,23 +361,19 @@ static void list_text(const struct volume *volume, const struct list_space *spac
 		list_text_version(volume, &catalogue->versions[i], &space->shares[i], width);
 }
 
-static void list_text_pins(const struct catalogue *catalogue, const struct list_space *space)
+static void list_text_pins(const struct catalogue *catalogue, struct list_space *space)
 {
+	struct pins *pins = &space->pins;
 	char length[SIZE_TEXT_SIZE];
-	bool pinned;
+	struct pins_run run;
 
 	printf("\n  %10s %16s  %s\n", "BYTES", "FROM", "PINNED BY");
-	for (uint64_t s = 0, next; s < space->total; s = next) {
-		pinned = false;
-		printf("  %10s", format_size(list_run_bytes(space, s, &next), length));
-		printf(" %16" PRIu64 " ", s * space->segment_size);
-		for (uint32_t v = 0; v < space->versions; v++) {
-			if (!list_is_marked(list_map(space, v), s))
-				continue;
+	for (pins_rewind(pins); pins_next(pins, &run);) {
+		printf("  %10s", format_size(list_bytes(space, run.from, run.to), length));
+		printf(" %16" PRIu64 " ", run.from * space->segment_size);
+		for (uint32_t v = pins_version(pins, 0); v < pins->versions; v = pins_version(pins, v + 1))
 			printf(" %s", catalogue->versions[v].label);
-			pinned = true;
-		}
-		printf("%s\n", pinned ? "" : list_is_marked(space->catalogue, s) ? " (catalogue)" : " (free)");
+		printf("%s\n", run.users ? "" : run.catalogue ? " (catalogue)" : " (free)");
 	}
 }
 
