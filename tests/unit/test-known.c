@@ -3,6 +3,7 @@
  * read, are not shared, and nothing is read for a record that cannot be right. */
 #include <errno.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #include "image/address.h"
 #include "image/checksum.h"
@@ -262,6 +263,38 @@ static void test_table_is_bounded(void **state)
 	temp_close(temp);
 }
 
+/* A version on the volume whose large files share their chunks would come into a new index once for each of them. */
+static void test_shared_large_files(void **state)
+{
+	struct extent place = { AT, 0 };
+	struct earlier earlier;
+	int fd;
+
+	(void)state;
+	begin();
+	for (unsigned shared = 0; shared < 2; shared++) {
+		section_init(&section);
+		section.chunk_log = CHUNK_LOG;
+		for (uint64_t i = 0; i < 2 * LARGE; i++)
+			section_chunk(&section, 0, 0, 0, DSFS_CODEC_RAW);
+		section_file(&section, 1, "a", (uint64_t)LARGE * CHUNK, 0);
+		section_file(&section, 1, "b", (uint64_t)LARGE * CHUNK, shared ? 1 : LARGE);
+		fd = section_write(&section, &version);
+		assert_int_equal(pread(fd, memory.bytes + AT, version.index_length, 0), version.index_length);
+		close(fd);
+		place.length = version.index_length;
+		version.index = (struct extent_list){ &place, 1 };
+		if (shared)
+			CHECK_FAILS(earlier_open(temp, &memory.source, SIZE, &version, false, &earlier, &err), -EBADMSG,
+				    "inode 3: its chunks begin at 1, those of large files before it end at 257");
+		else
+			CHECK_OK(earlier_open(temp, &memory.source, SIZE, &version, false, &earlier, &err));
+		if (!shared)
+			earlier_close(&earlier);
+	}
+	end();
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -271,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_sequencer_survives_unreadable),
 		cmocka_unit_test(test_bad_records_stay_out),
 		cmocka_unit_test(test_table_is_bounded),
+		cmocka_unit_test(test_shared_large_files),
 	};
 
 	return cmocka_run_group_tests_name("known", tests, NULL, NULL);
