@@ -16,10 +16,10 @@
 #define CONTROL_VERSIONS "versions"  /* a folder: each version of the volume under its label, opened on first use */
 #define CONTROL_CONTROL "control"    /* takes commands: ioctl(2) on a descriptor opened for reading */
 
-/* Commands. Allowed to root, to the user who mounted, and to members of the mount's control_group (their real and
- * supplementary groups); EPERM for others. They return when they are done; other requests go on meanwhile. Each
- * answers with a struct also when it fails (ioctl(2) gives -1 and errno): reason says why in one line. EBUSY: too
- * many commands are under way. Fields that are not described as input must be 0; text is NUL-terminated. */
+/* Commands. Allowed to root with CAP_SYS_ADMIN, to the user who mounted, and to members of the mount's control_group (their
+ * own and supplementary groups), as they are when the command comes; EPERM for others. They return when they are done; other
+ * requests go on meanwhile. Each answers with a struct also when it fails (ioctl(2) gives -1 and errno): reason says why in one
+ * line. EBUSY: too many commands are under way. Fields that are not described as input must be 0; text is NUL-terminated. */
 #define CONTROL_LABEL_SIZE  128
 #define CONTROL_REASON_SIZE 504
 

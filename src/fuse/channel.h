@@ -123,7 +123,7 @@ bool channel_interrupt(struct channel *channel, uint64_t unique);
  * cannot be trusted any more. */
 bool channel_expire(struct channel_request *request, uint64_t unique);
 /* Somebody answered early. */
-static inline bool channel_is_answered(struct channel_request *request)
+static inline bool channel_is_answered(const struct channel_request *request)
 {
 	return atomic_load_explicit(&request->owed, memory_order_relaxed) == 0;
 }

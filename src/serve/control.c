@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "datasetfs/control.h"
 #include "fuse/invalidate.h"
+#include "serve/caller.h"
 #include "serve/change.h"
 #include "serve/dir.h"
 #include "serve/doubt.h"
@@ -35,7 +36,6 @@ struct control_job {
 	struct worker_task task;
 	struct worker *worker;
 	struct channel_request *request;
-	uint32_t uid, gid, pid;
 	enum control_kind kind;
 	struct control_switch command; /* becomes the answer */
 	char label[DSFS_LABEL_MAX + 1];  /* to look up */
@@ -49,7 +49,6 @@ struct control_job {
 struct control {
 	struct serve *serve;
 	int fd;
-	uid_t owner;
 	pthread_t thread;
 	bool running;
 	int event_fd;
@@ -65,47 +64,6 @@ struct control {
 	uint64_t followed;   /* sequence of the superblock that was acted upon */
 	uint8_t pointed[16]; /* UUID of the version that was current in it */
 };
-
-/* ---- who may ---- */
-
-/* The line "Groups:" of /proc/PID/status (proc(5)): the request itself carries only one group. */
-static bool control_has_group(uint32_t pid, uint32_t group)
-{
-	auto_free char *line = NULL;
-	unsigned long found;
-	bool member = false;
-	size_t size = 0;
-	char path[64], *at, *end;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	file = pid ? fopen(path, "re") : NULL;
-	if (!file)
-		return false;
-	while (getline(&line, &size, file) >= 0 && strncmp(line, "Groups:", 7) != 0)
-		continue;
-	for (at = line && !strncmp(line, "Groups:", 7) ? line + 7 : NULL; at && !member; at = end) {
-		found = strtoul(at, &end, 10);
-		if (end == at)
-			break;
-		member = found == group;
-	}
-	fclose(file);
-	return member;
-}
-
-static int control_check_caller(const struct control *control, const struct control_job *job, struct error *err)
-{
-	const struct serve_options *options = &control->serve->options;
-
-	if (job->uid == 0 || job->uid == control->owner)
-		return 0;
-	if (options->has_control_group && (job->gid == options->control_group ||
-					   control_has_group(job->pid, options->control_group)))
-		return 0;
-	return error_set(err, -EPERM, "only root, user %u%s may switch this mount", (unsigned)control->owner,
-			 options->has_control_group ? " and the members of its control_group" : "");
-}
 
 /* ---- commands ---- */
 
@@ -188,8 +146,8 @@ static int control_do_switch(struct control *control, struct control_job *job, s
 	int r;
 
 	r = control_check_command(&job->command, &err);
-	if (r == 0)
-		r = control_check_caller(control, job, &err);
+	if (r == 0 && caller_is_gone(job->request))
+		r = error_set(&err, -EINTR, "its process was killed");
 	if (r == 0)
 		r = control_switch(control, &job->command, ret_old, &err);
 	snprintf(job->command.reason, sizeof(job->command.reason), "%s", r < 0 ? err.reason : "");
@@ -468,7 +426,6 @@ int control_start(struct serve *serve, int fd, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for the control thread");
 	control->serve = serve;
 	control->fd = fd;
-	control->owner = geteuid();
 	control->followed = serve->opened;
 	memcpy(control->pointed, serve_current(serve)->version.uuid, sizeof(control->pointed));
 	control->jobs_end = &control->jobs;
@@ -613,6 +570,7 @@ static void control_submit(struct control_job *job)
 void control_ioctl(struct worker *worker, struct channel_request *request)
 {
 	const struct fuse_ioctl_in *in = &request->wire.in.ioctl;
+	struct error err = { 0 };
 	struct control_job *job;
 
 	if (in->cmd != CONTROL_IOC_SWITCH || request->wire.rest_length < sizeof(job->command) ||
@@ -623,11 +581,15 @@ void control_ioctl(struct worker *worker, struct channel_request *request)
 	job = control_job_new(worker, request, control_answer_switch, CONTROL_SWITCHING);
 	if (!job)
 		return;
-	job->uid = request->wire.uid;
-	job->gid = request->wire.gid;
-	job->pid = request->wire.pid;
 	memcpy(&job->command, request->wire.rest, sizeof(job->command));
-	control_submit(job);
+	/* Now: whoever has its number when it is the command's turn may be another process. */
+	job->result = caller_check(worker->serve, request, &err);
+	if (job->result == 0) {
+		control_submit(job);
+		return;
+	}
+	snprintf(job->command.reason, sizeof(job->command.reason), "%s", err.reason);
+	control_answer_switch(&job->task);
 }
 
 void control_lookup(struct worker *worker, struct channel_request *request)

@@ -49,6 +49,7 @@ struct worker;
 
 struct serve {
 	struct serve_options options;
+	uint32_t owner; /* the user who mounted */
 	struct file_source *volume;
 	uint8_t volume_uuid[16];
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of the namespace that was mounted; "": it is none, or has none */

@@ -426,6 +426,7 @@ static int session_new(const struct serve_options *options, struct session **ret
 	if (!session)
 		return error_set(err, -ENOMEM, "no memory for a mount");
 	session->serve.options = *options;
+	session->serve.owner = geteuid();
 	session->signal_fd = session->ended_fd = -1;
 	*ret = session;
 	return 0;

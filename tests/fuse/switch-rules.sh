@@ -164,7 +164,7 @@ switch_as() {
     setpriv --reuid 65534 --regid "$1" --groups "$2" --bounding-set=-all --inh-caps=-all "$program" switch "$PWD/mnt" v2
 }
 if setpriv --reuid 65534 --regid 65534 --clear-groups cat mnt/d/small >/dev/null 2>&1; then
-    assert_fails 1 "only root, user 0 and the members of its control_group" switch_as 65534 65534
+    assert_fails 1 "only root with CAP_SYS_ADMIN and the members of its control_group" switch_as 65534 65534
     assert_eq "label after a refused switch" "$(label)" v1
     switch_as 65534 65534,4711 >/dev/null || fail "a member by supplementary group may not switch"
     datasetfsctl switch mnt v1 >/dev/null

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* Who asks, and whether he may. */
+#pragma once
+#include "fuse/channel.h"
+#include "serve/serve.h"
+
+/* Whether the process of a request may switch the mount: root with CAP_SYS_ADMIN in the daemon's namespace of users, the user
+ * who mounted unless he is root, members of the control_group. -EPERM when not; -EINTR when the request was answered
+ * meanwhile, so that its process number may be another's. Any thread. */
+must_check int caller_check(const struct serve *serve, const struct channel_request *request, struct error *err);
+/* Whether nobody waits for the answer any more: it was given already, or the process was killed. Any thread. */
+bool caller_is_gone(const struct channel_request *request);
