@@ -146,7 +146,12 @@ static uint64_t file_size(struct source *source, uint32_t member)
 		return 0;
 	if (!file->geometry.is_block_device && fstat(file->fd, &st) == 0)
 		return (uint64_t)st.st_size;
-	return file->geometry.size;
+	return __atomic_load_n(&file->geometry.size, __ATOMIC_RELAXED);
+}
+
+void file_resize(struct file_source *file, uint64_t size)
+{
+	__atomic_store_n(&file->geometry.size, size, __ATOMIC_RELAXED);
 }
 
 static const struct source_ops file_ops = {

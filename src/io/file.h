@@ -35,3 +35,5 @@ must_check int file_reopen(const struct file_source *file, const char *path, enu
  * where the filesystem has no such files. */
 must_check int file_open_site(struct site *site, enum file_mode mode, struct file_source **ret, struct error *err);
 void file_close(struct file_source *file);
+/* The device behind the descriptor is another one now. Other threads may read meanwhile. */
+void file_resize(struct file_source *file, uint64_t size);

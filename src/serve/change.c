@@ -90,7 +90,7 @@ static int change_load(struct serve *serve, const struct version *version, bool 
 	generation->hidden_mode = serve->options.suid ? 0 : S_ISUID | S_ISGID;
 	r = change_check_digest(serve, generation, err);
 	if (r == 0)
-		r = generations_add(&serve->generations, generation, err);
+		r = generations_add(&serve->generations, &generation, is_visit, err);
 	if (r < 0) {
 		generation_put(generation);
 		return r;
@@ -139,19 +139,37 @@ static int change_check_volume(struct serve *serve, const struct superblock *sup
 	return error_set(err, -ESTALE, "the volume was formatted anew: its UUID is %s, expected %s", found, expected);
 }
 
-int change_check_super(struct serve *serve, const struct superblock *super, struct error *err)
+static void change_remember(struct serve *serve, uint64_t sequence)
+{
+	uint64_t newest = atomic_load(&serve->newest);
+
+	while (newest < sequence && !atomic_compare_exchange_weak(&serve->newest, &newest, sequence))
+		continue;
+}
+
+int change_check_super(struct serve *serve, const struct superblock *super, uint64_t seen, struct error *err)
 {
 	int r = change_check_volume(serve, super, err);
 
 	if (r < 0)
 		return r;
-	if (super->sequence < serve->newest)
+	if (super->sequence < seen)
 		return error_set(err, -ESTALE,
 				 "superblock %" PRIu64 " is the newest that can be read, but %" PRIu64
 				 " was seen before: try again, or mount anew if the volume was put back",
-				 super->sequence, serve->newest);
-	serve->newest = super->sequence;
+				 super->sequence, seen);
+	change_remember(serve, super->sequence);
 	return 0;
+}
+
+int change_read(struct serve *serve, struct superblock *ret_super, struct catalogue *ret, struct error *err)
+{
+	uint64_t seen = atomic_load(&serve->newest);
+	int r;
+
+	*ret_super = (struct superblock){ 0 };
+	r = catalogue_load(&serve->volume->source, ret_super, ret, err);
+	return r < 0 ? r : change_check_super(serve, ret_super, seen, err);
 }
 
 /* Compaction keeps the UUID: the latest of them. */
@@ -182,7 +200,7 @@ static int change_take(struct serve *serve, const struct catalogue *catalogue, c
 		r = change_choose(catalogue, wish, &version, err);
 		if (r < 0)
 			return r;
-		generation = generations_find(&serve->generations, version->sequence);
+		generation = generations_get(&serve->generations, version->sequence, wish->is_visit);
 	}
 	if (!generation)
 		return change_load(serve, version, wish->is_visit, ret, err);
@@ -205,10 +223,7 @@ static int change_try(struct serve *serve, const struct change_wish *wish, struc
 	struct catalogue catalogue = { 0 };
 	int r;
 
-	*ret_super = (struct superblock){ 0 };
-	r = catalogue_load(&serve->volume->source, ret_super, &catalogue, err);
-	if (r == 0)
-		r = change_check_super(serve, ret_super, err);
+	r = change_read(serve, ret_super, &catalogue, err);
 	if (r == 0)
 		r = change_take(serve, &catalogue, wish, ret, err);
 	catalogue_free(&catalogue);
@@ -234,6 +249,19 @@ int change_open(struct serve *serve, const struct change_wish *wish, struct gene
 	return change_try_again(serve, wish, &super, ret, err);
 }
 
+/* A lookup of it is counted. */
+static struct generation *change_open_under(struct serve *serve, const char *label)
+{
+	struct generation *generation;
+
+	pthread_mutex_lock(&serve->generations.lock);
+	generation = generations_by_label(&serve->generations, label);
+	if (generation)
+		atomic_fetch_add(&generation->lookups, 1);
+	pthread_mutex_unlock(&serve->generations.lock);
+	return generation;
+}
+
 int change_visit(struct serve *serve, const char *label, struct generation **ret, struct error *err)
 {
 	const struct change_wish wish = { .label = label, .is_visit = true };
@@ -242,9 +270,9 @@ int change_visit(struct serve *serve, const char *label, struct generation **ret
 	int r = change_try_again(serve, &wish, &super, ret, err);
 
 	/* What the newest superblock leads to is an answer, and so is another volume. */
-	if (r == 0 || change_is_other(serve, &super) || super.sequence >= serve->newest)
+	if (r == 0 || change_is_other(serve, &super) || super.sequence >= atomic_load(&serve->newest))
 		return r;
-	generation = generations_by_label(&serve->generations, label);
+	generation = change_open_under(serve, label);
 	if (!generation)
 		return r;
 	*ret = generation;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The way of a swap: open a version aside, make it the current one, tell the kernel, let go of the old one. All by one
- * thread, the control thread, but for change_open() before it runs. */
+ * thread, the control thread, but for change_open() before it runs, and change_visit(). */
 #pragma once
 #include <stdbool.h>
 
@@ -18,12 +18,15 @@ struct change_wish {
  * It stays open while it is current, prepared, or known to the kernel. */
 must_check int change_open(struct serve *serve, const struct change_wish *wish, struct generation **ret,
 			   struct error *err);
-/* As change_open(), for a visitor of .datasetfs/versions. 1: the catalogue cannot be read, err says why, and *ret is what
- * is open under that label. */
+/* As change_open(), for a visitor of .datasetfs/versions, by the thread of visits: a lookup of *ret is counted. 1: the catalogue
+ * cannot be read, err says why, and *ret is what is open under that label. */
 must_check int change_visit(struct serve *serve, const char *label, struct generation **ret, struct error *err);
-/* Whether a superblock is of the volume that is mounted, and no older than those seen before: a slot that cannot be read
- * leaves an older one. -ESTALE when not. */
-must_check int change_check_super(struct serve *serve, const struct superblock *super, struct error *err);
+/* Whether a superblock is of the volume that is mounted, and no older than those seen before it was read (serve->newest then):
+ * a slot that cannot be read leaves an older one. -ESTALE when not. Any thread. */
+must_check int change_check_super(struct serve *serve, const struct superblock *super, uint64_t seen, struct error *err);
+/* The volume's catalogue as it is now, checked so. *ret_super also on failure: whose catalogue was read, zeroed when none could be.
+ * Any thread. */
+must_check int change_read(struct serve *serve, struct superblock *ret_super, struct catalogue *ret, struct error *err);
 /* Whether it is of another volume; a zeroed one is of none. */
 bool change_is_other(const struct serve *serve, const struct superblock *super);
 /* From the return on no request by a path through the mountpoint is answered by another version, and the kernel

@@ -3,7 +3,6 @@
 #include "serve/control.h"
 
 #include <errno.h>
-#include <dirent.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,30 +17,19 @@
 #include "fuse/invalidate.h"
 #include "serve/caller.h"
 #include "serve/change.h"
-#include "serve/dir.h"
 #include "serve/doubt.h"
 #include "serve/inside.h"
-#include "serve/node.h"
 #include "serve/reopen.h"
 #include "serve/reply.h"
 
-#define VERSION_VALID 9u                /* seconds that a label stays what it was: it may be published anew */
-#define VERSION_SHORT 1u                /* and when the volume was not asked; both together are 10 */
 #define LISTING_VALID INT64_C(50000000) /* ns that the kernel has to take a listing of versions over */
-
-enum control_kind { CONTROL_SWITCHING, CONTROL_LOOKING_UP, CONTROL_LISTING };
 
 /* A request in work. Made by its worker, then the control thread's, then the worker's again. */
 struct control_job {
 	struct worker_task task;
 	struct worker *worker;
 	struct channel_request *request;
-	enum control_kind kind;
 	struct control_switch command; /* becomes the answer */
-	char label[DSFS_LABEL_MAX + 1];  /* to look up */
-	struct generation *generation; /* found; its lookups count it already */
-	struct fuse_entry_out entry;
-	struct dir_list list;
 	int result;
 	struct control_job *next;
 };
@@ -52,15 +40,13 @@ struct control {
 	pthread_t thread;
 	bool running;
 	int event_fd;
-	pthread_mutex_t lock; /* jobs, doing, job_count, ending */
+	pthread_mutex_t lock; /* jobs, ending */
 	struct control_job *jobs, **jobs_end;
-	const struct control_job *doing; /* out of the queue, not answered yet */
-	unsigned job_count; /* queued or being done */
 	bool ending;
 	_Atomic uint64_t switches;
+	_Atomic int64_t listed; /* when the kernel is to forget the listing of versions, ns; 0: it has none */
 	/* the thread's: */
 	struct generation *prepared;
-	int64_t listed;      /* when the kernel is to forget the listing of versions, ns; 0: it has none */
 	uint64_t followed;   /* sequence of the superblock that was acted upon */
 	uint8_t pointed[16]; /* UUID of the version that was current in it */
 };
@@ -154,101 +140,11 @@ static int control_do_switch(struct control *control, struct control_job *job, s
 	return r;
 }
 
-/* The caller sees an errno only, so the reason goes to the log. */
-static int control_report(int code, const struct error *err, const char *label)
-{
-	static struct log_limit limit = { .burst = 10 };
-	unsigned held;
-
-	if (code < 0 && code != -ENOENT && log_allow(&limit, &held))
-		log_err("cannot open '" CONTROL_FOLDER "/" CONTROL_VERSIONS "/%s': %s, held=%u", label, err->reason,
-			held);
-	return code;
-}
-
-/* What LOOKUP of a label answers, for so many seconds. */
-static int control_entry(struct generation *generation, unsigned valid, struct fuse_entry_out *ret, struct error *err)
-{
-	struct inode root;
-	int r = inode_get(generation->index, INODE_ROOT, &root, err);
-
-	if (r < 0)
-		return r;
-	node_entry(generation, generation_side_root(generation), &root, ret);
-	ret->entry_valid = valid;
-	return 0;
-}
-
-static void control_report_unsure(const struct error *err, const char *label)
-{
-	static struct log_limit limit = { .burst = 2 };
-	unsigned held;
-
-	if (log_allow(&limit, &held))
-		log_warn("cannot tell whether '" CONTROL_FOLDER "/" CONTROL_VERSIONS "/%s' is still what is open: %s, "
-			 "ignoring, held=%u", label, err->reason, held);
-}
-
-static int control_do_lookup(struct control *control, struct control_job *job)
-{
-	unsigned valid = VERSION_VALID;
-	struct error err = { 0 };
-	int r = change_visit(control->serve, job->label, &job->generation, &err);
-
-	if (r > 0) {
-		control_report_unsure(&err, job->label);
-		valid = VERSION_SHORT;
-	}
-	if (r >= 0)
-		r = control_entry(job->generation, valid, &job->entry, &err);
-	if (r < 0)
-		return control_report(r, &err, job->label);
-	atomic_fetch_add(&job->generation->lookups, 1); /* before this thread may close it */
-	return 0;
-}
-
-static int control_do_list(struct control *control, struct control_job *job)
-{
-	struct catalogue catalogue = { 0 };
-	struct superblock super;
-	struct error err = { 0 };
-	uint64_t ino;
-	bool room;
-	int r = catalogue_load(&control->serve->volume->source, &super, &catalogue, &err);
-
-	if (r < 0)
-		return control_report(r, &err, "");
-	dir_begin(&job->list, job->request);
-	room = dir_add_dots(&job->list, INSIDE_VERSIONS, NODE_ROOT);
-	for (uint64_t i = job->list.first; i < catalogue.version_count && room; i++) {
-		ino = catalogue.versions[i].sequence << DSFS_ORDINAL_BITS | INODE_ROOT;
-		room = dir_add(&job->list, i, ino, DT_DIR, catalogue.versions[i].label,
-			       strlen(catalogue.versions[i].label), NULL);
-	}
-	catalogue_free(&catalogue);
-	control->listed = clock_now() + LISTING_VALID;
-	return 0;
-}
-
 static void control_do(struct control *control, struct control_job *job)
 {
 	struct generation *old = NULL;
 
-	switch (job->kind) {
-	case CONTROL_SWITCHING:
-		job->result = control_do_switch(control, job, &old);
-		break;
-	case CONTROL_LOOKING_UP:
-		job->result = control_do_lookup(control, job);
-		break;
-	case CONTROL_LISTING:
-		job->result = control_do_list(control, job);
-		break;
-	}
-	pthread_mutex_lock(&control->lock);
-	control->job_count--;
-	control->doing = NULL;
-	pthread_mutex_unlock(&control->lock);
+	job->result = control_do_switch(control, job, &old);
 	worker_post(job->worker, &job->task); /* the job is gone */
 	if (old)
 		change_let_go(control->serve, control->fd, old);
@@ -293,18 +189,16 @@ static int control_act(struct control *control, const struct superblock *super, 
 
 static int control_look(struct control *control, struct generation **ret_old, struct error *err)
 {
-	struct source *source = &control->serve->volume->source;
+	uint64_t seen = atomic_load(&control->serve->newest);
 	struct catalogue catalogue = { 0 };
 	struct superblock super;
-	int r = superblock_find(source, &super, err);
+	int r = superblock_find(&control->serve->volume->source, &super, err);
 
 	if (r == 0)
-		r = change_check_super(control->serve, &super, err);
+		r = change_check_super(control->serve, &super, seen, err);
 	if (r < 0 || super.sequence == control->followed)
 		return r;
-	r = catalogue_load(source, &super, &catalogue, err);
-	if (r == 0)
-		r = change_check_super(control->serve, &super, err);
+	r = change_read(control->serve, &super, &catalogue, err);
 	if (r == 0)
 		r = control_act(control, &super, &catalogue, ret_old, err);
 	catalogue_free(&catalogue);
@@ -332,7 +226,6 @@ static struct control_job *control_next(struct control *control, bool *ret_endin
 	job = control->jobs;
 	if (job && !(control->jobs = job->next))
 		control->jobs_end = &control->jobs;
-	control->doing = job;
 	*ret_ending = control->ending;
 	pthread_mutex_unlock(&control->lock);
 	return job;
@@ -341,11 +234,12 @@ static struct control_job *control_next(struct control *control, bool *ret_endin
 /* The kernel keeps a listing for ever; the volume's versions change. */
 static void control_forget_listing(struct control *control)
 {
+	int64_t listed = atomic_load(&control->listed);
 	struct error err = { 0 };
 
-	if (!control->listed || clock_now() < control->listed)
+	/* Another listing may have come meanwhile: later. */
+	if (!listed || clock_now() < listed || !atomic_compare_exchange_strong(&control->listed, &listed, 0))
 		return;
-	control->listed = 0;
 	if (invalidate_inode(control->fd, INSIDE_VERSIONS, &err) < 0)
 		log_debug("%s", err.reason);
 }
@@ -400,7 +294,7 @@ static void *control_main(void *argument)
 		control_forget_listing(control);
 		sweep = change_sweep(control->serve, control->fd, control_is_wanted, control);
 		change_retire(control->serve, control->prepared);
-		control_sleep(control, control_first(control_first(look, sweep), control->listed));
+		control_sleep(control, control_first(control_first(look, sweep), atomic_load(&control->listed)));
 	}
 }
 
@@ -410,6 +304,12 @@ void control_poke(struct control *control)
 
 	if (write(control->event_fd, &one, sizeof(one)) < 0)
 		log_warn("cannot wake the control thread: %s, ignoring", strerror(errno));
+}
+
+void control_listed(struct control *control)
+{
+	atomic_store(&control->listed, clock_now() + LISTING_VALID);
+	control_poke(control);
 }
 
 uint64_t control_switches(const struct control *control)
@@ -459,28 +359,6 @@ void control_stop(struct control *control)
 
 /* ---- the worker's side ---- */
 
-static void control_answer_lookup(struct worker_task *task)
-{
-	struct control_job *job = (struct control_job *)task; /* its first member */
-
-	if (job->result < 0)
-		reply_error(job->worker, job->request, job->result);
-	else if (!reply_data(job->worker, job->request, &job->entry, sizeof(job->entry)))
-		generations_forget(job->worker->serve, job->generation, 1);
-	free(job);
-}
-
-static void control_answer_list(struct worker_task *task)
-{
-	struct control_job *job = (struct control_job *)task; /* its first member */
-
-	if (job->result < 0)
-		reply_error(job->worker, job->request, job->result);
-	else
-		reply_data(job->worker, job->request, job->request->payload, job->list.used);
-	free(job);
-}
-
 static void control_answer_switch(struct worker_task *task)
 {
 	struct control_job *job = (struct control_job *)task; /* its first member */
@@ -489,134 +367,52 @@ static void control_answer_switch(struct worker_task *task)
 
 	memcpy(payload, &out, sizeof(out));
 	memcpy(payload + sizeof(out), &job->command, sizeof(job->command));
+	job->worker->commands--;
 	reply_data(job->worker, job->request, payload, sizeof(out) + sizeof(job->command));
 	free(job);
 }
 
-static bool control_looks_up(const struct control_job *job, const char *label)
+static void control_queue(struct control *control, struct control_job *job)
 {
-	return job && job->kind == CONTROL_LOOKING_UP && !strcmp(job->label, label);
-}
-
-/* Whether a look-up of the label is under way already. Under the lock. */
-static bool control_is_asked(const struct control *control, const char *label)
-{
-	const struct control_job *job = control->jobs;
-
-	while (job && !control_looks_up(job, label))
-		job = job->next;
-	return job || control_looks_up(control->doing, label);
-}
-
-/* A worker must keep slots for requests: what it cannot take is refused. So is, with `once`, a label that is asked for. */
-static bool control_take(struct control *control, struct control_job *job, bool once)
-{
-	bool taken;
-
 	pthread_mutex_lock(&control->lock);
-	taken = control->job_count < control->serve->jobs && !(once && control_is_asked(control, job->label));
-	if (taken) {
-		control->job_count++;
-		*control->jobs_end = job;
-		control->jobs_end = &job->next;
-	}
+	*control->jobs_end = job;
+	control->jobs_end = &job->next;
 	pthread_mutex_unlock(&control->lock);
-	if (taken)
-		control_poke(control);
-	return taken;
+	control_poke(control);
 }
 
-/* NULL: the request is answered. */
-static struct control_job *control_job_new(struct worker *worker, struct channel_request *request,
-					   void (*answer)(struct worker_task *task), enum control_kind kind)
+/* -ENOTTY: not a command. -EBUSY: a worker must keep a slot for other requests. */
+static int control_check_request(const struct worker *worker, const struct request *wire)
 {
-	struct control_job *job = calloc(1, sizeof(*job));
+	const struct fuse_ioctl_in *in = &wire->in.ioctl;
 
-	if (!job) {
-		reply_error(worker, request, -ENOMEM);
-		return NULL;
-	}
-	job->task.run = answer;
-	job->worker = worker;
-	job->request = request;
-	job->kind = kind;
-	return job;
-}
-
-/* Without a look at the volume. False when no version is open under that label: nothing was answered. */
-static bool control_lookup_open(struct worker *worker, struct channel_request *request)
-{
-	struct serve *serve = worker->serve;
-	struct generation *generation = generations_by_label(&serve->generations, request->wire.name);
-	struct fuse_entry_out entry;
-	struct error err = { 0 };
-
-	if (!generation || control_entry(generation, VERSION_SHORT, &entry, &err) < 0 ||
-	    !generations_hold(serve, generation))
-		return false;
-	if (!reply_data(worker, request, &entry, sizeof(entry)))
-		generations_forget(serve, generation, 1);
-	return true;
-}
-
-static void control_submit(struct control_job *job)
-{
-	if (control_take(job->worker->serve->control, job, false))
-		return;
-	reply_error(job->worker, job->request, -EBUSY);
-	free(job);
+	if (in->cmd != CONTROL_IOC_SWITCH || wire->rest_length < sizeof(struct control_switch) ||
+	    in->out_size < sizeof(struct control_switch))
+		return -ENOTTY;
+	return worker->visits + worker->commands < worker->serve->jobs ? 0 : -EBUSY;
 }
 
 void control_ioctl(struct worker *worker, struct channel_request *request)
 {
-	const struct fuse_ioctl_in *in = &request->wire.in.ioctl;
+	int r = control_check_request(worker, &request->wire);
 	struct error err = { 0 };
-	struct control_job *job;
+	struct control_job *job = r == 0 ? calloc(1, sizeof(*job)) : NULL;
 
-	if (in->cmd != CONTROL_IOC_SWITCH || request->wire.rest_length < sizeof(job->command) ||
-	    in->out_size < sizeof(job->command)) {
-		reply_error(worker, request, -ENOTTY);
+	if (!job) {
+		reply_error(worker, request, r < 0 ? r : -ENOMEM);
 		return;
 	}
-	job = control_job_new(worker, request, control_answer_switch, CONTROL_SWITCHING);
-	if (!job)
-		return;
+	job->task.run = control_answer_switch;
+	job->worker = worker;
+	job->request = request;
 	memcpy(&job->command, request->wire.rest, sizeof(job->command));
+	worker->commands++;
 	/* Now: whoever has its number when it is the command's turn may be another process. */
 	job->result = caller_check(worker->serve, request, &err);
 	if (job->result == 0) {
-		control_submit(job);
+		control_queue(worker->serve->control, job);
 		return;
 	}
 	snprintf(job->command.reason, sizeof(job->command.reason), "%s", err.reason);
 	control_answer_switch(&job->task);
-}
-
-void control_lookup(struct worker *worker, struct channel_request *request)
-{
-	struct control_job *job;
-
-	if (request->wire.name_length > DSFS_LABEL_MAX) {
-		reply_error(worker, request, -ENOENT);
-		return;
-	}
-	job = control_job_new(worker, request, control_answer_lookup, CONTROL_LOOKING_UP);
-	if (!job)
-		return;
-	memcpy(job->label, request->wire.name, request->wire.name_length);
-	if (control_take(worker->serve->control, job, true))
-		return;
-	/* One visitor of an open version waits for the volume, not all; and none when too many wait already. */
-	if (control_lookup_open(worker, request))
-		free(job);
-	else
-		control_submit(job);
-}
-
-void control_list(struct worker *worker, struct channel_request *request)
-{
-	struct control_job *job = control_job_new(worker, request, control_answer_list, CONTROL_LISTING);
-
-	if (job)
-		control_submit(job);
 }

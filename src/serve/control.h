@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The control thread: commands that take time are done by it, never by a worker, and answered by the worker that
- * has the request. */
+ * has the request. It alone changes what is served, tells the kernel of it, and closes versions. */
 #pragma once
 #include "serve/worker.h"
 
@@ -11,9 +11,8 @@ void control_stop(struct control *control);
 
 /* IOCTL on .datasetfs/control. */
 void control_ioctl(struct worker *worker, struct channel_request *request);
-/* LOOKUP and READDIR of .datasetfs/versions. */
-void control_lookup(struct worker *worker, struct channel_request *request);
-void control_list(struct worker *worker, struct channel_request *request);
+/* A listing of .datasetfs/versions was answered: the kernel is to forget it soon. Any thread. */
+void control_listed(struct control *control);
 /* A generation that is not current was forgotten by the kernel. Any thread. */
 void control_poke(struct control *control);
 /* Swaps since the mount. */

@@ -41,10 +41,8 @@ static void doubt_look(struct serve *serve, const struct generation *generation)
 	struct catalogue catalogue = { 0 };
 	struct superblock super = { 0 };
 	struct error err = { 0 };
-	int r = catalogue_load(&serve->volume->source, &super, &catalogue, &err);
+	int r = change_read(serve, &super, &catalogue, &err);
 
-	if (r == 0)
-		r = change_check_super(serve, &super, &err);
 	if (r == 0)
 		doubt_tell(serve, generation, &catalogue);
 	else if (change_is_other(serve, &super))

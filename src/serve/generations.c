@@ -57,18 +57,54 @@ void generations_forget(struct serve *serve, struct generation *generation, uint
 		control_poke(serve->control);
 }
 
-int generations_add(struct generations *generations, struct generation *generation, struct error *err)
+struct generation *generations_get(struct generations *generations, uint64_t sequence, bool hold)
 {
-	for (uint64_t i = 0; i < GENERATIONS_MAX; i++) {
-		_Atomic(struct generation *) *slot =
-			&generations->slots[(generation->sequence + i) % GENERATIONS_MAX];
+	struct generation *generation;
 
+	pthread_mutex_lock(&generations->lock);
+	generation = generations_find(generations, sequence);
+	if (generation && hold)
+		atomic_fetch_add(&generation->lookups, 1);
+	pthread_mutex_unlock(&generations->lock);
+	return generation;
+}
+
+/* Under the lock. */
+static bool generations_put_in(struct generations *generations, struct generation *generation)
+{
+	_Atomic(struct generation *) *slot;
+
+	for (uint64_t i = 0; i < GENERATIONS_MAX; i++) {
+		slot = &generations->slots[(generation->sequence + i) % GENERATIONS_MAX];
 		if (atomic_load(slot))
 			continue;
 		atomic_store(slot, generation);
-		return 0;
+		return true;
 	}
-	return error_set(err, -ENFILE, "%u versions are open", GENERATIONS_MAX);
+	return false;
+}
+
+int generations_add(struct generations *generations, struct generation **generation, bool hold, struct error *err)
+{
+	struct generation *mine = *generation, *found;
+	bool there;
+
+	pthread_mutex_lock(&generations->lock);
+	found = generations_find(generations, mine->sequence);
+	if (found && memcmp(found->version.uuid, mine->version.uuid, sizeof(mine->version.uuid)) != 0)
+		found = NULL;
+	if (!found && hold)
+		atomic_fetch_add(&mine->lookups, 1);
+	there = found || generations_put_in(generations, mine);
+	if (found && hold)
+		atomic_fetch_add(&found->lookups, 1);
+	pthread_mutex_unlock(&generations->lock);
+	if (!there)
+		return error_set(err, -ENFILE, "%u versions are open", GENERATIONS_MAX);
+	if (found)
+		generation_put(mine);
+	*generation = found ? found : mine;
+	return 0;
 }
 
 /* Sections are short but with io=threads, where a worker reads the device inside: then this waits for the device. A worker
@@ -89,10 +125,16 @@ void generations_wait(const struct serve *serve)
 void generations_remove(struct serve *serve, struct generation *generation)
 {
 	struct generations *generations = &serve->generations;
+	bool known;
 
-	for (unsigned i = 0; i < GENERATIONS_MAX; i++)
+	pthread_mutex_lock(&generations->lock);
+	known = atomic_load(&generation->lookups) != 0;
+	for (unsigned i = 0; i < GENERATIONS_MAX && !known; i++)
 		if (atomic_load(&generations->slots[i]) == generation)
 			atomic_store(&generations->slots[i], NULL);
+	pthread_mutex_unlock(&generations->lock);
+	if (known)
+		return;
 	generations_wait(serve);
 	generation_put(generation);
 }

@@ -17,6 +17,7 @@
 #include "serve/control.h"
 #include "serve/dir.h"
 #include "serve/reply.h"
+#include "serve/visits.h"
 
 #define INSIDE_FOLDER    UINT64_C(2)
 #define INSIDE_CONTROL   UINT64_C(16)
@@ -242,7 +243,7 @@ void inside_lookup(struct worker *worker, struct channel_request *request)
 	int r = -ENOENT;
 
 	if (request->wire.nodeid == INSIDE_VERSIONS) {
-		control_lookup(worker, request);
+		visits_lookup(worker, request);
 		return;
 	}
 	if (request->wire.nodeid != INSIDE_FOLDER)
@@ -346,7 +347,7 @@ void inside_list(struct worker *worker, struct channel_request *request)
 	bool room;
 
 	if (request->wire.nodeid == INSIDE_VERSIONS) {
-		control_list(worker, request);
+		visits_list(worker, request);
 		return;
 	}
 	if (request->wire.nodeid != INSIDE_FOLDER) {

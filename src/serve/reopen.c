@@ -56,7 +56,7 @@ static int reopen_swap(struct serve *serve, const struct file_source *file, stru
 {
 	if (dup3(file->fd, serve->volume->fd, O_CLOEXEC) < 0)
 		return error_errno(err, "dup3");
-	serve->volume->geometry.size = file->geometry.size;
+	file_resize(serve->volume, file->geometry.size);
 	for (unsigned i = 0; i < serve->worker_count; i++) {
 		atomic_store(&serve->workers[i]->visit.renew, true);
 		watch_post(serve->workers[i]);

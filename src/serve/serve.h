@@ -44,6 +44,7 @@ struct serve_options {
 
 struct control;
 struct inside;
+struct visits;
 struct watch;
 struct worker;
 
@@ -54,9 +55,10 @@ struct serve {
 	uint8_t volume_uuid[16];
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of the namespace that was mounted; "": it is none, or has none */
 	uint64_t opened;        /* sequence of the superblock at the mount */
-	uint64_t newest;        /* the highest that was seen; the control thread's once it runs */
+	_Atomic uint64_t newest; /* the highest that was seen */
 	struct generations generations;
 	struct control *control;
+	struct visits *visits;
 	struct watch *watch;    /* NULL before the mount serves */
 	_Atomic bool is_lost;   /* perhaps: see reopen.h */
 	_Atomic int path_error; /* negative errno of the last device read that is to be tried again */
@@ -69,7 +71,7 @@ struct serve {
 	bool ring;              /* requests come over io_uring; the last worker has /dev/fuse for the rest */
 	bool ring_is_off;       /* the kernel has it, but its switch is off: a hint for the log */
 	struct cpus cpus;
-	unsigned jobs;          /* commands under way at most: no worker or queue gives its last slot to one */
+	unsigned jobs;          /* commands and visits of a worker under way at most: no queue gives its last slot to one */
 	size_t slots;           /* of a worker on /dev/fuse */
 	uint64_t buffer_budget; /* bytes that request buffers may take at most */
 	bool uring;             /* else preadv */

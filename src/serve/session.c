@@ -29,6 +29,7 @@
 #include "serve/inside.h"
 #include "serve/notify.h"
 #include "serve/read.h"
+#include "serve/visits.h"
 #include "serve/watch.h"
 #include "serve/worker.h"
 
@@ -400,6 +401,9 @@ static int session_bring_up(struct session *session, struct error *err)
 	r = control_start(&session->serve, mount_fd(session->mount), err);
 	if (r < 0)
 		return r;
+	r = visits_start(&session->serve, err);
+	if (r < 0)
+		return r;
 	r = watch_start(&session->serve, err);
 	if (r < 0)
 		return r;
@@ -427,6 +431,7 @@ static int session_new(const struct serve_options *options, struct session **ret
 		return error_set(err, -ENOMEM, "no memory for a mount");
 	session->serve.options = *options;
 	session->serve.owner = geteuid();
+	pthread_mutex_init(&session->serve.generations.lock, NULL);
 	session->signal_fd = session->ended_fd = -1;
 	*ret = session;
 	return 0;
@@ -566,6 +571,7 @@ void session_free(struct session *session)
 	if (session->mount && !session->unmounted)
 		session_abandon(session);
 	watch_stop(session->serve.watch); /* which wakes the control thread */
+	visits_stop(session->serve.visits);
 	control_stop(session->serve.control);
 	session_free_workers(&session->serve);
 	cpus_free(&session->serve.cpus);
@@ -574,6 +580,7 @@ void session_free(struct session *session)
 	chunk_cache_free(session->serve.cache);
 	page_cache_free(session->serve.pages);
 	session_close_versions(&session->serve);
+	pthread_mutex_destroy(&session->serve.generations.lock);
 	file_close(session->serve.volume);
 	close_fd(&session->signal_fd);
 	close_fd(&session->ended_fd);

@@ -51,6 +51,7 @@ struct worker {
 	bool ending;                /* no read waits for the device to come back any more */
 	struct read_op *parked;     /* reads that are tried again when the watch says so */
 	_Atomic unsigned parked_count;
+	unsigned commands, visits;  /* the thread's: requests in work that wait for another thread, see serve->jobs */
 	atomic_bool path_failed;    /* a read was not parked, as on_error=eio: the volume may be elsewhere all the same */
 	struct worker_visit visit;
 	int session_fd;

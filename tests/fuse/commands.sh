@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon alone timeout=240
-# Commands to a mount: who may give one, whoever has his process number later, and that a killed caller's is not carried out.
+# Commands to a mount: who may give one, whoever has his process number later, that a killed caller's is not carried out, and that
+# none waits for a visitor of .datasetfs/versions.
 # The daemon's reads of the volume are held back by tests/lib/hold.c, so that a command waits.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
@@ -10,7 +11,7 @@ need_command python3 cc
 
 cc -shared -fPIC -O1 -D_GNU_SOURCE "$LIB/hold.c" -o hold.so || fail "hold.c does not compile"
 chmod 755 . ..
-for i in 1 2; do
+for i in 1 2 3; do
     mkdir source$i
     echo "in $i" >source$i/file
     pack volume source$i --label v$i
@@ -101,6 +102,37 @@ for channel in "${channels[@]}"; do
     assert_eq "the label after a switch" "$(label)" v2
     unmount mnt
     say "a killed caller, channel=$channel"
+done
+
+# A visit that loads a version, and others behind it, as many as there is room for, hold no command back.
+at=$(datasetfsctl list volume --json | json versions.1.index.0.offset /dev/stdin)
+for channel in "${channels[@]}"; do
+    mount_held channel=$channel
+    rm -f hold.held
+    echo "$at $((at + 4096))" >hold
+    stat mnt/.datasetfs/versions/v2 >/dev/null &
+    visitors=($!)
+    wait_for 20 test -e hold.held || fail "no visit reads the index"
+    for i in {1..70}; do
+        (rc=0; stat mnt/.datasetfs/versions/x$i >/dev/null 2>x$i.err || rc=$?; echo $rc >x$i.rc) &
+        visitors+=($!)
+    done
+    # one_busy: a visit was refused, so there is no room for another
+    one_busy() {
+        grep -q "Device or resource busy" x*.err
+    }
+    wait_for 20 one_busy || fail "70 visits can wait"
+    (rc=0; datasetfsctl switch mnt v3 >/dev/null 2>switch.err || rc=$?; echo $rc >switch.rc) &
+    switcher=$!
+    wait_for 60 test -s switch.rc || fail "a switch waits for a visit"
+    assert_eq "how a switch ends while visits wait: $(cat switch.err)" "$(cat switch.rc)" 0
+    assert_eq "the label after it" "$(label)" v3
+    rm hold
+    wait "${visitors[0]}" || fail "the visit that was held fails"
+    wait $switcher "${visitors[@]:1}"
+    unmount mnt
+    rm -f switch.rc ./x*
+    say "visits hold no command back, channel=$channel"
 done
 
 # Root without its power, as in a container, may not; in a namespace of users of his own he has all capabilities, but not there.

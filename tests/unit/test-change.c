@@ -217,6 +217,8 @@ static void test_what_may_be_held(void **state)
 	(void)state;
 	publish("v2", 2, THERE);
 	assert_int_equal(change_visit(&serve, "v2", &v2, NULL), 0);
+	assert_int_equal(atomic_load(&v2->lookups), 1); /* the visitor's */
+	atomic_store(&v2->lookups, 0);
 	assert_false(generations_hold(&serve, v2));
 	atomic_store(&v2->lookups, 1);
 	assert_true(generations_hold(&serve, v2));
@@ -230,6 +232,64 @@ static void test_what_may_be_held(void **state)
 	assert_null(generations_by_label(&serve.generations, "v3"));
 }
 
+/* Another thread opens v2 while this one loads it. */
+static void visit_v2(void)
+{
+	struct generation *generation;
+
+	assert_int_equal(change_visit(&serve, "v2", &generation, NULL), 0);
+}
+
+static void test_opened_twice_at_once(void **state)
+{
+	struct change_wish wish = { .label = "v2" };
+	struct generation *mine, *again;
+
+	(void)state;
+	publish("v2", 2, THERE);
+	hook = visit_v2;
+	hook_at = THERE;
+	CHECK_OK(change_open(&serve, &wish, &mine, &err));
+	assert_null(hook);
+	assert_int_equal(atomic_load(&mine->lookups), 1);
+	assert_int_equal(change_visit(&serve, "v2", &again, NULL), 0);
+	assert_ptr_equal(again, mine);
+	assert_int_equal(atomic_load(&mine->lookups), 2);
+	generations_remove(&serve, mine); /* not while somebody knows it */
+	assert_ptr_equal(generations_find(&serve.generations, 2), mine);
+	atomic_store(&mine->lookups, 0);
+	generations_remove(&serve, mine);
+	assert_null(generations_find(&serve.generations, 2));
+}
+
+/* A newer state that another thread saw while this one read an older superblock is no reason to refuse that. */
+static void see_v3(void)
+{
+	struct superblock newest;
+	struct catalogue catalogue = { 0 };
+
+	publish("v2", 3, THERE);
+	CHECK_OK(change_read(&serve, &newest, &catalogue, &err));
+	assert_int_equal(newest.sequence, 3);
+	catalogue_free(&catalogue);
+}
+
+static void test_newer_state_meanwhile(void **state)
+{
+	struct catalogue catalogue = { 0 };
+	struct superblock found;
+
+	(void)state;
+	publish("v2", 2, HERE);
+	hook = see_v3;
+	hook_at = super.catalogue_address;
+	CHECK_OK(change_read(&serve, &found, &catalogue, &err));
+	assert_null(hook);
+	assert_int_equal(found.sequence, 2);
+	assert_int_equal(atomic_load(&serve.newest), 3);
+	catalogue_free(&catalogue);
+}
+
 int main(void)
 {
 #define CHANGE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -240,6 +300,8 @@ int main(void)
 		CHANGE_TEST(test_damage_is_no_reason_to_go_on),
 		CHANGE_TEST(test_visit_while_the_volume_cannot_be_read),
 		CHANGE_TEST(test_what_may_be_held),
+		CHANGE_TEST(test_opened_twice_at_once),
+		CHANGE_TEST(test_newer_state_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

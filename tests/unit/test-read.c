@@ -196,7 +196,7 @@ static int setup(void **state)
 	serve = (struct serve){ .volume = &volume, .options.verify = true, .worker_count = 1, .cached_chunk = CHUNK };
 	make_fine();
 	CHECK_OK(page_cache_new(&serve.pages, &err));
-	CHECK_OK(generations_add(&serve.generations, &generation, &err));
+	CHECK_OK(generations_add(&serve.generations, &(struct generation *){ &generation }, false, &err));
 	atomic_store(&serve.generations.current, &generation);
 	CHECK_OK(chunk_cache_new(CHUNK, &serve.cache, &err));
 	memset(&worker, 0, sizeof(worker));
