@@ -50,14 +50,14 @@ struct visits {
 /* ---- the thread ---- */
 
 /* The caller sees an errno only, so the reason goes to the log. */
-static int visits_report(int code, const struct error *err, const char *label)
+static int visits_report(int code, const struct error *err, const struct visit *visit)
 {
 	static struct log_limit limit = { .burst = 10 };
 	unsigned held;
 
 	if (code < 0 && code != -ENOENT && log_allow(&limit, &held))
-		log_err("cannot open '" CONTROL_FOLDER "/" CONTROL_VERSIONS "/%s': %s, held=%u", label, err->reason,
-			held);
+		log_err("cannot %s '" CONTROL_FOLDER "/" CONTROL_VERSIONS "%s%s': %s, held=%u",
+			visit->is_listing ? "list" : "open", visit->is_listing ? "" : "/", visit->label, err->reason, held);
 	return code;
 }
 
@@ -91,7 +91,7 @@ static int visits_do_lookup(struct visits *visits, struct visit *visit)
 	int r = change_visit(visits->serve, visit->label, &visit->generation, &err);
 
 	if (r < 0)
-		return visits_report(r, &err, visit->label);
+		return visits_report(r, &err, visit);
 	if (r > 0) {
 		visits_report_unsure(&err, visit->label);
 		valid = VISITS_SHORT;
@@ -99,7 +99,7 @@ static int visits_do_lookup(struct visits *visits, struct visit *visit)
 	r = visits_entry(visit->generation, valid, &visit->entry, &err);
 	if (r < 0)
 		generations_forget(visits->serve, visit->generation, 1);
-	return visits_report(r, &err, visit->label);
+	return visits_report(r, &err, visit);
 }
 
 static int visits_do_list(struct visits *visits, struct visit *visit)
@@ -109,10 +109,12 @@ static int visits_do_list(struct visits *visits, struct visit *visit)
 	struct error err = { 0 };
 	uint64_t ino;
 	bool room;
-	int r = catalogue_load(&visits->serve->volume->source, &super, &catalogue, &err);
+	int r = change_read(visits->serve, &super, &catalogue, &err);
 
-	if (r < 0)
-		return visits_report(r, &err, "");
+	if (r < 0) {
+		catalogue_free(&catalogue);
+		return visits_report(r, &err, visit);
+	}
 	dir_begin(&visit->list, visit->request);
 	room = dir_add_dots(&visit->list, INSIDE_VERSIONS, NODE_ROOT);
 	for (uint64_t i = visit->list.first; i < catalogue.version_count && room; i++) {
