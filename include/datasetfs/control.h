@@ -71,6 +71,7 @@ struct control_switch {
 #define CONTROL_FINE_BYTES       "fine_bytes"     /* memory of the head of its fine sums; 0: none are used */
 #define CONTROL_IS_CURRENT       "current"
 #define CONTROL_SWITCHES         "switches"       /* since the mount */
+#define CONTROL_LOADS            "loads"          /* versions that were loaded since the mount, also in vain */
 #define CONTROL_REQUESTS         "requests"       /* object: opcode name to count */
 #define CONTROL_REQUESTS_TOTAL   "requests_total"
 #define CONTROL_ERRORS           "errors"         /* replies that carry an error other than ENOENT, ENOSYS,

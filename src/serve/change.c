@@ -28,7 +28,6 @@
 #include "serve/stats.h"
 
 #define READER_BYTES 8192u /* of each worker, for an open version */
-#define VISIT_SPARE  8u    /* an eighth of all memory stays free when a visitor opens a version */
 #define SWEEP_FIRST  INT64_C(1000000000)   /* ns after a version was left */
 #define SWEEP_MOST   INT64_C(600000000000) /* between two sweeps of it */
 #define SWEEP_SLICE  256u                  /* names between two looks at whether somebody waits */
@@ -73,24 +72,55 @@ static int change_check_digest(const struct serve *serve, const struct generatio
 			 generation->version.label, found, expected);
 }
 
-static int change_load(struct serve *serve, const struct version *version, bool is_visit, struct generation **ret,
-		       struct error *err)
+static int change_check_room(struct serve *serve, const struct version *version, const struct visitor *visitor,
+			     struct error *err)
 {
-	struct generation *generation = NULL;
-	int r = 0;
+	unsigned spare = 0;
+	int r = visitor ? visitor_check(visitor, serve, version, clock_now(), &spare, err) : 0;
 
-	if (serve_current(serve))
-		r = headroom_check(version->index_length + fine_memory_most(version) +
-					   (uint64_t)serve->worker_count * READER_BYTES,
-				   is_visit ? VISIT_SPARE : 0, err);
-	if (r == 0)
-		r = generation_open(&serve->volume->source, version, serve->worker_count, &generation, err);
+	if (r < 0 || !serve_current(serve))
+		return r;
+	return headroom_check(version->index_length + fine_memory_most(version) +
+				      (uint64_t)serve->worker_count * READER_BYTES,
+			      spare, err);
+}
+
+static int change_load_index(struct serve *serve, const struct version *version, struct generation **ret, struct error *err)
+{
+	struct generation *generation;
+	int r;
+
+	atomic_fetch_add(&serve->loads, 1);
+	r = generation_open(&serve->volume->source, version, serve->worker_count, &generation, err);
 	if (r < 0)
 		return r;
 	generation->hidden_mode = serve->options.suid ? 0 : S_ISUID | S_ISGID;
 	r = change_check_digest(serve, generation, err);
-	if (r == 0)
-		r = generations_add(&serve->generations, &generation, is_visit, err);
+	if (r < 0) {
+		generation_put(generation);
+		return r;
+	}
+	*ret = generation;
+	return 0;
+}
+
+static int change_load(struct serve *serve, const struct version *version, const struct visitor *visitor,
+		       struct generation **ret, struct error *err)
+{
+	struct generation *generation;
+	struct error why = { 0 };
+	int r = change_check_room(serve, version, visitor, err);
+
+	if (r < 0)
+		return r;
+	r = change_load_index(serve, version, &generation, &why);
+	if (r < 0 && visitor)
+		visitor_remember(visitor, version, clock_now(), &why);
+	if (r < 0)
+		return error_set(err, r, "%s", why.reason);
+	generation->is_visited = visitor && !visitor->may_switch;
+	generation->visitor = visitor ? visitor->uid : 0;
+	r = generations_add(&serve->generations, &generation, visitor != NULL, err);
 	if (r < 0) {
 		generation_put(generation);
 		return r;
@@ -200,10 +230,10 @@ static int change_take(struct serve *serve, const struct catalogue *catalogue, c
 		r = change_choose(catalogue, wish, &version, err);
 		if (r < 0)
 			return r;
-		generation = generations_get(&serve->generations, version->sequence, wish->is_visit);
+		generation = generations_get(&serve->generations, version->sequence, wish->visitor != NULL);
 	}
 	if (!generation)
-		return change_load(serve, version, wish->is_visit, ret, err);
+		return change_load(serve, version, wish->visitor, ret, err);
 	*ret = generation;
 	return 0;
 }
@@ -262,9 +292,10 @@ static struct generation *change_open_under(struct serve *serve, const char *lab
 	return generation;
 }
 
-int change_visit(struct serve *serve, const char *label, struct generation **ret, struct error *err)
+int change_visit(struct serve *serve, const char *label, const struct visitor *visitor, struct generation **ret,
+		 struct error *err)
 {
-	const struct change_wish wish = { .label = label, .is_visit = true };
+	const struct change_wish wish = { .label = label, .visitor = visitor };
 	struct generation *generation;
 	struct superblock super;
 	int r = change_try_again(serve, &wish, &super, ret, err);

@@ -5,12 +5,13 @@
 #include <stdbool.h>
 
 #include "serve/serve.h"
+#include "serve/visitor.h"
 
 /* Which version is meant. */
 struct change_wish {
 	const char *label;   /* NULL or empty: see uuid */
 	const uint8_t *uuid; /* also one that was removed, while it is open; NULL: the volume's current version */
-	bool is_visit;       /* any user may be a visitor: an eighth of all memory stays free */
+	const struct visitor *visitor; /* for whom it is opened; NULL: for a switch */
 };
 
 /* Reads the catalogue anew, loads the version's index and verifies it, unless it is open, and puts it into the table. Again
@@ -20,7 +21,8 @@ must_check int change_open(struct serve *serve, const struct change_wish *wish, 
 			   struct error *err);
 /* As change_open(), for a visitor of .datasetfs/versions, by the thread of visits: a lookup of *ret is counted. 1: the catalogue
  * cannot be read, err says why, and *ret is what is open under that label. */
-must_check int change_visit(struct serve *serve, const char *label, struct generation **ret, struct error *err);
+must_check int change_visit(struct serve *serve, const char *label, const struct visitor *visitor, struct generation **ret,
+			    struct error *err);
 /* Whether a superblock is of the volume that is mounted, and no older than those seen before it was read (serve->newest then):
  * a slot that cannot be read leaves an older one. -ESTALE when not. Any thread. */
 must_check int change_check_super(struct serve *serve, const struct superblock *super, uint64_t seen, struct error *err);

@@ -40,6 +40,8 @@ struct generation {
 	_Atomic uint64_t uses;    /* requests in work and the owner */
 	_Atomic uint64_t lookups; /* entries given to the kernel and not forgotten */
 	_Atomic bool doubted;     /* a read of it failed; see doubt.c */
+	bool is_visited;          /* opened for a visitor who may not switch the mount, */
+	uint32_t visitor;         /* this user; both constant once it is in the table */
 	int64_t looked_at;        /* the control thread's: when the doubt was last settled; ns, monotonic */
 	int64_t sweep_at, sweep_delay; /* the control thread's, see change_sweep(); ns, monotonic */
 };

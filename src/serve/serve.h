@@ -56,6 +56,7 @@ struct serve {
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of the namespace that was mounted; "": it is none, or has none */
 	uint64_t opened;        /* sequence of the superblock at the mount */
 	_Atomic uint64_t newest; /* the highest that was seen */
+	_Atomic uint64_t loads; /* of versions, also those that failed */
 	struct generations generations;
 	struct control *control;
 	struct visits *visits;

@@ -116,6 +116,7 @@ static void stats_generations(struct serve *serve, struct json *json)
 	}
 	json_end_array(json);
 	json_number(json, CONTROL_SWITCHES, control_switches(serve->control));
+	json_number(json, CONTROL_LOADS, atomic_load(&serve->loads));
 }
 
 static void stats_identity(struct serve *serve, struct json *json)

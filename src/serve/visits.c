@@ -45,6 +45,8 @@ struct visits {
 	const struct visit *doing; /* out of the queue, not answered yet */
 	unsigned count;            /* waiting and under way */
 	bool ending;
+	/* the thread's: */
+	struct visitor_failures failures;
 };
 
 /* ---- the thread ---- */
@@ -86,10 +88,14 @@ static int visits_entry(struct generation *generation, unsigned valid, struct fu
 
 static int visits_do_lookup(struct visits *visits, struct visit *visit)
 {
+	struct visitor visitor = { .uid = visit->request->wire.uid, .failures = &visits->failures };
 	unsigned valid = VISITS_VALID;
 	struct error err = { 0 };
-	int r = change_visit(visits->serve, visit->label, &visit->generation, &err);
+	int r;
 
+	visitor.may_switch = caller_check(visits->serve, visit->request, &err) == 0;
+	err = (struct error){ 0 };
+	r = change_visit(visits->serve, visit->label, &visitor, &visit->generation, &err);
 	if (r < 0)
 		return visits_report(r, &err, visit);
 	if (r > 0) {

@@ -20,6 +20,8 @@
 static struct memory memory;
 static struct superblock super;
 static struct serve serve;
+static struct visitor_failures failures;
+static struct visitor visitor = { .uid = 1000, .failures = &failures };
 
 /* Called once, when something is about to be read at hook_at; reads at fail_at fail. */
 static void (*hook)(void);
@@ -103,6 +105,8 @@ static int setup(void **state)
 	memory_init(&memory, SIZE);
 	hook = NULL;
 	fail_at = 0;
+	failures = (struct visitor_failures){ 0 };
+	visitor.may_switch = false;
 	super = (struct superblock){ .volume_uuid = "0123456789abcde", .member_size = SIZE, .member_count = 1,
 				     .segment_log = 20 };
 	serve = (struct serve){ .volume = &volume, .worker_count = 1 };
@@ -190,24 +194,24 @@ static void test_visit_while_the_volume_cannot_be_read(void **state)
 
 	(void)state;
 	publish("v2", 2, THERE);
-	assert_int_equal(change_visit(&serve, "v2", &generation, NULL), 0);
+	assert_int_equal(change_visit(&serve, "v2", &visitor, &generation, NULL), 0);
 	fail_at = super.catalogue_address;
-	CHECK_FAILS(change_visit(&serve, "v9", &generation, &err), -EIO, "injected");
-	CHECK_FAILS(change_visit(&serve, "v2", &generation, &err), 1, "injected");
+	CHECK_FAILS(change_visit(&serve, "v9", &visitor, &generation, &err), -EIO, "injected");
+	CHECK_FAILS(change_visit(&serve, "v2", &visitor, &generation, &err), 1, "injected");
 	assert_int_equal(generation->sequence, 2);
 	fail_at = slot_of(2);
-	CHECK_FAILS(change_visit(&serve, "v2", &generation, &err), 1, "is the newest that can be read");
+	CHECK_FAILS(change_visit(&serve, "v2", &visitor, &generation, &err), 1, "is the newest that can be read");
 	assert_int_equal(generation->sequence, 2);
 	fail_at = 0;
-	CHECK_FAILS(change_visit(&serve, "v1", &generation, &err), -ENOENT, "no version 'v1'");
+	CHECK_FAILS(change_visit(&serve, "v1", &visitor, &generation, &err), -ENOENT, "no version 'v1'");
 	memory.bytes[THERE + 100] ^= 1;
-	assert_int_equal(change_visit(&serve, "v2", &generation, NULL), 0);
+	assert_int_equal(change_visit(&serve, "v2", &visitor, &generation, NULL), 0);
 	publish("v2", 3, HERE);
 	memory.bytes[HERE + 100] ^= 1;
-	CHECK_FAILS(change_visit(&serve, "v2", &generation, &err), -EBADMSG, "index of version 'v2'");
+	CHECK_FAILS(change_visit(&serve, "v2", &visitor, &generation, &err), -EBADMSG, "index of version 'v2'");
 	super.volume_uuid[0]++;
 	publish("v2", 4, HERE);
-	CHECK_FAILS(change_visit(&serve, "v2", &generation, &err), -ESTALE, "the volume was formatted anew");
+	CHECK_FAILS(change_visit(&serve, "v2", &visitor, &generation, &err), -ESTALE, "the volume was formatted anew");
 }
 
 static void test_what_may_be_held(void **state)
@@ -216,7 +220,7 @@ static void test_what_may_be_held(void **state)
 
 	(void)state;
 	publish("v2", 2, THERE);
-	assert_int_equal(change_visit(&serve, "v2", &v2, NULL), 0);
+	assert_int_equal(change_visit(&serve, "v2", &visitor, &v2, NULL), 0);
 	assert_int_equal(atomic_load(&v2->lookups), 1); /* the visitor's */
 	atomic_store(&v2->lookups, 0);
 	assert_false(generations_hold(&serve, v2));
@@ -226,7 +230,7 @@ static void test_what_may_be_held(void **state)
 	assert_true(generations_hold(&serve, v1));
 	assert_int_equal(atomic_load(&v1->lookups), 1);
 	publish("v2", 3, HERE);
-	assert_int_equal(change_visit(&serve, "v2", &later, NULL), 0);
+	assert_int_equal(change_visit(&serve, "v2", &visitor, &later, NULL), 0);
 	assert_ptr_equal(generations_by_label(&serve.generations, "v2"), later);
 	assert_int_equal(later->sequence, 3);
 	assert_null(generations_by_label(&serve.generations, "v3"));
@@ -237,7 +241,7 @@ static void visit_v2(void)
 {
 	struct generation *generation;
 
-	assert_int_equal(change_visit(&serve, "v2", &generation, NULL), 0);
+	assert_int_equal(change_visit(&serve, "v2", &visitor, &generation, NULL), 0);
 }
 
 static void test_opened_twice_at_once(void **state)
@@ -252,7 +256,7 @@ static void test_opened_twice_at_once(void **state)
 	CHECK_OK(change_open(&serve, &wish, &mine, &err));
 	assert_null(hook);
 	assert_int_equal(atomic_load(&mine->lookups), 1);
-	assert_int_equal(change_visit(&serve, "v2", &again, NULL), 0);
+	assert_int_equal(change_visit(&serve, "v2", &visitor, &again, NULL), 0);
 	assert_ptr_equal(again, mine);
 	assert_int_equal(atomic_load(&mine->lookups), 2);
 	generations_remove(&serve, mine); /* not while somebody knows it */
