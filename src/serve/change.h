@@ -26,8 +26,8 @@ must_check int change_visit(struct serve *serve, const char *label, const struct
 /* Whether a superblock is of the volume that is mounted, and no older than those seen before it was read (serve->newest then):
  * a slot that cannot be read leaves an older one. -ESTALE when not. Any thread. */
 must_check int change_check_super(struct serve *serve, const struct superblock *super, uint64_t seen, struct error *err);
-/* The volume's catalogue as it is now, checked so. *ret_super also on failure: whose catalogue was read, zeroed when none could be.
- * Any thread. */
+/* The volume's catalogue as it is now, checked so. *ret_super also on failure: whose catalogue was read, zeroed when none could
+ * be. Any thread. */
 must_check int change_read(struct serve *serve, struct superblock *ret_super, struct catalogue *ret, struct error *err);
 /* Whether it is of another volume; a zeroed one is of none. */
 bool change_is_other(const struct serve *serve, const struct superblock *super);

@@ -13,8 +13,9 @@
 
 #include "base/json.h"
 #include "base/parse.h"
+#include "base/log.h"
 #include "datasetfs/control.h"
-#include "serve/control.h"
+#include "serve/caller.h"
 #include "serve/dir.h"
 #include "serve/reply.h"
 #include "serve/visits.h"
@@ -22,12 +23,15 @@
 #define INSIDE_FOLDER    UINT64_C(2)
 #define INSIDE_CONTROL   UINT64_C(16)
 #define INSIDE_LISTED    UINT64_C(3)   /* inode numbers in the listing: 3 + number of the file */
-#define INSIDE_SNAPSHOTS 256u          /* live at once: each open one holds its text */
-#define INSIDE_FIRST     UINT64_C(256) /* node numbers of snapshots: FIRST + count * SNAPSHOTS + slot */
+#define INSIDE_SNAPSHOTS 1024u /* live at once: each open one holds its text */
+#define INSIDE_OF_USER   256u  /* one user's */
+#define INSIDE_OF_USERS  960u  /* all users'; the rest is for those who may switch the mount, as status and switch need them */
+#define INSIDE_FIRST     UINT64_C(1024) /* node numbers of snapshots: FIRST + count * SNAPSHOTS + slot */
 
 struct snapshot {
 	uint64_t nodeid; /* 0: free */
 	uint64_t lookups;
+	uint32_t uid; /* who looked it up */
 	struct timespec when;
 	char *text;
 	size_t length;
@@ -197,30 +201,71 @@ void inside_lookup_folder(struct worker *worker, struct channel_request *request
 	inside_reply_folder(worker, request, INSIDE_FOLDER);
 }
 
-/* Takes the text. -ENFILE when too many snapshots are held open. */
-static int inside_keep(struct inside *inside, char *text, size_t length, struct fuse_entry_out *ret)
+/* A free one, as far as this user may have one more. Under the lock. */
+static int inside_find_free(struct inside *inside, uint32_t uid, bool may_switch, struct snapshot **ret)
 {
-	struct snapshot *snapshot = NULL;
+	struct snapshot *snapshot, *free = NULL;
+	unsigned own = 0, all = 0;
+
+	for (size_t i = 0; i < INSIDE_SNAPSHOTS; i++) {
+		snapshot = &inside->snapshots[i];
+		all += snapshot->nodeid != 0;
+		own += snapshot->nodeid && snapshot->uid == uid;
+		if (!snapshot->nodeid && !free)
+			free = snapshot;
+	}
+	if (!may_switch && own >= INSIDE_OF_USER)
+		return -EDQUOT;
+	if (!free || (!may_switch && all >= INSIDE_OF_USERS))
+		return -ENFILE;
+	*ret = free;
+	return 0;
+}
+
+/* Takes the text, if it returns 0. -EDQUOT and -ENFILE when too many snapshots are held open. */
+static int inside_keep(struct inside *inside, uint32_t uid, bool may_switch, char *text, size_t length,
+		       struct fuse_entry_out *ret)
+{
+	struct snapshot *snapshot;
+	int r;
 
 	pthread_mutex_lock(&inside->lock);
-	for (size_t i = 0; i < INSIDE_SNAPSHOTS && !snapshot; i++)
-		if (!inside->snapshots[i].nodeid)
-			snapshot = &inside->snapshots[i];
-	if (!snapshot) {
-		pthread_mutex_unlock(&inside->lock);
-		free(text);
-		return -ENFILE;
+	r = inside_find_free(inside, uid, may_switch, &snapshot);
+	if (r == 0) {
+		snapshot->nodeid =
+			INSIDE_FIRST + inside->made++ * INSIDE_SNAPSHOTS + (uint64_t)(snapshot - inside->snapshots);
+		snapshot->lookups = 1;
+		snapshot->uid = uid;
+		clock_gettime(CLOCK_REALTIME, &snapshot->when);
+		snapshot->text = text;
+		snapshot->length = length;
+		*ret = (struct fuse_entry_out){ .nodeid = snapshot->nodeid, .attr_valid = REPLY_FOREVER };
+		inside_snapshot_attr(snapshot, &ret->attr);
 	}
-	snapshot->nodeid =
-		INSIDE_FIRST + inside->made++ * INSIDE_SNAPSHOTS + (uint64_t)(snapshot - inside->snapshots);
-	snapshot->lookups = 1;
-	clock_gettime(CLOCK_REALTIME, &snapshot->when);
-	snapshot->text = text;
-	snapshot->length = length;
-	*ret = (struct fuse_entry_out){ .nodeid = snapshot->nodeid, .attr_valid = REPLY_FOREVER };
-	inside_snapshot_attr(snapshot, &ret->attr);
 	pthread_mutex_unlock(&inside->lock);
-	return 0;
+	return r;
+}
+
+static int inside_keep_for(struct worker *worker, const struct channel_request *request, char *text, size_t length,
+			   struct fuse_entry_out *ret)
+{
+	static struct log_limit limit = { .burst = 5 };
+	uint32_t uid = request->wire.uid;
+	struct error ignored;
+	unsigned held;
+	int r = inside_keep(worker->serve->inside, uid, false, text, length, ret);
+
+	if (r < 0 && caller_check(worker->serve, request, &ignored) == 0)
+		r = inside_keep(worker->serve->inside, uid, true, text, length, ret);
+	if (r == -EDQUOT && log_allow(&limit, &held))
+		log_warn("user %u holds %u files of '" CONTROL_FOLDER "' open, no more are opened for him, held=%u",
+			 (unsigned)uid, INSIDE_OF_USER, held);
+	else if (r == -ENFILE && log_allow(&limit, &held))
+		log_warn("all users hold %u files of '" CONTROL_FOLDER "' open, no more are opened for them, held=%u",
+			 INSIDE_OF_USERS, held);
+	if (r < 0)
+		free(text);
+	return r;
 }
 
 static void inside_lookup_control(struct worker *worker, struct channel_request *request)
@@ -260,7 +305,7 @@ void inside_lookup(struct worker *worker, struct channel_request *request)
 		if (!strcmp(request->wire.name, inside_files[i].name))
 			r = inside_text(&inside_files[i], worker->serve, &text, &length);
 	if (r == 0)
-		r = inside_keep(worker->serve->inside, text, length, &entry);
+		r = inside_keep_for(worker, request, text, length, &entry);
 	if (r < 0)
 		reply_error(worker, request, r);
 	else if (!reply_data(worker, request, &entry, sizeof(entry)))

@@ -24,6 +24,7 @@ static int reply_code(int code)
 	case -ENAMETOOLONG:
 	case -ESTALE:
 	case -ENFILE:
+	case -EDQUOT:
 	case -ENOMEM:
 	case -EBUSY:
 		return code;

@@ -45,8 +45,10 @@ struct visits {
 	const struct visit *doing; /* out of the queue, not answered yet */
 	unsigned count;            /* waiting and under way */
 	bool ending;
+	unsigned most, most_of_user; /* constant: of all, and of a user who may not switch the mount */
 	/* the thread's: */
 	struct visitor_failures failures;
+	uint32_t served; /* whose visit was the last */
 };
 
 /* ---- the thread ---- */
@@ -145,6 +147,22 @@ static void visits_do(struct visits *visits, struct visit *visit)
 	worker_post(visit->worker, &visit->task); /* the visit is gone */
 }
 
+/* The first of another user than the last one was, so that nobody waits for all visits of one who came before. Takes it
+ * out of the queue. Under the lock. */
+static struct visit *visits_pick(struct visits *visits)
+{
+	struct visit **at = &visits->waiting, *visit;
+
+	while (*at && (*at)->request->wire.uid == visits->served)
+		at = &(*at)->next;
+	if (!*at)
+		at = &visits->waiting;
+	visit = *at;
+	if (visit && !(*at = visit->next))
+		visits->end = at;
+	return visit;
+}
+
 /* NULL: the mount ends. */
 static struct visit *visits_next(struct visits *visits)
 {
@@ -153,10 +171,10 @@ static struct visit *visits_next(struct visits *visits)
 	pthread_mutex_lock(&visits->lock);
 	while (!visits->waiting && !visits->ending)
 		pthread_cond_wait(&visits->wake, &visits->lock);
-	visit = visits->waiting;
-	if (visit && !(visits->waiting = visit->next))
-		visits->end = &visits->waiting;
+	visit = visits_pick(visits);
 	visits->doing = visit;
+	if (visit)
+		visits->served = visit->request->wire.uid;
 	pthread_mutex_unlock(&visits->lock);
 	return visit;
 }
@@ -171,6 +189,22 @@ static void *visits_main(void *argument)
 	return NULL;
 }
 
+/* With the ring no visit comes to the last worker. */
+static unsigned visits_room(const struct serve *serve)
+{
+	unsigned room = (serve->worker_count - serve->ring) * (serve->jobs - 1);
+
+	return room < VISITS_MAX ? room : VISITS_MAX;
+}
+
+/* Half of them, but not all of one worker's: over the ring nobody else answers that CPU. */
+static unsigned visits_room_of_user(const struct serve *serve)
+{
+	unsigned half = visits_room(serve) / 2, worker = serve->jobs > 4 ? serve->jobs - 2 : 2;
+
+	return half < worker ? half : worker;
+}
+
 int visits_start(struct serve *serve, struct error *err)
 {
 	struct visits *visits = calloc(1, sizeof(*visits));
@@ -180,6 +214,8 @@ int visits_start(struct serve *serve, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for the thread of visits");
 	visits->serve = serve;
 	visits->end = &visits->waiting;
+	visits->most = visits_room(serve);
+	visits->most_of_user = visits_room_of_user(serve);
 	pthread_mutex_init(&visits->lock, NULL);
 	pthread_cond_init(&visits->wake, NULL);
 	serve->visits = visits;
@@ -251,14 +287,26 @@ static bool visits_is_asked(const struct visits *visits, const char *label)
 	return visit || visits_looks_up(visits->doing, label);
 }
 
-/* A worker keeps a slot for a command, and one for other requests. With `once` a label that is asked for is refused. */
-static bool visits_take(struct visits *visits, struct visit *visit, bool once)
+/* Waiting and under way. Under the lock. */
+static unsigned visits_of_user(const struct visits *visits, uint32_t uid)
+{
+	unsigned count = visits->doing && visits->doing->request->wire.uid == uid;
+
+	for (const struct visit *visit = visits->waiting; visit; visit = visit->next)
+		count += visit->request->wire.uid == uid;
+	return count;
+}
+
+/* A worker keeps a slot for a command, and one for other requests. Refused are visits when their user has so many, and, with
+ * `once`, a label that is asked for. */
+static bool visits_take(struct visits *visits, struct visit *visit, unsigned most_of_user, bool once)
 {
 	struct worker *worker = visit->worker;
 	bool taken;
 
 	pthread_mutex_lock(&visits->lock);
-	taken = visits->count < VISITS_MAX && worker->visits + worker->commands + 1 < visits->serve->jobs &&
+	taken = visits->count < visits->most && worker->visits + worker->commands + 1 < visits->serve->jobs &&
+		visits_of_user(visits, visit->request->wire.uid) < most_of_user &&
 		!(once && visits_is_asked(visits, visit->label));
 	if (taken) {
 		visits->count++;
@@ -305,7 +353,12 @@ static bool visits_lookup_open(struct worker *worker, struct channel_request *re
 
 static void visits_submit(struct visit *visit)
 {
-	if (visits_take(visit->worker->serve->visits, visit, false))
+	const struct serve *serve = visit->worker->serve;
+	struct visits *visits = serve->visits;
+	struct error ignored;
+
+	if (visits_take(visits, visit, visits->most_of_user, false) ||
+	    (caller_check(serve, visit->request, &ignored) == 0 && visits_take(visits, visit, visits->most, false)))
 		return;
 	reply_error(visit->worker, visit->request, -EBUSY);
 	free(visit);
@@ -323,7 +376,7 @@ void visits_lookup(struct worker *worker, struct channel_request *request)
 	if (!visit)
 		return;
 	memcpy(visit->label, request->wire.name, request->wire.name_length);
-	if (visits_take(worker->serve->visits, visit, true))
+	if (visits_take(worker->serve->visits, visit, worker->serve->visits->most_of_user, true))
 		return;
 	/* One visitor of an open version waits for the volume, not all; and none when too many wait already. */
 	if (visits_lookup_open(worker, request))

@@ -1,16 +1,17 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon channels timeout=240
+# tests/run: daemon timeout=240
 # What visitors of .datasetfs cannot do to others: be shown an older listing, have a version that does not load loaded again and
 # again, take all places in its tables.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_root
-need_command python3
+need_command python3 cc
 
+cc -shared -fPIC -O1 -D_GNU_SOURCE "$LIB/hold.c" -o hold.so || fail "hold.c does not compile"
 chmod 755 . ..
 mkdir source
-for i in 1 2; do
+for i in {1..6}; do
     echo "in $i" >source/file
     pack volume source --label v$i
 done
@@ -28,7 +29,7 @@ assert_contains "a listing of an older state" "$listed" "Stale file handle"
 grep -q "cannot list '.datasetfs/versions': superblock [0-9]* is the newest that can be read" daemon.log ||
     fail "no line about the listing: $(cat daemon.log)"
 dd if=slot of=volume bs=64K seek=$slot conv=notrunc status=none
-assert_eq "the listing when the superblock can be read again" "$(echo $versions/*)" "$versions/v1 $versions/v2"
+assert_eq "the listing when the superblock can be read again" "$(echo $versions/*)" "$(echo $versions/v{1..6})"
 unmount mnt
 say "no listing of an older state"
 
@@ -63,3 +64,108 @@ spoil damaged $((at + 9000))
 datasetfsctl switch mnt v1 >/dev/null || fail "a command is refused what failed for a visitor"
 unmount mnt
 say "a version that does not load"
+
+# as_uid USER COMMAND…
+as_uid() {
+    setpriv --reuid "$1" --regid "$1" --clear-groups --bounding-set=-all --inh-caps=-all "${@:2}"
+}
+
+# visitor USER LABEL…: one after the other in the background, each with its result to LABEL.came; the last one's is $!
+visitor() {
+    local user=$1 label
+    shift
+    for label; do
+        as_uid "$user" stat $versions/"$label" >"$label.out" 2>&1 && echo came >"$label.came" || echo absent >"$label.came" &
+        visitors+=($!)
+    done
+}
+
+# held LABEL: the range of the volume with its index, for tests/lib/hold.c
+held() {
+    local at
+    at=$(datasetfsctl list volume --json | json "versions.$((${1#v} - 1)).index.0.offset" /dev/stdin)
+    echo "$at $((at + 4096))"
+}
+
+# waiting COUNT: so many requests are in work, beside the one that asks
+waiting() {
+    [ "$(stats mnt in_flight)" -gt "$1" ]
+}
+
+LD_PRELOAD=$PWD/hold.so HOLD_VOLUME=$PWD/volume HOLD_WHILE=$PWD/hold mount_volume volume mnt -o channel=dev,allow_other,version=v1
+if ! as_uid 65534 cat mnt/file >/dev/null 2>&1; then
+    say "another user cannot come here: users were not tested"
+    unmount mnt
+    exit 0
+fi
+visitors=()
+if [ "$(stats mnt io)" = uring ]; then
+    # One user's visits leave room for another's.
+    held v2 >hold
+    visitor 65534 v2
+    wait_for 20 test -e hold.held || fail "no visit reads the index"
+    visitor 65534 x{1..70}
+    # settled COUNT: of so many visits each waits or has ended
+    settled() {
+        [ $(($(find . -maxdepth 1 -name '*.came' -size +0 | wc -l) + $(stats mnt in_flight) - 1)) -ge "$1" ]
+    }
+    wait_for 60 settled 71 || fail "not 71 visits came"
+    grep -q "Device or resource busy" x*.out || fail "70 visits of one user can wait"
+    visitor 65533 other
+    wait_for 60 settled 72 || fail "another user's visit did not come"
+    rm hold
+    wait "${visitors[@]}" || true
+    assert_contains "what another user's visit got" "$(cat other.out)" "No such file"
+    assert_eq "the visit that was held" "$(cat v2.came)" came
+    say "room for another user's visits"
+fi
+
+# A user who comes later waits for one visit of another user, not for all that are before his.
+rm -f hold.held ./*.came
+held v3 >hold
+visitors=()
+visitor 65534 v3
+wait_for 20 test -e hold.held || fail "no visit reads the index"
+visitor 65534 v4 v5
+wait_for 20 waiting 3 || fail "not three visits are in work"
+visitor 65533 v6
+wait_for 20 waiting 4 || fail "not four visits are in work"
+held v5 >hold.next
+mv hold.next hold
+wait_for 60 test -s v6.came || fail "a user waits for all visits of another one"
+assert_eq "the visit" "$(cat v6.came)" came
+[ ! -e v5.came ] || fail "the visit of v5 was not held"
+rm hold
+wait "${visitors[@]}"
+say "users in turn"
+
+# Snapshots of files that are held open.
+cat >hold_open.py <<'END'
+"""hold_open.py FILE COMMAND...: how many opens by each of five users succeed, and how the first that fails does; then the command
+is run by root while they are open."""
+import errno, os, subprocess, sys
+held = []
+for user in range(65530, 65535):
+    count = 0
+    os.seteuid(user)
+    try:
+        while True:
+            held.append(os.open(sys.argv[1], os.O_RDONLY))
+            count += 1
+    except OSError as error:
+        print(count, errno.errorcode[error.errno])
+    finally:
+        os.seteuid(0)
+sys.stdout.flush()
+sys.exit(subprocess.run(sys.argv[2:]).returncode)
+END
+(ulimit -n 4096 && python3 hold_open.py mnt/.datasetfs/version datasetfsctl switch mnt v2 >opened 2>&1) ||
+    fail "root's switch while users hold files of .datasetfs open: $(cat opened)"
+assert_eq "how that ended for five users" "$(awk 'NR <= 5 { printf "%s ", $2 }' opened)" "EDQUOT EDQUOT EDQUOT ENFILE ENFILE "
+# A few less: for a moment an open has two, and the kernel gives them back in its own time.
+awk 'NR <= 5 { sum += $1 } NR <= 3 && ($1 < 240 || $1 > 256) { bad = 1 } END { exit bad || sum < 900 || sum > 960 }' opened ||
+    fail "what five users could open: $(cat opened)"
+grep -q "user 65530 holds 256 files of '.datasetfs' open" daemon.log || fail "no line about the user: $(cat daemon.log)"
+wait_for 20 as_uid 65530 cat mnt/.datasetfs/version || fail "a user who let go of his files cannot open one"
+unmount mnt
+say "files of .datasetfs that are held open"
