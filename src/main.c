@@ -70,6 +70,22 @@ static int main_set_exec(struct main_options *options, const char *value, struct
 	return 0;
 }
 
+static int main_set_versions(struct main_options *options, const char *value, struct error *err)
+{
+	(void)value;
+	(void)err;
+	options->serve.noversions = false;
+	return 0;
+}
+
+static int main_set_noversions(struct main_options *options, const char *value, struct error *err)
+{
+	(void)value;
+	(void)err;
+	options->serve.noversions = true;
+	return 0;
+}
+
 /* mount(8) hands rw to its helpers whenever nobody said ro. */
 static int main_set_rw(struct main_options *options, const char *value, struct error *err)
 {
@@ -250,6 +266,8 @@ static const struct main_word {
 	{ "control_group", true, main_set_control_group },
 	{ "follow", true, main_set_follow },
 	{ "notify", true, main_set_notify },
+	{ "versions", false, main_set_versions },
+	{ "noversions", false, main_set_noversions },
 	{ "allow_other", false, main_set_allow_other },
 	{ "ro", false, NULL },
 	{ "rw", false, main_set_rw },

@@ -13,7 +13,8 @@
 #define CONTROL_VERSION "version"    /* which version is mounted: one JSON object */
 #define CONTROL_STATS   "stats.json" /* counters: one JSON object */
 
-#define CONTROL_VERSIONS "versions"  /* a folder: each version of the volume under its label, opened on first use */
+#define CONTROL_VERSIONS "versions"  /* a folder: each version of the volume under its label, opened on first use;
+				      * absent from a mount with noversions */
 #define CONTROL_CONTROL "control"    /* takes commands: ioctl(2) on a descriptor opened for reading */
 
 /* Commands. Allowed to root with CAP_SYS_ADMIN, to the user who mounted, and to members of the mount's control_group (their

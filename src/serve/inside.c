@@ -293,7 +293,7 @@ void inside_lookup(struct worker *worker, struct channel_request *request)
 	}
 	if (request->wire.nodeid != INSIDE_FOLDER)
 		r = -ENOTDIR;
-	if (r == -ENOENT && !strcmp(request->wire.name, CONTROL_VERSIONS)) {
+	if (r == -ENOENT && !worker->serve->options.noversions && !strcmp(request->wire.name, CONTROL_VERSIONS)) {
 		inside_reply_folder(worker, request, INSIDE_VERSIONS);
 		return;
 	}
@@ -406,7 +406,7 @@ void inside_list(struct worker *worker, struct channel_request *request)
 			       strlen(inside_files[i].name), NULL);
 	if (room && list.first <= INSIDE_FILES)
 		room = dir_add(&list, INSIDE_FILES, INSIDE_CONTROL, DT_REG, CONTROL_CONTROL, strlen(CONTROL_CONTROL), NULL);
-	if (room && list.first <= INSIDE_FILES + 1)
+	if (room && list.first <= INSIDE_FILES + 1 && !worker->serve->options.noversions)
 		(void)!dir_add(&list, INSIDE_FILES + 1, INSIDE_VERSIONS, DT_DIR, CONTROL_VERSIONS,
 			       strlen(CONTROL_VERSIONS), NULL);
 	reply_data(worker, request, request->payload, list.used);

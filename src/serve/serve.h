@@ -30,6 +30,7 @@ struct serve_options {
 	bool allow_other;
 	bool noexec;
 	bool suid; /* setuid and setgid bits are shown and count */
+	bool noversions; /* without .datasetfs/versions */
 	bool verify; /* check chunk sums; off only to measure what that costs */
 	enum serve_io io;
 	enum serve_channel channel;

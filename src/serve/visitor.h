@@ -28,9 +28,9 @@ struct visitor {
 	struct visitor_failures *failures;
 };
 
-/* Before a version is loaded for him. 0 or an error: it failed just now, -EDQUOT his versions or -ENFILE those of all visitors are
- * too many. *ret_spare: which part of memory is to stay free, see headroom_check(): who has a version open leaves others more
- * than they have to leave. */
+/* Before a version is loaded for him. 0 or an error: it failed just now, -EDQUOT his versions or -ENFILE those of all visitors
+ * are too many. *ret_spare: which part of memory is to stay free, see headroom_check(): who has a version open leaves others
+ * more than they have to leave. */
 must_check int visitor_check(const struct visitor *visitor, struct serve *serve, const struct version *version,
 			     int64_t now, unsigned *ret_spare, struct error *err);
 /* It could not be loaded. */

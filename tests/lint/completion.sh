@@ -37,7 +37,7 @@ for option in -o --options '--options ='; do
     assert_eq "datasetfs $option io=auto,cha<TAB>" "$(completed "${words[@]}" io = auto,cha)" \
         "auto,channel=auto auto,channel=dev auto,channel=ring "
     assert_eq "datasetfs $option allow_other,ver<TAB>" "$(completed "${words[@]}" allow_other,ver)" \
-        "allow_other,verify=always allow_other,verify=never allow_other,version= "
+        "allow_other,verify=always allow_other,verify=never allow_other,version= allow_other,versions "
     assert_eq "datasetfs $option digest=sha256:0a,w<TAB>" "$(completed "${words[@]}" digest = sha256 : 0a,w)" "0a,workers= "
     assert_contains "datasetfs $option <TAB>" "$(completed "${words[@]}" '')" "version= "
 done
