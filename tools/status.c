@@ -97,6 +97,8 @@ static int status_take_version(struct json_object *object, struct status_version
 	json_object_object_get_ex(object, CONTROL_SEQUENCE, &sequence);
 	version.sequence = json_object_get_uint64(sequence);
 	r = parse_uuid(status_string(object, CONTROL_VOLUME_UUID), version.volume_uuid, err);
+	if (r == 0)
+		r = parse_uuid(status_string(object, CONTROL_UUID), version.uuid, err);
 	if (r < 0)
 		return r;
 	version.volume = strdup(status_string(object, CONTROL_VOLUME));

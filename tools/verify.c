@@ -206,7 +206,7 @@ static bool verify_is_gone(const struct verify *v, const struct version *version
 	if (catalogue_load(&v->volume->file->source, &super, &catalogue, NULL) < 0)
 		return false;
 	gone = memcmp(super.volume_uuid, v->volume->super.volume_uuid, sizeof(super.volume_uuid)) != 0 ||
-	       !catalogue_by_sequence(&catalogue, version->sequence);
+	       !catalogue_holds(&catalogue, version->sequence, version->uuid);
 	catalogue_free(&catalogue);
 	return gone;
 }

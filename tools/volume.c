@@ -127,10 +127,10 @@ static int volume_served(const struct volume *volume, const struct version **ret
 {
 	if (!volume->served.sequence)
 		return error_set(err, -ENOENT, "'%s' does not say which version it serves", volume->mount);
-	*ret = catalogue_by_sequence(&volume->catalogue, volume->served.sequence);
-	if (!*ret)
+	if (!catalogue_holds(&volume->catalogue, volume->served.sequence, volume->served.uuid))
 		return error_set(err, -ENOENT, "the version that '%s' serves is no longer on the volume",
 				 volume->mount);
+	*ret = catalogue_by_sequence(&volume->catalogue, volume->served.sequence);
 	return 0;
 }
 

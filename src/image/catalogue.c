@@ -545,6 +545,13 @@ struct version *catalogue_by_uuid(const struct catalogue *catalogue, const uint8
 	return NULL;
 }
 
+bool catalogue_holds(const struct catalogue *catalogue, uint64_t sequence, const uint8_t *uuid)
+{
+	const struct version *version = catalogue_by_sequence(catalogue, sequence);
+
+	return version && !memcmp(version->uuid, uuid, sizeof(version->uuid));
+}
+
 struct version *catalogue_current(const struct catalogue *catalogue)
 {
 	return catalogue->current ? catalogue_by_sequence(catalogue, catalogue->current) : NULL;

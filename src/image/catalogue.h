@@ -85,6 +85,8 @@ struct version *catalogue_by_label(const struct catalogue *catalogue, const char
 struct version *catalogue_by_sequence(const struct catalogue *catalogue, uint64_t sequence);
 /* Compaction keeps the UUID, with another sequence; nothing else gives one twice. */
 struct version *catalogue_by_uuid(const struct catalogue *catalogue, const uint8_t *uuid);
+/* Whether this very version is there, where it was: one that was undone leaves its sequence to another. */
+bool catalogue_holds(const struct catalogue *catalogue, uint64_t sequence, const uint8_t *uuid);
 /* A copy with its own lists appended at the end; takes version's lists on success and empties them. */
 must_check int catalogue_append(struct catalogue *catalogue, struct version *version, struct error *err);
 

@@ -216,6 +216,39 @@ static struct generation *change_find_open(struct serve *serve, const uint8_t *u
 	return found;
 }
 
+static int change_refuse_number(const struct generation *undone, const struct version *version, struct error *err)
+{
+	return error_set(err, -ESTALE,
+			 "version '%s' has the number of '%s', which was undone on the volume and is in use here: end its use, or "
+			 "unmount and mount anew", version->label, undone->version.label);
+}
+
+/* The number that a version had is given again after its publish was undone. Numbers of nodes are made of it, so only one
+ * of the two can be known to the kernel. */
+static int change_make_way(struct serve *serve, struct generation *undone, const struct version *version, struct error *err)
+{
+	bool was_prepared = serve->generations.prepared == undone;
+	char label[sizeof(undone->version.label)];
+
+	memcpy(label, undone->version.label, sizeof(label));
+	if (undone == serve_current(serve) || !generations_remove(serve, undone))
+		return change_refuse_number(undone, version, err);
+	if (was_prepared)
+		serve->generations.prepared = NULL;
+	log_warn("version '%s' was undone on the volume and is closed", label);
+	return 0;
+}
+
+/* A visitor closes nothing; the lookup that was counted for him is given up. */
+static int change_refuse_visitor(struct serve *serve, struct generation *undone, const struct version *version,
+				 struct error *err)
+{
+	int r = change_refuse_number(undone, version, err);
+
+	generations_forget(serve, undone, 1);
+	return r;
+}
+
 /* What is open comes second: a version that was moved is wanted where it lies now. */
 static int change_take(struct serve *serve, const struct catalogue *catalogue, const struct change_wish *wish,
 		       struct generation **ret, struct error *err)
@@ -231,6 +264,13 @@ static int change_take(struct serve *serve, const struct catalogue *catalogue, c
 		if (r < 0)
 			return r;
 		generation = generations_get(&serve->generations, version->sequence, wish->visitor != NULL);
+	}
+	if (generation && version && !generation_is(generation, version)) {
+		r = wish->visitor ? change_refuse_visitor(serve, generation, version, err) :
+				    change_make_way(serve, generation, version, err);
+		if (r < 0)
+			return r;
+		generation = NULL;
 	}
 	if (!generation)
 		return change_load(serve, version, wish->visitor, ret, err);
@@ -463,13 +503,13 @@ int64_t change_sweep(struct serve *serve, int fd, bool (*is_busy)(void *argument
 	return next;
 }
 
-void change_retire(struct serve *serve, const struct generation *keep)
+void change_retire(struct serve *serve)
 {
 	struct generation *generation;
 
 	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
 		generation = atomic_load(&serve->generations.slots[i]);
-		if (!generation || generation == keep || generation == serve_current(serve) ||
+		if (!generation || generation == serve->generations.prepared || generation == serve_current(serve) ||
 		    atomic_load(&generation->lookups))
 			continue;
 		log_debug("version '%s' is closed", generation->version.label);

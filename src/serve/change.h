@@ -41,5 +41,5 @@ void change_let_go(struct serve *serve, int fd, struct generation *generation);
  * they were left, then less and less often. Ends early when is_busy(argument). Returns when to call it again, ns,
  * monotonic; 0: not. */
 int64_t change_sweep(struct serve *serve, int fd, bool (*is_busy)(void *argument), void *argument);
-/* Closes what is neither current, kept, nor known to the kernel. */
-void change_retire(struct serve *serve, const struct generation *keep);
+/* Closes what is neither current, prepared, nor known to the kernel. */
+void change_retire(struct serve *serve);

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 
 struct chunk_entry {
-	uint64_t sequence, number; /* sequence 0: empty */
+	uint64_t key, number; /* key 0: empty */
 	uint64_t used;             /* when, by the cache's clock */
 	size_t length;
 	unsigned pins; /* threads that copy from it; 1 while it is coming */
@@ -61,10 +61,10 @@ void chunk_cache_free(struct chunk_cache *cache)
 }
 
 /* Under the lock. */
-static struct chunk_entry *chunk_cache_find(struct chunk_cache *cache, uint64_t sequence, uint64_t number)
+static struct chunk_entry *chunk_cache_find(struct chunk_cache *cache, uint64_t key, uint64_t number)
 {
 	for (size_t i = 0; i < cache->count; i++)
-		if (cache->entries[i].sequence == sequence && cache->entries[i].number == number)
+		if (cache->entries[i].key == key && cache->entries[i].number == number)
 			return &cache->entries[i];
 	return NULL;
 }
@@ -81,29 +81,29 @@ static struct chunk_entry *chunk_cache_oldest(struct chunk_cache *cache)
 }
 
 /* Under the lock. */
-static enum chunk_cached chunk_cache_claim(struct chunk_cache *cache, uint64_t sequence, uint64_t number)
+static enum chunk_cached chunk_cache_claim(struct chunk_cache *cache, uint64_t key, uint64_t number)
 {
 	struct chunk_entry *entry = chunk_cache_oldest(cache);
 
 	if (!entry)
 		return CHUNK_ABSENT;
-	entry->sequence = sequence;
+	entry->key = key;
 	entry->number = number;
 	entry->coming = true;
 	entry->pins = 1;
 	return CHUNK_CLAIMED;
 }
 
-enum chunk_cached chunk_cache_get(struct chunk_cache *cache, uint64_t sequence, uint64_t number, size_t skip,
+enum chunk_cached chunk_cache_get(struct chunk_cache *cache, uint64_t key, uint64_t number, size_t skip,
 				  size_t want, void *out)
 {
 	enum chunk_cached result = CHUNK_ABSENT;
 	struct chunk_entry *entry;
 
 	pthread_mutex_lock(&cache->lock);
-	entry = chunk_cache_find(cache, sequence, number);
+	entry = chunk_cache_find(cache, key, number);
 	if (!entry) {
-		result = chunk_cache_claim(cache, sequence, number);
+		result = chunk_cache_claim(cache, key, number);
 	} else if (entry->coming) {
 		result = CHUNK_COMING;
 	} else if (want <= entry->length && skip <= entry->length - want) {
@@ -130,25 +130,25 @@ static void chunk_cache_settle(struct chunk_cache *cache, struct chunk_entry *en
 	entry->length = length;
 	entry->used = length ? ++cache->clock : 0;
 	if (!length)
-		entry->sequence = 0;
+		entry->key = 0;
 	pthread_mutex_unlock(&cache->lock);
 }
 
-static struct chunk_entry *chunk_cache_claimed(struct chunk_cache *cache, uint64_t sequence, uint64_t number)
+static struct chunk_entry *chunk_cache_claimed(struct chunk_cache *cache, uint64_t key, uint64_t number)
 {
 	struct chunk_entry *entry;
 
 	pthread_mutex_lock(&cache->lock);
-	entry = chunk_cache_find(cache, sequence, number);
+	entry = chunk_cache_find(cache, key, number);
 	pthread_mutex_unlock(&cache->lock);
 	assert(entry && entry->coming);
 	return entry;
 }
 
-void chunk_cache_put(struct chunk_cache *cache, uint64_t sequence, uint64_t number,
+void chunk_cache_put(struct chunk_cache *cache, uint64_t key, uint64_t number,
 		     const struct iovec *pieces, int count)
 {
-	struct chunk_entry *entry = chunk_cache_claimed(cache, sequence, number);
+	struct chunk_entry *entry = chunk_cache_claimed(cache, key, number);
 	size_t length = 0;
 
 	for (int i = 0; i < count; i++) {
@@ -159,7 +159,7 @@ void chunk_cache_put(struct chunk_cache *cache, uint64_t sequence, uint64_t numb
 	chunk_cache_settle(cache, entry, length);
 }
 
-void chunk_cache_drop(struct chunk_cache *cache, uint64_t sequence, uint64_t number)
+void chunk_cache_drop(struct chunk_cache *cache, uint64_t key, uint64_t number)
 {
-	chunk_cache_settle(cache, chunk_cache_claimed(cache, sequence, number), 0);
+	chunk_cache_settle(cache, chunk_cache_claimed(cache, key, number), 0);
 }

@@ -24,11 +24,11 @@ enum chunk_cached {
 			 chunk_cache_drop() */
 };
 
-/* Copies want bytes from skip on of the chunk with this number in the version's index, if it is there. */
-must_check enum chunk_cached chunk_cache_get(struct chunk_cache *cache, uint64_t sequence, uint64_t number,
+/* Copies want bytes from skip on of the chunk with this number in the version's index, if it is there. key: the generation's. */
+must_check enum chunk_cached chunk_cache_get(struct chunk_cache *cache, uint64_t key, uint64_t number,
 					     size_t skip, size_t want, void *out);
 /* Keeps a copy of a claimed chunk, which lies in pieces. */
-void chunk_cache_put(struct chunk_cache *cache, uint64_t sequence, uint64_t number,
+void chunk_cache_put(struct chunk_cache *cache, uint64_t key, uint64_t number,
 		     const struct iovec *pieces, int count);
 /* Gives a claim up: the chunk could not be read. */
-void chunk_cache_drop(struct chunk_cache *cache, uint64_t sequence, uint64_t number);
+void chunk_cache_drop(struct chunk_cache *cache, uint64_t key, uint64_t number);

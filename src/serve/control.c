@@ -46,8 +46,7 @@ struct control {
 	_Atomic uint64_t switches;
 	_Atomic int64_t listed; /* when the kernel is to forget the listing of versions, ns; 0: it has none */
 	/* the thread's: */
-	struct generation *prepared;
-	uint64_t followed;   /* sequence of the superblock that was acted upon */
+	uint8_t followed[32]; /* SHA-256 of the catalogue that was acted upon: a sequence may be given twice */
 	uint8_t pointed[16]; /* UUID of the version that was current in it */
 };
 
@@ -88,8 +87,8 @@ static int control_change(struct control *control, struct generation *generation
 		return r;
 	*ret_old = old;
 	atomic_fetch_add(&control->switches, 1);
-	if (control->prepared == generation)
-		control->prepared = NULL;
+	if (control->serve->generations.prepared == generation)
+		control->serve->generations.prepared = NULL;
 	log_info("'%s' serves version '%s', before '%s'", control->serve->options.mountpoint,
 		 generation->version.label, old->version.label);
 	return 0;
@@ -114,7 +113,7 @@ static int control_switch(struct control *control, struct control_switch *comman
 	command->prepare_us = control_us_since(start);
 	start = clock_now();
 	if (command->flags & CONTROL_PREPARE)
-		control->prepared = generation;
+		control->serve->generations.prepared = generation;
 	else
 		r = control_change(control, generation, ret_old, err);
 	command->switch_us = control_us_since(start);
@@ -181,7 +180,7 @@ static int control_act(struct control *control, const struct superblock *super, 
 
 	if (r < 0)
 		return r;
-	control->followed = super->sequence;
+	memcpy(control->followed, super->catalogue_sha256, sizeof(control->followed));
 	if (current)
 		memcpy(control->pointed, current->uuid, sizeof(control->pointed));
 	return 0;
@@ -196,7 +195,7 @@ static int control_look(struct control *control, struct generation **ret_old, st
 
 	if (r == 0)
 		r = change_check_super(control->serve, &super, seen, err);
-	if (r < 0 || super.sequence == control->followed)
+	if (r < 0 || !memcmp(super.catalogue_sha256, control->followed, sizeof(control->followed)))
 		return r;
 	r = change_read(control->serve, &super, &catalogue, err);
 	if (r == 0)
@@ -293,7 +292,7 @@ static void *control_main(void *argument)
 		doubt_settle(control->serve);
 		control_forget_listing(control);
 		sweep = change_sweep(control->serve, control->fd, control_is_wanted, control);
-		change_retire(control->serve, control->prepared);
+		change_retire(control->serve);
 		control_sleep(control, control_first(control_first(look, sweep), atomic_load(&control->listed)));
 	}
 }
@@ -326,7 +325,6 @@ int control_start(struct serve *serve, int fd, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for the control thread");
 	control->serve = serve;
 	control->fd = fd;
-	control->followed = serve->opened;
 	memcpy(control->pointed, serve_current(serve)->version.uuid, sizeof(control->pointed));
 	control->jobs_end = &control->jobs;
 	pthread_mutex_init(&control->lock, NULL);

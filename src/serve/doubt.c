@@ -23,7 +23,7 @@ static void doubt_tell(const struct serve *serve, const struct generation *gener
 {
 	const struct version *copy = catalogue_by_uuid(catalogue, generation->version.uuid);
 
-	if (catalogue_by_sequence(catalogue, generation->sequence))
+	if (catalogue_holds(catalogue, generation->sequence, generation->version.uuid))
 		return;
 	if (copy)
 		log_err("version '%s' was moved on the volume by compaction and its former space is used again: switch '%s' to "

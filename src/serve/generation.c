@@ -49,6 +49,7 @@ static int generation_open_fine(struct generation *generation, struct source *so
 int generation_open(struct source *source, const struct version *version, unsigned readers,
 		    struct generation **ret, struct error *err)
 {
+	static _Atomic uint64_t opened;
 	struct generation *generation;
 	int r;
 
@@ -61,6 +62,7 @@ int generation_open(struct source *source, const struct version *version, unsign
 	generation->version = *version;
 	generation->version.segments = generation->version.index = (struct extent_list){ 0 };
 	generation->sequence = version->sequence;
+	generation->key = atomic_fetch_add(&opened, 1) + 1;
 	atomic_init(&generation->uses, 1);
 	r = index_load(source, version, &generation->index, err);
 	if (r == 0)

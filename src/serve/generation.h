@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/error.h"
@@ -31,6 +32,7 @@ static inline uint64_t node_ordinal(uint64_t nodeid)
 struct generation {
 	struct version version; /* a copy, without its lists */
 	uint64_t sequence;
+	uint64_t key; /* of this opening: a sequence is used again when a publish is undone */
 	struct index *index;
 	struct fine *fine; /* NULL: it has no fine sums, or damaged ones */
 	struct index_reader **readers; /* one per worker */
@@ -45,6 +47,13 @@ struct generation {
 	int64_t looked_at;        /* the control thread's: when the doubt was last settled; ns, monotonic */
 	int64_t sweep_at, sweep_delay; /* the control thread's, see change_sweep(); ns, monotonic */
 };
+
+/* Whether it is this version: the number of one that was undone on the volume is given again. */
+static inline bool generation_is(const struct generation *generation, const struct version *version)
+{
+	return generation->sequence == version->sequence &&
+	       !memcmp(generation->version.uuid, version->uuid, sizeof(version->uuid));
+}
 
 /* Loads and checks the version's index, and the head of its fine sums: without them it is opened all the same. Opens
  * readers for so many workers. */

@@ -87,18 +87,19 @@ static bool generations_put_in(struct generations *generations, struct generatio
 int generations_add(struct generations *generations, struct generation **generation, bool hold, struct error *err)
 {
 	struct generation *mine = *generation, *found;
-	bool there;
+	bool there, is_other;
 
 	pthread_mutex_lock(&generations->lock);
 	found = generations_find(generations, mine->sequence);
-	if (found && memcmp(found->version.uuid, mine->version.uuid, sizeof(mine->version.uuid)) != 0)
-		found = NULL;
+	is_other = found && !generation_is(found, &mine->version);
 	if (!found && hold)
 		atomic_fetch_add(&mine->lookups, 1);
 	there = found || generations_put_in(generations, mine);
-	if (found && hold)
+	if (found && hold && !is_other)
 		atomic_fetch_add(&found->lookups, 1);
 	pthread_mutex_unlock(&generations->lock);
+	if (is_other)
+		return error_set(err, -ESTALE, "another version with the number of '%s' is open", mine->version.label);
 	if (!there)
 		return error_set(err, -ENFILE, "%u versions are open", GENERATIONS_MAX);
 	if (found)
@@ -122,7 +123,7 @@ void generations_wait(const struct serve *serve)
 	}
 }
 
-void generations_remove(struct serve *serve, struct generation *generation)
+bool generations_remove(struct serve *serve, struct generation *generation)
 {
 	struct generations *generations = &serve->generations;
 	bool known;
@@ -134,7 +135,8 @@ void generations_remove(struct serve *serve, struct generation *generation)
 			atomic_store(&generations->slots[i], NULL);
 	pthread_mutex_unlock(&generations->lock);
 	if (known)
-		return;
+		return false;
 	generations_wait(serve);
 	generation_put(generation);
+	return true;
 }

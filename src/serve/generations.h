@@ -24,6 +24,7 @@ struct generations {
 	_Atomic(struct generation *) current; /* names are looked up in it */
 	_Atomic(struct generation *) told;    /* and the kernel knows of no other: the former one until a swap is done */
 	pthread_mutex_t lock; /* writers of the slots; that a version which nobody knows is found, or is taken out */
+	struct generation *prepared; /* kept open to be switched to; the retiring thread's */
 	_Atomic(struct generation *) slots[GENERATIONS_MAX]; /* the first free one from its sequence on */
 };
 
@@ -52,12 +53,12 @@ void generations_forget(struct serve *serve, struct generation *generation, uint
 /* generations_find() under the lock; with hold a lookup of it is counted. Any thread. */
 struct generation *generations_get(struct generations *generations, uint64_t sequence, bool hold);
 /* Puts *generation into the table, or gives it up for the same version that another thread put there meanwhile. With hold a
- * lookup is counted. -ENFILE when GENERATIONS_MAX are open. Any thread. */
+ * lookup is counted. -ENFILE when GENERATIONS_MAX are open, -ESTALE when another version has its number. Any thread. */
 must_check int generations_add(struct generations *generations, struct generation **generation, bool hold,
 			       struct error *err);
 
 /* The rest is the retiring thread's. */
 /* On return no worker is inside a section that it entered before the call. */
 void generations_wait(const struct serve *serve);
-/* Unless it is known to the kernel: takes it out of the table, waits, and gives the owner's use up. */
-void generations_remove(struct serve *serve, struct generation *generation);
+/* Unless it is known to the kernel: takes it out of the table, waits, gives the owner's use up, and returns true. */
+bool generations_remove(struct serve *serve, struct generation *generation);

@@ -16,7 +16,7 @@
 #define PAGE_CACHE_SETS (PAGE_CACHE_SIZE / DSFS_BLOCK / PAGE_CACHE_WAYS)
 
 struct page_entry {
-	uint64_t sequence, page; /* sequence 0: empty */
+	uint64_t key, page; /* key 0: empty */
 	uint64_t used;           /* when, by the set's clock */
 	bool bad;
 };
@@ -63,9 +63,9 @@ void page_cache_free(struct page_cache *cache)
 }
 
 /* Neighbouring pages are in different sets. */
-static struct page_set *page_cache_set(struct page_cache *cache, uint64_t sequence, uint64_t page)
+static struct page_set *page_cache_set(struct page_cache *cache, uint64_t key, uint64_t page)
 {
-	return &cache->sets[(page + sequence * UINT64_C(0x9e3779b97f4a7c15)) % PAGE_CACHE_SETS];
+	return &cache->sets[(page + key * UINT64_C(0x9e3779b97f4a7c15)) % PAGE_CACHE_SETS];
 }
 
 static uint8_t *page_cache_bytes(const struct page_cache *cache, const struct page_set *set,
@@ -77,14 +77,14 @@ static uint8_t *page_cache_bytes(const struct page_cache *cache, const struct pa
 }
 
 /* Under the set's lock: the page's entry, else (for_new) the oldest, else NULL. */
-static struct page_entry *page_cache_find(struct page_set *set, uint64_t sequence, uint64_t page, bool for_new)
+static struct page_entry *page_cache_find(struct page_set *set, uint64_t key, uint64_t page, bool for_new)
 {
 	struct page_entry *oldest = &set->entries[0];
 
 	for (unsigned i = 0; i < PAGE_CACHE_WAYS; i++) {
 		struct page_entry *entry = &set->entries[i];
 
-		if (entry->sequence == sequence && entry->page == page)
+		if (entry->key == key && entry->page == page)
 			return entry;
 		if (entry->used < oldest->used)
 			oldest = entry;
@@ -92,15 +92,15 @@ static struct page_entry *page_cache_find(struct page_set *set, uint64_t sequenc
 	return for_new ? oldest : NULL;
 }
 
-enum page_cached page_cache_get(struct page_cache *cache, uint64_t sequence, uint64_t page, uint32_t offset,
+enum page_cached page_cache_get(struct page_cache *cache, uint64_t key, uint64_t page, uint32_t offset,
 				uint32_t length, void *out)
 {
-	struct page_set *set = page_cache_set(cache, sequence, page);
+	struct page_set *set = page_cache_set(cache, key, page);
 	enum page_cached result = PAGE_ABSENT;
 	struct page_entry *entry;
 
 	pthread_mutex_lock(&set->lock);
-	entry = page_cache_find(set, sequence, page, false);
+	entry = page_cache_find(set, key, page, false);
 	if (entry) {
 		entry->used = ++set->clock;
 		result = entry->bad ? PAGE_BAD : PAGE_FOUND;
@@ -111,14 +111,14 @@ enum page_cached page_cache_get(struct page_cache *cache, uint64_t sequence, uin
 	return result;
 }
 
-void page_cache_put(struct page_cache *cache, uint64_t sequence, uint64_t page, const void *bytes)
+void page_cache_put(struct page_cache *cache, uint64_t key, uint64_t page, const void *bytes)
 {
-	struct page_set *set = page_cache_set(cache, sequence, page);
+	struct page_set *set = page_cache_set(cache, key, page);
 	struct page_entry *entry;
 
 	pthread_mutex_lock(&set->lock);
-	entry = page_cache_find(set, sequence, page, true);
-	*entry = (struct page_entry){ .sequence = sequence, .page = page, .used = ++set->clock, .bad = !bytes };
+	entry = page_cache_find(set, key, page, true);
+	*entry = (struct page_entry){ .key = key, .page = page, .used = ++set->clock, .bad = !bytes };
 	if (bytes)
 		memcpy(page_cache_bytes(cache, set, entry), bytes, DSFS_BLOCK);
 	pthread_mutex_unlock(&set->lock);

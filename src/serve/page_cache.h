@@ -19,8 +19,8 @@ enum page_cached {
 	PAGE_BAD    /* a read of it gave something else: not worth another one for now */
 };
 
-/* Copies length bytes at offset of the page of the version with this sequence, if it is there. */
-must_check enum page_cached page_cache_get(struct page_cache *cache, uint64_t sequence, uint64_t page, uint32_t offset,
+/* Copies length bytes at offset of the page of the version with this key, if it is there. */
+must_check enum page_cached page_cache_get(struct page_cache *cache, uint64_t key, uint64_t page, uint32_t offset,
 					   uint32_t length, void *out);
 /* Keeps a copy; bytes NULL: the page is bad. */
-void page_cache_put(struct page_cache *cache, uint64_t sequence, uint64_t page, const void *bytes);
+void page_cache_put(struct page_cache *cache, uint64_t key, uint64_t page, const void *bytes);

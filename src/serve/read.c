@@ -69,7 +69,7 @@ static void read_drop_claims(const struct read_op *op)
 {
 	for (unsigned i = 0; i < op->piece_count; i++)
 		if (op->pieces[i].claimed)
-			chunk_cache_drop(op->worker->serve->cache, op->generation->sequence,
+			chunk_cache_drop(op->worker->serve->cache, op->generation->key,
 					 op->pieces[i].part.chunk.number);
 }
 
@@ -197,7 +197,7 @@ static struct read_page *read_plan_page(struct read_op *op, uint64_t number, uin
 		*page = (struct read_page){ .fetch = { .op = op, .state = READ_SETTLED }, .number = number };
 		page->bytes = op->scratch + READ_SCRATCH - (op->page_count + 1) * DSFS_BLOCK;
 	}
-	cached = page_cache_get(cache, op->generation->sequence, number, offset, length, page->bytes + offset);
+	cached = page_cache_get(cache, op->generation->key, number, offset, length, page->bytes + offset);
 	if (cached == PAGE_BAD)
 		return NULL;
 	if (cached == PAGE_FOUND)
@@ -244,7 +244,7 @@ static void read_plan_chunk(struct read_op *op, const struct extent_piece *part,
 		return;
 	}
 	if (part->want < part->chunk.length && part->chunk.length <= op->worker->serve->cached_chunk)
-		cached = chunk_cache_get(op->worker->serve->cache, op->generation->sequence,
+		cached = chunk_cache_get(op->worker->serve->cache, op->generation->key,
 					 part->chunk.number, part->skip, part->want,
 					 op->request->payload + at);
 	if (cached == CHUNK_FOUND) {
@@ -482,7 +482,7 @@ static void read_keep(const struct read_op *op, struct read_piece *piece, const 
 {
 	if (!piece->claimed)
 		return;
-	chunk_cache_put(op->worker->serve->cache, op->generation->sequence, piece->part.chunk.number, parts,
+	chunk_cache_put(op->worker->serve->cache, op->generation->key, piece->part.chunk.number, parts,
 			count);
 	piece->claimed = false;
 }
@@ -553,7 +553,7 @@ static int read_settle_page(struct read_op *op, struct read_page *page, struct e
 	if (r < 0)
 		return page->fetch.state == READ_READY ? 0 : r;
 	r = fine_check_page(op->generation->fine, page->number, page->bytes, err);
-	page_cache_put(worker->serve->pages, op->generation->sequence, page->number, r < 0 ? NULL : page->bytes);
+	page_cache_put(worker->serve->pages, op->generation->key, page->number, r < 0 ? NULL : page->bytes);
 	return r;
 }
 

@@ -294,6 +294,56 @@ static void test_newer_state_meanwhile(void **state)
 	catalogue_free(&catalogue);
 }
 
+/* Back to the state before the last publish(): as after commit_undo(), or by a device that forgot what it had said. */
+static void undo(void)
+{
+	memset(memory.bytes + slot_of(super.sequence), 0, DSFS_BLOCK);
+	super.sequence--;
+}
+
+static void test_undone_version_is_no_other(void **state)
+{
+	struct change_wish v2 = { .label = "v2" }, v3 = { .label = "v3" };
+	struct generation *generation;
+	uint64_t key;
+
+	(void)state;
+	publish("v2", 2, THERE);
+	CHECK_OK(change_open(&serve, &v2, &generation, &err));
+	serve.generations.prepared = generation;
+	key = generation->key;
+	undo();
+	publish("v3", 2, THERE);
+	CHECK_OK(change_open(&serve, &v3, &generation, &err));
+	assert_string_equal(generation->version.label, "v3");
+	assert_int_equal(generation->version.uuid[0], '3');
+	assert_int_not_equal(generation->key, key);
+	assert_ptr_equal(generations_find(&serve.generations, 2), generation);
+	assert_null(generations_by_label(&serve.generations, "v2"));
+	assert_null(serve.generations.prepared);
+}
+
+/* Its node numbers are the other's. */
+static void test_undone_version_in_use(void **state)
+{
+	struct generation *generation, *undone;
+	struct change_wish v2 = { .label = "v2" }, v3 = { .label = "v3" };
+
+	(void)state;
+	publish("v2", 2, THERE);
+	CHECK_OK(change_open(&serve, &v2, &undone, &err));
+	undo();
+	publish("v3", 2, HERE);
+	atomic_store(&undone->lookups, 1);
+	CHECK_FAILS(change_visit(&serve, "v3", &visitor, &generation, &err), -ESTALE, "has the number of 'v2'");
+	assert_int_equal(atomic_load(&undone->lookups), 1);
+	CHECK_FAILS(change_open(&serve, &v3, &generation, &err), -ESTALE, "has the number of 'v2'");
+	atomic_store(&undone->lookups, 0);
+	atomic_store(&serve.generations.current, undone);
+	CHECK_FAILS(change_open(&serve, &v3, &generation, &err), -ESTALE, "has the number of 'v2'");
+	assert_ptr_equal(generations_find(&serve.generations, 2), undone);
+}
+
 int main(void)
 {
 #define CHANGE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -306,6 +356,8 @@ int main(void)
 		CHANGE_TEST(test_what_may_be_held),
 		CHANGE_TEST(test_opened_twice_at_once),
 		CHANGE_TEST(test_newer_state_meanwhile),
+		CHANGE_TEST(test_undone_version_is_no_other),
+		CHANGE_TEST(test_undone_version_in_use),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -190,7 +190,7 @@ static int setup(void **state)
 	make_files();
 	CHECK_OK(index_open(section_write(&section, &version), &version, sizes, 1, &index, &err));
 	CHECK_OK(index_reader_open(index, &readers[0], &err));
-	generation = (struct generation){ .version = version, .sequence = SEQUENCE, .index = index, .readers = readers,
+	generation = (struct generation){ .version = version, .sequence = SEQUENCE, .key = 1, .index = index, .readers = readers,
 					  .reader_count = 1, .uses = 1 };
 	volume.geometry = (struct file_geometry){ .is_direct = true, .logical_block = 512, .size = DEVICE };
 	serve = (struct serve){ .volume = &volume, .options.verify = true, .worker_count = 1, .cached_chunk = CHUNK };
