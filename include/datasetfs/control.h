@@ -39,7 +39,7 @@ struct control_switch {
 	char if_current[CONTROL_LABEL_SIZE];   /* in: only if the mount serves this label now; empty: whatever it is */
 	uint8_t uuid[16];                      /* in: see CONTROL_BY_UUID; out: the version's */
 	uint64_t sequence;                     /* out: of the version */
-	uint64_t prepare_us, switch_us;        /* out: how long loading and changing over took, microseconds */
+	uint64_t prepare_us, switch_us;        /* out: from its arrival until the version was loaded, and changing over */
 	char reason[CONTROL_REASON_SIZE];      /* out */
 };
 #define CONTROL_IOC_SWITCH _IOWR('d', 1, struct control_switch)

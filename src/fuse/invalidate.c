@@ -32,6 +32,14 @@ int invalidate_epoch(int fd, struct error *err)
 	return invalidate_write(fd, WIRE_NOTIFY_INC_EPOCH, iov, 1, "a new epoch", err);
 }
 
+int invalidate_prune(int fd, const uint64_t *nodes, uint32_t count, struct error *err)
+{
+	struct wire_notify_prune out = { .count = count };
+	struct iovec iov[3] = { { 0 }, { &out, sizeof(out) }, { (void *)(uintptr_t)nodes, count * sizeof(*nodes) } };
+
+	return invalidate_write(fd, WIRE_NOTIFY_PRUNE, iov, 3, "nodes to drop", err);
+}
+
 int invalidate_inode(int fd, uint64_t nodeid, struct error *err)
 {
 	struct fuse_notify_inval_inode_out out = { .ino = nodeid };

@@ -22,6 +22,14 @@
 #endif
 
 #define WIRE_NOTIFY_INC_EPOCH 8 /* FUSE_NOTIFY_INC_EPOCH, 7.44 (Linux 6.16) */
+#define WIRE_NOTIFY_PRUNE     9 /* FUSE_NOTIFY_PRUNE, 7.45 (Linux 6.18) */
+
+struct wire_notify_prune { /* fuse_notify_prune_out; so many nodes follow */
+	uint32_t count;
+	uint32_t padding;
+	uint64_t spare;
+};
+_Static_assert(sizeof(struct wire_notify_prune) == 16, "fuse_notify_prune_out");
 
 /* FUSE over io_uring, 7.42 (Linux 6.14): an entry of a queue is a header and a payload in the daemon's memory. */
 #define WIRE_OVER_IO_URING       (UINT64_C(1) << 41) /* FUSE_OVER_IO_URING, an INIT flag */

@@ -26,11 +26,14 @@
 #include "io/locate.h"
 #include "serve/headroom.h"
 #include "serve/stats.h"
+#include "serve/sweep.h"
+#include "serve/tell.h"
 
 #define READER_BYTES 8192u /* of each worker, for an open version */
-#define SWEEP_FIRST  INT64_C(1000000000)   /* ns after a version was left */
-#define SWEEP_MOST   INT64_C(600000000000) /* between two sweeps of it */
-#define SWEEP_SLICE  256u                  /* names between two looks at whether somebody waits */
+#define SWEEP_FIRST  INT64_C(1000000000)   /* ns between the first two sweeps of a version that was left */
+#define SWEEP_LEAST  INT64_C(10000000000)  /* to which this grows, */
+#define SWEEP_REST   128                   /* or so many times what one took, */
+#define SWEEP_MOST   INT64_C(600000000000) /* but not above */
 
 /* ---- opening ---- */
 
@@ -352,34 +355,6 @@ int change_visit(struct serve *serve, const char *label, const struct visitor *v
 
 /* ---- telling the kernel ---- */
 
-struct change_names {
-	int fd;
-	struct error *err;
-};
-
-static int change_forget_name(void *argument, const struct index_entry *entry)
-{
-	const struct change_names *names = argument;
-
-	return invalidate_entry(names->fd, NODE_ROOT, entry->name, entry->name_length, names->err);
-}
-
-/* Every name of the version's root. */
-static int change_forget_names(int fd, struct generation *generation, struct error *err)
-{
-	struct change_names names = { fd, err };
-	struct index_reader *reader;
-	int r = index_reader_open(generation->index, &reader, err);
-
-	if (r < 0)
-		return r;
-	r = index_list(reader, INODE_ROOT, 0, change_forget_name, &names);
-	index_reader_close(reader);
-	return r < 0 && !err->code ? error_set(err, r, "cannot list the root of '%s'", generation->version.label) :
-					      r;
-}
-
-/* Without epochs a name of either root may be remembered: as what it was, or as absent. */
 static int change_tell_names(struct serve *serve, int fd, struct generation *old, struct generation *new,
 			     struct error *err)
 {
@@ -394,8 +369,7 @@ static int change_tell_names(struct serve *serve, int fd, struct generation *old
 		serve->options.notify = SERVE_NOTIFY_ENTRIES;
 		*err = (struct error){ 0 };
 	}
-	r = change_forget_names(fd, old, err);
-	return r < 0 ? r : change_forget_names(fd, new, err);
+	return tell_names(fd, old, new, err);
 }
 
 static int change_tell(struct serve *serve, int fd, struct generation *old, struct generation *new,
@@ -412,6 +386,24 @@ static int change_tell(struct serve *serve, int fd, struct generation *old, stru
 	return r;
 }
 
+/* The sweep that was cancelled for this is taken up again when there is nothing better to do. */
+static void change_leave(struct serve *serve, struct generation *left)
+{
+	int64_t now = clock_now();
+
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
+		struct generation *generation = atomic_load(&serve->generations.slots[i]);
+
+		if (!generation || (generation != left && !generation->sweep_at))
+			continue;
+		generation->sweep_at = now + (generation == left ? 0 : SWEEP_FIRST);
+		generation->sweep_delay = SWEEP_FIRST;
+		generation->sweep_began = 0;
+	}
+	/* Told one by one they are gone already. */
+	atomic_store(&left->root_swept, serve->options.notify == SERVE_NOTIFY_ENTRIES);
+}
+
 int change_to(struct serve *serve, int fd, struct generation *generation, struct error *err)
 {
 	struct generation *old = serve_current(serve);
@@ -420,85 +412,58 @@ int change_to(struct serve *serve, int fd, struct generation *generation, struct
 
 	if (old == generation)
 		return 0;
+	sweep_cancel(serve->sweep);
 	atomic_store(&serve->generations.current, generation);
 	generations_wait(serve);
 	r = change_tell(serve, fd, old, generation, &why);
 	if (r == 0) {
 		atomic_store(&serve->generations.told, generation);
-		old->sweep_delay = SWEEP_FIRST;
-		old->sweep_at = clock_now() + SWEEP_FIRST;
+		change_leave(serve, old);
 		return 0;
 	}
 	/* Half told is worse than not switched: the old version becomes current again, and what can be told is. */
 	atomic_store(&serve->generations.current, old);
 	generations_wait(serve);
 	(void)change_tell(serve, fd, generation, old, &ignored);
+	change_leave(serve, generation);
 	return error_set(err, r, "%s", why.reason);
-}
-
-void change_let_go(struct serve *serve, int fd, struct generation *generation)
-{
-	struct error err = { 0 };
-
-	/* Told one by one they are gone already. */
-	if (serve->options.notify != SERVE_NOTIFY_ENTRIES && change_forget_names(fd, generation, &err) < 0)
-		log_debug("names of '%s' stay with the kernel: %s", generation->version.label, err.reason);
 }
 
 /* ---- closing ---- */
 
-struct change_sweeping {
-	const struct generation *generation;
-	int fd;
-	bool (*is_busy)(void *argument);
-	void *argument;
-	unsigned names;
-};
-
-static int change_sweep_name(void *argument, uint64_t directory, const struct index_entry *entry)
+/* Of a sweep that ended: what it took decides how often it is worth it. */
+static void change_swept(struct generation *generation)
 {
-	struct change_sweeping *sweeping = argument;
-	uint64_t nodeid = generation_node(sweeping->generation, directory);
-	struct error err = { 0 };
+	int64_t now = clock_now(), most = (now - generation->sweep_began) * SWEEP_REST;
 
-	if (++sweeping->names % SWEEP_SLICE == 0 && sweeping->is_busy(sweeping->argument))
-		return 1;
-	if (directory == INODE_ROOT) /* those are told at the switch, and another version's now */
-		return 0;
-	return invalidate_entry(sweeping->fd, nodeid, entry->name, entry->name_length, &err) < 0;
+	most = most < SWEEP_LEAST ? SWEEP_LEAST : most > SWEEP_MOST ? SWEEP_MOST : most;
+	generation->sweep_began = 0;
+	generation->sweep_at = now + generation->sweep_delay;
+	generation->sweep_delay = generation->sweep_delay < most / 2 ? generation->sweep_delay * 2 : most;
 }
 
-static void change_sweep_one(struct generation *generation, struct change_sweeping *sweeping)
+static bool change_is_left(struct serve *serve, const struct generation *generation)
 {
-	struct index_reader *reader;
-	struct error err = { 0 };
-
-	generation->sweep_at = clock_now() + generation->sweep_delay;
-	if (index_reader_open(generation->index, &reader, &err) < 0)
-		return;
-	sweeping->generation = generation;
-	if (index_walk(reader, change_sweep_name, sweeping) == 0)
-		generation->sweep_delay = generation->sweep_delay < SWEEP_MOST / 2 ? generation->sweep_delay * 2 :
-										     SWEEP_MOST;
-	generation->sweep_at = clock_now() + generation->sweep_delay;
-	index_reader_close(reader);
+	return generation && generation != serve_current(serve) && generation->sweep_at &&
+	       atomic_load(&generation->lookups);
 }
 
-int64_t change_sweep(struct serve *serve, int fd, bool (*is_busy)(void *argument), void *argument)
+int64_t change_sweep(struct serve *serve)
 {
-	struct change_sweeping sweeping = { .fd = fd, .is_busy = is_busy, .argument = argument };
+	bool busy = sweep_is_busy(serve->sweep);
 	struct generation *generation;
 	int64_t next = 0;
 
 	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
 		generation = atomic_load(&serve->generations.slots[i]);
-		if (!generation || generation == serve_current(serve) || !atomic_load(&generation->lookups) ||
-		    !generation->sweep_at)
+		if (!change_is_left(serve, generation))
 			continue;
-		if (clock_now() >= generation->sweep_at)
-			change_sweep_one(generation, &sweeping);
-		if (!next || generation->sweep_at < next)
-			next = generation->sweep_at;
+		if (generation->sweep_began && !busy)
+			change_swept(generation);
+		if (clock_now() < generation->sweep_at)
+			next = !next || generation->sweep_at < next ? generation->sweep_at : next;
+		else if (!busy && (busy = sweep_begin(serve->sweep, generation)))
+			generation->sweep_began = clock_now();
 	}
 	return next;
 }

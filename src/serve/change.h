@@ -34,12 +34,9 @@ bool change_is_other(const struct serve *serve, const struct superblock *super);
 /* From the return on no request by a path through the mountpoint is answered by another version, and the kernel
  * remembers no name of one. fd: the mount's. */
 must_check int change_to(struct serve *serve, int fd, struct generation *generation, struct error *err);
-/* Makes the kernel drop what it remembers of the root's names of this version, so that it can be closed. */
-void change_let_go(struct serve *serve, int fd, struct generation *generation);
-/* What a program looked up below an old directory while it was being forgotten stays in the kernel's memory, out of sight,
- * until that is short. So versions that are not current and still known are gone through name by name, a second after
- * they were left, then less and less often. Ends early when is_busy(argument). Returns when to call it again, ns,
- * monotonic; 0: not. */
-int64_t change_sweep(struct serve *serve, int fd, bool (*is_busy)(void *argument), void *argument);
+/* What the kernel knows of a version that was left is out of sight, but the version can be closed only without it. So it is swept
+ * (serve/sweep.h) at once and, while something is known, again: a second later, then less often. Begins what is due and returns
+ * when to call it again, ns, monotonic; 0: not before a sweep or a change ends. */
+int64_t change_sweep(struct serve *serve);
 /* Closes what is neither current, prepared, nor known to the kernel. */
 void change_retire(struct serve *serve);

@@ -30,6 +30,7 @@ struct control_job {
 	struct worker *worker;
 	struct channel_request *request;
 	struct control_switch command; /* becomes the answer */
+	int64_t since; /* when it came; ns, monotonic */
 	int result;
 	struct control_job *next;
 };
@@ -76,16 +77,13 @@ static uint64_t control_us_since(int64_t then)
 	return (uint64_t)(clock_now() - then) / 1000;
 }
 
-/* *ret_old: what was current, if another version is now. */
-static int control_change(struct control *control, struct generation *generation, struct generation **ret_old,
-			  struct error *err)
+static int control_change(struct control *control, struct generation *generation, struct error *err)
 {
 	struct generation *old = serve_current(control->serve);
 	int r = change_to(control->serve, control->fd, generation, err);
 
 	if (r < 0 || old == generation)
 		return r;
-	*ret_old = old;
 	atomic_fetch_add(&control->switches, 1);
 	if (control->serve->generations.prepared == generation)
 		control->serve->generations.prepared = NULL;
@@ -94,12 +92,13 @@ static int control_change(struct control *control, struct generation *generation
 	return 0;
 }
 
-static int control_switch(struct control *control, struct control_switch *command, struct generation **ret_old,
+/* since: what the caller waits for begins with the queue. */
+static int control_switch(struct control *control, struct control_switch *command, int64_t since,
 			  struct error *err)
 {
 	struct change_wish wish = { .label = command->label };
 	struct generation *generation;
-	int64_t start = clock_now();
+	int64_t start;
 	int r;
 
 	r = control_check_current(control, command, err);
@@ -110,12 +109,12 @@ static int control_switch(struct control *control, struct control_switch *comman
 	r = change_open(control->serve, &wish, &generation, err);
 	if (r < 0)
 		return r;
-	command->prepare_us = control_us_since(start);
+	command->prepare_us = control_us_since(since);
 	start = clock_now();
 	if (command->flags & CONTROL_PREPARE)
 		control->serve->generations.prepared = generation;
 	else
-		r = control_change(control, generation, ret_old, err);
+		r = control_change(control, generation, err);
 	command->switch_us = control_us_since(start);
 	memcpy(command->label, generation->version.label, sizeof(command->label));
 	memcpy(command->uuid, generation->version.uuid, sizeof(command->uuid));
@@ -125,7 +124,7 @@ static int control_switch(struct control *control, struct control_switch *comman
 
 /* ---- the thread ---- */
 
-static int control_do_switch(struct control *control, struct control_job *job, struct generation **ret_old)
+static int control_do_switch(struct control *control, struct control_job *job)
 {
 	struct error err = { 0 };
 	int r;
@@ -134,19 +133,15 @@ static int control_do_switch(struct control *control, struct control_job *job, s
 	if (r == 0 && caller_is_gone(job->request))
 		r = error_set(&err, -EINTR, "its process was killed");
 	if (r == 0)
-		r = control_switch(control, &job->command, ret_old, &err);
+		r = control_switch(control, &job->command, job->since, &err);
 	snprintf(job->command.reason, sizeof(job->command.reason), "%s", r < 0 ? err.reason : "");
 	return r;
 }
 
 static void control_do(struct control *control, struct control_job *job)
 {
-	struct generation *old = NULL;
-
-	job->result = control_do_switch(control, job, &old);
+	job->result = control_do_switch(control, job);
 	worker_post(job->worker, &job->task); /* the job is gone */
-	if (old)
-		change_let_go(control->serve, control->fd, old);
 }
 
 /* The current version, once when it became that: a switch by hand is not overruled by any other commit. Else the version
@@ -162,21 +157,20 @@ static const struct version *control_goal(const struct control *control, const s
 	return copy && copy->sequence != served->sequence ? copy : NULL;
 }
 
-static int control_go(struct control *control, const struct version *goal, struct generation **ret_old,
-		      struct error *err)
+static int control_go(struct control *control, const struct version *goal, struct error *err)
 {
 	struct change_wish wish = { .uuid = goal->uuid };
 	struct generation *generation;
 	int r = change_open(control->serve, &wish, &generation, err);
 
-	return r < 0 ? r : control_change(control, generation, ret_old, err);
+	return r < 0 ? r : control_change(control, generation, err);
 }
 
 static int control_act(struct control *control, const struct superblock *super, const struct catalogue *catalogue,
-		       struct generation **ret_old, struct error *err)
+		       struct error *err)
 {
 	const struct version *current = catalogue_current(catalogue), *goal = control_goal(control, catalogue);
-	int r = goal ? control_go(control, goal, ret_old, err) : 0;
+	int r = goal ? control_go(control, goal, err) : 0;
 
 	if (r < 0)
 		return r;
@@ -186,7 +180,7 @@ static int control_act(struct control *control, const struct superblock *super, 
 	return 0;
 }
 
-static int control_look(struct control *control, struct generation **ret_old, struct error *err)
+static int control_look(struct control *control, struct error *err)
 {
 	uint64_t seen = atomic_load(&control->serve->newest);
 	struct catalogue catalogue = { 0 };
@@ -199,7 +193,7 @@ static int control_look(struct control *control, struct generation **ret_old, st
 		return r;
 	r = change_read(control->serve, &super, &catalogue, err);
 	if (r == 0)
-		r = control_act(control, &super, &catalogue, ret_old, err);
+		r = control_act(control, &super, &catalogue, err);
 	catalogue_free(&catalogue);
 	return r;
 }
@@ -207,14 +201,11 @@ static int control_look(struct control *control, struct generation **ret_old, st
 static void control_follow(struct control *control)
 {
 	static struct log_limit limit = { .burst = 2 };
-	struct generation *old = NULL;
 	struct error err = { 0 };
 	unsigned held;
 
-	if (control_look(control, &old, &err) < 0 && log_allow(&limit, &held))
+	if (control_look(control, &err) < 0 && log_allow(&limit, &held))
 		log_error(&err, "cannot follow the volume's current version, trying again");
-	if (old)
-		change_let_go(control->serve, control->fd, old);
 }
 
 static struct control_job *control_next(struct control *control, bool *ret_ending)
@@ -249,17 +240,6 @@ static int64_t control_first(int64_t a, int64_t b)
 	return !a || (b && b < a) ? b : a;
 }
 
-static bool control_is_wanted(void *argument)
-{
-	struct control *control = argument;
-	bool wanted;
-
-	pthread_mutex_lock(&control->lock);
-	wanted = control->jobs || control->ending;
-	pthread_mutex_unlock(&control->lock);
-	return wanted;
-}
-
 static void control_sleep(const struct control *control, int64_t until)
 {
 	struct pollfd fd = { .fd = control->event_fd, .events = POLLIN };
@@ -291,7 +271,7 @@ static void *control_main(void *argument)
 		reopen_settle(control->serve); /* first: the others read the volume */
 		doubt_settle(control->serve);
 		control_forget_listing(control);
-		sweep = change_sweep(control->serve, control->fd, control_is_wanted, control);
+		sweep = change_sweep(control->serve);
 		change_retire(control->serve);
 		control_sleep(control, control_first(control_first(look, sweep), atomic_load(&control->listed)));
 	}
@@ -404,6 +384,7 @@ void control_ioctl(struct worker *worker, struct channel_request *request)
 	job->worker = worker;
 	job->request = request;
 	memcpy(&job->command, request->wire.rest, sizeof(job->command));
+	job->since = clock_now();
 	worker->commands++;
 	/* Now: whoever has its number when it is the command's turn may be another process. */
 	job->result = caller_check(worker->serve, request, &err);

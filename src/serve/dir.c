@@ -136,6 +136,8 @@ void dir_handle(struct worker *worker, struct channel_request *request)
 	}
 	/* Counted before the kernel can forget them. */
 	atomic_fetch_add(&walk.generation->lookups, walk.lookups);
+	if (walk.nodeid & NODE_SIDE)
+		generation_note(&walk.generation->visited);
 	if (!reply_data(worker, request, request->payload, walk.list.used))
 		generations_forget(worker->serve, walk.generation, walk.lookups);
 }

@@ -45,7 +45,12 @@ struct generation {
 	bool is_visited;          /* opened for a visitor who may not switch the mount, */
 	uint32_t visitor;         /* this user; both constant once it is in the table */
 	int64_t looked_at;        /* the control thread's: when the doubt was last settled; ns, monotonic */
-	int64_t sweep_at, sweep_delay; /* the control thread's, see change_sweep(); ns, monotonic */
+	_Atomic bool has_absences; /* the kernel may remember that a name below the root does not exist */
+	_Atomic bool visited;      /* it knows nodes of it below .datasetfs/versions */
+	_Atomic bool root_swept;   /* since it was left: names of the root are forgotten */
+	/* the control thread's, see change_sweep(); ns, monotonic: */
+	int64_t sweep_at, sweep_delay;
+	int64_t sweep_began; /* 0: none that was not cancelled is under way */
 };
 
 /* Whether it is this version: the number of one that was undone on the volume is given again. */
@@ -53,6 +58,13 @@ static inline bool generation_is(const struct generation *generation, const stru
 {
 	return generation->sequence == version->sequence &&
 	       !memcmp(generation->version.uuid, version->uuid, sizeof(version->uuid));
+}
+
+/* For flags that are raised once and looked at by all workers: no store when it is raised. */
+static inline void generation_note(_Atomic bool *flag)
+{
+	if (!atomic_load_explicit(flag, memory_order_relaxed))
+		atomic_store(flag, true);
 }
 
 /* Loads and checks the version's index, and the head of its fine sums: without them it is opened all the same. Opens

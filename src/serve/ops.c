@@ -46,13 +46,24 @@ static void ops_reply_entry(struct worker *worker, struct channel_request *reque
 	node_entry(generation, generation_node_below(generation, request->wire.nodeid, inode), inode, &entry);
 	/* Counted before the kernel can forget it. */
 	atomic_fetch_add(&generation->lookups, 1);
+	if (request->wire.nodeid & NODE_SIDE)
+		generation_note(&generation->visited);
 	if (!reply_data(worker, request, &entry, sizeof(entry)))
 		generations_forget(worker->serve, generation, 1);
 }
 
-static void ops_lookup(void *context, struct channel_request *request)
+/* Node 0: the kernel remembers the absence. */
+static void ops_reply_absent(struct worker *worker, struct channel_request *request, struct generation *generation)
 {
 	static const struct fuse_entry_out absent = { .entry_valid = REPLY_FOREVER };
+
+	if (request->wire.nodeid != NODE_ROOT)
+		generation_note(&generation->has_absences);
+	reply_data(worker, request, &absent, sizeof(absent));
+}
+
+static void ops_lookup(void *context, struct channel_request *request)
+{
 	struct worker *worker = context;
 	struct generation *generation = serve_generation(worker->serve, request->wire.nodeid);
 	struct error err = { 0 };
@@ -81,8 +92,7 @@ static void ops_lookup(void *context, struct channel_request *request)
 	if (r == 0)
 		ops_reply_entry(worker, request, generation, &inode);
 	else if (r == -ENOENT)
-		reply_data(worker, request, &absent,
-			   sizeof(absent)); /* node 0: the kernel remembers the absence */
+		ops_reply_absent(worker, request, generation);
 	else
 		ops_fail(worker, request, r, &err);
 }

@@ -45,6 +45,7 @@ struct serve_options {
 
 struct control;
 struct inside;
+struct sweep;
 struct visits;
 struct watch;
 struct worker;
@@ -60,6 +61,7 @@ struct serve {
 	_Atomic uint64_t loads; /* of versions, also those that failed */
 	struct generations generations;
 	struct control *control;
+	struct sweep *sweep;    /* NULL before the mount serves */
 	struct visits *visits;
 	struct watch *watch;    /* NULL before the mount serves */
 	_Atomic bool is_lost;   /* perhaps: see reopen.h */

@@ -29,6 +29,7 @@
 #include "serve/inside.h"
 #include "serve/notify.h"
 #include "serve/read.h"
+#include "serve/sweep.h"
 #include "serve/visits.h"
 #include "serve/watch.h"
 #include "serve/worker.h"
@@ -398,6 +399,9 @@ static int session_bring_up(struct session *session, struct error *err)
 	privileges_drop(); /* of this thread and all that are to come */
 	/* Without a section nothing keeps a version: the control thread may close it as soon as it runs. */
 	memcpy(label, serve_current(&session->serve)->version.label, sizeof(label));
+	r = sweep_start(&session->serve, mount_fd(session->mount), err);
+	if (r < 0)
+		return r;
 	r = control_start(&session->serve, mount_fd(session->mount), err);
 	if (r < 0)
 		return r;
@@ -571,8 +575,10 @@ void session_free(struct session *session)
 	if (session->mount && !session->unmounted)
 		session_abandon(session);
 	watch_stop(session->serve.watch); /* which wakes the control thread */
+	sweep_stop(session->serve.sweep);
 	visits_stop(session->serve.visits);
 	control_stop(session->serve.control);
+	sweep_free(session->serve.sweep);
 	session_free_workers(&session->serve);
 	cpus_free(&session->serve.cpus);
 	mount_free(session->mount);

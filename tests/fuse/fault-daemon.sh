@@ -8,7 +8,7 @@ need_root
 need_fuse
 
 cc -shared -fPIC -O1 -D_GNU_SOURCE "$DATASETFS_SOURCE/tests/lib/fault.c" -o fault.so || fail "fault.c does not compile"
-mkdir -p tree mnt
+mkdir -p tree/directory mnt
 for i in $(seq 0 9); do head -c $((5000 + i * 70000)) /dev/urandom >"tree/f$i"; done
 pack v.vol tree
 
@@ -109,6 +109,7 @@ DAEMON=$!
 end_daemon_at_exit "$DAEMON" "$PWD/mnt"
 wait_for 20 grep -q ' serves version ' err || fail "no mount: $(cat err)"
 exec 5<mnt/f0
+[ ! -e mnt/directory/absent ] # which is why numbers of nodes are not enough
 datasetfsctl switch mnt v2 >/dev/null || fail "switch: $(cat err)"
 touch short
 wait_for 30 test -e seen || fail "nobody wanted memory"
