@@ -20,6 +20,7 @@
 #include "io/locate.h"
 #include "serve/notify.h"
 #include "serve/session.h"
+#include "unmount.h"
 
 /* mount(8), "EXIT STATUS"; EXIT_USAGE is datasetfs's own. */
 enum { EXIT_FAILED = 1, EXIT_HELPER_USAGE = 1, EXIT_USAGE = 2, EXIT_SYSTEM = 2, EXIT_MOUNT = 32 };
@@ -599,12 +600,12 @@ static int main_rehearse(const struct main_options *options)
 	return 0;
 }
 
-static bool main_is_helper(const char *program)
+/* Whether we were called as mount.datasetfs, or as umount.datasetfs and the like. */
+static bool main_is_called(const char *program, const char *prefix)
 {
 	const char *name = strrchr(program, '/');
 
-	name = name ? name + 1 : program;
-	return !strncmp(name, "mount.", strlen("mount."));
+	return !strncmp(name ? name + 1 : program, prefix, strlen(prefix));
 }
 
 /* --help and --version end here. */
@@ -660,12 +661,14 @@ int main(int argc, char **argv)
 			.on_error = SERVE_ON_ERROR_WAIT,
 			.deadline = DEADLINE,
 		},
-		.helper = main_is_helper(argv[0]),
+		.helper = main_is_called(argv[0], "mount."),
 	};
 	int ready = -1, status;
 
 	descriptors_reserve();
 	signal_ignore_size_limit();
+	if (main_is_called(argv[0], "umount."))
+		return unmount_main(argc, argv);
 	status = main_command_line(argc, argv, &options);
 	if (status < 0 && options.fake)
 		status = main_rehearse(&options);

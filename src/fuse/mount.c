@@ -21,11 +21,15 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "fuse/farewell.h"
+#include "fuse/utab.h"
 
 struct mount {
 	struct fuse_session *session;
-	char *mountpoint;
+	char *mountpoint, *source;
 	unsigned device_major, device_minor; /* of the mounted filesystem */
+	bool noted;   /* in utab */
+	int farewell; /* or -1 */
 };
 
 /* libfuse tells the reason in a log line of its own only. */
@@ -139,8 +143,10 @@ int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct
 	int r;
 
 	mount = calloc(1, sizeof(*mount));
-	if (!mount || !(mount->mountpoint = strdup(mountpoint))) {
-		free(mount);
+	if (mount)
+		mount->farewell = -1;
+	if (!mount || !(mount->mountpoint = strdup(mountpoint)) || !(mount->source = strdup(setup->source))) {
+		mount_free(mount);
 		return error_set(err, -ENOMEM, "no memory for a mount");
 	}
 	fuse_set_log_func(mount_log);
@@ -156,8 +162,14 @@ int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct
 	}
 	mount->device_major = info.stx_dev_major;
 	mount->device_minor = info.stx_dev_minor;
+	mount->farewell = farewell_listen(mount->device_major, mount->device_minor);
 	*ret = mount;
 	return 0;
+}
+
+void mount_note(struct mount *mount)
+{
+	mount->noted = utab_add(mount->source, mount->mountpoint);
 }
 
 /* Somebody else's filesystem may lie there by now. */
@@ -228,6 +240,8 @@ int mount_detach(struct mount *mount, bool lazy, struct error *err)
 		return mount_detach_helper(mount, lazy, err);
 	if (umount2(mount->mountpoint, UMOUNT_NOFOLLOW | (lazy ? MNT_DETACH : 0)) < 0)
 		return error_errno(err, "cannot unmount '%s'", mount->mountpoint);
+	if (mount->noted)
+		utab_remove(mount->mountpoint);
 	return 0;
 }
 
@@ -240,14 +254,22 @@ static void mount_forget(struct fuse_session *session)
 		fuse_session_unmount(session);
 }
 
+void mount_farewell(struct mount *mount)
+{
+	if (mount)
+		close_fd(&mount->farewell);
+}
+
 void mount_free(struct mount *mount)
 {
 	if (!mount)
 		return;
+	mount_farewell(mount);
 	if (mount->session) {
 		mount_forget(mount->session);
 		fuse_session_destroy(mount->session);
 	}
 	free(mount->mountpoint);
+	free(mount->source);
 	free(mount);
 }

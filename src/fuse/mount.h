@@ -19,7 +19,11 @@ struct mount;
 must_check int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct mount **ret,
 			    struct error *err);
 int mount_fd(const struct mount *mount); /* /dev/fuse; closed by mount_free() */
+/* So that umount(8) waits for the server's end, see utab.h. While it serves. */
+void mount_note(struct mount *mount);
 /* -EBUSY while it is used, unless lazy: then it disappears at once and ends when its last user does.
  * 0 too when it is no longer mounted. */
 must_check int mount_detach(struct mount *mount, bool lazy, struct error *err);
+/* Nothing of what is served is open any more: who waits for that learns it. */
+void mount_farewell(struct mount *mount);
 void mount_free(struct mount *mount);

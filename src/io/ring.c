@@ -265,6 +265,9 @@ static void ring_free(struct engine *engine)
 {
 	struct ring *ring = (struct ring *)engine;
 
+	/* The kernel takes a ring apart later, by a thread of its own: it must not have the volume open until then. */
+	if (ring->registered)
+		io_uring_unregister_files(&ring->uring);
 	io_uring_queue_exit(&ring->uring);
 	free(ring->fds);
 	free(ring);

@@ -309,6 +309,7 @@ static void session_settle(struct session *session, const char *label)
 
 	if (geteuid() == 0 && init_raise_readahead(serve->options.mountpoint, &why) < 0)
 		log_warn("read-ahead stays at the kernel's default: %s, ignoring", why.reason);
+	mount_note(session->mount);
 	if (serve->ring_is_off)
 		log_info("FUSE over io_uring is off, /dev/fuse is used; 'echo Y >" RING_SWITCH
 			 "' before the mount turns it on");
@@ -578,6 +579,8 @@ void session_free(struct session *session)
 	sweep_stop(session->serve.sweep);
 	visits_stop(session->serve.visits);
 	control_stop(session->serve.control);
+	file_close(session->serve.volume); /* first: what it lies on may be about to be unmounted */
+	mount_farewell(session->mount);
 	sweep_free(session->serve.sweep);
 	session_free_workers(&session->serve);
 	cpus_free(&session->serve.cpus);
@@ -587,7 +590,6 @@ void session_free(struct session *session)
 	page_cache_free(session->serve.pages);
 	session_close_versions(&session->serve);
 	pthread_mutex_destroy(&session->serve.generations.lock);
-	file_close(session->serve.volume);
 	close_fd(&session->signal_fd);
 	close_fd(&session->ended_fd);
 	free(session);

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* An abstract AF_UNIX socket, unix(7): it needs no place in a filesystem and goes with its process. */
+#include "fuse/farewell.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+
+#define FAREWELL_WAITING 64 /* connections at a time */
+
+static socklen_t farewell_address(unsigned device_major, unsigned device_minor, struct sockaddr_un *ret)
+{
+	int length;
+
+	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	length = snprintf(ret->sun_path + 1, sizeof(ret->sun_path) - 1, "datasetfs/%u:%u", device_major, device_minor);
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)length);
+}
+
+int farewell_listen(unsigned device_major, unsigned device_minor)
+{
+	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	struct sockaddr_un address;
+	socklen_t length = farewell_address(device_major, device_minor, &address);
+
+	if (fd < 0 || bind(fd, (struct sockaddr *)&address, length) < 0 || listen(fd, FAREWELL_WAITING) < 0) {
+		log_debug("umount(8) will not wait for our end: %s", strerror(errno));
+		return -1;
+	}
+	return take_fd(&fd);
+}
+
+int farewell_connect(unsigned device_major, unsigned device_minor, uid_t server)
+{
+	auto_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un address;
+	socklen_t length = farewell_address(device_major, device_minor, &address), size = sizeof(struct ucred);
+	struct ucred peer;
+
+	if (fd < 0 || connect(fd, (struct sockaddr *)&address, length) < 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || (peer.uid != server && peer.uid != 0))
+		return -1;
+	return take_fd(&fd);
+}

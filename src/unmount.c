@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* The helper that umount(8) calls. The kernel does not tell a daemon of an unmount before that is done: without this umount(8)
+ * returned while the daemon still had the volume open, and the filesystem that this lies on was busy. */
+#include "unmount.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/options.h"
+#include "fuse/farewell.h"
+#include "io/mountinfo.h"
+
+#define UNMOUNT_WAIT  10000 /* ms that the daemon has to close the volume */
+#define UNMOUNT_ERROR 32    /* mount(8), "EXIT STATUS" */
+#define UNMOUNT_USAGE 1
+#define UNMOUNT_WORDS 12u   /* of a command line */
+
+struct unmount {
+	char *words[UNMOUNT_WORDS]; /* for umount(8), from the third on */
+	unsigned word_count;
+	bool lazy;
+};
+
+/* A mount of ours. */
+struct unmount_place {
+	unsigned device_major, device_minor;
+	unsigned uid; /* who mounted it */
+};
+
+/* ---- the command line ---- */
+
+static int unmount_pass(struct unmount *unmount, char *word, struct error *err)
+{
+	if (unmount->word_count == UNMOUNT_WORDS)
+		return error_set(err, -E2BIG, "too many options");
+	unmount->words[unmount->word_count++] = word;
+	return 0;
+}
+
+static int unmount_set_force(void *target, const char *argument, struct error *err)
+{
+	(void)argument;
+	return unmount_pass(target, "-f", err);
+}
+
+static int unmount_set_lazy(void *target, const char *argument, struct error *err)
+{
+	struct unmount *unmount = target;
+
+	(void)argument;
+	unmount->lazy = true;
+	return unmount_pass(unmount, "-l", err);
+}
+
+static int unmount_set_no_mtab(void *target, const char *argument, struct error *err)
+{
+	(void)argument;
+	return unmount_pass(target, "-n", err);
+}
+
+static int unmount_set_read_only(void *target, const char *argument, struct error *err)
+{
+	(void)argument;
+	return unmount_pass(target, "-r", err);
+}
+
+static int unmount_set_verbose(void *target, const char *argument, struct error *err)
+{
+	(void)argument;
+	return unmount_pass(target, "-v", err);
+}
+
+static int unmount_set_namespace(void *target, const char *argument, struct error *err)
+{
+	int r = unmount_pass(target, "-N", err);
+
+	return r < 0 ? r : unmount_pass(target, (char *)(uintptr_t)argument, err);
+}
+
+static int unmount_set_nothing(void *target, const char *argument, struct error *err)
+{
+	(void)target;
+	(void)argument;
+	(void)err;
+	return 0;
+}
+
+/* umount(8), "EXTERNAL HELPERS". */
+static const struct option_spec unmount_rows[] = {
+	{ "force", 'f', NULL, unmount_set_force, "also when the daemon does not answer" },
+	{ "lazy", 'l', NULL, unmount_set_lazy, "out of sight at once, without a wait" },
+	{ "no-mtab", 'n', NULL, unmount_set_no_mtab, "passed on to umount(8)" },
+	{ "read-only", 'r', NULL, unmount_set_read_only, "passed on to umount(8)" },
+	{ "verbose", 'v', NULL, unmount_set_verbose, "passed on to umount(8)" },
+	{ "namespace", 'N', "NS", unmount_set_namespace, "passed on to umount(8)" },
+	{ "types", 't', "TYPE", unmount_set_nothing, "no effect" },
+	{ NULL, 0, NULL, NULL, NULL },
+};
+
+static const struct command_line unmount_line = {
+	.program = "umount.datasetfs",
+	.usage = "MOUNTPOINT [-flnrv] [-N NS] [-t TYPE]",
+	.summary = "The helper that umount(8) calls: waits until the volume is closed.",
+	.options = unmount_rows,
+};
+
+/* ---- what is mounted there ---- */
+
+/* Lines of proc_pid_mountinfo(5): mount number, parent, MAJOR:MINOR, root, mount point, …, "-", type, source, options. */
+static bool unmount_is_line(char *line, const char *target, struct unmount_place *ret)
+{
+	struct unmount_place place = { 0 };
+	auto_free char *where = NULL;
+	const char *rest = strstr(line, " - fuse.datasetfs "), *user;
+	bool same;
+
+	if (sscanf(line, "%*d %*d %u:%u %*s %ms", &place.device_major, &place.device_minor, &where) != 3)
+		return false;
+	mountinfo_unescape(where);
+	same = !strcmp(where, target);
+	*ret = (struct unmount_place){ 0 };
+	user = same && rest ? strstr(rest, "user_id=") : NULL;
+	if (user && sscanf(user, "user_id=%u", &place.uid) == 1)
+		*ret = place;
+	return same;
+}
+
+/* The topmost mount at this path; false when that is none of ours. */
+static bool unmount_find(const char *path, struct unmount_place *ret)
+{
+	auto_free char *target = realpath(path, NULL), *line = NULL;
+	struct unmount_place found, last = { 0 };
+	FILE *file = fopen("/proc/self/mountinfo", "re");
+	size_t room = 0;
+
+	while (target && file && getline(&line, &room, file) > 0)
+		if (unmount_is_line(line, target, &found))
+			last = found;
+	if (file)
+		fclose(file);
+	*ret = last;
+	return last.device_minor;
+}
+
+/* The filesystem may be mounted elsewhere too, here or in another namespace: then its daemon goes on. */
+static bool unmount_is_alive(const struct unmount_place *place)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u", place->device_major, place->device_minor);
+	return access(path, F_OK) == 0;
+}
+
+/* ---- its daemon ---- */
+
+static void unmount_wait(const char *mountpoint, int daemon)
+{
+	struct pollfd end = { .fd = daemon, .events = POLLRDHUP };
+
+	if (poll(&end, 1, UNMOUNT_WAIT) == 0)
+		log_warn("'%s' is unmounted, but after %d s its daemon still has the volume open", mountpoint,
+			 UNMOUNT_WAIT / 1000);
+}
+
+/* ---- the work ---- */
+
+/* umount(8) without helpers; who is not root may only ask fusermount3. */
+static int unmount_run(const struct unmount *unmount, char *mountpoint)
+{
+	extern char **environ;
+	char *root[UNMOUNT_WORDS + 5] = { "/bin/umount", "-i" };
+	char *user[] = { "fusermount3", unmount->lazy ? "-uz" : "-u", "--", mountpoint, NULL };
+	char **argv = geteuid() == 0 ? root : user;
+	unsigned count = 2;
+	pid_t child;
+	int status;
+	int r;
+
+	for (unsigned i = 0; i < unmount->word_count; i++)
+		root[count++] = unmount->words[i];
+	root[count++] = "--";
+	root[count] = mountpoint;
+	r = posix_spawnp(&child, argv[0], NULL, NULL, argv, environ);
+	if (r) {
+		log_err("cannot run %s: %s", argv[0], strerror(r));
+		return UNMOUNT_ERROR;
+	}
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			return UNMOUNT_ERROR;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : UNMOUNT_ERROR;
+}
+
+static int unmount_do(const struct unmount *unmount, char *mountpoint)
+{
+	struct unmount_place place;
+	auto_close int daemon = -1;
+	int status;
+
+	if (!unmount->lazy && unmount_find(mountpoint, &place))
+		daemon = farewell_connect(place.device_major, place.device_minor, place.uid);
+	status = unmount_run(unmount, mountpoint);
+	if (status == 0 && daemon >= 0 && !unmount_is_alive(&place))
+		unmount_wait(mountpoint, daemon);
+	return status;
+}
+
+int unmount_main(int argc, char **argv)
+{
+	struct unmount unmount = { 0 };
+	struct error err = { 0 };
+	int operands;
+	bool done;
+
+	log_set_program(unmount_line.program);
+	if (options_parse(&unmount_line, argc, argv, &unmount, &operands, &done, &err) < 0) {
+		log_err("%s", err.reason);
+		return UNMOUNT_USAGE;
+	}
+	if (done)
+		return 0;
+	if (operands != 1) {
+		log_err("expected MOUNTPOINT, found %d operands, see 'umount.datasetfs --help'", operands);
+		return UNMOUNT_USAGE;
+	}
+	return unmount_do(&unmount, argv[1]);
+}
