@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Who may switch a mount. The process that asks is this one. */
 #include <errno.h>
+#include <grp.h>
 #include <unistd.h>
 
 #include "lib/check.h"
@@ -13,12 +14,13 @@ static void member_while_he_waits(void **state)
 {
 	struct channel_request request = { .owed = 5, .wire = { .unique = 5, .uid = OTHER, .pid = (uint32_t)getpid() } };
 	struct serve serve = { .owner = OWNER, .options.has_control_group = true };
-	gid_t groups[256];
+	gid_t groups[256] = { 4711 };
 	int count = getgroups(256, groups);
 
 	(void)state;
-	if (count < 1)
+	if (count == 0 && setgroups(1, groups) < 0) /* root may give itself one */
 		skip();
+	assert_true(count >= 0);
 	serve.options.control_group = groups[0];
 	request.wire.gid = groups[0] + 1;
 	CHECK_OK(caller_check(&serve, &request, &err));
