@@ -45,6 +45,7 @@ swapped() {
         env SWAP_AT=$n SWAP_A="$PWD/theirs/$1" SWAP_B="$PWD/theirs/$2" SWAP_COUNT="$PWD/count" LD_PRELOAD="$PWD/swap.so" \
             "${@:3}" >out 2>err || rc=$?
         assert_eq "what is root's, $1 and $2 swapped before call $n (status $rc, $(cat err))" "$(kept)" "$before"
+        assert_eq "what is left, $1 and $2 swapped before call $n" "$(find theirs -name '*.new-*')" ""
         [ $n != 0 ] || total=$(cat count)
         case $rc in
         0) done=$((done + 1)) ;;
