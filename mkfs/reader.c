@@ -292,7 +292,9 @@ static int reader_skip(const struct item *item, struct error *err)
 	if (r < 0)
 		return r;
 	data = lseek(fd, (off_t)item->offset, SEEK_DATA);
-	if (data < 0 ? errno != ENXIO : (uint64_t)data < item->offset + item->skip)
+	if (data < 0 && errno != ENXIO)
+		return reader_failed(item, -errno, strerror(errno), err);
+	if (data >= 0 && (uint64_t)data < item->offset + item->skip)
 		return reader_changed(item, err);
 	return reader_check(item, fd, err);
 }
