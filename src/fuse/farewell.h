@@ -6,5 +6,5 @@
 
 /* For the filesystem with this device number: the server's end. -1 when it cannot be had: then nobody waits. */
 int farewell_listen(unsigned device_major, unsigned device_minor);
-/* A connection to it, if it is this user's or root's; -1: there is none in this network namespace. Not to be read, only polled. */
+/* A connection to it, if it is this user's or root's; -1: there is none in this network namespace. Only to be polled. */
 int farewell_connect(unsigned device_major, unsigned device_minor, uid_t server);
