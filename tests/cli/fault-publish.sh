@@ -18,7 +18,7 @@ fault() {
 # To be run by fault.
 publish=(env LD_PRELOAD="$PWD/fault.so" mkdatasetfs --progress none)
 
-if [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1; then
+if can_loop; then
     say "a device that was published to once, and one with a filesystem"
     truncate -s 8M disk
     loop_device "$PWD/disk"

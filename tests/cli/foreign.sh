@@ -57,7 +57,7 @@ before=$(hash_of torn)
 assert_eq "the first line of compact" "$(head -n 1 torn.err)" "datasetfsctl: $doubt"
 assert_contains "the second line" "$(sed 1d torn.err)" "would make holes of what superblock slot 3 refers to"
 assert_eq "the volume that was to give back" "$(hash_of torn)" "$before"
-if [ "$(id -u)" = 0 ] && [ -c /dev/fuse ] && can_mount; then
+if (need_fuse) >/dev/null; then
     mount_volume torn torn.mnt
     unmount torn.mnt
     assert_contains "the line of a mount" "$(cat daemon.log)" "datasetfs: ${doubt/torn/$PWD/torn}"
@@ -73,7 +73,7 @@ done
 mkfifo fifo
 assert_fails 1 "fifo" timeout 20 mkdatasetfs --progress none fifo source
 
-if [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1; then
+if can_loop && can_mount; then
     truncate -s 64M disk
     loop_device disk
     mkfs.ext4 -q -F "$LOOP"

@@ -30,7 +30,7 @@ echo "$group" >cgroup.name
 # In memory where there is plenty: made and removed in no time, and charged to this shell, not to the packer.
 mkdir source
 need=$((files / 100 * 55 / 100 + 512)) # MiB
-if [ "$(awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)" -gt $((need + 3072)) ]; then
+if can_mount && [ "$(awk '/^MemAvailable/ { print int($2 / 1024) }' /proc/meminfo)" -gt $((need + 3072)) ]; then
     mount -t tmpfs -o "size=${need}m,nr_inodes=0" none source
     at_exit umount source
 fi

@@ -156,12 +156,8 @@ assert_eq "disconnect --json that fails" "$(<disconnect.json)" '{"disconnected":
 assert_eq "disconnect of nothing" "$(datasetfsctl nvme disconnect nqn.2026-01.org.example:new)" \
     "'nqn.2026-01.org.example:new' was not connected"
 
-can_loop() {
-    [ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1
-}
-
 # A namespace that is mounted keeps its last live path, and may lose the others.
-if can_loop; then
+if can_loop && can_mount; then
     truncate -s 32M disk
     mkfs.ext4 -q disk
     loop_device disk
@@ -188,7 +184,7 @@ time.sleep(600)' "$1" >claim &
 }
 
 # What the mount table does not show: a mount in another mount namespace, and any other claim, also one of a partition.
-if can_loop; then
+if can_loop && can_mount; then
     umount mnt
     sysfs_tree claims
     sysfs_namespace claims "$LOOP"

@@ -52,27 +52,42 @@ need_root() {
     [ "$(id -u)" = 0 ] || skip "needs root"
 }
 
-# can_mount: whether we have CAP_SYS_ADMIN. A namespace to try it in would hold a copy of every mount of the tests beside us.
+# can_mount: whether we have CAP_SYS_ADMIN, and nothing else stands against a mount (AppArmor does in some containers). A namespace
+# to try it in would hold a copy of every mount of the tests beside us.
 can_mount() {
     local capabilities
     capabilities=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status)
-    [ $((0x$capabilities >> 21 & 1)) = 1 ]
+    [ $((0x$capabilities >> 21 & 1)) = 1 ] || return 1
+    mkdir -p can-mount
+    mount --bind can-mount can-mount 2>/dev/null || return 1
+    umount --lazy can-mount
 }
 
+need_mount() {
+    need_root
+    can_mount || skip "no right to mount here"
+}
+
+# need_fuse: a container may show the device and refuse to open it, or to mount.
 need_fuse() {
     [ -c /dev/fuse ] || skip "no /dev/fuse on this machine"
+    (exec 3<>/dev/fuse) 2>/dev/null || skip "/dev/fuse cannot be opened"
     if [ "$(id -u)" = 0 ]; then
-        # A container may show the device and refuse to open it or to mount.
-        (exec 3<>/dev/fuse) 2>/dev/null || skip "/dev/fuse cannot be opened"
         can_mount || skip "no right to mount here"
     else
-        command -v fusermount3 >/dev/null || skip "needs root or fusermount3"
+        [ -u "$(command -v fusermount3)" ] || skip "needs root or a setuid fusermount3"
+        grep -q '^NoNewPrivs:[[:space:]]*0' /proc/self/status || skip "fusermount3 gets no rights here (no_new_privs)"
     fi
+}
+
+# can_loop: a container may have the control device alone
+can_loop() {
+    [ "$(id -u)" = 0 ] && [ -b "$(losetup -f 2>/dev/null)" ]
 }
 
 need_loop() {
     need_root
-    losetup -f >/dev/null 2>&1 || skip "no free loop device"
+    can_loop || skip "no free loop device"
 }
 
 need_command() {
