@@ -226,12 +226,22 @@ def cpu_model():
     return platform.machine()
 
 
+def holder(work):
+    """Device and type of the filesystem with the work folder."""
+    try:
+        return sh("findmnt", "-n", "-o", "SOURCE,FSTYPE", "--target", work).split()[:2]
+    except Trouble:  # in a chroot the mount is not in the list
+        number = work.stat().st_dev
+        device = pathlib.Path(f"/sys/dev/block/{os.major(number)}:{os.minor(number)}")
+        return f"/dev/{device.resolve().name}" if device.exists() else "?", sh("stat", "-f", "-c", "%T", work).strip()
+
+
 def disk(work):
     """The device below the work folder: what holds the images."""
-    source = sh("findmnt", "-n", "-o", "SOURCE,FSTYPE", "--target", work).split()
-    result = {"source": source[0], "filesystem": source[1]}
+    source, filesystem = holder(work)
+    result = {"source": source, "filesystem": filesystem}
     try:
-        found = json.loads(sh("lsblk", "-J", "-d", "-o", "MODEL,ROTA,SCHED,LOG-SEC,SIZE", source[0]))
+        found = json.loads(sh("lsblk", "-J", "-d", "-o", "MODEL,ROTA,SCHED,LOG-SEC,SIZE", source))
         result.update(found["blockdevices"][0])
     except Trouble:
         pass  # a filesystem without a device of its own
