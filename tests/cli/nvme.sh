@@ -191,7 +191,7 @@ if can_loop && can_mount; then
     export DATASETFS_SYSFS=$PWD/claims
     assert_fails 1 "is a copy of sysfs" datasetfsctl nvme disconnect "$train"
     hidden="'${LOOP##*/}' is in use, --force disconnects it all the same: it or a partition of it is part of LVM or RAID"
-    unshare -m "$LIB/without-others" sh -c 'mount "$1" mnt && echo mounted && exec sleep 600' mount "$LOOP" >mounted &
+    "$LIB/mount-namespace" sh -c 'mount "$1" mnt && echo mounted && exec sleep 600' mount "$LOOP" >mounted &
     CLAIM=$!
     end_process_at_exit $CLAIM
     wait_for 20 grep -q mounted mounted || fail "no mount in another mount namespace"

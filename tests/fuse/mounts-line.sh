@@ -120,4 +120,4 @@ rc=0
 mount.datasetfs volume 2>helper.err || rc=$?
 [ $rc = 1 ] || { echo "fail: status $rc instead of 1 without a mountpoint: $(cat helper.err)"; exit 1; }
 END
-unshare -m --propagation unchanged "$LIB/without-others" bash inside.sh "$helper" || fail "mount(8)"
+"$LIB/mount-namespace" bash inside.sh "$helper" || fail "mount(8)"

@@ -34,7 +34,7 @@ compare source mnt
 python3 "$DATASETFS_SOURCE/tests/fuse/concurrent.py" source mnt 64 2000 || fail "64 readers"
 unmount mnt
 END
-unshare -m "$LIB/without-others" bash inside.sh || fail "the switch was turned off while the mount came up"
+"$LIB/mount-namespace" bash inside.sh || fail "the switch was turned off while the mount came up"
 
 # The bound on memory for buffers is printed, and holds: beside it there are the index, the cache and the program.
 check_budget() {

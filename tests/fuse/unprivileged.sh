@@ -75,7 +75,7 @@ wait_end "$pid" || fail "the daemon runs on"
 END
     export -f as_nobody
     export programs
-    unshare -m "$LIB/without-others" bash inside.sh || fail "allow_other"
+    "$LIB/mount-namespace" bash inside.sh || fail "allow_other"
 else
     say "no /etc/fuse.conf"
 fi

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 # tests/run: plain once alone
 # A test ends its own processes and no other one that has got the number of one of them meanwhile.
-# A mount namespace of a test holds no mounts of others.
 . "$(dirname "$0")/../lib/common.sh"
 need_root
 [ -w /proc/sys/kernel/ns_last_pid ] || skip "numbers of processes cannot be chosen"
@@ -35,14 +34,3 @@ sleep 100 &
 mine=$!
 end_process $mine "$(started $mine)"
 wait_end $mine || fail "a process of the test's own was not ended"
-
-# What runs in a mount namespace of its own holds no mount of a test beside it.
-can_mount || skip "no right to mount here"
-for where in mine others; do
-    mkdir $where
-    mount -t tmpfs none $where
-    at_exit umount "$PWD/$where"
-done
-DATASETFS_TEST_DIR=$PWD/mine unshare -m "$LIB/without-others" sh -c 'mountpoint -q mine && ! mountpoint -q others' ||
-    fail "mounts in a namespace of its own"
-is_mounted others || fail "a mount of another test is gone"
