@@ -44,3 +44,20 @@ assert_contains "the reason" "$(cat full.log)" "not empty"
 assert_fails 1 "missing" "$quickstart" missing
 assert_fails 2 "'--frobnicate'" "$quickstart" --frobnicate
 "$quickstart" --help >help.log || fail "--help"
+
+# What a container may lack is said in one line, before anything is done.
+[ "$(id -u)" = 0 ] || exit 0
+export HOME=$PWD/untouched
+mkdir untouched
+assert_fails 1 "this container needs '--cap-add SYS_ADMIN" \
+    setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin "$quickstart" source
+cat >inside.sh <<'END'
+. "$LIB/common.sh"
+mount --bind -o nodev /dev/fuse /dev/fuse
+assert_fails 1 "/dev/fuse cannot be opened" "$1" source
+: >nothing
+mount --bind nothing /dev/fuse
+assert_fails 1 "no /dev/fuse" "$1" source
+END
+"$LIB/mount-namespace" bash inside.sh "$quickstart" || fail "without /dev/fuse"
+[ -z "$(ls -A untouched)" ] || fail "left behind: $(find untouched)"
