@@ -35,13 +35,17 @@ class Tree:
 
     def directory(self, name, mode=0o755):
         os.makedirs(self.path(name), exist_ok=True)
-        os.chmod(self.path(name), mode)
+        self.chmod(name, mode, 0o700)
+
+    def chmod(self, name, mode, own):
+        """An ordinary user keeps his own rights, or he could neither go on nor pack it."""
+        os.chmod(self.path(name), mode if os.geteuid() == 0 else mode | own)
 
     def file(self, name, content=b"", mode=0o644, mtime=None):
         os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
         with open(self.path(name), "wb") as out:
             out.write(content)
-        os.chmod(self.path(name), mode)
+        self.chmod(name, mode, 0o600)
         if mtime is not None:
             self.times[name] = mtime
 
