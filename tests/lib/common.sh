@@ -273,10 +273,10 @@ has_open() {
 
 # daemon_of MOUNTPOINT: process numbers of daemons of this test that serve it
 daemon_of() {
-    local pid
+    local pid comm
     for pid in /proc/[0-9]*; do
         pid=${pid#/proc/}
-        [ "$(cat "/proc/$pid/comm" 2>/dev/null)" = datasetfs ] || continue
+        { read -r comm <"/proc/$pid/comm"; } 2>/dev/null && [ "$comm" = datasetfs ] || continue
         grep -zqxF "DATASETFS_TEST_DIR=$DATASETFS_TEST_DIR" "/proc/$pid/environ" 2>/dev/null || continue
         grep -zqxF -- "$1" "/proc/$pid/cmdline" 2>/dev/null && echo "$pid"
     done

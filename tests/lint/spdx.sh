@@ -16,9 +16,13 @@ while read -r file; do
     seen=$((seen + 1))
     # An empty meson.build or options file says nothing, and a lone options file needs no licence.
     case $file in *meson.build|meson_options.txt) continue ;; esac
-    head -n 2 "$file" | grep -qxF "$mark" || { echo "$file: no '$mark' at the top"; failed=1; }
-    head -n 5 "$file" | grep -vF SPDX | grep -v '^#!' | grep -qE '^(/\*|#|""") ?[^ /]' ||
-        { echo "$file: no sentence at the top that says what it owns"; failed=1; }
+    mapfile -t -n 5 top <"$file"
+    [ "${top[0]:-}" = "$mark" ] || [ "${top[1]:-}" = "$mark" ] || { echo "$file: no '$mark' at the top"; failed=1; }
+    said=0
+    for line in "${top[@]}"; do
+        [[ $line == *SPDX* || $line == '#!'* ]] || ! [[ $line =~ ^(/\*|#|\"\"\")\ ?[^\ /] ]] || said=1
+    done
+    [ $said = 1 ] || { echo "$file: no sentence at the top that says what it owns"; failed=1; }
 done < <(project_files)
 [ $seen -gt 40 ] || fail "only $seen files looked at"
 [ $failed = 0 ] || fail "files without their first lines"

@@ -21,19 +21,27 @@ forbid "blanks at the end of a line" '[[:blank:]]+$' "${files[@]}"
 forbid "a path of one machine" '(^|[^a-z.])/work/|(^|[ "=(])/(root|home)/[a-z]' "${files[@]}"
 forbid "a mirror" '(deb|snapshot|security)\.debian\.org|artifactory|[a-z0-9.-]+\.internal\b' "${files[@]}"
 
-while read -r file; do
-    [ -s "$file" ] && ! grep -qP '\x00' "$file" || continue
-    [ -z "$(tail -c 1 "$file")" ] || { echo "$file: no newline at the end"; failed=1; }
-done < <(printf '%s\n' "${files[@]}")
-
 # Long lines: 110 columns are the aim, tabs are 8; what is longer by much does not fit a reviewer's window.
-for file in "${files[@]}"; do
-    case $file in
-    tests/*.[ch]|*.sh|*.py|tests/run|contrib/quickstart) limit=140 ;;
-    *.[ch]) limit=130 ;;
-    *) continue ;;
-    esac
-    width=$(expand -t 8 "$file" | wc -L)
-    [ "$width" -le $limit ] || { echo "$file: a line of $width columns, the limit is $limit"; failed=1; }
-done
+python3 - "${files[@]}" <<'END' || failed=1
+import re, sys
+bad = False
+for name in sys.argv[1:]:
+    data = open(name, "rb").read()
+    if b"\0" in data:
+        continue
+    if data and not data.endswith(b"\n"):
+        print(f"{name}: no newline at the end")
+        bad = True
+    if re.fullmatch(r"tests/.*\.[ch]|.*\.(sh|py)|tests/run|contrib/quickstart", name):
+        limit = 140
+    elif re.fullmatch(r".*\.[ch]", name):
+        limit = 130
+    else:
+        continue
+    width = max((len(line.expandtabs(8)) for line in data.decode(errors="replace").splitlines()), default=0)
+    if width > limit:
+        print(f"{name}: a line of {width} columns, the limit is {limit}")
+        bad = True
+sys.exit(bad)
+END
 [ $failed = 0 ] || fail "see above"
