@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# tests/run: in=asan
 # --compress: raw is the default; zstd makes text smaller; auto leaves alone what does not pay.
 . "$(dirname "$0")/../lib/common.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# tests/run: in=asan
 # Identical content is stored once: small files whole, large ones in runs of at least 8 chunks; zeros cost nothing.
 . "$(dirname "$0")/../lib/common.sh"
 

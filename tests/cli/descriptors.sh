@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run:
+# tests/run: in=asan
 # Programs that are started with standard descriptors closed: no line lands in the volume, nobody hangs.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 # A tmpfs takes unaligned writes, so a stray line would go through.

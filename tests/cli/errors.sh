@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# tests/run: in=asan
 # Failures name what failed: one line, status 1, a new volume removed.
 . "$(dirname "$0")/../lib/common.sh"
 

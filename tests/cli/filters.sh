@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# tests/run: in=asan
 # --include, --exclude, --filter-from: rules in rsync's manner, first match wins; --from-list.
 . "$(dirname "$0")/../lib/common.sh"
 

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# tests/run: in=asan
 # Fine sums: which files have them, the same bytes for any number of threads, what becomes of them when content is shared,
 # compressed or not read, and that verify sees each of their blocks.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# tests/run: in=asan
 # A target that holds something else, or is in use, is refused without --force and stays as it is.
 . "$(dirname "$0")/../lib/common.sh"
 

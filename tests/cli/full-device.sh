@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# tests/run: in=asan
 # A full device or disk: one line, status 1, the volume as it was.
 . "$(dirname "$0")/../lib/common.sh"
 need_loop

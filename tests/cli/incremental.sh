@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# tests/run: in=asan
 # What lies on the volume in any version is not written again; each version holds the segments of what it shares, and
 # what cannot be read of an earlier one, or what its index cannot mean, is written again.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

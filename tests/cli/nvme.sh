@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: clang
+# tests/run: clang in=asan,clang
 # datasetfsctl nvme against a recorded sysfs tree: what it shows, what it refuses, and that it repeats nothing.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run:
+# tests/run: in=asan
 # Whatever ends a publish early, --format of an existing volume included: the volume is what it was, and nothing else
 # is left.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# tests/run: in=asan
 # What mkdatasetfs tells: --json, --progress, --dry-run; and list, stat, dump, verify as JSON.
 . "$(dirname "$0")/../lib/common.sh"
 

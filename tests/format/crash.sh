@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: timeout=400
+# tests/run: in=asan timeout=400
 # Publish, current, remove and compact on a volume with versions, cut off anywhere: what is found afterwards is the set of versions
 # of before or that of after, whole. What a publish writes goes to the device in large pieces, in order.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 seed=${SEED:-$RANDOM}
-rounds=40
-[ "$DATASETFS_FULL" = 0 ] || rounds=1000
+rounds=$(length 20 40)
 say "seed $seed"
 
 # change: some of the files

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon
+# tests/run: daemon in=tsan
 # epoch_barrier() of eight ranks that share one mount, which takes three commands at a time.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon timeout=240
+# tests/run: daemon in=tsan timeout=240
 # 256 readers at once and thousands of open files, over io_uring and over the thread pool.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse

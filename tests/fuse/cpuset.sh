@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: alone timeout=120
+# tests/run: ring timeout=120
 # FUSE over io_uring in a control group with one CPU, readers outside of it on every CPU; the group's CPUs change while they
 # read, and a daemon that was mounted outside is moved in.
 . "$(dirname "$0")/../lib/common.sh"

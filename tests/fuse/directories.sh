@@ -1,14 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon channels timeout=300
-# A large directory: listing, telldir and seekdir, types and inode numbers. 10^6 entries with --full.
+# tests/run: daemon channels in=asan timeout=300
+# A large directory: listing, telldir and seekdir, types and inode numbers. LENGTH=1000000 for a really large one.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 need_command cc
 
-entries=100000
-[ -z "${DATASETFS_SANITIZER:-}" ] || entries=20000
-[ "$DATASETFS_FULL" = 0 ] || entries=1000000
+entries=$(length 20000 100000)
+[ -z "${DATASETFS_SANITIZER:-}" ] || entries=$(length 20000 20000)
 tree flat source/flat --files $entries
 pack volume source
 mount_volume volume mnt

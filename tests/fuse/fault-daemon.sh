@@ -86,7 +86,9 @@ from=0
 injected alloc 0 1 true
 total=$(cat count)
 failed=0
-for ((n = 1; n <= total; n += n < 40 ? 1 : 1 + total / 60)); do
+first=15 parts=25
+[ "$DATASETFS_FULL" = 0 ] || first=40 parts=60
+for ((n = 1; n <= total; n += n < first ? 1 : 1 + total / parts)); do
     injected alloc "$n" 1 check_files
     case $rc in
     0) ;;

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon
+# tests/run: daemon in=asan
 # Small reads in a large file read the blocks around them and a page of fine sums, not a chunk; damage of the sums costs
 # speed and nothing else; damage of content is told block by block.
 . "$(dirname "$0")/../lib/common.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon channels
+# tests/run: daemon channels in=asan
 # What /proc/mounts shows; mount(8) with the helper; lines of fstab, the manual's too; status and version files; statfs.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon
+# tests/run: daemon in=asan
 # Where io_uring is refused, as in containers, the thread pool serves the same bytes and one loud line says so;
 # io=uring refuses instead, io=threads is silent. The same with an io_uring that cannot read yet.
 . "$(dirname "$0")/../lib/common.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# tests/run: in=asan
 # A volume named by the identity of its namespace, in every program; a copy of it is told. The namespace is a loop device
 # of a recorded sysfs tree.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon channels timeout=240
+# tests/run: daemon channels in=asan,gcc:ring timeout=240
 # Random trees: to repeat one, set SEED to the seed that was printed.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 
-rounds=6
+rounds=$(length 4 6)
 [ -z "${DATASETFS_SANITIZER:-}" ] || rounds=3
-[ "$DATASETFS_FULL" = 0 ] || rounds=60
 [ -z "${SEED:-}" ] || rounds=1
 
 for ((round = 0; round < rounds; round++)); do

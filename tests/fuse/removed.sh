@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon channels
+# tests/run: daemon channels in=asan
 # A mount whose version was removed, or moved by compaction: what it reads is right, or EIO once the space is used again, and
 # then the log says what became of the version; a switch mends it.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon alone timeout=300
+# tests/run: daemon ring in=tsan timeout=300
 # A device that goes away and comes back under another name: reads wait, the volume is opened again when it is the same
 # one, and service goes on; with on_error=eio, and at the deadline, reads fail. Named by a path, and by the identity of a
 # namespace of a recorded sysfs tree. A loop device goes away when its file is cut off.

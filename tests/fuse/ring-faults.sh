@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: plain alone timeout=300
+# tests/run: plain ring timeout=300
 # FUSE over io_uring when the kernel wants a command again or refuses it: repeated, done without, or the mount ends with a
 # reason and its readers with errors. Nobody hangs.
 . "$(dirname "$0")/../lib/common.sh"

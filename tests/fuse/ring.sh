@@ -74,8 +74,8 @@ mount_volume volume mnt -o channel=dev
 assert_eq "the channel of channel=dev" "$(stats mnt channel)" dev
 unmount mnt
 
-rounds=30
-[ -z "${DATASETFS_SANITIZER:-}" ] || rounds=8
+rounds=$(length 10 30)
+[ -z "${DATASETFS_SANITIZER:-}" ] || rounds=$(length 6 8)
 mapfile -t files < <(cd source && find . -type f -size +0 -printf '%P\n' | grep -v '[^ -~]' | head -n 60)
 for ((round = 0; round < rounds; round++)); do
     mount_volume volume mnt -o channel=ring,workers=$((1 + round % 2))

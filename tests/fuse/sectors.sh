@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: channels timeout=120
+# tests/run: channels in=asan timeout=120
 # Devices with sectors of 512 and of 4096 bytes: packed, mounted, compared, on both engines; SIGTERM when the mount
 # was moved away says so.
 . "$(dirname "$0")/../lib/common.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon alone timeout=300
+# tests/run: daemon ring in=tsan timeout=300
 # A device that does not answer: reads wait and the log says so; killed readers end, those past the page cache too, which the
 # kernel does not interrupt; at the deadline reads fail with EIO, what needs no device works, and when the device answers
 # again nothing of it can be seen. The device is a loop device whose reads a control group holds back.

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon alone timeout=240
-# Readers that run while the daemon is asked to stop, 100 times: no hang, no crash, no wrong byte.
+# tests/run: daemon in=tsan timeout=240
+# Readers that run while the daemon is asked to stop, 100 times with --all: no hang, no crash, no wrong byte.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 
@@ -43,8 +43,8 @@ if wrong:
     sys.exit(f"fail: {wrong[:3]}")
 END
 
-rounds=100
-[ -z "${DATASETFS_SANITIZER:-}" ] || rounds=15
+rounds=$(length 24 100)
+[ -z "${DATASETFS_SANITIZER:-}" ] || rounds=$(length 12 15)
 ios=(uring threads)
 busy=0
 for ((round = 0; round < rounds; round++)); do

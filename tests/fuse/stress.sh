@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: alone timeout=180
+# tests/run: alone in=asan timeout=180
 # FUSE over io_uring under load: readers that compare, listings and dropped caches while CPUs come and go, on mounts made
 # with a CPU offline or with few CPUs allowed; then the mount goes away beneath the readers, in every way there is.
 . "$(dirname "$0")/../lib/common.sh"
@@ -120,7 +120,7 @@ for how in all one-cpu one-worker born-offline; do
 done
 
 # Going down is where races are: many mounts, each for a moment.
-rounds=9
+rounds=$(length 3 9)
 for ((; round < 4 + rounds; round++)); do
     mount_volume volume mnt -o channel=ring,workers=$((1 + round % 2))
     load

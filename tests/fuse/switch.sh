@@ -1,17 +1,16 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon alone timeout=400
-# Two versions, of other chunks, alternate a thousand times and more under readers, over both channels and by both ways to
-# tell the kernel: every file is wholly of one version, no open after a switch sees the old one, memory and descriptors
-# stay what they were, and a version is closed when the kernel has forgotten it.
+# tests/run: daemon ring in=gcc,tsan timeout=400
+# Two versions, of other chunks, alternate a hundred times and more, a thousand with --all, under readers, over both channels
+# and by both ways to tell the kernel: every file is wholly of one version, no open after a switch sees the old one, memory
+# and descriptors stay what they were, and a version is closed when the kernel has forgotten it.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 need_root
 need_command python3
 
-rounds=1200
-[ -z "${DATASETFS_SANITIZER:-}" ] || rounds=1000
-[ "$DATASETFS_FULL" = 0 ] || rounds=5000
+rounds=$(length 300 1200)
+[ -z "${DATASETFS_SANITIZER:-}" ] || rounds=$(length 100 1000)
 
 python3 - <<'END'
 import os, random

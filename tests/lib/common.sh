@@ -108,6 +108,13 @@ need_space() {
     [ "$free" -ge "$1" ] || skip "needs $1 MiB of disk, $free MiB are free"
 }
 
+# length SHORT FULL: of a loop; FULL with tests/run --all. LENGTH=N in the environment is stronger than both.
+length() {
+    local length=$1
+    [ "$DATASETFS_FULL" = 0 ] || length=$2
+    echo "${LENGTH:-$length}"
+}
+
 # as_user COMMAND…: as nobody, without a capability
 as_user() {
     setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all --inh-caps=-all "$@"

@@ -29,14 +29,15 @@ injected() {
         LD_PRELOAD="$PWD/fault.so" "${_program[@]}" >out 2>err || rc=$?
 }
 
-# every KIND STEP [VAR=VALUE…]: each call of the kind in turn; the first 60, then every STEP-th
+# every KIND STEP [VAR=VALUE…]: each call of the kind in turn; with --all the first 60, then every STEP-th, else a quarter of that
 every() {
-    local what=$1 step=$2 total n failed=0
+    local what=$1 step=$(($2 * 4)) first=15 total n failed=0
+    [ "$DATASETFS_FULL" = 0 ] || step=$2 first=60
     injected "$what" 0 "${@:3}"
     [ $rc = 0 ] || fail "counting run: exit $rc: $(cat err)"
     total=$(cat count)
     [ "$total" -gt 0 ] || fail "no call of kind $what was counted"
-    for ((n = 1; n <= total; n += n < 60 ? 1 : step)); do
+    for ((n = 1; n <= total; n += n < first ? 1 : step)); do
         injected "$what" "$n" "${@:3}"
         case $rc in
         0) assert_contains "$what $n" "$(cat out)" "$_done"

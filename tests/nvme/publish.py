@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: alone once timeout=400
+# tests/run: once queue=fabric in=none timeout=400
 """Publish on one host, read on two others, over NVMe/TCP: every file is the same, before and after a switch."""
 import subprocess
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: alone once timeout=600
+# tests/run: once queue=fabric timeout=600
 """Two hosts that publish on a namespace with reservations: the device itself refuses the second one, and the first one
 when it was given up too early; killed publishers and lost power leave a volume that goes on; write protection."""
 import json

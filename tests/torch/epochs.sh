@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: alone once timeout=180
+# tests/run: once timeout=300
 # Four ranks of torch.distributed on four mounts change to a version that is published in the middle of an epoch; with a
 # mount that is dead none does.
 . "$(dirname "$0")/../lib/common.sh"

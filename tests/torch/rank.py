@@ -13,5 +13,5 @@ from datasetfs import Mount, epoch_barrier  # noqa: E402
 
 rank, ranks, meeting, path = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], sys.argv[4]
 dist.init_process_group("gloo", init_method=f"file://{meeting}", rank=rank, world_size=ranks,
-                        timeout=datetime.timedelta(seconds=60))
+                        timeout=datetime.timedelta(seconds=200))
 print(*epoch_barrier(Mount(path)))
