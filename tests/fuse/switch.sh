@@ -9,7 +9,7 @@ need_fuse
 need_root
 need_command python3
 
-rounds=$(length 300 1200)
+rounds=$(length 400 1200)
 [ -z "${DATASETFS_SANITIZER:-}" ] || rounds=$(length 100 1000)
 
 python3 - <<'END'
