@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain timeout=400
-# 80 versions on one volume, 200 with --all: each costs what changed, all of them verify and can be read through one mount, old ones go,
+# 200 versions on one volume: each costs what changed, all of them verify and can be read through one mount, old ones go,
 # and the space serves again.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Damages a small volume, one byte or one truncation at a time, and reads all of it as the daemon would: what
  * comes out is what was packed, or a refusal with a reason.
- * usage: flips VOLUME ROUNDS SEED */
+ * usage: flips VOLUME ROUNDS SEED STEP */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -242,18 +242,18 @@ static void flip_bytes(struct state *state, uint64_t rounds, unsigned seed)
 		die("the flips did not reach every region");
 }
 
-/* Every byte of the fine sums; padding in the head is covered as well. */
-static void flip_fine(struct state *state)
+/* Every step-th byte of the fine sums; padding in the head is covered as well. */
+static void flip_fine(struct state *state, uint64_t step)
 {
 	struct extent where = state->version.fine;
 
-	for (uint64_t at = where.address; at < where.address + where.length; at++) {
+	for (uint64_t at = where.address; at < where.address + where.length; at += step) {
 		state->memory.bytes[at] ^= 0x10;
 		check_damage(state, at);
 		state->memory.bytes[at] ^= 0x10;
 	}
-	printf("%" PRIu64 " bytes of fine sums flipped: %" PRIu64 " took all of them, %" PRIu64 " some\n", where.length,
-	       state->no_head, state->no_row);
+	printf("%" PRIu64 " bytes of fine sums, flipped each %" PRIu64 ": %" PRIu64 " took all of them, %" PRIu64 " some\n",
+	       where.length, step, state->no_head, state->no_row);
 }
 
 static void truncate_everywhere(struct state *state)
@@ -291,12 +291,12 @@ int main(int argc, char **argv)
 {
 	struct state state = { .codec = codec_new() };
 
-	if (argc != 4 || !state.codec)
-		die("usage: flips VOLUME ROUNDS SEED");
+	if (argc != 5 || !state.codec)
+		die("usage: flips VOLUME ROUNDS SEED STEP");
 	read_volume(&state, argv[1]);
 	remember_all(&state);
 	flip_bytes(&state, strtoull(argv[2], NULL, 10), (unsigned)strtoul(argv[3], NULL, 10));
-	flip_fine(&state);
+	flip_fine(&state, strtoull(argv[4], NULL, 10));
 	truncate_everywhere(&state);
 	for (size_t i = 0; i < state.count; i++)
 		free(state.originals[i].content);
