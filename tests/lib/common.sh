@@ -255,7 +255,7 @@ abort_connection() {
 
 # wait_end PROCESS: until it has ended (a child of ours may stay to be waited for)
 wait_end() {
-    local deadline=$((SECONDS + 20)) start
+    local deadline=$((SECONDS + 60)) start
     start=$(started "$1")
     while [ -n "$start" ] && [ "$(started "$1")" = "$start" ]; do
         [ $SECONDS -lt $deadline ] || return 1

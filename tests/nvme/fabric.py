@@ -24,6 +24,11 @@ VOLUME_BYTES = 256 << 20
 WAIT_SECONDS = 120
 
 
+def usual_kernel():
+    """Of tests that need no particular one: that of all the others by default, with tests/run --all that of this Debian release."""
+    return "stable" if os.environ.get("DATASETFS_FULL") == "1" else "newest"
+
+
 def check(what, found, expected):
     if found != expected:
         raise Failed(f"{what}: found {found!r}, expected {expected!r}")
@@ -131,6 +136,11 @@ class Target(Machine):
 
     def nvmet(self, words, status=0):
         return self.run(f"nvmet-target {words}", status)
+
+    def takes_no_reservations(self):
+        """As with kernels before 6.13, which offer none."""
+        self.run(f"cd /sys/kernel/config/nvmet/subsystems/{NQN}/namespaces/1; [ ! -e resv_enable ] || "
+                 "{ echo 0 >enable && echo 0 >resv_enable && echo 1 >enable; }")
 
 
 class Host(Machine):

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: alone once timeout=300
+# tests/run: once queue=fabric timeout=900
 """datasetfs-nvme(7), as it stands: the target, a publisher and a worker are set up by the manual's own commands."""
 import os
 import pathlib
 import re
 
-from fabric import Fabric, check, check_contains, main, make_tree, say, sums
+from fabric import Fabric, check, check_contains, main, make_tree, say, sums, usual_kernel
 
 # Not for a guest: packages, modules, the build, the service manager.
 ELSEWHERE = re.compile(r"modprobe|contrib/|meson|systemctl|systemd-escape|/etc/systemd|/etc/udev|^ACTION|^END")
@@ -22,7 +22,7 @@ def section(title):
 
 def scenarios():
     source = make_tree("train", 1)
-    with Fabric("stable", ["publisher", "worker"], {"train": source}) as net:
+    with Fabric(usual_kernel(), ["publisher", "worker"], {"train": source}) as net:
         names = []
         for host in net.hosts:
             # A host without a name: the manual's commands are to give it one.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: once queue=fabric in=none timeout=600
+# tests/run: once queue=fabric in=none timeout=900
 """Paths to the target come and go under readers: they wait, or use the other path; what does not come back is EIO."""
 from fabric import NQN, PORTALS, Fabric, Readers, check, check_contains, main, make_tree, say, sums, wait_for
 

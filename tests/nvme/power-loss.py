@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: alone once timeout=400
+# tests/run: once queue=fabric timeout=900
 """A publisher loses its power in the middle: readers notice nothing, another host and later it itself publish again."""
-from fabric import Fabric, check, check_contains, main, make_tree, say, sums
+from fabric import NQN, PORTALS, Fabric, check, check_contains, main, make_tree, say, sums, usual_kernel
 from publish import Halfway, attach, publish
 
 
 def scenarios():
     first = make_tree("v1", 1)
     second = make_tree("v2", 2, like=first)
-    large = make_tree("large", 3, count=600)
-    with Fabric("stable", ["a", "b"], {"v1": first, "v2": second, "large": large}) as net:
+    large = make_tree("large", 3, count=300)
+    with Fabric(usual_kernel(), ["a", "b"], {"v1": first, "v2": second, "large": large}) as net:
         a, b = net.hosts
+        net.target.nvmet(f"up {NQN} /dev/vda {PORTALS[0]}")
+        net.target.takes_no_reservations()
         device, seen = attach(net)
         publish(a, device, "v1")
         b.mount(seen)

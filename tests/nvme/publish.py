@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: once queue=fabric in=none timeout=400
+# tests/run: once queue=fabric in=none timeout=900
 """Publish on one host, read on two others, over NVMe/TCP: every file is the same, before and after a switch."""
 import subprocess
 
@@ -9,7 +9,7 @@ from guest import Failed
 
 UNFENCED = "nothing keeps other hosts from publishing at the same time: the target has no reservations, ignoring"
 
-# Stops the publisher when chunks are being written: 2 MiB of some 50.
+# Stops the publisher when chunks are being written: 2 MiB of some 25.
 HALFWAY = """written() {{
     read -r a b c d e f sectors rest </sys/block/$(ls /sys/block | grep 'nvme[0-9]*c')/stat
 }}

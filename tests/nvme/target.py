@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: alone once timeout=300
+# tests/run: once queue=fabric timeout=900
 """contrib/nvmet/nvmet-target: what it sets up, what it refuses, that it may be repeated, that nothing stays behind."""
-from fabric import NQN, PORTALS, Fabric, check, check_contains, main, say
+from fabric import NQN, PORTALS, Fabric, check, check_contains, main, say, usual_kernel
 
 LEFT = "find /sys/kernel/config/nvmet -mindepth 2 -maxdepth 2 ! -name 'nqn.2014-08.org.nvmexpress.discovery'"
 
@@ -61,7 +61,7 @@ def admits(target, host):
 
 
 def scenarios():
-    with Fabric("stable", ["a"]) as net:
+    with Fabric(usual_kernel(), ["a"]) as net:
         net.target.run("dd if=/dev/zero of=/volume bs=1M count=8 2>/dev/null")
         sets_up(net.target)
         refuses(net.target)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: once queue=fabric in=none timeout=400
+# tests/run: once queue=fabric in=none timeout=900
 """datasetfsctl nvme against a real target: every verb as text and as JSON, volumes by identity, what is refused."""
 import json
 
