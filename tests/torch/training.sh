@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: timeout=400
+# tests/run: timeout=600
 # The PyTorch example: ImageFolder and DataLoader from a directory and from the mount, with the same losses.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
