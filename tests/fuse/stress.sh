@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: alone in=asan timeout=180
+# tests/run: alone in=asan timeout=300
 # FUSE over io_uring under load: readers that compare, listings and dropped caches while CPUs come and go, on mounts made
 # with a CPU offline or with few CPUs allowed; then the mount goes away beneath the readers, in every way there is.
 . "$(dirname "$0")/../lib/common.sh"
@@ -99,7 +99,7 @@ for how in all one-cpu one-worker born-offline; do
         mount_volume volume mnt -o channel=ring
         cpu_online 1
         # From the queue of a CPU that was not there, served by another one's worker.
-        taskset -c "$cpu" timeout 60 python3 "$LIB/compare.py" source mnt || fail "readers on a CPU that came later" ;;
+        taskset -c "$cpu" timeout 200 python3 "$LIB/compare.py" source mnt || fail "readers on a CPU that came later" ;;
     esac
     assert_eq "channel" "$(stats mnt channel)" ring
     load
@@ -113,7 +113,7 @@ for how in all one-cpu one-worker born-offline; do
             progress
         fi
     done
-    [ -z "$cpu" ] || taskset -c "$cpu" timeout 60 python3 "$LIB/compare.py" source mnt || fail "readers on a CPU that came back"
+    [ -z "$cpu" ] || taskset -c "$cpu" timeout 200 python3 "$LIB/compare.py" source mnt || fail "readers on a CPU that came back"
     how_ends=${ends[(round + seed) % 3]}
     end $how_ends
     say "$how, ended by $how_ends"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: timeout=400
+# tests/run: timeout=900
 # No shell script gives shellcheck a reason to warn, and every Python file parses.
 . "$(dirname "$0")/../lib/common.sh"
 need_command shellcheck
