@@ -98,5 +98,5 @@ as_nobody --groups 4343 ./datasetfsctl switch mnt v1 || fail "a member of the gr
 unmount mnt
 END
 rc=0
-unshare -m -p -f "$LIB/without-others" bash hidden.sh || rc=$?
+unshare -p -f "$LIB/mount-namespace" bash hidden.sh || rc=$?
 [ $rc = 0 ] || [ $rc = 77 ] || fail "with a proc that hides processes"
