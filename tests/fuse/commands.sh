@@ -22,7 +22,8 @@ if ring_switch Y; then channels+=(ring); fi
 # mount_held OPTIONS: a mount of v1 whose reads can be held
 mount_held() {
     : >daemon.log
-    LD_PRELOAD=$PWD/hold.so HOLD_VOLUME=$PWD/volume HOLD_WHILE=$PWD/hold mount_volume volume mnt -o "version=v1,$1"
+    ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0 LD_PRELOAD=$PWD/hold.so HOLD_VOLUME=$PWD/volume HOLD_WHILE=$PWD/hold \
+        mount_volume volume mnt -o "version=v1,$1"
 }
 
 # A command of root's that waits for the superblocks, and all others behind it.
