@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# tests/run: in=asan
 # Long holes: a list instead of a record for each of their chunks, the same digest, and nothing changes for a tree without
 # one; versions with and without, shared, trusted, removed and moved.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

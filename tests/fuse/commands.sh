@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon alone timeout=240
+# tests/run: daemon ring in=tsan timeout=240
 # Commands to a mount: who may give one, whoever has his process number later, that a killed caller's is not carried out, and that
 # none waits for a visitor of .datasetfs/versions.
 # The daemon's reads of the volume are held back by tests/lib/hold.c, so that a command waits.

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# tests/run: in=asan
 # A limit on the size of files (ulimit -f) is one on an index in memory, too: a version that is too large for it is refused, and
 # the mount goes on.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# tests/run: in=asan
 # A hostile publisher signs what the packer never writes: such a version is neither mounted nor switched to nor read by the
 # tools, a mount goes on with the version that it has, and the volume can be published to and rid of it.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon channels timeout=300
+# tests/run: daemon channels in=asan timeout=300
 # Files with long holes through a mount: bytes at the start, in the middle, at the end and across every border, SEEK_DATA and
 # SEEK_HOLE, st_blocks; beside a version that has none.
 . "$(dirname "$0")/../lib/common.sh"

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# tests/run: in=asan
 # Setuid and setgid bits are stored, but a mount shows them only to who asked: an overlay above it has no nosuid of its own.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse

@@ -1,5 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
+# tests/run: in=asan
 # A volume that was put back, as after a publish that was undone, gives the next version a number that the mount has seen
 # already: it is another version, and follow=current goes there.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

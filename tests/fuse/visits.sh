@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon timeout=240
+# tests/run: daemon in=tsan timeout=240
 # What visitors of .datasetfs cannot do to others: be shown an older listing, have a version that does not load loaded again and
 # again, take all places in its tables.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
