@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Open directories of the source: each is shared by all who still work on its entries, and those that were opened last are kept, as
- * what lies below them comes next. */
+/* Open directories of the source: each is shared by all who still work on its entries, and those that were opened last are
+ * kept, as what lies below them comes next. */
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>

@@ -18,8 +18,10 @@ chmod 1777 source/sticky
 chmod 3777 source/both
 chmod 2775 source
 pack volume source --label v1
-hidden="plain 755, group 775, sticky 1777, both 1777, file0755 755, file4755 755, file2755 755, file6755 755, file1755 1755, file7777 1777, . 775"
-stored="plain 755, group 2775, sticky 1777, both 3777, file0755 755, file4755 4755, file2755 2755, file6755 6755, file1755 1755, file7777 7777, . 2775"
+hidden="plain 755, group 775, sticky 1777, both 1777, "
+hidden+="file0755 755, file4755 755, file2755 755, file6755 755, file1755 1755, file7777 1777, . 775"
+stored="plain 755, group 2775, sticky 1777, both 3777, "
+stored+="file0755 755, file4755 4755, file2755 2755, file6755 6755, file1755 1755, file7777 7777, . 2775"
 
 # modes DIRECTORY: by LOOKUP, one name after the other, and GETATTR
 modes() {
@@ -53,7 +55,8 @@ shows() {
 
 # flag: what the kernel enforces itself
 flag() {
-    awk -v at="$PWD/mnt" '$2 == at { print $4 ~ /(^|,)nosuid(,|$)/ ? "nosuid" : "suid", $4 ~ /(^|,)nodev(,|$)/ ? "nodev" : "dev" }' /proc/mounts
+    awk -v at="$PWD/mnt" '$2 == at {
+        print $4 ~ /(^|,)nosuid(,|$)/ ? "nosuid" : "suid", $4 ~ /(^|,)nodev(,|$)/ ? "nodev" : "dev" }' /proc/mounts
 }
 
 # runs_as DIRECTORY: who the program with the setuid bit is, run by root

@@ -7,8 +7,8 @@ usage: compare.py [--ignore WORD[,WORD…]] [--special] [--exclude PATH] SOURCE 
 Compared: names, types, permissions, owners, sizes, times to the nanosecond, link groups and counts, symlink
 targets, xattrs, holes (a hole of the copy must be zeros in the source) and contents. Words to ignore:
 owner mode mtime nanoseconds xattr links holes inodes. Devices, sockets and FIFOs are left out by the packer: they must
-be absent from COPY, or with --special present. Of a datasetfs mount with nosuid no setuid and setgid bits are expected. PATH below SOURCE is not looked at. Works with names of any bytes and
-below PATH_MAX.
+be absent from COPY, or with --special present. Of a datasetfs mount with nosuid no setuid and setgid bits are expected.
+PATH below SOURCE is not looked at. Works with names of any bytes and below PATH_MAX.
 Exit status: 0 identical, 1 different, 2 usage.
 """
 import argparse
