@@ -15,10 +15,10 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "device/busy.h"
+#include "device/locate.h"
+#include "device/protect.h"
 #include "image/address.h"
-#include "io/busy.h"
-#include "io/locate.h"
-#include "io/protect.h"
 
 #define TARGET_SUFFIX     ".new-mkdatasetfs"
 #define TARGET_ZEROS      (1u << 20)

@@ -2,14 +2,14 @@
 /* The volume as a target: what lies there now, and whether it may be written to. */
 #pragma once
 #include "base/source.h"
+#include "device/fence.h"
+#include "device/topology.h"
 #include "image/catalogue.h"
-#include "io/fence.h"
-#include "io/file.h"
-#include "io/site.h"
-#include "io/topology.h"
-#include "pack.h"
 #include "image/commit.h"
 #include "image/space.h"
+#include "io/file.h"
+#include "io/site.h"
+#include "pack.h"
 #include "temp.h"
 
 struct target {

@@ -17,7 +17,7 @@
 #include "base/output.h"
 #include "base/parse.h"
 #include "base/signal.h"
-#include "io/locate.h"
+#include "device/locate.h"
 #include "serve/notify.h"
 #include "serve/session.h"
 #include "unmount.h"

@@ -15,8 +15,8 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/options.h"
+#include "device/mountinfo.h"
 #include "fuse/farewell.h"
-#include "io/mountinfo.h"
 
 #define UNMOUNT_WAIT  10000 /* ms that the daemon has to close the volume */
 #define UNMOUNT_ERROR 32    /* mount(8), "EXIT STATUS" */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A volume whose catalogue is changed: under the publisher's lock, written as a publish writes it. */
 #pragma once
+#include "device/fence.h"
 #include "image/commit.h"
-#include "io/fence.h"
 #include "io/file.h"
 #include "signals.h"
 #include "volume.h"

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "io/locate.h"
-#include "io/mountinfo.h"
+#include "device/locate.h"
+#include "device/mountinfo.h"
 
 #define MOUNTED_TYPE "fuse.datasetfs"
 

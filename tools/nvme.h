@@ -2,8 +2,8 @@
 /* The verbs of 'datasetfsctl nvme', each in the file of its name, and what some of them share. */
 #pragma once
 #include "base/json.h"
-#include "io/host.h"
-#include "io/topology.h"
+#include "device/host.h"
+#include "device/topology.h"
 #include "verb.h"
 
 extern const struct command_line nvme_connect_line, nvme_disconnect_line, nvme_discover_line, nvme_inspect_line,

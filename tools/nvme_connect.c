@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/parse.h"
-#include "io/locate.h"
-#include "io/nvme.h"
+#include "device/locate.h"
+#include "device/nvme.h"
 #include "nvme.h"
 #include "text.h"
 

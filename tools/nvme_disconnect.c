@@ -6,9 +6,9 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "io/busy.h"
-#include "io/locate.h"
-#include "io/nvme.h"
+#include "device/busy.h"
+#include "device/locate.h"
+#include "device/nvme.h"
 #include "nvme.h"
 #include "text.h"
 

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "io/nvme.h"
+#include "device/nvme.h"
 #include "nvme.h"
 #include "text.h"
 

@@ -4,9 +4,9 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "device/locate.h"
+#include "device/protect.h"
 #include "io/file.h"
-#include "io/locate.h"
-#include "io/protect.h"
 #include "nvme.h"
 
 struct nvme_protect_options {

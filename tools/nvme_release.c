@@ -4,9 +4,9 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "io/fence.h"
+#include "device/fence.h"
+#include "device/locate.h"
 #include "io/file.h"
-#include "io/locate.h"
 #include "nvme.h"
 
 static const struct option_spec nvme_release_table[] = { VERB_OPTION_JSON, { 0 } };

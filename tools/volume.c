@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "io/locate.h"
+#include "device/locate.h"
 #include "mounted.h"
 
 void volume_close(struct volume *volume)

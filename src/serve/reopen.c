@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/parse.h"
-#include "io/locate.h"
+#include "device/locate.h"
 #include "serve/control.h"
 #include "serve/watch.h"
 #include "serve/worker.h"

@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "device/topology.h"
 #include "image/catalogue.h"
 #include "image/superblock.h"
 #include "io/engine.h"
 #include "io/file.h"
-#include "io/topology.h"
 #include "serve/chunk_cache.h"
 #include "serve/cpus.h"
 #include "serve/generations.h"
@@ -22,7 +22,7 @@ enum serve_on_error { SERVE_ON_ERROR_EIO, SERVE_ON_ERROR_WAIT };
 enum serve_channel { SERVE_CHANNEL_AUTO, SERVE_CHANNEL_RING, SERVE_CHANNEL_DEV };
 
 struct serve_options {
-	const char *volume; /* a path, or an identity (io/locate.h) */
+	const char *volume; /* a path, or an identity (device/locate.h) */
 	const char *mountpoint;
 	const char *version; /* label; NULL for the current one */
 	bool has_digest;

@@ -26,7 +26,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "io/topology.h"
+#include "device/topology.h"
 #include "serve/read.h"
 #include "serve/reopen.h"
 #include "serve/waiter.h"

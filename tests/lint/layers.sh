@@ -37,16 +37,17 @@ may src/base  base
 may src/image base image datasetfs
 may src/io    base io
 may src/fuse  base io fuse
-may src/serve base image io fuse serve datasetfs
-may mkfs      base image io mkfs datasetfs
-may tools     base image io tools datasetfs
+may src/device base device
+may src/serve base image io device fuse serve datasetfs
+may mkfs      base image io device mkfs datasetfs
+may tools     base image io device tools datasetfs
 
 home 'lmdb\.h'            src/image/index.c
 home 'zstd\.h'            src/image/codec.c
 home 'xxh[^/]*\.h'        src/image/checksum.c
 home 'openssl/[a-z0-9]*\.h' src/image/sha256.c
 home 'liburing\.h'        src/io/ring.c
-home 'libnvme\.h'         src/io/nvme.c src/io/nvme_fabrics.c
+home 'libnvme\.h'         src/device/nvme.c src/device/nvme_fabrics.c
 home 'fuse[a-z_]*\.h'     src/fuse/mount.c
 home 'blkid/[a-z0-9]*\.h' mkfs/target.c
 home 'json-c/[a-z_]*\.h'  tools/status.c

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "io/advice.h"
-#include "io/host.h"
-#include "io/locate.h"
-#include "io/portal.h"
-#include "io/topology.h"
+#include "device/advice.h"
+#include "device/host.h"
+#include "device/locate.h"
+#include "device/portal.h"
+#include "device/topology.h"
 #include "lib/check.h"
 
 #define TRAIN_NQN  "nqn.2026-01.org.example:train"

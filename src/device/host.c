@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* The files of /etc/nvme. */
-#include "io/host.h"
+#include "device/host.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/parse.h"
-#include "io/sysfs.h"
+#include "device/sysfs.h"
 
 #define HOST_UUID_NQN "nqn.2014-08.org.nvmexpress:uuid:"
 

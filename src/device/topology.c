@@ -9,7 +9,7 @@
  *
  * What something is says what it has, not its name: a namespace and a path have nsid and size, a controller has
  * transport. */
-#include "io/topology.h"
+#include "device/topology.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
-#include "io/sysfs.h"
+#include "device/sysfs.h"
 
 #define DISCOVERY_NQN "nqn.2014-08.org.nvmexpress.discovery"
 #define SECTOR        512u /* of sysfs's sizes, whatever the device has */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One function for each thing that can be said. */
-#include "io/advice.h"
+#include "device/advice.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The feature Namespace Write Protection Config, and the kernel's view of it. */
-#include "io/protect.h"
+#include "device/protect.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,8 +12,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "io/nvme.h"
-#include "io/topology.h"
+#include "device/nvme.h"
+#include "device/topology.h"
 
 #define PROTECT_PATIENCE INT64_C(10000000000) /* ns: the target tells the kernel, which looks again */
 #define PROTECT_LOOK     50000000             /* ns between looks */

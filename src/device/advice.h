@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "io/nvme.h"
-#include "io/topology.h"
+#include "device/nvme.h"
+#include "device/topology.h"
 
 #define ADVICE_MAX    16u
 #define ADVICE_DEPTH  32u  /* reads that a worker keeps in flight at most */

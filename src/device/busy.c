@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Looks a device up among mounts and swap areas, and asks the kernel for it. */
-#include "io/busy.h"
+#include "device/busy.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "io/locate.h"
-#include "io/mountinfo.h"
+#include "device/locate.h"
+#include "device/mountinfo.h"
 
 /* Lines of proc_pid_mountinfo(5): mount number, parent, MAJOR:MINOR, root, mount point, … */
 static int busy_check_mounts(dev_t device, struct error *err)

@@ -9,7 +9,7 @@
 #include <syslog.h>
 
 #include "base/cleanup.h"
-#include "io/nvme.h"
+#include "device/nvme.h"
 
 #define FABRICS_DEVICE    "/dev/nvme-fabrics"
 #define DISCOVERY_HEAD    20u   /* bytes in use of the log's first 1024: GENCTR, NUMREC, RECFMT, in whole double words */

@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "io/host.h"
-#include "io/portal.h"
+#include "device/host.h"
+#include "device/portal.h"
 
 /* What Identify says. Sizes in bytes, 0: not given. */
 struct nvme_facts {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Text to portals and back. */
-#include "io/portal.h"
+#include "device/portal.h"
 
 #include <errno.h>
 #include <netdb.h>

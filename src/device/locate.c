@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From names of volumes to block devices, through the topology. */
-#include "io/locate.h"
+#include "device/locate.h"
 
 #include <errno.h>
 #include <stdio.h>

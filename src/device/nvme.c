@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Commands to a namespace: Identify, reservations, write protection. */
-#include "io/nvme.h"
+#include "device/nvme.h"
 
 #include <errno.h>
 #include <libnvme.h>

@@ -2,7 +2,7 @@
 /* In place of nvme.c and nvme_fabrics.c when libnvme is not there. */
 #include <errno.h>
 
-#include "io/nvme.h"
+#include "device/nvme.h"
 
 static int nvme_missing(struct error *err)
 {

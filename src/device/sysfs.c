@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads sysfs(5) attributes. */
-#include "io/sysfs.h"
+#include "device/sysfs.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 #include "base/error.h"
-#include "io/topology.h"
+#include "device/topology.h"
 
 /* Whether it is an identity and not a path; a file of such a name can be called ./nvme:… */
 bool locate_is_identity(const char *volume);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reservations of a publisher. */
-#include "io/fence.h"
+#include "device/fence.h"
 
 #include <errno.h>
 #include <linux/major.h>
@@ -11,8 +11,8 @@
 
 #include "base/cleanup.h"
 #include "base/parse.h"
-#include "io/nvme.h"
-#include "io/topology.h"
+#include "device/nvme.h"
+#include "device/topology.h"
 
 #define FENCE_OTHER_DEVICE "it is no NVMe namespace on a fabric, which is no matter where no other host can reach it"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Octal escapes of /proc/self/mountinfo. */
-#include "io/mountinfo.h"
+#include "device/mountinfo.h"
 
 void mountinfo_unescape(char *text)
 {
