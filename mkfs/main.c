@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/descriptors.h"
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "base/output.h"
@@ -13,10 +14,9 @@
 #include "base/signal.h"
 #include "device/locate.h"
 #include "image/codec.h"
-#include "interrupt.h"
+#include "output/target.h"
 #include "pack.h"
 #include "summary.h"
-#include "target.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 

@@ -12,22 +12,22 @@
 #include <string.h>
 #include <time.h>
 
-#include "assemble.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/log.h"
-#include "estimate.h"
-#include "feed.h"
-#include "known.h"
+#include "content/known.h"
+#include "content/reader.h"
+#include "content/trust.h"
 #include "image/codec.h"
 #include "image/fine.h"
-#include "publish.h"
-#include "reader.h"
-#include "scan.h"
-#include "sequence.h"
-#include "target.h"
-#include "trust.h"
+#include "layout/assemble.h"
+#include "layout/estimate.h"
+#include "layout/feed.h"
+#include "layout/sequence.h"
+#include "output/publish.h"
+#include "output/target.h"
+#include "source/scan.h"
 
 #define PACK_SETTLE         2 /* seconds: more than the step of any file system's clock */
 #define PACK_LISTING_BUDGET (4u << 20) /* bytes of names in memory, of each directory read ahead */
@@ -57,17 +57,6 @@ struct packer {
 	struct scan_counts counts; /* the scan thread's until it was joined */
 	struct version version;
 };
-
-void pack_options_init(struct pack_options *options)
-{
-	*options = (struct pack_options){ .level = CODEC_LEVEL_DEFAULT, .chunk_log = PACK_CHUNK_LOG };
-}
-
-void pack_options_free(struct pack_options *options)
-{
-	filter_free(options->filter);
-	options->filter = NULL;
-}
 
 static void packer_close(struct packer *packer)
 {

@@ -20,9 +20,9 @@
 #include "image/index.h"
 #include "image/inode.h"
 #include "lib/memory.h"
+#include "output/target.h"
+#include "output/writer.h"
 #include "pack.h"
-#include "target.h"
-#include "writer.h"
 
 #define SECTOR 512u
 

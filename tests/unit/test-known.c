@@ -5,14 +5,14 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "content/key.h"
+#include "content/known.h"
 #include "image/address.h"
 #include "image/checksum.h"
-#include "key.h"
-#include "known.h"
+#include "layout/share.h"
 #include "lib/check.h"
 #include "lib/memory.h"
 #include "lib/section.h"
-#include "share.h"
 
 #define CHUNK_LOG 12u
 #define CHUNK     (1u << CHUNK_LOG)

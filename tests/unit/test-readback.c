@@ -7,7 +7,7 @@
 #include "datasetfs/format.h"
 #include "lib/check.h"
 #include "lib/memory.h"
-#include "readback.h"
+#include "output/readback.h"
 
 #define WRITES 3u
 #define LENGTH (4 * DSFS_BLOCK)

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Comparison of new content with what a record says is stored. */
+#include "content/compare.h"
+
+#include <string.h>
+
+int compare_chunk(const struct compare *compare, const struct dsfs_chunk *record,
+		  const struct batch_chunk *chunk, struct error *err)
+{
+	struct chunk found = chunk_of_record(record);
+	const uint8_t *bytes;
+	int r;
+
+	if (chunk_is_hole(&found) || chunk->is_hole)
+		return chunk_is_hole(&found) && chunk->is_hole;
+	found.length = chunk->length;
+	if (found.sum != chunk->sum || !chunk_has_possible_size(&found))
+		return 0;
+	r = compare->view(compare->argument, &found, &bytes, err);
+	if (r < 0)
+		return error_is_damage(r) ? 0 : r;
+	if (found.codec != DSFS_CODEC_RAW) {
+		if (codec_decompress(compare->codec, bytes, found.stored, compare->decoded, found.length,
+				     NULL) < 0)
+			return 0; /* of another length */
+		bytes = compare->decoded;
+	}
+	return memcmp(bytes, chunk->content, chunk->length) == 0;
+}

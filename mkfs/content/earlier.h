@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The index of a version that is on the volume already, without its names, in a temporary file. */
+#pragma once
+#include "image/index.h"
+#include "spill/mapped.h"
+
+struct earlier {
+	struct mapped section; /* inodes, chunks, classes and blob */
+	struct index index;    /* spans of it; nobody may ask it for names */
+};
+
+/* verified: the whole section is read and compared with its SHA-256. Otherwise its records are hints, though
+ * inode_get() and chunk_get() check their bounds as always, and large files share no records in either case. */
+must_check int earlier_open(const struct temp *temp, struct source *source, uint64_t member_size,
+			    const struct version *version, bool verified, struct earlier *ret, struct error *err);
+void earlier_close(struct earlier *earlier); /* a zeroed one as well */

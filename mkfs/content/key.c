@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* The size is part of a key, so that two short sums do not meet by their zeros alone. */
+#include "content/key.h"
+
+#include <string.h>
+
+#include "image/checksum.h"
+
+struct table_key key_of_file(uint64_t size, const uint64_t *sums, uint32_t count)
+{
+	uint64_t words[1 + KEY_CHUNKS];
+	struct checksum_key key;
+
+	words[0] = size;
+	memcpy(words + 1, sums, count * sizeof(*sums));
+	key = checksum_128(words, (1 + count) * sizeof(*words));
+	return (struct table_key){ key.low, key.high };
+}
+
+struct table_key key_of_chunk(uint64_t sum, uint32_t length)
+{
+	return (struct table_key){ sum, length };
+}

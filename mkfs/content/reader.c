@@ -1,0 +1,389 @@
+/* SPDX-License-Identifier: MIT */
+/* One reader for each worker thread. */
+#include "content/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/interrupt.h"
+#include "content/key.h"
+#include "image/chunk.h"
+#include "image/codec.h"
+#include "image/fine.h"
+#include "source/xattrs.h"
+
+#define READER_OPEN (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+
+struct reader {
+	struct reader_setup setup;
+	struct codec *codec;
+	struct known_view *view; /* NULL when nothing is known */
+};
+
+void *reader_new(const void *setup)
+{
+	struct reader *reader = calloc(1, sizeof(*reader));
+
+	if (!reader)
+		return NULL;
+	reader->setup = *(const struct reader_setup *)setup;
+	reader->codec = codec_new();
+	if (reader->setup.known)
+		reader->view = known_view_new(reader->setup.known);
+	if (reader->codec && (reader->view || !reader->setup.known))
+		return reader;
+	reader_free(reader);
+	return NULL;
+}
+
+void reader_free(void *argument)
+{
+	struct reader *reader = argument;
+
+	codec_free(reader->codec);
+	known_view_free(reader->view);
+	free(reader);
+}
+
+/* Every failure of an item names it. */
+static int reader_failed(const struct item *item, int code, const char *reason, struct error *err)
+{
+	auto_free char *path = place_join(item->place->path, item->name);
+	const char *name = path && *path ? path : ".";
+
+	if (code == -ENOENT)
+		return error_set(err, code, "'%s' vanished while being packed", name);
+	return error_set(err, code, "'%s': %s", name, reason);
+}
+
+static int reader_changed(const struct item *item, struct error *err)
+{
+	return reader_failed(item, -ESTALE, "changed while being packed", err);
+}
+
+/* What the scan saw must still be so after the bytes were read. */
+static int reader_check(const struct item *item, int fd, struct error *err)
+{
+	struct attributes now;
+	int r = attributes_read(fd, "", &now);
+
+	if (r < 0)
+		return reader_failed(item, r, strerror(-r), err);
+	return attributes_are_same(&now, &item->attributes) ? 0 : reader_changed(item, err);
+}
+
+/* By name, so that what has come in the file's place is not opened: to open a FIFO or a device does something to it. Who comes
+ * within the microseconds up to the open is opened without waiting, and noticed at the first read. */
+static int reader_look(const struct item *item, struct error *err)
+{
+	struct attributes now;
+	int r = attributes_read(item->place->fd, item->name, &now);
+
+	if (r < 0)
+		return reader_failed(item, r, strerror(-r), err);
+	return attributes_are_same(&now, &item->attributes) ? 0 : reader_changed(item, err);
+}
+
+int reader_open(const struct item *item, int *ret_fd, struct error *err)
+{
+	int fd, code, r;
+
+	r = reader_look(item, err);
+	if (r < 0)
+		return r;
+	fd = openat(item->place->fd, item->name, READER_OPEN | O_NOATIME);
+	if (fd < 0 && errno == EPERM) /* O_NOATIME is for owners */
+		fd = openat(item->place->fd, item->name, READER_OPEN);
+	code = -errno;
+	if (fd < 0) {
+		r = reader_look(item, err);
+		return r < 0 ? r : reader_failed(item, code, strerror(-code), err);
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+/* Reading went wrong: because it is another file now, or nobody knows why. */
+static int reader_read_failed(const struct item *item, int fd, int code, const char *reason, struct error *err)
+{
+	int r = reader_check(item, fd, err);
+
+	return r < 0 ? r : reader_failed(item, code, reason, err);
+}
+
+static int reader_read(struct item *item, int fd, uint64_t from, uint64_t to, struct error *err)
+{
+	while (from < to) {
+		ssize_t n = pread(fd, item->content + (from - item->offset), to - from, (off_t)from);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return reader_read_failed(item, fd, -errno, strerror(errno), err);
+		if (n == 0)
+			return reader_changed(item, err);
+		from += (uint64_t)n;
+		item->read_bytes += (uint64_t)n;
+	}
+	return 0;
+}
+
+/* Reads what is data and writes zeros for the rest. *ret_empty: all of it is a hole, and nothing was written. Only ENXIO
+ * says that no data follows: what a file system cannot tell, or tells wrong, is read. */
+static int reader_read_sparse(struct item *item, int fd, bool *ret_empty, struct error *err)
+{
+	uint64_t at = item->offset, end = item->offset + item->length, stop;
+	off_t data, hole;
+	int r;
+
+	for (; at < end; at = stop) {
+		data = lseek(fd, (off_t)at, SEEK_DATA);
+		if (data < 0 ? errno != ENXIO : (uint64_t)data < at)
+			return reader_read(item, fd, at, end, err);
+		if (data < 0 || (uint64_t)data > end)
+			data = (off_t)end;
+		if (at == item->offset && (uint64_t)data == end && item->kind == ITEM_PIECE) {
+			*ret_empty = true;
+			return 0;
+		}
+		memset(item->content + (at - item->offset), 0, (uint64_t)data - at);
+		hole = lseek(fd, data, SEEK_HOLE);
+		stop = hole <= data || (uint64_t)hole > end ? end : (uint64_t)hole;
+		r = reader_read(item, fd, (uint64_t)data, stop, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* A frame is worth keeping when it saves a sixteenth: below that the copy-free read of raw bytes is worth more. */
+static int reader_compress(struct reader *reader, struct batch *batch, struct batch_chunk *chunk, struct error *err)
+{
+	size_t room = chunk->length - chunk->length / 16;
+	size_t stored;
+	int r;
+
+	if (chunk->length / 16 == 0)
+		return 0;
+	r = codec_compress(reader->codec, reader->setup.level, chunk->content, chunk->length,
+			   batch->memory.frames + batch->frames_used, room, &stored, err);
+	if (r < 0 || stored == 0)
+		return r;
+	chunk->bytes = batch->memory.frames + batch->frames_used;
+	chunk->stored = (uint32_t)stored;
+	chunk->codec = DSFS_CODEC_ZSTD;
+	batch->frames_used += (uint32_t)stored;
+	return 0;
+}
+
+static void reader_sum(struct batch_chunk *chunk, bool empty)
+{
+	chunk->is_hole = empty || bytes_are_zero(chunk->content, chunk->length);
+	if (chunk->is_hole)
+		return;
+	chunk->sum = checksum_64(chunk->content, chunk->length);
+	chunk->bytes = chunk->content;
+	chunk->stored = chunk->length;
+}
+
+/* For files that are read in parts. Small ones are read from the beginning to the end, if in small steps: whole chunks,
+ * kept for the next step, are fewer reads then. A chunk of one block has the block's sum. */
+static void reader_sum_blocks(struct batch *batch, const struct item *item, struct batch_chunk *chunk, uint32_t size)
+{
+	if (item->kind != ITEM_PIECE || chunk->is_hole || size == DSFS_BLOCK)
+		return;
+	chunk->fine = batch->blocks + batch->block_count;
+	batch->block_count += fine_sum(chunk->content, chunk->length, batch->blocks + batch->block_count);
+}
+
+static struct checksum_key reader_key(const struct batch *batch, const struct item *item)
+{
+	uint64_t sums[KEY_CHUNKS];
+	struct table_key key;
+
+	for (uint32_t i = 0; i < item->chunk_count; i++)
+		sums[i] = batch->chunks[item->first_chunk + i].sum;
+	key = key_of_file(item->length, sums, item->chunk_count);
+	return (struct checksum_key){ key.low, key.high };
+}
+
+static int reader_chunks(struct reader *reader, struct batch *batch, struct item *item, bool empty,
+			 struct error *err)
+{
+	uint32_t size = 1u << reader->setup.chunk_log;
+	int r = 0;
+
+	item->first_chunk = batch->chunk_count;
+	for (uint32_t at = 0; at < item->length; at += size) {
+		struct batch_chunk *chunk = &batch->chunks[batch->chunk_count++];
+
+		*chunk = (struct batch_chunk){ .content = item->content + at,
+					       .length = item->length - at < size ? item->length - at : size };
+		reader_sum(chunk, empty);
+		reader_sum_blocks(batch, item, chunk, size);
+	}
+	item->chunk_count = batch->chunk_count - item->first_chunk;
+	if (item->kind == ITEM_FILE)
+		item->key = reader_key(batch, item);
+	if (reader->view && item->length)
+		known_find(reader->view, batch, item);
+	for (uint32_t i = item->first_chunk; r == 0 && item->compress && i < batch->chunk_count; i++)
+		if (!batch->chunks[i].is_hole && !batch->chunks[i].known)
+			r = reader_compress(reader, batch, &batch->chunks[i], err);
+	return r;
+}
+
+static int reader_xattrs(struct item *item, int fd, const char *path, struct error *err)
+{
+	struct error why = { 0 };
+	int r = xattrs_read(fd, path, &item->xattrs, &item->xattrs_length, &why);
+
+	return r < 0 ? reader_failed(item, r, why.reason, err) : 0;
+}
+
+/* A file that claims to be empty and is not (as in /proc) cannot be told by its size. */
+static int reader_check_empty(const struct item *item, int fd, struct error *err)
+{
+	char byte;
+	ssize_t n = pread(fd, &byte, 1, 0);
+
+	if (n < 0)
+		return reader_read_failed(item, fd, -errno, strerror(errno), err);
+	return n ? reader_read_failed(item, fd, -EINVAL, "has content but a size of 0", err) : 0;
+}
+
+static int reader_file(struct reader *reader, struct batch *batch, struct item *item, struct error *err)
+{
+	auto_close int fd = -1;
+	bool empty = false;
+	int r;
+
+	r = reader_open(item, &fd, err);
+	if (r < 0)
+		return r;
+	if (item->attributes.size == 0)
+		r = reader_check_empty(item, fd, err);
+	else if (item->attributes.has_holes)
+		r = reader_read_sparse(item, fd, &empty, err);
+	else
+		r = reader_read(item, fd, item->offset, item->offset + item->length, err);
+	if (r == 0 && item->offset == 0)
+		r = reader_xattrs(item, fd, NULL, err);
+	if (r == 0)
+		r = reader_check(item, fd, err);
+	if (r < 0)
+		return r;
+	return reader_chunks(reader, batch, item, empty, err);
+}
+
+/* Nothing is read, but the hole must be one still. */
+static int reader_skip(const struct item *item, struct error *err)
+{
+	auto_close int fd = -1;
+	off_t data;
+	int r;
+
+	r = reader_open(item, &fd, err);
+	if (r < 0)
+		return r;
+	data = lseek(fd, (off_t)item->offset, SEEK_DATA);
+	if (data < 0 && errno != ENXIO)
+		return reader_failed(item, -errno, strerror(errno), err);
+	if (data >= 0 && (uint64_t)data < item->offset + item->skip)
+		return reader_changed(item, err);
+	return reader_check(item, fd, err);
+}
+
+/* The memory does not hold attributes, and a path is enough to ask for them. */
+static int reader_unchanged_xattrs(const struct reader *reader, struct item *item, struct error *err)
+{
+	char path[sizeof("/proc/self/fd/") + 10 + 1 + DSFS_NAME_MAX + 1];
+
+	if (trust_has_no_xattrs(reader->setup.trust, item->earlier))
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", item->place->fd, item->name);
+	return reader_xattrs(item, -1, path, err);
+}
+
+static int reader_unchanged(struct reader *reader, struct batch *batch, struct item *item, struct error *err)
+{
+	const void *content;
+	struct inode inode;
+	int r;
+
+	r = reader_unchanged_xattrs(reader, item, err);
+	if (r < 0 || item->kind == ITEM_UNCHANGED)
+		return r;
+	if (!trust_find(reader->setup.trust, &item->attributes, item->earlier, &inode))
+		return reader_changed(item, err);
+	content = trust_inline_bytes(reader->setup.trust, &inode);
+	if (!content)
+		return reader_changed(item, err);
+	memcpy(item->content, content, item->length);
+	return reader_chunks(reader, batch, item, false, err);
+}
+
+static int reader_symlink(struct item *item, struct error *err)
+{
+	ssize_t n = readlinkat(item->place->fd, item->name, (char *)item->content, item->length);
+
+	if (n < 0 && errno == EINVAL)
+		return reader_changed(item, err);
+	if (n < 0)
+		return reader_failed(item, -errno, strerror(errno), err);
+	if (n == 0 || (size_t)n > DSFS_LINK_MAX)
+		return reader_failed(item, -ENAMETOOLONG, "the symlink's target is empty or too long", err);
+	if ((size_t)n == item->length)
+		return reader_changed(item, err);
+	item->length = (uint32_t)n;
+	return 0;
+}
+
+static int reader_directory(struct item *item, struct error *err)
+{
+	int r = reader_xattrs(item, item->place->fd, NULL, err);
+
+	return r < 0 ? r : reader_check(item, item->place->fd, err);
+}
+
+static int reader_item(struct reader *reader, struct batch *batch, struct item *item, struct error *err)
+{
+	switch (item->kind) {
+	case ITEM_FILE:
+		if (item->earlier)
+			return reader_unchanged(reader, batch, item, err);
+		return reader_file(reader, batch, item, err);
+	case ITEM_PIECE:
+		return reader_file(reader, batch, item, err);
+	case ITEM_SKIP:
+		return reader_skip(item, err);
+	case ITEM_UNCHANGED:
+		return reader_unchanged(reader, batch, item, err);
+	case ITEM_SYMLINK:
+		return reader_symlink(item, err);
+	case ITEM_DIRECTORY:
+		return reader_directory(item, err);
+	case ITEM_LINK:
+		break;
+	}
+	return 0;
+}
+
+int reader_work(void *argument, struct batch *batch, struct error *err)
+{
+	int r;
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		r = interrupt_check(err);
+		if (r == 0)
+			r = reader_item(argument, batch, &batch->items[i], err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

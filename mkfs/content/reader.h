@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads the files of a batch and does what needs no order: sums, zero chunks, compression, xattrs. */
+#pragma once
+#include "content/batch.h"
+#include "content/known.h"
+#include "content/trust.h"
+
+struct reader_setup {
+	uint32_t chunk_log;
+	int level; /* zstd, for items with .compress */
+	const struct known *known; /* NULL on a new volume */
+	const struct trust *trust; /* NULL: items are never unchanged */
+};
+
+/* For pipeline_work: the argument is a struct reader_setup. */
+void *reader_new(const void *setup);
+void reader_free(void *reader);
+must_check int reader_work(void *reader, struct batch *batch, struct error *err);
+/* The item's file; also for who looks for its holes. */
+must_check int reader_open(const struct item *item, int *ret_fd, struct error *err);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* --trust-mtime: files that a version recorded with the same size, times of modification and change, and inode number are
+ * taken from that version and not opened. Loaded once and not changed afterwards. */
+#pragma once
+#include "content/earlier.h"
+#include "image/inode.h"
+#include "source/attributes.h"
+#include "spill/table.h"
+
+struct trust {
+	const struct version *version;
+	struct earlier earlier;
+	struct mapped memory; /* the version's source section */
+	struct table inodes;  /* inode number of the source → ordinal */
+	uint32_t chunk_log;   /* of the version being made */
+};
+
+/* -ENOENT when the version remembers nothing of its source; -EBADMSG when it is damaged. */
+must_check int trust_open(struct trust *trust, const struct temp *temp, struct source *source, uint64_t member_size,
+			  const struct version *version, uint32_t chunk_log, struct error *err);
+void trust_close(struct trust *trust); /* a zeroed one as well */
+/* The same file in the version; false when there is none. guess is an ordinal that it may have, or 0: files mostly come
+ * in the order that they had. */
+bool trust_find(const struct trust *trust, const struct attributes *attributes, uint64_t guess, struct inode *ret);
+/* The file of that ordinal, which was found, had no user attributes, so it has none. */
+bool trust_has_no_xattrs(const struct trust *trust, uint64_t ordinal);
+/* What the content of a file of at most BATCH_BYTES is looked for by. */
+struct checksum_key trust_key_of_file(const struct trust *trust, const struct inode *inode);
+/* Its content, when it lies in the index: NULL when not. */
+const void *trust_inline_bytes(const struct trust *trust, const struct inode *inode);

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* Putting the index together. */
+#include "layout/assemble.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/interrupt.h"
+#include "base/log.h"
+#include "image/address.h"
+#include "image/dump.h"
+#include "image/sha256.h"
+
+#define ASSEMBLE_STEP (1u << 20)
+
+static int assemble_part(const struct temp *temp, int fd, uint64_t offset, const struct mapped *part,
+			 struct error *err)
+{
+	uint64_t step;
+	int r;
+
+	for (uint64_t at = 0; at < part->length; at += step) {
+		step = part->length - at < ASSEMBLE_STEP ? part->length - at : ASSEMBLE_STEP;
+		r = temp_write(temp, fd, offset + at, part->bytes + at, step, err);
+		if (r == 0)
+			r = interrupt_check(err);
+		if (r < 0)
+			return r;
+	}
+	mapped_rest(part); /* the section has it now */
+	return 0;
+}
+
+static int assemble_parts(const struct sequence *sequence, const struct temp *temp, int fd,
+			  const struct index_layout *layout, struct error *err)
+{
+	int r;
+
+	r = assemble_part(temp, fd, layout->inodes, &sequence->inodes, err);
+	if (r == 0)
+		r = assemble_part(temp, fd, layout->chunks, &sequence->chunks, err);
+	if (r == 0)
+		r = assemble_part(temp, fd, layout->classes, &sequence->classes, err);
+	if (r == 0)
+		r = assemble_part(temp, fd, layout->blob, &sequence->blob, err);
+	if (r == 0 && ftruncate(fd, (off_t)layout->length) < 0)
+		r = error_errno(err, "cannot write a temporary file");
+	return r;
+}
+
+/* Hands the section's bytes to each() in steps. */
+static int assemble_each(const struct temp *temp, int fd, uint64_t length,
+			 int (*each)(void *argument, const uint8_t *bytes, size_t length, struct error *err),
+			 void *argument, struct error *err)
+{
+	auto_free uint8_t *buffer = malloc(ASSEMBLE_STEP);
+	size_t step;
+	int r;
+
+	if (!buffer)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (uint64_t at = 0; at < length; at += step) {
+		step = length - at < ASSEMBLE_STEP ? length - at : ASSEMBLE_STEP;
+		r = temp_read(temp, fd, at, buffer, step, err);
+		if (r == 0)
+			r = each(argument, buffer, step, err);
+		if (r == 0)
+			r = interrupt_check(err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int assemble_section(const struct sequence *sequence, struct index_writer *names, const struct temp *temp,
+		     struct version *version, int *ret_fd, struct error *err)
+{
+	auto_close int fd = -1;
+	struct index_layout layout;
+	int r;
+
+	r = temp_file(temp, &fd, err);
+	if (r < 0) {
+		index_writer_abort(names);
+		return r;
+	}
+	r = index_writer_finish(names, fd, &version->shape.names_length, err);
+	if (r < 0)
+		return r;
+	version->shape.chunk_count = sequence_chunk_count(sequence);
+	version->shape.class_count = sequence->classes.length / sizeof(struct dsfs_class);
+	version->shape.blob_length = sequence->blob.length;
+	r = index_layout(&version->shape, &layout, err);
+	if (r == 0)
+		r = assemble_parts(sequence, temp, fd, &layout, err);
+	version->index_length = layout.length;
+	if (r == 0)
+		*ret_fd = take_fd(&fd);
+	return r;
+}
+
+/* Times of change behind the inode numbers of all ordinals. */
+static int assemble_changes(struct sequence *sequence, uint64_t inode_count, struct error *err)
+{
+	const struct mapped *changes = &sequence->changes;
+	uint64_t begin = inode_count * sizeof(le64);
+	int r = mapped_grow(&sequence->memory, begin, err);
+
+	if (r == 0)
+		r = mapped_append(&sequence->memory, changes->bytes, changes->length, NULL, err);
+	return r < 0 ? r : mapped_grow(&sequence->memory, round_up(2 * begin, DSFS_BLOCK), err);
+}
+
+int assemble_memory(struct writer *writer, struct sequence *sequence, struct version *version, struct error *err)
+{
+	struct mapped *memory = &sequence->memory;
+	int r;
+
+	if (!memory->length)
+		return 0;
+	r = assemble_changes(sequence, version->shape.inode_count, err);
+	if (r < 0) /* a full temporary directory, too */
+		return r;
+	r = writer_place(writer, memory->length, SPACE_BLOCK, err);
+	if (r == -ENOSPC) {
+		log_warn("no room in one piece for the memory of the source, ignoring");
+		return 0;
+	}
+	if (r == 0)
+		r = writer_append(writer, memory->bytes, memory->length, &version->source.address, err);
+	if (r == 0)
+		r = sha256_of(memory->bytes, memory->length, version->source_sha256, err);
+	if (r == 0)
+		version->source.length = memory->length;
+	return r;
+}
+
+/* A thread that looks at the section as a reader would: what that refuses must not be published. */
+struct assemble_check {
+	pthread_t thread;
+	int fd;
+	uint64_t volume_end;
+	const struct version *version;
+	uint8_t digest[SHA256_SIZE];
+	int result;
+	struct error error;
+};
+
+static int assemble_digest(struct assemble_check *check, struct error *err)
+{
+	auto_close int copy = fcntl(check->fd, F_DUPFD_CLOEXEC, 0);
+	struct index *index;
+	int r;
+
+	if (copy < 0)
+		return error_errno(err, "cannot open the index");
+	r = index_open(copy, check->version, &check->volume_end, 1, &index, err);
+	if (r < 0)
+		return r;
+	(void)take_fd(&copy);
+	r = dump_digest(index, check->digest, err);
+	index_close(index);
+	return r;
+}
+
+static void *assemble_check_run(void *argument)
+{
+	struct assemble_check *check = argument;
+
+	check->result = assemble_digest(check, &check->error);
+	return NULL;
+}
+
+static int assemble_check_end(struct assemble_check *check, struct version *version, struct error *err)
+{
+	if (check->result < 0)
+		return error_set(err, check->result, "%s", check->error.reason);
+	memcpy(version->digest, check->digest, sizeof(check->digest));
+	return 0;
+}
+
+struct assemble_stream {
+	struct writer *writer;
+	struct progress *progress;
+	struct extent_list *extents;
+	struct sha256 *sha;
+};
+
+static int assemble_stream_step(void *argument, const uint8_t *bytes, size_t length, struct error *err)
+{
+	struct assemble_stream *stream = argument;
+	uint64_t address;
+	int r;
+
+	r = writer_place(stream->writer, length, SPACE_BLOCK, err);
+	if (r == 0)
+		r = writer_append(stream->writer, bytes, length, &address, err);
+	if (r == 0)
+		r = extent_list_add(stream->extents, address, length, err);
+	sha256_add(stream->sha, bytes, length);
+	progress_add(stream->progress, 0, length);
+	return r;
+}
+
+static int assemble_write(struct writer *writer, const struct temp *temp, int fd, struct progress *progress,
+			  struct version *version, struct error *err)
+{
+	struct assemble_stream stream = { writer, progress, &version->index, sha256_new() };
+	int r;
+
+	if (!stream.sha)
+		return error_set(err, -ENOMEM, "out of memory");
+	r = assemble_each(temp, fd, version->index_length, assemble_stream_step, &stream, err);
+	if (r == 0)
+		r = sha256_end(stream.sha, version->index_sha256, err);
+	sha256_free(stream.sha);
+	return r;
+}
+
+int assemble_stream(struct writer *writer, const struct temp *temp, int fd, uint64_t volume_end,
+		    struct progress *progress, struct version *version, struct error *err)
+{
+	struct assemble_check check = { .fd = fd, .volume_end = volume_end, .version = version };
+	int r = pthread_create(&check.thread, NULL, assemble_check_run, &check);
+
+	if (r)
+		return error_set(err, -r, "cannot start a thread: %s", strerror(r));
+	r = assemble_write(writer, temp, fd, progress, version, err);
+	pthread_join(check.thread, NULL);
+	return r < 0 ? r : assemble_check_end(&check, version, err);
+}
+
+static int assemble_fine_step(void *argument, const uint8_t *bytes, size_t length, struct error *err)
+{
+	return writer_append(argument, bytes, length, NULL, err);
+}
+
+int assemble_fine(struct writer *writer, const struct temp *temp, struct sequence *sequence, struct version *version,
+		  struct error *err)
+{
+	struct sums *sums = &sequence->sums;
+	auto_free uint8_t *head = NULL;
+	uint64_t head_length, length;
+	int r;
+
+	r = sums_end(sums, sequence_chunk_count(sequence), &head, &head_length, &length, err);
+	if (r < 0 || !length)
+		return r;
+	r = writer_place(writer, length, SPACE_BLOCK, err);
+	if (r == -ENOSPC) {
+		log_warn("no room in one piece for the fine sums, parts of large files will be read in whole chunks, "
+			 "ignoring");
+		return 0;
+	}
+	if (r == 0)
+		r = writer_append(writer, head, head_length, &version->fine.address, err);
+	if (r == 0)
+		r = assemble_each(temp, sums->stream.fd, length - head_length, assemble_fine_step, writer, err);
+	if (r == 0)
+		r = sha256_of(head, head_length, version->fine_sha256, err);
+	if (r == 0)
+		version->fine.length = length;
+	return r;
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT */
+/* Adds up, with the rules of place of store.c, what raw and unshared content would take. */
+#include "layout/estimate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "base/cleanup.h"
+#include "content/batch.h"
+#include "image/address.h"
+#include "image/fine.h"
+#include "layout/sequence.h"
+#include "output/target.h"
+#include "output/writer.h"
+#include "spill/table.h"
+
+#define ESTIMATE_NODE 10u /* of an LMDB entry: header and pointer */
+
+struct estimate {
+	uint32_t chunk_log;
+	uint64_t files, directories, symlinks;
+	uint64_t content_bytes;
+	uint64_t names_bytes, blob_bytes, inline_bytes, chunks;
+	uint64_t rows;                      /* of fine sums */
+	uint64_t whole_files, large_chunks; /* entries of the tables of content */
+	struct space space; /* an endless volume, to place files in */
+	uint64_t end;       /* of what was placed so far */
+};
+
+int estimate_open(uint32_t chunk_log, struct estimate **ret, struct error *err)
+{
+	struct estimate *estimate = calloc(1, sizeof(*estimate));
+	int r;
+
+	if (!estimate)
+		return error_set(err, -ENOMEM, "out of memory");
+	estimate->chunk_log = chunk_log;
+	r = space_open(&estimate->space, NULL, NULL, PACK_SEGMENT_LOG, SPACE_ENDLESS, err);
+	if (r < 0) {
+		free(estimate);
+		return r;
+	}
+	*ret = estimate;
+	return 0;
+}
+
+void estimate_free(struct estimate *estimate)
+{
+	if (!estimate)
+		return;
+	space_close(&estimate->space);
+	free(estimate);
+}
+
+static void estimate_name(struct estimate *estimate, size_t key, size_t value)
+{
+	estimate->names_bytes += round_up(ESTIMATE_NODE + key + value, 2);
+}
+
+static int estimate_mark(void *argument, uint64_t directory, uint32_t number, const struct list_entry *entry,
+			 struct error *err)
+{
+	(void)directory;
+	(void)number;
+	(void)err;
+	estimate_name(argument, DSFS_KEY_PARENT + 5, entry->name_length);
+	return 0;
+}
+
+static int estimate_directory(void *argument, const struct scan_directory *directory, struct error *err)
+{
+	struct estimate *estimate = argument;
+
+	(void)directory;
+	(void)err;
+	estimate->directories++;
+	return 0;
+}
+
+/* As the writer does: once a buffer is on its way nothing comes into its padding any more. */
+static void estimate_place(struct estimate *estimate, uint64_t bytes)
+{
+	uint64_t offset, end;
+
+	if (!space_take(&estimate->space, bytes, bytes < DSFS_BLOCK ? SPACE_WHOLE : SPACE_BLOCK, &offset))
+		return;
+	end = offset + bytes;
+	if (end <= estimate->end)
+		return;
+	if (end / WRITER_BUFFER > estimate->end / WRITER_BUFFER)
+		space_forget_gaps(&estimate->space);
+	estimate->end = end;
+}
+
+/* Holes count as data: what is allocated tells as little of a file that its filesystem compresses. */
+static void estimate_file(struct estimate *estimate, const struct attributes *attributes)
+{
+	uint64_t bytes = attributes->size;
+	uint64_t chunks = round_up(attributes->size, UINT64_C(1) << estimate->chunk_log) >> estimate->chunk_log;
+
+	estimate->files++;
+	estimate->content_bytes += attributes->size;
+	estimate->chunks += chunks;
+	if (attributes->size > BATCH_BYTES && estimate->chunk_log > DSFS_CHUNK_LOG_MIN)
+		estimate->rows += chunks;
+	if (attributes->size > BATCH_BYTES)
+		estimate->large_chunks += bytes >> estimate->chunk_log;
+	else if (attributes->size)
+		estimate->whole_files++;
+	if (bytes <= SEQUENCE_INLINE_MAX && estimate->inline_bytes + bytes <= SEQUENCE_INLINE_TOTAL)
+		estimate->inline_bytes += bytes;
+	else
+		estimate_place(estimate, bytes);
+}
+
+static int estimate_entry(void *argument, const struct scan_directory *directory, const struct scan_entry *entry,
+			  struct error *err)
+{
+	struct estimate *estimate = argument;
+
+	(void)directory;
+	(void)err;
+	estimate_name(estimate, DSFS_KEY_PARENT + entry->name_length, sizeof(struct dsfs_entry));
+	if (entry->is_link)
+		return 0;
+	if (S_ISREG(entry->attributes->mode))
+		estimate_file(estimate, entry->attributes);
+	if (S_ISLNK(entry->attributes->mode)) {
+		estimate->symlinks++;
+		estimate->blob_bytes += entry->attributes->size;
+	}
+	return 0;
+}
+
+struct scan_sink estimate_sink(struct estimate *estimate)
+{
+	return (struct scan_sink){ estimate_mark, estimate_directory, estimate_entry, estimate };
+}
+
+/* Leaf pages are filled in order and lose about half an entry each; branch pages add a hundredth. */
+static uint64_t estimate_index(const struct estimate *estimate, const struct scan_counts *counts)
+{
+	uint64_t names = round_up(estimate->names_bytes + estimate->names_bytes / 32 + 4 * DSFS_BLOCK, DSFS_BLOCK);
+
+	return names + round_up(counts->inodes * sizeof(struct dsfs_inode), DSFS_BLOCK) +
+	       round_up(estimate->chunks * sizeof(struct dsfs_chunk), DSFS_BLOCK) + DSFS_BLOCK +
+	       round_up(estimate->blob_bytes + estimate->inline_bytes, DSFS_BLOCK);
+}
+
+static uint64_t estimate_fine(const struct estimate *estimate)
+{
+	struct fine_layout layout;
+
+	fine_layout(estimate->chunk_log, estimate->chunks, estimate->rows, &layout);
+	return estimate->rows ? layout.length : 0;
+}
+
+/* Inode numbers and times of change. */
+static uint64_t estimate_memory(const struct estimate *estimate, const struct scan_counts *counts)
+{
+	return estimate->files ? round_up(2 * counts->inodes * sizeof(le64), DSFS_BLOCK) : 0;
+}
+
+/* The index and the memory of the source twice (their parts, and put together), fine sums, tables, and the spool of
+ * directories. */
+static uint64_t estimate_temporary(const struct estimate *estimate, const struct scan_counts *counts,
+				   uint64_t index_bytes, uint64_t fine_bytes)
+{
+	return 2 * (index_bytes + estimate_memory(estimate, counts)) + fine_bytes +
+	       table_size(estimate->whole_files) + table_size(estimate->large_chunks) + table_size(counts->linked) +
+	       counts->path_bytes;
+}
+
+/* Where the volume's file lies, or will. */
+static int estimate_free_bytes(const struct target *target, const struct space *space, uint64_t *ret,
+			       struct error *err)
+{
+	struct statvfs fs;
+
+	if (target->is_device) {
+		*ret = space_free(space);
+		return 0;
+	}
+	if (fstatvfs(target->site.folder, &fs) < 0)
+		return error_errno(err, "cannot tell the free space for '%s'", target->path);
+	*ret = (uint64_t)fs.f_bavail * fs.f_frsize;
+	return 0;
+}
+
+int estimate_end(const struct estimate *estimate, const struct scan_counts *counts, const struct target *target,
+		 const struct space *space, struct pack_estimate *ret, struct error *err)
+{
+	struct pack_estimate result = {
+		.files = estimate->files,
+		.directories = estimate->directories,
+		.symlinks = estimate->symlinks,
+		.hard_links = counts->links,
+		.special = counts->special,
+		.content_bytes = estimate->content_bytes,
+		.versions = target->catalogue.version_count,
+	};
+	int r;
+
+	result.index_bytes = estimate_index(estimate, counts);
+	result.fine_bytes = estimate_fine(estimate);
+	result.temporary_bytes = estimate_temporary(estimate, counts, result.index_bytes, result.fine_bytes);
+	result.image_bytes = space_taken(&estimate->space) + result.index_bytes + result.fine_bytes +
+			     estimate_memory(estimate, counts) + DSFS_BLOCK + (target->is_new ? DSFS_DATA_AT : 0);
+	r = estimate_free_bytes(target, space, &result.free_bytes, err);
+	if (r < 0)
+		return r;
+	result.fits = result.image_bytes - (target->is_device && target->is_new ? DSFS_DATA_AT : 0) <=
+		      result.free_bytes;
+	*ret = result;
+	return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* What a publish would take, from the scan alone: no file is read. */
+#pragma once
+#include "image/space.h"
+#include "source/scan.h"
+
+struct estimate;
+struct target;
+
+/* What a dry run found. */
+struct pack_estimate {
+	uint64_t files, directories, symlinks, hard_links, special;
+	uint64_t content_bytes;
+	uint64_t index_bytes, fine_bytes, temporary_bytes, image_bytes; /* at most: nothing shared or compressed, no holes */
+	uint64_t free_bytes;
+	uint32_t versions; /* on the volume; what they have already would be shared */
+	bool fits;
+};
+
+must_check int estimate_open(uint32_t chunk_log, struct estimate **ret, struct error *err);
+void estimate_free(struct estimate *estimate);
+struct scan_sink estimate_sink(struct estimate *estimate);
+/* space: what is free on the target. */
+must_check int estimate_end(const struct estimate *estimate, const struct scan_counts *counts,
+			    const struct target *target, const struct space *space, struct pack_estimate *ret,
+			    struct error *err);

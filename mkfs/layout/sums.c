@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/* Rows to pages, pages to the file, their sums and the bitmap to the head. */
+#include "layout/sums.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "image/address.h"
+#include "image/checksum.h"
+#include "image/fine.h"
+
+int sums_open(struct sums *sums, const struct temp *temp, uint32_t chunk_log, struct error *err)
+{
+	struct sums opened = { .chunk_log = chunk_log };
+	struct fine_layout layout;
+	int r;
+
+	fine_layout(chunk_log, 0, 0, &layout);
+	opened.row_bytes = layout.row_bytes;
+	r = temp_stream_open(&opened.stream, temp, err);
+	if (r < 0)
+		return r;
+	*sums = opened;
+	r = mapped_open(&sums->bits, temp, err);
+	return r < 0 ? r : mapped_open(&sums->pages, temp, err);
+}
+
+void sums_close(struct sums *sums)
+{
+	temp_stream_close(&sums->stream);
+	mapped_close(&sums->bits);
+	mapped_close(&sums->pages);
+	*sums = (struct sums){ 0 };
+}
+
+static int sums_flush(struct sums *sums, struct error *err)
+{
+	le64 sum;
+	int r = 0;
+
+	for (size_t at = 0; r == 0 && at < sums->stream.used; at += DSFS_BLOCK) {
+		sum = le64_of(checksum_64(sums->stream.buffer + at, DSFS_BLOCK));
+		r = mapped_append(&sums->pages, &sum, sizeof(sum), NULL, err);
+	}
+	return r < 0 ? r : temp_stream_flush(&sums->stream, err);
+}
+
+int sums_add(struct sums *sums, uint64_t chunk, const le64 *row, uint32_t count, struct error *err)
+{
+	struct temp_stream *stream = &sums->stream;
+	size_t bytes = count * sizeof(*row);
+	int r;
+
+	r = mapped_grow(&sums->bits, chunk / 8 + 1, err);
+	if (r < 0)
+		return r;
+	sums->bits.bytes[chunk / 8] |= (uint8_t)(1u << (chunk % 8));
+	sums->rows++;
+	memcpy(stream->buffer + stream->used, row, bytes);
+	memset(stream->buffer + stream->used + bytes, 0, sums->row_bytes - bytes);
+	stream->used += sums->row_bytes;
+	return stream->used == TEMP_BUFFER ? sums_flush(sums, err) : 0;
+}
+
+int sums_end(struct sums *sums, uint64_t chunk_count, uint8_t **ret_head, uint64_t *ret_head_length,
+	     uint64_t *ret_length, struct error *err)
+{
+	struct temp_stream *stream = &sums->stream;
+	size_t padding = round_up(stream->used, DSFS_BLOCK) - stream->used;
+	struct dsfs_fine disk = { .chunk_count = le64_of(chunk_count), .row_count = le64_of(sums->rows) };
+	struct fine_layout layout;
+	uint8_t *head;
+	int r;
+
+	*ret_length = 0;
+	if (!sums->rows)
+		return 0;
+	memset(stream->buffer + stream->used, 0, padding);
+	stream->used += padding;
+	r = sums_flush(sums, err);
+	if (r < 0)
+		return r;
+	memcpy(disk.magic, DSFS_FINE_MAGIC, sizeof(disk.magic));
+	fine_layout(sums->chunk_log, chunk_count, sums->rows, &layout);
+	head = calloc(1, layout.head);
+	if (!head)
+		return error_set(err, -ENOMEM, "out of memory");
+	memcpy(head, &disk, sizeof(disk));
+	memcpy(head + layout.bits, sums->bits.bytes, sums->bits.length);
+	memcpy(head + layout.sums, sums->pages.bytes, sums->pages.length);
+	*ret_head = head;
+	*ret_head_length = layout.head;
+	*ret_length = layout.length;
+	return 0;
+}

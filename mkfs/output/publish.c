@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* From written bytes to a version that exists. */
+#include "output/publish.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/interrupt.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "image/address.h"
+#include "image/sha256.h"
+
+int publish_check_label(const struct target *target, const char *label, struct error *err)
+{
+	int r;
+
+	if (!label)
+		return 0;
+	r = label_check(label, err);
+	if (r == 0 && catalogue_by_label(&target->catalogue, label))
+		r = error_set(err, -EEXIST, "volume '%s' has a version '%s' already", target->path, label);
+	return r;
+}
+
+/* v1, v2, …: the version's number, or the next that is free. */
+static void publish_default_label(const struct target *target, struct version *version)
+{
+	uint64_t number = version->sequence;
+
+	do
+		snprintf(version->label, sizeof(version->label), "v%" PRIu64, number++);
+	while (catalogue_by_label(&target->catalogue, version->label));
+}
+
+/* A given UUID asks for reproducible bytes, so the clock is left out. */
+static int publish_created(const struct pack_options *options, uint64_t *ret, struct error *err)
+{
+	const char *epoch = getenv("SOURCE_DATE_EPOCH");
+	struct error why = { 0 };
+	int r = 0;
+
+	if (epoch && *epoch) {
+		r = parse_u64(epoch, 0, INT64_MAX, ret, &why);
+		if (r < 0)
+			return error_set(err, r, "SOURCE_DATE_EPOCH: %s", why.reason);
+	} else {
+		*ret = options->has_uuid ? 0 : (uint64_t)time(NULL);
+	}
+	return r;
+}
+
+int publish_name(const struct target *target, const struct pack_options *options, struct version *version,
+		 struct error *err)
+{
+	int r;
+
+	version->sequence = target->catalogue.next_sequence;
+	if (version->sequence > DSFS_SEQUENCE_MAX || target->catalogue.version_count >= DSFS_VERSIONS_MAX)
+		return error_set(err, -E2BIG, "volume '%s' has had too many versions", target->path);
+	r = publish_check_label(target, options->label, err);
+	if (r < 0)
+		return r;
+	if (options->label)
+		snprintf(version->label, sizeof(version->label), "%s", options->label);
+	else
+		publish_default_label(target, version);
+	return publish_created(options, &version->created, err);
+}
+
+int publish_uuid(const struct target *target, struct version *version, struct error *err)
+{
+	le64 sequence = le64_of(version->sequence);
+	uint8_t sum[SHA256_SIZE];
+	struct sha256 *sha = sha256_new();
+	int r;
+
+	if (!sha)
+		return error_set(err, -ENOMEM, "out of memory");
+	sha256_add(sha, target->super.volume_uuid, sizeof(target->super.volume_uuid));
+	sha256_add(sha, &sequence, sizeof(sequence));
+	sha256_add(sha, version->digest, sizeof(version->digest));
+	r = sha256_end(sha, sum, err);
+	sha256_free(sha);
+	if (r < 0)
+		return r;
+	memcpy(version->uuid, sum, sizeof(version->uuid));
+	version->uuid[6] = (version->uuid[6] & 0x0f) | 0x80; /* RFC 9562: version 8, the maker's own */
+	version->uuid[8] = (version->uuid[8] & 0x3f) | 0x80;
+	return 0;
+}
+
+/* A file is as long as it is; a device keeps the size that it was formatted for. */
+static uint64_t publish_member_size(const struct target *target)
+{
+	return round_down(target->is_device ? target->capacity : source_size(target->source, 0), DSFS_BLOCK);
+}
+
+int publish_run(struct target *target, struct writer *writer, struct space *space, struct version *version,
+		bool make_current, struct progress *progress, struct error *err)
+{
+	struct superblock super = target->super;
+	uint64_t sequence = version->sequence;
+	struct error why = { 0 };
+	int r;
+
+	r = writer_finish(writer, progress, err);
+	if (r == 0)
+		r = space_segments(space, &version->segments, err);
+	if (r == 0)
+		r = catalogue_append(&target->catalogue, version, err);
+	if (r < 0)
+		return r;
+	target->catalogue.next_sequence = sequence + 1;
+	if (make_current)
+		target->catalogue.current = sequence;
+	r = target_check_fence(target, err);
+	if (r < 0)
+		return r;
+	r = commit_catalogue(target->source, space, &target->catalogue, &super, err);
+	if (r == 0)
+		r = interrupt_check(err);
+	if (r == 0)
+		r = target_check_fence(target, err);
+	if (r < 0)
+		return r;
+	super.member_size = publish_member_size(target);
+	snprintf(super.identity, sizeof(super.identity), "%s", target->identity);
+	r = commit_slot(&target->commit, target->source, &super, err);
+	if (r == 0)
+		r = target_sync_name(target, err);
+	if (r < 0)
+		return r;
+	r = target_replace_former(target, err);
+	if (r < 0)
+		return r;
+	target->super = super;
+	target->published = true;
+	if (commit_end(target->source, &why) < 0)
+		log_warn("the version is published, but its publisher record stays: %s, ignoring", why.reason);
+	return 0;
+}

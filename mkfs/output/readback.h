@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* Compares what lies on the volume with what was meant, while more is being written. */
+#pragma once
+#include "base/progress.h"
+#include "base/source.h"
+#include "spill/temp.h"
+
+#define READBACK_STEP (UINT64_C(64) << 20) /* bytes between two flushes of the volume */
+#define READBACK_MAX  (4u << 20)           /* bytes of one write */
+
+struct readback;
+
+must_check int readback_open(struct source *source, const struct temp *temp, struct readback **ret,
+			     struct error *err);
+void readback_close(struct readback *readback); /* NULL does nothing */
+/* The volume accepted this write of whole blocks, at most READBACK_MAX, to a place that is not written again. One thread
+ * at a time. Fails when an earlier write was found to be wrong. */
+must_check int readback_add(struct readback *readback, uint64_t offset, const uint8_t *bytes, size_t length,
+			    struct error *err);
+/* Nothing is added any more: flushes the volume and returns when all of it was read and compared. Once. */
+must_check int readback_finish(struct readback *readback, struct progress *progress, struct error *err);

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* The defaults. */
+#include "pack_options.h"
+
+#include "image/codec.h"
+
+void pack_options_init(struct pack_options *options)
+{
+	*options = (struct pack_options){ .level = CODEC_LEVEL_DEFAULT, .chunk_log = PACK_CHUNK_LOG };
+}
+
+void pack_options_free(struct pack_options *options)
+{
+	filter_free(options->filter);
+	options->filter = NULL;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* What is asked of the packer. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/progress.h"
+#include "source/filter.h"
+
+#define PACK_CHUNK_LOG   17u
+#define PACK_SEGMENT_LOG 24u
+
+enum pack_compress { PACK_RAW, PACK_ZSTD, PACK_AUTO };
+
+struct pack_options {
+	const char *volume, *source;
+	const char *label; /* NULL: v1, v2, … */
+	bool force, format, no_current;
+	bool write_protect; /* the namespace, between publishes */
+	bool preempt;       /* take another host's reservation away */
+	enum pack_compress compress;
+	int level;
+	uint32_t chunk_log;
+	uint32_t segment_log; /* of a new volume; 0: the default for its size */
+	unsigned jobs;        /* 0: one for each CPU */
+	struct filter *filter;
+	const char *from_list; /* NULL: everything */
+	const char *temp_dir;  /* NULL: chosen */
+	bool refuse_special;
+	bool dry_run;
+	bool json;
+	enum progress_kind progress;
+	bool trust_mtime;
+	const char *trusted; /* label of the version to trust, NULL: the current one */
+	bool has_uuid;
+	uint8_t uuid[16]; /* of a new volume */
+};
+
+void pack_options_init(struct pack_options *options);
+void pack_options_free(struct pack_options *options);

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads one directory: names, then the attributes of each, through a filter into a sorter. */
+#include "source/list.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/interrupt.h"
+
+#define LIST_BUFFER 65536u
+
+int listing_open(const struct list_context *context, const char *path, struct listing *ret, struct error *err)
+{
+	struct listing listing = { 0 };
+	int r;
+
+	r = place_open(context->places, path, &listing.place, err);
+	if (r == 0)
+		r = sorter_open(context->temp, context->budget, &listing.entries, err);
+	if (r == 0) {
+		r = attributes_read(listing.place->fd, "", &listing.self);
+		if (r < 0)
+			error_set(err, r, "cannot stat '%s': %s", path, strerror(-r));
+	}
+	if (r < 0) {
+		listing_close(&listing);
+		return r;
+	}
+	*ret = listing;
+	return 0;
+}
+
+void listing_close(struct listing *listing)
+{
+	place_release(listing->place);
+	sorter_free(listing->entries);
+	*listing = (struct listing){ 0 };
+}
+
+static int listing_stat(const struct listing *listing, const char *name, struct attributes *ret, struct error *err)
+{
+	auto_free char *path = NULL;
+	int r = attributes_read(listing->place->fd, name, ret);
+
+	if (r == 0)
+		return 0;
+	path = place_join(listing->place->path, name);
+	if (r == -ENOENT)
+		return error_set(err, r, "'%s' vanished while being packed", path ? path : name);
+	return error_set(err, r, "cannot stat '%s': %s", path ? path : name, strerror(-r));
+}
+
+static int listing_wants(const struct list_context *context, const struct listing *listing, const char *name,
+			 bool is_directory, struct error *err)
+{
+	auto_free char *path = NULL;
+
+	if (filter_is_empty(context->filter))
+		return true;
+	path = place_join(listing->place->path, name);
+	if (!path)
+		return error_set(err, -ENOMEM, "out of memory");
+	return filter_match(context->filter, path, is_directory);
+}
+
+/* What readdir tells of the type saves a statx() of what is filtered out. */
+int listing_add(const struct list_context *context, struct listing *listing, const char *name,
+		unsigned char d_type, struct error *err)
+{
+	struct attributes attributes;
+	int wanted;
+	int r;
+
+	if (d_type != DT_UNKNOWN) {
+		wanted = listing_wants(context, listing, name, d_type == DT_DIR, err);
+		if (wanted <= 0)
+			return wanted;
+	}
+	r = listing_stat(listing, name, &attributes, err);
+	if (r < 0)
+		return r;
+	if (d_type == DT_UNKNOWN) {
+		wanted = listing_wants(context, listing, name, S_ISDIR(attributes.mode), err);
+		if (wanted <= 0)
+			return wanted;
+	}
+	if (attributes.inode == context->temp->inode && attributes.device == context->temp->device)
+		return 0;
+	return sorter_add(listing->entries, name, strlen(name) + 1, &attributes, sizeof(attributes), err);
+}
+
+/* What getdents64(2) fills the buffer with. */
+struct list_dirent {
+	uint64_t d_ino;
+	int64_t d_off;
+	uint16_t d_reclen;
+	uint8_t d_type;
+	char d_name[];
+};
+
+static bool list_name_is_dots(const char *name)
+{
+	return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
+}
+
+static int listing_add_buffer(const struct list_context *context, struct listing *listing, const uint8_t *buffer,
+			      size_t used, struct error *err)
+{
+	int r;
+
+	for (size_t at = 0; at < used;) {
+		const struct list_dirent *entry = (const void *)(buffer + at);
+
+		at += entry->d_reclen;
+		if (list_name_is_dots(entry->d_name))
+			continue;
+		r = listing_add(context, listing, entry->d_name, entry->d_type, err);
+		if (r < 0)
+			return r;
+	}
+	return interrupt_check(err);
+}
+
+static int listing_fill(const struct list_context *context, struct listing *listing, struct error *err)
+{
+	auto_free uint8_t *buffer = malloc(LIST_BUFFER);
+	long used;
+	int r;
+
+	if (!buffer)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (;;) {
+		used = syscall(SYS_getdents64, listing->place->fd, buffer, LIST_BUFFER);
+		if (used < 0)
+			return error_errno(err, "cannot read directory '%s'",
+					   *listing->place->path ? listing->place->path : ".");
+		if (used == 0)
+			return 0;
+		r = listing_add_buffer(context, listing, buffer, (size_t)used, err);
+		if (r < 0)
+			return r;
+	}
+}
+
+int listing_read(const struct list_context *context, const char *path, struct listing *ret, struct error *err)
+{
+	struct listing listing;
+	int r;
+
+	r = listing_open(context, path, &listing, err);
+	if (r < 0)
+		return r;
+	r = listing_fill(context, &listing, err);
+	if (r == 0)
+		r = listing_rewind(&listing, err);
+	if (r < 0) {
+		listing_close(&listing);
+		return r;
+	}
+	*ret = listing;
+	return 0;
+}
+
+int listing_rewind(struct listing *listing, struct error *err)
+{
+	return sorter_rewind(listing->entries, err);
+}
+
+int listing_next(struct listing *listing, struct list_entry *ret, struct error *err)
+{
+	const void *record;
+	size_t length;
+	int r;
+
+	r = sorter_next(listing->entries, &record, &length, err);
+	if (r <= 0)
+		return r;
+	ret->name = record;
+	ret->name_length = length - sizeof(ret->attributes) - 1;
+	memcpy(&ret->attributes, (const char *)record + ret->name_length + 1, sizeof(ret->attributes));
+	return 1;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Walks the source breadth-first and gives every inode its ordinal. */
+#pragma once
+#include "source/fromlist.h"
+#include "source/list.h"
+
+/* A directory, told once its entries were counted and before they come. */
+struct scan_directory {
+	uint64_t ordinal, parent; /* the root is its own parent */
+	uint64_t entries, subdirectories;
+	const struct listing *listing;
+};
+
+struct scan_entry {
+	uint64_t ordinal;
+	bool is_link; /* the inode came before, under another name */
+	const char *name;
+	size_t name_length;
+	const struct attributes *attributes;
+};
+
+/* Who is told. In order: the marks of a directory, the directory, its entries; then the next directory. */
+struct scan_sink {
+	int (*mark)(void *argument, uint64_t directory, uint32_t number, const struct list_entry *entry,
+		    struct error *err);
+	int (*directory)(void *argument, const struct scan_directory *directory, struct error *err);
+	int (*entry)(void *argument, const struct scan_directory *directory, const struct scan_entry *entry,
+		     struct error *err);
+	void *argument;
+};
+
+struct scan_setup {
+	struct list_context list;
+	struct from_list *from_list; /* NULL: everything */
+	bool refuse_special;
+	uint64_t volume_device, volume_inode; /* may not lie in the source; 0 when it does not exist */
+	struct scan_sink sink;
+};
+
+struct scan_counts {
+	uint64_t inodes, entries, links;
+	uint64_t special; /* devices, sockets and FIFOs left out */
+	uint64_t path_bytes; /* of the directories, as they were spooled */
+	uint64_t linked;     /* files with several names */
+};
+
+must_check int scan_run(const struct scan_setup *setup, struct scan_counts *ret, struct error *err);

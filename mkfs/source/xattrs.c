@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading and encoding of attribute sets. */
+#include "source/xattrs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/xattr.h>
+
+#include "base/cleanup.h"
+#include "datasetfs/format.h"
+#include "image/xattr.h"
+
+#define XATTRS_NAMES_MAX 65536u /* of listxattr(2) */
+
+static int xattrs_compare(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Pointers to the user.* names in the list, sorted. */
+static int xattrs_sort(char *list, size_t length, const char ***ret, uint32_t *ret_count, struct error *err)
+{
+	const char **names = malloc((length + 1) * sizeof(*names));
+	uint32_t count = 0;
+
+	if (!names)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (char *name = list; name < list + length; name += strlen(name) + 1)
+		if (!strncmp(name, XATTR_PREFIX, strlen(XATTR_PREFIX)))
+			names[count++] = name;
+	qsort(names, count, sizeof(*names), xattrs_compare);
+	*ret = names;
+	*ret_count = count;
+	return 0;
+}
+
+static int xattrs_encode_one(int fd, const char *path, const char *name, uint8_t *set, size_t *used,
+			     struct error *err)
+{
+	size_t name_length = strlen(name);
+	struct dsfs_xattr head = { .name_length = le32_of((uint32_t)name_length) };
+	size_t at = *used + sizeof(head) + name_length;
+	size_t room = at < DSFS_XATTRS_MAX ? DSFS_XATTRS_MAX - at : 0;
+	ssize_t length = -1;
+
+	if (room)
+		length = path ? lgetxattr(path, name, set + at, room) : fgetxattr(fd, name, set + at, room);
+	if (!room || (length < 0 && errno == ERANGE))
+		return error_set(err, -E2BIG, "its user attributes take more than %u bytes", DSFS_XATTRS_MAX);
+	if (length < 0)
+		return error_errno(err, "cannot read attribute '%s'", name);
+	head.value_length = le32_of((uint32_t)length);
+	memcpy(set + *used, &head, sizeof(head));
+	memcpy(set + *used + sizeof(head), name, name_length);
+	*used = at + (size_t)length;
+	return 0;
+}
+
+static int xattrs_encode(int fd, const char *path, const char *const *names, uint32_t count, uint8_t **ret_set,
+			 uint32_t *ret_length, struct error *err)
+{
+	auto_free uint8_t *set = malloc(DSFS_XATTRS_MAX);
+	struct dsfs_xattr_set head = { .count = le32_of(count) };
+	size_t used = sizeof(head);
+	int r;
+
+	if (!set)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < count; i++) {
+		r = xattrs_encode_one(fd, path, names[i], set, &used, err);
+		if (r < 0)
+			return r;
+	}
+	head.length = le32_of((uint32_t)used);
+	memcpy(set, &head, sizeof(head));
+	*ret_set = realloc(set, used); /* shrinks */
+	if (*ret_set)
+		(void)take_ptr(&set);
+	*ret_length = (uint32_t)used;
+	return *ret_set ? 0 : error_set(err, -ENOMEM, "out of memory");
+}
+
+int xattrs_read(int fd, const char *path, uint8_t **ret_set, uint32_t *ret_length, struct error *err)
+{
+	auto_free char *list = NULL;
+	auto_free const char **names = NULL;
+	ssize_t length = path ? llistxattr(path, NULL, 0) : flistxattr(fd, NULL, 0);
+	uint32_t count = 0;
+	int r;
+
+	*ret_set = NULL;
+	*ret_length = 0;
+	if (length == 0 || (length < 0 && errno == ENOTSUP))
+		return 0;
+	list = malloc(XATTRS_NAMES_MAX);
+	if (!list)
+		return error_set(err, -ENOMEM, "out of memory");
+	length = path ? llistxattr(path, list, XATTRS_NAMES_MAX) :
+			flistxattr(fd, list, XATTRS_NAMES_MAX);
+	if (length < 0)
+		return error_errno(err, "cannot list its attributes");
+	r = xattrs_sort(list, (size_t)length, &names, &count, err);
+	if (r < 0 || count == 0)
+		return r;
+	return xattrs_encode(fd, path, names, count, ret_set, ret_length, err);
+}

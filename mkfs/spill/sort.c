@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT */
+/* Records are gathered in one arena; a full arena is sorted and becomes a run in the temporary file. Runs are
+ * merged with a heap, each through its own part of the same memory. */
+#include "spill/sort.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SORT_ARENA_FIRST 4096u
+#define SORT_READ_MIN    4096u
+
+struct sort_record {
+	uint32_t length;
+	const uint8_t *bytes;
+};
+
+/* One sorted run, as it is being read. */
+struct sort_run {
+	uint64_t start, end; /* in the file */
+	uint64_t next;       /* file offset of what comes after the bytes in buffer */
+	uint8_t *buffer;
+	size_t room, at, used;
+	struct sort_record head; /* its smallest record not given out yet */
+};
+
+struct sorter {
+	const struct temp *temp;
+	size_t budget;
+	uint8_t *arena;
+	size_t room, used;
+	struct sort_record *order; /* made when a run is sorted */
+	size_t records, position;
+	int fd;
+	uint64_t file_length;
+	struct sort_run *runs;
+	size_t run_count;
+	struct sort_run **heap;
+	size_t heap_count;
+	bool advance; /* the heap's top was given out */
+};
+
+int sorter_open(const struct temp *temp, size_t budget, struct sorter **ret, struct error *err)
+{
+	struct sorter *sorter = calloc(1, sizeof(*sorter));
+
+	if (!sorter)
+		return error_set(err, -ENOMEM, "out of memory");
+	sorter->temp = temp;
+	sorter->budget = budget;
+	sorter->fd = -1;
+	*ret = sorter;
+	return 0;
+}
+
+static void sort_runs_end(struct sorter *sorter)
+{
+	for (size_t i = 0; i < sorter->run_count; i++) {
+		free(sorter->runs[i].buffer);
+		sorter->runs[i].buffer = NULL;
+	}
+	free(sorter->heap);
+	sorter->heap = NULL;
+	sorter->heap_count = 0;
+}
+
+void sorter_free(struct sorter *sorter)
+{
+	if (!sorter)
+		return;
+	sort_runs_end(sorter);
+	free(sorter->runs);
+	free(sorter->order);
+	free(sorter->arena);
+	if (sorter->fd >= 0)
+		close(sorter->fd);
+	free(sorter);
+}
+
+static int sort_compare(const struct sort_record *a, const struct sort_record *b)
+{
+	uint32_t shorter = a->length < b->length ? a->length : b->length;
+	int r = memcmp(a->bytes, b->bytes, shorter);
+
+	return r ? r : (a->length > b->length) - (a->length < b->length);
+}
+
+static int sort_compare_void(const void *a, const void *b)
+{
+	return sort_compare(a, b);
+}
+
+/* order[] over the arena, sorted. */
+static int sort_arena(struct sorter *sorter, struct error *err)
+{
+	size_t at = 0;
+
+	free(sorter->order);
+	sorter->order = malloc((sorter->records + 1) * sizeof(*sorter->order));
+	if (!sorter->order)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < sorter->records; i++) {
+		uint32_t length;
+
+		memcpy(&length, sorter->arena + at, sizeof(length));
+		sorter->order[i] = (struct sort_record){ length, sorter->arena + at + sizeof(length) };
+		at += sizeof(length) + length;
+	}
+	qsort(sorter->order, sorter->records, sizeof(*sorter->order), sort_compare_void);
+	return 0;
+}
+
+/* Collects small writes into larger ones. */
+struct sort_output {
+	struct sorter *sorter;
+	uint8_t bytes[16384];
+	size_t used;
+};
+
+static int sort_output_flush(struct sort_output *out, struct error *err)
+{
+	struct sorter *sorter = out->sorter;
+	int r = temp_write(sorter->temp, sorter->fd, sorter->file_length, out->bytes, out->used, err);
+
+	sorter->file_length += out->used;
+	out->used = 0;
+	return r;
+}
+
+static int sort_output_put(struct sort_output *out, const void *bytes, size_t length, struct error *err)
+{
+	const uint8_t *from = bytes;
+	size_t part;
+	int r;
+
+	while (length) {
+		part = sizeof(out->bytes) - out->used < length ? sizeof(out->bytes) - out->used : length;
+		memcpy(out->bytes + out->used, from, part);
+		out->used += part;
+		from += part;
+		length -= part;
+		if (out->used == sizeof(out->bytes)) {
+			r = sort_output_flush(out, err);
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
+static int sort_write_order(struct sorter *sorter, struct error *err)
+{
+	struct sort_output out = { .sorter = sorter };
+	int r;
+
+	for (size_t i = 0; i < sorter->records; i++) {
+		r = sort_output_put(&out, &sorter->order[i].length, sizeof(uint32_t), err);
+		if (r == 0)
+			r = sort_output_put(&out, sorter->order[i].bytes, sorter->order[i].length, err);
+		if (r < 0)
+			return r;
+	}
+	return sort_output_flush(&out, err);
+}
+
+/* The arena becomes a run in the file. */
+static int sort_spill(struct sorter *sorter, struct error *err)
+{
+	uint64_t start = sorter->file_length;
+	struct sort_run *runs;
+	int r;
+
+	if (sorter->fd < 0) {
+		r = temp_file(sorter->temp, &sorter->fd, err);
+		if (r < 0)
+			return r;
+	}
+	runs = realloc(sorter->runs, (sorter->run_count + 1) * sizeof(*runs));
+	if (!runs)
+		return error_set(err, -ENOMEM, "out of memory");
+	sorter->runs = runs;
+	r = sort_arena(sorter, err);
+	if (r == 0)
+		r = sort_write_order(sorter, err);
+	if (r < 0)
+		return r;
+	runs[sorter->run_count++] = (struct sort_run){ .start = start, .end = sorter->file_length };
+	sorter->used = 0;
+	sorter->records = 0;
+	return 0;
+}
+
+static int sort_arena_room(struct sorter *sorter, size_t need, struct error *err)
+{
+	size_t room = sorter->room ? sorter->room : SORT_ARENA_FIRST;
+	uint8_t *arena;
+
+	while (room < need)
+		room *= 2;
+	if (room == sorter->room)
+		return 0;
+	arena = realloc(sorter->arena, room);
+	if (!arena)
+		return error_set(err, -ENOMEM, "out of memory");
+	sorter->arena = arena;
+	sorter->room = room;
+	return 0;
+}
+
+static void sort_put(struct sorter *sorter, const void *bytes, size_t length)
+{
+	if (length)
+		memcpy(sorter->arena + sorter->used, bytes, length);
+	sorter->used += length;
+}
+
+int sorter_add(struct sorter *sorter, const void *head, size_t head_length, const void *bytes, size_t length,
+	       struct error *err)
+{
+	uint32_t total = (uint32_t)(head_length + length);
+	size_t need = sizeof(total) + total;
+	size_t taken = sorter->used + need + (sorter->records + 1) * sizeof(struct sort_record);
+	int r;
+
+	if (taken > sorter->budget && sorter->records) {
+		r = sort_spill(sorter, err);
+		if (r < 0)
+			return r;
+	}
+	r = sort_arena_room(sorter, sorter->used + need, err);
+	if (r < 0)
+		return r;
+	sort_put(sorter, &total, sizeof(total));
+	sort_put(sorter, head, head_length);
+	sort_put(sorter, bytes, length);
+	sorter->records++;
+	return 0;
+}
+
+/* length bytes of the run at its present place, read ahead as far as the buffer goes. */
+static int sort_run_need(struct sorter *sorter, struct sort_run *run, size_t length, struct error *err)
+{
+	size_t left = run->used - run->at;
+	size_t fill;
+	int r;
+
+	if (left >= length)
+		return 0;
+	if (left)
+		memmove(run->buffer, run->buffer + run->at, left);
+	run->at = 0;
+	run->used = left;
+	if (length > run->room) {
+		uint8_t *buffer = realloc(run->buffer, length);
+
+		if (!buffer)
+			return error_set(err, -ENOMEM, "out of memory");
+		run->buffer = buffer;
+		run->room = length;
+	}
+	fill = run->room - left;
+	if (fill > run->end - run->next)
+		fill = (size_t)(run->end - run->next);
+	r = temp_read(sorter->temp, sorter->fd, run->next, run->buffer + left, fill, err);
+	if (r < 0)
+		return r;
+	run->next += fill;
+	run->used += fill;
+	return 0;
+}
+
+/* The run's next record into head: 1, or 0 at its end. */
+static int sort_run_next(struct sorter *sorter, struct sort_run *run, struct error *err)
+{
+	int r;
+
+	if (run->at == run->used && run->next == run->end)
+		return 0;
+	r = sort_run_need(sorter, run, sizeof(uint32_t), err);
+	if (r < 0)
+		return r;
+	memcpy(&run->head.length, run->buffer + run->at, sizeof(uint32_t));
+	r = sort_run_need(sorter, run, sizeof(uint32_t) + run->head.length, err);
+	if (r < 0)
+		return r;
+	run->head.bytes = run->buffer + run->at + sizeof(uint32_t);
+	run->at += sizeof(uint32_t) + run->head.length;
+	return 1;
+}
+
+static void sort_heap_sink(struct sorter *sorter, size_t i)
+{
+	struct sort_run **heap = sorter->heap;
+
+	for (;;) {
+		size_t least = i;
+
+		for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < sorter->heap_count; child++)
+			if (sort_compare(&heap[child]->head, &heap[least]->head) < 0)
+				least = child;
+		if (least == i)
+			return;
+		struct sort_run *moved = heap[i];
+
+		heap[i] = heap[least];
+		heap[least] = moved;
+		i = least;
+	}
+}
+
+static int sort_run_begin(struct sorter *sorter, struct sort_run *run, struct error *err)
+{
+	size_t room = sorter->budget / sorter->run_count;
+	int r;
+
+	run->room = room > SORT_READ_MIN ? room : SORT_READ_MIN;
+	run->buffer = malloc(run->room);
+	if (!run->buffer)
+		return error_set(err, -ENOMEM, "out of memory");
+	run->next = run->start;
+	run->at = run->used = 0;
+	r = sort_run_next(sorter, run, err);
+	if (r > 0)
+		sorter->heap[sorter->heap_count++] = run;
+	return r;
+}
+
+static int sort_merge_begin(struct sorter *sorter, struct error *err)
+{
+	int r;
+
+	sort_runs_end(sorter);
+	sorter->heap = malloc(sorter->run_count * sizeof(*sorter->heap));
+	if (!sorter->heap)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < sorter->run_count; i++) {
+		r = sort_run_begin(sorter, &sorter->runs[i], err);
+		if (r < 0)
+			return r;
+	}
+	for (size_t i = sorter->heap_count; i-- > 0;)
+		sort_heap_sink(sorter, i);
+	sorter->advance = false;
+	return 0;
+}
+
+/* With runs in the file the rest of the arena becomes the last of them and its memory serves the merge. */
+int sorter_rewind(struct sorter *sorter, struct error *err)
+{
+	int r;
+
+	sorter->position = 0;
+	if (!sorter->run_count)
+		return sorter->order ? 0 : sort_arena(sorter, err);
+	if (sorter->records) {
+		r = sort_spill(sorter, err);
+		if (r < 0)
+			return r;
+	}
+	free(sorter->arena);
+	free(sorter->order);
+	sorter->arena = NULL;
+	sorter->order = NULL;
+	sorter->room = 0;
+	return sort_merge_begin(sorter, err);
+}
+
+static int sort_merge_next(struct sorter *sorter, const void **ret, size_t *ret_length, struct error *err)
+{
+	int r;
+
+	if (sorter->advance && sorter->heap_count) {
+		r = sort_run_next(sorter, sorter->heap[0], err);
+		if (r < 0)
+			return r;
+		if (r == 0)
+			sorter->heap[0] = sorter->heap[--sorter->heap_count];
+		sort_heap_sink(sorter, 0);
+	}
+	sorter->advance = true;
+	if (!sorter->heap_count)
+		return 0;
+	*ret = sorter->heap[0]->head.bytes;
+	*ret_length = sorter->heap[0]->head.length;
+	return 1;
+}
+
+int sorter_next(struct sorter *sorter, const void **ret, size_t *ret_length, struct error *err)
+{
+	if (sorter->run_count)
+		return sort_merge_next(sorter, ret, ret_length, err);
+	if (sorter->position == sorter->records)
+		return 0;
+	*ret = sorter->order[sorter->position].bytes;
+	*ret_length = sorter->order[sorter->position].length;
+	sorter->position++;
+	return 1;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* A queue of byte records in a temporary file, in constant memory. One thread at a time. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "spill/temp.h"
+
+struct spool {
+	struct temp_stream stream; /* of what was pushed */
+	uint64_t taken;   /* file offset of the next record to read */
+	uint64_t records; /* pushed and not popped */
+	uint8_t *record; /* the last record popped */
+	size_t room;     /* bytes of it */
+};
+
+must_check int spool_open(struct spool *spool, const struct temp *temp, struct error *err);
+void spool_close(struct spool *spool); /* a zeroed one as well */
+must_check int spool_push(struct spool *spool, const void *head, size_t head_length, const void *bytes,
+			  size_t length, struct error *err);
+/* 1 and the oldest record (valid until the next call), 0 when there is none, or a negative errno. A zero byte
+ * stands behind the record. */
+must_check int spool_pop(struct spool *spool, const void **ret, size_t *ret_length, struct error *err);

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/* Temporary files: without a name where the filesystem can, unlinked at once elsewhere. */
+#include "spill/temp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* A file that never has a name leaves nothing behind, whatever ends us. */
+static int temp_open_unnamed(int directory)
+{
+	return openat(directory, ".", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
+}
+
+/* Nobody else's, as it is new: mkdirat(2) refuses a name that is taken. */
+static int temp_make_directory(struct temp *temp, struct error *err)
+{
+	uint32_t number;
+
+	do {
+		if (getrandom(&number, sizeof(number), 0) < 0)
+			return error_errno(err, "cannot get random bytes");
+		snprintf(temp->own, sizeof(temp->own), "mkdatasetfs.%08" PRIx32, number);
+		if (mkdirat(temp->parent, temp->own, 0700) == 0)
+			return 0;
+	} while (errno == EEXIST);
+	temp->own[0] = 0;
+	return error_errno(err, "cannot create a temporary directory in '%s'", temp->name);
+}
+
+/* Where every file has a name at first, they get a directory of their own: a scan leaves it out. */
+static int temp_make_own(struct temp *temp, struct error *err)
+{
+	struct stat st;
+	int r = temp_make_directory(temp, err);
+
+	if (r < 0)
+		return r;
+	temp->fd = openat(temp->parent, temp->own, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (temp->fd < 0 || fstat(temp->fd, &st) < 0)
+		return error_errno(err, "cannot open temporary directory '%s/%s'", temp->name, temp->own);
+	temp->device = st.st_dev;
+	temp->inode = st.st_ino;
+	return 0;
+}
+
+static int temp_start(struct temp *temp, struct error *err)
+{
+	auto_close int probe = temp_open_unnamed(temp->parent);
+
+	if (probe < 0)
+		return temp_make_own(temp, err);
+	temp->fd = fcntl(temp->parent, F_DUPFD_CLOEXEC, 0);
+	return temp->fd < 0 ? error_errno(err, "dup") : 0;
+}
+
+/* Takes the directory over. */
+static int temp_open_in(int *folder, const char *name, struct temp **ret, struct error *err)
+{
+	struct temp *temp = calloc(1, sizeof(*temp));
+	int r;
+
+	if (!temp)
+		return error_set(err, -ENOMEM, "out of memory");
+	temp->fd = -1;
+	temp->parent = take_fd(folder);
+	snprintf(temp->name, sizeof(temp->name), "%s", name);
+	r = temp_start(temp, err);
+	if (r < 0) {
+		temp_close(temp);
+		return r;
+	}
+	*ret = temp;
+	return 0;
+}
+
+int temp_open(const char *path, struct temp **ret, struct error *err)
+{
+	auto_close int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return error_errno(err, "cannot create a temporary directory in '%s'", path);
+	return temp_open_in(&fd, path, ret, err);
+}
+
+int temp_open_folder(int folder, struct temp **ret, struct error *err)
+{
+	auto_close int fd = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+	char link[32], name[PATH_MAX];
+	ssize_t length;
+
+	if (fd < 0)
+		return error_errno(err, "dup");
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, name, sizeof(name) - 1);
+	name[length > 0 ? length : 0] = 0;
+	return temp_open_in(&fd, name, ret, err);
+}
+
+void temp_close(struct temp *temp)
+{
+	if (!temp)
+		return;
+	close_fd(&temp->fd);
+	if (temp->own[0])
+		unlinkat(temp->parent, temp->own, AT_REMOVEDIR);
+	close_fd(&temp->parent);
+	free(temp);
+}
+
+int temp_file(const struct temp *temp, int *ret_fd, struct error *err)
+{
+	int fd;
+
+	if (!temp->own[0]) {
+		fd = temp_open_unnamed(temp->fd);
+	} else {
+		fd = openat(temp->fd, "spool", O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0600);
+		if (fd >= 0)
+			unlinkat(temp->fd, "spool", 0);
+	}
+	if (fd < 0)
+		return error_errno(err, "cannot create a temporary file in '%s'", temp->name);
+	*ret_fd = fd;
+	return 0;
+}
+
+/* The name of a directory of our own is random: the parent is what a person can act upon. */
+static int temp_failed(const struct temp *temp, int code, struct error *err)
+{
+	return error_set(err, code, "temporary files in '%s' (see --temp-dir): %s", temp->name, strerror(-code));
+}
+
+int temp_reserve(const struct temp *temp, int fd, uint64_t offset, uint64_t length, struct error *err)
+{
+	int r = posix_fallocate(fd, (off_t)offset, (off_t)length);
+
+	return r ? temp_failed(temp, -r, err) : 0;
+}
+
+int temp_write(const struct temp *temp, int fd, uint64_t offset, const void *bytes, size_t length,
+	       struct error *err)
+{
+	const uint8_t *from = bytes;
+
+	while (length) {
+		ssize_t n = pwrite(fd, from, length, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return temp_failed(temp, n < 0 ? -errno : -EIO, err);
+		from += n;
+		offset += (uint64_t)n;
+		length -= (size_t)n;
+	}
+	return 0;
+}
+
+int temp_read(const struct temp *temp, int fd, uint64_t offset, void *bytes, size_t length, struct error *err)
+{
+	uint8_t *to = bytes;
+
+	while (length) {
+		ssize_t n = pread(fd, to, length, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return temp_failed(temp, n < 0 ? -errno : -ENODATA, err);
+		to += n;
+		offset += (uint64_t)n;
+		length -= (size_t)n;
+	}
+	return 0;
+}
+
+int temp_stream_open(struct temp_stream *stream, const struct temp *temp, struct error *err)
+{
+	struct temp_stream opened = { .temp = temp };
+	int r;
+
+	opened.buffer = malloc(TEMP_BUFFER);
+	if (!opened.buffer)
+		return error_set(err, -ENOMEM, "out of memory");
+	r = temp_file(temp, &opened.fd, err);
+	if (r < 0) {
+		free(opened.buffer);
+		return r;
+	}
+	*stream = opened;
+	return 0;
+}
+
+void temp_stream_close(struct temp_stream *stream)
+{
+	if (!stream->temp)
+		return;
+	free(stream->buffer);
+	close(stream->fd);
+	*stream = (struct temp_stream){ 0 };
+}
+
+int temp_stream_flush(struct temp_stream *stream, struct error *err)
+{
+	int r = temp_write(stream->temp, stream->fd, stream->written, stream->buffer, stream->used, err);
+
+	if (r < 0)
+		return r;
+	stream->written += stream->used;
+	stream->used = 0;
+	return 0;
+}

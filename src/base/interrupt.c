@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* One flag that every loop of the packer looks at. */
+#include "base/interrupt.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/signal.h"
+
+static const int interrupt_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+#define INTERRUPT_SIGNALS (sizeof(interrupt_signals) / sizeof(*interrupt_signals))
+
+static atomic_bool interrupted;
+
+static void interrupt_handle(int signal_number)
+{
+	(void)signal_number;
+	atomic_store(&interrupted, true);
+}
+
+void interrupt_install(void)
+{
+	struct sigaction action = { .sa_handler = interrupt_handle }; /* no SA_RESTART: a wait for input ends */
+
+	for (size_t i = 0; i < INTERRUPT_SIGNALS; i++)
+		if (!signal_is_ignored(interrupt_signals[i]))
+			sigaction(interrupt_signals[i], &action, NULL);
+	signal(SIGPIPE, SIG_IGN); /* nobody reads the progress: no reason to stop */
+}
+
+int interrupt_check(struct error *err)
+{
+	if (atomic_load_explicit(&interrupted, memory_order_relaxed))
+		return error_set(err, -EINTR, "interrupted");
+	return 0;
+}
+
+/* Held back between the look at the flag and the wait: one that came there would be noticed by nobody. */
+int interrupt_wait(int fd, struct error *err)
+{
+	struct pollfd input = { .fd = fd, .events = POLLIN };
+	sigset_t held, former;
+	int r;
+
+	sigemptyset(&held);
+	for (size_t i = 0; i < INTERRUPT_SIGNALS; i++)
+		sigaddset(&held, interrupt_signals[i]);
+	sigprocmask(SIG_BLOCK, &held, &former);
+	r = interrupt_check(err);
+	if (r == 0 && ppoll(&input, 1, NULL, &former) < 0 && errno != EINTR)
+		r = error_errno(err, "ppoll");
+	sigprocmask(SIG_SETMASK, &former, NULL);
+	return r < 0 ? r : interrupt_check(err);
+}
