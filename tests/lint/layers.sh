@@ -49,7 +49,9 @@ may mkfs/content base image datasetfs spill source content
 may mkfs/output  base image io device datasetfs spill output .
 may mkfs/layout  base image datasetfs spill source content output layout .
 may mkfs         base image io device datasetfs spill source content output layout .
-may tools        base image io device datasetfs .
+may tools/nvme   base io device datasetfs nvme .
+may tools/verify base image io datasetfs verify .
+may tools        base image io device datasetfs nvme verify .
 
 while read -r folder; do
     for row in "${rows[@]}"; do

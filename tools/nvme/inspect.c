@@ -15,7 +15,7 @@
 #include "device/locate.h"
 #include "device/nvme.h"
 #include "device/sysfs.h"
-#include "nvme.h"
+#include "nvme/nvme.h"
 #include "text.h"
 
 static const struct option_spec nvme_inspect_table[] = { VERB_OPTION_JSON, { 0 } };

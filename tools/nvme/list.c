@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/parse.h"
-#include "nvme.h"
+#include "nvme/nvme.h"
 #include "text.h"
 
 static const struct option_spec nvme_list_table[] = { VERB_OPTION_JSON, { 0 } };

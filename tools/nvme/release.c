@@ -7,7 +7,7 @@
 #include "device/fence.h"
 #include "device/locate.h"
 #include "io/file.h"
-#include "nvme.h"
+#include "nvme/nvme.h"
 
 static const struct option_spec nvme_release_table[] = { VERB_OPTION_JSON, { 0 } };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* datasetfsctl nvme: the table of its verbs, and how controllers and namespaces are written. */
-#include "nvme.h"
+#include "nvme/nvme.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/source.h"
-#include "damage.h"
-#include "plan.h"
+#include "verify/damage.h"
+#include "verify/plan.h"
 
 #define CHECK_JOBS_MAX 256u
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A bounded list of damaged chunks. */
-#include "damage.h"
+#include "verify/damage.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Findings as text or JSON, progress on a terminal, and the exit status they amount to. */
-#include "report.h"
+#include "verify/report.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -6,10 +6,10 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "check.h"
-#include "damage.h"
 #include "image/index.h"
-#include "plan.h"
+#include "verify/check.h"
+#include "verify/damage.h"
+#include "verify/plan.h"
 
 enum report_state {
 	REPORT_SOUND,

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "plan.h"
+#include "verify/plan.h"
 
 #define DAMAGE_SHOWN 20
 

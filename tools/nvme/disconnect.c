@@ -9,7 +9,7 @@
 #include "device/busy.h"
 #include "device/locate.h"
 #include "device/nvme.h"
-#include "nvme.h"
+#include "nvme/nvme.h"
 #include "text.h"
 
 struct nvme_disconnect_options {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Threads take runs of neighbouring chunks from the window in turn: the volume is read in address order. */
-#include "check.h"
+#include "verify/check.h"
 
 #include <errno.h>
 #include <stdlib.h>

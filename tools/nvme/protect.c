@@ -7,7 +7,7 @@
 #include "device/locate.h"
 #include "device/protect.h"
 #include "io/file.h"
-#include "nvme.h"
+#include "nvme/nvme.h"
 
 struct nvme_protect_options {
 	struct verb_options common;

@@ -13,7 +13,7 @@
 #include "base/parse.h"
 #include "device/locate.h"
 #include "device/nvme.h"
-#include "nvme.h"
+#include "nvme/nvme.h"
 #include "text.h"
 
 #define CONNECT_SECONDS_MAX 604800

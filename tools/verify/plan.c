@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Memory is one window, whatever the version holds: each window is found by a pass over the inodes that keeps
  * the lowest addresses behind the window before. */
-#include "plan.h"
+#include "verify/plan.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "damage.h"
 #include "image/address.h"
 #include "image/checksum.h"
 #include "image/inode.h"
+#include "verify/damage.h"
 
 #define PLAN_KEEP ((size_t)512 << 10) /* items of a window: 32 MiB */
 #define PLAN_ROOM (2 * PLAN_KEEP)     /* items gathered before the highest are dropped */

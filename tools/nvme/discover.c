@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "device/nvme.h"
-#include "nvme.h"
+#include "nvme/nvme.h"
 #include "text.h"
 
 static const struct option_spec nvme_discover_table[] = { NVME_OPTIONS_HOST, VERB_OPTION_JSON, { 0 } };

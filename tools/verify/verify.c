@@ -14,8 +14,8 @@
 #include "image/dump.h"
 #include "image/fine.h"
 #include "image/sha256.h"
-#include "report.h"
 #include "verb.h"
+#include "verify/report.h"
 #include "volume.h"
 
 #define VERIFY_STEP (1u << 20) /* bytes of a read, where only a sum is made of them */
