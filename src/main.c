@@ -151,7 +151,7 @@ static int main_set_verify(struct main_options *options, const char *value, stru
 {
 	if (strcmp(value, "always") != 0 && strcmp(value, "never") != 0)
 		return error_set(err, -EINVAL, "'%s' is neither 'always' nor 'never'", value);
-	options->serve.verify = !strcmp(value, "always");
+	options->serve.read.verify = !strcmp(value, "always");
 	return 0;
 }
 
@@ -226,7 +226,7 @@ static int main_set_on_error(struct main_options *options, const char *value, st
 {
 	if (strcmp(value, "wait") != 0 && strcmp(value, "eio") != 0)
 		return error_set(err, -EINVAL, "'%s' is neither 'wait' nor 'eio'", value);
-	options->serve.on_error = !strcmp(value, "wait") ? SERVE_ON_ERROR_WAIT : SERVE_ON_ERROR_EIO;
+	options->serve.read.wait = !strcmp(value, "wait");
 	return 0;
 }
 
@@ -236,7 +236,7 @@ static int main_set_deadline(struct main_options *options, const char *value, st
 	int r = parse_u64(value, 1, DEADLINE_MAX, &n, err);
 
 	if (r == 0)
-		options->serve.deadline = (unsigned)n;
+		options->serve.read.deadline = (unsigned)n;
 	return r;
 }
 
@@ -657,9 +657,7 @@ int main(int argc, char **argv)
 	struct main_options options = {
 		.serve = {
 			.allow_other = geteuid() == 0,
-			.verify = true,
-			.on_error = SERVE_ON_ERROR_WAIT,
-			.deadline = DEADLINE,
+			.read = { .verify = true, .wait = true, .deadline = DEADLINE },
 		},
 		.helper = main_is_called(argv[0], "mount."),
 	};

@@ -11,6 +11,7 @@
 #include "image/fine.h"
 #include "image/index.h"
 #include "image/inode.h"
+#include "read/op.h"
 
 /* Node numbers, which are st_ino: version sequence and ordinal; the root is 1 in every version. Sequence 0 is
  * .datasetfs (serve/inside.c). A directory has one place in the kernel's tree: reached through
@@ -77,6 +78,11 @@ static inline void generation_get(struct generation *generation)
 }
 /* Closes it with the last use. */
 void generation_put(struct generation *generation);
+
+static inline struct read_version generation_read(const struct generation *generation)
+{
+	return (struct read_version){ generation->index, generation->fine, generation->key };
+}
 
 /* st_ino; the node too, but for directories below .datasetfs/versions. */
 static inline uint64_t generation_node(const struct generation *generation, uint64_t ordinal)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every request but READ (serve/read.c) and listings (serve/dir.c): answered at once, from memory. */
+/* Every request but READ (serve/content.c) and listings (serve/dir.c): answered at once, from memory. */
 #include "serve/ops.h"
 
 #include <errno.h>
@@ -9,11 +9,11 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "serve/content.h"
 #include "serve/control.h"
 #include "serve/dir.h"
 #include "serve/inside.h"
 #include "serve/node.h"
-#include "serve/read.h"
 #include "serve/reply.h"
 #include "serve/waiter.h"
 
@@ -21,8 +21,8 @@ static void ops_count(struct worker *worker, const struct channel_request *reque
 {
 	uint32_t opcode = request->wire.opcode;
 
-	stats_add(&worker->stats.begun, 1);
-	stats_add(&worker->stats.requests[opcode < WIRE_OPCODES ? opcode : WIRE_OPCODES], 1);
+	counter_add(&worker->stats.begun, 1);
+	counter_add(&worker->stats.requests[opcode < WIRE_OPCODES ? opcode : WIRE_OPCODES], 1);
 }
 
 /* An inode that does not decode is damage that got past the digest: say so, once in a while. */
@@ -186,7 +186,7 @@ static void ops_read(void *context, struct channel_request *request)
 	if (inside_owns(request->wire.nodeid))
 		inside_read(worker, request);
 	else
-		read_begin(worker, request);
+		content_read(worker, request);
 }
 
 static void ops_list(void *context, struct channel_request *request)
@@ -347,7 +347,7 @@ static void ops_interrupt(void *context, struct channel_request *request)
 	for (unsigned i = 0; i < serve->worker_count && !pid; i++) {
 		pid = channel_waiter(serve->workers[i]->channel, unique);
 		if (pid && waiter_is_killed(pid) && channel_interrupt(serve->workers[i]->channel, unique))
-			stats_add(&worker->stats.interrupted, 1);
+			counter_add(&worker->stats.interrupted, 1);
 	}
 	reply_none(worker, request);
 }

@@ -11,14 +11,12 @@
 #include "image/superblock.h"
 #include "io/engine.h"
 #include "io/file.h"
-#include "serve/chunk_cache.h"
+#include "read/reader.h"
 #include "serve/cpus.h"
 #include "serve/generations.h"
-#include "serve/page_cache.h"
 
 enum serve_io { SERVE_IO_AUTO, SERVE_IO_URING, SERVE_IO_THREADS };
 enum serve_notify { SERVE_NOTIFY_AUTO, SERVE_NOTIFY_EPOCH, SERVE_NOTIFY_ENTRIES };
-enum serve_on_error { SERVE_ON_ERROR_EIO, SERVE_ON_ERROR_WAIT };
 enum serve_channel { SERVE_CHANNEL_AUTO, SERVE_CHANNEL_RING, SERVE_CHANNEL_DEV };
 
 struct serve_options {
@@ -31,7 +29,6 @@ struct serve_options {
 	bool noexec;
 	bool suid; /* setuid and setgid bits are shown and count */
 	bool noversions; /* without .datasetfs/versions */
-	bool verify; /* check chunk sums; off only to measure what that costs */
 	enum serve_io io;
 	enum serve_channel channel;
 	enum serve_notify notify; /* how the kernel is told of a switch */
@@ -39,8 +36,7 @@ struct serve_options {
 	uint32_t control_group; /* its members may switch, beside root and the mounting user */
 	unsigned follow;        /* seconds between looks at the volume's current version; 0: never */
 	unsigned workers;       /* 0: by the CPUs */
-	enum serve_on_error on_error; /* whether reads that the way to the device fails are tried again until the deadline */
-	unsigned deadline;      /* seconds that a READ waits for the device at most */
+	struct reader_options read;
 };
 
 struct control;
@@ -68,7 +64,6 @@ struct serve {
 	_Atomic int path_error; /* negative errno of the last device read that is to be tried again */
 	struct chunk_cache *cache;
 	struct page_cache *pages; /* of fine sums */
-	size_t cached_chunk; /* the largest that the cache holds: those of the version mounted first */
 	struct inside *inside;
 	struct worker **workers;
 	unsigned worker_count;

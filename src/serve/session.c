@@ -25,10 +25,10 @@
 #include "fuse/init.h"
 #include "fuse/mount.h"
 #include "serve/change.h"
+#include "serve/content.h"
 #include "serve/control.h"
 #include "serve/inside.h"
 #include "serve/notify.h"
-#include "serve/read.h"
 #include "serve/sweep.h"
 #include "serve/visits.h"
 #include "serve/watch.h"
@@ -36,7 +36,7 @@
 
 #define SLOTS_MIN       8u
 #define SLOTS_MAX       64u
-#define SLOT_SIZE       (INIT_READ_MAX + READ_SCRATCH + sizeof(struct read_op))
+#define SLOT_SIZE       (INIT_READ_MAX + READ_SCRATCH + sizeof(struct content))
 /* For all workers, unless that left them fewer than SLOTS_MIN, or queues of the kernel's than CPUS_DEPTH_MIN. */
 #define BUFFER_BUDGET   (UINT64_C(1) << 30)
 #define THREADS_PER_CPU 16u                 /* without io_uring a thread is one read in flight */
@@ -376,11 +376,10 @@ static int session_prepare(struct session *session, struct error *err)
 	r = inside_new(&serve->inside, err);
 	if (r < 0)
 		return r;
-	serve->cached_chunk = (size_t)1 << serve_current(serve)->index->chunk_log;
 	r = page_cache_new(&serve->pages, err);
 	if (r < 0)
 		return r;
-	return chunk_cache_new(serve->cached_chunk, &serve->cache, err);
+	return chunk_cache_new((size_t)1 << serve_current(serve)->index->chunk_log, &serve->cache, err);
 }
 
 static int session_bring_up(struct session *session, struct error *err)

@@ -15,20 +15,12 @@
 #include "serve/watch.h"
 #include "serve/worker.h"
 
-void stats_time(stats_counter buckets[CONTROL_LATENCY_BUCKETS], int64_t since)
-{
-	uint64_t us = (uint64_t)(clock_now() - since) / 1000;
-	unsigned bucket = us ? 64u - (unsigned)__builtin_clzll(us) : 0;
-
-	stats_add(&buckets[bucket < CONTROL_LATENCY_BUCKETS ? bucket : CONTROL_LATENCY_BUCKETS - 1], 1);
-}
-
 /* offset: of the counter in struct stats. */
 static uint64_t stats_get(const struct stats *stats, size_t offset)
 {
 	const void *counter = (const char *)stats + offset;
 
-	return atomic_load_explicit((const stats_counter *)counter, memory_order_relaxed);
+	return atomic_load_explicit((const counter64 *)counter, memory_order_relaxed);
 }
 
 static uint64_t stats_sum(const struct serve *serve, size_t offset)
@@ -46,7 +38,7 @@ static void stats_requests(const struct serve *serve, struct json *json)
 
 	json_begin_object(json, CONTROL_REQUESTS);
 	for (uint32_t i = 0; i <= WIRE_OPCODES; i++) {
-		n = stats_sum(serve, offsetof(struct stats, requests) + i * sizeof(stats_counter));
+		n = stats_sum(serve, offsetof(struct stats, requests) + i * sizeof(counter64));
 		total += n;
 		if (n)
 			json_number(json, wire_opcode_name(i), n);
@@ -59,7 +51,7 @@ static void stats_buckets(const struct serve *serve, struct json *json, const ch
 {
 	json_begin_array(json, key);
 	for (size_t i = 0; i < CONTROL_LATENCY_BUCKETS; i++)
-		json_number(json, NULL, stats_sum(serve, offset + i * sizeof(stats_counter)));
+		json_number(json, NULL, stats_sum(serve, offset + i * sizeof(counter64)));
 	json_end_array(json);
 }
 
@@ -72,16 +64,16 @@ static void stats_counters(const struct serve *serve, struct json *json)
 		{ CONTROL_ERRORS, offsetof(struct stats, errors) },
 		{ CONTROL_INTERRUPTED, offsetof(struct stats, interrupted) },
 		{ CONTROL_BYTES_SERVED, offsetof(struct stats, bytes_served) },
-		{ CONTROL_DEVICE_READS, offsetof(struct stats, device_reads) },
-		{ CONTROL_DEVICE_BYTES, offsetof(struct stats, device_bytes) },
-		{ CONTROL_DEVICE_ERRORS, offsetof(struct stats, device_errors) },
-		{ CONTROL_CHECKSUM_FAILURE, offsetof(struct stats, checksum_failures) },
-		{ CONTROL_RETRIES, offsetof(struct stats, retries) },
-		{ CONTROL_READ_FAILURES, offsetof(struct stats, read_failures) },
-		{ CONTROL_CACHE_HITS, offsetof(struct stats, cache_hits) },
-		{ CONTROL_FINE_READS, offsetof(struct stats, fine_reads) },
-		{ CONTROL_FINE_HITS, offsetof(struct stats, fine_hits) },
-		{ CONTROL_FINE_FAILURES, offsetof(struct stats, fine_failures) },
+		{ CONTROL_DEVICE_READS, offsetof(struct stats, read.device_reads) },
+		{ CONTROL_DEVICE_BYTES, offsetof(struct stats, read.device_bytes) },
+		{ CONTROL_DEVICE_ERRORS, offsetof(struct stats, read.device_errors) },
+		{ CONTROL_CHECKSUM_FAILURE, offsetof(struct stats, read.checksum_failures) },
+		{ CONTROL_RETRIES, offsetof(struct stats, read.retries) },
+		{ CONTROL_READ_FAILURES, offsetof(struct stats, read.failures) },
+		{ CONTROL_CACHE_HITS, offsetof(struct stats, read.cache_hits) },
+		{ CONTROL_FINE_READS, offsetof(struct stats, read.fine_reads) },
+		{ CONTROL_FINE_HITS, offsetof(struct stats, read.fine_hits) },
+		{ CONTROL_FINE_FAILURES, offsetof(struct stats, read.fine_failures) },
 	};
 
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
@@ -154,7 +146,7 @@ void stats_write(struct serve *serve, struct json *json)
 	stats_counters(serve, json);
 	stats_stalls(serve, json);
 	stats_buckets(serve, json, CONTROL_READ_LATENCY, offsetof(struct stats, read_latency));
-	stats_buckets(serve, json, CONTROL_DEVICE_LATENCY, offsetof(struct stats, device_latency));
+	stats_buckets(serve, json, CONTROL_DEVICE_LATENCY, offsetof(struct stats, read.device_latency));
 	json_end_object(json);
 	fputc('\n', json->out);
 }

@@ -27,7 +27,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "device/topology.h"
-#include "serve/read.h"
+#include "serve/content.h"
 #include "serve/reopen.h"
 #include "serve/waiter.h"
 #include "serve/worker.h"
@@ -67,17 +67,17 @@ static void watch_expire_one(struct channel_request *request, const struct read_
 {
 	if (!channel_expire(request, watch_overdue(request, op, before)))
 		return;
-	stats_add(&stats->read_failures, 1);
-	stats_add(&stats->errors, 1);
+	counter_add(&stats->read.failures, 1);
+	counter_add(&stats->errors, 1);
 }
 
 static void watch_expire(struct worker *worker, struct stats *stats)
 {
-	int64_t before = clock_now() - worker->serve->options.deadline * SECOND;
+	int64_t before = clock_now() - worker->serve->options.read.deadline * SECOND;
 	struct channel *channel = worker->channel;
 
 	for (size_t i = 0; i < worker->slots; i++)
-		watch_expire_one(&channel->requests[i], &worker->reads[i], before - GRACE, stats);
+		watch_expire_one(&channel->requests[i], &worker->contents[i].op, before - GRACE, stats);
 	if (channel->ops->expire)
 		channel->ops->expire(channel, before);
 }
@@ -93,9 +93,9 @@ static void watch_let_go(struct worker *worker, struct stats *stats)
 
 	for (size_t i = 0; i < worker->slots; i++) {
 		request = &channel->requests[i];
-		unique = watch_overdue(request, &worker->reads[i], before);
+		unique = watch_overdue(request, &worker->contents[i].op, before);
 		if (unique && waiter_is_killed(atomic_load(&request->pid)) && channel_interrupt(channel, unique))
-			stats_add(&stats->interrupted, 1);
+			counter_add(&stats->interrupted, 1);
 	}
 }
 
@@ -108,7 +108,7 @@ static void watch_run(struct worker_task *task)
 	atomic_store(&visit->posted, false);
 	if (atomic_exchange(&visit->renew, false))
 		engine_renew(worker->engine);
-	read_retry(worker);
+	read_retry(&worker->reader);
 	if (worker->channel->ops->own_thread)
 		watch_expire(worker, &worker->stats);
 }
@@ -126,7 +126,7 @@ static int64_t watch_oldest_of(const struct worker *worker)
 	int64_t oldest = 0, since;
 
 	for (size_t i = 0; i < worker->slots; i++) {
-		since = atomic_load_explicit(&worker->reads[i].since, memory_order_relaxed);
+		since = atomic_load_explicit(&worker->contents[i].op.since, memory_order_relaxed);
 		if (since && (!oldest || since < oldest))
 			oldest = since;
 	}
@@ -137,15 +137,15 @@ static int64_t watch_oldest_of(const struct worker *worker)
 static int64_t watch_visit(struct watch *watch, struct worker *worker)
 {
 	int64_t oldest = watch_oldest_of(worker);
-	bool overdue = oldest && clock_now() - oldest >= watch->serve->options.deadline * SECOND;
+	bool overdue = oldest && clock_now() - oldest >= watch->serve->options.read.deadline * SECOND;
 
 	if (oldest && !worker->channel->ops->own_thread)
 		watch_let_go(worker, &watch->stats);
 	if (overdue && !worker->channel->ops->own_thread)
 		watch_expire(worker, &watch->stats);
-	if (atomic_load(&worker->parked_count) || atomic_exchange(&worker->path_failed, false))
+	if (atomic_load(&worker->reader.parked_count) || atomic_exchange(&worker->path_failed, false))
 		reopen_wish(watch->serve);
-	if (atomic_load(&worker->parked_count) || (overdue && worker->channel->ops->own_thread))
+	if (atomic_load(&worker->reader.parked_count) || (overdue && worker->channel->ops->own_thread))
 		watch_post(worker);
 	return oldest;
 }

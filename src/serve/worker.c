@@ -11,8 +11,9 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "fuse/init.h"
+#include "serve/content.h"
 #include "serve/ops.h"
-#include "serve/read.h"
 
 struct index_reader *worker_reader(const struct worker *worker, const struct generation *generation)
 {
@@ -125,8 +126,7 @@ static void worker_drain(struct worker *worker)
 
 	worker->engine->watching = false;
 	worker->channel->ending = true;
-	worker->ending = true;
-	read_retry(worker);
+	read_give_up(&worker->reader);
 	while (worker->channel->busy)
 		if (engine_wait(worker->engine, true, &readable, &err) < 0) {
 			log_error(&err, "worker %u cannot wait for its device reads", worker->number);
@@ -140,8 +140,10 @@ static int worker_run(struct worker *worker, struct error *err)
 
 	if (r == 0)
 		r = worker_engine(worker, &worker->engine, err);
-	if (r == 0)
+	if (r == 0) {
+		worker->reader.engine = worker->engine;
 		r = channel_start(worker->channel, worker->engine, err);
+	}
 	worker->has_engine = r == 0;
 	sem_post(&worker->serve->started_workers);
 	if (r == 0)
@@ -177,13 +179,20 @@ static void *worker_main(void *argument)
 
 static int worker_memory(struct worker *worker, struct error *err)
 {
+	const struct serve *serve = worker->serve;
+	const struct reader_setup setup = {
+		.options = &serve->options.read,
+		.geometry = &serve->volume->geometry,
+		.cache = serve->cache,
+		.pages = serve->pages,
+		.events = &content_events,
+		.counters = &worker->stats.read,
+	};
 	size_t slots = worker->slots;
 	void *map;
 
-	worker->codec = codec_new();
-	worker->bounce = malloc(1u << DSFS_CHUNK_LOG_MAX);
-	worker->reads = calloc(slots, sizeof(*worker->reads));
-	if (!worker->codec || !worker->bounce || !worker->reads)
+	worker->contents = calloc(slots, sizeof(*worker->contents));
+	if (!worker->contents || reader_open(&worker->reader, &setup, err) < 0)
 		return error_set(err, -ENOMEM, "no memory for worker %u", worker->number);
 	map = mmap(NULL, slots * READ_SCRATCH, PROT_READ | PROT_WRITE,
 		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -254,8 +263,7 @@ void worker_free(struct worker *worker)
 		munmap(worker->scratch, worker->slots * READ_SCRATCH);
 	close_fd(&worker->wake_fd);
 	pthread_mutex_destroy(&worker->task_lock);
-	free(worker->reads);
-	free(worker->bounce);
-	codec_free(worker->codec);
+	free(worker->contents);
+	reader_close(&worker->reader);
 	free(worker);
 }

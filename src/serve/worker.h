@@ -8,13 +8,13 @@
 
 #include "base/error.h"
 #include "fuse/channel.h"
-#include "image/codec.h"
 #include "io/engine.h"
+#include "read/reader.h"
 #include "serve/placement.h"
 #include "serve/serve.h"
 #include "serve/stats.h"
 
-struct read_op;
+struct content;
 
 /* Something that another thread wants done on a worker's. */
 struct worker_task {
@@ -41,16 +41,12 @@ struct worker {
 	size_t slots;            /* of its channel */
 	struct channel *channel;
 	struct engine *engine; /* the thread's own, from its start to its end */
-	struct codec *codec;
-	uint8_t *bounce;         /* one chunk, for a part of a compressed one */
-	struct read_op *reads;   /* one per slot */
+	struct reader reader;
+	struct content *contents; /* one per slot */
 	uint8_t *scratch;        /* slots * READ_SCRATCH */
 	int wake_fd;                /* eventfd: there are tasks */
 	pthread_mutex_t task_lock;
 	struct worker_task *tasks;  /* under task_lock */
-	bool ending;                /* no read waits for the device to come back any more */
-	struct read_op *parked;     /* reads that are tried again when the watch says so */
-	_Atomic unsigned parked_count;
 	unsigned commands, visits;  /* the thread's: requests in work that wait for another thread, see serve->jobs */
 	atomic_bool path_failed;    /* a read was not parked, as on_error=eio: the volume may be elsewhere all the same */
 	struct worker_visit visit;

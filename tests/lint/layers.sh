@@ -40,9 +40,10 @@ may src/base     base
 may src/image    base image datasetfs
 may src/io       base io
 may src/device   base device
+may src/read     base image io read datasetfs
 may src/fuse     base io fuse
-may src/serve    base image io device fuse serve datasetfs
-may src          base image io device fuse serve datasetfs .
+may src/serve    base image io device read fuse serve datasetfs
+may src          base image io device read fuse serve datasetfs .
 may mkfs/spill   base datasetfs spill
 may mkfs/source  base image datasetfs spill source
 may mkfs/content base image datasetfs spill source content

@@ -8,13 +8,14 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "fuse/init.h"
 #include "image/address.h"
 #include "image/checksum.h"
 #include "image/fine.h"
 #include "lib/check.h"
 #include "lib/rows.h"
 #include "lib/section.h"
-#include "serve/read.h"
+#include "serve/content.h"
 #include "serve/worker.h"
 
 #define CHUNK    131072u
@@ -193,18 +194,21 @@ static int setup(void **state)
 	generation = (struct generation){ .version = version, .sequence = SEQUENCE, .key = 1, .index = index, .readers = readers,
 					  .reader_count = 1, .uses = 1 };
 	volume.geometry = (struct file_geometry){ .is_direct = true, .logical_block = 512, .size = DEVICE };
-	serve = (struct serve){ .volume = &volume, .options.verify = true, .worker_count = 1, .cached_chunk = CHUNK };
+	serve = (struct serve){ .volume = &volume, .options.read.verify = true, .worker_count = 1 };
 	make_fine();
 	CHECK_OK(page_cache_new(&serve.pages, &err));
 	CHECK_OK(generations_add(&serve.generations, &(struct generation *){ &generation }, false, &err));
 	atomic_store(&serve.generations.current, &generation);
 	CHECK_OK(chunk_cache_new(CHUNK, &serve.cache, &err));
 	memset(&worker, 0, sizeof(worker));
+	CHECK_OK(reader_open(&worker.reader,
+			     &(struct reader_setup){ .options = &serve.options.read, .geometry = &volume.geometry,
+						     .cache = serve.cache, .pages = serve.pages,
+						     .events = &content_events, .counters = &worker.stats.read },
+			     &err));
 	worker.serve = &serve;
-	worker.engine = &engine;
-	worker.codec = codec_new();
-	worker.bounce = malloc(1u << DSFS_CHUNK_LOG_MAX);
-	worker.reads = calloc(1, sizeof(*worker.reads));
+	worker.engine = worker.reader.engine = &engine;
+	worker.contents = calloc(1, sizeof(*worker.contents));
 	worker.scratch = map_pages(READ_SCRATCH);
 	channel = (struct channel){ .ops = &fake_ops, .slots = 1 };
 	request = (struct channel_request){ .channel = &channel, .payload = map_pages(INIT_READ_MAX),
@@ -223,9 +227,8 @@ static int teardown(void **state)
 	fine_close(generation.fine);
 	chunk_cache_free(serve.cache);
 	page_cache_free(serve.pages);
-	codec_free(worker.codec);
-	free(worker.bounce);
-	free(worker.reads);
+	reader_close(&worker.reader);
+	free(worker.contents);
 	munmap(worker.scratch, READ_SCRATCH);
 	munmap(request.payload, INIT_READ_MAX);
 	return 0;
@@ -243,7 +246,7 @@ static void begin(uint64_t ordinal, uint64_t offset, uint32_t size)
 	channel.busy = 1;
 	atomic_store(&request.owed, request.wire.unique);
 	replies = device_reads = 0;
-	read_begin(&worker, &request);
+	content_read(&worker, &request);
 }
 
 static void expect_bytes(const void *bytes, size_t length)
@@ -423,22 +426,22 @@ static void expect_read(unsigned which, uint64_t offset, uint64_t length)
 
 static void wait_for_device(void)
 {
-	serve.options.on_error = SERVE_ON_ERROR_WAIT;
-	serve.options.deadline = 1000;
+	serve.options.read.wait = true;
+	serve.options.read.deadline = 1000;
 }
 
 /* As if its wait had begun so many seconds earlier. */
 static void pass_time(unsigned seconds)
 {
-	assert_int_not_equal(worker.reads[0].since, 0); /* may be below it on a machine that has just started */
-	worker.reads[0].since -= seconds * INT64_C(1000000000);
+	assert_int_not_equal(worker.contents[0].op.since, 0); /* may be below it on a machine that has just started */
+	worker.contents[0].op.since -= seconds * INT64_C(1000000000);
 }
 
 static void expect_parked(void)
 {
 	assert_int_equal(replies, 0);
 	assert_int_equal(started_count, 0);
-	assert_int_equal(worker.parked_count, 1);
+	assert_int_equal(worker.reader.parked_count, 1);
 }
 
 static void test_path_errors_wait(void **state)
@@ -456,8 +459,8 @@ static void test_path_errors_wait(void **state)
 		expect_parked();
 		for (unsigned again = 0; again < 3; again++) {
 			pass_time(300);
-			read_retry(&worker);
-			assert_int_equal(worker.parked_count, 0);
+			read_retry(&worker.reader);
+			assert_int_equal(worker.reader.parked_count, 0);
 			assert_int_equal(started_count, 1); /* what has arrived is not read again */
 			expect_read(0, AT + 12 * CHUNK, CHUNK);
 			if (again < 2)
@@ -467,7 +470,7 @@ static void test_path_errors_wait(void **state)
 		assert_int_equal(replies, 1);
 		assert_int_equal(reply_error_code, 0);
 		assert_memory_equal(reply_bytes + CHUNK, device + AT + 12 * CHUNK, CHUNK);
-		assert_int_equal(worker.reads[0].since, 0);
+		assert_int_equal(worker.contents[0].op.since, 0);
 	}
 }
 
@@ -486,7 +489,7 @@ static void test_no_bytes(void **state)
 			continue;
 		}
 		expect_parked();
-		read_retry(&worker);
+		read_retry(&worker.reader);
 		complete_all();
 		assert_int_equal(replies, 1);
 		assert_int_equal(reply_error_code, 0);
@@ -525,17 +528,17 @@ static void test_deadline(void **state)
 		if (parked) {
 			expect_parked();
 			pass_time(1000);
-			read_retry(&worker);
+			read_retry(&worker.reader);
 		}
 		expect_eio();
-		assert_int_equal(worker.reads[0].since, 0);
+		assert_int_equal(worker.contents[0].op.since, 0);
 	}
 	begin(4, 0, 4096);
 	complete(0, -ENODEV);
 	complete(0, -ENODEV);
 	expect_parked();
-	worker.ending = true; /* unmounted */
-	read_retry(&worker);
+	worker.reader.ending = true; /* unmounted */
+	read_retry(&worker.reader);
 	expect_eio();
 }
 
@@ -562,7 +565,7 @@ static void test_hung_read(void **state)
 	complete(0, -EIO);
 	expect_parked();
 	assert_true(channel_expire(&request, request.wire.unique));
-	read_retry(&worker);
+	read_retry(&worker.reader);
 	assert_int_equal(replies, 1);
 	assert_int_equal(started_count, 0); /* the device must not get the memory again */
 	assert_false(request.taken);
@@ -570,7 +573,7 @@ static void test_hung_read(void **state)
 
 /* --- fine sums --- */
 
-static uint64_t counted(const stats_counter *counter)
+static uint64_t counted(const counter64 *counter)
 {
 	return atomic_load(counter);
 }
@@ -597,8 +600,8 @@ static void test_blocks_alone(void **state)
 	expect_read(0, FINE, CHUNK + 50176);
 	complete_all();
 	expect_bytes(device + FINE, FINE_SIZE);
-	assert_int_equal(counted(&worker.stats.fine_reads), 1);
-	assert_int_equal(counted(&worker.stats.fine_hits), 2);
+	assert_int_equal(counted(&worker.stats.read.fine_reads), 1);
+	assert_int_equal(counted(&worker.stats.read.fine_hits), 2);
 }
 
 /* Over the border of two chunks: one read of the device, one page. */
@@ -648,11 +651,11 @@ static void test_lost_page_waits(void **state)
 	complete(0, -ENODEV);
 	complete(0, 0);
 	expect_parked();
-	read_retry(&worker);
+	read_retry(&worker.reader);
 	assert_int_equal(started_count, 1);
 	expect_read(0, page_at, 4096);
 	expect_whole(8192, 8192);
-	assert_int_equal(counted(&worker.stats.fine_failures), 0);
+	assert_int_equal(counted(&worker.stats.read.fine_failures), 0);
 }
 
 /* A damaged page costs speed, and is not read again. */
@@ -667,13 +670,13 @@ static void test_damaged_page(void **state)
 	assert_int_equal(started_count, 1);
 	expect_read(0, FINE, CHUNK);
 	expect_whole(8192, 8192);
-	assert_int_equal(counted(&worker.stats.fine_failures), 1);
+	assert_int_equal(counted(&worker.stats.read.fine_failures), 1);
 	begin(7, CHUNK + 4096, 4096);
 	assert_int_equal(started_count, 1);
 	expect_read(0, FINE + CHUNK, 50176);
 	expect_whole(CHUNK + 4096, 4096);
-	assert_int_equal(counted(&worker.stats.fine_failures), 1);
-	assert_int_equal(counted(&worker.stats.checksum_failures), 0);
+	assert_int_equal(counted(&worker.stats.read.fine_failures), 1);
+	assert_int_equal(counted(&worker.stats.read.checksum_failures), 0);
 	device[page_at + 3000] ^= 1;
 }
 
@@ -734,7 +737,7 @@ static void test_wrong_sums(void **state)
 	begin(7, 8192, 8192);
 	complete_all();
 	expect_bytes(device + FINE + 8192, 8192);
-	assert_int_equal(counted(&worker.stats.fine_failures), 1);
+	assert_int_equal(counted(&worker.stats.read.fine_failures), 1);
 }
 
 static void test_wrong_nodes(void **state)

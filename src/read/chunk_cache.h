@@ -15,6 +15,8 @@ struct chunk_cache;
 
 /* Reserves CHUNK_CACHE_SIZE; room for chunks of up to chunk_size bytes. */
 must_check int chunk_cache_new(size_t chunk_size, struct chunk_cache **ret, struct error *err);
+/* chunk_size: the largest chunk that it keeps. */
+size_t chunk_cache_room(const struct chunk_cache *cache);
 void chunk_cache_free(struct chunk_cache *cache);
 enum chunk_cached {
 	CHUNK_ABSENT,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A few dozen entries of one size under one lock; bytes are copied outside of it, while the entry is pinned.
  */
-#include "serve/chunk_cache.h"
+#include "read/chunk_cache.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -49,6 +49,11 @@ int chunk_cache_new(size_t chunk_size, struct chunk_cache **ret, struct error *e
 		cache->entries[i].bytes = cache->memory + i * chunk_size;
 	*ret = cache;
 	return 0;
+}
+
+size_t chunk_cache_room(const struct chunk_cache *cache)
+{
+	return cache->chunk_size;
 }
 
 void chunk_cache_free(struct chunk_cache *cache)

@@ -1,23 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* READ: from a request to exactly one reply, over reads of the device. */
+/* A read in work: the request, and the pieces, ranges and pages that the steps make of it. */
 #pragma once
+#include <assert.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "fuse/channel.h"
-#include "fuse/init.h"
+#include "base/source.h"
+#include "image/address.h"
 #include "image/extent.h"
-#include "serve/worker.h"
+#include "image/fine.h"
+#include "image/inode.h"
+#include "read/reader.h"
 
+#define READ_MAX (1u << 20) /* bytes of the largest read */
 /* Most device reads of one request at a time: a file in one piece needs one. What needs more goes in rounds.
  */
 #define READ_RANGES 16u
 /* Chunks that a request can touch when they are as small as can be. */
-#define READ_PIECES (INIT_READ_MAX / (1u << DSFS_CHUNK_LOG_MIN) + 1u)
+#define READ_PIECES (READ_MAX / (1u << DSFS_CHUNK_LOG_MIN) + 1u)
 /* A request touches chunks of at most its own size and one chunk more; each range is widened to whole blocks.
  */
 #define READ_SCRATCH \
-	(INIT_READ_MAX + (1u << DSFS_CHUNK_LOG_MAX) + (READ_RANGES * 2 + READ_PAGES) * DSFS_BLOCK)
+	(READ_MAX + (1u << DSFS_CHUNK_LOG_MAX) + (READ_RANGES * 2 + READ_PAGES) * DSFS_BLOCK)
 /* Pages of fine sums: only the first and the last chunk of a request are wanted in part. */
 #define READ_PAGES 2u
 
@@ -59,32 +63,70 @@ struct read_range {
 	bool retried;
 };
 
-/* A READ in work. Lives in the worker, beside the request's slot. */
+/* An opened version. key: no other opening has it. */
+struct read_version {
+	const struct index *index;
+	const struct fine *fine; /* NULL: it has no sums of blocks */
+	uint64_t key;
+};
+
+/* A read of a regular file. Everything lives until done() was called. */
+struct read_request {
+	struct read_version version;
+	struct inode inode;
+	uint64_t offset, size; /* size: at most READ_MAX; what lies behind the end of the file is not read */
+	uint8_t *payload;      /* page-aligned */
+	size_t room;           /* bytes there; with room for whole blocks behind size fewer bytes are copied */
+	uint8_t *scratch;      /* READ_SCRATCH bytes, page-aligned, of this read alone */
+	const _Atomic uint64_t *wanted; /* 0 there: nobody waits for it any more, which ends it; NULL: always wanted */
+	/* Exactly once: bytes in the payload, or a negative errno; -ECANCELED: not wanted any more. The last that is done
+	 * with op; it may be used again from here on. */
+	void (*done)(struct read_op *op, int64_t result);
+};
+
+/* Made by its owner, zeroed, who fills in the request; from read_begin() to done() the reader's. */
 struct read_op {
-	struct worker *worker;
-	struct channel_request *request;
-	/* Since when it waits for the device without getting on, ns, monotonic; 0: it does not. Read by the watch. */
+	struct reader *reader;
+	struct read_request request;
+	/* Since when it waits for the device without getting on, ns, monotonic; 0: it does not. Any thread may read it. */
 	_Atomic int64_t since;
 	bool waits;              /* to be parked: the way to the device fails */
 	int path_error;          /* negative errno, how */
-	struct read_op *parked;  /* the next one that is, see read_retry() */
-	struct generation *generation;
-	struct inode inode;
+	struct read_op *parked;  /* the next one that is, see reader.parked */
 	struct extent_cursor cursor;
-	uint64_t size;    /* of the reply */
+	uint64_t size;    /* of the answer */
 	uint64_t planned; /* bytes of it that have been given a piece, a hole or a cached chunk */
 	bool has_late;    /* the first chunk is being read by another request: looked at last */
 	struct extent_piece late;
 	bool whole; /* chunks are read whole: their fine sums are of no use */
 	unsigned piece_count, range_count, page_count;
 	unsigned pending; /* device reads under way, and one while they are being started */
-	uint8_t *scratch;
 	size_t scratch_used;
 	struct read_range ranges[READ_RANGES];
 	struct read_page pages[READ_PAGES];
 	struct read_piece pieces[READ_PIECES];
 };
 
-void read_begin(struct worker *worker, struct channel_request *request);
-/* Tries the device reads again that failed because of the way to the device; what is past the deadline fails. */
-void read_retry(struct worker *worker);
+static inline uint64_t op_align(const struct read_op *op)
+{
+	return op->reader->setup.geometry->logical_block;
+}
+
+static inline const struct read_piece *op_last(const struct read_op *op, const struct read_range *range)
+{
+	return &op->pieces[range->first + range->count - 1];
+}
+
+/* Where the wanted bytes begin on the member, of a raw chunk. */
+static inline uint64_t op_wanted(const struct read_piece *piece)
+{
+	return address_offset(piece->part.chunk.address) + piece->part.skip;
+}
+
+static inline void op_drop_claims(const struct read_op *op)
+{
+	for (unsigned i = 0; i < op->piece_count; i++)
+		if (op->pieces[i].claimed)
+			chunk_cache_drop(op->reader->setup.cache, op->request.version.key,
+					 op->pieces[i].part.chunk.number);
+}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Sets of a few entries, chosen by page number; the one of a set that was not used for longest goes. A set has its own
  * lock, so that workers meet only when they want the same page or one that shares its set. */
-#include "serve/page_cache.h"
+#include "read/page_cache.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Counters that one thread adds to and any thread reads. */
+#pragma once
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+
+#define COUNTER_BUCKETS 24u /* of times, in powers of two of a microsecond; the last has the rest */
+
+typedef _Atomic uint64_t counter64;
+
+/* Only its own thread counts, so a load and a store are enough. */
+static inline void counter_add(counter64 *counter, uint64_t n)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+/* Counts the time since then (ns, monotonic). */
+static inline void counter_time(counter64 buckets[COUNTER_BUCKETS], int64_t since)
+{
+	uint64_t us = (uint64_t)(clock_now() - since) / 1000;
+	unsigned bucket = us ? 64u - (unsigned)__builtin_clzll(us) : 0;
+
+	counter_add(&buckets[bucket < COUNTER_BUCKETS ? bucket : COUNTER_BUCKETS - 1], 1);
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* Device reads of what was planned: one for each range and for each page of sums. */
+#include "read/fetch.h"
+
+#include <assert.h>
+
+static void fetch_add(struct read_range *range, void *base, uint64_t length)
+{
+	if (length)
+		range->fetch.io.iov[range->fetch.io.iov_count++] = (struct iovec){ base, length };
+}
+
+static void fetch_add_scratch(struct read_range *range, uint64_t length)
+{
+	struct read_op *op = range->fetch.op;
+
+	assert(length <= READ_SCRATCH - READ_PAGES * DSFS_BLOCK - op->scratch_used);
+	fetch_add(range, op->request.scratch + op->scratch_used, length);
+	op->scratch_used += round_up(length, DSFS_BLOCK);
+}
+
+/* The wanted bytes, run by run; the last run goes on to the end of its block. */
+static void fetch_add_payload(struct read_range *range)
+{
+	const struct read_op *op = range->fetch.op;
+	struct iovec *run = NULL;
+
+	for (unsigned i = range->first; i < range->first + range->count; i++) {
+		const struct read_piece *piece = &op->pieces[i];
+		uint8_t *base = op->request.payload + piece->at;
+
+		if (run && (uint8_t *)run->iov_base + run->iov_len == base) {
+			run->iov_len += piece->part.want;
+		} else {
+			fetch_add(range, base, piece->part.want);
+			run = &range->fetch.io.iov[range->fetch.io.iov_count - 1];
+		}
+	}
+	run->iov_len = round_up(run->iov_len, op_align(op));
+}
+
+/* From which block to which the device is read, and where to. */
+static void fetch_lay_out(struct read_range *range)
+{
+	const struct read_op *op = range->fetch.op;
+	const struct read_piece *first = &op->pieces[range->first], *last = op_last(op, range);
+	uint64_t align = op_align(op);
+	uint64_t from = round_down(first->from, align);
+	uint64_t to = round_up(range->end, align);
+	uint64_t wanted = op_wanted(first), wanted_end = op_wanted(last) + last->part.want;
+
+	range->fetch.io.offset = from;
+	range->fetch.io.iov_count = 0;
+	if (!range->direct) {
+		fetch_add_scratch(range, to - from);
+		return;
+	}
+	fetch_add_scratch(range, wanted - from);
+	fetch_add_payload(range);
+	fetch_add_scratch(range, to - round_up(wanted_end, align));
+}
+
+static void fetch_lay_out_page(struct read_page *page)
+{
+	uint64_t address = fine_page_address(page->fetch.op->request.version.fine, page->number);
+
+	page->fetch.io.member = address_member(address);
+	page->fetch.io.offset = address_offset(address);
+	page->fetch.io.iov[0] = (struct iovec){ page->bytes, DSFS_BLOCK };
+	page->fetch.io.iov_count = 1;
+}
+
+static void fetch_one(struct read_fetch *fetch, void (*done)(struct io_read *io, int result), int64_t now)
+{
+	struct reader *reader = fetch->op->reader;
+
+	fetch->state = READ_BUSY;
+	fetch->io.done = done;
+	fetch->started = now;
+	fetch->op->pending++;
+	counter_add(&reader->setup.counters->device_reads, 1);
+	engine_read(reader->engine, &fetch->io);
+}
+
+void fetch_start(struct read_op *op, void (*done)(struct io_read *io, int result))
+{
+	int64_t now = clock_now();
+
+	if (!atomic_load_explicit(&op->since, memory_order_relaxed))
+		atomic_store_explicit(&op->since, now, memory_order_relaxed);
+	for (unsigned i = 0; i < op->page_count; i++) {
+		if (op->pages[i].fetch.state != READ_READY)
+			continue;
+		fetch_lay_out_page(&op->pages[i]);
+		counter_add(&op->reader->setup.counters->fine_reads, 1);
+		fetch_one(&op->pages[i].fetch, done, now);
+	}
+	for (unsigned i = 0; i < op->range_count; i++) {
+		if (op->ranges[i].fetch.state != READ_READY)
+			continue;
+		if (!op->ranges[i].retried)
+			fetch_lay_out(&op->ranges[i]);
+		fetch_one(&op->ranges[i].fetch, done, now);
+	}
+}

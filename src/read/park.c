@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads that wait because the way to the device fails. */
+#include "read/park.h"
+
+#include <errno.h>
+
+#include "base/clock.h"
+
+/* Not what the device says of a block that it cannot read (ENODATA, EILSEQ): that would not pass. EAGAIN does not come
+ * here: engines repeat it. */
+static bool park_is_path_error(int result)
+{
+	switch (result) {
+	case -EIO:
+	case -ENODEV:
+	case -ENXIO:
+	case -ENOLINK:
+	case -EREMOTEIO:
+	case -ETIMEDOUT:
+	case -ESHUTDOWN:
+	case -ESTALE:
+	case -EOPNOTSUPP: /* NVMe: the controller has no such namespace any more */
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool park_is_overdue(const struct read_op *op)
+{
+	return clock_now() - atomic_load_explicit(&op->since, memory_order_relaxed) >=
+	       (int64_t)op->reader->setup.options->deadline * 1000000000;
+}
+
+bool park_may_wait(struct read_op *op, int result)
+{
+	struct reader *reader = op->reader;
+
+	if (reader->ending || !park_is_path_error(result) || park_is_overdue(op))
+		return false;
+	if (!reader->setup.options->wait) {
+		reader->setup.events->path_failed(op, result, false);
+		return false;
+	}
+	op->path_error = result;
+	op->waits = true;
+	return true;
+}
+
+void park_add(struct read_op *op)
+{
+	struct reader *reader = op->reader;
+
+	reader->setup.events->path_failed(op, op->path_error, true);
+	op->parked = reader->parked;
+	reader->parked = op;
+	atomic_fetch_add_explicit(&reader->parked_count, 1, memory_order_relaxed);
+}
+
+struct read_op *park_take(struct reader *reader)
+{
+	struct read_op *first = reader->parked;
+
+	reader->parked = NULL;
+	atomic_store_explicit(&reader->parked_count, 0, memory_order_relaxed);
+	return first;
+}

@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT */
+/* A request is cut into pieces, one per chunk; pieces that lie next to each other on the device become one range. What
+ * needs no device is answered here. */
+#include "read/plan.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* True when the device can put the wanted bytes where they belong in the payload. */
+static bool plan_fits_payload(const struct read_op *op, const struct read_piece *piece)
+{
+	uint64_t align = op_align(op), end = piece->at + piece->part.want;
+
+	if (piece->part.chunk.codec != DSFS_CODEC_RAW || op_wanted(piece) % align || piece->at % align)
+		return false;
+	/* A last block that is wanted in part spills over into the payload behind the reply. */
+	return piece->part.want % align == 0 ||
+	       (end == op->size && round_up(end, align) <= op->request.room);
+}
+
+static bool plan_joins_run(const struct read_op *op, const struct read_range *range, size_t at)
+{
+	const struct read_piece *last = op_last(op, range);
+
+	return last->at + last->part.want == at;
+}
+
+/* Chunks with a hole between them lie next to each other on the device: still one read, in several runs. */
+static bool plan_continues(const struct read_op *op, const struct read_range *range, const struct read_piece *piece,
+			   bool direct)
+{
+	if (range->direct != direct || range->fetch.io.member != address_member(piece->part.chunk.address) ||
+	    range->end != piece->from)
+		return false;
+	return !direct || plan_joins_run(op, range, piece->at) || range->runs < IO_READ_IOVECS - 2; /* head, tail */
+}
+
+static void plan_place(struct read_op *op, const struct read_piece *piece)
+{
+	bool direct = plan_fits_payload(op, piece);
+	struct read_range *range = op->range_count ? &op->ranges[op->range_count - 1] : NULL;
+
+	if (!range || !plan_continues(op, range, piece, direct)) {
+		range = &op->ranges[op->range_count++];
+		*range = (struct read_range){ .fetch.op = op, .first = op->piece_count, .direct = direct };
+		range->fetch.io.member = address_member(piece->part.chunk.address);
+	}
+	if (!range->count || !plan_joins_run(op, range, piece->at))
+		range->runs++;
+	range->end = piece->to;
+	range->count++;
+	op->pieces[op->piece_count++] = *piece;
+}
+
+/* Bytes that need no device: holes and files in the index. */
+static int plan_from_index(struct read_op *op, const struct extent_piece *part, size_t at, bool *ret_done,
+			   struct error *err)
+{
+	const struct chunk *chunk = &part->chunk;
+	uint8_t *out = op->request.payload + at, *bounce = op->reader->bounce;
+	int r;
+
+	*ret_done = true;
+	if (chunk_is_hole(chunk)) {
+		memset(out, 0, part->want);
+		return 0;
+	}
+	if (chunk_is_inline(chunk)) {
+		r = chunk_decode(chunk, op->reader->codec, chunk_inline_bytes(op->request.version.index, chunk),
+				 bounce, err);
+		if (r == 0)
+			memcpy(out, bounce + part->skip, part->want);
+		return r;
+	}
+	*ret_done = false;
+	return 0;
+}
+
+/* The page as far as the cache has what is wanted of it; else it is to be read. NULL: it is of no use. */
+static struct read_page *plan_page(struct read_op *op, uint64_t number, uint32_t offset, uint32_t length)
+{
+	struct page_cache *cache = op->reader->setup.pages;
+	struct read_page *page = &op->pages[op->page_count];
+	enum page_cached cached;
+
+	if (op->page_count && page[-1].number == number) {
+		page--;
+	} else {
+		assert(op->page_count < READ_PAGES);
+		*page = (struct read_page){ .fetch = { .op = op, .state = READ_SETTLED }, .number = number };
+		page->bytes = op->request.scratch + READ_SCRATCH - (op->page_count + 1) * DSFS_BLOCK;
+	}
+	cached = page_cache_get(cache, op->request.version.key, number, offset, length, page->bytes + offset);
+	if (cached == PAGE_BAD)
+		return NULL;
+	if (cached == PAGE_FOUND)
+		counter_add(&op->reader->setup.counters->fine_hits, 1);
+	else
+		page->fetch.state = READ_READY;
+	if (page == &op->pages[op->page_count])
+		op->page_count++;
+	return page;
+}
+
+/* The blocks around what is wanted instead of the chunk, when it has sums for them. */
+static bool plan_narrow(struct read_op *op, struct read_piece *piece)
+{
+	const struct extent_piece *part = &piece->part;
+	uint64_t first = round_down(part->skip, DSFS_BLOCK), end = round_up(part->skip + part->want, DSFS_BLOCK);
+	struct fine_row row;
+
+	if (op->whole || part->want == part->chunk.length || part->chunk.codec != DSFS_CODEC_RAW ||
+	    !fine_find(op->request.version.fine, part->chunk.number, &row))
+		return false;
+	piece->sums = row.offset + (uint32_t)(first / DSFS_BLOCK * sizeof(le64));
+	piece->page = plan_page(op, row.page, piece->sums,
+				     (uint32_t)((end - first) / DSFS_BLOCK * sizeof(le64)));
+	if (!piece->page)
+		return false;
+	if (end < part->chunk.length)
+		piece->to = piece->from + end;
+	piece->from += first;
+	return true;
+}
+
+/* A chunk wanted in part: its neighbour's request may have read it, or be about to. The next request of a
+ * sequential reader comes while this one is under way, and both want a part of the chunk between them: it is
+ * put off until the rest of the request is there. With fine sums there is no part that both need. */
+static void plan_chunk(struct read_op *op, const struct extent_piece *part, size_t at, bool may_wait)
+{
+	uint64_t start = address_offset(part->chunk.address);
+	struct read_piece piece = { .part = *part, .at = at, .from = start, .to = start + part->chunk.stored };
+	enum chunk_cached cached = CHUNK_ABSENT;
+
+	if (plan_narrow(op, &piece)) {
+		plan_place(op, &piece);
+		return;
+	}
+	if (part->want < part->chunk.length && part->chunk.length <= chunk_cache_room(op->reader->setup.cache))
+		cached = chunk_cache_get(op->reader->setup.cache, op->request.version.key,
+					 part->chunk.number, part->skip, part->want,
+					 op->request.payload + at);
+	if (cached == CHUNK_FOUND) {
+		counter_add(&op->reader->setup.counters->cache_hits, 1);
+	} else if (cached == CHUNK_COMING && may_wait) {
+		op->late = *part;
+		op->has_late = true;
+	} else {
+		piece.claimed = cached == CHUNK_CLAIMED;
+		plan_place(op, &piece);
+	}
+}
+
+static int plan_piece(struct read_op *op, struct error *err)
+{
+	struct extent_piece part;
+	bool done;
+	int r;
+
+	r = extent_next(&op->cursor, &part, err);
+	if (r == 0)
+		r = error_set(err, -EBADMSG, "its chunks end after %" PRIu64 " of %" PRIu64 " bytes",
+			      op->planned, op->size);
+	if (r < 0)
+		return r;
+	if (part.chunk.stored > part.chunk.length || part.want > op->size - op->planned)
+		return error_set(err, -EBADMSG, "chunk %" PRIu64 " holds more than it can",
+				 part.chunk.number);
+	r = plan_from_index(op, &part, op->planned, &done, err);
+	if (r < 0)
+		return r;
+	if (!done)
+		plan_chunk(op, &part, op->planned, op->planned == 0);
+	op->planned += part.want;
+	return 0;
+}
+
+/* The next round: as much of the request as there are ranges for; at last what was put off. */
+int plan_round(struct read_op *op, struct error *err)
+{
+	int r = 0;
+
+	op->piece_count = op->range_count = op->page_count = 0;
+	op->scratch_used = 0;
+	if (op->planned == op->size && op->has_late) {
+		op->has_late = false;
+		plan_chunk(op, &op->late, 0, false);
+		return 0;
+	}
+	while (r == 0 && op->planned < op->size && op->range_count < READ_RANGES &&
+	       op->piece_count < READ_PIECES)
+		r = plan_piece(op, err);
+	return r;
+}
+
+/* Nothing is planned yet. */
+void plan_begin(struct read_op *op, uint64_t offset, uint64_t size)
+{
+	op->planned = 0;
+	op->has_late = false;
+	op->piece_count = op->range_count = op->page_count = 0;
+	extent_map(&op->cursor, op->request.version.index, &op->request.inode, offset, size, &op->size);
+}

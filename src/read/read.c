@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/* The way of a read, top to bottom: plan, start, settle, finish. A request is cut into pieces, one per chunk;
+ * pieces that lie next to each other on the device become one range, and a range is one device read. Whole
+ * blocks are read around what is wanted, and whole chunks, as only those can be verified:
+ *
+ *      device   |--block--|--block--|--block--|--block--|
+ *      chunks        [ chunk a      |  chunk b     ]
+ *      wanted                 <------------>
+ *      read into     scratch  payload       scratch       (direct: wanted bytes start on a block)
+ *                or  all of it into scratch, then copied   (packed small files, compressed chunks)
+ *
+ * A chunk wanted in part may have a row of fine sums, one for each of its blocks (image/fine.h): then the blocks
+ * that hold what is wanted are enough, and the page that has the row is read beside them if no cache has it:
+ *
+ *      chunk    [  |  |  |  |  |  |  |  ]    page of sums  [.. row of the chunk ..]
+ *      wanted           <----->
+ *      read            [  |  |  ]                           all of it, into scratch
+ *
+ * When all ranges of a round have arrived, each piece is checked. A range that failed or does not match is
+ * read once more; after that whole chunks are tried instead of blocks; then the request fails with EIO and a line
+ * in the log. Nothing leaves before everything is right.
+ *
+ * When it was not the data but the way to the device that failed, the request is parked and tried again once a second
+ * by whoever owns the reader, until the deadline. A device read that does not come back at all keeps its memory: at the deadline
+ * somebody else answers the request, and it ends here when the device lets go (read_abandon()). */
+#include "read/read.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "read/fetch.h"
+#include "read/park.h"
+#include "read/plan.h"
+#include "read/settle.h"
+
+static bool read_is_unwanted(const struct read_op *op)
+{
+	return op->request.wanted && atomic_load_explicit(op->request.wanted, memory_order_relaxed) == 0;
+}
+
+/* op may be another read when done() returns. */
+static void read_end(struct read_op *op, int64_t result)
+{
+	atomic_store_explicit(&op->since, 0, memory_order_relaxed);
+	op->request.done(op, result);
+}
+
+static void read_fail(struct read_op *op, const struct read_piece *piece, const struct error *err)
+{
+	op->reader->setup.events->failed(op, piece ? &piece->part.chunk : NULL, err);
+	op_drop_claims(op);
+	counter_add(&op->reader->setup.counters->failures, 1);
+	read_end(op, err->code);
+}
+
+/* Its process was killed, or the deadline came first. */
+static void read_abandon(struct read_op *op)
+{
+	op_drop_claims(op);
+	read_end(op, -ECANCELED);
+}
+
+/* The request begins again, with whole chunks. */
+static void read_fall_back(struct read_op *op, const struct error *err)
+{
+	op->reader->setup.events->fell_back(op, err);
+	counter_add(&op->reader->setup.counters->fine_failures, 1);
+	op_drop_claims(op);
+	op->whole = true;
+	plan_begin(op, op->request.offset, op->size);
+}
+
+/* What has arrived is checked; the next reads are ready to be started, or *ret_done: everything is there. */
+static int read_step(struct read_op *op, bool *ret_done, const struct read_piece **ret_piece, struct error *err)
+{
+	bool again = false;
+	int r = settle_round(op, &again, ret_piece, err);
+
+	*ret_done = false;
+	if (r < 0 && op->page_count) {
+		read_fall_back(op, err);
+		r = 0;
+	} else if (r == 0 && !again) { /* it got on */
+		atomic_store_explicit(&op->since, 0, memory_order_relaxed);
+	}
+	if (r < 0 || again)
+		return r;
+	*ret_done = op->planned == op->size && !op->has_late;
+	*ret_piece = NULL;
+	return *ret_done ? 0 : plan_round(op, err);
+}
+
+static void read_done(struct io_read *io, int result);
+
+/* Called while no device read is under way; goes on until one is, or the request is parked or answered. */
+static void read_advance(struct read_op *op)
+{
+	const struct read_piece *piece = NULL;
+	struct error err;
+	bool done;
+	int r;
+
+	error_clear(&err);
+	do {
+		if (read_is_unwanted(op)) {
+			read_abandon(op);
+			return;
+		}
+		r = read_step(op, &done, &piece, &err);
+		if (r < 0 || done || op->waits) {
+			if (r < 0)
+				read_fail(op, piece, &err);
+			else if (done)
+				read_end(op, (int64_t)op->size);
+			else
+				park_add(op);
+			return;
+		}
+		op->pending = 1; /* ours: completions during the start must not get ahead of us */
+		fetch_start(op, read_done);
+	} while (--op->pending == 0);
+}
+
+static void read_retry_one(struct read_op *op)
+{
+	struct error err = { 0 };
+
+	if (read_is_unwanted(op)) {
+		read_abandon(op);
+	} else if (op->reader->ending || park_is_overdue(op)) {
+		error_set(&err, op->path_error, "the device says: %s, given up after %" PRId64 " s",
+			  strerror(-op->path_error), (clock_now() - atomic_load(&op->since)) / 1000000000);
+		read_fail(op, NULL, &err);
+	} else {
+		op->pending = 1;
+		fetch_start(op, read_done);
+		if (--op->pending == 0)
+			read_advance(op);
+	}
+}
+
+void read_retry(struct reader *reader)
+{
+	struct read_op *op = park_take(reader), *next;
+
+	for (; op; op = next) {
+		next = op->parked;
+		read_retry_one(op);
+	}
+}
+
+void read_give_up(struct reader *reader)
+{
+	reader->ending = true;
+	read_retry(reader);
+}
+
+/* A block device that was taken away is one of no size: its end is everywhere, and that is no error to the kernel. */
+static int read_result(const struct read_op *op, int result)
+{
+	return result == 0 && op->reader->setup.geometry->is_block_device ? -ENODEV : result;
+}
+
+static void read_done(struct io_read *io, int result)
+{
+	struct read_fetch *fetch = (struct read_fetch *)io; /* its first member */
+	struct read_op *op = fetch->op;
+	struct reader_counters *counters = op->reader->setup.counters;
+
+	fetch->result = read_result(op, result);
+	fetch->state = READ_ARRIVED;
+	counter_time(counters->device_latency, fetch->started);
+	if (fetch->result > 0)
+		counter_add(&counters->device_bytes, (uint64_t)fetch->result);
+	if (--op->pending == 0)
+		read_advance(op);
+}
+
+void read_begin(struct reader *reader, struct read_op *op)
+{
+	op->reader = reader;
+	op->whole = op->waits = false;
+	atomic_store_explicit(&op->since, 0, memory_order_relaxed);
+	plan_begin(op, op->request.offset, op->request.size);
+	read_advance(op);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* A read of a file of an opened version: from a range to bytes that were verified, over reads of the device. */
+#pragma once
+#include "read/op.h"
+
+/* op->request is filled in. May call done() before it returns. */
+void read_begin(struct reader *reader, struct read_op *op);
+/* Tries the reads again that failed because of the way to the device; what is past the deadline fails. */
+void read_retry(struct reader *reader);
+/* The reader's owner ends: what is parked fails, and nothing is parked any more. */
+void read_give_up(struct reader *reader);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* What a reader needs beside its engine. */
+#include "read/reader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "datasetfs/format.h"
+
+int reader_open(struct reader *reader, const struct reader_setup *setup, struct error *err)
+{
+	*reader = (struct reader){
+		.setup = *setup,
+		.codec = codec_new(),
+		.bounce = malloc(1u << DSFS_CHUNK_LOG_MAX),
+	};
+	if (reader->codec && reader->bounce)
+		return 0;
+	reader_close(reader);
+	return error_set(err, -ENOMEM, "no memory to read with");
+}
+
+void reader_close(struct reader *reader)
+{
+	free(reader->bounce);
+	codec_free(reader->codec);
+	reader->bounce = NULL;
+	reader->codec = NULL;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads of opened versions by one thread: what they share, and what their owner is told. Nothing here knows where a
+ * request came from. */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/counter.h"
+#include "base/error.h"
+#include "image/codec.h"
+#include "io/engine.h"
+#include "io/file.h"
+#include "read/chunk_cache.h"
+#include "read/page_cache.h"
+
+struct chunk;
+struct read_op;
+
+struct reader_options {
+	bool verify;       /* check chunk sums; off only to measure what that costs */
+	bool wait;         /* what the way to the device fails is parked and tried again, until the deadline */
+	unsigned deadline; /* seconds that a read waits for the device at most */
+};
+
+struct reader_counters {
+	counter64 device_reads, device_bytes, device_errors;
+	counter64 checksum_failures, retries, failures;
+	counter64 cache_hits;
+	counter64 fine_reads, fine_hits, fine_failures;
+	counter64 device_latency[COUNTER_BUCKETS];
+};
+
+/* Called on the reader's thread, before read_op.done. */
+struct reader_events {
+	/* The read fails. chunk: to blame; NULL: it is not one chunk's fault. */
+	void (*failed)(struct read_op *op, const struct chunk *chunk, const struct error *err);
+	/* Block sums are of no use, so the read begins again with whole chunks. */
+	void (*fell_back)(struct read_op *op, const struct error *err);
+	/* The way to the device fails with this negative errno; is_parked: the read is tried again later. */
+	void (*path_failed)(struct read_op *op, int code, bool is_parked);
+};
+
+struct reader_setup {
+	const struct reader_options *options;
+	const struct file_geometry *geometry; /* of the volume; its size may change */
+	struct chunk_cache *cache;            /* shared by all readers of a volume, as is the next */
+	struct page_cache *pages;
+	const struct reader_events *events;
+	struct reader_counters *counters;
+};
+
+/* All belongs to the reader's thread, but parked_count, which any thread may read. */
+struct reader {
+	struct reader_setup setup;
+	struct engine *engine;  /* set by the owner before the first read */
+	struct codec *codec;
+	uint8_t *bounce;        /* one chunk, for a part of a compressed one */
+	bool ending;            /* no read waits for the device to come back any more */
+	struct read_op *parked; /* see read/park.h */
+	_Atomic unsigned parked_count;
+};
+
+must_check int reader_open(struct reader *reader, const struct reader_setup *setup, struct error *err);
+/* No read is in work. A zeroed one as well. */
+void reader_close(struct reader *reader);

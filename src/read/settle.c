@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* Is what arrived what was written? */
+#include "read/settle.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "read/park.h"
+
+/* Where the piece's bytes lie in memory: in 1 to 3 parts. */
+static int settle_parts(const struct read_range *range, const struct read_piece *piece, struct iovec parts[4])
+{
+	uint64_t at = range->fetch.io.offset, start, end;
+	int count = 0;
+
+	for (int i = 0; i < range->fetch.io.iov_count; i++) {
+		const struct iovec *iov = &range->fetch.io.iov[i];
+
+		start = piece->from > at ? piece->from : at;
+		end = piece->to < at + iov->iov_len ? piece->to : at + iov->iov_len;
+		if (start < end)
+			parts[count++] = (struct iovec){ (uint8_t *)iov->iov_base + (start - at), end - start };
+		at += iov->iov_len;
+	}
+	return count;
+}
+
+static void settle_keep(const struct read_op *op, struct read_piece *piece, const struct iovec *parts, int count)
+{
+	if (!piece->claimed)
+		return;
+	chunk_cache_put(op->reader->setup.cache, op->request.version.key, piece->part.chunk.number, parts,
+			count);
+	piece->claimed = false;
+}
+
+static int settle_verify(const struct read_piece *piece, const struct iovec *parts, int count, struct error *err)
+{
+	if (piece->page)
+		return fine_verify((const le64 *)(piece->page->bytes + piece->sums), parts, count, err);
+	return chunk_verify(&piece->part.chunk, parts, count, err);
+}
+
+static int settle_raw(struct read_op *op, const struct read_range *range, struct read_piece *piece,
+			   struct error *err)
+{
+	struct iovec parts[4];
+	int count = settle_parts(range, piece, parts);
+	int r;
+
+	if (op->reader->setup.options->verify) {
+		r = settle_verify(piece, parts, count, err);
+		if (r < 0)
+			return r;
+	}
+	if (!range->direct)
+		memcpy(op->request.payload + piece->at,
+		       (uint8_t *)parts[0].iov_base + (op_wanted(piece) - piece->from), piece->part.want);
+	settle_keep(op, piece, parts, count);
+	return 0;
+}
+
+static int settle_compressed(struct read_op *op, const struct read_range *range,
+				  struct read_piece *piece, struct error *err)
+{
+	const struct chunk *chunk = &piece->part.chunk;
+	bool whole = piece->part.want == chunk->length;
+	uint8_t *out = op->request.payload + piece->at;
+	uint8_t *content = whole ? out : op->reader->bounce;
+	struct iovec parts[4];
+	int r;
+
+	settle_parts(range, piece, parts);
+	r = chunk_decode(chunk, op->reader->codec, parts[0].iov_base, content, err);
+	if (r < 0 || whole)
+		return r;
+	memcpy(out, content + piece->part.skip, piece->part.want);
+	settle_keep(op, piece, &(struct iovec){ content, chunk->length }, 1);
+	return 0;
+}
+
+/* Less than needed has arrived. */
+static int settle_missing(const struct read_op *op, int result, uint64_t needed, struct error *err)
+{
+	if (result >= 0 && (uint64_t)result >= needed)
+		return 0;
+	counter_add(&op->reader->setup.counters->device_errors, 1);
+	if (result < 0)
+		return error_set(err, result, "the device says: %s", strerror(-result));
+	return error_set(err, -EIO, "the device gave %d bytes, expected %" PRIu64, result, needed);
+}
+
+/* Right pages are kept, and of wrong ones that they are. */
+static int settle_page(struct read_op *op, struct read_page *page, struct error *err)
+{
+	int r = settle_missing(op, page->fetch.result, DSFS_BLOCK, err);
+
+	page->fetch.state = r < 0 && park_may_wait(op, page->fetch.result) ? READ_READY : READ_SETTLED;
+	if (r < 0)
+		return page->fetch.state == READ_READY ? 0 : r;
+	r = fine_check_page(op->request.version.fine, page->number, page->bytes, err);
+	page_cache_put(op->reader->setup.pages, op->request.version.key, page->number, r < 0 ? NULL : page->bytes);
+	return r;
+}
+
+/* On failure *ret_piece is the piece that is to blame. */
+static int settle_range(struct read_op *op, struct read_range *range,
+			     const struct read_piece **ret_piece, struct error *err)
+{
+	uint64_t needed = range->end - range->fetch.io.offset;
+	struct read_piece *piece = &op->pieces[range->first];
+	int r = 0;
+
+	*ret_piece = piece;
+	r = settle_missing(op, range->fetch.result, needed, err);
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; i < range->count && r == 0; i++, piece++) {
+		*ret_piece = piece;
+		r = piece->part.chunk.codec == DSFS_CODEC_RAW ? settle_raw(op, range, piece, err) :
+								settle_compressed(op, range, piece, err);
+	}
+	if (r < 0)
+		counter_add(&op->reader->setup.counters->checksum_failures, 1);
+	return r;
+}
+
+/* Once, and then for as long as the way to the device may come back. */
+static bool settle_tries_again(struct read_op *op, struct read_range *range)
+{
+	if (range->retried && !park_may_wait(op, range->fetch.result))
+		return false;
+	range->retried = true;
+	counter_add(&op->reader->setup.counters->retries, 1);
+	return true;
+}
+
+int settle_round(struct read_op *op, bool *ret_again, const struct read_piece **ret_piece,
+		       struct error *err)
+{
+	int r = 0;
+
+	op->waits = false;
+	for (unsigned i = 0; i < op->page_count && r == 0; i++)
+		if (op->pages[i].fetch.state == READ_ARRIVED)
+			r = settle_page(op, &op->pages[i], err);
+	*ret_again = op->waits;
+	if (r < 0 || op->waits) /* blocks cannot be checked without it */
+		return r;
+	for (unsigned i = 0; i < op->range_count; i++) {
+		struct read_range *range = &op->ranges[i];
+
+		if (range->fetch.state != READ_ARRIVED)
+			continue;
+		r = settle_range(op, range, ret_piece, err);
+		if (r < 0 && !settle_tries_again(op, range))
+			return r;
+		range->fetch.state = r < 0 ? READ_READY : READ_SETTLED;
+		*ret_again |= r < 0;
+	}
+	return 0;
+}

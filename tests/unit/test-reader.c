@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* A program without FUSE reads a file of a volume: an index, an engine, a reader. */
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "image/checksum.h"
+#include "lib/check.h"
+#include "lib/section.h"
+#include "read/read.h"
+
+#define SIZE 200000u /* two chunks */
+#define CHUNK 131072u
+#define AT DSFS_DATA_AT
+#define DEVICE (AT + 2 * CHUNK)
+
+static uint8_t device[DEVICE];
+static int fd;
+static int64_t result;
+
+static void done(struct read_op *op, int64_t bytes)
+{
+	(void)op;
+	result = bytes;
+}
+
+static void failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
+{
+	(void)op;
+	assert_non_null(chunk);
+	assert_int_equal(err->code, -EBADMSG);
+}
+
+static struct section section;
+
+/* One file: inode 2. */
+static struct index *make_index(void)
+{
+	static const uint64_t sizes[1] = { DEVICE };
+	struct version version = { 0 };
+	struct index *index;
+	uint64_t first;
+
+	section_init(&section);
+	first = section_chunk(&section, AT, checksum_64(device + AT, CHUNK), CHUNK, DSFS_CODEC_RAW);
+	section_chunk(&section, AT + CHUNK, checksum_64(device + AT + CHUNK, SIZE - CHUNK), SIZE - CHUNK,
+		      DSFS_CODEC_RAW);
+	section_file(&section, 1, "file", SIZE, first);
+	CHECK_OK(index_open(section_write(&section, &version), &version, sizes, 1, &index, &err));
+	return index;
+}
+
+static void make_device(void)
+{
+	char name[] = "/tmp/test-reader-XXXXXX";
+
+	fd = mkstemp(name);
+	assert_true(fd >= 0);
+	unlink(name);
+	for (size_t i = 0; i < DEVICE; i++)
+		device[i] = (uint8_t)(i * 2654435761u >> 13);
+	assert_int_equal(pwrite(fd, device, DEVICE, 0), DEVICE);
+}
+
+static void read_file(struct reader *reader, struct read_op *op)
+{
+	bool readable;
+
+	result = 0;
+	read_begin(reader, op);
+	while (!result)
+		CHECK_OK(engine_wait(reader->engine, true, &readable, &err));
+}
+
+static void test_a_file(void **state)
+{
+	static const struct reader_options options = { .verify = true };
+	static const struct file_geometry geometry = { .logical_block = 512, .size = DEVICE };
+	static const struct reader_events events = { .failed = failed };
+	static struct reader_counters counters;
+	static struct read_op op;
+	struct engine_setup engine = { .watch = -1, .wake = -1, .volume_fds = &fd, .member_count = 1, .depth = 1 };
+	struct reader_setup setup = { .options = &options, .geometry = &geometry, .events = &events,
+				      .counters = &counters };
+	struct index *index;
+	struct reader reader;
+
+	(void)state;
+	make_device();
+	index = make_index();
+	CHECK_OK(chunk_cache_new(CHUNK, &setup.cache, &err));
+	CHECK_OK(page_cache_new(&setup.pages, &err));
+	CHECK_OK(reader_open(&reader, &setup, &err));
+	CHECK_OK(sync_new(&engine, &reader.engine, &err));
+	op.request = (struct read_request){ .version = { .index = index, .key = 1 }, .offset = 1000,
+					    .size = READ_MAX, .room = READ_MAX, .done = done,
+					    .payload = aligned_alloc(DSFS_BLOCK, READ_MAX),
+					    .scratch = aligned_alloc(DSFS_BLOCK, READ_SCRATCH) };
+	CHECK_OK(inode_get(index, 2, &op.request.inode, &err));
+
+	read_file(&reader, &op);
+	assert_int_equal(result, SIZE - 1000);
+	assert_memory_equal(op.request.payload, device + AT + 1000, SIZE - 1000);
+	assert_int_equal(counters.device_reads, 1);
+
+	assert_int_equal(pwrite(fd, "damage", 6, AT + CHUNK + 5000), 6);
+	read_file(&reader, &op);
+	assert_int_equal(result, -EBADMSG);
+	assert_int_equal(counters.device_reads, 3); /* once more, in vain */
+
+	engine_free(reader.engine);
+	reader_close(&reader);
+	chunk_cache_free(setup.cache);
+	page_cache_free(setup.pages);
+	index_close(index);
+	free(op.request.payload);
+	free(op.request.scratch);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_a_file) };
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
