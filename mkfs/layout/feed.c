@@ -105,7 +105,7 @@ struct feed_holes {
 
 static struct feed_holes feed_open_holes(struct place *place, const struct scan_entry *entry)
 {
-	const struct item item = { .place = place, .name = (char *)entry->name };
+	const struct item item = { .place = place, .name = (char *)entry->name, .attributes = *entry->attributes };
 	struct feed_holes holes = { .fd = -1, .size = entry->attributes->size };
 
 	if (entry->attributes->has_holes && holes.size > FEED_SKIP_FROM)

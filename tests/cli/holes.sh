@@ -111,3 +111,12 @@ mv large-file tera/
 echo end >>tera/large-file
 pack tera.dsfs tera
 [ "$(listed tera.dsfs versions.0.index_bytes)" -lt 65536 ] || fail "an index of $(listed tera.dsfs versions.0.index_bytes) bytes"
+
+# The middle of a hole is skipped: of so many MiB only the first ones, and what is left of the last, are read.
+mkdir skip
+truncate -s 8G skip/hole
+need_command strace
+ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" strace -f -e trace=openat -o trace mkdatasetfs skip.dsfs skip >/dev/null 2>&1 ||
+    skip "strace cannot trace here"
+opened=$(grep -c '"hole"' trace)
+[ "$opened" -gt 0 ] && [ "$opened" -lt 200 ] || fail "a hole of 8192 MiB was opened $opened times"
