@@ -6,8 +6,8 @@ datasetfs(8) with control.h.
 Both directions: every struct, field, offset, size, constant and feature bit of the header stands in the page with
 the same value and nothing else does; rules are numbered without a gap; every reason to refuse bytes in src/image
 stands under exactly one rule, and every message in the page exists; every field of the JSON of a mount is explained.
-Functions that src/README.md names exist. Packed again (as root, with the programs in PATH), the example gives the bytes
-and the dump that the page shows.
+Functions exist that tests/bench/RESULTS.md and the README.md of a folder of code name. Packed again (as root, with the
+programs in PATH), the example gives the bytes and the dump that the page shows.
 
 usage: format-page.py [SOURCE_ROOT]
 """
@@ -215,13 +215,17 @@ def check_rules(text):
 # --- the map ---
 
 def check_map():
-    """The life of a read and of a publish name real functions; feed_*() stands for all that begin so."""
+    """The map, the decisions and the results name real functions; feed_*() stands for all that begin so."""
     code = "".join(path.read_text() for folder in ("src", "mkfs", "tools") for path in sorted((ROOT / folder).rglob("*.[ch]")))
-    names = set(re.findall(r"\b([a-z0-9]+_[a-z0-9_*]+)\(\)", (ROOT / "src/README.md").read_text()))
-    for name in sorted(names):
-        if not re.search(r"\b" + name.replace("*", r"\w+") + r"\(", code):
-            complain(f"src/README.md names {name}(), which does not exist")
-    return len(names)
+    pages = [path for folder in ("src", "mkfs", "tools") for path in sorted((ROOT / folder).rglob("README.md"))]
+    seen = 0
+    for page in pages + [ROOT / "tests/bench/RESULTS.md"]:
+        names = set(re.findall(r"\b([a-z0-9]+_[a-z0-9_*]+)\(\)", page.read_text()))
+        for name in sorted(names):
+            if not re.search(r"\b" + name.replace("*", r"\w+") + r"\(", code):
+                complain(f"{page.relative_to(ROOT)} names {name}(), which does not exist")
+        seen += len(names)
+    return seen
 
 
 # --- the example ---
