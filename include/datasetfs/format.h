@@ -1,60 +1,60 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes of a datasetfs volume. The prose and the rules R1.. that a reader must check are in
- * datasetfs-volume(5); this file is the authority for offsets and limits.
+/* The on-disk format of a datasetfs volume. This file is the authority for offsets and limits;
+ * datasetfs-volume(5) explains them and has the rules R1 to R65 that a reader must check.
  *
- *   0 .. 512 KiB      superblock ring: 8 slots of 4 KiB, 64 KiB apart
+ *   0 to 512 KiB      superblock ring: 8 slots of 4 KiB, 64 KiB apart
  *   512 KiB           publisher record, 4 KiB: who is publishing now
- *   1 MiB ..          data, in segments: chunks, index sections, catalogues
+ *   from 1 MiB        data, in segments: chunks, sections, catalogues
  *
- * All integers are little-endian. Every reserved byte is zero when written and ignored when read.
- * Lengths and addresses are bytes unless said otherwise. */
+ * Integers are little-endian, except those inside the keys of the names. Writers set reserved bytes to zero;
+ * readers ignore them. Lengths and addresses are in bytes unless a comment says otherwise. */
 #pragma once
 #include <stddef.h>
 
 #include "datasetfs/le.h"
 
-#define DSFS_MAGIC           "\x89" "DSFS\r\n\x1a" /* not text; broken by newline conversion */
+#define DSFS_MAGIC           "\x89" "DSFS\r\n\x1a" /* not text; a conversion of line ends breaks it */
 #define DSFS_CATALOGUE_MAGIC "DSFSCAT\n"
 #define DSFS_PUBLISHER_MAGIC "DSFSPUB\n"
 #define DSFS_FINE_MAGIC      "DSFSFIN\n"
-#define DSFS_FORMAT          1 /* changes only when an old reader cannot parse at all */
+#define DSFS_FORMAT          1 /* changes only when an old reader cannot parse the volume at all */
 
-#define DSFS_BLOCK           4096u /* unit of device reads; covers 512- and 4096-byte sectors */
-#define DSFS_SLOT_COUNT      8u
-#define DSFS_SLOT_SPACING    65536u
-#define DSFS_PUBLISHER_AT    524288u
-#define DSFS_DATA_AT         1048576u
+#define DSFS_BLOCK           4096u /* unit of device reads; suits sectors of 512 and 4096 bytes */
+#define DSFS_SLOT_COUNT      8u       /* superblock slots */
+#define DSFS_SLOT_SPACING    65536u   /* bytes from one superblock slot to the next */
+#define DSFS_PUBLISHER_AT    524288u  /* offset of the publisher record */
+#define DSFS_DATA_AT         1048576u /* first byte of data */
 
-/* Limits: what a reader may refuse before it allocates. */
-#define DSFS_SEGMENT_LOG_MIN 20u
-#define DSFS_SEGMENT_LOG_MAX 30u
-#define DSFS_CHUNK_LOG_MIN   12u
-#define DSFS_CHUNK_LOG_MAX   20u
-#define DSFS_MEMBER_MAX      254u        /* members are numbered 0..254; 255 means "in the index" */
+/* Limits. A reader refuses what exceeds them before it allocates memory. */
+#define DSFS_SEGMENT_LOG_MIN 20u         /* log2 of bytes: 1 MiB */
+#define DSFS_SEGMENT_LOG_MAX 30u         /* 1 GiB */
+#define DSFS_CHUNK_LOG_MIN   12u         /* log2 of bytes: 4 KiB */
+#define DSFS_CHUNK_LOG_MAX   20u         /* 1 MiB */
+#define DSFS_MEMBER_MAX      254u        /* members are numbered 0 to 254; 255 is DSFS_IN_INDEX */
 #define DSFS_LABEL_MAX       127u        /* bytes of a label, without the NUL */
 #define DSFS_NAME_MAX        255u        /* bytes of a name */
-#define DSFS_LINK_MAX        4095u       /* bytes of a symlink target */
-#define DSFS_XATTRS_MAX      65536u      /* bytes of one xattr set, header included */
-#define DSFS_VERSIONS_MAX    4096u
+#define DSFS_LINK_MAX        4095u       /* bytes of the target of a symbolic link */
+#define DSFS_XATTRS_MAX      65536u      /* bytes of one xattr set, including its header */
+#define DSFS_VERSIONS_MAX    4096u       /* versions on a volume */
 #define DSFS_EXTENTS_MAX     (1u << 24)  /* extents in a catalogue */
 #define DSFS_CATALOGUE_MAX   (1u << 29)  /* bytes of a catalogue */
-#define DSFS_ORDINAL_BITS    40u
-#define DSFS_SEQUENCE_MAX    0xfffffeu   /* version sequence numbers are 1..this */
-#define DSFS_FILE_MAX        (UINT64_C(1) << 62)
-#define DSFS_HOLES_MAX       (1u << 28)  /* chunks in the long holes of all files of a version */
-#define DSFS_SHARED_MAX      (1u << 20)  /* bytes of a file that may share chunk records with others */
+#define DSFS_ORDINAL_BITS    40u         /* bits of an ordinal */
+#define DSFS_SEQUENCE_MAX    0xfffffeu   /* sequences of versions are 1 to this */
+#define DSFS_FILE_MAX        (UINT64_C(1) << 62) /* bytes of a file, and of a member */
+#define DSFS_HOLES_MAX       (1u << 28)  /* chunks in all hole lists of a version together */
+#define DSFS_SHARED_MAX      (1u << 20)  /* bytes of the largest file that may share chunk records */
 
-/* Feature words. A reader ignores unknown COMPAT bits and refuses unknown INCOMPAT bits; a program
- * that rewrites the structure must know every bit of both. Bits are never reused or renumbered. */
+/* Feature words. A reader ignores unknown COMPAT bits and refuses unknown INCOMPAT bits (R5, R25). A program
+ * that changes a volume must know every bit of both words (R65). Bits are never reused or renumbered. */
 #define DSFS_COMPAT_KNOWN           UINT64_C(0)
 #define DSFS_INCOMPAT_KNOWN         UINT64_C(0)
 #define DSFS_VERSION_COMPAT_KNOWN   UINT64_C(0)
 #define DSFS_VERSION_INCOMPAT_ZSTD  (UINT64_C(1) << 0) /* some chunks are zstd frames */
-#define DSFS_VERSION_INCOMPAT_HOLES (UINT64_C(1) << 1) /* some files have lists of long holes */
+#define DSFS_VERSION_INCOMPAT_HOLES (UINT64_C(1) << 1) /* some files have hole lists */
 #define DSFS_VERSION_INCOMPAT_KNOWN (DSFS_VERSION_INCOMPAT_ZSTD | DSFS_VERSION_INCOMPAT_HOLES)
 
-/* A device address: member number in the top 8 bits, byte offset on that member below.
- * Address 0 is "nothing" (a hole). Member DSFS_IN_INDEX: the offset counts in the index's blob. */
+/* A device address has the member number in bits 56 to 63 and the byte offset on that member below. Address 0
+ * marks a hole. With member DSFS_IN_INDEX, the offset counts from the start of the blob in the index. */
 #define DSFS_ADDRESS_BITS 56u
 #define DSFS_IN_INDEX     255u
 
@@ -64,48 +64,50 @@ struct dsfs_extent {
 	le64 length;  /* 08: bytes */
 };
 
-/* One slot of the superblock ring; slot n lies at n * DSFS_SLOT_SPACING on every member.
- * The valid slot with the highest sequence wins. A publish writes slot (sequence % DSFS_SLOT_COUNT). */
+/* One slot of the superblock ring; slot n lies at n * DSFS_SLOT_SPACING on every member. The valid slot with
+ * the highest sequence is in force (R10). A publish writes slot sequence % DSFS_SLOT_COUNT. */
 struct dsfs_superblock {
 	uint8_t magic[8];             /* 000: DSFS_MAGIC, without the NUL */
 	le32 format;                  /* 008: DSFS_FORMAT */
-	le32 segment_log;             /* 00c: log2 of the segment size */
+	le32 segment_log;             /* 00c: log2 of the segment size, DSFS_SEGMENT_LOG_MIN to _MAX */
 	le64 feature_compat;          /* 010: DSFS_COMPAT_* */
 	le64 feature_incompat;        /* 018: DSFS_INCOMPAT_* */
-	uint8_t volume_uuid[16];      /* 020: identity of the volume */
-	le64 sequence;                /* 030: counts superblocks written, from 1 */
-	le64 member_size;             /* 038: bytes this member must have; a shorter one is truncated */
-	le32 member;                  /* 040: number of this member */
-	le32 member_count;            /* 044: members of the volume */
-	struct dsfs_extent catalogue; /* 048: where the catalogue lies */
-	uint8_t catalogue_sha256[32]; /* 058: SHA-256 of the catalogue's bytes */
-	uint8_t identity[128];        /* 078: NUL-padded namespace identity at publish time, or empty */
+	uint8_t volume_uuid[16];      /* 020: identity of the volume; never changes */
+	le64 sequence;                /* 030: counts the superblocks written to the volume, from 1 */
+	le64 member_size;             /* 038: bytes that this member must have, a multiple of DSFS_BLOCK */
+	le32 member;                  /* 040: number of this member, from 0 */
+	le32 member_count;            /* 044: members of the volume, 1 to 255; this release requires 1 (R7) */
+	struct dsfs_extent catalogue; /* 048: at DSFS_DATA_AT or later, 64 to DSFS_CATALOGUE_MAX bytes (R9) */
+	uint8_t catalogue_sha256[32]; /* 058: SHA-256 of all bytes of the catalogue */
+	uint8_t identity[128];        /* 078: NVMe namespace of the last publish, NUL-padded; empty: none */
 	uint8_t reserved[3840];       /* 0f8: zero */
 	le64 checksum;                /* ff8: XXH3-64 of the bytes before it */
 };
 
-/* Who is publishing; all zero when nobody is. Advice to people: the lock is elsewhere. */
+/* Who is publishing; all zero when nobody is. It only informs people: the lock is an exclusive open of the
+ * device or a lock on the file. */
 struct dsfs_publisher {
 	uint8_t magic[8];       /* 000: DSFS_PUBLISHER_MAGIC, without the NUL */
-	le64 since;             /* 008: seconds since the epoch */
-	le64 process;           /* 010: process number on that host */
+	le64 since;             /* 008: when the publish began, seconds since the epoch */
+	le64 process;           /* 010: process ID on that host */
 	uint8_t host[256];      /* 018: NUL-padded host name */
 	uint8_t reserved[3808]; /* 118: zero */
 	le64 checksum;          /* ff8: XXH3-64 of the bytes before it */
 };
 
-/* The source section of a version: for ordinal n at (n - 1) * 8 an le64, the inode number that the file had in the
- * source; behind those of all inodes for ordinal n an le64, the time of the inode's last change there in ns. 0, and
- * nothing behind the section's end, for what is not remembered. */
+/* The source section of a version holds two arrays of le64, one after the other, each with one element for
+ * each inode in the order of ordinals: the inode number in the source, then the time of the inode's last
+ * change there (ctime, ns since the epoch). 0 means unknown, as does an element past the end of the
+ * section. */
 
-/* The catalogue: this header, then version_count records, then extent_count extents. */
+/* The catalogue: this header, then version_count records (struct dsfs_version), then extent_count extents. */
 struct dsfs_catalogue {
 	uint8_t magic[8];        /* 00: DSFS_CATALOGUE_MAGIC, without the NUL */
-	le32 version_count;      /* 08: records that follow */
-	le32 extent_count;       /* 0c: extents that follow the records */
-	le64 next_sequence;      /* 10: sequence of the next version; never reused */
-	le64 current;            /* 18: sequence of the current version, 0 when there is none */
-	le64 tail;               /* 20: address where the next publish may continue, 0 for a fresh segment */
+	le32 version_count;      /* 08: records that follow, at most DSFS_VERSIONS_MAX */
+	le32 extent_count;       /* 0c: extents that follow the records, at most DSFS_EXTENTS_MAX */
+	le64 next_sequence;      /* 10: sequence of the next version; no change lowers it */
+	le64 current;            /* 18: sequence of the current version; 0: none */
+	le64 tail;               /* 20: address where the next publish may continue; 0: a new segment */
 	uint8_t volume_uuid[16]; /* 28: as in the superblock */
 	le64 reserved;           /* 38: zero */
 };
@@ -114,113 +116,119 @@ enum { DSFS_SUM_XXH3_64 = 1 };
 
 /* One version. Records are in ascending order of sequence. */
 struct dsfs_version {
-	uint8_t label[128];       /* 000: NUL-padded, unique on the volume */
+	uint8_t label[128];       /* 000: NUL-padded, at most DSFS_LABEL_MAX bytes, unique (R15, R22) */
 	uint8_t uuid[16];         /* 080: identity of this version */
 	uint8_t digest[32];       /* 090: SHA-256 of the version's dump */
 	uint8_t index_sha256[32]; /* 0b0: SHA-256 of the index section */
-	le64 sequence;            /* 0d0: number of the version on this volume, from 1 */
-	le64 created;             /* 0d8: seconds since the epoch, 0 when not recorded */
+	le64 sequence;            /* 0d0: number of the version on this volume, 1 to DSFS_SEQUENCE_MAX */
+	le64 created;             /* 0d8: seconds since the epoch; 0: not recorded */
 	le64 feature_compat;      /* 0e0: DSFS_VERSION_COMPAT_* */
 	le64 feature_incompat;    /* 0e8: DSFS_VERSION_INCOMPAT_* */
-	le32 chunk_log;           /* 0f0: log2 of the chunk size */
+	le32 chunk_log;           /* 0f0: log2 of the chunk size, DSFS_CHUNK_LOG_MIN to _MAX */
 	le32 chunk_sum;           /* 0f4: DSFS_SUM_*: kind of the chunk sums */
-	le32 first_segment;       /* 0f8: first of the extents that list the segments it uses */
-	le32 segment_count;       /* 0fc: how many extents */
-	le32 first_index;         /* 100: first of the extents that hold the index section */
-	le32 index_extents;       /* 104: how many extents */
+	le32 first_segment;       /* 0f8: number of the first extent that lists its segments */
+	le32 segment_count;       /* 0fc: number of these extents */
+	le32 first_index;         /* 100: number of the first extent of the index section */
+	le32 index_extents;       /* 104: number of these extents */
 	le64 index_length;        /* 108: bytes of the index section */
-	le64 names_length;        /* 110: index part 1, an LMDB file; a multiple of DSFS_BLOCK */
-	le64 inode_count;         /* 118: index part 2: inodes, ordinals 1..inode_count */
-	le64 chunk_count;         /* 120: index part 3: chunks */
+	le64 names_length;        /* 110: bytes of index part 1, an LMDB file; a multiple of DSFS_BLOCK */
+	le64 inode_count;         /* 118: index part 2: inodes, with ordinals 1 to inode_count */
+	le64 chunk_count;         /* 120: index part 3: chunk records, and heads and holes of lists */
 	le64 class_count;         /* 128: index part 4: attribute classes */
-	le64 blob_length;         /* 130: index part 5: symlink targets, xattrs, very small files */
-	le64 entry_count;         /* 138: names in all directories */
+	le64 blob_length;         /* 130: bytes of index part 5: symlink targets, xattr sets, tiny files */
+	le64 entry_count;         /* 138: names in all directories together */
 	le64 file_count;          /* 140: regular files (inodes) */
-	le64 directory_count;     /* 148: directories, the root included */
-	le64 symlink_count;       /* 150: symlinks */
-	le64 content_bytes;       /* 158: sum of the file sizes */
-	le64 stored_bytes;        /* 160: bytes of chunks written for this version, padding included */
-	struct dsfs_extent source; /* 168: the publisher's memory of its source, length 0 when absent */
-	uint8_t source_sha256[32]; /* 178: its SHA-256 */
-	struct dsfs_extent fine;   /* 198: sums for the insides of chunks, length 0 when absent */
-	uint8_t fine_sha256[32];   /* 1a8: SHA-256 of their head */
+	le64 directory_count;     /* 148: directories (inodes), including the root */
+	le64 symlink_count;       /* 150: symbolic links (inodes) */
+	le64 content_bytes;       /* 158: sum of the sizes of the regular files */
+	le64 stored_bytes;        /* 160: bytes of chunks that this publish wrote, including padding */
+	struct dsfs_extent source; /* 168: the source section; length 0: absent */
+	uint8_t source_sha256[32]; /* 178: SHA-256 of the source section */
+	struct dsfs_extent fine;   /* 198: the fine section, see struct dsfs_fine; length 0: absent */
+	uint8_t fine_sha256[32];   /* 1a8: SHA-256 of the head of the fine section */
 	uint8_t reserved[56];      /* 1c8: zero */
 };
 
-/* Index part 1, names: an LMDB 0.9 file (64-bit, little-endian, 4 KiB pages) with one database.
- *   key    5 bytes parent ordinal, big-endian, then the name      value  struct dsfs_entry
- *   key    5 bytes parent ordinal, 00, 4 bytes n, big-endian      value  the name of entry n * DSFS_MARK_EVERY
- * Entries of a directory are in bytewise order of their names. Ordinals are given breadth-first: in key
- * order each entry has either the next unused ordinal or, for a hard link, one already used. */
-#define DSFS_KEY_PARENT 5u
-#define DSFS_MARK_EVERY 128u /* marks n = 1, 2, … make a directory position cheap to find again */
+/* The index section has five parts; each begins at a multiple of DSFS_BLOCK.
+ *
+ * Index part 1, names: a compact LMDB 0.9 file (64-bit, little-endian, 4 KiB pages) with one database,
+ * rules R28 to R44.
+ *   key    5 bytes ordinal of the directory, the name          value  struct dsfs_entry
+ *   key    5 bytes ordinal of the directory, 00, 4 bytes n     value  the name of entry n * DSFS_MARK_EVERY
+ * Integers in keys are big-endian. The entries of a directory are in bytewise order of their names. Ordinals
+ * are breadth-first: in key order, each entry has either the next unused ordinal or, for a hard link, one in
+ * use already. */
+#define DSFS_KEY_PARENT 5u   /* bytes of the ordinal of the directory in a key */
+#define DSFS_MARK_EVERY 128u /* entries from one mark to the next; marks n = 1, 2, … */
 
 struct dsfs_entry {
 	uint8_t ordinal[5]; /* 00: little-endian */
-	uint8_t type;       /* 05: file type as in the mode: 4 directory, 8 regular, 10 symlink */
+	uint8_t type;       /* 05: bits 12 to 15 of the mode: 4 directory, 8 regular file, 10 symbolic link */
 };
 
-/* Index part 2: inode with ordinal n at (n - 1) * 32. Part starts are rounded up to DSFS_BLOCK. */
+/* Index part 2: the inode with ordinal n lies at (n - 1) * 32. */
 #define DSFS_WHERE_SPARSE (UINT64_C(1) << 63) /* the file has holes */
-#define DSFS_WHERE_HOLES  (UINT64_C(1) << 62) /* where is the head of its list of long holes */
+#define DSFS_WHERE_HOLES  (UINT64_C(1) << 62) /* and where is the head of its hole list (R62) */
 
 struct dsfs_inode {
-	le64 mtime; /* 00: (seconds + 2^31) << 30 | nanoseconds: 1901-12-13 .. 2446-05-10 */
-	le64 size;  /* 08: file: bytes; directory: entries; symlink: bytes of the target */
-	le64 where; /* 10: file: first chunk, | SPARSE, | HOLES; directory: parent; symlink: target in the blob */
-	le32 class; /* 18: attribute class */
-	le32 nlink; /* 1c: names of a file, 2 + subdirectories of a directory */
+	le64 mtime; /* 00: (seconds + 2^31) << 30 | nanoseconds: 1901-12-13 to 2446-05-10 */
+	le64 size;  /* 08: regular file: bytes; directory: entries; symbolic link: bytes of the target */
+	le64 where; /* 10: first chunk, with flags; directory: parent; symbolic link: target in the blob */
+	le32 class; /* 18: number of its attribute class, from 0 */
+	le32 nlink; /* 1c: names of the inode; directory: 2 + subdirectories */
 };
 
-/* Index part 3: a chunk. Chunk i of a file holds its bytes from i << chunk_log on. */
-#define DSFS_STORED_BITS 28u
+/* Index part 3: a chunk. Chunk i of a file holds its bytes from i << chunk_log on. Rules R51 to R54. */
+#define DSFS_STORED_BITS 28u /* bits of stored that hold the number of bytes; the codec is above them */
 enum { DSFS_CODEC_RAW = 0, DSFS_CODEC_ZSTD = 1 };
 
 struct dsfs_chunk {
-	le64 address; /* 00: device address; 0: a hole, all zeros */
-	le64 sum;     /* 08: sum of the content (not of the stored bytes); 0 for a hole */
-	le32 stored;  /* 10: bits 0..27 bytes on the volume, bits 28..31 DSFS_CODEC_* */
+	le64 address; /* 00: device address; 0: a hole, all bytes are zero */
+	le64 sum;     /* 08: XXH3-64 of the content before compression; 0 for a hole */
+	le32 stored;  /* 10: bits 0 to 27: bytes on the volume; bits 28 to 31: DSFS_CODEC_* */
 };
 
-/* Among the chunks: a hole of many chunks, which have no records of their own. Behind the records of a file's other
- * chunks lies the head of its list, then its long holes in order. */
+/* A long hole of a large file, whose chunks have no records of their own. Heads and holes lie among the chunk
+ * records and are numbered with them: the records of the file's other chunks, then the head of its list, then
+ * its holes in the order of the file. Rules R61 to R64; only with DSFS_VERSION_INCOMPAT_HOLES. */
 struct dsfs_hole {
-	le64 address; /* 00: 0, as of any hole */
-	le64 first;   /* 08: its first chunk in the file; in the head: how many holes follow */
-	le32 total;   /* 10: chunks of this hole and of those before it in the list; in the head: 0 */
+	le64 address; /* 00: 0, as in the record of any hole */
+	le64 first;   /* 08: its first chunk, counted in the file; in the head: number of holes, at least 1 */
+	le32 total;   /* 10: chunks in this hole and in all before it in the list; in the head: 0, ignored */
 };
 
 /* Index part 4: attributes that many inodes share. */
 struct dsfs_class {
-	le32 mode;     /* 00: type and permissions, as st_mode */
-	le32 uid;      /* 04 */
-	le32 gid;      /* 08 */
+	le32 mode;     /* 00: type and permissions, as st_mode of stat(2) */
+	le32 uid;      /* 04: owner */
+	le32 gid;      /* 08: group */
 	le32 reserved; /* 0c: zero */
-	le64 xattrs;   /* 10: 1 + offset of the xattr set in the blob, 0 for none */
+	le64 xattrs;   /* 10: 1 + offset of the xattr set in the blob; 0: none */
 };
 
-/* Index part 5 holds xattr sets: this header, then for each attribute a dsfs_xattr, its name and value.
- * Names are whole ("user.label") and in bytewise order. */
+/* A set of extended attributes in index part 5: this header, then for each attribute a dsfs_xattr, the name
+ * and the value, without padding. Names are complete ("user.label"), all begin with "user.", and are in
+ * bytewise order; every set belongs to one class, in the order of the classes (R50). */
 struct dsfs_xattr_set {
-	le32 count;  /* 00: attributes */
-	le32 length; /* 04: bytes of the set, this header included */
+	le32 count;  /* 00: number of attributes */
+	le32 length; /* 04: bytes of the set, including this header, at most DSFS_XATTRS_MAX */
 };
 
 struct dsfs_xattr {
-	le32 name_length;  /* 00: bytes, 1..255, no NUL */
-	le32 value_length; /* 04: bytes */
+	le32 name_length;  /* 00: bytes of the name, 6 to DSFS_NAME_MAX, none of them NUL */
+	le32 value_length; /* 04: bytes of the value; may be 0 */
 };
 
-/* The fine section: sums of the DSFS_BLOCK bytes long blocks of chunks, so that a part of a chunk can be read and
- * verified without the rest of it. It names no place and nothing but numbers of chunks.
- *   head    this header; a bitmap, bit n % 8 of byte n / 8 set when chunk n has a row, rounded up to 8 bytes; for each
- *           page an le64, the sum of its bytes. Padded with zeros to DSFS_BLOCK.
- *   pages   DSFS_BLOCK bytes each: rows, in the order of their chunks, each 2^chunk_log / DSFS_BLOCK le64: the sums of
- *           the chunk's blocks, 0 behind its end. Padded with zeros to DSFS_BLOCK. */
+/* The fine section: sums of blocks of DSFS_BLOCK bytes of chunks, so that a reader can read and verify a part
+ * of a chunk without the rest. It refers to chunks by number and contains no address. Rules R55 to R60.
+ *   head    this header; a bitmap, padded to 8 bytes, with bit n % 8 of byte n / 8 set if chunk n has a row;
+ *           one le64 for each page, the sum of its bytes; zeros up to a multiple of DSFS_BLOCK.
+ *   pages   DSFS_BLOCK bytes each: rows in the order of their chunks, then zeros. A row is
+ *           2^chunk_log / DSFS_BLOCK le64: the sums of the chunk's blocks, 0 past its end. */
 struct dsfs_fine {
 	uint8_t magic[8]; /* 00: DSFS_FINE_MAGIC, without the NUL */
-	le64 chunk_count; /* 08: bits of the bitmap, as in the version */
-	le64 row_count;   /* 10: how many of them are set */
+	le64 chunk_count; /* 08: bits of the bitmap before padding: chunk_count of the version */
+	le64 row_count;   /* 10: number of set bits */
 	le64 reserved;    /* 18: zero */
 };
 
