@@ -226,7 +226,7 @@ static int check_record(struct check *c, struct span key, struct span value, str
 	c->last_key = key;
 	c->bound = (struct span){ 0 };
 	rest = (struct span){ key.base + DSFS_KEY_PARENT, key.size - DSFS_KEY_PARENT };
-	if (key_parent(key) != c->directory.ordinal) {
+	if (!c->directory.ordinal || key_parent(key) != c->directory.ordinal) {
 		r = check_directory_begin(c, key_parent(key), err);
 		if (r < 0)
 			return r;

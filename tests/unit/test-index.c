@@ -268,6 +268,11 @@ static void test_hostile_ordinals(void **state)
 	make_tree();
 	section.entries[0].type = DT_REG;
 	refuses("does not fit inode 2");
+	section_init(&section); /* a directory that there is not */
+	section_file(&section, 1, "file", 0, 0);
+	section.entries[0].directory = 0;
+	section.inodes[0].size = 0;
+	refuses("entries of directory 0 come before the directory");
 	make_tree();
 	section.inode_count++;
 	section.inodes[section.inode_count - 1] = section.inodes[2];
