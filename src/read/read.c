@@ -47,12 +47,13 @@ static void read_end(struct read_op *op, int64_t result)
 	op->request.done(op, result);
 }
 
+/* The device's ECANCELED is no -ECANCELED of ours. */
 static void read_fail(struct read_op *op, const struct read_piece *piece, const struct error *err)
 {
 	op->reader->setup.events->failed(op, piece ? &piece->part.chunk : NULL, err);
 	op_drop_claims(op);
 	counter_add(&op->reader->setup.counters->failures, 1);
-	read_end(op, err->code);
+	read_end(op, err->code == -ECANCELED ? -EIO : err->code);
 }
 
 /* Its process was killed, or the deadline came first. */

@@ -17,6 +17,7 @@
 static uint8_t device[DEVICE];
 static int fd;
 static int64_t result;
+static int blamed; /* what failed() is to be told */
 
 static void done(struct read_op *op, int64_t bytes)
 {
@@ -28,7 +29,14 @@ static void failed(struct read_op *op, const struct chunk *chunk, const struct e
 {
 	(void)op;
 	assert_non_null(chunk);
-	assert_int_equal(err->code, -EBADMSG);
+	assert_int_equal(err->code, blamed);
+}
+
+/* A device whose reads somebody ends. */
+static void cancel(struct engine *engine, struct io_read *read)
+{
+	(void)engine;
+	read->done(read, -ECANCELED);
 }
 
 static struct section section;
@@ -78,6 +86,8 @@ static void test_a_file(void **state)
 	static const struct file_geometry geometry = { .logical_block = 512, .size = DEVICE };
 	static const struct reader_events events = { .failed = failed };
 	static struct reader_counters counters;
+	static const struct engine_ops cancelling = { .read = cancel };
+	struct engine cancelled = { .ops = &cancelling };
 	static struct read_op op;
 	struct engine_setup engine = { .watch = -1, .wake = -1, .volume_fds = &fd, .member_count = 1, .depth = 1 };
 	struct reader_setup setup = { .options = &options, .geometry = &geometry, .events = &events,
@@ -104,11 +114,18 @@ static void test_a_file(void **state)
 	assert_int_equal(counters.device_reads, 1);
 
 	assert_int_equal(pwrite(fd, "damage", 6, AT + CHUNK + 5000), 6);
+	blamed = -EBADMSG;
 	read_file(&reader, &op);
 	assert_int_equal(result, -EBADMSG);
 	assert_int_equal(counters.device_reads, 3); /* once more, in vain */
-
 	engine_free(reader.engine);
+
+	/* Not as if nobody wanted it. */
+	reader.engine = &cancelled;
+	blamed = -ECANCELED;
+	read_file(&reader, &op);
+	assert_int_equal(result, -EIO);
+
 	reader_close(&reader);
 	chunk_cache_free(setup.cache);
 	page_cache_free(setup.pages);
