@@ -86,8 +86,8 @@ struct control_switch {
 #define CONTROL_LOADS            "loads"          /* loads of versions since the mount, also failed ones */
 #define CONTROL_REQUESTS         "requests"       /* object: number of requests for each opcode name */
 #define CONTROL_REQUESTS_TOTAL   "requests_total" /* their sum */
-#define CONTROL_ERRORS           "errors"         /* replies with an error other than ENOENT, ENOSYS, ENOTTY,
-						     * ENODATA, ERANGE, ENXIO and EROFS */
+#define CONTROL_ERRORS           "errors"         /* replies with an error other than EINTR, ENOENT, ENOSYS,
+						     * ENOTTY, ENODATA, ERANGE, ENXIO and EROFS */
 #define CONTROL_IN_FLIGHT        "in_flight"      /* not answered, or the device still has their memory */
 #define CONTROL_INTERRUPTED      "interrupted"    /* reads answered early because their process was killed */
 #define CONTROL_BYTES_SERVED     "bytes_served"   /* content in READ replies */

@@ -25,6 +25,7 @@ static int reply_code(int code)
 	case -ESTALE:
 	case -ENFILE:
 	case -EDQUOT:
+	case -EINTR: /* to a process that was killed */
 	case -ENOMEM:
 	case -EBUSY:
 		return code;
@@ -36,7 +37,7 @@ static int reply_code(int code)
 static bool reply_is_failure(int code)
 {
 	return code != -ENOENT && code != -EROFS && code != -ENOSYS && code != -ENOTTY && code != -ENODATA &&
-	       code != -ERANGE && code != -ENXIO;
+	       code != -ERANGE && code != -ENXIO && code != -EINTR;
 }
 
 void reply_end(struct worker *worker, struct channel_request *request)

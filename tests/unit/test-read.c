@@ -16,6 +16,7 @@
 #include "lib/rows.h"
 #include "lib/section.h"
 #include "serve/content.h"
+#include "serve/reply.h"
 #include "serve/worker.h"
 
 #define CHUNK    131072u
@@ -750,6 +751,19 @@ static void test_wrong_nodes(void **state)
 	assert_int_equal(replies, 1);
 }
 
+/* Of a visit whose process was killed: nobody sees the answer, and an operator has no reason to look. */
+static void test_killed_is_no_error(void **state)
+{
+	(void)state;
+	request.wire = (struct request){ .opcode = FUSE_LOOKUP, .unique = request.wire.unique + 2 };
+	request.taken = true;
+	channel.busy = 1;
+	atomic_store(&request.owed, request.wire.unique);
+	reply_error(&worker, &request, -EINTR);
+	assert_int_equal(reply_error_code, -EINTR);
+	assert_int_equal(counted(&worker.stats.errors), 0);
+}
+
 int main(void)
 {
 #define READ_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -776,6 +790,7 @@ int main(void)
 		READ_TEST(test_damaged_block),
 		READ_TEST(test_wrong_sums),
 		READ_TEST(test_wrong_nodes),
+		READ_TEST(test_killed_is_no_error),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
