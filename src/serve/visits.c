@@ -53,7 +53,8 @@ struct visits {
 
 /* ---- the thread ---- */
 
-/* The caller sees an errno only, so the reason goes to the log. */
+/* The caller sees an errno only, so the reason goes to the log. What a device says of a bad block, or that it is gone, is
+ * EIO as for a read; in other replies these numbers mean that there is no attribute or no data. */
 static int visits_report(int code, const struct error *err, const struct visit *visit)
 {
 	static struct log_limit limit = { .burst = 10 };
@@ -62,7 +63,7 @@ static int visits_report(int code, const struct error *err, const struct visit *
 	if (code < 0 && code != -ENOENT && log_allow(&limit, &held))
 		log_err("cannot %s '" CONTROL_FOLDER "/" CONTROL_VERSIONS "%s%s': %s, held=%u",
 			visit->is_listing ? "list" : "open", visit->is_listing ? "" : "/", visit->label, err->reason, held);
-	return code;
+	return code == -ENODATA || code == -ENXIO ? -EIO : code;
 }
 
 static void visits_report_unsure(const struct error *err, const char *label)
