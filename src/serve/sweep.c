@@ -91,7 +91,8 @@ static void sweep_names(struct sweep *sweep)
 
 	if (index_reader_open(generation->index, &reader, &err) < 0)
 		return;
-	if (index_walk(reader, sweep_name, sweep) == 0)
+	/* Cancelled at its last name it may have been current since. */
+	if (index_walk(reader, sweep_name, sweep) == 0 && !atomic_load(&sweep->cancelled))
 		atomic_store(&generation->root_swept, true);
 	index_reader_close(reader);
 }
