@@ -75,17 +75,22 @@ static int change_check_digest(const struct serve *serve, const struct generatio
 			 generation->version.label, found, expected);
 }
 
+/* What an open version takes at most. */
+static uint64_t change_bytes(const struct serve *serve, const struct version *version)
+{
+	return version->index_length + fine_memory_most(version) + (uint64_t)serve->worker_count * READER_BYTES;
+}
+
+/* others: bytes that the other thread's load may take yet. */
 static int change_check_room(struct serve *serve, const struct version *version, const struct visitor *visitor,
-			     struct error *err)
+			     uint64_t others, struct error *err)
 {
 	unsigned spare = 0;
 	int r = visitor ? visitor_check(visitor, serve, version, clock_now(), &spare, err) : 0;
 
 	if (r < 0 || !serve_current(serve))
 		return r;
-	return headroom_check(version->index_length + fine_memory_most(version) +
-				      (uint64_t)serve->worker_count * READER_BYTES,
-			      spare, err);
+	return headroom_check(change_bytes(serve, version) + others, spare, err);
 }
 
 static int change_load_index(struct serve *serve, const struct version *version, struct generation **ret, struct error *err)
@@ -107,12 +112,12 @@ static int change_load_index(struct serve *serve, const struct version *version,
 	return 0;
 }
 
-static int change_load(struct serve *serve, const struct version *version, const struct visitor *visitor,
-		       struct generation **ret, struct error *err)
+static int change_load_beside(struct serve *serve, const struct version *version, const struct visitor *visitor,
+			      uint64_t others, struct generation **ret, struct error *err)
 {
 	struct generation *generation;
 	struct error why = { 0 };
-	int r = change_check_room(serve, version, visitor, err);
+	int r = change_check_room(serve, version, visitor, others, err);
 
 	if (r < 0)
 		return r;
@@ -130,6 +135,17 @@ static int change_load(struct serve *serve, const struct version *version, const
 	}
 	*ret = generation;
 	return 0;
+}
+
+/* A visit and a command may load at once, each before the other's memory is taken. */
+static int change_load(struct serve *serve, const struct version *version, const struct visitor *visitor,
+		       struct generation **ret, struct error *err)
+{
+	uint64_t bytes = change_bytes(serve, version), others = atomic_fetch_add(&serve->loading, bytes);
+	int r = change_load_beside(serve, version, visitor, others, ret, err);
+
+	atomic_fetch_sub(&serve->loading, bytes);
+	return r;
 }
 
 /* A namespace that was cloned, or a copy in a file, has everything but the identity. */

@@ -55,6 +55,7 @@ struct serve {
 	uint64_t opened;        /* sequence of the superblock at the mount */
 	_Atomic uint64_t newest; /* the highest that was seen */
 	_Atomic uint64_t loads; /* of versions, also those that failed */
+	_Atomic uint64_t loading; /* bytes that those under way take at most */
 	struct generations generations;
 	struct control *control;
 	struct sweep *sweep;    /* NULL before the mount serves */

@@ -266,6 +266,34 @@ static void test_opened_twice_at_once(void **state)
 	assert_null(generations_find(&serve.generations, 2));
 }
 
+/* What the thread that loads a version is about to take is not there for the other one that does. */
+static void no_room_meanwhile(void)
+{
+	struct generation *generation;
+	uint64_t bytes = atomic_load(&serve.loading);
+
+	assert_true(bytes > 0);
+	atomic_store(&serve.loading, UINT64_C(1) << 60);
+	CHECK_FAILS(change_visit(&serve, "v2", &visitor, &generation, &err), -ENOMEM,
+		    "not enough memory for its index");
+	assert_int_equal(atomic_load(&serve.loading), UINT64_C(1) << 60);
+	atomic_store(&serve.loading, bytes);
+}
+
+static void test_two_loads_at_once(void **state)
+{
+	struct change_wish wish = { .label = "v2" };
+	struct generation *generation;
+
+	(void)state;
+	publish("v2", 2, THERE);
+	hook = no_room_meanwhile;
+	hook_at = THERE;
+	CHECK_OK(change_open(&serve, &wish, &generation, &err));
+	assert_null(hook);
+	assert_int_equal(atomic_load(&serve.loading), 0);
+}
+
 /* A newer state that another thread saw while this one read an older superblock is no reason to refuse that. */
 static void see_v3(void)
 {
@@ -355,6 +383,7 @@ int main(void)
 		CHANGE_TEST(test_visit_while_the_volume_cannot_be_read),
 		CHANGE_TEST(test_what_may_be_held),
 		CHANGE_TEST(test_opened_twice_at_once),
+		CHANGE_TEST(test_two_loads_at_once),
 		CHANGE_TEST(test_newer_state_meanwhile),
 		CHANGE_TEST(test_undone_version_is_no_other),
 		CHANGE_TEST(test_undone_version_in_use),
