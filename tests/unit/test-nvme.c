@@ -81,12 +81,56 @@ static int sysfs_remove(void **state)
 
 /* ---- tests ---- */
 
+static void check_shared(const struct topology *t)
+{
+	const struct topology_controller *controller;
+	const struct topology_namespace *train;
+	size_t live;
+
+	train = topology_by_device(t, makedev(259, 1));
+	assert_non_null(train);
+	assert_string_equal(train->name, "nvme0n1");
+	assert_string_equal(t->subsystems[train->subsystem].nqn, TRAIN_NQN);
+	assert_int_equal(train->size, UINT64_C(1) << 30);
+	assert_int_equal(train->lba_size, 4096);
+	assert_int_equal(train->boundary, 0);
+	assert_true(train->has_uuid);
+	assert_false(train->has_nguid);
+	assert_int_equal(topology_paths_of(t, train, &live), 2);
+	assert_int_equal(live, 1);
+
+	controller = topology_host_of(t, train);
+	assert_string_equal(controller->name, "nvme0");
+	assert_string_equal(controller->traddr, "192.0.2.1");
+	assert_string_equal(controller->trsvcid, "4420");
+	assert_int_equal(controller->queues, 8);
+	assert_int_equal(controller->queue_size, 128);
+	assert_int_equal(controller->fast_io_fail_tmo, 300);
+	assert_int_equal(t->controllers[1].fast_io_fail_tmo, -1);
+	assert_true(t->paths[0].data_digest);
+	assert_false(t->paths[1].data_digest);
+	assert_string_equal(t->paths[1].ana_state, "non-optimized");
+}
+
+static void check_local(const struct topology *t)
+{
+	const struct topology_namespace *local;
+	size_t live;
+
+	local = topology_by_device(t, makedev(259, 2));
+	assert_int_equal(local->boundary, 131072);
+	assert_int_equal(topology_paths_of(t, local, &live), 1);
+	assert_int_equal(live, 1);
+	assert_null(topology_host_of(t, local));
+	assert_string_equal(t->controllers[2].traddr, "0000:41:00.0");
+	assert_null(topology_by_device(t, makedev(259, 3)));
+	assert_non_null(topology_by_nqn(t, TRAIN_NQN));
+	assert_null(topology_by_nqn(t, "nqn.2026-01.org.example:other"));
+}
+
 static void test_topology(void **state)
 {
 	auto_topology struct topology t = { 0 };
-	const struct topology_namespace *train, *local;
-	const struct topology_controller *controller;
-	size_t live;
 
 	(void)state;
 	CHECK_OK(topology_read(root, &t, &err));
@@ -97,39 +141,8 @@ static void test_topology(void **state)
 	assert_false(t.subsystems[0].is_discovery);
 	assert_true(t.subsystems[2].is_discovery);
 
-	train = topology_by_device(&t, makedev(259, 1));
-	assert_non_null(train);
-	assert_string_equal(train->name, "nvme0n1");
-	assert_string_equal(t.subsystems[train->subsystem].nqn, TRAIN_NQN);
-	assert_int_equal(train->size, UINT64_C(1) << 30);
-	assert_int_equal(train->lba_size, 4096);
-	assert_int_equal(train->boundary, 0);
-	assert_true(train->has_uuid);
-	assert_false(train->has_nguid);
-	assert_int_equal(topology_paths_of(&t, train, &live), 2);
-	assert_int_equal(live, 1);
-
-	controller = topology_host_of(&t, train);
-	assert_string_equal(controller->name, "nvme0");
-	assert_string_equal(controller->traddr, "192.0.2.1");
-	assert_string_equal(controller->trsvcid, "4420");
-	assert_int_equal(controller->queues, 8);
-	assert_int_equal(controller->queue_size, 128);
-	assert_int_equal(controller->fast_io_fail_tmo, 300);
-	assert_int_equal(t.controllers[1].fast_io_fail_tmo, -1);
-	assert_true(t.paths[0].data_digest);
-	assert_false(t.paths[1].data_digest);
-	assert_string_equal(t.paths[1].ana_state, "non-optimized");
-
-	local = topology_by_device(&t, makedev(259, 2));
-	assert_int_equal(local->boundary, 131072);
-	assert_int_equal(topology_paths_of(&t, local, &live), 1);
-	assert_int_equal(live, 1);
-	assert_null(topology_host_of(&t, local));
-	assert_string_equal(t.controllers[2].traddr, "0000:41:00.0");
-	assert_null(topology_by_device(&t, makedev(259, 3)));
-	assert_non_null(topology_by_nqn(&t, TRAIN_NQN));
-	assert_null(topology_by_nqn(&t, "nqn.2026-01.org.example:other"));
+	check_shared(&t);
+	check_local(&t);
 }
 
 static void test_no_nvme(void **state)
@@ -318,8 +331,21 @@ static void test_advice(void **state)
 	assert_false(has_advice(advice, n, "granule", true));
 	assert_false(has_advice(advice, n, "lba-512", true));
 	assert_false(has_advice(advice, n, "timeouts", true));
+}
 
-	/* As it should be. */
+/* As it should be, and as it should not. */
+static void test_advice_extremes(void **state)
+{
+	auto_topology struct topology t = { 0 };
+	struct nvme_facts facts = { .is_shared = true, .can_reserve = true, .granule = 16384, .alignment = 16384 };
+	struct nvme_holder holder = { .hold = NVME_HOLD_NONE };
+	struct advice_setup setup = { .topology = &t, .facts = &facts, .holder = &holder, .cpus = 8, .nodes = 1 };
+	struct advice advice[ADVICE_MAX];
+	size_t n;
+
+	(void)state;
+	CHECK_OK(topology_read(root, &t, &err));
+	setup.namespace = &t.namespaces[0];
 	snprintf(t.controllers[1].state, sizeof(t.controllers[1].state), "live");
 	t.paths[1].data_digest = true;
 	facts.is_protected = true;
@@ -328,7 +354,6 @@ static void test_advice(void **state)
 		assert_false(advice[i].is_warning);
 	assert_true(has_advice(advice, n, "protected", false));
 
-	/* And as it should not be. */
 	facts = (struct nvme_facts){ .is_shared = true, .granule = 8u << 20, .boundary = 65536 };
 	t.path_count = 1;
 	t.controllers[0].fast_io_fail_tmo = 5;
@@ -387,6 +412,7 @@ int main(void)
 		cmocka_unit_test(test_locate),		cmocka_unit_test(test_bad_names),
 		cmocka_unit_test(test_same_identity),	cmocka_unit_test(test_portals),
 		cmocka_unit_test(test_host),		cmocka_unit_test(test_advice),
+		cmocka_unit_test(test_advice_extremes),
 	};
 
 	return cmocka_run_group_tests(tests, sysfs_tree, sysfs_remove);

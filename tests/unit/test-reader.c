@@ -80,34 +80,53 @@ static void read_file(struct reader *reader, struct read_op *op)
 		CHECK_OK(engine_wait(reader->engine, true, &readable, &err));
 }
 
-static void test_a_file(void **state)
+static struct reader reader;
+static struct reader_counters counters;
+static struct read_op op;
+
+static int open_reader(void **state)
 {
 	static const struct reader_options options = { .verify = true };
 	static const struct file_geometry geometry = { .logical_block = 512, .size = DEVICE };
 	static const struct reader_events events = { .failed = failed };
-	static struct reader_counters counters;
-	static const struct engine_ops cancelling = { .read = cancel };
-	struct engine cancelled = { .ops = &cancelling };
-	static struct read_op op;
 	struct engine_setup engine = { .watch = -1, .wake = -1, .volume_fds = &fd, .member_count = 1, .depth = 1 };
 	struct reader_setup setup = { .options = &options, .geometry = &geometry, .events = &events,
 				      .counters = &counters };
-	struct index *index;
-	struct reader reader;
 
 	(void)state;
 	make_device();
-	index = make_index();
 	CHECK_OK(chunk_cache_new(CHUNK, &setup.cache, &err));
 	CHECK_OK(page_cache_new(&setup.pages, &err));
 	CHECK_OK(reader_open(&reader, &setup, &err));
 	CHECK_OK(sync_new(&engine, &reader.engine, &err));
-	op.request = (struct read_request){ .version = { .index = index, .key = 1 }, .offset = 1000,
+	op.request = (struct read_request){ .version = { .index = make_index(), .key = 1 }, .offset = 1000,
 					    .size = READ_MAX, .room = READ_MAX, .done = done,
 					    .payload = aligned_alloc(DSFS_BLOCK, READ_MAX),
 					    .scratch = aligned_alloc(DSFS_BLOCK, READ_SCRATCH) };
-	CHECK_OK(inode_get(index, 2, &op.request.inode, &err));
+	CHECK_OK(inode_get(op.request.version.index, 2, &op.request.inode, &err));
+	return 0;
+}
 
+static int close_reader(void **state)
+{
+	(void)state;
+	engine_free(reader.engine);
+	reader_close(&reader);
+	chunk_cache_free(reader.setup.cache);
+	page_cache_free(reader.setup.pages);
+	index_close((struct index *)op.request.version.index);
+	free(op.request.payload);
+	free(op.request.scratch);
+	close(fd);
+	return 0;
+}
+
+static void test_a_file(void **state)
+{
+	static const struct engine_ops cancelling = { .read = cancel };
+	struct engine cancelled = { .ops = &cancelling }, *engine = reader.engine;
+
+	(void)state;
 	read_file(&reader, &op);
 	assert_int_equal(result, SIZE - 1000);
 	assert_memory_equal(op.request.payload, device + AT + 1000, SIZE - 1000);
@@ -118,26 +137,18 @@ static void test_a_file(void **state)
 	read_file(&reader, &op);
 	assert_int_equal(result, -EBADMSG);
 	assert_int_equal(counters.device_reads, 3); /* once more, in vain */
-	engine_free(reader.engine);
 
 	/* Not as if nobody wanted it. */
 	reader.engine = &cancelled;
 	blamed = -ECANCELED;
 	read_file(&reader, &op);
 	assert_int_equal(result, -EIO);
-
-	reader_close(&reader);
-	chunk_cache_free(setup.cache);
-	page_cache_free(setup.pages);
-	index_close(index);
-	free(op.request.payload);
-	free(op.request.scratch);
-	close(fd);
+	reader.engine = engine;
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_a_file) };
+	const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(test_a_file, open_reader, close_reader) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
