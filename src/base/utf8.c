@@ -27,13 +27,6 @@ size_t utf8_decode(const uint8_t *text, size_t left, uint32_t *ret)
 	return n;
 }
 
-size_t utf8_length(const uint8_t *text, size_t left)
-{
-	uint32_t point;
-
-	return utf8_decode(text, left, &point);
-}
-
 /* Ascending. Beside control characters: all that Unicode says need not be seen (Default_Ignorable_Code_Point, among it the
  * controls of the direction of text, joiners, tags), ends of lines and paragraphs, and annotations. */
 static const struct utf8_range {
