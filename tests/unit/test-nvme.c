@@ -306,18 +306,28 @@ static bool has_advice(const struct advice *advice, size_t count, const char *ki
 	return false;
 }
 
+static const struct nvme_facts usual_facts = { .is_shared = true, .can_reserve = true, .granule = 16384,
+					       .alignment = 16384 };
+
+/* The first namespace of the recorded host; topology is to be freed. */
+static struct advice_setup usual_setup(struct topology *topology, const struct nvme_facts *facts,
+				       const struct nvme_holder *holder)
+{
+	CHECK_OK(topology_read(root, topology, &err));
+	return (struct advice_setup){ .topology = topology, .namespace = &topology->namespaces[0], .facts = facts,
+				      .holder = holder, .cpus = 8, .nodes = 1 };
+}
+
 static void test_advice(void **state)
 {
 	auto_topology struct topology t = { 0 };
-	struct nvme_facts facts = { .is_shared = true, .can_reserve = true, .granule = 16384, .alignment = 16384 };
+	struct nvme_facts facts = usual_facts;
 	struct nvme_holder holder = { .hold = NVME_HOLD_NONE };
-	struct advice_setup setup = { .topology = &t, .facts = &facts, .holder = &holder, .cpus = 8, .nodes = 1 };
+	struct advice_setup setup = usual_setup(&t, &facts, &holder);
 	struct advice advice[ADVICE_MAX];
 	size_t n;
 
 	(void)state;
-	CHECK_OK(topology_read(root, &t, &err));
-	setup.namespace = &t.namespaces[0];
 	n = advice_give(&setup, advice);
 	assert_true(has_advice(advice, n, "writable", true));
 	assert_true(has_advice(advice, n, "paths", true));
@@ -337,15 +347,13 @@ static void test_advice(void **state)
 static void test_advice_extremes(void **state)
 {
 	auto_topology struct topology t = { 0 };
-	struct nvme_facts facts = { .is_shared = true, .can_reserve = true, .granule = 16384, .alignment = 16384 };
+	struct nvme_facts facts = usual_facts;
 	struct nvme_holder holder = { .hold = NVME_HOLD_NONE };
-	struct advice_setup setup = { .topology = &t, .facts = &facts, .holder = &holder, .cpus = 8, .nodes = 1 };
+	struct advice_setup setup = usual_setup(&t, &facts, &holder);
 	struct advice advice[ADVICE_MAX];
 	size_t n;
 
 	(void)state;
-	CHECK_OK(topology_read(root, &t, &err));
-	setup.namespace = &t.namespaces[0];
 	snprintf(t.controllers[1].state, sizeof(t.controllers[1].state), "live");
 	t.paths[1].data_digest = true;
 	facts.is_protected = true;
