@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/format.h"
 #include "base/json.h"
-#include "base/parse.h"
 
 /* Content for each byte stored; 0 when nothing was. */
 static double summary_ratio(const struct pack_result *result)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/format.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/parse.h"

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/format.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/parse.h"
 #include "image/address.h"
 #include "image/space.h"
 #include "pins.h"

@@ -5,9 +5,9 @@
 #include <stdio.h>
 
 #include "base/cleanup.h"
+#include "base/format.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/parse.h"
 #include "edit.h"
 #include "verb.h"
 

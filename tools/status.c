@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/format.h"
 #include "base/log.h"
 #include "base/parse.h"
 #include "datasetfs/control.h"

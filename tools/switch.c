@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/format.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/parse.h"
 #include "datasetfs/control.h"
 #include "mounted.h"
 #include "text.h"

@@ -9,10 +9,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "content/key.h"
-#include "image/chunk.h"
 #include "image/codec.h"
 #include "image/fine.h"
 #include "source/xattrs.h"

@@ -11,11 +11,3 @@ must_check int parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t 
 must_check int parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *ret, struct error *err);
 must_check int parse_hex(const char *text, uint8_t *out, size_t size, struct error *err);
 must_check int parse_uuid(const char *text, uint8_t uuid[16], struct error *err);
-
-#define UUID_TEXT_SIZE 37
-void format_uuid(const uint8_t uuid[16], char text[UUID_TEXT_SIZE]);
-void format_hex(const uint8_t *bytes, size_t size, char *text); /* 2 * size + 1 bytes of text */
-
-#define SIZE_TEXT_SIZE 32
-/* "1.4 GiB", for people. Returns text. */
-const char *format_size(uint64_t bytes, char text[SIZE_TEXT_SIZE]);

@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/json.h"
-#include "base/parse.h"
 
 #define PROGRESS_BAR_WIDTH 24u
 #define PROGRESS_BAR_STEP  INT64_C(200000000)  /* nanoseconds between two pictures of the bar */

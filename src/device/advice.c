@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/parse.h"
+#include "base/format.h"
 
 #define ADVICE_BLOCK   4096u        /* files begin on such blocks */
 #define ADVICE_CHUNK   (128u << 10) /* the usual one */

@@ -10,6 +10,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
+#include "base/format.h"
 #include "base/parse.h"
 #include "device/nvme.h"
 #include "device/topology.h"

@@ -20,6 +20,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/cleanup.h"
+#include "base/format.h"
 #include "base/parse.h"
 #include "device/sysfs.h"
 

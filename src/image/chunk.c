@@ -167,15 +167,3 @@ void chunk_encode(const struct chunk *chunk, struct dsfs_chunk *disk)
 	disk->sum = le64_of(chunk->sum);
 	disk->stored = le32_of(chunk->stored | (uint32_t)chunk->codec << DSFS_STORED_BITS);
 }
-
-/* The first bytes decide nearly always; the rest is compared with itself, shifted, at memcmp's speed. */
-bool bytes_are_zero(const void *bytes, size_t length)
-{
-	static const uint8_t zeros[16];
-	const uint8_t *b = bytes;
-	size_t head = length < sizeof(zeros) ? length : sizeof(zeros);
-
-	if (memcmp(b, zeros, head) != 0)
-		return false;
-	return length <= sizeof(zeros) || memcmp(b, b + sizeof(zeros), length - sizeof(zeros)) == 0;
-}

@@ -43,4 +43,3 @@ must_check int chunk_decode(const struct chunk *chunk, struct codec *codec, cons
 			    struct error *err);
 
 void chunk_encode(const struct chunk *chunk, struct dsfs_chunk *disk);
-bool bytes_are_zero(const void *bytes, size_t length);

@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/bytes.h"
 #include "image/address.h"
 #include "image/checksum.h"
-#include "image/chunk.h"
 
 #define SUMMED (sizeof(struct dsfs_superblock) - sizeof(le64))
 

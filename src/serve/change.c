@@ -17,8 +17,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/log.h"
-#include "base/parse.h"
 #include "datasetfs/control.h"
 #include "device/locate.h"
 #include "fuse/invalidate.h"

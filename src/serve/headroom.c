@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/parse.h"
+#include "base/format.h"
 
 #define HEADROOM_MARGIN (UINT64_C(16) << 20) /* for everything else that the daemon does meanwhile */
 

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#include "base/format.h"
 #include "base/json.h"
-#include "base/parse.h"
 #include "base/log.h"
 #include "datasetfs/control.h"
 #include "serve/caller.h"

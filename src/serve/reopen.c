@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/format.h"
 #include "base/log.h"
-#include "base/parse.h"
 #include "device/locate.h"
 #include "serve/control.h"
 #include "serve/watch.h"

@@ -17,8 +17,8 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/log.h"
-#include "base/parse.h"
 #include "base/privileges.h"
 #include "base/signal.h"
 #include "device/locate.h"

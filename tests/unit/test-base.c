@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/format.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/options.h"

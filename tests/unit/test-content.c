@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/bytes.h"
 #include "image/address.h"
 #include "image/checksum.h"
 #include "image/chunk.h"

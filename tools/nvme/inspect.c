@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/format.h"
 #include "base/log.h"
-#include "base/parse.h"
 #include "device/advice.h"
 #include "device/locate.h"
 #include "device/nvme.h"

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/format.h"
 #include "base/log.h"
 #include "base/parse.h"
 

@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/log.h"
-#include "base/parse.h"
 #include "image/address.h"
 #include "text.h"
 #include "verb.h"

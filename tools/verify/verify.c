@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/huge.h"
 #include "base/log.h"

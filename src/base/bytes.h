@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* Questions about a range of bytes in memory. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+bool bytes_are_zero(const void *bytes, size_t length);

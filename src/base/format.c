@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Values to text: sizes for people, hexadecimal, UUIDs. */
+#include "base/format.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+void format_hex(const uint8_t *bytes, size_t size, char *text)
+{
+	for (size_t i = 0; i < size; i++)
+		sprintf(text + 2 * i, "%02x", bytes[i]);
+	text[2 * size] = 0;
+}
+
+void format_uuid(const uint8_t uuid[16], char text[UUID_TEXT_SIZE])
+{
+	static const int groups[] = { 4, 2, 2, 2, 6 };
+	char *out = text;
+
+	for (int g = 0; g < 5; g++) {
+		if (g)
+			*out++ = '-';
+		format_hex(uuid, (size_t)groups[g], out);
+		uuid += groups[g];
+		out += 2 * groups[g];
+	}
+}
+
+const char *format_size(uint64_t bytes, char text[SIZE_TEXT_SIZE])
+{
+	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double n = (double)bytes / 1024;
+	int unit = 0;
+
+	if (bytes < 1024) {
+		snprintf(text, SIZE_TEXT_SIZE, "%" PRIu64 " bytes", bytes);
+		return text;
+	}
+	for (; n >= 1000 && unit < 5; unit++)
+		n /= 1024;
+	snprintf(text, SIZE_TEXT_SIZE, n < 10 ? "%.2f %s" : n < 100 ? "%.1f %s" : "%.0f %s", n, units[unit]);
+	return text;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Values to text: sizes for people, hexadecimal, UUIDs. What a volume looks like is in datasetfs/format.h. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#define UUID_TEXT_SIZE 37
+void format_uuid(const uint8_t uuid[16], char text[UUID_TEXT_SIZE]);
+void format_hex(const uint8_t *bytes, size_t size, char *text); /* 2 * size + 1 bytes of text */
+
+#define SIZE_TEXT_SIZE 32
+/* "1.4 GiB", for people. Returns text. */
+const char *format_size(uint64_t bytes, char text[SIZE_TEXT_SIZE]);
