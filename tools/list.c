@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "image/address.h"
+#include "image/publisher.h"
 #include "image/space.h"
 #include "pins.h"
 #include "text.h"

@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "image/address.h"
+#include "image/publisher.h"
 #include "image/sha256.h"
 
 /* What is read back after the flush comes from the medium. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The superblock ring and the publisher record: encode, check, find, write. */
+/* The superblock ring: encode, check, find, write. */
 #include "image/superblock.h"
 
 #include <errno.h>
@@ -255,34 +255,4 @@ int superblock_seen(struct source *source, bool *ret, struct error *err)
 				 unread.reason);
 	*ret = seen;
 	return 0;
-}
-
-int publisher_write(struct source *source, const char *host, uint64_t process, uint64_t since, struct error *err)
-{
-	struct dsfs_publisher disk __attribute__((aligned(4096)));
-
-	memset(&disk, 0, sizeof(disk));
-	if (host) {
-		memcpy(disk.magic, DSFS_PUBLISHER_MAGIC, sizeof(disk.magic));
-		disk.since = le64_of(since);
-		disk.process = le64_of(process);
-		memcpy(disk.host, host, strnlen(host, sizeof(disk.host)));
-		disk.checksum = le64_of(checksum_64(&disk, SUMMED));
-	}
-	return source_write(source, 0, DSFS_PUBLISHER_AT, &disk, sizeof(disk), err);
-}
-
-bool publisher_read(struct source *source, char *host, uint64_t *process, uint64_t *since)
-{
-	struct dsfs_publisher disk __attribute__((aligned(4096)));
-
-	if (source_read(source, 0, DSFS_PUBLISHER_AT, &disk, sizeof(disk), NULL) < 0 ||
-	    memcmp(disk.magic, DSFS_PUBLISHER_MAGIC, sizeof(disk.magic)) != 0 ||
-	    le64_get(disk.checksum) != checksum_64(&disk, SUMMED))
-		return false;
-	memcpy(host, disk.host, sizeof(disk.host));
-	host[sizeof(disk.host)] = 0;
-	*process = le64_get(disk.process);
-	*since = le64_get(disk.since);
-	return true;
 }

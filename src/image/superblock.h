@@ -41,9 +41,3 @@ must_check int superblock_write(struct source *source, const struct superblock *
 /* *ret: a slot carries our magic, valid or not: the volume is ours, however damaged. -errno when no readable slot does and
  * one cannot be read. */
 must_check int superblock_seen(struct source *source, bool *ret, struct error *err);
-
-/* The publisher record (see format.h). host may be NULL to clear it. */
-must_check int publisher_write(struct source *source, const char *host, uint64_t process, uint64_t since,
-			       struct error *err);
-/* False when nobody is recorded. host has room for 257 bytes. */
-bool publisher_read(struct source *source, char *host, uint64_t *process, uint64_t *since);

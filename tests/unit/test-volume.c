@@ -8,6 +8,7 @@
 #include "image/address.h"
 #include "image/catalogue.h"
 #include "image/checksum.h"
+#include "image/publisher.h"
 #include "image/sha256.h"
 #include "image/superblock.h"
 #include "lib/check.h"

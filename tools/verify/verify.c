@@ -14,6 +14,7 @@
 #include "image/address.h"
 #include "image/dump.h"
 #include "image/fine.h"
+#include "image/publisher.h"
 #include "image/sha256.h"
 #include "verb.h"
 #include "verify/report.h"

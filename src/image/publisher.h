@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* The publisher record: who is changing the volume just now. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/source.h"
+#include "datasetfs/format.h"
+
+/* host may be NULL to clear it. */
+must_check int publisher_write(struct source *source, const char *host, uint64_t process, uint64_t since,
+			       struct error *err);
+/* False when nobody is recorded. host has room for 257 bytes. */
+bool publisher_read(struct source *source, char *host, uint64_t *process, uint64_t *since);
