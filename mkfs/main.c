@@ -27,7 +27,7 @@ static int set_label(void *target, const char *argument, struct error *err)
 	struct pack_options *options = target;
 
 	options->label = argument;
-	return label_check(argument, err);
+	return version_check_label(argument, err);
 }
 
 static int set_force(void *target, const char *argument, struct error *err)
@@ -123,7 +123,7 @@ static int set_trust_mtime(void *target, const char *argument, struct error *err
 
 	options->trust_mtime = true;
 	options->trusted = argument;
-	return argument ? label_check(argument, err) : 0;
+	return argument ? version_check_label(argument, err) : 0;
 }
 
 static int set_jobs(void *target, const char *argument, struct error *err)

@@ -21,6 +21,7 @@
 #include "content/trust.h"
 #include "image/codec.h"
 #include "image/fine.h"
+#include "image/names.h"
 #include "layout/assemble.h"
 #include "layout/estimate.h"
 #include "layout/feed.h"
@@ -51,7 +52,7 @@ struct packer {
 	struct fine *fine; /* of the trusted version */
 	struct reader_setup reader;
 	struct pipeline *pipeline;
-	struct index_writer *names;
+	struct names_writer *names;
 	struct feed feed;
 	struct scan_setup scan;
 	struct scan_counts counts; /* the scan thread's until it was joined */
@@ -61,7 +62,7 @@ struct packer {
 static void packer_close(struct packer *packer)
 {
 	pipeline_close(packer->pipeline);
-	index_writer_abort(packer->names);
+	names_writer_abort(packer->names);
 	fine_view_free(packer->sequence.rows);
 	fine_close(packer->fine);
 	sequence_close(&packer->sequence);
@@ -122,7 +123,7 @@ static int packer_open_names(struct packer *packer, struct error *err)
 	if (r < 0)
 		return r;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return index_writer_open(path, &packer->names, err);
+	return names_writer_open(path, &packer->names, err);
 }
 
 static unsigned packer_jobs(const struct pack_options *options)

@@ -130,7 +130,7 @@ static int main_set_remount(struct main_options *options, const char *value, str
 
 static int main_set_version(struct main_options *options, const char *value, struct error *err)
 {
-	int r = label_check(value, err);
+	int r = version_check_label(value, err);
 
 	if (r == 0)
 		options->serve.version = value;

@@ -12,7 +12,9 @@
 #include "base/log.h"
 #include "image/chunk.h"
 #include "image/dump.h"
+#include "image/index_load.h"
 #include "image/inode.h"
+#include "image/names.h"
 #include "text.h"
 #include "verb.h"
 #include "volume.h"
@@ -154,7 +156,7 @@ static int dump_push(struct dump_walk *walk, uint64_t directory, size_t path_len
 }
 
 /* A subdirectory ends the listing with 1: it is the next level; the listing goes on behind it later. */
-static int dump_entry(void *argument, const struct index_entry *entry)
+static int dump_entry(void *argument, const struct names_entry *entry)
 {
 	struct dump_walk *walk = argument;
 	struct dump_level *level = &walk->levels[walk->depth - 1];
@@ -174,7 +176,7 @@ static int dump_entry(void *argument, const struct index_entry *entry)
 	return r < 0 ? r : 1;
 }
 
-static int dump_json_tree(struct dump_walk *walk, struct index_reader *reader)
+static int dump_json_tree(struct dump_walk *walk, struct names_reader *reader)
 {
 	int r;
 
@@ -184,7 +186,7 @@ static int dump_json_tree(struct dump_walk *walk, struct index_reader *reader)
 	while (r >= 0 && walk->depth) {
 		const struct dump_level *level = &walk->levels[walk->depth - 1];
 
-		r = index_list(reader, level->directory, level->next, dump_entry, walk);
+		r = names_list(reader, level->directory, level->next, dump_entry, walk);
 		walk->depth -= r == 0;
 	}
 	if (r < 0 && !walk->err->code)
@@ -195,13 +197,13 @@ static int dump_json_tree(struct dump_walk *walk, struct index_reader *reader)
 static int dump_json(struct index *index, struct error *err)
 {
 	struct dump_walk walk = { .index = index, .err = err };
-	struct index_reader *reader = NULL;
+	struct names_reader *reader = NULL;
 	int r;
 
-	r = index_reader_open(index, &reader, err);
+	r = names_reader_open(index->names, &reader, err);
 	if (r == 0)
 		r = dump_json_tree(&walk, reader);
-	index_reader_close(reader);
+	names_reader_close(reader);
 	free(walk.levels);
 	free(walk.path);
 	return r;

@@ -13,6 +13,7 @@
 #include "image/chunk.h"
 #include "image/dump.h"
 #include "image/index.h"
+#include "image/index_load.h"
 #include "image/inode.h"
 #include "image/sha256.h"
 #include "stretch.h"

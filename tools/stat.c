@@ -11,7 +11,9 @@
 #include "base/log.h"
 #include "image/address.h"
 #include "image/chunk.h"
+#include "image/index_load.h"
 #include "image/inode.h"
+#include "image/names.h"
 #include "text.h"
 #include "verb.h"
 #include "volume.h"
@@ -45,7 +47,7 @@ static int stat_set_version(void *target, const char *argument, struct error *er
 	struct stat_options *options = target;
 	int r;
 
-	r = label_check(argument, err);
+	r = version_check_label(argument, err);
 	if (r == 0)
 		options->version = argument;
 	return r;
@@ -67,7 +69,7 @@ const struct command_line stat_line = {
 /* --- finding the inode --- */
 
 /* Down from the root, name by name; symlinks are not followed. */
-static int stat_walk(struct index_reader *reader, const char *path, uint64_t *ret_ordinal, struct error *err)
+static int stat_walk(struct names_reader *reader, const char *path, uint64_t *ret_ordinal, struct error *err)
 {
 	uint64_t ordinal = INODE_ROOT;
 	size_t length;
@@ -78,7 +80,7 @@ static int stat_walk(struct index_reader *reader, const char *path, uint64_t *re
 		length = strcspn(path, "/");
 		if (length == 0)
 			break;
-		r = index_lookup(reader, ordinal, path, length, &ordinal);
+		r = names_lookup(reader, ordinal, path, length, &ordinal);
 		if (r == -ENOENT)
 			return error_set(err, r, "there is no '%.*s' in the version", (int)length, path);
 		if (r < 0)
@@ -90,14 +92,14 @@ static int stat_walk(struct index_reader *reader, const char *path, uint64_t *re
 
 static int stat_find_by_path(struct stat_file *file, struct error *err)
 {
-	struct index_reader *reader = NULL;
+	struct names_reader *reader = NULL;
 	uint64_t ordinal = 0;
 	int r;
 
-	r = index_reader_open(file->index, &reader, err);
+	r = names_reader_open(file->index->names, &reader, err);
 	if (r == 0)
 		r = stat_walk(reader, file->path, &ordinal, err);
-	index_reader_close(reader);
+	names_reader_close(reader);
 	return r < 0 ? r : inode_get(file->index, ordinal, &file->inode, err);
 }
 

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "image/address.h"
 #include "image/index.h"
+#include "image/index_load.h"
 #include "stretch.h"
 
 #define SURVEY_GAIN      8u /* at least that part of what is emptied: else it would be done again and again */

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The index of a version that is on the volume already, without its names, in a temporary file. */
 #pragma once
+#include "base/source.h"
 #include "image/index.h"
+#include "image/version.h"
 #include "spill/mapped.h"
 
 struct earlier {

@@ -14,6 +14,8 @@
 #include "base/log.h"
 #include "image/address.h"
 #include "image/dump.h"
+#include "image/index_load.h"
+#include "image/names.h"
 #include "image/sha256.h"
 
 #define ASSEMBLE_STEP (1u << 20)
@@ -77,7 +79,7 @@ static int assemble_each(const struct temp *temp, int fd, uint64_t length,
 	return 0;
 }
 
-int assemble_section(const struct sequence *sequence, struct index_writer *names, const struct temp *temp,
+int assemble_section(const struct sequence *sequence, struct names_writer *names, const struct temp *temp,
 		     struct version *version, int *ret_fd, struct error *err)
 {
 	auto_close int fd = -1;
@@ -86,10 +88,10 @@ int assemble_section(const struct sequence *sequence, struct index_writer *names
 
 	r = temp_file(temp, &fd, err);
 	if (r < 0) {
-		index_writer_abort(names);
+		names_writer_abort(names);
 		return r;
 	}
-	r = index_writer_finish(names, fd, &version->shape.names_length, err);
+	r = names_writer_finish(names, fd, &version->shape.names_length, err);
 	if (r < 0)
 		return r;
 	version->shape.chunk_count = sequence_chunk_count(sequence);
@@ -159,7 +161,7 @@ static int assemble_digest(struct assemble_check *check, struct error *err)
 
 	if (copy < 0)
 		return error_errno(err, "cannot open the index");
-	r = index_open(copy, check->version, &check->volume_end, 1, &index, err);
+	r = index_load_fd(copy, check->version, &check->volume_end, 1, &index, err);
 	if (r < 0)
 		return r;
 	(void)take_fd(&copy);

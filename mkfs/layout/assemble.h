@@ -2,13 +2,13 @@
 /* The index section: put together in a temporary file, checked as a reader would, streamed to the volume. */
 #pragma once
 #include "base/progress.h"
-#include "image/index.h"
+#include "image/version.h"
 #include "layout/sequence.h"
 #include "output/writer.h"
 
 /* Takes the names. Fills shape and index_length of the version, whose other fields must be there; *ret_fd is the
  * section. */
-must_check int assemble_section(const struct sequence *sequence, struct index_writer *names, const struct temp *temp,
+must_check int assemble_section(const struct sequence *sequence, struct names_writer *names, const struct temp *temp,
 				struct version *version, int *ret_fd, struct error *err);
 /* Writes what is remembered of the source and fills version->source; nothing, should there be no room in one piece. */
 must_check int assemble_memory(struct writer *writer, struct sequence *sequence, struct version *version,

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "content/reader.h"
+#include "image/names.h"
 
 /* Smaller files have no hole that would be skipped. */
 #define FEED_SKIP_FROM ((PIPELINE_DEPTH + 2) * (uint64_t)BATCH_BYTES)
@@ -27,7 +28,7 @@ static int feed_mark(void *argument, uint64_t directory, uint32_t number, const 
 	struct feed *feed = argument;
 
 	return feed_name_failed(
-		index_writer_mark(feed->names, directory, number, entry->name, entry->name_length, err), err);
+		names_writer_mark(feed->names, directory, number, entry->name, entry->name_length, err), err);
 }
 
 /* A new item, in the next batch when this one has no room for it. */
@@ -200,7 +201,7 @@ static int feed_entry(void *argument, const struct scan_directory *directory, co
 	struct feed *feed = argument;
 	int r;
 
-	r = feed_name_failed(index_writer_add(feed->names, directory->ordinal, entry->name, entry->name_length,
+	r = feed_name_failed(names_writer_add(feed->names, directory->ordinal, entry->name, entry->name_length,
 					      entry->ordinal, (uint8_t)IFTODT(mode), err),
 			     err);
 	if (r < 0 || S_ISDIR(mode)) /* a directory comes again, with its entries */

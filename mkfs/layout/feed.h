@@ -11,7 +11,7 @@
 struct feed {
 	const struct pack_options *options;
 	struct pipeline *pipeline;
-	struct index_writer *names;
+	struct names_writer *names;
 	struct kinds *kinds;
 	const struct trust *trust; /* NULL: every file is read */
 	uint64_t trust_device; /* inode numbers are those of this filesystem; 0: not known yet */

@@ -22,7 +22,7 @@ int publish_check_label(const struct target *target, const char *label, struct e
 
 	if (!label)
 		return 0;
-	r = label_check(label, err);
+	r = version_check_label(label, err);
 	if (r == 0 && catalogue_by_label(&target->catalogue, label))
 		r = error_set(err, -EEXIST, "volume '%s' has a version '%s' already", target->path, label);
 	return r;

@@ -7,50 +7,7 @@
 #include "base/error.h"
 #include "base/source.h"
 #include "image/superblock.h"
-
-struct extent {
-	uint64_t address; /* device address */
-	uint64_t length;  /* bytes */
-};
-
-struct extent_list {
-	struct extent *items;
-	uint32_t count;
-};
-
-/* At the end of a list that only this function made; what follows the last one directly is joined with it. */
-must_check int extent_list_add(struct extent_list *list, uint64_t address, uint64_t length, struct error *err);
-
-/* Sizes of an index's parts, in the order they lie. */
-struct index_shape {
-	uint64_t names_length;
-	uint64_t inode_count, chunk_count, class_count, blob_length;
-	uint64_t entry_count;
-};
-
-struct index_layout {
-	uint64_t names, inodes, chunks, classes, blob; /* offsets in the section */
-	uint64_t length;                               /* of the section */
-};
-
-struct version {
-	char label[DSFS_LABEL_MAX + 1];
-	uint8_t uuid[16];
-	uint8_t digest[32];
-	uint8_t index_sha256[32];
-	uint64_t sequence;
-	uint64_t created;
-	uint64_t feature_compat, feature_incompat; /* DSFS_VERSION_COMPAT_*, DSFS_VERSION_INCOMPAT_*; also unknown ones */
-	uint32_t chunk_log, chunk_sum;
-	struct extent_list segments; /* whole segments, as byte runs */
-	struct extent_list index;    /* where the section lies, in order */
-	uint64_t index_length;
-	struct index_shape shape;
-	uint64_t file_count, directory_count, symlink_count;
-	uint64_t content_bytes, stored_bytes;
-	struct extent source, fine; /* length 0 when absent */
-	uint8_t source_sha256[32], fine_sha256[32];
-};
+#include "image/version.h"
 
 struct catalogue {
 	uint8_t volume_uuid[16];
@@ -92,7 +49,3 @@ must_check int catalogue_append(struct catalogue *catalogue, struct version *ver
 
 /* Takes the version out; the pointers to others change. */
 void catalogue_remove(struct catalogue *catalogue, struct version *version);
-
-must_check int label_check(const char *label, struct error *err);
-/* Every part's place from its size. -EBADMSG when sizes do not fit in 2^62 bytes. */
-must_check int index_layout(const struct index_shape *shape, struct index_layout *ret, struct error *err);

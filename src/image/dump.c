@@ -11,6 +11,7 @@
 
 #include "image/chunk.h"
 #include "image/inode.h"
+#include "image/names.h"
 #include "image/sha256.h"
 
 #define ROOM       65536u
@@ -229,7 +230,7 @@ static int dump_inode(struct dump *d, uint64_t ordinal, uint64_t parent, const c
 }
 
 /* A second name of an inode: ORDINAL h PARENT NAME. */
-static int dump_entry(void *argument, uint64_t directory, const struct index_entry *entry)
+static int dump_entry(void *argument, uint64_t directory, const struct names_entry *entry)
 {
 	struct dump *d = argument;
 	int r;
@@ -248,7 +249,7 @@ static int dump_entry(void *argument, uint64_t directory, const struct index_ent
 	return 0;
 }
 
-static int dump_all(struct dump *d, struct index_reader *reader)
+static int dump_all(struct dump *d, struct names_reader *reader)
 {
 	int r;
 
@@ -257,7 +258,7 @@ static int dump_all(struct dump *d, struct index_reader *reader)
 	dump_word(d, " xxh3-64\n");
 	r = dump_inode(d, INODE_ROOT, INODE_ROOT, "/", 1);
 	if (r == 0)
-		r = index_walk(reader, dump_entry, d);
+		r = names_walk(reader, dump_entry, d);
 	return r < 0 ? r : dump_flush(d);
 }
 
@@ -266,14 +267,14 @@ int dump_text(struct index *index, int (*put)(void *argument, const char *text, 
 {
 	struct error why = { 0 };
 	struct dump d = { .index = index, .put = put, .argument = argument, .err = &why };
-	struct index_reader *reader;
+	struct names_reader *reader;
 	int r;
 
-	r = index_reader_open(index, &reader, err);
+	r = names_reader_open(index->names, &reader, err);
 	if (r < 0)
 		return r;
 	r = dump_all(&d, reader);
-	index_reader_close(reader);
+	names_reader_close(reader);
 	if (r < 0)
 		return error_set(err, r, "dump: %s", why.reason[0] ? why.reason : strerror(-r));
 	return 0;

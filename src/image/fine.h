@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/source.h"
-#include "image/catalogue.h"
+#include "image/version.h"
 
 struct fine;
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -142,6 +143,67 @@ int inode_xattrs(const struct index *index, const struct inode *inode,
 		 int (*each)(void *argument, struct span name, struct span value), void *argument, struct error *err)
 {
 	return inode->xattrs ? xattr_each(index, inode->xattrs - 1, each, argument, err) : 0;
+}
+
+struct inode_search {
+	uint64_t ordinal;
+	uint64_t directory;
+	char name[DSFS_NAME_MAX + 1];
+};
+
+static int inode_path_match(void *argument, uint64_t directory, const struct names_entry *entry)
+{
+	struct inode_search *search = argument;
+
+	if (entry->ordinal != search->ordinal)
+		return 0;
+	search->directory = directory;
+	memcpy(search->name, entry->name, entry->name_length);
+	search->name[entry->name_length] = 0;
+	return 1;
+}
+
+static int inode_path_match_child(void *argument, const struct names_entry *entry)
+{
+	const struct inode_search *search = argument;
+
+	return inode_path_match(argument, search->directory, entry);
+}
+
+/* A directory names its parent; for anything else all entries are looked at. */
+static bool inode_path_find(const struct index *index, struct names_reader *reader, struct inode_search *search)
+{
+	struct inode inode;
+
+	if (inode_get(index, search->ordinal, &inode, NULL) < 0)
+		return false;
+	if (!S_ISDIR(inode.mode))
+		return names_walk(reader, inode_path_match, search) == 1;
+	search->directory = inode.where;
+	return names_list(reader, inode.where, 0, inode_path_match_child, search) == 1;
+}
+
+void inode_path(const struct index *index, struct names_reader *reader, uint64_t ordinal, char *path, size_t size)
+{
+	struct inode_search search = { .ordinal = ordinal };
+	size_t used = 0, length;
+
+	path[0] = 0;
+	if (ordinal == INODE_ROOT)
+		snprintf(path, size, "/");
+	for (; search.ordinal != INODE_ROOT; search.ordinal = search.directory) {
+		if (!inode_path_find(index, reader, &search)) {
+			snprintf(path, size, "inode %" PRIu64, ordinal);
+			return;
+		}
+		length = strlen(search.name) + 1;
+		if (used + length + 1 > size) /* keep the end of a very long path: it says most */
+			return;
+		memmove(path + length, path, used + 1);
+		path[0] = '/';
+		memcpy(path + 1, search.name, length - 1);
+		used += length;
+	}
 }
 
 void inode_encode(const struct inode *inode, uint32_t class, struct dsfs_inode *disk)

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/span.h"
 #include "image/index.h"
+#include "image/names.h"
 
 #define INODE_ROOT 1u
 
@@ -39,6 +40,9 @@ must_check int inode_link_target(const struct index *index, const struct inode *
 must_check int inode_xattrs(const struct index *index, const struct inode *inode,
 			    int (*each)(void *argument, struct span name, struct span value), void *argument,
 			    struct error *err);
+
+/* The path of an inode (its first name), by search: for error lines only. Falls back to "inode N". */
+void inode_path(const struct index *index, struct names_reader *reader, uint64_t ordinal, char *path, size_t size);
 
 /* For the packer: class is the number of its attribute class; where is as on the volume but for SPARSE. */
 void inode_encode(const struct inode *inode, uint32_t class, struct dsfs_inode *disk);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "datasetfs/format.h"
 #include "image/checksum.h"
 
 #define SUMMED (sizeof(struct dsfs_publisher) - sizeof(le64))

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/source.h"
-#include "datasetfs/format.h"
 
 /* host may be NULL to clear it. */
 must_check int publisher_write(struct source *source, const char *host, uint64_t process, uint64_t since,

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "fuse/init.h"
 #include "image/address.h"
+#include "image/inode.h"
 #include "serve/doubt.h"
 #include "serve/node.h"
 #include "serve/reply.h"
@@ -23,7 +24,8 @@ static struct content *content_of(struct read_op *op)
 
 static void content_path(const struct content *content, char *path, size_t size)
 {
-	index_path(worker_reader(content->worker, content->generation), content->op.request.inode.ordinal, path, size);
+	inode_path(content->generation->index, worker_reader(content->worker, content->generation),
+		   content->op.request.inode.ordinal, path, size);
 }
 
 static uint64_t content_node(const struct content *content)

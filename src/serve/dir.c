@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/log.h"
+#include "image/names.h"
 #include "serve/inside.h"
 #include "serve/node.h"
 #include "serve/reply.h"
@@ -71,7 +72,7 @@ struct dir_walk {
 };
 
 /* Called for each entry; 1 ends the walk. */
-static int dir_entry(void *argument, const struct index_entry *entry)
+static int dir_entry(void *argument, const struct names_entry *entry)
 {
 	struct dir_walk *walk = argument;
 	uint64_t ino = generation_node(walk->generation, entry->ordinal);
@@ -105,7 +106,7 @@ static int dir_fill(struct worker *worker, const struct inode *directory, struct
 
 	if (!dir_add_dots(&walk->list, self, parent))
 		return 0;
-	r = index_list(worker_reader(worker, generation), directory->ordinal, walk->list.first, dir_entry,
+	r = names_list(worker_reader(worker, generation), directory->ordinal, walk->list.first, dir_entry,
 		       walk);
 	/* What fits is answered; trouble with a later entry comes with the next request. */
 	return r < 0 && !walk->list.used ? r : 0;

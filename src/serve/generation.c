@@ -6,11 +6,13 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "image/index_load.h"
+#include "image/names.h"
 
 static void generation_free(struct generation *generation)
 {
 	for (unsigned i = 0; i < generation->reader_count; i++)
-		index_reader_close(generation->readers[i]);
+		names_reader_close(generation->readers[i]);
 	free(generation->readers);
 	fine_close(generation->fine);
 	index_close(generation->index);
@@ -25,7 +27,7 @@ static int generation_open_readers(struct generation *generation, unsigned reade
 	if (!generation->readers)
 		return error_set(err, -ENOMEM, "no memory for %u readers of the index", readers);
 	for (; generation->reader_count < readers; generation->reader_count++) {
-		r = index_reader_open(generation->index, &generation->readers[generation->reader_count], err);
+		r = names_reader_open(generation->index->names, &generation->readers[generation->reader_count], err);
 		if (r < 0)
 			return r;
 	}

@@ -8,9 +8,11 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
+#include "base/source.h"
 #include "image/fine.h"
 #include "image/index.h"
 #include "image/inode.h"
+#include "image/version.h"
 #include "read/op.h"
 
 /* Node numbers, which are st_ino: version sequence and ordinal; the root is 1 in every version. Sequence 0 is
@@ -36,7 +38,7 @@ struct generation {
 	uint64_t key; /* of this opening: a sequence is used again when a publish is undone */
 	struct index *index;
 	struct fine *fine; /* NULL: it has no fine sums, or damaged ones */
-	struct index_reader **readers; /* one per worker */
+	struct names_reader **readers; /* one per worker */
 	unsigned reader_count;
 	uint32_t hidden_mode; /* bits of modes that the mount does not show: also of directories, where they mean nothing here
 				 and something in a copy */

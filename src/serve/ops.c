@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "image/names.h"
 #include "serve/content.h"
 #include "serve/control.h"
 #include "serve/dir.h"
@@ -85,7 +86,7 @@ static void ops_lookup(void *context, struct channel_request *request)
 	else if (request->wire.name_length > DSFS_NAME_MAX)
 		r = -ENAMETOOLONG;
 	else
-		r = index_lookup(worker_reader(worker, generation), node_ordinal(request->wire.nodeid),
+		r = names_lookup(worker_reader(worker, generation), node_ordinal(request->wire.nodeid),
 				 request->wire.name, request->wire.name_length, &ordinal);
 	if (r == 0)
 		r = inode_get(generation->index, ordinal, &inode, &err);

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "fuse/invalidate.h"
+#include "image/names.h"
 #include "serve/control.h"
 
 struct sweep {
@@ -66,7 +67,7 @@ static void sweep_prune(struct sweep *sweep)
 }
 
 /* A name of the root is another version's by now, so those are dropped once: after the version was left. */
-static int sweep_name(void *argument, uint64_t directory, const struct index_entry *entry)
+static int sweep_name(void *argument, uint64_t directory, const struct names_entry *entry)
 {
 	struct sweep *sweep = argument;
 	struct generation *generation = sweep->generation;
@@ -86,15 +87,15 @@ static int sweep_name(void *argument, uint64_t directory, const struct index_ent
 static void sweep_names(struct sweep *sweep)
 {
 	struct generation *generation = sweep->generation;
-	struct index_reader *reader;
+	struct names_reader *reader;
 	struct error err = { 0 };
 
-	if (index_reader_open(generation->index, &reader, &err) < 0)
+	if (names_reader_open(generation->index->names, &reader, &err) < 0)
 		return;
 	/* Cancelled at its last name it may have been current since. */
-	if (index_walk(reader, sweep_name, sweep) == 0 && !atomic_load(&sweep->cancelled))
+	if (names_walk(reader, sweep_name, sweep) == 0 && !atomic_load(&sweep->cancelled))
 		atomic_store(&generation->root_swept, true);
-	index_reader_close(reader);
+	names_reader_close(reader);
 }
 
 /* A directory in which names were found to be absent is in use by these absences, which have no number. */

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 
 #include "fuse/invalidate.h"
+#include "image/names.h"
 
 #define TELL_THREADS 32u
 #define TELL_SLICE   8u /* names that a thread takes at a time */
@@ -23,7 +24,7 @@ struct tell {
 /* One thread's. */
 struct teller {
 	struct tell *tell;
-	struct index_reader *old; /* NULL: all names count, else only those that it lacks */
+	struct names_reader *old; /* NULL: all names count, else only those that it lacks */
 	uint64_t end;
 	bool any;
 };
@@ -37,7 +38,7 @@ static int tell_fail(struct tell *tell, const struct error *why)
 	return why->code;
 }
 
-static int tell_name(void *argument, const struct index_entry *entry)
+static int tell_name(void *argument, const struct names_entry *entry)
 {
 	struct teller *teller = argument;
 	struct error why = { 0 };
@@ -46,15 +47,15 @@ static int tell_name(void *argument, const struct index_entry *entry)
 	if (entry->number >= teller->end || atomic_load(&teller->tell->failed))
 		return 1;
 	teller->any = true;
-	if (teller->old && index_lookup(teller->old, INODE_ROOT, entry->name, entry->name_length, &ordinal) == 0)
+	if (teller->old && names_lookup(teller->old, INODE_ROOT, entry->name, entry->name_length, &ordinal) == 0)
 		return 0;
 	if (invalidate_entry(teller->tell->fd, NODE_ROOT, entry->name, entry->name_length, &why) < 0)
 		return tell_fail(teller->tell, &why);
 	return 0;
 }
 
-static void tell_slices(struct tell *tell, const struct generation *generation, struct index_reader *reader,
-			struct index_reader *but, _Atomic uint64_t *next)
+static void tell_slices(struct tell *tell, const struct generation *generation, struct names_reader *reader,
+			struct names_reader *but, _Atomic uint64_t *next)
 {
 	struct teller teller = { .tell = tell, .old = but };
 	struct error why = { 0 };
@@ -65,7 +66,7 @@ static void tell_slices(struct tell *tell, const struct generation *generation, 
 		first = atomic_fetch_add(next, TELL_SLICE);
 		teller.end = first + TELL_SLICE;
 		teller.any = false;
-		r = index_list(reader, INODE_ROOT, first, tell_name, &teller);
+		r = names_list(reader, INODE_ROOT, first, tell_name, &teller);
 		if (r < 0 && !atomic_load(&tell->failed)) {
 			error_set(&why, r, "cannot list the root of '%s'", generation->version.label);
 			tell_fail(tell, &why);
@@ -76,17 +77,18 @@ static void tell_slices(struct tell *tell, const struct generation *generation, 
 static void *tell_main(void *argument)
 {
 	struct tell *tell = argument;
-	struct index_reader *old = NULL, *new = NULL;
+	struct names_reader *old = NULL, *new = NULL;
 	struct error why = { 0 };
 
-	if (index_reader_open(tell->old->index, &old, &why) < 0 || index_reader_open(tell->new->index, &new, &why) < 0)
+	if (names_reader_open(tell->old->index->names, &old, &why) < 0 ||
+	    names_reader_open(tell->new->index->names, &new, &why) < 0)
 		tell_fail(tell, &why);
 	if (old && new) {
 		tell_slices(tell, tell->old, old, NULL, &tell->next_old);
 		tell_slices(tell, tell->new, new, old, &tell->next_new);
 	}
-	index_reader_close(new);
-	index_reader_close(old);
+	names_reader_close(new);
+	names_reader_close(old);
 	return NULL;
 }
 

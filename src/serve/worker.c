@@ -15,7 +15,7 @@
 #include "serve/content.h"
 #include "serve/ops.h"
 
-struct index_reader *worker_reader(const struct worker *worker, const struct generation *generation)
+struct names_reader *worker_reader(const struct worker *worker, const struct generation *generation)
 {
 	return generation->readers[worker->number];
 }

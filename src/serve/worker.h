@@ -78,6 +78,6 @@ void worker_free(struct worker *worker);
 /* Any thread. The task belongs to the worker until it runs, which it does also while the worker ends. */
 void worker_post(struct worker *worker, struct worker_task *task);
 /* The generation's index as this worker reads it. */
-struct index_reader *worker_reader(const struct worker *worker, const struct generation *generation);
+struct names_reader *worker_reader(const struct worker *worker, const struct generation *generation);
 /* Whether io_uring works here, with commands or without; err tells why not. */
 must_check int worker_probe_ring(const struct serve *serve, bool commands, struct error *err);

@@ -15,6 +15,7 @@
 #include "image/dump.h"
 #include "image/fine.h"
 #include "image/index.h"
+#include "image/index_load.h"
 #include "image/inode.h"
 #include "lib/memory.h"
 

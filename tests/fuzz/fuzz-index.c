@@ -10,7 +10,10 @@
 #include "image/dump.h"
 #include "image/extent.h"
 #include "image/index.h"
+#include "image/index_load.h"
 #include "image/inode.h"
+#include "image/names.h"
+#include "image/version.h"
 
 static int ignore_text(void *argument, const char *text, size_t length)
 {
@@ -20,7 +23,7 @@ static int ignore_text(void *argument, const char *text, size_t length)
 	return 0;
 }
 
-static int take_entry(void *argument, const struct index_entry *entry)
+static int take_entry(void *argument, const struct names_entry *entry)
 {
 	uint64_t *entries = argument;
 
@@ -66,19 +69,19 @@ static void use_inode(struct index *index, uint64_t ordinal)
 
 static void use_index(struct index *index)
 {
-	struct index_reader *reader;
+	struct names_reader *reader;
 	uint64_t entries = 0, found;
 
 	if (has_short_dump(index))
 		(void)!dump_text(index, ignore_text, NULL, NULL);
-	if (index_reader_open(index, &reader, NULL) < 0)
+	if (names_reader_open(index->names, &reader, NULL) < 0)
 		return;
 	for (uint64_t ordinal = 1; ordinal <= index->shape.inode_count && ordinal < 4096; ordinal++) {
 		use_inode(index, ordinal);
-		(void)!index_list(reader, ordinal, ordinal % 300, take_entry, &entries);
-		(void)!index_lookup(reader, ordinal, "f007", 4, &found);
+		(void)!names_list(reader, ordinal, ordinal % 300, take_entry, &entries);
+		(void)!names_lookup(reader, ordinal, "f007", 4, &found);
 	}
-	index_reader_close(reader);
+	names_reader_close(reader);
 }
 
 /* The input: shape as six 32-bit numbers (names in pages) and the chunk size's log, then the section. */
@@ -106,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	fd = memfd_create("fuzz", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, bytes + sizeof(head), length - sizeof(head)) != (ssize_t)(length - sizeof(head)))
 		abort();
-	if (index_open(fd, &version, sizes, 1, &index, NULL) < 0) {
+	if (index_load_fd(fd, &version, sizes, 1, &index, NULL) < 0) {
 		close(fd);
 		return 0;
 	}

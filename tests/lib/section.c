@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "image/names.h"
 #include "lib/check.h"
 
 static uint64_t section_inode(struct section *section, uint32_t mode, uint64_t size, uint64_t where)
@@ -113,7 +114,7 @@ uint64_t section_chunk(struct section *section, uint64_t address, uint64_t sum, 
 	return number;
 }
 
-static void section_mark(struct section *section, struct index_writer *writer, uint64_t first)
+static void section_mark(struct section *section, struct names_writer *writer, uint64_t first)
 {
 	uint64_t directory = section->entries[first].directory;
 
@@ -122,30 +123,30 @@ static void section_mark(struct section *section, struct index_writer *writer, u
 
 		if (entry->directory != directory)
 			break;
-		CHECK_OK(index_writer_mark(writer, directory, (uint32_t)n, entry->name, entry->length, &err));
+		CHECK_OK(names_writer_mark(writer, directory, (uint32_t)n, entry->name, entry->length, &err));
 	}
 }
 
 static uint64_t section_names(struct section *section, int fd)
 {
 	char path[] = "/tmp/section.XXXXXX";
-	struct index_writer *writer;
+	struct names_writer *writer;
 	uint64_t length, last = 0;
 	int temp = mkstemp(path);
 
 	assert_true(temp >= 0);
 	close(temp);
-	CHECK_OK(index_writer_open(path, &writer, &err));
+	CHECK_OK(names_writer_open(path, &writer, &err));
 	for (uint64_t i = 0; i < section->entry_count; i++) {
 		struct section_entry *entry = &section->entries[i];
 
 		if (entry->directory != last)
 			section_mark(section, writer, i);
 		last = entry->directory;
-		CHECK_OK(index_writer_add(writer, entry->directory, entry->name, entry->length, entry->ordinal,
+		CHECK_OK(names_writer_add(writer, entry->directory, entry->name, entry->length, entry->ordinal,
 					  entry->type, &err));
 	}
-	CHECK_OK(index_writer_finish(writer, fd, &length, &err));
+	CHECK_OK(names_writer_finish(writer, fd, &length, &err));
 	unlink(path);
 	return length;
 }

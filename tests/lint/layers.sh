@@ -62,7 +62,7 @@ while read -r folder; do
     failed=1
 done < <(find src mkfs tools -name '*.[ch]' -printf '%h\n' | sort -u)
 
-home 'lmdb\.h'            src/image/index.c
+home 'lmdb\.h'            src/image/names.c
 home 'zstd\.h'            src/image/codec.c
 home 'xxh[^/]*\.h'        src/image/checksum.c
 home 'openssl/[a-z0-9]*\.h' src/image/sha256.c

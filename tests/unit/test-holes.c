@@ -9,6 +9,7 @@
 #include "image/dump.h"
 #include "image/extent.h"
 #include "image/hole_list.h"
+#include "image/index_load.h"
 #include "lib/check.h"
 #include "lib/section.h"
 
@@ -43,7 +44,7 @@ static int open_section(uint64_t features, struct index **ret, struct error *err
 	int fd = section_write(&section, &version), r;
 
 	version.feature_incompat = features;
-	r = index_open(fd, &version, sizes, 1, ret, err);
+	r = index_load_fd(fd, &version, sizes, 1, ret, err);
 	if (r < 0)
 		close(fd);
 	return r;

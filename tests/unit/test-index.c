@@ -9,6 +9,10 @@
 
 #include "image/dump.h"
 #include "image/index.h"
+#include "image/index_load.h"
+#include "image/inode.h"
+#include "image/names.h"
+#include "image/version.h"
 #include "lib/check.h"
 #include "lib/section.h"
 
@@ -19,7 +23,7 @@ static struct version version;
 static int open_section(struct index **ret, struct error *err)
 {
 	int fd = section_write(&section, &version);
-	int r = index_open(fd, &version, sizes, 1, ret, err);
+	int r = index_load_fd(fd, &version, sizes, 1, ret, err);
 
 	if (r < 0)
 		close(fd);
@@ -51,25 +55,25 @@ static void make_tree(void)
 
 static void test_lookup(void **state)
 {
-	struct index_reader *reader;
+	struct names_reader *reader;
 	struct index *index;
 	uint64_t ordinal;
 
 	(void)state;
 	make_tree();
 	CHECK_OK(open_section(&index, &err));
-	CHECK_OK(index_reader_open(index, &reader, &err));
-	assert_int_equal(index_lookup(reader, 1, "c", 1, &ordinal), 0);
+	CHECK_OK(names_reader_open(index->names, &reader, &err));
+	assert_int_equal(names_lookup(reader, 1, "c", 1, &ordinal), 0);
 	assert_int_equal(ordinal, 4);
-	assert_int_equal(index_lookup(reader, 2, "f007", 4, &ordinal), 0);
+	assert_int_equal(names_lookup(reader, 2, "f007", 4, &ordinal), 0);
 	assert_int_equal(ordinal, 12);
-	assert_int_equal(index_lookup(reader, 2, "link", 4, &ordinal), 0);
+	assert_int_equal(names_lookup(reader, 2, "link", 4, &ordinal), 0);
 	assert_int_equal(ordinal, 3);
-	assert_int_equal(index_lookup(reader, 1, "d", 1, &ordinal), -ENOENT);
-	assert_int_equal(index_lookup(reader, 2, "", 0, &ordinal), -ENOENT);
-	assert_int_equal(index_lookup(reader, 2, "\0\0\0\0\1", 5, &ordinal), -ENOENT);
-	assert_int_equal(index_lookup(reader, 77, "a", 1, &ordinal), -ENOENT);
-	index_reader_close(reader);
+	assert_int_equal(names_lookup(reader, 1, "d", 1, &ordinal), -ENOENT);
+	assert_int_equal(names_lookup(reader, 2, "", 0, &ordinal), -ENOENT);
+	assert_int_equal(names_lookup(reader, 2, "\0\0\0\0\1", 5, &ordinal), -ENOENT);
+	assert_int_equal(names_lookup(reader, 77, "a", 1, &ordinal), -ENOENT);
+	names_reader_close(reader);
 	index_close(index);
 }
 
@@ -78,7 +82,7 @@ struct listing {
 	unsigned count, stop_after;
 };
 
-static int take_entry(void *argument, const struct index_entry *entry)
+static int take_entry(void *argument, const struct names_entry *entry)
 {
 	struct listing *listing = argument;
 	char expected[32];
@@ -96,45 +100,45 @@ static int take_entry(void *argument, const struct index_entry *entry)
 
 static void test_list_from_every_position(void **state)
 {
-	struct index_reader *reader;
+	struct names_reader *reader;
 	struct index *index;
 
 	(void)state;
 	make_tree();
 	CHECK_OK(open_section(&index, &err));
-	CHECK_OK(index_reader_open(index, &reader, &err));
+	CHECK_OK(names_reader_open(index->names, &reader, &err));
 	for (uint64_t first = 0; first <= 401; first++) {
 		struct listing listing = { .next = first };
 
-		assert_int_equal(index_list(reader, 2, first, take_entry, &listing), 0);
+		assert_int_equal(names_list(reader, 2, first, take_entry, &listing), 0);
 		assert_int_equal(listing.count, 401 - first);
 	}
 	struct listing listing = { .next = 130, .stop_after = 2 };
-	assert_int_equal(index_list(reader, 2, 130, take_entry, &listing), 7);
+	assert_int_equal(names_list(reader, 2, 130, take_entry, &listing), 7);
 	assert_int_equal(listing.count, 2);
 	listing = (struct listing){ .next = 5000 };
-	assert_int_equal(index_list(reader, 2, 5000, take_entry, &listing), 0);
-	index_reader_close(reader);
+	assert_int_equal(names_list(reader, 2, 5000, take_entry, &listing), 0);
+	names_reader_close(reader);
 	index_close(index);
 }
 
 static void test_path(void **state)
 {
-	struct index_reader *reader;
+	struct names_reader *reader;
 	struct index *index;
 	char path[64];
 
 	(void)state;
 	make_tree();
 	CHECK_OK(open_section(&index, &err));
-	CHECK_OK(index_reader_open(index, &reader, &err));
-	index_path(reader, 12, path, sizeof(path));
+	CHECK_OK(names_reader_open(index->names, &reader, &err));
+	inode_path(index, reader, 12, path, sizeof(path));
 	assert_string_equal(path, "/a/f007");
-	index_path(reader, 1, path, sizeof(path));
+	inode_path(index, reader, 1, path, sizeof(path));
 	assert_string_equal(path, "/");
-	index_path(reader, 9999, path, sizeof(path));
+	inode_path(index, reader, 9999, path, sizeof(path));
 	assert_string_equal(path, "inode 9999");
-	index_reader_close(reader);
+	names_reader_close(reader);
 	index_close(index);
 
 	section_init(&section);
@@ -144,14 +148,14 @@ static void test_path(void **state)
 	section_file(&section, 4, "d", 0, 0);
 	section_hard_link(&section, 4, "e", 5);
 	CHECK_OK(open_section(&index, &err));
-	CHECK_OK(index_reader_open(index, &reader, &err));
-	index_path(reader, 4, path, sizeof(path));
+	CHECK_OK(names_reader_open(index->names, &reader, &err));
+	inode_path(index, reader, 4, path, sizeof(path));
 	assert_string_equal(path, "/b/c");
-	index_path(reader, 5, path, sizeof(path));
+	inode_path(index, reader, 5, path, sizeof(path));
 	assert_string_equal(path, "/b/c/d");
-	index_path(reader, 5, path, 5); /* the end says most */
+	inode_path(index, reader, 5, path, 5); /* the end says most */
 	assert_string_equal(path, "/c/d");
-	index_reader_close(reader);
+	names_reader_close(reader);
 	index_close(index);
 }
 
@@ -316,7 +320,7 @@ static void test_branch_with_one_child(void **state)
 		lower = 18; /* one node */
 		assert_int_equal(pwrite(fd, &lower, 2, (off_t)(page * DSFS_BLOCK + 12)), 2);
 		if (page * DSFS_BLOCK < version.shape.names_length && flags == 1) {
-			CHECK_FAILS(index_open(fd, &version, sizes, 1, &index, &err), -EBADMSG, "has one child");
+			CHECK_FAILS(index_load_fd(fd, &version, sizes, 1, &index, &err), -EBADMSG, "has one child");
 			refused++;
 		}
 		close(fd);
@@ -340,7 +344,7 @@ static void test_flipped_bytes_in_names(void **state)
 		assert_int_equal(pread(fd, &byte, 1, (off_t)at), 1);
 		byte ^= (uint8_t)(1u << at % 8);
 		assert_int_equal(pwrite(fd, &byte, 1, (off_t)at), 1);
-		if (index_open(fd, &version, sizes, 1, &index, &err) < 0) {
+		if (index_load_fd(fd, &version, sizes, 1, &index, &err) < 0) {
 			refused++;
 			assert_true(err.reason[0]);
 			close(fd);

@@ -9,6 +9,7 @@
 #include "content/known.h"
 #include "image/address.h"
 #include "image/checksum.h"
+#include "image/index_load.h"
 #include "layout/share.h"
 #include "lib/check.h"
 #include "lib/memory.h"
@@ -222,7 +223,7 @@ static int add_large(uint64_t address, uint32_t stored, uint8_t codec, struct er
 		section_chunk(&section, i == 1 ? address : AT, 1000 + i, i == 1 ? stored : CHUNK,
 			      i == 1 ? codec : DSFS_CODEC_RAW);
 	section_file(&section, 1, "large", (uint64_t)LARGE * CHUNK, 0);
-	r = index_open(section_write(&section, &version), &version, sizes, 1, &index, err);
+	r = index_load_fd(section_write(&section, &version), &version, sizes, 1, &index, err);
 	if (r < 0)
 		return r;
 	earlier.index = *index;

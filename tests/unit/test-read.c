@@ -12,6 +12,8 @@
 #include "image/address.h"
 #include "image/checksum.h"
 #include "image/fine.h"
+#include "image/index_load.h"
+#include "image/names.h"
 #include "lib/check.h"
 #include "lib/rows.h"
 #include "lib/section.h"
@@ -182,7 +184,7 @@ static void make_fine(void)
 
 static int setup(void **state)
 {
-	static struct index_reader *readers[1];
+	static struct names_reader *readers[1];
 	struct index *index;
 
 	(void)state;
@@ -190,8 +192,8 @@ static int setup(void **state)
 	for (size_t i = 0; i < DEVICE; i++)
 		device[i] = (uint8_t)(i * 2654435761u >> 13);
 	make_files();
-	CHECK_OK(index_open(section_write(&section, &version), &version, sizes, 1, &index, &err));
-	CHECK_OK(index_reader_open(index, &readers[0], &err));
+	CHECK_OK(index_load_fd(section_write(&section, &version), &version, sizes, 1, &index, &err));
+	CHECK_OK(names_reader_open(index->names, &readers[0], &err));
 	generation = (struct generation){ .version = version, .sequence = SEQUENCE, .key = 1, .index = index, .readers = readers,
 					  .reader_count = 1, .uses = 1 };
 	volume.geometry = (struct file_geometry){ .is_direct = true, .logical_block = 512, .size = DEVICE };
@@ -223,7 +225,7 @@ static int teardown(void **state)
 	(void)state;
 	assert_int_equal(generation.uses, 1);
 	assert_int_equal(channel.busy, 0);
-	index_reader_close(generation.readers[0]);
+	names_reader_close(generation.readers[0]);
 	index_close(generation.index);
 	fine_close(generation.fine);
 	chunk_cache_free(serve.cache);

@@ -502,17 +502,17 @@ static void test_labels(void **state)
 	char longest[200];
 
 	(void)state;
-	CHECK_OK(label_check("imagenet-2026.11_v7+fix@a:b", &err));
-	CHECK_FAILS(label_check("", &err), -EINVAL, "0 bytes");
-	CHECK_FAILS(label_check(".hidden", &err), -EINVAL, "expected letters");
-	CHECK_FAILS(label_check("-x", &err), -EINVAL, "expected letters");
-	CHECK_FAILS(label_check("a/b", &err), -EINVAL, "expected letters");
+	CHECK_OK(version_check_label("imagenet-2026.11_v7+fix@a:b", &err));
+	CHECK_FAILS(version_check_label("", &err), -EINVAL, "0 bytes");
+	CHECK_FAILS(version_check_label(".hidden", &err), -EINVAL, "expected letters");
+	CHECK_FAILS(version_check_label("-x", &err), -EINVAL, "expected letters");
+	CHECK_FAILS(version_check_label("a/b", &err), -EINVAL, "expected letters");
 	memset(longest, 'x', sizeof(longest));
 	longest[DSFS_LABEL_MAX] = 0;
-	CHECK_OK(label_check(longest, &err));
+	CHECK_OK(version_check_label(longest, &err));
 	longest[DSFS_LABEL_MAX] = 'x';
 	longest[DSFS_LABEL_MAX + 1] = 0;
-	CHECK_FAILS(label_check(longest, &err), -EINVAL, "128 bytes");
+	CHECK_FAILS(version_check_label(longest, &err), -EINVAL, "128 bytes");
 }
 
 int main(void)

@@ -11,6 +11,7 @@
 #include "base/format.h"
 #include "base/log.h"
 #include "image/address.h"
+#include "image/inode.h"
 #include "text.h"
 #include "verb.h"
 
@@ -129,7 +130,7 @@ static void report_damage_text(struct report *report, const struct damage *damag
 	printf(" shared=%" PRIu64 " version=%s\n", damage->item.shared, report->label);
 }
 
-static void report_damages(struct report *report, struct index_reader *reader,
+static void report_damages(struct report *report, const struct index *index, struct names_reader *reader,
 			   const struct damage_list *damage)
 {
 	char absolute[PATH_SIZE];
@@ -138,7 +139,7 @@ static void report_damages(struct report *report, struct index_reader *reader,
 	if (report->is_json)
 		json_begin_array(&report->json, "damage");
 	for (unsigned i = 0; i < damage->shown_count; i++) {
-		index_path(reader, damage->shown[i].item.ordinal, absolute, sizeof(absolute));
+		inode_path(index, reader, damage->shown[i].item.ordinal, absolute, sizeof(absolute));
 		path = absolute + (absolute[0] == '/'); /* as it was in the source */
 		if (report->is_json)
 			report_damage_json(report, &damage->shown[i], path);
@@ -190,8 +191,9 @@ static void report_version_text(struct report *report, const struct check_counts
 			 report->label, counts->unsteady);
 }
 
-void report_end_version(struct report *report, struct index_reader *reader, const struct damage_list *damage,
-			const struct check_counts *counts, const struct plan_counts *plan)
+void report_end_version(struct report *report, const struct index *index, struct names_reader *reader,
+			const struct damage_list *damage, const struct check_counts *counts,
+			const struct plan_counts *plan)
 {
 	if (report->is_terminal)
 		fputs("\r\033[K", stderr);
@@ -199,7 +201,7 @@ void report_end_version(struct report *report, struct index_reader *reader, cons
 		json_end_array(&report->json);
 	if (reader) {
 		report->damaged += damage->count;
-		report_damages(report, reader, damage);
+		report_damages(report, index, reader, damage);
 		report->counts.chunks += counts->chunks;
 		report->counts.references += counts->references;
 		report->counts.bytes += counts->bytes;

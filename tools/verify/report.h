@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "image/index.h"
+#include "image/version.h"
 #include "verify/check.h"
 #include "verify/damage.h"
 #include "verify/plan.h"
@@ -42,8 +43,9 @@ void report_part(struct report *report, const char *what, enum report_state stat
 void report_begin_versions(struct report *report, const struct plan_share *share);
 void report_begin_version(struct report *report, const struct version *version);
 /* reader finds the paths; counts and plan may be NULL when the version's index could not be used. */
-void report_end_version(struct report *report, struct index_reader *reader, const struct damage_list *damage,
-			const struct check_counts *counts, const struct plan_counts *plan);
+void report_end_version(struct report *report, const struct index *index, struct names_reader *reader,
+			const struct damage_list *damage, const struct check_counts *counts,
+			const struct plan_counts *plan);
 /* Returns the exit status. */
 int report_end(struct report *report);
 void report_progress(void *report, const struct check_counts *counts);

@@ -14,6 +14,8 @@
 #include "image/address.h"
 #include "image/dump.h"
 #include "image/fine.h"
+#include "image/index_load.h"
+#include "image/names.h"
 #include "image/publisher.h"
 #include "image/sha256.h"
 #include "verb.h"
@@ -317,7 +319,7 @@ static void verify_fine(struct verify *v, const struct version *version, struct 
 }
 
 static void verify_chunks(struct verify *v, const struct version *version, struct index *index, const struct fine *fine,
-			  struct index_reader *reader)
+			  struct names_reader *reader)
 {
 	struct damage_list damage;
 	struct check_setup setup = { .source = &v->volume->file->source,
@@ -342,14 +344,14 @@ static void verify_chunks(struct verify *v, const struct version *version, struc
 		damage.count = damage.shown_count = 0;
 		v->report.version_is_gone = true;
 	}
-	report_end_version(&v->report, reader, &damage, &counts, &plan.counts);
+	report_end_version(&v->report, index, reader, &damage, &counts, &plan.counts);
 	plan_close(&plan);
 	damage_end(&damage);
 }
 
 static void verify_version(struct verify *v, const struct version *version)
 {
-	struct index_reader *reader = NULL;
+	struct names_reader *reader = NULL;
 	struct index *index = NULL;
 	struct fine *fine = NULL;
 	struct error err = { 0 };
@@ -358,10 +360,10 @@ static void verify_version(struct verify *v, const struct version *version)
 	report_begin_version(&v->report, version);
 	r = index_load(&v->volume->file->source, version, &index, &err);
 	if (r == 0)
-		r = index_reader_open(index, &reader, &err);
+		r = names_reader_open(index->names, &reader, &err);
 	verify_part(v, version, "index", r, &err);
 	if (r < 0) {
-		report_end_version(&v->report, NULL, NULL, NULL, NULL);
+		report_end_version(&v->report, NULL, NULL, NULL, NULL, NULL);
 	} else {
 		verify_digest(v, version, index);
 		verify_fine(v, version, &fine);
@@ -369,7 +371,7 @@ static void verify_version(struct verify *v, const struct version *version)
 		verify_chunks(v, version, index, fine, reader);
 	}
 	fine_close(fine);
-	index_reader_close(reader);
+	names_reader_close(reader);
 	index_close(index);
 }
 

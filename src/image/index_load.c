@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies a section into a memfd, hashes, checks, seals and opens it. */
+#include "image/index_load.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "image/address.h"
+#include "image/names.h"
+#include "image/names_check.h"
+#include "image/records.h"
+#include "image/sha256.h"
+#include "image/xattr.h"
+
+#define LOAD_STEP (4u << 20)
+
+int index_load_fd(int fd, const struct version *version, const uint64_t *member_sizes, uint32_t member_count,
+		  struct index **ret, struct error *err)
+{
+	struct index *index = calloc(1, sizeof(*index));
+	int r;
+
+	if (!index)
+		return error_set(err, -ENOMEM, "index: no memory");
+	index->memfd = fd;
+	index->shape = version->shape;
+	index->chunk_log = version->chunk_log;
+	index->member_count = member_count;
+	index->has_lists = version->feature_incompat & DSFS_VERSION_INCOMPAT_HOLES;
+	memcpy(index->member_sizes, member_sizes, member_count * sizeof(*member_sizes));
+	r = index_map(index, err);
+	if (r == 0)
+		r = names_check(index, (struct span){ index->map, version->shape.names_length }, err);
+	if (r == 0)
+		r = xattr_check(index, err);
+	if (r == 0)
+		r = records_check(index, err);
+	if (r == 0)
+		r = records_measure(index, err);
+	if (r == 0)
+		r = names_open(fd, index->shape.names_length, &index->names, err);
+	if (r < 0) {
+		index->memfd = -1; /* stays the caller's */
+		index_close(index);
+		return r;
+	}
+	*ret = index;
+	return 0;
+}
+
+static int index_copy_extent(struct source *source, const struct extent *extent, uint8_t *to, struct sha256 *sha,
+			     struct error *err)
+{
+	uint64_t step;
+	int r;
+
+	for (uint64_t at = 0; at < extent->length; at += step) {
+		step = extent->length - at < LOAD_STEP ? extent->length - at : LOAD_STEP;
+		r = source_read(source, address_member(extent->address), address_offset(extent->address) + at, to + at,
+				step, err);
+		if (r < 0)
+			return r;
+		sha256_add(sha, to + at, step);
+	}
+	return 0;
+}
+
+static int index_copy_into(struct source *source, const struct version *version, uint8_t *to, struct sha256 *sha,
+			   struct error *err)
+{
+	uint8_t found[SHA256_SIZE];
+	int r;
+
+	for (uint32_t i = 0; i < version->index.count; i++) {
+		r = index_copy_extent(source, &version->index.items[i], to, sha, err);
+		if (r < 0)
+			return r;
+		to += version->index.items[i].length;
+	}
+	r = sha256_end(sha, found, err);
+	if (r < 0)
+		return r;
+	if (memcmp(found, version->index_sha256, sizeof(found)) != 0)
+		return error_set(err, -EBADMSG, "index of version '%s': its SHA-256 is not the one in the catalogue",
+				 version->label);
+	return 0;
+}
+
+static int index_copy(struct source *source, const struct version *version, int fd, struct error *err)
+{
+	struct sha256 *sha;
+	void *to;
+	int r;
+
+	if (ftruncate(fd, (off_t)version->index_length) < 0)
+		return error_errno(err, "index: memory for %" PRIu64 " bytes", version->index_length);
+	to = mmap(NULL, version->index_length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (to == MAP_FAILED)
+		return error_errno(err, "index: memory for %" PRIu64 " bytes", version->index_length);
+	sha = sha256_new();
+	r = sha ? index_copy_into(source, version, to, sha, err) : error_set(err, -ENOMEM, "index: no memory");
+	sha256_free(sha);
+	munmap(to, version->index_length);
+	return r;
+}
+
+int index_load(struct source *source, const struct version *version, struct index **ret, struct error *err)
+{
+	auto_close int fd = memfd_create("datasetfs-index", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	uint64_t member_sizes[1] = { source_size(source, 0) };
+	int r;
+
+	if (fd < 0)
+		return error_errno(err, "index: memfd_create");
+	if (version->feature_incompat & ~DSFS_VERSION_INCOMPAT_KNOWN)
+		return error_set(err, -EOPNOTSUPP,
+				 "version '%s': unknown incompatible features %#" PRIx64 ", a newer release is needed",
+				 version->label, version->feature_incompat & ~DSFS_VERSION_INCOMPAT_KNOWN);
+	if (version->chunk_sum != DSFS_SUM_XXH3_64)
+		return error_set(err, -EOPNOTSUPP, "version '%s': chunk sums of kind %" PRIu32 ", this release knows %d",
+				 version->label, version->chunk_sum, DSFS_SUM_XXH3_64);
+	r = index_copy(source, version, fd, err);
+	if (r < 0)
+		return r;
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
+		return error_errno(err, "index: seal");
+	r = index_load_fd(fd, version, member_sizes, 1, ret, err);
+	if (r == 0)
+		(void)take_fd(&fd);
+	return r;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* From a version's section to an index that can be trusted. */
+#pragma once
+#include "base/source.h"
+#include "image/index.h"
+#include "image/version.h"
+
+/* Copies the version's section into a memfd while hashing it, checks digest, every page and name and whose the chunk
+ * records are, seals it and opens it. -EBADMSG says what is wrong. */
+must_check int index_load(struct source *source, const struct version *version, struct index **ret,
+			  struct error *err);
+/* Opens a section that lies in an open file (the packer's own, or a test's); takes fd on success. */
+must_check int index_load_fd(int fd, const struct version *version, const uint64_t *member_sizes,
+			     uint32_t member_count, struct index **ret, struct error *err);

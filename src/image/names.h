@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* The names part of an index: from (directory, name) to an inode's ordinal and back, by LMDB. Its only user. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* The part as an open file, which LMDB maps; shared by all threads. It must have passed names_check(): LMDB trusts it. */
+struct names;
+/* fd stays the caller's; the part lies at its offset 0. */
+must_check int names_open(int fd, uint64_t length, struct names **ret, struct error *err);
+void names_close(struct names *names);
+
+/* One thread's view of the names. */
+struct names_reader;
+must_check int names_reader_open(const struct names *names, struct names_reader **ret, struct error *err);
+void names_reader_close(struct names_reader *reader);
+
+struct names_entry {
+	uint64_t number;  /* of the entry within its directory, from 0 */
+	uint64_t ordinal; /* of the inode */
+	uint8_t type;     /* DT_DIR, DT_REG, DT_LNK */
+	const char *name; /* not NUL-terminated; valid until the reader's next call */
+	uint8_t name_length;
+};
+
+/* -ENOENT when there is no such name. */
+must_check int names_lookup(struct names_reader *reader, uint64_t directory, const char *name, size_t length,
+			    uint64_t *ret_ordinal);
+/* Calls each() for the directory's entries from number first on, in order, until it returns non-zero (which is
+ * returned) or they end (0). */
+must_check int names_list(struct names_reader *reader, uint64_t directory, uint64_t first,
+			  int (*each)(void *argument, const struct names_entry *entry), void *argument);
+/* All entries of the version in key order: parents ascending, names in bytewise order. */
+must_check int names_walk(struct names_reader *reader,
+			  int (*each)(void *argument, uint64_t directory, const struct names_entry *entry),
+			  void *argument);
+
+/* Writing the names part. Entries must come in key order; a directory's marks before its entries. */
+struct names_writer;
+must_check int names_writer_open(const char *path, struct names_writer **ret, struct error *err);
+must_check int names_writer_mark(struct names_writer *writer, uint64_t directory, uint32_t number,
+				 const char *name, size_t length, struct error *err);
+must_check int names_writer_add(struct names_writer *writer, uint64_t directory, const char *name,
+				size_t length, uint64_t ordinal, uint8_t type, struct error *err);
+/* Writes the finished, compact names part to fd (at its offset 0) and closes the writer, also on failure.
+ * *ret_length is a multiple of DSFS_BLOCK. The same entries give the same bytes. */
+must_check int names_writer_finish(struct names_writer *writer, int fd, uint64_t *ret_length, struct error *err);
+void names_writer_abort(struct names_writer *writer);

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/* Version records: encode, and decode with every field checked. */
+#include "image/version.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "image/address.h"
+
+void version_free(struct version *version)
+{
+	free(version->segments.items);
+	free(version->index.items);
+}
+
+int version_check_label(const char *label, struct error *err)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+@:-";
+	size_t length = strlen(label);
+
+	if (length == 0 || length > DSFS_LABEL_MAX)
+		return error_set(err, -EINVAL, "label of %zu bytes, expected 1 to %u", length, DSFS_LABEL_MAX);
+	if (label[0] == '.' || label[0] == '-' || strspn(label, allowed) != length)
+		return error_set(err, -EINVAL,
+				 "label '%s': expected letters, digits and ._+@:- and no . or - at the start", label);
+	return 0;
+}
+
+/* --- encoding --- */
+
+void version_encode(const struct version *v, uint32_t first_extent, struct dsfs_version *disk)
+{
+	memcpy(disk->label, v->label, strlen(v->label));
+	memcpy(disk->uuid, v->uuid, sizeof(disk->uuid));
+	memcpy(disk->digest, v->digest, sizeof(disk->digest));
+	memcpy(disk->index_sha256, v->index_sha256, sizeof(disk->index_sha256));
+	disk->sequence = le64_of(v->sequence);
+	disk->created = le64_of(v->created);
+	disk->feature_compat = le64_of(v->feature_compat);
+	disk->feature_incompat = le64_of(v->feature_incompat);
+	disk->chunk_log = le32_of(v->chunk_log);
+	disk->chunk_sum = le32_of(v->chunk_sum);
+	disk->first_segment = le32_of(first_extent);
+	disk->segment_count = le32_of(v->segments.count);
+	disk->first_index = le32_of(first_extent + v->segments.count);
+	disk->index_extents = le32_of(v->index.count);
+	disk->index_length = le64_of(v->index_length);
+	disk->names_length = le64_of(v->shape.names_length);
+	disk->inode_count = le64_of(v->shape.inode_count);
+	disk->chunk_count = le64_of(v->shape.chunk_count);
+	disk->class_count = le64_of(v->shape.class_count);
+	disk->blob_length = le64_of(v->shape.blob_length);
+	disk->entry_count = le64_of(v->shape.entry_count);
+	disk->file_count = le64_of(v->file_count);
+	disk->directory_count = le64_of(v->directory_count);
+	disk->symlink_count = le64_of(v->symlink_count);
+	disk->content_bytes = le64_of(v->content_bytes);
+	disk->stored_bytes = le64_of(v->stored_bytes);
+	disk->source = (struct dsfs_extent){ le64_of(v->source.address), le64_of(v->source.length) };
+	memcpy(disk->source_sha256, v->source_sha256, sizeof(disk->source_sha256));
+	disk->fine = (struct dsfs_extent){ le64_of(v->fine.address), le64_of(v->fine.length) };
+	memcpy(disk->fine_sha256, v->fine_sha256, sizeof(disk->fine_sha256));
+}
+
+static struct dsfs_extent *extents_encode(const struct extent_list *list, struct dsfs_extent *disk)
+{
+	for (uint32_t i = 0; i < list->count; i++, disk++)
+		*disk = (struct dsfs_extent){ le64_of(list->items[i].address), le64_of(list->items[i].length) };
+	return disk;
+}
+
+struct dsfs_extent *version_encode_extents(const struct version *v, struct dsfs_extent *disk)
+{
+	return extents_encode(&v->index, extents_encode(&v->segments, disk));
+}
+
+/* --- decoding --- */
+
+static int extent_check(const struct version_decoder *d, const struct extent *e, uint64_t align, const char *what,
+			struct error *err)
+{
+	uint64_t offset = address_offset(e->address);
+
+	if (address_member(e->address) >= d->super->member_count || offset % align || e->length == 0 ||
+	    offset > d->super->member_size || e->length > round_up(d->super->member_size, align) - offset)
+		return error_set(err, -EBADMSG,
+				 "catalogue: %s at %#" PRIx64 "+%" PRIu64 " is outside the volume or not aligned to %" PRIu64,
+				 what, e->address, e->length, align);
+	return 0;
+}
+
+/* Lists lie one behind the other, so a table of n extents never asks for more memory than n extents. */
+static int extents_decode(struct version_decoder *d, le32 first, le32 count, uint64_t align, const char *what,
+			  struct extent_list *ret, struct error *err)
+{
+	uint32_t from = le32_get(first), n = le32_get(count);
+	int r;
+
+	if (from != d->extents_used || n > d->extent_count - from)
+		return error_set(err, -EBADMSG,
+				 "catalogue: %s extents %" PRIu32 "+%" PRIu32 " of %" PRIu32 ", expected to begin at %" PRIu32,
+				 what, from, n, d->extent_count, d->extents_used);
+	d->extents_used += n;
+	ret->items = calloc(n ? n : 1, sizeof(*ret->items));
+	if (!ret->items)
+		return error_set(err, -ENOMEM, "catalogue: no memory for %" PRIu32 " extents", n);
+	ret->count = n;
+	for (uint32_t i = 0; i < n; i++) {
+		ret->items[i].address = le64_get(d->extents[from + i].address);
+		ret->items[i].length = le64_get(d->extents[from + i].length);
+		r = extent_check(d, &ret->items[i], align, what, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* In order and apart, so that no list is longer than the volume has segments. */
+static int segments_check(const struct extent_list *list, struct error *err)
+{
+	uint64_t end = 0;
+
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (list->items[i].address < end)
+			return error_set(err, -EBADMSG,
+					 "catalogue: segments at %#" PRIx64 " come after those up to %#" PRIx64,
+					 list->items[i].address, end);
+		end = list->items[i].address + list->items[i].length;
+	}
+	return 0;
+}
+
+static int index_extents_check(const struct extent_list *list, struct error *err)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		if (list->items[i].length % DSFS_BLOCK)
+			return error_set(err, -EBADMSG,
+					 "catalogue: index extent of %" PRIu64 " bytes, expected whole blocks of %u",
+					 list->items[i].length, DSFS_BLOCK);
+	return 0;
+}
+
+static void version_decode_fields(const struct dsfs_version *disk, struct version *v)
+{
+	memcpy(v->label, disk->label, sizeof(disk->label));
+	memcpy(v->uuid, disk->uuid, sizeof(v->uuid));
+	memcpy(v->digest, disk->digest, sizeof(v->digest));
+	memcpy(v->index_sha256, disk->index_sha256, sizeof(v->index_sha256));
+	v->sequence = le64_get(disk->sequence);
+	v->created = le64_get(disk->created);
+	v->feature_compat = le64_get(disk->feature_compat);
+	v->feature_incompat = le64_get(disk->feature_incompat);
+	v->chunk_log = le32_get(disk->chunk_log);
+	v->chunk_sum = le32_get(disk->chunk_sum);
+	v->index_length = le64_get(disk->index_length);
+	v->shape.names_length = le64_get(disk->names_length);
+	v->shape.inode_count = le64_get(disk->inode_count);
+	v->shape.chunk_count = le64_get(disk->chunk_count);
+	v->shape.class_count = le64_get(disk->class_count);
+	v->shape.blob_length = le64_get(disk->blob_length);
+	v->shape.entry_count = le64_get(disk->entry_count);
+	v->file_count = le64_get(disk->file_count);
+	v->directory_count = le64_get(disk->directory_count);
+	v->symlink_count = le64_get(disk->symlink_count);
+	v->content_bytes = le64_get(disk->content_bytes);
+	v->stored_bytes = le64_get(disk->stored_bytes);
+	v->source = (struct extent){ le64_get(disk->source.address), le64_get(disk->source.length) };
+	memcpy(v->source_sha256, disk->source_sha256, sizeof(v->source_sha256));
+	v->fine = (struct extent){ le64_get(disk->fine.address), le64_get(disk->fine.length) };
+	memcpy(v->fine_sha256, disk->fine_sha256, sizeof(v->fine_sha256));
+}
+
+/* The label first: every later reason names it. */
+static int version_check_own_label(const struct version *v, struct error *err)
+{
+	struct error why = { 0 };
+
+	if (v->label[DSFS_LABEL_MAX] != 0 || version_check_label(v->label, &why) < 0)
+		return error_set(err, -EBADMSG, "catalogue: version sequence=%" PRIu64 " has a bad label", v->sequence);
+	return 0;
+}
+
+static int version_check(const struct version *v, uint64_t volume_size, struct error *err)
+{
+	struct index_layout layout;
+	uint64_t held = 0;
+	int r;
+
+	if (v->chunk_log < DSFS_CHUNK_LOG_MIN || v->chunk_log > DSFS_CHUNK_LOG_MAX)
+		return error_set(err, -EBADMSG, "version '%s': chunk size 2^%" PRIu32 ", expected 2^%u to 2^%u", v->label,
+				 v->chunk_log, DSFS_CHUNK_LOG_MIN, DSFS_CHUNK_LOG_MAX);
+	r = index_layout(&v->shape, &layout, err);
+	if (r < 0)
+		return r;
+	if (layout.length > volume_size)
+		return error_set(err, -EBADMSG,
+				 "version '%s': an index of %" PRIu64 " bytes in a volume of %" PRIu64, v->label,
+				 layout.length, volume_size);
+	for (uint32_t i = 0; i < v->index.count && held <= layout.length; i++)
+		held += v->index.items[i].length; /* each below 2^62: no overflow */
+	if (v->index_length != layout.length || held != layout.length)
+		return error_set(err, -EBADMSG,
+				 "version '%s': index of %" PRIu64 " bytes in extents of %" PRIu64 ", its parts need %" PRIu64,
+				 v->label, v->index_length, held, layout.length);
+	if (v->shape.inode_count == 0)
+		return error_set(err, -EBADMSG, "version '%s': no inodes, expected at least the root", v->label);
+	if (v->file_count > v->shape.inode_count)
+		return error_set(err, -EBADMSG, "version '%s': %" PRIu64 " files, expected at most its %" PRIu64 " inodes",
+				 v->label, v->file_count, v->shape.inode_count);
+	return 0;
+}
+
+/* Optional sections: absent, or inside the volume. */
+static int version_check_sections(const struct version_decoder *d, const struct version *v, struct error *err)
+{
+	int r = 0;
+
+	if (v->source.length)
+		r = extent_check(d, &v->source, DSFS_BLOCK, "source section", err);
+	if (r == 0 && v->fine.length)
+		r = extent_check(d, &v->fine, DSFS_BLOCK, "fine sums", err);
+	return r;
+}
+
+int version_decode(struct version_decoder *d, const struct dsfs_version *disk, struct version *v, struct error *err)
+{
+	int r;
+
+	version_decode_fields(disk, v);
+	r = version_check_own_label(v, err);
+	if (r < 0)
+		return r;
+	r = extents_decode(d, disk->first_segment, disk->segment_count, UINT64_C(1) << d->super->segment_log,
+			   "segments", &v->segments, err);
+	if (r == 0)
+		r = segments_check(&v->segments, err);
+	if (r == 0)
+		r = extents_decode(d, disk->first_index, disk->index_extents, DSFS_BLOCK, "index", &v->index, err);
+	if (r == 0)
+		r = index_extents_check(&v->index, err);
+	if (r < 0)
+		return r;
+	r = version_check_sections(d, v, err);
+	if (r < 0)
+		return r;
+	return version_check(v, d->super->member_size, err);
+}

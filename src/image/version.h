@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* A version's record in the catalogue: what it is called, where its parts lie, how much it holds. */
+#pragma once
+#include <stdint.h>
+
+#include "base/error.h"
+#include "datasetfs/format.h"
+#include "image/extent_list.h"
+#include "image/index.h"
+#include "image/superblock.h"
+
+struct version {
+	char label[DSFS_LABEL_MAX + 1];
+	uint8_t uuid[16];
+	uint8_t digest[32];
+	uint8_t index_sha256[32];
+	uint64_t sequence;
+	uint64_t created;
+	uint64_t feature_compat, feature_incompat; /* DSFS_VERSION_COMPAT_*, DSFS_VERSION_INCOMPAT_*; also unknown ones */
+	uint32_t chunk_log, chunk_sum;
+	struct extent_list segments; /* whole segments, as byte runs */
+	struct extent_list index;    /* where the section lies, in order */
+	uint64_t index_length;
+	struct index_shape shape;
+	uint64_t file_count, directory_count, symlink_count;
+	uint64_t content_bytes, stored_bytes;
+	struct extent source, fine; /* length 0 when absent */
+	uint8_t source_sha256[32], fine_sha256[32];
+};
+
+must_check int version_check_label(const char *label, struct error *err);
+void version_free(struct version *version); /* its contents, not the struct */
+
+/* first_extent: where the version's extents begin in the table behind the records. */
+void version_encode(const struct version *version, uint32_t first_extent, struct dsfs_version *disk);
+/* Its part of that table; returns the end. */
+struct dsfs_extent *version_encode_extents(const struct version *version, struct dsfs_extent *disk);
+
+/* The records of one catalogue, decoded one after the other. */
+struct version_decoder {
+	const struct superblock *super;
+	const struct dsfs_extent *extents; /* the whole table */
+	uint32_t extent_count, extents_used;
+};
+
+/* Every field checked against the volume. *ret must be zeroed and is to be freed on failure as well. */
+must_check int version_decode(struct version_decoder *d, const struct dsfs_version *disk, struct version *ret,
+			      struct error *err);
