@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "image/address.h"
 #include "image/chunk.h"
+#include "image/extent.h"
 #include "image/index_load.h"
 #include "image/inode.h"
 #include "image/names.h"
@@ -299,7 +300,7 @@ static void stat_text_head(const struct stat_file *file)
 		printf("size     %" PRIu64 " bytes%s%s%s, %" PRIu64 " blocks of 512\n", inode->size,
 		       inode->size < 1024 ? "" : " (",
 		       inode->size < 1024 ? "" : format_size(inode->size, size),
-		       inode->size < 1024 ? "" : ")", inode_blocks(file->index, inode));
+		       inode->size < 1024 ? "" : ")", extent_blocks(file->index, inode));
 	printf("mtime    %s.%09" PRIu32 " UTC\n", text_time(inode->mtime, mtime), inode->mtime_nsec);
 }
 
@@ -408,7 +409,7 @@ static void stat_json_head(struct json *json, const struct stat_file *file)
 	json_number(json, "gid", inode->gid);
 	json_number(json, "nlink", inode->nlink);
 	json_number(json, "size", inode->size);
-	json_number(json, "blocks", inode_blocks(file->index, inode));
+	json_number(json, "blocks", extent_blocks(file->index, inode));
 	json_signed(json, "mtime", inode->mtime);
 	json_number(json, "mtime_nsec", inode->mtime_nsec);
 }

@@ -8,7 +8,6 @@
 
 #include "image/address.h"
 #include "image/checksum.h"
-#include "image/hole_list.h"
 
 #define STORED_MASK ((UINT32_C(1) << DSFS_STORED_BITS) - 1)
 
@@ -74,7 +73,7 @@ static bool chunk_find_hole(const struct index *index, const struct inode *inode
 
 	*ret_count = 1;
 	chunk->number = inode->where + i;
-	if (!inode->list_count || !hole_list_find(index, inode, i, &hole))
+	if (!inode->holes.count || !hole_list_find(index, &inode->holes, i, &hole))
 		return false;
 	chunk->number -= hole.before + hole.count;
 	if (i - hole.first >= hole.count)

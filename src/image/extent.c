@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* From (offset, size) of a file to the chunks that hold the bytes. */
+/* From (offset, size) of a file to the chunks that hold the bytes, and what of it is data. */
 #include "image/extent.h"
 
 #include <errno.h>
+#include <sys/stat.h>
+
+#include "image/records.h"
 
 void extent_map(struct extent_cursor *cursor, const struct index *index, const struct inode *inode, uint64_t offset,
 		uint64_t size, uint64_t *ret_size)
@@ -58,4 +61,29 @@ int64_t extent_seek(const struct index *index, const struct inode *inode, uint64
 	if (hole)
 		return (int64_t)inode->size; /* the end of a file counts as a hole */
 	return error_set(err, -ENXIO, "no data after the offset");
+}
+
+static uint64_t extent_hole_bytes(const struct index *index, const struct inode *inode)
+{
+	uint64_t bytes = 0;
+	struct chunk chunk;
+
+	if (inode->size > DSFS_SHARED_MAX)
+		return records_hole_bytes(index, inode->ordinal);
+	for (uint64_t i = 0; i < inode_chunk_count(index, inode); i++)
+		if (chunk_get(index, inode, i, &chunk, NULL) == 0 && chunk_is_hole(&chunk))
+			bytes += chunk.length;
+	return bytes;
+}
+
+/* Holes are whole chunks, so they can be counted only for files that have some. */
+uint64_t extent_blocks(const struct index *index, const struct inode *inode)
+{
+	uint64_t bytes = inode->size;
+
+	if (!S_ISREG(inode->mode))
+		return 0;
+	if (inode->sparse)
+		bytes -= extent_hole_bytes(index, inode);
+	return (bytes + 511) / 512;
 }

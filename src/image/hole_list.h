@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* The long holes of a file: chunks without a record each, in a list behind the records of the others. */
 #pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
 #include "image/index.h"
-#include "image/inode.h"
+
+struct hole_list {
+	uint64_t first;  /* number of its first hole's record in the index's chunk array */
+	uint64_t count;  /* holes; 0: all chunks of the file have records */
+	uint64_t chunks; /* chunks in them */
+};
 
 struct hole {
 	uint64_t record; /* of the hole in the index's chunk array */
@@ -11,9 +20,12 @@ struct hole {
 	uint64_t before; /* chunks of the holes before it in the list */
 };
 
-/* For an inode with DSFS_WHERE_HOLES in where: finds the list, and where the records begin that it has. */
-must_check int hole_list_open(const struct index *index, struct inode *inode, struct error *err);
-/* Every hole of the list, once, when the index is opened; what follows relies on it. */
-must_check int hole_list_check(const struct index *index, const struct inode *inode, struct error *err);
+/* The list whose head is that record, of a file of so many chunks. False when there can be none: *ret then has the count
+ * that the head says. */
+bool hole_list_open(const struct index *index, uint64_t head, uint64_t chunks, struct hole_list *ret);
+/* Every hole of the list, once, when the index is opened; what follows relies on it. The ordinal is the file's, for the
+ * reason. */
+must_check int hole_list_check(const struct index *index, const struct hole_list *list, uint64_t chunks,
+			       uint64_t ordinal, struct error *err);
 /* The last hole that begins at or before the chunk; false when there is none. By halves: O(log holes). */
-bool hole_list_find(const struct index *index, const struct inode *inode, uint64_t chunk, struct hole *ret);
+bool hole_list_find(const struct index *index, const struct hole_list *list, uint64_t chunk, struct hole *ret);

@@ -8,9 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "image/chunk.h"
-#include "image/hole_list.h"
-#include "image/records.h"
 #include "image/xattr.h"
 
 #define NSEC_BITS  30u
@@ -56,6 +53,20 @@ static int inode_decode_class(const struct index *index, uint32_t class, struct 
 	return 0;
 }
 
+/* The list's head stands behind the records of the other chunks. */
+static int inode_open_holes(const struct index *index, struct inode *inode, struct error *err)
+{
+	uint64_t head = inode->where & ~DSFS_WHERE_HOLES, chunks = inode_chunk_count(index, inode);
+
+	if (!hole_list_open(index, head, chunks, &inode->holes) || !inode->sparse || inode->size <= DSFS_SHARED_MAX ||
+	    inode->size > DSFS_FILE_MAX)
+		return error_set(err, -EBADMSG,
+				 "inode %" PRIu64 ": impossible list of %" PRIu64 " holes at %" PRIu64 ", size=%" PRIu64,
+				 inode->ordinal, inode->holes.count, head, inode->size);
+	inode->where = head - (chunks - inode->holes.chunks);
+	return 0;
+}
+
 int inode_get(const struct index *index, uint64_t ordinal, struct inode *ret, struct error *err)
 {
 	const struct dsfs_inode *disk;
@@ -81,7 +92,7 @@ int inode_get(const struct index *index, uint64_t ordinal, struct inode *ret, st
 		return error_set(err, -EBADMSG, "inode %" PRIu64 ": %" PRIu32 " nanoseconds", ordinal, inode.mtime_nsec);
 	r = inode_decode_class(index, le32_get(disk->class), &inode, err);
 	if (r == 0 && index->has_lists && inode.where & DSFS_WHERE_HOLES && S_ISREG(inode.mode))
-		r = hole_list_open(index, &inode, err);
+		r = inode_open_holes(index, &inode, err);
 	if (r < 0)
 		return r;
 	r = inode_check_type(&inode, index, err);
@@ -99,32 +110,7 @@ uint64_t inode_chunk_count(const struct index *index, const struct inode *inode)
 
 uint64_t inode_record_count(const struct index *index, const struct inode *inode)
 {
-	return inode_chunk_count(index, inode) - inode->list_chunks;
-}
-
-static uint64_t inode_hole_bytes(const struct index *index, const struct inode *inode)
-{
-	uint64_t bytes = 0;
-	struct chunk chunk;
-
-	if (inode->size > DSFS_SHARED_MAX)
-		return records_hole_bytes(index, inode->ordinal);
-	for (uint64_t i = 0; i < inode_chunk_count(index, inode); i++)
-		if (chunk_get(index, inode, i, &chunk, NULL) == 0 && chunk_is_hole(&chunk))
-			bytes += chunk.length;
-	return bytes;
-}
-
-/* Holes are whole chunks, so they can be counted only for files that have some. */
-uint64_t inode_blocks(const struct index *index, const struct inode *inode)
-{
-	uint64_t bytes = inode->size;
-
-	if (!S_ISREG(inode->mode))
-		return 0;
-	if (inode->sparse)
-		bytes -= inode_hole_bytes(index, inode);
-	return (bytes + 511) / 512;
+	return inode_chunk_count(index, inode) - inode->holes.chunks;
 }
 
 int inode_link_target(const struct index *index, const struct inode *inode, struct span *ret, struct error *err)

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/span.h"
+#include "image/hole_list.h"
 #include "image/index.h"
 #include "image/names.h"
 
@@ -18,9 +19,7 @@ struct inode {
 	int64_t mtime;       /* seconds since the epoch */
 	uint32_t mtime_nsec; /* 0..999999999 */
 	uint64_t where;      /* first chunk record, parent, or offset of the target; without flags */
-	uint64_t list;       /* first hole of the list that lies behind the chunk records, see hole_list.h */
-	uint64_t list_count; /* how many there are; 0: all chunks have records */
-	uint64_t list_chunks; /* chunks in them */
+	struct hole_list holes;
 	bool sparse;
 	uint64_t xattrs;     /* 1 + offset in the blob, 0 for none */
 };
@@ -32,7 +31,6 @@ struct inode {
 must_check int inode_get(const struct index *index, uint64_t ordinal, struct inode *ret, struct error *err);
 uint64_t inode_chunk_count(const struct index *index, const struct inode *inode);
 uint64_t inode_record_count(const struct index *index, const struct inode *inode); /* of its chunks, from where on */
-uint64_t inode_blocks(const struct index *index, const struct inode *inode); /* units of 512 bytes */
 must_check int inode_link_target(const struct index *index, const struct inode *inode, struct span *ret,
 				 struct error *err);
 

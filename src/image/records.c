@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 
 #include "image/chunk.h"
-#include "image/hole_list.h"
 #include "image/inode.h"
 
 /* 1 and the first file of more than DSFS_SHARED_MAX bytes from *ordinal on, which goes on behind it; 0: no more. */
@@ -34,11 +33,11 @@ static int records_next(const struct index *index, uint64_t *ordinal, struct ino
 /* A dump has a line for each chunk, so there is a bound to what a small index may stand for. */
 static int records_check_list(const struct index *index, const struct inode *inode, uint64_t *holes, struct error *err)
 {
-	int r = hole_list_check(index, inode, err);
+	int r = hole_list_check(index, &inode->holes, inode_chunk_count(index, inode), inode->ordinal, err);
 
 	if (r < 0)
 		return r;
-	*holes += inode->list_chunks;
+	*holes += inode->holes.chunks;
 	if (*holes > DSFS_HOLES_MAX)
 		return error_set(err, -EBADMSG,
 				 "inode %" PRIu64 ": %" PRIu64 " chunks in long holes up to here, expected at most %u",
@@ -58,12 +57,12 @@ int records_check(const struct index *index, struct error *err)
 					 "inode %" PRIu64 ": its chunks begin at %" PRIu64
 					 ", those of large files before it end at %" PRIu64,
 					 inode.ordinal, inode.where, end);
-		if (inode.list_count) {
+		if (inode.holes.count) {
 			r = records_check_list(index, &inode, &holes, err);
 			if (r < 0)
 				return r;
 		}
-		end = inode.list_count ? inode.list + inode.list_count :
+		end = inode.holes.count ? inode.holes.first + inode.holes.count :
 					 inode.where + inode_chunk_count(index, &inode);
 	}
 	return r;
@@ -73,7 +72,7 @@ int records_check(const struct index *index, struct error *err)
 static uint64_t records_measure_file(const struct index *index, const struct inode *inode)
 {
 	const struct dsfs_chunk *records = (const struct dsfs_chunk *)index->chunks.base + inode->where;
-	uint64_t count = inode_chunk_count(index, inode), holes = inode->list_chunks, bytes;
+	uint64_t count = inode_chunk_count(index, inode), holes = inode->holes.chunks, bytes;
 	struct chunk last;
 
 	for (uint64_t i = 0; i < inode_record_count(index, inode); i++)

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "fuse/init.h"
+#include "image/extent.h"
 #include "serve/reply.h"
 
 int node_find(const struct worker *worker, uint64_t nodeid, struct generation **ret_generation,
@@ -43,7 +44,7 @@ void node_attr(const struct generation *generation, uint64_t nodeid, const struc
 	*ret = (struct fuse_attr){
 		.ino = nodeid & ~NODE_SIDE,
 		.size = inode->size,
-		.blocks = S_ISREG(inode->mode) ? inode_blocks(generation->index, inode) : 0,
+		.blocks = S_ISREG(inode->mode) ? extent_blocks(generation->index, inode) : 0,
 		.atime = (uint64_t)inode->mtime,
 		.mtime = (uint64_t)inode->mtime,
 		.ctime = (uint64_t)inode->mtime,

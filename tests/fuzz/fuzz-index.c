@@ -40,7 +40,7 @@ static bool has_short_dump(const struct index *index)
 
 	for (uint64_t ordinal = 1; ordinal <= index->shape.inode_count; ordinal++)
 		if (inode_get(index, ordinal, &inode, NULL) == 0)
-			lines += inode.list_chunks;
+			lines += inode.holes.chunks;
 	return lines < 1u << 16;
 }
 
@@ -53,7 +53,7 @@ static void use_inode(struct index *index, uint64_t ordinal)
 
 	if (inode_get(index, ordinal, &inode, NULL) < 0)
 		return;
-	(void)inode_blocks(index, &inode);
+	(void)extent_blocks(index, &inode);
 	if (!S_ISREG(inode.mode))
 		return;
 	(void)!extent_seek(index, &inode, inode.size / 2, true, NULL);

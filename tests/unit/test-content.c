@@ -110,7 +110,7 @@ static void test_holes(void **state)
 	assert_int_equal(extent_seek(index, &inode, CHUNK + 7, true, &err), CHUNK + 7);
 	assert_int_equal(extent_seek(index, &inode, 2 * CHUNK, true, &err), 2 * CHUNK + 1000);
 	assert_int_equal(extent_seek(index, &inode, 2 * CHUNK + 1000, false, &err), -ENXIO);
-	assert_int_equal(inode_blocks(index, &inode), (CHUNK + 1000 + 511) / 512);
+	assert_int_equal(extent_blocks(index, &inode), (CHUNK + 1000 + 511) / 512);
 	index_close(index);
 }
 
@@ -174,9 +174,9 @@ static void test_blocks_are_counted_once(void **state)
 	index = open_section();
 	index->chunks = (struct span){ 0 };
 	CHECK_OK(inode_get(index, 2, &inode, &err));
-	assert_int_equal(inode_blocks(index, &inode), 0);
+	assert_int_equal(extent_blocks(index, &inode), 0);
 	CHECK_OK(inode_get(index, 3, &inode, &err));
-	assert_int_equal(inode_blocks(index, &inode), CHUNK / 512);
+	assert_int_equal(extent_blocks(index, &inode), CHUNK / 512);
 	index_close(index);
 }
 

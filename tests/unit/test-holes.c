@@ -128,7 +128,7 @@ static void test_seek_and_blocks(void **state)
 	assert_int_equal(extent_seek(index, &inode, 200 * CHUNK + 5, false, &err), 302 * CHUNK);
 	assert_int_equal(extent_seek(index, &inode, 302 * CHUNK + 9, true, &err), 303 * CHUNK);
 	assert_int_equal(extent_seek(index, &inode, SIZE - 1, true, &err), SIZE);
-	assert_int_equal(inode_blocks(index, &inode), (3 * CHUNK + 1000 + 511) / 512);
+	assert_int_equal(extent_blocks(index, &inode), (3 * CHUNK + 1000 + 511) / 512);
 	assert_int_equal(chunk_run_bytes(index, &inode, 303, 200), 200 * CHUNK);
 	assert_int_equal(chunk_run_bytes(index, &inode, 303, 201), 200 * CHUNK + 1000);
 	index_close(index);
@@ -191,7 +191,7 @@ static void test_hole_at_the_end(void **state)
 	CHECK_OK(inode_get(index, 2, &inode, &err));
 	CHECK_OK(chunk_get(index, &inode, 19, &chunk, &err));
 	assert_true(chunk_is_hole(&chunk) && chunk.length == 1);
-	assert_int_equal(inode_blocks(index, &inode), 0);
+	assert_int_equal(extent_blocks(index, &inode), 0);
 	index_close(index);
 }
 
