@@ -22,54 +22,6 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
 #define JOBS_MAX 1024
 
-static int set_label(void *target, const char *argument, struct error *err)
-{
-	struct pack_options *options = target;
-
-	options->label = argument;
-	return version_check_label(argument, err);
-}
-
-static int set_force(void *target, const char *argument, struct error *err)
-{
-	(void)argument;
-	(void)err;
-	((struct pack_options *)target)->force = true;
-	return 0;
-}
-
-static int set_format(void *target, const char *argument, struct error *err)
-{
-	(void)argument;
-	(void)err;
-	((struct pack_options *)target)->format = true;
-	return 0;
-}
-
-static int set_write_protect(void *target, const char *argument, struct error *err)
-{
-	(void)argument;
-	(void)err;
-	((struct pack_options *)target)->write_protect = true;
-	return 0;
-}
-
-static int set_preempt(void *target, const char *argument, struct error *err)
-{
-	(void)argument;
-	(void)err;
-	((struct pack_options *)target)->preempt = true;
-	return 0;
-}
-
-static int set_no_current(void *target, const char *argument, struct error *err)
-{
-	(void)argument;
-	(void)err;
-	((struct pack_options *)target)->no_current = true;
-	return 0;
-}
-
 static int set_compress(void *target, const char *argument, struct error *err)
 {
 	struct pack_options *options = target;
@@ -90,33 +42,6 @@ static int set_compress(void *target, const char *argument, struct error *err)
 	return r;
 }
 
-/* A power of two in a range of them. */
-static int parse_log(const char *argument, uint32_t min, uint32_t max, uint32_t *ret, struct error *err)
-{
-	uint64_t size;
-	int r;
-
-	r = parse_size(argument, UINT64_C(1) << min, UINT64_C(1) << max, &size, err);
-	if (r < 0)
-		return r;
-	if (size & (size - 1))
-		return error_set(err, -EINVAL, "'%s' is not a power of two", argument);
-	*ret = (uint32_t)__builtin_ctzll(size);
-	return 0;
-}
-
-static int set_chunk_size(void *target, const char *argument, struct error *err)
-{
-	return parse_log(argument, DSFS_CHUNK_LOG_MIN, DSFS_CHUNK_LOG_MAX,
-			 &((struct pack_options *)target)->chunk_log, err);
-}
-
-static int set_segment_size(void *target, const char *argument, struct error *err)
-{
-	return parse_log(argument, DSFS_SEGMENT_LOG_MIN, DSFS_SEGMENT_LOG_MAX,
-			 &((struct pack_options *)target)->segment_log, err);
-}
-
 static int set_trust_mtime(void *target, const char *argument, struct error *err)
 {
 	struct pack_options *options = target;
@@ -124,16 +49,6 @@ static int set_trust_mtime(void *target, const char *argument, struct error *err
 	options->trust_mtime = true;
 	options->trusted = argument;
 	return argument ? version_check_label(argument, err) : 0;
-}
-
-static int set_jobs(void *target, const char *argument, struct error *err)
-{
-	uint64_t jobs;
-	int r = parse_u64(argument, 1, JOBS_MAX, &jobs, err);
-
-	if (r == 0)
-		((struct pack_options *)target)->jobs = (unsigned)jobs;
-	return r;
 }
 
 static int set_include(void *target, const char *argument, struct error *err)
@@ -151,49 +66,6 @@ static int set_filter_from(void *target, const char *argument, struct error *err
 	return filter_add_file(((struct pack_options *)target)->filter, argument, err);
 }
 
-static int set_from_list(void *target, const char *argument, struct error *err)
-{
-	(void)err;
-	((struct pack_options *)target)->from_list = argument;
-	return 0;
-}
-
-static int set_dry_run(void *target, const char *argument, struct error *err)
-{
-	(void)argument;
-	(void)err;
-	((struct pack_options *)target)->dry_run = true;
-	return 0;
-}
-
-static int set_progress(void *target, const char *argument, struct error *err)
-{
-	static const char *const kinds[] = { "auto", "bar", "plain", "json", "none" };
-
-	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		if (!strcmp(argument, kinds[i])) {
-			((struct pack_options *)target)->progress = (enum progress_kind)i;
-			return 0;
-		}
-	return error_set(err, -EINVAL, "'%s' is not auto, bar, plain, json or none", argument);
-}
-
-static int set_json(void *target, const char *argument, struct error *err)
-{
-	(void)argument;
-	(void)err;
-	((struct pack_options *)target)->json = true;
-	return 0;
-}
-
-static int set_special(void *target, const char *argument, struct error *err)
-{
-	if (strcmp(argument, "skip") && strcmp(argument, "fail"))
-		return error_set(err, -EINVAL, "'%s' is not skip or fail", argument);
-	((struct pack_options *)target)->refuse_special = !strcmp(argument, "fail");
-	return 0;
-}
-
 static int set_uuid(void *target, const char *argument, struct error *err)
 {
 	struct pack_options *options = target;
@@ -202,35 +74,40 @@ static int set_uuid(void *target, const char *argument, struct error *err)
 	return parse_uuid(argument, options->uuid, err);
 }
 
-static int set_temp_dir(void *target, const char *argument, struct error *err)
-{
-	(void)err;
-	((struct pack_options *)target)->temp_dir = argument;
-	return 0;
-}
+#define PACK_TRUE(FIELD)          OPTION_TRUE(struct pack_options, FIELD)
+#define PACK_TEXT(FIELD, CHECK)   OPTION_TEXT(struct pack_options, FIELD, CHECK)
+#define PACK_WORD(FIELD, ...)     OPTION_WORD(struct pack_options, FIELD, __VA_ARGS__)
+#define PACK_LOG(FIELD, MIN, MAX) OPTION_LOG(struct pack_options, FIELD, MIN, MAX)
 
 static const struct option_spec options_table[] = {
-	{ "label", 0, "L", set_label, "label of the version (default v1, v2, ...)" },
-	{ "force", 0, NULL, set_force, "replace a foreign filesystem or other content" },
-	{ "format", 0, NULL, set_format, "start the volume afresh, without its versions" },
-	{ "no-current", 0, NULL, set_no_current, "do not make the version the current one" },
-	{ "compress", 0, "KIND", set_compress, "none (default), zstd, zstd:LEVEL or auto" },
-	{ "chunk-size", 0, "SIZE", set_chunk_size, "4K to 1M, a power of two (default 128K)" },
-	{ "segment-size", 0, "SIZE", set_segment_size, "unit of allocation of a new volume (default 16M)" },
-	{ "uuid", 0, "UUID", set_uuid, "UUID of a new volume (default random)" },
-	{ "jobs", 'j', "N", set_jobs, "threads that read files (default one for each CPU)" },
-	{ "include", 0, "PATTERN", set_include, "pack what matches; the first matching rule wins" },
-	{ "exclude", 0, "PATTERN", set_exclude, "leave out what matches" },
-	{ "filter-from", 0, "FILE", set_filter_from, "rules from FILE: '+ PATTERN' and '- PATTERN' lines" },
-	{ "from-list", 0, "FILE", set_from_list, "pack only the paths in FILE ('-': standard input)" },
-	{ "trust-mtime", 0, "[=LABEL]", set_trust_mtime, "do not open files that version LABEL has unchanged" },
-	{ "write-protect", 0, NULL, set_write_protect, "NVMe: protect it between publishes" },
-	{ "preempt", 0, NULL, set_preempt, "NVMe: take a lost publisher's reservation away" },
-	{ "special", 0, "ACTION", set_special, "devices, sockets and FIFOs: skip (default) or fail" },
-	{ "temp-dir", 0, "DIR", set_temp_dir, "where temporary files go" },
-	{ "dry-run", 'n', NULL, set_dry_run, "count and estimate, write nothing" },
-	{ "progress", 0, "KIND", set_progress, "auto (default), bar, plain, json or none" },
-	{ "json", 0, NULL, set_json, "print the summary as one JSON object" },
+	{ "label", 0, "L", PACK_TEXT(label, version_check_label), "label of the version (default v1, v2, ...)" },
+	{ "force", 0, NULL, PACK_TRUE(force), "replace a foreign filesystem or other content" },
+	{ "format", 0, NULL, PACK_TRUE(format), "start the volume afresh, without its versions" },
+	{ "no-current", 0, NULL, PACK_TRUE(no_current), "do not make the version the current one" },
+	{ "compress", 0, "KIND", OPTION_CALL(set_compress), "none (default), zstd, zstd:LEVEL or auto" },
+	{ "chunk-size", 0, "SIZE", PACK_LOG(chunk_log, DSFS_CHUNK_LOG_MIN, DSFS_CHUNK_LOG_MAX),
+	  "4K to 1M, a power of two (default 128K)" },
+	{ "segment-size", 0, "SIZE", PACK_LOG(segment_log, DSFS_SEGMENT_LOG_MIN, DSFS_SEGMENT_LOG_MAX),
+	  "unit of allocation of a new volume (default 16M)" },
+	{ "uuid", 0, "UUID", OPTION_CALL(set_uuid), "UUID of a new volume (default random)" },
+	{ "jobs", 'j', "N", OPTION_NUMBER(struct pack_options, jobs, 1, JOBS_MAX),
+	  "threads that read files (default one for each CPU)" },
+	{ "include", 0, "PATTERN", OPTION_CALL(set_include), "pack what matches; the first matching rule wins" },
+	{ "exclude", 0, "PATTERN", OPTION_CALL(set_exclude), "leave out what matches" },
+	{ "filter-from", 0, "FILE", OPTION_CALL(set_filter_from),
+	  "rules from FILE: '+ PATTERN' and '- PATTERN' lines" },
+	{ "from-list", 0, "FILE", PACK_TEXT(from_list, NULL), "pack only the paths in FILE ('-': standard input)" },
+	{ "trust-mtime", 0, "[=LABEL]", OPTION_CALL(set_trust_mtime),
+	  "do not open files that version LABEL has unchanged" },
+	{ "write-protect", 0, NULL, PACK_TRUE(write_protect), "NVMe: protect it between publishes" },
+	{ "preempt", 0, NULL, PACK_TRUE(preempt), "NVMe: take a lost publisher's reservation away" },
+	{ "special", 0, "ACTION", PACK_WORD(refuse_special, "skip", "fail"),
+	  "devices, sockets and FIFOs: skip (default) or fail" },
+	{ "temp-dir", 0, "DIR", PACK_TEXT(temp_dir, NULL), "where temporary files go" },
+	{ "dry-run", 'n', NULL, PACK_TRUE(dry_run), "count and estimate, write nothing" },
+	{ "progress", 0, "KIND", PACK_WORD(progress, "auto", "bar", "plain", "json", "none"),
+	  "auto (default), bar, plain, json or none" },
+	{ "json", 0, NULL, PACK_TRUE(json), "print the summary as one JSON object" },
 	{ 0 },
 };
 

@@ -47,49 +47,10 @@ struct main_options {
 
 /* ---- -o ---- */
 
-static int main_set_allow_other(struct main_options *options, const char *value, struct error *err)
-{
-	(void)value;
-	(void)err;
-	options->serve.allow_other = true;
-	return 0;
-}
-
-static int main_set_noexec(struct main_options *options, const char *value, struct error *err)
-{
-	(void)value;
-	(void)err;
-	options->serve.noexec = true;
-	return 0;
-}
-
-static int main_set_exec(struct main_options *options, const char *value, struct error *err)
-{
-	(void)value;
-	(void)err;
-	options->serve.noexec = false;
-	return 0;
-}
-
-static int main_set_versions(struct main_options *options, const char *value, struct error *err)
-{
-	(void)value;
-	(void)err;
-	options->serve.noversions = false;
-	return 0;
-}
-
-static int main_set_noversions(struct main_options *options, const char *value, struct error *err)
-{
-	(void)value;
-	(void)err;
-	options->serve.noversions = true;
-	return 0;
-}
-
 /* mount(8) hands rw to its helpers whenever nobody said ro. */
-static int main_set_rw(struct main_options *options, const char *value, struct error *err)
+static int main_set_rw(void *target, const char *value, struct error *err)
 {
+	struct main_options *options = target;
 	(void)value;
 	if (options->helper)
 		return 0;
@@ -97,8 +58,9 @@ static int main_set_rw(struct main_options *options, const char *value, struct e
 }
 
 /* fusermount3 would drop it with a line of its own. */
-static int main_set_suid(struct main_options *options, const char *value, struct error *err)
+static int main_set_suid(void *target, const char *value, struct error *err)
 {
+	struct main_options *options = target;
 	(void)value;
 	if (geteuid() != 0)
 		return error_set(err, -EPERM, "only root may ask for it");
@@ -106,39 +68,23 @@ static int main_set_suid(struct main_options *options, const char *value, struct
 	return 0;
 }
 
-static int main_set_nosuid(struct main_options *options, const char *value, struct error *err)
+static int main_set_dev(void *target, const char *value, struct error *err)
 {
-	(void)value;
-	(void)err;
-	options->serve.suid = false;
-	return 0;
-}
-
-static int main_set_dev(struct main_options *options, const char *value, struct error *err)
-{
-	(void)options;
+	(void)target;
 	(void)value;
 	return error_set(err, -EINVAL, "a volume is always mounted nodev");
 }
 
-static int main_set_remount(struct main_options *options, const char *value, struct error *err)
+static int main_set_remount(void *target, const char *value, struct error *err)
 {
-	(void)options;
+	(void)target;
 	(void)value;
 	return error_set(err, -EINVAL, "a mount keeps its options, unmount it and mount it again");
 }
 
-static int main_set_version(struct main_options *options, const char *value, struct error *err)
+static int main_set_digest(void *target, const char *value, struct error *err)
 {
-	int r = version_check_label(value, err);
-
-	if (r == 0)
-		options->serve.version = value;
-	return r;
-}
-
-static int main_set_digest(struct main_options *options, const char *value, struct error *err)
-{
+	struct main_options *options = target;
 	static const char kind[] = "sha256:";
 
 	if (strncmp(value, kind, strlen(kind)) != 0)
@@ -147,49 +93,9 @@ static int main_set_digest(struct main_options *options, const char *value, stru
 	return parse_hex(value + strlen(kind), options->serve.digest, sizeof(options->serve.digest), err);
 }
 
-static int main_set_verify(struct main_options *options, const char *value, struct error *err)
+static int main_set_control_group(void *target, const char *value, struct error *err)
 {
-	if (strcmp(value, "always") != 0 && strcmp(value, "never") != 0)
-		return error_set(err, -EINVAL, "'%s' is neither 'always' nor 'never'", value);
-	options->serve.read.verify = !strcmp(value, "always");
-	return 0;
-}
-
-/* Three words in the order of an enum, which is an unsigned int in GNU C. */
-static int main_choose(const char *value, const char *const words[3], unsigned *ret, struct error *err)
-{
-	for (unsigned i = 0; i < 3; i++) {
-		if (strcmp(value, words[i]) != 0)
-			continue;
-		*ret = i;
-		return 0;
-	}
-	return error_set(err, -EINVAL, "'%s' is none of '%s', '%s', '%s'", value, words[0], words[1], words[2]);
-}
-
-static int main_set_io(struct main_options *options, const char *value, struct error *err)
-{
-	static const char *const words[] = { "auto", "uring", "threads" };
-
-	return main_choose(value, words, &options->serve.io, err);
-}
-
-static int main_set_channel(struct main_options *options, const char *value, struct error *err)
-{
-	static const char *const words[] = { "auto", "ring", "dev" };
-
-	return main_choose(value, words, &options->serve.channel, err);
-}
-
-static int main_set_notify(struct main_options *options, const char *value, struct error *err)
-{
-	static const char *const words[] = { "auto", "epoch", "entries" };
-
-	return main_choose(value, words, &options->serve.notify, err);
-}
-
-static int main_set_control_group(struct main_options *options, const char *value, struct error *err)
-{
+	struct main_options *options = target;
 	const struct group *group = getgrnam(value);
 	uint64_t number;
 	int r = 0;
@@ -206,8 +112,9 @@ static int main_set_control_group(struct main_options *options, const char *valu
 }
 
 /* current, or current:SECONDS. */
-static int main_set_follow(struct main_options *options, const char *value, struct error *err)
+static int main_set_follow(void *target, const char *value, struct error *err)
 {
+	struct main_options *options = target;
 	static const char what[] = "current";
 	const char *seconds = value + strlen(what);
 	uint64_t n = FOLLOW_SECONDS;
@@ -222,90 +129,48 @@ static int main_set_follow(struct main_options *options, const char *value, stru
 	return r;
 }
 
-static int main_set_on_error(struct main_options *options, const char *value, struct error *err)
-{
-	if (strcmp(value, "wait") != 0 && strcmp(value, "eio") != 0)
-		return error_set(err, -EINVAL, "'%s' is neither 'wait' nor 'eio'", value);
-	options->serve.read.wait = !strcmp(value, "wait");
-	return 0;
-}
+#define MAIN_TRUE(FIELD)      OPTION_TRUE(struct main_options, FIELD)
+#define MAIN_FALSE(FIELD)     OPTION_FALSE(struct main_options, FIELD)
+#define MAIN_WORD(FIELD, ...) OPTION_WORD(struct main_options, FIELD, __VA_ARGS__)
 
-static int main_set_deadline(struct main_options *options, const char *value, struct error *err)
-{
-	uint64_t n;
-	int r = parse_u64(value, 1, DEADLINE_MAX, &n, err);
-
-	if (r == 0)
-		options->serve.read.deadline = (unsigned)n;
-	return r;
-}
-
-static int main_set_workers(struct main_options *options, const char *value, struct error *err)
-{
-	uint64_t n;
-	int r = parse_u64(value, 1, 1024, &n, err);
-
-	if (r == 0)
-		options->serve.workers = (unsigned)n;
-	return r;
-}
-
-/* The words that -o knows. set NULL: nothing to do, because it is so anyway or because it is mount(8)'s. */
+/* The words that -o knows, but for those that change nothing. */
 static const struct main_word {
 	const char *name;
 	bool has_value;
-	int (*set)(struct main_options *options, const char *value, struct error *err);
+	struct option_value value;
 } main_words[] = {
-	{ "version", true, main_set_version },
-	{ "digest", true, main_set_digest },
-	{ "verify", true, main_set_verify },
-	{ "io", true, main_set_io },
-	{ "channel", true, main_set_channel },
-	{ "workers", true, main_set_workers },
-	{ "on_error", true, main_set_on_error },
-	{ "deadline", true, main_set_deadline },
-	{ "control_group", true, main_set_control_group },
-	{ "follow", true, main_set_follow },
-	{ "notify", true, main_set_notify },
-	{ "versions", false, main_set_versions },
-	{ "noversions", false, main_set_noversions },
-	{ "allow_other", false, main_set_allow_other },
-	{ "ro", false, NULL },
-	{ "rw", false, main_set_rw },
-	{ "exec", false, main_set_exec },
-	{ "noexec", false, main_set_noexec },
-	{ "suid", false, main_set_suid },
-	{ "allow_suid", false, main_set_suid }, /* mount(8) does not hand on suid, as it is its own default */
-	{ "nosuid", false, main_set_nosuid },
-	{ "dev", false, main_set_dev },
-	{ "nodev", false, NULL },
-	{ "noatime", false, NULL },
-	{ "nodiratime", false, NULL },
-	{ "diratime", false, NULL },
-	{ "relatime", false, NULL },
-	{ "norelatime", false, NULL },
-	{ "lazytime", false, NULL },
-	{ "nolazytime", false, NULL },
-	{ "iversion", false, NULL },
-	{ "noiversion", false, NULL },
-	{ "silent", false, NULL },
-	{ "loud", false, NULL },
-	{ "default_permissions", false, NULL },
-	{ "defaults", false, NULL },
-	{ "_netdev", false, NULL },
-	{ "nofail", false, NULL },
-	{ "auto", false, NULL },
-	{ "noauto", false, NULL },
-	{ "user", false, NULL },
-	{ "nouser", false, NULL },
-	{ "users", false, NULL },
-	{ "owner", false, NULL },
-	{ "group", false, NULL },
-	{ "async", false, NULL },
-	{ "sync", false, NULL },
-	{ "remount", false, main_set_remount },
-	{ NULL, false, NULL },
+	{ "version", true, OPTION_TEXT(struct main_options, serve.version, version_check_label) },
+	{ "digest", true, OPTION_CALL(main_set_digest) },
+	{ "verify", true, MAIN_WORD(serve.read.verify, "never", "always") },
+	{ "io", true, MAIN_WORD(serve.io, "auto", "uring", "threads") },
+	{ "channel", true, MAIN_WORD(serve.channel, "auto", "ring", "dev") },
+	{ "workers", true, OPTION_NUMBER(struct main_options, serve.workers, 1, 1024) },
+	{ "on_error", true, MAIN_WORD(serve.read.wait, "eio", "wait") },
+	{ "deadline", true, OPTION_NUMBER(struct main_options, serve.read.deadline, 1, DEADLINE_MAX) },
+	{ "control_group", true, OPTION_CALL(main_set_control_group) },
+	{ "follow", true, OPTION_CALL(main_set_follow) },
+	{ "notify", true, MAIN_WORD(serve.notify, "auto", "epoch", "entries") },
+	{ "versions", false, MAIN_FALSE(serve.noversions) },
+	{ "noversions", false, MAIN_TRUE(serve.noversions) },
+	{ "allow_other", false, MAIN_TRUE(serve.allow_other) },
+	{ "rw", false, OPTION_CALL(main_set_rw) },
+	{ "exec", false, MAIN_FALSE(serve.noexec) },
+	{ "noexec", false, MAIN_TRUE(serve.noexec) },
+	{ "suid", false, OPTION_CALL(main_set_suid) },
+	{ "allow_suid", false, OPTION_CALL(main_set_suid) }, /* mount(8) keeps suid for itself, as it is its default */
+	{ "nosuid", false, MAIN_FALSE(serve.suid) },
+	{ "dev", false, OPTION_CALL(main_set_dev) },
+	{ "remount", false, OPTION_CALL(main_set_remount) },
 };
+
+/* Words without a value that change nothing: it is so anyway, or they are for mount(8). */
+static const char *const main_idle_words[] = {
+	"ro", "nodev", "noatime", "nodiratime", "diratime", "relatime", "norelatime", "lazytime", "nolazytime", "iversion",
+	"noiversion", "silent", "loud", "default_permissions", "defaults", "_netdev", "nofail", "auto", "noauto", "user",
+	"nouser", "users", "owner", "group", "async", "sync",
+};
+
+#define MAIN_COUNT(ARRAY) (sizeof(ARRAY) / sizeof((ARRAY)[0]))
 
 /* x-systemd.automount, comment=..., user=NAME: for others to read. */
 static bool main_is_foreign_word(const char *word)
@@ -317,23 +182,20 @@ static bool main_is_foreign_word(const char *word)
 static int main_apply_word(struct main_options *options, const struct main_word *known, const char *value,
 			   struct error *err)
 {
-	struct error why = { 0 };
-	int r = 0;
+	int r;
 
 	if (known->has_value && !value)
 		return error_set(err, -EINVAL, "mount option '%s' needs a value", known->name);
 	if (!known->has_value && value)
 		return error_set(err, -EINVAL, "mount option '%s' takes no value", known->name);
-	if (known->set)
-		r = known->set(options, value, &why);
-	if (r < 0)
-		return error_set(err, r, "mount option '%s': %s", known->name, why.reason);
-	return 0;
+	r = option_set(&known->value, options, value, err);
+	return r < 0 ? error_wrap(err, r, "mount option '%s'", known->name) : 0;
 }
 
 /* word is cut at its '='; values point into it. */
 static int main_word(struct main_options *options, char *word, struct error *err)
 {
+	struct main_word idle = { .value = OPTION_NOTHING };
 	char *value;
 
 	if (!*word || main_is_foreign_word(word))
@@ -341,9 +203,14 @@ static int main_word(struct main_options *options, char *word, struct error *err
 	value = strchr(word, '=');
 	if (value)
 		*value++ = 0;
-	for (const struct main_word *known = main_words; known->name; known++)
-		if (!strcmp(known->name, word))
-			return main_apply_word(options, known, value, err);
+	for (size_t i = 0; i < MAIN_COUNT(main_words); i++)
+		if (!strcmp(main_words[i].name, word))
+			return main_apply_word(options, &main_words[i], value, err);
+	for (size_t i = 0; i < MAIN_COUNT(main_idle_words); i++) {
+		idle.name = main_idle_words[i];
+		if (!strcmp(idle.name, word))
+			return main_apply_word(options, &idle, value, err);
+	}
 	return error_set(err, -EINVAL, "unknown mount option '%s'", word);
 }
 
@@ -378,28 +245,20 @@ static void main_free(struct main_options *options)
 
 /* ---- the command lines ---- */
 
-static int main_set_foreground(void *target, const char *argument, struct error *err)
+static int main_set_debug(void *target, const char *argument, struct error *err)
 {
-	struct main_options *options = target;
-
 	(void)argument;
 	(void)err;
-	options->foreground = true;
+	((struct main_options *)target)->foreground = true;
+	log_set_level(LOG_DEBUG);
 	return 0;
 }
 
-static int main_set_debug(void *target, const char *argument, struct error *err)
-{
-	log_set_level(LOG_DEBUG);
-	return main_set_foreground(target, argument, err);
-}
-
 static const struct option_spec main_rows[] = {
-	{ "options", 'o', "LIST", main_set_o,
-	  "mount options such as version=L, see datasetfs(8)" },
-	{ "foreground", 'f', NULL, main_set_foreground, "stay in the foreground" },
-	{ "debug", 'd', NULL, main_set_debug, "log every request; stays in the foreground" },
-	{ NULL, 0, NULL, NULL, NULL },
+	{ "options", 'o', "LIST", OPTION_CALL(main_set_o), "mount options such as version=L, see datasetfs(8)" },
+	{ "foreground", 'f', NULL, MAIN_TRUE(foreground), "stay in the foreground" },
+	{ "debug", 'd', NULL, OPTION_CALL(main_set_debug), "log every request; stays in the foreground" },
+	{ 0 },
 };
 
 static const struct command_line main_line = {
@@ -408,24 +267,6 @@ static const struct command_line main_line = {
 	.summary = "Mounts a version of a datasetfs volume, read-only; returns when it serves.",
 	.options = main_rows,
 };
-
-static int main_set_fake(void *target, const char *argument, struct error *err)
-{
-	struct main_options *options = target;
-
-	(void)argument;
-	(void)err;
-	options->fake = true;
-	return 0;
-}
-
-static int main_set_nothing(void *target, const char *argument, struct error *err)
-{
-	(void)target;
-	(void)argument;
-	(void)err;
-	return 0;
-}
 
 static int main_set_namespace(void *target, const char *argument, struct error *err)
 {
@@ -436,14 +277,14 @@ static int main_set_namespace(void *target, const char *argument, struct error *
 
 /* mount(8), "EXTERNAL HELPERS". */
 static const struct option_spec main_helper_rows[] = {
-	{ "options", 'o', "LIST", main_set_o, "mount options, see datasetfs(8)" },
-	{ "fake", 'f', NULL, main_set_fake, "check everything but do not mount" },
-	{ "sloppy", 's', NULL, main_set_nothing, "no effect: unknown options are errors" },
-	{ "no-mtab", 'n', NULL, main_set_nothing, "no effect" },
-	{ "verbose", 'v', NULL, main_set_nothing, "no effect" },
-	{ "types", 't', "TYPE", main_set_nothing, "no effect" },
-	{ "namespace", 'N', "NS", main_set_namespace, "refused" },
-	{ NULL, 0, NULL, NULL, NULL },
+	{ "options", 'o', "LIST", OPTION_CALL(main_set_o), "mount options, see datasetfs(8)" },
+	{ "fake", 'f', NULL, MAIN_TRUE(fake), "check everything but do not mount" },
+	{ "sloppy", 's', NULL, OPTION_NOTHING, "no effect: unknown options are errors" },
+	{ "no-mtab", 'n', NULL, OPTION_NOTHING, "no effect" },
+	{ "verbose", 'v', NULL, OPTION_NOTHING, "no effect" },
+	{ "types", 't', "TYPE", OPTION_NOTHING, "no effect" },
+	{ "namespace", 'N', "NS", OPTION_CALL(main_set_namespace), "refused" },
+	{ 0 },
 };
 
 static const struct command_line main_helper_line = {

@@ -21,12 +21,10 @@
 #define UNMOUNT_WAIT  10000 /* ms that the daemon has to close the volume */
 #define UNMOUNT_ERROR 32    /* mount(8), "EXIT STATUS" */
 #define UNMOUNT_USAGE 1
-#define UNMOUNT_WORDS 12u   /* of a command line */
 
 struct unmount {
-	char *words[UNMOUNT_WORDS]; /* for umount(8), from the third on */
-	unsigned word_count;
-	bool lazy;
+	bool force, lazy, no_mtab, read_only, verbose;
+	const char *namespace;
 };
 
 /* A mount of ours. */
@@ -37,72 +35,16 @@ struct unmount_place {
 
 /* ---- the command line ---- */
 
-static int unmount_pass(struct unmount *unmount, char *word, struct error *err)
-{
-	if (unmount->word_count == UNMOUNT_WORDS)
-		return error_set(err, -E2BIG, "too many options");
-	unmount->words[unmount->word_count++] = word;
-	return 0;
-}
-
-static int unmount_set_force(void *target, const char *argument, struct error *err)
-{
-	(void)argument;
-	return unmount_pass(target, "-f", err);
-}
-
-static int unmount_set_lazy(void *target, const char *argument, struct error *err)
-{
-	struct unmount *unmount = target;
-
-	(void)argument;
-	unmount->lazy = true;
-	return unmount_pass(unmount, "-l", err);
-}
-
-static int unmount_set_no_mtab(void *target, const char *argument, struct error *err)
-{
-	(void)argument;
-	return unmount_pass(target, "-n", err);
-}
-
-static int unmount_set_read_only(void *target, const char *argument, struct error *err)
-{
-	(void)argument;
-	return unmount_pass(target, "-r", err);
-}
-
-static int unmount_set_verbose(void *target, const char *argument, struct error *err)
-{
-	(void)argument;
-	return unmount_pass(target, "-v", err);
-}
-
-static int unmount_set_namespace(void *target, const char *argument, struct error *err)
-{
-	int r = unmount_pass(target, "-N", err);
-
-	return r < 0 ? r : unmount_pass(target, (char *)(uintptr_t)argument, err);
-}
-
-static int unmount_set_nothing(void *target, const char *argument, struct error *err)
-{
-	(void)target;
-	(void)argument;
-	(void)err;
-	return 0;
-}
-
 /* umount(8), "EXTERNAL HELPERS". */
 static const struct option_spec unmount_rows[] = {
-	{ "force", 'f', NULL, unmount_set_force, "also when the daemon does not answer" },
-	{ "lazy", 'l', NULL, unmount_set_lazy, "out of sight at once, without a wait" },
-	{ "no-mtab", 'n', NULL, unmount_set_no_mtab, "passed on to umount(8)" },
-	{ "read-only", 'r', NULL, unmount_set_read_only, "passed on to umount(8)" },
-	{ "verbose", 'v', NULL, unmount_set_verbose, "passed on to umount(8)" },
-	{ "namespace", 'N', "NS", unmount_set_namespace, "passed on to umount(8)" },
-	{ "types", 't', "TYPE", unmount_set_nothing, "no effect" },
-	{ NULL, 0, NULL, NULL, NULL },
+	{ "force", 'f', NULL, OPTION_TRUE(struct unmount, force), "also when the daemon does not answer" },
+	{ "lazy", 'l', NULL, OPTION_TRUE(struct unmount, lazy), "out of sight at once, without a wait" },
+	{ "no-mtab", 'n', NULL, OPTION_TRUE(struct unmount, no_mtab), "passed on to umount(8)" },
+	{ "read-only", 'r', NULL, OPTION_TRUE(struct unmount, read_only), "passed on to umount(8)" },
+	{ "verbose", 'v', NULL, OPTION_TRUE(struct unmount, verbose), "passed on to umount(8)" },
+	{ "namespace", 'N', "NS", OPTION_TEXT(struct unmount, namespace, NULL), "passed on to umount(8)" },
+	{ "types", 't', "TYPE", OPTION_NOTHING, "no effect" },
+	{ 0 },
 };
 
 static const struct command_line unmount_line = {
@@ -172,22 +114,42 @@ static void unmount_wait(const char *mountpoint, int daemon)
 
 /* ---- the work ---- */
 
-/* umount(8) without helpers; who is not root may only ask fusermount3. */
+/* umount(8) without helpers. */
+static void unmount_root_words(const struct unmount *unmount, char *mountpoint, char *words[12])
+{
+	*words++ = "/bin/umount";
+	*words++ = "-i";
+	if (unmount->force)
+		*words++ = "-f";
+	if (unmount->lazy)
+		*words++ = "-l";
+	if (unmount->no_mtab)
+		*words++ = "-n";
+	if (unmount->read_only)
+		*words++ = "-r";
+	if (unmount->verbose)
+		*words++ = "-v";
+	if (unmount->namespace) {
+		*words++ = "-N";
+		*words++ = (char *)(uintptr_t)unmount->namespace;
+	}
+	*words++ = "--";
+	*words++ = mountpoint;
+	*words = NULL;
+}
+
+/* A user who is not root may only ask fusermount3. */
 static int unmount_run(const struct unmount *unmount, char *mountpoint)
 {
 	extern char **environ;
-	char *root[UNMOUNT_WORDS + 5] = { "/bin/umount", "-i" };
+	char *root[12];
 	char *user[] = { "fusermount3", unmount->lazy ? "-uz" : "-u", "--", mountpoint, NULL };
 	char **argv = geteuid() == 0 ? root : user;
-	unsigned count = 2;
 	pid_t child;
 	int status;
 	int r;
 
-	for (unsigned i = 0; i < unmount->word_count; i++)
-		root[count++] = unmount->words[i];
-	root[count++] = "--";
-	root[count] = mountpoint;
+	unmount_root_words(unmount, mountpoint, root);
 	r = posix_spawnp(&child, argv[0], NULL, NULL, argv, environ);
 	if (r) {
 		log_err("cannot run %s: %s", argv[0], strerror(r));

@@ -27,37 +27,12 @@ struct compact_result {
 	uint64_t given_bytes;
 };
 
-static int compact_set_below(void *target, const char *argument, struct error *err)
-{
-	struct compact_options *options = target;
-
-	return parse_u64(argument, 1, 100, &options->below, err);
-}
-
-static int compact_set_dry_run(void *target, const char *argument, struct error *err)
-{
-	struct compact_options *options = target;
-
-	(void)argument;
-	(void)err;
-	options->dry_run = true;
-	return 0;
-}
-
-static int compact_set_give_back(void *target, const char *argument, struct error *err)
-{
-	struct compact_options *options = target;
-
-	(void)argument;
-	(void)err;
-	options->give_back = true;
-	return 0;
-}
-
 static const struct option_spec compact_table[] = {
-	{ "below", 0, "PERCENT", compact_set_below, "empty segments with less alive than that, 1 to 100" },
-	{ "give-back", 0, NULL, compact_set_give_back, "make holes of a file's free space, at once" },
-	{ "dry-run", 'n', NULL, compact_set_dry_run, "say what would be done" },
+	{ "below", 0, "PERCENT", OPTION_NUMBER(struct compact_options, below, 1, 100),
+	  "empty segments with less alive than that, 1 to 100" },
+	{ "give-back", 0, NULL, OPTION_TRUE(struct compact_options, give_back),
+	  "make holes of a file's free space, at once" },
+	{ "dry-run", 'n', NULL, OPTION_TRUE(struct compact_options, dry_run), "say what would be done" },
 	VERB_OPTION_JSON,
 	{ 0 },
 };

@@ -20,7 +20,8 @@
 #include "volume.h"
 
 static const struct option_spec dump_table[] = {
-	{ "json", 0, NULL, verb_set_json, "write a line of JSON for each name, with its path" },
+	{ "json", 0, NULL, OPTION_TRUE(struct verb_options, json),
+	  "write a line of JSON for each name, with its path" },
 	{ 0 },
 };
 

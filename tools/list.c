@@ -42,18 +42,9 @@ struct list_options {
 	bool space;
 };
 
-static int list_set_space(void *target, const char *argument, struct error *err)
-{
-	struct list_options *options = target;
-
-	(void)argument;
-	(void)err;
-	options->space = true;
-	return 0;
-}
-
 static const struct option_spec list_table[] = {
-	{ "space", 0, NULL, list_set_space, "also show which versions pin which segments" },
+	{ "space", 0, NULL, OPTION_TRUE(struct list_options, space),
+	  "also show which versions pin which segments" },
 	VERB_OPTION_JSON,
 	{ 0 },
 };

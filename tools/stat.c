@@ -43,19 +43,9 @@ struct stat_range {
 	uint64_t stored;
 };
 
-static int stat_set_version(void *target, const char *argument, struct error *err)
-{
-	struct stat_options *options = target;
-	int r;
-
-	r = version_check_label(argument, err);
-	if (r == 0)
-		options->version = argument;
-	return r;
-}
-
 static const struct option_spec stat_table[] = {
-	{ "version", 0, "L", stat_set_version, "look in version L, not the current one" },
+	{ "version", 0, "L", OPTION_TEXT(struct stat_options, version, version_check_label),
+	  "look in version L, not the current one" },
 	VERB_OPTION_JSON,
 	{ 0 },
 };

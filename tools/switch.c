@@ -23,29 +23,18 @@ struct switch_options {
 	bool prepare;
 };
 
-static int switch_set_if_current(void *target, const char *argument, struct error *err)
+static int switch_check_label(const char *label, struct error *err)
 {
-	struct switch_options *options = target;
-
-	if (!*argument || strlen(argument) >= CONTROL_LABEL_SIZE)
+	if (!*label || strlen(label) >= CONTROL_LABEL_SIZE)
 		return error_set(err, -EINVAL, "a label has 1 to %d bytes", CONTROL_LABEL_SIZE - 1);
-	options->if_current = argument;
-	return 0;
-}
-
-static int switch_set_prepare(void *target, const char *argument, struct error *err)
-{
-	struct switch_options *options = target;
-
-	(void)argument;
-	(void)err;
-	options->prepare = true;
 	return 0;
 }
 
 static const struct option_spec switch_table[] = {
-	{ "if-current", 0, "LABEL", switch_set_if_current, "only if the mount serves this version now" },
-	{ "prepare", 0, NULL, switch_set_prepare, "only load and verify, so that the switch takes milliseconds" },
+	{ "if-current", 0, "LABEL", OPTION_TEXT(struct switch_options, if_current, switch_check_label),
+	  "only if the mount serves this version now" },
+	{ "prepare", 0, NULL, OPTION_TRUE(struct switch_options, prepare),
+	  "only load and verify, so that the switch takes milliseconds" },
 	VERB_OPTION_JSON,
 	{ 0 },
 };

@@ -6,16 +6,6 @@
 
 #include "base/log.h"
 
-int verb_set_json(void *target, const char *argument, struct error *err)
-{
-	struct verb_options *options = target;
-
-	(void)argument;
-	(void)err;
-	options->json = true;
-	return 0;
-}
-
 bool verb_parse(const struct command_line *line, int argc, char **argv, void *target, int min, int max,
 		int *ret_operands, int *ret_status)
 {

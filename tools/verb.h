@@ -29,11 +29,7 @@ struct verb_options {
 	bool json;
 };
 
-int verb_set_json(void *target, const char *argument, struct error *err);
-#define VERB_OPTION_JSON                                                                                     \
-	{                                                                                                    \
-		"json", 0, NULL, verb_set_json, "write JSON, for programs"                                   \
-	}
+#define VERB_OPTION_JSON { "json", 0, NULL, OPTION_TRUE(struct verb_options, json), "write JSON, for programs" }
 
 /* Parses the verb's words. True: go on with argv[1..*ret_operands], min to max of them (max < 0: any number).
  * False: the verb ends with *ret_status, as help was shown or the usage was wrong and one line said so. */

@@ -79,17 +79,18 @@ int filter_add_file(struct filter *filter, const char *path, struct error *err)
 {
 	auto_fclose FILE *file = fopen(path, "re");
 	auto_free char *line = NULL;
-	struct error why = { 0 };
 	size_t room = 0;
 	ssize_t length;
+	int r;
 
 	if (!file)
 		return error_errno(err, "cannot open '%s'", path);
 	for (unsigned number = 1; (length = getline(&line, &room, file)) >= 0; number++) {
 		if (length && line[length - 1] == '\n')
 			line[length - 1] = 0;
-		if (filter_add_line(filter, line, &why) < 0)
-			return error_set(err, why.code, "'%s' line %u: %s", path, number, why.reason);
+		r = filter_add_line(filter, line, err);
+		if (r < 0)
+			return error_wrap(err, r, "'%s' line %u", path, number);
 	}
 	if (ferror(file))
 		return error_errno(err, "cannot read '%s'", path);

@@ -8,7 +8,6 @@
 
 static void error_write(struct error *err, int code, const char *fmt, va_list ap) printf_like(3, 0);
 
-
 static void error_write(struct error *err, int code, const char *fmt, va_list ap)
 {
 	if (!err)
@@ -40,6 +39,30 @@ int error_errno(struct error *err, const char *fmt, ...)
 		used = strlen(err->reason);
 		snprintf(err->reason + used, sizeof(err->reason) - used, ": %s", strerror(-code));
 	}
+	return code;
+}
+
+int error_pass(struct error *err, const struct error *why)
+{
+	if (err)
+		*err = *why;
+	return why->code;
+}
+
+int error_wrap(struct error *err, int code, const char *fmt, ...)
+{
+	char reason[sizeof(err->reason)];
+	size_t used;
+	va_list ap;
+
+	if (!err)
+		return code;
+	memcpy(reason, err->reason, sizeof(reason));
+	va_start(ap, fmt);
+	error_write(err, code, fmt, ap);
+	va_end(ap);
+	used = strlen(err->reason);
+	snprintf(err->reason + used, sizeof(err->reason) - used, ": %s", reason);
 	return code;
 }
 

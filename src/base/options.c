@@ -33,12 +33,9 @@ static bool options_is_optional(const struct option_spec *o)
 
 static int options_apply(const struct option_spec *o, void *target, const char *argument, struct error *err)
 {
-	struct error why = { 0 };
-	int r = o->set(target, argument, &why);
+	int r = option_set(&o->value, target, argument, err);
 
-	if (r < 0)
-		return error_set(err, r, "option '--%s': %s", o->name, why.reason);
-	return 0;
+	return r < 0 ? error_wrap(err, r, "option '--%s'", o->name) : 0;
 }
 
 /* "--name", "--name=value" or "--name value"; *i moves over a value taken from the next word. */

@@ -5,14 +5,13 @@
 #include <stdio.h>
 
 #include "base/error.h"
+#include "base/option.h"
 
-/* One option. set() gets the argument (NULL when there is none) and the program's own
- * struct; it returns 0 or a negative errno with the reason (without the option's name, which is added). */
 struct option_spec {
 	const char *name;     /* long name without dashes */
 	char letter;          /* short name, 0 for none */
 	const char *argument; /* its name in the help; NULL: a switch; "[=NAME]": only after '=', may be left out */
-	int (*set)(void *target, const char *argument, struct error *err);
+	struct option_value value;
 	const char *help;     /* one line */
 };
 

@@ -14,14 +14,13 @@
 int host_check(const struct host *host, struct error *err)
 {
 	uint8_t id[16];
-	struct error why = { 0 };
 
 	if (strncmp(host->nqn, "nqn.", 4) != 0)
 		return error_set(err, -EINVAL, "host NQN '%s' does not begin with 'nqn.'", host->nqn);
 	if (strpbrk(host->nqn, ", \t"))
 		return error_set(err, -EINVAL, "host NQN '%s' has a comma or a blank", host->nqn);
-	if (parse_uuid(host->id, id, &why) < 0)
-		return error_set(err, -EINVAL, "host id %s", why.reason);
+	if (parse_uuid(host->id, id, err) < 0)
+		return error_wrap(err, -EINVAL, "host id");
 	return 0;
 }
 

@@ -110,11 +110,10 @@ int locate_namespace(const struct topology *topology, const char *volume, const 
 {
 	const struct topology_namespace *found = NULL, *namespace;
 	struct locate_wish wish;
-	struct error why = { 0 };
-	int r = locate_parse(volume, &wish, &why);
+	int r = locate_parse(volume, &wish, err);
 
 	if (r < 0)
-		return error_set(err, r, "'%s': %s", volume, why.reason);
+		return error_wrap(err, r, "'%s'", volume);
 	for (size_t i = 0; i < topology->namespace_count; i++) {
 		namespace = &topology->namespaces[i];
 		if (!locate_is(topology, namespace, &wish))

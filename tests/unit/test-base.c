@@ -99,8 +99,8 @@ static int set_text(void *target, const char *argument, struct error *err)
 }
 
 static const struct option_spec options[] = {
-	{ "flag", 'f', NULL, set_flag, "a switch" },
-	{ "text", 't', "TEXT", set_text, "a text" },
+	{ "flag", 'f', NULL, OPTION_CALL(set_flag), "a switch" },
+	{ "text", 't', "TEXT", OPTION_CALL(set_text), "a text" },
 	{ 0 },
 };
 
@@ -141,6 +141,92 @@ static void test_options(void **state)
 	CHECK_FAILS(parse(&target, &operands, &err, ARGV("--text")), -EINVAL, "'--text' needs TEXT");
 	CHECK_FAILS(parse(&target, &operands, &err, ARGV("-t")), -EINVAL, "'-t' needs TEXT");
 	CHECK_FAILS(parse(&target, &operands, &err, ARGV("-t", "bad")), -EINVAL, "option '--text': 'bad' is not good");
+}
+
+struct values {
+	bool on, off, either;
+	const char *text;
+	int number, seconds;
+	unsigned count;
+	uint64_t large;
+	uint32_t log;
+	enum { FIRST, SECOND, THIRD } word;
+};
+
+static int refuse_bad(const char *text, struct error *why)
+{
+	return strcmp(text, "bad") ? 0 : error_set(why, -EINVAL, "'bad' is not good");
+}
+
+static const struct option_value value_on = OPTION_TRUE(struct values, on);
+static const struct option_value value_off = OPTION_FALSE(struct values, off);
+static const struct option_value value_either = OPTION_WORD(struct values, either, "no", "yes");
+static const struct option_value value_text = OPTION_TEXT(struct values, text, refuse_bad);
+static const struct option_value value_number = OPTION_NUMBER(struct values, number, 1, 9);
+static const struct option_value value_count = OPTION_NUMBER(struct values, count, 0, 7);
+static const struct option_value value_large = OPTION_NUMBER(struct values, large, 0, UINT64_MAX);
+static const struct option_value value_seconds = OPTION_NUMBER_OR_OFF(struct values, seconds, 1, 60);
+static const struct option_value value_size = OPTION_LOG(struct values, log, 12, 20);
+static const struct option_value value_word = OPTION_WORD(struct values, word, "first", "second", "third");
+static const struct option_value value_nothing = OPTION_NOTHING;
+
+/* Each kind of value: what it becomes, its bounds, and what is said of one beyond them. */
+static void test_option_values(void **state)
+{
+	struct values is = { .off = true, .number = 5 };
+
+	(void)state;
+	CHECK_OK(option_set(&value_on, &is, NULL, &err));
+	CHECK_OK(option_set(&value_off, &is, NULL, &err));
+	CHECK_OK(option_set(&value_nothing, &is, "x", &err));
+	assert_true(is.on && !is.off);
+	CHECK_OK(option_set(&value_either, &is, "yes", &err));
+	assert_true(is.either);
+	CHECK_OK(option_set(&value_either, &is, "no", &err));
+	assert_false(is.either);
+	CHECK_FAILS(option_set(&value_either, &is, "maybe", &err), -EINVAL, "'maybe' is neither 'no' nor 'yes'");
+	CHECK_OK(option_set(&value_text, &is, "good", &err));
+	CHECK_FAILS(option_set(&value_text, &is, "bad", &err), -EINVAL, "'bad' is not good");
+	assert_string_equal(is.text, "good");
+	CHECK_FAILS(option_set(&value_number, &is, "10", &err), -ERANGE, "10");
+	CHECK_FAILS(option_set(&value_number, &is, "off", &err), -EINVAL, "'off'");
+	assert_int_equal(is.number, 5);
+	CHECK_OK(option_set(&value_number, &is, "9", &err));
+	assert_int_equal(is.number, 9);
+	CHECK_OK(option_set(&value_count, &is, "7", &err));
+	assert_int_equal(is.count, 7);
+	CHECK_OK(option_set(&value_large, &is, "18446744073709551615", &err));
+	assert_true(is.large == UINT64_MAX);
+	CHECK_OK(option_set(&value_seconds, &is, "60", &err));
+	assert_int_equal(is.seconds, 60);
+	CHECK_OK(option_set(&value_seconds, &is, "off", &err));
+	assert_int_equal(is.seconds, -1);
+	CHECK_OK(option_set(&value_size, &is, "128K", &err));
+	assert_int_equal(is.log, 17);
+	CHECK_FAILS(option_set(&value_size, &is, "100K", &err), -EINVAL, "'100K' is not a power of two");
+	CHECK_FAILS(option_set(&value_size, &is, "2M", &err), -ERANGE, "2M");
+	CHECK_OK(option_set(&value_word, &is, "third", &err));
+	CHECK_FAILS(option_set(&value_word, &is, "fourth", &err), -EINVAL, "'fourth' is none of 'first', 'second', 'third'");
+	assert_int_equal(is.word, THIRD);
+}
+
+/* A prefix comes before the reason; what does not fit is cut at the end. */
+static void test_error_wrap(void **state)
+{
+	struct error err = { 0 };
+	char tail[sizeof(err.reason)];
+
+	(void)state;
+	assert_int_equal(error_wrap(NULL, -EIO, "nowhere"), -EIO);
+	(void)error_set(&err, -ENOENT, "it is not there");
+	assert_int_equal(error_wrap(&err, -ENOENT, "file '%s'", "x"), -ENOENT);
+	assert_string_equal(err.reason, "file 'x': it is not there");
+	memset(tail, 'y', sizeof(tail));
+	tail[sizeof(tail) - 1] = 0;
+	(void)error_set(&err, -EIO, "%s", tail);
+	(void)error_wrap(&err, -EIO, "long");
+	assert_int_equal(strlen(err.reason), sizeof(err.reason) - 1);
+	assert_memory_equal(err.reason, "long: yyy", 9);
 }
 
 static void test_json(void **state)
@@ -252,6 +338,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes), cmocka_unit_test(test_uuids),   cmocka_unit_test(test_size_text),
 		cmocka_unit_test(test_spans), cmocka_unit_test(test_options), cmocka_unit_test(test_json),
+		cmocka_unit_test(test_option_values), cmocka_unit_test(test_error_wrap),
 		cmocka_unit_test(test_shown),
 		cmocka_unit_test(test_hidden),
 		cmocka_unit_test(test_hidden_in_json), cmocka_unit_test(test_errors),  cmocka_unit_test(test_log_limit),

@@ -393,7 +393,7 @@ static void test_host(void **state)
 	sysfs_write("host/hostnqn", "nqn.2026-01.org.example:node7");
 	CHECK_FAILS(host_read(folder, &host, &err), -ENOENT, "/hostid' makes one");
 	sysfs_write("host/hostid", "node7");
-	CHECK_FAILS(host_read(folder, &host, &err), -EINVAL, "host id 'node7' is not a UUID");
+	CHECK_FAILS(host_read(folder, &host, &err), -EINVAL, "host id: 'node7' is not a UUID");
 	sysfs_write("host/hostid", "00112233-4455-6677-8899-aabbccddeeff");
 	CHECK_OK(host_read(folder, &host, &err));
 	assert_string_equal(host.nqn, "nqn.2026-01.org.example:node7");

@@ -35,84 +35,23 @@ struct nvme_connect_portal {
 
 /* ---- options ---- */
 
-static int nvme_connect_number(const char *argument, uint64_t min, uint64_t max, int *ret, struct error *err)
-{
-	uint64_t n;
-	int r = parse_u64(argument, min, max, &n, err);
-
-	if (r == 0)
-		*ret = (int)n;
-	return r;
-}
-
-/* Seconds, or off. */
-static int nvme_connect_seconds(const char *argument, int *ret, struct error *err)
-{
-	if (!strcmp(argument, "off")) {
-		*ret = -1;
-		return 0;
-	}
-	return nvme_connect_number(argument, 1, CONNECT_SECONDS_MAX, ret, err);
-}
-
-static struct nvme_settings *nvme_connect_settings(void *target)
-{
-	return &((struct nvme_connect_options *)target)->settings;
-}
-
-static int nvme_connect_set_queues(void *target, const char *argument, struct error *err)
-{
-	return nvme_connect_number(argument, 1, 65535, &nvme_connect_settings(target)->queues, err);
-}
-
-static int nvme_connect_set_queue_size(void *target, const char *argument, struct error *err)
-{
-	return nvme_connect_number(argument, 16, 1024, &nvme_connect_settings(target)->queue_size, err);
-}
-
-static int nvme_connect_set_delay(void *target, const char *argument, struct error *err)
-{
-	return nvme_connect_number(argument, 1, 3600, &nvme_connect_settings(target)->reconnect_delay, err);
-}
-
-static int nvme_connect_set_loss(void *target, const char *argument, struct error *err)
-{
-	return nvme_connect_seconds(argument, &nvme_connect_settings(target)->ctrl_loss_tmo, err);
-}
-
-static int nvme_connect_set_fail(void *target, const char *argument, struct error *err)
-{
-	return nvme_connect_seconds(argument, &nvme_connect_settings(target)->fast_io_fail_tmo, err);
-}
-
-static int nvme_connect_set_alive(void *target, const char *argument, struct error *err)
-{
-	return nvme_connect_number(argument, 1, 3600, &nvme_connect_settings(target)->keep_alive_tmo, err);
-}
-
-static int nvme_connect_set_digests(void *target, const char *argument, struct error *err)
-{
-	(void)argument;
-	(void)err;
-	nvme_connect_settings(target)->digests = true;
-	return 0;
-}
-
-static int nvme_connect_set_wait(void *target, const char *argument, struct error *err)
-{
-	return parse_u64(argument, 0, 3600, &((struct nvme_connect_options *)target)->wait, err);
-}
+#define CONNECT_NUMBER(FIELD, MIN, MAX) OPTION_NUMBER(struct nvme_connect_options, FIELD, MIN, MAX)
+#define CONNECT_SECONDS_OR_OFF(FIELD)   OPTION_NUMBER_OR_OFF(struct nvme_connect_options, FIELD, 1, CONNECT_SECONDS_MAX)
 
 static const struct option_spec nvme_connect_table[] = {
-	{ "wait", 0, "S", nvme_connect_set_wait, "seconds to wait for its namespaces (30)" },
-	{ "reconnect-delay", 0, "S", nvme_connect_set_delay, "seconds between attempts on a lost path (2)" },
-	{ "fast-io-fail-tmo", 0, "S", nvme_connect_set_fail,
+	{ "wait", 0, "S", CONNECT_NUMBER(wait, 0, 3600), "seconds to wait for its namespaces (30)" },
+	{ "reconnect-delay", 0, "S", CONNECT_NUMBER(settings.reconnect_delay, 1, 3600),
+	  "seconds between attempts on a lost path (2)" },
+	{ "fast-io-fail-tmo", 0, "S", CONNECT_SECONDS_OR_OFF(settings.fast_io_fail_tmo),
 	  "without a path reads fail then; off: never (300)" },
-	{ "ctrl-loss-tmo", 0, "S", nvme_connect_set_loss, "a path is given up then; off: never (3600)" },
-	{ "keep-alive-tmo", 0, "S", nvme_connect_set_alive, "seconds in which a dead path is noticed (5)" },
-	{ "queues", 0, "N", nvme_connect_set_queues, "I/O queues (one for each CPU)" },
-	{ "queue-size", 0, "N", nvme_connect_set_queue_size, "entries of each, 16 to 1024 (128)" },
-	{ "digests", 0, NULL, nvme_connect_set_digests, "TCP: sums over headers and data" },
+	{ "ctrl-loss-tmo", 0, "S", CONNECT_SECONDS_OR_OFF(settings.ctrl_loss_tmo),
+	  "a path is given up then; off: never (3600)" },
+	{ "keep-alive-tmo", 0, "S", CONNECT_NUMBER(settings.keep_alive_tmo, 1, 3600),
+	  "seconds in which a dead path is noticed (5)" },
+	{ "queues", 0, "N", CONNECT_NUMBER(settings.queues, 1, 65535), "I/O queues (one for each CPU)" },
+	{ "queue-size", 0, "N", CONNECT_NUMBER(settings.queue_size, 16, 1024), "entries of each, 16 to 1024 (128)" },
+	{ "digests", 0, NULL, OPTION_TRUE(struct nvme_connect_options, settings.digests),
+	  "TCP: sums over headers and data" },
 	NVME_OPTIONS_HOST,
 	VERB_OPTION_JSON,
 	{ 0 },

@@ -17,16 +17,8 @@ struct nvme_disconnect_options {
 	bool force;
 };
 
-static int nvme_disconnect_set_force(void *target, const char *argument, struct error *err)
-{
-	(void)argument;
-	(void)err;
-	((struct nvme_disconnect_options *)target)->force = true;
-	return 0;
-}
-
 static const struct option_spec nvme_disconnect_table[] = {
-	{ "force", 0, NULL, nvme_disconnect_set_force, "even if it is in use" },
+	{ "force", 0, NULL, OPTION_TRUE(struct nvme_disconnect_options, force), "even if it is in use" },
 	VERB_OPTION_JSON,
 	{ 0 },
 };

@@ -24,11 +24,9 @@ struct nvme_options {
 };
 int nvme_set_hostnqn(void *target, const char *argument, struct error *err);
 int nvme_set_hostid(void *target, const char *argument, struct error *err);
-#define NVME_OPTIONS_HOST                                                                                 \
-	{ "hostnqn", 0, "NQN", nvme_set_hostnqn, "who this host is (/etc/nvme/hostnqn)" },       \
-	{                                                                                                 \
-		"hostid", 0, "UUID", nvme_set_hostid, "its id (/etc/nvme/hostid)"                \
-	}
+#define NVME_OPTIONS_HOST                                                                                        \
+	{ "hostnqn", 0, "NQN", OPTION_CALL(nvme_set_hostnqn), "who this host is (/etc/nvme/hostnqn)" },          \
+	{ "hostid", 0, "UUID", OPTION_CALL(nvme_set_hostid), "its id (/etc/nvme/hostid)" }
 
 /* The address of a controller, as it is shown. */
 const char *nvme_address(const struct topology_controller *controller, char text[192]);

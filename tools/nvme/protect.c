@@ -14,16 +14,8 @@ struct nvme_protect_options {
 	bool off;
 };
 
-static int nvme_protect_set_off(void *target, const char *argument, struct error *err)
-{
-	(void)argument;
-	(void)err;
-	((struct nvme_protect_options *)target)->off = true;
-	return 0;
-}
-
 static const struct option_spec nvme_protect_table[] = {
-	{ "off", 0, NULL, nvme_protect_set_off, "make it writable again" },
+	{ "off", 0, NULL, OPTION_TRUE(struct nvme_protect_options, off), "make it writable again" },
 	VERB_OPTION_JSON,
 	{ 0 },
 };

@@ -73,13 +73,6 @@ static int verify_set_shard(void *target, const char *argument, struct error *er
 	return 0;
 }
 
-static int verify_set_jobs(void *target, const char *argument, struct error *err)
-{
-	struct verify_options *options = target;
-
-	return parse_u64(argument, 1, CHECK_JOBS_MAX, &options->jobs, err);
-}
-
 static int verify_set_seed(void *target, const char *argument, struct error *err)
 {
 	struct verify_options *options = target;
@@ -89,10 +82,10 @@ static int verify_set_seed(void *target, const char *argument, struct error *err
 }
 
 static const struct option_spec verify_table[] = {
-	{ "sample", 0, "P%", verify_set_sample, "check a random share of the chunks, not all" },
-	{ "seed", 0, "N", verify_set_seed, "choose the share that showed this seed" },
-	{ "shard", 0, "N/T", verify_set_shard, "check the N-th of T shares of everything" },
-	{ "jobs", 'j', "N", verify_set_jobs, "reading threads" },
+	{ "sample", 0, "P%", OPTION_CALL(verify_set_sample), "check a random share of the chunks, not all" },
+	{ "seed", 0, "N", OPTION_CALL(verify_set_seed), "choose the share that showed this seed" },
+	{ "shard", 0, "N/T", OPTION_CALL(verify_set_shard), "check the N-th of T shares of everything" },
+	{ "jobs", 'j', "N", OPTION_NUMBER(struct verify_options, jobs, 1, CHECK_JOBS_MAX), "reading threads" },
 	VERB_OPTION_JSON,
 	{ 0 },
 };

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* One option: its argument becomes a value in the program's struct. */
+#include "base/option.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/parse.h"
+
+static int option_set_number(const struct option_value *value, uint8_t *field, const char *argument, struct error *err)
+{
+	uint64_t number;
+	int r;
+
+	if (value->may_be_off && !strcmp(argument, "off")) {
+		*(int *)(void *)field = -1;
+		return 0;
+	}
+	r = parse_u64(argument, value->min, value->max, &number, err);
+	if (r < 0)
+		return r;
+	if (value->kind == OPTION_KIND_U64)
+		*(uint64_t *)(void *)field = number;
+	else if (value->kind == OPTION_KIND_UNSIGNED)
+		*(unsigned *)(void *)field = (unsigned)number;
+	else
+		*(int *)(void *)field = (int)number;
+	return 0;
+}
+
+static int option_set_log(const struct option_value *value, uint32_t *field, const char *argument, struct error *err)
+{
+	uint64_t size;
+	int r = parse_size(argument, UINT64_C(1) << value->min, UINT64_C(1) << value->max, &size, err);
+
+	if (r < 0)
+		return r;
+	if (size & (size - 1))
+		return error_set(err, -EINVAL, "'%s' is not a power of two", argument);
+	*field = (uint32_t)__builtin_ctzll(size);
+	return 0;
+}
+
+static int option_refuse_word(const struct option_value *value, const char *argument, struct error *err)
+{
+	char list[256] = "";
+	size_t used = 0;
+
+	if (value->words[1] && !value->words[2])
+		return error_set(err, -EINVAL, "'%s' is neither '%s' nor '%s'", argument, value->words[0], value->words[1]);
+	for (const char *const *word = value->words; *word && used < sizeof(list); word++)
+		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s'%s'", used ? ", " : "", *word);
+	return error_set(err, -EINVAL, "'%s' is none of %s", argument, list);
+}
+
+static int option_set_word(const struct option_value *value, uint8_t *field, const char *argument, struct error *err)
+{
+	unsigned number = 0;
+
+	while (value->words[number] && strcmp(argument, value->words[number]) != 0)
+		number++;
+	if (!value->words[number])
+		return option_refuse_word(value, argument, err);
+	if (value->kind == OPTION_KIND_EITHER)
+		*(bool *)field = number;
+	else
+		*(unsigned *)(void *)field = number;
+	return 0;
+}
+
+static int option_set_text(const struct option_value *value, const char **field, const char *argument, struct error *err)
+{
+	int r = value->check ? value->check(argument, err) : 0;
+
+	if (r == 0)
+		*field = argument;
+	return r;
+}
+
+int option_set(const struct option_value *value, void *target, const char *argument, struct error *err)
+{
+	uint8_t *field = (uint8_t *)target + value->offset;
+
+	switch (value->kind) {
+	case OPTION_KIND_NOTHING:
+		return 0;
+	case OPTION_KIND_TRUE:
+	case OPTION_KIND_FALSE:
+		*(bool *)field = value->kind == OPTION_KIND_TRUE;
+		return 0;
+	case OPTION_KIND_TEXT:
+		return option_set_text(value, (const char **)(void *)field, argument, err);
+	case OPTION_KIND_INT:
+	case OPTION_KIND_UNSIGNED:
+	case OPTION_KIND_U64:
+		return option_set_number(value, field, argument, err);
+	case OPTION_KIND_LOG:
+		return option_set_log(value, (uint32_t *)(void *)field, argument, err);
+	case OPTION_KIND_WORD:
+	case OPTION_KIND_EITHER:
+		return option_set_word(value, field, argument, err);
+	case OPTION_KIND_CALL:
+		return value->call(target, argument, err);
+	}
+	return -EINVAL;
+}
