@@ -37,14 +37,14 @@ struct check_worker {
 };
 
 struct check_run {
-	const struct plan_item *items;
+	const struct item *items;
 	size_t count;
 	uint32_t member;
 	uint64_t start, end; /* byte range that is read, whole blocks */
 };
 
 /* Neighbours on the same member while they fit in one read. */
-static void check_gather(const struct plan_item *items, size_t left, struct check_run *ret)
+static void check_gather(const struct item *items, size_t left, struct check_run *ret)
 {
 	const struct chunk *first = &items[0].chunk;
 	uint64_t start, end;
@@ -101,7 +101,7 @@ static void check_fail(struct check *check, const struct error *err)
 }
 
 /* Exactly the chunk's bytes: they may be readable where the blocks around them are not. */
-static int check_alone(struct check_worker *worker, const struct plan_item *item, uint8_t *buffer,
+static int check_alone(struct check_worker *worker, const struct item *item, uint8_t *buffer,
 		       struct error *err)
 {
 	struct source *source = worker->check->setup->source;
@@ -117,7 +117,7 @@ static int check_alone(struct check_worker *worker, const struct plan_item *item
 
 /* What was wrong in the large read is read once more alone: damage is what stays wrong. The large read's
  * bytes are needed by the chunks that follow, so this read has a buffer of its own. */
-static bool check_again(struct check_worker *worker, const struct plan_item *item, bool was_read)
+static bool check_again(struct check_worker *worker, const struct item *item, bool was_read)
 {
 	auto_free uint8_t *buffer = huge_alloc(CHECK_READ);
 	struct error err = { 0 };
@@ -135,7 +135,7 @@ static bool check_again(struct check_worker *worker, const struct plan_item *ite
 }
 
 /* The chunk is right, and in worker->content: are its fine sums? */
-static void check_row(struct check_worker *worker, const struct plan_item *item)
+static void check_row(struct check_worker *worker, const struct item *item)
 {
 	struct iovec content = { worker->content, item->chunk.length };
 	struct error err = { 0 };
@@ -151,7 +151,7 @@ static void check_row(struct check_worker *worker, const struct plan_item *item)
 		check_fail(worker->check, &err);
 }
 
-static void check_inline(struct check_worker *worker, const struct plan_item *item)
+static void check_inline(struct check_worker *worker, const struct item *item)
 {
 	const struct index *index = worker->check->setup->index;
 	struct error err = { 0 };
@@ -161,7 +161,7 @@ static void check_inline(struct check_worker *worker, const struct plan_item *it
 		damage_add(worker->check->setup->damage, item, &err);
 }
 
-static void check_one(struct check_worker *worker, const struct check_run *run, const struct plan_item *item,
+static void check_one(struct check_worker *worker, const struct check_run *run, const struct item *item,
 		      bool was_read)
 {
 	const struct chunk *chunk = &item->chunk;

@@ -14,7 +14,7 @@ void damage_end(struct damage_list *list)
 	pthread_mutex_destroy(&list->lock);
 }
 
-void damage_add(struct damage_list *list, const struct plan_item *item, const struct error *err)
+void damage_add(struct damage_list *list, const struct item *item, const struct error *err)
 {
 	unsigned at;
 
@@ -22,9 +22,9 @@ void damage_add(struct damage_list *list, const struct plan_item *item, const st
 	list->count++;
 	if (list->shown_count < DAMAGE_SHOWN)
 		list->shown_count++;
-	else if (plan_compare(item, &list->shown[DAMAGE_SHOWN - 1].item) >= 0)
+	else if (item_compare(item, &list->shown[DAMAGE_SHOWN - 1].item) >= 0)
 		goto out;
-	for (at = list->shown_count - 1; at > 0 && plan_compare(item, &list->shown[at - 1].item) < 0; at--)
+	for (at = list->shown_count - 1; at > 0 && item_compare(item, &list->shown[at - 1].item) < 0; at--)
 		list->shown[at] = list->shown[at - 1];
 	list->shown[at].item = *item;
 	snprintf(list->shown[at].reason, sizeof(list->shown[at].reason), "%.191s", err->reason);

@@ -6,18 +6,18 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "verify/plan.h"
+#include "verify/item.h"
 
 #define DAMAGE_SHOWN 20
 
 struct damage {
-	struct plan_item item;
+	struct item item;
 	char reason[192];
 };
 
 struct damage_list {
 	pthread_mutex_t lock;
-	/* The first in plan_compare()'s order, whatever thread found them. */
+	/* The first in item_compare()'s order, whatever thread found them. */
 	struct damage shown[DAMAGE_SHOWN];
 	unsigned shown_count;
 	uint64_t count;
@@ -26,4 +26,4 @@ struct damage_list {
 void damage_init(struct damage_list *list);
 void damage_end(struct damage_list *list);
 /* Any thread may call it. */
-void damage_add(struct damage_list *list, const struct plan_item *item, const struct error *err);
+void damage_add(struct damage_list *list, const struct item *item, const struct error *err);

@@ -18,43 +18,6 @@
 #define PLAN_ROOM (2 * PLAN_KEEP)     /* items gathered before the highest are dropped */
 #define SHARD_LOG 20u                 /* shards take turns by this many bytes */
 
-static int plan_order(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
-static int plan_compare_bytes(const struct plan_item *a, const struct plan_item *b)
-{
-	const struct chunk *x = &a->chunk, *y = &b->chunk;
-
-	if (x->address != y->address)
-		return plan_order(x->address, y->address);
-	if (x->stored != y->stored)
-		return plan_order(x->stored, y->stored);
-	if (x->length != y->length)
-		return plan_order(x->length, y->length);
-	if (x->codec != y->codec)
-		return plan_order(x->codec, y->codec);
-	return plan_order(x->sum, y->sum);
-}
-
-int plan_compare(const struct plan_item *a, const struct plan_item *b)
-{
-	int r = plan_compare_bytes(a, b);
-
-	return r ? r : plan_order(a->row, b->row);
-}
-
-static int plan_compare_items(const void *a, const void *b)
-{
-	const struct plan_item *x = a, *y = b;
-	int r = plan_compare(x, y);
-
-	if (r == 0)
-		r = plan_order(x->ordinal, y->ordinal);
-	return r ? r : plan_order(x->position, y->position);
-}
-
 int plan_open(const struct index *index, const struct fine *fine, const struct version *version,
 	      const struct plan_share *share, struct damage_list *damage, struct plan *ret, struct error *err)
 {
@@ -106,19 +69,19 @@ static bool plan_is_in_segments(const struct plan *plan, const struct chunk *chu
 	return at >= end;
 }
 
-static bool plan_is_wanted(const struct plan *plan, const struct plan_item *item)
+static bool plan_is_wanted(const struct plan *plan, const struct item *item)
 {
-	if (plan->has_last && plan_compare(item, &plan->last) <= 0)
+	if (plan->has_last && item_compare(item, &plan->last) <= 0)
 		return false;
-	return !plan->has_limit || plan_compare(item, &plan->limit) <= 0;
+	return !plan->has_limit || item_compare(item, &plan->limit) <= 0;
 }
 
 static void plan_mark_again(struct plan *plan)
 {
-	const struct plan_item *before = plan->has_last ? &plan->last : NULL;
+	const struct item *before = plan->has_last ? &plan->last : NULL;
 
 	for (size_t i = 0; i < plan->count; before = &plan->items[i++])
-		plan->items[i].again = before && plan_compare_bytes(before, &plan->items[i]) == 0;
+		plan->items[i].again = before && item_compare_bytes(before, &plan->items[i]) == 0;
 }
 
 /* Sorts, and makes one of the items that mean the same bytes and sums. */
@@ -126,9 +89,9 @@ static void plan_merge(struct plan *plan)
 {
 	size_t kept = 0;
 
-	qsort(plan->items, plan->count, sizeof(*plan->items), plan_compare_items);
+	qsort(plan->items, plan->count, sizeof(*plan->items), item_compare_uses);
 	for (size_t i = 0; i < plan->count; i++) {
-		if (kept && plan_compare(&plan->items[kept - 1], &plan->items[i]) == 0)
+		if (kept && item_compare(&plan->items[kept - 1], &plan->items[i]) == 0)
 			plan->items[kept - 1].shared += plan->items[i].shared;
 		else
 			plan->items[kept++] = plan->items[i];
@@ -146,7 +109,7 @@ static void plan_cut(struct plan *plan)
 	plan->has_limit = true;
 }
 
-static void plan_add(struct plan *plan, const struct plan_item *item)
+static void plan_add(struct plan *plan, const struct item *item)
 {
 	if (!plan_is_wanted(plan, item))
 		return;
@@ -170,7 +133,7 @@ static uint64_t plan_row(const struct plan *plan, const struct chunk *chunk)
 /* A record that is wrong in itself is damage; it is told once, in the first pass. Returns how many chunks it stands for. */
 static uint64_t plan_add_chunk(struct plan *plan, const struct inode *inode, uint64_t position)
 {
-	struct plan_item item = { .ordinal = inode->ordinal, .position = position, .shared = 1 };
+	struct item item = { .ordinal = inode->ordinal, .position = position, .shared = 1 };
 	struct error why = { 0 };
 	uint64_t run = 1;
 	int r;

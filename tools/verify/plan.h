@@ -7,19 +7,10 @@
 
 #include "base/error.h"
 #include "image/catalogue.h"
-#include "image/chunk.h"
 #include "image/fine.h"
 #include "image/index.h"
-
-/* One run of stored bytes; shared counts the (file, chunk) pairs that refer to it. */
-struct plan_item {
-	struct chunk chunk;
-	uint64_t ordinal;  /* the first inode that uses it */
-	uint64_t position; /* which chunk of that file */
-	uint64_t shared;
-	uint64_t row;      /* of its fine sums: 1 + its number of bytes into the pages; 0: it has none */
-	bool again;        /* the same bytes as the item before it, with other fine sums */
-};
+#include "verify/damage.h"
+#include "verify/item.h"
 
 /* A part of all chunks. Shares are cut by address, so chunks that lie together belong together and a chunk
  * that files share belongs to one shard. */
@@ -37,8 +28,6 @@ struct plan_counts {
 	uint64_t selected; /* (file, chunk) pairs in the share */
 };
 
-struct damage_list;
-
 struct plan {
 	const struct index *index;
 	const struct fine *fine; /* NULL: none */
@@ -46,15 +35,12 @@ struct plan {
 	struct plan_share share;
 	struct damage_list *damage; /* gets records that are wrong in themselves */
 	struct plan_counts counts;
-	struct plan_item *items; /* the window */
+	struct item *items; /* the window */
 	size_t count;
-	struct plan_item last;  /* the last of the window before; windows are handed out behind it */
-	struct plan_item limit; /* items behind it were dropped for a later window */
+	struct item last;  /* the last of the window before; windows are handed out behind it */
+	struct item limit; /* items behind it were dropped for a later window */
 	bool has_last, has_limit;
 };
-
-/* By address, then whatever distinguishes two records of one address. Equal: the same bytes are checked. */
-int plan_compare(const struct plan_item *a, const struct plan_item *b);
 
 must_check int plan_open(const struct index *index, const struct fine *fine, const struct version *version,
 			 const struct plan_share *share, struct damage_list *damage, struct plan *ret,
