@@ -6,7 +6,7 @@
 #include "base/options.h"
 
 enum { VERB_DONE = 0, VERB_FAILED = 1, VERB_USAGE = 2 };
-enum { VERIFY_CLEAN = 0, VERIFY_DAMAGED = 1, VERIFY_BLIND = 2 }; /* verify's own */
+enum { VERIFY_CLEAN = 0, VERIFY_DAMAGED = 1, VERIFY_INCOMPLETE = 2 }; /* verify's own */
 
 /* What --help shows of each; its name is the last word of the program. */
 extern const struct command_line compact_line, current_line, dump_line, list_line, nvme_line, remove_line, stat_line, status_line,

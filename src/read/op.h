@@ -70,11 +70,16 @@ struct read_version {
 	uint64_t key;
 };
 
-/* A read of a regular file. Everything lives until done() was called. */
+/* A read of a range of a regular file, or of a list of chunks. Everything lives until done() was called. */
 struct read_request {
 	struct read_version version;
 	struct inode inode;
 	uint64_t offset, size; /* size: at most READ_MAX; what lies behind the end of the file is not read */
+	/* Not NULL: these chunks, whole, are read instead of inode, offset and size; their contents come one behind the
+	 * other. Between two of them on the device up to gap bytes are read over rather than skipped. All contents, all
+	 * stored bytes with these gaps: each at most READ_MAX. */
+	const struct chunk *chunks;
+	uint32_t chunk_count, gap;
 	uint8_t *payload;      /* page-aligned */
 	size_t room;           /* bytes there; with room for whole blocks behind size fewer bytes are copied */
 	uint8_t *scratch;      /* READ_SCRATCH bytes, page-aligned, of this read alone */
@@ -93,7 +98,8 @@ struct read_op {
 	bool waits;              /* to be parked: the way to the device fails */
 	int path_error;          /* negative errno, how */
 	struct read_op *parked;  /* the next one that is, see reader.parked */
-	struct extent_cursor cursor;
+	struct extent_cursor cursor; /* of a range */
+	uint32_t next_chunk;         /* of a list */
 	uint64_t size;    /* of the answer */
 	uint64_t planned; /* bytes of it that have been given a piece, a hole or a cached chunk */
 	bool has_late;    /* the first chunk is being read by another request: looked at last */

@@ -32,7 +32,7 @@ static bool plan_continues(const struct read_op *op, const struct read_range *ra
 			   bool direct)
 {
 	if (range->direct != direct || range->fetch.io.member != address_member(piece->part.chunk.address) ||
-	    range->end != piece->from)
+	    piece->from < range->end || piece->from - range->end > (direct ? 0 : op->request.gap))
 		return false;
 	return !direct || plan_joins_run(op, range, piece->at) || range->runs < IO_READ_IOVECS - 2; /* head, tail */
 }
@@ -153,13 +153,28 @@ static void plan_chunk(struct read_op *op, const struct extent_piece *part, size
 	}
 }
 
+/* As extent_next(). */
+static int plan_next(struct read_op *op, struct extent_piece *ret, struct error *err)
+{
+	const struct read_request *request = &op->request;
+
+	if (!request->chunks)
+		return extent_next(&op->cursor, ret, err);
+	if (op->next_chunk == request->chunk_count)
+		return 0;
+	ret->chunk = request->chunks[op->next_chunk++];
+	ret->skip = 0;
+	ret->want = ret->chunk.length;
+	return 1;
+}
+
 static int plan_piece(struct read_op *op, struct error *err)
 {
 	struct extent_piece part;
 	bool done;
 	int r;
 
-	r = extent_next(&op->cursor, &part, err);
+	r = plan_next(op, &part, err);
 	if (r == 0)
 		r = error_set(err, -EBADMSG, "its chunks end after %" PRIu64 " of %" PRIu64 " bytes",
 			      op->planned, op->size);
@@ -195,11 +210,23 @@ int plan_round(struct read_op *op, struct error *err)
 	return r;
 }
 
+static void plan_begin_chunks(struct read_op *op)
+{
+	op->next_chunk = 0;
+	op->size = 0;
+	for (uint32_t i = 0; i < op->request.chunk_count; i++)
+		op->size += op->request.chunks[i].length;
+}
+
 /* Nothing is planned yet. */
 void plan_begin(struct read_op *op, uint64_t offset, uint64_t size)
 {
 	op->planned = 0;
 	op->has_late = false;
 	op->piece_count = op->range_count = op->page_count = 0;
+	if (op->request.chunks) {
+		plan_begin_chunks(op);
+		return;
+	}
 	extent_map(&op->cursor, op->request.version.index, &op->request.inode, offset, size, &op->size);
 }

@@ -51,7 +51,7 @@ may mkfs/output  base image io device datasetfs spill output .
 may mkfs/layout  base image datasetfs spill source content output layout .
 may mkfs         base image io device datasetfs spill source content output layout .
 may tools/nvme   base io device datasetfs nvme .
-may tools/verify base image io datasetfs verify .
+may tools/verify base image io read datasetfs verify .
 may tools        base image io device datasetfs nvme verify .
 
 while read -r folder; do

@@ -147,9 +147,63 @@ static void test_a_file(void **state)
 	reader.engine = engine;
 }
 
+/* A list: both chunks and the second once more. Three reads: only the first chunk fits into the payload as it is on the
+ * device, as the second ends within a block. */
+static void test_chunks(void **state)
+{
+	struct chunk chunks[3];
+	uint64_t before = counters.device_reads;
+
+	(void)state;
+	for (unsigned i = 0; i < 3; i++)
+		CHECK_OK(chunk_get(op.request.version.index, &op.request.inode, i > 0, &chunks[i], &err));
+	op.request.chunks = chunks;
+	op.request.chunk_count = 3;
+	read_file(&reader, &op);
+	assert_int_equal(result, CHUNK + 2 * (SIZE - CHUNK));
+	assert_memory_equal(op.request.payload, device + AT, SIZE);
+	assert_memory_equal(op.request.payload + SIZE, device + AT + CHUNK, SIZE - CHUNK);
+	assert_int_equal(counters.device_reads - before, 3);
+}
+
+static struct chunk small_chunk(uint32_t at, uint32_t length)
+{
+	return (struct chunk){ .address = AT + at, .stored = length, .length = length, .codec = DSFS_CODEC_RAW,
+			       .sum = checksum_64(device + AT + at, length) };
+}
+
+/* What lies between two chunks on the device is read over when it is no larger than allowed. */
+static void test_gap(void **state)
+{
+	struct chunk chunks[2] = { small_chunk(0, 1000), small_chunk(5000, 700) };
+	uint64_t before = counters.device_reads;
+
+	(void)state;
+	op.request.chunks = chunks;
+	op.request.chunk_count = 2;
+	op.request.gap = 4000;
+	read_file(&reader, &op);
+	assert_int_equal(counters.device_reads - before, 1);
+	assert_int_equal(result, 1700);
+	assert_memory_equal(op.request.payload, device + AT, 1000);
+	assert_memory_equal(op.request.payload + 1000, device + AT + 5000, 700);
+	op.request.gap = 3999;
+	read_file(&reader, &op);
+	assert_int_equal(counters.device_reads - before, 3);
+	assert_memory_equal(op.request.payload + 1000, device + AT + 5000, 700);
+	chunks[1].sum++;
+	blamed = -EBADMSG;
+	read_file(&reader, &op);
+	assert_int_equal(result, -EBADMSG);
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test_setup_teardown(test_a_file, open_reader, close_reader) };
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_a_file, open_reader, close_reader),
+		cmocka_unit_test_setup_teardown(test_chunks, open_reader, close_reader),
+		cmocka_unit_test_setup_teardown(test_gap, open_reader, close_reader),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,21 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads take runs of neighbouring chunks from the window in turn: the volume is read in address order. */
+/* Threads take runs of neighbouring chunks from the window in turn: the volume is read in address order, each run by one
+ * request of src/read, which also reads again what is wrong. Damage is what stays wrong. */
 #include "verify/check.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/huge.h"
-#include "image/address.h"
-#include "image/codec.h"
+#include "read/read.h"
 
-#define CHECK_READ (2u << 20)  /* bytes of one read; a chunk is at most half of it */
 #define CHECK_GAP  (64u << 10) /* unwanted bytes that are read over rather than skipped */
 #define CHECK_PROGRESS_STEP INT64_C(200000000) /* nanoseconds between two calls of progress */
 
-_Static_assert(CHECK_READ >= (1u << DSFS_CHUNK_LOG_MAX) + 2 * DSFS_BLOCK, "a chunk must fit in a read");
+_Static_assert(READ_MAX >= 1u << DSFS_CHUNK_LOG_MAX, "a chunk must fit in a read");
 
 struct check {
 	const struct check_setup *setup;
@@ -29,40 +28,46 @@ struct check {
 
 struct check_worker {
 	struct check *check;
-	struct codec *codec;
-	uint8_t *stored;            /* CHECK_READ bytes */
-	uint8_t *content;           /* one chunk */
+	struct reader reader;
+	struct reader_counters reads;
+	struct read_op op;
+	struct chunk chunks[READ_PIECES]; /* of op */
+	struct error failure;             /* of op */
+	uint64_t blamed;                  /* address of the chunk that it was because of */
+	int64_t result;
+	uint8_t *payload;
 	struct fine_view *rows;
 	struct check_counts counts; /* of one run */
 };
 
+static struct check_worker *check_of(struct read_op *op)
+{
+	return (struct check_worker *)((char *)op - offsetof(struct check_worker, op));
+}
+
 struct check_run {
 	const struct item *items;
 	size_t count;
-	uint32_t member;
-	uint64_t start, end; /* byte range that is read, whole blocks */
 };
 
-/* Neighbours on the same member while they fit in one read. */
+/* What one request takes: neighbours while their contents, and their stored bytes with what lies between them, fit. */
 static void check_gather(const struct item *items, size_t left, struct check_run *ret)
 {
-	const struct chunk *first = &items[0].chunk;
-	uint64_t start, end;
+	uint64_t content = 0, stored = 0, end = 0;
 
 	ret->items = items;
-	ret->member = address_member(first->address);
-	ret->start = round_down(address_offset(first->address), DSFS_BLOCK);
-	ret->end = round_up(address_offset(first->address) + first->stored, DSFS_BLOCK);
-	for (ret->count = 1; ret->count < left; ret->count++) {
+	for (ret->count = 0; ret->count < left && ret->count < READ_PIECES; ret->count++) {
 		const struct chunk *chunk = &items[ret->count].chunk;
 
-		start = address_offset(chunk->address);
-		end = round_up(start + chunk->stored, DSFS_BLOCK);
-		if (address_member(chunk->address) != ret->member || start > ret->end + CHECK_GAP ||
-		    end > ret->start + CHECK_READ)
+		if (ret->count && items[ret->count].again)
+			continue;
+		if (chunk->address >= end && chunk->address - end <= CHECK_GAP)
+			stored += chunk->address - end;
+		content += chunk->length;
+		stored += chunk->stored;
+		if (ret->count && (content > READ_MAX || stored > READ_MAX))
 			break;
-		if (end > ret->end)
-			ret->end = end;
+		end = chunk->address + chunk->stored;
 	}
 }
 
@@ -77,7 +82,7 @@ static bool check_take(struct check_worker *worker, struct check_run *ret)
 	check->counts->chunks += worker->counts.chunks;
 	check->counts->references += worker->counts.references;
 	check->counts->bytes += worker->counts.bytes;
-	check->counts->unsteady += worker->counts.unsteady;
+	check->counts->transient += worker->counts.transient;
 	worker->counts = (struct check_counts){ 0 };
 	if (!check->err.code && check->next < check->plan->count) {
 		check_gather(&check->plan->items[check->next], check->plan->count - check->next, ret);
@@ -100,44 +105,59 @@ static void check_fail(struct check *check, const struct error *err)
 	pthread_mutex_unlock(&check->lock);
 }
 
-/* Exactly the chunk's bytes: they may be readable where the blocks around them are not. */
-static int check_alone(struct check_worker *worker, const struct item *item, uint8_t *buffer,
-		       struct error *err)
-{
-	struct source *source = worker->check->setup->source;
-	const struct chunk *chunk = &item->chunk;
-	int r;
+/* --- reading --- */
 
-	r = source_read(source, address_member(chunk->address), address_offset(chunk->address), buffer,
-			chunk->stored, err);
-	if (r < 0)
-		return r;
-	return chunk_decode(chunk, worker->codec, buffer, worker->content, err);
+static void check_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
+{
+	struct check_worker *worker = check_of(op);
+
+	worker->failure = *err;
+	worker->blamed = chunk ? chunk->address : 0;
 }
 
-/* What was wrong in the large read is read once more alone: damage is what stays wrong. The large read's
- * bytes are needed by the chunks that follow, so this read has a buffer of its own. */
-static bool check_again(struct check_worker *worker, const struct item *item, bool was_read)
+static void check_path_failed(struct read_op *op, int code, bool is_parked)
 {
-	auto_free uint8_t *buffer = huge_alloc(CHECK_READ);
-	struct error err = { 0 };
-	int r;
+	(void)op;
+	(void)code;
+	(void)is_parked;
+}
 
-	r = buffer ? check_alone(worker, item, buffer, &err) :
-		     error_set(&err, -ENOMEM, "no memory to read again");
-	if (r == 0)
-		worker->counts.unsteady += was_read;
-	else if (error_is_damage(r))
-		damage_add(worker->check->setup->damage, item, &err);
+static void check_done(struct read_op *op, int64_t result)
+{
+	check_of(op)->result = result;
+}
+
+/* The distinct chunks of the items come one behind the other into the payload. */
+static int check_read(struct check_worker *worker, const struct item *items, size_t count)
+{
+	uint64_t wrong = worker->reads.checksum_failures;
+	uint32_t chunks = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (i == 0 || !items[i].again)
+			worker->chunks[chunks++] = items[i].chunk;
+	worker->op.request.chunk_count = chunks;
+	read_begin(&worker->reader, &worker->op); /* and ends: the engine reads in this thread */
+	if (worker->result < 0)
+		return worker->failure.code;
+	worker->counts.transient += worker->reads.checksum_failures - wrong;
+	return 0;
+}
+
+/* --- judging --- */
+
+static void check_damaged(struct check_worker *worker, const struct item *item, const struct error *err)
+{
+	if (error_is_damage(err->code))
+		damage_add(worker->check->setup->damage, item, err);
 	else
-		check_fail(worker->check, &err);
-	return r == 0;
+		check_fail(worker->check, err);
 }
 
-/* The chunk is right, and in worker->content: are its fine sums? */
-static void check_row(struct check_worker *worker, const struct item *item)
+/* The chunk is right, and its content at hand: are its fine sums? */
+static void check_row(struct check_worker *worker, const struct item *item, uint8_t *bytes)
 {
-	struct iovec content = { worker->content, item->chunk.length };
+	struct iovec content = { bytes, item->chunk.length };
 	struct error err = { 0 };
 	const le64 *row = NULL;
 	int r;
@@ -145,80 +165,117 @@ static void check_row(struct check_worker *worker, const struct item *item)
 	r = fine_view_row(worker->rows, item->chunk.number, &row, &err);
 	if (r > 0)
 		r = fine_verify(row, &content, 1, &err);
-	if (error_is_damage(r))
-		damage_add(worker->check->setup->damage, item, &err);
-	else if (r < 0)
-		check_fail(worker->check, &err);
+	if (r < 0)
+		check_damaged(worker, item, &err);
 }
 
-static void check_inline(struct check_worker *worker, const struct item *item)
+static void check_rows(struct check_worker *worker, const struct item *items, size_t count)
 {
-	const struct index *index = worker->check->setup->index;
-	struct error err = { 0 };
+	uint8_t *content = worker->payload;
 
-	if (chunk_decode(&item->chunk, worker->codec, chunk_inline_bytes(index, &item->chunk),
-			 worker->content, &err) < 0)
-		damage_add(worker->check->setup->damage, item, &err);
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0 && !items[i].again)
+			content += items[i - 1].chunk.length;
+		if (items[i].row)
+			check_row(worker, &items[i], content);
+	}
 }
 
-static void check_one(struct check_worker *worker, const struct check_run *run, const struct item *item,
-		      bool was_read)
+/* One chunk and the items that mean it. */
+static void check_alone(struct check_worker *worker, const struct item *items, size_t count, bool was_wrong)
 {
-	const struct chunk *chunk = &item->chunk;
-	uint64_t offset = address_offset(chunk->address);
-	bool right;
-
-	worker->counts.chunks += !item->again;
-	worker->counts.references += item->shared;
-	worker->counts.bytes += item->again ? 0 : chunk->stored;
-	if (chunk_is_inline(chunk)) {
-		check_inline(worker, item);
+	if (check_read(worker, items, count) == 0) {
+		worker->counts.transient += was_wrong;
+		check_rows(worker, items, count);
 		return;
 	}
-	was_read = was_read && offset + chunk->stored <= run->end;
-	right = was_read && chunk_decode(chunk, worker->codec, worker->stored + (offset - run->start), worker->content,
-					 NULL) == 0;
-	if (!right)
-		right = check_again(worker, item, was_read);
-	if (right && item->row)
-		check_row(worker, item);
+	for (size_t i = 0; i < count; i++)
+		check_damaged(worker, &items[i], &worker->failure);
 }
 
-static void check_run(struct check_worker *worker, struct check_run *run)
+/* A request with something wrong in it says only what came first: its chunks are read one by one. */
+static void check_each(struct check_worker *worker, const struct check_run *run)
 {
-	struct source *source = worker->check->setup->source;
-	uint64_t size = source_size(source, run->member);
-	bool was_read = false;
+	uint64_t blamed = worker->failure.code == -EBADMSG ? worker->blamed : 0;
+	size_t count;
 
-	if (run->end > size) /* a device need not end at a whole block */
-		run->end = size;
-	if (run->member != DSFS_IN_INDEX && run->start < run->end)
-		was_read = source_read(source, run->member, run->start, worker->stored, run->end - run->start,
-				       NULL) == 0;
-	for (size_t i = 0; i < run->count; i++)
-		check_one(worker, run, &run->items[i], was_read);
+	for (size_t i = 0; i < run->count; i += count) {
+		for (count = 1; i + count < run->count && run->items[i + count].again;)
+			count++;
+		check_alone(worker, &run->items[i], count, blamed && run->items[i].chunk.address == blamed);
+	}
+}
+
+static void check_run(struct check_worker *worker, const struct check_run *run)
+{
+	for (size_t i = 0; i < run->count; i++) {
+		const struct item *item = &run->items[i];
+
+		worker->counts.chunks += !item->again;
+		worker->counts.references += item->shared;
+		worker->counts.bytes += item->again ? 0 : item->chunk.stored;
+	}
+	if (check_read(worker, run->items, run->count) == 0)
+		check_rows(worker, run->items, run->count);
+	else
+		check_each(worker, run);
+}
+
+/* --- threads --- */
+
+static int check_open(struct check_worker *worker, struct error *err)
+{
+	static const struct reader_options options = { .verify = true };
+	static const struct reader_events events = { .failed = check_failed, .path_failed = check_path_failed };
+	const struct check_setup *setup = worker->check->setup;
+	struct engine_setup engine = { .watch = -1, .wake = -1, .volume_fds = &setup->file->fd, .member_count = 1 };
+	struct reader_setup reader = { .options = &options, .geometry = &setup->file->geometry, .events = &events,
+				       .counters = &worker->reads };
+	int r;
+
+	worker->payload = huge_alloc(READ_MAX);
+	worker->op.request = (struct read_request){ .version.index = setup->index,
+						    .chunks = worker->chunks,
+						    .gap = CHECK_GAP,
+						    .payload = worker->payload,
+						    .room = READ_MAX,
+						    .scratch = huge_alloc(READ_SCRATCH),
+						    .done = check_done };
+	if (!worker->payload || !worker->op.request.scratch)
+		return error_set(err, -ENOMEM, "no memory");
+	r = reader_open(&worker->reader, &reader, err);
+	if (r == 0)
+		r = sync_new(&engine, &worker->reader.engine, err);
+	return r < 0 ? r : fine_view_new(setup->fine, &setup->file->source, &worker->rows, err);
+}
+
+static void check_close(struct check_worker *worker)
+{
+	fine_view_free(worker->rows);
+	engine_free(worker->reader.engine);
+	reader_close(&worker->reader);
+	free(worker->op.request.scratch);
+	free(worker->payload);
+	free(worker);
 }
 
 static void *check_work(void *argument)
 {
 	struct check *check = argument;
-	struct check_worker worker = { .check = check, .codec = codec_new() };
-	auto_free uint8_t *stored = huge_alloc(CHECK_READ);
-	auto_free uint8_t *content = aligned_alloc(DSFS_BLOCK, 1u << DSFS_CHUNK_LOG_MAX);
+	struct check_worker *worker = calloc(1, sizeof(*worker));
 	struct check_run run = { 0 };
 	struct error err = { 0 };
 
-	worker.stored = stored;
-	worker.content = content;
-	if (!worker.codec || !stored || !content ||
-	    fine_view_new(check->setup->fine, check->setup->source, &worker.rows, &err) < 0) {
+	if (worker)
+		worker->check = check;
+	if (!worker || check_open(worker, &err) < 0) {
 		error_set(&err, -ENOMEM, "no memory for a thread's buffers, try fewer --jobs");
 		check_fail(check, &err);
 	}
-	while (check_take(&worker, &run))
-		check_run(&worker, &run);
-	fine_view_free(worker.rows);
-	codec_free(worker.codec);
+	while (worker && check_take(worker, &run))
+		check_run(worker, &run);
+	if (worker)
+		check_close(worker);
 	return NULL;
 }
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/source.h"
+#include "io/file.h"
 #include "verify/damage.h"
 #include "verify/plan.h"
 
@@ -14,11 +14,11 @@ struct check_counts {
 	uint64_t chunks;     /* runs of stored bytes checked */
 	uint64_t references; /* (file, chunk) pairs that they stand for */
 	uint64_t bytes;      /* stored bytes checked */
-	uint64_t unsteady;   /* chunks that were wrong once and right when read again */
+	uint64_t transient;  /* chunks that were wrong once and right when read again */
 };
 
 struct check_setup {
-	struct source *source;
+	struct file_source *file; /* the volume */
 	const struct index *index;
 	const struct fine *fine; /* NULL: none */
 	unsigned jobs;

@@ -55,7 +55,7 @@ void report_part(struct report *report, const char *what, enum report_state stat
 
 	report->damaged += state == REPORT_DAMAGED;
 	if (state == REPORT_UNKNOWN)
-		report->is_blind = report->version_is_blind = true;
+		report->is_incomplete = report->version_is_incomplete = true;
 	if (state == REPORT_REMOVED)
 		report->version_is_gone = true;
 	if (report->is_json) {
@@ -88,7 +88,7 @@ void report_begin_version(struct report *report, const struct version *version)
 	report->label = version->label;
 	report->version_start = clock_now();
 	report->version_damaged = report->damaged;
-	report->version_is_blind = report->version_is_gone = false;
+	report->version_is_incomplete = report->version_is_gone = false;
 	report->selected = 0;
 	if (!report->is_json)
 		return;
@@ -158,19 +158,19 @@ static void report_counts_json(struct report *report, const struct check_counts 
 	json_number(&report->json, "chunks", counts->chunks);
 	json_number(&report->json, "references", counts->references);
 	json_number(&report->json, "bytes", counts->bytes);
-	json_number(&report->json, "unsteady", counts->unsteady);
+	json_number(&report->json, "unsteady", counts->transient);
 }
 
-static const char *report_verdict(bool damaged, bool blind)
+static const char *report_verdict(bool damaged, bool incomplete)
 {
-	return damaged ? "damaged" : blind ? "unknown" : "clean";
+	return damaged ? "damaged" : incomplete ? "unknown" : "clean";
 }
 
 static const char *report_version_verdict(const struct report *report)
 {
 	if (report->version_is_gone && report->damaged == report->version_damaged)
 		return "removed";
-	return report_verdict(report->damaged > report->version_damaged, report->version_is_blind);
+	return report_verdict(report->damaged > report->version_damaged, report->version_is_incomplete);
 }
 
 static void report_version_text(struct report *report, const struct check_counts *counts,
@@ -185,10 +185,10 @@ static void report_version_text(struct report *report, const struct check_counts
 	       format_size((uint64_t)((double)counts->bytes / (seconds > 0.001 ? seconds : 0.001)), speed));
 	printf(" damaged=%" PRIu64 " holes=%" PRIu64 " references=%" PRIu64 "\n",
 	       report->damaged - report->version_damaged, plan->holes, counts->references);
-	if (counts->unsteady)
+	if (counts->transient)
 		log_warn("chunks were wrong when read once and right when read again, ignoring version=%s "
 			 "chunks=%" PRIu64,
-			 report->label, counts->unsteady);
+			 report->label, counts->transient);
 }
 
 void report_end_version(struct report *report, const struct index *index, struct names_reader *reader,
@@ -205,7 +205,7 @@ void report_end_version(struct report *report, const struct index *index, struct
 		report->counts.chunks += counts->chunks;
 		report->counts.references += counts->references;
 		report->counts.bytes += counts->bytes;
-		report->counts.unsteady += counts->unsteady;
+		report->counts.transient += counts->transient;
 	}
 	if (report->is_json && counts) {
 		report_counts_json(report, counts);
@@ -228,7 +228,7 @@ void report_end_version(struct report *report, const struct index *index, struct
 
 int report_end(struct report *report)
 {
-	const char *state = report_verdict(report->damaged, report->is_blind);
+	const char *state = report_verdict(report->damaged, report->is_incomplete);
 	char size[SIZE_TEXT_SIZE];
 
 	if (report->is_json) {
@@ -246,7 +246,7 @@ int report_end(struct report *report)
 	}
 	if (report->damaged)
 		return VERIFY_DAMAGED;
-	return report->is_blind ? VERIFY_BLIND : VERIFY_CLEAN;
+	return report->is_incomplete ? VERIFY_INCOMPLETE : VERIFY_CLEAN;
 }
 
 void report_progress(void *argument, const struct check_counts *counts)

@@ -25,14 +25,14 @@ struct report {
 	bool is_terminal; /* progress is shown */
 	struct json json;
 	uint64_t damaged;           /* structures and chunks */
-	bool is_blind;              /* something could not be looked at */
+	bool is_incomplete;              /* something could not be looked at */
 	struct check_counts counts; /* of all versions done */
 	int64_t start;              /* by clock_now() */
 	/* of the version being checked */
 	const char *label;
 	int64_t version_start;
 	uint64_t version_damaged; /* report->damaged when it began */
-	bool version_is_blind, version_is_gone;
+	bool version_is_incomplete, version_is_gone;
 	uint64_t selected; /* (file, chunk) pairs to come, for the progress */
 };
 

@@ -315,7 +315,7 @@ static void verify_chunks(struct verify *v, const struct version *version, struc
 			  struct names_reader *reader)
 {
 	struct damage_list damage;
-	struct check_setup setup = { .source = &v->volume->file->source,
+	struct check_setup setup = { .file = v->volume->file,
 				     .index = index,
 				     .fine = fine,
 				     .jobs = (unsigned)v->options.jobs,
@@ -441,7 +441,7 @@ int verify_run(int argc, char **argv)
 		return status;
 	if (!v.options.has_seed && verify_draw_seed(&v.options.share.seed) < 0) {
 		log_err("cannot verify '%s': no random seed: %m", argv[1]);
-		return VERIFY_BLIND;
+		return VERIFY_INCOMPLETE;
 	}
 	r = volume_open(argv[1], &volume, &err);
 	v.volume = volume;
@@ -449,7 +449,7 @@ int verify_run(int argc, char **argv)
 		r = verify_first_look(&v, argv + 2, operands - 1, &err);
 	if (r < 0) {
 		log_error(&err, "cannot verify '%s'", argv[1]);
-		return VERIFY_BLIND;
+		return VERIFY_INCOMPLETE;
 	}
 	return verify_all(&v, argv[1], argv + 2, operands - 1);
 }
