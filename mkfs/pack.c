@@ -41,7 +41,7 @@ struct packer {
 	struct from_list *from_list;
 	struct progress *progress;
 	int source_fd;
-	struct places places;
+	struct dirfd_cache dirs;
 	struct space space;
 	struct writer *writer;
 	struct sequence sequence;
@@ -74,7 +74,7 @@ static void packer_close(struct packer *packer)
 	progress_close(packer->progress);
 	from_list_close(packer->from_list);
 	temp_close(packer->temp);
-	places_close(&packer->places);
+	dirfd_cache_close(&packer->dirs);
 	close_fd(&packer->source_fd);
 	free(packer->version.segments.items);
 	free(packer->version.index.items);
@@ -89,14 +89,14 @@ static int packer_open_source(struct packer *packer, struct error *err)
 	packer->source_fd = open(options->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (packer->source_fd < 0)
 		return error_errno(err, "cannot open source '%s'", options->source);
-	places_open(&packer->places, packer->source_fd);
+	dirfd_cache_open(&packer->dirs, packer->source_fd);
 	r = target_open_temp(packer->target, options, &packer->temp, err);
 	if (r == 0 && options->from_list)
 		r = from_list_open(packer->temp, options->from_list, &packer->from_list, err);
 	if (r < 0)
 		return r;
 	packer->scan = (struct scan_setup){
-		.list = { &packer->places, options->filter, packer->temp, PACK_LISTING_BUDGET },
+		.list = { &packer->dirs, options->filter, packer->temp, PACK_LISTING_BUDGET },
 		.from_list = packer->from_list,
 		.refuse_special = options->refuse_special,
 		.volume_device = packer->target->device,

@@ -35,26 +35,25 @@ void batch_memory_close(struct batch_memory *memory)
 void batch_clear(struct batch *batch)
 {
 	for (uint32_t i = 0; i < batch->count; i++) {
-		place_release(batch->items[i].place);
+		dirfd_release(batch->items[i].dir);
 		free(batch->items[i].xattrs);
 	}
-	batch->count = batch->places = batch->content_used = 0;
+	batch->count = batch->dirs = batch->content_used = 0;
 	batch->chunk_count = batch->block_count = batch->frames_used = batch->names_used = 0;
 	batch->done = false;
 	batch->result = 0;
 	batch->error = (struct error){ 0 };
 }
 
-struct item *batch_add(struct batch *batch, struct place *place, const char *name, size_t name_length,
-		       size_t content)
+struct item *batch_add(struct batch *batch, struct dirfd *dir, const char *name, size_t name_length, size_t content)
 {
-	bool new_place = !batch->count || batch->items[batch->count - 1].place != place;
+	bool new_dir = !batch->count || batch->items[batch->count - 1].dir != dir;
 	struct item *item = &batch->items[batch->count];
 
 	if (batch->count == BATCH_ITEMS || content > BATCH_BYTES - batch->content_used ||
-	    (new_place && batch->places == BATCH_PLACES))
+	    (new_dir && batch->dirs == BATCH_DIRS))
 		return NULL;
-	*item = (struct item){ .place = place_hold(place),
+	*item = (struct item){ .dir = dirfd_hold(dir),
 			       .name = batch->names + batch->names_used,
 			       .name_length = (uint32_t)name_length,
 			       .content_at = batch->content_used,
@@ -63,7 +62,7 @@ struct item *batch_add(struct batch *batch, struct place *place, const char *nam
 	item->name[name_length] = 0;
 	batch->names_used += (uint32_t)name_length + 1;
 	batch->content_used += (uint32_t)content;
-	batch->places += new_place;
+	batch->dirs += new_dir;
 	batch->count++;
 	return item;
 }

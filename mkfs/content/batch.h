@@ -7,11 +7,11 @@
 #include "datasetfs/format.h"
 #include "image/checksum.h"
 #include "source/attributes.h"
-#include "source/place.h"
+#include "source/dirfd.h"
 
 #define BATCH_BYTES  DSFS_SHARED_MAX /* content in a batch; files up to this are read and shared whole */
 #define BATCH_ITEMS  256u
-#define BATCH_PLACES 8u /* directories whose descriptors a batch keeps open */
+#define BATCH_DIRS   8u /* directories whose descriptors a batch keeps open */
 #define BATCH_CHUNKS (BATCH_BYTES / (1u << DSFS_CHUNK_LOG_MIN) + BATCH_ITEMS)
 #define BATCH_BLOCKS (BATCH_BYTES / DSFS_BLOCK + BATCH_ITEMS)
 
@@ -21,7 +21,7 @@ enum item_kind {
 	ITEM_SKIP,      /* what would be many pieces of a hole, with others before and behind */
 	ITEM_UNCHANGED, /* a file whose content is taken from an earlier version without looking at it */
 	ITEM_SYMLINK,
-	ITEM_DIRECTORY, /* place is the directory itself, name is empty */
+	ITEM_DIRECTORY, /* dir is the directory itself, name is empty */
 	ITEM_LINK,      /* one more name of an inode that came before */
 };
 
@@ -50,7 +50,7 @@ struct item {
 	uint16_t file_kind;                       /* see kinds.h */
 	bool compress;                            /* worth a try */
 	struct attributes attributes;
-	struct place *place;
+	struct dirfd *dir;
 	char *name;
 	uint32_t content_at; /* in the memory of the batch */
 	uint8_t *content;    /* once there is one */
@@ -72,7 +72,7 @@ struct batch {
 	uint64_t number;
 	struct item items[BATCH_ITEMS];
 	uint32_t count;
-	uint32_t places;
+	uint32_t dirs;
 	uint32_t content_used;
 	struct batch_chunk chunks[BATCH_CHUNKS];
 	uint32_t chunk_count;
@@ -90,10 +90,9 @@ struct batch {
 must_check int batch_memory_open(struct batch_memory *memory, bool frames, struct error *err);
 void batch_memory_close(struct batch_memory *memory); /* a zeroed one as well */
 
-/* An empty batch is a zeroed one. Lets go of its places and xattrs; the memory must have been taken back. */
+/* An empty batch is a zeroed one. Releases its directories and xattrs; the memory must have been taken back. */
 void batch_clear(struct batch *batch);
-/* Room for one more item: NULL when there is none. The item is zeroed but for place, name and length. */
-struct item *batch_add(struct batch *batch, struct place *place, const char *name, size_t name_length,
-		       size_t content);
+/* Room for one more item: NULL when there is none. The item is zeroed except for dir, name and length. */
+struct item *batch_add(struct batch *batch, struct dirfd *dir, const char *name, size_t name_length, size_t content);
 void batch_lend(struct batch *batch, struct batch_memory memory);
 struct batch_memory batch_take_back(struct batch *batch);

@@ -53,7 +53,7 @@ void reader_free(void *argument)
 /* Every failure of an item names it. */
 static int reader_failed(const struct item *item, int code, const char *reason, struct error *err)
 {
-	auto_free char *path = place_join(item->place->path, item->name);
+	auto_free char *path = dirfd_join(item->dir->path, item->name);
 	const char *name = path && *path ? path : ".";
 
 	if (code == -ENOENT)
@@ -82,7 +82,7 @@ static int reader_check(const struct item *item, int fd, struct error *err)
 static int reader_look(const struct item *item, struct error *err)
 {
 	struct attributes now;
-	int r = attributes_read(item->place->fd, item->name, &now);
+	int r = attributes_read(item->dir->fd, item->name, &now);
 
 	if (r < 0)
 		return reader_failed(item, r, strerror(-r), err);
@@ -96,9 +96,9 @@ int reader_open(const struct item *item, int *ret_fd, struct error *err)
 	r = reader_look(item, err);
 	if (r < 0)
 		return r;
-	fd = openat(item->place->fd, item->name, READER_OPEN | O_NOATIME);
+	fd = openat(item->dir->fd, item->name, READER_OPEN | O_NOATIME);
 	if (fd < 0 && errno == EPERM) /* O_NOATIME is for owners */
-		fd = openat(item->place->fd, item->name, READER_OPEN);
+		fd = openat(item->dir->fd, item->name, READER_OPEN);
 	code = -errno;
 	if (fd < 0) {
 		r = reader_look(item, err);
@@ -306,7 +306,7 @@ static int reader_unchanged_xattrs(const struct reader *reader, struct item *ite
 
 	if (trust_has_no_xattrs(reader->setup.trust, item->earlier))
 		return 0;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", item->place->fd, item->name);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", item->dir->fd, item->name);
 	return reader_xattrs(item, -1, path, err);
 }
 
@@ -330,7 +330,7 @@ static int reader_unchanged(struct reader *reader, struct batch *batch, struct i
 
 static int reader_symlink(struct item *item, struct error *err)
 {
-	ssize_t n = readlinkat(item->place->fd, item->name, (char *)item->content, item->length);
+	ssize_t n = readlinkat(item->dir->fd, item->name, (char *)item->content, item->length);
 
 	if (n < 0 && errno == EINVAL)
 		return reader_changed(item, err);
@@ -346,9 +346,9 @@ static int reader_symlink(struct item *item, struct error *err)
 
 static int reader_directory(struct item *item, struct error *err)
 {
-	int r = reader_xattrs(item, item->place->fd, NULL, err);
+	int r = reader_xattrs(item, item->dir->fd, NULL, err);
 
-	return r < 0 ? r : reader_check(item, item->place->fd, err);
+	return r < 0 ? r : reader_check(item, item->dir->fd, err);
 }
 
 static int reader_item(struct reader *reader, struct batch *batch, struct item *item, struct error *err)

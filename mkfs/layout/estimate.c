@@ -60,7 +60,7 @@ static void estimate_name(struct estimate *estimate, size_t key, size_t value)
 	estimate->names_bytes += round_up(ESTIMATE_NODE + key + value, 2);
 }
 
-static int estimate_mark(void *argument, uint64_t directory, uint32_t number, const struct list_entry *entry,
+static int estimate_mark(void *argument, uint64_t directory, uint32_t number, const struct listing_entry *entry,
 			 struct error *err)
 {
 	(void)directory;

@@ -22,7 +22,7 @@ static int feed_name_failed(int r, struct error *err)
 	return r;
 }
 
-static int feed_mark(void *argument, uint64_t directory, uint32_t number, const struct list_entry *entry,
+static int feed_mark(void *argument, uint64_t directory, uint32_t number, const struct listing_entry *entry,
 		     struct error *err)
 {
 	struct feed *feed = argument;
@@ -32,19 +32,19 @@ static int feed_mark(void *argument, uint64_t directory, uint32_t number, const 
 }
 
 /* A new item, in the next batch when this one has no room for it. */
-static int feed_item(struct feed *feed, struct place *place, const char *name, size_t name_length, size_t content,
+static int feed_item(struct feed *feed, struct dirfd *dir, const char *name, size_t name_length, size_t content,
 		     struct item **ret, struct error *err)
 {
 	int r;
 
-	*ret = feed->batch ? batch_add(feed->batch, place, name, name_length, content) : NULL;
+	*ret = feed->batch ? batch_add(feed->batch, dir, name, name_length, content) : NULL;
 	if (*ret)
 		return 0;
 	feed_flush(feed);
 	r = pipeline_begin(feed->pipeline, &feed->batch, err);
 	if (r < 0)
 		return r;
-	*ret = batch_add(feed->batch, place, name, name_length, content);
+	*ret = batch_add(feed->batch, dir, name, name_length, content);
 	return *ret ? 0 : error_set(err, -E2BIG, "an item of %zu bytes does not fit into a batch", content);
 }
 
@@ -53,7 +53,7 @@ static int feed_directory(void *argument, const struct scan_directory *directory
 	struct item *item;
 	int r;
 
-	r = feed_item(argument, directory->listing->place, "", 0, 0, &item, err);
+	r = feed_item(argument, directory->listing->dir, "", 0, 0, &item, err);
 	if (r < 0)
 		return r;
 	item->kind = ITEM_DIRECTORY;
@@ -78,14 +78,14 @@ static bool feed_is_unchanged(struct feed *feed, const struct attributes *attrib
 }
 
 /* Nothing is read; content that lies in the index is copied. */
-static int feed_unchanged(struct feed *feed, struct place *place, const struct scan_entry *entry,
+static int feed_unchanged(struct feed *feed, struct dirfd *dir, const struct scan_entry *entry,
 			  const struct inode *inode, struct error *err)
 {
 	bool is_inline = trust_inline_bytes(feed->trust, inode) != NULL;
 	struct item *item;
 	int r;
 
-	r = feed_item(feed, place, entry->name, entry->name_length, is_inline ? inode->size : 0, &item, err);
+	r = feed_item(feed, dir, entry->name, entry->name_length, is_inline ? inode->size : 0, &item, err);
 	if (r < 0)
 		return r;
 	item->kind = is_inline ? ITEM_FILE : ITEM_UNCHANGED;
@@ -104,9 +104,9 @@ struct feed_holes {
 	uint64_t start, end; /* a hole from a piece's start on; end is 0 or where data begins */
 };
 
-static struct feed_holes feed_open_holes(struct place *place, const struct scan_entry *entry)
+static struct feed_holes feed_open_holes(struct dirfd *dir, const struct scan_entry *entry)
 {
-	const struct item item = { .place = place, .name = (char *)entry->name, .attributes = *entry->attributes };
+	const struct item item = { .dir = dir, .name = (char *)entry->name, .attributes = *entry->attributes };
 	struct feed_holes holes = { .fd = -1, .size = entry->attributes->size };
 
 	if (entry->attributes->has_holes && holes.size > FEED_SKIP_FROM)
@@ -134,7 +134,7 @@ static uint64_t feed_skip(struct feed_holes *holes, uint64_t at)
 	return at - holes->start >= PIPELINE_DEPTH * BATCH_BYTES && end > at ? end - at : 0;
 }
 
-static int feed_piece(struct feed *feed, struct place *place, const struct scan_entry *entry, uint64_t at, uint64_t skip,
+static int feed_piece(struct feed *feed, struct dirfd *dir, const struct scan_entry *entry, uint64_t at, uint64_t skip,
 		      struct error *err)
 {
 	uint64_t size = entry->attributes->size, length = size - at < BATCH_BYTES ? size - at : BATCH_BYTES;
@@ -142,7 +142,7 @@ static int feed_piece(struct feed *feed, struct place *place, const struct scan_
 	struct item *item;
 	int r;
 
-	r = feed_item(feed, place, entry->name, entry->name_length, length, &item, err);
+	r = feed_item(feed, dir, entry->name, entry->name_length, length, &item, err);
 	if (r < 0)
 		return r;
 	item->kind = size <= BATCH_BYTES ? ITEM_FILE : skip ? ITEM_SKIP : ITEM_PIECE;
@@ -157,7 +157,7 @@ static int feed_piece(struct feed *feed, struct place *place, const struct scan_
 }
 
 /* One item, or one for each piece of a large file. */
-static int feed_file(struct feed *feed, struct place *place, const struct scan_entry *entry, struct error *err)
+static int feed_file(struct feed *feed, struct dirfd *dir, const struct scan_entry *entry, struct error *err)
 {
 	uint64_t size = entry->attributes->size, at = 0, skip;
 	struct feed_holes holes;
@@ -165,11 +165,11 @@ static int feed_file(struct feed *feed, struct place *place, const struct scan_e
 	int r;
 
 	if (feed_is_unchanged(feed, entry->attributes, &inode))
-		return feed_unchanged(feed, place, entry, &inode, err);
-	holes = feed_open_holes(place, entry);
+		return feed_unchanged(feed, dir, entry, &inode, err);
+	holes = feed_open_holes(dir, entry);
 	do {
 		skip = feed_skip(&holes, at);
-		r = feed_piece(feed, place, entry, at, skip, err);
+		r = feed_piece(feed, dir, entry, at, skip, err);
 		at += skip ? skip : BATCH_BYTES;
 	} while (r == 0 && at < size);
 	close_fd(&holes.fd);
@@ -177,14 +177,14 @@ static int feed_file(struct feed *feed, struct place *place, const struct scan_e
 }
 
 /* Room for the target and one byte more, which shows whether it grew. */
-static int feed_other(struct feed *feed, struct place *place, const struct scan_entry *entry, struct error *err)
+static int feed_other(struct feed *feed, struct dirfd *dir, const struct scan_entry *entry, struct error *err)
 {
 	uint64_t size = entry->attributes->size;
 	size_t room = entry->is_link ? 0 : size && size <= DSFS_LINK_MAX ? size + 1 : DSFS_LINK_MAX + 2;
 	struct item *item;
 	int r;
 
-	r = feed_item(feed, place, entry->name, entry->name_length, room, &item, err);
+	r = feed_item(feed, dir, entry->name, entry->name_length, room, &item, err);
 	if (r < 0)
 		return r;
 	item->kind = entry->is_link ? ITEM_LINK : ITEM_SYMLINK;
@@ -196,7 +196,7 @@ static int feed_other(struct feed *feed, struct place *place, const struct scan_
 static int feed_entry(void *argument, const struct scan_directory *directory, const struct scan_entry *entry,
 		      struct error *err)
 {
-	struct place *place = directory->listing->place;
+	struct dirfd *dir = directory->listing->dir;
 	uint32_t mode = entry->attributes->mode;
 	struct feed *feed = argument;
 	int r;
@@ -207,8 +207,8 @@ static int feed_entry(void *argument, const struct scan_directory *directory, co
 	if (r < 0 || S_ISDIR(mode)) /* a directory comes again, with its entries */
 		return r;
 	if (S_ISREG(mode) && !entry->is_link)
-		return feed_file(feed, place, entry, err);
-	return feed_other(feed, place, entry, err);
+		return feed_file(feed, dir, entry, err);
+	return feed_other(feed, dir, entry, err);
 }
 
 struct scan_sink feed_sink(struct feed *feed)

@@ -213,7 +213,7 @@ static int sequence_directory(struct sequence *sequence, const struct item *item
 	struct inode inode = { .size = item->entries, .where = item->parent };
 
 	if (item->subdirectories > UINT32_MAX - 2)
-		return error_set(err, -EMLINK, "'%s' has too many subdirectories", item->place->path);
+		return error_set(err, -EMLINK, "'%s' has too many subdirectories", item->dir->path);
 	inode.nlink = 2 + (uint32_t)item->subdirectories;
 	sequence->counts.directories++;
 	return sequence_inode(sequence, item, inode, err);

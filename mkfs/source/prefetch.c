@@ -19,7 +19,7 @@ struct prefetch_slot {
 };
 
 struct prefetch {
-	const struct list_context *context;
+	const struct listing_context *context;
 	pthread_mutex_t mutex;
 	pthread_cond_t asked_for, was_read;
 	struct prefetch_slot slots[PREFETCH_DEPTH];
@@ -66,7 +66,7 @@ static void *prefetch_run(void *argument)
 	return NULL;
 }
 
-int prefetch_open(const struct list_context *context, struct prefetch **ret, struct error *err)
+int prefetch_open(const struct listing_context *context, struct prefetch **ret, struct error *err)
 {
 	struct prefetch *prefetch = calloc(1, sizeof(*prefetch));
 	int r;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads the next directories ahead, several at once, and hands them out in the order they were asked for. */
 #pragma once
-#include "source/list.h"
+#include "source/listing.h"
 
 #define PREFETCH_DEPTH 8u
 
 struct prefetch;
 
-must_check int prefetch_open(const struct list_context *context, struct prefetch **ret, struct error *err);
+must_check int prefetch_open(const struct listing_context *context, struct prefetch **ret, struct error *err);
 void prefetch_close(struct prefetch *prefetch);
 bool prefetch_has_room(const struct prefetch *prefetch);
 bool prefetch_is_empty(const struct prefetch *prefetch); /* everything asked for was taken */

@@ -48,10 +48,10 @@ static const char *scan_special_kind(uint32_t mode)
 	return S_ISFIFO(mode) ? "FIFO" : S_ISSOCK(mode) ? "socket" : "device";
 }
 
-static int scan_special(struct scan *scan, const struct scan_directory *directory, const struct list_entry *entry,
+static int scan_special(struct scan *scan, const struct scan_directory *directory, const struct listing_entry *entry,
 			struct error *err)
 {
-	auto_free char *path = place_join(directory->listing->place->path, entry->name);
+	auto_free char *path = dirfd_join(directory->listing->dir->path, entry->name);
 	const char *kind = scan_special_kind(entry->attributes.mode);
 
 	if (!path)
@@ -65,7 +65,7 @@ static int scan_special(struct scan *scan, const struct scan_directory *director
 
 /* What must not be packed. */
 static int scan_check_entry(struct scan *scan, const struct scan_directory *directory,
-			    const struct list_entry *entry, struct error *err)
+			    const struct listing_entry *entry, struct error *err)
 {
 	const struct scan_setup *setup = scan->setup;
 
@@ -79,8 +79,7 @@ static int scan_check_entry(struct scan *scan, const struct scan_directory *dire
 	if (S_ISREG(entry->attributes.mode) && setup->volume_inode == entry->attributes.inode &&
 	    setup->volume_device == entry->attributes.device)
 		return error_set(err, -EINVAL, "the volume itself lies in the source as '%s%s%s': --exclude it",
-				 directory->listing->place->path, *directory->listing->place->path ? "/" : "",
-				 entry->name);
+				 directory->listing->dir->path, *directory->listing->dir->path ? "/" : "", entry->name);
 	return 0;
 }
 
@@ -89,7 +88,7 @@ static int scan_count(struct scan *scan, struct listing *listing, struct scan_di
 		      struct error *err)
 {
 	const struct scan_sink *sink = &scan->setup->sink;
-	struct list_entry entry;
+	struct listing_entry entry;
 	int r;
 
 	while ((r = listing_next(listing, &entry, err)) > 0) {
@@ -131,7 +130,7 @@ static int scan_push(struct scan *scan, const struct scan_directory *directory, 
 		     struct error *err)
 {
 	struct scan_waiting waiting = { entry->ordinal, directory->ordinal };
-	auto_free char *path = place_join(directory->listing->place->path, entry->name);
+	auto_free char *path = dirfd_join(directory->listing->dir->path, entry->name);
 
 	if (!path)
 		return error_set(err, -ENOMEM, "out of memory");
@@ -139,7 +138,7 @@ static int scan_push(struct scan *scan, const struct scan_directory *directory, 
 	return spool_push(&scan->waiting, &waiting, sizeof(waiting), path, strlen(path), err);
 }
 
-static int scan_entry(struct scan *scan, const struct scan_directory *directory, const struct list_entry *listed,
+static int scan_entry(struct scan *scan, const struct scan_directory *directory, const struct listing_entry *listed,
 		      struct error *err)
 {
 	const struct scan_sink *sink = &scan->setup->sink;
@@ -166,7 +165,7 @@ static int scan_entry(struct scan *scan, const struct scan_directory *directory,
 static int scan_entries(struct scan *scan, struct listing *listing, const struct scan_directory *directory,
 			struct error *err)
 {
-	struct list_entry entry;
+	struct listing_entry entry;
 	int r;
 
 	r = listing_rewind(listing, err);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Walks the source breadth-first and gives every inode its ordinal. */
 #pragma once
-#include "source/fromlist.h"
-#include "source/list.h"
+#include "source/from_list.h"
+#include "source/listing.h"
 
 /* A directory, told once its entries were counted and before they come. */
 struct scan_directory {
@@ -21,7 +21,7 @@ struct scan_entry {
 
 /* Who is told. In order: the marks of a directory, the directory, its entries; then the next directory. */
 struct scan_sink {
-	int (*mark)(void *argument, uint64_t directory, uint32_t number, const struct list_entry *entry,
+	int (*mark)(void *argument, uint64_t directory, uint32_t number, const struct listing_entry *entry,
 		    struct error *err);
 	int (*directory)(void *argument, const struct scan_directory *directory, struct error *err);
 	int (*entry)(void *argument, const struct scan_directory *directory, const struct scan_entry *entry,
@@ -30,7 +30,7 @@ struct scan_sink {
 };
 
 struct scan_setup {
-	struct list_context list;
+	struct listing_context list;
 	struct from_list *from_list; /* NULL: everything */
 	bool refuse_special;
 	uint64_t volume_device, volume_inode; /* may not lie in the source; 0 when it does not exist */

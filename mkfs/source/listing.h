@@ -2,40 +2,40 @@
 /* The sorted content of one directory. */
 #pragma once
 #include "source/attributes.h"
+#include "source/dirfd.h"
 #include "source/filter.h"
-#include "source/place.h"
-#include "spill/sort.h"
+#include "spill/sorter.h"
 
 /* What all listings of a scan share. */
-struct list_context {
-	struct places *places; /* below the source */
+struct listing_context {
+	struct dirfd_cache *dirs;    /* below the source */
 	const struct filter *filter; /* NULL: everything */
 	const struct temp *temp;     /* left out should it lie in the source */
 	size_t budget;               /* bytes of memory of one listing */
 };
 
 struct listing {
-	struct place *place;
+	struct dirfd *dir;
 	struct attributes self; /* before its entries were read */
 	struct sorter *entries;
 };
 
-struct list_entry {
+struct listing_entry {
 	const char *name;
 	size_t name_length;
 	struct attributes attributes;
 };
 
 /* An empty listing of the directory, to which entries are added. */
-must_check int listing_open(const struct list_context *context, const char *path, struct listing *ret,
+must_check int listing_open(const struct listing_context *context, const char *path, struct listing *ret,
 			    struct error *err);
 void listing_close(struct listing *listing); /* a zeroed one as well */
 /* Looks at the name and adds it. -ENOENT "vanished" when it is not there. */
-must_check int listing_add(const struct list_context *context, struct listing *listing, const char *name,
+must_check int listing_add(const struct listing_context *context, struct listing *listing, const char *name,
 			   unsigned char d_type, struct error *err);
 /* Opens the directory and adds all its entries that the filter lets through. */
-must_check int listing_read(const struct list_context *context, const char *path, struct listing *ret,
+must_check int listing_read(const struct listing_context *context, const char *path, struct listing *ret,
 			    struct error *err);
 /* Entries in bytewise order of their names, any number of times. Symlinks are not followed. */
 must_check int listing_rewind(struct listing *listing, struct error *err);
-must_check int listing_next(struct listing *listing, struct list_entry *ret, struct error *err);
+must_check int listing_next(struct listing *listing, struct listing_entry *ret, struct error *err);

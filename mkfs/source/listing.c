@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reads one directory: names, then the attributes of each, through a filter into a sorter. */
-#include "source/list.h"
+#include "source/listing.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -13,18 +13,18 @@
 #include "base/cleanup.h"
 #include "base/interrupt.h"
 
-#define LIST_BUFFER 65536u
+#define LISTING_BUFFER 65536u
 
-int listing_open(const struct list_context *context, const char *path, struct listing *ret, struct error *err)
+int listing_open(const struct listing_context *context, const char *path, struct listing *ret, struct error *err)
 {
 	struct listing listing = { 0 };
 	int r;
 
-	r = place_open(context->places, path, &listing.place, err);
+	r = dirfd_open(context->dirs, path, &listing.dir, err);
 	if (r == 0)
 		r = sorter_open(context->temp, context->budget, &listing.entries, err);
 	if (r == 0) {
-		r = attributes_read(listing.place->fd, "", &listing.self);
+		r = attributes_read(listing.dir->fd, "", &listing.self);
 		if (r < 0)
 			error_set(err, r, "cannot stat '%s': %s", path, strerror(-r));
 	}
@@ -38,7 +38,7 @@ int listing_open(const struct list_context *context, const char *path, struct li
 
 void listing_close(struct listing *listing)
 {
-	place_release(listing->place);
+	dirfd_release(listing->dir);
 	sorter_free(listing->entries);
 	*listing = (struct listing){ 0 };
 }
@@ -46,32 +46,32 @@ void listing_close(struct listing *listing)
 static int listing_stat(const struct listing *listing, const char *name, struct attributes *ret, struct error *err)
 {
 	auto_free char *path = NULL;
-	int r = attributes_read(listing->place->fd, name, ret);
+	int r = attributes_read(listing->dir->fd, name, ret);
 
 	if (r == 0)
 		return 0;
-	path = place_join(listing->place->path, name);
+	path = dirfd_join(listing->dir->path, name);
 	if (r == -ENOENT)
 		return error_set(err, r, "'%s' vanished while being packed", path ? path : name);
 	return error_set(err, r, "cannot stat '%s': %s", path ? path : name, strerror(-r));
 }
 
-static int listing_wants(const struct list_context *context, const struct listing *listing, const char *name,
+static int listing_wants(const struct listing_context *context, const struct listing *listing, const char *name,
 			 bool is_directory, struct error *err)
 {
 	auto_free char *path = NULL;
 
 	if (filter_is_empty(context->filter))
 		return true;
-	path = place_join(listing->place->path, name);
+	path = dirfd_join(listing->dir->path, name);
 	if (!path)
 		return error_set(err, -ENOMEM, "out of memory");
 	return filter_match(context->filter, path, is_directory);
 }
 
 /* What readdir tells of the type saves a statx() of what is filtered out. */
-int listing_add(const struct list_context *context, struct listing *listing, const char *name,
-		unsigned char d_type, struct error *err)
+int listing_add(const struct listing_context *context, struct listing *listing, const char *name, unsigned char d_type,
+		struct error *err)
 {
 	struct attributes attributes;
 	int wanted;
@@ -96,7 +96,7 @@ int listing_add(const struct list_context *context, struct listing *listing, con
 }
 
 /* What getdents64(2) fills the buffer with. */
-struct list_dirent {
+struct listing_dirent {
 	uint64_t d_ino;
 	int64_t d_off;
 	uint16_t d_reclen;
@@ -104,21 +104,21 @@ struct list_dirent {
 	char d_name[];
 };
 
-static bool list_name_is_dots(const char *name)
+static bool listing_name_is_dots(const char *name)
 {
 	return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
 }
 
-static int listing_add_buffer(const struct list_context *context, struct listing *listing, const uint8_t *buffer,
+static int listing_add_buffer(const struct listing_context *context, struct listing *listing, const uint8_t *buffer,
 			      size_t used, struct error *err)
 {
 	int r;
 
 	for (size_t at = 0; at < used;) {
-		const struct list_dirent *entry = (const void *)(buffer + at);
+		const struct listing_dirent *entry = (const void *)(buffer + at);
 
 		at += entry->d_reclen;
-		if (list_name_is_dots(entry->d_name))
+		if (listing_name_is_dots(entry->d_name))
 			continue;
 		r = listing_add(context, listing, entry->d_name, entry->d_type, err);
 		if (r < 0)
@@ -127,19 +127,19 @@ static int listing_add_buffer(const struct list_context *context, struct listing
 	return interrupt_check(err);
 }
 
-static int listing_fill(const struct list_context *context, struct listing *listing, struct error *err)
+static int listing_fill(const struct listing_context *context, struct listing *listing, struct error *err)
 {
-	auto_free uint8_t *buffer = malloc(LIST_BUFFER);
+	auto_free uint8_t *buffer = malloc(LISTING_BUFFER);
 	long used;
 	int r;
 
 	if (!buffer)
 		return error_set(err, -ENOMEM, "out of memory");
 	for (;;) {
-		used = syscall(SYS_getdents64, listing->place->fd, buffer, LIST_BUFFER);
+		used = syscall(SYS_getdents64, listing->dir->fd, buffer, LISTING_BUFFER);
 		if (used < 0)
 			return error_errno(err, "cannot read directory '%s'",
-					   *listing->place->path ? listing->place->path : ".");
+					   *listing->dir->path ? listing->dir->path : ".");
 		if (used == 0)
 			return 0;
 		r = listing_add_buffer(context, listing, buffer, (size_t)used, err);
@@ -148,7 +148,7 @@ static int listing_fill(const struct list_context *context, struct listing *list
 	}
 }
 
-int listing_read(const struct list_context *context, const char *path, struct listing *ret, struct error *err)
+int listing_read(const struct listing_context *context, const char *path, struct listing *ret, struct error *err)
 {
 	struct listing listing;
 	int r;
@@ -172,7 +172,7 @@ int listing_rewind(struct listing *listing, struct error *err)
 	return sorter_rewind(listing->entries, err);
 }
 
-int listing_next(struct listing *listing, struct list_entry *ret, struct error *err)
+int listing_next(struct listing *listing, struct listing_entry *ret, struct error *err)
 {
 	const void *record;
 	size_t length;

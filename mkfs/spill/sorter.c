@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Records are gathered in one arena; a full arena is sorted and becomes a run in the temporary file. Runs are
  * merged with a heap, each through its own part of the same memory. */
-#include "spill/sort.h"
+#include "spill/sorter.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -9,21 +9,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#define SORT_ARENA_FIRST 4096u
-#define SORT_READ_MIN    4096u
+#define SORTER_ARENA_FIRST 4096u
+#define SORTER_READ_MIN    4096u
 
-struct sort_record {
+struct sorter_record {
 	uint32_t length;
 	const uint8_t *bytes;
 };
 
 /* One sorted run, as it is being read. */
-struct sort_run {
+struct sorter_run {
 	uint64_t start, end; /* in the file */
 	uint64_t next;       /* file offset of what comes after the bytes in buffer */
 	uint8_t *buffer;
 	size_t room, at, used;
-	struct sort_record head; /* its smallest record not given out yet */
+	struct sorter_record head; /* its smallest record not given out yet */
 };
 
 struct sorter {
@@ -31,13 +31,13 @@ struct sorter {
 	size_t budget;
 	uint8_t *arena;
 	size_t room, used;
-	struct sort_record *order; /* made when a run is sorted */
+	struct sorter_record *order; /* made when a run is sorted */
 	size_t records, position;
 	int fd;
 	uint64_t file_length;
-	struct sort_run *runs;
+	struct sorter_run *runs;
 	size_t run_count;
-	struct sort_run **heap;
+	struct sorter_run **heap;
 	size_t heap_count;
 	bool advance; /* the heap's top was given out */
 };
@@ -55,7 +55,7 @@ int sorter_open(const struct temp *temp, size_t budget, struct sorter **ret, str
 	return 0;
 }
 
-static void sort_runs_end(struct sorter *sorter)
+static void sorter_runs_end(struct sorter *sorter)
 {
 	for (size_t i = 0; i < sorter->run_count; i++) {
 		free(sorter->runs[i].buffer);
@@ -70,7 +70,7 @@ void sorter_free(struct sorter *sorter)
 {
 	if (!sorter)
 		return;
-	sort_runs_end(sorter);
+	sorter_runs_end(sorter);
 	free(sorter->runs);
 	free(sorter->order);
 	free(sorter->arena);
@@ -79,7 +79,7 @@ void sorter_free(struct sorter *sorter)
 	free(sorter);
 }
 
-static int sort_compare(const struct sort_record *a, const struct sort_record *b)
+static int sorter_compare(const struct sorter_record *a, const struct sorter_record *b)
 {
 	uint32_t shorter = a->length < b->length ? a->length : b->length;
 	int r = memcmp(a->bytes, b->bytes, shorter);
@@ -87,13 +87,13 @@ static int sort_compare(const struct sort_record *a, const struct sort_record *b
 	return r ? r : (a->length > b->length) - (a->length < b->length);
 }
 
-static int sort_compare_void(const void *a, const void *b)
+static int sorter_compare_void(const void *a, const void *b)
 {
-	return sort_compare(a, b);
+	return sorter_compare(a, b);
 }
 
 /* order[] over the arena, sorted. */
-static int sort_arena(struct sorter *sorter, struct error *err)
+static int sorter_arena(struct sorter *sorter, struct error *err)
 {
 	size_t at = 0;
 
@@ -105,21 +105,21 @@ static int sort_arena(struct sorter *sorter, struct error *err)
 		uint32_t length;
 
 		memcpy(&length, sorter->arena + at, sizeof(length));
-		sorter->order[i] = (struct sort_record){ length, sorter->arena + at + sizeof(length) };
+		sorter->order[i] = (struct sorter_record){ length, sorter->arena + at + sizeof(length) };
 		at += sizeof(length) + length;
 	}
-	qsort(sorter->order, sorter->records, sizeof(*sorter->order), sort_compare_void);
+	qsort(sorter->order, sorter->records, sizeof(*sorter->order), sorter_compare_void);
 	return 0;
 }
 
 /* Collects small writes into larger ones. */
-struct sort_output {
+struct sorter_output {
 	struct sorter *sorter;
 	uint8_t bytes[16384];
 	size_t used;
 };
 
-static int sort_output_flush(struct sort_output *out, struct error *err)
+static int sorter_output_flush(struct sorter_output *out, struct error *err)
 {
 	struct sorter *sorter = out->sorter;
 	int r = temp_write(sorter->temp, sorter->fd, sorter->file_length, out->bytes, out->used, err);
@@ -129,7 +129,7 @@ static int sort_output_flush(struct sort_output *out, struct error *err)
 	return r;
 }
 
-static int sort_output_put(struct sort_output *out, const void *bytes, size_t length, struct error *err)
+static int sorter_output_put(struct sorter_output *out, const void *bytes, size_t length, struct error *err)
 {
 	const uint8_t *from = bytes;
 	size_t part;
@@ -142,7 +142,7 @@ static int sort_output_put(struct sort_output *out, const void *bytes, size_t le
 		from += part;
 		length -= part;
 		if (out->used == sizeof(out->bytes)) {
-			r = sort_output_flush(out, err);
+			r = sorter_output_flush(out, err);
 			if (r < 0)
 				return r;
 		}
@@ -150,26 +150,26 @@ static int sort_output_put(struct sort_output *out, const void *bytes, size_t le
 	return 0;
 }
 
-static int sort_write_order(struct sorter *sorter, struct error *err)
+static int sorter_write_order(struct sorter *sorter, struct error *err)
 {
-	struct sort_output out = { .sorter = sorter };
+	struct sorter_output out = { .sorter = sorter };
 	int r;
 
 	for (size_t i = 0; i < sorter->records; i++) {
-		r = sort_output_put(&out, &sorter->order[i].length, sizeof(uint32_t), err);
+		r = sorter_output_put(&out, &sorter->order[i].length, sizeof(uint32_t), err);
 		if (r == 0)
-			r = sort_output_put(&out, sorter->order[i].bytes, sorter->order[i].length, err);
+			r = sorter_output_put(&out, sorter->order[i].bytes, sorter->order[i].length, err);
 		if (r < 0)
 			return r;
 	}
-	return sort_output_flush(&out, err);
+	return sorter_output_flush(&out, err);
 }
 
 /* The arena becomes a run in the file. */
-static int sort_spill(struct sorter *sorter, struct error *err)
+static int sorter_spill(struct sorter *sorter, struct error *err)
 {
 	uint64_t start = sorter->file_length;
-	struct sort_run *runs;
+	struct sorter_run *runs;
 	int r;
 
 	if (sorter->fd < 0) {
@@ -181,20 +181,20 @@ static int sort_spill(struct sorter *sorter, struct error *err)
 	if (!runs)
 		return error_set(err, -ENOMEM, "out of memory");
 	sorter->runs = runs;
-	r = sort_arena(sorter, err);
+	r = sorter_arena(sorter, err);
 	if (r == 0)
-		r = sort_write_order(sorter, err);
+		r = sorter_write_order(sorter, err);
 	if (r < 0)
 		return r;
-	runs[sorter->run_count++] = (struct sort_run){ .start = start, .end = sorter->file_length };
+	runs[sorter->run_count++] = (struct sorter_run){ .start = start, .end = sorter->file_length };
 	sorter->used = 0;
 	sorter->records = 0;
 	return 0;
 }
 
-static int sort_arena_room(struct sorter *sorter, size_t need, struct error *err)
+static int sorter_arena_room(struct sorter *sorter, size_t need, struct error *err)
 {
-	size_t room = sorter->room ? sorter->room : SORT_ARENA_FIRST;
+	size_t room = sorter->room ? sorter->room : SORTER_ARENA_FIRST;
 	uint8_t *arena;
 
 	while (room < need)
@@ -209,7 +209,7 @@ static int sort_arena_room(struct sorter *sorter, size_t need, struct error *err
 	return 0;
 }
 
-static void sort_put(struct sorter *sorter, const void *bytes, size_t length)
+static void sorter_put(struct sorter *sorter, const void *bytes, size_t length)
 {
 	if (length)
 		memcpy(sorter->arena + sorter->used, bytes, length);
@@ -221,26 +221,26 @@ int sorter_add(struct sorter *sorter, const void *head, size_t head_length, cons
 {
 	uint32_t total = (uint32_t)(head_length + length);
 	size_t need = sizeof(total) + total;
-	size_t taken = sorter->used + need + (sorter->records + 1) * sizeof(struct sort_record);
+	size_t taken = sorter->used + need + (sorter->records + 1) * sizeof(struct sorter_record);
 	int r;
 
 	if (taken > sorter->budget && sorter->records) {
-		r = sort_spill(sorter, err);
+		r = sorter_spill(sorter, err);
 		if (r < 0)
 			return r;
 	}
-	r = sort_arena_room(sorter, sorter->used + need, err);
+	r = sorter_arena_room(sorter, sorter->used + need, err);
 	if (r < 0)
 		return r;
-	sort_put(sorter, &total, sizeof(total));
-	sort_put(sorter, head, head_length);
-	sort_put(sorter, bytes, length);
+	sorter_put(sorter, &total, sizeof(total));
+	sorter_put(sorter, head, head_length);
+	sorter_put(sorter, bytes, length);
 	sorter->records++;
 	return 0;
 }
 
 /* length bytes of the run at its present place, read ahead as far as the buffer goes. */
-static int sort_run_need(struct sorter *sorter, struct sort_run *run, size_t length, struct error *err)
+static int sorter_run_need(struct sorter *sorter, struct sorter_run *run, size_t length, struct error *err)
 {
 	size_t left = run->used - run->at;
 	size_t fill;
@@ -272,17 +272,17 @@ static int sort_run_need(struct sorter *sorter, struct sort_run *run, size_t len
 }
 
 /* The run's next record into head: 1, or 0 at its end. */
-static int sort_run_next(struct sorter *sorter, struct sort_run *run, struct error *err)
+static int sorter_run_next(struct sorter *sorter, struct sorter_run *run, struct error *err)
 {
 	int r;
 
 	if (run->at == run->used && run->next == run->end)
 		return 0;
-	r = sort_run_need(sorter, run, sizeof(uint32_t), err);
+	r = sorter_run_need(sorter, run, sizeof(uint32_t), err);
 	if (r < 0)
 		return r;
 	memcpy(&run->head.length, run->buffer + run->at, sizeof(uint32_t));
-	r = sort_run_need(sorter, run, sizeof(uint32_t) + run->head.length, err);
+	r = sorter_run_need(sorter, run, sizeof(uint32_t) + run->head.length, err);
 	if (r < 0)
 		return r;
 	run->head.bytes = run->buffer + run->at + sizeof(uint32_t);
@@ -290,19 +290,19 @@ static int sort_run_next(struct sorter *sorter, struct sort_run *run, struct err
 	return 1;
 }
 
-static void sort_heap_sink(struct sorter *sorter, size_t i)
+static void sorter_heap_sink(struct sorter *sorter, size_t i)
 {
-	struct sort_run **heap = sorter->heap;
+	struct sorter_run **heap = sorter->heap;
 
 	for (;;) {
 		size_t least = i;
 
 		for (size_t child = 2 * i + 1; child <= 2 * i + 2 && child < sorter->heap_count; child++)
-			if (sort_compare(&heap[child]->head, &heap[least]->head) < 0)
+			if (sorter_compare(&heap[child]->head, &heap[least]->head) < 0)
 				least = child;
 		if (least == i)
 			return;
-		struct sort_run *moved = heap[i];
+		struct sorter_run *moved = heap[i];
 
 		heap[i] = heap[least];
 		heap[least] = moved;
@@ -310,38 +310,38 @@ static void sort_heap_sink(struct sorter *sorter, size_t i)
 	}
 }
 
-static int sort_run_begin(struct sorter *sorter, struct sort_run *run, struct error *err)
+static int sorter_run_begin(struct sorter *sorter, struct sorter_run *run, struct error *err)
 {
 	size_t room = sorter->budget / sorter->run_count;
 	int r;
 
-	run->room = room > SORT_READ_MIN ? room : SORT_READ_MIN;
+	run->room = room > SORTER_READ_MIN ? room : SORTER_READ_MIN;
 	run->buffer = malloc(run->room);
 	if (!run->buffer)
 		return error_set(err, -ENOMEM, "out of memory");
 	run->next = run->start;
 	run->at = run->used = 0;
-	r = sort_run_next(sorter, run, err);
+	r = sorter_run_next(sorter, run, err);
 	if (r > 0)
 		sorter->heap[sorter->heap_count++] = run;
 	return r;
 }
 
-static int sort_merge_begin(struct sorter *sorter, struct error *err)
+static int sorter_merge_begin(struct sorter *sorter, struct error *err)
 {
 	int r;
 
-	sort_runs_end(sorter);
+	sorter_runs_end(sorter);
 	sorter->heap = malloc(sorter->run_count * sizeof(*sorter->heap));
 	if (!sorter->heap)
 		return error_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < sorter->run_count; i++) {
-		r = sort_run_begin(sorter, &sorter->runs[i], err);
+		r = sorter_run_begin(sorter, &sorter->runs[i], err);
 		if (r < 0)
 			return r;
 	}
 	for (size_t i = sorter->heap_count; i-- > 0;)
-		sort_heap_sink(sorter, i);
+		sorter_heap_sink(sorter, i);
 	sorter->advance = false;
 	return 0;
 }
@@ -353,9 +353,9 @@ int sorter_rewind(struct sorter *sorter, struct error *err)
 
 	sorter->position = 0;
 	if (!sorter->run_count)
-		return sorter->order ? 0 : sort_arena(sorter, err);
+		return sorter->order ? 0 : sorter_arena(sorter, err);
 	if (sorter->records) {
-		r = sort_spill(sorter, err);
+		r = sorter_spill(sorter, err);
 		if (r < 0)
 			return r;
 	}
@@ -364,20 +364,20 @@ int sorter_rewind(struct sorter *sorter, struct error *err)
 	sorter->arena = NULL;
 	sorter->order = NULL;
 	sorter->room = 0;
-	return sort_merge_begin(sorter, err);
+	return sorter_merge_begin(sorter, err);
 }
 
-static int sort_merge_next(struct sorter *sorter, const void **ret, size_t *ret_length, struct error *err)
+static int sorter_merge_next(struct sorter *sorter, const void **ret, size_t *ret_length, struct error *err)
 {
 	int r;
 
 	if (sorter->advance && sorter->heap_count) {
-		r = sort_run_next(sorter, sorter->heap[0], err);
+		r = sorter_run_next(sorter, sorter->heap[0], err);
 		if (r < 0)
 			return r;
 		if (r == 0)
 			sorter->heap[0] = sorter->heap[--sorter->heap_count];
-		sort_heap_sink(sorter, 0);
+		sorter_heap_sink(sorter, 0);
 	}
 	sorter->advance = true;
 	if (!sorter->heap_count)
@@ -390,7 +390,7 @@ static int sort_merge_next(struct sorter *sorter, const void **ret, size_t *ret_
 int sorter_next(struct sorter *sorter, const void **ret, size_t *ret_length, struct error *err)
 {
 	if (sorter->run_count)
-		return sort_merge_next(sorter, ret, ret_length, err);
+		return sorter_merge_next(sorter, ret, ret_length, err);
 	if (sorter->position == sorter->records)
 		return 0;
 	*ret = sorter->order[sorter->position].bytes;

@@ -8,29 +8,29 @@
 
 #include "base/error.h"
 
-#define PLACES_KEPT 64u
+#define DIRFD_CACHE_SIZE 64u
 
-struct place {
+struct dirfd {
 	atomic_uint holders;
 	int fd;
 	size_t length; /* of the path */
 	char path[];   /* relative to the source; "" is the source itself */
 };
 
-struct places {
+struct dirfd_cache {
 	int source_fd;
 	pthread_mutex_t mutex; /* of what follows */
-	struct place *kept[PLACES_KEPT];
+	struct dirfd *kept[DIRFD_CACHE_SIZE];
 	unsigned next; /* whose turn it is to go */
 };
 
 /* source_fd stays the caller's. */
-void places_open(struct places *places, int source_fd);
-void places_close(struct places *places);
+void dirfd_cache_open(struct dirfd_cache *cache, int source_fd);
+void dirfd_cache_close(struct dirfd_cache *cache);
 
 /* Opens path step by step from the nearest directory that is kept, so it may be of any length, and never through a symlink. */
-must_check int place_open(struct places *places, const char *path, struct place **ret, struct error *err);
-struct place *place_hold(struct place *place);
-void place_release(struct place *place);
+must_check int dirfd_open(struct dirfd_cache *cache, const char *path, struct dirfd **ret, struct error *err);
+struct dirfd *dirfd_hold(struct dirfd *dir);
+void dirfd_release(struct dirfd *dir);
 /* "dir/name", for messages and filters. The caller frees it; NULL without memory. */
-char *place_join(const char *directory, const char *name);
+char *dirfd_join(const char *directory, const char *name);

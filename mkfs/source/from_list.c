@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The list is sorted by depth and then component by component, which is the order of a breadth-first scan:
  * the entries of one directory stand together and directories follow each other as the scan meets them. */
-#include "source/fromlist.h"
+#include "source/from_list.h"
 
 #include <dirent.h>
 #include <endian.h>
@@ -302,7 +302,7 @@ static bool from_list_is_passed(const struct from_list *list, const char *direct
 	return from_list_compare(list->path, slash ? (size_t)(slash - list->path) : 0, directory) < 0;
 }
 
-static bool from_list_is_filtered(const struct from_list *list, const struct list_context *context)
+static bool from_list_is_filtered(const struct from_list *list, const struct listing_context *context)
 {
 	bool filtered = false;
 
@@ -315,7 +315,7 @@ static bool from_list_is_filtered(const struct from_list *list, const struct lis
 }
 
 /* Steps over what lies below directories that the filter left out; anything else that was passed is a mistake. */
-static int from_list_skip(struct from_list *list, const struct list_context *context, const char *directory,
+static int from_list_skip(struct from_list *list, const struct listing_context *context, const char *directory,
 			  struct error *err)
 {
 	int r;
@@ -332,13 +332,13 @@ static int from_list_skip(struct from_list *list, const struct list_context *con
 	return 0;
 }
 
-static int from_list_fill_listing(struct from_list *list, const struct list_context *context,
+static int from_list_fill_listing(struct from_list *list, const struct listing_context *context,
 				  struct listing *listing, struct error *err)
 {
 	const char *name;
 	int r;
 
-	while ((name = from_list_name_in(list, listing->place->path))) {
+	while ((name = from_list_name_in(list, listing->dir->path))) {
 		r = listing_add(context, listing, name, DT_UNKNOWN, err);
 		if (r == -ENOENT)
 			return error_set(err, r, "'%s' in the list does not exist", list->path);
@@ -350,7 +350,7 @@ static int from_list_fill_listing(struct from_list *list, const struct list_cont
 	return listing_rewind(listing, err);
 }
 
-int from_list_directory(struct from_list *list, const struct list_context *context, const char *path,
+int from_list_directory(struct from_list *list, const struct listing_context *context, const char *path,
 			struct listing *ret, struct error *err)
 {
 	struct listing listing;
@@ -370,7 +370,7 @@ int from_list_directory(struct from_list *list, const struct list_context *conte
 	return 0;
 }
 
-int from_list_end(struct from_list *list, const struct list_context *context, struct error *err)
+int from_list_end(struct from_list *list, const struct listing_context *context, struct error *err)
 {
 	return from_list_skip(list, context, NULL, err);
 }

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* Opening directories below the source. */
+#include "source/dirfd.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define DIRFD_STEP (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define DIRFD_OPEN (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+static int dirfd_open_last(int fd, const char *name)
+{
+	int opened = openat(fd, name, DIRFD_OPEN | O_NOATIME);
+
+	if (opened < 0 && errno == EPERM) /* O_NOATIME is for owners */
+		opened = openat(fd, name, DIRFD_OPEN);
+	return opened < 0 ? -errno : opened;
+}
+
+void dirfd_cache_open(struct dirfd_cache *cache, int source_fd)
+{
+	*cache = (struct dirfd_cache){ .source_fd = source_fd };
+	pthread_mutex_init(&cache->mutex, NULL);
+}
+
+void dirfd_cache_close(struct dirfd_cache *cache)
+{
+	for (unsigned i = 0; i < DIRFD_CACHE_SIZE; i++)
+		dirfd_release(cache->kept[i]);
+	pthread_mutex_destroy(&cache->mutex);
+}
+
+static void dirfd_cache_keep(struct dirfd_cache *cache, struct dirfd *dir)
+{
+	struct dirfd *gone;
+
+	pthread_mutex_lock(&cache->mutex);
+	gone = cache->kept[cache->next];
+	cache->kept[cache->next] = dirfd_hold(dir);
+	cache->next = (cache->next + 1) % DIRFD_CACHE_SIZE;
+	pthread_mutex_unlock(&cache->mutex);
+	dirfd_release(gone);
+}
+
+/* Under the mutex. */
+static struct dirfd *dirfd_cache_find(struct dirfd_cache *cache, const char *path, size_t length)
+{
+	for (unsigned i = 0; i < DIRFD_CACHE_SIZE; i++)
+		if (cache->kept[i] && cache->kept[i]->length == length && !memcmp(cache->kept[i]->path, path, length))
+			return cache->kept[i];
+	return NULL;
+}
+
+/* The nearest directory above path, held, or NULL. */
+static struct dirfd *dirfd_cache_above(struct dirfd_cache *cache, const char *path)
+{
+	const char *end = path + strlen(path);
+	struct dirfd *found = NULL;
+
+	pthread_mutex_lock(&cache->mutex);
+	while (!found && (end = memrchr(path, '/', (size_t)(end - path))))
+		found = dirfd_cache_find(cache, path, (size_t)(end - path));
+	if (found)
+		dirfd_hold(found);
+	pthread_mutex_unlock(&cache->mutex);
+	return found;
+}
+
+/* Takes the descriptor, also without memory. */
+static struct dirfd *dirfd_new(const char *path, size_t length, int fd)
+{
+	struct dirfd *dir = malloc(sizeof(*dir) + length + 1);
+
+	if (!dir) {
+		close(fd);
+		return NULL;
+	}
+	atomic_init(&dir->holders, 1);
+	dir->fd = fd;
+	dir->length = length;
+	memcpy(dir->path, path, length);
+	dir->path[length] = 0;
+	return dir;
+}
+
+/* One component at a time from a directory to the last one above path; *ret_name is what is left. The descriptor is the
+ * directory's own when nothing lies between. */
+static int dirfd_walk(int from, const char *rest, const char **ret_name)
+{
+	auto_close int at = -1;
+	char name[256];
+	int next;
+
+	for (const char *slash; (slash = strchr(rest, '/')); rest = slash + 1) {
+		size_t length = (size_t)(slash - rest);
+
+		if (length >= sizeof(name))
+			return -ENAMETOOLONG;
+		memcpy(name, rest, length);
+		name[length] = 0;
+		next = openat(at < 0 ? from : at, name, DIRFD_STEP);
+		if (next < 0)
+			return -errno;
+		close_fd(&at);
+		at = next;
+	}
+	*ret_name = rest;
+	return at < 0 ? from : take_fd(&at);
+}
+
+/* The directory above path that is kept or is now; its descriptor, or an error. */
+static int dirfd_parent(struct dirfd_cache *cache, const char *path, struct dirfd **ret, const char **ret_name)
+{
+	struct dirfd *above = dirfd_cache_above(cache, path);
+	int from = above ? above->fd : cache->source_fd;
+	int fd = dirfd_walk(from, above ? path + above->length + 1 : path, ret_name);
+
+	if (fd < 0 || fd == from) {
+		*ret = above;
+		return fd;
+	}
+	dirfd_release(above);
+	*ret = dirfd_new(path, (size_t)(*ret_name - path) - 1, fd);
+	if (!*ret)
+		return -ENOMEM;
+	dirfd_cache_keep(cache, *ret);
+	return fd;
+}
+
+/* The scan saw directories all the way. */
+static int dirfd_failed(int code, const char *path, struct error *err)
+{
+	if (code == -ENOENT)
+		return error_set(err, code, "'%s' vanished while being packed", path);
+	if (code == -ENOTDIR || code == -ELOOP)
+		return error_set(err, -ESTALE, "'%s': changed while being packed", path);
+	return error_set(err, code, "cannot open directory '%s': %s", path, strerror(-code));
+}
+
+int dirfd_open(struct dirfd_cache *cache, const char *path, struct dirfd **ret, struct error *err)
+{
+	struct dirfd *parent, *dir;
+	const char *name = path;
+	int fd = dirfd_parent(cache, path, &parent, &name);
+
+	if (fd >= 0)
+		fd = dirfd_open_last(fd, *name ? name : ".");
+	dirfd_release(parent);
+	if (fd < 0)
+		return dirfd_failed(fd, *path ? path : ".", err);
+	dir = dirfd_new(path, strlen(path), fd);
+	if (!dir)
+		return error_set(err, -ENOMEM, "out of memory");
+	dirfd_cache_keep(cache, dir);
+	*ret = dir;
+	return 0;
+}
+
+struct dirfd *dirfd_hold(struct dirfd *dir)
+{
+	atomic_fetch_add_explicit(&dir->holders, 1, memory_order_relaxed);
+	return dir;
+}
+
+void dirfd_release(struct dirfd *dir)
+{
+	if (!dir || atomic_fetch_sub_explicit(&dir->holders, 1, memory_order_acq_rel) != 1)
+		return;
+	close(dir->fd);
+	free(dir);
+}
+
+char *dirfd_join(const char *directory, const char *name)
+{
+	char *path;
+
+	if (asprintf(&path, "%s%s%s", directory, *directory ? "/" : "", name) < 0)
+		return NULL;
+	return path;
+}
