@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/log.h"
+#include "content/batcher.h"
 #include "content/known.h"
 #include "content/reader.h"
 #include "content/trust.h"
@@ -24,7 +25,6 @@
 #include "image/names.h"
 #include "layout/assemble.h"
 #include "layout/estimate.h"
-#include "layout/feed.h"
 #include "layout/sequence.h"
 #include "output/publish.h"
 #include "output/target.h"
@@ -53,7 +53,7 @@ struct packer {
 	struct reader_setup reader;
 	struct pipeline *pipeline;
 	struct names_writer *names;
-	struct feed feed;
+	struct batcher batcher;
 	struct scan_setup scan;
 	struct scan_counts counts; /* the scan thread's until it was joined */
 	struct version version;
@@ -291,7 +291,7 @@ static void *packer_scan(void *argument)
 
 	r = scan_run(&packer->scan, &packer->counts, &why);
 	if (r == 0)
-		feed_flush(&packer->feed);
+		batcher_flush(&packer->batcher);
 	pipeline_end(packer->pipeline, r, &why);
 	return NULL;
 }
@@ -317,12 +317,12 @@ static int packer_content(struct packer *packer, struct error *err)
 	int r;
 
 	progress_phase(packer->progress, "packing", 0);
-	packer->feed = (struct feed){ .options = packer->options,
-				      .pipeline = packer->pipeline,
-				      .names = packer->names,
-				      .kinds = packer->kinds,
-				      .trust = packer->has_trust ? &packer->trust : NULL };
-	packer->scan.sink = feed_sink(&packer->feed);
+	packer->batcher = (struct batcher){ .options = packer->options,
+					    .pipeline = packer->pipeline,
+					    .names = packer->names,
+					    .kinds = packer->kinds,
+					    .trust = packer->has_trust ? &packer->trust : NULL };
+	packer->scan.sink = batcher_sink(&packer->batcher);
 	r = pthread_create(&thread, NULL, packer_scan, packer);
 	if (r)
 		return error_set(err, -r, "cannot start a thread: %s", strerror(r));

@@ -8,7 +8,7 @@
 #include "options/pack_options.h"
 #include "source/scan.h"
 
-struct feed {
+struct batcher {
 	const struct pack_options *options;
 	struct pipeline *pipeline;
 	struct names_writer *names;
@@ -19,5 +19,5 @@ struct feed {
 	struct batch *batch; /* being filled */
 };
 
-struct scan_sink feed_sink(struct feed *feed);
-void feed_flush(struct feed *feed); /* after the scan */
+struct scan_sink batcher_sink(struct batcher *batcher);
+void batcher_flush(struct batcher *batcher); /* after the scan */
