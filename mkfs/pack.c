@@ -50,6 +50,7 @@ struct packer {
 	struct trust trust;
 	bool has_known, has_trust;
 	struct fine *fine; /* of the trusted version */
+	struct fine_view *fine_view;
 	struct reader_setup reader;
 	struct pipeline *pipeline;
 	struct names_writer *names;
@@ -63,7 +64,7 @@ static void packer_close(struct packer *packer)
 {
 	pipeline_close(packer->pipeline);
 	names_writer_abort(packer->names);
-	fine_view_free(packer->sequence.rows);
+	fine_view_free(packer->fine_view);
 	fine_close(packer->fine);
 	sequence_close(&packer->sequence);
 	known_close(&packer->known);
@@ -199,7 +200,7 @@ static int packer_open_fine(struct packer *packer, const struct version *version
 		return error_set(err, r, "%s", why.reason);
 	if (r < 0)
 		log_warn("unread files go without fine sums: %s, ignoring", why.reason);
-	return 0;
+	return packer->fine ? fine_view_new(packer->fine, packer->target->source, &packer->fine_view, err) : 0;
 }
 
 static int packer_open_trust(struct packer *packer, struct error *err)
@@ -232,29 +233,30 @@ static int packer_open_trust(struct packer *packer, struct error *err)
 static int packer_open_sequence(struct packer *packer, struct error *err)
 {
 	const struct catalogue *catalogue = &packer->target->catalogue;
-	int r = sequence_open(&packer->sequence, packer->temp, packer->options->chunk_log, err);
+	const struct pack_options *options = packer->options;
+	struct sequence_setup setup = {
+		.temp = packer->temp,
+		.chunk_log = options->chunk_log,
+		.writer = packer->writer,
+		.space = &packer->space,
+		.progress = packer->progress,
+		.known = packer->has_known ? &packer->known : NULL,
+		.trust = packer->has_trust ? &packer->trust : NULL,
+		.fine = packer->fine_view,
+		.has_stat_cache = !options->has_uuid,
+		.settled = time(NULL) - PACK_SETTLE,
+	};
+	int r;
 
-	if (r == 0 && packer->has_known) /* about as many files as the newest version has */
-		r = table_reserve(&packer->sequence.files,
-				  catalogue->versions[catalogue->version_count - 1].file_count, err);
-	if (r < 0)
-		return r;
 	packer->kinds = calloc(1, sizeof(*packer->kinds));
 	if (!packer->kinds)
 		return error_set(err, -ENOMEM, "out of memory");
-	packer->sequence.writer = packer->writer;
-	packer->sequence.space = &packer->space;
-	packer->sequence.progress = packer->progress;
-	packer->sequence.known = packer->has_known ? &packer->known : NULL;
-	packer->sequence.trust = packer->has_trust ? &packer->trust : NULL;
-	if (packer->fine)
-		r = fine_view_new(packer->fine, packer->target->source, &packer->sequence.rows, err);
-	if (r < 0)
-		return r;
-	packer->sequence.remember = !packer->options->has_uuid;
-	packer->sequence.settled = time(NULL) - PACK_SETTLE;
-	packer->sequence.kinds = packer->options->compress == PACK_AUTO ? packer->kinds : NULL;
-	return 0;
+	setup.kinds = options->compress == PACK_AUTO ? packer->kinds : NULL;
+	r = sequence_open(&packer->sequence, &setup, err);
+	if (r == 0 && packer->has_known) /* about as many files as the newest version has */
+		r = share_reserve(&packer->sequence.share, catalogue->versions[catalogue->version_count - 1].file_count,
+				  err);
+	return r;
 }
 
 static int packer_open(struct packer *packer, struct error *err)
@@ -342,7 +344,7 @@ static void packer_fill_version(struct packer *packer)
 
 	version->chunk_log = packer->options->chunk_log;
 	version->chunk_sum = DSFS_SUM_XXH3_64;
-	version->feature_incompat = (packer->sequence.has_frames ? DSFS_VERSION_INCOMPAT_ZSTD : 0) |
+	version->feature_incompat = (packer->sequence.records.has_frames ? DSFS_VERSION_INCOMPAT_ZSTD : 0) |
 				    (packer->sequence.holes.all ? DSFS_VERSION_INCOMPAT_HOLES : 0);
 	version->shape.inode_count = packer->counts.inodes;
 	version->shape.entry_count = packer->counts.entries;
@@ -363,15 +365,16 @@ static int packer_index(struct packer *packer, struct error *err)
 		end = packer->target->super.member_size;
 	progress_phase(packer->progress, "index", 0);
 	packer_fill_version(packer);
-	r = assemble_section(&packer->sequence, take_ptr(&packer->names), packer->temp, &packer->version, &fd, err);
+	r = assemble_section(&packer->sequence.records, take_ptr(&packer->names), packer->temp, &packer->version, &fd,
+			     err);
 	if (r == 0)
 		r = assemble_stream(packer->writer, packer->temp, fd, end, packer->progress, &packer->version, err);
 	if (r == 0)
 		r = publish_uuid(packer->target, &packer->version, err);
 	if (r == 0)
-		r = assemble_memory(packer->writer, &packer->sequence, &packer->version, err);
+		r = assemble_stat_cache(packer->writer, &packer->sequence.stat_cache, &packer->version, err);
 	if (r == 0)
-		r = assemble_fine(packer->writer, packer->temp, &packer->sequence, &packer->version, err);
+		r = assemble_fine(packer->writer, packer->temp, &packer->sequence.records, &packer->version, err);
 	return r;
 }
 
@@ -388,7 +391,7 @@ static void packer_result(const struct packer *packer, struct pack_result *ret)
 		.symlinks = counts->symlinks,
 		.hard_links = counts->links,
 		.special = packer->counts.special,
-		.clamped = counts->clamped,
+		.clamped = packer->sequence.records.clamped_times,
 		.content_bytes = counts->content_bytes,
 		.stored_bytes = version->stored_bytes,
 		.shared_bytes = counts->shared_bytes,

@@ -128,7 +128,7 @@ static bool trust_is_as_it_was(const struct trust *trust, uint64_t ordinal, cons
 	uint64_t at = trust->version->shape.inode_count + ordinal - 1; /* of its time of change */
 	uint64_t change = (at + 1) * sizeof(le64) > trust->memory.length ? 0 : le64_get(trust_numbers(trust)[at]);
 
-	return change && change == attributes_change(attributes);
+	return change && change == attributes_ctime_ns(attributes);
 }
 
 bool trust_find(const struct trust *trust, const struct attributes *attributes, uint64_t guess, struct inode *ret)

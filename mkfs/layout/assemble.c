@@ -38,18 +38,18 @@ static int assemble_part(const struct temp *temp, int fd, uint64_t offset, const
 	return 0;
 }
 
-static int assemble_parts(const struct sequence *sequence, const struct temp *temp, int fd,
+static int assemble_parts(const struct records *records, const struct temp *temp, int fd,
 			  const struct index_layout *layout, struct error *err)
 {
 	int r;
 
-	r = assemble_part(temp, fd, layout->inodes, &sequence->inodes, err);
+	r = assemble_part(temp, fd, layout->inodes, &records->inodes, err);
 	if (r == 0)
-		r = assemble_part(temp, fd, layout->chunks, &sequence->chunks, err);
+		r = assemble_part(temp, fd, layout->chunks, &records->chunks, err);
 	if (r == 0)
-		r = assemble_part(temp, fd, layout->classes, &sequence->classes, err);
+		r = assemble_part(temp, fd, layout->classes, &records->classes.list, err);
 	if (r == 0)
-		r = assemble_part(temp, fd, layout->blob, &sequence->blob, err);
+		r = assemble_part(temp, fd, layout->blob, &records->blob, err);
 	if (r == 0 && ftruncate(fd, (off_t)layout->length) < 0)
 		r = error_errno(err, "cannot write a temporary file");
 	return r;
@@ -79,7 +79,7 @@ static int assemble_each(const struct temp *temp, int fd, uint64_t length,
 	return 0;
 }
 
-int assemble_section(const struct sequence *sequence, struct names_writer *names, const struct temp *temp,
+int assemble_section(const struct records *records, struct names_writer *names, const struct temp *temp,
 		     struct version *version, int *ret_fd, struct error *err)
 {
 	auto_close int fd = -1;
@@ -94,51 +94,38 @@ int assemble_section(const struct sequence *sequence, struct names_writer *names
 	r = names_writer_finish(names, fd, &version->shape.names_length, err);
 	if (r < 0)
 		return r;
-	version->shape.chunk_count = sequence_chunk_count(sequence);
-	version->shape.class_count = sequence->classes.length / sizeof(struct dsfs_class);
-	version->shape.blob_length = sequence->blob.length;
+	version->shape.chunk_count = records_chunk_count(records);
+	version->shape.class_count = records->classes.list.length / sizeof(struct dsfs_class);
+	version->shape.blob_length = records->blob.length;
 	r = index_layout(&version->shape, &layout, err);
 	if (r == 0)
-		r = assemble_parts(sequence, temp, fd, &layout, err);
+		r = assemble_parts(records, temp, fd, &layout, err);
 	version->index_length = layout.length;
 	if (r == 0)
 		*ret_fd = take_fd(&fd);
 	return r;
 }
 
-/* Times of change behind the inode numbers of all ordinals. */
-static int assemble_changes(struct sequence *sequence, uint64_t inode_count, struct error *err)
+int assemble_stat_cache(struct writer *writer, struct stat_cache_writer *stat_cache, struct version *version,
+			struct error *err)
 {
-	const struct mapped *changes = &sequence->changes;
-	uint64_t begin = inode_count * sizeof(le64);
-	int r = mapped_grow(&sequence->memory, begin, err);
-
-	if (r == 0)
-		r = mapped_append(&sequence->memory, changes->bytes, changes->length, NULL, err);
-	return r < 0 ? r : mapped_grow(&sequence->memory, round_up(2 * begin, DSFS_BLOCK), err);
-}
-
-int assemble_memory(struct writer *writer, struct sequence *sequence, struct version *version, struct error *err)
-{
-	struct mapped *memory = &sequence->memory;
+	const struct mapped *section;
 	int r;
 
-	if (!memory->length)
-		return 0;
-	r = assemble_changes(sequence, version->shape.inode_count, err);
-	if (r < 0) /* a full temporary directory, too */
+	r = stat_cache_writer_end(stat_cache, version->shape.inode_count, &section, err);
+	if (r < 0 || !section->length) /* a full temporary directory, too */
 		return r;
-	r = writer_place(writer, memory->length, SPACE_BLOCK, err);
+	r = writer_place(writer, section->length, SPACE_BLOCK, err);
 	if (r == -ENOSPC) {
 		log_warn("no room in one piece for the memory of the source, ignoring");
 		return 0;
 	}
 	if (r == 0)
-		r = writer_append(writer, memory->bytes, memory->length, &version->source.address, err);
+		r = writer_append(writer, section->bytes, section->length, &version->source.address, err);
 	if (r == 0)
-		r = sha256_of(memory->bytes, memory->length, version->source_sha256, err);
+		r = sha256_of(section->bytes, section->length, version->source_sha256, err);
 	if (r == 0)
-		version->source.length = memory->length;
+		version->source.length = section->length;
 	return r;
 }
 
@@ -242,15 +229,15 @@ static int assemble_fine_step(void *argument, const uint8_t *bytes, size_t lengt
 	return writer_append(argument, bytes, length, NULL, err);
 }
 
-int assemble_fine(struct writer *writer, const struct temp *temp, struct sequence *sequence, struct version *version,
+int assemble_fine(struct writer *writer, const struct temp *temp, struct records *records, struct version *version,
 		  struct error *err)
 {
-	struct sums *sums = &sequence->sums;
+	struct sums *sums = &records->sums;
 	auto_free uint8_t *head = NULL;
 	uint64_t head_length, length;
 	int r;
 
-	r = sums_end(sums, sequence_chunk_count(sequence), &head, &head_length, &length, err);
+	r = sums_end(sums, records_chunk_count(records), &head, &head_length, &length, err);
 	if (r < 0 || !length)
 		return r;
 	r = writer_place(writer, length, SPACE_BLOCK, err);

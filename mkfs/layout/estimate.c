@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Adds up, with the rules of place of store.c, what raw and unshared content would take. */
+/* Adds up, with the placement rules of store.c, what raw and unshared content would take. */
 #include "layout/estimate.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "content/batch.h"
 #include "image/address.h"
 #include "image/fine.h"
-#include "layout/sequence.h"
+#include "layout/store.h"
 #include "output/target.h"
 #include "output/writer.h"
 #include "spill/table.h"
@@ -110,7 +110,7 @@ static void estimate_file(struct estimate *estimate, const struct attributes *at
 		estimate->large_chunks += bytes >> estimate->chunk_log;
 	else if (attributes->size)
 		estimate->whole_files++;
-	if (bytes <= SEQUENCE_INLINE_MAX && estimate->inline_bytes + bytes <= SEQUENCE_INLINE_TOTAL)
+	if (bytes <= STORE_INLINE_MAX && estimate->inline_bytes + bytes <= STORE_INLINE_TOTAL)
 		estimate->inline_bytes += bytes;
 	else
 		estimate_place(estimate, bytes);

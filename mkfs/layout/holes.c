@@ -3,27 +3,31 @@
  * file system's, as zeros that were read, or in an earlier version. */
 #include "layout/holes.h"
 
-#include "datasetfs/format.h"
-#include "layout/sequence.h"
-#include "layout/store.h"
-
-void holes_begin(struct sequence *sequence)
+int holes_open(struct holes *holes, struct records *records, const struct temp *temp, struct error *err)
 {
-	struct holes *holes = &sequence->holes;
+	*holes = (struct holes){ .records = records };
+	return mapped_open(&holes->list, temp, err);
+}
 
-	holes->first = sequence_chunk_count(sequence);
+void holes_close(struct holes *holes)
+{
+	mapped_close(&holes->list);
+}
+
+void holes_begin(struct holes *holes)
+{
+	holes->first = records_chunk_count(holes->records);
 	holes->pending = holes->total = holes->list.length = 0;
 }
 
-void holes_add(struct sequence *sequence, uint64_t chunks)
+void holes_add(struct holes *holes, uint64_t chunks)
 {
-	sequence->holes.pending += chunks;
+	holes->pending += chunks;
 }
 
-static int holes_list(struct sequence *sequence, uint64_t chunks, struct error *err)
+static int holes_list(struct holes *holes, uint64_t chunks, struct error *err)
 {
-	struct holes *holes = &sequence->holes;
-	uint64_t before = sequence_chunk_count(sequence) - holes->first + holes->total;
+	uint64_t before = records_chunk_count(holes->records) - holes->first + holes->total;
 	struct dsfs_hole hole = { .first = le64_of(before) };
 
 	if (!holes->list.length) { /* the head, as it is now */
@@ -39,26 +43,24 @@ static int holes_list(struct sequence *sequence, uint64_t chunks, struct error *
 	return mapped_append(&holes->list, &hole, sizeof(hole), NULL, err);
 }
 
-int holes_flush(struct sequence *sequence, struct error *err)
+int holes_flush(struct holes *holes, struct error *err)
 {
-	struct holes *holes = &sequence->holes;
 	uint64_t chunks = holes->pending;
 	int r = 0;
 
 	holes->pending = 0;
 	if (chunks >= HOLES_LONG && chunks <= DSFS_HOLES_MAX - holes->all)
-		return holes_list(sequence, chunks, err);
+		return holes_list(holes, chunks, err);
 	for (; r == 0 && chunks; chunks--)
-		r = store_hole(sequence, err);
+		r = records_add_hole(holes->records, err);
 	return r;
 }
 
-int holes_end(struct sequence *sequence, uint64_t *ret_where, struct error *err)
+int holes_end(struct holes *holes, uint64_t *ret_where, struct error *err)
 {
-	struct holes *holes = &sequence->holes;
 	struct dsfs_hole *head;
 	uint64_t at;
-	int r = holes_flush(sequence, err);
+	int r = holes_flush(holes, err);
 
 	if (r < 0)
 		return r;
@@ -67,6 +69,6 @@ int holes_end(struct sequence *sequence, uint64_t *ret_where, struct error *err)
 		return 0;
 	head = (struct dsfs_hole *)holes->list.bytes;
 	head->first = le64_of(holes->list.length / sizeof(*head) - 1);
-	*ret_where = sequence_chunk_count(sequence) | DSFS_WHERE_HOLES;
-	return mapped_append(&sequence->chunks, holes->list.bytes, holes->list.length, &at, err);
+	*ret_where = records_chunk_count(holes->records) | DSFS_WHERE_HOLES;
+	return mapped_append(&holes->records->chunks, holes->list.bytes, holes->list.length, &at, err);
 }

@@ -1,79 +1,161 @@
 /* SPDX-License-Identifier: MIT */
-/* Comparison of new content with what is on the volume. */
+/* Comparison of new content with what is on the volume, and the tables that lead to it. */
 #include "layout/share.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/span.h"
 #include "content/compare.h"
+#include "content/key.h"
 #include "image/address.h"
 
-const struct dsfs_chunk *share_record(const struct sequence *sequence, uint64_t record)
+int share_open(struct share *share, const struct known *known, const struct records *records, struct writer *writer,
+	       const struct temp *temp, uint32_t chunk_log, struct error *err)
 {
-	const struct mapped *records = record & KNOWN_RECORD ? &sequence->known->records : &sequence->chunks;
+	int r;
 
-	return (const struct dsfs_chunk *)records->bytes + (record & ~KNOWN_RECORD);
+	*share = (struct share){ .known = known, .records = records, .writer = writer };
+	share->codec = codec_new();
+	share->decoded = malloc((size_t)1 << chunk_log);
+	if (!share->codec || !share->decoded)
+		return error_set(err, -ENOMEM, "out of memory");
+	r = table_open(&share->files, temp, err);
+	return r < 0 ? r : table_open(&share->pieces, temp, err);
 }
 
-static bool share_exists(const struct sequence *sequence, uint64_t record)
+void share_close(struct share *share)
+{
+	codec_free(share->codec);
+	free(share->decoded);
+	table_close(&share->files);
+	table_close(&share->pieces);
+	*share = (struct share){ 0 };
+}
+
+int share_reserve(struct share *share, uint64_t files, struct error *err)
+{
+	return table_reserve(&share->files, files, err);
+}
+
+/* --- chunks --- */
+
+const struct dsfs_chunk *share_record(const struct share *share, uint64_t record)
+{
+	if (!(record & KNOWN_RECORD))
+		return records_chunk(share->records, record);
+	return (const struct dsfs_chunk *)share->known->records.bytes + (record & ~KNOWN_RECORD);
+}
+
+static bool share_exists(const struct share *share, uint64_t record)
 {
 	if (record & KNOWN_RECORD)
-		return (record & ~KNOWN_RECORD) < sequence->known->records.length / sizeof(struct dsfs_chunk);
-	return record < sequence_chunk_count(sequence);
+		return (record & ~KNOWN_RECORD) < share->known->records.length / sizeof(struct dsfs_chunk);
+	return record < records_chunk_count(share->records);
 }
 
 /* What this version has in its index, or anything on the volume. */
 static int share_view(void *argument, const struct chunk *chunk, const uint8_t **ret, struct error *err)
 {
-	const struct sequence *sequence = argument;
-	struct span blob = { sequence->blob.bytes, sequence->blob.length };
+	const struct share *share = argument;
+	struct span blob = { share->records->blob.bytes, share->records->blob.length };
 
 	if (!chunk_is_inline(chunk))
-		return writer_view(sequence->writer, chunk->address, chunk->stored, ret, err);
+		return writer_view(share->writer, chunk->address, chunk->stored, ret, err);
 	*ret = span_at(blob, address_offset(chunk->address), chunk->stored);
 	return *ret ? 0 : error_set(err, -EBADMSG, "chunk outside of the index");
 }
 
-int share_is_same(struct sequence *sequence, uint64_t record, const struct batch_chunk *chunk, struct error *err)
+int share_is_same(const struct share *share, uint64_t record, const struct batch_chunk *chunk, struct error *err)
 {
-	struct compare compare = { sequence->codec, sequence->decoded, share_view, sequence };
+	struct compare compare = { share->codec, share->decoded, share_view, (void *)share };
 
-	if (!share_exists(sequence, record))
+	if (!share_exists(share, record))
 		return 0;
-	if (chunk->known && !memcmp(share_record(sequence, chunk->known), share_record(sequence, record),
-				    sizeof(struct dsfs_chunk)))
+	if (chunk->known &&
+	    !memcmp(share_record(share, chunk->known), share_record(share, record), sizeof(struct dsfs_chunk)))
 		return 1;
-	return compare_chunk(&compare, share_record(sequence, record), chunk, err);
+	return compare_chunk(&compare, share_record(share, record), chunk, err);
 }
 
-bool share_follows(const struct sequence *sequence, uint64_t record)
+bool share_follows(const struct share *share, uint64_t record)
 {
 	struct chunk before, chunk;
 
-	if ((record & ~KNOWN_RECORD) == 0 || !share_exists(sequence, record))
+	if ((record & ~KNOWN_RECORD) == 0 || !share_exists(share, record))
 		return false;
 	if (record & KNOWN_RECORD) /* in the order of an earlier file: no more scattered than that was */
 		return true;
-	before = chunk_of_record(share_record(sequence, record - 1));
-	chunk = chunk_of_record(share_record(sequence, record));
+	before = chunk_of_record(share_record(share, record - 1));
+	chunk = chunk_of_record(share_record(share, record));
 	return chunk.address == before.address + before.stored;
 }
 
-int share_find_file(struct sequence *sequence, const struct batch *batch, const struct item *item,
-		    uint64_t *ret_first, struct error *err)
+/* --- whole files --- */
+
+/* Only files of at most BATCH_BYTES have a key; for others nothing is lost by a prefetch. */
+static struct table_key share_file_key(const struct item *item)
 {
-	struct table_key key = { item->key.low, item->key.high };
+	return (struct table_key){ item->key.low, item->key.high };
+}
+
+void share_prefetch(const struct share *share, const struct item *item)
+{
+	table_prefetch(&share->files, share_file_key(item));
+}
+
+int share_find_file(const struct share *share, const struct batch *batch, const struct item *item, uint64_t *ret_first,
+		    struct error *err)
+{
 	uint64_t first;
 	int r;
 
-	if (!table_find(&sequence->files, key, &first))
+	if (!table_find(&share->files, share_file_key(item), &first))
 		return 0;
 	for (uint32_t i = 0; i < item->chunk_count; i++) {
-		r = share_is_same(sequence, first + i, &batch->chunks[item->first_chunk + i], err);
+		r = share_is_same(share, first + i, &batch->chunks[item->first_chunk + i], err);
 		if (r <= 0)
 			return r;
 	}
 	*ret_first = first;
 	return 1;
+}
+
+bool share_find_records(const struct share *share, const struct item *item, const struct dsfs_chunk *records,
+			uint64_t count, uint64_t *ret_first)
+{
+	uint64_t first;
+
+	if (!table_find(&share->files, share_file_key(item), &first) ||
+	    first + count > records_chunk_count(share->records) ||
+	    memcmp(share_record(share, first), records, count * sizeof(*records)) != 0)
+		return false;
+	*ret_first = first;
+	return true;
+}
+
+int share_add_file(struct share *share, const struct item *item, uint64_t first, struct error *err)
+{
+	uint64_t other;
+
+	if (table_find(&share->files, share_file_key(item), &other))
+		return 0;
+	return table_add(&share->files, share_file_key(item), first, err);
+}
+
+/* --- chunks of large files --- */
+
+bool share_find_piece(const struct share *share, const struct batch_chunk *chunk, uint64_t *ret_record)
+{
+	return table_find(&share->pieces, key_of_chunk(chunk->sum, chunk->length), ret_record);
+}
+
+int share_add_piece(struct share *share, const struct batch_chunk *chunk, uint64_t record, struct error *err)
+{
+	uint64_t other;
+
+	if (share_find_piece(share, chunk, &other))
+		return 0;
+	return table_add(&share->pieces, key_of_chunk(chunk->sum, chunk->length), record, err);
 }

@@ -1,15 +1,47 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds content that was stored before. Equal sums are a hint; equal bytes count. */
+/* Finds content that was stored before, in this version or an earlier one. Equal sums are a hint; equal bytes count. */
 #pragma once
-#include "layout/sequence.h"
+#include "content/known.h"
+#include "layout/records.h"
+#include "output/writer.h"
 
-/* 1 and the first chunk of the same content, 0 when there is none. */
-must_check int share_find_file(struct sequence *sequence, const struct batch *batch, const struct item *item,
-			       uint64_t *ret_first, struct error *err);
-/* Records are numbered in sequence->chunks, or with KNOWN_RECORD in known->records.
- * 1 when the chunk with this record has the same content, 0 when not, or when it cannot be read. */
-must_check int share_is_same(struct sequence *sequence, uint64_t record, const struct batch_chunk *chunk,
+/* Chunks are named by the numbers of their records: in the records of this version, or with KNOWN_RECORD in those of
+ * struct known. */
+struct share {
+	const struct known *known; /* NULL on a new volume */
+	const struct records *records;
+	struct writer *writer;
+	struct codec *codec;
+	uint8_t *decoded;    /* a chunk */
+	struct table files;  /* content of a whole file → its first record in this version */
+	struct table pieces; /* content of a chunk of a large file → its record in this version */
+};
+
+must_check int share_open(struct share *share, const struct known *known, const struct records *records,
+			  struct writer *writer, const struct temp *temp, uint32_t chunk_log, struct error *err);
+void share_close(struct share *share); /* a zeroed one as well */
+/* Room for so many files at once, so that the table need not grow while they come. */
+must_check int share_reserve(struct share *share, uint64_t files, struct error *err);
+
+const struct dsfs_chunk *share_record(const struct share *share, uint64_t record);
+/* 1 when the chunk with this record has the same content, 0 when not, or when it cannot be read. */
+must_check int share_is_same(const struct share *share, uint64_t record, const struct batch_chunk *chunk,
 			     struct error *err);
-/* Does the record's chunk go on where the one before it ends? */
-bool share_follows(const struct sequence *sequence, uint64_t record);
-const struct dsfs_chunk *share_record(const struct sequence *sequence, uint64_t record);
+/* Does the record's chunk begin where the one before it ends? */
+bool share_follows(const struct share *share, uint64_t record);
+
+/* A whole file of this version: 1 and the first record of the same content, 0 when there is none. */
+must_check int share_find_file(const struct share *share, const struct batch *batch, const struct item *item,
+			       uint64_t *ret_first, struct error *err);
+/* The same, for a file whose records are known but not its bytes: the same records. */
+bool share_find_records(const struct share *share, const struct item *item, const struct dsfs_chunk *records,
+			uint64_t count, uint64_t *ret_first);
+/* Later files with the content of this item find these records; the first such file counts. */
+must_check int share_add_file(struct share *share, const struct item *item, uint64_t first, struct error *err);
+/* Has the memory that share_find_file() needs fetched while the caller does something else. */
+void share_prefetch(const struct share *share, const struct item *item);
+
+/* A chunk of a large file of this version that may have the same content. */
+bool share_find_piece(const struct share *share, const struct batch_chunk *chunk, uint64_t *ret_record);
+must_check int share_add_piece(struct share *share, const struct batch_chunk *chunk, uint64_t record,
+			       struct error *err);

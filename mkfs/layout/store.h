@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Chunks onto the volume, and chunk records. */
+/* Puts chunks on the volume, by the placement rules, and writes their records. */
 #pragma once
-#include "layout/sequence.h"
+#include "image/space.h"
+#include "layout/records.h"
+#include "output/writer.h"
 
-/* fine: sums of the chunk's blocks, of use when it lies raw on the volume; NULL: it has none. */
-must_check int store_record(struct sequence *sequence, const struct dsfs_chunk *record, const le64 *fine,
-			    struct error *err);
-/* The record of a chunk of an earlier version, which stays where it is. */
-must_check int store_known(struct sequence *sequence, const struct dsfs_chunk *record, const le64 *fine,
-			   struct error *err);
-must_check int store_hole(struct sequence *sequence, struct error *err);
-/* The chunk's bytes at the writer's place, and its record. */
-must_check int store_chunk(struct sequence *sequence, const struct batch_chunk *chunk, struct error *err);
-/* A whole file of at most BATCH_BYTES: *ret_first is its first chunk. */
-must_check int store_file(struct sequence *sequence, const struct batch *batch, const struct item *item,
-			  uint64_t *ret_first, struct error *err);
+#define STORE_INLINE_MAX   128u        /* files up to this go into the index */
+#define STORE_INLINE_TOTAL (64u << 20) /* while there are no more bytes of them */
+
+struct store {
+	struct writer *writer;
+	struct space *space;
+	struct records *records;
+	uint64_t inline_bytes; /* so far */
+};
+
+/* A whole file of at most BATCH_BYTES: *ret_first is its first record. */
+must_check int store_file(struct store *store, const struct batch *batch, const struct item *item, uint64_t *ret_first,
+			  struct error *err);
+/* The chunk's bytes into the space that was reserved last, and its record. */
+must_check int store_chunk(struct store *store, const struct batch_chunk *chunk, struct error *err);
+/* The record of a chunk of an earlier version, which stays where it is. fine as in records_add_chunk(). */
+must_check int store_known(struct store *store, const struct dsfs_chunk *record, const le64 *fine, struct error *err);

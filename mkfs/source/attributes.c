@@ -37,7 +37,7 @@ bool attributes_are_same(const struct attributes *a, const struct attributes *b)
 	       a->ctime_nsec == b->ctime_nsec;
 }
 
-uint64_t attributes_change(const struct attributes *attributes)
+uint64_t attributes_ctime_ns(const struct attributes *attributes)
 {
 	return (uint64_t)attributes->ctime * 1000000000u + attributes->ctime_nsec;
 }

@@ -19,5 +19,5 @@ struct attributes {
 must_check int attributes_read(int fd, const char *name, struct attributes *ret);
 /* The same file, and nothing of it was changed in between. */
 bool attributes_are_same(const struct attributes *a, const struct attributes *b);
-/* ctime in nanoseconds, for comparing. */
-uint64_t attributes_change(const struct attributes *attributes);
+/* ctime in nanoseconds, to compare it. */
+uint64_t attributes_ctime_ns(const struct attributes *attributes);

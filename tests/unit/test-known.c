@@ -142,22 +142,24 @@ static void test_reader_refuses_records(void **state)
 /* --- the sequencer --- */
 
 static struct space space;
-static struct sequence sequence;
+static struct writer *writer;
+static struct records records;
+static struct share share;
 
 static void begin_sequence(void)
 {
 	begin();
 	CHECK_OK(space_open(&space, NULL, NULL, DSFS_SEGMENT_LOG_MIN, SIZE, &err));
-	CHECK_OK(sequence_open(&sequence, temp, CHUNK_LOG, &err));
-	CHECK_OK(writer_open(&memory.source, &space, temp, &sequence.writer, &err));
-	sequence.space = &space;
-	sequence.known = &known;
+	CHECK_OK(writer_open(&memory.source, &space, temp, &writer, &err));
+	CHECK_OK(records_open(&records, temp, CHUNK_LOG, &err));
+	CHECK_OK(share_open(&share, &known, &records, writer, temp, CHUNK_LOG, &err));
 }
 
 static void end_sequence(void)
 {
-	writer_close(sequence.writer);
-	sequence_close(&sequence);
+	share_close(&share);
+	records_close(&records);
+	writer_close(writer);
 	space_close(&space);
 	end();
 }
@@ -166,7 +168,7 @@ static int is_same(const struct batch_chunk *chunk)
 {
 	struct error err = { 0 };
 
-	return share_is_same(&sequence, KNOWN_RECORD, chunk, &err);
+	return share_is_same(&share, KNOWN_RECORD, chunk, &err);
 }
 
 static void test_sequencer_refuses_records(void **state)
@@ -180,8 +182,7 @@ static void test_sequencer_refuses_records(void **state)
 		put_record(impossible[i].address, impossible[i].stored, impossible[i].codec);
 		assert_int_equal(is_same(&batch.chunks[0]), 0);
 		assert_int_equal(memory.calls, 0);
-		CHECK_FAILS(writer_view(sequence.writer, AT, HUGE, &bytes, &err), -EBADMSG,
-			    "expected at most 1048576");
+		CHECK_FAILS(writer_view(writer, AT, HUGE, &bytes, &err), -EBADMSG, "expected at most 1048576");
 		end_sequence();
 	}
 }

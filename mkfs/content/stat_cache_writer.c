@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* Two arrays while files come, put behind each other at the end. */
+#include "content/stat_cache_writer.h"
+
+#include "image/address.h"
+
+int stat_cache_writer_open(struct stat_cache_writer *writer, const struct temp *temp, int64_t settled,
+			   struct error *err)
+{
+	int r;
+
+	*writer = (struct stat_cache_writer){ .enabled = true, .settled = settled };
+	r = mapped_open(&writer->inodes, temp, err);
+	return r < 0 ? r : mapped_open(&writer->ctimes, temp, err);
+}
+
+void stat_cache_writer_close(struct stat_cache_writer *writer)
+{
+	mapped_close(&writer->inodes);
+	mapped_close(&writer->ctimes);
+}
+
+int stat_cache_writer_add(struct stat_cache_writer *writer, uint64_t ordinal, const struct attributes *attributes,
+			  struct error *err)
+{
+	int r;
+
+	if (!writer->enabled)
+		return 0;
+	if (!writer->device)
+		writer->device = attributes->device;
+	if (writer->device != attributes->device)
+		return 0;
+	r = mapped_grow(&writer->inodes, ordinal * sizeof(le64), err);
+	if (r == 0)
+		r = mapped_grow(&writer->ctimes, ordinal * sizeof(le64), err);
+	if (r < 0)
+		return r;
+	((le64 *)writer->inodes.bytes)[ordinal - 1] = le64_of(attributes->inode);
+	if (attributes->ctime < writer->settled)
+		((le64 *)writer->ctimes.bytes)[ordinal - 1] = le64_of(attributes_ctime_ns(attributes));
+	return 0;
+}
+
+int stat_cache_writer_end(struct stat_cache_writer *writer, uint64_t inode_count, const struct mapped **ret,
+			  struct error *err)
+{
+	struct mapped *section = &writer->inodes;
+	const struct mapped *ctimes = &writer->ctimes;
+	uint64_t ctimes_at = inode_count * sizeof(le64);
+	int r;
+
+	*ret = section;
+	if (!section->length)
+		return 0;
+	r = mapped_grow(section, ctimes_at, err);
+	if (r == 0)
+		r = mapped_append(section, ctimes->bytes, ctimes->length, NULL, err);
+	return r < 0 ? r : mapped_grow(section, round_up(2 * ctimes_at, DSFS_BLOCK), err);
+}

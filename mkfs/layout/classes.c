@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/* Looking up a class by a sum of its attributes, and adding it when it is new. */
+#include "layout/classes.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "image/checksum.h"
+
+int classes_open(struct classes *classes, const struct temp *temp, struct error *err)
+{
+	int r;
+
+	*classes = (struct classes){ 0 };
+	r = mapped_open(&classes->list, temp, err);
+	return r < 0 ? r : table_open(&classes->keys, temp, err);
+}
+
+void classes_close(struct classes *classes)
+{
+	mapped_close(&classes->list);
+	table_close(&classes->keys);
+}
+
+void classes_end(struct classes *classes)
+{
+	table_close(&classes->keys);
+}
+
+static struct table_key classes_key(const struct item *item, const struct dsfs_class *class)
+{
+	struct {
+		struct dsfs_class class;
+		struct checksum_key xattrs;
+	} all;
+	struct checksum_key key;
+
+	memset(&all, 0, sizeof(all));
+	all.class = *class;
+	if (item->xattrs)
+		all.xattrs = checksum_128(item->xattrs, item->xattrs_length);
+	key = checksum_128(&all, sizeof(all));
+	return (struct table_key){ key.low, key.high };
+}
+
+/* The class under a key is compared with what is looked for: a key is only a sum. */
+static bool classes_is(const struct classes *classes, const struct mapped *blob, uint64_t number,
+		       const struct item *item, const struct dsfs_class *class)
+{
+	struct dsfs_class found = ((const struct dsfs_class *)classes->list.bytes)[number];
+	uint64_t xattrs = le64_get(found.xattrs);
+
+	found.xattrs = le64_of(0);
+	if (memcmp(&found, class, sizeof(found)) != 0 || !xattrs != !item->xattrs)
+		return false;
+	return !xattrs || (xattrs - 1 + item->xattrs_length <= blob->length &&
+			   !memcmp(blob->bytes + xattrs - 1, item->xattrs, item->xattrs_length));
+}
+
+static int classes_add(struct classes *classes, struct mapped *blob, const struct item *item, struct dsfs_class class,
+		       uint64_t *ret, struct error *err)
+{
+	uint64_t offset, number = classes->list.length / sizeof(class);
+	int r;
+
+	if (number > UINT32_MAX)
+		return error_set(err, -E2BIG, "more than 2^32 sets of attributes");
+	if (item->xattrs) {
+		r = mapped_append(blob, item->xattrs, item->xattrs_length, &offset, err);
+		if (r < 0)
+			return r;
+		class.xattrs = le64_of(offset + 1);
+	}
+	*ret = number;
+	return mapped_append(&classes->list, &class, sizeof(class), NULL, err);
+}
+
+int classes_find(struct classes *classes, struct mapped *blob, const struct item *item, uint32_t *ret,
+		 struct error *err)
+{
+	const struct attributes *a = &item->attributes;
+	struct dsfs_class class = { .mode = le32_of(a->mode), .uid = le32_of(a->uid), .gid = le32_of(a->gid) };
+	struct table_key key = classes_key(item, &class);
+	uint64_t number = 0;
+	bool found = table_find(&classes->keys, key, &number);
+	int r;
+
+	if (!found || !classes_is(classes, blob, number, item, &class)) {
+		r = classes_add(classes, blob, item, class, &number, err);
+		if (r == 0 && !found)
+			r = table_add(&classes->keys, key, number, err);
+		if (r < 0)
+			return r;
+	}
+	*ret = (uint32_t)number;
+	return 0;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Attribute classes: each set of mode, owner and xattrs is stored once, and inodes refer to it. */
+#pragma once
+#include "content/batch.h"
+#include "spill/mapped.h"
+#include "spill/table.h"
+
+struct classes {
+	struct mapped list; /* struct dsfs_class */
+	struct table keys;  /* attributes and xattrs → class */
+};
+
+must_check int classes_open(struct classes *classes, const struct temp *temp, struct error *err);
+void classes_close(struct classes *classes); /* a zeroed one as well */
+void classes_end(struct classes *classes);   /* no item comes any more: frees what finds equal classes */
+/* The item's class; a new set of xattrs is appended to blob. */
+must_check int classes_find(struct classes *classes, struct mapped *blob, const struct item *item, uint32_t *ret,
+			    struct error *err);

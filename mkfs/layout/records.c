@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/* Appending to the arrays of the index. */
+#include "layout/records.h"
+
+#include "image/address.h"
+#include "image/chunk.h"
+
+int records_open(struct records *records, const struct temp *temp, uint32_t chunk_log, struct error *err)
+{
+	struct mapped *arrays[] = { &records->inodes, &records->chunks, &records->blob };
+	int r;
+
+	*records = (struct records){ 0 };
+	r = sums_open(&records->sums, temp, chunk_log, err);
+	for (size_t i = 0; r == 0 && i < sizeof(arrays) / sizeof(arrays[0]); i++)
+		r = mapped_open(arrays[i], temp, err);
+	return r < 0 ? r : classes_open(&records->classes, temp, err);
+}
+
+void records_close(struct records *records)
+{
+	sums_close(&records->sums);
+	mapped_close(&records->inodes);
+	mapped_close(&records->chunks);
+	mapped_close(&records->blob);
+	classes_close(&records->classes);
+}
+
+uint64_t records_chunk_count(const struct records *records)
+{
+	return records->chunks.length / sizeof(struct dsfs_chunk);
+}
+
+const struct dsfs_chunk *records_chunk(const struct records *records, uint64_t number)
+{
+	return (const struct dsfs_chunk *)records->chunks.bytes + number;
+}
+
+int records_add_chunk(struct records *records, const struct dsfs_chunk *record, const le64 *fine, struct error *err)
+{
+	struct chunk chunk = chunk_of_record(record);
+	uint64_t number = records_chunk_count(records);
+	int r = 0;
+
+	records->has_frames |= chunk.codec == DSFS_CODEC_ZSTD;
+	if (fine && !chunk_is_hole(&chunk) && !chunk_is_inline(&chunk) && chunk.codec == DSFS_CODEC_RAW)
+		r = sums_add(&records->sums, number, fine, (uint32_t)(round_up(chunk.stored, DSFS_BLOCK) / DSFS_BLOCK),
+			     err);
+	return r < 0 ? r : mapped_append(&records->chunks, record, sizeof(*record), NULL, err);
+}
+
+int records_add_hole(struct records *records, struct error *err)
+{
+	struct dsfs_chunk record = { 0 };
+
+	return records_add_chunk(records, &record, NULL, err);
+}
+
+struct dsfs_inode *records_inode(const struct records *records, uint64_t ordinal)
+{
+	return (struct dsfs_inode *)records->inodes.bytes + (ordinal - 1);
+}
+
+static void records_set_time(struct records *records, const struct attributes *attributes, struct inode *inode)
+{
+	inode->mtime = attributes->mtime;
+	inode->mtime_nsec = attributes->mtime_nsec;
+	if (inode->mtime >= INODE_TIME_MIN && inode->mtime <= INODE_TIME_MAX)
+		return;
+	inode->mtime = inode->mtime < INODE_TIME_MIN ? INODE_TIME_MIN : INODE_TIME_MAX;
+	inode->mtime_nsec = 0;
+	records->clamped_times++;
+}
+
+int records_set_inode(struct records *records, const struct item *item, struct inode inode, struct error *err)
+{
+	uint32_t class;
+	int r;
+
+	r = classes_find(&records->classes, &records->blob, item, &class, err);
+	if (r == 0)
+		r = mapped_grow(&records->inodes, item->ordinal * sizeof(struct dsfs_inode), err);
+	if (r < 0)
+		return r;
+	records_set_time(records, &item->attributes, &inode);
+	inode_encode(&inode, class, records_inode(records, item->ordinal));
+	return 0;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/* Copying records from the trusted version. */
+#include "layout/unchanged.h"
+
+#include <errno.h>
+#include <inttypes.h>
+
+#include "base/log.h"
+#include "image/chunk.h"
+
+/* The fine sums of a chunk that nobody reads are those of the trusted version: none when it has none. */
+static int unchanged_copy_chunk(struct unchanged *unchanged, uint64_t number, struct error *err)
+{
+	const struct index *index = &unchanged->trust->earlier.index;
+	const struct dsfs_chunk *record = (const struct dsfs_chunk *)index->chunks.base + number;
+	const le64 *fine = NULL;
+	struct error why = { 0 };
+
+	if (unchanged->fine && fine_view_row(unchanged->fine, number, &fine, &why) < 0 && !unchanged->fine_failed) {
+		log_warn("unread files go without some of their fine sums: %s, ignoring", why.reason);
+		unchanged->fine_failed = true;
+	}
+	return store_known(unchanged->store, record, fine, err);
+}
+
+static int unchanged_copy_chunks(struct unchanged *unchanged, const struct inode *inode, uint64_t *ret_where,
+				 struct error *err)
+{
+	const struct index *index = &unchanged->trust->earlier.index;
+	uint64_t run;
+	struct chunk chunk;
+	int r;
+
+	holes_begin(unchanged->holes);
+	for (uint64_t i = 0; i < inode_chunk_count(index, inode); i += run) {
+		r = chunk_get_run(index, inode, i, &chunk, &run, err);
+		if (r == 0 && chunk_is_inline(&chunk))
+			r = error_set(err, -EBADMSG,
+				      "inode %" PRIu64 " of the trusted version has a chunk in its index",
+				      inode->ordinal);
+		if (r < 0)
+			return r;
+		if (chunk_is_hole(&chunk)) {
+			holes_add(unchanged->holes, run);
+			continue;
+		}
+		r = holes_flush(unchanged->holes, err);
+		if (r == 0)
+			r = unchanged_copy_chunk(unchanged, chunk.number, err);
+		if (r < 0)
+			return r;
+	}
+	return holes_end(unchanged->holes, ret_where, err);
+}
+
+/* Found by later files with the same content, as if it had been read; and copied once for all such files. */
+static int unchanged_copy_small(struct unchanged *unchanged, const struct item *item, const struct inode *inode,
+				uint64_t *ret_first, struct error *err)
+{
+	const struct index *index = &unchanged->trust->earlier.index;
+	const struct dsfs_chunk *records = (const struct dsfs_chunk *)index->chunks.base + inode->where;
+	int r;
+
+	if (share_find_records(unchanged->share, item, records, inode_chunk_count(index, inode), ret_first))
+		return 0;
+	r = unchanged_copy_chunks(unchanged, inode, ret_first, err);
+	return r < 0 ? r : share_add_file(unchanged->share, item, *ret_first, err);
+}
+
+/* Only files that are said to have holes are looked at: most have none. */
+static uint64_t unchanged_hole_bytes(const struct index *index, const struct inode *inode)
+{
+	uint64_t bytes = 0, run = 1;
+	struct chunk chunk;
+
+	for (uint64_t i = 0; inode->sparse && i < inode_chunk_count(index, inode); i += run)
+		if (chunk_get_run(index, inode, i, &chunk, &run, NULL) == 0 && chunk_is_hole(&chunk))
+			bytes += chunk_run_bytes(index, inode, i, run);
+	return bytes;
+}
+
+int unchanged_copy(struct unchanged *unchanged, const struct item *item, struct inode *ret, uint64_t *ret_hole_bytes,
+		   struct error *err)
+{
+	const struct index *index = &unchanged->trust->earlier.index;
+	struct inode inode;
+	uint64_t where = 0;
+	int r;
+
+	r = inode_get(index, item->earlier, &inode, err);
+	if (r == 0 && inode.size <= BATCH_BYTES)
+		r = unchanged_copy_small(unchanged, item, &inode, &where, err);
+	else if (r == 0)
+		r = unchanged_copy_chunks(unchanged, &inode, &where, err);
+	if (r < 0)
+		return r;
+	*ret_hole_bytes = unchanged_hole_bytes(index, &inode);
+	*ret = inode;
+	ret->where = where;
+	return 0;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* --trust-mtime: files that nobody reads, whose chunks are those of the trusted version. */
+#pragma once
+#include "content/trust.h"
+#include "image/fine.h"
+#include "layout/holes.h"
+#include "layout/share.h"
+#include "layout/store.h"
+
+struct unchanged {
+	const struct trust *trust; /* NULL: no file is unchanged */
+	struct fine_view *fine;    /* of the trusted version's fine sums; NULL: it has none */
+	bool fine_failed;          /* some could not be read, and a warning said so */
+	struct holes *holes;
+	struct store *store;
+	struct share *share;
+};
+
+/* Copies the records of an unchanged file. *ret is its inode with where set to the copies; *ret_hole_bytes are those of
+ * its content that are holes. */
+must_check int unchanged_copy(struct unchanged *unchanged, const struct item *item, struct inode *ret,
+			      uint64_t *ret_hole_bytes, struct error *err);
