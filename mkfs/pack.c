@@ -25,7 +25,7 @@
 #include "image/names.h"
 #include "layout/assemble.h"
 #include "layout/estimate.h"
-#include "layout/sequence.h"
+#include "layout/layout.h"
 #include "output/publish.h"
 #include "output/target.h"
 #include "source/scan.h"
@@ -44,7 +44,7 @@ struct packer {
 	struct dirfd_cache dirs;
 	struct space space;
 	struct writer *writer;
-	struct sequence sequence;
+	struct layout layout;
 	struct kinds *kinds;
 	struct known known;
 	struct trust trust;
@@ -66,7 +66,7 @@ static void packer_close(struct packer *packer)
 	names_writer_abort(packer->names);
 	fine_view_free(packer->fine_view);
 	fine_close(packer->fine);
-	sequence_close(&packer->sequence);
+	layout_close(&packer->layout);
 	known_close(&packer->known);
 	trust_close(&packer->trust);
 	writer_close(packer->writer);
@@ -230,11 +230,11 @@ static int packer_open_trust(struct packer *packer, struct error *err)
 	return packer->has_trust ? packer_open_fine(packer, version, err) : 0;
 }
 
-static int packer_open_sequence(struct packer *packer, struct error *err)
+static int packer_open_layout(struct packer *packer, struct error *err)
 {
 	const struct catalogue *catalogue = &packer->target->catalogue;
 	const struct pack_options *options = packer->options;
-	struct sequence_setup setup = {
+	struct layout_setup setup = {
 		.temp = packer->temp,
 		.chunk_log = options->chunk_log,
 		.writer = packer->writer,
@@ -252,9 +252,9 @@ static int packer_open_sequence(struct packer *packer, struct error *err)
 	if (!packer->kinds)
 		return error_set(err, -ENOMEM, "out of memory");
 	setup.kinds = options->compress == PACK_AUTO ? packer->kinds : NULL;
-	r = sequence_open(&packer->sequence, &setup, err);
+	r = layout_open(&packer->layout, &setup, err);
 	if (r == 0 && packer->has_known) /* about as many files as the newest version has */
-		r = share_reserve(&packer->sequence.share, catalogue->versions[catalogue->version_count - 1].file_count,
+		r = share_reserve(&packer->layout.share, catalogue->versions[catalogue->version_count - 1].file_count,
 				  err);
 	return r;
 }
@@ -275,7 +275,7 @@ static int packer_open(struct packer *packer, struct error *err)
 	if (r == 0)
 		r = packer_open_known(packer, err);
 	if (r == 0)
-		r = packer_open_sequence(packer, err);
+		r = packer_open_layout(packer, err);
 	if (r == 0)
 		r = packer_open_pipeline(packer, err);
 	if (r == 0)
@@ -304,7 +304,7 @@ static int packer_consume(struct packer *packer, struct error *err)
 	int r;
 
 	while ((r = pipeline_take(packer->pipeline, &batch, err)) > 0) {
-		r = sequence_batch(&packer->sequence, batch, err);
+		r = layout_add_batch(&packer->layout, batch, err);
 		if (r < 0)
 			return r;
 		pipeline_give_back(packer->pipeline, batch);
@@ -333,19 +333,19 @@ static int packer_content(struct packer *packer, struct error *err)
 		pipeline_stop(packer->pipeline);
 	pthread_join(thread, NULL);
 	pipeline_close(take_ptr(&packer->pipeline));
-	sequence_end(&packer->sequence);
+	layout_end(&packer->layout);
 	return r;
 }
 
 static void packer_fill_version(struct packer *packer)
 {
-	const struct sequence_counts *counts = &packer->sequence.counts;
+	const struct layout_counts *counts = &packer->layout.counts;
 	struct version *version = &packer->version;
 
 	version->chunk_log = packer->options->chunk_log;
 	version->chunk_sum = DSFS_SUM_XXH3_64;
-	version->feature_incompat = (packer->sequence.records.has_frames ? DSFS_VERSION_INCOMPAT_ZSTD : 0) |
-				    (packer->sequence.holes.all ? DSFS_VERSION_INCOMPAT_HOLES : 0);
+	version->feature_incompat = (packer->layout.records.has_frames ? DSFS_VERSION_INCOMPAT_ZSTD : 0) |
+				    (packer->layout.holes.all ? DSFS_VERSION_INCOMPAT_HOLES : 0);
 	version->shape.inode_count = packer->counts.inodes;
 	version->shape.entry_count = packer->counts.entries;
 	version->file_count = counts->files;
@@ -365,22 +365,22 @@ static int packer_index(struct packer *packer, struct error *err)
 		end = packer->target->super.member_size;
 	progress_phase(packer->progress, "index", 0);
 	packer_fill_version(packer);
-	r = assemble_section(&packer->sequence.records, take_ptr(&packer->names), packer->temp, &packer->version, &fd,
+	r = assemble_section(&packer->layout.records, take_ptr(&packer->names), packer->temp, &packer->version, &fd,
 			     err);
 	if (r == 0)
 		r = assemble_stream(packer->writer, packer->temp, fd, end, packer->progress, &packer->version, err);
 	if (r == 0)
 		r = publish_uuid(packer->target, &packer->version, err);
 	if (r == 0)
-		r = assemble_stat_cache(packer->writer, &packer->sequence.stat_cache, &packer->version, err);
+		r = assemble_stat_cache(packer->writer, &packer->layout.stat_cache, &packer->version, err);
 	if (r == 0)
-		r = assemble_fine(packer->writer, packer->temp, &packer->sequence.records, &packer->version, err);
+		r = assemble_fine(packer->writer, packer->temp, &packer->layout.records, &packer->version, err);
 	return r;
 }
 
 static void packer_result(const struct packer *packer, struct pack_result *ret)
 {
-	const struct sequence_counts *counts = &packer->sequence.counts;
+	const struct layout_counts *counts = &packer->layout.counts;
 	const struct version *version = &packer->version;
 
 	*ret = (struct pack_result){
@@ -391,7 +391,7 @@ static void packer_result(const struct packer *packer, struct pack_result *ret)
 		.symlinks = counts->symlinks,
 		.hard_links = counts->links,
 		.special = packer->counts.special,
-		.clamped = packer->sequence.records.clamped_times,
+		.clamped = packer->layout.records.clamped_times,
 		.content_bytes = counts->content_bytes,
 		.stored_bytes = version->stored_bytes,
 		.shared_bytes = counts->shared_bytes,

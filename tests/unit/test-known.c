@@ -139,14 +139,14 @@ static void test_reader_refuses_records(void **state)
 	}
 }
 
-/* --- the sequencer --- */
+/* --- the layout --- */
 
 static struct space space;
 static struct writer *writer;
 static struct records records;
 static struct share share;
 
-static void begin_sequence(void)
+static void begin_share(void)
 {
 	begin();
 	CHECK_OK(space_open(&space, NULL, NULL, DSFS_SEGMENT_LOG_MIN, SIZE, &err));
@@ -155,7 +155,7 @@ static void begin_sequence(void)
 	CHECK_OK(share_open(&share, &known, &records, writer, temp, CHUNK_LOG, &err));
 }
 
-static void end_sequence(void)
+static void end_share(void)
 {
 	share_close(&share);
 	records_close(&records);
@@ -171,29 +171,29 @@ static int is_same(const struct batch_chunk *chunk)
 	return share_is_same(&share, KNOWN_RECORD, chunk, &err);
 }
 
-static void test_sequencer_refuses_records(void **state)
+static void test_share_refuses_records(void **state)
 {
 	const uint8_t *bytes;
 
 	(void)state;
 	for (size_t i = 0; i < IMPOSSIBLE; i++) {
-		begin_sequence();
+		begin_share();
 		file_of_content();
 		put_record(impossible[i].address, impossible[i].stored, impossible[i].codec);
 		assert_int_equal(is_same(&batch.chunks[0]), 0);
 		assert_int_equal(memory.calls, 0);
 		CHECK_FAILS(writer_view(writer, AT, HUGE, &bytes, &err), -EBADMSG, "expected at most 1048576");
-		end_sequence();
+		end_share();
 	}
 }
 
 /* A block that the device cannot read costs its chunk and not the publish. */
-static void test_sequencer_survives_unreadable(void **state)
+static void test_share_survives_unreadable(void **state)
 {
 	const struct batch_chunk *chunk;
 
 	(void)state;
-	begin_sequence();
+	begin_share();
 	chunk = file_of_content();
 	put_record(AT, CHUNK, DSFS_CODEC_RAW);
 	assert_int_equal(is_same(chunk), 1);
@@ -201,7 +201,7 @@ static void test_sequencer_survives_unreadable(void **state)
 	assert_int_equal(is_same(chunk), 0);
 	assert_int_equal(memory.calls, memory.fail_at);
 	assert_int_equal(is_same(chunk), 1);
-	end_sequence();
+	end_share();
 }
 
 /* --- loading --- */
@@ -300,12 +300,9 @@ static void test_shared_large_files(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reader_finds_content),
-		cmocka_unit_test(test_reader_refuses_records),
-		cmocka_unit_test(test_sequencer_refuses_records),
-		cmocka_unit_test(test_sequencer_survives_unreadable),
-		cmocka_unit_test(test_bad_records_stay_out),
-		cmocka_unit_test(test_table_is_bounded),
+		cmocka_unit_test(test_reader_finds_content),  cmocka_unit_test(test_reader_refuses_records),
+		cmocka_unit_test(test_share_refuses_records), cmocka_unit_test(test_share_survives_unreadable),
+		cmocka_unit_test(test_bad_records_stay_out),  cmocka_unit_test(test_table_is_bounded),
 		cmocka_unit_test(test_shared_large_files),
 	};
 

@@ -13,7 +13,7 @@
 #include "layout/unchanged.h"
 
 /* What it works with; all of it stays the caller's. */
-struct sequence_setup {
+struct layout_setup {
 	const struct temp *temp;
 	uint32_t chunk_log;
 	struct writer *writer;
@@ -27,14 +27,14 @@ struct sequence_setup {
 	int64_t settled;           /* see stat_cache_writer.h */
 };
 
-struct sequence_counts {
+struct layout_counts {
 	uint64_t files, directories, symlinks, links;
 	uint64_t content_bytes, shared_bytes, hole_bytes, read_bytes;
 	uint64_t unchanged; /* files that were not opened */
 };
 
 /* Its parts refer to each other: it does not move. */
-struct sequence {
+struct layout {
 	struct records records;
 	struct share share;
 	struct store store;
@@ -44,11 +44,11 @@ struct sequence {
 	struct stat_cache_writer stat_cache;
 	struct kinds *kinds;
 	struct progress *progress;
-	struct sequence_counts counts;
+	struct layout_counts counts;
 };
 
-must_check int sequence_open(struct sequence *sequence, const struct sequence_setup *setup, struct error *err);
-void sequence_close(struct sequence *sequence); /* a zeroed one as well */
-must_check int sequence_batch(struct sequence *sequence, const struct batch *batch, struct error *err);
+must_check int layout_open(struct layout *layout, const struct layout_setup *setup, struct error *err);
+void layout_close(struct layout *layout); /* a zeroed one as well */
+must_check int layout_add_batch(struct layout *layout, const struct batch *batch, struct error *err);
 /* No batch comes any more: frees what finds equal content. */
-void sequence_end(struct sequence *sequence);
+void layout_end(struct layout *layout);
