@@ -17,7 +17,7 @@
 #include "base/descriptors.h"
 #include "base/log.h"
 #include "content/batcher.h"
-#include "content/known.h"
+#include "content/dedup.h"
 #include "content/reader.h"
 #include "content/trust.h"
 #include "image/codec.h"
@@ -46,9 +46,9 @@ struct packer {
 	struct writer *writer;
 	struct layout layout;
 	struct kinds *kinds;
-	struct known known;
+	struct dedup dedup;
 	struct trust trust;
-	bool has_known, has_trust;
+	bool has_dedup, has_trust;
 	struct fine *fine; /* of the trusted version */
 	struct fine_view *fine_view;
 	struct reader_setup reader;
@@ -67,7 +67,7 @@ static void packer_close(struct packer *packer)
 	fine_view_free(packer->fine_view);
 	fine_close(packer->fine);
 	layout_close(&packer->layout);
-	known_close(&packer->known);
+	dedup_close(&packer->dedup);
 	trust_close(&packer->trust);
 	writer_close(packer->writer);
 	space_close(&packer->space);
@@ -141,31 +141,31 @@ static int packer_open_pipeline(struct packer *packer, struct error *err)
 	const struct pack_options *options = packer->options;
 	struct pipeline_work work = { reader_work, reader_new, reader_free, &packer->reader };
 
-	packer->reader = (struct reader_setup){ options->chunk_log, options->level,
-						packer->has_known ? &packer->known : NULL,
-						packer->has_trust ? &packer->trust : NULL };
+	packer->reader =
+		(struct reader_setup){ options->chunk_log, options->level, packer->has_dedup ? &packer->dedup : NULL,
+				       packer->has_trust ? &packer->trust : NULL };
 	descriptors_raise_limit(); /* a batch keeps some directories open */
 	return pipeline_open(&work, packer_jobs(options), options->compress != PACK_RAW, &packer->pipeline, err);
 }
 
 /* A version that cannot be read is one with which nothing is shared. */
-static int packer_add_known(struct packer *packer, const struct version *version, struct error *err)
+static int packer_add_to_dedup(struct packer *packer, const struct version *version, struct error *err)
 {
 	struct target *target = packer->target;
-	struct earlier earlier = { 0 };
+	struct previous_index previous = { 0 };
 	struct error why = { 0 };
 	bool trusted = packer->has_trust && packer->trust.version == version;
 	const char *what = "nothing";
 	int r = 0;
 
 	if (!trusted)
-		r = earlier_open(packer->temp, target->source, target->super.member_size, version, false, &earlier,
-				 &why);
+		r = previous_index_open(packer->temp, target->source, target->super.member_size, version, false,
+					&previous, &why);
 	if (r == 0) {
 		what = "nothing more"; /* than what came before the bad record */
-		r = known_add(&packer->known, trusted ? &packer->trust.earlier : &earlier, &why);
+		r = dedup_add(&packer->dedup, trusted ? &packer->trust.previous : &previous, &why);
 	}
-	earlier_close(&earlier);
+	previous_index_close(&previous);
 	if (error_is_damage(r)) {
 		log_warn("%s is shared with version '%s': %s, ignoring", what, version->label, why.reason);
 		return 0;
@@ -174,7 +174,7 @@ static int packer_add_known(struct packer *packer, const struct version *version
 }
 
 /* What the versions on the volume have, the newest first. */
-static int packer_open_known(struct packer *packer, struct error *err)
+static int packer_open_dedup(struct packer *packer, struct error *err)
 {
 	const struct catalogue *catalogue = &packer->target->catalogue;
 	int r;
@@ -182,11 +182,11 @@ static int packer_open_known(struct packer *packer, struct error *err)
 	if (packer->target->is_new || !catalogue->version_count)
 		return 0;
 	progress_phase(packer->progress, "earlier versions", 0);
-	r = known_open(&packer->known, packer->temp, packer->target->source, packer->target->super.member_size,
+	r = dedup_open(&packer->dedup, packer->temp, packer->target->source, packer->target->super.member_size,
 		       packer->options->chunk_log, err);
 	for (uint32_t i = catalogue->version_count; r == 0 && i-- > 0;)
-		r = packer_add_known(packer, &catalogue->versions[i], err);
-	packer->has_known = r == 0;
+		r = packer_add_to_dedup(packer, &catalogue->versions[i], err);
+	packer->has_dedup = r == 0;
 	return r;
 }
 
@@ -240,7 +240,7 @@ static int packer_open_layout(struct packer *packer, struct error *err)
 		.writer = packer->writer,
 		.space = &packer->space,
 		.progress = packer->progress,
-		.known = packer->has_known ? &packer->known : NULL,
+		.dedup = packer->has_dedup ? &packer->dedup : NULL,
 		.trust = packer->has_trust ? &packer->trust : NULL,
 		.fine = packer->fine_view,
 		.has_stat_cache = !options->has_uuid,
@@ -253,7 +253,7 @@ static int packer_open_layout(struct packer *packer, struct error *err)
 		return error_set(err, -ENOMEM, "out of memory");
 	setup.kinds = options->compress == PACK_AUTO ? packer->kinds : NULL;
 	r = layout_open(&packer->layout, &setup, err);
-	if (r == 0 && packer->has_known) /* about as many files as the newest version has */
+	if (r == 0 && packer->has_dedup) /* about as many files as the newest version has */
 		r = share_reserve(&packer->layout.share, catalogue->versions[catalogue->version_count - 1].file_count,
 				  err);
 	return r;
@@ -273,7 +273,7 @@ static int packer_open(struct packer *packer, struct error *err)
 	if (r == 0)
 		r = packer_open_trust(packer, err);
 	if (r == 0)
-		r = packer_open_known(packer, err);
+		r = packer_open_dedup(packer, err);
 	if (r == 0)
 		r = packer_open_layout(packer, err);
 	if (r == 0)
@@ -426,7 +426,7 @@ static void *packer_forget(void *argument)
 	struct packer *packer = argument;
 
 	pipeline_close(take_ptr(&packer->pipeline));
-	known_close(&packer->known);
+	dedup_close(&packer->dedup);
 	trust_close(&packer->trust);
 	return NULL;
 }

@@ -28,7 +28,7 @@ enum item_kind {
 /* What the reader made of one chunk. */
 struct batch_chunk {
 	uint64_t sum;
-	uint64_t known;       /* record of the same content on the volume, see known.h; 0: none */
+	uint64_t duplicate_of; /* record of the same content on the volume, see dedup.h; 0: none */
 	const le64 *fine;     /* sums of its blocks, if it is one of a large file; else NULL */
 	const uint8_t *content;
 	const uint8_t *bytes; /* to be stored: content itself, or a frame in the batch's frames */
@@ -44,7 +44,7 @@ struct item {
 	uint64_t parent, entries, subdirectories; /* directories */
 	uint64_t offset;                          /* pieces: where in the file */
 	uint64_t skip;                            /* bytes of the hole, a multiple of BATCH_BYTES */
-	uint64_t earlier; /* ordinal of the same file in the version that is trusted, 0: none */
+	uint64_t previous_ordinal;                /* of the same file in the version that is trusted, 0: none */
 	uint32_t length;                          /* bytes of content, or room for a symlink's target */
 	uint32_t name_length;
 	uint16_t file_kind;                       /* see kinds.h */

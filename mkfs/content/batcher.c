@@ -91,7 +91,7 @@ static int batcher_add_unchanged(struct batcher *batcher, struct dirfd *dir, con
 	item->kind = is_inline ? ITEM_FILE : ITEM_UNCHANGED;
 	item->ordinal = entry->ordinal;
 	item->attributes = *entry->attributes;
-	item->earlier = inode->ordinal;
+	item->previous_ordinal = inode->ordinal;
 	if (inode->size <= BATCH_BYTES)
 		item->key = trust_key_of_file(batcher->trust, inode);
 	return 0;

@@ -22,7 +22,7 @@
 struct reader {
 	struct reader_setup setup;
 	struct codec *codec;
-	struct known_view *view; /* NULL when nothing is known */
+	struct dedup_view *view; /* NULL on a new volume */
 };
 
 void *reader_new(const void *setup)
@@ -33,9 +33,9 @@ void *reader_new(const void *setup)
 		return NULL;
 	reader->setup = *(const struct reader_setup *)setup;
 	reader->codec = codec_new();
-	if (reader->setup.known)
-		reader->view = known_view_new(reader->setup.known);
-	if (reader->codec && (reader->view || !reader->setup.known))
+	if (reader->setup.dedup)
+		reader->view = dedup_view_new(reader->setup.dedup);
+	if (reader->codec && (reader->view || !reader->setup.dedup))
 		return reader;
 	reader_free(reader);
 	return NULL;
@@ -46,7 +46,7 @@ void reader_free(void *argument)
 	struct reader *reader = argument;
 
 	codec_free(reader->codec);
-	known_view_free(reader->view);
+	dedup_view_free(reader->view);
 	free(reader);
 }
 
@@ -231,9 +231,9 @@ static int reader_chunks(struct reader *reader, struct batch *batch, struct item
 	if (item->kind == ITEM_FILE)
 		item->key = reader_key(batch, item);
 	if (reader->view && item->length)
-		known_find(reader->view, batch, item);
+		dedup_find(reader->view, batch, item);
 	for (uint32_t i = item->first_chunk; r == 0 && item->compress && i < batch->chunk_count; i++)
-		if (!batch->chunks[i].is_hole && !batch->chunks[i].known)
+		if (!batch->chunks[i].is_hole && !batch->chunks[i].duplicate_of)
 			r = reader_compress(reader, batch, &batch->chunks[i], err);
 	return r;
 }
@@ -304,7 +304,7 @@ static int reader_unchanged_xattrs(const struct reader *reader, struct item *ite
 {
 	char path[sizeof("/proc/self/fd/") + 10 + 1 + DSFS_NAME_MAX + 1];
 
-	if (trust_has_no_xattrs(reader->setup.trust, item->earlier))
+	if (trust_has_no_xattrs(reader->setup.trust, item->previous_ordinal))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", item->dir->fd, item->name);
 	return reader_xattrs(item, -1, path, err);
@@ -319,7 +319,7 @@ static int reader_unchanged(struct reader *reader, struct batch *batch, struct i
 	r = reader_unchanged_xattrs(reader, item, err);
 	if (r < 0 || item->kind == ITEM_UNCHANGED)
 		return r;
-	if (!trust_find(reader->setup.trust, &item->attributes, item->earlier, &inode))
+	if (!trust_find(reader->setup.trust, &item->attributes, item->previous_ordinal, &inode))
 		return reader_changed(item, err);
 	content = trust_inline_bytes(reader->setup.trust, &inode);
 	if (!content)
@@ -355,7 +355,7 @@ static int reader_item(struct reader *reader, struct batch *batch, struct item *
 {
 	switch (item->kind) {
 	case ITEM_FILE:
-		if (item->earlier)
+		if (item->previous_ordinal)
 			return reader_unchanged(reader, batch, item, err);
 		return reader_file(reader, batch, item, err);
 	case ITEM_PIECE:

@@ -2,13 +2,13 @@
 /* Reads the files of a batch and does what needs no order: sums, zero chunks, compression, xattrs. */
 #pragma once
 #include "content/batch.h"
-#include "content/known.h"
+#include "content/dedup.h"
 #include "content/trust.h"
 
 struct reader_setup {
 	uint32_t chunk_log;
 	int level; /* zstd, for items with .compress */
-	const struct known *known; /* NULL on a new volume */
+	const struct dedup *dedup; /* NULL on a new volume */
 	const struct trust *trust; /* NULL: items are never unchanged */
 };
 

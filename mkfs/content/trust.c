@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "content/dedup.h"
 #include "content/key.h"
-#include "content/known.h"
 #include "image/address.h"
 #include "image/chunk.h"
 #include "image/sha256.h"
@@ -100,13 +100,13 @@ int trust_open(struct trust *trust, const struct temp *temp, struct source *sour
 	if (r == 0)
 		r = trust_memory(trust, source, err);
 	if (r == 0)
-		r = earlier_open(temp, source, member_size, version, true, &trust->earlier, err);
+		r = previous_index_open(temp, source, member_size, version, true, &trust->previous, err);
 	return r;
 }
 
 void trust_close(struct trust *trust)
 {
-	earlier_close(&trust->earlier);
+	previous_index_close(&trust->previous);
 	table_close(&trust->inodes);
 	mapped_close(&trust->memory);
 	*trust = (struct trust){ 0 };
@@ -138,10 +138,10 @@ bool trust_find(const struct trust *trust, const struct attributes *attributes, 
 
 	if (!trust_ordinal(trust, attributes->inode, guess, &ordinal) ||
 	    !trust_is_as_it_was(trust, ordinal, attributes) ||
-	    inode_get(&trust->earlier.index, ordinal, &inode, NULL) < 0 || !S_ISREG(inode.mode) ||
+	    inode_get(&trust->previous.index, ordinal, &inode, NULL) < 0 || !S_ISREG(inode.mode) ||
 	    inode.size != attributes->size || inode.mtime != attributes->mtime ||
 	    inode.mtime_nsec != attributes->mtime_nsec ||
-	    !known_chunks_fit(trust->chunk_log, trust->earlier.index.chunk_log, inode.size))
+	    !dedup_chunks_fit(trust->chunk_log, trust->previous.index.chunk_log, inode.size))
 		return false;
 	*ret = inode;
 	return true;
@@ -151,12 +151,12 @@ bool trust_has_no_xattrs(const struct trust *trust, uint64_t ordinal)
 {
 	struct inode inode;
 
-	return inode_get(&trust->earlier.index, ordinal, &inode, NULL) == 0 && !inode.xattrs;
+	return inode_get(&trust->previous.index, ordinal, &inode, NULL) == 0 && !inode.xattrs;
 }
 
 struct checksum_key trust_key_of_file(const struct trust *trust, const struct inode *inode)
 {
-	const struct index *index = &trust->earlier.index;
+	const struct index *index = &trust->previous.index;
 	const struct dsfs_chunk *records = (const struct dsfs_chunk *)index->chunks.base + inode->where;
 	uint64_t count = inode_chunk_count(index, inode), sums[KEY_CHUNKS];
 	struct table_key key;
@@ -169,7 +169,7 @@ struct checksum_key trust_key_of_file(const struct trust *trust, const struct in
 
 const void *trust_inline_bytes(const struct trust *trust, const struct inode *inode)
 {
-	const struct index *index = &trust->earlier.index;
+	const struct index *index = &trust->previous.index;
 	struct chunk chunk;
 
 	if (inode_chunk_count(index, inode) != 1 || chunk_get(index, inode, 0, &chunk, NULL) < 0 ||

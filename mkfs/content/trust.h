@@ -2,14 +2,14 @@
 /* --trust-mtime: files that a version recorded with the same size, times of modification and change, and inode number are
  * taken from that version and not opened. Loaded once and not changed afterwards. */
 #pragma once
-#include "content/earlier.h"
+#include "content/previous_index.h"
 #include "image/inode.h"
 #include "source/attributes.h"
 #include "spill/table.h"
 
 struct trust {
 	const struct version *version;
-	struct earlier earlier;
+	struct previous_index previous;
 	struct mapped memory; /* the version's source section */
 	struct table inodes;  /* inode number of the source → ordinal */
 	uint32_t chunk_log;   /* of the version being made */

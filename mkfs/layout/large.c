@@ -71,7 +71,7 @@ static int large_share(struct large *large, uint64_t record, const struct batch_
 	if (r < 0)
 		return r;
 	large->shared_bytes += chunk->length;
-	return record & KNOWN_RECORD ? store_known(large->store, &copy, chunk->fine, err) :
+	return record & DEDUP_RECORD ? store_existing(large->store, &copy, chunk->fine, err) :
 				       records_add_chunk(large->records, &copy, chunk->fine, err);
 }
 
@@ -80,7 +80,7 @@ static int large_end_run(struct large *large, bool at_border, struct error *err)
 {
 	struct large_run *run = &large->run;
 	uint32_t held = run->length < LARGE_RUN ? run->length : 0;
-	bool whole = at_border && run->from_border && run->first & KNOWN_RECORD;
+	bool whole = at_border && run->from_border && run->first & DEDUP_RECORD;
 	int r;
 
 	run->length = 0;
@@ -151,8 +151,8 @@ int large_skip(struct large *large, const struct item *item, struct error *err)
 static int large_find(const struct large *large, const struct batch_chunk *chunk, uint64_t *ret_record,
 		      struct error *err)
 {
-	*ret_record = chunk->known;
-	if (!chunk->known && !share_find_piece(large->share, chunk, ret_record))
+	*ret_record = chunk->duplicate_of;
+	if (!chunk->duplicate_of && !share_find_piece(large->share, chunk, ret_record))
 		return 0;
 	return share_is_same(large->share, *ret_record, chunk, err);
 }

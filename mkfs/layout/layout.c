@@ -13,7 +13,7 @@ static int layout_open_parts(struct layout *layout, const struct layout_setup *s
 
 	r = records_open(records, setup->temp, setup->chunk_log, err);
 	if (r == 0)
-		r = share_open(&layout->share, setup->known, records, setup->writer, setup->temp, setup->chunk_log,
+		r = share_open(&layout->share, setup->dedup, records, setup->writer, setup->temp, setup->chunk_log,
 			       err);
 	if (r == 0)
 		r = holes_open(&layout->holes, records, setup->temp, err);
@@ -123,7 +123,7 @@ static void layout_learn(struct layout *layout, const struct batch *batch, const
 	if (!layout->kinds || !item->compress || item->offset)
 		return;
 	for (uint32_t i = 0; i < item->chunk_count; i++)
-		if (batch->chunks[item->first_chunk + i].known) /* and so not tried */
+		if (batch->chunks[item->first_chunk + i].duplicate_of) /* and so not tried */
 			return;
 	for (uint32_t i = 0; i < item->chunk_count; i++) {
 		const struct batch_chunk *chunk = &batch->chunks[item->first_chunk + i];
@@ -145,7 +145,7 @@ static int layout_share(struct layout *layout, const struct batch *batch, const 
 	for (uint32_t i = 0; r == 0 && i < item->chunk_count; i++) {
 		const struct batch_chunk *chunk = &batch->chunks[item->first_chunk + i];
 
-		r = store_known(&layout->store, share_record(&layout->share, chunk->known), chunk->fine, err);
+		r = store_existing(&layout->store, share_record(&layout->share, chunk->duplicate_of), chunk->fine, err);
 	}
 	if (r == 0)
 		r = share_add_file(&layout->share, item, first, err);
@@ -168,7 +168,7 @@ static int layout_find(struct layout *layout, const struct batch *batch, const s
 {
 	int r = share_find_file(&layout->share, batch, item, ret_first, err);
 
-	if (r || !batch->chunks[item->first_chunk].known)
+	if (r || !batch->chunks[item->first_chunk].duplicate_of)
 		return r;
 	r = layout_share(layout, batch, item, ret_first, err);
 	return r < 0 ? r : 1;
@@ -179,7 +179,7 @@ static int layout_add_file(struct layout *layout, const struct batch *batch, con
 	uint64_t holes = layout_hole_bytes(batch, item), first = 0;
 	int r;
 
-	layout->counts.unchanged += item->earlier != 0;
+	layout->counts.unchanged += item->previous_ordinal != 0;
 	layout_learn(layout, batch, item);
 	if (item->length) {
 		r = layout_find(layout, batch, item, &first, err);

@@ -20,7 +20,7 @@ struct layout_setup {
 	struct space *space;
 	struct progress *progress;
 	struct kinds *kinds;       /* NULL unless compression is automatic */
-	const struct known *known; /* NULL on a new volume */
+	const struct dedup *dedup; /* NULL on a new volume */
 	const struct trust *trust; /* NULL: no file is unchanged */
 	struct fine_view *fine;    /* of the trusted version's fine sums; NULL: it has none */
 	bool has_stat_cache;       /* the new version */

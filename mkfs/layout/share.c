@@ -11,12 +11,12 @@
 #include "content/key.h"
 #include "image/address.h"
 
-int share_open(struct share *share, const struct known *known, const struct records *records, struct writer *writer,
+int share_open(struct share *share, const struct dedup *dedup, const struct records *records, struct writer *writer,
 	       const struct temp *temp, uint32_t chunk_log, struct error *err)
 {
 	int r;
 
-	*share = (struct share){ .known = known, .records = records, .writer = writer };
+	*share = (struct share){ .dedup = dedup, .records = records, .writer = writer };
 	share->codec = codec_new();
 	share->decoded = malloc((size_t)1 << chunk_log);
 	if (!share->codec || !share->decoded)
@@ -43,15 +43,15 @@ int share_reserve(struct share *share, uint64_t files, struct error *err)
 
 const struct dsfs_chunk *share_record(const struct share *share, uint64_t record)
 {
-	if (!(record & KNOWN_RECORD))
+	if (!(record & DEDUP_RECORD))
 		return records_chunk(share->records, record);
-	return (const struct dsfs_chunk *)share->known->records.bytes + (record & ~KNOWN_RECORD);
+	return (const struct dsfs_chunk *)share->dedup->records.bytes + (record & ~DEDUP_RECORD);
 }
 
 static bool share_exists(const struct share *share, uint64_t record)
 {
-	if (record & KNOWN_RECORD)
-		return (record & ~KNOWN_RECORD) < share->known->records.length / sizeof(struct dsfs_chunk);
+	if (record & DEDUP_RECORD)
+		return (record & ~DEDUP_RECORD) < share->dedup->records.length / sizeof(struct dsfs_chunk);
 	return record < records_chunk_count(share->records);
 }
 
@@ -73,8 +73,8 @@ int share_is_same(const struct share *share, uint64_t record, const struct batch
 
 	if (!share_exists(share, record))
 		return 0;
-	if (chunk->known &&
-	    !memcmp(share_record(share, chunk->known), share_record(share, record), sizeof(struct dsfs_chunk)))
+	if (chunk->duplicate_of &&
+	    !memcmp(share_record(share, chunk->duplicate_of), share_record(share, record), sizeof(struct dsfs_chunk)))
 		return 1;
 	return compare_chunk(&compare, share_record(share, record), chunk, err);
 }
@@ -83,9 +83,9 @@ bool share_follows(const struct share *share, uint64_t record)
 {
 	struct chunk before, chunk;
 
-	if ((record & ~KNOWN_RECORD) == 0 || !share_exists(share, record))
+	if ((record & ~DEDUP_RECORD) == 0 || !share_exists(share, record))
 		return false;
-	if (record & KNOWN_RECORD) /* in the order of an earlier file: no more scattered than that was */
+	if (record & DEDUP_RECORD) /* in the order of an earlier file: no more scattered than that was */
 		return true;
 	before = chunk_of_record(share_record(share, record - 1));
 	chunk = chunk_of_record(share_record(share, record));

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds content that was stored before, in this version or an earlier one. Equal sums are a hint; equal bytes count. */
 #pragma once
-#include "content/known.h"
+#include "content/dedup.h"
 #include "layout/records.h"
 #include "output/writer.h"
 
-/* Chunks are named by the numbers of their records: in the records of this version, or with KNOWN_RECORD in those of
- * struct known. */
+/* Chunks are named by the numbers of their records: in the records of this version, or with DEDUP_RECORD in those of
+ * struct dedup. */
 struct share {
-	const struct known *known; /* NULL on a new volume */
+	const struct dedup *dedup; /* NULL on a new volume */
 	const struct records *records;
 	struct writer *writer;
 	struct codec *codec;
@@ -17,7 +17,7 @@ struct share {
 	struct table pieces; /* content of a chunk of a large file → its record in this version */
 };
 
-must_check int share_open(struct share *share, const struct known *known, const struct records *records,
+must_check int share_open(struct share *share, const struct dedup *dedup, const struct records *records,
 			  struct writer *writer, const struct temp *temp, uint32_t chunk_log, struct error *err);
 void share_close(struct share *share); /* a zeroed one as well */
 /* Room for so many files at once, so that the table need not grow while they come. */

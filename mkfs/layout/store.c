@@ -5,7 +5,7 @@
 #include "image/address.h"
 #include "image/chunk.h"
 
-int store_known(struct store *store, const struct dsfs_chunk *record, const le64 *fine, struct error *err)
+int store_existing(struct store *store, const struct dsfs_chunk *record, const le64 *fine, struct error *err)
 {
 	struct chunk chunk = chunk_of_record(record);
 

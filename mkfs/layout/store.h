@@ -21,4 +21,5 @@ must_check int store_file(struct store *store, const struct batch *batch, const 
 /* The chunk's bytes into the space that was reserved last, and its record. */
 must_check int store_chunk(struct store *store, const struct batch_chunk *chunk, struct error *err);
 /* The record of a chunk of an earlier version, which stays where it is. fine as in records_add_chunk(). */
-must_check int store_known(struct store *store, const struct dsfs_chunk *record, const le64 *fine, struct error *err);
+must_check int store_existing(struct store *store, const struct dsfs_chunk *record, const le64 *fine,
+			      struct error *err);

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <unistd.h>
 
+#include "content/dedup.h"
 #include "content/key.h"
-#include "content/known.h"
 #include "image/address.h"
 #include "image/checksum.h"
 #include "image/index_load.h"
@@ -25,8 +25,8 @@
 
 static struct temp *temp;
 static struct memory memory;
-static struct known known;
-static struct known_view *view;
+static struct dedup dedup;
+static struct dedup_view *view;
 static struct batch batch;
 static uint8_t content[CHUNK];
 
@@ -38,9 +38,9 @@ static struct dsfs_chunk record(uint64_t address, uint32_t stored, uint8_t codec
 				    .stored = le32_of(stored | (uint32_t)codec << DSFS_STORED_BITS) };
 }
 
-static uint64_t known_records(void)
+static uint64_t dedup_records(void)
 {
-	return known.records.length / sizeof(struct dsfs_chunk);
+	return dedup.records.length / sizeof(struct dsfs_chunk);
 }
 
 /* A volume with one chunk of content. */
@@ -51,15 +51,15 @@ static void begin(void)
 	for (uint32_t i = 0; i < CHUNK; i++)
 		content[i] = (uint8_t)(i * 7 + i / 251);
 	memcpy(memory.bytes + AT, content, CHUNK);
-	CHECK_OK(known_open(&known, temp, &memory.source, CLAIMED, CHUNK_LOG, &err));
-	view = known_view_new(&known);
+	CHECK_OK(dedup_open(&dedup, temp, &memory.source, CLAIMED, CHUNK_LOG, &err));
+	view = dedup_view_new(&dedup);
 	assert_non_null(view);
 }
 
 static void end(void)
 {
-	known_view_free(view);
-	known_close(&known);
+	dedup_view_free(view);
+	dedup_close(&dedup);
 	memory_done(&memory);
 	temp_close(temp);
 }
@@ -101,9 +101,9 @@ static void put_record(uint64_t address, uint32_t stored, uint8_t codec)
 {
 	struct dsfs_chunk disk = record(address, stored, codec);
 
-	CHECK_OK(mapped_append(&known.records, &disk, sizeof(disk), NULL, &err));
-	CHECK_OK(table_add(&known.files,
-			   (struct table_key){ batch.items[0].key.low, batch.items[0].key.high }, 0, &err));
+	CHECK_OK(mapped_append(&dedup.records, &disk, sizeof(disk), NULL, &err));
+	CHECK_OK(table_add(&dedup.files, (struct table_key){ batch.items[0].key.low, batch.items[0].key.high }, 0,
+			   &err));
 }
 
 static void test_reader_finds_content(void **state)
@@ -114,12 +114,12 @@ static void test_reader_finds_content(void **state)
 	begin();
 	chunk = file_of_content();
 	put_record(AT, CHUNK, DSFS_CODEC_RAW);
-	known_find(view, &batch, &batch.items[0]);
-	assert_true(chunk->known == KNOWN_RECORD);
-	chunk->known = 0;
+	dedup_find(view, &batch, &batch.items[0]);
+	assert_true(chunk->duplicate_of == DEDUP_RECORD);
+	chunk->duplicate_of = 0;
 	memory.bytes[AT + CHUNK - 1] ^= 1;
-	known_find(view, &batch, &batch.items[0]);
-	assert_int_equal(chunk->known, 0);
+	dedup_find(view, &batch, &batch.items[0]);
+	assert_int_equal(chunk->duplicate_of, 0);
 	end();
 }
 
@@ -132,8 +132,8 @@ static void test_reader_refuses_records(void **state)
 		begin();
 		chunk = file_of_content();
 		put_record(impossible[i].address, impossible[i].stored, impossible[i].codec);
-		known_find(view, &batch, &batch.items[0]);
-		assert_int_equal(chunk->known, 0);
+		dedup_find(view, &batch, &batch.items[0]);
+		assert_int_equal(chunk->duplicate_of, 0);
 		assert_int_equal(memory.calls, 0);
 		end();
 	}
@@ -152,7 +152,7 @@ static void begin_share(void)
 	CHECK_OK(space_open(&space, NULL, NULL, DSFS_SEGMENT_LOG_MIN, SIZE, &err));
 	CHECK_OK(writer_open(&memory.source, &space, temp, &writer, &err));
 	CHECK_OK(records_open(&records, temp, CHUNK_LOG, &err));
-	CHECK_OK(share_open(&share, &known, &records, writer, temp, CHUNK_LOG, &err));
+	CHECK_OK(share_open(&share, &dedup, &records, writer, temp, CHUNK_LOG, &err));
 }
 
 static void end_share(void)
@@ -168,7 +168,7 @@ static int is_same(const struct batch_chunk *chunk)
 {
 	struct error err = { 0 };
 
-	return share_is_same(&share, KNOWN_RECORD, chunk, &err);
+	return share_is_same(&share, DEDUP_RECORD, chunk, &err);
 }
 
 static void test_share_refuses_records(void **state)
@@ -213,7 +213,7 @@ static struct version version;
 static int add_large(uint64_t address, uint32_t stored, uint8_t codec, struct error *err)
 {
 	const uint64_t sizes[1] = { CLAIMED };
-	struct earlier earlier = { 0 };
+	struct previous_index previous = { 0 };
 	struct index *index;
 	int r;
 
@@ -227,8 +227,8 @@ static int add_large(uint64_t address, uint32_t stored, uint8_t codec, struct er
 	r = index_load_fd(section_write(&section, &version), &version, sizes, 1, &index, err);
 	if (r < 0)
 		return r;
-	earlier.index = *index;
-	r = known_add(&known, &earlier, err);
+	previous.index = *index;
+	r = dedup_add(&dedup, &previous, err);
 	index_close(index);
 	return r;
 }
@@ -239,13 +239,13 @@ static void test_bad_records_stay_out(void **state)
 	(void)state;
 	begin();
 	CHECK_FAILS(add_large(AT, HUGE, DSFS_CODEC_ZSTD, &err), -EBADMSG, "chunk 1: impossible record");
-	assert_int_equal(known_records(), 0);
+	assert_int_equal(dedup_records(), 0);
 	CHECK_OK(add_large((uint64_t)DSFS_IN_INDEX << DSFS_ADDRESS_BITS, CHUNK, DSFS_CODEC_RAW, &err));
-	assert_int_equal(known_records(), 0);
-	assert_int_equal(known.pieces.count, 0);
+	assert_int_equal(dedup_records(), 0);
+	assert_int_equal(dedup.pieces.count, 0);
 	CHECK_OK(add_large(AT, CHUNK, DSFS_CODEC_RAW, &err));
-	assert_int_equal(known_records(), LARGE);
-	assert_int_equal(known.pieces.count, LARGE);
+	assert_int_equal(dedup_records(), LARGE);
+	assert_int_equal(dedup.pieces.count, LARGE);
 	end();
 }
 
@@ -269,7 +269,7 @@ static void test_table_is_bounded(void **state)
 static void test_shared_large_files(void **state)
 {
 	struct extent place = { AT, 0 };
-	struct earlier earlier;
+	struct previous_index previous;
 	int fd;
 
 	(void)state;
@@ -287,12 +287,13 @@ static void test_shared_large_files(void **state)
 		place.length = version.index_length;
 		version.index = (struct extent_list){ &place, 1 };
 		if (shared)
-			CHECK_FAILS(earlier_open(temp, &memory.source, SIZE, &version, false, &earlier, &err), -EBADMSG,
+			CHECK_FAILS(previous_index_open(temp, &memory.source, SIZE, &version, false, &previous, &err),
+				    -EBADMSG,
 				    "inode 3: its chunks begin at 1, those of large files before it end at 257");
 		else
-			CHECK_OK(earlier_open(temp, &memory.source, SIZE, &version, false, &earlier, &err));
+			CHECK_OK(previous_index_open(temp, &memory.source, SIZE, &version, false, &previous, &err));
 		if (!shared)
-			earlier_close(&earlier);
+			previous_index_close(&previous);
 	}
 	end();
 }
@@ -306,5 +307,5 @@ int main(void)
 		cmocka_unit_test(test_shared_large_files),
 	};
 
-	return cmocka_run_group_tests_name("known", tests, NULL, NULL);
+	return cmocka_run_group_tests_name("dedup", tests, NULL, NULL);
 }

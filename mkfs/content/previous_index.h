@@ -6,13 +6,14 @@
 #include "image/version.h"
 #include "spill/mapped.h"
 
-struct earlier {
+struct previous_index {
 	struct mapped section; /* inodes, chunks, classes and blob */
 	struct index index;    /* spans of it; nobody may ask it for names */
 };
 
 /* verified: the whole section is read and compared with its SHA-256. Otherwise its records are hints, though
  * inode_get() and chunk_get() check their bounds as always, and large files share no records in either case. */
-must_check int earlier_open(const struct temp *temp, struct source *source, uint64_t member_size,
-			    const struct version *version, bool verified, struct earlier *ret, struct error *err);
-void earlier_close(struct earlier *earlier); /* a zeroed one as well */
+must_check int previous_index_open(const struct temp *temp, struct source *source, uint64_t member_size,
+				   const struct version *version, bool verified, struct previous_index *ret,
+				   struct error *err);
+void previous_index_close(struct previous_index *previous); /* a zeroed one as well */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading an index section from its extents. */
-#include "content/earlier.h"
+#include "content/previous_index.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,9 +13,9 @@
 #include "image/records.h"
 #include "image/sha256.h"
 
-#define EARLIER_STEP (1u << 20)
+#define PREVIOUS_INDEX_STEP (1u << 20)
 
-struct earlier_copy {
+struct previous_index_copy {
 	struct source *source;
 	struct sha256 *sha; /* NULL: not verified */
 	uint64_t from;      /* where in the section the copy begins */
@@ -24,7 +24,7 @@ struct earlier_copy {
 	struct mapped *section;
 };
 
-static int earlier_step(struct earlier_copy *copy, uint64_t address, size_t length, struct error *err)
+static int previous_index_step(struct previous_index_copy *copy, uint64_t address, size_t length, struct error *err)
 {
 	uint64_t skip = copy->at < copy->from ? copy->from - copy->at : 0;
 	int r;
@@ -42,7 +42,7 @@ static int earlier_step(struct earlier_copy *copy, uint64_t address, size_t leng
 	return r < 0 ? r : interrupt_check(err);
 }
 
-static int earlier_copy(struct earlier_copy *copy, const struct version *version, struct error *err)
+static int previous_index_copy(struct previous_index_copy *copy, const struct version *version, struct error *err)
 {
 	int r = 0;
 
@@ -51,14 +51,14 @@ static int earlier_copy(struct earlier_copy *copy, const struct version *version
 		uint64_t step;
 
 		for (uint64_t at = 0; r == 0 && at < extent->length; at += step) {
-			step = extent->length - at < EARLIER_STEP ? extent->length - at : EARLIER_STEP;
-			r = earlier_step(copy, extent->address + at, step, err);
+			step = extent->length - at < PREVIOUS_INDEX_STEP ? extent->length - at : PREVIOUS_INDEX_STEP;
+			r = previous_index_step(copy, extent->address + at, step, err);
 		}
 	}
 	return r;
 }
 
-static int earlier_check(struct sha256 *sha, const struct version *version, struct error *err)
+static int previous_index_check(struct sha256 *sha, const struct version *version, struct error *err)
 {
 	uint8_t found[SHA256_SIZE];
 	int r;
@@ -71,16 +71,16 @@ static int earlier_check(struct sha256 *sha, const struct version *version, stru
 	return r;
 }
 
-static struct span earlier_span(const struct mapped *section, uint64_t from, uint64_t offset, uint64_t size)
+static struct span previous_index_span(const struct mapped *section, uint64_t from, uint64_t offset, uint64_t size)
 {
 	return (struct span){ section->bytes + (offset - from), size };
 }
 
-static void earlier_index(struct earlier *earlier, const struct version *version, const struct index_layout *layout,
-			  uint64_t member_size)
+static void previous_index_set_spans(struct previous_index *previous, const struct version *version,
+				     const struct index_layout *layout, uint64_t member_size)
 {
 	const struct index_shape *shape = &version->shape;
-	struct index *index = &earlier->index;
+	struct index *index = &previous->index;
 	uint64_t from = layout->inodes;
 
 	index->shape = *shape;
@@ -88,22 +88,24 @@ static void earlier_index(struct earlier *earlier, const struct version *version
 	index->member_sizes[0] = member_size;
 	index->member_count = 1;
 	index->has_lists = version->feature_incompat & DSFS_VERSION_INCOMPAT_HOLES;
-	index->inodes = earlier_span(&earlier->section, from, layout->inodes,
-				     shape->inode_count * sizeof(struct dsfs_inode));
-	index->chunks = earlier_span(&earlier->section, from, layout->chunks,
-				     shape->chunk_count * sizeof(struct dsfs_chunk));
-	index->classes = earlier_span(&earlier->section, from, layout->classes,
-				      shape->class_count * sizeof(struct dsfs_class));
-	index->blob = earlier_span(&earlier->section, from, layout->blob, shape->blob_length);
+	index->inodes = previous_index_span(&previous->section, from, layout->inodes,
+					    shape->inode_count * sizeof(struct dsfs_inode));
+	index->chunks = previous_index_span(&previous->section, from, layout->chunks,
+					    shape->chunk_count * sizeof(struct dsfs_chunk));
+	index->classes = previous_index_span(&previous->section, from, layout->classes,
+					     shape->class_count * sizeof(struct dsfs_class));
+	index->blob = previous_index_span(&previous->section, from, layout->blob, shape->blob_length);
 }
 
-int earlier_open(const struct temp *temp, struct source *source, uint64_t member_size, const struct version *version,
-		 bool verified, struct earlier *ret, struct error *err)
+int previous_index_open(const struct temp *temp, struct source *source, uint64_t member_size,
+			const struct version *version, bool verified, struct previous_index *ret, struct error *err)
 {
-	auto_free uint8_t *buffer = huge_alloc(EARLIER_STEP);
+	auto_free uint8_t *buffer = huge_alloc(PREVIOUS_INDEX_STEP);
 	struct sha256 *sha = verified ? sha256_new() : NULL;
-	struct earlier earlier = { 0 };
-	struct earlier_copy copy = { .source = source, .sha = sha, .buffer = buffer, .section = &earlier.section };
+	struct previous_index previous = { 0 };
+	struct previous_index_copy copy = {
+		.source = source, .sha = sha, .buffer = buffer, .section = &previous.section
+	};
 	struct index_layout layout;
 	int r;
 
@@ -112,28 +114,28 @@ int earlier_open(const struct temp *temp, struct source *source, uint64_t member
 	else
 		r = index_layout(&version->shape, &layout, err);
 	if (r == 0)
-		r = mapped_open(&earlier.section, temp, err);
+		r = mapped_open(&previous.section, temp, err);
 	if (r == 0) {
 		copy.from = layout.inodes;
-		r = earlier_copy(&copy, version, err);
+		r = previous_index_copy(&copy, version, err);
 	}
 	if (r == 0)
-		r = earlier_check(sha, version, err);
+		r = previous_index_check(sha, version, err);
 	sha256_free(sha);
 	if (r == 0) {
-		earlier_index(&earlier, version, &layout, member_size);
-		r = records_check(&earlier.index, err);
+		previous_index_set_spans(&previous, version, &layout, member_size);
+		r = records_check(&previous.index, err);
 	}
 	if (r < 0) {
-		earlier_close(&earlier);
+		previous_index_close(&previous);
 		return r;
 	}
-	*ret = earlier;
+	*ret = previous;
 	return 0;
 }
 
-void earlier_close(struct earlier *earlier)
+void previous_index_close(struct previous_index *previous)
 {
-	mapped_close(&earlier->section);
-	*earlier = (struct earlier){ 0 };
+	mapped_close(&previous->section);
+	*previous = (struct previous_index){ 0 };
 }

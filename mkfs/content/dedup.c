@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: MIT */
+/* Loading the records of the versions on the volume, and comparing new content with what they lead to. */
+#include "content/dedup.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/huge.h"
+#include "base/interrupt.h"
+#include "content/compare.h"
+#include "content/key.h"
+#include "image/address.h"
+#include "image/chunk.h"
+#include "image/inode.h"
+
+#define DEDUP_WINDOW  (256u << 10)
+#define DEDUP_WINDOWS 8u /* small files lie in the padding of others, up to some hundred files back */
+#define DEDUP_BUFFER  ((1u << DSFS_CHUNK_LOG_MAX) + 2 * DSFS_BLOCK)
+#define DEDUP_AHEAD   16u /* files between the question for a slot's memory and its use */
+
+int dedup_open(struct dedup *dedup, const struct temp *temp, struct source *source, uint64_t member_size,
+	       uint32_t chunk_log, struct error *err)
+{
+	int r;
+
+	*dedup = (struct dedup){ .source = source, .member_size = member_size, .chunk_log = chunk_log };
+	r = mapped_open(&dedup->records, temp, err);
+	if (r == 0)
+		r = table_open(&dedup->files, temp, err);
+	if (r == 0)
+		r = table_open(&dedup->pieces, temp, err);
+	return r;
+}
+
+void dedup_close(struct dedup *dedup)
+{
+	mapped_close(&dedup->records);
+	table_close(&dedup->files);
+	table_close(&dedup->pieces);
+	*dedup = (struct dedup){ 0 };
+}
+
+/* --- loading --- */
+
+bool dedup_chunks_fit(uint32_t chunk_log, uint32_t earlier_log, uint64_t size)
+{
+	return chunk_log == earlier_log || (size <= UINT64_C(1) << chunk_log && size <= UINT64_C(1) << earlier_log);
+}
+
+static uint64_t dedup_count(const struct dedup *dedup)
+{
+	return dedup->records.length / sizeof(struct dsfs_chunk);
+}
+
+/* A small file whose slot was asked for. */
+struct dedup_file {
+	struct table_key key;
+	uint64_t where, count; /* its records in the version */
+};
+
+struct dedup_load {
+	struct dedup *dedup;
+	const struct previous_index *previous;
+	struct dedup_file ahead[DEDUP_AHEAD]; /* a ring */
+	uint64_t asked, taken;
+};
+
+static int dedup_append(const struct dedup_load *load, uint64_t where, uint64_t count, struct error *err)
+{
+	const struct dsfs_chunk *records = (const struct dsfs_chunk *)load->previous->index.chunks.base + where;
+
+	return mapped_append(&load->dedup->records, records, count * sizeof(*records), NULL, err);
+}
+
+/* The file that was asked for first goes into the table. */
+static int dedup_take(struct dedup_load *load, struct error *err)
+{
+	const struct dedup_file *file = &load->ahead[load->taken++ % DEDUP_AHEAD];
+	struct dedup *dedup = load->dedup;
+	uint64_t first = dedup_count(dedup), other;
+	int r;
+
+	if (table_find(&dedup->files, file->key, &other))
+		return 0;
+	r = dedup_append(load, file->where, file->count, err);
+	return r < 0 ? r : table_add(&dedup->files, file->key, first, err);
+}
+
+static int dedup_ask(struct dedup_load *load, const struct dedup_file *file, struct error *err)
+{
+	int r = load->asked - load->taken == DEDUP_AHEAD ? dedup_take(load, err) : 0;
+
+	if (r < 0)
+		return r;
+	table_prefetch(&load->dedup->files, file->key);
+	load->ahead[load->asked++ % DEDUP_AHEAD] = *file;
+	return 0;
+}
+
+static int dedup_add_small(struct dedup_load *load, const struct inode *inode, uint64_t count, struct error *err)
+{
+	struct dedup_file file = { .where = inode->where, .count = count };
+	uint64_t sums[KEY_CHUNKS];
+	bool has_data = false;
+	struct chunk chunk;
+	int r;
+
+	for (uint64_t i = 0; i < count; i++) {
+		r = chunk_get(&load->previous->index, inode, i, &chunk, err);
+		if (r < 0 || chunk_is_inline(&chunk)) /* bytes in an index are copied with it */
+			return r;
+		sums[i] = chunk_is_hole(&chunk) ? 0 : chunk.sum;
+		has_data |= !chunk_is_hole(&chunk);
+	}
+	if (!has_data)
+		return 0;
+	file.key = key_of_file(inode->size, sums, (uint32_t)count);
+	return dedup_ask(load, &file, err);
+}
+
+/* 1 when all chunks of the file lie on the volume, 0 when some are in the index. A run takes the records one after the
+ * other, so none may come in that is not right. */
+static int dedup_check(const struct dedup_load *load, const struct inode *inode, uint64_t count, struct error *err)
+{
+	struct chunk chunk;
+	uint64_t run;
+	int r;
+
+	for (uint64_t i = 0; i < count; i += run) {
+		r = chunk_get_run(&load->previous->index, inode, i, &chunk, &run, err);
+		if (r < 0 || chunk_is_inline(&chunk))
+			return r;
+	}
+	return 1;
+}
+
+/* All records, as soon as one of its chunks is new: a run must find its neighbours. */
+static int dedup_add_large(struct dedup_load *load, const struct inode *inode, uint64_t count, struct error *err)
+{
+	struct dedup *dedup = load->dedup;
+	uint64_t first = dedup_count(dedup), records = inode_record_count(&load->previous->index, inode), other, run;
+	bool appended = false;
+	struct chunk chunk;
+	int r;
+
+	for (uint64_t i = 0; i < count; i += run) {
+		struct table_key key;
+
+		r = chunk_get_run(&load->previous->index, inode, i, &chunk, &run, err);
+		if (r < 0)
+			return r;
+		key = key_of_chunk(chunk.sum, chunk.length);
+		if (chunk_is_hole(&chunk) || table_find(&dedup->pieces, key, &other))
+			continue;
+		if (!appended) {
+			r = dedup_check(load, inode, count, err);
+			if (r <= 0)
+				return r;
+			r = dedup_append(load, inode->where, records, err);
+		}
+		appended = true;
+		if (r == 0)
+			r = table_add(&dedup->pieces, key, first + (chunk.number - inode->where), err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int dedup_add(struct dedup *dedup, const struct previous_index *previous, struct error *err)
+{
+	struct dedup_load load = { .dedup = dedup, .previous = previous };
+	uint64_t inodes = previous->index.shape.inode_count, count;
+	struct inode inode;
+	int r = table_reserve(&dedup->files, inodes, err);
+
+	for (uint64_t ordinal = 1; r == 0 && ordinal <= inodes; ordinal++) {
+		r = inode_get(&previous->index, ordinal, &inode, err);
+		if (r == 0)
+			r = interrupt_check(err);
+		if (r < 0)
+			return r;
+		if (!S_ISREG(inode.mode) || !inode.size ||
+		    !dedup_chunks_fit(dedup->chunk_log, previous->index.chunk_log, inode.size))
+			continue;
+		count = inode_chunk_count(&previous->index, &inode);
+		r = (inode.size > BATCH_BYTES ? dedup_add_large : dedup_add_small)(&load, &inode, count, err);
+	}
+	while (r == 0 && load.taken < load.asked)
+		r = dedup_take(&load, err);
+	return r;
+}
+
+/* --- looking --- */
+
+/* A part of the volume that is read when it is asked for a second time. */
+struct dedup_window {
+	uint64_t base; /* a multiple of DEDUP_WINDOW; UINT64_MAX: not used yet */
+	uint8_t *bytes;
+	bool loaded;
+};
+
+struct dedup_view {
+	const struct dedup *dedup;
+	struct codec *codec;
+	struct dedup_window windows[DEDUP_WINDOWS];
+	unsigned next;    /* to be given up for another one */
+	uint8_t *memory;  /* of all windows */
+	uint8_t *buffer;  /* what was read alone */
+	uint8_t *decoded; /* a chunk */
+};
+
+struct dedup_view *dedup_view_new(const struct dedup *dedup)
+{
+	struct dedup_view *view = calloc(1, sizeof(*view));
+
+	if (!view)
+		return NULL;
+	view->dedup = dedup;
+	view->codec = codec_new();
+	view->memory = huge_alloc((size_t)DEDUP_WINDOWS * DEDUP_WINDOW);
+	view->buffer = aligned_alloc(DSFS_BLOCK, DEDUP_BUFFER);
+	view->decoded = malloc((size_t)1 << dedup->chunk_log);
+	for (unsigned i = 0; view->memory && i < DEDUP_WINDOWS; i++)
+		view->windows[i] = (struct dedup_window){ UINT64_MAX, view->memory + i * DEDUP_WINDOW, false };
+	if (view->codec && view->memory && view->buffer && view->decoded)
+		return view;
+	dedup_view_free(view);
+	return NULL;
+}
+
+void dedup_view_free(struct dedup_view *view)
+{
+	if (!view)
+		return;
+	codec_free(view->codec);
+	free(view->memory);
+	free(view->buffer);
+	free(view->decoded);
+	free(view);
+}
+
+/* Whole blocks into a window or the buffer; false when they do not fit, do not lie on the volume or cannot be read. */
+static bool dedup_view_read(const struct dedup_view *view, uint64_t start, uint64_t end, uint8_t *to)
+{
+	return end - start <= DEDUP_BUFFER && end <= round_down(view->dedup->member_size, DSFS_BLOCK) &&
+	       source_read(view->dedup->source, 0, start, to, end - start, NULL) == 0;
+}
+
+/* The window when it is loaded, or can be; NULL when nobody asked for it before. */
+static const struct dedup_window *dedup_view_window(struct dedup_view *view, uint64_t base)
+{
+	struct dedup_window *window = view->windows;
+
+	while (window < view->windows + DEDUP_WINDOWS && window->base != base)
+		window++;
+	if (window == view->windows + DEDUP_WINDOWS) {
+		window = &view->windows[view->next++ % DEDUP_WINDOWS];
+		window->base = base;
+		window->loaded = false;
+		return NULL;
+	}
+	if (!window->loaded)
+		window->loaded = dedup_view_read(view, base, base + DEDUP_WINDOW, window->bytes);
+	return window->loaded ? window : NULL;
+}
+
+/* Bytes of the volume, NULL when they cannot be read. What is large is read alone. */
+static const uint8_t *dedup_view_bytes(struct dedup_view *view, uint64_t offset, uint32_t length)
+{
+	uint64_t start = round_down(offset, DSFS_BLOCK), inside = offset % DEDUP_WINDOW;
+	const struct dedup_window *window = NULL;
+
+	if (length <= DEDUP_WINDOW / 4 && inside + length <= DEDUP_WINDOW)
+		window = dedup_view_window(view, offset - inside);
+	if (window)
+		return window->bytes + inside;
+	if (!dedup_view_read(view, start, round_up(offset + length, DSFS_BLOCK), view->buffer))
+		return NULL;
+	return view->buffer + (offset - start);
+}
+
+static int dedup_view_stored(void *argument, const struct chunk *chunk, const uint8_t **ret, struct error *err)
+{
+	*ret = NULL;
+	if (address_member(chunk->address) == 0)
+		*ret = dedup_view_bytes(argument, address_offset(chunk->address), chunk->stored);
+	return *ret ? 0 : error_set(err, -EIO, "chunk at %#" PRIx64 " cannot be read", chunk->address);
+}
+
+static const struct dsfs_chunk *dedup_record(const struct dedup *dedup, uint64_t number)
+{
+	return number < dedup_count(dedup) ? (const struct dsfs_chunk *)dedup->records.bytes + number : NULL;
+}
+
+static bool dedup_is_same(struct dedup_view *view, uint64_t number, const struct batch_chunk *chunk)
+{
+	const struct dsfs_chunk *record = dedup_record(view->dedup, number);
+	struct compare compare = { view->codec, view->decoded, dedup_view_stored, view };
+
+	return record && compare_chunk(&compare, record, chunk, NULL) > 0;
+}
+
+static void dedup_find_file(struct dedup_view *view, struct batch *batch, struct item *item)
+{
+	struct table_key key = { item->key.low, item->key.high };
+	uint64_t first;
+
+	if (!item->chunk_count || !table_find(&view->dedup->files, key, &first))
+		return;
+	for (uint32_t i = 0; i < item->chunk_count; i++)
+		if (!dedup_is_same(view, first + i, &batch->chunks[item->first_chunk + i]))
+			return;
+	for (uint32_t i = 0; i < item->chunk_count; i++)
+		batch->chunks[item->first_chunk + i].duplicate_of = DEDUP_RECORD | (first + i);
+}
+
+/* Each chunk where the one before it leads, or where the table says. */
+static void dedup_find_pieces(struct dedup_view *view, struct batch *batch, struct item *item)
+{
+	uint64_t next = UINT64_MAX, found;
+
+	for (uint32_t i = 0; i < item->chunk_count; i++) {
+		struct batch_chunk *chunk = &batch->chunks[item->first_chunk + i];
+		struct table_key key = key_of_chunk(chunk->sum, chunk->length);
+
+		if (chunk->is_hole) {
+			next = UINT64_MAX;
+			continue;
+		}
+		found = next;
+		if (!dedup_is_same(view, found, chunk) &&
+		    (!table_find(&view->dedup->pieces, key, &found) || !dedup_is_same(view, found, chunk)))
+			found = UINT64_MAX;
+		chunk->duplicate_of = found == UINT64_MAX ? 0 : DEDUP_RECORD | found;
+		next = found == UINT64_MAX ? UINT64_MAX : found + 1;
+	}
+}
+
+void dedup_find(struct dedup_view *view, struct batch *batch, struct item *item)
+{
+	(item->kind == ITEM_FILE ? dedup_find_file : dedup_find_pieces)(view, batch, item);
+}
