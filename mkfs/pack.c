@@ -19,7 +19,7 @@
 #include "content/batcher.h"
 #include "content/dedup.h"
 #include "content/reader.h"
-#include "content/trust.h"
+#include "content/stat_cache.h"
 #include "image/codec.h"
 #include "image/fine.h"
 #include "image/names.h"
@@ -47,8 +47,8 @@ struct packer {
 	struct layout layout;
 	struct kinds *kinds;
 	struct dedup dedup;
-	struct trust trust;
-	bool has_dedup, has_trust;
+	struct stat_cache stat_cache;
+	bool has_dedup, has_stat_cache;
 	struct fine *fine; /* of the trusted version */
 	struct fine_view *fine_view;
 	struct reader_setup reader;
@@ -68,7 +68,7 @@ static void packer_close(struct packer *packer)
 	fine_close(packer->fine);
 	layout_close(&packer->layout);
 	dedup_close(&packer->dedup);
-	trust_close(&packer->trust);
+	stat_cache_close(&packer->stat_cache);
 	writer_close(packer->writer);
 	space_close(&packer->space);
 	free(packer->kinds);
@@ -143,7 +143,7 @@ static int packer_open_pipeline(struct packer *packer, struct error *err)
 
 	packer->reader =
 		(struct reader_setup){ options->chunk_log, options->level, packer->has_dedup ? &packer->dedup : NULL,
-				       packer->has_trust ? &packer->trust : NULL };
+				       packer->has_stat_cache ? &packer->stat_cache : NULL };
 	descriptors_raise_limit(); /* a batch keeps some directories open */
 	return pipeline_open(&work, packer_jobs(options), options->compress != PACK_RAW, &packer->pipeline, err);
 }
@@ -154,16 +154,16 @@ static int packer_add_to_dedup(struct packer *packer, const struct version *vers
 	struct target *target = packer->target;
 	struct previous_index previous = { 0 };
 	struct error why = { 0 };
-	bool trusted = packer->has_trust && packer->trust.version == version;
+	bool loaded = packer->has_stat_cache && packer->stat_cache.version == version;
 	const char *what = "nothing";
 	int r = 0;
 
-	if (!trusted)
+	if (!loaded)
 		r = previous_index_open(packer->temp, target->source, target->super.member_size, version, false,
 					&previous, &why);
 	if (r == 0) {
 		what = "nothing more"; /* than what came before the bad record */
-		r = dedup_add(&packer->dedup, trusted ? &packer->trust.previous : &previous, &why);
+		r = dedup_add(&packer->dedup, loaded ? &packer->stat_cache.previous : &previous, &why);
 	}
 	previous_index_close(&previous);
 	if (error_is_damage(r)) {
@@ -203,7 +203,7 @@ static int packer_open_fine(struct packer *packer, const struct version *version
 	return packer->fine ? fine_view_new(packer->fine, packer->target->source, &packer->fine_view, err) : 0;
 }
 
-static int packer_open_trust(struct packer *packer, struct error *err)
+static int packer_open_stat_cache(struct packer *packer, struct error *err)
 {
 	const struct pack_options *options = packer->options;
 	struct target *target = packer->target;
@@ -220,14 +220,14 @@ static int packer_open_trust(struct packer *packer, struct error *err)
 				 options->trusted);
 	if (!version) /* the first one: there is nothing to compare with */
 		return 0;
-	r = trust_open(&packer->trust, packer->temp, target->source, target->super.member_size, version,
-		       options->chunk_log, &why);
-	packer->has_trust = r == 0;
+	r = stat_cache_open(&packer->stat_cache, packer->temp, target->source, target->super.member_size, version,
+			    options->chunk_log, &why);
+	packer->has_stat_cache = r == 0;
 	if (r == -ENOENT || error_is_damage(r))
 		log_warn("every file is read: %s, ignoring", why.reason);
 	else if (r < 0)
 		return error_set(err, r, "%s", why.reason);
-	return packer->has_trust ? packer_open_fine(packer, version, err) : 0;
+	return packer->has_stat_cache ? packer_open_fine(packer, version, err) : 0;
 }
 
 static int packer_open_layout(struct packer *packer, struct error *err)
@@ -241,9 +241,9 @@ static int packer_open_layout(struct packer *packer, struct error *err)
 		.space = &packer->space,
 		.progress = packer->progress,
 		.dedup = packer->has_dedup ? &packer->dedup : NULL,
-		.trust = packer->has_trust ? &packer->trust : NULL,
+		.stat_cache = packer->has_stat_cache ? &packer->stat_cache : NULL,
 		.fine = packer->fine_view,
-		.has_stat_cache = !options->has_uuid,
+		.writes_stat_cache = !options->has_uuid,
 		.settled = time(NULL) - PACK_SETTLE,
 	};
 	int r;
@@ -271,7 +271,7 @@ static int packer_open(struct packer *packer, struct error *err)
 	if (r == 0)
 		r = writer_open(packer->target->source, &packer->space, packer->temp, &packer->writer, err);
 	if (r == 0)
-		r = packer_open_trust(packer, err);
+		r = packer_open_stat_cache(packer, err);
 	if (r == 0)
 		r = packer_open_dedup(packer, err);
 	if (r == 0)
@@ -323,7 +323,7 @@ static int packer_content(struct packer *packer, struct error *err)
 					    .pipeline = packer->pipeline,
 					    .names = packer->names,
 					    .kinds = packer->kinds,
-					    .trust = packer->has_trust ? &packer->trust : NULL };
+					    .stat_cache = packer->has_stat_cache ? &packer->stat_cache : NULL };
 	packer->scan.sink = batcher_sink(&packer->batcher);
 	r = pthread_create(&thread, NULL, packer_scan, packer);
 	if (r)
@@ -372,7 +372,7 @@ static int packer_index(struct packer *packer, struct error *err)
 	if (r == 0)
 		r = publish_uuid(packer->target, &packer->version, err);
 	if (r == 0)
-		r = assemble_stat_cache(packer->writer, &packer->layout.stat_cache, &packer->version, err);
+		r = assemble_stat_cache(packer->writer, &packer->layout.stat_cache_writer, &packer->version, err);
 	if (r == 0)
 		r = assemble_fine(packer->writer, packer->temp, &packer->layout.records, &packer->version, err);
 	return r;
@@ -427,7 +427,7 @@ static void *packer_forget(void *argument)
 
 	pipeline_close(take_ptr(&packer->pipeline));
 	dedup_close(&packer->dedup);
-	trust_close(&packer->trust);
+	stat_cache_close(&packer->stat_cache);
 	return NULL;
 }
 

@@ -21,7 +21,7 @@ struct pack_result {
 	uint64_t shared_bytes;   /* content that lay on the volume already */
 	uint64_t hole_bytes;
 	uint64_t read_bytes;     /* of the source */
-	uint64_t written_bytes;  /* to the volume: chunks, index, memory of the source, fine sums, catalogue */
+	uint64_t written_bytes;  /* to the volume: chunks, index, stat cache, fine sums, catalogue */
 	uint64_t unchanged;      /* files taken from an earlier version without opening them */
 	uint64_t index_bytes;
 	uint64_t fine_bytes;     /* fine sums, for parts of large files */

@@ -68,12 +68,12 @@ static int batcher_directory(void *argument, const struct scan_directory *direct
 /* Inode numbers tell files apart within one filesystem: that of the first file. */
 static bool batcher_is_unchanged(struct batcher *batcher, const struct attributes *attributes, struct inode *ret)
 {
-	if (!batcher->trust_device)
-		batcher->trust_device = attributes->device;
-	if (!batcher->trust || !attributes->size || attributes->device != batcher->trust_device ||
-	    !trust_find(batcher->trust, attributes, batcher->trust_next, ret))
+	if (!batcher->stat_cache_device)
+		batcher->stat_cache_device = attributes->device;
+	if (!batcher->stat_cache || !attributes->size || attributes->device != batcher->stat_cache_device ||
+	    !stat_cache_find(batcher->stat_cache, attributes, batcher->next_ordinal, ret))
 		return false;
-	batcher->trust_next = ret->ordinal + 1;
+	batcher->next_ordinal = ret->ordinal + 1;
 	return true;
 }
 
@@ -81,7 +81,7 @@ static bool batcher_is_unchanged(struct batcher *batcher, const struct attribute
 static int batcher_add_unchanged(struct batcher *batcher, struct dirfd *dir, const struct scan_entry *entry,
 				 const struct inode *inode, struct error *err)
 {
-	bool is_inline = trust_inline_bytes(batcher->trust, inode) != NULL;
+	bool is_inline = stat_cache_inline_bytes(batcher->stat_cache, inode) != NULL;
 	struct item *item;
 	int r;
 
@@ -93,7 +93,7 @@ static int batcher_add_unchanged(struct batcher *batcher, struct dirfd *dir, con
 	item->attributes = *entry->attributes;
 	item->previous_ordinal = inode->ordinal;
 	if (inode->size <= BATCH_BYTES)
-		item->key = trust_key_of_file(batcher->trust, inode);
+		item->key = stat_cache_key_of_file(batcher->stat_cache, inode);
 	return 0;
 }
 

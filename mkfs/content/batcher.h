@@ -3,7 +3,7 @@
 #pragma once
 #include "content/kinds.h"
 #include "content/pipeline.h"
-#include "content/trust.h"
+#include "content/stat_cache.h"
 #include "image/index.h"
 #include "options/pack_options.h"
 #include "source/scan.h"
@@ -13,9 +13,9 @@ struct batcher {
 	struct pipeline *pipeline;
 	struct names_writer *names;
 	struct kinds *kinds;
-	const struct trust *trust; /* NULL: every file is read */
-	uint64_t trust_device; /* inode numbers are those of this filesystem; 0: not known yet */
-	uint64_t trust_next;   /* ordinal that the next file may have had; 0: no idea */
+	const struct stat_cache *stat_cache; /* NULL: every file is read */
+	uint64_t stat_cache_device;          /* inode numbers are those of this filesystem; 0: not known yet */
+	uint64_t next_ordinal;               /* ordinal that the next file may have had; 0: no idea */
 	struct batch *batch; /* being filled */
 };
 

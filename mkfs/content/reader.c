@@ -304,7 +304,7 @@ static int reader_unchanged_xattrs(const struct reader *reader, struct item *ite
 {
 	char path[sizeof("/proc/self/fd/") + 10 + 1 + DSFS_NAME_MAX + 1];
 
-	if (trust_has_no_xattrs(reader->setup.trust, item->previous_ordinal))
+	if (stat_cache_has_no_xattrs(reader->setup.stat_cache, item->previous_ordinal))
 		return 0;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d/%s", item->dir->fd, item->name);
 	return reader_xattrs(item, -1, path, err);
@@ -319,9 +319,9 @@ static int reader_unchanged(struct reader *reader, struct batch *batch, struct i
 	r = reader_unchanged_xattrs(reader, item, err);
 	if (r < 0 || item->kind == ITEM_UNCHANGED)
 		return r;
-	if (!trust_find(reader->setup.trust, &item->attributes, item->previous_ordinal, &inode))
+	if (!stat_cache_find(reader->setup.stat_cache, &item->attributes, item->previous_ordinal, &inode))
 		return reader_changed(item, err);
-	content = trust_inline_bytes(reader->setup.trust, &inode);
+	content = stat_cache_inline_bytes(reader->setup.stat_cache, &inode);
 	if (!content)
 		return reader_changed(item, err);
 	memcpy(item->content, content, item->length);

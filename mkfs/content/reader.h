@@ -3,13 +3,13 @@
 #pragma once
 #include "content/batch.h"
 #include "content/dedup.h"
-#include "content/trust.h"
+#include "content/stat_cache.h"
 
 struct reader_setup {
 	uint32_t chunk_log;
 	int level; /* zstd, for items with .compress */
 	const struct dedup *dedup; /* NULL on a new volume */
-	const struct trust *trust; /* NULL: items are never unchanged */
+	const struct stat_cache *stat_cache; /* NULL: items are never unchanged */
 };
 
 /* For pipeline_work: the argument is a struct reader_setup. */

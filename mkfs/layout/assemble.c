@@ -117,7 +117,7 @@ int assemble_stat_cache(struct writer *writer, struct stat_cache_writer *stat_ca
 		return r;
 	r = writer_place(writer, section->length, SPACE_BLOCK, err);
 	if (r == -ENOSPC) {
-		log_warn("no room in one piece for the memory of the source, ignoring");
+		log_warn("no room in one piece for the stat cache, ignoring");
 		return 0;
 	}
 	if (r == 0)

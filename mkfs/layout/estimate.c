@@ -158,18 +158,18 @@ static uint64_t estimate_fine(const struct estimate *estimate)
 	return estimate->rows ? layout.length : 0;
 }
 
-/* Inode numbers and times of change. */
-static uint64_t estimate_memory(const struct estimate *estimate, const struct scan_counts *counts)
+/* Inode numbers and ctimes. */
+static uint64_t estimate_stat_cache(const struct estimate *estimate, const struct scan_counts *counts)
 {
 	return estimate->files ? round_up(2 * counts->inodes * sizeof(le64), DSFS_BLOCK) : 0;
 }
 
-/* The index and the memory of the source twice (their parts, and put together), fine sums, tables, and the spool of
- * directories. */
+/* The index and the stat cache twice (their parts, and put together), fine sums, tables, and the spool of directories.
+ */
 static uint64_t estimate_temporary(const struct estimate *estimate, const struct scan_counts *counts,
 				   uint64_t index_bytes, uint64_t fine_bytes)
 {
-	return 2 * (index_bytes + estimate_memory(estimate, counts)) + fine_bytes +
+	return 2 * (index_bytes + estimate_stat_cache(estimate, counts)) + fine_bytes +
 	       table_size(estimate->whole_files) + table_size(estimate->large_chunks) + table_size(counts->linked) +
 	       counts->path_bytes;
 }
@@ -208,7 +208,7 @@ int estimate_end(const struct estimate *estimate, const struct scan_counts *coun
 	result.fine_bytes = estimate_fine(estimate);
 	result.temporary_bytes = estimate_temporary(estimate, counts, result.index_bytes, result.fine_bytes);
 	result.image_bytes = space_taken(&estimate->space) + result.index_bytes + result.fine_bytes +
-			     estimate_memory(estimate, counts) + DSFS_BLOCK + (target->is_new ? DSFS_DATA_AT : 0);
+			     estimate_stat_cache(estimate, counts) + DSFS_BLOCK + (target->is_new ? DSFS_DATA_AT : 0);
 	r = estimate_free_bytes(target, space, &result.free_bytes, err);
 	if (r < 0)
 		return r;

@@ -20,8 +20,8 @@ static int layout_open_parts(struct layout *layout, const struct layout_setup *s
 	if (r == 0)
 		r = large_open(&layout->large, records, &layout->holes, &layout->store, &layout->share,
 			       setup->chunk_log, err);
-	if (r == 0 && setup->has_stat_cache)
-		r = stat_cache_writer_open(&layout->stat_cache, setup->temp, setup->settled, err);
+	if (r == 0 && setup->writes_stat_cache)
+		r = stat_cache_writer_open(&layout->stat_cache_writer, setup->temp, setup->settled, err);
 	return r;
 }
 
@@ -31,7 +31,7 @@ int layout_open(struct layout *layout, const struct layout_setup *setup, struct 
 
 	*layout = (struct layout){ .kinds = setup->kinds, .progress = setup->progress };
 	layout->store = (struct store){ setup->writer, setup->space, &layout->records, 0 };
-	layout->unchanged = (struct unchanged){ .trust = setup->trust,
+	layout->unchanged = (struct unchanged){ .stat_cache = setup->stat_cache,
 						.fine = setup->fine,
 						.holes = &layout->holes,
 						.store = &layout->store,
@@ -48,7 +48,7 @@ void layout_close(struct layout *layout)
 	holes_close(&layout->holes);
 	share_close(&layout->share);
 	records_close(&layout->records);
-	stat_cache_writer_close(&layout->stat_cache);
+	stat_cache_writer_close(&layout->stat_cache_writer);
 	*layout = (struct layout){ 0 };
 }
 
@@ -102,7 +102,7 @@ static int layout_file_inode(struct layout *layout, const struct item *item, uin
 	layout->counts.files++;
 	layout->counts.content_bytes += item->attributes.size;
 	progress_add(layout->progress, 1, 0);
-	r = stat_cache_writer_add(&layout->stat_cache, item->ordinal, &item->attributes, err);
+	r = stat_cache_writer_add(&layout->stat_cache_writer, item->ordinal, &item->attributes, err);
 	return r < 0 ? r : records_set_inode(&layout->records, item, inode, err);
 }
 

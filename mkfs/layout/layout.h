@@ -21,9 +21,9 @@ struct layout_setup {
 	struct progress *progress;
 	struct kinds *kinds;       /* NULL unless compression is automatic */
 	const struct dedup *dedup; /* NULL on a new volume */
-	const struct trust *trust; /* NULL: no file is unchanged */
+	const struct stat_cache *stat_cache; /* NULL: no file is unchanged */
 	struct fine_view *fine;    /* of the trusted version's fine sums; NULL: it has none */
-	bool has_stat_cache;       /* the new version */
+	bool writes_stat_cache;    /* for the new version */
 	int64_t settled;           /* see stat_cache_writer.h */
 };
 
@@ -41,7 +41,7 @@ struct layout {
 	struct holes holes;
 	struct large large;
 	struct unchanged unchanged;
-	struct stat_cache_writer stat_cache;
+	struct stat_cache_writer stat_cache_writer;
 	struct kinds *kinds;
 	struct progress *progress;
 	struct layout_counts counts;

@@ -11,7 +11,7 @@
 /* The fine sums of a chunk that nobody reads are those of the trusted version: none when it has none. */
 static int unchanged_copy_chunk(struct unchanged *unchanged, uint64_t number, struct error *err)
 {
-	const struct index *index = &unchanged->trust->previous.index;
+	const struct index *index = &unchanged->stat_cache->previous.index;
 	const struct dsfs_chunk *record = (const struct dsfs_chunk *)index->chunks.base + number;
 	const le64 *fine = NULL;
 	struct error why = { 0 };
@@ -26,7 +26,7 @@ static int unchanged_copy_chunk(struct unchanged *unchanged, uint64_t number, st
 static int unchanged_copy_chunks(struct unchanged *unchanged, const struct inode *inode, uint64_t *ret_where,
 				 struct error *err)
 {
-	const struct index *index = &unchanged->trust->previous.index;
+	const struct index *index = &unchanged->stat_cache->previous.index;
 	uint64_t run;
 	struct chunk chunk;
 	int r;
@@ -57,7 +57,7 @@ static int unchanged_copy_chunks(struct unchanged *unchanged, const struct inode
 static int unchanged_copy_small(struct unchanged *unchanged, const struct item *item, const struct inode *inode,
 				uint64_t *ret_first, struct error *err)
 {
-	const struct index *index = &unchanged->trust->previous.index;
+	const struct index *index = &unchanged->stat_cache->previous.index;
 	const struct dsfs_chunk *records = (const struct dsfs_chunk *)index->chunks.base + inode->where;
 	int r;
 
@@ -82,7 +82,7 @@ static uint64_t unchanged_hole_bytes(const struct index *index, const struct ino
 int unchanged_copy(struct unchanged *unchanged, const struct item *item, struct inode *ret, uint64_t *ret_hole_bytes,
 		   struct error *err)
 {
-	const struct index *index = &unchanged->trust->previous.index;
+	const struct index *index = &unchanged->stat_cache->previous.index;
 	struct inode inode;
 	uint64_t where = 0;
 	int r;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* --trust-mtime: files that nobody reads, whose chunks are those of the trusted version. */
 #pragma once
-#include "content/trust.h"
+#include "content/stat_cache.h"
 #include "image/fine.h"
 #include "layout/holes.h"
 #include "layout/share.h"
 #include "layout/store.h"
 
 struct unchanged {
-	const struct trust *trust; /* NULL: no file is unchanged */
+	const struct stat_cache *stat_cache; /* NULL: no file is unchanged */
 	struct fine_view *fine;    /* of the trusted version's fine sums; NULL: it has none */
 	bool fine_failed;          /* some could not be read, and a warning said so */
 	struct holes *holes;

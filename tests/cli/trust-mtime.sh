@@ -110,7 +110,7 @@ assert_eq "digest with another chunk size" "$(json digest other.json)" "$(json d
 assert_fails 1 "has no version 'v77'" mkdatasetfs --progress none --trust-mtime=v77 volume source
 mkdatasetfs --progress none --uuid 01234567-89ab-cdef-0123-456789abcdef quiet source/more >/dev/null
 mkdatasetfs --progress none --trust-mtime quiet source/more >out 2>err || fail "$(cat err)"
-assert_contains "no memory" "$(cat err)" "has no memory of its source, ignoring"
+assert_contains "no memory" "$(cat err)" "has no stat cache, ignoring"
 
 # Trusted files without attributes are not asked for them: one more is found all the same.
 quiet

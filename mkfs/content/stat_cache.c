@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* The section holds a le64 for each ordinal, the inode number that the file had in the source, and then one for each,
+ * its ctime in nanoseconds; 0 for what was left out. */
+#include "content/stat_cache.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "content/dedup.h"
+#include "content/key.h"
+#include "image/address.h"
+#include "image/chunk.h"
+#include "image/sha256.h"
+
+#define STAT_CACHE_STEP  (1u << 16)
+#define STAT_CACHE_AHEAD 16u /* numbers between a prefetch and its use */
+
+static const le64 *stat_cache_values(const struct stat_cache *cache)
+{
+	return (const le64 *)(const void *)cache->section.bytes;
+}
+
+static uint64_t stat_cache_count(const struct stat_cache *cache)
+{
+	uint64_t count = cache->section.length / sizeof(le64), inodes = cache->version->shape.inode_count;
+
+	return count < inodes ? count : inodes;
+}
+
+static struct table_key stat_cache_key(const struct stat_cache *cache, uint64_t i)
+{
+	return (struct table_key){ le64_get(stat_cache_values(cache)[i]), 1 };
+}
+
+static int stat_cache_fill_table(struct stat_cache *cache, struct error *err)
+{
+	uint64_t count = stat_cache_count(cache), other;
+	int r = table_reserve(&cache->ordinals, cache->version->file_count, err);
+
+	for (uint64_t i = 0; r == 0 && i < count; i++) {
+		struct table_key key = stat_cache_key(cache, i);
+
+		if (i + STAT_CACHE_AHEAD < count)
+			table_prefetch(&cache->ordinals, stat_cache_key(cache, i + STAT_CACHE_AHEAD));
+		if (key.low && !table_find(&cache->ordinals, key, &other))
+			r = table_add(&cache->ordinals, key, 1 + i, err);
+	}
+	return r;
+}
+
+static int stat_cache_read(struct stat_cache *cache, struct source *source, struct sha256 *sha, struct error *err)
+{
+	const struct extent *section = &cache->version->source;
+	uint64_t at = address_offset(section->address);
+	_Alignas(DSFS_BLOCK) uint8_t buffer[STAT_CACHE_STEP];
+	uint64_t step;
+	int r = 0;
+
+	for (uint64_t done = 0; r == 0 && done < section->length; done += step) {
+		step = section->length - done < STAT_CACHE_STEP ? section->length - done : STAT_CACHE_STEP;
+		r = source_read(source, address_member(section->address), at + done, buffer, step, err);
+		if (r < 0)
+			return r;
+		sha256_add(sha, buffer, step);
+		r = mapped_append(&cache->section, buffer, step, NULL, err);
+	}
+	return r;
+}
+
+static int stat_cache_load(struct stat_cache *cache, struct source *source, struct error *err)
+{
+	const struct version *version = cache->version;
+	struct sha256 *sha = sha256_new();
+	uint8_t found[SHA256_SIZE];
+	int r;
+
+	if (!sha)
+		return error_set(err, -ENOMEM, "out of memory");
+	r = stat_cache_read(cache, source, sha, err);
+	if (r == 0)
+		r = sha256_end(sha, found, err);
+	sha256_free(sha);
+	if (r == 0 && memcmp(found, version->source_sha256, sizeof(found)) != 0)
+		r = error_set(err, -EBADMSG, "the stat cache of version '%s' is damaged", version->label);
+	return r < 0 ? r : stat_cache_fill_table(cache, err);
+}
+
+int stat_cache_open(struct stat_cache *cache, const struct temp *temp, struct source *source, uint64_t member_size,
+		    const struct version *version, uint32_t chunk_log, struct error *err)
+{
+	int r;
+
+	*cache = (struct stat_cache){ .version = version, .chunk_log = chunk_log };
+	if (!version->source.length)
+		return error_set(err, -ENOENT, "version '%s' has no stat cache", version->label);
+	r = table_open(&cache->ordinals, temp, err);
+	if (r == 0)
+		r = mapped_open(&cache->section, temp, err);
+	if (r == 0)
+		r = stat_cache_load(cache, source, err);
+	if (r == 0)
+		r = previous_index_open(temp, source, member_size, version, true, &cache->previous, err);
+	return r;
+}
+
+void stat_cache_close(struct stat_cache *cache)
+{
+	previous_index_close(&cache->previous);
+	table_close(&cache->ordinals);
+	mapped_close(&cache->section);
+	*cache = (struct stat_cache){ 0 };
+}
+
+static bool stat_cache_ordinal(const struct stat_cache *cache, uint64_t number, uint64_t guess, uint64_t *ret)
+{
+	struct table_key key = { number, 1 };
+
+	if (!guess || guess > stat_cache_count(cache) || stat_cache_key(cache, guess - 1).low != number)
+		return table_find(&cache->ordinals, key, ret);
+	*ret = guess;
+	return true;
+}
+
+/* Nobody can set a ctime: when it is the same, nothing about the inode has changed. */
+static bool stat_cache_has_ctime(const struct stat_cache *cache, uint64_t ordinal, const struct attributes *attributes)
+{
+	uint64_t at = cache->version->shape.inode_count + ordinal - 1; /* of its ctime */
+	uint64_t ctime = (at + 1) * sizeof(le64) > cache->section.length ? 0 : le64_get(stat_cache_values(cache)[at]);
+
+	return ctime && ctime == attributes_ctime_ns(attributes);
+}
+
+bool stat_cache_find(const struct stat_cache *cache, const struct attributes *attributes, uint64_t guess,
+		     struct inode *ret)
+{
+	uint64_t ordinal;
+	struct inode inode;
+
+	if (!stat_cache_ordinal(cache, attributes->inode, guess, &ordinal) ||
+	    !stat_cache_has_ctime(cache, ordinal, attributes) ||
+	    inode_get(&cache->previous.index, ordinal, &inode, NULL) < 0 || !S_ISREG(inode.mode) ||
+	    inode.size != attributes->size || inode.mtime != attributes->mtime ||
+	    inode.mtime_nsec != attributes->mtime_nsec ||
+	    !dedup_chunks_fit(cache->chunk_log, cache->previous.index.chunk_log, inode.size))
+		return false;
+	*ret = inode;
+	return true;
+}
+
+bool stat_cache_has_no_xattrs(const struct stat_cache *cache, uint64_t ordinal)
+{
+	struct inode inode;
+
+	return inode_get(&cache->previous.index, ordinal, &inode, NULL) == 0 && !inode.xattrs;
+}
+
+struct checksum_key stat_cache_key_of_file(const struct stat_cache *cache, const struct inode *inode)
+{
+	const struct index *index = &cache->previous.index;
+	const struct dsfs_chunk *records = (const struct dsfs_chunk *)index->chunks.base + inode->where;
+	uint64_t count = inode_chunk_count(index, inode), sums[KEY_CHUNKS];
+	struct table_key key;
+
+	for (uint64_t i = 0; i < count; i++)
+		sums[i] = le64_get(records[i].sum);
+	key = key_of_file(inode->size, sums, (uint32_t)count);
+	return (struct checksum_key){ key.low, key.high };
+}
+
+const void *stat_cache_inline_bytes(const struct stat_cache *cache, const struct inode *inode)
+{
+	const struct index *index = &cache->previous.index;
+	struct chunk chunk;
+
+	if (inode_chunk_count(index, inode) != 1 || chunk_get(index, inode, 0, &chunk, NULL) < 0 ||
+	    !chunk_is_inline(&chunk))
+		return NULL;
+	return chunk_inline_bytes(index, &chunk);
+}
