@@ -45,7 +45,7 @@ struct packer {
 	struct space space;
 	struct writer *writer;
 	struct layout layout;
-	struct kinds *kinds;
+	struct compress_hints *hints;
 	struct dedup dedup;
 	struct stat_cache stat_cache;
 	bool has_dedup, has_stat_cache;
@@ -71,7 +71,7 @@ static void packer_close(struct packer *packer)
 	stat_cache_close(&packer->stat_cache);
 	writer_close(packer->writer);
 	space_close(&packer->space);
-	free(packer->kinds);
+	free(packer->hints);
 	progress_close(packer->progress);
 	from_list_close(packer->from_list);
 	temp_close(packer->temp);
@@ -248,10 +248,10 @@ static int packer_open_layout(struct packer *packer, struct error *err)
 	};
 	int r;
 
-	packer->kinds = calloc(1, sizeof(*packer->kinds));
-	if (!packer->kinds)
+	packer->hints = calloc(1, sizeof(*packer->hints));
+	if (!packer->hints)
 		return error_set(err, -ENOMEM, "out of memory");
-	setup.kinds = options->compress == PACK_AUTO ? packer->kinds : NULL;
+	setup.hints = options->compress == PACK_AUTO ? packer->hints : NULL;
 	r = layout_open(&packer->layout, &setup, err);
 	if (r == 0 && packer->has_dedup) /* about as many files as the newest version has */
 		r = share_reserve(&packer->layout.share, catalogue->versions[catalogue->version_count - 1].file_count,
@@ -322,7 +322,7 @@ static int packer_content(struct packer *packer, struct error *err)
 	packer->batcher = (struct batcher){ .options = packer->options,
 					    .pipeline = packer->pipeline,
 					    .names = packer->names,
-					    .kinds = packer->kinds,
+					    .hints = packer->hints,
 					    .stat_cache = packer->has_stat_cache ? &packer->stat_cache : NULL };
 	packer->scan.sink = batcher_sink(&packer->batcher);
 	r = pthread_create(&thread, NULL, packer_scan, packer);

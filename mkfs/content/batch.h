@@ -47,7 +47,7 @@ struct item {
 	uint64_t previous_ordinal;                /* of the same file in the version that is trusted, 0: none */
 	uint32_t length;                          /* bytes of content, or room for a symlink's target */
 	uint32_t name_length;
-	uint16_t file_kind;                       /* see kinds.h */
+	uint16_t file_kind;                       /* see compress_hints.h */
 	bool compress;                            /* worth a try */
 	struct attributes attributes;
 	struct dirfd *dir;

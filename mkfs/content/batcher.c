@@ -138,7 +138,7 @@ static int batcher_add_piece(struct batcher *batcher, struct dirfd *dir, const s
 			     uint64_t skip, struct error *err)
 {
 	uint64_t size = entry->attributes->size, length = size - at < BATCH_BYTES ? size - at : BATCH_BYTES;
-	uint16_t kind = kinds_of(entry->name, entry->name_length);
+	uint16_t kind = compress_hints_kind_of(entry->name, entry->name_length);
 	struct item *item;
 	int r;
 
@@ -151,9 +151,9 @@ static int batcher_add_piece(struct batcher *batcher, struct dirfd *dir, const s
 	item->skip = skip;
 	item->attributes = *entry->attributes;
 	item->file_kind = kind;
-	item->compress =
-		batcher->options->compress == PACK_ZSTD ||
-		(batcher->options->compress == PACK_AUTO && kinds_wants(batcher->kinds, kind, batcher->batch->number));
+	item->compress = batcher->options->compress == PACK_ZSTD ||
+			 (batcher->options->compress == PACK_AUTO &&
+			  compress_hints_wants(batcher->hints, kind, batcher->batch->number));
 	return 0;
 }
 

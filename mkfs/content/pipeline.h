@@ -3,9 +3,10 @@
 #pragma once
 #include "content/batch.h"
 
-/* Batches in flight. Fixed, because what a batch may know of earlier ones (kinds.c) must not depend on the number
- * of threads: when batch n is being filled, batch n - PIPELINE_DEPTH was taken and given back. Memory for content is
- * for those only that are being read or wait to be taken; batches are started in order, so the next one always has it. */
+/* Batches in flight. Fixed, because what a batch may know of earlier ones (compress_hints.c) must not depend on the
+ * number of threads: when batch n is being filled, batch n - PIPELINE_DEPTH was taken and given back. Memory for
+ * content is for those only that are being read or wait to be taken; batches are started in order, so the next one
+ * always has it. */
 #define PIPELINE_DEPTH 48u
 
 struct pipeline_work {

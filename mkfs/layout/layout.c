@@ -29,7 +29,7 @@ int layout_open(struct layout *layout, const struct layout_setup *setup, struct 
 {
 	int r;
 
-	*layout = (struct layout){ .kinds = setup->kinds, .progress = setup->progress };
+	*layout = (struct layout){ .hints = setup->hints, .progress = setup->progress };
 	layout->store = (struct store){ setup->writer, setup->space, &layout->records, 0 };
 	layout->unchanged = (struct unchanged){ .stat_cache = setup->stat_cache,
 						.fine = setup->fine,
@@ -116,11 +116,11 @@ static uint64_t layout_hole_bytes(const struct batch *batch, const struct item *
 	return bytes;
 }
 
-static void layout_learn(struct layout *layout, const struct batch *batch, const struct item *item)
+static void layout_learn_compression(struct layout *layout, const struct batch *batch, const struct item *item)
 {
 	uint64_t content = 0, stored = 0;
 
-	if (!layout->kinds || !item->compress || item->offset)
+	if (!layout->hints || !item->compress || item->offset)
 		return;
 	for (uint32_t i = 0; i < item->chunk_count; i++)
 		if (batch->chunks[item->first_chunk + i].duplicate_of) /* and so not tried */
@@ -132,7 +132,7 @@ static void layout_learn(struct layout *layout, const struct batch *batch, const
 		stored += chunk->stored;
 	}
 	if (content)
-		kinds_learn(layout->kinds, item->file_kind, batch->number, content, stored);
+		compress_hints_learn(layout->hints, item->file_kind, batch->number, content, stored);
 }
 
 /* The whole file lies on the volume: its records are copied. */
@@ -180,7 +180,7 @@ static int layout_add_file(struct layout *layout, const struct batch *batch, con
 	int r;
 
 	layout->counts.unchanged += item->previous_ordinal != 0;
-	layout_learn(layout, batch, item);
+	layout_learn_compression(layout, batch, item);
 	if (item->length) {
 		r = layout_find(layout, batch, item, &first, err);
 		if (r < 0)
@@ -205,7 +205,7 @@ static int layout_add_piece(struct layout *layout, const struct batch *batch, co
 	bool done;
 	int r;
 
-	layout_learn(layout, batch, item);
+	layout_learn_compression(layout, batch, item);
 	r = large_add_piece(large, batch, item, &done, err);
 	if (r == 0 && item->offset == 0)
 		r = layout_file_inode(layout, item, large->first, false, err);

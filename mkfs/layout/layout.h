@@ -3,7 +3,7 @@
  * on threads. */
 #pragma once
 #include "base/progress.h"
-#include "content/kinds.h"
+#include "content/compress_hints.h"
 #include "content/stat_cache_writer.h"
 #include "layout/holes.h"
 #include "layout/large.h"
@@ -19,7 +19,7 @@ struct layout_setup {
 	struct writer *writer;
 	struct space *space;
 	struct progress *progress;
-	struct kinds *kinds;       /* NULL unless compression is automatic */
+	struct compress_hints *hints; /* NULL unless compression is automatic */
 	const struct dedup *dedup; /* NULL on a new volume */
 	const struct stat_cache *stat_cache; /* NULL: no file is unchanged */
 	struct fine_view *fine;    /* of the trusted version's fine sums; NULL: it has none */
@@ -42,7 +42,7 @@ struct layout {
 	struct large large;
 	struct unchanged unchanged;
 	struct stat_cache_writer stat_cache_writer;
-	struct kinds *kinds;
+	struct compress_hints *hints;
 	struct progress *progress;
 	struct layout_counts counts;
 };
