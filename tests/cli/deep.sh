@@ -23,7 +23,7 @@ int openat(int dir, const char *name, int flags, ...)
 	mode_t mode;
 
 	va_start(ap, flags);
-	mode = flags & O_CREAT ? va_arg(ap, mode_t) : 0;
+	mode = flags & O_CREAT || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(ap, mode_t) : 0;
 	va_end(ap);
 	opens++;
 	return ((int (*)(int, const char *, int, ...))dlsym(RTLD_NEXT, "openat"))(dir, name, flags, mode);
