@@ -116,7 +116,7 @@ if can_mount; then
     umount theirs
 fi
 
-if losetup -f >/dev/null 2>&1; then
+if can_loop; then
     say "a device that holds something, one that holds nothing, and a file"
     truncate -s 4M full blank
     mkfs.ext4 -q -F full
@@ -125,7 +125,7 @@ if losetup -f >/dev/null 2>&1; then
     full=$LOOP
     loop_device blank
     blank=$LOOP
-    cp -a "$blank" node && blockdev --getsize64 node >/dev/null || skip "device nodes cannot be made here, or not used"
+    cp -a "$blank" node && blockdev --flushbufs node || skip "device nodes cannot be made, used or flushed here"
     for pair in full:blank blank:full volume:full full:volume; do
         evil() {
             truncate -s 0 blank
