@@ -219,8 +219,7 @@ assert_fails 1 "so it cannot be write-protected" mkdatasetfs --progress none --w
 can="reserve protect"
 for host in a b; do
     loop=$(on $host datasetfsctl nvme list --json | json namespaces.0.device)
-    addpart "/dev/$loop" 1 786432 131072 || skip "no partitions of loop devices"
-    at_exit delpart "/dev/$loop" 1
+    add_partition "/dev/$loop" 786432 131072 || skip "no partitions of loop devices"
     number=$(lsblk -ndo MAJ:MIN "/dev/${loop}p1" | tr -d ' ')
     mkdir -p sys_$host/dev/block sys_$host/whole/part
     lsblk -ndo MAJ:MIN "/dev/$loop" | tr -d ' ' >sys_$host/whole/dev

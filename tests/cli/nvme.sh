@@ -198,7 +198,7 @@ if can_loop && can_mount; then
     assert_fails 1 "$hidden" datasetfsctl nvme disconnect "$train"
     kill $CLAIM
     wait $CLAIM || true
-    if command -v addpart >/dev/null && addpart "$LOOP" 1 2048 2048; then
+    if command -v addpart >/dev/null && add_partition "$LOOP" 2048 2048; then
         claimed "${LOOP}p1"
         assert_fails 1 "$hidden" datasetfsctl nvme disconnect "$train"
         kill $CLAIM

@@ -327,6 +327,13 @@ loop_end() {
     wait_for 10 test ! -e "/sys/block/${1##*/}/loop/backing_file"
 }
 
+# add_partition DEVICE START LENGTH: its first one, in sectors; false where there are none, or /dev does not show them
+add_partition() {
+    addpart "$1" 1 "$2" "$3" || return 1
+    at_exit delpart "$1" 1
+    [ -b "${1}p1" ]
+}
+
 # need_throttle: control groups that can hold back a device's reads (blkio of version 1)
 need_throttle() {
     need_command lsblk
