@@ -77,6 +77,8 @@ need_fuse() {
     else
         [ -u "$(command -v fusermount3)" ] || skip "needs root or a setuid fusermount3"
         grep -q '^NoNewPrivs:[[:space:]]*0' /proc/self/status || skip "fusermount3 gets no rights here (no_new_privs)"
+        id -un >/dev/null 2>&1 || skip "user $(id -u) has no name, which fusermount3 asks for"
+        [ -e /etc/mtab ] || skip "no /etc/mtab, which fusermount3 reads"
     fi
 }
 

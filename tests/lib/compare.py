@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Compares two directory trees to the last byte and says where they differ.
 
-usage: compare.py [--ignore WORD[,WORD…]] [--special] [--exclude PATH] SOURCE COPY
+usage: compare.py [--ignore WORD[,WORD…]] [--special] [--exclude PATH]… SOURCE COPY
 
 Compared: names, types, permissions, owners, sizes, times to the nanosecond, link groups and counts, symlink
 targets, xattrs, holes (a hole of the copy must be zeros in the source) and contents. Words to ignore:
@@ -229,7 +229,7 @@ class Comparison:
             subdirectories += stat.S_ISDIR(source.st_mode)
             special = not (stat.S_ISDIR(source.st_mode) or stat.S_ISREG(source.st_mode) or stat.S_ISLNK(source.st_mode))
             below = path + b"/" + name if path else name
-            if below == self.exclude:
+            if below in self.exclude:
                 subdirectories -= stat.S_ISDIR(source.st_mode)
                 continue
             if special and not self.special:
@@ -253,13 +253,13 @@ def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("--ignore", default="")
     parser.add_argument("--special", action="store_true")
-    parser.add_argument("--exclude")
+    parser.add_argument("--exclude", action="append", default=[])
     parser.add_argument("source")
     parser.add_argument("copy")
     options = parser.parse_args()
     sys.setrecursionlimit(20000)
-    comparison = Comparison(set(options.ignore.split(",")), options.special, os.fsencode(options.exclude or ""),
-                            hidden_mode(options.copy))
+    comparison = Comparison(set(options.ignore.split(",")), options.special,
+                            {os.fsencode(path) for path in options.exclude}, hidden_mode(options.copy))
     tops = [os.open(os.fsencode(top), os.O_RDONLY | os.O_DIRECTORY) for top in (options.source, options.copy)]
     comparison.attributes(b".", os.fstat(tops[0]), os.fstat(tops[1]))
     comparison.directory(b"", *tops, os.fstat(tops[1]))
