@@ -3,6 +3,7 @@
 # datasetfsctl compact: what is alive moves once, versions keep label, UUID and digest, files stay one read, and what became
 # free is used again; without room or with nothing to gain the volume stays as it is.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
+. "$LIB/clock.sh"
 
 # listed PATH: of the volume
 listed() {
@@ -46,8 +47,7 @@ dd if=/dev/urandom of=source/large bs=128K count=1 seek=11 conv=notrunc status=n
 pack volume source --label two --trust-mtime
 pack volume source --label two-z --compress zstd --no-current
 write 3 0.3
-sleep 3 # what is younger than two seconds is not trusted
-pack volume source --label three --compress zstd --trust-mtime
+later pack volume source --label three --compress zstd --trust-mtime
 pack volume source --label four --no-current
 datasetfsctl remove volume one 2>/dev/null >&2
 identities >identities.before

@@ -4,6 +4,7 @@
 # Long holes: a list instead of a record for each of their chunks, the same digest, and nothing changes for a tree without
 # one; versions with and without, shared, trusted, removed and moved.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
+. "$LIB/clock.sh"
 
 chunk=131072
 truncate -s 1T large-file 2>/dev/null || skip "no files of 1 TiB in $PWD"
@@ -73,10 +74,9 @@ rm -r zeros zeros.dsfs sparse.dsfs
 mv islands source/
 
 # A publish beside: nothing is stored again, read or trusted; the lists are the same.
-sleep 3 # what is younger than two seconds is not trusted
-pack volume source --label two --trust-mtime
-pack volume source --label three --trust-mtime
-pack volume source --label four
+later pack volume source --label two --trust-mtime
+later pack volume source --label three --trust-mtime
+later pack volume source --label four
 assert_eq "stored for what is trusted" "$(listed volume versions.2.stored_bytes)" 0
 assert_eq "stored for what was read" "$(listed volume versions.3.stored_bytes)" 0
 for n in 2 3; do
@@ -86,7 +86,7 @@ done
 
 # Data comes into a hole, and goes.
 dd if=/dev/urandom of=source/islands bs=$chunk count=1 seek=5000 conv=notrunc status=none
-pack volume source --label five --trust-mtime
+later pack volume source --label five --trust-mtime
 assert_eq "records with one chunk in the hole" "$(listed volume versions.4.chunks)" $(($(listed volume versions.1.chunks) + 2))
 truncate -s $((1 << 30)) source/islands
 pack volume source --label six --trust-mtime

@@ -4,6 +4,7 @@
 # What lies on the volume in any version is not written again; each version holds the segments of what it shares, and
 # what cannot be read of an earlier one, or what its index cannot mean, is written again.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
+. "$LIB/clock.sh"
 
 # publish NAME OPTIONS…: its summary in NAME.json
 publish() {
@@ -125,8 +126,7 @@ for name in ("source/sparse", "source/copy"):
         out.seek(3 * 131072)
         out.write(data)
 END
-sleep 3 # so that times of change tell
-publish holes --label holes
+later publish holes --label holes
 publish read --label read
 publish unread --label unread --trust-mtime=holes
 assert_eq "unread files" "$(json unchanged_files unread.json)" 2

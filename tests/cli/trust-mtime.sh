@@ -4,15 +4,11 @@
 # --trust-mtime: files with the inode number, size and times that a version recorded are not opened; what changed in any way,
 # or might have, is.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
+. "$LIB/clock.sh"
 
 # publish NAME OPTIONS…: its summary in NAME.json
 publish() {
     mkdatasetfs --json --progress none "${@:2}" volume source >"$1.json" 2>"$1.err" || fail "$1: $(cat "$1.err")"
-}
-
-# quiet: from here on a change of what is there has another time than it has now
-quiet() {
-    sleep 3
 }
 
 # trusted_is_right NAME VERSION: VERSION trusted, as NAME, has the digest of a publish that reads everything
@@ -29,14 +25,13 @@ differ() {
 
 tree random source --seed 11 --files 300
 tree nasty source/nasty --no-special --no-huge --plain-owners 2>/dev/null
-quiet
-publish first --label first --trust-mtime
+later publish first --label first --trust-mtime
 assert_eq "messages of the first publish" "$(cat first.err)" ""
 assert_eq "unchanged files of the first" "$(json unchanged_files first.json)" 0
 files=$(find source -type f -size +0 -printf '%i\n' | sort -u | wc -l)
 
 # All of them, and the digest is that of a publish that reads everything.
-publish second --trust-mtime --label second
+later publish second --trust-mtime --label second
 assert_eq "unchanged files" "$(json unchanged_files second.json)" "$files"
 assert_eq "bytes read" "$(json read_bytes second.json)" 0
 assert_eq "digest" "$(json digest second.json)" "$(json digest first.json)"
@@ -60,9 +55,8 @@ assert_eq "unchanged files after changes" "$(json unchanged_files trusted.json)"
 say "a change that keeps the size and puts the time back"
 printf 'x' | dd of="source/$name" bs=1 conv=notrunc status=none
 touch -r source/more "source/$name"
-quiet
-publish before --label before
-publish same --trust-mtime=before --label same
+later publish before --label before
+later publish same --trust-mtime=before --label same
 assert_eq "unchanged files" "$(json unchanged_files same.json)" "$(find source -type f -size +0 -printf '%i\n' | sort -u | wc -l)"
 printf 'y' | dd of="source/$name" bs=1 conv=notrunc status=none
 touch -r source/more "source/$name"
@@ -79,6 +73,19 @@ touch -r source/more "source/$name"
 trusted_is_right older young
 differ older young
 
+say "what is younger than two seconds when it is read"
+changed=$(stat -c %Z "source/$name")
+# trusted_after SECONDS: after that change
+trusted_after() {
+    CLOCK_AT=$((changed + $1)) by_clock publish "after-$1" --label "after-$1"
+    publish "after-$1-trusted" --trust-mtime="after-$1" --label "after-$1-trusted"
+    assert_eq "files that are trusted when $1 s had passed" "$(json unchanged_files "after-$1-trusted.json")" \
+        "$(find source -type f -size +0 -printf '%C@ %i\n' | awk -v end=$((changed + $1 - 2)) '$1 < end { print $2 }' |
+            sort -u | wc -l)"
+}
+trusted_after 2
+trusted_after 3
+
 say "a set that was unpacked anew: numbers of the old files in another order"
 mkdir source/samples
 # samples ORDER…: files of one size and time, with their number in them
@@ -88,8 +95,7 @@ samples() {
 }
 samples $(seq 100)
 (cd source/samples && stat -c '%i %n' -- *) | LC_ALL=C sort >numbers
-quiet
-publish samples --label samples
+later publish samples --label samples
 for ((round = 0; round < 20; round++)); do
     rm source/samples/*
     mapfile -t order < <(seq 100 | sort -R --random-source=<(yes $round))
@@ -113,8 +119,7 @@ mkdatasetfs --progress none --trust-mtime quiet source/more >out 2>err || fail "
 assert_contains "no memory" "$(cat err)" "has no stat cache, ignoring"
 
 # Trusted files without attributes are not asked for them: one more is found all the same.
-quiet
-publish settled --label settled
+later publish settled --label settled
 setfattr -n user.first -v one source/more/new
 publish attribute --trust-mtime=settled --label attribute
 publish every --label every

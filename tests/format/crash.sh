@@ -4,6 +4,7 @@
 # Publish, current, remove and compact on a volume with versions, cut off anywhere: what is found afterwards is the set of versions
 # of before or that of after, whole. What a publish writes goes to the device in large pieces, in order.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
+. "$LIB/clock.sh"
 
 seed=${SEED:-$RANDOM}
 rounds=$(length 20 40)
@@ -20,7 +21,7 @@ change() {
 # crash WORDS…: on $volume
 volume=volume
 crash() {
-    "$DATASETFS_BUILD/tests/format/crash" $volume "$seed" $rounds "$@" >crash.out || fail "crash $*"
+    later "$DATASETFS_BUILD/tests/format/crash" $volume "$seed" $rounds "$@" >crash.out || fail "crash $*"
     cat crash.out
     datasetfsctl verify $volume >verify.out || fail "verify after $*: $(cat verify.out)"
 }
@@ -28,8 +29,7 @@ crash() {
 mkdir tree
 for i in $(seq 0 20); do head -c $((i * 3000)) /dev/urandom >tree/f$i; done
 change
-sleep 3 # what is younger than two seconds is not trusted
-pack volume tree --label one --segment-size 1M
+later pack volume tree --label one --segment-size 1M
 change
 crash publish tree two
 change
@@ -76,7 +76,6 @@ truncate -s 140M data/sparse
 echo end >>data/sparse
 pack large data --label one --chunk-size 64K --segment-size 32M
 head -c 9000000 /dev/urandom >data/larger
-sleep 3 # what is younger than two seconds is not trusted
 crash publish data two zstd
 grep -q '^data: [4-9] writes, runs 1$' crash.out || fail "expected 4 to 9 writes in one run: $(cat crash.out)"
 seq 400000 >data/text
