@@ -4,6 +4,7 @@
 # What visitors of .datasetfs cannot do to others: be shown an older listing, have a version that does not load loaded again and
 # again, take all places in its tables.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
+. "$LIB/clock.sh"
 need_fuse
 need_root
 need_command python3 cc
@@ -33,10 +34,10 @@ assert_eq "the listing when the superblock can be read again" "$(echo $versions/
 unmount mnt
 say "no listing of an older state"
 
-# A version that does not load is loaded once for all who ask within seconds; a command tries it each time.
+# A version that does not load is loaded once for all who ask within 10 seconds; a command tries it each time.
 cp volume damaged
 at=$(datasetfsctl list volume --json | json versions.0.index.0.offset /dev/stdin)
-mount_volume damaged mnt
+by_clock mount_volume damaged mnt
 spoil damaged $((at + 9000))
 : >daemon.log
 loads=$(stats mnt loads)
@@ -60,6 +61,10 @@ for i in 1 2; do
     assert_fails 1 "its SHA-256 is not the one in the catalogue" datasetfsctl switch mnt v1
 done
 assert_eq "how often two commands loaded it" $(($(stats mnt loads) - loads)) 2
+loads=$(stats mnt loads)
+pass 10000
+! stat $versions/v1 >/dev/null 2>&1 || fail "a damaged version can be visited later"
+assert_eq "how often a visitor loaded it 10 seconds later" $(($(stats mnt loads) - loads)) 1
 spoil damaged $((at + 9000))
 datasetfsctl switch mnt v1 >/dev/null || fail "a command is refused what failed for a visitor"
 unmount mnt
