@@ -21,9 +21,9 @@ versions=mnt/.datasetfs/versions
 channels=("dev,io=uring" "dev,io=threads")
 if ring_switch Y; then channels+=(ring); fi
 
-# waits: a request is in work, beside that for the counter
+# waits COUNT: so many requests are in work, beside that for the counter
 waits() {
-    [ "$(stats mnt in_flight)" -gt 1 ]
+    [ "$(stats mnt in_flight)" -gt "$1" ]
 }
 
 idle() {
@@ -44,7 +44,7 @@ throttle $DAEMON
 throttle_reads 1
 stat $versions/v2 >/dev/null 2>&1 &
 victim=$!
-wait_for 10 waits || fail "the look-up does not wait for the device"
+wait_for 10 waits 1 || fail "the look-up does not wait for the device"
 kill -KILL $victim
 wait_end $victim || fail "a killed visitor hangs with the device"
 wait $victim 2>/dev/null || true
@@ -76,7 +76,10 @@ for channel in "${channels[@]}"; do
     throttle $DAEMON
     cmp source1/file $versions/v1/file || fail "v1"
     exec 5<$versions/v1
-    sleep 10 # so long the kernel does not ask what the label is
+    asked=$(stats mnt requests.LOOKUP)
+    python3 -c 'import os, sys; [os.stat(sys.argv[1]) for _ in range(20)]' $versions/v1
+    [ $(($(stats mnt requests.LOOKUP) - asked)) -lt 20 ] || fail "the kernel asks what a label is each time"
+    expire $versions v1
 
     # More look-ups than can wait, of other labels.
     throttle_reads 1
@@ -92,22 +95,23 @@ for channel in "${channels[@]}"; do
     throttle_reads 0
     wait "${others[@]}" 2>/dev/null || true
     rm -f ./*.rc
-    sleep 2 # an answer without the volume holds for one
+    expire $versions v1
 
     # One look-up of another version: one visitor of v1 waits behind it, for all.
     throttle_reads 1
     stat $versions/v3 >/dev/null 2>&1 &
     first=$!
-    wait_for 10 waits || fail "the look-up does not wait for the device"
+    wait_for 10 waits 1 || fail "the look-up does not wait for the device"
     for i in {1..30}; do visitor $i; done
     wait_for 20 came 29 || fail "visitors of an open version wait for the device"
+    wait_for 20 waits 2 || fail "no visitor of an open version asks what its label is"
     throttle_reads 0
     wait_for 20 came 30 || fail "a visitor hangs after the stall"
     assert_eq "how visitors of an open version ended" "$(cat ./*.rc | sort -u)" 0
     wait $first || fail "the first visitor of v3 fails after the stall"
 
     cmp source1/file $versions/v1/file || fail "v1 after the stall"
-    sleep 10
+    expire $versions v1
     : >disk
     blockdev --flushbufs "$LOOP"
     assert_fails 1 "Input/output error" stat $versions/v9

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
 """Visitors who come to an open version at the same moment while the device does not answer: how many of them wait.
 
-visitors.py VERSIONS FILE LABEL…: reads lines "held" and "free" from standard input after it has asked for that on standard
-output, so that the caller holds the device back; then prints "LABEL WAITING", how many of VISITORS have not come.
+visitors.py VERSIONS FILE LABEL…: asks the caller on standard output to make the kernel forget what labels are
+("expired"), to hold the device back ("held") and to let it go ("free"), and reads the word when that is done; then
+prints "LABEL WAITING", how many of VISITORS have not come.
 """
+import json
 import os
 import sys
 import threading
@@ -25,11 +27,17 @@ def visit(path, gate, came):
 
 
 def absent(path):
-    """A look-up that the control thread waits with."""
+    """A look-up that waits for the device."""
     try:
         os.stat(path)
     except FileNotFoundError:
         pass
+
+
+def in_flight(versions):
+    """Requests in work; one is that for the counter."""
+    with open(f"{versions}/../stats.json", encoding="ascii") as file:
+        return json.load(file)["in_flight"] - 1
 
 
 def waiting_for(versions, file, label):
@@ -37,7 +45,8 @@ def waiting_for(versions, file, label):
     ask("held")
     threads = [threading.Thread(target=absent, args=(f"{versions}/absent-{label}",))]
     threads[0].start()
-    time.sleep(0.1)
+    while not in_flight(versions):
+        time.sleep(0.01)
     for _ in range(VISITORS):
         threads.append(threading.Thread(target=visit, args=(f"{versions}/{label}/{file}", gate, came)))
         threads[-1].start()
@@ -53,7 +62,7 @@ def main():
     versions, file, labels = sys.argv[1], sys.argv[2], sys.argv[3:]
     for label in labels:
         os.open(f"{versions}/{label}", os.O_RDONLY)  # held until the end
-    time.sleep(10.5)  # so long the kernel does not ask what a label is
+    ask("expired")
     for label in labels:
         print(label, waiting_for(versions, file, label), flush=True)
 

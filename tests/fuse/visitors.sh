@@ -26,6 +26,7 @@ exec {said}<&"${VISITORS[0]}" {told}>&"${VISITORS[1]}"
 tries=0
 while read -r -u "$said" word waiting; do
     case $word in
+    expired) expire mnt/.datasetfs/versions "${labels[@]}" ;;
     held) throttle_reads 1 ;;
     free) throttle_reads 0 ;;
     *)

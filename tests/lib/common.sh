@@ -382,6 +382,16 @@ cpuset() {
     echo "$1" >"$CPUSET/cpuset.cpus"
 }
 
+# expire DIRECTORY NAME…: of the mount of mount_volume. The kernel asks what they are as soon as somebody comes, as if the
+# time were over for which it knows.
+expire() {
+    local rc=0
+    need_command python3
+    python3 "$LIB/expire.py" "$DAEMON" "$@" || rc=$?
+    [ $rc != 77 ] || exit 77
+    [ $rc = 0 ] || fail "expire $*"
+}
+
 # json PATH [FILE]: a value out of a JSON document, such as json versions.0.label
 json() {
     python3 "$LIB/json_value.py" "$@"

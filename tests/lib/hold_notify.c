@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded into the daemon: what it tells the kernel of names and nodes.
+/* Preloaded into the daemon: what it tells the kernel of names and nodes over /dev/fuse.
  *   NOTIFY_HOLD    while this file is there, a name of a version, or nodes, are not told: the caller waits, as it would for the
  *                  lock of a directory
  *   NOTIFY_HELD    a file that is made when one waits
- *   NOTIFY_REFUSE  the code of a notification that fails with EINVAL, as in kernels that do not know it */
+ *   NOTIFY_REFUSE  the code of a notification that fails with EINVAL, as in kernels that do not know it
+ *   NOTIFY_HURRY   the time for which an answer to a look-up holds, unless it is for ever, is divided by this */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
@@ -17,12 +19,14 @@
 #define PRUNE 9 /* FUSE_NOTIFY_PRUNE */
 
 static int refused;
+static uint64_t hurry;
 
 __attribute__((constructor)) static void hold_init(void)
 {
-	const char *code = getenv("NOTIFY_REFUSE");
+	const char *code = getenv("NOTIFY_REFUSE"), *divisor = getenv("NOTIFY_HURRY");
 
 	refused = code ? atoi(code) : 0;
+	hurry = divisor ? strtoull(divisor, NULL, 10) : 0;
 }
 
 /* 0: an answer to a request. */
@@ -51,10 +55,29 @@ static void hold_wait(void)
 		usleep(10000);
 }
 
+/* An answer to a look-up, by its length and by what a file's bytes or an attribute of that length would hardly be: a
+ * node, and at most a day in whole seconds. */
+static bool hold_is_entry(const struct iovec *iov, int count, struct fuse_entry_out *ret)
+{
+	const struct fuse_out_header *header = iov->iov_base;
+
+	if (count != 2 || iov->iov_len != sizeof(*header) || !header->unique || iov[1].iov_len != sizeof(*ret))
+		return false;
+	memcpy(ret, iov[1].iov_base, sizeof(*ret));
+	return ret->nodeid && ret->entry_valid <= 86400 && !ret->entry_valid_nsec && !ret->attr_valid_nsec;
+}
+
+static void hold_hurry(struct fuse_entry_out *entry)
+{
+	entry->entry_valid_nsec = (uint32_t)(entry->entry_valid % hurry * 1000000000 / hurry);
+	entry->entry_valid /= hurry;
+}
+
 ssize_t writev(int fd, const struct iovec *iov, int count)
 {
 	static ssize_t (*next)(int, const struct iovec *, int);
 	int code = hold_code(iov, count);
+	struct fuse_entry_out entry;
 
 	if (!next)
 		next = (ssize_t (*)(int, const struct iovec *, int))dlsym(RTLD_NEXT, "writev");
@@ -64,5 +87,9 @@ ssize_t writev(int fd, const struct iovec *iov, int count)
 	}
 	if (code == PRUNE || (code && hold_is_name(code, iov)))
 		hold_wait();
+	if (hurry && hold_is_entry(iov, count, &entry)) {
+		hold_hurry(&entry);
+		return next(fd, (struct iovec[]){ iov[0], { &entry, sizeof(entry) } }, count);
+	}
 	return next(fd, iov, count);
 }
