@@ -310,6 +310,14 @@ tree() {
     python3 "$LIB/tree.py" "$@" || fail "tree.py $*"
 }
 
+# fixed_tree KIND DIRECTORY: made by tests/lib/fixed_tree.py; false where this file system cannot hold it
+fixed_tree() {
+    local rc=0
+    python3 "$LIB/fixed_tree.py" "$@" || rc=$?
+    [ $rc = 0 ] || [ $rc = 77 ] || fail "fixed_tree.py $*"
+    return $rc
+}
+
 # c_program NAME: compiles tests/NAME.c to ./basename
 c_program() {
     need_command cc
