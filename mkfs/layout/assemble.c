@@ -115,7 +115,7 @@ int assemble_stat_cache(struct writer *writer, struct stat_cache_writer *stat_ca
 	r = stat_cache_writer_end(stat_cache, version->shape.inode_count, &section, err);
 	if (r < 0 || !section->length) /* a full temporary directory, too */
 		return r;
-	r = writer_place(writer, section->length, SPACE_BLOCK, err);
+	r = writer_reserve(writer, section->length, SPACE_BLOCK, err);
 	if (r == -ENOSPC) {
 		log_warn("no room in one piece for the stat cache, ignoring");
 		return 0;
@@ -186,7 +186,7 @@ static int assemble_stream_step(void *argument, const uint8_t *bytes, size_t len
 	uint64_t address;
 	int r;
 
-	r = writer_place(stream->writer, length, SPACE_BLOCK, err);
+	r = writer_reserve(stream->writer, length, SPACE_BLOCK, err);
 	if (r == 0)
 		r = writer_append(stream->writer, bytes, length, &address, err);
 	if (r == 0)
@@ -240,7 +240,7 @@ int assemble_fine(struct writer *writer, const struct temp *temp, struct records
 	r = sums_end(sums, records_chunk_count(records), &head, &head_length, &length, err);
 	if (r < 0 || !length)
 		return r;
-	r = writer_place(writer, length, SPACE_BLOCK, err);
+	r = writer_reserve(writer, length, SPACE_BLOCK, err);
 	if (r == -ENOSPC) {
 		log_warn("no room in one piece for the fine sums, parts of large files will be read in whole chunks, "
 			 "ignoring");

@@ -81,7 +81,7 @@ static int estimate_directory(void *argument, const struct scan_directory *direc
 }
 
 /* As the writer does: once a buffer is on its way nothing comes into its padding any more. */
-static void estimate_place(struct estimate *estimate, uint64_t bytes)
+static void estimate_reserve(struct estimate *estimate, uint64_t bytes)
 {
 	uint64_t offset, end;
 
@@ -113,7 +113,7 @@ static void estimate_file(struct estimate *estimate, const struct attributes *at
 	if (bytes <= STORE_INLINE_MAX && estimate->inline_bytes + bytes <= STORE_INLINE_TOTAL)
 		estimate->inline_bytes += bytes;
 	else
-		estimate_place(estimate, bytes);
+		estimate_reserve(estimate, bytes);
 }
 
 static int estimate_entry(void *argument, const struct scan_directory *directory, const struct scan_entry *entry,

@@ -46,7 +46,7 @@ static int large_reserve(struct large *large, const struct batch_chunk *chunk, s
 		space_prefer(large->store->space, large->size);
 	large->reserved = true;
 	large->dense |= chunk->codec != DSFS_CODEC_RAW;
-	return writer_place(large->store->writer, chunk->stored, large->dense ? SPACE_DENSE : SPACE_BLOCK, err);
+	return writer_reserve(large->store->writer, chunk->stored, large->dense ? SPACE_DENSE : SPACE_BLOCK, err);
 }
 
 static int large_store(struct large *large, const struct batch_chunk *chunk, struct error *err)

@@ -86,7 +86,7 @@ int store_file(struct store *store, const struct batch *batch, const struct item
 	} else {
 		bytes = store_measure(batch, item, &align);
 		if (bytes)
-			r = writer_place(store->writer, bytes, align, err);
+			r = writer_reserve(store->writer, bytes, align, err);
 		for (uint32_t i = 0; r == 0 && i < item->chunk_count; i++)
 			r = store_chunk(store, &batch->chunks[item->first_chunk + i], err);
 	}

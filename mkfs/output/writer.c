@@ -228,7 +228,7 @@ static int writer_move(struct writer *writer, uint64_t offset, struct error *err
 	return r;
 }
 
-int writer_place(struct writer *writer, uint64_t length, enum space_align align, struct error *err)
+int writer_reserve(struct writer *writer, uint64_t length, enum space_align align, struct error *err)
 {
 	uint64_t offset;
 

@@ -16,8 +16,8 @@ must_check int writer_open(struct source *source, struct space *space, const str
 void writer_close(struct writer *writer);
 
 /* Makes the next length bytes (of one or more appends) lie in one piece. -ENOSPC "volume is full". */
-must_check int writer_place(struct writer *writer, uint64_t length, enum space_align align, struct error *err);
-/* The next bytes of the placed piece; *ret_address is where they will lie. */
+must_check int writer_reserve(struct writer *writer, uint64_t length, enum space_align align, struct error *err);
+/* The next bytes of the piece that was reserved; *ret_address is where they will lie. */
 must_check int writer_append(struct writer *writer, const void *bytes, size_t length, uint64_t *ret_address,
 			     struct error *err);
 /* Bytes written earlier, on the volume or still in a buffer; at most 2^DSFS_CHUNK_LOG_MAX of them. Valid until the
