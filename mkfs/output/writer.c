@@ -264,36 +264,39 @@ static const uint8_t *writer_buffered(const struct writer_buffer *buffer, uint64
 	return buffer->bytes + (offset - buffer->base);
 }
 
+/* The blocks from start to end into scratch. The other buffer was written: what is not on the volume yet begins where
+ * the one that is being filled begins. */
+static int writer_load(struct writer *writer, uint64_t start, uint64_t end, struct error *err)
+{
+	const struct writer_buffer *filling = &writer->buffers[writer->filling];
+	uint64_t written_to = start < filling->base && filling->base < end ? filling->base : end;
+	int r = source_read(writer->source, 0, start, writer->scratch, written_to - start, err);
+
+	if (r == 0)
+		memcpy(writer->scratch + (written_to - start), filling->bytes, end - written_to);
+	return r;
+}
+
 int writer_view(struct writer *writer, uint64_t address, size_t length, const uint8_t **ret, struct error *err)
 {
 	uint64_t offset = address_offset(address), start = round_down(offset, DSFS_BLOCK);
 	uint64_t end = round_up(offset + length, DSFS_BLOCK);
-	const struct writer_buffer *filling = &writer->buffers[writer->filling];
-	uint64_t on_volume;
 	int r;
 
 	if (end - start > WRITER_SCRATCH)
 		return error_set(err, -EBADMSG, "%zu bytes to compare, expected at most %u", length,
 				 1u << DSFS_CHUNK_LOG_MAX);
-	*ret = writer_buffered(filling, offset, length);
+	*ret = writer_buffered(&writer->buffers[writer->filling], offset, length);
 	if (!*ret)
 		*ret = writer_buffered(&writer->buffers[!writer->filling], offset, length);
 	if (*ret)
 		return 0;
-	r = writer_wait(writer, err); /* both buffers may have a part of it */
-	if (r < 0)
-		return r;
-	on_volume = end > filling->base && start < filling->base ? filling->base : end;
-	if (start >= filling->base && start < filling->base + filling->used)
-		on_volume = start;
-	r = source_read(writer->source, 0, start, writer->scratch, on_volume - start, err);
-	if (r < 0)
-		return r;
-	if (on_volume < end)
-		memcpy(writer->scratch + (on_volume - start), filling->bytes + (on_volume - filling->base),
-		       end - on_volume);
-	*ret = writer->scratch + (offset - start);
-	return 0;
+	r = writer_wait(writer, err);
+	if (r == 0)
+		r = writer_load(writer, start, end, err);
+	if (r == 0)
+		*ret = writer->scratch + (offset - start);
+	return r;
 }
 
 int writer_finish(struct writer *writer, struct progress *progress, struct error *err)

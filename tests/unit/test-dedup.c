@@ -204,6 +204,35 @@ static void test_share_survives_unreadable(void **state)
 	end_share();
 }
 
+/* A record may lead to bytes that come right behind what was written so far: they are read from the volume, not past a
+ * buffer. */
+static void test_view_behind_what_was_written(void **state)
+{
+	static uint8_t bytes[1u << DSFS_CHUNK_LOG_MAX];
+	uint64_t address = 0, last;
+	const uint8_t *found;
+
+	(void)state;
+	CHECK_OK(temp_open("/tmp", &temp, &err));
+	memory_init(&memory, 3 * WRITER_BUFFER);
+	CHECK_OK(space_open(&space, NULL, NULL, DSFS_SEGMENT_LOG_MIN, 3 * WRITER_BUFFER, &err));
+	CHECK_OK(writer_open(&memory.source, &space, temp, &writer, &err));
+	memset(bytes, 1, sizeof(bytes));
+	while (address < 2 * WRITER_BUFFER - sizeof(bytes)) {
+		CHECK_OK(writer_reserve(writer, sizeof(bytes), SPACE_BLOCK, &err));
+		CHECK_OK(writer_append(writer, bytes, sizeof(bytes), &address, &err));
+	}
+	last = 2 * WRITER_BUFFER - DSFS_BLOCK; /* the last block of a full buffer */
+	CHECK_OK(writer_view(writer, last, DSFS_BLOCK, &found, &err));
+	assert_int_equal(found[0], 1);
+	CHECK_OK(writer_view(writer, last, sizeof(bytes), &found, &err));
+	assert_memory_equal(found + DSFS_BLOCK, memory.bytes + 2 * WRITER_BUFFER, sizeof(bytes) - DSFS_BLOCK);
+	writer_close(writer);
+	space_close(&space);
+	memory_done(&memory);
+	temp_close(temp);
+}
+
 /* --- loading --- */
 
 static struct section section;
@@ -301,9 +330,13 @@ static void test_shared_large_files(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reader_finds_content),  cmocka_unit_test(test_reader_refuses_records),
-		cmocka_unit_test(test_share_refuses_records), cmocka_unit_test(test_share_survives_unreadable),
-		cmocka_unit_test(test_bad_records_stay_out),  cmocka_unit_test(test_table_is_bounded),
+		cmocka_unit_test(test_reader_finds_content),
+		cmocka_unit_test(test_reader_refuses_records),
+		cmocka_unit_test(test_share_refuses_records),
+		cmocka_unit_test(test_share_survives_unreadable),
+		cmocka_unit_test(test_view_behind_what_was_written),
+		cmocka_unit_test(test_bad_records_stay_out),
+		cmocka_unit_test(test_table_is_bounded),
 		cmocka_unit_test(test_shared_large_files),
 	};
 
