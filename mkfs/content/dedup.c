@@ -121,53 +121,48 @@ static int dedup_add_small(struct dedup_load *load, const struct inode *inode, u
 	return dedup_ask(load, &file, err);
 }
 
-/* 1 when all chunks of the file lie on the volume, 0 when some are in the index. A run takes the records one after the
- * other, so none may come in that is not right. */
-static int dedup_check(const struct dedup_load *load, const struct inode *inode, uint64_t count, struct error *err)
+/* 1 when the file has a chunk that is not in the table yet, 0 when not, or when some lie in the index. All of its
+ * records are checked: a run takes them one after the other, so none may come in that is not right. */
+static int dedup_has_new(const struct dedup_load *load, const struct inode *inode, uint64_t count, struct error *err)
 {
+	uint64_t other, run;
 	struct chunk chunk;
-	uint64_t run;
+	bool is_new = false;
 	int r;
 
 	for (uint64_t i = 0; i < count; i += run) {
 		r = chunk_get_run(&load->previous->index, inode, i, &chunk, &run, err);
 		if (r < 0 || chunk_is_inline(&chunk))
 			return r;
+		if (!is_new && !chunk_is_hole(&chunk))
+			is_new = !table_find(&load->dedup->pieces, key_of_chunk(chunk.sum, chunk.length), &other);
 	}
-	return 1;
+	return is_new;
 }
 
-/* All records, as soon as one of its chunks is new: a run must find its neighbours. */
+/* All records or none: a run must find its neighbours. */
 static int dedup_add_large(struct dedup_load *load, const struct inode *inode, uint64_t count, struct error *err)
 {
+	const struct index *index = &load->previous->index;
 	struct dedup *dedup = load->dedup;
-	uint64_t first = dedup_count(dedup), records = inode_record_count(&load->previous->index, inode), other, run;
-	bool appended = false;
+	uint64_t first = dedup_count(dedup), other, run;
 	struct chunk chunk;
-	int r;
+	int r = dedup_has_new(load, inode, count, err);
 
-	for (uint64_t i = 0; i < count; i += run) {
+	if (r <= 0)
+		return r;
+	r = dedup_append(load, inode->where, inode_record_count(index, inode), err);
+	for (uint64_t i = 0; r == 0 && i < count; i += run) {
 		struct table_key key;
 
-		r = chunk_get_run(&load->previous->index, inode, i, &chunk, &run, err);
+		r = chunk_get_run(index, inode, i, &chunk, &run, err);
 		if (r < 0)
 			return r;
 		key = key_of_chunk(chunk.sum, chunk.length);
-		if (chunk_is_hole(&chunk) || table_find(&dedup->pieces, key, &other))
-			continue;
-		if (!appended) {
-			r = dedup_check(load, inode, count, err);
-			if (r <= 0)
-				return r;
-			r = dedup_append(load, inode->where, records, err);
-		}
-		appended = true;
-		if (r == 0)
+		if (!chunk_is_hole(&chunk) && !table_find(&dedup->pieces, key, &other))
 			r = table_add(&dedup->pieces, key, first + (chunk.number - inode->where), err);
-		if (r < 0)
-			return r;
 	}
-	return 0;
+	return r;
 }
 
 int dedup_add(struct dedup *dedup, const struct previous_index *previous, struct error *err)
