@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One publish from the source to the superblock: who runs when, and what is cleaned up afterwards. */
+/* A publish from the source to the superblock: what runs when, and what is cleaned up afterwards. */
 #include "pack.h"
 
 #include <errno.h>
@@ -30,10 +30,10 @@
 #include "output/target.h"
 #include "source/scan.h"
 
-#define PACK_SETTLE         2 /* seconds: more than the step of any file system's clock */
+#define PACK_SETTLE         2 /* seconds: more than the clock step of any filesystem */
 #define PACK_LISTING_BUDGET (4u << 20) /* bytes of names in memory, of each directory read ahead */
 
-/* Everything a run holds; a zeroed one can be closed. */
+/* Everything that a run uses; a zeroed one can be closed. */
 struct packer {
 	const struct pack_options *options;
 	struct target *target;
@@ -56,7 +56,7 @@ struct packer {
 	struct names_writer *names;
 	struct batcher batcher;
 	struct scan_setup scan;
-	struct scan_counts counts; /* the scan thread's until it was joined */
+	struct scan_counts counts; /* belongs to the scan thread until that was joined */
 	struct version version;
 };
 
@@ -81,7 +81,7 @@ static void packer_close(struct packer *packer)
 	free(packer->version.index.items);
 }
 
-/* The source, temporary files and the list: what a dry run needs as well. */
+/* Opens the source, temporary files and the list, which a dry run needs too. */
 static int packer_open_source(struct packer *packer, struct error *err)
 {
 	const struct pack_options *options = packer->options;
@@ -114,7 +114,7 @@ static int packer_open_space(struct packer *packer, struct error *err)
 			  target->super.segment_log, target->capacity, err);
 }
 
-/* LMDB opens by name: a file without one has it in /proc. */
+/* LMDB opens a file by name; an unnamed file has one in /proc. */
 static int packer_open_names(struct packer *packer, struct error *err)
 {
 	auto_close int fd = -1;
@@ -148,7 +148,7 @@ static int packer_open_pipeline(struct packer *packer, struct error *err)
 	return pipeline_open(&work, packer_jobs(options), options->compress != PACK_RAW, &packer->pipeline, err);
 }
 
-/* A version that cannot be read is one with which nothing is shared. */
+/* Nothing is shared with a version that cannot be read. */
 static int packer_add_to_dedup(struct packer *packer, const struct version *version, struct error *err)
 {
 	struct target *target = packer->target;
@@ -162,7 +162,7 @@ static int packer_add_to_dedup(struct packer *packer, const struct version *vers
 		r = previous_index_open(packer->temp, target->source, target->super.member_size, version, false,
 					&previous, &why);
 	if (r == 0) {
-		what = "nothing more"; /* than what came before the bad record */
+		what = "nothing more"; /* than what precedes the bad record */
 		r = dedup_add(&packer->dedup, loaded ? &packer->stat_cache.previous : &previous, &why);
 	}
 	previous_index_close(&previous);
@@ -173,7 +173,7 @@ static int packer_add_to_dedup(struct packer *packer, const struct version *vers
 	return r < 0 ? error_set(err, r, "%s", why.reason) : 0;
 }
 
-/* What the versions on the volume have, the newest first. */
+/* Adds the versions on the volume, the newest first. */
 static int packer_open_dedup(struct packer *packer, struct error *err)
 {
 	const struct catalogue *catalogue = &packer->target->catalogue;
@@ -190,7 +190,7 @@ static int packer_open_dedup(struct packer *packer, struct error *err)
 	return r;
 }
 
-/* For files that are not read. */
+/* The fine sums of files that are not read. */
 static int packer_open_fine(struct packer *packer, const struct version *version, struct error *err)
 {
 	struct error why = { 0 };
@@ -218,7 +218,7 @@ static int packer_open_stat_cache(struct packer *packer, struct error *err)
 	if (!version && options->trusted)
 		return error_set(err, -ENOENT, "option '--trust-mtime': volume '%s' has no version '%s'", target->path,
 				 options->trusted);
-	if (!version) /* the first one: there is nothing to compare with */
+	if (!version) /* the volume has no current version yet */
 		return 0;
 	r = stat_cache_open(&packer->stat_cache, packer->temp, target->source, target->super.member_size, version,
 			    options->chunk_log, &why);
@@ -253,7 +253,7 @@ static int packer_open_layout(struct packer *packer, struct error *err)
 		return error_set(err, -ENOMEM, "out of memory");
 	setup.hints = options->compress == PACK_AUTO ? packer->hints : NULL;
 	r = layout_open(&packer->layout, &setup, err);
-	if (r == 0 && packer->has_dedup) /* about as many files as the newest version has */
+	if (r == 0 && packer->has_dedup) /* expect as many files as the newest version has */
 		r = share_reserve(&packer->layout.share, catalogue->versions[catalogue->version_count - 1].file_count,
 				  err);
 	return r;
@@ -312,7 +312,7 @@ static int packer_consume(struct packer *packer, struct error *err)
 	return r;
 }
 
-/* The scan, the readers and the taker side by side, until the last chunk is with the writer. */
+/* Runs the scan, the readers and the layout in parallel, until the writer has the last chunk. */
 static int packer_content(struct packer *packer, struct error *err)
 {
 	pthread_t thread;
@@ -420,7 +420,7 @@ static int packer_publish(struct packer *packer, struct pack_result *ret, struct
 	return r;
 }
 
-/* What only packing needed. */
+/* Frees what only packing needed. */
 static void *packer_forget(void *argument)
 {
 	struct packer *packer = argument;
@@ -431,7 +431,8 @@ static void *packer_forget(void *argument)
 	return NULL;
 }
 
-/* Large temporary files are closed meanwhile, as that takes a while; without a thread packer_close() does it. */
+/* Closing large temporary files takes a while, so a thread does it meanwhile; without a thread packer_close() does
+ * it. */
 static int packer_publish_and_forget(struct packer *packer, struct pack_result *ret, struct error *err)
 {
 	pthread_t thread;

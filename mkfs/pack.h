@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Packing as a whole: what came of it. */
+/* A publish as a whole, and its result. */
 #pragma once
 #include "base/error.h"
 #include "image/catalogue.h"
@@ -15,24 +15,24 @@ struct pack_result {
 	uint8_t digest[32];
 	bool current;
 	uint64_t files, directories, symlinks, hard_links, special;
-	uint64_t clamped;        /* times that the format cannot hold */
+	uint64_t clamped;        /* mtimes that the format cannot hold */
 	uint64_t content_bytes;
 	uint64_t stored_bytes;   /* of chunks, padding included */
-	uint64_t shared_bytes;   /* content that lay on the volume already */
+	uint64_t shared_bytes;   /* content that was on the volume already */
 	uint64_t hole_bytes;
 	uint64_t read_bytes;     /* of the source */
 	uint64_t written_bytes;  /* to the volume: chunks, index, stat cache, fine sums, catalogue */
-	uint64_t unchanged;      /* files taken from an earlier version without opening them */
+	uint64_t unchanged;      /* files taken from an older version without opening them */
 	uint64_t index_bytes;
 	uint64_t fine_bytes;     /* fine sums, for parts of large files */
 	uint64_t volume_bytes;   /* size of the volume afterwards */
 	double seconds;
 };
 
-/* Publishes the source as a new version on an open target. On failure the target is still to be closed with
- * target_close(), which puts it back to what it was. */
+/* Publishes the source as a new version on an open target. If it fails, target_close() puts the target back to what
+ * it was. */
 must_check int pack_run(const struct pack_options *options, struct target *target, struct pack_result *ret,
 			struct error *err);
-/* Counts and estimates; writes nothing but temporary files. */
+/* Counts and estimates. Writes nothing but temporary files. */
 must_check int pack_dry_run(const struct pack_options *options, struct target *target, struct pack_estimate *ret,
 			    struct error *err);

@@ -8,7 +8,7 @@
 #include "base/format.h"
 #include "base/json.h"
 
-/* Content for each byte stored; 0 when nothing was. */
+/* Bytes of content for each byte stored; 0 if nothing was. */
 static double summary_ratio(const struct pack_result *result)
 {
 	uint64_t stored = result->stored_bytes + result->index_bytes;
@@ -132,7 +132,7 @@ void summary_print_estimate(const struct pack_options *options, const struct pac
 	printf("  index %s, temporary files %s, image %s at most\n", format_size(estimate->index_bytes, index),
 	       format_size(estimate->temporary_bytes, temporary), format_size(estimate->image_bytes, image));
 	if (estimate->versions)
-		printf("  what the %" PRIu32 " versions there have would be shared: only reading tells how much\n",
+		printf("  content of the %" PRIu32 " versions there would be shared; only reading shows how much\n",
 		       estimate->versions);
 	printf("  free %s, fits: %s\n", format_size(estimate->free_bytes, available), estimate->fits ? "yes" : "no");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a run says on standard output when it is done. */
+/* What a run prints on standard output at its end. */
 #pragma once
 #include "pack.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A batch: some consecutive inodes of the scan, or a piece of a large file. The unit of work of a reader. */
+/* A batch: consecutive inodes of the scan, or a piece of a large file. It is a reader's unit of work. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,20 +18,20 @@
 enum item_kind {
 	ITEM_FILE,      /* a whole file of at most BATCH_BYTES */
 	ITEM_PIECE,     /* BATCH_BYTES of a larger one, less at its end */
-	ITEM_SKIP,      /* what would be many pieces of a hole, with others before and behind */
-	ITEM_UNCHANGED, /* a file whose content is taken from an earlier version without looking at it */
+	ITEM_SKIP,      /* a hole that would be many pieces, with other pieces before and after it */
+	ITEM_UNCHANGED, /* a file whose content is taken from an older version without reading it */
 	ITEM_SYMLINK,
 	ITEM_DIRECTORY, /* dir is the directory itself, name is empty */
-	ITEM_LINK,      /* one more name of an inode that came before */
+	ITEM_LINK,      /* another name of an inode that came before */
 };
 
-/* What the reader made of one chunk. */
+/* One chunk, as the reader leaves it. */
 struct batch_chunk {
 	uint64_t sum;
 	uint64_t duplicate_of; /* record of the same content on the volume, see dedup.h; 0: none */
-	const le64 *fine;     /* sums of its blocks, if it is one of a large file; else NULL */
+	const le64 *fine;     /* sums of its blocks, for a chunk of a large file; else NULL */
 	const uint8_t *content;
-	const uint8_t *bytes; /* to be stored: content itself, or a frame in the batch's frames */
+	const uint8_t *bytes; /* what is stored: content itself, or a frame in the batch's frames */
 	uint32_t length;      /* of content */
 	uint32_t stored;      /* of bytes */
 	uint8_t codec;
@@ -48,12 +48,12 @@ struct item {
 	uint32_t length;                          /* bytes of content, or room for a symlink's target */
 	uint32_t name_length;
 	uint16_t file_kind;                       /* see compress_hints.h */
-	bool compress;                            /* worth a try */
+	bool compress;                            /* try to */
 	struct attributes attributes;
 	struct dirfd *dir;
 	char *name;
 	uint32_t content_at; /* in the memory of the batch */
-	uint8_t *content;    /* once there is one */
+	uint8_t *content;    /* once memory was lent */
 	/* results */
 	uint32_t first_chunk, chunk_count;
 	struct checksum_key key; /* whole files */
@@ -62,10 +62,10 @@ struct item {
 	uint32_t xattrs_length;
 };
 
-/* Lent to a batch while its files are read and taken, as what is waiting for that needs none. */
+/* Lent to a batch from the time a reader starts on it until it was taken; a waiting batch needs none. */
 struct batch_memory {
 	uint8_t *content; /* BATCH_BYTES */
-	uint8_t *frames;  /* as many, NULL when nothing is compressed */
+	uint8_t *frames;  /* BATCH_BYTES; NULL if nothing is compressed */
 };
 
 struct batch {
@@ -90,9 +90,9 @@ struct batch {
 must_check int batch_memory_open(struct batch_memory *memory, bool frames, struct error *err);
 void batch_memory_close(struct batch_memory *memory); /* a zeroed one as well */
 
-/* An empty batch is a zeroed one. Releases its directories and xattrs; the memory must have been taken back. */
+/* Makes it an empty batch, which is a zeroed one. Its memory must have been taken back. */
 void batch_clear(struct batch *batch);
-/* Room for one more item: NULL when there is none. The item is zeroed except for dir, name and length. */
+/* Adds an item, zeroed except for dir, name and length. NULL if the batch has no room for it. */
 struct item *batch_add(struct batch *batch, struct dirfd *dir, const char *name, size_t name_length, size_t content);
 void batch_lend(struct batch *batch, struct batch_memory memory);
 struct batch_memory batch_take_back(struct batch *batch);

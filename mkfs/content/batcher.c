@@ -11,10 +11,10 @@
 #include "content/reader.h"
 #include "image/names.h"
 
-/* Smaller files have no hole that would be skipped. */
+/* Holes of smaller files are never skipped. */
 #define BATCHER_SKIP_FROM ((PIPELINE_DEPTH + 2) * (uint64_t)BATCH_BYTES)
 
-/* The names grow in a file of LMDB's; the reader of the message knows only the directory. */
+/* Names go to a temporary file that LMDB writes; the user knows only its directory. */
 static int batcher_name_failed(int r, struct error *err)
 {
 	if (r == -ENOSPC)
@@ -31,7 +31,7 @@ static int batcher_mark(void *argument, uint64_t directory, uint32_t number, con
 		names_writer_mark(batcher->names, directory, number, entry->name, entry->name_length, err), err);
 }
 
-/* A new item, in the next batch when this one has no room for it. */
+/* Adds an item, to the next batch if this one has no room for it. */
 static int batcher_add_item(struct batcher *batcher, struct dirfd *dir, const char *name, size_t name_length,
 			    size_t content, struct item **ret, struct error *err)
 {
@@ -65,7 +65,7 @@ static int batcher_directory(void *argument, const struct scan_directory *direct
 	return 0;
 }
 
-/* Inode numbers tell files apart within one filesystem: that of the first file. */
+/* Inode numbers are unique within one filesystem: only files on that of the first file are looked up. */
 static bool batcher_is_unchanged(struct batcher *batcher, const struct attributes *attributes, struct inode *ret)
 {
 	if (!batcher->stat_cache_device)
@@ -77,7 +77,7 @@ static bool batcher_is_unchanged(struct batcher *batcher, const struct attribute
 	return true;
 }
 
-/* Nothing is read; content that lies in the index is copied. */
+/* The file is not read. Content that lies in the index is copied. */
 static int batcher_add_unchanged(struct batcher *batcher, struct dirfd *dir, const struct scan_entry *entry,
 				 const struct inode *inode, struct error *err)
 {
@@ -97,11 +97,11 @@ static int batcher_add_unchanged(struct batcher *batcher, struct dirfd *dir, con
 	return 0;
 }
 
-/* A file whose holes are looked for, and the last one found. */
+/* A file whose holes may be skipped, and the last hole found. */
 struct batcher_holes {
-	int fd; /* -1: they are not */
+	int fd; /* -1: no hole is skipped */
 	uint64_t size;
-	uint64_t start, end; /* a hole from a piece's start on; end is 0 or where data begins */
+	uint64_t start, end; /* a hole that starts with a piece; end is 0, or where data begins */
 };
 
 static struct batcher_holes batcher_open_holes(struct dirfd *dir, const struct scan_entry *entry)
@@ -110,12 +110,13 @@ static struct batcher_holes batcher_open_holes(struct dirfd *dir, const struct s
 	struct batcher_holes holes = { .fd = -1, .size = entry->attributes->size };
 
 	if (entry->attributes->has_holes && holes.size > BATCHER_SKIP_FROM)
-		(void)!reader_open(&item, &holes.fd, NULL); /* whoever reads it says why not */
+		(void)!reader_open(&item, &holes.fd, NULL); /* the reader reports the error */
 	return holes;
 }
 
-/* Bytes from the piece at on that are a hole and need no pieces of their own. So many pieces of a hole come as always that
- * batches behind it know of all before it, as they would with all of them. The last piece of a file is never skipped. */
+/* How many bytes of a hole to skip at this piece. The first PIPELINE_DEPTH pieces of a hole are never skipped, so a
+ * batch after the hole knows everything about the batches before it, just as if no piece had been skipped. Nor is the
+ * last piece of a file. */
 static uint64_t batcher_skip(struct batcher_holes *holes, uint64_t at)
 {
 	uint64_t last = (holes->size - 1) / BATCH_BYTES * BATCH_BYTES, end;
@@ -178,7 +179,7 @@ static int batcher_add_file(struct batcher *batcher, struct dirfd *dir, const st
 	return r;
 }
 
-/* Room for the target and one byte more, which shows whether it grew. */
+/* Room for the target and one more byte, which shows whether it grew. */
 static int batcher_add_other(struct batcher *batcher, struct dirfd *dir, const struct scan_entry *entry,
 			     struct error *err)
 {
@@ -207,7 +208,7 @@ static int batcher_entry(void *argument, const struct scan_directory *directory,
 	r = batcher_name_failed(names_writer_add(batcher->names, directory->ordinal, entry->name, entry->name_length,
 						 entry->ordinal, (uint8_t)IFTODT(mode), err),
 				err);
-	if (r < 0 || S_ISDIR(mode)) /* a directory comes again, with its entries */
+	if (r < 0 || S_ISDIR(mode)) /* a directory is added with its entries */
 		return r;
 	if (S_ISREG(mode) && !entry->is_link)
 		return batcher_add_file(batcher, dir, entry, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes what the scan tells: names go to the index, inodes into batches. */
+/* Receives the scan: adds names to the index and inodes to batches. */
 #pragma once
 #include "content/compress_hints.h"
 #include "content/pipeline.h"
@@ -14,8 +14,8 @@ struct batcher {
 	struct names_writer *names;
 	struct compress_hints *hints;
 	const struct stat_cache *stat_cache; /* NULL: every file is read */
-	uint64_t stat_cache_device;          /* inode numbers are those of this filesystem; 0: not known yet */
-	uint64_t next_ordinal;               /* ordinal that the next file may have had; 0: no idea */
+	uint64_t stat_cache_device;          /* filesystem of the first file, whose inode numbers count; 0: none yet */
+	uint64_t next_ordinal;               /* guess for the next file's ordinal in the stat cache; 0: none */
 	struct batch *batch; /* being filled */
 };
 

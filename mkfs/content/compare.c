@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Comparison of new content with what a record says is stored. */
+/* Compares new content with what a record says is stored. */
 #include "content/compare.h"
 
 #include <string.h>

@@ -4,7 +4,7 @@
 #include "content/batch.h"
 #include "image/chunk.h"
 
-/* What one thread needs for it. */
+/* What a thread needs to compare. */
 struct compare {
 	struct codec *codec;
 	uint8_t *decoded; /* room for a chunk */
@@ -13,7 +13,7 @@ struct compare {
 	void *argument;
 };
 
-/* 1 when the record's chunk has the same content, 0 when not. The record may be anything, and what the device
+/* 1 if the record's chunk has the same content, else 0. The record may hold anything, and a chunk that the device
  * cannot read is not the same. Other failures of view() are returned. */
 must_check int compare_chunk(const struct compare *compare, const struct dsfs_chunk *record,
 			     const struct batch_chunk *chunk, struct error *err);

@@ -6,22 +6,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define COMPRESS_HINTS_KINDS   4096u /* extensions are hashed into so many kinds */
+#define COMPRESS_HINTS_KINDS   4096u /* extensions are hashed to this many kinds */
 #define COMPRESS_HINTS_SAMPLES 8u    /* files after which a kind is decided */
 
-/* A verdict holds from a batch on that is PIPELINE_DEPTH after the one that decided, so that it is the same for any
- * number of threads and any timing. Until then every file of the kind is tried. */
+/* A decision takes effect PIPELINE_DEPTH batches after the one that made it, so the result is the same for any number
+ * of threads and any timing. Until then, every file of the kind is tried. */
 struct compress_hints {
 	struct compress_hints_entry {
-		uint64_t content, stored; /* bytes of the samples; the taker's */
-		uint32_t samples;         /* the taker's */
-		atomic_uint_least64_t raw_after; /* 1 + number of the batch that decided for raw, 0: not raw */
+		uint64_t content, stored; /* bytes of the samples; used by the taker only */
+		uint32_t samples;         /* used by the taker only */
+		atomic_uint_least64_t raw_after; /* 1 + the batch that decided against compression; 0: none */
 	} entries[COMPRESS_HINTS_KINDS];
 };
 
 uint16_t compress_hints_kind_of(const char *name, size_t length);
-/* For the filler of batch number. */
+/* Should files of the kind in this batch be tried? For the thread that fills it. */
 bool compress_hints_wants(struct compress_hints *hints, uint16_t kind, uint64_t batch);
-/* For the taker of batch number: a file of the kind was tried. */
+/* A file of the kind in this batch was tried. For the thread that takes it. */
 void compress_hints_learn(struct compress_hints *hints, uint16_t kind, uint64_t batch, uint64_t content,
 			  uint64_t stored);

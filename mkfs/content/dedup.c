@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Loading the records of the versions on the volume, and comparing new content with what they lead to. */
+/* Loads the records of the versions on the volume, and compares new content with the chunks they point to. */
 #include "content/dedup.h"
 
 #include <errno.h>
@@ -17,9 +17,9 @@
 #include "image/inode.h"
 
 #define DEDUP_WINDOW  (256u << 10)
-#define DEDUP_WINDOWS 8u /* small files lie in the padding of others, up to some hundred files back */
+#define DEDUP_WINDOWS 8u /* small files are stored in the padding of files up to some hundred before them */
 #define DEDUP_BUFFER  ((1u << DSFS_CHUNK_LOG_MAX) + 2 * DSFS_BLOCK)
-#define DEDUP_AHEAD   16u /* files between the question for a slot's memory and its use */
+#define DEDUP_AHEAD   16u /* files between the prefetch of a table slot and its use */
 
 int dedup_open(struct dedup *dedup, const struct temp *temp, struct source *source, uint64_t member_size,
 	       uint32_t chunk_log, struct error *err)
@@ -55,7 +55,7 @@ static uint64_t dedup_count(const struct dedup *dedup)
 	return dedup->records.length / sizeof(struct dsfs_chunk);
 }
 
-/* A small file whose slot was asked for. */
+/* A small file whose table slot is being prefetched. */
 struct dedup_file {
 	struct table_key key;
 	uint64_t where, count; /* its records in the version */
@@ -75,7 +75,7 @@ static int dedup_append(const struct dedup_load *load, uint64_t where, uint64_t 
 	return mapped_append(&load->dedup->records, records, count * sizeof(*records), NULL, err);
 }
 
-/* The file that was asked for first goes into the table. */
+/* Adds the file that was prefetched first to the table. */
 static int dedup_take(struct dedup_load *load, struct error *err)
 {
 	const struct dedup_file *file = &load->ahead[load->taken++ % DEDUP_AHEAD];
@@ -110,7 +110,7 @@ static int dedup_add_small(struct dedup_load *load, const struct inode *inode, u
 
 	for (uint64_t i = 0; i < count; i++) {
 		r = chunk_get(&load->previous->index, inode, i, &chunk, err);
-		if (r < 0 || chunk_is_inline(&chunk)) /* bytes in an index are copied with it */
+		if (r < 0 || chunk_is_inline(&chunk)) /* content in the index is not shared */
 			return r;
 		sums[i] = chunk_is_hole(&chunk) ? 0 : chunk.sum;
 		has_data |= !chunk_is_hole(&chunk);
@@ -121,8 +121,8 @@ static int dedup_add_small(struct dedup_load *load, const struct inode *inode, u
 	return dedup_ask(load, &file, err);
 }
 
-/* 1 when the file has a chunk that is not in the table yet, 0 when not, or when some lie in the index. All of its
- * records are checked: a run takes them one after the other, so none may come in that is not right. */
+/* 1 if the file has a chunk that is not in the table yet; 0 if not, or if a chunk lies in the index. It also checks
+ * every record: a run takes the records one after the other, so a bad one must not be added. */
 static int dedup_has_new(const struct dedup_load *load, const struct inode *inode, uint64_t count, struct error *err)
 {
 	uint64_t other, run;
@@ -140,7 +140,7 @@ static int dedup_has_new(const struct dedup_load *load, const struct inode *inod
 	return is_new;
 }
 
-/* All records or none: a run must find its neighbours. */
+/* Adds all records or none: a run continues with the next record. */
 static int dedup_add_large(struct dedup_load *load, const struct inode *inode, uint64_t count, struct error *err)
 {
 	const struct index *index = &load->previous->index;
@@ -189,9 +189,9 @@ int dedup_add(struct dedup *dedup, const struct previous_index *previous, struct
 	return r;
 }
 
-/* --- looking --- */
+/* --- lookup --- */
 
-/* A part of the volume that is read when it is asked for a second time. */
+/* A part of the volume. It is read the second time that it is needed. */
 struct dedup_window {
 	uint64_t base; /* a multiple of DEDUP_WINDOW; UINT64_MAX: not used yet */
 	uint8_t *bytes;
@@ -202,9 +202,9 @@ struct dedup_view {
 	const struct dedup *dedup;
 	struct codec *codec;
 	struct dedup_window windows[DEDUP_WINDOWS];
-	unsigned next;    /* to be given up for another one */
+	unsigned next;    /* the next to be replaced */
 	uint8_t *memory;  /* of all windows */
-	uint8_t *buffer;  /* what was read alone */
+	uint8_t *buffer;  /* for reads outside of windows */
 	uint8_t *decoded; /* a chunk */
 };
 
@@ -238,14 +238,15 @@ void dedup_view_free(struct dedup_view *view)
 	free(view);
 }
 
-/* Whole blocks into a window or the buffer; false when they do not fit, do not lie on the volume or cannot be read. */
+/* Reads whole blocks into a window or the buffer; false if they do not fit, lie outside of the volume or cannot be
+ * read. */
 static bool dedup_view_read(const struct dedup_view *view, uint64_t start, uint64_t end, uint8_t *to)
 {
 	return end - start <= DEDUP_BUFFER && end <= round_down(view->dedup->member_size, DSFS_BLOCK) &&
 	       source_read(view->dedup->source, 0, start, to, end - start, NULL) == 0;
 }
 
-/* The window when it is loaded, or can be; NULL when nobody asked for it before. */
+/* The window at base, loaded; NULL if this is the first time that it is needed, or if it cannot be read. */
 static const struct dedup_window *dedup_view_window(struct dedup_view *view, uint64_t base)
 {
 	struct dedup_window *window = view->windows;
@@ -263,7 +264,7 @@ static const struct dedup_window *dedup_view_window(struct dedup_view *view, uin
 	return window->loaded ? window : NULL;
 }
 
-/* Bytes of the volume, NULL when they cannot be read. What is large is read alone. */
+/* Bytes of the volume; NULL if they cannot be read. Large chunks do not go through windows. */
 static const uint8_t *dedup_view_bytes(struct dedup_view *view, uint64_t offset, uint32_t length)
 {
 	uint64_t start = round_down(offset, DSFS_BLOCK), inside = offset % DEDUP_WINDOW;
@@ -313,7 +314,7 @@ static void dedup_find_file(struct dedup_view *view, struct batch *batch, struct
 		batch->chunks[item->first_chunk + i].duplicate_of = DEDUP_RECORD | (first + i);
 }
 
-/* Each chunk where the one before it leads, or where the table says. */
+/* For each chunk tries the record after the previous chunk's duplicate, then the table. */
 static void dedup_find_pieces(struct dedup_view *view, struct batch *batch, struct item *item)
 {
 	uint64_t next = UINT64_MAX, found;

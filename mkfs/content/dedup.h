@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Content that lies on the volume already: the chunks of its versions, found by their sums. It does not change once it
- * was loaded, so that the readers look and compare side by side. */
+/* Finds content that is already on the volume: the chunks of its versions, by their sums. Nothing changes after
+ * loading, so readers search and compare in parallel. */
 #pragma once
 #include "content/batch.h"
 #include "content/previous_index.h"
@@ -21,16 +21,16 @@ struct dedup {
 /* Empty: no version was added. */
 must_check int dedup_open(struct dedup *dedup, const struct temp *temp, struct source *source, uint64_t member_size,
 			  uint32_t chunk_log, struct error *err);
-/* Versions are added with the newest first: what was found in one is not looked for in older ones. */
+/* Add the newest version first: content that it has is not taken from older ones. */
 must_check int dedup_add(struct dedup *dedup, const struct previous_index *previous, struct error *err);
 void dedup_close(struct dedup *dedup); /* a zeroed one as well */
-/* May chunks of a version with this chunk size stand for those of a file of this size? */
+/* Can a file of this size share chunks with a version of another chunk size? */
 bool dedup_chunks_fit(uint32_t chunk_log, uint32_t earlier_log, uint64_t size);
 
-/* What one thread compares through: windows on the volume, as duplicates mostly lie near the duplicates before them. */
+/* A thread's windows on the volume: a duplicate is mostly near the one before it. */
 struct dedup_view;
 struct dedup_view *dedup_view_new(const struct dedup *dedup); /* NULL without memory */
 void dedup_view_free(struct dedup_view *view);
-/* Marks the item and its chunks with the records of the same content. What cannot be read or is damaged is no
- * duplicate. The sums of the chunks must be there. */
+/* Sets duplicate_of of the item's chunks, whose sums must be there. A chunk on the volume that is damaged or cannot
+ * be read is not a duplicate. */
 void dedup_find(struct dedup_view *view, struct batch *batch, struct item *item);

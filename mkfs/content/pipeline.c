@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A ring of batches under one lock; batches are large enough that the lock does not show. */
+/* A ring of batches under one lock. Batches are so large that the lock does not matter. */
 #include "content/pipeline.h"
 
 #include <errno.h>
@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIPELINE_MEMORIES 4u /* for each thread: the batch that it reads, and others that wait to be taken */
+#define PIPELINE_MEMORIES 4u /* per thread: the batch that it reads, and others that wait to be taken */
 
 struct pipeline {
 	struct pipeline_work work;
 	pthread_mutex_t mutex;
 	pthread_cond_t filled, done, free;
 	struct batch *batches[PIPELINE_DEPTH];
-	struct batch_memory idle[PIPELINE_DEPTH]; /* a stack, so that what is never needed is never touched */
+	struct batch_memory idle[PIPELINE_DEPTH]; /* a stack: memory that is never needed is never touched */
 	unsigned idle_count;
 	uint64_t begun, submitted, started, taken, returned; /* batches so far */
 	bool stop, ended;
@@ -125,7 +125,7 @@ int pipeline_open(const struct pipeline_work *work, unsigned jobs, bool frames, 
 	return 0;
 }
 
-/* Nobody works on it any more. */
+/* After the threads ended. */
 static void pipeline_close_batch(struct batch *batch)
 {
 	struct batch_memory memory = batch_take_back(batch);
@@ -192,7 +192,7 @@ void pipeline_end(struct pipeline *pipeline, int result, const struct error *err
 	pthread_mutex_unlock(&pipeline->mutex);
 }
 
-/* With the lock held: the next batch when it was read, NULL when there will be none. */
+/* With the lock held: waits for the next batch to be read; NULL at the end. */
 static struct batch *pipeline_wait(struct pipeline *pipeline)
 {
 	for (;;) {
@@ -237,7 +237,7 @@ void pipeline_give_back(struct pipeline *pipeline, struct batch *batch)
 	pipeline->returned++;
 	pipeline->idle[pipeline->idle_count++] = memory;
 	pthread_cond_signal(&pipeline->free);
-	pthread_cond_signal(&pipeline->filled); /* who waits for memory */
+	pthread_cond_signal(&pipeline->filled); /* a reader may be waiting for memory */
 	pthread_mutex_unlock(&pipeline->mutex);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading an index section from its extents. */
+/* Reads an index section from its extents. */
 #include "content/previous_index.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The index of a version that is on the volume already, without its names, in a temporary file. */
+/* The index of a version on the volume, without its names, in a temporary file. */
 #pragma once
 #include "base/source.h"
 #include "image/index.h"
@@ -8,11 +8,11 @@
 
 struct previous_index {
 	struct mapped section; /* inodes, chunks, classes and blob */
-	struct index index;    /* spans of it; nobody may ask it for names */
+	struct index index;    /* spans of section; it has no names */
 };
 
-/* verified: the whole section is read and compared with its SHA-256. Otherwise its records are hints, though
- * inode_get() and chunk_get() check their bounds as always, and large files share no records in either case. */
+/* verified: the whole section is read and compared with its SHA-256. Otherwise its records are only hints;
+ * inode_get() and chunk_get() check bounds as always. In both cases it is checked that large files share no records. */
 must_check int previous_index_open(const struct temp *temp, struct source *source, uint64_t member_size,
 				   const struct version *version, bool verified, struct previous_index *ret,
 				   struct error *err);

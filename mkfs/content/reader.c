@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One reader for each worker thread. */
+/* A reader for each thread of the pipeline. */
 #include "content/reader.h"
 
 #include <errno.h>
@@ -50,7 +50,7 @@ void reader_free(void *argument)
 	free(reader);
 }
 
-/* Every failure of an item names it. */
+/* Every error names the item. */
 static int reader_failed(const struct item *item, int code, const char *reason, struct error *err)
 {
 	auto_free char *path = dirfd_join(item->dir->path, item->name);
@@ -66,7 +66,7 @@ static int reader_changed(const struct item *item, struct error *err)
 	return reader_failed(item, -ESTALE, "changed while being packed", err);
 }
 
-/* What the scan saw must still be so after the bytes were read. */
+/* After the bytes were read, the file must still be what the scan saw. */
 static int reader_check(const struct item *item, int fd, struct error *err)
 {
 	struct attributes now;
@@ -77,8 +77,9 @@ static int reader_check(const struct item *item, int fd, struct error *err)
 	return attributes_are_same(&now, &item->attributes) ? 0 : reader_changed(item, err);
 }
 
-/* By name, so that what has come in the file's place is not opened: to open a FIFO or a device does something to it. Who comes
- * within the microseconds up to the open is opened without waiting, and noticed at the first read. */
+/* Checks the name before it is opened, because opening a FIFO or a device that replaced the file would have side
+ * effects. One that replaces it in the microseconds before the open is opened without blocking, and noticed at the
+ * first read. */
 static int reader_look(const struct item *item, struct error *err)
 {
 	struct attributes now;
@@ -108,7 +109,7 @@ int reader_open(const struct item *item, int *ret_fd, struct error *err)
 	return 0;
 }
 
-/* Reading went wrong: because it is another file now, or nobody knows why. */
+/* A read failed: either the file was changed, or there is some other reason. */
 static int reader_read_failed(const struct item *item, int fd, int code, const char *reason, struct error *err)
 {
 	int r = reader_check(item, fd, err);
@@ -133,8 +134,8 @@ static int reader_read(struct item *item, int fd, uint64_t from, uint64_t to, st
 	return 0;
 }
 
-/* Reads what is data and writes zeros for the rest. *ret_empty: all of it is a hole, and nothing was written. Only ENXIO
- * says that no data follows: what a file system cannot tell, or tells wrong, is read. */
+/* Reads data and fills holes with zeros. *ret_empty: all of it is a hole, and nothing was filled in. Only ENXIO means
+ * that no data follows; if the filesystem gives any other answer that makes no sense, everything is read. */
 static int reader_read_sparse(struct item *item, int fd, bool *ret_empty, struct error *err)
 {
 	uint64_t at = item->offset, end = item->offset + item->length, stop;
@@ -161,7 +162,7 @@ static int reader_read_sparse(struct item *item, int fd, bool *ret_empty, struct
 	return 0;
 }
 
-/* A frame is worth keeping when it saves a sixteenth: below that the copy-free read of raw bytes is worth more. */
+/* A frame is kept if it saves a sixteenth; below that, reading raw bytes without a copy is worth more. */
 static int reader_compress(struct reader *reader, struct batch *batch, struct batch_chunk *chunk, struct error *err)
 {
 	size_t room = chunk->length - chunk->length / 16;
@@ -191,8 +192,8 @@ static void reader_sum(struct batch_chunk *chunk, bool empty)
 	chunk->stored = chunk->length;
 }
 
-/* For files that are read in parts. Small ones are read from the beginning to the end, if in small steps: whole chunks,
- * kept for the next step, are fewer reads then. A chunk of one block has the block's sum. */
+/* Only for large files, which may be read in parts. Small ones are read from start to end, and then whole chunks,
+ * cached for the next step, take fewer reads. A chunk of one block already has the block's sum. */
 static void reader_sum_blocks(struct batch *batch, const struct item *item, struct batch_chunk *chunk, uint32_t size)
 {
 	if (item->kind != ITEM_PIECE || chunk->is_hole || size == DSFS_BLOCK)
@@ -246,7 +247,7 @@ static int reader_xattrs(struct item *item, int fd, const char *path, struct err
 	return r < 0 ? reader_failed(item, r, why.reason, err) : 0;
 }
 
-/* A file that claims to be empty and is not (as in /proc) cannot be told by its size. */
+/* Some files with a size of 0 have content, for example in /proc. */
 static int reader_check_empty(const struct item *item, int fd, struct error *err)
 {
 	char byte;
@@ -281,7 +282,7 @@ static int reader_file(struct reader *reader, struct batch *batch, struct item *
 	return reader_chunks(reader, batch, item, empty, err);
 }
 
-/* Nothing is read, but the hole must be one still. */
+/* Nothing is read, but it must still be a hole. */
 static int reader_skip(const struct item *item, struct error *err)
 {
 	auto_close int fd = -1;
@@ -299,7 +300,7 @@ static int reader_skip(const struct item *item, struct error *err)
 	return reader_check(item, fd, err);
 }
 
-/* The memory does not hold attributes, and a path is enough to ask for them. */
+/* The stat cache has no xattrs. They can be read by path, without opening the file. */
 static int reader_unchanged_xattrs(const struct reader *reader, struct item *item, struct error *err)
 {
 	char path[sizeof("/proc/self/fd/") + 10 + 1 + DSFS_NAME_MAX + 1];

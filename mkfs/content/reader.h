@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the files of a batch and does what needs no order: sums, zero chunks, compression, xattrs. */
+/* Reads the files of a batch and does the work that needs no order: sums, zero chunks, compression, xattrs. */
 #pragma once
 #include "content/batch.h"
 #include "content/dedup.h"
@@ -16,5 +16,5 @@ struct reader_setup {
 void *reader_new(const void *setup);
 void reader_free(void *reader);
 must_check int reader_work(void *reader, struct batch *batch, struct error *err);
-/* The item's file; also for who looks for its holes. */
+/* Opens the item's file. Also used to look for its holes. */
 must_check int reader_open(const struct item *item, int *ret_fd, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The section holds a le64 for each ordinal, the inode number that the file had in the source, and then one for each,
- * its ctime in nanoseconds; 0 for what was left out. */
+/* The section holds two arrays of le64, each with an element per ordinal: the inode number in the source, then the
+ * ctime in nanoseconds. 0 marks inodes that were left out. */
 #include "content/stat_cache.h"
 
 #include <errno.h>
@@ -122,7 +122,7 @@ static bool stat_cache_ordinal(const struct stat_cache *cache, uint64_t number, 
 	return true;
 }
 
-/* Nobody can set a ctime: when it is the same, nothing about the inode has changed. */
+/* Nobody can set a ctime: if it is the same, nothing about the inode has changed. */
 static bool stat_cache_has_ctime(const struct stat_cache *cache, uint64_t ordinal, const struct attributes *attributes)
 {
 	uint64_t at = cache->version->shape.inode_count + ordinal - 1; /* of its ctime */

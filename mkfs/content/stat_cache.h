@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --trust-mtime: files that a version recorded with the same size, times of modification and change, and inode number
- * are taken from that version and not opened. Loaded once and not changed afterwards. */
+/* --trust-mtime: a file with the same inode number, size, mtime and ctime as in an older version is taken from there
+ * and not opened. Loaded once and not changed afterwards. */
 #pragma once
 #include "content/previous_index.h"
 #include "image/inode.h"
@@ -12,7 +12,7 @@ struct stat_cache {
 	struct previous_index previous;
 	struct mapped section; /* the version's source section, see stat_cache.c */
 	struct table ordinals; /* inode number in the source → ordinal */
-	uint32_t chunk_log;    /* of the version being made */
+	uint32_t chunk_log;    /* of the new version */
 };
 
 /* -ENOENT when the version has no stat cache; -EBADMSG when it is damaged. */
@@ -20,13 +20,13 @@ must_check int stat_cache_open(struct stat_cache *cache, const struct temp *temp
 			       uint64_t member_size, const struct version *version, uint32_t chunk_log,
 			       struct error *err);
 void stat_cache_close(struct stat_cache *cache); /* a zeroed one as well */
-/* The same file in the version; false when there is none. guess is an ordinal that it may have, or 0: files mostly come
- * in the order that they had. */
+/* The same file in the version; false if there is none. guess: an ordinal to try first, or 0; files mostly come in
+ * their old order. */
 bool stat_cache_find(const struct stat_cache *cache, const struct attributes *attributes, uint64_t guess,
 		     struct inode *ret);
-/* The file of that ordinal, which was found, had no user attributes, so it has none. */
+/* Had this file, found by stat_cache_find(), no xattrs? Then it has none now. */
 bool stat_cache_has_no_xattrs(const struct stat_cache *cache, uint64_t ordinal);
-/* What the content of a file of at most BATCH_BYTES is looked for by. */
+/* The dedup key of a file of at most BATCH_BYTES. */
 struct checksum_key stat_cache_key_of_file(const struct stat_cache *cache, const struct inode *inode);
-/* Its content, when it lies in the index: NULL when not. */
+/* Its content if that lies in the index, else NULL. */
 const void *stat_cache_inline_bytes(const struct stat_cache *cache, const struct inode *inode);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two arrays while files come, put behind each other at the end. */
+/* Two arrays grow with the files; at the end the second is appended to the first. */
 #include "content/stat_cache_writer.h"
 
 #include "image/address.h"

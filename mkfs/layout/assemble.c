@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Putting the index together. */
+/* Puts the index together. */
 #include "layout/assemble.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ static int assemble_parts(const struct records *records, const struct temp *temp
 	return r;
 }
 
-/* Hands the section's bytes to each() in steps. */
+/* Calls each() with the section's bytes, in steps. */
 static int assemble_each(const struct temp *temp, int fd, uint64_t length,
 			 int (*each)(void *argument, const uint8_t *bytes, size_t length, struct error *err),
 			 void *argument, struct error *err)
@@ -113,7 +113,7 @@ int assemble_stat_cache(struct writer *writer, struct stat_cache_writer *stat_ca
 	int r;
 
 	r = stat_cache_writer_end(stat_cache, version->shape.inode_count, &section, err);
-	if (r < 0 || !section->length) /* a full temporary directory, too */
+	if (r < 0 || !section->length) /* also if the temporary directory is full */
 		return r;
 	r = writer_reserve(writer, section->length, SPACE_BLOCK, err);
 	if (r == -ENOSPC) {
@@ -129,7 +129,7 @@ int assemble_stat_cache(struct writer *writer, struct stat_cache_writer *stat_ca
 	return r;
 }
 
-/* A thread that looks at the section as a reader would: what that refuses must not be published. */
+/* A thread that opens the section as a mount would: an index that it refuses must not be published. */
 struct assemble_check {
 	pthread_t thread;
 	int fd;

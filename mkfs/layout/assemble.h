@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The index section: put together in a temporary file, checked as a reader would, streamed to the volume. */
+/* The index section: put together in a temporary file, checked as a mount would, and streamed to the volume. */
 #pragma once
 #include "base/progress.h"
 #include "content/stat_cache_writer.h"
@@ -7,16 +7,16 @@
 #include "layout/records.h"
 #include "output/writer.h"
 
-/* Takes the names. Fills shape and index_length of the version, whose other fields must be there; *ret_fd is the
- * section. */
+/* Takes ownership of names. Fills shape and index_length of the version, whose other fields must be set; *ret_fd is
+ * the section. */
 must_check int assemble_section(const struct records *records, struct names_writer *names, const struct temp *temp,
 				struct version *version, int *ret_fd, struct error *err);
 /* Writes the stat cache and fills version->source; nothing if there is no room in one piece. */
 must_check int assemble_stat_cache(struct writer *writer, struct stat_cache_writer *stat_cache, struct version *version,
 				   struct error *err);
-/* Writes the section while it is checked as by a reader; fills index, index_sha256 and digest of the version. */
+/* Writes the section while a thread checks it; fills index, index_sha256 and digest of the version. */
 must_check int assemble_stream(struct writer *writer, const struct temp *temp, int fd, uint64_t volume_end,
 			       struct progress *progress, struct version *version, struct error *err);
-/* Writes the fine sums and fills version->fine; nothing, should there be no room in one piece. */
+/* Writes the fine sums and fills version->fine; nothing if there is no room in one piece. */
 must_check int assemble_fine(struct writer *writer, const struct temp *temp, struct records *records,
 			     struct version *version, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking up a class by a sum of its attributes, and adding it when it is new. */
+/* Looks up a class by a checksum of its attributes, and adds it if it is new. */
 #include "layout/classes.h"
 
 #include <errno.h>
@@ -43,7 +43,7 @@ static struct table_key classes_key(const struct item *item, const struct dsfs_c
 	return (struct table_key){ key.low, key.high };
 }
 
-/* The class under a key is compared with what is looked for: a key is only a sum. */
+/* A key is only a checksum, so the class that it finds is compared. */
 static bool classes_is(const struct classes *classes, const struct mapped *blob, uint64_t number,
 		       const struct item *item, const struct dsfs_class *class)
 {

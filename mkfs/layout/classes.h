@@ -12,7 +12,7 @@ struct classes {
 
 must_check int classes_open(struct classes *classes, const struct temp *temp, struct error *err);
 void classes_close(struct classes *classes); /* a zeroed one as well */
-void classes_end(struct classes *classes);   /* no item comes any more: frees what finds equal classes */
-/* The item's class; a new set of xattrs is appended to blob. */
+void classes_end(struct classes *classes);   /* after the last item: frees the lookup table */
+/* The item's class. A new set of xattrs is appended to blob. */
 must_check int classes_find(struct classes *classes, struct mapped *blob, const struct item *item, uint32_t *ret,
 			    struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Adds up, with the placement rules of store.c, what raw and unshared content would take. */
+/* Adds up what content would take without sharing and compression, with the placement rules of store.c. */
 #include "layout/estimate.h"
 
 #include <errno.h>
@@ -26,8 +26,8 @@ struct estimate {
 	uint64_t names_bytes, blob_bytes, inline_bytes, chunks;
 	uint64_t rows;                      /* of fine sums */
 	uint64_t whole_files, large_chunks; /* entries of the tables of content */
-	struct space space; /* an endless volume, to place files in */
-	uint64_t end;       /* of what was placed so far */
+	struct space space; /* an endless volume, in which files are placed */
+	uint64_t end;       /* of the files placed so far */
 };
 
 int estimate_open(uint32_t chunk_log, struct estimate **ret, struct error *err)
@@ -80,7 +80,7 @@ static int estimate_directory(void *argument, const struct scan_directory *direc
 	return 0;
 }
 
-/* As the writer does: once a buffer is on its way nothing comes into its padding any more. */
+/* As the writer does it: padding is not filled any more once its buffer was handed to the thread. */
 static void estimate_reserve(struct estimate *estimate, uint64_t bytes)
 {
 	uint64_t offset, end;
@@ -95,7 +95,7 @@ static void estimate_reserve(struct estimate *estimate, uint64_t bytes)
 	estimate->end = end;
 }
 
-/* Holes count as data: what is allocated tells as little of a file that its filesystem compresses. */
+/* Holes count as data: the allocated size would be wrong for files that their filesystem compresses. */
 static void estimate_file(struct estimate *estimate, const struct attributes *attributes)
 {
 	uint64_t bytes = attributes->size;
@@ -164,8 +164,8 @@ static uint64_t estimate_stat_cache(const struct estimate *estimate, const struc
 	return estimate->files ? round_up(2 * counts->inodes * sizeof(le64), DSFS_BLOCK) : 0;
 }
 
-/* The index and the stat cache twice (their parts, and put together), fine sums, tables, and the spool of directories.
- */
+/* The index and the stat cache twice (their parts, and put together), fine sums, tables, and the spool of
+ * directories. */
 static uint64_t estimate_temporary(const struct estimate *estimate, const struct scan_counts *counts,
 				   uint64_t index_bytes, uint64_t fine_bytes)
 {
@@ -174,7 +174,7 @@ static uint64_t estimate_temporary(const struct estimate *estimate, const struct
 	       counts->path_bytes;
 }
 
-/* Where the volume's file lies, or will. */
+/* Free space on the device, or on the filesystem of the volume's file. */
 static int estimate_free_bytes(const struct target *target, const struct space *space, uint64_t *ret,
 			       struct error *err)
 {

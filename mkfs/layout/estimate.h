@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a publish would take, from the scan alone: no file is read. */
+/* Estimates the space for a publish from the scan alone, without reading files. */
 #pragma once
 #include "image/space.h"
 #include "source/scan.h"
@@ -11,9 +11,10 @@ struct target;
 struct pack_estimate {
 	uint64_t files, directories, symlinks, hard_links, special;
 	uint64_t content_bytes;
-	uint64_t index_bytes, fine_bytes, temporary_bytes, image_bytes; /* at most: nothing shared or compressed, no holes */
+	/* upper bounds: nothing shared or compressed, no holes */
+	uint64_t index_bytes, fine_bytes, temporary_bytes, image_bytes;
 	uint64_t free_bytes;
-	uint32_t versions; /* on the volume; what they have already would be shared */
+	uint32_t versions; /* on the volume; their content would be shared */
 	bool fits;
 };
 

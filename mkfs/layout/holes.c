@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a hole ends it is decided what it becomes, so that the bytes do not depend on how it was found: as one of the
- * file system's, as zeros that were read, or in an earlier version. */
+/* What a hole becomes is decided at its end, so that the bytes do not depend on how it was found: reported by the
+ * filesystem, read as zeros, or copied from an older version. */
 #include "layout/holes.h"
 
 int holes_open(struct holes *holes, struct records *records, const struct temp *temp, struct error *err)
@@ -30,7 +30,7 @@ static int holes_list(struct holes *holes, uint64_t chunks, struct error *err)
 	uint64_t before = records_chunk_count(holes->records) - holes->first + holes->total;
 	struct dsfs_hole hole = { .first = le64_of(before) };
 
-	if (!holes->list.length) { /* the head, as it is now */
+	if (!holes->list.length) { /* room for the head */
 		struct dsfs_hole head = { 0 };
 		int r = mapped_append(&holes->list, &head, sizeof(head), NULL, err);
 

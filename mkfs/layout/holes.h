@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The holes of the file whose chunks are coming: short ones become records, long ones a list behind the records. */
+/* The holes of the current file: short ones become records, long ones a list after the records. */
 #pragma once
 #include "layout/records.h"
 
-/* Chunks. A shorter hole costs at most 20 KiB of records; with it in a list, older releases could not read the version. */
+/* In chunks. A shorter hole takes at most 20 KiB of records, and older releases cannot read a version with a list. */
 #define HOLES_LONG 1024u
 
 struct holes {
-	struct records *records; /* which the file's chunks are added to */
+	struct records *records; /* to which the file's chunks are added */
 	struct mapped list;      /* struct dsfs_hole, of this file */
 	uint64_t first;          /* the file's first record */
-	uint64_t pending;        /* chunks of a hole that may go on */
+	uint64_t pending;        /* chunks of a hole that may continue */
 	uint64_t total;          /* chunks in its list */
 	uint64_t all;            /* in the lists of the version */
 };
@@ -19,9 +19,9 @@ must_check int holes_open(struct holes *holes, struct records *records, const st
 void holes_close(struct holes *holes); /* a zeroed one as well */
 
 void holes_begin(struct holes *holes);
-/* So many chunks more are a hole. */
+/* The next chunks are a hole. */
 void holes_add(struct holes *holes, uint64_t chunks);
-/* Before a chunk of data: the hole ends. */
+/* Ends the hole; call it before a chunk of data. */
 must_check int holes_flush(struct holes *holes, struct error *err);
-/* After the last chunk: *ret_where is what the inode says, but for whether the file is sparse. */
+/* After the last chunk: *ret_where is the inode's, without DSFS_WHERE_SPARSE. */
 must_check int holes_end(struct holes *holes, uint64_t *ret_where, struct error *err);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Sharing must not scatter a file: only runs of LARGE_RUN chunks or more that lie together are shared, and shorter
- * ones of an earlier version that reach from border to border (the ends of the file, holes). Until a run is that long
- * its chunks are held back, and stored after all when it ends too early. */
+/* Sharing must not scatter a file, so it shares only runs of at least LARGE_RUN contiguous chunks, or shorter runs of
+ * an older version between two borders (a border is an end of the file, or a hole). Chunks of a run are held back
+ * until it is long enough; if it ends before that, they are stored. */
 #include "layout/large.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static void large_begin(struct large *large, const struct item *item)
 	holes_begin(large->holes);
 }
 
-/* All of the file in one run of free space if there is one with so much room, else chunk by chunk. */
+/* Puts the file into one extent of free space if one is large enough; otherwise it goes chunk by chunk. */
 static int large_reserve(struct large *large, const struct batch_chunk *chunk, struct error *err)
 {
 	if (!large->reserved)
@@ -75,7 +75,7 @@ static int large_share(struct large *large, uint64_t record, const struct batch_
 				       records_add_chunk(large->records, &copy, chunk->fine, err);
 }
 
-/* A run that ended: long ones were shared already, short ones are stored. */
+/* Ends the run. A long one was shared already; the chunks of a short one are stored. */
 static int large_end_run(struct large *large, bool at_border, struct error *err)
 {
 	struct large_run *run = &large->run;
@@ -147,7 +147,7 @@ int large_skip(struct large *large, const struct item *item, struct error *err)
 	return large_add_hole(large, item->skip, item->skip >> large->chunk_log, err);
 }
 
-/* 1 and a record of the same content, 0 when there is none. */
+/* 1 and a record with the same content, or 0 if there is none. */
 static int large_find(const struct large *large, const struct batch_chunk *chunk, uint64_t *ret_record,
 		      struct error *err)
 {
@@ -157,7 +157,7 @@ static int large_find(const struct large *large, const struct batch_chunk *chunk
 	return share_is_same(large->share, *ret_record, chunk, err);
 }
 
-/* 1 when the chunk is the next one of the run on the volume, 0 when not. */
+/* 1 if the chunk is the same as the next one of the run on the volume, else 0. */
 static int large_continues_run(const struct large *large, const struct batch_chunk *chunk, struct error *err)
 {
 	const struct large_run *run = &large->run;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The choice between sharing and storing, one item after the other. */
+/* Shares or stores one item after the other. */
 #include "layout/layout.h"
 
 #include <errno.h>
 
-#define LAYOUT_AHEAD 8u /* items between the question for a slot's memory and its use */
+#define LAYOUT_AHEAD 8u /* items between the prefetch of a table slot and its use */
 
 static int layout_open_parts(struct layout *layout, const struct layout_setup *setup, struct error *err)
 {
@@ -81,7 +81,7 @@ static int layout_add_symlink(struct layout *layout, const struct item *item, st
 	return records_set_inode(&layout->records, item, inode, err);
 }
 
-/* One more name: the inode was written before, as batches come in order. */
+/* Another name. Batches come in order, so the inode exists. */
 static int layout_add_link(struct layout *layout, const struct item *item, struct error *err)
 {
 	struct dsfs_inode *inode = records_inode(&layout->records, item->ordinal);
@@ -123,7 +123,7 @@ static void layout_learn_compression(struct layout *layout, const struct batch *
 	if (!layout->hints || !item->compress || item->offset)
 		return;
 	for (uint32_t i = 0; i < item->chunk_count; i++)
-		if (batch->chunks[item->first_chunk + i].duplicate_of) /* and so not tried */
+		if (batch->chunks[item->first_chunk + i].duplicate_of) /* not compressed, because it is shared */
 			return;
 	for (uint32_t i = 0; i < item->chunk_count; i++) {
 		const struct batch_chunk *chunk = &batch->chunks[item->first_chunk + i];
@@ -135,7 +135,7 @@ static void layout_learn_compression(struct layout *layout, const struct batch *
 		compress_hints_learn(layout->hints, item->file_kind, batch->number, content, stored);
 }
 
-/* The whole file lies on the volume: its records are copied. */
+/* All chunks of the file are on the volume: copies their records. */
 static int layout_share(struct layout *layout, const struct batch *batch, const struct item *item, uint64_t *ret_first,
 			struct error *err)
 {
@@ -162,7 +162,7 @@ static int layout_store(struct layout *layout, const struct batch *batch, const 
 	return r < 0 ? r : share_add_file(&layout->share, item, *ret_first, err);
 }
 
-/* On the volume already: in this version, or in an earlier one. */
+/* 1 and the first record if the file is already on the volume, in this version or an older one; else 0. */
 static int layout_find(struct layout *layout, const struct batch *batch, const struct item *item, uint64_t *ret_first,
 		       struct error *err)
 {
@@ -196,7 +196,8 @@ static int layout_add_file(struct layout *layout, const struct batch *batch, con
 	return layout_file_inode(layout, item, first, holes > 0, err);
 }
 
-/* The inode is made with the first piece, as that has the xattrs; only the last one tells about holes. */
+/* The first piece has the xattrs, so it makes the inode; only after the last one is it known whether there are
+ * holes. */
 static int layout_add_piece(struct layout *layout, const struct batch *batch, const struct item *item,
 			    struct error *err)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes batches in order and decides where everything goes; the only one who does, so that the result does not depend
- * on threads. */
+/* Takes batches in order and decides where everything goes. One thread makes all these decisions, so the result does
+ * not depend on the number of threads. */
 #pragma once
 #include "base/progress.h"
 #include "content/compress_hints.h"
@@ -12,18 +12,18 @@
 #include "layout/store.h"
 #include "layout/unchanged.h"
 
-/* What it works with; all of it stays the caller's. */
+/* dedup, stat_cache and fine must live until layout_end(), everything else until layout_close(). */
 struct layout_setup {
 	const struct temp *temp;
 	uint32_t chunk_log;
 	struct writer *writer;
 	struct space *space;
 	struct progress *progress;
-	struct compress_hints *hints; /* NULL unless compression is automatic */
+	struct compress_hints *hints; /* NULL unless --compress is auto */
 	const struct dedup *dedup; /* NULL on a new volume */
 	const struct stat_cache *stat_cache; /* NULL: no file is unchanged */
 	struct fine_view *fine;    /* of the trusted version's fine sums; NULL: it has none */
-	bool writes_stat_cache;    /* for the new version */
+	bool writes_stat_cache;    /* whether the new version gets one */
 	int64_t settled;           /* see stat_cache_writer.h */
 };
 
@@ -33,7 +33,7 @@ struct layout_counts {
 	uint64_t unchanged; /* files that were not opened */
 };
 
-/* Its parts refer to each other: it does not move. */
+/* Its parts point to each other, so it must not be moved. */
 struct layout {
 	struct records records;
 	struct share share;
@@ -50,5 +50,5 @@ struct layout {
 must_check int layout_open(struct layout *layout, const struct layout_setup *setup, struct error *err);
 void layout_close(struct layout *layout); /* a zeroed one as well */
 must_check int layout_add_batch(struct layout *layout, const struct batch *batch, struct error *err);
-/* No batch comes any more: frees what finds equal content. */
+/* After the last batch: frees the tables that find equal content. */
 void layout_end(struct layout *layout);

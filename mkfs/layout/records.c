@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Appending to the arrays of the index. */
+/* Appends to the arrays of the index. */
 #include "layout/records.h"
 
 #include "image/address.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of the index except its names, as they grow: inodes, chunk records, classes, and the blob. */
+/* The parts of the new index, except the names: inodes, chunk records, classes and the blob. */
 #pragma once
 #include "image/inode.h"
 #include "layout/classes.h"
@@ -10,7 +10,7 @@ struct records {
 	struct classes classes;
 	struct sums sums;       /* of the blocks of raw chunks */
 	bool has_frames;        /* some chunk is stored compressed */
-	uint64_t clamped_times; /* that the format cannot hold */
+	uint64_t clamped_times; /* mtimes that the format cannot hold */
 };
 
 must_check int records_open(struct records *records, const struct temp *temp, uint32_t chunk_log, struct error *err);
@@ -18,14 +18,14 @@ void records_close(struct records *records); /* a zeroed one as well */
 
 uint64_t records_chunk_count(const struct records *records);
 const struct dsfs_chunk *records_chunk(const struct records *records, uint64_t number);
-/* The next chunk record. fine: sums of the chunk's blocks, kept if it is stored raw on the volume; NULL: it has none.
- */
+/* The next chunk record. fine: sums of the chunk's blocks, kept if it is stored raw on the volume; NULL: it has
+ * none. */
 must_check int records_add_chunk(struct records *records, const struct dsfs_chunk *record, const le64 *fine,
 				 struct error *err);
 must_check int records_add_hole(struct records *records, struct error *err);
 
-/* Writes the inode of the item. size, where, sparse and nlink come from inode, everything else from the item. */
+/* Writes the item's inode. Size, where, sparse and nlink come from inode, everything else from the item. */
 must_check int records_set_inode(struct records *records, const struct item *item, struct inode inode,
 				 struct error *err);
-/* One that was written; the pointer is valid until the next call. */
+/* An inode that was written. Valid until the next call. */
 struct dsfs_inode *records_inode(const struct records *records, uint64_t ordinal);

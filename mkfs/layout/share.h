@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds content that was stored before, in this version or an earlier one. Equal sums are a hint; equal bytes count. */
+/* Finds content that is already stored, in this version or an older one. Equal sums are a hint; equal bytes count. */
 #pragma once
 #include "content/dedup.h"
 #include "layout/records.h"
 #include "output/writer.h"
 
-/* Chunks are named by the numbers of their records: in the records of this version, or with DEDUP_RECORD in those of
- * struct dedup. */
+/* A chunk is identified by the number of its record: in this version, or with DEDUP_RECORD in struct dedup. */
 struct share {
 	const struct dedup *dedup; /* NULL on a new volume */
 	const struct records *records;
@@ -20,28 +19,28 @@ struct share {
 must_check int share_open(struct share *share, const struct dedup *dedup, const struct records *records,
 			  struct writer *writer, const struct temp *temp, uint32_t chunk_log, struct error *err);
 void share_close(struct share *share); /* a zeroed one as well */
-/* Room for so many files at once, so that the table need not grow while they come. */
+/* Makes room for that many files at once, so that the table need not grow later. */
 must_check int share_reserve(struct share *share, uint64_t files, struct error *err);
 
 const struct dsfs_chunk *share_record(const struct share *share, uint64_t record);
-/* 1 when the chunk with this record has the same content, 0 when not, or when it cannot be read. */
+/* 1 if the chunk with this record has the same content; 0 if not, or if it cannot be read. */
 must_check int share_is_same(const struct share *share, uint64_t record, const struct batch_chunk *chunk,
 			     struct error *err);
 /* Does the record's chunk begin where the one before it ends? */
 bool share_follows(const struct share *share, uint64_t record);
 
-/* A whole file of this version: 1 and the first record of the same content, 0 when there is none. */
+/* 1 and the first record of a whole file of this version with the same content, or 0 if there is none. */
 must_check int share_find_file(const struct share *share, const struct batch *batch, const struct item *item,
 			       uint64_t *ret_first, struct error *err);
-/* The same, for a file whose records are known but not its bytes: the same records. */
+/* The same for a file that was not read: compares records instead of content. */
 bool share_find_records(const struct share *share, const struct item *item, const struct dsfs_chunk *records,
 			uint64_t count, uint64_t *ret_first);
-/* Later files with the content of this item find these records; the first such file counts. */
+/* Later files with the same content will find these records. Does nothing if an earlier file is found already. */
 must_check int share_add_file(struct share *share, const struct item *item, uint64_t first, struct error *err);
-/* Has the memory that share_find_file() needs fetched while the caller does something else. */
+/* Prefetches what share_find_file() needs. */
 void share_prefetch(const struct share *share, const struct item *item);
 
-/* A chunk of a large file of this version that may have the same content. */
+/* A chunk of a large file of this version that probably has the same content. */
 bool share_find_piece(const struct share *share, const struct batch_chunk *chunk, uint64_t *ret_record);
 must_check int share_add_piece(struct share *share, const struct batch_chunk *chunk, uint64_t record,
 			       struct error *err);

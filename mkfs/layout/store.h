@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts chunks on the volume, by the placement rules, and writes their records. */
+/* Writes chunks to the volume by the placement rules, and their records. */
 #pragma once
 #include "image/space.h"
 #include "layout/records.h"
 #include "output/writer.h"
 
-#define STORE_INLINE_MAX   128u        /* files up to this go into the index */
-#define STORE_INLINE_TOTAL (64u << 20) /* while there are no more bytes of them */
+#define STORE_INLINE_MAX   128u        /* files up to this size go into the index */
+#define STORE_INLINE_TOTAL (64u << 20) /* as long as their total is not above this */
 
 struct store {
 	struct writer *writer;
@@ -18,8 +18,8 @@ struct store {
 /* A whole file of at most BATCH_BYTES: *ret_first is its first record. */
 must_check int store_file(struct store *store, const struct batch *batch, const struct item *item, uint64_t *ret_first,
 			  struct error *err);
-/* The chunk's bytes into the space that was reserved last, and its record. */
+/* Writes the chunk into the reserved space, and its record. */
 must_check int store_chunk(struct store *store, const struct batch_chunk *chunk, struct error *err);
-/* The record of a chunk of an earlier version, which stays where it is. fine as in records_add_chunk(). */
+/* Adds the record of a chunk that is already on the volume. fine as in records_add_chunk(). */
 must_check int store_existing(struct store *store, const struct dsfs_chunk *record, const le64 *fine,
 			      struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rows to pages, pages to the file, their sums and the bitmap to the head. */
+/* Rows fill pages, pages go to the file; the sums of the pages and the bitmap are the head. */
 #include "layout/sums.h"
 
 #include <errno.h>

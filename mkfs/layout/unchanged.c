@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copying records from the trusted version. */
+/* Copies records from the trusted version. */
 #include "layout/unchanged.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "image/chunk.h"
 
-/* The fine sums of a chunk that nobody reads are those of the trusted version: none when it has none. */
+/* The chunk is not read, so its fine sums are those of the trusted version, if that has any. */
 static int unchanged_copy_chunk(struct unchanged *unchanged, uint64_t number, struct error *err)
 {
 	const struct index *index = &unchanged->stat_cache->previous.index;
@@ -53,7 +53,7 @@ static int unchanged_copy_chunks(struct unchanged *unchanged, const struct inode
 	return holes_end(unchanged->holes, ret_where, err);
 }
 
-/* Found by later files with the same content, as if it had been read; and copied once for all such files. */
+/* Later files with the same content find it, as if it had been read; it is copied only once. */
 static int unchanged_copy_small(struct unchanged *unchanged, const struct item *item, const struct inode *inode,
 				uint64_t *ret_first, struct error *err)
 {
@@ -67,7 +67,7 @@ static int unchanged_copy_small(struct unchanged *unchanged, const struct item *
 	return r < 0 ? r : share_add_file(unchanged->share, item, *ret_first, err);
 }
 
-/* Only files that are said to have holes are looked at: most have none. */
+/* Most files have no holes, so only those marked sparse are searched. */
 static uint64_t unchanged_hole_bytes(const struct index *index, const struct inode *inode)
 {
 	uint64_t bytes = 0, run = 1;

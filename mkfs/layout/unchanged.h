@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --trust-mtime: files that nobody reads, whose chunks are those of the trusted version. */
+/* --trust-mtime: files that are not read; their chunks are those of the trusted version. */
 #pragma once
 #include "content/stat_cache.h"
 #include "image/fine.h"
@@ -10,13 +10,12 @@
 struct unchanged {
 	const struct stat_cache *stat_cache; /* NULL: no file is unchanged */
 	struct fine_view *fine;    /* of the trusted version's fine sums; NULL: it has none */
-	bool fine_failed;          /* some could not be read, and a warning said so */
+	bool fine_failed;          /* a warning said that some could not be read */
 	struct holes *holes;
 	struct store *store;
 	struct share *share;
 };
 
-/* Copies the records of an unchanged file. *ret is its inode with where set to the copies; *ret_hole_bytes are those of
- * its content that are holes. */
+/* Copies the records of an unchanged file. *ret is its inode, with where set to the copies. */
 must_check int unchanged_copy(struct unchanged *unchanged, const struct item *item, struct inode *ret,
 			      uint64_t *ret_hole_bytes, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is asked of the packer. */
+/* What the packer was asked to do. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

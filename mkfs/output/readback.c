@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that read what was written before the last flush of the volume; one of them makes the next. Bytes are not kept,
- * only sums of them. At the end the first block of every write is read a second time: a device that puts two addresses in one
- * place (a map gone wrong, a size that is a lie) damages what was right when it was compared. */
+/* Threads read what was written before the last flush, and one of them makes the next flush. Only checksums of the
+ * bytes are kept. At the end the first block of every write is read once more: if a device maps two addresses to one
+ * place (a broken mapping, a wrong size), a later write damages what was right when it was compared. */
 #include "output/readback.h"
 
 #include <errno.h>
@@ -34,12 +34,12 @@ struct readback {
 	pthread_mutex_t mutex; /* for all below */
 	pthread_cond_t changed;
 	struct mapped records;
-	uint64_t flushed, started; /* records: that lie on the volume, and whose comparison has begun */
-	uint64_t unflushed;        /* bytes of records that came after the last flush began */
-	uint64_t pending;          /* bytes of records that were not compared yet */
-	unsigned running;          /* threads that have begun */
-	bool flushing;             /* one of them is at it */
-	bool last, stop;           /* last: no record comes any more */
+	uint64_t flushed, started; /* numbers of records: flushed, and being compared or done */
+	uint64_t unflushed;        /* bytes of records that came since the last flush began */
+	uint64_t pending;          /* bytes of records not compared yet */
+	unsigned running;          /* threads that have started */
+	bool flushing;             /* one of the threads is flushing */
+	bool last, stop;           /* last: there will be no more records */
 	struct progress *progress; /* set before last */
 	int result;                /* the first failure of a thread, with error */
 	struct error error;
@@ -88,7 +88,7 @@ static void readback_fail(struct readback *readback, int r, const struct error *
 	pthread_cond_broadcast(&readback->changed);
 }
 
-/* With the lock held, which is let go meanwhile. */
+/* With the lock held; releases it meanwhile. */
 static void readback_flush(struct readback *readback)
 {
 	uint64_t count = readback_count(readback);
@@ -107,8 +107,8 @@ static void readback_flush(struct readback *readback)
 	pthread_cond_broadcast(&readback->changed);
 }
 
-/* With the lock held: the next record to compare, a copy as the array moves when it grows; false when there is none any more,
- * or nobody wants to know. */
+/* With the lock held: waits for the next record to compare, a copy because the array moves when it grows. False at
+ * the end, or after an error. */
 static bool readback_next(struct readback *readback, struct readback_record *ret)
 {
 	while (!readback->stop && !readback->result) {
@@ -126,7 +126,7 @@ static bool readback_next(struct readback *readback, struct readback_record *ret
 	return false;
 }
 
-/* Of two threads that start at once each takes a buffer of its own. */
+/* Each thread takes a buffer of its own, even if both start at once. */
 static void *readback_run(void *argument)
 {
 	struct readback *readback = argument;

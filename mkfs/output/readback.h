@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Compares what lies on the volume with what was meant, while more is being written. */
+/* Compares what is on the volume with what was written, while more is being written. */
 #pragma once
 #include "base/progress.h"
 #include "base/source.h"
@@ -13,9 +13,9 @@ struct readback;
 must_check int readback_open(struct source *source, const struct temp *temp, struct readback **ret,
 			     struct error *err);
 void readback_close(struct readback *readback); /* NULL does nothing */
-/* The volume accepted this write of whole blocks, at most READBACK_MAX, to a place that is not written again. One thread
- * at a time. Fails when an earlier write was found to be wrong. */
+/* Adds a write that the volume accepted: whole blocks, at most READBACK_MAX, at an address that is not written again.
+ * One thread at a time. Fails if an earlier write turned out to be wrong. */
 must_check int readback_add(struct readback *readback, uint64_t offset, const uint8_t *bytes, size_t length,
 			    struct error *err);
-/* Nothing is added any more: flushes the volume and returns when all of it was read and compared. Once. */
+/* After the last write: flushes the volume, and returns when everything was read and compared. Call it once. */
 must_check int readback_finish(struct readback *readback, struct progress *progress, struct error *err);

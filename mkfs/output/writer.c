@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two buffers: one is being filled while a thread writes the other. What was written is handed to readback.c. */
+/* Two buffers: one is filled while a thread writes the other. Then readback.c checks what was written. */
 #include "output/writer.h"
 
 #include <errno.h>
@@ -26,16 +26,16 @@ struct writer {
 	struct source *source;
 	struct space *space;
 	struct writer_buffer buffers[2];
-	unsigned filling; /* which of them; the other is being written or idle */
+	unsigned filling; /* the buffer being filled; the other one is being written, or idle */
 	uint64_t at;      /* offset of the next byte */
-	uint64_t inside;  /* of the next byte of a piece in padding of the buffer that is being filled; 0: at */
+	uint64_t inside;  /* offset of the next byte while padding of the buffer being filled is used; 0: at counts */
 	uint8_t *scratch;
 	struct readback *readback;
 
 	pthread_t thread;
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
-	bool busy, stop; /* busy: the thread has the other buffer */
+	bool busy, stop; /* busy: the thread is writing the other buffer */
 	int result;      /* its first failure, with error */
 	struct error error;
 };
@@ -150,7 +150,7 @@ static int writer_wait(struct writer *writer, struct error *err)
 	return r < 0 ? error_set(err, r, "%s", writer->error.reason) : 0;
 }
 
-/* Hands the filled buffer, padded to a whole block, to the thread; the other one is then filled from base on. */
+/* Pads the buffer to a whole block and hands it to the thread; the other one is then filled, starting at base. */
 static int writer_swap(struct writer *writer, uint64_t base, struct error *err)
 {
 	struct writer_buffer *full = &writer->buffers[writer->filling];
@@ -173,7 +173,7 @@ static int writer_swap(struct writer *writer, uint64_t base, struct error *err)
 	return 0;
 }
 
-/* Writes end at multiples of WRITER_BUFFER, so that a drive with large pages reads and modifies none but at the ends. */
+/* Writes end at multiples of WRITER_BUFFER, so a drive with large pages must read and modify only at the ends. */
 static size_t writer_room(const struct writer_buffer *buffer)
 {
 	return WRITER_BUFFER - buffer->base % WRITER_BUFFER;
@@ -207,8 +207,8 @@ static int writer_put(struct writer *writer, const uint8_t *bytes, size_t length
 	return 0;
 }
 
-/* Padding inside a run is written as zeros and may be filled while its buffer is; another run begins with a buffer of
- * its own. */
+/* Padding inside a contiguous extent is zeros, and can be used as long as its buffer is being filled. Another extent
+ * starts with a new buffer. */
 static int writer_move(struct writer *writer, uint64_t offset, struct error *err)
 {
 	int r;
@@ -256,7 +256,7 @@ int writer_append(struct writer *writer, const void *bytes, size_t length, uint6
 	return 0;
 }
 
-/* In a buffer whose bytes do not change while they are looked at; NULL when it has not all of them. */
+/* Bytes in a buffer, which do not change meanwhile; NULL if it does not have all of them. */
 static const uint8_t *writer_buffered(const struct writer_buffer *buffer, uint64_t offset, size_t length)
 {
 	if (offset < buffer->base || offset + length > buffer->base + buffer->used)
@@ -264,8 +264,8 @@ static const uint8_t *writer_buffered(const struct writer_buffer *buffer, uint64
 	return buffer->bytes + (offset - buffer->base);
 }
 
-/* The blocks from start to end into scratch. The other buffer was written: what is not on the volume yet begins where
- * the one that is being filled begins. */
+/* Loads the blocks from start to end into scratch. The other buffer was written, so only the one being filled has
+ * bytes that are not on the volume yet. */
 static int writer_load(struct writer *writer, uint64_t start, uint64_t end, struct error *err)
 {
 	const struct writer_buffer *filling = &writer->buffers[writer->filling];

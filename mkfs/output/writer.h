@@ -10,19 +10,19 @@
 
 struct writer;
 
-/* The writer takes from space as it goes; both belong to one thread. */
+/* The writer allocates from space; both belong to one thread. */
 must_check int writer_open(struct source *source, struct space *space, const struct temp *temp, struct writer **ret,
 			   struct error *err);
 void writer_close(struct writer *writer);
 
-/* Makes the next length bytes (of one or more appends) lie in one piece. -ENOSPC "volume is full". */
+/* Reserves contiguous space for the next length bytes, of one or more appends. -ENOSPC "volume is full". */
 must_check int writer_reserve(struct writer *writer, uint64_t length, enum space_align align, struct error *err);
-/* The next bytes of the piece that was reserved; *ret_address is where they will lie. */
+/* Writes the next bytes of the reserved space; *ret_address is their address. */
 must_check int writer_append(struct writer *writer, const void *bytes, size_t length, uint64_t *ret_address,
 			     struct error *err);
-/* Bytes written earlier, on the volume or still in a buffer; at most 2^DSFS_CHUNK_LOG_MAX of them. Valid until the
+/* Bytes that were written before, on the volume or still in a buffer; at most 2^DSFS_CHUNK_LOG_MAX. Valid until the
  * next call. */
 must_check int writer_view(struct writer *writer, uint64_t address, size_t length, const uint8_t **ret,
 			   struct error *err);
-/* Everything appended was written, flushed, read again and compared with what was meant. The last call but close. */
+/* Returns when everything was written, flushed, read back and compared. Only writer_close() may follow. */
 must_check int writer_finish(struct writer *writer, struct progress *progress, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* statx() and the comparison that notices changes. */
+/* statx() and the comparison that detects changes. */
 #include "source/attributes.h"
 
 #include <errno.h>

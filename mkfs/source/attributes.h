@@ -12,12 +12,12 @@ struct attributes {
 	int64_t mtime, ctime;
 	uint32_t mtime_nsec, ctime_nsec;
 	uint32_t mode, uid, gid, nlink;
-	bool has_holes; /* less is allocated than its size, by holes or by compression */
+	bool has_holes; /* fewer bytes are allocated than its size, because of holes or compression */
 };
 
-/* Of name in the directory (never through a symlink), or of the descriptor itself when name is "". -errno. */
+/* Of name in the directory, without following symlinks, or of the descriptor itself if name is "". Returns -errno. */
 must_check int attributes_read(int fd, const char *name, struct attributes *ret);
-/* The same file, and nothing of it was changed in between. */
+/* Is it the same file, unchanged? */
 bool attributes_are_same(const struct attributes *a, const struct attributes *b);
-/* ctime in nanoseconds, to compare it. */
+/* ctime in nanoseconds, for comparisons. */
 uint64_t attributes_ctime_ns(const struct attributes *attributes);

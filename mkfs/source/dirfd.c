@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opening directories below the source. */
+/* Opens directories below the source. */
 #include "source/dirfd.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static void dirfd_cache_keep(struct dirfd_cache *cache, struct dirfd *dir)
 	dirfd_release(gone);
 }
 
-/* Under the mutex. */
+/* With the mutex held. */
 static struct dirfd *dirfd_cache_find(struct dirfd_cache *cache, const char *path, size_t length)
 {
 	for (unsigned i = 0; i < DIRFD_CACHE_SIZE; i++)
@@ -58,7 +58,7 @@ static struct dirfd *dirfd_cache_find(struct dirfd_cache *cache, const char *pat
 	return NULL;
 }
 
-/* The nearest directory above path, held, or NULL. */
+/* The nearest cached directory above path, held, or NULL. */
 static struct dirfd *dirfd_cache_above(struct dirfd_cache *cache, const char *path)
 {
 	const char *end = path + strlen(path);
@@ -73,7 +73,7 @@ static struct dirfd *dirfd_cache_above(struct dirfd_cache *cache, const char *pa
 	return found;
 }
 
-/* Takes the descriptor, also without memory. */
+/* Takes ownership of the descriptor, even if it fails. */
 static struct dirfd *dirfd_new(const char *path, size_t length, int fd)
 {
 	struct dirfd *dir = malloc(sizeof(*dir) + length + 1);
@@ -90,8 +90,8 @@ static struct dirfd *dirfd_new(const char *path, size_t length, int fd)
 	return dir;
 }
 
-/* One component at a time from a directory to the last one above path; *ret_name is what is left. The descriptor is the
- * directory's own when nothing lies between. */
+/* Walks component by component from a directory to the last one above path; *ret_name is the last component. Returns
+ * the descriptor it was given if that is the last one. */
 static int dirfd_walk(int from, const char *rest, const char **ret_name)
 {
 	auto_close int at = -1;
@@ -115,7 +115,7 @@ static int dirfd_walk(int from, const char *rest, const char **ret_name)
 	return at < 0 ? from : take_fd(&at);
 }
 
-/* The directory above path that is kept or is now; its descriptor, or an error. */
+/* The directory above path, which is in the cache then, and its descriptor or an error. */
 static int dirfd_parent(struct dirfd_cache *cache, const char *path, struct dirfd **ret, const char **ret_name)
 {
 	struct dirfd *above = dirfd_cache_above(cache, path);
@@ -134,7 +134,7 @@ static int dirfd_parent(struct dirfd_cache *cache, const char *path, struct dirf
 	return fd;
 }
 
-/* The scan saw directories all the way. */
+/* When the scan saw the path, each component was a directory. */
 static int dirfd_failed(int code, const char *path, struct error *err)
 {
 	if (code == -ENOENT)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Open directories of the source: each is shared by all who still work on its entries, and those that were opened last are
- * kept, as what lies below them comes next. */
+/* Open directories of the source. Everyone who works on the entries of one shares it, and a cache keeps the last ones
+ * open, because their subdirectories come next. */
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,16 +19,17 @@ struct dirfd {
 
 struct dirfd_cache {
 	int source_fd;
-	pthread_mutex_t mutex; /* of what follows */
+	pthread_mutex_t mutex; /* guards what follows */
 	struct dirfd *kept[DIRFD_CACHE_SIZE];
-	unsigned next; /* whose turn it is to go */
+	unsigned next; /* the next to be replaced */
 };
 
-/* source_fd stays the caller's. */
+/* The caller keeps source_fd. */
 void dirfd_cache_open(struct dirfd_cache *cache, int source_fd);
 void dirfd_cache_close(struct dirfd_cache *cache);
 
-/* Opens path step by step from the nearest directory that is kept, so it may be of any length, and never through a symlink. */
+/* Opens path from the nearest cached directory, component by component: it may have any length, and no symlink is
+ * followed. */
 must_check int dirfd_open(struct dirfd_cache *cache, const char *path, struct dirfd **ret, struct error *err);
 struct dirfd *dirfd_hold(struct dirfd *dir);
 void dirfd_release(struct dirfd *dir);

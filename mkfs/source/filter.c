@@ -97,7 +97,7 @@ int filter_add_file(struct filter *filter, const char *path, struct error *err)
 	return 0;
 }
 
-/* One set "[...]" at *pattern against c; moves *pattern behind it. Without its end a '[' stands for itself. */
+/* Matches c against the set "[...]" at *pattern and advances *pattern. A '[' without a ']' stands for itself. */
 static bool filter_match_set(const char **pattern, unsigned char c)
 {
 	const char *p = *pattern + 1;
@@ -122,7 +122,7 @@ static bool filter_match_set(const char **pattern, unsigned char c)
 	return c != '/' && found != negated;
 }
 
-/* One character of text against one element of the pattern that is not a star. */
+/* Matches one character against one element of the pattern that is not a star. */
 static bool filter_match_one(const char **pattern, char c)
 {
 	const char *p = *pattern;
@@ -139,12 +139,12 @@ static bool filter_match_one(const char **pattern, char c)
 	return *p == c;
 }
 
-/* Where to try again: behind a star, with one more character of text given to it. */
+/* Where to try again: after a star, which then matches one more character. */
 struct filter_retry {
 	const char *pattern, *text;
 };
 
-/* A later '**' makes all earlier stars final, a later '*' the earlier '*': so the work is at most quadratic. */
+/* A '**' makes all stars before it final, a '*' only the '*' before it, so the work is at most quadratic. */
 static bool filter_match_pattern(const char *pattern, const char *text)
 {
 	struct filter_retry star = { NULL, NULL }, globstar = { NULL, NULL };

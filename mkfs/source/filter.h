@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which paths are packed: rules in rsync's manner, the first match wins, what no rule matches is packed. */
+/* Which paths are packed. As in rsync, the first rule that matches wins; a path that matches none is packed. */
 #pragma once
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The list is sorted by depth and then component by component, which is the order of a breadth-first scan:
- * the entries of one directory stand together and directories follow each other as the scan meets them. */
+/* The list is sorted by depth and then component by component, as a breadth-first scan goes: the entries of a
+ * directory are together, and directories come in the order of the scan. */
 #include "source/from_list.h"
 
 #include <dirent.h>
@@ -16,16 +16,17 @@
 #include "base/interrupt.h"
 
 #define FROM_LIST_BUDGET (16u << 20)
-#define FROM_LIST_PATH   (1u << 20) /* a longer path is not one */
+#define FROM_LIST_PATH   (1u << 20) /* nothing longer is taken for a path */
 
 struct from_list {
 	struct sorter *sorter;
-	char *path; /* the next path not given out, '/' between components; NULL at the end */
-	char *last; /* that was added */
+	char *path; /* the next path, '/' between components; NULL at the end */
+	char *last; /* the path that was added last */
 	size_t room;
 };
 
-/* Sorted as: depth, then the path with NUL for '/', so that a name sorts before the longer ones it begins. */
+/* The sort key is the depth, then the path with NUL for '/', so that a name sorts before longer names that it
+ * begins. */
 static int from_list_add_prefix(struct from_list *list, const char *path, size_t length, uint32_t depth,
 				struct error *err)
 {
@@ -63,7 +64,7 @@ static int from_list_clean(const char *path, char *out, struct error *err)
 	return 0;
 }
 
-/* Bytes of both paths that are equal. */
+/* Length of the common beginning of both paths. */
 static size_t from_list_common(const char *a, const char *b)
 {
 	size_t length = 0;
@@ -73,7 +74,7 @@ static size_t from_list_common(const char *a, const char *b)
 	return length;
 }
 
-/* The path and those of its parents that did not come with the path before: deep trees are listed path after path. */
+/* Adds the path, and its parents unless the path before it added them: lists mostly follow the tree. */
 static int from_list_add(struct from_list *list, const char *path, struct error *err)
 {
 	size_t length = strlen(path), common;
@@ -102,7 +103,7 @@ static int from_list_add(struct from_list *list, const char *path, struct error 
 	return r;
 }
 
-/* Bytes that were read, 0 at the end. Whoever writes the list may take long. */
+/* Number of bytes read, 0 at the end. The program that writes the list may take long. */
 static ssize_t from_list_read(int fd, const char *path, char *block, size_t size, struct error *err)
 {
 	ssize_t length;
@@ -172,7 +173,7 @@ static int from_list_fill(struct from_list *list, const struct temp *temp, int f
 		return error_set(err, -ENOMEM, "out of memory");
 	}
 	r = from_list_copy(from, path, copy, &separator, err);
-	if (r == 0 && ftell(copy) == 0) /* whoever should have written it failed */
+	if (r == 0 && ftell(copy) == 0) /* the program that should have written it failed */
 		r = error_set(err, -EINVAL, "the list '%s' is empty", path);
 	return r < 0 ? r : from_list_parse(list, copy, separator, err);
 }
@@ -209,7 +210,7 @@ static int from_list_advance(struct from_list *list, struct error *err)
 	return 0;
 }
 
-/* A pipe that nobody has opened for writing is waited for where signals are noticed, not in open(2). */
+/* open(2) must not wait for the writer of a pipe: signals are handled while reading. */
 static int from_list_open_file(const char *path)
 {
 	if (!strcmp(path, "-"))
@@ -253,7 +254,7 @@ void from_list_close(struct from_list *list)
 	free(list);
 }
 
-/* The name of the next path when it lies directly in the directory, NULL otherwise. */
+/* The name of the next path if it lies directly in the directory, else NULL. */
 static const char *from_list_name_in(const struct from_list *list, const char *directory)
 {
 	size_t length = strlen(directory);
@@ -277,7 +278,7 @@ static uint32_t from_list_depth(const char *directory)
 	return depth;
 }
 
-/* The order of directories in a breadth-first scan; the first is length bytes of a path. */
+/* Compares directories in the order of a breadth-first scan; the first one is the first length bytes of parent. */
 static int from_list_compare(const char *parent, size_t length, const char *directory)
 {
 	auto_free char *copy = strndup(parent, length);
@@ -292,7 +293,7 @@ static int from_list_compare(const char *parent, size_t length, const char *dire
 	return (*a == '/' ? 1 : (unsigned char)*a) - (*b == '/' ? 1 : (unsigned char)*b);
 }
 
-/* The next path lies in no directory that is still to come. */
+/* Does the next path lie in a directory that the scan has passed? */
 static bool from_list_is_passed(const struct from_list *list, const char *directory)
 {
 	const char *slash = list->path ? strrchr(list->path, '/') : NULL;
@@ -314,7 +315,7 @@ static bool from_list_is_filtered(const struct from_list *list, const struct lis
 	return filtered;
 }
 
-/* Steps over what lies below directories that the filter left out; anything else that was passed is a mistake. */
+/* Skips paths below directories that the filter left out; any other path that was passed is an error. */
 static int from_list_skip(struct from_list *list, const struct listing_context *context, const char *directory,
 			  struct error *err)
 {

@@ -69,7 +69,7 @@ static int listing_wants(const struct listing_context *context, const struct lis
 	return filter_match(context->filter, path, is_directory);
 }
 
-/* What readdir tells of the type saves a statx() of what is filtered out. */
+/* The type from readdir saves a statx() of entries that are filtered out. */
 int listing_add(const struct listing_context *context, struct listing *listing, const char *name, unsigned char d_type,
 		struct error *err)
 {
@@ -95,7 +95,7 @@ int listing_add(const struct listing_context *context, struct listing *listing, 
 	return sorter_add(listing->entries, name, strlen(name) + 1, &attributes, sizeof(attributes), err);
 }
 
-/* What getdents64(2) fills the buffer with. */
+/* As getdents64(2) fills the buffer. */
 struct listing_dirent {
 	uint64_t d_ino;
 	int64_t d_off;

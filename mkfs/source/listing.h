@@ -10,7 +10,7 @@
 struct listing_context {
 	struct dirfd_cache *dirs;    /* below the source */
 	const struct filter *filter; /* NULL: everything */
-	const struct temp *temp;     /* left out should it lie in the source */
+	const struct temp *temp;     /* left out if it lies in the source */
 	size_t budget;               /* bytes of memory of one listing */
 };
 
@@ -30,10 +30,10 @@ struct listing_entry {
 must_check int listing_open(const struct listing_context *context, const char *path, struct listing *ret,
 			    struct error *err);
 void listing_close(struct listing *listing); /* a zeroed one as well */
-/* Looks at the name and adds it. -ENOENT "vanished" when it is not there. */
+/* Adds the name with its attributes. -ENOENT "vanished" if it does not exist. */
 must_check int listing_add(const struct listing_context *context, struct listing *listing, const char *name,
 			   unsigned char d_type, struct error *err);
-/* Opens the directory and adds all its entries that the filter lets through. */
+/* Opens the directory and adds all entries that the filter accepts. */
 must_check int listing_read(const struct listing_context *context, const char *path, struct listing *ret,
 			    struct error *err);
 /* Entries in bytewise order of their names, any number of times. Symlinks are not followed. */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A ring of directories and a few threads that read them: many small directories on a filesystem with slow
- * metadata would otherwise be read one after the other. */
+/* A ring of directories, and a few threads that read them in parallel: metadata may be slow. */
 #include "source/prefetch.h"
 
 #include <errno.h>
@@ -11,7 +10,7 @@
 #define PREFETCH_THREADS 4u
 
 struct prefetch_slot {
-	char *path; /* what to read; NULL once it was read */
+	char *path; /* NULL once it was read */
 	bool ready;
 	int result;
 	struct error error;
@@ -34,7 +33,7 @@ static struct prefetch_slot *prefetch_slot(struct prefetch *prefetch, uint64_t n
 	return &prefetch->slots[number % PREFETCH_DEPTH];
 }
 
-/* The next directory nobody reads yet; NULL when it is over. */
+/* Waits for the next directory to read; NULL at the end. */
 static struct prefetch_slot *prefetch_start(struct prefetch *prefetch)
 {
 	struct prefetch_slot *slot = NULL;
@@ -108,7 +107,7 @@ void prefetch_close(struct prefetch *prefetch)
 	free(prefetch);
 }
 
-/* Both counters are changed by the caller's thread only. */
+/* Only the caller's thread changes the two counters. */
 bool prefetch_has_room(const struct prefetch *prefetch)
 {
 	return prefetch->asked - prefetch->taken < PREFETCH_DEPTH;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the next directories ahead, several at once, and hands them out in the order they were asked for. */
+/* Reads directories ahead, several in parallel, and returns them in the order they were asked for. */
 #pragma once
 #include "source/listing.h"
 
@@ -10,6 +10,6 @@ struct prefetch;
 must_check int prefetch_open(const struct listing_context *context, struct prefetch **ret, struct error *err);
 void prefetch_close(struct prefetch *prefetch);
 bool prefetch_has_room(const struct prefetch *prefetch);
-bool prefetch_is_empty(const struct prefetch *prefetch); /* everything asked for was taken */
+bool prefetch_is_empty(const struct prefetch *prefetch); /* all that were asked for were taken */
 must_check int prefetch_ask(struct prefetch *prefetch, const char *path, struct error *err);
 must_check int prefetch_take(struct prefetch *prefetch, struct listing *ret, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The breadth-first walk. Directories wait in a spool, their contents are sorted in bounded memory, and files with
- * several names are remembered in a table: nothing here grows with the source but temporary files. */
+/* The breadth-first walk. Directories wait in a spool, their entries are sorted in bounded memory, and files with
+ * several names are in a table: only temporary files grow with the source. */
 #include "source/scan.h"
 
 #include <dirent.h>
@@ -22,7 +22,7 @@
 
 #define SCAN_SPECIAL_LINES 10u
 
-/* A directory in the spool; its path follows. */
+/* A directory in the spool, followed by its path. */
 struct scan_waiting {
 	uint64_t ordinal, parent;
 };
@@ -63,7 +63,7 @@ static int scan_special(struct scan *scan, const struct scan_directory *director
 	return 0;
 }
 
-/* What must not be packed. */
+/* Refuses what must not be packed. */
 static int scan_check_entry(struct scan *scan, const struct scan_directory *directory,
 			    const struct listing_entry *entry, struct error *err)
 {
@@ -71,7 +71,7 @@ static int scan_check_entry(struct scan *scan, const struct scan_directory *dire
 
 	if (directory->ordinal == INODE_ROOT && !strcmp(entry->name, CONTROL_FOLDER))
 		return error_set(err, -EINVAL,
-				 "the source has a '%s' at its top: that name is taken in a mount, --exclude /%s",
+				 "the source has '%s' at its top, a name that a mount uses itself: --exclude /%s",
 				 CONTROL_FOLDER, CONTROL_FOLDER);
 	if (entry->name_length > DSFS_NAME_MAX)
 		return error_set(err, -ENAMETOOLONG, "a name of %zu bytes, expected at most %u", entry->name_length,
@@ -83,7 +83,7 @@ static int scan_check_entry(struct scan *scan, const struct scan_directory *dire
 	return 0;
 }
 
-/* First pass over a directory: counts, marks, and what is left out. */
+/* First pass over a directory: counts, marks, and special files. */
 static int scan_count(struct scan *scan, struct listing *listing, struct scan_directory *directory,
 		      struct error *err)
 {
@@ -110,7 +110,7 @@ static int scan_count(struct scan *scan, struct listing *listing, struct scan_di
 	return r;
 }
 
-/* The ordinal of an inode with several names: the one it has, or the next. */
+/* The ordinal of an inode with several names: a new one for the first name. */
 static int scan_link(struct scan *scan, const struct attributes *attributes, struct scan_entry *entry,
 		     struct error *err)
 {
@@ -199,7 +199,7 @@ static int scan_directory(struct scan *scan, const struct scan_waiting *waiting,
 	return r;
 }
 
-/* Directories from the spool to the threads that read them. */
+/* Hands directories from the spool to the threads that read them. */
 static int scan_ask(struct scan *scan, struct error *err)
 {
 	const void *record;

@@ -4,7 +4,7 @@
 #include "source/from_list.h"
 #include "source/listing.h"
 
-/* A directory, told once its entries were counted and before they come. */
+/* A directory. It is reported after its entries were counted and before them. */
 struct scan_directory {
 	uint64_t ordinal, parent; /* the root is its own parent */
 	uint64_t entries, subdirectories;
@@ -13,13 +13,13 @@ struct scan_directory {
 
 struct scan_entry {
 	uint64_t ordinal;
-	bool is_link; /* the inode came before, under another name */
+	bool is_link; /* the inode was reported before, under another name */
 	const char *name;
 	size_t name_length;
 	const struct attributes *attributes;
 };
 
-/* Who is told. In order: the marks of a directory, the directory, its entries; then the next directory. */
+/* Receives the scan, in this order: the marks of a directory, the directory, its entries; then the next directory. */
 struct scan_sink {
 	int (*mark)(void *argument, uint64_t directory, uint32_t number, const struct listing_entry *entry,
 		    struct error *err);
@@ -33,14 +33,14 @@ struct scan_setup {
 	struct listing_context list;
 	struct from_list *from_list; /* NULL: everything */
 	bool refuse_special;
-	uint64_t volume_device, volume_inode; /* may not lie in the source; 0 when it does not exist */
+	uint64_t volume_device, volume_inode; /* must not lie in the source; 0 if it does not exist */
 	struct scan_sink sink;
 };
 
 struct scan_counts {
 	uint64_t inodes, entries, links;
 	uint64_t special; /* devices, sockets and FIFOs left out */
-	uint64_t path_bytes; /* of the directories, as they were spooled */
+	uint64_t path_bytes; /* of directories in the spool */
 	uint64_t linked;     /* files with several names */
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading and encoding of attribute sets. */
+/* Reads and encodes sets of xattrs. */
 #include "source/xattrs.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Growth of mapped arrays. Space is reserved before it is mapped, so a full disk is an error, not a SIGBUS. */
+/* Growing mapped arrays. Space is reserved before it is mapped, so a full disk is an error and not a SIGBUS. */
 #include "spill/mapped.h"
 
 #include <errno.h>

@@ -15,7 +15,7 @@ struct mapped {
 
 must_check int mapped_open(struct mapped *mapped, const struct temp *temp, struct error *err);
 void mapped_close(struct mapped *mapped); /* a zeroed one as well */
-/* The bytes stay in the file and leave the process until they are touched again. */
+/* The bytes leave the process's memory until they are touched again; they stay in the file. */
 void mapped_rest(const struct mapped *mapped);
 /* At least length bytes; new ones are zero. */
 must_check int mapped_grow(struct mapped *mapped, uint64_t length, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Records are gathered in one arena; a full arena is sorted and becomes a run in the temporary file. Runs are
- * merged with a heap, each through its own part of the same memory. */
+/* Records are collected in an arena; a full arena is sorted and written to the temporary file as a run. A heap merges
+ * the runs, each through its own part of the same memory. */
 #include "spill/sorter.h"
 
 #include <errno.h>
@@ -17,13 +17,13 @@ struct sorter_record {
 	const uint8_t *bytes;
 };
 
-/* One sorted run, as it is being read. */
+/* A sorted run while it is read. */
 struct sorter_run {
 	uint64_t start, end; /* in the file */
-	uint64_t next;       /* file offset of what comes after the bytes in buffer */
+	uint64_t next;       /* file offset of the bytes after those in buffer */
 	uint8_t *buffer;
 	size_t room, at, used;
-	struct sorter_record head; /* its smallest record not given out yet */
+	struct sorter_record head; /* its smallest record that was not returned yet */
 };
 
 struct sorter {
@@ -31,7 +31,7 @@ struct sorter {
 	size_t budget;
 	uint8_t *arena;
 	size_t room, used;
-	struct sorter_record *order; /* made when a run is sorted */
+	struct sorter_record *order; /* set when the arena is sorted */
 	size_t records, position;
 	int fd;
 	uint64_t file_length;
@@ -39,7 +39,7 @@ struct sorter {
 	size_t run_count;
 	struct sorter_run **heap;
 	size_t heap_count;
-	bool advance; /* the heap's top was given out */
+	bool advance; /* the record at the top of the heap was returned */
 };
 
 int sorter_open(const struct temp *temp, size_t budget, struct sorter **ret, struct error *err)
@@ -92,7 +92,7 @@ static int sorter_compare_void(const void *a, const void *b)
 	return sorter_compare(a, b);
 }
 
-/* order[] over the arena, sorted. */
+/* Fills order[] with the records of the arena, sorted. */
 static int sorter_arena(struct sorter *sorter, struct error *err)
 {
 	size_t at = 0;
@@ -165,7 +165,7 @@ static int sorter_write_order(struct sorter *sorter, struct error *err)
 	return sorter_output_flush(&out, err);
 }
 
-/* The arena becomes a run in the file. */
+/* Writes the arena to the file as a run. */
 static int sorter_spill(struct sorter *sorter, struct error *err)
 {
 	uint64_t start = sorter->file_length;
@@ -239,7 +239,7 @@ int sorter_add(struct sorter *sorter, const void *head, size_t head_length, cons
 	return 0;
 }
 
-/* length bytes of the run at its present place, read ahead as far as the buffer goes. */
+/* Makes length bytes of the run available at its current position; reads ahead as far as the buffer allows. */
 static int sorter_run_need(struct sorter *sorter, struct sorter_run *run, size_t length, struct error *err)
 {
 	size_t left = run->used - run->at;
@@ -271,7 +271,7 @@ static int sorter_run_need(struct sorter *sorter, struct sorter_run *run, size_t
 	return 0;
 }
 
-/* The run's next record into head: 1, or 0 at its end. */
+/* Reads the run's next record into head: 1, or 0 at its end. */
 static int sorter_run_next(struct sorter *sorter, struct sorter_run *run, struct error *err)
 {
 	int r;
@@ -346,7 +346,7 @@ static int sorter_merge_begin(struct sorter *sorter, struct error *err)
 	return 0;
 }
 
-/* With runs in the file the rest of the arena becomes the last of them and its memory serves the merge. */
+/* If there are runs in the file, the rest of the arena becomes the last one, and its memory is used for the merge. */
 int sorter_rewind(struct sorter *sorter, struct error *err)
 {
 	int r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sorts byte records, more of them than memory holds: runs in a temporary file, merged when read. */
+/* An external merge sort of byte records: sorted runs in a temporary file, merged when read. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -8,12 +8,12 @@
 
 struct sorter;
 
-/* budget: bytes of memory it may take, records and their order together. The order is bytewise, shorter first. */
+/* budget: bytes of memory for records and their order. Records are compared bytewise, a prefix first. */
 must_check int sorter_open(const struct temp *temp, size_t budget, struct sorter **ret, struct error *err);
 void sorter_free(struct sorter *sorter);
 must_check int sorter_add(struct sorter *sorter, const void *head, size_t head_length, const void *bytes,
 			  size_t length, struct error *err);
-/* After the last sorter_add, and again to read everything once more. */
+/* Call it after the last sorter_add(), and again to read everything once more. */
 must_check int sorter_rewind(struct sorter *sorter, struct error *err);
 /* 1 and a record (valid until the next call), 0 at the end, or a negative errno. */
 must_check int sorter_next(struct sorter *sorter, const void **ret, size_t *ret_length, struct error *err);

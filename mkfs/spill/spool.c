@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Records: 4 bytes of length, then the bytes. */
+/* A record is 4 bytes of length, then the bytes. */
 #include "spill/spool.h"
 
 #include <errno.h>
@@ -61,7 +61,7 @@ int spool_push(struct spool *spool, const void *head, size_t head_length, const 
 	return r;
 }
 
-/* Bytes from the file's part or from those not written yet. */
+/* Takes bytes from the file, and then from those not written yet. */
 static int spool_get(struct spool *spool, void *bytes, size_t length, struct error *err)
 {
 	const struct temp_stream *stream = &spool->stream;

@@ -18,6 +18,6 @@ must_check int spool_open(struct spool *spool, const struct temp *temp, struct e
 void spool_close(struct spool *spool); /* a zeroed one as well */
 must_check int spool_push(struct spool *spool, const void *head, size_t head_length, const void *bytes,
 			  size_t length, struct error *err);
-/* 1 and the oldest record (valid until the next call), 0 when there is none, or a negative errno. A zero byte
- * stands behind the record. */
+/* 1 and the oldest record (valid until the next call), 0 if there is none, or a negative errno. A zero byte follows
+ * the record. */
 must_check int spool_pop(struct spool *spool, const void **ret, size_t *ret_length, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Linear probing at a load of at most three quarters. The top bits of the hash choose the slot, so doubling
- * reads the old table and writes the new one from front to back: kind to memory that is short. */
+/* Linear probing at a load of at most three quarters. The top bits of the hash choose the slot, so growing reads the
+ * old table and writes the new one sequentially, which is cheap when memory is short. */
 #include "spill/table.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "datasetfs/format.h"
 
 #define TABLE_LOG_FIRST 10u
-#define TABLE_LOG_MAX   (DSFS_ORDINAL_BITS + 1) /* for every inode that a version can have */
+#define TABLE_LOG_MAX   (DSFS_ORDINAL_BITS + 1) /* enough for every inode that a version can have */
 
 struct table_slot {
 	struct table_key key; /* both halves zero: free */
@@ -40,7 +40,7 @@ static bool table_slot_is_free(const struct table_slot *slot)
 	return !slot->key.low && !slot->key.high;
 }
 
-/* The key's slot, or the free one where it would go. */
+/* The key's slot, or the free slot where it would go. */
 static struct table_slot *table_probe(const struct table *table, struct table_key key)
 {
 	uint64_t mask = (UINT64_C(1) << table->log) - 1;

@@ -12,18 +12,18 @@ struct table_key {
 
 struct table {
 	struct mapped slots;
-	unsigned log; /* log2 of the slots there are */
+	unsigned log; /* log2 of the number of slots */
 	uint64_t count;
 };
 
 must_check int table_open(struct table *table, const struct temp *temp, struct error *err);
 void table_close(struct table *table); /* a zeroed one as well */
-/* Room for that many keys at once, so that it need not grow while they come. */
+/* Makes room for that many keys at once, so that the table need not grow later. */
 must_check int table_reserve(struct table *table, uint64_t count, struct error *err);
-/* Has the memory of the key's slot fetched while the caller does something else. */
+/* Prefetches the key's slot. */
 void table_prefetch(const struct table *table, struct table_key key);
 bool table_find(const struct table *table, struct table_key key, uint64_t *ret);
 /* The key must not be in the table. */
 must_check int table_add(struct table *table, struct table_key key, uint64_t value, struct error *err);
-/* Bytes of temporary file that a table of that many keys takes. */
+/* Size of the temporary file of a table with that many keys. */
 uint64_t table_size(uint64_t count);

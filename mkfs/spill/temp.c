@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Temporary files: without a name where the filesystem can, unlinked at once elsewhere. */
+/* Temporary files: unnamed if the filesystem supports that, otherwise unlinked at once. */
 #include "spill/temp.h"
 
 #include <errno.h>
@@ -14,13 +14,13 @@
 
 #include "base/cleanup.h"
 
-/* A file that never has a name leaves nothing behind, whatever ends us. */
+/* A file that never had a name leaves nothing behind, however we end. */
 static int temp_open_unnamed(int directory)
 {
 	return openat(directory, ".", O_TMPFILE | O_RDWR | O_EXCL | O_CLOEXEC, 0600);
 }
 
-/* Nobody else's, as it is new: mkdirat(2) refuses a name that is taken. */
+/* It is new and so nobody else's: mkdirat(2) fails if the name exists. */
 static int temp_make_directory(struct temp *temp, struct error *err)
 {
 	uint32_t number;
@@ -36,7 +36,7 @@ static int temp_make_directory(struct temp *temp, struct error *err)
 	return error_errno(err, "cannot create a temporary directory in '%s'", temp->name);
 }
 
-/* Where every file has a name at first, they get a directory of their own: a scan leaves it out. */
+/* If files must have a name at first, they get a directory of their own, which a scan leaves out. */
 static int temp_make_own(struct temp *temp, struct error *err)
 {
 	struct stat st;
@@ -62,7 +62,7 @@ static int temp_start(struct temp *temp, struct error *err)
 	return temp->fd < 0 ? error_errno(err, "dup") : 0;
 }
 
-/* Takes the directory over. */
+/* Takes ownership of the directory. */
 static int temp_open_in(int *folder, const char *name, struct temp **ret, struct error *err)
 {
 	struct temp *temp = calloc(1, sizeof(*temp));
@@ -133,7 +133,7 @@ int temp_file(const struct temp *temp, int *ret_fd, struct error *err)
 	return 0;
 }
 
-/* The name of a directory of our own is random: the parent is what a person can act upon. */
+/* Names the parent, which the user can do something about; the name of our own directory is random. */
 static int temp_failed(const struct temp *temp, int code, struct error *err)
 {
 	return error_set(err, code, "temporary files in '%s' (see --temp-dir): %s", temp->name, strerror(-code));
