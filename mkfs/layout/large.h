@@ -13,8 +13,8 @@ struct large_run {
 	bool from_border; /* begins with the file, or after a hole */
 	uint32_t length;  /* chunks so far; from LARGE_RUN on they are shared */
 	struct batch_chunk held[LARGE_RUN];
-	uint8_t *bytes; /* of held chunks */
-	le64 *fine;     /* sums of their blocks */
+	uint8_t *bytes;   /* of held chunks */
+	le64 *fine;       /* sums of their blocks */
 };
 
 struct large {

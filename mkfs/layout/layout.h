@@ -19,12 +19,12 @@ struct layout_setup {
 	struct writer *writer;
 	struct space *space;
 	struct progress *progress;
-	struct compress_hints *hints; /* NULL unless --compress is auto */
-	const struct dedup *dedup; /* NULL on a new volume */
-	const struct stat_cache *stat_cache; /* NULL: no file is unchanged */
-	struct fine_view *fine;    /* of the trusted version's fine sums; NULL: it has none */
-	bool writes_stat_cache;    /* whether the new version gets one */
-	int64_t settled;           /* see stat_cache_writer.h */
+	struct compress_hints *hints;        /* NULL unless --compress is auto */
+	const struct dedup *dedup;           /* NULL on a new volume */
+	const struct stat_cache *stat_cache; /* of the trusted version; NULL: every file is read */
+	struct fine_view *fine;              /* of the trusted version's fine sums; NULL: it has none */
+	bool writes_stat_cache;              /* whether the new version gets one */
+	int64_t settled;                     /* see stat_cache_writer.h */
 };
 
 struct layout_counts {

@@ -8,9 +8,9 @@
 #include "layout/store.h"
 
 struct unchanged {
-	const struct stat_cache *stat_cache; /* NULL: no file is unchanged */
-	struct fine_view *fine;    /* of the trusted version's fine sums; NULL: it has none */
-	bool fine_failed;          /* a warning said that some could not be read */
+	const struct stat_cache *stat_cache; /* of the trusted version; NULL: every file is read */
+	struct fine_view *fine;              /* of its fine sums; NULL: it has none */
+	bool fine_failed;                    /* a warning said that some could not be read */
 	struct holes *holes;
 	struct store *store;
 	struct share *share;
