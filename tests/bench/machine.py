@@ -96,10 +96,11 @@ def loop_device(file, direct):
 def detach(device):
     """Ends a loop device. While somebody has it open, such as a daemon that was just unmounted or udev, it only begins to end."""
     backing = pathlib.Path(f"/sys/block/{os.path.basename(device)}/loop/backing_file")
+    ours = read(backing)
     for _ in range(200):
-        subprocess.run(["losetup", "-d", device], stderr=subprocess.DEVNULL, check=False)
-        if not backing.exists():
+        if read(backing) != ours:  # it has ended; somebody else may have taken it since
             return
+        subprocess.run(["losetup", "-d", device], stderr=subprocess.DEVNULL, check=False)
         time.sleep(0.05)
     raise Trouble(f"{device} stays in use")
 
