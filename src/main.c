@@ -18,8 +18,8 @@
 #include "base/parse.h"
 #include "base/signal.h"
 #include "device/locate.h"
-#include "serve/notify.h"
-#include "serve/session.h"
+#include "serve/session/notify.h"
+#include "serve/session/session.h"
 #include "unmount.h"
 
 /* mount(8), "EXIT STATUS"; EXIT_USAGE is datasetfs's own. */

@@ -12,8 +12,8 @@
 #include "io/engine.h"
 #include "io/file.h"
 #include "read/reader.h"
-#include "serve/cpus.h"
-#include "serve/generations.h"
+#include "serve/version/generations.h"
+#include "serve/worker/cpus.h"
 
 enum serve_io { SERVE_IO_AUTO, SERVE_IO_URING, SERVE_IO_THREADS };
 enum serve_notify { SERVE_NOTIFY_AUTO, SERVE_NOTIFY_EPOCH, SERVE_NOTIFY_ENTRIES };

@@ -42,8 +42,17 @@ may src/io       base io
 may src/device   base device
 may src/read     base image io read datasetfs
 may src/fuse     base io fuse
-may src/serve    base image io device read fuse serve datasetfs
-may src          base image io device read fuse serve datasetfs .
+below=(base image io device read fuse datasetfs) # src/serve/
+serve=(serve serve/version serve/worker serve/opening serve/request serve/control serve/dotdir)
+may src/serve/version "${below[@]}" "${serve[@]}"
+may src/serve/worker  "${below[@]}" "${serve[@]}" serve/session
+may src/serve         "${below[@]}" "${serve[@]}"
+may src/serve/opening "${below[@]}" "${serve[@]}"
+may src/serve/request "${below[@]}" "${serve[@]}"
+may src/serve/control "${below[@]}" "${serve[@]}"
+may src/serve/dotdir  "${below[@]}" "${serve[@]}"
+may src/serve/session "${below[@]}" "${serve[@]}" serve/session
+may src          base image io device read fuse serve serve/session datasetfs .
 may mkfs/spill   base datasetfs spill
 may mkfs/source  base image datasetfs spill source
 may mkfs/options base image datasetfs source options

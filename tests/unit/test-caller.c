@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "lib/check.h"
-#include "serve/caller.h"
+#include "serve/request/caller.h"
 
 #define OWNER 1000u
 #define OTHER 1001u

@@ -10,7 +10,7 @@
 #include "lib/check.h"
 #include "lib/memory.h"
 #include "lib/section.h"
-#include "serve/change.h"
+#include "serve/control/change.h"
 
 #define SIZE      (8u << 20)
 #define CATALOGUE (2u << 20) /* that of superblock n lies at CATALOGUE + n * DSFS_BLOCK * 4 */

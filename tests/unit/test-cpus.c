@@ -2,7 +2,7 @@
 /* Which worker serves which of the kernel's queues: each queue exactly one, each worker at least one; and how many entries
  * a queue has. */
 #include "lib/check.h"
-#include "serve/cpus.h"
+#include "serve/worker/cpus.h"
 
 static void counts_of_lists(void **state)
 {

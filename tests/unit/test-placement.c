@@ -3,7 +3,7 @@
 #include <sched.h>
 
 #include "lib/check.h"
-#include "serve/placement.h"
+#include "serve/worker/placement.h"
 
 static int allowed(void)
 {

@@ -17,9 +17,9 @@
 #include "lib/check.h"
 #include "lib/rows.h"
 #include "lib/section.h"
-#include "serve/content.h"
-#include "serve/reply.h"
-#include "serve/worker.h"
+#include "serve/request/content.h"
+#include "serve/request/reply.h"
+#include "serve/worker/worker.h"
 
 #define CHUNK    131072u
 #define AT       DSFS_DATA_AT

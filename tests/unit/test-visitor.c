@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "lib/check.h"
-#include "serve/visitor.h"
+#include "serve/opening/visitor.h"
 
 #define NOW INT64_C(5000000000)
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* The control thread: commands that take time are done by it, never by a worker, and answered by the worker that
+ * has the request. It alone changes what is served, tells the kernel of it, and closes versions. */
+#pragma once
+#include "serve/worker/worker.h"
+
+/* fd: the mount's; it notifies the kernel by it. Before the workers start. */
+must_check int control_start(struct serve *serve, int fd, struct error *err);
+/* After the workers ended. */
+void control_stop(struct control *control);
+
+/* IOCTL on .datasetfs/control. */
+void control_ioctl(struct worker *worker, struct channel_request *request);
+/* A listing of .datasetfs/versions was answered: the kernel is to forget it soon. Any thread. */
+void control_listed(struct control *control);
+/* A generation that is not current was forgotten by the kernel. Any thread. */
+void control_poke(struct control *control);
+/* Swaps since the mount. */
+uint64_t control_switches(const struct control *control);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* What a removed version leaves is written over some day: its chunks then fail their checks like damaged ones. */
+#include "serve/control/doubt.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "serve/control/change.h"
+#include "serve/control/control.h"
+
+#define DOUBT_PERIOD INT64_C(60000000000) /* ns between two looks for the same version */
+
+void doubt_raise(struct serve *serve, struct generation *generation)
+{
+	if (serve->control && !atomic_exchange(&generation->doubted, true))
+		control_poke(serve->control);
+}
+
+static void doubt_tell(const struct serve *serve, const struct generation *generation, const struct catalogue *catalogue)
+{
+	const struct version *copy = catalogue_by_uuid(catalogue, generation->version.uuid);
+
+	if (catalogue_holds(catalogue, generation->sequence, generation->version.uuid))
+		return;
+	if (copy)
+		log_err("version '%s' was moved on the volume by compaction and its former space is used again: switch '%s' to "
+			"'%s', sequence=%" PRIu64 " now=%" PRIu64,
+			generation->version.label, serve->options.mountpoint, copy->label, generation->sequence,
+			copy->sequence);
+	else
+		log_err("version '%s' was removed from the volume and its space is used again: switch '%s' to another one, "
+			"sequence=%" PRIu64,
+			generation->version.label, serve->options.mountpoint, generation->sequence);
+}
+
+static void doubt_look(struct serve *serve, const struct generation *generation)
+{
+	struct catalogue catalogue = { 0 };
+	struct superblock super = { 0 };
+	struct error err = { 0 };
+	int r = change_read(serve, &super, &catalogue, &err);
+
+	if (r == 0)
+		doubt_tell(serve, generation, &catalogue);
+	else if (change_is_other(serve, &super))
+		log_error(&err, "version '%s' is lost, unmount '%s'", generation->version.label,
+			  serve->options.mountpoint);
+	else
+		log_error(&err, "cannot find out whether version '%s' is still on the volume", generation->version.label);
+	catalogue_free(&catalogue);
+}
+
+void doubt_settle(struct serve *serve)
+{
+	struct generation *generation;
+
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
+		generation = atomic_load(&serve->generations.slots[i]);
+		if (!generation || !atomic_exchange(&generation->doubted, false) ||
+		    (generation->looked_at && clock_now() - generation->looked_at < DOUBT_PERIOD))
+			continue;
+		generation->looked_at = clock_now();
+		doubt_look(serve, generation);
+	}
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* The volume is found, checked, and put in the place of the old descriptor: the number stays, so that who reads through it
+ * is not concerned; only rings that registered it have to be told. */
+#include "serve/control/reopen.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/format.h"
+#include "base/log.h"
+#include "device/locate.h"
+#include "serve/control/control.h"
+#include "serve/control/watch.h"
+#include "serve/worker/worker.h"
+
+void reopen_wish(struct serve *serve)
+{
+	if (!atomic_exchange(&serve->is_lost, true))
+		control_poke(serve->control);
+}
+
+static int reopen_check(const struct serve *serve, struct file_source *file, struct error *err)
+{
+	char found[UUID_TEXT_SIZE], expected[UUID_TEXT_SIZE];
+	struct superblock super;
+	int r = superblock_find(&file->source, &super, err);
+
+	if (r < 0)
+		return r;
+	format_uuid(super.volume_uuid, found);
+	format_uuid(serve->volume_uuid, expected);
+	if (strcmp(found, expected) != 0)
+		return error_set(err, -ESTALE, "the volume there has the UUID %s, expected %s", found, expected);
+	if (super.sequence < serve->opened)
+		return error_set(err, -ESTALE, "the volume there is an older state, sequence=%" PRIu64 " expected=%" PRIu64,
+				 super.sequence, serve->opened);
+	if (file->geometry.logical_block > serve->volume->geometry.logical_block)
+		return error_set(err, -EINVAL, "the device there has logical blocks of %u bytes, expected %u",
+				 file->geometry.logical_block, serve->volume->geometry.logical_block);
+	return 0;
+}
+
+/* By the identity, as another namespace may have the name now. */
+static int reopen_locate(const struct serve *serve, char **ret, struct error *err)
+{
+	if (serve->identity[0])
+		return locate_path(serve->identity, ret, err);
+	return locate_path(serve->options.volume, ret, err);
+}
+
+static int reopen_swap(struct serve *serve, const struct file_source *file, struct error *err)
+{
+	if (dup3(file->fd, serve->volume->fd, O_CLOEXEC) < 0)
+		return error_errno(err, "dup3");
+	file_resize(serve->volume, file->geometry.size);
+	for (unsigned i = 0; i < serve->worker_count; i++) {
+		atomic_store(&serve->workers[i]->visit.renew, true);
+		watch_post(serve->workers[i]);
+	}
+	return 0;
+}
+
+static int reopen_try(struct serve *serve, struct error *err)
+{
+	auto_free char *path = NULL;
+	struct file_source *file = NULL;
+	int r = reopen_locate(serve, &path, err);
+
+	if (r == 0)
+		r = file_open(path, FILE_READ, &file, err);
+	if (r == 0)
+		r = reopen_check(serve, file, err);
+	if (r == 0)
+		r = reopen_swap(serve, file, err);
+	file_close(file);
+	if (r == 0)
+		log_warn("volume '%s' was lost and is open again, as '%s'", serve->options.volume, path);
+	return r;
+}
+
+void reopen_settle(struct serve *serve)
+{
+	static struct log_limit limit = { .burst = 1 };
+	static struct error told; /* this thread's: another reason is worth a line at once */
+	struct error err = { 0 };
+	unsigned held;
+
+	if (!atomic_exchange(&serve->is_lost, false) || reopen_check(serve, serve->volume, &err) == 0)
+		return;
+	err = (struct error){ 0 };
+	if (reopen_try(serve, &err) == 0 || (!strcmp(err.reason, told.reason) && !log_allow(&limit, &held)))
+		return;
+	told = err;
+	log_error(&err, "volume '%s' is lost, trying again", serve->options.volume);
+}

@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: MIT */
+/* The look at every slot, and what follows from it. A READ that waits for the device has read_op.since set. When that is
+ * longer ago than the deadline:
+ *
+ *   it is parked        its worker fails it (read_retry())
+ *   it hangs, /dev/fuse  answered from here, as the worker may hang in the same read (io=threads)
+ *   it hangs, the ring   answered by its worker, which alone may use the ring
+ *
+ * And on /dev/fuse, when it waits for more than a second and its process was killed: answered from here.
+ *
+ * The slot and its memory stay taken until the device lets go: at most all slots of a worker, which then takes no more
+ * requests. */
+#include "serve/control/watch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "device/topology.h"
+#include "serve/control/reopen.h"
+#include "serve/request/content.h"
+#include "serve/request/waiter.h"
+#include "serve/worker/worker.h"
+
+#define SECOND INT64_C(1000000000)
+#define PERIOD SECOND       /* between two looks */
+#define STALL  SECOND       /* a device read that takes longer is a stall */
+#define GRACE  (2 * SECOND) /* for a worker to fail what it has parked, which it does in better words */
+
+struct watch {
+	struct stats stats;
+	struct serve *serve;
+	pthread_t thread;
+	int event_fd;
+	_Atomic bool ending;
+	_Atomic int64_t since;   /* of the stall under way, ns; 0: none */
+	_Atomic int64_t longest; /* ns */
+	_Atomic uint64_t count;
+	unsigned told; /* lines about the stall under way */
+	bool silent;   /* there were too many lately */
+};
+
+/* ---- one worker's slots ---- */
+
+/* The number of the request whose read began before that, or 0. Looked at twice: else it could be that of the slot's next
+ * request. */
+static uint64_t watch_overdue(const struct channel_request *request, const struct read_op *op, int64_t before)
+{
+	int64_t since = atomic_load(&op->since);
+	uint64_t unique = atomic_load(&request->owed);
+
+	return since && since < before && atomic_load(&op->since) == since ? unique : 0;
+}
+
+static void watch_expire_one(struct channel_request *request, const struct read_op *op, int64_t before,
+			     struct stats *stats)
+{
+	if (!channel_expire(request, watch_overdue(request, op, before)))
+		return;
+	counter_add(&stats->read.failures, 1);
+	counter_add(&stats->errors, 1);
+}
+
+static void watch_expire(struct worker *worker, struct stats *stats)
+{
+	int64_t before = clock_now() - worker->serve->options.read.deadline * SECOND;
+	struct channel *channel = worker->channel;
+
+	for (size_t i = 0; i < worker->slots; i++)
+		watch_expire_one(&channel->requests[i], &worker->contents[i].op, before - GRACE, stats);
+	if (channel->ops->expire)
+		channel->ops->expire(channel, before);
+}
+
+/* The kernel sends no INTERRUPT for reads past the page cache: it waits for them in the background, where no signal ends
+ * the wait. */
+static void watch_let_go(struct worker *worker, struct stats *stats)
+{
+	int64_t before = clock_now() - STALL;
+	struct channel *channel = worker->channel;
+	struct channel_request *request;
+	uint64_t unique;
+
+	for (size_t i = 0; i < worker->slots; i++) {
+		request = &channel->requests[i];
+		unique = watch_overdue(request, &worker->contents[i].op, before);
+		if (unique && waiter_is_killed(atomic_load(&request->pid)) && channel_interrupt(channel, unique))
+			counter_add(&stats->interrupted, 1);
+	}
+}
+
+/* On the worker's thread. */
+static void watch_run(struct worker_task *task)
+{
+	struct worker_visit *visit = (struct worker_visit *)task; /* its first member */
+	struct worker *worker = visit->worker;
+
+	atomic_store(&visit->posted, false);
+	if (atomic_exchange(&visit->renew, false))
+		engine_renew(worker->engine);
+	read_retry(&worker->reader);
+	if (worker->channel->ops->own_thread)
+		watch_expire(worker, &worker->stats);
+}
+
+void watch_post(struct worker *worker)
+{
+	if (atomic_exchange(&worker->visit.posted, true))
+		return;
+	worker->visit.task.run = watch_run;
+	worker_post(worker, &worker->visit.task);
+}
+
+static int64_t watch_oldest_of(const struct worker *worker)
+{
+	int64_t oldest = 0, since;
+
+	for (size_t i = 0; i < worker->slots; i++) {
+		since = atomic_load_explicit(&worker->contents[i].op.since, memory_order_relaxed);
+		if (since && (!oldest || since < oldest))
+			oldest = since;
+	}
+	return oldest;
+}
+
+/* Since when its oldest read waits. */
+static int64_t watch_visit(struct watch *watch, struct worker *worker)
+{
+	int64_t oldest = watch_oldest_of(worker);
+	bool overdue = oldest && clock_now() - oldest >= watch->serve->options.read.deadline * SECOND;
+
+	if (oldest && !worker->channel->ops->own_thread)
+		watch_let_go(worker, &watch->stats);
+	if (overdue && !worker->channel->ops->own_thread)
+		watch_expire(worker, &watch->stats);
+	if (atomic_load(&worker->reader.parked_count) || atomic_exchange(&worker->path_failed, false))
+		reopen_wish(watch->serve);
+	if (atomic_load(&worker->reader.parked_count) || (overdue && worker->channel->ops->own_thread))
+		watch_post(worker);
+	return oldest;
+}
+
+/* ---- what is told ---- */
+
+/* "nvme3 connecting, 1 of 2 paths live" when the volume is a namespace, else "". */
+static void watch_describe_paths(const struct watch *watch, char *text, size_t size)
+{
+	auto_topology struct topology topology = { 0 };
+	const struct topology_namespace *namespace = NULL;
+	const struct topology_controller *controller;
+	const char *name = "", *state = "";
+	struct error err = { 0 };
+	size_t count, live;
+	struct stat st;
+
+	text[0] = 0;
+	if (fstat(watch->serve->volume->fd, &st) == 0 && S_ISBLK(st.st_mode) &&
+	    topology_read(topology_root(), &topology, &err) == 0)
+		namespace = topology_by_device(&topology, st.st_rdev);
+	if (!namespace)
+		return;
+	for (size_t i = 0; i < topology.path_count && !*state; i++) {
+		controller = &topology.controllers[topology.paths[i].controller];
+		if (&topology.namespaces[topology.paths[i].namespace] != namespace || !strcmp(controller->state, "live"))
+			continue;
+		name = controller->name;
+		state = controller->state;
+	}
+	count = topology_paths_of(&topology, namespace, &live);
+	snprintf(text, size, ": %s%s%s%s%zu of %zu paths live", name, *state ? " " : "", state, *state ? ", " : "", live,
+		 count);
+}
+
+static void watch_tell(const struct watch *watch, unsigned seconds)
+{
+	int code = atomic_load(&watch->serve->path_error);
+	char paths[160];
+
+	watch_describe_paths(watch, paths, sizeof(paths));
+	log_warn("device reads of '%s' have waited %u s%s%s%s", watch->serve->options.volume, seconds, paths,
+		 code ? ", the device says: " : "", code ? strerror(-code) : "");
+}
+
+static void watch_begin(struct watch *watch, int64_t since)
+{
+	static struct log_limit limit = { .burst = 5 };
+	unsigned held;
+
+	atomic_store(&watch->since, since);
+	atomic_fetch_add(&watch->count, 1);
+	watch->told = 0;
+	watch->silent = !log_allow(&limit, &held);
+}
+
+static void watch_go_on(struct watch *watch, int64_t age)
+{
+	static const unsigned seconds[] = { 1, 10, 60 };
+	unsigned due = watch->told;
+
+	if (age > atomic_load(&watch->longest))
+		atomic_store(&watch->longest, age);
+	while (due < sizeof(seconds) / sizeof(*seconds) && age >= seconds[due] * SECOND)
+		due++;
+	if (due > watch->told && !watch->silent)
+		watch_tell(watch, seconds[due - 1]);
+	watch->told = due;
+}
+
+static void watch_end(struct watch *watch, int64_t age)
+{
+	if (!watch->silent)
+		log_warn("no device read of '%s' waits any more, after %.1f s", watch->serve->options.volume,
+			 (double)age / SECOND);
+	atomic_store(&watch->since, 0);
+	atomic_store(&watch->serve->path_error, 0);
+}
+
+/* ---- the thread ---- */
+
+static void watch_look(struct watch *watch)
+{
+	struct serve *serve = watch->serve;
+	int64_t now, since, oldest = 0;
+
+	for (unsigned i = 0; i < serve->worker_count; i++) {
+		since = watch_visit(watch, serve->workers[i]);
+		if (since && (!oldest || since < oldest))
+			oldest = since;
+	}
+	now = clock_now();
+	since = atomic_load(&watch->since);
+	if (!since && oldest && now - oldest >= STALL)
+		watch_begin(watch, since = oldest);
+	if (since && (!oldest || now - oldest < STALL))
+		watch_end(watch, now - since);
+	else if (since)
+		watch_go_on(watch, now - since);
+}
+
+static void *watch_main(void *argument)
+{
+	struct watch *watch = argument;
+	struct pollfd fd = { .fd = watch->event_fd, .events = POLLIN };
+
+	while (!atomic_load(&watch->ending)) {
+		if (poll(&fd, 1, PERIOD / 1000000) < 0 && errno != EINTR)
+			log_warn("the watch cannot wait: %s, ignoring", strerror(errno));
+		watch_look(watch);
+	}
+	return NULL;
+}
+
+struct watch_stalls watch_stalls(const struct watch *watch)
+{
+	int64_t since = atomic_load(&watch->since);
+	struct watch_stalls stalls = { 0 };
+
+	if (since)
+		stalls.since = (uint64_t)time(NULL) - (uint64_t)(clock_now() - since) / SECOND;
+	stalls.count = atomic_load(&watch->count);
+	stalls.longest = (double)atomic_load(&watch->longest) / SECOND;
+	return stalls;
+}
+
+const struct stats *watch_stats(const struct watch *watch)
+{
+	return &watch->stats;
+}
+
+int watch_start(struct serve *serve, struct error *err)
+{
+	struct watch *watch = aligned_alloc(_Alignof(struct watch), sizeof(*watch));
+	int r;
+
+	if (!watch)
+		return error_set(err, -ENOMEM, "no memory for the watch");
+	memset(watch, 0, sizeof(*watch));
+	watch->serve = serve;
+	watch->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	r = watch->event_fd < 0 ? error_errno(err, "cannot make an eventfd") : 0;
+	if (r == 0)
+		r = -pthread_create(&watch->thread, NULL, watch_main, watch);
+	if (r < 0) {
+		close_fd(&watch->event_fd);
+		free(watch);
+		return error_set(err, r, "cannot start the watch: %s", strerror(-r));
+	}
+	serve->watch = watch;
+	return 0;
+}
+
+void watch_stop(struct watch *watch)
+{
+	uint64_t one = 1;
+
+	if (!watch)
+		return;
+	atomic_store(&watch->ending, true);
+	if (write(watch->event_fd, &one, sizeof(one)) < 0)
+		log_warn("cannot wake the watch: %s, ignoring", strerror(errno));
+	pthread_join(watch->thread, NULL);
+	close_fd(&watch->event_fd);
+	free(watch);
+}

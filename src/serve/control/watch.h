@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* Looks once a second at reads that wait for the device, from a thread of its own that never touches the device: says in
+ * the log what it waits for, has failed reads tried again, and answers what waited for longer than the deadline. */
+#pragma once
+#include <stdint.h>
+
+#include "base/error.h"
+#include "serve/dotdir/stats.h"
+#include "serve/serve.h"
+
+/* serve->watch; the workers exist but need not run yet. */
+must_check int watch_start(struct serve *serve, struct error *err);
+/* When the workers have ended. NULL is allowed. */
+void watch_stop(struct watch *watch);
+
+/* Any thread: the worker is to try again what has failed. */
+void watch_post(struct worker *worker);
+
+struct watch_stalls {
+	uint64_t since;  /* seconds since 1970; 0: nothing waits */
+	uint64_t count;
+	double longest;  /* seconds, the one under way included */
+};
+/* Any thread. */
+struct watch_stalls watch_stalls(const struct watch *watch);
+/* What this thread answered. */
+const struct stats *watch_stats(const struct watch *watch);

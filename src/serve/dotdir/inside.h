@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* MNT/.datasetfs: nodes with sequence 0. Its files are snapshots: each lookup makes a fresh node whose
+ * content never changes (the kernel caches it), with an entry timeout of 0, freed when the kernel forgets it.
+ */
+#pragma once
+#include <stdbool.h>
+
+#include "serve/worker/worker.h"
+
+must_check int inside_new(struct inside **ret, struct error *err);
+void inside_free(struct inside *inside);
+
+bool inside_owns(uint64_t nodeid);
+#define INSIDE_VERSIONS UINT64_C(17) /* the folder with every version under its label */
+/* The file that takes commands. */
+bool inside_is_control(uint64_t nodeid);
+/* The folder's own name in the root: answered here, whatever a version has in its place. */
+bool inside_is_folder_name(uint64_t directory, const char *name, size_t length);
+void inside_lookup_folder(struct worker *worker, struct channel_request *request);
+/* For requests on nodes that inside_owns(). */
+void inside_lookup(struct worker *worker, struct channel_request *request);
+void inside_getattr(struct worker *worker, struct channel_request *request);
+void inside_read(struct worker *worker, struct channel_request *request);
+void inside_seek(struct worker *worker, struct channel_request *request);
+void inside_list(struct worker *worker, struct channel_request *request);
+void inside_forget(struct worker *worker, uint64_t nodeid, uint64_t lookups);

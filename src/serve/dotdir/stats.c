@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Sums the workers' counters and writes them as JSON (fields: datasetfs/control.h). */
+#include "serve/dotdir/stats.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "image/fine.h"
+#include "serve/control/control.h"
+#include "serve/control/watch.h"
+#include "serve/serve.h"
+#include "serve/worker/worker.h"
+
+/* offset: of the counter in struct stats. */
+static uint64_t stats_get(const struct stats *stats, size_t offset)
+{
+	const void *counter = (const char *)stats + offset;
+
+	return atomic_load_explicit((const counter64 *)counter, memory_order_relaxed);
+}
+
+static uint64_t stats_sum(const struct serve *serve, size_t offset)
+{
+	uint64_t sum = stats_get(watch_stats(serve->watch), offset);
+
+	for (unsigned i = 0; i < serve->worker_count; i++)
+		sum += stats_get(&serve->workers[i]->stats, offset);
+	return sum;
+}
+
+static void stats_requests(const struct serve *serve, struct json *json)
+{
+	uint64_t total = 0, n;
+
+	json_begin_object(json, CONTROL_REQUESTS);
+	for (uint32_t i = 0; i <= WIRE_OPCODES; i++) {
+		n = stats_sum(serve, offsetof(struct stats, requests) + i * sizeof(counter64));
+		total += n;
+		if (n)
+			json_number(json, wire_opcode_name(i), n);
+	}
+	json_end_object(json);
+	json_number(json, CONTROL_REQUESTS_TOTAL, total);
+}
+
+static void stats_buckets(const struct serve *serve, struct json *json, const char *key, size_t offset)
+{
+	json_begin_array(json, key);
+	for (size_t i = 0; i < CONTROL_LATENCY_BUCKETS; i++)
+		json_number(json, NULL, stats_sum(serve, offset + i * sizeof(counter64)));
+	json_end_array(json);
+}
+
+static void stats_counters(const struct serve *serve, struct json *json)
+{
+	static const struct {
+		const char *key;
+		size_t offset;
+	} counters[] = {
+		{ CONTROL_ERRORS, offsetof(struct stats, errors) },
+		{ CONTROL_INTERRUPTED, offsetof(struct stats, interrupted) },
+		{ CONTROL_BYTES_SERVED, offsetof(struct stats, bytes_served) },
+		{ CONTROL_DEVICE_READS, offsetof(struct stats, read.device_reads) },
+		{ CONTROL_DEVICE_BYTES, offsetof(struct stats, read.device_bytes) },
+		{ CONTROL_DEVICE_ERRORS, offsetof(struct stats, read.device_errors) },
+		{ CONTROL_CHECKSUM_FAILURE, offsetof(struct stats, read.checksum_failures) },
+		{ CONTROL_RETRIES, offsetof(struct stats, read.retries) },
+		{ CONTROL_READ_FAILURES, offsetof(struct stats, read.failures) },
+		{ CONTROL_CACHE_HITS, offsetof(struct stats, read.cache_hits) },
+		{ CONTROL_FINE_READS, offsetof(struct stats, read.fine_reads) },
+		{ CONTROL_FINE_HITS, offsetof(struct stats, read.fine_hits) },
+		{ CONTROL_FINE_FAILURES, offsetof(struct stats, read.fine_failures) },
+	};
+
+	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
+		json_number(json, counters[i].key, stats_sum(serve, counters[i].offset));
+}
+
+static void stats_generation(const struct generation *generation, bool current, struct json *json)
+{
+	json_begin_object(json, NULL);
+	json_string(json, CONTROL_LABEL, generation->version.label);
+	json_number(json, CONTROL_SEQUENCE, generation->sequence);
+	json_number(json, CONTROL_LOOKUPS, atomic_load(&generation->lookups));
+	json_number(json, CONTROL_INDEX_BYTES, generation->version.index_length);
+	json_number(json, CONTROL_FINE_BYTES, fine_memory(generation->fine));
+	json_bool(json, CONTROL_IS_CURRENT, current);
+	json_end_object(json);
+}
+
+static void stats_generations(struct serve *serve, struct json *json)
+{
+	const struct generation *current = serve_current(serve), *generation;
+
+	json_begin_object(json, CONTROL_GENERATION);
+	json_number(json, CONTROL_SEQUENCE, current->sequence);
+	json_number(json, CONTROL_LOOKUPS, atomic_load(&current->lookups));
+	json_end_object(json);
+	json_begin_array(json, CONTROL_GENERATIONS);
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
+		generation = atomic_load(&serve->generations.slots[i]);
+		if (generation)
+			stats_generation(generation, generation == current, json);
+	}
+	json_end_array(json);
+	json_number(json, CONTROL_SWITCHES, control_switches(serve->control));
+	json_number(json, CONTROL_LOADS, atomic_load(&serve->loads));
+}
+
+static void stats_identity(struct serve *serve, struct json *json)
+{
+	json_string(json, CONTROL_RELEASE, DATASETFS_RELEASE);
+	json_number(json, CONTROL_PID, (uint64_t)getpid());
+	json_real(json, CONTROL_UPTIME, (double)(clock_now() - serve->started) / 1e9);
+	json_string(json, CONTROL_CHANNEL, serve->ring ? "ring" : "dev");
+	json_string(json, CONTROL_IO, serve->uring ? "uring" : "threads");
+	json_string(json, CONTROL_IO_REASON, serve->io_reason);
+	json_number(json, CONTROL_WORKERS, serve->worker_count);
+	json_number(json, CONTROL_BUFFER_BUDGET, serve->buffer_budget);
+	stats_generations(serve, json);
+}
+
+static void stats_stalls(const struct serve *serve, struct json *json)
+{
+	struct watch_stalls stalls = watch_stalls(serve->watch);
+
+	json_number(json, CONTROL_STALLED_SINCE, stalls.since);
+	json_number(json, CONTROL_STALLS, stalls.count);
+	json_real(json, CONTROL_LONGEST_STALL, stalls.longest);
+}
+
+void stats_write(struct serve *serve, struct json *json)
+{
+	/* Ended is read first: the difference cannot become negative. */
+	uint64_t ended = stats_sum(serve, offsetof(struct stats, ended));
+	uint64_t begun = stats_sum(serve, offsetof(struct stats, begun));
+
+	json_begin_object(json, NULL);
+	stats_identity(serve, json);
+	stats_requests(serve, json);
+	json_number(json, CONTROL_IN_FLIGHT, begun - ended);
+	stats_counters(serve, json);
+	stats_stalls(serve, json);
+	stats_buckets(serve, json, CONTROL_READ_LATENCY, offsetof(struct stats, read_latency));
+	stats_buckets(serve, json, CONTROL_DEVICE_LATENCY, offsetof(struct stats, read.device_latency));
+	json_end_object(json);
+	fputc('\n', json->out);
+}

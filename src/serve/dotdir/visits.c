@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/* A queue of visits and the thread that makes them. */
+#include "serve/dotdir/visits.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "datasetfs/control.h"
+#include "serve/control/change.h"
+#include "serve/control/control.h"
+#include "serve/dotdir/inside.h"
+#include "serve/request/caller.h"
+#include "serve/request/dir.h"
+#include "serve/request/node.h"
+#include "serve/request/reply.h"
+
+#define VISITS_MAX   64u /* waiting and under way */
+#define VISITS_VALID 9u  /* seconds that a label stays what it was: it may be published anew */
+#define VISITS_SHORT 1u  /* and when the volume was not asked; both together are 10 */
+
+/* A request in work. Made by its worker, then the thread's, then the worker's again. */
+struct visit {
+	struct worker_task task;
+	struct worker *worker;
+	struct channel_request *request;
+	bool is_listing;
+	char label[DSFS_LABEL_MAX + 1];  /* to look up */
+	struct generation *generation; /* found; its lookups count it already */
+	struct fuse_entry_out entry;
+	struct dir_list list;
+	int result;
+	struct visit *next;
+};
+
+struct visits {
+	struct serve *serve;
+	pthread_t thread;
+	bool running;
+	pthread_cond_t wake;
+	pthread_mutex_t lock; /* all below */
+	struct visit *waiting, **end;
+	const struct visit *doing; /* out of the queue, not answered yet */
+	unsigned count;            /* waiting and under way */
+	bool ending;
+	unsigned most, most_of_user; /* constant: of all, and of a user who may not switch the mount */
+	/* the thread's: */
+	struct visitor_failures failures;
+	uint32_t served; /* whose visit was the last */
+};
+
+/* ---- the thread ---- */
+
+/* The caller sees an errno only, so the reason goes to the log. What a device says of a bad block, or that it is gone, is
+ * EIO as for a read; in other replies these numbers mean that there is no attribute or no data. */
+static int visits_report(int code, const struct error *err, const struct visit *visit)
+{
+	static struct log_limit limit = { .burst = 10 };
+	unsigned held;
+
+	if (code < 0 && code != -ENOENT && log_allow(&limit, &held))
+		log_err("cannot %s '" CONTROL_FOLDER "/" CONTROL_VERSIONS "%s%s': %s, held=%u",
+			visit->is_listing ? "list" : "open", visit->is_listing ? "" : "/", visit->label, err->reason, held);
+	return code == -ENODATA || code == -ENXIO ? -EIO : code;
+}
+
+static void visits_report_unsure(const struct error *err, const char *label)
+{
+	static struct log_limit limit = { .burst = 2 };
+	unsigned held;
+
+	if (log_allow(&limit, &held))
+		log_warn("cannot tell whether '" CONTROL_FOLDER "/" CONTROL_VERSIONS "/%s' is still what is open: %s, "
+			 "ignoring, held=%u", label, err->reason, held);
+}
+
+/* What LOOKUP of a label answers, for so many seconds. */
+static int visits_entry(struct generation *generation, unsigned valid, struct fuse_entry_out *ret, struct error *err)
+{
+	struct inode root;
+	int r = inode_get(generation->index, INODE_ROOT, &root, err);
+
+	if (r < 0)
+		return r;
+	node_entry(generation, generation_side_root(generation), &root, ret);
+	ret->entry_valid = valid;
+	return 0;
+}
+
+static int visits_do_lookup(struct visits *visits, struct visit *visit)
+{
+	struct visitor visitor = { .uid = visit->request->wire.uid, .failures = &visits->failures };
+	unsigned valid = VISITS_VALID;
+	struct error err = { 0 };
+	int r;
+
+	visitor.may_switch = caller_check(visits->serve, visit->request, &err) == 0;
+	err = (struct error){ 0 };
+	r = change_visit(visits->serve, visit->label, &visitor, &visit->generation, &err);
+	if (r < 0)
+		return visits_report(r, &err, visit);
+	if (r > 0) {
+		visits_report_unsure(&err, visit->label);
+		valid = VISITS_SHORT;
+	}
+	r = visits_entry(visit->generation, valid, &visit->entry, &err);
+	if (r < 0)
+		generations_forget(visits->serve, visit->generation, 1);
+	else /* What was read of it comes before its end: between the reply and the FORGET there is no order but the kernel's. */
+		atomic_fetch_add(&visit->generation->lookups, 0);
+	return visits_report(r, &err, visit);
+}
+
+static int visits_do_list(struct visits *visits, struct visit *visit)
+{
+	struct catalogue catalogue = { 0 };
+	struct superblock super;
+	struct error err = { 0 };
+	uint64_t ino;
+	bool room;
+	int r = change_read(visits->serve, &super, &catalogue, &err);
+
+	if (r < 0) {
+		catalogue_free(&catalogue);
+		return visits_report(r, &err, visit);
+	}
+	dir_begin(&visit->list, visit->request);
+	room = dir_add_dots(&visit->list, INSIDE_VERSIONS, NODE_ROOT);
+	for (uint64_t i = visit->list.first; i < catalogue.version_count && room; i++) {
+		ino = catalogue.versions[i].sequence << DSFS_ORDINAL_BITS | INODE_ROOT;
+		room = dir_add(&visit->list, i, ino, DT_DIR, catalogue.versions[i].label,
+			       strlen(catalogue.versions[i].label), NULL);
+	}
+	catalogue_free(&catalogue);
+	return 0;
+}
+
+static void visits_do(struct visits *visits, struct visit *visit)
+{
+	if (caller_is_gone(visit->request))
+		visit->result = -EINTR;
+	else
+		visit->result = visit->is_listing ? visits_do_list(visits, visit) : visits_do_lookup(visits, visit);
+	pthread_mutex_lock(&visits->lock);
+	visits->count--;
+	visits->doing = NULL;
+	pthread_mutex_unlock(&visits->lock);
+	worker_post(visit->worker, &visit->task); /* the visit is gone */
+}
+
+/* The first of another user than the last one was, so that nobody waits for all visits of one who came before. Takes it
+ * out of the queue. Under the lock. */
+static struct visit *visits_pick(struct visits *visits)
+{
+	struct visit **at = &visits->waiting, *visit;
+
+	while (*at && (*at)->request->wire.uid == visits->served)
+		at = &(*at)->next;
+	if (!*at)
+		at = &visits->waiting;
+	visit = *at;
+	if (visit && !(*at = visit->next))
+		visits->end = at;
+	return visit;
+}
+
+/* NULL: the mount ends. */
+static struct visit *visits_next(struct visits *visits)
+{
+	struct visit *visit;
+
+	pthread_mutex_lock(&visits->lock);
+	while (!visits->waiting && !visits->ending)
+		pthread_cond_wait(&visits->wake, &visits->lock);
+	visit = visits_pick(visits);
+	visits->doing = visit;
+	if (visit)
+		visits->served = visit->request->wire.uid;
+	pthread_mutex_unlock(&visits->lock);
+	return visit;
+}
+
+static void *visits_main(void *argument)
+{
+	struct visits *visits = argument;
+	struct visit *visit;
+
+	while ((visit = visits_next(visits)))
+		visits_do(visits, visit);
+	return NULL;
+}
+
+/* With the ring no visit comes to the last worker. */
+static unsigned visits_room(const struct serve *serve)
+{
+	unsigned room = (serve->worker_count - serve->ring) * (serve->jobs - 1);
+
+	return room < VISITS_MAX ? room : VISITS_MAX;
+}
+
+/* Half of them, but not all of one worker's: over the ring nobody else answers that CPU. */
+static unsigned visits_room_of_user(const struct serve *serve)
+{
+	unsigned half = visits_room(serve) / 2, worker = serve->jobs > 4 ? serve->jobs - 2 : 2;
+
+	return half < worker ? half : worker;
+}
+
+int visits_start(struct serve *serve, struct error *err)
+{
+	struct visits *visits = calloc(1, sizeof(*visits));
+	int r;
+
+	if (!visits)
+		return error_set(err, -ENOMEM, "no memory for the thread of visits");
+	visits->serve = serve;
+	visits->end = &visits->waiting;
+	visits->most = visits_room(serve);
+	visits->most_of_user = visits_room_of_user(serve);
+	pthread_mutex_init(&visits->lock, NULL);
+	pthread_cond_init(&visits->wake, NULL);
+	serve->visits = visits;
+	r = pthread_create(&visits->thread, NULL, visits_main, visits);
+	if (r)
+		return error_set(err, -r, "cannot start the thread of visits: %s", strerror(r));
+	visits->running = true;
+	return 0;
+}
+
+void visits_stop(struct visits *visits)
+{
+	if (!visits)
+		return;
+	if (visits->running) {
+		pthread_mutex_lock(&visits->lock);
+		visits->ending = true;
+		pthread_cond_signal(&visits->wake);
+		pthread_mutex_unlock(&visits->lock);
+		pthread_join(visits->thread, NULL);
+	}
+	pthread_cond_destroy(&visits->wake);
+	pthread_mutex_destroy(&visits->lock);
+	free(visits);
+}
+
+/* ---- the worker's side ---- */
+
+static void visits_free(struct visit *visit)
+{
+	visit->worker->visits--;
+	free(visit);
+}
+
+static void visits_answer_lookup(struct worker_task *task)
+{
+	struct visit *visit = (struct visit *)task; /* its first member */
+
+	if (visit->result < 0)
+		reply_error(visit->worker, visit->request, visit->result);
+	else if (!reply_data(visit->worker, visit->request, &visit->entry, sizeof(visit->entry)))
+		generations_forget(visit->worker->serve, visit->generation, 1);
+	visits_free(visit);
+}
+
+static void visits_answer_list(struct worker_task *task)
+{
+	struct visit *visit = (struct visit *)task; /* its first member */
+
+	if (visit->result < 0)
+		reply_error(visit->worker, visit->request, visit->result);
+	else if (reply_data(visit->worker, visit->request, visit->request->payload, visit->list.used))
+		control_listed(visit->worker->serve->control);
+	visits_free(visit);
+}
+
+static bool visits_looks_up(const struct visit *visit, const char *label)
+{
+	return visit && !visit->is_listing && !strcmp(visit->label, label);
+}
+
+/* Whether a look-up of the label is under way already. Under the lock. */
+static bool visits_is_asked(const struct visits *visits, const char *label)
+{
+	const struct visit *visit = visits->waiting;
+
+	while (visit && !visits_looks_up(visit, label))
+		visit = visit->next;
+	return visit || visits_looks_up(visits->doing, label);
+}
+
+/* Waiting and under way. Under the lock. */
+static unsigned visits_of_user(const struct visits *visits, uint32_t uid)
+{
+	unsigned count = visits->doing && visits->doing->request->wire.uid == uid;
+
+	for (const struct visit *visit = visits->waiting; visit; visit = visit->next)
+		count += visit->request->wire.uid == uid;
+	return count;
+}
+
+/* A worker keeps a slot for a command, and one for other requests. Refused are visits when their user has so many, and, with
+ * `once`, a label that is asked for. */
+static bool visits_take(struct visits *visits, struct visit *visit, unsigned most_of_user, bool once)
+{
+	struct worker *worker = visit->worker;
+	bool taken;
+
+	pthread_mutex_lock(&visits->lock);
+	taken = visits->count < visits->most && worker->visits + worker->commands + 1 < visits->serve->jobs &&
+		visits_of_user(visits, visit->request->wire.uid) < most_of_user &&
+		!(once && visits_is_asked(visits, visit->label));
+	if (taken) {
+		visits->count++;
+		worker->visits++;
+		*visits->end = visit;
+		visits->end = &visit->next;
+		pthread_cond_signal(&visits->wake);
+	}
+	pthread_mutex_unlock(&visits->lock);
+	return taken;
+}
+
+/* NULL: the request is answered. */
+static struct visit *visits_new(struct worker *worker, struct channel_request *request,
+				void (*answer)(struct worker_task *task))
+{
+	struct visit *visit = calloc(1, sizeof(*visit));
+
+	if (!visit) {
+		reply_error(worker, request, -ENOMEM);
+		return NULL;
+	}
+	visit->task.run = answer;
+	visit->worker = worker;
+	visit->request = request;
+	return visit;
+}
+
+/* Without a look at the volume. False when no version is open under that label: nothing was answered. */
+static bool visits_lookup_open(struct worker *worker, struct channel_request *request)
+{
+	struct serve *serve = worker->serve;
+	struct generation *generation = generations_by_label(&serve->generations, request->wire.name);
+	struct fuse_entry_out entry;
+	struct error err = { 0 };
+
+	if (!generation || visits_entry(generation, VISITS_SHORT, &entry, &err) < 0 ||
+	    !generations_hold(serve, generation))
+		return false;
+	if (!reply_data(worker, request, &entry, sizeof(entry)))
+		generations_forget(serve, generation, 1);
+	return true;
+}
+
+static void visits_submit(struct visit *visit)
+{
+	const struct serve *serve = visit->worker->serve;
+	struct visits *visits = serve->visits;
+	struct error ignored;
+
+	if (visits_take(visits, visit, visits->most_of_user, false) ||
+	    (caller_check(serve, visit->request, &ignored) == 0 && visits_take(visits, visit, visits->most, false)))
+		return;
+	reply_error(visit->worker, visit->request, -EBUSY);
+	free(visit);
+}
+
+void visits_lookup(struct worker *worker, struct channel_request *request)
+{
+	struct visit *visit;
+
+	if (request->wire.name_length > DSFS_LABEL_MAX) {
+		reply_error(worker, request, -ENOENT);
+		return;
+	}
+	visit = visits_new(worker, request, visits_answer_lookup);
+	if (!visit)
+		return;
+	memcpy(visit->label, request->wire.name, request->wire.name_length);
+	if (visits_take(worker->serve->visits, visit, worker->serve->visits->most_of_user, true))
+		return;
+	/* One visitor of an open version waits for the volume, not all; and none when too many wait already. */
+	if (visits_lookup_open(worker, request))
+		free(visit);
+	else
+		visits_submit(visit);
+}
+
+void visits_list(struct worker *worker, struct channel_request *request)
+{
+	struct visit *visit = visits_new(worker, request, visits_answer_list);
+
+	if (!visit)
+		return;
+	visit->is_listing = true;
+	visits_submit(visit);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* MNT/.datasetfs/versions: what is asked there takes a look at the volume, and the first who comes to a version waits until it is
+ * loaded. A thread does that, one visit after the other; the control thread is left to commands, which wait for no visitor. */
+#pragma once
+#include "serve/worker/worker.h"
+
+/* After the control thread, before the workers start. */
+must_check int visits_start(struct serve *serve, struct error *err);
+/* After the workers ended, before the control thread does. */
+void visits_stop(struct visits *visits);
+
+/* LOOKUP and READDIR of the folder. */
+void visits_lookup(struct worker *worker, struct channel_request *request);
+void visits_list(struct worker *worker, struct channel_request *request);

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* /proc/meminfo (proc(5)) and the memory controllers of both kinds of control groups (cgroups(7)). */
+#include "serve/opening/headroom.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/format.h"
+
+#define HEADROOM_MARGIN (UINT64_C(16) << 20) /* for everything else that the daemon does meanwhile */
+
+struct headroom_need {
+	uint64_t bytes;
+	unsigned spare; /* see headroom_check() */
+};
+
+/* One kind of hierarchy and its files. */
+struct headroom_kind {
+	const char *root, *limit, *usage;
+	const char *cache; /* in memory.stat: what goes away under pressure */
+};
+
+static const struct headroom_kind headroom_kinds[] = {
+	{ "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file" },
+	{ "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+	  "total_inactive_file" },
+};
+
+/* The number behind a word, or the first in the file when word is NULL. False when there is none ("max"). */
+static bool headroom_number(const char *path, const char *word, uint64_t *ret)
+{
+	size_t length = word ? strlen(word) : 0;
+	char line[256];
+	bool found = false;
+	FILE *file = fopen(path, "re");
+
+	if (!file)
+		return false;
+	while (!found && fgets(line, sizeof(line), file))
+		if (!length || (!strncmp(line, word, length) && (line[length] == ' ' || line[length] == ':')))
+			found = sscanf(line + length + (length && line[length] == ':'), " %" SCNu64, ret) == 1;
+	fclose(file);
+	return found;
+}
+
+/* all: what there is, left: what nobody uses. */
+static int headroom_compare(const struct headroom_need *need, uint64_t all, uint64_t left, const char *where,
+			    struct error *err)
+{
+	char wanted[SIZE_TEXT_SIZE], kept[SIZE_TEXT_SIZE], found[SIZE_TEXT_SIZE];
+	uint64_t keep = need->spare ? all / need->spare : 0;
+
+	if (keep < HEADROOM_MARGIN)
+		keep = HEADROOM_MARGIN;
+	if (left >= keep && left - keep >= need->bytes)
+		return 0;
+	return error_set(err, -ENOMEM, "not enough memory for its index: %s needed beside %s that stay free, %s left in %s",
+			 format_size(need->bytes, wanted), format_size(keep, kept), format_size(left, found), where);
+}
+
+/* One group of the hierarchy; path is the group's folder. */
+static int headroom_group(const struct headroom_kind *kind, const char *path, const struct headroom_need *need,
+			  struct error *err)
+{
+	uint64_t limit, usage, cache = 0;
+	char file[1024];
+
+	snprintf(file, sizeof(file), "%s/%s", path, kind->limit);
+	if (!headroom_number(file, NULL, &limit))
+		return 0;
+	snprintf(file, sizeof(file), "%s/%s", path, kind->usage);
+	if (!headroom_number(file, NULL, &usage))
+		return 0;
+	snprintf(file, sizeof(file), "%s/memory.stat", path);
+	(void)headroom_number(file, kind->cache, &cache);
+	usage -= cache < usage ? cache : usage;
+	return headroom_compare(need, limit, limit > usage ? limit - usage : 0, "the control group", err);
+}
+
+/* The group and those above it: each may have a limit. */
+static int headroom_groups(const struct headroom_kind *kind, const char *group, const struct headroom_need *need,
+			   struct error *err)
+{
+	char path[768];
+	size_t root = strlen(kind->root);
+	int r = 0;
+
+	snprintf(path, sizeof(path), "%s%s", kind->root, strcmp(group, "/") ? group : "");
+	for (;;) {
+		r = headroom_group(kind, path, need, err);
+		if (r < 0 || strlen(path) <= root)
+			return r;
+		*strrchr(path, '/') = 0;
+	}
+}
+
+/* A line of /proc/self/cgroup: "NUMBER:CONTROLLERS:/GROUP". */
+static int headroom_line(char *line, const struct headroom_need *need, struct error *err)
+{
+	char *controllers = strchr(line, ':'), *group = controllers ? strchr(controllers + 1, ':') : NULL;
+
+	if (!group)
+		return 0;
+	line[strcspn(line, "\n")] = 0;
+	*group++ = 0;
+	controllers++;
+	if (!*controllers)
+		return headroom_groups(&headroom_kinds[0], group, need, err);
+	if (!strcmp(controllers, "memory"))
+		return headroom_groups(&headroom_kinds[1], group, need, err);
+	return 0;
+}
+
+static int headroom_machine(const struct headroom_need *need, struct error *err)
+{
+	uint64_t all, left; /* KiB */
+
+	if (!headroom_number("/proc/meminfo", "MemTotal", &all) ||
+	    !headroom_number("/proc/meminfo", "MemAvailable", &left))
+		return 0;
+	return headroom_compare(need, all * 1024, left * 1024, "the machine", err);
+}
+
+int headroom_check(uint64_t bytes, unsigned spare, struct error *err)
+{
+	const struct headroom_need need = { bytes, spare };
+	auto_free char *line = NULL;
+	size_t size = 0;
+	FILE *file;
+	int r = headroom_machine(&need, err);
+
+	file = r == 0 ? fopen("/proc/self/cgroup", "re") : NULL;
+	if (!file)
+		return r;
+	while (r == 0 && getline(&line, &size, file) >= 0)
+		r = headroom_line(line, &need, err);
+	fclose(file);
+	return r;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT */
+/* What proc_pid_status(5) says of the process of a request, which itself carries a user and one group. A process waits in the
+ * kernel while its request is owed an answer; after that the number may be another's. So: read first, then look whether it is
+ * owed still. */
+#include "serve/request/caller.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "serve/request/waiter.h"
+
+#define CALLER_MAP_SIZE 4096u /* bytes of a map of users that are compared */
+
+struct caller {
+	bool is_admin;  /* has CAP_SYS_ADMIN, in its namespace */
+	bool is_member; /* of the control_group, by a supplementary group */
+};
+
+static bool caller_lists(const char *groups, uint32_t group)
+{
+	unsigned long found;
+	char *end;
+
+	for (;; groups = end) {
+		found = strtoul(groups, &end, 10);
+		if (end == groups)
+			return false;
+		if (found == group)
+			return true;
+	}
+}
+
+static void caller_take_line(const struct serve_options *options, const char *line, struct caller *caller)
+{
+	unsigned long long capabilities;
+
+	if (!strncmp(line, "Groups:", 7) && options->has_control_group)
+		caller->is_member = caller_lists(line + 7, options->control_group);
+	else if (sscanf(line, "CapEff: %llx", &capabilities) == 1)
+		caller->is_admin = capabilities >> CAP_SYS_ADMIN & 1;
+}
+
+/* Of a process in another namespace of processes, which has number 0 here, nothing is known. */
+static struct caller caller_read(const struct serve_options *options, uint32_t pid)
+{
+	auto_free char *line = NULL;
+	struct caller caller = { 0 };
+	size_t size = 0;
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	file = pid ? fopen(path, "re") : NULL;
+	if (!file)
+		return caller;
+	while (getline(&line, &size, file) >= 0)
+		caller_take_line(options, line, &caller);
+	fclose(file);
+	return caller;
+}
+
+static size_t caller_read_map(const char *path, char map[CALLER_MAP_SIZE])
+{
+	FILE *file = fopen(path, "re");
+	size_t length;
+
+	if (!file)
+		return 0;
+	length = fread(map, 1, CALLER_MAP_SIZE, file);
+	fclose(file);
+	return length;
+}
+
+/* The next best where the namespace itself is not to be seen. */
+static bool caller_has_our_map(uint32_t pid)
+{
+	char ours[CALLER_MAP_SIZE], theirs[CALLER_MAP_SIZE], path[64];
+	size_t length = caller_read_map("/proc/self/uid_map", ours);
+
+	snprintf(path, sizeof(path), "/proc/%u/uid_map", pid);
+	return length && caller_read_map(path, theirs) == length && !memcmp(ours, theirs, length);
+}
+
+/* Everybody may make a namespace of users in which he has all capabilities. Where we have fewer than the process,
+ * and not CAP_SYS_PTRACE, we may not look which one it is in. */
+static bool caller_is_in_our_namespace(uint32_t pid)
+{
+	struct stat ours, theirs;
+	char path[64];
+
+	if (stat("/proc/self/ns/user", &ours) < 0)
+		return errno == ENOENT; /* the kernel has none */
+	snprintf(path, sizeof(path), "/proc/%u/ns/user", pid);
+	if (stat(path, &theirs) < 0)
+		return (errno == EACCES || errno == EPERM) && caller_has_our_map(pid);
+	return ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
+static bool caller_may(const struct serve *serve, const struct request *wire)
+{
+	const struct serve_options *options = &serve->options;
+	struct caller caller = { 0 };
+
+	if (wire->uid && wire->uid == serve->owner)
+		return true;
+	if (options->has_control_group && wire->gid == options->control_group)
+		return true;
+	if (!wire->uid || options->has_control_group)
+		caller = caller_read(options, wire->pid);
+	return caller.is_member || (!wire->uid && caller.is_admin && caller_is_in_our_namespace(wire->pid));
+}
+
+int caller_check(const struct serve *serve, const struct channel_request *request, struct error *err)
+{
+	bool may = caller_may(serve, &request->wire);
+	char owner[32] = "";
+
+	if (channel_is_answered(request))
+		return error_set(err, -EINTR, "its process was killed");
+	if (may)
+		return 0;
+	if (serve->owner)
+		snprintf(owner, sizeof(owner), ", user %u", (unsigned)serve->owner);
+	return error_set(err, -EPERM, "only root with CAP_SYS_ADMIN%s%s may switch this mount", owner,
+			 serve->options.has_control_group ? " and the members of its control_group" : "");
+}
+
+bool caller_is_gone(const struct channel_request *request)
+{
+	return waiter_is_killed(request->wire.pid) || channel_is_answered(request);
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* From a READ to a reader, and from what the reader says to the reply, the log and the counters. */
+#include "serve/request/content.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "fuse/init.h"
+#include "image/address.h"
+#include "image/inode.h"
+#include "serve/control/doubt.h"
+#include "serve/request/node.h"
+#include "serve/request/reply.h"
+
+static_assert(INIT_READ_MAX <= READ_MAX, "a READ is one read");
+
+static struct content *content_of(struct read_op *op)
+{
+	return (struct content *)op;
+}
+
+static void content_path(const struct content *content, char *path, size_t size)
+{
+	inode_path(content->generation->index, worker_reader(content->worker, content->generation),
+		   content->op.request.inode.ordinal, path, size);
+}
+
+static uint64_t content_node(const struct content *content)
+{
+	return generation_node(content->generation, content->op.request.inode.ordinal);
+}
+
+static void content_report(const struct content *content, const struct chunk *chunk, const struct error *err)
+{
+	static struct log_limit limit = { .burst = 10 };
+	char path[1024], where[160] = "";
+	unsigned held;
+
+	if (!log_allow(&limit, &held))
+		return;
+	content_path(content, path, sizeof(path));
+	if (chunk)
+		snprintf(where, sizeof(where), " chunk=%" PRIu64 " member=%u offset=%" PRIu64, chunk->number,
+			 address_member(chunk->address), address_offset(chunk->address));
+	log_err("read of '%s' failed: %s, ino=%" PRIu64 "%s held=%u", path, err->reason, content_node(content), where,
+		held);
+}
+
+static void content_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
+{
+	struct content *content = content_of(op);
+
+	content_report(content, chunk, err);
+	doubt_raise(content->worker->serve, content->generation);
+}
+
+static void content_fell_back(struct read_op *op, const struct error *err)
+{
+	static struct log_limit limit = { .burst = 10 };
+	const struct content *content = content_of(op);
+	char path[1024];
+	unsigned held;
+
+	if (!log_allow(&limit, &held))
+		return;
+	content_path(content, path, sizeof(path));
+	log_warn("fine sums are of no use for '%s': %s, reading whole chunks ino=%" PRIu64 " held=%u", path, err->reason,
+		 content_node(content), held);
+}
+
+static void content_path_failed(struct read_op *op, int code, bool is_parked)
+{
+	struct worker *worker = content_of(op)->worker;
+
+	if (is_parked)
+		atomic_store_explicit(&worker->serve->path_error, code, memory_order_relaxed);
+	else
+		atomic_store_explicit(&worker->path_failed, true, memory_order_relaxed);
+}
+
+const struct reader_events content_events = {
+	.failed = content_failed,
+	.fell_back = content_fell_back,
+	.path_failed = content_path_failed,
+};
+
+/* The generation first: the slot's next request is another one. */
+static void content_done(struct read_op *op, int64_t result)
+{
+	struct content *content = content_of(op);
+	struct channel_request *request = content->request;
+	struct worker *worker = content->worker;
+
+	generation_put(content->generation);
+	if (result == -ECANCELED) { /* somebody else answered */
+		reply_end(worker, request);
+	} else if (result < 0) {
+		reply_error(worker, request, -EIO);
+	} else {
+		counter_add(&worker->stats.bytes_served, (uint64_t)result);
+		counter_time(worker->stats.read_latency, request->arrived);
+		reply_data(worker, request, request->payload, (size_t)result);
+	}
+}
+
+static int content_find(struct content *content, struct worker *worker, struct channel_request *request)
+{
+	struct inode *inode = &content->op.request.inode;
+	struct error err;
+	int r;
+
+	error_clear(&err);
+	r = node_find(worker, request->wire.nodeid, &content->generation, inode, &err);
+	if (r == 0 && !S_ISREG(inode->mode))
+		r = S_ISDIR(inode->mode) ? -EISDIR : -EINVAL;
+	return r;
+}
+
+static void content_fill(struct content *content, struct worker *worker, struct channel_request *request)
+{
+	const struct fuse_read_in *in = &request->wire.in.read;
+	struct read_request *wish = &content->op.request;
+
+	content->worker = worker;
+	content->request = request;
+	wish->version = generation_read(content->generation);
+	wish->offset = in->offset;
+	wish->size = in->size < request->payload_size ? in->size : request->payload_size;
+	wish->payload = request->payload;
+	wish->room = request->payload_size;
+	wish->scratch = worker->scratch + (size_t)request->slot * READ_SCRATCH;
+	wish->wanted = &request->owed;
+	wish->done = content_done;
+}
+
+void content_read(struct worker *worker, struct channel_request *request)
+{
+	struct content *content = &worker->contents[request->slot];
+	int r = content_find(content, worker, request);
+
+	if (r < 0) {
+		reply_error(worker, request, r);
+		return;
+	}
+	generation_get(content->generation);
+	content_fill(content, worker, request);
+	read_begin(&worker->reader, &content->op);
+}

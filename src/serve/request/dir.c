@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* READDIR and READDIRPLUS straight from the index. */
+#include "serve/request/dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/log.h"
+#include "image/names.h"
+#include "serve/dotdir/inside.h"
+#include "serve/request/node.h"
+#include "serve/request/reply.h"
+
+#define DIR_DOTS 2u /* "." and ".." come first */
+
+void dir_begin(struct dir_list *list, const struct channel_request *request)
+{
+	const struct fuse_read_in *in = &request->wire.in.read;
+
+	*list = (struct dir_list){
+		.out = request->payload,
+		.size = in->size < request->payload_size ? in->size : request->payload_size,
+		.offset = in->offset,
+		.first = in->offset > DIR_DOTS ? in->offset - DIR_DOTS : 0,
+		.plus = request->wire.opcode == FUSE_READDIRPLUS,
+	};
+}
+
+/* position: where a listing goes on after this entry. */
+static bool dir_put(struct dir_list *list, uint64_t position, uint64_t ino, uint8_t type, const char *name,
+		    size_t length, const struct fuse_entry_out *entry)
+{
+	static const struct fuse_entry_out unknown;
+	struct fuse_dirent header = {
+		.ino = ino, .off = position, .namelen = (uint32_t)length, .type = type
+	};
+	size_t before = list->plus ? sizeof(*entry) : 0;
+	size_t unpadded = before + FUSE_NAME_OFFSET + length;
+	size_t total = FUSE_REC_ALIGN(unpadded);
+	uint8_t *out = list->out + list->used;
+
+	if (total > list->size - list->used)
+		return false;
+	memcpy(out, entry ? entry : &unknown, before);
+	memcpy(out + before, &header, FUSE_NAME_OFFSET);
+	memcpy(out + before + FUSE_NAME_OFFSET, name, length);
+	memset(out + unpadded, 0, total - unpadded);
+	list->used += total;
+	return true;
+}
+
+bool dir_add_dots(struct dir_list *list, uint64_t self, uint64_t parent)
+{
+	if (list->offset < 1 && !dir_put(list, 1, self, DT_DIR, ".", 1, NULL))
+		return false;
+	return list->offset >= 2 || dir_put(list, 2, parent, DT_DIR, "..", 2, NULL);
+}
+
+bool dir_add(struct dir_list *list, uint64_t number, uint64_t ino, uint8_t type, const char *name,
+	     size_t length, const struct fuse_entry_out *entry)
+{
+	return dir_put(list, number + DIR_DOTS + 1, ino, type, name, length, entry);
+}
+
+struct dir_walk {
+	struct dir_list list;
+	struct generation *generation;
+	uint64_t nodeid;  /* of the directory */
+	uint64_t lookups; /* entries that the kernel will know by this reply */
+};
+
+/* Called for each entry; 1 ends the walk. */
+static int dir_entry(void *argument, const struct names_entry *entry)
+{
+	struct dir_walk *walk = argument;
+	uint64_t ino = generation_node(walk->generation, entry->ordinal);
+	struct fuse_entry_out out;
+	struct inode inode;
+	struct error err = { 0 };
+	int r;
+
+	if (inside_is_folder_name(walk->nodeid, entry->name, entry->name_length)) /* not even if the index has one */
+		return 0;
+	if (!walk->list.plus)
+		return !dir_add(&walk->list, entry->number, ino, entry->type, entry->name, entry->name_length,
+				NULL);
+	r = inode_get(walk->generation->index, entry->ordinal, &inode, &err);
+	if (r < 0)
+		return log_error(&err, "cannot list entry %llu", (unsigned long long)entry->number);
+	node_entry(walk->generation, generation_node_below(walk->generation, walk->nodeid, &inode), &inode, &out);
+	if (!dir_add(&walk->list, entry->number, ino, entry->type, entry->name, entry->name_length, &out))
+		return 1;
+	walk->lookups++;
+	return 0;
+}
+
+static int dir_fill(struct worker *worker, const struct inode *directory, struct dir_walk *walk)
+{
+	struct generation *generation = walk->generation;
+	uint64_t self = walk->nodeid & ~NODE_SIDE;
+	uint64_t parent =
+		directory->ordinal == INODE_ROOT ? NODE_ROOT : generation_node(generation, directory->where);
+	int r;
+
+	if (!dir_add_dots(&walk->list, self, parent))
+		return 0;
+	r = names_list(worker_reader(worker, generation), directory->ordinal, walk->list.first, dir_entry,
+		       walk);
+	/* What fits is answered; trouble with a later entry comes with the next request. */
+	return r < 0 && !walk->list.used ? r : 0;
+}
+
+void dir_handle(struct worker *worker, struct channel_request *request)
+{
+	struct dir_walk walk = { 0 };
+	struct error err = { 0 };
+	struct inode inode;
+	int r;
+
+	if (inside_owns(request->wire.nodeid)) {
+		inside_list(worker, request);
+		return;
+	}
+	r = node_find(worker, request->wire.nodeid, &walk.generation, &inode, &err);
+	if (r == 0 && !S_ISDIR(inode.mode))
+		r = -ENOTDIR;
+	if (r == 0) {
+		walk.nodeid = request->wire.nodeid;
+		dir_begin(&walk.list, request);
+		r = dir_fill(worker, &inode, &walk);
+	}
+	if (r < 0) {
+		reply_error(worker, request, r);
+		return;
+	}
+	/* Counted before the kernel can forget them. */
+	atomic_fetch_add(&walk.generation->lookups, walk.lookups);
+	if (walk.nodeid & NODE_SIDE)
+		generation_note(&walk.generation->visited);
+	if (!reply_data(worker, request, request->payload, walk.list.used))
+		generations_forget(worker->serve, walk.generation, walk.lookups);
+}

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* From node numbers to inodes, from inodes to struct fuse_attr. */
+#include "serve/request/node.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "fuse/init.h"
+#include "image/extent.h"
+#include "serve/request/reply.h"
+
+int node_find(const struct worker *worker, uint64_t nodeid, struct generation **ret_generation,
+	      struct inode *ret, struct error *err)
+{
+	struct generation *generation = serve_generation(worker->serve, nodeid);
+	int r;
+
+	if (!generation)
+		return error_set(err, -ESTALE, "node %llx belongs to no open version",
+				 (unsigned long long)nodeid);
+	r = inode_get(generation->index, node_ordinal(nodeid), ret, err);
+	if (r < 0)
+		return r;
+	*ret_generation = generation;
+	return 0;
+}
+
+/* st_blksize, by which CPython's open() and stdio choose their buffers: a file that one READ can bring is asked for as a whole
+ * by whoever looks at its head first. Of a larger one perhaps only small parts are wanted. */
+static uint32_t node_io_size(const struct inode *inode)
+{
+	uint32_t size = DSFS_BLOCK;
+
+	if (!S_ISREG(inode->mode) || inode->size > INIT_READ_MAX)
+		return DSFS_BLOCK;
+	while (size < inode->size)
+		size *= 2;
+	return size;
+}
+
+void node_attr(const struct generation *generation, uint64_t nodeid, const struct inode *inode,
+	       struct fuse_attr *ret)
+{
+	*ret = (struct fuse_attr){
+		.ino = nodeid & ~NODE_SIDE,
+		.size = inode->size,
+		.blocks = S_ISREG(inode->mode) ? extent_blocks(generation->index, inode) : 0,
+		.atime = (uint64_t)inode->mtime,
+		.mtime = (uint64_t)inode->mtime,
+		.ctime = (uint64_t)inode->mtime,
+		.atimensec = inode->mtime_nsec,
+		.mtimensec = inode->mtime_nsec,
+		.ctimensec = inode->mtime_nsec,
+		.mode = inode->mode & ~generation->hidden_mode,
+		.nlink = inode->nlink,
+		.uid = inode->uid,
+		.gid = inode->gid,
+		.blksize = node_io_size(inode),
+	};
+}
+
+void node_entry(const struct generation *generation, uint64_t nodeid, const struct inode *inode,
+	        struct fuse_entry_out *ret)
+{
+	*ret = (struct fuse_entry_out){
+		.nodeid = nodeid,
+		.entry_valid = REPLY_FOREVER,
+		.attr_valid = REPLY_FOREVER,
+	};
+	node_attr(generation, nodeid, inode, &ret->attr);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/* Replies and the errors that may leave the daemon. */
+#include "serve/request/reply.h"
+
+#include <assert.h>
+#include <errno.h>
+
+#include "base/log.h"
+
+/* What a caller of the filesystem may see; anything else is trouble of ours: EIO. */
+static int reply_code(int code)
+{
+	switch (code) {
+	case -ENOENT:
+	case -EROFS:
+	case -ENOSYS:
+	case -ENOTTY:
+	case -ENODATA:
+	case -ERANGE:
+	case -ENXIO:
+	case -EINVAL:
+	case -EISDIR:
+	case -ENOTDIR:
+	case -ENAMETOOLONG:
+	case -ESTALE:
+	case -ENFILE:
+	case -EDQUOT:
+	case -EINTR: /* to a process that was killed */
+	case -ENOMEM:
+	case -EBUSY:
+		return code;
+	default:
+		return -EIO;
+	}
+}
+
+static bool reply_is_failure(int code)
+{
+	return code != -ENOENT && code != -EROFS && code != -ENOSYS && code != -ENOTTY && code != -ENODATA &&
+	       code != -ERANGE && code != -ENXIO && code != -EINTR;
+}
+
+void reply_end(struct worker *worker, struct channel_request *request)
+{
+	counter_add(&worker->stats.ended, 1);
+	channel_release(request);
+}
+
+void reply_error(struct worker *worker, struct channel_request *request, int code)
+{
+	assert(code < 0 && wire_wants_reply(request->wire.opcode));
+	code = reply_code(code);
+	log_debug("unique=%llu %s ino=%llu: error %d", (unsigned long long)request->wire.unique,
+		  wire_opcode_name(request->wire.opcode), (unsigned long long)request->wire.nodeid, -code);
+	if (reply_is_failure(code))
+		counter_add(&worker->stats.errors, 1);
+	channel_answer(request, code, NULL, 0);
+	reply_end(worker, request);
+}
+
+bool reply_data(struct worker *worker, struct channel_request *request, const void *data, size_t length)
+{
+	bool taken;
+
+	assert(wire_wants_reply(request->wire.opcode));
+	log_debug("unique=%llu %s ino=%llu: %zu bytes", (unsigned long long)request->wire.unique,
+		  wire_opcode_name(request->wire.opcode), (unsigned long long)request->wire.nodeid, length);
+	taken = channel_answer(request, 0, data, length);
+	reply_end(worker, request);
+	return taken;
+}
+
+void reply_none(struct worker *worker, struct channel_request *request)
+{
+	assert(!wire_wants_reply(request->wire.opcode));
+	reply_end(worker, request);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* The datagram of sd_notify(3), "Notes": an AF_UNIX socket, a leading '@' means an abstract name. */
+#include "serve/session/notify.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+
+void notify_send(const char *fmt, ...)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	auto_close int fd = -1;
+	char text[512];
+	size_t length;
+	va_list ap;
+
+	if (!path || !*path)
+		return;
+	length = strlen(path);
+	if (length >= sizeof(address.sun_path)) {
+		log_warn("NOTIFY_SOCKET is longer than a socket's name can be, ignoring");
+		return;
+	}
+	memcpy(address.sun_path, path, length);
+	if (address.sun_path[0] == '@')
+		address.sun_path[0] = 0;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || sendto(fd, text, strlen(text), MSG_NOSIGNAL, (struct sockaddr *)&address,
+			     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length)) < 0)
+		log_warn("cannot notify '%s': %s, ignoring", path, strerror(errno));
+}

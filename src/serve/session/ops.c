@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT */
+/* Every request but READ (serve/request/content.c) and listings (serve/request/dir.c): answered at once, from memory. */
+#include "serve/session/ops.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "image/names.h"
+#include "serve/control/control.h"
+#include "serve/dotdir/inside.h"
+#include "serve/request/content.h"
+#include "serve/request/dir.h"
+#include "serve/request/node.h"
+#include "serve/request/reply.h"
+#include "serve/request/waiter.h"
+
+static void ops_count(struct worker *worker, const struct channel_request *request)
+{
+	uint32_t opcode = request->wire.opcode;
+
+	counter_add(&worker->stats.begun, 1);
+	counter_add(&worker->stats.requests[opcode < WIRE_OPCODES ? opcode : WIRE_OPCODES], 1);
+}
+
+/* An inode that does not decode is damage that got past the digest: say so, once in a while. */
+static void ops_fail(struct worker *worker, struct channel_request *request, int code,
+		     const struct error *err)
+{
+	static struct log_limit limit = { .burst = 10 };
+	unsigned held;
+
+	if (code == -EBADMSG && log_allow(&limit, &held))
+		log_err("%s failed: %s, ino=%llu held=%u", wire_opcode_name(request->wire.opcode),
+			err->reason, (unsigned long long)request->wire.nodeid, held);
+	reply_error(worker, request, code);
+}
+
+static void ops_reply_entry(struct worker *worker, struct channel_request *request,
+			    struct generation *generation, const struct inode *inode)
+{
+	struct fuse_entry_out entry;
+
+	node_entry(generation, generation_node_below(generation, request->wire.nodeid, inode), inode, &entry);
+	/* Counted before the kernel can forget it. */
+	atomic_fetch_add(&generation->lookups, 1);
+	if (request->wire.nodeid & NODE_SIDE)
+		generation_note(&generation->visited);
+	if (!reply_data(worker, request, &entry, sizeof(entry)))
+		generations_forget(worker->serve, generation, 1);
+}
+
+/* Node 0: the kernel remembers the absence. */
+static void ops_reply_absent(struct worker *worker, struct channel_request *request, struct generation *generation)
+{
+	static const struct fuse_entry_out absent = { .entry_valid = REPLY_FOREVER };
+
+	if (request->wire.nodeid != NODE_ROOT)
+		generation_note(&generation->has_absences);
+	reply_data(worker, request, &absent, sizeof(absent));
+}
+
+static void ops_lookup(void *context, struct channel_request *request)
+{
+	struct worker *worker = context;
+	struct generation *generation = serve_generation(worker->serve, request->wire.nodeid);
+	struct error err = { 0 };
+	struct inode inode;
+	uint64_t ordinal;
+	int r;
+
+	ops_count(worker, request);
+	if (inside_owns(request->wire.nodeid)) {
+		inside_lookup(worker, request);
+		return;
+	}
+	if (inside_is_folder_name(request->wire.nodeid, request->wire.name, request->wire.name_length)) {
+		inside_lookup_folder(worker, request);
+		return;
+	}
+	if (!generation)
+		r = -ESTALE;
+	else if (request->wire.name_length > DSFS_NAME_MAX)
+		r = -ENAMETOOLONG;
+	else
+		r = names_lookup(worker_reader(worker, generation), node_ordinal(request->wire.nodeid),
+				 request->wire.name, request->wire.name_length, &ordinal);
+	if (r == 0)
+		r = inode_get(generation->index, ordinal, &inode, &err);
+	if (r == 0)
+		ops_reply_entry(worker, request, generation, &inode);
+	else if (r == -ENOENT)
+		ops_reply_absent(worker, request, generation);
+	else
+		ops_fail(worker, request, r, &err);
+}
+
+static void ops_forget_one(struct worker *worker, uint64_t nodeid, uint64_t lookups)
+{
+	struct generation *generation;
+
+	if (inside_owns(nodeid)) {
+		inside_forget(worker, nodeid, lookups);
+		return;
+	}
+	if (nodeid == NODE_ROOT)
+		return;
+	generation = serve_generation(worker->serve, nodeid);
+	if (generation)
+		generations_forget(worker->serve, generation, lookups);
+}
+
+static void ops_forget(void *context, struct channel_request *request)
+{
+	struct worker *worker = context;
+
+	ops_count(worker, request);
+	ops_forget_one(worker, request->wire.nodeid, request->wire.in.forget.nlookup);
+	reply_none(worker, request);
+}
+
+static void ops_batch_forget(void *context, struct channel_request *request)
+{
+	struct worker *worker = context;
+	struct fuse_forget_one one;
+
+	ops_count(worker, request);
+	for (uint32_t i = 0; i < request->wire.in.batch_forget.count; i++) {
+		one = wire_forget(&request->wire, i);
+		ops_forget_one(worker, one.nodeid, one.nlookup);
+	}
+	reply_none(worker, request);
+}
+
+static void ops_getattr(void *context, struct channel_request *request)
+{
+	struct fuse_attr_out out = { .attr_valid = REPLY_FOREVER };
+	struct worker *worker = context;
+	struct generation *generation;
+	struct error err = { 0 };
+	struct inode inode;
+	int r;
+
+	ops_count(worker, request);
+	if (inside_owns(request->wire.nodeid)) {
+		inside_getattr(worker, request);
+		return;
+	}
+	r = node_find(worker, request->wire.nodeid, &generation, &inode, &err);
+	if (r < 0) {
+		ops_fail(worker, request, r, &err);
+		return;
+	}
+	node_attr(generation, request->wire.nodeid, &inode, &out.attr);
+	reply_data(worker, request, &out, sizeof(out));
+}
+
+static void ops_readlink(void *context, struct channel_request *request)
+{
+	struct worker *worker = context;
+	struct generation *generation;
+	struct error err = { 0 };
+	struct inode inode;
+	struct span target;
+	int r;
+
+	ops_count(worker, request);
+	r = node_find(worker, request->wire.nodeid, &generation, &inode, &err);
+	if (r == 0 && !S_ISLNK(inode.mode))
+		r = -EINVAL;
+	if (r == 0)
+		r = inode_link_target(generation->index, &inode, &target, &err);
+	if (r < 0)
+		ops_fail(worker, request, r, &err);
+	else
+		reply_data(worker, request, target.base, target.size);
+}
+
+static void ops_read(void *context, struct channel_request *request)
+{
+	struct worker *worker = context;
+
+	ops_count(worker, request);
+	if (inside_owns(request->wire.nodeid))
+		inside_read(worker, request);
+	else
+		content_read(worker, request);
+}
+
+static void ops_list(void *context, struct channel_request *request)
+{
+	struct worker *worker = context;
+
+	ops_count(worker, request);
+	dir_handle(worker, request);
+}
+
+static void ops_statfs(void *context, struct channel_request *request)
+{
+	struct worker *worker = context;
+	const struct version *version = &serve_current(worker->serve)->version;
+	struct fuse_statfs_out out = {
+		.st = {
+			.blocks = (version->content_bytes + DSFS_BLOCK - 1) / DSFS_BLOCK,
+			.files = version->shape.inode_count,
+			.bsize = DSFS_BLOCK,
+			.frsize = DSFS_BLOCK,
+			.namelen = DSFS_NAME_MAX,
+		},
+	};
+
+	ops_count(worker, request);
+	reply_data(worker, request, &out, sizeof(out));
+}
+
+/* Where GETXATTR and LISTXATTR put what they find. */
+struct ops_xattr {
+	const struct request *wire;
+	uint8_t *out;
+	size_t used, room;
+	bool found;
+};
+
+static int ops_xattr_value(void *argument, struct span name, struct span value)
+{
+	struct ops_xattr *xattr = argument;
+
+	if (name.size != xattr->wire->name_length || memcmp(name.base, xattr->wire->name, name.size) != 0)
+		return 0;
+	xattr->found = true;
+	xattr->used = value.size;
+	if (value.size && value.size <= xattr->room)
+		memcpy(xattr->out, value.base, value.size);
+	return 1;
+}
+
+static int ops_xattr_name(void *argument, struct span name, struct span value)
+{
+	struct ops_xattr *xattr = argument;
+
+	(void)value;
+	if (xattr->used + name.size + 1 <= xattr->room) {
+		memcpy(xattr->out + xattr->used, name.base, name.size);
+		xattr->out[xattr->used + name.size] = 0;
+	}
+	xattr->used += name.size + 1;
+	return 0;
+}
+
+/* Size 0 asks how much room is needed. */
+static void ops_reply_xattr(struct worker *worker, struct channel_request *request,
+			    const struct ops_xattr *xattr)
+{
+	struct fuse_getxattr_out size = { .size = (uint32_t)xattr->used };
+
+	if (!request->wire.in.getxattr.size)
+		reply_data(worker, request, &size, sizeof(size));
+	else if (xattr->used > xattr->room)
+		reply_error(worker, request, -ERANGE);
+	else
+		reply_data(worker, request, xattr->out, xattr->used);
+}
+
+/* Never ENOSYS: the kernel would not ask again, and another version may have attributes. */
+static void ops_xattr(void *context, struct channel_request *request)
+{
+	struct worker *worker = context;
+	bool list = request->wire.opcode == FUSE_LISTXATTR;
+	size_t asked = request->wire.in.getxattr.size;
+	struct ops_xattr xattr = {
+		.wire = &request->wire,
+		.out = request->payload,
+		.room = asked < request->payload_size ? asked : request->payload_size,
+		.found = list,
+	};
+	struct generation *generation;
+	struct error err = { 0 };
+	struct inode inode;
+	int r = 0;
+
+	ops_count(worker, request);
+	if (!inside_owns(request->wire.nodeid)) {
+		r = node_find(worker, request->wire.nodeid, &generation, &inode, &err);
+		if (r == 0)
+			r = inode_xattrs(generation->index, &inode, list ? ops_xattr_name : ops_xattr_value,
+					 &xattr, &err);
+	}
+	if (r < 0)
+		ops_fail(worker, request, r, &err);
+	else if (!xattr.found)
+		reply_error(worker, request, -ENODATA);
+	else
+		ops_reply_xattr(worker, request, &xattr);
+}
+
+static void ops_lseek(void *context, struct channel_request *request)
+{
+	struct worker *worker = context;
+	const struct fuse_lseek_in *in = &request->wire.in.lseek;
+	struct generation *generation;
+	struct fuse_lseek_out out;
+	struct error err = { 0 };
+	struct inode inode;
+	int64_t r;
+
+	ops_count(worker, request);
+	if (inside_owns(request->wire.nodeid)) {
+		inside_seek(worker, request);
+		return;
+	}
+	r = node_find(worker, request->wire.nodeid, &generation, &inode, &err);
+	if (r == 0 && (!S_ISREG(inode.mode) || (in->whence != SEEK_DATA && in->whence != SEEK_HOLE)))
+		r = -EINVAL;
+	if (r == 0)
+		r = extent_seek(generation->index, &inode, in->offset, in->whence == SEEK_HOLE, &err);
+	if (r < 0) {
+		ops_fail(worker, request, (int)r, &err);
+		return;
+	}
+	out.offset = (uint64_t)r;
+	reply_data(worker, request, &out, sizeof(out));
+}
+
+/* Each open() of CPython asks whether the file is a terminal. */
+static void ops_ioctl(void *context, struct channel_request *request)
+{
+	struct worker *worker = context;
+
+	ops_count(worker, request);
+	if (inside_is_control(request->wire.nodeid))
+		control_ioctl(worker, request);
+	else
+		reply_error(worker, request, -ENOTTY);
+}
+
+/* Comes to any worker, whoever has the request; for reads past the page cache it does not come, see watch.c. */
+static void ops_interrupt(void *context, struct channel_request *request)
+{
+	struct worker *worker = context;
+	struct serve *serve = worker->serve;
+	uint64_t unique = request->wire.in.interrupt.unique;
+	uint32_t pid = 0;
+
+	ops_count(worker, request);
+	for (unsigned i = 0; i < serve->worker_count && !pid; i++) {
+		pid = channel_waiter(serve->workers[i]->channel, unique);
+		if (pid && waiter_is_killed(pid) && channel_interrupt(serve->workers[i]->channel, unique))
+			counter_add(&worker->stats.interrupted, 1);
+	}
+	reply_none(worker, request);
+}
+
+static void ops_read_only(void *context, struct channel_request *request)
+{
+	ops_count(context, request);
+	reply_error(context, request, -EROFS);
+}
+
+/* The kernel does not ask again: OPEN, OPENDIR and FLUSH succeed without a request from then on. */
+static void ops_unknown(void *context, struct channel_request *request)
+{
+	ops_count(context, request);
+	reply_error(context, request, -ENOSYS);
+}
+
+static void ops_destroy(void *context, struct channel_request *request)
+{
+	ops_count(context, request);
+	reply_data(context, request, NULL, 0);
+}
+
+static void ops_no_answer(void *context, struct channel_request *request)
+{
+	ops_count(context, request);
+	reply_none(context, request);
+}
+
+static void ops_enter(void *context)
+{
+	struct worker *worker = context;
+
+	generations_enter(&worker->section);
+}
+
+static void ops_leave(void *context)
+{
+	struct worker *worker = context;
+
+	generations_leave(&worker->section);
+}
+
+const struct channel_handlers ops_handlers = {
+	.enter = ops_enter,
+	.leave = ops_leave,
+	.handle = {
+		[FUSE_LOOKUP] = ops_lookup,
+		[FUSE_FORGET] = ops_forget,
+		[FUSE_BATCH_FORGET] = ops_batch_forget,
+		[FUSE_GETATTR] = ops_getattr,
+		[FUSE_READLINK] = ops_readlink,
+		[FUSE_READ] = ops_read,
+		[FUSE_READDIR] = ops_list,
+		[FUSE_READDIRPLUS] = ops_list,
+		[FUSE_STATFS] = ops_statfs,
+		[FUSE_GETXATTR] = ops_xattr,
+		[FUSE_LISTXATTR] = ops_xattr,
+		[FUSE_LSEEK] = ops_lseek,
+		[FUSE_IOCTL] = ops_ioctl,
+		[FUSE_INTERRUPT] = ops_interrupt,
+		[FUSE_DESTROY] = ops_destroy,
+		[FUSE_NOTIFY_REPLY] = ops_no_answer,
+		[FUSE_SETATTR] = ops_read_only,
+		[FUSE_SYMLINK] = ops_read_only,
+		[FUSE_MKNOD] = ops_read_only,
+		[FUSE_MKDIR] = ops_read_only,
+		[FUSE_UNLINK] = ops_read_only,
+		[FUSE_RMDIR] = ops_read_only,
+		[FUSE_RENAME] = ops_read_only,
+		[FUSE_RENAME2] = ops_read_only,
+		[FUSE_LINK] = ops_read_only,
+		[FUSE_WRITE] = ops_read_only,
+		[FUSE_SETXATTR] = ops_read_only,
+		[FUSE_REMOVEXATTR] = ops_read_only,
+		[FUSE_CREATE] = ops_read_only,
+		[FUSE_TMPFILE] = ops_read_only,
+		[FUSE_FALLOCATE] = ops_read_only,
+		[FUSE_COPY_FILE_RANGE] = ops_read_only,
+		[FUSE_COPY_FILE_RANGE_64] = ops_read_only,
+	},
+	.other = ops_unknown,
+};

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens and closes versions. */
+#include "serve/version/generation.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "image/index_load.h"
+#include "image/names.h"
+
+static void generation_free(struct generation *generation)
+{
+	for (unsigned i = 0; i < generation->reader_count; i++)
+		names_reader_close(generation->readers[i]);
+	free(generation->readers);
+	fine_close(generation->fine);
+	index_close(generation->index);
+	free(generation);
+}
+
+static int generation_open_readers(struct generation *generation, unsigned readers, struct error *err)
+{
+	int r;
+
+	generation->readers = calloc(readers, sizeof(*generation->readers));
+	if (!generation->readers)
+		return error_set(err, -ENOMEM, "no memory for %u readers of the index", readers);
+	for (; generation->reader_count < readers; generation->reader_count++) {
+		r = names_reader_open(generation->index->names, &generation->readers[generation->reader_count], err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* They only save bytes: chunks have sums of their own. So damage here is no reason not to serve. */
+static int generation_open_fine(struct generation *generation, struct source *source, struct error *err)
+{
+	struct error why = { 0 };
+	int r = fine_load(source, &generation->version, &generation->fine, &why);
+
+	if (r == -ENOMEM)
+		return error_set(err, r, "%s", why.reason);
+	if (r < 0)
+		log_warn("version '%s' is served without its fine sums, parts of large files are read in whole chunks: %s",
+			 generation->version.label, why.reason);
+	return 0;
+}
+
+int generation_open(struct source *source, const struct version *version, unsigned readers,
+		    struct generation **ret, struct error *err)
+{
+	static _Atomic uint64_t opened;
+	struct generation *generation;
+	int r;
+
+	if (version->sequence > NODE_SEQUENCE_MAX)
+		return error_set(err, -EOPNOTSUPP, "version '%s' is number %llu, expected at most %llu", version->label,
+				 (unsigned long long)version->sequence, (unsigned long long)NODE_SEQUENCE_MAX);
+	generation = calloc(1, sizeof(*generation));
+	if (!generation)
+		return error_set(err, -ENOMEM, "no memory for a version");
+	generation->version = *version;
+	generation->version.segments = generation->version.index = (struct extent_list){ 0 };
+	generation->sequence = version->sequence;
+	generation->key = atomic_fetch_add(&opened, 1) + 1;
+	atomic_init(&generation->uses, 1);
+	r = index_load(source, version, &generation->index, err);
+	if (r == 0)
+		r = generation_open_fine(generation, source, err);
+	if (r == 0)
+		r = generation_open_readers(generation, readers, err);
+	if (r < 0) {
+		generation_free(generation);
+		return r;
+	}
+	*ret = generation;
+	return 0;
+}
+
+void generation_put(struct generation *generation)
+{
+	if (generation && atomic_fetch_sub_explicit(&generation->uses, 1, memory_order_acq_rel) == 1)
+		generation_free(generation);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/* One opened version, counted: by requests that use it and by the names that the kernel holds of it. */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "base/source.h"
+#include "image/fine.h"
+#include "image/index.h"
+#include "image/inode.h"
+#include "image/version.h"
+#include "read/op.h"
+
+/* Node numbers, which are st_ino: version sequence and ordinal; the root is 1 in every version. Sequence 0 is
+ * .datasetfs (serve/dotdir/inside.c). A directory has one place in the kernel's tree: reached through
+ * .datasetfs/versions it is another node, with this bit, for the same st_ino. */
+#define NODE_ROOT         UINT64_C(1)
+#define NODE_SIDE         (UINT64_C(1) << 63)
+#define NODE_SEQUENCE_MAX ((UINT64_C(1) << (63 - DSFS_ORDINAL_BITS)) - 1)
+
+static inline uint64_t node_sequence(uint64_t nodeid)
+{
+	return (nodeid & ~NODE_SIDE) >> DSFS_ORDINAL_BITS;
+}
+
+static inline uint64_t node_ordinal(uint64_t nodeid)
+{
+	return nodeid & ((UINT64_C(1) << DSFS_ORDINAL_BITS) - 1);
+}
+
+struct generation {
+	struct version version; /* a copy, without its lists */
+	uint64_t sequence;
+	uint64_t key; /* of this opening: a sequence is used again when a publish is undone */
+	struct index *index;
+	struct fine *fine; /* NULL: it has no fine sums, or damaged ones */
+	struct names_reader **readers; /* one per worker */
+	unsigned reader_count;
+	uint32_t hidden_mode; /* bits of modes that the mount does not show: also of directories, where they mean nothing here
+				 and something in a copy */
+	_Atomic uint64_t uses;    /* requests in work and the owner */
+	_Atomic uint64_t lookups; /* entries given to the kernel and not forgotten */
+	_Atomic bool doubted;     /* a read of it failed; see doubt.c */
+	bool is_visited;          /* opened for a visitor who may not switch the mount, */
+	uint32_t visitor;         /* this user; both constant once it is in the table */
+	int64_t looked_at;        /* the control thread's: when the doubt was last settled; ns, monotonic */
+	_Atomic bool has_absences; /* the kernel may remember that a name below the root does not exist */
+	_Atomic bool visited;      /* it knows nodes of it below .datasetfs/versions */
+	_Atomic bool root_swept;   /* since it was left: names of the root are forgotten */
+	/* the control thread's, see change_sweep(); ns, monotonic: */
+	int64_t sweep_at, sweep_delay;
+	int64_t sweep_began; /* 0: none that was not cancelled is under way */
+};
+
+/* Whether it is this version: the number of one that was undone on the volume is given again. */
+static inline bool generation_is(const struct generation *generation, const struct version *version)
+{
+	return generation->sequence == version->sequence &&
+	       !memcmp(generation->version.uuid, version->uuid, sizeof(version->uuid));
+}
+
+/* For flags that are raised once and looked at by all workers: no store when it is raised. */
+static inline void generation_note(_Atomic bool *flag)
+{
+	if (!atomic_load_explicit(flag, memory_order_relaxed))
+		atomic_store(flag, true);
+}
+
+/* Loads and checks the version's index, and the head of its fine sums: without them it is opened all the same. Opens
+ * readers for so many workers. */
+must_check int generation_open(struct source *source, const struct version *version, unsigned readers,
+			       struct generation **ret, struct error *err);
+static inline void generation_get(struct generation *generation)
+{
+	atomic_fetch_add_explicit(&generation->uses, 1, memory_order_relaxed);
+}
+/* Closes it with the last use. */
+void generation_put(struct generation *generation);
+
+static inline struct read_version generation_read(const struct generation *generation)
+{
+	return (struct read_version){ generation->index, generation->fine, generation->key };
+}
+
+/* st_ino; the node too, but for directories below .datasetfs/versions. */
+static inline uint64_t generation_node(const struct generation *generation, uint64_t ordinal)
+{
+	return ordinal == INODE_ROOT ? NODE_ROOT : generation->sequence << DSFS_ORDINAL_BITS | ordinal;
+}
+
+/* The node of what is found below a directory with node parent. Files are the same ones everywhere, and so are their
+ * cached contents. */
+static inline uint64_t generation_node_below(const struct generation *generation, uint64_t parent,
+					     const struct inode *inode)
+{
+	return generation_node(generation, inode->ordinal) | (S_ISDIR(inode->mode) ? parent & NODE_SIDE : 0);
+}
+
+/* The root as a directory below .datasetfs/versions. */
+static inline uint64_t generation_side_root(const struct generation *generation)
+{
+	return NODE_SIDE | generation->sequence << DSFS_ORDINAL_BITS | INODE_ROOT;
+}

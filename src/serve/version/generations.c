@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* A small open-addressed table of atomic pointers; sections are counters that workers own. */
+#include "serve/version/generations.h"
+
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+
+#include "serve/control/control.h"
+#include "serve/serve.h"
+#include "serve/worker/worker.h"
+
+struct generation *generations_find(struct generations *generations, uint64_t sequence)
+{
+	struct generation *generation;
+
+	for (uint64_t i = 0; i < GENERATIONS_MAX; i++) {
+		generation = atomic_load(&generations->slots[(sequence + i) % GENERATIONS_MAX]);
+		if (generation && generation->sequence == sequence)
+			return generation;
+	}
+	return NULL;
+}
+
+struct generation *generations_by_label(struct generations *generations, const char *label)
+{
+	struct generation *generation, *found = NULL;
+
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
+		generation = atomic_load(&generations->slots[i]);
+		if (generation && !strcmp(generation->version.label, label) &&
+		    (!found || generation->sequence > found->sequence))
+			found = generation;
+	}
+	return found;
+}
+
+/* What is current, or known to the kernel, is not closed before this section ends. */
+bool generations_hold(struct serve *serve, struct generation *generation)
+{
+	uint64_t lookups = atomic_load(&generation->lookups);
+
+	if (generation == serve_current(serve)) {
+		atomic_fetch_add(&generation->lookups, 1);
+		return true;
+	}
+	while (lookups)
+		if (atomic_compare_exchange_weak(&generation->lookups, &lookups, lookups + 1))
+			return true;
+	return false;
+}
+
+void generations_forget(struct serve *serve, struct generation *generation, uint64_t lookups)
+{
+	if (lookups && atomic_fetch_sub(&generation->lookups, lookups) == lookups &&
+	    generation != serve_current(serve))
+		control_poke(serve->control);
+}
+
+struct generation *generations_get(struct generations *generations, uint64_t sequence, bool hold)
+{
+	struct generation *generation;
+
+	pthread_mutex_lock(&generations->lock);
+	generation = generations_find(generations, sequence);
+	if (generation && hold)
+		atomic_fetch_add(&generation->lookups, 1);
+	pthread_mutex_unlock(&generations->lock);
+	return generation;
+}
+
+/* Under the lock. */
+static bool generations_put_in(struct generations *generations, struct generation *generation)
+{
+	_Atomic(struct generation *) *slot;
+
+	for (uint64_t i = 0; i < GENERATIONS_MAX; i++) {
+		slot = &generations->slots[(generation->sequence + i) % GENERATIONS_MAX];
+		if (atomic_load(slot))
+			continue;
+		atomic_store(slot, generation);
+		return true;
+	}
+	return false;
+}
+
+int generations_add(struct generations *generations, struct generation **generation, bool hold, struct error *err)
+{
+	struct generation *mine = *generation, *found;
+	bool there, is_other;
+
+	pthread_mutex_lock(&generations->lock);
+	found = generations_find(generations, mine->sequence);
+	is_other = found && !generation_is(found, &mine->version);
+	if (!found && hold)
+		atomic_fetch_add(&mine->lookups, 1);
+	there = found || generations_put_in(generations, mine);
+	if (found && hold && !is_other)
+		atomic_fetch_add(&found->lookups, 1);
+	pthread_mutex_unlock(&generations->lock);
+	if (is_other)
+		return error_set(err, -ESTALE, "another version with the number of '%s' is open", mine->version.label);
+	if (!there)
+		return error_set(err, -ENFILE, "%u versions are open", GENERATIONS_MAX);
+	if (found)
+		generation_put(mine);
+	*generation = found ? found : mine;
+	return 0;
+}
+
+/* Sections are short but with io=threads, where a worker reads the device inside: then this waits for the device. A worker
+ * that waits for requests is outside. */
+void generations_wait(const struct serve *serve)
+{
+	const struct timespec pause = { .tv_nsec = 20000 };
+
+	for (unsigned i = 0; serve->workers && i < serve->worker_count; i++) {
+		const generations_section *section = &serve->workers[i]->section;
+		uint64_t before = atomic_load(section);
+
+		while (before % 2 && atomic_load(section) == before)
+			nanosleep(&pause, NULL);
+	}
+}
+
+bool generations_remove(struct serve *serve, struct generation *generation)
+{
+	struct generations *generations = &serve->generations;
+	bool known;
+
+	pthread_mutex_lock(&generations->lock);
+	known = atomic_load(&generation->lookups) != 0;
+	for (unsigned i = 0; i < GENERATIONS_MAX && !known; i++)
+		if (atomic_load(&generations->slots[i]) == generation)
+			atomic_store(&generations->slots[i], NULL);
+	pthread_mutex_unlock(&generations->lock);
+	if (known)
+		return false;
+	generations_wait(serve);
+	generation_put(generation);
+	return true;
+}

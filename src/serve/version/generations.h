@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* The opened versions of a mount: found by sequence without a lock, retired by one thread, the control thread.
+ *
+ * A worker finds a generation inside a section (generations_enter() to generations_leave()) and may use it until
+ * the section's end, or longer when it takes a use. Whoever retires a generation first takes it out of the table,
+ * then waits until every worker has been outside of a section, then lets go of it. Another thread that opens versions
+ * counts a lookup of its own before it lets go of the lock. */
+#pragma once
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "serve/version/generation.h"
+
+#define GENERATIONS_MAX 256u /* a power of two */
+
+struct serve;
+
+/* Of a worker: odd inside a section. */
+typedef _Atomic uint64_t generations_section;
+
+struct generations {
+	_Atomic(struct generation *) current; /* names are looked up in it */
+	_Atomic(struct generation *) told;    /* and the kernel knows of no other: the former one until a swap is done */
+	pthread_mutex_t lock; /* writers of the slots; that a version which nobody knows is found, or is taken out */
+	struct generation *prepared; /* kept open to be switched to; the retiring thread's */
+	_Atomic(struct generation *) slots[GENERATIONS_MAX]; /* the first free one from its sequence on */
+};
+
+static inline void generations_enter(generations_section *section)
+{
+	atomic_store(section, atomic_load_explicit(section, memory_order_relaxed) + 1);
+}
+
+static inline void generations_leave(generations_section *section)
+{
+	atomic_store_explicit(section, atomic_load_explicit(section, memory_order_relaxed) + 1,
+			      memory_order_release);
+}
+
+/* In a section, under the lock, or by the thread that retires. NULL when none is open. */
+struct generation *generations_find(struct generations *generations, uint64_t sequence);
+/* The latest of those that have the label, or had it when they were opened. */
+struct generation *generations_by_label(struct generations *generations, const char *label);
+/* In a section: counts a name that the kernel is about to know. False when nothing keeps it open, so that it may be about
+ * to be closed. */
+bool generations_hold(struct serve *serve, struct generation *generation);
+
+/* Names of it that the kernel forgot, or never took. It may be closed on return. */
+void generations_forget(struct serve *serve, struct generation *generation, uint64_t lookups);
+
+/* generations_find() under the lock; with hold a lookup of it is counted. Any thread. */
+struct generation *generations_get(struct generations *generations, uint64_t sequence, bool hold);
+/* Puts *generation into the table, or gives it up for the same version that another thread put there meanwhile. With hold a
+ * lookup is counted. -ENFILE when GENERATIONS_MAX are open, -ESTALE when another version has its number. Any thread. */
+must_check int generations_add(struct generations *generations, struct generation **generation, bool hold,
+			       struct error *err);
+
+/* The rest is the retiring thread's. */
+/* On return no worker is inside a section that it entered before the call. */
+void generations_wait(const struct serve *serve);
+/* Unless it is known to the kernel: takes it out of the table, waits, gives the owner's use up, and returns true. */
+bool generations_remove(struct serve *serve, struct generation *generation);

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT */
+/* Worker threads: what each owns, and the loop. */
+#include "serve/worker/worker.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "fuse/init.h"
+#include "serve/request/content.h"
+#include "serve/session/ops.h"
+
+struct names_reader *worker_reader(const struct worker *worker, const struct generation *generation)
+{
+	return generation->readers[worker->number];
+}
+
+/* Tasks in any order: each is about a request of its own. */
+static void worker_woken(void *argument)
+{
+	struct worker *worker = argument;
+	struct worker_task *tasks, *next;
+	uint64_t n;
+
+	if (read(worker->wake_fd, &n, sizeof(n)) < 0 && errno != EAGAIN)
+		log_err("worker %u cannot be woken: %s", worker->number, strerror(errno));
+	pthread_mutex_lock(&worker->task_lock);
+	tasks = worker->tasks;
+	worker->tasks = NULL;
+	pthread_mutex_unlock(&worker->task_lock);
+	for (; tasks; tasks = next) {
+		next = tasks->next;
+		tasks->run(tasks);
+	}
+}
+
+void worker_post(struct worker *worker, struct worker_task *task)
+{
+	uint64_t one = 1;
+
+	pthread_mutex_lock(&worker->task_lock);
+	task->next = worker->tasks;
+	worker->tasks = task;
+	pthread_mutex_unlock(&worker->task_lock);
+	if (write(worker->wake_fd, &one, sizeof(one)) < 0)
+		log_err("cannot wake worker %u: %s", worker->number, strerror(errno));
+}
+
+void worker_stop(struct worker *worker)
+{
+	uint64_t one = 1;
+
+	atomic_store(&worker->stopping, true);
+	if (write(worker->wake_fd, &one, sizeof(one)) < 0)
+		log_err("cannot wake worker %u: %s", worker->number, strerror(errno));
+}
+
+static int worker_engine(struct worker *worker, struct engine **ret, struct error *err)
+{
+	const struct serve *serve = worker->serve;
+	struct engine_setup setup = {
+		.watch = worker->channel->watch,
+		.wake = worker->wake_fd,
+		.woken = worker_woken,
+		.woken_argument = worker,
+		.volume_fds = &serve->volume->fd,
+		.member_count = 1,
+		.depth = (unsigned)worker->slots,
+		.has_commands = worker->channel->commands,
+		.commands = worker->session_fd,
+		.command_depth = worker->channel->commands,
+	};
+
+	return serve->uring ? ring_new(&setup, ret, err) : sync_new(&setup, ret, err);
+}
+
+int worker_probe_ring(const struct serve *serve, bool commands, struct error *err)
+{
+	struct engine_setup setup = {
+		.watch = -1,
+		.wake = -1,
+		.volume_fds = &serve->volume->fd,
+		.member_count = 1,
+		.depth = 1,
+		.has_commands = commands,
+		.commands = -1,
+		.command_depth = 1,
+	};
+	struct engine *engine;
+	int r = ring_new(&setup, &engine, err);
+
+	if (r == 0)
+		engine_free(engine);
+	return r;
+}
+
+/* Until the filesystem is unmounted, or worker_stop(). Requests wait in the kernel while all slots are taken: then
+ * only device reads may end the wait. */
+static int worker_serve(struct worker *worker, struct error *err)
+{
+	bool drained = false, readable = true;
+	int r = 0;
+
+	while (r == 0 && !atomic_load(&worker->stopping)) {
+		if (readable || !drained)
+			r = channel_receive(worker->channel, &drained, err);
+		worker->engine->watching = drained;
+		placement_update(&worker->placement, worker->engine->completions);
+		if (r == 0)
+			r = engine_wait(worker->engine, true, &readable, err);
+	}
+	return r < 0 ? r : error_set(err, -ENODEV, "stopped");
+}
+
+/* Device reads still write into our buffers. Over io_uring requests keep coming meanwhile: of readers that overlap one
+ * would always be in work. */
+static void worker_drain(struct worker *worker)
+{
+	struct error err = { 0 };
+	bool readable;
+
+	worker->engine->watching = false;
+	worker->channel->ending = true;
+	read_give_up(&worker->reader);
+	while (worker->channel->busy)
+		if (engine_wait(worker->engine, true, &readable, &err) < 0) {
+			log_error(&err, "worker %u cannot wait for its device reads", worker->number);
+			abort(); /* freed memory would be written to */
+		}
+}
+
+static int worker_run(struct worker *worker, struct error *err)
+{
+	int r = placement_start(&worker->placement, worker->cpu, err);
+
+	if (r == 0)
+		r = worker_engine(worker, &worker->engine, err);
+	if (r == 0) {
+		worker->reader.engine = worker->engine;
+		r = channel_start(worker->channel, worker->engine, err);
+	}
+	worker->has_engine = r == 0;
+	sem_post(&worker->serve->started_workers);
+	if (r == 0)
+		r = worker_serve(worker, err);
+	if (worker->engine)
+		worker_drain(worker);
+	return r;
+}
+
+/* Who waits for the start says itself why there was none. An abort ends every worker and is told once, at the end. */
+static void worker_fail(struct worker *worker)
+{
+	if (worker->has_engine && worker->failure.code != -ECONNABORTED)
+		log_error(&worker->failure, "worker %u ends", worker->number);
+	atomic_store(&worker->failed, true);
+}
+
+static void *worker_main(void *argument)
+{
+	struct worker *worker = argument;
+	uint64_t one = 1;
+
+	if (worker_run(worker, &worker->failure) == -ENODEV)
+		worker->failure.code = 0;
+	else
+		worker_fail(worker);
+	engine_free(worker->engine);
+	placement_end(&worker->placement);
+	if (write(worker->ended_fd, &one, sizeof(one)) < 0)
+		log_err("worker %u cannot tell that it ended: %s", worker->number, strerror(errno));
+	return NULL;
+}
+
+static int worker_memory(struct worker *worker, struct error *err)
+{
+	const struct serve *serve = worker->serve;
+	const struct reader_setup setup = {
+		.options = &serve->options.read,
+		.geometry = &serve->volume->geometry,
+		.cache = serve->cache,
+		.pages = serve->pages,
+		.events = &content_events,
+		.counters = &worker->stats.read,
+	};
+	size_t slots = worker->slots;
+	void *map;
+
+	worker->contents = calloc(slots, sizeof(*worker->contents));
+	if (!worker->contents || reader_open(&worker->reader, &setup, err) < 0)
+		return error_set(err, -ENOMEM, "no memory for worker %u", worker->number);
+	map = mmap(NULL, slots * READ_SCRATCH, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (map == MAP_FAILED)
+		return error_errno(err, "cannot reserve %zu bytes for reads", slots * READ_SCRATCH);
+	worker->scratch = map;
+	return 0;
+}
+
+static int worker_channel(struct worker *worker, const struct channel_queues *queues, struct error *err)
+{
+	struct channel_setup setup = {
+		.handlers = &ops_handlers,
+		.context = worker,
+		.session_fd = worker->session_fd,
+		.slots = (unsigned)worker->slots,
+		.payload_size = INIT_READ_MAX,
+	};
+
+	return queues ? channel_ring_new(&setup, queues, &worker->channel, err) :
+			channel_dev_new(&setup, &worker->channel, err);
+}
+
+int worker_new(const struct worker_setup *setup, struct worker **ret, struct error *err)
+{
+	struct worker *worker = aligned_alloc(_Alignof(struct worker), sizeof(*worker));
+	const struct channel_queues *queues = setup->queues;
+	int r;
+
+	if (!worker)
+		return error_set(err, -ENOMEM, "no memory for worker %u", setup->number);
+	memset(worker, 0, sizeof(*worker));
+	worker->serve = setup->serve;
+	worker->visit.worker = worker;
+	worker->number = setup->number;
+	worker->session_fd = setup->session_fd;
+	worker->ended_fd = setup->ended_fd;
+	worker->cpu = setup->cpu;
+	pthread_mutex_init(&worker->task_lock, NULL);
+	worker->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	worker->slots = queues ? channel_queues_slots(queues) : setup->serve->slots;
+	r = worker->wake_fd < 0 ? error_errno(err, "cannot make an eventfd") : worker_memory(worker, err);
+	if (r == 0)
+		r = worker_channel(worker, queues, err);
+	if (r < 0) {
+		worker_free(worker);
+		return r;
+	}
+	*ret = worker;
+	return 0;
+}
+
+int worker_start(struct worker *worker, struct error *err)
+{
+	int r = pthread_create(&worker->thread, NULL, worker_main, worker);
+
+	if (r)
+		return error_set(err, -r, "cannot start worker %u: %s", worker->number, strerror(r));
+	return 0;
+}
+
+void worker_free(struct worker *worker)
+{
+	if (!worker)
+		return;
+	channel_free(worker->channel);
+	if (worker->scratch)
+		munmap(worker->scratch, worker->slots * READ_SCRATCH);
+	close_fd(&worker->wake_fd);
+	pthread_mutex_destroy(&worker->task_lock);
+	free(worker->contents);
+	reader_close(&worker->reader);
+	free(worker);
+}
