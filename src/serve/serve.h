@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/wake.h"
 #include "device/topology.h"
 #include "image/catalogue.h"
 #include "image/superblock.h"
@@ -56,6 +57,7 @@ struct serve {
 	_Atomic uint64_t newest; /* the highest that was seen */
 	_Atomic uint64_t loads; /* of versions, also those that failed */
 	_Atomic uint64_t loading; /* bytes that those under way take at most */
+	struct wake wake; /* the control thread's */
 	struct generations generations;
 	struct control *control;
 	struct sweep *sweep;    /* NULL before the mount serves */

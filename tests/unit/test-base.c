@@ -11,6 +11,7 @@
 #include "base/parse.h"
 #include "base/span.h"
 #include "base/utf8.h"
+#include "base/wake.h"
 #include "lib/check.h"
 
 static void test_sizes(void **state)
@@ -333,6 +334,26 @@ static void test_log_limit(void **state)
 	assert_int_equal(held, 5);
 }
 
+static void test_wake(void **state)
+{
+	struct wake wake;
+
+	(void)state;
+	CHECK_OK(wake_open(&wake, &err));
+	assert_int_equal(wake_take(&wake), 0);
+	wake_up(&wake);
+	wake_up(&wake);
+	assert_int_equal(wake_take(&wake), 2);
+	wake_up(&wake);
+	wake_wait(&wake, -1);
+	assert_int_equal(wake_take(&wake), 0); /* the wait took it */
+	wake_wait(&wake, 0);
+	wake_up(NULL);
+	wake_close(&wake);
+	assert_int_equal(wake.fd, -1);
+	wake_close(&wake);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -342,6 +363,7 @@ int main(void)
 		cmocka_unit_test(test_shown),
 		cmocka_unit_test(test_hidden),
 		cmocka_unit_test(test_hidden_in_json), cmocka_unit_test(test_errors),  cmocka_unit_test(test_log_limit),
+		cmocka_unit_test(test_wake),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

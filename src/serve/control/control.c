@@ -3,14 +3,10 @@
 #include "serve/control/control.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "datasetfs/control.h"
@@ -40,7 +36,6 @@ struct control {
 	int fd;
 	pthread_t thread;
 	bool running;
-	int event_fd;
 	pthread_mutex_t lock; /* jobs, ending */
 	struct control_job *jobs, **jobs_end;
 	bool ending;
@@ -242,13 +237,9 @@ static int64_t control_first(int64_t a, int64_t b)
 
 static void control_sleep(const struct control *control, int64_t until)
 {
-	struct pollfd fd = { .fd = control->event_fd, .events = POLLIN };
 	int64_t left = (until - clock_now()) / 1000000;
-	uint64_t n;
 
-	if (poll(&fd, 1, until ? (left > 0 ? (int)left + 1 : 0) : -1) > 0 &&
-	    read(control->event_fd, &n, sizeof(n)) < 0)
-		log_warn("the control thread cannot be woken: %s, ignoring", strerror(errno));
+	wake_wait(&control->serve->wake, until ? (left > 0 ? (int)left + 1 : 0) : -1);
 }
 
 static void *control_main(void *argument)
@@ -277,18 +268,10 @@ static void *control_main(void *argument)
 	}
 }
 
-void control_poke(struct control *control)
-{
-	uint64_t one = 1;
-
-	if (write(control->event_fd, &one, sizeof(one)) < 0)
-		log_warn("cannot wake the control thread: %s, ignoring", strerror(errno));
-}
-
 void control_listed(struct control *control)
 {
 	atomic_store(&control->listed, clock_now() + LISTING_VALID);
-	control_poke(control);
+	wake_up(&control->serve->wake);
 }
 
 uint64_t control_switches(const struct control *control)
@@ -309,9 +292,6 @@ int control_start(struct serve *serve, int fd, struct error *err)
 	control->jobs_end = &control->jobs;
 	pthread_mutex_init(&control->lock, NULL);
 	serve->control = control;
-	control->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (control->event_fd < 0)
-		return error_errno(err, "cannot make an eventfd");
 	r = pthread_create(&control->thread, NULL, control_main, control);
 	if (r)
 		return error_set(err, -r, "cannot start the control thread: %s", strerror(r));
@@ -327,10 +307,9 @@ void control_stop(struct control *control)
 		pthread_mutex_lock(&control->lock);
 		control->ending = true;
 		pthread_mutex_unlock(&control->lock);
-		control_poke(control);
+		wake_up(&control->serve->wake);
 		pthread_join(control->thread, NULL);
 	}
-	close_fd(&control->event_fd);
 	pthread_mutex_destroy(&control->lock);
 	free(control);
 }
@@ -356,7 +335,7 @@ static void control_queue(struct control *control, struct control_job *job)
 	*control->jobs_end = job;
 	control->jobs_end = &job->next;
 	pthread_mutex_unlock(&control->lock);
-	control_poke(control);
+	wake_up(&control->serve->wake);
 }
 
 /* -ENOTTY: not a command. -EBUSY: a worker must keep a slot for other requests. */

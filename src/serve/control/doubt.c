@@ -9,14 +9,13 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "serve/control/change.h"
-#include "serve/control/control.h"
 
 #define DOUBT_PERIOD INT64_C(60000000000) /* ns between two looks for the same version */
 
 void doubt_raise(struct serve *serve, struct generation *generation)
 {
-	if (serve->control && !atomic_exchange(&generation->doubted, true))
-		control_poke(serve->control);
+	if (!atomic_exchange(&generation->doubted, true))
+		wake_up(serve->generations.wake);
 }
 
 static void doubt_tell(const struct serve *serve, const struct generation *generation, const struct catalogue *catalogue)

@@ -13,14 +13,13 @@
 #include "base/format.h"
 #include "base/log.h"
 #include "device/locate.h"
-#include "serve/control/control.h"
 #include "serve/control/watch.h"
 #include "serve/worker/worker.h"
 
 void reopen_wish(struct serve *serve)
 {
 	if (!atomic_exchange(&serve->is_lost, true))
-		control_poke(serve->control);
+		wake_up(&serve->wake);
 }
 
 static int reopen_check(const struct serve *serve, struct file_source *file, struct error *err)

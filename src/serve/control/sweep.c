@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "fuse/invalidate.h"
 #include "image/names.h"
-#include "serve/control/control.h"
 
 struct sweep {
 	struct serve *serve;
@@ -140,7 +139,7 @@ static void *sweep_main(void *argument)
 	while (sweep_wait(sweep)) {
 		sweep_one(sweep);
 		sweep_end(sweep);
-		control_poke(sweep->serve->control);
+		wake_up(&sweep->serve->wake);
 	}
 	sweep_end(sweep);
 	return NULL;

@@ -11,7 +11,7 @@ void sweep_stop(struct sweep *sweep);
 void sweep_free(struct sweep *sweep);
 
 /* The rest is the control thread's, and does not wait for the kernel. */
-/* Begins with one; false while another one is under way. control_poke() at the end. */
+/* Begins with one; false while another one is under way. Wakes the control thread at its end. */
 bool sweep_begin(struct sweep *sweep, struct generation *generation);
 bool sweep_is_busy(struct sweep *sweep);
 /* What is under way ends with the notification that it is at. */

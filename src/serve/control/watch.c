@@ -14,11 +14,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,6 +24,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/wake.h"
 #include "device/topology.h"
 #include "serve/control/reopen.h"
 #include "serve/request/content.h"
@@ -41,7 +40,7 @@ struct watch {
 	struct stats stats;
 	struct serve *serve;
 	pthread_t thread;
-	int event_fd;
+	struct wake wake;
 	_Atomic bool ending;
 	_Atomic int64_t since;   /* of the stall under way, ns; 0: none */
 	_Atomic int64_t longest; /* ns */
@@ -250,11 +249,9 @@ static void watch_look(struct watch *watch)
 static void *watch_main(void *argument)
 {
 	struct watch *watch = argument;
-	struct pollfd fd = { .fd = watch->event_fd, .events = POLLIN };
 
 	while (!atomic_load(&watch->ending)) {
-		if (poll(&fd, 1, PERIOD / 1000000) < 0 && errno != EINTR)
-			log_warn("the watch cannot wait: %s, ignoring", strerror(errno));
+		wake_wait(&watch->wake, PERIOD / 1000000);
 		watch_look(watch);
 	}
 	return NULL;
@@ -286,14 +283,16 @@ int watch_start(struct serve *serve, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for the watch");
 	memset(watch, 0, sizeof(*watch));
 	watch->serve = serve;
-	watch->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	r = watch->event_fd < 0 ? error_errno(err, "cannot make an eventfd") : 0;
-	if (r == 0)
+	r = wake_open(&watch->wake, err);
+	if (r == 0) {
 		r = -pthread_create(&watch->thread, NULL, watch_main, watch);
+		if (r < 0)
+			error_set(err, r, "cannot start the watch: %s", strerror(-r));
+	}
 	if (r < 0) {
-		close_fd(&watch->event_fd);
+		wake_close(&watch->wake);
 		free(watch);
-		return error_set(err, r, "cannot start the watch: %s", strerror(-r));
+		return r;
 	}
 	serve->watch = watch;
 	return 0;
@@ -301,14 +300,11 @@ int watch_start(struct serve *serve, struct error *err)
 
 void watch_stop(struct watch *watch)
 {
-	uint64_t one = 1;
-
 	if (!watch)
 		return;
 	atomic_store(&watch->ending, true);
-	if (write(watch->event_fd, &one, sizeof(one)) < 0)
-		log_warn("cannot wake the watch: %s, ignoring", strerror(errno));
+	wake_up(&watch->wake);
 	pthread_join(watch->thread, NULL);
-	close_fd(&watch->event_fd);
+	wake_close(&watch->wake);
 	free(watch);
 }

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -52,7 +51,7 @@ struct session {
 	bool detached;  /* lazily: ends with its last user */
 	bool was_busy;  /* a signal found it in use */
 	int signal_fd;
-	int ended_fd;     /* eventfd: workers that ended */
+	struct wake ended; /* workers that ended */
 	unsigned running; /* threads that have not been joined */
 };
 
@@ -233,7 +232,7 @@ static int session_create_worker(struct session *session, unsigned number, struc
 		.serve = serve,
 		.number = number,
 		.session_fd = mount_fd(session->mount),
-		.ended_fd = session->ended_fd,
+		.ended = &session->ended,
 		.cpu = -1,
 	};
 
@@ -351,11 +350,16 @@ static int session_prepare(struct session *session, struct error *err)
 	sigset_t signals;
 	int r;
 
-	session->ended_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	session_signals(&signals);
 	session->signal_fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (session->ended_fd < 0 || session->signal_fd < 0)
+	if (session->signal_fd < 0)
 		return error_errno(err, "cannot wait for signals");
+	r = wake_open(&session->ended, err);
+	if (r == 0)
+		r = wake_open(&serve->wake, err);
+	if (r < 0)
+		return r;
+	serve->generations.wake = &serve->wake;
 	sem_init(&serve->started_workers, 0, 0);
 	serve->started = clock_now();
 	r = session_open_volume(serve, err);
@@ -436,7 +440,7 @@ static int session_new(const struct serve_options *options, struct session **ret
 	session->serve.options = *options;
 	session->serve.owner = geteuid();
 	pthread_mutex_init(&session->serve.generations.lock, NULL);
-	session->signal_fd = session->ended_fd = -1;
+	session->signal_fd = session->ended.fd = session->serve.wake.fd = -1;
 	*ret = session;
 	return 0;
 }
@@ -524,15 +528,14 @@ static int session_check_queues(const struct session *session, struct error *err
 
 int session_run(struct session *session, struct error *err)
 {
-	struct pollfd fds[2] = { { session->signal_fd, POLLIN, 0 }, { session->ended_fd, POLLIN, 0 } };
+	struct pollfd fds[2] = { { session->signal_fd, POLLIN, 0 }, { session->ended.fd, POLLIN, 0 } };
 	struct signalfd_siginfo signal;
-	uint64_t ended = 0, n;
+	uint64_t ended = 0;
 
 	while (ended < session->serve.worker_count) {
 		if (poll(fds, 2, -1) < 0 && errno != EINTR)
 			return error_errno(err, "poll");
-		if (read(session->ended_fd, &n, sizeof(n)) == sizeof(n))
-			ended += n;
+		ended += wake_take(&session->ended);
 		if (session_check_queues(session, err) < 0)
 			return err->code;
 		if (read(session->signal_fd, &signal, sizeof(signal)) == sizeof(signal))
@@ -590,6 +593,7 @@ void session_free(struct session *session)
 	session_close_versions(&session->serve);
 	pthread_mutex_destroy(&session->serve.generations.lock);
 	close_fd(&session->signal_fd);
-	close_fd(&session->ended_fd);
+	wake_close(&session->ended);
+	wake_close(&session->serve.wake);
 	free(session);
 }

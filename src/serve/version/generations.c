@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "serve/control/control.h"
 #include "serve/serve.h"
 #include "serve/worker/worker.h"
 
@@ -54,7 +53,7 @@ void generations_forget(struct serve *serve, struct generation *generation, uint
 {
 	if (lookups && atomic_fetch_sub(&generation->lookups, lookups) == lookups &&
 	    generation != serve_current(serve))
-		control_poke(serve->control);
+		wake_up(serve->generations.wake);
 }
 
 struct generation *generations_get(struct generations *generations, uint64_t sequence, bool hold)

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/wake.h"
 #include "serve/version/generation.h"
 
 #define GENERATIONS_MAX 256u /* a power of two */
@@ -24,6 +25,7 @@ struct generations {
 	_Atomic(struct generation *) current; /* names are looked up in it */
 	_Atomic(struct generation *) told;    /* and the kernel knows of no other: the former one until a swap is done */
 	pthread_mutex_t lock; /* writers of the slots; that a version which nobody knows is found, or is taken out */
+	const struct wake *wake; /* of the retiring thread: one may be closed, or was marked; NULL before it runs */
 	struct generation *prepared; /* kept open to be switched to; the retiring thread's */
 	_Atomic(struct generation *) slots[GENERATIONS_MAX]; /* the first free one from its sequence on */
 };

@@ -5,11 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/log.h"
 #include "fuse/init.h"
 #include "serve/request/content.h"
@@ -25,10 +22,8 @@ static void worker_woken(void *argument)
 {
 	struct worker *worker = argument;
 	struct worker_task *tasks, *next;
-	uint64_t n;
 
-	if (read(worker->wake_fd, &n, sizeof(n)) < 0 && errno != EAGAIN)
-		log_err("worker %u cannot be woken: %s", worker->number, strerror(errno));
+	wake_take(&worker->wake);
 	pthread_mutex_lock(&worker->task_lock);
 	tasks = worker->tasks;
 	worker->tasks = NULL;
@@ -41,23 +36,17 @@ static void worker_woken(void *argument)
 
 void worker_post(struct worker *worker, struct worker_task *task)
 {
-	uint64_t one = 1;
-
 	pthread_mutex_lock(&worker->task_lock);
 	task->next = worker->tasks;
 	worker->tasks = task;
 	pthread_mutex_unlock(&worker->task_lock);
-	if (write(worker->wake_fd, &one, sizeof(one)) < 0)
-		log_err("cannot wake worker %u: %s", worker->number, strerror(errno));
+	wake_up(&worker->wake);
 }
 
 void worker_stop(struct worker *worker)
 {
-	uint64_t one = 1;
-
 	atomic_store(&worker->stopping, true);
-	if (write(worker->wake_fd, &one, sizeof(one)) < 0)
-		log_err("cannot wake worker %u: %s", worker->number, strerror(errno));
+	wake_up(&worker->wake);
 }
 
 static int worker_engine(struct worker *worker, struct engine **ret, struct error *err)
@@ -65,7 +54,7 @@ static int worker_engine(struct worker *worker, struct engine **ret, struct erro
 	const struct serve *serve = worker->serve;
 	struct engine_setup setup = {
 		.watch = worker->channel->watch,
-		.wake = worker->wake_fd,
+		.wake = worker->wake.fd,
 		.woken = worker_woken,
 		.woken_argument = worker,
 		.volume_fds = &serve->volume->fd,
@@ -164,7 +153,6 @@ static void worker_fail(struct worker *worker)
 static void *worker_main(void *argument)
 {
 	struct worker *worker = argument;
-	uint64_t one = 1;
 
 	if (worker_run(worker, &worker->failure) == -ENODEV)
 		worker->failure.code = 0;
@@ -172,8 +160,7 @@ static void *worker_main(void *argument)
 		worker_fail(worker);
 	engine_free(worker->engine);
 	placement_end(&worker->placement);
-	if (write(worker->ended_fd, &one, sizeof(one)) < 0)
-		log_err("worker %u cannot tell that it ended: %s", worker->number, strerror(errno));
+	wake_up(worker->ended);
 	return NULL;
 }
 
@@ -229,12 +216,13 @@ int worker_new(const struct worker_setup *setup, struct worker **ret, struct err
 	worker->visit.worker = worker;
 	worker->number = setup->number;
 	worker->session_fd = setup->session_fd;
-	worker->ended_fd = setup->ended_fd;
+	worker->ended = setup->ended;
 	worker->cpu = setup->cpu;
 	pthread_mutex_init(&worker->task_lock, NULL);
-	worker->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	worker->slots = queues ? channel_queues_slots(queues) : setup->serve->slots;
-	r = worker->wake_fd < 0 ? error_errno(err, "cannot make an eventfd") : worker_memory(worker, err);
+	r = wake_open(&worker->wake, err);
+	if (r == 0)
+		r = worker_memory(worker, err);
 	if (r == 0)
 		r = worker_channel(worker, queues, err);
 	if (r < 0) {
@@ -261,7 +249,7 @@ void worker_free(struct worker *worker)
 	channel_free(worker->channel);
 	if (worker->scratch)
 		munmap(worker->scratch, worker->slots * READ_SCRATCH);
-	close_fd(&worker->wake_fd);
+	wake_close(&worker->wake);
 	pthread_mutex_destroy(&worker->task_lock);
 	free(worker->contents);
 	reader_close(&worker->reader);

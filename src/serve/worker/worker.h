@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/wake.h"
 #include "fuse/channel.h"
 #include "io/engine.h"
 #include "read/reader.h"
@@ -44,14 +45,14 @@ struct worker {
 	struct reader reader;
 	struct content *contents; /* one per slot */
 	uint8_t *scratch;        /* slots * READ_SCRATCH */
-	int wake_fd;                /* eventfd: there are tasks */
+	struct wake wake;           /* there are tasks */
 	pthread_mutex_t task_lock;
 	struct worker_task *tasks;  /* under task_lock */
 	unsigned commands, visits;  /* the thread's: requests in work that wait for another thread, see serve->jobs */
 	atomic_bool path_failed;    /* a read was not parked, as on_error=eio: the volume may be elsewhere all the same */
 	struct worker_visit visit;
 	int session_fd;
-	int ended_fd;            /* an eventfd that counts workers that ended */
+	const struct wake *ended; /* counts workers that ended */
 	bool has_engine;         /* set before the thread posts that it started */
 	atomic_bool stopping;    /* it is to end although the filesystem is mounted */
 	atomic_bool failed;      /* it ended although the filesystem is mounted and nobody stopped it; failure says why */
@@ -62,7 +63,7 @@ struct worker_setup {
 	struct serve *serve;
 	unsigned number;
 	int session_fd;
-	int ended_fd;
+	const struct wake *ended;
 	int cpu;                             /* -1: any */
 	const struct channel_queues *queues; /* of the ring channel; NULL: /dev/fuse */
 };

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* An eventfd that does not block: eventfd(2). */
+#include "base/wake.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+int wake_open(struct wake *wake, struct error *err)
+{
+	wake->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return wake->fd < 0 ? error_errno(err, "cannot make an eventfd") : 0;
+}
+
+void wake_close(struct wake *wake)
+{
+	close_fd(&wake->fd);
+	wake->fd = -1;
+}
+
+/* EAGAIN: it was woken 2^64 - 1 times and has taken none of them, so it will. */
+void wake_up(const struct wake *wake)
+{
+	const uint64_t one = 1;
+	ssize_t n;
+
+	if (!wake)
+		return;
+	n = write(wake->fd, &one, sizeof(one));
+	assert(n == sizeof(one) || errno == EAGAIN);
+	(void)n;
+}
+
+uint64_t wake_take(const struct wake *wake)
+{
+	uint64_t count;
+
+	return read(wake->fd, &count, sizeof(count)) == sizeof(count) ? count : 0;
+}
+
+/* A signal ends the wait early, which is no harm: who waits looks what there is to do. */
+void wake_wait(const struct wake *wake, int timeout)
+{
+	struct pollfd fd = { .fd = wake->fd, .events = POLLIN };
+
+	if (poll(&fd, 1, timeout) > 0)
+		wake_take(wake);
+}
