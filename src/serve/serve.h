@@ -85,12 +85,5 @@ struct serve {
 /* The version that names are looked up in; as generations_find(). */
 static inline struct generation *serve_current(struct serve *serve)
 {
-	return atomic_load(&serve->generations.current);
-}
-
-/* The opened version that a node belongs to; NULL when none has its sequence. In a section. */
-static inline struct generation *serve_generation(struct serve *serve, uint64_t nodeid)
-{
-	return nodeid == NODE_ROOT ? serve_current(serve) :
-				     generations_find(&serve->generations, node_sequence(nodeid));
+	return generations_current(&serve->generations);
 }

@@ -223,11 +223,11 @@ static void test_what_may_be_held(void **state)
 	assert_int_equal(change_visit(&serve, "v2", &visitor, &v2, NULL), 0);
 	assert_int_equal(atomic_load(&v2->lookups), 1); /* the visitor's */
 	atomic_store(&v2->lookups, 0);
-	assert_false(generations_hold(&serve, v2));
+	assert_false(generations_hold(&serve.generations, v2));
 	atomic_store(&v2->lookups, 1);
-	assert_true(generations_hold(&serve, v2));
+	assert_true(generations_hold(&serve.generations, v2));
 	assert_int_equal(atomic_load(&v2->lookups), 2);
-	assert_true(generations_hold(&serve, v1));
+	assert_true(generations_hold(&serve.generations, v1));
 	assert_int_equal(atomic_load(&v1->lookups), 1);
 	publish("v2", 3, HERE);
 	assert_int_equal(change_visit(&serve, "v2", &visitor, &later, NULL), 0);
@@ -259,10 +259,10 @@ static void test_opened_twice_at_once(void **state)
 	assert_int_equal(change_visit(&serve, "v2", &visitor, &again, NULL), 0);
 	assert_ptr_equal(again, mine);
 	assert_int_equal(atomic_load(&mine->lookups), 2);
-	generations_remove(&serve, mine); /* not while somebody knows it */
+	generations_remove(&serve.generations, mine); /* not while somebody knows it */
 	assert_ptr_equal(generations_find(&serve.generations, 2), mine);
 	atomic_store(&mine->lookups, 0);
-	generations_remove(&serve, mine);
+	generations_remove(&serve.generations, mine);
 	assert_null(generations_find(&serve.generations, 2));
 }
 

@@ -8,7 +8,7 @@
 
 #define NOW INT64_C(5000000000)
 
-static struct serve serve;
+static struct generations generations;
 static struct generation open[GENERATIONS_MAX], current;
 static struct visitor_failures failures;
 static struct visitor one = { .uid = 1, .failures = &failures }, two = { .uid = 2, .failures = &failures },
@@ -20,7 +20,7 @@ static int setup(void **state)
 {
 	(void)state;
 	memset(open, 0, sizeof(open));
-	serve = (struct serve){ 0 };
+	memset(&generations, 0, sizeof(generations));
 	failures = (struct visitor_failures){ 0 };
 	return 0;
 }
@@ -30,7 +30,7 @@ static void hold(uint32_t uid, unsigned from, unsigned count)
 {
 	for (unsigned i = from; i < from + count; i++) {
 		open[i] = (struct generation){ .is_visited = true, .visitor = uid };
-		atomic_store(&serve.generations.slots[i], &open[i]);
+		atomic_store(&generations.slots[i], &open[i]);
 	}
 }
 
@@ -38,23 +38,23 @@ static void places_of_one_user(void **state)
 {
 	(void)state;
 	/* What was opened for a switch is nobody's, and so is what is current. */
-	atomic_store(&serve.generations.slots[255], &current);
+	atomic_store(&generations.slots[255], &current);
 	current.is_visited = true;
 	current.visitor = 1;
-	atomic_store(&serve.generations.current, &current);
+	atomic_store(&generations.current, &current);
 	open[254].visitor = 1;
-	atomic_store(&serve.generations.slots[254], &open[254]);
-	CHECK_OK(visitor_check(&one, &serve, &version, NOW, &spare, &err));
+	atomic_store(&generations.slots[254], &open[254]);
+	CHECK_OK(visitor_check(&one, &generations, &version, NOW, &spare, &err));
 	assert_int_equal(spare, 8);
 	hold(1, 0, VISITOR_OPEN - 1);
-	CHECK_OK(visitor_check(&one, &serve, &version, NOW, &spare, &err));
+	CHECK_OK(visitor_check(&one, &generations, &version, NOW, &spare, &err));
 	assert_int_equal(spare, 4);
 	hold(1, VISITOR_OPEN - 1, 1);
-	CHECK_FAILS(visitor_check(&one, &serve, &version, NOW, &spare, &err), -EDQUOT,
+	CHECK_FAILS(visitor_check(&one, &generations, &version, NOW, &spare, &err), -EDQUOT,
 		    "user 1 holds 128 versions open, the limit is 128");
-	CHECK_OK(visitor_check(&two, &serve, &version, NOW, &spare, &err));
+	CHECK_OK(visitor_check(&two, &generations, &version, NOW, &spare, &err));
 	assert_int_equal(spare, 8);
-	CHECK_OK(visitor_check(&switcher, &serve, &version, NOW, &spare, &err));
+	CHECK_OK(visitor_check(&switcher, &generations, &version, NOW, &spare, &err));
 	assert_int_equal(spare, 8);
 }
 
@@ -63,9 +63,9 @@ static void places_of_all(void **state)
 	(void)state;
 	for (unsigned i = 0; i < VISITORS_OPEN; i++)
 		hold(100 + i, i, 1);
-	CHECK_FAILS(visitor_check(&one, &serve, &version, NOW, &spare, &err), -ENFILE,
+	CHECK_FAILS(visitor_check(&one, &generations, &version, NOW, &spare, &err), -ENFILE,
 		    "visitors hold 192 versions open, the limit is 192");
-	CHECK_OK(visitor_check(&switcher, &serve, &version, NOW, &spare, &err));
+	CHECK_OK(visitor_check(&switcher, &generations, &version, NOW, &spare, &err));
 }
 
 static void failures_are_remembered(void **state)
@@ -75,23 +75,23 @@ static void failures_are_remembered(void **state)
 
 	(void)state;
 	visitor_remember(&one, &version, NOW, &why);
-	CHECK_FAILS(visitor_check(&two, &serve, &version, NOW, &spare, &err), -EBADMSG, "damaged");
-	CHECK_FAILS(visitor_check(&switcher, &serve, &version, NOW + VISITOR_PERIOD - 1, &spare, &err), -EBADMSG, "damaged");
-	CHECK_OK(visitor_check(&two, &serve, &version, NOW + VISITOR_PERIOD, &spare, &err));
+	CHECK_FAILS(visitor_check(&two, &generations, &version, NOW, &spare, &err), -EBADMSG, "damaged");
+	CHECK_FAILS(visitor_check(&switcher, &generations, &version, NOW + VISITOR_PERIOD - 1, &spare, &err), -EBADMSG, "damaged");
+	CHECK_OK(visitor_check(&two, &generations, &version, NOW + VISITOR_PERIOD, &spare, &err));
 	/* Moved by compaction, or published anew. */
 	other.sequence++;
-	CHECK_OK(visitor_check(&one, &serve, &other, NOW, &spare, &err));
+	CHECK_OK(visitor_check(&one, &generations, &other, NOW, &spare, &err));
 	other = version;
 	other.uuid[0]++;
-	CHECK_OK(visitor_check(&one, &serve, &other, NOW, &spare, &err));
+	CHECK_OK(visitor_check(&one, &generations, &other, NOW, &spare, &err));
 	/* As many as there is room for. */
 	for (unsigned i = 0; i < VISITOR_FAILURES; i++) {
 		other.sequence = 100 + i;
 		visitor_remember(&one, &other, NOW, &why);
 	}
-	CHECK_OK(visitor_check(&one, &serve, &version, NOW, &spare, &err));
+	CHECK_OK(visitor_check(&one, &generations, &version, NOW, &spare, &err));
 	other.sequence = 100;
-	CHECK_FAILS(visitor_check(&one, &serve, &other, NOW, &spare, &err), -EBADMSG, "damaged");
+	CHECK_FAILS(visitor_check(&one, &generations, &other, NOW, &spare, &err), -EBADMSG, "damaged");
 }
 
 int main(void)

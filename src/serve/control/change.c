@@ -86,7 +86,7 @@ static int change_check_room(struct serve *serve, const struct version *version,
 			     uint64_t others, struct error *err)
 {
 	unsigned spare = 0;
-	int r = visitor ? visitor_check(visitor, serve, version, clock_now(), &spare, err) : 0;
+	int r = visitor ? visitor_check(visitor, &serve->generations, version, clock_now(), &spare, err) : 0;
 
 	if (r < 0 || !serve_current(serve))
 		return r;
@@ -250,7 +250,7 @@ static int change_make_way(struct serve *serve, struct generation *undone, const
 	char label[sizeof(undone->version.label)];
 
 	memcpy(label, undone->version.label, sizeof(label));
-	if (undone == serve_current(serve) || !generations_remove(serve, undone))
+	if (undone == serve_current(serve) || !generations_remove(&serve->generations, undone))
 		return change_refuse_number(undone, version, err);
 	if (was_prepared)
 		serve->generations.prepared = NULL;
@@ -264,7 +264,7 @@ static int change_refuse_visitor(struct serve *serve, struct generation *undone,
 {
 	int r = change_refuse_number(undone, version, err);
 
-	generations_forget(serve, undone, 1);
+	generations_forget(&serve->generations, undone, 1);
 	return r;
 }
 
@@ -430,7 +430,7 @@ int change_to(struct serve *serve, int fd, struct generation *generation, struct
 		return 0;
 	sweep_cancel(serve->sweep);
 	atomic_store(&serve->generations.current, generation);
-	generations_wait(serve);
+	generations_wait(&serve->generations);
 	r = change_tell(serve, fd, old, generation, &why);
 	if (r == 0) {
 		atomic_store(&serve->generations.told, generation);
@@ -439,7 +439,7 @@ int change_to(struct serve *serve, int fd, struct generation *generation, struct
 	}
 	/* Half told is worse than not switched: the old version becomes current again, and what can be told is. */
 	atomic_store(&serve->generations.current, old);
-	generations_wait(serve);
+	generations_wait(&serve->generations);
 	(void)change_tell(serve, fd, generation, old, &ignored);
 	change_leave(serve, generation);
 	return error_set(err, r, "%s", why.reason);
@@ -482,18 +482,4 @@ int64_t change_sweep(struct serve *serve)
 			generation->sweep_began = clock_now();
 	}
 	return next;
-}
-
-void change_retire(struct serve *serve)
-{
-	struct generation *generation;
-
-	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
-		generation = atomic_load(&serve->generations.slots[i]);
-		if (!generation || generation == serve->generations.prepared || generation == serve_current(serve) ||
-		    atomic_load(&generation->lookups))
-			continue;
-		log_debug("version '%s' is closed", generation->version.label);
-		generations_remove(serve, generation);
-	}
 }

@@ -38,5 +38,3 @@ must_check int change_to(struct serve *serve, int fd, struct generation *generat
  * (sweep.h) at once and, while something is known, again: a second later, then less often. Begins what is due and returns
  * when to call it again, ns, monotonic; 0: not before a sweep or a change ends. */
 int64_t change_sweep(struct serve *serve);
-/* Closes what is neither current, prepared, nor known to the kernel. */
-void change_retire(struct serve *serve);

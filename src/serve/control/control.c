@@ -14,7 +14,6 @@
 #include "serve/control/change.h"
 #include "serve/control/doubt.h"
 #include "serve/control/reopen.h"
-#include "serve/dotdir/inside.h"
 #include "serve/request/caller.h"
 #include "serve/request/reply.h"
 
@@ -225,7 +224,7 @@ static void control_forget_listing(struct control *control)
 	/* Another listing may have come meanwhile: later. */
 	if (!listed || clock_now() < listed || !atomic_compare_exchange_strong(&control->listed, &listed, 0))
 		return;
-	if (invalidate_inode(control->fd, INSIDE_VERSIONS, &err) < 0)
+	if (invalidate_inode(control->fd, NODE_VERSIONS, &err) < 0)
 		log_debug("%s", err.reason);
 }
 
@@ -263,7 +262,7 @@ static void *control_main(void *argument)
 		doubt_settle(control->serve);
 		control_forget_listing(control);
 		sweep = change_sweep(control->serve);
-		change_retire(control->serve);
+		generations_reap(&control->serve->generations);
 		control_sleep(control, control_first(control_first(look, sweep), atomic_load(&control->listed)));
 	}
 }

@@ -12,12 +12,6 @@
 
 #define DOUBT_PERIOD INT64_C(60000000000) /* ns between two looks for the same version */
 
-void doubt_raise(struct serve *serve, struct generation *generation)
-{
-	if (!atomic_exchange(&generation->doubted, true))
-		wake_up(serve->generations.wake);
-}
-
 static void doubt_tell(const struct serve *serve, const struct generation *generation, const struct catalogue *catalogue)
 {
 	const struct version *copy = catalogue_by_uuid(catalogue, generation->version.uuid);

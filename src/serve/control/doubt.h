@@ -3,8 +3,6 @@
 #pragma once
 #include "serve/serve.h"
 
-/* By any worker, in a section or with a use of the generation. */
-void doubt_raise(struct serve *serve, struct generation *generation);
-/* Reads the catalogue when a doubt was raised, and says which versions were removed, lie elsewhere, or went with a volume
- * that was formatted anew. */
+/* When there was a doubt (generations_doubt()): reads the catalogue and says which versions were removed, lie elsewhere, or went
+ * with a volume that was formatted anew. */
 void doubt_settle(struct serve *serve);

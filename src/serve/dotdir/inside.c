@@ -21,16 +21,13 @@
 #include "serve/request/dir.h"
 #include "serve/request/reply.h"
 
-#define INSIDE_FOLDER    UINT64_C(2)
-#define INSIDE_CONTROL   UINT64_C(16)
 #define INSIDE_LISTED    UINT64_C(3)   /* inode numbers in the listing: 3 + number of the file */
 #define INSIDE_SNAPSHOTS 1024u /* live at once: each open one holds its text */
 #define INSIDE_OF_USER   256u  /* one user's */
 #define INSIDE_OF_USERS  960u  /* all users'; the rest is for those who may switch the mount, as status and switch need them */
-#define INSIDE_FIRST     UINT64_C(1024) /* node numbers of snapshots: FIRST + count * SNAPSHOTS + slot */
 
 struct snapshot {
-	uint64_t nodeid; /* 0: free */
+	uint64_t nodeid; /* NODE_SNAPSHOT + count * INSIDE_SNAPSHOTS + slot; 0: free */
 	uint64_t lookups;
 	uint32_t uid; /* who looked it up */
 	struct timespec when;
@@ -114,27 +111,12 @@ void inside_free(struct inside *inside)
 	free(inside);
 }
 
-bool inside_owns(uint64_t nodeid)
-{
-	return node_sequence(nodeid) == 0 && nodeid != NODE_ROOT;
-}
-
-bool inside_is_control(uint64_t nodeid)
-{
-	return nodeid == INSIDE_CONTROL;
-}
-
-bool inside_is_folder_name(uint64_t directory, const char *name, size_t length)
-{
-	return directory == NODE_ROOT && length == strlen(CONTROL_FOLDER) && !memcmp(name, CONTROL_FOLDER, length);
-}
-
 /* Under the lock. */
 static struct snapshot *inside_find(struct inside *inside, uint64_t nodeid)
 {
 	struct snapshot *snapshot;
 
-	if (nodeid < INSIDE_FIRST)
+	if (nodeid < NODE_SNAPSHOT)
 		return NULL;
 	snapshot = &inside->snapshots[nodeid % INSIDE_SNAPSHOTS];
 	return snapshot->nodeid == nodeid ? snapshot : NULL;
@@ -158,7 +140,7 @@ static void inside_folder_attr(const struct worker *worker, uint64_t nodeid, str
 static void inside_control_attr(struct fuse_attr *attr)
 {
 	*attr = (struct fuse_attr){
-		.ino = INSIDE_CONTROL,
+		.ino = NODE_CONTROL,
 		.mode = S_IFREG | 0444,
 		.nlink = 1,
 		.blksize = DSFS_BLOCK,
@@ -199,7 +181,7 @@ static void inside_reply_folder(struct worker *worker, struct channel_request *r
 
 void inside_lookup_folder(struct worker *worker, struct channel_request *request)
 {
-	inside_reply_folder(worker, request, INSIDE_FOLDER);
+	inside_reply_folder(worker, request, NODE_DOTDIR);
 }
 
 /* A free one, as far as this user may have one more. Under the lock. */
@@ -234,7 +216,7 @@ static int inside_keep(struct inside *inside, uint32_t uid, bool may_switch, cha
 	r = inside_find_free(inside, uid, may_switch, &snapshot);
 	if (r == 0) {
 		snapshot->nodeid =
-			INSIDE_FIRST + inside->made++ * INSIDE_SNAPSHOTS + (uint64_t)(snapshot - inside->snapshots);
+			NODE_SNAPSHOT + inside->made++ * INSIDE_SNAPSHOTS + (uint64_t)(snapshot - inside->snapshots);
 		snapshot->lookups = 1;
 		snapshot->uid = uid;
 		clock_gettime(CLOCK_REALTIME, &snapshot->when);
@@ -272,7 +254,7 @@ static int inside_keep_for(struct worker *worker, const struct channel_request *
 static void inside_lookup_control(struct worker *worker, struct channel_request *request)
 {
 	struct fuse_entry_out entry = {
-		.nodeid = INSIDE_CONTROL,
+		.nodeid = NODE_CONTROL,
 		.entry_valid = REPLY_FOREVER,
 		.attr_valid = REPLY_FOREVER,
 	};
@@ -288,14 +270,14 @@ void inside_lookup(struct worker *worker, struct channel_request *request)
 	char *text = NULL;
 	int r = -ENOENT;
 
-	if (request->wire.nodeid == INSIDE_VERSIONS) {
+	if (request->wire.nodeid == NODE_VERSIONS) {
 		visits_lookup(worker, request);
 		return;
 	}
-	if (request->wire.nodeid != INSIDE_FOLDER)
+	if (request->wire.nodeid != NODE_DOTDIR)
 		r = -ENOTDIR;
 	if (r == -ENOENT && !worker->serve->options.noversions && !strcmp(request->wire.name, CONTROL_VERSIONS)) {
-		inside_reply_folder(worker, request, INSIDE_VERSIONS);
+		inside_reply_folder(worker, request, NODE_VERSIONS);
 		return;
 	}
 	if (r == -ENOENT && !strcmp(request->wire.name, CONTROL_CONTROL)) {
@@ -320,9 +302,9 @@ void inside_getattr(struct worker *worker, struct channel_request *request)
 	const struct snapshot *snapshot;
 	bool known = true;
 
-	if (request->wire.nodeid == INSIDE_FOLDER || request->wire.nodeid == INSIDE_VERSIONS) {
+	if (request->wire.nodeid == NODE_DOTDIR || request->wire.nodeid == NODE_VERSIONS) {
 		inside_folder_attr(worker, request->wire.nodeid, &out.attr);
-	} else if (inside_is_control(request->wire.nodeid)) {
+	} else if (request->wire.nodeid == NODE_CONTROL) {
 		inside_control_attr(&out.attr);
 	} else {
 		pthread_mutex_lock(&inside->lock);
@@ -344,7 +326,7 @@ void inside_read(struct worker *worker, struct channel_request *request)
 	struct inside *inside = worker->serve->inside;
 	const struct snapshot *snapshot;
 	size_t size = in->size < request->payload_size ? in->size : request->payload_size;
-	int r = request->wire.nodeid == INSIDE_FOLDER ? -EISDIR : 0;
+	int r = request->wire.nodeid == NODE_DOTDIR ? -EISDIR : 0;
 
 	pthread_mutex_lock(&inside->lock);
 	snapshot = inside_find(inside, request->wire.nodeid);
@@ -392,23 +374,23 @@ void inside_list(struct worker *worker, struct channel_request *request)
 	struct dir_list list;
 	bool room;
 
-	if (request->wire.nodeid == INSIDE_VERSIONS) {
+	if (request->wire.nodeid == NODE_VERSIONS) {
 		visits_list(worker, request);
 		return;
 	}
-	if (request->wire.nodeid != INSIDE_FOLDER) {
+	if (request->wire.nodeid != NODE_DOTDIR) {
 		reply_error(worker, request, -ENOTDIR);
 		return;
 	}
 	dir_begin(&list, request);
-	room = dir_add_dots(&list, INSIDE_FOLDER, NODE_ROOT);
+	room = dir_add_dots(&list, NODE_DOTDIR, NODE_ROOT);
 	for (size_t i = list.first; i < INSIDE_FILES && room; i++)
 		room = dir_add(&list, i, INSIDE_LISTED + i, DT_REG, inside_files[i].name,
 			       strlen(inside_files[i].name), NULL);
 	if (room && list.first <= INSIDE_FILES)
-		room = dir_add(&list, INSIDE_FILES, INSIDE_CONTROL, DT_REG, CONTROL_CONTROL, strlen(CONTROL_CONTROL), NULL);
+		room = dir_add(&list, INSIDE_FILES, NODE_CONTROL, DT_REG, CONTROL_CONTROL, strlen(CONTROL_CONTROL), NULL);
 	if (room && list.first <= INSIDE_FILES + 1 && !worker->serve->options.noversions)
-		(void)!dir_add(&list, INSIDE_FILES + 1, INSIDE_VERSIONS, DT_DIR, CONTROL_VERSIONS,
+		(void)!dir_add(&list, INSIDE_FILES + 1, NODE_VERSIONS, DT_DIR, CONTROL_VERSIONS,
 			       strlen(CONTROL_VERSIONS), NULL);
 	reply_data(worker, request, request->payload, list.used);
 }

@@ -10,14 +10,9 @@
 must_check int inside_new(struct inside **ret, struct error *err);
 void inside_free(struct inside *inside);
 
-bool inside_owns(uint64_t nodeid);
-#define INSIDE_VERSIONS UINT64_C(17) /* the folder with every version under its label */
-/* The file that takes commands. */
-bool inside_is_control(uint64_t nodeid);
-/* The folder's own name in the root: answered here, whatever a version has in its place. */
-bool inside_is_folder_name(uint64_t directory, const char *name, size_t length);
+/* When nodeid_is_dotdir_name(). */
 void inside_lookup_folder(struct worker *worker, struct channel_request *request);
-/* For requests on nodes that inside_owns(). */
+/* When nodeid_is_dotdir(). */
 void inside_lookup(struct worker *worker, struct channel_request *request);
 void inside_getattr(struct worker *worker, struct channel_request *request);
 void inside_read(struct worker *worker, struct channel_request *request);

@@ -11,7 +11,6 @@
 #include "datasetfs/control.h"
 #include "serve/control/change.h"
 #include "serve/control/control.h"
-#include "serve/dotdir/inside.h"
 #include "serve/request/caller.h"
 #include "serve/request/dir.h"
 #include "serve/request/node.h"
@@ -107,7 +106,7 @@ static int visits_do_lookup(struct visits *visits, struct visit *visit)
 	}
 	r = visits_entry(visit->generation, valid, &visit->entry, &err);
 	if (r < 0)
-		generations_forget(visits->serve, visit->generation, 1);
+		generations_forget(&visits->serve->generations, visit->generation, 1);
 	else /* What was read of it comes before its end: between the reply and the FORGET there is no order but the kernel's. */
 		atomic_fetch_add(&visit->generation->lookups, 0);
 	return visits_report(r, &err, visit);
@@ -127,7 +126,7 @@ static int visits_do_list(struct visits *visits, struct visit *visit)
 		return visits_report(r, &err, visit);
 	}
 	dir_begin(&visit->list, visit->request);
-	room = dir_add_dots(&visit->list, INSIDE_VERSIONS, NODE_ROOT);
+	room = dir_add_dots(&visit->list, NODE_VERSIONS, NODE_ROOT);
 	for (uint64_t i = visit->list.first; i < catalogue.version_count && room; i++) {
 		ino = catalogue.versions[i].sequence << DSFS_ORDINAL_BITS | INODE_ROOT;
 		room = dir_add(&visit->list, i, ino, DT_DIR, catalogue.versions[i].label,
@@ -260,7 +259,7 @@ static void visits_answer_lookup(struct worker_task *task)
 	if (visit->result < 0)
 		reply_error(visit->worker, visit->request, visit->result);
 	else if (!reply_data(visit->worker, visit->request, &visit->entry, sizeof(visit->entry)))
-		generations_forget(visit->worker->serve, visit->generation, 1);
+		generations_forget(&visit->worker->serve->generations, visit->generation, 1);
 	visits_free(visit);
 }
 
@@ -347,10 +346,10 @@ static bool visits_lookup_open(struct worker *worker, struct channel_request *re
 	struct error err = { 0 };
 
 	if (!generation || visits_entry(generation, VISITS_SHORT, &entry, &err) < 0 ||
-	    !generations_hold(serve, generation))
+	    !generations_hold(&serve->generations, generation))
 		return false;
 	if (!reply_data(worker, request, &entry, sizeof(entry)))
-		generations_forget(serve, generation, 1);
+		generations_forget(&serve->generations, generation, 1);
 	return true;
 }
 

@@ -13,20 +13,20 @@ struct visitor_count {
 	unsigned own, all;
 };
 
-static struct visitor_count visitor_count(const struct visitor *visitor, struct serve *serve)
+static struct visitor_count visitor_count(const struct visitor *visitor, struct generations *generations)
 {
 	struct visitor_count count = { 0 };
 	const struct generation *generation;
 
-	pthread_mutex_lock(&serve->generations.lock);
+	pthread_mutex_lock(&generations->lock);
 	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
-		generation = atomic_load(&serve->generations.slots[i]);
-		if (!generation || !generation->is_visited || generation == serve_current(serve))
+		generation = atomic_load(&generations->slots[i]);
+		if (!generation || !generation->is_visited || generation == generations_current(generations))
 			continue;
 		count.all++;
 		count.own += generation->visitor == visitor->uid;
 	}
-	pthread_mutex_unlock(&serve->generations.lock);
+	pthread_mutex_unlock(&generations->lock);
 	return count;
 }
 
@@ -44,11 +44,11 @@ static const struct visitor_failure *visitor_find(const struct visitor_failures 
 	return NULL;
 }
 
-int visitor_check(const struct visitor *visitor, struct serve *serve, const struct version *version, int64_t now,
+int visitor_check(const struct visitor *visitor, struct generations *generations, const struct version *version, int64_t now,
 		  unsigned *ret_spare, struct error *err)
 {
 	const struct visitor_failure *failure = visitor_find(visitor->failures, version, now);
-	struct visitor_count count = visitor_count(visitor, serve);
+	struct visitor_count count = visitor_count(visitor, generations);
 
 	if (failure)
 		return error_set(err, failure->why.code, "%s", failure->why.reason);

@@ -2,7 +2,7 @@
 /* One who comes to .datasetfs/versions: how much he may take from others, and which versions could not be opened just now. The
  * thread of visits alone. */
 #pragma once
-#include "serve/serve.h"
+#include "serve/version/generations.h"
 
 #define VISITOR_OPEN      128u /* versions that one user's visits may hold open */
 #define VISITORS_OPEN     192u /* and those of all; the rest of GENERATIONS_MAX is for switches, and for those who may switch */
@@ -31,8 +31,8 @@ struct visitor {
 /* Before a version is loaded for him. 0 or an error: it failed just now, -EDQUOT his versions or -ENFILE those of all visitors
  * are too many. *ret_spare: which part of memory is to stay free, see headroom_check(): who has a version open leaves others
  * more than they have to leave. */
-must_check int visitor_check(const struct visitor *visitor, struct serve *serve, const struct version *version,
-			     int64_t now, unsigned *ret_spare, struct error *err);
+must_check int visitor_check(const struct visitor *visitor, struct generations *generations,
+			     const struct version *version, int64_t now, unsigned *ret_spare, struct error *err);
 /* It could not be loaded. */
 void visitor_remember(const struct visitor *visitor, const struct version *version, int64_t now,
 		      const struct error *why);

@@ -11,7 +11,6 @@
 #include "fuse/init.h"
 #include "image/address.h"
 #include "image/inode.h"
-#include "serve/control/doubt.h"
 #include "serve/request/node.h"
 #include "serve/request/reply.h"
 
@@ -54,7 +53,7 @@ static void content_failed(struct read_op *op, const struct chunk *chunk, const 
 	struct content *content = content_of(op);
 
 	content_report(content, chunk, err);
-	doubt_raise(content->worker->serve, content->generation);
+	generations_doubt(&content->worker->serve->generations, content->generation);
 }
 
 static void content_fell_back(struct read_op *op, const struct error *err)

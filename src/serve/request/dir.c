@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "image/names.h"
-#include "serve/dotdir/inside.h"
 #include "serve/request/node.h"
 #include "serve/request/reply.h"
 
@@ -81,7 +80,7 @@ static int dir_entry(void *argument, const struct names_entry *entry)
 	struct error err = { 0 };
 	int r;
 
-	if (inside_is_folder_name(walk->nodeid, entry->name, entry->name_length)) /* not even if the index has one */
+	if (nodeid_is_dotdir_name(walk->nodeid, entry->name, entry->name_length)) /* not even if the index has one */
 		return 0;
 	if (!walk->list.plus)
 		return !dir_add(&walk->list, entry->number, ino, entry->type, entry->name, entry->name_length,
@@ -119,10 +118,6 @@ void dir_handle(struct worker *worker, struct channel_request *request)
 	struct inode inode;
 	int r;
 
-	if (inside_owns(request->wire.nodeid)) {
-		inside_list(worker, request);
-		return;
-	}
 	r = node_find(worker, request->wire.nodeid, &walk.generation, &inode, &err);
 	if (r == 0 && !S_ISDIR(inode.mode))
 		r = -ENOTDIR;
@@ -140,5 +135,5 @@ void dir_handle(struct worker *worker, struct channel_request *request)
 	if (walk.nodeid & NODE_SIDE)
 		generation_note(&walk.generation->visited);
 	if (!reply_data(worker, request, request->payload, walk.list.used))
-		generations_forget(worker->serve, walk.generation, walk.lookups);
+		generations_forget(&worker->serve->generations, walk.generation, walk.lookups);
 }

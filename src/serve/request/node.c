@@ -12,13 +12,13 @@
 int node_find(const struct worker *worker, uint64_t nodeid, struct generation **ret_generation,
 	      struct inode *ret, struct error *err)
 {
-	struct generation *generation = serve_generation(worker->serve, nodeid);
+	struct generation *generation = generations_by_node(&worker->serve->generations, nodeid);
 	int r;
 
 	if (!generation)
 		return error_set(err, -ESTALE, "node %llx belongs to no open version",
 				 (unsigned long long)nodeid);
-	r = inode_get(generation->index, node_ordinal(nodeid), ret, err);
+	r = inode_get(generation->index, nodeid_ordinal(nodeid), ret, err);
 	if (r < 0)
 		return r;
 	*ret_generation = generation;

@@ -50,7 +50,7 @@ static void ops_reply_entry(struct worker *worker, struct channel_request *reque
 	if (request->wire.nodeid & NODE_SIDE)
 		generation_note(&generation->visited);
 	if (!reply_data(worker, request, &entry, sizeof(entry)))
-		generations_forget(worker->serve, generation, 1);
+		generations_forget(&worker->serve->generations, generation, 1);
 }
 
 /* Node 0: the kernel remembers the absence. */
@@ -66,18 +66,18 @@ static void ops_reply_absent(struct worker *worker, struct channel_request *requ
 static void ops_lookup(void *context, struct channel_request *request)
 {
 	struct worker *worker = context;
-	struct generation *generation = serve_generation(worker->serve, request->wire.nodeid);
+	struct generation *generation = generations_by_node(&worker->serve->generations, request->wire.nodeid);
 	struct error err = { 0 };
 	struct inode inode;
 	uint64_t ordinal;
 	int r;
 
 	ops_count(worker, request);
-	if (inside_owns(request->wire.nodeid)) {
+	if (nodeid_is_dotdir(request->wire.nodeid)) {
 		inside_lookup(worker, request);
 		return;
 	}
-	if (inside_is_folder_name(request->wire.nodeid, request->wire.name, request->wire.name_length)) {
+	if (nodeid_is_dotdir_name(request->wire.nodeid, request->wire.name, request->wire.name_length)) {
 		inside_lookup_folder(worker, request);
 		return;
 	}
@@ -86,7 +86,7 @@ static void ops_lookup(void *context, struct channel_request *request)
 	else if (request->wire.name_length > DSFS_NAME_MAX)
 		r = -ENAMETOOLONG;
 	else
-		r = names_lookup(worker_reader(worker, generation), node_ordinal(request->wire.nodeid),
+		r = names_lookup(worker_reader(worker, generation), nodeid_ordinal(request->wire.nodeid),
 				 request->wire.name, request->wire.name_length, &ordinal);
 	if (r == 0)
 		r = inode_get(generation->index, ordinal, &inode, &err);
@@ -102,15 +102,15 @@ static void ops_forget_one(struct worker *worker, uint64_t nodeid, uint64_t look
 {
 	struct generation *generation;
 
-	if (inside_owns(nodeid)) {
+	if (nodeid_is_dotdir(nodeid)) {
 		inside_forget(worker, nodeid, lookups);
 		return;
 	}
 	if (nodeid == NODE_ROOT)
 		return;
-	generation = serve_generation(worker->serve, nodeid);
+	generation = generations_by_node(&worker->serve->generations, nodeid);
 	if (generation)
-		generations_forget(worker->serve, generation, lookups);
+		generations_forget(&worker->serve->generations, generation, lookups);
 }
 
 static void ops_forget(void *context, struct channel_request *request)
@@ -145,7 +145,7 @@ static void ops_getattr(void *context, struct channel_request *request)
 	int r;
 
 	ops_count(worker, request);
-	if (inside_owns(request->wire.nodeid)) {
+	if (nodeid_is_dotdir(request->wire.nodeid)) {
 		inside_getattr(worker, request);
 		return;
 	}
@@ -184,7 +184,7 @@ static void ops_read(void *context, struct channel_request *request)
 	struct worker *worker = context;
 
 	ops_count(worker, request);
-	if (inside_owns(request->wire.nodeid))
+	if (nodeid_is_dotdir(request->wire.nodeid))
 		inside_read(worker, request);
 	else
 		content_read(worker, request);
@@ -195,7 +195,10 @@ static void ops_list(void *context, struct channel_request *request)
 	struct worker *worker = context;
 
 	ops_count(worker, request);
-	dir_handle(worker, request);
+	if (nodeid_is_dotdir(request->wire.nodeid))
+		inside_list(worker, request);
+	else
+		dir_handle(worker, request);
 }
 
 static void ops_statfs(void *context, struct channel_request *request)
@@ -282,7 +285,7 @@ static void ops_xattr(void *context, struct channel_request *request)
 	int r = 0;
 
 	ops_count(worker, request);
-	if (!inside_owns(request->wire.nodeid)) {
+	if (!nodeid_is_dotdir(request->wire.nodeid)) {
 		r = node_find(worker, request->wire.nodeid, &generation, &inode, &err);
 		if (r == 0)
 			r = inode_xattrs(generation->index, &inode, list ? ops_xattr_name : ops_xattr_value,
@@ -307,7 +310,7 @@ static void ops_lseek(void *context, struct channel_request *request)
 	int64_t r;
 
 	ops_count(worker, request);
-	if (inside_owns(request->wire.nodeid)) {
+	if (nodeid_is_dotdir(request->wire.nodeid)) {
 		inside_seek(worker, request);
 		return;
 	}
@@ -330,7 +333,7 @@ static void ops_ioctl(void *context, struct channel_request *request)
 	struct worker *worker = context;
 
 	ops_count(worker, request);
-	if (inside_is_control(request->wire.nodeid))
+	if (request->wire.nodeid == NODE_CONTROL)
 		control_ioctl(worker, request);
 	else
 		reply_error(worker, request, -ENOTTY);

@@ -260,6 +260,7 @@ static int session_create_workers(struct session *session, struct error *err)
 		r = session_create_worker(session, i, err);
 		if (r < 0)
 			return r;
+		generations_register(&serve->generations, &serve->workers[i]->section);
 	}
 	return 0;
 }

@@ -14,23 +14,7 @@
 #include "image/inode.h"
 #include "image/version.h"
 #include "read/op.h"
-
-/* Node numbers, which are st_ino: version sequence and ordinal; the root is 1 in every version. Sequence 0 is
- * .datasetfs (serve/dotdir/inside.c). A directory has one place in the kernel's tree: reached through
- * .datasetfs/versions it is another node, with this bit, for the same st_ino. */
-#define NODE_ROOT         UINT64_C(1)
-#define NODE_SIDE         (UINT64_C(1) << 63)
-#define NODE_SEQUENCE_MAX ((UINT64_C(1) << (63 - DSFS_ORDINAL_BITS)) - 1)
-
-static inline uint64_t node_sequence(uint64_t nodeid)
-{
-	return (nodeid & ~NODE_SIDE) >> DSFS_ORDINAL_BITS;
-}
-
-static inline uint64_t node_ordinal(uint64_t nodeid)
-{
-	return nodeid & ((UINT64_C(1) << DSFS_ORDINAL_BITS) - 1);
-}
+#include "serve/version/nodeid.h"
 
 struct generation {
 	struct version version; /* a copy, without its lists */

@@ -6,8 +6,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "serve/serve.h"
-#include "serve/worker/worker.h"
+#include "base/log.h"
+
+void generations_register(struct generations *generations, struct generations_section *section)
+{
+	section->next = generations->sections;
+	generations->sections = section;
+}
 
 struct generation *generations_find(struct generations *generations, uint64_t sequence)
 {
@@ -35,11 +40,11 @@ struct generation *generations_by_label(struct generations *generations, const c
 }
 
 /* What is current, or known to the kernel, is not closed before this section ends. */
-bool generations_hold(struct serve *serve, struct generation *generation)
+bool generations_hold(struct generations *generations, struct generation *generation)
 {
 	uint64_t lookups = atomic_load(&generation->lookups);
 
-	if (generation == serve_current(serve)) {
+	if (generation == generations_current(generations)) {
 		atomic_fetch_add(&generation->lookups, 1);
 		return true;
 	}
@@ -49,11 +54,17 @@ bool generations_hold(struct serve *serve, struct generation *generation)
 	return false;
 }
 
-void generations_forget(struct serve *serve, struct generation *generation, uint64_t lookups)
+void generations_forget(struct generations *generations, struct generation *generation, uint64_t lookups)
 {
 	if (lookups && atomic_fetch_sub(&generation->lookups, lookups) == lookups &&
-	    generation != serve_current(serve))
-		wake_up(serve->generations.wake);
+	    generation != generations_current(generations))
+		wake_up(generations->wake);
+}
+
+void generations_doubt(struct generations *generations, struct generation *generation)
+{
+	if (!atomic_exchange(&generation->doubted, true))
+		wake_up(generations->wake);
 }
 
 struct generation *generations_get(struct generations *generations, uint64_t sequence, bool hold)
@@ -109,22 +120,20 @@ int generations_add(struct generations *generations, struct generation **generat
 
 /* Sections are short but with io=threads, where a worker reads the device inside: then this waits for the device. A worker
  * that waits for requests is outside. */
-void generations_wait(const struct serve *serve)
+void generations_wait(const struct generations *generations)
 {
 	const struct timespec pause = { .tv_nsec = 20000 };
 
-	for (unsigned i = 0; serve->workers && i < serve->worker_count; i++) {
-		const generations_section *section = &serve->workers[i]->section;
-		uint64_t before = atomic_load(section);
+	for (const struct generations_section *section = generations->sections; section; section = section->next) {
+		uint64_t before = atomic_load(&section->count);
 
-		while (before % 2 && atomic_load(section) == before)
+		while (before % 2 && atomic_load(&section->count) == before)
 			nanosleep(&pause, NULL);
 	}
 }
 
-bool generations_remove(struct serve *serve, struct generation *generation)
+bool generations_remove(struct generations *generations, struct generation *generation)
 {
-	struct generations *generations = &serve->generations;
 	bool known;
 
 	pthread_mutex_lock(&generations->lock);
@@ -135,7 +144,21 @@ bool generations_remove(struct serve *serve, struct generation *generation)
 	pthread_mutex_unlock(&generations->lock);
 	if (known)
 		return false;
-	generations_wait(serve);
+	generations_wait(generations);
 	generation_put(generation);
 	return true;
+}
+
+void generations_reap(struct generations *generations)
+{
+	struct generation *generation;
+
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
+		generation = atomic_load(&generations->slots[i]);
+		if (!generation || generation == generations->prepared ||
+		    generation == generations_current(generations) || atomic_load(&generation->lookups))
+			continue;
+		log_debug("version '%s' is closed", generation->version.label);
+		generations_remove(generations, generation);
+	}
 }

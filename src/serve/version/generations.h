@@ -16,10 +16,11 @@
 
 #define GENERATIONS_MAX 256u /* a power of two */
 
-struct serve;
-
-/* Of a worker: odd inside a section. */
-typedef _Atomic uint64_t generations_section;
+/* Of a worker. */
+struct generations_section {
+	_Atomic uint64_t count; /* odd inside a section */
+	struct generations_section *next;
+};
 
 struct generations {
 	_Atomic(struct generation *) current; /* names are looked up in it */
@@ -28,29 +29,48 @@ struct generations {
 	const struct wake *wake; /* of the retiring thread: one may be closed, or was marked; NULL before it runs */
 	struct generation *prepared; /* kept open to be switched to; the retiring thread's */
 	_Atomic(struct generation *) slots[GENERATIONS_MAX]; /* the first free one from its sequence on */
+	struct generations_section *sections; /* of all workers; constant while they run */
 };
 
-static inline void generations_enter(generations_section *section)
+/* Before its worker runs. */
+void generations_register(struct generations *generations, struct generations_section *section);
+
+static inline void generations_enter(struct generations_section *section)
 {
-	atomic_store(section, atomic_load_explicit(section, memory_order_relaxed) + 1);
+	atomic_store(&section->count, atomic_load_explicit(&section->count, memory_order_relaxed) + 1);
 }
 
-static inline void generations_leave(generations_section *section)
+static inline void generations_leave(struct generations_section *section)
 {
-	atomic_store_explicit(section, atomic_load_explicit(section, memory_order_relaxed) + 1,
+	atomic_store_explicit(&section->count, atomic_load_explicit(&section->count, memory_order_relaxed) + 1,
 			      memory_order_release);
+}
+
+/* The version that names are looked up in. In a section, under the lock, or by the thread that retires. */
+static inline struct generation *generations_current(struct generations *generations)
+{
+	return atomic_load(&generations->current);
 }
 
 /* In a section, under the lock, or by the thread that retires. NULL when none is open. */
 struct generation *generations_find(struct generations *generations, uint64_t sequence);
+/* The opened version that a node belongs to; NULL when none has its sequence. As generations_find(). */
+static inline struct generation *generations_by_node(struct generations *generations, uint64_t nodeid)
+{
+	return nodeid == NODE_ROOT ? generations_current(generations) :
+				     generations_find(generations, nodeid_sequence(nodeid));
+}
 /* The latest of those that have the label, or had it when they were opened. */
 struct generation *generations_by_label(struct generations *generations, const char *label);
 /* In a section: counts a name that the kernel is about to know. False when nothing keeps it open, so that it may be about
  * to be closed. */
-bool generations_hold(struct serve *serve, struct generation *generation);
+bool generations_hold(struct generations *generations, struct generation *generation);
 
 /* Names of it that the kernel forgot, or never took. It may be closed on return. */
-void generations_forget(struct serve *serve, struct generation *generation, uint64_t lookups);
+void generations_forget(struct generations *generations, struct generation *generation, uint64_t lookups);
+/* A read of it failed for good: the retiring thread is to look whether it is still on the volume. Any thread, in a section or
+ * with a use of it. */
+void generations_doubt(struct generations *generations, struct generation *generation);
 
 /* generations_find() under the lock; with hold a lookup of it is counted. Any thread. */
 struct generation *generations_get(struct generations *generations, uint64_t sequence, bool hold);
@@ -61,6 +81,8 @@ must_check int generations_add(struct generations *generations, struct generatio
 
 /* The rest is the retiring thread's. */
 /* On return no worker is inside a section that it entered before the call. */
-void generations_wait(const struct serve *serve);
+void generations_wait(const struct generations *generations);
 /* Unless it is known to the kernel: takes it out of the table, waits, gives the owner's use up, and returns true. */
-bool generations_remove(struct serve *serve, struct generation *generation);
+bool generations_remove(struct generations *generations, struct generation *generation);
+/* Closes what is neither current, prepared, nor known to the kernel. */
+void generations_reap(struct generations *generations);

@@ -33,7 +33,7 @@ struct worker_visit {
 
 struct worker {
 	struct stats stats;
-	generations_section section;
+	struct generations_section section;
 	struct serve *serve;
 	unsigned number; /* 0 .. worker_count - 1 */
 	pthread_t thread;
