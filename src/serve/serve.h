@@ -55,6 +55,7 @@ struct serve {
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of the namespace that was mounted; "": it is none, or has none */
 	uint64_t opened;        /* sequence of the superblock at the mount */
 	_Atomic uint64_t newest; /* the highest that was seen */
+	_Atomic uint64_t switches; /* since the mount */
 	_Atomic uint64_t loads; /* of versions, also those that failed */
 	_Atomic uint64_t loading; /* bytes that those under way take at most */
 	struct wake wake; /* the control thread's */

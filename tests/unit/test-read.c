@@ -207,7 +207,7 @@ static int setup(void **state)
 	CHECK_OK(reader_open(&worker.reader,
 			     &(struct reader_setup){ .options = &serve.options.read, .geometry = &volume.geometry,
 						     .cache = serve.cache, .pages = serve.pages,
-						     .events = &content_events, .counters = &worker.stats.read },
+						     .events = &content_events, .counters = &worker.counters.read },
 			     &err));
 	worker.serve = &serve;
 	worker.engine = worker.reader.engine = &engine;
@@ -603,8 +603,8 @@ static void test_blocks_alone(void **state)
 	expect_read(0, FINE, CHUNK + 50176);
 	complete_all();
 	expect_bytes(device + FINE, FINE_SIZE);
-	assert_int_equal(counted(&worker.stats.read.fine_reads), 1);
-	assert_int_equal(counted(&worker.stats.read.fine_hits), 2);
+	assert_int_equal(counted(&worker.counters.read.fine_reads), 1);
+	assert_int_equal(counted(&worker.counters.read.fine_hits), 2);
 }
 
 /* Over the border of two chunks: one read of the device, one page. */
@@ -658,7 +658,7 @@ static void test_lost_page_waits(void **state)
 	assert_int_equal(started_count, 1);
 	expect_read(0, page_at, 4096);
 	expect_whole(8192, 8192);
-	assert_int_equal(counted(&worker.stats.read.fine_failures), 0);
+	assert_int_equal(counted(&worker.counters.read.fine_failures), 0);
 }
 
 /* A damaged page costs speed, and is not read again. */
@@ -673,13 +673,13 @@ static void test_damaged_page(void **state)
 	assert_int_equal(started_count, 1);
 	expect_read(0, FINE, CHUNK);
 	expect_whole(8192, 8192);
-	assert_int_equal(counted(&worker.stats.read.fine_failures), 1);
+	assert_int_equal(counted(&worker.counters.read.fine_failures), 1);
 	begin(7, CHUNK + 4096, 4096);
 	assert_int_equal(started_count, 1);
 	expect_read(0, FINE + CHUNK, 50176);
 	expect_whole(CHUNK + 4096, 4096);
-	assert_int_equal(counted(&worker.stats.read.fine_failures), 1);
-	assert_int_equal(counted(&worker.stats.read.checksum_failures), 0);
+	assert_int_equal(counted(&worker.counters.read.fine_failures), 1);
+	assert_int_equal(counted(&worker.counters.read.checksum_failures), 0);
 	device[page_at + 3000] ^= 1;
 }
 
@@ -740,7 +740,7 @@ static void test_wrong_sums(void **state)
 	begin(7, 8192, 8192);
 	complete_all();
 	expect_bytes(device + FINE + 8192, 8192);
-	assert_int_equal(counted(&worker.stats.read.fine_failures), 1);
+	assert_int_equal(counted(&worker.counters.read.fine_failures), 1);
 }
 
 static void test_wrong_nodes(void **state)
@@ -763,7 +763,7 @@ static void test_killed_is_no_error(void **state)
 	atomic_store(&request.owed, request.wire.unique);
 	reply_error(&worker, &request, -EINTR);
 	assert_int_equal(reply_error_code, -EINTR);
-	assert_int_equal(counted(&worker.stats.errors), 0);
+	assert_int_equal(counted(&worker.counters.errors), 0);
 }
 
 int main(void)

@@ -26,7 +26,6 @@
 #include "image/fine.h"
 #include "serve/control/sweep.h"
 #include "serve/control/tell.h"
-#include "serve/dotdir/stats.h"
 #include "serve/opening/headroom.h"
 
 #define READER_BYTES 8192u /* of each worker, for an open version */

@@ -38,7 +38,6 @@ struct control {
 	pthread_mutex_t lock; /* jobs, ending */
 	struct control_job *jobs, **jobs_end;
 	bool ending;
-	_Atomic uint64_t switches;
 	_Atomic int64_t listed; /* when the kernel is to forget the listing of versions, ns; 0: it has none */
 	/* the thread's: */
 	uint8_t followed[32]; /* SHA-256 of the catalogue that was acted upon: a sequence may be given twice */
@@ -78,7 +77,7 @@ static int control_change(struct control *control, struct generation *generation
 
 	if (r < 0 || old == generation)
 		return r;
-	atomic_fetch_add(&control->switches, 1);
+	atomic_fetch_add(&control->serve->switches, 1);
 	if (control->serve->generations.prepared == generation)
 		control->serve->generations.prepared = NULL;
 	log_info("'%s' serves version '%s', before '%s'", control->serve->options.mountpoint,
@@ -271,11 +270,6 @@ void control_listed(struct control *control)
 {
 	atomic_store(&control->listed, clock_now() + LISTING_VALID);
 	wake_up(&control->serve->wake);
-}
-
-uint64_t control_switches(const struct control *control)
-{
-	return atomic_load(&control->switches);
 }
 
 int control_start(struct serve *serve, int fd, struct error *err)

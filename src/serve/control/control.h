@@ -13,5 +13,3 @@ void control_stop(struct control *control);
 void control_ioctl(struct worker *worker, struct channel_request *request);
 /* A listing of .datasetfs/versions was answered: the kernel is to forget it soon. Any thread. */
 void control_listed(struct control *control);
-/* Swaps since the mount. */
-uint64_t control_switches(const struct control *control);

@@ -37,7 +37,7 @@
 #define GRACE  (2 * SECOND) /* for a worker to fail what it has parked, which it does in better words */
 
 struct watch {
-	struct stats stats;
+	struct counters counters;
 	struct serve *serve;
 	pthread_t thread;
 	struct wake wake;
@@ -62,28 +62,28 @@ static uint64_t watch_overdue(const struct channel_request *request, const struc
 }
 
 static void watch_expire_one(struct channel_request *request, const struct read_op *op, int64_t before,
-			     struct stats *stats)
+			     struct counters *counters)
 {
 	if (!channel_expire(request, watch_overdue(request, op, before)))
 		return;
-	counter_add(&stats->read.failures, 1);
-	counter_add(&stats->errors, 1);
+	counter_add(&counters->read.failures, 1);
+	counter_add(&counters->errors, 1);
 }
 
-static void watch_expire(struct worker *worker, struct stats *stats)
+static void watch_expire(struct worker *worker, struct counters *counters)
 {
 	int64_t before = clock_now() - worker->serve->options.read.deadline * SECOND;
 	struct channel *channel = worker->channel;
 
 	for (size_t i = 0; i < worker->slots; i++)
-		watch_expire_one(&channel->requests[i], &worker->contents[i].op, before - GRACE, stats);
+		watch_expire_one(&channel->requests[i], &worker->contents[i].op, before - GRACE, counters);
 	if (channel->ops->expire)
 		channel->ops->expire(channel, before);
 }
 
 /* The kernel sends no INTERRUPT for reads past the page cache: it waits for them in the background, where no signal ends
  * the wait. */
-static void watch_let_go(struct worker *worker, struct stats *stats)
+static void watch_let_go(struct worker *worker, struct counters *counters)
 {
 	int64_t before = clock_now() - STALL;
 	struct channel *channel = worker->channel;
@@ -94,7 +94,7 @@ static void watch_let_go(struct worker *worker, struct stats *stats)
 		request = &channel->requests[i];
 		unique = watch_overdue(request, &worker->contents[i].op, before);
 		if (unique && waiter_is_killed(atomic_load(&request->pid)) && channel_interrupt(channel, unique))
-			counter_add(&stats->interrupted, 1);
+			counter_add(&counters->interrupted, 1);
 	}
 }
 
@@ -109,7 +109,7 @@ static void watch_run(struct worker_task *task)
 		engine_renew(worker->engine);
 	read_retry(&worker->reader);
 	if (worker->channel->ops->own_thread)
-		watch_expire(worker, &worker->stats);
+		watch_expire(worker, &worker->counters);
 }
 
 void watch_post(struct worker *worker)
@@ -139,9 +139,9 @@ static int64_t watch_visit(struct watch *watch, struct worker *worker)
 	bool overdue = oldest && clock_now() - oldest >= watch->serve->options.read.deadline * SECOND;
 
 	if (oldest && !worker->channel->ops->own_thread)
-		watch_let_go(worker, &watch->stats);
+		watch_let_go(worker, &watch->counters);
 	if (overdue && !worker->channel->ops->own_thread)
-		watch_expire(worker, &watch->stats);
+		watch_expire(worker, &watch->counters);
 	if (atomic_load(&worker->reader.parked_count) || atomic_exchange(&worker->path_failed, false))
 		reopen_wish(watch->serve);
 	if (atomic_load(&worker->reader.parked_count) || (overdue && worker->channel->ops->own_thread))
@@ -269,9 +269,9 @@ struct watch_stalls watch_stalls(const struct watch *watch)
 	return stalls;
 }
 
-const struct stats *watch_stats(const struct watch *watch)
+const struct counters *watch_counters(const struct watch *watch)
 {
-	return &watch->stats;
+	return &watch->counters;
 }
 
 int watch_start(struct serve *serve, struct error *err)

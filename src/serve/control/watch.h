@@ -5,8 +5,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "serve/dotdir/stats.h"
 #include "serve/serve.h"
+#include "serve/worker/counters.h"
 
 /* serve->watch; the workers exist but need not run yet. */
 must_check int watch_start(struct serve *serve, struct error *err);
@@ -24,4 +24,4 @@ struct watch_stalls {
 /* Any thread. */
 struct watch_stalls watch_stalls(const struct watch *watch);
 /* What this thread answered. */
-const struct stats *watch_stats(const struct watch *watch);
+const struct counters *watch_counters(const struct watch *watch);

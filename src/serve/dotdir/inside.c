@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "datasetfs/control.h"
+#include "serve/dotdir/stats.h"
 #include "serve/dotdir/visits.h"
 #include "serve/request/caller.h"
 #include "serve/request/dir.h"

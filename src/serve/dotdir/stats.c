@@ -10,25 +10,25 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "image/fine.h"
-#include "serve/control/control.h"
 #include "serve/control/watch.h"
 #include "serve/serve.h"
+#include "serve/worker/counters.h"
 #include "serve/worker/worker.h"
 
-/* offset: of the counter in struct stats. */
-static uint64_t stats_get(const struct stats *stats, size_t offset)
+/* offset: of the counter in struct counters. */
+static uint64_t stats_get(const struct counters *counters, size_t offset)
 {
-	const void *counter = (const char *)stats + offset;
+	const void *counter = (const char *)counters + offset;
 
 	return atomic_load_explicit((const counter64 *)counter, memory_order_relaxed);
 }
 
 static uint64_t stats_sum(const struct serve *serve, size_t offset)
 {
-	uint64_t sum = stats_get(watch_stats(serve->watch), offset);
+	uint64_t sum = stats_get(watch_counters(serve->watch), offset);
 
 	for (unsigned i = 0; i < serve->worker_count; i++)
-		sum += stats_get(&serve->workers[i]->stats, offset);
+		sum += stats_get(&serve->workers[i]->counters, offset);
 	return sum;
 }
 
@@ -38,7 +38,7 @@ static void stats_requests(const struct serve *serve, struct json *json)
 
 	json_begin_object(json, CONTROL_REQUESTS);
 	for (uint32_t i = 0; i <= WIRE_OPCODES; i++) {
-		n = stats_sum(serve, offsetof(struct stats, requests) + i * sizeof(counter64));
+		n = stats_sum(serve, offsetof(struct counters, requests) + i * sizeof(counter64));
 		total += n;
 		if (n)
 			json_number(json, wire_opcode_name(i), n);
@@ -61,19 +61,19 @@ static void stats_counters(const struct serve *serve, struct json *json)
 		const char *key;
 		size_t offset;
 	} counters[] = {
-		{ CONTROL_ERRORS, offsetof(struct stats, errors) },
-		{ CONTROL_INTERRUPTED, offsetof(struct stats, interrupted) },
-		{ CONTROL_BYTES_SERVED, offsetof(struct stats, bytes_served) },
-		{ CONTROL_DEVICE_READS, offsetof(struct stats, read.device_reads) },
-		{ CONTROL_DEVICE_BYTES, offsetof(struct stats, read.device_bytes) },
-		{ CONTROL_DEVICE_ERRORS, offsetof(struct stats, read.device_errors) },
-		{ CONTROL_CHECKSUM_FAILURE, offsetof(struct stats, read.checksum_failures) },
-		{ CONTROL_RETRIES, offsetof(struct stats, read.retries) },
-		{ CONTROL_READ_FAILURES, offsetof(struct stats, read.failures) },
-		{ CONTROL_CACHE_HITS, offsetof(struct stats, read.cache_hits) },
-		{ CONTROL_FINE_READS, offsetof(struct stats, read.fine_reads) },
-		{ CONTROL_FINE_HITS, offsetof(struct stats, read.fine_hits) },
-		{ CONTROL_FINE_FAILURES, offsetof(struct stats, read.fine_failures) },
+		{ CONTROL_ERRORS, offsetof(struct counters, errors) },
+		{ CONTROL_INTERRUPTED, offsetof(struct counters, interrupted) },
+		{ CONTROL_BYTES_SERVED, offsetof(struct counters, bytes_served) },
+		{ CONTROL_DEVICE_READS, offsetof(struct counters, read.device_reads) },
+		{ CONTROL_DEVICE_BYTES, offsetof(struct counters, read.device_bytes) },
+		{ CONTROL_DEVICE_ERRORS, offsetof(struct counters, read.device_errors) },
+		{ CONTROL_CHECKSUM_FAILURE, offsetof(struct counters, read.checksum_failures) },
+		{ CONTROL_RETRIES, offsetof(struct counters, read.retries) },
+		{ CONTROL_READ_FAILURES, offsetof(struct counters, read.failures) },
+		{ CONTROL_CACHE_HITS, offsetof(struct counters, read.cache_hits) },
+		{ CONTROL_FINE_READS, offsetof(struct counters, read.fine_reads) },
+		{ CONTROL_FINE_HITS, offsetof(struct counters, read.fine_hits) },
+		{ CONTROL_FINE_FAILURES, offsetof(struct counters, read.fine_failures) },
 	};
 
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
@@ -107,7 +107,7 @@ static void stats_generations(struct serve *serve, struct json *json)
 			stats_generation(generation, generation == current, json);
 	}
 	json_end_array(json);
-	json_number(json, CONTROL_SWITCHES, control_switches(serve->control));
+	json_number(json, CONTROL_SWITCHES, atomic_load(&serve->switches));
 	json_number(json, CONTROL_LOADS, atomic_load(&serve->loads));
 }
 
@@ -136,8 +136,8 @@ static void stats_stalls(const struct serve *serve, struct json *json)
 void stats_write(struct serve *serve, struct json *json)
 {
 	/* Ended is read first: the difference cannot become negative. */
-	uint64_t ended = stats_sum(serve, offsetof(struct stats, ended));
-	uint64_t begun = stats_sum(serve, offsetof(struct stats, begun));
+	uint64_t ended = stats_sum(serve, offsetof(struct counters, ended));
+	uint64_t begun = stats_sum(serve, offsetof(struct counters, begun));
 
 	json_begin_object(json, NULL);
 	stats_identity(serve, json);
@@ -145,8 +145,8 @@ void stats_write(struct serve *serve, struct json *json)
 	json_number(json, CONTROL_IN_FLIGHT, begun - ended);
 	stats_counters(serve, json);
 	stats_stalls(serve, json);
-	stats_buckets(serve, json, CONTROL_READ_LATENCY, offsetof(struct stats, read_latency));
-	stats_buckets(serve, json, CONTROL_DEVICE_LATENCY, offsetof(struct stats, read.device_latency));
+	stats_buckets(serve, json, CONTROL_READ_LATENCY, offsetof(struct counters, read_latency));
+	stats_buckets(serve, json, CONTROL_DEVICE_LATENCY, offsetof(struct counters, read.device_latency));
 	json_end_object(json);
 	fputc('\n', json->out);
 }

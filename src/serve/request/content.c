@@ -99,8 +99,8 @@ static void content_done(struct read_op *op, int64_t result)
 	} else if (result < 0) {
 		reply_error(worker, request, -EIO);
 	} else {
-		counter_add(&worker->stats.bytes_served, (uint64_t)result);
-		counter_time(worker->stats.read_latency, request->arrived);
+		counter_add(&worker->counters.bytes_served, (uint64_t)result);
+		counter_time(worker->counters.read_latency, request->arrived);
 		reply_data(worker, request, request->payload, (size_t)result);
 	}
 }

@@ -42,7 +42,7 @@ static bool reply_is_failure(int code)
 
 void reply_end(struct worker *worker, struct channel_request *request)
 {
-	counter_add(&worker->stats.ended, 1);
+	counter_add(&worker->counters.ended, 1);
 	channel_release(request);
 }
 
@@ -53,7 +53,7 @@ void reply_error(struct worker *worker, struct channel_request *request, int cod
 	log_debug("unique=%llu %s ino=%llu: error %d", (unsigned long long)request->wire.unique,
 		  wire_opcode_name(request->wire.opcode), (unsigned long long)request->wire.nodeid, -code);
 	if (reply_is_failure(code))
-		counter_add(&worker->stats.errors, 1);
+		counter_add(&worker->counters.errors, 1);
 	channel_answer(request, code, NULL, 0);
 	reply_end(worker, request);
 }

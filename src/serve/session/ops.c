@@ -22,8 +22,8 @@ static void ops_count(struct worker *worker, const struct channel_request *reque
 {
 	uint32_t opcode = request->wire.opcode;
 
-	counter_add(&worker->stats.begun, 1);
-	counter_add(&worker->stats.requests[opcode < WIRE_OPCODES ? opcode : WIRE_OPCODES], 1);
+	counter_add(&worker->counters.begun, 1);
+	counter_add(&worker->counters.requests[opcode < WIRE_OPCODES ? opcode : WIRE_OPCODES], 1);
 }
 
 /* An inode that does not decode is damage that got past the digest: say so, once in a while. */
@@ -351,7 +351,7 @@ static void ops_interrupt(void *context, struct channel_request *request)
 	for (unsigned i = 0; i < serve->worker_count && !pid; i++) {
 		pid = channel_waiter(serve->workers[i]->channel, unique);
 		if (pid && waiter_is_killed(pid) && channel_interrupt(serve->workers[i]->channel, unique))
-			counter_add(&worker->stats.interrupted, 1);
+			counter_add(&worker->counters.interrupted, 1);
 	}
 	reply_none(worker, request);
 }

@@ -173,7 +173,7 @@ static int worker_memory(struct worker *worker, struct error *err)
 		.cache = serve->cache,
 		.pages = serve->pages,
 		.events = &content_events,
-		.counters = &worker->stats.read,
+		.counters = &worker->counters.read,
 	};
 	size_t slots = worker->slots;
 	void *map;

@@ -11,8 +11,8 @@
 #include "fuse/channel.h"
 #include "io/engine.h"
 #include "read/reader.h"
-#include "serve/dotdir/stats.h"
 #include "serve/serve.h"
+#include "serve/worker/counters.h"
 #include "serve/worker/placement.h"
 
 struct content;
@@ -32,7 +32,7 @@ struct worker_visit {
 };
 
 struct worker {
-	struct stats stats;
+	struct counters counters;
 	struct generations_section section;
 	struct serve *serve;
 	unsigned number; /* 0 .. worker_count - 1 */

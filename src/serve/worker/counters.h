@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* What is counted: each worker has its own, on cache lines of its own; a snapshot adds them up. */
+#pragma once
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/counter.h"
+#include "datasetfs/control.h"
+#include "fuse/wire.h"
+#include "read/reader.h"
+
+static_assert(CONTROL_LATENCY_BUCKETS == COUNTER_BUCKETS, "times are told as they are counted");
+
+struct counters {
+	counter64 requests[WIRE_OPCODES + 1]; /* the last: other opcodes */
+	counter64 begun, ended;               /* requests */
+	counter64 errors, interrupted;
+	counter64 bytes_served;
+	counter64 read_latency[COUNTER_BUCKETS];
+	struct reader_counters read;
+} __attribute__((aligned(128)));
