@@ -42,16 +42,15 @@ may src/io       base io
 may src/device   base device
 may src/read     base image io read datasetfs
 may src/fuse     base io fuse
-below=(base image io device read fuse datasetfs) # src/serve/
-serve=(serve serve/version serve/worker serve/opening serve/request serve/control serve/dotdir)
-may src/serve/version "${below[@]}" "${serve[@]}"
-may src/serve/worker  "${below[@]}" "${serve[@]}" serve/session
-may src/serve         "${below[@]}" "${serve[@]}"
-may src/serve/opening "${below[@]}" "${serve[@]}"
-may src/serve/request "${below[@]}" "${serve[@]}"
-may src/serve/control "${below[@]}" "${serve[@]}"
-may src/serve/dotdir  "${below[@]}" "${serve[@]}"
-may src/serve/session "${below[@]}" "${serve[@]}" serve/session
+may src/serve/version base image read datasetfs serve/version
+may src/serve/worker  base io read fuse datasetfs serve/version serve/worker
+may src/serve         base image io device read serve/version serve/worker
+may src/serve/opening base image device datasetfs serve/version serve serve/opening
+may src/serve/request base image read fuse datasetfs serve/version serve/worker serve serve/request
+may src/serve/control base image io device fuse datasetfs serve/version serve/worker serve serve/opening serve/request serve/control
+may src/serve/dotdir  base image fuse datasetfs serve/version serve/worker serve serve/opening serve/request serve/control serve/dotdir
+may src/serve/session base image io device read fuse datasetfs serve/version serve/worker serve serve/opening serve/request \
+    serve/control serve/dotdir serve/session
 may src          base image io device read fuse serve serve/session datasetfs .
 may mkfs/spill   base datasetfs spill
 may mkfs/source  base image datasetfs spill source

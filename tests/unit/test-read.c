@@ -19,6 +19,7 @@
 #include "lib/section.h"
 #include "serve/request/content.h"
 #include "serve/request/reply.h"
+#include "serve/serve.h"
 #include "serve/worker/worker.h"
 
 #define CHUNK    131072u
@@ -204,15 +205,11 @@ static int setup(void **state)
 	atomic_store(&serve.generations.current, &generation);
 	CHECK_OK(chunk_cache_new(CHUNK, &serve.cache, &err));
 	memset(&worker, 0, sizeof(worker));
-	CHECK_OK(reader_open(&worker.reader,
-			     &(struct reader_setup){ .options = &serve.options.read, .geometry = &volume.geometry,
-						     .cache = serve.cache, .pages = serve.pages,
-						     .events = &content_events, .counters = &worker.counters.read },
-			     &err));
 	worker.serve = &serve;
-	worker.engine = worker.reader.engine = &engine;
-	worker.contents = calloc(1, sizeof(*worker.contents));
-	worker.scratch = map_pages(READ_SCRATCH);
+	worker.slots = 1;
+	worker.engine = &engine;
+	CHECK_OK(content_open(&worker, &err));
+	content_start(&worker);
 	channel = (struct channel){ .ops = &fake_ops, .slots = 1 };
 	request = (struct channel_request){ .channel = &channel, .payload = map_pages(INIT_READ_MAX),
 					    .payload_size = INIT_READ_MAX };
@@ -230,9 +227,7 @@ static int teardown(void **state)
 	fine_close(generation.fine);
 	chunk_cache_free(serve.cache);
 	page_cache_free(serve.pages);
-	reader_close(&worker.reader);
-	free(worker.contents);
-	munmap(worker.scratch, READ_SCRATCH);
+	content_close(&worker);
 	munmap(request.payload, INIT_READ_MAX);
 	return 0;
 }
@@ -241,7 +236,7 @@ static int teardown(void **state)
 static void begin(uint64_t ordinal, uint64_t offset, uint32_t size)
 {
 	memset(request.payload, 0xa5, INIT_READ_MAX);
-	memset(worker.scratch, 0x5a, READ_SCRATCH);
+	memset(worker.contents->scratch, 0x5a, READ_SCRATCH);
 	request.wire = (struct request){ .opcode = FUSE_READ, .unique = request.wire.unique + 2,
 					 .nodeid = (uint64_t)SEQUENCE << DSFS_ORDINAL_BITS | ordinal,
 					 .in.read = { .offset = offset, .size = size } };
@@ -436,15 +431,15 @@ static void wait_for_device(void)
 /* As if its wait had begun so many seconds earlier. */
 static void pass_time(unsigned seconds)
 {
-	assert_int_not_equal(worker.contents[0].op.since, 0); /* may be below it on a machine that has just started */
-	worker.contents[0].op.since -= seconds * INT64_C(1000000000);
+	assert_int_not_equal(worker.contents->slot[0].op.since, 0); /* may be below it on a machine that has just started */
+	worker.contents->slot[0].op.since -= seconds * INT64_C(1000000000);
 }
 
 static void expect_parked(void)
 {
 	assert_int_equal(replies, 0);
 	assert_int_equal(started_count, 0);
-	assert_int_equal(worker.reader.parked_count, 1);
+	assert_int_equal(worker.contents->reader.parked_count, 1);
 }
 
 static void test_path_errors_wait(void **state)
@@ -462,8 +457,8 @@ static void test_path_errors_wait(void **state)
 		expect_parked();
 		for (unsigned again = 0; again < 3; again++) {
 			pass_time(300);
-			read_retry(&worker.reader);
-			assert_int_equal(worker.reader.parked_count, 0);
+			read_retry(&worker.contents->reader);
+			assert_int_equal(worker.contents->reader.parked_count, 0);
 			assert_int_equal(started_count, 1); /* what has arrived is not read again */
 			expect_read(0, AT + 12 * CHUNK, CHUNK);
 			if (again < 2)
@@ -473,7 +468,7 @@ static void test_path_errors_wait(void **state)
 		assert_int_equal(replies, 1);
 		assert_int_equal(reply_error_code, 0);
 		assert_memory_equal(reply_bytes + CHUNK, device + AT + 12 * CHUNK, CHUNK);
-		assert_int_equal(worker.contents[0].op.since, 0);
+		assert_int_equal(worker.contents->slot[0].op.since, 0);
 	}
 }
 
@@ -492,7 +487,7 @@ static void test_no_bytes(void **state)
 			continue;
 		}
 		expect_parked();
-		read_retry(&worker.reader);
+		read_retry(&worker.contents->reader);
 		complete_all();
 		assert_int_equal(replies, 1);
 		assert_int_equal(reply_error_code, 0);
@@ -531,17 +526,17 @@ static void test_deadline(void **state)
 		if (parked) {
 			expect_parked();
 			pass_time(1000);
-			read_retry(&worker.reader);
+			read_retry(&worker.contents->reader);
 		}
 		expect_eio();
-		assert_int_equal(worker.contents[0].op.since, 0);
+		assert_int_equal(worker.contents->slot[0].op.since, 0);
 	}
 	begin(4, 0, 4096);
 	complete(0, -ENODEV);
 	complete(0, -ENODEV);
 	expect_parked();
-	worker.reader.ending = true; /* unmounted */
-	read_retry(&worker.reader);
+	worker.contents->reader.ending = true; /* unmounted */
+	read_retry(&worker.contents->reader);
 	expect_eio();
 }
 
@@ -568,7 +563,7 @@ static void test_hung_read(void **state)
 	complete(0, -EIO);
 	expect_parked();
 	assert_true(channel_expire(&request, request.wire.unique));
-	read_retry(&worker.reader);
+	read_retry(&worker.contents->reader);
 	assert_int_equal(replies, 1);
 	assert_int_equal(started_count, 0); /* the device must not get the memory again */
 	assert_false(request.taken);
@@ -654,7 +649,7 @@ static void test_lost_page_waits(void **state)
 	complete(0, -ENODEV);
 	complete(0, 0);
 	expect_parked();
-	read_retry(&worker.reader);
+	read_retry(&worker.contents->reader);
 	assert_int_equal(started_count, 1);
 	expect_read(0, page_at, 4096);
 	expect_whole(8192, 8192);

@@ -27,6 +27,7 @@
 #include "serve/control/sweep.h"
 #include "serve/control/tell.h"
 #include "serve/opening/headroom.h"
+#include "serve/serve.h"
 
 #define READER_BYTES 8192u /* of each worker, for an open version */
 #define SWEEP_FIRST  INT64_C(1000000000)   /* ns between the first two sweeps of a version that was left */

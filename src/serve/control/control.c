@@ -16,6 +16,7 @@
 #include "serve/control/reopen.h"
 #include "serve/request/caller.h"
 #include "serve/request/reply.h"
+#include "serve/serve.h"
 
 #define LISTING_VALID INT64_C(50000000) /* ns that the kernel has to take a listing of versions over */
 

@@ -2,6 +2,7 @@
 /* The control thread: commands that take time are done by it, never by a worker, and answered by the worker that
  * has the request. It alone changes what is served, tells the kernel of it, and closes versions. */
 #pragma once
+#include "serve/serve.h"
 #include "serve/worker/worker.h"
 
 /* fd: the mount's; it notifies the kernel by it. Before the workers start. */

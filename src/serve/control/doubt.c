@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "serve/control/change.h"
+#include "serve/serve.h"
 
 #define DOUBT_PERIOD INT64_C(60000000000) /* ns between two looks for the same version */
 

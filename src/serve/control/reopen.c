@@ -13,8 +13,8 @@
 #include "base/format.h"
 #include "base/log.h"
 #include "device/locate.h"
-#include "serve/control/watch.h"
-#include "serve/worker/worker.h"
+#include "serve/request/waiting.h"
+#include "serve/serve.h"
 
 void reopen_wish(struct serve *serve)
 {
@@ -56,10 +56,8 @@ static int reopen_swap(struct serve *serve, const struct file_source *file, stru
 	if (dup3(file->fd, serve->volume->fd, O_CLOEXEC) < 0)
 		return error_errno(err, "dup3");
 	file_resize(serve->volume, file->geometry.size);
-	for (unsigned i = 0; i < serve->worker_count; i++) {
-		atomic_store(&serve->workers[i]->visit.renew, true);
-		watch_post(serve->workers[i]);
-	}
+	for (unsigned i = 0; i < serve->worker_count; i++)
+		waiting_renew(serve->workers[i]);
 	return 0;
 }
 

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "fuse/invalidate.h"
 #include "image/names.h"
+#include "serve/serve.h"
 
 struct sweep {
 	struct serve *serve;

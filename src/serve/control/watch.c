@@ -1,15 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The look at every slot, and what follows from it. A READ that waits for the device has read_op.since set. When that is
- * longer ago than the deadline:
- *
- *   it is parked        its worker fails it (read_retry())
- *   it hangs, /dev/fuse  answered from here, as the worker may hang in the same read (io=threads)
- *   it hangs, the ring   answered by its worker, which alone may use the ring
- *
- * And on /dev/fuse, when it waits for more than a second and its process was killed: answered from here.
- *
- * The slot and its memory stay taken until the device lets go: at most all slots of a worker, which then takes no more
- * requests. */
+/* One look at every worker a second, and what follows from it: waiting.c answers, this tells and has the volume looked for. */
 #include "serve/control/watch.h"
 
 #include <errno.h>
@@ -27,14 +17,12 @@
 #include "base/wake.h"
 #include "device/topology.h"
 #include "serve/control/reopen.h"
-#include "serve/request/content.h"
-#include "serve/request/waiter.h"
+#include "serve/request/waiting.h"
+#include "serve/serve.h"
 #include "serve/worker/worker.h"
 
-#define SECOND INT64_C(1000000000)
-#define PERIOD SECOND       /* between two looks */
-#define STALL  SECOND       /* a device read that takes longer is a stall */
-#define GRACE  (2 * SECOND) /* for a worker to fail what it has parked, which it does in better words */
+#define SECOND WAITING_SECOND
+#define PERIOD SECOND /* between two looks */
 
 struct watch {
 	struct counters counters;
@@ -49,103 +37,20 @@ struct watch {
 	bool silent;   /* there were too many lately */
 };
 
-/* ---- one worker's slots ---- */
-
-/* The number of the request whose read began before that, or 0. Looked at twice: else it could be that of the slot's next
- * request. */
-static uint64_t watch_overdue(const struct channel_request *request, const struct read_op *op, int64_t before)
-{
-	int64_t since = atomic_load(&op->since);
-	uint64_t unique = atomic_load(&request->owed);
-
-	return since && since < before && atomic_load(&op->since) == since ? unique : 0;
-}
-
-static void watch_expire_one(struct channel_request *request, const struct read_op *op, int64_t before,
-			     struct counters *counters)
-{
-	if (!channel_expire(request, watch_overdue(request, op, before)))
-		return;
-	counter_add(&counters->read.failures, 1);
-	counter_add(&counters->errors, 1);
-}
-
-static void watch_expire(struct worker *worker, struct counters *counters)
-{
-	int64_t before = clock_now() - worker->serve->options.read.deadline * SECOND;
-	struct channel *channel = worker->channel;
-
-	for (size_t i = 0; i < worker->slots; i++)
-		watch_expire_one(&channel->requests[i], &worker->contents[i].op, before - GRACE, counters);
-	if (channel->ops->expire)
-		channel->ops->expire(channel, before);
-}
-
-/* The kernel sends no INTERRUPT for reads past the page cache: it waits for them in the background, where no signal ends
- * the wait. */
-static void watch_let_go(struct worker *worker, struct counters *counters)
-{
-	int64_t before = clock_now() - STALL;
-	struct channel *channel = worker->channel;
-	struct channel_request *request;
-	uint64_t unique;
-
-	for (size_t i = 0; i < worker->slots; i++) {
-		request = &channel->requests[i];
-		unique = watch_overdue(request, &worker->contents[i].op, before);
-		if (unique && waiter_is_killed(atomic_load(&request->pid)) && channel_interrupt(channel, unique))
-			counter_add(&counters->interrupted, 1);
-	}
-}
-
-/* On the worker's thread. */
-static void watch_run(struct worker_task *task)
-{
-	struct worker_visit *visit = (struct worker_visit *)task; /* its first member */
-	struct worker *worker = visit->worker;
-
-	atomic_store(&visit->posted, false);
-	if (atomic_exchange(&visit->renew, false))
-		engine_renew(worker->engine);
-	read_retry(&worker->reader);
-	if (worker->channel->ops->own_thread)
-		watch_expire(worker, &worker->counters);
-}
-
-void watch_post(struct worker *worker)
-{
-	if (atomic_exchange(&worker->visit.posted, true))
-		return;
-	worker->visit.task.run = watch_run;
-	worker_post(worker, &worker->visit.task);
-}
-
-static int64_t watch_oldest_of(const struct worker *worker)
-{
-	int64_t oldest = 0, since;
-
-	for (size_t i = 0; i < worker->slots; i++) {
-		since = atomic_load_explicit(&worker->contents[i].op.since, memory_order_relaxed);
-		if (since && (!oldest || since < oldest))
-			oldest = since;
-	}
-	return oldest;
-}
-
 /* Since when its oldest read waits. */
 static int64_t watch_visit(struct watch *watch, struct worker *worker)
 {
-	int64_t oldest = watch_oldest_of(worker);
+	int64_t oldest = waiting_oldest(worker);
 	bool overdue = oldest && clock_now() - oldest >= watch->serve->options.read.deadline * SECOND;
 
 	if (oldest && !worker->channel->ops->own_thread)
-		watch_let_go(worker, &watch->counters);
+		waiting_release_killed(worker, &watch->counters);
 	if (overdue && !worker->channel->ops->own_thread)
-		watch_expire(worker, &watch->counters);
-	if (atomic_load(&worker->reader.parked_count) || atomic_exchange(&worker->path_failed, false))
+		waiting_expire(worker, &watch->counters);
+	if (waiting_is_lost(worker))
 		reopen_wish(watch->serve);
-	if (atomic_load(&worker->reader.parked_count) || (overdue && worker->channel->ops->own_thread))
-		watch_post(worker);
+	if (waiting_has_parked(worker) || (overdue && worker->channel->ops->own_thread))
+		waiting_retry(worker);
 	return oldest;
 }
 
@@ -238,9 +143,9 @@ static void watch_look(struct watch *watch)
 	}
 	now = clock_now();
 	since = atomic_load(&watch->since);
-	if (!since && oldest && now - oldest >= STALL)
+	if (!since && oldest && now - oldest >= WAITING_STALL)
 		watch_begin(watch, since = oldest);
-	if (since && (!oldest || now - oldest < STALL))
+	if (since && (!oldest || now - oldest < WAITING_STALL))
 		watch_end(watch, now - since);
 	else if (since)
 		watch_go_on(watch, now - since);

@@ -13,9 +13,6 @@ must_check int watch_start(struct serve *serve, struct error *err);
 /* When the workers have ended. NULL is allowed. */
 void watch_stop(struct watch *watch);
 
-/* Any thread: the worker is to try again what has failed. */
-void watch_post(struct worker *worker);
-
 struct watch_stalls {
 	uint64_t since;  /* seconds since 1970; 0: nothing waits */
 	uint64_t count;

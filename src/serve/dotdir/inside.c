@@ -21,6 +21,7 @@
 #include "serve/request/caller.h"
 #include "serve/request/dir.h"
 #include "serve/request/reply.h"
+#include "serve/serve.h"
 
 #define INSIDE_LISTED    UINT64_C(3)   /* inode numbers in the listing: 3 + number of the file */
 #define INSIDE_SNAPSHOTS 1024u /* live at once: each open one holds its text */

@@ -5,6 +5,7 @@
 #pragma once
 #include <stdbool.h>
 
+#include "serve/serve.h"
 #include "serve/worker/worker.h"
 
 must_check int inside_new(struct inside **ret, struct error *err);

@@ -15,6 +15,7 @@
 #include "serve/request/dir.h"
 #include "serve/request/node.h"
 #include "serve/request/reply.h"
+#include "serve/serve.h"
 
 #define VISITS_MAX   64u /* waiting and under way */
 #define VISITS_VALID 9u  /* seconds that a label stays what it was: it may be published anew */

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "serve/request/waiter.h"
+#include "serve/serve.h"
 
 #define CALLER_MAP_SIZE 4096u /* bytes of a map of users that are compared */
 

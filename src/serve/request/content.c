@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "base/log.h"
@@ -13,6 +15,7 @@
 #include "image/inode.h"
 #include "serve/request/node.h"
 #include "serve/request/reply.h"
+#include "serve/serve.h"
 
 static_assert(INIT_READ_MAX <= READ_MAX, "a READ is one read");
 
@@ -77,10 +80,10 @@ static void content_path_failed(struct read_op *op, int code, bool is_parked)
 	if (is_parked)
 		atomic_store_explicit(&worker->serve->path_error, code, memory_order_relaxed);
 	else
-		atomic_store_explicit(&worker->path_failed, true, memory_order_relaxed);
+		atomic_store_explicit(&worker->contents->path_failed, true, memory_order_relaxed);
 }
 
-const struct reader_events content_events = {
+static const struct reader_events content_events = {
 	.failed = content_failed,
 	.fell_back = content_fell_back,
 	.path_failed = content_path_failed,
@@ -130,14 +133,14 @@ static void content_fill(struct content *content, struct worker *worker, struct 
 	wish->size = in->size < request->payload_size ? in->size : request->payload_size;
 	wish->payload = request->payload;
 	wish->room = request->payload_size;
-	wish->scratch = worker->scratch + (size_t)request->slot * READ_SCRATCH;
+	wish->scratch = worker->contents->scratch + (size_t)request->slot * READ_SCRATCH;
 	wish->wanted = &request->owed;
 	wish->done = content_done;
 }
 
 void content_read(struct worker *worker, struct channel_request *request)
 {
-	struct content *content = &worker->contents[request->slot];
+	struct content *content = &worker->contents->slot[request->slot];
 	int r = content_find(content, worker, request);
 
 	if (r < 0) {
@@ -146,5 +149,55 @@ void content_read(struct worker *worker, struct channel_request *request)
 	}
 	generation_get(content->generation);
 	content_fill(content, worker, request);
-	read_begin(&worker->reader, &content->op);
+	read_begin(&worker->contents->reader, &content->op);
+}
+
+int content_open(struct worker *worker, struct error *err)
+{
+	struct serve *serve = worker->serve;
+	const struct reader_setup setup = {
+		.options = &serve->options.read,
+		.geometry = &serve->volume->geometry,
+		.cache = serve->cache,
+		.pages = serve->pages,
+		.events = &content_events,
+		.counters = &worker->counters.read,
+	};
+	struct contents *contents = calloc(1, sizeof(*contents) + worker->slots * sizeof(*contents->slot));
+	void *map;
+
+	worker->contents = contents;
+	if (!contents || reader_open(&contents->reader, &setup, err) < 0)
+		return error_set(err, -ENOMEM, "no memory for worker %u", worker->number);
+	contents->errand.worker = worker;
+	contents->slots = worker->slots;
+	map = mmap(NULL, contents->slots * READ_SCRATCH, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (map == MAP_FAILED)
+		return error_errno(err, "cannot reserve %zu bytes for reads", contents->slots * READ_SCRATCH);
+	contents->scratch = map;
+	return 0;
+}
+
+void content_close(struct worker *worker)
+{
+	struct contents *contents = worker->contents;
+
+	if (!contents)
+		return;
+	if (contents->scratch)
+		munmap(contents->scratch, contents->slots * READ_SCRATCH);
+	reader_close(&contents->reader);
+	free(contents);
+	worker->contents = NULL;
+}
+
+void content_start(struct worker *worker)
+{
+	worker->contents->reader.engine = worker->engine;
+}
+
+void content_drain(struct worker *worker)
+{
+	read_give_up(&worker->contents->reader);
 }

@@ -11,6 +11,7 @@
 #include "image/names.h"
 #include "serve/request/node.h"
 #include "serve/request/reply.h"
+#include "serve/serve.h"
 
 #define DIR_DOTS 2u /* "." and ".." come first */
 

@@ -8,6 +8,7 @@
 #include "fuse/init.h"
 #include "image/extent.h"
 #include "serve/request/reply.h"
+#include "serve/serve.h"
 
 int node_find(const struct worker *worker, uint64_t nodeid, struct generation **ret_generation,
 	      struct inode *ret, struct error *err)

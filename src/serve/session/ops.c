@@ -17,6 +17,7 @@
 #include "serve/request/node.h"
 #include "serve/request/reply.h"
 #include "serve/request/waiter.h"
+#include "serve/serve.h"
 
 static void ops_count(struct worker *worker, const struct channel_request *request)
 {

@@ -30,7 +30,9 @@
 #include "serve/dotdir/inside.h"
 #include "serve/dotdir/visits.h"
 #include "serve/request/content.h"
+#include "serve/serve.h"
 #include "serve/session/notify.h"
+#include "serve/session/ops.h"
 #include "serve/worker/worker.h"
 
 #define SLOTS_MIN       8u
@@ -133,7 +135,7 @@ static int session_choose_io(struct serve *serve, struct error *err)
 		snprintf(serve->io_reason, sizeof(serve->io_reason), "io=threads");
 		return 0;
 	}
-	r = worker_probe_ring(serve, false, &why);
+	r = worker_probe_ring(&serve->volume->fd, false, &why);
 	if (r == 0) {
 		serve->uring = true;
 		return 0;
@@ -177,7 +179,7 @@ static int session_choose_channel(struct serve *serve, struct error *err)
 	serve->ring_is_off = offered == 'N';
 	if (offered != 'Y' || !serve->uring)
 		return 0;
-	serve->ring = worker_probe_ring(serve, true, &why) == 0;
+	serve->ring = worker_probe_ring(&serve->volume->fd, true, &why) == 0;
 	if (!serve->ring && must)
 		return error_set(err, why.code, "channel=ring: %s", why.reason);
 	return 0;
@@ -221,6 +223,12 @@ static int session_attach(struct session *session, struct error *err)
 	return session->serve.ring == init.ring ? 0 : session_lose_ring(&session->serve, err);
 }
 
+static const struct worker_hooks session_hooks = {
+	.handlers = &ops_handlers,
+	.start = content_start,
+	.drain = content_drain,
+};
+
 static int session_create_worker(struct session *session, unsigned number, struct error *err)
 {
 	struct serve *serve = &session->serve;
@@ -230,11 +238,17 @@ static int session_create_worker(struct session *session, unsigned number, struc
 	struct channel_queues queues = { .numbers = numbers, .depths = depths };
 	struct worker_setup setup = {
 		.serve = serve,
+		.hooks = &session_hooks,
 		.number = number,
 		.session_fd = mount_fd(session->mount),
-		.ended = &session->ended,
+		.volume_fd = &serve->volume->fd,
+		.uring = serve->uring,
 		.cpu = -1,
+		.slots = serve->slots,
+		.started = &serve->started_workers,
+		.ended = &session->ended,
 	};
+	int r;
 
 	if (!numbers || !depths)
 		return error_set(err, -ENOMEM, "no memory for worker %u", number);
@@ -245,7 +259,11 @@ static int session_create_worker(struct session *session, unsigned number, struc
 		setup.queues = &queues;
 		setup.cpu = serve->cpus.own[number];
 	}
-	return worker_new(&setup, &serve->workers[number], err);
+	r = worker_new(&setup, &serve->workers[number], err);
+	if (r < 0)
+		return r;
+	generations_register(&serve->generations, &serve->workers[number]->section);
+	return content_open(serve->workers[number], err);
 }
 
 static int session_create_workers(struct session *session, struct error *err)
@@ -260,7 +278,6 @@ static int session_create_workers(struct session *session, struct error *err)
 		r = session_create_worker(session, i, err);
 		if (r < 0)
 			return r;
-		generations_register(&serve->generations, &serve->workers[i]->section);
 	}
 	return 0;
 }
@@ -548,8 +565,10 @@ int session_run(struct session *session, struct error *err)
 
 static void session_free_workers(struct serve *serve)
 {
-	for (unsigned i = 0; serve->workers && i < serve->worker_count; i++)
+	for (unsigned i = 0; serve->workers && i < serve->worker_count && serve->workers[i]; i++) {
+		content_close(serve->workers[i]);
 		worker_free(serve->workers[i]);
+	}
 	free(serve->workers);
 }
 

@@ -5,12 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/log.h"
 #include "fuse/init.h"
-#include "serve/request/content.h"
-#include "serve/session/ops.h"
 
 struct names_reader *worker_reader(const struct worker *worker, const struct generation *generation)
 {
@@ -51,29 +48,28 @@ void worker_stop(struct worker *worker)
 
 static int worker_engine(struct worker *worker, struct engine **ret, struct error *err)
 {
-	const struct serve *serve = worker->serve;
 	struct engine_setup setup = {
 		.watch = worker->channel->watch,
 		.wake = worker->wake.fd,
 		.woken = worker_woken,
 		.woken_argument = worker,
-		.volume_fds = &serve->volume->fd,
+		.volume_fds = worker->setup.volume_fd,
 		.member_count = 1,
 		.depth = (unsigned)worker->slots,
 		.has_commands = worker->channel->commands,
-		.commands = worker->session_fd,
+		.commands = worker->setup.session_fd,
 		.command_depth = worker->channel->commands,
 	};
 
-	return serve->uring ? ring_new(&setup, ret, err) : sync_new(&setup, ret, err);
+	return worker->setup.uring ? ring_new(&setup, ret, err) : sync_new(&setup, ret, err);
 }
 
-int worker_probe_ring(const struct serve *serve, bool commands, struct error *err)
+int worker_probe_ring(const int *volume_fd, bool commands, struct error *err)
 {
 	struct engine_setup setup = {
 		.watch = -1,
 		.wake = -1,
-		.volume_fds = &serve->volume->fd,
+		.volume_fds = volume_fd,
 		.member_count = 1,
 		.depth = 1,
 		.has_commands = commands,
@@ -115,7 +111,7 @@ static void worker_drain(struct worker *worker)
 
 	worker->engine->watching = false;
 	worker->channel->ending = true;
-	read_give_up(&worker->reader);
+	worker->setup.hooks->drain(worker);
 	while (worker->channel->busy)
 		if (engine_wait(worker->engine, true, &readable, &err) < 0) {
 			log_error(&err, "worker %u cannot wait for its device reads", worker->number);
@@ -125,16 +121,16 @@ static void worker_drain(struct worker *worker)
 
 static int worker_run(struct worker *worker, struct error *err)
 {
-	int r = placement_start(&worker->placement, worker->cpu, err);
+	int r = placement_start(&worker->placement, worker->setup.cpu, err);
 
 	if (r == 0)
 		r = worker_engine(worker, &worker->engine, err);
 	if (r == 0) {
-		worker->reader.engine = worker->engine;
+		worker->setup.hooks->start(worker);
 		r = channel_start(worker->channel, worker->engine, err);
 	}
 	worker->has_engine = r == 0;
-	sem_post(&worker->serve->started_workers);
+	sem_post(worker->setup.started);
 	if (r == 0)
 		r = worker_serve(worker, err);
 	if (worker->engine)
@@ -160,41 +156,17 @@ static void *worker_main(void *argument)
 		worker_fail(worker);
 	engine_free(worker->engine);
 	placement_end(&worker->placement);
-	wake_up(worker->ended);
+	wake_up(worker->setup.ended);
 	return NULL;
 }
 
-static int worker_memory(struct worker *worker, struct error *err)
+static int worker_channel(struct worker *worker, struct error *err)
 {
-	const struct serve *serve = worker->serve;
-	const struct reader_setup setup = {
-		.options = &serve->options.read,
-		.geometry = &serve->volume->geometry,
-		.cache = serve->cache,
-		.pages = serve->pages,
-		.events = &content_events,
-		.counters = &worker->counters.read,
-	};
-	size_t slots = worker->slots;
-	void *map;
-
-	worker->contents = calloc(slots, sizeof(*worker->contents));
-	if (!worker->contents || reader_open(&worker->reader, &setup, err) < 0)
-		return error_set(err, -ENOMEM, "no memory for worker %u", worker->number);
-	map = mmap(NULL, slots * READ_SCRATCH, PROT_READ | PROT_WRITE,
-		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (map == MAP_FAILED)
-		return error_errno(err, "cannot reserve %zu bytes for reads", slots * READ_SCRATCH);
-	worker->scratch = map;
-	return 0;
-}
-
-static int worker_channel(struct worker *worker, const struct channel_queues *queues, struct error *err)
-{
+	const struct channel_queues *queues = worker->setup.queues;
 	struct channel_setup setup = {
-		.handlers = &ops_handlers,
+		.handlers = worker->setup.hooks->handlers,
 		.context = worker,
-		.session_fd = worker->session_fd,
+		.session_fd = worker->setup.session_fd,
 		.slots = (unsigned)worker->slots,
 		.payload_size = INIT_READ_MAX,
 	};
@@ -206,25 +178,19 @@ static int worker_channel(struct worker *worker, const struct channel_queues *qu
 int worker_new(const struct worker_setup *setup, struct worker **ret, struct error *err)
 {
 	struct worker *worker = aligned_alloc(_Alignof(struct worker), sizeof(*worker));
-	const struct channel_queues *queues = setup->queues;
 	int r;
 
 	if (!worker)
 		return error_set(err, -ENOMEM, "no memory for worker %u", setup->number);
 	memset(worker, 0, sizeof(*worker));
+	worker->setup = *setup;
 	worker->serve = setup->serve;
-	worker->visit.worker = worker;
 	worker->number = setup->number;
-	worker->session_fd = setup->session_fd;
-	worker->ended = setup->ended;
-	worker->cpu = setup->cpu;
 	pthread_mutex_init(&worker->task_lock, NULL);
-	worker->slots = queues ? channel_queues_slots(queues) : setup->serve->slots;
+	worker->slots = setup->queues ? channel_queues_slots(setup->queues) : setup->slots;
 	r = wake_open(&worker->wake, err);
 	if (r == 0)
-		r = worker_memory(worker, err);
-	if (r == 0)
-		r = worker_channel(worker, queues, err);
+		r = worker_channel(worker, err);
 	if (r < 0) {
 		worker_free(worker);
 		return r;
@@ -247,11 +213,7 @@ void worker_free(struct worker *worker)
 	if (!worker)
 		return;
 	channel_free(worker->channel);
-	if (worker->scratch)
-		munmap(worker->scratch, worker->slots * READ_SCRATCH);
 	wake_close(&worker->wake);
 	pthread_mutex_destroy(&worker->task_lock);
-	free(worker->contents);
-	reader_close(&worker->reader);
 	free(worker);
 }

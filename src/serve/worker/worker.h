@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker: one thread with its channel, its engine, its buffers and its loop. */
+/* A worker: one thread with its channel, its engine and its loop. What requests mean is not known here: that comes with the
+ * hooks. */
 #pragma once
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,12 +12,13 @@
 #include "base/wake.h"
 #include "fuse/channel.h"
 #include "io/engine.h"
-#include "read/reader.h"
-#include "serve/serve.h"
+#include "serve/version/generations.h"
 #include "serve/worker/counters.h"
 #include "serve/worker/placement.h"
 
-struct content;
+struct contents;
+struct serve;
+struct worker;
 
 /* Something that another thread wants done on a worker's. */
 struct worker_task {
@@ -23,54 +26,51 @@ struct worker_task {
 	struct worker_task *next; /* the worker's */
 };
 
-/* The watch's errand, see watch.c. */
-struct worker_visit {
-	struct worker_task task;
-	struct worker *worker;
-	_Atomic bool posted;
-	_Atomic bool renew; /* the volume's descriptor leads elsewhere */
+/* Called on the worker's thread. */
+struct worker_hooks {
+	const struct channel_handlers *handlers; /* their context is the worker */
+	void (*start)(struct worker *worker);    /* it has its engine, requests come next */
+	void (*drain)(struct worker *worker);    /* it ends when those in work are answered: they are to wait for nothing new */
+};
+
+struct worker_setup {
+	struct serve *serve;
+	const struct worker_hooks *hooks;
+	unsigned number;
+	int session_fd;
+	const int *volume_fd;                /* read when its thread starts */
+	bool uring;                          /* else preadv */
+	int cpu;                             /* -1: any */
+	const struct channel_queues *queues; /* of the ring channel; NULL: /dev/fuse, */
+	size_t slots;                        /* with so many; only looked at by worker_new(), as are the queues */
+	sem_t *started;                      /* posted when the thread has its engine or failed to get it */
+	const struct wake *ended;            /* counts workers that ended */
 };
 
 struct worker {
 	struct counters counters;
 	struct generations_section section;
-	struct serve *serve;
+	struct serve *serve;       /* the hooks', */
+	struct contents *contents; /* as are its READs: request/content.h */
 	unsigned number; /* 0 .. worker_count - 1 */
 	pthread_t thread;
-	int cpu;                 /* whose queue it serves; -1: none in particular */
 	struct placement placement;
 	size_t slots;            /* of its channel */
 	struct channel *channel;
 	struct engine *engine; /* the thread's own, from its start to its end */
-	struct reader reader;
-	struct content *contents; /* one per slot */
-	uint8_t *scratch;        /* slots * READ_SCRATCH */
 	struct wake wake;           /* there are tasks */
 	pthread_mutex_t task_lock;
 	struct worker_task *tasks;  /* under task_lock */
 	unsigned commands, visits;  /* the thread's: requests in work that wait for another thread, see serve->jobs */
-	atomic_bool path_failed;    /* a read was not parked, as on_error=eio: the volume may be elsewhere all the same */
-	struct worker_visit visit;
-	int session_fd;
-	const struct wake *ended; /* counts workers that ended */
+	struct worker_setup setup;
 	bool has_engine;         /* set before the thread posts that it started */
 	atomic_bool stopping;    /* it is to end although the filesystem is mounted */
 	atomic_bool failed;      /* it ended although the filesystem is mounted and nobody stopped it; failure says why */
 	struct error failure;    /* the thread's: why it ended, code 0 after an unmount */
 };
 
-struct worker_setup {
-	struct serve *serve;
-	unsigned number;
-	int session_fd;
-	const struct wake *ended;
-	int cpu;                             /* -1: any */
-	const struct channel_queues *queues; /* of the ring channel; NULL: /dev/fuse */
-};
-
 /* Everything but the thread, so that all workers exist before the first one runs. */
 must_check int worker_new(const struct worker_setup *setup, struct worker **ret, struct error *err);
-/* The thread posts serve->started_workers when it has its engine or failed to get it. */
 must_check int worker_start(struct worker *worker, struct error *err);
 /* Any thread. For a mount that cannot go on: the worker ends, and requests that it leaves fail when its descriptor and
  * that of the mount are closed. */
@@ -81,4 +81,4 @@ void worker_post(struct worker *worker, struct worker_task *task);
 /* The generation's index as this worker reads it. */
 struct names_reader *worker_reader(const struct worker *worker, const struct generation *generation);
 /* Whether io_uring works here, with commands or without; err tells why not. */
-must_check int worker_probe_ring(const struct serve *serve, bool commands, struct error *err);
+must_check int worker_probe_ring(const int *volume_fd, bool commands, struct error *err);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* A READ that waits for the device has read_op.since set. When that is longer ago than the deadline:
+ *
+ *   it is parked         its worker fails it (read_retry())
+ *   it hangs, /dev/fuse  answered by the watch, as the worker may hang in the same read (io=threads)
+ *   it hangs, the ring   answered by its worker, which alone may use the ring
+ *
+ * And on /dev/fuse, when it waits for more than a second and its process was killed: answered by the watch.
+ *
+ * The slot and its memory stay taken until the device lets go: at most all slots of a worker, which then takes no more
+ * requests. */
+#include "serve/request/waiting.h"
+
+#include "base/clock.h"
+#include "serve/request/content.h"
+#include "serve/request/waiter.h"
+#include "serve/serve.h"
+
+#define WAITING_GRACE (2 * WAITING_SECOND) /* for a worker to fail what it has parked, which it does in better words */
+
+/* The number of the request whose read began before that, or 0. Looked at twice: else it could be that of the slot's next
+ * request. */
+static uint64_t waiting_overdue(const struct channel_request *request, const struct read_op *op, int64_t before)
+{
+	int64_t since = atomic_load(&op->since);
+	uint64_t unique = atomic_load(&request->owed);
+
+	return since && since < before && atomic_load(&op->since) == since ? unique : 0;
+}
+
+static void waiting_expire_one(struct channel_request *request, const struct read_op *op, int64_t before,
+			     struct counters *counters)
+{
+	if (!channel_expire(request, waiting_overdue(request, op, before)))
+		return;
+	counter_add(&counters->read.failures, 1);
+	counter_add(&counters->errors, 1);
+}
+
+void waiting_expire(struct worker *worker, struct counters *counters)
+{
+	int64_t before = clock_now() - worker->serve->options.read.deadline * WAITING_SECOND;
+	struct channel *channel = worker->channel;
+
+	for (size_t i = 0; i < worker->slots; i++)
+		waiting_expire_one(&channel->requests[i], &worker->contents->slot[i].op, before - WAITING_GRACE, counters);
+	if (channel->ops->expire)
+		channel->ops->expire(channel, before);
+}
+
+/* The kernel sends no INTERRUPT for reads past the page cache: it waits for them in the background, where no signal ends
+ * the wait. */
+void waiting_release_killed(struct worker *worker, struct counters *counters)
+{
+	int64_t before = clock_now() - WAITING_STALL;
+	struct channel *channel = worker->channel;
+	struct channel_request *request;
+	uint64_t unique;
+
+	for (size_t i = 0; i < worker->slots; i++) {
+		request = &channel->requests[i];
+		unique = waiting_overdue(request, &worker->contents->slot[i].op, before);
+		if (unique && waiter_is_killed(atomic_load(&request->pid)) && channel_interrupt(channel, unique))
+			counter_add(&counters->interrupted, 1);
+	}
+}
+
+/* On the worker's thread. */
+static void waiting_run(struct worker_task *task)
+{
+	struct content_errand *errand = (struct content_errand *)task; /* its first member */
+	struct worker *worker = errand->worker;
+
+	atomic_store(&errand->posted, false);
+	if (atomic_exchange(&errand->renew, false))
+		engine_renew(worker->engine);
+	read_retry(&worker->contents->reader);
+	if (worker->channel->ops->own_thread)
+		waiting_expire(worker, &worker->counters);
+}
+
+void waiting_retry(struct worker *worker)
+{
+	struct content_errand *errand = &worker->contents->errand;
+
+	if (atomic_exchange(&errand->posted, true))
+		return;
+	errand->task.run = waiting_run;
+	worker_post(worker, &errand->task);
+}
+
+void waiting_renew(struct worker *worker)
+{
+	atomic_store(&worker->contents->errand.renew, true);
+	waiting_retry(worker);
+}
+
+int64_t waiting_oldest(const struct worker *worker)
+{
+	int64_t oldest = 0, since;
+
+	for (size_t i = 0; i < worker->slots; i++) {
+		since = atomic_load_explicit(&worker->contents->slot[i].op.since, memory_order_relaxed);
+		if (since && (!oldest || since < oldest))
+			oldest = since;
+	}
+	return oldest;
+}
+
+bool waiting_has_parked(const struct worker *worker)
+{
+	return atomic_load(&worker->contents->reader.parked_count);
+}
+
+bool waiting_is_lost(struct worker *worker)
+{
+	return atomic_exchange(&worker->contents->path_failed, false) || waiting_has_parked(worker);
+}
