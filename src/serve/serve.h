@@ -42,7 +42,7 @@ struct serve_options {
 
 struct control;
 struct inside;
-struct sweep;
+struct prune;
 struct visits;
 struct watch;
 struct worker;
@@ -58,10 +58,11 @@ struct serve {
 	_Atomic uint64_t switches; /* since the mount */
 	_Atomic uint64_t loads; /* of versions, also those that failed */
 	_Atomic uint64_t loading; /* bytes that those under way take at most */
+	int mount_fd;     /* /dev/fuse of the mount: the kernel is notified by it */
 	struct wake wake; /* the control thread's */
 	struct generations generations;
 	struct control *control;
-	struct sweep *sweep;    /* NULL before the mount serves */
+	struct prune *prune;    /* NULL before the mount serves */
 	struct visits *visits;
 	struct watch *watch;    /* NULL before the mount serves */
 	_Atomic bool is_lost;   /* perhaps: see reopen.h */

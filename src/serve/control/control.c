@@ -11,9 +11,12 @@
 #include "base/log.h"
 #include "datasetfs/control.h"
 #include "fuse/invalidate.h"
-#include "serve/control/change.h"
 #include "serve/control/doubt.h"
+#include "serve/control/prune.h"
 #include "serve/control/reopen.h"
+#include "serve/control/switch.h"
+#include "serve/opening/mounted.h"
+#include "serve/opening/open.h"
 #include "serve/request/caller.h"
 #include "serve/request/reply.h"
 #include "serve/serve.h"
@@ -33,7 +36,6 @@ struct control_job {
 
 struct control {
 	struct serve *serve;
-	int fd;
 	pthread_t thread;
 	bool running;
 	pthread_mutex_t lock; /* jobs, ending */
@@ -71,26 +73,11 @@ static uint64_t control_us_since(int64_t then)
 	return (uint64_t)(clock_now() - then) / 1000;
 }
 
-static int control_change(struct control *control, struct generation *generation, struct error *err)
-{
-	struct generation *old = serve_current(control->serve);
-	int r = change_to(control->serve, control->fd, generation, err);
-
-	if (r < 0 || old == generation)
-		return r;
-	atomic_fetch_add(&control->serve->switches, 1);
-	if (control->serve->generations.prepared == generation)
-		control->serve->generations.prepared = NULL;
-	log_info("'%s' serves version '%s', before '%s'", control->serve->options.mountpoint,
-		 generation->version.label, old->version.label);
-	return 0;
-}
-
 /* since: what the caller waits for begins with the queue. */
 static int control_switch(struct control *control, struct control_switch *command, int64_t since,
 			  struct error *err)
 {
-	struct change_wish wish = { .label = command->label };
+	struct open_wish wish = { .label = command->label };
 	struct generation *generation;
 	int64_t start;
 	int r;
@@ -99,8 +86,8 @@ static int control_switch(struct control *control, struct control_switch *comman
 	if (r < 0)
 		return r;
 	if (command->flags & CONTROL_BY_UUID)
-		wish = (struct change_wish){ .uuid = command->uuid };
-	r = change_open(control->serve, &wish, &generation, err);
+		wish = (struct open_wish){ .uuid = command->uuid };
+	r = open_version(control->serve, &wish, &generation, err);
 	if (r < 0)
 		return r;
 	command->prepare_us = control_us_since(since);
@@ -108,7 +95,7 @@ static int control_switch(struct control *control, struct control_switch *comman
 	if (command->flags & CONTROL_PREPARE)
 		control->serve->generations.prepared = generation;
 	else
-		r = control_change(control, generation, err);
+		r = switch_to(control->serve, generation, err);
 	command->switch_us = control_us_since(start);
 	memcpy(command->label, generation->version.label, sizeof(command->label));
 	memcpy(command->uuid, generation->version.uuid, sizeof(command->uuid));
@@ -153,11 +140,11 @@ static const struct version *control_goal(const struct control *control, const s
 
 static int control_go(struct control *control, const struct version *goal, struct error *err)
 {
-	struct change_wish wish = { .uuid = goal->uuid };
+	struct open_wish wish = { .uuid = goal->uuid };
 	struct generation *generation;
-	int r = change_open(control->serve, &wish, &generation, err);
+	int r = open_version(control->serve, &wish, &generation, err);
 
-	return r < 0 ? r : control_change(control, generation, err);
+	return r < 0 ? r : switch_to(control->serve, generation, err);
 }
 
 static int control_act(struct control *control, const struct superblock *super, const struct catalogue *catalogue,
@@ -182,10 +169,10 @@ static int control_look(struct control *control, struct error *err)
 	int r = superblock_find(&control->serve->volume->source, &super, err);
 
 	if (r == 0)
-		r = change_check_super(control->serve, &super, seen, err);
+		r = mounted_check(control->serve, &super, seen, err);
 	if (r < 0 || !memcmp(super.catalogue_sha256, control->followed, sizeof(control->followed)))
 		return r;
-	r = change_read(control->serve, &super, &catalogue, err);
+	r = mounted_read(control->serve, &super, &catalogue, err);
 	if (r == 0)
 		r = control_act(control, &super, &catalogue, err);
 	catalogue_free(&catalogue);
@@ -224,7 +211,7 @@ static void control_forget_listing(struct control *control)
 	/* Another listing may have come meanwhile: later. */
 	if (!listed || clock_now() < listed || !atomic_compare_exchange_strong(&control->listed, &listed, 0))
 		return;
-	if (invalidate_inode(control->fd, NODE_VERSIONS, &err) < 0)
+	if (invalidate_inode(control->serve->mount_fd, NODE_VERSIONS, &err) < 0)
 		log_debug("%s", err.reason);
 }
 
@@ -245,7 +232,7 @@ static void *control_main(void *argument)
 {
 	struct control *control = argument;
 	int64_t period = (int64_t)control->serve->options.follow * 1000000000;
-	int64_t look = period ? clock_now() + period : 0, sweep;
+	int64_t look = period ? clock_now() + period : 0, prune;
 	struct control_job *job;
 	bool ending;
 
@@ -261,9 +248,9 @@ static void *control_main(void *argument)
 		reopen_settle(control->serve); /* first: the others read the volume */
 		doubt_settle(control->serve);
 		control_forget_listing(control);
-		sweep = change_sweep(control->serve);
+		prune = prune_settle(control->serve);
 		generations_reap(&control->serve->generations);
-		control_sleep(control, control_first(control_first(look, sweep), atomic_load(&control->listed)));
+		control_sleep(control, control_first(control_first(look, prune), atomic_load(&control->listed)));
 	}
 }
 
@@ -273,7 +260,7 @@ void control_listed(struct control *control)
 	wake_up(&control->serve->wake);
 }
 
-int control_start(struct serve *serve, int fd, struct error *err)
+int control_start(struct serve *serve, struct error *err)
 {
 	struct control *control = calloc(1, sizeof(*control));
 	int r;
@@ -281,7 +268,6 @@ int control_start(struct serve *serve, int fd, struct error *err)
 	if (!control)
 		return error_set(err, -ENOMEM, "no memory for the control thread");
 	control->serve = serve;
-	control->fd = fd;
 	memcpy(control->pointed, serve_current(serve)->version.uuid, sizeof(control->pointed));
 	control->jobs_end = &control->jobs;
 	pthread_mutex_init(&control->lock, NULL);

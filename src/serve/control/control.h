@@ -5,8 +5,8 @@
 #include "serve/serve.h"
 #include "serve/worker/worker.h"
 
-/* fd: the mount's; it notifies the kernel by it. Before the workers start. */
-must_check int control_start(struct serve *serve, int fd, struct error *err);
+/* Before the workers start. */
+must_check int control_start(struct serve *serve, struct error *err);
 /* After the workers ended. */
 void control_stop(struct control *control);
 

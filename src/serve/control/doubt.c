@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "serve/control/change.h"
+#include "serve/opening/mounted.h"
 #include "serve/serve.h"
 
 #define DOUBT_PERIOD INT64_C(60000000000) /* ns between two looks for the same version */
@@ -35,11 +35,11 @@ static void doubt_look(struct serve *serve, const struct generation *generation)
 	struct catalogue catalogue = { 0 };
 	struct superblock super = { 0 };
 	struct error err = { 0 };
-	int r = change_read(serve, &super, &catalogue, &err);
+	int r = mounted_read(serve, &super, &catalogue, &err);
 
 	if (r == 0)
 		doubt_tell(serve, generation, &catalogue);
-	else if (change_is_other(serve, &super))
+	else if (mounted_is_other(serve, &super))
 		log_error(&err, "version '%s' is lost, unmount '%s'", generation->version.label,
 			  serve->options.mountpoint);
 	else

@@ -51,7 +51,7 @@ static int reopen_locate(const struct serve *serve, char **ret, struct error *er
 	return locate_path(serve->options.volume, ret, err);
 }
 
-static int reopen_swap(struct serve *serve, const struct file_source *file, struct error *err)
+static int reopen_replace(struct serve *serve, const struct file_source *file, struct error *err)
 {
 	if (dup3(file->fd, serve->volume->fd, O_CLOEXEC) < 0)
 		return error_errno(err, "dup3");
@@ -72,7 +72,7 @@ static int reopen_try(struct serve *serve, struct error *err)
 	if (r == 0)
 		r = reopen_check(serve, file, err);
 	if (r == 0)
-		r = reopen_swap(serve, file, err);
+		r = reopen_replace(serve, file, err);
 	file_close(file);
 	if (r == 0)
 		log_warn("volume '%s' was lost and is open again, as '%s'", serve->options.volume, path);

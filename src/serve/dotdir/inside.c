@@ -45,7 +45,7 @@ struct inside {
 
 static void inside_version_write(struct serve *serve, struct json *json)
 {
-	const struct version *version = &atomic_load(&serve->generations.told)->version;
+	const struct version *version = &atomic_load(&serve->generations.announced)->version;
 	char uuid[UUID_TEXT_SIZE], digest[8 + 64] = "sha256:";
 
 	json_begin_object(json, NULL);

@@ -9,8 +9,9 @@
 
 #include "base/log.h"
 #include "datasetfs/control.h"
-#include "serve/control/change.h"
 #include "serve/control/control.h"
+#include "serve/opening/mounted.h"
+#include "serve/opening/open.h"
 #include "serve/request/caller.h"
 #include "serve/request/dir.h"
 #include "serve/request/node.h"
@@ -98,7 +99,7 @@ static int visits_do_lookup(struct visits *visits, struct visit *visit)
 
 	visitor.may_switch = caller_check(visits->serve, visit->request, &err) == 0;
 	err = (struct error){ 0 };
-	r = change_visit(visits->serve, visit->label, &visitor, &visit->generation, &err);
+	r = open_visit(visits->serve, visit->label, &visitor, &visit->generation, &err);
 	if (r < 0)
 		return visits_report(r, &err, visit);
 	if (r > 0) {
@@ -120,7 +121,7 @@ static int visits_do_list(struct visits *visits, struct visit *visit)
 	struct error err = { 0 };
 	uint64_t ino;
 	bool room;
-	int r = change_read(visits->serve, &super, &catalogue, &err);
+	int r = mounted_read(visits->serve, &super, &catalogue, &err);
 
 	if (r < 0) {
 		catalogue_free(&catalogue);

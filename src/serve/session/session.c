@@ -23,12 +23,12 @@
 #include "device/locate.h"
 #include "fuse/init.h"
 #include "fuse/mount.h"
-#include "serve/control/change.h"
 #include "serve/control/control.h"
-#include "serve/control/sweep.h"
+#include "serve/control/prune.h"
 #include "serve/control/watch.h"
 #include "serve/dotdir/inside.h"
 #include "serve/dotdir/visits.h"
+#include "serve/opening/open.h"
 #include "serve/request/content.h"
 #include "serve/serve.h"
 #include "serve/session/notify.h"
@@ -61,14 +61,14 @@ struct session {
 
 static int session_open_version(struct serve *serve, struct error *err)
 {
-	struct change_wish wish = { .label = serve->options.version };
+	struct open_wish wish = { .label = serve->options.version };
 	struct generation *generation;
-	int r = change_open(serve, &wish, &generation, err);
+	int r = open_version(serve, &wish, &generation, err);
 
 	if (r < 0)
 		return r;
 	atomic_store(&serve->generations.current, generation);
-	atomic_store(&serve->generations.told, generation);
+	atomic_store(&serve->generations.announced, generation);
 	return 0;
 }
 
@@ -216,7 +216,8 @@ static int session_attach(struct session *session, struct error *err)
 	r = mount_attach(options->mountpoint, &setup, &session->mount, err);
 	if (r < 0)
 		return r;
-	r = init_negotiate(mount_fd(session->mount), session->serve.ring, &init, err);
+	session->serve.mount_fd = mount_fd(session->mount);
+	r = init_negotiate(session->serve.mount_fd, session->serve.ring, &init, err);
 	if (r < 0)
 		return r;
 	log_debug("FUSE 7.%u, offered=%#" PRIx64 " taken=%#" PRIx64, init.minor, init.offered, init.taken);
@@ -240,7 +241,7 @@ static int session_create_worker(struct session *session, unsigned number, struc
 		.serve = serve,
 		.hooks = &session_hooks,
 		.number = number,
-		.session_fd = mount_fd(session->mount),
+		.session_fd = serve->mount_fd,
 		.volume_fd = &serve->volume->fd,
 		.uring = serve->uring,
 		.cpu = -1,
@@ -421,10 +422,10 @@ static int session_bring_up(struct session *session, struct error *err)
 	privileges_drop(); /* of this thread and all that are to come */
 	/* Without a section nothing keeps a version: the control thread may close it as soon as it runs. */
 	memcpy(label, serve_current(&session->serve)->version.label, sizeof(label));
-	r = sweep_start(&session->serve, mount_fd(session->mount), err);
+	r = prune_start(&session->serve, err);
 	if (r < 0)
 		return r;
-	r = control_start(&session->serve, mount_fd(session->mount), err);
+	r = control_start(&session->serve, err);
 	if (r < 0)
 		return r;
 	r = visits_start(&session->serve, err);
@@ -598,12 +599,12 @@ void session_free(struct session *session)
 	if (session->mount && !session->unmounted)
 		session_abandon(session);
 	watch_stop(session->serve.watch); /* which wakes the control thread */
-	sweep_stop(session->serve.sweep);
+	prune_stop(session->serve.prune);
 	visits_stop(session->serve.visits);
 	control_stop(session->serve.control);
 	file_close(session->serve.volume); /* first: what it lies on may be about to be unmounted */
 	mount_farewell(session->mount);
-	sweep_free(session->serve.sweep);
+	prune_free(session->serve.prune);
 	session_free_workers(&session->serve);
 	cpus_free(&session->serve.cpus);
 	mount_free(session->mount);

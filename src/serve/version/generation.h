@@ -34,10 +34,10 @@ struct generation {
 	int64_t looked_at;        /* the control thread's: when the doubt was last settled; ns, monotonic */
 	_Atomic bool has_absences; /* the kernel may remember that a name below the root does not exist */
 	_Atomic bool visited;      /* it knows nodes of it below .datasetfs/versions */
-	_Atomic bool root_swept;   /* since it was left: names of the root are forgotten */
-	/* the control thread's, see change_sweep(); ns, monotonic: */
-	int64_t sweep_at, sweep_delay;
-	int64_t sweep_began; /* 0: none that was not cancelled is under way */
+	_Atomic bool root_pruned;   /* since it was left: names of the root are forgotten */
+	/* the control thread's, see prune_settle(); ns, monotonic: */
+	int64_t prune_at, prune_delay;
+	int64_t prune_began; /* 0: none that was not cancelled is under way */
 };
 
 /* Whether it is this version: the number of one that was undone on the volume is given again. */

@@ -24,7 +24,7 @@ struct generations_section {
 
 struct generations {
 	_Atomic(struct generation *) current; /* names are looked up in it */
-	_Atomic(struct generation *) told;    /* and the kernel knows of no other: the former one until a swap is done */
+	_Atomic(struct generation *) announced; /* and the kernel knows of no other: the former one until a switch is done */
 	pthread_mutex_t lock; /* writers of the slots; that a version which nobody knows is found, or is taken out */
 	const struct wake *wake; /* of the retiring thread: one may be closed, or was marked; NULL before it runs */
 	struct generation *prepared; /* kept open to be switched to; the retiring thread's */

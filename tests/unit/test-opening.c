@@ -10,7 +10,8 @@
 #include "lib/check.h"
 #include "lib/memory.h"
 #include "lib/section.h"
-#include "serve/control/change.h"
+#include "serve/opening/mounted.h"
+#include "serve/opening/open.h"
 
 #define SIZE      (8u << 20)
 #define CATALOGUE (2u << 20) /* that of superblock n lies at CATALOGUE + n * DSFS_BLOCK * 4 */
@@ -97,7 +98,7 @@ static uint64_t slot_of(uint64_t sequence)
 /* What a mount of v1 has. */
 static int setup(void **state)
 {
-	struct change_wish current = { 0 };
+	struct open_wish current = { 0 };
 	struct generation *generation;
 
 	(void)state;
@@ -111,7 +112,7 @@ static int setup(void **state)
 				     .segment_log = 20 };
 	serve = (struct serve){ .volume = &volume, .worker_count = 1 };
 	publish("v1", 1, HERE);
-	CHECK_OK(change_open(&serve, &current, &generation, &err));
+	CHECK_OK(open_version(&serve, &current, &generation, &err));
 	atomic_store(&serve.generations.current, generation);
 	return 0;
 }
@@ -127,31 +128,31 @@ static int teardown(void **state)
 
 static void test_no_older_state(void **state)
 {
-	struct change_wish current = { 0 };
+	struct open_wish current = { 0 };
 	struct generation *generation;
 
 	(void)state;
 	publish("v2", 2, THERE);
-	CHECK_OK(change_open(&serve, &current, &generation, &err));
+	CHECK_OK(open_version(&serve, &current, &generation, &err));
 	assert_int_equal(generation->sequence, 2);
 	fail_at = slot_of(2);
-	CHECK_FAILS(change_open(&serve, &current, &generation, &err), -ESTALE,
+	CHECK_FAILS(open_version(&serve, &current, &generation, &err), -ESTALE,
 		    "superblock 1 is the newest that can be read, but 2 was seen before");
 	fail_at = 0;
-	CHECK_OK(change_open(&serve, &current, &generation, &err));
+	CHECK_OK(open_version(&serve, &current, &generation, &err));
 	assert_int_equal(generation->sequence, 2);
 }
 
 static void test_formatted(void **state)
 {
-	struct change_wish wish = { .label = "v1" };
+	struct open_wish wish = { .label = "v1" };
 	struct generation *generation;
 
 	(void)state;
 	super.volume_uuid[0]++;
 	super.sequence = 0;
 	publish("v1", 1, THERE);
-	CHECK_FAILS(change_open(&serve, &wish, &generation, &err), -ESTALE, "the volume was formatted anew");
+	CHECK_FAILS(open_version(&serve, &wish, &generation, &err), -ESTALE, "the volume was formatted anew");
 }
 
 /* Compaction, and then something else lies where the index was. */
@@ -163,29 +164,29 @@ static void move_v2(void)
 
 static void test_moved_while_it_is_loaded(void **state)
 {
-	struct change_wish wish = { .label = "v2" };
+	struct open_wish wish = { .label = "v2" };
 	struct generation *generation;
 
 	(void)state;
 	publish("v2", 2, HERE);
 	hook = move_v2;
 	hook_at = HERE;
-	CHECK_OK(change_open(&serve, &wish, &generation, &err));
+	CHECK_OK(open_version(&serve, &wish, &generation, &err));
 	assert_null(hook);
 	assert_int_equal(generation->sequence, 3);
 }
 
 static void test_damage_is_no_reason_to_go_on(void **state)
 {
-	struct change_wish wish = { .label = "v2" };
+	struct open_wish wish = { .label = "v2" };
 	struct generation *generation;
 
 	(void)state;
 	publish("v2", 2, THERE);
 	memory.bytes[THERE + 100] ^= 1;
-	CHECK_FAILS(change_open(&serve, &wish, &generation, &err), -EBADMSG, "index of version 'v2'");
+	CHECK_FAILS(open_version(&serve, &wish, &generation, &err), -EBADMSG, "index of version 'v2'");
 	memory.bytes[super.catalogue_address + 100] ^= 1;
-	CHECK_FAILS(change_open(&serve, &wish, &generation, &err), -EBADMSG, "catalogue: its SHA-256");
+	CHECK_FAILS(open_version(&serve, &wish, &generation, &err), -EBADMSG, "catalogue: its SHA-256");
 }
 
 static void test_visit_while_the_volume_cannot_be_read(void **state)
@@ -194,24 +195,24 @@ static void test_visit_while_the_volume_cannot_be_read(void **state)
 
 	(void)state;
 	publish("v2", 2, THERE);
-	assert_int_equal(change_visit(&serve, "v2", &visitor, &generation, NULL), 0);
+	assert_int_equal(open_visit(&serve, "v2", &visitor, &generation, NULL), 0);
 	fail_at = super.catalogue_address;
-	CHECK_FAILS(change_visit(&serve, "v9", &visitor, &generation, &err), -EIO, "injected");
-	CHECK_FAILS(change_visit(&serve, "v2", &visitor, &generation, &err), 1, "injected");
+	CHECK_FAILS(open_visit(&serve, "v9", &visitor, &generation, &err), -EIO, "injected");
+	CHECK_FAILS(open_visit(&serve, "v2", &visitor, &generation, &err), 1, "injected");
 	assert_int_equal(generation->sequence, 2);
 	fail_at = slot_of(2);
-	CHECK_FAILS(change_visit(&serve, "v2", &visitor, &generation, &err), 1, "is the newest that can be read");
+	CHECK_FAILS(open_visit(&serve, "v2", &visitor, &generation, &err), 1, "is the newest that can be read");
 	assert_int_equal(generation->sequence, 2);
 	fail_at = 0;
-	CHECK_FAILS(change_visit(&serve, "v1", &visitor, &generation, &err), -ENOENT, "no version 'v1'");
+	CHECK_FAILS(open_visit(&serve, "v1", &visitor, &generation, &err), -ENOENT, "no version 'v1'");
 	memory.bytes[THERE + 100] ^= 1;
-	assert_int_equal(change_visit(&serve, "v2", &visitor, &generation, NULL), 0);
+	assert_int_equal(open_visit(&serve, "v2", &visitor, &generation, NULL), 0);
 	publish("v2", 3, HERE);
 	memory.bytes[HERE + 100] ^= 1;
-	CHECK_FAILS(change_visit(&serve, "v2", &visitor, &generation, &err), -EBADMSG, "index of version 'v2'");
+	CHECK_FAILS(open_visit(&serve, "v2", &visitor, &generation, &err), -EBADMSG, "index of version 'v2'");
 	super.volume_uuid[0]++;
 	publish("v2", 4, HERE);
-	CHECK_FAILS(change_visit(&serve, "v2", &visitor, &generation, &err), -ESTALE, "the volume was formatted anew");
+	CHECK_FAILS(open_visit(&serve, "v2", &visitor, &generation, &err), -ESTALE, "the volume was formatted anew");
 }
 
 static void test_what_may_be_held(void **state)
@@ -220,7 +221,7 @@ static void test_what_may_be_held(void **state)
 
 	(void)state;
 	publish("v2", 2, THERE);
-	assert_int_equal(change_visit(&serve, "v2", &visitor, &v2, NULL), 0);
+	assert_int_equal(open_visit(&serve, "v2", &visitor, &v2, NULL), 0);
 	assert_int_equal(atomic_load(&v2->lookups), 1); /* the visitor's */
 	atomic_store(&v2->lookups, 0);
 	assert_false(generations_hold(&serve.generations, v2));
@@ -230,7 +231,7 @@ static void test_what_may_be_held(void **state)
 	assert_true(generations_hold(&serve.generations, v1));
 	assert_int_equal(atomic_load(&v1->lookups), 1);
 	publish("v2", 3, HERE);
-	assert_int_equal(change_visit(&serve, "v2", &visitor, &later, NULL), 0);
+	assert_int_equal(open_visit(&serve, "v2", &visitor, &later, NULL), 0);
 	assert_ptr_equal(generations_by_label(&serve.generations, "v2"), later);
 	assert_int_equal(later->sequence, 3);
 	assert_null(generations_by_label(&serve.generations, "v3"));
@@ -241,22 +242,22 @@ static void visit_v2(void)
 {
 	struct generation *generation;
 
-	assert_int_equal(change_visit(&serve, "v2", &visitor, &generation, NULL), 0);
+	assert_int_equal(open_visit(&serve, "v2", &visitor, &generation, NULL), 0);
 }
 
 static void test_opened_twice_at_once(void **state)
 {
-	struct change_wish wish = { .label = "v2" };
+	struct open_wish wish = { .label = "v2" };
 	struct generation *mine, *again;
 
 	(void)state;
 	publish("v2", 2, THERE);
 	hook = visit_v2;
 	hook_at = THERE;
-	CHECK_OK(change_open(&serve, &wish, &mine, &err));
+	CHECK_OK(open_version(&serve, &wish, &mine, &err));
 	assert_null(hook);
 	assert_int_equal(atomic_load(&mine->lookups), 1);
-	assert_int_equal(change_visit(&serve, "v2", &visitor, &again, NULL), 0);
+	assert_int_equal(open_visit(&serve, "v2", &visitor, &again, NULL), 0);
 	assert_ptr_equal(again, mine);
 	assert_int_equal(atomic_load(&mine->lookups), 2);
 	generations_remove(&serve.generations, mine); /* not while somebody knows it */
@@ -274,7 +275,7 @@ static void no_room_meanwhile(void)
 
 	assert_true(bytes > 0);
 	atomic_store(&serve.loading, UINT64_C(1) << 60);
-	CHECK_FAILS(change_visit(&serve, "v2", &visitor, &generation, &err), -ENOMEM,
+	CHECK_FAILS(open_visit(&serve, "v2", &visitor, &generation, &err), -ENOMEM,
 		    "not enough memory for its index");
 	assert_int_equal(atomic_load(&serve.loading), UINT64_C(1) << 60);
 	atomic_store(&serve.loading, bytes);
@@ -282,14 +283,14 @@ static void no_room_meanwhile(void)
 
 static void test_two_loads_at_once(void **state)
 {
-	struct change_wish wish = { .label = "v2" };
+	struct open_wish wish = { .label = "v2" };
 	struct generation *generation;
 
 	(void)state;
 	publish("v2", 2, THERE);
 	hook = no_room_meanwhile;
 	hook_at = THERE;
-	CHECK_OK(change_open(&serve, &wish, &generation, &err));
+	CHECK_OK(open_version(&serve, &wish, &generation, &err));
 	assert_null(hook);
 	assert_int_equal(atomic_load(&serve.loading), 0);
 }
@@ -301,7 +302,7 @@ static void see_v3(void)
 	struct catalogue catalogue = { 0 };
 
 	publish("v2", 3, THERE);
-	CHECK_OK(change_read(&serve, &newest, &catalogue, &err));
+	CHECK_OK(mounted_read(&serve, &newest, &catalogue, &err));
 	assert_int_equal(newest.sequence, 3);
 	catalogue_free(&catalogue);
 }
@@ -315,7 +316,7 @@ static void test_newer_state_meanwhile(void **state)
 	publish("v2", 2, HERE);
 	hook = see_v3;
 	hook_at = super.catalogue_address;
-	CHECK_OK(change_read(&serve, &found, &catalogue, &err));
+	CHECK_OK(mounted_read(&serve, &found, &catalogue, &err));
 	assert_null(hook);
 	assert_int_equal(found.sequence, 2);
 	assert_int_equal(atomic_load(&serve.newest), 3);
@@ -331,18 +332,18 @@ static void undo(void)
 
 static void test_undone_version_is_no_other(void **state)
 {
-	struct change_wish v2 = { .label = "v2" }, v3 = { .label = "v3" };
+	struct open_wish v2 = { .label = "v2" }, v3 = { .label = "v3" };
 	struct generation *generation;
 	uint64_t key;
 
 	(void)state;
 	publish("v2", 2, THERE);
-	CHECK_OK(change_open(&serve, &v2, &generation, &err));
+	CHECK_OK(open_version(&serve, &v2, &generation, &err));
 	serve.generations.prepared = generation;
 	key = generation->key;
 	undo();
 	publish("v3", 2, THERE);
-	CHECK_OK(change_open(&serve, &v3, &generation, &err));
+	CHECK_OK(open_version(&serve, &v3, &generation, &err));
 	assert_string_equal(generation->version.label, "v3");
 	assert_int_equal(generation->version.uuid[0], '3');
 	assert_int_not_equal(generation->key, key);
@@ -355,38 +356,38 @@ static void test_undone_version_is_no_other(void **state)
 static void test_undone_version_in_use(void **state)
 {
 	struct generation *generation, *undone;
-	struct change_wish v2 = { .label = "v2" }, v3 = { .label = "v3" };
+	struct open_wish v2 = { .label = "v2" }, v3 = { .label = "v3" };
 
 	(void)state;
 	publish("v2", 2, THERE);
-	CHECK_OK(change_open(&serve, &v2, &undone, &err));
+	CHECK_OK(open_version(&serve, &v2, &undone, &err));
 	undo();
 	publish("v3", 2, HERE);
 	atomic_store(&undone->lookups, 1);
-	CHECK_FAILS(change_visit(&serve, "v3", &visitor, &generation, &err), -ESTALE, "has the number of 'v2'");
+	CHECK_FAILS(open_visit(&serve, "v3", &visitor, &generation, &err), -ESTALE, "has the number of 'v2'");
 	assert_int_equal(atomic_load(&undone->lookups), 1);
-	CHECK_FAILS(change_open(&serve, &v3, &generation, &err), -ESTALE, "has the number of 'v2'");
+	CHECK_FAILS(open_version(&serve, &v3, &generation, &err), -ESTALE, "has the number of 'v2'");
 	atomic_store(&undone->lookups, 0);
 	atomic_store(&serve.generations.current, undone);
-	CHECK_FAILS(change_open(&serve, &v3, &generation, &err), -ESTALE, "has the number of 'v2'");
+	CHECK_FAILS(open_version(&serve, &v3, &generation, &err), -ESTALE, "has the number of 'v2'");
 	assert_ptr_equal(generations_find(&serve.generations, 2), undone);
 }
 
 int main(void)
 {
-#define CHANGE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define OPENING_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		CHANGE_TEST(test_no_older_state),
-		CHANGE_TEST(test_formatted),
-		CHANGE_TEST(test_moved_while_it_is_loaded),
-		CHANGE_TEST(test_damage_is_no_reason_to_go_on),
-		CHANGE_TEST(test_visit_while_the_volume_cannot_be_read),
-		CHANGE_TEST(test_what_may_be_held),
-		CHANGE_TEST(test_opened_twice_at_once),
-		CHANGE_TEST(test_two_loads_at_once),
-		CHANGE_TEST(test_newer_state_meanwhile),
-		CHANGE_TEST(test_undone_version_is_no_other),
-		CHANGE_TEST(test_undone_version_in_use),
+		OPENING_TEST(test_no_older_state),
+		OPENING_TEST(test_formatted),
+		OPENING_TEST(test_moved_while_it_is_loaded),
+		OPENING_TEST(test_damage_is_no_reason_to_go_on),
+		OPENING_TEST(test_visit_while_the_volume_cannot_be_read),
+		OPENING_TEST(test_what_may_be_held),
+		OPENING_TEST(test_opened_twice_at_once),
+		OPENING_TEST(test_two_loads_at_once),
+		OPENING_TEST(test_newer_state_meanwhile),
+		OPENING_TEST(test_undone_version_is_no_other),
+		OPENING_TEST(test_undone_version_in_use),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

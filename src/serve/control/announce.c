@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* By a new epoch every name is asked for again. Kernels without epochs are told the root's names one by one: for each the kernel
+ * takes the root's lock, and so waits for all lookups in the root that are under way; then for those that came meanwhile, and so
+ * on. Several threads stand in this queue together: one such wait lets a name of each through. */
+#include "serve/control/announce.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "datasetfs/control.h"
+#include "fuse/invalidate.h"
+#include "image/names.h"
+
+#define ANNOUNCE_THREADS 32u
+#define ANNOUNCE_SLICE   8u /* names that a thread takes at a time */
+
+struct announcement {
+	int fd;
+	struct generation *old, *new;
+	_Atomic uint64_t next_old, next_new; /* number of the first entry that nobody has taken */
+	_Atomic bool failed;
+	pthread_mutex_t lock;
+	struct error *err; /* of the first failure; under the lock */
+};
+
+/* One thread's. */
+struct announcer {
+	struct announcement *shared;
+	struct names_reader *old; /* NULL: all names count, else only those that it lacks */
+	uint64_t end;
+	bool any;
+};
+
+static int announce_fail(struct announcement *shared, const struct error *why)
+{
+	pthread_mutex_lock(&shared->lock);
+	if (!atomic_exchange(&shared->failed, true))
+		*shared->err = *why;
+	pthread_mutex_unlock(&shared->lock);
+	return why->code;
+}
+
+static int announce_name(void *argument, const struct names_entry *entry)
+{
+	struct announcer *announcer = argument;
+	struct error why = { 0 };
+	uint64_t ordinal;
+
+	if (entry->number >= announcer->end || atomic_load(&announcer->shared->failed))
+		return 1;
+	announcer->any = true;
+	if (announcer->old && names_lookup(announcer->old, INODE_ROOT, entry->name, entry->name_length, &ordinal) == 0)
+		return 0;
+	if (invalidate_entry(announcer->shared->fd, NODE_ROOT, entry->name, entry->name_length, &why) < 0)
+		return announce_fail(announcer->shared, &why);
+	return 0;
+}
+
+static void announce_slices(struct announcement *shared, const struct generation *generation,
+			    struct names_reader *reader, struct names_reader *but, _Atomic uint64_t *next)
+{
+	struct announcer announcer = { .shared = shared, .old = but };
+	struct error why = { 0 };
+	uint64_t first;
+	int r;
+
+	do {
+		first = atomic_fetch_add(next, ANNOUNCE_SLICE);
+		announcer.end = first + ANNOUNCE_SLICE;
+		announcer.any = false;
+		r = names_list(reader, INODE_ROOT, first, announce_name, &announcer);
+		if (r < 0 && !atomic_load(&shared->failed)) {
+			error_set(&why, r, "cannot list the root of '%s'", generation->version.label);
+			announce_fail(shared, &why);
+		}
+	} while (announcer.any && !atomic_load(&shared->failed));
+}
+
+static void *announce_main(void *argument)
+{
+	struct announcement *shared = argument;
+	struct names_reader *old = NULL, *new = NULL;
+	struct error why = { 0 };
+
+	if (names_reader_open(shared->old->index->names, &old, &why) < 0 ||
+	    names_reader_open(shared->new->index->names, &new, &why) < 0)
+		announce_fail(shared, &why);
+	if (old && new) {
+		announce_slices(shared, shared->old, old, NULL, &shared->next_old);
+		announce_slices(shared, shared->new, new, old, &shared->next_new);
+	}
+	names_reader_close(new);
+	names_reader_close(old);
+	return NULL;
+}
+
+static unsigned announce_most(const struct announcement *shared)
+{
+	uint64_t most = (shared->old->index->shape.inode_count + shared->new->index->shape.inode_count) / ANNOUNCE_SLICE;
+
+	return most < ANNOUNCE_THREADS ? (unsigned)most : ANNOUNCE_THREADS;
+}
+
+static int announce_names(int fd, struct generation *old, struct generation *new, struct error *err)
+{
+	struct announcement announcement = { .fd = fd, .old = old, .new = new, .lock = PTHREAD_MUTEX_INITIALIZER, .err = err };
+	pthread_t threads[ANNOUNCE_THREADS];
+	unsigned started = 0, most = announce_most(&announcement);
+
+	while (started + 1 < most && pthread_create(&threads[started], NULL, announce_main, &announcement) == 0)
+		started++;
+	announce_main(&announcement);
+	while (started)
+		pthread_join(threads[--started], NULL);
+	pthread_mutex_destroy(&announcement.lock);
+	return atomic_load(&announcement.failed) ? err->code : 0;
+}
+
+static int announce_epoch(struct serve *serve, struct generation *old, struct generation *new, struct error *err)
+{
+	enum serve_notify how = serve->options.notify;
+	int r;
+
+	if (how != SERVE_NOTIFY_ENTRIES) {
+		r = invalidate_epoch(serve->mount_fd, err);
+		if (r == 0 || how == SERVE_NOTIFY_EPOCH)
+			return r;
+		log_info("the kernel knows no epochs, names are told one by one: %s", err->reason);
+		serve->options.notify = SERVE_NOTIFY_ENTRIES;
+		*err = (struct error){ 0 };
+	}
+	return announce_names(serve->mount_fd, old, new, err);
+}
+
+int announce_switch(struct serve *serve, struct generation *old, struct generation *new, struct error *err)
+{
+	/* Any name: it is the lock of the root that counts. A READDIRPLUS answered by the old version must have become
+	 * names before the epoch ends, as the kernel gives those the epoch of their making. */
+	int r = invalidate_entry(serve->mount_fd, NODE_ROOT, CONTROL_FOLDER ".", strlen(CONTROL_FOLDER) + 1, err);
+
+	if (r == 0)
+		r = announce_epoch(serve, old, new, err);
+	if (r == 0)
+		r = invalidate_inode(serve->mount_fd, NODE_ROOT, err);
+	return r;
+}

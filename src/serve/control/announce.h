@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kernel shall forget before a switch returns: names, and what it remembers of the root. */
+#pragma once
+#include "serve/serve.h"
+
+/* On return no request by a path is on its way that the old version answered, and the kernel remembers no name of it. */
+must_check int announce_switch(struct serve *serve, struct generation *old, struct generation *new, struct error *err);

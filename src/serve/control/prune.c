@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/* What a left version still has in the kernel's memory is out of sight. Nodes that nobody uses are dropped by their numbers
+ * where the kernel can do that: children before parents, as ordinals are breadth-first. It takes no directory's lock and
+ * touches no node of another version. Else names are dropped one by one. */
+#include "serve/control/prune.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "fuse/invalidate.h"
+#include "image/names.h"
+
+#define PRUNE_FIRST INT64_C(1000000000)   /* ns between the first two runs for a version that was left */
+#define PRUNE_LEAST INT64_C(10000000000)  /* to which this grows, */
+#define PRUNE_REST  128                   /* or so many times what one took, */
+#define PRUNE_MOST  INT64_C(600000000000) /* but not above */
+
+struct prune {
+	struct serve *serve;
+	pthread_t thread;
+	bool running;
+	pthread_mutex_t lock; /* generation, ending */
+	pthread_cond_t wake;
+	struct generation *generation; /* under way, with a use; NULL: none */
+	bool ending;
+	_Atomic bool cancelled;
+	/* the thread's: */
+	bool cannot_drop_nodes; /* the kernel does not know how */
+	bool dropped_nodes;     /* of this version, just now */
+};
+
+/* ---- one version ---- */
+
+static bool prune_is_over(const struct prune *prune)
+{
+	const struct generation *generation = prune->generation;
+
+	return atomic_load(&prune->cancelled) || !atomic_load(&generation->lookups) ||
+	       generation == serve_current(prune->serve);
+}
+
+/* A file has one node, whose pages a visitor of .datasetfs/versions would lose as well. */
+static bool prune_may_drop_nodes(const struct prune *prune)
+{
+	return !prune->cannot_drop_nodes && !atomic_load(&prune->generation->visited);
+}
+
+static void prune_drop_nodes(struct prune *prune)
+{
+	const struct generation *generation = prune->generation;
+	uint64_t ordinal = generation->index->shape.inode_count, nodes[INVALIDATE_PRUNE_MOST];
+	struct error err = { 0 };
+	uint32_t count;
+	int r = 0;
+
+	while (r == 0 && ordinal > INODE_ROOT && !prune_is_over(prune)) {
+		for (count = 0; count < INVALIDATE_PRUNE_MOST && ordinal > INODE_ROOT; ordinal--)
+			nodes[count++] = generation_node(generation, ordinal);
+		r = invalidate_prune(prune->serve->mount_fd, nodes, count, &err);
+	}
+	prune->dropped_nodes = r == 0;
+	if (r != -EINVAL)
+		return;
+	prune->cannot_drop_nodes = true;
+	log_debug("the kernel drops no nodes by number, names of left versions are dropped one by one");
+}
+
+/* A name of the root is another version's by now, so those are dropped once: after the version was left. */
+static int prune_drop_name(void *argument, uint64_t directory, const struct names_entry *entry)
+{
+	struct prune *prune = argument;
+	struct generation *generation = prune->generation;
+	struct error err = { 0 };
+
+	if (prune_is_over(prune))
+		return 1;
+	if (prune->dropped_nodes && entry->type != DT_DIR)
+		return 0;
+	if (directory != INODE_ROOT)
+		atomic_store(&generation->root_pruned, true);
+	else if (atomic_load(&generation->root_pruned))
+		return 0;
+	return invalidate_entry(prune->serve->mount_fd, generation_node(generation, directory), entry->name,
+				entry->name_length, &err) < 0;
+}
+
+static void prune_drop_names(struct prune *prune)
+{
+	struct generation *generation = prune->generation;
+	struct names_reader *reader;
+	struct error err = { 0 };
+
+	if (names_reader_open(generation->index->names, &reader, &err) < 0)
+		return;
+	/* Cancelled at its last name it may have been current since. */
+	if (names_walk(reader, prune_drop_name, prune) == 0 && !atomic_load(&prune->cancelled))
+		atomic_store(&generation->root_pruned, true);
+	names_reader_close(reader);
+}
+
+/* A directory in which names were found to be absent is in use by these absences, which have no number. */
+static void prune_one(struct prune *prune)
+{
+	prune->dropped_nodes = false;
+	if (prune_may_drop_nodes(prune))
+		prune_drop_nodes(prune);
+	if (!prune->dropped_nodes || atomic_load(&prune->generation->has_absences))
+		prune_drop_names(prune);
+}
+
+/* ---- the thread ---- */
+
+static bool prune_wait(struct prune *prune)
+{
+	bool ending;
+
+	pthread_mutex_lock(&prune->lock);
+	while (!prune->generation && !prune->ending)
+		pthread_cond_wait(&prune->wake, &prune->lock);
+	ending = prune->ending;
+	pthread_mutex_unlock(&prune->lock);
+	return !ending;
+}
+
+static void prune_end(struct prune *prune)
+{
+	struct generation *generation;
+
+	pthread_mutex_lock(&prune->lock);
+	generation = prune->generation;
+	prune->generation = NULL;
+	pthread_mutex_unlock(&prune->lock);
+	generation_put(generation);
+}
+
+static void *prune_main(void *argument)
+{
+	struct prune *prune = argument;
+
+	while (prune_wait(prune)) {
+		prune_one(prune);
+		prune_end(prune);
+		wake_up(&prune->serve->wake);
+	}
+	prune_end(prune);
+	return NULL;
+}
+
+int prune_start(struct serve *serve, struct error *err)
+{
+	struct prune *prune = calloc(1, sizeof(*prune));
+	int r;
+
+	if (!prune)
+		return error_set(err, -ENOMEM, "no memory for the thread that prunes");
+	prune->serve = serve;
+	pthread_mutex_init(&prune->lock, NULL);
+	pthread_cond_init(&prune->wake, NULL);
+	serve->prune = prune;
+	r = pthread_create(&prune->thread, NULL, prune_main, prune);
+	if (r)
+		return error_set(err, -r, "cannot start the thread that prunes: %s", strerror(r));
+	prune->running = true;
+	return 0;
+}
+
+void prune_stop(struct prune *prune)
+{
+	if (!prune || !prune->running)
+		return;
+	pthread_mutex_lock(&prune->lock);
+	prune->ending = true;
+	atomic_store(&prune->cancelled, true);
+	pthread_cond_signal(&prune->wake);
+	pthread_mutex_unlock(&prune->lock);
+	pthread_join(prune->thread, NULL);
+	prune->running = false;
+}
+
+void prune_free(struct prune *prune)
+{
+	if (!prune)
+		return;
+	pthread_cond_destroy(&prune->wake);
+	pthread_mutex_destroy(&prune->lock);
+	free(prune);
+}
+
+/* ---- the control thread's side ---- */
+
+static bool prune_begin(struct prune *prune, struct generation *generation)
+{
+	bool begun;
+
+	pthread_mutex_lock(&prune->lock);
+	begun = !prune->generation && !prune->ending;
+	if (begun) {
+		generation_get(generation);
+		prune->generation = generation;
+		atomic_store(&prune->cancelled, false);
+		pthread_cond_signal(&prune->wake);
+	}
+	pthread_mutex_unlock(&prune->lock);
+	return begun;
+}
+
+static bool prune_is_busy(struct prune *prune)
+{
+	bool busy;
+
+	pthread_mutex_lock(&prune->lock);
+	busy = prune->generation;
+	pthread_mutex_unlock(&prune->lock);
+	return busy;
+}
+
+void prune_cancel(struct prune *prune)
+{
+	atomic_store(&prune->cancelled, true);
+}
+
+/* What was cancelled for this is taken up again when there is nothing better to do. */
+void prune_left(struct serve *serve, struct generation *left)
+{
+	int64_t now = clock_now();
+
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
+		struct generation *generation = atomic_load(&serve->generations.slots[i]);
+
+		if (!generation || (generation != left && !generation->prune_at))
+			continue;
+		generation->prune_at = now + (generation == left ? 0 : PRUNE_FIRST);
+		generation->prune_delay = PRUNE_FIRST;
+		generation->prune_began = 0;
+	}
+	/* Announced one by one they are gone already. */
+	atomic_store(&left->root_pruned, serve->options.notify == SERVE_NOTIFY_ENTRIES);
+}
+
+/* When one ended: what it took decides how often it is worth it. */
+static void prune_ended(struct generation *generation)
+{
+	int64_t now = clock_now(), most = (now - generation->prune_began) * PRUNE_REST;
+
+	most = most < PRUNE_LEAST ? PRUNE_LEAST : most > PRUNE_MOST ? PRUNE_MOST : most;
+	generation->prune_began = 0;
+	generation->prune_at = now + generation->prune_delay;
+	generation->prune_delay = generation->prune_delay < most / 2 ? generation->prune_delay * 2 : most;
+}
+
+static bool prune_is_left(struct serve *serve, const struct generation *generation)
+{
+	return generation && generation != serve_current(serve) && generation->prune_at &&
+	       atomic_load(&generation->lookups);
+}
+
+int64_t prune_settle(struct serve *serve)
+{
+	bool busy = prune_is_busy(serve->prune);
+	struct generation *generation;
+	int64_t next = 0;
+
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
+		generation = atomic_load(&serve->generations.slots[i]);
+		if (!prune_is_left(serve, generation))
+			continue;
+		if (generation->prune_began && !busy)
+			prune_ended(generation);
+		if (clock_now() < generation->prune_at)
+			next = !next || generation->prune_at < next ? generation->prune_at : next;
+		else if (!busy && (busy = prune_begin(serve->prune, generation)))
+			generation->prune_began = clock_now();
+	}
+	return next;
+}

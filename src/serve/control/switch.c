@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/* What makes a switch atomic, in order:
+ *
+ *   current = new          LOOKUPs in the root and listings of it are answered by the new version from here on
+ *   generations_wait()     no worker is at an answer by the old one; over the ring some may still be on their way
+ *   an entry of the root   its lock waits for those, and until the kernel is done with lookups and listings of the
+ *                          root that were answered before
+ *   a new epoch            every name is asked for again (or, on older kernels, the root's are forgotten one by one)
+ *   the root's inode       its attributes and cached listing go
+ *   announced = new        .datasetfs/version says so: who waits for that finds no name of the old version any more
+ *
+ * Nodes of the old version have other numbers: what is open stays what it was. */
+#include "serve/control/switch.h"
+
+#include "base/log.h"
+#include "serve/control/announce.h"
+#include "serve/control/prune.h"
+
+static int switch_current(struct serve *serve, struct generation *generation, struct error *err)
+{
+	struct generation *old = serve_current(serve);
+	struct error why = { 0 }, ignored = { 0 };
+	int r;
+
+	prune_cancel(serve->prune);
+	atomic_store(&serve->generations.current, generation);
+	generations_wait(&serve->generations);
+	r = announce_switch(serve, old, generation, &why);
+	if (r == 0) {
+		atomic_store(&serve->generations.announced, generation);
+		prune_left(serve, old);
+		return 0;
+	}
+	/* Half announced is worse than not switched: the old version becomes current again, and what can be announced is. */
+	atomic_store(&serve->generations.current, old);
+	generations_wait(&serve->generations);
+	(void)!announce_switch(serve, generation, old, &ignored);
+	prune_left(serve, generation);
+	return error_set(err, r, "%s", why.reason);
+}
+
+int switch_to(struct serve *serve, struct generation *generation, struct error *err)
+{
+	struct generation *old = serve_current(serve);
+	int r;
+
+	if (old == generation)
+		return 0;
+	r = switch_current(serve, generation, err);
+	if (r < 0)
+		return r;
+	atomic_fetch_add(&serve->switches, 1);
+	if (serve->generations.prepared == generation)
+		serve->generations.prepared = NULL;
+	log_info("'%s' serves version '%s', before '%s'", serve->options.mountpoint, generation->version.label,
+		 old->version.label);
+	return 0;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* A publisher may format the volume anew, a slot of its superblock may not be readable for a while, and a volume may be put back
+ * to what it was: what is read is believed only when it goes on from what was seen. */
+#include "serve/opening/mounted.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "base/log.h"
+#include "device/locate.h"
+
+/* A namespace that was cloned, or a copy in a file, has everything but the identity. */
+static void mounted_check_identity(const struct serve *serve, const struct superblock *super)
+{
+	char found[TOPOLOGY_IDENTITY_SIZE];
+	struct error why = { 0 };
+
+	if (!super->identity[0])
+		return;
+	if (locate_identity(serve->volume->fd, found, &why) < 0)
+		log_warn("cannot tell which namespace '%s' is: %s, ignoring", serve->options.volume, why.reason);
+	else if (strcmp(found, super->identity) != 0)
+		log_warn("'%s' was published on '%s' and lies on %s%s%s now: this is a copy, ignoring",
+			 serve->options.volume, super->identity, found[0] ? "'" : "something else",
+			 found, found[0] ? "'" : "");
+}
+
+bool mounted_is_other(const struct serve *serve, const struct superblock *super)
+{
+	return super->sequence && memcmp(serve->volume_uuid, super->volume_uuid, sizeof(serve->volume_uuid)) != 0;
+}
+
+static int mounted_check_volume(struct serve *serve, const struct superblock *super, struct error *err)
+{
+	char found[UUID_TEXT_SIZE], expected[UUID_TEXT_SIZE];
+	struct error doubt = { 0 };
+
+	if (!serve_current(serve)) {
+		memcpy(serve->volume_uuid, super->volume_uuid, sizeof(serve->volume_uuid));
+		serve->opened = super->sequence;
+		if (superblock_doubt(super, &doubt))
+			log_warn("volume '%s': %s", serve->options.volume, doubt.reason);
+		mounted_check_identity(serve, super);
+	}
+	if (!mounted_is_other(serve, super))
+		return 0;
+	format_uuid(super->volume_uuid, found);
+	format_uuid(serve->volume_uuid, expected);
+	return error_set(err, -ESTALE, "the volume was formatted anew: its UUID is %s, expected %s", found, expected);
+}
+
+static void mounted_remember(struct serve *serve, uint64_t sequence)
+{
+	uint64_t newest = atomic_load(&serve->newest);
+
+	while (newest < sequence && !atomic_compare_exchange_weak(&serve->newest, &newest, sequence))
+		continue;
+}
+
+int mounted_check(struct serve *serve, const struct superblock *super, uint64_t seen, struct error *err)
+{
+	int r = mounted_check_volume(serve, super, err);
+
+	if (r < 0)
+		return r;
+	if (super->sequence < seen)
+		return error_set(err, -ESTALE,
+				 "superblock %" PRIu64 " is the newest that can be read, but %" PRIu64
+				 " was seen before: try again, or mount anew if the volume was put back",
+				 super->sequence, seen);
+	mounted_remember(serve, super->sequence);
+	return 0;
+}
+
+int mounted_read(struct serve *serve, struct superblock *ret_super, struct catalogue *ret, struct error *err)
+{
+	uint64_t seen = atomic_load(&serve->newest);
+	int r;
+
+	*ret_super = (struct superblock){ 0 };
+	r = catalogue_load(&serve->volume->source, ret_super, ret, err);
+	return r < 0 ? r : mounted_check(serve, ret_super, seen, err);
+}
+
+bool mounted_is_outdated(struct serve *serve, const struct superblock *super)
+{
+	struct superblock newer;
+
+	return super->sequence && superblock_find(&serve->volume->source, &newer, NULL) == 0 &&
+	       newer.sequence > super->sequence;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/* Which version is meant, whether there is room for it, and how it gets into the table. */
+#include "serve/opening/open.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/format.h"
+#include "base/log.h"
+#include "image/dump.h"
+#include "image/fine.h"
+#include "serve/opening/headroom.h"
+#include "serve/opening/mounted.h"
+
+#define READER_BYTES 8192u /* of each worker, for an open version */
+
+static int open_choose(const struct catalogue *catalogue, const struct open_wish *wish,
+			 const struct version **ret, struct error *err)
+{
+	char uuid[UUID_TEXT_SIZE];
+
+	if (wish->label && *wish->label) {
+		*ret = catalogue_by_label(catalogue, wish->label);
+		return *ret ? 0 : error_set(err, -ENOENT, "the volume has no version '%s'", wish->label);
+	}
+	if (wish->uuid) {
+		format_uuid(wish->uuid, uuid);
+		*ret = catalogue_by_uuid(catalogue, wish->uuid);
+		return *ret ? 0 : error_set(err, -ENOENT, "the volume has no version with the UUID %s", uuid);
+	}
+	*ret = catalogue_current(catalogue);
+	return *ret ? 0 : error_set(err, -ENOENT, "the volume has no current version, choose one with version=");
+}
+
+static int open_check_digest(const struct serve *serve, const struct generation *generation, struct error *err)
+{
+	const struct serve_options *options = &serve->options;
+	char found[65], expected[65];
+	uint8_t digest[32];
+	int r;
+
+	if (!options->has_digest)
+		return 0;
+	r = dump_digest(generation->index, digest, err);
+	if (r < 0)
+		return r;
+	if (!memcmp(digest, options->digest, sizeof(digest)))
+		return 0;
+	format_hex(digest, sizeof(digest), found);
+	format_hex(options->digest, sizeof(digest), expected);
+	return error_set(err, -EBADMSG, "version '%s' has the digest sha256:%s, expected sha256:%s",
+			 generation->version.label, found, expected);
+}
+
+/* What an open version takes at most. */
+static uint64_t open_bytes(const struct serve *serve, const struct version *version)
+{
+	return version->index_length + fine_memory_most(version) + (uint64_t)serve->worker_count * READER_BYTES;
+}
+
+/* others: bytes that the other thread's load may take yet. */
+static int open_check_room(struct serve *serve, const struct version *version, const struct visitor *visitor,
+			     uint64_t others, struct error *err)
+{
+	unsigned spare = 0;
+	int r = visitor ? visitor_check(visitor, &serve->generations, version, clock_now(), &spare, err) : 0;
+
+	if (r < 0 || !serve_current(serve))
+		return r;
+	return headroom_check(open_bytes(serve, version) + others, spare, err);
+}
+
+static int open_load_index(struct serve *serve, const struct version *version, struct generation **ret, struct error *err)
+{
+	struct generation *generation;
+	int r;
+
+	atomic_fetch_add(&serve->loads, 1);
+	r = generation_open(&serve->volume->source, version, serve->worker_count, &generation, err);
+	if (r < 0)
+		return r;
+	generation->hidden_mode = serve->options.suid ? 0 : S_ISUID | S_ISGID;
+	r = open_check_digest(serve, generation, err);
+	if (r < 0) {
+		generation_put(generation);
+		return r;
+	}
+	*ret = generation;
+	return 0;
+}
+
+static int open_load_beside(struct serve *serve, const struct version *version, const struct visitor *visitor,
+			      uint64_t others, struct generation **ret, struct error *err)
+{
+	struct generation *generation;
+	struct error why = { 0 };
+	int r = open_check_room(serve, version, visitor, others, err);
+
+	if (r < 0)
+		return r;
+	r = open_load_index(serve, version, &generation, &why);
+	if (r < 0 && visitor)
+		visitor_remember(visitor, version, clock_now(), &why);
+	if (r < 0)
+		return error_set(err, r, "%s", why.reason);
+	generation->is_visited = visitor && !visitor->may_switch;
+	generation->visitor = visitor ? visitor->uid : 0;
+	r = generations_add(&serve->generations, &generation, visitor != NULL, err);
+	if (r < 0) {
+		generation_put(generation);
+		return r;
+	}
+	*ret = generation;
+	return 0;
+}
+
+/* A visit and a command may load at once, each before the other's memory is taken. */
+static int open_load(struct serve *serve, const struct version *version, const struct visitor *visitor,
+		       struct generation **ret, struct error *err)
+{
+	uint64_t bytes = open_bytes(serve, version), others = atomic_fetch_add(&serve->loading, bytes);
+	int r = open_load_beside(serve, version, visitor, others, ret, err);
+
+	atomic_fetch_sub(&serve->loading, bytes);
+	return r;
+}
+
+/* Compaction keeps the UUID: the latest of them. */
+static struct generation *open_find(struct serve *serve, const uint8_t *uuid)
+{
+	struct generation *generation, *found = NULL;
+
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
+		generation = atomic_load(&serve->generations.slots[i]);
+		if (generation && !memcmp(generation->version.uuid, uuid, sizeof(generation->version.uuid)) &&
+		    (!found || generation->sequence > found->sequence))
+			found = generation;
+	}
+	return found;
+}
+
+static int open_refuse_number(const struct generation *undone, const struct version *version, struct error *err)
+{
+	return error_set(err, -ESTALE,
+			 "version '%s' has the number of '%s', which was undone on the volume and is in use here: end its "
+			 "use, or unmount and mount anew", version->label, undone->version.label);
+}
+
+/* The number that a version had is given again after its publish was undone. Numbers of nodes are made of it, so only one
+ * of the two can be known to the kernel. */
+static int open_make_way(struct serve *serve, struct generation *undone, const struct version *version, struct error *err)
+{
+	bool was_prepared = serve->generations.prepared == undone;
+	char label[sizeof(undone->version.label)];
+
+	memcpy(label, undone->version.label, sizeof(label));
+	if (undone == serve_current(serve) || !generations_remove(&serve->generations, undone))
+		return open_refuse_number(undone, version, err);
+	if (was_prepared)
+		serve->generations.prepared = NULL;
+	log_warn("version '%s' was undone on the volume and is closed", label);
+	return 0;
+}
+
+/* A visitor closes nothing; the lookup that was counted for him is given up. */
+static int open_refuse_visitor(struct serve *serve, struct generation *undone, const struct version *version,
+				 struct error *err)
+{
+	int r = open_refuse_number(undone, version, err);
+
+	generations_forget(&serve->generations, undone, 1);
+	return r;
+}
+
+/* What is open comes second: a version that was moved is wanted where it lies now. */
+static int open_take(struct serve *serve, const struct catalogue *catalogue, const struct open_wish *wish,
+		       struct generation **ret, struct error *err)
+{
+	const struct version *version = NULL;
+	struct generation *generation = NULL;
+	int r;
+
+	if (wish->uuid && !catalogue_by_uuid(catalogue, wish->uuid))
+		generation = open_find(serve, wish->uuid);
+	if (!generation) {
+		r = open_choose(catalogue, wish, &version, err);
+		if (r < 0)
+			return r;
+		generation = generations_get(&serve->generations, version->sequence, wish->visitor != NULL);
+	}
+	if (generation && version && !generation_is(generation, version)) {
+		r = wish->visitor ? open_refuse_visitor(serve, generation, version, err) :
+				    open_make_way(serve, generation, version, err);
+		if (r < 0)
+			return r;
+		generation = NULL;
+	}
+	if (!generation)
+		return open_load(serve, version, wish->visitor, ret, err);
+	*ret = generation;
+	return 0;
+}
+
+/* *ret_super: whose catalogue was read, also on failure; zeroed when none could be. */
+static int open_try(struct serve *serve, const struct open_wish *wish, struct superblock *ret_super,
+		      struct generation **ret, struct error *err)
+{
+	struct catalogue catalogue = { 0 };
+	int r;
+
+	r = mounted_read(serve, ret_super, &catalogue, err);
+	if (r == 0)
+		r = open_take(serve, &catalogue, wish, ret, err);
+	catalogue_free(&catalogue);
+	return r;
+}
+
+/* Meanwhile the version may be removed, or moved, and its index written over. */
+static int open_try_again(struct serve *serve, const struct open_wish *wish, struct superblock *ret_super,
+			    struct generation **ret, struct error *err)
+{
+	int r;
+
+	do
+		r = open_try(serve, wish, ret_super, ret, err);
+	while (r == -EBADMSG && mounted_is_outdated(serve, ret_super));
+	return r;
+}
+
+int open_version(struct serve *serve, const struct open_wish *wish, struct generation **ret, struct error *err)
+{
+	struct superblock super;
+
+	return open_try_again(serve, wish, &super, ret, err);
+}
+
+/* A lookup of it is counted. */
+static struct generation *open_under(struct serve *serve, const char *label)
+{
+	struct generation *generation;
+
+	pthread_mutex_lock(&serve->generations.lock);
+	generation = generations_by_label(&serve->generations, label);
+	if (generation)
+		atomic_fetch_add(&generation->lookups, 1);
+	pthread_mutex_unlock(&serve->generations.lock);
+	return generation;
+}
+
+int open_visit(struct serve *serve, const char *label, const struct visitor *visitor, struct generation **ret,
+		 struct error *err)
+{
+	const struct open_wish wish = { .label = label, .visitor = visitor };
+	struct generation *generation;
+	struct superblock super;
+	int r = open_try_again(serve, &wish, &super, ret, err);
+
+	/* What the newest superblock leads to is an answer, and so is another volume. */
+	if (r == 0 || mounted_is_other(serve, &super) || super.sequence >= atomic_load(&serve->newest))
+		return r;
+	generation = open_under(serve, label);
+	if (!generation)
+		return r;
+	*ret = generation;
+	return 1;
+}
