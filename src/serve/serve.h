@@ -65,6 +65,7 @@ struct serve {
 	struct prune *prune;    /* NULL before the mount serves */
 	struct visits *visits;
 	struct watch *watch;    /* NULL before the mount serves */
+	_Atomic int64_t listed; /* when the kernel is to forget the listing of versions, ns, monotonic; 0: it has none */
 	_Atomic bool is_lost;   /* perhaps: see reopen.h */
 	_Atomic int path_error; /* negative errno of the last device read that is to be tried again */
 	struct chunk_cache *cache;

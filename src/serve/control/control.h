@@ -1,16 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* The control thread: commands that take time are done by it, never by a worker, and answered by the worker that
- * has the request. It alone changes what is served, tells the kernel of it, and closes versions. */
+/* The control thread: commands that take time are done by it, never by a worker, and answered by the worker that has the
+ * request. It alone changes what is served, announces that to the kernel, and closes versions. */
 #pragma once
 #include "serve/serve.h"
 #include "serve/worker/worker.h"
+
+/* Made by a worker, then the control thread's, then the worker's again. */
+struct control_job {
+	struct worker_task task; /* the first member; what the worker does when the job is done */
+	struct worker *worker;
+	void (*run)(struct serve *serve, struct control_job *job); /* by the control thread */
+	struct control_job *next;
+};
 
 /* Before the workers start. */
 must_check int control_start(struct serve *serve, struct error *err);
 /* After the workers ended. */
 void control_stop(struct control *control);
 
-/* IOCTL on .datasetfs/control. */
-void control_ioctl(struct worker *worker, struct channel_request *request);
-/* A listing of .datasetfs/versions was answered: the kernel is to forget it soon. Any thread. */
-void control_listed(struct control *control);
+/* Any thread. */
+void control_submit(struct control *control, struct control_job *job);

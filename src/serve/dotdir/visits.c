@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "datasetfs/control.h"
-#include "serve/control/control.h"
+#include "serve/control/listing.h"
 #include "serve/opening/mounted.h"
 #include "serve/opening/open.h"
 #include "serve/request/caller.h"
@@ -272,7 +272,7 @@ static void visits_answer_list(struct worker_task *task)
 	if (visit->result < 0)
 		reply_error(visit->worker, visit->request, visit->result);
 	else if (reply_data(visit->worker, visit->request, visit->request->payload, visit->list.used))
-		control_listed(visit->worker->serve->control);
+		listing_answered(visit->worker->serve);
 	visits_free(visit);
 }
 

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "image/names.h"
-#include "serve/control/control.h"
+#include "serve/control/command.h"
 #include "serve/dotdir/inside.h"
 #include "serve/request/content.h"
 #include "serve/request/dir.h"
@@ -335,7 +335,7 @@ static void ops_ioctl(void *context, struct channel_request *request)
 
 	ops_count(worker, request);
 	if (request->wire.nodeid == NODE_CONTROL)
-		control_ioctl(worker, request);
+		command_ioctl(worker, request);
 	else
 		reply_error(worker, request, -ENOTTY);
 }

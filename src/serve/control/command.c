@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* The switch command: taken and answered by a worker, done by the control thread. */
+#include "serve/control/command.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "datasetfs/control.h"
+#include "serve/control/control.h"
+#include "serve/control/switch.h"
+#include "serve/opening/open.h"
+#include "serve/request/caller.h"
+#include "serve/request/reply.h"
+
+struct command {
+	struct control_job job; /* the first member */
+	struct channel_request *request;
+	struct control_switch arguments; /* become the answer */
+	int64_t came; /* ns, monotonic */
+	int result;
+};
+
+/* ---- the control thread's side ---- */
+
+static int command_check(const struct control_switch *arguments, struct error *err)
+{
+	if (arguments->flags & ~(CONTROL_PREPARE | CONTROL_BY_UUID))
+		return error_set(err, -EINVAL, "command with unknown flags %#x", arguments->flags);
+	if (!memchr(arguments->label, 0, sizeof(arguments->label)) ||
+	    !memchr(arguments->if_current, 0, sizeof(arguments->if_current)))
+		return error_set(err, -EINVAL, "command with a label that does not end");
+	return 0;
+}
+
+static int command_check_current(struct serve *serve, const struct control_switch *arguments, struct error *err)
+{
+	const char *current = serve_current(serve)->version.label;
+
+	if (!*arguments->if_current || !strcmp(arguments->if_current, current))
+		return 0;
+	return error_set(err, -ECANCELED, "the mount serves '%s', expected '%s'", current, arguments->if_current);
+}
+
+static uint64_t command_us_since(int64_t then)
+{
+	return (uint64_t)(clock_now() - then) / 1000;
+}
+
+/* came: what the caller waits for begins with the queue. */
+static int command_switch(struct serve *serve, struct control_switch *arguments, int64_t came,
+			  struct error *err)
+{
+	struct open_wish wish = { .label = arguments->label };
+	struct generation *generation;
+	int64_t start;
+	int r;
+
+	r = command_check_current(serve, arguments, err);
+	if (r < 0)
+		return r;
+	if (arguments->flags & CONTROL_BY_UUID)
+		wish = (struct open_wish){ .uuid = arguments->uuid };
+	r = open_version(serve, &wish, &generation, err);
+	if (r < 0)
+		return r;
+	arguments->prepare_us = command_us_since(came);
+	start = clock_now();
+	if (arguments->flags & CONTROL_PREPARE)
+		serve->generations.prepared = generation;
+	else
+		r = switch_to(serve, generation, err);
+	arguments->switch_us = command_us_since(start);
+	memcpy(arguments->label, generation->version.label, sizeof(arguments->label));
+	memcpy(arguments->uuid, generation->version.uuid, sizeof(arguments->uuid));
+	arguments->sequence = generation->sequence;
+	return r;
+}
+
+static int command_do(struct serve *serve, struct command *command)
+{
+	struct error err = { 0 };
+	int r;
+
+	r = command_check(&command->arguments, &err);
+	if (r == 0 && caller_is_gone(command->request))
+		r = error_set(&err, -EINTR, "its process was killed");
+	if (r == 0)
+		r = command_switch(serve, &command->arguments, command->came, &err);
+	snprintf(command->arguments.reason, sizeof(command->arguments.reason), "%s", r < 0 ? err.reason : "");
+	return r;
+}
+
+static void command_run(struct serve *serve, struct control_job *job)
+{
+	struct command *command = (struct command *)job; /* its first member */
+
+	command->result = command_do(serve, command);
+}
+
+/* ---- the worker's side ---- */
+
+static void command_answer(struct worker_task *task)
+{
+	struct command *command = (struct command *)task; /* its first member */
+	struct fuse_ioctl_out out = { .result = command->result };
+	uint8_t *payload = command->request->payload;
+
+	memcpy(payload, &out, sizeof(out));
+	memcpy(payload + sizeof(out), &command->arguments, sizeof(command->arguments));
+	command->job.worker->commands--;
+	reply_data(command->job.worker, command->request, payload, sizeof(out) + sizeof(command->arguments));
+	free(command);
+}
+
+/* -ENOTTY: not a command. -EBUSY: a worker must keep a slot for other requests. */
+static int command_check_request(const struct worker *worker, const struct request *wire)
+{
+	const struct fuse_ioctl_in *in = &wire->in.ioctl;
+
+	if (in->cmd != CONTROL_IOC_SWITCH || wire->rest_length < sizeof(struct control_switch) ||
+	    in->out_size < sizeof(struct control_switch))
+		return -ENOTTY;
+	return worker->visits + worker->commands < worker->serve->jobs ? 0 : -EBUSY;
+}
+
+void command_ioctl(struct worker *worker, struct channel_request *request)
+{
+	int r = command_check_request(worker, &request->wire);
+	struct error err = { 0 };
+	struct command *command = r == 0 ? calloc(1, sizeof(*command)) : NULL;
+
+	if (!command) {
+		reply_error(worker, request, r < 0 ? r : -ENOMEM);
+		return;
+	}
+	command->job.task.run = command_answer;
+	command->job.run = command_run;
+	command->job.worker = worker;
+	command->request = request;
+	memcpy(&command->arguments, request->wire.rest, sizeof(command->arguments));
+	command->came = clock_now();
+	worker->commands++;
+	/* Now: whoever has its number when it is the command's turn may be another process. */
+	command->result = caller_check(worker->serve, request, &err);
+	if (command->result == 0) {
+		control_submit(worker->serve->control, &command->job);
+		return;
+	}
+	snprintf(command->arguments.reason, sizeof(command->arguments.reason), "%s", err.reason);
+	command_answer(&command->job.task);
+}

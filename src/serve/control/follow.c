@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* The superblock is read at every look, the catalogue only when it is another one. */
+#include "serve/control/follow.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "serve/control/switch.h"
+#include "serve/opening/mounted.h"
+#include "serve/opening/open.h"
+
+void follow_begin(struct serve *serve, struct follow *follow)
+{
+	memcpy(follow->pointed, serve_current(serve)->version.uuid, sizeof(follow->pointed));
+}
+
+/* The current version, once when it became that: a switch by hand is not overruled by any other commit. Else the version
+ * that is served, where compaction put it. NULL: neither. */
+static const struct version *follow_goal(struct serve *serve, const struct follow *follow,
+					 const struct catalogue *catalogue)
+{
+	const struct generation *served = serve_current(serve);
+	const struct version *current = catalogue_current(catalogue), *copy;
+
+	if (current && memcmp(current->uuid, follow->pointed, sizeof(follow->pointed)) != 0)
+		return current;
+	copy = catalogue_by_uuid(catalogue, served->version.uuid);
+	return copy && copy->sequence != served->sequence ? copy : NULL;
+}
+
+static int follow_go(struct serve *serve, const struct version *goal, struct error *err)
+{
+	struct open_wish wish = { .uuid = goal->uuid };
+	struct generation *generation;
+	int r = open_version(serve, &wish, &generation, err);
+
+	return r < 0 ? r : switch_to(serve, generation, err);
+}
+
+static int follow_act(struct serve *serve, struct follow *follow, const struct superblock *super,
+		      const struct catalogue *catalogue, struct error *err)
+{
+	const struct version *current = catalogue_current(catalogue), *goal = follow_goal(serve, follow, catalogue);
+	int r = goal ? follow_go(serve, goal, err) : 0;
+
+	if (r < 0)
+		return r;
+	memcpy(follow->acted, super->catalogue_sha256, sizeof(follow->acted));
+	if (current)
+		memcpy(follow->pointed, current->uuid, sizeof(follow->pointed));
+	return 0;
+}
+
+static int follow_try(struct serve *serve, struct follow *follow, struct error *err)
+{
+	uint64_t seen = atomic_load(&serve->newest);
+	struct catalogue catalogue = { 0 };
+	struct superblock super;
+	int r = superblock_find(&serve->volume->source, &super, err);
+
+	if (r == 0)
+		r = mounted_check(serve, &super, seen, err);
+	if (r < 0 || !memcmp(super.catalogue_sha256, follow->acted, sizeof(follow->acted)))
+		return r;
+	r = mounted_read(serve, &super, &catalogue, err);
+	if (r == 0)
+		r = follow_act(serve, follow, &super, &catalogue, err);
+	catalogue_free(&catalogue);
+	return r;
+}
+
+void follow_look(struct serve *serve, struct follow *follow)
+{
+	static struct log_limit limit = { .burst = 2 };
+	struct error err = { 0 };
+	unsigned held;
+
+	if (follow_try(serve, follow, &err) < 0 && log_allow(&limit, &held))
+		log_error(&err, "cannot follow the volume's current version, trying again");
+}

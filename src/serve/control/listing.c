@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernel keeps a listing for ever; the volume's versions change. */
+#include "serve/control/listing.h"
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "fuse/invalidate.h"
+
+#define LISTING_VALID INT64_C(50000000) /* ns that the kernel has to take a listing over */
+
+void listing_answered(struct serve *serve)
+{
+	atomic_store(&serve->listed, clock_now() + LISTING_VALID);
+	wake_up(&serve->wake);
+}
+
+int64_t listing_settle(struct serve *serve)
+{
+	int64_t listed = atomic_load(&serve->listed);
+	struct error err = { 0 };
+
+	/* Another listing may have come meanwhile: later. */
+	if (!listed || clock_now() < listed || !atomic_compare_exchange_strong(&serve->listed, &listed, 0))
+		return listed;
+	if (invalidate_inode(serve->mount_fd, NODE_VERSIONS, &err) < 0)
+		log_debug("%s", err.reason);
+	return 0;
+}
