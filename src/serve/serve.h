@@ -41,7 +41,7 @@ struct serve_options {
 };
 
 struct control;
-struct inside;
+struct snapshots;
 struct prune;
 struct visits;
 struct watch;
@@ -70,7 +70,7 @@ struct serve {
 	_Atomic int path_error; /* negative errno of the last device read that is to be tried again */
 	struct chunk_cache *cache;
 	struct page_cache *pages; /* of fine sums */
-	struct inside *inside;
+	struct snapshots *snapshots;
 	struct worker **workers;
 	unsigned worker_count;
 	bool ring;              /* requests come over io_uring; the last worker has /dev/fuse for the rest */

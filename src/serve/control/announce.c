@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* By a new epoch every name is asked for again. Kernels without epochs are told the root's names one by one: for each the kernel
- * takes the root's lock, and so waits for all lookups in the root that are under way; then for those that came meanwhile, and so
- * on. Several threads stand in this queue together: one such wait lets a name of each through. */
+/* By a new epoch every name is asked for again. Kernels without epochs are told the root's names one by one: for each
+ * the kernel takes the root's lock, and so waits for all lookups in the root that are under way; then for those that
+ * came meanwhile, and so on. Several threads stand in this queue together: one such wait lets a name of each through. */
 #include "serve/control/announce.h"
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The control thread: commands that take time are done by it, never by a worker, and answered by the worker that has the
- * request. It alone changes what is served, announces that to the kernel, and closes versions. */
+/* The control thread: commands that take time are done by it, never by a worker, and answered by the worker that has
+ * the request. It alone changes what is served, announces that to the kernel, and closes versions. */
 #pragma once
 #include "serve/serve.h"
 #include "serve/worker/worker.h"

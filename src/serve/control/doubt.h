@@ -3,6 +3,6 @@
 #pragma once
 #include "serve/serve.h"
 
-/* When there was a doubt (generations_doubt()): reads the catalogue and says which versions were removed, lie elsewhere, or went
- * with a volume that was formatted anew. */
+/* When there was a doubt (generations_doubt()): reads the catalogue and says which versions were removed, lie
+ * elsewhere, or went with a volume that was formatted anew. */
 void doubt_settle(struct serve *serve);

@@ -14,8 +14,8 @@ void follow_begin(struct serve *serve, struct follow *follow)
 	memcpy(follow->pointed, serve_current(serve)->version.uuid, sizeof(follow->pointed));
 }
 
-/* The current version, once when it became that: a switch by hand is not overruled by any other commit. Else the version
- * that is served, where compaction put it. NULL: neither. */
+/* The current version, once when it became that: a switch by hand is not overruled by any other commit. Else the
+ * version that is served, where compaction put it. NULL: neither. */
 static const struct version *follow_goal(struct serve *serve, const struct follow *follow,
 					 const struct catalogue *catalogue)
 {

@@ -5,5 +5,6 @@
 
 /* Any thread. */
 void listing_answered(struct serve *serve);
-/* The control thread's: makes the kernel forget it when that is due. Returns when to call it again, ns, monotonic; 0: when woken. */
+/* The control thread's: makes the kernel forget it when that is due. Returns when to call it again, ns, monotonic; 0:
+ * when woken. */
 int64_t listing_settle(struct serve *serve);

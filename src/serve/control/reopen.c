@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The volume is found, checked, and put in the place of the old descriptor: the number stays, so that who reads through it
- * is not concerned; only rings that registered it have to be told. */
+/* The volume is found, checked, and put in the place of the old descriptor: the number stays, so that who reads
+ * through it is not concerned; only rings that registered it have to be told. */
 #include "serve/control/reopen.h"
 
 #include <errno.h>

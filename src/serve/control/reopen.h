@@ -5,7 +5,7 @@
 
 /* Any thread: reads fail because of the way to the device. */
 void reopen_wish(struct serve *serve);
-/* By the control thread. Looks when it was wished whether the volume can still be read, and if not whether it is somewhere
- * else: the namespace with the identity that it was mounted from, or what its path leads to. It must be the same volume,
- * in a state not older than at the mount. Then it takes the descriptor's place. */
+/* By the control thread. Looks when it was wished whether the volume can still be read, and if not whether it is
+ * somewhere else: the namespace with the identity that it was mounted from, or what its path leads to. It must be the
+ * same volume, in a state not older than at the mount. Then it takes the descriptor's place. */
 void reopen_settle(struct serve *serve);

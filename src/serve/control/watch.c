@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One look at every worker a second, and what follows from it: waiting.c answers, this tells and has the volume looked for. */
+/* One look at every worker a second, and what follows from it: waiting.c answers, this tells and has the volume
+ * looked for. */
 #include "serve/control/watch.h"
 
 #include <errno.h>

@@ -13,7 +13,7 @@
 #include "serve/opening/mounted.h"
 #include "serve/opening/open.h"
 #include "serve/request/caller.h"
-#include "serve/request/dir.h"
+#include "serve/request/dirlist.h"
 #include "serve/request/node.h"
 #include "serve/request/reply.h"
 #include "serve/serve.h"
@@ -31,7 +31,7 @@ struct visit {
 	char label[DSFS_LABEL_MAX + 1];  /* to look up */
 	struct generation *generation; /* found; its lookups count it already */
 	struct fuse_entry_out entry;
-	struct dir_list list;
+	struct dirlist list;
 	int result;
 	struct visit *next;
 };
@@ -54,8 +54,8 @@ struct visits {
 
 /* ---- the thread ---- */
 
-/* The caller sees an errno only, so the reason goes to the log. What a device says of a bad block, or that it is gone, is
- * EIO as for a read; in other replies these numbers mean that there is no attribute or no data. */
+/* The caller sees an errno only, so the reason goes to the log. What a device says of a bad block, or that it is
+ * gone, is EIO as for a read; in other replies these numbers mean that there is no attribute or no data. */
 static int visits_report(int code, const struct error *err, const struct visit *visit)
 {
 	static struct log_limit limit = { .burst = 10 };
@@ -127,11 +127,11 @@ static int visits_do_list(struct visits *visits, struct visit *visit)
 		catalogue_free(&catalogue);
 		return visits_report(r, &err, visit);
 	}
-	dir_begin(&visit->list, visit->request);
-	room = dir_add_dots(&visit->list, NODE_VERSIONS, NODE_ROOT);
+	dirlist_begin(&visit->list, visit->request);
+	room = dirlist_add_dots(&visit->list, NODE_VERSIONS, NODE_ROOT);
 	for (uint64_t i = visit->list.first; i < catalogue.version_count && room; i++) {
 		ino = catalogue.versions[i].sequence << DSFS_ORDINAL_BITS | INODE_ROOT;
-		room = dir_add(&visit->list, i, ino, DT_DIR, catalogue.versions[i].label,
+		room = dirlist_add(&visit->list, i, ino, DT_DIR, catalogue.versions[i].label,
 			       strlen(catalogue.versions[i].label), NULL);
 	}
 	catalogue_free(&catalogue);
@@ -301,8 +301,8 @@ static unsigned visits_of_user(const struct visits *visits, uint32_t uid)
 	return count;
 }
 
-/* A worker keeps a slot for a command, and one for other requests. Refused are visits when their user has so many, and, with
- * `once`, a label that is asked for. */
+/* A worker keeps a slot for a command, and one for other requests. Refused are visits when their user has so many,
+ * and, with `once`, a label that is asked for. */
 static bool visits_take(struct visits *visits, struct visit *visit, unsigned most_of_user, bool once)
 {
 	struct worker *worker = visit->worker;

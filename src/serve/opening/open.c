@@ -16,7 +16,7 @@
 #define READER_BYTES 8192u /* of each worker, for an open version */
 
 static int open_choose(const struct catalogue *catalogue, const struct open_wish *wish,
-			 const struct version **ret, struct error *err)
+		       const struct version **ret, struct error *err)
 {
 	char uuid[UUID_TEXT_SIZE];
 
@@ -61,7 +61,7 @@ static uint64_t open_bytes(const struct serve *serve, const struct version *vers
 
 /* others: bytes that the other thread's load may take yet. */
 static int open_check_room(struct serve *serve, const struct version *version, const struct visitor *visitor,
-			     uint64_t others, struct error *err)
+			   uint64_t others, struct error *err)
 {
 	unsigned spare = 0;
 	int r = visitor ? visitor_check(visitor, &serve->generations, version, clock_now(), &spare, err) : 0;
@@ -91,7 +91,7 @@ static int open_load_index(struct serve *serve, const struct version *version, s
 }
 
 static int open_load_beside(struct serve *serve, const struct version *version, const struct visitor *visitor,
-			      uint64_t others, struct generation **ret, struct error *err)
+			    uint64_t others, struct generation **ret, struct error *err)
 {
 	struct generation *generation;
 	struct error why = { 0 };
@@ -117,7 +117,7 @@ static int open_load_beside(struct serve *serve, const struct version *version, 
 
 /* A visit and a command may load at once, each before the other's memory is taken. */
 static int open_load(struct serve *serve, const struct version *version, const struct visitor *visitor,
-		       struct generation **ret, struct error *err)
+		     struct generation **ret, struct error *err)
 {
 	uint64_t bytes = open_bytes(serve, version), others = atomic_fetch_add(&serve->loading, bytes);
 	int r = open_load_beside(serve, version, visitor, others, ret, err);
@@ -147,8 +147,8 @@ static int open_refuse_number(const struct generation *undone, const struct vers
 			 "use, or unmount and mount anew", version->label, undone->version.label);
 }
 
-/* The number that a version had is given again after its publish was undone. Numbers of nodes are made of it, so only one
- * of the two can be known to the kernel. */
+/* The number that a version had is given again after its publish was undone. Numbers of nodes are made of it, so only
+ * one of the two can be known to the kernel. */
 static int open_make_way(struct serve *serve, struct generation *undone, const struct version *version, struct error *err)
 {
 	bool was_prepared = serve->generations.prepared == undone;
@@ -165,7 +165,7 @@ static int open_make_way(struct serve *serve, struct generation *undone, const s
 
 /* A visitor closes nothing; the lookup that was counted for him is given up. */
 static int open_refuse_visitor(struct serve *serve, struct generation *undone, const struct version *version,
-				 struct error *err)
+			       struct error *err)
 {
 	int r = open_refuse_number(undone, version, err);
 
@@ -175,7 +175,7 @@ static int open_refuse_visitor(struct serve *serve, struct generation *undone, c
 
 /* What is open comes second: a version that was moved is wanted where it lies now. */
 static int open_take(struct serve *serve, const struct catalogue *catalogue, const struct open_wish *wish,
-		       struct generation **ret, struct error *err)
+		     struct generation **ret, struct error *err)
 {
 	const struct version *version = NULL;
 	struct generation *generation = NULL;
@@ -204,7 +204,7 @@ static int open_take(struct serve *serve, const struct catalogue *catalogue, con
 
 /* *ret_super: whose catalogue was read, also on failure; zeroed when none could be. */
 static int open_try(struct serve *serve, const struct open_wish *wish, struct superblock *ret_super,
-		      struct generation **ret, struct error *err)
+		    struct generation **ret, struct error *err)
 {
 	struct catalogue catalogue = { 0 };
 	int r;
@@ -218,7 +218,7 @@ static int open_try(struct serve *serve, const struct open_wish *wish, struct su
 
 /* Meanwhile the version may be removed, or moved, and its index written over. */
 static int open_try_again(struct serve *serve, const struct open_wish *wish, struct superblock *ret_super,
-			    struct generation **ret, struct error *err)
+			  struct generation **ret, struct error *err)
 {
 	int r;
 
@@ -249,7 +249,7 @@ static struct generation *open_under(struct serve *serve, const char *label)
 }
 
 int open_visit(struct serve *serve, const char *label, const struct visitor *visitor, struct generation **ret,
-		 struct error *err)
+	       struct error *err)
 {
 	const struct open_wish wish = { .label = label, .visitor = visitor };
 	struct generation *generation;

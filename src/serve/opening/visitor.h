@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One who comes to .datasetfs/versions: how much he may take from others, and which versions could not be opened just now. The
- * thread of visits alone. */
+/* One who comes to .datasetfs/versions: how much he may take from others, and which versions could not be opened just
+ * now. The thread of visits alone. */
 #pragma once
 #include "serve/version/generations.h"
 
@@ -28,9 +28,9 @@ struct visitor {
 	struct visitor_failures *failures;
 };
 
-/* Before a version is loaded for him. 0 or an error: it failed just now, -EDQUOT his versions or -ENFILE those of all visitors
- * are too many. *ret_spare: which part of memory is to stay free, see headroom_check(): who has a version open leaves others
- * more than they have to leave. */
+/* Before a version is loaded for him. 0 or an error: it failed just now, -EDQUOT his versions or -ENFILE those of all
+ * visitors are too many. *ret_spare: which part of memory is to stay free, see headroom_check(): who has a version
+ * open leaves others more than they have to leave. */
 must_check int visitor_check(const struct visitor *visitor, struct generations *generations,
 			     const struct version *version, int64_t now, unsigned *ret_spare, struct error *err);
 /* It could not be loaded. */

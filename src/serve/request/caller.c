@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* What proc_pid_status(5) says of the process of a request, which itself carries a user and one group. A process waits in the
- * kernel while its request is owed an answer; after that the number may be another's. So: read first, then look whether it is
- * owed still. */
+/* What proc_pid_status(5) says of the process of a request, which itself carries a user and one group. A process
+ * waits in the kernel while its request is owed an answer; after that the number may be another's. So: read first,
+ * then look whether it is owed still. */
 #include "serve/request/caller.h"
 
 #include <errno.h>
 #include <linux/capability.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "serve/request/waiter.h"
 #include "serve/serve.h"
 
 #define CALLER_MAP_SIZE 4096u /* bytes of a map of users that are compared */
@@ -131,7 +131,27 @@ int caller_check(const struct serve *serve, const struct channel_request *reques
 			 serve->options.has_control_group ? " and the members of its control_group" : "");
 }
 
+/* By the signals that its thread has not taken yet. */
+bool caller_is_killed(uint32_t pid)
+{
+	auto_free char *line = NULL;
+	unsigned long long pending = 0, signals;
+	size_t size = 0;
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return false;
+	while (getline(&line, &size, file) >= 0)
+		if (sscanf(line, "SigPnd: %llx", &signals) == 1 || sscanf(line, "ShdPnd: %llx", &signals) == 1)
+			pending |= signals;
+	fclose(file);
+	return pending & (1ull << (SIGKILL - 1)); /* other deadly signals become it */
+}
+
 bool caller_is_gone(const struct channel_request *request)
 {
-	return waiter_is_killed(request->wire.pid) || channel_is_answered(request);
+	return caller_is_killed(request->wire.pid) || channel_is_answered(request);
 }

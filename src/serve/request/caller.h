@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Who asks, and whether he may. */
+/* Who asks, whether he may, and whether he still waits. */
 #pragma once
 #include "fuse/channel.h"
 #include "serve/serve.h"
 
-/* Whether the process of a request may switch the mount: root with CAP_SYS_ADMIN in the daemon's namespace of users, the user
- * who mounted unless he is root, members of the control_group. -EPERM when not; -EINTR when the request was answered
- * meanwhile, so that its process number may be another's. Any thread. */
+/* Whether the process of a request may switch the mount: root with CAP_SYS_ADMIN in the daemon's namespace of users,
+ * the user who mounted unless he is root, members of the control_group. -EPERM when not; -EINTR when the request was
+ * answered meanwhile, so that its process number may be another's. Any thread. */
 must_check int caller_check(const struct serve *serve, const struct channel_request *request, struct error *err);
+/* Whether the thread was killed. It waits for its reads all the same, for as long as the device hangs. Only a killed
+ * one may be answered early: EINTR to a living one would surprise programs that expect none from files, and raise
+ * SIGBUS in a mapping. */
+bool caller_is_killed(uint32_t pid);
 /* Whether nobody waits for the answer any more: it was given already, or the process was killed. Any thread. */
 bool caller_is_gone(const struct channel_request *request);

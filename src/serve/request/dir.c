@@ -9,63 +9,13 @@
 
 #include "base/log.h"
 #include "image/names.h"
+#include "serve/request/dirlist.h"
 #include "serve/request/node.h"
 #include "serve/request/reply.h"
 #include "serve/serve.h"
 
-#define DIR_DOTS 2u /* "." and ".." come first */
-
-void dir_begin(struct dir_list *list, const struct channel_request *request)
-{
-	const struct fuse_read_in *in = &request->wire.in.read;
-
-	*list = (struct dir_list){
-		.out = request->payload,
-		.size = in->size < request->payload_size ? in->size : request->payload_size,
-		.offset = in->offset,
-		.first = in->offset > DIR_DOTS ? in->offset - DIR_DOTS : 0,
-		.plus = request->wire.opcode == FUSE_READDIRPLUS,
-	};
-}
-
-/* position: where a listing goes on after this entry. */
-static bool dir_put(struct dir_list *list, uint64_t position, uint64_t ino, uint8_t type, const char *name,
-		    size_t length, const struct fuse_entry_out *entry)
-{
-	static const struct fuse_entry_out unknown;
-	struct fuse_dirent header = {
-		.ino = ino, .off = position, .namelen = (uint32_t)length, .type = type
-	};
-	size_t before = list->plus ? sizeof(*entry) : 0;
-	size_t unpadded = before + FUSE_NAME_OFFSET + length;
-	size_t total = FUSE_REC_ALIGN(unpadded);
-	uint8_t *out = list->out + list->used;
-
-	if (total > list->size - list->used)
-		return false;
-	memcpy(out, entry ? entry : &unknown, before);
-	memcpy(out + before, &header, FUSE_NAME_OFFSET);
-	memcpy(out + before + FUSE_NAME_OFFSET, name, length);
-	memset(out + unpadded, 0, total - unpadded);
-	list->used += total;
-	return true;
-}
-
-bool dir_add_dots(struct dir_list *list, uint64_t self, uint64_t parent)
-{
-	if (list->offset < 1 && !dir_put(list, 1, self, DT_DIR, ".", 1, NULL))
-		return false;
-	return list->offset >= 2 || dir_put(list, 2, parent, DT_DIR, "..", 2, NULL);
-}
-
-bool dir_add(struct dir_list *list, uint64_t number, uint64_t ino, uint8_t type, const char *name,
-	     size_t length, const struct fuse_entry_out *entry)
-{
-	return dir_put(list, number + DIR_DOTS + 1, ino, type, name, length, entry);
-}
-
 struct dir_walk {
-	struct dir_list list;
+	struct dirlist list;
 	struct generation *generation;
 	uint64_t nodeid;  /* of the directory */
 	uint64_t lookups; /* entries that the kernel will know by this reply */
@@ -84,13 +34,13 @@ static int dir_entry(void *argument, const struct names_entry *entry)
 	if (nodeid_is_dotdir_name(walk->nodeid, entry->name, entry->name_length)) /* not even if the index has one */
 		return 0;
 	if (!walk->list.plus)
-		return !dir_add(&walk->list, entry->number, ino, entry->type, entry->name, entry->name_length,
+		return !dirlist_add(&walk->list, entry->number, ino, entry->type, entry->name, entry->name_length,
 				NULL);
 	r = inode_get(walk->generation->index, entry->ordinal, &inode, &err);
 	if (r < 0)
 		return log_error(&err, "cannot list entry %llu", (unsigned long long)entry->number);
 	node_entry(walk->generation, generation_node_below(walk->generation, walk->nodeid, &inode), &inode, &out);
-	if (!dir_add(&walk->list, entry->number, ino, entry->type, entry->name, entry->name_length, &out))
+	if (!dirlist_add(&walk->list, entry->number, ino, entry->type, entry->name, entry->name_length, &out))
 		return 1;
 	walk->lookups++;
 	return 0;
@@ -104,7 +54,7 @@ static int dir_fill(struct worker *worker, const struct inode *directory, struct
 		directory->ordinal == INODE_ROOT ? NODE_ROOT : generation_node(generation, directory->where);
 	int r;
 
-	if (!dir_add_dots(&walk->list, self, parent))
+	if (!dirlist_add_dots(&walk->list, self, parent))
 		return 0;
 	r = names_list(worker_reader(worker, generation), directory->ordinal, walk->list.first, dir_entry,
 		       walk);
@@ -124,7 +74,7 @@ void dir_handle(struct worker *worker, struct channel_request *request)
 		r = -ENOTDIR;
 	if (r == 0) {
 		walk.nodeid = request->wire.nodeid;
-		dir_begin(&walk.list, request);
+		dirlist_begin(&walk.list, request);
 		r = dir_fill(worker, &inode, &walk);
 	}
 	if (r < 0) {

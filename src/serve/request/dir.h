@@ -1,27 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Directory listings. The position after an entry is its number in the directory + 3: "." is 1, ".." 2, entry
- * 0 leads to 3. So a position stays good for as long as the version exists. */
+/* READDIR and READDIRPLUS of a version's directories. */
 #pragma once
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "serve/worker/worker.h"
 
-/* A listing being put into a request's payload. */
-struct dir_list {
-	uint8_t *out;
-	size_t used, size;
-	uint64_t offset; /* where the request starts */
-	uint64_t first;  /* entry number to start with after the dots */
-	bool plus;       /* READDIRPLUS: each entry with its attributes */
-};
-
-void dir_begin(struct dir_list *list, const struct channel_request *request);
-/* Both false when there is no room; then the listing is as long as it gets. */
-must_check bool dir_add_dots(struct dir_list *list, uint64_t self, uint64_t parent);
-/* entry: what LOOKUP would say; NULL for a name that is not to be known by this (and in a plain listing). */
-must_check bool dir_add(struct dir_list *list, uint64_t number, uint64_t ino, uint8_t type, const char *name,
-			size_t length, const struct fuse_entry_out *entry);
-
-/* READDIR and READDIRPLUS. */
 void dir_handle(struct worker *worker, struct channel_request *request);

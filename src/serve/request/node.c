@@ -26,8 +26,8 @@ int node_find(const struct worker *worker, uint64_t nodeid, struct generation **
 	return 0;
 }
 
-/* st_blksize, by which CPython's open() and stdio choose their buffers: a file that one READ can bring is asked for as a whole
- * by whoever looks at its head first. Of a larger one perhaps only small parts are wanted. */
+/* st_blksize, by which CPython's open() and stdio choose their buffers: a file that one READ can bring is asked for
+ * as a whole by whoever looks at its head first. Of a larger one perhaps only small parts are wanted. */
 static uint32_t node_io_size(const struct inode *inode)
 {
 	uint32_t size = DSFS_BLOCK;

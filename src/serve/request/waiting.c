@@ -12,14 +12,14 @@
 #include "serve/request/waiting.h"
 
 #include "base/clock.h"
+#include "serve/request/caller.h"
 #include "serve/request/content.h"
-#include "serve/request/waiter.h"
 #include "serve/serve.h"
 
 #define WAITING_GRACE (2 * WAITING_SECOND) /* for a worker to fail what it has parked, which it does in better words */
 
-/* The number of the request whose read began before that, or 0. Looked at twice: else it could be that of the slot's next
- * request. */
+/* The number of the request whose read began before that, or 0. Looked at twice: else it could be that of the slot's
+ * next request. */
 static uint64_t waiting_overdue(const struct channel_request *request, const struct read_op *op, int64_t before)
 {
 	int64_t since = atomic_load(&op->since);
@@ -29,7 +29,7 @@ static uint64_t waiting_overdue(const struct channel_request *request, const str
 }
 
 static void waiting_expire_one(struct channel_request *request, const struct read_op *op, int64_t before,
-			     struct counters *counters)
+			       struct counters *counters)
 {
 	if (!channel_expire(request, waiting_overdue(request, op, before)))
 		return;
@@ -48,8 +48,8 @@ void waiting_expire(struct worker *worker, struct counters *counters)
 		channel->ops->expire(channel, before);
 }
 
-/* The kernel sends no INTERRUPT for reads past the page cache: it waits for them in the background, where no signal ends
- * the wait. */
+/* The kernel sends no INTERRUPT for reads past the page cache: it waits for them in the background, where no signal
+ * ends the wait. */
 void waiting_release_killed(struct worker *worker, struct counters *counters)
 {
 	int64_t before = clock_now() - WAITING_STALL;
@@ -60,7 +60,7 @@ void waiting_release_killed(struct worker *worker, struct counters *counters)
 	for (size_t i = 0; i < worker->slots; i++) {
 		request = &channel->requests[i];
 		unique = waiting_overdue(request, &worker->contents->slot[i].op, before);
-		if (unique && waiter_is_killed(atomic_load(&request->pid)) && channel_interrupt(channel, unique))
+		if (unique && caller_is_killed(atomic_load(&request->pid)) && channel_interrupt(channel, unique))
 			counter_add(&counters->interrupted, 1);
 	}
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* READs that wait for the device: since when, who answers those that nobody is to wait for any longer, and how the worker comes
- * to try again. Any thread; the worker is looked at while it runs. */
+/* READs that wait for the device: since when, who answers those that nobody is to wait for any longer, and how the
+ * worker comes to try again. Any thread; the worker is looked at while it runs. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,12 +16,13 @@ int64_t waiting_oldest(const struct worker *worker);
 bool waiting_has_parked(const struct worker *worker);
 /* Whether reads failed, since the last call, in a way that the volume may be elsewhere. */
 bool waiting_is_lost(struct worker *worker);
-/* Answers EIO to what waits for longer than the deadline; counted in counters, which are the caller's. The worker's thread alone
- * where its channel wants that (own_thread), else any. */
+/* Answers EIO to what waits for longer than the deadline; counted in counters, which are the caller's. The worker's
+ * thread alone where its channel wants that (own_thread), else any. */
 void waiting_expire(struct worker *worker, struct counters *counters);
 /* Not where the channel wants its own thread: answers reads past the page cache whose process was killed. */
 void waiting_release_killed(struct worker *worker, struct counters *counters);
-/* The worker is to try again what has failed, and where its channel wants its own thread to do what waiting_expire() does. */
+/* The worker is to try again what has failed, and where its channel wants its own thread to do what waiting_expire()
+ * does. */
 void waiting_retry(struct worker *worker);
 /* The same, and the volume's descriptor leads elsewhere. */
 void waiting_renew(struct worker *worker);

@@ -11,12 +11,13 @@
 #include "base/log.h"
 #include "image/names.h"
 #include "serve/control/command.h"
-#include "serve/dotdir/inside.h"
+#include "serve/dotdir/dotdir.h"
+#include "serve/dotdir/snapshots.h"
+#include "serve/request/caller.h"
 #include "serve/request/content.h"
 #include "serve/request/dir.h"
 #include "serve/request/node.h"
 #include "serve/request/reply.h"
-#include "serve/request/waiter.h"
 #include "serve/serve.h"
 
 static void ops_count(struct worker *worker, const struct channel_request *request)
@@ -75,11 +76,11 @@ static void ops_lookup(void *context, struct channel_request *request)
 
 	ops_count(worker, request);
 	if (nodeid_is_dotdir(request->wire.nodeid)) {
-		inside_lookup(worker, request);
+		dotdir_lookup(worker, request);
 		return;
 	}
 	if (nodeid_is_dotdir_name(request->wire.nodeid, request->wire.name, request->wire.name_length)) {
-		inside_lookup_folder(worker, request);
+		dotdir_lookup_folder(worker, request);
 		return;
 	}
 	if (!generation)
@@ -104,7 +105,7 @@ static void ops_forget_one(struct worker *worker, uint64_t nodeid, uint64_t look
 	struct generation *generation;
 
 	if (nodeid_is_dotdir(nodeid)) {
-		inside_forget(worker, nodeid, lookups);
+		snapshots_forget(worker->serve->snapshots, nodeid, lookups);
 		return;
 	}
 	if (nodeid == NODE_ROOT)
@@ -147,7 +148,7 @@ static void ops_getattr(void *context, struct channel_request *request)
 
 	ops_count(worker, request);
 	if (nodeid_is_dotdir(request->wire.nodeid)) {
-		inside_getattr(worker, request);
+		dotdir_getattr(worker, request);
 		return;
 	}
 	r = node_find(worker, request->wire.nodeid, &generation, &inode, &err);
@@ -186,7 +187,7 @@ static void ops_read(void *context, struct channel_request *request)
 
 	ops_count(worker, request);
 	if (nodeid_is_dotdir(request->wire.nodeid))
-		inside_read(worker, request);
+		dotdir_read(worker, request);
 	else
 		content_read(worker, request);
 }
@@ -197,7 +198,7 @@ static void ops_list(void *context, struct channel_request *request)
 
 	ops_count(worker, request);
 	if (nodeid_is_dotdir(request->wire.nodeid))
-		inside_list(worker, request);
+		dotdir_list(worker, request);
 	else
 		dir_handle(worker, request);
 }
@@ -312,7 +313,7 @@ static void ops_lseek(void *context, struct channel_request *request)
 
 	ops_count(worker, request);
 	if (nodeid_is_dotdir(request->wire.nodeid)) {
-		inside_seek(worker, request);
+		dotdir_seek(worker, request);
 		return;
 	}
 	r = node_find(worker, request->wire.nodeid, &generation, &inode, &err);
@@ -351,7 +352,7 @@ static void ops_interrupt(void *context, struct channel_request *request)
 	ops_count(worker, request);
 	for (unsigned i = 0; i < serve->worker_count && !pid; i++) {
 		pid = channel_waiter(serve->workers[i]->channel, unique);
-		if (pid && waiter_is_killed(pid) && channel_interrupt(serve->workers[i]->channel, unique))
+		if (pid && caller_is_killed(pid) && channel_interrupt(serve->workers[i]->channel, unique))
 			counter_add(&worker->counters.interrupted, 1);
 	}
 	reply_none(worker, request);

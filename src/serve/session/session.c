@@ -26,7 +26,7 @@
 #include "serve/control/control.h"
 #include "serve/control/prune.h"
 #include "serve/control/watch.h"
-#include "serve/dotdir/inside.h"
+#include "serve/dotdir/snapshots.h"
 #include "serve/dotdir/visits.h"
 #include "serve/opening/open.h"
 #include "serve/request/content.h"
@@ -185,8 +185,8 @@ static int session_choose_channel(struct serve *serve, struct error *err)
 	return 0;
 }
 
-/* The switch was moved after our look at it. The version is open by now, with readers for as many workers as there were to
- * be. */
+/* The switch was moved after our look at it. The version is open by now, with readers for as many workers as there
+ * were to be. */
 static int session_lose_ring(struct serve *serve, struct error *err)
 {
 	if (serve->options.channel == SERVE_CHANNEL_RING)
@@ -396,7 +396,7 @@ static int session_prepare(struct session *session, struct error *err)
 	r = session_open_version(serve, err);
 	if (r < 0)
 		return r;
-	r = inside_new(&serve->inside, err);
+	r = snapshots_new(&serve->snapshots, err);
 	if (r < 0)
 		return r;
 	r = page_cache_new(&serve->pages, err);
@@ -492,8 +492,8 @@ int session_start(const struct serve_options *options, struct session **ret, str
 
 /* ---- going down ---- */
 
-/* The first signal unmounts, if nobody is in; the next one after a refusal takes the mount out of sight. A terminal that
- * closes sends several SIGHUPs, and means none of them so. */
+/* The first signal unmounts, if nobody is in; the next one after a refusal takes the mount out of sight. A terminal
+ * that closes sends several SIGHUPs, and means none of them so. */
 static void session_signal(struct session *session, uint32_t number)
 {
 	const char *mountpoint = session->serve.options.mountpoint;
@@ -579,8 +579,8 @@ static void session_close_versions(struct serve *serve)
 		generation_put(atomic_load(&serve->generations.slots[i]));
 }
 
-/* Half-built or failed: out of sight, and the workers end even if somebody is inside, who gets errors as soon as the last
- * descriptor of the mount is closed. */
+/* Half-built or failed: out of sight, and the workers end even if somebody is inside, who gets errors as soon as the
+ * last descriptor of the mount is closed. */
 static void session_abandon(struct session *session)
 {
 	struct error err = { 0 };
@@ -608,7 +608,7 @@ void session_free(struct session *session)
 	session_free_workers(&session->serve);
 	cpus_free(&session->serve.cpus);
 	mount_free(session->mount);
-	inside_free(session->serve.inside);
+	snapshots_free(session->serve.snapshots);
 	chunk_cache_free(session->serve.cache);
 	page_cache_free(session->serve.pages);
 	session_close_versions(&session->serve);

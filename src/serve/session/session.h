@@ -8,7 +8,8 @@ struct session;
 
 /* Blocks the signals that session_run() waits for; before any thread is started. */
 void session_block_signals(void);
-/* Everything of session_start() that comes before the mount: volume, version, digest, what the options ask of the machine. */
+/* Everything of session_start() that comes before the mount: volume, version, digest, what the options ask of the
+ * machine. */
 must_check int session_check(const struct serve_options *options, struct error *err);
 /* On return the filesystem is mounted and served. The strings in options are kept. */
 must_check int session_start(const struct serve_options *options, struct session **ret, struct error *err);

@@ -118,8 +118,8 @@ int generations_add(struct generations *generations, struct generation **generat
 	return 0;
 }
 
-/* Sections are short but with io=threads, where a worker reads the device inside: then this waits for the device. A worker
- * that waits for requests is outside. */
+/* Sections are short but with io=threads, where a worker reads the device inside: then this waits for the device. A
+ * worker that waits for requests is outside. */
 void generations_wait(const struct generations *generations)
 {
 	const struct timespec pause = { .tv_nsec = 20000 };

@@ -62,20 +62,21 @@ static inline struct generation *generations_by_node(struct generations *generat
 }
 /* The latest of those that have the label, or had it when they were opened. */
 struct generation *generations_by_label(struct generations *generations, const char *label);
-/* In a section: counts a name that the kernel is about to know. False when nothing keeps it open, so that it may be about
- * to be closed. */
+/* In a section: counts a name that the kernel is about to know. False when nothing keeps it open, so that it may be
+ * about to be closed. */
 bool generations_hold(struct generations *generations, struct generation *generation);
 
 /* Names of it that the kernel forgot, or never took. It may be closed on return. */
 void generations_forget(struct generations *generations, struct generation *generation, uint64_t lookups);
-/* A read of it failed for good: the retiring thread is to look whether it is still on the volume. Any thread, in a section or
- * with a use of it. */
+/* A read of it failed for good: the retiring thread is to look whether it is still on the volume. Any thread, in a
+ * section or with a use of it. */
 void generations_doubt(struct generations *generations, struct generation *generation);
 
 /* generations_find() under the lock; with hold a lookup of it is counted. Any thread. */
 struct generation *generations_get(struct generations *generations, uint64_t sequence, bool hold);
-/* Puts *generation into the table, or gives it up for the same version that another thread put there meanwhile. With hold a
- * lookup is counted. -ENFILE when GENERATIONS_MAX are open, -ESTALE when another version has its number. Any thread. */
+/* Puts *generation into the table, or gives it up for the same version that another thread put there meanwhile. With
+ * hold a lookup is counted. -ENFILE when GENERATIONS_MAX are open, -ESTALE when another version has its number. Any
+ * thread. */
 must_check int generations_add(struct generations *generations, struct generation **generation, bool hold,
 			       struct error *err);
 

@@ -26,8 +26,8 @@ unsigned cpus_parse(const char *list, bool *set);
 /* The queues of a worker: its own CPU's, and its share of those whose CPU has no worker. numbers has room for all.
  * Returns how many, at least one. */
 unsigned cpus_queues(const struct cpus *cpus, unsigned worker, uint16_t *numbers);
-/* Divides so many entries among the queues of CPUs that are online: a virtual machine may have been promised hundreds of
- * CPUs and have eight. */
+/* Divides so many entries among the queues of CPUs that are online: a virtual machine may have been promised hundreds
+ * of CPUs and have eight. */
 void cpus_share(struct cpus *cpus, uint64_t entries);
 unsigned cpus_depth(const struct cpus *cpus, unsigned queue);
 unsigned cpus_depth_least(const struct cpus *cpus);

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/* The directory itself, and the files that tell about the mount. */
+#include "serve/dotdir/dotdir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/format.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "datasetfs/control.h"
+#include "serve/dotdir/snapshots.h"
+#include "serve/dotdir/stats.h"
+#include "serve/dotdir/visits.h"
+#include "serve/request/caller.h"
+#include "serve/request/dirlist.h"
+#include "serve/request/reply.h"
+#include "serve/serve.h"
+
+#define DOTDIR_LISTED UINT64_C(3) /* inode numbers in the listing: 3 + number of the file */
+
+static void dotdir_version_write(struct serve *serve, struct json *json)
+{
+	const struct version *version = &atomic_load(&serve->generations.announced)->version;
+	char uuid[UUID_TEXT_SIZE], digest[8 + 64] = "sha256:";
+
+	json_begin_object(json, NULL);
+	json_string(json, CONTROL_LABEL, version->label);
+	format_uuid(version->uuid, uuid);
+	json_string(json, CONTROL_UUID, uuid);
+	format_hex(version->digest, sizeof(version->digest), digest + 7);
+	json_string(json, CONTROL_DIGEST, digest);
+	json_number(json, CONTROL_SEQUENCE, version->sequence);
+	format_uuid(serve->volume_uuid, uuid);
+	json_string(json, CONTROL_VOLUME_UUID, uuid);
+	json_string(json, CONTROL_VOLUME, serve->options.volume);
+	json_number(json, CONTROL_FILES, version->file_count);
+	json_number(json, CONTROL_BYTES, version->content_bytes);
+	json_end_object(json);
+	fputc('\n', json->out);
+}
+
+static const struct dotdir_file {
+	const char *name;
+	void (*write)(struct serve *serve, struct json *json);
+} dotdir_files[] = {
+	{ CONTROL_STATS, stats_write },
+	{ CONTROL_VERSION, dotdir_version_write },
+};
+
+#define DOTDIR_FILES (sizeof(dotdir_files) / sizeof(*dotdir_files))
+
+static int dotdir_text(const struct dotdir_file *file, struct serve *serve, char **ret, size_t *ret_length)
+{
+	char *text = NULL;
+	size_t length = 0;
+	struct json json = { .out = open_memstream(&text, &length) };
+
+	if (!json.out)
+		return -ENOMEM;
+	file->write(serve, &json);
+	if (fclose(json.out) != 0) {
+		free(text);
+		return -ENOMEM;
+	}
+	*ret = text;
+	*ret_length = length;
+	return 0;
+}
+
+static void dotdir_folder_attr(const struct worker *worker, uint64_t nodeid, struct fuse_attr *attr)
+{
+	struct inode root;
+	struct error err;
+
+	*attr = (struct fuse_attr){
+		.ino = nodeid,
+		.mode = S_IFDIR | 0555,
+		.nlink = 2,
+		.blksize = DSFS_BLOCK,
+	};
+	if (inode_get(serve_current(worker->serve)->index, INODE_ROOT, &root, &err) == 0)
+		attr->mtime = attr->ctime = attr->atime = (uint64_t)root.mtime;
+}
+
+static void dotdir_control_attr(struct fuse_attr *attr)
+{
+	*attr = (struct fuse_attr){
+		.ino = NODE_CONTROL,
+		.mode = S_IFREG | 0444,
+		.nlink = 1,
+		.blksize = DSFS_BLOCK,
+	};
+}
+
+static void dotdir_reply_folder(struct worker *worker, struct channel_request *request, uint64_t nodeid)
+{
+	struct fuse_entry_out entry = {
+		.nodeid = nodeid,
+		.entry_valid = REPLY_FOREVER,
+		.attr_valid = REPLY_FOREVER,
+	};
+
+	dotdir_folder_attr(worker, nodeid, &entry.attr);
+	reply_data(worker, request, &entry, sizeof(entry));
+}
+
+void dotdir_lookup_folder(struct worker *worker, struct channel_request *request)
+{
+	dotdir_reply_folder(worker, request, NODE_DOTDIR);
+}
+
+static int dotdir_keep_for(struct worker *worker, const struct channel_request *request, char *text, size_t length,
+			   struct fuse_entry_out *ret)
+{
+	static struct log_limit limit = { .burst = 5 };
+	uint32_t uid = request->wire.uid;
+	struct error ignored;
+	unsigned held;
+	int r = snapshots_keep(worker->serve->snapshots, uid, false, text, length, ret);
+
+	if (r < 0 && caller_check(worker->serve, request, &ignored) == 0)
+		r = snapshots_keep(worker->serve->snapshots, uid, true, text, length, ret);
+	if (r == -EDQUOT && log_allow(&limit, &held))
+		log_warn("user %u holds %u files of '" CONTROL_FOLDER "' open, no more are opened for him, held=%u",
+			 (unsigned)uid, SNAPSHOTS_OF_USER, held);
+	else if (r == -ENFILE && log_allow(&limit, &held))
+		log_warn("all users hold %u files of '" CONTROL_FOLDER "' open, no more are opened for them, held=%u",
+			 SNAPSHOTS_OF_USERS, held);
+	if (r < 0)
+		free(text);
+	return r;
+}
+
+static void dotdir_lookup_control(struct worker *worker, struct channel_request *request)
+{
+	struct fuse_entry_out entry = {
+		.nodeid = NODE_CONTROL,
+		.entry_valid = REPLY_FOREVER,
+		.attr_valid = REPLY_FOREVER,
+	};
+
+	dotdir_control_attr(&entry.attr);
+	reply_data(worker, request, &entry, sizeof(entry));
+}
+
+void dotdir_lookup(struct worker *worker, struct channel_request *request)
+{
+	struct fuse_entry_out entry;
+	size_t length = 0;
+	char *text = NULL;
+	int r = -ENOENT;
+
+	if (request->wire.nodeid == NODE_VERSIONS) {
+		visits_lookup(worker, request);
+		return;
+	}
+	if (request->wire.nodeid != NODE_DOTDIR)
+		r = -ENOTDIR;
+	if (r == -ENOENT && !worker->serve->options.noversions && !strcmp(request->wire.name, CONTROL_VERSIONS)) {
+		dotdir_reply_folder(worker, request, NODE_VERSIONS);
+		return;
+	}
+	if (r == -ENOENT && !strcmp(request->wire.name, CONTROL_CONTROL)) {
+		dotdir_lookup_control(worker, request);
+		return;
+	}
+	for (size_t i = 0; i < DOTDIR_FILES && r == -ENOENT; i++)
+		if (!strcmp(request->wire.name, dotdir_files[i].name))
+			r = dotdir_text(&dotdir_files[i], worker->serve, &text, &length);
+	if (r == 0)
+		r = dotdir_keep_for(worker, request, text, length, &entry);
+	if (r < 0)
+		reply_error(worker, request, r);
+	else if (!reply_data(worker, request, &entry, sizeof(entry)))
+		snapshots_forget(worker->serve->snapshots, entry.nodeid, 1);
+}
+
+void dotdir_getattr(struct worker *worker, struct channel_request *request)
+{
+	struct fuse_attr_out out = { .attr_valid = REPLY_FOREVER };
+	uint64_t nodeid = request->wire.nodeid;
+	int r = 0;
+
+	if (nodeid == NODE_DOTDIR || nodeid == NODE_VERSIONS)
+		dotdir_folder_attr(worker, nodeid, &out.attr);
+	else if (nodeid == NODE_CONTROL)
+		dotdir_control_attr(&out.attr);
+	else
+		r = snapshots_getattr(worker->serve->snapshots, nodeid, &out.attr);
+	if (r < 0)
+		reply_error(worker, request, r);
+	else
+		reply_data(worker, request, &out, sizeof(out));
+}
+
+void dotdir_read(struct worker *worker, struct channel_request *request)
+{
+	const struct fuse_read_in *in = &request->wire.in.read;
+	size_t size = in->size < request->payload_size ? in->size : request->payload_size;
+	int r = snapshots_read(worker->serve->snapshots, request->wire.nodeid, in->offset, request->payload, &size);
+
+	if (request->wire.nodeid == NODE_DOTDIR)
+		r = -EISDIR;
+	if (r < 0)
+		reply_error(worker, request, r);
+	else
+		reply_data(worker, request, request->payload, size);
+}
+
+/* All of a snapshot is data. */
+void dotdir_seek(struct worker *worker, struct channel_request *request)
+{
+	const struct fuse_lseek_in *in = &request->wire.in.lseek;
+	struct fuse_lseek_out out = { .offset = in->offset };
+	uint64_t length;
+
+	if (snapshots_length(worker->serve->snapshots, request->wire.nodeid, &length) < 0) {
+		reply_error(worker, request, -EINVAL);
+	} else if (in->offset >= length) {
+		reply_error(worker, request, -ENXIO);
+	} else {
+		out.offset = in->whence == SEEK_HOLE ? length : in->offset;
+		reply_data(worker, request, &out, sizeof(out));
+	}
+}
+
+void dotdir_list(struct worker *worker, struct channel_request *request)
+{
+	struct dirlist list;
+	bool room;
+
+	if (request->wire.nodeid == NODE_VERSIONS) {
+		visits_list(worker, request);
+		return;
+	}
+	if (request->wire.nodeid != NODE_DOTDIR) {
+		reply_error(worker, request, -ENOTDIR);
+		return;
+	}
+	dirlist_begin(&list, request);
+	room = dirlist_add_dots(&list, NODE_DOTDIR, NODE_ROOT);
+	for (size_t i = list.first; i < DOTDIR_FILES && room; i++)
+		room = dirlist_add(&list, i, DOTDIR_LISTED + i, DT_REG, dotdir_files[i].name,
+			       strlen(dotdir_files[i].name), NULL);
+	if (room && list.first <= DOTDIR_FILES)
+		room = dirlist_add(&list, DOTDIR_FILES, NODE_CONTROL, DT_REG, CONTROL_CONTROL, strlen(CONTROL_CONTROL), NULL);
+	if (room && list.first <= DOTDIR_FILES + 1 && !worker->serve->options.noversions)
+		(void)!dirlist_add(&list, DOTDIR_FILES + 1, NODE_VERSIONS, DT_DIR, CONTROL_VERSIONS,
+			       strlen(CONTROL_VERSIONS), NULL);
+	reply_data(worker, request, request->payload, list.used);
+}
