@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* Engine, channel, threads, slots. */
+#include "serve/session/machine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "fuse/init.h"
+#include "serve/request/content.h"
+#include "serve/worker/worker.h"
+
+#define SLOTS_MIN       8u
+#define SLOTS_MAX       64u
+#define SLOT_SIZE       (INIT_READ_MAX + READ_SCRATCH + sizeof(struct content))
+/* For all workers, unless that left them fewer than SLOTS_MIN, or queues of the kernel's than CPUS_DEPTH_MIN. */
+#define BUFFER_BUDGET   (UINT64_C(1) << 30)
+#define THREADS_PER_CPU 16u                 /* without io_uring a thread is one read in flight */
+#define WORKERS_MAX     1024u
+#define THREADS_MAX     256u
+#define THREAD_SLOTS    4u /* without io_uring: one for a request, the others for commands under way */
+
+static unsigned machine_clamp(uint64_t n, unsigned least, unsigned most)
+{
+	return n < least ? least : n > most ? most : (unsigned)n;
+}
+
+/* A worker for each CPU, and one for what the kernel sends by /dev/fuse all the same. */
+static void machine_size_ring(struct serve *serve)
+{
+	serve->worker_count = serve->cpus.workers + 1;
+	cpus_share(&serve->cpus, BUFFER_BUDGET / SLOT_SIZE);
+	serve->slots = SLOTS_MIN;
+	serve->buffer_budget = (cpus_entries(&serve->cpus) + SLOTS_MIN) * SLOT_SIZE + CHUNK_CACHE_SIZE +
+			       PAGE_CACHE_SIZE;
+}
+
+static void machine_size_dev(struct serve *serve, unsigned most)
+{
+	unsigned n = serve->options.workers;
+
+	if (!n)
+		n = serve->cpus.workers * (serve->uring ? 1 : THREADS_PER_CPU);
+	serve->worker_count = machine_clamp(n, 1, most);
+	serve->slots = THREAD_SLOTS;
+	if (serve->uring)
+		serve->slots = machine_clamp(BUFFER_BUDGET / serve->worker_count / SLOT_SIZE, SLOTS_MIN, SLOTS_MAX);
+	serve->buffer_budget = serve->worker_count * serve->slots * SLOT_SIZE + CHUNK_CACHE_SIZE +
+			       PAGE_CACHE_SIZE;
+}
+
+/* How many threads, and how much memory they may come to hold. most: threads on /dev/fuse at most. */
+static void machine_size_channel(struct serve *serve, unsigned most)
+{
+	if (serve->ring)
+		machine_size_ring(serve);
+	else
+		machine_size_dev(serve, most);
+	serve->jobs = (serve->ring ? cpus_depth_least(&serve->cpus) : (unsigned)serve->slots) - 1;
+}
+
+static int machine_size(struct serve *serve, struct error *err)
+{
+	int r = cpus_find(serve->ring ? serve->options.workers : 0, &serve->cpus, err);
+
+	if (r < 0)
+		return r;
+	if (serve->ring && !serve->cpus.possible)
+		return error_set(err, -EIO, "cannot tell how many queues FUSE over io_uring has");
+	machine_size_channel(serve, serve->uring ? WORKERS_MAX : THREADS_MAX);
+	return 0;
+}
+
+static int machine_choose_io(struct serve *serve, struct error *err)
+{
+	struct error why = { 0 };
+	int r;
+
+	serve->uring = false;
+	if (serve->options.io == SERVE_IO_THREADS) {
+		snprintf(serve->io_reason, sizeof(serve->io_reason), "io=threads");
+		return 0;
+	}
+	r = worker_probe_ring(&serve->volume->fd, false, &why);
+	if (r == 0) {
+		serve->uring = true;
+		return 0;
+	}
+	if (serve->options.io == SERVE_IO_URING)
+		return error_set(err, r, "%s", why.reason);
+	snprintf(serve->io_reason, sizeof(serve->io_reason), "%.200s", why.reason);
+	log_warn("io_uring is refused, reads go through a slower pool of threads: %s", why.reason);
+	return 0;
+}
+
+/* Y, N, or 0 where the kernel knows nothing of it. */
+static char machine_ring_switch(void)
+{
+	auto_close int fd = open(MACHINE_RING_SWITCH, O_RDONLY | O_CLOEXEC);
+	char value = 0;
+
+	if (fd < 0 || read(fd, &value, 1) != 1)
+		return 0;
+	return value;
+}
+
+static int machine_choose_channel(struct serve *serve, struct error *err)
+{
+	enum serve_channel wanted = serve->options.channel;
+	bool must = wanted == SERVE_CHANNEL_RING;
+	char offered = machine_ring_switch();
+	struct error why = { 0 };
+
+	serve->ring = false;
+	if (wanted == SERVE_CHANNEL_DEV)
+		return 0;
+	if (offered == 'N' && must)
+		return error_set(err, -EOPNOTSUPP,
+				 "channel=ring: FUSE over io_uring is off, 'echo Y >" MACHINE_RING_SWITCH "' turns it on");
+	if (offered == 0 && must)
+		return error_set(err, -EOPNOTSUPP,
+				 "channel=ring: this kernel has no FUSE over io_uring, expected Linux 6.14 or newer");
+	if (must && !serve->uring)
+		return error_set(err, -EOPNOTSUPP, "channel=ring needs io_uring: %s", serve->io_reason);
+	serve->ring_is_off = offered == 'N';
+	if (offered != 'Y' || !serve->uring)
+		return 0;
+	serve->ring = worker_probe_ring(&serve->volume->fd, true, &why) == 0;
+	if (!serve->ring && must)
+		return error_set(err, why.code, "channel=ring: %s", why.reason);
+	return 0;
+}
+
+int machine_lose_ring(struct serve *serve, struct error *err)
+{
+	if (serve->options.channel == SERVE_CHANNEL_RING)
+		return error_set(err, -EOPNOTSUPP, "channel=ring: the kernel did not offer FUSE over io_uring");
+	serve->ring = false;
+	serve->ring_is_off = true;
+	machine_size_channel(serve, serve->worker_count);
+	return 0;
+}
+
+int machine_choose(struct serve *serve, struct error *err)
+{
+	int r = machine_choose_io(serve, err);
+
+	if (r == 0)
+		r = machine_choose_channel(serve, err);
+	return r < 0 ? r : machine_size(serve, err);
+}

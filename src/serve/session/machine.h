@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* What the machine offers and the options ask for: how requests come, how the volume is read, how many workers there
+ * are, and how much memory they may come to hold. */
+#pragma once
+#include "serve/serve.h"
+
+#define MACHINE_RING_SWITCH "/sys/module/fuse/parameters/enable_uring"
+
+/* Sets what struct serve has of it. The volume is open. */
+must_check int machine_choose(struct serve *serve, struct error *err);
+/* The switch was moved after our look at it. The version is open by now, with readers for as many workers as there
+ * were to be. */
+must_check int machine_lose_ring(struct serve *serve, struct error *err);

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes them what they are: their handlers, their queues, their CPUs. */
+#include "serve/session/workers.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "serve/request/content.h"
+#include "serve/session/ops.h"
+#include "serve/worker/worker.h"
+
+static const struct worker_hooks workers_hooks = {
+	.handlers = &ops_handlers,
+	.start = content_start,
+	.drain = content_drain,
+};
+
+static int workers_create_one(struct workers *workers, unsigned number, struct error *err)
+{
+	struct serve *serve = workers->serve;
+	bool ring = serve->ring && number < serve->cpus.workers;
+	size_t most = ring ? serve->cpus.possible : 0;
+	auto_free uint16_t *numbers = calloc(most + 1, sizeof(*numbers)), *depths = calloc(most + 1, sizeof(*depths));
+	struct channel_queues queues = { .numbers = numbers, .depths = depths };
+	struct worker_setup setup = {
+		.serve = serve,
+		.hooks = &workers_hooks,
+		.number = number,
+		.session_fd = serve->mount_fd,
+		.volume_fd = &serve->volume->fd,
+		.uring = serve->uring,
+		.cpu = -1,
+		.slots = serve->slots,
+		.started = &serve->started_workers,
+		.ended = &workers->ended,
+	};
+	int r;
+
+	if (!numbers || !depths)
+		return error_set(err, -ENOMEM, "no memory for worker %u", number);
+	if (ring) {
+		queues.count = cpus_queues(&serve->cpus, number, numbers);
+		for (unsigned i = 0; i < queues.count; i++)
+			depths[i] = (uint16_t)cpus_depth(&serve->cpus, numbers[i]);
+		setup.queues = &queues;
+		setup.cpu = serve->cpus.own[number];
+	}
+	r = worker_new(&setup, &serve->workers[number], err);
+	if (r < 0)
+		return r;
+	generations_register(&serve->generations, &serve->workers[number]->section);
+	return content_open(serve->workers[number], err);
+}
+
+int workers_create(struct workers *workers, struct serve *serve, struct error *err)
+{
+	int r;
+
+	workers->serve = serve;
+	serve->workers = calloc(serve->worker_count, sizeof(*serve->workers));
+	if (!serve->workers)
+		return error_set(err, -ENOMEM, "no memory for %u workers", serve->worker_count);
+	for (unsigned i = 0; i < serve->worker_count; i++) {
+		r = workers_create_one(workers, i, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int workers_start(struct workers *workers, struct error *err)
+{
+	struct serve *serve = workers->serve;
+	int r;
+
+	for (; workers->running < serve->worker_count; workers->running++) {
+		r = worker_start(serve->workers[workers->running], err);
+		if (r < 0)
+			return r;
+	}
+	for (unsigned i = 0; i < serve->worker_count; i++)
+		while (sem_wait(&serve->started_workers) < 0)
+			continue;
+	for (unsigned i = 0; i < serve->worker_count; i++)
+		if (!serve->workers[i]->has_engine)
+			return error_set(err, -EIO, "worker %u did not start: %s", i,
+					 serve->workers[i]->failure.reason);
+	return 0;
+}
+
+void workers_report_idle(const struct serve *serve)
+{
+	unsigned serving = serve->worker_count - serve->ring; /* without the one that /dev/fuse has beside the ring */
+	const char *why = "FUSE over io_uring was turned off while the mount came up";
+
+	if (serve->options.workers <= serving)
+		return;
+	if (serve->ring)
+		why = "FUSE over io_uring has at most one for each CPU, channel=dev takes more";
+	else if (!serve->uring)
+		why = "there are no more without io_uring";
+	log_warn("workers=%u: %u serve, %s", serve->options.workers, serving, why);
+}
+
+int workers_join(struct workers *workers, struct error *err)
+{
+	struct serve *serve = workers->serve;
+	int r = 0;
+
+	while (workers->running) {
+		struct worker *worker = serve->workers[--workers->running];
+
+		pthread_join(worker->thread, NULL);
+		if (worker->failure.code < 0)
+			r = error_set(err, worker->failure.code, "worker %u: %.400s", worker->number,
+				      worker->failure.reason);
+	}
+	return r;
+}
+
+int workers_check_queues(const struct workers *workers, struct error *err)
+{
+	const struct serve *serve = workers->serve;
+
+	for (unsigned i = 0; serve->ring && i < serve->cpus.workers; i++)
+		if (atomic_load(&serve->workers[i]->failed))
+			return error_set(err, -EIO, "it cannot go on: %.400s", serve->workers[i]->failure.reason);
+	return 0;
+}
+
+void workers_stop(struct workers *workers)
+{
+	for (unsigned i = 0; i < workers->running; i++)
+		worker_stop(workers->serve->workers[i]);
+}
+
+void workers_free(struct workers *workers)
+{
+	struct serve *serve = workers->serve;
+
+	for (unsigned i = 0; serve && serve->workers && i < serve->worker_count && serve->workers[i]; i++) {
+		content_close(serve->workers[i]);
+		worker_free(serve->workers[i]);
+	}
+	if (serve)
+		free(serve->workers);
+	wake_close(&workers->ended);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* All workers of a mount, from their making to their end. */
+#pragma once
+#include "base/wake.h"
+#include "serve/serve.h"
+
+/* Zeroed, but ended.fd -1 or open. */
+struct workers {
+	struct serve *serve; /* NULL: none was made */
+	struct wake ended;   /* counts those that ended */
+	unsigned running;    /* threads that have not been joined */
+};
+
+/* As machine.h chose them; the mount exists. */
+must_check int workers_create(struct workers *workers, struct serve *serve, struct error *err);
+/* On return each has its engine. */
+must_check int workers_start(struct workers *workers, struct error *err);
+/* Tells of those that were asked for and have nothing to do. */
+void workers_report_idle(const struct serve *serve);
+/* Others take what a worker on /dev/fuse leaves; nobody a queue of the kernel's: its CPU's readers would hang. An
+ * error when that is so. */
+must_check int workers_check_queues(const struct workers *workers, struct error *err);
+/* Makes them end although the filesystem is mounted. */
+void workers_stop(struct workers *workers);
+/* When they end; the error of one that failed. */
+must_check int workers_join(struct workers *workers, struct error *err);
+void workers_free(struct workers *workers);
