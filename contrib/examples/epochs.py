@@ -60,7 +60,7 @@ def run(rank, volume, source, mounts, meeting):
         version, count = check(epoch, notes)
         label, failure = epoch_barrier(mount)
         if failure:
-            sys.exit(f"no swap: {failure}")
+            sys.exit(f"no switch: {failure}")
         if rank == 0:
             print(f"epoch {epoch}: version {version} on every rank, {count} samples once each; next: {label}", flush=True)
     dist.destroy_process_group()

@@ -101,7 +101,7 @@ int log_error(const struct error *err, const char *fmt, ...)
 	return err->code;
 }
 
-bool log_allow(struct log_limit *limit, unsigned *ret_held)
+bool log_allow(struct log_limit *limit, unsigned *ret_suppressed)
 {
 	struct timespec now;
 	int64_t start;
@@ -114,9 +114,9 @@ bool log_allow(struct log_limit *limit, unsigned *ret_held)
 			__atomic_store_n(&limit->used, 0, __ATOMIC_RELAXED);
 	}
 	if (__atomic_fetch_add(&limit->used, 1, __ATOMIC_RELAXED) >= limit->burst) {
-		__atomic_fetch_add(&limit->held, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&limit->suppressed, 1, __ATOMIC_RELAXED);
 		return false;
 	}
-	*ret_held = __atomic_exchange_n(&limit->held, 0, __ATOMIC_RELAXED);
+	*ret_suppressed = __atomic_exchange_n(&limit->suppressed, 0, __ATOMIC_RELAXED);
 	return true;
 }

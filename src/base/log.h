@@ -31,11 +31,11 @@ void log_write(int level, const char *fmt, ...) printf_like(2, 3);
 int log_error(const struct error *err, const char *fmt, ...) printf_like(2, 3);
 
 /* A limiter lets burst lines through in each period of 60 s; log_allow() says whether this one may go
- * and how many were held back since the last that did. Zero-initialised apart from burst. */
+ * and how many were suppressed since the last that did. Zero-initialised apart from burst. */
 struct log_limit {
 	unsigned burst;
 	int64_t period_start; /* seconds, monotonic; changed atomically */
 	unsigned used;
-	unsigned held;
+	unsigned suppressed;
 };
-bool log_allow(struct log_limit *limit, unsigned *ret_held);
+bool log_allow(struct log_limit *limit, unsigned *ret_suppressed);

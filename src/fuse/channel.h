@@ -70,7 +70,7 @@ struct channel {
 	struct channel_request *requests; /* all slots */
 	unsigned slots, busy;             /* busy: slots taken */
 	bool ending; /* the owner's switch: what comes from now on is left to the end of the connection */
-	int watch; /* readable when there are requests; -1: they come by completions of the engine */
+	int poll_fd; /* readable when there are requests; -1: they come by completions of the engine */
 	unsigned commands; /* to the session's descriptor at most, by the engine; 0: none */
 };
 
@@ -119,7 +119,7 @@ bool channel_interrupt(struct channel *channel, uint64_t unique);
 /* Answers the request with this number EIO if it is still owed: the device takes too long. Any thread, or the channel's
  * own when own_thread. As after channel_interrupt() slot and payload stay with the handler until it releases them. On
  * /dev/fuse that is all. Over io_uring the kernel fills the entry with its next request at once, while a device read may
- * still write to the payload: that request is kept until then, and answered EIO when what it brought in the payload
+ * still write to the payload: that request is deferred until then, and answered EIO when what it brought in the payload
  * cannot be trusted any more. */
 bool channel_expire(struct channel_request *request, uint64_t unique);
 /* Somebody answered early. */

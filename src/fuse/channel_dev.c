@@ -75,10 +75,10 @@ static void channel_dev_refuse(struct channel_dev *dev, const uint8_t *bytes, si
 {
 	static struct log_limit limit = { .burst = 10 };
 	struct fuse_in_header header;
-	unsigned held;
+	unsigned suppressed;
 
-	if (log_allow(&limit, &held))
-		log_err("malformed FUSE request: %s, held=%u", why->reason, held);
+	if (log_allow(&limit, &suppressed))
+		log_err("malformed FUSE request: %s, suppressed=%u", why->reason, suppressed);
 	if (length < sizeof(header))
 		return;
 	memcpy(&header, bytes, sizeof(header));
@@ -200,7 +200,7 @@ int channel_dev_new(const struct channel_setup *setup, struct channel **ret, str
 		channel_dev_free(&dev->channel);
 		return r;
 	}
-	dev->channel.watch = dev->fd;
+	dev->channel.poll_fd = dev->fd;
 	*ret = &dev->channel;
 	return 0;
 }

@@ -31,7 +31,7 @@ struct ring_entry {
 	struct wire_uring_header *header;
 	struct iovec iov[2];
 	struct ring_queue *queue;
-	int64_t kept; /* when a request came that cannot be handled before the slot is released, ns; 0: none */
+	int64_t deferred; /* when a request came that cannot be handled before the slot is released, ns; 0: none */
 };
 
 struct channel_ring {
@@ -42,7 +42,7 @@ struct channel_ring {
 	unsigned alive; /* entries of all queues */
 	/* A command failed for another reason than the end of the mount, and its queue's entries are all gone: requests
 	 * from its CPU would wait for ever. */
-	const struct ring_queue *dry;
+	const struct ring_queue *starved;
 	int why;
 	uint8_t *headers;
 	size_t headers_size;
@@ -82,10 +82,10 @@ static int channel_ring_reply(struct channel *channel, uint64_t unique, int erro
 static void channel_ring_refuse(struct ring_entry *entry, const struct error *why)
 {
 	static struct log_limit limit = { .burst = 10 };
-	unsigned held;
+	unsigned suppressed;
 
-	if (log_allow(&limit, &held))
-		log_err("malformed FUSE request: %s, held=%u", why->reason, held);
+	if (log_allow(&limit, &suppressed))
+		log_err("malformed FUSE request: %s, suppressed=%u", why->reason, suppressed);
 	channel_ring_reply(&entry->ring->channel, entry->header->commit_id, -EINVAL, NULL, 0, entry->request);
 }
 
@@ -96,7 +96,7 @@ static void channel_ring_handle(struct ring_entry *entry)
 	struct error err;
 
 	error_clear(&err);
-	entry->kept = 0;
+	entry->deferred = 0;
 	if (wire_parse_uring(entry->header, request->payload, request->payload_size, ring->assemble, ASSEMBLE_SIZE,
 			     &request->wire, &err) < 0) {
 		channel_ring_refuse(entry, &err);
@@ -110,9 +110,9 @@ static void channel_ring_handle(struct ring_entry *entry)
 	channel_dispatch(&ring->channel, request);
 }
 
-static void channel_ring_fail_kept(struct ring_entry *entry)
+static void channel_ring_fail_deferred(struct ring_entry *entry)
 {
-	entry->kept = 0;
+	entry->deferred = 0;
 	channel_ring_reply(&entry->ring->channel, entry->header->commit_id, -EIO, NULL, 0, entry->request);
 }
 
@@ -127,9 +127,9 @@ static void channel_ring_release(struct channel *channel, struct channel_request
 	channel->busy--;
 	if (channel->ending)
 		return;
-	if (entry->kept && entry->header->payload_size)
-		channel_ring_fail_kept(entry);
-	else if (entry->kept)
+	if (entry->deferred && entry->header->payload_size)
+		channel_ring_fail_deferred(entry);
+	else if (entry->deferred)
 		channel_ring_handle(entry);
 }
 
@@ -138,8 +138,8 @@ static void channel_ring_expire(struct channel *channel, int64_t before)
 	struct channel_ring *ring = (struct channel_ring *)channel;
 
 	for (unsigned i = 0; i < channel->slots; i++)
-		if (ring->entries[i].kept && ring->entries[i].kept < before)
-			channel_ring_fail_kept(&ring->entries[i]);
+		if (ring->entries[i].deferred && ring->entries[i].deferred < before)
+			channel_ring_fail_deferred(&ring->entries[i]);
 }
 
 /* ENOENT: the request was aborted before its reply came. ECONNABORTED: the connection was, and the worker of /dev/fuse
@@ -155,18 +155,18 @@ static void channel_ring_lose(struct ring_entry *entry, int result)
 {
 	static struct log_limit limit = { .burst = 1 };
 	struct channel_ring *ring = entry->ring;
-	unsigned held;
+	unsigned suppressed;
 
 	entry->queue->alive--;
 	ring->alive--;
 	if (channel_ring_is_end(result))
 		return;
-	if (log_allow(&limit, &held))
-		log_err("the kernel refuses an entry of queue %u of FUSE over io_uring: %s, left=%u held=%u",
-			entry->queue->number, strerror(-result), entry->queue->alive, held);
+	if (log_allow(&limit, &suppressed))
+		log_err("the kernel refuses an entry of queue %u of FUSE over io_uring: %s, left=%u suppressed=%u",
+			entry->queue->number, strerror(-result), entry->queue->alive, suppressed);
 	if (entry->queue->alive)
 		return;
-	ring->dry = entry->queue;
+	ring->starved = entry->queue;
 	ring->why = result;
 }
 
@@ -177,7 +177,7 @@ static void channel_ring_done(struct io_command *command, int result)
 	if (result == 0 && entry->ring->channel.ending)
 		return; /* closing the descriptors aborts it */
 	if (result == 0 && entry->request->taken)
-		entry->kept = clock_now();
+		entry->deferred = clock_now();
 	else if (result == 0)
 		channel_ring_handle(entry);
 	else
@@ -190,9 +190,9 @@ static int channel_ring_receive(struct channel *channel, bool *ret_drained, stru
 	struct channel_ring *ring = (struct channel_ring *)channel;
 
 	*ret_drained = false;
-	if (ring->dry)
+	if (ring->starved)
 		return error_set(err, -EIO, "queue %u of FUSE over io_uring has no entry left: %s, 'channel=dev' does without",
-				 ring->dry->number, strerror(-ring->why));
+				 ring->starved->number, strerror(-ring->why));
 	return ring->alive ? 0 : error_set(err, -ENODEV, "unmounted");
 }
 
@@ -211,7 +211,7 @@ static int channel_ring_start(struct channel *channel, struct engine *engine, st
 	for (unsigned i = 0; i < channel->slots; i++)
 		channel_ring_command(&ring->entries[i], WIRE_URING_REGISTER, 0);
 	r = engine_wait(engine, false, &readable, err);
-	return r < 0 || !ring->dry ? r : channel_ring_receive(channel, &readable, err);
+	return r < 0 || !ring->starved ? r : channel_ring_receive(channel, &readable, err);
 }
 
 static void channel_ring_free(struct channel *channel)
@@ -305,7 +305,7 @@ int channel_ring_new(const struct channel_setup *setup, const struct channel_que
 		.handlers = setup->handlers,
 		.context = setup->context,
 		.slots = setup->slots,
-		.watch = -1,
+		.poll_fd = -1,
 		.commands = setup->slots,
 	};
 	r = channel_ring_memory(ring, setup, queues, err);

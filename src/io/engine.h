@@ -40,7 +40,7 @@ struct engine_ops {
 	void (*read)(struct engine *engine, struct io_read *read);
 	/* The same; only engines that were set up for commands have it. */
 	void (*command)(struct engine *engine, struct io_command *command);
-	/* Waits for completions or for the watched descriptor to be readable, and runs done() of what completed.
+	/* Waits for completions or for the polled descriptor to be readable, and runs done() of what completed.
 	 * *ret_readable tells about the descriptor. block false: only what is there already. */
 	int (*wait)(struct engine *engine, bool block, bool *ret_readable, struct error *err);
 	/* NULL where nothing is to be done. */
@@ -50,15 +50,15 @@ struct engine_ops {
 
 struct engine {
 	const struct engine_ops *ops;
-	bool watching; /* the owner's switch: whether a wait may end because of the watched descriptor */
+	bool polling; /* set by the owner: whether a wait may end because of the polled descriptor */
 	unsigned completions; /* that the last wait brought */
 };
 
-/* watch: a descriptor whose readability ends a wait, polled exclusively (one waiter wakes per event); -1 for none.
+/* poll_fd: a descriptor whose readability ends a wait, polled exclusively (one waiter wakes per event); -1 for none.
  * wake: an eventfd by which other threads reach the owner: woken() is called in a wait when it is readable, and reads
- * it; -1 for none. Unlike watch it ends a wait at any time. volume_fds: one per member. */
+ * it; -1 for none. Unlike poll_fd it ends a wait at any time. volume_fds: one per member. */
 struct engine_setup {
-	int watch;
+	int poll_fd;
 	int wake;
 	void (*woken)(void *argument);
 	void *woken_argument;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine over an io_uring: one ring per thread carries the volume's reads and the watch for requests. */
+/* The engine over an io_uring: one ring per thread carries the volume's reads and the poll for requests. */
 #include <errno.h>
 #include <liburing.h>
 #include <poll.h>
@@ -9,19 +9,19 @@
 
 #include "io/engine.h"
 
-/* user_data: the watch, the wake, the address of a read, or the address of a command and this bit */
-#define RING_WATCH   UINT64_C(1)
+/* user_data: the poll, the wake, the address of a read, or the address of a command and this bit */
+#define RING_POLL   UINT64_C(1)
 #define RING_COMMAND UINT64_C(2)
 #define RING_WAKE    UINT64_C(4)
 
 struct ring {
 	struct engine engine;
 	struct io_uring uring;
-	int *fds;        /* one per member; then the watched one or the one for commands */
+	int *fds;        /* one per member; then the polled one or the one for commands */
 	uint32_t member_count;
-	int watch;       /* -1 for none */
+	int poll_fd;       /* -1 for none */
 	bool registered; /* fds are the ring's fixed files, in the same order */
-	bool armed;      /* the watch is with the kernel */
+	bool armed;      /* the poll is with the kernel */
 	int wake;        /* -1 for none */
 	bool wake_armed;
 	void (*woken)(void *argument);
@@ -43,7 +43,7 @@ static struct io_uring_sqe *ring_sqe(struct ring *ring)
 	return sqe;
 }
 
-/* number: a member, or member_count for the watched descriptor or the one for commands. */
+/* number: a member, or member_count for the polled descriptor or the one for commands. */
 static void ring_set_file(struct ring *ring, struct io_uring_sqe *sqe, uint32_t number)
 {
 	if (ring->registered) {
@@ -153,14 +153,14 @@ static void ring_arm(struct ring *ring)
 {
 	struct io_uring_sqe *sqe;
 
-	if (ring->watch < 0 || ring->armed || !ring->engine.watching)
+	if (ring->poll_fd < 0 || ring->armed || !ring->engine.polling)
 		return;
 	sqe = ring_sqe(ring);
 	if (!sqe)
 		return;
 	io_uring_prep_poll_add(sqe, 0, POLLIN | EPOLLEXCLUSIVE);
 	ring_set_file(ring, sqe, ring->member_count);
-	io_uring_sqe_set_data64(sqe, RING_WATCH);
+	io_uring_sqe_set_data64(sqe, RING_POLL);
 	ring->armed = true;
 }
 
@@ -196,7 +196,7 @@ static void ring_complete(struct ring *ring, uint64_t data, int result, bool *re
 		ring_complete_command(ring, (struct io_command *)(uintptr_t)(data & ~RING_COMMAND), result);
 		return;
 	}
-	if (data == RING_WATCH) {
+	if (data == RING_POLL) {
 		ring->armed = false;
 		*readable = true;
 		return;
@@ -296,7 +296,7 @@ static int ring_setup(struct ring *ring, const struct engine_setup *setup, struc
 		IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG,                              /* 5.19 */
 		0,
 	};
-	unsigned entries = ring->depth + 2 + (setup->has_commands ? setup->command_depth : 0); /* 2: watch, wake */
+	unsigned entries = ring->depth + 2 + (setup->has_commands ? setup->command_depth : 0); /* 2: poll, wake */
 	int r = -EINVAL;
 
 	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags) && r == -EINVAL; i++)
@@ -325,10 +325,10 @@ int ring_new(const struct engine_setup *setup, struct engine **ret, struct error
 		return error_set(err, -ENOMEM, "no memory for an io_uring");
 	}
 	memcpy(ring->fds, setup->volume_fds, setup->member_count * sizeof(*ring->fds));
-	ring->fds[setup->member_count] = setup->has_commands ? setup->commands : setup->watch;
-	ring->engine = (struct engine){ .ops = &ops, .watching = true };
+	ring->fds[setup->member_count] = setup->has_commands ? setup->commands : setup->poll_fd;
+	ring->engine = (struct engine){ .ops = &ops, .polling = true };
 	ring->member_count = setup->member_count;
-	ring->watch = setup->has_commands ? -1 : setup->watch;
+	ring->poll_fd = setup->has_commands ? -1 : setup->poll_fd;
 	ring->wake = setup->wake;
 	ring->woken = setup->woken;
 	ring->woken_argument = setup->woken_argument;

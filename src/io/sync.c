@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine without io_uring: preadv(2) in the caller's thread, and epoll for the watched descriptor. */
+/* The engine without io_uring: preadv(2) in the caller's thread, and epoll for the descriptor of requests. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ struct sync {
 	struct engine engine;
 	int *fds; /* one per member */
 	uint32_t member_count;
-	int epoll; /* holds the watched descriptor and the one to wake; -1 when there is none to watch */
+	int epoll; /* holds the polled descriptor and the one to wake; -1 when there is none to poll */
 	int wake;  /* -1 for none */
 	void (*woken)(void *argument);
 	void *woken_argument;
@@ -59,7 +59,7 @@ static int sync_wait(struct engine *engine, bool block, bool *ret_readable, stru
 	int n;
 
 	*ret_readable = false;
-	if (sync->epoll < 0 || !engine->watching)
+	if (sync->epoll < 0 || !engine->polling)
 		return sync_wait_wake(sync, block, err);
 	n = epoll_wait(sync->epoll, &event, 1, block ? -1 : 0);
 	if (n < 0 && errno != EINTR)
@@ -80,7 +80,7 @@ static void sync_free(struct engine *engine)
 }
 
 /* Exclusive: an event wakes one of the threads that wait, not all of them. */
-static int sync_watch(struct sync *sync, int fd, struct error *err)
+static int sync_poll(struct sync *sync, int fd, struct error *err)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLEXCLUSIVE, .data.fd = fd };
 	struct epoll_event wake = { .events = EPOLLIN, .data.fd = sync->wake };
@@ -103,7 +103,7 @@ int sync_new(const struct engine_setup *setup, struct engine **ret, struct error
 
 	if (!sync)
 		return error_set(err, -ENOMEM, "no memory for a reader");
-	sync->engine = (struct engine){ .ops = &ops, .watching = true };
+	sync->engine = (struct engine){ .ops = &ops, .polling = true };
 	sync->epoll = -1;
 	sync->wake = setup->wake;
 	sync->woken = setup->woken;
@@ -113,8 +113,8 @@ int sync_new(const struct engine_setup *setup, struct engine **ret, struct error
 	r = sync->fds ? 0 : error_set(err, -ENOMEM, "no memory for a reader");
 	if (r == 0)
 		memcpy(sync->fds, setup->volume_fds, setup->member_count * sizeof(*sync->fds));
-	if (r == 0 && setup->watch >= 0)
-		r = sync_watch(sync, setup->watch, err);
+	if (r == 0 && setup->poll_fd >= 0)
+		r = sync_poll(sync, setup->poll_fd, err);
 	if (r < 0) {
 		sync_free(&sync->engine);
 		return r;

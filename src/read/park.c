@@ -28,7 +28,7 @@ static bool park_is_path_error(int result)
 
 bool park_is_overdue(const struct read_op *op)
 {
-	return clock_now() - atomic_load_explicit(&op->since, memory_order_relaxed) >=
+	return clock_now() - atomic_load_explicit(&op->waiting_since, memory_order_relaxed) >=
 	       (int64_t)op->reader->setup.options->deadline * 1000000000;
 }
 

@@ -43,7 +43,7 @@ static bool read_is_unwanted(const struct read_op *op)
 /* op may be another read when done() returns. */
 static void read_end(struct read_op *op, int64_t result)
 {
-	atomic_store_explicit(&op->since, 0, memory_order_relaxed);
+	atomic_store_explicit(&op->waiting_since, 0, memory_order_relaxed);
 	op->request.done(op, result);
 }
 
@@ -84,7 +84,7 @@ static int read_step(struct read_op *op, bool *ret_done, const struct read_piece
 		read_fall_back(op, err);
 		r = 0;
 	} else if (r == 0 && !again) { /* it got on */
-		atomic_store_explicit(&op->since, 0, memory_order_relaxed);
+		atomic_store_explicit(&op->waiting_since, 0, memory_order_relaxed);
 	}
 	if (r < 0 || again)
 		return r;
@@ -132,7 +132,7 @@ static void read_retry_one(struct read_op *op)
 		read_abandon(op);
 	} else if (op->reader->ending || park_is_overdue(op)) {
 		error_set(&err, op->path_error, "the device says: %s, given up after %" PRId64 " s",
-			  strerror(-op->path_error), (clock_now() - atomic_load(&op->since)) / 1000000000);
+			  strerror(-op->path_error), (clock_now() - atomic_load(&op->waiting_since)) / 1000000000);
 		read_fail(op, NULL, &err);
 	} else {
 		op->pending = 1;
@@ -183,7 +183,7 @@ void read_begin(struct reader *reader, struct read_op *op)
 {
 	op->reader = reader;
 	op->whole = op->waits = false;
-	atomic_store_explicit(&op->since, 0, memory_order_relaxed);
+	atomic_store_explicit(&op->waiting_since, 0, memory_order_relaxed);
 	plan_begin(op, op->request.offset, op->request.size);
 	read_advance(op);
 }

@@ -44,7 +44,7 @@ struct control;
 struct snapshots;
 struct prune;
 struct visits;
-struct watch;
+struct watchdog;
 struct worker;
 
 struct serve {
@@ -64,8 +64,8 @@ struct serve {
 	struct control *control;
 	struct prune *prune;    /* NULL before the mount serves */
 	struct visits *visits;
-	struct watch *watch;    /* NULL before the mount serves */
-	_Atomic int64_t listed; /* when the kernel is to forget the listing of versions, ns, monotonic; 0: it has none */
+	struct watchdog *watchdog; /* NULL before the mount serves */
+	_Atomic int64_t listed; /* when the kernel is to forget the listing of versions, ns; 0: it has none */
 	_Atomic bool is_lost;   /* perhaps: see reopen.h */
 	_Atomic int path_error; /* negative errno of the last device read that is to be tried again */
 	struct chunk_cache *cache;

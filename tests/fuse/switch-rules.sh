@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon alone channels timeout=120
-# What a swap means for what is open, what it costs to fail, who may swap, and mounts that follow the volume.
+# What a switch means for what is open, what it costs to fail, who may switch, and mounts that follow the volume.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 need_root

@@ -46,7 +46,7 @@ run() {
     mount_volume volume mnt -o "$1"
     before=$(descriptors)
     python3 "$(dirname "$0")/switch.py" source0 source1 mnt $rounds $DAEMON || fail "$1: $(tail -n 3 daemon.log)"
-    assert_eq "swaps of $1" "$(stats mnt switches)" $rounds
+    assert_eq "switches of $1" "$(stats mnt switches)" $rounds
     wait_for 10 one_open mnt || fail "$1: $(generations mnt) versions are open with nobody in the old one"
     # The last descriptor of a version is closed a moment after it left the table.
     wait_for 10 has_descriptors "$before" || fail "$1: descriptors at first $before, now $(descriptors)"
@@ -78,4 +78,4 @@ run channel=dev,notify=entries
 ring_switch Y || skip "FUSE over io_uring is missing or cannot be turned on: only /dev/fuse was tested"
 run channel=ring
 run channel=ring,notify=entries
-[ $how = auto ] || ! grep -q "told one by one" daemon.log || fail "notify=auto does not take the kernel's epochs"
+[ $how = auto ] || ! grep -q "invalidated one by one" daemon.log || fail "notify=auto does not take the kernel's epochs"

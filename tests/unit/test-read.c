@@ -431,8 +431,8 @@ static void wait_for_device(void)
 /* As if its wait had begun so many seconds earlier. */
 static void pass_time(unsigned seconds)
 {
-	assert_int_not_equal(worker.contents->slot[0].op.since, 0); /* may be below it on a machine that has just started */
-	worker.contents->slot[0].op.since -= seconds * INT64_C(1000000000);
+	assert_int_not_equal(worker.contents->slot[0].op.waiting_since, 0); /* may be below it on a machine that has just started */
+	worker.contents->slot[0].op.waiting_since -= seconds * INT64_C(1000000000);
 }
 
 static void expect_parked(void)
@@ -468,7 +468,7 @@ static void test_path_errors_wait(void **state)
 		assert_int_equal(replies, 1);
 		assert_int_equal(reply_error_code, 0);
 		assert_memory_equal(reply_bytes + CHUNK, device + AT + 12 * CHUNK, CHUNK);
-		assert_int_equal(worker.contents->slot[0].op.since, 0);
+		assert_int_equal(worker.contents->slot[0].op.waiting_since, 0);
 	}
 }
 
@@ -529,7 +529,7 @@ static void test_deadline(void **state)
 			read_retry(&worker.contents->reader);
 		}
 		expect_eio();
-		assert_int_equal(worker.contents->slot[0].op.since, 0);
+		assert_int_equal(worker.contents->slot[0].op.waiting_since, 0);
 	}
 	begin(4, 0, 4096);
 	complete(0, -ENODEV);

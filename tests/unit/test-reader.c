@@ -90,7 +90,7 @@ static int open_reader(void **state)
 	static const struct reader_options options = { .verify = true };
 	static const struct file_geometry geometry = { .logical_block = 512, .size = DEVICE };
 	static const struct reader_events events = { .failed = failed };
-	struct engine_setup engine = { .watch = -1, .wake = -1, .volume_fds = &fd, .member_count = 1, .depth = 1 };
+	struct engine_setup engine = { .poll_fd = -1, .wake = -1, .volume_fds = &fd, .member_count = 1, .depth = 1 };
 	struct reader_setup setup = { .options = &options, .geometry = &geometry, .events = &events,
 				      .counters = &counters };
 

@@ -228,7 +228,7 @@ static int check_open(struct check_worker *worker, struct error *err)
 	static const struct reader_options options = { .verify = true };
 	static const struct reader_events events = { .failed = check_failed, .path_failed = check_path_failed };
 	const struct check_setup *setup = worker->check->setup;
-	struct engine_setup engine = { .watch = -1, .wake = -1, .volume_fds = &setup->file->fd, .member_count = 1 };
+	struct engine_setup engine = { .poll_fd = -1, .wake = -1, .volume_fds = &setup->file->fd, .member_count = 1 };
 	struct reader_setup reader = { .options = &options, .geometry = &setup->file->geometry, .events = &events,
 				       .counters = &worker->reads };
 	int r;

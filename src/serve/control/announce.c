@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* By a new epoch every name is asked for again. Kernels without epochs are told the root's names one by one: for each
- * the kernel takes the root's lock, and so waits for all lookups in the root that are under way; then for those that
- * came meanwhile, and so on. Several threads stand in this queue together: one such wait lets a name of each through. */
+/* By a new epoch every name is asked for again. Of kernels without epochs the names of the root are invalidated one
+ * by one: for each the kernel takes the root's lock, and so waits for all lookups in the root that are under way;
+ * then for those that came meanwhile, and so on. Several threads stand in this queue together: one such wait lets a
+ * name of each through. */
 #include "serve/control/announce.h"
 
 #include <pthread.h>
@@ -98,14 +99,17 @@ static void *announce_main(void *argument)
 
 static unsigned announce_most(const struct announcement *shared)
 {
-	uint64_t most = (shared->old->index->shape.inode_count + shared->new->index->shape.inode_count) / ANNOUNCE_SLICE;
+	uint64_t inodes = shared->old->index->shape.inode_count + shared->new->index->shape.inode_count;
+	uint64_t most = inodes / ANNOUNCE_SLICE;
 
 	return most < ANNOUNCE_THREADS ? (unsigned)most : ANNOUNCE_THREADS;
 }
 
 static int announce_names(int fd, struct generation *old, struct generation *new, struct error *err)
 {
-	struct announcement announcement = { .fd = fd, .old = old, .new = new, .lock = PTHREAD_MUTEX_INITIALIZER, .err = err };
+	struct announcement announcement = {
+		.fd = fd, .old = old, .new = new, .lock = PTHREAD_MUTEX_INITIALIZER, .err = err
+	};
 	pthread_t threads[ANNOUNCE_THREADS];
 	unsigned started = 0, most = announce_most(&announcement);
 
@@ -127,7 +131,7 @@ static int announce_epoch(struct serve *serve, struct generation *old, struct ge
 		r = invalidate_epoch(serve->mount_fd, err);
 		if (r == 0 || how == SERVE_NOTIFY_EPOCH)
 			return r;
-		log_info("the kernel knows no epochs, names are told one by one: %s", err->reason);
+		log_info("the kernel knows no epochs, names are invalidated one by one: %s", err->reason);
 		serve->options.notify = SERVE_NOTIFY_ENTRIES;
 		*err = (struct error){ 0 };
 	}

@@ -3,5 +3,6 @@
 #pragma once
 #include "serve/serve.h"
 
-/* On return no request by a path is on its way that the old version answered, and the kernel remembers no name of it. */
+/* On return no answer by the old version to a request by a path is on its way, and the kernel remembers no name of
+ * it. */
 must_check int announce_switch(struct serve *serve, struct generation *old, struct generation *new, struct error *err);

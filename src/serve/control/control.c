@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "serve/control/doubt.h"
 #include "serve/control/follow.h"
 #include "serve/control/listing.h"
 #include "serve/control/prune.h"
 #include "serve/control/reopen.h"
+#include "serve/control/stale.h"
 
 struct control {
 	struct serve *serve;
@@ -66,7 +66,7 @@ static int64_t control_look_after(struct control *control)
 		control->look = clock_now() + (int64_t)serve->options.follow * 1000000000;
 	}
 	reopen_settle(serve); /* first: the others read the volume */
-	doubt_settle(serve);
+	stale_settle(serve);
 	listing = listing_settle(serve);
 	prune = prune_settle(serve);
 	generations_reap(&serve->generations);

@@ -73,8 +73,8 @@ void follow_look(struct serve *serve, struct follow *follow)
 {
 	static struct log_limit limit = { .burst = 2 };
 	struct error err = { 0 };
-	unsigned held;
+	unsigned suppressed;
 
-	if (follow_try(serve, follow, &err) < 0 && log_allow(&limit, &held))
+	if (follow_try(serve, follow, &err) < 0 && log_allow(&limit, &suppressed))
 		log_error(&err, "cannot follow the volume's current version, trying again");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The volume is found, checked, and put in the place of the old descriptor: the number stays, so that who reads
- * through it is not concerned; only rings that registered it have to be told. */
+ * through it is not concerned; only rings that registered it have to know. */
 #include "serve/control/reopen.h"
 
 #include <errno.h>
@@ -82,15 +82,15 @@ static int reopen_try(struct serve *serve, struct error *err)
 void reopen_settle(struct serve *serve)
 {
 	static struct log_limit limit = { .burst = 1 };
-	static struct error told; /* this thread's: another reason is worth a line at once */
+	static struct error reported; /* this thread's: another reason is worth a line at once */
 	struct error err = { 0 };
-	unsigned held;
+	unsigned suppressed;
 
 	if (!atomic_exchange(&serve->is_lost, false) || reopen_check(serve, serve->volume, &err) == 0)
 		return;
 	err = (struct error){ 0 };
-	if (reopen_try(serve, &err) == 0 || (!strcmp(err.reason, told.reason) && !log_allow(&limit, &held)))
+	if (reopen_try(serve, &err) == 0 || (!strcmp(err.reason, reported.reason) && !log_allow(&limit, &suppressed)))
 		return;
-	told = err;
+	reported = err;
 	log_error(&err, "volume '%s' is lost, trying again", serve->options.volume);
 }

@@ -120,17 +120,17 @@ static int dotdir_keep_for(struct worker *worker, const struct channel_request *
 	static struct log_limit limit = { .burst = 5 };
 	uint32_t uid = request->wire.uid;
 	struct error ignored;
-	unsigned held;
+	unsigned suppressed;
 	int r = snapshots_keep(worker->serve->snapshots, uid, false, text, length, ret);
 
 	if (r < 0 && caller_check(worker->serve, request, &ignored) == 0)
 		r = snapshots_keep(worker->serve->snapshots, uid, true, text, length, ret);
-	if (r == -EDQUOT && log_allow(&limit, &held))
-		log_warn("user %u holds %u files of '" CONTROL_FOLDER "' open, no more are opened for him, held=%u",
-			 (unsigned)uid, SNAPSHOTS_OF_USER, held);
-	else if (r == -ENFILE && log_allow(&limit, &held))
-		log_warn("all users hold %u files of '" CONTROL_FOLDER "' open, no more are opened for them, held=%u",
-			 SNAPSHOTS_OF_USERS, held);
+	if (r == -EDQUOT && log_allow(&limit, &suppressed))
+		log_warn("user %u holds %u files of '" CONTROL_FOLDER "' open, no more are opened for him, "
+			 "suppressed=%u", (unsigned)uid, SNAPSHOTS_OF_USER, suppressed);
+	else if (r == -ENFILE && log_allow(&limit, &suppressed))
+		log_warn("all users hold %u files of '" CONTROL_FOLDER "' open, no more are opened for them, "
+			 "suppressed=%u", SNAPSHOTS_OF_USERS, suppressed);
 	if (r < 0)
 		free(text);
 	return r;
@@ -248,7 +248,8 @@ void dotdir_list(struct worker *worker, struct channel_request *request)
 		room = dirlist_add(&list, i, DOTDIR_LISTED + i, DT_REG, dotdir_files[i].name,
 			       strlen(dotdir_files[i].name), NULL);
 	if (room && list.first <= DOTDIR_FILES)
-		room = dirlist_add(&list, DOTDIR_FILES, NODE_CONTROL, DT_REG, CONTROL_CONTROL, strlen(CONTROL_CONTROL), NULL);
+		room = dirlist_add(&list, DOTDIR_FILES, NODE_CONTROL, DT_REG, CONTROL_CONTROL,
+				   strlen(CONTROL_CONTROL), NULL);
 	if (room && list.first <= DOTDIR_FILES + 1 && !worker->serve->options.noversions)
 		(void)!dirlist_add(&list, DOTDIR_FILES + 1, NODE_VERSIONS, DT_DIR, CONTROL_VERSIONS,
 			       strlen(CONTROL_VERSIONS), NULL);

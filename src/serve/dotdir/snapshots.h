@@ -10,7 +10,7 @@
 #include "fuse/wire.h"
 
 #define SNAPSHOTS_OF_USER  256u /* one user's */
-#define SNAPSHOTS_OF_USERS 960u /* all users'; the rest is for those who may switch the mount: status and switch need them */
+#define SNAPSHOTS_OF_USERS 960u /* all users'; the rest is for those who may switch the mount */
 
 struct snapshots;
 
@@ -23,6 +23,7 @@ must_check int snapshots_keep(struct snapshots *snapshots, uint32_t uid, bool ma
 /* These three: -ESTALE when there is none. */
 must_check int snapshots_getattr(struct snapshots *snapshots, uint64_t nodeid, struct fuse_attr *ret);
 /* *size: what is asked for, then what was read; also of one that is not there. */
-must_check int snapshots_read(struct snapshots *snapshots, uint64_t nodeid, uint64_t offset, void *buffer, size_t *size);
+must_check int snapshots_read(struct snapshots *snapshots, uint64_t nodeid, uint64_t offset, void *buffer,
+			      size_t *size);
 must_check int snapshots_length(struct snapshots *snapshots, uint64_t nodeid, uint64_t *ret);
 void snapshots_forget(struct snapshots *snapshots, uint64_t nodeid, uint64_t lookups);

@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "image/fine.h"
-#include "serve/control/watch.h"
+#include "serve/control/watchdog.h"
 #include "serve/serve.h"
 #include "serve/worker/counters.h"
 #include "serve/worker/worker.h"
@@ -25,7 +25,7 @@ static uint64_t stats_get(const struct counters *counters, size_t offset)
 
 static uint64_t stats_sum(const struct serve *serve, size_t offset)
 {
-	uint64_t sum = stats_get(watch_counters(serve->watch), offset);
+	uint64_t sum = stats_get(watchdog_counters(serve->watchdog), offset);
 
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		sum += stats_get(&serve->workers[i]->counters, offset);
@@ -126,7 +126,7 @@ static void stats_identity(struct serve *serve, struct json *json)
 
 static void stats_stalls(const struct serve *serve, struct json *json)
 {
-	struct watch_stalls stalls = watch_stalls(serve->watch);
+	struct watchdog_stalls stalls = watchdog_stalls(serve->watchdog);
 
 	json_number(json, CONTROL_STALLED_SINCE, stalls.since);
 	json_number(json, CONTROL_STALLS, stalls.count);

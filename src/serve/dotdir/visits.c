@@ -59,22 +59,23 @@ struct visits {
 static int visits_report(int code, const struct error *err, const struct visit *visit)
 {
 	static struct log_limit limit = { .burst = 10 };
-	unsigned held;
+	unsigned suppressed;
 
-	if (code < 0 && code != -ENOENT && log_allow(&limit, &held))
-		log_err("cannot %s '" CONTROL_FOLDER "/" CONTROL_VERSIONS "%s%s': %s, held=%u",
-			visit->is_listing ? "list" : "open", visit->is_listing ? "" : "/", visit->label, err->reason, held);
+	if (code < 0 && code != -ENOENT && log_allow(&limit, &suppressed))
+		log_err("cannot %s '" CONTROL_FOLDER "/" CONTROL_VERSIONS "%s%s': %s, suppressed=%u",
+			visit->is_listing ? "list" : "open", visit->is_listing ? "" : "/", visit->label, err->reason,
+			suppressed);
 	return code == -ENODATA || code == -ENXIO ? -EIO : code;
 }
 
 static void visits_report_unsure(const struct error *err, const char *label)
 {
 	static struct log_limit limit = { .burst = 2 };
-	unsigned held;
+	unsigned suppressed;
 
-	if (log_allow(&limit, &held))
+	if (log_allow(&limit, &suppressed))
 		log_warn("cannot tell whether '" CONTROL_FOLDER "/" CONTROL_VERSIONS "/%s' is still what is open: %s, "
-			 "ignoring, held=%u", label, err->reason, held);
+			 "ignoring, suppressed=%u", label, err->reason, suppressed);
 }
 
 /* What LOOKUP of a label answers, for so many seconds. */

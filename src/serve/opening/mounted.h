@@ -10,7 +10,8 @@
 must_check int mounted_check(struct serve *serve, const struct superblock *super, uint64_t seen, struct error *err);
 /* The volume's catalogue as it is now, checked so. *ret_super also on failure: whose catalogue was read, zeroed when
  * none could be. */
-must_check int mounted_read(struct serve *serve, struct superblock *ret_super, struct catalogue *ret, struct error *err);
+must_check int mounted_read(struct serve *serve, struct superblock *ret_super, struct catalogue *ret,
+			    struct error *err);
 /* Whether it is of another volume; a zeroed one is of none. */
 bool mounted_is_other(const struct serve *serve, const struct superblock *super);
 /* Whether the volume has a newer one by now. */

@@ -71,7 +71,8 @@ static int open_check_room(struct serve *serve, const struct version *version, c
 	return headroom_check(open_bytes(serve, version) + others, spare, err);
 }
 
-static int open_load_index(struct serve *serve, const struct version *version, struct generation **ret, struct error *err)
+static int open_load_index(struct serve *serve, const struct version *version, struct generation **ret,
+			   struct error *err)
 {
 	struct generation *generation;
 	int r;
@@ -143,13 +144,14 @@ static struct generation *open_find(struct serve *serve, const uint8_t *uuid)
 static int open_refuse_number(const struct generation *undone, const struct version *version, struct error *err)
 {
 	return error_set(err, -ESTALE,
-			 "version '%s' has the number of '%s', which was undone on the volume and is in use here: end its "
-			 "use, or unmount and mount anew", version->label, undone->version.label);
+			 "version '%s' has the number of '%s', which was undone on the volume and is in use here: "
+			 "end its use, or unmount and mount anew", version->label, undone->version.label);
 }
 
 /* The number that a version had is given again after its publish was undone. Numbers of nodes are made of it, so only
  * one of the two can be known to the kernel. */
-static int open_make_way(struct serve *serve, struct generation *undone, const struct version *version, struct error *err)
+static int open_make_way(struct serve *serve, struct generation *undone, const struct version *version,
+			 struct error *err)
 {
 	bool was_prepared = serve->generations.prepared == undone;
 	char label[sizeof(undone->version.label)];

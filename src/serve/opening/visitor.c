@@ -44,8 +44,8 @@ static const struct visitor_failure *visitor_find(const struct visitor_failures 
 	return NULL;
 }
 
-int visitor_check(const struct visitor *visitor, struct generations *generations, const struct version *version, int64_t now,
-		  unsigned *ret_spare, struct error *err)
+int visitor_check(const struct visitor *visitor, struct generations *generations, const struct version *version,
+		  int64_t now, unsigned *ret_spare, struct error *err)
 {
 	const struct visitor_failure *failure = visitor_find(visitor->failures, version, now);
 	struct visitor_count count = visitor_count(visitor, generations);

@@ -39,16 +39,16 @@ static void content_report(const struct content *content, const struct chunk *ch
 {
 	static struct log_limit limit = { .burst = 10 };
 	char path[1024], where[160] = "";
-	unsigned held;
+	unsigned suppressed;
 
-	if (!log_allow(&limit, &held))
+	if (!log_allow(&limit, &suppressed))
 		return;
 	content_path(content, path, sizeof(path));
 	if (chunk)
 		snprintf(where, sizeof(where), " chunk=%" PRIu64 " member=%u offset=%" PRIu64, chunk->number,
 			 address_member(chunk->address), address_offset(chunk->address));
-	log_err("read of '%s' failed: %s, ino=%" PRIu64 "%s held=%u", path, err->reason, content_node(content), where,
-		held);
+	log_err("read of '%s' failed: %s, ino=%" PRIu64 "%s suppressed=%u", path, err->reason,
+		content_node(content), where, suppressed);
 }
 
 static void content_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
@@ -56,7 +56,7 @@ static void content_failed(struct read_op *op, const struct chunk *chunk, const 
 	struct content *content = content_of(op);
 
 	content_report(content, chunk, err);
-	generations_doubt(&content->worker->serve->generations, content->generation);
+	generations_mark_stale(&content->worker->serve->generations, content->generation);
 }
 
 static void content_fell_back(struct read_op *op, const struct error *err)
@@ -64,13 +64,13 @@ static void content_fell_back(struct read_op *op, const struct error *err)
 	static struct log_limit limit = { .burst = 10 };
 	const struct content *content = content_of(op);
 	char path[1024];
-	unsigned held;
+	unsigned suppressed;
 
-	if (!log_allow(&limit, &held))
+	if (!log_allow(&limit, &suppressed))
 		return;
 	content_path(content, path, sizeof(path));
-	log_warn("fine sums are of no use for '%s': %s, reading whole chunks ino=%" PRIu64 " held=%u", path, err->reason,
-		 content_node(content), held);
+	log_warn("fine sums are of no use for '%s': %s, reading whole chunks ino=%" PRIu64 " suppressed=%u", path,
+		 err->reason, content_node(content), suppressed);
 }
 
 static void content_path_failed(struct read_op *op, int code, bool is_parked)

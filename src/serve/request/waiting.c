@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A READ that waits for the device has read_op.since set. When that is longer ago than the deadline:
+/* A READ that waits for the device has read_op.waiting_since set. When that is longer ago than the deadline:
  *
  *   it is parked         its worker fails it (read_retry())
- *   it hangs, /dev/fuse  answered by the watch, as the worker may hang in the same read (io=threads)
+ *   it hangs, /dev/fuse  answered by the watchdog, as the worker may hang in the same read (io=threads)
  *   it hangs, the ring   answered by its worker, which alone may use the ring
  *
- * And on /dev/fuse, when it waits for more than a second and its process was killed: answered by the watch.
+ * And on /dev/fuse, when it waits for more than a second and its process was killed: answered by the watchdog.
  *
  * The slot and its memory stay taken until the device lets go: at most all slots of a worker, which then takes no more
  * requests. */
@@ -22,10 +22,10 @@
  * next request. */
 static uint64_t waiting_overdue(const struct channel_request *request, const struct read_op *op, int64_t before)
 {
-	int64_t since = atomic_load(&op->since);
+	int64_t since = atomic_load(&op->waiting_since);
 	uint64_t unique = atomic_load(&request->owed);
 
-	return since && since < before && atomic_load(&op->since) == since ? unique : 0;
+	return since && since < before && atomic_load(&op->waiting_since) == since ? unique : 0;
 }
 
 static void waiting_expire_one(struct channel_request *request, const struct read_op *op, int64_t before,
@@ -43,7 +43,8 @@ void waiting_expire(struct worker *worker, struct counters *counters)
 	struct channel *channel = worker->channel;
 
 	for (size_t i = 0; i < worker->slots; i++)
-		waiting_expire_one(&channel->requests[i], &worker->contents->slot[i].op, before - WAITING_GRACE, counters);
+		waiting_expire_one(&channel->requests[i], &worker->contents->slot[i].op, before - WAITING_GRACE,
+				   counters);
 	if (channel->ops->expire)
 		channel->ops->expire(channel, before);
 }
@@ -100,7 +101,7 @@ int64_t waiting_oldest(const struct worker *worker)
 	int64_t oldest = 0, since;
 
 	for (size_t i = 0; i < worker->slots; i++) {
-		since = atomic_load_explicit(&worker->contents->slot[i].op.since, memory_order_relaxed);
+		since = atomic_load_explicit(&worker->contents->slot[i].op.waiting_since, memory_order_relaxed);
 		if (since && (!oldest || since < oldest))
 			oldest = since;
 	}

@@ -119,7 +119,8 @@ static int machine_choose_channel(struct serve *serve, struct error *err)
 		return 0;
 	if (offered == 'N' && must)
 		return error_set(err, -EOPNOTSUPP,
-				 "channel=ring: FUSE over io_uring is off, 'echo Y >" MACHINE_RING_SWITCH "' turns it on");
+				 "channel=ring: FUSE over io_uring is off, 'echo Y >" MACHINE_RING_SWITCH
+				 "' turns it on");
 	if (offered == 0 && must)
 		return error_set(err, -EOPNOTSUPP,
 				 "channel=ring: this kernel has no FUSE over io_uring, expected Linux 6.14 or newer");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every request but READ (serve/request/content.c) and listings (serve/request/dir.c): answered at once, from memory. */
+/* Every request but READ (request/content.c) and listings (request/dir.c): answered at once, from memory. */
 #include "serve/session/ops.h"
 
 #include <errno.h>
@@ -33,11 +33,11 @@ static void ops_fail(struct worker *worker, struct channel_request *request, int
 		     const struct error *err)
 {
 	static struct log_limit limit = { .burst = 10 };
-	unsigned held;
+	unsigned suppressed;
 
-	if (code == -EBADMSG && log_allow(&limit, &held))
-		log_err("%s failed: %s, ino=%llu held=%u", wire_opcode_name(request->wire.opcode),
-			err->reason, (unsigned long long)request->wire.nodeid, held);
+	if (code == -EBADMSG && log_allow(&limit, &suppressed))
+		log_err("%s failed: %s, ino=%llu suppressed=%u", wire_opcode_name(request->wire.opcode),
+			err->reason, (unsigned long long)request->wire.nodeid, suppressed);
 	reply_error(worker, request, code);
 }
 
@@ -341,7 +341,7 @@ static void ops_ioctl(void *context, struct channel_request *request)
 		reply_error(worker, request, -ENOTTY);
 }
 
-/* Comes to any worker, whoever has the request; for reads past the page cache it does not come, see watch.c. */
+/* Comes to any worker, whoever has the request; for reads past the page cache it does not come, see watchdog.c. */
 static void ops_interrupt(void *context, struct channel_request *request)
 {
 	struct worker *worker = context;

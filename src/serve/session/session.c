@@ -23,7 +23,7 @@
 #include "fuse/mount.h"
 #include "serve/control/control.h"
 #include "serve/control/prune.h"
-#include "serve/control/watch.h"
+#include "serve/control/watchdog.h"
 #include "serve/dotdir/snapshots.h"
 #include "serve/dotdir/visits.h"
 #include "serve/opening/open.h"
@@ -192,7 +192,7 @@ static int session_bring_up(struct session *session, struct error *err)
 	r = visits_start(&session->serve, err);
 	if (r < 0)
 		return r;
-	r = watch_start(&session->serve, err);
+	r = watchdog_start(&session->serve, err);
 	if (r < 0)
 		return r;
 	r = workers_start(&session->workers, err);
@@ -324,7 +324,7 @@ void session_free(struct session *session)
 		return;
 	if (session->mount && !session->unmounted)
 		session_abandon(session);
-	watch_stop(session->serve.watch); /* which wakes the control thread */
+	watchdog_stop(session->serve.watchdog); /* which wakes the control thread */
 	prune_stop(session->serve.prune);
 	visits_stop(session->serve.visits);
 	control_stop(session->serve.control);

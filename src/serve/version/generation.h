@@ -28,10 +28,10 @@ struct generation {
 				 and something in a copy */
 	_Atomic uint64_t uses;    /* requests in work and the owner */
 	_Atomic uint64_t lookups; /* entries given to the kernel and not forgotten */
-	_Atomic bool doubted;     /* a read of it failed; see doubt.c */
+	_Atomic bool maybe_stale; /* a read of it failed; see control/stale.c */
 	bool is_visited;          /* opened for a visitor who may not switch the mount, */
 	uint32_t visitor;         /* this user; both constant once it is in the table */
-	int64_t looked_at;        /* the control thread's: when the doubt was last settled; ns, monotonic */
+	int64_t looked_at;        /* the control thread's: when it was last looked for on the volume; ns, monotonic */
 	_Atomic bool has_absences; /* the kernel may remember that a name below the root does not exist */
 	_Atomic bool visited;      /* it knows nodes of it below .datasetfs/versions */
 	_Atomic bool root_pruned;   /* since it was left: names of the root are forgotten */

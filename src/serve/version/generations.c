@@ -61,9 +61,9 @@ void generations_forget(struct generations *generations, struct generation *gene
 		wake_up(generations->wake);
 }
 
-void generations_doubt(struct generations *generations, struct generation *generation)
+void generations_mark_stale(struct generations *generations, struct generation *generation)
 {
-	if (!atomic_exchange(&generation->doubted, true))
+	if (!atomic_exchange(&generation->maybe_stale, true))
 		wake_up(generations->wake);
 }
 

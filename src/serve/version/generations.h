@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The opened versions of a mount: found by sequence without a lock, retired by one thread, the control thread.
+/* The opened versions of a mount: found by sequence without a lock, reaped by one thread, the control thread.
  *
  * A worker finds a generation inside a section (generations_enter() to generations_leave()) and may use it until
- * the section's end, or longer when it takes a use. Whoever retires a generation first takes it out of the table,
+ * the section's end, or longer when it takes a use. Whoever reaps a generation first takes it out of the table,
  * then waits until every worker has been outside of a section, then lets go of it. Another thread that opens versions
  * counts a lookup of its own before it lets go of the lock. */
 #pragma once
@@ -24,10 +24,10 @@ struct generations_section {
 
 struct generations {
 	_Atomic(struct generation *) current; /* names are looked up in it */
-	_Atomic(struct generation *) announced; /* and the kernel knows of no other: the former one until a switch is done */
+	_Atomic(struct generation *) announced; /* the kernel knows no other: the former one until a switch is done */
 	pthread_mutex_t lock; /* writers of the slots; that a version which nobody knows is found, or is taken out */
-	const struct wake *wake; /* of the retiring thread: one may be closed, or was marked; NULL before it runs */
-	struct generation *prepared; /* kept open to be switched to; the retiring thread's */
+	const struct wake *wake; /* of the reaping thread: one may be closed, or was marked; NULL before it runs */
+	struct generation *prepared; /* kept open to be switched to; the reaping thread's */
 	_Atomic(struct generation *) slots[GENERATIONS_MAX]; /* the first free one from its sequence on */
 	struct generations_section *sections; /* of all workers; constant while they run */
 };
@@ -46,13 +46,13 @@ static inline void generations_leave(struct generations_section *section)
 			      memory_order_release);
 }
 
-/* The version that names are looked up in. In a section, under the lock, or by the thread that retires. */
+/* The version that names are looked up in. In a section, under the lock, or by the thread that reaps. */
 static inline struct generation *generations_current(struct generations *generations)
 {
 	return atomic_load(&generations->current);
 }
 
-/* In a section, under the lock, or by the thread that retires. NULL when none is open. */
+/* In a section, under the lock, or by the thread that reaps. NULL when none is open. */
 struct generation *generations_find(struct generations *generations, uint64_t sequence);
 /* The opened version that a node belongs to; NULL when none has its sequence. As generations_find(). */
 static inline struct generation *generations_by_node(struct generations *generations, uint64_t nodeid)
@@ -68,9 +68,9 @@ bool generations_hold(struct generations *generations, struct generation *genera
 
 /* Names of it that the kernel forgot, or never took. It may be closed on return. */
 void generations_forget(struct generations *generations, struct generation *generation, uint64_t lookups);
-/* A read of it failed for good: the retiring thread is to look whether it is still on the volume. Any thread, in a
+/* A read of it failed for good: the reaping thread is to look whether it is still on the volume. Any thread, in a
  * section or with a use of it. */
-void generations_doubt(struct generations *generations, struct generation *generation);
+void generations_mark_stale(struct generations *generations, struct generation *generation);
 
 /* generations_find() under the lock; with hold a lookup of it is counted. Any thread. */
 struct generation *generations_get(struct generations *generations, uint64_t sequence, bool hold);
@@ -80,7 +80,7 @@ struct generation *generations_get(struct generations *generations, uint64_t seq
 must_check int generations_add(struct generations *generations, struct generation **generation, bool hold,
 			       struct error *err);
 
-/* The rest is the retiring thread's. */
+/* The rest is the reaping thread's. */
 /* On return no worker is inside a section that it entered before the call. */
 void generations_wait(const struct generations *generations);
 /* Unless it is known to the kernel: takes it out of the table, waits, gives the owner's use up, and returns true. */

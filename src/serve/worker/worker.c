@@ -49,7 +49,7 @@ void worker_stop(struct worker *worker)
 static int worker_engine(struct worker *worker, struct engine **ret, struct error *err)
 {
 	struct engine_setup setup = {
-		.watch = worker->channel->watch,
+		.poll_fd = worker->channel->poll_fd,
 		.wake = worker->wake.fd,
 		.woken = worker_woken,
 		.woken_argument = worker,
@@ -67,7 +67,7 @@ static int worker_engine(struct worker *worker, struct engine **ret, struct erro
 int worker_probe_ring(const int *volume_fd, bool commands, struct error *err)
 {
 	struct engine_setup setup = {
-		.watch = -1,
+		.poll_fd = -1,
 		.wake = -1,
 		.volume_fds = volume_fd,
 		.member_count = 1,
@@ -94,7 +94,7 @@ static int worker_serve(struct worker *worker, struct error *err)
 	while (r == 0 && !atomic_load(&worker->stopping)) {
 		if (readable || !drained)
 			r = channel_receive(worker->channel, &drained, err);
-		worker->engine->watching = drained;
+		worker->engine->polling = drained;
 		placement_update(&worker->placement, worker->engine->completions);
 		if (r == 0)
 			r = engine_wait(worker->engine, true, &readable, err);
@@ -109,7 +109,7 @@ static void worker_drain(struct worker *worker)
 	struct error err = { 0 };
 	bool readable;
 
-	worker->engine->watching = false;
+	worker->engine->polling = false;
 	worker->channel->ending = true;
 	worker->setup.hooks->drain(worker);
 	while (worker->channel->busy)

@@ -8,17 +8,17 @@
 #include "serve/serve.h"
 #include "serve/worker/counters.h"
 
-/* serve->watch; the workers exist but need not run yet. */
-must_check int watch_start(struct serve *serve, struct error *err);
+/* serve->watchdog; the workers exist but need not run yet. */
+must_check int watchdog_start(struct serve *serve, struct error *err);
 /* When the workers have ended. NULL is allowed. */
-void watch_stop(struct watch *watch);
+void watchdog_stop(struct watchdog *watchdog);
 
-struct watch_stalls {
+struct watchdog_stalls {
 	uint64_t since;  /* seconds since 1970; 0: nothing waits */
 	uint64_t count;
 	double longest;  /* seconds, the one under way included */
 };
 /* Any thread. */
-struct watch_stalls watch_stalls(const struct watch *watch);
+struct watchdog_stalls watchdog_stalls(const struct watchdog *watchdog);
 /* What this thread answered. */
-const struct counters *watch_counters(const struct watch *watch);
+const struct counters *watchdog_counters(const struct watchdog *watchdog);

@@ -179,7 +179,7 @@ static void the_mount_ends(void **state)
 	channel_release(handled);
 }
 
-/* The worker ends while the device still has the memory: the request that is kept is left to the kernel, as is what the
+/* The worker ends while the device still has the memory: the deferred request is left to the kernel, as is what the
  * kernel sends after it. */
 static void the_worker_ends(void **state)
 {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # tests/run: daemon channels in=tsan
 # While the kernel still knows the names of the old version, .datasetfs/version does not speak of the new one: who waits for it
-# there finds the new files. A listing of the root holds the swap back: what it writes to is a page of another mount, whose
+# there finds the new files. A listing of the root holds the switch back: what it writes to is a page of another mount, whose
 # daemon stands still.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse

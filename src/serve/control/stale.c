@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a removed version leaves is written over some day: its chunks then fail their checks like damaged ones. */
-#include "serve/control/doubt.h"
+#include "serve/control/stale.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,9 +11,10 @@
 #include "serve/opening/mounted.h"
 #include "serve/serve.h"
 
-#define DOUBT_PERIOD INT64_C(60000000000) /* ns between two looks for the same version */
+#define STALE_PERIOD INT64_C(60000000000) /* ns between two looks for the same version */
 
-static void doubt_tell(const struct serve *serve, const struct generation *generation, const struct catalogue *catalogue)
+static void stale_report(const struct serve *serve, const struct generation *generation,
+			 const struct catalogue *catalogue)
 {
 	const struct version *copy = catalogue_by_uuid(catalogue, generation->version.uuid);
 
@@ -30,7 +31,7 @@ static void doubt_tell(const struct serve *serve, const struct generation *gener
 			generation->version.label, serve->options.mountpoint, generation->sequence);
 }
 
-static void doubt_look(struct serve *serve, const struct generation *generation)
+static void stale_look(struct serve *serve, const struct generation *generation)
 {
 	struct catalogue catalogue = { 0 };
 	struct superblock super = { 0 };
@@ -38,7 +39,7 @@ static void doubt_look(struct serve *serve, const struct generation *generation)
 	int r = mounted_read(serve, &super, &catalogue, &err);
 
 	if (r == 0)
-		doubt_tell(serve, generation, &catalogue);
+		stale_report(serve, generation, &catalogue);
 	else if (mounted_is_other(serve, &super))
 		log_error(&err, "version '%s' is lost, unmount '%s'", generation->version.label,
 			  serve->options.mountpoint);
@@ -47,16 +48,16 @@ static void doubt_look(struct serve *serve, const struct generation *generation)
 	catalogue_free(&catalogue);
 }
 
-void doubt_settle(struct serve *serve)
+void stale_settle(struct serve *serve)
 {
 	struct generation *generation;
 
 	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
 		generation = atomic_load(&serve->generations.slots[i]);
-		if (!generation || !atomic_exchange(&generation->doubted, false) ||
-		    (generation->looked_at && clock_now() - generation->looked_at < DOUBT_PERIOD))
+		if (!generation || !atomic_exchange(&generation->maybe_stale, false) ||
+		    (generation->looked_at && clock_now() - generation->looked_at < STALE_PERIOD))
 			continue;
 		generation->looked_at = clock_now();
-		doubt_look(serve, generation);
+		stale_look(serve, generation);
 	}
 }

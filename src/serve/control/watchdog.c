@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+/* One look at every worker a second, and what follows from it: waiting.c answers, this reports and has the volume
+ * looked for. */
+#include "serve/control/watchdog.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/wake.h"
+#include "device/topology.h"
+#include "serve/control/reopen.h"
+#include "serve/request/waiting.h"
+#include "serve/serve.h"
+#include "serve/worker/worker.h"
+
+#define SECOND WAITING_SECOND
+#define PERIOD SECOND /* between two looks */
+
+struct watchdog {
+	struct counters counters;
+	struct serve *serve;
+	pthread_t thread;
+	struct wake wake;
+	_Atomic bool ending;
+	_Atomic int64_t waiting_since; /* of the stall under way, ns; 0: none */
+	_Atomic int64_t longest; /* ns */
+	_Atomic uint64_t count;
+	unsigned reported; /* lines about the stall under way */
+	bool silent;   /* there were too many lately */
+};
+
+/* Since when its oldest read waits. */
+static int64_t watchdog_visit(struct watchdog *watchdog, struct worker *worker)
+{
+	int64_t oldest = waiting_oldest(worker);
+	bool overdue = oldest && clock_now() - oldest >= watchdog->serve->options.read.deadline * SECOND;
+
+	if (oldest && !worker->channel->ops->own_thread)
+		waiting_release_killed(worker, &watchdog->counters);
+	if (overdue && !worker->channel->ops->own_thread)
+		waiting_expire(worker, &watchdog->counters);
+	if (waiting_is_lost(worker))
+		reopen_wish(watchdog->serve);
+	if (waiting_has_parked(worker) || (overdue && worker->channel->ops->own_thread))
+		waiting_retry(worker);
+	return oldest;
+}
+
+/* ---- what is reported ---- */
+
+/* "nvme3 connecting, 1 of 2 paths live" when the volume is a namespace, else "". */
+static void watchdog_describe_paths(const struct watchdog *watchdog, char *text, size_t size)
+{
+	auto_topology struct topology topology = { 0 };
+	const struct topology_namespace *namespace = NULL;
+	const struct topology_controller *controller;
+	const char *name = "", *state = "";
+	struct error err = { 0 };
+	size_t count, live;
+	struct stat st;
+
+	text[0] = 0;
+	if (fstat(watchdog->serve->volume->fd, &st) == 0 && S_ISBLK(st.st_mode) &&
+	    topology_read(topology_root(), &topology, &err) == 0)
+		namespace = topology_by_device(&topology, st.st_rdev);
+	if (!namespace)
+		return;
+	for (size_t i = 0; i < topology.path_count && !*state; i++) {
+		controller = &topology.controllers[topology.paths[i].controller];
+		if (&topology.namespaces[topology.paths[i].namespace] != namespace ||
+		    !strcmp(controller->state, "live"))
+			continue;
+		name = controller->name;
+		state = controller->state;
+	}
+	count = topology_paths_of(&topology, namespace, &live);
+	snprintf(text, size, ": %s%s%s%s%zu of %zu paths live", name, *state ? " " : "", state,
+		 *state ? ", " : "", live, count);
+}
+
+static void watchdog_report(const struct watchdog *watchdog, unsigned seconds)
+{
+	int code = atomic_load(&watchdog->serve->path_error);
+	char paths[160];
+
+	watchdog_describe_paths(watchdog, paths, sizeof(paths));
+	log_warn("device reads of '%s' have waited %u s%s%s%s", watchdog->serve->options.volume, seconds, paths,
+		 code ? ", the device says: " : "", code ? strerror(-code) : "");
+}
+
+static void watchdog_begin(struct watchdog *watchdog, int64_t since)
+{
+	static struct log_limit limit = { .burst = 5 };
+	unsigned suppressed;
+
+	atomic_store(&watchdog->waiting_since, since);
+	atomic_fetch_add(&watchdog->count, 1);
+	watchdog->reported = 0;
+	watchdog->silent = !log_allow(&limit, &suppressed);
+}
+
+static void watchdog_go_on(struct watchdog *watchdog, int64_t age)
+{
+	static const unsigned seconds[] = { 1, 10, 60 };
+	unsigned due = watchdog->reported;
+
+	if (age > atomic_load(&watchdog->longest))
+		atomic_store(&watchdog->longest, age);
+	while (due < sizeof(seconds) / sizeof(*seconds) && age >= seconds[due] * SECOND)
+		due++;
+	if (due > watchdog->reported && !watchdog->silent)
+		watchdog_report(watchdog, seconds[due - 1]);
+	watchdog->reported = due;
+}
+
+static void watchdog_end(struct watchdog *watchdog, int64_t age)
+{
+	if (!watchdog->silent)
+		log_warn("no device read of '%s' waits any more, after %.1f s", watchdog->serve->options.volume,
+			 (double)age / SECOND);
+	atomic_store(&watchdog->waiting_since, 0);
+	atomic_store(&watchdog->serve->path_error, 0);
+}
+
+/* ---- the thread ---- */
+
+static void watchdog_look(struct watchdog *watchdog)
+{
+	struct serve *serve = watchdog->serve;
+	int64_t now, since, oldest = 0;
+
+	for (unsigned i = 0; i < serve->worker_count; i++) {
+		since = watchdog_visit(watchdog, serve->workers[i]);
+		if (since && (!oldest || since < oldest))
+			oldest = since;
+	}
+	now = clock_now();
+	since = atomic_load(&watchdog->waiting_since);
+	if (!since && oldest && now - oldest >= WAITING_STALL)
+		watchdog_begin(watchdog, since = oldest);
+	if (since && (!oldest || now - oldest < WAITING_STALL))
+		watchdog_end(watchdog, now - since);
+	else if (since)
+		watchdog_go_on(watchdog, now - since);
+}
+
+static void *watchdog_main(void *argument)
+{
+	struct watchdog *watchdog = argument;
+
+	while (!atomic_load(&watchdog->ending)) {
+		wake_wait(&watchdog->wake, PERIOD / 1000000);
+		watchdog_look(watchdog);
+	}
+	return NULL;
+}
+
+struct watchdog_stalls watchdog_stalls(const struct watchdog *watchdog)
+{
+	int64_t since = atomic_load(&watchdog->waiting_since);
+	struct watchdog_stalls stalls = { 0 };
+
+	if (since)
+		stalls.since = (uint64_t)time(NULL) - (uint64_t)(clock_now() - since) / SECOND;
+	stalls.count = atomic_load(&watchdog->count);
+	stalls.longest = (double)atomic_load(&watchdog->longest) / SECOND;
+	return stalls;
+}
+
+const struct counters *watchdog_counters(const struct watchdog *watchdog)
+{
+	return &watchdog->counters;
+}
+
+int watchdog_start(struct serve *serve, struct error *err)
+{
+	struct watchdog *watchdog = aligned_alloc(_Alignof(struct watchdog), sizeof(*watchdog));
+	int r;
+
+	if (!watchdog)
+		return error_set(err, -ENOMEM, "no memory for the watchdog");
+	memset(watchdog, 0, sizeof(*watchdog));
+	watchdog->serve = serve;
+	r = wake_open(&watchdog->wake, err);
+	if (r == 0) {
+		r = -pthread_create(&watchdog->thread, NULL, watchdog_main, watchdog);
+		if (r < 0)
+			error_set(err, r, "cannot start the watchdog: %s", strerror(-r));
+	}
+	if (r < 0) {
+		wake_close(&watchdog->wake);
+		free(watchdog);
+		return r;
+	}
+	serve->watchdog = watchdog;
+	return 0;
+}
+
+void watchdog_stop(struct watchdog *watchdog)
+{
+	if (!watchdog)
+		return;
+	atomic_store(&watchdog->ending, true);
+	wake_up(&watchdog->wake);
+	pthread_join(watchdog->thread, NULL);
+	wake_close(&watchdog->wake);
+	free(watchdog);
+}
