@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Eight processes, the ranks, change one mount to each of the labels in turn.
+"""Eight processes, the ranks, switch one mount to each of the labels in turn.
 
 usage: barrier.py VOLUME MOUNT LABEL..."""
 import multiprocessing

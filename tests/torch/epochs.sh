@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: once timeout=300
-# Four ranks of torch.distributed on four mounts change to a version that is published in the middle of an epoch; with a
+# Four ranks of torch.distributed on four mounts switch to a version that is published in the middle of an epoch; with a
 # mount that is dead none does.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""All ranks of a job change to the same version between two epochs, or none does."""
+"""All ranks of a job switch to the same version between two epochs, or none does."""
 
 
 def _gather(group, value):

@@ -30,7 +30,7 @@ struct worker_task {
 struct worker_hooks {
 	const struct channel_handlers *handlers; /* their context is the worker */
 	void (*start)(struct worker *worker);    /* it has its engine, requests come next */
-	void (*drain)(struct worker *worker);    /* it ends with the last request in work, which waits for nothing new */
+	void (*drain)(struct worker *worker);    /* it ends with its last request, which waits for nothing new */
 };
 
 struct worker_setup {
