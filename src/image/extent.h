@@ -29,5 +29,5 @@ must_check int extent_next(struct extent_cursor *cursor, struct extent_piece *re
 /* SEEK_DATA and SEEK_HOLE over chunks: the offset, or -ENXIO. */
 int64_t extent_seek(const struct index *index, const struct inode *inode, uint64_t offset, bool hole,
 		    struct error *err);
-/* What the file takes, without its holes, in units of 512 bytes: st_blocks. */
+/* What the file takes without its holes, in units of 512 bytes: st_blocks. */
 uint64_t extent_blocks(const struct index *index, const struct inode *inode);

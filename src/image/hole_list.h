@@ -20,11 +20,11 @@ struct hole {
 	uint64_t before; /* chunks of the holes before it in the list */
 };
 
-/* The list whose head is that record, of a file of so many chunks. False when there can be none: *ret then has the count
- * that the head says. */
+/* The list whose head is that record, of a file of so many chunks. False when the head is impossible; *ret then has the
+ * count that it claims. */
 bool hole_list_open(const struct index *index, uint64_t head, uint64_t chunks, struct hole_list *ret);
-/* Every hole of the list, once, when the index is opened; what follows relies on it. The ordinal is the file's, for the
- * reason. */
+/* Checks every hole of the list, once, when the index is opened; what follows relies on it. The ordinal is the file's:
+ * the reason names it. */
 must_check int hole_list_check(const struct index *index, const struct hole_list *list, uint64_t chunks,
 			       uint64_t ordinal, struct error *err);
 /* The last hole that begins at or before the chunk; false when there is none. By halves: O(log holes). */

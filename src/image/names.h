@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The names part of an index: from (directory, name) to an inode's ordinal and back, by LMDB. Its only user. */
+/* The names part of an index: from (directory, name) to an inode's ordinal. The only user of LMDB. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 
-/* The part as an open file, which LMDB maps; shared by all threads. It must have passed names_check(): LMDB trusts it. */
+/* The part as an open file, which LMDB maps; shared by all threads. LMDB trusts it: only after names_check(). */
 struct names;
 /* fd stays the caller's; the part lies at its offset 0. */
 must_check int names_open(int fd, uint64_t length, struct names **ret, struct error *err);

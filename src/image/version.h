@@ -31,9 +31,9 @@ struct version {
 must_check int version_check_label(const char *label, struct error *err);
 void version_free(struct version *version); /* its contents, not the struct */
 
-/* first_extent: where the version's extents begin in the table behind the records. */
+/* first_extent: number of the version's first extent in the table that follows the records. */
 void version_encode(const struct version *version, uint32_t first_extent, struct dsfs_version *disk);
-/* Its part of that table; returns the end. */
+/* Writes its part of that table and returns the end. */
 struct dsfs_extent *version_encode_extents(const struct version *version, struct dsfs_extent *disk);
 
 /* The records of one catalogue, decoded one after the other. */
@@ -43,6 +43,6 @@ struct version_decoder {
 	uint32_t extent_count, extents_used;
 };
 
-/* Every field checked against the volume. *ret must be zeroed and is to be freed on failure as well. */
+/* Checks every field against the volume. The caller zeroes *ret before and frees it after, on failure as well. */
 must_check int version_decode(struct version_decoder *d, const struct dsfs_version *disk, struct version *ret,
 			      struct error *err);
