@@ -4,7 +4,7 @@
 #include "base/error.h"
 #include "image/catalogue.h"
 #include "layout/estimate.h"
-#include "pack_options.h"
+#include "options/pack_options.h"
 
 struct target;
 

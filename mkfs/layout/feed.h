@@ -5,7 +5,7 @@
 #include "content/pipeline.h"
 #include "content/trust.h"
 #include "image/index.h"
-#include "pack_options.h"
+#include "options/pack_options.h"
 #include "source/scan.h"
 
 struct feed {

@@ -9,7 +9,7 @@
 #include "image/space.h"
 #include "io/file.h"
 #include "io/site.h"
-#include "pack_options.h"
+#include "options/pack_options.h"
 #include "spill/temp.h"
 
 struct target {

@@ -46,10 +46,11 @@ may src/serve    base image io device read fuse serve datasetfs
 may src          base image io device read fuse serve datasetfs .
 may mkfs/spill   base datasetfs spill
 may mkfs/source  base image datasetfs spill source
+may mkfs/options base image datasetfs source options
 may mkfs/content base image datasetfs spill source content
-may mkfs/output  base image io device datasetfs spill output .
-may mkfs/layout  base image datasetfs spill source content output layout .
-may mkfs         base image io device datasetfs spill source content output layout .
+may mkfs/output  base image io device datasetfs spill options output
+may mkfs/layout  base image datasetfs spill source content options output layout
+may mkfs         base image io device datasetfs spill source content options output layout .
 may tools/nvme   base io device datasetfs nvme .
 may tools/verify base image io datasetfs verify .
 may tools        base image io device datasetfs nvme verify .

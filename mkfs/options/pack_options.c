@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The defaults. */
-#include "pack_options.h"
+#include "options/pack_options.h"
 
 #include "image/codec.h"
 
