@@ -2,7 +2,7 @@
 /* A volume whose catalogue is changed: under the publisher's lock, written as a publish writes it. */
 #pragma once
 #include "device/fence.h"
-#include "image/commit.h"
+#include "volume/commit.h"
 #include "io/file.h"
 #include "signals.h"
 #include "volume.h"

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "image/address.h"
-#include "image/space.h"
+#include "volume/space.h"
 #include "pins.h"
 #include "text.h"
 #include "verb.h"

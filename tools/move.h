@@ -6,7 +6,7 @@
 
 #include "base/source.h"
 #include "bits.h"
-#include "image/space.h"
+#include "volume/space.h"
 
 struct move_piece {
 	uint64_t from, to, length; /* whole blocks */

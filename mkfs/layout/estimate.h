@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a publish would take, from the scan alone: no file is read. */
 #pragma once
-#include "image/space.h"
+#include "volume/space.h"
 #include "source/scan.h"
 
 struct estimate;

@@ -3,7 +3,7 @@
 #pragma once
 #include "base/progress.h"
 #include "base/source.h"
-#include "image/space.h"
+#include "volume/space.h"
 #include "spill/temp.h"
 
 #define WRITER_BUFFER (4u << 20)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which bytes of a volume are free, and the choice among them. */
-#include "image/space.h"
+#include "volume/space.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Catalogue, superblock slot and publisher record of a volume that is changed. */
-#include "image/commit.h"
+#include "volume/commit.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 /* The last steps of every change of a volume, in the order that survives interruption: what the catalogue names was
  * flushed before, then the catalogue into free space, flushed and read back, then the superblock slot, flushed. */
 #pragma once
-#include "image/space.h"
+#include "volume/space.h"
 
 /* What is needed to take a step back; a zeroed one has done nothing. */
 struct commit {
