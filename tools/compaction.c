@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "image/address.h"
-#include "rewrite.h"
-#include "survey.h"
+#include "volume/rewrite.h"
+#include "volume/survey.h"
 
 struct compaction_work {
 	struct edit *edit;

@@ -2,10 +2,10 @@
 /* A volume whose catalogue is changed: under the publisher's lock, written as a publish writes it. */
 #pragma once
 #include "device/fence.h"
-#include "volume/commit.h"
 #include "io/file.h"
-#include "signals.h"
 #include "volume.h"
+#include "volume/commit.h"
+#include "volume/signals.h"
 
 struct edit {
 	const char *path;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What a publish would take, from the scan alone: no file is read. */
 #pragma once
-#include "volume/space.h"
 #include "source/scan.h"
+#include "volume/space.h"
 
 struct estimate;
 struct target;

@@ -2,7 +2,7 @@
 /* A version whose bytes lie elsewhere: its index section with the new places, and its other sections. */
 #pragma once
 #include "image/catalogue.h"
-#include "move.h"
+#include "volume/move.h"
 
 struct rewrite {
 	struct source *source;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Pieces in the order in which they were copied, which is that of their old places. */
-#include "move.h"
+#include "volume/move.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 
 #include "base/huge.h"
 #include "image/address.h"
-#include "signals.h"
+#include "volume/signals.h"
 
 #define MOVE_STEP   (1u << 20)   /* most bytes of a read or write */
 #define MOVE_AHEAD  (128u << 10) /* least bytes of a read: runs of a few blocks lie close to each other */

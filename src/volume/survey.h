@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 #include "base/source.h"
-#include "bits.h"
 #include "image/catalogue.h"
 #include "image/superblock.h"
+#include "volume/bits.h"
 
 struct survey_version {
 	struct bits segments; /* that hold something of it */

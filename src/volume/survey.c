@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A first pass over all indexes counts live blocks, so that what versions share counts once; a second one, over those of
  * the versions concerned, finds what is to move. */
-#include "survey.h"
+#include "volume/survey.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "image/address.h"
 #include "image/index.h"
-#include "stretch.h"
+#include "volume/stretch.h"
 
 #define SURVEY_GAIN      8u /* at least that part of what is emptied: else it would be done again and again */
 #define SURVEY_CATALOGUE (UINT64_C(64) << 10) /* room that is left for the catalogue */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From inodes to runs of bytes. */
-#include "stretch.h"
+#include "volume/stretch.h"
 
 #include <stdbool.h>
 #include <sys/stat.h>

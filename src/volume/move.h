@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/source.h"
-#include "bits.h"
+#include "volume/bits.h"
 #include "volume/space.h"
 
 struct move_piece {

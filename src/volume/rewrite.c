@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The section in steps: one whose records stay, and which lies outside of the victims, stays where it is. */
-#include "rewrite.h"
+#include "volume/rewrite.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 #include "image/index.h"
 #include "image/inode.h"
 #include "image/sha256.h"
-#include "stretch.h"
-#include "survey.h"
+#include "volume/stretch.h"
+#include "volume/survey.h"
 
 #define REWRITE_STEP (51u * DSFS_BLOCK * sizeof(struct dsfs_chunk) / 4) /* whole blocks and whole records */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* SIGINT, SIGTERM, SIGHUP and SIGQUIT. */
-#include "signals.h"
+#include "volume/signals.h"
 
 #include <errno.h>
 #include <stddef.h>
