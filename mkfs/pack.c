@@ -36,12 +36,12 @@
 struct packer {
 	const struct pack_options *options;
 	struct target *target;
+	struct transaction *transaction; /* the target's */
 	struct temp *temp;
 	struct from_list *from_list;
 	struct progress *progress;
 	int source_fd;
 	struct places places;
-	struct space space;
 	struct writer *writer;
 	struct sequence sequence;
 	struct kinds *kinds;
@@ -68,7 +68,6 @@ static void packer_close(struct packer *packer)
 	known_close(&packer->known);
 	trust_close(&packer->trust);
 	writer_close(packer->writer);
-	space_close(&packer->space);
 	free(packer->kinds);
 	progress_close(packer->progress);
 	from_list_close(packer->from_list);
@@ -102,14 +101,6 @@ static int packer_open_source(struct packer *packer, struct error *err)
 		.volume_inode = packer->target->inode,
 	};
 	return 0;
-}
-
-static int packer_open_space(struct packer *packer, struct error *err)
-{
-	struct target *target = packer->target;
-
-	return space_open(&packer->space, target->is_new ? NULL : &target->catalogue, &target->super,
-			  target->super.segment_log, target->capacity, err);
 }
 
 /* LMDB opens by name: a file without one has it in /proc. */
@@ -149,7 +140,6 @@ static int packer_open_pipeline(struct packer *packer, struct error *err)
 /* A version that cannot be read is one with which nothing is shared. */
 static int packer_add_known(struct packer *packer, const struct version *version, struct error *err)
 {
-	struct target *target = packer->target;
 	struct earlier earlier = { 0 };
 	struct error why = { 0 };
 	bool trusted = packer->has_trust && packer->trust.version == version;
@@ -157,8 +147,8 @@ static int packer_add_known(struct packer *packer, const struct version *version
 	int r = 0;
 
 	if (!trusted)
-		r = earlier_open(packer->temp, target->source, target->super.member_size, version, false, &earlier,
-				 &why);
+		r = earlier_open(packer->temp, transaction_source(packer->transaction),
+				 packer->transaction->super.member_size, version, false, &earlier, &why);
 	if (r == 0) {
 		what = "nothing more"; /* than what came before the bad record */
 		r = known_add(&packer->known, trusted ? &packer->trust.earlier : &earlier, &why);
@@ -174,14 +164,14 @@ static int packer_add_known(struct packer *packer, const struct version *version
 /* What the versions on the volume have, the newest first. */
 static int packer_open_known(struct packer *packer, struct error *err)
 {
-	const struct catalogue *catalogue = &packer->target->catalogue;
+	const struct catalogue *catalogue = &packer->transaction->catalogue;
 	int r;
 
-	if (packer->target->is_new || !catalogue->version_count)
+	if (packer->transaction->is_new || !catalogue->version_count)
 		return 0;
 	progress_phase(packer->progress, "earlier versions", 0);
-	r = known_open(&packer->known, packer->temp, packer->target->source, packer->target->super.member_size,
-		       packer->options->chunk_log, err);
+	r = known_open(&packer->known, packer->temp, transaction_source(packer->transaction),
+		       packer->transaction->super.member_size, packer->options->chunk_log, err);
 	for (uint32_t i = catalogue->version_count; r == 0 && i-- > 0;)
 		r = packer_add_known(packer, &catalogue->versions[i], err);
 	packer->has_known = r == 0;
@@ -192,7 +182,7 @@ static int packer_open_known(struct packer *packer, struct error *err)
 static int packer_open_fine(struct packer *packer, const struct version *version, struct error *err)
 {
 	struct error why = { 0 };
-	int r = fine_load(packer->target->source, version, &packer->fine, &why);
+	int r = fine_load(transaction_source(packer->transaction), version, &packer->fine, &why);
 
 	if (r == -ENOMEM)
 		return error_set(err, r, "%s", why.reason);
@@ -204,22 +194,21 @@ static int packer_open_fine(struct packer *packer, const struct version *version
 static int packer_open_trust(struct packer *packer, struct error *err)
 {
 	const struct pack_options *options = packer->options;
-	struct target *target = packer->target;
+	const struct catalogue *catalogue = &packer->transaction->catalogue;
 	const struct version *version;
 	struct error why = { 0 };
 	int r;
 
 	if (!options->trust_mtime)
 		return 0;
-	version = options->trusted ? catalogue_by_label(&target->catalogue, options->trusted) :
-				     catalogue_current(&target->catalogue);
+	version = options->trusted ? catalogue_by_label(catalogue, options->trusted) : catalogue_current(catalogue);
 	if (!version && options->trusted)
-		return error_set(err, -ENOENT, "option '--trust-mtime': volume '%s' has no version '%s'", target->path,
-				 options->trusted);
+		return error_set(err, -ENOENT, "option '--trust-mtime': volume '%s' has no version '%s'",
+				 packer->target->path, options->trusted);
 	if (!version) /* the first one: there is nothing to compare with */
 		return 0;
-	r = trust_open(&packer->trust, packer->temp, target->source, target->super.member_size, version,
-		       options->chunk_log, &why);
+	r = trust_open(&packer->trust, packer->temp, transaction_source(packer->transaction),
+		       packer->transaction->super.member_size, version, options->chunk_log, &why);
 	packer->has_trust = r == 0;
 	if (r == -ENOENT || error_is_damage(r))
 		log_warn("every file is read: %s, ignoring", why.reason);
@@ -230,7 +219,7 @@ static int packer_open_trust(struct packer *packer, struct error *err)
 
 static int packer_open_sequence(struct packer *packer, struct error *err)
 {
-	const struct catalogue *catalogue = &packer->target->catalogue;
+	const struct catalogue *catalogue = &packer->transaction->catalogue;
 	int r = sequence_open(&packer->sequence, packer->temp, packer->options->chunk_log, err);
 
 	if (r == 0 && packer->has_known) /* about as many files as the newest version has */
@@ -242,12 +231,12 @@ static int packer_open_sequence(struct packer *packer, struct error *err)
 	if (!packer->kinds)
 		return error_set(err, -ENOMEM, "out of memory");
 	packer->sequence.writer = packer->writer;
-	packer->sequence.space = &packer->space;
+	packer->sequence.space = &packer->transaction->space;
 	packer->sequence.progress = packer->progress;
 	packer->sequence.known = packer->has_known ? &packer->known : NULL;
 	packer->sequence.trust = packer->has_trust ? &packer->trust : NULL;
 	if (packer->fine)
-		r = fine_view_new(packer->fine, packer->target->source, &packer->sequence.rows, err);
+		r = fine_view_new(packer->fine, transaction_source(packer->transaction), &packer->sequence.rows, err);
 	if (r < 0)
 		return r;
 	packer->sequence.remember = !packer->options->has_uuid;
@@ -264,9 +253,8 @@ static int packer_open(struct packer *packer, struct error *err)
 	if (r == 0)
 		r = progress_open(packer->options->progress, &packer->progress, err);
 	if (r == 0)
-		r = packer_open_space(packer, err);
-	if (r == 0)
-		r = writer_open(packer->target->source, &packer->space, packer->temp, &packer->writer, err);
+		r = writer_open(transaction_source(packer->transaction), &packer->transaction->space, packer->temp,
+				&packer->writer, err);
 	if (r == 0)
 		r = packer_open_trust(packer, err);
 	if (r == 0)
@@ -349,17 +337,17 @@ static void packer_fill_version(struct packer *packer)
 	version->directory_count = counts->directories;
 	version->symlink_count = counts->symlinks;
 	version->content_bytes = counts->content_bytes;
-	version->stored_bytes = space_taken(&packer->space);
+	version->stored_bytes = space_taken(&packer->transaction->space);
 }
 
 static int packer_index(struct packer *packer, struct error *err)
 {
-	uint64_t end = space_end(&packer->space);
+	uint64_t end = space_end(&packer->transaction->space);
 	auto_close int fd = -1;
 	int r;
 
-	if (end < packer->target->super.member_size) /* shared chunks may lie anywhere */
-		end = packer->target->super.member_size;
+	if (end < packer->transaction->super.member_size) /* shared chunks may lie anywhere */
+		end = packer->transaction->super.member_size;
 	progress_phase(packer->progress, "index", 0);
 	packer_fill_version(packer);
 	r = assemble_section(&packer->sequence, take_ptr(&packer->names), packer->temp, &packer->version, &fd, err);
@@ -398,7 +386,7 @@ static void packer_result(const struct packer *packer, struct pack_result *ret)
 		.fine_bytes = version->fine.length,
 	};
 	memcpy(ret->label, version->label, sizeof(ret->label));
-	memcpy(ret->volume_uuid, packer->target->super.volume_uuid, sizeof(ret->volume_uuid));
+	memcpy(ret->volume_uuid, packer->transaction->super.volume_uuid, sizeof(ret->volume_uuid));
 	memcpy(ret->version_uuid, version->uuid, sizeof(ret->version_uuid));
 	memcpy(ret->digest, version->digest, sizeof(ret->digest));
 }
@@ -410,9 +398,9 @@ static int packer_publish(struct packer *packer, struct pack_result *ret, struct
 	if (r < 0)
 		return r;
 	packer_result(packer, ret);
-	r = publish_run(packer->target, packer->writer, &packer->space, &packer->version,
-			!packer->options->no_current, packer->progress, err);
-	ret->written_bytes = space_taken(&packer->space);
+	r = publish_run(packer->target, packer->writer, &packer->version, !packer->options->no_current,
+			packer->progress, err);
+	ret->written_bytes = space_taken(&packer->transaction->space);
 	return r;
 }
 
@@ -464,6 +452,7 @@ int pack_run(const struct pack_options *options, struct target *target, struct p
 		return error_set(err, -ENOMEM, "out of memory");
 	packer->options = options;
 	packer->target = target;
+	packer->transaction = &target->transaction;
 	packer->source_fd = -1;
 	r = packer_run(packer, &result, err);
 	packer_close(packer);
@@ -473,7 +462,7 @@ int pack_run(const struct pack_options *options, struct target *target, struct p
 	if (result.clamped)
 		log_warn("%" PRIu64 " modification times are outside 1901 to 2446 and were clamped, ignoring",
 			 result.clamped);
-	result.volume_bytes = target->super.member_size;
+	result.volume_bytes = target->transaction.super.member_size;
 	result.seconds = (double)(clock_now() - start) / 1e9;
 	*ret = result;
 	return 0;
@@ -482,7 +471,9 @@ int pack_run(const struct pack_options *options, struct target *target, struct p
 int pack_dry_run(const struct pack_options *options, struct target *target, struct pack_estimate *ret,
 		 struct error *err)
 {
-	struct packer packer = { .options = options, .target = target, .source_fd = -1 };
+	struct packer packer = {
+		.options = options, .target = target, .transaction = &target->transaction, .source_fd = -1
+	};
 	struct estimate *estimate = NULL;
 	int r;
 
@@ -490,15 +481,13 @@ int pack_dry_run(const struct pack_options *options, struct target *target, stru
 	if (r == 0)
 		r = packer_open_source(&packer, err);
 	if (r == 0)
-		r = packer_open_space(&packer, err);
-	if (r == 0)
 		r = estimate_open(options->chunk_log, &estimate, err);
 	if (r == 0) {
 		packer.scan.sink = estimate_sink(estimate);
 		r = scan_run(&packer.scan, &packer.counts, err);
 	}
 	if (r == 0)
-		r = estimate_end(estimate, &packer.counts, target, &packer.space, ret, err);
+		r = estimate_end(estimate, &packer.counts, target, &packer.transaction->space, ret, err);
 	estimate_free(estimate);
 	packer_close(&packer);
 	return r;

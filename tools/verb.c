@@ -4,6 +4,7 @@
 
 #include <errno.h>
 
+#include "base/interrupt.h"
 #include "base/log.h"
 
 int verb_set_json(void *target, const char *argument, struct error *err)
@@ -14,6 +15,12 @@ int verb_set_json(void *target, const char *argument, struct error *err)
 	(void)err;
 	options->json = true;
 	return 0;
+}
+
+int verb_failed(void)
+{
+	interrupt_end();
+	return VERB_FAILED;
 }
 
 bool verb_parse(const struct command_line *line, int argc, char **argv, void *target, int min, int max,

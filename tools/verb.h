@@ -29,6 +29,9 @@ struct verb_options {
 	bool json;
 };
 
+/* The exit status of a verb that changes a volume and has put it back: a signal that it waited with acts now. */
+int verb_failed(void);
+
 int verb_set_json(void *target, const char *argument, struct error *err);
 #define VERB_OPTION_JSON                                                                                     \
 	{                                                                                                    \

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "base/huge.h"
+#include "base/interrupt.h"
 #include "image/address.h"
-#include "volume/signals.h"
 
 #define MOVE_STEP   (1u << 20)   /* most bytes of a read or write */
 #define MOVE_AHEAD  (128u << 10) /* least bytes of a read: runs of a few blocks lie close to each other */
-#define MOVE_PIECES 8u /* in a segment: what is lost where free segments do not lie together is at most a piece of each */
+#define MOVE_PIECES 8u /* in a segment: where free segments do not lie together, at most a piece of each is lost */
 
 int move_open(struct source *source, struct space *space, bool rehearse, struct move *ret, struct error *err)
 {
@@ -128,7 +128,7 @@ static int move_transfer(struct move *move, uint64_t from, uint64_t to, uint64_t
 
 	for (uint64_t at = 0; r == 0 && at < length; at += step) {
 		step = move_step(length, at);
-		r = signals_check(err);
+		r = interrupt_check(err);
 		if (r == 0)
 			r = move_read(move, &move->from, from + at, step, &bytes, err);
 		if (r == 0)
@@ -199,7 +199,8 @@ int move_blocks(struct move *move, const struct bits *blocks, const struct bits 
 	uint64_t first, end;
 	int r = 0;
 
-	for (first = bits_next(blocks, 0, true); r == 0 && first < blocks->count; first = bits_next(blocks, end, true)) {
+	for (first = bits_next(blocks, 0, true); r == 0 && first < blocks->count;
+	     first = bits_next(blocks, end, true)) {
 		end = bits_next(blocks, first, false);
 		r = move_run(move, inside, first, end, err);
 	}
@@ -214,7 +215,7 @@ static int move_verify_piece(struct move *move, const struct move_piece *piece, 
 
 	for (uint64_t at = 0; at < piece->length; at += step) {
 		step = move_step(piece->length, at);
-		r = signals_check(err);
+		r = interrupt_check(err);
 		if (r == 0)
 			r = move_read(move, &move->from, piece->from + at, step, &from, err);
 		if (r == 0)

@@ -29,12 +29,13 @@ struct move {
 	uint64_t unwritten_at, unwritten_length;
 };
 
-must_check int move_open(struct source *source, struct space *space, bool rehearse, struct move *ret, struct error *err);
+must_check int move_open(struct source *source, struct space *space, bool rehearse, struct move *ret,
+			 struct error *err);
 void move_close(struct move *move); /* a zeroed one as well */
 /* Copies length bytes, whole blocks, into one piece of free space. -ENOSPC "volume is full". */
 must_check int move_copy(struct move *move, uint64_t from, uint64_t length, uint64_t *ret_to, struct error *err);
-/* Copies all blocks of the map, in pieces of a part of a segment. A piece ends with a block that is not inside of what must stay
- * together; the next one begins with it again. */
+/* Copies all blocks of the map, in pieces of a part of a segment. A piece ends with a block that is not inside of what
+ * must stay together; the next one begins with it again. */
 must_check int move_blocks(struct move *move, const struct bits *blocks, const struct bits *inside, struct error *err);
 /* After a flush: reads everything once more, from its old and its new place, and compares. */
 must_check int move_verify(struct move *move, struct error *err);

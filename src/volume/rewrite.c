@@ -30,7 +30,7 @@ struct rewrite_section {
 	uint8_t *buffer;           /* a step of the section as it will be */
 	struct sha256 *sha;
 	struct extent_list *list;
-	uint64_t from, to;   /* a run of one file's stored bytes, and where all of it went; to 0: not known as a whole */
+	uint64_t from, to;   /* a run of one file's stored bytes, and where all of it went; 0: not known as a whole */
 	uint64_t run_record; /* behind its last record */
 	uint32_t extent;    /* of the section as it is: the one that was looked up last */
 	uint64_t extent_at; /* where in the section it begins */
@@ -38,8 +38,8 @@ struct rewrite_section {
 
 /* --- the index --- */
 
-/* Where the section's bytes from at on lie, up to length of them. Steps come in order, so the extent is near the last one:
- * an index may have one for each of its blocks. */
+/* Where the section's bytes from at on lie, up to length of them. Steps come in order, so the extent is near the last
+ * one: an index may have one for each of its blocks. */
 static struct extent rewrite_place(struct rewrite_section *section, uint64_t at, uint64_t length)
 {
 	const struct extent *items = section->version->index.items;
@@ -175,7 +175,8 @@ static bool rewrite_patch(struct rewrite_section *section, uint64_t first, uint6
 }
 
 /* Bytes from..to of the section, which begins with so many chunk records. */
-static int rewrite_part(struct rewrite_section *section, uint64_t from, uint64_t to, uint64_t records, struct error *err)
+static int rewrite_part(struct rewrite_section *section, uint64_t from, uint64_t to, uint64_t records,
+			struct error *err)
 {
 	const uint64_t most = REWRITE_STEP / sizeof(struct dsfs_chunk);
 	const uint8_t *bytes = section->index->map;
@@ -332,7 +333,8 @@ int rewrite_check(const struct rewrite *rewrite, struct version *version, struct
 	for (uint64_t s = bits_next(rewrite->victims, 0, true); r == 0 && s < rewrite->victims->count;
 	     s = bits_next(rewrite->victims, s + 1, true))
 		if (bits_get(&use.segments, s))
-			r = error_set(err, -EBADMSG, "version '%s': something of it would stay in a segment that is freed",
+			r = error_set(err, -EBADMSG,
+				      "version '%s': something of it would stay in a segment that is freed",
 				      version->label);
 	if (r == 0)
 		r = rewrite_list(&use, &version->segments, err);

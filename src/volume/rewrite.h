@@ -15,8 +15,8 @@ struct rewrite {
 	uint64_t index_bytes;       /* written, or that would be */
 };
 
-/* Writes what changes or lies in a victim. *ret has lists of its own (free() their items), no segments yet, and everything
- * else of version. */
+/* Writes what changes or lies in a victim. *ret has lists of its own (free() their items), no segments yet, and
+ * everything else of version. */
 must_check int rewrite_version(struct rewrite *rewrite, const struct version *version, struct version *ret,
 			       struct error *err);
 /* After a flush: reads the index back as a mount would, its digest must be what it was, and lists its segments. */

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <sys/stat.h>
 
+#include "base/interrupt.h"
 #include "image/address.h"
 #include "image/chunk.h"
 #include "image/inode.h"
@@ -55,7 +56,9 @@ int stretch_walk(const struct index *index, void (*each)(void *argument, uint64_
 	int r;
 
 	for (uint64_t ordinal = INODE_ROOT; ordinal <= index->shape.inode_count; ordinal++) {
-		r = inode_get(index, ordinal, &inode, err);
+		r = interrupt_check(err);
+		if (r == 0)
+			r = inode_get(index, ordinal, &inode, err);
 		if (r == 0 && S_ISREG(inode.mode))
 			r = stretch_file(&stretch, index, &inode, err);
 		if (r < 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Stored bytes of files that must stay next to each other: all of a small file, so that it stays one read, else a chunk. */
+/* Stored bytes of files that must stay next to each other: all of a small file, so that it stays one read, else a
+ * chunk. */
 #pragma once
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A first pass over all indexes counts live blocks, so that what versions share counts once; a second one, over those of
- * the versions concerned, finds what is to move. */
+/* A first pass over all indexes counts live blocks, so that what versions share counts once; a second one, over those
+ * of the versions concerned, finds what is to move. */
 #include "volume/survey.h"
 
 #include <errno.h>
@@ -159,7 +159,8 @@ static int survey_candidates(const struct survey *survey, unsigned below, struct
 		survey_mark_list(&pinned, survey->segment, &survey->catalogue->versions[v].segments);
 	for (uint64_t s = bits_next(&pinned, 0, true); s < pinned.count; s = bits_next(&pinned, s + 1, true)) {
 		candidates[count] = survey_measure(survey, s);
-		if (candidates[count].live * 100 < candidates[count].total * below && (!tail || s != tail / survey->segment))
+		if (candidates[count].live * 100 < candidates[count].total * below &&
+		    (!tail || s != tail / survey->segment))
 			count++;
 	}
 	bits_close(&pinned);

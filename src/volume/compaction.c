@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The order that survives interruption: copies and indexes into free space, flush, everything read back, then the catalogue
- * as by any other change. */
-#include "compaction.h"
+/* The order that survives interruption: copies and indexes into free space, flush, everything read back, then the
+ * catalogue as by any other change. */
+#include "volume/compaction.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,10 +9,11 @@
 
 #include "image/address.h"
 #include "volume/rewrite.h"
+#include "volume/room.h"
 #include "volume/survey.h"
 
 struct compaction_work {
-	struct edit *edit;
+	struct transaction *transaction;
 	struct survey survey;
 	struct move chunks, sections;
 	struct rewrite rewrite;
@@ -24,9 +25,10 @@ struct compaction_work {
 
 static int compaction_open(struct compaction_work *work, struct error *err)
 {
-	struct edit *edit = work->edit;
+	struct transaction *transaction = work->transaction;
+	struct source *source = transaction_source(transaction);
 	struct compaction *result = work->result;
-	size_t count = edit->catalogue.version_count + 1;
+	size_t count = transaction->catalogue.version_count + 1;
 	bool rehearse = work->is_rehearsal;
 	int r;
 
@@ -34,13 +36,13 @@ static int compaction_open(struct compaction_work *work, struct error *err)
 	result->versions = calloc(count, sizeof(*result->versions));
 	if (!work->fresh || !result->versions)
 		return error_set(err, -ENOMEM, "out of memory");
-	r = survey_open(edit->source, &edit->super, &edit->catalogue, &work->survey, err);
+	r = survey_open(source, &transaction->super, &transaction->catalogue, &work->survey, err);
 	if (r == 0)
-		r = move_open(edit->source, &edit->space, rehearse, &work->chunks, err);
+		r = move_open(source, &transaction->space, rehearse, &work->chunks, err);
 	if (r == 0)
-		r = move_open(edit->source, &edit->space, rehearse, &work->sections, err);
-	work->rewrite = (struct rewrite){ .source = edit->source,
-					  .space = &edit->space,
+		r = move_open(source, &transaction->space, rehearse, &work->sections, err);
+	work->rewrite = (struct rewrite){ .source = source,
+					  .space = &transaction->space,
 					  .is_rehearsal = rehearse,
 					  .victims = &work->survey.victims,
 					  .segment = work->survey.segment,
@@ -65,8 +67,8 @@ static void compaction_close(struct compaction_work *work)
 
 static int compaction_write(struct compaction_work *work, struct error *err)
 {
-	const struct catalogue *catalogue = &work->edit->catalogue;
-	int r = work->is_rehearsal ? 0 : edit_begin(work->edit, err);
+	const struct catalogue *catalogue = &work->transaction->catalogue;
+	int r = work->is_rehearsal ? 0 : transaction_begin(work->transaction, err);
 
 	if (r == 0)
 		r = move_blocks(&work->chunks, &work->survey.moving, &work->survey.inside, err);
@@ -85,7 +87,7 @@ static int compaction_check(struct compaction_work *work, struct error *err)
 {
 	int r;
 
-	r = source_flush(work->edit->source, err);
+	r = source_flush(transaction_source(work->transaction), err);
 	if (r == 0)
 		r = move_verify(&work->chunks, err);
 	if (r == 0)
@@ -98,7 +100,8 @@ static int compaction_check(struct compaction_work *work, struct error *err)
 /* --- the catalogue --- */
 
 /* What a mount reads lies elsewhere: to a mount it is another version, with a number that was never used. */
-static int compaction_renew(struct catalogue *catalogue, struct version *former, struct version *fresh, struct error *err)
+static int compaction_renew(struct catalogue *catalogue, struct version *former, struct version *fresh,
+			    struct error *err)
 {
 	uint64_t before = fresh->sequence;
 	int r;
@@ -124,7 +127,7 @@ static void compaction_replace(struct version *former, struct version *fresh)
 
 static int compaction_enter(struct compaction_work *work, const bool *is_moved, struct error *err)
 {
-	struct catalogue *catalogue = &work->edit->catalogue;
+	struct catalogue *catalogue = &work->transaction->catalogue;
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < work->fresh_count; i++) {
@@ -168,7 +171,7 @@ static int compaction_do(struct compaction_work *work, struct error *err)
 	uint64_t before = 0;
 	int r;
 
-	r = edit_free(work->edit, &before, err);
+	r = room_free(work->transaction, &before, err);
 	if (r == 0)
 		r = compaction_write(work, err);
 	if (r == 0)
@@ -178,9 +181,9 @@ static int compaction_do(struct compaction_work *work, struct error *err)
 		return r;
 	r = compaction_enter_all(work, err);
 	if (r == 0)
-		r = edit_commit(work->edit, err);
+		r = transaction_commit(work->transaction, err);
 	if (r == 0)
-		result->freed_bytes = edit_gained(work->edit, before);
+		result->freed_bytes = room_gained(work->transaction, before);
 	return r;
 }
 
@@ -208,12 +211,12 @@ static int compaction_rehearse(struct compaction_work *work, struct error *err)
 	return 0;
 }
 
-/* *ret_full: there was room enough, but not in pieces that are large enough. */
-static int compaction_try(struct edit *edit, unsigned below, bool dry_run, uint64_t room, struct compaction *ret,
-			  bool *ret_full, struct error *err)
+/* *ret_again: there was room enough, but not in pieces that are large enough. */
+static int compaction_try(struct transaction *transaction, unsigned below, bool dry_run, uint64_t room,
+			  struct compaction *ret, bool *ret_again, struct error *err)
 {
 	struct compaction result = { 0 };
-	struct compaction_work work = { .edit = edit, .result = &result, .is_rehearsal = dry_run };
+	struct compaction_work work = { .transaction = transaction, .result = &result, .is_rehearsal = dry_run };
 	int r;
 
 	r = compaction_open(&work, err);
@@ -223,7 +226,7 @@ static int compaction_try(struct edit *edit, unsigned below, bool dry_run, uint6
 	result.dead_bytes = work.survey.dead_bytes;
 	if (r == 0 && result.segments)
 		r = dry_run ? compaction_rehearse(&work, err) : compaction_do(&work, err);
-	*ret_full = r == -ENOSPC && result.segments && edit_can_start_over(edit);
+	*ret_again = r == -ENOSPC && result.segments && transaction_can_restart(transaction);
 	compaction_close(&work);
 	if (r < 0) {
 		free(result.versions);
@@ -233,27 +236,26 @@ static int compaction_try(struct edit *edit, unsigned below, bool dry_run, uint6
 	return 0;
 }
 
-/* Free space in small pieces takes less than its sum: then fewer segments are emptied. */
-int compaction_run(struct edit *edit, unsigned below, bool dry_run, struct compaction *ret, struct error *err)
+/* Free space in small pieces takes less than its sum: then fewer segments are emptied. When that is no way out either,
+ * the first reason is the one to be told. */
+int compaction_run(struct transaction *transaction, unsigned below, bool dry_run, struct compaction *ret,
+		   struct error *err)
 {
-	struct error why = { 0 };
-	bool full = false;
+	struct error first = { 0 }, why;
+	bool again = false;
 	uint64_t room = 0;
-	int r, again;
+	int r;
 
-	r = edit_room(edit, &room, err);
-	if (r < 0)
-		return r;
-	r = compaction_try(edit, below, dry_run, room, ret, &full, err);
-	while (r == -ENOSPC && full) {
+	r = room_writable(transaction, &room, &first);
+	if (r == 0)
+		r = compaction_try(transaction, below, dry_run, room, ret, &again, &first);
+	why = first;
+	while (again) {
+		again = false;
 		room /= 2;
-		again = edit_start_over(edit, &why);
-		if (again == 0)
-			again = compaction_try(edit, below, dry_run, room, ret, &full, &why);
-		if (again == -ENOSPC) /* the first reason is the one to be told */
-			continue;
-		r = again;
-		*err = r < 0 ? why : (struct error){ 0 };
+		r = transaction_restart(transaction, &why);
+		if (r == 0)
+			r = compaction_try(transaction, below, dry_run, room, ret, &again, &why);
 	}
-	return r;
+	return r < 0 ? error_set(err, r, "%s", r == first.code ? first.reason : why.reason) : 0;
 }
