@@ -8,15 +8,15 @@
 #include <string.h>
 
 #include "image/address.h"
-#include "volume/rewrite.h"
+#include "volume/reindex.h"
 #include "volume/room.h"
-#include "volume/survey.h"
+#include "volume/victims.h"
 
 struct compaction_work {
 	struct transaction *transaction;
-	struct survey survey;
-	struct move chunks, sections;
-	struct rewrite rewrite;
+	struct victims victims;
+	struct relocate chunks, sections;
+	struct reindex reindex;
 	struct version *fresh; /* records of the versions concerned, with their former sequences */
 	uint32_t fresh_count;
 	struct compaction *result;
@@ -36,16 +36,16 @@ static int compaction_open(struct compaction_work *work, struct error *err)
 	result->versions = calloc(count, sizeof(*result->versions));
 	if (!work->fresh || !result->versions)
 		return error_set(err, -ENOMEM, "out of memory");
-	r = survey_open(source, &transaction->super, &transaction->catalogue, &work->survey, err);
+	r = victims_open(source, &transaction->super, &transaction->catalogue, &work->victims, err);
 	if (r == 0)
-		r = move_open(source, &transaction->space, rehearse, &work->chunks, err);
+		r = relocate_open(source, &transaction->space, rehearse, &work->chunks, err);
 	if (r == 0)
-		r = move_open(source, &transaction->space, rehearse, &work->sections, err);
-	work->rewrite = (struct rewrite){ .source = source,
+		r = relocate_open(source, &transaction->space, rehearse, &work->sections, err);
+	work->reindex = (struct reindex){ .source = source,
 					  .space = &transaction->space,
 					  .is_rehearsal = rehearse,
-					  .victims = &work->survey.victims,
-					  .segment = work->survey.segment,
+					  .victims = &work->victims.chosen,
+					  .segment = work->victims.segment,
 					  .chunks = &work->chunks,
 					  .sections = &work->sections };
 	return r;
@@ -58,9 +58,9 @@ static void compaction_close(struct compaction_work *work)
 		free(work->fresh[i].index.items);
 	}
 	free(work->fresh);
-	move_close(&work->chunks);
-	move_close(&work->sections);
-	survey_close(&work->survey);
+	relocate_close(&work->chunks);
+	relocate_close(&work->sections);
+	victims_close(&work->victims);
 }
 
 /* --- writing --- */
@@ -71,15 +71,15 @@ static int compaction_write(struct compaction_work *work, struct error *err)
 	int r = work->is_rehearsal ? 0 : transaction_begin(work->transaction, err);
 
 	if (r == 0)
-		r = move_blocks(&work->chunks, &work->survey.moving, &work->survey.inside, err);
+		r = relocate_blocks(&work->chunks, &work->victims.moving, &work->victims.inside, err);
 	for (uint32_t v = 0; r == 0 && v < catalogue->version_count; v++) {
-		if (!work->survey.versions[v].is_affected)
+		if (!work->victims.versions[v].is_affected)
 			continue;
-		r = rewrite_version(&work->rewrite, &catalogue->versions[v], &work->fresh[work->fresh_count], err);
+		r = reindex_version(&work->reindex, &catalogue->versions[v], &work->fresh[work->fresh_count], err);
 		work->fresh_count += r == 0;
 	}
-	work->result->moved_bytes = move_bytes(&work->chunks) + move_bytes(&work->sections);
-	work->result->index_bytes = work->rewrite.index_bytes;
+	work->result->moved_bytes = relocate_bytes(&work->chunks) + relocate_bytes(&work->sections);
+	work->result->index_bytes = work->reindex.index_bytes;
 	return r;
 }
 
@@ -89,11 +89,11 @@ static int compaction_check(struct compaction_work *work, struct error *err)
 
 	r = source_flush(transaction_source(work->transaction), err);
 	if (r == 0)
-		r = move_verify(&work->chunks, err);
+		r = relocate_verify(&work->chunks, err);
 	if (r == 0)
-		r = move_verify(&work->sections, err);
+		r = relocate_verify(&work->sections, err);
 	for (uint32_t i = 0; r == 0 && i < work->fresh_count; i++)
-		r = rewrite_check(&work->rewrite, &work->fresh[i], err);
+		r = reindex_check(&work->reindex, &work->fresh[i], err);
 	return r;
 }
 
@@ -147,19 +147,19 @@ static int compaction_enter(struct compaction_work *work, const bool *is_moved, 
 	return r;
 }
 
-/* The survey speaks of the catalogue as it was. */
+/* The victims were chosen from the catalogue as it was. */
 static int compaction_enter_all(struct compaction_work *work, struct error *err)
 {
-	const struct survey *survey = &work->survey;
+	const struct victims *victims = &work->victims;
 	bool *is_moved = calloc(work->fresh_count + 1, sizeof(*is_moved));
 	uint32_t n = 0;
 	int r;
 
 	if (!is_moved)
 		return error_set(err, -ENOMEM, "out of memory");
-	for (uint32_t v = 0; v < survey->version_count; v++)
-		if (survey->versions[v].is_affected)
-			is_moved[n++] = survey->versions[v].is_moved;
+	for (uint32_t v = 0; v < victims->version_count; v++)
+		if (victims->versions[v].is_affected)
+			is_moved[n++] = victims->versions[v].is_moved;
 	r = compaction_enter(work, is_moved, err);
 	free(is_moved);
 	return r;
@@ -189,23 +189,23 @@ static int compaction_do(struct compaction_work *work, struct error *err)
 
 static int compaction_rehearse(struct compaction_work *work, struct error *err)
 {
-	const struct survey *survey = &work->survey;
+	const struct victims *victims = &work->victims;
 	struct compaction *result = work->result;
-	uint64_t next = survey->catalogue->next_sequence;
+	uint64_t next = victims->catalogue->next_sequence;
 	int r = compaction_write(work, err);
 
 	if (r < 0)
 		return r;
-	result->freed_bytes = survey->dead_bytes;
-	for (uint32_t v = 0; v < survey->version_count; v++) {
-		const struct version *version = &survey->catalogue->versions[v];
+	result->freed_bytes = victims->dead_bytes;
+	for (uint32_t v = 0; v < victims->version_count; v++) {
+		const struct version *version = &victims->catalogue->versions[v];
 		struct compaction_moved *moved = &result->versions[result->version_count];
 
-		if (!survey->versions[v].is_affected)
+		if (!victims->versions[v].is_affected)
 			continue;
 		memcpy(moved->label, version->label, sizeof(moved->label));
 		moved->former = version->sequence;
-		moved->sequence = survey->versions[v].is_moved ? next++ : version->sequence;
+		moved->sequence = victims->versions[v].is_moved ? next++ : version->sequence;
 		result->version_count++;
 	}
 	return 0;
@@ -221,9 +221,9 @@ static int compaction_try(struct transaction *transaction, unsigned below, bool 
 
 	r = compaction_open(&work, err);
 	if (r == 0)
-		r = survey_choose(&work.survey, below, room, err);
-	result.segments = work.survey.victim_count;
-	result.dead_bytes = work.survey.dead_bytes;
+		r = victims_choose(&work.victims, below, room, err);
+	result.segments = work.victims.count;
+	result.dead_bytes = work.victims.dead_bytes;
 	if (r == 0 && result.segments)
 		r = dry_run ? compaction_rehearse(&work, err) : compaction_do(&work, err);
 	*ret_again = r == -ENOSPC && result.segments && transaction_can_restart(transaction);

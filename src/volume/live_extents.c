@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* From inodes to runs of bytes. */
-#include "volume/stretch.h"
+#include "volume/live_extents.h"
 
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -10,22 +10,22 @@
 #include "image/chunk.h"
 #include "image/inode.h"
 
-struct stretch {
+struct live_extents {
 	uint64_t offset, length;
 	void (*each)(void *argument, uint64_t offset, uint64_t length);
 	void *argument;
 };
 
-static void stretch_end(struct stretch *stretch)
+static void live_extents_end(struct live_extents *live)
 {
-	if (stretch->length)
-		stretch->each(stretch->argument, stretch->offset, stretch->length);
-	stretch->length = 0;
+	if (live->length)
+		live->each(live->argument, live->offset, live->length);
+	live->length = 0;
 }
 
 /* Files of up to DSFS_SHARED_MAX bytes are shared whole, so they stay whole. */
-static int stretch_file(struct stretch *stretch, const struct index *index, const struct inode *inode,
-			struct error *err)
+static int live_extents_file(struct live_extents *live, const struct index *index, const struct inode *inode,
+			     struct error *err)
 {
 	uint64_t count = inode_chunk_count(index, inode), offset, run;
 	struct chunk chunk;
@@ -38,20 +38,20 @@ static int stretch_file(struct stretch *stretch, const struct index *index, cons
 		if (chunk_is_hole(&chunk) || chunk_is_inline(&chunk))
 			continue;
 		offset = address_offset(chunk.address);
-		if (inode->size > DSFS_SHARED_MAX || stretch->offset + stretch->length != offset)
-			stretch_end(stretch);
-		if (!stretch->length)
-			stretch->offset = offset;
-		stretch->length += chunk.stored;
+		if (inode->size > DSFS_SHARED_MAX || live->offset + live->length != offset)
+			live_extents_end(live);
+		if (!live->length)
+			live->offset = offset;
+		live->length += chunk.stored;
 	}
-	stretch_end(stretch);
+	live_extents_end(live);
 	return 0;
 }
 
-int stretch_walk(const struct index *index, void (*each)(void *argument, uint64_t offset, uint64_t length),
-		 void *argument, struct error *err)
+int live_extents_walk(const struct index *index, void (*each)(void *argument, uint64_t offset, uint64_t length),
+		      void *argument, struct error *err)
 {
-	struct stretch stretch = { .each = each, .argument = argument };
+	struct live_extents live = { .each = each, .argument = argument };
 	struct inode inode;
 	int r;
 
@@ -60,7 +60,7 @@ int stretch_walk(const struct index *index, void (*each)(void *argument, uint64_
 		if (r == 0)
 			r = inode_get(index, ordinal, &inode, err);
 		if (r == 0 && S_ISREG(inode.mode))
-			r = stretch_file(&stretch, index, &inode, err);
+			r = live_extents_file(&live, index, &inode, err);
 		if (r < 0)
 			return r;
 	}
