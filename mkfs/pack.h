@@ -30,7 +30,7 @@ struct pack_result {
 };
 
 /* Publishes the source as a new version on an open target. On failure the target is still to be closed with
- * target_close(), which puts it back to what it was. */
+ * target_close(), which takes back what can be. */
 must_check int pack_run(const struct pack_options *options, struct target *target, struct pack_result *ret,
 			struct error *err);
 /* Counts and estimates; writes nothing but temporary files. */
