@@ -37,12 +37,12 @@
 struct packer {
 	const struct pack_options *options;
 	struct target *target;
+	struct transaction *transaction; /* the target's */
 	struct temp *temp;
 	struct from_list *from_list;
 	struct progress *progress;
 	int source_fd;
 	struct dirfd_cache dirs;
-	struct space space;
 	struct writer *writer;
 	struct layout layout;
 	struct compress_hints *hints;
@@ -70,7 +70,6 @@ static void packer_close(struct packer *packer)
 	dedup_close(&packer->dedup);
 	stat_cache_close(&packer->stat_cache);
 	writer_close(packer->writer);
-	space_close(&packer->space);
 	free(packer->hints);
 	progress_close(packer->progress);
 	from_list_close(packer->from_list);
@@ -104,14 +103,6 @@ static int packer_open_source(struct packer *packer, struct error *err)
 		.volume_inode = packer->target->inode,
 	};
 	return 0;
-}
-
-static int packer_open_space(struct packer *packer, struct error *err)
-{
-	struct target *target = packer->target;
-
-	return space_open(&packer->space, target->is_new ? NULL : &target->catalogue, &target->super,
-			  target->super.segment_log, target->capacity, err);
 }
 
 /* LMDB opens a file by name; an unnamed file has one in /proc. */
@@ -151,7 +142,6 @@ static int packer_open_pipeline(struct packer *packer, struct error *err)
 /* Nothing is shared with a version that cannot be read. */
 static int packer_add_to_dedup(struct packer *packer, const struct version *version, struct error *err)
 {
-	struct target *target = packer->target;
 	struct previous_index previous = { 0 };
 	struct error why = { 0 };
 	bool loaded = packer->has_stat_cache && packer->stat_cache.version == version;
@@ -159,7 +149,8 @@ static int packer_add_to_dedup(struct packer *packer, const struct version *vers
 	int r = 0;
 
 	if (!loaded)
-		r = previous_index_open(packer->temp, target->source, target->super.member_size, version, false,
+		r = previous_index_open(packer->temp, transaction_source(packer->transaction),
+				packer->transaction->super.member_size, version, false,
 					&previous, &why);
 	if (r == 0) {
 		what = "nothing more"; /* than what precedes the bad record */
@@ -176,13 +167,14 @@ static int packer_add_to_dedup(struct packer *packer, const struct version *vers
 /* Adds the versions on the volume, the newest first. */
 static int packer_open_dedup(struct packer *packer, struct error *err)
 {
-	const struct catalogue *catalogue = &packer->target->catalogue;
+	const struct catalogue *catalogue = &packer->transaction->catalogue;
 	int r;
 
-	if (packer->target->is_new || !catalogue->version_count)
+	if (packer->transaction->is_new || !catalogue->version_count)
 		return 0;
 	progress_phase(packer->progress, "earlier versions", 0);
-	r = dedup_open(&packer->dedup, packer->temp, packer->target->source, packer->target->super.member_size,
+	r = dedup_open(&packer->dedup, packer->temp, transaction_source(packer->transaction),
+		       packer->transaction->super.member_size,
 		       packer->options->chunk_log, err);
 	for (uint32_t i = catalogue->version_count; r == 0 && i-- > 0;)
 		r = packer_add_to_dedup(packer, &catalogue->versions[i], err);
@@ -194,33 +186,33 @@ static int packer_open_dedup(struct packer *packer, struct error *err)
 static int packer_open_fine(struct packer *packer, const struct version *version, struct error *err)
 {
 	struct error why = { 0 };
-	int r = fine_load(packer->target->source, version, &packer->fine, &why);
+	int r = fine_load(transaction_source(packer->transaction), version, &packer->fine, &why);
 
 	if (r == -ENOMEM)
 		return error_set(err, r, "%s", why.reason);
 	if (r < 0)
 		log_warn("unread files go without fine sums: %s, ignoring", why.reason);
-	return packer->fine ? fine_view_new(packer->fine, packer->target->source, &packer->fine_view, err) : 0;
+	return packer->fine ? fine_view_new(packer->fine, transaction_source(packer->transaction), &packer->fine_view, err) : 0;
 }
 
 static int packer_open_stat_cache(struct packer *packer, struct error *err)
 {
 	const struct pack_options *options = packer->options;
-	struct target *target = packer->target;
+	const struct catalogue *catalogue = &packer->transaction->catalogue;
 	const struct version *version;
 	struct error why = { 0 };
 	int r;
 
 	if (!options->trust_mtime)
 		return 0;
-	version = options->trusted ? catalogue_by_label(&target->catalogue, options->trusted) :
-				     catalogue_current(&target->catalogue);
+	version = options->trusted ? catalogue_by_label(catalogue, options->trusted) : catalogue_current(catalogue);
 	if (!version && options->trusted)
-		return error_set(err, -ENOENT, "option '--trust-mtime': volume '%s' has no version '%s'", target->path,
+		return error_set(err, -ENOENT, "option '--trust-mtime': volume '%s' has no version '%s'", packer->target->path,
 				 options->trusted);
 	if (!version) /* the volume has no current version yet */
 		return 0;
-	r = stat_cache_open(&packer->stat_cache, packer->temp, target->source, target->super.member_size, version,
+	r = stat_cache_open(&packer->stat_cache, packer->temp, transaction_source(packer->transaction),
+				packer->transaction->super.member_size, version,
 			    options->chunk_log, &why);
 	packer->has_stat_cache = r == 0;
 	if (r == -ENOENT || error_is_damage(r))
@@ -232,13 +224,13 @@ static int packer_open_stat_cache(struct packer *packer, struct error *err)
 
 static int packer_open_layout(struct packer *packer, struct error *err)
 {
-	const struct catalogue *catalogue = &packer->target->catalogue;
+	const struct catalogue *catalogue = &packer->transaction->catalogue;
 	const struct pack_options *options = packer->options;
 	struct layout_setup setup = {
 		.temp = packer->temp,
 		.chunk_log = options->chunk_log,
 		.writer = packer->writer,
-		.space = &packer->space,
+		.space = &packer->transaction->space,
 		.progress = packer->progress,
 		.dedup = packer->has_dedup ? &packer->dedup : NULL,
 		.stat_cache = packer->has_stat_cache ? &packer->stat_cache : NULL,
@@ -267,9 +259,8 @@ static int packer_open(struct packer *packer, struct error *err)
 	if (r == 0)
 		r = progress_open(packer->options->progress, &packer->progress, err);
 	if (r == 0)
-		r = packer_open_space(packer, err);
-	if (r == 0)
-		r = writer_open(packer->target->source, &packer->space, packer->temp, &packer->writer, err);
+		r = writer_open(transaction_source(packer->transaction), &packer->transaction->space, packer->temp,
+				&packer->writer, err);
 	if (r == 0)
 		r = packer_open_stat_cache(packer, err);
 	if (r == 0)
@@ -352,17 +343,17 @@ static void packer_fill_version(struct packer *packer)
 	version->directory_count = counts->directories;
 	version->symlink_count = counts->symlinks;
 	version->content_bytes = counts->content_bytes;
-	version->stored_bytes = space_taken(&packer->space);
+	version->stored_bytes = space_taken(&packer->transaction->space);
 }
 
 static int packer_index(struct packer *packer, struct error *err)
 {
-	uint64_t end = space_end(&packer->space);
+	uint64_t end = space_end(&packer->transaction->space);
 	auto_close int fd = -1;
 	int r;
 
-	if (end < packer->target->super.member_size) /* shared chunks may lie anywhere */
-		end = packer->target->super.member_size;
+	if (end < packer->transaction->super.member_size) /* shared chunks may lie anywhere */
+		end = packer->transaction->super.member_size;
 	progress_phase(packer->progress, "index", 0);
 	packer_fill_version(packer);
 	r = assemble_section(&packer->layout.records, take_ptr(&packer->names), packer->temp, &packer->version, &fd,
@@ -402,7 +393,7 @@ static void packer_result(const struct packer *packer, struct pack_result *ret)
 		.fine_bytes = version->fine.length,
 	};
 	memcpy(ret->label, version->label, sizeof(ret->label));
-	memcpy(ret->volume_uuid, packer->target->super.volume_uuid, sizeof(ret->volume_uuid));
+	memcpy(ret->volume_uuid, packer->transaction->super.volume_uuid, sizeof(ret->volume_uuid));
 	memcpy(ret->version_uuid, version->uuid, sizeof(ret->version_uuid));
 	memcpy(ret->digest, version->digest, sizeof(ret->digest));
 }
@@ -414,9 +405,9 @@ static int packer_publish(struct packer *packer, struct pack_result *ret, struct
 	if (r < 0)
 		return r;
 	packer_result(packer, ret);
-	r = publish_run(packer->target, packer->writer, &packer->space, &packer->version,
-			!packer->options->no_current, packer->progress, err);
-	ret->written_bytes = space_taken(&packer->space);
+	r = publish_run(packer->target, packer->writer, &packer->version, !packer->options->no_current,
+			packer->progress, err);
+	ret->written_bytes = space_taken(&packer->transaction->space);
 	return r;
 }
 
@@ -469,6 +460,7 @@ int pack_run(const struct pack_options *options, struct target *target, struct p
 		return error_set(err, -ENOMEM, "out of memory");
 	packer->options = options;
 	packer->target = target;
+	packer->transaction = &target->transaction;
 	packer->source_fd = -1;
 	r = packer_run(packer, &result, err);
 	packer_close(packer);
@@ -478,7 +470,7 @@ int pack_run(const struct pack_options *options, struct target *target, struct p
 	if (result.clamped)
 		log_warn("%" PRIu64 " modification times are outside 1901 to 2446 and were clamped, ignoring",
 			 result.clamped);
-	result.volume_bytes = target->super.member_size;
+	result.volume_bytes = target->transaction.super.member_size;
 	result.seconds = (double)(clock_now() - start) / 1e9;
 	*ret = result;
 	return 0;
@@ -487,7 +479,9 @@ int pack_run(const struct pack_options *options, struct target *target, struct p
 int pack_dry_run(const struct pack_options *options, struct target *target, struct pack_estimate *ret,
 		 struct error *err)
 {
-	struct packer packer = { .options = options, .target = target, .source_fd = -1 };
+	struct packer packer = {
+		.options = options, .target = target, .transaction = &target->transaction, .source_fd = -1
+	};
 	struct estimate *estimate = NULL;
 	int r;
 
@@ -495,15 +489,13 @@ int pack_dry_run(const struct pack_options *options, struct target *target, stru
 	if (r == 0)
 		r = packer_open_source(&packer, err);
 	if (r == 0)
-		r = packer_open_space(&packer, err);
-	if (r == 0)
 		r = estimate_open(options->chunk_log, &estimate, err);
 	if (r == 0) {
 		packer.scan.sink = estimate_sink(estimate);
 		r = scan_run(&packer.scan, &packer.counts, err);
 	}
 	if (r == 0)
-		r = estimate_end(estimate, &packer.counts, target, &packer.space, ret, err);
+		r = estimate_end(estimate, &packer.counts, target, &packer.transaction->space, ret, err);
 	estimate_free(estimate);
 	packer_close(&packer);
 	return r;

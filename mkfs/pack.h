@@ -29,8 +29,8 @@ struct pack_result {
 	double seconds;
 };
 
-/* Publishes the source as a new version on an open target. If it fails, target_close() puts the target back to what
- * it was. */
+/* Publishes the source as a new version on an open target. On failure the target is still to be closed with
+ * target_close(), which takes back what can be. */
 must_check int pack_run(const struct pack_options *options, struct target *target, struct pack_result *ret,
 			struct error *err);
 /* Counts and estimates. Writes nothing but temporary files. */

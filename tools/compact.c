@@ -10,8 +10,10 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/parse.h"
-#include "compaction.h"
 #include "verb.h"
+#include "volume.h"
+#include "volume/compaction.h"
+#include "volume/room.h"
 
 #define COMPACT_BELOW 50u /* percent */
 
@@ -48,17 +50,17 @@ const struct command_line compact_line = {
 };
 
 /* Holes are for ever: what only a damaged slot knows of would be lost although the slot may come back. */
-static int compact_check_give_back(const struct edit *edit, struct error *err)
+static int compact_check_give_back(const struct transaction *transaction, struct error *err)
 {
 	struct error doubt = { 0 };
 
-	if (edit->file->geometry.is_block_device)
+	if (transaction->members[0].file->geometry.is_block_device)
 		return error_set(err, -EINVAL, "--give-back is for volumes in files");
-	if (superblock_doubt(&edit->super, &doubt))
+	if (superblock_doubt(&transaction->super, &doubt))
 		return error_set(err, -EBADMSG,
 				 "--give-back would make holes of what superblock slot %" PRIu64 " refers to, compact without "
 				 "it or publish first",
-				 (edit->super.sequence + 1) % DSFS_SLOT_COUNT);
+				 (transaction->super.sequence + 1) % DSFS_SLOT_COUNT);
 	return 0;
 }
 
@@ -66,22 +68,22 @@ static int compact_volume(const struct volume *volume, const struct compact_opti
 			  struct compact_result *ret, struct error *err)
 {
 	struct error why = { 0 };
-	struct edit edit;
+	struct transaction transaction;
 	int r;
 
-	r = edit_open(volume, &edit, err);
+	r = volume_transaction(volume, &transaction, err);
 	if (r < 0)
 		return r;
 	if (options->give_back)
-		r = compact_check_give_back(&edit, err);
+		r = compact_check_give_back(&transaction, err);
 	if (r == 0)
-		r = compaction_run(&edit, (unsigned)options->below, options->dry_run, &ret->compaction, err);
+		r = compaction_run(&transaction, (unsigned)options->below, options->dry_run, &ret->compaction, err);
 	if (r == 0 && options->give_back && !options->dry_run) {
-		ret->gave_back = edit_give_back(&edit, &ret->given_bytes, &why) == 0;
+		ret->gave_back = room_give_back(&transaction, &ret->given_bytes, &why) == 0;
 		if (!ret->gave_back)
 			log_error(&why, "free space of '%s' stays in the file, ignoring", volume->path);
 	}
-	edit_close(&edit);
+	transaction_close(&transaction);
 	return r;
 }
 
@@ -164,7 +166,7 @@ int compact_run(int argc, char **argv)
 		r = compact_volume(volume, &options, &result, &err);
 	if (r < 0) {
 		log_error(&err, "cannot compact '%s'", argv[1]);
-		return VERB_FAILED;
+		return verb_failed();
 	}
 	(options.common.json ? compact_json : compact_text)(volume, &options, &result);
 	if (!options.dry_run && compact_concerns_mounts(&result.compaction))

@@ -6,8 +6,8 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "edit.h"
 #include "verb.h"
+#include "volume.h"
 
 static const struct option_spec current_table[] = { VERB_OPTION_JSON, { 0 } };
 
@@ -24,20 +24,20 @@ static int current_set(const struct volume *volume, const char *label, char form
 {
 	const struct version *current;
 	struct version *version = NULL;
-	struct edit edit;
+	struct transaction transaction;
 	int r;
 
-	r = edit_open(volume, &edit, err);
+	r = volume_transaction(volume, &transaction, err);
 	if (r < 0)
 		return r;
-	r = volume_find(&edit.catalogue, label, &version, err);
-	current = catalogue_current(&edit.catalogue);
+	r = volume_find(&transaction.catalogue, label, &version, err);
+	current = catalogue_current(&transaction.catalogue);
 	snprintf(former, DSFS_LABEL_MAX + 1, "%s", current ? current->label : "");
 	if (r == 0 && version != current) { /* else it is so already, and nothing is written */
-		edit.catalogue.current = version->sequence;
-		r = edit_commit(&edit, err);
+		transaction.catalogue.current = version->sequence;
+		r = transaction_commit(&transaction, err);
 	}
-	edit_close(&edit);
+	transaction_close(&transaction);
 	return r;
 }
 
@@ -75,7 +75,7 @@ int current_run(int argc, char **argv)
 		r = current_set(volume, argv[2], former, &err);
 	if (r < 0) {
 		log_error(&err, "cannot make '%s' current on '%s'", argv[2], argv[1]);
-		return VERB_FAILED;
+		return verb_failed();
 	}
 	current_print(volume, argv[2], former, options.json);
 	return VERB_DONE;

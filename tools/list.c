@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "image/address.h"
 #include "image/publisher.h"
-#include "image/space.h"
+#include "volume/space.h"
 #include "pins.h"
 #include "text.h"
 #include "verb.h"

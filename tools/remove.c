@@ -8,8 +8,9 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "edit.h"
 #include "verb.h"
+#include "volume.h"
+#include "volume/room.h"
 
 static const struct option_spec remove_table[] = { VERB_OPTION_JSON, { 0 } };
 
@@ -26,24 +27,24 @@ static int remove_version(const struct volume *volume, const char *label, uint64
 {
 	uint64_t before = 0;
 	struct version *version = NULL;
-	struct edit edit;
+	struct transaction transaction;
 	int r;
 
-	r = edit_open(volume, &edit, err);
+	r = volume_transaction(volume, &transaction, err);
 	if (r < 0)
 		return r;
-	r = volume_find(&edit.catalogue, label, &version, err);
-	if (r == 0 && version == catalogue_current(&edit.catalogue))
+	r = volume_find(&transaction.catalogue, label, &version, err);
+	if (r == 0 && version == catalogue_current(&transaction.catalogue))
 		r = error_set(err, -EBUSY, "it is the current version, make another one current first");
 	if (r == 0)
-		r = edit_free(&edit, &before, err);
+		r = room_free(&transaction, &before, err);
 	if (r == 0) {
-		catalogue_remove(&edit.catalogue, version);
-		r = edit_commit(&edit, err);
+		catalogue_remove(&transaction.catalogue, version);
+		r = transaction_commit(&transaction, err);
 	}
 	if (r == 0)
-		*ret_freed = edit_gained(&edit, before);
-	edit_close(&edit);
+		*ret_freed = room_gained(&transaction, before);
+	transaction_close(&transaction);
 	return r;
 }
 
@@ -80,7 +81,7 @@ int remove_run(int argc, char **argv)
 		r = remove_version(volume, argv[2], &freed, &err);
 	if (r < 0) {
 		log_error(&err, "cannot remove '%s' from '%s'", argv[2], argv[1]);
-		return VERB_FAILED;
+		return verb_failed();
 	}
 	remove_print(volume, argv[2], freed, options.json);
 	log_warn("workers that still have '%s' mounted are not known here: they get EIO once its space is used again",

@@ -4,7 +4,14 @@
 
 #include <errno.h>
 
+#include "base/interrupt.h"
 #include "base/log.h"
+
+int verb_failed(void)
+{
+	interrupt_end();
+	return VERB_FAILED;
+}
 
 bool verb_parse(const struct command_line *line, int argc, char **argv, void *target, int min, int max,
 		int *ret_operands, int *ret_status)

@@ -31,6 +31,9 @@ struct verb_options {
 
 #define VERB_OPTION_JSON { "json", 0, NULL, OPTION_TRUE(struct verb_options, json), "write JSON, for programs" }
 
+/* The exit status of a verb that changes a volume and has put it back: a signal that it waited with acts now. */
+int verb_failed(void);
+
 /* Parses the verb's words. True: go on with argv[1..*ret_operands], min to max of them (max < 0: any number).
  * False: the verb ends with *ret_status, as help was shown or the usage was wrong and one line said so. */
 bool verb_parse(const struct command_line *line, int argc, char **argv, void *target, int min, int max,

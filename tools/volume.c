@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "base/log.h"
 #include "device/locate.h"
 #include "mounted.h"
@@ -85,6 +86,45 @@ int volume_open(const char *name, struct volume **ret, struct error *err)
 	if (r < 0)
 		return error_set(err, r, "volume '%s': %s", volume->path, why.reason);
 	*ret = take_ptr(&volume);
+	return 0;
+}
+
+static int volume_lock(const struct volume *volume, struct transaction *ret, struct error *err)
+{
+	struct error why = { 0 };
+	struct site site;
+	int r;
+
+	r = site_again(volume->path, volume->file->fd, &site, &why);
+	if (r == 0) {
+		r = transaction_open(volume->path, FILE_WRITE, &site, 1, false, ret, &why);
+		site_close(&site);
+	}
+	return r < 0 ? error_set(err, r, "volume '%s': %s", volume->path, why.reason) : 0;
+}
+
+int volume_transaction(const struct volume *volume, struct transaction *ret, struct error *err)
+{
+	struct transaction transaction;
+	int r;
+
+	interrupt_install(); /* a reservation outlives its process */
+	r = volume_lock(volume, &transaction, err);
+	if (r < 0)
+		return r;
+	r = transaction_load(&transaction, err);
+	if (r == 0 && volume->mount && !volume->served.sequence)
+		r = error_set(err, -ESTALE, "'%s' does not say which volume it serves, name the volume itself",
+			      volume->mount);
+	if (r == 0)
+		r = volume_check_mounted(volume, &transaction.super, err);
+	if (r == 0)
+		r = transaction_check(&transaction, err);
+	if (r < 0) {
+		transaction_close(&transaction);
+		return r;
+	}
+	*ret = transaction;
 	return 0;
 }
 

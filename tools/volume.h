@@ -9,6 +9,7 @@
 #include "image/catalogue.h"
 #include "io/file.h"
 #include "status.h"
+#include "volume/transaction.h"
 
 struct volume {
 	char *path;                   /* of the file or device */
@@ -30,6 +31,8 @@ must_check static inline int volume_check_mounted(const struct volume *volume, c
 		return error_set(err, -ESTALE, "'%s' is not the volume that is mounted", volume->path);
 	return 0;
 }
+/* For a change: what was opened, not what has its name by now. By a mount only that mount's volume is changed. */
+must_check int volume_transaction(const struct volume *volume, struct transaction *ret, struct error *err);
 /* Superblock and catalogue. */
 must_check int volume_load(struct volume *volume, struct error *err);
 /* Both in one. */
@@ -37,7 +40,8 @@ must_check int volume_open_loaded(const char *name, struct volume **ret, struct 
 void volume_close(struct volume *volume);
 
 /* The version called label in any catalogue of a volume. */
-must_check int volume_find(const struct catalogue *catalogue, const char *label, struct version **ret, struct error *err);
+must_check int volume_find(const struct catalogue *catalogue, const char *label, struct version **ret,
+			   struct error *err);
 /* The version called label; without one, the version that the mount serves, or the current one. */
 must_check int volume_version(const struct volume *volume, const char *label, const struct version **ret,
 			      struct error *err);

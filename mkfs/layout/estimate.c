@@ -200,7 +200,7 @@ int estimate_end(const struct estimate *estimate, const struct scan_counts *coun
 		.hard_links = counts->links,
 		.special = counts->special,
 		.content_bytes = estimate->content_bytes,
-		.versions = target->catalogue.version_count,
+		.versions = target->transaction.catalogue.version_count,
 	};
 	int r;
 
@@ -208,11 +208,12 @@ int estimate_end(const struct estimate *estimate, const struct scan_counts *coun
 	result.fine_bytes = estimate_fine(estimate);
 	result.temporary_bytes = estimate_temporary(estimate, counts, result.index_bytes, result.fine_bytes);
 	result.image_bytes = space_taken(&estimate->space) + result.index_bytes + result.fine_bytes +
-			     estimate_stat_cache(estimate, counts) + DSFS_BLOCK + (target->is_new ? DSFS_DATA_AT : 0);
+			     estimate_stat_cache(estimate, counts) + DSFS_BLOCK +
+			     (target->transaction.is_new ? DSFS_DATA_AT : 0);
 	r = estimate_free_bytes(target, space, &result.free_bytes, err);
 	if (r < 0)
 		return r;
-	result.fits = result.image_bytes - (target->is_device && target->is_new ? DSFS_DATA_AT : 0) <=
+	result.fits = result.image_bytes - (target->is_device && target->transaction.is_new ? DSFS_DATA_AT : 0) <=
 		      result.free_bytes;
 	*ret = result;
 	return 0;

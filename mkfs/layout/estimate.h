@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Estimates the space for a publish from the scan alone, without reading files. */
 #pragma once
-#include "image/space.h"
 #include "source/scan.h"
+#include "volume/space.h"
 
 struct estimate;
 struct target;

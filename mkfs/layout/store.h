@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes chunks to the volume by the placement rules, and their records. */
 #pragma once
-#include "image/space.h"
+#include "volume/space.h"
 #include "layout/records.h"
 #include "output/writer.h"
 

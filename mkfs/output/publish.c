@@ -10,10 +10,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
-#include "base/interrupt.h"
-#include "base/log.h"
 #include "base/parse.h"
-#include "image/address.h"
 #include "image/sha256.h"
 
 int publish_check_label(const struct target *target, const char *label, struct error *err)
@@ -23,7 +20,7 @@ int publish_check_label(const struct target *target, const char *label, struct e
 	if (!label)
 		return 0;
 	r = version_check_label(label, err);
-	if (r == 0 && catalogue_by_label(&target->catalogue, label))
+	if (r == 0 && catalogue_by_label(&target->transaction.catalogue, label))
 		r = error_set(err, -EEXIST, "volume '%s' has a version '%s' already", target->path, label);
 	return r;
 }
@@ -35,7 +32,7 @@ static void publish_default_label(const struct target *target, struct version *v
 
 	do
 		snprintf(version->label, sizeof(version->label), "v%" PRIu64, number++);
-	while (catalogue_by_label(&target->catalogue, version->label));
+	while (catalogue_by_label(&target->transaction.catalogue, version->label));
 }
 
 /* A given UUID asks for reproducible bytes, so the clock is left out. */
@@ -60,8 +57,8 @@ int publish_name(const struct target *target, const struct pack_options *options
 {
 	int r;
 
-	version->sequence = target->catalogue.next_sequence;
-	if (version->sequence > DSFS_SEQUENCE_MAX || target->catalogue.version_count >= DSFS_VERSIONS_MAX)
+	version->sequence = target->transaction.catalogue.next_sequence;
+	if (version->sequence > DSFS_SEQUENCE_MAX || target->transaction.catalogue.version_count >= DSFS_VERSIONS_MAX)
 		return error_set(err, -E2BIG, "volume '%s' has had too many versions", target->path);
 	r = publish_check_label(target, options->label, err);
 	if (r < 0)
@@ -82,7 +79,7 @@ int publish_uuid(const struct target *target, struct version *version, struct er
 
 	if (!sha)
 		return error_set(err, -ENOMEM, "out of memory");
-	sha256_add(sha, target->super.volume_uuid, sizeof(target->super.volume_uuid));
+	sha256_add(sha, target->transaction.super.volume_uuid, sizeof(target->transaction.super.volume_uuid));
 	sha256_add(sha, &sequence, sizeof(sequence));
 	sha256_add(sha, version->digest, sizeof(version->digest));
 	r = sha256_end(sha, sum, err);
@@ -95,53 +92,23 @@ int publish_uuid(const struct target *target, struct version *version, struct er
 	return 0;
 }
 
-/* A file is as long as it is; a device keeps the size that it was formatted for. */
-static uint64_t publish_member_size(const struct target *target)
+int publish_run(struct target *target, struct writer *writer, struct version *version, bool make_current,
+		struct progress *progress, struct error *err)
 {
-	return round_down(target->is_device ? target->capacity : source_size(target->source, 0), DSFS_BLOCK);
-}
-
-int publish_run(struct target *target, struct writer *writer, struct space *space, struct version *version,
-		bool make_current, struct progress *progress, struct error *err)
-{
-	struct superblock super = target->super;
+	struct transaction *transaction = &target->transaction;
 	uint64_t sequence = version->sequence;
-	struct error why = { 0 };
 	int r;
 
 	r = writer_finish(writer, progress, err);
 	if (r == 0)
-		r = space_segments(space, &version->segments, err);
+		r = space_segments(&transaction->space, &version->segments, err);
 	if (r == 0)
-		r = catalogue_append(&target->catalogue, version, err);
+		r = catalogue_append(&transaction->catalogue, version, err);
 	if (r < 0)
 		return r;
-	target->catalogue.next_sequence = sequence + 1;
+	transaction->catalogue.next_sequence = sequence + 1;
 	if (make_current)
-		target->catalogue.current = sequence;
-	r = target_check_fence(target, err);
-	if (r < 0)
-		return r;
-	r = commit_catalogue(target->source, space, &target->catalogue, &super, err);
-	if (r == 0)
-		r = interrupt_check(err);
-	if (r == 0)
-		r = target_check_fence(target, err);
-	if (r < 0)
-		return r;
-	super.member_size = publish_member_size(target);
-	snprintf(super.identity, sizeof(super.identity), "%s", target->identity);
-	r = commit_slot(&target->commit, target->source, &super, err);
-	if (r == 0)
-		r = target_sync_name(target, err);
-	if (r < 0)
-		return r;
-	r = target_replace_former(target, err);
-	if (r < 0)
-		return r;
-	target->super = super;
-	target->published = true;
-	if (commit_end(target->source, &why) < 0)
-		log_warn("the version is published, but its publisher record stays: %s, ignoring", why.reason);
-	return 0;
+		transaction->catalogue.current = sequence;
+	r = transaction_commit(transaction, err);
+	return r < 0 ? r : target_finish(target, err);
 }

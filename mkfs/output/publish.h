@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The last steps of a publish: read-back, catalogue, superblock slot, in the order that survives interruption. */
+/* The last steps of a publish: what the version is called, the end of the read-back, and the transaction that publishes
+ * it. */
 #pragma once
 #include "output/target.h"
 #include "output/writer.h"
@@ -12,5 +13,5 @@ must_check int publish_check_label(const struct target *target, const char *labe
 /* Identity of a version whose digest is known: the same content under the same number on the same volume. */
 must_check int publish_uuid(const struct target *target, struct version *version, struct error *err);
 /* Everything of the version is appended to the writer. Takes the version's lists. */
-must_check int publish_run(struct target *target, struct writer *writer, struct space *space,
-			   struct version *version, bool make_current, struct progress *progress, struct error *err);
+must_check int publish_run(struct target *target, struct writer *writer, struct version *version, bool make_current,
+			   struct progress *progress, struct error *err);

@@ -3,8 +3,8 @@
 #pragma once
 #include "base/progress.h"
 #include "base/source.h"
-#include "image/space.h"
 #include "spill/temp.h"
+#include "volume/space.h"
 
 #define WRITER_BUFFER (4u << 20)
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* One flag that every loop of the packer looks at. */
+/* One flag that every loop looks at. */
 #include "base/interrupt.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/signal.h"
@@ -14,12 +13,11 @@
 static const int interrupt_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 #define INTERRUPT_SIGNALS (sizeof(interrupt_signals) / sizeof(*interrupt_signals))
 
-static atomic_bool interrupted;
+static atomic_int interrupted; /* by this signal */
 
 static void interrupt_handle(int signal_number)
 {
-	(void)signal_number;
-	atomic_store(&interrupted, true);
+	atomic_store(&interrupted, signal_number);
 }
 
 void interrupt_install(void)
@@ -37,6 +35,16 @@ int interrupt_check(struct error *err)
 	if (atomic_load_explicit(&interrupted, memory_order_relaxed))
 		return error_set(err, -EINTR, "interrupted");
 	return 0;
+}
+
+void interrupt_end(void)
+{
+	int number = atomic_load(&interrupted);
+
+	if (!number)
+		return;
+	signal(number, SIG_DFL);
+	raise(number);
 }
 
 /* Held back between the look at the flag and the wait: one that came there would be noticed by nobody. */

@@ -7,5 +7,8 @@
 void interrupt_install(void);
 /* -EINTR "interrupted" once a signal came. Any thread. */
 must_check int interrupt_check(struct error *err);
-/* Until fd has something to read or its end; -EINTR "interrupted", also when the signal came before. Of the only thread. */
+/* Ends the program by the signal that came, if one did, as if nobody had waited for it: once all is cleaned up. */
+void interrupt_end(void);
+/* Until fd has something to read or its end; -EINTR "interrupted", also when the signal came before. Of the only
+ * thread. */
 must_check int interrupt_wait(int fd, struct error *err);

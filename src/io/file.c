@@ -290,19 +290,6 @@ int file_open(const char *path, enum file_mode mode, struct file_source **ret, s
 	return r;
 }
 
-int file_reopen(const struct file_source *file, const char *path, enum file_mode mode, struct file_source **ret,
-		struct error *err)
-{
-	struct site site = { .path = path, .file = fcntl(file->fd, F_DUPFD_CLOEXEC, 0), .folder = -1 };
-	int r;
-
-	if (site.file < 0)
-		return error_errno(err, "dup");
-	r = file_open_site(&site, mode, ret, err);
-	site_close(&site);
-	return r;
-}
-
 void file_close(struct file_source *file)
 {
 	if (!file)

@@ -27,9 +27,6 @@ struct file_source {
  * a file: -EBUSY when another publisher has it). Falls back to buffered I/O where O_DIRECT is refused (geometry.is_direct
  * says). */
 must_check int file_open(const char *path, enum file_mode mode, struct file_source **ret, struct error *err);
-/* What is open already, in another mode, whatever its path leads to by now. */
-must_check int file_reopen(const struct file_source *file, const char *path, enum file_mode mode,
-			   struct file_source **ret, struct error *err);
 /* In these modes what was found there; the folder and the name of a file that is to be written to are known afterwards.
  * FILE_CREATE: a new file, -EEXIST when there is one. FILE_UNNAMED: a new file that has no name before site_link(); it fails
  * where the filesystem has no such files. */

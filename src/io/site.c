@@ -31,6 +31,16 @@ int site_find(const char *path, struct site *ret, struct error *err)
 	return 0;
 }
 
+int site_again(const char *path, int fd, struct site *ret, struct error *err)
+{
+	struct site site = { .path = path, .file = fcntl(fd, F_DUPFD_CLOEXEC, 0), .folder = -1 };
+
+	if (site.file < 0)
+		return error_errno(err, "dup");
+	*ret = site;
+	return 0;
+}
+
 /* The folder and the last part of a path; -errno when there is no such folder. */
 static int site_split(const char *path, struct site *site)
 {

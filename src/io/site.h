@@ -19,6 +19,8 @@ struct site {
 
 /* What path leads to. -ENOENT: nothing. */
 must_check int site_find(const char *path, struct site *ret, struct error *err);
+/* What is open already, whatever the path that was walked leads to by now. */
+must_check int site_again(const char *path, int fd, struct site *ret, struct error *err);
 /* For a file that is to be made: the folder and the name. Symlinks that lead nowhere are refused. */
 must_check int site_plan(const char *path, struct site *ret, struct error *err);
 /* For a file that is to be made beside it. */

@@ -12,8 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "compaction.h"
-#include "edit.h"
 #include "image/chunk.h"
 #include "image/dump.h"
 #include "image/fine.h"
@@ -25,6 +23,7 @@
 #include "output/target.h"
 #include "output/writer.h"
 #include "pack.h"
+#include "volume/compaction.h"
 
 #define SECTOR 512u
 
@@ -106,6 +105,12 @@ static void publish_option(struct pack_options *options, const char *word)
 		die(word, "no such option");
 }
 
+static void record(struct transaction *transaction, struct recorder *recorder)
+{
+	recorder->volume = transaction->members[0].source;
+	transaction->members[0].source = &recorder->source;
+}
+
 static void publish(const char *volume, char **words, int count, struct recorder *recorder)
 {
 	struct pack_options options;
@@ -122,56 +127,56 @@ static void publish(const char *volume, char **words, int count, struct recorder
 	options.progress = PROGRESS_NONE;
 	if (target_open(&options, &target, &err) < 0)
 		die("open", err.reason);
-	recorder->volume = target.source;
-	target.source = &recorder->source;
+	record(&target.transaction, recorder);
 	if (pack_run(&options, &target, &result, &err) < 0)
 		die("publish", err.reason);
 	target_close(&target);
 }
 
-static void compact(struct edit *edit, unsigned below)
+static void compact(struct transaction *transaction, unsigned below)
 {
 	struct compaction compaction;
 	struct error err = { 0 };
 
-	if (compaction_run(edit, below, false, &compaction, &err) < 0)
+	if (compaction_run(transaction, below, false, &compaction, &err) < 0)
 		die("compact", err.reason);
 	if (!compaction.segments)
 		die("compact", "nothing to do");
 	free(compaction.versions);
 }
 
-static void change(struct edit *edit, const char *verb, const char *label)
+static void change(struct transaction *transaction, const char *verb, const char *label)
 {
-	struct version *version = catalogue_by_label(&edit->catalogue, label);
+	struct version *version = catalogue_by_label(&transaction->catalogue, label);
 	struct error err = { 0 };
 
 	if (!version)
 		die(verb, "no such version");
 	if (!strcmp(verb, "remove"))
-		catalogue_remove(&edit->catalogue, version);
+		catalogue_remove(&transaction->catalogue, version);
 	else
-		edit->catalogue.current = version->sequence;
-	if (edit_commit(edit, &err) < 0)
+		transaction->catalogue.current = version->sequence;
+	if (transaction_commit(transaction, &err) < 0)
 		die(verb, err.reason);
 }
 
 static void edit(const char *path, const char *verb, const char *word, struct recorder *recorder)
 {
-	struct volume volume = { .path = (char *)path };
+	struct transaction transaction;
 	struct error err = { 0 };
-	struct edit edit;
+	struct site site;
 
-	if (file_open(path, FILE_READ, &volume.file, &err) < 0 || edit_open(&volume, &edit, &err) < 0)
+	if (site_find(path, &site, &err) < 0 ||
+	    transaction_open(path, FILE_WRITE, &site, 1, false, &transaction, &err) < 0 ||
+	    transaction_load(&transaction, &err) < 0 || transaction_check(&transaction, &err) < 0)
 		die("open", err.reason);
-	recorder->volume = edit.source;
-	edit.source = &recorder->source;
+	record(&transaction, recorder);
 	if (!strcmp(verb, "compact"))
-		compact(&edit, (unsigned)atoi(word));
+		compact(&transaction, (unsigned)atoi(word));
 	else
-		change(&edit, verb, word);
-	edit_close(&edit);
-	file_close(volume.file);
+		change(&transaction, verb, word);
+	transaction_close(&transaction);
+	site_close(&site);
 }
 
 /* --- the writes of a publish --- */

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# A volume that was put back, as after a publish that was undone, gives the next version a number that the mount has seen
-# already: it is another version, and follow=current goes there.
+# A volume that was put back, as when a power loss takes back a publish that failed in its last step, gives the next
+# version a number that the mount has seen already: it is another version, and follow=current goes there.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 

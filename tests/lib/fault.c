@@ -234,3 +234,12 @@ int posix_fallocate(int fd, off_t offset, off_t length)
 }
 
 int posix_fallocate64(int fd, off_t offset, off_t length) __attribute__((alias("posix_fallocate")));
+
+int fallocate(int fd, int mode, off_t offset, off_t length)
+{
+	if (!(mode & FALLOC_FL_PUNCH_HOLE) && fault_io('g', fd, ENOSPC))
+		return -1;
+	return (int)syscall(SYS_fallocate, fd, mode, offset, length);
+}
+
+int fallocate64(int fd, int mode, off_t offset, off_t length) __attribute__((alias("fallocate")));

@@ -40,6 +40,7 @@ may src/base     base
 may src/image    base image datasetfs
 may src/io       base io
 may src/device   base device
+may src/volume   base image io device volume datasetfs
 may src/read     base image io read datasetfs
 may src/fuse     base io fuse
 may src/serve/version base image read datasetfs serve/version
@@ -56,12 +57,12 @@ may mkfs/spill   base datasetfs spill
 may mkfs/source  base image datasetfs spill source
 may mkfs/options base image datasetfs source options
 may mkfs/content base image datasetfs spill source options content
-may mkfs/output  base image io device datasetfs spill options output
-may mkfs/layout  base image datasetfs spill source options content output layout
-may mkfs         base image io device datasetfs spill source options content output layout .
+may mkfs/output  base image io device volume datasetfs spill options output
+may mkfs/layout  base image volume datasetfs spill source options content output layout
+may mkfs         base image io device volume datasetfs spill source options content output layout .
 may tools/nvme   base io device datasetfs nvme .
 may tools/verify base image io read datasetfs verify .
-may tools        base image io device datasetfs nvme verify .
+may tools        base image io device volume datasetfs nvme verify .
 
 while read -r folder; do
     for row in "${rows[@]}"; do

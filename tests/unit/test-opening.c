@@ -323,7 +323,7 @@ static void test_newer_state_meanwhile(void **state)
 	catalogue_free(&catalogue);
 }
 
-/* Back to the state before the last publish(): as after commit_undo(), or by a device that forgot what it had said. */
+/* Back to the state before the last publish(): by a device that forgot what it had said. */
 static void undo(void)
 {
 	memset(memory.bytes + slot_of(super.sequence), 0, DSFS_BLOCK);

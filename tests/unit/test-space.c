@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the pieces of a version go: blocks, padding, and what is put into it. */
 #include "datasetfs/format.h"
-#include "image/space.h"
+#include "volume/space.h"
 #include "lib/check.h"
 
 #define BLOCK UINT64_C(4096)

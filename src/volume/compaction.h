@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Empties segments that are mostly dead: what is alive in them is copied, and the versions that use it get new records. */
+/* Empties segments that are mostly dead: copies what is alive in them; the versions that use it get new records. */
 #pragma once
-#include "edit.h"
+#include "volume/transaction.h"
 
 struct compaction_moved {
 	char label[DSFS_LABEL_MAX + 1];
@@ -20,4 +20,5 @@ struct compaction {
 
 /* Segments of which less than below percent is alive. The change is in force when it returns 0; dry_run: nothing is
  * written. The caller frees ret->versions. */
-must_check int compaction_run(struct edit *edit, unsigned below, bool dry_run, struct compaction *ret, struct error *err);
+must_check int compaction_run(struct transaction *transaction, unsigned below, bool dry_run, struct compaction *ret,
+			      struct error *err);

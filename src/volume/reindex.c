@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The section in steps: one whose records stay, and which lies outside of the victims, stays where it is. */
-#include "rewrite.h"
+#include "volume/reindex.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,22 +16,22 @@
 #include "image/index_load.h"
 #include "image/inode.h"
 #include "image/sha256.h"
-#include "stretch.h"
-#include "survey.h"
+#include "volume/live_extents.h"
+#include "volume/victims.h"
 
-#define REWRITE_STEP (51u * DSFS_BLOCK * sizeof(struct dsfs_chunk) / 4) /* whole blocks and whole records */
+#define REINDEX_STEP (51u * DSFS_BLOCK * sizeof(struct dsfs_chunk) / 4) /* whole blocks and whole records */
 
-_Static_assert(REWRITE_STEP % DSFS_BLOCK == 0 && REWRITE_STEP % sizeof(struct dsfs_chunk) == 0, "step");
+_Static_assert(REINDEX_STEP % DSFS_BLOCK == 0 && REINDEX_STEP % sizeof(struct dsfs_chunk) == 0, "step");
 
-struct rewrite_section {
-	struct rewrite *rewrite;
+struct reindex_section {
+	struct reindex *reindex;
 	const struct version *version;
 	const struct index *index; /* the section as it is */
 	struct bits files;         /* chunk records that are a file's first */
 	uint8_t *buffer;           /* a step of the section as it will be */
 	struct sha256 *sha;
 	struct extent_list *list;
-	uint64_t from, to;   /* a run of one file's stored bytes, and where all of it went; to 0: not known as a whole */
+	uint64_t from, to;   /* a run of one file's stored bytes, and where all of it went; 0: not known as a whole */
 	uint64_t run_record; /* behind its last record */
 	uint32_t extent;    /* of the section as it is: the one that was looked up last */
 	uint64_t extent_at; /* where in the section it begins */
@@ -39,9 +39,9 @@ struct rewrite_section {
 
 /* --- the index --- */
 
-/* Where the section's bytes from at on lie, up to length of them. Steps come in order, so the extent is near the last one:
- * an index may have one for each of its blocks. */
-static struct extent rewrite_place(struct rewrite_section *section, uint64_t at, uint64_t length)
+/* Where the section's bytes from at on lie, up to length of them. Steps come in order, so the extent is near the last
+ * one: an index may have one for each of its blocks. */
+static struct extent reindex_place(struct reindex_section *section, uint64_t at, uint64_t length)
 {
 	const struct extent *items = section->version->index.items;
 	uint64_t left;
@@ -55,50 +55,50 @@ static struct extent rewrite_place(struct rewrite_section *section, uint64_t at,
 	return (struct extent){ items[section->extent].address + at, length < left ? length : left };
 }
 
-static bool rewrite_is_in_victim(struct rewrite_section *section, uint64_t at, uint64_t length)
+static bool reindex_is_in_victim(struct reindex_section *section, uint64_t at, uint64_t length)
 {
-	const struct rewrite *rewrite = section->rewrite;
+	const struct reindex *reindex = section->reindex;
 	struct extent place;
 
 	for (uint64_t done = 0; done < length; done += place.length) {
-		place = rewrite_place(section, at + done, length - done);
-		if (survey_touches(rewrite->victims, rewrite->segment, address_offset(place.address), place.length))
+		place = reindex_place(section, at + done, length - done);
+		if (victims_touches(reindex->victims, reindex->segment, address_offset(place.address), place.length))
 			return true;
 	}
 	return false;
 }
 
-static int rewrite_keep(struct rewrite_section *section, uint64_t at, uint64_t length, struct error *err)
+static int reindex_keep(struct reindex_section *section, uint64_t at, uint64_t length, struct error *err)
 {
 	struct extent place;
 	int r = 0;
 
 	for (uint64_t done = 0; r == 0 && done < length; done += place.length) {
-		place = rewrite_place(section, at + done, length - done);
+		place = reindex_place(section, at + done, length - done);
 		r = extent_list_add(section->list, place.address, place.length, err);
 	}
 	return r;
 }
 
-static int rewrite_write(struct rewrite_section *section, uint64_t length, struct error *err)
+static int reindex_write(struct reindex_section *section, uint64_t length, struct error *err)
 {
-	struct rewrite *rewrite = section->rewrite;
+	struct reindex *reindex = section->reindex;
 	uint64_t offset;
 	int r = 0;
 
-	space_prefer(rewrite->space, length);
-	if (!space_take(rewrite->space, length, SPACE_BLOCK, &offset))
+	space_prefer(reindex->space, length);
+	if (!space_take(reindex->space, length, SPACE_BLOCK, &offset))
 		return error_set(err, -ENOSPC, "volume is full: no room for the index of version '%s'",
 				 section->version->label);
-	if (!rewrite->is_rehearsal)
-		r = source_write(rewrite->source, 0, offset, section->buffer, length, err);
+	if (!reindex->is_rehearsal)
+		r = source_write(reindex->source, 0, offset, section->buffer, length, err);
 	if (r == 0)
 		r = extent_list_add(section->list, address_make(0, offset), length, err);
-	rewrite->index_bytes += length;
+	reindex->index_bytes += length;
 	return r;
 }
 
-static int rewrite_find_files(const struct index *index, struct bits *ret, struct error *err)
+static int reindex_find_files(const struct index *index, struct bits *ret, struct error *err)
 {
 	struct inode inode;
 	int r;
@@ -113,50 +113,50 @@ static int rewrite_find_files(const struct index *index, struct bits *ret, struc
 }
 
 /* A hole, or bytes in the index itself, lie in no place that could change. */
-static bool rewrite_has_place(const struct dsfs_chunk *record)
+static bool reindex_has_place(const struct dsfs_chunk *record)
 {
 	uint64_t address = le64_get(record->address);
 
 	return address != 0 && address_member(address) == 0;
 }
 
-static uint64_t rewrite_stored(const struct dsfs_chunk *record)
+static uint64_t reindex_stored(const struct dsfs_chunk *record)
 {
 	return chunk_of_record(record).stored;
 }
 
 /* Two pieces may share a block, with the end of one file and the beginning of the next one: all of a file is looked for
  * together, so that it stays one read. */
-static void rewrite_begin_run(struct rewrite_section *section, uint64_t number)
+static void reindex_begin_run(struct reindex_section *section, uint64_t number)
 {
 	const struct dsfs_chunk *records = (const struct dsfs_chunk *)section->index->chunks.base;
-	uint64_t length = rewrite_stored(&records[number]), next;
+	uint64_t length = reindex_stored(&records[number]), next;
 
 	section->from = le64_get(records[number].address);
 	for (next = number + 1; next < section->files.count && !bits_get(&section->files, next); next++) {
-		if (!rewrite_has_place(&records[next]))
+		if (!reindex_has_place(&records[next]))
 			continue;
 		if (le64_get(records[next].address) != section->from + length)
 			break;
-		length += rewrite_stored(&records[next]);
+		length += reindex_stored(&records[next]);
 	}
 	section->run_record = next;
-	section->to = move_find(section->rewrite->chunks, section->from, length);
+	section->to = relocate_find(section->reindex->chunks, section->from, length);
 }
 
 /* 0: it stays. */
-static uint64_t rewrite_find(struct rewrite_section *section, uint64_t number, const struct dsfs_chunk *record)
+static uint64_t reindex_find(struct reindex_section *section, uint64_t number, const struct dsfs_chunk *record)
 {
 	uint64_t address = le64_get(record->address);
 
 	if (number >= section->run_record)
-		rewrite_begin_run(section, number);
+		reindex_begin_run(section, number);
 	return section->to ? section->to + (address - section->from) :
-			     move_find(section->rewrite->chunks, address, rewrite_stored(record));
+			     relocate_find(section->reindex->chunks, address, reindex_stored(record));
 }
 
 /* True when one of the records in the buffer, from number first on, changed. */
-static bool rewrite_patch(struct rewrite_section *section, uint64_t first, uint64_t count)
+static bool reindex_patch(struct reindex_section *section, uint64_t first, uint64_t count)
 {
 	struct dsfs_chunk *records = (struct dsfs_chunk *)section->buffer;
 	bool changed = false;
@@ -164,9 +164,9 @@ static bool rewrite_patch(struct rewrite_section *section, uint64_t first, uint6
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t to;
 
-		if (!rewrite_has_place(&records[i]))
+		if (!reindex_has_place(&records[i]))
 			continue;
-		to = rewrite_find(section, first + i, &records[i]);
+		to = reindex_find(section, first + i, &records[i]);
 		if (!to)
 			continue;
 		records[i].address = le64_of(address_make(0, to));
@@ -176,29 +176,30 @@ static bool rewrite_patch(struct rewrite_section *section, uint64_t first, uint6
 }
 
 /* Bytes from..to of the section, which begins with so many chunk records. */
-static int rewrite_part(struct rewrite_section *section, uint64_t from, uint64_t to, uint64_t records, struct error *err)
+static int reindex_part(struct reindex_section *section, uint64_t from, uint64_t to, uint64_t records,
+			struct error *err)
 {
-	const uint64_t most = REWRITE_STEP / sizeof(struct dsfs_chunk);
+	const uint64_t most = REINDEX_STEP / sizeof(struct dsfs_chunk);
 	const uint8_t *bytes = section->index->map;
 	uint64_t step, count, number = 0;
 	bool changed;
 	int r = 0;
 
 	for (uint64_t at = from; r == 0 && at < to; at += step, records -= count, number += count) {
-		step = to - at < REWRITE_STEP ? to - at : REWRITE_STEP;
+		step = to - at < REINDEX_STEP ? to - at : REINDEX_STEP;
 		count = records < most ? records : most;
 		memcpy(section->buffer, bytes + at, step);
-		changed = rewrite_patch(section, number, count);
+		changed = reindex_patch(section, number, count);
 		sha256_add(section->sha, section->buffer, step);
-		if (changed || rewrite_is_in_victim(section, at, step))
-			r = rewrite_write(section, step, err);
+		if (changed || reindex_is_in_victim(section, at, step))
+			r = reindex_write(section, step, err);
 		else
-			r = rewrite_keep(section, at, step, err);
+			r = reindex_keep(section, at, step, err);
 	}
 	return r;
 }
 
-static int rewrite_parts(struct rewrite_section *section, struct error *err)
+static int reindex_parts(struct reindex_section *section, struct error *err)
 {
 	const struct index_shape *shape = &section->version->shape;
 	struct index_layout layout;
@@ -206,32 +207,32 @@ static int rewrite_parts(struct rewrite_section *section, struct error *err)
 
 	r = index_layout(shape, &layout, err);
 	if (r == 0)
-		r = rewrite_part(section, 0, layout.chunks, 0, err);
+		r = reindex_part(section, 0, layout.chunks, 0, err);
 	if (r == 0)
-		r = rewrite_part(section, layout.chunks, layout.classes, shape->chunk_count, err);
+		r = reindex_part(section, layout.chunks, layout.classes, shape->chunk_count, err);
 	if (r == 0)
-		r = rewrite_part(section, layout.classes, layout.length, 0, err);
+		r = reindex_part(section, layout.classes, layout.length, 0, err);
 	return r;
 }
 
-static int rewrite_index(struct rewrite *rewrite, const struct version *version, struct version *fresh,
+static int reindex_index(struct reindex *reindex, const struct version *version, struct version *fresh,
 			 struct error *err)
 {
-	auto_free uint8_t *buffer = huge_alloc(REWRITE_STEP);
-	struct rewrite_section section = {
-		.rewrite = rewrite, .version = version, .buffer = buffer, .sha = sha256_new(), .list = &fresh->index
+	auto_free uint8_t *buffer = huge_alloc(REINDEX_STEP);
+	struct reindex_section section = {
+		.reindex = reindex, .version = version, .buffer = buffer, .sha = sha256_new(), .list = &fresh->index
 	};
 	struct index *index = NULL;
 	int r;
 
 	r = buffer && section.sha ? 0 : error_set(err, -ENOMEM, "out of memory");
 	if (r == 0)
-		r = index_load(rewrite->source, version, &index, err);
+		r = index_load(reindex->source, version, &index, err);
 	section.index = index;
 	if (r == 0)
-		r = rewrite_find_files(index, &section.files, err);
+		r = reindex_find_files(index, &section.files, err);
 	if (r == 0)
-		r = rewrite_parts(&section, err);
+		r = reindex_parts(&section, err);
 	if (r == 0)
 		r = sha256_end(section.sha, fresh->index_sha256, err);
 	bits_close(&section.files);
@@ -242,30 +243,30 @@ static int rewrite_index(struct rewrite *rewrite, const struct version *version,
 
 /* --- all of a version --- */
 
-static int rewrite_extent(struct rewrite *rewrite, struct extent *extent, struct error *err)
+static int reindex_extent(struct reindex *reindex, struct extent *extent, struct error *err)
 {
 	uint64_t offset = address_offset(extent->address), to;
 	int r;
 
-	if (!survey_touches(rewrite->victims, rewrite->segment, offset, extent->length))
+	if (!victims_touches(reindex->victims, reindex->segment, offset, extent->length))
 		return 0;
-	r = move_copy(rewrite->sections, offset, round_up(extent->length, DSFS_BLOCK), &to, err);
+	r = relocate_copy(reindex->sections, offset, round_up(extent->length, DSFS_BLOCK), &to, err);
 	if (r == 0)
 		extent->address = address_make(0, to);
 	return r;
 }
 
-int rewrite_version(struct rewrite *rewrite, const struct version *version, struct version *ret, struct error *err)
+int reindex_version(struct reindex *reindex, const struct version *version, struct version *ret, struct error *err)
 {
 	struct version fresh = *version;
 	int r;
 
 	fresh.segments = fresh.index = (struct extent_list){ 0 };
-	r = rewrite_index(rewrite, version, &fresh, err);
+	r = reindex_index(reindex, version, &fresh, err);
 	if (r == 0)
-		r = rewrite_extent(rewrite, &fresh.source, err);
+		r = reindex_extent(reindex, &fresh.source, err);
 	if (r == 0)
-		r = rewrite_extent(rewrite, &fresh.fine, err);
+		r = reindex_extent(reindex, &fresh.fine, err);
 	if (r < 0) {
 		free(fresh.index.items);
 		return r;
@@ -276,42 +277,42 @@ int rewrite_version(struct rewrite *rewrite, const struct version *version, stru
 
 /* --- what is there now --- */
 
-struct rewrite_use {
+struct reindex_use {
 	struct bits segments;
 	uint64_t segment;
 };
 
-static void rewrite_add_use(void *argument, uint64_t offset, uint64_t length)
+static void reindex_add_use(void *argument, uint64_t offset, uint64_t length)
 {
-	struct rewrite_use *use = argument;
+	struct reindex_use *use = argument;
 
-	survey_mark(&use->segments, use->segment, offset, length);
+	victims_mark(&use->segments, use->segment, offset, length);
 }
 
-static int rewrite_find_use(const struct rewrite *rewrite, const struct version *version, struct rewrite_use *use,
+static int reindex_find_use(const struct reindex *reindex, const struct version *version, struct reindex_use *use,
 			    struct error *err)
 {
 	uint8_t digest[sizeof(version->digest)];
 	struct index *index;
 	int r;
 
-	r = index_load(rewrite->source, version, &index, err);
+	r = index_load(reindex->source, version, &index, err);
 	if (r < 0)
 		return r;
 	r = dump_digest(index, digest, err);
 	if (r == 0 && memcmp(digest, version->digest, sizeof(digest)) != 0)
 		r = error_set(err, -EBADMSG, "version '%s': its digest would be another", version->label);
 	if (r == 0)
-		r = stretch_walk(index, rewrite_add_use, use, err);
+		r = live_extents_walk(index, reindex_add_use, use, err);
 	index_close(index);
 	for (uint32_t i = 0; i < version->index.count; i++)
-		rewrite_add_use(use, address_offset(version->index.items[i].address), version->index.items[i].length);
-	rewrite_add_use(use, address_offset(version->source.address), version->source.length);
-	rewrite_add_use(use, address_offset(version->fine.address), version->fine.length);
+		reindex_add_use(use, address_offset(version->index.items[i].address), version->index.items[i].length);
+	reindex_add_use(use, address_offset(version->source.address), version->source.length);
+	reindex_add_use(use, address_offset(version->fine.address), version->fine.length);
 	return r;
 }
 
-static int rewrite_list(const struct rewrite_use *use, struct extent_list *list, struct error *err)
+static int reindex_list(const struct reindex_use *use, struct extent_list *list, struct error *err)
 {
 	int r = 0;
 
@@ -321,22 +322,23 @@ static int rewrite_list(const struct rewrite_use *use, struct extent_list *list,
 	return r;
 }
 
-int rewrite_check(const struct rewrite *rewrite, struct version *version, struct error *err)
+int reindex_check(const struct reindex *reindex, struct version *version, struct error *err)
 {
-	struct rewrite_use use = { .segment = rewrite->segment };
-	uint64_t size = source_size(rewrite->source, 0);
+	struct reindex_use use = { .segment = reindex->segment };
+	uint64_t size = source_size(reindex->source, 0);
 	int r;
 
 	r = bits_open(&use.segments, round_up(size, use.segment) / use.segment, err);
 	if (r == 0)
-		r = rewrite_find_use(rewrite, version, &use, err);
-	for (uint64_t s = bits_next(rewrite->victims, 0, true); r == 0 && s < rewrite->victims->count;
-	     s = bits_next(rewrite->victims, s + 1, true))
+		r = reindex_find_use(reindex, version, &use, err);
+	for (uint64_t s = bits_next(reindex->victims, 0, true); r == 0 && s < reindex->victims->count;
+	     s = bits_next(reindex->victims, s + 1, true))
 		if (bits_get(&use.segments, s))
-			r = error_set(err, -EBADMSG, "version '%s': something of it would stay in a segment that is freed",
+			r = error_set(err, -EBADMSG,
+				      "version '%s': something of it would stay in a segment that is freed",
 				      version->label);
 	if (r == 0)
-		r = rewrite_list(&use, &version->segments, err);
+		r = reindex_list(&use, &version->segments, err);
 	bits_close(&use.segments);
 	return r;
 }

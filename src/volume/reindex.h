@@ -2,22 +2,22 @@
 /* A version whose bytes lie elsewhere: its index section with the new places, and its other sections. */
 #pragma once
 #include "image/catalogue.h"
-#include "move.h"
+#include "volume/relocate.h"
 
-struct rewrite {
+struct reindex {
 	struct source *source;
 	struct space *space;        /* free places are taken from it */
 	bool is_rehearsal;          /* that is all: nothing is written */
 	const struct bits *victims; /* segments in which nothing may stay */
 	uint64_t segment;           /* bytes of one */
-	const struct move *chunks;  /* where stored bytes went */
-	struct move *sections;      /* copies of sections that are not the index */
+	const struct relocate *chunks;  /* where stored bytes went */
+	struct relocate *sections;      /* copies of sections that are not the index */
 	uint64_t index_bytes;       /* written, or that would be */
 };
 
-/* Writes what changes or lies in a victim. *ret has lists of its own (free() their items), no segments yet, and everything
- * else of version. */
-must_check int rewrite_version(struct rewrite *rewrite, const struct version *version, struct version *ret,
+/* Writes what changes or lies in a victim. *ret has lists of its own (free() their items), no segments yet, and
+ * everything else of version. */
+must_check int reindex_version(struct reindex *reindex, const struct version *version, struct version *ret,
 			       struct error *err);
 /* After a flush: reads the index back as a mount would, its digest must be what it was, and lists its segments. */
-must_check int rewrite_check(const struct rewrite *rewrite, struct version *version, struct error *err);
+must_check int reindex_check(const struct reindex *reindex, struct version *version, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which bytes of a volume are free, and the choice among them. */
-#include "image/space.h"
+#include "volume/space.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -365,7 +365,8 @@ static void space_mark_runs(const struct space *space, uint8_t *map)
 	for (uint32_t i = 0; i < space->count; i++) {
 		const struct space_run *run = &space->runs[i];
 
-		for (uint64_t s = run->start / space->segment; run->at > run->start && s * space->segment < run->at; s++)
+		for (uint64_t s = run->start / space->segment;
+		     run->at > run->start && s * space->segment < run->at; s++)
 			map[s / 8] |= (uint8_t)(1u << (s % 8));
 	}
 }

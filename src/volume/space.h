@@ -40,7 +40,8 @@ struct space {
  * catalogue NULL: a new volume. */
 must_check int space_open(struct space *space, const struct catalogue *catalogue, const struct superblock *super,
 			  uint32_t segment_log, uint64_t capacity, struct error *err);
-/* What a publish can use without the volume growing. A file takes catalogues anywhere up to its end. file_size 0: a device. */
+/* What a publish can use without the volume growing. A file takes catalogues anywhere up to its end. file_size 0: a
+ * device. */
 must_check int space_open_inside(struct space *space, const struct catalogue *catalogue, const struct superblock *super,
 				 uint64_t file_size, struct error *err);
 void space_close(struct space *space);

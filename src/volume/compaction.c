@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* The order that survives interruption: copies and indexes into free space, flush, everything read back, then the catalogue
- * as by any other change. */
-#include "compaction.h"
+/* The order that survives interruption: copies and indexes into free space, flush, everything read back, then the
+ * catalogue as by any other change. */
+#include "volume/compaction.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "image/address.h"
-#include "rewrite.h"
-#include "survey.h"
+#include "volume/reindex.h"
+#include "volume/room.h"
+#include "volume/victims.h"
 
 struct compaction_work {
-	struct edit *edit;
-	struct survey survey;
-	struct move chunks, sections;
-	struct rewrite rewrite;
+	struct transaction *transaction;
+	struct victims victims;
+	struct relocate chunks, sections;
+	struct reindex reindex;
 	struct version *fresh; /* records of the versions concerned, with their former sequences */
 	uint32_t fresh_count;
 	struct compaction *result;
@@ -24,9 +25,10 @@ struct compaction_work {
 
 static int compaction_open(struct compaction_work *work, struct error *err)
 {
-	struct edit *edit = work->edit;
+	struct transaction *transaction = work->transaction;
+	struct source *source = transaction_source(transaction);
 	struct compaction *result = work->result;
-	size_t count = edit->catalogue.version_count + 1;
+	size_t count = transaction->catalogue.version_count + 1;
 	bool rehearse = work->is_rehearsal;
 	int r;
 
@@ -34,16 +36,16 @@ static int compaction_open(struct compaction_work *work, struct error *err)
 	result->versions = calloc(count, sizeof(*result->versions));
 	if (!work->fresh || !result->versions)
 		return error_set(err, -ENOMEM, "out of memory");
-	r = survey_open(edit->source, &edit->super, &edit->catalogue, &work->survey, err);
+	r = victims_open(source, &transaction->super, &transaction->catalogue, &work->victims, err);
 	if (r == 0)
-		r = move_open(edit->source, &edit->space, rehearse, &work->chunks, err);
+		r = relocate_open(source, &transaction->space, rehearse, &work->chunks, err);
 	if (r == 0)
-		r = move_open(edit->source, &edit->space, rehearse, &work->sections, err);
-	work->rewrite = (struct rewrite){ .source = edit->source,
-					  .space = &edit->space,
+		r = relocate_open(source, &transaction->space, rehearse, &work->sections, err);
+	work->reindex = (struct reindex){ .source = source,
+					  .space = &transaction->space,
 					  .is_rehearsal = rehearse,
-					  .victims = &work->survey.victims,
-					  .segment = work->survey.segment,
+					  .victims = &work->victims.chosen,
+					  .segment = work->victims.segment,
 					  .chunks = &work->chunks,
 					  .sections = &work->sections };
 	return r;
@@ -56,28 +58,28 @@ static void compaction_close(struct compaction_work *work)
 		free(work->fresh[i].index.items);
 	}
 	free(work->fresh);
-	move_close(&work->chunks);
-	move_close(&work->sections);
-	survey_close(&work->survey);
+	relocate_close(&work->chunks);
+	relocate_close(&work->sections);
+	victims_close(&work->victims);
 }
 
 /* --- writing --- */
 
 static int compaction_write(struct compaction_work *work, struct error *err)
 {
-	const struct catalogue *catalogue = &work->edit->catalogue;
-	int r = work->is_rehearsal ? 0 : edit_begin(work->edit, err);
+	const struct catalogue *catalogue = &work->transaction->catalogue;
+	int r = work->is_rehearsal ? 0 : transaction_begin(work->transaction, err);
 
 	if (r == 0)
-		r = move_blocks(&work->chunks, &work->survey.moving, &work->survey.inside, err);
+		r = relocate_blocks(&work->chunks, &work->victims.moving, &work->victims.inside, err);
 	for (uint32_t v = 0; r == 0 && v < catalogue->version_count; v++) {
-		if (!work->survey.versions[v].is_affected)
+		if (!work->victims.versions[v].is_affected)
 			continue;
-		r = rewrite_version(&work->rewrite, &catalogue->versions[v], &work->fresh[work->fresh_count], err);
+		r = reindex_version(&work->reindex, &catalogue->versions[v], &work->fresh[work->fresh_count], err);
 		work->fresh_count += r == 0;
 	}
-	work->result->moved_bytes = move_bytes(&work->chunks) + move_bytes(&work->sections);
-	work->result->index_bytes = work->rewrite.index_bytes;
+	work->result->moved_bytes = relocate_bytes(&work->chunks) + relocate_bytes(&work->sections);
+	work->result->index_bytes = work->reindex.index_bytes;
 	return r;
 }
 
@@ -85,20 +87,21 @@ static int compaction_check(struct compaction_work *work, struct error *err)
 {
 	int r;
 
-	r = source_flush(work->edit->source, err);
+	r = source_flush(transaction_source(work->transaction), err);
 	if (r == 0)
-		r = move_verify(&work->chunks, err);
+		r = relocate_verify(&work->chunks, err);
 	if (r == 0)
-		r = move_verify(&work->sections, err);
+		r = relocate_verify(&work->sections, err);
 	for (uint32_t i = 0; r == 0 && i < work->fresh_count; i++)
-		r = rewrite_check(&work->rewrite, &work->fresh[i], err);
+		r = reindex_check(&work->reindex, &work->fresh[i], err);
 	return r;
 }
 
 /* --- the catalogue --- */
 
 /* What a mount reads lies elsewhere: to a mount it is another version, with a number that was never used. */
-static int compaction_renew(struct catalogue *catalogue, struct version *former, struct version *fresh, struct error *err)
+static int compaction_renew(struct catalogue *catalogue, struct version *former, struct version *fresh,
+			    struct error *err)
 {
 	uint64_t before = fresh->sequence;
 	int r;
@@ -124,7 +127,7 @@ static void compaction_replace(struct version *former, struct version *fresh)
 
 static int compaction_enter(struct compaction_work *work, const bool *is_moved, struct error *err)
 {
-	struct catalogue *catalogue = &work->edit->catalogue;
+	struct catalogue *catalogue = &work->transaction->catalogue;
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < work->fresh_count; i++) {
@@ -144,19 +147,19 @@ static int compaction_enter(struct compaction_work *work, const bool *is_moved, 
 	return r;
 }
 
-/* The survey speaks of the catalogue as it was. */
+/* The victims were chosen from the catalogue as it was. */
 static int compaction_enter_all(struct compaction_work *work, struct error *err)
 {
-	const struct survey *survey = &work->survey;
+	const struct victims *victims = &work->victims;
 	bool *is_moved = calloc(work->fresh_count + 1, sizeof(*is_moved));
 	uint32_t n = 0;
 	int r;
 
 	if (!is_moved)
 		return error_set(err, -ENOMEM, "out of memory");
-	for (uint32_t v = 0; v < survey->version_count; v++)
-		if (survey->versions[v].is_affected)
-			is_moved[n++] = survey->versions[v].is_moved;
+	for (uint32_t v = 0; v < victims->version_count; v++)
+		if (victims->versions[v].is_affected)
+			is_moved[n++] = victims->versions[v].is_moved;
 	r = compaction_enter(work, is_moved, err);
 	free(is_moved);
 	return r;
@@ -168,7 +171,7 @@ static int compaction_do(struct compaction_work *work, struct error *err)
 	uint64_t before = 0;
 	int r;
 
-	r = edit_free(work->edit, &before, err);
+	r = room_free(work->transaction, &before, err);
 	if (r == 0)
 		r = compaction_write(work, err);
 	if (r == 0)
@@ -178,52 +181,52 @@ static int compaction_do(struct compaction_work *work, struct error *err)
 		return r;
 	r = compaction_enter_all(work, err);
 	if (r == 0)
-		r = edit_commit(work->edit, err);
+		r = transaction_commit(work->transaction, err);
 	if (r == 0)
-		result->freed_bytes = edit_gained(work->edit, before);
+		result->freed_bytes = room_gained(work->transaction, before);
 	return r;
 }
 
 static int compaction_rehearse(struct compaction_work *work, struct error *err)
 {
-	const struct survey *survey = &work->survey;
+	const struct victims *victims = &work->victims;
 	struct compaction *result = work->result;
-	uint64_t next = survey->catalogue->next_sequence;
+	uint64_t next = victims->catalogue->next_sequence;
 	int r = compaction_write(work, err);
 
 	if (r < 0)
 		return r;
-	result->freed_bytes = survey->dead_bytes;
-	for (uint32_t v = 0; v < survey->version_count; v++) {
-		const struct version *version = &survey->catalogue->versions[v];
+	result->freed_bytes = victims->dead_bytes;
+	for (uint32_t v = 0; v < victims->version_count; v++) {
+		const struct version *version = &victims->catalogue->versions[v];
 		struct compaction_moved *moved = &result->versions[result->version_count];
 
-		if (!survey->versions[v].is_affected)
+		if (!victims->versions[v].is_affected)
 			continue;
 		memcpy(moved->label, version->label, sizeof(moved->label));
 		moved->former = version->sequence;
-		moved->sequence = survey->versions[v].is_moved ? next++ : version->sequence;
+		moved->sequence = victims->versions[v].is_moved ? next++ : version->sequence;
 		result->version_count++;
 	}
 	return 0;
 }
 
-/* *ret_full: there was room enough, but not in pieces that are large enough. */
-static int compaction_try(struct edit *edit, unsigned below, bool dry_run, uint64_t room, struct compaction *ret,
-			  bool *ret_full, struct error *err)
+/* *ret_again: there was room enough, but not in pieces that are large enough. */
+static int compaction_try(struct transaction *transaction, unsigned below, bool dry_run, uint64_t room,
+			  struct compaction *ret, bool *ret_again, struct error *err)
 {
 	struct compaction result = { 0 };
-	struct compaction_work work = { .edit = edit, .result = &result, .is_rehearsal = dry_run };
+	struct compaction_work work = { .transaction = transaction, .result = &result, .is_rehearsal = dry_run };
 	int r;
 
 	r = compaction_open(&work, err);
 	if (r == 0)
-		r = survey_choose(&work.survey, below, room, err);
-	result.segments = work.survey.victim_count;
-	result.dead_bytes = work.survey.dead_bytes;
+		r = victims_choose(&work.victims, below, room, err);
+	result.segments = work.victims.count;
+	result.dead_bytes = work.victims.dead_bytes;
 	if (r == 0 && result.segments)
 		r = dry_run ? compaction_rehearse(&work, err) : compaction_do(&work, err);
-	*ret_full = r == -ENOSPC && result.segments && edit_can_start_over(edit);
+	*ret_again = r == -ENOSPC && result.segments && transaction_can_restart(transaction);
 	compaction_close(&work);
 	if (r < 0) {
 		free(result.versions);
@@ -233,27 +236,26 @@ static int compaction_try(struct edit *edit, unsigned below, bool dry_run, uint6
 	return 0;
 }
 
-/* Free space in small pieces takes less than its sum: then fewer segments are emptied. */
-int compaction_run(struct edit *edit, unsigned below, bool dry_run, struct compaction *ret, struct error *err)
+/* Free space in small pieces takes less than its sum: then fewer segments are emptied. When that is no way out either,
+ * the first reason is the one to be told. */
+int compaction_run(struct transaction *transaction, unsigned below, bool dry_run, struct compaction *ret,
+		   struct error *err)
 {
-	struct error why = { 0 };
-	bool full = false;
+	struct error first = { 0 }, why;
+	bool again = false;
 	uint64_t room = 0;
-	int r, again;
+	int r;
 
-	r = edit_room(edit, &room, err);
-	if (r < 0)
-		return r;
-	r = compaction_try(edit, below, dry_run, room, ret, &full, err);
-	while (r == -ENOSPC && full) {
+	r = room_writable(transaction, &room, &first);
+	if (r == 0)
+		r = compaction_try(transaction, below, dry_run, room, ret, &again, &first);
+	why = first;
+	while (again) {
+		again = false;
 		room /= 2;
-		again = edit_start_over(edit, &why);
-		if (again == 0)
-			again = compaction_try(edit, below, dry_run, room, ret, &full, &why);
-		if (again == -ENOSPC) /* the first reason is the one to be told */
-			continue;
-		r = again;
-		*err = r < 0 ? why : (struct error){ 0 };
+		r = transaction_restart(transaction, &why);
+		if (r == 0)
+			r = compaction_try(transaction, below, dry_run, room, ret, &again, &why);
 	}
-	return r;
+	return r < 0 ? error_set(err, r, "%s", r == first.code ? first.reason : why.reason) : 0;
 }

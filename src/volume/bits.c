@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Words of 64 bits. */
-#include "bits.h"
+#include "volume/bits.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -5,47 +5,47 @@
 #include <stdint.h>
 
 #include "base/source.h"
-#include "bits.h"
 #include "image/catalogue.h"
 #include "image/superblock.h"
+#include "volume/bits.h"
 
-struct survey_version {
+struct victims_version {
 	struct bits segments; /* that hold something of it */
 	bool is_affected;     /* it lists a victim */
 	bool is_moved;        /* bytes that a mount of it reads lie in a victim */
 };
 
-struct survey {
+struct victims {
 	struct source *source;
 	const struct superblock *super;
 	const struct catalogue *catalogue;
 	uint64_t segment;     /* bytes of one */
-	struct bits live;     /* blocks that some version uses; until survey_choose() */
-	struct bits victims;  /* segments to be emptied */
+	struct bits live;     /* blocks that some version uses; until victims_choose() */
+	struct bits chosen;   /* segments to be emptied */
 	struct bits moving;   /* blocks that go with them */
 	struct bits inside;   /* blocks in the middle of what must stay together */
-	struct survey_version *versions; /* as in the catalogue */
+	struct victims_version *versions; /* as in the catalogue */
 	uint32_t version_count;
-	uint64_t victim_count;
+	uint64_t count;       /* of the chosen */
 	uint64_t dead_bytes;  /* of the victims */
 };
 
 /* Reads the index of every version, one at a time. Super and catalogue must stay as they are. */
-must_check int survey_open(struct source *source, const struct superblock *super, const struct catalogue *catalogue,
-			   struct survey *ret, struct error *err);
+must_check int victims_open(struct source *source, const struct superblock *super, const struct catalogue *catalogue,
+			    struct victims *ret, struct error *err);
 /* Chooses among the segments of which less than below percent is alive, the emptiest first, so that what is gained is
  * the most that is possible with room bytes of free space, if it is worth it; then finds what lies in them. -ENOSPC: no
  * room for even one. */
-must_check int survey_choose(struct survey *survey, unsigned below, uint64_t room, struct error *err);
-void survey_close(struct survey *survey); /* a zeroed one as well */
+must_check int victims_choose(struct victims *victims, unsigned below, uint64_t room, struct error *err);
+void victims_close(struct victims *victims); /* a zeroed one as well */
 
 /* Any of these bytes, on member 0, in a segment of the map? */
-static inline bool survey_touches(const struct bits *segments, uint64_t segment, uint64_t offset, uint64_t length)
+static inline bool victims_touches(const struct bits *segments, uint64_t segment, uint64_t offset, uint64_t length)
 {
 	return length && bits_any(segments, offset / segment, (offset + length - 1) / segment - offset / segment + 1);
 }
 
-static inline void survey_mark(struct bits *segments, uint64_t segment, uint64_t offset, uint64_t length)
+static inline void victims_mark(struct bits *segments, uint64_t segment, uint64_t offset, uint64_t length)
 {
 	if (length)
 		bits_set(segments, offset / segment, (offset + length - 1) / segment - offset / segment + 1);

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Host, process and time. */
+#include "volume/holder.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "image/publisher.h"
+#include "image/superblock.h"
+
+int holder_write(struct source *source, struct error *err)
+{
+	char host[257] = "";
+
+	gethostname(host, sizeof(host) - 1);
+	return publisher_write(source, host, (uint64_t)getpid(), (uint64_t)time(NULL), err);
+}
+
+int holder_clear(struct source *source, struct error *err)
+{
+	int r = publisher_write(source, NULL, 0, 0, err);
+
+	return r < 0 ? r : source_flush(source, err);
+}
+
+/* The host is text from the volume: what is not plain is not shown. */
+void holder_read(struct source *source, char text[HOLDER_TEXT_SIZE])
+{
+	char host[257], date[32] = "an unknown time";
+	uint64_t process, since;
+	struct tm tm;
+	time_t when;
+
+	text[0] = 0;
+	if (!publisher_read(source, host, &process, &since))
+		return;
+	for (char *c = host; *c; c++)
+		if (*c <= ' ' || *c > '~')
+			*c = '?';
+	when = (time_t)since;
+	if (since < UINT64_C(1) << 40 && gmtime_r(&when, &tm))
+		strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S UTC", &tm);
+	snprintf(text, HOLDER_TEXT_SIZE, "process %" PRIu64 " on %s since %s", process, host, date);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* The publisher record while somebody changes a volume. A lock does not say who has it, the record does; and one that
+ * is there although the lock was free was left by somebody who did not finish. */
+#pragma once
+#include "base/source.h"
+
+#define HOLDER_TEXT_SIZE 384u
+
+/* We, from now on. */
+must_check int holder_write(struct source *source, struct error *err);
+/* Nobody any more; durable. */
+must_check int holder_clear(struct source *source, struct error *err);
+/* "process 42 on node7 since 2026-01-31 12:00:00 UTC", or "" when nobody is recorded. */
+void holder_read(struct source *source, char text[HOLDER_TEXT_SIZE]);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* From inodes to runs of bytes. */
+#include "volume/live_extents.h"
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "base/interrupt.h"
+#include "image/address.h"
+#include "image/chunk.h"
+#include "image/inode.h"
+
+struct live_extents {
+	uint64_t offset, length;
+	void (*each)(void *argument, uint64_t offset, uint64_t length);
+	void *argument;
+};
+
+static void live_extents_end(struct live_extents *live)
+{
+	if (live->length)
+		live->each(live->argument, live->offset, live->length);
+	live->length = 0;
+}
+
+/* Files of up to DSFS_SHARED_MAX bytes are shared whole, so they stay whole. */
+static int live_extents_file(struct live_extents *live, const struct index *index, const struct inode *inode,
+			     struct error *err)
+{
+	uint64_t count = inode_chunk_count(index, inode), offset, run;
+	struct chunk chunk;
+	int r;
+
+	for (uint64_t i = 0; i < count; i += run) {
+		r = chunk_get_run(index, inode, i, &chunk, &run, err);
+		if (r < 0)
+			return r;
+		if (chunk_is_hole(&chunk) || chunk_is_inline(&chunk))
+			continue;
+		offset = address_offset(chunk.address);
+		if (inode->size > DSFS_SHARED_MAX || live->offset + live->length != offset)
+			live_extents_end(live);
+		if (!live->length)
+			live->offset = offset;
+		live->length += chunk.stored;
+	}
+	live_extents_end(live);
+	return 0;
+}
+
+int live_extents_walk(const struct index *index, void (*each)(void *argument, uint64_t offset, uint64_t length),
+		      void *argument, struct error *err)
+{
+	struct live_extents live = { .each = each, .argument = argument };
+	struct inode inode;
+	int r;
+
+	for (uint64_t ordinal = INODE_ROOT; ordinal <= index->shape.inode_count; ordinal++) {
+		r = interrupt_check(err);
+		if (r == 0)
+			r = inode_get(index, ordinal, &inode, err);
+		if (r == 0 && S_ISREG(inode.mode))
+			r = live_extents_file(&live, index, &inode, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* Stored bytes of files that must stay next to each other: all of a small file, so that it stays one read, else a
+ * chunk. */
+#pragma once
+#include <stdint.h>
+
+#include "base/error.h"
+#include "image/index.h"
+
+/* Calls each() for the stored bytes of every file; what files share comes more than once. */
+must_check int live_extents_walk(const struct index *index,
+				 void (*each)(void *argument, uint64_t offset, uint64_t length),
+				 void *argument, struct error *err);

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/* Pieces in the order in which they were copied, which is that of their old places. */
+#include "volume/relocate.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/huge.h"
+#include "base/interrupt.h"
+#include "image/address.h"
+
+#define RELOCATE_STEP   (1u << 20)   /* most bytes of a read or write */
+#define RELOCATE_AHEAD  (128u << 10) /* least bytes of a read: runs of a few blocks lie close to each other */
+#define RELOCATE_PIECES 8u /* in a segment: where free segments do not lie together, at most a piece of each is lost */
+
+int relocate_open(struct source *source, struct space *space, bool rehearse, struct relocate *ret, struct error *err)
+{
+	struct relocate relocate = { .source = source, .space = space, .is_rehearsal = rehearse };
+
+	relocate.from.bytes = huge_alloc(RELOCATE_STEP);
+	relocate.to.bytes = huge_alloc(RELOCATE_STEP);
+	relocate.unwritten = aligned_alloc(DSFS_BLOCK, RELOCATE_STEP);
+	if (!relocate.from.bytes || !relocate.to.bytes || !relocate.unwritten) {
+		relocate_close(&relocate);
+		return error_set(err, -ENOMEM, "out of memory");
+	}
+	*ret = relocate;
+	return 0;
+}
+
+void relocate_close(struct relocate *relocate)
+{
+	free(relocate->pieces);
+	free(relocate->from.bytes);
+	free(relocate->to.bytes);
+	free(relocate->unwritten);
+	*relocate = (struct relocate){ 0 };
+}
+
+static int relocate_add(struct relocate *relocate, uint64_t from, uint64_t to, uint64_t length, struct error *err)
+{
+	struct relocate_piece *pieces;
+
+	if (relocate->count == relocate->room) {
+		relocate->room = relocate->room ? 2 * relocate->room : 64;
+		pieces = reallocarray(relocate->pieces, relocate->room, sizeof(*pieces));
+		if (!pieces)
+			return error_set(err, -ENOMEM, "no memory for %zu moved pieces", relocate->room);
+		relocate->pieces = pieces;
+	}
+	relocate->pieces[relocate->count++] = (struct relocate_piece){ from, to, length };
+	return 0;
+}
+
+static uint64_t relocate_step(uint64_t length, uint64_t at)
+{
+	return length - at < RELOCATE_STEP ? length - at : RELOCATE_STEP;
+}
+
+/* Bytes that are not wanted may be damaged: then without them. */
+static int relocate_load(struct relocate *relocate, struct relocate_window *window, uint64_t offset, uint64_t length,
+			 struct error *err)
+{
+	uint64_t behind = round_down(source_size(relocate->source, 0), DSFS_BLOCK) - offset;
+	uint64_t ahead = behind < RELOCATE_AHEAD ? behind : RELOCATE_AHEAD;
+	int r = -EIO;
+
+	window->length = 0;
+	window->at = offset;
+	if (ahead > length)
+		r = source_read(relocate->source, 0, offset, window->bytes, ahead, NULL);
+	if (r == 0) {
+		window->length = ahead;
+		return 0;
+	}
+	r = source_read(relocate->source, 0, offset, window->bytes, length, err);
+	if (r == 0)
+		window->length = length;
+	return r;
+}
+
+/* At most RELOCATE_STEP bytes. */
+static int relocate_read(struct relocate *relocate, struct relocate_window *window, uint64_t offset, uint64_t length,
+			 const uint8_t **ret, struct error *err)
+{
+	int r = 0;
+
+	if (offset < window->at || offset + length > window->at + window->length)
+		r = relocate_load(relocate, window, offset, length, err);
+	if (r == 0)
+		*ret = window->bytes + (offset - window->at);
+	return r;
+}
+
+static int relocate_flush(struct relocate *relocate, struct error *err)
+{
+	uint64_t length = relocate->unwritten_length;
+
+	if (!length)
+		return 0;
+	relocate->unwritten_length = 0;
+	return source_write(relocate->source, 0, relocate->unwritten_at, relocate->unwritten, length, err);
+}
+
+/* At most RELOCATE_STEP bytes; they are on their way once relocate_flush() has returned. */
+static int relocate_write(struct relocate *relocate, uint64_t offset, const uint8_t *bytes, uint64_t length,
+			  struct error *err)
+{
+	bool follows = offset == relocate->unwritten_at + relocate->unwritten_length;
+	int r = 0;
+
+	if (!follows || relocate->unwritten_length + length > RELOCATE_STEP)
+		r = relocate_flush(relocate, err);
+	if (r < 0)
+		return r;
+	if (!relocate->unwritten_length)
+		relocate->unwritten_at = offset;
+	memcpy(relocate->unwritten + relocate->unwritten_length, bytes, length);
+	relocate->unwritten_length += length;
+	return 0;
+}
+
+static int relocate_transfer(struct relocate *relocate, uint64_t from, uint64_t to, uint64_t length, struct error *err)
+{
+	const uint8_t *bytes;
+	uint64_t step;
+	int r = 0;
+
+	for (uint64_t at = 0; r == 0 && at < length; at += step) {
+		step = relocate_step(length, at);
+		r = interrupt_check(err);
+		if (r == 0)
+			r = relocate_read(relocate, &relocate->from, from + at, step, &bytes, err);
+		if (r == 0)
+			r = relocate_write(relocate, to + at, bytes, step, err);
+	}
+	return r;
+}
+
+static int relocate_piece(struct relocate *relocate, uint64_t from, uint64_t length, uint64_t *ret_to,
+			  struct error *err)
+{
+	uint64_t to;
+	int r = 0;
+
+	space_prefer(relocate->space, length);
+	if (!space_take(relocate->space, length, SPACE_BLOCK, &to))
+		return error_set(err, -ENOSPC, "volume is full: needs %" PRIu64 " more bytes in one piece", length);
+	if (!relocate->is_rehearsal)
+		r = relocate_transfer(relocate, from, to, length, err);
+	if (r < 0)
+		return r;
+	*ret_to = to;
+	return relocate_add(relocate, from, to, length, err);
+}
+
+int relocate_copy(struct relocate *relocate, uint64_t from, uint64_t length, uint64_t *ret_to, struct error *err)
+{
+	int r = relocate_piece(relocate, from, length, ret_to, err);
+
+	return r < 0 ? r : relocate_flush(relocate, err);
+}
+
+/* The last block of the piece that begins with first, in a run that ends before end. */
+static uint64_t relocate_last(const struct bits *inside, uint64_t first, uint64_t end, uint64_t most)
+{
+	uint64_t last = first + most - 1;
+
+	if (end - first <= most)
+		return end - 1;
+	while (last > first && bits_get(inside, last))
+		last--;
+	if (last > first)
+		return last;
+	for (last = first + most - 1; last < end - 1 && bits_get(inside, last); last++)
+		continue;
+	return last;
+}
+
+static uint64_t relocate_most(uint64_t segment)
+{
+	return segment / RELOCATE_PIECES / DSFS_BLOCK;
+}
+
+static int relocate_run(struct relocate *relocate, const struct bits *inside, uint64_t first, uint64_t end,
+			struct error *err)
+{
+	uint64_t most = relocate_most(relocate->space->segment), last, to;
+	int r;
+
+	for (;; first = last) {
+		last = relocate_last(inside, first, end, most);
+		r = relocate_piece(relocate, first * DSFS_BLOCK, (last - first + 1) * DSFS_BLOCK, &to, err);
+		if (r < 0 || last == end - 1)
+			return r;
+	}
+}
+
+int relocate_blocks(struct relocate *relocate, const struct bits *blocks, const struct bits *inside, struct error *err)
+{
+	uint64_t first, end;
+	int r = 0;
+
+	for (first = bits_next(blocks, 0, true); r == 0 && first < blocks->count;
+	     first = bits_next(blocks, end, true)) {
+		end = bits_next(blocks, first, false);
+		r = relocate_run(relocate, inside, first, end, err);
+	}
+	return r < 0 ? r : relocate_flush(relocate, err);
+}
+
+static int relocate_verify_piece(struct relocate *relocate, const struct relocate_piece *piece, struct error *err)
+{
+	const uint8_t *from, *to;
+	uint64_t step;
+	int r;
+
+	for (uint64_t at = 0; at < piece->length; at += step) {
+		step = relocate_step(piece->length, at);
+		r = interrupt_check(err);
+		if (r == 0)
+			r = relocate_read(relocate, &relocate->from, piece->from + at, step, &from, err);
+		if (r == 0)
+			r = relocate_read(relocate, &relocate->to, piece->to + at, step, &to, err);
+		if (r < 0)
+			return r;
+		if (memcmp(from, to, step) != 0)
+			return error_set(err, -EIO,
+					 "read back at offset %" PRIu64 ": %" PRIu64
+					 " bytes are not those at offset %" PRIu64 ", the device is not to be trusted",
+					 piece->to + at, step, piece->from + at);
+	}
+	return 0;
+}
+
+int relocate_verify(struct relocate *relocate, struct error *err)
+{
+	int r = 0;
+
+	relocate->from.length = relocate->to.length = 0; /* what was read before the flush proves nothing */
+	for (size_t i = 0; r == 0 && i < relocate->count; i++)
+		r = relocate_verify_piece(relocate, &relocate->pieces[i], err);
+	return r;
+}
+
+/* Two pieces may share a block: what lies in it went with either. */
+uint64_t relocate_find(const struct relocate *relocate, uint64_t offset, uint64_t length)
+{
+	size_t low = 0, high = relocate->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (relocate->pieces[middle].from <= offset)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low; i > 0 && i + 2 > low; i--) {
+		const struct relocate_piece *piece = &relocate->pieces[i - 1];
+
+		if (offset - piece->from < piece->length && length <= piece->length - (offset - piece->from))
+			return piece->to + (offset - piece->from);
+	}
+	return 0;
+}
+
+uint64_t relocate_bytes(const struct relocate *relocate)
+{
+	uint64_t bytes = 0;
+
+	for (size_t i = 0; i < relocate->count; i++)
+		bytes += relocate->pieces[i].length;
+	return bytes;
+}
