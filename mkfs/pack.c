@@ -20,8 +20,8 @@
 #include "content/dedup.h"
 #include "content/reader.h"
 #include "content/stat_cache.h"
+#include "image/block_sums.h"
 #include "image/codec.h"
-#include "image/fine.h"
 #include "image/names.h"
 #include "layout/assemble.h"
 #include "layout/estimate.h"
@@ -49,8 +49,8 @@ struct packer {
 	struct dedup dedup;
 	struct stat_cache stat_cache;
 	bool has_dedup, has_stat_cache;
-	struct fine *fine; /* of the trusted version */
-	struct fine_view *fine_view;
+	struct block_sums *block_sums; /* of the trusted version */
+	struct block_sums_view *block_sums_view;
 	struct reader_setup reader;
 	struct pipeline *pipeline;
 	struct names_writer *names;
@@ -64,8 +64,8 @@ static void packer_close(struct packer *packer)
 {
 	pipeline_close(packer->pipeline);
 	names_writer_abort(packer->names);
-	fine_view_free(packer->fine_view);
-	fine_close(packer->fine);
+	block_sums_view_free(packer->block_sums_view);
+	block_sums_close(packer->block_sums);
 	layout_close(&packer->layout);
 	dedup_close(&packer->dedup);
 	stat_cache_close(&packer->stat_cache);
@@ -182,17 +182,18 @@ static int packer_open_dedup(struct packer *packer, struct error *err)
 	return r;
 }
 
-/* The fine sums of files that are not read. */
-static int packer_open_fine(struct packer *packer, const struct version *version, struct error *err)
+/* The block checksums of files that are not read. */
+static int packer_open_block_sums(struct packer *packer, const struct version *version, struct error *err)
 {
 	struct error why = { 0 };
-	int r = fine_load(transaction_source(packer->transaction), version, &packer->fine, &why);
+	int r = block_sums_load(transaction_source(packer->transaction), version, &packer->block_sums, &why);
 
 	if (r == -ENOMEM)
 		return error_set(err, r, "%s", why.reason);
 	if (r < 0)
-		log_warn("unread files go without fine sums: %s, ignoring", why.reason);
-	return packer->fine ? fine_view_new(packer->fine, transaction_source(packer->transaction), &packer->fine_view, err) : 0;
+		log_warn("unread files go without block checksums: %s, ignoring", why.reason);
+	return packer->block_sums ? block_sums_view_new(packer->block_sums, transaction_source(packer->transaction),
+							&packer->block_sums_view, err) : 0;
 }
 
 static int packer_open_stat_cache(struct packer *packer, struct error *err)
@@ -219,7 +220,7 @@ static int packer_open_stat_cache(struct packer *packer, struct error *err)
 		log_warn("every file is read: %s, ignoring", why.reason);
 	else if (r < 0)
 		return error_set(err, r, "%s", why.reason);
-	return packer->has_stat_cache ? packer_open_fine(packer, version, err) : 0;
+	return packer->has_stat_cache ? packer_open_block_sums(packer, version, err) : 0;
 }
 
 static int packer_open_layout(struct packer *packer, struct error *err)
@@ -234,7 +235,7 @@ static int packer_open_layout(struct packer *packer, struct error *err)
 		.progress = packer->progress,
 		.dedup = packer->has_dedup ? &packer->dedup : NULL,
 		.stat_cache = packer->has_stat_cache ? &packer->stat_cache : NULL,
-		.fine = packer->fine_view,
+		.block_sums = packer->block_sums_view,
 		.writes_stat_cache = !options->has_uuid,
 		.settled = time(NULL) - PACK_SETTLE,
 	};
@@ -365,7 +366,7 @@ static int packer_index(struct packer *packer, struct error *err)
 	if (r == 0)
 		r = assemble_stat_cache(packer->writer, &packer->layout.stat_cache_writer, &packer->version, err);
 	if (r == 0)
-		r = assemble_fine(packer->writer, packer->temp, &packer->layout.records, &packer->version, err);
+		r = assemble_sums(packer->writer, packer->temp, &packer->layout.records, &packer->version, err);
 	return r;
 }
 
@@ -390,7 +391,7 @@ static void packer_result(const struct packer *packer, struct pack_result *ret)
 		.read_bytes = counts->read_bytes,
 		.unchanged = counts->unchanged,
 		.index_bytes = version->index_length,
-		.fine_bytes = version->fine.length,
+		.block_sums_bytes = version->block_sums.length,
 	};
 	memcpy(ret->label, version->label, sizeof(ret->label));
 	memcpy(ret->volume_uuid, packer->transaction->super.volume_uuid, sizeof(ret->volume_uuid));

@@ -21,10 +21,10 @@ struct pack_result {
 	uint64_t shared_bytes;   /* content that was on the volume already */
 	uint64_t hole_bytes;
 	uint64_t read_bytes;     /* of the source */
-	uint64_t written_bytes;  /* to the volume: chunks, index, stat cache, fine sums, catalogue */
+	uint64_t written_bytes;  /* to the volume: chunks, index, stat cache, block checksums, catalogue */
 	uint64_t unchanged;      /* files taken from an older version without opening them */
 	uint64_t index_bytes;
-	uint64_t fine_bytes;     /* fine sums, for parts of large files */
+	uint64_t block_sums_bytes; /* block checksums, for parts of large files */
 	uint64_t volume_bytes;   /* size of the volume afterwards */
 	double seconds;
 };

@@ -51,7 +51,7 @@ static void summary_print_json(const struct pack_options *options, const struct 
 	json_number(&json, "written_bytes", result->written_bytes);
 	json_number(&json, "unchanged_files", result->unchanged);
 	json_number(&json, "index_bytes", result->index_bytes);
-	json_number(&json, "fine_bytes", result->fine_bytes);
+	json_number(&json, "fine_bytes", result->block_sums_bytes);
 	json_number(&json, "volume_bytes", result->volume_bytes);
 	json_real(&json, "ratio", summary_ratio(result));
 	json_real(&json, "seconds", result->seconds);
@@ -63,7 +63,7 @@ static void summary_print_json(const struct pack_options *options, const struct 
 void summary_print(const struct pack_options *options, const struct pack_result *result)
 {
 	char content[SIZE_TEXT_SIZE], stored[SIZE_TEXT_SIZE], index[SIZE_TEXT_SIZE], shared[SIZE_TEXT_SIZE];
-	char digest[1 + 2 * sizeof(result->digest)], fine[SIZE_TEXT_SIZE];
+	char digest[1 + 2 * sizeof(result->digest)], block_sums[SIZE_TEXT_SIZE];
 
 	if (options->json) {
 		summary_print_json(options, result);
@@ -79,8 +79,8 @@ void summary_print(const struct pack_options *options, const struct pack_result 
 	       format_size(result->content_bytes, content), format_size(result->stored_bytes, stored),
 	       format_size(result->shared_bytes, shared), format_size(result->index_bytes, index),
 	       summary_ratio(result));
-	if (result->fine_bytes)
-		printf("  fine sums %s\n", format_size(result->fine_bytes, fine));
+	if (result->block_sums_bytes)
+		printf("  block checksums %s\n", format_size(result->block_sums_bytes, block_sums));
 	printf("  read %s, written %s", format_size(result->read_bytes, content),
 	       format_size(result->written_bytes, stored));
 	if (result->unchanged)
@@ -103,7 +103,7 @@ static void summary_print_estimate_json(const struct pack_options *options, cons
 	json_number(&json, "special_left_out", estimate->special);
 	json_number(&json, "content_bytes", estimate->content_bytes);
 	json_number(&json, "index_bytes", estimate->index_bytes);
-	json_number(&json, "fine_bytes", estimate->fine_bytes);
+	json_number(&json, "fine_bytes", estimate->block_sums_bytes);
 	json_number(&json, "temporary_bytes", estimate->temporary_bytes);
 	json_number(&json, "image_bytes", estimate->image_bytes);
 	json_number(&json, "free_bytes", estimate->free_bytes);

@@ -189,8 +189,8 @@ static void list_json_extents(struct json *json, const char *key, const struct e
 static void list_json_version(struct json *json, const struct catalogue *catalogue, const struct version *v,
 			      const struct list_share *share)
 {
-	struct extent fine = v->fine;
-	struct extent_list fine_list = { &fine, fine.length != 0 };
+	struct extent block_sums = v->block_sums;
+	struct extent_list block_sums_list = { &block_sums, block_sums.length != 0 };
 
 	json_begin_object(json, NULL);
 	json_string(json, "label", v->label);
@@ -214,10 +214,10 @@ static void list_json_version(struct json *json, const struct catalogue *catalog
 	json_number(json, "shared_bytes", share->shared);
 	json_number(json, "index_bytes", v->index_length);
 	json_number(json, "source_bytes", v->source.length);
-	json_number(json, "fine_bytes", v->fine.length);
+	json_number(json, "fine_bytes", v->block_sums.length);
 	list_json_extents(json, "segments", &v->segments);
 	list_json_extents(json, "index", &v->index);
-	list_json_extents(json, "fine", &fine_list);
+	list_json_extents(json, "fine", &block_sums_list);
 	json_end_object(json);
 }
 

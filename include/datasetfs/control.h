@@ -80,7 +80,7 @@ struct control_switch {
 #define CONTROL_GENERATIONS      "generations"    /* array of an object for each open version: label,
 						     * sequence, lookups, index_bytes, fine_bytes, current */
 #define CONTROL_INDEX_BYTES      "index_bytes"    /* bytes of its index, in memory */
-#define CONTROL_FINE_BYTES       "fine_bytes"     /* memory of the head of its fine section; 0: not used */
+#define CONTROL_FINE_BYTES       "fine_bytes"     /* memory of the head of its block checksum section; 0: not used */
 #define CONTROL_IS_CURRENT       "current"        /* true or false: the mount serves this version */
 #define CONTROL_SWITCHES         "switches"       /* to another version, since the mount */
 #define CONTROL_LOADS            "loads"          /* loads of versions since the mount, also failed ones */
@@ -98,9 +98,9 @@ struct control_switch {
 #define CONTROL_RETRIES          "retries"        /* device reads that were repeated */
 #define CONTROL_READ_FAILURES    "read_failures"  /* READs answered with EIO, also at the deadline */
 #define CONTROL_CACHE_HITS       "cache_hits"     /* chunks found in the chunk cache */
-#define CONTROL_FINE_READS       "fine_reads"     /* pages of fine sums read; device_reads counts them too */
-#define CONTROL_FINE_HITS        "fine_hits"      /* pages of fine sums found in their cache */
-#define CONTROL_FINE_FAILURES    "fine_failures"  /* READs that fell back from fine sums to whole chunks */
+#define CONTROL_FINE_READS       "fine_reads"     /* pages of block checksums read; device_reads counts them too */
+#define CONTROL_FINE_HITS        "fine_hits"      /* pages of block checksums found in their cache */
+#define CONTROL_FINE_FAILURES    "fine_failures"  /* READs that fell back from block checksums to whole chunks */
 #define CONTROL_STALLED_SINCE    "stalled_since"  /* start of this stall, seconds since 1970; 0: no stall */
 #define CONTROL_STALLS           "stalls"         /* times that a read waited over 1 s for the device */
 #define CONTROL_LONGEST_STALL    "longest_stall_seconds"

@@ -144,8 +144,8 @@ struct dsfs_version {
 	le64 stored_bytes;        /* 160: bytes of chunks that this publish wrote, including padding */
 	struct dsfs_extent source; /* 168: the source section; length 0: absent */
 	uint8_t source_sha256[32]; /* 178: SHA-256 of the source section */
-	struct dsfs_extent fine;   /* 198: the fine section, see struct dsfs_fine; length 0: absent */
-	uint8_t fine_sha256[32];   /* 1a8: SHA-256 of the head of the fine section */
+	struct dsfs_extent fine;   /* 198: the block checksum section, see struct dsfs_fine; length 0: absent */
+	uint8_t fine_sha256[32];   /* 1a8: SHA-256 of the head of the block checksum section */
 	uint8_t reserved[56];      /* 1c8: zero */
 };
 
@@ -219,7 +219,7 @@ struct dsfs_xattr {
 	le32 value_length; /* 04: bytes of the value; may be 0 */
 };
 
-/* The fine section: sums of blocks of DSFS_BLOCK bytes of chunks, so that a reader can read and verify a part
+/* The block checksum section: sums of blocks of DSFS_BLOCK bytes of chunks, so that a reader can read and verify a part
  * of a chunk without the rest. It refers to chunks by number and contains no address. Rules R55 to R60.
  *   head    this header; a bitmap, padded to 8 bytes, with bit n % 8 of byte n / 8 set if chunk n has a row;
  *           one le64 for each page, the sum of its bytes; zeros up to a multiple of DSFS_BLOCK.

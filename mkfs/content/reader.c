@@ -13,8 +13,8 @@
 #include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "content/key.h"
+#include "image/block_sums.h"
 #include "image/codec.h"
-#include "image/fine.h"
 #include "source/xattrs.h"
 
 #define READER_OPEN (O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
@@ -198,8 +198,8 @@ static void reader_sum_blocks(struct batch *batch, const struct item *item, stru
 {
 	if (item->kind != ITEM_PIECE || chunk->is_hole || size == DSFS_BLOCK)
 		return;
-	chunk->fine = batch->blocks + batch->block_count;
-	batch->block_count += fine_sum(chunk->content, chunk->length, batch->blocks + batch->block_count);
+	chunk->block_sums = batch->blocks + batch->block_count;
+	batch->block_count += block_sums_compute(chunk->content, chunk->length, batch->blocks + batch->block_count);
 }
 
 static struct checksum_key reader_key(const struct batch *batch, const struct item *item)

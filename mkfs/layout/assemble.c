@@ -224,12 +224,12 @@ int assemble_stream(struct writer *writer, const struct temp *temp, int fd, uint
 	return r < 0 ? r : assemble_check_end(&check, version, err);
 }
 
-static int assemble_fine_step(void *argument, const uint8_t *bytes, size_t length, struct error *err)
+static int assemble_sums_step(void *argument, const uint8_t *bytes, size_t length, struct error *err)
 {
 	return writer_append(argument, bytes, length, NULL, err);
 }
 
-int assemble_fine(struct writer *writer, const struct temp *temp, struct records *records, struct version *version,
+int assemble_sums(struct writer *writer, const struct temp *temp, struct records *records, struct version *version,
 		  struct error *err)
 {
 	struct sums *sums = &records->sums;
@@ -242,17 +242,17 @@ int assemble_fine(struct writer *writer, const struct temp *temp, struct records
 		return r;
 	r = writer_reserve(writer, length, SPACE_BLOCK, err);
 	if (r == -ENOSPC) {
-		log_warn("no room in one piece for the fine sums, parts of large files will be read in whole chunks, "
-			 "ignoring");
+		log_warn("no room in one piece for the block checksums, parts of large files will be read in whole "
+			 "chunks, ignoring");
 		return 0;
 	}
 	if (r == 0)
-		r = writer_append(writer, head, head_length, &version->fine.address, err);
+		r = writer_append(writer, head, head_length, &version->block_sums.address, err);
 	if (r == 0)
-		r = assemble_each(temp, sums->stream.fd, length - head_length, assemble_fine_step, writer, err);
+		r = assemble_each(temp, sums->stream.fd, length - head_length, assemble_sums_step, writer, err);
 	if (r == 0)
-		r = sha256_of(head, head_length, version->fine_sha256, err);
+		r = sha256_of(head, head_length, version->block_sums_sha256, err);
 	if (r == 0)
-		version->fine.length = length;
+		version->block_sums.length = length;
 	return r;
 }

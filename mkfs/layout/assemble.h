@@ -17,6 +17,6 @@ must_check int assemble_stat_cache(struct writer *writer, struct stat_cache_writ
 /* Writes the section while a thread checks it; fills index, index_sha256 and digest of the version. */
 must_check int assemble_stream(struct writer *writer, const struct temp *temp, int fd, uint64_t volume_end,
 			       struct progress *progress, struct version *version, struct error *err);
-/* Writes the fine sums and fills version->fine; nothing if there is no room in one piece. */
-must_check int assemble_fine(struct writer *writer, const struct temp *temp, struct records *records,
+/* Writes the block checksums and fills version->block_sums; nothing if there is no room in one piece. */
+must_check int assemble_sums(struct writer *writer, const struct temp *temp, struct records *records,
 			     struct version *version, struct error *err);

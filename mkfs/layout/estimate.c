@@ -11,7 +11,7 @@
 #include "base/cleanup.h"
 #include "content/batch.h"
 #include "image/address.h"
-#include "image/fine.h"
+#include "image/block_sums.h"
 #include "layout/store.h"
 #include "output/target.h"
 #include "output/writer.h"
@@ -24,7 +24,7 @@ struct estimate {
 	uint64_t files, directories, symlinks;
 	uint64_t content_bytes;
 	uint64_t names_bytes, blob_bytes, inline_bytes, chunks;
-	uint64_t rows;                      /* of fine sums */
+	uint64_t rows;                      /* of block checksums */
 	uint64_t whole_files, large_chunks; /* entries of the tables of content */
 	struct space space; /* an endless volume, in which files are placed */
 	uint64_t end;       /* of the files placed so far */
@@ -150,11 +150,11 @@ static uint64_t estimate_index(const struct estimate *estimate, const struct sca
 	       round_up(estimate->blob_bytes + estimate->inline_bytes, DSFS_BLOCK);
 }
 
-static uint64_t estimate_fine(const struct estimate *estimate)
+static uint64_t estimate_block_sums(const struct estimate *estimate)
 {
-	struct fine_layout layout;
+	struct block_sums_layout layout;
 
-	fine_layout(estimate->chunk_log, estimate->chunks, estimate->rows, &layout);
+	block_sums_layout(estimate->chunk_log, estimate->chunks, estimate->rows, &layout);
 	return estimate->rows ? layout.length : 0;
 }
 
@@ -164,12 +164,12 @@ static uint64_t estimate_stat_cache(const struct estimate *estimate, const struc
 	return estimate->files ? round_up(2 * counts->inodes * sizeof(le64), DSFS_BLOCK) : 0;
 }
 
-/* The index and the stat cache twice (their parts, and put together), fine sums, tables, and the spool of
- * directories. */
+/* The index and the stat cache twice (their parts, and put together), block checksums, tables, and the
+ * spool of directories. */
 static uint64_t estimate_temporary(const struct estimate *estimate, const struct scan_counts *counts,
-				   uint64_t index_bytes, uint64_t fine_bytes)
+				   uint64_t index_bytes, uint64_t block_sums_bytes)
 {
-	return 2 * (index_bytes + estimate_stat_cache(estimate, counts)) + fine_bytes +
+	return 2 * (index_bytes + estimate_stat_cache(estimate, counts)) + block_sums_bytes +
 	       table_size(estimate->whole_files) + table_size(estimate->large_chunks) + table_size(counts->linked) +
 	       counts->path_bytes;
 }
@@ -205,9 +205,9 @@ int estimate_end(const struct estimate *estimate, const struct scan_counts *coun
 	int r;
 
 	result.index_bytes = estimate_index(estimate, counts);
-	result.fine_bytes = estimate_fine(estimate);
-	result.temporary_bytes = estimate_temporary(estimate, counts, result.index_bytes, result.fine_bytes);
-	result.image_bytes = space_taken(&estimate->space) + result.index_bytes + result.fine_bytes +
+	result.block_sums_bytes = estimate_block_sums(estimate);
+	result.temporary_bytes = estimate_temporary(estimate, counts, result.index_bytes, result.block_sums_bytes);
+	result.image_bytes = space_taken(&estimate->space) + result.index_bytes + result.block_sums_bytes +
 			     estimate_stat_cache(estimate, counts) + DSFS_BLOCK +
 			     (target->transaction.is_new ? DSFS_DATA_AT : 0);
 	r = estimate_free_bytes(target, space, &result.free_bytes, err);

@@ -12,7 +12,7 @@ struct pack_estimate {
 	uint64_t files, directories, symlinks, hard_links, special;
 	uint64_t content_bytes;
 	/* upper bounds: nothing shared or compressed, no holes */
-	uint64_t index_bytes, fine_bytes, temporary_bytes, image_bytes;
+	uint64_t index_bytes, block_sums_bytes, temporary_bytes, image_bytes;
 	uint64_t free_bytes;
 	uint32_t versions; /* on the volume; their content would be shared */
 	bool fits;

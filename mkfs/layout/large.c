@@ -17,14 +17,14 @@ int large_open(struct large *large, struct records *records, struct holes *holes
 		.records = records, .holes = holes, .store = store, .share = share, .chunk_log = chunk_log
 	};
 	large->run.bytes = malloc((size_t)LARGE_RUN << chunk_log);
-	large->run.fine = calloc((size_t)LARGE_RUN << (chunk_log - DSFS_CHUNK_LOG_MIN), sizeof(le64));
-	return large->run.bytes && large->run.fine ? 0 : error_set(err, -ENOMEM, "out of memory");
+	large->run.block_sums = calloc((size_t)LARGE_RUN << (chunk_log - DSFS_CHUNK_LOG_MIN), sizeof(le64));
+	return large->run.bytes && large->run.block_sums ? 0 : error_set(err, -ENOMEM, "out of memory");
 }
 
 void large_close(struct large *large)
 {
 	free(large->run.bytes);
-	free(large->run.fine);
+	free(large->run.block_sums);
 	*large = (struct large){ 0 };
 }
 
@@ -71,8 +71,8 @@ static int large_share(struct large *large, uint64_t record, const struct batch_
 	if (r < 0)
 		return r;
 	large->shared_bytes += chunk->length;
-	return record & DEDUP_RECORD ? store_existing(large->store, &copy, chunk->fine, err) :
-				       records_add_chunk(large->records, &copy, chunk->fine, err);
+	return record & DEDUP_RECORD ? store_existing(large->store, &copy, chunk->block_sums, err) :
+				       records_add_chunk(large->records, &copy, chunk->block_sums, err);
 }
 
 /* Ends the run. A long one was shared already; the chunks of a short one are stored. */
@@ -97,16 +97,16 @@ static void large_hold(struct large *large, const struct batch_chunk *chunk)
 {
 	struct large_run *run = &large->run;
 	uint8_t *bytes = run->bytes + ((size_t)run->length << large->chunk_log);
-	le64 *fine = run->fine + ((size_t)run->length << (large->chunk_log - DSFS_CHUNK_LOG_MIN));
+	le64 *block_sums = run->block_sums + ((size_t)run->length << (large->chunk_log - DSFS_CHUNK_LOG_MIN));
 
 	memcpy(bytes, chunk->bytes, chunk->stored);
 	run->held[run->length] = *chunk;
 	run->held[run->length].bytes = bytes;
 	run->held[run->length].content = NULL;
-	if (!chunk->fine)
+	if (!chunk->block_sums)
 		return;
-	memcpy(fine, chunk->fine, round_up(chunk->length, DSFS_BLOCK) / DSFS_BLOCK * sizeof(*fine));
-	run->held[run->length].fine = fine;
+	memcpy(block_sums, chunk->block_sums, round_up(chunk->length, DSFS_BLOCK) / DSFS_BLOCK * sizeof(*block_sums));
+	run->held[run->length].block_sums = block_sums;
 }
 
 /* The chunk continues the run, or begins one. */

@@ -32,7 +32,7 @@ int layout_open(struct layout *layout, const struct layout_setup *setup, struct 
 	*layout = (struct layout){ .hints = setup->hints, .progress = setup->progress };
 	layout->store = (struct store){ setup->writer, setup->space, &layout->records, 0 };
 	layout->unchanged = (struct unchanged){ .stat_cache = setup->stat_cache,
-						.fine = setup->fine,
+						.block_sums = setup->block_sums,
 						.holes = &layout->holes,
 						.store = &layout->store,
 						.share = &layout->share };
@@ -145,7 +145,8 @@ static int layout_share(struct layout *layout, const struct batch *batch, const 
 	for (uint32_t i = 0; r == 0 && i < item->chunk_count; i++) {
 		const struct batch_chunk *chunk = &batch->chunks[item->first_chunk + i];
 
-		r = store_existing(&layout->store, share_record(&layout->share, chunk->duplicate_of), chunk->fine, err);
+		r = store_existing(&layout->store, share_record(&layout->share, chunk->duplicate_of), chunk->block_sums,
+				   err);
 	}
 	if (r == 0)
 		r = share_add_file(&layout->share, item, first, err);

@@ -12,7 +12,7 @@
 #include "layout/store.h"
 #include "layout/unchanged.h"
 
-/* dedup, stat_cache and fine must live until layout_end(), everything else until layout_close(). */
+/* dedup, stat_cache and block_sums must live until layout_end(), everything else until layout_close(). */
 struct layout_setup {
 	const struct temp *temp;
 	uint32_t chunk_log;
@@ -22,7 +22,7 @@ struct layout_setup {
 	struct compress_hints *hints;        /* NULL unless --compress is auto */
 	const struct dedup *dedup;           /* NULL on a new volume */
 	const struct stat_cache *stat_cache; /* of the trusted version; NULL: every file is read */
-	struct fine_view *fine;              /* of the trusted version's fine sums; NULL: it has none */
+	struct block_sums_view *block_sums;  /* of the trusted version's block checksums; NULL: it has none */
 	bool writes_stat_cache;              /* whether the new version gets one */
 	int64_t settled;                     /* see stat_cache_writer.h */
 };

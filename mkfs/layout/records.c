@@ -36,16 +36,17 @@ const struct dsfs_chunk *records_chunk(const struct records *records, uint64_t n
 	return (const struct dsfs_chunk *)records->chunks.bytes + number;
 }
 
-int records_add_chunk(struct records *records, const struct dsfs_chunk *record, const le64 *fine, struct error *err)
+int records_add_chunk(struct records *records, const struct dsfs_chunk *record, const le64 *block_sums,
+		      struct error *err)
 {
 	struct chunk chunk = chunk_of_record(record);
 	uint64_t number = records_chunk_count(records);
 	int r = 0;
 
 	records->has_frames |= chunk.codec == DSFS_CODEC_ZSTD;
-	if (fine && !chunk_is_hole(&chunk) && !chunk_is_inline(&chunk) && chunk.codec == DSFS_CODEC_RAW)
-		r = sums_add(&records->sums, number, fine, (uint32_t)(round_up(chunk.stored, DSFS_BLOCK) / DSFS_BLOCK),
-			     err);
+	if (block_sums && !chunk_is_hole(&chunk) && !chunk_is_inline(&chunk) && chunk.codec == DSFS_CODEC_RAW)
+		r = sums_add(&records->sums, number, block_sums,
+			     (uint32_t)(round_up(chunk.stored, DSFS_BLOCK) / DSFS_BLOCK), err);
 	return r < 0 ? r : mapped_append(&records->chunks, record, sizeof(*record), NULL, err);
 }
 

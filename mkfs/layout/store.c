@@ -6,13 +6,13 @@
 #include "image/address.h"
 #include "image/chunk.h"
 
-int store_existing(struct store *store, const struct dsfs_chunk *record, const le64 *fine, struct error *err)
+int store_existing(struct store *store, const struct dsfs_chunk *record, const le64 *block_sums, struct error *err)
 {
 	struct chunk chunk = chunk_of_record(record);
 
 	if (!chunk_is_hole(&chunk))
 		space_hold(store->space, address_offset(chunk.address), chunk.stored);
-	return records_add_chunk(store->records, record, fine, err);
+	return records_add_chunk(store->records, record, block_sums, err);
 }
 
 static int store_at(struct store *store, const struct batch_chunk *chunk, uint64_t address, struct error *err)
@@ -22,7 +22,7 @@ static int store_at(struct store *store, const struct batch_chunk *chunk, uint64
 	struct dsfs_chunk record;
 
 	chunk_encode(&encoded, &record);
-	return records_add_chunk(store->records, &record, chunk->fine, err);
+	return records_add_chunk(store->records, &record, chunk->block_sums, err);
 }
 
 int store_chunk(struct store *store, const struct batch_chunk *chunk, struct error *err)

@@ -7,16 +7,16 @@
 #include <string.h>
 
 #include "image/address.h"
+#include "image/block_sums.h"
 #include "image/checksum.h"
-#include "image/fine.h"
 
 int sums_open(struct sums *sums, const struct temp *temp, uint32_t chunk_log, struct error *err)
 {
 	struct sums opened = { .chunk_log = chunk_log };
-	struct fine_layout layout;
+	struct block_sums_layout layout;
 	int r;
 
-	fine_layout(chunk_log, 0, 0, &layout);
+	block_sums_layout(chunk_log, 0, 0, &layout);
 	opened.row_bytes = layout.row_bytes;
 	r = temp_stream_open(&opened.stream, temp, err);
 	if (r < 0)
@@ -69,7 +69,7 @@ int sums_end(struct sums *sums, uint64_t chunk_count, uint8_t **ret_head, uint64
 	struct temp_stream *stream = &sums->stream;
 	size_t padding = round_up(stream->used, DSFS_BLOCK) - stream->used;
 	struct dsfs_fine disk = { .chunk_count = le64_of(chunk_count), .row_count = le64_of(sums->rows) };
-	struct fine_layout layout;
+	struct block_sums_layout layout;
 	uint8_t *head;
 	int r;
 
@@ -82,7 +82,7 @@ int sums_end(struct sums *sums, uint64_t chunk_count, uint8_t **ret_head, uint64
 	if (r < 0)
 		return r;
 	memcpy(disk.magic, DSFS_FINE_MAGIC, sizeof(disk.magic));
-	fine_layout(sums->chunk_log, chunk_count, sums->rows, &layout);
+	block_sums_layout(sums->chunk_log, chunk_count, sums->rows, &layout);
 	head = calloc(1, layout.head);
 	if (!head)
 		return error_set(err, -ENOMEM, "out of memory");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Collects the fine sums of the new version: rows go to a temporary file, page by page. */
+/* Collects the block checksums of the new version: rows go to a temporary file, page by page. */
 #pragma once
 #include "image/catalogue.h"
 #include "spill/mapped.h"

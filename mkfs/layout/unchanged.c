@@ -8,19 +8,20 @@
 #include "base/log.h"
 #include "image/chunk.h"
 
-/* The chunk is not read, so its fine sums are those of the trusted version, if that has any. */
+/* The chunk is not read, so its block checksums are those of the trusted version, if that has any. */
 static int unchanged_copy_chunk(struct unchanged *unchanged, uint64_t number, struct error *err)
 {
 	const struct index *index = &unchanged->stat_cache->previous.index;
 	const struct dsfs_chunk *record = (const struct dsfs_chunk *)index->chunks.base + number;
-	const le64 *fine = NULL;
+	const le64 *block_sums = NULL;
 	struct error why = { 0 };
 
-	if (unchanged->fine && fine_view_row(unchanged->fine, number, &fine, &why) < 0 && !unchanged->fine_failed) {
-		log_warn("unread files go without some of their fine sums: %s, ignoring", why.reason);
-		unchanged->fine_failed = true;
+	if (unchanged->block_sums && block_sums_view_row(unchanged->block_sums, number, &block_sums, &why) < 0 &&
+	    !unchanged->block_sums_failed) {
+		log_warn("unread files go without some of their block checksums: %s, ignoring", why.reason);
+		unchanged->block_sums_failed = true;
 	}
-	return store_existing(unchanged->store, record, fine, err);
+	return store_existing(unchanged->store, record, block_sums, err);
 }
 
 static int unchanged_copy_chunks(struct unchanged *unchanged, const struct inode *inode, uint64_t *ret_where,

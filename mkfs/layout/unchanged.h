@@ -2,15 +2,15 @@
 /* --trust-mtime: files that are not read; their chunks are those of the trusted version. */
 #pragma once
 #include "content/stat_cache.h"
-#include "image/fine.h"
+#include "image/block_sums.h"
 #include "layout/holes.h"
 #include "layout/share.h"
 #include "layout/store.h"
 
 struct unchanged {
 	const struct stat_cache *stat_cache; /* of the trusted version; NULL: every file is read */
-	struct fine_view *fine;              /* of its fine sums; NULL: it has none */
-	bool fine_failed;                    /* a warning said that some could not be read */
+	struct block_sums_view *block_sums;  /* of its block checksums; NULL: it has none */
+	bool block_sums_failed;              /* a warning said that some could not be read */
 	struct holes *holes;
 	struct store *store;
 	struct share *share;

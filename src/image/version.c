@@ -60,8 +60,8 @@ void version_encode(const struct version *v, uint32_t first_extent, struct dsfs_
 	disk->stored_bytes = le64_of(v->stored_bytes);
 	disk->source = (struct dsfs_extent){ le64_of(v->source.address), le64_of(v->source.length) };
 	memcpy(disk->source_sha256, v->source_sha256, sizeof(disk->source_sha256));
-	disk->fine = (struct dsfs_extent){ le64_of(v->fine.address), le64_of(v->fine.length) };
-	memcpy(disk->fine_sha256, v->fine_sha256, sizeof(disk->fine_sha256));
+	disk->fine = (struct dsfs_extent){ le64_of(v->block_sums.address), le64_of(v->block_sums.length) };
+	memcpy(disk->fine_sha256, v->block_sums_sha256, sizeof(disk->fine_sha256));
 }
 
 static struct dsfs_extent *extents_encode(const struct extent_list *list, struct dsfs_extent *disk)
@@ -168,8 +168,8 @@ static void version_decode_fields(const struct dsfs_version *disk, struct versio
 	v->stored_bytes = le64_get(disk->stored_bytes);
 	v->source = (struct extent){ le64_get(disk->source.address), le64_get(disk->source.length) };
 	memcpy(v->source_sha256, disk->source_sha256, sizeof(v->source_sha256));
-	v->fine = (struct extent){ le64_get(disk->fine.address), le64_get(disk->fine.length) };
-	memcpy(v->fine_sha256, disk->fine_sha256, sizeof(v->fine_sha256));
+	v->block_sums = (struct extent){ le64_get(disk->fine.address), le64_get(disk->fine.length) };
+	memcpy(v->block_sums_sha256, disk->fine_sha256, sizeof(v->block_sums_sha256));
 }
 
 /* The label first: every later reason names it. */
@@ -219,8 +219,8 @@ static int version_check_sections(const struct version_decoder *d, const struct 
 
 	if (v->source.length)
 		r = extent_check(d, &v->source, DSFS_BLOCK, "source section", err);
-	if (r == 0 && v->fine.length)
-		r = extent_check(d, &v->fine, DSFS_BLOCK, "fine sums", err);
+	if (r == 0 && v->block_sums.length)
+		r = extent_check(d, &v->block_sums, DSFS_BLOCK, "block checksums", err);
 	return r;
 }
 

@@ -24,8 +24,8 @@ struct version {
 	struct index_shape shape;
 	uint64_t file_count, directory_count, symlink_count;
 	uint64_t content_bytes, stored_bytes;
-	struct extent source, fine; /* length 0 when absent */
-	uint8_t source_sha256[32], fine_sha256[32];
+	struct extent source, block_sums; /* length 0 when absent */
+	uint8_t source_sha256[32], block_sums_sha256[32];
 };
 
 must_check int version_check_label(const char *label, struct error *err);

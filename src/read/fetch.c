@@ -62,7 +62,7 @@ static void fetch_lay_out(struct read_range *range)
 
 static void fetch_lay_out_page(struct read_page *page)
 {
-	uint64_t address = fine_page_address(page->fetch.op->request.version.fine, page->number);
+	uint64_t address = block_sums_page_address(page->fetch.op->request.version.block_sums, page->number);
 
 	page->fetch.io.member = address_member(address);
 	page->fetch.io.offset = address_offset(address);
@@ -92,7 +92,7 @@ void fetch_start(struct read_op *op, void (*done)(struct io_read *io, int result
 		if (op->pages[i].fetch.state != READ_READY)
 			continue;
 		fetch_lay_out_page(&op->pages[i]);
-		counter_add(&op->reader->setup.counters->fine_reads, 1);
+		counter_add(&op->reader->setup.counters->block_sums_reads, 1);
 		fetch_one(&op->pages[i].fetch, done, now);
 	}
 	for (unsigned i = 0; i < op->range_count; i++) {

@@ -7,8 +7,8 @@
 
 #include "base/source.h"
 #include "image/address.h"
+#include "image/block_sums.h"
 #include "image/extent.h"
-#include "image/fine.h"
 #include "image/inode.h"
 #include "read/reader.h"
 
@@ -22,7 +22,7 @@
  */
 #define READ_SCRATCH \
 	(READ_MAX + (1u << DSFS_CHUNK_LOG_MAX) + (READ_RANGES * 2 + READ_PAGES) * DSFS_BLOCK)
-/* Pages of fine sums: only the first and the last chunk of a request are wanted in part. */
+/* Pages of block checksums: only the first and the last chunk of a request are wanted in part. */
 #define READ_PAGES 2u
 
 enum read_state { READ_READY, READ_BUSY, READ_ARRIVED, READ_SETTLED };
@@ -36,7 +36,7 @@ struct read_fetch {
 	int64_t started; /* ns, monotonic */
 };
 
-/* A page of fine sums that pieces of this round are checked with; settled when it has what they need of it. */
+/* A page of block checksums that pieces of this round are checked with; settled when it has what they need of it. */
 struct read_page {
 	struct read_fetch fetch;
 	uint64_t number;
@@ -66,7 +66,7 @@ struct read_range {
 /* An opened version. key: no other opening has it. */
 struct read_version {
 	const struct index *index;
-	const struct fine *fine; /* NULL: it has no sums of blocks */
+	const struct block_sums *block_sums; /* NULL: it has no sums of blocks */
 	uint64_t key;
 };
 
@@ -104,7 +104,7 @@ struct read_op {
 	uint64_t planned; /* bytes of it that have been given a piece, a hole or a cached chunk */
 	bool has_late;    /* the first chunk is being read by another request: looked at last */
 	struct extent_piece late;
-	bool whole; /* chunks are read whole: their fine sums are of no use */
+	bool whole; /* chunks are read whole: their block checksums are of no use */
 	unsigned piece_count, range_count, page_count;
 	unsigned pending; /* device reads under way, and one while they are being started */
 	size_t scratch_used;

@@ -38,12 +38,12 @@ int page_cache_new(struct page_cache **ret, struct error *err)
 	void *memory;
 
 	if (!cache)
-		return error_set(err, -ENOMEM, "no memory for the cache of fine sums");
+		return error_set(err, -ENOMEM, "no memory for the cache of block checksums");
 	memory = mmap(NULL, PAGE_CACHE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
 		      0);
 	if (memory == MAP_FAILED) {
 		free(cache);
-		return error_errno(err, "cannot reserve the cache of fine sums");
+		return error_errno(err, "cannot reserve the cache of block checksums");
 	}
 	cache->memory = memory;
 	for (size_t i = 0; i < PAGE_CACHE_SETS; i++)

@@ -96,7 +96,7 @@ static struct read_page *plan_page(struct read_op *op, uint64_t number, uint32_t
 	if (cached == PAGE_BAD)
 		return NULL;
 	if (cached == PAGE_FOUND)
-		counter_add(&op->reader->setup.counters->fine_hits, 1);
+		counter_add(&op->reader->setup.counters->block_sums_hits, 1);
 	else
 		page->fetch.state = READ_READY;
 	if (page == &op->pages[op->page_count])
@@ -109,10 +109,10 @@ static bool plan_narrow(struct read_op *op, struct read_piece *piece)
 {
 	const struct extent_piece *part = &piece->part;
 	uint64_t first = round_down(part->skip, DSFS_BLOCK), end = round_up(part->skip + part->want, DSFS_BLOCK);
-	struct fine_row row;
+	struct block_sums_row row;
 
 	if (op->whole || part->want == part->chunk.length || part->chunk.codec != DSFS_CODEC_RAW ||
-	    !fine_find(op->request.version.fine, part->chunk.number, &row))
+	    !block_sums_find(op->request.version.block_sums, part->chunk.number, &row))
 		return false;
 	piece->sums = row.offset + (uint32_t)(first / DSFS_BLOCK * sizeof(le64));
 	piece->page = plan_page(op, row.page, piece->sums,
@@ -127,7 +127,7 @@ static bool plan_narrow(struct read_op *op, struct read_piece *piece)
 
 /* A chunk wanted in part: its neighbour's request may have read it, or be about to. The next request of a
  * sequential reader comes while this one is under way, and both want a part of the chunk between them: it is
- * put off until the rest of the request is there. With fine sums there is no part that both need. */
+ * put off until the rest of the request is there. With block checksums there is no part that both need. */
 static void plan_chunk(struct read_op *op, const struct extent_piece *part, size_t at, bool may_wait)
 {
 	uint64_t start = address_offset(part->chunk.address);

@@ -9,8 +9,8 @@
  *      read into     scratch  payload       scratch       (direct: wanted bytes start on a block)
  *                or  all of it into scratch, then copied   (packed small files, compressed chunks)
  *
- * A chunk wanted in part may have a row of fine sums, one for each of its blocks (image/fine.h): then the blocks
- * that hold what is wanted are enough, and the page that has the row is read beside them if no cache has it:
+ * A chunk wanted in part may have a row of block checksums, one for each of its blocks (image/block_sums.h): then the
+ * blocks that hold what is wanted are enough, and the page that has the row is read beside them if no cache has it:
  *
  *      chunk    [  |  |  |  |  |  |  |  ]    page of sums  [.. row of the chunk ..]
  *      wanted           <----->
@@ -67,7 +67,7 @@ static void read_abandon(struct read_op *op)
 static void read_fall_back(struct read_op *op, const struct error *err)
 {
 	op->reader->setup.events->fell_back(op, err);
-	counter_add(&op->reader->setup.counters->fine_failures, 1);
+	counter_add(&op->reader->setup.counters->block_sums_failures, 1);
 	op_drop_claims(op);
 	op->whole = true;
 	plan_begin(op, op->request.offset, op->size);

@@ -27,7 +27,7 @@ struct reader_counters {
 	counter64 device_reads, device_bytes, device_errors;
 	counter64 checksum_failures, retries, failures;
 	counter64 cache_hits;
-	counter64 fine_reads, fine_hits, fine_failures;
+	counter64 block_sums_reads, block_sums_hits, block_sums_failures;
 	counter64 device_latency[COUNTER_BUCKETS];
 };
 

@@ -38,7 +38,7 @@ static void settle_keep(const struct read_op *op, struct read_piece *piece, cons
 static int settle_verify(const struct read_piece *piece, const struct iovec *parts, int count, struct error *err)
 {
 	if (piece->page)
-		return fine_verify((const le64 *)(piece->page->bytes + piece->sums), parts, count, err);
+		return block_sums_verify((const le64 *)(piece->page->bytes + piece->sums), parts, count, err);
 	return chunk_verify(&piece->part.chunk, parts, count, err);
 }
 
@@ -99,7 +99,7 @@ static int settle_page(struct read_op *op, struct read_page *page, struct error 
 	page->fetch.state = r < 0 && park_may_wait(op, page->fetch.result) ? READ_READY : READ_SETTLED;
 	if (r < 0)
 		return page->fetch.state == READ_READY ? 0 : r;
-	r = fine_check_page(op->request.version.fine, page->number, page->bytes, err);
+	r = block_sums_check_page(op->request.version.block_sums, page->number, page->bytes, err);
 	page_cache_put(op->reader->setup.pages, op->request.version.key, page->number, r < 0 ? NULL : page->bytes);
 	return r;
 }

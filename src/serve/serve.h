@@ -69,7 +69,7 @@ struct serve {
 	_Atomic bool is_lost;   /* perhaps: see reopen.h */
 	_Atomic int path_error; /* negative errno of the last device read that is to be tried again */
 	struct chunk_cache *cache;
-	struct page_cache *pages; /* of fine sums */
+	struct page_cache *pages; /* of block checksums */
 	struct snapshots *snapshots;
 	struct worker **workers;
 	unsigned worker_count;

@@ -266,7 +266,7 @@ int reindex_version(struct reindex *reindex, const struct version *version, stru
 	if (r == 0)
 		r = reindex_extent(reindex, &fresh.source, err);
 	if (r == 0)
-		r = reindex_extent(reindex, &fresh.fine, err);
+		r = reindex_extent(reindex, &fresh.block_sums, err);
 	if (r < 0) {
 		free(fresh.index.items);
 		return r;
@@ -308,7 +308,7 @@ static int reindex_find_use(const struct reindex *reindex, const struct version 
 	for (uint32_t i = 0; i < version->index.count; i++)
 		reindex_add_use(use, address_offset(version->index.items[i].address), version->index.items[i].length);
 	reindex_add_use(use, address_offset(version->source.address), version->source.length);
-	reindex_add_use(use, address_offset(version->fine.address), version->fine.length);
+	reindex_add_use(use, address_offset(version->block_sums.address), version->block_sums.length);
 	return r;
 }
 

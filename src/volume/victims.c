@@ -65,7 +65,7 @@ static int victims_version(struct victims *victims, uint32_t number, struct erro
 		victims_add_live(&pass, address_offset(version->index.items[i].address),
 				 version->index.items[i].length);
 	victims_add_live(&pass, address_offset(version->source.address), version->source.length);
-	victims_add_live(&pass, address_offset(version->fine.address), version->fine.length);
+	victims_add_live(&pass, address_offset(version->block_sums.address), version->block_sums.length);
 	return victims_walk(&pass, version, victims_add_live, err);
 }
 
@@ -256,11 +256,12 @@ static int victims_find_moving(struct victims *victims, struct error *err)
 	for (uint32_t v = 0; r == 0 && v < victims->version_count; v++) {
 		const struct version *version = &victims->catalogue->versions[v];
 		struct victims_pass pass = { victims, &victims->versions[v] };
+		const struct extent *sums = &version->block_sums;
 
 		if (!pass.version->is_affected)
 			continue;
 		pass.version->is_moved = victims_touches(&victims->chosen, victims->segment,
-							 address_offset(version->fine.address), version->fine.length);
+							 address_offset(sums->address), sums->length);
 		r = victims_walk(&pass, version, victims_add_moving, err);
 	}
 	return r;

@@ -12,9 +12,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "image/block_sums.h"
 #include "image/chunk.h"
 #include "image/dump.h"
-#include "image/fine.h"
 #include "image/index.h"
 #include "image/index_load.h"
 #include "image/inode.h"
@@ -223,21 +223,21 @@ static void check_writes(const struct recorder *recorder)
 /* --- what a volume holds --- */
 
 /* The sums of the blocks of a chunk that is right. */
-static void check_row(struct fine_view *rows, const struct chunk *chunk, uint8_t *content)
+static void check_row(struct block_sums_view *rows, const struct chunk *chunk, uint8_t *content)
 {
 	struct iovec piece = { content, chunk->length };
 	struct error err = { 0 };
 	const le64 *row;
-	int r = fine_view_row(rows, chunk->number, &row, &err);
+	int r = block_sums_view_row(rows, chunk->number, &row, &err);
 
 	if (r > 0)
-		r = fine_verify(row, &piece, 1, &err);
+		r = block_sums_verify(row, &piece, 1, &err);
 	if (r < 0)
-		die("fine sums", err.reason);
+		die("block checksums", err.reason);
 }
 
 static void check_chunk(struct memory *memory, struct index *index, const struct chunk *chunk, struct codec *codec,
-			struct fine_view *rows)
+			struct block_sums_view *rows)
 {
 	static uint8_t stored[1u << DSFS_CHUNK_LOG_MAX], content[1u << DSFS_CHUNK_LOG_MAX];
 	struct error err = { 0 };
@@ -252,7 +252,7 @@ static void check_chunk(struct memory *memory, struct index *index, const struct
 		check_row(rows, chunk, content);
 }
 
-static void check_chunks(struct memory *memory, struct index *index, struct codec *codec, struct fine_view *rows)
+static void check_chunks(struct memory *memory, struct index *index, struct codec *codec, struct block_sums_view *rows)
 {
 	struct error err = { 0 };
 	struct inode inode;
@@ -273,21 +273,21 @@ static void check_chunks(struct memory *memory, struct index *index, struct code
 static void check_version(struct memory *memory, const struct version *version, struct codec *codec)
 {
 	struct error err = { 0 };
-	struct fine_view *rows = NULL;
+	struct block_sums_view *rows = NULL;
 	uint8_t digest[32];
 	struct index *index;
-	struct fine *fine;
+	struct block_sums *block_sums;
 
 	if (index_load(&memory->source, version, &index, &err) < 0 || dump_digest(index, digest, &err) < 0)
 		die(version->label, err.reason);
 	if (memcmp(digest, version->digest, sizeof(digest)) != 0)
 		die(version->label, "its digest is another");
-	if (fine_load(&memory->source, version, &fine, &err) < 0 ||
-	    fine_view_new(fine, &memory->source, &rows, &err) < 0)
+	if (block_sums_load(&memory->source, version, &block_sums, &err) < 0 ||
+	    block_sums_view_new(block_sums, &memory->source, &rows, &err) < 0)
 		die(version->label, err.reason);
 	check_chunks(memory, index, codec, rows);
-	fine_view_free(rows);
-	fine_close(fine);
+	block_sums_view_free(rows);
+	block_sums_close(block_sums);
 	index_close(index);
 }
 

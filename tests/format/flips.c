@@ -10,10 +10,10 @@
 #include <sys/stat.h>
 
 #include "image/address.h"
+#include "image/block_sums.h"
 #include "image/catalogue.h"
 #include "image/chunk.h"
 #include "image/dump.h"
-#include "image/fine.h"
 #include "image/index.h"
 #include "image/index_load.h"
 #include "image/inode.h"
@@ -35,7 +35,7 @@ struct state {
 	uint8_t digest[32];
 	uint64_t refused, eio, harmless;
 	struct version version; /* without its lists */
-	uint64_t no_head, no_row; /* flips that took all fine sums, and some */
+	uint64_t no_head, no_row; /* flips that took all block checksums, and some */
 };
 
 static void die(const char *what)
@@ -146,7 +146,7 @@ static bool check_chunk(struct state *state, struct index *index, const struct o
 }
 
 /* The chunk's row is right, or refused because the damaged byte is in its page. */
-static bool check_row(struct index *index, struct fine_view *view, const struct original *o, bool hit)
+static bool check_row(struct index *index, struct block_sums_view *view, const struct original *o, bool hit)
 {
 	struct iovec content = { o->content, o->length };
 	struct error err = { 0 };
@@ -156,37 +156,37 @@ static bool check_row(struct index *index, struct fine_view *view, const struct 
 
 	if (inode_get(index, o->ordinal, &inode, &err) < 0)
 		die(err.reason);
-	r = fine_view_row(view, inode.where + o->number, &row, &err);
-	if (r > 0 && fine_verify(row, &content, 1, &err) < 0)
+	r = block_sums_view_row(view, inode.where + o->number, &row, &err);
+	if (r > 0 && block_sums_verify(row, &content, 1, &err) < 0)
 		die("WRONG SUMS were read");
 	if (r < 0 && (!hit || !err.reason[0]))
 		die("undamaged sums were refused, or some without a reason");
 	return r < 0;
 }
 
-static void check_fine(struct state *state, struct index *index, uint64_t at)
+static void check_block_sums(struct state *state, struct index *index, uint64_t at)
 {
-	const struct extent *where = &state->version.fine;
+	const struct extent *where = &state->version.block_sums;
 	bool hit = at - where->address < where->length, missed = false;
 	struct error err = { 0 };
-	struct fine_view *view;
-	struct fine *fine;
+	struct block_sums_view *view;
+	struct block_sums *block_sums;
 
-	if (fine_load(&state->memory.source, &state->version, &fine, &err) < 0) {
+	if (block_sums_load(&state->memory.source, &state->version, &block_sums, &err) < 0) {
 		if (!hit || !err.reason[0])
-			die("undamaged fine sums were refused, or damaged ones without a reason");
+			die("undamaged block checksums were refused, or damaged ones without a reason");
 		state->no_head++;
 		return;
 	}
-	if (fine_view_new(fine, &state->memory.source, &view, &err) < 0)
+	if (block_sums_view_new(block_sums, &state->memory.source, &view, &err) < 0)
 		die(err.reason);
 	for (size_t i = 0; i < state->count; i++)
 		missed |= check_row(index, view, &state->originals[i], hit);
 	if (hit && !missed)
-		die("damaged fine sums were taken");
+		die("damaged block checksums were taken");
 	state->no_row += missed;
-	fine_view_free(view);
-	fine_close(fine);
+	block_sums_view_free(view);
+	block_sums_close(block_sums);
 }
 
 static void check_damage(struct state *state, uint64_t at)
@@ -206,7 +206,7 @@ static void check_damage(struct state *state, uint64_t at)
 		die("a damaged index was opened");
 	for (size_t i = 0; i < state->count; i++)
 		failed |= check_chunk(state, index, &state->originals[i], at);
-	check_fine(state, index, at);
+	check_block_sums(state, index, at);
 	state->eio += failed;
 	state->harmless += !failed;
 	index_close(index);
@@ -237,23 +237,24 @@ static void flip_bytes(struct state *state, uint64_t rounds, unsigned seed)
 		state->memory.bytes[at] ^= (uint8_t)(1 + drawn % 255);
 	}
 	printf("%" PRIu64 " flips: %" PRIu64 " refused, %" PRIu64 " EIO of the damaged chunk, %" PRIu64 " harmless, of these %" PRIu64
-	       " took all fine sums and %" PRIu64 " some\n",
+	       " took all block checksums and %" PRIu64 " some\n",
 	       rounds, state->refused, state->eio, state->harmless, state->no_head, state->no_row);
 	if (!state->refused || !state->eio || !state->harmless)
 		die("the flips did not reach every region");
 }
 
-/* Every step-th byte of the fine sums; padding in the head is covered as well. */
-static void flip_fine(struct state *state, uint64_t step)
+/* Every step-th byte of the block checksums; padding in the head is covered as well. */
+static void flip_block_sums(struct state *state, uint64_t step)
 {
-	struct extent where = state->version.fine;
+	struct extent where = state->version.block_sums;
 
 	for (uint64_t at = where.address; at < where.address + where.length; at += step) {
 		state->memory.bytes[at] ^= 0x10;
 		check_damage(state, at);
 		state->memory.bytes[at] ^= 0x10;
 	}
-	printf("%" PRIu64 " bytes of fine sums, flipped each %" PRIu64 ": %" PRIu64 " took all of them, %" PRIu64 " some\n",
+	printf("%" PRIu64 " bytes of block checksums, flipped each %" PRIu64 ": %" PRIu64
+	       " took all of them, %" PRIu64 " some\n",
 	       where.length, step, state->no_head, state->no_row);
 }
 
@@ -297,7 +298,7 @@ int main(int argc, char **argv)
 	read_volume(&state, argv[1]);
 	remember_all(&state);
 	flip_bytes(&state, strtoull(argv[2], NULL, 10), (unsigned)strtoul(argv[3], NULL, 10));
-	flip_fine(&state, strtoull(argv[4], NULL, 10));
+	flip_block_sums(&state, strtoull(argv[4], NULL, 10));
 	truncate_everywhere(&state);
 	for (size_t i = 0; i < state.count; i++)
 		free(state.originals[i].content);

@@ -8,7 +8,7 @@ need_fuse
 tree nasty all --no-special --no-huge --plain-owners
 mkdir source
 mv all/sizes all/text all/holes all/duplicates source/
-head -c 5000001 /dev/urandom >source/large # larger than 1 MiB: read in blocks, with fine sums
+head -c 5000001 /dev/urandom >source/large # larger than 1 MiB: read in blocks, with block checksums
 {
     head -c 2000000 /dev/urandom
     head -c 700000 /dev/zero

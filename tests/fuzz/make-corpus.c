@@ -5,9 +5,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "image/block_sums.h"
 #include "image/catalogue.h"
 #include "image/chunk.h"
-#include "image/fine.h"
 #include "fuse/wire.h"
 #include "lib/check.h"
 #include "lib/rows.h"
@@ -114,19 +114,19 @@ static void seed_holes(const char *folder)
 }
 
 /* Chunks 0, 2, 4 … have rows. */
-static void seed_fine(const char *folder, const char *name, uint32_t chunk_log, uint32_t chunks)
+static void seed_block_sums(const char *folder, const char *name, uint32_t chunk_log, uint32_t chunks)
 {
 	struct version version = { .chunk_log = chunk_log, .shape.chunk_count = chunks };
 	struct rows_chunk rows[512];
 	le32 head[3] = { le32_of(chunk_log - DSFS_CHUNK_LOG_MIN), le32_of(chunks), le32_of(0) };
-	struct fine_layout layout;
+	struct block_sums_layout layout;
 	unsigned count = 0;
 	uint8_t *bytes;
 
 	for (uint32_t i = 0; i < chunks; i += 2)
 		rows[count++] = (struct rows_chunk){ i, name, 4 };
 	bytes = rows_section(&version, DSFS_DATA_AT, rows, count);
-	fine_layout(chunk_log, chunks, count, &layout);
+	block_sums_layout(chunk_log, chunks, count, &layout);
 	head[2] = le32_of((uint32_t)(layout.length / DSFS_BLOCK));
 	write_seed(folder, name, head, sizeof(head), bytes, layout.head);
 	free(bytes);
@@ -172,8 +172,8 @@ int main(int argc, char **argv)
 	seed_catalogue(argv[1]);
 	seed_index(argv[1]);
 	seed_holes(argv[1]);
-	seed_fine(argv[1], "fine-small", 20, 3);
-	seed_fine(argv[1], "fine-many", 17, 1000);
+	seed_block_sums(argv[1], "block-sums-small", 20, 3);
+	seed_block_sums(argv[1], "block-sums-many", 17, 1000);
 	seed_wire(argv[1]);
 	return 0;
 }

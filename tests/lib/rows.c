@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* A tiny packer of fine sums for tests. */
+/* A tiny packer of block checksums for tests. */
 #include "lib/rows.h"
 
 #include <stdlib.h>
 
+#include "image/block_sums.h"
 #include "image/checksum.h"
-#include "image/fine.h"
 #include "image/sha256.h"
 #include "lib/check.h"
 
 void rows_sign(struct version *version, const uint8_t *section, uint64_t head_length)
 {
-	CHECK_OK(sha256_of(section, head_length, version->fine_sha256, &err));
+	CHECK_OK(sha256_of(section, head_length, version->block_sums_sha256, &err));
 }
 
 uint8_t *rows_section(struct version *version, uint64_t address, const struct rows_chunk *chunks, unsigned count)
 {
 	struct dsfs_fine disk = { .chunk_count = le64_of(version->shape.chunk_count), .row_count = le64_of(count) };
-	struct fine_layout layout;
+	struct block_sums_layout layout;
 	uint8_t *bytes, *pages;
 	le64 *sums;
 
-	fine_layout(version->chunk_log, version->shape.chunk_count, count, &layout);
+	block_sums_layout(version->chunk_log, version->shape.chunk_count, count, &layout);
 	bytes = calloc(1, layout.length);
 	assert_non_null(bytes);
 	memcpy(disk.magic, DSFS_FINE_MAGIC, sizeof(disk.magic));
@@ -30,11 +30,12 @@ uint8_t *rows_section(struct version *version, uint64_t address, const struct ro
 	pages = bytes + layout.head;
 	for (unsigned i = 0; i < count; i++) {
 		bytes[layout.bits + chunks[i].number / 8] |= (uint8_t)(1u << (chunks[i].number % 8));
-		fine_sum(chunks[i].content, chunks[i].length, (le64 *)(pages + (uint64_t)i * layout.row_bytes));
+		block_sums_compute(chunks[i].content, chunks[i].length,
+				   (le64 *)(pages + (uint64_t)i * layout.row_bytes));
 	}
 	for (uint64_t page = 0; page < layout.page_count; page++)
 		sums[page] = le64_of(checksum_64(pages + page * DSFS_BLOCK, DSFS_BLOCK));
-	version->fine = (struct extent){ address, layout.length };
+	version->block_sums = (struct extent){ address, layout.length };
 	rows_sign(version, bytes, layout.head);
 	return bytes;
 }

@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "fuse/init.h"
 #include "image/address.h"
+#include "image/block_sums.h"
 #include "image/checksum.h"
-#include "image/fine.h"
 #include "image/index_load.h"
 #include "image/names.h"
 #include "lib/check.h"
@@ -27,9 +27,9 @@
 #define DEVICE   (AT + 16 * CHUNK)
 #define SEQUENCE 5u
 
-#define FINE      (AT + 13 * CHUNK) /* file 7 */
-#define FINE_SIZE (CHUNK + 50001u)
-#define FINE_AT   (AT + 15 * CHUNK) /* the section with its sums */
+#define BLOCK_SUMS      (AT + 13 * CHUNK) /* file 7 */
+#define BLOCK_SUMS_SIZE (CHUNK + 50001u)
+#define BLOCK_SUMS_AT   (AT + 15 * CHUNK) /* the section with its sums */
 
 /* --- the device, and an engine that completes when the test says --- */
 
@@ -125,8 +125,8 @@ static struct worker worker __attribute__((aligned(128)));
 static struct engine engine = { .ops = &script_ops };
 static struct channel channel;
 static struct channel_request request;
-static uint64_t fine_first, page_at;
-static uint8_t *fine_bytes;
+static uint64_t block_sums_first, page_at;
+static uint8_t *block_sums_bytes;
 
 static void *map_pages(size_t size)
 {
@@ -142,7 +142,8 @@ static uint64_t add_raw(uint64_t offset, uint32_t length)
 }
 
 /* Files: 2 "three": three raw chunks in a row; 3 "gap": data, hole, data, neighbours on the device; 4 "small": 1000
- * bytes at an odd place; 5 "inline"; 6 "apart": two chunks that are not neighbours; 7 "fine": two with fine sums. */
+ * bytes at an odd place; 5 "inline"; 6 "apart": two chunks that are not neighbours; 7 "fine": two with block
+ * checksums. */
 static void make_files(void)
 {
 	uint64_t first;
@@ -166,21 +167,22 @@ static void make_files(void)
 	first = add_raw(AT + 10 * CHUNK, CHUNK);
 	add_raw(AT + 12 * CHUNK, CHUNK);
 	section_file(&section, 1, "e-apart", 2 * CHUNK, first);
-	first = fine_first = add_raw(FINE, CHUNK);
-	add_raw(FINE + CHUNK, FINE_SIZE - CHUNK);
-	section_file(&section, 1, "f-fine", FINE_SIZE, first);
+	first = block_sums_first = add_raw(BLOCK_SUMS, CHUNK);
+	add_raw(BLOCK_SUMS + CHUNK, BLOCK_SUMS_SIZE - CHUNK);
+	section_file(&section, 1, "f-fine", BLOCK_SUMS_SIZE, first);
 }
 
 /* Both chunks of the file have their rows in one page. */
-static void make_fine(void)
+static void make_block_sums(void)
 {
-	const struct rows_chunk rows[2] = { { fine_first, device + FINE, CHUNK },
-					    { fine_first + 1, device + FINE + CHUNK, FINE_SIZE - CHUNK } };
+	const struct rows_chunk rows[2] = { { block_sums_first, device + BLOCK_SUMS, CHUNK },
+					    { block_sums_first + 1, device + BLOCK_SUMS + CHUNK,
+					     BLOCK_SUMS_SIZE - CHUNK } };
 
-	fine_bytes = rows_section(&version, FINE_AT, rows, 2);
-	memcpy(device + FINE_AT, fine_bytes, version.fine.length);
-	CHECK_OK(fine_open(fine_bytes, version.fine.length, &version, &generation.fine, &err));
-	page_at = address_offset(fine_page_address(generation.fine, 0));
+	block_sums_bytes = rows_section(&version, BLOCK_SUMS_AT, rows, 2);
+	memcpy(device + BLOCK_SUMS_AT, block_sums_bytes, version.block_sums.length);
+	CHECK_OK(block_sums_open(block_sums_bytes, version.block_sums.length, &version, &generation.block_sums, &err));
+	page_at = address_offset(block_sums_page_address(generation.block_sums, 0));
 }
 
 static int setup(void **state)
@@ -199,7 +201,7 @@ static int setup(void **state)
 					  .reader_count = 1, .uses = 1 };
 	volume.geometry = (struct file_geometry){ .is_direct = true, .logical_block = 512, .size = DEVICE };
 	serve = (struct serve){ .volume = &volume, .options.read.verify = true, .worker_count = 1 };
-	make_fine();
+	make_block_sums();
 	CHECK_OK(page_cache_new(&serve.pages, &err));
 	CHECK_OK(generations_add(&serve.generations, &(struct generation *){ &generation }, false, &err));
 	atomic_store(&serve.generations.current, &generation);
@@ -224,7 +226,7 @@ static int teardown(void **state)
 	assert_int_equal(channel.busy, 0);
 	names_reader_close(generation.readers[0]);
 	index_close(generation.index);
-	fine_close(generation.fine);
+	block_sums_close(generation.block_sums);
 	chunk_cache_free(serve.cache);
 	page_cache_free(serve.pages);
 	content_close(&worker);
@@ -569,7 +571,7 @@ static void test_hung_read(void **state)
 	assert_false(request.taken);
 }
 
-/* --- fine sums --- */
+/* --- block checksums --- */
 
 static uint64_t counted(const counter64 *counter)
 {
@@ -582,24 +584,24 @@ static void test_blocks_alone(void **state)
 	begin(7, 8192, 8192);
 	assert_int_equal(started_count, 2); /* the page of sums beside the blocks */
 	expect_read(0, page_at, 4096);
-	expect_read(1, FINE + 8192, 8192);
+	expect_read(1, BLOCK_SUMS + 8192, 8192);
 	complete_all();
-	expect_bytes(device + FINE + 8192, 8192);
+	expect_bytes(device + BLOCK_SUMS + 8192, 8192);
 	begin(7, 3 * 4096 + 1000, 4000); /* it is kept */
 	assert_int_equal(started_count, 1);
-	expect_read(0, FINE + 3 * 4096, 8192);
+	expect_read(0, BLOCK_SUMS + 3 * 4096, 8192);
 	complete_all();
-	expect_bytes(device + FINE + 3 * 4096 + 1000, 4000);
-	begin(7, FINE_SIZE - 3, 100);
-	expect_read(0, FINE + CHUNK + 49152, 1024); /* to the end of its sector */
+	expect_bytes(device + BLOCK_SUMS + 3 * 4096 + 1000, 4000);
+	begin(7, BLOCK_SUMS_SIZE - 3, 100);
+	expect_read(0, BLOCK_SUMS + CHUNK + 49152, 1024); /* to the end of its sector */
 	complete_all();
-	expect_bytes(device + FINE + FINE_SIZE - 3, 3);
+	expect_bytes(device + BLOCK_SUMS + BLOCK_SUMS_SIZE - 3, 3);
 	begin(7, 0, 1u << 20);
-	expect_read(0, FINE, CHUNK + 50176);
+	expect_read(0, BLOCK_SUMS, CHUNK + 50176);
 	complete_all();
-	expect_bytes(device + FINE, FINE_SIZE);
-	assert_int_equal(counted(&worker.counters.read.fine_reads), 1);
-	assert_int_equal(counted(&worker.counters.read.fine_hits), 2);
+	expect_bytes(device + BLOCK_SUMS, BLOCK_SUMS_SIZE);
+	assert_int_equal(counted(&worker.counters.read.block_sums_reads), 1);
+	assert_int_equal(counted(&worker.counters.read.block_sums_hits), 2);
 }
 
 /* Over the border of two chunks: one read of the device, one page. */
@@ -615,29 +617,29 @@ static void test_two_chunks_in_part(void **state)
 		}
 		assert_int_equal(started_count, 1);
 		complete_all();
-		expect_bytes(device + FINE + CHUNK - 5000, 10000);
+		expect_bytes(device + BLOCK_SUMS + CHUNK - 5000, 10000);
 	}
 }
 
-static void test_fine_every_offset_and_size(void **state)
+static void test_block_sums_every_offset_and_size(void **state)
 {
 	(void)state;
 	srandom(8);
 	for (int round = 0; round < 600; round++) {
-		uint64_t offset = (uint64_t)random() % (FINE_SIZE + 100);
+		uint64_t offset = (uint64_t)random() % (BLOCK_SUMS_SIZE + 100);
 		uint32_t size = (uint32_t)(random() % (1 + (round % 2 ? 9000 : 200000)));
-		uint64_t left = offset < FINE_SIZE ? FINE_SIZE - offset : 0;
+		uint64_t left = offset < BLOCK_SUMS_SIZE ? BLOCK_SUMS_SIZE - offset : 0;
 
 		begin(7, offset, size);
 		complete_all();
-		expect_bytes(device + FINE + (left ? offset : 0), size < left ? size : left);
+		expect_bytes(device + BLOCK_SUMS + (left ? offset : 0), size < left ? size : left);
 	}
 }
 
 static void expect_whole(uint64_t offset, uint32_t size)
 {
 	complete_all();
-	expect_bytes(device + FINE + offset, size);
+	expect_bytes(device + BLOCK_SUMS + offset, size);
 }
 
 /* A page that cannot be read because of the way to the device is no bad page. */
@@ -653,7 +655,7 @@ static void test_lost_page_waits(void **state)
 	assert_int_equal(started_count, 1);
 	expect_read(0, page_at, 4096);
 	expect_whole(8192, 8192);
-	assert_int_equal(counted(&worker.counters.read.fine_failures), 0);
+	assert_int_equal(counted(&worker.counters.read.block_sums_failures), 0);
 }
 
 /* A damaged page costs speed, and is not read again. */
@@ -666,14 +668,14 @@ static void test_damaged_page(void **state)
 	complete(0, 0);
 	assert_int_equal(replies, 0);
 	assert_int_equal(started_count, 1);
-	expect_read(0, FINE, CHUNK);
+	expect_read(0, BLOCK_SUMS, CHUNK);
 	expect_whole(8192, 8192);
-	assert_int_equal(counted(&worker.counters.read.fine_failures), 1);
+	assert_int_equal(counted(&worker.counters.read.block_sums_failures), 1);
 	begin(7, CHUNK + 4096, 4096);
 	assert_int_equal(started_count, 1);
-	expect_read(0, FINE + CHUNK, 50176);
+	expect_read(0, BLOCK_SUMS + CHUNK, 50176);
 	expect_whole(CHUNK + 4096, 4096);
-	assert_int_equal(counted(&worker.counters.read.fine_failures), 1);
+	assert_int_equal(counted(&worker.counters.read.block_sums_failures), 1);
 	assert_int_equal(counted(&worker.counters.read.checksum_failures), 0);
 	device[page_at + 3000] ^= 1;
 }
@@ -686,13 +688,13 @@ static void test_unreadable_page(void **state)
 		assert_int_equal(started_count, 2);
 		complete(0, i ? -EIO : 512);
 		complete(0, 0);
-		expect_read(0, FINE + i * CHUNK, i ? 50176 : CHUNK);
+		expect_read(0, BLOCK_SUMS + i * CHUNK, i ? 50176 : CHUNK);
 		expect_whole(i * CHUNK + 8192, 8192);
 	}
 	begin(7, 8192, 8192); /* and it may be well again */
 	assert_int_equal(started_count, 2);
 	complete_all();
-	expect_bytes(device + FINE + 8192, 8192);
+	expect_bytes(device + BLOCK_SUMS + 8192, 8192);
 	begin(7, 8192, 8192);
 	assert_int_equal(started_count, 1);
 	complete_all();
@@ -701,7 +703,7 @@ static void test_unreadable_page(void **state)
 /* Only the damaged block fails; the others of its chunk are well. */
 static void test_damaged_block(void **state)
 {
-	uint64_t at = FINE + 5 * 4096 + 77;
+	uint64_t at = BLOCK_SUMS + 5 * 4096 + 77;
 
 	(void)state;
 	device[at] ^= 1;
@@ -711,31 +713,31 @@ static void test_damaged_block(void **state)
 	assert_int_equal(device_reads, 1 + 4);
 	begin(7, 6 * 4096, 8192);
 	complete_all();
-	expect_bytes(device + FINE + 6 * 4096, 8192);
+	expect_bytes(device + BLOCK_SUMS + 6 * 4096, 8192);
 	assert_int_equal(device_reads, 1);
 	begin(7, 4 * 4096, 8192); /* cured by the second read */
 	complete(0, 0);
 	assert_int_equal(replies, 0);
 	device[at] ^= 1;
 	complete_all();
-	expect_bytes(device + FINE + 4 * 4096, 8192);
+	expect_bytes(device + BLOCK_SUMS + 4 * 4096, 8192);
 	assert_int_equal(device_reads, 2);
 }
 
 /* Sums that disagree with a chunk that is right. */
 static void test_wrong_sums(void **state)
 {
-	struct rows_chunk wrong = { fine_first, device + AT, CHUNK };
+	struct rows_chunk wrong = { block_sums_first, device + AT, CHUNK };
 
 	(void)state;
-	fine_close(generation.fine);
-	fine_bytes = rows_section(&version, FINE_AT, &wrong, 1);
-	memcpy(device + FINE_AT, fine_bytes, version.fine.length);
-	CHECK_OK(fine_open(fine_bytes, version.fine.length, &version, &generation.fine, &err));
+	block_sums_close(generation.block_sums);
+	block_sums_bytes = rows_section(&version, BLOCK_SUMS_AT, &wrong, 1);
+	memcpy(device + BLOCK_SUMS_AT, block_sums_bytes, version.block_sums.length);
+	CHECK_OK(block_sums_open(block_sums_bytes, version.block_sums.length, &version, &generation.block_sums, &err));
 	begin(7, 8192, 8192);
 	complete_all();
-	expect_bytes(device + FINE + 8192, 8192);
-	assert_int_equal(counted(&worker.counters.read.fine_failures), 1);
+	expect_bytes(device + BLOCK_SUMS + 8192, 8192);
+	assert_int_equal(counted(&worker.counters.read.block_sums_failures), 1);
 }
 
 static void test_wrong_nodes(void **state)
@@ -781,7 +783,7 @@ int main(void)
 		READ_TEST(test_lost_page_waits),
 		READ_TEST(test_blocks_alone),
 		READ_TEST(test_two_chunks_in_part),
-		READ_TEST(test_fine_every_offset_and_size),
+		READ_TEST(test_block_sums_every_offset_and_size),
 		READ_TEST(test_damaged_page),
 		READ_TEST(test_unreadable_page),
 		READ_TEST(test_damaged_block),

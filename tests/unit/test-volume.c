@@ -366,7 +366,8 @@ static void test_catalogue_fields(void **state)
 	c = make_catalogue(), c.versions[0].index.items[0].length = 4095, c.versions[0].index.items[1].length += 1;
 	catalogue_refused(&c, "index extent of 4095 bytes, expected whole blocks");
 	c = make_catalogue(), c.versions[0].source = (struct extent){ SIZE, 1 }, catalogue_refused(&c, "source section");
-	c = make_catalogue(), c.versions[0].fine = (struct extent){ SIZE, 1 }, catalogue_refused(&c, "fine sums");
+	c = make_catalogue(), c.versions[0].block_sums = (struct extent){ SIZE, 1 };
+	catalogue_refused(&c, "block checksums");
 }
 
 /* Segments of 1 MiB; those of the first version. */

@@ -36,7 +36,7 @@ struct check_worker {
 	uint64_t blamed;                  /* address of the chunk that it was because of */
 	int64_t result;
 	uint8_t *payload;
-	struct fine_view *rows;
+	struct block_sums_view *rows;
 	struct check_counts counts; /* of one run */
 };
 
@@ -154,7 +154,7 @@ static void check_damaged(struct check_worker *worker, const struct item *item, 
 		check_fail(worker->check, err);
 }
 
-/* The chunk is right, and its content at hand: are its fine sums? */
+/* The chunk is right, and its content at hand: are its block checksums? */
 static void check_row(struct check_worker *worker, const struct item *item, uint8_t *bytes)
 {
 	struct iovec content = { bytes, item->chunk.length };
@@ -162,9 +162,9 @@ static void check_row(struct check_worker *worker, const struct item *item, uint
 	const le64 *row = NULL;
 	int r;
 
-	r = fine_view_row(worker->rows, item->chunk.number, &row, &err);
+	r = block_sums_view_row(worker->rows, item->chunk.number, &row, &err);
 	if (r > 0)
-		r = fine_verify(row, &content, 1, &err);
+		r = block_sums_verify(row, &content, 1, &err);
 	if (r < 0)
 		check_damaged(worker, item, &err);
 }
@@ -246,12 +246,12 @@ static int check_open(struct check_worker *worker, struct error *err)
 	r = reader_open(&worker->reader, &reader, err);
 	if (r == 0)
 		r = sync_new(&engine, &worker->reader.engine, err);
-	return r < 0 ? r : fine_view_new(setup->fine, &setup->file->source, &worker->rows, err);
+	return r < 0 ? r : block_sums_view_new(setup->block_sums, &setup->file->source, &worker->rows, err);
 }
 
 static void check_close(struct check_worker *worker)
 {
-	fine_view_free(worker->rows);
+	block_sums_view_free(worker->rows);
 	engine_free(worker->reader.engine);
 	reader_close(&worker->reader);
 	free(worker->op.request.scratch);

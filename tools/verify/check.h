@@ -20,7 +20,7 @@ struct check_counts {
 struct check_setup {
 	struct file_source *file; /* the volume */
 	const struct index *index;
-	const struct fine *fine; /* NULL: none */
+	const struct block_sums *block_sums; /* NULL: none */
 	unsigned jobs;
 	struct damage_list *damage;
 	/* Called under the lock of the counts, at most five times a second; may be NULL. */

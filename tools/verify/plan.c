@@ -18,11 +18,12 @@
 #define PLAN_ROOM (2 * PLAN_KEEP)     /* items gathered before the highest are dropped */
 #define SHARD_LOG 20u                 /* shards take turns by this many bytes */
 
-int plan_open(const struct index *index, const struct fine *fine, const struct version *version,
+int plan_open(const struct index *index, const struct block_sums *block_sums, const struct version *version,
 	      const struct plan_share *share, struct damage_list *damage, struct plan *ret, struct error *err)
 {
 	struct plan plan = {
-		.index = index, .fine = fine, .segments = version->segments, .share = *share, .damage = damage
+		.index = index, .block_sums = block_sums, .segments = version->segments, .share = *share,
+		.damage = damage
 	};
 
 	plan.items = malloc(PLAN_ROOM * sizeof(*plan.items));
@@ -123,9 +124,10 @@ static void plan_add(struct plan *plan, const struct item *item)
 
 static uint64_t plan_row(const struct plan *plan, const struct chunk *chunk)
 {
-	struct fine_row row;
+	struct block_sums_row row;
 
-	if (chunk->codec != DSFS_CODEC_RAW || chunk_is_inline(chunk) || !fine_find(plan->fine, chunk->number, &row))
+	if (chunk->codec != DSFS_CODEC_RAW || chunk_is_inline(chunk) ||
+	    !block_sums_find(plan->block_sums, chunk->number, &row))
 		return 0;
 	return 1 + row.page * DSFS_BLOCK + row.offset;
 }

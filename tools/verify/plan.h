@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "image/block_sums.h"
 #include "image/catalogue.h"
-#include "image/fine.h"
 #include "image/index.h"
 #include "verify/damage.h"
 #include "verify/item.h"
@@ -30,7 +30,7 @@ struct plan_counts {
 
 struct plan {
 	const struct index *index;
-	const struct fine *fine; /* NULL: none */
+	const struct block_sums *block_sums; /* NULL: none */
 	struct extent_list segments; /* the version's, ascending */
 	struct plan_share share;
 	struct damage_list *damage; /* gets records that are wrong in themselves */
@@ -42,7 +42,7 @@ struct plan {
 	bool has_last, has_limit;
 };
 
-must_check int plan_open(const struct index *index, const struct fine *fine, const struct version *version,
+must_check int plan_open(const struct index *index, const struct block_sums *block_sums, const struct version *version,
 			 const struct plan_share *share, struct damage_list *damage, struct plan *ret,
 			 struct error *err);
 /* 1 and a window in items[0..count), 0 when all was handed out. */

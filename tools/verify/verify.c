@@ -12,8 +12,8 @@
 #include "base/log.h"
 #include "base/parse.h"
 #include "image/address.h"
+#include "image/block_sums.h"
 #include "image/dump.h"
-#include "image/fine.h"
 #include "image/index_load.h"
 #include "image/names.h"
 #include "image/publisher.h"
@@ -300,24 +300,24 @@ static void verify_source(struct verify *v, const struct version *version)
 }
 
 /* A damaged head hides the rest of them. */
-static void verify_fine(struct verify *v, const struct version *version, struct fine **ret)
+static void verify_block_sums(struct verify *v, const struct version *version, struct block_sums **ret)
 {
 	struct error err = { 0 };
 	int r;
 
-	if (!version->fine.length)
+	if (!version->block_sums.length)
 		return;
-	r = fine_load(&v->volume->file->source, version, ret, &err);
-	verify_part(v, version, "fine sums", r, &err);
+	r = block_sums_load(&v->volume->file->source, version, ret, &err);
+	verify_part(v, version, "block checksums", r, &err);
 }
 
-static void verify_chunks(struct verify *v, const struct version *version, struct index *index, const struct fine *fine,
-			  struct names_reader *reader)
+static void verify_chunks(struct verify *v, const struct version *version, struct index *index,
+			  const struct block_sums *block_sums, struct names_reader *reader)
 {
 	struct damage_list damage;
 	struct check_setup setup = { .file = v->volume->file,
 				     .index = index,
-				     .fine = fine,
+				     .block_sums = block_sums,
 				     .jobs = (unsigned)v->options.jobs,
 				     .damage = &damage,
 				     .progress = report_progress,
@@ -328,7 +328,7 @@ static void verify_chunks(struct verify *v, const struct version *version, struc
 	int r;
 
 	damage_init(&damage);
-	r = plan_open(index, fine, version, &v->options.share, &damage, &plan, &err);
+	r = plan_open(index, block_sums, version, &v->options.share, &damage, &plan, &err);
 	if (r == 0)
 		r = verify_windows(v, version, &plan, &setup, &counts, &err);
 	if (r < 0)
@@ -346,7 +346,7 @@ static void verify_version(struct verify *v, const struct version *version)
 {
 	struct names_reader *reader = NULL;
 	struct index *index = NULL;
-	struct fine *fine = NULL;
+	struct block_sums *block_sums = NULL;
 	struct error err = { 0 };
 	int r;
 
@@ -359,11 +359,11 @@ static void verify_version(struct verify *v, const struct version *version)
 		report_end_version(&v->report, NULL, NULL, NULL, NULL, NULL);
 	} else {
 		verify_digest(v, version, index);
-		verify_fine(v, version, &fine);
+		verify_block_sums(v, version, &block_sums);
 		verify_source(v, version);
-		verify_chunks(v, version, index, fine, reader);
+		verify_chunks(v, version, index, block_sums, reader);
 	}
-	fine_close(fine);
+	block_sums_close(block_sums);
 	names_reader_close(reader);
 	index_close(index);
 }

@@ -9,7 +9,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "image/fine.h"
+#include "image/block_sums.h"
 #include "serve/control/watchdog.h"
 #include "serve/serve.h"
 #include "serve/worker/counters.h"
@@ -71,9 +71,9 @@ static void stats_counters(const struct serve *serve, struct json *json)
 		{ CONTROL_RETRIES, offsetof(struct counters, read.retries) },
 		{ CONTROL_READ_FAILURES, offsetof(struct counters, read.failures) },
 		{ CONTROL_CACHE_HITS, offsetof(struct counters, read.cache_hits) },
-		{ CONTROL_FINE_READS, offsetof(struct counters, read.fine_reads) },
-		{ CONTROL_FINE_HITS, offsetof(struct counters, read.fine_hits) },
-		{ CONTROL_FINE_FAILURES, offsetof(struct counters, read.fine_failures) },
+		{ CONTROL_FINE_READS, offsetof(struct counters, read.block_sums_reads) },
+		{ CONTROL_FINE_HITS, offsetof(struct counters, read.block_sums_hits) },
+		{ CONTROL_FINE_FAILURES, offsetof(struct counters, read.block_sums_failures) },
 	};
 
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
@@ -87,7 +87,7 @@ static void stats_generation(const struct generation *generation, bool current, 
 	json_number(json, CONTROL_SEQUENCE, generation->sequence);
 	json_number(json, CONTROL_LOOKUPS, atomic_load(&generation->lookups));
 	json_number(json, CONTROL_INDEX_BYTES, generation->version.index_length);
-	json_number(json, CONTROL_FINE_BYTES, fine_memory(generation->fine));
+	json_number(json, CONTROL_FINE_BYTES, block_sums_memory(generation->block_sums));
 	json_bool(json, CONTROL_IS_CURRENT, current);
 	json_end_object(json);
 }

@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/format.h"
 #include "base/log.h"
+#include "image/block_sums.h"
 #include "image/dump.h"
-#include "image/fine.h"
 #include "serve/opening/headroom.h"
 #include "serve/opening/mounted.h"
 
@@ -56,7 +56,7 @@ static int open_check_digest(const struct serve *serve, const struct generation 
 /* What an open version takes at most. */
 static uint64_t open_bytes(const struct serve *serve, const struct version *version)
 {
-	return version->index_length + fine_memory_most(version) + (uint64_t)serve->worker_count * READER_BYTES;
+	return version->index_length + block_sums_memory_most(version) + (uint64_t)serve->worker_count * READER_BYTES;
 }
 
 /* others: bytes that the other thread's load may take yet. */

@@ -14,7 +14,7 @@ static void generation_free(struct generation *generation)
 	for (unsigned i = 0; i < generation->reader_count; i++)
 		names_reader_close(generation->readers[i]);
 	free(generation->readers);
-	fine_close(generation->fine);
+	block_sums_close(generation->block_sums);
 	index_close(generation->index);
 	free(generation);
 }
@@ -35,16 +35,16 @@ static int generation_open_readers(struct generation *generation, unsigned reade
 }
 
 /* They only save bytes: chunks have sums of their own. So damage here is no reason not to serve. */
-static int generation_open_fine(struct generation *generation, struct source *source, struct error *err)
+static int generation_open_block_sums(struct generation *generation, struct source *source, struct error *err)
 {
 	struct error why = { 0 };
-	int r = fine_load(source, &generation->version, &generation->fine, &why);
+	int r = block_sums_load(source, &generation->version, &generation->block_sums, &why);
 
 	if (r == -ENOMEM)
 		return error_set(err, r, "%s", why.reason);
 	if (r < 0)
-		log_warn("version '%s' is served without its fine sums, parts of large files are read in whole chunks: %s",
-			 generation->version.label, why.reason);
+		log_warn("version '%s' is served without its block checksums, parts of large files are read in whole "
+			 "chunks: %s", generation->version.label, why.reason);
 	return 0;
 }
 
@@ -68,7 +68,7 @@ int generation_open(struct source *source, const struct version *version, unsign
 	atomic_init(&generation->uses, 1);
 	r = index_load(source, version, &generation->index, err);
 	if (r == 0)
-		r = generation_open_fine(generation, source, err);
+		r = generation_open_block_sums(generation, source, err);
 	if (r == 0)
 		r = generation_open_readers(generation, readers, err);
 	if (r < 0) {

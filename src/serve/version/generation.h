@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/source.h"
-#include "image/fine.h"
+#include "image/block_sums.h"
 #include "image/index.h"
 #include "image/inode.h"
 #include "image/version.h"
@@ -21,7 +21,7 @@ struct generation {
 	uint64_t sequence;
 	uint64_t key; /* of this opening: a sequence is used again when a publish is undone */
 	struct index *index;
-	struct fine *fine; /* NULL: it has no fine sums, or damaged ones */
+	struct block_sums *block_sums; /* NULL: it has no block checksums, or damaged ones */
 	struct names_reader **readers; /* one per worker */
 	unsigned reader_count;
 	uint32_t hidden_mode; /* bits of modes that the mount does not show: also of directories, where they mean nothing here
@@ -54,8 +54,8 @@ static inline void generation_note(_Atomic bool *flag)
 		atomic_store(flag, true);
 }
 
-/* Loads and checks the version's index, and the head of its fine sums: without them it is opened all the same. Opens
- * readers for so many workers. */
+/* Loads and checks the version's index, and the head of its block checksums: without them it is opened all the same.
+ * Opens readers for so many workers. */
 must_check int generation_open(struct source *source, const struct version *version, unsigned readers,
 			       struct generation **ret, struct error *err);
 static inline void generation_get(struct generation *generation)
@@ -67,7 +67,7 @@ void generation_put(struct generation *generation);
 
 static inline struct read_version generation_read(const struct generation *generation)
 {
-	return (struct read_version){ generation->index, generation->fine, generation->key };
+	return (struct read_version){ generation->index, generation->block_sums, generation->key };
 }
 
 /* st_ino; the node too, but for directories below .datasetfs/versions. */

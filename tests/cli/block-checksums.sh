@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# Fine sums: which files have them, the same bytes for any number of threads, what becomes of them when content is shared,
+# Block checksums: which files have them, the same bytes for any number of threads, what becomes of them when content is shared,
 # compressed or not read, and that verify sees each of their blocks.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/clock.sh"
@@ -92,18 +92,18 @@ say "a version that is trusted and has damaged sums"
 read -r offset length < <(where volume trusted)
 spoil volume $((offset + length - 5000))
 publish volume half --trust-mtime=trusted
-assert_contains "messages" "$(cat half.err)" "unread files go without some of their fine sums: fine sums: page"
+assert_contains "messages" "$(cat half.err)" "unread files go without some of their block checksums: block checksums: page"
 assert_eq "messages" "$(wc -l <half.err)" 1
 [ "$(rows volume half)" -gt 0 ] || fail "no rows are left"
 [ "$(rows volume half)" -lt $((23 + 23 + 12 + 16 + 1)) ] || fail "all rows are there"
 spoil volume $((offset + 4))
 publish volume none --trust-mtime=trusted
-assert_contains "messages" "$(cat none.err)" "unread files go without fine sums: fine sums: bad magic, ignoring"
+assert_contains "messages" "$(cat none.err)" "unread files go without block checksums: block checksums: bad magic, ignoring"
 assert_eq "rows" "$(rows volume none)" 0
 rc=0
 datasetfsctl verify volume trusted >verify.out 2>&1 || rc=$?
 assert_eq "status of verify" $rc 1
-assert_contains "verify" "$(cat verify.out)" "damaged fine sums: bad magic version=trusted"
+assert_contains "verify" "$(cat verify.out)" "damaged block checksums: bad magic version=trusted"
 datasetfsctl verify volume second none >verify.out || fail "the others: $(cat verify.out)"
 
 say "verify sees every page"
@@ -112,14 +112,14 @@ spoil volume $((offset + length - 4096 + 100))
 rc=0
 datasetfsctl verify volume second >verify.out 2>&1 || rc=$?
 assert_eq "status of verify" $rc 1
-assert_contains "verify" "$(cat verify.out)" "fine sums: page"
+assert_contains "verify" "$(cat verify.out)" "block checksums: page"
 
 say "a device with room for everything else"
 need_loop
 rm -r source
 mkdir source
 head -c 1200000 /dev/urandom >source/large
-# The smallest device that takes the version at all has no room for its fine sums.
+# The smallest device that takes the version at all has no room for its block checksums.
 low=500 high=1000
 while [ $((high - low)) -gt 1 ]; do
     blocks=$(((low + high) / 2))
@@ -137,6 +137,6 @@ rm -f image
 truncate -s $((high * 4096)) image
 loop_device image
 mkdatasetfs --progress none "$LOOP" source >pack.out 2>&1 || fail "$(cat pack.out)"
-assert_contains "messages" "$(cat pack.out)" "no room in one piece for the fine sums"
+assert_contains "messages" "$(cat pack.out)" "no room in one piece for the block checksums"
 assert_eq "rows" "$(rows "$LOOP" v1)" 0
 clean "$LOOP"

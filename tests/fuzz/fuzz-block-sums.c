@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* The head of fine sums: every row that it tells of lies inside the section, and no two are one. */
+/* The head of block checksums: every row that it tells of lies inside the section, and no two are one. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fuzz/fuzz.h"
-#include "image/fine.h"
+#include "image/block_sums.h"
 
-static void use_fine(const struct fine *fine, const struct version *version)
+static void use_block_sums(const struct block_sums *block_sums, const struct version *version)
 {
 	uint64_t row_bytes = UINT64_C(8) << (version->chunk_log - DSFS_CHUNK_LOG_MIN), next = 0, at;
-	struct fine_row row;
+	struct block_sums_row row;
 
 	for (uint64_t chunk = 0; chunk < version->shape.chunk_count + 100; chunk++) {
-		if (!fine_find(fine, chunk, &row))
+		if (!block_sums_find(block_sums, chunk, &row))
 			continue;
 		at = row.page * DSFS_BLOCK + row.offset;
 		if (chunk >= version->shape.chunk_count || at != next || row.offset + row_bytes > DSFS_BLOCK ||
-		    fine_page_address(fine, row.page) + DSFS_BLOCK > version->fine.address + version->fine.length)
+		    block_sums_page_address(block_sums, row.page) + DSFS_BLOCK >
+			    version->block_sums.address + version->block_sums.length)
 			__builtin_trap();
 		next += row_bytes;
 	}
-	if (fine_memory(fine) > fine_memory_most(version))
+	if (block_sums_memory(block_sums) > block_sums_memory_most(version))
 		__builtin_trap();
 }
 
@@ -28,8 +29,8 @@ static void use_fine(const struct fine *fine, const struct version *version)
  * the head. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-	struct version version = { .fine.address = DSFS_DATA_AT };
-	struct fine *fine;
+	struct version version = { .block_sums.address = DSFS_DATA_AT };
+	struct block_sums *block_sums;
 	uint8_t *head;
 	le32 input[3];
 
@@ -38,17 +39,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	memcpy(input, bytes, sizeof(input));
 	version.chunk_log = DSFS_CHUNK_LOG_MIN + le32_get(input[0]) % (DSFS_CHUNK_LOG_MAX - DSFS_CHUNK_LOG_MIN + 1);
 	version.shape.chunk_count = le32_get(input[1]);
-	version.fine.length = (uint64_t)le32_get(input[2]) * DSFS_BLOCK;
+	version.block_sums.length = (uint64_t)le32_get(input[2]) * DSFS_BLOCK;
 	length -= sizeof(input);
 	head = malloc(length ? length : 1);
 	if (!head)
 		abort();
 	memcpy(head, bytes + sizeof(input), length);
-	if (fine_open(head, length, &version, &fine, NULL) < 0) {
+	if (block_sums_open(head, length, &version, &block_sums, NULL) < 0) {
 		free(head);
 		return 0;
 	}
-	use_fine(fine, &version);
-	fine_close(fine);
+	use_block_sums(block_sums, &version);
+	block_sums_close(block_sums);
 	return 0;
 }

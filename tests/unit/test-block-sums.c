@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Fine sums: the head with every count and offset checked, the place of each chunk's row, rows against content. */
+/* Block checksums: the head with every count and offset checked, the place of each chunk's row, rows against content. */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "image/address.h"
-#include "image/fine.h"
+#include "image/block_sums.h"
 #include "lib/check.h"
 #include "lib/memory.h"
 #include "lib/rows.h"
@@ -20,7 +20,7 @@ static struct rows_chunk rows[CHUNKS];
 static unsigned row_count;
 static struct version version;
 static struct memory memory;
-static struct fine_layout layout;
+static struct block_sums_layout layout;
 
 static bool has_row(uint64_t chunk)
 {
@@ -44,10 +44,10 @@ static int setup(void **state)
 	rows[3] = (struct rows_chunk){ rows[3].number, content, CHUNK - 5 };
 	version = (struct version){ .label = "v1", .chunk_log = 17, .shape.chunk_count = CHUNKS };
 	bytes = rows_section(&version, AT, rows, row_count);
-	memory_init(&memory, AT + version.fine.length);
-	memcpy(memory.bytes + AT, bytes, version.fine.length);
+	memory_init(&memory, AT + version.block_sums.length);
+	memcpy(memory.bytes + AT, bytes, version.block_sums.length);
 	free(bytes);
-	fine_layout(17, CHUNKS, row_count, &layout);
+	block_sums_layout(17, CHUNKS, row_count, &layout);
 	return 0;
 }
 
@@ -58,81 +58,83 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct fine *load(void)
+static struct block_sums *load(void)
 {
-	struct fine *fine;
+	struct block_sums *block_sums;
 
-	CHECK_OK(fine_load(&memory.source, &version, &fine, &err));
-	assert_non_null(fine);
-	return fine;
+	CHECK_OK(block_sums_load(&memory.source, &version, &block_sums, &err));
+	assert_non_null(block_sums);
+	return block_sums;
 }
 
 static void test_layout(void **state)
 {
-	struct fine_layout small;
+	struct block_sums_layout small;
 
 	(void)state;
 	assert_int_equal(layout.row_bytes, ROW);
 	assert_int_equal(layout.page_count, (row_count * ROW + 4095) / 4096);
 	assert_int_equal(layout.head % DSFS_BLOCK, 0);
 	assert_int_equal(layout.length, layout.head + layout.page_count * DSFS_BLOCK);
-	fine_layout(20, 1, 1, &small);
+	block_sums_layout(20, 1, 1, &small);
 	assert_int_equal(small.row_bytes, 2048);
 	assert_int_equal(small.length, 2 * DSFS_BLOCK);
-	fine_layout(12, 1, 0, &small);
+	block_sums_layout(12, 1, 0, &small);
 	assert_int_equal(small.row_bytes, 8);
 	assert_int_equal(small.length, DSFS_BLOCK);
 }
 
 static void test_every_row_is_found(void **state)
 {
-	struct fine *fine = load();
-	struct fine_row row;
+	struct block_sums *block_sums = load();
+	struct block_sums_row row;
 	uint64_t number = 0;
 
 	(void)state;
 	for (uint64_t i = 0; i < CHUNKS; i++) {
-		assert_int_equal(fine_find(fine, i, &row), has_row(i));
+		assert_int_equal(block_sums_find(block_sums, i, &row), has_row(i));
 		if (!has_row(i))
 			continue;
 		assert_int_equal(row.page, number * ROW / DSFS_BLOCK);
 		assert_int_equal(row.offset, number * ROW % DSFS_BLOCK);
-		assert_int_equal(fine_page_address(fine, row.page), AT + layout.head + row.page * DSFS_BLOCK);
+		assert_int_equal(block_sums_page_address(block_sums, row.page), AT + layout.head +
+				 row.page * DSFS_BLOCK);
 		number++;
 	}
 	assert_int_equal(number, row_count);
-	assert_false(fine_find(fine, CHUNKS, &row));
-	assert_false(fine_find(fine, UINT64_MAX, &row));
-	assert_false(fine_find(NULL, 0, &row));
-	assert_true(fine_memory(fine) >= layout.head);
-	assert_true(fine_memory(fine) <= fine_memory_most(&version));
-	fine_close(fine);
+	assert_false(block_sums_find(block_sums, CHUNKS, &row));
+	assert_false(block_sums_find(block_sums, UINT64_MAX, &row));
+	assert_false(block_sums_find(NULL, 0, &row));
+	assert_true(block_sums_memory(block_sums) >= layout.head);
+	assert_true(block_sums_memory(block_sums) <= block_sums_memory_most(&version));
+	block_sums_close(block_sums);
 }
 
 static void test_view(void **state)
 {
-	struct fine *fine = load();
-	struct fine_view *view;
+	struct block_sums *block_sums = load();
+	struct block_sums_view *view;
 	const le64 *row;
 	uint64_t calls;
 
 	(void)state;
-	CHECK_OK(fine_view_new(fine, &memory.source, &view, &err));
+	CHECK_OK(block_sums_view_new(block_sums, &memory.source, &view, &err));
 	calls = memory.calls;
 	for (unsigned i = 0; i < row_count; i++) {
 		struct iovec piece = { (void *)(uintptr_t)rows[i].content, rows[i].length };
 
-		assert_int_equal(fine_view_row(view, rows[i].number, &row, NULL), 1);
-		CHECK_OK(fine_verify(row, &piece, 1, &err));
+		assert_int_equal(block_sums_view_row(view, rows[i].number, &row, NULL), 1);
+		CHECK_OK(block_sums_verify(row, &piece, 1, &err));
 	}
 	assert_int_equal(memory.calls - calls, layout.page_count);
-	assert_int_equal(fine_view_row(view, 1, &row, NULL), 0);
+	assert_int_equal(block_sums_view_row(view, 1, &row, NULL), 0);
 	memory.bytes[AT + layout.head + 5 * ROW] ^= 1; /* of page 0, which the view has not */
-	CHECK_FAILS(fine_view_row(view, rows[0].number, &row, &err), -EBADMSG, "fine sums: page 0 has the sum");
+	CHECK_FAILS(block_sums_view_row(view, rows[0].number, &row, &err), -EBADMSG,
+		    "block checksums: page 0 has the sum");
 	memory.size = AT + layout.head + DSFS_BLOCK;
-	CHECK_FAILS(fine_view_row(view, rows[20].number, &row, &err), -ENODATA, "past the end");
-	fine_view_free(view);
-	fine_close(fine);
+	CHECK_FAILS(block_sums_view_row(view, rows[20].number, &row, &err), -ENODATA, "past the end");
+	block_sums_view_free(view);
+	block_sums_close(block_sums);
 }
 
 /* Blocks lie in up to four pieces, cut anywhere. */
@@ -142,7 +144,7 @@ static void test_blocks_in_pieces(void **state)
 	uint32_t length = CHUNK - 5;
 
 	(void)state;
-	assert_int_equal(fine_sum(content, length, sums), CHUNK / DSFS_BLOCK);
+	assert_int_equal(block_sums_compute(content, length, sums), CHUNK / DSFS_BLOCK);
 	srandom(3);
 	for (int round = 0; round < 200; round++) {
 		size_t a = (size_t)random() % 9000, b = (size_t)random() % 70000, c = (size_t)random() % 5000;
@@ -150,22 +152,22 @@ static void test_blocks_in_pieces(void **state)
 					   { content + a + b + c, length - a - b - c } };
 		size_t at = (size_t)random() % length;
 
-		CHECK_OK(fine_verify(sums, pieces, 4, &err));
+		CHECK_OK(block_sums_verify(sums, pieces, 4, &err));
 		content[at] ^= 4;
-		CHECK_FAILS(fine_verify(sums, pieces, 4, &err), -EBADMSG, "block sum");
+		CHECK_FAILS(block_sums_verify(sums, pieces, 4, &err), -EBADMSG, "block sum");
 		content[at] ^= 4;
 	}
-	CHECK_OK(fine_verify(sums + 3, &(struct iovec){ content + 3 * DSFS_BLOCK, 2 * DSFS_BLOCK }, 1, &err));
-	CHECK_FAILS(fine_verify(sums + 2, &(struct iovec){ content + 3 * DSFS_BLOCK, DSFS_BLOCK }, 1, &err), -EBADMSG,
-		    "block sum");
+	CHECK_OK(block_sums_verify(sums + 3, &(struct iovec){ content + 3 * DSFS_BLOCK, 2 * DSFS_BLOCK }, 1, &err));
+	CHECK_FAILS(block_sums_verify(sums + 2, &(struct iovec){ content + 3 * DSFS_BLOCK, DSFS_BLOCK }, 1, &err),
+		    -EBADMSG, "block sum");
 }
 
 static void refused(const char *text)
 {
-	struct fine *fine;
+	struct block_sums *block_sums;
 
-	CHECK_FAILS(fine_load(&memory.source, &version, &fine, &err), -EBADMSG, text);
-	assert_null(fine);
+	CHECK_FAILS(block_sums_load(&memory.source, &version, &block_sums, &err), -EBADMSG, text);
+	assert_null(block_sums);
 }
 
 static void resign(void)
@@ -175,12 +177,12 @@ static void resign(void)
 
 static void test_absent(void **state)
 {
-	struct fine *fine = (struct fine *)&version;
+	struct block_sums *block_sums = (struct block_sums *)&version;
 
 	(void)state;
-	version.fine.length = 0;
-	CHECK_OK(fine_load(&memory.source, &version, &fine, &err));
-	assert_null(fine);
+	version.block_sums.length = 0;
+	CHECK_OK(block_sums_load(&memory.source, &version, &block_sums, &err));
+	assert_null(block_sums);
 }
 
 static void test_impossible_heads(void **state)
@@ -194,68 +196,70 @@ static void test_impossible_heads(void **state)
 	disk->row_count = le64_of(CHUNKS + 1), refused("rows for 2000 chunks"), *disk = good;
 	disk->row_count = le64_of(UINT64_MAX), refused("rows for 2000 chunks"), *disk = good;
 	disk->row_count = le64_of(row_count - 16), refused("its parts need"), *disk = good;
-	version.fine.length -= DSFS_BLOCK, refused("its parts need"), version.fine.length += DSFS_BLOCK;
+	version.block_sums.length -= DSFS_BLOCK, refused("its parts need"), version.block_sums.length += DSFS_BLOCK;
 	disk->row_count = le64_of(row_count - 1), refused("SHA-256"), resign(), refused("rows in the bitmap"), *disk = good;
 	memory.bytes[AT + HEAD_BITS] ^= 2, refused("SHA-256"), resign(), refused("rows in the bitmap");
-	memory.bytes[AT + HEAD_BITS] ^= 2, resign(), fine_close(load());
+	memory.bytes[AT + HEAD_BITS] ^= 2, resign(), block_sums_close(load());
 	memory.bytes[AT + layout.head - 1] ^= 1, refused("SHA-256"); /* padding is covered too */
 }
 
 /* Bits behind the last chunk are counted, but belong to nobody. */
 static void test_bits_behind_the_end(void **state)
 {
-	struct fine_row row;
-	struct fine *fine;
+	struct block_sums_row row;
+	struct block_sums *block_sums;
 
 	(void)state;
 	memory.bytes[AT + HEAD_BITS + 1998 / 8] ^= 1u << 1998 % 8;
 	memory.bytes[AT + HEAD_BITS + 2001 / 8] ^= 1u << 2001 % 8;
 	resign();
-	fine = load();
-	assert_false(fine_find(fine, 1998, &row));
-	assert_false(fine_find(fine, 2001, &row));
-	fine_close(fine);
+	block_sums = load();
+	assert_false(block_sums_find(block_sums, 1998, &row));
+	assert_false(block_sums_find(block_sums, 2001, &row));
+	block_sums_close(block_sums);
 }
 
 static void test_short_heads(void **state)
 {
-	struct fine *fine;
+	struct block_sums *block_sums;
 
 	(void)state;
-	CHECK_FAILS(fine_open(memory.bytes + AT, 31, &version, &fine, &err), -EBADMSG, "a head of 31 bytes");
-	CHECK_FAILS(fine_open(memory.bytes + AT, layout.head - 1, &version, &fine, &err), -EBADMSG, "a head of");
+	CHECK_FAILS(block_sums_open(memory.bytes + AT, 31, &version, &block_sums, &err), -EBADMSG,
+		    "a head of 31 bytes");
+	CHECK_FAILS(block_sums_open(memory.bytes + AT, layout.head - 1, &version, &block_sums, &err), -EBADMSG,
+		    "a head of");
 	for (uint64_t size = 0; size < layout.head; size += 512) {
 		memory.size = AT + size;
-		CHECK_FAILS(fine_load(&memory.source, &version, &fine, &err), -ENODATA, "past the end");
+		CHECK_FAILS(block_sums_load(&memory.source, &version, &block_sums, &err), -ENODATA, "past the end");
 	}
 }
 
 static void test_failing_reads(void **state)
 {
-	struct fine *fine;
+	struct block_sums *block_sums;
 
 	(void)state;
 	for (uint64_t n = 1; n <= 2; n++) {
 		memory.fail_at = memory.calls + n;
-		CHECK_FAILS(fine_load(&memory.source, &version, &fine, &err), -EIO, "injected");
+		CHECK_FAILS(block_sums_load(&memory.source, &version, &block_sums, &err), -EIO, "injected");
 	}
 	memory.fail_at = memory.calls + 3;
-	fine_close(load());
+	block_sums_close(load());
 }
 
 int main(void)
 {
-#define FINE_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define BLOCK_SUMS_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-		FINE_TEST(test_layout),
-		FINE_TEST(test_every_row_is_found),
-		FINE_TEST(test_view),
-		FINE_TEST(test_blocks_in_pieces),
-		FINE_TEST(test_absent),
-		FINE_TEST(test_impossible_heads),
-		FINE_TEST(test_bits_behind_the_end),
-		FINE_TEST(test_short_heads),
-		FINE_TEST(test_failing_reads),
+		BLOCK_SUMS_TEST(test_layout),
+		BLOCK_SUMS_TEST(test_every_row_is_found),
+		BLOCK_SUMS_TEST(test_view),
+		BLOCK_SUMS_TEST(test_blocks_in_pieces),
+		BLOCK_SUMS_TEST(test_absent),
+		BLOCK_SUMS_TEST(test_impossible_heads),
+		BLOCK_SUMS_TEST(test_bits_behind_the_end),
+		BLOCK_SUMS_TEST(test_short_heads),
+		BLOCK_SUMS_TEST(test_failing_reads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

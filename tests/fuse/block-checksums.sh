@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon in=asan
-# Small reads in a large file read the blocks around them and a page of fine sums, not a chunk; damage of the sums costs
+# Small reads in a large file read the blocks around them and a page of block checksums, not a chunk; damage of the sums costs
 # speed and nothing else; damage of content is told block by block.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
@@ -68,7 +68,7 @@ printf '\252\125' | dd of=volume bs=1 seek=$(($(where offset) + $(where length) 
 : >daemon.log
 mount_volume volume mnt
 reads 1000 "fine_failures >= 1 and fine_failures < 20 and read_failures == 0 and checksum_failures == 0"
-assert_contains "the log" "$(cat daemon.log)" "fine sums are of no use for '/large': fine sums: page 0 has the sum"
+assert_contains "the log" "$(cat daemon.log)" "block checksums are of no use for '/large': block checksums: page 0 has the sum"
 cmp source/large mnt/large || fail "the file differs"
 unmount mnt
 
@@ -77,7 +77,7 @@ printf '\252\125' | dd of=volume bs=1 seek=$(($(where offset) + 40)) conv=notrun
 : >daemon.log
 mount_volume volume mnt
 reads 200 "fine_reads == 0 and fine_bytes == 0 and read_failures == 0"
-assert_contains "the log" "$(cat daemon.log)" "version 'v1' is served without its fine sums"
+assert_contains "the log" "$(cat daemon.log)" "version 'v1' is served without its block checksums"
 assert_contains "the log" "$(cat daemon.log)" "the SHA-256 of their head is not the one in the catalogue"
 unmount mnt
 
