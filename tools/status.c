@@ -62,7 +62,7 @@ static int status_load(const char *mount, const char *name, struct json_object *
 	enum json_tokener_error why;
 	int r;
 
-	if (asprintf(&path, "%s/%s/%s", mount, CONTROL_FOLDER, name) < 0) {
+	if (asprintf(&path, "%s/%s/%s", mount, DSFS_CONTROL_FOLDER, name) < 0) {
 		path = NULL;
 		return error_set(err, -ENOMEM, "no memory for a path");
 	}
@@ -95,14 +95,14 @@ static int status_take_version(struct json_object *object, struct status_version
 	struct json_object *sequence = NULL;
 	int r;
 
-	json_object_object_get_ex(object, CONTROL_SEQUENCE, &sequence);
+	json_object_object_get_ex(object, DSFS_CONTROL_SEQUENCE, &sequence);
 	version.sequence = json_object_get_uint64(sequence);
-	r = parse_uuid(status_string(object, CONTROL_VOLUME_UUID), version.volume_uuid, err);
+	r = parse_uuid(status_string(object, DSFS_CONTROL_VOLUME_UUID), version.volume_uuid, err);
 	if (r == 0)
-		r = parse_uuid(status_string(object, CONTROL_UUID), version.uuid, err);
+		r = parse_uuid(status_string(object, DSFS_CONTROL_UUID), version.uuid, err);
 	if (r < 0)
 		return r;
-	version.volume = strdup(status_string(object, CONTROL_VOLUME));
+	version.volume = strdup(status_string(object, DSFS_CONTROL_VOLUME));
 	if (!version.volume)
 		return error_set(err, -ENOMEM, "no memory for the path of a volume");
 	*ret = version;
@@ -114,7 +114,7 @@ int status_read_version(const char *mount, struct status_version *ret, struct er
 	struct json_object *object = NULL;
 	int r;
 
-	r = status_load(mount, CONTROL_VERSION, &object, err);
+	r = status_load(mount, DSFS_CONTROL_VERSION, &object, err);
 	if (r == 0)
 		r = status_take_version(object, ret, err);
 	json_object_put(object);
@@ -131,7 +131,7 @@ void status_version_free(struct status_version *version)
 
 static bool status_is_bytes(const char *key)
 {
-	return strstr(key, "bytes") || !strcmp(key, CONTROL_BUFFER_BUDGET);
+	return strstr(key, "bytes") || !strcmp(key, DSFS_CONTROL_BUFFER_BUDGET);
 }
 
 /* The upper end of the bucket in which this share of all falls. */
@@ -254,9 +254,9 @@ static int status_show_mount(const struct mounted *mounted, bool json, struct er
 	struct json_object *version = NULL, *stats = NULL;
 	int r;
 
-	r = status_load(mounted->point, CONTROL_VERSION, &version, err);
+	r = status_load(mounted->point, DSFS_CONTROL_VERSION, &version, err);
 	if (r == 0)
-		r = status_load(mounted->point, CONTROL_STATS, &stats, err);
+		r = status_load(mounted->point, DSFS_CONTROL_STATS, &stats, err);
 	if (r == 0 && json)
 		r = status_json(mounted, version, stats) < 0 ?
 			    error_set(err, -ENOMEM, "no memory for the JSON") :

@@ -25,8 +25,8 @@ struct switch_options {
 
 static int switch_check_label(const char *label, struct error *err)
 {
-	if (!*label || strlen(label) >= CONTROL_LABEL_SIZE)
-		return error_set(err, -EINVAL, "a label has 1 to %d bytes", CONTROL_LABEL_SIZE - 1);
+	if (!*label || strlen(label) >= DSFS_SWITCH_LABEL_SIZE)
+		return error_set(err, -EINVAL, "a label has 1 to %d bytes", DSFS_SWITCH_LABEL_SIZE - 1);
 	return 0;
 }
 
@@ -55,7 +55,7 @@ static int switch_open(const char *mount, int *ret, struct error *err)
 
 	r = stat(mount, &st) < 0 ? error_set(err, -errno, "%s", strerror(errno)) :
 				   mounted_find(st.st_dev, &mounted, err);
-	if (r == 0 && asprintf(&path, "%s/%s/%s", mounted.point, CONTROL_FOLDER, CONTROL_CONTROL) < 0) {
+	if (r == 0 && asprintf(&path, "%s/%s/%s", mounted.point, DSFS_CONTROL_FOLDER, DSFS_CONTROL_CONTROL) < 0) {
 		path = NULL;
 		r = error_set(err, -ENOMEM, "no memory for a path");
 	}
@@ -66,9 +66,9 @@ static int switch_open(const char *mount, int *ret, struct error *err)
 	return *ret < 0 ? error_errno(err, "cannot open '%s'", path) : 0;
 }
 
-static int switch_command(int fd, struct control_switch *command, struct error *err)
+static int switch_command(int fd, struct dsfs_switch *command, struct error *err)
 {
-	if (ioctl(fd, CONTROL_IOC_SWITCH, command) == 0)
+	if (ioctl(fd, DSFS_IOC_SWITCH, command) == 0)
 		return 0;
 	if (errno == ENOTTY)
 		return error_set(err, -ENOTTY, "the server of this mount does not know the command");
@@ -77,7 +77,7 @@ static int switch_command(int fd, struct control_switch *command, struct error *
 	return *command->reason ? error_set(err, -errno, "%s", command->reason) : error_errno(err, "ioctl");
 }
 
-static void switch_show(const struct switch_options *options, const struct control_switch *command)
+static void switch_show(const struct switch_options *options, const struct dsfs_switch *command)
 {
 	struct json json = { .out = stdout };
 	char uuid[UUID_TEXT_SIZE];
@@ -92,9 +92,9 @@ static void switch_show(const struct switch_options *options, const struct contr
 	}
 	format_uuid(command->uuid, uuid);
 	json_begin_object(&json, NULL);
-	json_string(&json, CONTROL_LABEL, command->label);
-	json_string(&json, CONTROL_UUID, uuid);
-	json_number(&json, CONTROL_SEQUENCE, command->sequence);
+	json_string(&json, DSFS_CONTROL_LABEL, command->label);
+	json_string(&json, DSFS_CONTROL_UUID, uuid);
+	json_number(&json, DSFS_CONTROL_SEQUENCE, command->sequence);
 	json_bool(&json, "prepared_only", options->prepare);
 	json_number(&json, "prepare_us", command->prepare_us);
 	json_number(&json, "switch_us", command->switch_us);
@@ -105,7 +105,7 @@ static void switch_show(const struct switch_options *options, const struct contr
 int switch_run(int argc, char **argv)
 {
 	struct switch_options options = { 0 };
-	struct control_switch command = { 0 };
+	struct dsfs_switch command = { 0 };
 	struct error err = { 0 };
 	auto_close int fd = -1;
 	int operands, status, r;
@@ -113,10 +113,10 @@ int switch_run(int argc, char **argv)
 	if (!verb_parse(&switch_line, argc, argv, &options, 1, 2, &operands, &status))
 		return status;
 	if (operands > 1 && (!*argv[2] || strlen(argv[2]) >= sizeof(command.label))) {
-		log_err("switch: '%s' is no label, expected 1 to %d bytes", argv[2], CONTROL_LABEL_SIZE - 1);
+		log_err("switch: '%s' is no label, expected 1 to %d bytes", argv[2], DSFS_SWITCH_LABEL_SIZE - 1);
 		return VERB_USAGE;
 	}
-	command.flags = options.prepare ? CONTROL_PREPARE : 0;
+	command.flags = options.prepare ? DSFS_SWITCH_PREPARE : 0;
 	if (operands > 1)
 		strcpy(command.label, argv[2]);
 	if (options.if_current)

@@ -8,13 +8,13 @@
 #include <linux/ioctl.h>
 #include <stdint.h>
 
-#define CONTROL_FOLDER  ".datasetfs"
-#define CONTROL_VERSION "version"    /* the version that is mounted: one JSON object */
-#define CONTROL_STATS   "stats.json" /* counters: one JSON object */
+#define DSFS_CONTROL_FOLDER  ".datasetfs"
+#define DSFS_CONTROL_VERSION "version"    /* the version that is mounted: one JSON object */
+#define DSFS_CONTROL_STATS   "stats.json" /* counters: one JSON object */
 
-#define CONTROL_VERSIONS "versions"  /* a directory: every version of the volume under its label, opened on
+#define DSFS_CONTROL_VERSIONS "versions"  /* a directory: every version of the volume under its label, opened on
 				      * first use; absent with the mount option noversions */
-#define CONTROL_CONTROL "control"    /* takes commands by ioctl(2) on a descriptor opened for reading */
+#define DSFS_CONTROL_CONTROL "control"    /* takes commands by ioctl(2) on a descriptor opened for reading */
 
 /* Commands. Root with CAP_SYS_ADMIN in the user namespace of the daemon, the user who mounted, and members of
  * the mount's control_group (as primary or supplementary group) may use them; the daemon looks at the caller
@@ -25,11 +25,11 @@
  * says why in one line. Three errors come before that and leave the struct alone: ENOTTY, no such command;
  * EBUSY, too many commands are under way; ENOMEM, no memory to begin. Callers set fields that are not
  * described as input to 0; text is NUL-terminated. */
-#define CONTROL_LABEL_SIZE  128
-#define CONTROL_REASON_SIZE 504
+#define DSFS_SWITCH_LABEL_SIZE  128
+#define DSFS_SWITCH_REASON_SIZE 504
 
-#define CONTROL_PREPARE 1u /* only load and verify; a later switch to this version takes milliseconds */
-#define CONTROL_BY_UUID 2u /* uuid names the version, not label; also a removed version while it is open */
+#define DSFS_SWITCH_PREPARE 1u /* only load and verify; a later switch to this version takes milliseconds */
+#define DSFS_SWITCH_BY_UUID 2u /* uuid names the version, not label; also a removed version while it is open */
 
 /* Loads a version of the volume, verifies its index, and makes it the one that paths through the mountpoint
  * lead to. The version prepared last stays loaded. Every error leaves the mount as it was:
@@ -43,67 +43,67 @@
  *   EINVAL      unknown flags, or a label without a NUL
  *   EINTR       the calling process was killed
  * and the errors of the device. */
-struct control_switch {
-	uint32_t flags;                        /* in: CONTROL_PREPARE, CONTROL_BY_UUID */
+struct dsfs_switch {
+	uint32_t flags;                        /* in: DSFS_SWITCH_PREPARE, DSFS_SWITCH_BY_UUID */
 	uint32_t reserved;
-	char label[CONTROL_LABEL_SIZE];        /* in: version; empty: the current one; out: its label */
-	char if_current[CONTROL_LABEL_SIZE];   /* in: only if the mount serves this now; empty: always */
-	uint8_t uuid[16];                      /* in: with CONTROL_BY_UUID; out: of the version */
+	char label[DSFS_SWITCH_LABEL_SIZE];        /* in: version; empty: the current one; out: its label */
+	char if_current[DSFS_SWITCH_LABEL_SIZE];   /* in: only if the mount serves this now; empty: always */
+	uint8_t uuid[16];                      /* in: with DSFS_SWITCH_BY_UUID; out: of the version */
 	uint64_t sequence;                     /* out: of the version */
 	uint64_t prepare_us, switch_us;        /* out: from arrival to loaded; the switch itself */
-	char reason[CONTROL_REASON_SIZE];      /* out */
+	char reason[DSFS_SWITCH_REASON_SIZE];      /* out */
 };
-#define CONTROL_IOC_SWITCH _IOWR('d', 1, struct control_switch)
+#define DSFS_IOC_SWITCH _IOWR('d', 1, struct dsfs_switch)
 
-/* Fields of CONTROL_VERSION. */
-#define CONTROL_LABEL       "label"
-#define CONTROL_UUID        "uuid"        /* of the version */
-#define CONTROL_DIGEST      "digest"      /* "sha256:" and 64 hexadecimal digits */
-#define CONTROL_SEQUENCE    "sequence"    /* of the version on its volume */
-#define CONTROL_VOLUME_UUID "volume_uuid"
-#define CONTROL_VOLUME      "volume"      /* path of the volume, as given to the daemon */
-#define CONTROL_FILES       "files"       /* regular files */
-#define CONTROL_BYTES       "bytes"       /* sum of their sizes */
+/* Fields of DSFS_CONTROL_VERSION. */
+#define DSFS_CONTROL_LABEL       "label"
+#define DSFS_CONTROL_UUID        "uuid"        /* of the version */
+#define DSFS_CONTROL_DIGEST      "digest"      /* "sha256:" and 64 hexadecimal digits */
+#define DSFS_CONTROL_SEQUENCE    "sequence"    /* of the version on its volume */
+#define DSFS_CONTROL_VOLUME_UUID "volume_uuid"
+#define DSFS_CONTROL_VOLUME      "volume"      /* path of the volume, as given to the daemon */
+#define DSFS_CONTROL_FILES       "files"       /* regular files */
+#define DSFS_CONTROL_BYTES       "bytes"       /* sum of their sizes */
 
-/* Fields of CONTROL_STATS. */
-#define CONTROL_RELEASE          "release"        /* of the daemon */
-#define CONTROL_PID              "pid"
-#define CONTROL_UPTIME           "uptime_seconds"
-#define CONTROL_CHANNEL          "channel"        /* "ring" (FUSE over io_uring) or "dev" (/dev/fuse) */
-#define CONTROL_IO               "io"             /* "uring" or "threads" */
-#define CONTROL_IO_REASON        "io_reason"      /* why io_uring is not used; empty when it is */
-#define CONTROL_WORKERS          "workers"        /* threads that serve requests */
-#define CONTROL_BUFFER_BUDGET    "buffer_budget"  /* bytes that request buffers may take at most */
-#define CONTROL_GENERATION       "generation"     /* object: sequence, lookups */
-#define CONTROL_LOOKUPS          "lookups"        /* names that the kernel holds; of an old version, those
+/* Fields of DSFS_CONTROL_STATS. */
+#define DSFS_CONTROL_RELEASE          "release"        /* of the daemon */
+#define DSFS_CONTROL_PID              "pid"
+#define DSFS_CONTROL_UPTIME           "uptime_seconds"
+#define DSFS_CONTROL_CHANNEL          "channel"        /* "ring" (FUSE over io_uring) or "dev" (/dev/fuse) */
+#define DSFS_CONTROL_IO               "io"             /* "uring" or "threads" */
+#define DSFS_CONTROL_IO_REASON        "io_reason"      /* why io_uring is not used; empty when it is */
+#define DSFS_CONTROL_WORKERS          "workers"        /* threads that serve requests */
+#define DSFS_CONTROL_BUFFER_BUDGET    "buffer_budget"  /* bytes that request buffers may take at most */
+#define DSFS_CONTROL_GENERATION       "generation"     /* object: sequence, lookups */
+#define DSFS_CONTROL_LOOKUPS          "lookups"        /* names that the kernel holds; of an old version, those
 						     * of open files, open and working directories */
-#define CONTROL_GENERATIONS      "generations"    /* array of an object for each open version: label,
+#define DSFS_CONTROL_GENERATIONS      "generations"    /* array of an object for each open version: label,
 						     * sequence, lookups, index_bytes, fine_bytes, current */
-#define CONTROL_INDEX_BYTES      "index_bytes"    /* bytes of its index, in memory */
-#define CONTROL_FINE_BYTES       "fine_bytes"     /* memory of the head of its block checksum section; 0: not used */
-#define CONTROL_IS_CURRENT       "current"        /* true or false: the mount serves this version */
-#define CONTROL_SWITCHES         "switches"       /* to another version, since the mount */
-#define CONTROL_LOADS            "loads"          /* loads of versions since the mount, also failed ones */
-#define CONTROL_REQUESTS         "requests"       /* object: number of requests for each opcode name */
-#define CONTROL_REQUESTS_TOTAL   "requests_total" /* their sum */
-#define CONTROL_ERRORS           "errors"         /* replies with an error other than EINTR, ENOENT, ENOSYS,
+#define DSFS_CONTROL_INDEX_BYTES      "index_bytes"    /* bytes of its index, in memory */
+#define DSFS_CONTROL_FINE_BYTES       "fine_bytes"     /* memory of the head of its block checksum section; 0: not used */
+#define DSFS_CONTROL_IS_CURRENT       "current"        /* true or false: the mount serves this version */
+#define DSFS_CONTROL_SWITCHES         "switches"       /* to another version, since the mount */
+#define DSFS_CONTROL_LOADS            "loads"          /* loads of versions since the mount, also failed ones */
+#define DSFS_CONTROL_REQUESTS         "requests"       /* object: number of requests for each opcode name */
+#define DSFS_CONTROL_REQUESTS_TOTAL   "requests_total" /* their sum */
+#define DSFS_CONTROL_ERRORS           "errors"         /* replies with an error other than EINTR, ENOENT, ENOSYS,
 						     * ENOTTY, ENODATA, ERANGE, ENXIO and EROFS */
-#define CONTROL_IN_FLIGHT        "in_flight"      /* not answered, or the device still has their memory */
-#define CONTROL_INTERRUPTED      "interrupted"    /* reads answered early because their process was killed */
-#define CONTROL_BYTES_SERVED     "bytes_served"   /* content in READ replies */
-#define CONTROL_DEVICE_READS     "device_reads"   /* reads of the volume */
-#define CONTROL_DEVICE_BYTES     "device_bytes"
-#define CONTROL_DEVICE_ERRORS    "device_errors"  /* failed and short reads, repeated ones included */
-#define CONTROL_CHECKSUM_FAILURE "checksum_failures" /* every mismatch, also when a second read was right */
-#define CONTROL_RETRIES          "retries"        /* device reads that were repeated */
-#define CONTROL_READ_FAILURES    "read_failures"  /* READs answered with EIO, also at the deadline */
-#define CONTROL_CACHE_HITS       "cache_hits"     /* chunks found in the chunk cache */
-#define CONTROL_FINE_READS       "fine_reads"     /* pages of block checksums read; device_reads counts them too */
-#define CONTROL_FINE_HITS        "fine_hits"      /* pages of block checksums found in their cache */
-#define CONTROL_FINE_FAILURES    "fine_failures"  /* READs that fell back from block checksums to whole chunks */
-#define CONTROL_STALLED_SINCE    "stalled_since"  /* start of this stall, seconds since 1970; 0: no stall */
-#define CONTROL_STALLS           "stalls"         /* times that a read waited over 1 s for the device */
-#define CONTROL_LONGEST_STALL    "longest_stall_seconds"
-#define CONTROL_READ_LATENCY     "read_latency_us"   /* element n counts 2^(n-1) to under 2^n µs, */
-#define CONTROL_DEVICE_LATENCY   "device_latency_us" /* element 0 under 1 µs, the last all above */
-#define CONTROL_LATENCY_BUCKETS  24
+#define DSFS_CONTROL_IN_FLIGHT        "in_flight"      /* not answered, or the device still has their memory */
+#define DSFS_CONTROL_INTERRUPTED      "interrupted"    /* reads answered early because their process was killed */
+#define DSFS_CONTROL_BYTES_SERVED     "bytes_served"   /* content in READ replies */
+#define DSFS_CONTROL_DEVICE_READS     "device_reads"   /* reads of the volume */
+#define DSFS_CONTROL_DEVICE_BYTES     "device_bytes"
+#define DSFS_CONTROL_DEVICE_ERRORS    "device_errors"  /* failed and short reads, repeated ones included */
+#define DSFS_CONTROL_CHECKSUM_FAILURE "checksum_failures" /* every mismatch, also when a second read was right */
+#define DSFS_CONTROL_RETRIES          "retries"        /* device reads that were repeated */
+#define DSFS_CONTROL_READ_FAILURES    "read_failures"  /* READs answered with EIO, also at the deadline */
+#define DSFS_CONTROL_CACHE_HITS       "cache_hits"     /* chunks found in the chunk cache */
+#define DSFS_CONTROL_FINE_READS       "fine_reads"     /* pages of block checksums read; device_reads counts them too */
+#define DSFS_CONTROL_FINE_HITS        "fine_hits"      /* pages of block checksums found in their cache */
+#define DSFS_CONTROL_FINE_FAILURES    "fine_failures"  /* READs that fell back from block checksums to whole chunks */
+#define DSFS_CONTROL_STALLED_SINCE    "stalled_since"  /* start of this stall, seconds since 1970; 0: no stall */
+#define DSFS_CONTROL_STALLS           "stalls"         /* times that a read waited over 1 s for the device */
+#define DSFS_CONTROL_LONGEST_STALL    "longest_stall_seconds"
+#define DSFS_CONTROL_READ_LATENCY     "read_latency_us"   /* element n counts 2^(n-1) to under 2^n µs, */
+#define DSFS_CONTROL_DEVICE_LATENCY   "device_latency_us" /* element 0 under 1 µs, the last all above */
+#define DSFS_CONTROL_LATENCY_BUCKETS  24

@@ -60,42 +60,42 @@
 
 /* A run of bytes on one member. */
 struct dsfs_extent {
-	le64 address; /* 00: device address, a multiple of DSFS_BLOCK */
-	le64 length;  /* 08: bytes */
+	dsfs_le64 address; /* 00: device address, a multiple of DSFS_BLOCK */
+	dsfs_le64 length;  /* 08: bytes */
 };
 
 /* One slot of the superblock ring; slot n lies at n * DSFS_SLOT_SPACING on every member. The valid slot with
  * the highest sequence is in force (R10). A publish writes slot sequence % DSFS_SLOT_COUNT. */
 struct dsfs_superblock {
 	uint8_t magic[8];             /* 000: DSFS_MAGIC, without the NUL */
-	le32 format;                  /* 008: DSFS_FORMAT */
-	le32 segment_log;             /* 00c: log2 of the segment size, DSFS_SEGMENT_LOG_MIN to _MAX */
-	le64 feature_compat;          /* 010: DSFS_COMPAT_* */
-	le64 feature_incompat;        /* 018: DSFS_INCOMPAT_* */
+	dsfs_le32 format;                  /* 008: DSFS_FORMAT */
+	dsfs_le32 segment_log;             /* 00c: log2 of the segment size, DSFS_SEGMENT_LOG_MIN to _MAX */
+	dsfs_le64 feature_compat;          /* 010: DSFS_COMPAT_* */
+	dsfs_le64 feature_incompat;        /* 018: DSFS_INCOMPAT_* */
 	uint8_t volume_uuid[16];      /* 020: identity of the volume; never changes */
-	le64 sequence;                /* 030: counts the superblocks written to the volume, from 1 */
-	le64 member_size;             /* 038: bytes that this member must have, a multiple of DSFS_BLOCK */
-	le32 member;                  /* 040: number of this member, from 0 */
-	le32 member_count;            /* 044: members of the volume, 1 to 255; this release requires 1 (R7) */
+	dsfs_le64 sequence;                /* 030: counts the superblocks written to the volume, from 1 */
+	dsfs_le64 member_size;             /* 038: bytes that this member must have, a multiple of DSFS_BLOCK */
+	dsfs_le32 member;                  /* 040: number of this member, from 0 */
+	dsfs_le32 member_count;            /* 044: members of the volume, 1 to 255; this release requires 1 (R7) */
 	struct dsfs_extent catalogue; /* 048: at DSFS_DATA_AT or later, 64 to DSFS_CATALOGUE_MAX bytes (R9) */
 	uint8_t catalogue_sha256[32]; /* 058: SHA-256 of all bytes of the catalogue */
 	uint8_t identity[128];        /* 078: NVMe namespace of the last publish, NUL-padded; empty: none */
 	uint8_t reserved[3840];       /* 0f8: zero */
-	le64 checksum;                /* ff8: XXH3-64 of the bytes before it */
+	dsfs_le64 checksum;                /* ff8: XXH3-64 of the bytes before it */
 };
 
 /* Who is publishing; all zero when nobody is. It only informs people: the lock is an exclusive open of the
  * device or a lock on the file. */
 struct dsfs_publisher {
 	uint8_t magic[8];       /* 000: DSFS_PUBLISHER_MAGIC, without the NUL */
-	le64 since;             /* 008: when the publish began, seconds since the epoch */
-	le64 process;           /* 010: process ID on that host */
+	dsfs_le64 since;             /* 008: when the publish began, seconds since the epoch */
+	dsfs_le64 process;           /* 010: process ID on that host */
 	uint8_t host[256];      /* 018: NUL-padded host name */
 	uint8_t reserved[3808]; /* 118: zero */
-	le64 checksum;          /* ff8: XXH3-64 of the bytes before it */
+	dsfs_le64 checksum;          /* ff8: XXH3-64 of the bytes before it */
 };
 
-/* The source section of a version holds two arrays of le64, one after the other, each with one element for
+/* The source section of a version holds two arrays of dsfs_le64, one after the other, each with one element for
  * each inode in the order of ordinals: the inode number in the source, then the time of the inode's last
  * change there (ctime, ns since the epoch). 0 means unknown, as does an element past the end of the
  * section. */
@@ -103,13 +103,13 @@ struct dsfs_publisher {
 /* The catalogue: this header, then version_count records (struct dsfs_version), then extent_count extents. */
 struct dsfs_catalogue {
 	uint8_t magic[8];        /* 00: DSFS_CATALOGUE_MAGIC, without the NUL */
-	le32 version_count;      /* 08: records that follow, at most DSFS_VERSIONS_MAX */
-	le32 extent_count;       /* 0c: extents that follow the records, at most DSFS_EXTENTS_MAX */
-	le64 next_sequence;      /* 10: sequence of the next version; no change lowers it */
-	le64 current;            /* 18: sequence of the current version; 0: none */
-	le64 tail;               /* 20: address where the next publish may continue; 0: a new segment */
+	dsfs_le32 version_count;      /* 08: records that follow, at most DSFS_VERSIONS_MAX */
+	dsfs_le32 extent_count;       /* 0c: extents that follow the records, at most DSFS_EXTENTS_MAX */
+	dsfs_le64 next_sequence;      /* 10: sequence of the next version; no change lowers it */
+	dsfs_le64 current;            /* 18: sequence of the current version; 0: none */
+	dsfs_le64 tail;               /* 20: address where the next publish may continue; 0: a new segment */
 	uint8_t volume_uuid[16]; /* 28: as in the superblock */
-	le64 reserved;           /* 38: zero */
+	dsfs_le64 reserved;           /* 38: zero */
 };
 
 enum { DSFS_SUM_XXH3_64 = 1 };
@@ -120,28 +120,28 @@ struct dsfs_version {
 	uint8_t uuid[16];         /* 080: identity of this version */
 	uint8_t digest[32];       /* 090: SHA-256 of the version's dump */
 	uint8_t index_sha256[32]; /* 0b0: SHA-256 of the index section */
-	le64 sequence;            /* 0d0: number of the version on this volume, 1 to DSFS_SEQUENCE_MAX */
-	le64 created;             /* 0d8: seconds since the epoch; 0: not recorded */
-	le64 feature_compat;      /* 0e0: DSFS_VERSION_COMPAT_* */
-	le64 feature_incompat;    /* 0e8: DSFS_VERSION_INCOMPAT_* */
-	le32 chunk_log;           /* 0f0: log2 of the chunk size, DSFS_CHUNK_LOG_MIN to _MAX */
-	le32 chunk_sum;           /* 0f4: DSFS_SUM_*: kind of the chunk sums */
-	le32 first_segment;       /* 0f8: number of the first extent that lists its segments */
-	le32 segment_count;       /* 0fc: number of these extents */
-	le32 first_index;         /* 100: number of the first extent of the index section */
-	le32 index_extents;       /* 104: number of these extents */
-	le64 index_length;        /* 108: bytes of the index section */
-	le64 names_length;        /* 110: bytes of index part 1, an LMDB file; a multiple of DSFS_BLOCK */
-	le64 inode_count;         /* 118: index part 2: inodes, with ordinals 1 to inode_count */
-	le64 chunk_count;         /* 120: index part 3: chunk records, and heads and holes of lists */
-	le64 class_count;         /* 128: index part 4: attribute classes */
-	le64 blob_length;         /* 130: bytes of index part 5: symlink targets, xattr sets, tiny files */
-	le64 entry_count;         /* 138: names in all directories together */
-	le64 file_count;          /* 140: regular files (inodes) */
-	le64 directory_count;     /* 148: directories (inodes), including the root */
-	le64 symlink_count;       /* 150: symbolic links (inodes) */
-	le64 content_bytes;       /* 158: sum of the sizes of the regular files */
-	le64 stored_bytes;        /* 160: bytes of chunks that this publish wrote, including padding */
+	dsfs_le64 sequence;            /* 0d0: number of the version on this volume, 1 to DSFS_SEQUENCE_MAX */
+	dsfs_le64 created;             /* 0d8: seconds since the epoch; 0: not recorded */
+	dsfs_le64 feature_compat;      /* 0e0: DSFS_VERSION_COMPAT_* */
+	dsfs_le64 feature_incompat;    /* 0e8: DSFS_VERSION_INCOMPAT_* */
+	dsfs_le32 chunk_log;           /* 0f0: log2 of the chunk size, DSFS_CHUNK_LOG_MIN to _MAX */
+	dsfs_le32 chunk_sum;           /* 0f4: DSFS_SUM_*: kind of the chunk sums */
+	dsfs_le32 first_segment;       /* 0f8: number of the first extent that lists its segments */
+	dsfs_le32 segment_count;       /* 0fc: number of these extents */
+	dsfs_le32 first_index;         /* 100: number of the first extent of the index section */
+	dsfs_le32 index_extents;       /* 104: number of these extents */
+	dsfs_le64 index_length;        /* 108: bytes of the index section */
+	dsfs_le64 names_length;        /* 110: bytes of index part 1, an LMDB file; a multiple of DSFS_BLOCK */
+	dsfs_le64 inode_count;         /* 118: index part 2: inodes, with ordinals 1 to inode_count */
+	dsfs_le64 chunk_count;         /* 120: index part 3: chunk records, and heads and holes of lists */
+	dsfs_le64 class_count;         /* 128: index part 4: attribute classes */
+	dsfs_le64 blob_length;         /* 130: bytes of index part 5: symlink targets, xattr sets, tiny files */
+	dsfs_le64 entry_count;         /* 138: names in all directories together */
+	dsfs_le64 file_count;          /* 140: regular files (inodes) */
+	dsfs_le64 directory_count;     /* 148: directories (inodes), including the root */
+	dsfs_le64 symlink_count;       /* 150: symbolic links (inodes) */
+	dsfs_le64 content_bytes;       /* 158: sum of the sizes of the regular files */
+	dsfs_le64 stored_bytes;        /* 160: bytes of chunks that this publish wrote, including padding */
 	struct dsfs_extent source; /* 168: the source section; length 0: absent */
 	uint8_t source_sha256[32]; /* 178: SHA-256 of the source section */
 	struct dsfs_extent fine;   /* 198: the block checksum section, see struct dsfs_fine; length 0: absent */
@@ -171,11 +171,11 @@ struct dsfs_entry {
 #define DSFS_WHERE_HOLES  (UINT64_C(1) << 62) /* and where is the head of its hole list (R62) */
 
 struct dsfs_inode {
-	le64 mtime; /* 00: (seconds + 2^31) << 30 | nanoseconds: 1901-12-13 to 2446-05-10 */
-	le64 size;  /* 08: regular file: bytes; directory: entries; symbolic link: bytes of the target */
-	le64 where; /* 10: first chunk, with flags; directory: parent; symbolic link: target in the blob */
-	le32 class; /* 18: number of its attribute class, from 0 */
-	le32 nlink; /* 1c: names of the inode; directory: 2 + subdirectories */
+	dsfs_le64 mtime; /* 00: (seconds + 2^31) << 30 | nanoseconds: 1901-12-13 to 2446-05-10 */
+	dsfs_le64 size;  /* 08: regular file: bytes; directory: entries; symbolic link: bytes of the target */
+	dsfs_le64 where; /* 10: first chunk, with flags; directory: parent; symbolic link: target in the blob */
+	dsfs_le32 class; /* 18: number of its attribute class, from 0 */
+	dsfs_le32 nlink; /* 1c: names of the inode; directory: 2 + subdirectories */
 };
 
 /* Index part 3: a chunk. Chunk i of a file holds its bytes from i << chunk_log on. Rules R51 to R54. */
@@ -183,53 +183,53 @@ struct dsfs_inode {
 enum { DSFS_CODEC_RAW = 0, DSFS_CODEC_ZSTD = 1 };
 
 struct dsfs_chunk {
-	le64 address; /* 00: device address; 0: a hole, all bytes are zero */
-	le64 sum;     /* 08: XXH3-64 of the content before compression; 0 for a hole */
-	le32 stored;  /* 10: bits 0 to 27: bytes on the volume; bits 28 to 31: DSFS_CODEC_* */
+	dsfs_le64 address; /* 00: device address; 0: a hole, all bytes are zero */
+	dsfs_le64 sum;     /* 08: XXH3-64 of the content before compression; 0 for a hole */
+	dsfs_le32 stored;  /* 10: bits 0 to 27: bytes on the volume; bits 28 to 31: DSFS_CODEC_* */
 };
 
 /* A long hole of a large file, whose chunks have no records of their own. Heads and holes lie among the chunk
  * records and are numbered with them: the records of the file's other chunks, then the head of its list, then
  * its holes in the order of the file. Rules R61 to R64; only with DSFS_VERSION_INCOMPAT_HOLES. */
 struct dsfs_hole {
-	le64 address; /* 00: 0, as in the record of any hole */
-	le64 first;   /* 08: its first chunk, counted in the file; in the head: number of holes, at least 1 */
-	le32 total;   /* 10: chunks in this hole and in all before it in the list; in the head: 0, ignored */
+	dsfs_le64 address; /* 00: 0, as in the record of any hole */
+	dsfs_le64 first;   /* 08: its first chunk, counted in the file; in the head: number of holes, at least 1 */
+	dsfs_le32 total;   /* 10: chunks in this hole and in all before it in the list; in the head: 0, ignored */
 };
 
 /* Index part 4: attributes that many inodes share. */
 struct dsfs_class {
-	le32 mode;     /* 00: type and permissions, as st_mode of stat(2) */
-	le32 uid;      /* 04: owner */
-	le32 gid;      /* 08: group */
-	le32 reserved; /* 0c: zero */
-	le64 xattrs;   /* 10: 1 + offset of the xattr set in the blob; 0: none */
+	dsfs_le32 mode;     /* 00: type and permissions, as st_mode of stat(2) */
+	dsfs_le32 uid;      /* 04: owner */
+	dsfs_le32 gid;      /* 08: group */
+	dsfs_le32 reserved; /* 0c: zero */
+	dsfs_le64 xattrs;   /* 10: 1 + offset of the xattr set in the blob; 0: none */
 };
 
 /* A set of extended attributes in index part 5: this header, then for each attribute a dsfs_xattr, the name
  * and the value, without padding. Names are complete ("user.label"), all begin with "user.", and are in
  * bytewise order; every set belongs to one class, in the order of the classes (R50). */
 struct dsfs_xattr_set {
-	le32 count;  /* 00: number of attributes */
-	le32 length; /* 04: bytes of the set, including this header, at most DSFS_XATTRS_MAX */
+	dsfs_le32 count;  /* 00: number of attributes */
+	dsfs_le32 length; /* 04: bytes of the set, including this header, at most DSFS_XATTRS_MAX */
 };
 
 struct dsfs_xattr {
-	le32 name_length;  /* 00: bytes of the name, 6 to DSFS_NAME_MAX, none of them NUL */
-	le32 value_length; /* 04: bytes of the value; may be 0 */
+	dsfs_le32 name_length;  /* 00: bytes of the name, 6 to DSFS_NAME_MAX, none of them NUL */
+	dsfs_le32 value_length; /* 04: bytes of the value; may be 0 */
 };
 
 /* The block checksum section: sums of blocks of DSFS_BLOCK bytes of chunks, so that a reader can read and verify a part
  * of a chunk without the rest. It refers to chunks by number and contains no address. Rules R55 to R60.
  *   head    this header; a bitmap, padded to 8 bytes, with bit n % 8 of byte n / 8 set if chunk n has a row;
- *           one le64 for each page, the sum of its bytes; zeros up to a multiple of DSFS_BLOCK.
+ *           one dsfs_le64 for each page, the sum of its bytes; zeros up to a multiple of DSFS_BLOCK.
  *   pages   DSFS_BLOCK bytes each: rows in the order of their chunks, then zeros. A row is
- *           2^chunk_log / DSFS_BLOCK le64: the sums of the chunk's blocks, 0 past its end. */
+ *           2^chunk_log / DSFS_BLOCK dsfs_le64: the sums of the chunk's blocks, 0 past its end. */
 struct dsfs_fine {
 	uint8_t magic[8]; /* 00: DSFS_FINE_MAGIC, without the NUL */
-	le64 chunk_count; /* 08: bits of the bitmap before padding: chunk_count of the version */
-	le64 row_count;   /* 10: number of set bits */
-	le64 reserved;    /* 18: zero */
+	dsfs_le64 chunk_count; /* 08: bits of the bitmap before padding: chunk_count of the version */
+	dsfs_le64 row_count;   /* 10: number of set bits */
+	dsfs_le64 reserved;    /* 18: zero */
 };
 
 #define DSFS_AT(type, field, offset) \

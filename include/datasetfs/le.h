@@ -8,15 +8,15 @@
 
 typedef struct {
 	uint8_t b[2];
-} le16;
+} dsfs_le16;
 typedef struct {
 	uint8_t b[4];
-} le32;
+} dsfs_le32;
 typedef struct {
 	uint8_t b[8];
-} le64;
+} dsfs_le64;
 
-static inline uint32_t le16_get(le16 v)
+static inline uint32_t dsfs_le16_get(dsfs_le16 v)
 {
 	uint16_t n;
 
@@ -24,7 +24,7 @@ static inline uint32_t le16_get(le16 v)
 	return le16toh(n);
 }
 
-static inline uint32_t le32_get(le32 v)
+static inline uint32_t dsfs_le32_get(dsfs_le32 v)
 {
 	uint32_t n;
 
@@ -32,16 +32,16 @@ static inline uint32_t le32_get(le32 v)
 	return le32toh(n);
 }
 
-static inline le32 le32_of(uint32_t n)
+static inline dsfs_le32 dsfs_le32_of(uint32_t n)
 {
-	le32 v;
+	dsfs_le32 v;
 
 	n = htole32(n);
 	memcpy(v.b, &n, sizeof(n));
 	return v;
 }
 
-static inline uint64_t le64_get(le64 v)
+static inline uint64_t dsfs_le64_get(dsfs_le64 v)
 {
 	uint64_t n;
 
@@ -49,9 +49,9 @@ static inline uint64_t le64_get(le64 v)
 	return le64toh(n);
 }
 
-static inline le64 le64_of(uint64_t n)
+static inline dsfs_le64 dsfs_le64_of(uint64_t n)
 {
-	le64 v;
+	dsfs_le64 v;
 
 	n = htole64(n);
 	memcpy(v.b, &n, sizeof(n));

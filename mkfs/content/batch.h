@@ -29,7 +29,7 @@ enum item_kind {
 struct batch_chunk {
 	uint64_t sum;
 	uint64_t duplicate_of; /* record of the same content on the volume, see dedup.h; 0: none */
-	const le64 *block_sums; /* sums of its blocks, for a chunk of a large file; else NULL */
+	const dsfs_le64 *block_sums; /* sums of its blocks, for a chunk of a large file; else NULL */
 	const uint8_t *content;
 	const uint8_t *bytes; /* what is stored: content itself, or a frame in the batch's frames */
 	uint32_t length;      /* of content */
@@ -77,7 +77,7 @@ struct batch {
 	struct batch_chunk chunks[BATCH_CHUNKS];
 	uint32_t chunk_count;
 	uint32_t frames_used;
-	le64 blocks[BATCH_BLOCKS]; /* their sums, in chunks[].block_sums */
+	dsfs_le64 blocks[BATCH_BLOCKS]; /* their sums, in chunks[].block_sums */
 	uint32_t block_count;
 	struct batch_memory memory;
 	char names[BATCH_ITEMS * (DSFS_NAME_MAX + 1)];

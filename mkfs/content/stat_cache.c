@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The section holds two arrays of le64, each with an element per ordinal: the inode number in the source, then the
+/* The section holds two arrays of dsfs_le64, each with an element per ordinal: the inode number in the source, then the
  * ctime in nanoseconds. 0 marks inodes that were left out. */
 #include "content/stat_cache.h"
 
@@ -16,21 +16,21 @@
 #define STAT_CACHE_STEP  (1u << 16)
 #define STAT_CACHE_AHEAD 16u /* numbers between a prefetch and its use */
 
-static const le64 *stat_cache_values(const struct stat_cache *cache)
+static const dsfs_le64 *stat_cache_values(const struct stat_cache *cache)
 {
-	return (const le64 *)(const void *)cache->section.bytes;
+	return (const dsfs_le64 *)(const void *)cache->section.bytes;
 }
 
 static uint64_t stat_cache_count(const struct stat_cache *cache)
 {
-	uint64_t count = cache->section.length / sizeof(le64), inodes = cache->version->shape.inode_count;
+	uint64_t count = cache->section.length / sizeof(dsfs_le64), inodes = cache->version->shape.inode_count;
 
 	return count < inodes ? count : inodes;
 }
 
 static struct table_key stat_cache_key(const struct stat_cache *cache, uint64_t i)
 {
-	return (struct table_key){ le64_get(stat_cache_values(cache)[i]), 1 };
+	return (struct table_key){ dsfs_le64_get(stat_cache_values(cache)[i]), 1 };
 }
 
 static int stat_cache_fill_table(struct stat_cache *cache, struct error *err)
@@ -126,7 +126,7 @@ static bool stat_cache_ordinal(const struct stat_cache *cache, uint64_t number, 
 static bool stat_cache_has_ctime(const struct stat_cache *cache, uint64_t ordinal, const struct attributes *attributes)
 {
 	uint64_t at = cache->version->shape.inode_count + ordinal - 1; /* of its ctime */
-	uint64_t ctime = (at + 1) * sizeof(le64) > cache->section.length ? 0 : le64_get(stat_cache_values(cache)[at]);
+	uint64_t ctime = (at + 1) * sizeof(dsfs_le64) > cache->section.length ? 0 : dsfs_le64_get(stat_cache_values(cache)[at]);
 
 	return ctime && ctime == attributes_ctime_ns(attributes);
 }
@@ -163,7 +163,7 @@ struct checksum_key stat_cache_key_of_file(const struct stat_cache *cache, const
 	struct table_key key;
 
 	for (uint64_t i = 0; i < count; i++)
-		sums[i] = le64_get(records[i].sum);
+		sums[i] = dsfs_le64_get(records[i].sum);
 	key = key_of_file(inode->size, sums, (uint32_t)count);
 	return (struct checksum_key){ key.low, key.high };
 }

@@ -31,14 +31,14 @@ int stat_cache_writer_add(struct stat_cache_writer *writer, uint64_t ordinal, co
 		writer->device = attributes->device;
 	if (writer->device != attributes->device)
 		return 0;
-	r = mapped_grow(&writer->inodes, ordinal * sizeof(le64), err);
+	r = mapped_grow(&writer->inodes, ordinal * sizeof(dsfs_le64), err);
 	if (r == 0)
-		r = mapped_grow(&writer->ctimes, ordinal * sizeof(le64), err);
+		r = mapped_grow(&writer->ctimes, ordinal * sizeof(dsfs_le64), err);
 	if (r < 0)
 		return r;
-	((le64 *)writer->inodes.bytes)[ordinal - 1] = le64_of(attributes->inode);
+	((dsfs_le64 *)writer->inodes.bytes)[ordinal - 1] = dsfs_le64_of(attributes->inode);
 	if (attributes->ctime < writer->settled)
-		((le64 *)writer->ctimes.bytes)[ordinal - 1] = le64_of(attributes_ctime_ns(attributes));
+		((dsfs_le64 *)writer->ctimes.bytes)[ordinal - 1] = dsfs_le64_of(attributes_ctime_ns(attributes));
 	return 0;
 }
 
@@ -47,7 +47,7 @@ int stat_cache_writer_end(struct stat_cache_writer *writer, uint64_t inode_count
 {
 	struct mapped *section = &writer->inodes;
 	const struct mapped *ctimes = &writer->ctimes;
-	uint64_t ctimes_at = inode_count * sizeof(le64);
+	uint64_t ctimes_at = inode_count * sizeof(dsfs_le64);
 	int r;
 
 	*ret = section;

@@ -8,8 +8,8 @@ struct stat_cache_writer {
 	bool enabled;         /* false in a zeroed one: nothing is recorded */
 	int64_t settled;      /* a file with a ctime before this cannot change again and keep it */
 	uint64_t device;      /* filesystem of the first file: files elsewhere are left out; 0: none yet */
-	struct mapped inodes; /* le64 per ordinal: inode number in the source; 0: left out */
-	struct mapped ctimes; /* le64 per ordinal: ctime in nanoseconds; 0: the file is always read */
+	struct mapped inodes; /* dsfs_le64 per ordinal: inode number in the source; 0: left out */
+	struct mapped ctimes; /* dsfs_le64 per ordinal: ctime in nanoseconds; 0: the file is always read */
 };
 
 must_check int stat_cache_writer_open(struct stat_cache_writer *writer, const struct temp *temp, int64_t settled,

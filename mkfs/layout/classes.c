@@ -48,9 +48,9 @@ static bool classes_is(const struct classes *classes, const struct mapped *blob,
 		       const struct item *item, const struct dsfs_class *class)
 {
 	struct dsfs_class found = ((const struct dsfs_class *)classes->list.bytes)[number];
-	uint64_t xattrs = le64_get(found.xattrs);
+	uint64_t xattrs = dsfs_le64_get(found.xattrs);
 
-	found.xattrs = le64_of(0);
+	found.xattrs = dsfs_le64_of(0);
 	if (memcmp(&found, class, sizeof(found)) != 0 || !xattrs != !item->xattrs)
 		return false;
 	return !xattrs || (xattrs - 1 + item->xattrs_length <= blob->length &&
@@ -69,7 +69,7 @@ static int classes_add(struct classes *classes, struct mapped *blob, const struc
 		r = mapped_append(blob, item->xattrs, item->xattrs_length, &offset, err);
 		if (r < 0)
 			return r;
-		class.xattrs = le64_of(offset + 1);
+		class.xattrs = dsfs_le64_of(offset + 1);
 	}
 	*ret = number;
 	return mapped_append(&classes->list, &class, sizeof(class), NULL, err);
@@ -79,7 +79,7 @@ int classes_find(struct classes *classes, struct mapped *blob, const struct item
 		 struct error *err)
 {
 	const struct attributes *a = &item->attributes;
-	struct dsfs_class class = { .mode = le32_of(a->mode), .uid = le32_of(a->uid), .gid = le32_of(a->gid) };
+	struct dsfs_class class = { .mode = dsfs_le32_of(a->mode), .uid = dsfs_le32_of(a->uid), .gid = dsfs_le32_of(a->gid) };
 	struct table_key key = classes_key(item, &class);
 	uint64_t number = 0;
 	bool found = table_find(&classes->keys, key, &number);

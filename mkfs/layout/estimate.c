@@ -161,7 +161,7 @@ static uint64_t estimate_block_sums(const struct estimate *estimate)
 /* Inode numbers and ctimes. */
 static uint64_t estimate_stat_cache(const struct estimate *estimate, const struct scan_counts *counts)
 {
-	return estimate->files ? round_up(2 * counts->inodes * sizeof(le64), DSFS_BLOCK) : 0;
+	return estimate->files ? round_up(2 * counts->inodes * sizeof(dsfs_le64), DSFS_BLOCK) : 0;
 }
 
 /* The index and the stat cache twice (their parts, and put together), block checksums, tables, and the

@@ -28,7 +28,7 @@ void holes_add(struct holes *holes, uint64_t chunks)
 static int holes_list(struct holes *holes, uint64_t chunks, struct error *err)
 {
 	uint64_t before = records_chunk_count(holes->records) - holes->first + holes->total;
-	struct dsfs_hole hole = { .first = le64_of(before) };
+	struct dsfs_hole hole = { .first = dsfs_le64_of(before) };
 
 	if (!holes->list.length) { /* room for the head */
 		struct dsfs_hole head = { 0 };
@@ -39,7 +39,7 @@ static int holes_list(struct holes *holes, uint64_t chunks, struct error *err)
 	}
 	holes->total += chunks;
 	holes->all += chunks;
-	hole.total = le32_of((uint32_t)holes->total);
+	hole.total = dsfs_le32_of((uint32_t)holes->total);
 	return mapped_append(&holes->list, &hole, sizeof(hole), NULL, err);
 }
 
@@ -68,7 +68,7 @@ int holes_end(struct holes *holes, uint64_t *ret_where, struct error *err)
 	if (!holes->list.length)
 		return 0;
 	head = (struct dsfs_hole *)holes->list.bytes;
-	head->first = le64_of(holes->list.length / sizeof(*head) - 1);
+	head->first = dsfs_le64_of(holes->list.length / sizeof(*head) - 1);
 	*ret_where = records_chunk_count(holes->records) | DSFS_WHERE_HOLES;
 	return mapped_append(&holes->records->chunks, holes->list.bytes, holes->list.length, &at, err);
 }

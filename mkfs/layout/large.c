@@ -17,7 +17,7 @@ int large_open(struct large *large, struct records *records, struct holes *holes
 		.records = records, .holes = holes, .store = store, .share = share, .chunk_log = chunk_log
 	};
 	large->run.bytes = malloc((size_t)LARGE_RUN << chunk_log);
-	large->run.block_sums = calloc((size_t)LARGE_RUN << (chunk_log - DSFS_CHUNK_LOG_MIN), sizeof(le64));
+	large->run.block_sums = calloc((size_t)LARGE_RUN << (chunk_log - DSFS_CHUNK_LOG_MIN), sizeof(dsfs_le64));
 	return large->run.bytes && large->run.block_sums ? 0 : error_set(err, -ENOMEM, "out of memory");
 }
 
@@ -97,7 +97,7 @@ static void large_hold(struct large *large, const struct batch_chunk *chunk)
 {
 	struct large_run *run = &large->run;
 	uint8_t *bytes = run->bytes + ((size_t)run->length << large->chunk_log);
-	le64 *block_sums = run->block_sums + ((size_t)run->length << (large->chunk_log - DSFS_CHUNK_LOG_MIN));
+	dsfs_le64 *block_sums = run->block_sums + ((size_t)run->length << (large->chunk_log - DSFS_CHUNK_LOG_MIN));
 
 	memcpy(bytes, chunk->bytes, chunk->stored);
 	run->held[run->length] = *chunk;

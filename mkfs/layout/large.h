@@ -14,7 +14,7 @@ struct large_run {
 	uint32_t length;  /* chunks so far; from LARGE_RUN on they are shared */
 	struct batch_chunk held[LARGE_RUN];
 	uint8_t *bytes;   /* of held chunks */
-	le64 *block_sums; /* sums of their blocks */
+	dsfs_le64 *block_sums; /* sums of their blocks */
 };
 
 struct large {

@@ -86,9 +86,9 @@ static int layout_add_link(struct layout *layout, const struct item *item, struc
 {
 	struct dsfs_inode *inode = records_inode(&layout->records, item->ordinal);
 
-	if (le32_get(inode->nlink) == UINT32_MAX)
+	if (dsfs_le32_get(inode->nlink) == UINT32_MAX)
 		return error_set(err, -EMLINK, "'%s' has too many names", item->name);
-	inode->nlink = le32_of(le32_get(inode->nlink) + 1);
+	inode->nlink = dsfs_le32_of(dsfs_le32_get(inode->nlink) + 1);
 	layout->counts.links++;
 	return 0;
 }
@@ -214,7 +214,7 @@ static int layout_add_piece(struct layout *layout, const struct batch *batch, co
 	if (r < 0 || !done)
 		return r;
 	inode = records_inode(&layout->records, item->ordinal);
-	inode->where = le64_of(large->where | (large->sparse ? DSFS_WHERE_SPARSE : 0));
+	inode->where = dsfs_le64_of(large->where | (large->sparse ? DSFS_WHERE_SPARSE : 0));
 	layout->counts.shared_bytes += large->shared_bytes;
 	layout->counts.hole_bytes += large->hole_bytes;
 	return 0;

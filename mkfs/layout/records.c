@@ -36,7 +36,7 @@ const struct dsfs_chunk *records_chunk(const struct records *records, uint64_t n
 	return (const struct dsfs_chunk *)records->chunks.bytes + number;
 }
 
-int records_add_chunk(struct records *records, const struct dsfs_chunk *record, const le64 *block_sums,
+int records_add_chunk(struct records *records, const struct dsfs_chunk *record, const dsfs_le64 *block_sums,
 		      struct error *err)
 {
 	struct chunk chunk = chunk_of_record(record);

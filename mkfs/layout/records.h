@@ -20,7 +20,7 @@ uint64_t records_chunk_count(const struct records *records);
 const struct dsfs_chunk *records_chunk(const struct records *records, uint64_t number);
 /* The next chunk record. block_sums: sums of the chunk's blocks, kept if it is stored raw on the volume; NULL: it has
  * none. */
-must_check int records_add_chunk(struct records *records, const struct dsfs_chunk *record, const le64 *block_sums,
+must_check int records_add_chunk(struct records *records, const struct dsfs_chunk *record, const dsfs_le64 *block_sums,
 				 struct error *err);
 must_check int records_add_hole(struct records *records, struct error *err);
 

@@ -6,7 +6,7 @@
 #include "image/address.h"
 #include "image/chunk.h"
 
-int store_existing(struct store *store, const struct dsfs_chunk *record, const le64 *block_sums, struct error *err)
+int store_existing(struct store *store, const struct dsfs_chunk *record, const dsfs_le64 *block_sums, struct error *err)
 {
 	struct chunk chunk = chunk_of_record(record);
 

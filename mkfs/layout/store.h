@@ -21,5 +21,5 @@ must_check int store_file(struct store *store, const struct batch *batch, const 
 /* Writes the chunk into the reserved space, and its record. */
 must_check int store_chunk(struct store *store, const struct batch_chunk *chunk, struct error *err);
 /* Adds the record of a chunk that is already on the volume. block_sums as in records_add_chunk(). */
-must_check int store_existing(struct store *store, const struct dsfs_chunk *record, const le64 *block_sums,
+must_check int store_existing(struct store *store, const struct dsfs_chunk *record, const dsfs_le64 *block_sums,
 			      struct error *err);

@@ -36,17 +36,17 @@ void sums_close(struct sums *sums)
 
 static int sums_flush(struct sums *sums, struct error *err)
 {
-	le64 sum;
+	dsfs_le64 sum;
 	int r = 0;
 
 	for (size_t at = 0; r == 0 && at < sums->stream.used; at += DSFS_BLOCK) {
-		sum = le64_of(checksum_64(sums->stream.buffer + at, DSFS_BLOCK));
+		sum = dsfs_le64_of(checksum_64(sums->stream.buffer + at, DSFS_BLOCK));
 		r = mapped_append(&sums->pages, &sum, sizeof(sum), NULL, err);
 	}
 	return r < 0 ? r : temp_stream_flush(&sums->stream, err);
 }
 
-int sums_add(struct sums *sums, uint64_t chunk, const le64 *row, uint32_t count, struct error *err)
+int sums_add(struct sums *sums, uint64_t chunk, const dsfs_le64 *row, uint32_t count, struct error *err)
 {
 	struct temp_stream *stream = &sums->stream;
 	size_t bytes = count * sizeof(*row);
@@ -68,7 +68,7 @@ int sums_end(struct sums *sums, uint64_t chunk_count, uint8_t **ret_head, uint64
 {
 	struct temp_stream *stream = &sums->stream;
 	size_t padding = round_up(stream->used, DSFS_BLOCK) - stream->used;
-	struct dsfs_fine disk = { .chunk_count = le64_of(chunk_count), .row_count = le64_of(sums->rows) };
+	struct dsfs_fine disk = { .chunk_count = dsfs_le64_of(chunk_count), .row_count = dsfs_le64_of(sums->rows) };
 	struct block_sums_layout layout;
 	uint8_t *head;
 	int r;

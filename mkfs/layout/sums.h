@@ -14,7 +14,7 @@ struct sums {
 must_check int sums_open(struct sums *sums, const struct temp *temp, uint32_t chunk_log, struct error *err);
 void sums_close(struct sums *sums); /* a zeroed one as well */
 /* Adds the row of a chunk. Chunks come in ascending order. */
-must_check int sums_add(struct sums *sums, uint64_t chunk, const le64 *row, uint32_t count, struct error *err);
+must_check int sums_add(struct sums *sums, uint64_t chunk, const dsfs_le64 *row, uint32_t count, struct error *err);
 /* After the last row. *ret_head, which the caller frees, is the head for chunk_count chunks; the rest of the
  * *ret_length bytes are in stream.fd. *ret_length is 0 if there are no rows. */
 must_check int sums_end(struct sums *sums, uint64_t chunk_count, uint8_t **ret_head, uint64_t *ret_head_length,

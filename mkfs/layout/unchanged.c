@@ -13,7 +13,7 @@ static int unchanged_copy_chunk(struct unchanged *unchanged, uint64_t number, st
 {
 	const struct index *index = &unchanged->stat_cache->previous.index;
 	const struct dsfs_chunk *record = (const struct dsfs_chunk *)index->chunks.base + number;
-	const le64 *block_sums = NULL;
+	const dsfs_le64 *block_sums = NULL;
 	struct error why = { 0 };
 
 	if (unchanged->block_sums && block_sums_view_row(unchanged->block_sums, number, &block_sums, &why) < 0 &&

@@ -72,7 +72,7 @@ int publish_name(const struct target *target, const struct pack_options *options
 
 int publish_uuid(const struct target *target, struct version *version, struct error *err)
 {
-	le64 sequence = le64_of(version->sequence);
+	dsfs_le64 sequence = dsfs_le64_of(version->sequence);
 	uint8_t sum[SHA256_SIZE];
 	struct sha256 *sha = sha256_new();
 	int r;

@@ -39,7 +39,7 @@ static int xattrs_encode_one(int fd, const char *path, const char *name, uint8_t
 			     struct error *err)
 {
 	size_t name_length = strlen(name);
-	struct dsfs_xattr head = { .name_length = le32_of((uint32_t)name_length) };
+	struct dsfs_xattr head = { .name_length = dsfs_le32_of((uint32_t)name_length) };
 	size_t at = *used + sizeof(head) + name_length;
 	size_t room = at < DSFS_XATTRS_MAX ? DSFS_XATTRS_MAX - at : 0;
 	ssize_t length = -1;
@@ -50,7 +50,7 @@ static int xattrs_encode_one(int fd, const char *path, const char *name, uint8_t
 		return error_set(err, -E2BIG, "its user attributes take more than %u bytes", DSFS_XATTRS_MAX);
 	if (length < 0)
 		return error_errno(err, "cannot read attribute '%s'", name);
-	head.value_length = le32_of((uint32_t)length);
+	head.value_length = dsfs_le32_of((uint32_t)length);
 	memcpy(set + *used, &head, sizeof(head));
 	memcpy(set + *used + sizeof(head), name, name_length);
 	*used = at + (size_t)length;
@@ -61,7 +61,7 @@ static int xattrs_encode(int fd, const char *path, const char *const *names, uin
 			 uint32_t *ret_length, struct error *err)
 {
 	auto_free uint8_t *set = malloc(DSFS_XATTRS_MAX);
-	struct dsfs_xattr_set head = { .count = le32_of(count) };
+	struct dsfs_xattr_set head = { .count = dsfs_le32_of(count) };
 	size_t used = sizeof(head);
 	int r;
 
@@ -72,7 +72,7 @@ static int xattrs_encode(int fd, const char *path, const char *const *names, uin
 		if (r < 0)
 			return r;
 	}
-	head.length = le32_of((uint32_t)used);
+	head.length = dsfs_le32_of((uint32_t)used);
 	memcpy(set, &head, sizeof(head));
 	*ret_set = realloc(set, used); /* shrinks */
 	if (*ret_set)

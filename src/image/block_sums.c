@@ -19,19 +19,19 @@ struct block_sums {
 	struct block_sums_layout layout;
 	uint64_t address, chunk_count;
 	uint8_t *head;
-	const le64 *words; /* of the bitmap */
-	const le64 *sums;  /* of the pages */
+	const dsfs_le64 *words; /* of the bitmap */
+	const dsfs_le64 *sums;  /* of the pages */
 	uint64_t *ranks;   /* bits set before every BLOCK_SUMS_STRIDE-th word */
 };
 
 void block_sums_layout(uint32_t chunk_log, uint64_t chunk_count, uint64_t row_count, struct block_sums_layout *ret)
 {
-	struct block_sums_layout layout = { .row_bytes = (uint32_t)sizeof(le64) << (chunk_log - DSFS_CHUNK_LOG_MIN) };
+	struct block_sums_layout layout = { .row_bytes = (uint32_t)sizeof(dsfs_le64) << (chunk_log - DSFS_CHUNK_LOG_MIN) };
 
 	layout.page_count = round_up(row_count * layout.row_bytes, DSFS_BLOCK) / DSFS_BLOCK;
 	layout.bits = sizeof(struct dsfs_fine);
 	layout.sums = layout.bits + round_up(chunk_count, 64) / 8;
-	layout.head = round_up(layout.sums + layout.page_count * sizeof(le64), DSFS_BLOCK);
+	layout.head = round_up(layout.sums + layout.page_count * sizeof(dsfs_le64), DSFS_BLOCK);
 	layout.length = layout.head + layout.page_count * DSFS_BLOCK;
 	*ret = layout;
 }
@@ -42,7 +42,7 @@ void block_sums_layout(uint32_t chunk_log, uint64_t chunk_count, uint64_t row_co
 static int block_sums_check_counts(const struct dsfs_fine *disk, const struct version *version,
 				   struct block_sums_layout *ret, struct error *err)
 {
-	uint64_t chunks = le64_get(disk->chunk_count), rows = le64_get(disk->row_count);
+	uint64_t chunks = dsfs_le64_get(disk->chunk_count), rows = dsfs_le64_get(disk->row_count);
 
 	if (memcmp(disk->magic, DSFS_FINE_MAGIC, sizeof(disk->magic)) != 0)
 		return error_set(err, -EBADMSG, "block checksums: bad magic");
@@ -67,7 +67,7 @@ static int block_sums_count_bits(struct block_sums *block_sums, uint64_t expecte
 	for (uint64_t i = 0; i < words; i++) {
 		if (i % BLOCK_SUMS_STRIDE == 0)
 			block_sums->ranks[i / BLOCK_SUMS_STRIDE] = rows;
-		rows += (uint64_t)__builtin_popcountll(le64_get(block_sums->words[i]));
+		rows += (uint64_t)__builtin_popcountll(dsfs_le64_get(block_sums->words[i]));
 	}
 	if (rows != expected)
 		return error_set(err, -EBADMSG, "block checksums: %" PRIu64 " rows in the bitmap, expected %" PRIu64,
@@ -93,9 +93,9 @@ int block_sums_open(uint8_t *head, uint64_t length, const struct version *versio
 	if (r == 0) {
 		block_sums->address = version->block_sums.address;
 		block_sums->chunk_count = version->shape.chunk_count;
-		block_sums->words = (const le64 *)(head + block_sums->layout.bits);
-		block_sums->sums = (const le64 *)(head + block_sums->layout.sums);
-		r = block_sums_count_bits(block_sums, le64_get(disk->row_count), err);
+		block_sums->words = (const dsfs_le64 *)(head + block_sums->layout.bits);
+		block_sums->sums = (const dsfs_le64 *)(head + block_sums->layout.sums);
+		r = block_sums_count_bits(block_sums, dsfs_le64_get(disk->row_count), err);
 	}
 	if (r < 0) {
 		block_sums_close(block_sums);
@@ -183,12 +183,12 @@ bool block_sums_find(const struct block_sums *block_sums, uint64_t chunk, struct
 {
 	uint64_t word = chunk / 64, bit = UINT64_C(1) << chunk % 64, row, at;
 
-	if (!block_sums || chunk >= block_sums->chunk_count || !(le64_get(block_sums->words[word]) & bit))
+	if (!block_sums || chunk >= block_sums->chunk_count || !(dsfs_le64_get(block_sums->words[word]) & bit))
 		return false;
 	row = block_sums->ranks[word / BLOCK_SUMS_STRIDE];
 	for (uint64_t i = round_down(word, BLOCK_SUMS_STRIDE); i < word; i++)
-		row += (uint64_t)__builtin_popcountll(le64_get(block_sums->words[i]));
-	row += (uint64_t)__builtin_popcountll(le64_get(block_sums->words[word]) & (bit - 1));
+		row += (uint64_t)__builtin_popcountll(dsfs_le64_get(block_sums->words[i]));
+	row += (uint64_t)__builtin_popcountll(dsfs_le64_get(block_sums->words[word]) & (bit - 1));
 	at = row * block_sums->layout.row_bytes;
 	*ret = (struct block_sums_row){ at / DSFS_BLOCK, (uint32_t)(at % DSFS_BLOCK) };
 	return true;
@@ -201,7 +201,7 @@ uint64_t block_sums_page_address(const struct block_sums *block_sums, uint64_t p
 
 int block_sums_check_page(const struct block_sums *block_sums, uint64_t page, const void *bytes, struct error *err)
 {
-	uint64_t sum = checksum_64(bytes, DSFS_BLOCK), expected = le64_get(block_sums->sums[page]);
+	uint64_t sum = checksum_64(bytes, DSFS_BLOCK), expected = dsfs_le64_get(block_sums->sums[page]);
 
 	if (sum != expected)
 		return error_set(err, -EBADMSG,
@@ -222,19 +222,19 @@ uint64_t block_sums_memory(const struct block_sums *block_sums)
 
 uint64_t block_sums_memory_most(const struct version *version)
 {
-	return version->block_sums.length ? version->block_sums.length / (DSFS_BLOCK / sizeof(le64)) +
+	return version->block_sums.length ? version->block_sums.length / (DSFS_BLOCK / sizeof(dsfs_le64)) +
 					      version->shape.chunk_count / 4 + 2 * DSFS_BLOCK :
 				      0;
 }
 
 /* --- blocks --- */
 
-uint32_t block_sums_compute(const void *content, uint32_t length, le64 *sums)
+uint32_t block_sums_compute(const void *content, uint32_t length, dsfs_le64 *sums)
 {
 	uint32_t count = 0;
 
 	for (uint32_t at = 0; at < length; at += DSFS_BLOCK, count++)
-		sums[count] = le64_of(checksum_64((const uint8_t *)content + at,
+		sums[count] = dsfs_le64_of(checksum_64((const uint8_t *)content + at,
 						  length - at < DSFS_BLOCK ? length - at : DSFS_BLOCK));
 	return count;
 }
@@ -258,7 +258,7 @@ static int block_sums_next_block(struct iovec *left, int *count, struct iovec *p
 	return n;
 }
 
-int block_sums_verify(const le64 *sums, const struct iovec *pieces, int count, struct error *err)
+int block_sums_verify(const dsfs_le64 *sums, const struct iovec *pieces, int count, struct error *err)
 {
 	struct iovec left[BLOCK_SUMS_PIECES], parts[BLOCK_SUMS_PIECES];
 	uint64_t sum;
@@ -268,9 +268,9 @@ int block_sums_verify(const le64 *sums, const struct iovec *pieces, int count, s
 	for (uint32_t block = 0; count; block++) {
 		n = block_sums_next_block(left, &count, parts);
 		sum = checksum_64_pieces(parts, n);
-		if (sum != le64_get(sums[block]))
+		if (sum != dsfs_le64_get(sums[block]))
 			return error_set(err, -EBADMSG, "block sum %016" PRIx64 ", expected %016" PRIx64, sum,
-					 le64_get(sums[block]));
+					 dsfs_le64_get(sums[block]));
 	}
 	return 0;
 }
@@ -309,7 +309,7 @@ void block_sums_view_free(struct block_sums_view *view)
 	free(view);
 }
 
-int block_sums_view_row(struct block_sums_view *view, uint64_t chunk, const le64 **ret, struct error *err)
+int block_sums_view_row(struct block_sums_view *view, uint64_t chunk, const dsfs_le64 **ret, struct error *err)
 {
 	struct block_sums_row row;
 	uint64_t address;
@@ -328,6 +328,6 @@ int block_sums_view_row(struct block_sums_view *view, uint64_t chunk, const le64
 			return r;
 		view->page = row.page + 1;
 	}
-	*ret = (const le64 *)(view->bytes + row.offset);
+	*ret = (const dsfs_le64 *)(view->bytes + row.offset);
 	return 1;
 }

@@ -16,7 +16,7 @@ struct block_sums;
 
 struct block_sums_row {
 	uint64_t page;   /* number */
-	uint32_t offset; /* in the page: le64 sums, one for each block of the chunk */
+	uint32_t offset; /* in the page: dsfs_le64 sums, one for each block of the chunk */
 };
 
 struct block_sums_layout {
@@ -48,11 +48,11 @@ uint64_t block_sums_memory(const struct block_sums *block_sums);
 uint64_t block_sums_memory_most(const struct version *version);
 
 /* The sums of the blocks of content; returns how many. */
-uint32_t block_sums_compute(const void *content, uint32_t length, le64 *sums);
+uint32_t block_sums_compute(const void *content, uint32_t length, dsfs_le64 *sums);
 /* Blocks, of which only the last may be short, that lie in at most BLOCK_SUMS_PIECES pieces in memory. -EBADMSG when one has
  * another sum. */
 #define BLOCK_SUMS_PIECES 4
-must_check int block_sums_verify(const le64 *sums, const struct iovec *pieces, int count, struct error *err);
+must_check int block_sums_verify(const dsfs_le64 *sums, const struct iovec *pieces, int count, struct error *err);
 
 /* Rows in about the order of the chunks, for one thread: the page of the last one is kept. */
 struct block_sums_view;
@@ -61,4 +61,4 @@ must_check int block_sums_view_new(const struct block_sums *block_sums, struct s
 void block_sums_view_free(struct block_sums_view *view);
 /* 1 and the row (valid until the next call), 0 when the chunk has none, -EBADMSG when its page is damaged, or what the
  * source says. */
-must_check int block_sums_view_row(struct block_sums_view *view, uint64_t chunk, const le64 **ret, struct error *err);
+must_check int block_sums_view_row(struct block_sums_view *view, uint64_t chunk, const dsfs_le64 **ret, struct error *err);

@@ -45,11 +45,11 @@ int catalogue_encode(const struct catalogue *catalogue, uint8_t **ret_bytes, uin
 	records = (struct dsfs_version *)(head + 1);
 	extents = (struct dsfs_extent *)(records + catalogue->version_count);
 	memcpy(head->magic, DSFS_CATALOGUE_MAGIC, sizeof(head->magic));
-	head->version_count = le32_of(catalogue->version_count);
-	head->extent_count = le32_of((uint32_t)count);
-	head->next_sequence = le64_of(catalogue->next_sequence);
-	head->current = le64_of(catalogue->current);
-	head->tail = le64_of(catalogue->tail);
+	head->version_count = dsfs_le32_of(catalogue->version_count);
+	head->extent_count = dsfs_le32_of((uint32_t)count);
+	head->next_sequence = dsfs_le64_of(catalogue->next_sequence);
+	head->current = dsfs_le64_of(catalogue->current);
+	head->tail = dsfs_le64_of(catalogue->tail);
 	memcpy(head->volume_uuid, catalogue->volume_uuid, sizeof(head->volume_uuid));
 	count = 0;
 	for (uint32_t i = 0; i < catalogue->version_count; i++) {
@@ -135,8 +135,8 @@ int catalogue_decode(const uint8_t *bytes, uint64_t length, const struct superbl
 		return error_set(err, -EBADMSG, "catalogue: bad magic");
 	if (memcmp(head->volume_uuid, super->volume_uuid, sizeof(head->volume_uuid)) != 0)
 		return error_set(err, -EBADMSG, "catalogue: belongs to another volume");
-	versions = le32_get(head->version_count);
-	d.extent_count = le32_get(head->extent_count);
+	versions = dsfs_le32_get(head->version_count);
+	d.extent_count = dsfs_le32_get(head->extent_count);
 	at = sizeof(*head) + (uint64_t)versions * sizeof(*records);
 	records = span_at(span, sizeof(*head), (uint64_t)versions * sizeof(*records));
 	d.extents = span_at(span, at, (uint64_t)d.extent_count * sizeof(*d.extents));
@@ -145,9 +145,9 @@ int catalogue_decode(const uint8_t *bytes, uint64_t length, const struct superbl
 				 "catalogue: %" PRIu32 " versions and %" PRIu32 " extents do not fit in %" PRIu64 " bytes",
 				 versions, d.extent_count, length);
 	memcpy(c.volume_uuid, head->volume_uuid, sizeof(c.volume_uuid));
-	c.next_sequence = le64_get(head->next_sequence);
-	c.current = le64_get(head->current);
-	c.tail = le64_get(head->tail);
+	c.next_sequence = dsfs_le64_get(head->next_sequence);
+	c.current = dsfs_le64_get(head->current);
+	c.tail = dsfs_le64_get(head->tail);
 	r = catalogue_check_tail(super, c.tail, err);
 	if (r < 0)
 		return r;

@@ -42,10 +42,10 @@ static bool chunk_is_inside(const struct index *index, const struct chunk *chunk
 
 struct chunk chunk_of_record(const struct dsfs_chunk *disk)
 {
-	uint32_t stored = le32_get(disk->stored);
+	uint32_t stored = dsfs_le32_get(disk->stored);
 
-	return (struct chunk){ .address = le64_get(disk->address),
-			       .sum = le64_get(disk->sum),
+	return (struct chunk){ .address = dsfs_le64_get(disk->address),
+			       .sum = dsfs_le64_get(disk->sum),
 			       .stored = stored & STORED_MASK,
 			       .codec = (uint8_t)(stored >> DSFS_STORED_BITS) };
 }
@@ -162,7 +162,7 @@ int chunk_decode(const struct chunk *chunk, struct codec *codec, const void *sto
 
 void chunk_encode(const struct chunk *chunk, struct dsfs_chunk *disk)
 {
-	disk->address = le64_of(chunk->address);
-	disk->sum = le64_of(chunk->sum);
-	disk->stored = le32_of(chunk->stored | (uint32_t)chunk->codec << DSFS_STORED_BITS);
+	disk->address = dsfs_le64_of(chunk->address);
+	disk->sum = dsfs_le64_of(chunk->sum);
+	disk->stored = dsfs_le32_of(chunk->stored | (uint32_t)chunk->codec << DSFS_STORED_BITS);
 }

@@ -18,10 +18,10 @@ bool hole_list_open(const struct index *index, uint64_t head, uint64_t chunks, s
 {
 	const struct dsfs_hole *disk = hole_list_record(index, head), *last = NULL;
 
-	*ret = (struct hole_list){ .first = head + 1, .count = disk ? le64_get(disk->first) : 0 };
+	*ret = (struct hole_list){ .first = head + 1, .count = disk ? dsfs_le64_get(disk->first) : 0 };
 	if (ret->count && ret->count < index->shape.chunk_count)
 		last = hole_list_record(index, head + ret->count);
-	ret->chunks = last ? le32_get(last->total) : 0;
+	ret->chunks = last ? dsfs_le32_get(last->total) : 0;
 	return last && ret->chunks <= chunks && chunks - ret->chunks <= head;
 }
 
@@ -32,15 +32,15 @@ int hole_list_check(const struct index *index, const struct hole_list *list, uin
 	uint64_t end = 0, before = 0;
 
 	for (uint64_t i = 0; i <= list->count; i++) {
-		uint64_t first = le64_get(disk[i].first), total = le32_get(disk[i].total);
+		uint64_t first = dsfs_le64_get(disk[i].first), total = dsfs_le32_get(disk[i].total);
 		bool is_right = i == 0 || (total > before && (i == 1 || first > end) && first < chunks &&
 					   total - before <= chunks - first);
 
-		if (le64_get(disk[i].address) != 0 || !is_right)
+		if (dsfs_le64_get(disk[i].address) != 0 || !is_right)
 			return error_set(err, -EBADMSG,
 					 "inode %" PRIu64 ": impossible hole %" PRIu64 " of %" PRIu64 ": address=%#" PRIx64
 					 " first=%" PRIu64 " total=%" PRIu64 " after %" PRIu64 " and %" PRIu64,
-					 ordinal, i, list->count, le64_get(disk[i].address), first, total, end, before);
+					 ordinal, i, list->count, dsfs_le64_get(disk[i].address), first, total, end, before);
 		if (i == 0)
 			continue;
 		end = first + (total - before);
@@ -52,9 +52,9 @@ int hole_list_check(const struct index *index, const struct hole_list *list, uin
 static struct hole hole_list_get(const struct index *index, const struct hole_list *list, uint64_t i)
 {
 	const struct dsfs_hole *disk = (const struct dsfs_hole *)index->chunks.base + list->first;
-	uint64_t before = i ? le32_get(disk[i - 1].total) : 0;
+	uint64_t before = i ? dsfs_le32_get(disk[i - 1].total) : 0;
 
-	return (struct hole){ list->first + i, le64_get(disk[i].first), le32_get(disk[i].total) - before, before };
+	return (struct hole){ list->first + i, dsfs_le64_get(disk[i].first), dsfs_le32_get(disk[i].total) - before, before };
 }
 
 bool hole_list_find(const struct index *index, const struct hole_list *list, uint64_t chunk, struct hole *ret)
@@ -65,7 +65,7 @@ bool hole_list_find(const struct index *index, const struct hole_list *list, uin
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 
-		if (le64_get(disk[middle].first) <= chunk)
+		if (dsfs_le64_get(disk[middle].first) <= chunk)
 			low = middle + 1;
 		else
 			high = middle;

@@ -46,10 +46,10 @@ static int inode_decode_class(const struct index *index, uint32_t class, struct 
 	if (!disk)
 		return error_set(err, -EBADMSG, "inode %" PRIu64 ": class %" PRIu32 " of %" PRIu64, inode->ordinal, class,
 				 index->shape.class_count);
-	inode->mode = le32_get(disk->mode);
-	inode->uid = le32_get(disk->uid);
-	inode->gid = le32_get(disk->gid);
-	inode->xattrs = le64_get(disk->xattrs);
+	inode->mode = dsfs_le32_get(disk->mode);
+	inode->uid = dsfs_le32_get(disk->uid);
+	inode->gid = dsfs_le32_get(disk->gid);
+	inode->xattrs = dsfs_le64_get(disk->xattrs);
 	return 0;
 }
 
@@ -80,17 +80,17 @@ int inode_get(const struct index *index, uint64_t ordinal, struct inode *ret, st
 	if (!disk)
 		return error_set(err, -EBADMSG, "inode %" PRIu64 " of %" PRIu64 " does not exist", ordinal,
 				 index->shape.inode_count);
-	time = le64_get(disk->mtime);
-	where = le64_get(disk->where);
+	time = dsfs_le64_get(disk->mtime);
+	where = dsfs_le64_get(disk->where);
 	inode.mtime = (int64_t)(time >> NSEC_BITS) - TIME_BIAS;
 	inode.mtime_nsec = (uint32_t)(time & ((UINT64_C(1) << NSEC_BITS) - 1));
-	inode.size = le64_get(disk->size);
+	inode.size = dsfs_le64_get(disk->size);
 	inode.sparse = where & DSFS_WHERE_SPARSE;
 	inode.where = where & ~DSFS_WHERE_SPARSE;
-	inode.nlink = le32_get(disk->nlink);
+	inode.nlink = dsfs_le32_get(disk->nlink);
 	if (inode.mtime_nsec >= NSEC_COUNT)
 		return error_set(err, -EBADMSG, "inode %" PRIu64 ": %" PRIu32 " nanoseconds", ordinal, inode.mtime_nsec);
-	r = inode_decode_class(index, le32_get(disk->class), &inode, err);
+	r = inode_decode_class(index, dsfs_le32_get(disk->class), &inode, err);
 	if (r == 0 && index->has_lists && inode.where & DSFS_WHERE_HOLES && S_ISREG(inode.mode))
 		r = inode_open_holes(index, &inode, err);
 	if (r < 0)
@@ -194,9 +194,9 @@ void inode_path(const struct index *index, struct names_reader *reader, uint64_t
 
 void inode_encode(const struct inode *inode, uint32_t class, struct dsfs_inode *disk)
 {
-	disk->mtime = le64_of((uint64_t)(inode->mtime + TIME_BIAS) << NSEC_BITS | inode->mtime_nsec);
-	disk->size = le64_of(inode->size);
-	disk->where = le64_of(inode->where | (inode->sparse ? DSFS_WHERE_SPARSE : 0));
-	disk->class = le32_of(class);
-	disk->nlink = le32_of(inode->nlink);
+	disk->mtime = dsfs_le64_of((uint64_t)(inode->mtime + TIME_BIAS) << NSEC_BITS | inode->mtime_nsec);
+	disk->size = dsfs_le64_of(inode->size);
+	disk->where = dsfs_le64_of(inode->where | (inode->sparse ? DSFS_WHERE_SPARSE : 0));
+	disk->class = dsfs_le32_of(class);
+	disk->nlink = dsfs_le32_of(inode->nlink);
 }

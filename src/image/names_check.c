@@ -25,30 +25,30 @@
 #define LMDB_METAS    2u
 
 struct lmdb_page {
-	le64 number;
-	le16 pad, flags;
-	le16 lower, upper; /* free space between the node offsets and the nodes */
+	dsfs_le64 number;
+	dsfs_le16 pad, flags;
+	dsfs_le16 lower, upper; /* free space between the node offsets and the nodes */
 };
 
 struct lmdb_node {
-	le16 low, high; /* leaf: length of the data; branch: child page with flags as bits 32..47 */
-	le16 flags;
-	le16 key_length;
+	dsfs_le16 low, high; /* leaf: length of the data; branch: child page with flags as bits 32..47 */
+	dsfs_le16 flags;
+	dsfs_le16 key_length;
 };
 
 struct lmdb_tree {
-	le32 pad; /* of the first tree: the page size */
-	le16 flags, depth;
-	le64 branch_pages, leaf_pages, overflow_pages, entries;
-	le64 root;
+	dsfs_le32 pad; /* of the first tree: the page size */
+	dsfs_le16 flags, depth;
+	dsfs_le64 branch_pages, leaf_pages, overflow_pages, entries;
+	dsfs_le64 root;
 };
 
 struct lmdb_meta {
 	struct lmdb_page page;
-	le32 magic, version;
-	le64 address, map_size;
+	dsfs_le32 magic, version;
+	dsfs_le64 address, map_size;
 	struct lmdb_tree free_list, names;
-	le64 last_page, transaction;
+	dsfs_le64 last_page, transaction;
 };
 
 _Static_assert(sizeof(struct lmdb_page) == 16 && sizeof(struct lmdb_node) == 8, "LMDB page layout");
@@ -99,8 +99,8 @@ static bool name_is_legal(struct span name)
 /* A mount has a folder of its own there, by which it is told apart and commanded. */
 static bool name_is_taken(uint64_t directory, struct span name)
 {
-	return directory == INODE_ROOT && name.size == strlen(CONTROL_FOLDER) &&
-	       !memcmp(name.base, CONTROL_FOLDER, name.size);
+	return directory == INODE_ROOT && name.size == strlen(DSFS_CONTROL_FOLDER) &&
+	       !memcmp(name.base, DSFS_CONTROL_FOLDER, name.size);
 }
 
 static int check_directory_end(struct check *c, struct error *err)
@@ -201,7 +201,7 @@ static int check_entry(struct check *c, struct span name, struct span value, str
 	if (name_is_taken(c->directory.ordinal, name))
 		return error_set(err, -EBADMSG,
 				 "names: the root has an entry '%s', which is the name of the mount's own folder",
-				 CONTROL_FOLDER);
+				 DSFS_CONTROL_FOLDER);
 	if (c->number % DSFS_MARK_EVERY == 0 && mark > 0 &&
 	    (mark > c->mark_count || key_compare(name, c->marks[mark - 1]) != 0))
 		return error_set(err, -EBADMSG, "names: mark %" PRIu64 " of directory %" PRIu64 " names another entry",
@@ -250,11 +250,11 @@ static int check_page_header(struct check *c, uint64_t number, uint32_t flags, c
 	c->seen[number / 8] |= (uint8_t)(1u << number % 8);
 	c->pages_seen++;
 	page = span_at(c->file, number * PAGE_SIZE, PAGE_SIZE);
-	if (!page || le64_get(page->number) != number || le16_get(page->flags) != flags)
+	if (!page || dsfs_le64_get(page->number) != number || dsfs_le16_get(page->flags) != flags)
 		return error_set(err, -EBADMSG, "names: page %" PRIu64 " has the wrong number or type %#x", number,
-				 page ? le16_get(page->flags) : 0);
-	lower = le16_get(page->lower);
-	upper = le16_get(page->upper);
+				 page ? dsfs_le16_get(page->flags) : 0);
+	lower = dsfs_le16_get(page->lower);
+	upper = dsfs_le16_get(page->upper);
 	if (lower < sizeof(*page) + 2 || lower % 2 || upper < lower || upper > PAGE_SIZE)
 		return error_set(err, -EBADMSG, "names: page %" PRIu64 " has bounds %" PRIu32 "..%" PRIu32, number, lower,
 				 upper);
@@ -264,7 +264,7 @@ static int check_page_header(struct check *c, uint64_t number, uint32_t flags, c
 
 static uint32_t page_node_count(const struct lmdb_page *page)
 {
-	return (le16_get(page->lower) - (uint32_t)sizeof(*page)) / 2;
+	return (dsfs_le16_get(page->lower) - (uint32_t)sizeof(*page)) / 2;
 }
 
 /* NULL when the node, its key or its data leave the page's node area. */
@@ -272,19 +272,19 @@ static const struct lmdb_node *page_node(const struct lmdb_page *page, uint32_t 
 					 struct span *ret_data)
 {
 	struct span span = { (const uint8_t *)page, PAGE_SIZE };
-	le16 at;
+	dsfs_le16 at;
 	const struct lmdb_node *node;
 	uint32_t offset, data;
 
 	memcpy(&at, span.base + sizeof(*page) + 2 * i, sizeof(at));
-	offset = le16_get(at);
+	offset = dsfs_le16_get(at);
 	node = span_at(span, offset, sizeof(*node));
-	if (!node || offset < le16_get(page->upper) || offset % 2)
+	if (!node || offset < dsfs_le16_get(page->upper) || offset % 2)
 		return NULL;
-	data = leaf ? le16_get(node->low) | le16_get(node->high) << 16 : 0;
-	if (leaf && le16_get(node->flags) != 0)
+	data = leaf ? dsfs_le16_get(node->low) | dsfs_le16_get(node->high) << 16 : 0;
+	if (leaf && dsfs_le16_get(node->flags) != 0)
 		return NULL;
-	ret_key->size = le16_get(node->key_length);
+	ret_key->size = dsfs_le16_get(node->key_length);
 	ret_key->base = span_at(span, offset + sizeof(*node), ret_key->size);
 	ret_data->size = data;
 	ret_data->base = span_at(span, offset + sizeof(*node) + ret_key->size, data);
@@ -331,8 +331,8 @@ static int check_tree(struct check *c, uint64_t number, uint32_t level, struct e
 		if (i) /* the first separator of a page means nothing */
 			c->bound = key;
 		r = check_tree(c,
-			       le16_get(node->low) | (uint64_t)le16_get(node->high) << 16 |
-				       (uint64_t)le16_get(node->flags) << 32,
+			       dsfs_le16_get(node->low) | (uint64_t)dsfs_le16_get(node->high) << 16 |
+				       (uint64_t)dsfs_le16_get(node->flags) << 32,
 			       level + 1, err);
 		if (r < 0)
 			return r;
@@ -346,12 +346,12 @@ static int check_meta_page(struct check *c, uint64_t number, const struct lmdb_m
 {
 	const struct lmdb_meta *meta = span_at(c->file, number * PAGE_SIZE, PAGE_SIZE);
 
-	if (!meta || le64_get(meta->page.number) != number || le16_get(meta->page.flags) != LMDB_META ||
-	    le32_get(meta->magic) != LMDB_MAGIC || le32_get(meta->version) != LMDB_VERSION)
+	if (!meta || dsfs_le64_get(meta->page.number) != number || dsfs_le16_get(meta->page.flags) != LMDB_META ||
+	    dsfs_le32_get(meta->magic) != LMDB_MAGIC || dsfs_le32_get(meta->version) != LMDB_VERSION)
 		return error_set(err, -EBADMSG, "names: page %" PRIu64 " is no LMDB meta page", number);
-	if (le32_get(meta->free_list.pad) != PAGE_SIZE)
+	if (dsfs_le32_get(meta->free_list.pad) != PAGE_SIZE)
 		return error_set(err, -EOPNOTSUPP, "names: LMDB pages of %" PRIu32 " bytes, expected %u",
-				 le32_get(meta->free_list.pad), PAGE_SIZE);
+				 dsfs_le32_get(meta->free_list.pad), PAGE_SIZE);
 	*ret = meta;
 	return 0;
 }
@@ -369,14 +369,14 @@ static int check_metas(struct check *c, const struct lmdb_meta **ret, struct err
 	r = check_meta_page(c, 1, &second, err);
 	if (r < 0)
 		return r;
-	if (le64_get(first->transaction) != 0 || le64_get(second->transaction) > 1)
+	if (dsfs_le64_get(first->transaction) != 0 || dsfs_le64_get(second->transaction) > 1)
 		return error_set(err, -EBADMSG, "names: LMDB transactions %" PRIu64 " and %" PRIu64 ", expected 0 and 1",
-				 le64_get(first->transaction), le64_get(second->transaction));
-	meta = le64_get(second->transaction) ? second : first;
-	if (le64_get(meta->address) != 0 || le64_get(meta->last_page) != c->page_count - 1 ||
-	    le16_get(meta->free_list.flags) != LMDB_FLAGS || le64_get(meta->free_list.root) != LMDB_NO_PAGE ||
-	    le64_get(meta->free_list.entries) != 0 || le16_get(meta->names.flags) != 0 ||
-	    le64_get(meta->names.overflow_pages) != 0 || le16_get(meta->names.depth) >= LMDB_DEPTH)
+				 dsfs_le64_get(first->transaction), dsfs_le64_get(second->transaction));
+	meta = dsfs_le64_get(second->transaction) ? second : first;
+	if (dsfs_le64_get(meta->address) != 0 || dsfs_le64_get(meta->last_page) != c->page_count - 1 ||
+	    dsfs_le16_get(meta->free_list.flags) != LMDB_FLAGS || dsfs_le64_get(meta->free_list.root) != LMDB_NO_PAGE ||
+	    dsfs_le64_get(meta->free_list.entries) != 0 || dsfs_le16_get(meta->names.flags) != 0 ||
+	    dsfs_le64_get(meta->names.overflow_pages) != 0 || dsfs_le16_get(meta->names.depth) >= LMDB_DEPTH)
 		return error_set(err, -EBADMSG, "names: the LMDB meta page describes something else than a compact index");
 	*ret = meta;
 	return 0;
@@ -406,12 +406,12 @@ static int check_all(struct check *c, struct error *err)
 	r = check_root(c, err);
 	if (r < 0)
 		return r;
-	c->depth = le16_get(meta->names.depth);
-	if (c->depth == 0 ? le64_get(meta->names.root) != LMDB_NO_PAGE : le64_get(meta->names.root) == LMDB_NO_PAGE)
+	c->depth = dsfs_le16_get(meta->names.depth);
+	if (c->depth == 0 ? dsfs_le64_get(meta->names.root) != LMDB_NO_PAGE : dsfs_le64_get(meta->names.root) == LMDB_NO_PAGE)
 		return error_set(err, -EBADMSG, "names: a tree of depth %" PRIu32 " with root page %#" PRIx64, c->depth,
-				 le64_get(meta->names.root));
+				 dsfs_le64_get(meta->names.root));
 	if (c->depth)
-		r = check_tree(c, le64_get(meta->names.root), 1, err);
+		r = check_tree(c, dsfs_le64_get(meta->names.root), 1, err);
 	if (r == 0)
 		r = check_directory_end(c, err);
 	if (r < 0)

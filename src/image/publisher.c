@@ -7,7 +7,7 @@
 #include "datasetfs/format.h"
 #include "image/checksum.h"
 
-#define SUMMED (sizeof(struct dsfs_publisher) - sizeof(le64))
+#define SUMMED (sizeof(struct dsfs_publisher) - sizeof(dsfs_le64))
 
 int publisher_write(struct source *source, const char *host, uint64_t process, uint64_t since, struct error *err)
 {
@@ -16,10 +16,10 @@ int publisher_write(struct source *source, const char *host, uint64_t process, u
 	memset(&disk, 0, sizeof(disk));
 	if (host) {
 		memcpy(disk.magic, DSFS_PUBLISHER_MAGIC, sizeof(disk.magic));
-		disk.since = le64_of(since);
-		disk.process = le64_of(process);
+		disk.since = dsfs_le64_of(since);
+		disk.process = dsfs_le64_of(process);
 		memcpy(disk.host, host, strnlen(host, sizeof(disk.host)));
-		disk.checksum = le64_of(checksum_64(&disk, SUMMED));
+		disk.checksum = dsfs_le64_of(checksum_64(&disk, SUMMED));
 	}
 	return source_write(source, 0, DSFS_PUBLISHER_AT, &disk, sizeof(disk), err);
 }
@@ -30,11 +30,11 @@ bool publisher_read(struct source *source, char *host, uint64_t *process, uint64
 
 	if (source_read(source, 0, DSFS_PUBLISHER_AT, &disk, sizeof(disk), NULL) < 0 ||
 	    memcmp(disk.magic, DSFS_PUBLISHER_MAGIC, sizeof(disk.magic)) != 0 ||
-	    le64_get(disk.checksum) != checksum_64(&disk, SUMMED))
+	    dsfs_le64_get(disk.checksum) != checksum_64(&disk, SUMMED))
 		return false;
 	memcpy(host, disk.host, sizeof(disk.host));
 	host[sizeof(disk.host)] = 0;
-	*process = le64_get(disk.process);
-	*since = le64_get(disk.since);
+	*process = dsfs_le64_get(disk.process);
+	*since = dsfs_le64_get(disk.since);
 	return true;
 }

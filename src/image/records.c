@@ -19,7 +19,7 @@ static int records_next(const struct index *index, uint64_t *ordinal, struct ino
 	while (*ordinal <= index->shape.inode_count) {
 		uint64_t at = (*ordinal)++;
 
-		if (le64_get(inodes[at - 1].size) <= DSFS_SHARED_MAX)
+		if (dsfs_le64_get(inodes[at - 1].size) <= DSFS_SHARED_MAX)
 			continue;
 		r = inode_get(index, at, ret, err);
 		if (r < 0)
@@ -76,7 +76,7 @@ static uint64_t records_measure_file(const struct index *index, const struct ino
 	struct chunk last;
 
 	for (uint64_t i = 0; i < inode_record_count(index, inode); i++)
-		holes += le64_get(records[i].address) == 0;
+		holes += dsfs_le64_get(records[i].address) == 0;
 	bytes = holes << index->chunk_log;
 	if (chunk_get(index, inode, count - 1, &last, NULL) == 0 && chunk_is_hole(&last))
 		bytes -= (count << index->chunk_log) - inode->size;

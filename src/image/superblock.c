@@ -10,26 +10,26 @@
 #include "image/address.h"
 #include "image/checksum.h"
 
-#define SUMMED (sizeof(struct dsfs_superblock) - sizeof(le64))
+#define SUMMED (sizeof(struct dsfs_superblock) - sizeof(dsfs_le64))
 
 void superblock_encode(const struct superblock *super, struct dsfs_superblock *disk)
 {
 	memset(disk, 0, sizeof(*disk));
 	memcpy(disk->magic, DSFS_MAGIC, sizeof(disk->magic));
-	disk->format = le32_of(DSFS_FORMAT);
-	disk->segment_log = le32_of(super->segment_log);
-	disk->feature_compat = le64_of(super->feature_compat);
-	disk->feature_incompat = le64_of(super->feature_incompat);
+	disk->format = dsfs_le32_of(DSFS_FORMAT);
+	disk->segment_log = dsfs_le32_of(super->segment_log);
+	disk->feature_compat = dsfs_le64_of(super->feature_compat);
+	disk->feature_incompat = dsfs_le64_of(super->feature_incompat);
 	memcpy(disk->volume_uuid, super->volume_uuid, sizeof(disk->volume_uuid));
-	disk->sequence = le64_of(super->sequence);
-	disk->member_size = le64_of(super->member_size);
-	disk->member = le32_of(super->member);
-	disk->member_count = le32_of(super->member_count);
-	disk->catalogue.address = le64_of(super->catalogue_address);
-	disk->catalogue.length = le64_of(super->catalogue_length);
+	disk->sequence = dsfs_le64_of(super->sequence);
+	disk->member_size = dsfs_le64_of(super->member_size);
+	disk->member = dsfs_le32_of(super->member);
+	disk->member_count = dsfs_le32_of(super->member_count);
+	disk->catalogue.address = dsfs_le64_of(super->catalogue_address);
+	disk->catalogue.length = dsfs_le64_of(super->catalogue_length);
 	memcpy(disk->catalogue_sha256, super->catalogue_sha256, sizeof(disk->catalogue_sha256));
 	memcpy(disk->identity, super->identity, strnlen(super->identity, sizeof(disk->identity)));
-	disk->checksum = le64_of(checksum_64(disk, SUMMED));
+	disk->checksum = dsfs_le64_of(checksum_64(disk, SUMMED));
 }
 
 /* What a reader must know before any other field means something. */
@@ -39,16 +39,16 @@ static int superblock_check_head(const struct dsfs_superblock *disk, struct erro
 
 	if (memcmp(disk->magic, DSFS_MAGIC, sizeof(disk->magic)) != 0)
 		return error_set(err, -EBADMSG, "superblock: not a datasetfs volume");
-	if (le64_get(disk->checksum) != sum)
+	if (dsfs_le64_get(disk->checksum) != sum)
 		return error_set(err, -EBADMSG, "superblock: checksum %016" PRIx64 ", expected %016" PRIx64, sum,
-				 le64_get(disk->checksum));
-	if (le32_get(disk->format) != DSFS_FORMAT)
+				 dsfs_le64_get(disk->checksum));
+	if (dsfs_le32_get(disk->format) != DSFS_FORMAT)
 		return error_set(err, -EOPNOTSUPP, "superblock: format %" PRIu32 ", this release reads %d",
-				 le32_get(disk->format), DSFS_FORMAT);
-	if (le64_get(disk->feature_incompat) & ~DSFS_INCOMPAT_KNOWN)
+				 dsfs_le32_get(disk->format), DSFS_FORMAT);
+	if (dsfs_le64_get(disk->feature_incompat) & ~DSFS_INCOMPAT_KNOWN)
 		return error_set(err, -EOPNOTSUPP,
 				 "superblock: unknown incompatible features %#" PRIx64 ", a newer release is needed",
-				 le64_get(disk->feature_incompat) & ~DSFS_INCOMPAT_KNOWN);
+				 dsfs_le64_get(disk->feature_incompat) & ~DSFS_INCOMPAT_KNOWN);
 	return 0;
 }
 
@@ -89,16 +89,16 @@ int superblock_decode(const struct dsfs_superblock *disk, struct superblock *ret
 	r = superblock_check_head(disk, err);
 	if (r < 0)
 		return r;
-	super.feature_compat = le64_get(disk->feature_compat);
-	super.feature_incompat = le64_get(disk->feature_incompat);
+	super.feature_compat = dsfs_le64_get(disk->feature_compat);
+	super.feature_incompat = dsfs_le64_get(disk->feature_incompat);
 	memcpy(super.volume_uuid, disk->volume_uuid, sizeof(super.volume_uuid));
-	super.sequence = le64_get(disk->sequence);
-	super.member_size = le64_get(disk->member_size);
-	super.member = le32_get(disk->member);
-	super.member_count = le32_get(disk->member_count);
-	super.segment_log = le32_get(disk->segment_log);
-	super.catalogue_address = le64_get(disk->catalogue.address);
-	super.catalogue_length = le64_get(disk->catalogue.length);
+	super.sequence = dsfs_le64_get(disk->sequence);
+	super.member_size = dsfs_le64_get(disk->member_size);
+	super.member = dsfs_le32_get(disk->member);
+	super.member_count = dsfs_le32_get(disk->member_count);
+	super.segment_log = dsfs_le32_get(disk->segment_log);
+	super.catalogue_address = dsfs_le64_get(disk->catalogue.address);
+	super.catalogue_length = dsfs_le64_get(disk->catalogue.length);
 	memcpy(super.catalogue_sha256, disk->catalogue_sha256, sizeof(super.catalogue_sha256));
 	memcpy(super.identity, disk->identity, sizeof(disk->identity));
 	r = superblock_check_fields(&super, err);
@@ -169,8 +169,8 @@ static void superblock_look(struct source *source, uint32_t slot, struct ring_se
 		search->unread = unread;
 	if (r == 0 && super.sequence > search->best.sequence)
 		search->best = super;
-	if (r == -EOPNOTSUPP && !unread.code && le64_get(disk.sequence) > search->unsupported)
-		search->unsupported = le64_get(disk.sequence);
+	if (r == -EOPNOTSUPP && !unread.code && dsfs_le64_get(disk.sequence) > search->unsupported)
+		search->unsupported = dsfs_le64_get(disk.sequence);
 	if (r < 0 && reason_weight(&why) > reason_weight(&search->reason))
 		search->reason = why;
 }

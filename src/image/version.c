@@ -36,38 +36,38 @@ void version_encode(const struct version *v, uint32_t first_extent, struct dsfs_
 	memcpy(disk->uuid, v->uuid, sizeof(disk->uuid));
 	memcpy(disk->digest, v->digest, sizeof(disk->digest));
 	memcpy(disk->index_sha256, v->index_sha256, sizeof(disk->index_sha256));
-	disk->sequence = le64_of(v->sequence);
-	disk->created = le64_of(v->created);
-	disk->feature_compat = le64_of(v->feature_compat);
-	disk->feature_incompat = le64_of(v->feature_incompat);
-	disk->chunk_log = le32_of(v->chunk_log);
-	disk->chunk_sum = le32_of(v->chunk_sum);
-	disk->first_segment = le32_of(first_extent);
-	disk->segment_count = le32_of(v->segments.count);
-	disk->first_index = le32_of(first_extent + v->segments.count);
-	disk->index_extents = le32_of(v->index.count);
-	disk->index_length = le64_of(v->index_length);
-	disk->names_length = le64_of(v->shape.names_length);
-	disk->inode_count = le64_of(v->shape.inode_count);
-	disk->chunk_count = le64_of(v->shape.chunk_count);
-	disk->class_count = le64_of(v->shape.class_count);
-	disk->blob_length = le64_of(v->shape.blob_length);
-	disk->entry_count = le64_of(v->shape.entry_count);
-	disk->file_count = le64_of(v->file_count);
-	disk->directory_count = le64_of(v->directory_count);
-	disk->symlink_count = le64_of(v->symlink_count);
-	disk->content_bytes = le64_of(v->content_bytes);
-	disk->stored_bytes = le64_of(v->stored_bytes);
-	disk->source = (struct dsfs_extent){ le64_of(v->source.address), le64_of(v->source.length) };
+	disk->sequence = dsfs_le64_of(v->sequence);
+	disk->created = dsfs_le64_of(v->created);
+	disk->feature_compat = dsfs_le64_of(v->feature_compat);
+	disk->feature_incompat = dsfs_le64_of(v->feature_incompat);
+	disk->chunk_log = dsfs_le32_of(v->chunk_log);
+	disk->chunk_sum = dsfs_le32_of(v->chunk_sum);
+	disk->first_segment = dsfs_le32_of(first_extent);
+	disk->segment_count = dsfs_le32_of(v->segments.count);
+	disk->first_index = dsfs_le32_of(first_extent + v->segments.count);
+	disk->index_extents = dsfs_le32_of(v->index.count);
+	disk->index_length = dsfs_le64_of(v->index_length);
+	disk->names_length = dsfs_le64_of(v->shape.names_length);
+	disk->inode_count = dsfs_le64_of(v->shape.inode_count);
+	disk->chunk_count = dsfs_le64_of(v->shape.chunk_count);
+	disk->class_count = dsfs_le64_of(v->shape.class_count);
+	disk->blob_length = dsfs_le64_of(v->shape.blob_length);
+	disk->entry_count = dsfs_le64_of(v->shape.entry_count);
+	disk->file_count = dsfs_le64_of(v->file_count);
+	disk->directory_count = dsfs_le64_of(v->directory_count);
+	disk->symlink_count = dsfs_le64_of(v->symlink_count);
+	disk->content_bytes = dsfs_le64_of(v->content_bytes);
+	disk->stored_bytes = dsfs_le64_of(v->stored_bytes);
+	disk->source = (struct dsfs_extent){ dsfs_le64_of(v->source.address), dsfs_le64_of(v->source.length) };
 	memcpy(disk->source_sha256, v->source_sha256, sizeof(disk->source_sha256));
-	disk->fine = (struct dsfs_extent){ le64_of(v->block_sums.address), le64_of(v->block_sums.length) };
+	disk->fine = (struct dsfs_extent){ dsfs_le64_of(v->block_sums.address), dsfs_le64_of(v->block_sums.length) };
 	memcpy(disk->fine_sha256, v->block_sums_sha256, sizeof(disk->fine_sha256));
 }
 
 static struct dsfs_extent *extents_encode(const struct extent_list *list, struct dsfs_extent *disk)
 {
 	for (uint32_t i = 0; i < list->count; i++, disk++)
-		*disk = (struct dsfs_extent){ le64_of(list->items[i].address), le64_of(list->items[i].length) };
+		*disk = (struct dsfs_extent){ dsfs_le64_of(list->items[i].address), dsfs_le64_of(list->items[i].length) };
 	return disk;
 }
 
@@ -92,10 +92,10 @@ static int extent_check(const struct version_decoder *d, const struct extent *e,
 }
 
 /* Lists lie one behind the other, so a table of n extents never asks for more memory than n extents. */
-static int extents_decode(struct version_decoder *d, le32 first, le32 count, uint64_t align, const char *what,
+static int extents_decode(struct version_decoder *d, dsfs_le32 first, dsfs_le32 count, uint64_t align, const char *what,
 			  struct extent_list *ret, struct error *err)
 {
-	uint32_t from = le32_get(first), n = le32_get(count);
+	uint32_t from = dsfs_le32_get(first), n = dsfs_le32_get(count);
 	int r;
 
 	if (from != d->extents_used || n > d->extent_count - from)
@@ -108,8 +108,8 @@ static int extents_decode(struct version_decoder *d, le32 first, le32 count, uin
 		return error_set(err, -ENOMEM, "catalogue: no memory for %" PRIu32 " extents", n);
 	ret->count = n;
 	for (uint32_t i = 0; i < n; i++) {
-		ret->items[i].address = le64_get(d->extents[from + i].address);
-		ret->items[i].length = le64_get(d->extents[from + i].length);
+		ret->items[i].address = dsfs_le64_get(d->extents[from + i].address);
+		ret->items[i].length = dsfs_le64_get(d->extents[from + i].length);
 		r = extent_check(d, &ret->items[i], align, what, err);
 		if (r < 0)
 			return r;
@@ -148,27 +148,27 @@ static void version_decode_fields(const struct dsfs_version *disk, struct versio
 	memcpy(v->uuid, disk->uuid, sizeof(v->uuid));
 	memcpy(v->digest, disk->digest, sizeof(v->digest));
 	memcpy(v->index_sha256, disk->index_sha256, sizeof(v->index_sha256));
-	v->sequence = le64_get(disk->sequence);
-	v->created = le64_get(disk->created);
-	v->feature_compat = le64_get(disk->feature_compat);
-	v->feature_incompat = le64_get(disk->feature_incompat);
-	v->chunk_log = le32_get(disk->chunk_log);
-	v->chunk_sum = le32_get(disk->chunk_sum);
-	v->index_length = le64_get(disk->index_length);
-	v->shape.names_length = le64_get(disk->names_length);
-	v->shape.inode_count = le64_get(disk->inode_count);
-	v->shape.chunk_count = le64_get(disk->chunk_count);
-	v->shape.class_count = le64_get(disk->class_count);
-	v->shape.blob_length = le64_get(disk->blob_length);
-	v->shape.entry_count = le64_get(disk->entry_count);
-	v->file_count = le64_get(disk->file_count);
-	v->directory_count = le64_get(disk->directory_count);
-	v->symlink_count = le64_get(disk->symlink_count);
-	v->content_bytes = le64_get(disk->content_bytes);
-	v->stored_bytes = le64_get(disk->stored_bytes);
-	v->source = (struct extent){ le64_get(disk->source.address), le64_get(disk->source.length) };
+	v->sequence = dsfs_le64_get(disk->sequence);
+	v->created = dsfs_le64_get(disk->created);
+	v->feature_compat = dsfs_le64_get(disk->feature_compat);
+	v->feature_incompat = dsfs_le64_get(disk->feature_incompat);
+	v->chunk_log = dsfs_le32_get(disk->chunk_log);
+	v->chunk_sum = dsfs_le32_get(disk->chunk_sum);
+	v->index_length = dsfs_le64_get(disk->index_length);
+	v->shape.names_length = dsfs_le64_get(disk->names_length);
+	v->shape.inode_count = dsfs_le64_get(disk->inode_count);
+	v->shape.chunk_count = dsfs_le64_get(disk->chunk_count);
+	v->shape.class_count = dsfs_le64_get(disk->class_count);
+	v->shape.blob_length = dsfs_le64_get(disk->blob_length);
+	v->shape.entry_count = dsfs_le64_get(disk->entry_count);
+	v->file_count = dsfs_le64_get(disk->file_count);
+	v->directory_count = dsfs_le64_get(disk->directory_count);
+	v->symlink_count = dsfs_le64_get(disk->symlink_count);
+	v->content_bytes = dsfs_le64_get(disk->content_bytes);
+	v->stored_bytes = dsfs_le64_get(disk->stored_bytes);
+	v->source = (struct extent){ dsfs_le64_get(disk->source.address), dsfs_le64_get(disk->source.length) };
 	memcpy(v->source_sha256, disk->source_sha256, sizeof(v->source_sha256));
-	v->block_sums = (struct extent){ le64_get(disk->fine.address), le64_get(disk->fine.length) };
+	v->block_sums = (struct extent){ dsfs_le64_get(disk->fine.address), dsfs_le64_get(disk->fine.length) };
 	memcpy(v->block_sums_sha256, disk->fine_sha256, sizeof(v->block_sums_sha256));
 }
 

@@ -20,9 +20,9 @@ static struct span xattr_span(const struct index *index, uint64_t offset)
 	const struct dsfs_xattr_set *set = span_at(index->blob, offset, sizeof(*set));
 	struct span span = { 0 };
 
-	if (!set || le32_get(set->length) < sizeof(*set) || le32_get(set->length) > DSFS_XATTRS_MAX)
+	if (!set || dsfs_le32_get(set->length) < sizeof(*set) || dsfs_le32_get(set->length) > DSFS_XATTRS_MAX)
 		return span;
-	span.size = le32_get(set->length);
+	span.size = dsfs_le32_get(set->length);
 	span.base = span_at(index->blob, offset, span.size);
 	return span;
 }
@@ -37,12 +37,12 @@ int xattr_each(const struct index *index, uint64_t offset,
 
 	if (!set.base)
 		return xattr_damaged(offset, err);
-	for (uint32_t i = 0; i < le32_get(((const struct dsfs_xattr_set *)set.base)->count); i++) {
+	for (uint32_t i = 0; i < dsfs_le32_get(((const struct dsfs_xattr_set *)set.base)->count); i++) {
 		head = span_at(set, at, sizeof(*head));
 		if (!head)
 			return xattr_damaged(offset, err);
-		name.size = le32_get(head->name_length);
-		value.size = le32_get(head->value_length);
+		name.size = dsfs_le32_get(head->name_length);
+		value.size = dsfs_le32_get(head->value_length);
 		name.base = span_at(set, at + sizeof(*head), name.size);
 		value.base = span_at(set, at + sizeof(*head) + name.size, value.size);
 		if (!name.base || !value.base || name.size == 0 || name.size > DSFS_NAME_MAX ||
@@ -96,7 +96,7 @@ int xattr_check(const struct index *index, struct error *err)
 	int r;
 
 	for (uint64_t i = 0; i < index->shape.class_count; i++) {
-		xattrs = le64_get(classes[i].xattrs);
+		xattrs = dsfs_le64_get(classes[i].xattrs);
 		if (!xattrs)
 			continue;
 		names.offset = xattrs - 1;

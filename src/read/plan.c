@@ -114,9 +114,9 @@ static bool plan_narrow(struct read_op *op, struct read_piece *piece)
 	if (op->whole || part->want == part->chunk.length || part->chunk.codec != DSFS_CODEC_RAW ||
 	    !block_sums_find(op->request.version.block_sums, part->chunk.number, &row))
 		return false;
-	piece->sums = row.offset + (uint32_t)(first / DSFS_BLOCK * sizeof(le64));
+	piece->sums = row.offset + (uint32_t)(first / DSFS_BLOCK * sizeof(dsfs_le64));
 	piece->page = plan_page(op, row.page, piece->sums,
-				     (uint32_t)((end - first) / DSFS_BLOCK * sizeof(le64)));
+				     (uint32_t)((end - first) / DSFS_BLOCK * sizeof(dsfs_le64)));
 	if (!piece->page)
 		return false;
 	if (end < part->chunk.length)

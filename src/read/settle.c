@@ -38,7 +38,7 @@ static void settle_keep(const struct read_op *op, struct read_piece *piece, cons
 static int settle_verify(const struct read_piece *piece, const struct iovec *parts, int count, struct error *err)
 {
 	if (piece->page)
-		return block_sums_verify((const le64 *)(piece->page->bytes + piece->sums), parts, count, err);
+		return block_sums_verify((const dsfs_le64 *)(piece->page->bytes + piece->sums), parts, count, err);
 	return chunk_verify(&piece->part.chunk, parts, count, err);
 }
 

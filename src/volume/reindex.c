@@ -115,7 +115,7 @@ static int reindex_find_files(const struct index *index, struct bits *ret, struc
 /* A hole, or bytes in the index itself, lie in no place that could change. */
 static bool reindex_has_place(const struct dsfs_chunk *record)
 {
-	uint64_t address = le64_get(record->address);
+	uint64_t address = dsfs_le64_get(record->address);
 
 	return address != 0 && address_member(address) == 0;
 }
@@ -132,11 +132,11 @@ static void reindex_begin_run(struct reindex_section *section, uint64_t number)
 	const struct dsfs_chunk *records = (const struct dsfs_chunk *)section->index->chunks.base;
 	uint64_t length = reindex_stored(&records[number]), next;
 
-	section->from = le64_get(records[number].address);
+	section->from = dsfs_le64_get(records[number].address);
 	for (next = number + 1; next < section->files.count && !bits_get(&section->files, next); next++) {
 		if (!reindex_has_place(&records[next]))
 			continue;
-		if (le64_get(records[next].address) != section->from + length)
+		if (dsfs_le64_get(records[next].address) != section->from + length)
 			break;
 		length += reindex_stored(&records[next]);
 	}
@@ -147,7 +147,7 @@ static void reindex_begin_run(struct reindex_section *section, uint64_t number)
 /* 0: it stays. */
 static uint64_t reindex_find(struct reindex_section *section, uint64_t number, const struct dsfs_chunk *record)
 {
-	uint64_t address = le64_get(record->address);
+	uint64_t address = dsfs_le64_get(record->address);
 
 	if (number >= section->run_record)
 		reindex_begin_run(section, number);
@@ -169,7 +169,7 @@ static bool reindex_patch(struct reindex_section *section, uint64_t first, uint6
 		to = reindex_find(section, first + i, &records[i]);
 		if (!to)
 			continue;
-		records[i].address = le64_of(address_make(0, to));
+		records[i].address = dsfs_le64_of(address_make(0, to));
 		changed = true;
 	}
 	return changed;

@@ -26,12 +26,12 @@ def check_layout():
     with open("layout.c", "w", encoding="utf-8") as file:
         file.write('#include <stdio.h>\n#include <stddef.h>\n#include "datasetfs/control.h"\n'
                    'int main(void) { printf("%zu %zu %lu %u %u\\n",'
-                   "sizeof(struct control_switch), offsetof(struct control_switch, reason),"
-                   "(unsigned long)CONTROL_IOC_SWITCH, CONTROL_PREPARE, CONTROL_BY_UUID); }\n")
+                   "sizeof(struct dsfs_switch), offsetof(struct dsfs_switch, reason),"
+                   "(unsigned long)DSFS_IOC_SWITCH, DSFS_SWITCH_PREPARE, DSFS_SWITCH_BY_UUID); }\n")
     subprocess.run(["cc", "-I", os.path.join(SOURCE, "include"), "-o", "layout", "layout.c"], check=True)
     found = [int(word) for word in subprocess.run(["./layout"], check=True, capture_output=True).stdout.split()]
-    check("layout", [module.LAYOUT.size, module.LAYOUT.size - 504, module.CONTROL_IOC_SWITCH, module.CONTROL_PREPARE,
-                     module.CONTROL_BY_UUID], found)
+    check("layout", [module.LAYOUT.size, module.LAYOUT.size - 504, module.DSFS_IOC_SWITCH, module.DSFS_SWITCH_PREPARE,
+                     module.DSFS_SWITCH_BY_UUID], found)
 
 
 class Rank:

@@ -227,7 +227,7 @@ static void check_row(struct block_sums_view *rows, const struct chunk *chunk, u
 {
 	struct iovec piece = { content, chunk->length };
 	struct error err = { 0 };
-	const le64 *row;
+	const dsfs_le64 *row;
 	int r = block_sums_view_row(rows, chunk->number, &row, &err);
 
 	if (r > 0)

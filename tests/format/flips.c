@@ -151,7 +151,7 @@ static bool check_row(struct index *index, struct block_sums_view *view, const s
 	struct iovec content = { o->content, o->length };
 	struct error err = { 0 };
 	struct inode inode;
-	const le64 *row;
+	const dsfs_le64 *row;
 	int r;
 
 	if (inode_get(index, o->ordinal, &inode, &err) < 0)

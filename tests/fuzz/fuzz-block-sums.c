@@ -32,14 +32,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	struct version version = { .block_sums.address = DSFS_DATA_AT };
 	struct block_sums *block_sums;
 	uint8_t *head;
-	le32 input[3];
+	dsfs_le32 input[3];
 
 	if (length < sizeof(input))
 		return 0;
 	memcpy(input, bytes, sizeof(input));
-	version.chunk_log = DSFS_CHUNK_LOG_MIN + le32_get(input[0]) % (DSFS_CHUNK_LOG_MAX - DSFS_CHUNK_LOG_MIN + 1);
-	version.shape.chunk_count = le32_get(input[1]);
-	version.block_sums.length = (uint64_t)le32_get(input[2]) * DSFS_BLOCK;
+	version.chunk_log = DSFS_CHUNK_LOG_MIN + dsfs_le32_get(input[0]) % (DSFS_CHUNK_LOG_MAX - DSFS_CHUNK_LOG_MIN + 1);
+	version.shape.chunk_count = dsfs_le32_get(input[1]);
+	version.block_sums.length = (uint64_t)dsfs_le32_get(input[2]) * DSFS_BLOCK;
 	length -= sizeof(input);
 	head = malloc(length ? length : 1);
 	if (!head)

@@ -91,21 +91,21 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	struct version version = { .sequence = 1, .chunk_sum = DSFS_SUM_XXH3_64,
 				   .feature_incompat = DSFS_VERSION_INCOMPAT_HOLES };
 	struct index *index;
-	le32 head[7];
+	dsfs_le32 head[7];
 	int fd;
 
 	if (length < sizeof(head))
 		return 0;
 	memcpy(head, bytes, sizeof(head));
 	version.shape = (struct index_shape){
-		.names_length = (uint64_t)le32_get(head[0]) * DSFS_BLOCK,
-		.inode_count = le32_get(head[1]),
-		.chunk_count = le32_get(head[2]),
-		.class_count = le32_get(head[3]),
-		.blob_length = le32_get(head[4]),
-		.entry_count = le32_get(head[5]),
+		.names_length = (uint64_t)dsfs_le32_get(head[0]) * DSFS_BLOCK,
+		.inode_count = dsfs_le32_get(head[1]),
+		.chunk_count = dsfs_le32_get(head[2]),
+		.class_count = dsfs_le32_get(head[3]),
+		.blob_length = dsfs_le32_get(head[4]),
+		.entry_count = dsfs_le32_get(head[5]),
 	};
-	version.chunk_log = DSFS_CHUNK_LOG_MIN + le32_get(head[6]) % (DSFS_CHUNK_LOG_MAX - DSFS_CHUNK_LOG_MIN + 1);
+	version.chunk_log = DSFS_CHUNK_LOG_MIN + dsfs_le32_get(head[6]) % (DSFS_CHUNK_LOG_MAX - DSFS_CHUNK_LOG_MIN + 1);
 	fd = memfd_create("fuzz", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, bytes + sizeof(head), length - sizeof(head)) != (ssize_t)(length - sizeof(head)))
 		abort();

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	memcpy(&disk, bytes, length < sizeof(disk) ? length : sizeof(disk));
 	if (superblock_decode(&disk, &super, NULL) == 0)
 		return 0;
-	disk.checksum = le64_of(checksum_64(&disk, sizeof(disk) - sizeof(disk.checksum)));
+	disk.checksum = dsfs_le64_of(checksum_64(&disk, sizeof(disk) - sizeof(disk.checksum)));
 	if (superblock_decode(&disk, &super, NULL) == 0 && super.catalogue_length > super.member_size)
 		__builtin_trap();
 	return 0;

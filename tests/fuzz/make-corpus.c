@@ -60,13 +60,13 @@ static void seed_section(const char *folder, const char *name)
 {
 	struct version version;
 	int fd = section_write(&section, &version);
-	le32 head[7] = { le32_of((uint32_t)(version.shape.names_length / DSFS_BLOCK)),
-			 le32_of((uint32_t)version.shape.inode_count),
-			 le32_of((uint32_t)version.shape.chunk_count),
-			 le32_of((uint32_t)version.shape.class_count),
-			 le32_of((uint32_t)version.shape.blob_length),
-			 le32_of((uint32_t)version.shape.entry_count),
-			 le32_of(version.chunk_log - DSFS_CHUNK_LOG_MIN) };
+	dsfs_le32 head[7] = { dsfs_le32_of((uint32_t)(version.shape.names_length / DSFS_BLOCK)),
+			 dsfs_le32_of((uint32_t)version.shape.inode_count),
+			 dsfs_le32_of((uint32_t)version.shape.chunk_count),
+			 dsfs_le32_of((uint32_t)version.shape.class_count),
+			 dsfs_le32_of((uint32_t)version.shape.blob_length),
+			 dsfs_le32_of((uint32_t)version.shape.entry_count),
+			 dsfs_le32_of(version.chunk_log - DSFS_CHUNK_LOG_MIN) };
 	void *map = mmap(NULL, version.index_length, PROT_READ, MAP_SHARED, fd, 0);
 
 	assert_true(map != MAP_FAILED);
@@ -118,7 +118,7 @@ static void seed_block_sums(const char *folder, const char *name, uint32_t chunk
 {
 	struct version version = { .chunk_log = chunk_log, .shape.chunk_count = chunks };
 	struct rows_chunk rows[512];
-	le32 head[3] = { le32_of(chunk_log - DSFS_CHUNK_LOG_MIN), le32_of(chunks), le32_of(0) };
+	dsfs_le32 head[3] = { dsfs_le32_of(chunk_log - DSFS_CHUNK_LOG_MIN), dsfs_le32_of(chunks), dsfs_le32_of(0) };
 	struct block_sums_layout layout;
 	unsigned count = 0;
 	uint8_t *bytes;
@@ -127,7 +127,7 @@ static void seed_block_sums(const char *folder, const char *name, uint32_t chunk
 		rows[count++] = (struct rows_chunk){ i, name, 4 };
 	bytes = rows_section(&version, DSFS_DATA_AT, rows, count);
 	block_sums_layout(chunk_log, chunks, count, &layout);
-	head[2] = le32_of((uint32_t)(layout.length / DSFS_BLOCK));
+	head[2] = dsfs_le32_of((uint32_t)(layout.length / DSFS_BLOCK));
 	write_seed(folder, name, head, sizeof(head), bytes, layout.head);
 	free(bytes);
 }

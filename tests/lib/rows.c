@@ -16,25 +16,25 @@ void rows_sign(struct version *version, const uint8_t *section, uint64_t head_le
 
 uint8_t *rows_section(struct version *version, uint64_t address, const struct rows_chunk *chunks, unsigned count)
 {
-	struct dsfs_fine disk = { .chunk_count = le64_of(version->shape.chunk_count), .row_count = le64_of(count) };
+	struct dsfs_fine disk = { .chunk_count = dsfs_le64_of(version->shape.chunk_count), .row_count = dsfs_le64_of(count) };
 	struct block_sums_layout layout;
 	uint8_t *bytes, *pages;
-	le64 *sums;
+	dsfs_le64 *sums;
 
 	block_sums_layout(version->chunk_log, version->shape.chunk_count, count, &layout);
 	bytes = calloc(1, layout.length);
 	assert_non_null(bytes);
 	memcpy(disk.magic, DSFS_FINE_MAGIC, sizeof(disk.magic));
 	memcpy(bytes, &disk, sizeof(disk));
-	sums = (le64 *)(bytes + layout.sums);
+	sums = (dsfs_le64 *)(bytes + layout.sums);
 	pages = bytes + layout.head;
 	for (unsigned i = 0; i < count; i++) {
 		bytes[layout.bits + chunks[i].number / 8] |= (uint8_t)(1u << (chunks[i].number % 8));
 		block_sums_compute(chunks[i].content, chunks[i].length,
-				   (le64 *)(pages + (uint64_t)i * layout.row_bytes));
+				   (dsfs_le64 *)(pages + (uint64_t)i * layout.row_bytes));
 	}
 	for (uint64_t page = 0; page < layout.page_count; page++)
-		sums[page] = le64_of(checksum_64(pages + page * DSFS_BLOCK, DSFS_BLOCK));
+		sums[page] = dsfs_le64_of(checksum_64(pages + page * DSFS_BLOCK, DSFS_BLOCK));
 	version->block_sums = (struct extent){ address, layout.length };
 	rows_sign(version, bytes, layout.head);
 	return bytes;

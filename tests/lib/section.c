@@ -22,7 +22,7 @@ static uint64_t section_inode(struct section *section, uint32_t mode, uint64_t s
 		.ordinal = n + 1, .nlink = 1, .size = size, .mtime = 1700000000, .mtime_nsec = 5, .where = where
 	};
 	section->class_table[section->class_count] = (struct dsfs_class){
-		.mode = le32_of(mode), .uid = le32_of(1000), .gid = le32_of(100)
+		.mode = dsfs_le32_of(mode), .uid = dsfs_le32_of(1000), .gid = dsfs_le32_of(100)
 	};
 	section->classes[n] = (uint32_t)section->class_count++;
 	return n + 1;
@@ -89,11 +89,11 @@ void section_hard_link(struct section *section, uint64_t parent, const char *nam
 void section_xattr(struct section *section, uint64_t ordinal, const char *name, uint32_t times)
 {
 	uint32_t length = (uint32_t)(sizeof(struct dsfs_xattr) + strlen(name));
-	struct dsfs_xattr_set set = { .count = le32_of(times),
-				      .length = le32_of((uint32_t)sizeof(set) + times * length) };
-	struct dsfs_xattr head = { .name_length = le32_of((uint32_t)strlen(name)) };
+	struct dsfs_xattr_set set = { .count = dsfs_le32_of(times),
+				      .length = dsfs_le32_of((uint32_t)sizeof(set) + times * length) };
+	struct dsfs_xattr head = { .name_length = dsfs_le32_of((uint32_t)strlen(name)) };
 
-	section->class_table[section->classes[ordinal - 1]].xattrs = le64_of(section->blob_length + 1);
+	section->class_table[section->classes[ordinal - 1]].xattrs = dsfs_le64_of(section->blob_length + 1);
 	section_blob(section, &set, sizeof(set));
 	for (uint32_t i = 0; i < times; i++) {
 		section_blob(section, &head, sizeof(head));
@@ -107,9 +107,9 @@ uint64_t section_chunk(struct section *section, uint64_t address, uint64_t sum, 
 
 	assert_true(number < SECTION_MAX);
 	section->chunks[number] = (struct dsfs_chunk){
-		.address = le64_of(address),
-		.sum = le64_of(sum),
-		.stored = le32_of(stored | (uint32_t)codec << DSFS_STORED_BITS),
+		.address = dsfs_le64_of(address),
+		.sum = dsfs_le64_of(sum),
+		.stored = dsfs_le32_of(stored | (uint32_t)codec << DSFS_STORED_BITS),
 	};
 	return number;
 }

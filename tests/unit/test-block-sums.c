@@ -114,7 +114,7 @@ static void test_view(void **state)
 {
 	struct block_sums *block_sums = load();
 	struct block_sums_view *view;
-	const le64 *row;
+	const dsfs_le64 *row;
 	uint64_t calls;
 
 	(void)state;
@@ -140,7 +140,7 @@ static void test_view(void **state)
 /* Blocks lie in up to four pieces, cut anywhere. */
 static void test_blocks_in_pieces(void **state)
 {
-	le64 sums[CHUNK / DSFS_BLOCK];
+	dsfs_le64 sums[CHUNK / DSFS_BLOCK];
 	uint32_t length = CHUNK - 5;
 
 	(void)state;
@@ -192,12 +192,12 @@ static void test_impossible_heads(void **state)
 
 	(void)state;
 	disk->magic[0] ^= 1, refused("bad magic"), *disk = good;
-	disk->chunk_count = le64_of(CHUNKS + 1), refused("the version has 2000"), *disk = good;
-	disk->row_count = le64_of(CHUNKS + 1), refused("rows for 2000 chunks"), *disk = good;
-	disk->row_count = le64_of(UINT64_MAX), refused("rows for 2000 chunks"), *disk = good;
-	disk->row_count = le64_of(row_count - 16), refused("its parts need"), *disk = good;
+	disk->chunk_count = dsfs_le64_of(CHUNKS + 1), refused("the version has 2000"), *disk = good;
+	disk->row_count = dsfs_le64_of(CHUNKS + 1), refused("rows for 2000 chunks"), *disk = good;
+	disk->row_count = dsfs_le64_of(UINT64_MAX), refused("rows for 2000 chunks"), *disk = good;
+	disk->row_count = dsfs_le64_of(row_count - 16), refused("its parts need"), *disk = good;
 	version.block_sums.length -= DSFS_BLOCK, refused("its parts need"), version.block_sums.length += DSFS_BLOCK;
-	disk->row_count = le64_of(row_count - 1), refused("SHA-256"), resign(), refused("rows in the bitmap"), *disk = good;
+	disk->row_count = dsfs_le64_of(row_count - 1), refused("SHA-256"), resign(), refused("rows in the bitmap"), *disk = good;
 	memory.bytes[AT + HEAD_BITS] ^= 2, refused("SHA-256"), resign(), refused("rows in the bitmap");
 	memory.bytes[AT + HEAD_BITS] ^= 2, resign(), block_sums_close(load());
 	memory.bytes[AT + layout.head - 1] ^= 1, refused("SHA-256"); /* padding is covered too */

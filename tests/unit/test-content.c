@@ -274,7 +274,7 @@ static int count_xattr(void *argument, struct span name, struct span value)
 
 static void put_le32(uint8_t *at, uint32_t n)
 {
-	le32 v = le32_of(n);
+	dsfs_le32 v = dsfs_le32_of(n);
 
 	memcpy(at, &v, sizeof(v));
 }
@@ -283,7 +283,7 @@ static void make_xattrs(uint32_t count, uint32_t length, uint32_t name, uint32_t
 {
 	section_init(&section);
 	section_file(&section, 1, "f", 0, 0);
-	section.class_table[1].xattrs = le64_of(1);
+	section.class_table[1].xattrs = dsfs_le64_of(1);
 	put_le32(section.blob, count);
 	put_le32(section.blob + 4, length);
 	put_le32(section.blob + 8, name);
@@ -333,7 +333,7 @@ static void test_xattrs(void **state)
 	memcpy(section.blob + 16, "user\0\0", 6);
 	section_refused("xattr set at 0: damaged");
 	make_xattrs(1, 25, 6, 3);
-	section.class_table[1].xattrs = le64_of(UINT64_MAX);
+	section.class_table[1].xattrs = dsfs_le64_of(UINT64_MAX);
 	section_refused("damaged");
 }
 
@@ -370,7 +370,7 @@ static void test_xattr_sets_overlap(void **state)
 	section_xattr(&section, 1, "user.a", 1);
 	section.class_table[1].xattrs = section.class_table[0].xattrs;
 	section_refused("class 1: its xattr set at 0 begins before 22");
-	section.class_table[1].xattrs = le64_of(22);
+	section.class_table[1].xattrs = dsfs_le64_of(22);
 	section_refused("class 1: its xattr set at 21 begins before 22");
 	section_init(&section);
 	section_xattr(&section, 1, "user.a", 2);

@@ -33,9 +33,9 @@ static uint8_t content[CHUNK];
 /* A record with the sum of the content. */
 static struct dsfs_chunk record(uint64_t address, uint32_t stored, uint8_t codec)
 {
-	return (struct dsfs_chunk){ .address = le64_of(address),
-				    .sum = le64_of(checksum_64(content, CHUNK)),
-				    .stored = le32_of(stored | (uint32_t)codec << DSFS_STORED_BITS) };
+	return (struct dsfs_chunk){ .address = dsfs_le64_of(address),
+				    .sum = dsfs_le64_of(checksum_64(content, CHUNK)),
+				    .stored = dsfs_le32_of(stored | (uint32_t)codec << DSFS_STORED_BITS) };
 }
 
 static uint64_t dedup_records(void)

@@ -224,8 +224,8 @@ static void test_impossible_lists(void **state)
 	where_refused(5, UINT64_MAX, true);                       /* larger than a file can be */
 	where_refused(5, 499 * CHUNK, true);                      /* fewer chunks than are in holes */
 	where_refused(5, SIZE + 2 * CHUNK, true);                 /* more records than there are before */
-	make_list(), section.chunks[5].sum = le64_of(3), refused("impossible list"); /* behind the last record */
-	make_list(), section.chunks[5].sum = le64_of(UINT64_MAX), refused("impossible list");
+	make_list(), section.chunks[5].sum = dsfs_le64_of(3), refused("impossible list"); /* behind the last record */
+	make_list(), section.chunks[5].sum = dsfs_le64_of(UINT64_MAX), refused("impossible list");
 	make_list();
 	CHECK_FAILS(open_section(0, &index, &err), -EBADMSG, "impossible mode"); /* a version without lists */
 }
@@ -233,7 +233,7 @@ static void test_impossible_lists(void **state)
 static void hole_refused(unsigned record, uint64_t address, uint64_t first, uint32_t total, const char *reason)
 {
 	make_list();
-	section.chunks[record] = (struct dsfs_chunk){ le64_of(address), le64_of(first), le32_of(total) };
+	section.chunks[record] = (struct dsfs_chunk){ dsfs_le64_of(address), dsfs_le64_of(first), dsfs_le32_of(total) };
 	refused(reason);
 }
 

@@ -299,7 +299,7 @@ static void test_hostile_inodes(void **state)
 	section.inodes[3].where = 65000; /* target outside the blob */
 	refuses("impossible mode");
 	make_tree();
-	section.class_table[2].mode = le32_of(0020644); /* a device */
+	section.class_table[2].mode = dsfs_le32_of(0020644); /* a device */
 	refuses("impossible mode");
 }
 

@@ -71,7 +71,7 @@ static void test_superblock_fields(void **state)
 
 static void reseal(struct dsfs_superblock *disk)
 {
-	disk->checksum = le64_of(checksum_64(disk, sizeof(*disk) - 8));
+	disk->checksum = dsfs_le64_of(checksum_64(disk, sizeof(*disk) - 8));
 }
 
 static void test_superblock_head(void **state)
@@ -87,15 +87,15 @@ static void test_superblock_head(void **state)
 	disk.magic[0] = 0;
 	CHECK_FAILS(superblock_decode(&disk, &super, &err), -EBADMSG, "not a datasetfs volume");
 	superblock_encode(&good, &disk);
-	disk.format = le32_of(2);
+	disk.format = dsfs_le32_of(2);
 	reseal(&disk);
 	CHECK_FAILS(superblock_decode(&disk, &super, &err), -EOPNOTSUPP, "format 2, this release reads 1");
 	superblock_encode(&good, &disk);
-	disk.feature_incompat = le64_of(1u << 30);
+	disk.feature_incompat = dsfs_le64_of(1u << 30);
 	reseal(&disk);
 	CHECK_FAILS(superblock_decode(&disk, &super, &err), -EOPNOTSUPP, "features 0x40000000");
 	superblock_encode(&good, &disk);
-	disk.feature_compat = le64_of(1u << 30); /* unknown but compatible */
+	disk.feature_compat = dsfs_le64_of(1u << 30); /* unknown but compatible */
 	reseal(&disk);
 	CHECK_OK(superblock_decode(&disk, &super, &err));
 	assert_int_equal(super.feature_compat, 1u << 30);
@@ -220,7 +220,7 @@ static void test_ring_refuses_what_is_newer(void **state)
 	CHECK_OK(superblock_write(&memory.source, &super, &err));
 	super.sequence = 2;
 	superblock_encode(&super, &disk);
-	disk.feature_incompat = le64_of(4);
+	disk.feature_incompat = dsfs_le64_of(4);
 	reseal(&disk);
 	memcpy(memory.bytes + 2 * DSFS_SLOT_SPACING, &disk, sizeof(disk));
 	CHECK_FAILS(superblock_find(&memory.source, &found, &err), -EOPNOTSUPP, "features 0x4");
@@ -441,15 +441,15 @@ static void test_catalogue_counts(void **state)
 	(void)state;
 	CHECK_OK(catalogue_encode(&c, &bytes, &length, &err));
 	head = (struct dsfs_catalogue *)bytes;
-	head->version_count = le32_of(0xffffffff);
+	head->version_count = dsfs_le32_of(0xffffffff);
 	CHECK_FAILS(catalogue_decode(bytes, length, &good, &found, &err), -EBADMSG, "do not fit");
-	head->version_count = le32_of(2);
-	head->extent_count = le32_of(5); /* the second version lists 3..6 */
+	head->version_count = dsfs_le32_of(2);
+	head->extent_count = dsfs_le32_of(5); /* the second version lists 3..6 */
 	CHECK_FAILS(catalogue_decode(bytes, length, &good, &found, &err), -EBADMSG, "index extents 4+2 of 5");
-	head->extent_count = le32_of(6);
-	((struct dsfs_version *)(head + 1))[1].first_segment = le32_of(0); /* shared with the first version */
+	head->extent_count = dsfs_le32_of(6);
+	((struct dsfs_version *)(head + 1))[1].first_segment = dsfs_le32_of(0); /* shared with the first version */
 	CHECK_FAILS(catalogue_decode(bytes, length, &good, &found, &err), -EBADMSG, "expected to begin at 3");
-	((struct dsfs_version *)(head + 1))[1].first_segment = le32_of(3);
+	((struct dsfs_version *)(head + 1))[1].first_segment = dsfs_le32_of(3);
 	for (uint64_t cut = 0; cut < 64 + 2 * 512 + 6 * 16; cut += 8)
 		CHECK_FAILS(catalogue_decode(bytes, cut, &good, &found, &err), -EBADMSG, "catalogue");
 	free(bytes);

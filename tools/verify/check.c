@@ -159,7 +159,7 @@ static void check_row(struct check_worker *worker, const struct item *item, uint
 {
 	struct iovec content = { bytes, item->chunk.length };
 	struct error err = { 0 };
-	const le64 *row = NULL;
+	const dsfs_le64 *row = NULL;
 	int r;
 
 	r = block_sums_view_row(worker->rows, item->chunk.number, &row, &err);

@@ -9,11 +9,11 @@ import struct
 import time
 import uuid as uuids
 
-CONTROL_PREPARE = 1
-CONTROL_BY_UUID = 2
-# struct control_switch: flags, reserved, label, if_current, uuid, sequence, prepare_us, switch_us, reason
+DSFS_SWITCH_PREPARE = 1
+DSFS_SWITCH_BY_UUID = 2
+# struct dsfs_switch: flags, reserved, label, if_current, uuid, sequence, prepare_us, switch_us, reason
 LAYOUT = struct.Struct("=II128s128s16sQQQ504s")
-CONTROL_IOC_SWITCH = 3 << 30 | LAYOUT.size << 16 | ord("d") << 8 | 1
+DSFS_IOC_SWITCH = 3 << 30 | LAYOUT.size << 16 | ord("d") << 8 | 1
 
 BUSY_PAUSE = 0.05  # seconds
 
@@ -60,7 +60,7 @@ class Mount:
 
     def prepare(self, label=None, *, uuid=None, if_current=None):
         """Loads and verifies a version, by default the volume's current one, so that the switch to it is quick."""
-        return self._command(CONTROL_PREPARE, label, uuid, if_current)
+        return self._command(DSFS_SWITCH_PREPARE, label, uuid, if_current)
 
     def switch(self, label=None, *, uuid=None, if_current=None):
         """From its return on every open by a path through the mount sees that version."""
@@ -70,7 +70,7 @@ class Mount:
         if label and uuid:
             raise ValueError("either a label or a UUID")
         if uuid:
-            flags |= CONTROL_BY_UUID
+            flags |= DSFS_SWITCH_BY_UUID
         number = uuids.UUID(str(uuid)).bytes if uuid else bytes(16)
         command = LAYOUT.pack(flags, 0, _label(label), _label(if_current), number, 0, 0, 0, b"")
         fd = os.open(self._file("control"), os.O_RDONLY | os.O_CLOEXEC)
@@ -86,7 +86,7 @@ class Mount:
         while True:
             answer = bytearray(command)
             try:
-                fcntl.ioctl(fd, CONTROL_IOC_SWITCH, answer, True)
+                fcntl.ioctl(fd, DSFS_IOC_SWITCH, answer, True)
                 return answer
             except OSError as error:
                 reason = _reason(answer)

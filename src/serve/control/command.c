@@ -18,16 +18,16 @@
 struct command {
 	struct control_job job; /* the first member */
 	struct channel_request *request;
-	struct control_switch arguments; /* become the answer */
+	struct dsfs_switch arguments; /* become the answer */
 	int64_t came; /* ns, monotonic */
 	int result;
 };
 
 /* ---- the control thread's side ---- */
 
-static int command_check(const struct control_switch *arguments, struct error *err)
+static int command_check(const struct dsfs_switch *arguments, struct error *err)
 {
-	if (arguments->flags & ~(CONTROL_PREPARE | CONTROL_BY_UUID))
+	if (arguments->flags & ~(DSFS_SWITCH_PREPARE | DSFS_SWITCH_BY_UUID))
 		return error_set(err, -EINVAL, "command with unknown flags %#x", arguments->flags);
 	if (!memchr(arguments->label, 0, sizeof(arguments->label)) ||
 	    !memchr(arguments->if_current, 0, sizeof(arguments->if_current)))
@@ -35,7 +35,7 @@ static int command_check(const struct control_switch *arguments, struct error *e
 	return 0;
 }
 
-static int command_check_current(struct serve *serve, const struct control_switch *arguments, struct error *err)
+static int command_check_current(struct serve *serve, const struct dsfs_switch *arguments, struct error *err)
 {
 	const char *current = serve_current(serve)->version.label;
 
@@ -50,7 +50,7 @@ static uint64_t command_us_since(int64_t then)
 }
 
 /* came: what the caller waits for begins with the queue. */
-static int command_switch(struct serve *serve, struct control_switch *arguments, int64_t came,
+static int command_switch(struct serve *serve, struct dsfs_switch *arguments, int64_t came,
 			  struct error *err)
 {
 	struct open_wish wish = { .label = arguments->label };
@@ -61,14 +61,14 @@ static int command_switch(struct serve *serve, struct control_switch *arguments,
 	r = command_check_current(serve, arguments, err);
 	if (r < 0)
 		return r;
-	if (arguments->flags & CONTROL_BY_UUID)
+	if (arguments->flags & DSFS_SWITCH_BY_UUID)
 		wish = (struct open_wish){ .uuid = arguments->uuid };
 	r = open_version(serve, &wish, &generation, err);
 	if (r < 0)
 		return r;
 	arguments->prepare_us = command_us_since(came);
 	start = clock_now();
-	if (arguments->flags & CONTROL_PREPARE)
+	if (arguments->flags & DSFS_SWITCH_PREPARE)
 		serve->generations.prepared = generation;
 	else
 		r = switch_to(serve, generation, err);
@@ -120,8 +120,8 @@ static int command_check_request(const struct worker *worker, const struct reque
 {
 	const struct fuse_ioctl_in *in = &wire->in.ioctl;
 
-	if (in->cmd != CONTROL_IOC_SWITCH || wire->rest_length < sizeof(struct control_switch) ||
-	    in->out_size < sizeof(struct control_switch))
+	if (in->cmd != DSFS_IOC_SWITCH || wire->rest_length < sizeof(struct dsfs_switch) ||
+	    in->out_size < sizeof(struct dsfs_switch))
 		return -ENOTTY;
 	return worker->visits + worker->commands < worker->serve->jobs ? 0 : -EBUSY;
 }

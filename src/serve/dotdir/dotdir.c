@@ -29,17 +29,17 @@ static void dotdir_version_write(struct serve *serve, struct json *json)
 	char uuid[UUID_TEXT_SIZE], digest[8 + 64] = "sha256:";
 
 	json_begin_object(json, NULL);
-	json_string(json, CONTROL_LABEL, version->label);
+	json_string(json, DSFS_CONTROL_LABEL, version->label);
 	format_uuid(version->uuid, uuid);
-	json_string(json, CONTROL_UUID, uuid);
+	json_string(json, DSFS_CONTROL_UUID, uuid);
 	format_hex(version->digest, sizeof(version->digest), digest + 7);
-	json_string(json, CONTROL_DIGEST, digest);
-	json_number(json, CONTROL_SEQUENCE, version->sequence);
+	json_string(json, DSFS_CONTROL_DIGEST, digest);
+	json_number(json, DSFS_CONTROL_SEQUENCE, version->sequence);
 	format_uuid(serve->volume_uuid, uuid);
-	json_string(json, CONTROL_VOLUME_UUID, uuid);
-	json_string(json, CONTROL_VOLUME, serve->options.volume);
-	json_number(json, CONTROL_FILES, version->file_count);
-	json_number(json, CONTROL_BYTES, version->content_bytes);
+	json_string(json, DSFS_CONTROL_VOLUME_UUID, uuid);
+	json_string(json, DSFS_CONTROL_VOLUME, serve->options.volume);
+	json_number(json, DSFS_CONTROL_FILES, version->file_count);
+	json_number(json, DSFS_CONTROL_BYTES, version->content_bytes);
 	json_end_object(json);
 	fputc('\n', json->out);
 }
@@ -48,8 +48,8 @@ static const struct dotdir_file {
 	const char *name;
 	void (*write)(struct serve *serve, struct json *json);
 } dotdir_files[] = {
-	{ CONTROL_STATS, stats_write },
-	{ CONTROL_VERSION, dotdir_version_write },
+	{ DSFS_CONTROL_STATS, stats_write },
+	{ DSFS_CONTROL_VERSION, dotdir_version_write },
 };
 
 #define DOTDIR_FILES (sizeof(dotdir_files) / sizeof(*dotdir_files))
@@ -126,10 +126,10 @@ static int dotdir_keep_for(struct worker *worker, const struct channel_request *
 	if (r < 0 && caller_check(worker->serve, request, &ignored) == 0)
 		r = snapshots_keep(worker->serve->snapshots, uid, true, text, length, ret);
 	if (r == -EDQUOT && log_allow(&limit, &suppressed))
-		log_warn("user %u holds %u files of '" CONTROL_FOLDER "' open, no more are opened for him, "
+		log_warn("user %u holds %u files of '" DSFS_CONTROL_FOLDER "' open, no more are opened for him, "
 			 "suppressed=%u", (unsigned)uid, SNAPSHOTS_OF_USER, suppressed);
 	else if (r == -ENFILE && log_allow(&limit, &suppressed))
-		log_warn("all users hold %u files of '" CONTROL_FOLDER "' open, no more are opened for them, "
+		log_warn("all users hold %u files of '" DSFS_CONTROL_FOLDER "' open, no more are opened for them, "
 			 "suppressed=%u", SNAPSHOTS_OF_USERS, suppressed);
 	if (r < 0)
 		free(text);
@@ -161,11 +161,11 @@ void dotdir_lookup(struct worker *worker, struct channel_request *request)
 	}
 	if (request->wire.nodeid != NODE_DOTDIR)
 		r = -ENOTDIR;
-	if (r == -ENOENT && !worker->serve->options.noversions && !strcmp(request->wire.name, CONTROL_VERSIONS)) {
+	if (r == -ENOENT && !worker->serve->options.noversions && !strcmp(request->wire.name, DSFS_CONTROL_VERSIONS)) {
 		dotdir_reply_folder(worker, request, NODE_VERSIONS);
 		return;
 	}
-	if (r == -ENOENT && !strcmp(request->wire.name, CONTROL_CONTROL)) {
+	if (r == -ENOENT && !strcmp(request->wire.name, DSFS_CONTROL_CONTROL)) {
 		dotdir_lookup_control(worker, request);
 		return;
 	}
@@ -248,10 +248,10 @@ void dotdir_list(struct worker *worker, struct channel_request *request)
 		room = dirlist_add(&list, i, DOTDIR_LISTED + i, DT_REG, dotdir_files[i].name,
 			       strlen(dotdir_files[i].name), NULL);
 	if (room && list.first <= DOTDIR_FILES)
-		room = dirlist_add(&list, DOTDIR_FILES, NODE_CONTROL, DT_REG, CONTROL_CONTROL,
-				   strlen(CONTROL_CONTROL), NULL);
+		room = dirlist_add(&list, DOTDIR_FILES, NODE_CONTROL, DT_REG, DSFS_CONTROL_CONTROL,
+				   strlen(DSFS_CONTROL_CONTROL), NULL);
 	if (room && list.first <= DOTDIR_FILES + 1 && !worker->serve->options.noversions)
-		(void)!dirlist_add(&list, DOTDIR_FILES + 1, NODE_VERSIONS, DT_DIR, CONTROL_VERSIONS,
-			       strlen(CONTROL_VERSIONS), NULL);
+		(void)!dirlist_add(&list, DOTDIR_FILES + 1, NODE_VERSIONS, DT_DIR, DSFS_CONTROL_VERSIONS,
+			       strlen(DSFS_CONTROL_VERSIONS), NULL);
 	reply_data(worker, request, request->payload, list.used);
 }

@@ -35,7 +35,7 @@ int snapshots_new(struct snapshots **ret, struct error *err)
 	struct snapshots *snapshots = calloc(1, sizeof(*snapshots));
 
 	if (!snapshots)
-		return error_set(err, -ENOMEM, "no memory for " CONTROL_FOLDER);
+		return error_set(err, -ENOMEM, "no memory for " DSFS_CONTROL_FOLDER);
 	pthread_mutex_init(&snapshots->lock, NULL);
 	*ret = snapshots;
 	return 0;

@@ -36,7 +36,7 @@ static void stats_requests(const struct serve *serve, struct json *json)
 {
 	uint64_t total = 0, n;
 
-	json_begin_object(json, CONTROL_REQUESTS);
+	json_begin_object(json, DSFS_CONTROL_REQUESTS);
 	for (uint32_t i = 0; i <= WIRE_OPCODES; i++) {
 		n = stats_sum(serve, offsetof(struct counters, requests) + i * sizeof(counter64));
 		total += n;
@@ -44,13 +44,13 @@ static void stats_requests(const struct serve *serve, struct json *json)
 			json_number(json, wire_opcode_name(i), n);
 	}
 	json_end_object(json);
-	json_number(json, CONTROL_REQUESTS_TOTAL, total);
+	json_number(json, DSFS_CONTROL_REQUESTS_TOTAL, total);
 }
 
 static void stats_buckets(const struct serve *serve, struct json *json, const char *key, size_t offset)
 {
 	json_begin_array(json, key);
-	for (size_t i = 0; i < CONTROL_LATENCY_BUCKETS; i++)
+	for (size_t i = 0; i < DSFS_CONTROL_LATENCY_BUCKETS; i++)
 		json_number(json, NULL, stats_sum(serve, offset + i * sizeof(counter64)));
 	json_end_array(json);
 }
@@ -61,19 +61,19 @@ static void stats_counters(const struct serve *serve, struct json *json)
 		const char *key;
 		size_t offset;
 	} counters[] = {
-		{ CONTROL_ERRORS, offsetof(struct counters, errors) },
-		{ CONTROL_INTERRUPTED, offsetof(struct counters, interrupted) },
-		{ CONTROL_BYTES_SERVED, offsetof(struct counters, bytes_served) },
-		{ CONTROL_DEVICE_READS, offsetof(struct counters, read.device_reads) },
-		{ CONTROL_DEVICE_BYTES, offsetof(struct counters, read.device_bytes) },
-		{ CONTROL_DEVICE_ERRORS, offsetof(struct counters, read.device_errors) },
-		{ CONTROL_CHECKSUM_FAILURE, offsetof(struct counters, read.checksum_failures) },
-		{ CONTROL_RETRIES, offsetof(struct counters, read.retries) },
-		{ CONTROL_READ_FAILURES, offsetof(struct counters, read.failures) },
-		{ CONTROL_CACHE_HITS, offsetof(struct counters, read.cache_hits) },
-		{ CONTROL_FINE_READS, offsetof(struct counters, read.block_sums_reads) },
-		{ CONTROL_FINE_HITS, offsetof(struct counters, read.block_sums_hits) },
-		{ CONTROL_FINE_FAILURES, offsetof(struct counters, read.block_sums_failures) },
+		{ DSFS_CONTROL_ERRORS, offsetof(struct counters, errors) },
+		{ DSFS_CONTROL_INTERRUPTED, offsetof(struct counters, interrupted) },
+		{ DSFS_CONTROL_BYTES_SERVED, offsetof(struct counters, bytes_served) },
+		{ DSFS_CONTROL_DEVICE_READS, offsetof(struct counters, read.device_reads) },
+		{ DSFS_CONTROL_DEVICE_BYTES, offsetof(struct counters, read.device_bytes) },
+		{ DSFS_CONTROL_DEVICE_ERRORS, offsetof(struct counters, read.device_errors) },
+		{ DSFS_CONTROL_CHECKSUM_FAILURE, offsetof(struct counters, read.checksum_failures) },
+		{ DSFS_CONTROL_RETRIES, offsetof(struct counters, read.retries) },
+		{ DSFS_CONTROL_READ_FAILURES, offsetof(struct counters, read.failures) },
+		{ DSFS_CONTROL_CACHE_HITS, offsetof(struct counters, read.cache_hits) },
+		{ DSFS_CONTROL_FINE_READS, offsetof(struct counters, read.block_sums_reads) },
+		{ DSFS_CONTROL_FINE_HITS, offsetof(struct counters, read.block_sums_hits) },
+		{ DSFS_CONTROL_FINE_FAILURES, offsetof(struct counters, read.block_sums_failures) },
 	};
 
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
@@ -83,12 +83,12 @@ static void stats_counters(const struct serve *serve, struct json *json)
 static void stats_generation(const struct generation *generation, bool current, struct json *json)
 {
 	json_begin_object(json, NULL);
-	json_string(json, CONTROL_LABEL, generation->version.label);
-	json_number(json, CONTROL_SEQUENCE, generation->sequence);
-	json_number(json, CONTROL_LOOKUPS, atomic_load(&generation->lookups));
-	json_number(json, CONTROL_INDEX_BYTES, generation->version.index_length);
-	json_number(json, CONTROL_FINE_BYTES, block_sums_memory(generation->block_sums));
-	json_bool(json, CONTROL_IS_CURRENT, current);
+	json_string(json, DSFS_CONTROL_LABEL, generation->version.label);
+	json_number(json, DSFS_CONTROL_SEQUENCE, generation->sequence);
+	json_number(json, DSFS_CONTROL_LOOKUPS, atomic_load(&generation->lookups));
+	json_number(json, DSFS_CONTROL_INDEX_BYTES, generation->version.index_length);
+	json_number(json, DSFS_CONTROL_FINE_BYTES, block_sums_memory(generation->block_sums));
+	json_bool(json, DSFS_CONTROL_IS_CURRENT, current);
 	json_end_object(json);
 }
 
@@ -96,31 +96,31 @@ static void stats_generations(struct serve *serve, struct json *json)
 {
 	const struct generation *current = serve_current(serve), *generation;
 
-	json_begin_object(json, CONTROL_GENERATION);
-	json_number(json, CONTROL_SEQUENCE, current->sequence);
-	json_number(json, CONTROL_LOOKUPS, atomic_load(&current->lookups));
+	json_begin_object(json, DSFS_CONTROL_GENERATION);
+	json_number(json, DSFS_CONTROL_SEQUENCE, current->sequence);
+	json_number(json, DSFS_CONTROL_LOOKUPS, atomic_load(&current->lookups));
 	json_end_object(json);
-	json_begin_array(json, CONTROL_GENERATIONS);
+	json_begin_array(json, DSFS_CONTROL_GENERATIONS);
 	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
 		generation = atomic_load(&serve->generations.slots[i]);
 		if (generation)
 			stats_generation(generation, generation == current, json);
 	}
 	json_end_array(json);
-	json_number(json, CONTROL_SWITCHES, atomic_load(&serve->switches));
-	json_number(json, CONTROL_LOADS, atomic_load(&serve->loads));
+	json_number(json, DSFS_CONTROL_SWITCHES, atomic_load(&serve->switches));
+	json_number(json, DSFS_CONTROL_LOADS, atomic_load(&serve->loads));
 }
 
 static void stats_identity(struct serve *serve, struct json *json)
 {
-	json_string(json, CONTROL_RELEASE, DATASETFS_RELEASE);
-	json_number(json, CONTROL_PID, (uint64_t)getpid());
-	json_real(json, CONTROL_UPTIME, (double)(clock_now() - serve->started) / 1e9);
-	json_string(json, CONTROL_CHANNEL, serve->ring ? "ring" : "dev");
-	json_string(json, CONTROL_IO, serve->uring ? "uring" : "threads");
-	json_string(json, CONTROL_IO_REASON, serve->io_reason);
-	json_number(json, CONTROL_WORKERS, serve->worker_count);
-	json_number(json, CONTROL_BUFFER_BUDGET, serve->buffer_budget);
+	json_string(json, DSFS_CONTROL_RELEASE, DATASETFS_RELEASE);
+	json_number(json, DSFS_CONTROL_PID, (uint64_t)getpid());
+	json_real(json, DSFS_CONTROL_UPTIME, (double)(clock_now() - serve->started) / 1e9);
+	json_string(json, DSFS_CONTROL_CHANNEL, serve->ring ? "ring" : "dev");
+	json_string(json, DSFS_CONTROL_IO, serve->uring ? "uring" : "threads");
+	json_string(json, DSFS_CONTROL_IO_REASON, serve->io_reason);
+	json_number(json, DSFS_CONTROL_WORKERS, serve->worker_count);
+	json_number(json, DSFS_CONTROL_BUFFER_BUDGET, serve->buffer_budget);
 	stats_generations(serve, json);
 }
 
@@ -128,9 +128,9 @@ static void stats_stalls(const struct serve *serve, struct json *json)
 {
 	struct watchdog_stalls stalls = watchdog_stalls(serve->watchdog);
 
-	json_number(json, CONTROL_STALLED_SINCE, stalls.since);
-	json_number(json, CONTROL_STALLS, stalls.count);
-	json_real(json, CONTROL_LONGEST_STALL, stalls.longest);
+	json_number(json, DSFS_CONTROL_STALLED_SINCE, stalls.since);
+	json_number(json, DSFS_CONTROL_STALLS, stalls.count);
+	json_real(json, DSFS_CONTROL_LONGEST_STALL, stalls.longest);
 }
 
 void stats_write(struct serve *serve, struct json *json)
@@ -142,11 +142,11 @@ void stats_write(struct serve *serve, struct json *json)
 	json_begin_object(json, NULL);
 	stats_identity(serve, json);
 	stats_requests(serve, json);
-	json_number(json, CONTROL_IN_FLIGHT, begun - ended);
+	json_number(json, DSFS_CONTROL_IN_FLIGHT, begun - ended);
 	stats_counters(serve, json);
 	stats_stalls(serve, json);
-	stats_buckets(serve, json, CONTROL_READ_LATENCY, offsetof(struct counters, read_latency));
-	stats_buckets(serve, json, CONTROL_DEVICE_LATENCY, offsetof(struct counters, read.device_latency));
+	stats_buckets(serve, json, DSFS_CONTROL_READ_LATENCY, offsetof(struct counters, read_latency));
+	stats_buckets(serve, json, DSFS_CONTROL_DEVICE_LATENCY, offsetof(struct counters, read.device_latency));
 	json_end_object(json);
 	fputc('\n', json->out);
 }

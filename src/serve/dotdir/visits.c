@@ -62,7 +62,7 @@ static int visits_report(int code, const struct error *err, const struct visit *
 	unsigned suppressed;
 
 	if (code < 0 && code != -ENOENT && log_allow(&limit, &suppressed))
-		log_err("cannot %s '" CONTROL_FOLDER "/" CONTROL_VERSIONS "%s%s': %s, suppressed=%u",
+		log_err("cannot %s '" DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_VERSIONS "%s%s': %s, suppressed=%u",
 			visit->is_listing ? "list" : "open", visit->is_listing ? "" : "/", visit->label, err->reason,
 			suppressed);
 	return code == -ENODATA || code == -ENXIO ? -EIO : code;
@@ -74,7 +74,7 @@ static void visits_report_unsure(const struct error *err, const char *label)
 	unsigned suppressed;
 
 	if (log_allow(&limit, &suppressed))
-		log_warn("cannot tell whether '" CONTROL_FOLDER "/" CONTROL_VERSIONS "/%s' is still what is open: %s, "
+		log_warn("cannot tell whether '" DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_VERSIONS "/%s' is still what is open: %s, "
 			 "ignoring, suppressed=%u", label, err->reason, suppressed);
 }
 
