@@ -16,16 +16,16 @@
 				      * first use; absent with the mount option noversions */
 #define DSFS_CONTROL_CONTROL "control"    /* takes commands by ioctl(2) on a descriptor opened for reading */
 
-/* Commands. Root with CAP_SYS_ADMIN in the user namespace of the daemon, the user who mounted, and members of
- * the mount's control_group (as primary or supplementary group) may use them; the daemon looks at the caller
- * when the command arrives, and refuses others with EPERM. A command returns when it is done; the mount
- * serves other requests meanwhile.
+/* Commands; ioctl_datasetfs(2) describes them. Root with CAP_SYS_ADMIN in the user namespace of the daemon, the
+ * user who mounted, and members of the mount's control_group (as primary or supplementary group) may use them; the
+ * daemon looks at the caller when the command arrives, and refuses others with EPERM. A command returns when it is
+ * done; the mount serves other requests meanwhile.
  *
  * When a command fails, ioctl(2) returns -1 with errno set, the struct is filled in all the same, and reason
  * says why in one line. Three errors come before that and leave the struct alone: ENOTTY, no such command;
  * EBUSY, too many commands are under way; ENOMEM, no memory to begin. Callers set fields that are not
  * described as input to 0; text is NUL-terminated. */
-#define DSFS_SWITCH_LABEL_SIZE  128
+#define DSFS_SWITCH_LABEL_SIZE  128 /* bytes, with the NUL */
 #define DSFS_SWITCH_REASON_SIZE 504
 
 #define DSFS_SWITCH_PREPARE 1u /* only load and verify; a later switch to this version takes milliseconds */
@@ -44,14 +44,14 @@
  *   EINTR       the calling process was killed
  * and the errors of the device. */
 struct dsfs_switch {
-	uint32_t flags;                        /* in: DSFS_SWITCH_PREPARE, DSFS_SWITCH_BY_UUID */
+	uint32_t flags;                          /* in: DSFS_SWITCH_PREPARE, DSFS_SWITCH_BY_UUID */
 	uint32_t reserved;
-	char label[DSFS_SWITCH_LABEL_SIZE];        /* in: version; empty: the current one; out: its label */
-	char if_current[DSFS_SWITCH_LABEL_SIZE];   /* in: only if the mount serves this now; empty: always */
-	uint8_t uuid[16];                      /* in: with DSFS_SWITCH_BY_UUID; out: of the version */
-	uint64_t sequence;                     /* out: of the version */
-	uint64_t prepare_us, switch_us;        /* out: from arrival to loaded; the switch itself */
-	char reason[DSFS_SWITCH_REASON_SIZE];      /* out */
+	char label[DSFS_SWITCH_LABEL_SIZE];      /* in: version; empty: the current one; out: its label */
+	char if_current[DSFS_SWITCH_LABEL_SIZE]; /* in: only if the mount serves this now; empty: always */
+	uint8_t uuid[16];                        /* in: with DSFS_SWITCH_BY_UUID; out: of the version */
+	uint64_t sequence;                       /* out: of the version */
+	uint64_t prepare_us, switch_us;          /* out: from arrival to loaded; the switch itself */
+	char reason[DSFS_SWITCH_REASON_SIZE];    /* out */
 };
 #define DSFS_IOC_SWITCH _IOWR('d', 1, struct dsfs_switch)
 

@@ -50,7 +50,7 @@ def compare(what, header, page):
 
 # --- the header ---
 
-BASE_SIZES = {"uint8_t": 1, "le16": 2, "le32": 4, "le64": 8}
+BASE_SIZES = {"uint8_t": 1, "dsfs_le16": 2, "dsfs_le32": 4, "dsfs_le64": 8}
 FIELD = re.compile(r"\s*(?:struct )?(\w+) (\w+)(?:\[(\d+)\])?;\s*(?:/\* ([0-9a-f]+)\b)?")
 
 
@@ -260,7 +260,9 @@ def check_example(text):
 # --- the files of a mount ---
 
 def check_control():
-    names = set(re.findall(r'^#define CONTROL_\w+\s+"([^"]+)"', CONTROL.read_text(), re.M))
+    names = set(re.findall(r'^#define DSFS_CONTROL_\w+\s+"([^"]+)"', CONTROL.read_text(), re.M))
+    if not names:
+        complain("control.h has no names of the control folder any more: correct this test")
     files = DAEMON_PAGE.read_text().partition("\n.SH FILES\n")[2].partition("\n.SH ")[0]
     words = set(re.findall(r"\.?\w[\w.]*\w", files))
     for name in sorted(names):
