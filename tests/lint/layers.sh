@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The architecture as a test: which layer may include which, the one home of each library, the map in src/README.md.
+# The architecture as a test: which layer may include which, no circle of includes, functions called after their files, the
+# one home of each library, the map in src/README.md.
 . "$(dirname "$0")/../lib/common.sh"
 cd "$DATASETFS_SOURCE"
 failed=0
@@ -81,6 +82,8 @@ home 'libnvme\.h'         src/device/nvme.c src/device/nvme_fabrics.c
 home 'fuse[a-z_]*\.h'     src/fuse/mount.c
 home 'blkid/[a-z0-9]*\.h' mkfs/output/target.c
 home 'json-c/[a-z_]*\.h'  tools/status.c
+
+python3 tests/lib/modules.py || failed=1
 
 # Every folder stands in the map of src/README.md, and the map names no other.
 [ -f src/README.md ] || fail "no src/README.md"
