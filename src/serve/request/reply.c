@@ -58,6 +58,17 @@ void reply_error(struct worker *worker, struct channel_request *request, int cod
 	reply_end(worker, request);
 }
 
+void reply_fail(struct worker *worker, struct channel_request *request, int code, const struct error *err)
+{
+	static struct log_limit limit = { .burst = 10 };
+	unsigned suppressed;
+
+	if (code == -EBADMSG && log_allow(&limit, &suppressed))
+		log_err("%s failed: %s, ino=%llu suppressed=%u", wire_opcode_name(request->wire.opcode),
+			err->reason, (unsigned long long)request->wire.nodeid, suppressed);
+	reply_error(worker, request, code);
+}
+
 bool reply_data(struct worker *worker, struct channel_request *request, const void *data, size_t length)
 {
 	bool taken;

@@ -18,6 +18,7 @@
 #include "serve/request/dir.h"
 #include "serve/request/node.h"
 #include "serve/request/reply.h"
+#include "serve/request/xattr.h"
 #include "serve/serve.h"
 
 static void ops_count(struct worker *worker, const struct channel_request *request)
@@ -26,19 +27,6 @@ static void ops_count(struct worker *worker, const struct channel_request *reque
 
 	counter_add(&worker->counters.begun, 1);
 	counter_add(&worker->counters.requests[opcode < WIRE_OPCODES ? opcode : WIRE_OPCODES], 1);
-}
-
-/* An inode that does not decode is damage that got past the digest: say so, once in a while. */
-static void ops_fail(struct worker *worker, struct channel_request *request, int code,
-		     const struct error *err)
-{
-	static struct log_limit limit = { .burst = 10 };
-	unsigned suppressed;
-
-	if (code == -EBADMSG && log_allow(&limit, &suppressed))
-		log_err("%s failed: %s, ino=%llu suppressed=%u", wire_opcode_name(request->wire.opcode),
-			err->reason, (unsigned long long)request->wire.nodeid, suppressed);
-	reply_error(worker, request, code);
 }
 
 static void ops_reply_entry(struct worker *worker, struct channel_request *request,
@@ -97,7 +85,7 @@ static void ops_lookup(void *context, struct channel_request *request)
 	else if (r == -ENOENT)
 		ops_reply_absent(worker, request, generation);
 	else
-		ops_fail(worker, request, r, &err);
+		reply_fail(worker, request, r, &err);
 }
 
 static void ops_forget_one(struct worker *worker, uint64_t nodeid, uint64_t lookups)
@@ -153,7 +141,7 @@ static void ops_getattr(void *context, struct channel_request *request)
 	}
 	r = node_find(worker, request->wire.nodeid, &generation, &inode, &err);
 	if (r < 0) {
-		ops_fail(worker, request, r, &err);
+		reply_fail(worker, request, r, &err);
 		return;
 	}
 	node_attr(generation, request->wire.nodeid, &inode, &out.attr);
@@ -176,7 +164,7 @@ static void ops_readlink(void *context, struct channel_request *request)
 	if (r == 0)
 		r = inode_link_target(generation->index, &inode, &target, &err);
 	if (r < 0)
-		ops_fail(worker, request, r, &err);
+		reply_fail(worker, request, r, &err);
 	else
 		reply_data(worker, request, target.base, target.size);
 }
@@ -221,84 +209,15 @@ static void ops_statfs(void *context, struct channel_request *request)
 	reply_data(worker, request, &out, sizeof(out));
 }
 
-/* Where GETXATTR and LISTXATTR put what they find. */
-struct ops_xattr {
-	const struct request *wire;
-	uint8_t *out;
-	size_t used, room;
-	bool found;
-};
-
-static int ops_xattr_value(void *argument, struct span name, struct span value)
-{
-	struct ops_xattr *xattr = argument;
-
-	if (name.size != xattr->wire->name_length || memcmp(name.base, xattr->wire->name, name.size) != 0)
-		return 0;
-	xattr->found = true;
-	xattr->used = value.size;
-	if (value.size && value.size <= xattr->room)
-		memcpy(xattr->out, value.base, value.size);
-	return 1;
-}
-
-static int ops_xattr_name(void *argument, struct span name, struct span value)
-{
-	struct ops_xattr *xattr = argument;
-
-	(void)value;
-	if (xattr->used + name.size + 1 <= xattr->room) {
-		memcpy(xattr->out + xattr->used, name.base, name.size);
-		xattr->out[xattr->used + name.size] = 0;
-	}
-	xattr->used += name.size + 1;
-	return 0;
-}
-
-/* Size 0 asks how much room is needed. */
-static void ops_reply_xattr(struct worker *worker, struct channel_request *request,
-			    const struct ops_xattr *xattr)
-{
-	struct fuse_getxattr_out size = { .size = (uint32_t)xattr->used };
-
-	if (!request->wire.in.getxattr.size)
-		reply_data(worker, request, &size, sizeof(size));
-	else if (xattr->used > xattr->room)
-		reply_error(worker, request, -ERANGE);
-	else
-		reply_data(worker, request, xattr->out, xattr->used);
-}
-
-/* Never ENOSYS: the kernel would not ask again, and another version may have attributes. */
 static void ops_xattr(void *context, struct channel_request *request)
 {
 	struct worker *worker = context;
-	bool list = request->wire.opcode == FUSE_LISTXATTR;
-	size_t asked = request->wire.in.getxattr.size;
-	struct ops_xattr xattr = {
-		.wire = &request->wire,
-		.out = request->payload,
-		.room = asked < request->payload_size ? asked : request->payload_size,
-		.found = list,
-	};
-	struct generation *generation;
-	struct error err = { 0 };
-	struct inode inode;
-	int r = 0;
 
 	ops_count(worker, request);
-	if (!nodeid_is_dotdir(request->wire.nodeid)) {
-		r = node_find(worker, request->wire.nodeid, &generation, &inode, &err);
-		if (r == 0)
-			r = inode_xattrs(generation->index, &inode, list ? ops_xattr_name : ops_xattr_value,
-					 &xattr, &err);
-	}
-	if (r < 0)
-		ops_fail(worker, request, r, &err);
-	else if (!xattr.found)
-		reply_error(worker, request, -ENODATA);
+	if (nodeid_is_dotdir(request->wire.nodeid))
+		xattr_none(worker, request);
 	else
-		ops_reply_xattr(worker, request, &xattr);
+		xattr_handle(worker, request);
 }
 
 static void ops_lseek(void *context, struct channel_request *request)
@@ -322,7 +241,7 @@ static void ops_lseek(void *context, struct channel_request *request)
 	if (r == 0)
 		r = extent_seek(generation->index, &inode, in->offset, in->whence == SEEK_HOLE, &err);
 	if (r < 0) {
-		ops_fail(worker, request, (int)r, &err);
+		reply_fail(worker, request, (int)r, &err);
 		return;
 	}
 	out.offset = (uint64_t)r;
