@@ -19,7 +19,7 @@ as_it_was() {
 }
 
 say "unreadable"
-if [ "$(id -u)" = 0 ]; then
+if is_root; then
     chmod 777 .
     chmod 000 source/dir/77
     for volume in base new; do

@@ -7,6 +7,7 @@ usage: tree.py nasty DIR [--no-special] [--no-huge] [--plain-owners]
        tree.py flat DIR --files N
 """
 import argparse
+import functools
 import os
 import random
 import socket
@@ -16,6 +17,16 @@ import time
 
 CHUNK = 128 << 10
 MIB = 1 << 20
+OWNERS = 0xcb  # CHOWN, DAC_OVERRIDE, FOWNER, SETGID and SETUID, as in is_root of common.sh
+
+
+@functools.cache
+def is_root():
+    """Root without capabilities is an ordinary user: it can neither give files away nor read all of them."""
+    if os.geteuid() != 0:
+        return False
+    with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+        return any(line.startswith("CapEff:") and int(line.split()[1], 16) & OWNERS == OWNERS for line in status)
 
 
 def refused(what, error):
@@ -39,7 +50,7 @@ class Tree:
 
     def chmod(self, name, mode, own):
         """An ordinary user keeps his own rights, or he could neither go on nor pack it."""
-        os.chmod(self.path(name), mode if os.geteuid() == 0 else mode | own)
+        os.chmod(self.path(name), mode if is_root() else mode | own)
 
     def file(self, name, content=b"", mode=0o644, mtime=None):
         os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
@@ -169,7 +180,7 @@ def attributes(tree, rng, plain_owners):
         tree.file(b"modes/%04o" % mode, b"mode", mode)
     tree.directory(b"modes/sticky", 0o1777)
     tree.directory(b"modes/setgid", 0o2775)
-    if os.geteuid() == 0 and not plain_owners:
+    if is_root() and not plain_owners:
         for uid, gid in ((1, 2), (65534, 65534), (1 << 31, 5), (4294967294, 4294967294)):
             name = b"owners/%d.%d" % (uid, gid)
             tree.file(name, b"owned")
@@ -209,7 +220,7 @@ def special(tree):
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind("socket")
     os.chdir(here)
-    if os.geteuid() == 0:
+    if is_root():
         try:
             os.mknod(tree.path(b"special/null"), 0o666 | stat.S_IFCHR, os.makedev(1, 3))
             os.mknod(tree.path(b"special/block"), 0o600 | stat.S_IFBLK, os.makedev(7, 200))
@@ -274,7 +285,7 @@ def random_file(rng, tree, name, made):
         if rng.random() < 0.1:
             tree.xattr(name, "user.%d" % rng.randrange(100), rng.randbytes(rng.randrange(500)))
         made.append(name)
-    if rng.random() < 0.3 and os.geteuid() == 0:
+    if rng.random() < 0.3 and is_root():
         os.chown(tree.path(name), rng.randrange(70000), rng.randrange(70000), follow_symlinks=False)
 
 
