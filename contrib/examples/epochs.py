@@ -3,9 +3,9 @@
 
 usage: epochs.py VOLUME SOURCE_OF_NEXT_VERSION MOUNT...
 
-Every rank reads its share of every epoch's shuffled samples and calls epoch_barrier() between epochs. Afterwards the ranks
-compare notes: each epoch read one version on every rank, and every sample exactly once. Files of a version begin with
-its name."""
+Every rank reads its share of every epoch's shuffled samples and calls epoch_barrier() between epochs. Afterwards
+the ranks compare notes: each epoch read one version on every rank, and every sample exactly once. Files of a
+version begin with its name."""
 import os
 import random
 import subprocess
@@ -62,7 +62,8 @@ def run(rank, volume, source, mounts, meeting):
         if failure:
             sys.exit(f"no switch: {failure}")
         if rank == 0:
-            print(f"epoch {epoch}: version {version} on every rank, {count} samples once each; next: {label}", flush=True)
+            print(f"epoch {epoch}: version {version} on every rank, {count} samples once each; next: {label}",
+                  flush=True)
     dist.destroy_process_group()
 
 

@@ -59,7 +59,8 @@ def main():
         begun, before = time.monotonic(), len(losses)
         epoch(model, loader, optimiser, losses)
         mean = sum(losses[before:]) / (len(losses) - before)
-        print(f"epoch {number}: {len(images)} images, mean loss {mean:.6f}, {time.monotonic() - begun:.1f} s", flush=True)
+        print(f"epoch {number}: {len(images)} images, mean loss {mean:.6f}, {time.monotonic() - begun:.1f} s",
+              flush=True)
     if options.losses:
         with open(options.losses, "w") as out:
             json.dump([loss.hex() for loss in losses], out)

@@ -24,10 +24,10 @@ def _first_failure(failures):
 def epoch_barrier(mount, group=None, *, gather=None):
     """Rank 0 takes the volume's current version; every rank prepares it; only if all could, every rank switches.
 
-    Every rank of the group calls it between two epochs; several may have the same mount. Returns the label that all ranks
-    serve and None, or, when a rank failed, the label that this rank still serves (None: it cannot be asked) and the reason,
-    the same on every rank. A rank that fails in the switch itself (after it prepared) makes the others go back; if one
-    cannot, the reason says so.
+    Every rank of the group calls it between two epochs; several may have the same mount. Returns the label that all
+    ranks serve and None, or, when a rank failed, the label that this rank still serves (None: it cannot be asked) and
+    the reason, the same on every rank. A rank that fails in the switch itself (after it prepared) makes the others go
+    back; if one cannot, the reason says so.
     gather(value) returns the values of all ranks in order; it is for tests and for other ways of communication than
     torch.distributed.
     """

@@ -38,8 +38,8 @@ def _reason(answer):
 class Mount:
     """Opens nothing until it is used and keeps nothing open, so that it survives fork and pickling.
 
-    A mount takes few commands at a time, three may be all, and the ranks of a machine give theirs together: a command that
-    finds no room is given again for busy_timeout seconds.
+    A mount takes few commands at a time, three may be all, and the ranks of a machine give theirs together:
+    a command that finds no room is given again for busy_timeout seconds.
     """
 
     def __init__(self, path, busy_timeout=300):
@@ -79,7 +79,8 @@ class Mount:
         finally:
             os.close(fd)
         _, _, name, _, number, sequence, prepare_us, switch_us, _ = LAYOUT.unpack(answer)
-        return Version(os.fsdecode(name.split(b"\0")[0]), str(uuids.UUID(bytes=number)), sequence, prepare_us, switch_us)
+        label = os.fsdecode(name.split(b"\0")[0])
+        return Version(label, str(uuids.UUID(bytes=number)), sequence, prepare_us, switch_us)
 
     def _give(self, fd, command):
         give_up = time.monotonic() + self.busy_timeout
