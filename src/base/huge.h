@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory in one piece, by huge pages, where the kernel has them: a device that is to read or write 1 MiB gets one address
- * instead of 256. Without them everything works on small pages. */
+/* Memory in one piece, by huge pages, where the kernel has them: a device that is to read or write 1 MiB gets one
+ * address instead of 256. Without them everything works on small pages. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

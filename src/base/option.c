@@ -48,7 +48,8 @@ static int option_refuse_word(const struct option_value *value, const char *argu
 	size_t used = 0;
 
 	if (value->words[1] && !value->words[2])
-		return error_set(err, -EINVAL, "'%s' is neither '%s' nor '%s'", argument, value->words[0], value->words[1]);
+		return error_set(err, -EINVAL, "'%s' is neither '%s' nor '%s'", argument, value->words[0],
+				 value->words[1]);
 	for (const char *const *word = value->words; *word && used < sizeof(list); word++)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s'%s'", used ? ", " : "", *word);
 	return error_set(err, -EINVAL, "'%s' is none of %s", argument, list);
@@ -69,7 +70,8 @@ static int option_set_word(const struct option_value *value, uint8_t *field, con
 	return 0;
 }
 
-static int option_set_text(const struct option_value *value, const char **field, const char *argument, struct error *err)
+static int option_set_text(const struct option_value *value, const char **field, const char *argument,
+			   struct error *err)
 {
 	int r = value->check ? value->check(argument, err) : 0;
 

@@ -133,8 +133,8 @@ static void options_help_row(const char *name, char letter, const char *argument
 {
 	char left[64];
 
-	snprintf(left, sizeof(left), "  %c%c%s--%s%s%s", letter ? '-' : ' ', letter ? letter : ' ', letter ? ", " : "  ",
-		 name, argument && argument[0] != '[' ? " " : "", argument ? argument : "");
+	snprintf(left, sizeof(left), "  %c%c%s--%s%s%s", letter ? '-' : ' ', letter ? letter : ' ',
+		 letter ? ", " : "  ", name, argument && argument[0] != '[' ? " " : "", argument ? argument : "");
 	if (strlen(left) > 27)
 		fprintf(out, "%s\n%28s%s\n", left, "", help);
 	else

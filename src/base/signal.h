@@ -12,8 +12,8 @@ static inline bool signal_is_ignored(int number)
 	return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* A file that would become larger than RLIMIT_FSIZE: without the signal the write fails with EFBIG, and what was begun is
- * cleaned up as after any failure. */
+/* A file that would become larger than RLIMIT_FSIZE: without the signal the write fails with EFBIG,
+ * and what was begun is cleaned up as after any failure. */
 static inline void signal_ignore_size_limit(void)
 {
 	signal(SIGXFSZ, SIG_IGN);

@@ -117,8 +117,8 @@ static int file_write(struct source *source, uint32_t member, uint64_t offset, c
 	if (!file->geometry.is_direct || is_aligned(offset, buffer, length))
 		return file_pwrite(file->fd, offset, buffer, length, err);
 	if (offset % ALIGNMENT || length % ALIGNMENT)
-		return error_set(err, -EINVAL, "write of %zu bytes at offset %" PRIu64 " is not in whole blocks", length,
-				 offset);
+		return error_set(err, -EINVAL, "write of %zu bytes at offset %" PRIu64 " is not in whole blocks",
+				 length, offset);
 	bounce = aligned_alloc(ALIGNMENT, length);
 	if (!bounce)
 		return error_set(err, -ENOMEM, "no memory for a buffer of %zu bytes", length);
@@ -202,8 +202,8 @@ static int file_check_writable(int fd, const struct file_geometry *geometry, str
 	return 0;
 }
 
-/* One publisher at a time: O_EXCL guards a device (and refuses a mounted one), a lock guards a file. A file without a name
- * gets its lock for the time when it has one. */
+/* One publisher at a time: O_EXCL guards a device (and refuses a mounted one), a lock guards a file.
+ * A file without a name gets its lock for the time when it has one. */
 static int file_claim(struct site *site, int fd, enum file_mode mode, bool is_device, struct error *err)
 {
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
@@ -215,7 +215,8 @@ static int file_claim(struct site *site, int fd, enum file_mode mode, bool is_de
 	return is_device || mode == FILE_UNNAMED ? 0 : site_name(site, fd, err);
 }
 
-/* open(2) with O_CREAT and O_DIRECT makes the file and then fails where there is no direct I/O: so that comes afterwards. */
+/* open(2) with O_CREAT and O_DIRECT makes the file and then fails where there is no direct I/O:
+ * so that comes afterwards. */
 static int file_make_fd(const struct site *site, enum file_mode mode, bool *ret_direct, int *ret_fd, struct error *err)
 {
 	int r = mode == FILE_CREATE ? site_create(site, ret_fd, err) : site_create_unnamed(site, ret_fd, err);
@@ -225,7 +226,8 @@ static int file_make_fd(const struct site *site, enum file_mode mode, bool *ret_
 	return r;
 }
 
-/* What is there is looked at before it is opened: to open a FIFO is to wait for its other end, and a tape drive rewinds. */
+/* What is there is looked at before it is opened: to open a FIFO is to wait for its other end,
+ * and a tape drive rewinds. */
 static int file_open_fd(const struct site *site, enum file_mode mode, bool *ret_direct, int *ret_fd, struct error *err)
 {
 	int flags = mode == FILE_READ ? O_RDONLY : O_RDWR;

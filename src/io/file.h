@@ -23,13 +23,13 @@ struct file_source {
 	int fd;
 };
 
-/* FILE_READ: O_RDONLY. FILE_WRITE: an existing volume, opened exclusively (O_EXCL on a device, a write lock on
- * a file: -EBUSY when another publisher has it). Falls back to buffered I/O where O_DIRECT is refused (geometry.is_direct
- * says). */
+/* FILE_READ: O_RDONLY. FILE_WRITE: an existing volume, opened exclusively (O_EXCL on a device, a write
+ * lock on a file: -EBUSY when another publisher has it). Falls back to buffered I/O where O_DIRECT is
+ * refused (geometry.is_direct says). */
 must_check int file_open(const char *path, enum file_mode mode, struct file_source **ret, struct error *err);
 /* In these modes what was found there; the folder and the name of a file that is to be written to are known afterwards.
- * FILE_CREATE: a new file, -EEXIST when there is one. FILE_UNNAMED: a new file that has no name before site_link(); it fails
- * where the filesystem has no such files. */
+ * FILE_CREATE: a new file, -EEXIST when there is one. FILE_UNNAMED: a new file that has no name before site_link(); it
+ * fails where the filesystem has no such files. */
 must_check int file_open_site(struct site *site, enum file_mode mode, struct file_source **ret, struct error *err);
 void file_close(struct file_source *file);
 /* The device behind the descriptor is another one now. Other threads may read meanwhile. */

@@ -168,8 +168,8 @@ static bool site_take_name(struct site *site, const char *path, int fd)
 	return true;
 }
 
-/* The path ends with the name unless that is a symlink; then the kernel knows where it led to. Whatever folder it is in the
- * end: there the file has this name. */
+/* The path ends with the name unless that is a symlink; then the kernel knows where it led to.
+ * Whatever folder it is in the end: there the file has this name. */
 int site_name(struct site *site, int fd, struct error *err)
 {
 	char link[SITE_LINK_SIZE], path[PATH_MAX];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a volume is. The path to it is walked once; from then on descriptors count, so that nobody who may change a name on
- * that path leads a later step elsewhere: the file is opened again as what was found, and its name is used in the folder in
- * which it was found. */
+/* Where a volume is. The path to it is walked once; from then on descriptors count, so that nobody who may change a
+ * name on that path leads a later step elsewhere: the file is opened again as what was found, and its name is used in
+ * the folder in which it was found. */
 #pragma once
 #include <limits.h>
 #include <stdbool.h>
@@ -35,16 +35,16 @@ must_check int site_create(const struct site *site, int *ret_fd, struct error *e
 must_check int site_create_unnamed(const struct site *site, int *ret_fd, struct error *err);
 must_check int site_link(const struct site *site, int fd, struct error *err);
 
-/* Finds the folder and the name of the file that is open as fd. -EBUSY: nothing on the path or on the one that the kernel
- * has for it is that file any more. */
+/* Finds the folder and the name of the file that is open as fd. -EBUSY: nothing on the path or on the one that the
+ * kernel has for it is that file any more. */
 must_check int site_name(struct site *site, int fd, struct error *err);
 /* Whether the name is that of the open file now. */
 bool site_is(const struct site *site, int fd);
 /* Whether a filesystem is mounted on the file by itself: then nothing can take its name. */
 bool site_is_mount(const struct site *site);
-/* The file open as fd takes the name that the file open as former has, or had when nobody has it. -EBUSY: another one has it
- * by now. Who may change the folder can still give the name away between this look and the rename; that takes the right
- * to remove what he puts there. */
+/* The file open as fd takes the name that the file open as former has, or had when nobody has it. -EBUSY: another one
+ * has it by now. Who may change the folder can still give the name away between this look and the rename; that takes
+ * the right to remove what he puts there. */
 must_check int site_replace(const struct site *from, int fd, const struct site *to, int former, struct error *err);
 /* Removes the name if it is that of the open file. */
 void site_remove(const struct site *site, int fd);

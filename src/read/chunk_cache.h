@@ -26,7 +26,8 @@ enum chunk_cached {
 			 chunk_cache_drop() */
 };
 
-/* Copies want bytes from skip on of the chunk with this number in the version's index, if it is there. key: the generation's. */
+/* Copies want bytes from skip on of the chunk with this number in the version's index, if it is there.
+ * key: the generation's. */
 must_check enum chunk_cached chunk_cache_get(struct chunk_cache *cache, uint64_t key, uint64_t number,
 					     size_t skip, size_t want, void *out);
 /* Keeps a copy of a claimed chunk, which lies in pieces. */

@@ -84,8 +84,8 @@ struct read_request {
 	size_t room;           /* bytes there; with room for whole blocks behind size fewer bytes are copied */
 	uint8_t *scratch;      /* READ_SCRATCH bytes, page-aligned, of this read alone */
 	const _Atomic uint64_t *wanted; /* 0 there: nobody waits for it any more, which ends it; NULL: always wanted */
-	/* Exactly once: bytes in the payload, or a negative errno; -ECANCELED: not wanted any more. The last that is done
-	 * with op; it may be used again from here on. */
+	/* Exactly once: bytes in the payload, or a negative errno; -ECANCELED: not wanted any more.
+	 * The last that is done with op; it may be used again from here on. */
 	void (*done)(struct read_op *op, int64_t result);
 };
 

@@ -21,8 +21,8 @@
  * in the log. Nothing leaves before everything is right.
  *
  * When it was not the data but the way to the device that failed, the request is parked and tried again once a second
- * by whoever owns the reader, until the deadline. A device read that does not come back at all keeps its memory: at the deadline
- * somebody else answers the request, and it ends here when the device lets go (read_abandon()). */
+ * by whoever owns the reader, until the deadline. A device read that does not come back at all keeps its memory: at the
+ * deadline somebody else answers the request, and it ends here when the device lets go (read_abandon()). */
 #include "read/read.h"
 
 #include <errno.h>
