@@ -107,8 +107,8 @@ static void advice_digests(struct advice_list *list)
 		without += !strcmp(advice_controller(list->setup, path)->transport, "tcp") && !path->data_digest;
 	if (without)
 		advice_add(list, true, "digests",
-			   "%zu TCP %s without data digest: what is damaged on the way is found by the sum of its chunk and "
-			   "read again, not sent again",
+			   "%zu TCP %s without data digest: what is damaged on the way is found by the sum of its "
+			   "chunk and read again, not sent again",
 			   without, without == 1 ? "path" : "paths");
 }
 
@@ -139,8 +139,8 @@ static void advice_blocks(struct advice_list *list)
 
 	if (lba == 512)
 		advice_add(list, true, "lba-512",
-			   "logical blocks of 512 bytes: it works, but 4096 is what files are aligned to and what drives "
-			   "are usually fastest with");
+			   "logical blocks of 512 bytes: it works, but 4096 is what files are aligned to and what "
+			   "drives are usually fastest with");
 	else if (lba != ADVICE_BLOCK)
 		advice_add(list, true, "lba", "logical blocks of %" PRIu32 " bytes: datasetfs needs 512 or 4096", lba);
 }
@@ -152,8 +152,8 @@ static void advice_alignment(struct advice_list *list)
 	uint32_t granule = facts ? facts->granule : 0;
 
 	if (boundary && boundary % ADVICE_BLOCK)
-		advice_add(list, true, "boundary", "its I/O boundary of %" PRIu32 " bytes is no multiple of 4096: reads "
-			   "of single blocks may be split", boundary);
+		advice_add(list, true, "boundary", "its I/O boundary of %" PRIu32 " bytes is no multiple of 4096: "
+			   "reads of single blocks may be split", boundary);
 	else if (boundary && boundary < ADVICE_CHUNK)
 		advice_add(list, true, "boundary", "its I/O boundary of %" PRIu32 " bytes is below a chunk: reads of "
 			   "larger files are split", boundary);
@@ -193,8 +193,8 @@ static void advice_timeouts(struct advice_list *list)
 		controller = advice_controller(list->setup, path);
 		if (controller->ctrl_loss_tmo >= 0 && controller->ctrl_loss_tmo < ADVICE_WAIT)
 			advice_add(list, true, "timeouts",
-				   "'%s' gives up after %" PRId64 " s (ctrl_loss_tmo): the device goes away sooner than "
-				   "readers would",
+				   "'%s' gives up after %" PRId64 " s (ctrl_loss_tmo): the device goes away sooner "
+				   "than readers would",
 				   controller->name, controller->ctrl_loss_tmo);
 		else if (controller->fast_io_fail_tmo >= 0 && controller->fast_io_fail_tmo < ADVICE_WAIT)
 			advice_add(list, true, "timeouts",

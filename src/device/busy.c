@@ -80,8 +80,8 @@ static bool busy_is_volume(const char *volume, dev_t device, bool *ret_exists)
 	return *ret_exists && S_ISBLK(st.st_mode) && st.st_rdev == device;
 }
 
-/* The source of a mount is what the volume was called, with @VERSION behind it when one is pinned. Both may contain '@':
- * the longest name that exists is meant. */
+/* The source of a mount is what the volume was called, with @VERSION behind it when one is pinned.
+ * Both may contain '@': the longest name that exists is meant. */
 static bool busy_is_source(char *source, dev_t device)
 {
 	bool exists, is;

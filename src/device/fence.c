@@ -70,8 +70,8 @@ static int fence_refuse(const struct nvme_holder *holder, struct error *err)
 
 	format_uuid(holder->host, host);
 	return error_set(err, -EBUSY,
-			 "host %s has it reserved ('mkdatasetfs --preempt' takes it away, when no publisher runs there any "
-			 "more)", host);
+			 "host %s has it reserved ('mkdatasetfs --preempt' takes it away, when no publisher runs there "
+			 "any more)", host);
 }
 
 /* Not to be had: nothing but a notice. */
@@ -108,7 +108,8 @@ static int fence_register(const struct fence *fence, struct error *err)
 		r = nvme_key_replace(fence->fd, fence->nsid, fence_key(fence->host, !fence->kept), fence_own_key(fence),
 				     &why);
 	if (r == -EBUSY)
-		return error_set(err, r, "another program of this host is registered for reservations with a key of its own");
+		return error_set(err, r,
+				 "another program of this host is registered for reservations with a key of its own");
 	return r < 0 ? error_pass(err, &why) : 0;
 }
 
@@ -191,8 +192,8 @@ int fence_check(const struct fence *fence, struct error *err)
 		return 0;
 	r = nvme_holder_read(fence->fd, fence->nsid, &holder, err);
 	if (r == 0 && !fence_is_ours(fence, &holder))
-		r = error_set(err, -EBUSY, "the reservation is gone: another host took it and may have published, or the "
-			      "target was restarted");
+		r = error_set(err, -EBUSY, "the reservation is gone: another host took it and may have published, or "
+			      "the target was restarted");
 	return r;
 }
 

@@ -39,8 +39,8 @@ int host_read(const char *folder, struct host *ret, struct error *err)
 		snprintf(host.id, sizeof(host.id), "%.36s", host.nqn + strlen(HOST_UUID_NQN));
 	if (!host.id[0])
 		return error_set(err, -ENOENT,
-				 "this host has no id, which reservations are kept under: 'cat /proc/sys/kernel/random/uuid "
-				 ">%s/hostid' makes one",
+				 "this host has no id, which reservations are kept under: "
+				 "'cat /proc/sys/kernel/random/uuid >%s/hostid' makes one",
 				 folder);
 	r = host_check(&host, err);
 	if (r == 0)

@@ -125,8 +125,8 @@ int locate_namespace(const struct topology *topology, const char *volume, const 
 	}
 	if (!found)
 		return error_set(err, -ENOENT,
-				 "no namespace '%s' among the %zu that are connected, see 'datasetfsctl nvme list'", volume,
-				 topology->namespace_count);
+				 "no namespace '%s' among the %zu that are connected, see 'datasetfsctl nvme list'",
+				 volume, topology->namespace_count);
 	*ret = found;
 	return 0;
 }
@@ -146,8 +146,8 @@ int locate_node(const struct topology_namespace *namespace, char **ret, struct e
 	if (!locate_is_node(path, namespace->device))
 		snprintf(path, sizeof(path), "/dev/block/%u:%u", major(namespace->device), minor(namespace->device));
 	if (!locate_is_node(path, namespace->device))
-		return error_set(err, -ENODEV, "namespace '%s' has no block device node %u:%u in '/dev'", namespace->name,
-				 major(namespace->device), minor(namespace->device));
+		return error_set(err, -ENODEV, "namespace '%s' has no block device node %u:%u in '/dev'",
+				 namespace->name, major(namespace->device), minor(namespace->device));
 	*ret = strdup(path);
 	return *ret ? 0 : error_set(err, -ENOMEM, "no memory for the path of a volume");
 }

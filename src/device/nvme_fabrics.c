@@ -12,7 +12,7 @@
 #include "device/nvme.h"
 
 #define FABRICS_DEVICE    "/dev/nvme-fabrics"
-#define DISCOVERY_HEAD    20u   /* bytes in use of the log's first 1024: GENCTR, NUMREC, RECFMT, in whole double words */
+#define DISCOVERY_HEAD    20u   /* bytes in use of the log's first 1024: GENCTR, NUMREC, RECFMT, in whole dwords */
 #define DISCOVERY_PIECE   4u    /* entries read at a time: a page */
 #define DISCOVERY_ENTRIES 4096u /* more than any target has */
 #define DISCOVERY_TRIES   3u
@@ -43,8 +43,8 @@ static int nvme_connect_error(int code, const struct portal *portal, struct erro
 		return error_set(err, -ENODEV, "'%s': there is no '" FABRICS_DEVICE "', try 'modprobe nvme-%s'", text,
 				 portal->transport);
 	if (code == ENVME_CONNECT_WRITE)
-		return error_set(err, -EHOSTUNREACH, "'%s': nobody answered or the kernel refused it, its log says which",
-				 text);
+		return error_set(err, -EHOSTUNREACH,
+				 "'%s': nobody answered or the kernel refused it, its log says which", text);
 	if (code >= ENVME_CONNECT_RESOLVE)
 		return error_set(err, -EIO, "'%s': %s", text, nvme_errno_to_string(code));
 	return error_set(err, code ? -code : -EIO, "'%s': %s", text, strerror(code ? code : EIO));
@@ -62,8 +62,8 @@ static int nvme_add(nvme_root_t root, const struct host *host, const char *nqn, 
 	if (r < 0)
 		return r;
 	errno = 0;
-	controller = h ? nvme_create_ctrl(root, nqn, where.transport, where.address[0] ? where.address : NULL, NULL, NULL,
-					  where.service[0] ? where.service : NULL) :
+	controller = h ? nvme_create_ctrl(root, nqn, where.transport, where.address[0] ? where.address : NULL, NULL,
+					  NULL, where.service[0] ? where.service : NULL) :
 			 NULL;
 	if (!controller)
 		return nvme_connect_error(errno ? errno : ENOMEM, portal, err);
@@ -190,7 +190,8 @@ static int nvme_read_head(nvme_ctrl_t controller, uint64_t *ret_change, uint64_t
 	return 0;
 }
 
-static int nvme_read_entries(nvme_ctrl_t controller, struct nvmf_disc_log_entry *entries, size_t count, struct error *err)
+static int nvme_read_entries(nvme_ctrl_t controller, struct nvmf_disc_log_entry *entries, size_t count,
+			     struct error *err)
 {
 	size_t n;
 	int r = 0;

@@ -73,8 +73,8 @@ int portal_resolve(const struct portal *portal, struct portal *ret, struct error
 	if (portal->address[0]) {
 		r = getaddrinfo(portal->address, NULL, &hints, &found);
 		if (r == 0)
-			r = getnameinfo(found->ai_addr, found->ai_addrlen, resolved.address, sizeof(resolved.address), NULL,
-					0, NI_NUMERICHOST);
+			r = getnameinfo(found->ai_addr, found->ai_addrlen, resolved.address, sizeof(resolved.address),
+					NULL, 0, NI_NUMERICHOST);
 		if (found)
 			freeaddrinfo(found);
 	}

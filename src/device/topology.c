@@ -38,7 +38,9 @@ int topology_check_own(struct error *err)
 {
 	const char *root = topology_root();
 
-	return strcmp(root, "/sys") ? error_set(err, -EPERM, "'%s' is a copy of sysfs, which is only looked at", root) : 0;
+	if (strcmp(root, "/sys") != 0)
+		return error_set(err, -EPERM, "'%s' is a copy of sysfs, which is only looked at", root);
+	return 0;
 }
 
 /* One more element at the end of an array, zeroed; NULL without memory. */
@@ -247,7 +249,8 @@ static int topology_each(struct topology_step *step, const char *directory, stru
 	if (count < 0) /* gone meanwhile, or no NVMe here */
 		return errno == ENOMEM ? topology_no_memory(err) : 0;
 	for (int i = 0; i < count; i++) {
-		if (r == 0 && (size_t)snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name) < sizeof(path))
+		if (r == 0 &&
+		    (size_t)snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name) < sizeof(path))
 			r = step->take(step, path, entries[i]->d_name, err);
 		free(entries[i]);
 	}
@@ -376,7 +379,8 @@ const struct topology_subsystem *topology_by_nqn(const struct topology *topology
 	return NULL;
 }
 
-static bool topology_is_path_of(const struct topology *topology, size_t path, const struct topology_namespace *namespace)
+static bool topology_is_path_of(const struct topology *topology, size_t path,
+				const struct topology_namespace *namespace)
 {
 	return &topology->namespaces[topology->paths[path].namespace] == namespace;
 }
