@@ -56,8 +56,8 @@ struct channel_ops {
 	int (*reply)(struct channel *channel, uint64_t unique, int error, const void *data, size_t length,
 		     struct channel_request *request);
 	void (*release)(struct channel *channel, struct channel_request *request);
-	/* Answers EIO to what came before that time (ns) and could not be handed to a handler: see channel_expire(). The
-	 * channel's thread. NULL where that cannot be. */
+	/* Answers EIO to what came before that time (ns) and could not be handed to a handler: see channel_expire().
+	 * The channel's thread. NULL where that cannot be. */
 	void (*expire)(struct channel *channel, int64_t before);
 	void (*free)(struct channel *channel);
 	bool own_thread;

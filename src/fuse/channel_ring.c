@@ -270,7 +270,8 @@ static int channel_ring_memory(struct channel_ring *ring, const struct channel_s
 	if (r < 0)
 		return r;
 	ring->headers_size = (size_t)setup->slots * HEADER_SIZE;
-	map = mmap(NULL, ring->headers_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	map = mmap(NULL, ring->headers_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		   -1, 0);
 	if (map == MAP_FAILED)
 		return error_errno(err, "cannot reserve %zu bytes for requests", ring->headers_size);
 	ring->headers = map;

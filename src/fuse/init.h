@@ -17,8 +17,8 @@ struct init {
 	bool ring;       /* the kernel waits for the queues of FUSE over io_uring from now on */
 };
 
-/* The largest READ in pages of the kernel's: those of arm64 may have 64 KiB. A READ that is cut short reads as the end of
- * the file. */
+/* The largest READ in pages of the kernel's: those of arm64 may have 64 KiB.
+ * A READ that is cut short reads as the end of the file. */
 uint16_t init_max_pages(size_t page_size);
 /* Waits for INIT on the mount's descriptor and answers it. The first thing after the mount. ring: take FUSE over
  * io_uring when it is offered. */

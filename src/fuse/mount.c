@@ -234,7 +234,8 @@ int mount_detach(struct mount *mount, bool lazy, struct error *err)
 	if (!mount_is_ours(mount)) {
 		if (!mount_find(mount, where))
 			return 0;
-		return error_set(err, -EBUSY, "it was moved or something is mounted over it, 'umount %s' ends it", where);
+		return error_set(err, -EBUSY, "it was moved or something is mounted over it, 'umount %s' ends it",
+				 where);
 	}
 	if (geteuid() != 0)
 		return mount_detach_helper(mount, lazy, err);

@@ -33,8 +33,8 @@ static bool utab_run(char *const argv[])
 
 bool utab_add(const char *source, const char *mountpoint)
 {
-	char *argv[] = { "/bin/mount", "-i", "-f", "--no-canonicalize", "-t", "fuse.datasetfs", "-o", "ro,helper=datasetfs",
-			 "--", (char *)source, (char *)mountpoint, NULL };
+	char *argv[] = { "/bin/mount", "-i", "-f", "--no-canonicalize", "-t", "fuse.datasetfs", "-o",
+			 "ro,helper=datasetfs", "--", (char *)source, (char *)mountpoint, NULL };
 
 	return geteuid() == 0 && access(UTAB_HELPER, X_OK) == 0 && utab_run(argv);
 }

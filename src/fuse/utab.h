@@ -5,8 +5,8 @@
 
 #define UTAB_HELPER "/sbin/umount.datasetfs"
 
-/* umount(8) shall call our helper. Given an absolute path by root it would otherwise look for that of the type "fuse" only. True
- * when it was noted, which takes root and an installed helper. */
+/* umount(8) shall call our helper. Given an absolute path by root it would otherwise look for that of the type "fuse"
+ * only. True when it was noted, which takes root and an installed helper. */
 bool utab_add(const char *source, const char *mountpoint);
 /* It is unmounted, and not by umount(8). */
 void utab_remove(const char *mountpoint);

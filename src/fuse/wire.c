@@ -175,7 +175,8 @@ int wire_parse_uring(const struct wire_uring_header *header, const void *payload
 	argument = in.len - sizeof(in) - payload_size;
 	if (payload_size > payload_room || in.len < sizeof(in) || payload_size > in.len - sizeof(in) ||
 	    argument > sizeof(header->op_in) || in.len > room)
-		return error_set(err, -EBADMSG, "request of %u bytes with %zu of them as payload", in.len, payload_size);
+		return error_set(err, -EBADMSG, "request of %u bytes with %zu of them as payload", in.len,
+				 payload_size);
 	memcpy(bytes, &in, sizeof(in));
 	memcpy(bytes + sizeof(in), header->op_in, argument);
 	memcpy(bytes + sizeof(in) + argument, payload, payload_size);
