@@ -83,8 +83,8 @@ static void switch_show(const struct switch_options *options, const struct dsfs_
 	char uuid[UUID_TEXT_SIZE];
 
 	if (!options->verb.json) {
-		text_print("%s version '%s', loaded in %.1f ms", options->prepare ? "prepared" : "serves", command->label,
-		       (double)command->prepare_us / 1e3);
+		text_print("%s version '%s', loaded in %.1f ms", options->prepare ? "prepared" : "serves",
+			   command->label, (double)command->prepare_us / 1e3);
 		if (!options->prepare)
 			printf(", switched in %.1f ms", (double)command->switch_us / 1e3);
 		putchar('\n');

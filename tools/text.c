@@ -14,7 +14,8 @@
 #include "base/json.h"
 #include "base/utf8.h"
 
-/* One character; or its first byte, as a number, when it is not to be shown as it is. Returns how many bytes that were. */
+/* One character; or its first byte, as a number, when it is not to be shown as it is.
+ * Returns how many bytes that were. */
 static size_t text_one(FILE *out, const uint8_t *text, size_t left, const char *refused)
 {
 	size_t n = utf8_shown(text, left);

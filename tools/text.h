@@ -8,10 +8,11 @@
 #include "base/error.h"
 #include "base/span.h"
 
-/* Control characters, what is not UTF-8, quotes and backslashes become \xNN, so a file name cannot write to the terminal. */
+/* Control characters, what is not UTF-8, quotes and backslashes become \xNN,
+ * so a file name cannot write to the terminal. */
 void text_write(FILE *out, const void *bytes, size_t length);
-/* One line, as by printf(3), of words that a target or another program's mount chose: the same, but quotes and backslashes
- * stay. A newline is one at the end only. */
+/* One line, as by printf(3), of words that a target or another program's mount chose:
+ * the same, but quotes and backslashes stay. A newline is one at the end only. */
 void text_print(const char *fmt, ...) printf_like(1, 2);
 
 #define TEXT_TIME_SIZE 48

@@ -67,7 +67,8 @@ const struct command_line nvme_connect_line = {
 
 /* ---- connecting ---- */
 
-/* The controller that is connected to the portal already, NULL when none is. Sysfs shows what a host name stands for. */
+/* The controller that is connected to the portal already, NULL when none is.
+ * Sysfs shows what a host name stands for. */
 static const struct topology_controller *nvme_connect_find(const struct topology *t, const char *nqn,
 							   const struct portal *portal)
 {
@@ -178,11 +179,9 @@ static int nvme_connect_wait(const char *nqn, uint64_t seconds, struct topology 
 		if (r < 0 || nvme_connect_ready(ret, nqn, &count))
 			return r;
 		if (clock_now() >= deadline)
-			return error_set(err, -ETIMEDOUT,
-					 count ? "'%s' is connected, but after %" PRIu64 " s not all devices of its namespaces "
-						 "are there" :
-						 "'%s' is connected, but after %" PRIu64 " s it shows this host no namespace",
-					 nqn, seconds);
+			return error_set(err, -ETIMEDOUT, "'%s' is connected, but after %" PRIu64 " s %s", nqn, seconds,
+					 count ? "not all devices of its namespaces are there" :
+						 "it shows this host no namespace");
 		topology_free(ret);
 		nanosleep(&pause, NULL);
 	}
@@ -286,7 +285,10 @@ static int nvme_connect(struct nvme_connect_options *options, const char *nqn, s
 int nvme_connect_run(int argc, char **argv)
 {
 	struct nvme_connect_options options = {
-		.settings = { .reconnect_delay = 2, .fast_io_fail_tmo = 300, .ctrl_loss_tmo = 3600, .keep_alive_tmo = 5 },
+		.settings = { .reconnect_delay = 2,
+			      .fast_io_fail_tmo = 300,
+			      .ctrl_loss_tmo = 3600,
+			      .keep_alive_tmo = 5 },
 		.wait = 30,
 	};
 	auto_free struct nvme_connect_portal *portals = NULL;

@@ -48,7 +48,8 @@ static bool nvme_disconnect_is_wanted(const struct topology *t, size_t controlle
 static bool nvme_disconnect_leaves(const struct topology *t, size_t namespace, char **words, int count)
 {
 	for (size_t i = 0; i < t->path_count; i++)
-		if (t->paths[i].namespace == namespace && !strcmp(t->controllers[t->paths[i].controller].state, "live") &&
+		if (t->paths[i].namespace == namespace &&
+		    !strcmp(t->controllers[t->paths[i].controller].state, "live") &&
 		    !nvme_disconnect_is_wanted(t, t->paths[i].controller, words, count))
 			return true;
 	return false;

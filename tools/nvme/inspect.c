@@ -181,10 +181,10 @@ static void nvme_inspect_text_paths(const struct nvme_inspect *inspect)
 			continue;
 		c = &t->controllers[t->paths[i].controller];
 		nvme_address(c, address);
-		text_print("  %-8s %s%s%s, %s%s%s, %" PRId64 " queues of %" PRId64 ", NUMA node %" PRId64 "%s\n", c->name,
-		       c->transport, address[0] ? " " : "", address, c->state, t->paths[i].ana_state[0] ? ", " : "",
-		       t->paths[i].ana_state, c->queues, c->queue_size, c->numa_node,
-		       t->paths[i].data_digest ? ", data digest" : "");
+		text_print("  %-8s %s%s%s, %s%s%s, %" PRId64 " queues of %" PRId64 ", NUMA node %" PRId64 "%s\n",
+			   c->name, c->transport, address[0] ? " " : "", address, c->state,
+			   t->paths[i].ana_state[0] ? ", " : "", t->paths[i].ana_state, c->queues, c->queue_size,
+			   c->numa_node, t->paths[i].data_digest ? ", data digest" : "");
 	}
 }
 
@@ -195,8 +195,8 @@ static void nvme_inspect_text(const struct nvme_inspect *inspect)
 	const char *nqn = inspect->topology.subsystems[namespace->subsystem].nqn;
 
 	topology_identity(namespace, identity);
-	text_print("namespace    %s, %s, blocks of %" PRIu32 " bytes\n", namespace->name, format_size(namespace->size, size),
-	       namespace->lba_size);
+	text_print("namespace    %s, %s, blocks of %" PRIu32 " bytes\n", namespace->name,
+		   format_size(namespace->size, size), namespace->lba_size);
 	text_print("identity     %s\n", identity[0] ? identity : "none of its own");
 	printf("subsystem    nvme://");
 	text_write(stdout, nqn, strlen(nqn));
