@@ -136,7 +136,8 @@ static void test_options(void **state)
 	CHECK_OK(parse(&target, &operands, &err, ARGV("-tx", "-")));
 	assert_string_equal(target.text, "x");
 	assert_int_equal(operands, 1);
-	CHECK_FAILS(parse(&target, &operands, &err, ARGV("--nope")), -EINVAL, "unknown option '--nope', see 'prog --help'");
+	CHECK_FAILS(parse(&target, &operands, &err, ARGV("--nope")), -EINVAL,
+		    "unknown option '--nope', see 'prog --help'");
 	CHECK_FAILS(parse(&target, &operands, &err, ARGV("-fz")), -EINVAL, "unknown option '-z'");
 	CHECK_FAILS(parse(&target, &operands, &err, ARGV("--flag=1")), -EINVAL, "'--flag' takes no value");
 	CHECK_FAILS(parse(&target, &operands, &err, ARGV("--text")), -EINVAL, "'--text' needs TEXT");
@@ -207,7 +208,8 @@ static void test_option_values(void **state)
 	CHECK_FAILS(option_set(&value_size, &is, "100K", &err), -EINVAL, "'100K' is not a power of two");
 	CHECK_FAILS(option_set(&value_size, &is, "2M", &err), -ERANGE, "2M");
 	CHECK_OK(option_set(&value_word, &is, "third", &err));
-	CHECK_FAILS(option_set(&value_word, &is, "fourth", &err), -EINVAL, "'fourth' is none of 'first', 'second', 'third'");
+	CHECK_FAILS(option_set(&value_word, &is, "fourth", &err), -EINVAL,
+		    "'fourth' is none of 'first', 'second', 'third'");
 	assert_int_equal(is.word, THIRD);
 }
 
@@ -251,7 +253,8 @@ static void test_json(void **state)
 	json_real(&json, "real", 0.5);
 	json_end_object(&json);
 	fclose(json.out);
-	assert_string_equal(text, "{\"a\\\"b\": \"x\\\\\\u000a\\u0009\", \"raw\": \"\\udcff\xc3\xa9\\udced\\udca0\\udc80\\u009b\", "
+	assert_string_equal(text, "{\"a\\\"b\": \"x\\\\\\u000a\\u0009\", "
+				  "\"raw\": \"\\udcff\xc3\xa9\\udced\\udca0\\udc80\\u009b\", "
 				  "\"list\": [18446744073709551615, -5, {}], \"yes\": true, \"none\": null, "
 				  "\"real\": 0.500000}");
 	free(text);
@@ -260,12 +263,16 @@ static void test_json(void **state)
 /* What a terminal shows, and what it would obey or is no UTF-8. */
 static void test_shown(void **state)
 {
-	static const char *const shown[] = { "a", " ", "\xc2\xa0", "\xc3\xa9", "\xc3\x96", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
-					     /* next to what is hidden, and letters that run from right to left */
-					     "\u00ac", "\u00ae", "\u061b", "\u061e", "\u200a", "\u2010", "\u2027", "\u202f",
-					     "\u205f", "\u2070", "\ufefc", "\ufffc", "\ufffd", "\U000e1000", "\u05d0", "\u0627" };
-	static const char *const others[] = { "\n",	    "\x1b[2J", "\x7f",	"\xc2\x80",     "\xc2\x9b",     "\xc2\x9f",	 "\x9b",
-					      "\xff", "\xc3",   "\xc3(", "\xed\xa0\x80", "\xe0\x82\x9b", "\xf5\x80\x80\x80" };
+	static const char *const shown[] = {
+		"a", " ", "\xc2\xa0", "\xc3\xa9", "\xc3\x96", "\xe2\x82\xac", "\xf0\x9f\x98\x80",
+		/* next to what is hidden, and letters that run from right to left */
+		"\u00ac", "\u00ae", "\u061b", "\u061e", "\u200a", "\u2010", "\u2027", "\u202f", "\u205f", "\u2070",
+		"\ufefc", "\ufffc", "\ufffd", "\U000e1000", "\u05d0", "\u0627",
+	};
+	static const char *const others[] = {
+		"\n", "\x1b[2J", "\x7f", "\xc2\x80", "\xc2\x9b", "\xc2\x9f", "\x9b",
+		"\xff", "\xc3", "\xc3(", "\xed\xa0\x80", "\xe0\x82\x9b", "\xf5\x80\x80\x80",
+	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(shown) / sizeof(*shown); i++)
@@ -278,11 +285,11 @@ static void test_shown(void **state)
 static void test_hidden(void **state)
 {
 	static const char *const hidden[] = {
-		"\u061c", "\u200e", "\u200f", "\u202a", "\u202b", "\u202c", "\u202d", "\u202e", "\u2066", "\u2067", "\u2068",
-		"\u2069", /* directions */
-		"\u00ad", "\u034f", "\u115f", "\u17b5", "\u180e", "\u200b", "\u200c", "\u200d", "\u2060", "\u206f", "\u3164",
-		"\ufe00", "\ufe0f", "\ufeff", "\uffa0", "\ufff0", "\ufff9", "\ufffb", "\U0001bca0", "\U0001d17a", "\U000e0001",
-		"\U000e007f", "\U000e01ef", "\U000e0fff", /* invisible */
+		"\u061c", "\u200e", "\u200f", "\u202a", "\u202b", "\u202c", "\u202d", "\u202e", "\u2066", "\u2067",
+		"\u2068", "\u2069", /* directions */
+		"\u00ad", "\u034f", "\u115f", "\u17b5", "\u180e", "\u200b", "\u200c", "\u200d", "\u2060", "\u206f",
+		"\u3164", "\ufe00", "\ufe0f", "\ufeff", "\uffa0", "\ufff0", "\ufff9", "\ufffb", "\U0001bca0",
+		"\U0001d17a", "\U000e0001", "\U000e007f", "\U000e01ef", "\U000e0fff", /* invisible */
 		"\u2028", "\u2029", /* ends of lines */
 	};
 	uint32_t point;

@@ -12,7 +12,10 @@
 
 static void member_while_he_waits(void **state)
 {
-	struct channel_request request = { .owed = 5, .wire = { .unique = 5, .uid = OTHER, .pid = (uint32_t)getpid() } };
+	struct channel_request request = {
+		.owed = 5,
+		.wire = { .unique = 5, .uid = OTHER, .pid = (uint32_t)getpid() },
+	};
 	struct serve serve = { .owner = OWNER, .options.has_control_group = true };
 	gid_t groups[256] = { 4711 };
 	int count = getgroups(256, groups);

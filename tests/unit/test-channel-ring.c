@@ -235,7 +235,8 @@ static void a_queue_that_runs_dry(void **state)
 		CHECK_OK(channel_receive(channel, &drained, &err));
 		commands[i]->done(commands[i], -EINVAL);
 	}
-	CHECK_FAILS(channel_receive(channel, &drained, &err), -EIO, "queue 4 of FUSE over io_uring has no entry left: Invalid");
+	CHECK_FAILS(channel_receive(channel, &drained, &err), -EIO,
+		    "queue 4 of FUSE over io_uring has no entry left: Invalid");
 	for (unsigned i = DEPTH; i < SLOTS; i++)
 		commands[i]->done(commands[i], -ENOTCONN);
 }

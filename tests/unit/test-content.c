@@ -133,8 +133,8 @@ static void files_refused(const char *reason)
 	close(fd);
 }
 
-/* Whatever looks at the chunks of all files looks at no more than there are: small ones may share theirs, large ones may
- * not. 289 files that had 4,000,000 holes in common took minutes. */
+/* Whatever looks at the chunks of all files looks at no more than there are: small ones may share theirs, large ones
+ * may not. 289 files that had 4,000,000 holes in common took minutes. */
 static void test_large_files_share_nothing(void **state)
 {
 	(void)state;
@@ -340,8 +340,10 @@ static void test_xattrs(void **state)
 /* What the kernel would believe, if root copied it. */
 static void test_foreign_xattrs(void **state)
 {
-	static const char *const foreign[] = { "security.capability",  "system.posix_acl_access", "trusted.overlay.opaque",
-					       "USER.a", "user.", "usera", "u" };
+	static const char *const foreign[] = {
+		"security.capability", "system.posix_acl_access", "trusted.overlay.opaque", "USER.a", "user.",
+		"usera", "u",
+	};
 	struct index *index;
 
 	(void)state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which worker serves which of the kernel's queues: each queue exactly one, each worker at least one; and how many entries
- * a queue has. */
+/* Which worker serves which of the kernel's queues: each queue exactly one, each worker at least one;
+ * and how many entries a queue has. */
 #include "lib/check.h"
 #include "serve/worker/cpus.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of long holes: every chunk is found, the dump is that of the same file with records, and what a hostile publisher
- * writes is refused. */
+/* Lists of long holes: every chunk is found, the dump is that of the same file with records,
+ * and what a hostile publisher writes is refused. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>

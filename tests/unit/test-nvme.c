@@ -211,7 +211,8 @@ static void test_locate(void **state)
 	}
 	CHECK_OK(locate_namespace(&t, "nvme:eui64:0025385b71b01234", &found, &err));
 	assert_string_equal(found->name, "nvme2n1");
-	CHECK_FAILS(locate_namespace(&t, "nvme://" TRAIN_NQN "/2", &found, &err), -ENOENT, "among the 2 that are connected");
+	CHECK_FAILS(locate_namespace(&t, "nvme://" TRAIN_NQN "/2", &found, &err), -ENOENT,
+		    "among the 2 that are connected");
 	CHECK_FAILS(locate_namespace(&t, "nvme:nguid:3f2504e04f8941d39a0c0305e82c3301", &found, &err), -ENOENT,
 		    "no namespace");
 	t.namespaces[0].device = makedev(4000, 1); /* no machine has it */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker of the kernel's queues is on its CPU while completions come several at a time, and free while they do not. */
+/* A worker of the kernel's queues is on its CPU while completions come several at a time,
+ * and free while they do not. */
 #include <sched.h>
 
 #include "lib/check.h"

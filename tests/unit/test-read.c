@@ -161,8 +161,8 @@ static void make_files(void)
 	section_file(&section, 1, "c-small", 1000, add_raw(AT + 8 * CHUNK + 4321, 1000));
 	memcpy(section.blob, "inline bytes", 12);
 	section.blob_length = 12;
-	first = section_chunk(&section, (uint64_t)DSFS_IN_INDEX << DSFS_ADDRESS_BITS, checksum_64("inline bytes", 12), 12,
-			      DSFS_CODEC_RAW);
+	first = section_chunk(&section, (uint64_t)DSFS_IN_INDEX << DSFS_ADDRESS_BITS, checksum_64("inline bytes", 12),
+			      12, DSFS_CODEC_RAW);
 	section_file(&section, 1, "d-inline", 12, first);
 	first = add_raw(AT + 10 * CHUNK, CHUNK);
 	add_raw(AT + 12 * CHUNK, CHUNK);
@@ -197,8 +197,8 @@ static int setup(void **state)
 	make_files();
 	CHECK_OK(index_load_fd(section_write(&section, &version), &version, sizes, 1, &index, &err));
 	CHECK_OK(names_reader_open(index->names, &readers[0], &err));
-	generation = (struct generation){ .version = version, .sequence = SEQUENCE, .key = 1, .index = index, .readers = readers,
-					  .reader_count = 1, .uses = 1 };
+	generation = (struct generation){ .version = version, .sequence = SEQUENCE, .key = 1, .index = index,
+					  .readers = readers, .reader_count = 1, .uses = 1 };
 	volume.geometry = (struct file_geometry){ .is_direct = true, .logical_block = 512, .size = DEVICE };
 	serve = (struct serve){ .volume = &volume, .options.read.verify = true, .worker_count = 1 };
 	make_block_sums();

@@ -141,7 +141,8 @@ static void test_ring_seen(void **state)
 		memory.calls = 0;
 		memory.fail_at = call;
 		if (call == 2) /* the only slot that was ever written */
-			CHECK_FAILS(superblock_seen(&memory.source, &seen, &err), -EIO, "so a volume may lie there: injected");
+			CHECK_FAILS(superblock_seen(&memory.source, &seen, &err), -EIO,
+				    "so a volume may lie there: injected");
 		else
 			CHECK_OK(superblock_seen(&memory.source, &seen, &err));
 		assert_int_equal(seen, call != 2);
@@ -173,8 +174,8 @@ static void test_ring_doubt(void **state)
 	CHECK_OK(superblock_find(&memory.source, &found, &err));
 	assert_int_equal(found.sequence, 11);
 	assert_true(superblock_doubt(&found, &why));
-	assert_string_equal(why.reason, "superblock slot 4 is damaged or cannot be read and may have been the newest, going on "
-					"from sequence 11");
+	assert_string_equal(why.reason, "superblock slot 4 is damaged or cannot be read and may have been the newest, "
+					"going on from sequence 11");
 	super.sequence = 12;
 	CHECK_OK(superblock_write(&memory.source, &super, &err));
 	CHECK_OK(superblock_find(&memory.source, &found, &err));
@@ -202,7 +203,8 @@ static void test_ring_newest_cannot_be_read(void **state)
 	memory.fail_at = memory.calls + 1 + 3; /* slot 3 */
 	CHECK_OK(superblock_find(&memory.source, &found, &err));
 	assert_int_equal(found.sequence, 2);
-	CHECK_FAILS(superblock_check_newest(&memory.source, 2, &err), -ESTALE, "superblock 3 is the newest, but 2 was found");
+	CHECK_FAILS(superblock_check_newest(&memory.source, 2, &err), -ESTALE,
+		    "superblock 3 is the newest, but 2 was found");
 	memory.fail_at = memory.calls + 1 + 3;
 	CHECK_FAILS(superblock_check_newest(&memory.source, 2, &err), -EIO, "may be the newest");
 	memory_done(&memory);
@@ -355,9 +357,11 @@ static void test_catalogue_fields(void **state)
 	c = make_catalogue(), c.versions[0].shape.inode_count = UINT64_MAX, catalogue_refused(&c, "impossible sizes");
 	c = make_catalogue(), c.versions[0].shape.blob_length = SIZE, catalogue_refused(&c, "in a volume of");
 	c = make_catalogue(), c.versions[0].shape.inode_count = 0, catalogue_refused(&c, "parts need");
-	c = make_catalogue(), c.versions[1].file_count = 2, catalogue_refused(&c, "2 files, expected at most its 1 inodes");
+	c = make_catalogue(), c.versions[1].file_count = 2;
+	catalogue_refused(&c, "2 files, expected at most its 1 inodes");
 	c = make_catalogue(), c.versions[0].index_length += 4096, catalogue_refused(&c, "parts need");
-	c = make_catalogue(), c.versions[0].index.items[0].length = UINT64_MAX, catalogue_refused(&c, "outside the volume");
+	c = make_catalogue(), c.versions[0].index.items[0].length = UINT64_MAX;
+	catalogue_refused(&c, "outside the volume");
 	c = make_catalogue(), c.versions[0].index.items[1].length += 4096, catalogue_refused(&c, "parts need");
 	c = make_catalogue(), c.versions[0].index.items[1].address = SIZE, catalogue_refused(&c, "outside the volume");
 	c = make_catalogue(), c.versions[0].index.items[1].address += 1, catalogue_refused(&c, "not aligned to 4096");
