@@ -8,7 +8,8 @@
 
 # publish VOLUME NAME OPTIONS…: its summary in NAME.json
 publish() {
-    mkdatasetfs --json --progress none --label "$2" "${@:3}" "$1" source >"$2.json" 2>"$2.err" || fail "$2: $(cat "$2.err")"
+    mkdatasetfs --json --progress none --label "$2" "${@:3}" "$1" source >"$2.json" 2>"$2.err" ||
+        fail "$2: $(cat "$2.err")"
 }
 
 # rows VOLUME LABEL: how many chunks have a row, by the head of the section
@@ -71,7 +72,8 @@ done
 
 say "any number of threads"
 for jobs in 1 2 16; do
-    SOURCE_DATE_EPOCH=1 publish threads threads --format --uuid 01234567-89ab-cdef-0123-456789abcdef --compress auto -j $jobs
+    SOURCE_DATE_EPOCH=1 publish threads threads --format --uuid 01234567-89ab-cdef-0123-456789abcdef \
+        --compress auto -j $jobs
     hash_of threads >>hashes
 done
 assert_eq "different volumes" "$(sort -u hashes | wc -l)" 1

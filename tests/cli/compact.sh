@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# datasetfsctl compact: what is alive moves once, versions keep label, UUID and digest, files stay one read, and what became
-# free is used again; without room or with nothing to gain the volume stays as it is.
+# datasetfsctl compact: what is alive moves once, versions keep label, UUID and digest, files stay one read, and what
+# became free is used again; without room or with nothing to gain the volume stays as it is.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/clock.sh"
 
@@ -19,7 +19,8 @@ for v in sorted(json.load(sys.stdin)["versions"], key=lambda v: v["label"]): pri
 
 # reads LABEL FILE: device ranges of a file
 reads() {
-    datasetfsctl stat --json --version "$1" volume "$2" | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["ranges"]))'
+    datasetfsctl stat --json --version "$1" volume "$2" |
+        python3 -c 'import json, sys; print(len(json.load(sys.stdin)["ranges"]))'
 }
 
 # Files of which most are replaced, so that the first version's segments hold a little of what the second uses; three
@@ -124,14 +125,16 @@ datasetfsctl remove cut one >/dev/null 2>&1
 datasetfsctl compact --json --below 100 cut >cut.json 2>/dev/null || fail "compact of the tails"
 [ "$(json segments cut.json)" -gt 3 ] || fail "only $(json segments cut.json) segments with tails were emptied"
 for file in tails/*; do
-    ranges=$(datasetfsctl stat --json cut "${file#*/}" | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["ranges"]))')
+    ranges=$(datasetfsctl stat --json cut "${file#*/}" |
+        python3 -c 'import json, sys; print(len(json.load(sys.stdin)["ranges"]))')
     assert_eq "ranges of $file" "$ranges" 1
 done
 datasetfsctl verify cut >/dev/null || fail "verify of the tails"
 
 # A publish shares with versions that were moved, knows their source, and takes what became free.
 size=$(stat -c %s volume)
-mkdatasetfs --json --progress none --trust-mtime=three --label five volume source >five.json || fail "publish afterwards"
+mkdatasetfs --json --progress none --trust-mtime=three --label five volume source >five.json ||
+    fail "publish afterwards"
 assert_eq "files opened" "$(json read_bytes five.json)" 0
 head -c 3M /dev/urandom >source/new
 pack volume source --label six
@@ -163,7 +166,8 @@ datasetfsctl verify volume >verify.before && fail "the damage is not seen"
 datasetfsctl compact --below 100 volume >out 2>/dev/null || fail "compact of a damaged volume"
 assert_contains "it moved something" "$(cat out)" "segments emptied"
 datasetfsctl verify volume >verify.after && fail "the damage is gone"
-assert_eq "damaged files" "$(grep -o "'many/f[0-9]*'" verify.after | sort)" "$(grep -o "'many/f[0-9]*'" verify.before | sort)"
+assert_eq "damaged files" "$(grep -o "'many/f[0-9]*'" verify.after | sort)" \
+    "$(grep -o "'many/f[0-9]*'" verify.before | sort)"
 at=$(listed versions.0.index.0.offset)
 cp volume damaged
 spoil damaged $((at + 5000))
@@ -189,8 +193,8 @@ blocks() {
 }
 # counted KIND: number of those calls of a compaction; it may fail
 counted() {
-    env FAULT_KIND="$1" FAULT_AT=0 FAULT_VOLUME="$PWD/small/volume" FAULT_COUNT="$PWD/count" LD_PRELOAD="$PWD/fault.so" \
-        datasetfsctl compact --json --below 100 small/volume >out 2>err || true
+    env FAULT_KIND="$1" FAULT_AT=0 FAULT_VOLUME="$PWD/small/volume" FAULT_COUNT="$PWD/count" \
+        LD_PRELOAD="$PWD/fault.so" datasetfsctl compact --json --below 100 small/volume >out 2>err || true
     cat count
 }
 mkdir small
@@ -218,7 +222,8 @@ taken=$(blocks)
 datasetfsctl compact --json --below 100 small/volume >out 2>err || fail "compact with little room: $(cat err)"
 [ "$(json segments out)" -gt 0 ] || fail "nothing was done with little room"
 written=$(($(json moved_bytes out) + $(json index_bytes out) + 65536))
-[ $(($(blocks) - taken)) -le $written ] || fail "the file takes $(($(blocks) - taken)) bytes more, written were $written"
+[ $(($(blocks) - taken)) -le $written ] ||
+    fail "the file takes $(($(blocks) - taken)) bytes more, written were $written"
 datasetfsctl verify small/volume >/dev/null || fail "verify after little room"
 
 # What the file grew by is cut off before it is tried again with less to move.
@@ -230,7 +235,8 @@ if [ "$DATASETFS_BUILD_NAME" = gcc ]; then
     for at in $((calls * 3 / 4)) $((calls - 2)); do # the last three are catalogue, superblock slot and publisher record
         cp base small/volume
         env FAULT_KIND=write FAULT_AT=$at FAULT_VOLUME="$PWD/small/volume" LD_PRELOAD="$PWD/fault.so" \
-            datasetfsctl compact --json --below 100 small/volume >out 2>err || fail "write $at of $calls, a second try: $(cat err)"
+            datasetfsctl compact --json --below 100 small/volume >out 2>err ||
+            fail "write $at of $calls, a second try: $(cat err)"
         grown=$(($(stat -c %s small/volume) - $(stat -c %s base)))
         written=$(($(json moved_bytes out) + $(json index_bytes out) + 65536))
         [ $grown -le $written ] || fail "the file grew by $grown bytes, written were $written"
@@ -296,5 +302,6 @@ if [ -s err ]; then
 else
     assert_eq "segments in the end" "$(json segments out)" 0
 fi
-[ "$(datasetfsctl list --json "$LOOP" | json free_bytes)" -ge "$free" ] || fail "less is free than the $free bytes of before"
+[ "$(datasetfsctl list --json "$LOOP" | json free_bytes)" -ge "$free" ] ||
+    fail "less is free than the $free bytes of before"
 datasetfsctl verify "$LOOP" >/dev/null || fail "verify in the end"

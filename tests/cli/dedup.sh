@@ -36,7 +36,8 @@ for name in ("large", "long-run", "short-run"):
         raise SystemExit(f"{name} lies in {len(stat['ranges'])} ranges")
 END
 assert_eq "ranges of a short common run" \
-    "$(datasetfsctl stat --json volume short-run | json ranges | python3 -c 'import json,sys; print(len(json.load(sys.stdin)))')" 1
+    "$(datasetfsctl stat --json volume short-run | json ranges |
+        python3 -c 'import json,sys; print(len(json.load(sys.stdin)))')" 1
 
 # Zeros and holes cost nothing.
 rm -r source/*

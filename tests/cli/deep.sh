@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain once
-# A chain of nested folders: what packing it takes grows with its depth, not with the square of it, and paths may be longer than
-# the kernel takes in one piece.
+# A chain of nested folders: what packing it takes grows with its depth, not with the square of it,
+# and paths may be longer than the kernel takes in one piece.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_command cc
 
@@ -68,7 +68,8 @@ END
 # opened DEPTH CHAINS [OPTIONS…]: no more than once for each directory and file, and some hundred besides
 opened() {
     local least=$(($1 * $2))
-    env COUNT="$PWD/count" LD_PRELOAD="$PWD/count.so" mkdatasetfs --progress none --format "${@:3}" volume source >pack.log ||
+    env COUNT="$PWD/count" LD_PRELOAD="$PWD/count.so" \
+        mkdatasetfs --progress none --format "${@:3}" volume source >pack.log ||
         fail "pack $*"
     [ "$(cat count)" -ge "$least" ] || fail "$(cat count) opens were counted of $least directories"
     [ "$(cat count)" -le $((least + 300)) ] || fail "$(cat count) opens for $least directories: ${*:3}"

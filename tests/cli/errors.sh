@@ -83,7 +83,8 @@ for options in "" --json; do
     rc=0
     mkdatasetfs --progress none $options --label "full$options" volume source >/dev/full 2>full.err || rc=$?
     assert_eq "status with a full disk behind stdout" $rc 1
-    assert_contains "the line" "$(cat full.err)" "the version is published, but its summary is not complete: cannot write to"
+    assert_contains "the line" "$(cat full.err)" \
+        "the version is published, but its summary is not complete: cannot write to"
     assert_contains "the reason" "$(cat full.err)" "No space left"
     assert_eq "lines" "$(wc -l <full.err)" 1
     datasetfsctl dump volume "full$options" >/dev/null || fail "the version is not published"
@@ -97,6 +98,8 @@ assert_eq "status of a rehearsal" $rc 1
 mkdir odd
 touch odd/$'holiday-\u202egpj.exe'
 pack odd.volume odd
-assert_contains "the name in text" "$(datasetfsctl stat odd.volume $'holiday-\u202egpj.exe')" 'holiday-\xe2\x80\xaegpj.exe'
-assert_contains "the name in JSON" "$(datasetfsctl stat --json odd.volume $'holiday-\u202egpj.exe')" 'holiday-\u202egpj.exe'
+assert_contains "the name in text" "$(datasetfsctl stat odd.volume $'holiday-\u202egpj.exe')" \
+    'holiday-\xe2\x80\xaegpj.exe'
+assert_contains "the name in JSON" "$(datasetfsctl stat --json odd.volume $'holiday-\u202egpj.exe')" \
+    'holiday-\u202egpj.exe'
 assert_fails 1 'holiday-???gpj' datasetfsctl stat odd.volume $'holiday-\u202egpj'

@@ -92,7 +92,8 @@ END
 cc -shared -fPIC -O1 -D_GNU_SOURCE lie.c -o lie.so || fail "lie.c does not compile"
 for lie in "data before it" "a hole before it" "a hole at once"; do
     # KILL: without an end it does not look at signals either
-    LIE=$lie timeout --signal KILL 60 env LD_PRELOAD="$PWD/lie.so" mkdatasetfs --progress none --format holes sparse >out 2>err ||
+    LIE=$lie timeout --signal KILL 60 env LD_PRELOAD="$PWD/lie.so" \
+        mkdatasetfs --progress none --format holes sparse >out 2>err ||
         fail "$lie: $(cat err)"
     assert_eq "digest with $lie" "$(datasetfsctl list --json holes | json versions.0.digest)" "$digest"
 done
@@ -108,7 +109,8 @@ assert_eq "status before the rename" $rc 1
 assert_eq "the volume" "$(hash_of volume)" "$before"
 fault directory 2 volume "${publish[@]}" --format --label two volume source
 assert_eq "status after the rename" $rc 0
-assert_contains "the line" "$(cat err)" "the version is published, but a power loss may bring the former volume back: cannot flush"
+assert_contains "the line" "$(cat err)" \
+    "the version is published, but a power loss may bring the former volume back: cannot flush"
 assert_eq "the version" "$(datasetfsctl list --json volume | json versions.0.label)" two
 
 say "a filesystem without O_TMPFILE"

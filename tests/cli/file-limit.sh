@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# A limit on the size of files (ulimit -f): one line, status 1, the volume as it was, no new file; not a signal that ends it.
+# A limit on the size of files (ulimit -f): one line, status 1, the volume as it was, no new file;
+# not a signal that ends it.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 # limited BLOCKS COMMAND…: no file becomes larger than so many KiB

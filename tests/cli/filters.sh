@@ -5,7 +5,8 @@
 . "$(dirname "$0")/../lib/common.sh"
 
 mkdir -p source/{keep,drop,a/b/c}
-for file in top.txt top.jpg keep/1.txt keep/1.jpg keep/1.tmp drop/2.txt a/b/c/3.txt a/b/c/3.tmp a/4.jpg 'a/odd [1].txt'; do
+for file in top.txt top.jpg keep/1.txt keep/1.jpg keep/1.tmp drop/2.txt a/b/c/3.txt a/b/c/3.tmp a/4.jpg \
+    'a/odd [1].txt'; do
     echo "$file" >"source/$file"
 done
 
@@ -23,14 +24,14 @@ packed() {
     assert_eq "with ${*:2}" "$(paths)" "$1"
 }
 
-all="a a/4.jpg a/b a/b/c a/b/c/3.tmp a/b/c/3.txt a/odd_[1].txt drop drop/2.txt keep keep/1.jpg keep/1.tmp keep/1.txt top.jpg top.txt"
+below_a="a a/4.jpg a/b a/b/c a/b/c/3.tmp a/b/c/3.txt"
+from_keep="keep keep/1.jpg keep/1.tmp keep/1.txt top.jpg top.txt"
+all="$below_a a/odd_[1].txt drop drop/2.txt $from_keep"
 packed "$all"
 packed "a a/4.jpg a/b a/b/c a/b/c/3.txt a/odd_[1].txt drop drop/2.txt keep keep/1.jpg keep/1.txt top.jpg top.txt" \
     --exclude '*.tmp'
-packed "a a/4.jpg a/b a/b/c a/b/c/3.tmp a/b/c/3.txt a/odd_[1].txt keep keep/1.jpg keep/1.tmp keep/1.txt top.jpg top.txt" \
-    --exclude /drop
-packed "a a/4.jpg a/b a/b/c a/b/c/3.tmp a/b/c/3.txt a/odd_[1].txt keep keep/1.jpg keep/1.tmp keep/1.txt top.jpg top.txt" \
-    --exclude drop/
+packed "$below_a a/odd_[1].txt $from_keep" --exclude /drop
+packed "$below_a a/odd_[1].txt $from_keep" --exclude drop/
 # First match wins, so the order of the options counts.
 packed "a a/4.jpg a/b a/b/c drop keep keep/1.jpg keep/1.tmp top.jpg" \
     --include 'keep/1.tmp' --exclude '*.tmp' --exclude '*.txt'
@@ -39,8 +40,7 @@ packed "a a/4.jpg a/b a/b/c drop keep keep/1.jpg top.jpg" \
 packed "top.jpg top.txt" --exclude '/*/'
 packed "a a/4.jpg a/b a/b/c a/odd_[1].txt drop drop/2.txt keep keep/1.jpg keep/1.tmp keep/1.txt top.jpg top.txt" \
     --exclude '/a/**/3.*'
-packed "a a/4.jpg a/b a/b/c a/b/c/3.tmp a/b/c/3.txt drop drop/2.txt keep keep/1.jpg keep/1.tmp keep/1.txt top.jpg top.txt" \
-    --exclude 'odd \[1\].txt'
+packed "$below_a drop drop/2.txt $from_keep" --exclude 'odd \[1\].txt'
 packed "a a/4.jpg a/b a/b/c drop keep keep/1.jpg keep/1.tmp top.jpg" --include '*.jpg' --exclude '[!1].t?*' \
     --exclude '1.txt' --exclude '*.txt'
 

@@ -46,7 +46,8 @@ pack torn source --label two --no-current
 pack torn source --label three
 cp torn whole
 printf '\377\377' | dd of=torn bs=1 seek=$((3 * 65536 + 100)) conv=notrunc status=none
-doubt="volume 'torn': superblock slot 3 is damaged or cannot be read and may have been the newest, going on from sequence 2"
+doubt="volume 'torn': superblock slot 3 is damaged or cannot be read and may have been the newest, "
+doubt+="going on from sequence 2"
 datasetfsctl list --json torn >torn.json 2>torn.err || fail "a torn slot hides the volume"
 assert_eq "versions" "$(json versions.0.label torn.json)" one
 assert_eq "the line of a reader" "$(cat torn.err)" "datasetfsctl: $doubt"

@@ -38,7 +38,8 @@ done
 for ((i = 2; i < n; i++)); do
     datasetfsctl remove "$LOOP" "more$i" >/dev/null 2>&1 || fail "remove more$i on a full device"
 done
-mkdatasetfs --progress none --label again "$LOOP" more >/dev/null || fail "no room after $((n - 2)) versions were removed"
+mkdatasetfs --progress none --label again "$LOOP" more >/dev/null ||
+    fail "no room after $((n - 2)) versions were removed"
 datasetfsctl verify "$LOOP" >/dev/null || fail "verify after all that"
 
 # A file on a full filesystem.

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# Long holes: a list instead of a record for each of their chunks, the same digest, and nothing changes for a tree without
-# one; versions with and without, shared, trusted, removed and moved.
+# Long holes: a list instead of a record for each of their chunks, the same digest, and nothing changes for a tree
+# without one; versions with and without, shared, trusted, removed and moved.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/clock.sh"
 
@@ -33,7 +33,8 @@ assert_eq "content in the dump" "$(lines volume islands | sha256sum)" \
 datasetfsctl verify volume >verify.out || fail "verify: $(cat verify.out)"
 assert_contains "holes" "$(cat verify.out)" "holes=$((16386 - 11)) "
 datasetfsctl stat volume islands >stat.out || fail "stat"
-assert_contains "a long hole of stat" "$(cat stat.out)" "$(printf '%8d %16d %8d  hole' 3 $((3 * chunk)) $((8189 * chunk)))"
+assert_contains "a long hole of stat" "$(cat stat.out)" \
+    "$(printf '%8d %16d %8d  hole' 3 $((3 * chunk)) $((8189 * chunk)))"
 
 # From 1024 chunks on a hole goes into a list; without one the version is one for every release.
 truncate -s $((1023 * chunk)) short/hole
@@ -87,7 +88,8 @@ done
 # Data comes into a hole, and goes.
 dd if=/dev/urandom of=source/islands bs=$chunk count=1 seek=5000 conv=notrunc status=none
 later pack volume source --label five --trust-mtime
-assert_eq "records with one chunk in the hole" "$(listed volume versions.4.chunks)" $(($(listed volume versions.1.chunks) + 2))
+assert_eq "records with one chunk in the hole" "$(listed volume versions.4.chunks)" \
+    $(($(listed volume versions.1.chunks) + 2))
 truncate -s $((1 << 30)) source/islands
 pack volume source --label six --trust-mtime
 assert_eq "chunks of version six" "$(lines volume islands | wc -l)" $((1 << 13))
@@ -110,13 +112,15 @@ mkdir tera
 mv large-file tera/
 echo end >>tera/large-file
 pack tera.dsfs tera
-[ "$(listed tera.dsfs versions.0.index_bytes)" -lt 65536 ] || fail "an index of $(listed tera.dsfs versions.0.index_bytes) bytes"
+[ "$(listed tera.dsfs versions.0.index_bytes)" -lt 65536 ] ||
+    fail "an index of $(listed tera.dsfs versions.0.index_bytes) bytes"
 
 # The middle of a hole is skipped: of so many MiB only the first ones, and what is left of the last, are read.
 mkdir skip
 truncate -s 8G skip/hole
 need_command strace
-ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" strace -f -e trace=openat -o trace mkdatasetfs skip.dsfs skip >/dev/null 2>&1 ||
+ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0" strace -f -e trace=openat -o trace \
+    mkdatasetfs skip.dsfs skip >/dev/null 2>&1 ||
     skip "strace cannot trace here"
 opened=$(grep -c '"hole"' trace)
 [ "$opened" -gt 0 ] && [ "$opened" -lt 200 ] || fail "a hole of 8192 MiB was opened $opened times"

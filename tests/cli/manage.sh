@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# datasetfsctl current and remove: the pointer moves and comes back, removed versions free what nobody else uses, and the
-# space is used again; both leave no trace when they fail.
+# datasetfsctl current and remove: the pointer moves and comes back, removed versions free what nobody else uses, and
+# the space is used again; both leave no trace when they fail.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 # current
@@ -132,7 +132,8 @@ for number in range(int(sys.argv[1])):
             current = label
     found = json.loads(run("datasetfsctl", "list", "--json", "rounds").stdout)
     if {v["label"]: v["digest"] for v in found["versions"]} != model or found["current"] != current:
-        sys.exit(f"round {number}: {found['current']} of {[v['label'] for v in found['versions']]}, expected {current} of {list(model)}")
+        sys.exit(f"round {number}: {found['current']} of {[v['label'] for v in found['versions']]}, "
+                 f"expected {current} of {list(model)}")
     if number % 6 == 5:
         done = run("datasetfsctl", "verify", "rounds")
         if done.returncode:

@@ -59,10 +59,12 @@ for options in --no-current --trust-mtime; do
     begun=$SECONDS
     bash -c 'echo $$ >"$1/cgroup.procs" && exec mkdatasetfs --progress none --json "$2" volume source' pack "$group" \
         $options >next.json 2>err || fail "$options within 256 MiB: $(tail -n 3 err)"
-    say "with $options in $((SECONDS - begun)) s: read $(json read_bytes next.json), written $(json written_bytes next.json)"
+    say "with $options in $((SECONDS - begun)) s:" \
+        "read $(json read_bytes next.json), written $(json written_bytes next.json)"
     assert_eq "stored with $options" "$(json stored_bytes next.json)" 0
 done
-[ "$(json unchanged_files next.json)" -ge $((files - 1)) ] || fail "only $(json unchanged_files next.json) unchanged files"
+[ "$(json unchanged_files next.json)" -ge $((files - 1)) ] ||
+    fail "only $(json unchanged_files next.json) unchanged files"
 
 # The rehearsal foretells the temporary files.
 mkdatasetfs --dry-run --json --progress none other source >dry.json || fail "--dry-run"

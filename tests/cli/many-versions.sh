@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain timeout=400
-# 200 versions on one volume: each costs what changed, all of them verify and can be read through one mount, old ones go,
-# and the space serves again.
+# 200 versions on one volume: each costs what changed, all of them verify and can be read through one mount,
+# old ones go, and the space serves again.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 mkdir source
@@ -34,7 +34,8 @@ datasetfsctl verify volume >verify.out || fail "verify: $(tail -n 3 verify.out)"
 
 need_fuse
 mount_volume all mnt
-assert_eq "versions of the mount" "$(cd mnt/.datasetfs/versions && printf '%s\n' * | sort -V)" "$(printf 'n%s\n' {0..199})"
+assert_eq "versions of the mount" "$(cd mnt/.datasetfs/versions && printf '%s\n' * | sort -V)" \
+    "$(printf 'n%s\n' {0..199})"
 for i in 0 99 199; do
     compare as$i mnt/.datasetfs/versions/n$i
 done

@@ -54,8 +54,8 @@ publish() {
 start() {
     head -c 24M /dev/urandom >slow/file # what is on the volume already would be packed at once
     host "$1"
-    env --default-signal=INT,QUIT "${HOST[@]}" mkdatasetfs --progress none --label "$2" --compress zstd:19 $volume slow \
-        >slow.out 2>slow.err &
+    env --default-signal=INT,QUIT "${HOST[@]}" mkdatasetfs --progress none --label "$2" --compress zstd:19 \
+        $volume slow >slow.out 2>slow.err &
     PUBLISHER=$!
     wait_for 60 recorded || fail "no publisher record: $(cat slow.err)"
     kill -STOP $PUBLISHER
@@ -121,7 +121,8 @@ on a mkdatasetfs --progress none --label half $volume half >/dev/null || fail "p
 on a datasetfsctl remove $volume whole >/dev/null || fail "remove"
 host a
 for signal in HUP QUIT TERM; do
-    env --default-signal=QUIT "${HOST[@]}" NVME_STOP=1 datasetfsctl compact --below 100 $volume >compact.out 2>compact.err &
+    env --default-signal=QUIT "${HOST[@]}" NVME_STOP=1 \
+        datasetfsctl compact --below 100 $volume >compact.out 2>compact.err &
     PUBLISHER=$!
     wait_for 60 is_stopped $PUBLISHER || fail "it does not stop: $(cat compact.err)"
     recorded || fail "no publisher record: $(cat compact.err)"
@@ -135,7 +136,8 @@ on b datasetfsctl verify $volume half >/dev/null || fail "verify after compactio
 
 start a slow3
 finish KILL 137
-assert_fails 1 "host $host_a has it reserved ('mkdatasetfs --preempt' takes it away, when no publisher runs there any more)" \
+assert_fails 1 \
+    "host $host_a has it reserved ('mkdatasetfs --preempt' takes it away, when no publisher runs there any more)" \
     on b mkdatasetfs --progress none $volume source
 publish a v3
 assert_contains "on the same host" "$(cat publish-a.err)" "took over the reservation that a publisher of this host left"
@@ -175,7 +177,8 @@ assert_eq protected "$(on b datasetfsctl nvme inspect --json $volume | json writ
 assert_eq "granule" "$(on b datasetfsctl nvme inspect --json $volume | json write_granule)" 16384
 # A target whose blocks are larger than numbers is not asked for more.
 assert_eq "granule in no unit" "$(NVME_SHIFT=200 on b datasetfsctl nvme inspect --json $volume | json write_granule)" 0
-assert_eq "alignment in no unit" "$(NVME_SHIFT=200 on b datasetfsctl nvme inspect --json $volume | json write_alignment)" 0
+assert_eq "alignment in no unit" \
+    "$(NVME_SHIFT=200 on b datasetfsctl nvme inspect --json $volume | json write_alignment)" 0
 assert_fails 1 "it is write-protected; --write-protect lifts that for the publish" \
     on b mkdatasetfs --progress none $volume source
 assert_fails 1 "it is read-only or write-protected" on b datasetfsctl current $volume v1
@@ -197,7 +200,8 @@ device=/dev/$(on a datasetfsctl nvme list --json | json namespaces.0.device)
 ln -s "$device" way
 ln -s disk elsewhere
 on a env LD_PRELOAD="$PWD/device.so $PWD/swap.so" SWAP_A=way SWAP_B=elsewhere SWAP_OPENED="$device" \
-    mkdatasetfs --progress none --write-protect way source >out 2>err || fail "publish while names are swapped: $(cat err)"
+    mkdatasetfs --progress none --write-protect way source >out 2>err ||
+    fail "publish while names are swapped: $(cat err)"
 assert_eq "where the name leads to" "$(readlink way)" disk
 assert_eq "the protection" "$(on a datasetfsctl nvme inspect --json $volume | json write_protected)" true
 on a datasetfsctl nvme protect --off $volume >/dev/null || fail "protect --off"
@@ -229,8 +233,8 @@ for host in a b; do
 done
 # shellcheck disable=SC2154
 on a mkdatasetfs --progress none "$part_a" source 2>part.err || fail "publish on a partition: $(cat part.err)"
-assert_eq "lines of a publish on a partition" "$(cat part.err)" \
-    "mkdatasetfs: '$part_a': meanwhile no other host can write to the other partitions of the namespace either, ignoring"
+notice="meanwhile no other host can write to the other partitions of the namespace either, ignoring"
+assert_eq "lines of a publish on a partition" "$(cat part.err)" "mkdatasetfs: '$part_a': $notice"
 assert_eq "after that" "$(reserved b type) $(reserved b registrants)" "none 0"
 start a slow6
 finish KILL 137
@@ -239,7 +243,8 @@ assert_fails 1 "host $host_a has it reserved" on b mkdatasetfs --progress none "
 assert_fails 1 "host $host_a has it reserved" on b datasetfsctl current "$part_b" v1
 assert_eq "release by the partition" "$(on a datasetfsctl nvme release "$part_a")" "'$part_a' is no longer reserved"
 
-# A device that other hosts may share, and of which nothing more is known, gets a line; a partition of a loop device does not.
+# A device that other hosts may share, and of which nothing more is known, gets a line;
+# a partition of a loop device does not.
 rm sys_a/dev/block/*
 datasetfsctl current "$part_a" v1 2>part.err >/dev/null || fail "current on a partition"
 assert_eq "a partition of a loop device" "$(cat part.err)" ""

@@ -25,7 +25,8 @@ assert_eq time-outs "$(json namespaces.0.paths.1.fast_io_fail_tmo list.json)" No
 
 # kinds FILE: of the warnings
 kinds() {
-    python3 -c 'import json, sys; print(*[a["kind"] for a in json.load(open(sys.argv[1]))["advice"] if a["warning"]])' "$1"
+    python3 -c 'import json, sys
+print(*[a["kind"] for a in json.load(open(sys.argv[1]))["advice"] if a["warning"]])' "$1"
 }
 
 datasetfsctl nvme inspect --json "nvme://$train/1" >inspect.json
@@ -83,10 +84,12 @@ assert_fails 2 "--fast-io-fail-tmo 300 is longer than --ctrl-loss-tmo 60" \
 assert_fails 2 "not a UUID" datasetfsctl nvme connect --hostid 7 "$train" tcp://192.0.2.1
 assert_fails 2 "expected NQN PORTAL..." datasetfsctl nvme connect "$train"
 assert_fails 2 "is not tcp://ADDRESS[:PORT]" datasetfsctl nvme discover 192.0.2.1
-# Both portals are connected: nothing is asked of the kernel, not even who this host is; the recorded devices are not here.
+# Both portals are connected: nothing is asked of the kernel, not even who this host is;
+# the recorded devices are not here.
 assert_fails 1 "'$train' is connected, but after 0 s not all devices of its namespaces are there" \
     datasetfsctl nvme connect --wait 0 "$train" tcp://192.0.2.1 tcp://192.0.2.2:4420
-assert_fails 1 "'$DATASETFS_SYSFS' is a copy of sysfs" datasetfsctl nvme connect nqn.2026-01.org.example:new tcp://192.0.2.3
+assert_fails 1 "'$DATASETFS_SYSFS' is a copy of sysfs" \
+    datasetfsctl nvme connect nqn.2026-01.org.example:new tcp://192.0.2.3
 
 # A host name stands for its address, which sysfs shows.
 sysfs_set sys nvme-subsys0/nvme0/address traddr=127.0.0.1,trsvcid=4420
@@ -110,7 +113,8 @@ assert_fails 1 "does not begin with 'nqn.'" \
 if [ ! -e /dev/nvme-fabrics ] && [ "$DATASETFS_BUILD_NAME" != clang ]; then
     assert_fails 1 "'tcp://192.0.2.3:4420': there is no '/dev/nvme-fabrics', try 'modprobe nvme-tcp'" \
         own datasetfsctl nvme connect --hostnqn $me nqn.2026-01.org.example:new tcp://192.0.2.3
-    own datasetfsctl nvme connect --hostnqn $me nqn.2026-01.org.example:new tcp://192.0.2.3 tcp://192.0.2.4 2>portals.err &&
+    own datasetfsctl nvme connect --hostnqn $me nqn.2026-01.org.example:new tcp://192.0.2.3 tcp://192.0.2.4 \
+        2>portals.err &&
         fail "connect without a fabric"
     for address in 192.0.2.3 192.0.2.4; do
         assert_contains "why, for each portal" "$(cat portals.err)" \
@@ -128,7 +132,8 @@ if [ "$DATASETFS_BUILD_NAME" = gcc ] && pkg-config --exists libnvme; then
     fabrics() {
         own env LD_PRELOAD="$PWD/fabrics.so" "$@"
     }
-    assert_eq "discover of what a terminal would obey" "$(fabrics datasetfsctl nvme discover --hostnqn $me tcp://192.0.2.3)" \
+    assert_eq "discover of what a terminal would obey" \
+        "$(fabrics datasetfsctl nvme discover --hostnqn $me tcp://192.0.2.3)" \
         'tcp://\x1b[2J\xc2\x9bm:\x9b1mé              nqn.\x1bc'
     # More lines than there are, than anybody has, than memory can hold, and another number each time.
     for count in 5000 4194305 18014398509481985 18446744073709551615; do
@@ -151,7 +156,8 @@ fi
 
 assert_fails 1 "'nvme2' is a local drive" datasetfsctl nvme disconnect nvme2
 assert_fails 1 "there is no controller 'nvme9'" datasetfsctl nvme disconnect nvme9
-datasetfsctl nvme disconnect --json "$train" >disconnect.json 2>/dev/null && fail "a controller of a copy of sysfs was disconnected"
+datasetfsctl nvme disconnect --json "$train" >disconnect.json 2>/dev/null &&
+    fail "a controller of a copy of sysfs was disconnected"
 assert_eq "disconnect --json that fails" "$(<disconnect.json)" '{"disconnected": []}'
 assert_eq "disconnect of nothing" "$(datasetfsctl nvme disconnect nqn.2026-01.org.example:new)" \
     "'nqn.2026-01.org.example:new' was not connected"
@@ -190,7 +196,8 @@ if can_loop && can_mount; then
     sysfs_namespace claims "$LOOP"
     export DATASETFS_SYSFS=$PWD/claims
     assert_fails 1 "is a copy of sysfs" datasetfsctl nvme disconnect "$train"
-    hidden="'${LOOP##*/}' is in use, --force disconnects it all the same: it or a partition of it is part of LVM or RAID"
+    hidden="'${LOOP##*/}' is in use, --force disconnects it all the same: "
+    hidden+="it or a partition of it is part of LVM or RAID"
     "$LIB/mount-namespace" sh -c 'mount "$1" mnt && echo mounted && exec sleep 600' mount "$LOOP" >mounted &
     CLAIM=$!
     end_process_at_exit $CLAIM

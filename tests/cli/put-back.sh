@@ -31,15 +31,16 @@ ln -s volume link
 pack link source --format
 [ -L link ] || fail "--format replaced a symlink instead of the volume behind it"
 
-# interrupted WHEN SIGNAL [VAR=VALUE…]: that signal ends a packer that reads the list of files; WHEN is a command that succeeds
-# as soon as it may come
+# interrupted WHEN SIGNAL [VAR=VALUE…]: that signal ends a packer that reads the list of files;
+# WHEN is a command that succeeds as soon as it may come
 interrupted() {
     local rc=0 pack
     env --default-signal=INT,QUIT "${@:3}" mkdatasetfs --progress none --from-list list volume source >out 2>err 9>&- &
     pack=$!
     wait_for 20 $1 $pack || fail "not $1 before SIG$2: $(cat err)"
     kill -"$2" $pack || fail "nobody to send SIG$2 to"
-    # Only what stands still: LeakSanitizer, which stops a process as it ends, would wait for one that was continued meanwhile.
+    # Only what stands still: LeakSanitizer, which stops a process as it ends,
+    # would wait for one that was continued meanwhile.
     [ "$1" != is_stopped ] || kill -CONT $pack
     wait_end $pack || fail "SIG$2 is not noticed when it $1"
     wait $pack || rc=$?
@@ -72,7 +73,8 @@ if [ "$DATASETFS_BUILD_NAME" = gcc ]; then
 fi
 
 # One that was ignored before, as by nohup(1), is no reason to stop.
-(trap '' HUP; exec 9>&-; exec mkdatasetfs --progress none --from-list list --label after-hangup volume source) >out 2>err &
+(trap '' HUP; exec 9>&-; exec mkdatasetfs --progress none --from-list list --label after-hangup volume source) \
+    >out 2>err &
 pack=$!
 wait_for 20 awaits $pack || fail "it does not read the list: $(cat err)"
 kill -HUP $pack

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # tests/run: once
-"""The Python package without a mount and without torch: its layout is the header's, a barrier is all or nothing, a command
-that finds no room is given again, and all of it is installed."""
+"""The Python package without a mount and without torch: its layout is the header's, a barrier is all or nothing, a
+command that finds no room is given again, and all of it is installed."""
 import errno
 import filecmp
 import os
@@ -141,7 +141,8 @@ def check_refusals():
 
 
 class Control:
-    """ioctl() of a mount that has no room for the first so many commands, and then answers with the errno and reason."""
+    """ioctl() of a mount that has no room for the first so many commands,
+    and then answers with the errno and reason."""
 
     def __init__(self, refusals, code=0, reason=b""):
         self.refusals, self.code, self.reason, self.calls = refusals, code, reason, 0

@@ -51,7 +51,8 @@ pack a source/random
 pack b copy --chunk-size 128K
 assert_eq "digest of a copy" "$(digest b)" "$(digest a)"
 cmp a b && fail "two volumes without --uuid have the same UUID"
-echo changed >"copy/$(cd copy && find . -type f ! -name $'*[^a-zA-Z0-9._-]*' -printf '%P\n' | LC_ALL=C sort | sed -n 1p)"
+name=$(cd copy && find . -type f ! -name $'*[^a-zA-Z0-9._-]*' -printf '%P\n' | LC_ALL=C sort | sed -n 1p)
+echo changed >"copy/$name"
 pack c copy
 [ "$(digest c)" != "$(digest a)" ] || fail "the digest does not see a change"
 

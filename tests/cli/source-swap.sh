@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain once
-# Something else comes in the place of a file or directory while it is packed: one line that says so, no volume, and a FIFO or a
-# device is not opened: that lets whoever waits for a reader go on, or does something to the device.
+# Something else comes in the place of a file or directory while it is packed: one line that says so, no volume, and a
+# FIFO or a device is not opened: that lets whoever waits for a reader go on, or does something to the device.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_command cc
 
@@ -41,8 +41,9 @@ swap() {
     victim "$2"
     spare "$3"
     # One reader takes the files in their order. What waits for a FIFO, or reads a device without end, is killed.
-    assert_fails 1 "$4" timeout --signal KILL 60 env LD_PRELOAD="$PWD/swap.so" SWAP_WHEN="$1" SWAP_NAME=victim SWAP_PATH=source/victim \
-        SWAP_OLD=old SWAP_WITH=spare mkdatasetfs --jobs 1 --progress none volume source
+    assert_fails 1 "$4" timeout --signal KILL 60 env LD_PRELOAD="$PWD/swap.so" SWAP_WHEN="$1" \
+        SWAP_NAME=victim SWAP_PATH=source/victim SWAP_OLD=old SWAP_WITH=spare \
+        mkdatasetfs --jobs 1 --progress none volume source
     [ ! -e volume ] || fail "a volume was left"
     [ -e old ] || [ -L old ] || fail "nothing was swapped"
     rm -r old

@@ -36,7 +36,8 @@ assert_eq "a volume after a rehearsal" "$(hash_of volume)" "$before"
 mkdir sparse
 truncate -s 5000000 sparse/file
 mkdatasetfs --dry-run --json --progress none other sparse >sparse.json || fail "--dry-run of a hole"
-[ "$(json image_bytes sparse.json)" -ge 5000000 ] || fail "$(json image_bytes sparse.json) bytes at most for a file of 5000000"
+[ "$(json image_bytes sparse.json)" -ge 5000000 ] ||
+    fail "$(json image_bytes sparse.json) bytes at most for a file of 5000000"
 
 # Progress as JSON lines, on stderr or stdout, each of them valid.
 mkdatasetfs --progress json --format volume source >progress.out 2>progress.err || fail "--progress json"

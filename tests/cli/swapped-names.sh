@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain once timeout=300
-# Root changes a volume on a path that somebody else may change, who swaps names between any two calls: what lies where he may
-# not write stays as it is, with its owner and mode, and so does a device that the command did not open first.
+# Root changes a volume on a path that somebody else may change, who swaps names between any two calls: what lies where
+# he may not write stays as it is, with its owner and mode, and so does a device that the command did not open first.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_root
 need_command cc
@@ -42,8 +42,8 @@ swapped() {
         lay "$prepare"
         before=$(kept)
         rc=0
-        env SWAP_AT=$n SWAP_A="$PWD/theirs/$1" SWAP_B="$PWD/theirs/$2" SWAP_COUNT="$PWD/count" LD_PRELOAD="$PWD/swap.so" \
-            "${@:3}" >out 2>err || rc=$?
+        env SWAP_AT=$n SWAP_A="$PWD/theirs/$1" SWAP_B="$PWD/theirs/$2" SWAP_COUNT="$PWD/count" \
+            LD_PRELOAD="$PWD/swap.so" "${@:3}" >out 2>err || rc=$?
         assert_eq "what is root's, $1 and $2 swapped before call $n (status $rc, $(cat err))" "$(kept)" "$before"
         assert_eq "what is left, $1 and $2 swapped before call $n" "$(find theirs -name '*.new-*')" ""
         [ $n != 0 ] || total=$(cat count)

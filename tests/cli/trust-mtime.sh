@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# --trust-mtime: files with the inode number, size and times that a version recorded are not opened; what changed in any way,
-# or might have, is.
+# --trust-mtime: files with the inode number, size and times that a version recorded are not opened;
+# what changed in any way, or might have, is.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/clock.sh"
 
@@ -20,7 +20,8 @@ trusted_is_right() {
 
 # differ NAME NAME: the versions have other content
 differ() {
-    [ "$(json digest "$1.json")" != "$(json digest "$2.json")" ] || fail "the change between $1 and $2 is missed in any case"
+    [ "$(json digest "$1.json")" != "$(json digest "$2.json")" ] ||
+        fail "the change between $1 and $2 is missed in any case"
 }
 
 tree random source --seed 11 --files 300
@@ -36,7 +37,8 @@ assert_eq "unchanged files" "$(json unchanged_files second.json)" "$files"
 assert_eq "bytes read" "$(json read_bytes second.json)" 0
 assert_eq "digest" "$(json digest second.json)" "$(json digest first.json)"
 
-name=$(cd source && find . -maxdepth 1 -type f -size +1k ! -name $'*[^a-z0-9]*' -printf '%f\n' | LC_ALL=C sort | sed -n 1p)
+name=$(cd source && find . -maxdepth 1 -type f -size +1k ! -name $'*[^a-z0-9]*' -printf '%f\n' |
+    LC_ALL=C sort | sed -n 1p)
 [ -n "$name" ] || fail "no file with a plain name"
 
 # A change of content, of attributes, a new name, a touched file.
@@ -57,7 +59,8 @@ printf 'x' | dd of="source/$name" bs=1 conv=notrunc status=none
 touch -r source/more "source/$name"
 later publish before --label before
 later publish same --trust-mtime=before --label same
-assert_eq "unchanged files" "$(json unchanged_files same.json)" "$(find source -type f -size +0 -printf '%i\n' | sort -u | wc -l)"
+assert_eq "unchanged files" "$(json unchanged_files same.json)" \
+    "$(find source -type f -size +0 -printf '%i\n' | sort -u | wc -l)"
 printf 'y' | dd of="source/$name" bs=1 conv=notrunc status=none
 touch -r source/more "source/$name"
 trusted_is_right after before

@@ -20,8 +20,8 @@ refused() {
     assert_fails 1 "$who" datasetfsctl remove "$2" v1
 }
 
-# start VOLUME RECORDED [OPTIONS…]: PUBLISHER, stopped while it fills the volume and has a record in the file RECORDED; SINCE is
-# the day, or how it begins when it ended meanwhile
+# start VOLUME RECORDED [OPTIONS…]: PUBLISHER, stopped while it fills the volume and has a record in the file
+# RECORDED; SINCE is the day, or how it begins when it ended meanwhile
 start() {
     SINCE=$(date -u +%Y-%m-%d)
     mkdatasetfs --progress none --compress zstd:19 "${@:3}" "$1" slow >publisher.out 2>&1 &

@@ -50,7 +50,8 @@ END
 rc=0
 datasetfsctl verify volume >damaged.txt 2>&1 || rc=$?
 assert_eq "status with a damaged source section" $rc 1
-assert_contains "verify" "$(cat damaged.txt)" "damaged source section: its SHA-256 is not the one in the catalogue version=v1"
+assert_contains "verify" "$(cat damaged.txt)" \
+    "damaged source section: its SHA-256 is not the one in the catalogue version=v1"
 assert_eq "damaged lines" "$(grep -c '^damaged ' damaged.txt)" 1
 
 for target in missing source /dev/null; do
