@@ -15,9 +15,9 @@ where() {
     datasetfsctl list --json volume | json "versions.0.fine.0.$1"
 }
 
-# reads COUNT EXPRESSION: so many random preads of 8 KiB are those of the source; EXPRESSION holds for the counters (their
-# growth; bytes: what was served) and their values before (old). One more in what each page of sums speaks of, 512 blocks:
-# the last one's are so few that one seed in seventy finds none of them.
+# reads COUNT EXPRESSION: so many random preads of 8 KiB are those of the source; EXPRESSION holds for the counters
+# (their growth; bytes: what was served) and their values before (old). One more in what each page of sums speaks of,
+# 512 blocks: the last one's are so few that one seed in seventy finds none of them.
 reads() {
     python3 - "$seed" "$@" <<'END' || fail "seed $seed: reads of '$2'"
 import json, os, random, sys
@@ -50,7 +50,8 @@ for io in uring threads; do
     say "io=$io: seed $seed"
     mount_volume volume mnt -o io=$io
     reads 1000 "device_bytes - 4096 * fine_reads <= bytes_served + 4096 and fine_bytes > 0 and fine_failures == 0"
-    [ "$(stats mnt fine_reads)" -ge "$pages" ] || fail "$(stats mnt fine_reads) pages of sums were read, there are $pages"
+    [ "$(stats mnt fine_reads)" -ge "$pages" ] ||
+        fail "$(stats mnt fine_reads) pages of sums were read, there are $pages"
     [ "$(stats mnt fine_reads)" -le $((pages * 8)) ] || fail "$(stats mnt fine_reads) reads of $pages pages of sums"
     [ "$(stats mnt fine_hits)" -ge 500 ] || fail "$(stats mnt fine_hits) pages of sums were in the cache"
     unmount mnt
@@ -58,13 +59,15 @@ for io in uring threads; do
     cmp source/large mnt/large || fail "a sequential read differs"
     # The kernel asks twice for what a test beside this one has it drop before cmp gets there.
     served=$(stats mnt bytes_served)
-    [ "$(stats mnt device_bytes)" -le $((served * 102 / 100)) ] || fail "$(stats mnt device_bytes) bytes for a sequential read of $served"
+    [ "$(stats mnt device_bytes)" -le $((served * 102 / 100)) ] ||
+        fail "$(stats mnt device_bytes) bytes for a sequential read of $served"
     unmount mnt
 done
 
 say "damaged pages"
 cp volume good
-printf '\252\125' | dd of=volume bs=1 seek=$(($(where offset) + $(where length) - 4096 * pages + 100)) conv=notrunc status=none
+at=$(($(where offset) + $(where length) - 4096 * pages + 100))
+printf '\252\125' | dd of=volume bs=1 seek=$at conv=notrunc status=none
 : >daemon.log
 mount_volume volume mnt
 reads 1000 "fine_failures >= 1 and fine_failures < 20 and read_failures == 0 and checksum_failures == 0"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon ring in=tsan timeout=240
-# Commands to a mount: who may give one, whoever has his process number later, that a killed caller's is not carried out, and that
-# none waits for a visitor of .datasetfs/versions.
+# Commands to a mount: who may give one, whoever has his process number later, that a killed caller's is not carried
+# out, and that none waits for a visitor of .datasetfs/versions.
 # The daemon's reads of the volume are held back by tests/lib/hold.c, so that a command waits.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
@@ -22,8 +22,8 @@ if ring_switch Y; then channels+=(ring); fi
 # mount_held OPTIONS: a mount of v1 whose reads can be held
 mount_held() {
     : >daemon.log
-    ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0 LD_PRELOAD=$PWD/hold.so HOLD_VOLUME=$PWD/volume HOLD_WHILE=$PWD/hold \
-        mount_volume volume mnt -o "version=v1,$1"
+    ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0 LD_PRELOAD=$PWD/hold.so HOLD_VOLUME=$PWD/volume \
+        HOLD_WHILE=$PWD/hold mount_volume volume mnt -o "version=v1,$1"
 }
 
 # A command of root's that waits for the superblocks, and all others behind it.
@@ -136,7 +136,8 @@ for channel in "${channels[@]}"; do
     say "visits hold no command back, channel=$channel"
 done
 
-# Root without its power, as in a container, may not; in a namespace of users of his own he has all capabilities, but not there.
+# Root without its power, as in a container, may not; in a namespace of users of his own he has all capabilities,
+# but not there.
 mount_held allow_other,control_group=4711
 weak=(setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin)
 refusal="only root with CAP_SYS_ADMIN and the members of its control_group may switch this mount"

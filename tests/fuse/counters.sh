@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # tests/run: plain alone channels in=gcc,gcc:ring
 # What a cold read costs, exactly: one request when the name is known, two when not, three for open() of a CPython that
-# asks whether the file is a terminal; one device read; a file of up to 1 MiB read whole is one READ and one device read, even
-# by who looks at its first bytes before.
+# asks whether the file is a terminal; one device read; a file of up to 1 MiB read whole is one READ and one device
+# read, even by who looks at its first bytes before.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 need_loop
@@ -20,7 +20,8 @@ pack "$LOOP" source
 # 3.14 and newer know from fstat() that it is none.
 asks=$(python3 -c 'import sys; print(int(sys.version_info < (3, 14)))')
 
-# cost FILES HOW NAME…: that many files, each for one READ, the lookups and the question that HOW implies, nothing else
+# cost FILES HOW NAME…: that many files, each for one READ, the lookups and the question that HOW implies,
+# nothing else
 cost() {
     local files=$1 how=$2 expected="READ=$1"
     drop_caches
@@ -29,7 +30,8 @@ cost() {
     cat mnt/dir/100 >/dev/null
     [ "$how" = known ] || expected="LOOKUP=$files $expected"
     [[ $how != @(python|head) || $asks = 0 ]] || expected="IOCTL=$files $expected"
-    python3 "$DATASETFS_SOURCE/tests/fuse/counters.py" mnt "${LOOP#/dev/}" "$how" "${@:3}" >cost.json || fail "cannot measure"
+    python3 "$DATASETFS_SOURCE/tests/fuse/counters.py" mnt "${LOOP#/dev/}" "$how" "${@:3}" >cost.json ||
+        fail "cannot measure"
     say "$files files, $how: $(cat cost.json)"
     assert_eq "requests for $files files ($how)" "$(json requests cost.json)" "$expected"
     unmount mnt

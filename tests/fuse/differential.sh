@@ -15,8 +15,10 @@ for mode in none zstd auto; do
     mount_volume "$mode.dsfs" mnt
     compare source mnt
     # A second time, now from the kernel's caches, and by another reader's eyes.
-    (cd mnt && find . -type f -size -1M ! -path './modes/*' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum) >mount.sums
-    (cd source && find . -type f -size -1M ! -path './modes/*' -print0 | LC_ALL=C sort -z | xargs -0 sha256sum) >source.sums
+    (cd mnt && find . -type f -size -1M ! -path './modes/*' -print0 |
+        LC_ALL=C sort -z | xargs -0 sha256sum) >mount.sums
+    (cd source && find . -type f -size -1M ! -path './modes/*' -print0 |
+        LC_ALL=C sort -z | xargs -0 sha256sum) >source.sums
     cmp mount.sums source.sums || fail "sums of the files differ"
     unmount mnt
     rm "$mode.dsfs"

@@ -61,7 +61,8 @@ for ((n = 1; n <= opening; n++)); do
     case $rc in
     0) ;;
     32) failed=$((failed + 1))
-        [ "$(grep -c '^datasetfs: .*injected\|^datasetfs: .*Input/output error' err)" = 1 ] || fail "read $n: $(cat err)" ;;
+        [ "$(grep -c '^datasetfs: .*injected\|^datasetfs: .*Input/output error' err)" = 1 ] ||
+            fail "read $n: $(cat err)" ;;
     *) fail "read $n: status $rc: $(cat err)" ;;
     esac
 done
@@ -103,7 +104,8 @@ done
 [ $failed -gt 0 ] || fail "no failed allocation was noticed"
 say "$total allocations, $failed injected failures refused the mount"
 
-# The names of an old version that is in use cannot be gone through for want of memory: that is tried again, but not at once.
+# The names of an old version that is in use cannot be gone through for want of memory:
+# that is tried again, but not at once.
 pack v.vol tree --label v2 --no-current
 : >err
 FAULT_KIND=alloc FAULT_AT=1 FAULT_TIMES=1000000000 FAULT_WHILE=$PWD/short FAULT_COUNT=$PWD/count FAULT_SEEN=$PWD/seen \

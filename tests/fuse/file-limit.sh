@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# A limit on the size of files (ulimit -f) is one on an index in memory, too: a version that is too large for it is refused, and
-# the mount goes on.
+# A limit on the size of files (ulimit -f) is one on an index in memory, too:
+# a version that is too large for it is refused, and the mount goes on.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 
@@ -11,7 +11,8 @@ echo content >source/file
 pack volume source
 tree many source/many --files 3000
 pack volume source --no-current
-[ "$(datasetfsctl list --json volume | json versions.1.index_bytes)" -gt $((128 << 10)) ] || fail "the second version is too small"
+[ "$(datasetfsctl list --json volume | json versions.1.index_bytes)" -gt $((128 << 10)) ] ||
+    fail "the second version is too small"
 ulimit -S -f 128
 mount_volume volume mnt
 assert_fails 1 "File too large" datasetfsctl switch mnt v2

@@ -13,8 +13,8 @@ write() {
 }
 
 verify() {
-    fio --name="$1" --directory=mnt --filesize="$2" --nrfiles="$3" --bs="$4" --rw=randread --ioengine="$5" --iodepth=16 \
-        --direct="$6" --readonly --verify=crc32c --verify_only --verify_fatal=1 >fio.log 2>&1 ||
+    fio --name="$1" --directory=mnt --filesize="$2" --nrfiles="$3" --bs="$4" --rw=randread --ioengine="$5" \
+        --iodepth=16 --direct="$6" --readonly --verify=crc32c --verify_only --verify_fatal=1 >fio.log 2>&1 ||
         { cat fio.log; fail "fio's verification of $1 with $5 direct=$6"; }
     grep -qE 'err= *0' fio.log || { cat fio.log; fail "fio reports errors"; }
     ! grep -qi 'verify failed' fio.log || fail "fio: $(grep -i 'verify failed' fio.log | head -n 1)"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# A hostile publisher signs what the packer never writes: such a version is neither mounted nor switched to nor read by the
-# tools, a mount goes on with the version that it has, and the volume can be published to and rid of it.
+# A hostile publisher signs what the packer never writes: such a version is neither mounted nor switched to nor read by
+# the tools, a mount goes on with the version that it has, and the volume can be published to and rid of it.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_command setfattr
@@ -43,7 +43,8 @@ forge .datasetfz .datasetfs
 refused "names: the root has an entry '.datasetfs', which is the name of the mount's own folder"
 
 say "an attribute that the kernel would believe"
-for name in user.pability:security.capability user.x_acl_access:system.posix_acl_access user.erlay.opaque:trusted.overlay.opaque; do
+for name in user.pability:security.capability user.x_acl_access:system.posix_acl_access \
+    user.erlay.opaque:trusted.overlay.opaque; do
     from=${name%%:*} to=${name#*:}
     from=user.${from#user.}$(printf '%*s' $((${#to} - ${#from})) "" | tr ' ' x)
     rm -rf tree

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon channels in=asan timeout=300
-# Files with long holes through a mount: bytes at the start, in the middle, at the end and across every border, SEEK_DATA and
-# SEEK_HOLE, st_blocks; beside a version that has none.
+# Files with long holes through a mount: bytes at the start, in the middle, at the end and across every border,
+# SEEK_DATA and SEEK_HOLE, st_blocks; beside a version that has none.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 
@@ -13,7 +13,8 @@ import os, random
 rng = random.Random(5)
 # A chunk has 128 KiB. Data at odd places, next to borders of chunks, in a chunk of its own, at the end.
 size = 64 << 30
-places = [(0, 1), ((1 << 30) - 1, 2), (5 << 30, 300000), (20 << 30, 131072), ((40 << 30) - 70000, 140000), (size - 1000, 1000)]
+places = [(0, 1), ((1 << 30) - 1, 2), (5 << 30, 300000), (20 << 30, 131072), ((40 << 30) - 70000, 140000),
+          (size - 1000, 1000)]
 with open("source/huge", "r+b") as out:
     for at, length in places:
         out.seek(at)
@@ -76,7 +77,8 @@ for name in sorted(os.listdir("source")):
     os.close(mount)
 
 blocks = {name: os.stat(f"mnt/{name}").st_blocks for name in os.listdir("mnt") if not name.startswith(".")}
-expected = {"huge": (1 + 2 + 3 + 1 + 2 + 1) * CHUNK // 512, "only": 0, "begins": (3 << 20) // 512, "ends": (3 << 20) // 512}
+expected = {"huge": (1 + 2 + 3 + 1 + 2 + 1) * CHUNK // 512, "only": 0,
+            "begins": (3 << 20) // 512, "ends": (3 << 20) // 512}
 if blocks != expected:
     sys.exit(f"blocks {blocks}, expected {expected}")
 END

@@ -84,7 +84,8 @@ mount_volume volume mnt
 exec 7<mnt/file
 for hangup in 1 2 3; do
     kill -HUP "$DAEMON"
-    wait_for 10 sh -c "[ \$(grep -c 'busy and stays mounted' daemon.log) = $hangup ]" || fail "hangup $hangup: $(cat daemon.log)"
+    wait_for 10 sh -c "[ \$(grep -c 'busy and stays mounted' daemon.log) = $hangup ]" ||
+        fail "hangup $hangup: $(cat daemon.log)"
 done
 assert_eq "content by path" "$(cat mnt/file)" hello
 exec 7<&-

@@ -45,7 +45,8 @@ sed -n 's/\\-/-/g; /^ *nvme:uuid:.* datasetfs /p' "$DATASETFS_SOURCE/man/dataset
 [ "$(wc -l <manual.fstab)" = 1 ] || fail "not one line of fstab in datasetfs-nvme(7): $(cat manual.fstab)"
 
 # mount(8) looks for the helper in /sbin: give it one in a mount namespace of our own.
-[ "$(readlink "$DATASETFS_BUILD/root/sbin/mount.datasetfs")" = /usr/bin/datasetfs ] || fail "no /sbin/mount.datasetfs was installed"
+[ "$(readlink "$DATASETFS_BUILD/root/sbin/mount.datasetfs")" = /usr/bin/datasetfs ] ||
+    fail "no /sbin/mount.datasetfs was installed"
 helper=$(command -v datasetfs)
 head -c 2000000 /dev/zero >zeros
 cat >inside.sh <<'END'
@@ -54,7 +55,8 @@ mkdir work
 if [ ! -e /sbin/mount.datasetfs ]; then
     mount -t tmpfs none work
     mkdir work/upper work/work
-    mount -t overlay overlay -o "lowerdir=$(readlink -f /sbin),upperdir=work/upper,workdir=work/work" "$(readlink -f /sbin)"
+    sbin=$(readlink -f /sbin)
+    mount -t overlay overlay -o "lowerdir=$sbin,upperdir=work/upper,workdir=work/work" "$sbin"
     : >/sbin/mount.datasetfs
     chmod 755 /sbin/mount.datasetfs
 fi
@@ -106,7 +108,8 @@ mount.datasetfs volume mnt -f -o ro || { echo "fail: helper -f"; exit 1; }
 rehearse() {
     rc=0
     mount.datasetfs "$3" mnt -f -o "$4" 2>helper.err || rc=$?
-    [ $rc = "$1" ] && grep -qF "$2" helper.err || { echo "fail: -f $3 -o $4: status $rc instead of $1: $(cat helper.err)"; exit 1; }
+    [ $rc = "$1" ] && grep -qF "$2" helper.err ||
+        { echo "fail: -f $3 -o $4: status $rc instead of $1: $(cat helper.err)"; exit 1; }
     ! mountpoint -q mnt || { echo "fail: -f $3 -o $4 mounted"; exit 1; }
 }
 rehearse 32 "missing-volume" "$PWD/missing-volume" ro

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# With NOTIFY_SOCKET the daemon says READY=1, and only when the mount serves; then STOPPING=1 at its end, and not before.
+# With NOTIFY_SOCKET the daemon says READY=1, and only when the mount serves;
+# then STOPPING=1 at its end, and not before.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# A volume named by the identity of its namespace, in every program; a copy of it is told. The namespace is a loop device
-# of a recorded sysfs tree.
+# A volume named by the identity of its namespace, in every program; a copy of it is told.
+# The namespace is a loop device of a recorded sysfs tree.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_loop

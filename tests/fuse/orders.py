@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""The model of orders.sh: which versions there are, what is in them, and what the mount serves. usage: orders.py SEED ROUNDS,
-with a volume, its source and a mount of its version r0 in the working directory."""
+"""The model of orders.sh: which versions there are, what is in them, and what the mount serves.
+usage: orders.py SEED ROUNDS, with a volume, its source and a mount of its version r0 in the working directory."""
 import errno
 import hashlib
 import json
@@ -108,7 +108,8 @@ class Model:
         words += self.rng.choice(([], [], ["--no-current"]))
         self.versions[label] = content_of("source")
         self.readers.allow(self.versions[label])
-        done = json.loads(run("mkdatasetfs", "--progress", "none", "--json", "--label", label, *words, "volume", "source"))
+        done = json.loads(run("mkdatasetfs", "--progress", "none", "--json", "--label", label, *words,
+                              "volume", "source"))
         self.digests[label] = done["digest"]
         if "--no-current" not in words:
             self.current = label
@@ -127,7 +128,8 @@ class Model:
     def compact(self, _):
         was = self.readers.stale
         self.readers.begin_stale()  # until it is known
-        done = json.loads(run("datasetfsctl", "compact", "--json", "--below", str(self.rng.choice((50, 80, 95, 100))), "volume"))
+        below = str(self.rng.choice((50, 80, 95, 100)))
+        done = json.loads(run("datasetfsctl", "compact", "--json", "--below", below, "volume"))
         moved = {v["label"] for v in done["versions"] if v["sequence"] != v["former_sequence"]}
         for label in moved:
             del self.sequences[label]

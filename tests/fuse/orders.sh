@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon channels in=tsan,gcc:ring timeout=400
-# Publish, switch, remove, current and compact in a random order against a model, while threads read through a mount: each
-# file is wholly of a version that was published, and EIO only comes while the mount's version is no longer on the volume.
-# SEED=N repeats a run.
+# Publish, switch, remove, current and compact in a random order against a model, while threads read through a mount:
+# each file is wholly of a version that was published, and EIO only comes while the mount's version is no longer on the
+# volume. SEED=N repeats a run.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 

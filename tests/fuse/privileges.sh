@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: once
-# A daemon of root's gives up what it does not need: no_new_privs, four capabilities and no others in every thread, no core.
-# With these it still reaches a mountpoint in another user's folder, and knows the groups of a caller that proc hides.
+# A daemon of root's gives up what it does not need: no_new_privs, four capabilities and no others in
+# every thread, no core. With these it still reaches a mountpoint in another user's folder, and knows the
+# groups of a caller that proc hides.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_root

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon channels in=asan
-# A mount whose version was removed, or moved by compaction: what it reads is right, or EIO once the space is used again, and
-# then the log says what became of the version; a switch mends it.
+# A mount whose version was removed, or moved by compaction: what it reads is right, or EIO once the space is used
+# again, and then the log says what became of the version; a switch mends it.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 
@@ -54,8 +54,9 @@ pack volume three --label v3
 failed=$(read_all one mnt) || fail "v1 after it was overwritten: $failed"
 [ "$failed" -gt 30 ] || fail "only $failed files of a version fail that was overwritten"
 grep -q "read of '.*' failed: chunk sum" daemon.log || fail "no line about a read"
-wait_for 10 grep -q "version 'v1' was removed from the volume and its space is used again: switch '$PWD/mnt' to another one, sequence=1" \
-    daemon.log || fail "no line about the removed version"
+line="version 'v1' was removed from the volume and its space is used again: "
+line+="switch '$PWD/mnt' to another one, sequence=1"
+wait_for 10 grep -q "$line" daemon.log || fail "no line about the removed version"
 read_all one mnt >/dev/null
 assert_eq "lines about it" "$(grep -c "was removed from the volume" daemon.log)" 1
 datasetfsctl switch mnt v2 >/dev/null || fail "switch"
@@ -82,9 +83,11 @@ mount_volume volume mnt -o follow=current:1
 dd if=other of=volume bs=1M conv=notrunc status=none
 failed=$(read_all one mnt) || fail "v1 after the volume was formatted: $failed"
 [ "$failed" -gt 30 ] || fail "only $failed files of a volume fail that was formatted"
-wait_for 10 grep -q "version 'v1' is lost, unmount '$PWD/mnt': the volume was formatted anew: its UUID is .*, expected " daemon.log ||
+line="version 'v1' is lost, unmount '$PWD/mnt': the volume was formatted anew: its UUID is .*, expected "
+wait_for 10 grep -q "$line" daemon.log ||
     fail "no line about the lost version: $(cat daemon.log)"
-wait_for 10 grep -q "cannot follow the volume's current version, trying again: the volume was formatted anew: " daemon.log ||
+line="cannot follow the volume's current version, trying again: the volume was formatted anew: "
+wait_for 10 grep -q "$line" daemon.log ||
     fail "no line about what cannot be followed: $(cat daemon.log)"
 unmount mnt
 
@@ -103,7 +106,8 @@ cat mnt/f48 | cmp - four/f48 || fail "v5 right after it was moved"
 pack volume three --label v6
 failed=$(read_all four mnt) || fail "v5 after its former space was overwritten: $failed"
 [ "$failed" -gt 5 ] || fail "only $failed files fail whose former space was overwritten"
-wait_for 10 grep -qE "version 'v5' was moved on the volume by compaction .*: switch '$PWD/mnt' to 'v5', sequence=2 now=3" daemon.log ||
+line="version 'v5' was moved on the volume by compaction .*: switch '$PWD/mnt' to 'v5', sequence=2 now=3"
+wait_for 10 grep -qE "$line" daemon.log ||
     fail "no line about the compaction"
 datasetfsctl switch mnt v5 >/dev/null || fail "switch to v5 where it lies now"
 assert_eq "failures after the switch" "$(read_all four mnt)" 0
@@ -120,7 +124,8 @@ moved() {
     [ "$(json sequence mnt/.datasetfs/version)" -gt "$before" ]
 }
 python3 -c 'import json, sys
-sys.exit(not any(v["label"] == "v7" and v["sequence"] > v["former_sequence"] for v in json.load(open("compact.json"))["versions"]))' ||
+versions = json.load(open("compact.json"))["versions"]
+sys.exit(not any(v["label"] == "v7" and v["sequence"] > v["former_sequence"] for v in versions))' ||
     fail "v7 was not moved: $(cat compact.json)"
 wait_for 20 moved || fail "follow=current stays with sequence $before"
 assert_eq "failures after following" "$(read_all three mnt)" 0

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # tests/run: daemon ring in=tsan timeout=300
 # A device that goes away and comes back under another name: reads wait, the volume is opened again when it is the same
-# one, and service goes on; with on_error=eio, and at the deadline, reads fail. Named by a path, and by the identity of a
-# namespace of a recorded sysfs tree. A loop device goes away when its file is cut off.
+# one, and service goes on; with on_error=eio, and at the deadline, reads fail. Named by a path, and by the identity of
+# a namespace of a recorded sysfs tree. A loop device goes away when its file is cut off.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_loop
@@ -100,7 +100,8 @@ elsewhere() {
     cmp source/f1 f1.got || fail "f1"
     cmp source/f2 f2.got || fail "f2"
     # Reads go on a moment before it is said.
-    wait_for 20 told "volume '$volume' was lost and is open again, as '" || fail "no line about the reopening: $(cat daemon.log)"
+    wait_for 20 told "volume '$volume' was lost and is open again, as '" ||
+        fail "no line about the reopening: $(cat daemon.log)"
     diff -r source mnt || fail "other files after the reopening"
     assert_eq "failed reads" "$(stats mnt read_failures)" 0
     datasetfsctl switch mnt v1 >/dev/null || fail "no switch after the reopening"
@@ -119,7 +120,8 @@ fails_at_once() {
     assert_fails 1 "Input/output error" cat mnt/f1
     put_to "$two"
     wait_for 20 cmp source/f1 mnt/f1 || fail "f1 after the volume is back: $(cat daemon.log)"
-    wait_for 20 told "volume '$link' was lost and is open again, as '" || fail "no line about the reopening: $(cat daemon.log)"
+    wait_for 20 told "volume '$link' was lost and is open again, as '" ||
+        fail "no line about the reopening: $(cat daemon.log)"
     diff -r source mnt || fail "other files after the reopening"
     unmount mnt
     come_back

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain ring timeout=300
-# FUSE over io_uring when the kernel wants a command again or refuses it: repeated, done without, or the mount ends with a
-# reason and its readers with errors. Nobody hangs.
+# FUSE over io_uring when the kernel wants a command again or refuses it:
+# repeated, done without, or the mount ends with a reason and its readers with errors. Nobody hangs.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 need_root
@@ -36,7 +36,8 @@ repeated() {
     faulty "$1" 1 "$2" 2 "$3" mount_volume volume mnt -o channel=ring
     timeout 60 python3 "$LIB/compare.py" source mnt || fail "$1 with error $3: trees differ, or a reader hangs"
     drop_caches
-    timeout 60 python3 "$DATASETFS_SOURCE/tests/fuse/concurrent.py" source mnt 128 200 || fail "readers, $1 with error $3"
+    timeout 60 python3 "$DATASETFS_SOURCE/tests/fuse/concurrent.py" source mnt 128 200 ||
+        fail "readers, $1 with error $3"
     # What was read ahead for nobody may still be on its way.
     wait_for 20 idle || fail "$1 with error $3: requests are left: $(cat mnt/.datasetfs/stats.json)"
     unmount mnt
@@ -79,7 +80,8 @@ for setup in 3 4 3 4 3 4; do
     (while [ -e visits ]; do timeout 60 stat mnt/nothing || true; done >/dev/null 2>&1) &
     visitor=$!
     rc=0
-    faulty setup $setup 1 1 $ENOMEM timeout --kill-after=5 20 datasetfs -f -o channel=ring volume mnt 2>refused.err || rc=$?
+    faulty setup $setup 1 1 $ENOMEM \
+        timeout --kill-after=5 20 datasetfs -f -o channel=ring volume mnt 2>refused.err || rc=$?
     rm visits
     assert_eq "status of a mount without a ring" $rc 32
     assert_eq "lines about it" "$(grep -c "cannot mount .*: worker [0-9]* did not start: io_uring_setup" refused.err)" 1
@@ -109,8 +111,8 @@ wait
 ! is_mounted mnt || fail "the lost mount is still there"
 say "$(grep 'cannot go on' daemon.log)"
 
-# The same beside a healthy queue whose readers overlap, past the page cache of a slow device: its worker is never idle, and
-# ends all the same.
+# The same beside a healthy queue whose readers overlap, past the page cache of a slow device:
+# its worker is never idle, and ends all the same.
 read -r dry healthy < <(python3 -c 'import os; print(*sorted(os.sched_getaffinity(0))[:2])')
 if [ -z "$healthy" ] || ! [ -w /sys/fs/cgroup/blkio/cgroup.procs ]; then
     say "no second CPU, or no control group of version 1 for block devices"

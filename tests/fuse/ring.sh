@@ -20,7 +20,8 @@ assert_eq "the channel while the switch is off" "$(stats mnt channel)" dev
 grep -q "turns it on" daemon.log || fail "no word about the switch: $(cat daemon.log)"
 unmount mnt
 
-# Turned off while the mount comes up: it was seen on, and the version is open. No more workers than that has readers for.
+# Turned off while the mount comes up: it was seen on, and the version is open.
+# No more workers than that has readers for.
 echo Y >seen
 cat >inside.sh <<'END'
 . "$LIB/common.sh"
@@ -66,7 +67,8 @@ done
 : >daemon.log
 mount_volume volume mnt -o channel=ring,workers=1000
 assert_eq "workers" "$(stats mnt workers)" $(($(nproc) + 1))
-grep -qF "workers=1000: $(nproc) serve, FUSE over io_uring has at most one for each CPU, channel=dev takes more" daemon.log ||
+line="workers=1000: $(nproc) serve, FUSE over io_uring has at most one for each CPU, channel=dev takes more"
+grep -qF "$line" daemon.log ||
     fail "no word about workers=1000: $(cat daemon.log)"
 unmount mnt
 

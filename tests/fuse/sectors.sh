@@ -11,7 +11,8 @@ tree random source --seed 21 --files 200
 for sector in 512 4096; do
     truncate -s 0 disk$sector
     truncate -s 512M disk$sector
-    LOOP=$(losetup --find --show --sector-size $sector "$PWD/disk$sector") || skip "no loop device with sectors of $sector"
+    LOOP=$(losetup --find --show --sector-size $sector "$PWD/disk$sector") ||
+        skip "no loop device with sectors of $sector"
     at_exit loop_end "$LOOP"
     assert_eq "sector size" "$(blockdev --getss "$LOOP")" $sector
     pack "$LOOP" source --compress auto

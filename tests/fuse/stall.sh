@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon ring in=tsan timeout=300
-# A device that does not answer: reads wait and the log says so; killed readers end, those past the page cache too, which the
-# kernel does not interrupt; at the deadline reads fail with EIO, what needs no device works, and when the device answers
-# again nothing of it can be seen. The device is a loop device whose reads a control group holds back.
+# A device that does not answer: reads wait and the log says so; killed readers end, those past the page cache too,
+# which the kernel does not interrupt; at the deadline reads fail with EIO, what needs no device works, and when the
+# device answers again nothing of it can be seen. The device is a loop device whose reads a control group holds back.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_loop
@@ -69,7 +69,8 @@ for channel in "${channels[@]}"; do
     wait_for 20 test -s f1.rc || fail "the reader hangs after the stall: $(cat daemon.log)"
     assert_eq "status of a reader over a stall" "$(cat f1.rc)" 0
     cmp source/f1 f1.got || fail "f1 after the stall"
-    wait_for 10 told "no device read of '$LOOP' waits any more, after" || fail "no line when reads go on: $(cat daemon.log)"
+    wait_for 10 told "no device read of '$LOOP' waits any more, after" ||
+        fail "no line when reads go on: $(cat daemon.log)"
     assert_eq stalls "$(stats mnt stalls)" 1
     assert_eq "stalled_since after the stall" "$(stats mnt stalled_since)" 0
     unmount mnt

@@ -2,8 +2,8 @@
 """Readers that compare and a lister that counts, until a file says that the mount is about to go.
 usage: stress.py SOURCE MOUNT SEED STOPPING
 
-Each read asks the daemon anew: its pages are dropped afterwards. Errors are allowed when STOPPING exists; wrong bytes and
-names never are. A reader that is in the kernel for good is found by who waits for this program."""
+Each read asks the daemon anew: its pages are dropped afterwards. Errors are allowed when STOPPING exists; wrong bytes
+and names never are. A reader that is in the kernel for good is found by who waits for this program."""
 import errno
 import multiprocessing
 import os
@@ -16,7 +16,8 @@ GONE = {errno.ENOTCONN, errno.ECONNABORTED, errno.ENODEV, errno.ENOENT, errno.EI
 
 
 def names(top):
-    return {os.path.relpath(os.path.join(where, name), top) for where, _, files in os.walk(top, onerror=fail) for name in files}
+    return {os.path.relpath(os.path.join(where, name), top)
+            for where, _, files in os.walk(top, onerror=fail) for name in files}
 
 
 def fail(error):

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: alone in=asan timeout=300
-# FUSE over io_uring under load: readers that compare, listings and dropped caches while CPUs come and go, on mounts made
-# with a CPU offline or with few CPUs allowed; then the mount goes away beneath the readers, in every way there is.
+# FUSE over io_uring under load: readers that compare, listings and dropped caches while CPUs come and go, on mounts
+# made with a CPU offline or with few CPUs allowed; then the mount goes away beneath the readers, in every way there is.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 need_root
@@ -21,7 +21,8 @@ mkdir -p mnt
 # The last CPU that can be taken away; the first one stays.
 cpu=
 for online in /sys/devices/system/cpu/cpu[1-9]*/online; do
-    [ "$(cat "$online" 2>/dev/null)" != 1 ] || ! { echo 1 >"$online"; } 2>/dev/null || { cpu=${online%/online}; cpu=${cpu##*cpu}; }
+    [ "$(cat "$online" 2>/dev/null)" != 1 ] || ! { echo 1 >"$online"; } 2>/dev/null ||
+        { cpu=${online%/online}; cpu=${cpu##*cpu}; }
 done
 [ -n "$cpu" ] || say "no CPU can be taken offline here: those parts are left out"
 
@@ -45,7 +46,8 @@ answered() {
 # The daemon answers some hundred requests more and the readers are content.
 progress() {
     local before
-    before=$(timeout 30 python3 "$LIB/json_value.py" requests_total mnt/.datasetfs/stats.json) || fail "round $round: the mount hangs"
+    before=$(timeout 30 python3 "$LIB/json_value.py" requests_total mnt/.datasetfs/stats.json) ||
+        fail "round $round: the mount hangs"
     wait_for 40 answered $((before + 400)) || fail "round $round: nothing goes on: $(cat load.log daemon.log)"
     kill -0 $LOAD 2>/dev/null || fail "round $round: $(cat load.log)"
 }
@@ -76,7 +78,8 @@ end() {
     wait $LOAD || rc=$?
     [ $rc = 0 ] || fail "round $round ($1): $(cat load.log)"
     ! is_mounted mnt || fail "round $round: still mounted ($1)"
-    ! grep -E 'malformed|refuses|cannot answer|cannot go on|ends' daemon.log || fail "round $round ($1): $(cat daemon.log)"
+    ! grep -E 'malformed|refuses|cannot answer|cannot go on|ends' daemon.log ||
+        fail "round $round ($1): $(cat daemon.log)"
     : >daemon.log
 }
 
@@ -113,7 +116,8 @@ for how in all one-cpu one-worker born-offline; do
             progress
         fi
     done
-    [ -z "$cpu" ] || taskset -c "$cpu" timeout 200 python3 "$LIB/compare.py" source mnt || fail "readers on a CPU that came back"
+    [ -z "$cpu" ] || taskset -c "$cpu" timeout 200 python3 "$LIB/compare.py" source mnt ||
+        fail "readers on a CPU that came back"
     how_ends=${ends[(round + seed) % 3]}
     end $how_ends
     say "$how, ended by $how_ends"

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# Setuid and setgid bits are stored, but a mount shows them only to who asked: an overlay above it has no nosuid of its own.
+# Setuid and setgid bits are stored, but a mount shows them only to who asked:
+# an overlay above it has no nosuid of its own.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_root
@@ -96,7 +97,8 @@ done
 say "by a user"
 chmod 777 .
 for word in suid allow_suid; do
-    assert_fails 2 "mount option '$word': only root may ask for it" as_user "$(command -v datasetfs)" -o $word volume mnt
+    assert_fails 2 "mount option '$word': only root may ask for it" \
+        as_user "$(command -v datasetfs)" -o $word volume mnt
 done
 
 say "without a mount"

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain
-# A switch does not wait until the kernel has dropped what it knows of the version before: by node numbers, or name by name
-# where the kernel cannot do that. Where the names must be told, the time that is reported counts from the arrival.
+# A switch does not wait until the kernel has dropped what it knows of the version before: by node numbers, or name by
+# name where the kernel cannot do that. Where the names must be told, the time that is reported counts from the arrival.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_command python3
@@ -67,6 +67,7 @@ until=$(date +%s%N)
 rm hold
 wait $first $second || fail "a switch failed"
 reported=$(json prepare_us second.json)
-[ "$reported" -ge $(((until - since) / 1000)) ] || fail "$reported us are reported, the caller waited $(((until - since) / 1000))"
+[ "$reported" -ge $(((until - since) / 1000)) ] ||
+    fail "$reported us are reported, the caller waited $(((until - since) / 1000))"
 compare source1 mnt
 unmount mnt

@@ -54,7 +54,8 @@ lister=$!
 wait_for 20 test -s list.out || fail "no listing: $(cat list.err)"
 # stands: it waits for the page, inside the listing (proc_pid_stack(5), where the kernel shows it)
 stands() {
-    grep -q '^State:.D' /proc/$lister/status && { ! grep -q . /proc/self/stack || grep -q iterate_dir /proc/$lister/stack; }
+    grep -q '^State:.D' /proc/$lister/status &&
+        { ! grep -q . /proc/self/stack || grep -q iterate_dir /proc/$lister/stack; }
 }
 wait_for 20 stands || fail "the listing does not wait: $(cat list.err)"
 datasetfsctl switch mnt v2 >switch.out 2>&1 &

@@ -117,7 +117,10 @@ say "refusals leave the mount as it was"
 # Not enough memory in the control group.
 group=/sys/fs/cgroup/memory$(sed -n 's/^[0-9]*:memory://p' /proc/self/cgroup)/datasetfs-test-$$
 limit=memory.limit_in_bytes
-[ -d /sys/fs/cgroup/memory ] || { group=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)/datasetfs-test-$$; limit=memory.max; }
+[ -d /sys/fs/cgroup/memory ] || {
+    group=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)/datasetfs-test-$$
+    limit=memory.max
+}
 # used: bytes, without what goes away under pressure
 used() {
     local usage=memory.usage_in_bytes cache=total_inactive_file
@@ -141,11 +144,13 @@ if [ -z "${DATASETFS_SANITIZER:-}" ] && mkdir "$group" 2>/dev/null && [ -e "$gro
     echo $DAEMON >"$group/cgroup.procs"
     held=$(mktemp /dev/shm/datasetfs-test.XXXXXX)
     at_exit rm -f "$held"
-    sh -c 'echo $$ >"$1" && head -c 216M /dev/zero >"$2"' sh "$group/cgroup.procs" "$held" || fail "no memory for the test"
+    sh -c 'echo $$ >"$1" && head -c 216M /dev/zero >"$2"' sh "$group/cgroup.procs" "$held" ||
+        fail "no memory for the test"
     echo $(($(used) + (24 << 20))) >"$group/$limit"
     assert_fails 1 "Cannot allocate memory" stat mnt/.datasetfs/versions/v2
-    grep -q "versions/v2': not enough memory for its index: .* needed beside .* that stay free, .* left in the control group" \
-        daemon.log || fail "no line about the memory: $(cat daemon.log)"
+    line="versions/v2': not enough memory for its index: "
+    line+=".* needed beside .* that stay free, .* left in the control group"
+    grep -q "$line" daemon.log || fail "no line about the memory: $(cat daemon.log)"
     datasetfsctl switch --prepare mnt v2 >/dev/null || fail "a switch must leave no eighth"
     stat mnt/.datasetfs/versions/v2 >/dev/null || fail "what is open takes no memory"
     unmount mnt

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon in=asan
-# A version by its UUID: one that was removed while it is open, as a barrier that fails goes back to it; one that compaction
-# moved where it lies now.
+# A version by its UUID: one that was removed while it is open, as a barrier that fails goes back to it;
+# one that compaction moved where it lies now.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 

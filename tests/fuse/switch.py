@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Readers under full load while versions alternate. usage: switch.py SOURCE0 SOURCE1 MOUNT SWITCHES PROCESS
 
-SOURCE0 is version v0, SOURCE1 is v1, the mount serves v0. Two counters in shared memory say how many switches have begun
-and how many have returned: an open between two equal values must see exactly that version."""
+SOURCE0 is version v0, SOURCE1 is v1, the mount serves v0. Two counters in shared memory say how many switches have
+begun and how many have returned: an open between two equal values must see exactly that version."""
 import ctypes
 import mmap
 import multiprocessing
@@ -29,7 +29,8 @@ def tree(source):
 
 
 class Counters:
-    """One process writes. Each is stored at once: struct.pack_into() would write zeros first, which readers would see."""
+    """One process writes. Each is stored at once: struct.pack_into() would write zeros first,
+    which readers would see."""
 
     def __init__(self):
         self.values = (ctypes.c_uint64 * 3).from_buffer(mmap.mmap(-1, 4096))

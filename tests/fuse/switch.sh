@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon ring in=gcc,tsan timeout=400
-# Two versions, of other chunks, alternate a hundred times and more, a thousand with --all, under readers, over both channels
-# and by both ways to tell the kernel: every file is wholly of one version, no open after a switch sees the old one, memory
-# and descriptors stay what they were, and a version is closed when the kernel has forgotten it.
+# Two versions, of other chunks, alternate a hundred times and more, a thousand with --all, under readers, over both
+# channels and by both ways to tell the kernel: every file is wholly of one version, no open after a switch sees the old
+# one, memory and descriptors stay what they were, and a version is closed when the kernel has forgotten it.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 need_root

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: ring once timeout=300
-# The limits of the unit datasetfs@ let the daemon do all that it does: what strace sees of mounts over each channel, of versions
-# side by side, of a switch, of a volume that is opened again and of every end is compared with the unit. And the other way
-# round: a call that it makes and the unit would refuse is found.
+# The limits of the unit datasetfs@ let the daemon do all that it does: what strace sees of mounts over each channel, of
+# versions side by side, of a switch, of a volume that is opened again and of every end is compared with the unit. And
+# the other way round: a call that it makes and the unit would refuse is found.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_loop

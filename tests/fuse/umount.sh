@@ -21,7 +21,8 @@ mount "$LOOP" below
 pack below/volume source
 umount below
 
-# umount(8) looks for helpers in /sbin: they are put there in a mount namespace of our own, as is what it notes in /run/mount.
+# umount(8) looks for helpers in /sbin: they are put there in a mount namespace of our own,
+# as is what it notes in /run/mount.
 cat >inside.sh <<'END'
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 mount -t tmpfs none work

@@ -40,7 +40,8 @@ assert_contains "status" "$(as_nobody datasetfsctl status mnt)" "v1"
 
 # The mount is the user's to switch; remove and compact the volume's.
 as_nobody sh -c 'echo changed >source/file'
-as_nobody mkdatasetfs --progress none --label v2 volume source >pack.log 2>&1 || { cat pack.log; fail "publishing as nobody"; }
+as_nobody mkdatasetfs --progress none --label v2 volume source >pack.log 2>&1 ||
+    { cat pack.log; fail "publishing as nobody"; }
 assert_contains "before the switch" "$(as_nobody cat mnt/file)" "hello"
 as_nobody datasetfsctl switch mnt v2 >/dev/null || fail "switching as nobody"
 assert_eq "after the switch" "$(as_nobody cat mnt/file)" "changed"

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon ring in=tsan timeout=300
-# .datasetfs/versions/LABEL while the device does not answer, or gives errors: who is in an open version, and who comes to it,
-# does not notice; a first visitor who is killed leaves no version open. The device is a loop device whose reads a control
-# group holds back, or whose file is cut off.
+# .datasetfs/versions/LABEL while the device does not answer, or gives errors: who is in an open version, and who comes
+# to it, does not notice; a first visitor who is killed leaves no version open. The device is a loop device whose reads
+# a control group holds back, or whose file is cut off.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_loop

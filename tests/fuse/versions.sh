@@ -70,7 +70,8 @@ for channel in dev ring; do
     datasetfsctl remove volume v2 2>/dev/null >&2 || fail "remove v2"
     pack volume source4 --label v2 --no-current
     [ $channel = dev ] || expire $versions v2
-    wait_for 20 cmp "$(find source4 -type f -print -quit)" "$versions/v2/$(cd source4 && find . -type f -print -quit)" ||
+    file=$(cd source4 && find . -type f -print -quit)
+    wait_for 20 cmp "source4/$file" "$versions/v2/$file" ||
         fail "v2 stays what it was"
     compare source4 $versions/v2
     rm -rf source4

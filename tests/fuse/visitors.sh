@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon in=tsan timeout=300
-# Visitors of an open version in .datasetfs/versions who come at the same moment while the device does not answer: one of them
-# waits for it, the others do not. Many workers see them at once; each version is one try.
+# Visitors of an open version in .datasetfs/versions who come at the same moment while the device does not answer: one
+# of them waits for it, the others do not. Many workers see them at once; each version is one try.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_loop

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon in=tsan timeout=240
-# What visitors of .datasetfs cannot do to others: be shown an older listing, have a version that does not load loaded again and
-# again, take all places in its tables.
+# What visitors of .datasetfs cannot do to others: be shown an older listing,
+# have a version that does not load loaded again and again, take all places in its tables.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/clock.sh"
 need_fuse
@@ -93,7 +93,8 @@ visitor() {
     local user=$1 label
     shift
     for label; do
-        as_uid "$user" stat $versions/"$label" >"$label.out" 2>&1 && echo came >"$label.came" || echo absent >"$label.came" &
+        as_uid "$user" stat $versions/"$label" >"$label.out" 2>&1 &&
+            echo came >"$label.came" || echo absent >"$label.came" &
         visitors+=($!)
     done
 }
@@ -110,8 +111,8 @@ waiting() {
     [ "$(stats mnt in_flight)" -gt "$1" ]
 }
 
-ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0 LD_PRELOAD=$PWD/hold.so HOLD_VOLUME=$PWD/volume HOLD_WHILE=$PWD/hold \
-    mount_volume volume mnt -o channel=dev,allow_other,version=v1
+ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0 LD_PRELOAD=$PWD/hold.so HOLD_VOLUME=$PWD/volume \
+    HOLD_WHILE=$PWD/hold mount_volume volume mnt -o channel=dev,allow_other,version=v1
 if ! as_uid 65534 cat mnt/file >/dev/null 2>&1; then
     skip "another user cannot come here: $PWD"
 fi
@@ -158,8 +159,8 @@ say "users in turn"
 
 # Snapshots of files that are held open.
 cat >hold_open.py <<'END'
-"""hold_open.py FILE COMMAND...: how many opens by each of five users succeed, and how the first that fails does; then the command
-is run by root while they are open."""
+"""hold_open.py FILE COMMAND...: how many opens by each of five users succeed, and how the first that fails does; then
+the command is run by root while they are open."""
 import errno, os, subprocess, sys
 held = []
 for user in range(65530, 65535):
@@ -178,9 +179,11 @@ sys.exit(subprocess.run(sys.argv[2:]).returncode)
 END
 (ulimit -n 4096 && python3 hold_open.py mnt/.datasetfs/version datasetfsctl switch mnt v2 >opened 2>&1) ||
     fail "root's switch while users hold files of .datasetfs open: $(cat opened)"
-assert_eq "how that ended for five users" "$(awk 'NR <= 5 { printf "%s ", $2 }' opened)" "EDQUOT EDQUOT EDQUOT ENFILE ENFILE "
+assert_eq "how that ended for five users" "$(awk 'NR <= 5 { printf "%s ", $2 }' opened)" \
+    "EDQUOT EDQUOT EDQUOT ENFILE ENFILE "
 # A few less: for a moment an open has two, and the kernel gives them back in its own time.
-awk 'NR <= 5 { sum += $1 } NR <= 3 && ($1 < 240 || $1 > 256) { bad = 1 } END { exit bad || sum < 900 || sum > 960 }' opened ||
+awk 'NR <= 5 { sum += $1 } NR <= 3 && ($1 < 240 || $1 > 256) { bad = 1 }
+    END { exit bad || sum < 900 || sum > 960 }' opened ||
     fail "what five users could open: $(cat opened)"
 grep -q "user 65530 holds 256 files of '.datasetfs' open" daemon.log || fail "no line about the user: $(cat daemon.log)"
 wait_for 20 as_uid 65530 cat mnt/.datasetfs/version || fail "a user who let go of his files cannot open one"
