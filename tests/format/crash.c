@@ -3,7 +3,8 @@
  * prefix, and behind its last flush any subset of the writes, torn between sectors. Each time the volume opens with the
  * versions of before or those of after, and every byte of them is right.
  * What a publish wrote came in the order and in the pieces that a drive likes.
- * usage: crash VOLUME SEED ROUNDS publish SOURCE LABEL [trust] [zstd] | current LABEL | remove LABEL | compact PERCENT */
+ * usage: crash VOLUME SEED ROUNDS CHANGE
+ * CHANGE: publish SOURCE LABEL [trust] [zstd] | current LABEL | remove LABEL | compact PERCENT */
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
@@ -427,8 +428,8 @@ int main(int argc, char **argv)
 	struct memory before;
 
 	if (argc < 6 || !replay.codec)
-		die("usage", "crash VOLUME SEED ROUNDS publish SOURCE LABEL [trust] [zstd] | current LABEL | remove LABEL | "
-			     "compact PERCENT");
+		die("usage", "crash VOLUME SEED ROUNDS publish SOURCE LABEL [trust] [zstd] | current LABEL | "
+			     "remove LABEL | compact PERCENT");
 	load(argv[1], &before, 0);
 	if (!strcmp(argv[4], "publish")) {
 		publish(argv[1], argv + 5, argc - 5, &recorder);

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan timeout=400
-# Publish, current, remove and compact on a volume with versions, cut off anywhere: what is found afterwards is the set of versions
-# of before or that of after, whole. What a publish writes goes to the device in large pieces, in order.
+# Publish, current, remove and compact on a volume with versions, cut off anywhere: what is found afterwards is the set
+# of versions of before or that of after, whole. What a publish writes goes to the device in large pieces, in order.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/clock.sh"
 
@@ -49,8 +49,8 @@ for i in 1 2 3 4 5 6; do
     crash remove "$([ $i = 1 ] && echo five || echo "more$((i - 1))")"
 done
 assert_eq "versions that are left" \
-    "$(datasetfsctl list --json volume | python3 -c 'import json, sys; print(*[v["label"] for v in json.load(sys.stdin)["versions"]])')" \
-    "one more6"
+    "$(datasetfsctl list --json volume |
+        python3 -c 'import json, sys; print(*[v["label"] for v in json.load(sys.stdin)["versions"]])')" "one more6"
 compacted=0
 for i in 1 2; do
     change
@@ -64,7 +64,8 @@ done
 [ $compacted -gt 0 ] || fail "there was never anything to compact"
 assert_eq "versions that are left in the end" \
     "$(datasetfsctl list --json volume |
-        python3 -c 'import json, sys; print(*sorted(v["label"] for v in json.load(sys.stdin)["versions"]))')" "last2 one"
+        python3 -c 'import json, sys; print(*sorted(v["label"] for v in json.load(sys.stdin)["versions"]))')" \
+    "last2 one"
 
 # Block checksums, zstd frames, chunks of another size. What lies behind the first version is free in one piece, so that there is one run.
 volume=large
@@ -89,5 +90,6 @@ assert versions[1]["feature_incompat"] == 3, "nothing was compressed, or no long
 for version in versions:
     assert version["fine_bytes"], version["label"]
     for segment in version["segments"]:
-        assert segment["offset"] % listed["segment_size"] == 0, segment' || fail "not the versions that are to be tested"
+        assert segment["offset"] % listed["segment_size"] == 0, segment' ||
+    fail "not the versions that are to be tested"
 crash remove two

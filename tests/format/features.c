@@ -16,7 +16,8 @@ static uint64_t *word_of(struct superblock *super, struct catalogue *catalogue, 
 {
 	if (!strcmp(name, "superblock"))
 		return &super->feature_compat;
-	return strcmp(name, "compat") ? &catalogue->versions[0].feature_incompat : &catalogue->versions[0].feature_compat;
+	return strcmp(name, "compat") ? &catalogue->versions[0].feature_incompat :
+					&catalogue->versions[0].feature_compat;
 }
 
 /* In the place of what is there. */

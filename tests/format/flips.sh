@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan timeout=300
-# 3,000 flipped bytes, 10,000 with --all, and a truncation at every block of a small volume: never a wrong byte, each refusal with a
-# reason.
+# 3,000 flipped bytes, 10,000 with --all, and a truncation at every block of a small volume:
+# never a wrong byte, each refusal with a reason.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 mkdir -p tree/a/b tree/empty
