@@ -25,7 +25,8 @@ WAIT_SECONDS = 120
 
 
 def usual_kernel():
-    """Of tests that need no particular one: that of all the others by default, with tests/run --all that of this Debian release."""
+    """Of tests that need no particular one: that of all the others by default,
+    with tests/run --all that of this Debian release."""
     return "stable" if os.environ.get("DATASETFS_FULL") == "1" else "newest"
 
 
@@ -70,7 +71,8 @@ class Fabric:
         self.wires = [socket.socketpair() for _ in hosts]
         self.target = self.add(Target("target", self.kernel, "initramfs", 1, ["volume.img"],
                                       [one for one, _ in self.wires], writable=True))
-        self.hosts = [self.add(Host(name, self.kernel, "initramfs", 11 + number, ["sources.tar"], [self.wires[number][1]], cpus=2))
+        self.hosts = [self.add(Host(name, self.kernel, "initramfs", 11 + number, ["sources.tar"],
+                                    [self.wires[number][1]], cpus=2))
                       for number, name in enumerate(hosts)]
 
     def uuid(self, nsid=1):
@@ -131,7 +133,8 @@ class Target(Machine):
 
     def configure(self):
         self.run("ip link add br0 type bridge\n"
-                 "for card in /sys/class/net/eth*; do ip link set ${card##*/} master br0; ip link set ${card##*/} up; done\n"
+                 "for card in /sys/class/net/eth*; do ip link set ${card##*/} master br0; "
+                 "ip link set ${card##*/} up; done\n"
                  + "".join(f"ip addr add {address}/24 dev br0\n" for address in PORTALS) + "ip link set br0 up")
 
     def nvmet(self, words, status=0):
@@ -147,7 +150,8 @@ class Host(Machine):
     """A machine that uses the volume: connects to the target, publishes, mounts, reads."""
 
     def configure(self):
-        self.run(f"ip addr add 192.0.2.{self.address}/24 dev eth0\nip link set eth0 up\nmkdir -p /src && tar -xf /dev/vda -C /src\n"
+        self.run(f"ip addr add 192.0.2.{self.address}/24 dev eth0\nip link set eth0 up\n"
+                 "mkdir -p /src && tar -xf /dev/vda -C /src\n"
                  f"mkdir -p /etc/nvme\necho {self.nqn} >/etc/nvme/hostnqn\necho {self.hostid} >/etc/nvme/hostid")
 
     @property
@@ -159,7 +163,8 @@ class Host(Machine):
         return f"00000000-0000-4000-8000-0000000000{self.address:02x}"
 
     def connect(self, *portals, options="", status=0):
-        """The paths to the target's subsystem that are missing; without portals by the first one. Gives what was printed."""
+        """The paths to the target's subsystem that are missing; without portals by the first one.
+        Gives what was printed."""
         words = " ".join(f"tcp://{portal}" for portal in portals or PORTALS[:1])
         return self.run(f"datasetfsctl nvme connect --reconnect-delay 1 {options} {NQN} {words}", status)
 
@@ -169,12 +174,14 @@ class Host(Machine):
     def paths(self):
         """Controller → (address, state), as sysfs has them."""
         listed = self.run("for one in /sys/class/nvme/nvme*; do [ ! -d $one ] || "
-                          "echo ${one##*/} $(cat $one/address | sed 's/traddr=\\([^,]*\\).*/\\1/') $(cat $one/state); done")
+                          "echo ${one##*/} $(cat $one/address | sed 's/traddr=\\([^,]*\\).*/\\1/') "
+                          "$(cat $one/state); done")
         return {name: (address, state) for name, address, state in (line.split() for line in listed.splitlines())}
 
     def device_now(self, uuid):
         """The block device of the namespace with this UUID, or nothing."""
-        found = self.run(f"grep -lx {uuid} /sys/block/nvme*/uuid 2>/dev/null | grep -v '/nvme[0-9]*c' || true").split("/")
+        found = self.run(f"grep -lx {uuid} /sys/block/nvme*/uuid 2>/dev/null | grep -v '/nvme[0-9]*c' || true")
+        found = found.split("/")
         return f"/dev/{found[3]}" if len(found) > 3 else ""
 
     def device(self, uuid):
@@ -261,7 +268,8 @@ def make_tree(folder, seed, like=None, count=150):
 
 
 def sums(folder, least=0):
-    """What Host.sums() must give for this folder; least: only files of so many bytes, which are not kept in the index."""
+    """What Host.sums() must give for this folder; least: only files of so many bytes,
+    which are not kept in the index."""
     folder = pathlib.Path(folder)
     return {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
             for path in sorted(folder.rglob("*")) if path.is_file() and path.stat().st_size >= least}

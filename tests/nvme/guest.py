@@ -26,7 +26,8 @@ class Failed(Exception):
 
 
 class Guest:
-    """A guest by its name. disks: files that it sees as /dev/vda, /dev/vdb, …; links: ends of its network cards, sockets.
+    """A guest by its name. disks: files that it sees as /dev/vda, /dev/vdb, …;
+    links: ends of its network cards, sockets.
 
     address: the last number of its address, and of its cards'."""
 
@@ -44,8 +45,9 @@ class Guest:
             words += card(f"net{number}", link, f"52:54:00:00:{address:02x}:{number:02x}")
         with open(f"{name}-qemu.log", "wb") as log:
             # setpriv: no guest outlives its test, whatever ends that.
-            self.process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *words], stdin=subprocess.PIPE, stdout=log,
-                                            stderr=log, pass_fds=[end.fileno() for end in (theirs, *links)])
+            self.process = subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *words], stdin=subprocess.PIPE,
+                                            stdout=log, stderr=log,
+                                            pass_fds=[end.fileno() for end in (theirs, *links)])
         theirs.close()
         self.seconds = None
 
@@ -147,10 +149,11 @@ class Job:
 
 
 def machine(kernel, initramfs, name, cpus, memory):
-    # What goes wrong in guests of a busy machine: with a thread for each processor, code that one patches is executed half-patched
-    # by another; the check of the timer fails; the TSC is calibrated so badly that clocks run twice as fast.
-    words = ["console=ttyS0", "quiet", "loglevel=5", "mitigations=off", "random.trust_cpu=on", "no_timer_check", "tsc=unstable",
-             f"guest={name}"]
+    # What goes wrong in guests of a busy machine: with a thread for each processor, code that one patches
+    # is executed half-patched by another; the check of the timer fails; the TSC is calibrated so badly
+    # that clocks run twice as fast.
+    words = ["console=ttyS0", "quiet", "loglevel=5", "mitigations=off", "random.trust_cpu=on", "no_timer_check",
+             "tsc=unstable", f"guest={name}"]
     return ["-machine", "q35", "-accel", "tcg,thread=single", "-cpu", "max", "-smp", str(cpus), "-m", str(memory),
             "-no-user-config", "-nodefaults", "-display", "none", "-monitor", "stdio",
             "-kernel", str(kernel.image), "-initrd", str(initramfs), "-append", " ".join(words)]

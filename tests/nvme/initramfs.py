@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The guests' file system: busybox, the programs of the build with their libraries, kernel modules, the first process."""
+"""The guests' file system: busybox, the programs of the build with their libraries, kernel modules,
+the first process."""
 import os
 import pathlib
 import re
@@ -10,12 +11,13 @@ import subprocess
 from kernel import Missing
 
 PROGRAMS = ("mkdatasetfs", "datasetfs", "datasetfsctl")
-FOLDERS = ("bin", "dev", "etc", "lib64", "mnt", "modules", "proc", "run", "sys", "tmp", "usr", "usr/bin", "usr/lib", "var",
-           "var/tmp")
+FOLDERS = ("bin", "dev", "etc", "lib64", "mnt", "modules", "proc", "run", "sys", "tmp", "usr", "usr/bin", "usr/lib",
+           "var", "var/tmp")
 
 
 def build(path, modules, scripts=(), tools=()):
-    """Writes an initramfs to path. modules: in the order of loading. scripts, tools: files for /usr/bin, tools with their libraries."""
+    """Writes an initramfs to path. modules: in the order of loading. scripts, tools: files for /usr/bin,
+    tools with their libraries."""
     source = pathlib.Path(os.environ["DATASETFS_SOURCE"])
     archive = Archive(path)
     for folder in FOLDERS:

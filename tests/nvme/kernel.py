@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Debian's kernels for the guests: a package is found, fetched and unpacked, never installed, and kept below the build."""
+"""Debian's kernels for the guests: a package is found, fetched and unpacked, never installed,
+and kept below the build."""
 import dataclasses
 import lzma
 import os
@@ -106,9 +107,11 @@ def run(program, *words, folder=None):
     """Runs a program of the package system to its end; its last complaint is the reason of the skip."""
     done = subprocess.run([program, *map(str, words)], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True,
                           text=True, check=False, env=dict(os.environ, LC_ALL="C"))
-    complaints = [line for line in done.stderr.splitlines() if line.startswith(("E:", "Err:", "W: Failed", "dpkg-deb: error"))]
+    complaints = [line for line in done.stderr.splitlines()
+                  if line.startswith(("E:", "Err:", "W: Failed", "dpkg-deb: error"))]
     if done.returncode or complaints:
-        raise Missing(f"no kernel package: {(complaints or done.stderr.splitlines() or ['exit %d' % done.returncode])[-1]}")
+        lines = complaints or done.stderr.splitlines() or [f"exit {done.returncode}"]
+        raise Missing(f"no kernel package: {lines[-1]}")
     return done.stdout
 
 
@@ -122,7 +125,8 @@ def unpack(packages, tree):
 
 
 def keep(tree, folder):
-    """Copies the image and the modules out of an unpacked package: vmlinuz, release, modules/ and transports/NN-NAME.ko."""
+    """Copies the image and the modules out of an unpacked package: vmlinuz, release,
+    modules/ and transports/NN-NAME.ko."""
     image = next(iter(sorted(tree.rglob("vmlinuz*"))), None)
     modules = next(iter(sorted(tree.rglob("lib/modules/*/kernel"))), None)
     if image is None or modules is None:

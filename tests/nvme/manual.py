@@ -33,7 +33,8 @@ def scenarios():
             host.run(section("HOSTS"))
             check("the name on a second run", host.run("cat /etc/nvme/hostnqn").strip(), name)
             names.append(name)
-        target = section("TARGET").replace("/dev/nvme1n1", "/dev/vda").replace("nqn.2014-08.org.nvmexpress:uuid:...", " ".join(names))
+        target = section("TARGET").replace("/dev/nvme1n1", "/dev/vda")
+        target = target.replace("nqn.2014-08.org.nvmexpress:uuid:...", " ".join(names))
         check("what the target's commands say", net.target.run(target), "")
         publisher, worker = net.hosts
         publisher.run("mkdir /data; mv /src/train /data")

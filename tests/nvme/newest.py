@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # tests/run: once queue=fabric timeout=900
-"""Debian's newest kernel everywhere: NVMe verbs; publish, read over the kernel's io_uring queues, switch; paths that go."""
+"""Debian's newest kernel everywhere: NVMe verbs; publish, read over the kernel's io_uring queues, switch;
+paths that go."""
 from fabric import Fabric, check, main, make_tree
 from paths import paths
 from publish import UNFENCED, publish_and_switch

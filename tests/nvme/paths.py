@@ -5,7 +5,8 @@
 from fabric import NQN, PORTALS, Fabric, Readers, check, check_contains, main, make_tree, say, sums, wait_for
 
 DEADLINE = 12
-# Past the page cache, as the kernel asks a second time for what it failed to read ahead; with the guest's clock around it.
+# Past the page cache, as the kernel asks a second time for what it failed to read ahead;
+# with the guest's clock around it.
 DIRECT_READ = """read begun rest </proc/uptime
 dd if=/mnt/{path} of=/dev/null bs=4096 count=1 iflag=direct
 status=$?
@@ -29,7 +30,8 @@ def told(host, seconds, state):
 
 
 def only_portal(net, host, source, seconds):
-    """The only path is gone: readers wait, and are told of; Ctrl-C ends one; when it is back they go on without an error.
+    """The only path is gone: readers wait, and are told of; Ctrl-C ends one;
+    when it is back they go on without an error.
 
     seconds: the lines of the log to wait for."""
     readers = Readers(host, source)
@@ -48,7 +50,8 @@ def only_portal(net, host, source, seconds):
     readers.go_on()
     check("reads after the port came back", readers.stop(), [])
     check_contains("the daemon's log", host.messages(), "waits any more, after")
-    say(f"port removed and restored: readers waited, with lines after 1, {', '.join(map(str, seconds))} s; Ctrl-C meanwhile")
+    say(f"port removed and restored: readers waited, with lines after 1, {', '.join(map(str, seconds))} s; "
+        "Ctrl-C meanwhile")
 
 
 def largest(source):
@@ -117,7 +120,8 @@ def mount_anew(host, uuid, options, connection=""):
 
 
 def deadline_comes_first(net, host, source, uuid, options):
-    """The kernel would hold the reads for 600 s: none fails before the mount's deadline, then one does; Ctrl-C ends one sooner."""
+    """The kernel would hold the reads for 600 s: none fails before the mount's deadline, then one does;
+    Ctrl-C ends one sooner."""
     mount_anew(host, uuid, f"{options} -o deadline={DEADLINE}", "--ctrl-loss-tmo 600 --fast-io-fail-tmo off")
     away = f"{controller(host, PORTALS[0])} connecting, 0 of 1 paths live"
     net.target.nvmet(f"port-down {NQN} {PORTALS[0]}")
@@ -140,7 +144,8 @@ def deadline_comes_first(net, host, source, uuid, options):
 
 
 def nothing_waits(net, host, source, uuid, options):
-    """on_error=eio: what the device fails is EIO long before the deadline (300 s); the volume is found again all the same."""
+    """on_error=eio: what the device fails is EIO long before the deadline (300 s);
+    the volume is found again all the same."""
     mount_anew(host, uuid, f"{options} -o on_error=eio")
     read = DIRECT_READ.format(path=largest(source))
     net.target.nvmet(f"detach {NQN} 1")
@@ -154,7 +159,8 @@ def nothing_waits(net, host, source, uuid, options):
 
 
 def port_stays_away(net, host, source, uuid, options):
-    """When the kernel gives up (ctrl_loss_tmo) the device is gone: EIO at the deadline, and service after a new connection."""
+    """When the kernel gives up (ctrl_loss_tmo) the device is gone: EIO at the deadline,
+    and service after a new connection."""
     mount_anew(host, uuid, f"{options} -o deadline=8", "--ctrl-loss-tmo 4 --fast-io-fail-tmo off")
     readers = Readers(host, source)
     net.target.nvmet(f"port-down {NQN} {PORTALS[0]}")

@@ -51,7 +51,8 @@ def killed(a, b, device, seen):
     """SIGKILL in the middle: the reservation stays with the host; another one can take it, and then keeps it."""
     publisher = Halfway(a, device, "killed")
     reserved(b, seen, a, "of a publisher")
-    check_contains("the publisher's record", publish(b, seen, "never", status=1), f"process {publisher.process} on a since")
+    check_contains("the publisher's record", publish(b, seen, "never", status=1),
+                   f"process {publisher.process} on a since")
     kept_out(b, seen, a)
     check("status of a killed publisher", publisher.end("KILL")[0], 137)
     reserved(b, seen, a, "of a publisher that was killed")
@@ -68,7 +69,8 @@ def wakes_up_late(a, b, device, seen):
     preempts(b, seen, "v3", a)
     status, output = publisher.end("CONT")
     check("status of a publisher that lost its reservation", status, 1)
-    check_contains("a publisher that lost its reservation", output, "refused by the device, another host has it reserved")
+    check_contains("a publisher that lost its reservation", output,
+                   "refused by the device, another host has it reserved")
     releases(b, seen)
     say("a publisher that woke up late was refused by the device")
 
@@ -107,7 +109,8 @@ def protected(a, b, device, seen):
     publish(b, seen, "v7", options="--write-protect")
     wait_for("a: a namespace that is read-only", lambda: inspect(a, device)["read_only"])
     check("write protection", inspect(a, device)["write_protected"], True)
-    check_contains("a publish", publish(a, device, "never", status=1), "it is write-protected; --write-protect lifts that")
+    check_contains("a publish", publish(a, device, "never", status=1),
+                   "it is write-protected; --write-protect lifts that")
     raw_write(a, device, "Operation not permitted")
     publish(a, device, "v8", "v2", options="--write-protect")
     check("write protection", inspect(b, seen)["write_protected"], True)

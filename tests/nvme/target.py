@@ -13,7 +13,8 @@ def sets_up(target):
         target.nvmet(f"allow {NQN} nqn.2026-01.org.example:one nqn.2026-01.org.example:two")
     uuid = target.run(f"cat /sys/kernel/config/nvmet/subsystems/{NQN}/namespaces/1/device_uuid").strip()
     shown = [f"{NQN}", f"  namespace 1 /dev/vda uuid={uuid} enabled=1", f"  portal tcp {PORTALS[0]} 4420",
-             f"  portal tcp {PORTALS[1]} 4421", "  host nqn.2026-01.org.example:one", "  host nqn.2026-01.org.example:two"]
+             f"  portal tcp {PORTALS[1]} 4421", "  host nqn.2026-01.org.example:one",
+             "  host nqn.2026-01.org.example:two"]
     check("show", target.nvmet("show").splitlines(), shown)
     target.nvmet(f"port-down {NQN} {PORTALS[1]}:4421")
     target.nvmet(f"deny {NQN} nqn.2026-01.org.example:two")
@@ -34,7 +35,8 @@ def refuses(target):
                           (f"deny {NQN} someone", "'someone' is not allowed by name"),
                           ("down nqn.none", "no subsystem 'nqn.none'")):
         check_contains(words, target.nvmet(words, status=1), reason)
-    for words, reason in (("frob", "unknown verb 'frob'"), ("up", "'up' with 0 arguments"), ("--none", "unknown option '--none'"),
+    for words, reason in (("frob", "unknown verb 'frob'"), ("up", "'up' with 0 arguments"),
+                          ("--none", "unknown option '--none'"),
                           (f"port-up {NQN} fe80::1", "an IPv6 address is written in brackets")):
         check_contains(words, target.nvmet(words, status=2), reason)
     check("ports", target.run("ls /sys/kernel/config/nvmet/ports"), "1\n")
@@ -62,7 +64,8 @@ def admits(target, host):
 
 def scenarios():
     with Fabric(usual_kernel(), ["a"]) as net:
-        net.target.run("mkdir /ram && mount -t ramfs none /ram && dd if=/dev/zero of=/ram/volume bs=1M count=8 2>/dev/null")
+        net.target.run("mkdir /ram && mount -t ramfs none /ram && "
+                       "dd if=/dev/zero of=/ram/volume bs=1M count=8 2>/dev/null")
         sets_up(net.target)
         refuses(net.target)
         admits(net.target, net.hosts[0])

@@ -17,7 +17,8 @@ def need_modules(guest, *names):
 
 
 def connects(host, portal, address):
-    """discover and connect; gives the names of the controller and of the device. address: transport, address, service."""
+    """discover and connect; gives the names of the controller and of the device.
+    address: transport, address, service."""
     offered = [one for one in answer(host, f"discover {portal}")["subsystems"] if not one["discovery"]]
     check("discover", offered, [{"nqn": NQN, "transport": address[0], "portal": portal, "discovery": False}])
     check("controllers after discover", host.run("ls /sys/class/nvme"), "")
@@ -27,7 +28,8 @@ def connects(host, portal, address):
     check("the path", (path["transport"], path["address"], path["service"], path["state"]), (*address, "live"))
     name, device = path["controller"], f"/dev/{listed['device']}"
     check("connect", printed, [f"{portal} is connected as {name}", f"{device} {listed['identity']}"])
-    check("connect again", nvme(host, f"connect {NQN} {portal}").splitlines()[0], f"{portal} was already connected as {name}")
+    check("connect again", nvme(host, f"connect {NQN} {portal}").splitlines()[0],
+          f"{portal} was already connected as {name}")
     return name, device
 
 
@@ -84,7 +86,8 @@ def loop(host, source):
     """Target and host are one machine. Debian 12's kernel has no such module."""
     need_modules(host, "nvme_loop")
     host.run("truncate -s 96M /run/volume")
-    host.run(f"nvmet-target --buffered --uuid {LOOP_UUID} up {NQN} /run/volume loop && nvmet-target allow {NQN} {host.nqn}")
+    host.run(f"nvmet-target --buffered --uuid {LOOP_UUID} up {NQN} /run/volume loop && "
+             f"nvmet-target allow {NQN} {host.nqn}")
     check_contains("show", host.run("nvmet-target show"), "  portal loop\n")
     round_trip(host, "loop", ("loop", "", ""), LOOP_UUID, source)
     host.run(f"nvmet-target down {NQN}")

@@ -11,8 +11,8 @@ SILENT = "nobody answered or the kernel refused it, its log says which"
 NOTHING = "no NVMe subsystems on this host\n"
 # The fields of each kind of object, as the manual lists them.
 NAMESPACE = {"device", "identity", "subsystem", "nsid", "uuid", "nguid", "eui64", "size", "lba_size", "read_only"}
-PATH = {"path", "controller", "transport", "address", "service", "state", "ana_state", "data_digest", "queues", "queue_size",
-        "numa_node", "reconnect_delay", "ctrl_loss_tmo", "fast_io_fail_tmo", "keep_alive_tmo"}
+PATH = {"path", "controller", "transport", "address", "service", "state", "ana_state", "data_digest", "queues",
+        "queue_size", "numa_node", "reconnect_delay", "ctrl_loss_tmo", "fast_io_fail_tmo", "keep_alive_tmo"}
 # What connect sets, as the manual gives it.
 TIMEOUTS = {"reconnect_delay": 2, "fast_io_fail_tmo": 300, "ctrl_loss_tmo": 3600, "keep_alive_tmo": 5}
 FACTS = {"boundary", "write_granule", "write_alignment", "shared", "write_protected", "can_protect", "can_reserve"}
@@ -65,13 +65,16 @@ def connects(net, host):
         check("connect again", line, f"tcp://{portal}:4420 was already connected as {controller(host, portal)}")
     host.run(f"echo {PORTALS[0]} storage >>/etc/hosts; echo 'hosts: files' >/etc/nsswitch.conf")
     check("connect again by a host name", nvme(host, f"connect {NQN} tcp://storage").splitlines(),
-          [f"tcp://storage:4420 was already connected as {controller(host, PORTALS[0])}", f"{device} nvme:uuid:{net.uuid()}"])
+          [f"tcp://storage:4420 was already connected as {controller(host, PORTALS[0])}",
+           f"{device} nvme:uuid:{net.uuid()}"])
     found = answer(host, f"connect {NQN} {uri(PORTALS[0], NOBODY)}")
     check("connect --json", set(found), {"subsystem", "portals", "namespaces"})
     check("its portals", found["portals"],
-          [{"portal": f"tcp://{PORTALS[0]}:4420", "controller": controller(host, PORTALS[0]), "was_connected": True, "error": ""},
+          [{"portal": f"tcp://{PORTALS[0]}:4420", "controller": controller(host, PORTALS[0]), "was_connected": True,
+            "error": ""},
            {"portal": uri(NOBODY), "controller": "", "was_connected": False, "error": f"'{uri(NOBODY)}': {SILENT}"}])
-    check("its namespaces", [(set(one), one["device"]) for one in found["namespaces"]], [(NAMESPACE, device.removeprefix("/dev/"))])
+    check("its namespaces", [(set(one), one["device"]) for one in found["namespaces"]],
+          [(NAMESPACE, device.removeprefix("/dev/"))])
     check("paths after that", host.paths(), before)
     say("connect")
     return device
@@ -85,7 +88,8 @@ def looks(net, host, device, reservations):
           [(PATH, portal, "live") for portal in PORTALS])
     check("its time-outs", [{name: path[name] for name in TIMEOUTS} for path in listed["paths"]], [TIMEOUTS] * 2)
     text = nvme(host, "list")
-    for expected in (NQN, device.removeprefix("/dev/"), f"nvme:uuid:{net.uuid()}", *(f"{portal}:4420" for portal in PORTALS)):
+    for expected in (NQN, device.removeprefix("/dev/"), f"nvme:uuid:{net.uuid()}",
+                     *(f"{portal}:4420" for portal in PORTALS)):
         check_contains("list", text, expected)
     found = answer(host, f"inspect {device}")
     unknown = set() if reservations else {"reservation_unknown"}
