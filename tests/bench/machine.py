@@ -94,7 +94,8 @@ def loop_device(file, direct):
 
 
 def detach(device):
-    """Ends a loop device. While somebody has it open, such as a daemon that was just unmounted or udev, it only begins to end."""
+    """Ends a loop device. While somebody has it open, such as a daemon that was just unmounted or udev,
+    it only begins to end."""
     backing = pathlib.Path(f"/sys/block/{os.path.basename(device)}/loop/backing_file")
     ours = read(backing)
     for _ in range(200):

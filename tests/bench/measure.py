@@ -295,8 +295,8 @@ def fio(setting, pattern, size, depth, latency=False):
     with setting.cap.held(device, setting.row.cap):
         before, reads = machine.busy_cpu(), machine.device_reads(device)
         out = sh("fio", "--name=raw", f"--filename={device}", f"--rw={pattern}", f"--bs={size}", "--blockalign=4096",
-                 "--direct=1", "--ioengine=io_uring", f"--iodepth={depth}", f"--runtime={seconds * 1000:.0f}ms", "--time_based",
-                 "--readonly", "--norandommap", f"--randseed={setting.seed}", "--output-format=json")
+                 "--direct=1", "--ioengine=io_uring", f"--iodepth={depth}", f"--runtime={seconds * 1000:.0f}ms",
+                 "--time_based", "--readonly", "--norandommap", f"--randseed={setting.seed}", "--output-format=json")
         after, cpu = machine.device_reads(device), machine.busy_cpu() - before
     job = json.loads(out[out.index("{"):])["jobs"][0]["read"]
     percentiles = job["clat_ns"]["percentile"]
@@ -315,8 +315,8 @@ def cap_check(setting, seconds):
     for device in dict.fromkeys(setting.devices.values()):
         with setting.cap.held(device, setting.row.cap):
             out = sh("fio", "--name=cap", f"--filename={device}", "--rw=randread", "--bs=4096", "--direct=1",
-                     "--ioengine=io_uring", "--iodepth=64", f"--runtime={seconds * 1000:.0f}ms", "--time_based", "--readonly",
-                     "--norandommap", "--output-format=json")
+                     "--ioengine=io_uring", "--iodepth=64", f"--runtime={seconds * 1000:.0f}ms", "--time_based",
+                     "--readonly", "--norandommap", "--output-format=json")
         names = "/".join(name for name, its in setting.devices.items() if its == device)
         found[names] = json.loads(out[out.index("{"):])["jobs"][0]["read"]["iops"]
     return found

@@ -101,12 +101,14 @@ def print_row(row, about, results, left_out, checked):
     if results:
         print("  " + " " * 12 + " ".join(form.format(name) for name, form in COLUMNS))
     for name in results:
-        print(f"  {name:<12}" + " ".join(form.format(cell) for (_, form), cell in zip(COLUMNS, cells(row, results, name))))
+        shown = zip(COLUMNS, cells(row, results, name))
+        print(f"  {name:<12}" + " ".join(form.format(cell) for (_, form), cell in shown))
     for text in dict.fromkeys(target.text for target in row.targets):
         judged = [f"{name} {show(figure, 2)} {'met' if met else 'MISSED'}"
                   for what, name, figure, met in verdicts(row, results) if what == text]
         print(f"  target {text}: " + (", ".join(judged) if judged else "not measured"))
-    extra = [f"{name} {show(median(runs, 'peak_mib'), 0)} MiB" for name, runs in results.items() if median(runs, "peak_mib")]
+    extra = [f"{name} {show(median(runs, 'peak_mib'), 0)} MiB" for name, runs in results.items()
+             if median(runs, "peak_mib")]
     if extra:
         print("  peak memory: " + ", ".join(extra))
     more = [f"{name} {text} {show(median(runs, key))}{unit}" for name, runs in results.items()
@@ -136,9 +138,11 @@ def print_machine(machine, settings):
     disk = machine["disk"]
     print(f"Linux {machine['kernel']}, {machine['cpus']} CPUs {machine['cpu_model']}, {machine['memory_gib']} GiB, "
           f"load {machine['load_average'][0]:.1f} at the begin")
-    print(f"images in {disk['filesystem']} on {disk['source']} ({disk.get('size', '?')}, scheduler {disk.get('sched', '?')}), "
+    print(f"images in {disk['filesystem']} on {disk['source']} "
+          f"({disk.get('size', '?')}, scheduler {disk.get('sched', '?')}), "
           f"loop devices with direct I/O {'on' if settings['direct_io'] else 'off'}; "
-          f"enable_uring was {machine['enable_uring']}; huge pages: {machine['huge_pages']}; idle CPUs: {machine['idle']}")
+          f"enable_uring was {machine['enable_uring']}; huge pages: {machine['huge_pages']}; "
+          f"idle CPUs: {machine['idle']}")
     print(f"{settings['rounds']} rounds interleaved, scale {settings['scale']:g}, "
           f"{'seconds per measurement ' + format(settings['seconds'], 'g') if settings['seconds'] else 'whole rows'}; "
           f"{machine['fio']}; {machine['time']}")

@@ -62,16 +62,16 @@ def read_rows():
     small = of_cap(Target("≥ 1.45 × XFS", "xfs", 1.45), Target("≥ 1.6 × EROFS", "erofs", 1.6))
     for threads in (16, 64):
         for suffix, walk, words in WALKS:
-            yield Row(f"capped-8k-{threads}{suffix}", f"mean 8 KB, {threads} threads, names {words}", "8k", "read_files",
-                      threads=threads, walk=walk, cap=CAP, limit=60, targets=small)
+            yield Row(f"capped-8k-{threads}{suffix}", f"mean 8 KB, {threads} threads, names {words}", "8k",
+                      "read_files", threads=threads, walk=walk, cap=CAP, limit=60, targets=small)
     yield Row("uncapped-8k-16", "mean 8 KB, 16 threads, names known", "8k", threads=16, limit=60, **known,
               targets=(rival(1.0), raw(0.7)))
     yield Row("uncapped-8k-64", "mean 8 KB, 64 threads, names known", "8k", threads=64, limit=60, **known,
               targets=(rival(1.0), raw(0.7)))
-    yield Row("cpu-8k-8", "mean 8 KB in memory, 8 threads, names known", "8k", threads=8, limit=60, memory=True, **known,
-              targets=(rival(1.0), Target("ring ≥ 1.15 × dev", "dev", 1.15, ("ring",))))
-    yield Row("cpu-8k-32", "mean 8 KB in memory, 32 threads, names known", "8k", threads=32, limit=60, memory=True, **known,
-              targets=(rival(1.0), Target("ring ≥ 1.15 × dev", "dev", 1.15, ("ring",))))
+    yield Row("cpu-8k-8", "mean 8 KB in memory, 8 threads, names known", "8k", threads=8, limit=60,
+              memory=True, **known, targets=(rival(1.0), Target("ring ≥ 1.15 × dev", "dev", 1.15, ("ring",))))
+    yield Row("cpu-8k-32", "mean 8 KB in memory, 32 threads, names known", "8k", threads=32, limit=60,
+              memory=True, **known, targets=(rival(1.0), Target("ring ≥ 1.15 × dev", "dev", 1.15, ("ring",))))
     yield Row("latency-8k", "median of open, fstat, read, close of a cold file, 1 thread, names known", "8k",
               unit="µs", lower=True, limit=10, **known,
               targets=(Target("≤ raw device latency + 30 µs", "fio", plus=30),))
@@ -81,8 +81,8 @@ def python_rows():
     yield Row("python-8k-16", "CPython, os.scandir and read by 16 threads", "8k", "read_python", threads=16, limit=60,
               columns=("dev", "ring", "xfs", "erofs", "squashfs"),
               targets=(Target("no slower than EROFS", "erofs"),))
-    yield Row("imagefolder-110k", "one epoch of PyTorch's ImageFolder, 4 workers", "110k", "read_imagefolder", threads=4,
-              columns=("dev", "ring", "xfs", "erofs", "squashfs"),
+    yield Row("imagefolder-110k", "one epoch of PyTorch's ImageFolder, 4 workers", "110k", "read_imagefolder",
+              threads=4, columns=("dev", "ring", "xfs", "erofs", "squashfs"),
               targets=(Target("no slower than EROFS", "erofs"),))
 
 
@@ -107,8 +107,8 @@ def large_rows():
               limit=60, targets=(Target("≥ 1.0 × EROFS", "erofs"),
                                  Target("device reads per file ≤ 1.01", metric="reads_per_file", most=1.01),
                                  Target("READs per file ≤ 1.01", metric="read_requests_per_file", most=1.01)))
-    yield Row("preads-1g", "random 8 KiB preads in 1 GiB files, 16 threads", "gib", "read_blocks", "reads/s", threads=16,
-              buffer=8192, limit=20, targets=(Target("≥ 0.8 × EROFS", "erofs", 0.8),))
+    yield Row("preads-1g", "random 8 KiB preads in 1 GiB files, 16 threads", "gib", "read_blocks", "reads/s",
+              threads=16, buffer=8192, limit=20, targets=(Target("≥ 0.8 × EROFS", "erofs", 0.8),))
     yield Row("sequential-4g", "one file from its begin to its end, 1 thread", "long", "read_sequential", "MB/s",
               targets=(Target("≥ 0.9 × EROFS", "erofs", 0.9),
                        Target("device bytes per byte ≤ 1.02", metric="device_bytes_per_byte", most=1.02)))
@@ -120,7 +120,8 @@ def million_rows():
         yield Row(f"capped-4k-64{suffix}", f"mean 4 KB, 64 threads, names {words}", "4k", "read_files", threads=64,
                   walk=walk, cap=CAP, limit=60, targets=tiny)
     yield Row("find-4k", "find -printf '%s %T@ %p', cold", "4k", "find", "s", lower=True,
-              columns=("dev", "ring", "xfs", "erofs", "squashfs"), targets=(Target("≥ 1.5 × the better rival", "rival", 1.5),))
+              columns=("dev", "ring", "xfs", "erofs", "squashfs"),
+              targets=(Target("≥ 1.5 × the better rival", "rival", 1.5),))
     yield Row("mount-4k", "from the command to the first stat", "4k", "mount_time", "s", lower=True,
               columns=("dev", "ring", "xfs", "erofs", "squashfs"),
               targets=(Target("≤ 1 s", metric="value", most=1.0),
@@ -128,18 +129,20 @@ def million_rows():
 
 
 def version_rows():
-    yield Row("switch-4k", "datasetfsctl switch after --prepare, under 4 readers", "4k", "switch_time", "ms", lower=True,
-              columns=("dev", "ring"), targets=(Target("≤ 10 ms", most=10.0),
-                                                Target("longest wait of a reader ≤ 50 ms", metric="stall_ms", most=50.0)))
-    yield Row("publish-trust-4k", "publishing with 1 % changed, --trust-mtime, warm source", "4k", "publish_trusting", "s",
-              lower=True, columns=("mkdatasetfs", "find"),
+    yield Row("switch-4k", "datasetfsctl switch after --prepare, under 4 readers", "4k", "switch_time", "ms",
+              lower=True, columns=("dev", "ring"),
+              targets=(Target("≤ 10 ms", most=10.0),
+                       Target("longest wait of a reader ≤ 50 ms", metric="stall_ms", most=50.0)))
+    yield Row("publish-trust-4k", "publishing with 1 % changed, --trust-mtime, warm source", "4k",
+              "publish_trusting", "s", lower=True, columns=("mkdatasetfs", "find"),
               targets=(Target("≤ 2 × find -printf '%s %T@'", "find", 0.5, ("mkdatasetfs",)),
                        Target("written beside the index ≤ 2 % of the content", metric="written_share", most=0.02,
                               columns=("mkdatasetfs",))))
     yield Row("publish-read-4k", "publishing with 1 % changed, by content, warm source", "4k", "publish_reading", "s",
-              lower=True, columns=("mkdatasetfs", "tar"), targets=(Target("≥ 1 × tar", "tar", 1.0, ("mkdatasetfs",)),))
-    yield Row("compact-4k", "datasetfsctl compact, 4 of 5 files dead in 3 of 10 folders, cold", "4k", "compact", "s", lower=True,
-              columns=("datasetfsctl", "dd"),
+              lower=True, columns=("mkdatasetfs", "tar"),
+              targets=(Target("≥ 1 × tar", "tar", 1.0, ("mkdatasetfs",)),))
+    yield Row("compact-4k", "datasetfsctl compact, 4 of 5 files dead in 3 of 10 folders, cold", "4k", "compact", "s",
+              lower=True, columns=("datasetfsctl", "dd"),
               targets=(Target("peak memory ≤ 256 MiB", metric="peak_mib", most=256, columns=("datasetfsctl",)),))
 
 

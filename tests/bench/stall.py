@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Reads random files of a mount until a line comes, and says how long the slow ones took. usage: stall.py MOUNT LIST SEED"""
+"""Reads random files of a mount until a line comes, and says how long the slow ones took.
+usage: stall.py MOUNT LIST SEED"""
 import json
 import os
 import random

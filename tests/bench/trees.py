@@ -118,7 +118,8 @@ def make(where, tree):
         pass
     shutil.rmtree(where, ignore_errors=True)
     (where / "tree").mkdir(parents=True)
-    with concurrent.futures.ProcessPoolExecutor() as pool:  # ends its workers without signals, which they may sleep through
+    # The pool ends its workers without signals, which they may sleep through.
+    with concurrent.futures.ProcessPoolExecutor() as pool:
         jobs = [(str(where / "tree"), tree, folder) for folder in range(tree.folders)]
         made = [file for folder in pool.map(write_folder, jobs, chunksize=4) for file in folder]
     (where / "list").write_text("".join(f"{path}\n" for path, _ in made))
@@ -131,7 +132,8 @@ def make(where, tree):
 
 @contextlib.contextmanager
 def changed(where, seed):
-    """Other bytes in a hundredth of the files, others for each seed; gives how many bytes. What was there comes back."""
+    """Other bytes in a hundredth of the files, others for each seed; gives how many bytes.
+    What was there comes back."""
     rng = random.Random(seed)
     paths = (where / "list").read_text().splitlines()
     saved = []

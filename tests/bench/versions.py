@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Rows about versions on one volume: a swap under readers, and publishing a tree of which one file in a hundred changed."""
+"""Rows about versions on one volume: a swap under readers, and publishing a tree of which
+one file in a hundred changed."""
 import json
 import shutil
 import subprocess
@@ -21,7 +22,8 @@ def image_of(setting):
 
 
 def switch_time(setting, name):
-    """From the command, after --prepare, to its return; and the longest that any reader waited for one file meanwhile."""
+    """From the command, after --prepare, to its return; and the longest that any reader
+    waited for one file meanwhile."""
     row, mountpoint = setting.row, setting.mountpoint
     with machine.loop_device(image_of(setting), True) as device:
         setting.drop_caches()
@@ -37,8 +39,8 @@ def switch_time(setting, name):
     reads = sum(result["reads"] for result in results)
     if not reads:
         raise Trouble(f"{row.name} {name}: nothing was read during the switch")
-    stall = max([took for result in results for start, took in result["slow"] if start < ended and start + took > begun],
-                default=0.0)
+    stall = max([took for result in results for start, took in result["slow"]
+                 if start < ended and start + took > begun], default=0.0)
     return {"count": reads, "bytes": 0, "seconds": ended - begun, "value": said["switch_us"] / 1e3, "cpu": cpu,
             "command_ms": (ended - begun) * 1e3, "stall_ms": stall * 1e3,
             "requests": sum(after.values()) - sum(before.values())}
@@ -77,7 +79,8 @@ def publish_trusting(setting, name):
     if name == "find":
         return clocked(setting, "find", setting.source, "-printf", "%s %T@\n")
     image = image_of(setting)
-    time.sleep(3)  # what another round put back has another time of change than in v1, and must not be younger than this
+    # What another round put back has another time of change than in v1, and must not be younger than this.
+    time.sleep(3)
     sh(setting.programs.mkdatasetfs, "--progress", "none", "--no-current", "--trust-mtime=v1", "--label", "base", image,
        setting.source)
     try:
@@ -106,14 +109,15 @@ def publish(setting, *options):
     image = image_of(setting)
     with trees.changed(setting.folder, setting.seed) as changed_bytes:
         before, begun = machine.busy_cpu(), time.perf_counter()
-        said = json.loads(sh(setting.programs.mkdatasetfs, "--progress", "none", "--json", "--no-current", "--label", "next",
-                             *options, image, setting.source))
+        said = json.loads(sh(setting.programs.mkdatasetfs, "--progress", "none", "--json", "--no-current",
+                             "--label", "next", *options, image, setting.source))
         sh("sync", image)
         seconds, cpu = time.perf_counter() - begun, machine.busy_cpu() - before
     subprocess.run([setting.programs.datasetfsctl, "remove", image, "next"], check=True, capture_output=True)
-    return {"count": setting.about["files"], "bytes": said["content_bytes"], "seconds": seconds, "value": seconds, "cpu": cpu,
-            "cpu_us_per_file": cpu * 1e6 / setting.about["files"], "changed_bytes": changed_bytes,
-            "read_bytes": said["read_bytes"], "written_bytes": said["written_bytes"], "index_bytes": said["index_bytes"],
+    return {"count": setting.about["files"], "bytes": said["content_bytes"], "seconds": seconds, "value": seconds,
+            "cpu": cpu, "cpu_us_per_file": cpu * 1e6 / setting.about["files"], "changed_bytes": changed_bytes,
+            "read_bytes": said["read_bytes"], "written_bytes": said["written_bytes"],
+            "index_bytes": said["index_bytes"],
             "written_share": (said["written_bytes"] - said["index_bytes"]) / said["content_bytes"]}
 
 
@@ -124,8 +128,8 @@ def compact(setting, name):
     moved = json.loads(sh(program, "compact", "--dry-run", "--json", image))["moved_bytes"]
     command = [program, "compact", "--json", copy]
     if name == "dd":
-        command = ["dd", f"if={image}", f"of={copy}", "bs=4M", f"count={moved}", "iflag=direct,count_bytes", "oflag=direct",
-                   "conv=fsync"]
+        command = ["dd", f"if={image}", f"of={copy}", "bs=4M", f"count={moved}", "iflag=direct,count_bytes",
+                   "oflag=direct", "conv=fsync"]
     try:
         if name != "dd":
             shutil.copyfile(image, copy)

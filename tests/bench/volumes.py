@@ -79,8 +79,8 @@ class Ours:
 
 @contextlib.contextmanager
 def uring_enabled(wanted):
-    """FUSE over io_uring is off in the kernel by default; it is asked when a filesystem is mounted. The switch is one for the
-    machine: the tests, and others who measure, wait for each other."""
+    """FUSE over io_uring is off in the kernel by default; it is asked when a filesystem is mounted. The switch is one
+    for the machine: the tests, and others who measure, wait for each other."""
     if not wanted:
         yield
         return
@@ -125,7 +125,8 @@ def thinned(where):
 
 
 def pack_holes(programs, source, image, about):
-    """Version v2 without 4 of 5 files in 3 of 10 folders, and v1, which had them, removed: segments that are mostly dead."""
+    """Version v2 without 4 of 5 files in 3 of 10 folders, and v1, which had them, removed:
+    segments that are mostly dead."""
     kept = image.with_suffix(".kept")
     kept.write_text("".join(f"{path}\n" for path in thinned(source.parent)))
     segments = ("--segment-size", "16M" if about["bytes"] > 1 << 30 else "1M")
