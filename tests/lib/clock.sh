@@ -18,8 +18,9 @@ pass() {
     truncate -s "+$1" clock.ahead
 }
 
-# later COMMAND…: runs it three seconds from now by its clock, for a publish that is to remember the times of the tree:
-# those of the last two seconds it does not trust. What changes after the call has another time than what changed before.
+# later COMMAND…: runs it three seconds from now by its clock, for a publish that is to remember the
+# times of the tree: those of the last two seconds it does not trust. What changes after the call has
+# another time than what changed before.
 later() {
     touch clock.before
     until touch clock.now && [ clock.now -nt clock.before ]; do :; done

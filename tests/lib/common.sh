@@ -61,8 +61,8 @@ need_root() {
     is_root || skip "root has no right here to change owners and users"
 }
 
-# can_mount: whether we have CAP_SYS_ADMIN, and nothing else stands against a mount (AppArmor does in some containers). A namespace
-# to try it in would hold a copy of every mount of the tests beside us.
+# can_mount: whether we have CAP_SYS_ADMIN, and nothing else stands against a mount (AppArmor does in some containers).
+# A namespace to try it in would hold a copy of every mount of the tests beside us.
 can_mount() {
     local capabilities
     capabilities=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status)
@@ -210,8 +210,8 @@ serving() {
     grep -c " serves version '.*, buffers up to " "$1" || true
 }
 
-# started PROCESS: its start in ticks, nothing when it has ended. With it a process is known: the numbers come round within
-# minutes here (pid_max 32768), and what has that number at the end of a test is somebody else.
+# started PROCESS: its start in ticks, nothing when it has ended. With it a process is known: the numbers come round
+# within minutes here (pid_max 32768), and what has that number at the end of a test is somebody else.
 started() {
     local stat
     { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
@@ -359,8 +359,8 @@ need_throttle() {
     [ -w /sys/fs/cgroup/blkio/cgroup.procs ] || skip "no control group of version 1 for block devices"
 }
 
-# throttle PROCESS: its reads of $LOOP can be held back from now on. At the end what still runs in the group goes back to where
-# it came from: a group with a process cannot be removed.
+# throttle PROCESS: its reads of $LOOP can be held back from now on. At the end what still runs in the group goes back
+# to where it came from: a group with a process cannot be removed.
 throttle() {
     local group=/sys/fs/cgroup/blkio/datasetfs-test-$$
     if [ ! -d "$group" ]; then
@@ -380,7 +380,8 @@ throttle_end() {
 
 # throttle_reads BYTES: so many a second from $LOOP; 0: as many as there are
 throttle_reads() {
-    echo "$(lsblk -ndo MAJ:MIN "$LOOP" | tr -d ' ') $1" >"/sys/fs/cgroup/blkio/datasetfs-test-$$/blkio.throttle.read_bps_device"
+    echo "$(lsblk -ndo MAJ:MIN "$LOOP" | tr -d ' ') $1" \
+        >"/sys/fs/cgroup/blkio/datasetfs-test-$$/blkio.throttle.read_bps_device"
 }
 
 # cpuset CPUS: an empty control group that may run on these CPUs, and its folder in CPUSET; skips where there is none
@@ -399,8 +400,8 @@ cpuset() {
     echo "$1" >"$CPUSET/cpuset.cpus"
 }
 
-# expire DIRECTORY NAME…: of the mount of mount_volume. The kernel asks what they are as soon as somebody comes, as if the
-# time were over for which it knows.
+# expire DIRECTORY NAME…: of the mount of mount_volume. The kernel asks what they are as soon as somebody comes,
+# as if the time were over for which it knows.
 expire() {
     local rc=0
     need_command python3
@@ -421,8 +422,8 @@ stats() {
 
 RING_SWITCH=/sys/module/fuse/parameters/enable_uring
 
-# ring_switch Y|N: the kernel's switch of FUSE over io_uring; false where it cannot be set. It is one for the machine: tests
-# that set it are marked 'alone', and tests/run puts it back.
+# ring_switch Y|N: the kernel's switch of FUSE over io_uring; false where it cannot be set. It is one for the machine:
+# tests that set it are marked 'alone', and tests/run puts it back.
 ring_switch() {
     { echo "$1" >$RING_SWITCH; } 2>/dev/null
 }

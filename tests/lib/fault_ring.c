@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded into the daemon: answers the Nth and following FUSE commands on an io_uring with an error instead of letting
- * the kernel have them, or refuses the Nth io_uring.
+/* Preloaded into the daemon: answers the Nth and following FUSE commands on an io_uring with an error instead of
+ * letting the kernel have them, or refuses the Nth io_uring.
  *   FAULT_COMMAND  register, commit or setup
  *   FAULT_FROM     which one is the first to fail, from 1; 0 only counts
  *   FAULT_TIMES    how many fail
@@ -41,7 +41,9 @@ __attribute__((constructor)) static void fault_init(void)
 	const char *what = getenv("FAULT_COMMAND");
 
 	if (what)
-		operation = !strcmp(what, "register") ? OPERATION_REGISTER : !strcmp(what, "commit") ? OPERATION_COMMIT : 0;
+		operation = !strcmp(what, "register") ? OPERATION_REGISTER :
+			    !strcmp(what, "commit")   ? OPERATION_COMMIT :
+							0;
 	from = setting("FAULT_FROM", 0);
 	times = setting("FAULT_TIMES", 1);
 	every = setting("FAULT_EVERY", 1);

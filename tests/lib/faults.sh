@@ -8,8 +8,8 @@
 cc -shared -fPIC -O1 -D_GNU_SOURCE "$LIB/fault.c" -o fault.so || fail "fault.c does not compile"
 _survivable=
 
-# faults_of REASON DONE COMMAND…: what is run, the pattern of its line on standard error, and words that it prints when it
-# succeeds
+# faults_of REASON DONE COMMAND…: what is run, the pattern of its line on standard error,
+# and words that it prints when it succeeds
 faults_of() {
     _reason=$1
     _done=$2

@@ -14,8 +14,8 @@ release-1, release-2, release-3
             small trees that compress well, the second and third made from the one before
 
 Bytes come from SHAKE-128, so no release of Python changes them. What root makes belongs to root, also in a user
-namespace; what an ordinary user makes is all his own. Exit status: 77 with a line "skip: …" where the file system does
-not keep what a tree has.
+namespace; what an ordinary user makes is all his own. Exit status: 77 with a line "skip: …" where the file system
+does not keep what a tree has.
 """
 import hashlib
 import os

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Preloaded into a program: reads by pread(2) wait, as for a device that does not answer.
  *   HOLD_VOLUME  of this file
- *   HOLD_WHILE   as long as this file is there, and says "FROM TO": of reads that touch these bytes. The file with ".held"
- *                behind its name is made when one begins to wait */
+ *   HOLD_WHILE   as long as this file is there, and says "FROM TO": of reads that touch these bytes. The file with
+ *                ".held" behind its name is made when one begins to wait */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdint.h>

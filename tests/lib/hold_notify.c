@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Preloaded into the daemon: what it tells the kernel of names and nodes over /dev/fuse.
- *   NOTIFY_HOLD    while this file is there, a name of a version, or nodes, are not told: the caller waits, as it would for the
- *                  lock of a directory
+ *   NOTIFY_HOLD    while this file is there, a name of a version, or nodes, are not told: the caller waits, as it would
+ *                  for the lock of a directory
  *   NOTIFY_HELD    a file that is made when one waits
  *   NOTIFY_REFUSE  the code of a notification that fails with EINVAL, as in kernels that do not know it
  *   NOTIFY_HURRY   the time for which an answer to a look-up holds, unless it is for ever, is divided by this */

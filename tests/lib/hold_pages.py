@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Keeps a file's pages in the page cache until it is killed, whatever the machine pages out meanwhile. Prints "held" first.
+"""Keeps a file's pages in the page cache until it is killed, whatever the machine pages out meanwhile.
+Prints "held" first.
 
 usage: hold_pages.py FILE
 """

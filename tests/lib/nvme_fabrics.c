@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded into datasetfsctl: what libnvme tells of a fabric that is not there. A controller connects, and its discovery
- * log has entries whose strings a terminal would obey.
+/* Preloaded into datasetfsctl: what libnvme tells of a fabric that is not there. A controller connects, and its
+ * discovery log has entries whose strings a terminal would obey.
  *   FABRICS_CONNECTED  nothing connects: the kernel has a controller of that subsystem and address already
  *   FABRICS_STUCK      nothing disconnects
  *   FABRICS_COUNT      so many entries has the log, it says; there are 9

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Runs a command under a process number that is free: process_number.py NUMBER COMMAND…; exit status 77: it is not free, or we
-may not choose."""
+"""Runs a command under a process number that is free: process_number.py NUMBER COMMAND…;
+exit status 77: it is not free, or we may not choose."""
 import ctypes
 import errno
 import os

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded: the process stops itself (SIGSTOP) just before it closes the file STOP_AT_CLOSE, if STOP_WHILE is there. */
+/* Preloaded: the process stops itself (SIGSTOP) just before it closes the file STOP_AT_CLOSE,
+ * if STOP_WHILE is there. */
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdbool.h>

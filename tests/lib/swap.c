@@ -26,7 +26,8 @@ static bool swap_is(const char *name, const char *variable)
 
 static void swap(void)
 {
-	if (rename(getenv("SWAP_PATH"), getenv("SWAP_OLD")) == 0 && rename(getenv("SWAP_WITH"), getenv("SWAP_PATH")) == 0)
+	if (rename(getenv("SWAP_PATH"), getenv("SWAP_OLD")) == 0 &&
+	    rename(getenv("SWAP_WITH"), getenv("SWAP_PATH")) == 0)
 		return;
 	perror("swap");
 	_exit(97);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded into a program: plays somebody who may change names on the path to a volume, and does it at the worst moment.
+/* Preloaded into a program: plays somebody who may change names on the path to a volume,
+ * and does it at the worst moment.
  *   SWAP_A, SWAP_B  names that change places, once; one of them may be missing
  *   SWAP_AT         before which call of the main thread that takes a path, from 1; 0 only counts
  *   SWAP_OPENED     instead: right after the first open of this file, whatever it was called

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""unit.py UNIT INSTANCE KEY: runs the commands of one key of a service unit as the manager would, as far as our units need it:
-systemd.service(5), "Command lines", with the umask and, where no '+' says otherwise, no_new_privs and the bounding set. Programs
-are those of the build; the last command takes this process's place. /etc is looked for in the working directory."""
+"""unit.py UNIT INSTANCE KEY: runs the commands of one key of a service unit as the manager would, as far as our
+units need it: systemd.service(5), "Command lines", with the umask and, where no '+' says otherwise, no_new_privs
+and the bounding set. Programs are those of the build; the last command takes this process's place. /etc is looked
+for in the working directory."""
 import os
 import re
 import shlex

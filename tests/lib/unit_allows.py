@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""unit_allows.py UNIT TRACE…: prints what strace(1) recorded and the limits of a service unit would refuse: system calls, families
-of sockets, memory that is writable and executable, devices. systemd.exec(5), systemd.resource-control(5)."""
+"""unit_allows.py UNIT TRACE…: prints what strace(1) recorded and the limits of a service unit would refuse: system
+calls, families of sockets, memory that is writable and executable, devices. systemd.exec(5),
+systemd.resource-control(5)."""
 import os
 import re
 import stat
@@ -17,7 +18,8 @@ def members(name, known):
     if name[0] != "@":
         return {name}
     if name not in known:
-        listed = subprocess.run(["systemd-analyze", "syscall-filter", name], stdout=subprocess.PIPE, text=True, check=True)
+        listed = subprocess.run(["systemd-analyze", "syscall-filter", name], stdout=subprocess.PIPE, text=True,
+                                check=True)
         known[name] = set()
         for word in re.findall(r"^\s+([@a-z0-9_-]+)$", listed.stdout, re.M):
             known[name] |= members(word, known)
@@ -49,8 +51,9 @@ def judge(line, unit, calls):
     name, rest = call.groups()
     if name not in calls:
         return name
-    if name == "socket" and re.match(r"\w+", rest)[0] not in re.search("^RestrictAddressFamilies=(.*)", unit, re.M)[1].split():
-        return line
+    if name == "socket":
+        families = re.search("^RestrictAddressFamilies=(.*)", unit, re.M)[1].split()
+        return None if re.match(r"\w+", rest)[0] in families else line
     if name in ("mmap", "mprotect") and "PROT_WRITE" in rest and "PROT_EXEC" in rest:
         return line
     opened = re.match(r'\w+, "(/dev/[^"]*)"', rest) if name == "openat" else None

@@ -24,7 +24,8 @@ done
 assert_eq "datasetfsctl nvme <TAB>" "$(completed datasetfsctl nvme '')" \
     "--help connect disconnect discover inspect list protect release "
 assert_contains "datasetfsctl nvme connect --q<TAB>" " $(completed datasetfsctl nvme connect --q)" " --queue-size "
-assert_eq "datasetfsctl nvme connect --ctrl-loss-tmo o<TAB>" "$(completed datasetfsctl nvme connect --ctrl-loss-tmo o)" "off "
+assert_eq "datasetfsctl nvme connect --ctrl-loss-tmo o<TAB>" \
+    "$(completed datasetfsctl nvme connect --ctrl-loss-tmo o)" "off "
 assert_contains "datasetfsctl verify --sh<TAB>" " $(completed datasetfsctl verify --sh)" " --shard "
 assert_eq "datasetfsctl ver<TAB>" "$(completed datasetfsctl ver)" "verify "
 assert_eq "mkdatasetfs --compress a<TAB>" "$(completed mkdatasetfs --compress a)" "auto "
@@ -38,7 +39,8 @@ for option in -o --options '--options ='; do
         "auto,channel=auto auto,channel=dev auto,channel=ring "
     assert_eq "datasetfs $option allow_other,ver<TAB>" "$(completed "${words[@]}" allow_other,ver)" \
         "allow_other,verify=always allow_other,verify=never allow_other,version= allow_other,versions "
-    assert_eq "datasetfs $option digest=sha256:0a,w<TAB>" "$(completed "${words[@]}" digest = sha256 : 0a,w)" "0a,workers= "
+    assert_eq "datasetfs $option digest=sha256:0a,w<TAB>" \
+        "$(completed "${words[@]}" digest = sha256 : 0a,w)" "0a,workers= "
     assert_contains "datasetfs $option <TAB>" "$(completed "${words[@]}" '')" "version= "
 done
 assert_eq "mkdatasetfs --compress zstd:1<TAB>" "$(completed mkdatasetfs --compress zstd : 1)" "1 19 "

@@ -216,7 +216,8 @@ def check_rules(text):
 
 def check_map():
     """The map, the decisions and the results name real functions; feed_*() stands for all that begin so."""
-    code = "".join(path.read_text() for folder in ("src", "mkfs", "tools") for path in sorted((ROOT / folder).rglob("*.[ch]")))
+    code = "".join(path.read_text() for folder in ("src", "mkfs", "tools")
+                   for path in sorted((ROOT / folder).rglob("*.[ch]")))
     pages = [path for folder in ("src", "mkfs", "tools") for path in sorted((ROOT / folder).rglob("README.md"))]
     seen = 0
     for page in pages + [ROOT / "tests/bench/RESULTS.md"]:

@@ -34,7 +34,8 @@ assert_fails 2 "no-such-verb" datasetfsctl no-such-verb
 for verb in inspect discover connect disconnect protect release; do
     assert_contains "datasetfsctl nvme --help" "$(datasetfsctl nvme --help)" "$verb"
     assert_fails 2 "datasetfsctl nvme $verb --help" datasetfsctl nvme "$verb"
-    datasetfsctl nvme "$verb" --help | expand | awk 'length($0) > 110 { exit 1 }' || fail "nvme $verb --help is too wide"
+    datasetfsctl nvme "$verb" --help | expand | awk 'length($0) > 110 { exit 1 }' ||
+        fail "nvme $verb --help is too wide"
 done
 assert_fails 2 "no-such-verb" datasetfsctl nvme no-such-verb
 assert_fails 2 "expected a verb" datasetfsctl nvme

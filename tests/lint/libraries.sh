@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# README.md names every library that the build needs with the version that it must have at least; src/README.md its home.
+# README.md names every library that the build needs with the version that it must have at least;
+# src/README.md its home.
 . "$(dirname "$0")/../lib/common.sh"
 cd "$DATASETFS_SOURCE"
 failed=0 seen=0
@@ -20,7 +21,8 @@ while read -r name version; do
         echo "README.md, What it needs: no '$word${version:+ ($version}'"
         failed=1
     }
-    [ "$name" = meson ] || grep -qiF -- "${word% 3}" <<<"$homes" || { echo "src/README.md, Layers: no '$word'"; failed=1; }
+    [ "$name" = meson ] || grep -qiF -- "${word% 3}" <<<"$homes" ||
+        { echo "src/README.md, Layers: no '$word'"; failed=1; }
 done < <(sed -nE "s/^[a-z_0-9]+ = dependency\('([a-z0-9-]+)'(, version: \[?'>= ([0-9.]+)')?.*/\1 \3/p
     s/^ *meson_version: '>= ([0-9]+\.[0-9]+).*/meson \1/p" meson.build tools/meson.build | grep -v '^threads')
 [ $seen -ge 10 ] || fail "only $seen libraries found"

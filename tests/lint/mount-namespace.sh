@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain once
-# The mount namespace of a test holds no mounts of others and shows its own to nobody; in a chroot too, where / is no mount
-# point, and where mounts are shared.
+# The mount namespace of a test holds no mounts of others and shows its own to nobody;
+# in a chroot too, where / is no mount point, and where mounts are shared.
 . "$(dirname "$0")/../lib/common.sh"
 need_mount
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What tests say to tests/run: every word is one that tests/README.md explains, every place of in= is one where the test can run,
-# and every test but those with in=none runs somewhere by default.
+# What tests say to tests/run: every word is one that tests/README.md explains, every place of in= is one where the test
+# can run, and every test but those with in=none runs somewhere by default.
 . "$(dirname "$0")/../lib/common.sh"
 tests=$DATASETFS_SOURCE/tests
 

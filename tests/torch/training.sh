@@ -10,6 +10,7 @@ for theme in gnome Tango; do
     [ -d /usr/share/icons/$theme ] || skip "no icons in /usr/share/icons/$theme: contrib/examples/run installs them"
 done
 
-DATASETFS_EXAMPLE_OFFLINE=1 "$DATASETFS_SOURCE/contrib/examples/run" >run.log 2>&1 || { cat run.log; fail "the example"; }
+DATASETFS_EXAMPLE_OFFLINE=1 "$DATASETFS_SOURCE/contrib/examples/run" >run.log 2>&1 ||
+    { cat run.log; fail "the example"; }
 cat run.log
 grep -qE '^the same loss in all [1-9][0-9]+ steps$' run.log || fail "no steps were compared"
