@@ -208,8 +208,8 @@ static int packer_open_stat_cache(struct packer *packer, struct error *err)
 		return 0;
 	version = options->trusted ? catalogue_by_label(catalogue, options->trusted) : catalogue_current(catalogue);
 	if (!version && options->trusted)
-		return error_set(err, -ENOENT, "option '--trust-mtime': volume '%s' has no version '%s'", packer->target->path,
-				 options->trusted);
+		return error_set(err, -ENOENT, "option '--trust-mtime': volume '%s' has no version '%s'",
+				 packer->target->path, options->trusted);
 	if (!version) /* the volume has no current version yet */
 		return 0;
 	r = stat_cache_open(&packer->stat_cache, packer->temp, transaction_source(packer->transaction),

@@ -165,9 +165,9 @@ static const struct main_word {
 
 /* Words without a value that change nothing: it is so anyway, or they are for mount(8). */
 static const char *const main_idle_words[] = {
-	"ro", "nodev", "noatime", "nodiratime", "diratime", "relatime", "norelatime", "lazytime", "nolazytime", "iversion",
-	"noiversion", "silent", "loud", "default_permissions", "defaults", "_netdev", "nofail", "auto", "noauto", "user",
-	"nouser", "users", "owner", "group", "async", "sync",
+	"ro", "nodev", "noatime", "nodiratime", "diratime", "relatime", "norelatime", "lazytime", "nolazytime",
+	"iversion", "noiversion", "silent", "loud", "default_permissions", "defaults", "_netdev", "nofail", "auto",
+	"noauto", "user", "nouser", "users", "owner", "group", "async", "sync",
 };
 
 #define MAIN_COUNT(ARRAY) (sizeof(ARRAY) / sizeof((ARRAY)[0]))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The helper that umount(8) calls. The kernel does not tell a daemon of an unmount before that is done: without this umount(8)
- * returned while the daemon still had the volume open, and the filesystem that this lies on was busy. */
+/* The helper that umount(8) calls. The kernel does not tell a daemon of an unmount before that is done: without this
+ * umount(8) returned while the daemon still had the volume open, and the filesystem that this lies on was busy. */
 #include "unmount.h"
 
 #include <errno.h>
@@ -56,7 +56,8 @@ static const struct command_line unmount_line = {
 
 /* ---- what is mounted there ---- */
 
-/* Lines of proc_pid_mountinfo(5): mount number, parent, MAJOR:MINOR, root, mount point, …, "-", type, source, options. */
+/* Lines of proc_pid_mountinfo(5): mount number, parent, MAJOR:MINOR, root, mount point, …, "-", type, source,
+ * options. */
 static bool unmount_is_line(char *line, const char *target, struct unmount_place *ret)
 {
 	struct unmount_place place = { 0 };

@@ -20,7 +20,7 @@
 #define DIGEST_SHOWN 16 /* characters of a digest in the table */
 
 struct list_share {
-	uint64_t unique, shared; /* bytes in segments that no other version uses, and in those that others use as well */
+	uint64_t unique, shared; /* bytes in segments of its own, and in those that other versions use too */
 };
 
 struct list_space {
@@ -73,7 +73,8 @@ static uint64_t list_version_bytes(const struct list_space *space, const struct 
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < version->segments.count; i++) {
-		uint64_t from = address_offset(version->segments.items[i].address), length = version->segments.items[i].length;
+		uint64_t from = address_offset(version->segments.items[i].address);
+		uint64_t length = version->segments.items[i].length;
 
 		if (from < space->size)
 			bytes += length < space->size - from ? length : space->size - from;

@@ -80,7 +80,7 @@ struct dsfs_switch {
 #define DSFS_CONTROL_GENERATIONS      "generations"    /* array of an object for each open version: label,
 						     * sequence, lookups, index_bytes, fine_bytes, current */
 #define DSFS_CONTROL_INDEX_BYTES      "index_bytes"    /* bytes of its index, in memory */
-#define DSFS_CONTROL_FINE_BYTES       "fine_bytes"     /* memory of the head of its block checksum section; 0: not used */
+#define DSFS_CONTROL_FINE_BYTES       "fine_bytes"     /* memory of the head of its block checksums; 0: not used */
 #define DSFS_CONTROL_IS_CURRENT       "current"        /* true or false: the mount serves this version */
 #define DSFS_CONTROL_SWITCHES         "switches"       /* to another version, since the mount */
 #define DSFS_CONTROL_LOADS            "loads"          /* loads of versions since the mount, also failed ones */

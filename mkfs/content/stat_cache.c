@@ -126,7 +126,8 @@ static bool stat_cache_ordinal(const struct stat_cache *cache, uint64_t number, 
 static bool stat_cache_has_ctime(const struct stat_cache *cache, uint64_t ordinal, const struct attributes *attributes)
 {
 	uint64_t at = cache->version->shape.inode_count + ordinal - 1; /* of its ctime */
-	uint64_t ctime = (at + 1) * sizeof(dsfs_le64) > cache->section.length ? 0 : dsfs_le64_get(stat_cache_values(cache)[at]);
+	bool is_there = (at + 1) * sizeof(dsfs_le64) <= cache->section.length;
+	uint64_t ctime = is_there ? dsfs_le64_get(stat_cache_values(cache)[at]) : 0;
 
 	return ctime && ctime == attributes_ctime_ns(attributes);
 }

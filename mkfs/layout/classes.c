@@ -79,7 +79,8 @@ int classes_find(struct classes *classes, struct mapped *blob, const struct item
 		 struct error *err)
 {
 	const struct attributes *a = &item->attributes;
-	struct dsfs_class class = { .mode = dsfs_le32_of(a->mode), .uid = dsfs_le32_of(a->uid), .gid = dsfs_le32_of(a->gid) };
+	struct dsfs_class class = { .mode = dsfs_le32_of(a->mode), .uid = dsfs_le32_of(a->uid),
+				    .gid = dsfs_le32_of(a->gid) };
 	struct table_key key = classes_key(item, &class);
 	uint64_t number = 0;
 	bool found = table_find(&classes->keys, key, &number);

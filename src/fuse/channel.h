@@ -118,9 +118,9 @@ uint32_t channel_waiter(struct channel *channel, uint64_t unique);
 bool channel_interrupt(struct channel *channel, uint64_t unique);
 /* Answers the request with this number EIO if it is still owed: the device takes too long. Any thread, or the channel's
  * own when own_thread. As after channel_interrupt() slot and payload stay with the handler until it releases them. On
- * /dev/fuse that is all. Over io_uring the kernel fills the entry with its next request at once, while a device read may
- * still write to the payload: that request is deferred until then, and answered EIO when what it brought in the payload
- * cannot be trusted any more. */
+ * /dev/fuse that is all. Over io_uring the kernel fills the entry with its next request at once, while a device read
+ * may still write to the payload: that request is deferred until then, and answered EIO when what it brought in the
+ * payload cannot be trusted any more. */
 bool channel_expire(struct channel_request *request, uint64_t unique);
 /* Somebody answered early. */
 static inline bool channel_is_answered(const struct channel_request *request)

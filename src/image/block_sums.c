@@ -26,7 +26,8 @@ struct block_sums {
 
 void block_sums_layout(uint32_t chunk_log, uint64_t chunk_count, uint64_t row_count, struct block_sums_layout *ret)
 {
-	struct block_sums_layout layout = { .row_bytes = (uint32_t)sizeof(dsfs_le64) << (chunk_log - DSFS_CHUNK_LOG_MIN) };
+	uint32_t row_bytes = (uint32_t)sizeof(dsfs_le64) << (chunk_log - DSFS_CHUNK_LOG_MIN);
+	struct block_sums_layout layout = { .row_bytes = row_bytes };
 
 	layout.page_count = round_up(row_count * layout.row_bytes, DSFS_BLOCK) / DSFS_BLOCK;
 	layout.bits = sizeof(struct dsfs_fine);

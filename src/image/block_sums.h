@@ -49,8 +49,8 @@ uint64_t block_sums_memory_most(const struct version *version);
 
 /* The sums of the blocks of content; returns how many. */
 uint32_t block_sums_compute(const void *content, uint32_t length, dsfs_le64 *sums);
-/* Blocks, of which only the last may be short, that lie in at most BLOCK_SUMS_PIECES pieces in memory. -EBADMSG when one has
- * another sum. */
+/* Blocks, of which only the last may be short, that lie in at most BLOCK_SUMS_PIECES pieces in memory. -EBADMSG when
+ * one has another sum. */
 #define BLOCK_SUMS_PIECES 4
 must_check int block_sums_verify(const dsfs_le64 *sums, const struct iovec *pieces, int count, struct error *err);
 
@@ -61,4 +61,5 @@ must_check int block_sums_view_new(const struct block_sums *block_sums, struct s
 void block_sums_view_free(struct block_sums_view *view);
 /* 1 and the row (valid until the next call), 0 when the chunk has none, -EBADMSG when its page is damaged, or what the
  * source says. */
-must_check int block_sums_view_row(struct block_sums_view *view, uint64_t chunk, const dsfs_le64 **ret, struct error *err);
+must_check int block_sums_view_row(struct block_sums_view *view, uint64_t chunk, const dsfs_le64 **ret,
+				   struct error *err);

@@ -142,7 +142,8 @@ int catalogue_decode(const uint8_t *bytes, uint64_t length, const struct superbl
 	d.extents = span_at(span, at, (uint64_t)d.extent_count * sizeof(*d.extents));
 	if (!records || !d.extents || versions > DSFS_VERSIONS_MAX || d.extent_count > DSFS_EXTENTS_MAX)
 		return error_set(err, -EBADMSG,
-				 "catalogue: %" PRIu32 " versions and %" PRIu32 " extents do not fit in %" PRIu64 " bytes",
+				 "catalogue: %" PRIu32 " versions and %" PRIu32 " extents do not fit in %" PRIu64
+				 " bytes",
 				 versions, d.extent_count, length);
 	memcpy(c.volume_uuid, head->volume_uuid, sizeof(c.volume_uuid));
 	c.next_sequence = dsfs_le64_get(head->next_sequence);

@@ -91,7 +91,8 @@ int chunk_get_run(const struct index *index, const struct inode *inode, uint64_t
 	uint64_t number;
 
 	if (i >= inode_chunk_count(index, inode))
-		return error_set(err, -EINVAL, "inode %" PRIu64 ": chunk %" PRIu64 " is past its end", inode->ordinal, i);
+		return error_set(err, -EINVAL, "inode %" PRIu64 ": chunk %" PRIu64 " is past its end", inode->ordinal,
+				 i);
 	if (chunk_find_hole(index, inode, i, &chunk, ret_count)) {
 		*ret = chunk;
 		return 0;

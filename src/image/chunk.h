@@ -22,7 +22,8 @@ struct chunk {
 /* Chunk number i of the file, checked: address inside its member, lengths possible. */
 must_check int chunk_get(const struct index *index, const struct inode *inode, uint64_t i, struct chunk *ret,
 			 struct error *err);
-/* The same, and how many chunks from it on are like it: those of a long hole, else 1. *ret has the first one's length. */
+/* The same, and how many chunks from it on are like it: those of a long hole, else 1. *ret has the first one's
+ * length. */
 must_check int chunk_get_run(const struct index *index, const struct inode *inode, uint64_t i, struct chunk *ret,
 			     uint64_t *ret_count, struct error *err);
 /* Bytes of content of so many chunks from the i-th on. */

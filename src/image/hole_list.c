@@ -38,9 +38,11 @@ int hole_list_check(const struct index *index, const struct hole_list *list, uin
 
 		if (dsfs_le64_get(disk[i].address) != 0 || !is_right)
 			return error_set(err, -EBADMSG,
-					 "inode %" PRIu64 ": impossible hole %" PRIu64 " of %" PRIu64 ": address=%#" PRIx64
+					 "inode %" PRIu64 ": impossible hole %" PRIu64 " of %" PRIu64
+					 ": address=%#" PRIx64
 					 " first=%" PRIu64 " total=%" PRIu64 " after %" PRIu64 " and %" PRIu64,
-					 ordinal, i, list->count, dsfs_le64_get(disk[i].address), first, total, end, before);
+					 ordinal, i, list->count, dsfs_le64_get(disk[i].address), first, total, end,
+					 before);
 		if (i == 0)
 			continue;
 		end = first + (total - before);
@@ -54,7 +56,8 @@ static struct hole hole_list_get(const struct index *index, const struct hole_li
 	const struct dsfs_hole *disk = (const struct dsfs_hole *)index->chunks.base + list->first;
 	uint64_t before = i ? dsfs_le32_get(disk[i - 1].total) : 0;
 
-	return (struct hole){ list->first + i, dsfs_le64_get(disk[i].first), dsfs_le32_get(disk[i].total) - before, before };
+	return (struct hole){ list->first + i, dsfs_le64_get(disk[i].first), dsfs_le32_get(disk[i].total) - before,
+			      before };
 }
 
 bool hole_list_find(const struct index *index, const struct hole_list *list, uint64_t chunk, struct hole *ret)

@@ -123,7 +123,8 @@ int index_load(struct source *source, const struct version *version, struct inde
 				 "version '%s': unknown incompatible features %#" PRIx64 ", a newer release is needed",
 				 version->label, version->feature_incompat & ~DSFS_VERSION_INCOMPAT_KNOWN);
 	if (version->chunk_sum != DSFS_SUM_XXH3_64)
-		return error_set(err, -EOPNOTSUPP, "version '%s': chunk sums of kind %" PRIu32 ", this release knows %d",
+		return error_set(err, -EOPNOTSUPP,
+				 "version '%s': chunk sums of kind %" PRIu32 ", this release knows %d",
 				 version->label, version->chunk_sum, DSFS_SUM_XXH3_64);
 	r = index_copy(source, version, fd, err);
 	if (r < 0)

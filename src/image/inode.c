@@ -44,8 +44,8 @@ static int inode_decode_class(const struct index *index, uint32_t class, struct 
 		span_at(index->classes, (uint64_t)class * sizeof(*disk), sizeof(*disk));
 
 	if (!disk)
-		return error_set(err, -EBADMSG, "inode %" PRIu64 ": class %" PRIu32 " of %" PRIu64, inode->ordinal, class,
-				 index->shape.class_count);
+		return error_set(err, -EBADMSG, "inode %" PRIu64 ": class %" PRIu32 " of %" PRIu64, inode->ordinal,
+				 class, index->shape.class_count);
 	inode->mode = dsfs_le32_get(disk->mode);
 	inode->uid = dsfs_le32_get(disk->uid);
 	inode->gid = dsfs_le32_get(disk->gid);
@@ -61,7 +61,8 @@ static int inode_open_holes(const struct index *index, struct inode *inode, stru
 	if (!hole_list_open(index, head, chunks, &inode->holes) || !inode->sparse || inode->size <= DSFS_SHARED_MAX ||
 	    inode->size > DSFS_FILE_MAX)
 		return error_set(err, -EBADMSG,
-				 "inode %" PRIu64 ": impossible list of %" PRIu64 " holes at %" PRIu64 ", size=%" PRIu64,
+				 "inode %" PRIu64 ": impossible list of %" PRIu64 " holes at %" PRIu64
+				 ", size=%" PRIu64,
 				 inode->ordinal, inode->holes.count, head, inode->size);
 	inode->where = head - (chunks - inode->holes.chunks);
 	return 0;
@@ -89,7 +90,8 @@ int inode_get(const struct index *index, uint64_t ordinal, struct inode *ret, st
 	inode.where = where & ~DSFS_WHERE_SPARSE;
 	inode.nlink = dsfs_le32_get(disk->nlink);
 	if (inode.mtime_nsec >= NSEC_COUNT)
-		return error_set(err, -EBADMSG, "inode %" PRIu64 ": %" PRIu32 " nanoseconds", ordinal, inode.mtime_nsec);
+		return error_set(err, -EBADMSG, "inode %" PRIu64 ": %" PRIu32 " nanoseconds", ordinal,
+				 inode.mtime_nsec);
 	r = inode_decode_class(index, dsfs_le32_get(disk->class), &inode, err);
 	if (r == 0 && index->has_lists && inode.where & DSFS_WHERE_HOLES && S_ISREG(inode.mode))
 		r = inode_open_holes(index, &inode, err);

@@ -307,7 +307,8 @@ static int names_writer_put(struct names_writer *writer, uint64_t directory, con
 	key.mv_size = names_key(bytes, directory, rest, length);
 	r = mdb_put(writer->txn, writer->dbi, &key, &value, MDB_APPEND);
 	if (r == MDB_KEYEXIST)
-		return error_set(err, -EINVAL, "index: entries of directory %" PRIu64 " do not come in order", directory);
+		return error_set(err, -EINVAL, "index: entries of directory %" PRIu64 " do not come in order",
+				 directory);
 	if (r != 0)
 		return names_lmdb_error(r, "add", err);
 	if (++writer->batch < BATCH)

@@ -111,7 +111,8 @@ static int check_directory_end(struct check *c, struct error *err)
 		return 0;
 	if (c->number != c->directory.size || c->mark_count != marks)
 		return error_set(err, -EBADMSG,
-				 "names: directory %" PRIu64 " has %" PRIu64 " entries and %" PRIu64 " marks, expected %" PRIu64
+				 "names: directory %" PRIu64 " has %" PRIu64 " entries and %" PRIu64
+				 " marks, expected %" PRIu64
 				 " and %" PRIu64,
 				 c->directory.ordinal, c->number, c->mark_count, c->directory.size, marks);
 	return 0;
@@ -164,7 +165,8 @@ static int check_claim(struct check *c, const struct inode *directory, struct er
 {
 	if (directory->size > c->index->shape.entry_count - c->claimed)
 		return error_set(err, -EBADMSG,
-				 "names: directories up to %" PRIu64 " claim more than the %" PRIu64 " entries there are",
+				 "names: directories up to %" PRIu64 " claim more than the %" PRIu64
+				 " entries there are",
 				 directory->ordinal, c->index->shape.entry_count);
 	c->claimed += directory->size;
 	return 0;
@@ -185,7 +187,8 @@ static int check_ordinal(struct check *c, uint64_t ordinal, uint8_t type, struct
 		return r;
 	if (IFTODT(inode.mode) != type || (type == DT_DIR && inode.where != c->directory.ordinal))
 		return error_set(err, -EBADMSG,
-				 "names: entry of type %u in directory %" PRIu64 " does not fit inode %" PRIu64 ", mode %#o",
+				 "names: entry of type %u in directory %" PRIu64 " does not fit inode %" PRIu64
+				 ", mode %#o",
 				 type, c->directory.ordinal, ordinal, inode.mode);
 	c->highest += is_new;
 	return type == DT_DIR ? check_claim(c, &inode, err) : 0;
@@ -256,8 +259,8 @@ static int check_page_header(struct check *c, uint64_t number, uint32_t flags, c
 	lower = dsfs_le16_get(page->lower);
 	upper = dsfs_le16_get(page->upper);
 	if (lower < sizeof(*page) + 2 || lower % 2 || upper < lower || upper > PAGE_SIZE)
-		return error_set(err, -EBADMSG, "names: page %" PRIu64 " has bounds %" PRIu32 "..%" PRIu32, number, lower,
-				 upper);
+		return error_set(err, -EBADMSG, "names: page %" PRIu64 " has bounds %" PRIu32 "..%" PRIu32, number,
+				 lower, upper);
 	*ret = page;
 	return 0;
 }
@@ -302,7 +305,8 @@ static int check_leaf(struct check *c, uint64_t number, struct error *err)
 		return r;
 	for (uint32_t i = 0; i < page_node_count(page); i++) {
 		if (!page_node(page, i, true, &key, &value))
-			return error_set(err, -EBADMSG, "names: page %" PRIu64 " node %" PRIu32 " is damaged", number, i);
+			return error_set(err, -EBADMSG, "names: page %" PRIu64 " node %" PRIu32 " is damaged", number,
+					 i);
 		r = check_record(c, key, value, err);
 		if (r < 0)
 			return r;
@@ -327,7 +331,8 @@ static int check_tree(struct check *c, uint64_t number, uint32_t level, struct e
 	for (uint32_t i = 0; i < page_node_count(page); i++) {
 		node = page_node(page, i, false, &key, &none);
 		if (!node || (i && c->last_key.base && key_compare(c->last_key, key) >= 0))
-			return error_set(err, -EBADMSG, "names: page %" PRIu64 " node %" PRIu32 " is damaged", number, i);
+			return error_set(err, -EBADMSG, "names: page %" PRIu64 " node %" PRIu32 " is damaged", number,
+					 i);
 		if (i) /* the first separator of a page means nothing */
 			c->bound = key;
 		r = check_tree(c,
@@ -370,14 +375,16 @@ static int check_metas(struct check *c, const struct lmdb_meta **ret, struct err
 	if (r < 0)
 		return r;
 	if (dsfs_le64_get(first->transaction) != 0 || dsfs_le64_get(second->transaction) > 1)
-		return error_set(err, -EBADMSG, "names: LMDB transactions %" PRIu64 " and %" PRIu64 ", expected 0 and 1",
+		return error_set(err, -EBADMSG,
+				 "names: LMDB transactions %" PRIu64 " and %" PRIu64 ", expected 0 and 1",
 				 dsfs_le64_get(first->transaction), dsfs_le64_get(second->transaction));
 	meta = dsfs_le64_get(second->transaction) ? second : first;
 	if (dsfs_le64_get(meta->address) != 0 || dsfs_le64_get(meta->last_page) != c->page_count - 1 ||
 	    dsfs_le16_get(meta->free_list.flags) != LMDB_FLAGS || dsfs_le64_get(meta->free_list.root) != LMDB_NO_PAGE ||
 	    dsfs_le64_get(meta->free_list.entries) != 0 || dsfs_le16_get(meta->names.flags) != 0 ||
 	    dsfs_le64_get(meta->names.overflow_pages) != 0 || dsfs_le16_get(meta->names.depth) >= LMDB_DEPTH)
-		return error_set(err, -EBADMSG, "names: the LMDB meta page describes something else than a compact index");
+		return error_set(err, -EBADMSG,
+				 "names: the LMDB meta page describes something else than a compact index");
 	*ret = meta;
 	return 0;
 }
@@ -407,7 +414,7 @@ static int check_all(struct check *c, struct error *err)
 	if (r < 0)
 		return r;
 	c->depth = dsfs_le16_get(meta->names.depth);
-	if (c->depth == 0 ? dsfs_le64_get(meta->names.root) != LMDB_NO_PAGE : dsfs_le64_get(meta->names.root) == LMDB_NO_PAGE)
+	if ((c->depth == 0) != (dsfs_le64_get(meta->names.root) == LMDB_NO_PAGE))
 		return error_set(err, -EBADMSG, "names: a tree of depth %" PRIu32 " with root page %#" PRIx64, c->depth,
 				 dsfs_le64_get(meta->names.root));
 	if (c->depth)

@@ -61,7 +61,8 @@ static int superblock_check_fields(const struct superblock *super, struct error 
 				 super->segment_log, DSFS_SEGMENT_LOG_MIN, DSFS_SEGMENT_LOG_MAX);
 	if (super->member_count != 1 || super->member != 0)
 		return error_set(err, -EOPNOTSUPP,
-				 "superblock: member %" PRIu32 " of %" PRIu32 ", this release reads volumes of one member",
+				 "superblock: member %" PRIu32 " of %" PRIu32
+				 ", this release reads volumes of one member",
 				 super->member, super->member_count);
 	if (super->member_size % DSFS_BLOCK)
 		return error_set(err, -EBADMSG, "superblock: volume of %" PRIu64 " bytes, expected a multiple of %u",
@@ -190,7 +191,8 @@ int superblock_find(struct source *source, struct superblock *ret, struct error 
 	superblock_search(source, &search);
 	size = source_size(source, 0); /* afterwards: a file may have grown for what was found */
 	if (size < DSFS_DATA_AT)
-		return error_set(err, -EBADMSG, "superblock: %" PRIu64 " bytes are too few for a datasetfs volume", size);
+		return error_set(err, -EBADMSG, "superblock: %" PRIu64 " bytes are too few for a datasetfs volume",
+				 size);
 	if (search.best.sequence == 0 || search.unsupported > search.best.sequence)
 		return error_set(err, search.reason.code, "%s", search.reason.reason);
 	if (size < search.best.member_size)
@@ -206,7 +208,8 @@ bool superblock_doubt(const struct superblock *super, struct error *ret)
 {
 	if (super->next_is_lost)
 		error_set(ret, -EBADMSG,
-			  "superblock slot %" PRIu64 " is damaged or cannot be read and may have been the newest, going on "
+			  "superblock slot %" PRIu64 
+			  " is damaged or cannot be read and may have been the newest, going on "
 			  "from sequence %" PRIu64,
 			  (super->sequence + 1) % DSFS_SLOT_COUNT, super->sequence);
 	return super->next_is_lost;

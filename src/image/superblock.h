@@ -28,16 +28,16 @@ must_check int superblock_decode(const struct dsfs_superblock *disk, struct supe
 /* Reads the ring of member 0 and takes the valid slot with the highest sequence. -EBADMSG with the reason
  * when there is none; -EOPNOTSUPP when the newest cannot be read by this release. */
 must_check int superblock_find(struct source *source, struct superblock *ret, struct error *err);
-/* True, with the reason, when the slot of the next sequence is neither empty nor valid: of a superblock that was found. A
- * publisher that was cut off leaves that, but so does damage to the newest slot, and then a state was lost. Who goes on
- * from it says so. */
+/* True, with the reason, when the slot of the next sequence is neither empty nor valid: of a superblock that was
+ * found. A publisher that was cut off leaves that, but so does damage to the newest slot, and then a state was lost.
+ * Who goes on from it says so. */
 bool superblock_doubt(const struct superblock *super, struct error *ret);
-/* For who is going to change the volume, under its lock: superblock_find() passes over what cannot be read, and a change
- * of an older state would undo the newest one. -ESTALE when sequence is not the newest. */
+/* For who is going to change the volume, under its lock: superblock_find() passes over what cannot be read, and a
+ * change of an older state would undo the newest one. -ESTALE when sequence is not the newest. */
 must_check int superblock_check_newest(struct source *source, uint64_t sequence, struct error *err);
 /* Writes the slot that belongs to super->sequence; does not flush. */
 must_check int superblock_write(struct source *source, const struct superblock *super, struct error *err);
 
-/* *ret: a slot carries our magic, valid or not: the volume is ours, however damaged. -errno when no readable slot does and
- * one cannot be read. */
+/* *ret: a slot carries our magic, valid or not: the volume is ours, however damaged. -errno when no readable slot
+ * does and one cannot be read. */
 must_check int superblock_seen(struct source *source, bool *ret, struct error *err);

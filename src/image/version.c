@@ -67,7 +67,8 @@ void version_encode(const struct version *v, uint32_t first_extent, struct dsfs_
 static struct dsfs_extent *extents_encode(const struct extent_list *list, struct dsfs_extent *disk)
 {
 	for (uint32_t i = 0; i < list->count; i++, disk++)
-		*disk = (struct dsfs_extent){ dsfs_le64_of(list->items[i].address), dsfs_le64_of(list->items[i].length) };
+		*disk = (struct dsfs_extent){ dsfs_le64_of(list->items[i].address),
+					      dsfs_le64_of(list->items[i].length) };
 	return disk;
 }
 
@@ -86,7 +87,8 @@ static int extent_check(const struct version_decoder *d, const struct extent *e,
 	if (address_member(e->address) >= d->super->member_count || offset % align || e->length == 0 ||
 	    offset > d->super->member_size || e->length > round_up(d->super->member_size, align) - offset)
 		return error_set(err, -EBADMSG,
-				 "catalogue: %s at %#" PRIx64 "+%" PRIu64 " is outside the volume or not aligned to %" PRIu64,
+				 "catalogue: %s at %#" PRIx64 "+%" PRIu64
+				 " is outside the volume or not aligned to %" PRIu64,
 				 what, e->address, e->length, align);
 	return 0;
 }
@@ -100,7 +102,8 @@ static int extents_decode(struct version_decoder *d, dsfs_le32 first, dsfs_le32 
 
 	if (from != d->extents_used || n > d->extent_count - from)
 		return error_set(err, -EBADMSG,
-				 "catalogue: %s extents %" PRIu32 "+%" PRIu32 " of %" PRIu32 ", expected to begin at %" PRIu32,
+				 "catalogue: %s extents %" PRIu32 "+%" PRIu32 " of %" PRIu32
+				 ", expected to begin at %" PRIu32,
 				 what, from, n, d->extent_count, d->extents_used);
 	d->extents_used += n;
 	ret->items = calloc(n ? n : 1, sizeof(*ret->items));
@@ -189,8 +192,8 @@ static int version_check(const struct version *v, uint64_t volume_size, struct e
 	int r;
 
 	if (v->chunk_log < DSFS_CHUNK_LOG_MIN || v->chunk_log > DSFS_CHUNK_LOG_MAX)
-		return error_set(err, -EBADMSG, "version '%s': chunk size 2^%" PRIu32 ", expected 2^%u to 2^%u", v->label,
-				 v->chunk_log, DSFS_CHUNK_LOG_MIN, DSFS_CHUNK_LOG_MAX);
+		return error_set(err, -EBADMSG, "version '%s': chunk size 2^%" PRIu32 ", expected 2^%u to 2^%u",
+				 v->label, v->chunk_log, DSFS_CHUNK_LOG_MIN, DSFS_CHUNK_LOG_MAX);
 	r = index_layout(&v->shape, &layout, err);
 	if (r < 0)
 		return r;
@@ -202,12 +205,14 @@ static int version_check(const struct version *v, uint64_t volume_size, struct e
 		held += v->index.items[i].length; /* each below 2^62: no overflow */
 	if (v->index_length != layout.length || held != layout.length)
 		return error_set(err, -EBADMSG,
-				 "version '%s': index of %" PRIu64 " bytes in extents of %" PRIu64 ", its parts need %" PRIu64,
+				 "version '%s': index of %" PRIu64 " bytes in extents of %" PRIu64
+				 ", its parts need %" PRIu64,
 				 v->label, v->index_length, held, layout.length);
 	if (v->shape.inode_count == 0)
 		return error_set(err, -EBADMSG, "version '%s': no inodes, expected at least the root", v->label);
 	if (v->file_count > v->shape.inode_count)
-		return error_set(err, -EBADMSG, "version '%s': %" PRIu64 " files, expected at most its %" PRIu64 " inodes",
+		return error_set(err, -EBADMSG,
+				 "version '%s': %" PRIu64 " files, expected at most its %" PRIu64 " inodes",
 				 v->label, v->file_count, v->shape.inode_count);
 	return 0;
 }

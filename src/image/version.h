@@ -16,7 +16,7 @@ struct version {
 	uint8_t index_sha256[32];
 	uint64_t sequence;
 	uint64_t created;
-	uint64_t feature_compat, feature_incompat; /* DSFS_VERSION_COMPAT_*, DSFS_VERSION_INCOMPAT_*; also unknown ones */
+	uint64_t feature_compat, feature_incompat; /* DSFS_VERSION_COMPAT_* and so on; also unknown bits */
 	uint32_t chunk_log, chunk_sum;
 	struct extent_list segments; /* whole segments, as byte runs */
 	struct extent_list index;    /* where the section lies, in order */

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/span.h"
 
-/* What a version may hold. Other attributes mean something to the kernel: capabilities, access lists, labels, an overlay's marks;
- * out of a volume they would become real where root copies files. */
+/* What a version may hold. Other attributes mean something to the kernel: capabilities, access lists, labels, an
+ * overlay's marks; out of a volume they would become real where root copies files. */
 #define XATTR_PREFIX "user."
 
 struct index;

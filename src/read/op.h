@@ -93,7 +93,8 @@ struct read_request {
 struct read_op {
 	struct reader *reader;
 	struct read_request request;
-	/* Since when it waits for the device without getting on, ns, monotonic; 0: it does not. Any thread may read it. */
+	/* Since when it waits for the device without getting on, ns, monotonic; 0: it does not. Any thread may read
+	 * it. */
 	_Atomic int64_t waiting_since;
 	bool waits;              /* to be parked: the way to the device fails */
 	int path_error;          /* negative errno, how */

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# Block checksums: which files have them, the same bytes for any number of threads, what becomes of them when content is shared,
-# compressed or not read, and that verify sees each of their blocks.
+# Block checksums: which files have them, the same bytes for any number of threads, what becomes of them when content
+# is shared, compressed or not read, and that verify sees each of their blocks.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/clock.sh"
 
@@ -94,13 +94,15 @@ say "a version that is trusted and has damaged sums"
 read -r offset length < <(where volume trusted)
 spoil volume $((offset + length - 5000))
 publish volume half --trust-mtime=trusted
-assert_contains "messages" "$(cat half.err)" "unread files go without some of their block checksums: block checksums: page"
+assert_contains "messages" "$(cat half.err)" \
+    "unread files go without some of their block checksums: block checksums: page"
 assert_eq "messages" "$(wc -l <half.err)" 1
 [ "$(rows volume half)" -gt 0 ] || fail "no rows are left"
 [ "$(rows volume half)" -lt $((23 + 23 + 12 + 16 + 1)) ] || fail "all rows are there"
 spoil volume $((offset + 4))
 publish volume none --trust-mtime=trusted
-assert_contains "messages" "$(cat none.err)" "unread files go without block checksums: block checksums: bad magic, ignoring"
+assert_contains "messages" "$(cat none.err)" \
+    "unread files go without block checksums: block checksums: bad magic, ignoring"
 assert_eq "rows" "$(rows volume none)" 0
 rc=0
 datasetfsctl verify volume trusted >verify.out 2>&1 || rc=$?

@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain timeout=400
-# datasetfsctl compact with its Nth allocation, read, write or flush failing: one clear line and exit 1, and the volume is
-# what it was, or the line says that it may not be; or, where the failure did not matter, a volume that verifies.
+# datasetfsctl compact with its Nth allocation, read, write or flush failing: one clear line and exit 1, and the
+# volume is what it was, or the line says that it may not be; or, where the failure did not matter, a volume that
+# verifies.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 mkdir tree

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # tests/run: plain timeout=400
 # The packer with its Nth allocation, read, write or flush failing: one clear line and exit 1, and the volume is what
-# it was, or the line says that it may not be; or, where the failure did not matter, a volume that verifies. Blocks of an
-# earlier version that the device cannot read do not matter, a full temporary directory does.
+# it was, or the line says that it may not be; or, where the failure did not matter, a volume that verifies. Blocks of
+# an earlier version that the device cannot read do not matter, a full temporary directory does.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 mkdir -p tree/a/b

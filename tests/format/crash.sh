@@ -67,7 +67,8 @@ assert_eq "versions that are left in the end" \
         python3 -c 'import json, sys; print(*sorted(v["label"] for v in json.load(sys.stdin)["versions"]))')" \
     "last2 one"
 
-# Block checksums, zstd frames, chunks of another size. What lies behind the first version is free in one piece, so that there is one run.
+# Block checksums, zstd frames, chunks of another size. What lies behind the first version is free in one piece, so
+# that there is one run.
 volume=large
 rounds=$((rounds / 10))
 mkdir data

@@ -236,7 +236,8 @@ static void flip_bytes(struct state *state, uint64_t rounds, unsigned seed)
 		check_damage(state, at);
 		state->memory.bytes[at] ^= (uint8_t)(1 + drawn % 255);
 	}
-	printf("%" PRIu64 " flips: %" PRIu64 " refused, %" PRIu64 " EIO of the damaged chunk, %" PRIu64 " harmless, of these %" PRIu64
+	printf("%" PRIu64 " flips: %" PRIu64 " refused, %" PRIu64 " EIO of the damaged chunk, %" PRIu64
+	       " harmless, of these %" PRIu64
 	       " took all block checksums and %" PRIu64 " some\n",
 	       rounds, state->refused, state->eio, state->harmless, state->no_head, state->no_row);
 	if (!state->refused || !state->eio || !state->harmless)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon in=asan
-# Small reads in a large file read the blocks around them and a page of block checksums, not a chunk; damage of the sums costs
-# speed and nothing else; damage of content is told block by block.
+# Small reads in a large file read the blocks around them and a page of block checksums, not a chunk; damage of the
+# sums costs speed and nothing else; damage of content is told block by block.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 
@@ -71,7 +71,8 @@ printf '\252\125' | dd of=volume bs=1 seek=$at conv=notrunc status=none
 : >daemon.log
 mount_volume volume mnt
 reads 1000 "fine_failures >= 1 and fine_failures < 20 and read_failures == 0 and checksum_failures == 0"
-assert_contains "the log" "$(cat daemon.log)" "block checksums are of no use for '/large': block checksums: page 0 has the sum"
+assert_contains "the log" "$(cat daemon.log)" \
+    "block checksums are of no use for '/large': block checksums: page 0 has the sum"
 cmp source/large mnt/large || fail "the file differs"
 unmount mnt
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon channels in=tsan
-# While the kernel still knows the names of the old version, .datasetfs/version does not speak of the new one: who waits for it
-# there finds the new files. A listing of the root holds the switch back: what it writes to is a page of another mount, whose
-# daemon stands still.
+# While the kernel still knows the names of the old version, .datasetfs/version does not speak of the new one: who
+# waits for it there finds the new files. A listing of the root holds the switch back: what it writes to is a page of
+# another mount, whose daemon stands still.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_command python3

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon ring in=asan timeout=240
-# .datasetfs/versions/LABEL: every version side by side, opened on first use, unmoved by a switch, closed when forgotten.
+# .datasetfs/versions/LABEL: every version side by side, opened on first use, unmoved by a switch, closed when
+# forgotten.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 need_root

@@ -37,7 +37,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	if (length < sizeof(input))
 		return 0;
 	memcpy(input, bytes, sizeof(input));
-	version.chunk_log = DSFS_CHUNK_LOG_MIN + dsfs_le32_get(input[0]) % (DSFS_CHUNK_LOG_MAX - DSFS_CHUNK_LOG_MIN + 1);
+	version.chunk_log = DSFS_CHUNK_LOG_MIN +
+			    dsfs_le32_get(input[0]) % (DSFS_CHUNK_LOG_MAX - DSFS_CHUNK_LOG_MIN + 1);
 	version.shape.chunk_count = dsfs_le32_get(input[1]);
 	version.block_sums.length = (uint64_t)dsfs_le32_get(input[2]) * DSFS_BLOCK;
 	length -= sizeof(input);

@@ -48,8 +48,8 @@ say() {
     echo "- $*"
 }
 
-# is_root: and nobody took the capabilities away by which root changes owners, files of others (CHOWN, DAC_OVERRIDE, FOWNER)
-# and its own user (SETGID, SETUID). A container without any has a root as well.
+# is_root: and nobody took the capabilities away by which root changes owners, files of others (CHOWN, DAC_OVERRIDE,
+# FOWNER) and its own user (SETGID, SETUID). A container without any has a root as well.
 is_root() {
     local capabilities
     capabilities=$(sed -n 's/^CapEff:[[:space:]]*//p' /proc/self/status)

@@ -30,8 +30,8 @@ injected() {
         LD_PRELOAD="$PWD/fault.so" "${_program[@]}" >out 2>err || rc=$?
 }
 
-# signalled SIGNAL LINE: the program gets it before its first flush of the volume; it ends by that signal, and the volume is
-# what it was
+# signalled SIGNAL LINE: the program gets it before its first flush of the volume; it ends by that signal, and the
+# volume is what it was
 signalled() {
     local program rc=0
     cp base.vol work.vol
@@ -78,7 +78,8 @@ decided() {
     datasetfsctl verify work.vol >verify.log 2>&1 || fail "$1: after the next publish: $(cat verify.log)"
 }
 
-# every KIND STEP [VAR=VALUE…]: each call of the kind in turn; with --all the first 60, then every STEP-th, else a quarter of that
+# every KIND STEP [VAR=VALUE…]: each call of the kind in turn; with --all the first 60, then every STEP-th, else a
+# quarter of that
 every() {
     local what=$1 step=$(($2 * 4)) first=15 total n failed=0 undecided=0
     [ "$DATASETFS_FULL" = 0 ] || step=$2 first=60

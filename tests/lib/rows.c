@@ -16,7 +16,8 @@ void rows_sign(struct version *version, const uint8_t *section, uint64_t head_le
 
 uint8_t *rows_section(struct version *version, uint64_t address, const struct rows_chunk *chunks, unsigned count)
 {
-	struct dsfs_fine disk = { .chunk_count = dsfs_le64_of(version->shape.chunk_count), .row_count = dsfs_le64_of(count) };
+	struct dsfs_fine disk = { .chunk_count = dsfs_le64_of(version->shape.chunk_count),
+				  .row_count = dsfs_le64_of(count) };
 	struct block_sums_layout layout;
 	uint8_t *bytes, *pages;
 	dsfs_le64 *sums;

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# Installed headers: all of include/datasetfs, each compiles alone, what they define begins with dsfs, the page's example works.
+# Installed headers: all of include/datasetfs, each compiles alone, what they define begins with dsfs, the page's
+# example works.
 . "$(dirname "$0")/../lib/common.sh"
 scratch=$PWD
 cd "$DATASETFS_SOURCE"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# The architecture as a test: which layer may include which, no circle of includes, functions called after their files, the
-# one home of each library, the map in src/README.md.
+# The architecture as a test: which layer may include which, no circle of includes, functions called after their
+# files, the one home of each library, the map in src/README.md.
 . "$(dirname "$0")/../lib/common.sh"
 cd "$DATASETFS_SOURCE"
 failed=0
@@ -49,10 +49,12 @@ may src/serve/worker  base io read fuse datasetfs serve/version serve/worker
 may src/serve         base image io device read serve/version serve/worker
 may src/serve/opening base image device datasetfs serve/version serve serve/opening
 may src/serve/request base image read fuse datasetfs serve/version serve/worker serve serve/request
-may src/serve/control base image io device fuse datasetfs serve/version serve/worker serve serve/opening serve/request serve/control
-may src/serve/dotdir  base image fuse datasetfs serve/version serve/worker serve serve/opening serve/request serve/control serve/dotdir
-may src/serve/session base image io device read fuse datasetfs serve/version serve/worker serve serve/opening serve/request \
-    serve/control serve/dotdir serve/session
+may src/serve/control base image io device fuse datasetfs serve/version serve/worker serve serve/opening \
+    serve/request serve/control
+may src/serve/dotdir  base image fuse datasetfs serve/version serve/worker serve serve/opening serve/request \
+    serve/control serve/dotdir
+may src/serve/session base image io device read fuse datasetfs serve/version serve/worker serve serve/opening \
+    serve/request serve/control serve/dotdir serve/session
 may src          base image io device read fuse serve serve/session datasetfs .
 may mkfs/spill   base datasetfs spill
 may mkfs/source  base image datasetfs spill source

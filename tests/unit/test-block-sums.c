@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Block checksums: the head with every count and offset checked, the place of each chunk's row, rows against content. */
+/* Block checksums: the head with every count and offset checked, the place of each chunk's row, rows against content.
+ * */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -197,7 +198,8 @@ static void test_impossible_heads(void **state)
 	disk->row_count = dsfs_le64_of(UINT64_MAX), refused("rows for 2000 chunks"), *disk = good;
 	disk->row_count = dsfs_le64_of(row_count - 16), refused("its parts need"), *disk = good;
 	version.block_sums.length -= DSFS_BLOCK, refused("its parts need"), version.block_sums.length += DSFS_BLOCK;
-	disk->row_count = dsfs_le64_of(row_count - 1), refused("SHA-256"), resign(), refused("rows in the bitmap"), *disk = good;
+	disk->row_count = dsfs_le64_of(row_count - 1), refused("SHA-256"), resign(), refused("rows in the "
+											     "bitmap"), *disk = good;
 	memory.bytes[AT + HEAD_BITS] ^= 2, refused("SHA-256"), resign(), refused("rows in the bitmap");
 	memory.bytes[AT + HEAD_BITS] ^= 2, resign(), block_sums_close(load());
 	memory.bytes[AT + layout.head - 1] ^= 1, refused("SHA-256"); /* padding is covered too */

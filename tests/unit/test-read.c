@@ -433,7 +433,7 @@ static void wait_for_device(void)
 /* As if its wait had begun so many seconds earlier. */
 static void pass_time(unsigned seconds)
 {
-	assert_int_not_equal(worker.contents->slot[0].op.waiting_since, 0); /* may be below it on a machine that has just started */
+	assert_int_not_equal(worker.contents->slot[0].op.waiting_since, 0); /* may be below it soon after a boot */
 	worker.contents->slot[0].op.waiting_since -= seconds * INT64_C(1000000000);
 }
 

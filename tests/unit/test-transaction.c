@@ -10,7 +10,8 @@
 
 #define SIZE (4u << 20)
 
-/* Memory as a device. The write of a slot may fail, with or without having done it; what is written later is counted. */
+/* Memory as a device. The write of a slot may fail, with or without having done it; what is written later is counted.
+ * */
 struct device {
 	struct source source;
 	struct memory memory;

@@ -76,7 +76,8 @@ static void failures_are_remembered(void **state)
 	(void)state;
 	visitor_remember(&one, &version, NOW, &why);
 	CHECK_FAILS(visitor_check(&two, &generations, &version, NOW, &spare, &err), -EBADMSG, "damaged");
-	CHECK_FAILS(visitor_check(&switcher, &generations, &version, NOW + VISITOR_PERIOD - 1, &spare, &err), -EBADMSG, "damaged");
+	CHECK_FAILS(visitor_check(&switcher, &generations, &version, NOW + VISITOR_PERIOD - 1, &spare, &err), -EBADMSG,
+		    "damaged");
 	CHECK_OK(visitor_check(&two, &generations, &version, NOW + VISITOR_PERIOD, &spare, &err));
 	/* Moved by compaction, or published anew. */
 	other.sequence++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads take runs of neighbouring chunks from the window in turn: the volume is read in address order, each run by one
- * request of src/read, which also reads again what is wrong. Damage is what stays wrong. */
+/* Threads take runs of neighbouring chunks from the window in turn: the volume is read in address order, each run by
+ * one request of src/read, which also reads again what is wrong. Damage is what stays wrong. */
 #include "verify/check.h"
 
 #include <errno.h>

@@ -132,7 +132,8 @@ static uint64_t plan_row(const struct plan *plan, const struct chunk *chunk)
 	return 1 + row.page * DSFS_BLOCK + row.offset;
 }
 
-/* A record that is wrong in itself is damage; it is told once, in the first pass. Returns how many chunks it stands for. */
+/* A record that is wrong in itself is damage; it is told once, in the first pass. Returns how many chunks it stands
+ * for. */
 static uint64_t plan_add_chunk(struct plan *plan, const struct inode *inode, uint64_t position)
 {
 	struct item item = { .ordinal = inode->ordinal, .position = position, .shared = 1 };

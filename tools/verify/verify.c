@@ -193,7 +193,8 @@ static void verify_structures(struct verify *v)
 
 /* --- versions --- */
 
-/* Nobody keeps a publisher from writing over what was removed: then it is no damage. What was moved has a new sequence. */
+/* Nobody keeps a publisher from writing over what was removed: then it is no damage. What was moved has a new
+ * sequence. */
 static bool verify_is_gone(const struct verify *v, const struct version *version)
 {
 	struct catalogue catalogue;

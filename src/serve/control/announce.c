@@ -142,7 +142,8 @@ int announce_switch(struct serve *serve, struct generation *old, struct generati
 {
 	/* Any name: it is the lock of the root that counts. A READDIRPLUS answered by the old version must have become
 	 * names before the epoch ends, as the kernel gives those the epoch of their making. */
-	int r = invalidate_entry(serve->mount_fd, NODE_ROOT, DSFS_CONTROL_FOLDER ".", strlen(DSFS_CONTROL_FOLDER) + 1, err);
+	int r = invalidate_entry(serve->mount_fd, NODE_ROOT, DSFS_CONTROL_FOLDER ".", strlen(DSFS_CONTROL_FOLDER) + 1,
+				 err);
 
 	if (r == 0)
 		r = announce_epoch(serve, old, new, err);

@@ -35,7 +35,8 @@ static int reopen_check(const struct serve *serve, struct file_source *file, str
 	if (strcmp(found, expected) != 0)
 		return error_set(err, -ESTALE, "the volume there has the UUID %s, expected %s", found, expected);
 	if (super.sequence < serve->opened)
-		return error_set(err, -ESTALE, "the volume there is an older state, sequence=%" PRIu64 " expected=%" PRIu64,
+		return error_set(err, -ESTALE,
+				 "the volume there is an older state, sequence=%" PRIu64 " expected=%" PRIu64,
 				 super.sequence, serve->opened);
 	if (file->geometry.logical_block > serve->volume->geometry.logical_block)
 		return error_set(err, -EINVAL, "the device there has logical blocks of %u bytes, expected %u",

@@ -21,12 +21,14 @@ static void stale_report(const struct serve *serve, const struct generation *gen
 	if (catalogue_holds(catalogue, generation->sequence, generation->version.uuid))
 		return;
 	if (copy)
-		log_err("version '%s' was moved on the volume by compaction and its former space is used again: switch '%s' to "
+		log_err("version '%s' was moved on the volume by compaction and its former space is used again: "
+			"switch '%s' to "
 			"'%s', sequence=%" PRIu64 " now=%" PRIu64,
 			generation->version.label, serve->options.mountpoint, copy->label, generation->sequence,
 			copy->sequence);
 	else
-		log_err("version '%s' was removed from the volume and its space is used again: switch '%s' to another one, "
+		log_err("version '%s' was removed from the volume and its space is used again: switch '%s' to another "
+			"one, "
 			"sequence=%" PRIu64,
 			generation->version.label, serve->options.mountpoint, generation->sequence);
 }
@@ -44,7 +46,8 @@ static void stale_look(struct serve *serve, const struct generation *generation)
 		log_error(&err, "version '%s' is lost, unmount '%s'", generation->version.label,
 			  serve->options.mountpoint);
 	else
-		log_error(&err, "cannot find out whether version '%s' is still on the volume", generation->version.label);
+		log_error(&err, "cannot find out whether version '%s' is still on the volume",
+			  generation->version.label);
 	catalogue_free(&catalogue);
 }
 

@@ -74,7 +74,8 @@ static void visits_report_unsure(const struct error *err, const char *label)
 	unsigned suppressed;
 
 	if (log_allow(&limit, &suppressed))
-		log_warn("cannot tell whether '" DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_VERSIONS "/%s' is still what is open: %s, "
+		log_warn("cannot tell whether '" DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_VERSIONS "/%s' is still what is "
+											       "open: %s, "
 			 "ignoring, suppressed=%u", label, err->reason, suppressed);
 }
 
@@ -110,7 +111,7 @@ static int visits_do_lookup(struct visits *visits, struct visit *visit)
 	r = visits_entry(visit->generation, valid, &visit->entry, &err);
 	if (r < 0)
 		generations_forget(&visits->serve->generations, visit->generation, 1);
-	else /* What was read of it comes before its end: between the reply and the FORGET there is no order but the kernel's. */
+	else /* What was read of it comes before its end: the reply and the FORGET are ordered by the kernel alone. */
 		atomic_fetch_add(&visit->generation->lookups, 0);
 	return visits_report(r, &err, visit);
 }

@@ -59,7 +59,8 @@ static int headroom_compare(const struct headroom_need *need, uint64_t all, uint
 		keep = HEADROOM_MARGIN;
 	if (left >= keep && left - keep >= need->bytes)
 		return 0;
-	return error_set(err, -ENOMEM, "not enough memory for its index: %s needed beside %s that stay free, %s left in %s",
+	return error_set(err, -ENOMEM,
+			 "not enough memory for its index: %s needed beside %s that stay free, %s left in %s",
 			 format_size(need->bytes, wanted), format_size(keep, kept), format_size(left, found), where);
 }
 

@@ -56,16 +56,19 @@ int visitor_check(const struct visitor *visitor, struct generations *generations
 		return error_set(err, -EDQUOT, "user %" PRIu32 " holds %u versions open, the limit is %u", visitor->uid,
 				 count.own, VISITOR_OPEN);
 	if (!visitor->may_switch && count.all >= VISITORS_OPEN)
-		return error_set(err, -ENFILE, "visitors hold %u versions open, the limit is %u", count.all, VISITORS_OPEN);
+		return error_set(err, -ENFILE, "visitors hold %u versions open, the limit is %u", count.all,
+				 VISITORS_OPEN);
 	*ret_spare = !visitor->may_switch && count.own ? VISITOR_MORE : VISITOR_SPARE;
 	return 0;
 }
 
-void visitor_remember(const struct visitor *visitor, const struct version *version, int64_t now, const struct error *why)
+void visitor_remember(const struct visitor *visitor, const struct version *version, int64_t now,
+		      const struct error *why)
 {
 	struct visitor_failures *failures = visitor->failures;
 	struct visitor_failure *failure = &failures->ring[failures->next++ % VISITOR_FAILURES];
 
-	*failure = (struct visitor_failure){ .sequence = version->sequence, .until = now + VISITOR_PERIOD, .why = *why };
+	*failure = (struct visitor_failure){ .sequence = version->sequence, .until = now + VISITOR_PERIOD,
+					     .why = *why };
 	memcpy(failure->uuid, version->uuid, sizeof(failure->uuid));
 }

@@ -5,7 +5,7 @@
 #include "serve/version/generations.h"
 
 #define VISITOR_OPEN      128u /* versions that one user's visits may hold open */
-#define VISITORS_OPEN     192u /* and those of all; the rest of GENERATIONS_MAX is for switches, and for those who may switch */
+#define VISITORS_OPEN     192u /* and those of all; the rest of GENERATIONS_MAX is kept for who may switch */
 #define VISITOR_FAILURES  64u  /* versions that are remembered */
 #define VISITOR_PERIOD    INT64_C(10000000000) /* ns that one is remembered */
 

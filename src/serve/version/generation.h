@@ -24,8 +24,7 @@ struct generation {
 	struct block_sums *block_sums; /* NULL: it has no block checksums, or damaged ones */
 	struct names_reader **readers; /* one per worker */
 	unsigned reader_count;
-	uint32_t hidden_mode; /* bits of modes that the mount does not show: also of directories, where they mean nothing here
-				 and something in a copy */
+	uint32_t hidden_mode; /* bits of modes that the mount does not show; of directories too: they count in a copy */
 	_Atomic uint64_t uses;    /* requests in work and the owner */
 	_Atomic uint64_t lookups; /* entries given to the kernel and not forgotten */
 	_Atomic bool maybe_stale; /* a read of it failed; see control/stale.c */

@@ -38,5 +38,6 @@ static inline bool nodeid_is_dotdir(uint64_t nodeid)
 /* The name of .datasetfs in the root: it is ours, whatever a version has in its place. */
 static inline bool nodeid_is_dotdir_name(uint64_t directory, const char *name, size_t length)
 {
-	return directory == NODE_ROOT && length == strlen(DSFS_CONTROL_FOLDER) && !memcmp(name, DSFS_CONTROL_FOLDER, length);
+	return directory == NODE_ROOT && length == strlen(DSFS_CONTROL_FOLDER) && !memcmp(name, DSFS_CONTROL_FOLDER,
+											  length);
 }

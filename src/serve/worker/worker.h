@@ -65,7 +65,7 @@ struct worker {
 	struct worker_setup setup;
 	bool has_engine;         /* set before the thread posts that it started */
 	atomic_bool stopping;    /* it is to end although the filesystem is mounted */
-	atomic_bool failed;      /* it ended although the filesystem is mounted and nobody stopped it; failure says why */
+	atomic_bool failed;      /* it ended although the filesystem is mounted and nobody stopped it, see failure */
 	struct error failure;    /* the thread's: why it ended, code 0 after an unmount */
 };
 
