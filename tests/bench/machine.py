@@ -98,7 +98,7 @@ def detach(device):
     it only begins to end."""
     backing = pathlib.Path(f"/sys/block/{os.path.basename(device)}/loop/backing_file")
     ours = read(backing)
-    for _ in range(200):
+    for _ in range(1200):  # a busy machine lets the daemon and udev wait for long
         if read(backing) != ours:  # it has ended; somebody else may have taken it since
             return
         subprocess.run(["losetup", "-d", device], stderr=subprocess.DEVNULL, check=False)
