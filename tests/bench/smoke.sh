@@ -31,6 +31,14 @@ print(f"{len(rows)} rows, {whole} whole trees")
 PYTHON
 [ ! -e work ] || fail "the work folder was left behind"
 
+# What run writes is what chart reads.
+chart=$DATASETFS_SOURCE/tests/bench/chart
+"$chart" --rows uncapped-8k-16,pack-8k smoke.json >chart.svg || fail "the chart was not drawn"
+for words in uncapped-8k-16 pack-8k "</svg>"; do
+    assert_contains "chart" "$(cat chart.svg)" "$words"
+done
+assert_eq "lines of the table" "$("$chart" --table --rows uncapped-8k-16,pack-8k smoke.json | wc -l)" 4
+
 # A row that does not exist is refused.
 rc=0
 "$DATASETFS_SOURCE/tests/bench/run" --rows nothing >rows.log 2>&1 || rc=$?

@@ -9,7 +9,7 @@ while read -r file; do
     case $file in
     *.[ch]) mark='/* SPDX-License-Identifier: MIT */' ;;
     *.sh|*.py|*meson.build|meson_options.txt|tests/run|.ci/run|tests/lib/cleanup|contrib/quickstart|\
-    contrib/examples/run|contrib/install-packages|tests/bench/run)
+    contrib/examples/run|contrib/install-packages|tests/bench/run|tests/bench/chart)
         mark='# SPDX-License-Identifier: MIT' ;;
     *) continue ;;
     esac
