@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 # tests/run: plain once
-"""What tests/bench/chart makes of results: the figures are right, and the picture is whole and readable."""
+"""What tests/bench/chart draws is right and readable, and README.md shows what it makes of tests/bench/results."""
 import json
 import os
 import pathlib
@@ -11,6 +11,7 @@ import sys
 import xml.etree.ElementTree
 
 ROOT = pathlib.Path(os.environ["DATASETFS_SOURCE"])
+RESULTS = ROOT / "tests/bench/results"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -41,6 +42,16 @@ def made_up(*rows):
     settings = {"rounds": 3, "scale": 0.5, "seconds": 4}
     file.write_text(json.dumps({"machine": machine, "settings": settings, "rows": rows}))
     return file
+
+
+def check_committed():
+    """The chart and the table in README.md are those of the results in the repository."""
+    file, drawn, readme = RESULTS / "README.json", RESULTS / "README.svg", (ROOT / "README.md").read_text()
+    check("README.svg is not what README.json says, see tests/bench/README.md", drawn.read_text() == chart(file))
+    check_picture(drawn.read_text())
+    check("README.md does not show the chart", f"({drawn.relative_to(ROOT)})" in readme)
+    table = chart("--table", file)
+    check(f"README.md has not the table of the results:\n{table}", f"\n\n{table}\n" in readme)
 
 
 def check_picture(text):
@@ -104,3 +115,5 @@ def empty():
 
 check_figures()
 check_refusals()
+if RESULTS.exists():  # until a run on a quiet machine is in the repository
+    check_committed()
