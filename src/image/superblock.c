@@ -208,7 +208,7 @@ bool superblock_doubt(const struct superblock *super, struct error *ret)
 {
 	if (super->next_is_lost)
 		error_set(ret, -EBADMSG,
-			  "superblock slot %" PRIu64 
+			  "superblock slot %" PRIu64
 			  " is damaged or cannot be read and may have been the newest, going on "
 			  "from sequence %" PRIu64,
 			  (super->sequence + 1) % DSFS_SLOT_COUNT, super->sequence);

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What the modules of the tree must keep to; a module is X.c and X.h of one folder. Includes between modules form no circle, and
-an external function that FOLDER/X.c defines is called X, X_… or FOLDER_X_…: its name says where it stands.
-
-usage: modules.py, in the root of the source; layers.sh runs it"""
+"""What the modules of the tree must keep to; a module is X.c and X.h of one folder. Includes between modules form no
+circle, and an external function that FOLDER/X.c defines is called X, X_… or FOLDER_X_…: its name says where it
+stands. usage: modules.py, in the root of the source; layers.sh runs it"""
 import os
 import re
 import sys
@@ -14,7 +13,8 @@ EXCEPTIONS = {
     "src/device/nvme_stub.c": ("nvme", "all of nvme.h, for a build without libnvme"),
 }
 # Comments and literals, with the line ends in them kept, and directives with the lines that continue them.
-NOISE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:\\\n|[^\n])*', re.S | re.M)
+NOISE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:\\\n|[^\n])*',
+                   re.S | re.M)
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]+"([^"]+)\.h"', re.M)
 
 
