@@ -161,7 +161,7 @@ static int packer_add_to_dedup(struct packer *packer, const struct version *vers
 		log_warn("%s is shared with version '%s': %s, ignoring", what, version->label, why.reason);
 		return 0;
 	}
-	return r < 0 ? error_set(err, r, "%s", why.reason) : 0;
+	return r < 0 ? error_pass(err, r, &why) : 0;
 }
 
 /* Adds the versions on the volume, the newest first. */
@@ -189,7 +189,7 @@ static int packer_open_block_sums(struct packer *packer, const struct version *v
 	int r = block_sums_load(transaction_source(packer->transaction), version, &packer->block_sums, &why);
 
 	if (r == -ENOMEM)
-		return error_set(err, r, "%s", why.reason);
+		return error_pass(err, r, &why);
 	if (r < 0)
 		log_warn("unread files go without block checksums: %s, ignoring", why.reason);
 	return packer->block_sums ? block_sums_view_new(packer->block_sums, transaction_source(packer->transaction),
@@ -219,7 +219,7 @@ static int packer_open_stat_cache(struct packer *packer, struct error *err)
 	if (r == -ENOENT || error_is_damage(r))
 		log_warn("every file is read: %s, ignoring", why.reason);
 	else if (r < 0)
-		return error_set(err, r, "%s", why.reason);
+		return error_pass(err, r, &why);
 	return packer->has_stat_cache ? packer_open_block_sums(packer, version, err) : 0;
 }
 

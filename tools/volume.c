@@ -74,7 +74,6 @@ static int volume_name(const char *name, struct volume *volume, struct error *er
 int volume_open(const char *name, struct volume **ret, struct error *err)
 {
 	auto_volume struct volume *volume = calloc(1, sizeof(*volume));
-	struct error why = { 0 };
 	int r;
 
 	if (!volume)
@@ -82,25 +81,24 @@ int volume_open(const char *name, struct volume **ret, struct error *err)
 	r = volume_name(name, volume, err);
 	if (r < 0)
 		return r;
-	r = file_open(volume->path, FILE_READ, &volume->file, &why);
+	r = file_open(volume->path, FILE_READ, &volume->file, err);
 	if (r < 0)
-		return error_set(err, r, "volume '%s': %s", volume->path, why.reason);
+		return error_wrap(err, r, "volume '%s'", volume->path);
 	*ret = take_ptr(&volume);
 	return 0;
 }
 
 static int volume_lock(const struct volume *volume, struct transaction *ret, struct error *err)
 {
-	struct error why = { 0 };
 	struct site site;
 	int r;
 
-	r = site_again(volume->path, volume->file->fd, &site, &why);
+	r = site_again(volume->path, volume->file->fd, &site, err);
 	if (r == 0) {
-		r = transaction_open(volume->path, FILE_WRITE, &site, 1, false, ret, &why);
+		r = transaction_open(volume->path, FILE_WRITE, &site, 1, false, ret, err);
 		site_close(&site);
 	}
-	return r < 0 ? error_set(err, r, "volume '%s': %s", volume->path, why.reason) : 0;
+	return r < 0 ? error_wrap(err, r, "volume '%s'", volume->path) : 0;
 }
 
 int volume_transaction(const struct volume *volume, struct transaction *ret, struct error *err)

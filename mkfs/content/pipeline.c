@@ -223,7 +223,7 @@ int pipeline_take(struct pipeline *pipeline, struct batch **ret, struct error *e
 	}
 	pthread_mutex_unlock(&pipeline->mutex);
 	if (r < 0)
-		return error_set(err, r, "%s", why->reason);
+		return error_pass(err, r, why);
 	*ret = batch;
 	return batch != NULL;
 }

@@ -168,7 +168,7 @@ static void *assemble_check_run(void *argument)
 static int assemble_check_end(struct assemble_check *check, struct version *version, struct error *err)
 {
 	if (check->result < 0)
-		return error_set(err, check->result, "%s", check->error.reason);
+		return error_pass(err, check->result, &check->error);
 	memcpy(version->digest, check->digest, sizeof(check->digest));
 	return 0;
 }

@@ -39,13 +39,12 @@ static void publish_default_label(const struct target *target, struct version *v
 static int publish_created(const struct pack_options *options, uint64_t *ret, struct error *err)
 {
 	const char *epoch = getenv("SOURCE_DATE_EPOCH");
-	struct error why = { 0 };
 	int r = 0;
 
 	if (epoch && *epoch) {
-		r = parse_u64(epoch, 0, INT64_MAX, ret, &why);
+		r = parse_u64(epoch, 0, INT64_MAX, ret, err);
 		if (r < 0)
-			return error_set(err, r, "SOURCE_DATE_EPOCH: %s", why.reason);
+			return error_wrap(err, r, "SOURCE_DATE_EPOCH");
 	} else {
 		*ret = options->has_uuid ? 0 : (uint64_t)time(NULL);
 	}

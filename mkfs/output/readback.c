@@ -214,7 +214,7 @@ void readback_close(struct readback *readback)
 /* With the lock held, or after the threads. */
 static int readback_result(const struct readback *readback, struct error *err)
 {
-	return readback->result < 0 ? error_set(err, readback->result, "%s", readback->error.reason) : 0;
+	return readback->result < 0 ? error_pass(err, readback->result, &readback->error) : 0;
 }
 
 int readback_add(struct readback *readback, uint64_t offset, const uint8_t *bytes, size_t length, struct error *err)

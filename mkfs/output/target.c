@@ -385,13 +385,12 @@ static int target_open_path(struct target *target, const struct pack_options *op
 int target_open(const struct pack_options *options, struct target *ret, struct error *err)
 {
 	struct target target = { .path = options->volume, .site = SITE_NONE, .successor = SITE_NONE };
-	struct error why = { 0 };
 	int r;
 
-	r = target_open_path(&target, options, &why);
+	r = target_open_path(&target, options, err);
 	if (r < 0) {
 		target_close(&target);
-		return error_set(err, r, "volume '%s': %s", options->volume, why.reason);
+		return error_wrap(err, r, "volume '%s'", options->volume);
 	}
 	*ret = target;
 	return 0;

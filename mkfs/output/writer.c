@@ -49,7 +49,7 @@ static int writer_flush_buffer(struct writer *writer, struct writer_buffer *buff
 	if (r == -ENOSPC)
 		return error_set(err, r, "volume is full: needs at least %zu more bytes", buffer->used);
 	if (r < 0)
-		return error_set(err, r, "%s", why.reason);
+		return error_pass(err, r, &why);
 	return readback_add(writer->readback, buffer->base, buffer->bytes, buffer->used, err);
 }
 
@@ -147,7 +147,7 @@ static int writer_wait(struct writer *writer, struct error *err)
 		pthread_cond_wait(&writer->changed, &writer->mutex);
 	r = writer->result;
 	pthread_mutex_unlock(&writer->mutex);
-	return r < 0 ? error_set(err, r, "%s", writer->error.reason) : 0;
+	return r < 0 ? error_pass(err, r, &writer->error) : 0;
 }
 
 /* Pads the buffer to a whole block and hands it to the thread; the other one is then filled, starting at base. */

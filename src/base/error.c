@@ -42,11 +42,13 @@ int error_errno(struct error *err, const char *fmt, ...)
 	return code;
 }
 
-int error_pass(struct error *err, const struct error *why)
+int error_pass(struct error *err, int code, const struct error *why)
 {
-	if (err)
+	if (err) {
 		*err = *why;
-	return why->code;
+		err->code = code;
+	}
+	return code;
 }
 
 int error_wrap(struct error *err, int code, const char *fmt, ...)

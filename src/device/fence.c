@@ -110,7 +110,7 @@ static int fence_register(const struct fence *fence, struct error *err)
 	if (r == -EBUSY)
 		return error_set(err, r,
 				 "another program of this host is registered for reservations with a key of its own");
-	return r < 0 ? error_pass(err, &why) : 0;
+	return r < 0 ? error_pass(err, r, &why) : 0;
 }
 
 /* Between the report and now another host may have been faster. */

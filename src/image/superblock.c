@@ -194,7 +194,7 @@ int superblock_find(struct source *source, struct superblock *ret, struct error 
 		return error_set(err, -EBADMSG, "superblock: %" PRIu64 " bytes are too few for a datasetfs volume",
 				 size);
 	if (search.best.sequence == 0 || search.unsupported > search.best.sequence)
-		return error_set(err, search.reason.code, "%s", search.reason.reason);
+		return error_pass(err, search.reason.code, &search.reason);
 	if (size < search.best.member_size)
 		return error_set(err, -EBADMSG,
 				 "superblock: the volume is truncated: %" PRIu64 " bytes, expected %" PRIu64, size,

@@ -248,7 +248,7 @@ static int file_open_fd(const struct site *site, enum file_mode mode, bool *ret_
 		r = site_open(site, flags, ret_fd, &why);
 	if (r == -EBUSY)
 		return error_set(err, r, "it is mounted or another publisher has it open");
-	return r < 0 ? error_pass(err, &why) : 0;
+	return r < 0 ? error_pass(err, r, &why) : 0;
 }
 
 int file_open_site(struct site *site, enum file_mode mode, struct file_source **ret, struct error *err)

@@ -225,7 +225,7 @@ static int transaction_doubt(const struct transaction *transaction, const struct
 			     const struct error *why, struct error *err)
 {
 	if (transaction->members[0].is_fresh)
-		return error_set(err, why->code, "%s", why->reason);
+		return error_pass(err, why->code, why);
 	if (commit_check(transaction_source(transaction), super, NULL) == 0)
 		return error_set(err, why->code, "%s; the change is in force, but a power loss may take it back",
 				 why->reason);

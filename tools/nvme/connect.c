@@ -145,7 +145,7 @@ static int nvme_connect_all(struct nvme_connect_options *options, const char *nq
 	if (connected)
 		return 0;
 	nvme_connect_tell(portals, count);
-	return error_set(err, portals[count - 1].err.code, "%s", portals[count - 1].err.reason);
+	return error_pass(err, portals[count - 1].err.code, &portals[count - 1].err);
 }
 
 /* ---- waiting ---- */

@@ -300,5 +300,5 @@ int check_window(const struct check_setup *setup, const struct plan *plan, struc
 	while (started)
 		pthread_join(threads[--started], NULL);
 	pthread_mutex_destroy(&check.lock);
-	return check.err.code ? error_set(err, check.err.code, "%s", check.err.reason) : 0;
+	return check.err.code ? error_pass(err, check.err.code, &check.err) : 0;
 }

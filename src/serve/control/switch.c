@@ -37,7 +37,7 @@ static int switch_current(struct serve *serve, struct generation *generation, st
 	generations_wait(&serve->generations);
 	(void)!announce_switch(serve, generation, old, &ignored);
 	prune_left(serve, generation);
-	return error_set(err, r, "%s", why.reason);
+	return error_pass(err, r, &why);
 }
 
 int switch_to(struct serve *serve, struct generation *generation, struct error *err)

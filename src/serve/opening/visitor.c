@@ -51,7 +51,7 @@ int visitor_check(const struct visitor *visitor, struct generations *generations
 	struct visitor_count count = visitor_count(visitor, generations);
 
 	if (failure)
-		return error_set(err, failure->why.code, "%s", failure->why.reason);
+		return error_pass(err, failure->why.code, &failure->why);
 	if (!visitor->may_switch && count.own >= VISITOR_OPEN)
 		return error_set(err, -EDQUOT, "user %" PRIu32 " holds %u versions open, the limit is %u", visitor->uid,
 				 count.own, VISITOR_OPEN);

@@ -90,7 +90,7 @@ static int machine_choose_io(struct serve *serve, struct error *err)
 		return 0;
 	}
 	if (serve->options.io == SERVE_IO_URING)
-		return error_set(err, r, "%s", why.reason);
+		return error_pass(err, r, &why);
 	snprintf(serve->io_reason, sizeof(serve->io_reason), "%.200s", why.reason);
 	log_warn("io_uring is refused, reads go through a slower pool of threads: %s", why.reason);
 	return 0;

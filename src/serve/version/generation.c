@@ -41,7 +41,7 @@ static int generation_open_block_sums(struct generation *generation, struct sour
 	int r = block_sums_load(source, &generation->version, &generation->block_sums, &why);
 
 	if (r == -ENOMEM)
-		return error_set(err, r, "%s", why.reason);
+		return error_pass(err, r, &why);
 	if (r < 0)
 		log_warn("version '%s' is served without its block checksums, parts of large files are read in whole "
 			 "chunks: %s", generation->version.label, why.reason);
