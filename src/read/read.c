@@ -73,35 +73,36 @@ static void read_fall_back(struct read_op *op, const struct error *err)
 	plan_begin(op, op->request.offset, op->size);
 }
 
-/* What has arrived is checked; the next reads are ready to be started, or *ret_done: everything is there. */
-static int read_step(struct read_op *op, bool *ret_done, const struct read_piece **ret_piece, struct error *err)
+/* What a read does next, while no device read of it is under way. */
+enum read_next { READ_FETCH, READ_PARK, READ_FAIL, READ_END };
+
+/* Checks what has arrived and plans what comes next. READ_FAIL: *ret_piece is to blame, if a piece is. */
+static enum read_next read_step(struct read_op *op, const struct read_piece **ret_piece, struct error *err)
 {
 	bool again = false;
 	int r = settle_round(op, &again, ret_piece, err);
 
-	*ret_done = false;
-	if (r < 0 && op->page_count) {
+	if (r < 0 && op->page_count)
 		read_fall_back(op, err);
-		r = 0;
-	} else if (r == 0 && !again) { /* it got on */
+	else if (r < 0)
+		return READ_FAIL;
+	else if (again)
+		return op->waits ? READ_PARK : READ_FETCH;
+	else /* it got on */
 		atomic_store_explicit(&op->waiting_since, 0, memory_order_relaxed);
-	}
-	if (r < 0 || again)
-		return r;
-	*ret_done = op->planned == op->size && !op->has_late;
 	*ret_piece = NULL;
-	return *ret_done ? 0 : plan_round(op, err);
+	if (op->planned == op->size && !op->has_late)
+		return READ_END;
+	return plan_round(op, err) < 0 ? READ_FAIL : READ_FETCH;
 }
 
 static void read_done(struct io_read *io, int result);
 
-/* Called while no device read is under way; goes on until one is, or the request is parked or answered. */
+/* Goes on until a device read is under way, or the request is parked or answered. */
 static void read_advance(struct read_op *op)
 {
 	const struct read_piece *piece = NULL;
 	struct error err;
-	bool done;
-	int r;
 
 	error_clear(&err);
 	do {
@@ -109,14 +110,17 @@ static void read_advance(struct read_op *op)
 			read_abandon(op);
 			return;
 		}
-		r = read_step(op, &done, &piece, &err);
-		if (r < 0 || done || op->waits) {
-			if (r < 0)
-				read_fail(op, piece, &err);
-			else if (done)
-				read_end(op, (int64_t)op->size);
-			else
-				park_add(op);
+		switch (read_step(op, &piece, &err)) {
+		case READ_FETCH:
+			break;
+		case READ_PARK:
+			park_add(op);
+			return;
+		case READ_FAIL:
+			read_fail(op, piece, &err);
+			return;
+		case READ_END:
+			read_end(op, (int64_t)op->size);
 			return;
 		}
 		op->pending = 1; /* ours: completions during the start must not get ahead of us */
