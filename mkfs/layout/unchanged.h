@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* --trust-mtime: files that are not read; their chunks are those of the trusted version. */
+/* --trust-mtime: the records of files that content/stat_cache.h found unchanged, copied from the trusted version. */
 #pragma once
 #include "content/stat_cache.h"
 #include "image/block_sums.h"

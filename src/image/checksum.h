@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* xxHash: chunk sums, the superblock's checksum, keys of equal content. */
+/* xxHash: computes chunk sums, the superblock's checksum, keys of equal content. Who checks them: README.md. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

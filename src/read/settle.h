@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks what has arrived and puts it where it belongs. */
+/* Checks what has arrived against its checksums, and puts it where it belongs. */
 #pragma once
 #include "read/op.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* .datasetfs/stats.json: the counters of all workers, added up, and what is open. */
+/* .datasetfs/stats.json: the counters of all workers, added up, and what is open. A new field: contrib/HACKING.md. */
 #pragma once
 #include "base/json.h"
 #include "serve/serve.h"

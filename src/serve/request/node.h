@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Nodes as the kernel wants to see them: attributes and directory entries' headers. */
+/* From a node number to its version and inode, and to what the kernel is told of it: attributes, entry headers. */
 #pragma once
 #include "fuse/wire.h"
 #include "serve/worker/worker.h"
