@@ -21,7 +21,6 @@
 #include "content/reader.h"
 #include "content/stat_cache.h"
 #include "image/block_sums.h"
-#include "image/codec.h"
 #include "image/names.h"
 #include "layout/assemble.h"
 #include "layout/estimate.h"
@@ -76,8 +75,7 @@ static void packer_close(struct packer *packer)
 	temp_close(packer->temp);
 	dirfd_cache_close(&packer->dirs);
 	close_fd(&packer->source_fd);
-	free(packer->version.segments.items);
-	free(packer->version.index.items);
+	version_free(&packer->version);
 }
 
 /* Opens the source, temporary files and the list, which a dry run needs too. */
@@ -150,8 +148,7 @@ static int packer_add_to_dedup(struct packer *packer, const struct version *vers
 
 	if (!loaded)
 		r = previous_index_open(packer->temp, transaction_source(packer->transaction),
-				packer->transaction->super.member_size, version, false,
-					&previous, &why);
+					packer->transaction->super.member_size, version, false, &previous, &why);
 	if (r == 0) {
 		what = "nothing more"; /* than what precedes the bad record */
 		r = dedup_add(&packer->dedup, loaded ? &packer->stat_cache.previous : &previous, &why);
@@ -174,8 +171,7 @@ static int packer_open_dedup(struct packer *packer, struct error *err)
 		return 0;
 	progress_phase(packer->progress, "earlier versions", 0);
 	r = dedup_open(&packer->dedup, packer->temp, transaction_source(packer->transaction),
-		       packer->transaction->super.member_size,
-		       packer->options->chunk_log, err);
+		       packer->transaction->super.member_size, packer->options->chunk_log, err);
 	for (uint32_t i = catalogue->version_count; r == 0 && i-- > 0;)
 		r = packer_add_to_dedup(packer, &catalogue->versions[i], err);
 	packer->has_dedup = r == 0;
@@ -213,8 +209,7 @@ static int packer_open_stat_cache(struct packer *packer, struct error *err)
 	if (!version) /* the volume has no current version yet */
 		return 0;
 	r = stat_cache_open(&packer->stat_cache, packer->temp, transaction_source(packer->transaction),
-				packer->transaction->super.member_size, version,
-			    options->chunk_log, &why);
+			    packer->transaction->super.member_size, version, options->chunk_log, &why);
 	packer->has_stat_cache = r == 0;
 	if (r == -ENOENT || error_is_damage(r))
 		log_warn("every file is read: %s, ignoring", why.reason);

@@ -9,7 +9,6 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "base/parse.h"
 #include "verb.h"
 #include "volume.h"
 #include "volume/compaction.h"
@@ -59,8 +58,7 @@ static int compact_check_give_back(const struct transaction *transaction, struct
 	if (superblock_doubt(&transaction->super, &doubt))
 		return error_set(err, -EBADMSG,
 				 "--give-back would make holes of what superblock slot %" PRIu64
-				 " refers to, compact without "
-				 "it or publish first",
+				 " refers to, compact without it or publish first",
 				 (transaction->super.sequence + 1) % DSFS_SLOT_COUNT);
 	return 0;
 }
@@ -172,8 +170,7 @@ int compact_run(int argc, char **argv)
 	(options.common.json ? compact_json : compact_text)(volume, &options, &result);
 	if (!options.dry_run && compact_concerns_mounts(&result.compaction))
 		log_warn("workers that have one of these versions mounted are not known here: they should switch, and "
-			 "get "
-			 "EIO once the freed space is used again");
+			 "get EIO once the freed space is used again");
 	free(result.compaction.versions);
 	return VERB_DONE;
 }

@@ -88,6 +88,14 @@ int volume_open(const char *name, struct volume **ret, struct error *err)
 	return 0;
 }
 
+/* The device or path that a mount was made of may hold another volume by now: -ESTALE. */
+static int volume_check_mounted(const struct volume *volume, const struct superblock *super, struct error *err)
+{
+	if (volume->served.sequence && memcmp(super->volume_uuid, volume->served.volume_uuid, 16) != 0)
+		return error_set(err, -ESTALE, "'%s' is not the volume that is mounted", volume->path);
+	return 0;
+}
+
 static int volume_lock(const struct volume *volume, struct transaction *ret, struct error *err)
 {
 	struct site site;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A volume opened for looking at: by its own path, or by a mount of it. */
 #pragma once
-#include <errno.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "image/catalogue.h"
@@ -23,14 +21,6 @@ struct volume {
 /* Opens the file or device read-only and looks at nothing in it yet. name: a volume, or something on a mount.
  */
 must_check int volume_open(const char *name, struct volume **ret, struct error *err);
-/* The device or path that a mount was made of may hold another volume by now: -ESTALE. */
-must_check static inline int volume_check_mounted(const struct volume *volume, const struct superblock *super,
-						  struct error *err)
-{
-	if (volume->served.sequence && memcmp(super->volume_uuid, volume->served.volume_uuid, 16) != 0)
-		return error_set(err, -ESTALE, "'%s' is not the volume that is mounted", volume->path);
-	return 0;
-}
 /* For a change: what was opened, not what has its name by now. By a mount only that mount's volume is changed. */
 must_check int volume_transaction(const struct volume *volume, struct transaction *ret, struct error *err);
 /* Superblock and catalogue. */

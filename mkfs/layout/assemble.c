@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "base/log.h"
-#include "image/address.h"
 #include "image/dump.h"
 #include "image/index_load.h"
 #include "image/names.h"

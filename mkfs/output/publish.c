@@ -9,7 +9,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/cleanup.h"
 #include "base/parse.h"
 #include "image/sha256.h"
 

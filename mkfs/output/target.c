@@ -19,7 +19,6 @@
 #include "device/locate.h"
 #include "device/protect.h"
 #include "image/address.h"
-#include "image/publisher.h"
 
 #define TARGET_SUFFIX     ".new-mkdatasetfs"
 #define TARGET_ZEROS      (1u << 20)

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/address.h"
 #include "volume/reindex.h"
 #include "volume/room.h"
 #include "volume/victims.h"
@@ -53,10 +52,8 @@ static int compaction_open(struct compaction_work *work, struct error *err)
 
 static void compaction_close(struct compaction_work *work)
 {
-	for (uint32_t i = 0; i < work->fresh_count; i++) {
-		free(work->fresh[i].segments.items);
-		free(work->fresh[i].index.items);
-	}
+	for (uint32_t i = 0; i < work->fresh_count; i++)
+		version_free(&work->fresh[i]);
 	free(work->fresh);
 	relocate_close(&work->chunks);
 	relocate_close(&work->sections);

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "image/publisher.h"
-#include "image/superblock.h"
 
 int holder_write(struct source *source, struct error *err)
 {

@@ -155,7 +155,8 @@ int transaction_begin(struct transaction *transaction, struct error *err)
 	return r;
 }
 
-int transaction_check_fences(const struct transaction *transaction, struct error *err)
+/* -EBUSY when another host has taken a member from us: nothing may be put in force any more. */
+static int transaction_check_fences(const struct transaction *transaction, struct error *err)
 {
 	int r = 0;
 

@@ -61,8 +61,6 @@ static inline struct source *transaction_source(const struct transaction *transa
 
 /* Says in the publisher record that the volume is being changed: before the first write. */
 must_check int transaction_begin(struct transaction *transaction, struct error *err);
-/* -EBUSY when another host has taken a member from us: nothing may be changed any more. */
-must_check int transaction_check_fences(const struct transaction *transaction, struct error *err);
 /* Begins, unless that was done. The changed catalogue is in force and durable when it returns 0. Otherwise the reason
  * says what is in force, if it is not the state before. */
 must_check int transaction_commit(struct transaction *transaction, struct error *err);

@@ -369,8 +369,8 @@ static void test_catalogue_fields(void **state)
 	catalogue_refused(&c, "not aligned to 16777216");
 	c = make_catalogue(), c.versions[0].index.items[0].length = 4095, c.versions[0].index.items[1].length += 1;
 	catalogue_refused(&c, "index extent of 4095 bytes, expected whole blocks");
-	c = make_catalogue(), c.versions[0].source = (struct extent){ SIZE, 1 }, catalogue_refused(&c,
-												   "source section");
+	c = make_catalogue(), c.versions[0].source = (struct extent){ SIZE, 1 };
+	catalogue_refused(&c, "source section");
 	c = make_catalogue(), c.versions[0].block_sums = (struct extent){ SIZE, 1 };
 	catalogue_refused(&c, "block checksums");
 }

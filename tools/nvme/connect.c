@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "base/parse.h"
 #include "device/locate.h"
 #include "device/nvme.h"
 #include "nvme/nvme.h"

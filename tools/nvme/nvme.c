@@ -97,7 +97,8 @@ const char *nvme_address(const struct topology_controller *controller, char text
 	return text;
 }
 
-void nvme_json_number(struct json *json, const char *key, int64_t n)
+/* A number that may be missing (-1). */
+static void nvme_json_number(struct json *json, const char *key, int64_t n)
 {
 	if (n < 0)
 		json_null(json, key);

@@ -35,5 +35,3 @@ void nvme_json_path(struct json *json, const struct topology *topology, const st
 /* Name, size and identities of a namespace. */
 void nvme_json_namespace(struct json *json, const struct topology *topology,
 			 const struct topology_namespace *namespace);
-/* A number that may be missing (-1). */
-void nvme_json_number(struct json *json, const char *key, int64_t n);
