@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/huge.h"
+#include "base/interrupt.h"
 #include "image/address.h"
 #include "image/chunk.h"
 #include "image/dump.h"
@@ -191,9 +192,10 @@ static int reindex_part(struct reindex_section *section, uint64_t from, uint64_t
 		memcpy(section->buffer, bytes + at, step);
 		changed = reindex_patch(section, number, count);
 		sha256_add(section->sha, section->buffer, step);
-		if (changed || reindex_is_in_victim(section, at, step))
+		r = interrupt_check(err);
+		if (r == 0 && (changed || reindex_is_in_victim(section, at, step)))
 			r = reindex_write(section, step, err);
-		else
+		else if (r == 0)
 			r = reindex_keep(section, at, step, err);
 	}
 	return r;
