@@ -312,10 +312,10 @@ static void list_text_head(const struct volume *volume, const struct list_space 
 	       volume->file->geometry.is_block_device ? "" : "; the file grows when needed");
 	if (!publisher->is_there)
 		return;
-	printf("publishing  on ");
+	printf("publisher   on "); /* killed, or at the superblock slot when the device failed, it leaves its record */
 	text_write(stdout, publisher->host, strlen(publisher->host));
-	printf(" since %s UTC process=%" PRIu64 "\n", text_time((int64_t)publisher->since, since),
-	       publisher->process);
+	printf(" since %s UTC process=%" PRIu64 ", at work or ended without finishing\n",
+	       text_time((int64_t)publisher->since, since), publisher->process);
 }
 
 static void list_text_version(const struct volume *volume, const struct version *v, const struct list_share *share,

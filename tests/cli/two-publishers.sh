@@ -39,6 +39,13 @@ kill_publisher() {
     assert_eq "temporary files of a killed publisher" "$(find temporary -mindepth 1)" ""
 }
 
+# listed PROCESS VOLUME: the record does not say whether that one still works
+listed() {
+    assert_contains "list" "$(datasetfsctl list "$2" | grep '^publisher ')" "on $(hostname) since $SINCE"
+    assert_contains "list" "$(datasetfsctl list "$2")" "process=$1, at work or ended without finishing"
+    assert_eq "list --json" "$(datasetfsctl list --json "$2" | json publisher.process)" "$1"
+}
+
 # round VOLUME
 round() {
     local before publisher
@@ -47,7 +54,9 @@ round() {
     start "$1" "$1"
     publisher=$PUBLISHER
     refused $publisher "$1"
+    listed $publisher "$1"
     kill_publisher
+    listed $publisher "$1"
 
     # Nothing to clean: one line says what happened, and everything works.
     assert_eq "the dump" "$(datasetfsctl dump "$1" | sha256sum)" "$before"
@@ -56,6 +65,7 @@ round() {
     assert_contains "the warning" "$(cat err)" "a publisher did not finish: process $publisher on $(hostname)"
     mkdatasetfs --progress none --label last "$1" source >/dev/null 2>err || fail "publish: $(cat err)"
     assert_eq "a warning that is over" "$(cat err)" ""
+    assert_eq "list of a volume at rest" "$(datasetfsctl list "$1" | grep -c '^publisher ')" 0
     datasetfsctl verify "$1" >/dev/null || fail "verify at the end"
 }
 
