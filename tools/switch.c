@@ -2,7 +2,6 @@
 /* datasetfsctl switch: another version under a running mount, by an ioctl on its control file. */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One thread waits, others wake it: an eventfd, which may also be polled beside other descriptors. */
 #pragma once
-#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"

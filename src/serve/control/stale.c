@@ -2,9 +2,7 @@
 /* What a removed version leaves is written over some day: its chunks then fail their checks like damaged ones. */
 #include "serve/control/stale.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -22,14 +20,12 @@ static void stale_report(const struct serve *serve, const struct generation *gen
 		return;
 	if (copy)
 		log_err("version '%s' was moved on the volume by compaction and its former space is used again: "
-			"switch '%s' to "
-			"'%s', sequence=%" PRIu64 " now=%" PRIu64,
+			"switch '%s' to '%s', sequence=%" PRIu64 " now=%" PRIu64,
 			generation->version.label, serve->options.mountpoint, copy->label, generation->sequence,
 			copy->sequence);
 	else
-		log_err("version '%s' was removed from the volume and its space is used again: switch '%s' to another "
-			"one, "
-			"sequence=%" PRIu64,
+		log_err("version '%s' was removed from the volume and its space is used again: "
+			"switch '%s' to another one, sequence=%" PRIu64,
 			generation->version.label, serve->options.mountpoint, generation->sequence);
 }
 

@@ -2,9 +2,7 @@
 /* Sums the workers' counters and writes them as JSON (fields: datasetfs/control.h). */
 #include "serve/dotdir/stats.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "base/clock.h"

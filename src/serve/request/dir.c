@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/log.h"

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Every request but READ (request/content.c) and listings (request/dir.c): answered at once, from memory. */
+/* The handler of every opcode. What is answered at once, from memory, is done here; the rest is handed on. */
 #include "serve/session/ops.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "base/cleanup.h"
-#include "base/log.h"
 #include "image/names.h"
 #include "serve/control/command.h"
 #include "serve/dotdir/dotdir.h"
@@ -260,7 +257,7 @@ static void ops_ioctl(void *context, struct channel_request *request)
 		reply_error(worker, request, -ENOTTY);
 }
 
-/* Comes to any worker, whoever has the request; for reads past the page cache it does not come, see watchdog.c. */
+/* Comes to any worker, whoever has the request; not for reads past the page cache, see request/waiting.c. */
 static void ops_interrupt(void *context, struct channel_request *request)
 {
 	struct worker *worker = context;

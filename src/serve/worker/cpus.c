@@ -2,7 +2,6 @@
 /* The affinity mask and the kernel's lists of CPUs. */
 #include "serve/worker/cpus.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
