@@ -33,7 +33,7 @@ struct check_worker {
 	struct read_op op;
 	struct chunk chunks[READ_PIECES]; /* of op */
 	struct error failure;             /* of op */
-	uint64_t blamed;                  /* address of the chunk that it was because of */
+	struct item blamed;               /* its chunk is what it was because of; zeroed: none */
 	int64_t result;
 	uint8_t *payload;
 	struct block_sums_view *rows;
@@ -112,7 +112,9 @@ static void check_failed(struct read_op *op, const struct chunk *chunk, const st
 	struct check_worker *worker = check_of(op);
 
 	worker->failure = *err;
-	worker->blamed = chunk ? chunk->address : 0;
+	worker->blamed = (struct item){ 0 };
+	if (chunk)
+		worker->blamed.chunk = *chunk;
 }
 
 static void check_path_failed(struct read_op *op, int code, bool is_parked)
@@ -130,7 +132,6 @@ static void check_done(struct read_op *op, int64_t result)
 /* The distinct chunks of the items come one behind the other into the payload. */
 static int check_read(struct check_worker *worker, const struct item *items, size_t count)
 {
-	uint64_t wrong = worker->reads.checksum_failures;
 	uint32_t chunks = 0;
 
 	for (size_t i = 0; i < count; i++)
@@ -138,10 +139,7 @@ static int check_read(struct check_worker *worker, const struct item *items, siz
 			worker->chunks[chunks++] = items[i].chunk;
 	worker->op.request.chunk_count = chunks;
 	read_begin(&worker->reader, &worker->op); /* and ends: the engine reads in this thread */
-	if (worker->result < 0)
-		return worker->failure.code;
-	worker->counts.transient += worker->reads.checksum_failures - wrong;
-	return 0;
+	return worker->result < 0 ? worker->failure.code : 0;
 }
 
 /* --- judging --- */
@@ -181,11 +179,13 @@ static void check_rows(struct check_worker *worker, const struct item *items, si
 	}
 }
 
-/* One chunk and the items that mean it. */
+/* One chunk and the items that mean it. was_wrong: when it was read with others. */
 static void check_alone(struct check_worker *worker, const struct item *items, size_t count, bool was_wrong)
 {
+	uint64_t wrong = worker->reads.checksum_failures;
+
 	if (check_read(worker, items, count) == 0) {
-		worker->counts.transient += was_wrong;
+		worker->counts.transient += was_wrong || worker->reads.checksum_failures > wrong;
 		check_rows(worker, items, count);
 		return;
 	}
@@ -196,18 +196,20 @@ static void check_alone(struct check_worker *worker, const struct item *items, s
 /* A request with something wrong in it says only what came first: its chunks are read one by one. */
 static void check_each(struct check_worker *worker, const struct check_run *run)
 {
-	uint64_t blamed = worker->failure.code == -EBADMSG ? worker->blamed : 0;
+	struct item blamed = worker->failure.code == -EBADMSG ? worker->blamed : (struct item){ 0 };
 	size_t count;
 
 	for (size_t i = 0; i < run->count; i += count) {
 		for (count = 1; i + count < run->count && run->items[i + count].again;)
 			count++;
-		check_alone(worker, &run->items[i], count, blamed && run->items[i].chunk.address == blamed);
+		check_alone(worker, &run->items[i], count, item_compare_bytes(&run->items[i], &blamed) == 0);
 	}
 }
 
 static void check_run(struct check_worker *worker, const struct check_run *run)
 {
+	uint64_t wrong = worker->reads.checksum_failures;
+
 	for (size_t i = 0; i < run->count; i++) {
 		const struct item *item = &run->items[i];
 
@@ -215,10 +217,12 @@ static void check_run(struct check_worker *worker, const struct check_run *run)
 		worker->counts.references += item->shared;
 		worker->counts.bytes += item->again ? 0 : item->chunk.stored;
 	}
-	if (check_read(worker, run->items, run->count) == 0)
-		check_rows(worker, run->items, run->count);
-	else
+	if (check_read(worker, run->items, run->count) < 0) {
 		check_each(worker, run);
+		return;
+	}
+	worker->counts.transient += worker->reads.checksum_failures - wrong;
+	check_rows(worker, run->items, run->count);
 }
 
 /* --- threads --- */

@@ -14,7 +14,7 @@ struct check_counts {
 	uint64_t chunks;     /* runs of stored bytes checked */
 	uint64_t references; /* (file, chunk) pairs that they stand for */
 	uint64_t bytes;      /* stored bytes checked */
-	uint64_t transient;  /* chunks that were wrong once and right when read again */
+	uint64_t transient;  /* chunks that were wrong and then right; those of one device read count as one */
 };
 
 struct check_setup {

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: MIT */
+/* What verify says of chunks wherever they lie, and of a device that is wrong now and then. */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "image/address.h"
+#include "image/checksum.h"
+#include "io/engine.h"
+#include "lib/check.h"
+#include "verify/check.h"
+
+#define DEVICE (UINT32_C(6) << 20)
+#define LONGEST (1u << DSFS_CHUNK_LOG_MAX)
+#define ITEMS  3000u
+
+static uint8_t device[DEVICE], blob[65536];
+static struct index volume_index = { .blob = { blob, sizeof(blob) } };
+static struct file_source volume = { .geometry = { .logical_block = 512, .size = DEVICE } };
+static struct item items[ITEMS];
+
+/* So many reads of this byte bring another one. */
+static uint64_t bad_at;
+static unsigned bad_reads;
+
+static void fake_read(struct engine *engine, struct io_read *read)
+{
+	uint64_t at = read->offset;
+
+	(void)engine;
+	for (int i = 0; i < read->iov_count; i++) {
+		const struct iovec *iov = &read->iov[i];
+
+		assert_true(at + iov->iov_len <= DEVICE);
+		memcpy(iov->iov_base, device + at, iov->iov_len);
+		if (bad_reads && bad_at >= at && bad_at - at < iov->iov_len) {
+			((uint8_t *)iov->iov_base)[bad_at - at] ^= 1;
+			bad_reads--;
+		}
+		at += iov->iov_len;
+	}
+	read->done(read, (int)(at - read->offset));
+}
+
+static void fake_free(struct engine *engine)
+{
+	free(engine);
+}
+
+/* In the place of the engine that reads descriptors. */
+int sync_new(const struct engine_setup *setup, struct engine **ret, struct error *err)
+{
+	static const struct engine_ops ops = { .read = fake_read, .free = fake_free };
+	struct engine *engine = calloc(1, sizeof(*engine));
+
+	(void)setup;
+	if (!engine)
+		return error_set(err, -ENOMEM, "no memory");
+	engine->ops = &ops;
+	*ret = engine;
+	return 0;
+}
+
+static struct item make_item(uint32_t member, uint64_t offset, uint32_t length)
+{
+	const uint8_t *bytes = member == DSFS_IN_INDEX ? blob : device;
+
+	return (struct item){ .chunk = { .address = address_make(member, offset), .stored = length, .length = length,
+					 .codec = DSFS_CODEC_RAW, .sum = checksum_64(bytes + offset, length) },
+			      .shared = 1 };
+}
+
+static int fill(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < DEVICE; i++)
+		device[i] = (uint8_t)(i * 2654435761u >> 13);
+	for (size_t i = 0; i < sizeof(blob); i++)
+		blob[i] = (uint8_t)(i * 2246822519u >> 11);
+	return 0;
+}
+
+static struct check_counts check(size_t count, unsigned jobs, struct damage_list *damage)
+{
+	struct plan plan = { .items = items, .count = count };
+	struct check_setup setup = { .file = &volume, .index = &volume_index, .jobs = jobs, .damage = damage };
+	struct check_counts counts = { 0 };
+
+	qsort(items, count, sizeof(*items), item_compare_uses);
+	for (size_t i = 0; i < count; i++)
+		items[i].again = i && item_compare_bytes(&items[i - 1], &items[i]) == 0;
+	damage_init(damage);
+	CHECK_OK(check_window(&setup, &plan, &counts, &err));
+	damage_end(damage);
+	return counts;
+}
+
+static struct item random_item(long most)
+{
+	uint32_t length = (uint32_t)(1 + random() % most);
+
+	if (random() % 8 == 0)
+		return make_item(DSFS_IN_INDEX, (uint64_t)random() % 60000, (uint32_t)(1 + random() % 5000));
+	return make_item(0, DSFS_DATA_AT + (uint64_t)random() % (DEVICE - DSFS_DATA_AT - length + 1), length);
+}
+
+/* As a hostile index may have them: chunks that overlap, that lie within others or far from all, the same ones many
+ * times, with other sums. Of those with a wrong sum each is damage, and nothing else is. */
+static void test_any_places(void **state)
+{
+	static const long longest[] = { 1, 600, 5000, LONGEST };
+	static struct damage_list damage;
+
+	(void)state;
+	srandom(9);
+	for (unsigned round = 0; round < 12; round++) {
+		uint64_t bytes = 0, chunks = 0, wrong = 0;
+		size_t count = 1 + (size_t)random() % (round % 4 == 3 ? 100 : ITEMS);
+		struct check_counts counts;
+
+		for (size_t i = 0; i < count; i++) {
+			items[i] = i && random() % 4 == 0 ? items[i - 1] : random_item(longest[round % 4]);
+			items[i].row = 0;
+			if (random() % 50 == 0)
+				items[i].chunk.sum++;
+		}
+		counts = check(count, 1 + round % 3, &damage);
+		for (size_t i = 0; i < count; i++) {
+			const struct chunk *chunk = &items[i].chunk;
+			const uint8_t *content = address_member(chunk->address) ? blob : device;
+
+			wrong += chunk->sum != checksum_64(content + address_offset(chunk->address), chunk->length);
+			chunks += !items[i].again;
+			bytes += items[i].again ? 0 : chunk->stored;
+		}
+		assert_int_equal(damage.count, wrong);
+		assert_int_equal(counts.chunks, chunks);
+		assert_int_equal(counts.bytes, bytes);
+		assert_int_equal(counts.references, count);
+		assert_int_equal(counts.transient, 0);
+	}
+}
+
+/* However often a chunk is wrong before it is right, it counts once; what stays wrong is damage. */
+static void test_wrong_now_and_then(void **state)
+{
+	static struct damage_list damage;
+	struct check_counts counts;
+
+	(void)state;
+	for (unsigned count = 1; count <= 2; count++)
+		for (unsigned wrong = 0; wrong <= 4; wrong++) {
+			items[0] = make_item(0, DSFS_DATA_AT, 70000);
+			items[1] = make_item(0, DSFS_DATA_AT + 70000, 30000);
+			bad_at = DSFS_DATA_AT + 5000;
+			bad_reads = wrong;
+			counts = check(count, 1, &damage);
+			assert_int_equal(bad_reads, 0);
+			assert_int_equal(damage.count, wrong == 4);
+			assert_int_equal(counts.transient, wrong > 0 && wrong < 4);
+			assert_int_equal(counts.chunks, count);
+		}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_any_places), cmocka_unit_test(test_wrong_now_and_then),
+	};
+
+	return cmocka_run_group_tests(tests, fill, NULL);
+}
