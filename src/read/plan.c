@@ -216,6 +216,7 @@ static void plan_begin_chunks(struct read_op *op)
 	op->size = 0;
 	for (uint32_t i = 0; i < op->request.chunk_count; i++)
 		op->size += op->request.chunks[i].length;
+	assert(op->size <= op->request.room);
 }
 
 /* Nothing is planned yet. */

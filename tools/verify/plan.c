@@ -14,7 +14,7 @@
 #include "image/inode.h"
 #include "verify/damage.h"
 
-#define PLAN_KEEP ((size_t)512 << 10) /* items of a window: 32 MiB */
+#define PLAN_KEEP ((size_t)512 << 10) /* items of a window: 40 MiB */
 #define PLAN_ROOM (2 * PLAN_KEEP)     /* items gathered before the highest are dropped */
 #define SHARD_LOG 20u                 /* shards take turns by this many bytes */
 
