@@ -254,16 +254,16 @@ static int main_set_debug(void *target, const char *argument, struct error *err)
 }
 
 static const struct option_spec main_rows[] = {
-	{ "options", 'o', "LIST", OPTION_CALL(main_set_o), "mount options such as version=L, see datasetfs(8)" },
-	{ "foreground", 'f', NULL, MAIN_TRUE(foreground), "stay in the foreground" },
-	{ "debug", 'd', NULL, OPTION_CALL(main_set_debug), "log every request; stays in the foreground" },
+	{ "options", 'o', "LIST", OPTION_CALL(main_set_o), "set mount options, see datasetfs(8)" },
+	{ "foreground", 'f', NULL, MAIN_TRUE(foreground), "stay in the foreground, log to standard error" },
+	{ "debug", 'd', NULL, OPTION_CALL(main_set_debug), "log every request; implies --foreground" },
 	{ 0 },
 };
 
 static const struct command_line main_line = {
 	.program = "datasetfs",
 	.usage = "[OPTIONS] VOLUME MOUNTPOINT",
-	.summary = "Mounts a version of a datasetfs volume, read-only; returns when it serves.",
+	.summary = "Mount a version of a datasetfs volume read-only; return when it serves.",
 	.options = main_rows,
 };
 
@@ -276,20 +276,20 @@ static int main_set_namespace(void *target, const char *argument, struct error *
 
 /* mount(8), "EXTERNAL HELPERS". */
 static const struct option_spec main_helper_rows[] = {
-	{ "options", 'o', "LIST", OPTION_CALL(main_set_o), "mount options, see datasetfs(8)" },
-	{ "fake", 'f', NULL, MAIN_TRUE(fake), "check everything but do not mount" },
-	{ "sloppy", 's', NULL, OPTION_NOTHING, "no effect: unknown options are errors" },
+	{ "options", 'o', "LIST", OPTION_CALL(main_set_o), "set mount options, see datasetfs(8)" },
+	{ "fake", 'f', NULL, MAIN_TRUE(fake), "load and verify the version, do not mount it" },
+	{ "sloppy", 's', NULL, OPTION_NOTHING, "no effect: an unknown option is still an error" },
 	{ "no-mtab", 'n', NULL, OPTION_NOTHING, "no effect" },
 	{ "verbose", 'v', NULL, OPTION_NOTHING, "no effect" },
 	{ "types", 't', "TYPE", OPTION_NOTHING, "no effect" },
-	{ "namespace", 'N', "NS", OPTION_CALL(main_set_namespace), "refused" },
+	{ "namespace", 'N', "NS", OPTION_CALL(main_set_namespace), "refused: use nsenter(1)" },
 	{ 0 },
 };
 
 static const struct command_line main_helper_line = {
 	.program = "mount.datasetfs",
 	.usage = "VOLUME MOUNTPOINT [-sfnv] [-N NS] [-o LIST]",
-	.summary = "The helper that mount(8) calls for the type datasetfs.",
+	.summary = "Mount a volume for mount(8), which runs this helper for the type datasetfs.",
 	.options = main_helper_rows,
 };
 

@@ -37,8 +37,8 @@ struct unmount_place {
 
 /* umount(8), "EXTERNAL HELPERS". */
 static const struct option_spec unmount_rows[] = {
-	{ "force", 'f', NULL, OPTION_TRUE(struct unmount, force), "also when the daemon does not answer" },
-	{ "lazy", 'l', NULL, OPTION_TRUE(struct unmount, lazy), "out of sight at once, without a wait" },
+	{ "force", 'f', NULL, OPTION_TRUE(struct unmount, force), "unmount even if the daemon does not answer" },
+	{ "lazy", 'l', NULL, OPTION_TRUE(struct unmount, lazy), "detach at once, do not wait for the daemon" },
 	{ "no-mtab", 'n', NULL, OPTION_TRUE(struct unmount, no_mtab), "passed on to umount(8)" },
 	{ "read-only", 'r', NULL, OPTION_TRUE(struct unmount, read_only), "passed on to umount(8)" },
 	{ "verbose", 'v', NULL, OPTION_TRUE(struct unmount, verbose), "passed on to umount(8)" },
@@ -50,7 +50,7 @@ static const struct option_spec unmount_rows[] = {
 static const struct command_line unmount_line = {
 	.program = "umount.datasetfs",
 	.usage = "MOUNTPOINT [-flnrv] [-N NS] [-t TYPE]",
-	.summary = "The helper that umount(8) calls: waits until the volume is closed.",
+	.summary = "Unmount for umount(8), which runs this helper; return when the volume is closed.",
 	.options = unmount_rows,
 };
 

@@ -30,10 +30,10 @@ struct compact_result {
 
 static const struct option_spec compact_table[] = {
 	{ "below", 0, "PERCENT", OPTION_NUMBER(struct compact_options, below, 1, 100),
-	  "empty segments with less alive than that, 1 to 100" },
+	  "empty segments less than PERCENT alive (default 50)" },
 	{ "give-back", 0, NULL, OPTION_TRUE(struct compact_options, give_back),
-	  "make holes of a file's free space, at once" },
-	{ "dry-run", 'n', NULL, OPTION_TRUE(struct compact_options, dry_run), "say what would be done" },
+	  "return the free space of a file to its filesystem" },
+	{ "dry-run", 'n', NULL, OPTION_TRUE(struct compact_options, dry_run), "show what would be done" },
 	VERB_OPTION_JSON,
 	{ 0 },
 };
@@ -42,9 +42,9 @@ const struct command_line compact_line = {
 	.program = "datasetfsctl compact",
 	.usage = "VOLUME",
 	.summary = "Empty segments that are mostly dead.\n"
-		   "What is alive in segments with less than 50 percent of it is copied to free space. Versions\n"
-		   "that lie elsewhere then keep label, UUID and digest, but workers that have them mounted are\n"
-		   "not known here: they should switch, and get EIO once the freed space is used again.",
+		   "Copies what is alive in them to free space. A version whose chunks move keeps its label,\n"
+		   "UUID and digest. The command does not know which workers have such a version mounted:\n"
+		   "they should switch, and get EIO once the freed space is used again.",
 	.options = compact_table,
 };
 

@@ -15,7 +15,8 @@ const struct command_line current_line = {
 	.program = "datasetfsctl current",
 	.usage = "VOLUME LABEL",
 	.summary = "Make a version the current one.\n"
-		   "Mounts that name no version take it from now on; mounts that are there stay as they are.",
+		   "Mounts that name no version take it from now on. Existing mounts keep their version,\n"
+		   "except those with follow=current, which switch to it.",
 	.options = current_table,
 };
 

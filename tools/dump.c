@@ -21,7 +21,7 @@
 
 static const struct option_spec dump_table[] = {
 	{ "json", 0, NULL, OPTION_TRUE(struct verb_options, json),
-	  "write a line of JSON for each name, with its path" },
+	  "print one JSON object for each name, with its path" },
 	{ 0 },
 };
 
@@ -29,8 +29,8 @@ const struct command_line dump_line = {
 	.program = "datasetfsctl dump",
 	.usage = "VOLUME|MNT [LABEL]",
 	.summary = "Write the text that describes a version.\n"
-		   "The version LABEL, or the one that MNT serves, or the current one. The text\n"
-		   "names no place on the volume, and its SHA-256 is the version's digest.",
+		   "Without LABEL, the version is the one that MNT serves or the current one of VOLUME.\n"
+		   "The text contains no place on the volume; its SHA-256 is the digest of the version.",
 	.options = dump_table,
 };
 

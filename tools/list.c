@@ -44,7 +44,7 @@ struct list_options {
 
 static const struct option_spec list_table[] = {
 	{ "space", 0, NULL, OPTION_TRUE(struct list_options, space),
-	  "also show which versions pin which segments" },
+	  "show which versions pin which segments" },
 	VERB_OPTION_JSON,
 	{ 0 },
 };
@@ -52,8 +52,8 @@ static const struct option_spec list_table[] = {
 const struct command_line list_line = {
 	.program = "datasetfsctl list",
 	.usage = "VOLUME|MNT",
-	.summary = "Show versions, space, and who publishes.\n"
-		   "* marks the current version.",
+	.summary = "Show versions, space, and who is publishing.\n"
+		   "'*' marks the current version.",
 	.options = list_table,
 };
 

@@ -36,13 +36,13 @@ static void main_help(void)
 	const char *summary;
 
 	printf("Usage: datasetfsctl VERB [OPTIONS] ...\n"
-	       "Look at datasetfs volumes and mounts, manage versions, switch mounts.\n\n");
+	       "Inspect datasetfs volumes and mounts, manage versions, switch mounts.\n\n");
 	for (size_t i = 0; i < VERB_COUNT; i++) {
 		summary = verbs[i].line->summary;
 		printf("  %-8s%-24s%.*s\n", verbs[i].name, verbs[i].line->usage, (int)strcspn(summary, "\n"),
 		       summary);
 	}
-	printf("\n  -h, --help                show this help, after a verb the verb's\n"
+	printf("\n  -h, --help                show this help, or after a verb its options\n"
 	       "  -V, --version             show the release\n");
 }
 

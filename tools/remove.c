@@ -18,8 +18,8 @@ const struct command_line remove_line = {
 	.program = "datasetfsctl remove",
 	.usage = "VOLUME LABEL",
 	.summary = "Remove a version that is not the current one.\n"
-		   "What no other version uses becomes free. Workers that have it mounted are not known here:\n"
-		   "once the space is used again, they get EIO.",
+		   "Space that no other version uses becomes free. The command does not know which workers\n"
+		   "still have the version mounted: once the space is used again, they get EIO.",
 	.options = remove_table,
 };
 

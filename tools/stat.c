@@ -45,7 +45,7 @@ struct stat_range {
 
 static const struct option_spec stat_table[] = {
 	{ "version", 0, "L", OPTION_TEXT(struct stat_options, version, version_check_label),
-	  "look in version L, not the current one" },
+	  "look in version L instead of the current one" },
 	VERB_OPTION_JSON,
 	{ 0 },
 };
@@ -53,7 +53,7 @@ static const struct option_spec stat_table[] = {
 const struct command_line stat_line = {
 	.program = "datasetfsctl stat",
 	.usage = "MNT/FILE | VOLUME FILE",
-	.summary = "Show a file's chunks and device ranges.",
+	.summary = "Show a file, its chunks, and where they lie.",
 	.options = stat_table,
 };
 

@@ -31,9 +31,9 @@ static int switch_check_label(const char *label, struct error *err)
 
 static const struct option_spec switch_table[] = {
 	{ "if-current", 0, "LABEL", OPTION_TEXT(struct switch_options, if_current, switch_check_label),
-	  "only if the mount serves this version now" },
+	  "switch only if the mount serves this version now" },
 	{ "prepare", 0, NULL, OPTION_TRUE(struct switch_options, prepare),
-	  "only load and verify, so that the switch takes milliseconds" },
+	  "load and verify the version in advance, do not switch" },
 	VERB_OPTION_JSON,
 	{ 0 },
 };
@@ -41,7 +41,8 @@ static const struct option_spec switch_table[] = {
 const struct command_line switch_line = {
 	.program = "datasetfsctl switch",
 	.usage = "MNT [LABEL]",
-	.summary = "Let a mount serve another version.",
+	.summary = "Switch a mount to another version.\n"
+		   "Without LABEL, switch it to the current version of its volume.",
 	.options = switch_table,
 };
 

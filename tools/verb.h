@@ -29,7 +29,7 @@ struct verb_options {
 	bool json;
 };
 
-#define VERB_OPTION_JSON { "json", 0, NULL, OPTION_TRUE(struct verb_options, json), "write JSON, for programs" }
+#define VERB_OPTION_JSON { "json", 0, NULL, OPTION_TRUE(struct verb_options, json), "print one JSON object" }
 
 /* The exit status of a verb that changes a volume and has put it back: a signal that it waited with acts now. */
 int verb_failed(void);

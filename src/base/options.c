@@ -143,7 +143,7 @@ static void options_help_row(const char *name, char letter, const char *argument
 
 void options_help(const struct command_line *line, FILE *out)
 {
-	fprintf(out, "Usage: %s %s\n%s\n\n", line->program, line->usage, line->summary);
+	fprintf(out, "Usage: %s%s%s\n%s\n\n", line->program, *line->usage ? " " : "", line->usage, line->summary);
 	for (const struct option_spec *o = line->options; o->name; o++)
 		options_help_row(o->name, o->letter, o->argument, o->help, out);
 	options_help_row("help", 'h', NULL, "show this help", out);

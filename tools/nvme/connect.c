@@ -38,19 +38,20 @@ struct nvme_connect_portal {
 #define CONNECT_SECONDS_OR_OFF(FIELD)   OPTION_NUMBER_OR_OFF(struct nvme_connect_options, FIELD, 1, CONNECT_SECONDS_MAX)
 
 static const struct option_spec nvme_connect_table[] = {
-	{ "wait", 0, "S", CONNECT_NUMBER(wait, 0, 3600), "seconds to wait for its namespaces (30)" },
+	{ "wait", 0, "S", CONNECT_NUMBER(wait, 0, 3600), "wait at most S seconds for the namespaces (default 30)" },
 	{ "reconnect-delay", 0, "S", CONNECT_NUMBER(settings.reconnect_delay, 1, 3600),
-	  "seconds between attempts on a lost path (2)" },
+	  "try a lost path again every S seconds (default 2)" },
 	{ "fast-io-fail-tmo", 0, "S", CONNECT_SECONDS_OR_OFF(settings.fast_io_fail_tmo),
-	  "without a path reads fail then; off: never (300)" },
+	  "fail reads S seconds after the last path is lost, or off (default 300)" },
 	{ "ctrl-loss-tmo", 0, "S", CONNECT_SECONDS_OR_OFF(settings.ctrl_loss_tmo),
-	  "a path is given up then; off: never (3600)" },
+	  "remove a lost controller after S seconds, or off (default 3600)" },
 	{ "keep-alive-tmo", 0, "S", CONNECT_NUMBER(settings.keep_alive_tmo, 1, 3600),
-	  "seconds in which a dead path is noticed (5)" },
-	{ "queues", 0, "N", CONNECT_NUMBER(settings.queues, 1, 65535), "I/O queues (one for each CPU)" },
-	{ "queue-size", 0, "N", CONNECT_NUMBER(settings.queue_size, 16, 1024), "entries of each, 16 to 1024 (128)" },
+	  "give up a path that is silent for S seconds (default 5)" },
+	{ "queues", 0, "N", CONNECT_NUMBER(settings.queues, 1, 65535), "use N I/O queues (default one for each CPU)" },
+	{ "queue-size", 0, "N", CONNECT_NUMBER(settings.queue_size, 16, 1024),
+	  "give each queue N entries, 16 to 1024 (default 128)" },
 	{ "digests", 0, NULL, OPTION_TRUE(struct nvme_connect_options, settings.digests),
-	  "TCP: sums over headers and data" },
+	  "TCP: carry a CRC32C of headers and data" },
 	NVME_OPTIONS_HOST,
 	VERB_OPTION_JSON,
 	{ 0 },
@@ -59,7 +60,7 @@ static const struct option_spec nvme_connect_table[] = {
 const struct command_line nvme_connect_line = {
 	.program = "datasetfsctl nvme connect",
 	.usage = "NQN PORTAL...",
-	.summary = "Connect a subsystem, wait for its namespaces.\n"
+	.summary = "Connect a subsystem and wait for its namespaces.\n"
 		   "A portal is tcp://ADDRESS[:PORT], rdma://ADDRESS[:PORT] or loop; the port is 4420 unless given.",
 	.options = nvme_connect_table,
 };

@@ -18,7 +18,8 @@ struct nvme_disconnect_options {
 };
 
 static const struct option_spec nvme_disconnect_table[] = {
-	{ "force", 0, NULL, OPTION_TRUE(struct nvme_disconnect_options, force), "even if it is in use" },
+	{ "force", 0, NULL, OPTION_TRUE(struct nvme_disconnect_options, force),
+	  "disconnect even if the namespace is in use" },
 	VERB_OPTION_JSON,
 	{ 0 },
 };
@@ -26,7 +27,7 @@ static const struct option_spec nvme_disconnect_table[] = {
 const struct command_line nvme_disconnect_line = {
 	.program = "datasetfsctl nvme disconnect",
 	.usage = "NQN|CONTROLLER...",
-	.summary = "Disconnect a subsystem, or single controllers.",
+	.summary = "Disconnect a subsystem or single controllers.",
 	.options = nvme_disconnect_table,
 };
 

@@ -23,7 +23,7 @@ static const struct option_spec nvme_inspect_table[] = { VERB_OPTION_JSON, { 0 }
 const struct command_line nvme_inspect_line = {
 	.program = "datasetfsctl nvme inspect",
 	.usage = "DEVICE|VOLUME",
-	.summary = "Show one namespace, and whether it suits.",
+	.summary = "Show one namespace, with warnings and notes.",
 	.options = nvme_inspect_table,
 };
 

@@ -14,7 +14,7 @@ static const struct option_spec nvme_list_table[] = { VERB_OPTION_JSON, { 0 } };
 const struct command_line nvme_list_line = {
 	.program = "datasetfsctl nvme list",
 	.usage = "",
-	.summary = "Show the namespaces that are connected, and their paths.",
+	.summary = "Show connected namespaces and their paths.",
 	.options = nvme_list_table,
 };
 

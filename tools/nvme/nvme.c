@@ -30,18 +30,18 @@ static const struct option_spec nvme_table[] = { { 0 } };
 const struct command_line nvme_line = {
 	.program = "datasetfsctl nvme",
 	.usage = "VERB ...",
-	.summary = "NVMe namespaces: find, connect, look at them.",
+	.summary = "Find, connect and inspect NVMe namespaces.",
 	.options = nvme_table,
 };
 
 static void nvme_help(void)
 {
 	printf("Usage: datasetfsctl nvme VERB [OPTIONS] ...\n"
-	       "Find, connect and look at NVMe namespaces, see datasetfsctl-nvme(8).\n\n");
+	       "Find, connect and inspect NVMe namespaces, see datasetfsctl-nvme(8).\n\n");
 	for (size_t i = 0; i < NVME_VERBS; i++)
 		printf("  %-11s%-24s%.*s\n", nvme_verbs[i].name, nvme_verbs[i].line->usage,
 		       (int)strcspn(nvme_verbs[i].line->summary, "\n"), nvme_verbs[i].line->summary);
-	printf("\n  -h, --help                show this help, after a verb the verb's\n");
+	printf("\n  -h, --help                show this help, or after a verb its options\n");
 }
 
 int nvme_run(int argc, char **argv)

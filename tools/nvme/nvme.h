@@ -25,8 +25,8 @@ struct nvme_options {
 int nvme_set_hostnqn(void *target, const char *argument, struct error *err);
 int nvme_set_hostid(void *target, const char *argument, struct error *err);
 #define NVME_OPTIONS_HOST                                                                                        \
-	{ "hostnqn", 0, "NQN", OPTION_CALL(nvme_set_hostnqn), "who this host is (/etc/nvme/hostnqn)" },          \
-	{ "hostid", 0, "UUID", OPTION_CALL(nvme_set_hostid), "its id (/etc/nvme/hostid)" }
+	{ "hostnqn", 0, "NQN", OPTION_CALL(nvme_set_hostnqn), "set the host NQN (default from /etc/nvme/hostnqn)" }, \
+	{ "hostid", 0, "UUID", OPTION_CALL(nvme_set_hostid), "set the host ID (default from /etc/nvme/hostid)" }
 
 /* The address of a controller, as it is shown. */
 const char *nvme_address(const struct topology_controller *controller, char text[192]);

@@ -15,7 +15,7 @@ struct nvme_protect_options {
 };
 
 static const struct option_spec nvme_protect_table[] = {
-	{ "off", 0, NULL, OPTION_TRUE(struct nvme_protect_options, off), "make it writable again" },
+	{ "off", 0, NULL, OPTION_TRUE(struct nvme_protect_options, off), "make the namespace writable again" },
 	VERB_OPTION_JSON,
 	{ 0 },
 };
@@ -23,7 +23,7 @@ static const struct option_spec nvme_protect_table[] = {
 const struct command_line nvme_protect_line = {
 	.program = "datasetfsctl nvme protect",
 	.usage = "DEVICE|VOLUME",
-	.summary = "Write-protect a namespace, for every host.",
+	.summary = "Write-protect a namespace for every host.",
 	.options = nvme_protect_table,
 };
 

@@ -82,10 +82,11 @@ static int verify_set_seed(void *target, const char *argument, struct error *err
 }
 
 static const struct option_spec verify_table[] = {
-	{ "sample", 0, "P%", OPTION_CALL(verify_set_sample), "check a random share of the chunks, not all" },
-	{ "seed", 0, "N", OPTION_CALL(verify_set_seed), "choose the share that showed this seed" },
-	{ "shard", 0, "N/T", OPTION_CALL(verify_set_shard), "check the N-th of T shares of everything" },
-	{ "jobs", 'j', "N", OPTION_NUMBER(struct verify_options, jobs, 1, CHECK_JOBS_MAX), "reading threads" },
+	{ "sample", 0, "P%", OPTION_CALL(verify_set_sample), "check a random share of the chunks (default 100%)" },
+	{ "seed", 0, "N", OPTION_CALL(verify_set_seed), "repeat a sample: use the seed that it showed" },
+	{ "shard", 0, "N/T", OPTION_CALL(verify_set_shard), "check the N-th of T shares of the chunks" },
+	{ "jobs", 'j', "N", OPTION_NUMBER(struct verify_options, jobs, 1, CHECK_JOBS_MAX),
+	  "read with N threads (default one for each CPU, from 4 to 32)" },
 	VERB_OPTION_JSON,
 	{ 0 },
 };
@@ -94,10 +95,10 @@ const struct command_line verify_line = {
 	.program = "datasetfsctl verify",
 	.usage = "VOLUME [LABEL...]",
 	.summary = "Read a volume and check everything on it.\n"
-		   "All versions, or the named ones: superblock, catalogue, index, digest and every\n"
-		   "chunk. At most 20 damaged chunks of a version are shown, all are counted. The\n"
-		   "index of one version at a time is in memory.\n"
-		   "Exit status: 0 clean, 1 damaged, 2 could not look.",
+		   "Checks the superblock, the catalogue and, for every version or those given, the\n"
+		   "index, the digest, the block checksums, the stat cache and every chunk. Lists at\n"
+		   "most 20 damaged chunks of a version and counts the rest.\n"
+		   "Exit status: 0 clean, 1 damaged, 2 something could not be checked.",
 	.options = verify_table,
 };
 
