@@ -196,7 +196,7 @@ int main(int argc, char **argv)
 	} else if (done) {
 		status = EXIT_DONE;
 	} else if (operands != 2) {
-		status = main_usage(operands < 2 ? "VOLUME and SOURCE are needed, see 'mkdatasetfs --help'" :
+		status = main_usage(operands < 2 ? "expected VOLUME and SOURCE, see 'mkdatasetfs --help'" :
 						   "more than VOLUME and SOURCE, see 'mkdatasetfs --help'");
 	} else {
 		options.source = argv[2];

@@ -187,7 +187,7 @@ static int packer_open_block_sums(struct packer *packer, const struct version *v
 	if (r == -ENOMEM)
 		return error_pass(err, r, &why);
 	if (r < 0)
-		log_warn("unread files go without block checksums: %s, ignoring", why.reason);
+		log_warn("unread files get no block checksums: %s, ignoring", why.reason);
 	return packer->block_sums ? block_sums_view_new(packer->block_sums, transaction_source(packer->transaction),
 							&packer->block_sums_view, err) : 0;
 }

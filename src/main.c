@@ -302,7 +302,7 @@ static int main_check_mountpoint(const char *path, struct error *err)
 		if (errno == ENOTCONN || errno == ECONNABORTED)
 			return error_set(
 				err, -ENOTCONN,
-				"mountpoint '%s' has a mount whose server is gone, 'umount %s' first", path,
+				"mountpoint '%s' has a mount whose daemon is gone, 'umount %s' first", path,
 				path);
 		return error_errno(err, "mountpoint '%s'", path);
 	}
@@ -360,7 +360,7 @@ static int main_wait_ready(int fd, pid_t child)
 	if (WIFEXITED(status) && WEXITSTATUS(status))
 		return WEXITSTATUS(status);
 	if (WIFSIGNALED(status))
-		log_err("the server was ended by signal %d before it was ready", WTERMSIG(status));
+		log_err("the daemon was killed by signal %d before it was ready", WTERMSIG(status));
 	return EXIT_MOUNT;
 }
 
@@ -401,7 +401,7 @@ static void main_detach(int ready)
 	if (null >= 0 && null <= 2)
 		null = -1;
 	if (write(ready, "", 1) < 0)
-		log_warn("nobody waits for the mount: %s, ignoring", strerror(errno));
+		log_warn("nobody waits for the report that the mount serves: %s, ignoring", strerror(errno));
 	close(ready);
 }
 
@@ -476,7 +476,7 @@ static int main_command_line(int argc, char **argv, struct main_options *options
 	if (done)
 		return main_printed(options);
 	if (options->serve.follow && (options->serve.version || options->serve.has_digest)) {
-		log_err("mount option 'follow' contradicts '%s', which pins the mount",
+		log_err("mount option 'follow' cannot be combined with '%s', which pins the mount",
 			options->serve.version ? "version" : "digest");
 		return usage;
 	}

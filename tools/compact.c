@@ -57,8 +57,8 @@ static int compact_check_give_back(const struct transaction *transaction, struct
 		return error_set(err, -EINVAL, "--give-back is for volumes in files");
 	if (superblock_doubt(&transaction->super, &doubt))
 		return error_set(err, -EBADMSG,
-				 "--give-back would make holes of what superblock slot %" PRIu64
-				 " refers to, compact without it or publish first",
+				 "--give-back would punch holes into what superblock slot %" PRIu64
+				 " refers to: compact without it, or publish first",
 				 (transaction->super.sequence + 1) % DSFS_SLOT_COUNT);
 	return 0;
 }
@@ -135,11 +135,11 @@ static void compact_text(const struct volume *volume, const struct compact_optio
 		printf("the next publish can use %s more than before\n", format_size(compaction->freed_bytes, given));
 	for (uint32_t i = 0; i < compaction->version_count; i++)
 		if (compaction->versions[i].sequence != compaction->versions[i].former)
-			printf("version '%s' %s sequence %" PRIu64 ", before %" PRIu64 "\n",
+			printf("version '%s' %s sequence %" PRIu64 ", it was %" PRIu64 "\n",
 			       compaction->versions[i].label, options->dry_run ? "would get" : "has",
 			       compaction->versions[i].sequence, compaction->versions[i].former);
 	if (result->gave_back)
-		printf("%s of free space are holes of the file now\n", format_size(result->given_bytes, given));
+		printf("%s of free space went back to the filesystem\n", format_size(result->given_bytes, given));
 }
 
 static bool compact_concerns_mounts(const struct compaction *compaction)
@@ -169,8 +169,8 @@ int compact_run(int argc, char **argv)
 	}
 	(options.common.json ? compact_json : compact_text)(volume, &options, &result);
 	if (!options.dry_run && compact_concerns_mounts(&result.compaction))
-		log_warn("workers that have one of these versions mounted are not known here: they should switch, and "
-			 "get EIO once the freed space is used again");
+		log_warn("this command does not know which workers have one of these versions mounted: they should "
+			 "switch, and get EIO once the freed space is used again");
 	free(result.compaction.versions);
 	return VERB_DONE;
 }

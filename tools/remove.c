@@ -84,7 +84,7 @@ int remove_run(int argc, char **argv)
 		return verb_failed();
 	}
 	remove_print(volume, argv[2], freed, options.json);
-	log_warn("workers that still have '%s' mounted are not known here: they get EIO once its space is used again",
-		 argv[2]);
+	log_warn("this command does not know which workers still have '%s' mounted: they get EIO once its space is "
+		 "used again", argv[2]);
 	return VERB_DONE;
 }

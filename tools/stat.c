@@ -465,7 +465,7 @@ int stat_run(int argc, char **argv)
 	file.volume = volume;
 	if (r == 0 && operands == 1 && !volume->mount)
 		r = error_set(&err, -EINVAL,
-			      "not on a datasetfs mount; for a file of a volume say VOLUME FILE");
+			      "not on a datasetfs mount; for a file on a volume, give VOLUME FILE");
 	if (r == 0)
 		r = stat_find(&file, options.version, operands == 2, &err);
 	if (r == 0)

@@ -284,7 +284,7 @@ int status_run(int argc, char **argv)
 		r = status_show_mount(&mounted, options.json, &err);
 	mounted_free(&mounted);
 	if (r < 0) {
-		log_error(&err, "no status of '%s'", argv[1]);
+		log_error(&err, "cannot show the status of '%s'", argv[1]);
 		return VERB_FAILED;
 	}
 	return VERB_DONE;

@@ -71,7 +71,7 @@ static int switch_command(int fd, struct dsfs_switch *command, struct error *err
 	if (ioctl(fd, DSFS_IOC_SWITCH, command) == 0)
 		return 0;
 	if (errno == ENOTTY)
-		return error_set(err, -ENOTTY, "the server of this mount does not know the command");
+		return error_set(err, -ENOTTY, "the daemon of this mount does not know the command");
 	if (errno == EBUSY && !*command->reason)
 		return error_set(err, -EBUSY, "too many commands are under way");
 	return *command->reason ? error_set(err, -errno, "%s", command->reason) : error_errno(err, "ioctl");
@@ -113,7 +113,7 @@ int switch_run(int argc, char **argv)
 	if (!verb_parse(&switch_line, argc, argv, &options, 1, 2, &operands, &status))
 		return status;
 	if (operands > 1 && (!*argv[2] || strlen(argv[2]) >= sizeof(command.label))) {
-		log_err("switch: '%s' is no label, expected 1 to %d bytes", argv[2], DSFS_SWITCH_LABEL_SIZE - 1);
+		log_err("switch: '%s' is not a label, expected 1 to %d bytes", argv[2], DSFS_SWITCH_LABEL_SIZE - 1);
 		return VERB_USAGE;
 	}
 	command.flags = options.prepare ? DSFS_SWITCH_PREPARE : 0;

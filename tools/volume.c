@@ -120,7 +120,7 @@ int volume_transaction(const struct volume *volume, struct transaction *ret, str
 		return r;
 	r = transaction_load(&transaction, err);
 	if (r == 0 && volume->mount && !volume->served.sequence)
-		r = error_set(err, -ESTALE, "'%s' does not say which volume it serves, name the volume itself",
+		r = error_set(err, -ESTALE, "'%s' does not identify its volume, name the volume itself",
 			      volume->mount);
 	if (r == 0)
 		r = volume_check_mounted(volume, &transaction.super, err);
@@ -172,7 +172,7 @@ int volume_find(const struct catalogue *catalogue, const char *label, struct ver
 static int volume_served(const struct volume *volume, const struct version **ret, struct error *err)
 {
 	if (!volume->served.sequence)
-		return error_set(err, -ENOENT, "'%s' does not say which version it serves", volume->mount);
+		return error_set(err, -ENOENT, "'%s' does not identify its version", volume->mount);
 	if (!catalogue_holds(&volume->catalogue, volume->served.sequence, volume->served.uuid))
 		return error_set(err, -ENOENT, "the version that '%s' serves is no longer on the volume",
 				 volume->mount);

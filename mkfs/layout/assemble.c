@@ -116,7 +116,7 @@ int assemble_stat_cache(struct writer *writer, struct stat_cache_writer *stat_ca
 		return r;
 	r = writer_reserve(writer, section->length, SPACE_BLOCK, err);
 	if (r == -ENOSPC) {
-		log_warn("no room in one piece for the stat cache, ignoring");
+		log_warn("no free extent is large enough for the stat cache, ignoring");
 		return 0;
 	}
 	if (r == 0)
@@ -241,8 +241,8 @@ int assemble_sums(struct writer *writer, const struct temp *temp, struct records
 		return r;
 	r = writer_reserve(writer, length, SPACE_BLOCK, err);
 	if (r == -ENOSPC) {
-		log_warn("no room in one piece for the block checksums, parts of large files will be read in whole "
-			 "chunks, ignoring");
+		log_warn("no free extent is large enough for the block checksums, parts of large files will be read "
+			 "in whole chunks, ignoring");
 		return 0;
 	}
 	if (r == 0)

@@ -185,7 +185,7 @@ static int estimate_free_bytes(const struct target *target, const struct space *
 		return 0;
 	}
 	if (fstatvfs(target->site.folder, &fs) < 0)
-		return error_errno(err, "cannot tell the free space for '%s'", target->path);
+		return error_errno(err, "cannot determine the free space for '%s'", target->path);
 	*ret = (uint64_t)fs.f_bavail * fs.f_frsize;
 	return 0;
 }

@@ -64,7 +64,7 @@ static int share_view(void *argument, const struct chunk *chunk, const uint8_t *
 	if (!chunk_is_inline(chunk))
 		return writer_view(share->writer, chunk->address, chunk->stored, ret, err);
 	*ret = span_at(blob, address_offset(chunk->address), chunk->stored);
-	return *ret ? 0 : error_set(err, -EBADMSG, "chunk outside of the index");
+	return *ret ? 0 : error_set(err, -EBADMSG, "chunk outside the index");
 }
 
 int share_is_same(const struct share *share, uint64_t record, const struct batch_chunk *chunk, struct error *err)

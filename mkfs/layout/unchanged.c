@@ -18,7 +18,7 @@ static int unchanged_copy_chunk(struct unchanged *unchanged, uint64_t number, st
 
 	if (unchanged->block_sums && block_sums_view_row(unchanged->block_sums, number, &block_sums, &why) < 0 &&
 	    !unchanged->block_sums_failed) {
-		log_warn("unread files go without some of their block checksums: %s, ignoring", why.reason);
+		log_warn("unread files get only some of their block checksums: %s, ignoring", why.reason);
 		unchanged->block_sums_failed = true;
 	}
 	return store_existing(unchanged->store, record, block_sums, err);

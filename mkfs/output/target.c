@@ -99,7 +99,7 @@ static int target_check_content(struct target *target, bool force, bool *ret_our
 static int target_check_new_options(const struct pack_options *options, struct error *err)
 {
 	if (options->has_uuid || options->segment_log)
-		return error_set(err, -EINVAL, "it is a volume already: --%s is for a new one, or with --format",
+		return error_set(err, -EINVAL, "it is a volume already: --%s needs a new one or --format",
 				 options->has_uuid ? "uuid" : "segment-size");
 	return 0;
 }
@@ -195,8 +195,8 @@ static int target_open_successor(struct target *target, struct error *err)
 
 	if (site_is_mount(&target->site))
 		return error_set(err, -EINVAL,
-				 "this file is mounted by itself and cannot be replaced by a new volume; mount the "
-				 "directory that it lies in instead");
+				 "this file is itself a bind mount and cannot be replaced; mount the directory that "
+				 "contains it instead");
 	r = site_beside(&target->site, TARGET_SUFFIX, &target->successor, err);
 	if (r == 0)
 		r = target_create_successor(target, &fresh, err);
@@ -239,7 +239,7 @@ static int target_replace_former(struct target *target, struct error *err)
 	if (r < 0)
 		return r;
 	if (site_sync(&target->site, &why) < 0)
-		log_warn("the version is published, but a power loss may bring the former volume back: %s, ignoring",
+		log_warn("the version is published, but a power loss may bring back the old volume: %s, ignoring",
 			 why.reason);
 	return 0;
 }
@@ -436,8 +436,7 @@ void target_close(struct target *target)
 		site_remove(target->former ? &target->successor : &target->site, target_fd(target));
 	transaction_end(&target->transaction);
 	if (target->unprotected && target_set_protection(target, true, &why) < 0)
-		log_warn("the write protection of '%s' was lifted and does not come back: %s, ignoring", target->path,
-			 why.reason);
+		log_warn("cannot restore the write protection of '%s': %s, ignoring", target->path, why.reason);
 	transaction_close(&target->transaction);
 	file_close(target->former);
 	site_close(&target->site);

@@ -85,7 +85,8 @@ static int from_list_add(struct from_list *list, const char *path, struct error 
 	if (!clean)
 		return error_set(err, -ENOMEM, "out of memory");
 	if (length > FROM_LIST_PATH)
-		return error_set(err, -ENAMETOOLONG, "a path of %zu bytes in the list", length);
+		return error_set(err, -ENAMETOOLONG, "a path of %zu bytes in the list, expected at most %u", length,
+				 FROM_LIST_PATH);
 	r = from_list_clean(path, clean, err);
 	if (r < 0 || !*clean)
 		return r;

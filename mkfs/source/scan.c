@@ -71,7 +71,8 @@ static int scan_check_entry(struct scan *scan, const struct scan_directory *dire
 
 	if (directory->ordinal == INODE_ROOT && !strcmp(entry->name, DSFS_CONTROL_FOLDER))
 		return error_set(err, -EINVAL,
-				 "the source has '%s' at its top, a name that a mount uses itself: --exclude /%s",
+				 "the source has '%s' at its top, a name that a mount uses itself: skip it with "
+				 "--exclude /%s",
 				 DSFS_CONTROL_FOLDER, DSFS_CONTROL_FOLDER);
 	if (entry->name_length > DSFS_NAME_MAX)
 		return error_set(err, -ENAMETOOLONG, "a name of %zu bytes, expected at most %u", entry->name_length,

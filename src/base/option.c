@@ -52,7 +52,7 @@ static int option_refuse_word(const struct option_value *value, const char *argu
 				 value->words[1]);
 	for (const char *const *word = value->words; *word && used < sizeof(list); word++)
 		used += (size_t)snprintf(list + used, sizeof(list) - used, "%s'%s'", used ? ", " : "", *word);
-	return error_set(err, -EINVAL, "'%s' is none of %s", argument, list);
+	return error_set(err, -EINVAL, "'%s' is not one of %s", argument, list);
 }
 
 static int option_set_word(const struct option_value *value, uint8_t *field, const char *argument, struct error *err)

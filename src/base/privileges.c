@@ -42,7 +42,7 @@ void privileges_drop(void)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		log_warn("cannot set no_new_privs: %s, ignoring", strerror(errno));
 	if (privileges_set_capabilities() < 0)
-		log_warn("cannot give up capabilities: %s, ignoring", strerror(errno));
+		log_warn("cannot drop capabilities: %s, ignoring", strerror(errno));
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
-		log_warn("cannot become not dumpable: %s, ignoring", strerror(errno));
+		log_warn("cannot disable core dumps: %s, ignoring", strerror(errno));
 }

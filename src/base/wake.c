@@ -13,7 +13,7 @@
 int wake_open(struct wake *wake, struct error *err)
 {
 	wake->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return wake->fd < 0 ? error_errno(err, "cannot make an eventfd") : 0;
+	return wake->fd < 0 ? error_errno(err, "cannot create an eventfd") : 0;
 }
 
 void wake_close(struct wake *wake)

@@ -69,21 +69,21 @@ static void advice_protection(struct advice_list *list)
 	bool is_shared = setup->facts ? setup->facts->is_shared : advice_is_fabric(setup);
 
 	if (setup->namespace->read_only || (setup->facts && setup->facts->is_protected)) {
-		advice_add(list, false, "protected", "write-protected: nobody changes it by accident");
+		advice_add(list, false, "protected", "write-protected: nobody can change it by accident");
 		return;
 	}
 	if (setup->holder && setup->holder->hold != NVME_HOLD_NONE) {
-		advice_add(list, false, "reserved", "reserved: another host than the holder cannot write");
+		advice_add(list, false, "reserved", "reserved: only the host that holds the reservation can write");
 		return;
 	}
 	if (is_shared)
 		advice_add(list, true, "writable",
-			   "shared, writable%s: any host that is connected can overwrite it; "
+			   "shared, writable%s: any connected host can overwrite it; "
 			   "'mkdatasetfs --write-protect' protects it between publishes",
 			   setup->holder ? " and not reserved" : "");
 	if (is_shared && setup->facts && !setup->facts->can_reserve)
 		advice_add(list, true, "no-reservations",
-			   "the target has no reservations: nothing but care keeps two hosts from publishing at once");
+			   "the target has no reservations: nothing keeps two hosts from publishing at once");
 }
 
 static void advice_paths(struct advice_list *list)
@@ -95,7 +95,7 @@ static void advice_paths(struct advice_list *list)
 	if (live < count)
 		advice_add(list, true, "paths", "%zu of %zu paths live", live, count);
 	if (count == 1)
-		advice_add(list, true, "one-path", "one path only: readers wait whenever it is away");
+		advice_add(list, true, "one-path", "only one path: readers wait while it is down");
 }
 
 static void advice_digests(struct advice_list *list)
@@ -107,8 +107,8 @@ static void advice_digests(struct advice_list *list)
 		without += !strcmp(advice_controller(list->setup, path)->transport, "tcp") && !path->data_digest;
 	if (without)
 		advice_add(list, true, "digests",
-			   "%zu TCP %s without data digest: what is damaged on the way is found by the sum of its "
-			   "chunk and read again, not sent again",
+			   "%zu TCP %s without data digest: a chunk that is damaged on the way fails its checksum "
+			   "and is read again, instead of being sent again",
 			   without, without == 1 ? "path" : "paths");
 }
 
@@ -130,7 +130,7 @@ static void advice_numa(struct advice_list *list)
 			far++;
 	}
 	if (list->setup->nodes && far && !near)
-		advice_add(list, true, "numa", "no live path is on a NUMA node of the CPUs that may be used");
+		advice_add(list, true, "numa", "no live path is on a NUMA node whose CPUs may be used");
 }
 
 static void advice_blocks(struct advice_list *list)
@@ -139,8 +139,8 @@ static void advice_blocks(struct advice_list *list)
 
 	if (lba == 512)
 		advice_add(list, true, "lba-512",
-			   "logical blocks of 512 bytes: it works, but 4096 is what files are aligned to and what "
-			   "drives are usually fastest with");
+			   "logical blocks of 512 bytes: this works, but files are aligned to 4096, and drives are "
+			   "usually fastest with that");
 	else if (lba != ADVICE_BLOCK)
 		advice_add(list, true, "lba", "logical blocks of %" PRIu32 " bytes: datasetfs needs 512 or 4096", lba);
 }
@@ -152,18 +152,18 @@ static void advice_alignment(struct advice_list *list)
 	uint32_t granule = facts ? facts->granule : 0;
 
 	if (boundary && boundary % ADVICE_BLOCK)
-		advice_add(list, true, "boundary", "its I/O boundary of %" PRIu32 " bytes is no multiple of 4096: "
+		advice_add(list, true, "boundary", "its I/O boundary of %" PRIu32 " bytes is not a multiple of 4096: "
 			   "reads of single blocks may be split", boundary);
 	else if (boundary && boundary < ADVICE_CHUNK)
-		advice_add(list, true, "boundary", "its I/O boundary of %" PRIu32 " bytes is below a chunk: reads of "
-			   "larger files are split", boundary);
+		advice_add(list, true, "boundary", "its I/O boundary of %" PRIu32 " bytes is smaller than a chunk: "
+			   "reads of larger files are split", boundary);
 	if (granule > ADVICE_WRITE || (granule && ADVICE_WRITE % granule))
-		advice_add(list, true, "granule", "it likes writes in multiples of %" PRIu32 " bytes, a publish writes "
-			   "4 MiB at multiples of 4 MiB", granule);
+		advice_add(list, true, "granule", "it prefers writes in multiples of %" PRIu32 " bytes, but a publish "
+			   "writes 4 MiB at multiples of 4 MiB", granule);
 	if (list->setup->namespace->lba_size <= ADVICE_BLOCK)
 		advice_add(list, false, "alignment",
-			   "aligned: segments at multiples of 16 MiB, files from blocks of 4096 bytes on, writes of a "
-			   "publish at multiples of 4 MiB");
+			   "alignment: segments at multiples of 16 MiB, files of 4096 bytes or more at multiples of "
+			   "4096, writes of a publish at multiples of 4 MiB");
 }
 
 static void advice_depth(struct advice_list *list)
@@ -179,7 +179,7 @@ static void advice_depth(struct advice_list *list)
 	}
 	if (depth)
 		advice_add(list, depth < wanted, "depth",
-			   "%" PRIu64 " requests fit into the queues of its live paths, datasetfs keeps up to %" PRIu64
+			   "the queues of its live paths hold %" PRIu64 " requests, datasetfs keeps up to %" PRIu64
 			   " in flight (%u on each of %u CPUs)",
 			   depth, wanted, ADVICE_DEPTH, list->setup->cpus);
 }
@@ -193,8 +193,8 @@ static void advice_timeouts(struct advice_list *list)
 		controller = advice_controller(list->setup, path);
 		if (controller->ctrl_loss_tmo >= 0 && controller->ctrl_loss_tmo < ADVICE_WAIT)
 			advice_add(list, true, "timeouts",
-				   "'%s' gives up after %" PRId64 " s (ctrl_loss_tmo): the device goes away sooner "
-				   "than readers would",
+				   "'%s' gives up after %" PRId64 " s (ctrl_loss_tmo): the device goes away before "
+				   "readers give up",
 				   controller->name, controller->ctrl_loss_tmo);
 		else if (controller->fast_io_fail_tmo >= 0 && controller->fast_io_fail_tmo < ADVICE_WAIT)
 			advice_add(list, true, "timeouts",
@@ -209,7 +209,7 @@ static void advice_read_ahead(struct advice_list *list)
 
 	if (list->setup->namespace->read_ahead >= 0)
 		advice_add(list, false, "read-ahead",
-			   "read-ahead of the device (%s) plays no part: datasetfs reads past the page cache",
+			   "read-ahead of the device (%s) has no effect: datasetfs bypasses the page cache",
 			   format_size((uint64_t)list->setup->namespace->read_ahead, size));
 }
 

@@ -70,8 +70,8 @@ static int fence_refuse(const struct nvme_holder *holder, struct error *err)
 
 	format_uuid(holder->host, host);
 	return error_set(err, -EBUSY,
-			 "host %s has it reserved ('mkdatasetfs --preempt' takes it away, when no publisher runs there "
-			 "any more)", host);
+			 "host %s has it reserved; if no publisher runs there any more, 'mkdatasetfs --preempt' takes "
+			 "the reservation away", host);
 }
 
 /* Not to be had: nothing but a notice. */
@@ -109,7 +109,7 @@ static int fence_register(const struct fence *fence, struct error *err)
 				     &why);
 	if (r == -EBUSY)
 		return error_set(err, r,
-				 "another program of this host is registered for reservations with a key of its own");
+				 "another program on this host is registered with a reservation key of its own");
 	return r < 0 ? error_pass(err, r, &why) : 0;
 }
 

@@ -32,15 +32,15 @@ int host_read(const char *folder, struct host *ret, struct error *err)
 	if (!host.nqn[0] && !sysfs_text(folder, "hostnqn", host.nqn, sizeof(host.nqn)))
 		return error_set(err, -ENOENT,
 				 "this host has no NQN: 'mkdir -p %s; echo " HOST_UUID_NQN
-				 "$(cat /proc/sys/kernel/random/uuid) >%s/hostnqn' makes one",
+				 "$(cat /proc/sys/kernel/random/uuid) >%s/hostnqn' creates one",
 				 folder, folder);
 	if (!host.id[0] && !sysfs_text(folder, "hostid", host.id, sizeof(host.id)) &&
 	    !strncmp(host.nqn, HOST_UUID_NQN, strlen(HOST_UUID_NQN)))
 		snprintf(host.id, sizeof(host.id), "%.36s", host.nqn + strlen(HOST_UUID_NQN));
 	if (!host.id[0])
 		return error_set(err, -ENOENT,
-				 "this host has no id, which reservations are kept under: "
-				 "'cat /proc/sys/kernel/random/uuid >%s/hostid' makes one",
+				 "this host has no host ID, under which targets keep reservations: "
+				 "'cat /proc/sys/kernel/random/uuid >%s/hostid' creates one",
 				 folder);
 	r = host_check(&host, err);
 	if (r == 0)

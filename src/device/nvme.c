@@ -27,7 +27,7 @@ static int nvme_outcome(int r, const char *what, struct error *err)
 		return error_set(err, -EROFS, "NVMe %s: the namespace is write-protected", what);
 	case NVME_SC_INVALID_OPCODE:
 	case NVME_SC_INVALID_FIELD:
-		return error_set(err, -EOPNOTSUPP, "NVMe %s: the controller does not have it", what);
+		return error_set(err, -EOPNOTSUPP, "NVMe %s: the controller does not support it", what);
 	default:
 		return error_set(err, -EIO, "NVMe %s: %s, status=%#x", what, nvme_status_to_string(r, false),
 				 (unsigned)r & 0x7ff);

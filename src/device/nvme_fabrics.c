@@ -44,7 +44,7 @@ static int nvme_connect_error(int code, const struct portal *portal, struct erro
 				 portal->transport);
 	if (code == ENVME_CONNECT_WRITE)
 		return error_set(err, -EHOSTUNREACH,
-				 "'%s': nobody answered or the kernel refused it, its log says which", text);
+				 "'%s': no answer, or the kernel refused it; the kernel log says which", text);
 	if (code >= ENVME_CONNECT_RESOLVE)
 		return error_set(err, -EIO, "'%s': %s", text, nvme_errno_to_string(code));
 	return error_set(err, code ? -code : -EIO, "'%s': %s", text, strerror(code ? code : EIO));
@@ -118,9 +118,9 @@ int nvme_detach(const char *name, struct error *err)
 	errno = 0;
 	controller = nvme_scan_ctrl(root, name);
 	if (!controller)
-		return error_errno(err, "controller '%s' cannot be looked at", name);
+		return error_errno(err, "cannot examine controller '%s'", name);
 	if (nvme_disconnect_ctrl(controller) < 0)
-		return error_errno(err, "controller '%s' cannot be disconnected", name);
+		return error_errno(err, "cannot disconnect controller '%s'", name);
 	return 0;
 }
 
@@ -166,9 +166,9 @@ static int nvme_read_piece(nvme_ctrl_t controller, uint64_t offset, void *bytes,
 	int r = nvme_get_log(&args);
 
 	if (r < 0)
-		return error_errno(err, "the discovery log cannot be read");
+		return error_errno(err, "cannot read the discovery log");
 	if (r > 0)
-		return error_set(err, -EIO, "the discovery log cannot be read: %s", nvme_status_to_string(r, false));
+		return error_set(err, -EIO, "cannot read the discovery log: %s", nvme_status_to_string(r, false));
 	return 0;
 }
 
@@ -259,7 +259,7 @@ int nvme_discover(const struct host *host, const struct portal *portal, struct n
 		return r;
 	r = nvme_read_log(controller, &offers, &count, err);
 	if (nvme_disconnect_ctrl(controller) < 0 && r == 0)
-		r = error_errno(err, "the discovery controller cannot be disconnected");
+		r = error_errno(err, "cannot disconnect the discovery controller");
 	if (r < 0)
 		return r;
 	*ret = take_ptr(&offers);

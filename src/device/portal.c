@@ -31,7 +31,7 @@ static int portal_parse_address(const char *text, struct portal *portal, struct 
 		return error_set(err, -EINVAL, "'%s' is not ADDRESS or ADDRESS:PORT (IPv6: [ADDRESS]:PORT)", text);
 	port = end + (*end == ']');
 	if (*port == ':' && strchr(port + 1, ':'))
-		return error_set(err, -EINVAL, "'%s': an IPv6 address stands in brackets", text);
+		return error_set(err, -EINVAL, "'%s': write an IPv6 address in brackets", text);
 	if (*port == ':' && parse_u64(port + 1, 1, 65535, &number, err) < 0)
 		return -EINVAL;
 	snprintf(portal->address, sizeof(portal->address), "%.*s", (int)(end - start), start);

@@ -39,7 +39,7 @@ int topology_check_own(struct error *err)
 	const char *root = topology_root();
 
 	if (strcmp(root, "/sys") != 0)
-		return error_set(err, -EPERM, "'%s' is a copy of sysfs, which is only looked at", root);
+		return error_set(err, -EPERM, "'%s' is a copy of sysfs, which can only be inspected", root);
 	return 0;
 }
 
@@ -328,7 +328,7 @@ int topology_read(const char *root, struct topology *ret, struct error *err)
 	int r;
 
 	if ((size_t)snprintf(path, sizeof(path), "%s/class/nvme-subsystem", root) >= sizeof(path))
-		return error_set(err, -ENAMETOOLONG, "'%s' is too long a name", root);
+		return error_set(err, -ENAMETOOLONG, "the name '%s' is too long", root);
 	r = topology_each(&step, path, err);
 	if (r < 0)
 		return r;

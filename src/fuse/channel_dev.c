@@ -119,7 +119,7 @@ static int channel_dev_receive(struct channel *channel, bool *ret_drained, struc
 		} else if (errno == ENODEV) {
 			return error_set(err, -ENODEV, "unmounted");
 		} else if (errno == ECONNABORTED) {
-			return error_set(err, -ECONNABORTED, "somebody aborted it by /sys/fs/fuse/connections");
+			return error_set(err, -ECONNABORTED, "somebody aborted the connection");
 		} else if (errno != EINTR && errno != ENOENT) { /* ENOENT: aborted while it was read */
 			return error_errno(err, "cannot read a FUSE request");
 		}

@@ -192,7 +192,7 @@ static int channel_ring_receive(struct channel *channel, bool *ret_drained, stru
 	*ret_drained = false;
 	if (ring->starved)
 		return error_set(err, -EIO,
-				 "queue %u of FUSE over io_uring has no entry left: %s, 'channel=dev' does without",
+				 "queue %u of FUSE over io_uring has no entry left: %s; channel=dev works without it",
 				 ring->starved->number, strerror(-ring->why));
 	return ring->alive ? 0 : error_set(err, -ENODEV, "unmounted");
 }

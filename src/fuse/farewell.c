@@ -30,7 +30,7 @@ int farewell_listen(unsigned device_major, unsigned device_minor)
 	socklen_t length = farewell_address(device_major, device_minor, &address);
 
 	if (fd < 0 || bind(fd, (struct sockaddr *)&address, length) < 0 || listen(fd, FAREWELL_WAITING) < 0) {
-		log_debug("umount(8) will not wait for our end: %s", strerror(errno));
+		log_debug("umount(8) will not wait for the daemon to end: %s", strerror(errno));
 		return -1;
 	}
 	return take_fd(&fd);

@@ -21,7 +21,7 @@ static int invalidate_write(int fd, int code, struct iovec *iov, int count, cons
 		n = writev(fd, iov, count);
 	while (n < 0 && errno == EINTR);
 	if (n < 0 && errno != ENOENT && errno != ENOTDIR)
-		return error_errno(err, "cannot tell the kernel of %s", what);
+		return error_errno(err, "cannot notify the kernel of %s", what);
 	return 0;
 }
 

@@ -131,7 +131,7 @@ static int check_directory_begin(struct check *c, uint64_t parent, struct error 
 	if (r < 0)
 		return r;
 	if (!S_ISDIR(c->directory.mode))
-		return error_set(err, -EBADMSG, "names: inode %" PRIu64 " has entries but is no directory", parent);
+		return error_set(err, -EBADMSG, "names: inode %" PRIu64 " has entries but is not a directory", parent);
 	c->number = 0;
 	c->mark_count = 0;
 	return 0;
@@ -187,7 +187,7 @@ static int check_ordinal(struct check *c, uint64_t ordinal, uint8_t type, struct
 		return r;
 	if (IFTODT(inode.mode) != type || (type == DT_DIR && inode.where != c->directory.ordinal))
 		return error_set(err, -EBADMSG,
-				 "names: entry of type %u in directory %" PRIu64 " does not fit inode %" PRIu64
+				 "names: entry of type %u in directory %" PRIu64 " does not match inode %" PRIu64
 				 ", mode %#o",
 				 type, c->directory.ordinal, ordinal, inode.mode);
 	c->highest += is_new;
@@ -203,7 +203,7 @@ static int check_entry(struct check *c, struct span name, struct span value, str
 				 c->directory.ordinal, c->number);
 	if (name_is_taken(c->directory.ordinal, name))
 		return error_set(err, -EBADMSG,
-				 "names: the root has an entry '%s', which is the name of the mount's own folder",
+				 "names: the root has an entry '%s', which is the name of the mount's own directory",
 				 DSFS_CONTROL_FOLDER);
 	if (c->number % DSFS_MARK_EVERY == 0 && mark > 0 &&
 	    (mark > c->mark_count || key_compare(name, c->marks[mark - 1]) != 0))
@@ -353,7 +353,7 @@ static int check_meta_page(struct check *c, uint64_t number, const struct lmdb_m
 
 	if (!meta || dsfs_le64_get(meta->page.number) != number || dsfs_le16_get(meta->page.flags) != LMDB_META ||
 	    dsfs_le32_get(meta->magic) != LMDB_MAGIC || dsfs_le32_get(meta->version) != LMDB_VERSION)
-		return error_set(err, -EBADMSG, "names: page %" PRIu64 " is no LMDB meta page", number);
+		return error_set(err, -EBADMSG, "names: page %" PRIu64 " is not an LMDB meta page", number);
 	if (dsfs_le32_get(meta->free_list.pad) != PAGE_SIZE)
 		return error_set(err, -EOPNOTSUPP, "names: LMDB pages of %" PRIu32 " bytes, expected %u",
 				 dsfs_le32_get(meta->free_list.pad), PAGE_SIZE);
@@ -384,7 +384,7 @@ static int check_metas(struct check *c, const struct lmdb_meta **ret, struct err
 	    dsfs_le64_get(meta->free_list.entries) != 0 || dsfs_le16_get(meta->names.flags) != 0 ||
 	    dsfs_le64_get(meta->names.overflow_pages) != 0 || dsfs_le16_get(meta->names.depth) >= LMDB_DEPTH)
 		return error_set(err, -EBADMSG,
-				 "names: the LMDB meta page describes something else than a compact index");
+				 "names: the LMDB meta page describes something other than a compact index");
 	*ret = meta;
 	return 0;
 }
@@ -397,7 +397,7 @@ static int check_root(struct check *c, struct error *err)
 	if (r < 0)
 		return r;
 	if (!S_ISDIR(root.mode) || root.where != INODE_ROOT)
-		return error_set(err, -EBADMSG, "names: the root is no directory: mode %#o", root.mode);
+		return error_set(err, -EBADMSG, "names: the root is not a directory: mode %#o", root.mode);
 	c->highest = INODE_ROOT;
 	return check_claim(c, &root, err);
 }

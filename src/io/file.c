@@ -183,7 +183,7 @@ static int file_measure(int fd, struct file_geometry *geometry, struct error *er
 	geometry->is_block_device = S_ISBLK(st.st_mode);
 	if (geometry->is_block_device) {
 		if (ioctl(fd, BLKGETSIZE64, &geometry->size) < 0 || ioctl(fd, BLKSSZGET, &sector) < 0)
-			return error_errno(err, "size of the block device");
+			return error_errno(err, "cannot get the size of the block device");
 		if (sector != 512 && sector != 4096)
 			return error_set(err, -EOPNOTSUPP, "logical blocks of %d bytes, expected 512 or 4096", sector);
 		geometry->logical_block = (uint32_t)sector;

@@ -69,7 +69,7 @@ int site_plan(const char *path, struct site *ret, struct error *err)
 		return error_set(err, r, "open: %s", strerror(-r));
 	if (fstatat(site.folder, site.name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode)) {
 		site_close(&site);
-		return error_set(err, -ENOENT, "it is a symlink that leads nowhere");
+		return error_set(err, -ENOENT, "it is a dangling symlink");
 	}
 	*ret = site;
 	return 0;
@@ -105,7 +105,7 @@ int site_open(const struct site *site, int flags, int *ret_fd, struct error *err
 	site_descriptor(site->file, link);
 	fd = open(link, flags | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
-		return error_set(err, -ENOENT, "open: it takes '/proc', which is not mounted");
+		return error_set(err, -ENOENT, "open: needs '/proc', which is not mounted");
 	if (fd < 0)
 		return error_errno(err, "open");
 	*ret_fd = fd;

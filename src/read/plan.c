@@ -181,7 +181,7 @@ static int plan_piece(struct read_op *op, struct error *err)
 	if (r < 0)
 		return r;
 	if (part.chunk.stored > part.chunk.length || part.want > op->size - op->planned)
-		return error_set(err, -EBADMSG, "chunk %" PRIu64 " holds more than it can",
+		return error_set(err, -EBADMSG, "chunk %" PRIu64 " has an impossible length",
 				 part.chunk.number);
 	r = plan_from_index(op, &part, op->planned, &done, err);
 	if (r < 0)

@@ -135,7 +135,7 @@ static void read_retry_one(struct read_op *op)
 	if (read_is_unwanted(op)) {
 		read_abandon(op);
 	} else if (op->reader->ending || park_is_overdue(op)) {
-		error_set(&err, op->path_error, "the device says: %s, given up after %" PRId64 " s",
+		error_set(&err, op->path_error, "the device says: %s, gave up after %" PRId64 " s",
 			  strerror(-op->path_error), (clock_now() - atomic_load(&op->waiting_since)) / 1000000000);
 		read_fail(op, NULL, &err);
 	} else {

@@ -88,7 +88,7 @@ static int settle_missing(const struct read_op *op, int result, uint64_t needed,
 	counter_add(&op->reader->setup.counters->device_errors, 1);
 	if (result < 0)
 		return error_set(err, result, "the device says: %s", strerror(-result));
-	return error_set(err, -EIO, "the device gave %d bytes, expected %" PRIu64, result, needed);
+	return error_set(err, -EIO, "the device returned %d bytes, expected %" PRIu64, result, needed);
 }
 
 /* Right pages are kept, and of wrong ones that they are. */

@@ -28,7 +28,7 @@ static int commit_write(struct source *source, uint64_t offset, const uint8_t *b
 	if (r == 0 && memcmp(found, bytes, length) != 0)
 		r = error_set(err, -EIO,
 			      "read back at offset %" PRIu64 ": %" PRIu64
-			      " bytes are not what was written, the device is not to be trusted",
+			      " bytes are not what was written, do not trust the device",
 			      offset, length);
 	return r;
 }
@@ -76,7 +76,7 @@ int commit_check(struct source *source, const struct superblock *super, struct e
 
 	if (r == 0 && (found.sequence != super->sequence ||
 		       memcmp(found.catalogue_sha256, super->catalogue_sha256, sizeof(found.catalogue_sha256)) != 0))
-		r = error_set(err, -EIO, "superblock %" PRIu64 " was written, %" PRIu64 " is read back",
+		r = error_set(err, -EIO, "superblock %" PRIu64 " was written, but %" PRIu64 " was read back",
 			      super->sequence, found.sequence);
 	return r;
 }

@@ -303,7 +303,7 @@ static int reindex_find_use(const struct reindex *reindex, const struct version 
 		return r;
 	r = dump_digest(index, digest, err);
 	if (r == 0 && memcmp(digest, version->digest, sizeof(digest)) != 0)
-		r = error_set(err, -EBADMSG, "version '%s': its digest would be another", version->label);
+		r = error_set(err, -EBADMSG, "version '%s': its digest would change", version->label);
 	if (r == 0)
 		r = live_extents_walk(index, reindex_add_use, use, err);
 	index_close(index);
@@ -337,7 +337,7 @@ int reindex_check(const struct reindex *reindex, struct version *version, struct
 	     s = bits_next(reindex->victims, s + 1, true))
 		if (bits_get(&use.segments, s))
 			r = error_set(err, -EBADMSG,
-				      "version '%s': something of it would stay in a segment that is freed",
+				      "version '%s': part of it would stay in a segment that is freed",
 				      version->label);
 	if (r == 0)
 		r = reindex_list(&use, &version->segments, err);

@@ -229,7 +229,7 @@ static int relocate_verify_piece(struct relocate *relocate, const struct relocat
 		if (memcmp(from, to, step) != 0)
 			return error_set(err, -EIO,
 					 "read back at offset %" PRIu64 ": %" PRIu64
-					 " bytes are not those at offset %" PRIu64 ", the device is not to be trusted",
+					 " bytes are not those at offset %" PRIu64 ", do not trust the device",
 					 piece->to + at, step, piece->from + at);
 	}
 	return 0;

@@ -281,7 +281,7 @@ static int transaction_cut_back(const struct transaction *transaction, struct er
 		    source_size(member->source, 0) <= member->former_size)
 			continue;
 		if (ftruncate(member->file->fd, (off_t)member->former_size) < 0)
-			return error_errno(err, "cannot cut '%s' back to %" PRIu64 " bytes", transaction->path,
+			return error_errno(err, "cannot truncate '%s' to %" PRIu64 " bytes", transaction->path,
 					   member->former_size);
 	}
 	return 0;
@@ -320,7 +320,7 @@ static void transaction_lower_fences(struct transaction *transaction)
 
 	for (uint32_t i = 0; i < transaction->member_count; i++)
 		if (fence_lower(&transaction->members[i].fence, &why) < 0)
-			log_warn("the reservation of '%s' cannot be given back: %s, ignoring", transaction->path,
+			log_warn("cannot release the reservation of '%s': %s, ignoring", transaction->path,
 				 why.reason);
 }
 

@@ -95,14 +95,14 @@ read -r offset length < <(where volume trusted)
 spoil volume $((offset + length - 5000))
 publish volume half --trust-mtime=trusted
 assert_contains "messages" "$(cat half.err)" \
-    "unread files go without some of their block checksums: block checksums: page"
+    "unread files get only some of their block checksums: block checksums: page"
 assert_eq "messages" "$(wc -l <half.err)" 1
 [ "$(rows volume half)" -gt 0 ] || fail "no rows are left"
 [ "$(rows volume half)" -lt $((23 + 23 + 12 + 16 + 1)) ] || fail "all rows are there"
 spoil volume $((offset + 4))
 publish volume none --trust-mtime=trusted
 assert_contains "messages" "$(cat none.err)" \
-    "unread files go without block checksums: block checksums: bad magic, ignoring"
+    "unread files get no block checksums: block checksums: bad magic, ignoring"
 assert_eq "rows" "$(rows volume none)" 0
 rc=0
 datasetfsctl verify volume trusted >verify.out 2>&1 || rc=$?
@@ -141,6 +141,6 @@ rm -f image
 truncate -s $((high * 4096)) image
 loop_device image
 mkdatasetfs --progress none "$LOOP" source >pack.out 2>&1 || fail "$(cat pack.out)"
-assert_contains "messages" "$(cat pack.out)" "no room in one piece for the block checksums"
+assert_contains "messages" "$(cat pack.out)" "no free extent is large enough for the block checksums"
 assert_eq "rows" "$(rows "$LOOP" v1)" 0
 clean "$LOOP"

@@ -17,7 +17,7 @@ assert_fails 1 "'source'" mkdatasetfs --progress none source source
 for make in mkdir touch mkfifo 'ln -s nowhere'; do
     mkdir taken
     (cd taken && $make .datasetfs)
-    reason="the source has '.datasetfs' at its top, a name that a mount uses itself: --exclude /.datasetfs"
+    reason="the source has '.datasetfs' at its top, a name that a mount uses itself: skip it with --exclude /.datasetfs"
     assert_fails 1 "$reason" mkdatasetfs --progress none volume taken
     assert_fails 1 "$reason" mkdatasetfs --progress none --include .datasetfs --exclude '*' volume taken
     echo .datasetfs >list

@@ -110,7 +110,7 @@ assert_eq "the volume" "$(hash_of volume)" "$before"
 fault directory 2 volume "${publish[@]}" --format --label two volume source
 assert_eq "status after the rename" $rc 0
 assert_contains "the line" "$(cat err)" \
-    "the version is published, but a power loss may bring the former volume back: cannot flush"
+    "the version is published, but a power loss may bring back the old volume: cannot flush"
 assert_eq "the version" "$(datasetfsctl list --json volume | json versions.0.label)" two
 
 say "a filesystem without O_TMPFILE"

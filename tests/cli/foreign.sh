@@ -57,7 +57,7 @@ assert_eq "the line of an edit" "$(cat torn.err)" "datasetfsctl: ${doubt/torn/ed
 before=$(hash_of torn)
 ! datasetfsctl compact --give-back torn 2>torn.err || fail "what the torn slot refers to was given back"
 assert_eq "the first line of compact" "$(head -n 1 torn.err)" "datasetfsctl: $doubt"
-assert_contains "the second line" "$(sed 1d torn.err)" "would make holes of what superblock slot 3 refers to"
+assert_contains "the second line" "$(sed 1d torn.err)" "would punch holes into what superblock slot 3 refers to"
 assert_eq "the volume that was to give back" "$(hash_of torn)" "$before"
 if (need_fuse) >/dev/null; then
     mount_volume torn torn.mnt

@@ -79,7 +79,7 @@ room=$(json versions.1.unique_bytes list.json)
 # Removing frees what nobody else uses, and says what it cannot know.
 before=$(free)
 datasetfsctl remove --json volume two >out 2>err || fail "remove: $(cat err)"
-assert_contains "the warning" "$(cat err)" "workers that still have 'two' mounted"
+assert_contains "the warning" "$(cat err)" "does not know which workers still have 'two' mounted"
 freed=$(json freed_bytes out)
 [ "$room" -ge $((16 << 20)) ] || fail "only $room bytes are of one version"
 assert_eq "bytes that became free" "$freed" $(($(free) - before))
@@ -169,7 +169,7 @@ if can_mount; then
     mkdir empty
     mount --bind empty mnt/.datasetfs
     at_exit umount mnt/.datasetfs
-    assert_fails 1 "mnt' does not say which volume it serves, name the volume itself" datasetfsctl current mnt four
+    assert_fails 1 "mnt' does not identify its volume, name the volume itself" datasetfsctl current mnt four
     assert_eq "the volume of a mount that does not answer" "$(hash_of volume)" "$before"
     umount mnt/.datasetfs
 fi

@@ -137,7 +137,7 @@ on b datasetfsctl verify $volume half >/dev/null || fail "verify after compactio
 start a slow3
 finish KILL 137
 assert_fails 1 \
-    "host $host_a has it reserved ('mkdatasetfs --preempt' takes it away, when no publisher runs there any more)" \
+    "host $host_a has it reserved; if no publisher runs there any more, 'mkdatasetfs --preempt' takes" \
     on b mkdatasetfs --progress none $volume source
 publish a v3
 assert_contains "on the same host" "$(cat publish-a.err)" "took over the reservation that a publisher of this host left"

@@ -36,7 +36,7 @@ assert_contains reservation "$(json reservation_unknown inspect.json)" "no block
 assert_contains warnings " $(kinds inspect.json) " " writable paths digests "
 datasetfsctl nvme inspect "nvme:uuid:$uuid" >inspect.out
 assert_contains text "$(cat inspect.out)" "nvme0    tcp 192.0.2.1:4420, live, optimized, 8 queues of 128"
-assert_contains text "$(cat inspect.out)" "note:        read-ahead of the device (128 KiB) plays no part"
+assert_contains text "$(cat inspect.out)" "note:        read-ahead of the device (128 KiB) has no effect"
 datasetfsctl nvme inspect --json nvme:eui64:0025385b71b01234 >inspect.json
 assert_eq boundary "$(json boundary inspect.json)" 131072
 assert_eq warnings "$(kinds inspect.json)" lba-512
@@ -77,7 +77,7 @@ assert_fails 2 "'?[2J://x' is not tcp://" datasetfsctl nvme connect nqn.x $'\e[2
 
 assert_fails 2 "is not the NQN of a subsystem" datasetfsctl nvme connect train tcp://192.0.2.1
 assert_fails 2 "is not tcp://ADDRESS[:PORT]" datasetfsctl nvme connect "$train" 192.0.2.1
-assert_fails 2 "stands in brackets" datasetfsctl nvme connect "$train" tcp://2001:db8::1
+assert_fails 2 "write an IPv6 address in brackets" datasetfsctl nvme connect "$train" tcp://2001:db8::1
 assert_fails 2 "expected 16 to 1024" datasetfsctl nvme connect --queue-size 8 "$train" tcp://192.0.2.1
 assert_fails 2 "--fast-io-fail-tmo 300 is longer than --ctrl-loss-tmo 60" \
     datasetfsctl nvme connect --ctrl-loss-tmo 60 "$train" tcp://192.0.2.1
@@ -140,13 +140,13 @@ if [ "$DATASETFS_BUILD_NAME" = gcc ] && pkg-config --exists libnvme; then
         assert_fails 1 "the discovery log has $count entries, expected at most 4096" \
             fabrics env FABRICS_COUNT=$count datasetfsctl nvme discover --hostnqn $me tcp://192.0.2.3
     done
-    assert_fails 1 "the discovery log cannot be read: Invalid Field in Command" \
+    assert_fails 1 "cannot read the discovery log: Invalid Field in Command" \
         fabrics env FABRICS_COUNT=100 datasetfsctl nvme discover --hostnqn $me tcp://192.0.2.3
     assert_eq "entries of a log of several pieces" \
         "$(fabrics env FABRICS_COUNT=9 datasetfsctl nvme discover --hostnqn $me tcp://192.0.2.3 | wc -l)" 9
     assert_fails 1 "the discovery log keeps changing" \
         fabrics env FABRICS_CHANGING=1 datasetfsctl nvme discover --hostnqn $me tcp://192.0.2.3
-    assert_fails 1 "the discovery controller cannot be disconnected: Device or resource busy" \
+    assert_fails 1 "cannot disconnect the discovery controller: Device or resource busy" \
         fabrics env FABRICS_STUCK=1 datasetfsctl nvme discover --hostnqn $me tcp://192.0.2.3
     # Somebody else was faster: the kernel says that the portal is connected.
     assert_fails 1 "'nqn.2026-01.org.example:new' is connected, but after 0 s it shows this host no namespace" \
@@ -171,7 +171,7 @@ if can_loop && can_mount; then
     mount "$LOOP" mnt
     at_exit umount mnt
     sysfs_set sys nvme-subsys0/nvme0n1/dev "$(lsblk -ndo MAJ:MIN "$LOOP" | tr -d ' ')"
-    assert_fails 1 "'nvme0n1' is in use, --force disconnects it all the same: it is mounted on" \
+    assert_fails 1 "'nvme0n1' is in use, --force disconnects it anyway: it is mounted on" \
         datasetfsctl nvme disconnect "$train"
     assert_fails 1 "is in use" datasetfsctl nvme disconnect nvme0
     assert_fails 1 "is a copy of sysfs" datasetfsctl nvme disconnect nvme1
@@ -196,7 +196,7 @@ if can_loop && can_mount; then
     sysfs_namespace claims "$LOOP"
     export DATASETFS_SYSFS=$PWD/claims
     assert_fails 1 "is a copy of sysfs" datasetfsctl nvme disconnect "$train"
-    hidden="'${LOOP##*/}' is in use, --force disconnects it all the same: "
+    hidden="'${LOOP##*/}' is in use, --force disconnects it anyway: "
     hidden+="it or a partition of it is part of LVM or RAID"
     "$LIB/mount-namespace" sh -c 'mount "$1" mnt && echo mounted && exec sleep 600' mount "$LOOP" >mounted &
     CLAIM=$!

@@ -26,7 +26,7 @@ assert_eq "versions after --format" "$(datasetfsctl list --json volume | json ve
 assert_eq "mode after --format" "$(stat -c %a volume)" 640
 
 ln -s nowhere dangling
-assert_fails 1 "symlink that leads nowhere" mkdatasetfs --progress none dangling source
+assert_fails 1 "dangling symlink" mkdatasetfs --progress none dangling source
 ln -s volume link
 pack link source --format
 [ -L link ] || fail "--format replaced a symlink instead of the volume behind it"
@@ -122,7 +122,7 @@ if can_mount; then
         before=$(hash_of $what)
         format=--format
         [ $what = volume ] || format=
-        assert_fails 1 "this file is mounted by itself" mkdatasetfs --progress none $format point source
+        assert_fails 1 "this file is itself a bind mount" mkdatasetfs --progress none $format point source
         assert_eq "$what behind the mount" "$(hash_of $what)" "$before"
         umount point
     done

@@ -72,7 +72,7 @@ printf '\252\125' | dd of=volume bs=1 seek=$at conv=notrunc status=none
 mount_volume volume mnt
 reads 1000 "fine_failures >= 1 and fine_failures < 20 and read_failures == 0 and checksum_failures == 0"
 assert_contains "the log" "$(cat daemon.log)" \
-    "block checksums are of no use for '/large': block checksums: page 0 has the sum"
+    "cannot use the block checksums of '/large': block checksums: page 0 has the sum"
 cmp source/large mnt/large || fail "the file differs"
 unmount mnt
 

@@ -140,7 +140,7 @@ done
 # but not there.
 mount_held allow_other,control_group=4711
 weak=(setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin)
-refusal="only root with CAP_SYS_ADMIN and the members of its control_group may switch this mount"
+refusal="only root with CAP_SYS_ADMIN and members of its control_group may switch this mount"
 assert_fails 1 "$refusal" "${weak[@]}" datasetfsctl switch mnt v2
 "${weak[@]}" --groups 4711 datasetfsctl switch mnt v2 >/dev/null || fail "a member who is root may not switch"
 datasetfsctl switch mnt v1 >/dev/null || fail "root may not switch"

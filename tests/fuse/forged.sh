@@ -40,7 +40,7 @@ mkdir tree/.datasetfz
 echo '{"label": "forged"}' >tree/.datasetfz/version
 pack volume tree --label bad
 forge .datasetfz .datasetfs
-refused "names: the root has an entry '.datasetfs', which is the name of the mount's own folder"
+refused "names: the root has an entry '.datasetfs', which is the name of the mount's own directory"
 
 say "an attribute that the kernel would believe"
 for name in user.pability:security.capability user.x_acl_access:system.posix_acl_access \

@@ -96,7 +96,7 @@ mount_volume volume mnt
 assert_fails 1 "the volume has no version 'v9'" datasetfsctl switch mnt v9
 assert_fails 1 "the mount serves 'v1', expected 'v2'" datasetfsctl switch mnt v2 --if-current v2
 assert_fails 1 "not on a datasetfs mount" datasetfsctl switch source1 v2
-assert_fails 2 "is no label" datasetfsctl switch mnt ''
+assert_fails 2 "is not a label" datasetfsctl switch mnt ''
 assert_eq "json" "$(datasetfsctl switch mnt v2 --prepare --json | json prepared_only /dev/stdin)" true
 assert_eq "label after --prepare" "$(label)" v1
 assert_eq "open versions after --prepare" "$(open_versions)" 2
@@ -149,7 +149,7 @@ if [ -z "${DATASETFS_SANITIZER:-}" ] && mkdir "$group" 2>/dev/null && [ -e "$gro
     echo $(($(used) + (24 << 20))) >"$group/$limit"
     assert_fails 1 "Cannot allocate memory" stat mnt/.datasetfs/versions/v2
     line="versions/v2': not enough memory for its index: "
-    line+=".* needed beside .* that stay free, .* left in the control group"
+    line+="needs .*, .* must stay free, .* is available in the control group"
     grep -q "$line" daemon.log || fail "no line about the memory: $(cat daemon.log)"
     datasetfsctl switch --prepare mnt v2 >/dev/null || fail "a switch must leave no eighth"
     stat mnt/.datasetfs/versions/v2 >/dev/null || fail "what is open takes no memory"
@@ -169,7 +169,7 @@ switch_as() {
     setpriv --reuid 65534 --regid "$1" --groups "$2" --bounding-set=-all --inh-caps=-all "$program" switch "$PWD/mnt" v2
 }
 if setpriv --reuid 65534 --regid 65534 --clear-groups cat mnt/d/small >/dev/null 2>&1; then
-    assert_fails 1 "only root with CAP_SYS_ADMIN and the members of its control_group" switch_as 65534 65534
+    assert_fails 1 "only root with CAP_SYS_ADMIN and members of its control_group" switch_as 65534 65534
     assert_eq "label after a refused switch" "$(label)" v1
     switch_as 65534 65534,4711 >/dev/null || fail "a member by supplementary group may not switch"
     datasetfsctl switch mnt v1 >/dev/null
@@ -188,7 +188,7 @@ assert_fails 1 "expected $digest" datasetfsctl switch mnt v2
 unmount mnt
 
 # Following.
-assert_fails 2 "contradicts 'version'" datasetfs -o follow=current,version=v1 volume mnt
+assert_fails 2 "cannot be combined with 'version'" datasetfs -o follow=current,version=v1 volume mnt
 assert_fails 2 "is neither 'current' nor" datasetfs -o follow=newest volume mnt
 mount_volume volume mnt -o follow=current:1
 read_by_daemon() {

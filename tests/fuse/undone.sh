@@ -42,7 +42,7 @@ assert_eq "the file of v3" "$(cat mnt/file)" "in v3"
 # In use it keeps its node numbers, so the other one is refused, and said to be.
 put_back
 publish v4
-assert_fails 1 "version 'v4' has the number of 'v3'" datasetfsctl switch mnt v4
+assert_fails 1 "version 'v4' has the sequence of 'v3'" datasetfsctl switch mnt v4
 assert_fails 1 "is no longer on the volume" datasetfsctl dump mnt
 assert_eq "the version that is served" "$(json label mnt/.datasetfs/version)" v3
 unmount mnt

@@ -116,7 +116,7 @@ for channel in "${channels[@]}"; do
     blockdev --flushbufs "$LOOP"
     assert_fails 1 "Input/output error" stat $versions/v9
     cmp source1/file $versions/v1/file || fail "an open version while the device gives errors: $(cat daemon.log)"
-    grep -q "cannot tell whether '.datasetfs/versions/v1' is still what is open: .*, ignoring" daemon.log ||
+    grep -q "cannot check whether '.datasetfs/versions/v1' is still the open version: .*, ignoring" daemon.log ||
         fail "no line about the label: $(cat daemon.log)"
     cp kept disk
     blockdev --flushbufs "$LOOP"

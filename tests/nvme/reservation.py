@@ -29,7 +29,7 @@ def raw_write(host, device, reason):
 def kept_out(host, device, holder):
     """The device takes no write of a host, and its publisher is told who has the reservation."""
     check_contains(f"{host.name}: a publish", publish(host, device, "never", status=1),
-                   f"host {holder.hostid} has it reserved ('mkdatasetfs --preempt' takes it away")
+                   f"host {holder.hostid} has it reserved; if no publisher runs there any more")
     check_contains(f"{host.name}: a change", host.run(f"datasetfsctl current {device} v1", status=1),
                    f"host {holder.hostid} has it reserved")
     # What programs get for a reservation conflict (EBADE).

@@ -37,7 +37,7 @@ def refuses(target):
         check_contains(words, target.nvmet(words, status=1), reason)
     for words, reason in (("frob", "unknown verb 'frob'"), ("up", "'up' with 0 arguments"),
                           ("--none", "unknown option '--none'"),
-                          (f"port-up {NQN} fe80::1", "an IPv6 address is written in brackets")):
+                          (f"port-up {NQN} fe80::1", "write an IPv6 address in brackets")):
         check_contains(words, target.nvmet(words, status=2), reason)
     check("ports", target.run("ls /sys/kernel/config/nvmet/ports"), "1\n")
 

@@ -7,7 +7,7 @@ import json
 from fabric import NQN, PORTALS, Fabric, check, check_contains, main, make_tree, say, sums, wait_for
 
 NOBODY = "192.0.2.99:4420"
-SILENT = "nobody answered or the kernel refused it, its log says which"
+SILENT = "no answer, or the kernel refused it; the kernel log says which"
 NOTHING = "no NVMe subsystems on this host\n"
 # The fields of each kind of object, as the manual lists them.
 NAMESPACE = {"device", "identity", "subsystem", "nsid", "uuid", "nguid", "eui64", "size", "lba_size", "read_only"}
@@ -147,7 +147,7 @@ def disconnects(net, host, device):
     host.mount(device)
     first, second = (controller(host, portal) for portal in PORTALS)
     check_contains("disconnect under a mount", nvme(host, f"disconnect {NQN}", status=1),
-                   "is in use, --force disconnects it all the same")
+                   "is in use, --force disconnects it anyway")
     check("disconnect of one path", answer(host, f"disconnect {second}"), {"disconnected": [second]})
     check_contains("disconnect of the last path", nvme(host, f"disconnect {first}", status=1), "is in use, --force")
     host.run("umount /mnt")

@@ -209,7 +209,7 @@ static void test_option_values(void **state)
 	CHECK_FAILS(option_set(&value_size, &is, "2M", &err), -ERANGE, "2M");
 	CHECK_OK(option_set(&value_word, &is, "third", &err));
 	CHECK_FAILS(option_set(&value_word, &is, "fourth", &err), -EINVAL,
-		    "'fourth' is none of 'first', 'second', 'third'");
+		    "'fourth' is not one of 'first', 'second', 'third'");
 	assert_int_equal(is.word, THIRD);
 }
 

@@ -35,7 +35,7 @@ static void member_while_he_waits(void **state)
 	assert_false(caller_is_gone(&request));
 	/* In another namespace of processes. */
 	request.wire.pid = 0;
-	CHECK_FAILS(caller_check(&serve, &request, &err), -EPERM, "user 1000 and the members of its control_group");
+	CHECK_FAILS(caller_check(&serve, &request, &err), -EPERM, "user 1000 and members of its control_group");
 }
 
 static void without_a_look_at_the_process(void **state)
@@ -46,7 +46,8 @@ static void without_a_look_at_the_process(void **state)
 	(void)state;
 	CHECK_OK(caller_check(&serve, &request, &err));
 	request.wire.uid = OTHER;
-	CHECK_FAILS(caller_check(&serve, &request, &err), -EPERM, "only root with CAP_SYS_ADMIN, user 1000 may switch");
+	CHECK_FAILS(caller_check(&serve, &request, &err), -EPERM,
+		    "only root with CAP_SYS_ADMIN and user 1000 may switch");
 	serve.options.has_control_group = true;
 	serve.options.control_group = 7;
 	CHECK_OK(caller_check(&serve, &request, &err));

@@ -232,7 +232,7 @@ static void test_taken_name(void **state)
 	section_init(&section);
 	folder = section_directory(&section, 1, name);
 	section_file(&section, folder, "version", 0, 0);
-	refuses("names: the root has an entry '.datasetfs', which is the name of the mount's own folder");
+	refuses("names: the root has an entry '.datasetfs', which is the name of the mount's own directory");
 	section_init(&section);
 	section_file(&section, 1, name, 0, 0);
 	refuses("names: the root has an entry '.datasetfs'");
@@ -261,7 +261,7 @@ static void test_hostile_ordinals(void **state)
 	refuses("ordinal 2 after 2");
 	make_tree();
 	section.inodes[1].where = 2; /* its own parent */
-	refuses("does not fit inode 2");
+	refuses("does not match inode 2");
 	make_tree();
 	section.inodes[1].size = 3;
 	refuses("has 401 entries");
@@ -271,7 +271,7 @@ static void test_hostile_ordinals(void **state)
 	refuses("directories up to 2 claim more than the 2 entries there are");
 	make_tree();
 	section.entries[0].type = DT_REG;
-	refuses("does not fit inode 2");
+	refuses("does not match inode 2");
 	section_init(&section); /* a directory that there is not */
 	section_file(&section, 1, "file", 0, 0);
 	section.entries[0].directory = 0;

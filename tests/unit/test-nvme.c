@@ -293,7 +293,7 @@ static void test_portals(void **state)
 	CHECK_FAILS(portal_parse("tcp://[2001:db8::1", &portal, &err), -EINVAL, "is not ADDRESS or ADDRESS:PORT");
 	CHECK_FAILS(portal_parse("tcp://[::1]x", &portal, &err), -EINVAL, "is not ADDRESS or ADDRESS:PORT");
 	CHECK_FAILS(portal_parse("tcp://a,hostnqn=b", &portal, &err), -EINVAL, "is not ADDRESS or ADDRESS:PORT");
-	CHECK_FAILS(portal_parse("tcp://2001:db8::1", &portal, &err), -EINVAL, "stands in brackets");
+	CHECK_FAILS(portal_parse("tcp://2001:db8::1", &portal, &err), -EINVAL, "write an IPv6 address in brackets");
 	CHECK_FAILS(portal_parse("tcp://192.0.2.1:65536", &portal, &err), -EINVAL, "expected 1 to 65535");
 	CHECK_FAILS(portal_parse("tcp://192.0.2.1:", &portal, &err), -EINVAL, "not a number");
 }
@@ -390,9 +390,9 @@ static void test_host(void **state)
 
 	(void)state;
 	snprintf(folder, sizeof(folder), "%s/class/nvme-subsystem/host", root);
-	CHECK_FAILS(host_read(folder, &host, &err), -ENOENT, "/hostnqn' makes one");
+	CHECK_FAILS(host_read(folder, &host, &err), -ENOENT, "/hostnqn' creates one");
 	sysfs_write("host/hostnqn", "nqn.2026-01.org.example:node7");
-	CHECK_FAILS(host_read(folder, &host, &err), -ENOENT, "/hostid' makes one");
+	CHECK_FAILS(host_read(folder, &host, &err), -ENOENT, "/hostid' creates one");
 	sysfs_write("host/hostid", "node7");
 	CHECK_FAILS(host_read(folder, &host, &err), -EINVAL, "host id: 'node7' is not a UUID");
 	sysfs_write("host/hostid", "00112233-4455-6677-8899-aabbccddeeff");

@@ -364,12 +364,12 @@ static void test_undone_version_in_use(void **state)
 	undo();
 	publish("v3", 2, HERE);
 	atomic_store(&undone->lookups, 1);
-	CHECK_FAILS(open_visit(&serve, "v3", &visitor, &generation, &err), -ESTALE, "has the number of 'v2'");
+	CHECK_FAILS(open_visit(&serve, "v3", &visitor, &generation, &err), -ESTALE, "has the sequence of 'v2'");
 	assert_int_equal(atomic_load(&undone->lookups), 1);
-	CHECK_FAILS(open_version(&serve, &v3, &generation, &err), -ESTALE, "has the number of 'v2'");
+	CHECK_FAILS(open_version(&serve, &v3, &generation, &err), -ESTALE, "has the sequence of 'v2'");
 	atomic_store(&undone->lookups, 0);
 	atomic_store(&serve.generations.current, undone);
-	CHECK_FAILS(open_version(&serve, &v3, &generation, &err), -ESTALE, "has the number of 'v2'");
+	CHECK_FAILS(open_version(&serve, &v3, &generation, &err), -ESTALE, "has the sequence of 'v2'");
 	assert_ptr_equal(generations_find(&serve.generations, 2), undone);
 }
 

@@ -87,7 +87,7 @@ static int nvme_disconnect_check_use(const struct topology *t, char **words, int
 			continue;
 		r = nvme_disconnect_check_namespace(&t->namespaces[i], &why);
 		if (r < 0)
-			return error_set(err, r, "'%s' is in use, --force disconnects it all the same: %s",
+			return error_set(err, r, "'%s' is in use, --force disconnects it anyway: %s",
 					 t->namespaces[i].name, why.reason);
 	}
 	return 0;

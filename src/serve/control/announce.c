@@ -131,7 +131,7 @@ static int announce_epoch(struct serve *serve, struct generation *old, struct ge
 		r = invalidate_epoch(serve->mount_fd, err);
 		if (r == 0 || how == SERVE_NOTIFY_EPOCH)
 			return r;
-		log_info("the kernel knows no epochs, names are invalidated one by one: %s", err->reason);
+		log_info("this kernel has no epochs, invalidating names one by one: %s", err->reason);
 		serve->options.notify = SERVE_NOTIFY_ENTRIES;
 		*err = (struct error){ 0 };
 	}

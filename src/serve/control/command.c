@@ -31,7 +31,7 @@ static int command_check(const struct dsfs_switch *arguments, struct error *err)
 		return error_set(err, -EINVAL, "command with unknown flags %#x", arguments->flags);
 	if (!memchr(arguments->label, 0, sizeof(arguments->label)) ||
 	    !memchr(arguments->if_current, 0, sizeof(arguments->if_current)))
-		return error_set(err, -EINVAL, "command with a label that does not end");
+		return error_set(err, -EINVAL, "command with a label that has no NUL");
 	return 0;
 }
 

@@ -67,7 +67,7 @@ static void prune_drop_nodes(struct prune *prune)
 	if (r != -EINVAL)
 		return;
 	prune->cannot_drop_nodes = true;
-	log_debug("the kernel drops no nodes by number, names of left versions are dropped one by one");
+	log_debug("this kernel cannot drop nodes by number, dropping names of old versions one by one");
 }
 
 /* A name of the root is another version's by now, so those are dropped once: after the version was left. */

@@ -19,7 +19,7 @@ static void stale_report(const struct serve *serve, const struct generation *gen
 	if (catalogue_holds(catalogue, generation->sequence, generation->version.uuid))
 		return;
 	if (copy)
-		log_err("version '%s' was moved on the volume by compaction and its former space is used again: "
+		log_err("version '%s' was moved on the volume by compaction and its old space is used again: "
 			"switch '%s' to '%s', sequence=%" PRIu64 " now=%" PRIu64,
 			generation->version.label, serve->options.mountpoint, copy->label, generation->sequence,
 			copy->sequence);

@@ -53,7 +53,7 @@ int switch_to(struct serve *serve, struct generation *generation, struct error *
 	atomic_fetch_add(&serve->switches, 1);
 	if (serve->generations.prepared == generation)
 		serve->generations.prepared = NULL;
-	log_info("'%s' serves version '%s', before '%s'", serve->options.mountpoint, generation->version.label,
+	log_info("'%s' serves version '%s', previously '%s'", serve->options.mountpoint, generation->version.label,
 		 old->version.label);
 	return 0;
 }

@@ -126,10 +126,10 @@ static int dotdir_keep_for(struct worker *worker, const struct channel_request *
 	if (r < 0 && caller_check(worker->serve, request, &ignored) == 0)
 		r = snapshots_keep(worker->serve->snapshots, uid, true, text, length, ret);
 	if (r == -EDQUOT && log_allow(&limit, &suppressed))
-		log_warn("user %u holds %u files of '" DSFS_CONTROL_FOLDER "' open, no more are opened for him, "
+		log_warn("user %u holds %u files of '" DSFS_CONTROL_FOLDER "' open, refusing more, "
 			 "suppressed=%u", (unsigned)uid, SNAPSHOTS_OF_USER, suppressed);
 	else if (r == -ENFILE && log_allow(&limit, &suppressed))
-		log_warn("all users hold %u files of '" DSFS_CONTROL_FOLDER "' open, no more are opened for them, "
+		log_warn("all users hold %u files of '" DSFS_CONTROL_FOLDER "' open, refusing more, "
 			 "suppressed=%u", SNAPSHOTS_OF_USERS, suppressed);
 	if (r < 0)
 		free(text);

@@ -74,8 +74,8 @@ static void visits_report_unsure(const struct error *err, const char *label)
 	unsigned suppressed;
 
 	if (log_allow(&limit, &suppressed))
-		log_warn("cannot tell whether '" DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_VERSIONS "/%s' "
-			 "is still what is open: %s, ignoring, suppressed=%u", label, err->reason, suppressed);
+		log_warn("cannot check whether '" DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_VERSIONS
+			 "/%s' is still the open version: %s, ignoring, suppressed=%u", label, err->reason, suppressed);
 }
 
 /* What LOOKUP of a label answers, for so many seconds. */

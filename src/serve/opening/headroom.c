@@ -60,7 +60,7 @@ static int headroom_compare(const struct headroom_need *need, uint64_t all, uint
 	if (left >= keep && left - keep >= need->bytes)
 		return 0;
 	return error_set(err, -ENOMEM,
-			 "not enough memory for its index: %s needed beside %s that stay free, %s left in %s",
+			 "not enough memory for its index: needs %s, %s must stay free, %s is available in %s",
 			 format_size(need->bytes, wanted), format_size(keep, kept), format_size(left, found), where);
 }
 

@@ -68,7 +68,7 @@ int mounted_check(struct serve *serve, const struct superblock *super, uint64_t 
 	if (super->sequence < seen)
 		return error_set(err, -ESTALE,
 				 "superblock %" PRIu64 " is the newest that can be read, but %" PRIu64
-				 " was seen before: try again, or mount anew if the volume was put back",
+				 " was seen before: try again, or mount again if the volume was restored",
 				 super->sequence, seen);
 	mounted_remember(serve, super->sequence);
 	return 0;

@@ -144,8 +144,8 @@ static struct generation *open_find(struct serve *serve, const uint8_t *uuid)
 static int open_refuse_number(const struct generation *undone, const struct version *version, struct error *err)
 {
 	return error_set(err, -ESTALE,
-			 "version '%s' has the number of '%s', which was undone on the volume and is in use here: "
-			 "end its use, or unmount and mount anew", version->label, undone->version.label);
+			 "version '%s' has the sequence of '%s', which was undone on the volume and is still in use "
+			 "here: stop using it, or unmount and mount again", version->label, undone->version.label);
 }
 
 /* The number that a version had is given again after its publish was undone. Numbers of nodes are made of it, so only

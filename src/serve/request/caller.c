@@ -126,9 +126,10 @@ int caller_check(const struct serve *serve, const struct channel_request *reques
 	if (may)
 		return 0;
 	if (serve->owner)
-		snprintf(owner, sizeof(owner), ", user %u", (unsigned)serve->owner);
+		snprintf(owner, sizeof(owner), "%s user %u", serve->options.has_control_group ? "," : " and",
+			 (unsigned)serve->owner);
 	return error_set(err, -EPERM, "only root with CAP_SYS_ADMIN%s%s may switch this mount", owner,
-			 serve->options.has_control_group ? " and the members of its control_group" : "");
+			 serve->options.has_control_group ? " and members of its control_group" : "");
 }
 
 /* By the signals that its thread has not taken yet. */

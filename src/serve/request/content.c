@@ -69,7 +69,7 @@ static void content_fell_back(struct read_op *op, const struct error *err)
 	if (!log_allow(&limit, &suppressed))
 		return;
 	content_path(content, path, sizeof(path));
-	log_warn("block checksums are of no use for '%s': %s, reading whole chunks ino=%" PRIu64 " suppressed=%u", path,
+	log_warn("cannot use the block checksums of '%s': %s, reading whole chunks ino=%" PRIu64 " suppressed=%u", path,
 		 err->reason, content_node(content), suppressed);
 }
 

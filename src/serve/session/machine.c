@@ -69,7 +69,7 @@ static int machine_size(struct serve *serve, struct error *err)
 	if (r < 0)
 		return r;
 	if (serve->ring && !serve->cpus.possible)
-		return error_set(err, -EIO, "cannot tell how many queues FUSE over io_uring has");
+		return error_set(err, -EIO, "cannot determine how many queues FUSE over io_uring has");
 	machine_size_channel(serve, serve->uring ? WORKERS_MAX : THREADS_MAX);
 	return 0;
 }

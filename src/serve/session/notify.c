@@ -27,7 +27,7 @@ void notify_send(const char *fmt, ...)
 		return;
 	length = strlen(path);
 	if (length >= sizeof(address.sun_path)) {
-		log_warn("NOTIFY_SOCKET is longer than a socket's name can be, ignoring");
+		log_warn("NOTIFY_SOCKET is too long for the name of a socket, ignoring");
 		return;
 	}
 	memcpy(address.sun_path, path, length);

@@ -115,7 +115,7 @@ static int session_open_volume(struct serve *serve, struct error *err)
 	if (r == 0)
 		r = file_open(path, FILE_READ, &serve->volume, err);
 	if (r == 0 && locate_identity(serve->volume->fd, serve->identity, &ignored) < 0)
-		log_debug("'%s' will not be found under another name: %s", serve->options.volume, ignored.reason);
+		log_debug("'%s' cannot be found again under another name: %s", serve->options.volume, ignored.reason);
 	return r;
 }
 

@@ -56,8 +56,9 @@ int generation_open(struct source *source, const struct version *version, unsign
 	int r;
 
 	if (version->sequence > NODE_SEQUENCE_MAX)
-		return error_set(err, -EOPNOTSUPP, "version '%s' is number %llu, expected at most %llu", version->label,
-				 (unsigned long long)version->sequence, (unsigned long long)NODE_SEQUENCE_MAX);
+		return error_set(err, -EOPNOTSUPP, "version '%s' has sequence %llu, expected at most %llu",
+				 version->label, (unsigned long long)version->sequence,
+				 (unsigned long long)NODE_SEQUENCE_MAX);
 	generation = calloc(1, sizeof(*generation));
 	if (!generation)
 		return error_set(err, -ENOMEM, "no memory for a version");

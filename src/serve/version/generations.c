@@ -109,9 +109,10 @@ int generations_add(struct generations *generations, struct generation **generat
 		atomic_fetch_add(&found->lookups, 1);
 	pthread_mutex_unlock(&generations->lock);
 	if (is_other)
-		return error_set(err, -ESTALE, "another version with the number of '%s' is open", mine->version.label);
+		return error_set(err, -ESTALE, "another version with the sequence of '%s' is open",
+				 mine->version.label);
 	if (!there)
-		return error_set(err, -ENFILE, "%u versions are open", GENERATIONS_MAX);
+		return error_set(err, -ENFILE, "%u versions are open, which is the limit", GENERATIONS_MAX);
 	if (found)
 		generation_put(mine);
 	*generation = found ? found : mine;

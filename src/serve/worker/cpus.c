@@ -57,7 +57,7 @@ int cpus_find(unsigned most, struct cpus *ret, struct error *err)
 	if (!set || !cpus.own || !cpus.online || sched_getaffinity(0, size, set) < 0) {
 		cpus_free(&cpus);
 		CPU_FREE(set);
-		return error_errno(err, "cannot tell which CPUs there are");
+		return error_errno(err, "cannot determine which CPUs there are");
 	}
 	for (unsigned cpu = 0; cpu < CPUS_MAX && (!most || cpus.workers < most); cpu++)
 		if (CPU_ISSET_S(cpu, size, set))

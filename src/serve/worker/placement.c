@@ -26,7 +26,7 @@ int placement_start(struct placement *placement, int cpu, struct error *err)
 	CPU_ZERO_S(size, placement->own);
 	CPU_SET_S((unsigned)cpu, size, placement->own);
 	if (sched_getaffinity(0, size, placement->all) < 0)
-		return error_errno(err, "cannot tell which CPUs there are");
+		return error_errno(err, "cannot determine which CPUs there are");
 	return 0;
 }
 
