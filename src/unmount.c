@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The helper that umount(8) calls. The kernel does not tell a daemon of an unmount before that is done: without this
- * umount(8) returned while the daemon still had the volume open, and the filesystem that this lies on was busy. */
+/* The helper that umount(8) runs. The kernel tells a daemon of an unmount only when it is done: without this helper,
+ * umount(8) would return while the daemon still had the volume open, and the filesystem below the volume would be busy.
+ * */
 #include "unmount.h"
 
 #include <errno.h>

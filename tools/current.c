@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl current: which version a mount takes that names none; also the way back. */
+/* datasetfsctl current: makes a version the one that mounts take when they name none. */
 #include <errno.h>
 #include <stdio.h>
 

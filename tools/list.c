@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl list: the versions on a volume, its space, who publishes. */
+/* datasetfsctl list: shows the versions on a volume, its space, and who is publishing. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

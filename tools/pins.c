@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Begins and ends of all extents in the order of the volume; between two of them nothing changes. */
+/* Sweeps over the begins and ends of all extents in address order; between two of them nothing changes. */
 #include "pins.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which versions pin which segments, from their lists: one sweep over the volume, at a cost of what the lists hold. */
+/* Which versions pin which segments, from their lists, in one sweep over the volume; the cost depends on the lists
+ * only. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

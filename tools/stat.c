@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl stat: one inode, its chunks, and where on the volume they lie. */
+/* datasetfsctl stat: shows one inode, its chunks, and where they lie on the volume. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

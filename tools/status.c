@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl status: the files of MNT/.datasetfs, read and shown. The only user of json-c. */
+/* datasetfsctl status: reads and shows the files of MNT/.datasetfs. The only user of json-c. */
 #include "status.h"
 
 #include <errno.h>

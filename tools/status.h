@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a running mount says of itself in MNT/.datasetfs (datasetfs/control.h). */
+/* What a mount reports in MNT/.datasetfs (datasetfs/control.h). */
 #pragma once
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl switch: another version under a running mount, by an ioctl on its control file. */
+/* datasetfsctl switch: switches a mount to another version, with an ioctl on its control file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

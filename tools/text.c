@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names, times and types, written so that they do no harm. */
+/* Formats names, times and types so that a terminal is safe from them. */
 #include "text.h"
 
 #include <inttypes.h>

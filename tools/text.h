@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values from a volume as text for people. */
+/* Formats values from a volume for people. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

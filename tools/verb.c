@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of a verb: options, number of operands, one line when it is wrong. */
+/* The command line of a verb: options, number of operands, one line if it is wrong. */
 #include "verb.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The verbs of datasetfsctl, each in the file of its name, and what all of them share. */
+/* The verbs of datasetfsctl, each in the file of its name, and what they share. */
 #pragma once
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From what a person types to an open volume. */
+/* Opens the volume that the user names. */
 #include "volume.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A volume opened for looking at: by its own path, or by a mount of it. */
+/* A volume opened for reading: by its own path, or through a mount of it. */
 #pragma once
 #include <stdbool.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the packer was asked to do. */
+/* The options of the packer. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From written bytes to a version that exists. */
+/* Turns written data into a published version. */
 #include "output/publish.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking at what lies there, making and formatting of volumes; the only user of libblkid. */
+/* Finds out what the volume holds, and creates and formats volumes. The only user of libblkid. */
 #include "output/target.h"
 
 #include <blkid/blkid.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The clock that intervals are measured by. */
+/* The clock that measures intervals. */
 #pragma once
 #include <stdint.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers and the number of descriptors. */
+/* Keeps the standard descriptors open and raises the limit on their number. */
 #include "base/descriptors.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The process's descriptors: the standard ones are always there, and there is room for as many as it may have. */
+/* The descriptors of the process: the standard three are always open, and the limit is as high as allowed. */
 #pragma once
 
 /* Opens /dev/null for those of 0, 1 and 2 that are closed, so that no volume gets such a number and log lines are never

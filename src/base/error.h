@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Errors: functions return 0 or a negative errno; the reason is written once, where it is known. */
+/* Errors: functions return 0 or a negative errno, and write the reason once, where it is known. */
 #pragma once
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values to text: sizes for people, hexadecimal, UUIDs. */
+/* Turns values into text: sizes for people, hexadecimal, UUIDs. */
 #include "base/format.h"
 
 #include <inttypes.h>

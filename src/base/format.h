@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values to text: sizes for people, hexadecimal, UUIDs. What a volume looks like is in datasetfs/format.h. */
+/* Turns values into text: sizes for people, hexadecimal, UUIDs. The format of a volume is in datasetfs/format.h. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory in one piece, by huge pages, where the kernel has them: a device that is to read or write 1 MiB gets one
- * address instead of 256. Without them everything works on small pages. */
+/* Contiguous memory on huge pages where the kernel has them, so that a device gets one address for 1 MiB instead of
+ * 256. Without huge pages everything still works. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

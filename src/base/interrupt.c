@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One flag that every loop looks at. */
+/* One flag that every loop checks. */
 #include "base/interrupt.h"
 
 #include <errno.h>

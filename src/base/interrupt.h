@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SIGINT, SIGTERM, SIGHUP and SIGQUIT: remembered at once, acted upon where it is safe. */
+/* SIGINT, SIGTERM, SIGHUP and SIGQUIT: recorded at once, acted upon where it is safe. */
 #pragma once
 #include "base/error.h"
 

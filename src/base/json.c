@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON, written as it comes. */
+/* Writes JSON piece by piece. */
 #include "base/json.h"
 
 #include <inttypes.h>

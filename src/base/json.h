@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes JSON to a stdio stream: commas, quotes and escapes are this file's business.
- * Strings that are not UTF-8 have each bad byte written as U+DC80+byte-0x80 (Python's surrogateescape). */
+/* Writes JSON to a stdio stream and takes care of commas, quotes and escapes. In strings that are not UTF-8, each bad
+ * byte becomes U+DC80 + (byte - 0x80), as with Python's surrogateescape. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where log lines go, and how many of them. */
+/* Where log lines go, and how many are allowed. */
 #include "base/log.h"
 
 #include <stdarg.h>

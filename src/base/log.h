@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Log lines: one message, one line, no newline in the format; control characters in names, and bytes that
- * are not UTF-8, become '?'. Thread-safe. */
+/* Log lines: one message, one line, no newline in the format. Control characters and bytes that are not UTF-8 become
+ * '?'. Thread-safe. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One option: its argument becomes a value in the program's struct. */
+/* Parses the argument of one option into a field of the program's struct. */
 #include "base/option.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An option as a value: what its argument becomes in the program's struct. The macros accept only a field of the right
- * type, so that a table of options is checked by the compiler. */
+/* How an option stores its argument in the program's struct. The macros accept only a field of the right type, so the
+ * compiler checks a table of options. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

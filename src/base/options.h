@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A command line as a table: the same rows give parsing, --help and the completion words. */
+/* A command line as a table: the same rows give parsing, --help and the words for completion. */
 #pragma once
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Flushes standard output and reports what could not be written. */
 #include "base/output.h"
 
 #include <stdio.h>

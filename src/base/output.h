@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program prints on standard output. */
+/* Standard output of a program. */
 #pragma once
 #include "base/error.h"
 

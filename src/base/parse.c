@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text to values. */
+/* Parses text into values. */
 #include "base/parse.h"
 
 #include <ctype.h>

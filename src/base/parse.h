@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text to values: numbers, sizes, hexadecimal, UUIDs. Each says what was found and expected. */
+/* Parses text into values: numbers, sizes, hexadecimal, UUIDs. Errors say what was found and what was expected. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* capabilities(7), by the system calls themselves: nothing else of libcap would be used. */
+/* Drops capabilities(7) with plain system calls, because nothing else of libcap is needed. */
 #include "base/privileges.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program that was started by root keeps of root's privileges. */
+/* Which of root's privileges a program keeps when root started it. */
 #pragma once
 
 /* For root: from here on this thread, and those that it starts, have the few capabilities that the file lists and get

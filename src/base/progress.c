@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The forms of progress: a bar on a terminal, plain lines, JSON lines. */
+/* Progress as a bar on a terminal, as plain lines, or as JSON lines. */
 #include "base/progress.h"
 
 #include <errno.h>

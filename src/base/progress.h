@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Says on standard error how far a run is, from a thread of its own. */
+/* Shows the progress of a run on standard error, from a thread of its own. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals: those that whoever started us had ignored, as nohup(1) does, stay so; one is for no program of ours. */
+/* Signals: those that were ignored when the program started, as under nohup(1), stay ignored. */
 #pragma once
 #include <signal.h>
 #include <stdbool.h>

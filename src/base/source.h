@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where bytes of a volume come from and go to: the seam below the format. io/file.c is the real one;
- * tests put memory, damage and failures in its place. */
+/* The seam below the format: where bytes of a volume are read from and written to. io/file.c is the real one; tests
+ * replace it with memory, damage and failures. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

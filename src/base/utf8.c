@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* UTF-8 (RFC 3629), and which of its characters are harmless to show. */
+/* UTF-8 (RFC 3629), and which characters are safe to show. */
 #include "base/utf8.h"
 
 size_t utf8_decode(const uint8_t *text, size_t left, uint32_t *ret)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Characters in bytes that may hold anything. */
+/* Finds UTF-8 characters in arbitrary bytes. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

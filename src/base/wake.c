@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An eventfd that does not block: eventfd(2). */
+/* A non-blocking eventfd(2). */
 #include "base/wake.h"
 
 #include <assert.h>

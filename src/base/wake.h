@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One thread waits, others wake it: an eventfd, which may also be polled beside other descriptors. */
+/* Lets threads wake one that waits, with an eventfd that can be polled beside other descriptors. */
 #pragma once
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One function for each thing that can be said. */
+/* One function for each warning or note. */
 #include "device/advice.h"
 
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What datasetfs makes of a namespace: does it suit, and what an administrator should know. No I/O. */
+/* Judges a namespace: whether it suits datasetfs, and what an administrator should know. No I/O. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks a device up among mounts and swap areas, and asks the kernel for it. */
+/* Looks for a device among mounts and swap areas, and asks the kernel whether it is in use. */
 #include "device/busy.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reservations of a publisher. */
+/* Takes, checks and releases the reservation of a publisher. */
 #include "device/fence.h"
 
 #include <errno.h>

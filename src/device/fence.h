@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps other hosts from writing to a namespace while this one changes the volume: a Write Exclusive reservation, of
- * the whole namespace also when the volume is a partition of it. It belongs to the host, so what a killed publisher
- * left is taken over by the next one of its host; between publishers of one host the lock decides (io/file.h). One that
- * was taken away from another host is kept when the publisher ends: the publisher there may only sleep, and must not
- * write when it wakes up. */
+/* Keeps other hosts from writing to a namespace while this host changes the volume: a Write Exclusive reservation of
+ * the whole namespace, even if the volume is a partition of it. The reservation belongs to the host, so the next
+ * publisher of the host takes over what a killed one left; between publishers of one host the lock decides (io/file.h).
+ * A reservation that was taken away from another host is kept when the publisher ends: the other publisher may only be
+ * suspended, and must not write when it wakes up. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

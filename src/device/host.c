@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The files of /etc/nvme. */
+/* Reads the files of /etc/nvme. */
 #include "device/host.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who this host is to NVMe targets: its NQN and its id, which reservations are kept under. */
+/* The identity of this host to NVMe targets: its NQN, and its ID, under which targets keep reservations. */
 #pragma once
 #include <stdint.h>
 

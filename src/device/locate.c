@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From names of volumes to block devices, through the topology. */
+/* Finds the block device of a volume's name in the topology. */
 #include "device/locate.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a volume is called: a path, or the identity of an NVMe namespace, which finds it whatever device it became:
+/* Names of volumes: a path, or the identity of an NVMe namespace, which finds it whatever its device is called now:
  *   nvme:uuid:UUID   nvme:nguid:32 DIGITS   nvme:eui64:16 DIGITS   nvme://SUBSYSTEM_NQN/NSID */
 #pragma once
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Octal escapes of /proc/self/mountinfo. */
+/* Decodes the octal escapes of /proc/self/mountinfo. */
 #include "device/mountinfo.h"
 
 void mountinfo_unescape(char *text)

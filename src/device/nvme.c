@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Commands to a namespace: Identify, reservations, write protection. */
+/* NVMe commands to a namespace: Identify, reservations, write protection. */
 #include "device/nvme.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* NVMe commands and fabrics through libnvme; without it (meson option nvme) everything here is -EOPNOTSUPP. Namespaces
- * are named by an open block device and their number. Commands need CAP_SYS_ADMIN. */
+/* NVMe commands and fabrics through libnvme. Without it (meson option nvme) every call fails with -EOPNOTSUPP. A
+ * namespace is an open block device and its number. Commands need CAP_SYS_ADMIN. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Connecting, disconnecting and asking discovery controllers. */
+/* Connects and disconnects controllers, and asks discovery controllers. */
 #include <errno.h>
 #include <inttypes.h>
 #include <libnvme.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* In place of nvme.c and nvme_fabrics.c when libnvme is not there. */
+/* Replaces nvme.c and nvme_fabrics.c where libnvme is missing. */
 #include <errno.h>
 
 #include "device/nvme.h"

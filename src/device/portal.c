@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text to portals and back. */
+/* Parses and formats portals. */
 #include "device/portal.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The feature Namespace Write Protection Config, and the kernel's view of it. */
+/* Sets the feature Namespace Write Protection Config, and checks that the kernel sees the change. */
 #include "device/protect.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Write protection of a namespace, kept by the target: against every host, and over power loss. */
+/* Write protection of a namespace by its target: against every host, and across power loss. */
 #pragma once
 #include <stdbool.h>
 

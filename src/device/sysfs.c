@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads sysfs(5) attributes. */
+/* Reads attributes in sysfs(5). */
 #include "device/sysfs.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The NVMe subsystems that the kernel is connected to, as sysfs shows them: controllers, namespaces, and the paths
- * between them. A copy, taken at one moment. Needs no right and no library. */
+ * between them. A snapshot; it needs no privileges and no library. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What all channels share: dispatch, and that a request is answered once. */
+/* What all channels share: dispatching requests, and answering each exactly once. */
 #include "fuse/channel.h"
 
 #include <errno.h>

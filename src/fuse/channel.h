@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where FUSE requests come from and replies go. A channel belongs to one worker; it owns the memory of the
- * requests in work (slots) and hands each one to the worker's table of handlers. A handler may answer at once
- * or later, from a completion; it ends its work on a request with channel_release(). */
+/* Where FUSE requests come from and replies go. A channel belongs to one worker; it owns the memory of the requests
+ * in flight (slots) and passes each request to the worker's table of handlers. A handler answers at once or later, from
+ * a completion, and ends its work on the request with channel_release(). */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The channel over /dev/fuse: a cloned, non-blocking descriptor, read(2) and writev(2). Requests are taken
- * from one queue that all clones share; a reply goes to the clone that its request came from. */
+/* The channel over /dev/fuse: a cloned, non-blocking descriptor, read(2) and writev(2). All clones take requests from
+ * one queue; a reply goes to the clone that its request came from. */
 #include <assert.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An abstract AF_UNIX socket, unix(7): it needs no place in a filesystem and goes with its process. */
+/* Listens at an abstract AF_UNIX socket (unix(7)), which needs no file and disappears with its process. */
 #include "fuse/farewell.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* How who unmounts learns that the server has let go of everything: a socket that the server listens at, and
- * never answers. To connect takes nothing of the server, so one that hangs does not hang others; when it
- * closes, the connection breaks. */
+/* Tells umount(8) when the daemon has closed everything: a socket at which the daemon listens and never answers.
+ * Connecting needs nothing from the daemon, so one that hangs does not block others; when the daemon closes the socket,
+ * the connection breaks. */
 #pragma once
 #include <sys/types.h>
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The negotiation that opens a FUSE connection: every flag that saves a round trip on files that never
- * change. */
+/* Negotiates a FUSE connection, with every flag that saves a round trip on files that never change. */
 #include "fuse/init.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* INIT: what the kernel offers and what we take of it. */
+/* INIT: what the kernel offers and what datasetfs takes of it. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

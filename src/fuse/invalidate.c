@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Messages without a request: a reply header with unique 0 and the notification's code as its error. */
+/* Writes notifications: a reply header with unique 0 and the code of the notification as its error. */
 #include "fuse/invalidate.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Notifications: what the kernel shall no longer believe. They are written to the mount's /dev/fuse and done when the
- * call returns. Never from a thread that answers requests: the kernel may wait for one of those meanwhile. */
+/* Notifications: what the kernel must forget. They are written to the mount's /dev/fuse and have taken effect when
+ * the call returns. Never call them from a thread that answers requests: the kernel may be waiting for one. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

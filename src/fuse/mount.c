@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mounts through libfuse, which knows mount(2) and fusermount3; unmounts by hand, as libfuse's unmount is
+/* Mounts through libfuse, which knows mount(2) and fusermount3, and unmounts by hand, because libfuse's unmount is
  * always lazy for users. */
 #define FUSE_USE_VERSION 314
 #include "fuse/mount.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts a FUSE filesystem on a folder and takes it off. Knows nothing of what is served: the descriptor is all
- * that a server needs. The only user of libfuse. */
+/* Mounts a FUSE filesystem on a directory and unmounts it. It does not know what is served: a server needs only the
+ * descriptor. The only user of libfuse. */
 #pragma once
 #include <stdbool.h>
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reserves the address space of all payloads. */
 #include "fuse/payloads.h"
 
 #include <sys/mman.h>

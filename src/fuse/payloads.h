@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The room for the data of replies, of all slots of a channel: reserved at once, memory comes when it is touched,
- * by huge pages. */
+/* Memory for the data of replies, for all slots of a channel: reserved in one piece, on huge pages, and taken only
+ * when it is touched. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

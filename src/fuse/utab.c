@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* mount(8) with -f does everything but the mount, as libfuse used it for /etc/mtab. */
+/* Runs mount(8) with -i -f, which does everything but the mount. */
 #include "fuse/utab.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What umount(8) knows of a mount beside the kernel: /run/mount/utab, which mount(8) and umount(8) write. */
+/* /run/mount/utab: what mount(8) and umount(8) know of a mount besides what the kernel says. */
 #pragma once
 #include <stdbool.h>
 

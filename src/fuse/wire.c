@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Bytes of a request to struct request, by a table of the opcodes' arguments. */
+/* Decodes requests with a table of the arguments of each opcode. */
 #include "fuse/wire.h"
 
 #include <errno.h>

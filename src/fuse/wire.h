@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The FUSE wire protocol: requests from bytes. A pure function of its input; trusts nothing in it.
+/* Decodes requests of the FUSE wire protocol. A pure function of its input, which it does not trust.
  *
  * Structures and numbers come from <linux/fuse.h>. Debian 12 has that of protocol 7.38 (Linux 6.1); what is
  * newer and needed is added here with the number and name of the kernel's include/uapi/linux/fuse.h (7.45,

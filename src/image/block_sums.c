@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The bitmap says which chunks have rows; how many bits are set before a chunk's is the number of its row. */
+/* Finds a row in the bitmap: the number of bits set before a chunk's bit is the number of its row. */
 #include "image/block_sums.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The block checksum section: which chunk has a row of sums of its blocks, and where; rows checked against content.
- * The head is in memory (a bit for each chunk, 8 bytes for each page); pages are brought by who needs them. The section
- * names no place, so a copy of its bytes is as good wherever it lies. */
+/* The block checksum section: which chunk has a row of block checksums, where the row is, and the check of content
+ * against it. The head is in memory (a bit for each chunk, 8 bytes for each page); callers bring the pages. The section
+ * contains no address, so a copy of its bytes is valid anywhere. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Chunk records, and the check that content is what was packed. */
+/* Decodes chunk records, and checks that content is what was packed. */
 #include "image/chunk.h"
 
 #include <errno.h>

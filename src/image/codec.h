@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* zstd: one chunk, one frame. Contexts belong to one thread. */
+/* zstd: one chunk is one frame. Contexts belong to one thread. */
 #pragma once
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The dump of a version, and the digest that is its SHA-256. */
+/* Writes the dump of a version, and computes the digest, which is its SHA-256. */
 #include "image/dump.h"
 
 #include <assert.h>

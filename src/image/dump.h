@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The dump: a text that describes a version and names no place on the volume; its SHA-256 is the digest. */
+/* The dump: a text that describes a version and contains no place on the volume. Its SHA-256 is the digest. */
 #pragma once
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From (offset, size) of a file to the chunks that hold the bytes, and what of it is data. */
+/* Maps (offset, size) of a file to the chunks that hold the bytes, and tells data from holes. */
 #include "image/extent.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From (offset, size) of a file to chunks and device ranges. */
+/* Maps (offset, size) of a file to chunks and device ranges. */
 #pragma once
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A list of runs that grows at its end. */
+/* A list of extents that grows at its end. */
 #include "image/extent_list.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs of bytes on the volume, as a list. */
+/* A list of extents: runs of bytes on the volume. */
 #pragma once
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists of long holes: decode with every bound checked, and the search. */
+/* Lists of long holes: decodes them with every bound checked, and searches them. */
 #include "image/hole_list.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The long holes of a file: chunks without a record each, in a list behind the records of the others. */
+/* The long holes of a file, in a list after its chunk records, so that their chunks need no records. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

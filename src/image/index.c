@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of an index section, and the section as a mapping. */
+/* Splits an index section into its parts, and maps it. */
 #include "image/index.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The index of one version: its parts, mapped. Flat arrays of records, and the names. */
+/* The mapped index of one version: flat arrays of records, and the names. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

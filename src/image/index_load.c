@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies a section into a memfd, hashes, checks, seals and opens it. */
+/* Copies a section into a memfd, hashes it, checks it, seals it and opens it. */
 #include "image/index_load.h"
 
 #include <errno.h>

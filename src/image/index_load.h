@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a version's section to an index that can be trusted. */
+/* Loads a version's index section and checks it, so that it can be trusted afterwards. */
 #pragma once
 #include "base/source.h"
 #include "image/index.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inodes and attribute classes: decode with every bound checked, encode for the packer. */
+/* Inodes and attribute classes: decodes them with every bound checked, encodes them for the packer. */
 #include "image/inode.h"
 
 #include <errno.h>

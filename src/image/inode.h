@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Inodes and their classes: decode with every bound checked, encode for the packer. */
+/* Inodes and attribute classes: decodes them with every bound checked, encodes them for the packer. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The names part of an index: from (directory, name) to an inode's ordinal. The only user of LMDB. */
+/* The names part of an index: maps (directory, name) to the ordinal of an inode. The only user of LMDB. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The LMDB 0.9 file format as far as the names part of an index may use it, and the rules of names.
- * Layout of pages, nodes and metas: struct MDB_page, MDB_node, MDB_meta and MDB_db in LMDB's mdb.c. */
+/* Checks the subset of the LMDB 0.9 file format that the names of an index may use, and the rules for names. The
+ * layout of pages, nodes and meta pages is that of struct MDB_page, MDB_node, MDB_meta and MDB_db in LMDB's mdb.c. */
 #include "image/names_check.h"
 
 #include <dirent.h>

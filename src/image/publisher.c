@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The publisher record: encode, check. */
+/* The publisher record: encode and check. */
 #include "image/publisher.h"
 
 #include <string.h>

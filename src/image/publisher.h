@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The publisher record: who is changing the volume just now. */
+/* The publisher record: who is changing the volume now. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

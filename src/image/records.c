@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The chunk records of large files: a pass over all inodes that decodes none but these. */
+/* One pass over all inodes that decodes only the large files, and checks their chunk records. */
 #include "image/records.h"
 
 #include <errno.h>

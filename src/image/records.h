@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which chunk records are whose, and how much of them are holes: once for all files, when an index is opened. */
+/* Which large file owns which chunk records, and how many of these are holes: checked once, when an index is opened.
+ * */
 #pragma once
 #include "image/index.h"
 

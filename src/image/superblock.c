@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The superblock ring: encode, check, find, write. */
+/* The superblock ring: encodes, checks, finds and writes slots. */
 #include "image/superblock.h"
 
 #include <errno.h>

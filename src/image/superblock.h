@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The superblock ring: encode, check, and find the slot that counts. */
+/* The superblock ring: encodes and checks slots, and finds the one in force. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A version's record in the catalogue: what it is called, where its parts lie, how much it holds. */
+/* A version's record in the catalogue: its label, where its parts lie, how much it holds. */
 #pragma once
 #include <stdint.h>
 

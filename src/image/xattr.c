@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets of extended attributes: decode with every bound checked. */
+/* Sets of extended attributes: decodes them with every bound checked. */
 #include "image/xattr.h"
 
 #include <errno.h>

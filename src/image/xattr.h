@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets of extended attributes in the blob: the walk over one, and the check of all of them. */
+/* Sets of extended attributes in the blob: walks one, and checks all of them. */
 #pragma once
 #include <stdint.h>
 

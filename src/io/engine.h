@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads from the volume that complete later: an io_uring (io/ring.c) or plain preadv (io/sync.c).
- * One engine belongs to one thread. The seam where tests put scripted completions. */
+/* Reads of the volume that complete later, through io_uring (io/ring.c) or preadv (io/sync.c). An engine belongs to
+ * one thread. Tests put scripted completions behind this seam. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A volume in a regular file or on a block device, read and written directly (past the page cache). */
+/* A volume in a regular file or on a block device, read and written past the page cache where that is possible. */
 #include "io/file.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine over an io_uring: one ring per thread carries the volume's reads and the poll for requests. */
+/* The engine over io_uring: one ring per thread carries the reads of the volume and polls for requests. */
 #include <errno.h>
 #include <liburing.h>
 #include <poll.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files are opened again through /proc/self/fd, which names no path. */
+/* Opens files again through /proc/self/fd, so that no path is walked twice. */
 #include "io/site.h"
 
 #include <errno.h>

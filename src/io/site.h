@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a volume is. The path to it is walked once; from then on descriptors count, so that nobody who may change a
- * name on that path leads a later step elsewhere: the file is opened again as what was found, and its name is used in
- * the folder in which it was found. */
+/* Where a volume is. Its path is walked once; from then on only descriptors count, so that nobody who can rename
+ * something on that path can divert a later step. The file is opened again as the file that was found, and its name is
+ * used in the directory in which it was found. */
 #pragma once
 #include <limits.h>
 #include <stdbool.h>

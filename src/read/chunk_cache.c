@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A few dozen entries of one size under one lock; bytes are copied outside of it, while the entry is pinned.
- */
+/* A few dozen entries of one size under one lock. Bytes are copied outside the lock, while the entry is pinned. */
 #include "read/chunk_cache.h"
 
 #include <assert.h>

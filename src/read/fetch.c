@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Device reads of what was planned: one for each range and for each page of sums. */
+/* Starts the planned device reads: one for each range, and one for each page of block checksums. */
 #include "read/fetch.h"
 
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From planned ranges and pages to device reads. */
+/* Turns planned ranges and pages into device reads. */
 #pragma once
 #include "read/op.h"
 

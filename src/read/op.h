@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A read in work: the request, and the pieces, ranges and pages that the steps make of it. */
+/* A read in progress: the request, and the pieces, ranges and pages that it is split into. */
 #pragma once
 #include <assert.h>
 #include <stddef.h>

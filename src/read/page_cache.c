@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets of a few entries, chosen by page number; the one of a set that was not used for longest goes. A set has its own
- * lock, so that workers meet only when they want the same page or one that shares its set. */
+/* Sets of a few entries, chosen by page number; a new page replaces the least recently used entry of its set. Each
+ * set has its own lock, so workers contend only for pages of the same set. */
 #include "read/page_cache.h"
 
 #include <errno.h>

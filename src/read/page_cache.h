@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pages of block checksums that were read and are right, or that are known to be damaged. Shared by all workers. */
+/* Pages of block checksums that were read and verified, or found damaged. Shared by all workers. */
 #pragma once
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads that wait because the way to the device fails: which may, for how long, and the list of them. */
+/* Reads that wait because the way to the device fails: which reads may wait, for how long, and the list of them. */
 #pragma once
 #include "read/op.h"
 

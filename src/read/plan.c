@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A request is cut into pieces, one per chunk; pieces that lie next to each other on the device become one range. What
+/* Cuts a request into pieces, one per chunk, and joins pieces that are adjacent on the device into ranges. What
  * needs no device is answered here. */
 #include "read/plan.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The steps of planning: from a request to pieces and ranges. */
+/* Planning: turns a request into pieces and ranges. */
 #pragma once
 #include "read/op.h"
 

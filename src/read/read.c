@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The way of a read, top to bottom: plan, start, settle, finish. A request is cut into pieces, one per chunk;
- * pieces that lie next to each other on the device become one range, and a range is one device read. Whole
- * blocks are read around what is wanted, and whole chunks, as only those can be verified:
+/* The path of a read, top to bottom: plan, start, settle, finish. A request is cut into pieces, one per chunk; pieces
+ * that are adjacent on the device become one range, and a range is one device read. Reads cover whole blocks, and
+ * whole chunks, because only those can be verified:
  *
  *      device   |--block--|--block--|--block--|--block--|
  *      chunks        [ chunk a      |  chunk b     ]
@@ -9,20 +9,20 @@
  *      read into     scratch  payload       scratch       (direct: wanted bytes start on a block)
  *                or  all of it into scratch, then copied   (packed small files, compressed chunks)
  *
- * A chunk wanted in part may have a row of block checksums, one for each of its blocks (image/block_sums.h): then the
- * blocks that hold what is wanted are enough, and the page that has the row is read beside them if no cache has it:
+ * A chunk that is wanted only in part may have a row of block checksums, one for each of its blocks
+ * (image/block_sums.h). Then the wanted blocks are enough, and the page with the row is read too if no cache has it:
  *
  *      chunk    [  |  |  |  |  |  |  |  ]    page of sums  [.. row of the chunk ..]
  *      wanted           <----->
  *      read            [  |  |  ]                           all of it, into scratch
  *
- * When all ranges of a round have arrived, each piece is checked. A range that failed or does not match is
- * read once more; after that whole chunks are tried instead of blocks; then the request fails with EIO and a line
- * in the log. Nothing leaves before everything is right.
+ * When all ranges of a round have arrived, each piece is checked. A range that failed or does not match is read once
+ * more; then whole chunks are read instead of blocks; then the request fails with EIO and a line in the log. No byte
+ * leaves before all of them are verified.
  *
- * When it was not the data but the way to the device that failed, the request is parked and tried again once a second
- * by whoever owns the reader, until the deadline. A device read that does not come back at all keeps its memory: at the
- * deadline somebody else answers the request, and it ends here when the device lets go (read_abandon()). */
+ * When the way to the device failed, and not the data, the request is parked, and the owner of the reader retries it
+ * once a second until the deadline. A device read that does not return keeps its memory: at the deadline somebody else
+ * answers the request, and it ends here when the device lets go (read_abandon()). */
 #include "read/read.h"
 
 #include <errno.h>

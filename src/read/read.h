@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A read of a file of an opened version: from a range to bytes that were verified, over reads of the device. */
+/* Reads a range of a file in an opened version: device reads in, verified bytes out. */
 #pragma once
 #include "read/op.h"
 

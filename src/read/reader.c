@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a reader needs beside its engine. */
+/* Allocates what a reader needs besides its engine. */
 #include "read/reader.h"
 
 #include <errno.h>

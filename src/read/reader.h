@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads of opened versions by one thread: what they share, and what their owner is told. Nothing here knows where a
- * request came from. */
+/* Reads of opened versions by one thread: what these reads share, and what they report to its owner. Nothing here
+ * knows where a request came from. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>

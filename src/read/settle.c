@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Is what arrived what was written? */
+/* Checks whether the device returned what was written. */
 #include "read/settle.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What all workers share: the options, the volume, the opened version, the caches, the counters. Set up
- * by session.c before the workers start and constant until they have ended, but for what says otherwise. */
+/* What all workers share: options, volume, opened version, caches, counters. session.c sets it up before the workers
+ * start; it stays constant until they have ended, unless a field says otherwise. */
 #pragma once
 #include <semaphore.h>
 #include <stdbool.h>

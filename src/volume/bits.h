@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A bit for each block or segment of a volume. Memory is taken where bits are set. */
+/* A bit for each block or segment of a volume. Memory is taken only where bits are set. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Catalogue and superblock slot. */
+/* Writes the catalogue and the superblock slot. */
 #include "volume/commit.h"
 
 #include <errno.h>

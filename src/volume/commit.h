@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What puts a change in force: its catalogue, in free space, and then the superblock slot that names it. */
+/* Puts a change in force: writes its catalogue into free space, and then the superblock slot that refers to it. */
 #pragma once
 #include "volume/space.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The order that survives interruption: copies and indexes into free space, flush, everything read back, then the
- * catalogue as by any other change. */
+/* The order that survives interruption: copies and indexes into free space, flush, read everything back, then commit
+ * the catalogue like any other change. */
 #include "volume/compaction.h"
 
 #include <errno.h>

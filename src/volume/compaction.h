@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Empties segments that are mostly dead: copies what is alive in them; the versions that use it get new records. */
+/* Empties segments that are mostly dead: copies what is alive in them, and gives the versions that use it new
+ * records. */
 #pragma once
 #include "volume/transaction.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Host, process and time. */
+/* Fills in the host, the process and the time. */
 #include "volume/holder.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The publisher record while somebody changes a volume. A lock does not say who has it, the record does; and one that
- * is there although the lock was free was left by somebody who did not finish. */
+/* The publisher record while somebody changes a volume. A lock does not say who holds it, the record does. If the
+ * record is there although the lock was free, its publisher did not finish. */
 #pragma once
 #include "base/source.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From inodes to runs of bytes. */
+/* Collects the stored bytes of inodes. */
 #include "volume/live_extents.h"
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Stored bytes of files that must stay next to each other: all of a small file, so that it stays one read, else a
+/* Stored bytes of files that must stay together: all of a small file, so that it stays one read, otherwise one
  * chunk. */
 #pragma once
 #include <stdint.h>

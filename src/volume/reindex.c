@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The section in steps: one whose records stay, and which lies outside of the victims, stays where it is. */
+/* Writes a section in steps. A section stays where it is if its records do not change and it lies outside the
+ * victims. */
 #include "volume/reindex.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A version whose bytes lie elsewhere: its index section with the new places, and its other sections. */
+/* Rewrites a version whose bytes have moved: its index section with the new places, and its other sections. */
 #pragma once
 #include "image/catalogue.h"
 #include "volume/relocate.h"

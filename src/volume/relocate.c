@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pieces in the order in which they were copied, which is that of their old places. */
+/* Keeps pieces in the order in which they were copied, which is that of their old places. */
 #include "volume/relocate.h"
 
 #include <errno.h>

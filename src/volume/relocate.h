@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies runs of bytes to other places on a volume, knows afterwards where they went, and proves that they arrived. */
+/* Copies runs of bytes to other places on a volume, remembers where they went, and verifies that they arrived. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

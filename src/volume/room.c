@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Free runs inside of the volume, and the blocks of its file. */
+/* Counts free runs in the volume, and blocks of its file. */
 #include "volume/room.h"
 
 #include <errno.h>

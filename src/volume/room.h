@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How much of a volume can be written, what a change gains, and what is free given back to the filesystem. */
+/* How much of a volume can be written, what a change gains, and how free space goes back to the filesystem. */
 #pragma once
 #include "volume/transaction.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which bytes of a volume are free, and the choice among them. */
+/* Finds the free bytes of a volume and allocates them. */
 #include "volume/space.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Free space of a volume as runs of bytes, and how far each of them was used. */
+/* The free space of a volume as runs of bytes, and how much of each run is used. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

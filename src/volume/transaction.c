@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every step goes over all members before the next one begins. */
+/* Runs each step for all members before the next step begins. */
 #include "volume/transaction.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One change of a volume, whoever makes it: lock, fence, load, checks, publisher record, commit, undo. README.md says
+/* One change of a volume, whoever makes it: lock, fence, load, check, publisher record, commit, undo. README.md says
  * in which order, and what a crash leaves after each step. */
 #pragma once
 #include "device/fence.h"

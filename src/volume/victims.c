@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A first pass over all indexes counts live blocks, so that what versions share counts once; a second one, over those
- * of the versions concerned, finds what is to move. */
+/* A first pass over all indexes counts live blocks, so that what versions share counts once. A second pass, over the
+ * versions concerned, finds what has to move. */
 #include "volume/victims.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl nvme connect: a subsystem through all its portals, until its namespaces are there. */
+/* datasetfsctl nvme connect: connects a subsystem through all its portals and waits for its namespaces. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl nvme disconnect: all controllers of a subsystem, or single ones, unless a mount needs them. */
+/* datasetfsctl nvme disconnect: disconnects all controllers of a subsystem, or single ones, unless a mount needs
+ * them. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

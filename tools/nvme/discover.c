@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl nvme discover: what the targets behind some portals offer. */
+/* datasetfsctl nvme discover: shows what the targets behind portals offer. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl nvme inspect: one namespace, the ways to it, and what datasetfs makes of it. */
+/* datasetfsctl nvme inspect: shows one namespace, its paths, and the advice about it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

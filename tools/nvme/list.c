@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl nvme list: subsystems, their namespaces, and the paths to each. */
+/* datasetfsctl nvme list: shows subsystems, their namespaces, and the paths to each. */
 #include <stdio.h>
 #include <string.h>
 

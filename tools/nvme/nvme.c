@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl nvme: the table of its verbs, and how controllers and namespaces are written. */
+/* datasetfsctl nvme: the table of its verbs, and how controllers and namespaces are printed. */
 #include "nvme/nvme.h"
 
 #include <errno.h>

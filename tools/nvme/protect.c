@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl nvme protect: write protection of a namespace, on and off. */
+/* datasetfsctl nvme protect: turns the write protection of a namespace on and off. */
 #include <stdio.h>
 
 #include "base/cleanup.h"

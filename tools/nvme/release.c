@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl nvme release: gives up a reservation that this host kept or left. */
+/* datasetfsctl nvme release: gives up a reservation that this host kept or that a killed publisher left. */
 #include <stdio.h>
 
 #include "base/cleanup.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads take runs of neighbouring chunks from the window in turn: the volume is read in address order, each run by
- * one request of src/read, which also reads again what is wrong. Damage is what stays wrong. */
+/* Threads take turns with runs of neighbouring chunks in the window. They read the volume in address order, each run
+ * with one request of src/read, which reads again what is wrong. What stays wrong is damage. */
 #include "verify/check.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What verify found: the count of all, and the first of them in the order of the volume. */
+/* What verify found: the number of all damaged chunks, and the first of them in the order of the volume. */
 #pragma once
 #include <pthread.h>
 #include <stdbool.h>

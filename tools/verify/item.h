@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A stored chunk to be checked, and the order in which chunks are: that of the volume. */
+/* A stored chunk to check; chunks are ordered by their place on the volume. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory is one window, whatever the version holds: each window is found by a pass over the inodes that keeps
- * the lowest addresses behind the window before. */
+/* Memory is bounded by one window, however much the version holds: each window takes one pass over the inodes, which
+ * keeps the lowest addresses after the previous window. */
 #include "verify/plan.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which stored chunks of a version are to be read, in the order of the volume, a bounded window at a time. */
+/* Which stored chunks of a version to read, in the order of the volume, one bounded window at a time. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Findings as text or JSON, progress on a terminal, and the exit status they amount to. */
+/* Prints findings as text or JSON, progress on a terminal, and derives the exit status. */
 #include "verify/report.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What verify says: lines for people, or one JSON object. Called by one thread, but for report_progress(). */
+/* What verify prints: lines for people, or one JSON object. Only report_progress() may be called by other threads.
+ * */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl verify: superblock ring, catalogue, each version's index and digest, every chunk. */
+/* datasetfsctl verify: checks the superblock ring, the catalogue, each version's index and digest, and every chunk.
+ * */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* By a new epoch every name is asked for again. Of kernels without epochs the names of the root are invalidated one
- * by one: for each the kernel takes the root's lock, and so waits for all lookups in the root that are under way;
- * then for those that came meanwhile, and so on. Several threads stand in this queue together: one such wait lets a
- * name of each through. */
+/* A new epoch makes the kernel ask for every name again. On kernels without epochs, the names of the root are
+ * invalidated one by one. For each name the kernel takes the root's lock, so it waits for all lookups in the root that
+ * are under way, then for those that have come meanwhile, and so on. Several threads wait in this queue together, so
+ * that each such wait lets one name of every thread through. */
 #include "serve/control/announce.h"
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kernel shall forget before a switch returns: names, and what it remembers of the root. */
+/* What the kernel must forget before a switch returns: names, and what it has cached of the root. */
 #pragma once
 #include "serve/serve.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The switch command: taken and answered by a worker, done by the control thread. */
+/* The switch command: a worker receives and answers it, the control thread carries it out. */
 #include "serve/control/command.h"
 
 #include <errno.h>

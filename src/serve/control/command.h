@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* IOCTL on .datasetfs/control: the command that switches the mount or prepares that. */
+/* The ioctl on .datasetfs/control that switches the mount or prepares a switch. */
 #pragma once
 #include "serve/worker/worker.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A queue of jobs, the thread that does them one after the other, and what it looks after in between. */
+/* A queue of jobs, the thread that runs them in order, and its periodic duties. */
 #include "serve/control/control.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The control thread: commands that take time are done by it, never by a worker, and answered by the worker that has
- * the request. It alone changes what is served, announces that to the kernel, and closes versions. */
+/* The control thread: it carries out commands that take time, so that no worker has to; the worker that has the
+ * request answers it. Only this thread changes what is served, announces that to the kernel, and closes versions. */
 #pragma once
 #include "serve/serve.h"
 #include "serve/worker/worker.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The superblock is read at every look, the catalogue only when it is another one. */
+/* Reads the superblock at every check, and the catalogue only if it has changed. */
 #include "serve/control/follow.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A mount that follows the volume's current version. The control thread's. */
+/* A mount that follows the volume's current version. For the control thread. */
 #pragma once
 #include <stdint.h>
 

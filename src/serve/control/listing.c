@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel keeps a listing for ever; the volume's versions change. */
+/* The kernel keeps a listing forever, but the versions of a volume change. */
 #include "serve/control/listing.h"
 
 #include "base/clock.h"

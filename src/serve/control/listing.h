@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The listing of .datasetfs/versions, which the kernel is to forget soon after it was answered. */
+/* Makes the kernel forget a listing of .datasetfs/versions soon after it was answered. */
 #pragma once
 #include "serve/serve.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What a left version still has in the kernel's memory is out of sight. Nodes that nobody uses are dropped by their
- * numbers where the kernel can do that: children before parents, as ordinals are breadth-first. It takes no
- * directory's lock and touches no node of another version. Else names are dropped one by one. */
+/* Nothing that the kernel still holds of an old version can be reached by a path. Where the kernel can drop unused
+ * nodes by their numbers, they are dropped children before parents, as ordinals are breadth-first; this takes no lock
+ * of a directory and touches no node of another version. Otherwise names are dropped one by one. */
 #include "serve/control/prune.h"
 
 #include <dirent.h>

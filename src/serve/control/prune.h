@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes the kernel forget versions that were left, so that they can be closed, by a thread of its own: to drop a name
- * the kernel takes the lock of its directory, which among many readers may take a while. Nobody waits for this
+/* Makes the kernel forget old versions, so that they can be closed. It has a thread of its own, because to drop a
+ * name the kernel takes the lock of its directory, which can take a while among many readers. Nobody waits for this
  * thread. */
 #pragma once
 #include "serve/serve.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The volume is found, checked, and put in the place of the old descriptor: the number stays, so that who reads
- * through it is not concerned; only rings that registered it have to know. */
+/* Finds the volume, checks it, and puts it in the place of the old descriptor. The number of the descriptor stays,
+ * so only rings that have registered it need to know. */
 #include "serve/control/reopen.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A device that went away and came back, perhaps under another name: opened again while the mount serves. */
+/* Opens a device again that went away and came back, perhaps under another name, while the mount serves. */
 #pragma once
 #include "serve/serve.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a removed version leaves is written over some day: its chunks then fail their checks like damaged ones. */
+/* The space of a removed version is overwritten some day; its chunks then fail their checks like damaged ones. */
 #include "serve/control/stale.h"
 
 #include <inttypes.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A read failed for good: is what was mounted still on the volume? Looked at by the control thread, told in the log. */
+/* After a read has failed for good, the control thread checks whether the version is still on the volume, and logs
+ * what became of it. */
 #pragma once
 #include "serve/serve.h"
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* What makes a switch atomic, in order:
+/* A switch is atomic because of these steps, in this order:
  *
- *   current = new          LOOKUPs in the root and listings of it are answered by the new version from here on
- *   generations_wait()     no worker is at an answer by the old one; over the ring some may still be on their way
+ *   current = new          from here on the new version answers LOOKUPs in the root and listings of it
+ *   generations_wait()     no worker answers from the old version any more; over the ring, answers may be under way
  *   an entry of the root   its lock waits for those, and until the kernel is done with lookups and listings of the
  *                          root that were answered before
  *   a new epoch            every name is asked for again (or, on older kernels, the root's are forgotten one by one)
  *   the root's inode       its attributes and cached listing go
- *   announced = new        .datasetfs/version says so: who waits for that finds no name of the old version any more
+ *   announced = new        .datasetfs/version says so: whoever waits for that finds no name of the old version any more
  *
- * Nodes of the old version have other numbers: what is open stays what it was. */
+ * Nodes of the old version have other numbers, so what is open stays what it was. */
 #include "serve/control/switch.h"
 
 #include "base/log.h"

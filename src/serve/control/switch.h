@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Another version becomes the current one. */
+/* Makes another version the current one of the mount. */
 #pragma once
 #include "serve/serve.h"
 

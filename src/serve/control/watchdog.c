@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One look at every worker a second, and what follows from it: waiting.c answers, this reports and has the volume
- * looked for. */
+/* Checks every worker once a second; waiting.c answers what is overdue, this file reports and has the volume looked
+ * for. */
 #include "serve/control/watchdog.h"
 
 #include <errno.h>

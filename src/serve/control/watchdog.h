@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks once a second at reads that wait for the device, from a thread of its own that never touches the device: says
- * in the log what it waits for, has failed reads tried again, and answers what waited for longer than the deadline. */
+/* Watches reads that wait for the device, once a second, from a thread that never touches the device: logs what they
+ * wait for, has failed reads tried again, and answers those past the deadline. */
 #pragma once
 #include <stdint.h>
 

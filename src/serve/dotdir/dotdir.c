@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The directory itself, and the files that tell about the mount. */
+/* The directory .datasetfs, and its files that describe the mount. */
 #include "serve/dotdir/dotdir.h"
 
 #include <dirent.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A table of texts with a user's share each; a node's slot is its number modulo the table's size. */
+/* A table of texts, with a limit for each user; the slot of a node is its number modulo the size of the table. */
 #include "serve/dotdir/snapshots.h"
 
 #include <errno.h>

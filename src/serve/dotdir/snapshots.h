@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of .datasetfs were when somebody looked them up: each lookup makes a fresh node whose content never
- * changes (the kernel caches it), freed when the kernel forgets it. Any thread. */
+/* Snapshots of the files of .datasetfs: each lookup makes a node of its own whose content never changes (the kernel
+ * caches it), freed when the kernel forgets it. Any thread. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sums the workers' counters and writes them as JSON (fields: datasetfs/control.h). */
+/* Adds up the counters of the workers and writes them as JSON (the fields are in datasetfs/control.h). */
 #include "serve/dotdir/stats.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A queue of visits and the thread that makes them. */
+/* A queue of lookups and listings, and the thread that answers them. */
 #include "serve/dotdir/visits.h"
 
 #include <dirent.h>

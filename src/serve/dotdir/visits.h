@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* MNT/.datasetfs/versions: what is asked there takes a look at the volume, and the first who comes to a version waits
- * until it is loaded. A thread does that, one visit after the other; the control thread is left to commands, which
- * wait for no visitor. */
+/* MNT/.datasetfs/versions: lookups and listings there read the volume, and the first lookup of a version waits until
+ * it is loaded. One thread does that, one visit after the other, so commands in the control thread never wait for a
+ * visitor. */
 #pragma once
 #include "serve/serve.h"
 #include "serve/worker/worker.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* /proc/meminfo (proc(5)) and the memory controllers of both kinds of control groups (cgroups(7)). */
+/* Reads /proc/meminfo (proc(5)) and the memory controllers of both kinds of control groups (cgroups(7)). */
 #include "serve/opening/headroom.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether so much memory may be taken: a sealed memfd cannot be given back to the kernel under pressure, so what does
- * not fit ends in the OOM killer and never in an error. */
+/* Whether there is memory for an index: the kernel cannot reclaim a sealed memfd, so what does not fit ends in the
+ * OOM killer and never in an error. */
 #pragma once
 #include <stdint.h>
 

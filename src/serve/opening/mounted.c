@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A publisher may format the volume anew, a slot of its superblock may not be readable for a while, and a volume may
- * be put back to what it was: what is read is believed only when it goes on from what was seen. */
+/* A publisher may format the volume anew, a superblock slot may be unreadable for a while, and a volume may be
+ * restored to an older state: what is read is believed only if it continues what was seen before. */
 #include "serve/opening/mounted.h"
 
 #include <errno.h>

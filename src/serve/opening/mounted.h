@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The volume that is mounted: whether what is read belongs to it, and is no older than what was seen. Any thread. */
+/* The mounted volume: whether what is read belongs to it, and is no older than what was seen. Any thread. */
 #pragma once
 #include <stdbool.h>
 

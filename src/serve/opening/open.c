@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which version is meant, whether there is room for it, and how it gets into the table. */
+/* Finds the version that is meant, checks that there is room for it, and puts it into the table. */
 #include "serve/opening/open.h"
 
 #include <errno.h>

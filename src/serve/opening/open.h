@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a wish to an opened version. */
+/* Opens the version that somebody asks for. */
 #pragma once
 #include "serve/opening/visitor.h"
 #include "serve/serve.h"

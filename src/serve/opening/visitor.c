@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts what visitors hold open in the table of versions; a ring of failures. */
+/* Counts the versions that visitors hold open, and remembers failures in a ring. */
 #include "serve/opening/visitor.h"
 
 #include <errno.h>

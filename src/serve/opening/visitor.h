@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One who comes to .datasetfs/versions: how much he may take from others, and which versions could not be opened just
- * now. The thread of visits alone. */
+/* A user who visits .datasetfs/versions: how many versions the user may hold open, and which versions failed to open
+ * recently. For the thread of visits only. */
 #pragma once
 #include "serve/version/generations.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What proc_pid_status(5) says of the process of a request, which itself carries a user and one group. A process
- * waits in the kernel while its request is owed an answer; after that the number may be another's. So: read first,
- * then look whether it is owed still. */
+/* Reads proc_pid_status(5) of the process that sent a request; the request itself carries a user and one group. The
+ * process waits in the kernel as long as the request has no answer; after that its number may belong to another
+ * process. So: read first, then check that the request is still unanswered. */
 #include "serve/request/caller.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who asks, whether he may, and whether he still waits. */
+/* Who sent a request, whether that process may switch, and whether it still waits. */
 #pragma once
 #include "fuse/channel.h"
 #include "serve/serve.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a READ to a reader, and from what the reader says to the reply, the log and the counters. */
+/* Passes a READ to a reader, and turns the result into the reply, the log line and the counters. */
 #include "serve/request/content.h"
 
 #include <errno.h>

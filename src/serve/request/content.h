@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* READ: a request answered by a read of an opened version. */
+/* Answers READ with a read of an opened version. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>

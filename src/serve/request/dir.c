@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* READDIR and READDIRPLUS straight from the index. */
+/* Answers READDIR and READDIRPLUS straight from the index. */
 #include "serve/request/dir.h"
 
 #include <dirent.h>

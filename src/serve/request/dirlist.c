@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Entries as READDIR and READDIRPLUS carry them. */
+/* Encodes entries of READDIR and READDIRPLUS. */
 #include "serve/request/dirlist.h"
 
 #include <dirent.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A listing as the kernel takes it. The position after an entry is its number in the directory + 3: "." is 1, ".." 2,
- * entry 0 leads to 3. So a position stays good for as long as the version exists. */
+/* A listing in the form that the kernel expects. The position after an entry is its number in the directory + 3: "."
+ * is 1, ".." 2, and entry 0 leads to 3. So a position stays valid as long as the version exists. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

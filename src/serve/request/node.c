@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From node numbers to inodes, from inodes to struct fuse_attr. */
+/* Maps node numbers to inodes, and inodes to struct fuse_attr. */
 #include "serve/request/node.h"
 
 #include <errno.h>

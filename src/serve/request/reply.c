@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Replies and the errors that may leave the daemon. */
+/* Replies, and the errors that may leave the daemon. */
 #include "serve/request/reply.h"
 
 #include <assert.h>

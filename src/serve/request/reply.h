@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The only way a request ends: exactly one reply, counted, and its slot given back. */
+/* The only way a request ends: exactly one reply, which is counted, and the slot is freed. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* A READ that waits for the device has read_op.waiting_since set. When that is longer ago than the deadline:
+/* A READ that waits for the device has read_op.waiting_since set. Once the deadline has passed:
  *
  *   it is parked         its worker fails it (read_retry())
- *   it hangs, /dev/fuse  answered by the watchdog, as the worker may hang in the same read (io=threads)
- *   it hangs, the ring   answered by its worker, which alone may use the ring
+ *   it hangs, /dev/fuse  the watchdog answers it, because the worker may hang in the same read (io=threads)
+ *   it hangs, the ring   its worker answers it, because only the worker may use the ring
  *
- * And on /dev/fuse, when it waits for more than a second and its process was killed: answered by the watchdog.
+ * On /dev/fuse the watchdog also answers a READ that has waited for more than a second when its process was killed.
  *
- * The slot and its memory stay taken until the device lets go: at most all slots of a worker, which then takes no more
- * requests. */
+ * The slot and its memory stay taken until the device lets go of them. In the worst case these are all slots of a
+ * worker, which then takes no more requests. */
 #include "serve/request/waiting.h"
 
 #include "base/clock.h"

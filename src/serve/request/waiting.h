@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* READs that wait for the device: since when, who answers those that nobody is to wait for any longer, and how the
- * worker comes to try again. Any thread; the worker is looked at while it runs. */
+/* READs that wait for the device: since when, who answers those that have waited too long, and how the worker comes
+ * to try again. Any thread; it looks at workers while they run. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values and lists of names as the kernel takes them. */
+/* Encodes values and lists of names in the form that the kernel expects. */
 #include "serve/request/xattr.h"
 
 #include <errno.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* GETXATTR and LISTXATTR. Never ENOSYS: the kernel would not ask again, and another version may have attributes. */
+/* GETXATTR and LISTXATTR. They never return ENOSYS: the kernel would not ask again, and another version may have
+ * attributes. */
 #pragma once
 #include "serve/worker/worker.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Engine, channel, threads, slots. */
+/* Chooses the engine, the channel, and the numbers of threads and slots. */
 #include "serve/session/machine.h"
 
 #include <errno.h>

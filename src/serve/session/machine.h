@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the machine offers and the options ask for: how requests come, how the volume is read, how many workers there
- * are, and how much memory they may come to hold. */
+/* What the machine offers and the options ask for: how requests arrive, how the volume is read, the number of
+ * workers, and the memory that they may use. */
 #pragma once
 #include "serve/serve.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The order in which a mount comes up, and how it goes down. */
+/* The order in which a mount comes up and goes down. */
 #include "serve/session/session.h"
 
 #include <errno.h>

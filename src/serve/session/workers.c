@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes them what they are: their handlers, their queues, their CPUs. */
+/* Gives workers their handlers, their queues and their CPUs. */
 #include "serve/session/workers.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* All workers of a mount, from their making to their end. */
+/* All workers of a mount, from start to end. */
 #pragma once
 #include "base/wake.h"
 #include "serve/serve.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One opened version, counted: by requests that use it and by the names that the kernel holds of it. */
+/* One opened version, with counts of the requests that use it and of the names that the kernel holds. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>

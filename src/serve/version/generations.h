@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The opened versions of a mount: found by sequence without a lock, reaped by one thread, the control thread.
+/* The open versions of a mount: found by sequence without a lock, reaped only by the control thread.
  *
- * A worker finds a generation inside a section (generations_enter() to generations_leave()) and may use it until
- * the section's end, or longer when it takes a use. Whoever reaps a generation first takes it out of the table,
- * then waits until every worker has been outside of a section, then lets go of it. Another thread that opens versions
- * counts a lookup of its own before it lets go of the lock. */
+ * A worker finds a generation inside a section (generations_enter() to generations_leave()) and may use it until the
+ * end of the section, or longer if it takes a use. The control thread reaps a generation in three steps: it removes it
+ * from the table, waits until every worker has been outside a section, and closes it. Another thread that opens
+ * versions counts a lookup of its own before it releases the lock. */
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Node numbers, which are st_ino: version sequence and ordinal; the root is 1 in every version. Sequence 0 is
- * .datasetfs. A directory has one place in the kernel's tree: reached through .datasetfs/versions it is another node,
- * with the top bit set, for the same st_ino. */
+/* Node numbers, which are also st_ino: the sequence of the version and the ordinal; the root is 1 in every version.
+ * Sequence 0 is .datasetfs. A directory has only one place in the kernel's tree, so below .datasetfs/versions it is
+ * another node, with the top bit set and the same st_ino. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is counted: each worker has its own, on cache lines of its own; a snapshot adds them up. */
+/* The counters: each worker has its own, on cache lines of its own; a snapshot adds them up. */
 #pragma once
 #include <assert.h>
 #include <stddef.h>

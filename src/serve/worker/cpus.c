@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The affinity mask and the kernel's lists of CPUs. */
+/* Reads the affinity mask and the kernel's lists of CPUs. */
 #include "serve/worker/cpus.h"
 
 #include <sched.h>

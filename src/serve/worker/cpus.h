@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which CPUs there are, which worker serves the queue of which, and how many requests a queue takes. */
+/* Which CPUs exist, which worker serves the queue of which CPU, and how many requests a queue takes. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* On which CPUs a worker runs that serves the queue of one. While requests and completions come several at a time it
- * stays on that CPU, where readers wake it without an interrupt from one CPU to another. When they come one by one it
- * may run where the device's completion arrives: the reader that waits for it has its answer sooner. */
+/* The CPUs on which a worker that serves one CPU's queue runs. While requests and completions come several at a
+ * time, it stays on that CPU, where readers wake it without an interrupt to another CPU. When they come one by one, it
+ * may run where the completion of the device arrives, so that the waiting reader gets its answer sooner. */
 #pragma once
 #include <sched.h>
 #include <stdbool.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker: one thread with its channel, its engine and its loop. What requests mean is not known here: that comes
- * with the hooks. */
+/* A worker: one thread with its channel, its engine and its loop. It does not know what requests mean; the hooks do.
+ * */
 #pragma once
 #include <pthread.h>
 #include <semaphore.h>
