@@ -83,10 +83,10 @@ mount_volume volume mnt -o follow=current:1
 dd if=other of=volume bs=1M conv=notrunc status=none
 failed=$(read_all one mnt) || fail "v1 after the volume was formatted: $failed"
 [ "$failed" -gt 30 ] || fail "only $failed files of a volume fail that was formatted"
-line="version 'v1' is lost, unmount '$PWD/mnt': the volume was formatted anew: its UUID is .*, expected "
+line="version 'v1' is lost, unmount '$PWD/mnt': the volume was reformatted: its UUID is .*, expected "
 wait_for 10 grep -q "$line" daemon.log ||
     fail "no line about the lost version: $(cat daemon.log)"
-line="cannot follow the volume's current version, trying again: the volume was formatted anew: "
+line="cannot follow the volume's current version, trying again: the volume was reformatted: "
 wait_for 10 grep -q "$line" daemon.log ||
     fail "no line about what cannot be followed: $(cat daemon.log)"
 unmount mnt

@@ -152,7 +152,7 @@ static void test_formatted(void **state)
 	super.volume_uuid[0]++;
 	super.sequence = 0;
 	publish("v1", 1, THERE);
-	CHECK_FAILS(open_version(&serve, &wish, &generation, &err), -ESTALE, "the volume was formatted anew");
+	CHECK_FAILS(open_version(&serve, &wish, &generation, &err), -ESTALE, "the volume was reformatted");
 }
 
 /* Compaction, and then something else lies where the index was. */
@@ -212,7 +212,7 @@ static void test_visit_while_the_volume_cannot_be_read(void **state)
 	CHECK_FAILS(open_visit(&serve, "v2", &visitor, &generation, &err), -EBADMSG, "index of version 'v2'");
 	super.volume_uuid[0]++;
 	publish("v2", 4, HERE);
-	CHECK_FAILS(open_visit(&serve, "v2", &visitor, &generation, &err), -ESTALE, "the volume was formatted anew");
+	CHECK_FAILS(open_visit(&serve, "v2", &visitor, &generation, &err), -ESTALE, "the volume was reformatted");
 }
 
 static void test_what_may_be_held(void **state)

@@ -5,5 +5,5 @@
 #include "serve/serve.h"
 
 /* For versions that may be stale (generations_mark_stale()): reads the catalogue and says which versions were
- * removed, lie elsewhere, or went with a volume that was formatted anew. */
+ * removed, lie elsewhere, or went with a volume that was reformatted. */
 void stale_settle(struct serve *serve);

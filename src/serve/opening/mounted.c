@@ -48,7 +48,7 @@ static int mounted_check_volume(struct serve *serve, const struct superblock *su
 		return 0;
 	format_uuid(super->volume_uuid, found);
 	format_uuid(serve->volume_uuid, expected);
-	return error_set(err, -ESTALE, "the volume was formatted anew: its UUID is %s, expected %s", found, expected);
+	return error_set(err, -ESTALE, "the volume was reformatted: its UUID is %s, expected %s", found, expected);
 }
 
 static void mounted_remember(struct serve *serve, uint64_t sequence)
