@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Collects the stored bytes of inodes. */
+/* Maps inodes to runs of stored bytes. */
 #include "volume/live_extents.h"
 
 #include <stdbool.h>

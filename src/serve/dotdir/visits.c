@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A queue of lookups and listings, and the thread that answers them. */
+/* A queue of lookups and listings, and the thread that carries them out. */
 #include "serve/dotdir/visits.h"
 
 #include <dirent.h>

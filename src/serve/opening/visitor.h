@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A user who visits .datasetfs/versions: how many versions the user may hold open, and which versions failed to open
+/* A user who visits .datasetfs/versions: how much the user may take from others, and which versions failed to open
  * recently. For the thread of visits only. */
 #pragma once
 #include "serve/version/generations.h"
