@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals: those that were ignored when the program started, as under nohup(1), stay ignored; SIGXFSZ always is.
- * */
+/* Signals: those that were ignored when the program started, as under nohup(1), stay ignored; SIGXFSZ always is. */
 #pragma once
 #include <signal.h>
 #include <stdbool.h>
