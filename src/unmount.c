@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The helper that umount(8) runs. The kernel tells a daemon of an unmount only when it is done: without this helper,
- * umount(8) would return while the daemon still had the volume open, and the filesystem below the volume would be busy.
- * */
+ * umount(8) would return while the daemon still had the volume open, and the filesystem below the volume would be
+ * busy. */
 #include "unmount.h"
 
 #include <errno.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl dump: writes the text whose SHA-256 is the digest of a version, or the same as JSON with full paths.
- * */
+/* datasetfsctl dump: writes the text whose SHA-256 is the digest of a version, or the same as JSON with full paths. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks an LMDB file page by page before LMDB sees it, because LMDB trusts its file and we do not trust publishers.
- * */
+/* Checks an LMDB file page by page before LMDB sees it, because LMDB trusts its file and we do not trust publishers. */
 #pragma once
 #include "base/error.h"
 #include "base/span.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which large file owns which chunk records, and how many of these are holes: checked once, when an index is opened.
- * */
+/* Which large file owns which chunk records, and how many of these are holes: checked once, when an index is opened. */
 #pragma once
 #include "image/index.h"
 

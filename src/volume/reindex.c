@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes a section in steps. A step stays where it is if its records do not change and it lies outside the victims.
- * */
+/* Writes a section in steps. A step stays where it is if its records do not change and it lies outside the victims. */
 #include "volume/reindex.h"
 
 #include <errno.h>

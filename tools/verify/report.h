@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What verify prints: lines for people, or one JSON object. Only report_progress() may be called by other threads.
- * */
+/* What verify prints: lines for people, or one JSON object. Only report_progress() may be called by other threads. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl verify: checks the superblock ring, the catalogue, each version's index and digest, and every chunk.
- * */
+/* datasetfsctl verify: checks the superblock ring, the catalogue, each version's index and digest, and every chunk. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

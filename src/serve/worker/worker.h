@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A worker: one thread with its channel, its engine and its loop. It does not know what requests mean; the hooks do.
- * */
+/* A worker: one thread with its channel, its engine and its loop. It does not know what requests mean; the hooks do. */
 #pragma once
 #include <pthread.h>
 #include <semaphore.h>
