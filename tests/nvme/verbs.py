@@ -102,7 +102,7 @@ def looks(net, host, device, reservations):
     nvme(host, f"disconnect {controller(host, PORTALS[1])}")
     check("warnings with one path", warned(host, f"nvme://{NQN}/1"), warnings | {"one-path"})
     text = nvme(host, f"inspect {device}")
-    for expected in (f"nvme:uuid:{net.uuid()}", f"tcp {PORTALS[0]}:4420, live", "warning:     one path only"):
+    for expected in (f"nvme:uuid:{net.uuid()}", f"tcp {PORTALS[0]}:4420, live", "warning:     only one path"):
         check_contains("inspect", text, expected)
     host.connect(*PORTALS)
     check("inspect of no namespace", nvme(host, "inspect /dev/vda", status=1),
