@@ -51,11 +51,11 @@ const struct command_line compact_line = {
 /* Holes are for ever: what only a damaged slot knows of would be lost although the slot may come back. */
 static int compact_check_give_back(const struct transaction *transaction, struct error *err)
 {
-	struct error doubt = { 0 };
+	struct error stale = { 0 };
 
 	if (transaction->members[0].file->geometry.is_block_device)
 		return error_set(err, -EINVAL, "--give-back is for volumes in files");
-	if (superblock_doubt(&transaction->super, &doubt))
+	if (superblock_may_be_stale(&transaction->super, &stale))
 		return error_set(err, -EBADMSG,
 				 "--give-back would punch holes into what superblock slot %" PRIu64
 				 " refers to: compact without it, or publish first",

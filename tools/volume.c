@@ -144,7 +144,7 @@ int volume_load(struct volume *volume, struct error *err)
 int volume_open_loaded(const char *name, struct volume **ret, struct error *err)
 {
 	auto_volume struct volume *volume = NULL;
-	struct error doubt = { 0 };
+	struct error stale = { 0 };
 	int r;
 
 	r = volume_open(name, &volume, err);
@@ -153,8 +153,8 @@ int volume_open_loaded(const char *name, struct volume **ret, struct error *err)
 	r = volume_load(volume, err);
 	if (r < 0)
 		return r;
-	if (superblock_doubt(&volume->super, &doubt))
-		log_warn("volume '%s': %s", volume->path, doubt.reason);
+	if (superblock_may_be_stale(&volume->super, &stale))
+		log_warn("volume '%s': %s", volume->path, stale.reason);
 	*ret = take_ptr(&volume);
 	return 0;
 }

@@ -204,7 +204,7 @@ int superblock_find(struct source *source, struct superblock *ret, struct error 
 	return 0;
 }
 
-bool superblock_doubt(const struct superblock *super, struct error *ret)
+bool superblock_may_be_stale(const struct superblock *super, struct error *ret)
 {
 	if (super->next_is_lost)
 		error_set(ret, -EBADMSG,

@@ -18,7 +18,7 @@ struct superblock {
 	uint64_t catalogue_address, catalogue_length;
 	uint8_t catalogue_sha256[32];
 	char identity[129]; /* NUL-terminated */
-	bool next_is_lost;  /* not on the volume, see superblock_doubt() */
+	bool next_is_lost;  /* not on the volume, see superblock_may_be_stale() */
 };
 
 void superblock_encode(const struct superblock *super, struct dsfs_superblock *disk);
@@ -31,7 +31,7 @@ must_check int superblock_find(struct source *source, struct superblock *ret, st
 /* True, with the reason, when the slot of the next sequence is neither empty nor valid: of a superblock that was
  * found. A publisher that was cut off leaves that, but so does damage to the newest slot, and then a state was lost.
  * Who goes on from it says so. */
-bool superblock_doubt(const struct superblock *super, struct error *ret);
+bool superblock_may_be_stale(const struct superblock *super, struct error *ret);
 /* For who is going to change the volume, under its lock: superblock_find() passes over what cannot be read, and a
  * change of an older state would undo the newest one. -ESTALE when sequence is not the newest. */
 must_check int superblock_check_newest(struct source *source, uint64_t sequence, struct error *err);

@@ -112,7 +112,7 @@ int transaction_load(struct transaction *transaction, struct error *err)
 int transaction_check(struct transaction *transaction, struct error *err)
 {
 	const struct superblock *super = &transaction->super;
-	struct error doubt = { 0 };
+	struct error stale = { 0 };
 	int r;
 
 	r = catalogue_check_writable(super, &transaction->catalogue, err);
@@ -122,8 +122,8 @@ int transaction_check(struct transaction *transaction, struct error *err)
 		return r;
 	transaction->capacity = transaction_is_device(&transaction->members[0]) ? super->member_size : SPACE_ENDLESS;
 	r = transaction_open_space(transaction, err);
-	if (r == 0 && superblock_doubt(super, &doubt))
-		log_warn("volume '%s': %s", transaction->path, doubt.reason);
+	if (r == 0 && superblock_may_be_stale(super, &stale))
+		log_warn("volume '%s': %s", transaction->path, stale.reason);
 	return r;
 }
 
@@ -222,8 +222,8 @@ static int transaction_write_slots(struct transaction *transaction, const struct
 }
 
 /* A slot whose write failed may have arrived, may arrive later, and a mount may have seen it. */
-static int transaction_doubt(const struct transaction *transaction, const struct superblock *super,
-			     const struct error *why, struct error *err)
+static int transaction_unsure(const struct transaction *transaction, const struct superblock *super,
+			      const struct error *why, struct error *err)
 {
 	if (transaction->members[0].is_fresh)
 		return error_pass(err, why->code, why);
@@ -262,7 +262,7 @@ int transaction_commit(struct transaction *transaction, struct error *err)
 	if (r == 0 && commit_check(transaction_source(transaction), &super, NULL) < 0)
 		r = commit_check(transaction_source(transaction), &super, &why);
 	if (r < 0)
-		return transaction_doubt(transaction, &super, &why, err);
+		return transaction_unsure(transaction, &super, &why, err);
 	transaction->super = super;
 	transaction->state = TRANSACTION_DONE;
 	transaction_clear_holders(transaction);

@@ -165,27 +165,27 @@ static void test_ring_doubt(void **state)
 	for (super.sequence = 1; super.sequence <= 12; super.sequence++)
 		CHECK_OK(superblock_write(&memory.source, &super, &err));
 	CHECK_OK(superblock_find(&memory.source, &found, &err));
-	assert_false(superblock_doubt(&found, &why));
+	assert_false(superblock_may_be_stale(&found, &why));
 	memory.bytes[11 % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING + 100] ^= 1; /* older than the newest */
 	CHECK_OK(superblock_find(&memory.source, &found, &err));
-	assert_false(superblock_doubt(&found, &why));
+	assert_false(superblock_may_be_stale(&found, &why));
 	memory.bytes[12 % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING + 100] ^= 1;
 	memory.bytes[11 % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING + 100] ^= 1;
 	CHECK_OK(superblock_find(&memory.source, &found, &err));
 	assert_int_equal(found.sequence, 11);
-	assert_true(superblock_doubt(&found, &why));
+	assert_true(superblock_may_be_stale(&found, &why));
 	assert_string_equal(why.reason, "superblock slot 4 is damaged or cannot be read and may have been the newest, "
 					"going on from sequence 11");
 	super.sequence = 12;
 	CHECK_OK(superblock_write(&memory.source, &super, &err));
 	CHECK_OK(superblock_find(&memory.source, &found, &err));
-	assert_false(superblock_doubt(&found, &why));
+	assert_false(superblock_may_be_stale(&found, &why));
 	memory.fail_at = memory.calls + 1 + 13 % DSFS_SLOT_COUNT;
 	CHECK_OK(superblock_find(&memory.source, &found, &err));
-	assert_true(superblock_doubt(&found, &why));
+	assert_true(superblock_may_be_stale(&found, &why));
 	memset(memory.bytes + 13 % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING, 0, DSFS_BLOCK); /* never written */
 	CHECK_OK(superblock_find(&memory.source, &found, &err));
-	assert_false(superblock_doubt(&found, &why));
+	assert_false(superblock_may_be_stale(&found, &why));
 	memory_done(&memory);
 }
 

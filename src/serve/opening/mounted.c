@@ -35,13 +35,13 @@ bool mounted_is_other(const struct serve *serve, const struct superblock *super)
 static int mounted_check_volume(struct serve *serve, const struct superblock *super, struct error *err)
 {
 	char found[UUID_TEXT_SIZE], expected[UUID_TEXT_SIZE];
-	struct error doubt = { 0 };
+	struct error stale = { 0 };
 
 	if (!serve_current(serve)) {
 		memcpy(serve->volume_uuid, super->volume_uuid, sizeof(serve->volume_uuid));
 		serve->opened = super->sequence;
-		if (superblock_doubt(super, &doubt))
-			log_warn("volume '%s': %s", serve->options.volume, doubt.reason);
+		if (superblock_may_be_stale(super, &stale))
+			log_warn("volume '%s': %s", serve->options.volume, stale.reason);
 		mounted_check_identity(serve, super);
 	}
 	if (!mounted_is_other(serve, super))
