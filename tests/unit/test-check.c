@@ -161,10 +161,25 @@ static void test_wrong_now_and_then(void **state)
 		}
 }
 
+/* However many chunks a version has, the windows of all of them are few. */
+static void test_windows(void **state)
+{
+	static const uint64_t counts[] = { 0, 1, PLAN_WINDOW, 8 * PLAN_WINDOW, 8 * PLAN_WINDOW + 1, UINT64_C(1) << 32 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+		uint64_t window = plan_window(counts[i]);
+
+		assert_true((counts[i] + window - 1) / window <= PLAN_PASSES);
+		assert_true(window <= PLAN_WINDOW + counts[i] / PLAN_PASSES);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_any_places), cmocka_unit_test(test_wrong_now_and_then),
+		cmocka_unit_test(test_windows),
 	};
 
 	return cmocka_run_group_tests(tests, fill, NULL);

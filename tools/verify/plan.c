@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory is bounded by one window, however much the version holds: each window takes one pass over the inodes, which
- * keeps the lowest addresses after the previous window. */
+/* Memory is bounded by one window: each takes one pass over the inodes, which keeps the lowest addresses after the
+ * previous window. The window grows with the index, so that the passes do not. */
 #include "verify/plan.h"
 
 #include <errno.h>
@@ -14,8 +14,6 @@
 #include "image/inode.h"
 #include "verify/damage.h"
 
-#define PLAN_KEEP ((size_t)512 << 10) /* items of a window: 40 MiB */
-#define PLAN_ROOM (2 * PLAN_KEEP)     /* items gathered before the highest are dropped */
 #define SHARD_LOG 20u                 /* shards take turns by this many bytes */
 
 int plan_open(const struct index *index, const struct block_sums *block_sums, const struct version *version,
@@ -23,10 +21,10 @@ int plan_open(const struct index *index, const struct block_sums *block_sums, co
 {
 	struct plan plan = {
 		.index = index, .block_sums = block_sums, .segments = version->segments, .share = *share,
-		.damage = damage
+		.damage = damage, .window = plan_window(index->shape.chunk_count)
 	};
 
-	plan.items = malloc(PLAN_ROOM * sizeof(*plan.items));
+	plan.items = malloc(2 * plan.window * sizeof(*plan.items));
 	if (!plan.items)
 		return error_set(err, -ENOMEM, "no memory for a list of chunks");
 	*ret = plan;
@@ -103,10 +101,10 @@ static void plan_merge(struct plan *plan)
 static void plan_cut(struct plan *plan)
 {
 	plan_merge(plan);
-	if (plan->count <= PLAN_KEEP)
+	if (plan->count <= plan->window)
 		return;
-	plan->count = PLAN_KEEP;
-	plan->limit = plan->items[PLAN_KEEP - 1];
+	plan->count = plan->window;
+	plan->limit = plan->items[plan->window - 1];
 	plan->has_limit = true;
 }
 
@@ -114,7 +112,7 @@ static void plan_add(struct plan *plan, const struct item *item)
 {
 	if (!plan_is_wanted(plan, item))
 		return;
-	if (plan->count == PLAN_ROOM) {
+	if (plan->count == 2 * plan->window) {
 		plan_cut(plan);
 		if (!plan_is_wanted(plan, item))
 			return;

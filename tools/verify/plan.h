@@ -35,12 +35,25 @@ struct plan {
 	struct plan_share share;
 	struct damage_list *damage; /* gets records that are wrong in themselves */
 	struct plan_counts counts;
-	struct item *items; /* the window */
+	size_t window;      /* items of one at most */
+	struct item *items; /* the window; twice as many are gathered before the highest are dropped */
 	size_t count;
 	struct item last;  /* the last of the window before; windows are handed out behind it */
 	struct item limit; /* items behind it were dropped for a later window */
 	bool has_last, has_limit;
 };
+
+#define PLAN_WINDOW ((size_t)512 << 10) /* items: 40 MiB, and as much while they are gathered */
+#define PLAN_PASSES 8u                  /* over the index at most, as each window costs one */
+
+/* Items of a window, for a version with so many chunk records: of a large one a share of them, which takes as much
+ * memory as its index does. */
+static inline size_t plan_window(uint64_t chunk_count)
+{
+	uint64_t share = chunk_count / PLAN_PASSES + 1;
+
+	return share > PLAN_WINDOW ? share : PLAN_WINDOW;
+}
 
 must_check int plan_open(const struct index *index, const struct block_sums *block_sums, const struct version *version,
 			 const struct plan_share *share, struct damage_list *damage, struct plan *ret,
