@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* What a handle of libdatasetfs is made of: an opened version, and the way to its files. Two ways have the same
+ * operations: direct.c reads index and volume itself, mounted.c goes through the mount. */
+#pragma once
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "datasetfs/datasetfs.h"
+
+struct opened;
+
+/* What a way does. Ids are of the opened version: the callers in this folder have checked that. */
+struct way {
+	enum dsfs_way kind;
+	int (*lookup)(struct opened *opened, const char *path, uint64_t *ret_id, struct error *err);
+	int (*stat)(struct opened *opened, uint64_t id, struct stat *ret, struct error *err);
+	int (*readlink)(struct opened *opened, uint64_t id, char *buffer, size_t size, struct error *err);
+	int (*path)(struct opened *opened, uint64_t id, char *buffer, size_t size, struct error *err);
+	int (*list)(struct opened *opened, uint64_t directory,
+		    int (*each)(void *argument, const struct dsfs_entry *entry), void *argument, struct error *err);
+	int (*range)(struct opened *opened, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count,
+		     struct error *err);
+	int (*versions)(struct opened *opened, int (*each)(void *argument, const struct dsfs_version *version),
+			void *argument, struct error *err);
+	int (*read_many)(struct opened *opened, struct dsfs_read *reads, size_t count, struct dsfs_arena *arena,
+			 struct error *err);
+	/* NULL: the file has no places that the caller may know. */
+	int (*extents)(struct opened *opened, uint64_t id, uint64_t offset, struct dsfs_extent *ret, size_t most,
+		       struct error *err);
+	void (*close)(struct opened *opened);
+};
+
+/* One version, constant while it is open; closed with the last use. The first member of what a way keeps. */
+struct opened {
+	const struct way *way;
+	_Atomic uint64_t uses;
+	struct dsfs_info info;
+};
