@@ -68,13 +68,13 @@ int dsfs_info(struct dsfs *fs, struct dsfs_info *ret);
 int dsfs_refresh(struct dsfs *fs);
 
 /* Calls each() for every version of the volume, oldest first, until it returns non-zero, which is returned. */
-struct dsfs_version {
+struct dsfs_version_info {
 	uint64_t sequence;
 	const char *label;
 	uint8_t uuid[16];
 	int is_current;
 };
-int dsfs_versions(struct dsfs *fs, int (*each)(void *argument, const struct dsfs_version *version), void *argument);
+int dsfs_versions(struct dsfs *fs, int (*each)(void *argument, const struct dsfs_version_info *version), void *argument);
 
 /* Ids: a file, directory or symbolic link of a version; what the mount shows as st_ino, but for the root. They are
  * consecutive: directories come before what is in them, and the entries of a directory follow each other in bytewise
@@ -93,7 +93,7 @@ ssize_t dsfs_readlink(struct dsfs *fs, uint64_t id, char *buffer, size_t size);
  * when size is too small. */
 ssize_t dsfs_path(struct dsfs *fs, uint64_t id, char *buffer, size_t size);
 
-struct dsfs_entry {
+struct dsfs_dirent {
 	uint64_t id;
 	uint32_t type;      /* DT_REG, DT_DIR, DT_LNK */
 	uint32_t length;    /* of the name */
@@ -102,10 +102,10 @@ struct dsfs_entry {
 };
 /* Calls each() for the entries of a directory, in bytewise order of their names, until it returns non-zero, which is
  * returned. */
-int dsfs_list(struct dsfs *fs, uint64_t directory, int (*each)(void *argument, const struct dsfs_entry *entry),
+int dsfs_list(struct dsfs *fs, uint64_t directory, int (*each)(void *argument, const struct dsfs_dirent *entry),
 	      void *argument);
 /* The same for everything below a directory, depth first, a directory before its entries. */
-int dsfs_walk(struct dsfs *fs, uint64_t directory, int (*each)(void *argument, const struct dsfs_entry *entry),
+int dsfs_walk(struct dsfs *fs, uint64_t directory, int (*each)(void *argument, const struct dsfs_dirent *entry),
 	      void *argument);
 /* The entries of a directory that are not further names of files listed elsewhere have the ids *ret_first …
  * *ret_first + *ret_count - 1. Needs no walk. */
@@ -154,7 +154,7 @@ void dsfs_queue_free(struct dsfs_queue *queue);
 #define DSFS_EXTENT_HOLE   1u /* zeros, and nothing on the volume */
 #define DSFS_EXTENT_INLINE 2u /* in the index, not on the volume: use dsfs_pread() */
 
-struct dsfs_extent {
+struct dsfs_file_extent {
 	uint64_t file_offset; /* of its contents in the file */
 	uint64_t length;      /* bytes of contents */
 	uint64_t offset;      /* on the member, in bytes */
@@ -167,10 +167,10 @@ struct dsfs_extent {
 };
 /* The chunks of a file from the one that holds offset on. Returns how many, at most most; 0 at the end. Only for whom
  * the volume may be read by: EPERM with DSFS_WAY_MOUNT. */
-int dsfs_extents(struct dsfs *fs, uint64_t id, uint64_t offset, struct dsfs_extent *ret, size_t most);
+int dsfs_extents(struct dsfs *fs, uint64_t id, uint64_t offset, struct dsfs_file_extent *ret, size_t most);
 /* Whether stored bytes are the extent's: decompresses them to contents (length bytes; may be NULL when they are not
  * compressed) and compares the sum. -EBADMSG when they are not. */
-int dsfs_verify(const struct dsfs_extent *extent, const void *stored, void *contents);
+int dsfs_verify(const struct dsfs_file_extent *extent, const void *stored, void *contents);
 
 #ifdef __cplusplus
 }

@@ -18,15 +18,15 @@ struct way {
 	int (*readlink)(struct opened *opened, uint64_t id, char *buffer, size_t size, struct error *err);
 	int (*path)(struct opened *opened, uint64_t id, char *buffer, size_t size, struct error *err);
 	int (*list)(struct opened *opened, uint64_t directory,
-		    int (*each)(void *argument, const struct dsfs_entry *entry), void *argument, struct error *err);
+		    int (*each)(void *argument, const struct dsfs_dirent *entry), void *argument, struct error *err);
 	int (*range)(struct opened *opened, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count,
 		     struct error *err);
-	int (*versions)(struct opened *opened, int (*each)(void *argument, const struct dsfs_version *version),
+	int (*versions)(struct opened *opened, int (*each)(void *argument, const struct dsfs_version_info *version),
 			void *argument, struct error *err);
 	int (*read_many)(struct opened *opened, struct dsfs_read *reads, size_t count, struct dsfs_arena *arena,
 			 struct error *err);
 	/* NULL: the file has no places that the caller may know. */
-	int (*extents)(struct opened *opened, uint64_t id, uint64_t offset, struct dsfs_extent *ret, size_t most,
+	int (*extents)(struct opened *opened, uint64_t id, uint64_t offset, struct dsfs_file_extent *ret, size_t most,
 		       struct error *err);
 	void (*close)(struct opened *opened);
 };
