@@ -16,6 +16,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 /* One line, without a newline, about the last call of this thread that failed. Valid until its next call. */
 const char *dsfs_reason(void);
@@ -74,7 +75,8 @@ struct dsfs_version_info {
 	uint8_t uuid[16];
 	int is_current;
 };
-int dsfs_versions(struct dsfs *fs, int (*each)(void *argument, const struct dsfs_version_info *version), void *argument);
+int dsfs_versions(struct dsfs *fs, int (*each)(void *argument, const struct dsfs_version_info *version),
+		  void *argument);
 
 /* Ids: a file, directory or symbolic link of a version; what the mount shows as st_ino, but for the root. They are
  * consecutive: directories come before what is in them, and the entries of a directory follow each other in bytewise
@@ -172,6 +174,7 @@ int dsfs_extents(struct dsfs *fs, uint64_t id, uint64_t offset, struct dsfs_file
  * compressed) and compares the sum. -EBADMSG when they are not. */
 int dsfs_verify(const struct dsfs_file_extent *extent, const void *stored, void *contents);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -43,8 +43,9 @@ struct engine_ops {
 	/* Waits for completions or for the polled descriptor to be readable, and runs done() of what completed.
 	 * *ret_readable tells about the descriptor. block false: only what is there already. */
 	int (*wait)(struct engine *engine, bool block, bool *ret_readable, struct error *err);
-	/* NULL where nothing is to be done. */
+	/* NULL where nothing is to be done, as is the next. */
 	void (*renew)(struct engine *engine);
+	void (*forget)(struct engine *engine);
 	void (*free)(struct engine *engine);
 };
 
@@ -65,6 +66,8 @@ struct engine_setup {
 	const int *volume_fds;
 	uint32_t member_count;
 	unsigned depth; /* reads in flight at most; more are queued */
+	bool moves;     /* threads use it in turn; else it stays with the one that made it, */
+	bool is_freed_elsewhere; /* but for its end */
 	bool has_commands;
 	int commands;          /* the descriptor that takes them, when has_commands */
 	unsigned command_depth; /* commands in flight at most */
@@ -90,6 +93,14 @@ static inline void engine_renew(struct engine *engine)
 {
 	if (engine->ops->renew)
 		engine->ops->renew(engine);
+}
+
+/* In a forked child, of an engine that goes on in the parent: lets go of its descriptors and leaves the rest alone.
+ * May be NULL. */
+static inline void engine_forget(struct engine *engine)
+{
+	if (engine && engine->ops->forget)
+		engine->ops->forget(engine);
 }
 
 static inline void engine_free(struct engine *engine)

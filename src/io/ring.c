@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <unistd.h>
 
 #include "io/engine.h"
 
@@ -261,6 +262,11 @@ static void ring_renew(struct engine *engine)
 				   (int)ring->member_count;
 }
 
+static void ring_forget(struct engine *engine)
+{
+	close(((struct ring *)engine)->uring.ring_fd);
+}
+
 static void ring_free(struct engine *engine)
 {
 	struct ring *ring = (struct ring *)engine;
@@ -287,7 +293,8 @@ static int ring_check_reads(struct ring *ring, struct error *err)
 	return error_set(err, -EOPNOTSUPP, "this kernel's io_uring has no IORING_OP_READ, expected Linux 5.6 or newer");
 }
 
-/* The kernel's newest offers first; each older kernel refuses flags that it does not know. */
+/* The kernel's newest offers first; each older kernel refuses flags that it does not know. All but the last make
+ * completions wait for the thread that submitted. */
 static int ring_setup(struct ring *ring, const struct engine_setup *setup, struct error *err)
 {
 	const unsigned wide = setup->has_commands ? IORING_SETUP_SQE128 : 0;
@@ -299,7 +306,7 @@ static int ring_setup(struct ring *ring, const struct engine_setup *setup, struc
 	unsigned entries = ring->depth + 2 + (setup->has_commands ? setup->command_depth : 0); /* 2: poll, wake */
 	int r = -EINVAL;
 
-	for (size_t i = 0; i < sizeof(flags) / sizeof(*flags) && r == -EINVAL; i++)
+	for (size_t i = setup->moves ? 2 : 0; i < sizeof(flags) / sizeof(*flags) && r == -EINVAL; i++)
 		r = io_uring_queue_init(entries, &ring->uring, flags[i] | wide);
 	if (r < 0)
 		return error_set(err, r, "io_uring_setup: %s", strerror(-r));
@@ -312,7 +319,8 @@ static int ring_setup(struct ring *ring, const struct engine_setup *setup, struc
 int ring_new(const struct engine_setup *setup, struct engine **ret, struct error *err)
 {
 	static const struct engine_ops ops = {
-		.read = ring_read, .command = ring_command, .wait = ring_wait, .renew = ring_renew, .free = ring_free
+		.read = ring_read, .command = ring_command, .wait = ring_wait, .renew = ring_renew,
+		.forget = ring_forget, .free = ring_free
 	};
 	struct ring *ring = calloc(1, sizeof(*ring));
 	int r;
@@ -341,8 +349,10 @@ int ring_new(const struct engine_setup *setup, struct engine **ret, struct error
 		free(ring);
 		return r;
 	}
-	/* Both save reference counting per call; where they are refused, plain descriptors do. */
-	io_uring_register_ring_fd(&ring->uring);
+	/* Both save reference counting per call; where they are refused, plain descriptors do. The first is a number
+	 * that only this thread has: another one would take back a number of its own. */
+	if (!setup->moves && !setup->is_freed_elsewhere)
+		io_uring_register_ring_fd(&ring->uring);
 	ring->registered = io_uring_register_files(&ring->uring, ring->fds,
 						   setup->member_count + (ring->fds[setup->member_count] >= 0)) ==
 			   0;

@@ -2,8 +2,10 @@
 /* The way past the mount: an opened version whose index and volume this process holds. */
 #pragma once
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "image/block_sums.h"
+#include "image/catalogue.h"
 #include "image/index.h"
 #include "io/file.h"
 #include "lib/lib.h"
@@ -15,6 +17,9 @@ struct page_cache;
 struct volume {
 	_Atomic uint64_t uses;
 	struct file_source *file;
+	struct stat identity; /* of the descriptor: the program may have closed it, and opened something else */
+	/* Guarded by forked_lock(); each forked child has its own, of this generation. */
+	uint64_t generation;
 	struct chunk_cache *cache;
 	struct page_cache *pages;
 };
@@ -28,3 +33,20 @@ struct direct {
 };
 
 extern const struct way direct_way;
+
+/* Opens by the name of the volume. */
+must_check int direct_open_volume(const struct wish *wish, struct opened **ret, struct error *err);
+/* A volume whose descriptor is open already; takes file on success, with the first use counted. */
+must_check int direct_volume_new(struct file_source *file, struct volume **ret, struct error *err);
+void direct_volume_put(struct volume *volume);
+/* Whether the descriptor still leads to the volume: -EBADF. */
+must_check int direct_check_volume(const struct volume *volume, struct error *err);
+/* An index that was checked; takes it, block_sums (may be NULL) and the volume's use, also on failure.
+ * What it tells of itself is info's, but for root and ids. */
+must_check int direct_new(const struct dsfs_info *info, struct index *index, struct block_sums *block_sums,
+			  struct volume *volume, struct opened **ret, struct error *err);
+/* For ways: no lane of it is left. */
+void direct_free(struct direct *direct);
+/* What a version says of itself. */
+void direct_describe(const struct version *version, enum dsfs_way way, struct dsfs_info *ret);
+must_check int direct_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err);

@@ -1,16 +1,57 @@
 /* SPDX-License-Identifier: MIT */
-/* What one thread at a time uses of an opened version: its view of the names, its engine, its buffers. A thread gets
+/* What one thread at a time uses of an opened version: its view of the names, its engines, its buffers. A thread gets
  * the lane again that it used before. A forked child makes lanes of its own and leaves its parent's alone. */
 #pragma once
+#include <stdbool.h>
+
 #include "image/names.h"
 #include "lib/direct.h"
 #include "read/read.h"
 
+#define LANE_DEPTH 32u /* reads of the device at a time */
+
+struct batch_slots;
+
 struct lane {
 	struct direct *direct;
 	struct names_reader *names;
-	struct reader reader; /* with an engine, made for the first read */
+	/* For reads; made by lane_start() for the first one. */
+	struct reader reader; /* with the engine of the call that is being made */
+	struct reader_counters counters;
+	struct engine *sync;  /* reads at once, in the caller */
+	struct engine *ring;  /* NULL: not needed yet, or the kernel refuses it */
+	bool has_tried_ring;
+	struct batch_slots *slots; /* of batch.c, which makes them; free() them */
+	uint8_t *scratch;     /* for slots; mapped, of scratch_size */
+	size_t scratch_size;
+	/* The thread's. */
+	bool is_busy;
+	uint64_t key; /* of direct, which may be gone */
+	struct lane *next;
+	/* Guarded by forked_lock(). */
+	_Atomic bool is_dead; /* direct is closed: only this memory is left */
+	struct lane *all_next, **all_link;
 };
 
+/* A second one for the same thread when it is in the middle of something: callbacks make calls. */
 must_check int lane_enter(struct direct *direct, struct lane **ret, struct error *err);
 void lane_leave(struct lane *lane);
+
+/* One that no thread owns, for a queue. */
+must_check int lane_new(struct direct *direct, struct lane **ret, struct error *err);
+void lane_free(struct lane *lane);
+
+/* What reading needs. queue: NULL: only the thread of the lane reads with it. */
+struct lane_queue {
+	unsigned depth;
+	int timer; /* a timerfd that ends waits */
+	void (*expired)(void *argument);
+	void *argument;
+};
+must_check int lane_start(struct lane *lane, const struct reader_events *events, bool many,
+			  const struct lane_queue *queue, struct error *err);
+
+/* Before the version goes: nobody uses it. */
+void lane_close_all(struct direct *direct);
+/* For forked_watch(). */
+void lane_in_child(void);

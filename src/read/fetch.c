@@ -19,11 +19,12 @@ static void fetch_add_scratch(struct read_range *range, uint64_t length)
 	op->scratch_used += round_up(length, DSFS_BLOCK);
 }
 
-/* The wanted bytes, run by run; the last run goes on to the end of its block. */
-static void fetch_add_payload(struct read_range *range)
+/* The wanted bytes, run by run; the first run begins and the last one ends with a whole block. */
+static void fetch_add_payload(struct read_range *range, uint64_t head)
 {
 	const struct read_op *op = range->fetch.op;
 	struct iovec *run = NULL;
+	int before = range->fetch.io.iov_count;
 
 	for (unsigned i = range->first; i < range->first + range->count; i++) {
 		const struct read_piece *piece = &op->pieces[i];
@@ -36,6 +37,10 @@ static void fetch_add_payload(struct read_range *range)
 			run = &range->fetch.io.iov[range->fetch.io.iov_count - 1];
 		}
 	}
+	run = &range->fetch.io.iov[before];
+	run->iov_base = (uint8_t *)run->iov_base - head;
+	run->iov_len += head;
+	run = &range->fetch.io.iov[range->fetch.io.iov_count - 1];
 	run->iov_len = round_up(run->iov_len, op_align(op));
 }
 
@@ -47,7 +52,7 @@ static void fetch_lay_out(struct read_range *range)
 	uint64_t align = op_align(op);
 	uint64_t from = round_down(first->from, align);
 	uint64_t to = round_up(range->end, align);
-	uint64_t wanted = op_wanted(first), wanted_end = op_wanted(last) + last->part.want;
+	uint64_t wanted = op_wanted(first), wanted_end = op_wanted(last) + last->part.want, head = wanted % align;
 
 	range->fetch.io.offset = from;
 	range->fetch.io.iov_count = 0;
@@ -55,8 +60,8 @@ static void fetch_lay_out(struct read_range *range)
 		fetch_add_scratch(range, to - from);
 		return;
 	}
-	fetch_add_scratch(range, wanted - from);
-	fetch_add_payload(range);
+	fetch_add_scratch(range, wanted - head - from);
+	fetch_add_payload(range, head);
 	fetch_add_scratch(range, to - round_up(wanted_end, align));
 }
 

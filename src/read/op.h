@@ -80,8 +80,10 @@ struct read_request {
 	 * stored bytes with these gaps: each at most READ_MAX. */
 	const struct chunk *chunks;
 	uint32_t chunk_count, gap;
-	uint8_t *payload;      /* page-aligned */
-	size_t room;           /* bytes there; with room for whole blocks behind size fewer bytes are copied */
+	/* The device writes to it where its address and the place on the device agree, relative to blocks; else bytes are
+	 * copied. Fewer are with room for whole blocks: room bytes are there, lead bytes before it may be written to. */
+	uint8_t *payload;
+	size_t room, lead;
 	uint8_t *scratch;      /* READ_SCRATCH bytes, page-aligned, of this read alone */
 	const _Atomic uint64_t *wanted; /* 0 there: nobody waits for it any more, which ends it; NULL: always wanted */
 	/* Exactly once: bytes in the payload, or a negative errno; -ECANCELED: not wanted any more.

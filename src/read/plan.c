@@ -8,16 +8,19 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* True when the device can put the wanted bytes where they belong in the payload. */
+/* True when the device can put the wanted bytes where they belong in the payload. What else is in their first and their
+ * last block spills over to where the owner lets it. */
 static bool plan_fits_payload(const struct read_op *op, const struct read_piece *piece)
 {
 	uint64_t align = op_align(op), end = piece->at + piece->part.want;
+	uint64_t head = op_wanted(piece) % align, tail = (op_wanted(piece) + piece->part.want) % align;
+	uintptr_t address = (uintptr_t)op->request.payload + piece->at;
 
-	if (piece->part.chunk.codec != DSFS_CODEC_RAW || op_wanted(piece) % align || piece->at % align)
+	if (piece->part.chunk.codec != DSFS_CODEC_RAW || (address - op_wanted(piece)) % align)
 		return false;
-	/* A last block that is wanted in part spills over into the payload behind the reply. */
-	return piece->part.want % align == 0 ||
-	       (end == op->size && round_up(end, align) <= op->request.room);
+	if (head && (piece->at || head > op->request.lead))
+		return false;
+	return tail == 0 || (end == op->size && end + align - tail <= op->request.room);
 }
 
 static bool plan_joins_run(const struct read_op *op, const struct read_range *range, size_t at)

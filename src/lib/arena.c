@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* A list of mapped blocks that is filled from its beginning again after a reset. */
+#include "lib/arena.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/huge.h"
+#include "lib/forked.h"
+#include "lib/lane.h"
+#include "lib/reason.h"
+
+#define ARENA_BLOCK ((size_t)2 << 20)
+#define ARENA_MOST  ((size_t)64 << 20) /* of a block; a larger result has one of its own size */
+
+struct arena_block {
+	struct arena_block *next;
+	uint8_t *bytes;
+	size_t size, used;
+};
+
+struct dsfs_arena {
+	struct arena_block *first, *filling; /* blocks behind the one that is being filled are empty */
+	size_t next_size;
+	uint64_t generation; /* of the process that writes to the blocks */
+};
+
+int dsfs_arena_new(struct dsfs_arena **ret)
+{
+	struct error *err = reason_begin();
+	struct dsfs_arena *arena = calloc(1, sizeof(*arena));
+	int r = forked_watch(lane_in_child, err);
+
+	if (r == 0 && !arena)
+		r = error_set(err, -ENOMEM, "no memory for an arena");
+	if (r < 0) {
+		free(arena);
+		return r;
+	}
+	arena->next_size = ARENA_BLOCK;
+	arena->generation = forked_generation();
+	*ret = arena;
+	return 0;
+}
+
+/* A child's blocks are its parent's: it may look at what was read into them, and lets them go. */
+static void arena_adopt(struct dsfs_arena *arena)
+{
+	if (arena->generation == forked_generation())
+		return;
+	arena->first = arena->filling = NULL;
+	arena->next_size = ARENA_BLOCK;
+	arena->generation = forked_generation();
+}
+
+static void arena_rewind(struct arena_block *block)
+{
+	block->used = 0;
+}
+
+void dsfs_arena_reset(struct dsfs_arena *arena)
+{
+	arena_adopt(arena);
+	arena->filling = arena->first;
+	if (arena->first)
+		arena_rewind(arena->first);
+}
+
+void dsfs_arena_free(struct dsfs_arena *arena)
+{
+	struct arena_block *block, *next;
+
+	if (!arena)
+		return;
+	for (block = arena->first; block; block = next) {
+		next = block->next;
+		munmap(block->bytes, block->size);
+		free(block);
+	}
+	free(arena);
+}
+
+/* Behind the one that is being filled. */
+static struct arena_block *arena_grow(struct dsfs_arena *arena, size_t size)
+{
+	struct arena_block *block = calloc(1, sizeof(*block));
+	void *map;
+
+	if (!block)
+		return NULL;
+	block->size = size > arena->next_size ? size : arena->next_size;
+	block->size = (block->size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+	map = mmap(NULL, block->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (map == MAP_FAILED) {
+		free(block);
+		return NULL;
+	}
+	huge_advise(map, block->size);
+	block->bytes = map;
+	if (arena->next_size < ARENA_MOST)
+		arena->next_size *= 2;
+	if (arena->filling) {
+		block->next = arena->filling->next;
+		arena->filling->next = block;
+	} else {
+		arena->first = block;
+	}
+	return block;
+}
+
+static void *arena_cut(struct arena_block *block, size_t size, size_t align)
+{
+	size_t at = (block->used + align - 1) & ~(align - 1);
+
+	if (at > block->size || size > block->size - at)
+		return NULL;
+	block->used = at + size;
+	return block->bytes + at;
+}
+
+void *arena_take(struct dsfs_arena *arena, size_t size, size_t align)
+{
+	struct arena_block *block;
+	void *taken;
+
+	arena_adopt(arena);
+	for (block = arena->filling; block; block = block->next) {
+		if (block != arena->filling)
+			arena_rewind(block);
+		arena->filling = block;
+		taken = arena_cut(block, size, align);
+		if (taken)
+			return taken;
+	}
+	block = arena_grow(arena, size);
+	if (!block)
+		return NULL;
+	arena->filling = block;
+	return arena_cut(block, size, align);
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+/* Many reads by one lane. A file is read in pieces of at most READ_MAX, each by a slot. So many slots are in use that
+ * the device is busy; together they read a bounded number of bytes, so that the memory behind them stays small. */
+#include "lib/batch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "lib/arena.h"
+#include "lib/handle.h"
+
+#define BATCH_BYTES (UINT64_C(8) << 20)         /* under way at most, but for one read */
+#define BATCH_RETRY (INT64_C(250) * 1000000)    /* ns between two tries when the way to the device fails */
+
+/* A read of a caller, in work. */
+struct batch_file {
+	struct dsfs_read *read;
+	struct inode inode;
+	uint64_t next, end; /* offsets in the file: what is not started yet */
+	uint8_t *payload;   /* for next */
+	size_t room;        /* bytes there */
+	size_t lead;        /* bytes before it that may be written to */
+	unsigned pending;   /* slots */
+	int error;
+	struct batch_file *next_free;
+};
+
+struct batch_slot {
+	struct read_op op; /* the first member */
+	struct batch *batch;
+	struct batch_file *file;
+	struct batch_slot *next_free;
+};
+
+/* What a lane keeps for its batches. */
+struct batch_slots {
+	unsigned count;
+	struct batch_slot *slots;
+	struct batch_file *files; /* one more than slots: one is being started */
+};
+
+/* --- results --- */
+
+static void batch_explain(struct batch *batch, const struct dsfs_read *read, const struct error *why)
+{
+	if (batch->failed && !batch->todo && batch->failed < read)
+		return;
+	batch->failed = read;
+	error_pass(batch->err, why->code, why);
+}
+
+static void batch_finish(struct batch *batch, struct dsfs_read *read, int64_t result)
+{
+	read->result = result;
+	if (batch->done)
+		fifo_add(batch->done, read);
+}
+
+static void batch_refuse(struct batch *batch, struct dsfs_read *read, const struct error *why)
+{
+	batch_explain(batch, read, why);
+	batch_finish(batch, read, why->code);
+}
+
+static void batch_leave_file(struct batch *batch, struct batch_file *file)
+{
+	struct dsfs_read *read = file->read;
+
+	if (file->pending || file->next < file->end)
+		return;
+	if (batch->file == file)
+		batch->file = NULL;
+	file->next_free = batch->free_files;
+	batch->free_files = file;
+	batch_finish(batch, read, file->error ? file->error : (int64_t)(file->end - read->offset));
+}
+
+static void batch_slot_done(struct read_op *op, int64_t result)
+{
+	struct batch_slot *slot = (struct batch_slot *)op;
+	struct batch *batch = slot->batch;
+	struct batch_file *file = slot->file;
+
+	batch->busy--;
+	batch->bytes -= op->request.size;
+	slot->next_free = batch->free;
+	batch->free = slot;
+	file->pending--;
+	if (result < 0) {
+		file->error = (int)result;
+		file->next = file->end;
+		if (batch->file == file)
+			batch->file = NULL;
+	}
+	batch_leave_file(batch, file);
+}
+
+/* --- what goes wrong --- */
+
+/* A sum that is wrong because the descriptor leads elsewhere is no damage. */
+static void batch_slot_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
+{
+	struct batch_slot *slot = (struct batch_slot *)op;
+	struct lane *lane = slot->batch->lane;
+	struct error why = *err, other = { 0 };
+	char path[512];
+
+	if (direct_check_volume(lane->direct->volume, &other) < 0) {
+		why = other;
+		why.code = err->code;
+	}
+	inode_path(lane->direct->index, lane->names, op->request.inode.ordinal, path, sizeof(path));
+	if (chunk)
+		error_wrap(&why, why.code, "'%s': chunk %" PRIu64 " at offset %" PRIu64 " of the volume", path,
+			   chunk->number, address_offset(chunk->address));
+	else
+		error_wrap(&why, why.code, "'%s'", path);
+	batch_explain(slot->batch, slot->file->read, &why);
+}
+
+static void batch_slot_fell_back(struct read_op *op, const struct error *err)
+{
+	(void)op;
+	(void)err;
+}
+
+static void batch_slot_path_failed(struct read_op *op, int code, bool is_parked)
+{
+	(void)op;
+	(void)code;
+	(void)is_parked;
+}
+
+static const struct reader_events batch_events = {
+	.failed = batch_slot_failed,
+	.fell_back = batch_slot_fell_back,
+	.path_failed = batch_slot_path_failed,
+};
+
+/* --- starting --- */
+
+/* In the arena a file lies as on the volume, relative to blocks: the device can write it there. */
+static int batch_place(struct batch *batch, struct batch_file *file, uint64_t size, struct error *err)
+{
+	const struct direct *direct = batch->lane->direct;
+	uint64_t align = direct->volume->file->geometry.logical_block, in_chunk, skew = 0;
+	struct chunk chunk;
+	uint8_t *bytes;
+	int r = chunk_get(direct->index, &file->inode, file->next >> direct->index->chunk_log, &chunk, err);
+
+	if (r < 0)
+		return r;
+	in_chunk = file->next & ((UINT64_C(1) << direct->index->chunk_log) - 1);
+	if (chunk.codec == DSFS_CODEC_RAW && !chunk_is_hole(&chunk) && !chunk_is_inline(&chunk))
+		skew = (address_offset(chunk.address) + in_chunk) % align;
+	bytes = arena_take(batch->arena, round_up(skew + size, align), align);
+	if (!bytes)
+		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " bytes in the arena", size);
+	file->lead = skew;
+	file->payload = bytes + skew;
+	file->room = round_up(skew + size, align) - skew;
+	file->read->buffer = file->payload;
+	return 0;
+}
+
+static int batch_check(struct batch *batch, const struct batch_file *file, struct error *err)
+{
+	const struct dsfs_read *read = file->read;
+
+	if (!S_ISREG(file->inode.mode))
+		return error_set(err, S_ISDIR(file->inode.mode) ? -EISDIR : -EINVAL,
+				 "id %" PRIu64 " is not a regular file", read->id);
+	if (!read->buffer && !batch->arena)
+		return error_set(err, -EINVAL, "the read of id %" PRIu64 " has no buffer, and there is no arena",
+				 read->id);
+	return permission_check(&batch->permission, &file->inode, PERMISSION_READ, err);
+}
+
+static int batch_prepare(struct batch *batch, struct batch_file *file, struct error *err)
+{
+	const struct direct *direct = batch->lane->direct;
+	struct dsfs_read *read = file->read;
+	uint64_t left, size;
+	int r = handle_check_id(&direct->opened, read->id, err);
+
+	if (r == 0)
+		r = inode_get(direct->index, read->id & ((UINT64_C(1) << DSFS_ORDINAL_BITS) - 1), &file->inode, err);
+	if (r == 0)
+		r = batch_check(batch, file, err);
+	if (r < 0)
+		return r;
+	left = read->offset < file->inode.size ? file->inode.size - read->offset : 0;
+	size = read->size < left ? read->size : left;
+	file->next = read->offset;
+	file->end = read->offset + size;
+	file->payload = read->buffer;
+	file->room = read->size;
+	file->lead = 0;
+	return read->buffer ? 0 : batch_place(batch, file, size, err);
+}
+
+static void batch_start_piece(struct batch *batch, struct batch_file *file)
+{
+	const struct direct *direct = batch->lane->direct;
+	struct batch_slot *slot = batch->free;
+	struct read_request *request = &slot->op.request;
+	uint64_t left = file->end - file->next;
+
+	batch->free = slot->next_free;
+	slot->batch = batch;
+	slot->file = file;
+	request->version = (struct read_version){ direct->index, direct->block_sums, direct->key };
+	request->inode = file->inode;
+	request->offset = file->next;
+	request->size = left < READ_MAX ? left : READ_MAX;
+	request->payload = file->payload;
+	request->room = left > READ_MAX ? READ_MAX : file->room; /* what follows is another slot's */
+	request->lead = file->lead;
+	file->next += request->size;
+	file->payload += request->size;
+	file->room -= request->size;
+	file->lead = 0;
+	file->pending++;
+	batch->busy++;
+	batch->bytes += request->size;
+	read_begin(&batch->lane->reader, &slot->op);
+}
+
+static struct dsfs_read *batch_next(struct batch *batch)
+{
+	if (batch->count) {
+		batch->count--;
+		return batch->reads++;
+	}
+	return batch->todo ? fifo_take(batch->todo) : NULL;
+}
+
+/* False when there is none. */
+static bool batch_start_file(struct batch *batch)
+{
+	struct batch_file *file = batch->free_files;
+	struct dsfs_read *read = batch_next(batch);
+	struct error why;
+
+	if (!read)
+		return false;
+	error_clear(&why);
+	file->read = read;
+	file->pending = 0;
+	file->error = 0;
+	if (batch_prepare(batch, file, &why) < 0) {
+		batch_refuse(batch, read, &why);
+		return true;
+	}
+	batch->free_files = file->next_free;
+	batch->file = file;
+	batch_leave_file(batch, file); /* an empty one */
+	return true;
+}
+
+void batch_start(struct batch *batch)
+{
+	while (batch->free && (batch->bytes < BATCH_BYTES || !batch->busy)) {
+		if (!batch->file && !batch_start_file(batch))
+			return;
+		if (batch->file) {
+			struct batch_file *file = batch->file;
+
+			if (file->end - file->next <= READ_MAX)
+				batch->file = NULL;
+			batch_start_piece(batch, file);
+		}
+	}
+}
+
+/* --- the loop --- */
+
+static int batch_make_slots(struct lane *lane, unsigned count, struct error *err)
+{
+	struct batch_slots *slots = calloc(1, sizeof(*slots) + count * sizeof(*slots->slots) +
+						      (count + 1) * sizeof(*slots->files));
+	size_t size = count * READ_SCRATCH;
+	void *map;
+
+	if (!slots)
+		return error_set(err, -ENOMEM, "no memory for %u reads at a time", count);
+	/* What the device writes to must not be shared with a forked child, page by page as either writes. */
+	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (map == MAP_FAILED) {
+		free(slots);
+		return error_errno(err, "cannot reserve %zu bytes for reads", size);
+	}
+	(void)madvise(map, size, MADV_DONTFORK);
+	slots->count = count;
+	slots->slots = (struct batch_slot *)(slots + 1);
+	slots->files = (struct batch_file *)(slots->slots + count);
+	for (unsigned i = 0; i < count; i++) {
+		slots->slots[i].op.request.scratch = (uint8_t *)map + i * READ_SCRATCH;
+		slots->slots[i].op.request.done = batch_slot_done;
+	}
+	lane->slots = slots;
+	lane->scratch = map;
+	lane->scratch_size = size;
+	return 0;
+}
+
+int batch_begin(struct batch *batch, bool many, const struct lane_queue *queue, struct error *err)
+{
+	struct lane *lane = batch->lane;
+	struct batch_slots *slots;
+	int r = lane_start(lane, &batch_events, many, queue, err);
+
+	if (r == 0 && !lane->slots)
+		r = batch_make_slots(lane, queue ? queue->depth : LANE_DEPTH, err);
+	if (r < 0)
+		return r;
+	slots = lane->slots;
+	batch->free = NULL;
+	for (unsigned i = slots->count; i-- > 0;) {
+		slots->slots[i].next_free = batch->free;
+		batch->free = &slots->slots[i];
+	}
+	batch->free_files = NULL;
+	for (unsigned i = slots->count + 1; i-- > 0;) {
+		slots->files[i].next_free = batch->free_files;
+		batch->free_files = &slots->files[i];
+	}
+	return 0;
+}
+
+bool batch_is_over(const struct batch *batch)
+{
+	return !batch->busy && !batch->file && !batch->count && !(batch->todo && batch->todo->count);
+}
+
+/* While nothing else is under way. */
+static void batch_retry(struct batch *batch, bool block)
+{
+	struct reader *reader = &batch->lane->reader;
+	unsigned parked = atomic_load_explicit(&reader->parked_count, memory_order_relaxed);
+	int64_t now;
+
+	if (!parked)
+		return;
+	if (block && parked == batch->busy)
+		nanosleep(&(struct timespec){ .tv_nsec = BATCH_RETRY }, NULL);
+	now = clock_now();
+	if (now - batch->retried < BATCH_RETRY)
+		return;
+	batch->retried = now;
+	read_retry(reader);
+}
+
+void batch_wait(struct batch *batch, bool block)
+{
+	struct error why = { 0 };
+	bool readable;
+
+	if (engine_wait(batch->lane->reader.engine, block, &readable, &why) < 0)
+		abort(); /* the kernel may write into our buffers yet */
+	batch_retry(batch, block);
+	batch_start(batch);
+}
+
+void batch_end(struct batch *batch)
+{
+	permission_end(&batch->permission);
+}

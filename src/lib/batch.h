@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Many reads by one lane: cuts them into reads of the device, keeps these going, and says which have ended. */
+#pragma once
+#include "lib/fifo.h"
+#include "lib/lane.h"
+#include "lib/permission.h"
+
+struct batch_slot;
+struct batch_file;
+
+struct batch {
+	/* Set by the owner. */
+	struct lane *lane;
+	struct dsfs_arena *arena; /* NULL: every read has a buffer */
+	struct dsfs_read *reads;  /* that are to be made, of these count; and behind them those in todo */
+	size_t count;
+	struct fifo *todo; /* NULL: none */
+	struct fifo *done; /* gets those that have ended, and has room for them; NULL: nobody asks */
+	struct error *err; /* gets why the first of reads failed that did, or with todo the last one */
+	/* The batch's, zeroed. */
+	struct permission permission;
+	struct batch_slot *free;
+	struct batch_file *free_files, *file; /* the one of which more is to be started */
+	const struct dsfs_read *failed;       /* whose reason err has */
+	unsigned busy;                        /* slots */
+	uint64_t bytes;                       /* that they read */
+	int64_t retried;                      /* when parked reads were tried last, ns */
+};
+
+/* many: by the lane's ring, where it has one. */
+must_check int batch_begin(struct batch *batch, bool many, const struct lane_queue *queue, struct error *err);
+/* Starts what can be started. */
+void batch_start(struct batch *batch);
+bool batch_is_over(const struct batch *batch);
+/* Waits until something has ended, and starts what can be started then. block false: looks only. */
+void batch_wait(struct batch *batch, bool block);
+/* Nothing is under way. */
+void batch_end(struct batch *batch);

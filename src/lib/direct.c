@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens a version by the name of its volume, as a mount does, and finds the one that came after it. */
+#include "lib/direct.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/format.h"
+#include "base/parse.h"
+#include "device/locate.h"
+#include "image/dump.h"
+#include "image/index_load.h"
+#include "image/inode.h"
+#include "read/chunk_cache.h"
+#include "read/page_cache.h"
+
+#define DIRECT_HIGH 512 /* descriptors of the library are at least this, where the limit allows it */
+#define DIGEST_KIND "sha256:"
+
+/* Programs close small numbers, or expect to get them. Where there is no room it stays where it is. */
+static void direct_move_high(int *fd)
+{
+	struct rlimit limit = { 0 };
+	int high;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	high = fcntl(*fd, F_DUPFD_CLOEXEC, limit.rlim_cur > 2 * DIRECT_HIGH ? DIRECT_HIGH : (int)(limit.rlim_cur / 2));
+	if (high < 0)
+		return;
+	close(*fd);
+	*fd = high;
+}
+
+int direct_volume_new(struct file_source *file, struct volume **ret, struct error *err)
+{
+	struct volume *volume = calloc(1, sizeof(*volume));
+
+	if (!volume)
+		return error_set(err, -ENOMEM, "no memory for a volume");
+	direct_move_high(&file->fd);
+	if (fstat(file->fd, &volume->identity) < 0) {
+		free(volume);
+		return error_errno(err, "fstat");
+	}
+	volume->file = file;
+	atomic_store(&volume->uses, 1);
+	*ret = volume;
+	return 0;
+}
+
+void direct_volume_put(struct volume *volume)
+{
+	if (!volume || atomic_fetch_sub(&volume->uses, 1) != 1)
+		return;
+	if (direct_check_volume(volume, NULL) == 0)
+		file_close(volume->file);
+	else /* somebody else's number by now */
+		free(volume->file);
+	chunk_cache_free(volume->cache);
+	page_cache_free(volume->pages);
+	free(volume);
+}
+
+int direct_check_volume(const struct volume *volume, struct error *err)
+{
+	const struct stat *identity = &volume->identity;
+	struct stat st;
+
+	if (fstat(volume->file->fd, &st) == 0 && st.st_dev == identity->st_dev && st.st_ino == identity->st_ino &&
+	    st.st_rdev == identity->st_rdev)
+		return 0;
+	return error_set(err, -EBADF, "descriptor %d was the volume and is not any more: the program closed it",
+			 volume->file->fd);
+}
+
+void direct_describe(const struct version *version, enum dsfs_way way, struct dsfs_info *ret)
+{
+	*ret = (struct dsfs_info){ .size = sizeof(*ret),
+				   .way = way,
+				   .sequence = version->sequence,
+				   .files = version->file_count,
+				   .bytes = version->content_bytes };
+	memcpy(ret->label, version->label, sizeof(ret->label));
+	memcpy(ret->uuid, version->uuid, sizeof(ret->uuid));
+	memcpy(ret->digest, DIGEST_KIND, strlen(DIGEST_KIND));
+	format_hex(version->digest, sizeof(version->digest), ret->digest + strlen(DIGEST_KIND));
+}
+
+int direct_new(const struct dsfs_info *info, struct index *index, struct block_sums *block_sums, struct volume *volume,
+	       struct opened **ret, struct error *err)
+{
+	static _Atomic uint64_t opened;
+	struct direct *direct = calloc(1, sizeof(*direct));
+
+	if (!direct) {
+		block_sums_close(block_sums);
+		index_close(index);
+		direct_volume_put(volume);
+		return error_set(err, -ENOMEM, "no memory for a version");
+	}
+	direct->opened.way = &direct_way;
+	direct->opened.info = *info;
+	direct->opened.info.root = info->sequence << DSFS_ORDINAL_BITS | INODE_ROOT;
+	direct->opened.info.ids = index->shape.inode_count;
+	atomic_store(&direct->opened.uses, 1);
+	direct->index = index;
+	direct->block_sums = block_sums;
+	direct->volume = volume;
+	direct->key = atomic_fetch_add(&opened, 1) + 1;
+	*ret = &direct->opened;
+	return 0;
+}
+
+void direct_free(struct direct *direct)
+{
+	block_sums_close(direct->block_sums);
+	index_close(direct->index);
+	direct_volume_put(direct->volume);
+	free(direct);
+}
+
+/* --- opening --- */
+
+static int direct_choose(const struct catalogue *catalogue, const struct wish *wish, const struct version **ret,
+			 struct error *err)
+{
+	const struct version *version;
+
+	if (wish->version) {
+		version = catalogue_by_label(catalogue, wish->version);
+		if (!version)
+			return error_set(err, -ENOENT, "the volume has no version '%s'", wish->version);
+	} else {
+		version = catalogue_current(catalogue);
+		if (!version)
+			return error_set(err, -ENOENT, "the volume has no current version: name one");
+	}
+	*ret = version;
+	return 0;
+}
+
+/* By what is in the index, not by what the catalogue says of it. */
+static int direct_check_digest(struct index *index, const struct wish *wish, const char *label, struct error *err)
+{
+	uint8_t found[32], expected[32];
+	char text[65];
+	int r;
+
+	if (!wish->digest)
+		return 0;
+	if (strncmp(wish->digest, DIGEST_KIND, strlen(DIGEST_KIND)) != 0)
+		return error_set(err, -EINVAL, "digest '%s': expected sha256: and 64 hexadecimal digits", wish->digest);
+	r = parse_hex(wish->digest + strlen(DIGEST_KIND), expected, sizeof(expected), err);
+	if (r == 0)
+		r = dump_digest(index, found, err);
+	if (r < 0 || !memcmp(found, expected, sizeof(found)))
+		return r;
+	format_hex(found, sizeof(found), text);
+	return error_set(err, -EBADMSG, "version '%s' has the digest sha256:%s, expected %s", label, text,
+			 wish->digest);
+}
+
+/* Block checksums only save bytes: without them parts of large files are read in whole chunks. */
+static int direct_load(struct volume *volume, const struct version *version, const struct wish *wish,
+		       struct opened **ret, struct error *err)
+{
+	struct block_sums *block_sums = NULL;
+	struct index *index = NULL;
+	struct dsfs_info info;
+	int r = index_load(&volume->file->source, version, &index, err);
+
+	if (r < 0)
+		return r;
+	r = direct_check_digest(index, wish, version->label, err);
+	if (r == 0 && block_sums_load(&volume->file->source, version, &block_sums, NULL) == -ENOMEM)
+		r = error_set(err, -ENOMEM, "no memory for block checksums");
+	if (r < 0) {
+		index_close(index);
+		return r;
+	}
+	direct_describe(version, DSFS_WAY_VOLUME, &info);
+	atomic_fetch_add(&volume->uses, 1);
+	return direct_new(&info, index, block_sums, volume, ret, err);
+}
+
+static int direct_load_wish(struct volume *volume, const struct wish *wish, const struct dsfs_info *known,
+			    struct superblock *ret_super, struct opened **ret, struct error *err)
+{
+	struct catalogue catalogue = { 0 };
+	const struct version *version = NULL;
+	int r = catalogue_load(&volume->file->source, ret_super, &catalogue, err);
+
+	if (r == 0)
+		r = direct_choose(&catalogue, wish, &version, err);
+	if (r == 0 && known && version->sequence == known->sequence &&
+	    !memcmp(version->uuid, known->uuid, sizeof(known->uuid)))
+		*ret = NULL;
+	else if (r == 0)
+		r = direct_load(volume, version, wish, ret, err);
+	catalogue_free(&catalogue);
+	return r;
+}
+
+/* Whether a newer superblock than this one is there. */
+static bool direct_is_outdated(struct volume *volume, const struct superblock *super)
+{
+	struct superblock newer;
+
+	return super->sequence && superblock_find(&volume->file->source, &newer, NULL) == 0 &&
+	       newer.sequence > super->sequence;
+}
+
+/* While it is read the version may be removed, and its index written over. */
+static int direct_load_current(struct volume *volume, const struct wish *wish, const struct dsfs_info *known,
+			       struct opened **ret, struct error *err)
+{
+	struct superblock super;
+	int r;
+
+	do {
+		super = (struct superblock){ 0 };
+		r = direct_load_wish(volume, wish, known, &super, ret, err);
+	} while (r == -EBADMSG && direct_is_outdated(volume, &super));
+	return r;
+}
+
+static int direct_find_volume(const char *where, struct volume **ret, struct error *err)
+{
+	auto_free char *path = NULL;
+	struct file_source *file = NULL;
+	int r = locate_path(where, &path, err);
+
+	if (r == 0)
+		r = file_open(path, FILE_READ, &file, err);
+	if (r == 0)
+		r = direct_volume_new(file, ret, err);
+	if (r < 0)
+		file_close(file);
+	return r;
+}
+
+int direct_open_volume(const struct wish *wish, struct opened **ret, struct error *err)
+{
+	struct volume *volume = NULL;
+	int r = direct_find_volume(wish->where, &volume, err);
+
+	if (r == 0)
+		r = direct_load_current(volume, wish, NULL, ret, err);
+	direct_volume_put(volume);
+	return r < 0 ? error_wrap(err, r, "'%s'", wish->where) : 0;
+}
+
+int direct_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err)
+{
+	struct direct *direct = (struct direct *)opened;
+	int r = direct_check_volume(direct->volume, err);
+
+	return r < 0 ? r : direct_load_current(direct->volume, wish, &opened->info, ret, err);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/* A ring of pointers that grows. */
+#include "lib/fifo.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+int fifo_reserve(struct fifo *fifo, size_t more, struct error *err)
+{
+	size_t room = fifo->room ? fifo->room : 64;
+	struct dsfs_read **items;
+
+	if (more <= fifo->room - fifo->count)
+		return 0;
+	if (more > SIZE_MAX / sizeof(*items) / 4 - fifo->count)
+		return error_set(err, -ENOMEM, "no memory for %zu more reads", more);
+	while (room < fifo->count + more)
+		room *= 2;
+	items = calloc(room, sizeof(*items));
+	if (!items)
+		return error_set(err, -ENOMEM, "no memory for %zu more reads", more);
+	for (size_t i = 0; i < fifo->count; i++)
+		items[i] = fifo->items[(fifo->first + i) % fifo->room];
+	free(fifo->items);
+	fifo->items = items;
+	fifo->room = room;
+	fifo->first = 0;
+	return 0;
+}
+
+void fifo_add(struct fifo *fifo, struct dsfs_read *read)
+{
+	assert(fifo->count < fifo->room);
+	fifo->items[(fifo->first + fifo->count++) % fifo->room] = read;
+}
+
+struct dsfs_read *fifo_take(struct fifo *fifo)
+{
+	struct dsfs_read *read;
+
+	if (!fifo->count)
+		return NULL;
+	read = fifo->items[fifo->first];
+	fifo->first = (fifo->first + 1) % fifo->room;
+	fifo->count--;
+	return read;
+}
+
+void fifo_free(struct fifo *fifo)
+{
+	free(fifo->items);
+	*fifo = (struct fifo){ 0 };
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* A word in a page that the kernel zeroes in a child tells that there was a fork, whichever call made it. */
+#include "lib/forked.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { FORKED_UNSEEN, FORKED_LOOKING, FORKED_SEEN };
+
+static _Atomic uint32_t *word; /* FORKED_* */
+static _Atomic uint64_t generation = 1;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void (*child_hook)(void);
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int watch_failure;
+
+/* A child has one thread, but that may have made others before one of them came here. */
+static void forked_arrive(void)
+{
+	uint32_t seen = FORKED_UNSEEN;
+
+	if (atomic_compare_exchange_strong(word, &seen, FORKED_LOOKING)) {
+		lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* nobody who had it is here */
+		atomic_fetch_add(&generation, 1);
+		atomic_store(word, FORKED_SEEN);
+		return;
+	}
+	while (atomic_load(word) != FORKED_SEEN)
+		sched_yield();
+}
+
+uint64_t forked_generation(void)
+{
+	if (__builtin_expect(atomic_load_explicit(word, memory_order_acquire) != FORKED_SEEN, 0))
+		forked_arrive();
+	return atomic_load_explicit(&generation, memory_order_relaxed);
+}
+
+void forked_lock(void)
+{
+	forked_generation(); /* the lock of a parent is not waited for */
+	pthread_mutex_lock(&lock);
+}
+
+void forked_unlock(void)
+{
+	pthread_mutex_unlock(&lock);
+}
+
+static void forked_in_child(void)
+{
+	atomic_store(word, FORKED_UNSEEN); /* where the kernel cannot zero pages */
+	forked_arrive();
+	child_hook();
+}
+
+static void forked_prepare(void)
+{
+	void *map = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			 0);
+
+	if (map == MAP_FAILED) {
+		watch_failure = -ENOMEM;
+		return;
+	}
+	(void)madvise(map, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK);
+	word = map;
+	atomic_store(word, FORKED_SEEN);
+	watch_failure = -pthread_atfork(forked_lock, forked_unlock, forked_in_child);
+}
+
+int forked_watch(void (*in_child)(void), struct error *err)
+{
+	child_hook = in_child;
+	pthread_once(&once, forked_prepare);
+	if (watch_failure)
+		return error_set(err, watch_failure, "no memory to watch for forks");
+	return 0;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/* A handle: which version it has now, and what it was asked for. */
+#include "lib/handle.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "datasetfs/format.h"
+#include "lib/direct.h"
+#include "lib/forked.h"
+#include "lib/lane.h"
+#include "lib/reason.h"
+
+struct dsfs {
+	struct wish wish; /* strings of its own */
+	pthread_mutex_t refreshing;
+	pthread_mutex_t lock; /* guards opened until its use is counted */
+	struct opened *opened;
+	_Atomic uint64_t generation; /* the process's whose locks these are */
+};
+
+/* In a forked child the locks may be held by threads that it does not have. */
+static void handle_adopt(struct dsfs *fs)
+{
+	uint64_t generation = forked_generation();
+
+	if (atomic_load_explicit(&fs->generation, memory_order_acquire) == generation)
+		return;
+	forked_lock();
+	if (atomic_load(&fs->generation) != generation) {
+		fs->lock = fs->refreshing = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+		atomic_store_explicit(&fs->generation, generation, memory_order_release);
+	}
+	forked_unlock();
+}
+
+struct opened *handle_get(struct dsfs *fs)
+{
+	struct opened *opened;
+
+	handle_adopt(fs);
+	pthread_mutex_lock(&fs->lock);
+	opened = fs->opened;
+	atomic_fetch_add_explicit(&opened->uses, 1, memory_order_relaxed);
+	pthread_mutex_unlock(&fs->lock);
+	return opened;
+}
+
+void handle_put(struct opened *opened)
+{
+	if (atomic_fetch_sub_explicit(&opened->uses, 1, memory_order_acq_rel) == 1)
+		opened->way->close(opened);
+}
+
+int handle_check_id(const struct opened *opened, uint64_t id, struct error *err)
+{
+	uint64_t sequence = id >> DSFS_ORDINAL_BITS;
+
+	if (id - opened->info.root < opened->info.ids)
+		return 0;
+	if (sequence != opened->info.sequence)
+		return error_set(err, -ESTALE,
+				 "id %" PRIu64 " is of the version with sequence %" PRIu64 ", this is '%s' with %" PRIu64
+				 ": look the path up again", id, sequence, opened->info.label, opened->info.sequence);
+	return error_set(err, -ENOENT, "id %" PRIu64 " does not exist, expected %" PRIu64 " to %" PRIu64, id,
+			 opened->info.root, opened->info.root + opened->info.ids - 1);
+}
+
+static int handle_copy(const char *text, const char **ret, struct error *err)
+{
+	*ret = text ? strdup(text) : NULL;
+	return text && !*ret ? error_set(err, -ENOMEM, "no memory for a handle") : 0;
+}
+
+static int handle_wish(struct dsfs *fs, const char *where, const struct dsfs_options *options, struct error *err)
+{
+	struct dsfs_options known = { .size = sizeof(known) };
+	int r;
+
+	if (options && (options->size < 2 * sizeof(uint32_t) || options->size > 4096))
+		return error_set(err, -EINVAL, "dsfs_options.size is %u, expected %zu", options->size, sizeof(known));
+	if (options)
+		memcpy(&known, options, options->size < sizeof(known) ? options->size : sizeof(known));
+	if (known.flags & ~(DSFS_OPEN_DIRECT | DSFS_OPEN_MOUNT) ||
+	    known.flags == (DSFS_OPEN_DIRECT | DSFS_OPEN_MOUNT))
+		return error_set(err, -EINVAL, "dsfs_options.flags is %#x, expected DSFS_OPEN_DIRECT or DSFS_OPEN_MOUNT "
+				 "or neither", known.flags);
+	fs->wish.flags = known.flags;
+	r = handle_copy(where, &fs->wish.where, err);
+	if (r == 0)
+		r = handle_copy(known.version, &fs->wish.version, err);
+	return r < 0 ? r : handle_copy(known.digest, &fs->wish.digest, err);
+}
+
+static void handle_free(struct dsfs *fs)
+{
+	free((void *)fs->wish.where);
+	free((void *)fs->wish.version);
+	free((void *)fs->wish.digest);
+	free(fs);
+}
+
+int dsfs_open(const char *where, const struct dsfs_options *options, struct dsfs **ret)
+{
+	struct error *err = reason_begin();
+	struct dsfs *fs = calloc(1, sizeof(*fs));
+	int r;
+
+	if (!fs)
+		return error_set(err, -ENOMEM, "no memory for a handle");
+	fs->lock = fs->refreshing = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	r = forked_watch(lane_in_child, err);
+	if (r == 0)
+		r = handle_wish(fs, where, options, err);
+	if (r == 0)
+		r = direct_open_volume(&fs->wish, &fs->opened, err);
+	if (r < 0) {
+		handle_free(fs);
+		return r;
+	}
+	atomic_store(&fs->generation, forked_generation());
+	*ret = fs;
+	return 0;
+}
+
+void dsfs_close(struct dsfs *fs)
+{
+	if (!fs)
+		return;
+	handle_put(fs->opened);
+	handle_free(fs);
+}
+
+int dsfs_info(struct dsfs *fs, struct dsfs_info *ret)
+{
+	struct error *err = reason_begin();
+	struct opened *opened;
+	uint32_t size = ret->size;
+
+	if (size < offsetof(struct dsfs_info, uuid) || size > 65536)
+		return error_set(err, -EINVAL, "dsfs_info.size is %u, expected %zu", size, sizeof(*ret));
+	opened = handle_get(fs);
+	memset(ret, 0, size);
+	memcpy(ret, &opened->info, size < sizeof(*ret) ? size : sizeof(*ret));
+	ret->size = size;
+	handle_put(opened);
+	return 0;
+}
+
+/* Calls under way end with the version that they began with. */
+static void handle_swap(struct dsfs *fs, struct opened *opened)
+{
+	struct opened *former;
+
+	pthread_mutex_lock(&fs->lock);
+	former = fs->opened;
+	fs->opened = opened;
+	pthread_mutex_unlock(&fs->lock);
+	handle_put(former);
+}
+
+int dsfs_refresh(struct dsfs *fs)
+{
+	struct error *err = reason_begin();
+	struct opened *next = NULL;
+	int r;
+
+	handle_adopt(fs);
+	pthread_mutex_lock(&fs->refreshing);
+	r = fs->opened->way->renew(fs->opened, &fs->wish, &next, err);
+	if (r == 0 && next)
+		handle_swap(fs, next);
+	pthread_mutex_unlock(&fs->refreshing);
+	return r < 0 ? r : next != NULL;
+}

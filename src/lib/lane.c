@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT */
+/* Lanes by thread. A lane's memory belongs to its thread, what is in it also to the version: whichever ends first takes
+ * that apart, under the lock. */
+#include "lib/lane.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "lib/forked.h"
+
+#define LANE_TIMEOUT 15u /* seconds that a read waits for a device whose path fails */
+
+/* Of one thread; lanes of a former generation are a parent's. */
+struct lane_thread {
+	uint64_t generation;
+	struct lane *lanes;
+};
+
+static __thread struct lane_thread lane_thread;
+static pthread_key_t lane_key; /* its destructor tells that a thread ends */
+static pthread_once_t lane_once = PTHREAD_ONCE_INIT;
+
+/* Guarded by forked_lock(). */
+static struct lane *all;
+static uint64_t all_generation;
+
+/* --- taking apart --- */
+
+/* What it shares with its version; its own memory stays. Under the lock. */
+static void lane_clear(struct lane *lane)
+{
+	engine_free(lane->ring);
+	engine_free(lane->sync);
+	reader_close(&lane->reader);
+	names_reader_close(lane->names);
+	if (lane->scratch)
+		munmap(lane->scratch, lane->scratch_size);
+	free(lane->slots);
+}
+
+static void lane_unlink(struct lane *lane)
+{
+	*lane->all_link = lane->all_next;
+	if (lane->all_next)
+		lane->all_next->all_link = lane->all_link;
+}
+
+void lane_free(struct lane *lane)
+{
+	if (!lane)
+		return;
+	forked_lock();
+	if (!atomic_load(&lane->is_dead)) {
+		lane_unlink(lane);
+		lane_clear(lane);
+	}
+	forked_unlock();
+	free(lane);
+}
+
+static void lane_thread_ends(void *argument)
+{
+	struct lane_thread *thread = argument;
+	struct lane *lane, *next;
+
+	if (thread->generation == forked_generation())
+		for (lane = thread->lanes; lane; lane = next) {
+			next = lane->next;
+			lane_free(lane);
+		}
+	thread->lanes = NULL;
+}
+
+static void lane_make_key(void)
+{
+	if (pthread_key_create(&lane_key, lane_thread_ends) != 0)
+		abort(); /* rings of threads that ended would stay */
+}
+
+/* A raw clone has no handler, and may have copied the list while it was being changed. Under the lock. */
+static void lane_adopt_all(void)
+{
+	if (all_generation == forked_generation())
+		return;
+	all = NULL;
+	all_generation = forked_generation();
+}
+
+void lane_close_all(struct direct *direct)
+{
+	struct lane *lane, *next;
+
+	forked_lock();
+	lane_adopt_all();
+	for (lane = all; lane; lane = next) {
+		next = lane->all_next;
+		if (lane->direct != direct)
+			continue;
+		lane_unlink(lane);
+		lane_clear(lane);
+		atomic_store(&lane->is_dead, true);
+	}
+	forked_unlock();
+}
+
+/* A ring of the parent goes on for as long as somebody has its descriptor. */
+void lane_in_child(void)
+{
+	for (struct lane *lane = all; lane; lane = lane->all_next)
+		engine_forget(lane->ring);
+	all = NULL;
+	all_generation = forked_generation();
+}
+
+/* --- making --- */
+
+/* A parent's may be locked, and wait for reads that never come. Under the lock. */
+static int lane_make_caches(struct direct *direct, struct error *err)
+{
+	struct volume *volume = direct->volume;
+	int r = 0;
+
+	if (volume->generation != forked_generation()) {
+		volume->cache = NULL;
+		volume->pages = NULL;
+		volume->generation = forked_generation();
+	}
+	if (!volume->cache)
+		r = chunk_cache_new((size_t)1 << direct->index->chunk_log, &volume->cache, err);
+	if (r == 0 && !volume->pages)
+		r = page_cache_new(&volume->pages, err);
+	return r;
+}
+
+int lane_new(struct direct *direct, struct lane **ret, struct error *err)
+{
+	struct lane *lane = calloc(1, sizeof(*lane));
+	int r;
+
+	if (!lane)
+		return error_set(err, -ENOMEM, "no memory for a reader");
+	lane->direct = direct;
+	lane->key = direct->key;
+	forked_lock();
+	lane_adopt_all();
+	r = lane_make_caches(direct, err);
+	if (r == 0)
+		r = names_reader_open(direct->index->names, &lane->names, err);
+	if (r == 0) {
+		lane->all_next = all;
+		lane->all_link = &all;
+		if (all)
+			all->all_link = &lane->all_next;
+		all = lane;
+	}
+	forked_unlock();
+	if (r < 0) {
+		free(lane);
+		return r;
+	}
+	*ret = lane;
+	return 0;
+}
+
+/* --- of this thread --- */
+
+/* Those of versions that are closed. */
+static void lane_sweep(struct lane_thread *thread)
+{
+	struct lane **link = &thread->lanes, *lane;
+
+	while ((lane = *link)) {
+		if (!atomic_load(&lane->is_dead)) {
+			link = &lane->next;
+			continue;
+		}
+		*link = lane->next;
+		free(lane);
+	}
+}
+
+static int lane_add(struct lane_thread *thread, struct direct *direct, struct lane **ret, struct error *err)
+{
+	struct lane *lane = NULL;
+	int r;
+
+	pthread_once(&lane_once, lane_make_key);
+	pthread_setspecific(lane_key, thread);
+	lane_sweep(thread);
+	r = lane_new(direct, &lane, err);
+	if (r < 0)
+		return r;
+	lane->is_busy = true;
+	lane->next = thread->lanes;
+	thread->lanes = lane;
+	*ret = lane;
+	return 0;
+}
+
+int lane_enter(struct direct *direct, struct lane **ret, struct error *err)
+{
+	struct lane_thread *thread = &lane_thread;
+	uint64_t generation = forked_generation();
+
+	if (thread->generation != generation)
+		*thread = (struct lane_thread){ .generation = generation };
+	for (struct lane *lane = thread->lanes; lane; lane = lane->next)
+		if (lane->key == direct->key && !lane->is_busy) {
+			lane->is_busy = true;
+			*ret = lane;
+			return 0;
+		}
+	return lane_add(thread, direct, ret, err);
+}
+
+void lane_leave(struct lane *lane)
+{
+	lane->is_busy = false;
+}
+
+/* --- reading --- */
+
+static int lane_make_engines(struct lane *lane, bool many, const struct lane_queue *queue, struct error *err)
+{
+	struct engine_setup setup = { .poll_fd = -1,
+				      .wake = queue ? queue->timer : -1,
+				      .woken = queue ? queue->expired : NULL,
+				      .woken_argument = queue ? queue->argument : NULL,
+				      .volume_fds = &lane->direct->volume->file->fd,
+				      .member_count = 1,
+				      .depth = queue ? queue->depth : LANE_DEPTH,
+				      .moves = queue != NULL,
+				      .is_freed_elsewhere = true };
+	int r = 0;
+
+	if (!lane->sync)
+		r = sync_new(&setup, &lane->sync, err);
+	if (r < 0 || !many || lane->has_tried_ring)
+		return r;
+	lane->has_tried_ring = true;
+	if (ring_new(&setup, &lane->ring, NULL) < 0) /* containers and limits refuse it */
+		lane->ring = NULL;
+	return 0;
+}
+
+int lane_start(struct lane *lane, const struct reader_events *events, bool many, const struct lane_queue *queue,
+	       struct error *err)
+{
+	static const struct reader_options options = { .verify = true, .wait = true, .deadline = LANE_TIMEOUT };
+	const struct reader_setup setup = { .options = &options,
+					    .geometry = &lane->direct->volume->file->geometry,
+					    .cache = lane->direct->volume->cache,
+					    .pages = lane->direct->volume->pages,
+					    .events = events,
+					    .counters = &lane->counters };
+	int r = lane->reader.codec ? 0 : reader_open(&lane->reader, &setup, err);
+
+	if (r == 0)
+		r = lane_make_engines(lane, many, queue, err);
+	if (r == 0)
+		lane->reader.engine = many && lane->ring ? lane->ring : lane->sync;
+	return r;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/* The owner's bits, else the group's, else those of others; capabilities stand above them. */
+#include "lib/permission.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Effective ones of this thread. */
+static uint64_t permission_capabilities(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return 0;
+	return data[0].effective | (uint64_t)data[1].effective << 32;
+}
+
+static bool permission_has(uint64_t capabilities, int which)
+{
+	return capabilities >> which & 1;
+}
+
+static int permission_look(struct permission *permission, struct error *err)
+{
+	uint64_t capabilities = permission_capabilities();
+	int count = getgroups(0, NULL);
+
+	permission->has_all = permission_has(capabilities, CAP_DAC_OVERRIDE) ||
+			      permission_has(capabilities, CAP_DAC_READ_SEARCH);
+	permission->uid = geteuid();
+	permission->gid = getegid();
+	if (count > 0) {
+		permission->groups = calloc((size_t)count, sizeof(*permission->groups));
+		if (!permission->groups)
+			return error_set(err, -ENOMEM, "no memory for %d groups", count);
+		permission->group_count = getgroups(count, permission->groups);
+	}
+	permission->is_known = true;
+	return 0;
+}
+
+static bool permission_is_member(const struct permission *permission, gid_t gid)
+{
+	if (permission->gid == gid)
+		return true;
+	for (int i = 0; i < permission->group_count; i++)
+		if (permission->groups[i] == gid)
+			return true;
+	return false;
+}
+
+static bool permission_allows(const struct permission *permission, const struct inode *inode,
+			      enum permission_kind kind)
+{
+	if (permission->has_all)
+		return true;
+	if (permission->uid == inode->uid)
+		return inode->mode & (unsigned)kind << 6;
+	if (permission_is_member(permission, inode->gid))
+		return inode->mode & (unsigned)kind << 3;
+	return inode->mode & (unsigned)kind;
+}
+
+int permission_check(struct permission *permission, const struct inode *inode, enum permission_kind kind,
+		     struct error *err)
+{
+	const unsigned everybody = (unsigned)kind * 0111u;
+	int r;
+
+	if ((inode->mode & everybody) == everybody) /* whoever it is */
+		return 0;
+	if (!permission->is_known) {
+		r = permission_look(permission, err);
+		if (r < 0)
+			return r;
+	}
+	if (permission_allows(permission, inode, kind))
+		return 0;
+	return error_set(err, -EACCES, "inode %" PRIu64 " has mode %04o, uid %u, gid %u: uid %u may not %s it",
+			 inode->ordinal, inode->mode & 07777, inode->uid, inode->gid, permission->uid,
+			 kind == PERMISSION_READ ? "read" : "search");
+}
+
+void permission_end(struct permission *permission)
+{
+	free(permission->groups);
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* The calls about names and inodes: each goes to the handle's way. */
+#include <errno.h>
+
+#include "lib/handle.h"
+#include "lib/reason.h"
+
+int dsfs_lookup(struct dsfs *fs, const char *const *paths, size_t count, int64_t *ids)
+{
+	struct error *err = reason_begin(), why;
+	struct opened *opened = handle_get(fs);
+	int first = 0, r;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t id = 0;
+
+		error_clear(&why);
+		r = opened->way->lookup(opened, paths[i], &id, &why);
+		ids[i] = r < 0 ? r : (int64_t)id;
+		if (r < 0 && first == 0)
+			first = error_pass(err, r, &why);
+	}
+	handle_put(opened);
+	return first;
+}
+
+/* The version, when the id is one of it. */
+static int tree_enter(struct dsfs *fs, uint64_t id, struct opened **ret, struct error *err)
+{
+	struct opened *opened = handle_get(fs);
+	int r = handle_check_id(opened, id, err);
+
+	if (r < 0)
+		handle_put(opened);
+	else
+		*ret = opened;
+	return r;
+}
+
+int dsfs_stat(struct dsfs *fs, uint64_t id, struct stat *ret)
+{
+	struct error *err = reason_begin();
+	struct opened *opened;
+	int r = tree_enter(fs, id, &opened, err);
+
+	if (r < 0)
+		return r;
+	r = opened->way->stat(opened, id, ret, err);
+	handle_put(opened);
+	return r;
+}
+
+ssize_t dsfs_readlink(struct dsfs *fs, uint64_t id, char *buffer, size_t size)
+{
+	struct error *err = reason_begin();
+	struct opened *opened;
+	int r = tree_enter(fs, id, &opened, err);
+
+	if (r < 0)
+		return r;
+	r = opened->way->readlink(opened, id, buffer, size, err);
+	handle_put(opened);
+	return r;
+}
+
+ssize_t dsfs_path(struct dsfs *fs, uint64_t id, char *buffer, size_t size)
+{
+	struct error *err = reason_begin();
+	struct opened *opened;
+	int r = tree_enter(fs, id, &opened, err);
+
+	if (r < 0)
+		return r;
+	r = opened->way->path(opened, id, buffer, size, err);
+	handle_put(opened);
+	return r;
+}
+
+int dsfs_list(struct dsfs *fs, uint64_t directory, int (*each)(void *argument, const struct dsfs_dirent *entry),
+	      void *argument)
+{
+	struct error *err = reason_begin();
+	struct opened *opened;
+	int r = tree_enter(fs, directory, &opened, err);
+
+	if (r < 0)
+		return r;
+	r = opened->way->list(opened, directory, each, argument, err);
+	handle_put(opened);
+	return r;
+}
+
+int dsfs_walk(struct dsfs *fs, uint64_t directory, int (*each)(void *argument, const struct dsfs_dirent *entry),
+	      void *argument)
+{
+	struct error *err = reason_begin();
+	struct opened *opened;
+	int r = tree_enter(fs, directory, &opened, err);
+
+	if (r < 0)
+		return r;
+	r = opened->way->walk(opened, directory, each, argument, err);
+	handle_put(opened);
+	return r;
+}
+
+int dsfs_range(struct dsfs *fs, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count)
+{
+	struct error *err = reason_begin();
+	struct opened *opened;
+	int r = tree_enter(fs, directory, &opened, err);
+
+	if (r < 0)
+		return r;
+	r = opened->way->range(opened, directory, ret_first, ret_count, err);
+	handle_put(opened);
+	return r;
+}
+
+int dsfs_versions(struct dsfs *fs, int (*each)(void *argument, const struct dsfs_version_info *version),
+		  void *argument)
+{
+	struct error *err = reason_begin();
+	struct opened *opened = handle_get(fs);
+	int r = opened->way->versions(opened, each, argument, err);
+
+	handle_put(opened);
+	return r;
+}
+
+int dsfs_extents(struct dsfs *fs, uint64_t id, uint64_t offset, struct dsfs_file_extent *ret, size_t most)
+{
+	struct error *err = reason_begin();
+	struct opened *opened;
+	int r = tree_enter(fs, id, &opened, err);
+
+	if (r < 0)
+		return r;
+	r = opened->way->extents ? opened->way->extents(opened, id, offset, ret, most, err) :
+				   error_set(err, -EPERM, "this handle goes through the mount: %s", opened->info.why);
+	handle_put(opened);
+	return r;
+}
