@@ -113,6 +113,7 @@ int direct_new(const struct dsfs_info *info, struct index *index, struct block_s
 	direct->index = index;
 	direct->block_sums = block_sums;
 	direct->volume = volume;
+	direct->hidden_mode = S_ISUID | S_ISGID;
 	direct->key = atomic_fetch_add(&opened, 1) + 1;
 	*ret = &direct->opened;
 	return 0;

@@ -29,6 +29,7 @@ struct direct {
 	struct index *index;
 	struct block_sums *block_sums; /* NULL: it has none */
 	struct volume *volume;
+	uint32_t hidden_mode; /* bits of modes that stat does not show: what the mount hides, else S_ISUID | S_ISGID */
 	uint64_t key; /* of this opening, for the caches */
 };
 

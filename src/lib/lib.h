@@ -42,6 +42,7 @@ struct way {
 	int (*path)(struct opened *opened, uint64_t id, char *buffer, size_t size, struct error *err);
 	int (*list)(struct opened *opened, uint64_t directory,
 		    int (*each)(void *argument, const struct dsfs_dirent *entry), void *argument, struct error *err);
+	/* A directory before its entries. No recursion: how deep the tree is says who packed it. */
 	int (*walk)(struct opened *opened, uint64_t directory,
 		    int (*each)(void *argument, const struct dsfs_dirent *entry), void *argument, struct error *err);
 	int (*range)(struct opened *opened, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count,
