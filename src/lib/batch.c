@@ -202,7 +202,7 @@ static int batch_prepare(struct batch *batch, struct batch_file *file, struct er
 	file->payload = read->buffer;
 	file->room = read->size;
 	file->lead = 0;
-	return read->buffer ? 0 : batch_place(batch, file, size, err);
+	return read->buffer || !size ? 0 : batch_place(batch, file, size, err);
 }
 
 static void batch_start_piece(struct batch *batch, struct batch_file *file)
