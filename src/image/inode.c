@@ -127,6 +127,17 @@ int inode_link_target(const struct index *index, const struct inode *inode, stru
 	return 0;
 }
 
+uint32_t inode_io_size(const struct inode *inode, uint32_t largest)
+{
+	uint32_t size = DSFS_BLOCK;
+
+	if (!S_ISREG(inode->mode) || inode->size > largest)
+		return DSFS_BLOCK;
+	while (size < inode->size)
+		size *= 2;
+	return size;
+}
+
 int inode_xattrs(const struct index *index, const struct inode *inode,
 		 int (*each)(void *argument, struct span name, struct span value), void *argument, struct error *err)
 {

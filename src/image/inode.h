@@ -34,6 +34,11 @@ uint64_t inode_record_count(const struct index *index, const struct inode *inode
 must_check int inode_link_target(const struct index *index, const struct inode *inode, struct span *ret,
 				 struct error *err);
 
+/* st_blksize, by which CPython's open() and stdio choose their buffers: a file that one read can bring (largest: its
+ * bytes) is asked for as a whole by whoever looks at its head first. Of a larger one perhaps only small parts are
+ * wanted. */
+uint32_t inode_io_size(const struct inode *inode, uint32_t largest);
+
 /* each() gets name and value; non-zero from it ends the walk and is returned. */
 must_check int inode_xattrs(const struct index *index, const struct inode *inode,
 			    int (*each)(void *argument, struct span name, struct span value), void *argument,

@@ -42,6 +42,15 @@ static size_t names_key(uint8_t key[KEY_SIZE], uint64_t directory, const void *r
 	return DSFS_KEY_PARENT + length;
 }
 
+static uint64_t names_key_directory(const uint8_t *key)
+{
+	uint64_t directory = 0;
+
+	for (unsigned i = 0; i < DSFS_KEY_PARENT; i++)
+		directory = directory << 8 | key[i];
+	return directory;
+}
+
 /* --- opening --- */
 
 int names_open(int fd, uint64_t length, struct names **ret, struct error *err)
@@ -206,6 +215,34 @@ int names_list(struct names_reader *reader, uint64_t directory, uint64_t first,
 	return r == MDB_NOTFOUND ? 0 : -EBADMSG;
 }
 
+/* Marks stand before the entries: a directory with some is looked for again, behind them. */
+int names_first(struct names_reader *reader, uint64_t directory, uint64_t *ret_directory, uint64_t *ret_ordinal)
+{
+	struct names_entry entry;
+	const uint8_t *found;
+	uint8_t bytes[KEY_SIZE];
+	MDB_val key, value;
+	int r;
+
+	for (;; directory = names_key_directory(found)) {
+		key = (MDB_val){ names_key(bytes, directory, "\1", 1), bytes };
+		r = mdb_cursor_get(reader->cursor, &key, &value, MDB_SET_RANGE);
+		if (r != 0)
+			return r == MDB_NOTFOUND ? -ENOENT : -EBADMSG;
+		found = key.mv_data;
+		if (key.mv_size <= DSFS_KEY_PARENT)
+			return -EBADMSG;
+		if (found[DSFS_KEY_PARENT] != 0)
+			break;
+	}
+	r = names_entry_of(&key, &value, &entry);
+	if (r < 0)
+		return r;
+	*ret_directory = names_key_directory(found);
+	*ret_ordinal = entry.ordinal;
+	return 0;
+}
+
 int names_walk(struct names_reader *reader,
 	       int (*each)(void *argument, uint64_t directory, const struct names_entry *entry), void *argument)
 {
@@ -223,9 +260,7 @@ int names_walk(struct names_reader *reader,
 		r = names_entry_of(&key, &value, &entry);
 		if (r < 0)
 			return r;
-		parent = 0;
-		for (unsigned i = 0; i < DSFS_KEY_PARENT; i++)
-			parent = parent << 8 | k[i];
+		parent = names_key_directory(k);
 		if (parent != directory)
 			entry.number = 0;
 		directory = parent;

@@ -26,19 +26,6 @@ int node_find(const struct worker *worker, uint64_t nodeid, struct generation **
 	return 0;
 }
 
-/* st_blksize, by which CPython's open() and stdio choose their buffers: a file that one READ can bring is asked for
- * as a whole by whoever looks at its head first. Of a larger one perhaps only small parts are wanted. */
-static uint32_t node_io_size(const struct inode *inode)
-{
-	uint32_t size = DSFS_BLOCK;
-
-	if (!S_ISREG(inode->mode) || inode->size > INIT_READ_MAX)
-		return DSFS_BLOCK;
-	while (size < inode->size)
-		size *= 2;
-	return size;
-}
-
 void node_attr(const struct generation *generation, uint64_t nodeid, const struct inode *inode,
 	       struct fuse_attr *ret)
 {
@@ -56,7 +43,7 @@ void node_attr(const struct generation *generation, uint64_t nodeid, const struc
 		.nlink = inode->nlink,
 		.uid = inode->uid,
 		.gid = inode->gid,
-		.blksize = node_io_size(inode),
+		.blksize = inode_io_size(inode, INIT_READ_MAX),
 	};
 }
 

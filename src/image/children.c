@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* Which ordinals the entries of a directory have, and whose entry an ordinal is. */
+#include "image/children.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "image/inode.h"
+
+struct children_late {
+	uint64_t directory;
+	uint64_t first; /* the ordinal that its next new entry has, or would have */
+};
+
+struct children {
+	size_t count, room;
+	struct children_late late[]; /* by directory */
+};
+
+/* --- directories that begin with hard links --- */
+
+struct children_pass {
+	struct children *children;
+	uint64_t directory, highest; /* of the entry before */
+};
+
+static int children_add(struct children **children, uint64_t directory, uint64_t first)
+{
+	struct children *grown = *children;
+	size_t room = grown->room ? 2 * grown->room : 64;
+
+	if (grown->count == grown->room) {
+		grown = realloc(grown, sizeof(*grown) + room * sizeof(*grown->late));
+		if (!grown)
+			return -ENOMEM;
+		grown->room = room;
+		*children = grown;
+	}
+	grown->late[grown->count++] = (struct children_late){ directory, first };
+	return 0;
+}
+
+static int children_see(void *argument, uint64_t directory, const struct names_entry *entry)
+{
+	struct children_pass *pass = argument;
+	bool is_new = entry->ordinal == pass->highest + 1, begins = directory != pass->directory;
+
+	pass->directory = directory;
+	pass->highest += is_new;
+	return begins && !is_new ? children_add(&pass->children, directory, pass->highest + 1) : 0;
+}
+
+int children_open(const struct index *index, struct names_reader *reader, struct children **ret, struct error *err)
+{
+	struct children_pass pass = { .highest = INODE_ROOT };
+	int r;
+
+	if (index->shape.entry_count + 1 == index->shape.inode_count) {
+		*ret = NULL;
+		return 0;
+	}
+	pass.children = calloc(1, sizeof(*pass.children));
+	r = pass.children ? names_walk(reader, children_see, &pass) : -ENOMEM;
+	if (r < 0) {
+		free(pass.children);
+		return error_set(err, r, "index: cannot find the directories that begin with hard links");
+	}
+	*ret = pass.children;
+	return 0;
+}
+
+void children_free(struct children *children)
+{
+	free(children);
+}
+
+/* --- finding --- */
+
+static const struct children_late *children_late_of(const struct children *children, uint64_t directory)
+{
+	size_t low = 0, high = children ? children->count : 0;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (children->late[middle].directory == directory)
+			return &children->late[middle];
+		if (children->late[middle].directory < directory)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+/* The first directory from that one on that has entries, and where their ordinals begin: -ENOENT without one. */
+static int children_from(const struct children *children, struct names_reader *reader, uint64_t directory,
+			 uint64_t *ret_directory, uint64_t *ret_first, struct error *err)
+{
+	const struct children_late *late;
+	int r = names_first(reader, directory, ret_directory, ret_first);
+
+	if (r < 0)
+		return r == -ENOENT ? r : error_set(err, r, "names: damaged behind directory %" PRIu64, directory);
+	late = children_late_of(children, *ret_directory);
+	if (late)
+		*ret_first = late->first;
+	return 0;
+}
+
+int children_range(const struct children *children, const struct index *index, struct names_reader *reader,
+		   uint64_t directory, uint64_t *ret_first, uint64_t *ret_count, struct error *err)
+{
+	uint64_t found, first = index->shape.inode_count + 1, next = first;
+	int r = children_from(children, reader, directory, &found, &first, err);
+
+	if (r == 0)
+		r = children_from(children, reader, directory + 1, &found, &next, err);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	if (first > next || next > index->shape.inode_count + 1)
+		return error_set(err, -EBADMSG,
+				 "names: entries of directory %" PRIu64 " have the ordinals %" PRIu64 " to %" PRIu64
+				 " of %" PRIu64,
+				 directory, first, next, index->shape.inode_count);
+	*ret_first = first;
+	*ret_count = next - first;
+	return 0;
+}
+
+/* Halves the directories below the ordinal: a directory comes before its entries. The last one whose entries begin at
+ * or before the ordinal has it. */
+int children_find(const struct children *children, const struct index *index, struct names_reader *reader,
+		  uint64_t ordinal, uint64_t *ret_directory, uint64_t *ret_first, struct error *err)
+{
+	uint64_t low = INODE_ROOT, high = ordinal - 1, found_first = INODE_ROOT + 1;
+
+	while (low < high) {
+		uint64_t middle = low + (high - low + 1) / 2, directory, first;
+		int r = children_from(children, reader, middle, &directory, &first, err);
+
+		if (r < 0 && r != -ENOENT)
+			return r;
+		if (r == 0 && directory <= high && first <= ordinal) {
+			low = directory;
+			found_first = first;
+		} else {
+			high = middle - 1;
+		}
+	}
+	if (ordinal <= INODE_ROOT || ordinal > index->shape.inode_count || found_first > ordinal)
+		return error_set(err, -EBADMSG, "names: no directory has inode %" PRIu64 " of %" PRIu64, ordinal,
+				 index->shape.inode_count);
+	*ret_directory = low;
+	*ret_first = found_first;
+	return 0;
+}
