@@ -14,6 +14,7 @@
 #include "base/format.h"
 #include "base/parse.h"
 #include "device/locate.h"
+#include "image/children.h"
 #include "image/dump.h"
 #include "image/index_load.h"
 #include "image/inode.h"
@@ -121,6 +122,7 @@ int direct_new(const struct dsfs_info *info, struct index *index, struct block_s
 
 void direct_free(struct direct *direct)
 {
+	children_free(atomic_load(&direct->children));
 	block_sums_close(direct->block_sums);
 	index_close(direct->index);
 	direct_volume_put(direct->volume);

@@ -7,9 +7,11 @@
 #include "image/block_sums.h"
 #include "image/catalogue.h"
 #include "image/index.h"
+#include "image/inode.h"
 #include "io/file.h"
 #include "lib/lib.h"
 
+struct children;
 struct chunk_cache;
 struct page_cache;
 
@@ -29,9 +31,21 @@ struct direct {
 	struct index *index;
 	struct block_sums *block_sums; /* NULL: it has none */
 	struct volume *volume;
-	uint32_t hidden_mode; /* bits of modes that stat does not show: what the mount hides, else S_ISUID | S_ISGID */
+	uint32_t hidden_mode; /* bits of modes that stat does not show, as of the mount */
 	uint64_t key; /* of this opening, for the caches */
+	_Atomic(struct children *) children; /* place.c's: NULL until somebody needs it, or always */
 };
+
+/* An ordinal of the index as the id that programs have, and back. */
+static inline uint64_t direct_id(const struct direct *direct, uint64_t ordinal)
+{
+	return direct->opened.info.root - INODE_ROOT + ordinal;
+}
+
+static inline uint64_t direct_ordinal(const struct direct *direct, uint64_t id)
+{
+	return id - direct->opened.info.root + INODE_ROOT;
+}
 
 extern const struct way direct_way;
 

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The operations of the way past the mount. */
+#include "lib/attributes.h"
 #include "lib/direct.h"
 #include "lib/direct_read.h"
+#include "lib/extents.h"
 #include "lib/lane.h"
+#include "lib/listing.h"
+#include "lib/lookup.h"
+#include "lib/place.h"
+#include "lib/versions.h"
 
 static void direct_way_close(struct opened *opened)
 {
@@ -14,6 +20,15 @@ static void direct_way_close(struct opened *opened)
 
 const struct way direct_way = {
 	.kind = DSFS_WAY_DIRECT,
+	.lookup = lookup_id,
+	.stat = attributes_stat,
+	.readlink = attributes_readlink,
+	.path = place_path,
+	.list = listing_list,
+	.walk = listing_walk,
+	.range = place_range,
+	.versions = versions_list,
+	.extents = extents_list,
 	.read_many = direct_read_many,
 	.pending_new = direct_read_pending,
 	.renew = direct_renew,

@@ -12,9 +12,18 @@
 
 struct batch_slots;
 
+/* The directory that the last path led to, of lookup.c. */
+struct lane_memo {
+	uint64_t ordinal;
+	unsigned links; /* symbolic links on the way */
+	size_t length;  /* of the path; 0: none */
+	char path[240];
+};
+
 struct lane {
 	struct direct *direct;
 	struct names_reader *names;
+	struct lane_memo memo;
 	/* For reads; made by lane_start() for the first one. */
 	struct reader reader; /* with the engine of the call that is being made */
 	struct reader_counters counters;

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/* A walk keeps for each level the directory and the number of its next entry, and no entries. */
+#include "lib/listing.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "image/inode.h"
+#include "lib/lane.h"
+#include "lib/permission.h"
+
+struct listing_level {
+	struct inode directory;
+	uint64_t next; /* number of an entry */
+	size_t path;   /* bytes of the directory's path, with a '/' behind it */
+};
+
+struct listing {
+	struct lane *lane;
+	struct permission permission;
+	int (*each)(void *argument, const struct dsfs_dirent *entry);
+	void *argument;
+	bool is_deep;
+	struct listing_level *levels; /* a walk goes on in the last */
+	size_t count, room;
+	char *path; /* of the entry that each() gets; its name stands at its end */
+	size_t path_room;
+	uint64_t found; /* ordinal of a directory to go on in; 0: none */
+	int result;     /* of each(), or a negative errno */
+	struct error *err;
+};
+
+/* At least twice what there was, so that the deepest tree costs no more than its own size. */
+static int listing_grow(void **memory, size_t *room, size_t needed, size_t size, struct error *err)
+{
+	size_t more = 2 * *room > needed ? 2 * *room : needed;
+	void *grown;
+
+	if (needed <= *room)
+		return 0;
+	grown = reallocarray(*memory, more, size);
+	if (!grown)
+		return error_set(err, -ENOMEM, "no memory for a path of %zu levels or bytes", more);
+	*memory = grown;
+	*room = more;
+	return 0;
+}
+
+static int listing_enter(struct listing *listing, uint64_t ordinal, size_t path, struct error *err)
+{
+	struct inode inode;
+	int r = inode_get(listing->lane->direct->index, ordinal, &inode, err);
+
+	if (r < 0)
+		return r;
+	if (!S_ISDIR(inode.mode))
+		return error_set(err, -ENOTDIR, "inode %" PRIu64 " is not a directory", ordinal);
+	r = permission_check(&listing->permission, &inode, PERMISSION_READ, err);
+	if (r == 0)
+		r = listing_grow((void **)&listing->levels, &listing->room, listing->count + 1,
+				 sizeof(*listing->levels), err);
+	if (r < 0)
+		return r;
+	listing->levels[listing->count++] = (struct listing_level){ .directory = inode, .path = path };
+	return 0;
+}
+
+/* Called for each entry; 1 ends the listing of this directory, for now or for good. */
+static int listing_see(void *argument, const struct names_entry *entry)
+{
+	struct listing *listing = argument;
+	struct listing_level *level = &listing->levels[listing->count - 1];
+	struct dsfs_dirent seen = { .type = entry->type, .length = entry->name_length };
+	char *name;
+
+	listing->result = listing_grow((void **)&listing->path, &listing->path_room,
+				       level->path + DSFS_NAME_MAX + 2, 1, listing->err);
+	if (listing->result < 0)
+		return 1;
+	name = listing->path + level->path;
+	memcpy(name, entry->name, entry->name_length);
+	name[entry->name_length] = 0;
+	seen.id = direct_id(listing->lane->direct, entry->ordinal);
+	seen.name = name;
+	seen.path = listing->is_deep ? listing->path : NULL;
+	level->next = entry->number + 1;
+	listing->found = listing->is_deep && entry->type == DT_DIR ? entry->ordinal : 0;
+	listing->result = listing->each(listing->argument, &seen);
+	return listing->result || listing->found;
+}
+
+/* Into the directory that the listing stopped at. It has a higher number than the one that it is in, whatever the
+ * index says: so there is an end. */
+static int listing_descend(struct listing *listing, struct error *err)
+{
+	const struct listing_level *level = &listing->levels[listing->count - 1];
+	size_t path = level->path + strlen(listing->path + level->path);
+	int r;
+
+	if (listing->found <= level->directory.ordinal)
+		return error_set(err, -EBADMSG, "names: directory %" PRIu64 " in directory %" PRIu64, listing->found,
+				 level->directory.ordinal);
+	r = permission_check(&listing->permission, &level->directory, PERMISSION_SEARCH, err);
+	if (r < 0)
+		return r;
+	listing->path[path] = '/';
+	r = listing_enter(listing, listing->found, path + 1, err);
+	return r < 0 ? error_wrap(err, r, "'%.*s'", (int)path, listing->path) : 0;
+}
+
+static int listing_go_on(struct listing *listing, struct error *err)
+{
+	int r = 0;
+
+	while (listing->count > 0 && r == 0) {
+		const struct listing_level *level = &listing->levels[listing->count - 1];
+
+		r = names_list(listing->lane->names, level->directory.ordinal, level->next, listing_see, listing);
+		if (r < 0)
+			return error_set(err, r, "the names of directory %" PRIu64 " are damaged",
+					 level->directory.ordinal);
+		if (r == 0)
+			listing->count--;
+		else
+			r = listing->result ? listing->result : listing_descend(listing, err);
+	}
+	return r;
+}
+
+static int listing_run(struct listing *listing, struct opened *opened, uint64_t directory, struct error *err)
+{
+	struct direct *direct = (struct direct *)opened;
+	int r = lane_enter(direct, &listing->lane, err);
+
+	if (r < 0)
+		return r;
+	listing->err = err;
+	r = listing_enter(listing, direct_ordinal(direct, directory), 0, err);
+	if (r == 0)
+		r = listing_go_on(listing, err);
+	lane_leave(listing->lane);
+	permission_end(&listing->permission);
+	free(listing->levels);
+	free(listing->path);
+	return r;
+}
+
+int listing_list(struct opened *opened, uint64_t directory,
+		 int (*each)(void *argument, const struct dsfs_dirent *entry), void *argument, struct error *err)
+{
+	struct listing listing = { .each = each, .argument = argument };
+
+	return listing_run(&listing, opened, directory, err);
+}
+
+int listing_walk(struct opened *opened, uint64_t directory,
+		 int (*each)(void *argument, const struct dsfs_dirent *entry), void *argument, struct error *err)
+{
+	struct listing listing = { .each = each, .argument = argument, .is_deep = true };
+
+	return listing_run(&listing, opened, directory, err);
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds paths in an opened version as the kernel does in a mount of it, by openat2(2) with RESOLVE_BENEATH. */
+#pragma once
+#include "lib/lib.h"
+
+/* As way->lookup. A path may be longer than PATH_MAX. */
+must_check int lookup_id(struct opened *opened, const char *path, uint64_t *ret_id, struct error *err);
