@@ -3,8 +3,10 @@
 #include "image/names.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <lmdb.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +22,7 @@
 struct names {
 	MDB_env *env;
 	MDB_dbi dbi;
+	struct stat file; /* that LMDB has open */
 };
 
 struct names_reader {
@@ -53,6 +56,16 @@ static uint64_t names_key_directory(const uint8_t *key)
 
 /* --- opening --- */
 
+/* LMDB leaves its descriptor to programs that are executed. */
+static int names_keep(struct names *names)
+{
+	int fd;
+
+	if (mdb_env_get_fd(names->env, &fd) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) < 0 || fstat(fd, &names->file) < 0)
+		return EIO;
+	return 0;
+}
+
 int names_open(int fd, uint64_t length, struct names **ret, struct error *err)
 {
 	char path[64];
@@ -69,6 +82,8 @@ int names_open(int fd, uint64_t length, struct names **ret, struct error *err)
 	if (r == 0)
 		r = mdb_env_open(names->env, path, MDB_RDONLY | MDB_NOLOCK | MDB_NOSUBDIR | MDB_NOTLS, 0400);
 	if (r == 0)
+		r = names_keep(names);
+	if (r == 0)
 		r = mdb_txn_begin(names->env, NULL, MDB_RDONLY, &txn);
 	if (r == 0) {
 		r = mdb_dbi_open(txn, NULL, 0, &names->dbi);
@@ -82,11 +97,21 @@ int names_open(int fd, uint64_t length, struct names **ret, struct error *err)
 	return 0;
 }
 
+/* Not after the program closed all numbers that it did not know, and got this one for a file of its own. */
+static bool names_is_kept(const struct names *names)
+{
+	struct stat st;
+	int fd;
+
+	return !names->file.st_ino || (mdb_env_get_fd(names->env, &fd) == 0 && fstat(fd, &st) == 0 &&
+				       st.st_dev == names->file.st_dev && st.st_ino == names->file.st_ino);
+}
+
 void names_close(struct names *names)
 {
 	if (!names)
 		return;
-	if (names->env)
+	if (names->env && names_is_kept(names)) /* LMDB would close it */
 		mdb_env_close(names->env);
 	free(names);
 }

@@ -93,7 +93,8 @@ static void batch_slot_done(struct read_op *op, int64_t result)
 	batch->free = slot;
 	file->pending--;
 	if (result < 0) {
-		file->error = (int)result;
+		if (!file->error)
+			file->error = (int)result;
 		file->next = file->end;
 		if (batch->file == file)
 			batch->file = NULL;
@@ -113,7 +114,7 @@ static void batch_slot_failed(struct read_op *op, const struct chunk *chunk, con
 
 	if (direct_check_volume(lane->direct->volume, &other) < 0) {
 		why = other;
-		why.code = err->code;
+		slot->file->error = other.code;
 	}
 	inode_path(lane->direct->index, lane->names, op->request.inode.ordinal, path, sizeof(path));
 	if (chunk)

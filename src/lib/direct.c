@@ -111,6 +111,7 @@ int direct_new(const struct dsfs_info *info, struct index *index, struct block_s
 	direct->opened.info.root = info->sequence << DSFS_ORDINAL_BITS | INODE_ROOT;
 	direct->opened.info.ids = index->shape.inode_count;
 	atomic_store(&direct->opened.uses, 1);
+	close(take_fd(&index->memfd)); /* the mapping does, and programs close numbers that they do not know */
 	direct->index = index;
 	direct->block_sums = block_sums;
 	direct->volume = volume;

@@ -81,6 +81,8 @@ static int handle_wish(struct dsfs *fs, const char *where, const struct dsfs_opt
 	struct dsfs_options known = { .size = sizeof(known) };
 	int r;
 
+	if (!where || !*where)
+		return error_set(err, -EINVAL, "no name, expected that of a volume or a path on a mount");
 	if (options && (options->size < 2 * sizeof(uint32_t) || options->size > 4096))
 		return error_set(err, -EINVAL, "dsfs_options.size is %u, expected %zu", options->size, sizeof(known));
 	if (options)

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT */
+/* Single calls, one a name, with what they must answer.
+ * usage: library-cases CASE VOLUME [ARGUMENT] */
+#include "files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static uint64_t find(struct dsfs *fs, const char *path)
+{
+	int64_t id;
+
+	if (dsfs_lookup(fs, &path, 1, &id) != 0)
+		FAIL("lookup of '%s'", path);
+	return (uint64_t)id;
+}
+
+static void expect(const char *what, int64_t found, int64_t expected)
+{
+	if (found != expected)
+		FAIL("%s: %lld, expected %lld", what, (long long)found, (long long)expected);
+}
+
+/* Prints contents, or the reason. */
+static int read_path(const char *volume, const char *path)
+{
+	struct dsfs *fs = files_open(volume);
+	void *contents = NULL;
+	ssize_t size = dsfs_read_file(fs, path, &contents);
+
+	if (size < 0)
+		printf("%s: %s\n", strerror((int)-size), dsfs_reason());
+	else
+		fwrite(contents, 1, (size_t)size, stdout);
+	free(contents);
+	dsfs_close(fs);
+	return size < 0;
+}
+
+/* What callers do wrong. */
+static int wrong_calls(const char *volume, const char *path)
+{
+	struct dsfs *fs = files_open(volume);
+	struct dsfs_info info = { .size = sizeof(info) };
+	struct dsfs_read reads[4];
+	struct dsfs_queue *queue;
+	uint64_t id = find(fs, path);
+	char byte;
+
+	expect("info", dsfs_info(fs, &info), 0);
+	expect("another version", dsfs_pread(fs, id + (UINT64_C(1) << 40), &byte, 1, 0), -ESTALE);
+	if (!strstr(dsfs_reason(), "look the path up again"))
+		FAIL("the reason");
+	expect("no such id", dsfs_pread(fs, info.root + info.ids, &byte, 1, 0), -ENOENT);
+	expect("id 0", dsfs_pread(fs, 0, &byte, 1, 0), -ESTALE);
+	expect("a directory", dsfs_pread(fs, info.root, &byte, 1, 0), -EISDIR);
+	expect("a depth", dsfs_queue_new(fs, 1025, &queue), -EINVAL);
+	expect("a queue", dsfs_queue_new(fs, 0, &queue), 0);
+	reads[0] = (struct dsfs_read){ .id = id, .size = 1 };
+	expect("a queue has no arena", dsfs_queue_submit(queue, reads, 1), -EINVAL);
+	expect("nothing to wait for", dsfs_queue_wait(queue, 1, &(struct dsfs_read *){ NULL }, 1, -1), 0);
+	dsfs_queue_free(queue);
+	expect("no arena", dsfs_read_many(fs, reads, 1, NULL), -EINVAL);
+
+	/* Wrong ones do not keep others from being read; the first one's error is returned. */
+	reads[0] = (struct dsfs_read){ .id = id, .size = 1, .buffer = &byte };
+	reads[1] = (struct dsfs_read){ .id = info.root, .size = 1, .buffer = &byte };
+	reads[2] = (struct dsfs_read){ .id = 5, .size = 1, .buffer = &byte };
+	reads[3] = (struct dsfs_read){ .id = id, .size = 1, .buffer = &byte };
+	expect("some are wrong", dsfs_read_many(fs, reads, 4, NULL), -EISDIR);
+	expect("right", reads[0].result, 1);
+	expect("a directory", reads[1].result, -EISDIR);
+	expect("another version", reads[2].result, -ESTALE);
+	expect("right", reads[3].result, 1);
+	dsfs_close(fs);
+	dsfs_close(NULL);
+	return 0;
+}
+
+/* A program that closes whatever it has not opened, and gets the same numbers for files of its own. */
+static int closed_descriptors(const char *volume, const char *path)
+{
+	struct dsfs *fs = files_open(volume);
+	uint64_t id = find(fs, path);
+	char bytes[65536];
+	int fd;
+
+	if (dsfs_pread(fs, id, bytes, sizeof(bytes), 0) <= 0)
+		FAIL("before");
+	closefrom(3);
+	expect("closed", dsfs_pread(fs, id, bytes, sizeof(bytes), 0), -EBADF);
+	for (fd = 0; fd >= 0 && fd < 600;)
+		fd = open("/proc/self/exe", O_RDONLY);
+	expect("something else", dsfs_pread(fs, id, bytes, sizeof(bytes), 0), -EBADF);
+	puts(dsfs_reason());
+	expect("refresh", dsfs_refresh(fs), -EBADF);
+	dsfs_close(fs);
+	for (fd = 0; fd < 600; fd++)
+		expect("ours is still open", fcntl(fd, F_GETFD), 0);
+	return 0;
+}
+
+/* So many files may not be read; prints why. */
+static int refused(const char *volume, const char *count)
+{
+	struct dsfs *fs = files_open(volume);
+	struct dsfs_info info = { .size = sizeof(info) };
+	int found = 0;
+	char byte;
+
+	dsfs_info(fs, &info);
+	for (uint64_t i = 0; i < info.ids; i++)
+		if (dsfs_pread(fs, info.root + i, &byte, 1, 0) == -EACCES) {
+			puts(dsfs_reason());
+			found++;
+		}
+	expect("refused", found, atoi(count));
+	dsfs_close(fs);
+	return 0;
+}
+
+static void *one_batch(void *argument)
+{
+	struct dsfs *fs = argument;
+	struct dsfs_info info = { .size = sizeof(info) };
+	struct dsfs_read reads[8];
+	struct dsfs_arena *arena;
+	unsigned right = 0;
+
+	dsfs_info(fs, &info);
+	expect("an arena", dsfs_arena_new(&arena), 0);
+	for (unsigned i = 0; i < 8; i++)
+		reads[i] = (struct dsfs_read){ .id = info.root + info.ids - 1 - i, .size = UINT64_MAX };
+	dsfs_read_many(fs, reads, 8, arena);
+	for (unsigned i = 0; i < 8; i++)
+		right += reads[i].result >= 0 || reads[i].result == -EISDIR;
+	expect("reads", right, 8);
+	dsfs_arena_free(arena);
+	return NULL;
+}
+
+static unsigned count_descriptors(void)
+{
+	unsigned count = 0;
+
+	for (int fd = 0; fd < 2048; fd++)
+		count += fcntl(fd, F_GETFD) >= 0;
+	return count;
+}
+
+/* Threads that end leave nothing behind, and neither does a handle. */
+static int nothing_stays(const char *volume, const char *path)
+{
+	unsigned before = count_descriptors(), opened;
+	struct dsfs *fs = files_open(volume);
+	pthread_t thread;
+
+	opened = count_descriptors();
+	for (unsigned i = 0; i < 100; i++) {
+		expect("a thread", pthread_create(&thread, NULL, one_batch, fs), 0);
+		pthread_join(thread, NULL);
+	}
+	expect("descriptors after threads", count_descriptors(), opened);
+	for (unsigned i = 0; i < 20; i++) {
+		struct dsfs *other = files_open(volume);
+
+		one_batch(other);
+		expect("root", find(other, path) != 0, 1);
+		dsfs_close(other);
+	}
+	one_batch(fs);
+	dsfs_close(fs);
+	expect("descriptors after all", count_descriptors(), before);
+	return 0;
+}
+
+/* As many descriptors as the handle has, and none more: reads go on without rings. */
+static int few_descriptors(const char *volume, const char *path)
+{
+	struct dsfs *fs = files_open(volume);
+	struct rlimit limit = { 0 };
+	pthread_t thread;
+	char byte;
+
+	expect("the limit", setrlimit(RLIMIT_NOFILE, &limit), 0);
+	one_batch(fs);
+	expect("a thread", pthread_create(&thread, NULL, one_batch, fs), 0);
+	pthread_join(thread, NULL);
+	expect("pread", dsfs_pread(fs, find(fs, path), &byte, 1, 0), 1);
+	dsfs_close(fs);
+	return 0;
+}
+
+/* Another version becomes current while reads of the first go on. */
+static int refreshes(const char *volume, const char *path)
+{
+	struct dsfs *fs = files_open(volume);
+	struct dsfs_info info = { .size = sizeof(info) };
+	uint64_t id = find(fs, path);
+	char byte, line[16];
+
+	expect("the same", dsfs_refresh(fs), 0);
+	puts("ready");
+	fflush(stdout);
+	if (!fgets(line, sizeof(line), stdin))
+		return 1;
+	expect("stays", dsfs_pread(fs, id, &byte, 1, 0), 1);
+	expect("another", dsfs_refresh(fs), 1);
+	expect("the same again", dsfs_refresh(fs), 0);
+	expect("the former id", dsfs_pread(fs, id, &byte, 1, 0), -ESTALE);
+	expect("the new id", dsfs_pread(fs, find(fs, path), &byte, 1, 0), 1);
+	expect("info", dsfs_info(fs, &info), 0);
+	puts(info.label);
+	dsfs_close(fs);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(const char *volume, const char *argument);
+	} cases[] = {
+		{ "read", read_path },
+		{ "wrong-calls", wrong_calls },
+		{ "closed-descriptors", closed_descriptors },
+		{ "nothing-stays", nothing_stays },
+		{ "few-descriptors", few_descriptors },
+		{ "refreshes", refreshes },
+		{ "refused", refused },
+	};
+
+	for (size_t i = 0; argc == 4 && i < sizeof(cases) / sizeof(*cases); i++)
+		if (!strcmp(argv[1], cases[i].name))
+			return cases[i].run(argv[2], argv[3]);
+	return 2;
+}
