@@ -104,11 +104,11 @@ struct dsfs_dirent {
 };
 /* Calls each() for the entries of a directory, in bytewise order of their names, until it returns non-zero, which is
  * returned. */
-int dsfs_list(struct dsfs *fs, uint64_t directory, int (*each)(void *argument, const struct dsfs_dirent *entry),
-	      void *argument);
+int dsfs_list(struct dsfs *fs, uint64_t directory,
+	      int (*each)(void *argument, const struct dsfs_dirent *entry), void *argument);
 /* The same for everything below a directory, depth first, a directory before its entries. */
-int dsfs_walk(struct dsfs *fs, uint64_t directory, int (*each)(void *argument, const struct dsfs_dirent *entry),
-	      void *argument);
+int dsfs_walk(struct dsfs *fs, uint64_t directory,
+	      int (*each)(void *argument, const struct dsfs_dirent *entry), void *argument);
 /* The entries of a directory that are not further names of files listed elsewhere have the ids *ret_first …
  * *ret_first + *ret_count - 1. Needs no walk. */
 int dsfs_range(struct dsfs *fs, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count);
@@ -124,9 +124,9 @@ struct dsfs_read {
 	uint64_t id;
 	uint64_t offset;
 	uint64_t size;   /* bytes wanted, and room in buffer; UINT64_MAX without a buffer: up to the end of the file */
-	void *buffer;    /* in: where to, or NULL: out: in the arena. Reads go to it without a copy where its address and
-			    the place on the volume agree; one aligned to 4096 bytes does for most files of at least
-			    4 KiB */
+	void *buffer;    /* in: where to, or NULL; then out: in the arena (NULL: no bytes). What is read there without
+			    a copy: all in the arena; in a buffer, where its address and the place on the volume agree
+			    in blocks and size leaves room for whole ones: aligned to 4096, most larger files do */
 	int64_t result;  /* out: bytes, fewer than size only at the end of the file; or a negative errno */
 	void *user;      /* the caller's */
 };

@@ -14,7 +14,7 @@ enum { FORKED_UNSEEN, FORKED_LOOKING, FORKED_SEEN };
 static _Atomic uint32_t *word; /* FORKED_* */
 static _Atomic uint64_t generation = 1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static void (*child_hook)(void);
+static void (*_Atomic child_hook)(void);
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int watch_failure;
 
@@ -55,7 +55,7 @@ static void forked_in_child(void)
 {
 	atomic_store(word, FORKED_UNSEEN); /* where the kernel cannot zero pages */
 	forked_arrive();
-	child_hook();
+	atomic_load(&child_hook)();
 }
 
 static void forked_prepare(void)
@@ -75,7 +75,7 @@ static void forked_prepare(void)
 
 int forked_watch(void (*in_child)(void), struct error *err)
 {
-	child_hook = in_child;
+	atomic_store(&child_hook, in_child);
 	pthread_once(&once, forked_prepare);
 	if (watch_failure)
 		return error_set(err, watch_failure, "no memory to watch for forks");

@@ -64,8 +64,9 @@ int handle_check_id(const struct opened *opened, uint64_t id, struct error *err)
 		return 0;
 	if (sequence != opened->info.sequence)
 		return error_set(err, -ESTALE,
-				 "id %" PRIu64 " is of the version with sequence %" PRIu64 ", this is '%s' with %" PRIu64
-				 ": look the path up again", id, sequence, opened->info.label, opened->info.sequence);
+				 "id %" PRIu64 " is of the version with sequence %" PRIu64
+				 ", this is '%s' with %" PRIu64 ": look the path up again",
+				 id, sequence, opened->info.label, opened->info.sequence);
 	return error_set(err, -ENOENT, "id %" PRIu64 " does not exist, expected %" PRIu64 " to %" PRIu64, id,
 			 opened->info.root, opened->info.root + opened->info.ids - 1);
 }
@@ -89,8 +90,9 @@ static int handle_wish(struct dsfs *fs, const char *where, const struct dsfs_opt
 		memcpy(&known, options, options->size < sizeof(known) ? options->size : sizeof(known));
 	if (known.flags & ~(DSFS_OPEN_DIRECT | DSFS_OPEN_MOUNT) ||
 	    known.flags == (DSFS_OPEN_DIRECT | DSFS_OPEN_MOUNT))
-		return error_set(err, -EINVAL, "dsfs_options.flags is %#x, expected DSFS_OPEN_DIRECT or DSFS_OPEN_MOUNT "
-				 "or neither", known.flags);
+		return error_set(err, -EINVAL,
+				 "dsfs_options.flags is %#x, expected at most one of DSFS_OPEN_DIRECT and "
+				 "DSFS_OPEN_MOUNT", known.flags);
 	fs->wish.flags = known.flags;
 	r = handle_copy(where, &fs->wish.where, err);
 	if (r == 0)

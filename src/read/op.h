@@ -80,8 +80,8 @@ struct read_request {
 	 * stored bytes with these gaps: each at most READ_MAX. */
 	const struct chunk *chunks;
 	uint32_t chunk_count, gap;
-	/* The device writes to it where its address and the place on the device agree, relative to blocks; else bytes are
-	 * copied. Fewer are with room for whole blocks: room bytes are there, lead bytes before it may be written to. */
+	/* The device writes to it where its address and the place on the device agree in blocks, else bytes are copied.
+	 * With room for whole blocks fewer are: room bytes are there, lead bytes before it may be written to. */
 	uint8_t *payload;
 	size_t room, lead;
 	uint8_t *scratch;      /* READ_SCRATCH bytes, page-aligned, of this read alone */
