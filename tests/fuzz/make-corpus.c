@@ -162,6 +162,14 @@ static void seed_wire(const char *folder)
 	seed_request(folder, "wire-unlink", FUSE_UNLINK, "a name", 7);
 }
 
+static void seed_json(const char *folder)
+{
+	static const char text[] = "{\"label\": \"v1\", \"volume\": \"a \\\"b\\\"\\udcff\", \"sequence\": 7, "
+				   "\"current\": true, \"real\": -1.5e3, \"none\": null}\n";
+
+	write_seed(folder, "json-1", "", 0, text, sizeof(text) - 1);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -171,6 +179,7 @@ int main(int argc, char **argv)
 	seed_superblock(argv[1]);
 	seed_catalogue(argv[1]);
 	seed_index(argv[1]);
+	seed_json(argv[1]);
 	seed_holes(argv[1]);
 	seed_block_sums(argv[1], "block-sums-small", 20, 3);
 	seed_block_sums(argv[1], "block-sums-many", 17, 1000);
