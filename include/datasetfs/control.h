@@ -11,6 +11,7 @@
 #define DSFS_CONTROL_FOLDER  ".datasetfs"
 #define DSFS_CONTROL_VERSION "version"    /* the version that is mounted: one JSON object */
 #define DSFS_CONTROL_STATS   "stats.json" /* counters: one JSON object */
+#define DSFS_CONTROL_CATALOGUE "versions.json" /* the versions of the volume, oldest first: a JSON array of objects */
 
 #define DSFS_CONTROL_VERSIONS "versions"  /* a directory: every version of the volume under its label, opened on
 				      * first use; absent with the mount option noversions */
@@ -55,7 +56,8 @@ struct dsfs_switch {
 };
 #define DSFS_IOC_SWITCH _IOWR('d', 1, struct dsfs_switch)
 
-/* Fields of DSFS_CONTROL_VERSION. */
+/* Fields of DSFS_CONTROL_VERSION, and of the objects of DSFS_CONTROL_CATALOGUE: those of the volume are in the first alone,
+ * and DSFS_CONTROL_IS_CURRENT in the second. */
 #define DSFS_CONTROL_LABEL       "label"
 #define DSFS_CONTROL_UUID        "uuid"        /* of the version */
 #define DSFS_CONTROL_DIGEST      "digest"      /* "sha256:" and 64 hexadecimal digits */
@@ -64,6 +66,7 @@ struct dsfs_switch {
 #define DSFS_CONTROL_VOLUME      "volume"      /* path of the volume, as given to the daemon */
 #define DSFS_CONTROL_FILES       "files"       /* regular files */
 #define DSFS_CONTROL_BYTES       "bytes"       /* sum of their sizes */
+#define DSFS_CONTROL_INODES      "inodes"      /* regular files, directories and symbolic links */
 
 /* Fields of DSFS_CONTROL_STATS. */
 #define DSFS_CONTROL_RELEASE          "release"        /* of the daemon */

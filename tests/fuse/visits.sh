@@ -74,14 +74,31 @@ say "a version that does not load"
 mount_volume volume mnt -o noversions
 assert_fails 1 "No such file" stat $versions
 assert_fails 1 "No such file" stat $versions/v2
-assert_eq "what is listed" "$(LC_ALL=C ls mnt/.datasetfs | tr '\n' ' ')" "control stats.json version "
+assert_eq "what is listed" "$(LC_ALL=C ls mnt/.datasetfs | tr '\n' ' ')" "control stats.json version versions.json "
 datasetfsctl switch mnt v2 >/dev/null || fail "no switch with noversions"
 unmount mnt
 mount_volume volume mnt -o noversions,versions
 stat $versions/v2 >/dev/null || fail "the last word does not count"
-assert_eq "what is listed" "$(LC_ALL=C ls mnt/.datasetfs | tr '\n' ' ')" "control stats.json version versions "
+assert_eq "what is listed" "$(LC_ALL=C ls mnt/.datasetfs | tr '\n' ' ')" "control stats.json version versions versions.json "
 unmount mnt
 say "noversions"
+
+# What the volume has, for who may not read it: as datasetfsctl list says.
+mount_volume volume mnt -o noversions,version=v2
+python3 - mnt <<'END' || fail "versions.json: $(cat mnt/.datasetfs/versions.json)"
+import json, subprocess, sys
+told = json.load(open(sys.argv[1] + "/.datasetfs/versions.json"))
+version = json.load(open(sys.argv[1] + "/.datasetfs/version"))
+listed = json.loads(subprocess.check_output(["datasetfsctl", "list", "--json", "volume"]))["versions"]
+assert [one["label"] for one in told] == ["v1", "v2", "v3", "v4", "v5", "v6"], told
+assert [one["current"] for one in told] == [False] * 5 + [True], told
+assert all(told[1][field] == version[field] for field in told[1] if field != "current"), (told[1], version)
+assert version["inodes"] == 2, version
+for one, other in zip(told, listed):
+    assert all(one[field] == other[field] for field in ("label", "uuid", "digest", "sequence")), (one, other)
+END
+unmount mnt
+say "versions.json"
 
 # as_uid USER COMMAND…
 as_uid() {

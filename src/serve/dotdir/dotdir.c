@@ -11,12 +11,11 @@
 
 #include "base/format.h"
 #include "base/json.h"
-#include "base/log.h"
 #include "datasetfs/control.h"
+#include "serve/dotdir/describe.h"
 #include "serve/dotdir/snapshots.h"
 #include "serve/dotdir/stats.h"
 #include "serve/dotdir/visits.h"
-#include "serve/request/caller.h"
 #include "serve/request/dirlist.h"
 #include "serve/request/reply.h"
 #include "serve/serve.h"
@@ -25,21 +24,13 @@
 
 static void dotdir_version_write(struct serve *serve, struct json *json)
 {
-	const struct version *version = &atomic_load(&serve->generations.announced)->version;
-	char uuid[UUID_TEXT_SIZE], digest[8 + 64] = "sha256:";
+	char uuid[UUID_TEXT_SIZE];
 
 	json_begin_object(json, NULL);
-	json_string(json, DSFS_CONTROL_LABEL, version->label);
-	format_uuid(version->uuid, uuid);
-	json_string(json, DSFS_CONTROL_UUID, uuid);
-	format_hex(version->digest, sizeof(version->digest), digest + 7);
-	json_string(json, DSFS_CONTROL_DIGEST, digest);
-	json_number(json, DSFS_CONTROL_SEQUENCE, version->sequence);
+	describe_version(&atomic_load(&serve->generations.announced)->version, json);
 	format_uuid(serve->volume_uuid, uuid);
 	json_string(json, DSFS_CONTROL_VOLUME_UUID, uuid);
 	json_string(json, DSFS_CONTROL_VOLUME, serve->options.volume);
-	json_number(json, DSFS_CONTROL_FILES, version->file_count);
-	json_number(json, DSFS_CONTROL_BYTES, version->content_bytes);
 	json_end_object(json);
 	fputc('\n', json->out);
 }
@@ -114,28 +105,6 @@ void dotdir_lookup_folder(struct worker *worker, struct channel_request *request
 	dotdir_reply_folder(worker, request, NODE_DOTDIR);
 }
 
-static int dotdir_keep_for(struct worker *worker, const struct channel_request *request, char *text, size_t length,
-			   struct fuse_entry_out *ret)
-{
-	static struct log_limit limit = { .burst = 5 };
-	uint32_t uid = request->wire.uid;
-	struct error ignored;
-	unsigned suppressed;
-	int r = snapshots_keep(worker->serve->snapshots, uid, false, text, length, ret);
-
-	if (r < 0 && caller_check(worker->serve, request, &ignored) == 0)
-		r = snapshots_keep(worker->serve->snapshots, uid, true, text, length, ret);
-	if (r == -EDQUOT && log_allow(&limit, &suppressed))
-		log_warn("user %u holds %u files of '" DSFS_CONTROL_FOLDER "' open, refusing more, "
-			 "suppressed=%u", (unsigned)uid, SNAPSHOTS_OF_USER, suppressed);
-	else if (r == -ENFILE && log_allow(&limit, &suppressed))
-		log_warn("all users hold %u files of '" DSFS_CONTROL_FOLDER "' open, refusing more, "
-			 "suppressed=%u", SNAPSHOTS_OF_USERS, suppressed);
-	if (r < 0)
-		free(text);
-	return r;
-}
-
 static void dotdir_lookup_control(struct worker *worker, struct channel_request *request)
 {
 	struct fuse_entry_out entry = {
@@ -150,7 +119,6 @@ static void dotdir_lookup_control(struct worker *worker, struct channel_request 
 
 void dotdir_lookup(struct worker *worker, struct channel_request *request)
 {
-	struct fuse_entry_out entry;
 	size_t length = 0;
 	char *text = NULL;
 	int r = -ENOENT;
@@ -169,15 +137,17 @@ void dotdir_lookup(struct worker *worker, struct channel_request *request)
 		dotdir_lookup_control(worker, request);
 		return;
 	}
+	if (r == -ENOENT && !strcmp(request->wire.name, DSFS_CONTROL_CATALOGUE)) {
+		visits_describe(worker, request);
+		return;
+	}
 	for (size_t i = 0; i < DOTDIR_FILES && r == -ENOENT; i++)
 		if (!strcmp(request->wire.name, dotdir_files[i].name))
 			r = dotdir_text(&dotdir_files[i], worker->serve, &text, &length);
-	if (r == 0)
-		r = dotdir_keep_for(worker, request, text, length, &entry);
 	if (r < 0)
 		reply_error(worker, request, r);
-	else if (!reply_data(worker, request, &entry, sizeof(entry)))
-		snapshots_forget(worker->serve->snapshots, entry.nodeid, 1);
+	else
+		describe_reply(worker, request, text, length);
 }
 
 void dotdir_getattr(struct worker *worker, struct channel_request *request)
@@ -250,8 +220,11 @@ void dotdir_list(struct worker *worker, struct channel_request *request)
 	if (room && list.first <= DOTDIR_FILES)
 		room = dirlist_add(&list, DOTDIR_FILES, NODE_CONTROL, DT_REG, DSFS_CONTROL_CONTROL,
 				   strlen(DSFS_CONTROL_CONTROL), NULL);
-	if (room && list.first <= DOTDIR_FILES + 1 && !worker->serve->options.noversions)
-		(void)!dirlist_add(&list, DOTDIR_FILES + 1, NODE_VERSIONS, DT_DIR, DSFS_CONTROL_VERSIONS,
+	if (room && list.first <= DOTDIR_FILES + 1)
+		room = dirlist_add(&list, DOTDIR_FILES + 1, DOTDIR_LISTED + DOTDIR_FILES, DT_REG,
+				   DSFS_CONTROL_CATALOGUE, strlen(DSFS_CONTROL_CATALOGUE), NULL);
+	if (room && list.first <= DOTDIR_FILES + 2 && !worker->serve->options.noversions)
+		(void)!dirlist_add(&list, DOTDIR_FILES + 2, NODE_VERSIONS, DT_DIR, DSFS_CONTROL_VERSIONS,
 			       strlen(DSFS_CONTROL_VERSIONS), NULL);
 	reply_data(worker, request, request->payload, list.used);
 }

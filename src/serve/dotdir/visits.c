@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "datasetfs/control.h"
 #include "serve/control/listing.h"
+#include "serve/dotdir/describe.h"
 #include "serve/opening/mounted.h"
 #include "serve/opening/open.h"
 #include "serve/request/caller.h"
@@ -27,11 +28,13 @@ struct visit {
 	struct worker_task task;
 	struct worker *worker;
 	struct channel_request *request;
-	bool is_listing;
+	enum { VISIT_LOOKUP, VISIT_LIST, VISIT_DESCRIBE } kind;
 	char label[DSFS_LABEL_MAX + 1];  /* to look up */
 	struct generation *generation; /* found; its lookups count it already */
 	struct fuse_entry_out entry;
 	struct dirlist list;
+	char *text; /* of VISIT_DESCRIBE */
+	size_t length;
 	int result;
 	struct visit *next;
 };
@@ -62,9 +65,10 @@ static int visits_report(int code, const struct error *err, const struct visit *
 	unsigned suppressed;
 
 	if (code < 0 && code != -ENOENT && log_allow(&limit, &suppressed))
-		log_err("cannot %s '" DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_VERSIONS "%s%s': %s, suppressed=%u",
-			visit->is_listing ? "list" : "open", visit->is_listing ? "" : "/", visit->label, err->reason,
-			suppressed);
+		log_err("cannot %s '" DSFS_CONTROL_FOLDER "/%s%s%s': %s, suppressed=%u",
+			visit->kind == VISIT_LIST ? "list" : "open",
+			visit->kind == VISIT_DESCRIBE ? DSFS_CONTROL_CATALOGUE : DSFS_CONTROL_VERSIONS,
+			visit->kind == VISIT_LOOKUP ? "/" : "", visit->label, err->reason, suppressed);
 	return code == -ENODATA || code == -ENXIO ? -EIO : code;
 }
 
@@ -139,12 +143,28 @@ static int visits_do_list(struct visits *visits, struct visit *visit)
 	return 0;
 }
 
+static int visits_do_describe(struct visits *visits, struct visit *visit)
+{
+	struct catalogue catalogue = { 0 };
+	struct superblock super;
+	struct error err = { 0 };
+	int r = mounted_read(visits->serve, &super, &catalogue, &err);
+
+	if (r == 0)
+		r = describe_catalogue(&catalogue, &visit->text, &visit->length);
+	catalogue_free(&catalogue);
+	return visits_report(r, &err, visit);
+}
+
 static void visits_do(struct visits *visits, struct visit *visit)
 {
-	if (caller_is_gone(visit->request))
-		visit->result = -EINTR;
-	else
-		visit->result = visit->is_listing ? visits_do_list(visits, visit) : visits_do_lookup(visits, visit);
+	static int (*const todo[])(struct visits *visits, struct visit *visit) = {
+		[VISIT_LOOKUP] = visits_do_lookup,
+		[VISIT_LIST] = visits_do_list,
+		[VISIT_DESCRIBE] = visits_do_describe,
+	};
+
+	visit->result = caller_is_gone(visit->request) ? -EINTR : todo[visit->kind](visits, visit);
 	pthread_mutex_lock(&visits->lock);
 	visits->count--;
 	visits->doing = NULL;
@@ -277,9 +297,20 @@ static void visits_answer_list(struct worker_task *task)
 	visits_free(visit);
 }
 
+static void visits_answer_describe(struct worker_task *task)
+{
+	struct visit *visit = (struct visit *)task; /* its first member */
+
+	if (visit->result < 0)
+		reply_error(visit->worker, visit->request, visit->result);
+	else
+		describe_reply(visit->worker, visit->request, visit->text, visit->length);
+	visits_free(visit);
+}
+
 static bool visits_looks_up(const struct visit *visit, const char *label)
 {
-	return visit && !visit->is_listing && !strcmp(visit->label, label);
+	return visit && visit->kind == VISIT_LOOKUP && !strcmp(visit->label, label);
 }
 
 /* Whether a look-up of the label is under way already. Under the lock. */
@@ -396,6 +427,16 @@ void visits_list(struct worker *worker, struct channel_request *request)
 
 	if (!visit)
 		return;
-	visit->is_listing = true;
+	visit->kind = VISIT_LIST;
+	visits_submit(visit);
+}
+
+void visits_describe(struct worker *worker, struct channel_request *request)
+{
+	struct visit *visit = visits_new(worker, request, visits_answer_describe);
+
+	if (!visit)
+		return;
+	visit->kind = VISIT_DESCRIBE;
 	visits_submit(visit);
 }

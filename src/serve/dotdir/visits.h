@@ -14,3 +14,5 @@ void visits_stop(struct visits *visits);
 /* LOOKUP and READDIR of the folder. */
 void visits_lookup(struct worker *worker, struct channel_request *request);
 void visits_list(struct worker *worker, struct channel_request *request);
+/* LOOKUP of the file that describes them all. */
+void visits_describe(struct worker *worker, struct channel_request *request);

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes versions as JSON, and keeps such texts for those who looked them up. */
+#include "serve/dotdir/describe.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/format.h"
+#include "base/log.h"
+#include "datasetfs/control.h"
+#include "serve/dotdir/snapshots.h"
+#include "serve/request/caller.h"
+#include "serve/request/reply.h"
+
+void describe_version(const struct version *version, struct json *json)
+{
+	char uuid[UUID_TEXT_SIZE], digest[8 + 64] = "sha256:";
+
+	json_string(json, DSFS_CONTROL_LABEL, version->label);
+	format_uuid(version->uuid, uuid);
+	json_string(json, DSFS_CONTROL_UUID, uuid);
+	format_hex(version->digest, sizeof(version->digest), digest + 7);
+	json_string(json, DSFS_CONTROL_DIGEST, digest);
+	json_number(json, DSFS_CONTROL_SEQUENCE, version->sequence);
+	json_number(json, DSFS_CONTROL_FILES, version->file_count);
+	json_number(json, DSFS_CONTROL_BYTES, version->content_bytes);
+	json_number(json, DSFS_CONTROL_INODES, version->shape.inode_count);
+}
+
+int describe_catalogue(const struct catalogue *catalogue, char **ret, size_t *ret_length)
+{
+	char *text = NULL;
+	size_t length = 0;
+	struct json json = { .out = open_memstream(&text, &length) };
+
+	if (!json.out)
+		return -ENOMEM;
+	json_begin_array(&json, NULL);
+	for (uint32_t i = 0; i < catalogue->version_count; i++) {
+		json_begin_object(&json, NULL);
+		describe_version(&catalogue->versions[i], &json);
+		json_bool(&json, DSFS_CONTROL_IS_CURRENT, catalogue->versions[i].sequence == catalogue->current);
+		json_end_object(&json);
+	}
+	json_end_array(&json);
+	fputc('\n', json.out);
+	if (fclose(json.out) != 0) {
+		free(text);
+		return -ENOMEM;
+	}
+	*ret = text;
+	*ret_length = length;
+	return 0;
+}
+
+static int describe_keep(struct worker *worker, const struct channel_request *request, char *text, size_t length,
+			 struct fuse_entry_out *ret)
+{
+	static struct log_limit limit = { .burst = 5 };
+	uint32_t uid = request->wire.uid;
+	struct error ignored;
+	unsigned suppressed;
+	int r = snapshots_keep(worker->serve->snapshots, uid, false, text, length, ret);
+
+	if (r < 0 && caller_check(worker->serve, request, &ignored) == 0)
+		r = snapshots_keep(worker->serve->snapshots, uid, true, text, length, ret);
+	if (r == -EDQUOT && log_allow(&limit, &suppressed))
+		log_warn("user %u holds %u files of '" DSFS_CONTROL_FOLDER "' open, refusing more, "
+			 "suppressed=%u", (unsigned)uid, SNAPSHOTS_OF_USER, suppressed);
+	else if (r == -ENFILE && log_allow(&limit, &suppressed))
+		log_warn("all users hold %u files of '" DSFS_CONTROL_FOLDER "' open, refusing more, "
+			 "suppressed=%u", SNAPSHOTS_OF_USERS, suppressed);
+	if (r < 0)
+		free(text);
+	return r;
+}
+
+void describe_reply(struct worker *worker, struct channel_request *request, char *text, size_t length)
+{
+	struct fuse_entry_out entry;
+	int r = describe_keep(worker, request, text, length, &entry);
+
+	if (r < 0)
+		reply_error(worker, request, r);
+	else if (!reply_data(worker, request, &entry, sizeof(entry)))
+		snapshots_forget(worker->serve->snapshots, entry.nodeid, 1);
+}
