@@ -13,6 +13,7 @@
 #include "lib/direct.h"
 #include "lib/forked.h"
 #include "lib/lane.h"
+#include "lib/mounted.h"
 #include "lib/reason.h"
 
 struct dsfs {
@@ -108,6 +109,13 @@ static void handle_free(struct dsfs *fs)
 	free(fs);
 }
 
+static int handle_open(struct dsfs *fs, struct error *err)
+{
+	if (fs->wish.flags & DSFS_OPEN_MOUNT)
+		return mounted_open(&fs->wish, "DSFS_OPEN_MOUNT asks for the mount", &fs->opened, err);
+	return direct_open_volume(&fs->wish, &fs->opened, err);
+}
+
 int dsfs_open(const char *where, const struct dsfs_options *options, struct dsfs **ret)
 {
 	struct error *err = reason_begin();
@@ -121,7 +129,7 @@ int dsfs_open(const char *where, const struct dsfs_options *options, struct dsfs
 	if (r == 0)
 		r = handle_wish(fs, where, options, err);
 	if (r == 0)
-		r = direct_open_volume(&fs->wish, &fs->opened, err);
+		r = handle_open(fs, err);
 	if (r < 0) {
 		handle_free(fs);
 		return r;

@@ -79,7 +79,8 @@ datasetfsctl switch mnt v2 >/dev/null || fail "no switch with noversions"
 unmount mnt
 mount_volume volume mnt -o noversions,versions
 stat $versions/v2 >/dev/null || fail "the last word does not count"
-assert_eq "what is listed" "$(LC_ALL=C ls mnt/.datasetfs | tr '\n' ' ')" "control stats.json version versions versions.json "
+listed=$(LC_ALL=C ls mnt/.datasetfs | tr "\n" " ")
+assert_eq "what is listed" "$listed" "control stats.json version versions versions.json "
 unmount mnt
 say "noversions"
 

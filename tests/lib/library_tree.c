@@ -9,6 +9,7 @@
  *        library-tree WHERE extents PATH     a line of numbers for each
  *        library-tree WHERE verify PATH      the same, whose bytes are read from VOLUME and come verified to the output
  *        library-tree WHERE versions         a line for each
+ * WAY=mount or WAY=direct in the environment makes it go that way; VERSION names a version.
  * Exit status: 0, or 1 and the reason. */
 #include <dirent.h>
 #include <errno.h>
@@ -225,9 +226,16 @@ static const struct verb {
 
 int main(int argc, char **argv)
 {
+	const char *way = getenv("WAY"), *version = getenv("VERSION");
+	const struct dsfs_options options = {
+		.size = sizeof(options),
+		.flags = !way ? 0 : !strcmp(way, "mount") ? DSFS_OPEN_MOUNT : DSFS_OPEN_DIRECT,
+		.version = version,
+	};
+
 	if (argc < 3)
 		return 2;
-	check(dsfs_open(argv[1], NULL, &fs));
+	check(dsfs_open(argv[1], &options, &fs));
 	for (size_t i = 0; i < sizeof(verbs) / sizeof(*verbs); i++)
 		if (!strcmp(argv[2], verbs[i].name)) {
 			verbs[i].run(argc > 3 ? argv[3] : "");

@@ -150,8 +150,8 @@ static int visits_do_describe(struct visits *visits, struct visit *visit)
 	struct error err = { 0 };
 	int r = mounted_read(visits->serve, &super, &catalogue, &err);
 
-	if (r == 0)
-		r = describe_catalogue(&catalogue, &visit->text, &visit->length);
+	if (r == 0 && describe_catalogue(&catalogue, &visit->text, &visit->length) < 0)
+		r = error_set(&err, -ENOMEM, "no memory for a text");
 	catalogue_free(&catalogue);
 	return visits_report(r, &err, visit);
 }

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* readdir(3), and a check of each entry. */
+#include "lib/mounted_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "lib/beneath.h"
+
+#define DIR_NAMES ((size_t)1 << 31) /* bytes of the names in a batch: a listing without an end stops there */
+
+int mounted_dir_open(const struct mounted *mounted, uint64_t id, const char *path, bool is_plain,
+		     struct mounted_dir *ret, struct error *err)
+{
+	auto_close int fd = beneath_open(mounted->root, path, O_RDONLY | O_DIRECTORY, !is_plain, err);
+	struct stat st;
+	uint64_t found;
+	DIR *dir;
+	int r;
+
+	if (fd < 0)
+		return mounted_version_settle(mounted, fd, err);
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "'%s'", path);
+	r = mounted_version_id(mounted, &st, &found, err);
+	if (r == 0 && found != id)
+		r = error_set(err, -EIO, "'%s' in the mount is inode %" PRIu64 ", and was %" PRIu64, path, found, id);
+	if (r < 0)
+		return r;
+	dir = fdopendir(fd);
+	if (!dir)
+		return error_errno(err, "'%s'", path);
+	take_fd(&fd);
+	*ret = (struct mounted_dir){ .mounted = mounted, .dir = dir };
+	return 0;
+}
+
+void mounted_dir_close(struct mounted_dir *dir)
+{
+	if (dir->dir)
+		closedir(dir->dir);
+	dir->dir = NULL;
+}
+
+void mounted_dir_free(struct mounted_batch *batch)
+{
+	free(batch->entries);
+	free(batch->names);
+	*batch = (struct mounted_batch){ 0 };
+}
+
+static int mounted_dir_room(struct mounted_batch *batch, size_t length, struct error *err)
+{
+	size_t room = 2 * batch->room + 64, names_room = 2 * batch->names_room + 4096;
+	void *grown;
+
+	if (batch->used + length >= DIR_NAMES)
+		return error_set(err, -EFBIG, "a directory with more than %zu bytes of names", DIR_NAMES);
+	if (batch->count == batch->room) {
+		grown = reallocarray(batch->entries, room, sizeof(*batch->entries));
+		if (!grown)
+			return error_set(err, -ENOMEM, "no memory for %zu entries", room);
+		batch->entries = grown;
+		batch->room = room;
+	}
+	if (batch->used + length + 1 > batch->names_room) {
+		grown = realloc(batch->names, names_room);
+		if (!grown)
+			return error_set(err, -ENOMEM, "no memory for %zu bytes of names", names_room);
+		batch->names = grown;
+		batch->names_room = names_room;
+	}
+	return 0;
+}
+
+static int mounted_dir_take(const struct mounted *mounted, const struct dirent *entry, struct mounted_batch *batch,
+			    struct error *err)
+{
+	struct mounted_entry taken = { .at = (uint32_t)batch->used, .type = entry->d_type };
+	size_t length = strnlen(entry->d_name, sizeof(entry->d_name));
+	int r = mounted_version_number(mounted, entry->d_ino, &taken.id, err);
+
+	if (r == 0 && (taken.type != DT_REG && taken.type != DT_DIR && taken.type != DT_LNK))
+		r = error_set(err, -EIO, "'%s' in the mount is of type %u", entry->d_name, taken.type);
+	if (r == 0 && (length < 1 || length > UINT8_MAX || memchr(entry->d_name, '/', length)))
+		r = error_set(err, -EIO, "the mount has a name of %zu bytes, or with a '/' in it", length);
+	if (r == 0)
+		r = mounted_dir_room(batch, length, err);
+	if (r < 0)
+		return r;
+	taken.length = (uint8_t)length;
+	memcpy(batch->names + batch->used, entry->d_name, length);
+	batch->names[batch->used + length] = 0;
+	batch->used += length + 1;
+	batch->entries[batch->count++] = taken;
+	return 0;
+}
+
+int mounted_dir_next(struct mounted_dir *dir, size_t most, struct mounted_batch *batch, struct error *err)
+{
+	const struct dirent *entry;
+	int r = 0;
+
+	batch->count = batch->used = 0;
+	while (batch->count < most && r == 0) {
+		errno = 0;
+		entry = readdir(dir->dir);
+		if (!entry && errno)
+			r = error_errno(err, "cannot list a directory of the mount");
+		if (!entry)
+			break;
+		if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+			r = mounted_dir_take(dir->mounted, entry, batch, err);
+	}
+	return r;
+}

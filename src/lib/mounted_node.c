@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens by the path that is known, and looks whether the inode is still the one that was asked for. */
+#include "lib/mounted_node.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "lib/beneath.h"
+#include "lib/mounted_dir.h"
+
+static int mounted_node_learn(struct mounted *mounted, uint64_t directory, const char *path, struct error *err)
+{
+	struct mounted_batch batch = { 0 };
+	struct mounted_dir dir = { 0 };
+	int r = mounted_dir_open(mounted, directory, path, true, &dir, err);
+
+	if (r == 0)
+		r = mounted_dir_next(&dir, SIZE_MAX, &batch, err);
+	mounted_dir_close(&dir);
+	if (r == 0)
+		r = mounted_names_sweep(mounted->names, directory, &batch, err);
+	else if (r == -EACCES)
+		mounted_names_skip(mounted->names, directory);
+	mounted_dir_free(&batch);
+	return r == -EACCES ? 0 : r;
+}
+
+/* The next directory. */
+static int mounted_node_step(struct mounted *mounted, struct error *err)
+{
+	auto_free char *path = NULL;
+	uint64_t directory = 0;
+	int r = mounted_names_next(mounted->names, &directory, &path, err);
+
+	if (r == -ENOENT)
+		return error_set(err, -EACCES, "it is in no directory of the mount that the caller may list");
+	return r < 0 ? r : mounted_node_learn(mounted, directory, path, err);
+}
+
+int mounted_node_sweep(struct mounted *mounted, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count,
+		       struct error *err)
+{
+	int r;
+
+	while ((r = mounted_names_range(mounted->names, directory, ret_first, ret_count)) == -ENOENT) {
+		r = mounted_node_step(mounted, err);
+		if (r < 0)
+			return r;
+	}
+	return r;
+}
+
+int mounted_node_path(struct mounted *mounted, uint64_t id, enum mounted_kind least, char **ret,
+		      enum mounted_kind *ret_kind, struct error *err)
+{
+	int r;
+
+	for (;;) {
+		auto_free char *path = NULL;
+
+		r = mounted_names_path(mounted->names, id, &path, ret_kind, err);
+		/* In a directory that may not be listed there may be an earlier name, but none for this caller. */
+		if (r == 0 && (*ret_kind >= least || mounted_names_swept(mounted->names, id))) {
+			*ret = take_ptr(&path);
+			return 0;
+		}
+		if (r == -ENOENT && mounted_names_swept(mounted->names, id))
+			return error_set(err, -EACCES, "inode %" PRIu64 " is in no directory of the mount that the caller "
+					 "may list", id);
+		if (r == 0 || r == -ENOENT)
+			r = mounted_node_step(mounted, err);
+		if (r < 0)
+			return r;
+	}
+}
+
+void mounted_node_find(struct mounted *mounted, uint64_t id, struct error *ignored)
+{
+	const struct dsfs_info *info = &mounted->opened.info;
+	auto_free char *path = NULL;
+	enum mounted_kind kind;
+
+	if (id - info->root < info->ids && !mounted_names_knows(mounted->names, id))
+		(void)!mounted_node_path(mounted, id, MOUNTED_SOME, &path, &kind, ignored);
+}
+
+int mounted_node_open(struct mounted *mounted, uint64_t id, int flags, struct stat *ret_st, struct error *err)
+{
+	auto_free char *path = NULL;
+	auto_close int fd = -1;
+	enum mounted_kind kind;
+	uint64_t found;
+	int r = mounted_node_path(mounted, id, MOUNTED_SOME, &path, &kind, err);
+
+	if (r < 0)
+		return r;
+	if (kind >= MOUNTED_PLAIN)
+		flags |= O_NOFOLLOW;
+	fd = beneath_open(mounted->root, path, flags, kind < MOUNTED_PLAIN, err);
+	if (fd < 0)
+		return mounted_version_settle(mounted, fd, err);
+	if (fstat(fd, ret_st) < 0)
+		return error_errno(err, "'%s'", path);
+	r = mounted_version_id(mounted, ret_st, &found, err);
+	if (r < 0)
+		return r;
+	if (found != id)
+		return error_set(err, -EIO, "'%s' in the mount is inode %" PRIu64 ", and was %" PRIu64, path, found, id);
+	return take_fd(&fd);
+}
