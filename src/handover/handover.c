@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes messages, and checks those that came, before anybody looks at them. */
+#include "handover/handover.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "image/address.h"
+
+/* Its fields lie without gaps, so that every release finds them. */
+static_assert(sizeof(struct handover_version) == 128 + 16 + 32 + 32 + 4 * 8 + 2 * 4 + 6 * 8 + 8 + 3 * 8 + 2 * 8 +
+	      2 * 8 + 2 * 4 + 8 + 16, "no gaps");
+static_assert(sizeof(struct handover_opened) <= HANDOVER_MAX, "no message is longer");
+
+void handover_begin(struct handover_head *head, enum handover_kind kind, size_t size)
+{
+	*head = (struct handover_head){
+		.magic = HANDOVER_MAGIC,
+		.protocol = HANDOVER_PROTOCOL,
+		.earliest = HANDOVER_PROTOCOL,
+		.kind = kind,
+		.size = (uint32_t)size,
+	};
+}
+
+void handover_refuse(struct handover_answer *answer, const struct error *why)
+{
+	answer->code = why->code;
+	snprintf(answer->reason, sizeof(answer->reason), "%s", why->reason);
+}
+
+int handover_check(const void *message, size_t length, enum handover_kind kind, size_t size, struct error *err)
+{
+	struct handover_head head;
+
+	if (length < sizeof(head))
+		return error_set(err, -EPROTO, "a message of %zu bytes, expected at least %zu", length, sizeof(head));
+	memcpy(&head, message, sizeof(head));
+	if (head.magic != HANDOVER_MAGIC)
+		return error_set(err, -EPROTO, "a message that begins with %#" PRIx32 ", expected %#x", head.magic,
+				 HANDOVER_MAGIC);
+	if (head.earliest > HANDOVER_PROTOCOL || head.protocol < HANDOVER_PROTOCOL)
+		return error_set(err, -EPROTONOSUPPORT,
+				 "the other side speaks protocols %u to %u, this release speaks %u", head.earliest,
+				 head.protocol, HANDOVER_PROTOCOL);
+	if (head.kind != kind)
+		return error_set(err, -EPROTO, "a message of kind %" PRIu32 ", expected %d", head.kind, (int)kind);
+	if (head.size != length || length < size)
+		return error_set(err, -EPROTO,
+				 "a message of %zu bytes that says it has %" PRIu32 ", expected at least %zu", length,
+				 head.size, size);
+	return 0;
+}
+
+int handover_check_answer(const void *message, size_t length, enum handover_kind kind, size_t size, struct error *err)
+{
+	struct handover_answer answer;
+	int r = handover_check(message, length, kind, sizeof(answer), err);
+
+	if (r < 0)
+		return r;
+	memcpy(&answer, message, sizeof(answer));
+	answer.reason[sizeof(answer.reason) - 1] = 0;
+	if (answer.code < -4095 || answer.code > 0)
+		return error_set(err, -EPROTO, "an answer with code %" PRId32 ", which is no errno", answer.code);
+	if (answer.code < 0)
+		return error_set(err, answer.code, "%s", answer.reason);
+	return handover_check(message, length, kind, size, err);
+}
+
+/* ---- the record of a version ---- */
+
+void handover_put_version(const struct version *version, const struct index *index, struct handover_version *ret)
+{
+	const struct index_shape *shape = &index->shape;
+
+	*ret = (struct handover_version){
+		.sequence = version->sequence,
+		.created = version->created,
+		.feature_compat = version->feature_compat,
+		.feature_incompat = version->feature_incompat,
+		.chunk_log = version->chunk_log,
+		.chunk_sum = version->chunk_sum,
+		.names_length = shape->names_length,
+		.inode_count = shape->inode_count,
+		.chunk_count = shape->chunk_count,
+		.class_count = shape->class_count,
+		.blob_length = shape->blob_length,
+		.entry_count = shape->entry_count,
+		.index_length = version->index_length,
+		.file_count = version->file_count,
+		.directory_count = version->directory_count,
+		.symlink_count = version->symlink_count,
+		.content_bytes = version->content_bytes,
+		.stored_bytes = version->stored_bytes,
+		.block_sums_address = version->block_sums.address,
+		.block_sums_length = version->block_sums.length,
+		.member_count = index->member_count,
+		.member_size = index->member_sizes[0],
+	};
+	memcpy(ret->label, version->label, sizeof(ret->label));
+	memcpy(ret->uuid, version->uuid, sizeof(ret->uuid));
+	memcpy(ret->digest, version->digest, sizeof(ret->digest));
+	memcpy(ret->block_sums_sha256, version->block_sums_sha256, sizeof(ret->block_sums_sha256));
+}
+
+static void handover_copy_version(const struct handover_version *from, struct version *ret)
+{
+	*ret = (struct version){
+		.sequence = from->sequence,
+		.created = from->created,
+		.feature_compat = from->feature_compat,
+		.feature_incompat = from->feature_incompat,
+		.chunk_log = from->chunk_log,
+		.chunk_sum = from->chunk_sum,
+		.shape = { .names_length = from->names_length, .inode_count = from->inode_count,
+			   .chunk_count = from->chunk_count, .class_count = from->class_count,
+			   .blob_length = from->blob_length, .entry_count = from->entry_count },
+		.index_length = from->index_length,
+		.file_count = from->file_count,
+		.directory_count = from->directory_count,
+		.symlink_count = from->symlink_count,
+		.content_bytes = from->content_bytes,
+		.stored_bytes = from->stored_bytes,
+		.block_sums = { from->block_sums_address, from->block_sums_length },
+	};
+	memcpy(ret->label, from->label, sizeof(ret->label));
+	memcpy(ret->uuid, from->uuid, sizeof(ret->uuid));
+	memcpy(ret->digest, from->digest, sizeof(ret->digest));
+	memcpy(ret->block_sums_sha256, from->block_sums_sha256, sizeof(ret->block_sums_sha256));
+}
+
+static int handover_check_features(const struct version *version, struct error *err)
+{
+	uint64_t unknown = version->feature_incompat & ~DSFS_VERSION_INCOMPAT_KNOWN;
+
+	if (unknown)
+		return error_set(err, -EOPNOTSUPP,
+				 "version '%s': unknown incompatible features %#" PRIx64 ", a newer release is needed",
+				 version->label, unknown);
+	if (version->chunk_sum != DSFS_SUM_XXH3_64)
+		return error_set(err, -EOPNOTSUPP, "version '%s': chunk sums of kind %" PRIu32
+				 ", this release knows %d", version->label, version->chunk_sum, DSFS_SUM_XXH3_64);
+	if (version->chunk_log < DSFS_CHUNK_LOG_MIN || version->chunk_log > DSFS_CHUNK_LOG_MAX)
+		return error_set(err, -EPROTO, "version '%s': chunks of 2^%" PRIu32 " bytes, expected 2^%d to 2^%d",
+				 version->label, version->chunk_log, DSFS_CHUNK_LOG_MIN, DSFS_CHUNK_LOG_MAX);
+	return 0;
+}
+
+/* The root is there, and the parts lie in the section. */
+static int handover_check_index(const struct version *version, struct error *err)
+{
+	struct index_layout layout;
+	int r = index_layout(&version->shape, &layout, err);
+
+	if (r < 0)
+		return error_wrap(err, -EPROTO, "version '%s'", version->label);
+	if (!version->shape.inode_count || layout.length != version->index_length)
+		return error_set(err, -EPROTO,
+				 "version '%s': an index of %" PRIu64 " bytes with %" PRIu64
+				 " inodes, its parts have %" PRIu64 " bytes",
+				 version->label, version->index_length, version->shape.inode_count, layout.length);
+	return 0;
+}
+
+static int handover_check_members(const struct handover_version *from, struct error *err)
+{
+	const struct extent sums = { from->block_sums_address, from->block_sums_length };
+
+	if (from->member_count != 1)
+		return error_set(err, -EOPNOTSUPP, "version '%s': a volume of %" PRIu32 " members, expected 1",
+				 from->label, from->member_count);
+	if (sums.length && (address_member(sums.address) != 0 || address_offset(sums.address) > from->member_size ||
+			    sums.length > from->member_size - address_offset(sums.address)))
+		return error_set(err, -EPROTO, "version '%s': its block checksums lie outside of the volume",
+				 from->label);
+	return 0;
+}
+
+int handover_get_version(const struct handover_version *from, struct version *ret, struct error *err)
+{
+	struct version version;
+	int r;
+
+	if (!memchr(from->label, 0, sizeof(from->label)))
+		return error_set(err, -EPROTO, "the label of the version has no NUL");
+	r = version_check_label(from->label, err);
+	if (r < 0)
+		return r;
+	handover_copy_version(from, &version);
+	r = handover_check_features(&version, err);
+	if (r == 0)
+		r = handover_check_index(&version, err);
+	if (r == 0)
+		r = handover_check_members(from, err);
+	if (r == 0)
+		*ret = version;
+	return r;
+}

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT */
+/* Seals of memfd_create(2), and a robust futex of one thread, see set_robust_list(2): when that thread is no more,
+ * even after SIGKILL, the kernel marks the futex in the shared page. */
+#include "handover/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define STATE_MAGIC UINT64_C(0x3145544154534644) /* "DFSTATE1" */
+#define STATE_SIZE  4096u
+#define STATE_SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL)
+
+/* What lies in the memfd. Later releases add fields behind these. */
+struct state_page {
+	uint64_t magic;
+	_Atomic uint64_t key;    /* of the version that is served; 0: none any more */
+	_Atomic uint64_t volume; /* how often it was opened again */
+	_Atomic uint32_t lives;  /* a futex: number of the thread that stands for the daemon */
+};
+
+struct state {
+	int fd; /* O_RDONLY, for clients */
+	struct state_page *page;
+	struct robust_list entry; /* the list of one thread with one futex */
+	struct robust_list_head list;
+};
+
+/* ---- the daemon's ---- */
+
+/* Read-only, so that no client gets a descriptor that another's mapping could be made writable by. */
+static int state_seal(int fd, int *ret_fd, struct error *err)
+{
+	char path[32];
+
+	if (fcntl(fd, F_ADD_SEALS, STATE_SEALS) < 0)
+		return error_errno(err, "cannot seal the state");
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	*ret_fd = open(path, O_RDONLY | O_CLOEXEC);
+	return *ret_fd < 0 ? error_errno(err, "cannot open the state again") : 0;
+}
+
+int state_new(struct state **ret, struct error *err)
+{
+	auto_close int fd = memfd_create("datasetfs-state", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	auto_free struct state *state = calloc(1, sizeof(*state));
+	int r;
+
+	if (!state)
+		return error_set(err, -ENOMEM, "no memory for the state");
+	if (fd < 0 || ftruncate(fd, STATE_SIZE) < 0)
+		return error_errno(err, "cannot make the state");
+	state->page = mmap(NULL, STATE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (state->page == MAP_FAILED)
+		return error_errno(err, "cannot map the state");
+	state->page->magic = STATE_MAGIC;
+	r = state_seal(fd, &state->fd, err);
+	if (r < 0) {
+		munmap(state->page, STATE_SIZE);
+		return r;
+	}
+	*ret = take_ptr(&state);
+	return 0;
+}
+
+void state_free(struct state *state)
+{
+	if (!state)
+		return;
+	state_publish(state, 0);
+	munmap(state->page, STATE_SIZE);
+	close(state->fd);
+	free(state);
+}
+
+int state_fd(const struct state *state)
+{
+	return state->fd;
+}
+
+void state_live(struct state *state)
+{
+	pid_t thread = (pid_t)syscall(SYS_gettid);
+
+	state->entry.next = &state->list.list;
+	state->list = (struct robust_list_head){
+		.list = { &state->entry },
+		.futex_offset = (char *)&state->page->lives - (char *)&state->entry,
+	};
+	atomic_store(&state->page->lives, (uint32_t)thread);
+	/* In place of the C library's own, of which a thread without robust mutexes has no need. */
+	syscall(SYS_set_robust_list, &state->list, sizeof(state->list));
+}
+
+void state_publish(struct state *state, uint64_t key)
+{
+	atomic_store(&state->page->key, key);
+}
+
+void state_renew(struct state *state)
+{
+	atomic_fetch_add(&state->page->volume, 1);
+}
+
+/* ---- the client's ---- */
+
+static const struct state_page *state_page_of(const struct state_view *view)
+{
+	return (const struct state_page *)view;
+}
+
+static int state_check(int fd, struct error *err)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	if (seals < 0 || (seals & STATE_SEALS) != STATE_SEALS)
+		return error_set(err, -EPROTO, "the state has the seals %#x, expected %#x", seals < 0 ? 0 : seals,
+				 STATE_SEALS);
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "the state");
+	if (st.st_size < (off_t)STATE_SIZE)
+		return error_set(err, -EPROTO, "the state has %lld bytes, expected %u", (long long)st.st_size,
+				 STATE_SIZE);
+	return 0;
+}
+
+int state_view_open(int fd, const struct state_view **ret, struct error *err)
+{
+	const struct state_page *page;
+	int r = state_check(fd, err);
+
+	if (r < 0)
+		return r;
+	page = mmap(NULL, STATE_SIZE, PROT_READ, MAP_SHARED, fd, 0);
+	if (page == MAP_FAILED)
+		return error_errno(err, "cannot map the state");
+	if (page->magic != STATE_MAGIC) {
+		r = error_set(err, -EPROTO, "the state begins with %#llx, expected %#llx",
+			      (unsigned long long)page->magic, (unsigned long long)STATE_MAGIC);
+		munmap((void *)(uintptr_t)page, STATE_SIZE);
+		return r;
+	}
+	*ret = (const struct state_view *)page;
+	return 0;
+}
+
+void state_view_close(const struct state_view *view)
+{
+	if (view)
+		munmap((void *)(uintptr_t)view, STATE_SIZE);
+}
+
+uint64_t state_view_key(const struct state_view *view)
+{
+	const struct state_page *page = state_page_of(view);
+
+	if (!(atomic_load_explicit(&page->lives, memory_order_relaxed) & FUTEX_TID_MASK))
+		return 0;
+	return atomic_load_explicit(&page->key, memory_order_acquire);
+}
+
+uint64_t state_view_volume(const struct state_view *view)
+{
+	return atomic_load_explicit(&state_page_of(view)->volume, memory_order_acquire);
+}
