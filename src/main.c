@@ -92,22 +92,33 @@ static int main_set_digest(void *target, const char *value, struct error *err)
 	return parse_hex(value + strlen(kind), options->serve.digest, sizeof(options->serve.digest), err);
 }
 
-static int main_set_control_group(void *target, const char *value, struct error *err)
+static int main_find_group(const char *value, uint32_t *ret, struct error *err)
 {
-	struct main_options *options = target;
 	const struct group *group = getgrnam(value);
 	uint64_t number;
-	int r = 0;
 
 	if (group)
 		number = group->gr_gid;
 	else if (parse_u64(value, 0, UINT32_MAX - 1, &number, NULL) < 0)
-		r = error_set(err, -EINVAL, "there is no group '%s'", value);
-	if (r < 0)
-		return r;
-	options->serve.has_control_group = true;
-	options->serve.control_group = (uint32_t)number;
+		return error_set(err, -EINVAL, "there is no group '%s'", value);
+	*ret = (uint32_t)number;
 	return 0;
+}
+
+static int main_set_control_group(void *target, const char *value, struct error *err)
+{
+	struct main_options *options = target;
+
+	options->serve.has_control_group = true;
+	return main_find_group(value, &options->serve.control_group, err);
+}
+
+static int main_set_direct_group(void *target, const char *value, struct error *err)
+{
+	struct main_options *options = target;
+
+	options->serve.has_direct_group = true;
+	return main_find_group(value, &options->serve.direct_group, err);
 }
 
 /* current, or current:SECONDS. */
@@ -147,6 +158,7 @@ static const struct main_word {
 	{ "on_error", true, MAIN_WORD(serve.read.wait, "eio", "wait") },
 	{ "deadline", true, OPTION_NUMBER(struct main_options, serve.read.deadline, 1, DEADLINE_MAX) },
 	{ "control_group", true, OPTION_CALL(main_set_control_group) },
+	{ "direct_group", true, OPTION_CALL(main_set_direct_group) },
 	{ "follow", true, OPTION_CALL(main_set_follow) },
 	{ "notify", true, MAIN_WORD(serve.notify, "auto", "epoch", "entries") },
 	{ "versions", false, MAIN_FALSE(serve.noversions) },

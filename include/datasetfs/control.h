@@ -12,6 +12,7 @@
 #define DSFS_CONTROL_VERSION "version"    /* the version that is mounted: one JSON object */
 #define DSFS_CONTROL_STATS   "stats.json" /* counters: one JSON object */
 #define DSFS_CONTROL_CATALOGUE "versions.json" /* the versions of the volume, oldest first: a JSON array of objects */
+#define DSFS_CONTROL_CLIENT  "client"     /* where libdatasetfs finds the daemon: one JSON object */
 
 #define DSFS_CONTROL_VERSIONS "versions"  /* a directory: every version of the volume under its label, opened on
 				      * first use; absent with the mount option noversions */
@@ -68,6 +69,11 @@ struct dsfs_switch {
 #define DSFS_CONTROL_BYTES       "bytes"       /* sum of their sizes */
 #define DSFS_CONTROL_INODES      "inodes"      /* regular files, directories and symbolic links */
 
+/* Fields of DSFS_CONTROL_CLIENT. */
+#define DSFS_CONTROL_PROTOCOL    "protocol"    /* what is spoken at the socket, for libdatasetfs alone */
+#define DSFS_CONTROL_SOCKET      "socket"      /* its path; empty: there is none */
+#define DSFS_CONTROL_REASON      "reason"      /* why there is none; empty: there is one */
+
 /* Fields of DSFS_CONTROL_STATS. */
 #define DSFS_CONTROL_RELEASE          "release"        /* of the daemon */
 #define DSFS_CONTROL_PID              "pid"
@@ -107,6 +113,15 @@ struct dsfs_switch {
 #define DSFS_CONTROL_STALLED_SINCE    "stalled_since"  /* start of this stall, seconds since 1970; 0: no stall */
 #define DSFS_CONTROL_STALLS           "stalls"         /* times that a read waited over 1 s for the device */
 #define DSFS_CONTROL_LONGEST_STALL    "longest_stall_seconds"
+#define DSFS_CONTROL_CLIENTS          "clients"        /* programs that read past the mount, connected now */
+#define DSFS_CONTROL_CLIENT_OPENED    "client_opened"  /* versions that were handed to them */
+#define DSFS_CONTROL_CLIENT_REFUSED   "client_refused" /* connections of those who may not, or beyond the limit */
+#define DSFS_CONTROL_CLIENT_DROPPED   "client_dropped" /* connections that broke the rules */
+#define DSFS_CONTROL_CLIENT_FILES     "client_files"   /* these and the next as clients report them: reads of files, */
+#define DSFS_CONTROL_CLIENT_BYTES     "client_bytes"   /* bytes of contents, */
+#define DSFS_CONTROL_CLIENT_CHECKSUM  "client_checksum_failures" /* as checksum_failures, */
+#define DSFS_CONTROL_CLIENT_DEVICE    "client_device_errors"     /* as device_errors, */
+#define DSFS_CONTROL_CLIENT_FAILURES  "client_read_failures"     /* reads that failed for good */
 #define DSFS_CONTROL_READ_LATENCY     "read_latency_us"   /* element n counts 2^(n-1) to under 2^n µs, */
 #define DSFS_CONTROL_DEVICE_LATENCY   "device_latency_us" /* element 0 under 1 µs, the last all above */
 #define DSFS_CONTROL_LATENCY_BUCKETS  24

@@ -74,7 +74,8 @@ enum handover_fd { HANDOVER_VOLUME, HANDOVER_STATE, HANDOVER_INDEX };
 
 struct handover_opened {
 	struct handover_answer answer;
-	uint64_t key; /* of the version in the state; 0: it is not open there, and no index comes */
+	uint64_t key;    /* of the version in the state; 0: it is not open there, and no index comes */
+	uint64_t volume; /* in the state, before the volume was opened for this client */
 	struct handover_version version; /* with key alone */
 };
 

@@ -110,6 +110,11 @@ void state_renew(struct state *state)
 	atomic_fetch_add(&state->page->volume, 1);
 }
 
+uint64_t state_volume(const struct state *state)
+{
+	return atomic_load(&state->page->volume);
+}
+
 /* ---- the client's ---- */
 
 static const struct state_page *state_page_of(const struct state_view *view)

@@ -21,8 +21,9 @@ int state_fd(const struct state *state);
 void state_live(struct state *state);
 /* The version that names are looked up in from now on. Any thread, one at a time. */
 void state_publish(struct state *state, uint64_t key);
-/* The volume was opened again. */
+/* The volume was opened again; how often. */
 void state_renew(struct state *state);
+uint64_t state_volume(const struct state *state);
 
 /* ---- the client's ---- */
 

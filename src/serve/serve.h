@@ -35,11 +35,14 @@ struct serve_options {
 	enum serve_notify notify; /* how the kernel is told of a switch */
 	bool has_control_group;
 	uint32_t control_group; /* its members may switch, beside root and the mounting user */
+	bool has_direct_group;
+	uint32_t direct_group;  /* its members may read past the mount, beside those two */
 	unsigned follow;        /* seconds between looks at the volume's current version; 0: never */
 	unsigned workers;       /* 0: by the CPUs */
 	struct reader_options read;
 };
 
+struct clients;
 struct control;
 struct snapshots;
 struct prune;
@@ -61,6 +64,7 @@ struct serve {
 	int mount_fd;     /* /dev/fuse of the mount: the kernel is notified by it */
 	struct wake wake; /* the control thread's */
 	struct generations generations;
+	struct clients *clients; /* constant once workers run */
 	struct control *control;
 	struct prune *prune;    /* NULL before the mount serves */
 	struct visits *visits;

@@ -41,6 +41,7 @@ may src/base     base
 may src/image    base image datasetfs
 may src/io       base io
 may src/device   base device
+may src/handover base image handover
 may src/volume   base image io device volume datasetfs
 may src/read     base image io read datasetfs
 may src/fuse     base io fuse
@@ -50,12 +51,13 @@ may src/serve/worker  base io read fuse datasetfs serve/version serve/worker
 may src/serve         base image io device read serve/version serve/worker
 may src/serve/opening base image device datasetfs serve/version serve serve/opening
 may src/serve/request base image read fuse datasetfs serve/version serve/worker serve serve/request
+may src/serve/clients base image handover datasetfs serve/version serve serve/request serve/clients
 may src/serve/control base image io device fuse datasetfs serve/version serve/worker serve serve/opening \
-    serve/request serve/control
+    serve/request serve/clients serve/control
 may src/serve/dotdir  base image fuse datasetfs serve/version serve/worker serve serve/opening serve/request \
-    serve/control serve/dotdir
+    serve/clients serve/control serve/dotdir
 may src/serve/session base image io device read fuse datasetfs serve/version serve/worker serve serve/opening \
-    serve/request serve/control serve/dotdir serve/session
+    serve/request serve/clients serve/control serve/dotdir serve/session
 may src          base image io device read fuse serve serve/session datasetfs .
 may mkfs/spill   base datasetfs spill
 may mkfs/source  base image datasetfs spill source

@@ -8,11 +8,13 @@
  *   a new epoch            every name is asked for again (or, on older kernels, the root's are forgotten one by one)
  *   the root's inode       its attributes and cached listing go
  *   announced = new        .datasetfs/version says so: whoever waits for that finds no name of the old version any more
+ *   clients_switched()     those who read past the mount are told
  *
  * Nodes of the old version have other numbers, so what is open stays what it was. */
 #include "serve/control/switch.h"
 
 #include "base/log.h"
+#include "serve/clients/clients.h"
 #include "serve/control/announce.h"
 #include "serve/control/prune.h"
 
@@ -28,6 +30,7 @@ static int switch_current(struct serve *serve, struct generation *generation, st
 	r = announce_switch(serve, old, generation, &why);
 	if (r == 0) {
 		atomic_store(&serve->generations.announced, generation);
+		clients_switched(serve->clients, generation);
 		prune_left(serve, old);
 		return 0;
 	}

@@ -12,6 +12,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "datasetfs/control.h"
+#include "serve/clients/clients.h"
 #include "serve/dotdir/describe.h"
 #include "serve/dotdir/snapshots.h"
 #include "serve/dotdir/stats.h"
@@ -41,6 +42,7 @@ static const struct dotdir_file {
 } dotdir_files[] = {
 	{ DSFS_CONTROL_STATS, stats_write },
 	{ DSFS_CONTROL_VERSION, dotdir_version_write },
+	{ DSFS_CONTROL_CLIENT, clients_write },
 };
 
 #define DOTDIR_FILES (sizeof(dotdir_files) / sizeof(*dotdir_files))

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "image/block_sums.h"
+#include "serve/clients/clients.h"
 #include "serve/control/watchdog.h"
 #include "serve/serve.h"
 #include "serve/worker/counters.h"
@@ -131,6 +132,25 @@ static void stats_stalls(const struct serve *serve, struct json *json)
 	json_real(json, DSFS_CONTROL_LONGEST_STALL, stalls.longest);
 }
 
+static void stats_clients(const struct serve *serve, struct json *json)
+{
+	static const char *const reported[HANDOVER_COUNTS] = {
+		[HANDOVER_FILES] = DSFS_CONTROL_CLIENT_FILES,
+		[HANDOVER_BYTES] = DSFS_CONTROL_CLIENT_BYTES,
+		[HANDOVER_CHECKSUM_FAILURES] = DSFS_CONTROL_CLIENT_CHECKSUM,
+		[HANDOVER_DEVICE_ERRORS] = DSFS_CONTROL_CLIENT_DEVICE,
+		[HANDOVER_READ_FAILURES] = DSFS_CONTROL_CLIENT_FAILURES,
+	};
+	const struct clients_counters *counters = clients_counters(serve->clients);
+
+	json_number(json, DSFS_CONTROL_CLIENTS, atomic_load(&counters->connected));
+	json_number(json, DSFS_CONTROL_CLIENT_OPENED, atomic_load(&counters->opened));
+	json_number(json, DSFS_CONTROL_CLIENT_REFUSED, atomic_load(&counters->refused));
+	json_number(json, DSFS_CONTROL_CLIENT_DROPPED, atomic_load(&counters->dropped));
+	for (unsigned i = 0; i < HANDOVER_COUNTS; i++)
+		json_number(json, reported[i], atomic_load(&counters->reported[i]));
+}
+
 void stats_write(struct serve *serve, struct json *json)
 {
 	/* Ended is read first: the difference cannot become negative. */
@@ -143,6 +163,7 @@ void stats_write(struct serve *serve, struct json *json)
 	json_number(json, DSFS_CONTROL_IN_FLIGHT, begun - ended);
 	stats_counters(serve, json);
 	stats_stalls(serve, json);
+	stats_clients(serve, json);
 	stats_buckets(serve, json, DSFS_CONTROL_READ_LATENCY, offsetof(struct counters, read_latency));
 	stats_buckets(serve, json, DSFS_CONTROL_DEVICE_LATENCY, offsetof(struct counters, read.device_latency));
 	json_end_object(json);

@@ -102,6 +102,13 @@ static bool caller_is_in_our_namespace(uint32_t pid)
 	return ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
+bool caller_is_admin(uint32_t pid)
+{
+	const struct serve_options none = { 0 };
+
+	return caller_read(&none, pid).is_admin && caller_is_in_our_namespace(pid);
+}
+
 static bool caller_may(const struct serve *serve, const struct request *wire)
 {
 	const struct serve_options *options = &serve->options;

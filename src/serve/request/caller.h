@@ -8,6 +8,8 @@
  * the user who mounted unless he is root, members of the control_group. -EPERM when not; -EINTR when the request was
  * answered meanwhile, so that its process number may be another's. Any thread. */
 must_check int caller_check(const struct serve *serve, const struct channel_request *request, struct error *err);
+/* Whether the process with this number now has CAP_SYS_ADMIN in the daemon's namespace of users. */
+bool caller_is_admin(uint32_t pid);
 /* Whether the thread was killed. It waits for its reads all the same, for as long as the device hangs. Only a killed
  * one may be answered early: EINTR to a living one would surprise programs that expect none from files, and raise
  * SIGBUS in a mapping. */

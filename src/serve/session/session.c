@@ -21,6 +21,7 @@
 #include "device/locate.h"
 #include "fuse/init.h"
 #include "fuse/mount.h"
+#include "serve/clients/clients.h"
 #include "serve/control/control.h"
 #include "serve/control/prune.h"
 #include "serve/control/watchdog.h"
@@ -95,6 +96,7 @@ static void session_settle(struct session *session, const char *label)
 	if (geteuid() == 0 && init_raise_readahead(serve->options.mountpoint, &why) < 0)
 		log_warn("read-ahead stays at the kernel's default: %s, ignoring", why.reason);
 	mount_note(session->mount);
+	clients_settle(serve->clients, serve->options.mountpoint);
 	if (serve->ring_is_off)
 		log_info("FUSE over io_uring is off, /dev/fuse is used; 'echo Y >" MACHINE_RING_SWITCH
 			 "' before the mount turns it on");
@@ -183,6 +185,9 @@ static int session_bring_up(struct session *session, struct error *err)
 	privileges_drop(); /* of this thread and all that are to come */
 	/* Without a section nothing keeps a version: the control thread may close it as soon as it runs. */
 	memcpy(label, serve_current(&session->serve)->version.label, sizeof(label));
+	r = clients_start(&session->serve, err);
+	if (r < 0)
+		return r;
 	r = prune_start(&session->serve, err);
 	if (r < 0)
 		return r;
@@ -328,6 +333,7 @@ void session_free(struct session *session)
 	prune_stop(session->serve.prune);
 	visits_stop(session->serve.visits);
 	control_stop(session->serve.control);
+	clients_stop(session->serve.clients);
 	file_close(session->serve.volume); /* first: what it lies on may be about to be unmounted */
 	mount_farewell(session->mount);
 	prune_free(session->serve.prune);

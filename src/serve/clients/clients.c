@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT */
+/* One poll(2) over all connections. Nothing here waits for a client: what it does not take is not sent, and it is
+ * dropped. Who is not entitled is told so and never gets a place in the table. */
+#include "serve/clients/clients.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sockios.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "datasetfs/control.h"
+#include "handover/passing.h"
+#include "handover/state.h"
+#include "serve/clients/answer.h"
+#include "serve/clients/entitled.h"
+#include "serve/clients/rendezvous.h"
+
+#define CLIENTS_MAX        1024u
+#define CLIENTS_OF_MEMBER  256u /* of one user who is entitled by the direct_group alone */
+#define CLIENTS_OF_MEMBERS 768u /* of all such users: the rest is for root and the mounting user */
+#define CLIENTS_PAUSE      1000 /* ms without new ones, when there are no descriptors */
+#define CLIENTS_COUNT_MAX  (UINT64_C(1) << 48) /* that one report adds at most */
+
+enum { CLIENTS_WAKE, CLIENTS_LISTENER, CLIENTS_FIRST };
+
+struct clients {
+	struct serve *serve;
+	pthread_t thread;
+	bool running;
+	struct wake ending;
+	struct state *state;     /* NULL: there is no socket, */
+	struct error why;        /* for this reason; constant, as is the next */
+	struct rendezvous place;
+	_Atomic uint64_t device; /* of the mount; 0: it does not serve yet */
+	_Atomic bool ended;
+	struct clients_counters counters; /* the thread counts */
+	/* The thread's: */
+	unsigned most, count;
+	bool paused;
+	struct entitled_peer peers[CLIENTS_MAX];
+	struct pollfd fds[CLIENTS_FIRST + CLIENTS_MAX]; /* the first two are for ENDING and the listener */
+};
+
+/* ---- connections ---- */
+
+static void clients_drop(struct clients *clients, unsigned i)
+{
+	close(clients->fds[CLIENTS_FIRST + i].fd);
+	clients->count--;
+	clients->fds[CLIENTS_FIRST + i] = clients->fds[CLIENTS_FIRST + clients->count];
+	clients->peers[i] = clients->peers[clients->count];
+	atomic_store(&clients->counters.connected, clients->count);
+}
+
+static int clients_check_room(const struct clients *clients, const struct entitled_peer *peer, struct error *err)
+{
+	unsigned own = 0, members = 0;
+
+	for (unsigned i = 0; i < clients->count; i++) {
+		members += clients->peers[i].is_member;
+		own += clients->peers[i].is_member && clients->peers[i].uid == peer->uid;
+	}
+	if (clients->count >= clients->most)
+		return error_set(err, -EUSERS, "%u clients are connected, which is the limit", clients->count);
+	if (peer->is_member && (own >= clients->most / 4 || own >= CLIENTS_OF_MEMBER))
+		return error_set(err, -EUSERS, "%u clients of user %u are connected, which is the limit", own,
+				 (unsigned)peer->uid);
+	if (peer->is_member && (members >= clients->most / 4 * 3 || members >= CLIENTS_OF_MEMBERS))
+		return error_set(err, -EUSERS,
+				 "%u clients of members of the direct_group are connected, which is the limit",
+				 members);
+	return 0;
+}
+
+/* The connection is new, so there is room for this. */
+static int clients_greet(struct clients *clients, int fd, struct entitled_peer *ret, struct error *err)
+{
+	struct handover_greeting greeting = { 0 };
+	struct error why = { 0 };
+	int r = entitled_check(clients->serve, fd, ret, &why);
+
+	if (r == 0)
+		r = clients_check_room(clients, ret, &why);
+	handover_begin(&greeting.answer.head, HANDOVER_GREETING, sizeof(greeting));
+	if (r < 0)
+		handover_refuse(&greeting.answer, &why);
+	if (passing_send(fd, &greeting, sizeof(greeting), NULL, 0, err) < 0)
+		return err->code;
+	return r < 0 ? error_pass(err, r, &why) : 0;
+}
+
+static void clients_add(struct clients *clients, int fd)
+{
+	struct entitled_peer peer;
+	struct error err = { 0 };
+
+	if (clients_greet(clients, fd, &peer, &err) < 0) {
+		counter_add(&clients->counters.refused, 1);
+		log_debug("a client is refused: %s", err.reason);
+		close(fd);
+		return;
+	}
+	clients->peers[clients->count] = peer;
+	clients->fds[CLIENTS_FIRST + clients->count] = (struct pollfd){ .fd = fd, .events = POLLIN };
+	atomic_store(&clients->counters.connected, ++clients->count);
+}
+
+/* One at a time: those who are connected have their turn between two that come. */
+static void clients_accept(struct clients *clients)
+{
+	static struct log_limit limit = { .burst = 1 };
+	unsigned suppressed;
+	int fd = accept4(clients->place.listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd >= 0) {
+		clients_add(clients, fd);
+		return;
+	}
+	clients->paused = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+	if (clients->paused && log_allow(&limit, &suppressed))
+		log_warn("no client can connect: %s, trying again", strerror(errno));
+}
+
+/* ---- what they say ---- */
+
+/* A client that reads its answers has read the former one before it asks again. */
+static int clients_check_read(int fd, struct error *err)
+{
+	int unread = 0;
+
+	if (ioctl(fd, SIOCOUTQ, &unread) < 0)
+		return error_errno(err, "cannot see what it has read");
+	return unread ? error_set(err, -EPROTO, "it asks again before it has read its answer") : 0;
+}
+
+static int clients_send_refusal(int fd, const struct error *why, struct error *err)
+{
+	struct handover_answer answer = { 0 };
+
+	handover_begin(&answer.head, HANDOVER_OPENED, sizeof(answer));
+	handover_refuse(&answer, why);
+	return passing_send(fd, &answer, sizeof(answer), NULL, 0, err);
+}
+
+static int clients_open(struct clients *clients, int fd, const struct passing_packet *packet, struct error *err)
+{
+	struct handover_open wish;
+	struct answer answer;
+	struct error why = { 0 };
+	int r = handover_check(packet->bytes, packet->length, HANDOVER_OPEN, sizeof(wish), err);
+
+	if (r == 0)
+		r = clients_check_read(fd, err);
+	if (r < 0)
+		return r;
+	memcpy(&wish, packet->bytes, sizeof(wish));
+	if (answer_make(clients->serve, clients->state, atomic_load(&clients->device), &wish, &answer, &why) < 0)
+		return clients_send_refusal(fd, &why, err);
+	r = passing_send(fd, &answer.message, sizeof(answer.message), answer.fds, answer.fd_count, err);
+	answer_close(&answer);
+	if (r == 0)
+		counter_add(&clients->counters.opened, 1);
+	return r;
+}
+
+static void clients_log_report(const struct entitled_peer *peer, const struct handover_report *report)
+{
+	static struct log_limit limit = { .burst = 5 };
+	unsigned suppressed;
+
+	if (!report->counts[HANDOVER_CHECKSUM_FAILURES] && !report->counts[HANDOVER_DEVICE_ERRORS] &&
+	    !report->counts[HANDOVER_READ_FAILURES])
+		return;
+	if (log_allow(&limit, &suppressed))
+		log_warn("a client that reads past the mount had trouble, pid=%u uid=%u checksum_failures=%llu "
+			 "device_errors=%llu read_failures=%llu suppressed=%u",
+			 (unsigned)peer->pid, (unsigned)peer->uid,
+			 (unsigned long long)report->counts[HANDOVER_CHECKSUM_FAILURES],
+			 (unsigned long long)report->counts[HANDOVER_DEVICE_ERRORS],
+			 (unsigned long long)report->counts[HANDOVER_READ_FAILURES], suppressed);
+}
+
+static int clients_report(struct clients *clients, const struct entitled_peer *peer,
+			  const struct passing_packet *packet, struct error *err)
+{
+	struct handover_report report;
+	int r = handover_check(packet->bytes, packet->length, HANDOVER_REPORT, sizeof(report), err);
+
+	if (r < 0)
+		return r;
+	memcpy(&report, packet->bytes, sizeof(report));
+	for (unsigned i = 0; i < HANDOVER_COUNTS; i++)
+		if (report.counts[i] > CLIENTS_COUNT_MAX)
+			return error_set(err, -EPROTO, "it reports %#llx of kind %u",
+					 (unsigned long long)report.counts[i], i);
+	for (unsigned i = 0; i < HANDOVER_COUNTS; i++)
+		counter_add(&clients->counters.reported[i], report.counts[i]);
+	clients_log_report(peer, &report);
+	return 0;
+}
+
+static int clients_hear(struct clients *clients, unsigned i, struct error *err)
+{
+	int fd = clients->fds[CLIENTS_FIRST + i].fd;
+	struct passing_packet packet;
+	struct handover_head head = { 0 };
+	int r = passing_receive(fd, 0, 0, &packet, err);
+
+	if (r < 0)
+		return r == -EAGAIN ? 0 : r;
+	memcpy(&head, packet.bytes, packet.length < sizeof(head) ? packet.length : sizeof(head));
+	if (head.kind == HANDOVER_REPORT)
+		return clients_report(clients, &clients->peers[i], &packet, err);
+	return clients_open(clients, fd, &packet, err);
+}
+
+/* Those who went are no news. */
+static void clients_serve(struct clients *clients, unsigned i)
+{
+	static struct log_limit limit = { .burst = 5 };
+	const struct entitled_peer peer = clients->peers[i];
+	struct error err = { 0 };
+	unsigned suppressed;
+	int r = clients_hear(clients, i, &err);
+
+	if (r == 0)
+		return;
+	clients_drop(clients, i);
+	if (r == -ECONNRESET || r == -EPIPE)
+		return;
+	counter_add(&clients->counters.dropped, 1);
+	if (log_allow(&limit, &suppressed))
+		log_warn("a client is dropped, pid=%u uid=%u: %s, suppressed=%u", (unsigned)peer.pid,
+			 (unsigned)peer.uid, err.reason, suppressed);
+}
+
+/* ---- the thread ---- */
+
+static void *clients_main(void *argument)
+{
+	struct clients *clients = argument;
+	struct pollfd *fds = clients->fds;
+
+	state_live(clients->state);
+	while (!atomic_load(&clients->ended)) {
+		fds[CLIENTS_LISTENER].events = clients->paused ? 0 : POLLIN;
+		if (poll(fds, CLIENTS_FIRST + clients->count, clients->paused ? CLIENTS_PAUSE : -1) < 0)
+			continue;
+		clients->paused = false;
+		/* Backwards: who is dropped leaves his place to a later one. */
+		for (unsigned i = clients->count; i-- > 0;)
+			if (fds[CLIENTS_FIRST + i].revents)
+				clients_serve(clients, i);
+		if (fds[CLIENTS_LISTENER].revents)
+			clients_accept(clients);
+	}
+	while (clients->count)
+		clients_drop(clients, 0);
+	return NULL;
+}
+
+/* A quarter of the descriptors: the rest are the daemon's own. */
+static unsigned clients_most(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur / 4 > CLIENTS_MAX)
+		return CLIENTS_MAX;
+	return (unsigned)limit.rlim_cur / 4;
+}
+
+static int clients_run(struct clients *clients, struct error *err)
+{
+	int r = state_new(&clients->state, err);
+
+	if (r == 0)
+		r = wake_open(&clients->ending, err);
+	if (r == 0)
+		r = rendezvous_open(&clients->place, err);
+	if (r < 0)
+		return r;
+	clients->most = clients_most();
+	clients->fds[CLIENTS_WAKE] = (struct pollfd){ .fd = clients->ending.fd, .events = POLLIN };
+	clients->fds[CLIENTS_LISTENER] = (struct pollfd){ .fd = clients->place.listener };
+	clients_switched(clients, serve_current(clients->serve));
+	r = pthread_create(&clients->thread, NULL, clients_main, clients);
+	if (r)
+		return error_set(err, -r, "cannot start the thread of clients: %s", strerror(r));
+	clients->running = true;
+	return 0;
+}
+
+int clients_start(struct serve *serve, struct error *err)
+{
+	struct clients *clients = calloc(1, sizeof(*clients));
+
+	if (!clients)
+		return error_set(err, -ENOMEM, "no memory for clients");
+	clients->serve = serve;
+	clients->place = RENDEZVOUS_NONE;
+	clients->ending.fd = -1;
+	if (clients_run(clients, &clients->why) < 0) {
+		log_debug("programs cannot read past the mount, as there is no socket: %s", clients->why.reason);
+		state_free(clients->state);
+		clients->state = NULL;
+		rendezvous_close(&clients->place);
+	}
+	serve->clients = clients;
+	return 0;
+}
+
+void clients_settle(struct clients *clients, const char *mountpoint)
+{
+	struct statx info;
+
+	/* DONT_SYNC: this must not become a request to ourselves. */
+	if (statx(AT_FDCWD, mountpoint, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &info) == 0)
+		atomic_store(&clients->device, makedev(info.stx_dev_major, info.stx_dev_minor));
+}
+
+void clients_switched(struct clients *clients, const struct generation *generation)
+{
+	if (clients->state)
+		state_publish(clients->state, generation->key);
+}
+
+void clients_renew(struct clients *clients)
+{
+	if (clients->state)
+		state_renew(clients->state);
+}
+
+void clients_stop(struct clients *clients)
+{
+	if (!clients)
+		return;
+	if (clients->running) {
+		atomic_store(&clients->ended, true);
+		wake_up(&clients->ending);
+		pthread_join(clients->thread, NULL);
+	}
+	rendezvous_close(&clients->place);
+	wake_close(&clients->ending);
+	state_free(clients->state);
+	free(clients);
+}
+
+/* ---- what is told of them ---- */
+
+const struct clients_counters *clients_counters(const struct clients *clients)
+{
+	return &clients->counters;
+}
+
+void clients_write(struct serve *serve, struct json *json)
+{
+	const struct clients *clients = serve->clients;
+
+	json_begin_object(json, NULL);
+	json_number(json, DSFS_CONTROL_PROTOCOL, HANDOVER_PROTOCOL);
+	json_string(json, DSFS_CONTROL_SOCKET, clients->place.path);
+	json_string(json, DSFS_CONTROL_REASON, clients->why.reason);
+	json_end_object(json);
+	fputc('\n', json->out);
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Programs that read past the mount: a thread that meets them at a socket, gives those who are entitled to them
+ * descriptors of the index and of the volume, and counts what they report. */
+#pragma once
+#include "base/counter.h"
+#include "base/json.h"
+#include "handover/handover.h"
+#include "serve/serve.h"
+
+struct clients;
+
+struct clients_counters {
+	_Atomic uint64_t connected;    /* now */
+	counter64 opened;              /* versions that were handed over */
+	counter64 refused;             /* connections of those who may not, or for whom there was no room */
+	counter64 dropped;             /* connections that sent nonsense or did not read their answers */
+	counter64 reported[HANDOVER_COUNTS];
+};
+
+/* A mount without a socket serves all the same; .datasetfs/client then says why there is none. */
+must_check int clients_start(struct serve *serve, struct error *err);
+/* The mount serves: from here on clients can have something. */
+void clients_settle(struct clients *clients, const char *mountpoint);
+/* The control thread's: another version is served, the volume was opened again. */
+void clients_switched(struct clients *clients, const struct generation *generation);
+void clients_renew(struct clients *clients);
+/* Nobody calls the above any more. NULL as well. */
+void clients_stop(struct clients *clients);
+
+const struct clients_counters *clients_counters(const struct clients *clients);
+/* What .datasetfs/client says. */
+void clients_write(struct serve *serve, struct json *json);

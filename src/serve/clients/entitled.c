@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* Asks the kernel who connected: SO_PEERCRED, SO_PEERGROUPS and SO_PEERPIDFD of unix(7) and socket(7). */
+#include "serve/clients/entitled.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "serve/request/caller.h"
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77 /* Linux 6.5 */
+#endif
+
+static bool entitled_is_member(int fd, gid_t group)
+{
+	auto_free gid_t *groups = NULL;
+	socklen_t size = 0;
+
+	/* ERANGE, and how much room it takes. */
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &size) == 0 || errno != ERANGE)
+		return false;
+	groups = malloc(size);
+	if (!groups || getsockopt(fd, SOL_SOCKET, SO_PEERGROUPS, groups, &size) < 0)
+		return false;
+	for (size_t i = 0; i < size / sizeof(*groups); i++)
+		if (groups[i] == group)
+			return true;
+	return false;
+}
+
+/* When the process with this number began, ns since boot, rounded down to a tick; INT64_MAX: unknown. Field 22 of
+ * proc_pid_stat(5); the second is a name that may have any character. */
+static int64_t entitled_began(uint32_t pid)
+{
+	unsigned long long ticks;
+	char path[64], line[1024];
+	const char *rest;
+	FILE *file;
+	bool got;
+
+	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
+	file = fopen(path, "re");
+	if (!file)
+		return INT64_MAX;
+	got = fgets(line, sizeof(line), file);
+	fclose(file);
+	rest = got ? strrchr(line, ')') : NULL;
+	if (!rest || sscanf(rest + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+				      " %llu", &ticks) != 1)
+		return INT64_MAX;
+	return (int64_t)(ticks * (1000000000u / (unsigned long long)sysconf(_SC_CLK_TCK)));
+}
+
+/* Whether the process that connected is still the one with its number, after that was looked at. Before Linux 6.5 its
+ * number counts if who has it began before the connection was accepted. */
+static bool entitled_is_same(int fd, uint32_t pid, int64_t accepted)
+{
+	auto_close int pidfd = -1;
+	socklen_t size = sizeof(pidfd);
+	struct pollfd ended;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &size) < 0) {
+		pidfd = -1;
+		return errno == ENOPROTOOPT && entitled_began(pid) <= accepted;
+	}
+	ended = (struct pollfd){ .fd = pidfd, .events = POLLIN };
+	return poll(&ended, 1, 0) == 0;
+}
+
+static int64_t entitled_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static bool entitled_may(const struct serve *serve, int fd, const struct ucred *peer, bool *ret_member)
+{
+	const struct serve_options *options = &serve->options;
+	int64_t accepted = entitled_now();
+
+	*ret_member = false;
+	if (peer->uid && peer->uid == serve->owner)
+		return true;
+	if (!peer->uid && caller_is_admin((uint32_t)peer->pid) &&
+	    entitled_is_same(fd, (uint32_t)peer->pid, accepted))
+		return true;
+	*ret_member = options->has_direct_group &&
+		      (peer->gid == options->direct_group || entitled_is_member(fd, options->direct_group));
+	return *ret_member;
+}
+
+int entitled_check(const struct serve *serve, int fd, struct entitled_peer *ret, struct error *err)
+{
+	const char *members = serve->options.has_direct_group ? " and members of its direct_group" : "";
+	struct ucred peer;
+	socklen_t size = sizeof(peer);
+	char owner[32] = "";
+	bool member;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
+		return error_errno(err, "cannot find out who connected");
+	if (entitled_may(serve, fd, &peer, &member)) {
+		*ret = (struct entitled_peer){ .pid = (uint32_t)peer.pid, .uid = peer.uid, .is_member = member };
+		return 0;
+	}
+	if (serve->owner)
+		snprintf(owner, sizeof(owner), "%s user %u", *members ? "," : " and", (unsigned)serve->owner);
+	return error_set(err, -EPERM, "only root with CAP_SYS_ADMIN%s%s may read past this mount", owner, members);
+}
