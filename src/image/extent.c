@@ -69,7 +69,7 @@ static uint64_t extent_hole_bytes(const struct index *index, const struct inode 
 	struct chunk chunk;
 
 	if (inode->size > DSFS_SHARED_MAX)
-		return records_hole_bytes(index, inode->ordinal);
+		return records_hole_bytes(index, inode);
 	for (uint64_t i = 0; i < inode_chunk_count(index, inode); i++)
 		if (chunk_get(index, inode, i, &chunk, NULL) == 0 && chunk_is_hole(&chunk))
 			bytes += chunk.length;

@@ -39,6 +39,7 @@ struct index {
 	bool has_lists; /* of long holes, see hole_list.h */
 	struct span inodes, chunks, classes, blob;
 	struct names *names;
+	bool is_measured;            /* records_measure() was here; else there is no list of sparse files */
 	struct index_sparse *sparse; /* by ordinal, see records.h */
 	uint64_t sparse_count;
 	int memfd;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -18,10 +19,24 @@
 #include "image/sha256.h"
 #include "image/xattr.h"
 
-#define LOAD_STEP (4u << 20)
+#define LOAD_STEP  (4u << 20)
+#define LOAD_SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
 
-int index_load_fd(int fd, const struct version *version, const uint64_t *member_sizes, uint32_t member_count,
-		  struct index **ret, struct error *err)
+static int index_load_check(struct index *index, struct error *err)
+{
+	int r = names_check(index, (struct span){ index->map, index->shape.names_length }, err);
+
+	if (r == 0)
+		r = xattr_check(index, err);
+	if (r == 0)
+		r = records_check(index, err);
+	if (r == 0)
+		r = records_measure(index, err);
+	return r;
+}
+
+static int index_load_map(int fd, const struct version *version, const uint64_t *member_sizes, uint32_t member_count,
+			  bool is_checked, struct index **ret, struct error *err)
 {
 	struct index *index = calloc(1, sizeof(*index));
 	int r;
@@ -35,14 +50,8 @@ int index_load_fd(int fd, const struct version *version, const uint64_t *member_
 	index->has_lists = version->feature_incompat & DSFS_VERSION_INCOMPAT_HOLES;
 	memcpy(index->member_sizes, member_sizes, member_count * sizeof(*member_sizes));
 	r = index_map(index, err);
-	if (r == 0)
-		r = names_check(index, (struct span){ index->map, version->shape.names_length }, err);
-	if (r == 0)
-		r = xattr_check(index, err);
-	if (r == 0)
-		r = records_check(index, err);
-	if (r == 0)
-		r = records_measure(index, err);
+	if (r == 0 && !is_checked)
+		r = index_load_check(index, err);
 	if (r == 0)
 		r = names_open(fd, index->shape.names_length, &index->names, err);
 	if (r < 0) {
@@ -52,6 +61,29 @@ int index_load_fd(int fd, const struct version *version, const uint64_t *member_
 	}
 	*ret = index;
 	return 0;
+}
+
+int index_load_fd(int fd, const struct version *version, const uint64_t *member_sizes, uint32_t member_count,
+		  struct index **ret, struct error *err)
+{
+	return index_load_map(fd, version, member_sizes, member_count, false, ret, err);
+}
+
+int index_load_sealed(int fd, const struct version *version, uint64_t member_size, struct index **ret,
+		      struct error *err)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	if (seals < 0 || (seals & LOAD_SEALS) != LOAD_SEALS)
+		return error_set(err, -EPROTO, "index: it has the seals %#x, expected %#x", seals < 0 ? 0 : seals,
+				 LOAD_SEALS);
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "index: fstat");
+	if ((uint64_t)st.st_size != version->index_length)
+		return error_set(err, -EPROTO, "index: %" PRIu64 " bytes, expected %" PRIu64, (uint64_t)st.st_size,
+				 version->index_length);
+	return index_load_map(fd, version, &member_size, 1, true, ret, err);
 }
 
 static int index_copy_extent(struct source *source, const struct extent *extent, uint8_t *to, struct sha256 *sha,
@@ -129,7 +161,7 @@ int index_load(struct source *source, const struct version *version, struct inde
 	r = index_copy(source, version, fd, err);
 	if (r < 0)
 		return r;
-	if (fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
+	if (fcntl(fd, F_ADD_SEALS, LOAD_SEALS) < 0)
 		return error_errno(err, "index: seal");
 	r = index_load_fd(fd, version, member_sizes, 1, ret, err);
 	if (r == 0)

@@ -9,6 +9,11 @@
  * records are, seals it and opens it. -EBADMSG says what is wrong. */
 must_check int index_load(struct source *source, const struct version *version, struct index **ret,
 			  struct error *err);
+/* Opens a section that another process loaded so, and handed over: nothing of its contents is checked again, so this
+ * takes no time whatever its size. -EPROTO when it is not sealed, or its size is not the version's. Takes fd on
+ * success. */
+must_check int index_load_sealed(int fd, const struct version *version, uint64_t member_size, struct index **ret,
+				 struct error *err);
 /* Opens a section that lies in an open file (the packer's own, or a test's); takes fd on success. */
 must_check int index_load_fd(int fd, const struct version *version, const uint64_t *member_sizes,
 			     uint32_t member_count, struct index **ret, struct error *err);

@@ -104,6 +104,7 @@ int records_measure(struct index *index, struct error *err)
 		index->sparse[index->sparse_count++] =
 			(struct index_sparse){ inode.ordinal, records_measure_file(index, &inode) };
 	}
+	index->is_measured = r == 0;
 	return r;
 }
 
@@ -114,11 +115,13 @@ static int records_compare(const void *key, const void *item)
 	return ordinal < other ? -1 : ordinal > other;
 }
 
-uint64_t records_hole_bytes(const struct index *index, uint64_t ordinal)
+uint64_t records_hole_bytes(const struct index *index, const struct inode *inode)
 {
 	const struct index_sparse *found = NULL;
 
+	if (!index->is_measured)
+		return inode->sparse ? records_measure_file(index, inode) : 0;
 	if (index->sparse_count)
-		found = bsearch(&ordinal, index->sparse, index->sparse_count, sizeof(*found), records_compare);
+		found = bsearch(&inode->ordinal, index->sparse, index->sparse_count, sizeof(*found), records_compare);
 	return found ? found->hole_bytes : 0;
 }

@@ -251,12 +251,24 @@ static int file_open_fd(const struct site *site, enum file_mode mode, bool *ret_
 	return r < 0 ? error_pass(err, r, &why) : 0;
 }
 
+static int file_new(int fd, const struct file_geometry *geometry, struct file_source **ret, struct error *err)
+{
+	struct file_source *file = calloc(1, sizeof(*file));
+
+	if (!file)
+		return error_set(err, -ENOMEM, "no memory");
+	file->source.ops = &file_ops;
+	file->geometry = *geometry;
+	file->fd = fd;
+	*ret = file;
+	return 0;
+}
+
 int file_open_site(struct site *site, enum file_mode mode, struct file_source **ret, struct error *err)
 {
 	bool is_new = mode == FILE_CREATE || mode == FILE_UNNAMED, direct = false;
 	auto_close int fd = -1;
 	struct file_geometry geometry = { 0 };
-	struct file_source *file;
 	int r;
 
 	r = is_new ? file_make_fd(site, mode, &direct, &fd, err) : file_open_fd(site, mode, &direct, &fd, err);
@@ -268,16 +280,25 @@ int file_open_site(struct site *site, enum file_mode mode, struct file_source **
 		r = file_check_writable(fd, &geometry, err);
 	if (r == 0 && mode != FILE_READ)
 		r = file_claim(site, fd, mode, geometry.is_block_device, err);
-	if (r < 0)
-		return r;
-	file = calloc(1, sizeof(*file));
-	if (!file)
-		return error_set(err, -ENOMEM, "no memory");
-	file->source.ops = &file_ops;
-	file->geometry = geometry;
-	file->fd = take_fd(&fd);
-	*ret = file;
-	return 0;
+	if (r == 0)
+		r = file_new(fd, &geometry, ret, err);
+	if (r == 0)
+		(void)take_fd(&fd);
+	return r;
+}
+
+int file_adopt(int fd, struct file_source **ret, struct error *err)
+{
+	struct file_geometry geometry = { 0 };
+	int flags = fcntl(fd, F_GETFL), r;
+
+	if (flags < 0)
+		return error_errno(err, "F_GETFL");
+	if ((flags & O_ACCMODE) != O_RDONLY)
+		return error_set(err, -EPROTO, "it is open with the flags %#x, expected O_RDONLY", flags);
+	geometry.is_direct = flags & O_DIRECT;
+	r = file_measure(fd, &geometry, err);
+	return r < 0 ? r : file_new(fd, &geometry, ret, err);
 }
 
 int file_open(const char *path, enum file_mode mode, struct file_source **ret, struct error *err)

@@ -31,6 +31,8 @@ must_check int file_open(const char *path, enum file_mode mode, struct file_sour
  * FILE_CREATE: a new file, -EEXIST when there is one. FILE_UNNAMED: a new file that has no name before site_link(); it
  * fails where the filesystem has no such files. */
 must_check int file_open_site(struct site *site, enum file_mode mode, struct file_source **ret, struct error *err);
+/* A volume that another process opened with O_RDONLY and handed over; takes fd on success. */
+must_check int file_adopt(int fd, struct file_source **ret, struct error *err);
 void file_close(struct file_source *file);
 /* The device behind the descriptor is another one now. Other threads may read meanwhile. */
 void file_resize(struct file_source *file, uint64_t size);
