@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "lib/arena.h"
 #include "lib/handle.h"
+#include "lib/rescue.h"
 
 #define BATCH_BYTES (UINT64_C(8) << 20)         /* under way at most, but for one read */
 #define BATCH_RETRY (INT64_C(250) * 1000000)    /* ns between two tries when the way to the device fails */
@@ -35,6 +36,7 @@ struct batch_slot {
 	struct read_op op; /* the first member */
 	struct batch *batch;
 	struct batch_file *file;
+	bool is_rescued; /* it failed, and its bytes came through the mount */
 	struct batch_slot *next_free;
 };
 
@@ -87,6 +89,8 @@ static void batch_slot_done(struct read_op *op, int64_t result)
 	struct batch *batch = slot->batch;
 	struct batch_file *file = slot->file;
 
+	if (slot->is_rescued)
+		result = (int64_t)op->request.size;
 	batch->busy--;
 	batch->bytes -= op->request.size;
 	slot->next_free = batch->free;
@@ -116,6 +120,9 @@ static void batch_slot_failed(struct read_op *op, const struct chunk *chunk, con
 		why = other;
 		slot->file->error = other.code;
 	}
+	slot->is_rescued = rescue_read(lane->direct, &op->request, &why) == 0;
+	if (slot->is_rescued)
+		return;
 	inode_path(lane->direct->index, lane->names, op->request.inode.ordinal, path, sizeof(path));
 	if (chunk)
 		error_wrap(&why, why.code, "'%s': chunk %" PRIu64 " at offset %" PRIu64 " of the volume", path,
@@ -216,6 +223,7 @@ static void batch_start_piece(struct batch *batch, struct batch_file *file)
 	batch->free = slot->next_free;
 	slot->batch = batch;
 	slot->file = file;
+	slot->is_rescued = false;
 	request->version = (struct read_version){ direct->index, direct->block_sums, direct->key };
 	request->inode = file->inode;
 	request->offset = file->next;

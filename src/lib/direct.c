@@ -7,7 +7,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -18,26 +17,12 @@
 #include "image/dump.h"
 #include "image/index_load.h"
 #include "image/inode.h"
+#include "lib/high.h"
+#include "lib/link.h"
 #include "read/chunk_cache.h"
 #include "read/page_cache.h"
 
-#define DIRECT_HIGH 512 /* descriptors of the library are at least this, where the limit allows it */
 #define DIGEST_KIND "sha256:"
-
-/* Programs close small numbers, or expect to get them. Where there is no room it stays where it is. */
-static void direct_move_high(int *fd)
-{
-	struct rlimit limit = { 0 };
-	int high;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-		return;
-	high = fcntl(*fd, F_DUPFD_CLOEXEC, limit.rlim_cur > 2 * DIRECT_HIGH ? DIRECT_HIGH : (int)(limit.rlim_cur / 2));
-	if (high < 0)
-		return;
-	close(*fd);
-	*fd = high;
-}
 
 int direct_volume_new(struct file_source *file, struct volume **ret, struct error *err)
 {
@@ -45,7 +30,7 @@ int direct_volume_new(struct file_source *file, struct volume **ret, struct erro
 
 	if (!volume)
 		return error_set(err, -ENOMEM, "no memory for a volume");
-	direct_move_high(&file->fd);
+	high_move(&file->fd);
 	if (fstat(file->fd, &volume->identity) < 0) {
 		free(volume);
 		return error_errno(err, "fstat");
@@ -121,8 +106,18 @@ int direct_new(const struct dsfs_info *info, struct index *index, struct block_s
 	return 0;
 }
 
+void direct_attach(struct opened *opened, struct link *link, uint32_t hidden_mode)
+{
+	struct direct *direct = (struct direct *)opened;
+
+	opened->info.way = DSFS_WAY_DIRECT;
+	direct->link = link;
+	direct->hidden_mode = hidden_mode;
+}
+
 void direct_free(struct direct *direct)
 {
+	link_close(direct->link);
 	children_free(atomic_load(&direct->children));
 	block_sums_close(direct->block_sums);
 	index_close(direct->index);
@@ -150,8 +145,39 @@ static int direct_choose(const struct catalogue *catalogue, const struct wish *w
 	return 0;
 }
 
+bool direct_is(const struct dsfs_info *info, const struct version *version)
+{
+	return version->sequence == info->sequence && !memcmp(version->uuid, info->uuid, sizeof(info->uuid));
+}
+
+int direct_find(struct source *source, const struct wish *wish, struct dsfs_info *ret, struct error *err)
+{
+	struct catalogue catalogue = { 0 };
+	struct superblock super = { 0 };
+	const struct version *version = NULL;
+	int r = catalogue_load(source, &super, &catalogue, err);
+
+	if (r == 0)
+		r = direct_choose(&catalogue, wish, &version, err);
+	if (r == 0)
+		direct_describe(version, DSFS_WAY_DIRECT, ret);
+	catalogue_free(&catalogue);
+	return r;
+}
+
+bool direct_has(const struct direct *direct, uint64_t sequence, const uint8_t *uuid)
+{
+	struct catalogue catalogue = { 0 };
+	struct superblock super = { 0 };
+	bool has = catalogue_load(&direct->volume->file->source, &super, &catalogue, NULL) == 0 &&
+		   catalogue_holds(&catalogue, sequence, uuid);
+
+	catalogue_free(&catalogue);
+	return has;
+}
+
 /* By what is in the index, not by what the catalogue says of it. */
-static int direct_check_digest(struct index *index, const struct wish *wish, const char *label, struct error *err)
+int direct_check_digest(struct index *index, const struct wish *wish, const char *label, struct error *err)
 {
 	uint8_t found[32], expected[32];
 	char text[65];
@@ -203,8 +229,7 @@ static int direct_load_wish(struct volume *volume, const struct wish *wish, cons
 
 	if (r == 0)
 		r = direct_choose(&catalogue, wish, &version, err);
-	if (r == 0 && known && version->sequence == known->sequence &&
-	    !memcmp(version->uuid, known->uuid, sizeof(known->uuid)))
+	if (r == 0 && known && direct_is(known, version))
 		*ret = NULL;
 	else if (r == 0)
 		r = direct_load(volume, version, wish, ret, err);
@@ -222,8 +247,8 @@ static bool direct_is_outdated(struct volume *volume, const struct superblock *s
 }
 
 /* While it is read the version may be removed, and its index written over. */
-static int direct_load_current(struct volume *volume, const struct wish *wish, const struct dsfs_info *known,
-			       struct opened **ret, struct error *err)
+int direct_load_current(struct volume *volume, const struct wish *wish, const struct dsfs_info *known,
+			struct opened **ret, struct error *err)
 {
 	struct superblock super;
 	int r;

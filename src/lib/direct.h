@@ -13,6 +13,7 @@
 
 struct children;
 struct chunk_cache;
+struct link;
 struct page_cache;
 
 /* The volume, shared by the versions of a handle; counted. */
@@ -31,6 +32,7 @@ struct direct {
 	struct index *index;
 	struct block_sums *block_sums; /* NULL: it has none */
 	struct volume *volume;
+	struct link *link; /* to the daemon that handed it over; NULL: opened by its volume */
 	uint32_t hidden_mode; /* bits of modes that stat does not show, as of the mount */
 	uint64_t key; /* of this opening, for the caches */
 	_Atomic(struct children *) children; /* place.c's: NULL until somebody needs it, or always */
@@ -64,4 +66,16 @@ must_check int direct_new(const struct dsfs_info *info, struct index *index, str
 void direct_free(struct direct *direct);
 /* What a version says of itself. */
 void direct_describe(const struct version *version, enum dsfs_way way, struct dsfs_info *ret);
+/* It came from a daemon. Takes link. */
+void direct_attach(struct opened *opened, struct link *link, uint32_t hidden_mode);
+/* Whether the index has the contents that are wished for. */
+must_check int direct_check_digest(struct index *index, const struct wish *wish, const char *label, struct error *err);
+/* Which version of the volume is wished for now: sequence, UUID and label. */
+must_check int direct_find(struct source *source, const struct wish *wish, struct dsfs_info *ret, struct error *err);
+bool direct_is(const struct dsfs_info *info, const struct version *version);
+/* Whether the volume has a version with this number and UUID now. */
+bool direct_has(const struct direct *direct, uint64_t sequence, const uint8_t *uuid);
+/* Loads the one that is wished for; known: unless it is this one, then *ret is NULL. */
+must_check int direct_load_current(struct volume *volume, const struct wish *wish, const struct dsfs_info *known,
+				   struct opened **ret, struct error *err);
 must_check int direct_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err);

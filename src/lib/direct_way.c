@@ -7,6 +7,7 @@
 #include "lib/lane.h"
 #include "lib/listing.h"
 #include "lib/lookup.h"
+#include "lib/opening.h"
 #include "lib/place.h"
 #include "lib/versions.h"
 
@@ -31,6 +32,6 @@ const struct way direct_way = {
 	.extents = extents_list,
 	.read_many = direct_read_many,
 	.pending_new = direct_read_pending,
-	.renew = direct_renew,
+	.renew = opening_renew,
 	.close = direct_way_close,
 };

@@ -10,10 +10,9 @@
 
 #include "base/cleanup.h"
 #include "datasetfs/format.h"
-#include "lib/direct.h"
 #include "lib/forked.h"
 #include "lib/lane.h"
-#include "lib/mounted.h"
+#include "lib/opening.h"
 #include "lib/reason.h"
 
 struct dsfs {
@@ -109,13 +108,6 @@ static void handle_free(struct dsfs *fs)
 	free(fs);
 }
 
-static int handle_open(struct dsfs *fs, struct error *err)
-{
-	if (fs->wish.flags & DSFS_OPEN_MOUNT)
-		return mounted_open(&fs->wish, "DSFS_OPEN_MOUNT asks for the mount", &fs->opened, err);
-	return direct_open_volume(&fs->wish, &fs->opened, err);
-}
-
 int dsfs_open(const char *where, const struct dsfs_options *options, struct dsfs **ret)
 {
 	struct error *err = reason_begin();
@@ -129,7 +121,7 @@ int dsfs_open(const char *where, const struct dsfs_options *options, struct dsfs
 	if (r == 0)
 		r = handle_wish(fs, where, options, err);
 	if (r == 0)
-		r = handle_open(fs, err);
+		r = opening_open(&fs->wish, &fs->opened, err);
 	if (r < 0) {
 		handle_free(fs);
 		return r;
@@ -175,17 +167,27 @@ static void handle_swap(struct dsfs *fs, struct opened *opened)
 	handle_put(former);
 }
 
+/* The same version may come again, by another daemon or from another device. */
+static bool handle_is_same(const struct opened *opened, const struct opened *next)
+{
+	return opened->info.sequence == next->info.sequence &&
+	       !memcmp(opened->info.uuid, next->info.uuid, sizeof(opened->info.uuid));
+}
+
 int dsfs_refresh(struct dsfs *fs)
 {
 	struct error *err = reason_begin();
 	struct opened *next = NULL;
+	bool is_other = false;
 	int r;
 
 	handle_adopt(fs);
 	pthread_mutex_lock(&fs->refreshing);
 	r = fs->opened->way->renew(fs->opened, &fs->wish, &next, err);
-	if (r == 0 && next)
+	if (r == 0 && next) {
+		is_other = !handle_is_same(fs->opened, next);
 		handle_swap(fs, next);
+	}
 	pthread_mutex_unlock(&fs->refreshing);
-	return r < 0 ? r : next != NULL;
+	return r < 0 ? r : is_other;
 }

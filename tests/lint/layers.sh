@@ -45,7 +45,7 @@ may src/handover base image handover
 may src/volume   base image io device volume datasetfs
 may src/read     base image io read datasetfs
 may src/fuse     base io fuse
-may src/lib      base image io device read datasetfs lib
+may src/lib      base image io handover device read datasetfs lib
 may src/serve/version base image read datasetfs serve/version
 may src/serve/worker  base io read fuse datasetfs serve/version serve/worker
 may src/serve         base image io device read serve/version serve/worker

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+/* Connects, checks who answers, and takes what comes. Nothing is sent before the greeting: what the mount says of its
+ * socket may lead to anybody's. */
+#include "lib/link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json_read.h"
+#include "datasetfs/control.h"
+#include "handover/passing.h"
+#include "handover/state.h"
+#include "image/index_load.h"
+#include "lib/high.h"
+
+#define LINK_TIMEOUT 10000 /* ms that the daemon has for an answer */
+#define LINK_TEXT    4096u /* bytes of .datasetfs/client at most */
+#define LINK_FILE    "'" DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_CLIENT "'"
+
+struct link {
+	int fd;
+	ino_t inode; /* of the socket: the program may have closed it, and opened something else */
+	const struct state_view *state;
+	uint64_t key, volume; /* in the state, when the version was handed over */
+	struct link_place place;
+};
+
+/* ---- where the daemon is ---- */
+
+/* A hostile mount may have links there. */
+static int link_read_file(int mount, char text[LINK_TEXT], size_t *ret_length, struct error *err)
+{
+	auto_close int folder = openat(mount, DSFS_CONTROL_FOLDER, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	auto_close int fd = openat(folder, DSFS_CONTROL_CLIENT,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+	ssize_t n;
+
+	if (folder >= 0 && fd < 0 && errno == ENOENT)
+		return error_set(err, -EOPNOTSUPP, "the daemon of the mount is of an older release, which hands nothing "
+				 "to programs");
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, LINK_FILE " of the mount");
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, -EBADMSG, LINK_FILE " of the mount is not a regular file");
+	n = pread(fd, text, LINK_TEXT, 0);
+	if (n < 0)
+		return error_errno(err, LINK_FILE " of the mount");
+	*ret_length = (size_t)n;
+	return 0;
+}
+
+static int link_parse(const char *text, size_t length, struct link_place *place, struct error *err)
+{
+	struct json_read read = json_read_begin(text, length);
+	char reason[HANDOVER_REASON] = "";
+	uint64_t protocol;
+	const struct json_wanted wanted[] = {
+		{ .key = DSFS_CONTROL_PROTOCOL, .number = &protocol },
+		{ .key = DSFS_CONTROL_SOCKET, .text = place->socket, .room = sizeof(place->socket) },
+		{ .key = DSFS_CONTROL_REASON, .text = reason, .room = sizeof(reason) },
+	};
+	int r = json_read_object(&read, wanted, 3, err);
+
+	if (r < 0)
+		return error_wrap(err, r, LINK_FILE " of the mount");
+	if (!*place->socket)
+		return error_set(err, -EOPNOTSUPP, "the daemon of the mount has no socket: %s", reason);
+	return 0;
+}
+
+static int link_find_root(int mount, char root[PATH_MAX], struct error *err)
+{
+	char path[32];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", mount);
+	n = readlink(path, root, PATH_MAX - 1);
+	if (n < 0)
+		return error_errno(err, "the path of the mount");
+	root[n] = 0;
+	return 0;
+}
+
+int link_find(int mount, struct link_place *ret, struct error *err)
+{
+	struct link_place place = { 0 };
+	char text[LINK_TEXT];
+	size_t length = 0;
+	struct stat st;
+	int r;
+
+	if (fstat(mount, &st) < 0)
+		return error_errno(err, "the mount");
+	r = link_read_file(mount, text, &length, err);
+	if (r == 0)
+		r = link_parse(text, length, &place, err);
+	if (r < 0)
+		return r;
+	place.device = st.st_dev;
+	r = link_find_root(mount, place.root, err);
+	if (r == 0)
+		*ret = place;
+	return r;
+}
+
+/* ---- connecting ---- */
+
+/* Who listened is who can send: the kernel notes it then. */
+static int link_check_daemon(int fd, struct error *err)
+{
+	struct ucred daemon;
+	socklen_t size = sizeof(daemon);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &daemon, &size) < 0)
+		return error_errno(err, "cannot find out who serves the mount");
+	if (daemon.uid == 0 || daemon.uid == geteuid())
+		return 0;
+	return error_set(err, -EPERM,
+			 "the daemon of the mount runs as user %u, trusted are those of root and of user %u",
+			 (unsigned)daemon.uid, (unsigned)geteuid());
+}
+
+static int link_greet(int fd, struct error *err)
+{
+	struct passing_packet packet;
+	int r = passing_receive(fd, LINK_TIMEOUT, 0, &packet, err);
+
+	if (r == 0)
+		r = handover_check_answer(packet.bytes, packet.length, HANDOVER_GREETING,
+					  sizeof(struct handover_greeting), err);
+	return r;
+}
+
+static int link_connect(const char *path, int *ret_fd, struct error *err)
+{
+	auto_close int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	const struct timeval timeout = { .tv_sec = LINK_TIMEOUT / 1000 };
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int r;
+
+	if (fd < 0)
+		return error_errno(err, "cannot make a socket");
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)); /* of connect(2) as well */
+	memcpy(address.sun_path, path, strlen(path));
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		return error_errno(err, "no daemon of the mount at '%s'", path);
+	r = link_check_daemon(fd, err);
+	if (r == 0)
+		r = link_greet(fd, err);
+	if (r < 0)
+		return r;
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+/* ---- what comes ---- */
+
+static int link_ask(int fd, const struct link_place *place, uint64_t sequence, const uint8_t *uuid,
+		    struct passing_packet *ret, struct error *err)
+{
+	struct handover_open wish = { .sequence = sequence, .device_major = major(place->device),
+				      .device_minor = minor(place->device) };
+	int r;
+
+	handover_begin(&wish.head, HANDOVER_OPEN, sizeof(wish));
+	if (sequence)
+		memcpy(wish.uuid, uuid, sizeof(wish.uuid));
+	r = passing_send(fd, &wish, sizeof(wish), NULL, 0, err);
+	if (r == 0)
+		r = passing_receive(fd, LINK_TIMEOUT, HANDOVER_FDS, ret, err);
+	return r;
+}
+
+/* Takes the descriptor. */
+static int link_take_index(struct passing_packet *packet, const struct handover_opened *opened,
+			   struct link_version *version, struct error *err)
+{
+	int *fd = &packet->fds[HANDOVER_INDEX], r;
+
+	r = handover_get_version(&opened->version, &version->version, err);
+	if (r < 0)
+		return r;
+	high_move(fd);
+	r = index_load_sealed(*fd, &version->version, opened->version.member_size, &version->index, err);
+	if (r == 0)
+		(void)take_fd(fd);
+	version->hidden_mode = opened->version.hidden_mode;
+	memcpy(version->volume_uuid, opened->version.volume_uuid, sizeof(version->volume_uuid));
+	return r;
+}
+
+static int link_take_volume(struct passing_packet *packet, struct link_version *version, struct error *err)
+{
+	int r = file_adopt(packet->fds[HANDOVER_VOLUME], &version->volume, err);
+
+	if (r < 0)
+		return error_wrap(err, r, "the volume");
+	(void)take_fd(&packet->fds[HANDOVER_VOLUME]);
+	return 0;
+}
+
+static int link_take(struct link *link, struct passing_packet *packet, struct link_version *version,
+		     struct error *err)
+{
+	struct handover_opened opened;
+	int r = handover_check_answer(packet->bytes, packet->length, HANDOVER_OPENED, sizeof(opened), err);
+
+	if (r < 0)
+		return r;
+	memcpy(&opened, packet->bytes, sizeof(opened));
+	if (packet->fd_count != (opened.key ? HANDOVER_INDEX + 1 : HANDOVER_INDEX))
+		return error_set(err, -EPROTO, "%u descriptors came, expected %d", packet->fd_count,
+				 opened.key ? HANDOVER_INDEX + 1 : HANDOVER_INDEX);
+	r = state_view_open(packet->fds[HANDOVER_STATE], &link->state, err);
+	if (r == 0 && opened.key)
+		r = link_take_index(packet, &opened, version, err);
+	if (r == 0)
+		r = link_take_volume(packet, version, err);
+	link->key = opened.key;
+	link->volume = opened.volume;
+	return r;
+}
+
+static ino_t link_inode(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && S_ISSOCK(st.st_mode) ? st.st_ino : 0;
+}
+
+static int link_fill(struct link *link, uint64_t sequence, const uint8_t *uuid, struct link_version *version,
+		     struct error *err)
+{
+	struct passing_packet packet = { .fd_count = 0 };
+	int r = link_connect(link->place.socket, &link->fd, err);
+
+	if (r < 0)
+		return r;
+	high_move(&link->fd);
+	link->inode = link_inode(link->fd);
+	r = link_ask(link->fd, &link->place, sequence, uuid, &packet, err);
+	if (r == 0)
+		r = link_take(link, &packet, version, err);
+	passing_close(&packet);
+	return r;
+}
+
+int link_open(const struct link_place *place, uint64_t sequence, const uint8_t *uuid, struct link **ret,
+	      struct link_version *ret_version, struct error *err)
+{
+	struct link *link = calloc(1, sizeof(*link));
+	struct link_version version = { .index = NULL };
+	int r;
+
+	if (!link)
+		return error_set(err, -ENOMEM, "no memory for a connection");
+	link->fd = -1;
+	link->place = *place;
+	r = link_fill(link, sequence, uuid, &version, err);
+	if (r < 0) {
+		link_version_close(&version);
+		link_close(link);
+		return r;
+	}
+	*ret = link;
+	*ret_version = version;
+	return 0;
+}
+
+void link_version_close(struct link_version *version)
+{
+	index_close(version->index);
+	file_close(version->volume);
+	*version = (struct link_version){ .index = NULL };
+}
+
+void link_close(struct link *link)
+{
+	if (!link)
+		return;
+	if (link->fd >= 0 && link_inode(link->fd) == link->inode)
+		close(link->fd);
+	state_view_close(link->state);
+	free(link);
+}
+
+/* ---- afterwards ---- */
+
+const struct link_place *link_place(const struct link *link)
+{
+	return &link->place;
+}
+
+bool link_is_current(const struct link *link)
+{
+	return state_view_key(link->state) == link->key && state_view_volume(link->state) == link->volume;
+}
+
+bool link_lives(const struct link *link)
+{
+	return state_view_key(link->state) != 0;
+}
+
+void link_report(const struct link *link, const uint64_t counts[HANDOVER_COUNTS])
+{
+	struct handover_report report;
+
+	if (link_inode(link->fd) != link->inode)
+		return;
+	handover_begin(&report.head, HANDOVER_REPORT, sizeof(report));
+	memcpy(report.counts, counts, sizeof(report.counts));
+	(void)!passing_send(link->fd, &report, sizeof(report), NULL, 0, NULL);
+}

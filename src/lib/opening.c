@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* A path in a mount means the version that is mounted: past it if the daemon gives the caller what that takes. Any other
+ * path names a volume. */
+#include "lib/opening.h"
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "lib/linked.h"
+#include "lib/mounted.h"
+#include "lib/mounted_place.h"
+
+static int opening_past(int mount, const struct wish *wish, struct opened **ret, bool *ret_final, struct error *err)
+{
+	struct link_place place;
+	int r = link_find(mount, &place, err);
+
+	*ret_final = false;
+	if (r < 0)
+		return r;
+	return linked_open(&place, wish, ret, ret_final, err);
+}
+
+static int opening_mount(int mount, const struct wish *wish, struct opened **ret, struct error *err)
+{
+	struct error why = { 0 };
+	bool is_final;
+	int r;
+
+	if (wish->flags & DSFS_OPEN_MOUNT)
+		return mounted_open(wish, "DSFS_OPEN_MOUNT asks for the mount", ret, err);
+	r = opening_past(mount, wish, ret, &is_final, &why);
+	if (r == 0)
+		return 0;
+	if (is_final || wish->flags & DSFS_OPEN_DIRECT)
+		return error_set(err, r, "'%s': %s", wish->where, why.reason);
+	return mounted_open(wish, why.reason, ret, err);
+}
+
+int opening_open(const struct wish *wish, struct opened **ret, struct error *err)
+{
+	struct error ignored = { 0 };
+	auto_close int mount = -1;
+
+	if (mounted_place_open(wish->where, &mount, &ignored) == 0)
+		return opening_mount(mount, wish, ret, err);
+	if (wish->flags & DSFS_OPEN_MOUNT)
+		return mounted_open(wish, "", ret, err); /* which says what is wrong */
+	return direct_open_volume(wish, ret, err);
+}
+
+/* The daemon knows which version is next, even if its mount is not to be seen any more. If it has ended there may be
+ * another one; a version that is the same comes with descriptors that are good. */
+int opening_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err)
+{
+	const struct direct *direct = (const struct direct *)opened;
+	struct error why = { 0 };
+	bool is_current, is_final;
+	int r;
+
+	if (!direct->link)
+		return direct_renew(opened, wish, ret, err);
+	r = linked_is_current(direct, wish, &is_current, err);
+	if (r < 0 || is_current) {
+		*ret = NULL;
+		return r;
+	}
+	if (link_lives(direct->link) && linked_open(link_place(direct->link), wish, ret, &is_final, &why) == 0)
+		return 0;
+	if (opening_open(wish, ret, &why) == 0)
+		return 0;
+	if (link_lives(direct->link))
+		return error_pass(err, why.code, &why);
+	return error_set(err, -ENOTCONN, "the daemon of the mount has ended, and there is no other: %s", why.reason);
+}

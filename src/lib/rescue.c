@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/* The file is found by its path: below the version's directory in .datasetfs/versions, where a version is found that
+ * was moved, or at the mount's root. Its inode number says whether it is the same file. */
+#include "lib/rescue.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "datasetfs/control.h"
+#include "lib/beneath.h"
+#include "lib/link.h"
+#include "lib/place.h"
+
+#define RESCUE_PATH 65536u
+
+/* Whether a number in the mount is this file of the version, which compaction moved if it has another sequence: its
+ * UUID is the same then. */
+static int rescue_check(const struct direct *direct, uint64_t id, uint64_t found, struct error *err)
+{
+	const uint64_t ordinals = (UINT64_C(1) << DSFS_ORDINAL_BITS) - 1;
+
+	if (found == id)
+		return 0;
+	if ((found & ordinals) == (id & ordinals) &&
+	    direct_has(direct, found >> DSFS_ORDINAL_BITS, direct->opened.info.uuid))
+		return 0;
+	return error_set(err, -ESTALE, "the mount has another file there, with number %" PRIu64, found);
+}
+
+static int rescue_open(int mount, const struct direct *direct, uint64_t id, const char *path, struct error *err)
+{
+	auto_close int fd = beneath_open(mount, path, O_RDONLY | O_NOCTTY | O_NONBLOCK, false, err);
+	struct stat st;
+	int r;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "fstat");
+	r = rescue_check(direct, id, st.st_ino, err);
+	return r < 0 ? r : take_fd(&fd);
+}
+
+static int rescue_fill(int fd, const struct read_request *request, struct error *err)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < request->size) {
+		n = pread(fd, request->payload + done, request->size - done, (off_t)(request->offset + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_errno(err, "read");
+		if (n == 0)
+			return error_set(err, -EIO, "the file ends at %" PRIu64, request->offset + done);
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+static int rescue_mount(const struct link_place *place, int *ret, struct error *err)
+{
+	auto_close int fd = open(place->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return error_errno(err, "'%s'", place->root);
+	if (st.st_dev != place->device)
+		return error_set(err, -ENOTCONN, "it is not mounted on '%s' any more", place->root);
+	*ret = take_fd(&fd);
+	return 0;
+}
+
+static int rescue_try(const struct direct *direct, const struct read_request *request, struct error *err)
+{
+	uint64_t id = direct->opened.info.sequence << DSFS_ORDINAL_BITS | request->inode.ordinal;
+	auto_free char *path = malloc(RESCUE_PATH);
+	auto_close int mount = -1, fd = -1;
+	int prefix, r;
+
+	if (!path)
+		return error_set(err, -ENOMEM, "no memory for a path");
+	prefix = snprintf(path, RESCUE_PATH, DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_VERSIONS "/%s/",
+			  direct->opened.info.label);
+	r = place_path((struct opened *)(uintptr_t)&direct->opened, id, path + prefix, RESCUE_PATH - (size_t)prefix,
+		       err);
+	if (r >= 0)
+		r = rescue_mount(link_place(direct->link), &mount, err);
+	if (r < 0)
+		return r;
+	fd = rescue_open(mount, direct, id, path + prefix, err); /* most mounts serve the version */
+	if (fd < 0)
+		fd = rescue_open(mount, direct, id, path, err);
+	return fd < 0 ? fd : rescue_fill(fd, request, err);
+}
+
+int rescue_read(const struct direct *direct, const struct read_request *request, struct error *err)
+{
+	struct error why = { 0 };
+
+	if (direct->link && rescue_try(direct, request, &why) == 0)
+		return 0;
+	if (direct->link)
+		error_wrap(err, err->code, "nor through the mount (%s)", why.reason);
+	return err->code;
+}
