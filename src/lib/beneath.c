@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* openat2(2), and for kernels and containers without it a look at where an open path led. */
+/* openat2(2), and what stands in for it. */
 #include "lib/beneath.h"
 
 #include <errno.h>
@@ -8,13 +8,12 @@
 #include <linux/openat2.h>
 #include <stdatomic.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "lib/beneath_steps.h"
 
 #define BENEATH_TRIES 8 /* when somebody renames directories above, the kernel may be unsure about '..' */
 
@@ -36,28 +35,6 @@ static int beneath_ask(int root, const char *path, int flags, bool follow)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A descriptor that can do nothing but be looked at is opened first. */
-static int beneath_look(int root, const char *path, int flags, bool follow)
-{
-	auto_close int fd = openat(root, path, O_PATH | O_CLOEXEC | (flags & (O_DIRECTORY | O_NOFOLLOW)) |
-				   (follow ? 0 : O_NOFOLLOW));
-	char name[64];
-	struct stat top, st;
-	int opened;
-
-	if (fd < 0 || fstat(root, &top) < 0 || fstat(fd, &st) < 0)
-		return -errno;
-	if (st.st_dev != top.st_dev || path[0] == '/')
-		return -EXDEV;
-	if (S_ISLNK(st.st_mode) && !(flags & O_NOFOLLOW))
-		return -ELOOP;
-	if (flags & O_PATH)
-		return take_fd(&fd);
-	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-	opened = open(name, (flags & ~O_NOFOLLOW) | O_CLOEXEC);
-	return opened < 0 ? -errno : opened;
-}
-
 /* A path of less than PATH_MAX. */
 static int beneath_open_part(int root, const char *path, int flags, bool follow)
 {
@@ -69,7 +46,7 @@ static int beneath_open_part(int root, const char *path, int flags, bool follow)
 			return fd;
 		atomic_store(&is_absent, true);
 	}
-	return beneath_look(root, path, flags, follow);
+	return beneath_steps_open(root, path, flags, follow);
 }
 
 /* Takes as many whole components off as a system call does, with the slashes behind them; 0: what is left is short

@@ -23,6 +23,8 @@ int mounted_dir_open(const struct mounted *mounted, uint64_t id, const char *pat
 	DIR *dir;
 	int r;
 
+	if (fd == -ELOOP && is_plain)
+		return error_set(err, -ENOTDIR, "'%s' in the mount is a symbolic link", path);
 	if (fd < 0)
 		return mounted_version_settle(mounted, fd, err);
 	if (fstat(fd, &st) < 0)
