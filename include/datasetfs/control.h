@@ -57,8 +57,8 @@ struct dsfs_switch {
 };
 #define DSFS_IOC_SWITCH _IOWR('d', 1, struct dsfs_switch)
 
-/* Fields of DSFS_CONTROL_VERSION, and of the objects of DSFS_CONTROL_CATALOGUE: those of the volume are in the first alone,
- * and DSFS_CONTROL_IS_CURRENT in the second. */
+/* Fields of DSFS_CONTROL_VERSION, and of the objects of DSFS_CONTROL_CATALOGUE: those of the volume are in the first
+ * alone, and DSFS_CONTROL_IS_CURRENT in the second. */
 #define DSFS_CONTROL_LABEL       "label"
 #define DSFS_CONTROL_UUID        "uuid"        /* of the version */
 #define DSFS_CONTROL_DIGEST      "digest"      /* "sha256:" and 64 hexadecimal digits */

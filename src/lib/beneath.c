@@ -23,7 +23,8 @@ static int beneath_ask(int root, const char *path, int flags, bool follow)
 {
 	const struct open_how how = {
 		.flags = (uint64_t)(flags | O_CLOEXEC),
-		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV | (follow ? 0 : RESOLVE_NO_SYMLINKS),
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV |
+			   (follow ? 0 : RESOLVE_NO_SYMLINKS),
 	};
 	int fd;
 

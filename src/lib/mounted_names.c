@@ -163,7 +163,9 @@ static int mounted_names_make(struct mounted_names *names, uint64_t id, const st
 	node = malloc(sizeof(*node) + length + 1);
 	if (!node)
 		return mounted_names_no_memory(err);
-	*node = (struct names_node){ .id = id, .parent = parent, .made_before = names->made_last, .is_plain = is_plain };
+	*node = (struct names_node){
+		.id = id, .parent = parent, .made_before = names->made_last, .is_plain = is_plain,
+	};
 	memcpy(node->name, name, length);
 	node->name[length] = 0;
 	names->made_last = node;
@@ -293,6 +295,11 @@ static char *mounted_names_join(const struct names_node *folder, const char *nam
 	return path;
 }
 
+static char *mounted_names_of(const struct names_node *node)
+{
+	return node->parent ? mounted_names_join(node->parent, node->name, strlen(node->name)) : strdup(".");
+}
+
 static int mounted_names_find(const struct mounted_names *names, uint64_t id, char **ret, enum mounted_kind *ret_kind)
 {
 	const struct names_run *run = mounted_names_known_run(names, id);
@@ -301,7 +308,7 @@ static int mounted_names_find(const struct mounted_names *names, uint64_t id, ch
 	const char *name;
 
 	if (id == names->root.id) {
-		*ret = strdup(".");
+		*ret = mounted_names_of(&names->root);
 		*ret_kind = MOUNTED_FIRST;
 	} else if (run && (!node || mounted_names_node_is_plain(run->folder))) {
 		name = mounted_names_in_run(run, id, &length);
@@ -309,7 +316,7 @@ static int mounted_names_find(const struct mounted_names *names, uint64_t id, ch
 		*ret_kind = mounted_names_run(&names->swept, id) ? MOUNTED_FIRST :
 			    mounted_names_node_is_plain(run->folder) ? MOUNTED_PLAIN : MOUNTED_SOME;
 	} else if (node) {
-		*ret = mounted_names_join(node->parent, node->name, strlen(node->name));
+		*ret = mounted_names_of(node);
 		*ret_kind = mounted_names_node_is_plain(node) ? MOUNTED_PLAIN : MOUNTED_SOME;
 	} else {
 		return -ENOENT;
@@ -421,7 +428,7 @@ int mounted_names_next(struct mounted_names *names, uint64_t *ret_directory, cha
 	if (names->sweep_at < names->sweep_count) {
 		node = names->sweep[names->sweep_at].node;
 		*ret_directory = node->id;
-		*ret_path = node->parent ? mounted_names_join(node->parent, node->name, strlen(node->name)) : strdup(".");
+		*ret_path = mounted_names_of(node);
 		r = *ret_path ? 0 : -ENOMEM;
 	}
 	forked_unlock();

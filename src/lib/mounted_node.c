@@ -69,8 +69,8 @@ int mounted_node_path(struct mounted *mounted, uint64_t id, enum mounted_kind le
 			return 0;
 		}
 		if (r == -ENOENT && mounted_names_swept(mounted->names, id))
-			return error_set(err, -EACCES, "inode %" PRIu64 " is in no directory of the mount that the caller "
-					 "may list", id);
+			return error_set(err, -EACCES, "inode %" PRIu64 " is in no directory of the mount that the "
+					 "caller may list", id);
 		if (r == 0 || r == -ENOENT)
 			r = mounted_node_step(mounted, err);
 		if (r < 0)
@@ -109,6 +109,7 @@ int mounted_node_open(struct mounted *mounted, uint64_t id, int flags, struct st
 	if (r < 0)
 		return r;
 	if (found != id)
-		return error_set(err, -EIO, "'%s' in the mount is inode %" PRIu64 ", and was %" PRIu64, path, found, id);
+		return error_set(err, -EIO, "'%s' in the mount is inode %" PRIu64 ", and was %" PRIu64, path, found,
+				 id);
 	return take_fd(&fd);
 }

@@ -48,7 +48,8 @@ static void mounted_read_explain(struct read_call *call, size_t number, const st
 static int mounted_read_place(struct read_call *call, struct dsfs_read *read, uint64_t size, struct error *err)
 {
 	if (!call->arena)
-		return error_set(err, -EINVAL, "the read of id %" PRIu64 " has no buffer, and there is no arena", read->id);
+		return error_set(err, -EINVAL, "the read of id %" PRIu64 " has no buffer, and there is no arena",
+				 read->id);
 	pthread_mutex_lock(&call->lock);
 	read->buffer = arena_take(call->arena, size, READ_ALIGN);
 	pthread_mutex_unlock(&call->lock);

@@ -31,7 +31,8 @@ mount_volume volume mnt
 for verb in walk ids versions; do
     same "$verb" library-tree $verb
 done
-for folder in "" $(cd source && find . -type d ! -empty -links -50 -printf '%P\n' | grep -v '[^a-z0-9/-]' | head -20); do
+folders=$(cd source && find . -type d ! -empty -links -50 -printf '%P\n' | grep -v '[^a-z0-9/-]' | head -20)
+for folder in "" $folders; do
     same "list '$folder'" library-tree list "$folder"
     same "range of '$folder'" library-tree range "$folder"
 done

@@ -189,9 +189,11 @@ static int count_entry(void *argument, const struct dsfs_dirent *entry)
 
 static void tell_paths(void)
 {
-	static const char *const paths[] = { "", "/", ".", "..", "nothing", "file/", "folder/", "folder//./file", "file/x",
-					     "folder/../file", "folder/../..", ".datasetfs", ".datasetfs/version", "link",
-					     "loop", "out", "absolute", "dangling", "closed/file", "closed", "link/" };
+	static const char *const paths[] = {
+		"", "/", ".", "..", "nothing", "file/", "folder/", "folder//./file", "file/x", "folder/../file",
+		"folder/../..", ".datasetfs", ".datasetfs/version", "link", "loop", "out", "absolute", "dangling",
+		"closed/file", "closed", "link/",
+	};
 	int64_t id;
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
