@@ -15,6 +15,7 @@
 #include "lib/arena.h"
 #include "lib/handle.h"
 #include "lib/rescue.h"
+#include "lib/tally.h"
 
 #define BATCH_BYTES (UINT64_C(8) << 20)         /* under way at most, but for one read */
 #define BATCH_RETRY (INT64_C(250) * 1000000)    /* ns between two tries when the way to the device fails */
@@ -76,6 +77,7 @@ static void batch_leave_file(struct batch *batch, struct batch_file *file)
 
 	if (file->pending || file->next < file->end)
 		return;
+	tally_count(batch->lane, file->error ? file->error : (int64_t)(file->end - read->offset));
 	if (batch->file == file)
 		batch->file = NULL;
 	file->next_free = batch->free_files;
@@ -380,4 +382,6 @@ void batch_wait(struct batch *batch, bool block)
 void batch_end(struct batch *batch)
 {
 	permission_end(&batch->permission);
+	if (batch->lane)
+		tally_tell(batch->lane, false);
 }

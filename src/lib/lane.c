@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 
 #include "lib/forked.h"
+#include "lib/tally.h"
 
 #define LANE_TIMEOUT 15u /* seconds that a read waits for a device whose path fails */
 
@@ -31,6 +32,7 @@ static uint64_t all_generation;
 /* What it shares with its version; its own memory stays. Under the lock. */
 static void lane_clear(struct lane *lane)
 {
+	tally_tell(lane, true);
 	engine_free(lane->ring);
 	engine_free(lane->sync);
 	reader_close(&lane->reader);

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "image/names.h"
+#include "handover/handover.h"
 #include "lib/direct.h"
 #include "read/read.h"
 
@@ -20,6 +21,12 @@ struct lane_memo {
 	char path[240];
 };
 
+/* Of tally.c. */
+struct tally {
+	uint64_t files, bytes, failures;  /* of callers' reads */
+	uint64_t told[HANDOVER_COUNTS];   /* of these and the reader's counters */
+};
+
 struct lane {
 	struct direct *direct;
 	struct names_reader *names;
@@ -27,6 +34,7 @@ struct lane {
 	/* For reads; made by lane_start() for the first one. */
 	struct reader reader; /* with the engine of the call that is being made */
 	struct reader_counters counters;
+	struct tally tally;
 	struct engine *sync;  /* reads at once, in the caller */
 	struct engine *ring;  /* NULL: not needed yet, or the kernel refuses it */
 	bool has_tried_ring;

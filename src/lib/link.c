@@ -309,6 +309,11 @@ bool link_lives(const struct link *link)
 	return state_view_key(link->state) != 0;
 }
 
+bool link_has_moved(const struct link *link)
+{
+	return state_view_volume(link->state) != link->volume;
+}
+
 void link_report(const struct link *link, const uint64_t counts[HANDOVER_COUNTS])
 {
 	struct handover_report report;

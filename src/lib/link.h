@@ -48,5 +48,7 @@ const struct link_place *link_place(const struct link *link);
 bool link_is_current(const struct link *link);
 /* Whether the daemon runs. */
 bool link_lives(const struct link *link);
+/* Whether it opened the volume again since: its descriptor here leads to what was lost. */
+bool link_has_moved(const struct link *link);
 /* Tells the daemon what was read and found since the last time; what cannot be told is lost. */
 void link_report(const struct link *link, const uint64_t counts[HANDOVER_COUNTS]);

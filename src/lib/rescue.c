@@ -16,6 +16,7 @@
 #include "lib/beneath.h"
 #include "lib/link.h"
 #include "lib/place.h"
+#include "read/park.h"
 
 #define RESCUE_PATH 65536u
 
@@ -101,13 +102,21 @@ static int rescue_try(const struct direct *direct, const struct read_request *re
 	return fd < 0 ? fd : rescue_fill(fd, request, err);
 }
 
+/* Where the way to the device fails it fails for the mount too, which would wait much longer. */
+static bool rescue_may_help(const struct direct *direct, int code)
+{
+	if (!direct->link || code == -ENOMEM)
+		return false;
+	return !park_is_path_error(code) || link_has_moved(direct->link);
+}
+
 int rescue_read(const struct direct *direct, const struct read_request *request, struct error *err)
 {
 	struct error why = { 0 };
 
-	if (direct->link && rescue_try(direct, request, &why) == 0)
+	if (!rescue_may_help(direct, err->code))
+		return err->code;
+	if (rescue_try(direct, request, &why) == 0)
 		return 0;
-	if (direct->link)
-		error_wrap(err, err->code, "nor through the mount (%s)", why.reason);
-	return err->code;
+	return error_wrap(err, err->code, "through the mount: %s; past it", why.reason);
 }

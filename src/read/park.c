@@ -6,9 +6,7 @@
 
 #include "base/clock.h"
 
-/* Not what the device says of a block that it cannot read (ENODATA, EILSEQ): that would not pass. EAGAIN does not come
- * here: engines repeat it. */
-static bool park_is_path_error(int result)
+bool park_is_path_error(int result)
 {
 	switch (result) {
 	case -EIO:
