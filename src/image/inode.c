@@ -68,16 +68,22 @@ static int inode_open_holes(const struct index *index, struct inode *inode, stru
 	return 0;
 }
 
-int inode_get(const struct index *index, uint64_t ordinal, struct inode *ret, struct error *err)
+static const struct dsfs_inode *inode_disk(const struct index *index, uint64_t ordinal)
 {
 	const struct dsfs_inode *disk;
+
+	return ordinal && ordinal <= index->shape.inode_count ?
+		       span_at(index->inodes, (ordinal - 1) * sizeof(*disk), sizeof(*disk)) :
+		       NULL;
+}
+
+int inode_get(const struct index *index, uint64_t ordinal, struct inode *ret, struct error *err)
+{
+	const struct dsfs_inode *disk = inode_disk(index, ordinal);
 	struct inode inode = { .ordinal = ordinal };
 	uint64_t time, where;
 	int r;
 
-	disk = ordinal && ordinal <= index->shape.inode_count ?
-		       span_at(index->inodes, (ordinal - 1) * sizeof(*disk), sizeof(*disk)) :
-		       NULL;
 	if (!disk)
 		return error_set(err, -EBADMSG, "inode %" PRIu64 " of %" PRIu64 " does not exist", ordinal,
 				 index->shape.inode_count);
@@ -102,6 +108,19 @@ int inode_get(const struct index *index, uint64_t ordinal, struct inode *ret, st
 		return r;
 	*ret = inode;
 	return 0;
+}
+
+void inode_expect(const struct index *index, uint64_t ordinal)
+{
+	__builtin_prefetch(inode_disk(index, ordinal));
+}
+
+void inode_expect_chunk(const struct index *index, uint64_t ordinal)
+{
+	const struct dsfs_inode *disk = inode_disk(index, ordinal);
+	uint64_t where = disk ? dsfs_le64_get(disk->where) & ~DSFS_WHERE_SPARSE : 0;
+
+	__builtin_prefetch(span_at(index->chunks, where * sizeof(struct dsfs_chunk), sizeof(struct dsfs_chunk)));
 }
 
 uint64_t inode_chunk_count(const struct index *index, const struct inode *inode)

@@ -29,6 +29,10 @@ struct inode {
 #define INODE_TIME_MAX (INT64_C(15032385535))
 
 must_check int inode_get(const struct index *index, uint64_t ordinal, struct inode *ret, struct error *err);
+/* For who will ask for many: loads the record of an inode into the CPU's cache; then, when that is there, the record of
+ * its first chunk. Any number does. */
+void inode_expect(const struct index *index, uint64_t ordinal);
+void inode_expect_chunk(const struct index *index, uint64_t ordinal);
 uint64_t inode_chunk_count(const struct index *index, const struct inode *inode);
 uint64_t inode_record_count(const struct index *index, const struct inode *inode); /* of its chunks, from where on */
 must_check int inode_link_target(const struct index *index, const struct inode *inode, struct span *ret,

@@ -18,6 +18,7 @@
 #include "lib/tally.h"
 
 #define BATCH_BYTES (UINT64_C(8) << 20)         /* under way at most, but for one read */
+#define BATCH_AHEAD 4u                          /* files, for the CPU's cache */
 #define BATCH_RETRY (INT64_C(250) * 1000000)    /* ns between two tries when the way to the device fails */
 
 /* A read of a caller, in work. */
@@ -243,9 +244,22 @@ static void batch_start_piece(struct batch *batch, struct batch_file *file)
 	read_begin(&batch->lane->reader, &slot->op);
 }
 
+/* The records of files that come soon: random places of a large index, each a wait of its own. */
+static void batch_look_ahead(const struct batch *batch)
+{
+	const struct index *index = batch->lane->direct->index;
+	const uint64_t ordinal = (UINT64_C(1) << DSFS_ORDINAL_BITS) - 1;
+
+	if (batch->count > 2 * BATCH_AHEAD)
+		inode_expect(index, batch->reads[2 * BATCH_AHEAD].id & ordinal);
+	if (batch->count > BATCH_AHEAD)
+		inode_expect_chunk(index, batch->reads[BATCH_AHEAD].id & ordinal);
+}
+
 static struct dsfs_read *batch_next(struct batch *batch)
 {
 	if (batch->count) {
+		batch_look_ahead(batch);
 		batch->count--;
 		return batch->reads++;
 	}
