@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A list of mapped blocks that is filled from its beginning again after a reset. */
+/* A list of blocks that is filled from its beginning again after a reset. */
 #include "lib/arena.h"
 
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "base/huge.h"
 #include "lib/forked.h"
@@ -76,7 +75,7 @@ void dsfs_arena_free(struct dsfs_arena *arena)
 		return;
 	for (block = arena->first; block; block = next) {
 		next = block->next;
-		munmap(block->bytes, block->size);
+		free(block->bytes);
 		free(block);
 	}
 	free(arena);
@@ -86,19 +85,15 @@ void dsfs_arena_free(struct dsfs_arena *arena)
 static struct arena_block *arena_grow(struct dsfs_arena *arena, size_t size)
 {
 	struct arena_block *block = calloc(1, sizeof(*block));
-	void *map;
 
 	if (!block)
 		return NULL;
 	block->size = size > arena->next_size ? size : arena->next_size;
-	block->size = (block->size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-	map = mmap(NULL, block->size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (map == MAP_FAILED) {
+	block->bytes = huge_alloc(block->size);
+	if (!block->bytes) {
 		free(block);
 		return NULL;
 	}
-	huge_advise(map, block->size);
-	block->bytes = map;
 	if (arena->next_size < ARENA_MOST)
 		arena->next_size *= 2;
 	if (arena->filling) {

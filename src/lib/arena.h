@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory for results, given back all at once. It stays readable in a forked child, and is never written to there: what
- * a device writes to must be shared between them, or a fork in the middle of a read would tear it. */
+/* Memory for results, given back all at once. In a forked child what was read stays readable, and reads take memory of
+ * the child's own. */
 #pragma once
 #include <stddef.h>
 
