@@ -94,22 +94,28 @@ static int listing_see(void *argument, const struct names_entry *entry)
 	return listing->result || listing->found;
 }
 
-/* Into the directory that the listing stopped at. It has a higher number than the one that it is in, whatever the
- * index says: so there is an end. */
-static int listing_descend(struct listing *listing, struct error *err)
+/* Into the directory that the listing stopped at, whose path is of that length. It has a higher number than the one that
+ * it is in, whatever the index says: so there is an end. */
+static int listing_descend(struct listing *listing, size_t path, struct error *err)
 {
-	const struct listing_level *level = &listing->levels[listing->count - 1];
-	size_t path = level->path + strlen(listing->path + level->path);
+	const struct inode *directory = &listing->levels[listing->count - 1].directory;
 	int r;
 
-	if (listing->found <= level->directory.ordinal)
+	if (listing->found <= directory->ordinal)
 		return error_set(err, -EBADMSG, "names: directory %" PRIu64 " in directory %" PRIu64, listing->found,
-				 level->directory.ordinal);
-	r = permission_check(&listing->permission, &level->directory, PERMISSION_SEARCH, err);
+				 directory->ordinal);
+	r = permission_check(&listing->permission, directory, PERMISSION_SEARCH, err);
 	if (r < 0)
 		return r;
 	listing->path[path] = '/';
-	r = listing_enter(listing, listing->found, path + 1, err);
+	return listing_enter(listing, listing->found, path + 1, err);
+}
+
+static int listing_go_down(struct listing *listing, struct error *err)
+{
+	size_t path = strlen(listing->path);
+	int r = listing_descend(listing, path, err);
+
 	return r < 0 ? error_wrap(err, r, "'%.*s'", (int)path, listing->path) : 0;
 }
 
@@ -127,7 +133,7 @@ static int listing_go_on(struct listing *listing, struct error *err)
 		if (r == 0)
 			listing->count--;
 		else
-			r = listing->result ? listing->result : listing_descend(listing, err);
+			r = listing->result ? listing->result : listing_go_down(listing, err);
 	}
 	return r;
 }
