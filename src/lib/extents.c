@@ -62,6 +62,8 @@ int extents_list(struct opened *opened, uint64_t id, uint64_t offset, struct dsf
 
 	if (r < 0)
 		return r;
+	if (offset >= inode.size)
+		return 0;
 	for (; i < inode_chunk_count(index, &inode) && (size_t)count < most && count < INT_MAX; i += run) {
 		r = chunk_get_run(index, &inode, i, &chunk, &run, err);
 		if (r < 0)
