@@ -9,14 +9,15 @@
 #include "base/cleanup.h"
 #include "image/inode.h"
 
-struct children_late {
+/* Where the ordinals of a directory's entries begin, or would. */
+struct children_start {
 	uint64_t directory;
-	uint64_t first; /* the ordinal that its next new entry has, or would have */
+	uint64_t first;
 };
 
 struct children {
 	size_t count, room;
-	struct children_late late[]; /* by directory */
+	struct children_start late[]; /* of directories that begin with hard links, ascending */
 };
 
 /* --- directories that begin with hard links --- */
@@ -38,7 +39,7 @@ static int children_add(struct children **children, uint64_t directory, uint64_t
 		grown->room = room;
 		*children = grown;
 	}
-	grown->late[grown->count++] = (struct children_late){ directory, first };
+	grown->late[grown->count++] = (struct children_start){ directory, first };
 	return 0;
 }
 
@@ -78,7 +79,7 @@ void children_free(struct children *children)
 
 /* --- finding --- */
 
-static const struct children_late *children_late_of(const struct children *children, uint64_t directory)
+static const struct children_start *children_late_of(const struct children *children, uint64_t directory)
 {
 	size_t low = 0, high = children ? children->count : 0;
 
@@ -99,7 +100,7 @@ static const struct children_late *children_late_of(const struct children *child
 static int children_from(const struct children *children, struct names_reader *reader, uint64_t directory,
 			 uint64_t *ret_directory, uint64_t *ret_first, struct error *err)
 {
-	const struct children_late *late;
+	const struct children_start *late;
 	int r = names_first(reader, directory, ret_directory, ret_first);
 
 	if (r < 0)
@@ -130,30 +131,61 @@ int children_range(const struct children *children, const struct index *index, s
 	return 0;
 }
 
-/* Halves the directories below the ordinal: a directory comes before its entries. The last one whose entries begin at
- * or before the ordinal has it. */
+/* The directory of an ordinal is in between: low is one whose entries begin at or before it, high the last that may be,
+ * and the entries of the next begin about at high.first. */
+struct children_search {
+	struct children_start low, high;
+};
+
+/* Where it is when all directories have as many entries; each third time in the middle, so that no tree makes it
+ * slow. */
+static uint64_t children_guess(const struct children_search *search, uint64_t ordinal, unsigned step)
+{
+	uint64_t low = search->low.directory, span = search->high.directory - low, guess;
+
+	if (step % 3 == 2 || search->high.first <= ordinal)
+		return low + (span + 1) / 2;
+	guess = (uint64_t)((double)span * (double)(ordinal - search->low.first) /
+			   (double)(search->high.first - search->low.first));
+	return low + (guess == 0 ? 1 : guess < span ? guess : span);
+}
+
+static int children_narrow(const struct children *children, struct names_reader *reader, uint64_t ordinal,
+			   uint64_t guess, struct children_search *search, struct error *err)
+{
+	struct children_start found;
+	int r = children_from(children, reader, guess, &found.directory, &found.first, err);
+
+	if (r < 0 && r != -ENOENT)
+		return r;
+	if (r == 0 && found.directory <= search->high.directory && found.first <= ordinal) {
+		search->low = found;
+		return 0;
+	}
+	search->high.directory = guess - 1;
+	if (r == 0 && found.first > ordinal)
+		search->high.first = found.first;
+	return 0;
+}
+
+/* A directory comes before its entries. */
 int children_find(const struct children *children, const struct index *index, struct names_reader *reader,
 		  uint64_t ordinal, uint64_t *ret_directory, uint64_t *ret_first, struct error *err)
 {
-	uint64_t low = INODE_ROOT, high = ordinal - 1, found_first = INODE_ROOT + 1;
+	struct children_search search = { { INODE_ROOT, INODE_ROOT + 1 }, { 0, index->shape.inode_count + 1 } };
+	int r = names_last(reader, &search.high.directory);
 
-	while (low < high) {
-		uint64_t middle = low + (high - low + 1) / 2, directory, first;
-		int r = children_from(children, reader, middle, &directory, &first, err);
-
-		if (r < 0 && r != -ENOENT)
-			return r;
-		if (r == 0 && directory <= high && first <= ordinal) {
-			low = directory;
-			found_first = first;
-		} else {
-			high = middle - 1;
-		}
-	}
-	if (ordinal <= INODE_ROOT || ordinal > index->shape.inode_count || found_first > ordinal)
+	if (r < 0 || ordinal <= INODE_ROOT || ordinal > index->shape.inode_count)
 		return error_set(err, -EBADMSG, "names: no directory has inode %" PRIu64 " of %" PRIu64, ordinal,
 				 index->shape.inode_count);
-	*ret_directory = low;
-	*ret_first = found_first;
+	if (search.high.directory >= ordinal)
+		search.high.directory = ordinal - 1;
+	for (unsigned step = 0; search.low.directory < search.high.directory; step++) {
+		r = children_narrow(children, reader, ordinal, children_guess(&search, ordinal, step), &search, err);
+		if (r < 0)
+			return r;
+	}
+	*ret_directory = search.low.directory;
+	*ret_first = search.low.first;
 	return 0;
 }

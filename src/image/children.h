@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which ordinals the entries of a directory have, and whose entry an ordinal is, without a search over all names:
- * entries are numbered in the order of their directories, so halving finds them. */
+ * entries are numbered in the order of their directories, so some look-ups find them. */
 #pragma once
 #include <stdint.h>
 

@@ -268,6 +268,17 @@ int names_first(struct names_reader *reader, uint64_t directory, uint64_t *ret_d
 	return 0;
 }
 
+int names_last(struct names_reader *reader, uint64_t *ret_directory)
+{
+	MDB_val key, value;
+	int r = mdb_cursor_get(reader->cursor, &key, &value, MDB_LAST);
+
+	if (r != 0 || key.mv_size < DSFS_KEY_PARENT)
+		return r == MDB_NOTFOUND ? -ENOENT : -EBADMSG;
+	*ret_directory = names_key_directory(key.mv_data);
+	return 0;
+}
+
 int names_walk(struct names_reader *reader,
 	       int (*each)(void *argument, uint64_t directory, const struct names_entry *entry), void *argument)
 {

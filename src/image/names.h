@@ -35,6 +35,8 @@ must_check int names_list(struct names_reader *reader, uint64_t directory, uint6
 /* The first directory from that one on that has entries, and the ordinal of its first entry; -ENOENT when none has. */
 must_check int names_first(struct names_reader *reader, uint64_t directory, uint64_t *ret_directory,
 			   uint64_t *ret_ordinal);
+/* The last directory that has entries; -ENOENT when none has. */
+must_check int names_last(struct names_reader *reader, uint64_t *ret_directory);
 /* All entries of the version in key order: parents ascending, names in bytewise order. */
 must_check int names_walk(struct names_reader *reader,
 			  int (*each)(void *argument, uint64_t directory, const struct names_entry *entry),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a file to its directory by halving, from there to the root by the directories' records. */
+/* From a file to its directory by the numbers of directories, from there to the root by their records. */
 #include "lib/place.h"
 
 #include <errno.h>
