@@ -50,37 +50,35 @@ static int beneath_open_part(int root, const char *path, int flags, bool follow)
 	return beneath_steps_open(root, path, flags, follow);
 }
 
-/* Takes as many whole components off as a system call does, with the slashes behind them; 0: what is left is short
- * enough; -ENAMETOOLONG: so is not even one. */
-static int beneath_cut(const char **path, char part[PATH_MAX])
+/* As many whole components as a system call takes. Returns the descriptor of that directory, and how far it went. */
+static int beneath_open_head(int root, const char *path, bool follow, size_t *ret_length)
 {
-	const char *slash;
+	const char *slash = memrchr(path, '/', PATH_MAX - 1);
+	char head[PATH_MAX];
 
-	if (strlen(*path) < PATH_MAX)
-		return 0;
-	slash = memrchr(*path, '/', PATH_MAX - 1);
 	if (!slash)
 		return -ENAMETOOLONG;
-	memcpy(part, *path, (size_t)(slash - *path));
-	part[slash - *path] = 0;
-	*path = slash + strspn(slash, "/");
-	return 1;
+	*ret_length = (size_t)(slash - path);
+	memcpy(head, path, *ret_length);
+	head[*ret_length] = 0;
+	return beneath_open_part(root, head, O_PATH | O_DIRECTORY, follow);
 }
 
 static int beneath_go(int root, const char *path, int flags, bool follow)
 {
 	auto_close int at = -1;
-	char part[PATH_MAX];
-	int r, next;
+	size_t length;
+	int next;
 
-	while ((r = beneath_cut(&path, part)) > 0) {
-		next = beneath_open_part(at < 0 ? root : at, part, O_PATH | O_DIRECTORY, follow);
+	while (strlen(path) >= PATH_MAX) {
+		next = beneath_open_head(at < 0 ? root : at, path, follow, &length);
 		if (next < 0)
 			return next;
 		close_fd(&at);
 		at = next;
+		path += length + strspn(path + length, "/");
 	}
-	return r < 0 ? r : beneath_open_part(at < 0 ? root : at, *path ? path : ".", flags, follow);
+	return beneath_open_part(at < 0 ? root : at, *path ? path : ".", flags, follow);
 }
 
 int beneath_open(int root, const char *path, int flags, bool follow, struct error *err)
