@@ -1,0 +1,93 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: plain once
+# libdatasetfs as it is installed: what it lets out and what programs rely on is what it was (tests/library/abi.list);
+# a program in C or C++ is compiled and linked by what datasetfs.pc says, with the shared library and with the static one.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+need_command cc pkg-config nm meson
+
+DESTDIR=$PWD/installed meson install -C "$DATASETFS_BUILD" --no-rebuild --quiet >install.log 2>&1 ||
+    { cat install.log; fail "meson install"; }
+folder=$(dirname "$(find installed -name datasetfs.pc)")
+lib=$PWD/$(dirname "$folder")
+export PKG_CONFIG_LIBDIR=$PWD/$folder:$(pkg-config --variable pc_path pkg-config) PKG_CONFIG_SYSROOT_DIR=
+
+# flags OPTION…: of pkg-config, where nothing is installed where the file says
+flags() {
+    local prefix
+    prefix=$(pkg-config --variable=prefix datasetfs)
+    pkg-config --define-variable=prefix="$PWD/installed$prefix" "$@" datasetfs
+}
+
+# What the library lets out.
+nm -D --defined-only "$lib"/libdatasetfs.so | sed -nE 's/^[0-9a-f]+ T ([a-z_]+)@@(.*)$/function \1 \2/p' | sort >abi.found
+cc -std=gnu11 -Wall -Wextra -Werror "$DATASETFS_SOURCE/tests/library/abi.c" -I"$DATASETFS_SOURCE/include" -o abi ||
+    fail "abi.c"
+./abi >>abi.found
+diff -u "$DATASETFS_SOURCE/tests/library/abi.list" abi.found || fail "programs that were compiled before rely on what \
+tests/library/abi.list has. What is added is added there; anything else needs another soname"
+others=$(nm -D --defined-only "$lib"/libdatasetfs.so | grep -vE ' (dsfs_[a-z_]+@@|DATASETFS_)' || true)
+assert_eq "other names that leave the shared library" "$others" ""
+others=$(nm -g --defined-only "$lib"/libdatasetfs.a | grep -E ' [A-Z] ' | grep -vE ' T dsfs_[a-z_]+$' || true)
+assert_eq "other names that leave the static library" "$others" ""
+assert_eq "soname" "$(readelf -d "$lib"/libdatasetfs.so | sed -n 's/.*(SONAME).*\[\(.*\)\]/\1/p')" libdatasetfs.so.0
+declared=$(grep -oE '\bdsfs_[a-z_]+\(' "$DATASETFS_SOURCE/include/datasetfs/datasetfs.h" | tr -d '(' | sort -u |
+    grep -vxE 'dsfs_options|dsfs_info\b' || true)
+let_out=$(sed -n 's/^function \([a-z_]*\) .*/\1/p' abi.found)
+for name in $let_out; do
+    grep -qw "$name" <<<"$declared" || [ "$name" = dsfs_info ] || fail "$name is in no header"
+done
+say "the interface is what it was"
+
+cat >program.c <<'END'
+#include <datasetfs/datasetfs.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Names of our own code: those of the library must not clash with them. */
+int error_set(int code);
+int error_set(int code)
+{
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	struct dsfs *fs;
+	void *contents;
+
+	if (argc < 2 || dsfs_open(argv[1], NULL, &fs) < 0 || dsfs_read_file(fs, "file", &contents) < 0) {
+		fprintf(stderr, "%s\n", dsfs_reason());
+		return error_set(1);
+	}
+	printf("%s %s", dsfs_release(), (char *)contents);
+	free(contents);
+	dsfs_close(fs);
+	return 0;
+}
+END
+mkdir tree
+echo contents >tree/file
+pack volume tree
+version=$(pkg-config --modversion datasetfs)
+
+# shellcheck disable=SC2046
+cc -Wall -Wextra -Werror $(flags --cflags) program.c -o shared $(flags --libs) || fail "with the shared library"
+assert_eq "with the shared library" "$(LD_LIBRARY_PATH=$lib ./shared volume)" "$version contents"
+assert_contains "what it is linked with" "$(readelf -d shared)" "libdatasetfs.so.0"
+
+# Where there is no shared library, as for a program that is to run elsewhere.
+rm "$lib"/libdatasetfs.so*
+# shellcheck disable=SC2046
+cc -Wall -Wextra -Werror $(flags --cflags) program.c -o static $(flags --static --libs) || fail "with the static library"
+assert_eq "with the static library" "$(./static volume)" "$version contents"
+say "C"
+
+if command -v c++ >/dev/null; then
+    sed 's/(char \*)contents/static_cast<char *>(contents)/' program.c >program.cc
+    # shellcheck disable=SC2046
+    c++ -std=c++11 -Wall -Wextra -Wpedantic -Werror $(flags --cflags) program.cc -o program $(flags --static --libs) ||
+        fail "as C++"
+    assert_eq "as C++" "$(./program volume)" "$version contents"
+    say "C++"
+fi
