@@ -53,14 +53,16 @@ static int beneath_open_part(int root, const char *path, int flags, bool follow)
 /* As many whole components as a system call takes. Returns the descriptor of that directory, and how far it went. */
 static int beneath_open_head(int root, const char *path, bool follow, size_t *ret_length)
 {
-	const char *slash = memrchr(path, '/', PATH_MAX - 1);
+	size_t length = PATH_MAX - 1;
 	char head[PATH_MAX];
 
-	if (!slash)
+	while (length && path[length] != '/')
+		length--;
+	if (!length)
 		return -ENAMETOOLONG;
-	*ret_length = (size_t)(slash - path);
-	memcpy(head, path, *ret_length);
-	head[*ret_length] = 0;
+	memcpy(head, path, length);
+	head[length] = 0;
+	*ret_length = length;
 	return beneath_open_part(root, head, O_PATH | O_DIRECTORY, follow);
 }
 

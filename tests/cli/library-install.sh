@@ -20,7 +20,8 @@ flags() {
 }
 
 # What the library lets out.
-nm -D --defined-only "$lib"/libdatasetfs.so | sed -nE 's/^[0-9a-f]+ T ([a-z_]+)@@(.*)$/function \1 \2/p' | sort >abi.found
+nm -D --defined-only "$lib"/libdatasetfs.so |
+    sed -nE 's/^[0-9a-f]+ T ([a-z_]+)@@(.*)$/function \1 \2/p' | sort >abi.found
 cc -std=gnu11 -Wall -Wextra -Werror "$DATASETFS_SOURCE/tests/library/abi.c" -I"$DATASETFS_SOURCE/include" -o abi ||
     fail "abi.c"
 ./abi >>abi.found
@@ -79,7 +80,8 @@ assert_contains "what it is linked with" "$(readelf -d shared)" "libdatasetfs.so
 # Where there is no shared library, as for a program that is to run elsewhere.
 rm "$lib"/libdatasetfs.so*
 # shellcheck disable=SC2046
-cc -Wall -Wextra -Werror $(flags --cflags) program.c -o static $(flags --static --libs) || fail "with the static library"
+cc -Wall -Wextra -Werror $(flags --cflags) program.c -o static $(flags --static --libs) ||
+    fail "with the static library"
 assert_eq "with the static library" "$(./static volume)" "$version contents"
 say "C"
 
