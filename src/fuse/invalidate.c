@@ -1,27 +1,20 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes notifications: a reply header with unique 0 and the code of the notification as its error. */
+/* Puts together what the kernel is to forget. */
 #include "fuse/invalidate.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/uio.h>
 
+#include "fuse/notice.h"
 #include "fuse/wire.h"
 
 static int invalidate_write(int fd, int code, struct iovec *iov, int count, const char *what, struct error *err)
 {
-	struct fuse_out_header header = { .error = code };
-	size_t length = sizeof(header);
-	ssize_t n;
+	int r = notice_write(fd, code, iov, count);
 
-	iov[0] = (struct iovec){ &header, sizeof(header) };
-	for (int i = 1; i < count; i++)
-		length += iov[i].iov_len;
-	header.len = (uint32_t)length;
-	do
-		n = writev(fd, iov, count);
-	while (n < 0 && errno == EINTR);
-	if (n < 0 && errno != ENOENT && errno != ENOTDIR)
-		return error_errno(err, "cannot notify the kernel of %s", what);
+	if (r < 0 && r != -ENOENT && r != -ENOTDIR)
+		return error_set(err, r, "cannot notify the kernel of %s: %s", what, strerror(-r));
 	return 0;
 }
 

@@ -50,14 +50,15 @@ may src/serve/version base image read datasetfs serve/version
 may src/serve/worker  base io read fuse datasetfs serve/version serve/worker
 may src/serve         base image io device read serve/version serve/worker
 may src/serve/opening base image device datasetfs serve/version serve serve/opening
-may src/serve/request base image read fuse datasetfs serve/version serve/worker serve serve/request
+may src/serve/ahead   base image io read fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead
+may src/serve/request base image read fuse datasetfs serve/version serve/worker serve serve/ahead serve/request
 may src/serve/clients base image handover datasetfs serve/version serve serve/request serve/clients
 may src/serve/control base image io device fuse datasetfs serve/version serve/worker serve serve/opening \
-    serve/request serve/clients serve/control
-may src/serve/dotdir  base image fuse datasetfs serve/version serve/worker serve serve/opening serve/request \
-    serve/clients serve/control serve/dotdir
+    serve/ahead serve/request serve/clients serve/control
+may src/serve/dotdir  base image fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead \
+    serve/request serve/clients serve/control serve/dotdir
 may src/serve/session base image io device read fuse datasetfs serve/version serve/worker serve serve/opening \
-    serve/request serve/clients serve/control serve/dotdir serve/session
+    serve/ahead serve/request serve/clients serve/control serve/dotdir serve/session
 may src          base image io device read fuse serve serve/session datasetfs .
 may mkfs/spill   base datasetfs spill
 may mkfs/source  base image datasetfs spill source

@@ -17,6 +17,7 @@
 struct headroom_need {
 	uint64_t bytes;
 	unsigned spare; /* see headroom_check() */
+	uint64_t *least; /* gets what is left where least is; NULL: nobody asks */
 };
 
 /* One kind of hierarchy and its files. */
@@ -55,6 +56,10 @@ static int headroom_compare(const struct headroom_need *need, uint64_t all, uint
 	char wanted[SIZE_TEXT_SIZE], kept[SIZE_TEXT_SIZE], found[SIZE_TEXT_SIZE];
 	uint64_t keep = need->spare ? all / need->spare : 0;
 
+	if (need->least) {
+		*need->least = left < *need->least ? left : *need->least;
+		return 0;
+	}
 	if (keep < HEADROOM_MARGIN)
 		keep = HEADROOM_MARGIN;
 	if (left >= keep && left - keep >= need->bytes)
@@ -127,19 +132,35 @@ static int headroom_machine(const struct headroom_need *need, struct error *err)
 	return headroom_compare(need, all * 1024, left * 1024, "the machine", err);
 }
 
-int headroom_check(uint64_t bytes, unsigned spare, struct error *err)
+static int headroom_look(const struct headroom_need *need, struct error *err)
 {
-	const struct headroom_need need = { bytes, spare };
 	auto_free char *line = NULL;
 	size_t size = 0;
 	FILE *file;
-	int r = headroom_machine(&need, err);
+	int r = headroom_machine(need, err);
 
 	file = r == 0 ? fopen("/proc/self/cgroup", "re") : NULL;
 	if (!file)
 		return r;
 	while (r == 0 && getline(&line, &size, file) >= 0)
-		r = headroom_line(line, &need, err);
+		r = headroom_line(line, need, err);
 	fclose(file);
 	return r;
+}
+
+int headroom_check(uint64_t bytes, unsigned spare, struct error *err)
+{
+	const struct headroom_need need = { .bytes = bytes, .spare = spare };
+
+	return headroom_look(&need, err);
+}
+
+uint64_t headroom_left(void)
+{
+	uint64_t least = UINT64_MAX;
+	const struct headroom_need need = { .least = &least };
+
+	if (headroom_look(&need, NULL) < 0 || least < HEADROOM_MARGIN)
+		return 0;
+	return least - HEADROOM_MARGIN;
 }

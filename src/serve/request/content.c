@@ -97,6 +97,7 @@ static void content_done(struct read_op *op, int64_t result)
 	struct worker *worker = content->worker;
 
 	generation_put(content->generation);
+	atomic_store_explicit(&worker->reading[request->slot], 0, memory_order_relaxed);
 	if (result == -ECANCELED) { /* somebody else answered */
 		reply_end(worker, request);
 	} else if (result < 0) {
@@ -148,6 +149,7 @@ void content_read(struct worker *worker, struct channel_request *request)
 		return;
 	}
 	generation_get(content->generation);
+	atomic_store_explicit(&worker->reading[request->slot], content_node(content), memory_order_relaxed);
 	content_fill(content, worker, request);
 	read_begin(&worker->contents->reader, &content->op);
 }

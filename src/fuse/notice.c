@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* A notification is a reply header with unique 0 and the code of the notification as its error. */
+#include "fuse/notice.h"
+
+#include <errno.h>
+
+#include "fuse/wire.h"
+
+int notice_write(int fd, int code, struct iovec *iov, int count)
+{
+	struct fuse_out_header header = { .error = code };
+	size_t length = sizeof(header);
+	ssize_t n;
+
+	iov[0] = (struct iovec){ &header, sizeof(header) };
+	for (int i = 1; i < count; i++)
+		length += iov[i].iov_len;
+	header.len = (uint32_t)length;
+	do
+		n = writev(fd, iov, count);
+	while (n < 0 && errno == EINTR);
+	return n < 0 ? -errno : 0;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Which files go into one read ahead: small ones together, as many as one device read can bring. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "image/chunk.h"
+#include "read/op.h"
+
+#define GATHER_GAP (64u << 10) /* unwanted bytes that are read over rather than skipped */
+
+/* The chunks of a read, file by file. */
+struct gather {
+	const struct index *index;
+	struct chunk chunks[READ_PIECES];
+	uint32_t count;
+	uint64_t content, stored; /* bytes, stored with the gaps */
+	uint64_t end;             /* address behind the last chunk */
+};
+
+void gather_begin(struct gather *gather, const struct index *index);
+/* Whether one READ could bring all of it, and has something to bring. */
+bool gather_is_wanted(const struct inode *inode);
+/* Adds all chunks of the file. False: it does not fit beside the others, or its records are damaged; nothing was added. */
+bool gather_add(struct gather *gather, const struct inode *inode);

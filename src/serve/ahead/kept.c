@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: MIT */
+/* A hash table under one lock, with a filter before it that says without the lock what is not there. Bytes are used
+ * outside the lock, while their batch is pinned. */
+#include "serve/ahead/kept.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "datasetfs/format.h"
+#include "read/op.h"
+
+#define KEPT_BUCKETS 4096u
+
+struct kept {
+	pthread_mutex_t lock;
+	size_t most;                        /* batches */
+	_Atomic size_t count;               /* in use; changes under the lock */
+	_Atomic size_t made;                /* and those ready for more */
+	struct kept_batch *first, **last;   /* those that arrived, by age */
+	struct kept_batch *free;
+	struct kept_file *buckets[KEPT_BUCKETS];
+	/* Files of each bucket, on lines of their own: while nothing is kept, no thread writes to them. */
+	_Alignas(128) _Atomic uint16_t present[KEPT_BUCKETS];
+};
+
+static unsigned kept_hash(uint64_t key, uint64_t ordinal)
+{
+	return (unsigned)((ordinal + key * 0x9e3779b97f4a7c15u) % KEPT_BUCKETS);
+}
+
+int kept_new(uint64_t most, struct kept **ret, struct error *err)
+{
+	struct kept *kept = aligned_alloc(_Alignof(struct kept), sizeof(*kept));
+
+	if (!kept)
+		return error_set(err, -ENOMEM, "no memory for what is read ahead");
+	memset(kept, 0, sizeof(*kept));
+	pthread_mutex_init(&kept->lock, NULL);
+	kept->most = most / READ_MAX;
+	kept->last = &kept->first;
+	*ret = kept;
+	return 0;
+}
+
+static size_t kept_free_list(struct kept_batch *batch)
+{
+	struct kept_batch *next;
+	size_t count = 0;
+
+	for (; batch; batch = next) {
+		next = batch->next;
+		free(batch->bytes);
+		free(batch);
+		count++;
+	}
+	return count;
+}
+
+void kept_free(struct kept *kept)
+{
+	if (!kept)
+		return;
+	kept_free_list(kept->first);
+	kept_free_list(kept->free);
+	pthread_mutex_destroy(&kept->lock);
+	free(kept);
+}
+
+/* ---- under the lock ---- */
+
+static struct kept_file **kept_find(struct kept *kept, uint64_t key, uint64_t ordinal)
+{
+	struct kept_file **file = &kept->buckets[kept_hash(key, ordinal)];
+
+	while (*file && ((*file)->key != key || (*file)->ordinal != ordinal))
+		file = &(*file)->next;
+	return file;
+}
+
+/* Files go before they arrive only when their batch is bad, and is in no list yet. */
+static void kept_put(struct kept *kept, struct kept_batch *batch)
+{
+	struct kept_batch **link = &kept->first;
+
+	if (--batch->uses)
+		return;
+	while (*link && *link != batch)
+		link = &(*link)->next;
+	if (*link) {
+		*link = batch->next;
+		if (kept->last == &batch->next)
+			kept->last = link;
+	}
+	batch->next = kept->free;
+	kept->free = batch;
+	atomic_fetch_sub_explicit(&kept->count, 1, memory_order_relaxed);
+}
+
+static void kept_take_out(struct kept *kept, struct kept_file *file)
+{
+	unsigned hash = kept_hash(file->key, file->ordinal);
+	struct kept_file **link = &kept->buckets[hash];
+
+	if (atomic_load(&file->state) == KEPT_OUT)
+		return;
+	while (*link != file)
+		link = &(*link)->next;
+	*link = file->next;
+	atomic_store(&file->state, KEPT_OUT);
+	atomic_fetch_sub_explicit(&kept->present[hash], 1, memory_order_relaxed);
+	kept_put(kept, file->batch);
+}
+
+/* Its files; the batch itself goes when nobody looks at it any more. */
+static uint64_t kept_drop(struct kept *kept, struct kept_batch *batch)
+{
+	uint64_t dropped = 0;
+
+	batch->uses++;
+	for (uint32_t i = 0; i < batch->count; i++) {
+		dropped += atomic_load(&batch->files[i].state) == KEPT_READY;
+		kept_take_out(kept, &batch->files[i]);
+	}
+	kept_put(kept, batch);
+	return dropped;
+}
+
+/* ---- a READ ---- */
+
+static bool kept_pin(struct kept_file *file, uint64_t offset, uint64_t size, struct kept_piece *ret)
+{
+	uint64_t left;
+
+	if (atomic_load(&file->state) == KEPT_COMING)
+		atomic_store(&file->state, KEPT_WANTED);
+	if (atomic_load(&file->state) != KEPT_READY || offset >= file->size)
+		return false;
+	left = file->size - offset;
+	file->batch->uses++;
+	*ret = (struct kept_piece){ .bytes = file->batch->bytes + file->offset + offset,
+				    .size = size < left ? size : left,
+				    .file = file,
+				    .is_last = size >= left };
+	return true;
+}
+
+bool kept_take(struct kept *kept, uint64_t key, uint64_t ordinal, uint64_t offset, uint64_t size,
+	       struct kept_piece *ret)
+{
+	struct kept_file *file;
+	bool found;
+
+	if (!atomic_load_explicit(&kept->present[kept_hash(key, ordinal)], memory_order_relaxed))
+		return false;
+	pthread_mutex_lock(&kept->lock);
+	file = *kept_find(kept, key, ordinal);
+	found = file && kept_pin(file, offset, size, ret);
+	pthread_mutex_unlock(&kept->lock);
+	return found;
+}
+
+void kept_release(struct kept *kept, const struct kept_piece *piece)
+{
+	struct kept_batch *batch = piece->file->batch;
+
+	pthread_mutex_lock(&kept->lock);
+	if (piece->is_last)
+		kept_take_out(kept, piece->file);
+	kept_put(kept, batch);
+	pthread_mutex_unlock(&kept->lock);
+}
+
+/* ---- the thread that reads ahead ---- */
+
+static struct kept_batch *kept_allocate(void)
+{
+	struct kept_batch *batch = calloc(1, sizeof(*batch));
+
+	if (batch)
+		batch->bytes = aligned_alloc(DSFS_BLOCK, READ_MAX);
+	if (!batch || batch->bytes)
+		return batch;
+	free(batch);
+	return NULL;
+}
+
+struct kept_batch *kept_begin(struct kept *kept, uint64_t *ret_dropped)
+{
+	struct kept_batch *batch;
+
+	*ret_dropped = 0;
+	pthread_mutex_lock(&kept->lock);
+	if (atomic_load(&kept->count) >= kept->most && kept->first)
+		*ret_dropped = kept_drop(kept, kept->first);
+	batch = kept->free;
+	if (batch)
+		kept->free = batch->next;
+	pthread_mutex_unlock(&kept->lock);
+	if (!batch) {
+		batch = kept_allocate();
+		if (!batch)
+			return NULL;
+		atomic_fetch_add_explicit(&kept->made, 1, memory_order_relaxed);
+	}
+	batch->count = 0;
+	batch->uses = 1;
+	batch->next = NULL;
+	atomic_fetch_add_explicit(&kept->count, 1, memory_order_relaxed);
+	return batch;
+}
+
+/* The one that is there already stays, and this one is of no use. */
+void kept_add(struct kept *kept, struct kept_batch *batch, uint64_t key, uint64_t ordinal, uint32_t size)
+{
+	struct kept_file *file = &batch->files[batch->count], **link;
+	unsigned hash = kept_hash(key, ordinal);
+
+	assert(batch->count < KEPT_FILES);
+	file->key = key;
+	file->ordinal = ordinal;
+	file->offset = batch->count ? file[-1].offset + file[-1].size : 0;
+	file->size = size;
+	file->batch = batch;
+	file->next = NULL;
+	batch->count++;
+	pthread_mutex_lock(&kept->lock);
+	link = kept_find(kept, key, ordinal);
+	atomic_store(&file->state, *link ? KEPT_OUT : KEPT_COMING);
+	if (!*link) {
+		*link = file;
+		batch->uses++;
+		atomic_fetch_add_explicit(&kept->present[hash], 1, memory_order_relaxed);
+	}
+	pthread_mutex_unlock(&kept->lock);
+}
+
+void kept_arrive(struct kept *kept, struct kept_batch *batch)
+{
+	struct kept_file *file;
+
+	pthread_mutex_lock(&kept->lock);
+	for (file = batch->files; file < batch->files + batch->count; file++)
+		if (atomic_load(&file->state) == KEPT_COMING)
+			atomic_store(&file->state, KEPT_READY);
+		else
+			kept_take_out(kept, file);
+	batch->arrived = clock_now();
+	*kept->last = batch;
+	kept->last = &batch->next;
+	pthread_mutex_unlock(&kept->lock);
+}
+
+void kept_remove(struct kept *kept, struct kept_file *file)
+{
+	pthread_mutex_lock(&kept->lock);
+	kept_take_out(kept, file);
+	pthread_mutex_unlock(&kept->lock);
+}
+
+void kept_end(struct kept *kept, struct kept_batch *batch, bool is_bad)
+{
+	pthread_mutex_lock(&kept->lock);
+	if (is_bad)
+		kept_drop(kept, batch);
+	kept_put(kept, batch);
+	pthread_mutex_unlock(&kept->lock);
+}
+
+uint64_t kept_expire(struct kept *kept, int64_t before)
+{
+	struct kept_batch *batch, *next, *spare;
+	uint64_t dropped = 0;
+
+	pthread_mutex_lock(&kept->lock);
+	for (batch = kept->first; batch && batch->arrived < before; batch = next) {
+		next = batch->next;
+		dropped += kept_drop(kept, batch);
+	}
+	spare = kept->free;
+	kept->free = NULL;
+	pthread_mutex_unlock(&kept->lock);
+	atomic_fetch_sub_explicit(&kept->made, kept_free_list(spare), memory_order_relaxed);
+	return dropped;
+}
+
+bool kept_is_empty(const struct kept *kept)
+{
+	return !atomic_load_explicit(&kept->made, memory_order_relaxed);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Verified files that nobody has asked for yet: a bounded cache, filled a batch at a time by the thread that reads
+ * ahead, and emptied by the READs of workers. */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define KEPT_FILES 512u /* of a batch */
+
+struct kept;
+struct kept_batch;
+
+enum kept_state {
+	KEPT_OUT,    /* not in the table */
+	KEPT_COMING, /* being read */
+	KEPT_WANTED, /* the same, and meanwhile a READ has come, which reads for itself: of no use */
+	KEPT_READY,
+};
+
+struct kept_file {
+	uint64_t key, ordinal;
+	uint32_t offset, size; /* in the batch */
+	_Atomic enum kept_state state; /* changes under the cache's lock */
+	struct kept_batch *batch;
+	struct kept_file *next; /* with the same hash */
+};
+
+/* What one fetch brings: files, one behind the other. */
+struct kept_batch {
+	uint8_t *bytes; /* READ_MAX of them, page-aligned */
+	uint32_t count;
+	unsigned uses;   /* files in the table, READs that look at it, and its fetch; under the lock */
+	int64_t arrived; /* ns, monotonic */
+	struct kept_batch *next;
+	struct kept_file files[KEPT_FILES];
+};
+
+/* A part of a file, pinned. */
+struct kept_piece {
+	const uint8_t *bytes;
+	size_t size;
+	struct kept_file *file;
+	bool is_last; /* it ends with the file */
+};
+
+/* most: bytes of all batches; 0: there will be none. */
+must_check int kept_new(uint64_t most, struct kept **ret, struct error *err);
+void kept_free(struct kept *kept);
+
+/* ---- a READ ---- */
+
+/* Any thread; a few loads when the file is not there. Also tells a fetch under way that this file is read already. */
+bool kept_take(struct kept *kept, uint64_t key, uint64_t ordinal, uint64_t offset, uint64_t size,
+	       struct kept_piece *ret);
+/* The bytes were used; a file that was read to its end is not needed any more. */
+void kept_release(struct kept *kept, const struct kept_piece *piece);
+
+/* ---- the thread that reads ahead ---- */
+
+/* An empty batch, NULL when there is no memory. Those that came first make room; *ret_dropped: their files that nobody
+ * asked for. */
+struct kept_batch *kept_begin(struct kept *kept, uint64_t *ret_dropped);
+/* One more file; its bytes come behind the others'. */
+void kept_add(struct kept *kept, struct kept_batch *batch, uint64_t key, uint64_t ordinal, uint32_t size);
+/* Its bytes are there: from here on READs find them. */
+void kept_arrive(struct kept *kept, struct kept_batch *batch);
+/* The kernel has this file now. */
+void kept_remove(struct kept *kept, struct kept_file *file);
+/* The fetch is done with it; is_bad: no file of it is of use. */
+void kept_end(struct kept *kept, struct kept_batch *batch, bool is_bad);
+/* Drops what arrived before that time (ns, monotonic), and memory that was ready for more. Returns how many files nobody
+ * asked for. */
+uint64_t kept_expire(struct kept *kept, int64_t before);
+/* Whether it has no memory, in use or ready: there is nothing to expire. Any thread. */
+bool kept_is_empty(const struct kept *kept);
