@@ -139,6 +139,17 @@ static int main_set_follow(void *target, const char *value, struct error *err)
 	return r;
 }
 
+/* off, or SIZE. */
+static int main_set_readahead(void *target, const char *value, struct error *err)
+{
+	struct main_options *options = target;
+
+	if (strcmp(value, "off"))
+		return parse_size(value, SERVE_AHEAD_MIN, SERVE_AHEAD_MAX, &options->serve.ahead, err);
+	options->serve.ahead = 0;
+	return 0;
+}
+
 #define MAIN_TRUE(FIELD)      OPTION_TRUE(struct main_options, FIELD)
 #define MAIN_FALSE(FIELD)     OPTION_FALSE(struct main_options, FIELD)
 #define MAIN_WORD(FIELD, ...) OPTION_WORD(struct main_options, FIELD, __VA_ARGS__)
@@ -155,6 +166,7 @@ static const struct main_word {
 	{ "io", true, MAIN_WORD(serve.io, "auto", "uring", "threads") },
 	{ "channel", true, MAIN_WORD(serve.channel, "auto", "ring", "dev") },
 	{ "workers", true, OPTION_NUMBER(struct main_options, serve.workers, 1, 1024) },
+	{ "readahead", true, OPTION_CALL(main_set_readahead) },
 	{ "on_error", true, MAIN_WORD(serve.read.wait, "eio", "wait") },
 	{ "deadline", true, OPTION_NUMBER(struct main_options, serve.read.deadline, 1, DEADLINE_MAX) },
 	{ "control_group", true, OPTION_CALL(main_set_control_group) },
@@ -509,6 +521,7 @@ int main(int argc, char **argv)
 	struct main_options options = {
 		.serve = {
 			.allow_other = geteuid() == 0,
+			.ahead = SERVE_AHEAD,
 			.read = { .verify = true, .wait = true, .deadline = DEADLINE },
 		},
 		.helper = main_is_called(argv[0], "mount."),

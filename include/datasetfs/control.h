@@ -110,6 +110,14 @@ struct dsfs_switch {
 #define DSFS_CONTROL_FINE_READS       "fine_reads"     /* pages of block checksums read; device_reads counts them too */
 #define DSFS_CONTROL_FINE_HITS        "fine_hits"      /* pages of block checksums found in their cache */
 #define DSFS_CONTROL_FINE_FAILURES    "fine_failures"  /* READs that fell back from block checksums to whole chunks */
+#define DSFS_CONTROL_AHEAD_FILES      "ahead_files"    /* read before they were asked for; device_reads and
+						     * device_bytes count what this took */
+#define DSFS_CONTROL_AHEAD_BYTES      "ahead_bytes"    /* their content */
+#define DSFS_CONTROL_AHEAD_STORED     "ahead_stored"   /* of them, stored into the page cache: no READ comes */
+#define DSFS_CONTROL_AHEAD_SERVED     "ahead_served"   /* READs answered with what was read ahead */
+#define DSFS_CONTROL_AHEAD_DROPPED    "ahead_dropped"  /* of them, those that were kept and nobody asked for */
+#define DSFS_CONTROL_AHEAD_FAILURES   "ahead_failures" /* reads ahead that failed: the files' own READs report it */
+#define DSFS_CONTROL_AHEAD_READS      "ahead_device_reads" /* of device_reads, those ahead */
 #define DSFS_CONTROL_STALLED_SINCE    "stalled_since"  /* start of this stall, seconds since 1970; 0: no stall */
 #define DSFS_CONTROL_STALLS           "stalls"         /* times that a read waited over 1 s for the device */
 #define DSFS_CONTROL_LONGEST_STALL    "longest_stall_seconds"

@@ -16,6 +16,11 @@
 #include "serve/version/generations.h"
 #include "serve/worker/cpus.h"
 
+/* What is read ahead of readers: bytes, the last unless the mount option says. */
+#define SERVE_AHEAD_MIN (UINT64_C(2) << 20)
+#define SERVE_AHEAD_MAX (UINT64_C(1) << 30)
+#define SERVE_AHEAD     (UINT64_C(16) << 20)
+
 enum serve_io { SERVE_IO_AUTO, SERVE_IO_URING, SERVE_IO_THREADS };
 enum serve_notify { SERVE_NOTIFY_AUTO, SERVE_NOTIFY_EPOCH, SERVE_NOTIFY_ENTRIES };
 enum serve_channel { SERVE_CHANNEL_AUTO, SERVE_CHANNEL_RING, SERVE_CHANNEL_DEV };
@@ -39,9 +44,11 @@ struct serve_options {
 	uint32_t direct_group;  /* its members may read past the mount, beside those two */
 	unsigned follow;        /* seconds between looks at the volume's current version; 0: never */
 	unsigned workers;       /* 0: by the CPUs */
+	uint64_t ahead;         /* bytes that are read ahead of readers at most; 0: nothing is */
 	struct reader_options read;
 };
 
+struct ahead;
 struct clients;
 struct control;
 struct snapshots;
@@ -66,6 +73,7 @@ struct serve {
 	struct generations generations;
 	struct clients *clients; /* constant once workers run */
 	struct control *control;
+	struct ahead *ahead;    /* NULL: nothing is read ahead */
 	struct prune *prune;    /* NULL before the mount serves */
 	struct visits *visits;
 	struct watchdog *watchdog; /* NULL before the mount serves */

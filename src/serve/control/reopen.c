@@ -13,6 +13,7 @@
 #include "base/format.h"
 #include "base/log.h"
 #include "device/locate.h"
+#include "serve/ahead/ahead.h"
 #include "serve/clients/clients.h"
 #include "serve/request/waiting.h"
 #include "serve/serve.h"
@@ -60,6 +61,8 @@ static int reopen_replace(struct serve *serve, const struct file_source *file, s
 	file_resize(serve->volume, file->geometry.size);
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		waiting_renew(serve->workers[i]);
+	if (serve->ahead)
+		fetcher_renew(ahead_fetcher(serve->ahead));
 	clients_renew(serve->clients);
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/wake.h"
 #include "device/topology.h"
+#include "serve/ahead/ahead.h"
 #include "serve/control/reopen.h"
 #include "serve/request/waiting.h"
 #include "serve/serve.h"
@@ -158,6 +159,8 @@ static void *watchdog_main(void *argument)
 	while (!atomic_load(&watchdog->ending)) {
 		wake_wait(&watchdog->wake, PERIOD / 1000000);
 		watchdog_look(watchdog);
+		if (watchdog->serve->ahead)
+			fetcher_tick(ahead_fetcher(watchdog->serve->ahead));
 	}
 	return NULL;
 }

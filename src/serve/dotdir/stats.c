@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "image/block_sums.h"
+#include "serve/ahead/ahead.h"
 #include "serve/clients/clients.h"
 #include "serve/control/watchdog.h"
 #include "serve/serve.h"
@@ -22,9 +23,15 @@ static uint64_t stats_get(const struct counters *counters, size_t offset)
 	return atomic_load_explicit((const counter64 *)counter, memory_order_relaxed);
 }
 
+/* Of the thread that reads ahead. */
+static uint64_t stats_ahead(const struct serve *serve, size_t offset)
+{
+	return serve->ahead ? stats_get(fetcher_counters(ahead_fetcher(serve->ahead)), offset) : 0;
+}
+
 static uint64_t stats_sum(const struct serve *serve, size_t offset)
 {
-	uint64_t sum = stats_get(watchdog_counters(serve->watchdog), offset);
+	uint64_t sum = stats_get(watchdog_counters(serve->watchdog), offset) + stats_ahead(serve, offset);
 
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		sum += stats_get(&serve->workers[i]->counters, offset);
@@ -73,10 +80,17 @@ static void stats_counters(const struct serve *serve, struct json *json)
 		{ DSFS_CONTROL_FINE_READS, offsetof(struct counters, read.block_sums_reads) },
 		{ DSFS_CONTROL_FINE_HITS, offsetof(struct counters, read.block_sums_hits) },
 		{ DSFS_CONTROL_FINE_FAILURES, offsetof(struct counters, read.block_sums_failures) },
+		{ DSFS_CONTROL_AHEAD_FILES, offsetof(struct counters, ahead_files) },
+		{ DSFS_CONTROL_AHEAD_BYTES, offsetof(struct counters, ahead_bytes) },
+		{ DSFS_CONTROL_AHEAD_STORED, offsetof(struct counters, ahead_stored) },
+		{ DSFS_CONTROL_AHEAD_SERVED, offsetof(struct counters, ahead_served) },
+		{ DSFS_CONTROL_AHEAD_DROPPED, offsetof(struct counters, ahead_dropped) },
+		{ DSFS_CONTROL_AHEAD_FAILURES, offsetof(struct counters, ahead_failures) },
 	};
 
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
 		json_number(json, counters[i].key, stats_sum(serve, counters[i].offset));
+	json_number(json, DSFS_CONTROL_AHEAD_READS, stats_ahead(serve, offsetof(struct counters, read.device_reads)));
 }
 
 static void stats_generation(const struct generation *generation, bool current, struct json *json)

@@ -13,6 +13,7 @@
 #include "fuse/init.h"
 #include "image/address.h"
 #include "image/inode.h"
+#include "serve/ahead/ahead.h"
 #include "serve/request/node.h"
 #include "serve/request/reply.h"
 #include "serve/serve.h"
@@ -139,19 +140,53 @@ static void content_fill(struct content *content, struct worker *worker, struct 
 	wish->done = content_done;
 }
 
+/* What was read ahead needs no device. False: it was not. */
+static bool content_kept(const struct content *content, struct worker *worker, struct channel_request *request)
+{
+	const struct fuse_read_in *in = &request->wire.in.read;
+	struct ahead *ahead = worker->serve->ahead;
+	struct kept_piece piece;
+
+	if (!ahead_take(ahead, content->generation, content->op.request.inode.ordinal, in->offset,
+			in->size < request->payload_size ? in->size : request->payload_size, &piece))
+		return false;
+	counter_add(&worker->counters.ahead_served, 1);
+	counter_add(&worker->counters.bytes_served, piece.size);
+	counter_time(worker->counters.read_latency, request->arrived);
+	reply_data(worker, request, piece.bytes, piece.size);
+	ahead_release(ahead, &piece);
+	return true;
+}
+
+static void content_begin(struct content *content, struct worker *worker, struct channel_request *request)
+{
+	generation_get(content->generation);
+	atomic_store_explicit(&worker->reading[request->slot], content_node(content), memory_order_relaxed);
+	content_fill(content, worker, request);
+	read_begin(&worker->contents->reader, &content->op);
+}
+
+/* Reading ahead is thought of when the READ is on its way, or answered: the slot may be another one's by then, and the
+ * section keeps the generation. */
 void content_read(struct worker *worker, struct channel_request *request)
 {
 	struct content *content = &worker->contents->slot[request->slot];
+	bool is_head = request->wire.in.read.offset == 0;
+	uint32_t thread = request->wire.pid;
+	struct generation *generation;
+	uint64_t ordinal;
 	int r = content_find(content, worker, request);
 
 	if (r < 0) {
 		reply_error(worker, request, r);
 		return;
 	}
-	generation_get(content->generation);
-	atomic_store_explicit(&worker->reading[request->slot], content_node(content), memory_order_relaxed);
-	content_fill(content, worker, request);
-	read_begin(&worker->contents->reader, &content->op);
+	generation = content->generation;
+	ordinal = content->op.request.inode.ordinal;
+	if (!content_kept(content, worker, request))
+		content_begin(content, worker, request);
+	if (is_head)
+		ahead_read(worker->serve->ahead, generation, thread, ordinal);
 }
 
 int content_open(struct worker *worker, struct error *err)

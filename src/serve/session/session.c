@@ -21,6 +21,7 @@
 #include "device/locate.h"
 #include "fuse/init.h"
 #include "fuse/mount.h"
+#include "serve/ahead/ahead.h"
 #include "serve/clients/clients.h"
 #include "serve/control/control.h"
 #include "serve/control/prune.h"
@@ -197,6 +198,9 @@ static int session_bring_up(struct session *session, struct error *err)
 	r = visits_start(&session->serve, err);
 	if (r < 0)
 		return r;
+	r = ahead_start(&session->serve, err);
+	if (r < 0)
+		return r;
 	r = watchdog_start(&session->serve, err);
 	if (r < 0)
 		return r;
@@ -319,16 +323,20 @@ static void session_abandon(struct session *session)
 
 	if (mount_detach(session->mount, true, &err) < 0)
 		log_error(&err, "cannot unmount");
+	(void)ahead_stop(session->serve.ahead);
 	workers_stop(&session->workers);
 	session->unmounted = workers_join(&session->workers, &err) == 0;
 }
 
 void session_free(struct session *session)
 {
+	bool is_stuck;
+
 	if (!session)
 		return;
 	if (session->mount && !session->unmounted)
 		session_abandon(session);
+	is_stuck = !ahead_stop(session->serve.ahead);
 	watchdog_stop(session->serve.watchdog); /* which wakes the control thread */
 	prune_stop(session->serve.prune);
 	visits_stop(session->serve.visits);
@@ -336,6 +344,9 @@ void session_free(struct session *session)
 	clients_stop(session->serve.clients);
 	file_close(session->serve.volume); /* first: what it lies on may be about to be unmounted */
 	mount_farewell(session->mount);
+	if (is_stuck) /* its thread still looks at the rest, which ends with the process */
+		return;
+	ahead_free(session->serve.ahead);
 	prune_free(session->serve.prune);
 	workers_free(&session->workers);
 	cpus_free(&session->serve.cpus);

@@ -13,48 +13,48 @@
 #include "serve/ahead/kept.h"
 
 struct counters;
-struct fetch;
+struct fetcher;
 struct generation;
 struct serve;
 
-#define FETCH_JOBS 256u /* in the queue */
+#define FETCHER_JOBS 256u /* in the queue */
 
-/* Files to be read. Made by its giver, zeroed; the fetch's from a fetch_post() that said true until done(). */
-struct fetch_job {
+/* Files to be read. Made by its giver, zeroed; the fetcher's from a fetcher_post() that said true until done(). */
+struct fetcher_job {
 	struct generation *generation;
 	uint64_t *ordinals; /* in the order in which they lie on the volume: ascending. What is no file, is empty or larger
 			     * than one READ is passed over */
 	uint32_t count;
 	uint64_t marker; /* this file is not stored, so that its READ comes and says how far the reader is; 0: none */
-	/* Exactly once, on the fetch's thread, or on that of fetch_stop(). Must not wait. */
-	void (*done)(struct fetch_job *job);
+	/* Exactly once, on the fetcher's thread, or on that of fetcher_stop(). Must not wait. */
+	void (*done)(struct fetcher_job *job);
 	/* For its giver, when it is done: */
 	uint32_t fetched, stored; /* files, stored ones are among the fetched */
 	uint64_t bytes;           /* of the fetched */
-	/* The fetch's: */
+	/* The fetcher's: */
 	uint32_t next_file;
 	unsigned pending;
-	struct fetch_job *next;
+	struct fetcher_job *next;
 };
 
 /* most: bytes that are kept at most. It serves serve->volume and serve->mount_fd. */
-must_check int fetch_start(struct serve *serve, uint64_t most, struct fetch **ret, struct error *err);
+must_check int fetcher_start(struct serve *serve, uint64_t most, struct fetcher **ret, struct error *err);
 /* Takes no more jobs and ends those that it has. NULL too, and once more. While the workers serve, as a store may wait
  * for them, or when the filesystem is unmounted. False: the device holds its thread back, which is left behind and may
  * look at all of serve until the process ends. */
-bool fetch_stop(struct fetch *fetch);
+bool fetcher_stop(struct fetcher *fetcher);
 /* When it has stopped, and nothing when it was left behind. */
-void fetch_free(struct fetch *fetch);
+void fetcher_free(struct fetcher *fetcher);
 
 /* Any thread, inside a section (serve/version/generations.h). Never waits. False: there is no room, or the device
  * fails; the job stays its giver's. */
-must_check bool fetch_post(struct fetch *fetch, struct fetch_job *job);
+must_check bool fetcher_post(struct fetcher *fetcher, struct fetcher_job *job);
 /* What has been kept; for READs. */
-struct kept *fetch_kept(const struct fetch *fetch);
+struct kept *fetcher_kept(const struct fetcher *fetcher);
 /* How many bytes may be ahead of all readers together: what was asked for, or less where memory is short. Any thread. */
-uint64_t fetch_budget(const struct fetch *fetch);
-const struct counters *fetch_counters(const struct fetch *fetch);
+uint64_t fetcher_budget(const struct fetcher *fetcher);
+const struct counters *fetcher_counters(const struct fetcher *fetcher);
 /* Once a second, any thread: drops what was kept for too long. */
-void fetch_tick(struct fetch *fetch);
+void fetcher_tick(struct fetcher *fetcher);
 /* The volume's descriptor leads elsewhere. */
-void fetch_renew(struct fetch *fetch);
+void fetcher_renew(struct fetcher *fetcher);

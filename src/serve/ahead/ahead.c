@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Puts the parts together: a READ tells where its thread is (walk), a walker has a stream, a stream gives jobs (fetcher),
+ * and what they bring is in the page cache or is kept. */
+#include "serve/ahead/ahead.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "serve/ahead/streams.h"
+#include "serve/ahead/walk.h"
+#include "serve/serve.h"
+
+struct ahead {
+	struct walk walk;
+	struct fetcher *fetcher;
+	struct kept *kept;
+	struct streams *streams;
+};
+
+int ahead_start(struct serve *serve, struct error *err)
+{
+	struct ahead *ahead;
+	int r;
+
+	if (!serve->options.ahead)
+		return 0;
+	ahead = aligned_alloc(_Alignof(struct ahead), sizeof(*ahead));
+	if (!ahead)
+		return error_set(err, -ENOMEM, "no memory to read ahead");
+	memset(ahead, 0, sizeof(*ahead));
+	serve->ahead = ahead;
+	r = fetcher_start(serve, serve->options.ahead, &ahead->fetcher, err);
+	if (r < 0)
+		return r;
+	ahead->kept = fetcher_kept(ahead->fetcher);
+	return streams_new(ahead->fetcher, &ahead->streams, err);
+}
+
+bool ahead_stop(struct ahead *ahead)
+{
+	return !ahead || fetcher_stop(ahead->fetcher);
+}
+
+void ahead_free(struct ahead *ahead)
+{
+	if (!ahead)
+		return;
+	fetcher_free(ahead->fetcher);
+	streams_free(ahead->streams);
+	free(ahead);
+}
+
+struct fetcher *ahead_fetcher(const struct ahead *ahead)
+{
+	return ahead ? ahead->fetcher : NULL;
+}
+
+void ahead_read(struct ahead *ahead, struct generation *generation, uint32_t thread, uint64_t ordinal)
+{
+	struct walk_place place;
+	bool in_order;
+
+	if (!ahead)
+		return;
+	walk_look(&ahead->walk, thread, generation->key, ordinal, &place);
+	/* Between two files of a stream no READ comes for those that are stored. */
+	in_order = walk_is_next(place.ordinal, ordinal) ||
+		   streams_cover(ahead->streams, generation->key, place.ordinal, ordinal);
+	if (walk_step(&place, ordinal, in_order))
+		streams_walk(ahead->streams, generation, ordinal);
+}
+
+bool ahead_take(struct ahead *ahead, const struct generation *generation, uint64_t ordinal, uint64_t offset,
+		uint64_t size, struct kept_piece *ret)
+{
+	return ahead && kept_take(ahead->kept, generation->key, ordinal, offset, size, ret);
+}
+
+void ahead_release(struct ahead *ahead, const struct kept_piece *piece)
+{
+	kept_release(ahead->kept, piece);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading ahead across files: whoever reads files in the order of the tree finds the next ones there already. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "serve/ahead/fetcher.h"
+
+struct ahead;
+struct channel_request;
+struct generation;
+struct serve;
+
+/* serve->options.ahead bytes at most; sets serve->ahead, which stays NULL when it is 0. Before the workers start. */
+must_check int ahead_start(struct serve *serve, struct error *err);
+/* As fetcher_stop(). */
+bool ahead_stop(struct ahead *ahead);
+void ahead_free(struct ahead *ahead);
+/* NULL too. */
+struct fetcher *ahead_fetcher(const struct ahead *ahead);
+
+/* A READ of this file began at its head, by this thread. Any thread, in a section; never waits. NULL too. */
+void ahead_read(struct ahead *ahead, struct generation *generation, uint32_t thread, uint64_t ordinal);
+/* As kept_take() and kept_release(). NULL too. */
+bool ahead_take(struct ahead *ahead, const struct generation *generation, uint64_t ordinal, uint64_t offset,
+		uint64_t size, struct kept_piece *ret);
+void ahead_release(struct ahead *ahead, const struct kept_piece *piece);

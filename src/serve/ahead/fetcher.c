@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT */
+/* A queue of jobs, a thread with a reader and an engine, and a few reads at a time. */
+#include "serve/ahead/fetcher.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/huge.h"
+#include "base/log.h"
+#include "fuse/store.h"
+#include "read/read.h"
+#include "serve/ahead/gather.h"
+#include "serve/opening/headroom.h"
+#include "serve/serve.h"
+#include "serve/worker/worker.h"
+
+#define FETCHER_SLOTS  4u                    /* reads at a time */
+#define FETCHER_STORE_MOST (128u << 10)      /* bytes of a file that is stored: larger ones gain little by it */
+#define FETCHER_KEEP   INT64_C(30000000000)  /* ns that a file is kept for */
+#define FETCHER_PAUSE  INT64_C(1000000000)   /* ns without a read ahead when the way to the device failed */
+#define FETCHER_LOOK   (UINT64_C(32) << 20)  /* bytes between two looks at what memory is left */
+#define FETCHER_SHARE  4u                    /* the part of the free memory that may be ahead of readers */
+#define FETCHER_OWED   64u                   /* READs under way that are looked at; more than that are rare */
+#define FETCHER_LINGER 2                     /* seconds for the thread to end */
+
+struct fetcher_slot {
+	struct read_op op; /* the first member */
+	struct fetcher *fetcher;
+	struct fetcher_job *job; /* NULL: free */
+	struct kept_batch *batch;
+	struct gather gather;
+	uint8_t *scratch;
+};
+
+struct fetcher {
+	struct counters counters;
+	struct serve *serve;
+	struct kept *kept;
+	int mount_fd;
+	pthread_t thread;
+	struct wake wake;
+	pthread_mutex_t lock; /* jobs, count */
+	struct fetcher_job *jobs, **last;
+	unsigned count;
+	_Atomic uint64_t going; /* 0: it ends, and reads of more than one round with it */
+	_Atomic bool renew, tick;
+	sem_t started;   /* posted by the thread, */
+	bool has_engine; /* which says by then whether it goes on */
+	bool is_stuck;   /* fetcher_stop() left it behind */
+	_Atomic int64_t paused; /* no jobs until then, ns, monotonic */
+	_Atomic uint64_t budget;
+	uint64_t most;
+	/* The thread's: */
+	struct reader_options options;
+	struct file_geometry geometry; /* a copy: the thread may outlive the volume */
+	struct reader reader;
+	unsigned busy;    /* slots */
+	uint64_t looked;  /* bytes read when the memory was looked at */
+	uint64_t owed[FETCHER_OWED]; /* nodes */
+	unsigned owed_count;
+	struct fetcher_slot slots[FETCHER_SLOTS];
+};
+
+/* ---- the queue ---- */
+
+bool fetcher_post(struct fetcher *fetcher, struct fetcher_job *job)
+{
+	struct generations *generations = &fetcher->serve->generations;
+	bool posted = false;
+
+	if (clock_now() < atomic_load(&fetcher->paused) || !generations_hold(generations, job->generation))
+		return false;
+	pthread_mutex_lock(&fetcher->lock);
+	if (fetcher->has_engine && fetcher->count < FETCHER_JOBS && atomic_load(&fetcher->going)) {
+		*fetcher->last = job;
+		fetcher->last = &job->next;
+		fetcher->count++;
+		posted = true;
+	}
+	pthread_mutex_unlock(&fetcher->lock);
+	if (posted)
+		wake_up(&fetcher->wake);
+	else
+		generations_forget(generations, job->generation, 1);
+	return posted;
+}
+
+/* The job that is next to be worked on; NULL: none. It stays in the queue until all of it is under way. */
+static struct fetcher_job *fetcher_peek(struct fetcher *fetcher)
+{
+	struct fetcher_job *job;
+
+	pthread_mutex_lock(&fetcher->lock);
+	job = fetcher->jobs;
+	pthread_mutex_unlock(&fetcher->lock);
+	return job;
+}
+
+static void fetcher_pop(struct fetcher *fetcher, const struct fetcher_job *job)
+{
+	pthread_mutex_lock(&fetcher->lock);
+	fetcher->jobs = job->next;
+	if (!fetcher->jobs)
+		fetcher->last = &fetcher->jobs;
+	fetcher->count--;
+	pthread_mutex_unlock(&fetcher->lock);
+}
+
+/* A part of it ended; it is done when all of it is under way no more. */
+static void fetcher_settle(struct fetcher *fetcher, struct fetcher_job *job)
+{
+	struct generation *generation = job->generation;
+
+	if (job->next_file < job->count || job->pending)
+		return;
+	job->done(job);
+	generations_forget(&fetcher->serve->generations, generation, 1);
+}
+
+/* ---- a batch that has arrived ---- */
+
+/* The nodes whose READ began before the fetch did: a store would wait for its reply. */
+static void fetcher_note_owed(struct fetcher *fetcher)
+{
+	const struct serve *serve = fetcher->serve;
+	uint64_t node;
+
+	fetcher->owed_count = 0;
+	for (unsigned i = 0; i < serve->worker_count; i++)
+		for (size_t k = 0; k < serve->workers[i]->slots; k++) {
+			node = atomic_load_explicit(&serve->workers[i]->reading[k], memory_order_relaxed);
+			if (node && fetcher->owed_count < FETCHER_OWED)
+				fetcher->owed[fetcher->owed_count++] = node;
+		}
+}
+
+static bool fetcher_is_owed(const struct fetcher *fetcher, uint64_t node)
+{
+	for (unsigned i = 0; i < fetcher->owed_count; i++)
+		if (fetcher->owed[i] == node)
+			return true;
+	return false;
+}
+
+static void fetcher_store(struct fetcher *fetcher, struct fetcher_slot *slot)
+{
+	const struct fetcher_job *job = slot->job;
+	struct kept_file *file;
+	uint64_t node;
+
+	fetcher_note_owed(fetcher);
+	for (file = slot->batch->files; file < slot->batch->files + slot->batch->count; file++) {
+		node = generation_node(job->generation, file->ordinal);
+		if (atomic_load(&file->state) != KEPT_READY || file->size > FETCHER_STORE_MOST ||
+		    file->ordinal == job->marker || fetcher_is_owed(fetcher, node) || !atomic_load(&fetcher->going) ||
+		    store_file(fetcher->mount_fd, node, slot->batch->bytes + file->offset, file->size) < 0)
+			continue;
+		kept_remove(fetcher->kept, file);
+		slot->job->stored++;
+		counter_add(&fetcher->counters.ahead_stored, 1);
+	}
+}
+
+/* The slot first: the next job may be started in it. */
+static void fetcher_done(struct read_op *op, int64_t result)
+{
+	struct fetcher_slot *slot = (struct fetcher_slot *)op;
+	struct fetcher *fetcher = slot->fetcher;
+	struct fetcher_job *job = slot->job;
+
+	counter_add(&fetcher->counters.read.failures, 0 - atomic_load(&fetcher->counters.read.failures)); /* no READ failed */
+	if (result >= 0) {
+		kept_arrive(fetcher->kept, slot->batch);
+		job->fetched += slot->batch->count;
+		job->bytes += (uint64_t)result;
+		counter_add(&fetcher->counters.ahead_files, slot->batch->count);
+		counter_add(&fetcher->counters.ahead_bytes, (uint64_t)result);
+		fetcher_store(fetcher, slot);
+	} else {
+		counter_add(&fetcher->counters.ahead_failures, 1);
+	}
+	kept_end(fetcher->kept, slot->batch, result < 0);
+	slot->job = NULL;
+	fetcher->busy--;
+	job->pending--;
+	fetcher_settle(fetcher, job);
+}
+
+/* ---- what is read next ---- */
+
+/* Takes files of the job as long as they fit. False: there was none. */
+static bool fetcher_gather(struct fetcher *fetcher, struct fetcher_slot *slot, struct fetcher_job *job)
+{
+	const struct index *index = job->generation->index;
+	struct kept_batch *batch = slot->batch;
+	struct inode inode;
+
+	gather_begin(&slot->gather, index);
+	for (; job->next_file < job->count && batch->count < KEPT_FILES; job->next_file++) {
+		if (inode_get(index, job->ordinals[job->next_file], &inode, NULL) < 0 || !gather_is_wanted(&inode))
+			continue;
+		if (gather_add(&slot->gather, &inode))
+			kept_add(fetcher->kept, batch, job->generation->key, inode.ordinal, (uint32_t)inode.size);
+		else if (batch->count)
+			break;
+	}
+	return batch->count;
+}
+
+static void fetcher_read(struct fetcher *fetcher, struct fetcher_slot *slot)
+{
+	slot->op.request = (struct read_request){ .version = generation_read(slot->job->generation),
+						  .chunks = slot->gather.chunks,
+						  .chunk_count = slot->gather.count,
+						  .gap = GATHER_GAP,
+						  .payload = slot->batch->bytes,
+						  .room = READ_MAX,
+						  .scratch = slot->scratch,
+						  .wanted = &fetcher->going,
+						  .done = fetcher_done };
+	read_begin(&fetcher->reader, &slot->op);
+}
+
+/* What is free of the machine's memory and of the control groups': stored pages are charged to the daemon's. */
+static void fetcher_look(struct fetcher *fetcher)
+{
+	uint64_t bytes = atomic_load(&fetcher->counters.ahead_bytes), left;
+
+	if (fetcher->looked && bytes - fetcher->looked < FETCHER_LOOK)
+		return;
+	fetcher->looked = bytes ? bytes : 1;
+	left = headroom_left() / FETCHER_SHARE;
+	atomic_store(&fetcher->budget, left < READ_MAX ? 0 : left < fetcher->most ? left : fetcher->most);
+}
+
+static bool fetcher_may_read(struct fetcher *fetcher)
+{
+	return atomic_load(&fetcher->going) && clock_now() >= atomic_load(&fetcher->paused) &&
+	       atomic_load(&fetcher->budget);
+}
+
+/* Starts one read of the job, or passes over the rest of it. */
+static void fetcher_begin(struct fetcher *fetcher, struct fetcher_slot *slot, struct fetcher_job *job)
+{
+	uint64_t dropped = 0;
+	bool found = false;
+
+	fetcher_look(fetcher);
+	slot->batch = fetcher_may_read(fetcher) ? kept_begin(fetcher->kept, &dropped) : NULL;
+	counter_add(&fetcher->counters.ahead_dropped, dropped);
+	if (slot->batch)
+		found = fetcher_gather(fetcher, slot, job);
+	else
+		job->next_file = job->count;
+	if (job->next_file == job->count)
+		fetcher_pop(fetcher, job);
+	if (!found) {
+		if (slot->batch)
+			kept_end(fetcher->kept, slot->batch, true);
+		fetcher_settle(fetcher, job);
+		return;
+	}
+	slot->job = job;
+	job->pending++;
+	fetcher->busy++;
+	fetcher_read(fetcher, slot);
+}
+
+static struct fetcher_slot *fetcher_free_slot(struct fetcher *fetcher)
+{
+	for (unsigned i = 0; i < FETCHER_SLOTS; i++)
+		if (!fetcher->slots[i].job)
+			return &fetcher->slots[i];
+	return NULL;
+}
+
+static void fetcher_begin_all(struct fetcher *fetcher)
+{
+	struct fetcher_slot *slot;
+	struct fetcher_job *job;
+
+	while ((slot = fetcher_free_slot(fetcher)) && (job = fetcher_peek(fetcher)))
+		fetcher_begin(fetcher, slot, job);
+}
+
+/* ---- the thread ---- */
+
+static void fetcher_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
+{
+	(void)chunk;
+	log_debug("a read ahead failed, which is left to the READs: %s ordinal=%llu", err->reason,
+		  (unsigned long long)((struct fetcher_slot *)op)->batch->files[0].ordinal);
+}
+
+static void fetcher_path_failed(struct read_op *op, int code, bool is_parked)
+{
+	struct fetcher *fetcher = ((struct fetcher_slot *)op)->fetcher;
+
+	(void)code;
+	(void)is_parked;
+	atomic_store(&fetcher->paused, clock_now() + FETCHER_PAUSE);
+}
+
+static const struct reader_events fetcher_events = { .failed = fetcher_failed, .path_failed = fetcher_path_failed };
+
+static void fetcher_woken(void *argument)
+{
+	struct fetcher *fetcher = argument;
+
+	wake_take(&fetcher->wake);
+	if (atomic_exchange(&fetcher->renew, false))
+		engine_renew(fetcher->reader.engine);
+	if (atomic_exchange(&fetcher->tick, false))
+		counter_add(&fetcher->counters.ahead_dropped, kept_expire(fetcher->kept, clock_now() - FETCHER_KEEP));
+}
+
+/* An io_uring belongs to the thread that makes it. */
+static int fetcher_engine(struct fetcher *fetcher, struct error *err)
+{
+	struct engine_setup setup = { .poll_fd = -1,
+				      .wake = fetcher->wake.fd,
+				      .woken = fetcher_woken,
+				      .woken_argument = fetcher,
+				      .volume_fds = &fetcher->serve->volume->fd,
+				      .member_count = 1,
+				      .depth = FETCHER_SLOTS * READ_RANGES };
+	int r = fetcher->serve->uring ? ring_new(&setup, &fetcher->reader.engine, err) :
+				      sync_new(&setup, &fetcher->reader.engine, err);
+
+	if (r < 0)
+		log_error(err, "nothing is read ahead");
+	return r;
+}
+
+static void *fetcher_main(void *argument)
+{
+	struct fetcher *fetcher = argument;
+	struct error err = { 0 };
+	bool readable;
+
+	fetcher->has_engine = fetcher_engine(fetcher, &err) == 0;
+	sem_post(&fetcher->started);
+	if (!fetcher->has_engine)
+		return NULL;
+	while (atomic_load(&fetcher->going) || fetcher->busy || fetcher_peek(fetcher)) {
+		fetcher_begin_all(fetcher);
+		if ((atomic_load(&fetcher->going) || fetcher->busy) &&
+		    engine_wait(fetcher->reader.engine, true, &readable, &err) < 0) {
+			log_error(&err, "cannot wait for reads ahead");
+			abort(); /* freed memory would be written to */
+		}
+	}
+	return NULL;
+}
+
+/* ---- start and end ---- */
+
+static int fetcher_open(struct fetcher *fetcher, struct error *err)
+{
+	struct reader_setup reader = { .options = &fetcher->options,
+				       .geometry = &fetcher->geometry,
+				       .events = &fetcher_events,
+				       .counters = &fetcher->counters.read };
+	int r = reader_open(&fetcher->reader, &reader, err);
+
+	for (unsigned i = 0; i < FETCHER_SLOTS && r == 0; i++) {
+		fetcher->slots[i].fetcher = fetcher;
+		fetcher->slots[i].scratch = huge_alloc(READ_SCRATCH);
+		if (!fetcher->slots[i].scratch)
+			r = error_set(err, -ENOMEM, "no memory to read ahead");
+	}
+	return r;
+}
+
+static int fetcher_run(struct fetcher *fetcher, struct error *err)
+{
+	int r = pthread_create(&fetcher->thread, NULL, fetcher_main, fetcher);
+
+	if (r)
+		return error_set(err, -r, "cannot start the thread that reads ahead: %s", strerror(r));
+	while (sem_wait(&fetcher->started) < 0)
+		continue;
+	return 0;
+}
+
+int fetcher_start(struct serve *serve, uint64_t most, struct fetcher **ret, struct error *err)
+{
+	struct fetcher *fetcher = aligned_alloc(_Alignof(struct fetcher), sizeof(*fetcher));
+	int r;
+
+	if (!fetcher)
+		return error_set(err, -ENOMEM, "no memory to read ahead");
+	memset(fetcher, 0, sizeof(*fetcher));
+	fetcher->serve = serve;
+	fetcher->mount_fd = serve->mount_fd;
+	fetcher->most = most;
+	fetcher->last = &fetcher->jobs;
+	fetcher->options = (struct reader_options){ .verify = serve->options.read.verify };
+	fetcher->geometry = serve->volume->geometry;
+	atomic_store(&fetcher->going, 1);
+	atomic_store(&fetcher->budget, most);
+	pthread_mutex_init(&fetcher->lock, NULL);
+	sem_init(&fetcher->started, 0, 0);
+	r = wake_open(&fetcher->wake, err);
+	if (r == 0)
+		r = kept_new(most, &fetcher->kept, err);
+	if (r == 0)
+		r = fetcher_open(fetcher, err);
+	if (r == 0)
+		r = fetcher_run(fetcher, err);
+	if (r < 0) {
+		fetcher_free(fetcher);
+		return r;
+	}
+	*ret = fetcher;
+	return 0;
+}
+
+bool fetcher_stop(struct fetcher *fetcher)
+{
+	struct timespec until;
+
+	if (!fetcher || !atomic_exchange(&fetcher->going, 0))
+		return !fetcher || !fetcher->is_stuck;
+	wake_up(&fetcher->wake);
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += FETCHER_LINGER;
+	fetcher->is_stuck = pthread_timedjoin_np(fetcher->thread, NULL, &until) != 0;
+	if (fetcher->is_stuck)
+		log_warn("the device holds a read ahead back, the daemon ends without it");
+	return !fetcher->is_stuck;
+}
+
+void fetcher_free(struct fetcher *fetcher)
+{
+	if (!fetcher || fetcher->is_stuck)
+		return;
+	engine_free(fetcher->reader.engine);
+	reader_close(&fetcher->reader);
+	for (unsigned i = 0; i < FETCHER_SLOTS; i++)
+		free(fetcher->slots[i].scratch);
+	kept_free(fetcher->kept);
+	wake_close(&fetcher->wake);
+	sem_destroy(&fetcher->started);
+	pthread_mutex_destroy(&fetcher->lock);
+	free(fetcher);
+}
+
+/* ---- for others ---- */
+
+struct kept *fetcher_kept(const struct fetcher *fetcher)
+{
+	return fetcher->kept;
+}
+
+uint64_t fetcher_budget(const struct fetcher *fetcher)
+{
+	return atomic_load_explicit(&fetcher->budget, memory_order_relaxed);
+}
+
+const struct counters *fetcher_counters(const struct fetcher *fetcher)
+{
+	return &fetcher->counters;
+}
+
+void fetcher_tick(struct fetcher *fetcher)
+{
+	if (kept_is_empty(fetcher->kept))
+		return;
+	atomic_store(&fetcher->tick, true);
+	wake_up(&fetcher->wake);
+}
+
+void fetcher_renew(struct fetcher *fetcher)
+{
+	atomic_store(&fetcher->renew, true);
+	wake_up(&fetcher->wake);
+}
