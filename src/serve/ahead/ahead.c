@@ -77,7 +77,12 @@ bool ahead_take(struct ahead *ahead, const struct generation *generation, uint64
 	return ahead && kept_take(ahead->kept, generation->key, ordinal, offset, size, ret);
 }
 
-void ahead_release(struct ahead *ahead, const struct kept_piece *piece)
+void ahead_release(struct ahead *ahead, struct generation *generation, const struct kept_piece *piece)
 {
+	uint64_t ordinal = piece->file->ordinal;
+	bool is_marker = piece->file->is_marker;
+
 	kept_release(ahead->kept, piece);
+	if (!is_marker)
+		fetcher_again(ahead->fetcher, generation, ordinal);
 }

@@ -25,4 +25,4 @@ void ahead_read(struct ahead *ahead, struct generation *generation, uint32_t thr
 /* As kept_take() and kept_release(). NULL too. */
 bool ahead_take(struct ahead *ahead, const struct generation *generation, uint64_t ordinal, uint64_t offset,
 		uint64_t size, struct kept_piece *ret);
-void ahead_release(struct ahead *ahead, const struct kept_piece *piece);
+void ahead_release(struct ahead *ahead, struct generation *generation, const struct kept_piece *piece);

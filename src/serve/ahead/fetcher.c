@@ -25,6 +25,7 @@
 #define FETCHER_PAUSE  INT64_C(1000000000)   /* ns without a read ahead when the way to the device failed */
 #define FETCHER_LOOK   (UINT64_C(32) << 20)  /* bytes between two looks at what memory is left */
 #define FETCHER_SHARE  4u                    /* the part of the free memory that may be ahead of readers */
+#define FETCHER_SKIP 8u                    /* files that a walker reads while we begin to store */
 #define FETCHER_OWED   64u                   /* READs under way that are looked at; more than that are rare */
 #define FETCHER_LINGER 2                     /* seconds for the thread to end */
 
@@ -37,8 +38,16 @@ struct fetcher_slot {
 	uint8_t *scratch;
 };
 
+/* Where files were kept that can be stored now. Whoever takes it fills it in and sets it. */
+struct fetcher_again {
+	_Atomic bool is_taken, is_set;
+	struct generation *generation; /* a lookup of it is counted */
+	uint64_t ordinal;
+};
+
 struct fetcher {
 	struct counters counters;
+	struct fetcher_again again;
 	struct serve *serve;
 	struct kept *kept;
 	int mount_fd;
@@ -147,23 +156,69 @@ static bool fetcher_is_owed(const struct fetcher *fetcher, uint64_t node)
 	return false;
 }
 
+/* 0: the kernel has it; 1: it stays; -ENOENT: and the kernel does not know its node. */
+static int fetcher_store_one(struct fetcher *fetcher, const struct generation *generation, struct kept_file *file)
+{
+	uint64_t node = generation_node(generation, file->ordinal);
+	int r;
+
+	if (atomic_load(&file->state) != KEPT_READY || file->is_marker || file->size > FETCHER_STORE_MOST ||
+	    fetcher_is_owed(fetcher, node) || !atomic_load(&fetcher->going))
+		return 1;
+	r = store_file(fetcher->mount_fd, node, file->batch->bytes + file->offset, file->size);
+	if (r < 0)
+		return r;
+	kept_remove(fetcher->kept, file);
+	counter_add(&fetcher->counters.ahead_stored, 1);
+	return 0;
+}
+
 static void fetcher_store(struct fetcher *fetcher, struct fetcher_slot *slot)
 {
-	const struct fetcher_job *job = slot->job;
-	struct kept_file *file;
-	uint64_t node;
+	struct kept_batch *batch = slot->batch;
 
 	fetcher_note_owed(fetcher);
-	for (file = slot->batch->files; file < slot->batch->files + slot->batch->count; file++) {
-		node = generation_node(job->generation, file->ordinal);
-		if (atomic_load(&file->state) != KEPT_READY || file->size > FETCHER_STORE_MOST ||
-		    file->ordinal == job->marker || fetcher_is_owed(fetcher, node) || !atomic_load(&fetcher->going) ||
-		    store_file(fetcher->mount_fd, node, slot->batch->bytes + file->offset, file->size) < 0)
-			continue;
-		kept_remove(fetcher->kept, file);
-		slot->job->stored++;
-		counter_add(&fetcher->counters.ahead_stored, 1);
+	for (uint32_t i = 0; i < batch->count; i++)
+		slot->job->stored += fetcher_store_one(fetcher, slot->job->generation, &batch->files[i]) == 0;
+}
+
+/* ---- files of a directory that the kernel did not know before ---- */
+
+void fetcher_again(struct fetcher *fetcher, struct generation *generation, uint64_t ordinal)
+{
+	struct fetcher_again *again = &fetcher->again;
+
+	if (atomic_exchange(&again->is_taken, true))
+		return;
+	if (!generations_hold(&fetcher->serve->generations, generation)) {
+		atomic_store(&again->is_taken, false);
+		return;
 	}
+	again->generation = generation;
+	again->ordinal = ordinal;
+	atomic_store(&again->is_set, true);
+	wake_up(&fetcher->wake);
+}
+
+/* Files that the kernel knows by now, not those that the reader is about to ask for. */
+static void fetcher_store_again(struct fetcher *fetcher)
+{
+	struct generation *generation = fetcher->again.generation;
+	uint64_t ordinal = fetcher->again.ordinal + FETCHER_SKIP, last = ordinal + FETCHER_SKIP;
+	struct kept_file *file;
+	int r = 0;
+
+	atomic_store(&fetcher->again.is_taken, false);
+	fetcher_note_owed(fetcher);
+	for (; ordinal <= last && r >= 0; ordinal++) {
+		file = kept_pin(fetcher->kept, generation->key, ordinal);
+		if (!file)
+			continue;
+		r = fetcher_store_one(fetcher, generation, file);
+		kept_unpin(fetcher->kept, file);
+		last = ordinal + FETCHER_SKIP;
+	}
+	generations_forget(&fetcher->serve->generations, generation, 1);
 }
 
 /* The slot first: the next job may be started in it. */
@@ -193,7 +248,16 @@ static void fetcher_done(struct read_op *op, int64_t result)
 
 /* ---- what is read next ---- */
 
-/* Takes files of the job as long as they fit. False: there was none. */
+static bool fetcher_reserve(struct fetcher *fetcher, struct kept_batch *batch)
+{
+	uint64_t dropped = 0;
+	int r = kept_reserve(fetcher->kept, batch, &dropped);
+
+	counter_add(&fetcher->counters.ahead_dropped, dropped);
+	return r == 0;
+}
+
+/* Takes files of the job as long as they fit. False: there was none, or no memory. */
 static bool fetcher_gather(struct fetcher *fetcher, struct fetcher_slot *slot, struct fetcher_job *job)
 {
 	const struct index *index = job->generation->index;
@@ -205,11 +269,11 @@ static bool fetcher_gather(struct fetcher *fetcher, struct fetcher_slot *slot, s
 		if (inode_get(index, job->ordinals[job->next_file], &inode, NULL) < 0 || !gather_is_wanted(&inode))
 			continue;
 		if (gather_add(&slot->gather, &inode))
-			kept_add(fetcher->kept, batch, job->generation->key, inode.ordinal, (uint32_t)inode.size);
+			kept_add(fetcher->kept, batch, job->generation->key, &inode, inode.ordinal == job->marker);
 		else if (batch->count)
 			break;
 	}
-	return batch->count;
+	return batch->count && fetcher_reserve(fetcher, batch);
 }
 
 static void fetcher_read(struct fetcher *fetcher, struct fetcher_slot *slot)
@@ -219,7 +283,7 @@ static void fetcher_read(struct fetcher *fetcher, struct fetcher_slot *slot)
 						  .chunk_count = slot->gather.count,
 						  .gap = GATHER_GAP,
 						  .payload = slot->batch->bytes,
-						  .room = READ_MAX,
+						  .room = slot->batch->size,
 						  .scratch = slot->scratch,
 						  .wanted = &fetcher->going,
 						  .done = fetcher_done };
@@ -247,12 +311,10 @@ static bool fetcher_may_read(struct fetcher *fetcher)
 /* Starts one read of the job, or passes over the rest of it. */
 static void fetcher_begin(struct fetcher *fetcher, struct fetcher_slot *slot, struct fetcher_job *job)
 {
-	uint64_t dropped = 0;
 	bool found = false;
 
 	fetcher_look(fetcher);
-	slot->batch = fetcher_may_read(fetcher) ? kept_begin(fetcher->kept, &dropped) : NULL;
-	counter_add(&fetcher->counters.ahead_dropped, dropped);
+	slot->batch = fetcher_may_read(fetcher) ? kept_begin(fetcher->kept) : NULL;
 	if (slot->batch)
 		found = fetcher_gather(fetcher, slot, job);
 	else
@@ -315,6 +377,8 @@ static void fetcher_woken(void *argument)
 	wake_take(&fetcher->wake);
 	if (atomic_exchange(&fetcher->renew, false))
 		engine_renew(fetcher->reader.engine);
+	if (atomic_exchange(&fetcher->again.is_set, false))
+		fetcher_store_again(fetcher);
 	if (atomic_exchange(&fetcher->tick, false))
 		counter_add(&fetcher->counters.ahead_dropped, kept_expire(fetcher->kept, clock_now() - FETCHER_KEEP));
 }

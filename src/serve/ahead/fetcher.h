@@ -49,6 +49,9 @@ void fetcher_free(struct fetcher *fetcher);
 /* Any thread, inside a section (serve/version/generations.h). Never waits. False: there is no room, or the device
  * fails; the job stays its giver's. */
 must_check bool fetcher_post(struct fetcher *fetcher, struct fetcher_job *job);
+/* A READ found this file among those that are kept, so the kernel knows its directory: what else is kept of it can be
+ * stored. As fetcher_post(). */
+void fetcher_again(struct fetcher *fetcher, struct generation *generation, uint64_t ordinal);
 /* What has been kept; for READs. */
 struct kept *fetcher_kept(const struct fetcher *fetcher);
 /* How many bytes may be ahead of all readers together: what was asked for, or less where memory is short. Any thread. */

@@ -11,17 +11,16 @@
 
 #include "base/clock.h"
 #include "datasetfs/format.h"
+#include "image/address.h"
 #include "read/op.h"
 
 #define KEPT_BUCKETS 4096u
 
 struct kept {
 	pthread_mutex_t lock;
-	size_t most;                        /* batches */
-	_Atomic size_t count;               /* in use; changes under the lock */
-	_Atomic size_t made;                /* and those ready for more */
+	uint64_t most;                      /* bytes */
+	_Atomic uint64_t size;              /* of all batches; changes under the lock */
 	struct kept_batch *first, **last;   /* those that arrived, by age */
-	struct kept_batch *free;
 	struct kept_file *buckets[KEPT_BUCKETS];
 	/* Files of each bucket, on lines of their own: while nothing is kept, no thread writes to them. */
 	_Alignas(128) _Atomic uint16_t present[KEPT_BUCKETS];
@@ -40,32 +39,28 @@ int kept_new(uint64_t most, struct kept **ret, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for what is read ahead");
 	memset(kept, 0, sizeof(*kept));
 	pthread_mutex_init(&kept->lock, NULL);
-	kept->most = most / READ_MAX;
+	kept->most = most;
 	kept->last = &kept->first;
 	*ret = kept;
 	return 0;
 }
 
-static size_t kept_free_list(struct kept_batch *batch)
+static void kept_free_batch(struct kept_batch *batch)
 {
-	struct kept_batch *next;
-	size_t count = 0;
-
-	for (; batch; batch = next) {
-		next = batch->next;
-		free(batch->bytes);
-		free(batch);
-		count++;
-	}
-	return count;
+	free(batch->bytes);
+	free(batch);
 }
 
 void kept_free(struct kept *kept)
 {
+	struct kept_batch *batch;
+
 	if (!kept)
 		return;
-	kept_free_list(kept->first);
-	kept_free_list(kept->free);
+	while ((batch = kept->first)) {
+		kept->first = batch->next;
+		kept_free_batch(batch);
+	}
 	pthread_mutex_destroy(&kept->lock);
 	free(kept);
 }
@@ -95,9 +90,8 @@ static void kept_put(struct kept *kept, struct kept_batch *batch)
 		if (kept->last == &batch->next)
 			kept->last = link;
 	}
-	batch->next = kept->free;
-	kept->free = batch;
-	atomic_fetch_sub_explicit(&kept->count, 1, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&kept->size, batch->size, memory_order_relaxed);
+	kept_free_batch(batch);
 }
 
 static void kept_take_out(struct kept *kept, struct kept_file *file)
@@ -131,7 +125,7 @@ static uint64_t kept_drop(struct kept *kept, struct kept_batch *batch)
 
 /* ---- a READ ---- */
 
-static bool kept_pin(struct kept_file *file, uint64_t offset, uint64_t size, struct kept_piece *ret)
+static bool kept_look(struct kept_file *file, uint64_t offset, uint64_t size, struct kept_piece *ret)
 {
 	uint64_t left;
 
@@ -158,7 +152,7 @@ bool kept_take(struct kept *kept, uint64_t key, uint64_t ordinal, uint64_t offse
 		return false;
 	pthread_mutex_lock(&kept->lock);
 	file = *kept_find(kept, key, ordinal);
-	found = file && kept_pin(file, offset, size, ret);
+	found = file && kept_look(file, offset, size, ret);
 	pthread_mutex_unlock(&kept->lock);
 	return found;
 }
@@ -176,59 +170,58 @@ void kept_release(struct kept *kept, const struct kept_piece *piece)
 
 /* ---- the thread that reads ahead ---- */
 
-static struct kept_batch *kept_allocate(void)
+struct kept_batch *kept_begin(struct kept *kept)
 {
-	struct kept_batch *batch = calloc(1, sizeof(*batch));
+	struct kept_batch *batch = malloc(sizeof(*batch));
 
-	if (batch)
-		batch->bytes = aligned_alloc(DSFS_BLOCK, READ_MAX);
-	if (!batch || batch->bytes)
-		return batch;
-	free(batch);
-	return NULL;
-}
-
-struct kept_batch *kept_begin(struct kept *kept, uint64_t *ret_dropped)
-{
-	struct kept_batch *batch;
-
-	*ret_dropped = 0;
-	pthread_mutex_lock(&kept->lock);
-	if (atomic_load(&kept->count) >= kept->most && kept->first)
-		*ret_dropped = kept_drop(kept, kept->first);
-	batch = kept->free;
-	if (batch)
-		kept->free = batch->next;
-	pthread_mutex_unlock(&kept->lock);
-	if (!batch) {
-		batch = kept_allocate();
-		if (!batch)
-			return NULL;
-		atomic_fetch_add_explicit(&kept->made, 1, memory_order_relaxed);
-	}
+	(void)kept;
+	if (!batch)
+		return NULL;
+	batch->bytes = NULL;
+	batch->size = 0;
 	batch->count = 0;
 	batch->uses = 1;
 	batch->next = NULL;
-	atomic_fetch_add_explicit(&kept->count, 1, memory_order_relaxed);
 	return batch;
 }
 
+int kept_reserve(struct kept *kept, struct kept_batch *batch, uint64_t *ret_dropped)
+{
+	const struct kept_file *last = &batch->files[batch->count - 1];
+	size_t size = round_up(last->offset + last->size, DSFS_BLOCK);
+	struct kept_batch *first, *next;
+	uint64_t dropped = 0;
+
+	pthread_mutex_lock(&kept->lock);
+	for (first = kept->first; first && atomic_load(&kept->size) + size > kept->most; first = next) {
+		next = first->next;
+		dropped += kept_drop(kept, first);
+	}
+	atomic_fetch_add_explicit(&kept->size, size, memory_order_relaxed);
+	pthread_mutex_unlock(&kept->lock);
+	batch->size = size;
+	batch->bytes = aligned_alloc(DSFS_BLOCK, size);
+	*ret_dropped = dropped;
+	return batch->bytes ? 0 : -ENOMEM;
+}
+
 /* The one that is there already stays, and this one is of no use. */
-void kept_add(struct kept *kept, struct kept_batch *batch, uint64_t key, uint64_t ordinal, uint32_t size)
+void kept_add(struct kept *kept, struct kept_batch *batch, uint64_t key, const struct inode *inode, bool is_marker)
 {
 	struct kept_file *file = &batch->files[batch->count], **link;
-	unsigned hash = kept_hash(key, ordinal);
+	unsigned hash = kept_hash(key, inode->ordinal);
 
 	assert(batch->count < KEPT_FILES);
 	file->key = key;
-	file->ordinal = ordinal;
+	file->ordinal = inode->ordinal;
 	file->offset = batch->count ? file[-1].offset + file[-1].size : 0;
-	file->size = size;
+	file->size = (uint32_t)inode->size;
+	file->is_marker = is_marker;
 	file->batch = batch;
 	file->next = NULL;
 	batch->count++;
 	pthread_mutex_lock(&kept->lock);
-	link = kept_find(kept, key, ordinal);
+	link = kept_find(kept, key, inode->ordinal);
 	atomic_store(&file->state, *link ? KEPT_OUT : KEPT_COMING);
 	if (!*link) {
 		*link = file;
@@ -270,9 +263,32 @@ void kept_end(struct kept *kept, struct kept_batch *batch, bool is_bad)
 	pthread_mutex_unlock(&kept->lock);
 }
 
+struct kept_file *kept_pin(struct kept *kept, uint64_t key, uint64_t ordinal)
+{
+	struct kept_file *file;
+
+	if (!atomic_load_explicit(&kept->present[kept_hash(key, ordinal)], memory_order_relaxed))
+		return NULL;
+	pthread_mutex_lock(&kept->lock);
+	file = *kept_find(kept, key, ordinal);
+	if (file && atomic_load(&file->state) != KEPT_READY)
+		file = NULL;
+	if (file)
+		file->batch->uses++;
+	pthread_mutex_unlock(&kept->lock);
+	return file;
+}
+
+void kept_unpin(struct kept *kept, struct kept_file *file)
+{
+	pthread_mutex_lock(&kept->lock);
+	kept_put(kept, file->batch);
+	pthread_mutex_unlock(&kept->lock);
+}
+
 uint64_t kept_expire(struct kept *kept, int64_t before)
 {
-	struct kept_batch *batch, *next, *spare;
+	struct kept_batch *batch, *next;
 	uint64_t dropped = 0;
 
 	pthread_mutex_lock(&kept->lock);
@@ -280,14 +296,11 @@ uint64_t kept_expire(struct kept *kept, int64_t before)
 		next = batch->next;
 		dropped += kept_drop(kept, batch);
 	}
-	spare = kept->free;
-	kept->free = NULL;
 	pthread_mutex_unlock(&kept->lock);
-	atomic_fetch_sub_explicit(&kept->made, kept_free_list(spare), memory_order_relaxed);
 	return dropped;
 }
 
 bool kept_is_empty(const struct kept *kept)
 {
-	return !atomic_load_explicit(&kept->made, memory_order_relaxed);
+	return !atomic_load_explicit(&kept->size, memory_order_relaxed);
 }

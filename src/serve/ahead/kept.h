@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "image/inode.h"
 
 #define KEPT_FILES 512u /* of a batch */
 
@@ -24,6 +25,7 @@ enum kept_state {
 struct kept_file {
 	uint64_t key, ordinal;
 	uint32_t offset, size; /* in the batch */
+	bool is_marker;        /* is to stay until its READ */
 	_Atomic enum kept_state state; /* changes under the cache's lock */
 	struct kept_batch *batch;
 	struct kept_file *next; /* with the same hash */
@@ -31,7 +33,8 @@ struct kept_file {
 
 /* What one fetch brings: files, one behind the other. */
 struct kept_batch {
-	uint8_t *bytes; /* READ_MAX of them, page-aligned */
+	uint8_t *bytes; /* page-aligned; NULL until kept_reserve() */
+	size_t size;
 	uint32_t count;
 	unsigned uses;   /* files in the table, READs that look at it, and its fetch; under the lock */
 	int64_t arrived; /* ns, monotonic */
@@ -61,19 +64,22 @@ void kept_release(struct kept *kept, const struct kept_piece *piece);
 
 /* ---- the thread that reads ahead ---- */
 
-/* An empty batch, NULL when there is no memory. Those that came first make room; *ret_dropped: their files that nobody
- * asked for. */
-struct kept_batch *kept_begin(struct kept *kept, uint64_t *ret_dropped);
+/* An empty batch; NULL: no memory. */
+struct kept_batch *kept_begin(struct kept *kept);
 /* One more file; its bytes come behind the others'. */
-void kept_add(struct kept *kept, struct kept_batch *batch, uint64_t key, uint64_t ordinal, uint32_t size);
+void kept_add(struct kept *kept, struct kept_batch *batch, uint64_t key, const struct inode *inode, bool is_marker);
+/* Memory for the bytes of its files. What came first makes room; *ret_dropped: files of it that nobody asked for. */
+must_check int kept_reserve(struct kept *kept, struct kept_batch *batch, uint64_t *ret_dropped);
 /* Its bytes are there: from here on READs find them. */
 void kept_arrive(struct kept *kept, struct kept_batch *batch);
 /* The kernel has this file now. */
 void kept_remove(struct kept *kept, struct kept_file *file);
 /* The fetch is done with it; is_bad: no file of it is of use. */
 void kept_end(struct kept *kept, struct kept_batch *batch, bool is_bad);
-/* Drops what arrived before that time (ns, monotonic), and memory that was ready for more. Returns how many files nobody
- * asked for. */
+/* A file that is there is pinned, until kept_unpin(). NULL: it is not. */
+struct kept_file *kept_pin(struct kept *kept, uint64_t key, uint64_t ordinal);
+void kept_unpin(struct kept *kept, struct kept_file *file);
+/* Drops what arrived before that time (ns, monotonic). Returns how many files nobody asked for. */
 uint64_t kept_expire(struct kept *kept, int64_t before);
-/* Whether it has no memory, in use or ready: there is nothing to expire. Any thread. */
+/* Whether there is nothing to expire. Any thread. */
 bool kept_is_empty(const struct kept *kept);

@@ -18,7 +18,8 @@
 #define STREAMS      8u
 #define STREAM_LEGS  64u
 #define STREAM_FIRST (UINT64_C(512) << 10) /* bytes ahead of a walker at first; doubles with each leg */
-#define STREAM_LEG   (UINT64_C(128) << 10) /* of a leg at least */
+#define STREAM_LEG   (UINT64_C(128) << 10) /* of a leg at least, */
+#define STREAM_LEG_MOST (UINT64_C(768) << 10) /* at most: with what lies between small files one device read */
 #define STREAM_QUARTER 4u                  /* legs in a window, at least */
 #define STREAM_SCAN  4096u                 /* ordinals that are looked at for a leg */
 #define STREAM_LIVE  INT64_C(2000000000)   /* ns since its last READ: it shares the budget */
@@ -150,7 +151,8 @@ static bool streams_extend(struct streams *streams, struct stream *stream, struc
 
 	if (!job)
 		return false;
-	leg = streams_scan(stream, generation, most < STREAM_LEG ? STREAM_LEG : most < READ_MAX ? most : READ_MAX, job);
+	leg = streams_scan(stream, generation, most < STREAM_LEG ? STREAM_LEG : most < STREAM_LEG_MOST ? most : STREAM_LEG_MOST,
+			   job);
 	job->marker = leg.first;
 	if (!job->count || !fetcher_post(streams->fetcher, job)) {
 		if (job->count) {

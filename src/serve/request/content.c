@@ -154,7 +154,7 @@ static bool content_kept(const struct content *content, struct worker *worker, s
 	counter_add(&worker->counters.bytes_served, piece.size);
 	counter_time(worker->counters.read_latency, request->arrived);
 	reply_data(worker, request, piece.bytes, piece.size);
-	ahead_release(ahead, &piece);
+	ahead_release(ahead, content->generation, &piece);
 	return true;
 }
 
