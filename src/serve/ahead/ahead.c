@@ -71,10 +71,12 @@ void ahead_read(struct ahead *ahead, struct generation *generation, uint32_t thr
 		streams_walk(ahead->streams, generation, ordinal);
 }
 
-bool ahead_take(struct ahead *ahead, const struct generation *generation, uint64_t ordinal, uint64_t offset,
-		uint64_t size, struct kept_piece *ret)
+enum kept_found ahead_take(struct ahead *ahead, const struct ahead_wish *wish, struct kept_waiter *waiter,
+			   struct kept_piece *ret)
 {
-	return ahead && kept_take(ahead->kept, generation->key, ordinal, offset, size, ret);
+	return ahead ? kept_take(ahead->kept, wish->generation->key, wish->ordinal, wish->offset, wish->size, waiter,
+				 ret) :
+		       KEPT_NONE;
 }
 
 void ahead_release(struct ahead *ahead, struct generation *generation, const struct kept_piece *piece)

@@ -12,6 +12,12 @@ struct channel_request;
 struct generation;
 struct serve;
 
+/* What a READ asks for. */
+struct ahead_wish {
+	const struct generation *generation;
+	uint64_t ordinal, offset, size;
+};
+
 /* serve->options.ahead bytes at most; sets serve->ahead, which stays NULL when it is 0. Before the workers start. */
 must_check int ahead_start(struct serve *serve, struct error *err);
 /* As fetcher_stop(). */
@@ -23,6 +29,6 @@ struct fetcher *ahead_fetcher(const struct ahead *ahead);
 /* A READ of this file began at its head, by this thread. Any thread, in a section; never waits. NULL too. */
 void ahead_read(struct ahead *ahead, struct generation *generation, uint32_t thread, uint64_t ordinal);
 /* As kept_take() and kept_release(). NULL too. */
-bool ahead_take(struct ahead *ahead, const struct generation *generation, uint64_t ordinal, uint64_t offset,
-		uint64_t size, struct kept_piece *ret);
+enum kept_found ahead_take(struct ahead *ahead, const struct ahead_wish *wish, struct kept_waiter *waiter,
+			   struct kept_piece *ret);
 void ahead_release(struct ahead *ahead, struct generation *generation, const struct kept_piece *piece);

@@ -25,6 +25,7 @@
 #define FETCHER_PAUSE  INT64_C(1000000000)   /* ns without a read ahead when the way to the device failed */
 #define FETCHER_LOOK   (UINT64_C(32) << 20)  /* bytes between two looks at what memory is left */
 #define FETCHER_SHARE  4u                    /* the part of the free memory that may be ahead of readers */
+#define FETCHER_TURN 16u                   /* files that are stored between two looks at what has arrived */
 #define FETCHER_SKIP 8u                    /* files that a walker reads while we begin to store */
 #define FETCHER_OWED   64u                   /* READs under way that are looked at; more than that are rare */
 #define FETCHER_LINGER 2                     /* seconds for the thread to end */
@@ -69,6 +70,7 @@ struct fetcher {
 	struct file_geometry geometry; /* a copy: the thread may outlive the volume */
 	struct reader reader;
 	unsigned busy;    /* slots */
+	struct kept_batch *stores, **last_store; /* that arrived, with files to be stored */
 	uint64_t looked;  /* bytes read when the memory was looked at */
 	uint64_t owed[FETCHER_OWED]; /* nodes */
 	unsigned owed_count;
@@ -173,13 +175,32 @@ static int fetcher_store_one(struct fetcher *fetcher, const struct generation *g
 	return 0;
 }
 
-static void fetcher_store(struct fetcher *fetcher, struct fetcher_slot *slot)
+/* A few files of the batch that arrived first: then whoever waits for another one has his turn. */
+static void fetcher_store_some(struct fetcher *fetcher)
 {
-	struct kept_batch *batch = slot->batch;
+	struct kept_batch *batch = fetcher->stores;
+	struct fetcher_job *job = batch->job;
 
 	fetcher_note_owed(fetcher);
-	for (uint32_t i = 0; i < batch->count; i++)
-		slot->job->stored += fetcher_store_one(fetcher, slot->job->generation, &batch->files[i]) == 0;
+	for (unsigned i = 0; i < FETCHER_TURN && batch->next_file < batch->count; i++, batch->next_file++)
+		job->stored += fetcher_store_one(fetcher, job->generation, &batch->files[batch->next_file]) == 0;
+	if (batch->next_file < batch->count)
+		return;
+	fetcher->stores = batch->next_store;
+	if (!fetcher->stores)
+		fetcher->last_store = &fetcher->stores;
+	kept_end(fetcher->kept, batch, false);
+	job->pending--;
+	fetcher_settle(fetcher, job);
+}
+
+static void fetcher_queue_store(struct fetcher *fetcher, struct kept_batch *batch, struct fetcher_job *job)
+{
+	batch->job = job;
+	batch->next_file = 0;
+	batch->next_store = NULL;
+	*fetcher->last_store = batch;
+	fetcher->last_store = &batch->next_store;
 }
 
 /* ---- files of a directory that the kernel did not know before ---- */
@@ -221,27 +242,32 @@ static void fetcher_store_again(struct fetcher *fetcher)
 	generations_forget(&fetcher->serve->generations, generation, 1);
 }
 
-/* The slot first: the next job may be started in it. */
+static void fetcher_arrived(struct fetcher *fetcher, struct kept_batch *batch, struct fetcher_job *job, uint64_t bytes)
+{
+	kept_arrive(fetcher->kept, batch);
+	job->fetched += batch->count;
+	job->bytes += bytes;
+	counter_add(&fetcher->counters.ahead_files, batch->count);
+	counter_add(&fetcher->counters.ahead_bytes, bytes);
+	fetcher_queue_store(fetcher, batch, job);
+}
+
 static void fetcher_done(struct read_op *op, int64_t result)
 {
 	struct fetcher_slot *slot = (struct fetcher_slot *)op;
 	struct fetcher *fetcher = slot->fetcher;
 	struct fetcher_job *job = slot->job;
 
-	counter_add(&fetcher->counters.read.failures, 0 - atomic_load(&fetcher->counters.read.failures)); /* no READ failed */
-	if (result >= 0) {
-		kept_arrive(fetcher->kept, slot->batch);
-		job->fetched += slot->batch->count;
-		job->bytes += (uint64_t)result;
-		counter_add(&fetcher->counters.ahead_files, slot->batch->count);
-		counter_add(&fetcher->counters.ahead_bytes, (uint64_t)result);
-		fetcher_store(fetcher, slot);
-	} else {
-		counter_add(&fetcher->counters.ahead_failures, 1);
-	}
-	kept_end(fetcher->kept, slot->batch, result < 0);
 	slot->job = NULL;
 	fetcher->busy--;
+	/* It was no READ that failed. */
+	atomic_store_explicit(&fetcher->counters.read.failures, 0, memory_order_relaxed);
+	if (result >= 0) {
+		fetcher_arrived(fetcher, slot->batch, job, (uint64_t)result);
+		return;
+	}
+	counter_add(&fetcher->counters.ahead_failures, 1);
+	kept_end(fetcher->kept, slot->batch, true);
 	job->pending--;
 	fetcher_settle(fetcher, job);
 }
@@ -405,16 +431,18 @@ static void *fetcher_main(void *argument)
 {
 	struct fetcher *fetcher = argument;
 	struct error err = { 0 };
-	bool readable;
+	bool readable, block;
 
 	fetcher->has_engine = fetcher_engine(fetcher, &err) == 0;
 	sem_post(&fetcher->started);
 	if (!fetcher->has_engine)
 		return NULL;
-	while (atomic_load(&fetcher->going) || fetcher->busy || fetcher_peek(fetcher)) {
+	while (atomic_load(&fetcher->going) || fetcher->busy || fetcher->stores || fetcher_peek(fetcher)) {
 		fetcher_begin_all(fetcher);
-		if ((atomic_load(&fetcher->going) || fetcher->busy) &&
-		    engine_wait(fetcher->reader.engine, true, &readable, &err) < 0) {
+		if (fetcher->stores)
+			fetcher_store_some(fetcher);
+		block = !fetcher->stores && (atomic_load(&fetcher->going) || fetcher->busy);
+		if (engine_wait(fetcher->reader.engine, block, &readable, &err) < 0) {
 			log_error(&err, "cannot wait for reads ahead");
 			abort(); /* freed memory would be written to */
 		}
@@ -464,6 +492,7 @@ int fetcher_start(struct serve *serve, uint64_t most, struct fetcher **ret, stru
 	fetcher->mount_fd = serve->mount_fd;
 	fetcher->most = most;
 	fetcher->last = &fetcher->jobs;
+	fetcher->last_store = &fetcher->stores;
 	fetcher->options = (struct reader_options){ .verify = serve->options.read.verify };
 	fetcher->geometry = serve->volume->geometry;
 	atomic_store(&fetcher->going, 1);

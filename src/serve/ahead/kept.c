@@ -125,34 +125,41 @@ static uint64_t kept_drop(struct kept *kept, struct kept_batch *batch)
 
 /* ---- a READ ---- */
 
-static bool kept_look(struct kept_file *file, uint64_t offset, uint64_t size, struct kept_piece *ret)
+static enum kept_found kept_look(struct kept_file *file, uint64_t offset, uint64_t size, struct kept_waiter *waiter,
+				 struct kept_piece *ret)
 {
 	uint64_t left;
 
-	if (atomic_load(&file->state) == KEPT_COMING)
-		atomic_store(&file->state, KEPT_WANTED);
-	if (atomic_load(&file->state) != KEPT_READY || offset >= file->size)
-		return false;
+	if (offset >= file->size)
+		return KEPT_NONE;
+	if (atomic_load(&file->state) == KEPT_COMING) {
+		if (!waiter)
+			return KEPT_NONE;
+		waiter->next = file->waiters;
+		file->waiters = waiter;
+		return KEPT_LATER;
+	}
 	left = file->size - offset;
 	file->batch->uses++;
 	*ret = (struct kept_piece){ .bytes = file->batch->bytes + file->offset + offset,
 				    .size = size < left ? size : left,
 				    .file = file,
 				    .is_last = size >= left };
-	return true;
+	return KEPT_FOUND;
 }
 
-bool kept_take(struct kept *kept, uint64_t key, uint64_t ordinal, uint64_t offset, uint64_t size,
-	       struct kept_piece *ret)
+enum kept_found kept_take(struct kept *kept, uint64_t key, uint64_t ordinal, uint64_t offset, uint64_t size,
+			  struct kept_waiter *waiter, struct kept_piece *ret)
 {
+	enum kept_found found = KEPT_NONE;
 	struct kept_file *file;
-	bool found;
 
 	if (!atomic_load_explicit(&kept->present[kept_hash(key, ordinal)], memory_order_relaxed))
-		return false;
+		return KEPT_NONE;
 	pthread_mutex_lock(&kept->lock);
 	file = *kept_find(kept, key, ordinal);
-	found = file && kept_look(file, offset, size, ret);
+	if (file)
+		found = kept_look(file, offset, size, waiter, ret);
 	pthread_mutex_unlock(&kept->lock);
 	return found;
 }
@@ -218,6 +225,7 @@ void kept_add(struct kept *kept, struct kept_batch *batch, uint64_t key, const s
 	file->size = (uint32_t)inode->size;
 	file->is_marker = is_marker;
 	file->batch = batch;
+	file->waiters = NULL;
 	file->next = NULL;
 	batch->count++;
 	pthread_mutex_lock(&kept->lock);
@@ -231,20 +239,44 @@ void kept_add(struct kept *kept, struct kept_batch *batch, uint64_t key, const s
 	pthread_mutex_unlock(&kept->lock);
 }
 
+/* Those of all files of a batch, which will find what there is now. */
+static struct kept_waiter *kept_waiters(struct kept_batch *batch)
+{
+	struct kept_waiter *all = NULL, *waiter;
+
+	for (struct kept_file *file = batch->files; file < batch->files + batch->count; file++)
+		while ((waiter = file->waiters)) {
+			file->waiters = waiter->next;
+			waiter->next = all;
+			all = waiter;
+		}
+	return all;
+}
+
+static void kept_tell(struct kept_waiter *waiter)
+{
+	struct kept_waiter *next;
+
+	for (; waiter; waiter = next) {
+		next = waiter->next;
+		waiter->arrived(waiter);
+	}
+}
+
 void kept_arrive(struct kept *kept, struct kept_batch *batch)
 {
-	struct kept_file *file;
+	struct kept_waiter *waiters;
 
 	pthread_mutex_lock(&kept->lock);
-	for (file = batch->files; file < batch->files + batch->count; file++)
+	for (struct kept_file *file = batch->files; file < batch->files + batch->count; file++)
 		if (atomic_load(&file->state) == KEPT_COMING)
 			atomic_store(&file->state, KEPT_READY);
-		else
-			kept_take_out(kept, file);
 	batch->arrived = clock_now();
 	*kept->last = batch;
 	kept->last = &batch->next;
+	waiters = kept_waiters(batch);
 	pthread_mutex_unlock(&kept->lock);
+	kept_tell(waiters);
 }
 
 void kept_remove(struct kept *kept, struct kept_file *file)
@@ -256,11 +288,15 @@ void kept_remove(struct kept *kept, struct kept_file *file)
 
 void kept_end(struct kept *kept, struct kept_batch *batch, bool is_bad)
 {
+	struct kept_waiter *waiters;
+
 	pthread_mutex_lock(&kept->lock);
 	if (is_bad)
 		kept_drop(kept, batch);
+	waiters = kept_waiters(batch);
 	kept_put(kept, batch);
 	pthread_mutex_unlock(&kept->lock);
+	kept_tell(waiters);
 }
 
 struct kept_file *kept_pin(struct kept *kept, uint64_t key, uint64_t ordinal)

@@ -12,15 +12,23 @@
 
 #define KEPT_FILES 512u /* of a batch */
 
+struct fetcher_job;
 struct kept;
 struct kept_batch;
 
 enum kept_state {
 	KEPT_OUT,    /* not in the table */
 	KEPT_COMING, /* being read */
-	KEPT_WANTED, /* the same, and meanwhile a READ has come, which reads for itself: of no use */
 	KEPT_READY,
 };
+
+/* A READ that waits for a file that is being read. */
+struct kept_waiter {
+	void (*arrived)(struct kept_waiter *waiter); /* or it failed; by the thread that reads ahead */
+	struct kept_waiter *next;
+};
+
+enum kept_found { KEPT_NONE, KEPT_FOUND, KEPT_LATER };
 
 struct kept_file {
 	uint64_t key, ordinal;
@@ -28,6 +36,7 @@ struct kept_file {
 	bool is_marker;        /* is to stay until its READ */
 	_Atomic enum kept_state state; /* changes under the cache's lock */
 	struct kept_batch *batch;
+	struct kept_waiter *waiters; /* under the lock */
 	struct kept_file *next; /* with the same hash */
 };
 
@@ -39,6 +48,10 @@ struct kept_batch {
 	unsigned uses;   /* files in the table, READs that look at it, and its fetch; under the lock */
 	int64_t arrived; /* ns, monotonic */
 	struct kept_batch *next;
+	/* Its fetch's: */
+	struct fetcher_job *job;
+	struct kept_batch *next_store; /* the next one whose files are to be stored */
+	uint32_t next_file;            /* to be stored */
 	struct kept_file files[KEPT_FILES];
 };
 
@@ -56,9 +69,10 @@ void kept_free(struct kept *kept);
 
 /* ---- a READ ---- */
 
-/* Any thread; a few loads when the file is not there. Also tells a fetch under way that this file is read already. */
-bool kept_take(struct kept *kept, uint64_t key, uint64_t ordinal, uint64_t offset, uint64_t size,
-	       struct kept_piece *ret);
+/* Any thread; a few loads when the file is not there. KEPT_LATER: it is being read, and the waiter will be told; never
+ * when it is NULL. */
+enum kept_found kept_take(struct kept *kept, uint64_t key, uint64_t ordinal, uint64_t offset, uint64_t size,
+			  struct kept_waiter *waiter, struct kept_piece *ret);
 /* The bytes were used; a file that was read to its end is not needed any more. */
 void kept_release(struct kept *kept, const struct kept_piece *piece);
 

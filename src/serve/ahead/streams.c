@@ -18,7 +18,7 @@
 #define STREAMS      8u
 #define STREAM_LEGS  64u
 #define STREAM_FIRST (UINT64_C(512) << 10) /* bytes ahead of a walker at first; doubles with each leg */
-#define STREAM_LEG   (UINT64_C(128) << 10) /* of a leg at least, */
+#define STREAM_LEG   (UINT64_C(256) << 10) /* of a leg at least, */
 #define STREAM_LEG_MOST (UINT64_C(768) << 10) /* at most: with what lies between small files one device read */
 #define STREAM_QUARTER 4u                  /* legs in a window, at least */
 #define STREAM_SCAN  4096u                 /* ordinals that are looked at for a leg */

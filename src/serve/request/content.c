@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -90,6 +91,13 @@ static const struct reader_events content_events = {
 	.path_failed = content_path_failed,
 };
 
+/* Before the reply, after which the slot's next request is another one. */
+static void content_end(struct content *content)
+{
+	atomic_store_explicit(&content->op.waiting_since, 0, memory_order_relaxed);
+	atomic_store_explicit(&content->worker->reading[content->request->slot], 0, memory_order_relaxed);
+}
+
 /* The generation first: the slot's next request is another one. */
 static void content_done(struct read_op *op, int64_t result)
 {
@@ -98,7 +106,7 @@ static void content_done(struct read_op *op, int64_t result)
 	struct worker *worker = content->worker;
 
 	generation_put(content->generation);
-	atomic_store_explicit(&worker->reading[request->slot], 0, memory_order_relaxed);
+	content_end(content);
 	if (result == -ECANCELED) { /* somebody else answered */
 		reply_end(worker, request);
 	} else if (result < 0) {
@@ -128,8 +136,6 @@ static void content_fill(struct content *content, struct worker *worker, struct 
 	const struct fuse_read_in *in = &request->wire.in.read;
 	struct read_request *wish = &content->op.request;
 
-	content->worker = worker;
-	content->request = request;
 	wish->version = generation_read(content->generation);
 	wish->offset = in->offset;
 	wish->size = in->size < request->payload_size ? in->size : request->payload_size;
@@ -140,30 +146,89 @@ static void content_fill(struct content *content, struct worker *worker, struct 
 	wish->done = content_done;
 }
 
-/* What was read ahead needs no device. False: it was not. */
-static bool content_kept(const struct content *content, struct worker *worker, struct channel_request *request)
+static void content_begin(struct content *content)
 {
-	const struct fuse_read_in *in = &request->wire.in.read;
-	struct ahead *ahead = worker->serve->ahead;
-	struct kept_piece piece;
-
-	if (!ahead_take(ahead, content->generation, content->op.request.inode.ordinal, in->offset,
-			in->size < request->payload_size ? in->size : request->payload_size, &piece))
-		return false;
-	counter_add(&worker->counters.ahead_served, 1);
-	counter_add(&worker->counters.bytes_served, piece.size);
-	counter_time(worker->counters.read_latency, request->arrived);
-	reply_data(worker, request, piece.bytes, piece.size);
-	ahead_release(ahead, content->generation, &piece);
-	return true;
+	content_fill(content, content->worker, content->request);
+	read_begin(&content->worker->contents->reader, &content->op);
 }
 
-static void content_begin(struct content *content, struct worker *worker, struct channel_request *request)
+/* ---- what was read ahead ---- */
+
+static void content_give(struct content *content, const struct kept_piece *piece)
 {
-	generation_get(content->generation);
-	atomic_store_explicit(&worker->reading[request->slot], content_node(content), memory_order_relaxed);
-	content_fill(content, worker, request);
-	read_begin(&worker->contents->reader, &content->op);
+	struct channel_request *request = content->request;
+	struct generation *generation = content->generation;
+	struct worker *worker = content->worker;
+
+	counter_add(&worker->counters.ahead_served, 1);
+	counter_add(&worker->counters.bytes_served, piece->size);
+	counter_time(worker->counters.read_latency, request->arrived);
+	content_end(content);
+	reply_data(worker, request, piece->bytes, piece->size);
+	ahead_release(worker->serve->ahead, generation, piece);
+	generation_put(generation);
+}
+
+static enum kept_found content_look(struct content *content, struct kept_waiter *waiter, struct kept_piece *ret)
+{
+	const struct channel_request *request = content->request;
+	const struct fuse_read_in *in = &request->wire.in.read;
+	const struct ahead_wish wish = {
+		.generation = content->generation,
+		.ordinal = content->op.request.inode.ordinal,
+		.offset = in->offset,
+		.size = in->size < request->payload_size ? in->size : request->payload_size,
+	};
+
+	return ahead_take(content->worker->serve->ahead, &wish, waiter, ret);
+}
+
+/* On the worker's thread: it is there, or could not be read ahead. */
+static void content_arrived(struct worker_task *task)
+{
+	struct content *content = (struct content *)((char *)task - offsetof(struct content, task));
+	struct worker *worker = content->worker;
+	struct kept_piece piece;
+
+	generations_enter(&worker->section);
+	atomic_store_explicit(&content->op.waiting_since, 0, memory_order_relaxed);
+	if (channel_is_answered(content->request)) { /* it took too long, or its process was killed */
+		content_end(content);
+		generation_put(content->generation);
+		reply_end(worker, content->request);
+	} else if (content_look(content, NULL, &piece) == KEPT_FOUND) {
+		content_give(content, &piece);
+	} else {
+		content_begin(content);
+	}
+	generations_leave(&worker->section);
+}
+
+/* On the thread that reads ahead. */
+static void content_tell(struct kept_waiter *waiter)
+{
+	struct content *content = (struct content *)((char *)waiter - offsetof(struct content, waiter));
+
+	worker_post(content->worker, &content->task);
+}
+
+static void content_start_read(struct content *content)
+{
+	struct kept_piece piece;
+
+	content->task.run = content_arrived;
+	content->waiter.arrived = content_tell;
+	switch (content_look(content, &content->waiter, &piece)) {
+	case KEPT_NONE:
+		content_begin(content);
+		break;
+	case KEPT_FOUND:
+		content_give(content, &piece);
+		break;
+	case KEPT_LATER: /* it waits for the device like any other READ */
+		atomic_store(&content->op.waiting_since, content->request->arrived);
+		break;
+	}
 }
 
 /* Reading ahead is thought of when the READ is on its way, or answered: the slot may be another one's by then, and the
@@ -183,8 +248,11 @@ void content_read(struct worker *worker, struct channel_request *request)
 	}
 	generation = content->generation;
 	ordinal = content->op.request.inode.ordinal;
-	if (!content_kept(content, worker, request))
-		content_begin(content, worker, request);
+	content->worker = worker;
+	content->request = request;
+	generation_get(generation);
+	atomic_store_explicit(&worker->reading[request->slot], content_node(content), memory_order_relaxed);
+	content_start_read(content);
 	if (is_head)
 		ahead_read(worker->serve->ahead, generation, thread, ordinal);
 }

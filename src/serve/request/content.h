@@ -7,6 +7,7 @@
 
 #include "fuse/channel.h"
 #include "read/read.h"
+#include "serve/ahead/kept.h"
 #include "serve/worker/worker.h"
 
 /* One for each slot of a worker's channel. */
@@ -14,7 +15,9 @@ struct content {
 	struct read_op op; /* the first member */
 	struct worker *worker;
 	struct channel_request *request;
-	struct generation *generation;
+	struct generation *generation; /* with a use */
+	struct kept_waiter waiter;     /* for what is being read ahead, */
+	struct worker_task task;       /* and to go on when that is there */
 };
 
 /* What the watchdog wants done on the worker's thread, see waiting.c. */

@@ -1,0 +1,161 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon channels in=asan,gcc:ring,tsan
+# Who reads files in the order of the tree gets the next ones before he asks: with few device reads, the right bytes,
+# and no more than the mount option allows; who does not costs nothing. Damage stays where it is, and a switch, an
+# unmount or a daemon that is killed find a walker like any other reader.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+need_fuse
+
+AHEAD=$DATASETFS_SOURCE/tests/fuse/ahead.py
+SMALL=480 # files of source/small
+
+# read_in ORDER ARGUMENT [FOLDER]
+read_in() {
+    python3 "$AHEAD" "$1" "source/${3:-}" "mnt/${3:-}" "$2" || fail "read_in $*"
+}
+
+# Eight folders of small files, larger ones with everything that a file can be made of.
+python3 - "$SMALL" <<'END'
+import os, random
+from sys import argv
+r = random.Random(7)
+for i in range(int(argv[1])):
+    os.makedirs(f"source/small/d{i // 60}", exist_ok=True)
+    open(f"source/small/d{i // 60}/f{i % 60:03}", "wb").write(r.randbytes(r.randrange(5000, 11000)))
+os.makedirs("source/mixed/a/b")
+for i in range(60):
+    path = f"source/mixed/{'a/' if i % 3 else ''}{'b/' if i % 3 == 2 else ''}m{i:03}"
+    kind = i % 10
+    with open(path, "wb") as file:
+        if kind == 1:
+            file.write(b"in the index")
+        elif kind == 2:
+            file.write(b"compressed as well as can be " * r.randrange(100, 9000))
+        elif kind == 3:
+            file.write(r.randbytes(r.randrange(100000, 900000)))
+        elif kind == 4: # a hole
+            file.write(r.randbytes(200000))
+            file.truncate(700000)
+        elif kind == 5 and i < 20:
+            file.write(r.randbytes(2500000))
+        elif kind == 6:
+            file.write(r.randbytes(4096 * r.randrange(1, 9)))
+        elif kind != 7: # which stays empty
+            file.write(r.randbytes(r.randrange(1, 20000)))
+os.link("source/mixed/m000", "source/mixed/a/other-name")
+os.symlink("m000", "source/mixed/a/link")
+END
+pack volume source --label v1 --compress zstd
+
+say "tar, cp and grep see the same tree"
+for how in tar cp grep; do
+    mount_volume volume mnt
+    case $how in
+    tar) mkdir out && tar cf - -C mnt . | tar xf - -C out ;;
+    cp) cp -r --preserve=links,mode,timestamps mnt out ;;
+    grep) (cd mnt && grep -r -c '' .) | sort >found
+        (cd source && grep -r -c '' .) | sort >expected
+        cmp found expected || fail "grep" ;;
+    esac
+    [ $how = grep ] || diff -r --no-dereference source out || fail "$how"
+    rm -rf out
+    [ "$(stats mnt ahead_files)" -gt $SMALL ] || fail "$how: read ahead: $(stats mnt ahead_files)"
+    unmount mnt
+done
+
+say "few device reads, few READs"
+mount_volume volume mnt
+read_in walk 2 small
+reads=$(stats mnt device_reads)
+[ "$reads" -le $((SMALL / 20)) ] || fail "$reads device reads for $SMALL files"
+[ "$(stats mnt requests.READ)" -le $((SMALL / 2)) ] || fail "$(stats mnt requests.READ) READs for $SMALL files"
+[ "$(stats mnt ahead_stored)" -gt $((SMALL / 2)) ] || fail "stored: $(stats mnt ahead_stored)"
+[ "$(stats mnt ahead_served)" -gt 0 ] || fail "no READ was answered with what was read ahead"
+[ "$(stats mnt ahead_device_reads)" -lt "$reads" ] || fail "no READ went to the device"
+[ "$(stats mnt ahead_bytes)" -le "$(stats mnt device_bytes)" ] || fail "more bytes than were read"
+read_in walk 1 mixed
+read_in walk 1
+unmount mnt
+
+say "several walkers"
+mount_volume volume mnt
+walkers=()
+for i in {0..7}; do
+    python3 "$AHEAD" walk source/small/d$i mnt/small/d$i 1 & walkers+=($!)
+done
+for walker in "${walkers[@]}"; do wait "$walker" || fail "a walker of several"; done
+reads=$(stats mnt device_reads)
+[ "$reads" -le $((SMALL / 4)) ] || fail "8 walkers: $reads device reads for $SMALL files"
+unmount mnt
+
+say "shuffled readers cost nothing"
+mount_volume volume mnt
+for seed in 1 2 3; do read_in shuffle $seed; done
+assert_eq "ahead_device_reads" "$(stats mnt ahead_device_reads)" 0
+assert_eq "ahead_files" "$(stats mnt ahead_files)" 0
+unmount mnt
+
+say "it ends with the order"
+mount_volume volume mnt -o readahead=2M
+read_in broken 30 small
+[ "$(stats mnt ahead_files)" -gt 0 ] || fail "30 files in order: nothing was read ahead"
+[ "$(stats mnt ahead_files)" -le 300 ] || fail "ahead of 30 files: $(stats mnt ahead_files)"
+unmount mnt
+
+say "off"
+mount_volume volume mnt -o readahead=off
+read_in walk 1
+for field in files bytes stored served dropped failures device_reads; do
+    assert_eq "ahead_$field" "$(stats mnt ahead_$field)" 0
+done
+unmount mnt
+assert_fails 2 "mount option 'readahead'" datasetfs -o readahead=1K volume mnt
+
+say "damage is found by the READ of its file"
+cp volume damaged
+datasetfsctl stat --json damaged small/d3/f030 | python3 "$LIB/chunks.py" >chunks
+read -r _ _ _ offset stored <chunks
+spoil damaged $((offset + stored / 2))
+: >daemon.log
+mount_volume damaged mnt
+BAD=d3/f030 read_in walk 1 small
+[ "$(stats mnt ahead_failures)" -gt 0 ] || fail "the damage was not read ahead"
+assert_eq "read_failures" "$(stats mnt read_failures)" 1
+grep -q "read of '/small/d3/f030' failed" daemon.log || fail "nothing in the log"
+unmount mnt
+
+say "a switch under a walker"
+cp -r source second
+python3 - <<'END'
+import os, random
+r = random.Random(8)
+for i in range(0, 480, 2):
+    open(f"second/small/d{i // 60}/f{i % 60:03}", "wb").write(r.randbytes(7000))
+END
+pack volume second --label v2
+mount_volume volume mnt -o version=v1
+for _ in {1..10}; do
+    (cd mnt/small && exec python3 "$AHEAD" walk "$OLDPWD/source/small" . 1) & walker=$!
+    datasetfsctl switch mnt v2 >/dev/null
+    python3 "$AHEAD" walk second mnt 1 || fail "after the switch"
+    datasetfsctl switch mnt v1 >/dev/null
+    wait $walker || fail "who is in a folder of the old version"
+done
+unmount mnt
+
+say "an unmount, and the end of the daemon, under a walker"
+mount_volume volume mnt -o version=v1
+python3 "$AHEAD" walk source/small mnt/small 20 & walker=$!
+wait_for 20 test "$(stats mnt ahead_files)" -gt 0 || true
+umount -l mnt
+wait $walker || fail "the walker of a detached mount"
+wait_end "$DAEMON" || fail "the daemon runs on"
+wait "$DAEMON" || fail "the daemon ended with status $?"
+mount_volume volume mnt -o version=v1
+while cat mnt/small/*/* >/dev/null 2>&1; do :; done & walker=$!
+wait_for 20 test -s mnt/small/d0/f000 || fail "no mount"
+kill -KILL "$DAEMON"
+wait_end "$DAEMON" || fail "the killed daemon stays"
+wait_end $walker || fail "the walker of a killed daemon hangs"
+umount -l mnt
