@@ -13,7 +13,7 @@ import sys
 
 
 def files(top):
-    """Paths below top in the order of the tree."""
+    """Paths below top in the order of the tree, listed folder by folder."""
     for entry in sorted(os.scandir(top), key=lambda entry: os.fsencode(entry.name)):
         if entry.is_dir(follow_symlinks=False):
             yield from (os.path.join(entry.name, path) for path in files(entry.path))
@@ -36,7 +36,7 @@ def ordered(order, paths, argument):
 def main():
     order, source, mount = sys.argv[1:4]
     bad = os.environ.get("BAD", "").split()
-    for path in ordered(order, list(files(source)), int(sys.argv[4])):
+    for path in ordered(order, list(files(mount if order == "walk" else source)), int(sys.argv[4])):
         with open(os.path.join(source, path), "rb") as file:
             expected = file.read()
         try:

@@ -27,6 +27,7 @@
 #define FETCHER_SHARE  4u                    /* the part of the free memory that may be ahead of readers */
 #define FETCHER_TURN 16u                   /* files that are stored between two looks at what has arrived */
 #define FETCHER_SKIP 8u                    /* files that a walker reads while we begin to store */
+#define FETCHER_LATE 2u                    /* files that a walker reads before a read of them could come back */
 #define FETCHER_OWED   64u                   /* READs under way that are looked at; more than that are rare */
 #define FETCHER_LINGER 2                     /* seconds for the thread to end */
 
@@ -283,6 +284,13 @@ static bool fetcher_reserve(struct fetcher *fetcher, struct kept_batch *batch)
 	return r == 0;
 }
 
+/* The reader is there before us, as when many walk at once. */
+static bool fetcher_is_late(const struct fetcher_job *job, uint64_t ordinal)
+{
+	return job->reader_at &&
+	       ordinal <= atomic_load_explicit(job->reader_at, memory_order_relaxed) + FETCHER_LATE;
+}
+
 /* Takes files of the job as long as they fit. False: there was none, or no memory. */
 static bool fetcher_gather(struct fetcher *fetcher, struct fetcher_slot *slot, struct fetcher_job *job)
 {
@@ -292,6 +300,8 @@ static bool fetcher_gather(struct fetcher *fetcher, struct fetcher_slot *slot, s
 
 	gather_begin(&slot->gather, index);
 	for (; job->next_file < job->count && batch->count < KEPT_FILES; job->next_file++) {
+		if (fetcher_is_late(job, job->ordinals[job->next_file]))
+			continue;
 		if (inode_get(index, job->ordinals[job->next_file], &inode, NULL) < 0 || !gather_is_wanted(&inode))
 			continue;
 		if (gather_add(&slot->gather, &inode))

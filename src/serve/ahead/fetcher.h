@@ -25,6 +25,9 @@ struct fetcher_job {
 	uint64_t *ordinals; /* in the order in which they lie on the volume: ascending. What is no file, is empty or larger
 			     * than one READ is passed over */
 	uint32_t count;
+	/* Where its reader is, if that is known, else NULL: files up to there, and a few more, are passed over. Valid as
+	 * long as the fetcher is. */
+	const _Atomic uint64_t *reader_at;
 	uint64_t marker; /* this file is not stored, so that its READ comes and says how far the reader is; 0: none */
 	/* Exactly once, on the fetcher's thread, or on that of fetcher_stop(). Must not wait. */
 	void (*done)(struct fetcher_job *job);

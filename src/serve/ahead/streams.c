@@ -43,6 +43,7 @@ struct streams {
 	/* Of stream i: written under the lock, read by any thread. */
 	_Atomic uint64_t keys[STREAMS]; /* 0: none */
 	_Atomic uint64_t from[STREAMS], to[STREAMS]; /* ordinals; to: the first that is not in it */
+	_Atomic uint64_t at[STREAMS];    /* where the walker is */
 	_Atomic uint64_t marks[STREAMS]; /* a READ from here on moves it */
 	_Alignas(128) pthread_mutex_t lock;
 	struct fetcher *fetcher;
@@ -116,12 +117,29 @@ static struct fetcher_job *streams_job(struct generation *generation)
 	return NULL;
 }
 
-/* Files from stream->next on, up to so many bytes. A file that is too large to be read ahead is a leg of its own, without
- * files: its READ moves the stream as well. */
-static struct stream_leg streams_scan(struct stream *stream, const struct generation *generation, uint64_t most,
-				      struct fetcher_job *job)
+/* Where another walker's stream begins, or next itself in the middle of one: what he reads is not read twice. */
+static uint64_t streams_end(const struct streams *streams, unsigned i, const struct generation *generation)
 {
-	uint64_t end = generation->index->shape.inode_count + 1, limit = stream->next + STREAM_SCAN;
+	const struct stream *stream = &streams->stream[i];
+	uint64_t end = generation->index->shape.inode_count + 1, from;
+
+	for (unsigned k = 0; k < STREAMS; k++) {
+		if (k == i || streams_load(&streams->keys[k]) != generation->key ||
+		    stream->used - streams->stream[k].used >= STREAM_LIVE || streams_load(&streams->to[k]) <= stream->next)
+			continue;
+		from = streams_load(&streams->from[k]);
+		from = from < stream->next ? stream->next : from;
+		end = from < end ? from : end;
+	}
+	return end;
+}
+
+/* Files from stream->next on, up to so many bytes and before end. A file that is too large to be read ahead is a leg of its own, without
+ * files: its READ moves the stream as well. */
+static struct stream_leg streams_scan(struct stream *stream, const struct generation *generation, uint64_t end,
+				      uint64_t most, struct fetcher_job *job)
+{
+	uint64_t limit = stream->next + STREAM_SCAN;
 	struct stream_leg leg = { 0 };
 	struct inode inode;
 
@@ -143,17 +161,19 @@ static struct stream_leg streams_scan(struct stream *stream, const struct genera
 }
 
 /* False: no more, for now. */
-static bool streams_extend(struct streams *streams, struct stream *stream, struct generation *generation)
+static bool streams_extend(struct streams *streams, unsigned i, struct generation *generation)
 {
+	struct stream *stream = &streams->stream[i];
 	uint64_t most = stream->window / STREAM_QUARTER, next = stream->next;
 	struct fetcher_job *job = streams_job(generation);
 	struct stream_leg leg;
 
 	if (!job)
 		return false;
-	leg = streams_scan(stream, generation, most < STREAM_LEG ? STREAM_LEG : most < STREAM_LEG_MOST ? most : STREAM_LEG_MOST,
-			   job);
+	most = most < STREAM_LEG ? STREAM_LEG : most < STREAM_LEG_MOST ? most : STREAM_LEG_MOST;
+	leg = streams_scan(stream, generation, streams_end(streams, i, generation), most, job);
 	job->marker = leg.first;
+	job->reader_at = &streams->at[i];
 	if (!job->count || !fetcher_post(streams->fetcher, job)) {
 		if (job->count) {
 			stream->next = next;
@@ -200,7 +220,7 @@ static void streams_fill(struct streams *streams, unsigned i, struct generation 
 	stream->used = clock_now();
 	limit = streams_limit(streams, stream->used);
 	stream->window = stream->window * 2 < limit ? stream->window * 2 : limit;
-	while (ahead < stream->window && stream->count < STREAM_LEGS && streams_extend(streams, stream, generation))
+	while (ahead < stream->window && stream->count < STREAM_LEGS && streams_extend(streams, i, generation))
 		ahead += stream->legs[stream->count - 1].bytes;
 	atomic_store_explicit(&streams->to[i], stream->next, memory_order_relaxed);
 	/* Where nothing could be added, or no leg follows, any READ asks again. */
@@ -230,6 +250,7 @@ static unsigned streams_begin(struct streams *streams, uint64_t key, uint64_t or
 	atomic_store_explicit(&streams->from[i], ordinal, memory_order_relaxed);
 	atomic_store_explicit(&streams->to[i], ordinal + 1, memory_order_relaxed);
 	atomic_store_explicit(&streams->marks[i], 0, memory_order_relaxed);
+	atomic_store_explicit(&streams->at[i], ordinal, memory_order_relaxed);
 	atomic_store_explicit(&streams->keys[i], key, memory_order_relaxed);
 	return i;
 }
@@ -238,6 +259,8 @@ void streams_walk(struct streams *streams, struct generation *generation, uint64
 {
 	unsigned i = streams_find(streams, generation->key, ordinal);
 
+	if (i < STREAMS)
+		atomic_store_explicit(&streams->at[i], ordinal, memory_order_relaxed);
 	if (i < STREAMS && ordinal < streams_load(&streams->marks[i]))
 		return;
 	if (pthread_mutex_trylock(&streams->lock) != 0)
