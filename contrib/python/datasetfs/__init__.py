@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Versions of a mounted datasetfs, from Python: which one is served, prepare the next, switch to it; and a sampler."""
+"""A mounted datasetfs from Python: files read past the kernel's file system, data sets and a sampler for torch, and
+which version is served."""
 from .barrier import epoch_barrier
+from .dataset import DataSet, ImageFolder
 from .mount import Mount, SwitchError, Version
+from .paths import read, read_many
+from .reader import Reader
 from .sampler import Sampler
 
-__all__ = ["Mount", "Sampler", "SwitchError", "Version", "epoch_barrier"]
+__all__ = ["DataSet", "ImageFolder", "Mount", "Reader", "Sampler", "SwitchError", "Version", "epoch_barrier", "read",
+           "read_many"]

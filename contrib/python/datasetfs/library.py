@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: MIT
+"""libdatasetfs by ctypes: where it is, its structures and calls as include/datasetfs/datasetfs.h has them, its errors
+as exceptions. It is loaded by the first call that needs it."""
+import ctypes
+import functools
+import importlib
+import os
+import platform
+import sysconfig
+
+NAME = "libdatasetfs.so.0"
+DSFS_OPEN_DIRECT = 1
+DSFS_OPEN_MOUNT = 2
+WAYS = {1: "volume", 2: "direct", 3: "mount"}
+WHOLE = (1 << 64) - 1  # size of a read up to the end of the file
+
+
+class Options(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_uint32), ("flags", ctypes.c_uint32), ("version", ctypes.c_char_p),
+                ("digest", ctypes.c_char_p)]
+
+
+class Info(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_uint32), ("way", ctypes.c_uint32), ("label", ctypes.c_char * 128),
+                ("uuid", ctypes.c_uint8 * 16), ("digest", ctypes.c_char * 80), ("sequence", ctypes.c_uint64),
+                ("files", ctypes.c_uint64), ("bytes", ctypes.c_uint64), ("root", ctypes.c_uint64),
+                ("ids", ctypes.c_uint64), ("why", ctypes.c_char * 256)]
+
+
+class Read(ctypes.Structure):
+    _fields_ = [("id", ctypes.c_uint64), ("offset", ctypes.c_uint64), ("size", ctypes.c_uint64),
+                ("buffer", ctypes.c_void_p), ("result", ctypes.c_int64), ("user", ctypes.c_void_p)]
+
+
+class Entry(ctypes.Structure):
+    _fields_ = [("id", ctypes.c_uint64), ("type", ctypes.c_uint32), ("length", ctypes.c_uint32),
+                ("name", ctypes.c_char_p), ("path", ctypes.c_char_p)]
+
+
+class Stat(ctypes.Structure):
+    """struct stat as Linux has it on x86_64; on other 64-bit machines it is the generic one."""
+
+    if platform.machine() == "x86_64":
+        _head = [("st_nlink", ctypes.c_uint64), ("st_mode", ctypes.c_uint32), ("st_uid", ctypes.c_uint32),
+                 ("st_gid", ctypes.c_uint32), ("_pad", ctypes.c_uint32), ("st_rdev", ctypes.c_uint64)]
+        _left = 88
+    else:
+        _head = [("st_mode", ctypes.c_uint32), ("st_nlink", ctypes.c_uint32), ("st_uid", ctypes.c_uint32),
+                 ("st_gid", ctypes.c_uint32), ("st_rdev", ctypes.c_uint64), ("_pad", ctypes.c_uint64)]
+        _left = 72
+    _fields_ = [("st_dev", ctypes.c_uint64), ("st_ino", ctypes.c_uint64), *_head, ("st_size", ctypes.c_int64),
+                ("_rest", ctypes.c_uint8 * _left)]
+
+
+EACH_ENTRY = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(Entry))
+
+_POINTER, _INT, _ID, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint64, ctypes.c_size_t
+CALLS = {
+    "dsfs_reason": (ctypes.c_char_p,),
+    "dsfs_release": (ctypes.c_char_p,),
+    "dsfs_open": (_INT, ctypes.c_char_p, ctypes.POINTER(Options), ctypes.POINTER(_POINTER)),
+    "dsfs_close": (None, _POINTER),
+    "dsfs_info": (_INT, _POINTER, ctypes.POINTER(Info)),
+    "dsfs_refresh": (_INT, _POINTER),
+    "dsfs_lookup": (_INT, _POINTER, ctypes.POINTER(ctypes.c_char_p), _SIZE, ctypes.POINTER(ctypes.c_int64)),
+    "dsfs_stat": (_INT, _POINTER, _ID, ctypes.POINTER(Stat)),
+    "dsfs_path": (ctypes.c_ssize_t, _POINTER, _ID, ctypes.c_char_p, _SIZE),
+    "dsfs_list": (_INT, _POINTER, _ID, EACH_ENTRY, _POINTER),
+    "dsfs_range": (_INT, _POINTER, _ID, ctypes.POINTER(_ID), ctypes.POINTER(_ID)),
+    "dsfs_arena_new": (_INT, ctypes.POINTER(_POINTER)),
+    "dsfs_arena_reset": (None, _POINTER),
+    "dsfs_arena_free": (None, _POINTER),
+    "dsfs_read_many": (_INT, _POINTER, ctypes.POINTER(Read), _SIZE, _POINTER),
+    "dsfs_read_file": (ctypes.c_ssize_t, _POINTER, ctypes.c_char_p, ctypes.POINTER(_POINTER)),
+}
+
+
+def _places():
+    """Where it may be: what the environment names, beside this package where both were installed, on the system."""
+    named = os.environ.get("DATASETFS_LIBRARY")
+    if named:
+        return [os.path.join(named, NAME) if os.path.isdir(named) else named]
+    prefix = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "..", ".."))
+    multiarch = sysconfig.get_config_var("MULTIARCH") or ""
+    beside = (os.path.join(prefix, folder, NAME) for folder in ("lib/" + multiarch, "lib64", "lib"))
+    return [path for path in beside if os.path.exists(path)] + [NAME]
+
+
+@functools.lru_cache(maxsize=None)
+def library():
+    for place in _places():
+        try:
+            found = ctypes.CDLL(place)
+            break
+        except OSError as error:
+            reason = error
+    else:
+        raise ImportError(f"{NAME} cannot be loaded ({reason}): install datasetfs, or set DATASETFS_LIBRARY to the"
+                          " library or its folder")
+    for name, (result, *arguments) in CALLS.items():
+        call = getattr(found, name)
+        call.restype, call.argtypes = result, arguments
+    return found
+
+
+@functools.lru_cache(maxsize=None)
+def calls():
+    """What is called for every file or every batch: the extension where it was built, else ctypes."""
+    library()  # first: the extension then finds this library loaded, and takes no other
+    if os.environ.get("DATASETFS_EXTENSION", "yes") == "yes":
+        try:
+            return importlib.import_module("._fast", __package__)
+        except ImportError:
+            pass
+    return importlib.import_module(".plain", __package__)
+
+
+def reason():
+    """Of the call of this thread that just failed."""
+    return os.fsdecode(library().dsfs_reason() or b"")
+
+
+def failure(code, path=None):
+    """The exception for a negative errno of the call that was just made."""
+    return OSError(-code, reason() or os.strerror(-code), *([path] if path is not None else []))
+
+
+def check(code, path=None):
+    if code < 0:
+        raise failure(code, path)
+    return code

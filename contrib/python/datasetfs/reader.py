@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: MIT
+"""One version of a data set, from a mount or a volume: look-up, names, reads. A handle of libdatasetfs."""
+import collections
+import ctypes
+import errno
+import os
+
+from . import library as dsfs
+
+Info = collections.namedtuple("Info", "way label uuid digest sequence files bytes root ids why")
+RACES = 3  # a switch can come between look-up and read; that often in a row it does not
+
+
+def describe(fs):
+    found = dsfs.Info(size=ctypes.sizeof(dsfs.Info))
+    dsfs.check(dsfs.library().dsfs_info(fs, ctypes.byref(found)))
+    return Info(dsfs.WAYS.get(found.way, str(found.way)), os.fsdecode(found.label), bytes(found.uuid).hex(),
+                found.digest.decode(), found.sequence, found.files, found.bytes, found.root, found.ids,
+                os.fsdecode(found.why))
+
+
+class Reader:
+    """where: a mountpoint, a path below one, or a volume. It stays with its version until refresh().
+
+    Survives fork. Pickled, it is opened again as the same version with the same contents.
+    way: None, "direct" (fail rather than go through the mount) or "mount" (go through the mount).
+    """
+
+    def __init__(self, where, version=None, digest=None, way=None):
+        self._handle = None
+        self.where, self.way = os.path.abspath(os.fspath(where)) if os.path.exists(where) else os.fspath(where), way
+        flags = {None: 0, "direct": dsfs.DSFS_OPEN_DIRECT, "mount": dsfs.DSFS_OPEN_MOUNT}[way]
+        options = dsfs.Options(ctypes.sizeof(dsfs.Options), flags, version and os.fsencode(version),
+                               digest and digest.encode())
+        fs = ctypes.c_void_p()
+        dsfs.check(dsfs.library().dsfs_open(os.fsencode(self.where), ctypes.byref(options), ctypes.byref(fs)),
+                   self.where)
+        self._handle = fs.value
+        self.info = describe(self._fs)
+
+    def __repr__(self):
+        return f"Reader({self.where!r}, version={self.info.label!r}, digest={self.info.digest!r})"
+
+    def __reduce__(self):
+        return Reader, (self.where, self.info.label, self.info.digest, self.way)
+
+    @property
+    def _fs(self):
+        if not self._handle:
+            raise ValueError("the reader is closed")
+        return self._handle
+
+    def close(self):
+        handle, self._handle = self._handle, None
+        if handle:
+            dsfs.library().dsfs_close(handle)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    __del__ = close
+
+    def refresh(self):
+        """To the version that the mount serves now. True: it is another, and former ids are no longer valid."""
+        changed = dsfs.check(dsfs.library().dsfs_refresh(self._fs), self.where) > 0
+        if changed:
+            self.info = describe(self._fs)
+        return changed
+
+    def lookup(self, paths):
+        """Ids of paths, which are relative to the root of the data set."""
+        paths = list(paths)
+        ids = dsfs.calls().lookup(self._fs, [os.fsencode(path) for path in paths])
+        for path, number in zip(paths, ids):
+            if number < 0:
+                raise dsfs.failure(number, path)
+        return ids
+
+    def stat(self, number):
+        """An object with st_mode, st_size and what else the mount says of a file."""
+        found = dsfs.Stat()
+        dsfs.check(dsfs.library().dsfs_stat(self._fs, number, ctypes.byref(found)))
+        return found
+
+    def path(self, number):
+        """The first path of a file, relative to the root of the data set."""
+        buffer = ctypes.create_string_buffer(4096)
+        dsfs.check(dsfs.library().dsfs_path(self._fs, number, buffer, len(buffer)))
+        return os.fsdecode(buffer.value)
+
+    def list(self, directory):
+        """(name, id, type) of the entries of a directory, in bytewise order of names; types are d_type's numbers."""
+        entries = []
+
+        def each(_, pointer):
+            entry = pointer.contents
+            entries.append((os.fsdecode(entry.name), entry.id, entry.type))
+            return 0
+
+        dsfs.check(dsfs.library().dsfs_list(self._fs, directory, dsfs.EACH_ENTRY(each), None))
+        return entries
+
+    def range(self, directory):
+        """(first, count) of the ids of a directory's entries, further names of files left out."""
+        first, count = ctypes.c_uint64(), ctypes.c_uint64()
+        dsfs.check(dsfs.library().dsfs_range(self._fs, directory, ctypes.byref(first), ctypes.byref(count)))
+        return first.value, count.value
+
+    def scan(self, directory, suffixes=None):
+        """(first, count, bits, others) of a directory: a bit for each of its ids that is a regular file with one of
+        the suffixes (lower case bytes), and (name, id, type) of the other entries and of further names of files."""
+        first, count = self.range(directory)
+        bits, others = dsfs.calls().scan(self._fs, directory, first, count, suffixes)
+        return first, count, bits, [(os.fsdecode(name), number, kind) for name, number, kind in others]
+
+    def read(self, item):
+        """The contents of one file by its path or id, as bytes."""
+        return bytes(self.read_many([item])[0])
+
+    def read_many(self, items, errors="raise"):
+        """The contents of files, by paths or by ids, as memoryviews; one call without the interpreter's lock.
+
+        The views lie in memory that is freed with the last of them. errors="raise": the first file that cannot be
+        read raises OSError, whose filename is the item; "return": its place has the OSError instead of a view.
+        """
+        items = list(items)
+        if items and not isinstance(items[0], int):
+            views = self._read_paths([os.fsencode(item) for item in items])
+        else:
+            views = dsfs.calls().read_many(self._fs, items)
+        return resolve(items, views, errors)
+
+    def _read_paths(self, paths):
+        for _ in range(RACES):
+            ids = dsfs.calls().lookup(self._fs, paths)
+            found = [number for number in ids if number > 0]
+            views = dsfs.calls().read_many(self._fs, found)
+            if -errno.ESTALE not in (view for view in views if isinstance(view, int)):
+                break
+        if len(found) == len(ids):
+            return views
+        rest = iter(views)
+        return [next(rest) if number > 0 else number for number in ids]
+
+
+def resolve(items, views, errors):
+    """Errors among the views become exceptions."""
+    if errors not in ("raise", "return"):
+        raise ValueError(f"errors={errors!r}, expected 'raise' or 'return'")
+    why = None
+    for place, view in enumerate(views):
+        if not isinstance(view, int):
+            continue
+        if why is None:  # the library keeps the reason of one
+            why = dsfs.reason()
+            text = why
+        else:
+            text = os.strerror(-view)
+        error = OSError(-view, text or os.strerror(-view), items[place])
+        if errors == "raise":
+            raise error
+        views[place] = error
+    return views
