@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Trains a small network on a folder of images; knows nothing of datasetfs.
+"""Trains a small network on a folder of images: by torchvision's ImageFolder, which knows nothing of datasetfs, or past
+the mount by that of datasetfs.
 
-usage: train.py DIRECTORY [--epochs N] [--workers N] [--seed N] [--losses FILE]
+usage: train.py DIRECTORY [--datasetfs] [--epochs N] [--workers N] [--seed N] [--losses FILE]
 """
 import argparse
 import json
@@ -14,10 +15,13 @@ from torch.utils.data import DataLoader
 from torchvision import datasets, transforms
 
 
-def loader_of(directory, workers, seed):
+def loader_of(directory, past_the_mount, workers, seed):
+    image_folder = datasets.ImageFolder
+    if past_the_mount:
+        from datasetfs import ImageFolder as image_folder
     augment = transforms.Compose([transforms.Resize((40, 40)), transforms.RandomCrop(32),
                                   transforms.RandomHorizontalFlip(), transforms.ToTensor()])
-    images = datasets.ImageFolder(directory, augment)
+    images = image_folder(directory, augment)
     order = torch.Generator()
     order.manual_seed(seed)
     return images, DataLoader(images, batch_size=64, shuffle=True, num_workers=workers, generator=order,
@@ -42,6 +46,7 @@ def epoch(model, loader, optimiser, losses):
 def main():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("directory")
+    parser.add_argument("--datasetfs", action="store_true", help="use datasetfs.ImageFolder")
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--workers", type=int, default=max(2, min(4, os.cpu_count())))
     parser.add_argument("--seed", type=int, default=1)
@@ -51,7 +56,7 @@ def main():
     torch.manual_seed(options.seed)
     torch.set_num_threads(1)  # the sum of floats depends on their order
     torch.use_deterministic_algorithms(True)
-    images, loader = loader_of(options.directory, options.workers, options.seed)
+    images, loader = loader_of(options.directory, options.datasetfs, options.workers, options.seed)
     model = network(len(images.classes))
     optimiser = torch.optim.Adam(model.parameters(), lr=0.002)
     losses = []

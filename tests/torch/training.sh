@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: timeout=600
-# The PyTorch example: ImageFolder and DataLoader from a directory and from the mount, with the same losses.
+# The PyTorch example: ImageFolder and DataLoader from a directory, from the mount and past it, with the same losses.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 /usr/bin/python3 -c 'import torch, torchvision, PIL' 2>/dev/null ||
@@ -13,4 +13,5 @@ done
 DATASETFS_EXAMPLE_OFFLINE=1 "$DATASETFS_SOURCE/contrib/examples/run" >run.log 2>&1 ||
     { cat run.log; fail "the example"; }
 cat run.log
+assert_eq "trainings" "$(grep -c '^training ' run.log)" 3
 grep -qE '^the same loss in all [1-9][0-9]+ steps$' run.log || fail "no steps were compared"
