@@ -256,6 +256,9 @@ def check_next_version():
                    stdout=subprocess.DEVNULL)
     check("as it was", list(data), before)
     check_spawn(data)
+    pickled = pickle.loads(pickle.dumps(data))
+    check("pickled, as it was", (list(pickled), pickled.version), (before, "v1"))
+    check("pickled, refresh", (pickled.refresh(), pickled.version, pickled.refresh()), (True, "v2", False))
     check("refresh", (data.refresh(), data.version, len(data)), (True, "v2", len(before) + 1))
     check("again", data.refresh(), False)
     check("the new content", [data[place] for place in range(len(data)) if data.path(place) == "cat/001.jpg"],

@@ -58,7 +58,8 @@ class DataSet:
         place = place_of(where) if os.path.isdir(where) else None
         self._where, below = place or (where, "")
         self._inside = _join(below, os.fspath(root).strip("/"))
-        self._way, self._reader = way, Reader(self._where, version, digest, way)
+        self._wish, self._way = (version, digest), way
+        self._reader, self._is_pinned = Reader(self._where, version, digest, way), False
         self.transform, self.extensions = transform, extensions
         self._load()
 
@@ -90,13 +91,19 @@ class DataSet:
 
     @property
     def reader(self):
-        if self._reader is None:
-            self._reader = Reader(self._where, self.version, self.digest, self._way)
+        if self._reader is None:  # it was pickled: the same version again, whatever is served now
+            self._reader, self._is_pinned = Reader(self._where, self.version, self.digest, self._way), True
         return self._reader
 
     def refresh(self):
         """To the version that the mount serves now. True: it is another one, with other files at other places."""
-        if not self.reader.refresh():
+        before = self.reader.info
+        if self._is_pinned:
+            self._reader, self._is_pinned = Reader(self._where, *self._wish, self._way), False
+        else:
+            self._reader.refresh()
+        now = self._reader.info
+        if (now.uuid, now.root) == (before.uuid, before.root):
             return False
         self._load()
         return True

@@ -1,0 +1,63 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: once
+# Python's read() and read_many() by paths: every spelling of a path on a mount, what is on none, a switch, forks, another
+# volume at the same place; and a data set through the mount is the one past it.
+. "$(dirname "$0")/../lib/common.sh"
+need_fuse
+
+mkdir -p tree/sub/deep outside mnt
+for name in one two sub/three sub/deep/four; do echo "$name of the first" >tree/$name; done
+cp -r tree second
+sed -i s/first/second/ second/one second/two second/sub/three second/sub/deep/four
+echo outside >outside/file
+ln -s sub/three tree/soft
+ln -s ../outside/file tree/out
+ln -s mnt link
+ln -s mnt/sub below
+pack volume tree --label one
+pack volume second --label two
+datasetfsctl current volume one
+pack another second
+mount_volume volume mnt
+export PYTHONPATH=$DATASETFS_BUILD/root/usr/share/datasetfs/python
+for extension in yes no; do
+    datasetfsctl switch mnt one >/dev/null
+    DATASETFS_EXTENSION=$extension python3 "$DATASETFS_SOURCE/tests/lib/python_paths.py" "$PWD" ||
+        fail "with DATASETFS_EXTENSION=$extension"
+done
+unmount mnt
+
+# One process over two mounts at the same place, and then none: each answer is of what is there.
+cat >places.py <<'END_OF_PYTHON'
+import subprocess
+import sys
+import datasetfs
+
+for expected in (b"one of the first\n", b"one of the second\n", None):
+    print("ready", flush=True)
+    sys.stdin.readline()
+    try:
+        found = datasetfs.read("mnt/one")
+    except FileNotFoundError:
+        found = None
+    if found != expected:
+        sys.exit(f"fail: found {found}, expected {expected}")
+END_OF_PYTHON
+coproc places { python3 places.py; }
+places_process=$!
+ready() {
+    local line
+    read -r line <&"${places[0]}" && [ "$line" = ready ] || fail "the reader ended"
+}
+ready
+mount_volume volume mnt -o version=one
+echo >&"${places[1]}"
+ready
+unmount mnt
+mount_volume another mnt
+echo >&"${places[1]}"
+ready
+unmount mnt
+echo >&"${places[1]}"
+wait $places_process || fail "the reader"
