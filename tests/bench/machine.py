@@ -213,9 +213,13 @@ class Programs:
             if not program.exists():
                 raise Trouble(f"no program '{program}': is '{build}' a build folder?")
         self.here = root / "tests/bench"
-        self.reader = work / "reader"
-        sh("cc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-o", self.reader, self.here / "reader.c",
-           "-pthread")
+        self.reader = self._compiled(work, "reader")
+
+    def _compiled(self, work, name, *words):
+        program = work / name
+        sh("cc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-pthread", "-o", program,
+           self.here / f"{name}.c", self.here / "load.c", *words)
+        return program
 
 
 # --- the statement --------------------------------------------------------------------------------------
