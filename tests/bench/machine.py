@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The machine that is measured on: programs, caches, counters, loop devices, the cap on device reads."""
 import contextlib
+import functools
 import json
 import os
 import pathlib
@@ -198,7 +199,7 @@ def install(root):
 
 
 class Programs:
-    """Ours, built for release unless a build is given, and the reader."""
+    """Ours, built for release unless a build is given, and the loads."""
 
     def __init__(self, root, work, build):
         if build is None:
@@ -212,13 +213,25 @@ class Programs:
         for program in (self.datasetfs, self.mkdatasetfs, self.datasetfsctl):
             if not program.exists():
                 raise Trouble(f"no program '{program}': is '{build}' a build folder?")
-        self.here = root / "tests/bench"
-        self.reader = self._compiled(work, "reader")
+        self.root, self.work, self.here, self.libraries = root, work, root / "tests/bench", build / "src/lib"
 
-    def _compiled(self, work, name, *words):
-        program = work / name
-        sh("cc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-pthread", "-o", program,
-           self.here / f"{name}.c", self.here / "load.c", *words)
+    @functools.cached_property
+    def reader(self):
+        return self._compiled("reader", self.here / "reader.c", self.here / "load.c")
+
+    @functools.cached_property
+    def library(self):
+        return self._compiled("library", self.here / "library.c", self.here / "load.c", f"-I{self.root / 'include'}",
+                              f"-L{self.libraries}", f"-Wl,-rpath,{self.libraries}", "-ldatasetfs")
+
+    @functools.cached_property
+    def slowfs(self):
+        flags = sh("pkg-config", "--cflags", "--libs", "fuse3").split()
+        return self._compiled("slowfs", self.root / "tests/lib/slowfs.c", *flags)
+
+    def _compiled(self, name, *words):
+        program = self.work / name
+        sh("cc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-Wall", "-pthread", "-o", program, *words)
         return program
 
 

@@ -28,6 +28,7 @@ class Setting:
     devices: dict              # contestant → loop device
     seed: int = 1
     cold: bool = True          # else only the mount is fresh: enough to see that it works
+    by_volume: bool = False    # the library opens the volume, not the mount
 
     drops: list = dataclasses.field(default_factory=list)  # how often caches were dropped, with our own
 
@@ -39,6 +40,14 @@ class Setting:
     @property
     def source(self):
         return self.folder / "tree"
+
+    def where(self, name):
+        """What the load of this column opens."""
+        return self.devices[name] if volumes.base_of(name) == "lib" and self.by_volume else self.mountpoint
+
+    def threads(self, name):
+        variant = volumes.variant_of(name)
+        return int(variant) if variant.isdigit() else self.row.threads
 
 
 class Counters:
@@ -118,7 +127,8 @@ def cold_mount(setting, name):
     """(device, pid of our daemon): nothing of the volume is in any cache but what mounting brings."""
     device = setting.devices[name]
     setting.drop_caches()
-    with volumes.contestant(name).mounted(setting.programs, device, setting.mountpoint) as pid:
+    contestant = volumes.contestant(name, by_volume=setting.by_volume)
+    with contestant.mounted(setting.programs, device, setting.mountpoint) as pid:
         yield device, pid
 
 
@@ -135,17 +145,20 @@ def check_counts(setting, name, result, complete):
         raise Trouble(f"{setting.row.name} {name}: {result['checksum_failures']} checksum failures")
 
 
-def reader(setting, mode, **options):
+def reader(setting, name, mode, **options):
     row = setting.row
-    options = {"threads": row.threads, "walk": row.walk, "buffer": row.buffer, "seed": setting.seed,
+    options = {"threads": setting.threads(name), "walk": row.walk, "buffer": row.buffer, "seed": setting.seed,
                "seconds": setting.seconds or 0} | options
-    words = [f"--{key}={value}".split("=") for key, value in options.items()]
-    return [setting.programs.reader, mode, setting.mountpoint, setting.folder / "list", *sum(words, [])]
+    return [setting.programs.reader, mode, setting.mountpoint, setting.folder / "list", *option_words(options)]
+
+
+def option_words(options):
+    return sum(([f"--{key}", value] for key, value in options.items()), [])
 
 
 def run_reader(setting, name, mode, **options):
     with cold_mount(setting, name) as (device, pid):
-        return clocked(setting, device, pid, reader(setting, mode, **options))
+        return clocked(setting, device, pid, reader(setting, name, mode, **options))
 
 
 # --- the kinds of rows -----------------------------------------------------------------------------------
@@ -182,26 +195,30 @@ def read_sequential(setting, name):
 
 
 def run_script(setting, name, script, *words):
-    command = [sys.executable, setting.programs.here / script, setting.mountpoint, setting.row.threads, *words]
+    command = [sys.executable, setting.programs.here / script, *words]
     with cold_mount(setting, name) as (device, pid):
         return clocked(setting, device, pid, command)
 
 
 def read_python(setting, name):
-    result = run_script(setting, name, "epoch.py", setting.seconds or 0)
+    result = run_script(setting, name, "epoch.py", setting.mountpoint, setting.row.threads, setting.seconds or 0)
     check_counts(setting, name, result, not setting.seconds)
     result["value"] = result["count"] / result["seconds"]
     return per_file(result)
 
 
 def read_imagefolder(setting, name):
-    probe = [sys.executable, "-c", "import torch, torchvision"]
-    if subprocess.run(probe, stderr=subprocess.DEVNULL, check=False).returncode:
-        raise Trouble("python3-torch and python3-torchvision are not installed")
-    result = run_script(setting, name, "imagefolder.py")
+    need_torch()
+    result = run_script(setting, name, "imagefolder.py", setting.mountpoint, setting.row.threads)
     check_counts(setting, name, result | {"bytes": setting.about["bytes"]}, True)
     result["value"] = result["count"] / result["seconds"]
     return per_file(result)
+
+
+def need_torch():
+    probe = [sys.executable, "-c", "import torch, torchvision"]
+    if subprocess.run(probe, stderr=subprocess.DEVNULL, check=False).returncode:
+        raise Trouble("python3-torch and python3-torchvision are not installed")
 
 
 def find(setting, name):
@@ -287,7 +304,7 @@ def mean_read(setting):
     return max(512, round(setting.about["device_mean"] / 512) * 512)
 
 
-def fio(setting, pattern, size, depth, latency=False):
+def fio(setting, pattern, size, depth, latency=False, jobs=1):
     """The device itself: io_uring, O_DIRECT, of this size at this depth."""
     device = setting.devices["fio"]
     seconds = min(setting.seconds or setting.row.limit or 5, 10)
@@ -296,7 +313,8 @@ def fio(setting, pattern, size, depth, latency=False):
         before, reads = machine.busy_cpu(), machine.device_reads(device)
         out = sh("fio", "--name=raw", f"--filename={device}", f"--rw={pattern}", f"--bs={size}", "--blockalign=4096",
                  "--direct=1", "--ioengine=io_uring", f"--iodepth={depth}", f"--runtime={seconds * 1000:.0f}ms",
-                 "--time_based", "--readonly", "--norandommap", f"--randseed={setting.seed}", "--output-format=json")
+                 "--time_based", "--readonly", "--norandommap", f"--randseed={setting.seed}", f"--numjobs={jobs}",
+                 "--group_reporting", "--output-format=json")
         after, cpu = machine.device_reads(device), machine.busy_cpu() - before
     job = json.loads(out[out.index("{"):])["jobs"][0]["read"]
     percentiles = job["clat_ns"]["percentile"]

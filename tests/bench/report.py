@@ -29,7 +29,8 @@ def show(value, digits=None):
 
 
 def better_of(row, results, names):
-    found = [median(results[name], "value") for name in names if results.get(name)]
+    """The best of these contestants, in whatever variant."""
+    found = [median(runs, "value") for name, runs in results.items() if runs and volumes.base_of(name) in names]
     return (min(found) if row.lower else max(found)) if found else None
 
 
@@ -63,7 +64,7 @@ def basis_of(row, results, target):
         return row.cap
     if target.basis == "rival":
         return rival(row, results)
-    return median(results.get(target.basis, []), "value")
+    return better_of(row, results, (target.basis,))
 
 
 def judge(row, results, target, name):
@@ -71,6 +72,8 @@ def judge(row, results, target, name):
     value = median(results.get(name, []), target.metric)
     if value is None:
         return None
+    if target.pair:
+        return judge_pair(row, results, name)
     if target.most is not None:
         return value, value <= target.most
     basis = basis_of(row, results, target)
@@ -80,6 +83,28 @@ def judge(row, results, target, name):
         return value - basis, value <= basis + target.plus
     found = ratio(row, value, basis)
     return found, found >= target.factor
+
+
+# Student's t for 95 %, by degrees of freedom.
+T95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12, 2.11, 2.10, 2.09)
+
+
+def interval(row, results, pair):
+    """(mean, half of its 95 % interval, pairs) of the ratios of the rounds; None for less than two."""
+    runs = [results.get(name, []) for name in pair]
+    ratios = [ratio(row, first["value"], second["value"]) for first, second in zip(*runs)]
+    if len(ratios) < 2:
+        return None
+    t = T95[min(len(ratios) - 2, len(T95) - 1)]
+    return statistics.mean(ratios), t * statistics.stdev(ratios) / len(ratios) ** 0.5, len(ratios)
+
+
+def judge_pair(row, results, name):
+    for pair in row.pairs:
+        found = interval(row, results, pair) if pair[0] == name else None
+        if found:
+            return found[0], abs(found[0] - 1) <= found[1]
+    return None
 
 
 def verdicts(row, results):
@@ -99,10 +124,10 @@ def print_row(row, about, results, left_out, checked):
     if checked:
         print("  the cap as fio sees it: " + ", ".join(f"{name} {iops:,.0f}" for name, iops in checked.items()))
     if results:
-        print("  " + " " * 12 + " ".join(form.format(name) for name, form in COLUMNS))
+        print("  " + " " * 13 + " ".join(form.format(name) for name, form in COLUMNS))
     for name in results:
         shown = zip(COLUMNS, cells(row, results, name))
-        print(f"  {name:<12}" + " ".join(form.format(cell) for (_, form), cell in shown))
+        print(f"  {name:<13}" + " ".join(form.format(cell) for (_, form), cell in shown))
     for text in dict.fromkeys(target.text for target in row.targets):
         judged = [f"{name} {show(figure, 2)} {'met' if met else 'MISSED'}"
                   for what, name, figure, met in verdicts(row, results) if what == text]
@@ -119,6 +144,10 @@ def print_row(row, about, results, left_out, checked):
             if median(runs, key) is not None]
     if more:
         print("  " + ", ".join(more))
+    for pair in row.pairs:
+        found = interval(row, results, pair)
+        if found:
+            print(f"  {pair[0]} : {pair[1]} = {found[0]:.3f} ± {found[1]:.3f} (95 %, {found[2]} pairs)")
     disturbed = sum(bool(run.get("disturbed")) for runs in results.values() for run in runs)
     if disturbed:
         print(f"  disturbed: in {disturbed} measurements somebody else dropped the caches")
@@ -154,5 +183,5 @@ def summary(row, results):
                    "max": max(run["value"] for run in runs),
                    "ratio_to_rival": ratio(row, median(runs, "value"), rival(row, results)),
                    "ratio_to_fio": ratio(row, median(runs, "value"), better_of(row, results, ("fio",))),
-                   "channel": name if name in volumes.OURS else None, "runs": runs}
+                   "channel": volumes.base_of(name) if volumes.base_of(name) in volumes.OURS else None, "runs": runs}
             for name, runs in results.items()}

@@ -20,6 +20,7 @@ class Target:
     metric: str = "value"
     plus: float = 0.0
     most: float | None = None
+    pair: bool = False            # met where the interval of the pair that begins with the contestant holds 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +40,10 @@ class Row:
     columns: tuple = ("dev", "ring", "xfs", "erofs", "squashfs", "fio")
     targets: tuple = ()
     limit: float | None = None    # seconds of one measurement unless --seconds says otherwise; None: to the end
+    batch: int = 1                # files of one call of the library
+    depth: int = 0                # reads in flight of each job of fio; 0: one job with as many as the row has threads
+    rounds: int | None = None     # unless --rounds says otherwise; None: 5
+    pairs: tuple = ()             # contestants that are compared round by round
 
 
 RIVAL = "≥ {0} × the better of XFS and EROFS"
@@ -128,6 +133,32 @@ def million_rows():
                        Target("index ≤ 96 bytes a file", metric="index_bytes_per_file", most=96)))
 
 
+def ahead_rows():
+    walkers = ("dev", "ring", "dev-off", "ring-off", "erofs", "xfs", "squashfs")
+    targets = (Target("≥ 3 × EROFS", "erofs", 3.0),
+               Target("device reads per file ≤ 0.05", metric="reads_per_file", most=0.05))
+    for name, words, cap in (("tar-8k", "cold, device not limited", None), ("tar-8k-capped", "cold", CAP)):
+        yield Row(name, f"tar of the mount into a pipe, {words}", "8k", "tar", cap=cap, columns=walkers, targets=targets)
+    yield Row("shuffled-ahead", "mean 8 KB in memory, 16 threads in random order, names known, reading ahead on and off",
+              "8k", "read_files", threads=16, walk="stat", memory=True, limit=5, rounds=15,
+              columns=("dev", "dev-off", "ring", "ring-off"), pairs=(("dev", "dev-off"), ("ring", "ring-off")),
+              targets=(Target("no difference to reading ahead off: 1 lies in the 95 % interval", pair=True),))
+
+
+def library_rows():
+    batches = {"kind": "read_batches", "threads": 2, "batch": 256, "depth": 32, "walk": "stat", "limit": 10}
+    ours = ("lib", "lib-path", "lib-queue", "dev", "ring")
+    yield Row("lib-cpu-8k", "mean 8 KB in memory, batches of 256 by 2 threads, names known", "8k", memory=True,
+              columns=(*ours, "erofs-8", "erofs-16", "erofs-32", "fio"), **batches,
+              targets=(Target("≥ 0.8 × fio", "fio", 0.8, ("lib",)), Target("≥ 4 × EROFS", "erofs", 4.0, ("lib",)),
+                       Target("by path ≥ 3 × EROFS", "erofs", 3.0, ("lib-path",))))
+    yield Row("lib-disk-8k", "mean 8 KB, batches of 256 by 2 threads, names known", "8k",
+              columns=(*ours, "erofs-16", "fio"), **batches,
+              targets=(Target("≥ 0.95 × fio", "fio", 0.95, ("lib",)), Target("≥ 1.6 × EROFS", "erofs", 1.6, ("lib",))))
+    yield Row("lib-disk-110k", "mean 110 KB, batches of 256 by 2 threads, names known", "110k",
+              columns=(*ours, "erofs-16", "fio"), **batches, targets=(Target("≥ 0.95 × fio", "fio", 0.95, ("lib",)),))
+
+
 def version_rows():
     yield Row("switch-4k", "datasetfsctl switch after --prepare, under 4 readers", "4k", "switch_time", "ms",
               lower=True, columns=("dev", "ring"),
@@ -148,6 +179,7 @@ def version_rows():
 
 def all_rows():
     """In the order of trees, so that only one of them needs to be on the disk."""
-    rows = [*read_rows(), *python_rows(), *pack_rows(), *large_rows(), *million_rows(), *version_rows()]
+    rows = [*read_rows(), *python_rows(), *pack_rows(), *ahead_rows(), *library_rows(), *large_rows(), *million_rows(),
+            *version_rows()]
     order = {name: number for number, name in enumerate(("8k", "text", "110k", "323k", "gib", "long", "4k"))}
     return sorted(rows, key=lambda row: order[row.tree])

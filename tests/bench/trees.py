@@ -104,6 +104,12 @@ def write_folder(job):
     return made
 
 
+def tar_bytes(sizes, folders):
+    """What GNU tar makes of the tree and its top: a head for each entry, all in blocks, which fill up records."""
+    blocks = len(sizes) + folders + 1 + sum(-(-size // 512) for size in sizes) + 2
+    return -(-blocks // 20) * 20 * 512
+
+
 def make(where, tree):
     """Writes the tree below where/tree, and where/list and where/about.json; nothing when it is there already."""
     with open(__file__, "rb") as code:
@@ -125,6 +131,7 @@ def make(where, tree):
     (where / "list").write_text("".join(f"{path}\n" for path, _ in made))
     sizes = [size for _, size in made]
     about = wanted | {"files": len(made), "entries": len(made) + tree.folders, "bytes": sum(sizes),
+                      "tar_bytes": tar_bytes(sizes, tree.folders),
                       "device_mean": sum(-(-size // 4096) * 4096 for size in sizes) / len(sizes)}
     (where / "about.json").write_text(json.dumps(about))
     return about

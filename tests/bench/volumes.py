@@ -39,10 +39,10 @@ class Kernel:
 
 
 class Ours:
-    """datasetfs on one of its channels."""
+    """datasetfs on one of its channels, with further options."""
 
-    def __init__(self, channel, compress=None):
-        self.name, self.channel = channel, channel
+    def __init__(self, channel, compress=None, options=()):
+        self.channel, self.options = channel, ",".join((f"channel={channel}", *options))
         self.image = "datasetfs-zstd" if compress else "datasetfs"
 
     def missing(self, programs, work):
@@ -66,7 +66,7 @@ class Ours:
     def mounted(self, programs, device, mountpoint):
         """Gives the daemon's process number."""
         with uring_enabled(self.channel == "ring"):
-            sh(programs.datasetfs, "-o", f"channel={self.channel}", device, mountpoint)
+            sh(programs.datasetfs, "-o", self.options, device, mountpoint)
             stats = own_stats(mountpoint)
         try:
             if stats["channel"] != self.channel:
@@ -202,6 +202,16 @@ def image_of(programs, kind, folder, about):
     return image
 
 
+class Volume:
+    """The volume itself, which the library opens without a mount."""
+
+    image = "datasetfs"
+
+    @contextlib.contextmanager
+    def mounted(self, _programs, _device, _mountpoint):
+        yield None
+
+
 OURS = ("dev", "ring")
 RIVALS = {
     "xfs": Kernel("xfs", "mkfs.xfs", "ro,noatime,nouuid"),
@@ -210,5 +220,21 @@ RIVALS = {
 }
 
 
-def contestant(name, compress=None):
-    return Ours(name, compress) if name in OURS else RIVALS[name]
+def base_of(name):
+    """A column is a contestant, or one in a variant: 'dev-off' is 'dev' without reading ahead, 'erofs-16' is 'erofs'
+    with 16 threads."""
+    return name.partition("-")[0]
+
+
+def variant_of(name):
+    return name.partition("-")[2]
+
+
+def contestant(name, compress=None, by_volume=False):
+    """What a column mounts. The library reads past a mount on /dev/fuse."""
+    base = base_of(name)
+    if base == "lib":
+        return Volume() if by_volume else Ours("dev", compress)
+    if base in OURS:
+        return Ours(base, compress, ("readahead=off",) if variant_of(name) == "off" else ())
+    return RIVALS[base]
