@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: MIT
 """Rows of reading ahead: a walk in the order of the tree, and a shuffle that the mount was told of."""
+import contextlib
+import dataclasses
+import os
 import re
 import resource
 import subprocess
 import time
 
+import machine
 import measure
+import volumes
 from machine import Trouble
 
 
@@ -33,3 +38,36 @@ def check_archive(setting, name, said):
     found, expected = re.findall(r"Total bytes written: (\d+)", said), setting.about["tar_bytes"]
     if found != [str(expected)] or len(said.splitlines()) != 1:
         raise Trouble(f"{setting.row.name} {name}: tar wrote {found} bytes, not {expected}: {said.strip()[-400:]}")
+
+
+# --- a shuffle that the mount was told of --------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def slow_device(setting, device):
+    """A file with the bytes of the image behind a loop device, whose reads take so many µs longer."""
+    backing = machine.read(f"/sys/block/{os.path.basename(device)}/loop/backing_file")
+    file = setting.mountpoint.with_name("slow")
+    file.touch()
+    with subprocess.Popen([setting.programs.slowfs, backing, file, str(setting.row.delay)], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True) as process:
+        try:
+            if process.stdout.readline().strip() != "ready":
+                raise Trouble(f"slowfs: {process.stdout.read().strip()[-400:]}")
+            yield file
+        finally:
+            process.terminate()
+            process.wait()
+            file.unlink()
+
+
+def read_shuffled(setting, name):
+    """One reader; what the slow device was read is not known by the file."""
+    way = "prefetch" if volumes.variant_of(name) == "prefetch" else "plain"
+    with slow_device(setting, setting.devices[name]) as file:
+        slow = dataclasses.replace(setting, devices={name: file})
+        command = ["shuffled.py", setting.mountpoint, setting.folder / "list", setting.seconds or 0, setting.seed, way]
+        result = measure.run_script(slow, name, *command)
+    measure.check_counts(setting, name, result, not setting.seconds)
+    result["value"] = result["count"] / result["seconds"]
+    return measure.per_file(result)

@@ -1,11 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Rows of the library: batches of files in C, single files and batches in Python, PyTorch's DataLoader."""
-import os
-import subprocess
-
 import measure
 import volumes
-from machine import Trouble
 
 # The mode of library.c that a column stands for.
 MODES = {"": "ids", "path": "paths", "queue": "queue", "file": "files"}
@@ -27,4 +23,38 @@ def read_batches(setting, name):
         result = measure.clocked(setting, device, pid, command)
     measure.check_counts(setting, name, result, not setting.seconds)
     result["value"] = result["count"] / result["seconds"]
+    return measure.per_file(result)
+
+
+# --- Python ------------------------------------------------------------------------------------------------
+
+
+def read_paths(setting, name):
+    """open().read() of a rival or of the mount, read() or read_many() of the package."""
+    mode = {"": "read", "many": "many"}[volumes.variant_of(name)] if volumes.base_of(name) == "lib" else "open"
+    result = measure.run_script(setting, name, "pyread.py", mode, setting.where(name), setting.folder / "list",
+                                setting.threads(name), setting.seconds or 0, setting.seed)
+    measure.check_counts(setting, name, result, not setting.seconds)
+    result["value"] = result["count"] / result["seconds"]
+    return measure.per_file(result)
+
+
+def run_loader(setting, name, seconds):
+    measure.need_torch()
+    mode = {"lib": "lib", "carry": "carry"}.get(volumes.base_of(name), "folder")
+    return measure.run_script(setting, name, "loader.py", mode, setting.where(name), setting.folder / "list",
+                              setting.row.threads, seconds, setting.seed)
+
+
+def read_loader(setting, name):
+    """Files of an epoch from the making of the loader on: making the data set, a scan for some, is not in it."""
+    result = run_loader(setting, name, setting.seconds or 0)
+    measure.check_counts(setting, name, result, not setting.seconds)
+    result["value"] = result["count"] / (result["seconds"] - result["scan_seconds"])
+    return measure.per_file(result)
+
+
+def first_batch(setting, name):
+    result = run_loader(setting, name, 1e-6)
+    result["value"] = result["first_seconds"]
     return measure.per_file(result)

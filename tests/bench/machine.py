@@ -72,9 +72,9 @@ def process_cpu(pid):
 
 
 def device_reads(device):
-    """(reads, bytes) that a block device completed."""
+    """(reads, bytes) that a block device completed; None for what is none."""
     fields = read(f"/sys/block/{os.path.basename(device)}/stat").split()
-    return int(fields[0]), int(fields[2]) * 512
+    return (int(fields[0]), int(fields[2]) * 512) if fields else None
 
 
 # --- loop devices -------------------------------------------------------------------------------------
@@ -214,6 +214,9 @@ class Programs:
             if not program.exists():
                 raise Trouble(f"no program '{program}': is '{build}' a build folder?")
         self.root, self.work, self.here, self.libraries = root, work, root / "tests/bench", build / "src/lib"
+
+        # Of the Python package and the library that it loads.
+        self.environment = {"PYTHONPATH": str(root / "contrib/python"), "DATASETFS_LIBRARY": str(self.libraries)}
 
     @functools.cached_property
     def reader(self):

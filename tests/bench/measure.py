@@ -66,9 +66,10 @@ class Counters:
         return volumes.own_stats(self.mountpoint)["requests"] if self.pid else {}
 
     def cost(self):
-        reads, size = machine.device_reads(self.device)
-        cost = {"device_reads": reads - self.reads[0], "device_bytes": size - self.reads[1],
-                "cpu": machine.busy_cpu() - self.cpu, "disturbed": machine.cache_drops() != self.drops}
+        cost = {"cpu": machine.busy_cpu() - self.cpu, "disturbed": machine.cache_drops() != self.drops}
+        if self.reads:
+            reads, size = machine.device_reads(self.device)
+            cost |= {"device_reads": reads - self.reads[0], "device_bytes": size - self.reads[1]}
         if self.pid:
             cost["daemon_cpu"] = machine.process_cpu(self.pid) - self.daemon
             found = {name: count - self.requests.get(name, 0) - self.own.get(name, 0)
@@ -91,7 +92,7 @@ def per_file(result):
         result["cpu_us_per_file"] = result["cpu"] * 1e6 / count
     if "reader_cpu" in result:
         result["own_cpu_us_per_file"] = (result["reader_cpu"] + result.get("daemon_cpu", 0)) * 1e6 / count
-    if result.get("bytes"):
+    if result.get("bytes") and "device_bytes" in result:
         result["device_bytes_per_byte"] = result["device_bytes"] / result["bytes"]
     return result
 
@@ -105,7 +106,7 @@ def clocked(setting, device, pid, command):
     """Runs a program that says "ready", waits for a line and prints its result; counts what happens between."""
     with tempfile.TemporaryFile("w+", errors="replace") as complaint, subprocess.Popen(
             [str(word) for word in command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=complaint,
-            text=True) as process:
+            env=os.environ | setting.programs.environment, text=True) as process:
         try:
             if process.stdout.readline().strip() != "ready":
                 raise Trouble(f"{command[0]}: {last_of(complaint)}")

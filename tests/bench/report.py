@@ -9,6 +9,9 @@ COLUMNS = (("median", "{:>9}"), ("min–max", "{:>17}"), ("× rival", "{:>8}"), 
            ("p50 µs", "{:>8}"), ("p99 µs", "{:>8}"))
 
 
+METRICS = {"p50": ("latency_us", "p50")}  # of targets; others are a figure's own names
+
+
 def median(runs, *path):
     """The median over the rounds of a figure that may be deep inside; None where it was not measured."""
     found = []
@@ -69,7 +72,7 @@ def basis_of(row, results, target):
 
 def judge(row, results, target, name):
     """(figure, met) of one target for one contestant; None where something it needs was not measured."""
-    value = median(results.get(name, []), target.metric)
+    value = median(results.get(name, []), *METRICS.get(target.metric, (target.metric,)))
     if value is None:
         return None
     if target.pair:
@@ -138,12 +141,18 @@ def print_row(row, about, results, left_out, checked):
         print("  peak memory: " + ", ".join(extra))
     more = [f"{name} {text} {show(median(runs, key))}{unit}" for name, runs in results.items()
             for key, text, unit in (("stall_ms", "longest wait", " ms"), ("command_ms", "whole command", " ms"),
-                                    ("read_bytes", "read", " bytes"), ("written_bytes", "written", " bytes"),
+                                    ("scan_seconds", "making the data set", " s"),
+                                    ("first_seconds", "first batch", " s"), ("read_bytes", "read", " bytes"), ("written_bytes", "written", " bytes"),
                                     ("changed_bytes", "changed", " bytes"), ("index_bytes", "index", " bytes"),
                                     ("moved_bytes", "moved", " bytes"), ("freed_bytes", "freed", " bytes"))
             if median(runs, key) is not None]
     if more:
         print("  " + ", ".join(more))
+    carried = better_of(row, results, ("carry",))
+    if carried:
+        net = [f"{name} {show(1e6 / median(runs, 'value') - 1e6 / carried)}" for name, runs in results.items()
+               if volumes.base_of(name) != "carry"]
+        print(f"  µs a file: {show(1e6 / carried)} to carry the bytes, and beyond that " + ", ".join(net))
     for pair in row.pairs:
         found = interval(row, results, pair)
         if found:

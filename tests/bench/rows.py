@@ -43,6 +43,7 @@ class Row:
     batch: int = 1                # files of one call of the library
     depth: int = 0                # reads in flight of each job of fio; 0: one job with as many as the row has threads
     rounds: int | None = None     # unless --rounds says otherwise; None: 5
+    delay: int = 0                # µs that a read of the device takes longer
     pairs: tuple = ()             # contestants that are compared round by round
 
 
@@ -143,6 +144,11 @@ def ahead_rows():
               "8k", "read_files", threads=16, walk="stat", memory=True, limit=5, rounds=15,
               columns=("dev", "dev-off", "ring", "ring-off"), pairs=(("dev", "dev-off"), ("ring", "ring-off")),
               targets=(Target("no difference to reading ahead off: 1 lies in the 95 % interval", pair=True),))
+    yield Row("prefetch-1ms", "mean 8 KB, a read of the device takes 1 ms longer, one reader in random order", "8k",
+              "read_shuffled", limit=10, delay=1000, columns=("dev", "ring", "dev-prefetch", "ring-prefetch"),
+              targets=(Target("≥ 5 × without PrefetchSampler", "dev", 5.0, ("dev-prefetch", "ring-prefetch")),
+                       Target("median of open, read, close ≤ 15 µs", metric="p50", most=15,
+                              columns=("dev-prefetch", "ring-prefetch"))))
 
 
 def library_rows():
@@ -157,6 +163,21 @@ def library_rows():
               targets=(Target("≥ 0.95 × fio", "fio", 0.95, ("lib",)), Target("≥ 1.6 × EROFS", "erofs", 1.6, ("lib",))))
     yield Row("lib-disk-110k", "mean 110 KB, batches of 256 by 2 threads, names known", "110k",
               columns=(*ours, "erofs-16", "fio"), **batches, targets=(Target("≥ 0.95 × fio", "fio", 0.95, ("lib",)),))
+    python = {"kind": "read_paths", "threads": 16, "walk": "stat", "limit": 10,
+              "columns": ("lib", "lib-many", "dev", "ring", "erofs")}
+
+    def single(factor):
+        return (Target(f"≥ {factor} × EROFS's open().read()", "erofs", factor, ("lib",)),)
+    yield Row("python-cpu-8k", "mean 8 KB in memory, read(path) by 16 threads of CPython, names known", "8k",
+              memory=True, targets=single(5.0), **python)
+    yield Row("python-disk-8k", "mean 8 KB, read(path) by 16 threads of CPython, names known", "8k",
+              targets=single(3.0), **python)
+    yield Row("dataloader-8k", "PyTorch's DataLoader, 4 workers, batches of 256 files as bytes", "8k", "read_loader",
+              threads=4, limit=20, columns=("lib", "dev", "ring", "erofs", "carry"),
+              targets=(Target("≥ 2 × EROFS with ImageFolder", "erofs", 2.0, ("lib",)),))
+    yield Row("first-batch-4k", "the same, from making the data set to its first batch", "4k", "first_batch", "s",
+              lower=True, threads=4, columns=("lib", "dev", "ring", "erofs"), targets=(Target("≤ 1 s", most=1.0,
+                                                                                           columns=("lib",)),))
 
 
 def version_rows():

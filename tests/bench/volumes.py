@@ -202,8 +202,8 @@ def image_of(programs, kind, folder, about):
     return image
 
 
-class Volume:
-    """The volume itself, which the library opens without a mount."""
+class Unmounted:
+    """The volume itself, which the library opens without a mount, or of which nothing is read at all."""
 
     image = "datasetfs"
 
@@ -233,8 +233,10 @@ def variant_of(name):
 def contestant(name, compress=None, by_volume=False):
     """What a column mounts. The library reads past a mount on /dev/fuse."""
     base = base_of(name)
+    if base == "carry" or (base == "lib" and by_volume):
+        return Unmounted()
     if base == "lib":
-        return Volume() if by_volume else Ours("dev", compress)
+        return Ours("dev", compress)
     if base in OURS:
         return Ours(base, compress, ("readahead=off",) if variant_of(name) == "off" else ())
     return RIVALS[base]

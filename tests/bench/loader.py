@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: MIT
+"""Batches of 256 files as bytes, shuffled, by PyTorch's DataLoader: nothing is decoded and nothing trained.
+
+usage: loader.py lib|folder|carry WHERE LIST WORKERS SECONDS (0: to the end) SEED; the protocol is that of reader.c.
+lib: datasetfs.DataSet; folder: torchvision's ImageFolder with a loader that reads bytes; carry: a data set that reads
+nothing and gives as many bytes, which shows what it costs to bring them from the workers.
+The clock runs from the making of the data set on; "scan_seconds" is the time until there was a loader,
+"first_seconds" the time until the first batch was there.
+"""
+import array
+import json
+import os
+import resource
+import sys
+import time
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+BATCH = 256
+
+
+class Carry(Dataset):
+    """As many bytes as the files have."""
+
+    def __init__(self, sizes):
+        self.sizes = sizes
+
+    def __len__(self):
+        return len(self.sizes)
+
+    def __getitem__(self, index):
+        return bytes(self.sizes[index])
+
+
+def read_bytes(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def folder_of(where):
+    from torchvision import datasets
+
+    return datasets.ImageFolder(where, loader=read_bytes, is_valid_file=lambda path: True)
+
+
+def data_set(mode, where, sizes):
+    if mode == "carry":
+        return Carry(sizes)
+    if mode == "folder":
+        return folder_of(where)
+    import datasetfs
+
+    return datasetfs.DataSet(where)
+
+
+def contents(items):
+    """Of a batch: bytes, or pairs of bytes and class."""
+    return items if isinstance(items[0], bytes) else [content for content, _ in items]
+
+
+def same(items):
+    return items
+
+
+def read_all(loader, begun, seconds):
+    count = size = first = 0
+    for batch in loader:
+        batch = contents(batch)
+        first = first or time.monotonic() - begun
+        count += len(batch)
+        size += sum(map(len, batch))
+        if seconds and time.monotonic() - begun > seconds:
+            break
+    return {"count": count, "bytes": size, "first_seconds": first}
+
+
+def used_cpu():
+    usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(part.ru_utime + part.ru_stime for part in usage)
+
+
+def main():
+    mode, where, listed = sys.argv[1:4]
+    workers, seconds, seed = int(sys.argv[4]), float(sys.argv[5]), int(sys.argv[6])
+    torch.manual_seed(seed)
+    sizes = sizes_of(listed) if mode == "carry" else None
+    print("ready", flush=True)
+    sys.stdin.readline()
+    begun, cpu = time.monotonic(), used_cpu()
+    data = data_set(mode, where, sizes)
+    loader = DataLoader(data, batch_size=BATCH, shuffle=True, num_workers=workers, collate_fn=same)
+    scanned = time.monotonic() - begun
+    result = read_all(loader, begun, seconds)
+    took = time.monotonic() - begun
+    del loader
+    print(json.dumps(result | {"seconds": took, "scan_seconds": scanned, "reader_cpu": used_cpu() - cpu}), flush=True)
+
+
+def sizes_of(listed):
+    """Of the files in the tree beside the list."""
+    top = os.path.join(os.path.dirname(listed), "tree")
+    with open(listed, encoding="utf-8") as file:
+        return array.array("Q", [os.stat(os.path.join(top, path)).st_size for path in file.read().splitlines()])
+
+
+main()

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: MIT
+"""One reader of a shuffled epoch, names known, with or without telling the mount of the order.
+
+usage: shuffled.py ROOT LIST SECONDS (0: to the end) SEED plain|prefetch; the protocol is that of reader.c.
+"""
+import array
+import json
+import os
+import random
+import resource
+import sys
+import time
+
+
+def sampler_of(order, mount, numbers, way):
+    if way == "plain":
+        return order
+    import datasetfs
+
+    return datasetfs.PrefetchSampler(order, mount, numbers)
+
+
+def read_file(path, size):
+    """All of it in one read: the byte more than the size shows the end."""
+    fd = os.open(path, os.O_RDONLY)
+    content = os.read(fd, size + 1)
+    os.close(fd)
+    return len(content)
+
+
+def read_all(order, paths, sizes, deadline):
+    """(bytes, time of each file in µs)"""
+    total, latencies = 0, []
+    for index in order:
+        begun = time.monotonic_ns()
+        total += read_file(paths[index], sizes[index])
+        ended = time.monotonic_ns()
+        latencies.append((ended - begun) / 1e3)
+        if deadline and ended > deadline:
+            break
+    return total, latencies
+
+
+def main():
+    root, listed, seconds, seed, way = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4]), sys.argv[5]
+    with open(listed, encoding="utf-8") as file:
+        paths = [os.path.join(root, line) for line in file.read().splitlines()]
+    stats = [os.stat(path) for path in paths]
+    sizes, numbers = [found.st_size for found in stats], array.array("Q", [found.st_ino for found in stats])
+    order = list(range(len(paths)))
+    random.Random(seed).shuffle(order)
+    print("ready", flush=True)
+    sys.stdin.readline()
+    begun, usage = time.monotonic_ns(), resource.getrusage(resource.RUSAGE_SELF)
+    deadline = begun + int(seconds * 1e9) if seconds else 0
+    total, latencies = read_all(sampler_of(order, root, numbers, way), paths, sizes, deadline)
+    took, after = (time.monotonic_ns() - begun) / 1e9, resource.getrusage(resource.RUSAGE_SELF)
+    latencies.sort()
+    print(json.dumps({
+        "count": len(latencies), "bytes": total, "seconds": took,
+        "reader_cpu": after.ru_utime + after.ru_stime - usage.ru_utime - usage.ru_stime,
+        "latency_us": {name: latencies[int((len(latencies) - 1) * part)]
+                       for name, part in (("p50", .5), ("p90", .9), ("p99", .99))}}), flush=True)
+
+
+main()
