@@ -153,7 +153,7 @@ def ahead_rows():
 
 def library_rows():
     batches = {"kind": "read_batches", "threads": 2, "batch": 256, "depth": 32, "walk": "stat", "limit": 10}
-    ours = ("lib", "lib-path", "lib-queue", "dev", "ring")
+    ours = ("lib", "lib-path", "lib-queue", "dev-16", "ring-16")
     yield Row("lib-cpu-8k", "mean 8 KB in memory, batches of 256 by 2 threads, names known", "8k", memory=True,
               columns=(*ours, "erofs-8", "erofs-16", "erofs-32", "fio"), **batches,
               targets=(Target("≥ 0.8 × fio", "fio", 0.8, ("lib",)), Target("≥ 4 × EROFS", "erofs", 4.0, ("lib",)),
