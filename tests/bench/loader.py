@@ -51,7 +51,7 @@ def data_set(mode, where, sizes):
         return folder_of(where)
     import datasetfs
 
-    return datasetfs.DataSet(where)
+    return datasetfs.DataSet(where, way="direct")
 
 
 def contents(items):

@@ -213,10 +213,18 @@ class Programs:
         for program in (self.datasetfs, self.mkdatasetfs, self.datasetfsctl):
             if not program.exists():
                 raise Trouble(f"no program '{program}': is '{build}' a build folder?")
-        self.root, self.work, self.here, self.libraries = root, work, root / "tests/bench", build / "src/lib"
+        self.root, self.work, self.here, self.build = root, work, root / "tests/bench", build
+        self.libraries = build / "src/lib"
 
-        # Of the Python package and the library that it loads.
-        self.environment = {"PYTHONPATH": str(root / "contrib/python"), "DATASETFS_LIBRARY": str(self.libraries)}
+    @functools.cached_property
+    def environment(self):
+        """The Python package, with its extension where the build has one, and the library that it loads."""
+        package = self.work / "python/datasetfs"
+        shutil.rmtree(package, ignore_errors=True)
+        package.mkdir(parents=True)
+        for file in (*(self.root / "contrib/python/datasetfs").glob("*.py"), *self.build.glob("contrib/*.abi3.so")):
+            (package / file.name).symlink_to(file)
+        return {"PYTHONPATH": str(package.parent), "DATASETFS_LIBRARY": str(self.libraries)}
 
     @functools.cached_property
     def reader(self):

@@ -2,7 +2,8 @@
 """Threads of CPython that read files by their paths in a shuffled order, names known.
 
 usage: pyread.py open|read|many WHERE LIST THREADS SECONDS (0: to the end) SEED; the protocol is that of reader.c.
-open: open().read() of a mount; read: datasetfs's read() of each; many: read_many() of 64.
+open: open().read() of a mount; read: datasetfs's read() of each; many: read_many() of 64. Paths are those of files on
+the mount; where WHERE is a volume they are relative to its root.
 """
 import concurrent.futures
 import json
@@ -26,20 +27,20 @@ def read_opened(paths, deadline):
     return len(paths), size
 
 
-def read_single(reader, paths, deadline):
+def read_single(read, paths, deadline):
     size = 0
     for count, path in enumerate(paths, 1):
-        size += len(reader.read(path))
+        size += len(read(path))
         if deadline and time.monotonic() > deadline:
             return count, size
     return len(paths), size
 
 
-def read_batches(reader, paths, deadline):
+def read_batches(read_many, paths, deadline):
     size = 0
     for begin in range(0, len(paths), BATCH):
         batch = paths[begin:begin + BATCH]
-        size += sum(map(len, reader.read_many(batch)))
+        size += sum(map(len, read_many(batch)))
         if deadline and time.monotonic() > deadline:
             return begin + len(batch), size
     return len(paths), size
@@ -47,16 +48,22 @@ def read_batches(reader, paths, deadline):
 
 def prepared(mode, where, paths):
     """(what a thread calls with its paths and the deadline, the paths as it wants them)"""
-    if mode == "open":
+    is_mount = os.path.isdir(where)
+    if is_mount:
         paths = [os.path.join(where, path) for path in paths]
+    if mode == "open":
         for path in paths:
             os.stat(path)
         return read_opened, paths
     import datasetfs
 
-    reader, act = datasetfs.Reader(where, way="direct"), read_single if mode == "read" else read_batches
-    reader.read(paths[0])
-    return lambda some, deadline: act(reader, some, deadline), paths
+    calls = reader = datasetfs.Reader(where, way="direct")
+    if is_mount:
+        reader.close()  # it could be read past the mount
+        calls = datasetfs
+    if mode == "read":
+        return lambda some, deadline: read_single(calls.read, some, deadline), paths
+    return lambda some, deadline: read_batches(calls.read_many, some, deadline), paths
 
 
 def main():
