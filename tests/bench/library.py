@@ -39,22 +39,22 @@ def read_paths(setting, name):
     return measure.per_file(result)
 
 
-def run_loader(setting, name, seconds):
+def run_loader(setting, name, batches):
     measure.need_torch()
     mode = {"lib": "lib", "carry": "carry"}.get(volumes.base_of(name), "folder")
     return measure.run_script(setting, name, "loader.py", mode, setting.where(name), setting.folder / "list",
-                              setting.row.threads, seconds, setting.seed)
+                              setting.row.threads, batches, setting.seed)
 
 
 def read_loader(setting, name):
     """Files of an epoch from the making of the loader on: making the data set, a scan for some, is not in it."""
-    result = run_loader(setting, name, setting.seconds or 0)
-    measure.check_counts(setting, name, result, not setting.seconds)
+    result = run_loader(setting, name, 0)
+    measure.check_counts(setting, name, result, True)
     result["value"] = result["count"] / (result["seconds"] - result["scan_seconds"])
     return measure.per_file(result)
 
 
 def first_batch(setting, name):
-    result = run_loader(setting, name, 1e-6)
+    result = run_loader(setting, name, 1)
     result["value"] = result["first_seconds"]
     return measure.per_file(result)

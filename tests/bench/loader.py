@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Batches of 256 files as bytes, shuffled, by PyTorch's DataLoader: nothing is decoded and nothing trained.
 
-usage: loader.py lib|folder|carry WHERE LIST WORKERS SECONDS (0: to the end) SEED; the protocol is that of reader.c.
+usage: loader.py lib|folder|carry WHERE LIST WORKERS BATCHES (0: all) SEED; the protocol is that of reader.c.
 lib: datasetfs.DataSet; folder: torchvision's ImageFolder with a loader that reads bytes; carry: a data set that reads
 nothing and gives as many bytes, which shows what it costs to bring them from the workers.
 The clock runs from the making of the data set on; "scan_seconds" is the time until there was a loader,
@@ -63,14 +63,14 @@ def same(items):
     return items
 
 
-def read_all(loader, begun, seconds):
+def read_all(loader, begun, batches):
     count = size = first = 0
-    for batch in loader:
+    for number, batch in enumerate(loader, 1):
         batch = contents(batch)
         first = first or time.monotonic() - begun
         count += len(batch)
         size += sum(map(len, batch))
-        if seconds and time.monotonic() - begun > seconds:
+        if number == batches:
             break
     return {"count": count, "bytes": size, "first_seconds": first}
 
@@ -82,7 +82,7 @@ def used_cpu():
 
 def main():
     mode, where, listed = sys.argv[1:4]
-    workers, seconds, seed = int(sys.argv[4]), float(sys.argv[5]), int(sys.argv[6])
+    workers, batches, seed = (int(word) for word in sys.argv[4:7])
     torch.manual_seed(seed)
     sizes = sizes_of(listed) if mode == "carry" else None
     print("ready", flush=True)
@@ -91,7 +91,7 @@ def main():
     data = data_set(mode, where, sizes)
     loader = DataLoader(data, batch_size=BATCH, shuffle=True, num_workers=workers, collate_fn=same)
     scanned = time.monotonic() - begun
-    result = read_all(loader, begun, seconds)
+    result = read_all(loader, begun, batches)
     took = time.monotonic() - begun
     del loader
     print(json.dumps(result | {"seconds": took, "scan_seconds": scanned, "reader_cpu": used_cpu() - cpu}), flush=True)
