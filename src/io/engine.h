@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads of the volume that complete later, through io_uring (io/ring.c) or preadv (io/sync.c). An engine belongs to
- * one thread. Tests put scripted completions behind this seam. */
+/* Reads of the volume that complete later, through io_uring (io/ring.c) or preadv (io/sync.c; io/pool.c by threads). An
+ * engine belongs to one thread. Tests put scripted completions behind this seam. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,7 +19,8 @@ struct io_read {
 	struct iovec iov[IO_READ_IOVECS];
 	int iov_count;
 	void (*done)(struct io_read *read, int result);
-	struct io_read *next; /* the engine's */
+	struct io_read *next; /* the engine's, as is the result */
+	int result;
 };
 
 /* A command to the descriptor engine_setup.commands (IORING_OP_URING_CMD), with its argument in the submission itself.
@@ -110,4 +111,6 @@ static inline void engine_free(struct engine *engine)
 }
 
 must_check int ring_new(const struct engine_setup *setup, struct engine **ret, struct error *err);
+/* Polls no descriptor for requests. depth: of its threads, as far as it has so many. */
+must_check int pool_new(const struct engine_setup *setup, struct engine **ret, struct error *err);
 must_check int sync_new(const struct engine_setup *setup, struct engine **ret, struct error *err);

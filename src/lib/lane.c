@@ -33,7 +33,7 @@ static uint64_t all_generation;
 static void lane_clear(struct lane *lane)
 {
 	tally_tell(lane, true);
-	engine_free(lane->ring);
+	engine_free(lane->many);
 	engine_free(lane->sync);
 	reader_close(&lane->reader);
 	names_reader_close(lane->names);
@@ -111,7 +111,7 @@ void lane_close_all(struct direct *direct)
 void lane_in_child(void)
 {
 	for (struct lane *lane = all; lane; lane = lane->all_next)
-		engine_forget(lane->ring);
+		engine_forget(lane->many);
 	all = NULL;
 	all_generation = forked_generation();
 }
@@ -239,11 +239,12 @@ static int lane_make_engines(struct lane *lane, bool many, const struct lane_que
 
 	if (!lane->sync)
 		r = sync_new(&setup, &lane->sync, err);
-	if (r < 0 || !many || lane->has_tried_ring)
+	if (r < 0 || !many || lane->has_tried_many)
 		return r;
-	lane->has_tried_ring = true;
-	if (ring_new(&setup, &lane->ring, NULL) < 0) /* containers and limits refuse it */
-		lane->ring = NULL;
+	lane->has_tried_many = true;
+	/* Containers and limits refuse io_uring, and limits the rest. */
+	if (ring_new(&setup, &lane->many, NULL) < 0 && pool_new(&setup, &lane->many, NULL) < 0)
+		lane->many = NULL;
 	return 0;
 }
 
@@ -262,6 +263,6 @@ int lane_start(struct lane *lane, const struct reader_events *events, bool many,
 	if (r == 0)
 		r = lane_make_engines(lane, many, queue, err);
 	if (r == 0)
-		lane->reader.engine = many && lane->ring ? lane->ring : lane->sync;
+		lane->reader.engine = many && lane->many ? lane->many : lane->sync;
 	return r;
 }

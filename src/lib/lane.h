@@ -36,8 +36,8 @@ struct lane {
 	struct reader_counters counters;
 	struct tally tally;
 	struct engine *sync;  /* reads at once, in the caller */
-	struct engine *ring;  /* NULL: not needed yet, or the kernel refuses it */
-	bool has_tried_ring;
+	struct engine *many;  /* several at a time; NULL: not needed yet, or it cannot be had */
+	bool has_tried_many;
 	struct batch_slots *slots; /* of batch.c, which makes them; free() them */
 	uint8_t *scratch;     /* for slots; mapped, of scratch_size */
 	size_t scratch_size;

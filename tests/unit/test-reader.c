@@ -26,6 +26,13 @@ static void done(struct read_op *op, int64_t bytes)
 	result = bytes;
 }
 
+static void add_done(struct read_op *op, int64_t bytes)
+{
+	(void)op;
+	assert_int_equal(bytes, 10000);
+	result += bytes;
+}
+
 static void failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
 {
 	(void)op;
@@ -166,6 +173,70 @@ static void test_chunks(void **state)
 	assert_int_equal(counters.device_reads - before, 3);
 }
 
+/* Where the payload lies as the file does, in blocks, the device writes there: what else is in the first block as well,
+ * and nothing before it. Elsewhere nothing but the payload is written to. */
+static void test_lead(void **state)
+{
+	uint8_t *base = op.request.payload;
+
+	(void)state;
+	op.request.size = 5000;
+	op.request.payload = base + 512 + 1000 % 512;
+	op.request.lead = 1000 % 512;
+	memset(base, 0xa5, 8192);
+	read_file(&reader, &op);
+	assert_int_equal(result, 5000);
+	assert_memory_equal(base + 512, device + AT + 512, 488 + 5000);
+	assert_int_equal(base[511], 0xa5);
+
+	op.request.lead--;
+	memset(base, 0xa5, 8192);
+	read_file(&reader, &op);
+	assert_memory_equal(op.request.payload, device + AT + 1000, 5000);
+	assert_int_equal(op.request.payload[-1], 0xa5);
+	assert_int_equal(op.request.payload[5000], 0xa5);
+
+	op.request.lead++;
+	op.request.room = 5000; /* the last block has no room */
+	memset(base, 0xa5, 8192);
+	read_file(&reader, &op);
+	assert_memory_equal(op.request.payload, device + AT + 1000, 5000);
+	assert_int_equal(op.request.payload[-1], 0xa5);
+	assert_int_equal(op.request.payload[5000], 0xa5);
+	op.request.payload = base;
+}
+
+/* Several reads at once, by threads. */
+static void test_threads(void **state)
+{
+	struct engine_setup setup = { .poll_fd = -1, .wake = -1, .volume_fds = &fd, .member_count = 1, .depth = 4 };
+	struct engine *sync = reader.engine;
+	static struct read_op ops[16];
+	bool readable;
+
+	(void)state;
+	CHECK_OK(pool_new(&setup, &reader.engine, &err));
+	result = 0;
+	for (unsigned i = 0; i < 16; i++) {
+		ops[i].request = op.request;
+		ops[i].request.done = add_done;
+		ops[i].request.payload = aligned_alloc(DSFS_BLOCK, READ_MAX);
+		ops[i].request.scratch = aligned_alloc(DSFS_BLOCK, READ_SCRATCH);
+		ops[i].request.offset = i * 10000;
+		ops[i].request.size = 10000;
+		read_begin(&reader, &ops[i]);
+	}
+	while (result < 160000)
+		CHECK_OK(engine_wait(reader.engine, true, &readable, &err));
+	for (unsigned i = 0; i < 16; i++) {
+		assert_memory_equal(ops[i].request.payload, device + AT + i * 10000, 10000);
+		free(ops[i].request.payload);
+		free(ops[i].request.scratch);
+	}
+	engine_free(reader.engine);
+	reader.engine = sync;
+}
+
 static struct chunk small_chunk(uint32_t at, uint32_t length)
 {
 	return (struct chunk){ .address = AT + at, .stored = length, .length = length, .codec = DSFS_CODEC_RAW,
@@ -203,6 +274,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_file, open_reader, close_reader),
 		cmocka_unit_test_setup_teardown(test_chunks, open_reader, close_reader),
 		cmocka_unit_test_setup_teardown(test_gap, open_reader, close_reader),
+		cmocka_unit_test_setup_teardown(test_lead, open_reader, close_reader),
+		cmocka_unit_test_setup_teardown(test_threads, open_reader, close_reader),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
