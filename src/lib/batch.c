@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "lib/arena.h"
 #include "lib/handle.h"
+#include "lib/neighbours.h"
 #include "lib/rescue.h"
 #include "lib/tally.h"
 
@@ -21,9 +22,10 @@
 #define BATCH_AHEAD 4u                          /* files, for the CPU's cache */
 #define BATCH_RETRY (INT64_C(250) * 1000000)    /* ns between two tries when the way to the device fails */
 
-/* A read of a caller, in work. */
+/* A read of a caller, in work; or several that lie side by side. */
 struct batch_file {
 	struct dsfs_read *read;
+	struct neighbours joined; /* count: reads from this one on that are one; 0: it is alone */
 	struct inode inode;
 	uint64_t next, end; /* offsets in the file: what is not started yet */
 	uint8_t *payload;   /* for next */
@@ -66,10 +68,43 @@ static void batch_finish(struct batch *batch, struct dsfs_read *read, int64_t re
 		fifo_add(batch->done, read);
 }
 
+/* The device was asked for it. */
+static void batch_finish_read(struct batch *batch, struct dsfs_read *read, int64_t result)
+{
+	tally_count(batch->lane, result);
+	batch_finish(batch, read, result);
+}
+
 static void batch_refuse(struct batch *batch, struct dsfs_read *read, const struct error *why)
 {
 	batch_explain(batch, read, why);
 	batch_finish(batch, read, why->code);
+}
+
+static void batch_free_file(struct batch *batch, struct batch_file *file)
+{
+	file->next_free = batch->free_files;
+	batch->free_files = file;
+}
+
+/* One of them is damaged: they are read one by one, and say which. */
+static void batch_part(struct batch *batch, struct batch_file *file)
+{
+	file->next_free = batch->parted;
+	batch->parted = file;
+}
+
+static void batch_finish_joined(struct batch *batch, struct batch_file *file)
+{
+	uint8_t *payload = file->payload - file->joined.bytes;
+
+	for (uint32_t i = 0; i < file->joined.count; i++) {
+		struct dsfs_read *read = &file->read[file->joined.reads[i]];
+
+		read->buffer = payload;
+		payload += file->joined.chunks[i].length;
+		batch_finish_read(batch, read, file->joined.chunks[i].length);
+	}
 }
 
 static void batch_leave_file(struct batch *batch, struct batch_file *file)
@@ -78,12 +113,17 @@ static void batch_leave_file(struct batch *batch, struct batch_file *file)
 
 	if (file->pending || file->next < file->end)
 		return;
-	tally_count(batch->lane, file->error ? file->error : (int64_t)(file->end - read->offset));
 	if (batch->file == file)
 		batch->file = NULL;
-	file->next_free = batch->free_files;
-	batch->free_files = file;
-	batch_finish(batch, read, file->error ? file->error : (int64_t)(file->end - read->offset));
+	if (file->joined.count && file->error) {
+		batch_part(batch, file);
+		return;
+	}
+	if (file->joined.count)
+		batch_finish_joined(batch, file);
+	else
+		batch_finish_read(batch, read, file->error ? file->error : (int64_t)(file->end - read->offset));
+	batch_free_file(batch, file);
 }
 
 static void batch_slot_done(struct read_op *op, int64_t result)
@@ -119,6 +159,8 @@ static void batch_slot_failed(struct read_op *op, const struct chunk *chunk, con
 	struct error why = *err, other = { 0 };
 	char path[512];
 
+	if (slot->file->joined.count)
+		return;
 	if (direct_check_volume(lane->direct->volume, &other) < 0) {
 		why = other;
 		slot->file->error = other.code;
@@ -228,6 +270,9 @@ static void batch_start_piece(struct batch *batch, struct batch_file *file)
 	slot->file = file;
 	slot->is_rescued = false;
 	request->version = (struct read_version){ direct->index, direct->block_sums, direct->key };
+	request->chunks = file->joined.count ? file->joined.chunks : NULL;
+	request->chunk_count = file->joined.count;
+	request->gap = NEIGHBOURS_GAP;
 	request->inode = file->inode;
 	request->offset = file->next;
 	request->size = left < READ_MAX ? left : READ_MAX;
@@ -266,16 +311,58 @@ static struct dsfs_read *batch_next(struct batch *batch)
 	return batch->todo ? fifo_take(batch->todo) : NULL;
 }
 
+/* Those that were to be read as one come first. */
+static struct dsfs_read *batch_next_parted(struct batch *batch)
+{
+	struct batch_file *file = batch->parted;
+	struct dsfs_read *read = file->read++;
+
+	if (--file->joined.count == 0) {
+		batch->parted = file->next_free;
+		batch_free_file(batch, file);
+	}
+	return read;
+}
+
+/* False: what comes next is to be read alone. */
+static bool batch_start_joined(struct batch *batch)
+{
+	struct batch_file *file = batch->free_files;
+	struct neighbours *joined = &file->joined;
+
+	if (!batch->arena || batch->parted)
+		return false;
+	neighbours_find(batch->lane->direct, &batch->permission, batch->reads, batch->count, joined);
+	file->payload = joined->count ? arena_take(batch->arena, joined->bytes, DSFS_BLOCK) : NULL;
+	if (!file->payload)
+		return false;
+	file->read = batch->reads;
+	file->next = 0;
+	file->end = file->room = joined->bytes;
+	file->lead = file->pending = 0;
+	file->error = 0;
+	batch->reads += joined->count;
+	batch->count -= joined->count;
+	batch->free_files = file->next_free;
+	batch->file = file;
+	return true;
+}
+
 /* False when there is none. */
 static bool batch_start_file(struct batch *batch)
 {
-	struct batch_file *file = batch->free_files;
-	struct dsfs_read *read = batch_next(batch);
+	struct batch_file *file;
+	struct dsfs_read *read;
 	struct error why;
 
+	if (batch_start_joined(batch))
+		return true;
+	read = batch->parted ? batch_next_parted(batch) : batch_next(batch);
 	if (!read)
 		return false;
 	error_clear(&why);
+	file = batch->free_files;
+	file->joined.count = 0;
 	file->read = read;
 	file->pending = 0;
 	file->error = 0;
@@ -291,7 +378,7 @@ static bool batch_start_file(struct batch *batch)
 
 void batch_start(struct batch *batch)
 {
-	while (batch->free && (batch->bytes < BATCH_BYTES || !batch->busy)) {
+	while (batch->free && batch->free_files && (batch->bytes < BATCH_BYTES || !batch->busy)) {
 		if (!batch->file && !batch_start_file(batch))
 			return;
 		if (batch->file) {
@@ -361,7 +448,7 @@ int batch_begin(struct batch *batch, bool many, const struct lane_queue *queue, 
 
 bool batch_is_over(const struct batch *batch)
 {
-	return !batch->busy && !batch->file && !batch->count && !(batch->todo && batch->todo->count);
+	return !batch->busy && !batch->file && !batch->parted && !batch->count && !(batch->todo && batch->todo->count);
 }
 
 /* While nothing else is under way. */

@@ -21,6 +21,7 @@ struct batch {
 	struct permission permission;
 	struct batch_slot *free;
 	struct batch_file *free_files, *file; /* the one of which more is to be started */
+	struct batch_file *parted;            /* whose reads are to be made one by one */
 	const struct dsfs_read *failed;       /* whose reason err has */
 	unsigned busy;                        /* slots */
 	uint64_t bytes;                       /* that they read */

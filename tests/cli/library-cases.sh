@@ -51,6 +51,13 @@ if "$cases" read damaged folder/file >reason; then
 fi
 grep -qE "^Bad message: '/folder/file': chunk [0-9]+ at offset [0-9]+ of the volume: chunk sum [0-9a-f]{16}, " reason ||
     fail "$(cat reason)"
+python3 - <<'END'
+content = open("source/10", "rb").read()
+with open("volume", "rb") as volume, open("damaged-10", "wb") as damaged:
+    damaged.write(volume.read().replace(content[:1000], bytes(1000)))
+END
+"$cases" one-damaged damaged-10 10 >reason || fail "one of several"
+assert_contains "the reason" "$(cat reason)" "'/10': chunk "
 "$cases" read damaged 7 | cmp - source/7
 
 say "what the shared library lets out"

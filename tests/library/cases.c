@@ -104,6 +104,34 @@ static int closed_descriptors(const char *volume, const char *path)
 	return 0;
 }
 
+/* Files that are read in one go with a damaged one are right; what comes behind it is a folder. */
+static int one_damaged(const char *volume, const char *path)
+{
+	struct dsfs *fs = files_open(volume);
+	struct dsfs_info info = { .size = sizeof(info) };
+	uint64_t damaged = find(fs, path), right = 0;
+	struct dsfs_arena *arena;
+	struct dsfs_read *reads;
+
+	dsfs_info(fs, &info);
+	reads = calloc(info.ids, sizeof(*reads));
+	expect("an arena", dsfs_arena_new(&arena), 0);
+	for (uint64_t i = 0; i < info.ids; i++)
+		reads[i] = (struct dsfs_read){ .id = info.root + i, .size = UINT64_MAX };
+	expect("the first that fails", dsfs_read_many(fs, reads + 1, info.ids - 1, arena), -EBADMSG);
+	puts(dsfs_reason());
+	for (uint64_t i = 1; i < info.ids; i++) {
+		if (reads[i].id == damaged)
+			expect("the damaged one", reads[i].result, -EBADMSG);
+		right += reads[i].result >= 0;
+	}
+	expect("the others", (int64_t)right, (int64_t)info.files - 1);
+	dsfs_arena_free(arena);
+	dsfs_close(fs);
+	free(reads);
+	return 0;
+}
+
 /* So many files may not be read; prints why. */
 static int refused(const char *volume, const char *count)
 {
@@ -232,6 +260,7 @@ int main(int argc, char **argv)
 		{ "few-descriptors", few_descriptors },
 		{ "refreshes", refreshes },
 		{ "refused", refused },
+		{ "one-damaged", one_damaged },
 	};
 
 	for (size_t i = 0; argc == 4 && i < sizeof(cases) / sizeof(*cases); i++)

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* Looks at reads in the order in which they were asked for. Files lie on the volume in the order of their ids, but for
+ * small ones, which the packer puts into gaps behind others. */
+#include "lib/neighbours.h"
+
+#include <sys/stat.h>
+
+#include "image/address.h"
+#include "image/inode.h"
+#include "lib/handle.h"
+#include "read/op.h"
+
+#define NEIGHBOURS_NEAR 64u         /* ids; between two files come directories and links */
+#define NEIGHBOURS_FAR  (4u << 20) /* bytes to the first one: small files lie in gaps that were left before them */
+
+/* A whole file in one chunk on the volume that the caller may read. */
+static bool neighbours_get(const struct direct *direct, struct permission *permission, const struct dsfs_read *read,
+			   struct chunk *ret)
+{
+	struct inode inode;
+
+	return !read->buffer && !read->offset && handle_check_id(&direct->opened, read->id, NULL) == 0 &&
+	       inode_get(direct->index, read->id & ((UINT64_C(1) << DSFS_ORDINAL_BITS) - 1), &inode, NULL) == 0 &&
+	       S_ISREG(inode.mode) && inode.size <= read->size && inode_chunk_count(direct->index, &inode) == 1 &&
+	       permission_check(permission, &inode, PERMISSION_READ, NULL) == 0 &&
+	       chunk_get(direct->index, &inode, 0, ret, NULL) == 0 && !chunk_is_hole(ret) && !chunk_is_inline(ret);
+}
+
+static bool neighbours_are_near(const struct dsfs_read *reads)
+{
+	return reads[1].id > reads[0].id && reads[1].id - reads[0].id <= NEIGHBOURS_NEAR;
+}
+
+_Static_assert(NEIGHBOURS_BYTES + NEIGHBOURS_MAX * NEIGHBOURS_GAP <= READ_MAX, "they must fit in a read");
+
+static bool neighbours_is_far(const struct chunk *chunk, uint64_t from)
+{
+	return (chunk->address > from ? chunk->address - from : from - chunk->address) > NEIGHBOURS_FAR;
+}
+
+/* In its place by address. False: files share it. */
+static bool neighbours_insert(struct neighbours *neighbours, const struct chunk *chunk)
+{
+	uint32_t at = neighbours->count;
+
+	while (at && neighbours->chunks[at - 1].address >= chunk->address)
+		at--;
+	if (at < neighbours->count && neighbours->chunks[at].address == chunk->address)
+		return false;
+	for (uint32_t i = neighbours->count; i > at; i--) {
+		neighbours->chunks[i] = neighbours->chunks[i - 1];
+		neighbours->reads[i] = neighbours->reads[i - 1];
+	}
+	neighbours->chunks[at] = *chunk;
+	neighbours->reads[at] = (uint8_t)neighbours->count++;
+	neighbours->bytes += chunk->length;
+	return true;
+}
+
+void neighbours_find(const struct direct *direct, struct permission *permission, const struct dsfs_read *reads,
+		     size_t count, struct neighbours *ret)
+{
+	struct chunk chunk;
+	uint64_t from;
+
+	ret->count = 0;
+	ret->bytes = 0;
+	if (count < 2 || !neighbours_are_near(reads) || !neighbours_get(direct, permission, reads, &chunk))
+		return;
+	from = chunk.address;
+	do {
+		if (ret->bytes + chunk.length > NEIGHBOURS_BYTES || neighbours_is_far(&chunk, from) ||
+		    !neighbours_insert(ret, &chunk))
+			break;
+	} while (ret->count < count && ret->count < NEIGHBOURS_MAX && neighbours_are_near(&reads[ret->count - 1]) &&
+		 neighbours_get(direct, permission, &reads[ret->count], &chunk));
+	if (ret->count < 2)
+		ret->count = 0;
+}
