@@ -230,6 +230,14 @@ static void tell_ids(uint64_t directory, uint64_t file, uint64_t link)
 	tell("stat of another version", dsfs_stat(fs, directory + (UINT64_C(1) << 40), &st));
 }
 
+static void tell_file(const char *what, const char *path)
+{
+	void *contents = NULL;
+
+	tell(what, dsfs_read_file(fs, path, &contents));
+	free(contents);
+}
+
 static void errors(void)
 {
 	const char *paths[] = { "", "file", "folder/link" };
@@ -252,8 +260,8 @@ static void errors(void)
 	tell("stat behind the last", dsfs_stat(fs, info.root + info.ids, &st));
 	read.id = (uint64_t)ids[1];
 	tell("a read without memory", dsfs_read_many(fs, &read, 1, NULL));
-	tell("a file of a closed folder", dsfs_read_file(fs, "closed/file", &(void *){ NULL }));
-	tell("a file that may not be read", dsfs_read_file(fs, "secret", &(void *){ NULL }));
+	tell_file("a file of a closed folder", "closed/file");
+	tell_file("a file that may not be read", "secret");
 }
 
 /* --- threads and processes --- */
