@@ -10,7 +10,8 @@ DESTDIR=$PWD/installed meson install -C "$DATASETFS_BUILD" --no-rebuild --quiet 
     { cat install.log; fail "meson install"; }
 folder=$(dirname "$(find installed -name datasetfs.pc)")
 lib=$PWD/$(dirname "$folder")
-export PKG_CONFIG_LIBDIR=$PWD/$folder:$(pkg-config --variable pc_path pkg-config) PKG_CONFIG_SYSROOT_DIR=
+others=$(pkg-config --variable pc_path pkg-config)
+export PKG_CONFIG_LIBDIR=$PWD/$folder:$others
 
 # flags OPTION…: of pkg-config, where nothing is installed where the file says
 flags() {
