@@ -83,11 +83,12 @@ int dsfs_versions(struct dsfs *fs, int (*each)(void *argument, const struct dsfs
  * order of their names, but for further names of a file (hard links). Files lie on the volume in the order of ids.
  * Calls refuse ids of another version with ESTALE. */
 
-/* Finds paths, relative to the root; '/' in front is ignored. Symbolic links are followed, but not out of the root:
- * EXDEV. ids[i]: an id, or a negative errno. Returns 0 when all were found, else the first error.
- * The caller needs search permission for the directories, as with the mount: EACCES. */
+/* Finds paths, relative to the root; '/' in front is ignored. Symbolic links are followed, also a last one, but neither
+ * they nor '..' lead out of the root: EXDEV. ids[i]: an id, or a negative errno. Returns 0 when all were found, else
+ * the first error. The caller needs search permission for the directories, as with the mount: EACCES. By id a file's
+ * own mode counts and no directory's. */
 int dsfs_lookup(struct dsfs *fs, const char *const *paths, size_t count, int64_t *ids);
-/* As the mount's stat(2) has it. */
+/* As the mount's stat(2) has it, but for st_dev, which is 0. */
 int dsfs_stat(struct dsfs *fs, uint64_t id, struct stat *ret);
 /* The target of a symbolic link, NUL-terminated; returns its length, -ERANGE when size is too small. */
 ssize_t dsfs_readlink(struct dsfs *fs, uint64_t id, char *buffer, size_t size);
@@ -103,14 +104,15 @@ struct dsfs_dirent {
 	const char *path;   /* of dsfs_walk(): relative to where it began; else NULL */
 };
 /* Calls each() for the entries of a directory, in bytewise order of their names, until it returns non-zero, which is
- * returned. */
+ * returned. It may make calls on the same handle. The caller needs read permission for the directory: EACCES. */
 int dsfs_list(struct dsfs *fs, uint64_t directory,
 	      int (*each)(void *argument, const struct dsfs_dirent *entry), void *argument);
-/* The same for everything below a directory, depth first, a directory before its entries. */
+/* The same for everything below a directory, depth first, a directory before its entries. One that the caller may not
+ * read or search ends it. */
 int dsfs_walk(struct dsfs *fs, uint64_t directory,
 	      int (*each)(void *argument, const struct dsfs_dirent *entry), void *argument);
 /* The entries of a directory that are not further names of files listed elsewhere have the ids *ret_first …
- * *ret_first + *ret_count - 1. Needs no walk. */
+ * *ret_first + *ret_count - 1. Needs no walk, and permission as dsfs_list(). */
 int dsfs_range(struct dsfs *fs, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count);
 
 /* Reads of ranges of files. Memory of results without a buffer of the caller: */
@@ -167,8 +169,8 @@ struct dsfs_file_extent {
 	uint32_t flags;       /* DSFS_EXTENT_* */
 	uint32_t reserved;
 };
-/* The chunks of a file from the one that holds offset on. Returns how many, at most most; 0 at the end. Only for whom
- * the volume may be read by: EPERM with DSFS_WAY_MOUNT. */
+/* The chunks of a file from the one that holds offset on; a hole of many chunks is one extent. Returns how many, at
+ * most most; 0 at the end. Only for whom the volume may be read by: EPERM with DSFS_WAY_MOUNT. */
 int dsfs_extents(struct dsfs *fs, uint64_t id, uint64_t offset, struct dsfs_file_extent *ret, size_t most);
 /* Whether stored bytes are the extent's: decompresses them to contents (length bytes; may be NULL when they are not
  * compressed) and compares the sum. -EBADMSG when they are not. */
