@@ -94,8 +94,8 @@ static int listing_see(void *argument, const struct names_entry *entry)
 	return listing->result || listing->found;
 }
 
-/* Into the directory that the listing stopped at, whose path is of that length. It has a higher number than the one that
- * it is in, whatever the index says: so there is an end. */
+/* Into the directory that the listing stopped at, whose path is of that length. Its number is higher than that of the
+ * one that it is in, whatever the index says: so there is an end. */
 static int listing_descend(struct listing *listing, size_t path, struct error *err)
 {
 	const struct inode *directory = &listing->levels[listing->count - 1].directory;
