@@ -51,7 +51,7 @@ echo new >linked/c/zeroth
 ln linked/a/100 linked/e/only
 pack links linked
 all_of links linked
-root=$(cut -d ' ' -f 1 <ids | tr -d '\0' | head -n 1)
+root=$(tr '\0' '\n' <ids | sed -n '1s/ .*//p')
 # Root, a to e, then the files in the order of the directories.
 assert_eq "range of the root" "$(library_tree links range)" "$((root + 1)) 5"
 assert_eq "range of 200 files" "$(library_tree links range a)" "$((root + 6)) 200"

@@ -7,7 +7,7 @@
 need_fuse
 need_root
 chmod 755 .
-export PATH=$DATASETFS_BUILD/tests:$DATASETFS_BUILD/tests/library:$PATH
+export PATH=$DATASETFS_BUILD/tests/library:$PATH
 
 # by WAY WHERE PROGRAM ARGUMENT…: to the file WAY.out; root and everybody else have ways of their own
 by() {

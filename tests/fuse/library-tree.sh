@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# What libdatasetfs says of names and attributes is what the kernel says of a mount of the same version: every entry of a
-# tree with everything in it, paths of all kinds, and what another user may see.
+# What libdatasetfs says of names and attributes is what the kernel says of a mount of the same version: every entry of
+# a tree with everything in it, paths of all kinds, and what another user may see.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/library.sh"
 need_fuse
@@ -63,7 +63,7 @@ mount_volume volume mnt
 
 # as OPTIONS… : of setpriv; every path as root, and as that user
 as() {
-    setpriv "$@" -- "$DATASETFS_BUILD/tests/library-tree" volume lookup <paths >found
+    setpriv "$@" -- "$DATASETFS_BUILD/tests/library/library-tree" volume lookup <paths >found
     setpriv "$@" -- python3 "$LIB/library_tree.py" lookup mnt paths <found || fail "paths are not as the mount for $*"
     grep -c EACCES found || true
 }
@@ -81,13 +81,13 @@ for folder in all search list none group owner; do
     rc=0
     as_user ls -U mnt/$folder >expected 2>/dev/null || rc=$?
     if [ $rc = 0 ] || [ $folder = list ]; then
-        as_user "$DATASETFS_BUILD/tests/library-tree" volume list $folder | tr '\0' '\n' | sed -n '2~3p' >found
+        as_user "$DATASETFS_BUILD/tests/library/library-tree" volume list $folder | tr '\0' '\n' | sed -n '2~3p' >found
         cmp found expected || fail "the list of $folder"
     else
-        assert_fails 1 "EACCES" as_user "$DATASETFS_BUILD/tests/library-tree" volume list $folder
-        assert_fails 1 "EACCES" as_user "$DATASETFS_BUILD/tests/library-tree" volume walk $folder
-        assert_fails 1 "EACCES" as_user "$DATASETFS_BUILD/tests/library-tree" volume range $folder
+        assert_fails 1 "EACCES" as_user "$DATASETFS_BUILD/tests/library/library-tree" volume list $folder
+        assert_fails 1 "EACCES" as_user "$DATASETFS_BUILD/tests/library/library-tree" volume walk $folder
+        assert_fails 1 "EACCES" as_user "$DATASETFS_BUILD/tests/library/library-tree" volume range $folder
     fi
 done
-assert_fails 1 "EACCES: 'below': inode" as_user "$DATASETFS_BUILD/tests/library-tree" volume walk list
+assert_fails 1 "EACCES: 'below': inode" as_user "$DATASETFS_BUILD/tests/library/library-tree" volume walk list
 unmount mnt

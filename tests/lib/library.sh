@@ -3,7 +3,7 @@
 # What the tests of libdatasetfs share; after common.sh.
 
 library_tree() {
-    "$DATASETFS_BUILD/tests/library-tree" "$@"
+    "$DATASETFS_BUILD/tests/library/library-tree" "$@"
 }
 
 # tree_of_links DIRECTORY: every way in which a path may come to its end, or to none
@@ -67,7 +67,8 @@ paths = ["", ".", "/", "//", "./.", "a", "/a", "//a//b", "a/", "a//", "a/.", "a/
          "self", "self/self/self/a", "self-more", "self-more/a/file", "long-name", "a/b/up-and-down",
          "a/b/up-too-far", "a/b/sibling", "a/b/c/../sibling", "to-directory/sibling", "to-directory/up-and-down",
          "chain-39", "chain-40", "chain-41", "chain-40/", "self/chain-40", "self/chain-39", "chain-41/x",
-         "dir-39", "dir-40", "dir-40/", "dir-40/c", "dir-40/sibling", "dir-39/sibling", "dir-40/sibling", "dir-39/c/deep",
+         "dir-39", "dir-40", "dir-40/", "dir-40/c", "dir-40/sibling", "dir-39/sibling", "dir-40/sibling",
+         "dir-39/c/deep",
          "dir-39/c/../sibling", "dir-39/sibling/x", "dir-40/c/deep", "dir-40/c/nothing", "dir-39/c/deep/",
          "a/.datasetfs", "a/.datasetfs/version", "./a/.datasetfs/version",
          "a\nb", "a/\x01", "a/\xff", " ", "a/b/c/deep ", "/" * 3000, "./" * 1500 + "a/file", "a/../" * 700 + "a/file",

@@ -7,7 +7,7 @@
  *        library-tree WHERE ids              for every id its path and a NUL
  *        library-tree WHERE range [PATH]     first id and number
  *        library-tree WHERE extents PATH     a line of numbers for each
- *        library-tree WHERE verify PATH      the same, whose bytes are read from VOLUME and come verified to the output
+ *        library-tree WHERE verify PATH      the file: its extents read from VOLUME, verified
  *        library-tree WHERE versions         a line for each
  * WAY=mount or WAY=direct in the environment makes it go that way; VERSION names a version.
  * Exit status: 0, or 1 and the reason. */
@@ -55,10 +55,11 @@ static int show(void *argument, const struct dsfs_dirent *entry)
 		fprintf(stderr, "an entry that is not what it says: '%s'\n", path);
 		exit(1);
 	}
-	printf("%" PRIu64 " %" PRIu64 " %u %o %lu %u %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRId64 ".%09" PRId64,
-	       entry->id, (uint64_t)st.st_dev, entry->type, st.st_mode, (unsigned long)st.st_nlink, st.st_uid, st.st_gid,
-	       (uint64_t)st.st_size, (uint64_t)st.st_blocks, (uint64_t)st.st_blksize, (int64_t)st.st_mtim.tv_sec,
-	       (int64_t)st.st_mtim.tv_nsec);
+	printf("%" PRIu64 " %" PRIu64 " %u %o", entry->id, (uint64_t)st.st_dev, entry->type, st.st_mode);
+	printf(" %" PRIu64 " %u %u", (uint64_t)st.st_nlink, st.st_uid, st.st_gid);
+	printf(" %" PRIu64 " %" PRIu64 " %" PRIu64, (uint64_t)st.st_size, (uint64_t)st.st_blocks,
+	       (uint64_t)st.st_blksize);
+	printf(" %" PRId64 ".%09" PRId64, (int64_t)st.st_mtim.tv_sec, (int64_t)st.st_mtim.tv_nsec);
 	printf("%c%s%c%s%c", 0, path, 0, target, 0);
 	return 0;
 }
