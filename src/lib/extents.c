@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -94,17 +95,48 @@ static int extents_chunk(const struct dsfs_file_extent *extent, struct chunk *re
 	return 0;
 }
 
+/* A thread's, until it ends: to make one takes longer than to decompress a small chunk. */
+static pthread_key_t extents_key;
+static pthread_once_t extents_once = PTHREAD_ONCE_INIT;
+static int extents_failure;
+
+static void extents_forget(void *codec)
+{
+	codec_free(codec);
+}
+
+static void extents_prepare(void)
+{
+	extents_failure = pthread_key_create(&extents_key, extents_forget);
+}
+
+/* NULL: no memory. */
+static struct codec *extents_codec(void)
+{
+	struct codec *codec;
+
+	pthread_once(&extents_once, extents_prepare);
+	if (extents_failure)
+		return NULL;
+	codec = pthread_getspecific(extents_key);
+	if (codec)
+		return codec;
+	codec = codec_new();
+	if (pthread_setspecific(extents_key, codec) == 0)
+		return codec;
+	codec_free(codec);
+	return NULL;
+}
+
 static int extents_decompress(const struct chunk *chunk, const void *stored, void *contents, struct error *err)
 {
 	struct codec *codec;
-	int r;
 
 	if (!contents)
 		return error_set(err, -EINVAL, "a compressed extent needs a buffer for its contents");
-	codec = codec_new();
-	r = codec ? chunk_decode(chunk, codec, stored, contents, err) : error_set(err, -ENOMEM, "no memory for zstd");
-	codec_free(codec);
-	return r;
+	codec = extents_codec();
+	return codec ? chunk_decode(chunk, codec, stored, contents, err) :
+		       error_set(err, -ENOMEM, "no memory for zstd");
 }
 
 int dsfs_verify(const struct dsfs_file_extent *extent, const void *stored, void *contents)
