@@ -16,13 +16,14 @@ struct json_read {
 	const char *begin; /* of the text, for reasons */
 };
 
-/* A value that must be there, once. One of these is not NULL. */
+/* A value that must be there, once. One of the three is not NULL. */
 struct json_wanted {
 	const char *key;
 	char *text; /* of room bytes with the NUL; a string of printable ASCII without escapes */
 	size_t room;
 	uint64_t *number; /* digits only */
 	bool *flag;
+	bool is_optional; /* it need not be there: then nothing is written */
 };
 
 struct json_read json_read_begin(const char *text, size_t length);

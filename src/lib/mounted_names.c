@@ -539,7 +539,7 @@ bool mounted_names_swept(struct mounted_names *names, uint64_t id)
 	bool is_swept;
 
 	forked_lock();
-	is_swept = id < names->sweep_id;
+	is_swept = id < names->sweep_id || names->sweep_at == names->sweep_count;
 	forked_unlock();
 	return is_swept;
 }

@@ -29,53 +29,61 @@ static int mounted_node_learn(struct mounted *mounted, uint64_t directory, const
 	return r == -EACCES ? 0 : r;
 }
 
-/* The next directory. */
+/* The next directory, if there is one. */
 static int mounted_node_step(struct mounted *mounted, struct error *err)
 {
 	auto_free char *path = NULL;
 	uint64_t directory = 0;
 	int r = mounted_names_next(mounted->names, &directory, &path, err);
 
-	if (r == -ENOENT)
-		return error_set(err, -EACCES, "it is in no directory of the mount that the caller may list");
-	return r < 0 ? r : mounted_node_learn(mounted, directory, path, err);
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	return mounted_node_learn(mounted, directory, path, err);
 }
 
+/* Whether the sweep has come so far is asked first: meanwhile another thread may take it there. */
 int mounted_node_sweep(struct mounted *mounted, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count,
 		       struct error *err)
 {
+	bool is_swept;
 	int r;
 
-	while ((r = mounted_names_range(mounted->names, directory, ret_first, ret_count)) == -ENOENT) {
-		r = mounted_node_step(mounted, err);
-		if (r < 0)
+	do {
+		is_swept = mounted_names_swept(mounted->names, UINT64_MAX);
+		r = mounted_names_range(mounted->names, directory, ret_first, ret_count);
+		if (r != -ENOENT)
 			return r;
-	}
+		if (is_swept)
+			return error_set(err, -EACCES, "the caller may not list the directory %" PRIu64 ", or not one "
+					 "that it is in", directory);
+		r = mounted_node_step(mounted, err);
+	} while (r == 0);
 	return r;
 }
 
+/* In a directory that may not be listed there may be an earlier name, but none for this caller. */
 int mounted_node_path(struct mounted *mounted, uint64_t id, enum mounted_kind least, char **ret,
 		      enum mounted_kind *ret_kind, struct error *err)
 {
+	bool is_swept;
 	int r;
 
-	for (;;) {
+	do {
 		auto_free char *path = NULL;
 
+		is_swept = mounted_names_swept(mounted->names, id);
 		r = mounted_names_path(mounted->names, id, &path, ret_kind, err);
-		/* In a directory that may not be listed there may be an earlier name, but none for this caller. */
-		if (r == 0 && (*ret_kind >= least || mounted_names_swept(mounted->names, id))) {
+		if (r == 0 && (*ret_kind >= least || is_swept)) {
 			*ret = take_ptr(&path);
 			return 0;
 		}
-		if (r == -ENOENT && mounted_names_swept(mounted->names, id))
+		if (r == -ENOENT && is_swept)
 			return error_set(err, -EACCES, "inode %" PRIu64 " is in no directory of the mount that the "
 					 "caller may list", id);
 		if (r == 0 || r == -ENOENT)
 			r = mounted_node_step(mounted, err);
-		if (r < 0)
-			return r;
-	}
+	} while (r == 0);
+	return r;
 }
 
 void mounted_node_find(struct mounted *mounted, uint64_t id, struct error *ignored)

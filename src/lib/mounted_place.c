@@ -134,9 +134,8 @@ static int mounted_place_check(const struct dsfs_info *info, const char *uuid, s
 	return r < 0 ? -EBADMSG : 0;
 }
 
-/* is_current: NULL when the object does not tell. */
-static int mounted_place_parse(struct json_read *read, bool *is_current, bool has_inodes, struct dsfs_info *ret,
-			       struct error *err)
+/* is_current: NULL for the version that the mount serves, whose inodes a daemon of an older release does not count. */
+static int mounted_place_parse(struct json_read *read, bool *is_current, struct dsfs_info *ret, struct error *err)
 {
 	struct dsfs_info info = { .size = sizeof(info) };
 	char uuid[PLACE_UUID];
@@ -147,10 +146,10 @@ static int mounted_place_parse(struct json_read *read, bool *is_current, bool ha
 		{ .key = DSFS_CONTROL_SEQUENCE, .number = &info.sequence },
 		{ .key = DSFS_CONTROL_FILES, .number = &info.files },
 		{ .key = DSFS_CONTROL_BYTES, .number = &info.bytes },
-		{ .key = DSFS_CONTROL_INODES, .number = &info.ids },
+		{ .key = DSFS_CONTROL_INODES, .number = &info.ids, .is_optional = !is_current },
 		{ .key = DSFS_CONTROL_IS_CURRENT, .flag = is_current },
 	};
-	int r = json_read_object(read, wanted, is_current ? 8 : has_inodes ? 7 : 6, err);
+	int r = json_read_object(read, wanted, is_current ? 8 : 7, err);
 
 	if (r == 0)
 		r = mounted_place_check(&info, uuid, err);
@@ -161,33 +160,40 @@ static int mounted_place_parse(struct json_read *read, bool *is_current, bool ha
 	return r;
 }
 
-/* A daemon of an older release does not say how many inodes there are, but statfs(2) does. */
-static int mounted_place_parse_version(int mount, const char *text, size_t length, struct dsfs_info *ret,
-				       struct error *err)
+/* statfs(2) has counted them since the first release. */
+static int mounted_place_count(int mount, struct dsfs_info *info, struct error *err)
 {
-	struct json_read read = json_read_begin(text, length);
 	struct statfs fs;
 
-	if (mounted_place_parse(&read, NULL, true, ret, err) == 0)
+	if (info->ids)
 		return 0;
 	if (fstatfs(mount, &fs) < 0)
 		return error_errno(err, "cannot count the inodes of the mount");
-	read = json_read_begin(text, length);
-	if (mounted_place_parse(&read, NULL, false, ret, err) < 0)
-		return error_wrap(err, -EBADMSG, "'" DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_VERSION "' of the mount");
-	ret->ids = fs.f_files;
-	if (!ret->ids || ret->ids >> DSFS_ORDINAL_BITS)
-		return error_set(err, -EBADMSG, "the mount says that it has %" PRIu64 " inodes", ret->ids);
+	info->ids = fs.f_files;
+	if (!info->ids || info->ids >> DSFS_ORDINAL_BITS)
+		return error_set(err, -EBADMSG, "the mount says that it has %" PRIu64 " inodes", info->ids);
 	return 0;
 }
 
 int mounted_place_version(int mount, struct dsfs_info *ret, struct error *err)
 {
+	static const char name[] = DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_VERSION;
 	auto_free char *text = NULL;
+	struct dsfs_info info;
+	struct json_read read;
 	size_t length = 0;
-	int r = mounted_place_load(mount, DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_VERSION, &text, &length, err);
+	int r = mounted_place_load(mount, name, &text, &length, err);
 
-	return r < 0 ? r : mounted_place_parse_version(mount, text, length, ret, err);
+	if (r < 0)
+		return r;
+	read = json_read_begin(text, length);
+	r = mounted_place_parse(&read, NULL, &info, err);
+	if (r < 0)
+		return error_wrap(err, r, "'%s' of the mount", name);
+	r = mounted_place_count(mount, &info, err);
+	if (r == 0)
+		*ret = info;
+	return r;
 }
 
 static int mounted_place_each(struct json_read *read, int (*each)(void *argument, const struct dsfs_info *version,
@@ -203,7 +209,7 @@ static int mounted_place_each(struct json_read *read, int (*each)(void *argument
 	if (json_read_take(read, ']'))
 		return 0;
 	do {
-		r = mounted_place_parse(read, &is_current, true, &info, err);
+		r = mounted_place_parse(read, &is_current, &info, err);
 		if (r == 0)
 			r = each(argument, &info, is_current);
 	} while (r == 0 && json_read_take(read, ','));

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* A mount that says it is one of datasetfs, and lies. usage: MODE=… hostile MOUNTPOINT [FUSE OPTIONS]
+ *
+ * The root has file (id 2), folder (id 3) with below (id 4), and what MODE adds:
+ *   text       .datasetfs/version is longer than any
+ *   label      the label leads elsewhere        sequence, inodes   numbers that cannot be
+ *   number     stranger, with an id of no file  type               a FIFO
+ *   link       links out of the mount           loop               folder has itself in it
+ *   endless    folder has no last entry         fickle             file is another file at each look
+ *   outside    .datasetfs/versions/v1 is a link to / */
+#define FUSE_USE_VERSION 31
+#include <errno.h>
+#include <fuse.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define ROOT  (UINT64_C(1) << 40)
+#define TEXT  ((size_t)8 << 20)
+#define ALIKE UINT64_C(1000000000)
+
+static const char *mode;
+
+static int is_mode(const char *name)
+{
+	return !strcmp(mode, name);
+}
+
+static const char *version(void)
+{
+	static char text[512];
+
+	snprintf(text, sizeof(text), "{\"label\": \"%s\", \"uuid\": \"00000000-0000-4000-8000-000000000001\", "
+		 "\"digest\": \"sha256:%064d\", \"sequence\": %s, \"files\": 2, \"bytes\": 8, \"inodes\": %s}\n",
+		 is_mode("label") ? "../../.." : "v1", 0, is_mode("sequence") ? "1099511627776" : "1",
+		 is_mode("inodes") ? "1099511627776" : is_mode("endless") ? "1000000000000" : "9");
+	return text;
+}
+
+static struct stat file(uint64_t number, mode_t type, size_t size)
+{
+	return (struct stat){ .st_ino = ROOT + number, .st_mode = type | 0755, .st_nlink = 1, .st_size = (off_t)size };
+}
+
+static int get(const char *path, struct stat *st, struct fuse_file_info *info)
+{
+	static uint64_t looks;
+	const char *name = strrchr(path, '/') + 1;
+
+	(void)info;
+	if (!strcmp(path, "/"))
+		*st = (struct stat){ .st_ino = 1, .st_mode = S_IFDIR | 0755, .st_nlink = 2 };
+	else if (!strcmp(path, "/.datasetfs") || (!strcmp(path, "/.datasetfs/versions") && is_mode("outside")))
+		*st = (struct stat){ .st_ino = 5, .st_mode = S_IFDIR | 0755, .st_nlink = 2 };
+	else if (!strcmp(path, "/.datasetfs/version"))
+		*st = (struct stat){ .st_ino = 6, .st_mode = S_IFREG | 0444, .st_nlink = 1,
+				     .st_size = is_mode("text") ? (off_t)TEXT : (off_t)strlen(version()) };
+	else if (!strcmp(name, "v1") && is_mode("outside"))
+		*st = file(1, S_IFLNK, 1);
+	else if (!strcmp(path, "/file"))
+		*st = file(is_mode("fickle") ? 2 + ++looks % 2 * 2 : 2, S_IFREG, 4);
+	else if (!strcmp(name, "folder"))
+		*st = file(3, S_IFDIR, 0);
+	else if (!strcmp(name, "below"))
+		*st = file(4, S_IFREG, 4);
+	else if (!strcmp(name, "stranger") && is_mode("number"))
+		*st = file(ROOT, S_IFREG, 4);
+	else if (!strcmp(name, "fifo") && is_mode("type"))
+		*st = file(5, S_IFIFO, 0);
+	else if ((!strcmp(name, "out") || !strcmp(name, "absolute")) && is_mode("link"))
+		*st = file(name[0] == 'o' ? 5 : 6, S_IFLNK, 3);
+	else
+		return -ENOENT;
+	return 0;
+}
+
+static int list(const char *path, void *buffer, fuse_fill_dir_t fill, off_t offset, struct fuse_file_info *info,
+		enum fuse_readdir_flags flags)
+{
+	static const char *const extra[][2] = {
+		{ "number", "stranger" }, { "type", "fifo" }, { "link", "out" }, { "link", "absolute" },
+	};
+	char name[40];
+	struct stat st;
+
+	(void)info;
+	(void)flags;
+	if (is_mode("endless") && !strcmp(path, "/folder")) {
+		do {
+			snprintf(name, sizeof(name), "%030jd", (intmax_t)offset);
+			st = file(ALIKE + (uint64_t)offset, S_IFREG, 0);
+		} while (!fill(buffer, name, &st, ++offset, 0));
+		return 0;
+	}
+	if (!strcmp(path, "/folder") || strstr(path, "/folder/")) {
+		st = file(is_mode("loop") ? 3 : 4, is_mode("loop") ? S_IFDIR : S_IFREG, 0);
+		return fill(buffer, is_mode("loop") ? "folder" : "below", &st, 0, 0);
+	}
+	st = file(2, S_IFREG, 4);
+	fill(buffer, "file", &st, 0, 0);
+	st = file(3, S_IFDIR, 0);
+	fill(buffer, "folder", &st, 0, 0);
+	for (size_t i = 0; i < sizeof(extra) / sizeof(*extra); i++) {
+		snprintf(name, sizeof(name), "/%s", extra[i][1]);
+		if (is_mode(extra[i][0]) && get(name, &st, NULL) == 0)
+			fill(buffer, extra[i][1], &st, 0, 0);
+	}
+	return 0;
+}
+
+static int follow(const char *path, char *buffer, size_t size)
+{
+	snprintf(buffer, size, "%s", strstr(path, "out") ? "../.." : "/");
+	return 0;
+}
+
+static int contents(const char *path, char *buffer, size_t size, off_t offset, struct fuse_file_info *info)
+{
+	const char *text = strcmp(path, "/.datasetfs/version") ? "lie\n" : version();
+	size_t length = strlen(text);
+
+	(void)info;
+	if (is_mode("text") && strstr(path, "version")) {
+		memset(buffer, ' ', size);
+		return (int)size;
+	}
+	if ((size_t)offset >= length)
+		return 0;
+	length -= (size_t)offset;
+	memcpy(buffer, text + offset, length < size ? length : size);
+	return (int)(length < size ? length : size);
+}
+
+static void *begin(struct fuse_conn_info *connection, struct fuse_config *config)
+{
+	(void)connection;
+	config->use_ino = 1;
+	config->entry_timeout = config->attr_timeout = 0;
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct fuse_operations operations = {
+		.getattr = get, .readdir = list, .readlink = follow, .read = contents, .init = begin,
+	};
+
+	mode = getenv("MODE");
+	return fuse_main(argc, argv, &operations, NULL);
+}
