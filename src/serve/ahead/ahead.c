@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts the parts together: a READ tells where its thread is (walk), a walker has a stream, a stream gives jobs (fetcher),
- * and what they bring is in the page cache or is kept. */
+/* Puts the parts together: a READ tells where its thread is (walk), a walker has a stream, a stream gives jobs
+ * (fetcher), and what they bring is in the page cache or is kept. */
 #include "serve/ahead/ahead.h"
 
 #include <errno.h>

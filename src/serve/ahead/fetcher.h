@@ -22,11 +22,12 @@ struct serve;
 /* Files to be read. Made by its giver, zeroed; the fetcher's from a fetcher_post() that said true until done(). */
 struct fetcher_job {
 	struct generation *generation;
-	uint64_t *ordinals; /* in the order in which they lie on the volume: ascending. What is no file, is empty or larger
-			     * than one READ is passed over */
+	/* In the order in which they lie on the volume: ascending. What is no file, is empty or larger than one READ
+	 * is passed over. */
+	uint64_t *ordinals;
 	uint32_t count;
-	/* Where its reader is, if that is known, else NULL: files up to there, and a few more, are passed over. Valid as
-	 * long as the fetcher is. */
+	/* Where its reader is, if that is known, else NULL: files up to there, and a few more, are passed over. As
+	 * long as the fetcher lives. */
 	const _Atomic uint64_t *reader_at;
 	uint64_t marker; /* this file is not stored, so that its READ comes and says how far the reader is; 0: none */
 	/* Exactly once, on the fetcher's thread, or on that of fetcher_stop(). Must not wait. */
@@ -57,7 +58,7 @@ must_check bool fetcher_post(struct fetcher *fetcher, struct fetcher_job *job);
 void fetcher_again(struct fetcher *fetcher, struct generation *generation, uint64_t ordinal);
 /* What has been kept; for READs. */
 struct kept *fetcher_kept(const struct fetcher *fetcher);
-/* How many bytes may be ahead of all readers together: what was asked for, or less where memory is short. Any thread. */
+/* How many bytes may be ahead of all readers: what was asked for, or less where memory is short. Any thread. */
 uint64_t fetcher_budget(const struct fetcher *fetcher);
 const struct counters *fetcher_counters(const struct fetcher *fetcher);
 /* Once a second, any thread: drops what was kept for too long. */

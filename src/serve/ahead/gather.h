@@ -21,5 +21,5 @@ struct gather {
 void gather_begin(struct gather *gather, const struct index *index);
 /* Whether one READ could bring all of it, and has something to bring. */
 bool gather_is_wanted(const struct inode *inode);
-/* Adds all chunks of the file. False: it does not fit beside the others, or its records are damaged; nothing was added. */
+/* Adds all chunks of the file. False: it does not fit beside the others, or its records are damaged; none was added. */
 bool gather_add(struct gather *gather, const struct inode *inode);

@@ -125,7 +125,8 @@ static uint64_t streams_end(const struct streams *streams, unsigned i, const str
 
 	for (unsigned k = 0; k < STREAMS; k++) {
 		if (k == i || streams_load(&streams->keys[k]) != generation->key ||
-		    stream->used - streams->stream[k].used >= STREAM_LIVE || streams_load(&streams->to[k]) <= stream->next)
+		    streams_load(&streams->to[k]) <= stream->next ||
+		    stream->used - streams->stream[k].used >= STREAM_LIVE)
 			continue;
 		from = streams_load(&streams->from[k]);
 		from = from < stream->next ? stream->next : from;
@@ -134,8 +135,8 @@ static uint64_t streams_end(const struct streams *streams, unsigned i, const str
 	return end;
 }
 
-/* Files from stream->next on, up to so many bytes and before end. A file that is too large to be read ahead is a leg of its own, without
- * files: its READ moves the stream as well. */
+/* Files from stream->next on, up to so many bytes and before end. A file that is too large to be read ahead is a leg of
+ * its own, without files: its READ moves the stream as well. */
 static struct stream_leg streams_scan(struct stream *stream, const struct generation *generation, uint64_t end,
 				      uint64_t most, struct fetcher_job *job)
 {

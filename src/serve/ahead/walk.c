@@ -28,25 +28,45 @@ static bool walk_is_its(const struct walk_place *place, uint64_t word, uint32_t 
 	       (thread || walk_is_next(last, ordinal));
 }
 
+/* Whose place is taken by a thread that has none: nobody's, that of one who does not walk, or any. */
+static unsigned walk_victim(const struct walk_bucket *bucket, uint64_t ordinal)
+{
+	unsigned victim = (unsigned)(ordinal % WALK_WAYS);
+	struct walk_place place;
+	bool walks = true;
+	uint64_t word;
+
+	for (unsigned i = 0; i < WALK_WAYS; i++) {
+		word = atomic_load_explicit(&bucket->places[(ordinal + i) % WALK_WAYS], memory_order_relaxed);
+		if (!word)
+			return (unsigned)((ordinal + i) % WALK_WAYS);
+		walk_fill(&place, word);
+		if (walks && place.steps < WALK_SURE && !place.trust) {
+			victim = (unsigned)((ordinal + i) % WALK_WAYS);
+			walks = false;
+		}
+	}
+	return victim;
+}
+
 void walk_look(struct walk *walk, uint32_t thread, uint64_t key, uint64_t ordinal, struct walk_place *ret)
 {
 	struct walk_bucket *bucket = &walk->buckets[thread % WALK_BUCKETS];
-	unsigned victim = (unsigned)(ordinal % WALK_WAYS);
 	uint64_t word;
+	unsigned i = 0;
 
 	*ret = (struct walk_place){ .thread = thread, .version = key & 0xff };
-	for (unsigned i = 0; i < WALK_WAYS; i++) {
+	for (; i < WALK_WAYS; i++) {
 		word = atomic_load_explicit(&bucket->places[i], memory_order_relaxed);
-		if (walk_is_its(ret, word, atomic_load_explicit(&bucket->threads[i], memory_order_relaxed), ordinal)) {
-			walk_fill(ret, word);
-			victim = i;
-			break;
-		}
-		if (!(word >> WALK_STEPS_AT & 0xffff)) /* no walker's */
-			victim = i;
+		if (!walk_is_its(ret, word, atomic_load_explicit(&bucket->threads[i], memory_order_relaxed), ordinal))
+			continue;
+		walk_fill(ret, word);
+		break;
 	}
-	ret->at = &bucket->places[victim];
-	ret->thread_at = &bucket->threads[victim];
+	if (i == WALK_WAYS)
+		i = walk_victim(bucket, ordinal);
+	ret->at = &bucket->places[i];
+	ret->thread_at = &bucket->threads[i];
 }
 
 bool walk_step(struct walk_place *place, uint64_t ordinal, bool in_order)

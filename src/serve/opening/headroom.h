@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How much memory is left, and whether that is enough for an index: the kernel cannot reclaim a sealed memfd, so what does not fit ends in the
- * OOM killer and never in an error. */
+/* How much memory is left, and whether that is enough for an index: the kernel cannot reclaim a sealed memfd, so what
+ * does not fit ends in the OOM killer and never in an error. */
 #pragma once
 #include <stdint.h>
 

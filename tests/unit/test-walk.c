@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* Who walks: in order, with gaps, over jumps; not who is shuffled; threads apart, known by number or not. */
+#include "lib/check.h"
+#include "serve/ahead/walk.h"
+
+static struct walk walk;
+
+/* A READ of this file; whether its thread walks. */
+static bool reads(uint32_t thread, uint64_t key, uint64_t ordinal)
+{
+	struct walk_place place;
+
+	walk_look(&walk, thread, key, ordinal, &place);
+	return walk_step(&place, ordinal, walk_is_next(place.ordinal, ordinal));
+}
+
+static int forget(void **state)
+{
+	(void)state;
+	memset(&walk, 0, sizeof(walk));
+	return 0;
+}
+
+static void test_order(void **state)
+{
+	(void)state;
+	assert_false(reads(7, 1, 100));
+	assert_false(reads(7, 1, 101));
+	assert_false(reads(7, 1, 101 + WALK_GAP));
+	assert_true(reads(7, 1, 107));
+	assert_false(reads(7, 1, 107)); /* once more: nothing new */
+	assert_true(reads(7, 1, 108));
+	assert_false(reads(7, 1, 108 + WALK_GAP + 1));
+	assert_false(reads(7, 1, 50));
+	assert_false(reads(7, 1, 49)); /* backwards */
+	assert_false(reads(7, 1, 48));
+	assert_false(reads(7, 1, 47));
+}
+
+static void test_jumps(void **state)
+{
+	(void)state;
+	for (uint64_t i = 0; i < 20; i++)
+		reads(7, 1, 100 + i);
+	assert_false(reads(7, 1, 5000)); /* another directory */
+	assert_true(reads(7, 1, 5001));
+	for (uint64_t i = 0; i < 10; i++) /* and no order any more */
+		assert_false(reads(7, 1, 9000 - 100 * i));
+	assert_false(reads(7, 1, 20));
+	assert_false(reads(7, 1, 21));
+	assert_false(reads(7, 1, 22));
+	assert_true(reads(7, 1, 23));
+}
+
+static void test_shuffled(void **state)
+{
+	uint64_t random = 1;
+
+	(void)state;
+	for (unsigned i = 0; i < 100000; i++) {
+		random = random * 6364136223846793005u + 1442695040888963407u;
+		assert_false(reads(i % 16, 1, 2 + (random >> 33) % 20000));
+	}
+}
+
+/* Several at once, also in one bucket, and on two versions. */
+static void test_threads(void **state)
+{
+	bool walks = true;
+
+	(void)state;
+	for (uint64_t i = 0; i < 10; i++) {
+		walks = reads(3, 1, 100 + i);
+		assert_int_equal(reads(3 + WALK_BUCKETS, 1, 900 + i), walks);
+		assert_int_equal(reads(3 + 2 * WALK_BUCKETS, 2, 900 + i), walks);
+	}
+	assert_true(walks);
+}
+
+/* Those of another namespace, which have no number. */
+static void test_nobody(void **state)
+{
+	bool walks = true;
+
+	(void)state;
+	for (uint64_t i = 0; i < 10; i++) {
+		walks = reads(0, 1, 100 + i);
+		assert_int_equal(reads(0, 1, 5000 + i), walks);
+	}
+	assert_true(walks);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_order, forget),   cmocka_unit_test_setup(test_jumps, forget),
+		cmocka_unit_test_setup(test_shuffled, forget), cmocka_unit_test_setup(test_threads, forget),
+		cmocka_unit_test_setup(test_nobody, forget),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
