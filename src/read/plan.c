@@ -8,6 +8,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define PLAN_LARGE (64u << 10) /* bytes of a chunk that is not copied */
+
 /* True when the device can put the wanted bytes where they belong in the payload. What else is in their first and their
  * last block spills over to where the owner lets it. */
 static bool plan_fits_payload(const struct read_op *op, const struct read_piece *piece)
@@ -40,9 +42,15 @@ static bool plan_continues(const struct read_op *op, const struct read_range *ra
 	return !direct || plan_joins_run(op, range, piece->at) || range->runs < IO_READ_IOVECS - 2; /* head, tail */
 }
 
+/* Small chunks of a list are worth a copy: the one that would fit divides the read of all. */
+static bool plan_is_direct(const struct read_op *op, const struct read_piece *piece)
+{
+	return (!op->request.gap || piece->part.want >= PLAN_LARGE) && plan_fits_payload(op, piece);
+}
+
 static void plan_place(struct read_op *op, const struct read_piece *piece)
 {
-	bool direct = plan_fits_payload(op, piece);
+	bool direct = plan_is_direct(op, piece);
 	struct read_range *range = op->range_count ? &op->ranges[op->range_count - 1] : NULL;
 
 	if (!range || !plan_continues(op, range, piece, direct)) {

@@ -22,7 +22,8 @@ from sys import argv
 r = random.Random(7)
 for i in range(int(argv[1])):
     os.makedirs(f"source/small/d{i // 120}", exist_ok=True)
-    open(f"source/small/d{i // 120}/f{i % 120:03}", "wb").write(r.randbytes(r.randrange(5000, 11000)))
+    open(f"source/small/d{i // 120}/f{i % 120:03}", "wb").write(
+        r.randbytes(r.randrange(10, 21) * 512 if i % 2 else r.randrange(5000, 11000))) # sectors, which could go by themselves
 os.makedirs("source/mixed/a/b")
 for i in range(60):
     path = f"source/mixed/{'a/' if i % 3 else ''}{'b/' if i % 3 == 2 else ''}m{i:03}"
@@ -118,6 +119,31 @@ for field in files bytes stored served dropped failures device_reads; do
 done
 unmount mnt
 assert_fails 2 "mount option 'readahead'" datasetfs -o readahead=1K volume mnt
+
+# memory_group LIMIT: the daemon in a control group with so many bytes; false where there is none
+memory_group() {
+    local top=/sys/fs/cgroup/memory file=memory.limit_in_bytes
+    [ -d $top ] || { top=/sys/fs/cgroup file=memory.max; echo +memory >$top/cgroup.subtree_control; } 2>/dev/null ||
+        return 1
+    GROUP=$top/datasetfs-test-$$
+    [ -d "$GROUP" ] || { mkdir "$GROUP" && at_exit wait_for 10 rmdir "$GROUP"; } 2>/dev/null || return 1
+    echo "$1" >"$GROUP/$file" && echo "$DAEMON" >"$GROUP/cgroup.procs"
+}
+
+say "no more than there is memory"
+mount_volume volume mnt
+if memory_group $((17 << 20)); then
+    read_in walk 1 small
+    assert_eq "ahead_files without memory" "$(stats mnt ahead_files)" 0
+    unmount mnt
+    mount_volume volume mnt
+    memory_group $((64 << 20)) || fail "the limit cannot be raised"
+    read_in walk 1
+    [ "$(stats mnt ahead_files)" -gt 0 ] || fail "nothing was read ahead within 64 MiB"
+else
+    say "no control group of memory: left out"
+fi
+unmount mnt
 
 say "damage is found by the READ of its file"
 cp volume damaged

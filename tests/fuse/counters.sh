@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain alone channels in=gcc,gcc:ring
-# What a cold read costs, exactly: one request when the name is known, two when not, three for open() of a CPython that
+# What a cold read costs that nobody saw coming, exactly: one request when the name is known, two when not, three for open() of a CPython that
 # asks whether the file is a terminal; one device read; a file of up to 1 MiB read whole is one READ and one device
 # read, even by who looks at its first bytes before.
 . "$(dirname "$0")/../lib/common.sh"
@@ -25,7 +25,7 @@ asks=$(python3 -c 'import sys; print(int(sys.version_info < (3, 14)))')
 cost() {
     local files=$1 how=$2 expected="READ=$1"
     drop_caches
-    mount_volume "$LOOP" mnt
+    mount_volume "$LOOP" mnt -o readahead=off
     # The first OPEN, FLUSH and the folder's name are paid for here.
     cat mnt/dir/100 >/dev/null
     [ "$how" = known ] || expected="LOOKUP=$files $expected"

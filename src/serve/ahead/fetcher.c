@@ -457,6 +457,7 @@ static void *fetcher_main(void *argument)
 			abort(); /* freed memory would be written to */
 		}
 	}
+	engine_free(fetcher->reader.engine); /* which has the volume open */
 	return NULL;
 }
 
@@ -543,7 +544,6 @@ void fetcher_free(struct fetcher *fetcher)
 {
 	if (!fetcher || fetcher->is_stuck)
 		return;
-	engine_free(fetcher->reader.engine);
 	reader_close(&fetcher->reader);
 	for (unsigned i = 0; i < FETCHER_SLOTS; i++)
 		free(fetcher->slots[i].scratch);

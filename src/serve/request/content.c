@@ -272,7 +272,8 @@ int content_open(struct worker *worker, struct error *err)
 	void *map;
 
 	worker->contents = contents;
-	if (!contents || reader_open(&contents->reader, &setup, err) < 0)
+	worker->reading = calloc(worker->slots, sizeof(*worker->reading));
+	if (!contents || !worker->reading || reader_open(&contents->reader, &setup, err) < 0)
 		return error_set(err, -ENOMEM, "no memory for worker %u", worker->number);
 	contents->errand.worker = worker;
 	contents->slots = worker->slots;
@@ -294,7 +295,9 @@ void content_close(struct worker *worker)
 		munmap(contents->scratch, contents->slots * READ_SCRATCH);
 	reader_close(&contents->reader);
 	free(contents);
+	free(worker->reading);
 	worker->contents = NULL;
+	worker->reading = NULL;
 }
 
 void content_start(struct worker *worker)

@@ -189,10 +189,6 @@ int worker_new(const struct worker_setup *setup, struct worker **ret, struct err
 	pthread_mutex_init(&worker->task_lock, NULL);
 	worker->slots = setup->queues ? channel_queues_slots(setup->queues) : setup->slots;
 	r = wake_open(&worker->wake, err);
-	if (r == 0) {
-		worker->reading = calloc(worker->slots, sizeof(*worker->reading));
-		r = worker->reading ? 0 : error_set(err, -ENOMEM, "no memory for worker %u", setup->number);
-	}
 	if (r == 0)
 		r = worker_channel(worker, err);
 	if (r < 0) {
@@ -217,7 +213,6 @@ void worker_free(struct worker *worker)
 	if (!worker)
 		return;
 	channel_free(worker->channel);
-	free(worker->reading);
 	wake_close(&worker->wake);
 	pthread_mutex_destroy(&worker->task_lock);
 	free(worker);

@@ -51,7 +51,7 @@ struct worker {
 	struct generations_section section;
 	struct serve *serve;       /* the hooks', */
 	struct contents *contents; /* as are its READs: request/content.h */
-	_Atomic uint64_t *reading; /* by slot, the node whose READ is in work, or 0; any thread may look */
+	_Atomic uint64_t *reading; /* as is this: by slot, the node whose READ is in work, or 0; any thread looks */
 	unsigned number; /* 0 .. worker_count - 1 */
 	pthread_t thread;
 	struct placement placement;
