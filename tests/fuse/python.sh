@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: once
-# Python's read() and read_many() by paths: every spelling of a path on a mount, what is on none, a switch, forks, another
-# volume at the same place; and a data set through the mount is the one past it.
+# Python's read() and read_many() by paths: every spelling of a path on a mount, what is on none, a switch, forks,
+# another volume at the same place; and a data set through the mount is the one past it.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 

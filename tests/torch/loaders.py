@@ -83,7 +83,7 @@ def read_some(mnt, rank, world, batches, state):
     sampler = datasetfs.Sampler(data, seed=8, rank=rank, world=world, batch_size=BATCH)
     if state:
         sampler.load_state_dict(state)
-    loader, had = DataLoader(data, batch_size=None, sampler=sampler, num_workers=2, collate_fn=as_it_is), []
+    loader, had = DataLoader(data, batch_sampler=sampler, num_workers=2, collate_fn=as_it_is), []
     for number, batch in enumerate(loader, 1):
         had.append(batch)
         if number == batches:

@@ -44,6 +44,7 @@ class Below:
         self.inside = os.fsencode(inside) + b"/" if inside else b""
         self.device = os.stat(top).st_dev
         self.reader = Reader(top)
+        self.is_direct = self.reader.info.way == "direct"  # else the kernel's way to one file is the shorter one
 
     def is_mounted(self):
         try:
@@ -129,7 +130,7 @@ def read(path):
     path, below = _absolute(path), None
     try:
         below = _find(path)
-        if below:
+        if below and below.is_direct:
             return below.read(path)
     except OSError as error:
         if error.errno in FINAL:

@@ -3,6 +3,7 @@
 import collections
 import ctypes
 import errno
+import operator
 import os
 
 from . import library as dsfs
@@ -127,10 +128,10 @@ class Reader:
         read raises OSError, whose filename is the item; "return": its place has the OSError instead of a view.
         """
         items = list(items)
-        if items and not isinstance(items[0], int):
+        if items and isinstance(items[0], (str, bytes, os.PathLike)):
             views = self._read_paths([os.fsencode(item) for item in items])
         else:
-            views = dsfs.calls().read_many(self._fs, items)
+            views = dsfs.calls().read_many(self._fs, list(map(operator.index, items)))
         return resolve(items, views, errors)
 
     def _read_paths(self, paths):
