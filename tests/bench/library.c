@@ -5,8 +5,8 @@
  *        library paths WHERE LIST [OPTIONS]   the same, looked up while it runs
  *        library queue WHERE LIST [OPTIONS]   a queue for each thread, with ids
  *        library files WHERE LIST [OPTIONS]   one file after the other, by path: dsfs_read_file()
- * --threads N  --seed N  --seconds S (0: to the end)  --buffer BYTES (of each file in a queue)
- * --batch N   files of one call, or in a queue (64)   --depth N   of a queue (32)
+ * --threads N  --seed N  --seconds S (0: to the end)
+ * --batch N   files of one call (64)   --depth N   of a queue (32), in which are twice as many
  * --way any|direct|mount   as dsfs_open() has it
  *
  * WHERE is a mountpoint or a volume; LIST has one path relative to the root a line. load.h says what it prints. */
@@ -22,7 +22,8 @@ enum { MAX_BATCH = 4096 };
 static struct dsfs *fs;
 static struct dsfs_info info = { .size = sizeof(info) };
 static int64_t *ids;    /* of the files in LIST */
-static uint64_t *sizes; /* of the same */
+static uint64_t *sizes; /* of the same, */
+static uint64_t largest; /* and what the largest needs */
 static bool by_path;
 static size_t batch_size = 64;
 static unsigned depth = 32;
@@ -63,6 +64,8 @@ static void look_up(void)
 		if (dsfs_stat(fs, (uint64_t)ids[i], &st))
 			refused("stat", i);
 		sizes[i] = (uint64_t)st.st_size;
+		if (sizes[i] > largest)
+			largest = sizes[i];
 	}
 }
 
@@ -142,10 +145,18 @@ struct slot {
 	uint64_t begun;
 };
 
-static void slots_make(struct slot *slots, char *buffers)
+/* Buffers that the device can write to. */
+static struct slot *slots_make(size_t count)
 {
-	for (size_t i = 0; i < batch_size; i++)
-		slots[i] = (struct slot){ .read = { .buffer = buffers + i * load.buffer, .user = &slots[i] } };
+	size_t room = (largest + 4096) / 4096 * 4096;
+	struct slot *slots = load_alloc(count, sizeof(*slots));
+	char *buffers = aligned_alloc(4096, count * room);
+
+	if (!buffers)
+		load_die("no memory for %zu files", count);
+	for (size_t i = 0; i < count; i++)
+		slots[i].read = (struct dsfs_read){ .buffer = buffers + i * room, .size = room, .user = &slots[i] };
+	return slots;
 }
 
 /* Gives the slot a task; false when none is left. */
@@ -158,7 +169,6 @@ static bool slot_take(struct slot *slot)
 		return false;
 	slot->begun = load_now();
 	slot->read.id = (uint64_t)ids[load.tasks[slot->task].file];
-	slot->read.size = load.buffer;
 	return true;
 }
 
@@ -183,14 +193,14 @@ static void queue_submit(struct dsfs_queue *queue, struct slot *slot, size_t *fl
 }
 
 /* All slots go out, and each goes out again as it comes back. */
-static unsigned long long queue_run(struct dsfs_queue *queue, struct slot *slots)
+static unsigned long long queue_run(struct dsfs_queue *queue, struct slot *slots, size_t slot_count)
 {
 	struct dsfs_read *done[MAX_BATCH];
 	unsigned long long total = 0;
 	size_t flying = 0;
 	int count;
 
-	for (size_t i = 0; i < batch_size; i++)
+	for (size_t i = 0; i < slot_count; i++)
 		queue_submit(queue, &slots[i], &flying);
 	while (flying) {
 		count = dsfs_queue_wait(queue, 1, done, MAX_BATCH, -1);
@@ -207,16 +217,14 @@ static unsigned long long queue_run(struct dsfs_queue *queue, struct slot *slots
 
 static void *queue_worker(void *unused)
 {
-	struct slot *slots = load_alloc(batch_size, sizeof(*slots));
-	char *buffers = aligned_alloc(4096, batch_size * load.buffer);
+	struct slot *slots = slots_make(2 * depth);
 	struct dsfs_queue *queue;
 
-	if (!buffers || dsfs_queue_new(fs, depth, &queue))
-		load_die("queue: %s", buffers ? dsfs_reason() : "no memory");
-	slots_make(slots, buffers);
-	load_bytes += queue_run(queue, slots);
+	if (dsfs_queue_new(fs, depth, &queue))
+		load_die("queue: %s", dsfs_reason());
+	load_bytes += queue_run(queue, slots, 2 * depth);
 	dsfs_queue_free(queue);
-	free(buffers);
+	free(slots[0].read.buffer);
 	free(slots);
 	return unused;
 }

@@ -16,7 +16,7 @@ def read_batches(setting, name):
         return measure.read_files(setting, name)
     mode = MODES[volumes.variant_of(name)]
     options = {"threads": row.threads, "seed": setting.seed, "seconds": setting.seconds or 0, "batch": row.batch,
-               "way": "direct"}
+               "depth": row.depth, "way": "direct"}
     command = [setting.programs.library, mode, setting.where(name), setting.folder / "list",
                *measure.option_words(options)]
     with measure.cold_mount(setting, name) as (device, pid):
