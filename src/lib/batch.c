@@ -16,7 +16,6 @@
 #include "lib/handle.h"
 #include "lib/neighbours.h"
 #include "lib/rescue.h"
-#include "lib/tally.h"
 
 #define BATCH_BYTES (UINT64_C(8) << 20)         /* under way at most, but for one read */
 #define BATCH_AHEAD 4u                          /* files, for the CPU's cache */
@@ -71,7 +70,7 @@ static void batch_finish(struct batch *batch, struct dsfs_read *read, int64_t re
 /* The device was asked for it. */
 static void batch_finish_read(struct batch *batch, struct dsfs_read *read, int64_t result)
 {
-	tally_count(batch->lane, result);
+	tally_count(&batch->lane->tally, result);
 	batch_finish(batch, read, result);
 }
 
@@ -484,5 +483,5 @@ void batch_end(struct batch *batch)
 {
 	permission_end(&batch->permission);
 	if (batch->lane)
-		tally_tell(batch->lane, false);
+		tally_tell(&batch->lane->tally, &batch->lane->counters, batch->lane->direct->link, false);
 }

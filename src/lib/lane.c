@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 
 #include "lib/forked.h"
-#include "lib/tally.h"
 
 #define LANE_TIMEOUT 15u /* seconds that a read waits for a device whose path fails */
 
@@ -32,7 +31,7 @@ static uint64_t all_generation;
 /* What it shares with its version; its own memory stays. Under the lock. */
 static void lane_clear(struct lane *lane)
 {
-	tally_tell(lane, true);
+	tally_tell(&lane->tally, &lane->counters, lane->direct->link, true);
 	engine_free(lane->many);
 	engine_free(lane->sync);
 	reader_close(&lane->reader);

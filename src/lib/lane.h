@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 #include "image/names.h"
-#include "handover/handover.h"
 #include "lib/direct.h"
+#include "lib/tally.h"
 #include "read/read.h"
 
 #define LANE_DEPTH 32u /* reads of the device at a time */
@@ -19,12 +19,6 @@ struct lane_memo {
 	unsigned links; /* symbolic links on the way */
 	size_t length;  /* of the path; 0: none */
 	char path[240];
-};
-
-/* Of tally.c. */
-struct tally {
-	uint64_t files, bytes, failures;  /* of callers' reads */
-	uint64_t told[HANDOVER_COUNTS];   /* of these and the reader's counters */
 };
 
 struct lane {

@@ -57,7 +57,7 @@ struct way {
 	/* NULL: the file has no places that the caller may know. */
 	int (*extents)(struct opened *opened, uint64_t id, uint64_t offset, struct dsfs_file_extent *ret, size_t most,
 		       struct error *err);
-	/* The version that a handle should have by now; *ret is NULL when that is this one, and nothing else changed. */
+	/* The version that a handle should have by now; *ret is NULL when that is this one and nothing else changed. */
 	int (*renew)(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err);
 	void (*close)(struct opened *opened);
 };

@@ -44,8 +44,8 @@ static int link_read_file(int mount, char text[LINK_TEXT], size_t *ret_length, s
 	ssize_t n;
 
 	if (folder >= 0 && fd < 0 && errno == ENOENT)
-		return error_set(err, -EOPNOTSUPP, "the daemon of the mount is of an older release, which hands nothing "
-				 "to programs");
+		return error_set(err, -EOPNOTSUPP, "the daemon of the mount is of an older release, which hands "
+				 "nothing to programs");
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, LINK_FILE " of the mount");
 	if (!S_ISREG(st.st_mode))

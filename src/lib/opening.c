@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A path in a mount means the version that is mounted: past it if the daemon gives the caller what that takes. Any other
- * path names a volume. */
+/* A path in a mount means the version that is mounted: past it if the daemon gives the caller what that takes. Any
+ * other path names a volume. */
 #include "lib/opening.h"
 
 #include <errno.h>

@@ -4,15 +4,12 @@
 
 #include <string.h>
 
-#include "lib/lane.h"
 #include "lib/link.h"
 
 #define TALLY_FILES 4096u /* between two reports, unless there is trouble */
 
-void tally_count(struct lane *lane, int64_t result)
+void tally_count(struct tally *tally, int64_t result)
 {
-	struct tally *tally = &lane->tally;
-
 	if (result < 0) {
 		tally->failures++;
 		return;
@@ -21,14 +18,15 @@ void tally_count(struct lane *lane, int64_t result)
 	tally->bytes += (uint64_t)result;
 }
 
-static void tally_take(const struct lane *lane, uint64_t counts[HANDOVER_COUNTS])
+static void tally_take(const struct tally *tally, const struct reader_counters *counters,
+		       uint64_t counts[HANDOVER_COUNTS])
 {
-	counts[HANDOVER_FILES] = lane->tally.files;
-	counts[HANDOVER_BYTES] = lane->tally.bytes;
-	counts[HANDOVER_CHECKSUM_FAILURES] = atomic_load_explicit(&lane->counters.checksum_failures,
+	counts[HANDOVER_FILES] = tally->files;
+	counts[HANDOVER_BYTES] = tally->bytes;
+	counts[HANDOVER_CHECKSUM_FAILURES] = atomic_load_explicit(&counters->checksum_failures,
 								  memory_order_relaxed);
-	counts[HANDOVER_DEVICE_ERRORS] = atomic_load_explicit(&lane->counters.device_errors, memory_order_relaxed);
-	counts[HANDOVER_READ_FAILURES] = lane->tally.failures;
+	counts[HANDOVER_DEVICE_ERRORS] = atomic_load_explicit(&counters->device_errors, memory_order_relaxed);
+	counts[HANDOVER_READ_FAILURES] = tally->failures;
 }
 
 static bool tally_is_due(const uint64_t counts[HANDOVER_COUNTS], bool is_last)
@@ -39,19 +37,18 @@ static bool tally_is_due(const uint64_t counts[HANDOVER_COUNTS], bool is_last)
 	return trouble || counts[HANDOVER_FILES] >= (is_last ? 1 : TALLY_FILES);
 }
 
-void tally_tell(struct lane *lane, bool is_last)
+void tally_tell(struct tally *tally, const struct reader_counters *counters, const struct link *link, bool is_last)
 {
-	const struct link *link = lane->direct->link;
 	uint64_t counts[HANDOVER_COUNTS];
 
 	if (!link)
 		return;
-	tally_take(lane, counts);
+	tally_take(tally, counters, counts);
 	for (unsigned i = 0; i < HANDOVER_COUNTS; i++)
-		counts[i] -= lane->tally.told[i];
+		counts[i] -= tally->told[i];
 	if (!tally_is_due(counts, is_last))
 		return;
 	link_report(link, counts);
 	for (unsigned i = 0; i < HANDOVER_COUNTS; i++)
-		lane->tally.told[i] += counts[i];
+		tally->told[i] += counts[i];
 }
