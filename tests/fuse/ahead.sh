@@ -15,7 +15,7 @@ read_in() {
     python3 "$AHEAD" "$1" "source/${3:-}" "mnt/${3:-}" "$2" || fail "read_in $*"
 }
 
-# Eight folders of small files, larger ones with everything that a file can be made of.
+# Eight folders of small files, half of them of whole sectors, which could go by themselves; larger ones with everything that a file can be made of.
 python3 - "$SMALL" <<'END'
 import os, random
 from sys import argv
@@ -23,7 +23,7 @@ r = random.Random(7)
 for i in range(int(argv[1])):
     os.makedirs(f"source/small/d{i // 120}", exist_ok=True)
     open(f"source/small/d{i // 120}/f{i % 120:03}", "wb").write(
-        r.randbytes(r.randrange(10, 21) * 512 if i % 2 else r.randrange(5000, 11000))) # sectors, which could go by themselves
+        r.randbytes(r.randrange(10, 21) * 512 if i % 2 else r.randrange(5000, 11000)))
 os.makedirs("source/mixed/a/b")
 for i in range(60):
     path = f"source/mixed/{'a/' if i % 3 else ''}{'b/' if i % 3 == 2 else ''}m{i:03}"
