@@ -67,7 +67,8 @@ def basis_of(row, results, target):
         return row.cap
     if target.basis == "rival":
         return rival(row, results)
-    return better_of(row, results, (target.basis,))
+    exact = median(results.get(target.basis, []), "value")
+    return better_of(row, results, (target.basis,)) if exact is None else exact
 
 
 def judge(row, results, target, name):
