@@ -16,6 +16,7 @@
 #include "datasetfs/control.h"
 #include "datasetfs/format.h"
 #include "lib/beneath.h"
+#include "lib/high.h"
 #include "lib/mounted_names.h"
 #include "lib/mounted_place.h"
 #include "lib/mounted_version.h"
@@ -89,6 +90,7 @@ static int mounted_pin(int mount, const struct dsfs_info *info, int *ret, struct
 	if (st.st_ino != info->root)
 		return error_set(err, -ESTALE, "'%s' in the mount is inode %" PRIu64 ", expected %" PRIu64, path,
 				 (uint64_t)st.st_ino, info->root);
+	high_move(&fd);
 	*ret = take_fd(&fd);
 	return 0;
 }
@@ -154,6 +156,7 @@ int mounted_open(const struct wish *wish, const char *why, struct opened **ret, 
 
 	if (r < 0)
 		return r;
+	high_move(&mount);
 	r = -EAGAIN;
 	for (int i = 0; i < OPEN_TRIES && r == -EAGAIN; i++)
 		r = mounted_try(mount, wish, why, ret, err);

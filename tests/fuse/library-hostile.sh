@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan,gcc
-# A mount of somebody who lies: libdatasetfs ends every call with an error, follows nothing out of the mount, and takes a
-# bounded amount of memory.
+# A mount of somebody who lies: libdatasetfs ends every call with an error, follows nothing out of the mount, and takes
+# a bounded amount of memory.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_command cc pkg-config

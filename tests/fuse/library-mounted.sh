@@ -135,6 +135,8 @@ by direct volume library-way sums
 cmp direct.out mount.out || { diff direct.out mount.out | head -5; fail "other bytes with few descriptors"; }
 say "few descriptors"
 
+assert_eq "a lookup by descriptors that others have" "$(WAY=mount library-way mnt closed)" "lookup: EBADF"
+
 # Options.
 digest=$(json digest mnt/.datasetfs/version)
 DIGEST=$digest WAY=mount library-way mnt sums >/dev/null || fail "the right digest is refused"

@@ -7,11 +7,13 @@
  *        library-way WHERE errors    what calls say to arguments that are wrong
  *        library-way WHERE threads   eight threads make all kinds of calls; nothing is said if they agree
  *        library-way WHERE fork      sums by a parent and a child at the same time, which the child says
+ *        library-way WHERE closed    a lookup after all descriptors were closed and belong to something else
  *        library-way WHERE session   commands from standard input, a line for each: see below
  * WAY=mount or WAY=direct in the environment makes it go that way; VERSION and DIGEST are options of dsfs_open().
  * Exit status: 0, or 1 and the reason. */
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -349,6 +351,18 @@ static void fork_while_reading(void)
 	pthread_join(thread, NULL);
 }
 
+static void closed(void)
+{
+	const char *path = "passwd";
+	int etc = open("/etc", O_RDONLY | O_DIRECTORY);
+	int64_t id;
+
+	for (int fd = 3; fd < 65536; fd++)
+		if (fd != etc && fcntl(fd, F_GETFD) >= 0)
+			dup2(etc, fd);
+	tell("lookup", dsfs_lookup(fs, &path, 1, &id));
+}
+
 /* --- a session --- */
 
 static int name_entry(void *argument, const struct dsfs_dirent *entry)
@@ -403,7 +417,7 @@ static const struct verb {
 } verbs[] = {
 	{ "sums", sums },       { "parts", parts },   { "queue", queue },
 	{ "errors", errors },   { "threads", threads }, { "fork", fork_while_reading },
-	{ "session", session },
+	{ "closed", closed },   { "session", session },
 };
 
 int main(int argc, char **argv)
