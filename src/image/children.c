@@ -122,10 +122,8 @@ int children_range(const struct children *children, const struct index *index, s
 	if (r < 0 && r != -ENOENT)
 		return r;
 	if (first > next || next > index->shape.inode_count + 1)
-		return error_set(err, -EBADMSG,
-				 "names: entries of directory %" PRIu64 " have the ordinals %" PRIu64 " to %" PRIu64
-				 " of %" PRIu64,
-				 directory, first, next, index->shape.inode_count);
+		return error_set(err, -EBADMSG, "names: ordinal %" PRIu64 " after %" PRIu64 " in directory %" PRIu64,
+				 next, first, found);
 	*ret_first = first;
 	*ret_count = next - first;
 	return 0;
@@ -175,8 +173,10 @@ int children_find(const struct children *children, const struct index *index, st
 	struct children_search search = { { INODE_ROOT, INODE_ROOT + 1 }, { 0, index->shape.inode_count + 1 } };
 	int r = names_last(reader, &search.high.directory);
 
+	if (r < 0 && r != -ENOENT)
+		return error_set(err, r, "names: damaged at their end");
 	if (r < 0 || ordinal <= INODE_ROOT || ordinal > index->shape.inode_count)
-		return error_set(err, -EBADMSG, "names: no directory has inode %" PRIu64 " of %" PRIu64, ordinal,
+		return error_set(err, -EINVAL, "names: no directory has inode %" PRIu64 " of %" PRIu64, ordinal,
 				 index->shape.inode_count);
 	if (search.high.directory >= ordinal)
 		search.high.directory = ordinal - 1;

@@ -35,22 +35,22 @@ END
 # by_dd VOLUME FILE SOURCE: the file, of what dd reads; zstd and sparse places filled in
 by_dd() {
     local file_offset length offset stored sum member codec flags
-    : >found
+    : >bytes
     library_tree "$1" extents "$2" >extents
     while read -r file_offset length offset stored sum member codec flags; do
         assert_eq "member" "$member" 0
         if [ "$flags" = 1 ]; then
             assert_eq "bytes of a hole" "$stored $offset $sum" "0 0 0000000000000000"
-            truncate -s $((file_offset + length)) found
+            truncate -s $((file_offset + length)) bytes
             continue
         fi
         assert_eq "flags" "$flags" 0
         dd if="$1" of=piece bs=64K iflag=skip_bytes,count_bytes skip="$offset" count="$stored" status=none
         [ "$codec" = 0 ] || { mv piece packed && zstd -qdf packed -o piece; }
         assert_eq "bytes of a chunk" "$(stat -c %s piece)" "$length"
-        cat piece >>found
+        cat piece >>bytes
     done <extents
-    cmp found "$3/$2" || fail "what dd read of $2 in $1"
+    cmp bytes "$3/$2" || fail "what dd read of $2 in $1"
 }
 
 export VOLUME
@@ -59,8 +59,8 @@ for mode in none zstd auto; do
     pack $VOLUME source --compress $mode
     for file in small odd text chunks mixed holes; do
         by_dd $VOLUME $file source
-        library_tree $VOLUME verify $file >found || fail "verify $file"
-        cmp found source/$file || fail "what was verified of $file"
+        library_tree $VOLUME verify $file >bytes || fail "verify $file"
+        cmp bytes source/$file || fail "what was verified of $file"
     done
     assert_eq "extents of an empty file" "$(library_tree $VOLUME extents empty)" ""
     assert_eq "extents of a file in the index" "$(library_tree $VOLUME extents tiny | cut -d ' ' -f 1-4,6-)" \

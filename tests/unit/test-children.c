@@ -84,11 +84,11 @@ static void test_lone_root(void **state)
 	assert_null(children);
 	CHECK_OK(children_range(children, index_now, reader, 1, &first, &count, &err));
 	assert_int_equal(count, 0);
-	CHECK_FAILS(children_find(children, index_now, reader, 1, &directory, &first, &err), -EBADMSG,
+	CHECK_FAILS(children_find(children, index_now, reader, 1, &directory, &first, &err), -EINVAL,
 		    "no directory has inode 1 of 1");
-	CHECK_FAILS(children_find(children, index_now, reader, 2, &directory, &first, &err), -EBADMSG,
+	CHECK_FAILS(children_find(children, index_now, reader, 2, &directory, &first, &err), -EINVAL,
 		    "no directory has inode 2 of 1");
-	CHECK_FAILS(children_find(children, index_now, reader, UINT64_MAX, &directory, &first, &err), -EBADMSG,
+	CHECK_FAILS(children_find(children, index_now, reader, UINT64_MAX, &directory, &first, &err), -EINVAL,
 		    "no directory has inode 18446744073709551615 of 1");
 	close_section();
 }
