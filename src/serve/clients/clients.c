@@ -104,8 +104,11 @@ static void clients_add(struct clients *clients, int fd)
 	struct entitled_peer peer;
 	struct error err = { 0 };
 
-	if (clients_greet(clients, fd, &peer, &err) < 0) {
-		counter_add(&clients->counters.refused, 1);
+	int r = clients_greet(clients, fd, &peer, &err);
+
+	if (r < 0) {
+		if (r != -EPIPE) /* another daemon looked whether this one lives */
+			counter_add(&clients->counters.refused, 1);
 		log_debug("a client is refused: %s", err.reason);
 		close(fd);
 		return;

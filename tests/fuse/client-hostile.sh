@@ -1,0 +1,119 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon in=asan,tsan
+# Peers that send nonsense, never read, or come in crowds cost the mount nothing; and a client that meets a daemon which
+# hands over something else than it should, or is another user's, goes through the mount and says why.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+. "$LIB/client.sh"
+need_fuse
+need_root
+peers=$DATASETFS_SOURCE/tests/fuse/client_peers.py
+
+mkdir -p source/folder
+for i in {1..20}; do head -c $((i * 3000)) /dev/urandom >source/folder/$i; done
+pack volume source --label v1
+
+(
+    ulimit -n 400
+    mount_volume volume mnt
+    say "peers"
+    for case in nonsense refused descriptors greedy reports; do
+        python3 "$peers" $case mnt >peer.log 2>&1 || fail "$case: $(cat peer.log)"
+    done
+    dropped=$(stats mnt client_dropped)
+    [ "$dropped" -ge 13 ] || fail "only $dropped were dropped"
+    grep -q "a client is dropped, pid=[0-9]* uid=0: " daemon.log || fail "no line about those that were dropped"
+    counts="$(stats mnt client_files) $(stats mnt client_bytes) $(stats mnt client_checksum_failures)"
+    counts+=" $(stats mnt client_device_errors) $(stats mnt client_read_failures)"
+    assert_eq "what was reported" "$counts" "7 7000 1 2 3"
+    grep -q "a client that reads past the mount had trouble, pid=[0-9]* uid=0 checksum_failures=1" daemon.log ||
+        fail "no line about trouble"
+    python3 "$peers" flood mnt >flood.log 2>&1 || fail "flood: $(cat flood.log)"
+    assert_eq "a crowd" "$(cat flood.log)" "100 clients are connected, which is the limit"
+    client after
+    told after "open mnt" "direct v1"
+    told after "compare source" "20 right, 0 failed"
+    diff -r source mnt || fail "trees differ"
+
+    say "a mount that ends with peers in it"
+    python3 - "$(json socket mnt/.datasetfs/client)" >stuck.log <<'CODE' &
+import os, socket, sys
+peers = []
+for _ in range(20):
+    peers.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET))
+    peers[-1].connect(sys.argv[1])
+print("connected", flush=True)
+while any(peer.recv(4096) for peer in peers):
+    pass
+CODE
+    stuck=$!
+    wait_for 10 grep -q connected stuck.log || fail "no peers"
+    unmount mnt
+    wait $stuck || fail "the peers"
+    told after "compare source" "20 right, 0 failed"
+    end_client after
+) || fail "peers"
+
+say "daemons"
+mount_volume volume mnt
+path=$(json socket mnt/.datasetfs/client)
+mv "$path" real.socket
+client it
+# fault NAME WHY: the client goes through the mount, for this reason
+fault() {
+    local process
+    rm -f fake.log
+    python3 "$peers" fake "$1" "$path" "$PWD/real.socket" >fake.log 2>&1 &
+    process=$!
+    wait_for 10 grep -qs listening fake.log || fail "no fake daemon: $(cat fake.log)"
+    tell it "open mnt"
+    [[ $ANSWER == "$2"* ]] || fail "$1: found '$ANSWER', expected '$2'"
+    told it "compare source" "20 right, 0 failed"
+    kill $process
+    wait $process 2>/dev/null || true
+    rm -f "$path"
+}
+fault none "direct v1"
+fault hangs-up "mount v1 the other side has ended"
+fault newer "mount v1 the other side speaks protocols 10 to 12, this release speaks 1"
+fault no-greeting "mount v1 a message that begins with 0x"
+fault unsealed-index "mount v1 index: it has the seals 0, expected 0xf"
+fault index-without-seal "mount v1 index: it has the seals 0x7, expected 0xf"
+fault short-index "mount v1 index: "
+fault unsealed-state "mount v1 the state has the seals 0x7, expected 0x17"
+fault short-state "mount v1 the state has 100 bytes, expected 4096"
+fault no-state "mount v1 the state begins with 0, expected"
+fault two-descriptors "mount v1 2 descriptors came, expected 3"
+fault no-descriptors "mount v1 0 descriptors came, expected 3"
+fault a-pipe "mount v1 the volume: neither a regular file nor a block device"
+fault a-volume-to-write "mount v1 the volume: it is open with the flags"
+fault garbage "mount v1 "
+fault short-answer "mount v1 a message of 528 bytes"
+fault not-an-errno "mount v1 an answer with code 77, which is no errno"
+fault many-inodes "mount v1 version 'v1': "
+
+say "another user's daemon"
+chmod 777 .
+setpriv --reuid 65534 --regid 65534 --clear-groups "$(PATH=/usr/bin:$PATH command -v python3)" - "$PWD/other.socket" \
+    >other.log 2>&1 <<'CODE' &
+import os, socket, sys
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+listener.bind(sys.argv[1])
+os.chmod(sys.argv[1], 0o666)
+listener.listen()
+print("listening", flush=True)
+peer, _ = listener.accept()
+print("got", peer.recv(100), flush=True)
+CODE
+other=$!
+wait_for 10 grep -q listening other.log || fail "no other daemon: $(cat other.log)"
+mv other.socket "$path"
+told it "open mnt" "mount v1 the daemon of the mount runs as user 65534, trusted are those of root and of user 0"
+wait $other || fail "the other daemon"
+assert_contains "what it got" "$(cat other.log)" "got b''"
+rm "$path"
+told it "compare source" "20 right, 0 failed"
+mv real.socket "$path"
+told it "open mnt direct" "direct v1"
+end_client it
+unmount mnt
