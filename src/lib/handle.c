@@ -155,8 +155,8 @@ int dsfs_info(struct dsfs *fs, struct dsfs_info *ret)
 	return 0;
 }
 
-/* Calls under way end with the version that they began with. */
-static void handle_swap(struct dsfs *fs, struct opened *opened)
+/* Calls under way end with the version that they began with, which is returned to be put. */
+static struct opened *handle_swap(struct dsfs *fs, struct opened *opened)
 {
 	struct opened *former;
 
@@ -164,7 +164,7 @@ static void handle_swap(struct dsfs *fs, struct opened *opened)
 	former = fs->opened;
 	fs->opened = opened;
 	pthread_mutex_unlock(&fs->lock);
-	handle_put(former);
+	return former;
 }
 
 /* The same version may come again, by another daemon or from another device. */
@@ -177,17 +177,18 @@ static bool handle_is_same(const struct opened *opened, const struct opened *nex
 int dsfs_refresh(struct dsfs *fs)
 {
 	struct error *err = reason_begin();
-	struct opened *next = NULL;
-	bool is_other = false;
+	struct opened *next = NULL, *former = NULL;
+	bool is_other;
 	int r;
 
 	handle_adopt(fs);
 	pthread_mutex_lock(&fs->refreshing);
 	r = fs->opened->way->renew(fs->opened, &fs->wish, &next, err);
-	if (r == 0 && next) {
-		is_other = !handle_is_same(fs->opened, next);
-		handle_swap(fs, next);
-	}
+	if (r == 0 && next)
+		former = handle_swap(fs, next);
+	is_other = former && !handle_is_same(former, next);
 	pthread_mutex_unlock(&fs->refreshing);
+	if (former)
+		handle_put(former);
 	return r < 0 ? r : is_other;
 }
