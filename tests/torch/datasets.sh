@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: once timeout=300
+# tests/run: once timeout=600
 # Data sets of the Python package in real DataLoaders: equal to torchvision's ImageFolder on the mount; workers that
 # fork, are spawned and come from a fork server; four ranks, then three that go on where these were; a switch under it.
 . "$(dirname "$0")/../lib/common.sh"

@@ -103,7 +103,8 @@ def rank_main(rank, mnt, world, batches, state, meeting):
 def run_ranks(mnt, world, batches, state):
     with tempfile.TemporaryDirectory() as folder:
         meeting = os.path.join(folder, "meeting")
-        torch.multiprocessing.spawn(rank_main, (mnt, world, batches, state, meeting), nprocs=world)
+        torch.multiprocessing.start_processes(rank_main, (mnt, world, batches, state, meeting), nprocs=world,
+                                              start_method="fork")
         notes = torch.load(meeting + ".notes")
     shares, states = zip(*notes)
     check("one state", [found == states[0] for found in states], [True] * world)
@@ -152,6 +153,7 @@ def switch_under_it(mnt, state):
 
 def main():
     mnt = sys.argv[1]
+    torch.set_num_threads(1)  # a process with threads of OpenMP cannot be forked
     same_as_torchvision(mnt)
     workers(mnt)
     state = ranks(mnt)
