@@ -271,7 +271,7 @@ static void batch_start_piece(struct batch *batch, struct batch_file *file)
 	request->version = (struct read_version){ direct->index, direct->block_sums, direct->key };
 	request->chunks = file->joined.count ? file->joined.chunks : NULL;
 	request->chunk_count = file->joined.count;
-	request->gap = NEIGHBOURS_GAP;
+	request->gap = file->joined.count ? NEIGHBOURS_GAP : 0;
 	request->inode = file->inode;
 	request->offset = file->next;
 	request->size = left < READ_MAX ? left : READ_MAX;
