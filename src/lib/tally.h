@@ -16,6 +16,6 @@ struct tally {
 
 /* A read of the caller's has ended, with this many bytes or a negative errno. */
 void tally_count(struct tally *tally, int64_t result);
-/* Tells what is new: at once when something went wrong, else now and then, or when it is the last time. link NULL: there
- * is nobody to tell. */
+/* Tells what is new: at once when something went wrong, else now and then, or when it is the last time. link NULL:
+ * there is nobody to tell. */
 void tally_tell(struct tally *tally, const struct reader_counters *counters, const struct link *link, bool is_last);
