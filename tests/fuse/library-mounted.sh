@@ -69,6 +69,9 @@ pack volume small --label v1 --compress none
 mount_volume volume mnt
 same "errors" library-way errors
 mv direct.out errors.root
+by direct mnt library-way errors
+sort -o direct.out direct.out
+cmp errors.root direct.out || { diff errors.root direct.out; fail "errors past the mount"; }
 same "a queue" library-way queue
 assert_eq "files of the queue" "$(wc -l <mount.out)" 305
 WAY=mount library-way mnt threads || fail "threads"
