@@ -223,7 +223,7 @@ static PyObject *fast_read_many(PyObject *module, PyObject *arguments)
 	if (!reads && arena)
 		PyErr_NoMemory();
 	for (Py_ssize_t i = 0; !PyErr_Occurred() && i < count; i++) {
-		reads[i].id = PyLong_AsUnsignedLongLong(PyList_GetItem(ids, i));
+		reads[i].id = PyLong_AsUnsignedLongLongMask(PyList_GetItem(ids, i));
 		reads[i].size = UINT64_MAX;
 	}
 	if (!PyErr_Occurred()) {

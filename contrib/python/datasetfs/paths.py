@@ -60,7 +60,8 @@ class Below:
 
     def read_many(self, paths, errors):
         self.reader.refresh()
-        return resolve(paths, self.reader._read_paths([self.name(path) for path in paths]), errors)
+        views, reasons = self.reader._read_paths([self.name(path) for path in paths])
+        return resolve(paths, views, reasons, errors)
 
 
 def _absolute(path):

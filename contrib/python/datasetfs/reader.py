@@ -129,39 +129,42 @@ class Reader:
         """
         items = list(items)
         if items and isinstance(items[0], (str, bytes, os.PathLike)):
-            views = self._read_paths([os.fsencode(item) for item in items])
+            views, reasons = self._read_paths([os.fsencode(item) for item in items])
         else:
             views = dsfs.calls().read_many(self._fs, list(map(operator.index, items)))
-        return resolve(items, views, errors)
+            reasons = reason_of(views)
+        return resolve(items, views, reasons, errors)
 
     def _read_paths(self, paths):
         for _ in range(RACES):
             ids = dsfs.calls().lookup(self._fs, paths)
+            reasons = reason_of(ids)
             found = [number for number in ids if number > 0]
             views = dsfs.calls().read_many(self._fs, found)
-            if -errno.ESTALE not in (view for view in views if isinstance(view, int)):
+            reasons = {**reason_of(views), **reasons}
+            if errno.ESTALE not in reasons:
                 break
         if len(found) == len(ids):
-            return views
+            return views, reasons
         rest = iter(views)
-        return [next(rest) if number > 0 else number for number in ids]
+        return [next(rest) if number > 0 else number for number in ids], reasons
 
 
-def resolve(items, views, errors):
-    """Errors among the views become exceptions."""
+def reason_of(results):
+    """{errno: why} of the first that failed in the call that was just made; the library keeps that one's."""
+    first = next((result for result in results if isinstance(result, int) and result < 0), None)
+    return {-first: dsfs.reason()} if first else {}
+
+
+def resolve(items, views, reasons, errors):
+    """Errors among the views become exceptions; the first with an errno gets the reason that is known."""
     if errors not in ("raise", "return"):
         raise ValueError(f"errors={errors!r}, expected 'raise' or 'return'")
-    why = None
     for place, view in enumerate(views):
         if not isinstance(view, int):
             continue
-        if why is None:  # the library keeps the reason of one
-            why = dsfs.reason()
-            text = why
-        else:
-            text = os.strerror(-view)
-        error = OSError(-view, text or os.strerror(-view), items[place])
-        if errors == "raise":
-            raise error
-        views[place] = error
+        why = reasons.pop(-view, None) or os.strerror(-view)
+        if errors == "raise":  # not by a variable, which the exception's frame would keep, and with it the views
+            raise OSError(-view, why, items[place])
+        views[place] = OSError(-view, why, items[place])
     return views
