@@ -200,3 +200,23 @@ kill -KILL "$DAEMON"
 wait_end "$DAEMON" || fail "the killed daemon stays"
 wait_end $walker || fail "the walker of a killed daemon hangs"
 umount -l mnt
+
+need_loop
+need_throttle
+say "a device that keeps what is read ahead"
+loop_device volume --direct-io=on
+mount_volume "$LOOP" mnt -o version=v1
+throttle "$DAEMON"
+# The fourth READ begins to read ahead; it is small enough to come back itself.
+python3 - mnt/small/d0 "/sys/fs/cgroup/blkio/datasetfs-test-$$" "$(lsblk -ndo MAJ:MIN "$LOOP" | tr -d ' ')" <<'END'
+import os, sys
+folder, group, device = sys.argv[1:]
+for i, name in enumerate(sorted(os.listdir(folder))[:4]):
+    if i == 3:
+        with open(f"{group}/blkio.throttle.read_bps_device", "w") as file:
+            file.write(f"{device} 20000")
+    fd = os.open(f"{folder}/{name}", os.O_RDONLY)
+    os.read(fd, 1 << 20)
+END
+unmount mnt
+throttle_reads 0

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "image/address.h"
 #include "serve/ahead/fetcher.h"
 #include "serve/ahead/gather.h"
 #include "serve/ahead/walk.h"
@@ -19,7 +20,7 @@
 #define STREAM_LEGS  64u
 #define STREAM_FIRST (UINT64_C(512) << 10) /* bytes ahead of a walker at first; doubles with each leg */
 #define STREAM_LEG   (UINT64_C(256) << 10) /* of a leg at least, */
-#define STREAM_LEG_MOST (UINT64_C(768) << 10) /* at most: with what lies between small files one device read */
+#define STREAM_LEG_MOST (UINT64_C(1) << 20) /* and at most: one device read */
 #define STREAM_QUARTER 4u                  /* legs in a window, at least */
 #define STREAM_SCAN  4096u                 /* ordinals that are looked at for a leg */
 #define STREAM_LIVE  INT64_C(2000000000)   /* ns since its last READ: it shares the budget */
@@ -27,7 +28,7 @@
 /* What one job brings. */
 struct stream_leg {
 	uint64_t first; /* its first file, */
-	uint64_t bytes; /* of all */
+	uint64_t bytes; /* of all, in whole blocks, as they lie on the volume */
 };
 
 /* Under the lock. */
@@ -143,15 +144,17 @@ static struct stream_leg streams_scan(struct stream *stream, const struct genera
 	uint64_t limit = stream->next + STREAM_SCAN;
 	struct stream_leg leg = { 0 };
 	struct inode inode;
+	uint64_t size;
 
 	for (; stream->next < end && stream->next < limit && job->count < KEPT_FILES; stream->next++) {
 		if (inode_get(generation->index, stream->next, &inode, NULL) < 0 || !S_ISREG(inode.mode) || !inode.size)
 			continue;
-		if (leg.first && (inode.size > READ_MAX || leg.bytes + inode.size > most))
+		size = inode.size < READ_MAX ? round_up(inode.size, DSFS_BLOCK) : READ_MAX;
+		if (leg.first && (inode.size > READ_MAX || leg.bytes + size > most))
 			return leg;
 		if (!leg.first)
 			leg.first = inode.ordinal;
-		leg.bytes += inode.size < READ_MAX ? inode.size : READ_MAX;
+		leg.bytes += size;
 		if (inode.size > READ_MAX) {
 			stream->next++;
 			return leg;
