@@ -36,7 +36,8 @@ static const char *version(void)
 	snprintf(text, sizeof(text), "{\"label\": \"%s\", \"uuid\": \"00000000-0000-4000-8000-000000000001\", "
 		 "\"digest\": \"sha256:%064d\", \"sequence\": %s, \"files\": 2, \"bytes\": 8, \"%s\": %s}\n",
 		 is_mode("label") ? "../../.." : "v1", 0, is_mode("sequence") ? "1099511627776" : "1",
-		 is_mode("old") ? "other" : "inodes", is_mode("inodes") ? "1099511627776" : is_mode("endless") ? "1000000000000" : "9");
+		 is_mode("old") ? "other" : "inodes",
+		 is_mode("inodes") ? "1099511627776" : is_mode("endless") ? "1000000000000" : "9");
 	return text;
 }
 
