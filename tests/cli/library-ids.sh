@@ -15,7 +15,7 @@ every_id() {
     cmp found expected || fail "the paths of $1 do not lead to their ids"
 }
 
-tree many source --files 100000
+tree many source --files "$(length 20000 100000)"
 pack volume source
 every_id volume source
 mkdir source/linked

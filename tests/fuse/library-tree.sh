@@ -27,12 +27,20 @@ while read -r directory; do
     cmp listed found || fail "the list of '$directory' is not as the mount's"
 done < <(cd mnt && find . -type d ! -name $'*\n*' -readable -printf '%P\n' | awk 'length < 3000' | head -n 40)
 unmount mnt
+# setuid and setgid bits, which only this mount shows
+mount_volume volume mnt -o version=first,suid
+! is_root || WAY=direct library_tree mnt range >/dev/null || fail "root has no way past the mount"
+library_tree mnt walk >walk
+python3 "$LIB/library_tree.py" walk mnt --mount <walk || fail "the walk by a mount with suid is not as the mount"
+unmount mnt
 
 say "paths of all kinds"
 paths_of_links >paths
 mount_volume volume mnt
-library_tree volume lookup <paths >found
-python3 "$LIB/library_tree.py" lookup mnt paths <found || fail "paths do not lead where the kernel goes"
+for where in volume mnt; do
+    library_tree $where lookup <paths >found
+    python3 "$LIB/library_tree.py" lookup mnt paths <found || fail "paths of $where do not lead where the kernel goes"
+done
 assert_eq "the mount's own directory" "$(printf '.datasetfs\0.datasetfs/version\0to-control\0' |
     library_tree volume lookup | paste -sd ' ')" "ENOENT ENOENT ENOENT"
 unmount mnt
