@@ -47,12 +47,14 @@ struct engine_ops {
 	/* NULL where nothing is to be done, as is the next. */
 	void (*renew)(struct engine *engine);
 	void (*forget)(struct engine *engine);
+	bool (*is_open)(struct engine *engine);
 	void (*free)(struct engine *engine);
 };
 
 struct engine {
 	const struct engine_ops *ops;
 	bool polling; /* set by the owner: whether a wait may end because of the polled descriptor */
+	int64_t timeout; /* set by the owner: ns that a wait for reads lasts at most; 0: no limit */
 	unsigned completions; /* that the last wait brought */
 };
 
@@ -102,6 +104,12 @@ static inline void engine_forget(struct engine *engine)
 {
 	if (engine && engine->ops->forget)
 		engine->ops->forget(engine);
+}
+
+/* False: the program closed its descriptor, and may have got the number for something else. */
+static inline bool engine_is_open(struct engine *engine)
+{
+	return !engine->ops->is_open || engine->ops->is_open(engine);
 }
 
 static inline void engine_free(struct engine *engine)

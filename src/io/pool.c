@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* The engine where io_uring is refused, as containers do: threads that call preadv(2), so that several reads are under
- * way. They are made as they are needed. */
+ * way. They are made as they are needed. It has no descriptor that a program could close. */
 #include <errno.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
-#include "base/wake.h"
+#include "base/clock.h"
 #include "io/engine.h"
 
 #define POOL_THREADS 8u
@@ -20,13 +18,10 @@ struct pool {
 	int *fds; /* one per member */
 	uint32_t member_count;
 	unsigned limit; /* threads at most */
-	int wake;       /* -1 for none */
-	void (*woken)(void *argument);
-	void *woken_argument;
 	unsigned in_flight; /* the owner's */
-	struct wake done_wake;
 	pthread_mutex_t lock; /* guards what follows */
 	pthread_cond_t work;
+	pthread_cond_t some_done;
 	struct io_read *todo, **todo_end;
 	struct io_read *done; /* with their results */
 	unsigned idle, waiting; /* threads; reads in todo */
@@ -65,7 +60,7 @@ static void pool_give(struct pool *pool, struct io_read *read)
 	read->next = pool->done;
 	pool->done = read;
 	if (!read->next)
-		wake_up(&pool->done_wake);
+		pthread_cond_signal(&pool->some_done);
 }
 
 static void *pool_main(void *argument)
@@ -133,46 +128,41 @@ static void pool_read(struct engine *engine, struct io_read *read)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-static bool pool_reap(struct pool *pool)
+/* For some read to be done, while any is under way. */
+static void pool_sleep(struct pool *pool)
 {
-	struct io_read *read, *next;
+	int64_t until = clock_now() + pool->engine.timeout;
+	const struct timespec limit = { .tv_sec = until / 1000000000, .tv_nsec = until % 1000000000 };
+	int r = 0;
 
-	wake_take(&pool->done_wake);
 	pthread_mutex_lock(&pool->lock);
-	read = pool->done;
-	pool->done = NULL;
+	while (!pool->done && pool->in_flight && r != ETIMEDOUT)
+		r = pool->engine.timeout ? pthread_cond_timedwait(&pool->some_done, &pool->lock, &limit) :
+					   pthread_cond_wait(&pool->some_done, &pool->lock);
 	pthread_mutex_unlock(&pool->lock);
-	pool->engine.completions = 0;
-	for (; read; read = next) {
-		next = read->next;
-		pool->in_flight--;
-		pool->engine.completions++;
-		read->done(read, read->result);
-	}
-	return pool->engine.completions > 0;
 }
 
 static int pool_wait(struct engine *engine, bool block, bool *ret_readable, struct error *err)
 {
 	struct pool *pool = (struct pool *)engine;
-	struct pollfd fds[2] = { { .fd = pool->done_wake.fd, .events = POLLIN },
-				 { .fd = pool->wake, .events = POLLIN } };
+	struct io_read *read, *next;
 
+	(void)err;
 	*ret_readable = false;
-	if (pool_reap(pool) || (!pool->in_flight && pool->wake < 0))
-		return 0;
-	if (poll(fds, 2, block ? -1 : 0) < 0 && errno != EINTR)
-		return error_errno(err, "poll");
-	if (fds[1].revents)
-		pool->woken(pool->woken_argument);
-	pool_reap(pool);
+	if (block)
+		pool_sleep(pool);
+	pthread_mutex_lock(&pool->lock);
+	read = pool->done;
+	pool->done = NULL;
+	pthread_mutex_unlock(&pool->lock);
+	engine->completions = 0;
+	for (; read; read = next) {
+		next = read->next;
+		pool->in_flight--;
+		engine->completions++;
+		read->done(read, read->result);
+	}
 	return 0;
-}
-
-/* In a child there are no threads to end. */
-static void pool_forget(struct engine *engine)
-{
-	wake_close(&((struct pool *)engine)->done_wake);
 }
 
 static void pool_free(struct engine *engine)
@@ -185,39 +175,36 @@ static void pool_free(struct engine *engine)
 	pthread_mutex_unlock(&pool->lock);
 	for (unsigned i = 0; i < pool->thread_count; i++)
 		pthread_join(pool->threads[i], NULL);
+	pthread_cond_destroy(&pool->some_done);
 	pthread_cond_destroy(&pool->work);
 	pthread_mutex_destroy(&pool->lock);
-	wake_close(&pool->done_wake);
 	free(pool->fds);
 	free(pool);
 }
 
 int pool_new(const struct engine_setup *setup, struct engine **ret, struct error *err)
 {
-	static const struct engine_ops ops = { .read = pool_read, .wait = pool_wait, .forget = pool_forget,
-					       .free = pool_free };
+	static const struct engine_ops ops = { .read = pool_read, .wait = pool_wait, .free = pool_free };
 	struct pool *pool = calloc(1, sizeof(*pool));
-	int r;
+	pthread_condattr_t clock;
 
-	if (!pool)
-		return error_set(err, -ENOMEM, "no memory for threads that read");
-	*pool = (struct pool){ .engine = { .ops = &ops },
-			       .member_count = setup->member_count,
-			       .limit = setup->depth < POOL_THREADS ? setup->depth : POOL_THREADS,
-			       .wake = setup->wake,
-			       .woken = setup->woken,
-			       .woken_argument = setup->woken_argument,
-			       .lock = PTHREAD_MUTEX_INITIALIZER,
-			       .work = PTHREAD_COND_INITIALIZER,
-			       .todo_end = &pool->todo };
-	pool->fds = calloc(setup->member_count, sizeof(*pool->fds));
-	r = pool->fds ? wake_open(&pool->done_wake, err) : error_set(err, -ENOMEM, "no memory for threads that read");
-	if (r < 0) {
-		free(pool->fds);
+	if (pool)
+		pool->fds = calloc(setup->member_count, sizeof(*pool->fds));
+	if (!pool || !pool->fds) {
 		free(pool);
-		return r;
+		return error_set(err, -ENOMEM, "no memory for threads that read");
 	}
+	pool->engine.ops = &ops;
 	memcpy(pool->fds, setup->volume_fds, setup->member_count * sizeof(*pool->fds));
+	pool->member_count = setup->member_count;
+	pool->limit = setup->depth < POOL_THREADS ? setup->depth : POOL_THREADS;
+	pool->todo_end = &pool->todo;
+	pthread_mutex_init(&pool->lock, NULL);
+	pthread_cond_init(&pool->work, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&pool->some_done, &clock);
+	pthread_condattr_destroy(&clock);
 	*ret = &pool->engine;
 	return 0;
 }

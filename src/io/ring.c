@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "io/engine.h"
@@ -28,6 +29,7 @@ struct ring {
 	void (*woken)(void *argument);
 	void *woken_argument;
 	unsigned depth, in_flight;
+	struct stat file; /* the ring itself */
 	unsigned commands; /* with the kernel or queued */
 	struct io_command *command_first, **command_end;
 	struct io_read *queue_first, **queue_end; /* reads that wait for room */
@@ -231,6 +233,16 @@ static void ring_reap(struct ring *ring, bool *readable)
 	ring_start_queued(ring);
 }
 
+static int ring_enter(struct ring *ring)
+{
+	struct __kernel_timespec limit = { .tv_sec = ring->engine.timeout / 1000000000,
+					   .tv_nsec = ring->engine.timeout % 1000000000 };
+	struct io_uring_cqe *cqe;
+
+	return ring->engine.timeout ? io_uring_submit_and_wait_timeout(&ring->uring, &cqe, 1, &limit, NULL) :
+				      io_uring_submit_and_wait(&ring->uring, 1);
+}
+
 static int ring_wait(struct engine *engine, bool block, bool *ret_readable, struct error *err)
 {
 	struct ring *ring = (struct ring *)engine;
@@ -244,8 +256,8 @@ static int ring_wait(struct engine *engine, bool block, bool *ret_readable, stru
 	/* With nothing under way nothing could end the wait. */
 	if (!ring->armed && !ring->wake_armed && !ring->in_flight && !ring->commands)
 		block = false;
-	r = block ? io_uring_submit_and_wait(&ring->uring, 1) : io_uring_submit(&ring->uring);
-	if (r < 0 && r != -EINTR && r != -EAGAIN && r != -EBUSY)
+	r = block ? ring_enter(ring) : io_uring_submit(&ring->uring);
+	if (r < 0 && r != -EINTR && r != -EAGAIN && r != -EBUSY && r != -ETIME)
 		return error_set(err, r, "io_uring_enter: %s", strerror(-r));
 	ring_reap(ring, &readable);
 	*ret_readable = readable;
@@ -260,6 +272,14 @@ static void ring_renew(struct engine *engine)
 	if (ring->registered)
 		ring->registered = io_uring_register_files_update(&ring->uring, 0, ring->fds, ring->member_count) ==
 				   (int)ring->member_count;
+}
+
+static bool ring_is_open(struct engine *engine)
+{
+	struct ring *ring = (struct ring *)engine;
+	struct stat st;
+
+	return fstat(ring->uring.ring_fd, &st) == 0 && st.st_dev == ring->file.st_dev && st.st_ino == ring->file.st_ino;
 }
 
 static void ring_forget(struct engine *engine)
@@ -311,6 +331,8 @@ static int ring_setup(struct ring *ring, const struct engine_setup *setup, struc
 	if (r < 0)
 		return error_set(err, r, "io_uring_setup: %s", strerror(-r));
 	r = ring_check_reads(ring, err);
+	if (r == 0 && fstat(ring->uring.ring_fd, &ring->file) < 0)
+		r = error_errno(err, "fstat");
 	if (r < 0)
 		io_uring_queue_exit(&ring->uring);
 	return r;
@@ -320,7 +342,7 @@ int ring_new(const struct engine_setup *setup, struct engine **ret, struct error
 {
 	static const struct engine_ops ops = {
 		.read = ring_read, .command = ring_command, .wait = ring_wait, .renew = ring_renew,
-		.forget = ring_forget, .free = ring_free
+		.forget = ring_forget, .is_open = ring_is_open, .free = ring_free
 	};
 	struct ring *ring = calloc(1, sizeof(*ring));
 	int r;
