@@ -421,14 +421,14 @@ static int batch_make_slots(struct lane *lane, unsigned count, struct error *err
 	return 0;
 }
 
-int batch_begin(struct batch *batch, bool many, const struct lane_queue *queue, struct error *err)
+int batch_begin(struct batch *batch, bool many, unsigned depth, struct error *err)
 {
 	struct lane *lane = batch->lane;
 	struct batch_slots *slots;
-	int r = lane_start(lane, &batch_events, many, queue, err);
+	int r = lane_start(lane, &batch_events, many, depth, err);
 
 	if (r == 0 && !lane->slots)
-		r = batch_make_slots(lane, queue ? queue->depth : LANE_DEPTH, err);
+		r = batch_make_slots(lane, depth ? depth : LANE_DEPTH, err);
 	if (r < 0)
 		return r;
 	slots = lane->slots;
@@ -468,14 +468,16 @@ static void batch_retry(struct batch *batch, bool block)
 	read_retry(reader);
 }
 
-void batch_wait(struct batch *batch, bool block)
+void batch_wait(struct batch *batch, int64_t limit)
 {
+	struct engine *engine = batch->lane->reader.engine;
 	struct error why = { 0 };
 	bool readable;
 
-	if (engine_wait(batch->lane->reader.engine, block, &readable, &why) < 0)
+	engine->timeout = limit == BATCH_FOR_EVER ? 0 : limit;
+	if (engine_wait(engine, limit > 0, &readable, &why) < 0)
 		abort(); /* the kernel may write into our buffers yet */
-	batch_retry(batch, block);
+	batch_retry(batch, limit > 0);
 	batch_start(batch);
 }
 

@@ -28,12 +28,13 @@ struct batch {
 	int64_t retried;                      /* when parked reads were tried last, ns */
 };
 
-/* many: by the lane's ring, where it has one. */
-must_check int batch_begin(struct batch *batch, bool many, const struct lane_queue *queue, struct error *err);
+/* As lane_start(). */
+must_check int batch_begin(struct batch *batch, bool many, unsigned depth, struct error *err);
 /* Starts what can be started. */
 void batch_start(struct batch *batch);
 bool batch_is_over(const struct batch *batch);
-/* Waits until something has ended, and starts what can be started then. block false: looks only. */
-void batch_wait(struct batch *batch, bool block);
+/* Waits until something has ended, and starts what can be started then; so many ns at most, 0: looks only. */
+#define BATCH_FOR_EVER INT64_MAX
+void batch_wait(struct batch *batch, int64_t limit);
 /* Nothing is under way. */
 void batch_end(struct batch *batch);

@@ -4,9 +4,8 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <sys/timerfd.h>
-#include <unistd.h>
 
+#include "base/clock.h"
 #include "lib/batch.h"
 
 /* One small read gains nothing from a ring: the system call is the same, and a thread that makes no others need not
@@ -24,11 +23,11 @@ int direct_read_many(struct opened *opened, struct dsfs_read *reads, size_t coun
 
 	if (r < 0)
 		return r;
-	r = batch_begin(&batch, !direct_read_is_one(reads, count), NULL, err);
+	r = batch_begin(&batch, !direct_read_is_one(reads, count), 0, err);
 	if (r == 0)
 		batch_start(&batch);
 	while (r == 0 && !batch_is_over(&batch))
-		batch_wait(&batch, true);
+		batch_wait(&batch, BATCH_FOR_EVER);
 	batch_end(&batch);
 	lane_leave(batch.lane);
 	return r < 0 || !batch.failed ? r : err->code;
@@ -40,24 +39,26 @@ struct direct_read_queue {
 	struct pending pending; /* the first member */
 	struct batch batch;
 	struct fifo todo, done;
-	int timer;
-	bool expired;
 };
 
-static void direct_read_expired(void *argument)
+/* What its ring does cannot be known any more. */
+static int direct_read_check(struct direct_read_queue *queue, struct error *err)
 {
-	struct direct_read_queue *queue = argument;
-	uint64_t times;
+	struct engine *engine = queue->batch.lane->reader.engine;
 
-	queue->expired = read(queue->timer, &times, sizeof(times)) == sizeof(times) || queue->expired;
+	if (!engine || engine_is_open(engine))
+		return 0;
+	return error_set(err, -EBADF, "the program closed the descriptor of the queue's io_uring");
 }
 
 static int direct_read_submit(struct pending *pending, struct dsfs_read *reads, size_t count, struct error *err)
 {
 	struct direct_read_queue *queue = (struct direct_read_queue *)pending;
 	struct batch *batch = &queue->batch;
-	int r = fifo_reserve(&queue->todo, count, err);
+	int r = direct_read_check(queue, err);
 
+	if (r == 0)
+		r = fifo_reserve(&queue->todo, count, err);
 	/* For what is under way as well. */
 	if (r == 0)
 		r = fifo_reserve(&queue->done, queue->todo.count + batch->busy + 1 + count, err);
@@ -67,18 +68,7 @@ static int direct_read_submit(struct pending *pending, struct dsfs_read *reads, 
 		fifo_add(&queue->todo, &reads[i]);
 	batch->err = err;
 	batch_start(batch);
-	batch_wait(batch, false); /* what was started reaches the device */
-	return 0;
-}
-
-static int direct_read_set_timer(struct direct_read_queue *queue, int timeout, struct error *err)
-{
-	const struct itimerspec when = { .it_value = { .tv_sec = timeout / 1000,
-						       .tv_nsec = timeout % 1000 * 1000000L } };
-
-	queue->expired = timeout == 0;
-	if (timeout > 0 && timerfd_settime(queue->timer, 0, &when, NULL) < 0)
-		return error_errno(err, "timerfd_settime");
+	batch_wait(batch, 0); /* what was started reaches the device */
 	return 0;
 }
 
@@ -86,38 +76,41 @@ static int direct_read_wait(struct pending *pending, size_t least, struct dsfs_r
 			    struct error *err)
 {
 	struct direct_read_queue *queue = (struct direct_read_queue *)pending;
-	int r = direct_read_set_timer(queue, timeout, err);
+	int64_t limit = timeout < 0 ? BATCH_FOR_EVER : timeout * INT64_C(1000000), start = clock_now();
+	int r = direct_read_check(queue, err);
 	size_t count = 0;
 
 	if (r < 0)
 		return r;
 	queue->batch.err = err;
 	if (queue->done.count < least)
-		batch_wait(&queue->batch, false);
-	while (queue->done.count < least && !queue->expired && !batch_is_over(&queue->batch))
-		batch_wait(&queue->batch, true);
-	if (timeout > 0)
-		(void)timerfd_settime(queue->timer, 0, &(struct itimerspec){ 0 }, NULL);
+		batch_wait(&queue->batch, 0);
+	while (queue->done.count < least && limit > 0 && !batch_is_over(&queue->batch)) {
+		batch_wait(&queue->batch, limit);
+		if (timeout >= 0)
+			limit = start + timeout * INT64_C(1000000) - clock_now();
+	}
 	while (count < most && queue->done.count)
 		ret[count++] = fifo_take(&queue->done);
 	return (int)count;
 }
 
+/* Of a ring that is lost the kernel may have buffers, which stay. */
 static void direct_read_free(struct pending *pending)
 {
 	struct direct_read_queue *queue = (struct direct_read_queue *)pending;
 	struct error ignored = { 0 };
 
 	queue->batch.err = &ignored;
+	if (queue->batch.lane && direct_read_check(queue, &ignored) < 0)
+		return;
 	if (queue->batch.lane)
 		while (!batch_is_over(&queue->batch))
-			batch_wait(&queue->batch, true);
+			batch_wait(&queue->batch, BATCH_FOR_EVER);
 	batch_end(&queue->batch);
 	lane_free(queue->batch.lane);
 	fifo_free(&queue->todo);
 	fifo_free(&queue->done);
-	if (queue->timer >= 0)
-		close(queue->timer);
 	free(queue);
 }
 
@@ -126,19 +119,6 @@ static const struct pending_ops direct_read_ops = {
 	.wait = direct_read_wait,
 	.free = direct_read_free,
 };
-
-static int direct_read_open(struct direct_read_queue *queue, struct direct *direct, unsigned depth, struct error *err)
-{
-	const struct lane_queue setup = { .depth = depth ? depth : LANE_DEPTH,
-					  .timer = queue->timer,
-					  .expired = direct_read_expired,
-					  .argument = queue };
-	int r = queue->timer < 0 ? error_errno(err, "timerfd_create") : 0;
-
-	if (r == 0)
-		r = lane_new(direct, &queue->batch.lane, err);
-	return r < 0 ? r : batch_begin(&queue->batch, true, &setup, err);
-}
 
 int direct_read_pending(struct opened *opened, unsigned depth, struct pending **ret, struct error *err)
 {
@@ -150,8 +130,9 @@ int direct_read_pending(struct opened *opened, unsigned depth, struct pending **
 	queue->pending.ops = &direct_read_ops;
 	queue->batch.todo = &queue->todo;
 	queue->batch.done = &queue->done;
-	queue->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	r = direct_read_open(queue, (struct direct *)opened, depth, err);
+	r = lane_new((struct direct *)opened, &queue->batch.lane, err);
+	if (r == 0)
+		r = batch_begin(&queue->batch, true, depth ? depth : LANE_DEPTH, err);
 	if (r < 0) {
 		direct_read_free(&queue->pending);
 		return r;

@@ -26,11 +26,21 @@ static pthread_once_t lane_once = PTHREAD_ONCE_INIT;
 static struct lane *all;
 static uint64_t all_generation;
 
+/* A ring whose number the program gave to something else cannot even be freed. */
+static void lane_check_engine(struct lane *lane)
+{
+	if (!lane->many || engine_is_open(lane->many))
+		return;
+	lane->many = NULL;
+	lane->has_tried_many = false;
+}
+
 /* --- taking apart --- */
 
 /* What it shares with its version; its own memory stays. Under the lock. */
 static void lane_clear(struct lane *lane)
 {
+	lane_check_engine(lane);
 	tally_tell(&lane->tally, &lane->counters, lane->direct->link, true);
 	engine_free(lane->many);
 	engine_free(lane->sync);
@@ -223,16 +233,14 @@ void lane_leave(struct lane *lane)
 
 /* --- reading --- */
 
-static int lane_make_engines(struct lane *lane, bool many, const struct lane_queue *queue, struct error *err)
+static int lane_make_engines(struct lane *lane, bool many, unsigned depth, struct error *err)
 {
 	struct engine_setup setup = { .poll_fd = -1,
-				      .wake = queue ? queue->timer : -1,
-				      .woken = queue ? queue->expired : NULL,
-				      .woken_argument = queue ? queue->argument : NULL,
+				      .wake = -1,
 				      .volume_fds = &lane->direct->volume->file->fd,
 				      .member_count = 1,
-				      .depth = queue ? queue->depth : LANE_DEPTH,
-				      .moves = queue != NULL,
+				      .depth = depth ? depth : LANE_DEPTH,
+				      .moves = depth > 0,
 				      .is_freed_elsewhere = true };
 	int r = 0;
 
@@ -247,8 +255,7 @@ static int lane_make_engines(struct lane *lane, bool many, const struct lane_que
 	return 0;
 }
 
-int lane_start(struct lane *lane, const struct reader_events *events, bool many, const struct lane_queue *queue,
-	       struct error *err)
+int lane_start(struct lane *lane, const struct reader_events *events, bool many, unsigned depth, struct error *err)
 {
 	static const struct reader_options options = { .verify = true, .wait = true, .deadline = LANE_TIMEOUT };
 	const struct reader_setup setup = { .options = &options,
@@ -259,8 +266,10 @@ int lane_start(struct lane *lane, const struct reader_events *events, bool many,
 					    .counters = &lane->counters };
 	int r = lane->reader.codec ? 0 : reader_open(&lane->reader, &setup, err);
 
+	if (many)
+		lane_check_engine(lane);
 	if (r == 0)
-		r = lane_make_engines(lane, many, queue, err);
+		r = lane_make_engines(lane, many, depth, err);
 	if (r == 0)
 		lane->reader.engine = many && lane->many ? lane->many : lane->sync;
 	return r;

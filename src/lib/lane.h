@@ -52,15 +52,10 @@ void lane_leave(struct lane *lane);
 must_check int lane_new(struct direct *direct, struct lane **ret, struct error *err);
 void lane_free(struct lane *lane);
 
-/* What reading needs. queue: NULL: only the thread of the lane reads with it. */
-struct lane_queue {
-	unsigned depth;
-	int timer; /* a timerfd that ends waits */
-	void (*expired)(void *argument);
-	void *argument;
-};
-must_check int lane_start(struct lane *lane, const struct reader_events *events, bool many,
-			  const struct lane_queue *queue, struct error *err);
+/* What reading needs. many: several reads at a time. depth: for a queue, which threads use in turn: so many device reads
+ * at a time; 0: only the thread of the lane reads with it. */
+must_check int lane_start(struct lane *lane, const struct reader_events *events, bool many, unsigned depth,
+			  struct error *err);
 
 /* Before the version goes: nobody uses it. */
 void lane_close_all(struct direct *direct);

@@ -81,25 +81,46 @@ static int wrong_calls(const char *volume, const char *path)
 	return 0;
 }
 
+static int64_t read_twice(struct dsfs *fs, uint64_t id)
+{
+	struct dsfs_read reads[2] = { { .id = id, .size = UINT64_MAX }, { .id = id, .size = UINT64_MAX } };
+	struct dsfs_arena *arena;
+
+	expect("an arena", dsfs_arena_new(&arena), 0);
+	dsfs_read_many(fs, reads, 2, arena);
+	expect("both", reads[1].result, reads[0].result);
+	dsfs_arena_free(arena);
+	return reads[0].result;
+}
+
 /* A program that closes whatever it has not opened, and gets the same numbers for files of its own. */
 static int closed_descriptors(const char *volume, const char *path)
 {
 	struct dsfs *fs = files_open(volume);
 	uint64_t id = find(fs, path);
+	struct dsfs_queue *queue;
+	int first = 0, fd; /* of the program; what the handle opened again is below them */
 	char bytes[65536];
-	int fd;
 
-	if (dsfs_pread(fs, id, bytes, sizeof(bytes), 0) <= 0)
+	if (dsfs_pread(fs, id, bytes, sizeof(bytes), 0) <= 0 || read_twice(fs, id) <= 0)
 		FAIL("before");
+	expect("a queue", dsfs_queue_new(fs, 0, &queue), 0);
 	closefrom(3);
+	expect("two", read_twice(fs, id), -EBADF);
+	expect("the queue", dsfs_queue_wait(queue, 1, NULL, 0, -1), -EBADF);
 	expect("closed", dsfs_pread(fs, id, bytes, sizeof(bytes), 0), -EBADF);
-	for (fd = 0; fd >= 0 && fd < 600;)
+	do {
 		fd = open("/proc/self/exe", O_RDONLY);
+		first = first ? first : fd;
+	} while (fd >= 0 && fd < 600);
 	expect("something else", dsfs_pread(fs, id, bytes, sizeof(bytes), 0), -EBADF);
 	puts(dsfs_reason());
+	expect("two of something else", read_twice(fs, id), -EBADF);
+	expect("the queue", dsfs_queue_wait(queue, 1, NULL, 0, -1), -EBADF);
 	expect("refresh", dsfs_refresh(fs), -EBADF);
+	dsfs_queue_free(queue);
 	dsfs_close(fs);
-	for (fd = 0; fd < 600; fd++)
+	for (fd = first; fd < 600; fd++)
 		expect("ours is still open", fcntl(fd, F_GETFD), 0);
 	return 0;
 }

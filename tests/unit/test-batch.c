@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads by the library while the way to the device fails: they wait and are tried again. */
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "image/checksum.h"
+#include "image/index_load.h"
+#include "lib/batch.h"
+#include "lib/check.h"
+#include "lib/forked.h"
+#include "lib/section.h"
+
+#define AT     DSFS_DATA_AT
+#define SIZE   5000u
+#define FILES  4u
+#define DEVICE (AT + FILES * 8192u)
+#define FIRST  (UINT64_C(3) << DSFS_ORDINAL_BITS) /* ids of sequence 3 */
+
+static uint8_t device[DEVICE];
+static unsigned failures, reads_seen; /* of the device */
+static int failure;
+static struct section section;
+static struct file_source file = { .geometry = { .logical_block = 512, .size = DEVICE } };
+static struct volume volume = { .file = &file };
+static struct direct direct = { .volume = &volume, .key = 1 };
+
+static void device_read(struct engine *engine, struct io_read *read)
+{
+	uint64_t at = read->offset;
+
+	(void)engine;
+	reads_seen++;
+	if (failures) {
+		failures--;
+		read->done(read, failure);
+		return;
+	}
+	for (int i = 0; i < read->iov_count; at += read->iov[i++].iov_len)
+		memcpy(read->iov[i].iov_base, device + at, read->iov[i].iov_len);
+	read->done(read, (int)(at - read->offset));
+}
+
+static int device_wait(struct engine *engine, bool block, bool *ret_readable, struct error *err)
+{
+	(void)engine;
+	(void)block;
+	(void)err;
+	*ret_readable = false;
+	return 0;
+}
+
+static void nothing(void)
+{
+}
+
+static void open_direct(void)
+{
+	static const uint64_t sizes[1] = { DEVICE };
+	struct version version = { 0 };
+	char name[2] = "a";
+
+	for (size_t i = 0; i < DEVICE; i++)
+		device[i] = (uint8_t)(i * 2654435761u >> 13);
+	section_init(&section);
+	for (unsigned i = 0; i < FILES; i++, name[0]++) {
+		uint64_t at = AT + i * 8192;
+
+		section_file(&section, 1, name, SIZE,
+			     section_chunk(&section, at, checksum_64(device + at, SIZE), SIZE, DSFS_CODEC_RAW));
+	}
+	CHECK_OK(index_load_fd(section_write(&section, &version), &version, sizes, 1, &direct.index, &err));
+	direct.opened.info = (struct dsfs_info){ .root = FIRST | INODE_ROOT, .ids = FILES + 1, .sequence = 3 };
+	file.fd = memfd_create("volume", MFD_CLOEXEC);
+	assert_int_equal(fstat(file.fd, &volume.identity), 0);
+}
+
+/* Two files by a device that fails so often, then the reason. */
+static void read_two(struct dsfs_read reads[2], struct error *why)
+{
+	static const struct engine_ops ops = { .read = device_read, .wait = device_wait };
+	struct engine engine = { .ops = &ops };
+	static uint8_t buffers[2][SIZE];
+	struct batch batch = { .reads = reads, .count = 2, .err = why };
+
+	for (unsigned i = 0; i < 2; i++)
+		reads[i] = (struct dsfs_read){ .id = FIRST | (2 + i), .size = SIZE, .buffer = buffers[i] };
+	reads_seen = 0;
+	CHECK_OK(lane_enter(&direct, &batch.lane, &err));
+	CHECK_OK(batch_begin(&batch, false, 0, &err));
+	batch.lane->reader.engine = &engine;
+	batch_start(&batch);
+	while (!batch_is_over(&batch))
+		batch_wait(&batch, BATCH_FOR_EVER);
+	batch_end(&batch);
+	lane_leave(batch.lane);
+}
+
+static void check_right(const struct dsfs_read reads[2])
+{
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(reads[i].result, SIZE);
+		assert_memory_equal(reads[i].buffer, device + AT + i * 8192, SIZE);
+	}
+}
+
+static void test_path(void **state)
+{
+	struct dsfs_read reads[2];
+	struct error why = { 0 };
+
+	(void)state;
+	failure = -ENODEV;
+	failures = 5; /* the first read twice, and once more after it waited; the second one as well */
+	read_two(reads, &why);
+	check_right(reads);
+	assert_int_equal(reads_seen, 7);
+	assert_int_equal(why.code, 0);
+}
+
+/* What the device says of one block does not pass: it is tried once more, and the other file is right. */
+static void test_block(void **state)
+{
+	struct dsfs_read reads[2];
+	struct error why = { 0 };
+
+	(void)state;
+	failure = -ENODATA;
+	failures = 1;
+	read_two(reads, &why);
+	check_right(reads);
+
+	failures = 2;
+	read_two(reads, &why);
+	assert_int_equal(reads[0].result, -ENODATA);
+	assert_int_equal(reads[1].result, SIZE);
+	assert_int_equal(why.code, -ENODATA);
+	assert_non_null(strstr(why.reason, "'/a': chunk 0 at offset "));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_path),
+		cmocka_unit_test(test_block),
+	};
+	int r;
+
+	CHECK_OK(forked_watch(nothing, &err));
+	open_direct();
+	r = cmocka_run_group_tests(tests, NULL, NULL);
+	lane_close_all(&direct);
+	chunk_cache_free(volume.cache);
+	page_cache_free(volume.pages);
+	index_close(direct.index);
+	close(file.fd);
+	return r;
+}
