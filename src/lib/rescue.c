@@ -66,6 +66,15 @@ static int rescue_fill(int fd, const struct read_request *request, struct error 
 	return 0;
 }
 
+static int rescue_by_path(int mount, const struct direct *direct, const struct read_request *request, const char *path,
+			  struct error *err)
+{
+	uint64_t id = direct->opened.info.sequence << DSFS_ORDINAL_BITS | request->inode.ordinal;
+	auto_close int fd = rescue_open(mount, direct, id, path, err);
+
+	return fd < 0 ? fd : rescue_fill(fd, request, err);
+}
+
 static int rescue_mount(const struct link_place *place, int *ret, struct error *err)
 {
 	auto_close int fd = open(place->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -83,7 +92,7 @@ static int rescue_try(const struct direct *direct, const struct read_request *re
 {
 	uint64_t id = direct->opened.info.sequence << DSFS_ORDINAL_BITS | request->inode.ordinal;
 	auto_free char *path = malloc(RESCUE_PATH);
-	auto_close int mount = -1, fd = -1;
+	auto_close int mount = -1;
 	int prefix, r;
 
 	if (!path)
@@ -96,10 +105,10 @@ static int rescue_try(const struct direct *direct, const struct read_request *re
 		r = rescue_mount(link_place(direct->link), &mount, err);
 	if (r < 0)
 		return r;
-	fd = rescue_open(mount, direct, id, path + prefix, err); /* most mounts serve the version */
-	if (fd < 0)
-		fd = rescue_open(mount, direct, id, path, err);
-	return fd < 0 ? fd : rescue_fill(fd, request, err);
+	/* Most mounts serve the version; but if it was moved, they serve it from where it was. */
+	if (rescue_by_path(mount, direct, request, path + prefix, err) == 0)
+		return 0;
+	return rescue_by_path(mount, direct, request, path, err);
 }
 
 /* Where the way to the device fails it fails for the mount too, which would wait much longer. */
