@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes seeds for the fuzz targets into a folder: valid structures, made by the library's own encoders. */
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -9,6 +10,7 @@
 #include "image/catalogue.h"
 #include "image/chunk.h"
 #include "fuse/wire.h"
+#include "handover/handover.h"
 #include "lib/check.h"
 #include "lib/rows.h"
 #include "lib/section.h"
@@ -170,6 +172,31 @@ static void seed_json(const char *folder)
 	write_seed(folder, "json-1", "", 0, text, sizeof(text) - 1);
 }
 
+static void seed_handover(const char *folder)
+{
+	static const struct version version = { .label = "v1", .sequence = 1, .chunk_log = 17,
+						.chunk_sum = DSFS_SUM_XXH3_64, .index_length = 16384,
+						.shape = { .names_length = 8192, .inode_count = 1, .class_count = 1 } };
+	static const struct index index = { .shape = { .names_length = 8192, .inode_count = 1, .class_count = 1 },
+					    .member_count = 1, .member_sizes = { 1u << 24 } };
+	const struct error why = { -EPERM, "not for you" };
+	struct handover_opened opened = { .key = 1 };
+	struct handover_open wish = { .sequence = 1 };
+	struct handover_report report = { .counts = { 1, 2, 3, 4, 5 } };
+	struct handover_greeting greeting = { 0 };
+
+	handover_begin(&opened.answer.head, HANDOVER_OPENED, sizeof(opened));
+	handover_put_version(&version, &index, &opened.version);
+	write_seed(folder, "handover-opened", "", 0, &opened, sizeof(opened));
+	handover_begin(&wish.head, HANDOVER_OPEN, sizeof(wish));
+	write_seed(folder, "handover-open", "", 0, &wish, sizeof(wish));
+	handover_begin(&report.head, HANDOVER_REPORT, sizeof(report));
+	write_seed(folder, "handover-report", "", 0, &report, sizeof(report));
+	handover_begin(&greeting.answer.head, HANDOVER_GREETING, sizeof(greeting));
+	handover_refuse(&greeting.answer, &why);
+	write_seed(folder, "handover-greeting", "", 0, &greeting, sizeof(greeting));
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -184,5 +211,6 @@ int main(int argc, char **argv)
 	seed_block_sums(argv[1], "block-sums-small", 20, 3);
 	seed_block_sums(argv[1], "block-sums-many", 17, 1000);
 	seed_wire(argv[1]);
+	seed_handover(argv[1]);
 	return 0;
 }
