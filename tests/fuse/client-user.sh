@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: plain
+# The mount of an ordinary user: his socket is in his runtime directory, he and nobody else reads past it; root's programs
+# do not trust his daemon. Where there is no place for a socket the mount serves all the same and says why.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+. "$LIB/client.sh"
+need_fuse
+need_root
+need_command fusermount3
+[ -e /etc/mtab ] || skip "no /etc/mtab, which fusermount3 reads"
+[ -u "$(command -v fusermount3)" ] || skip "fusermount3 is not setuid here"
+chmod 777 .
+(as_user sh -c 'exec 3<>/dev/fuse') 2>/dev/null || {
+    mode=$(stat -c %a /dev/fuse)
+    chmod 666 /dev/fuse 2>/dev/null || skip "/dev/fuse is root's alone"
+    at_exit chmod "$mode" /dev/fuse
+}
+
+mkdir bin source mnt runtime other
+programs=$PWD/bin
+cp "$(command -v datasetfs)" "$DATASETFS_BUILD/tests/library/library-client" bin/
+export CLIENT_PROGRAM=$programs/library-client
+for i in {1..20}; do head -c $((i * 3000)) /dev/urandom >source/$i; done
+pack volume source --label v1
+chmod 644 volume
+chown 65534 mnt runtime
+chmod 700 runtime
+as_nobody() {
+    setpriv --reuid 65534 --regid 65534 --clear-groups env PATH="$programs:$PATH" HOME="$PWD" \
+        XDG_RUNTIME_DIR="${RUNTIME-$PWD/runtime}" "$@"
+}
+
+# mount_as_nobody [OPTION…]
+mount_as_nobody() {
+    as_nobody datasetfs "$@" volume mnt >mount.log 2>&1 || fail "mounting as nobody: $(cat mount.log)"
+}
+at_exit fusermount3 -u -z mnt
+
+mount_as_nobody
+path=$(as_nobody cat mnt/.datasetfs/client | json socket)
+assert_eq "the folder of the socket" "$(dirname "$path")" "$PWD/runtime/datasetfs"
+assert_eq "its owner" "$(stat -c %u "$path")" 65534
+client he setpriv --reuid 65534 --regid 65534 --clear-groups
+told he "open mnt direct" "direct v1"
+told he "compare source" "20 right, 0 failed"
+cat >knock.py <<'CODE'
+import socket, sys
+peer = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+peer.connect(sys.argv[1])
+print(peer.recv(4096)[24:].split(b"\0")[0].decode())
+CODE
+assert_eq "root at his socket" "$(python3 knock.py "$path")" ""
+as_nobody fusermount3 -u mnt
+wait_for 10 test ! -e "$path" || fail "the socket is still there"
+
+say "no place for a socket"
+for RUNTIME in "$PWD/other" "$PWD/none" "$PWD/$(printf '%090d' 0)"; do
+    mount_as_nobody
+    as_nobody cat mnt/.datasetfs/client >client.json
+    assert_eq "the socket" "$(json socket client.json)" ""
+    json reason client.json
+    told_part he "open mnt" "mount v1 the daemon of the mount has no socket: "
+    told he "compare source" "20 right, 0 failed"
+    told he close closed
+    as_nobody fusermount3 -u mnt
+    wait_for 10 sh -c '! grep -q "$1" /proc/mounts' sh "$PWD/mnt" || fail "still mounted"
+done >reasons.log
+assert_contains "why" "$(cat reasons.log)" "cannot make '$PWD/other/datasetfs': Permission denied"
+assert_contains "why" "$(cat reasons.log)" "cannot make '$PWD/none/datasetfs': No such file or directory"
+assert_contains "why" "$(cat reasons.log)" "is too long for the folder of a socket"
+
+say "a folder that others can change"
+RUNTIME=$PWD/runtime
+chmod 777 runtime/datasetfs
+mount_as_nobody
+as_nobody cat mnt/.datasetfs/client >client.json
+assert_contains "why" "$(json reason client.json)" "and has mode 777, expected user 65534 and that nobody else may write"
+as_nobody fusermount3 -u mnt
+end_client he
