@@ -160,12 +160,14 @@ class DataSet:
         return self.__getitems__([place])[0]
 
     def __getitems__(self, places):
-        places = [operator.index(place) for place in places]
-        ids = [self.id(place) for place in places]
+        reader, files, every = self.reader, self._files, range(len(self._files))
+        places = [every[place] for place in places]
+        root = reader.info.root
+        ids = [root + files[place] for place in places]
         try:
-            views = self.reader.read_many(ids)
+            views = reader.read_many(ids)
         except OSError as error:
-            path = self.reader.path(error.filename) if isinstance(error.filename, int) else error.filename
+            path = reader.path(error.filename) if isinstance(error.filename, int) else error.filename
             raise OSError(error.errno, error.strerror, path) from None
         return [self._element(place, view) for place, view in zip(places, views)]
 
