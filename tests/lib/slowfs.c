@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/* A slow device for tests: a FUSE file system that is one file, whose reads take a given time longer than those of the
+ * file behind it. The time is latency and no queue: any number of reads wait at once, each for itself.
+ *
+ *   slowfs BACKING MOUNTPOINT MICROSECONDS
+ *
+ * MOUNTPOINT is a file too. Says 'ready' when it serves, and at its end what it did. */
+#define FUSE_USE_VERSION 314
+#include <errno.h>
+#include <fcntl.h>
+#include <fuse_lowlevel.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SLOWFS_FOREVER    1e6    /* s */
+#define SLOWFS_BACKGROUND 60000u /* reads at once; the kernel's own limit of 12 would be a queue */
+
+/* A read that is done, but whose time has not come. */
+struct slowfs_answer {
+	fuse_req_t request;
+	int64_t due; /* ns, monotonic */
+	ssize_t result;
+	struct slowfs_answer *next;
+	char bytes[];
+};
+
+struct slowfs {
+	int fd;
+	int64_t latency; /* ns; the same for all, so the first that came is the first that is due */
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	struct slowfs_answer *waiting, **end;
+	unsigned count, most;
+	uint64_t reads, bytes;
+	int ending;
+};
+
+static int64_t slowfs_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static void slowfs_sleep(int64_t until)
+{
+	struct timespec time = { .tv_sec = until / 1000000000, .tv_nsec = until % 1000000000 };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL) == EINTR)
+		continue;
+}
+
+/* ---- the thread that answers ---- */
+
+/* NULL: it is over. */
+static struct slowfs_answer *slowfs_take(struct slowfs *slowfs)
+{
+	struct slowfs_answer *answer;
+
+	pthread_mutex_lock(&slowfs->lock);
+	while (!slowfs->waiting && !slowfs->ending)
+		pthread_cond_wait(&slowfs->wake, &slowfs->lock);
+	answer = slowfs->waiting;
+	if (answer && !(slowfs->waiting = answer->next))
+		slowfs->end = &slowfs->waiting;
+	pthread_mutex_unlock(&slowfs->lock);
+	return answer;
+}
+
+static void slowfs_reply(struct slowfs *slowfs, struct slowfs_answer *answer)
+{
+	pthread_mutex_lock(&slowfs->lock); /* first: who has his answer sees it counted */
+	slowfs->count--;
+	pthread_mutex_unlock(&slowfs->lock);
+	if (answer->result < 0)
+		fuse_reply_err(answer->request, (int)-answer->result);
+	else
+		fuse_reply_buf(answer->request, answer->bytes, (size_t)answer->result);
+	free(answer);
+}
+
+static void *slowfs_main(void *argument)
+{
+	struct slowfs *slowfs = argument;
+	struct slowfs_answer *answer;
+
+	prctl(PR_SET_TIMERSLACK, 1ul);
+	while ((answer = slowfs_take(slowfs))) {
+		slowfs_sleep(answer->due);
+		slowfs_reply(slowfs, answer);
+	}
+	return NULL;
+}
+
+/* ---- requests ---- */
+
+static void slowfs_init(void *argument, struct fuse_conn_info *connection)
+{
+	(void)argument;
+	connection->want |= connection->capable & FUSE_CAP_ASYNC_DIO;
+	connection->max_background = SLOWFS_BACKGROUND;
+	connection->congestion_threshold = SLOWFS_BACKGROUND;
+}
+
+static void slowfs_getattr(fuse_req_t request, fuse_ino_t node, struct fuse_file_info *file)
+{
+	const struct slowfs *slowfs = fuse_req_userdata(request);
+	struct stat st;
+
+	(void)file;
+	if (fstat(slowfs->fd, &st) < 0) {
+		fuse_reply_err(request, errno);
+		return;
+	}
+	st.st_ino = node;
+	fuse_reply_attr(request, &st, SLOWFS_FOREVER);
+}
+
+/* Past the page cache, whoever opens it: a device has none. */
+static void slowfs_open(fuse_req_t request, fuse_ino_t node, struct fuse_file_info *file)
+{
+	(void)node;
+	file->direct_io = 1;
+	fuse_reply_open(request, file);
+}
+
+static void slowfs_add(struct slowfs *slowfs, struct slowfs_answer *answer)
+{
+	pthread_mutex_lock(&slowfs->lock);
+	*slowfs->end = answer;
+	slowfs->end = &answer->next;
+	slowfs->reads++;
+	slowfs->bytes += answer->result > 0 ? (uint64_t)answer->result : 0;
+	if (++slowfs->count > slowfs->most)
+		slowfs->most = slowfs->count;
+	pthread_cond_signal(&slowfs->wake);
+	pthread_mutex_unlock(&slowfs->lock);
+}
+
+static void slowfs_read(fuse_req_t request, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *file)
+{
+	struct slowfs *slowfs = fuse_req_userdata(request);
+	struct slowfs_answer *answer = malloc(sizeof(*answer) + size);
+	int64_t came = slowfs_now();
+
+	(void)node;
+	(void)file;
+	if (!answer) {
+		fuse_reply_err(request, ENOMEM);
+		return;
+	}
+	*answer = (struct slowfs_answer){ .request = request, .due = came + slowfs->latency };
+	answer->result = pread(slowfs->fd, answer->bytes, size, offset);
+	if (answer->result < 0)
+		answer->result = -errno;
+	slowfs_add(slowfs, answer);
+}
+
+static const struct fuse_lowlevel_ops slowfs_ops = {
+	.init = slowfs_init,
+	.getattr = slowfs_getattr,
+	.open = slowfs_open,
+	.read = slowfs_read,
+};
+
+/* ---- its life ---- */
+
+static int slowfs_serve(struct slowfs *slowfs, struct fuse_session *session)
+{
+	pthread_t thread;
+	int r = pthread_create(&thread, NULL, slowfs_main, slowfs);
+
+	if (r) {
+		fprintf(stderr, "slowfs: cannot start a thread: %s\n", strerror(r));
+		return 1;
+	}
+	puts("ready");
+	fflush(stdout);
+	r = fuse_session_loop(session);
+	pthread_mutex_lock(&slowfs->lock);
+	slowfs->ending = 1;
+	pthread_cond_signal(&slowfs->wake);
+	pthread_mutex_unlock(&slowfs->lock);
+	pthread_join(thread, NULL);
+	printf("reads=%" PRIu64 " bytes=%" PRIu64 " at_once=%u\n", slowfs->reads, slowfs->bytes, slowfs->most);
+	return r < 0;
+}
+
+static int slowfs_mount(struct slowfs *slowfs, const char *mountpoint)
+{
+	char *words[] = { "slowfs", "-o", "ro,fsname=slowfs", NULL };
+	struct fuse_args args = FUSE_ARGS_INIT(3, words);
+	struct fuse_session *session = fuse_session_new(&args, &slowfs_ops, sizeof(slowfs_ops), slowfs);
+	int status = 1;
+
+	fuse_opt_free_args(&args); /* libfuse made a copy of them its own */
+	if (!session)
+		return 1;
+	if (fuse_set_signal_handlers(session) == 0) {
+		if (fuse_session_mount(session, mountpoint) == 0) {
+			status = slowfs_serve(slowfs, session);
+			fuse_session_unmount(session);
+		}
+		fuse_remove_signal_handlers(session);
+	}
+	fuse_session_destroy(session);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct slowfs slowfs = { .end = &slowfs.waiting };
+
+	if (argc != 4) {
+		fputs("Usage: slowfs BACKING MOUNTPOINT MICROSECONDS\n", stderr);
+		return 2;
+	}
+	slowfs.latency = strtoll(argv[3], NULL, 10) * 1000;
+	slowfs.fd = open(argv[1], O_RDONLY | O_CLOEXEC);
+	if (slowfs.fd < 0) {
+		perror(argv[1]);
+		return 1;
+	}
+	pthread_mutex_init(&slowfs.lock, NULL);
+	pthread_cond_init(&slowfs.wake, NULL);
+	return slowfs_mount(&slowfs, argv[2]);
+}
