@@ -88,7 +88,7 @@ struct serve {
 	bool ring;              /* requests come over io_uring; the last worker has /dev/fuse for the rest */
 	bool ring_is_off;       /* the kernel has it, but its switch is off: a hint for the log */
 	struct cpus cpus;
-	unsigned jobs;          /* commands and visits of a worker at a time: no queue gives its last slot to one */
+	unsigned jobs;          /* requests of a worker that wait for another thread: no queue gives its last slot to one */
 	size_t slots;           /* of a worker on /dev/fuse */
 	uint64_t buffer_budget; /* bytes that request buffers may take at most */
 	bool uring;             /* else preadv */

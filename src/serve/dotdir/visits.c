@@ -341,7 +341,7 @@ static bool visits_take(struct visits *visits, struct visit *visit, unsigned mos
 	bool taken;
 
 	pthread_mutex_lock(&visits->lock);
-	taken = visits->count < visits->most && worker->visits + worker->commands + 1 < visits->serve->jobs &&
+	taken = visits->count < visits->most && worker_jobs(worker) + 1 < visits->serve->jobs &&
 		visits_of_user(visits, visit->request->wire.uid) < most_of_user &&
 		!(once && visits_is_asked(visits, visit->label));
 	if (taken) {

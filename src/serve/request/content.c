@@ -190,6 +190,7 @@ static void content_arrived(struct worker_task *task)
 	struct worker *worker = content->worker;
 	struct kept_piece piece;
 
+	worker->reads--;
 	generations_enter(&worker->section);
 	atomic_store_explicit(&content->op.waiting_since, 0, memory_order_relaxed);
 	if (channel_is_answered(content->request)) { /* it took too long, or its process was killed */
@@ -212,13 +213,21 @@ static void content_tell(struct kept_waiter *waiter)
 	worker_post(content->worker, &content->task);
 }
 
+/* The thread that reads ahead may be waiting for the reply to a READ that is still in the kernel: it must find a slot.
+ * One more is for a visit, and one for a command. */
+static bool content_may_wait(const struct worker *worker)
+{
+	return worker_jobs(worker) + 2 < worker->serve->jobs;
+}
+
 static void content_start_read(struct content *content)
 {
+	struct kept_waiter *waiter = content_may_wait(content->worker) ? &content->waiter : NULL;
 	struct kept_piece piece;
 
 	content->task.run = content_arrived;
 	content->waiter.arrived = content_tell;
-	switch (content_look(content, &content->waiter, &piece)) {
+	switch (content_look(content, waiter, &piece)) {
 	case KEPT_NONE:
 		content_begin(content);
 		break;
@@ -226,6 +235,7 @@ static void content_start_read(struct content *content)
 		content_give(content, &piece);
 		break;
 	case KEPT_LATER: /* it waits for the device like any other READ */
+		content->worker->reads++;
 		atomic_store(&content->op.waiting_since, content->request->arrived);
 		break;
 	}

@@ -61,7 +61,9 @@ struct worker {
 	struct wake wake;           /* there are tasks */
 	pthread_mutex_t task_lock;
 	struct worker_task *tasks;  /* under task_lock */
-	unsigned commands, visits;  /* the thread's: requests in work that wait for another thread, see serve->jobs */
+	/* The thread's: requests in work that wait for another thread, see serve->jobs; reads: READs of what is being
+	 * read ahead. */
+	unsigned commands, visits, reads;
 	struct worker_setup setup;
 	bool has_engine;         /* set before the thread posts that it started */
 	atomic_bool stopping;    /* it is to end although the filesystem is mounted */
@@ -78,6 +80,10 @@ void worker_stop(struct worker *worker);
 void worker_free(struct worker *worker);
 /* Any thread. The task belongs to the worker until it runs, which it does also while the worker ends. */
 void worker_post(struct worker *worker, struct worker_task *task);
+static inline unsigned worker_jobs(const struct worker *worker)
+{
+	return worker->commands + worker->visits + worker->reads;
+}
 /* The generation's index as this worker reads it. */
 struct names_reader *worker_reader(const struct worker *worker, const struct generation *generation);
 /* Whether io_uring works here, with commands or without; err tells why not. */
