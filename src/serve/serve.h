@@ -75,6 +75,7 @@ struct serve {
 	struct control *control;
 	struct ahead *ahead;    /* NULL: nothing is read ahead */
 	struct prune *prune;    /* NULL before the mount serves */
+	_Atomic bool storing;   /* a thread that reads ahead is in a store */
 	struct visits *visits;
 	struct watchdog *watchdog; /* NULL before the mount serves */
 	_Atomic int64_t listed; /* when the kernel is to forget the listing of versions, ns; 0: it has none */
@@ -88,7 +89,7 @@ struct serve {
 	bool ring;              /* requests come over io_uring; the last worker has /dev/fuse for the rest */
 	bool ring_is_off;       /* the kernel has it, but its switch is off: a hint for the log */
 	struct cpus cpus;
-	unsigned jobs;          /* requests of a worker that wait for another thread: no queue gives its last slot to one */
+	unsigned jobs;          /* requests of a worker that wait for a thread: no queue gives its last slot to one */
 	size_t slots;           /* of a worker on /dev/fuse */
 	uint64_t buffer_budget; /* bytes that request buffers may take at most */
 	bool uring;             /* else preadv */

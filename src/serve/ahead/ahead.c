@@ -11,6 +11,8 @@
 #include "serve/ahead/walk.h"
 #include "serve/serve.h"
 
+#define AHEAD_SLOTS 4u /* a walker has few places on the device, each with many files */
+
 struct ahead {
 	struct walk walk;
 	struct fetcher *fetcher;
@@ -30,7 +32,7 @@ int ahead_start(struct serve *serve, struct error *err)
 		return error_set(err, -ENOMEM, "no memory to read ahead");
 	memset(ahead, 0, sizeof(*ahead));
 	serve->ahead = ahead;
-	r = fetcher_start(serve, serve->options.ahead, &ahead->fetcher, err);
+	r = fetcher_start(serve, serve->options.ahead, AHEAD_SLOTS, &ahead->fetcher, err);
 	if (r < 0)
 		return r;
 	ahead->kept = fetcher_kept(ahead->fetcher);

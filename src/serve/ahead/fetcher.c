@@ -19,7 +19,6 @@
 #include "serve/serve.h"
 #include "serve/worker/worker.h"
 
-#define FETCHER_SLOTS  4u                    /* reads at a time */
 #define FETCHER_STORE_MOST (128u << 10)      /* bytes of a file that is stored: larger ones gain little by it */
 #define FETCHER_KEEP   INT64_C(30000000000)  /* ns that a file is kept for */
 #define FETCHER_PAUSE  INT64_C(1000000000)   /* ns without a read ahead when the way to the device failed */
@@ -75,7 +74,8 @@ struct fetcher {
 	uint64_t looked;  /* bytes read when the memory was looked at */
 	uint64_t owed[FETCHER_OWED]; /* nodes */
 	unsigned owed_count;
-	struct fetcher_slot slots[FETCHER_SLOTS];
+	unsigned slot_count;
+	struct fetcher_slot slots[FETCHER_SLOTS_MOST];
 };
 
 /* ---- the queue ---- */
@@ -159,6 +159,20 @@ static bool fetcher_is_owed(const struct fetcher *fetcher, uint64_t node)
 	return false;
 }
 
+/* One fetcher at a time. Else two could wait for each other: each in a store, for the reply to a READ of that file,
+ * which waits for what the other one reads. */
+static int fetcher_store_alone(struct fetcher *fetcher, uint64_t node, const struct kept_file *file)
+{
+	_Atomic bool *storing = &fetcher->serve->storing;
+	int r;
+
+	if (atomic_exchange(storing, true))
+		return 1;
+	r = store_file(fetcher->mount_fd, node, file->batch->bytes + file->offset, file->size);
+	atomic_store(storing, false);
+	return r;
+}
+
 /* 0: the kernel has it; 1: it stays; -ENOENT: and the kernel does not know its node. */
 static int fetcher_store_one(struct fetcher *fetcher, const struct generation *generation, struct kept_file *file)
 {
@@ -168,8 +182,8 @@ static int fetcher_store_one(struct fetcher *fetcher, const struct generation *g
 	if (atomic_load(&file->state) != KEPT_READY || file->is_marker || file->size > FETCHER_STORE_MOST ||
 	    fetcher_is_owed(fetcher, node) || !atomic_load(&fetcher->going))
 		return 1;
-	r = store_file(fetcher->mount_fd, node, file->batch->bytes + file->offset, file->size);
-	if (r < 0)
+	r = fetcher_store_alone(fetcher, node, file);
+	if (r)
 		return r;
 	kept_remove(fetcher->kept, file);
 	counter_add(&fetcher->counters.ahead_stored, 1);
@@ -350,7 +364,7 @@ static void fetcher_begin(struct fetcher *fetcher, struct fetcher_slot *slot, st
 	bool found = false;
 
 	fetcher_look(fetcher);
-	slot->batch = fetcher_may_read(fetcher) ? kept_begin(fetcher->kept) : NULL;
+	slot->batch = fetcher_may_read(fetcher) ? kept_begin(fetcher->kept, job->owner) : NULL;
 	if (slot->batch)
 		found = fetcher_gather(fetcher, slot, job);
 	else
@@ -371,7 +385,7 @@ static void fetcher_begin(struct fetcher *fetcher, struct fetcher_slot *slot, st
 
 static struct fetcher_slot *fetcher_free_slot(struct fetcher *fetcher)
 {
-	for (unsigned i = 0; i < FETCHER_SLOTS; i++)
+	for (unsigned i = 0; i < fetcher->slot_count; i++)
 		if (!fetcher->slots[i].job)
 			return &fetcher->slots[i];
 	return NULL;
@@ -428,7 +442,7 @@ static int fetcher_engine(struct fetcher *fetcher, struct error *err)
 				      .woken_argument = fetcher,
 				      .volume_fds = &fetcher->serve->volume->fd,
 				      .member_count = 1,
-				      .depth = FETCHER_SLOTS * READ_RANGES };
+				      .depth = fetcher->slot_count * READ_RANGES };
 	int r = fetcher->serve->uring ? ring_new(&setup, &fetcher->reader.engine, err) :
 				      sync_new(&setup, &fetcher->reader.engine, err);
 
@@ -471,7 +485,7 @@ static int fetcher_open(struct fetcher *fetcher, struct error *err)
 				       .counters = &fetcher->counters.read };
 	int r = reader_open(&fetcher->reader, &reader, err);
 
-	for (unsigned i = 0; i < FETCHER_SLOTS && r == 0; i++) {
+	for (unsigned i = 0; i < fetcher->slot_count && r == 0; i++) {
 		fetcher->slots[i].fetcher = fetcher;
 		fetcher->slots[i].scratch = huge_alloc(READ_SCRATCH);
 		if (!fetcher->slots[i].scratch)
@@ -491,7 +505,7 @@ static int fetcher_run(struct fetcher *fetcher, struct error *err)
 	return 0;
 }
 
-int fetcher_start(struct serve *serve, uint64_t most, struct fetcher **ret, struct error *err)
+int fetcher_start(struct serve *serve, uint64_t most, unsigned slots, struct fetcher **ret, struct error *err)
 {
 	struct fetcher *fetcher = aligned_alloc(_Alignof(struct fetcher), sizeof(*fetcher));
 	int r;
@@ -502,6 +516,7 @@ int fetcher_start(struct serve *serve, uint64_t most, struct fetcher **ret, stru
 	fetcher->serve = serve;
 	fetcher->mount_fd = serve->mount_fd;
 	fetcher->most = most;
+	fetcher->slot_count = slots;
 	fetcher->last = &fetcher->jobs;
 	fetcher->last_store = &fetcher->stores;
 	fetcher->options = (struct reader_options){ .verify = serve->options.read.verify };
@@ -545,7 +560,7 @@ void fetcher_free(struct fetcher *fetcher)
 	if (!fetcher || fetcher->is_stuck)
 		return;
 	reader_close(&fetcher->reader);
-	for (unsigned i = 0; i < FETCHER_SLOTS; i++)
+	for (unsigned i = 0; i < fetcher->slot_count; i++)
 		free(fetcher->slots[i].scratch);
 	kept_free(fetcher->kept);
 	wake_close(&fetcher->wake);

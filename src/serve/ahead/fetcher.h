@@ -17,7 +17,8 @@ struct fetcher;
 struct generation;
 struct serve;
 
-#define FETCHER_JOBS 256u /* in the queue */
+#define FETCHER_JOBS       256u /* in the queue */
+#define FETCHER_SLOTS_MOST 16u  /* reads at a time */
 
 /* Files to be read. Made by its giver, zeroed; the fetcher's from a fetcher_post() that said true until done(). */
 struct fetcher_job {
@@ -29,6 +30,7 @@ struct fetcher_job {
 	/* Where its reader is, if that is known, else NULL: files up to there, and a few more, are passed over. As
 	 * long as the fetcher lives. */
 	const _Atomic uint64_t *reader_at;
+	uint32_t owner; /* the user for whom it is kept, see kept_bytes_of() */
 	uint64_t marker; /* this file is not stored, so that its READ comes and says how far the reader is; 0: none */
 	/* Exactly once, on the fetcher's thread, or on that of fetcher_stop(). Must not wait. */
 	void (*done)(struct fetcher_job *job);
@@ -41,8 +43,10 @@ struct fetcher_job {
 	struct fetcher_job *next;
 };
 
-/* most: bytes that are kept at most. It serves serve->volume and serve->mount_fd. */
-must_check int fetcher_start(struct serve *serve, uint64_t most, struct fetcher **ret, struct error *err);
+/* most: bytes that are kept at most; slots: reads at a time, each of up to READ_RANGES places on the device. It serves
+ * serve->volume and serve->mount_fd. */
+must_check int fetcher_start(struct serve *serve, uint64_t most, unsigned slots, struct fetcher **ret,
+			     struct error *err);
 /* Takes no more jobs and ends those that it has. NULL too, and once more. While the workers serve, as a store may wait
  * for them, or when the filesystem is unmounted. False: the device holds its thread back, which is left behind and may
  * look at all of serve until the process ends. */

@@ -177,7 +177,7 @@ void kept_release(struct kept *kept, const struct kept_piece *piece)
 
 /* ---- the thread that reads ahead ---- */
 
-struct kept_batch *kept_begin(struct kept *kept)
+struct kept_batch *kept_begin(struct kept *kept, uint32_t owner)
 {
 	struct kept_batch *batch = malloc(sizeof(*batch));
 
@@ -186,6 +186,7 @@ struct kept_batch *kept_begin(struct kept *kept)
 		return NULL;
 	batch->bytes = NULL;
 	batch->size = 0;
+	batch->owner = owner;
 	batch->count = 0;
 	batch->uses = 1;
 	batch->next = NULL;
@@ -334,6 +335,19 @@ uint64_t kept_expire(struct kept *kept, int64_t before)
 	}
 	pthread_mutex_unlock(&kept->lock);
 	return dropped;
+}
+
+uint64_t kept_bytes_of(struct kept *kept, uint32_t owner)
+{
+	uint64_t bytes = 0;
+
+	if (kept_is_empty(kept))
+		return 0;
+	pthread_mutex_lock(&kept->lock);
+	for (const struct kept_batch *batch = kept->first; batch; batch = batch->next)
+		bytes += batch->owner == owner ? batch->size : 0;
+	pthread_mutex_unlock(&kept->lock);
+	return bytes;
 }
 
 bool kept_is_empty(const struct kept *kept)

@@ -44,6 +44,7 @@ struct kept_file {
 struct kept_batch {
 	uint8_t *bytes; /* page-aligned; NULL until kept_reserve() */
 	size_t size;
+	uint32_t owner; /* the user for whom it is kept, where users have shares */
 	uint32_t count;
 	unsigned uses;   /* files in the table, READs that look at it, and its fetch; under the lock */
 	int64_t arrived; /* ns, monotonic */
@@ -79,7 +80,7 @@ void kept_release(struct kept *kept, const struct kept_piece *piece);
 /* ---- the thread that reads ahead ---- */
 
 /* An empty batch; NULL: no memory. */
-struct kept_batch *kept_begin(struct kept *kept);
+struct kept_batch *kept_begin(struct kept *kept, uint32_t owner);
 /* One more file; its bytes come behind the others'. */
 void kept_add(struct kept *kept, struct kept_batch *batch, uint64_t key, const struct inode *inode, bool is_marker);
 /* Memory for the bytes of its files. What came first makes room; *ret_dropped: files of it that nobody asked for. */
@@ -95,5 +96,7 @@ struct kept_file *kept_pin(struct kept *kept, uint64_t key, uint64_t ordinal);
 void kept_unpin(struct kept *kept, struct kept_file *file);
 /* Drops what arrived before that time (ns, monotonic). Returns how many files nobody asked for. */
 uint64_t kept_expire(struct kept *kept, int64_t before);
+/* Memory of what has arrived and is kept for a user. Any thread. */
+uint64_t kept_bytes_of(struct kept *kept, uint32_t owner);
 /* Whether there is nothing to expire. Any thread. */
 bool kept_is_empty(const struct kept *kept);
