@@ -150,6 +150,16 @@ static int main_set_readahead(void *target, const char *value, struct error *err
 	return 0;
 }
 
+static int main_set_prefetch(void *target, const char *value, struct error *err)
+{
+	struct main_options *options = target;
+
+	if (strcmp(value, "off"))
+		return parse_size(value, SERVE_PREFETCH_MIN, SERVE_PREFETCH_MAX, &options->serve.prefetch, err);
+	options->serve.prefetch = 0;
+	return 0;
+}
+
 #define MAIN_TRUE(FIELD)      OPTION_TRUE(struct main_options, FIELD)
 #define MAIN_FALSE(FIELD)     OPTION_FALSE(struct main_options, FIELD)
 #define MAIN_WORD(FIELD, ...) OPTION_WORD(struct main_options, FIELD, __VA_ARGS__)
@@ -167,6 +177,7 @@ static const struct main_word {
 	{ "channel", true, MAIN_WORD(serve.channel, "auto", "ring", "dev") },
 	{ "workers", true, OPTION_NUMBER(struct main_options, serve.workers, 1, 1024) },
 	{ "readahead", true, OPTION_CALL(main_set_readahead) },
+	{ "prefetch", true, OPTION_CALL(main_set_prefetch) },
 	{ "on_error", true, MAIN_WORD(serve.read.wait, "eio", "wait") },
 	{ "deadline", true, OPTION_NUMBER(struct main_options, serve.read.deadline, 1, DEADLINE_MAX) },
 	{ "control_group", true, OPTION_CALL(main_set_control_group) },
@@ -522,6 +533,7 @@ int main(int argc, char **argv)
 		.serve = {
 			.allow_other = geteuid() == 0,
 			.ahead = SERVE_AHEAD,
+			.prefetch = SERVE_PREFETCH,
 			.read = { .verify = true, .wait = true, .deadline = DEADLINE },
 		},
 		.helper = main_is_called(argv[0], "mount."),

@@ -57,6 +57,32 @@ struct dsfs_switch {
 };
 #define DSFS_IOC_SWITCH _IOWR('d', 1, struct dsfs_switch)
 
+/* Files that are going to be read soon, in the order in which that will be: the mount reads and verifies them ahead, so
+ * that small ones are in the page cache by then and larger ones in the memory of the daemon. It is a hint and changes
+ * no result: a file that was not read ahead is read as ever, and one that cannot be read fails when somebody reads it.
+ * Returns at once, whatever the device does.
+ *
+ * Everybody may tell it about files that he may read by their modes; those who may switch the mount, about all. A file
+ * is named by its number, st_ino of stat(2), or by the lower DSFS_PREFETCH_ORDINAL_BITS bits of it alone; 0 is passed
+ * over. The mount takes the first of them, as many as it has room for, and none of them when one is wrong. Errors:
+ *   ESTALE      the mount serves a version with another digest, or a number is of another version
+ *   EINVAL      unknown flags, or too many files
+ *   EACCES      a number is no regular file's that the caller may read
+ *   EOPNOTSUPP  the mount option prefetch=off */
+#define DSFS_PREFETCH_MOST         1024 /* files of a call */
+#define DSFS_PREFETCH_REASON_SIZE  504
+#define DSFS_PREFETCH_ORDINAL_BITS 40
+struct dsfs_prefetch {
+	uint32_t flags;       /* in: 0 */
+	uint32_t count;       /* in: of files; 0 asks how many it would take */
+	uint8_t digest[32];   /* in: of the version that the files are of */
+	uint32_t taken;       /* out: so many of the files, from the first one on */
+	uint32_t credit;      /* out: so many more it takes now from this user; 0: come again when some were read */
+	char reason[DSFS_PREFETCH_REASON_SIZE]; /* out */
+	uint64_t files[DSFS_PREFETCH_MOST];     /* in; not written to */
+};
+#define DSFS_IOC_PREFETCH _IOWR('d', 2, struct dsfs_prefetch)
+
 /* Fields of DSFS_CONTROL_VERSION, and of the objects of DSFS_CONTROL_CATALOGUE: those of the volume are in the first
  * alone, and DSFS_CONTROL_IS_CURRENT in the second. */
 #define DSFS_CONTROL_LABEL       "label"
@@ -118,6 +144,15 @@ struct dsfs_switch {
 #define DSFS_CONTROL_AHEAD_DROPPED    "ahead_dropped"  /* of them, those that were kept and nobody asked for */
 #define DSFS_CONTROL_AHEAD_FAILURES   "ahead_failures" /* reads ahead that failed: the files' own READs report it */
 #define DSFS_CONTROL_AHEAD_READS      "ahead_device_reads" /* of device_reads, those ahead */
+#define DSFS_CONTROL_PREFETCH_ANNOUNCED "prefetch_announced" /* files that DSFS_IOC_PREFETCH took */
+#define DSFS_CONTROL_PREFETCH_FILES    "prefetch_files"    /* of these, read and verified ahead */
+#define DSFS_CONTROL_PREFETCH_BYTES    "prefetch_bytes"    /* their contents */
+#define DSFS_CONTROL_PREFETCH_READS    "prefetch_reads"    /* of device_reads, those for them */
+#define DSFS_CONTROL_PREFETCH_STORED   "prefetch_stored"   /* files that went into the page cache */
+#define DSFS_CONTROL_PREFETCH_SERVED   "prefetch_served"   /* READs answered with what was kept */
+#define DSFS_CONTROL_PREFETCH_DROPPED  "prefetch_dropped"  /* files that were kept and nobody read */
+#define DSFS_CONTROL_PREFETCH_FAILURES "prefetch_failures" /* reads of some of these files that failed, so that their
+						     * READs do it again */
 #define DSFS_CONTROL_STALLED_SINCE    "stalled_since"  /* start of this stall, seconds since 1970; 0: no stall */
 #define DSFS_CONTROL_STALLS           "stalls"         /* times that a read waited over 1 s for the device */
 #define DSFS_CONTROL_LONGEST_STALL    "longest_stall_seconds"

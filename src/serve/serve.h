@@ -20,6 +20,10 @@
 #define SERVE_AHEAD_MIN (UINT64_C(2) << 20)
 #define SERVE_AHEAD_MAX (UINT64_C(1) << 30)
 #define SERVE_AHEAD     (UINT64_C(16) << 20)
+/* The same of what users announce. */
+#define SERVE_PREFETCH_MIN (UINT64_C(16) << 20)
+#define SERVE_PREFETCH_MAX (UINT64_C(1) << 40)
+#define SERVE_PREFETCH     (UINT64_C(256) << 20)
 
 enum serve_io { SERVE_IO_AUTO, SERVE_IO_URING, SERVE_IO_THREADS };
 enum serve_notify { SERVE_NOTIFY_AUTO, SERVE_NOTIFY_EPOCH, SERVE_NOTIFY_ENTRIES };
@@ -44,6 +48,7 @@ struct serve_options {
 	uint32_t direct_group;  /* its members may read past the mount, beside those two */
 	unsigned follow;        /* seconds between looks at the volume's current version; 0: never */
 	unsigned workers;       /* 0: by the CPUs */
+	uint64_t prefetch;      /* bytes that are kept of files that users announce at most; 0: no user may */
 	uint64_t ahead;         /* bytes that are read ahead of readers at most; 0: nothing is */
 	struct reader_options read;
 };
@@ -55,6 +60,7 @@ struct snapshots;
 struct prune;
 struct visits;
 struct watchdog;
+struct wishes;
 struct worker;
 
 struct serve {
@@ -75,6 +81,7 @@ struct serve {
 	struct control *control;
 	struct ahead *ahead;    /* NULL: nothing is read ahead */
 	struct prune *prune;    /* NULL before the mount serves */
+	struct wishes *wishes;  /* NULL: users may announce nothing */
 	_Atomic bool storing;   /* a thread that reads ahead is in a store */
 	struct visits *visits;
 	struct watchdog *watchdog; /* NULL before the mount serves */

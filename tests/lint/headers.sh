@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Installed headers: all of include/datasetfs, each compiles alone, what they define begins with dsfs, the page's
-# example works.
+# examples compile.
 . "$(dirname "$0")/../lib/common.sh"
 scratch=$PWD
 cd "$DATASETFS_SOURCE"
@@ -23,10 +23,15 @@ foreign=$(sed -nE 's/^#define ([A-Za-z_0-9]+).*/\1/p; s/^(typedef )?(struct|unio
     grep -vE '^(DSFS_|dsfs_)' || true)
 [ -z "$foreign" ] || { echo "names without the prefix: $foreign"; failed=1; }
 
-sed -n '/^\.SH EXAMPLES/,/^\.SH SEE/p' man/ioctl_datasetfs.2 | sed '/^\./d; s/\\-/-/g; s/\\e/\\/g' >"$scratch/example.c"
-grep -q DSFS_IOC_SWITCH "$scratch/example.c" || fail "ioctl_datasetfs(2) has no example"
-cc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -Iinclude "$scratch/example.c" || {
-    echo "the example of ioctl_datasetfs(2) does not compile"
-    failed=1
-}
+# Every example between .EX and .EE below EXAMPLES is a program.
+for number in 1 2; do
+    awk -v n=$number '/^\.SH/ { there = /EXAMPLES/ } /^\.EE/ { on = 0 } on && count == n { print }
+        there && /^\.EX/ { on = 1; count++ }' man/ioctl_datasetfs.2 |
+        sed 's/\\-/-/g; s/\\e/\\/g' >"$scratch/example.c"
+    grep -q DSFS_IOC_ "$scratch/example.c" || fail "ioctl_datasetfs(2) has no example $number"
+    cc -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Werror -fsyntax-only -Iinclude "$scratch/example.c" || {
+        echo "example $number of ioctl_datasetfs(2) does not compile"
+        failed=1
+    }
+done
 [ $failed = 0 ] || fail "see above"

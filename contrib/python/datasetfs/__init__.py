@@ -5,8 +5,9 @@ from .barrier import epoch_barrier
 from .dataset import DataSet, ImageFolder
 from .mount import Mount, SwitchError, Version
 from .paths import read, read_many
+from .prefetch import PrefetchSampler
 from .reader import Reader
 from .sampler import Sampler
 
-__all__ = ["DataSet", "ImageFolder", "Mount", "Reader", "Sampler", "SwitchError", "Version", "epoch_barrier", "read",
-           "read_many"]
+__all__ = ["DataSet", "ImageFolder", "Mount", "PrefetchSampler", "Reader", "Sampler", "SwitchError", "Version",
+           "epoch_barrier", "read", "read_many"]

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "device/locate.h"
 #include "serve/ahead/ahead.h"
+#include "serve/ahead/wishes.h"
 #include "serve/clients/clients.h"
 #include "serve/request/waiting.h"
 #include "serve/serve.h"
@@ -64,6 +65,7 @@ static int reopen_replace(struct serve *serve, const struct file_source *file, s
 	if (serve->ahead)
 		fetcher_renew(ahead_fetcher(serve->ahead));
 	clients_renew(serve->clients);
+	wishes_renew(serve->wishes);
 	return 0;
 }
 

@@ -16,6 +16,7 @@
 #include "base/wake.h"
 #include "device/topology.h"
 #include "serve/ahead/ahead.h"
+#include "serve/ahead/wishes.h"
 #include "serve/control/reopen.h"
 #include "serve/request/waiting.h"
 #include "serve/serve.h"
@@ -161,6 +162,7 @@ static void *watchdog_main(void *argument)
 		watchdog_look(watchdog);
 		if (watchdog->serve->ahead)
 			fetcher_tick(ahead_fetcher(watchdog->serve->ahead));
+		wishes_tick(watchdog->serve->wishes);
 	}
 	return NULL;
 }

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "image/block_sums.h"
 #include "serve/ahead/ahead.h"
+#include "serve/ahead/wishes.h"
 #include "serve/clients/clients.h"
 #include "serve/control/watchdog.h"
 #include "serve/serve.h"
@@ -23,15 +24,22 @@ static uint64_t stats_get(const struct counters *counters, size_t offset)
 	return atomic_load_explicit((const counter64 *)counter, memory_order_relaxed);
 }
 
-/* Of the thread that reads ahead. */
+/* Of the thread that reads ahead of walkers, */
 static uint64_t stats_ahead(const struct serve *serve, size_t offset)
 {
 	return serve->ahead ? stats_get(fetcher_counters(ahead_fetcher(serve->ahead)), offset) : 0;
 }
 
+/* and of the one that reads what users announce. */
+static uint64_t stats_wishes(const struct serve *serve, size_t offset)
+{
+	return serve->wishes ? stats_get(fetcher_counters(wishes_fetcher(serve->wishes)), offset) : 0;
+}
+
 static uint64_t stats_sum(const struct serve *serve, size_t offset)
 {
-	uint64_t sum = stats_get(watchdog_counters(serve->watchdog), offset) + stats_ahead(serve, offset);
+	uint64_t sum = stats_get(watchdog_counters(serve->watchdog), offset) + stats_ahead(serve, offset) +
+		       stats_wishes(serve, offset);
 
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		sum += stats_get(&serve->workers[i]->counters, offset);
@@ -80,17 +88,35 @@ static void stats_counters(const struct serve *serve, struct json *json)
 		{ DSFS_CONTROL_FINE_READS, offsetof(struct counters, read.block_sums_reads) },
 		{ DSFS_CONTROL_FINE_HITS, offsetof(struct counters, read.block_sums_hits) },
 		{ DSFS_CONTROL_FINE_FAILURES, offsetof(struct counters, read.block_sums_failures) },
-		{ DSFS_CONTROL_AHEAD_FILES, offsetof(struct counters, ahead_files) },
-		{ DSFS_CONTROL_AHEAD_BYTES, offsetof(struct counters, ahead_bytes) },
-		{ DSFS_CONTROL_AHEAD_STORED, offsetof(struct counters, ahead_stored) },
 		{ DSFS_CONTROL_AHEAD_SERVED, offsetof(struct counters, ahead_served) },
-		{ DSFS_CONTROL_AHEAD_DROPPED, offsetof(struct counters, ahead_dropped) },
-		{ DSFS_CONTROL_AHEAD_FAILURES, offsetof(struct counters, ahead_failures) },
+		{ DSFS_CONTROL_PREFETCH_ANNOUNCED, offsetof(struct counters, prefetch_announced) },
+		{ DSFS_CONTROL_PREFETCH_SERVED, offsetof(struct counters, prefetch_served) },
 	};
 
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
 		json_number(json, counters[i].key, stats_sum(serve, counters[i].offset));
-	json_number(json, DSFS_CONTROL_AHEAD_READS, stats_ahead(serve, offsetof(struct counters, read.device_reads)));
+}
+
+/* What the two threads did that read ahead. */
+static void stats_reads_ahead(const struct serve *serve, struct json *json)
+{
+	static const struct {
+		const char *ahead, *prefetch;
+		size_t offset;
+	} counters[] = {
+		{ DSFS_CONTROL_AHEAD_FILES, DSFS_CONTROL_PREFETCH_FILES, offsetof(struct counters, ahead_files) },
+		{ DSFS_CONTROL_AHEAD_BYTES, DSFS_CONTROL_PREFETCH_BYTES, offsetof(struct counters, ahead_bytes) },
+		{ DSFS_CONTROL_AHEAD_STORED, DSFS_CONTROL_PREFETCH_STORED, offsetof(struct counters, ahead_stored) },
+		{ DSFS_CONTROL_AHEAD_DROPPED, DSFS_CONTROL_PREFETCH_DROPPED, offsetof(struct counters, ahead_dropped) },
+		{ DSFS_CONTROL_AHEAD_FAILURES, DSFS_CONTROL_PREFETCH_FAILURES,
+		  offsetof(struct counters, ahead_failures) },
+		{ DSFS_CONTROL_AHEAD_READS, DSFS_CONTROL_PREFETCH_READS, offsetof(struct counters, read.device_reads) },
+	};
+
+	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++) {
+		json_number(json, counters[i].ahead, stats_ahead(serve, counters[i].offset));
+		json_number(json, counters[i].prefetch, stats_wishes(serve, counters[i].offset));
+	}
 }
 
 static void stats_generation(const struct generation *generation, bool current, struct json *json)
@@ -176,6 +202,7 @@ void stats_write(struct serve *serve, struct json *json)
 	stats_requests(serve, json);
 	json_number(json, DSFS_CONTROL_IN_FLIGHT, begun - ended);
 	stats_counters(serve, json);
+	stats_reads_ahead(serve, json);
 	stats_stalls(serve, json);
 	stats_clients(serve, json);
 	stats_buckets(serve, json, DSFS_CONTROL_READ_LATENCY, offsetof(struct counters, read_latency));

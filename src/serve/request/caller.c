@@ -139,6 +139,54 @@ int caller_check(const struct serve *serve, const struct channel_request *reques
 			 serve->options.has_control_group ? " and members of its control_group" : "");
 }
 
+/* The text behind "Groups:" of a process, NULL when it cannot be read; the caller frees it. */
+static char *caller_read_groups(uint32_t pid)
+{
+	char *line = NULL, path[64];
+	bool found = false;
+	size_t size = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	file = pid ? fopen(path, "re") : NULL;
+	while (file && !found && getline(&line, &size, file) >= 0)
+		found = !strncmp(line, "Groups:", 7);
+	if (file)
+		fclose(file);
+	if (found)
+		return memmove(line, line + 7, strlen(line + 7) + 1);
+	free(line);
+	return NULL;
+}
+
+static bool caller_has_group(struct caller_reader *reader, uint32_t group)
+{
+	if (reader->request->wire.gid == group)
+		return true;
+	if (!reader->groups && !reader->has_looked) {
+		reader->groups = caller_read_groups(reader->request->wire.pid);
+		reader->has_looked = true;
+	}
+	return reader->groups && caller_lists(reader->groups, group);
+}
+
+/* As path_resolution(7) has it, without capabilities. Most files may be read by all: no look at the process. */
+bool caller_may_read(struct caller_reader *reader, uint32_t mode, uint32_t uid, uint32_t gid)
+{
+	bool group = mode & S_IRGRP, others = mode & S_IROTH;
+
+	if (reader->request->wire.uid == uid)
+		return mode & S_IRUSR;
+	if (group == others)
+		return others;
+	return caller_has_group(reader, gid) ? group : others;
+}
+
+void caller_reader_free(struct caller_reader *reader)
+{
+	free(reader->groups);
+}
+
 /* By the signals that its thread has not taken yet. */
 bool caller_is_killed(uint32_t pid)
 {

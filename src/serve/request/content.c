@@ -15,6 +15,7 @@
 #include "image/address.h"
 #include "image/inode.h"
 #include "serve/ahead/ahead.h"
+#include "serve/ahead/wishes.h"
 #include "serve/request/node.h"
 #include "serve/request/reply.h"
 #include "serve/serve.h"
@@ -159,13 +160,17 @@ static void content_give(struct content *content, const struct kept_piece *piece
 	struct channel_request *request = content->request;
 	struct generation *generation = content->generation;
 	struct worker *worker = content->worker;
+	bool was_announced = content->was_announced;
 
-	counter_add(&worker->counters.ahead_served, 1);
+	counter_add(was_announced ? &worker->counters.prefetch_served : &worker->counters.ahead_served, 1);
 	counter_add(&worker->counters.bytes_served, piece->size);
 	counter_time(worker->counters.read_latency, request->arrived);
 	content_end(content);
 	reply_data(worker, request, piece->bytes, piece->size);
-	ahead_release(worker->serve->ahead, generation, piece);
+	if (was_announced)
+		wishes_release(worker->serve->wishes, piece);
+	else
+		ahead_release(worker->serve->ahead, generation, piece);
 	generation_put(generation);
 }
 
@@ -180,7 +185,10 @@ static enum kept_found content_look(struct content *content, struct kept_waiter 
 		.size = in->size < request->payload_size ? in->size : request->payload_size,
 	};
 
-	return ahead_take(content->worker->serve->ahead, &wish, waiter, ret);
+	enum kept_found found = wishes_take(content->worker->serve->wishes, &wish, waiter, ret);
+
+	content->was_announced = found != KEPT_NONE;
+	return found == KEPT_NONE ? ahead_take(content->worker->serve->ahead, &wish, waiter, ret) : found;
 }
 
 /* On the worker's thread: it is there, or could not be read ahead. */

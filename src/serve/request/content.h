@@ -16,6 +16,7 @@ struct content {
 	struct worker *worker;
 	struct channel_request *request;
 	struct generation *generation; /* with a use */
+	bool was_announced; /* by a user, what was read ahead for this READ; else a walker came to it */
 	struct kept_waiter waiter;     /* for what is being read ahead, */
 	struct worker_task task;       /* and to go on when that is there */
 };

@@ -8,6 +8,7 @@
 
 #include "image/names.h"
 #include "serve/control/command.h"
+#include "serve/control/prefetch.h"
 #include "serve/dotdir/dotdir.h"
 #include "serve/dotdir/snapshots.h"
 #include "serve/request/caller.h"
@@ -251,10 +252,12 @@ static void ops_ioctl(void *context, struct channel_request *request)
 	struct worker *worker = context;
 
 	ops_count(worker, request);
-	if (request->wire.nodeid == NODE_CONTROL)
-		command_ioctl(worker, request);
-	else
+	if (request->wire.nodeid != NODE_CONTROL)
 		reply_error(worker, request, -ENOTTY);
+	else if (request->wire.in.ioctl.cmd == DSFS_IOC_PREFETCH)
+		prefetch_ioctl(worker, request);
+	else
+		command_ioctl(worker, request);
 }
 
 /* Comes to any worker, whoever has the request; not for reads past the page cache, see request/waiting.c. */

@@ -22,6 +22,7 @@
 #include "fuse/init.h"
 #include "fuse/mount.h"
 #include "serve/ahead/ahead.h"
+#include "serve/ahead/wishes.h"
 #include "serve/clients/clients.h"
 #include "serve/control/control.h"
 #include "serve/control/prune.h"
@@ -201,6 +202,9 @@ static int session_bring_up(struct session *session, struct error *err)
 	r = ahead_start(&session->serve, err);
 	if (r < 0)
 		return r;
+	r = wishes_start(&session->serve, err);
+	if (r < 0)
+		return r;
 	r = watchdog_start(&session->serve, err);
 	if (r < 0)
 		return r;
@@ -324,6 +328,7 @@ static void session_abandon(struct session *session)
 	if (mount_detach(session->mount, true, &err) < 0)
 		log_error(&err, "cannot unmount");
 	(void)ahead_stop(session->serve.ahead);
+	(void)wishes_stop(session->serve.wishes);
 	workers_stop(&session->workers);
 	session->unmounted = workers_join(&session->workers, &err) == 0;
 }
@@ -337,6 +342,7 @@ void session_free(struct session *session)
 	if (session->mount && !session->unmounted)
 		session_abandon(session);
 	is_stuck = !ahead_stop(session->serve.ahead);
+	is_stuck = !wishes_stop(session->serve.wishes) || is_stuck;
 	watchdog_stop(session->serve.watchdog); /* which wakes the control thread */
 	prune_stop(session->serve.prune);
 	visits_stop(session->serve.visits);
@@ -347,6 +353,7 @@ void session_free(struct session *session)
 	if (is_stuck) /* its thread still looks at the rest, which ends with the process */
 		return;
 	ahead_free(session->serve.ahead);
+	wishes_free(session->serve.wishes);
 	prune_free(session->serve.prune);
 	workers_free(&session->workers);
 	cpus_free(&session->serve.cpus);

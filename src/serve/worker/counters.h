@@ -17,7 +17,8 @@ struct counters {
 	counter64 begun, ended;               /* requests */
 	counter64 errors, interrupted;
 	counter64 bytes_served;
-	counter64 ahead_served; /* READs answered with what was read ahead; the next ones are that thread's */
+	counter64 prefetch_announced, prefetch_served; /* files that users announced and were taken; READs */
+	counter64 ahead_served; /* READs answered with what was read ahead; the next ones are those of the threads */
 	counter64 ahead_files, ahead_bytes, ahead_stored, ahead_dropped, ahead_failures;
 	counter64 read_latency[COUNTER_BUCKETS];
 	struct reader_counters read;

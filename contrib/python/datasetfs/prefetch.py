@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""A sampler that tells a mount some batches ahead which files come; layout and numbers: include/datasetfs/control.h."""
+import array
+import collections
+import fcntl
+import os
+import struct
+import warnings
+
+from .mount import Mount
+
+DSFS_PREFETCH_MOST = 1024
+# struct dsfs_prefetch: flags, count, digest, taken, credit, reason; then the numbers of files
+HEAD = struct.Struct("=II32sII504s")
+DSFS_IOC_PREFETCH = 3 << 30 | HEAD.size + 8 * DSFS_PREFETCH_MOST << 16 | ord("d") << 8 | 2
+
+NO_FILE = 0  # the mount passes it over
+
+
+class _Numbers:
+    """st_ino of a data set's files by index: looked up when it is first wanted, and kept in 8 bytes."""
+
+    def __init__(self, dataset, mount):
+        self.samples = dataset.samples  # paths, or tuples that begin with one as torchvision's do
+        self.mount = mount
+        self.forget()
+
+    def forget(self):
+        self.device = None
+        self.numbers = array.array("Q", bytes(8 * len(self.samples)))
+
+    def _look_up(self, sample):
+        if self.device is None:
+            self.device = os.stat(self.mount.path).st_dev
+        try:
+            found = os.stat(sample[0] if isinstance(sample, (tuple, list)) else sample)
+        except OSError:
+            return NO_FILE  # whoever opens it is told why
+        return found.st_ino if found.st_dev == self.device else NO_FILE
+
+    def __getitem__(self, index):
+        number = self.numbers[index]
+        if not number:
+            number = self.numbers[index] = self._look_up(self.samples[index])
+        return number
+
+
+class _Subset:
+    """The same of a torch.utils.data.Subset."""
+
+    def __init__(self, subset, mount):
+        self.indices = subset.indices
+        self.numbers = _numbers_of(subset.dataset, mount)
+        self.forget = getattr(self.numbers, "forget", lambda: None)
+
+    def __getitem__(self, index):
+        return self.numbers[self.indices[index]]
+
+
+def _numbers_of(files, mount):
+    if hasattr(files, "samples"):
+        return _Numbers(files, mount)
+    if hasattr(files, "dataset") and hasattr(files, "indices"):
+        return _Subset(files, mount)
+    return files
+
+
+def prefetch(mount, digest, files):
+    """One call: tells the mount of at most DSFS_PREFETCH_MOST numbers of files, an array('Q').
+
+    Returns how many of them it took, from the first one on, and how many more it would take. OSError says why it takes
+    none.
+    """
+    command = bytearray(HEAD.size + 8 * DSFS_PREFETCH_MOST)
+    HEAD.pack_into(command, 0, 0, len(files), bytes.fromhex(digest.partition(":")[2]), 0, 0, b"")
+    command[HEAD.size:HEAD.size + 8 * len(files)] = files.tobytes()
+    fd = os.open(os.path.join(mount.path, ".datasetfs", "control"), os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.ioctl(fd, DSFS_IOC_PREFETCH, command, True)
+    except OSError as error:
+        reason = HEAD.unpack_from(command)[5].split(b"\0")[0].decode(errors="replace")
+        raise OSError(error.errno, reason or error.strerror, mount.path) from None
+    finally:
+        os.close(fd)
+    return HEAD.unpack_from(command)[3:5]
+
+
+class _Ahead:
+    """Of an epoch: the numbers of files that the sampler has given, and which of them the mount does not know yet."""
+
+    def __init__(self, mount, numbers, digest):
+        self.mount, self.numbers, self.digest = mount, numbers, digest
+        self.files = array.array("Q")
+        self.first = self.passed = 0  # how many of the epoch came before those in files; how many were handed out
+
+    def add(self, indices):
+        self.files.extend(map(self.numbers.__getitem__, indices))
+
+    def _drop(self, count):
+        del self.files[:count]
+        self.first += count
+
+    def tell(self):
+        """Those that were handed out meanwhile are left out: it is too late for them."""
+        credit = 1
+        if self.first < self.passed:
+            self._drop(self.passed - self.first)
+        while self.files and credit:
+            files = self.files[:DSFS_PREFETCH_MOST]
+            taken, credit = prefetch(self.mount, self.digest, files)
+            self._drop(taken)
+
+
+class PrefetchSampler:
+    """Yields what another sampler yields, and tells a mount some batches ahead which files that will be.
+
+    sampler yields indices or, as a batch sampler, lists of them. files says which file an index is: a data set with
+    `samples` as torchvision's ImageFolder has them, a Subset of one, or anything that gives the number of a file
+    (st_ino) by index, such as array('Q'). The files are on `mount`, a path or a Mount.
+
+    The inner sampler is asked for items batches_ahead batches (of batch_size, if it yields single indices) before they
+    are needed. Where the mount takes no files, or none now, the epoch goes on without; the first time that is said by
+    a warning. Everything else, such as set_epoch(), is the inner sampler's. state_dict() is its state when it gave the
+    item that was yielded last.
+    """
+
+    def __init__(self, sampler, mount, files, batches_ahead=4, batch_size=256):
+        self.sampler = sampler
+        self.mount = mount if isinstance(mount, Mount) else Mount(mount)
+        self.numbers = _numbers_of(files, self.mount)
+        self.batches_ahead, self.batch_size = batches_ahead, batch_size
+        self._digest = self._state = None
+        self._warned = False
+
+    def __len__(self):
+        return len(self.sampler)
+
+    def __getattr__(self, name):
+        if name == "sampler":  # while it is unpickled
+            raise AttributeError(name)
+        found = getattr(self.sampler, name)
+        return {"state_dict": self._state_dict, "load_state_dict": self._load_state_dict}.get(name, found)
+
+    def _state_dict(self):
+        return self.sampler.state_dict() if self._state is None else self._state
+
+    def _load_state_dict(self, state):
+        self._state = None
+        return self.sampler.load_state_dict(state)
+
+    def _give_up(self, error):
+        if not self._warned:
+            warnings.warn(f"nothing is read ahead: {error}", RuntimeWarning, stacklevel=3)
+        self._warned = True
+
+    def _begin(self):
+        """None: the mount is not to be told."""
+        try:
+            digest = self.mount.version["digest"]
+        except OSError as error:
+            self._give_up(error)
+            return None
+        if digest != self._digest and self._digest:
+            getattr(self.numbers, "forget", lambda: None)()  # the files of another version have other numbers
+        self._digest = digest
+        return _Ahead(self.mount, self.numbers, digest)
+
+    def _tell(self, ahead):
+        try:
+            ahead.tell()
+        except OSError as error:
+            self._give_up(error)
+            return None
+        return ahead
+
+    def _items(self):
+        """What the sampler yields, as (item, its indices, the sampler's state after it)."""
+        state = getattr(self.sampler, "state_dict", lambda: None)
+        for item in self.sampler:
+            yield item, (item,) if hasattr(item, "__index__") else item, state()
+
+    def __iter__(self):
+        ahead, waiting, self._state = self._begin(), collections.deque(), None
+        untold = 0  # items
+        for item, indices, state in self._items():
+            unit = self.batch_size if indices is not item else 1
+            waiting.append((item, len(indices), state))
+            if ahead:
+                ahead.add(indices)
+                untold += 1
+            if ahead and untold >= unit:
+                ahead, untold = self._tell(ahead), 0
+            if len(waiting) > self.batches_ahead * unit:
+                yield self._hand_out(waiting, ahead)
+        if ahead and untold:
+            ahead = self._tell(ahead)
+        while waiting:
+            yield self._hand_out(waiting, ahead)
+        self._state = None
+
+    def _hand_out(self, waiting, ahead):
+        item, count, self._state = waiting.popleft()
+        if ahead:
+            ahead.passed += count
+        return item

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks what a prefetch command asks for as a whole, and hands the files to the thread that reads ahead. */
+#include "serve/control/prefetch.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "datasetfs/control.h"
+#include "image/inode.h"
+#include "serve/ahead/wishes.h"
+#include "serve/request/caller.h"
+#include "serve/request/reply.h"
+#include "serve/serve.h"
+
+static_assert(DSFS_PREFETCH_ORDINAL_BITS == DSFS_ORDINAL_BITS, "numbers of files are st_ino");
+
+#define PREFETCH_HEAD offsetof(struct dsfs_prefetch, files) /* what is answered */
+
+/* A command in work. */
+struct prefetch {
+	struct worker *worker;
+	struct serve *serve;
+	struct generation *generation; /* that the mount serves */
+	struct caller_reader caller;
+	bool may_switch;
+	struct dsfs_prefetch arguments; /* become the answer */
+	struct wish files[DSFS_PREFETCH_MOST]; /* size 0: none */
+};
+
+static int prefetch_check_head(const struct prefetch *prefetch, struct error *err)
+{
+	const struct dsfs_prefetch *arguments = &prefetch->arguments;
+	const struct version *version = &prefetch->generation->version;
+
+	if (!prefetch->serve->options.prefetch)
+		return error_set(err, -EOPNOTSUPP, "the mount has the option prefetch=off");
+	if (arguments->flags)
+		return error_set(err, -EINVAL, "command with unknown flags %#x", arguments->flags);
+	if (arguments->count > DSFS_PREFETCH_MOST)
+		return error_set(err, -EINVAL, "%" PRIu32 " files, expected at most %u", arguments->count,
+				 DSFS_PREFETCH_MOST);
+	if (memcmp(arguments->digest, version->digest, sizeof(version->digest)) != 0)
+		return error_set(err, -ESTALE, "the files are of a version with another digest than '%s', which the "
+				 "mount serves", version->label);
+	return 0;
+}
+
+static bool prefetch_may_read(struct prefetch *prefetch, const struct inode *inode)
+{
+	struct error ignored;
+
+	if (prefetch->may_switch || caller_may_read(&prefetch->caller, inode->mode, inode->uid, inode->gid))
+		return true;
+	prefetch->may_switch = caller_check(prefetch->serve, prefetch->caller.request, &ignored) == 0;
+	return prefetch->may_switch;
+}
+
+/* Whether somebody else's number is a directory is not told either. */
+static int prefetch_check_file(struct prefetch *prefetch, uint64_t number, struct wish *ret, struct error *err)
+{
+	uint64_t sequence = nodeid_sequence(number), ordinal = nodeid_ordinal(number);
+	struct inode inode;
+
+	if (number & NODE_SIDE || (sequence && sequence != prefetch->generation->sequence))
+		return error_set(err, -ESTALE, "%#" PRIx64 " is no file of version '%s', which the mount serves",
+				 number, prefetch->generation->version.label);
+	if (inode_get(prefetch->generation->index, ordinal, &inode, err) < 0 || !S_ISREG(inode.mode) ||
+	    !prefetch_may_read(prefetch, &inode))
+		return error_set(err, -EACCES, "%#" PRIx64 " is no regular file that user %" PRIu32 " may read",
+				 number, prefetch->caller.request->wire.uid);
+	*ret = (struct wish){ ordinal, inode.size };
+	return 0;
+}
+
+/* Numbers 0 stand for files that are not on the mount. */
+static int prefetch_check_files(struct prefetch *prefetch, struct error *err)
+{
+	const uint64_t *numbers = prefetch->arguments.files;
+	int r = 0;
+
+	for (uint32_t i = 0; i < prefetch->arguments.count && r == 0; i++)
+		if (numbers[i])
+			r = prefetch_check_file(prefetch, numbers[i], &prefetch->files[i], err);
+	if (r == 0 && channel_is_answered(prefetch->caller.request))
+		r = error_set(err, -EINTR, "its process was killed");
+	return r;
+}
+
+static void prefetch_hand_on(struct prefetch *prefetch)
+{
+	struct dsfs_prefetch *arguments = &prefetch->arguments;
+	const struct wishes_user user = { prefetch->caller.request->wire.uid, prefetch->may_switch };
+
+	arguments->taken = wishes_add(prefetch->serve->wishes, &user, prefetch->generation, prefetch->files,
+				      arguments->count, &arguments->credit);
+}
+
+/* Those who may switch have room that others cannot take; who the caller is, is asked only when it matters. */
+static void prefetch_take(struct prefetch *prefetch)
+{
+	struct error ignored;
+
+	prefetch_hand_on(prefetch);
+	if (prefetch->arguments.credit || prefetch->arguments.taken || prefetch->may_switch ||
+	    caller_check(prefetch->serve, prefetch->caller.request, &ignored) < 0)
+		return;
+	prefetch->may_switch = true;
+	prefetch_hand_on(prefetch);
+}
+
+static int prefetch_do(struct prefetch *prefetch)
+{
+	struct dsfs_prefetch *arguments = &prefetch->arguments;
+	struct error err = { 0 };
+	int r = prefetch_check_head(prefetch, &err);
+
+	arguments->taken = arguments->credit = 0;
+	if (r == 0)
+		r = prefetch_check_files(prefetch, &err);
+	if (r == 0)
+		prefetch_take(prefetch);
+	counter_add(&prefetch->worker->counters.prefetch_announced, arguments->taken);
+	snprintf(arguments->reason, sizeof(arguments->reason), "%s", r < 0 ? err.reason : "");
+	return r;
+}
+
+void prefetch_ioctl(struct worker *worker, struct channel_request *request)
+{
+	const struct fuse_ioctl_in *in = &request->wire.in.ioctl;
+	struct prefetch prefetch = { .worker = worker, .serve = worker->serve, .caller.request = request };
+	struct fuse_ioctl_out out = { 0 };
+
+	if (request->wire.rest_length < sizeof(prefetch.arguments) || in->out_size < PREFETCH_HEAD) {
+		reply_error(worker, request, -ENOTTY);
+		return;
+	}
+	memcpy(&prefetch.arguments, request->wire.rest, sizeof(prefetch.arguments));
+	prefetch.generation = serve_current(worker->serve);
+	out.result = prefetch_do(&prefetch);
+	caller_reader_free(&prefetch.caller);
+	memcpy(request->payload, &out, sizeof(out));
+	memcpy(request->payload + sizeof(out), &prefetch.arguments, PREFETCH_HEAD);
+	reply_data(worker, request, request->payload, sizeof(out) + PREFETCH_HEAD);
+}

@@ -1,0 +1,220 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# tests/run: once
+"""PrefetchSampler without a mount and without torch: the layout is the header's; what it yields, in which order, and
+what it tells a mount that has room, little room, none, or that refuses; its state is that of what was yielded."""
+import array
+import errno
+import os
+import pickle
+import random
+import subprocess
+import sys
+import warnings
+
+SOURCE = os.environ["DATASETFS_SOURCE"]
+sys.path.insert(0, os.path.join(SOURCE, "contrib", "python"))
+from datasetfs import PrefetchSampler  # noqa: E402
+from datasetfs import prefetch as module  # noqa: E402
+
+DIGEST = "sha256:" + "5c" * 32
+BASE = 7 << 40  # of the numbers
+
+
+def check(what, found, expected):
+    if found != expected:
+        sys.exit(f"fail: {what}: found {found!r}, expected {expected!r}")
+
+
+def check_layout():
+    with open("layout.c", "w", encoding="utf-8") as file:
+        file.write('#include <stdio.h>\n#include <stddef.h>\n#include "datasetfs/control.h"\n'
+                   'int main(void) { printf("%zu %zu %zu %zu %zu %lu %u\\n", offsetof(struct dsfs_prefetch, digest),'
+                   "offsetof(struct dsfs_prefetch, taken), offsetof(struct dsfs_prefetch, reason),"
+                   "offsetof(struct dsfs_prefetch, files), sizeof(struct dsfs_prefetch),"
+                   "(unsigned long)DSFS_IOC_PREFETCH, DSFS_PREFETCH_MOST); }\n")
+    subprocess.run(["cc", "-I", os.path.join(SOURCE, "include"), "-o", "layout", "layout.c"], check=True)
+    found = [int(word) for word in subprocess.run(["./layout"], check=True, capture_output=True).stdout.split()]
+    check("layout", found, [8, 40, 48, module.HEAD.size, module.HEAD.size + 8 * module.DSFS_PREFETCH_MOST,
+                            module.DSFS_IOC_PREFETCH, module.DSFS_PREFETCH_MOST])
+
+
+class Control:
+    """ioctl() of a mount that takes so many files a call, and then has room for so many more."""
+
+    def __init__(self, room=1 << 30, credit=1 << 20, code=0):
+        self.room, self.credit, self.code = room, credit, code
+        self.calls, self.told = 0, []
+        module.fcntl.ioctl = self
+
+    def __call__(self, _fd, number, command, _mutate):
+        flags, count, digest, _, _, _ = module.HEAD.unpack_from(command)
+        check("number and flags", (number, flags), (module.DSFS_IOC_PREFETCH, 0))
+        check("digest", digest, bytes.fromhex(DIGEST[7:]))
+        self.calls += 1
+        if self.code:
+            module.HEAD.pack_into(command, 0, 0, count, digest, 0, 0, b"it is so")
+            raise OSError(self.code, os.strerror(self.code))
+        taken = min(count, self.room)
+        self.told += array.array("Q", bytes(command[module.HEAD.size:module.HEAD.size + 8 * taken]))
+        module.HEAD.pack_into(command, 0, 0, count, digest, taken, self.credit, b"")
+
+
+class Shuffle:
+    """A sampler with a state, as torchdata's have one."""
+
+    def __init__(self, count):
+        self.order = random.Random(4).sample(range(count), count)
+        self.at = 0
+
+    def __len__(self):
+        return len(self.order)
+
+    def __iter__(self):
+        for index in self.order[self.at:]:
+            self.at += 1
+            yield index
+        self.at = 0
+
+    def state_dict(self):
+        return {"at": self.at}
+
+    def load_state_dict(self, state):
+        self.at = state["at"]
+
+
+class Batches:
+    """A batch sampler without one, whose last batch is short."""
+
+    def __init__(self, sampler, size):
+        self.sampler, self.size = sampler, size
+
+    def __iter__(self):
+        batch = []
+        for index in self.sampler:
+            batch.append(index)
+            if len(batch) == self.size:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+
+def numbers(indices):
+    return [BASE + index for index in indices]
+
+
+FILES = array.array("Q", range(BASE, BASE + 10000))
+
+
+def check_order():
+    for inner in (Shuffle(10000), Batches(Shuffle(10000), 300), Batches(Shuffle(10000), 3000), Shuffle(1), Shuffle(0)):
+        expected = list(inner)
+        control = Control()
+        check("order", list(PrefetchSampler(inner, "mount", FILES)), expected)
+        flat = [index for item in expected for index in (item if isinstance(item, list) else [item])]
+        check("told", control.told, numbers(flat))
+    check("length", len(PrefetchSampler(Shuffle(17), "mount", FILES)), 17)
+
+
+def check_distance():
+    control = Control()
+    items = iter(PrefetchSampler(Batches(range(1000), 10), "mount", FILES, batches_ahead=3))
+    next(items)
+    check("told when the first batch comes", control.told, numbers(range(40)))
+    next(items)
+    check("told when the second comes", control.told, numbers(range(50)))
+    control = Control()
+    items = iter(PrefetchSampler(range(1000), "mount", FILES, batches_ahead=3, batch_size=10))
+    next(items)
+    check("told when the first index comes", control.told, numbers(range(30)))
+
+
+def check_little_room():
+    """What it could not tell in time it never tells; it asks once a batch, and never waits."""
+    control = Control(room=1, credit=0)
+    expected = list(Batches(range(1000), 10))
+    check("order", list(PrefetchSampler(Batches(range(1000), 10), "mount", FILES)), expected)
+    check("calls", control.calls, 100)
+    late = [number for call, number in enumerate(control.told) if number < BASE + 10 * (call - 4)]
+    check("told too late", late, [])
+    control = Control(room=0, credit=0)
+    check("order", list(PrefetchSampler(range(1000), "mount", FILES, batch_size=10)), list(range(1000)))
+    check("calls of a mount without room", control.calls, 100)
+
+
+def check_refusal():
+    for code in (errno.ESTALE, errno.EOPNOTSUPP, errno.EPERM, errno.ENOTTY):
+        control = Control(code=code)
+        sampler = PrefetchSampler(Batches(range(1000), 10), "mount", FILES)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                check("order", list(sampler), list(Batches(range(1000), 10)))
+        check("calls", control.calls, 2)  # one an epoch
+        check("warnings", len(caught), 1)
+        if "it is so" not in str(caught[0].message):
+            sys.exit(f"fail: the warning is {caught[0].message}")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        check("order without a mount", list(PrefetchSampler(range(20), "nowhere", FILES)), list(range(20)))
+    check("warnings without a mount", len(caught), 1)
+
+
+def check_state():
+    Control()
+    sampler = PrefetchSampler(Shuffle(1000), "mount", FILES, batch_size=10)
+    whole = list(sampler)
+    items = iter(sampler)
+    first = [next(items) for _ in range(123)]
+    state = sampler.state_dict()
+    check("state", state, {"at": 123})
+    other = PrefetchSampler(Shuffle(1000), "mount", FILES, batch_size=10)
+    other.load_state_dict(state)
+    check("the rest of an epoch", first + list(other), whole)
+    check("a state that the sampler does not have", hasattr(PrefetchSampler(range(3), "mount", FILES), "state_dict"),
+          False)
+    check("a copy", list(pickle.loads(pickle.dumps(sampler))), whole[123 + 40:])  # where the inner sampler stands
+
+
+class Folder:
+    """As ImageFolder; a Subset is made of it."""
+
+    def __init__(self, paths):
+        self.samples = [(path, 0) for path in paths]
+
+
+class Subset:
+    def __init__(self, dataset, indices):
+        self.dataset, self.indices = dataset, indices
+
+
+def check_paths():
+    paths = [f"mount/f{i}" for i in range(50)]
+    for path in paths[:-1]:
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(path)
+    inodes = [os.stat(path).st_ino for path in paths[:-1]]
+    control = Control()
+    check("order", list(PrefetchSampler(range(50), "mount", Folder(paths))), list(range(50)))
+    check("told", control.told, inodes + [0])
+    control = Control()
+    list(PrefetchSampler([2, 0], "mount", Subset(Subset(Folder(paths), [9, 8, 7]), [2, 1, 0])))
+    check("told of a subset", control.told, [inodes[9], inodes[7]])
+    control = Control()
+    list(PrefetchSampler(range(1), "mount", Folder(["/proc/self/status"])))
+    check("told of another file system", control.told, [0])
+
+
+os.makedirs("mount/.datasetfs")
+with open("mount/.datasetfs/version", "w", encoding="utf-8") as version:
+    version.write(f'{{"digest": "{DIGEST}"}}')
+with open("mount/.datasetfs/control", "w", encoding="utf-8"):
+    pass
+check_layout()
+check_order()
+check_distance()
+check_little_room()
+check_refusal()
+check_state()
+check_paths()

@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: MIT
+"""What prefetch.sh tells a mount, and what it finds then: prefetch.py WHAT MOUNT ARGUMENT…"""
+import array
+import errno
+import fcntl
+import json
+import os
+import random
+import sys
+import time
+
+sys.path.insert(0, os.path.join(os.environ["DATASETFS_SOURCE"], "contrib", "python"))
+import datasetfs  # noqa: E402
+from datasetfs import prefetch as module  # noqa: E402
+
+MOST = module.DSFS_PREFETCH_MOST
+PATIENCE = 60  # seconds
+
+
+def check(what, found, expected):
+    if found != expected:
+        sys.exit(f"fail: {what}: found {found!r}, expected {expected!r}")
+
+
+def stats(mount):
+    with open(os.path.join(mount, ".datasetfs", "stats.json"), encoding="utf-8") as file:
+        return json.load(file)
+
+
+def files_of(directory):
+    return sorted(os.path.relpath(os.path.join(folder, name), directory)
+                  for folder, _, names in os.walk(directory) for name in names if name != "link")
+
+
+def shuffled(names):
+    seed = int(os.environ.get("SEED") or random.randrange(1 << 30))
+    print(f"- seed {seed}")
+    return random.Random(seed).sample(names, len(names))
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def tell(mount, numbers, digest=None):
+    return module.prefetch(datasetfs.Mount(mount), digest or datasetfs.Mount(mount).version["digest"],
+                           array.array("Q", numbers))
+
+
+def tell_all(mount, numbers):
+    """Until all were taken; it takes them as fast as they are read."""
+    give_up = time.monotonic() + PATIENCE
+    taken = 0
+    while taken < len(numbers):
+        taken += tell(mount, numbers[taken:taken + MOST])[0]
+        if time.monotonic() > give_up:
+            sys.exit(f"fail: {taken} of {len(numbers)} files were taken")
+
+
+def settle(mount, files, field="prefetch_files"):
+    """Until so many files were read ahead."""
+    give_up = time.monotonic() + PATIENCE
+    while stats(mount)[field] < files:
+        if time.monotonic() > give_up:
+            sys.exit(f"fail: {field} is {stats(mount)[field]}, expected {files}")
+        time.sleep(0.01)
+
+
+def numbers_of(mount, names):
+    return [os.stat(os.path.join(mount, name)).st_ino for name in names]
+
+
+def save(mount, path):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(dict(zip(files_of(mount), numbers_of(mount, files_of(mount)))), file)
+
+
+def load(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def by_readers(counters):
+    return counters["device_reads"] - counters["prefetch_reads"]
+
+
+def compare(mount, source, names):
+    for name in names:
+        check(name, content(os.path.join(mount, name)), content(os.path.join(source, name)))
+
+
+def known(mount, source):
+    """The names were looked up: small files are in the page cache, and the others are kept."""
+    names = shuffled(files_of(mount))
+    tell_all(mount, numbers_of(mount, names))
+    large = sum(os.path.getsize(os.path.join(source, name)) > 128 << 10 for name in names)
+    settle(mount, len(names))
+    settle(mount, len(names) - large, "prefetch_stored")
+    before = stats(mount)
+    compare(mount, source, names)
+    after = stats(mount)
+    check("device reads for READs", by_readers(after), by_readers(before))
+    check("files that no READ came for", after["prefetch_dropped"], 0)
+    if after["prefetch_served"] < large:
+        sys.exit(f"fail: {after['prefetch_served']} READs from what is kept, expected {large} files")
+    reads = after["requests"].get("READ", 0) - before["requests"].get("READ", 0)
+    check("READs", reads - 1, after["prefetch_served"])  # one is that of the counters
+
+
+def unknown(mount, source, path):
+    """Nobody has looked a name up: all files are kept for their READ."""
+    numbers = load(path)
+    names = shuffled(sorted(numbers))
+    tell_all(mount, [numbers[name] for name in names])
+    settle(mount, len(names))
+    before = stats(mount)
+    check("files that are stored", before["prefetch_stored"], 0)
+    compare(mount, source, names)
+    after = stats(mount)
+    check("device reads for READs", by_readers(after), by_readers(before))
+    if after["prefetch_served"] < len(names):
+        sys.exit(f"fail: {after['prefetch_served']} READs from what is kept, expected {len(names)} files")
+
+
+class Folder:
+    """As ImageFolder has it."""
+
+    def __init__(self, mount):
+        self.samples = [(os.path.join(mount, name), 0) for name in files_of(mount)]
+
+
+class Batches:
+    def __init__(self, count, size):
+        self.order = shuffled(list(range(count)))
+        self.size = size
+
+    def __iter__(self):
+        for at in range(0, len(self.order), self.size):
+            yield self.order[at:at + self.size]
+
+
+def epoch(mount, source, told):
+    """Two epochs of a loop that waits for nothing: the same order, the same bytes, fewer reads of its own."""
+    dataset = Folder(mount)
+    batches = Batches(len(dataset.samples), 16)
+    sampler = datasetfs.PrefetchSampler(batches, mount, dataset, batches_ahead=8) if told == "told" else batches
+    order = []
+    for batch in sampler:
+        order.append(batch)
+        for index in batch:
+            path = dataset.samples[index][0]
+            check(path, content(path), content(os.path.join(source, os.path.relpath(path, mount))))
+    check("order", order, list(batches))
+    counters = stats(mount)
+    if told != "told":
+        check("files that were announced", counters["prefetch_announced"], 0)
+        return
+    check("files that were announced", counters["prefetch_announced"], len(dataset.samples))
+    # Without io_uring a thread reads one place at a time, and is no faster than a reader.
+    if counters["io"] == "uring" and by_readers(counters) > len(dataset.samples) // 2:
+        sys.exit(f"fail: {by_readers(counters)} of {len(dataset.samples)} files were read by READs all the same")
+
+
+def bounded(mount, source, path, most):
+    """Takes as much as may be kept; when that was read, it takes more."""
+    numbers, most = load(path), int(most)
+    names = sorted(numbers)
+    taken, got = 0, 1
+    while got:  # what is being read takes room twice
+        settle(mount, taken)
+        got, credit = tell(mount, [numbers[name] for name in names[taken:]])
+        taken += got
+    check("credit of a mount without room", credit, 0)
+    size = sum(os.path.getsize(os.path.join(source, name)) for name in names[:taken])
+    if taken == len(names) or size > most or size < most // 2:
+        sys.exit(f"fail: {taken} of {len(names)} files of {size} bytes were taken, {most} may be kept")
+    check("files that were pushed out", stats(mount)["prefetch_dropped"], 0)
+    compare(mount, source, names[:taken])
+    tell_all(mount, [numbers[name] for name in names[taken:taken + 2]])
+    settle(mount, taken + 2)
+
+
+def orphans(mount, path):
+    numbers = load(path)
+    tell_all(mount, list(numbers.values()))
+    settle(mount, len(numbers))
+    check("dropped at once", stats(mount)["prefetch_dropped"], 0)
+
+
+def damaged(mount, source, name):
+    """All were announced; only the damaged one cannot be read."""
+    names = files_of(mount)
+    tell_all(mount, numbers_of(mount, names))
+    give_up = time.monotonic() + PATIENCE
+    while not stats(mount)["prefetch_failures"] and time.monotonic() < give_up:
+        time.sleep(0.01)
+    check("reads ahead that failed", stats(mount)["prefetch_failures"], 1)
+    check("READs that failed before anybody read", stats(mount)["read_failures"], 0)
+    compare(mount, source, [other for other in names if other != name])
+    try:
+        content(os.path.join(mount, name))
+    except OSError as error:
+        check("errno", error.errno, errno.EIO)
+        return
+    sys.exit("fail: a damaged file was read")
+
+
+def refused(mount, code, *numbers_and_digest):
+    """refused MOUNT ERRNO DIGEST NUMBER…: and the reason is printed"""
+    digest, *numbers = numbers_and_digest
+    try:
+        tell(mount, [int(number, 0) for number in numbers], digest or None)
+    except OSError as error:
+        check(f"errno ({error})", errno.errorcode[error.errno], code)
+        if error.strerror == os.strerror(error.errno):
+            sys.exit("fail: no reason")
+        print(error.strerror)
+        return
+    sys.exit("fail: it was not refused")
+
+
+def allowed(mount, *numbers):
+    check("taken", tell(mount, [int(number) for number in numbers])[0], len(numbers))
+
+
+def raw(mount, command, number=module.DSFS_IOC_PREFETCH):
+    """Returns errno, what was taken, and the reason."""
+    fd = os.open(os.path.join(mount, ".datasetfs", "control"), os.O_RDONLY)
+    code = 0
+    try:
+        fcntl.ioctl(fd, number, command, True)
+    except OSError as error:
+        code = error.errno
+    finally:
+        os.close(fd)
+    words = module.HEAD.unpack_from(command)
+    return code, words[3], words[5].split(b"\0")[0].decode()
+
+
+def make(digest, numbers, flags=0, count=None):
+    command = bytearray(module.HEAD.size + 8 * MOST)
+    module.HEAD.pack_into(command, 0, flags, len(numbers) if count is None else count,
+                          bytes.fromhex(digest[7:]), 9, 9, b"left")
+    command[module.HEAD.size:module.HEAD.size + 8 * len(numbers)] = array.array("Q", numbers).tobytes()
+    return command
+
+
+def hostile(mount, source, rounds):
+    digest = datasetfs.Mount(mount).version["digest"]
+    names = files_of(mount)
+    number = numbers_of(mount, names[:1])[0]
+    folder, sequence = os.stat(os.path.join(mount, os.path.dirname(names[0]))).st_ino, number >> 40
+    link = os.lstat(os.path.join(mount, "link")).st_ino
+    for what, command, code, reason in (
+            ("flags", make(digest, [number], flags=8), errno.EINVAL, "unknown flags 0x8"),
+            ("count", make(digest, [], count=MOST + 1), errno.EINVAL, f"{MOST + 1} files, expected at most {MOST}"),
+            ("count", make(digest, [], count=0xffffffff), errno.EINVAL, "4294967295 files"),
+            ("digest", make("sha256:" + "00" * 32, [number]), errno.ESTALE, "another digest"),
+            ("a directory", make(digest, [number, folder]), errno.EACCES, "no regular file"),
+            ("the root", make(digest, [1]), errno.EACCES, "no regular file"),
+            ("a link", make(digest, [link]), errno.EACCES, "no regular file"),
+            ("out of range", make(digest, [sequence << 40 | (1 << 40) - 1]), errno.EACCES, "no regular file"),
+            ("no ordinal", make(digest, [sequence << 40]), errno.EACCES, "no regular file"),
+            ("another version", make(digest, [number + (1 << 40)]), errno.ESTALE, "is no file of version"),
+            ("another node", make(digest, [number | 1 << 63]), errno.ESTALE, "is no file of version"),
+            ("all bits", make(digest, [(1 << 64) - 1]), errno.ESTALE, "is no file of version")):
+        found = raw(mount, command)
+        check(what, found[:2], (code, 0))
+        if reason not in found[2]:
+            sys.exit(f"fail: {what}: the reason is {found[2]!r}")
+    check("nothing was taken", stats(mount)["prefetch_announced"], 0)
+    # Smaller and larger structs are other commands.
+    for size in (8, module.HEAD.size, module.HEAD.size + 8 * MOST - 8, (1 << 14) - 1):
+        other = module.DSFS_IOC_PREFETCH & ~(0x3fff << 16) | size << 16
+        check(f"a struct of {size} bytes", raw(mount, bytearray(1 << 14), other)[0], errno.ENOTTY)
+    # Duplicates, nothing, and numbers without a version are fine.
+    check("nothing", raw(mount, make(digest, []))[:2], (0, 0))
+    check("zeros", raw(mount, make(digest, [0] * MOST))[:2], (0, MOST))
+    check("duplicates", raw(mount, make(digest, [number] * MOST))[:2], (0, MOST))
+    check("ordinals", raw(mount, make(digest, [number & (1 << 40) - 1]))[:2], (0, 1))
+    garbage(mount, digest, number, int(rounds))
+    compare(mount, source, names[:100])
+
+
+def garbage(mount, digest, number, rounds):
+    seed = int(os.environ.get("SEED") or random.randrange(1 << 30))
+    print(f"- seed {seed}")
+    rng = random.Random(seed)
+    allowed = {0, errno.EINVAL, errno.ESTALE, errno.EACCES}
+    for _ in range(rounds):
+        command = make(digest, [number] * rng.randrange(MOST))
+        for _ in range(rng.randrange(1, 9)):
+            command[rng.choice((rng.randrange(8), rng.randrange(len(command))))] = rng.randrange(256)
+        code = raw(mount, command)[0]
+        if code not in allowed:
+            sys.exit(f"fail: garbage gives {os.strerror(code)}")
+
+
+globals()[sys.argv[1]](*sys.argv[2:])

@@ -1,0 +1,148 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon channels in=asan,tsan,gcc:ring timeout=240
+# Files that a user announces are there when he reads them: stored where their names are known, kept where not; in the
+# same order and with the same bytes; no more than may be kept, and not for ever; for the version that is mounted, by
+# users who may read them; nothing of it when nobody announces anything.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+. "$LIB/clock.sh"
+need_fuse
+
+# announce WHAT MOUNT ARGUMENT…
+announce() {
+    python3 "$DATASETFS_SOURCE/tests/fuse/prefetch.py" "$@"
+}
+
+python3 - <<'END'
+import os
+for folder in range(4):
+    os.makedirs(f"source/c{folder}")
+    for i in range(60):
+        with open(f"source/c{folder}/f{i}", "wb") as out:
+            out.write(os.urandom(50 + i * 200))
+os.makedirs("source/large")
+for i in range(4):
+    with open(f"source/large/f{i}", "wb") as out:
+        out.write(os.urandom(131073 + i * 300000))
+os.makedirs("megabytes")
+for i in range(24):
+    with open(f"megabytes/f{i:02}", "wb") as out:
+        out.write(os.urandom(1000000))
+END
+ln -s c0/f0 source/link
+chmod 640 source/c0/f1
+chmod 600 source/c0/f2
+pack volume source --label v1
+pack megabytes.volume megabytes
+
+mount_volume volume mnt
+announce save mnt numbers || fail "cannot list"
+rm -f mnt.digest
+json digest mnt/.datasetfs/version >mnt.digest
+unmount mnt
+for how in known unknown; do
+    mount_volume volume mnt -o readahead=off
+    if [ $how = known ]; then announce known mnt source; else announce unknown mnt source numbers; fi ||
+        fail "names that are $how"
+    unmount mnt
+    say "names that are $how"
+done
+
+# A loop that waits for nothing, on a device with a latency.
+slow_device volume slow 1000
+mount_volume slow mnt
+announce epoch mnt source told || fail "an epoch"
+unmount mnt
+mount_volume slow mnt
+announce epoch mnt source silent || fail "an epoch that nobody announced"
+for field in announced files bytes reads stored served dropped failures; do
+    assert_eq "prefetch_$field when nobody announced anything" "$(stats mnt prefetch_$field)" 0
+done
+unmount mnt
+say "epochs"
+
+# Bounds: half of what may be kept is for a user, and all for one who may switch the mount.
+mount_volume megabytes.volume mnt
+announce save mnt megabytes.numbers || fail "cannot list"
+unmount mnt
+mount_volume megabytes.volume mnt -o readahead=off,prefetch=16M
+announce bounded mnt megabytes megabytes.numbers $((16 << 20)) || fail "16 MiB may be kept"
+unmount mnt
+say "bounds"
+
+# dropped COUNT
+dropped() {
+    [ "$(stats mnt prefetch_dropped)" = "$1" ]
+}
+by_clock mount_volume volume mnt -o readahead=off
+announce orphans mnt numbers || fail "orphans"
+pass 31000
+wait_for 20 dropped "$(python3 -c 'import json; print(len(json.load(open("numbers"))))')" ||
+    fail "orphans that stay: $(stats mnt prefetch_dropped)"
+compare source mnt
+unmount mnt
+say "orphans"
+
+# Other versions, and a switch.
+file=$(json c0/f0 numbers)
+pack volume megabytes --label v2
+mount_volume volume mnt -o version=v1
+announce refused mnt ESTALE "sha256:$(printf '%064d' 1)" "$file" >reason || fail "$(cat reason)"
+assert_contains "the reason" "$(cat reason)" "of a version with another digest than 'v1', which the mount serves"
+datasetfsctl switch mnt v2 >/dev/null || fail "no switch"
+announce refused mnt ESTALE "$(cat mnt.digest)" "$file" >reason || fail "$(cat reason)"
+assert_contains "the reason after a switch" "$(cat reason)" "another digest than 'v2'"
+announce refused mnt ESTALE "" "$file" >reason || fail "$(cat reason)"
+assert_contains "the reason for a number of v1" "$(cat reason)" "is no file of version 'v2'"
+assert_eq "files that were announced" "$(stats mnt prefetch_announced)" 0
+unmount mnt
+
+mount_volume volume mnt -o version=v1,prefetch=off
+announce refused mnt ENOTSUP "" "$file" >reason || fail "$(cat reason)"
+assert_contains "the reason" "$(cat reason)" "prefetch=off"
+unmount mnt
+for value in 1M 2T x; do
+    assert_fails 2 "mount option 'prefetch'" datasetfs -o prefetch=$value volume mnt
+done
+say "versions and the option"
+
+mount_volume volume mnt -o version=v1
+announce hostile mnt source "$(length 300 3000)" || fail "hostile commands"
+unmount mnt
+say "hostile commands"
+
+# A damaged file fails when it is read, and no other does. It is found by its content.
+python3 - <<'END' || fail "no such content on the volume"
+bytes = open("source/c1/f59", "rb").read()
+with open("volume", "r+b") as volume:
+    at = volume.read().index(bytes[:4096])
+    volume.seek(at + 100)
+    volume.write(b"damage")
+END
+mount_volume volume mnt -o version=v1
+announce damaged mnt source c1/f59 || fail "a damaged file"
+wait_for 10 grep -q "read of '.*c1/f59' failed" daemon.log || fail "no line about the damaged file"
+! grep "read of '" daemon.log | grep -v "c1/f59" || fail "a line about another file"
+unmount mnt
+say "damage"
+
+# Users: root owns all these files.
+is_root || skip "not root: other users were not tested"
+mount_volume volume mnt -o version=v1,allow_other
+user() { setpriv --reuid 65534 --regid 65534 "$@"; }
+if ! user --clear-groups test -r mnt/c0/f0; then
+    unmount mnt
+    skip "another user cannot come here: other users were not tested"
+fi
+private=$(json c0/f2 numbers) members=$(json c0/f1 numbers)
+export DATASETFS_SOURCE
+export -f announce
+user --clear-groups bash -c "announce refused mnt EACCES '' $file $private" >reason || fail "$(cat reason)"
+assert_contains "the reason" "$(cat reason)" "is no regular file that user 65534 may read"
+user --clear-groups bash -c "announce refused mnt EACCES '' $members" >reason || fail "$(cat reason)"
+assert_eq "files that were announced" "$(stats mnt prefetch_announced)" 0
+user --clear-groups bash -c "announce allowed mnt $file" || fail "a file that all may read"
+user --groups 0 bash -c "announce allowed mnt $file $members" || fail "a file of a group"
+announce allowed mnt "$members" "$private" || fail "root"
+unmount mnt
+say "users"
