@@ -345,7 +345,7 @@ static void fetcher_look(struct fetcher *fetcher)
 {
 	uint64_t bytes = atomic_load(&fetcher->counters.ahead_bytes), left;
 
-	if (fetcher->looked && bytes - fetcher->looked < FETCHER_LOOK)
+	if (fetcher->looked && bytes - fetcher->looked < FETCHER_LOOK && atomic_load(&fetcher->budget))
 		return;
 	fetcher->looked = bytes ? bytes : 1;
 	left = headroom_left() / FETCHER_SHARE;
@@ -420,6 +420,14 @@ static void fetcher_path_failed(struct read_op *op, int code, bool is_parked)
 
 static const struct reader_events fetcher_events = { .failed = fetcher_failed, .path_failed = fetcher_path_failed };
 
+/* Once a second. Without memory nothing is read, so that nothing else looks whether there is some again. */
+static void fetcher_look_after(struct fetcher *fetcher)
+{
+	counter_add(&fetcher->counters.ahead_dropped, kept_expire(fetcher->kept, clock_now() - FETCHER_KEEP));
+	if (!atomic_load(&fetcher->budget))
+		fetcher_look(fetcher);
+}
+
 static void fetcher_woken(void *argument)
 {
 	struct fetcher *fetcher = argument;
@@ -430,7 +438,7 @@ static void fetcher_woken(void *argument)
 	if (atomic_exchange(&fetcher->again.is_set, false))
 		fetcher_store_again(fetcher);
 	if (atomic_exchange(&fetcher->tick, false))
-		counter_add(&fetcher->counters.ahead_dropped, kept_expire(fetcher->kept, clock_now() - FETCHER_KEEP));
+		fetcher_look_after(fetcher);
 }
 
 /* An io_uring belongs to the thread that makes it. */
@@ -588,7 +596,7 @@ const struct counters *fetcher_counters(const struct fetcher *fetcher)
 
 void fetcher_tick(struct fetcher *fetcher)
 {
-	if (kept_is_empty(fetcher->kept))
+	if (kept_is_empty(fetcher->kept) && fetcher_budget(fetcher))
 		return;
 	atomic_store(&fetcher->tick, true);
 	wake_up(&fetcher->wake);
