@@ -181,6 +181,27 @@ def bounded(mount, source, path, most):
     settle(mount, taken + 2)
 
 
+def starved(mount, path):
+    """Without memory for the daemon: it says so as soon as it has looked, and reads nothing."""
+    numbers = list(load(path).values())
+    give_up = time.monotonic() + PATIENCE
+    while tell(mount, numbers) != (0, 0):
+        if time.monotonic() > give_up:
+            sys.exit("fail: files are taken, and there is no memory")
+    check("files that were read", stats(mount)["prefetch_files"], 0)
+
+
+def fed(mount, path):
+    """And when there is some again, it finds that out by itself."""
+    numbers = list(load(path).values())
+    give_up = time.monotonic() + PATIENCE
+    while tell(mount, numbers[:1])[0] == 0:
+        if time.monotonic() > give_up:
+            sys.exit("fail: no file is taken, and there is memory")
+        time.sleep(0.05)
+    settle(mount, 1)
+
+
 def orphans(mount, path):
     numbers = load(path)
     tell_all(mount, list(numbers.values()))

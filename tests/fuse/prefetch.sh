@@ -70,6 +70,26 @@ announce bounded mnt megabytes megabytes.numbers $((16 << 20)) || fail "16 MiB m
 unmount mnt
 say "bounds"
 
+group=/sys/fs/cgroup/memory$(sed -n 's/^[0-9]*:memory://p' /proc/self/cgroup)/datasetfs-test-$$
+limit=memory.limit_in_bytes
+[ -d /sys/fs/cgroup/memory ] || {
+    group=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)/datasetfs-test-$$
+    limit=memory.max
+}
+if [ -z "${DATASETFS_SANITIZER:-}" ] && mkdir "$group" 2>/dev/null && [ -e "$group/$limit" ]; then
+    at_exit rmdir "$group"
+    mount_volume megabytes.volume mnt -o readahead=off
+    echo $DAEMON >"$group/cgroup.procs"
+    echo $((12 << 20)) >"$group/$limit"
+    announce starved mnt megabytes.numbers || fail "a control group without memory"
+    echo $((1 << 30)) >"$group/$limit"
+    announce fed mnt megabytes.numbers || fail "a control group with memory again"
+    unmount mnt
+    say "memory of the control group"
+else
+    say "no control group can be made here: its memory was not tested"
+fi
+
 # dropped COUNT
 dropped() {
     [ "$(stats mnt prefetch_dropped)" = "$1" ]

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "datasetfs/control.h"
 #include "image/block_sums.h"
 #include "image/catalogue.h"
 #include "image/chunk.h"
@@ -148,6 +149,12 @@ static void seed_wire(const char *folder)
 	struct fuse_init_in init = { .major = 7, .minor = 45, .flags = UINT32_MAX };
 	struct fuse_getxattr_in getxattr = { .size = 256 };
 	struct {
+		struct fuse_ioctl_in head;
+		struct dsfs_prefetch prefetch;
+	} ioctl = { .head = { .cmd = DSFS_IOC_PREFETCH, .in_size = sizeof(ioctl.prefetch),
+			      .out_size = sizeof(ioctl.prefetch) },
+		    .prefetch = { .count = 2, .files = { 1ull << 40 | 2, 3 } } };
+	struct {
 		struct fuse_batch_forget_in head;
 		struct fuse_forget_one one[3];
 	} forget = { .head.count = 3, .one = { { 2, 1 }, { 3, 1 }, { 4, 9 } } };
@@ -161,6 +168,7 @@ static void seed_wire(const char *folder)
 	seed_request(folder, "wire-readdirplus", FUSE_READDIRPLUS, &read, sizeof(read));
 	seed_request(folder, "wire-forget", FUSE_BATCH_FORGET, &forget, sizeof(forget));
 	seed_request(folder, "wire-getxattr", FUSE_GETXATTR, attribute, sizeof(attribute));
+	seed_request(folder, "wire-ioctl", FUSE_IOCTL, &ioctl, sizeof(ioctl));
 	seed_request(folder, "wire-unlink", FUSE_UNLINK, "a name", 7);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who may switch a mount. The process that asks is this one. */
+/* Who may switch a mount, and read a file of it. The process that asks is this one. */
 #include <errno.h>
 #include <grp.h>
 #include <unistd.h>
@@ -57,11 +57,45 @@ static void without_a_look_at_the_process(void **state)
 	CHECK_FAILS(caller_check(&serve, &request, &err), -EPERM, "only root with CAP_SYS_ADMIN may switch");
 }
 
+/* The bits of a file, for its owner, a group, and all others: one class counts, and only one. */
+static void who_may_read_a_file(void **state)
+{
+	struct channel_request request = {
+		.owed = 5,
+		.wire = { .unique = 5, .uid = OTHER, .gid = 7, .pid = (uint32_t)getpid() },
+	};
+	struct caller_reader reader = { .request = &request };
+	gid_t groups[256] = { 0 };
+	int count = getgroups(256, groups);
+
+	(void)state;
+	assert_true(caller_may_read(&reader, 0400, OTHER, 1));
+	assert_false(caller_may_read(&reader, 0077, OTHER, 7));
+	assert_true(caller_may_read(&reader, 0004, OWNER, 1));
+	assert_false(caller_may_read(&reader, 0400, OWNER, 7));
+	assert_true(caller_may_read(&reader, 0040, OWNER, 7));
+	assert_false(caller_may_read(&reader, 0004, OWNER, 7));
+	assert_true(caller_may_read(&reader, 0044, OWNER, 4711));
+	assert_false(caller_may_read(&reader, 0040, OWNER, 4294967294u));
+	if (count > 0) {
+		assert_true(caller_may_read(&reader, 0040, OWNER, groups[0]));
+		assert_false(caller_may_read(&reader, 0004, OWNER, groups[0]));
+	}
+	caller_reader_free(&reader);
+	/* In another namespace of processes: no more is known than what the request has. */
+	reader = (struct caller_reader){ .request = &request };
+	request.wire.pid = 0;
+	assert_true(caller_may_read(&reader, 0040, OWNER, 7));
+	assert_false(caller_may_read(&reader, 0040, OWNER, 8));
+	caller_reader_free(&reader);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(member_while_he_waits),
 		cmocka_unit_test(without_a_look_at_the_process),
+		cmocka_unit_test(who_may_read_a_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
