@@ -1,0 +1,35 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: plain alone channels in=gcc,gcc:ring
+# What files cost that are read in the order of the tree: one device read for twenty small ones, and few READs.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+need_fuse
+
+FILES=2000
+# Half of them are of whole sectors, which the device could read without a copy, one by one.
+python3 - $FILES <<'END'
+import os, random, sys
+r = random.Random(7)
+for i in range(int(sys.argv[1])):
+    os.makedirs(f"source/d{i // 250}", exist_ok=True)
+    with open(f"source/d{i // 250}/f{i % 250:03}", "wb") as file:
+        file.write(r.randbytes(r.randrange(10, 21) * 512 if i % 2 else r.randrange(5000, 11000)))
+END
+pack volume source
+
+# cost COMMAND: of one walk; false when the daemon was not let ahead, as on a busy machine
+cost() {
+    mount_volume volume mnt
+    eval "$1" >/dev/null || fail "$1"
+    reads=$(stats mnt device_reads) requests=$(stats mnt requests.READ) stored=$(stats mnt ahead_stored)
+    unmount mnt
+    say "$1: $reads device reads, $requests READs, $stored stored, of $FILES files"
+    [ "$reads" -le $((FILES / 20)) ] && [ "$requests" -le $((FILES / 2)) ] && [ "$stored" -ge $((FILES / 2)) ]
+}
+
+for command in "tar cf - mnt | cat" "cp -r mnt out" "grep -rc x mnt"; do
+    for _ in {1..10}; do
+        ! cost "$command" || continue 2
+    done
+    fail "ten times: $command"
+done
