@@ -90,7 +90,8 @@ def judge(row, results, target, name):
 
 
 # Student's t for 95 %, by degrees of freedom.
-T95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12, 2.11, 2.10, 2.09)
+T95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13, 2.12, 2.11, 2.10,
+       2.09)
 
 
 def interval(row, results, pair):
@@ -143,7 +144,8 @@ def print_row(row, about, results, left_out, checked):
     more = [f"{name} {text} {show(median(runs, key))}{unit}" for name, runs in results.items()
             for key, text, unit in (("stall_ms", "longest wait", " ms"), ("command_ms", "whole command", " ms"),
                                     ("scan_seconds", "making the data set", " s"),
-                                    ("first_seconds", "first batch", " s"), ("read_bytes", "read", " bytes"), ("written_bytes", "written", " bytes"),
+                                    ("first_seconds", "first batch", " s"),
+                                    ("read_bytes", "read", " bytes"), ("written_bytes", "written", " bytes"),
                                     ("changed_bytes", "changed", " bytes"), ("index_bytes", "index", " bytes"),
                                     ("moved_bytes", "moved", " bytes"), ("freed_bytes", "freed", " bytes"))
             if median(runs, key) is not None]
@@ -193,5 +195,6 @@ def summary(row, results):
                    "max": max(run["value"] for run in runs),
                    "ratio_to_rival": ratio(row, median(runs, "value"), rival(row, results)),
                    "ratio_to_fio": ratio(row, median(runs, "value"), better_of(row, results, ("fio",))),
-                   "channel": volumes.base_of(name) if volumes.base_of(name) in volumes.OURS else None, "runs": runs}
+                   "channel": next((base for base in volumes.OURS if base == volumes.base_of(name)), None),
+                   "runs": runs}
             for name, runs in results.items()}

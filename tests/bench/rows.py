@@ -139,8 +139,9 @@ def ahead_rows():
     targets = (Target("≥ 3 × EROFS", "erofs", 3.0),
                Target("device reads per file ≤ 0.05", metric="reads_per_file", most=0.05))
     for name, words, cap in (("tar-8k", "cold, device not limited", None), ("tar-8k-capped", "cold", CAP)):
-        yield Row(name, f"tar of the mount into a pipe, {words}", "8k", "tar", cap=cap, columns=walkers, targets=targets)
-    yield Row("shuffled-ahead", "mean 8 KB in memory, 16 threads in random order, names known, reading ahead on and off",
+        yield Row(name, f"tar of the mount into a pipe, {words}", "8k", "tar", cap=cap, columns=walkers,
+                  targets=targets)
+    yield Row("shuffled-ahead", "mean 8 KB in memory, 16 threads, random order, names known, reading ahead on and off",
               "8k", "read_files", threads=16, walk="stat", memory=True, limit=5, rounds=15,
               columns=("dev", "dev-off", "ring", "ring-off"), pairs=(("dev", "dev-off"), ("ring", "ring-off")),
               targets=(Target("no difference to reading ahead off: 1 lies in the 95 % interval", pair=True),))
