@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: plain once timeout=600
+# tests/run: plain once timeout=900
 # Every row of the benchmark runs with every contestant, reads what it should and counts something. Nothing about time.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
