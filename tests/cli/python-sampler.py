@@ -131,6 +131,29 @@ def check_refusals():
         sys.exit(f"fail: {words} were accepted")
 
 
+def check_refresh():
+    """A data set that changes between two epochs is followed; within one it is not."""
+    data = Files(100, "sha256:aa")
+    sampler = Sampler(data)
+    state = sampler.state_dict()
+    check("the first epoch", sorted(sampler), list(range(100)))
+    data.count, data.digest = 120, "sha256:bb"
+    check("the second", (len(sampler), sorted(sampler), sampler.state_dict()["digest"]),
+          (120, list(range(120)), "sha256:bb"))
+    try:
+        sampler.load_state_dict(state)
+        sys.exit("fail: a state of the former version was taken")
+    except ValueError:
+        pass
+    sampler.load_state_dict({**sampler.state_dict(), "position": 60})
+    data.digest = "sha256:cc"
+    try:
+        sys.exit(f"fail: {len(list(sampler))} of another version in the middle of an epoch")
+    except ValueError as error:
+        check("the reason", str(error).partition(" in the")[0],
+              "the data set was refreshed from sha256:bb to sha256:cc")
+
+
 def check_selection():
     seed = int(os.environ.get("SEED", random.randrange(1 << 30)))
     print(f"- SEED={seed}")
@@ -160,4 +183,5 @@ check_ranks()
 check_batches()
 check_resume()
 check_refusals()
+check_refresh()
 check_selection()

@@ -89,6 +89,8 @@ def check_switch(top):
     check("the same through it", [(through.path(place), through.id(place), item) for place, item in enumerate(through)],
           [(data.path(place), data.id(place), item) for place, item in enumerate(data)])
     check("part of it", list(datasetfs.DataSet(f"{top}/below")), list(datasetfs.DataSet(f"{top}/mnt", "sub")))
+    check("a version by its directory", list(datasetfs.DataSet(f"{top}/mnt/.datasetfs/versions/two/sub")),
+          list(datasetfs.DataSet(f"{top}/mnt", "sub", version="two")))
     views, before = datasetfs.read_many([f"{top}/mnt/one"]), list(data)
     datasetfs.Mount(f"{top}/mnt").switch("two")
     check("the next version", ours(f"{top}/mnt/one"), b"one of the second\n")

@@ -27,6 +27,14 @@ def _join(*parts):
     return "/".join(part for part in parts if part)
 
 
+def _version_of(below):
+    """(label, path in that version) of a path below a mount's root; label None: of the version that it serves."""
+    parts = below.split("/")
+    if parts[:2] == [".datasetfs", "versions"] and len(parts) > 2:
+        return parts[2], "/".join(parts[3:])
+    return None, below
+
+
 class Lazy(collections.abc.Sequence):
     """A sequence whose elements are made when they are asked for."""
 
@@ -57,6 +65,8 @@ class DataSet:
         where = os.path.expanduser(os.fspath(where))
         place = place_of(where) if os.path.isdir(where) else None
         self._where, below = place or (where, "")
+        label, below = _version_of(below)
+        version = version or label
         self._inside = _join(below, os.fspath(root).strip("/"))
         self._wish, self._way = (version, digest), way
         self._reader, self._is_pinned = Reader(self._where, version, digest, way), False

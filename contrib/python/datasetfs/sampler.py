@@ -48,12 +48,13 @@ class Sampler:
     drop_last: leaves out what does not make a whole sample (or batch) for every rank; otherwise the order is continued
     from its beginning, so that every rank gets equally many, and the last batch may be short.
 
-    At the end of an epoch it goes to the next by itself; set_epoch() is for those who count themselves.
+    At the end of an epoch it goes to the next by itself; set_epoch() is for those who count themselves. When the data
+    set was refreshed between two epochs, the next is one of the new version.
     """
 
     def __init__(self, data, seed=0, rank=0, world=1, batch_size=None, drop_last=False, shuffle=True):
-        self.length = data if isinstance(data, int) else len(data)
-        self.digest = getattr(data, "digest", None)
+        self._data = None if isinstance(data, int) else data
+        self.length, self.digest = (data, None) if isinstance(data, int) else self._now()
         if not 0 <= rank < world:
             raise ValueError(f"rank {rank}, expected 0 … {world - 1}")
         if batch_size is not None and batch_size < 1:
@@ -62,6 +63,17 @@ class Sampler:
         self.batch_size, self.drop_last, self.shuffle = batch_size, drop_last, shuffle
         self.epoch, self.position = 0, 0  # where the next iteration begins; position: samples of all ranks
         self._at = 0, 0  # where the last one began
+
+    def _now(self):
+        return len(self._data), getattr(self._data, "digest", None)
+
+    def _follow(self):
+        if self._data is None or self._now() == (self.length, self.digest):
+            return
+        if self.position:
+            raise ValueError(f"the data set was refreshed from {self.digest} to {self._data.digest} in the middle of"
+                             " an epoch; set_epoch() begins one")
+        self.length, self.digest = self._now()
 
     def set_epoch(self, epoch):
         """The next iteration is this epoch's, from its beginning; or goes on in it where a state was loaded."""
@@ -80,6 +92,7 @@ class Sampler:
 
     def __len__(self):
         """What the next iteration yields."""
+        self._follow()
         mine = self._mine(self.position)
         return mine if self.batch_size is None else -(-mine // self.batch_size)
 
@@ -93,6 +106,7 @@ class Sampler:
 
     def __iter__(self):
         """From position on. An iteration that is left begins there again; one that ends goes to the next epoch."""
+        self._follow()
         self._at = epoch, position = self.epoch, self.position
         batch = []
         for index in self._indices(epoch, position):
@@ -131,6 +145,8 @@ class Sampler:
 
     def load_state_dict(self, state):
         """Of any number of ranks. Refuses what belongs to other data."""
+        self.position = 0
+        self._follow()
         if state["format"] != STATE:
             raise ValueError(f"a sampler's state of format {state['format']}, expected {STATE}")
         if (state["length"], state["digest"]) != (self.length, self.digest):
