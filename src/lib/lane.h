@@ -32,7 +32,7 @@ struct lane {
 	struct engine *sync;  /* reads at once, in the caller */
 	struct engine *many;  /* several at a time; NULL: not needed yet, or it cannot be had */
 	bool has_tried_many;
-	struct batch_slots *slots; /* of batch.c, which makes them; free() them */
+	struct batch_slots *slots; /* of batch.c; free() them */
 	uint8_t *scratch;     /* for slots; mapped, of scratch_size */
 	size_t scratch_size;
 	/* The thread's. */
@@ -52,8 +52,8 @@ void lane_leave(struct lane *lane);
 must_check int lane_new(struct direct *direct, struct lane **ret, struct error *err);
 void lane_free(struct lane *lane);
 
-/* What reading needs. many: several reads at a time. depth: for a queue, which threads use in turn: so many device reads
- * at a time; 0: only the thread of the lane reads with it. */
+/* What reading needs. many: several reads at a time. depth: of a queue, which threads use in turn: so many reads of the
+ * device at a time; 0: only the thread of the lane reads with it. */
 must_check int lane_start(struct lane *lane, const struct reader_events *events, bool many, unsigned depth,
 			  struct error *err);
 
