@@ -92,8 +92,10 @@ static int clients_greet(struct clients *clients, int fd, struct entitled_peer *
 	if (r == 0)
 		r = clients_check_room(clients, ret, &why);
 	handover_begin(&greeting.answer.head, HANDOVER_GREETING, sizeof(greeting));
-	if (r < 0)
+	if (r < 0) {
+		counter_add(&clients->counters.refused, 1);
 		handover_refuse(&greeting.answer, &why);
+	}
 	if (passing_send(fd, &greeting, sizeof(greeting), NULL, 0, err) < 0)
 		return err->code;
 	return r < 0 ? error_pass(err, r, &why) : 0;
@@ -104,11 +106,8 @@ static void clients_add(struct clients *clients, int fd)
 	struct entitled_peer peer;
 	struct error err = { 0 };
 
-	int r = clients_greet(clients, fd, &peer, &err);
 
-	if (r < 0) {
-		if (r != -EPIPE) /* another daemon looked whether this one lives */
-			counter_add(&clients->counters.refused, 1);
+	if (clients_greet(clients, fd, &peer, &err) < 0) {
 		log_debug("a client is refused: %s", err.reason);
 		close(fd);
 		return;
