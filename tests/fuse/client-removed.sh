@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon in=asan
-# A version that was removed, or moved by compaction, under a client past the mount: what it reads is right, by the mount
-# where it must be, or fails with the reason once the space is used again; the daemon hears of it.
+# A version that was removed, or moved by compaction, under a client past the mount: what it reads is right, by the
+# mount where it must be, or fails with the reason once the space is used again; the daemon hears of it.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/client.sh"
 need_fuse

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain
-# The mount of an ordinary user: his socket is in his runtime directory, he and nobody else reads past it; root's programs
-# do not trust his daemon. Where there is no place for a socket the mount serves all the same and says why.
+# The mount of an ordinary user: his socket is in his runtime directory, and he reads past it. Where there is no place
+# for a socket the mount serves all the same and says why.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/client.sh"
 need_fuse
@@ -75,6 +75,6 @@ RUNTIME=$PWD/runtime
 chmod 777 runtime/datasetfs
 mount_as_nobody
 as_nobody cat mnt/.datasetfs/client >client.json
-assert_contains "why" "$(json reason client.json)" "and has mode 777, expected user 65534 and that nobody else may write"
+assert_contains "why" "$(json reason client.json)" "mode 777, expected user 65534 and that nobody else may write"
 as_nobody fusermount3 -u mnt
 end_client he

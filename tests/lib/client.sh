@@ -36,6 +36,7 @@ told_part() {
 # end_client NAME
 end_client() {
     local to=TO_$1 from=FROM_$1 process=CLIENT_$1 rc=0
+    echo quit >&"${!to}" # those that were started later have this end open as well
     eval "exec {$to}>&- {$from}<&-"
     wait "${!process}" || rc=$?
     [ $rc = 0 ] || fail "client $1 ended with status $rc: $(cat "$1.err")"

@@ -9,6 +9,7 @@
  *   stop                                  "COUNT right, COUNT failed REASON"
  *   forked COMMAND…                       compare or refresh, by a child
  *   close                                 "closed"
+ *   quit                                  nothing
  * A call that fails is answered with the name of its error and the reason. Contents other than the source's end the
  * program. */
 #include "files.h"
@@ -149,8 +150,9 @@ static void compare(const char *folder)
 	print_counts();
 }
 
-static void start(unsigned count, char *rest)
+static void start(char *rest)
 {
+	unsigned count = (unsigned)strtoul(rest, &rest, 10);
 	char *word, *save = NULL;
 
 	for (word = strtok_r(rest, " ", &save); word; word = strtok_r(NULL, " ", &save)) {
@@ -250,7 +252,7 @@ static void handle(char *line)
 	else if (!strcmp(line, "refresh"))
 		print_code(dsfs_refresh(fs));
 	else if (!strcmp(line, "readers"))
-		start((unsigned)strtoul(rest, &rest, 10), rest);
+		start(rest);
 	else if (!strcmp(line, "stop"))
 		stop();
 	else if (!strcmp(line, "forked"))
@@ -270,6 +272,8 @@ int main(void)
 
 	while (fgets(line, sizeof(line), stdin)) {
 		line[strcspn(line, "\n")] = 0;
+		if (!strcmp(line, "quit"))
+			break;
 		handle(line);
 		fflush(stdout);
 	}
