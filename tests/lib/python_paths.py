@@ -101,8 +101,36 @@ def check_switch(top):
           (True, True, True))
 
 
+def check_switches_under_readers(top):
+    """Every file is of one of the versions, and all files of a call are of the same."""
+    names, failed, done = ("one", "two", "sub/three", "sub/deep/four"), [], threading.Event()
+    paths = [f"{top}/mnt/{name}" for name in names]
+    known = [[f"{name} of the {which}\n".encode() for name in names] for which in ("first", "second")]
+
+    def work():
+        try:
+            while not done.is_set():
+                found = [bytes(view) for view in datasetfs.read_many(paths)]
+                if found not in known or datasetfs.read(paths[0]) not in (known[0][0], known[1][0]):
+                    failed.append(found)
+        except OSError as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in range(30):
+        for label in ("one", "two"):
+            datasetfs.Mount(f"{top}/mnt").switch(label)
+    done.set()
+    for thread in threads:
+        thread.join()
+    check("what readers saw of 60 switches", failed[:3], [])
+
+
 check_all(sys.argv[1])
 check_relative(sys.argv[1])
 check_many_threads(sys.argv[1])
 check_switch(sys.argv[1])
+check_switches_under_readers(sys.argv[1])
 print(f"- {datasetfs.Reader(f'{sys.argv[1]}/mnt').info.way}, {datasetfs.library.calls().__name__}")
