@@ -123,10 +123,13 @@ def compare_ids(top, text):
 
 
 def kernel_lookup(top_fd, path):
-    """st_ino or the name of an errno."""
+    """st_ino or the name of an errno. EAGAIN: somebody mounts or renames something on this machine."""
     how = struct.pack("QQQ", O_PATH, 0, RESOLVE_BENEATH)
     libc = ctypes.CDLL(None, use_errno=True)
-    fd = libc.syscall(OPENAT2, top_fd, path.lstrip(b"/") or b".", how, len(how))
+    for _ in range(10000):
+        fd = libc.syscall(OPENAT2, top_fd, path.lstrip(b"/") or b".", how, len(how))
+        if fd >= 0 or ctypes.get_errno() != errno.EAGAIN:
+            break
     if fd < 0:
         return errno.errorcode[ctypes.get_errno()]
     try:
