@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "lib/beneath_steps.h"
 
-#define BENEATH_TRIES 8 /* when somebody renames directories above, the kernel may be unsure about '..' */
+#define BENEATH_TRIES 8 /* while somebody mounts or renames, the kernel is unsure about '..' */
 
 static _Atomic bool is_absent; /* openat2(2) */
 
@@ -43,9 +43,10 @@ static int beneath_open_part(int root, const char *path, int flags, bool follow)
 
 	if (!atomic_load_explicit(&is_absent, memory_order_relaxed)) {
 		fd = beneath_ask(root, path, flags, follow);
-		if (fd != -ENOSYS && fd != -EPERM) /* what filters of system calls say */
+		if (fd == -ENOSYS || fd == -EPERM) /* what filters of system calls say */
+			atomic_store(&is_absent, true);
+		else if (fd != -EAGAIN)
 			return fd;
-		atomic_store(&is_absent, true);
 	}
 	return beneath_steps_open(root, path, flags, follow);
 }
