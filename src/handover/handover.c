@@ -55,6 +55,15 @@ int handover_check(const void *message, size_t length, enum handover_kind kind, 
 	return 0;
 }
 
+/* A reason is one line. */
+static void handover_clean(char reason[HANDOVER_REASON])
+{
+	reason[HANDOVER_REASON - 1] = 0;
+	for (char *at = reason; *at; at++)
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = '?';
+}
+
 int handover_check_answer(const void *message, size_t length, enum handover_kind kind, size_t size, struct error *err)
 {
 	struct handover_answer answer;
@@ -63,7 +72,7 @@ int handover_check_answer(const void *message, size_t length, enum handover_kind
 	if (r < 0)
 		return r;
 	memcpy(&answer, message, sizeof(answer));
-	answer.reason[sizeof(answer.reason) - 1] = 0;
+	handover_clean(answer.reason);
 	if (answer.code < -4095 || answer.code > 0)
 		return error_set(err, -EPROTO, "an answer with code %" PRId32 ", which is no errno", answer.code);
 	if (answer.code < 0)
@@ -187,9 +196,8 @@ int handover_get_version(const struct handover_version *from, struct version *re
 
 	if (!memchr(from->label, 0, sizeof(from->label)))
 		return error_set(err, -EPROTO, "the label of the version has no NUL");
-	r = version_check_label(from->label, err);
-	if (r < 0)
-		return r;
+	if (version_check_label(from->label, NULL) < 0) /* whose reason would show it */
+		return error_set(err, -EPROTO, "the label of the version is none that a version can have");
 	handover_copy_version(from, &version);
 	r = handover_check_features(&version, err);
 	if (r == 0)

@@ -48,6 +48,9 @@ static void refused_records(void **state)
 	memset(record.label, 'x', sizeof(record.label));
 	CHECK_FAILS(handover_get_version(&record, &back, &err), -EPROTO, "has no NUL");
 	record = good;
+	memcpy(record.label, "a\nb", 4);
+	CHECK_FAILS(handover_get_version(&record, &back, &err), -EPROTO, "none that a version can have");
+	record = good;
 	record.feature_incompat = UINT64_C(1) << 63;
 	CHECK_FAILS(handover_get_version(&record, &back, &err), -EOPNOTSUPP, "a newer release is needed");
 	record = good;
@@ -98,6 +101,9 @@ static void heads(void **state)
 	handover_refuse(&answer, &why);
 	CHECK_FAILS(handover_check_answer(&answer, sizeof(answer), HANDOVER_OPENED, sizeof(struct handover_opened),
 					  &err), -EPERM, "not for you");
+	answer.reason[3] = '\n';
+	CHECK_FAILS(handover_check_answer(&answer, sizeof(answer), HANDOVER_OPENED, sizeof(struct handover_opened),
+					  &err), -EPERM, "not?for you");
 	answer.code = 5;
 	CHECK_FAILS(handover_check_answer(&answer, sizeof(answer), HANDOVER_OPENED, sizeof(answer), &err), -EPROTO,
 		    "code 5, which is no errno");
