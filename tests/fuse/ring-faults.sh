@@ -81,7 +81,8 @@ for setup in 3 4 3 4 3 4; do
     visitor=$!
     rc=0
     faulty setup $setup 1 1 $ENOMEM \
-        timeout --kill-after=5 20 datasetfs -f -o channel=ring,readahead=off,prefetch=off volume mnt 2>refused.err || rc=$?
+        timeout --kill-after=5 20 datasetfs -f -o channel=ring,readahead=off,prefetch=off volume mnt 2>refused.err ||
+            rc=$?
     rm visits
     assert_eq "status of a mount without a ring" $rc 32
     assert_eq "lines about it" "$(grep -c "cannot mount .*: worker [0-9]* did not start: io_uring_setup" refused.err)" 1
