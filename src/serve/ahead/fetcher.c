@@ -312,6 +312,9 @@ static bool fetcher_gather(struct fetcher *fetcher, struct fetcher_slot *slot, s
 	struct kept_batch *batch = slot->batch;
 	struct inode inode;
 
+	if (!job->is_sorted)
+		gather_sort(index, job->ordinals, job->count);
+	job->is_sorted = true;
 	gather_begin(&slot->gather, index);
 	for (; job->next_file < job->count && batch->count < KEPT_FILES; job->next_file++) {
 		if (fetcher_is_late(job, job->ordinals[job->next_file]))

@@ -23,10 +23,9 @@ struct serve;
 /* Files to be read. Made by its giver, zeroed; the fetcher's from a fetcher_post() that said true until done(). */
 struct fetcher_job {
 	struct generation *generation;
-	/* In the order in which they lie on the volume: ascending. What is no file, is empty or larger than one READ
-	 * is passed over. */
+	/* In any order; the fetcher sorts them. What is no file, is empty or larger than one READ is passed over. */
 	uint64_t *ordinals;
-	uint32_t count;
+	uint32_t count; /* GATHER_FILES at most */
 	/* Where its reader is, if that is known, else NULL: files up to there, and a few more, are passed over. As
 	 * long as the fetcher lives. */
 	const _Atomic uint64_t *reader_at;
@@ -38,6 +37,7 @@ struct fetcher_job {
 	uint32_t fetched, stored; /* files, stored ones are among the fetched */
 	uint64_t bytes;           /* of the fetched */
 	/* The fetcher's: */
+	bool is_sorted;
 	uint32_t next_file;
 	unsigned pending;
 	struct fetcher_job *next;

@@ -3,6 +3,7 @@
  * lock, which nobody waits for: who does not get it comes again with the walker's next READ. */
 #include "serve/ahead/streams.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,6 +25,8 @@
 #define STREAM_QUARTER 4u                  /* legs in a window, at least */
 #define STREAM_SCAN  4096u                 /* ordinals that are looked at for a leg */
 #define STREAM_LIVE  INT64_C(2000000000)   /* ns since its last READ: it shares the budget */
+
+static_assert(KEPT_FILES <= GATHER_FILES, "a leg is one job");
 
 /* What one job brings. */
 struct stream_leg {

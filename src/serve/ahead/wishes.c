@@ -153,13 +153,6 @@ static void wishes_done(struct fetcher_job *done)
 	free(job);
 }
 
-static int wishes_compare(const void *a, const void *b)
-{
-	const uint64_t *left = a, *right = b;
-
-	return (*left > *right) - (*left < *right);
-}
-
 /* The first of the files, as far as the room goes; returns how many. */
 static uint32_t wishes_fill(struct wishes_job *job, const struct wish *files, uint32_t count, struct wishes_room room)
 {
@@ -221,7 +214,6 @@ static uint32_t wishes_post(struct wishes *wishes, const struct wishes_user *use
 		free(job);
 		return taken;
 	}
-	qsort(job->ordinals, job->job.count, sizeof(*job->ordinals), wishes_compare);
 	if (fetcher_post(wishes->fetcher, &job->job))
 		return taken;
 	wishes_give_back(wishes, job);
