@@ -31,9 +31,8 @@ as_nobody() {
         XDG_RUNTIME_DIR="${RUNTIME-$PWD/runtime}" "$@"
 }
 
-# mount_as_nobody [OPTION…]
 mount_as_nobody() {
-    as_nobody datasetfs "$@" volume mnt >mount.log 2>&1 || fail "mounting as nobody: $(cat mount.log)"
+    as_nobody datasetfs volume mnt >mount.log 2>&1 || fail "mounting as nobody: $(cat mount.log)"
 }
 at_exit fusermount3 -u -z mnt
 
