@@ -52,6 +52,8 @@ def check_committed():
     check("README.md does not show the chart", f"({drawn.relative_to(ROOT)})" in readme)
     table = chart("--table", file)
     check(f"README.md has not the table of the results:\n{table}", f"\n\n{table}\n" in readme)
+    table = chart("--table", "--library", RESULTS / "library.json")
+    check(f"README.md has not the table of the library:\n{table}", f"\n\n{table}\n" in readme)
 
 
 def check_picture(text):
@@ -93,6 +95,15 @@ def check_figures():
     check(f"the spreads are {spread}", re.fullmatch(r"M128\.0 \S+L360\.4 \S+", spread[0]))
 
 
+def check_library():
+    """The library beside the best of a rival's variants."""
+    file = made_up(row("a", lib=[30, 30], dev=[1, 1], fio=[40, 40], **{"erofs-8": [10, 10], "erofs-16": [15, 15]}))
+    lines = chart("--table", "--library", file).splitlines()
+    check(f"the head is {lines[0]}", lines[0] == "| libdatasetfs, relative to | EROFS | device (fio) |")
+    check(f"the row is {lines[2]}", lines[2].endswith("| **2.0** | 0.75 |"))
+    chart("--library", file, status=2)
+
+
 def check_refusals():
     some = {"dev": [1], "erofs": [1]}
     many = [row(f"row{number}", **some) for number in range(7)]
@@ -114,5 +125,6 @@ def empty():
 
 
 check_figures()
+check_library()
 check_refusals()
 check_committed()
