@@ -51,8 +51,7 @@ struct way {
 			void *argument, struct error *err);
 	int (*read_many)(struct opened *opened, struct dsfs_read *reads, size_t count, struct dsfs_arena *arena,
 			 struct error *err);
-	/* For a queue: reads that end later, of at most depth device reads at a time. NULL: they are made with
-	 * read_many(). */
+	/* For a queue: reads that end later, of at most depth device reads at a time. */
 	int (*pending_new)(struct opened *opened, unsigned depth, struct pending **ret, struct error *err);
 	/* NULL: the file has no places that the caller may know. */
 	int (*extents)(struct opened *opened, uint64_t id, uint64_t offset, struct dsfs_file_extent *ret, size_t most,
