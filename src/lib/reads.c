@@ -44,7 +44,10 @@ static int reads_whole(struct opened *opened, uint64_t id, uint64_t size, void *
 	r = opened->way->read_many(opened, &read, 1, NULL, err);
 	if (r < 0)
 		return r;
-	contents[read.result] = 0;
+	if ((uint64_t)read.result != size) /* a mount that lies */
+		return error_set(err, -EIO, "a file of %" PRIu64 " bytes had %" PRId64 " when it was read", size,
+				 read.result);
+	contents[size] = 0;
 	*ret = take_ptr(&contents);
 	return 0;
 }

@@ -69,6 +69,8 @@ assert_fails 1 "EIO: the mount has directory $(((1 << 40) + 3)) in directory $((
 answers "E" "read $(((1 << 40) + 7))"
 hostile fickle
 assert_fails 1 "E" library-tree mnt ids
+hostile grows
+answers "EIO a file of" "contents file"
 hostile outside
 answers "v1 3 1 DSFS_OPEN_MOUNT" "info"
 answers "ENOENT" "lookup etc"

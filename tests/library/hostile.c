@@ -8,6 +8,7 @@
  *   link       links out of the mount           loop               folder has itself in it
  *   endless    folder has no last entry         fickle             file is another file at each look
  *   outside    .datasetfs/versions/v1 is a link to /
+ *   grows      file is larger at each look
  *   old        no lie: .datasetfs/version without the number of inodes, as older releases have it */
 #define FUSE_USE_VERSION 31
 #include <errno.h>
@@ -62,7 +63,7 @@ static int get(const char *path, struct stat *st, struct fuse_file_info *info)
 	else if (!strcmp(name, "v1") && is_mode("outside"))
 		*st = file(1, S_IFLNK, 1);
 	else if (!strcmp(path, "/file"))
-		*st = file(is_mode("fickle") ? 2 + ++looks % 2 * 2 : 2, S_IFREG, 4);
+		*st = file(is_mode("fickle") ? 2 + ++looks % 2 * 2 : 2, S_IFREG, is_mode("grows") ? 4096 * ++looks : 4);
 	else if (!strcmp(name, "folder"))
 		*st = file(3, S_IFDIR, 0);
 	else if (!strcmp(name, "below"))
@@ -124,7 +125,7 @@ static int contents(const char *path, char *buffer, size_t size, off_t offset, s
 	size_t length = strlen(text);
 
 	(void)info;
-	if (is_mode("text") && strstr(path, "version")) {
+	if ((is_mode("text") && strstr(path, "version")) || (is_mode("grows") && !strcmp(path, "/file"))) {
 		memset(buffer, ' ', size);
 		return (int)size;
 	}

@@ -281,7 +281,7 @@ static void *make_calls(void *argument)
 	for (uint64_t i = 0; i < info.ids; i++) {
 		uint64_t id = info.root + (number % 2 ? info.ids - 1 - i : (i + number) % info.ids);
 		const char *name = path;
-		void *contents;
+		void *contents = NULL;
 		int64_t found;
 		ssize_t size;
 
@@ -377,6 +377,7 @@ static void command(const char *verb, const char *argument)
 	struct dsfs_info info = { .size = sizeof(info) };
 	uint64_t id = strtoull(argument, NULL, 10);
 	char text[65537];
+	void *contents;
 	struct stat st;
 	int64_t r = -EINVAL, found = 0;
 
@@ -385,6 +386,8 @@ static void command(const char *verb, const char *argument)
 		printf("%" PRId64 "\n", found);
 	else if (!strcmp(verb, "read") && (r = dsfs_pread(fs, id, text, sizeof(text) - 1, 0)) >= 0)
 		printf("%.*s\n", (int)strcspn(text, "\n"), text);
+	else if (!strcmp(verb, "contents") && (r = dsfs_read_file(fs, argument, &contents)) >= 0)
+		printf("%" PRId64 " bytes\n", r);
 	else if (!strcmp(verb, "stat") && (r = dsfs_stat(fs, id ? id : info.root, &st)) == 0)
 		printf("%" PRIu64 " %" PRIu64 "\n", (uint64_t)st.st_ino, (uint64_t)st.st_size);
 	else if (!strcmp(verb, "list") && (r = dsfs_list(fs, id ? id : info.root, name_entry, NULL)) == 0)
@@ -395,6 +398,7 @@ static void command(const char *verb, const char *argument)
 		printf("%s %u %" PRIu64 " %s\n", info.label, info.way, info.sequence, info.why);
 	if (r < 0)
 		printf("%s %s\n", strerrorname_np((int)-r), dsfs_reason());
+	free(contents);
 	fflush(stdout);
 }
 
