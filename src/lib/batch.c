@@ -160,13 +160,13 @@ static void batch_slot_failed(struct read_op *op, const struct chunk *chunk, con
 
 	if (slot->file->joined.count)
 		return;
-	if (direct_check_volume(lane->direct->volume, &other) < 0) {
+	if (direct_check_volume(lane->direct->volume, &other) < 0)
 		why = other;
-		slot->file->error = other.code;
-	}
 	slot->is_rescued = rescue_read(lane->direct, &op->request, &why) == 0;
 	if (slot->is_rescued)
 		return;
+	if (other.code)
+		slot->file->error = other.code;
 	inode_path(lane->direct->index, lane->names, op->request.inode.ordinal, path, sizeof(path));
 	if (chunk)
 		error_wrap(&why, why.code, "'%s': chunk %" PRIu64 " at offset %" PRIu64 " of the volume", path,

@@ -59,6 +59,13 @@ told member "open mnt direct v2" "direct v2"
 told member "compare v2" "$files right, 0 failed"
 told_part member "open mnt direct v3" "ENOENT 'mnt': the volume has no version 'v3'"
 told member "open mnt" "direct v1"
+
+say "the program closes our descriptors"
+told root "open mnt" "direct v1"
+told root "closefrom 400" closed
+told root "compare v1" "$files right, 0 failed"
+
+say "switches"
 told root "open mnt" "direct v1"
 told root "readers 4 v1=v1 v2=v2" reading
 told member "refresh" 0

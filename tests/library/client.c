@@ -8,6 +8,7 @@
  *   readers COUNT LABEL=SOURCE…           threads read files of SOURCEs until stop, while the handle changes
  *   stop                                  "COUNT right, COUNT failed REASON"
  *   forked COMMAND…                       compare or refresh, by a child
+ *   closefrom FD                          closes all descriptors from this number on: "closed"
  *   close                                 "closed"
  *   quit                                  nothing
  * A call that fails is answered with the name of its error and the reason. Contents other than the source's end the
@@ -217,6 +218,20 @@ static void open_handle(char *rest)
 		print_info();
 }
 
+/* As a program does that closes what it does not know. */
+static void close_from(int first)
+{
+	closefrom(first);
+	printf("closed\n");
+}
+
+static void close_handle(void)
+{
+	dsfs_close(fs);
+	fs = NULL;
+	printf("closed\n");
+}
+
 static void handle(char *line);
 
 static void in_child(char *line)
@@ -257,13 +272,12 @@ static void handle(char *line)
 		stop();
 	else if (!strcmp(line, "forked"))
 		in_child(rest);
-	else if (strcmp(line, "close") != 0)
+	else if (!strcmp(line, "closefrom"))
+		close_from(atoi(rest));
+	else if (!strcmp(line, "close"))
+		close_handle();
+	else
 		FAIL("no command '%s'", line);
-	if (!strcmp(line, "close")) {
-		dsfs_close(fs);
-		fs = NULL;
-		printf("closed\n");
-	}
 }
 
 int main(void)
