@@ -284,7 +284,8 @@ static bool ring_is_open(struct engine *engine)
 
 static void ring_forget(struct engine *engine)
 {
-	close(((struct ring *)engine)->uring.ring_fd);
+	if (ring_is_open(engine))
+		close(((struct ring *)engine)->uring.ring_fd);
 }
 
 static void ring_free(struct engine *engine)
