@@ -19,10 +19,10 @@ struct lane_thread {
 };
 
 static __thread struct lane_thread lane_thread;
-static pthread_key_t lane_key; /* its destructor tells that a thread ends */
-static pthread_once_t lane_once = PTHREAD_ONCE_INIT;
 
 /* Guarded by forked_lock(). */
+static pthread_key_t lane_key; /* its destructor tells that a thread ends */
+static bool has_key;
 static struct lane *all;
 static uint64_t all_generation;
 
@@ -84,10 +84,19 @@ static void lane_thread_ends(void *argument)
 	thread->lanes = NULL;
 }
 
-static void lane_make_key(void)
+/* Without a key, rings of threads that ended would stay. */
+static int lane_watch(struct lane_thread *thread, struct error *err)
 {
-	if (pthread_key_create(&lane_key, lane_thread_ends) != 0)
-		abort(); /* rings of threads that ended would stay */
+	int r = 0;
+
+	forked_lock();
+	if (!has_key)
+		r = pthread_key_create(&lane_key, lane_thread_ends);
+	has_key = r == 0;
+	forked_unlock();
+	if (r == 0)
+		r = pthread_setspecific(lane_key, thread);
+	return r ? error_set(err, -r, "no key for what a thread has") : 0;
 }
 
 /* A raw clone has no handler, and may have copied the list while it was being changed. Under the lock. */
@@ -195,10 +204,10 @@ static void lane_sweep(struct lane_thread *thread)
 static int lane_add(struct lane_thread *thread, struct direct *direct, struct lane **ret, struct error *err)
 {
 	struct lane *lane = NULL;
-	int r;
+	int r = lane_watch(thread, err);
 
-	pthread_once(&lane_once, lane_make_key);
-	pthread_setspecific(lane_key, thread);
+	if (r < 0)
+		return r;
 	lane_sweep(thread);
 	r = lane_new(direct, &lane, err);
 	if (r < 0)
