@@ -83,7 +83,7 @@ static int direct_read_wait(struct pending *pending, size_t least, struct dsfs_r
 	if (r < 0)
 		return r;
 	queue->batch.err = err;
-	if (queue->done.count < least)
+	if (queue->done.count < least || !queue->done.count) /* who waits for none gets on as well */
 		batch_wait(&queue->batch, 0);
 	while (queue->done.count < least && limit > 0 && !batch_is_over(&queue->batch)) {
 		batch_wait(&queue->batch, limit);
