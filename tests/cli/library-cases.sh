@@ -16,8 +16,10 @@ pack volume source --label v1
 for case in wrong-calls nothing-stays; do
     "$cases" $case volume folder/file || fail "$case"
 done
+timeout 60 "$cases" polls volume folder/file || fail "polls"
 if [ "$DATASETFS_BUILD_NAME" = gcc ]; then # sanitizers need descriptors
     "$cases" few-descriptors volume folder/file || fail "few-descriptors"
+    assert_eq "without keys" "$("$cases" no-keys volume folder/file)" "no key for what a thread has"
     "$cases" closed-descriptors volume folder/file >closed.log || fail "closed-descriptors"
     assert_contains "the reason" "$(cat closed.log)" "was the volume and is not any more: the program closed it"
 fi

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static uint64_t find(struct dsfs *fs, const char *path)
@@ -93,6 +94,25 @@ static int64_t read_twice(struct dsfs *fs, uint64_t id)
 	return reads[0].result;
 }
 
+static void expect_open(int first)
+{
+	for (int fd = first; fd < 600; fd++)
+		expect("ours is still open", fcntl(fd, F_GETFD), 0);
+}
+
+static void expect_open_in_child(int first)
+{
+	pid_t child = fork();
+	int status = 0;
+
+	if (child == 0) {
+		expect_open(first);
+		_exit(0);
+	}
+	expect("the child", waitpid(child, &status, 0), child);
+	expect("its status", status, 0);
+}
+
 /* A program that closes whatever it has not opened, and gets the same numbers for files of its own. */
 static int closed_descriptors(const char *volume, const char *path)
 {
@@ -118,10 +138,10 @@ static int closed_descriptors(const char *volume, const char *path)
 	expect("two of something else", read_twice(fs, id), -EBADF);
 	expect("the queue", dsfs_queue_wait(queue, 1, NULL, 0, -1), -EBADF);
 	expect("refresh", dsfs_refresh(fs), -EBADF);
+	expect_open_in_child(first);
 	dsfs_queue_free(queue);
 	dsfs_close(fs);
-	for (fd = first; fd < 600; fd++)
-		expect("ours is still open", fcntl(fd, F_GETFD), 0);
+	expect_open(first);
 	return 0;
 }
 
@@ -244,6 +264,51 @@ static int few_descriptors(const char *volume, const char *path)
 	return 0;
 }
 
+/* A program that has all keys of threads for itself. */
+static int no_keys(const char *volume, const char *path)
+{
+	struct dsfs *fs = files_open(volume);
+	pthread_key_t key, last = 0;
+	int64_t id;
+
+	while (pthread_key_create(&key, NULL) == 0)
+		last = key;
+	expect("lookup", dsfs_lookup(fs, &path, 1, &id), -EAGAIN);
+	puts(dsfs_reason());
+	pthread_key_delete(last);
+	expect("lookup", dsfs_lookup(fs, &path, 1, &id), 0);
+	dsfs_close(fs);
+	return 0;
+}
+
+/* Who only looks what is there gets all in the end. */
+static int polls(const char *volume, const char *path)
+{
+	struct dsfs *fs = files_open(volume);
+	struct dsfs_read reads[4], *done[4];
+	struct dsfs_queue *queue;
+	uint64_t id = find(fs, path);
+	char bytes[4][1000];
+	int count = 0;
+
+	expect("a queue", dsfs_queue_new(fs, 1, &queue), 0);
+	for (unsigned i = 0; i < 4; i++)
+		reads[i] = (struct dsfs_read){ .id = id, .offset = i, .size = 1000, .buffer = bytes[i] };
+	expect("submit", dsfs_queue_submit(queue, reads, 4), 0);
+	while (count < 4) {
+		int more = dsfs_queue_wait(queue, 0, done, 4, 0);
+
+		if (more < 0)
+			FAIL("wait");
+		count += more;
+	}
+	for (unsigned i = 0; i < 4; i++)
+		expect("a read", reads[i].result, 1000);
+	dsfs_queue_free(queue);
+	dsfs_close(fs);
+	return 0;
+}
+
 /* Another version becomes current while reads of the first go on. */
 static int refreshes(const char *volume, const char *path)
 {
@@ -279,6 +344,8 @@ int main(int argc, char **argv)
 		{ "closed-descriptors", closed_descriptors },
 		{ "nothing-stays", nothing_stays },
 		{ "few-descriptors", few_descriptors },
+		{ "no-keys", no_keys },
+		{ "polls", polls },
 		{ "refreshes", refreshes },
 		{ "refused", refused },
 		{ "one-damaged", one_damaged },
