@@ -77,17 +77,35 @@ static int handle_copy(const char *text, const char **ret, struct error *err)
 	return text && !*ret ? error_set(err, -ENOMEM, "no memory for a handle") : 0;
 }
 
+#define HANDLE_OPTIONS sizeof(struct dsfs_options) /* of the first release: no program has a smaller one */
+
+/* Of a later release's structure this one knows the beginning: what it does not know must not be asked for. */
+static int handle_options(const struct dsfs_options *options, struct dsfs_options *ret, struct error *err)
+{
+	const uint8_t *bytes = (const uint8_t *)options;
+	size_t size = options->size;
+
+	if (size < HANDLE_OPTIONS || size > 4096)
+		return error_set(err, -EINVAL, "dsfs_options.size is %zu, expected %zu", size, sizeof(*ret));
+	for (size_t i = sizeof(*ret); i < size; i++)
+		if (bytes[i])
+			return error_set(err, -E2BIG, "dsfs_options asks for something that this release (%s) does not "
+					 "know, at byte %zu of %zu", dsfs_release(), i, size);
+	memcpy(ret, options, size < sizeof(*ret) ? size : sizeof(*ret));
+	return 0;
+}
+
 static int handle_wish(struct dsfs *fs, const char *where, const struct dsfs_options *options, struct error *err)
 {
 	struct dsfs_options known = { .size = sizeof(known) };
-	int r;
+	int r = 0;
 
 	if (!where || !*where)
 		return error_set(err, -EINVAL, "no name, expected that of a volume or a path on a mount");
-	if (options && (options->size < 2 * sizeof(uint32_t) || options->size > 4096))
-		return error_set(err, -EINVAL, "dsfs_options.size is %u, expected %zu", options->size, sizeof(known));
 	if (options)
-		memcpy(&known, options, options->size < sizeof(known) ? options->size : sizeof(known));
+		r = handle_options(options, &known, err);
+	if (r < 0)
+		return r;
 	if (known.flags & ~(DSFS_OPEN_DIRECT | DSFS_OPEN_MOUNT) ||
 	    known.flags == (DSFS_OPEN_DIRECT | DSFS_OPEN_MOUNT))
 		return error_set(err, -EINVAL,

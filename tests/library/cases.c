@@ -42,6 +42,23 @@ static int read_path(const char *volume, const char *path)
 	return size < 0;
 }
 
+/* A later release's structure is as good as ours until it asks for what we do not know. */
+static void wrong_options(const char *volume)
+{
+	struct {
+		struct dsfs_options known;
+		uint64_t later;
+	} options = { .known.size = sizeof(options) };
+	struct dsfs *fs;
+
+	expect("later options", dsfs_open(volume, &options.known, &fs), 0);
+	dsfs_close(fs);
+	options.later = 1;
+	expect("a later option", dsfs_open(volume, &options.known, &fs), -E2BIG);
+	options.known.size = sizeof(options.known) - 1;
+	expect("half an option", dsfs_open(volume, &options.known, &fs), -EINVAL);
+}
+
 /* What callers do wrong. */
 static int wrong_calls(const char *volume, const char *path)
 {
@@ -52,6 +69,7 @@ static int wrong_calls(const char *volume, const char *path)
 	uint64_t id = find(fs, path);
 	char byte;
 
+	wrong_options(volume);
 	expect("info", dsfs_info(fs, &info), 0);
 	expect("another version", dsfs_pread(fs, id + (UINT64_C(1) << 40), &byte, 1, 0), -ESTALE);
 	if (!strstr(dsfs_reason(), "look the path up again"))
