@@ -142,7 +142,7 @@ static void handover_copy_version(const struct handover_version *from, struct ve
 	memcpy(ret->block_sums_sha256, from->block_sums_sha256, sizeof(ret->block_sums_sha256));
 }
 
-static int handover_check_features(const struct version *version, struct error *err)
+static int handover_check_fields(const struct version *version, struct error *err)
 {
 	uint64_t unknown = version->feature_incompat & ~DSFS_VERSION_INCOMPAT_KNOWN;
 
@@ -153,6 +153,9 @@ static int handover_check_features(const struct version *version, struct error *
 	if (version->chunk_sum != DSFS_SUM_XXH3_64)
 		return error_set(err, -EOPNOTSUPP, "version '%s': chunk sums of kind %" PRIu32
 				 ", this release knows %d", version->label, version->chunk_sum, DSFS_SUM_XXH3_64);
+	if (version->sequence < 1 || version->sequence > DSFS_SEQUENCE_MAX)
+		return error_set(err, -EPROTO, "version '%s': sequence %" PRIu64 ", expected 1 to %u", version->label,
+				 version->sequence, DSFS_SEQUENCE_MAX);
 	if (version->chunk_log < DSFS_CHUNK_LOG_MIN || version->chunk_log > DSFS_CHUNK_LOG_MAX)
 		return error_set(err, -EPROTO, "version '%s': chunks of 2^%" PRIu32 " bytes, expected 2^%d to 2^%d",
 				 version->label, version->chunk_log, DSFS_CHUNK_LOG_MIN, DSFS_CHUNK_LOG_MAX);
@@ -199,7 +202,7 @@ int handover_get_version(const struct handover_version *from, struct version *re
 	if (version_check_label(from->label, NULL) < 0) /* whose reason would show it */
 		return error_set(err, -EPROTO, "the label of the version is none that a version can have");
 	handover_copy_version(from, &version);
-	r = handover_check_features(&version, err);
+	r = handover_check_fields(&version, err);
 	if (r == 0)
 		r = handover_check_index(&version, err);
 	if (r == 0)

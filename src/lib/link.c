@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -229,6 +230,21 @@ static int link_take(struct link *link, struct passing_packet *packet, struct li
 	return r;
 }
 
+/* sequence 0: the one that is served, which is always open there. */
+static int link_check_version(const struct link_version *got, uint64_t sequence, const uint8_t *uuid,
+			      struct error *err)
+{
+	const struct version *version = &got->version;
+
+	if (!sequence && !got->index)
+		return error_set(err, -EPROTO, "no index came of the version that the mount serves");
+	if (sequence && got->index &&
+	    (version->sequence != sequence || memcmp(version->uuid, uuid, sizeof(version->uuid)) != 0))
+		return error_set(err, -EPROTO, "version '%s' with sequence %" PRIu64 " came, and was not asked for",
+				 version->label, version->sequence);
+	return 0;
+}
+
 static ino_t link_inode(int fd)
 {
 	struct stat st;
@@ -249,6 +265,8 @@ static int link_fill(struct link *link, uint64_t sequence, const uint8_t *uuid, 
 	r = link_ask(link->fd, &link->place, sequence, uuid, &packet, err);
 	if (r == 0)
 		r = link_take(link, &packet, version, err);
+	if (r == 0)
+		r = link_check_version(version, sequence, uuid, err);
 	passing_close(&packet);
 	return r;
 }

@@ -59,14 +59,14 @@ mount_volume volume mnt
 path=$(json socket mnt/.datasetfs/client)
 mv "$path" real.socket
 client it
-# fault NAME WHY: the client goes through the mount, for this reason
+# fault NAME WHY [VERSION]: the client goes through the mount, for this reason
 fault() {
     local process
     rm -f fake.log
     python3 "$peers" fake "$1" "$path" "$PWD/real.socket" >fake.log 2>&1 &
     process=$!
     wait_for 10 grep -qs listening fake.log || fail "no fake daemon: $(cat fake.log)"
-    tell it "open mnt"
+    tell it "open mnt${3:+ $3}"
     [[ $ANSWER == "$2"* ]] || fail "$1: found '$ANSWER', expected '$2'"
     told it "compare source" "20 right, 0 failed"
     kill $process
@@ -91,6 +91,12 @@ fault garbage "mount v1 the label of the version "
 fault short-answer "mount v1 a message of 528 bytes"
 fault not-an-errno "mount v1 an answer with code 77, which is no errno"
 fault many-inodes "mount v1 version 'v1': "
+fault no-sequence "mount v1 version 'v1': sequence 16777216, expected 1 to 16777214"
+fault no-index "mount v1 no index came of the version that the mount serves"
+pack volume source --label v2
+datasetfsctl current volume v1 >/dev/null
+ls mnt/.datasetfs/versions/v2/folder >/dev/null || fail "v2 is not open"
+fault another "mount v2 version 'v2' with sequence 2 came, and was not asked for" v2
 
 say "another user's daemon"
 chmod 777 .

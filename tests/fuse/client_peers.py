@@ -225,6 +225,13 @@ def spoil(fault, answer, fds):
     elif fault == "many-inodes":
         at = 544 + 128 + 16 + 32 + 32 + 32 + 8 + 8
         answer = answer[:at] + struct.pack("<Q", 1 << 45) + answer[at + 8:]
+    elif fault == "no-sequence":
+        at = 544 + 128 + 16 + 32 + 32
+        answer = answer[:at] + struct.pack("<Q", 1 << 24) + answer[at + 8:]
+    elif fault == "no-index":
+        answer, fds = answer[:528] + bytes(8) + answer[536:], fds[:2]
+    elif fault == "another":
+        answer = answer[:544 + 128] + bytes(16) + answer[544 + 128 + 16:]
     elif fault != "none":
         sys.exit(f"no fault '{fault}'")
     return answer, fds
