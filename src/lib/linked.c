@@ -113,9 +113,12 @@ int linked_is_current(const struct direct *direct, const struct wish *wish, bool
 	*ret = link_is_current(direct->link);
 	if (!wish->version)
 		return 0;
-	r = direct_check_volume(direct->volume, err);
-	if (r == 0)
-		r = direct_find(&direct->volume->file->source, wish, &chosen, err);
+	/* There is a better descriptor than the one here, or none. */
+	if (link_has_moved(direct->link) || direct_check_volume(direct->volume, NULL) < 0) {
+		*ret = false;
+		return 0;
+	}
+	r = direct_find(&direct->volume->file->source, wish, &chosen, err);
 	if (r == 0)
 		*ret = chosen.sequence == direct->opened.info.sequence &&
 		       !memcmp(chosen.uuid, direct->opened.info.uuid, sizeof(chosen.uuid));

@@ -64,6 +64,10 @@ say "the program closes our descriptors"
 told root "open mnt" "direct v1"
 told root "closefrom 400" closed
 told root "compare v1" "$files right, 0 failed"
+told root "open mnt direct v1" "direct v1"
+told root "closefrom 400" closed
+told root "refresh" 0
+told root "info" "direct v1"
 
 say "switches"
 told root "open mnt" "direct v1"
