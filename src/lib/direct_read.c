@@ -57,6 +57,7 @@ static int direct_read_submit(struct pending *pending, struct dsfs_read *reads, 
 	struct batch *batch = &queue->batch;
 	int r = direct_read_check(queue, err);
 
+	permission_end(&batch->permission);
 	if (r == 0)
 		r = fifo_reserve(&queue->todo, count, err);
 	/* For what is under way as well. */
@@ -82,6 +83,7 @@ static int direct_read_wait(struct pending *pending, size_t least, struct dsfs_r
 
 	if (r < 0)
 		return r;
+	permission_end(&queue->batch.permission);
 	queue->batch.err = err;
 	if (queue->done.count < least || !queue->done.count) /* who waits for none gets on as well */
 		batch_wait(&queue->batch, 0);

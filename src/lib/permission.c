@@ -90,4 +90,5 @@ int permission_check(struct permission *permission, const struct inode *inode, e
 void permission_end(struct permission *permission)
 {
 	free(permission->groups);
+	*permission = (struct permission){ 0 };
 }

@@ -22,4 +22,5 @@ enum permission_kind { PERMISSION_SEARCH = 1, PERMISSION_READ = 4 };
 /* -EACCES: no. */
 must_check int permission_check(struct permission *permission, const struct inode *inode, enum permission_kind kind,
 				struct error *err);
+/* The next question is another call's, and perhaps another user's. */
 void permission_end(struct permission *permission);

@@ -210,6 +210,26 @@ static int refused(const char *volume, const char *count)
 	return 0;
 }
 
+/* A queue that root made reads nothing for root alone any more once the thread is another user. */
+static int another_user(const char *volume, const char *path)
+{
+	struct dsfs *fs = files_open(volume);
+	struct dsfs_queue *queue;
+	char byte;
+	struct dsfs_read read = { .id = find(fs, path), .size = 1, .buffer = &byte }, *done;
+
+	expect("a queue", dsfs_queue_new(fs, 1, &queue), 0);
+	for (unsigned i = 0; i < 2; i++) {
+		expect("submit", dsfs_queue_submit(queue, &read, 1), 0);
+		expect("wait", dsfs_queue_wait(queue, 1, &done, 1, -1), 1);
+		expect("the read", read.result, i ? -EACCES : 1);
+		expect("another user", seteuid(65534), 0);
+	}
+	dsfs_queue_free(queue);
+	dsfs_close(fs);
+	return 0;
+}
+
 static void *one_batch(void *argument)
 {
 	struct dsfs *fs = argument;
@@ -366,6 +386,7 @@ int main(int argc, char **argv)
 		{ "polls", polls },
 		{ "refreshes", refreshes },
 		{ "refused", refused },
+		{ "another-user", another_user },
 		{ "one-damaged", one_damaged },
 	};
 
