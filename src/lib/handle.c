@@ -7,9 +7,11 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "datasetfs/format.h"
+#include "device/locate.h"
 #include "lib/forked.h"
 #include "lib/lane.h"
 #include "lib/opening.h"
@@ -17,6 +19,7 @@
 
 struct dsfs {
 	struct wish wish; /* strings of its own */
+	const char *place; /* wish.where for later: the program may go to another directory */
 	pthread_mutex_t refreshing;
 	pthread_mutex_t lock; /* guards opened until its use is counted */
 	struct opened *opened;
@@ -77,6 +80,23 @@ static int handle_copy(const char *text, const char **ret, struct error *err)
 	return text && !*ret ? error_set(err, -ENOMEM, "no memory for a handle") : 0;
 }
 
+/* From the root on. What it is called when it is opened stays in reasons. */
+static int handle_place(const char *where, const char **ret, struct error *err)
+{
+	auto_free char *folder = NULL;
+	char *place;
+
+	if (*where == '/' || locate_is_identity(where))
+		return handle_copy(where, ret, err);
+	folder = getcwd(NULL, 0);
+	if (!folder)
+		return error_errno(err, "the current directory");
+	if (asprintf(&place, "%s/%s", folder, where) < 0)
+		return error_set(err, -ENOMEM, "no memory for a handle");
+	*ret = place;
+	return 0;
+}
+
 #define HANDLE_OPTIONS sizeof(struct dsfs_options) /* of the first release: no program has a smaller one */
 
 /* Of a later release's structure this one knows the beginning: what it does not know must not be asked for. */
@@ -114,13 +134,24 @@ static int handle_wish(struct dsfs *fs, const char *where, const struct dsfs_opt
 	fs->wish.flags = known.flags;
 	r = handle_copy(where, &fs->wish.where, err);
 	if (r == 0)
+		r = handle_place(where, &fs->place, err);
+	if (r == 0)
 		r = handle_copy(known.version, &fs->wish.version, err);
 	return r < 0 ? r : handle_copy(known.digest, &fs->wish.digest, err);
+}
+
+static void handle_settle(struct dsfs *fs)
+{
+	const char *where = fs->wish.where;
+
+	fs->wish.where = fs->place;
+	fs->place = where;
 }
 
 static void handle_free(struct dsfs *fs)
 {
 	free((void *)fs->wish.where);
+	free((void *)fs->place);
 	free((void *)fs->wish.version);
 	free((void *)fs->wish.digest);
 	free(fs);
@@ -144,6 +175,7 @@ int dsfs_open(const char *where, const struct dsfs_options *options, struct dsfs
 		handle_free(fs);
 		return r;
 	}
+	handle_settle(fs);
 	atomic_store(&fs->generation, forked_generation());
 	*ret = fs;
 	return 0;

@@ -113,7 +113,9 @@ told root "compare v2" "$files right, 0 failed"
 
 say "another daemon"
 mount_volume volume mnt -o direct_group=4343,version=v2
+told root "directory /" there
 told root "refresh" 0
+told root "directory $PWD" there
 told root "refresh" 0
 wait_for 10 has_clients 1 || fail "clients: $(stats mnt clients)"
 told primary "refresh" 0

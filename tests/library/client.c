@@ -8,6 +8,7 @@
  *   readers COUNT LABEL=SOURCE…           threads read files of SOURCEs until stop, while the handle changes
  *   stop                                  "COUNT right, COUNT failed REASON"
  *   forked COMMAND…                       compare or refresh, by a child
+ *   directory PATH                        goes there: "there"
  *   closefrom FD                          closes all descriptors from this number on: "closed"
  *   close                                 "closed"
  *   quit                                  nothing
@@ -225,6 +226,13 @@ static void close_from(int first)
 	printf("closed\n");
 }
 
+static void change_directory(const char *path)
+{
+	if (chdir(path) < 0)
+		FAIL("'%s'", path);
+	printf("there\n");
+}
+
 static void close_handle(void)
 {
 	dsfs_close(fs);
@@ -274,6 +282,8 @@ static void handle(char *line)
 		in_child(rest);
 	else if (!strcmp(line, "closefrom"))
 		close_from(atoi(rest));
+	else if (!strcmp(line, "directory"))
+		change_directory(rest);
 	else if (!strcmp(line, "close"))
 		close_handle();
 	else
