@@ -85,7 +85,7 @@ bool fetcher_post(struct fetcher *fetcher, struct fetcher_job *job)
 	struct generations *generations = &fetcher->serve->generations;
 	bool posted = false;
 
-	if (clock_now() < atomic_load(&fetcher->paused) || !generations_hold(generations, job->generation))
+	if (clock_now() < atomic_load(&fetcher->paused) || !generations_hold(job->generation))
 		return false;
 	pthread_mutex_lock(&fetcher->lock);
 	if (fetcher->has_engine && fetcher->count < FETCHER_JOBS && atomic_load(&fetcher->going)) {
@@ -226,7 +226,7 @@ void fetcher_again(struct fetcher *fetcher, struct generation *generation, uint6
 
 	if (atomic_exchange(&again->is_taken, true))
 		return;
-	if (!generations_hold(&fetcher->serve->generations, generation)) {
+	if (!generations_hold(generation)) {
 		atomic_store(&again->is_taken, false);
 		return;
 	}

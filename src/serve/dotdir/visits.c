@@ -380,7 +380,7 @@ static bool visits_lookup_open(struct worker *worker, struct channel_request *re
 	struct error err = { 0 };
 
 	if (!generation || visits_entry(generation, VISITS_SHORT, &entry, &err) < 0 ||
-	    !generations_hold(&serve->generations, generation))
+	    !generations_hold(generation))
 		return false;
 	if (!reply_data(worker, request, &entry, sizeof(entry)))
 		generations_forget(&serve->generations, generation, 1);

@@ -16,6 +16,8 @@
 #include "read/op.h"
 #include "serve/version/nodeid.h"
 
+#define GENERATION_GONE (UINT64_C(1) << 63) /* in lookups: nothing keeps it any more, and nothing can */
+
 struct generation {
 	struct version version; /* a copy, without its lists */
 	uint64_t sequence;

@@ -39,16 +39,12 @@ struct generation *generations_by_label(struct generations *generations, const c
 	return found;
 }
 
-/* What is current, or known to the kernel, is not closed before this section ends. */
-bool generations_hold(struct generations *generations, struct generation *generation)
+/* Whether it is current says nothing: it may be left, and taken out, before the lookup is counted. */
+bool generations_hold(struct generation *generation)
 {
 	uint64_t lookups = atomic_load(&generation->lookups);
 
-	if (generation == generations_current(generations)) {
-		atomic_fetch_add(&generation->lookups, 1);
-		return true;
-	}
-	while (lookups)
+	while (!(lookups & GENERATION_GONE))
 		if (atomic_compare_exchange_weak(&generation->lookups, &lookups, lookups + 1))
 			return true;
 	return false;
@@ -135,10 +131,11 @@ void generations_wait(const struct generations *generations)
 
 bool generations_remove(struct generations *generations, struct generation *generation)
 {
+	uint64_t none = 0;
 	bool known;
 
 	pthread_mutex_lock(&generations->lock);
-	known = atomic_load(&generation->lookups) != 0;
+	known = !atomic_compare_exchange_strong(&generation->lookups, &none, GENERATION_GONE);
 	for (unsigned i = 0; i < GENERATIONS_MAX && !known; i++)
 		if (atomic_load(&generations->slots[i]) == generation)
 			atomic_store(&generations->slots[i], NULL);

@@ -62,9 +62,8 @@ static inline struct generation *generations_by_node(struct generations *generat
 }
 /* The latest of those that have the label, or had it when they were opened. */
 struct generation *generations_by_label(struct generations *generations, const char *label);
-/* In a section: counts a name that the kernel is about to know. False when nothing keeps it open, so that it may be
- * about to be closed. */
-bool generations_hold(struct generations *generations, struct generation *generation);
+/* In a section: counts a name that the kernel is about to know. False when it is about to be closed. */
+bool generations_hold(struct generation *generation);
 
 /* Names of it that the kernel forgot, or never took. It may be closed on return. */
 void generations_forget(struct generations *generations, struct generation *generation, uint64_t lookups);
