@@ -90,7 +90,7 @@ static void kept_put(struct kept *kept, struct kept_batch *batch)
 		if (kept->last == &batch->next)
 			kept->last = link;
 	}
-	atomic_fetch_sub_explicit(&kept->size, batch->size, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&kept->size, batch->memory, memory_order_relaxed);
 	kept_free_batch(batch);
 }
 
@@ -186,6 +186,7 @@ struct kept_batch *kept_begin(struct kept *kept, uint32_t owner)
 		return NULL;
 	batch->bytes = NULL;
 	batch->size = 0;
+	batch->memory = 0;
 	batch->owner = owner;
 	batch->count = 0;
 	batch->uses = 1;
@@ -197,17 +198,19 @@ int kept_reserve(struct kept *kept, struct kept_batch *batch, uint64_t *ret_drop
 {
 	const struct kept_file *last = &batch->files[batch->count - 1];
 	size_t size = round_up(last->offset + last->size, DSFS_BLOCK);
+	uint64_t memory = size + sizeof(*batch);
 	struct kept_batch *first, *next;
 	uint64_t dropped = 0;
 
 	pthread_mutex_lock(&kept->lock);
-	for (first = kept->first; first && atomic_load(&kept->size) + size > kept->most; first = next) {
+	for (first = kept->first; first && atomic_load(&kept->size) + memory > kept->most; first = next) {
 		next = first->next;
 		dropped += kept_drop(kept, first);
 	}
-	atomic_fetch_add_explicit(&kept->size, size, memory_order_relaxed);
+	atomic_fetch_add_explicit(&kept->size, memory, memory_order_relaxed);
 	pthread_mutex_unlock(&kept->lock);
 	batch->size = size;
+	batch->memory = memory;
 	batch->bytes = aligned_alloc(DSFS_BLOCK, size);
 	*ret_dropped = dropped;
 	return batch->bytes ? 0 : -ENOMEM;
@@ -345,7 +348,7 @@ uint64_t kept_bytes_of(struct kept *kept, uint32_t owner)
 		return 0;
 	pthread_mutex_lock(&kept->lock);
 	for (const struct kept_batch *batch = kept->first; batch; batch = batch->next)
-		bytes += batch->owner == owner ? batch->size : 0;
+		bytes += batch->owner == owner ? batch->memory : 0;
 	pthread_mutex_unlock(&kept->lock);
 	return bytes;
 }

@@ -44,6 +44,7 @@ struct kept_file {
 struct kept_batch {
 	uint8_t *bytes; /* page-aligned; NULL until kept_reserve() */
 	size_t size;
+	uint64_t memory; /* with what it takes itself, which counts: it may be more than the bytes of a small file */
 	uint32_t owner; /* the user for whom it is kept, where users have shares */
 	uint32_t count;
 	unsigned uses;   /* files in the table, READs that look at it, and its fetch; under the lock */

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* What is kept is bounded, however small the files are. */
+#include "lib/check.h"
+#include "serve/ahead/kept.h"
+
+#define MOST (UINT64_C(4) << 20)
+
+static void keep_one(struct kept *kept, uint64_t ordinal, uint64_t *ret_dropped)
+{
+	struct kept_batch *batch = kept_begin(kept, 1);
+	const struct inode inode = { .ordinal = ordinal, .size = 1 };
+
+	assert_non_null(batch);
+	kept_add(kept, batch, 1, &inode, false);
+	assert_int_equal(kept_reserve(kept, batch, ret_dropped), 0);
+	kept_arrive(kept, batch);
+	kept_end(kept, batch, false);
+}
+
+static void batches_of_one_byte(void **state)
+{
+	uint64_t dropped, count = 0;
+	struct kept *kept = NULL;
+
+	(void)state;
+	CHECK_OK(kept_new(MOST, &kept, &err));
+	do {
+		keep_one(kept, ++count, &dropped);
+		assert_true(count * sizeof(struct kept_batch) <= MOST + sizeof(struct kept_batch));
+	} while (!dropped);
+	assert_int_equal(dropped, 1);
+	assert_true(count > 50);
+	assert_true(kept_bytes_of(kept, 1) <= MOST);
+	assert_true(kept_bytes_of(kept, 1) > MOST / 2);
+	assert_int_equal(kept_bytes_of(kept, 2), 0);
+	assert_int_equal(kept_expire(kept, INT64_MAX), count - 1);
+	assert_true(kept_is_empty(kept));
+	kept_free(kept);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(batches_of_one_byte),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
