@@ -267,6 +267,16 @@ def make(digest, numbers, flags=0, count=None):
     return command
 
 
+def greedy(mount, number):
+    """Commands of one file each, as fast as they are taken and for longer than there is room."""
+    command = make(datasetfs.Mount(mount).version["digest"], [int(number)])
+    taken = 0
+    while taken < 600 and raw(mount, bytearray(command))[1]:
+        taken += 1
+    if not 50 < taken < 600:
+        sys.exit(f"fail: {taken} commands of one file were taken")
+
+
 def hostile(mount, source, rounds):
     digest = datasetfs.Mount(mount).version["digest"]
     names = files_of(mount)

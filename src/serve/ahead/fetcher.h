@@ -17,8 +17,8 @@ struct fetcher;
 struct generation;
 struct serve;
 
-#define FETCHER_JOBS       256u /* in the queue */
-#define FETCHER_SLOTS_MOST 16u  /* reads at a time */
+#define FETCHER_JOBS       2048u /* in the queue */
+#define FETCHER_SLOTS_MOST 16u   /* reads at a time */
 
 /* Files to be read. Made by its giver, zeroed; the fetcher's from a fetcher_post() that said true until done(). */
 struct fetcher_job {

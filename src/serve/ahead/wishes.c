@@ -2,6 +2,7 @@
 /* A share for each user: what waits to be read, and what is kept for him. */
 #include "serve/ahead/wishes.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -11,9 +12,13 @@
 #include "serve/serve.h"
 #include "serve/version/generation.h"
 
-/* What a user has waiting; files 0: nobody's, and bytes 0 as well. */
+#define WISHES_JOBS (WISHES_OF_USER / WISHES_OF_JOB) /* of a user: few files in each do not fill the queue */
+
+static_assert(WISHES_USERS * WISHES_JOBS <= FETCHER_JOBS, "there is a place in the queue for each user");
+
+/* What a user has waiting; files 0: nobody's, and the others 0 as well. */
 struct wishes_share {
-	uint32_t uid, files;
+	uint32_t uid, files, jobs;
 	uint64_t bytes;
 };
 
@@ -124,6 +129,7 @@ static void wishes_give_back(struct wishes *wishes, const struct wishes_job *job
 	pthread_mutex_lock(&wishes->lock);
 	share = wishes_share(wishes, &user);
 	share->files -= job->job.count;
+	share->jobs--;
 	share->bytes -= job->bytes;
 	pthread_mutex_unlock(&wishes->lock);
 }
@@ -134,11 +140,13 @@ static struct wishes_room wishes_room(const struct wishes *wishes, const struct 
 {
 	uint64_t most = fetcher_budget(wishes->fetcher) / (user->may_switch ? 1 : 2);
 	struct wishes_room room = { 0 };
+	uint32_t files;
 
 	if (!share)
 		return room;
 	used += share->bytes;
-	room.files = WISHES_OF_USER - share->files;
+	files = (WISHES_JOBS - share->jobs) * WISHES_OF_JOB;
+	room.files = WISHES_OF_USER - share->files < files ? WISHES_OF_USER - share->files : files;
 	room.bytes = used < most ? most - used : 0;
 	return room;
 }
@@ -197,6 +205,7 @@ static uint32_t wishes_reserve(struct wishes *wishes, const struct wishes_user *
 	if (job->job.count) {
 		share->uid = user->uid;
 		share->files += job->job.count;
+		share->jobs++;
 		share->bytes += job->bytes;
 	}
 	pthread_mutex_unlock(&wishes->lock);
