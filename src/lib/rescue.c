@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "datasetfs/control.h"
+#include "image/extent.h"
 #include "lib/beneath.h"
 #include "lib/link.h"
 #include "lib/place.h"
@@ -48,22 +49,59 @@ static int rescue_open(int mount, const struct direct *direct, uint64_t id, cons
 	return r < 0 ? r : take_fd(&fd);
 }
 
-static int rescue_fill(int fd, const struct read_request *request, struct error *err)
+static int rescue_get(int fd, uint64_t offset, uint8_t *bytes, size_t size, struct error *err)
 {
 	size_t done = 0;
 	ssize_t n;
 
-	while (done < request->size) {
-		n = pread(fd, request->payload + done, request->size - done, (off_t)(request->offset + done));
+	while (done < size) {
+		n = pread(fd, bytes + done, size - done, (off_t)(offset + done));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return error_errno(err, "read");
 		if (n == 0)
-			return error_set(err, -EIO, "the file ends at %" PRIu64, request->offset + done);
+			return error_set(err, -EIO, "the file ends at %" PRIu64, offset + done);
 		done += (size_t)n;
 	}
 	return 0;
+}
+
+/* bytes: room for the chunk, which begins there in the file. */
+static int rescue_chunk(int fd, const struct chunk *chunk, uint64_t offset, uint8_t *bytes, struct error *err)
+{
+	const struct iovec all = { bytes, chunk->length };
+	int r;
+
+	if (chunk_is_hole(chunk)) {
+		memset(bytes, 0, chunk->length);
+		return 0;
+	}
+	r = rescue_get(fd, offset, bytes, chunk->length, err);
+	return r < 0 ? r : chunk_verify(chunk, &all, 1, err);
+}
+
+/* By whole chunks, which can be verified: the mount is to be believed no more than the device. */
+static int rescue_fill(int fd, const struct read_request *request, struct error *err)
+{
+	const struct index *index = request->version.index;
+	auto_free uint8_t *bytes = malloc((size_t)1 << index->chunk_log);
+	struct extent_cursor cursor;
+	struct extent_piece piece;
+	uint64_t done = 0, size;
+	int r;
+
+	if (!bytes)
+		return error_set(err, -ENOMEM, "no memory for a chunk");
+	extent_map(&cursor, index, &request->inode, request->offset, request->size, &size);
+	while ((r = extent_next(&cursor, &piece, err)) > 0) {
+		r = rescue_chunk(fd, &piece.chunk, request->offset + done - piece.skip, bytes, err);
+		if (r < 0)
+			return r;
+		memcpy(request->payload + done, bytes + piece.skip, piece.want);
+		done += piece.want;
+	}
+	return r;
 }
 
 static int rescue_by_path(int mount, const struct direct *direct, const struct read_request *request, const char *path,
@@ -75,14 +113,16 @@ static int rescue_by_path(int mount, const struct direct *direct, const struct r
 	return fd < 0 ? fd : rescue_fill(fd, request, err);
 }
 
-static int rescue_mount(const struct link_place *place, int *ret, struct error *err)
+/* What is mounted there once the daemon has ended may be anybody's, with the same device number. */
+static int rescue_mount(const struct link *link, int *ret, struct error *err)
 {
+	const struct link_place *place = link_place(link);
 	auto_close int fd = open(place->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, "'%s'", place->root);
-	if (st.st_dev != place->device)
+	if (st.st_dev != place->device || !link_lives(link))
 		return error_set(err, -ENOTCONN, "it is not mounted on '%s' any more", place->root);
 	*ret = take_fd(&fd);
 	return 0;
@@ -102,7 +142,7 @@ static int rescue_try(const struct direct *direct, const struct read_request *re
 	r = place_path((struct opened *)(uintptr_t)&direct->opened, id, path + prefix, RESCUE_PATH - (size_t)prefix,
 		       err);
 	if (r >= 0)
-		r = rescue_mount(link_place(direct->link), &mount, err);
+		r = rescue_mount(direct->link, &mount, err);
 	if (r < 0)
 		return r;
 	/* Most mounts serve the version; but if it was moved, they serve it from where it was. */
