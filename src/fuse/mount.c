@@ -94,6 +94,11 @@ int mount_fd(const struct mount *mount)
 	return fuse_session_fd(mount->session);
 }
 
+unsigned mount_device_minor(const struct mount *mount)
+{
+	return mount->device_minor;
+}
+
 static int mount_look(const struct mount *mount, struct statx *ret, struct error *err)
 {
 	/* DONT_SYNC: answered by the kernel, also when nobody serves. */

@@ -19,6 +19,7 @@ struct mount;
 must_check int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct mount **ret,
 			    struct error *err);
 int mount_fd(const struct mount *mount); /* /dev/fuse; closed by mount_free() */
+unsigned mount_device_minor(const struct mount *mount); /* of the filesystem: the number of its connection */
 /* So that umount(8) waits for the server's end, see utab.h. While it serves. */
 void mount_note(struct mount *mount);
 /* -EBUSY while it is used, unless lazy: then it disappears at once and ends when its last user does.

@@ -82,6 +82,7 @@ struct serve {
 	struct ahead *ahead;    /* NULL: nothing is read ahead */
 	struct prune *prune;    /* NULL before the mount serves */
 	struct wishes *wishes;  /* NULL: users may announce nothing */
+	bool may_store;         /* into the page cache; constant once workers run */
 	_Atomic bool storing;   /* a thread that reads ahead is in a store */
 	struct visits *visits;
 	struct watchdog *watchdog; /* NULL before the mount serves */

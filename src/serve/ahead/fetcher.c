@@ -166,7 +166,7 @@ static int fetcher_store_alone(struct fetcher *fetcher, uint64_t node, const str
 	_Atomic bool *storing = &fetcher->serve->storing;
 	int r;
 
-	if (atomic_exchange(storing, true))
+	if (!fetcher->serve->may_store || atomic_exchange(storing, true))
 		return 1;
 	r = store_file(fetcher->mount_fd, node, file->batch->bytes + file->offset, file->size);
 	atomic_store(storing, false);

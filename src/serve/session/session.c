@@ -31,6 +31,7 @@
 #include "serve/dotdir/visits.h"
 #include "serve/opening/open.h"
 #include "serve/serve.h"
+#include "serve/session/guard.h"
 #include "serve/session/machine.h"
 #include "serve/session/notify.h"
 #include "serve/session/workers.h"
@@ -43,6 +44,7 @@ struct session {
 	bool detached;  /* lazily: ends with its last user */
 	bool was_busy;  /* a signal found it in use */
 	int signal_fd;
+	struct guard guard;
 	struct workers workers;
 };
 
@@ -170,6 +172,16 @@ static int session_prepare(struct session *session, struct error *err)
 	return chunk_cache_new((size_t)1 << serve_current(serve)->index->chunk_log, &serve->cache, err);
 }
 
+/* Whoever is not guarded stores nothing, and keeps all that is read ahead for its READ. */
+static void session_guard(struct session *session)
+{
+	struct error why = { 0 };
+
+	session->serve.may_store = guard_watch(&session->guard, mount_device_minor(session->mount), &why) == 0;
+	if (!session->serve.may_store)
+		log_debug("nothing is stored into the page cache, as nothing could end that: %s", why.reason);
+}
+
 static int session_bring_up(struct session *session, struct error *err)
 {
 	char label[DSFS_LABEL_MAX + 1];
@@ -184,6 +196,7 @@ static int session_bring_up(struct session *session, struct error *err)
 	r = workers_create(&session->workers, &session->serve, err);
 	if (r < 0)
 		return r;
+	session_guard(session);
 	privileges_drop(); /* of this thread and all that are to come */
 	/* Without a section nothing keeps a version: the control thread may close it as soon as it runs. */
 	memcpy(label, serve_current(&session->serve)->version.label, sizeof(label));
@@ -252,8 +265,11 @@ int session_check(const struct serve_options *options, struct error *err)
 int session_start(const struct serve_options *options, struct session **ret, struct error *err)
 {
 	struct session *session = NULL;
+	struct error why = { 0 };
 	int r = session_new(options, &session, err);
 
+	if (r == 0 && guard_open(&session->guard, &why) < 0)
+		log_debug("a mount without a guard: %s", why.reason);
 	if (r == 0)
 		r = session_bring_up(session, err);
 	if (r < 0) {
@@ -348,6 +364,7 @@ void session_free(struct session *session)
 	visits_stop(session->serve.visits);
 	control_stop(session->serve.control);
 	clients_stop(session->serve.clients);
+	guard_close(&session->guard);
 	file_close(session->serve.volume); /* first: what it lies on may be about to be unmounted */
 	mount_farewell(session->mount);
 	if (is_stuck) /* its thread still looks at the rest, which ends with the process */

@@ -1,0 +1,55 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon once
+# A daemon that is killed while it stores into the page cache ends all the same: the store waits for a READ that nobody
+# will answer, and only the end of the connection ends that wait.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+need_fuse
+
+mkdir source
+for i in {0..9}; do head -c 20000 /dev/urandom >source/f$i; done
+pack volume source --label v1
+slow_device volume slow 1000000
+mount_volume slow mnt -o io=threads,channel=dev,workers=1
+ls -l mnt >/dev/null
+cat >announce.py <<'END2'
+import array, os, sys
+sys.path.insert(0, os.path.join(os.environ["DATASETFS_SOURCE"], "contrib", "python"))
+import datasetfs
+from datasetfs import prefetch
+mount = datasetfs.Mount("mnt")
+prefetch.prefetch(mount, mount.version["digest"], array.array("Q", [os.stat(sys.argv[1]).st_ino]))
+END2
+
+is_storing() {
+    cat /proc/$DAEMON/task/*/wchan 2>/dev/null | grep -q folio
+}
+
+# The only worker reads one file for a second, so the READ of the announced one waits in the kernel; when that file has
+# been read ahead, its store waits for that READ. On a busy machine it may take more than one attempt.
+readers=()
+attempt() {
+    python3 announce.py "mnt/f$1" || fail "cannot announce a file"
+    sleep 0.4 # so long, that file comes later than the announced one
+    cat "mnt/f$(($1 + 5))" >/dev/null 2>&1 & readers+=($!)
+    sleep 0.1
+    cat "mnt/f$1" >/dev/null 2>&1 & readers+=($!)
+    for _ in {1..60}; do
+        is_storing && return
+        sleep 0.03
+    done
+    return 1
+}
+attempt 0 || attempt 1 || attempt 2 || attempt 3 || attempt 4 || skip "no store meets a READ"
+kill -KILL "$DAEMON"
+is_over() {
+    ! grep -qs '^State:.[^Z]' "/proc/$DAEMON"/task/*/status
+}
+wait_for 20 is_over || {
+    abort_connection mnt
+    fail "a thread of the killed daemon stays"
+}
+for reader in "${readers[@]}"; do
+    wait_end "$reader" || fail "a reader of the killed daemon hangs"
+done
+umount -l mnt
