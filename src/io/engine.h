@@ -44,6 +44,8 @@ struct engine_ops {
 	/* Waits for completions or for the polled descriptor to be readable, and runs done() of what completed.
 	 * *ret_readable tells about the descriptor. block false: only what is there already. */
 	int (*wait)(struct engine *engine, bool block, bool *ret_readable, struct error *err);
+	/* Runs done() of what has completed, and makes no system call. NULL where only a wait does it. */
+	void (*reap)(struct engine *engine);
 	/* NULL where nothing is to be done, as is the next. */
 	void (*renew)(struct engine *engine);
 	void (*forget)(struct engine *engine);
@@ -56,6 +58,7 @@ struct engine {
 	bool polling; /* set by the owner: whether a wait may end because of the polled descriptor */
 	int64_t timeout; /* set by the owner: ns that a wait for reads lasts at most; 0: no limit */
 	unsigned completions; /* that the last wait brought */
+	unsigned kept; /* reads that the kernel gets with the next wait */
 };
 
 /* poll_fd: a descriptor whose readability ends a wait, polled exclusively (one waiter wakes per event); -1 for none.
@@ -89,6 +92,12 @@ static inline void engine_command(struct engine *engine, struct io_command *comm
 must_check static inline int engine_wait(struct engine *engine, bool block, bool *ret_readable, struct error *err)
 {
 	return engine->ops->wait(engine, block, ret_readable, err);
+}
+
+static inline void engine_reap(struct engine *engine)
+{
+	if (engine->ops->reap)
+		engine->ops->reap(engine);
 }
 
 /* The volume's descriptors have the same numbers but lead elsewhere now. Reads under way stay where they are. */

@@ -142,15 +142,11 @@ static void pool_sleep(struct pool *pool)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-static int pool_wait(struct engine *engine, bool block, bool *ret_readable, struct error *err)
+static void pool_reap(struct engine *engine)
 {
 	struct pool *pool = (struct pool *)engine;
 	struct io_read *read, *next;
 
-	(void)err;
-	*ret_readable = false;
-	if (block)
-		pool_sleep(pool);
 	pthread_mutex_lock(&pool->lock);
 	read = pool->done;
 	pool->done = NULL;
@@ -162,6 +158,15 @@ static int pool_wait(struct engine *engine, bool block, bool *ret_readable, stru
 		engine->completions++;
 		read->done(read, read->result);
 	}
+}
+
+static int pool_wait(struct engine *engine, bool block, bool *ret_readable, struct error *err)
+{
+	(void)err;
+	*ret_readable = false;
+	if (block)
+		pool_sleep((struct pool *)engine);
+	pool_reap(engine);
 	return 0;
 }
 
@@ -184,7 +189,8 @@ static void pool_free(struct engine *engine)
 
 int pool_new(const struct engine_setup *setup, struct engine **ret, struct error *err)
 {
-	static const struct engine_ops ops = { .read = pool_read, .wait = pool_wait, .free = pool_free };
+	static const struct engine_ops ops = { .read = pool_read, .wait = pool_wait, .reap = pool_reap,
+						.free = pool_free };
 	struct pool *pool = calloc(1, sizeof(*pool));
 	pthread_condattr_t clock;
 

@@ -71,6 +71,7 @@ static bool ring_submit_read(struct ring *ring, struct io_read *read)
 	ring_set_file(ring, sqe, read->member);
 	io_uring_sqe_set_data(sqe, read);
 	ring->in_flight++;
+	ring->engine.kept = io_uring_sq_ready(&ring->uring);
 	return true;
 }
 
@@ -216,7 +217,7 @@ static void ring_complete(struct ring *ring, uint64_t data, int result, bool *re
 		read->done(read, result);
 }
 
-static void ring_reap(struct ring *ring, bool *readable)
+static void ring_look(struct ring *ring, bool *readable)
 {
 	struct io_uring_cqe *cqe;
 
@@ -259,9 +260,18 @@ static int ring_wait(struct engine *engine, bool block, bool *ret_readable, stru
 	r = block ? ring_enter(ring) : io_uring_submit(&ring->uring);
 	if (r < 0 && r != -EINTR && r != -EAGAIN && r != -EBUSY && r != -ETIME)
 		return error_set(err, r, "io_uring_enter: %s", strerror(-r));
-	ring_reap(ring, &readable);
+	ring->engine.kept = io_uring_sq_ready(&ring->uring);
+	ring_look(ring, &readable);
 	*ret_readable = readable;
 	return 0;
+}
+
+/* Of a ring that polls nothing: it has nobody to tell. */
+static void ring_reap(struct engine *engine)
+{
+	bool readable;
+
+	ring_look((struct ring *)engine, &readable);
 }
 
 /* Where the kernel refuses, the numbers themselves do from now on. */
@@ -342,8 +352,8 @@ static int ring_setup(struct ring *ring, const struct engine_setup *setup, struc
 int ring_new(const struct engine_setup *setup, struct engine **ret, struct error *err)
 {
 	static const struct engine_ops ops = {
-		.read = ring_read, .command = ring_command, .wait = ring_wait, .renew = ring_renew,
-		.forget = ring_forget, .is_open = ring_is_open, .free = ring_free
+		.read = ring_read, .command = ring_command, .wait = ring_wait, .reap = ring_reap,
+		.renew = ring_renew, .forget = ring_forget, .is_open = ring_is_open, .free = ring_free
 	};
 	struct ring *ring = calloc(1, sizeof(*ring));
 	int r;

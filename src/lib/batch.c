@@ -481,6 +481,27 @@ void batch_wait(struct batch *batch, int64_t limit)
 	batch_start(batch);
 }
 
+void batch_look(struct batch *batch)
+{
+	engine_reap(batch->lane->reader.engine);
+	batch_start(batch);
+}
+
+/* A system call for each read would cost more than the rest of it. */
+bool batch_gathers(const struct batch *batch, size_t more)
+{
+	unsigned kept = batch->lane->reader.engine->kept;
+
+	return !(kept + more) || (kept + more < batch->gather && kept < batch->busy);
+}
+
+void batch_push(struct batch *batch)
+{
+	batch_wait(batch, 0);
+	if (!batch_gathers(batch, 0)) /* of reads that ended others took the place */
+		batch_wait(batch, 0);
+}
+
 void batch_end(struct batch *batch)
 {
 	permission_end(&batch->permission);

@@ -16,6 +16,7 @@ struct batch {
 	size_t count;
 	struct fifo *todo; /* NULL: none */
 	struct fifo *done; /* gets those that have ended, and has room for them; NULL: nobody asks */
+	unsigned gather;   /* reads that are worth a system call while others are under way; 0: each is */
 	struct error *err; /* gets why the first of reads failed that did, or with todo the last one */
 	/* The batch's, zeroed. */
 	struct permission permission;
@@ -32,6 +33,13 @@ struct batch {
 must_check int batch_begin(struct batch *batch, bool many, unsigned depth, struct error *err);
 /* Starts what can be started. */
 void batch_start(struct batch *batch);
+/* The same, after what has ended; without a system call for it. */
+void batch_look(struct batch *batch);
+/* Whether what was started, and so many more, may wait for others until the kernel gets them. Not when the device has
+ * nothing else to do. */
+bool batch_gathers(const struct batch *batch, size_t more);
+/* Hands over what was started. */
+void batch_push(struct batch *batch);
 bool batch_is_over(const struct batch *batch);
 /* Waits until something has ended, and starts what can be started then; so many ns at most, 0: looks only. */
 #define BATCH_FOR_EVER INT64_MAX

@@ -35,6 +35,8 @@ int direct_read_many(struct opened *opened, struct dsfs_read *reads, size_t coun
 
 /* --- a queue --- */
 
+#define DIRECT_READ_GATHER 8u /* single reads of a deep queue, until the kernel gets them */
+
 struct direct_read_queue {
 	struct pending pending; /* the first member */
 	struct batch batch;
@@ -55,21 +57,26 @@ static int direct_read_submit(struct pending *pending, struct dsfs_read *reads, 
 {
 	struct direct_read_queue *queue = (struct direct_read_queue *)pending;
 	struct batch *batch = &queue->batch;
-	int r = direct_read_check(queue, err);
+	bool is_pushed;
+	int r = fifo_reserve(&queue->todo, count, err);
 
 	permission_end(&batch->permission);
-	if (r == 0)
-		r = fifo_reserve(&queue->todo, count, err);
 	/* For what is under way as well. */
 	if (r == 0)
 		r = fifo_reserve(&queue->done, queue->todo.count + batch->busy + 1 + count, err);
 	if (r < 0)
 		return r;
+	batch->err = err;
+	batch_look(batch);
+	is_pushed = count > 1 || !batch_gathers(batch, count);
+	r = is_pushed ? direct_read_check(queue, err) : 0;
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < count; i++)
 		fifo_add(&queue->todo, &reads[i]);
-	batch->err = err;
 	batch_start(batch);
-	batch_wait(batch, 0); /* what was started reaches the device */
+	if (is_pushed)
+		batch_push(batch);
 	return 0;
 }
 
@@ -77,21 +84,25 @@ static int direct_read_wait(struct pending *pending, size_t least, struct dsfs_r
 			    struct error *err)
 {
 	struct direct_read_queue *queue = (struct direct_read_queue *)pending;
+	struct batch *batch = &queue->batch;
 	int64_t limit = timeout < 0 ? BATCH_FOR_EVER : timeout * INT64_C(1000000), start = clock_now();
 	int r = direct_read_check(queue, err);
 	size_t count = 0;
 
 	if (r < 0)
 		return r;
-	permission_end(&queue->batch.permission);
-	queue->batch.err = err;
-	if (queue->done.count < least || !queue->done.count) /* who waits for none gets on as well */
-		batch_wait(&queue->batch, 0);
-	while (queue->done.count < least && limit > 0 && !batch_is_over(&queue->batch)) {
-		batch_wait(&queue->batch, limit);
+	permission_end(&batch->permission);
+	batch->err = err;
+	batch_look(batch);
+	if (queue->done.count >= least || limit == 0)
+		batch_wait(batch, 0);
+	while (queue->done.count < least && limit > 0 && !batch_is_over(batch)) {
+		batch_wait(batch, limit);
 		if (timeout >= 0)
 			limit = start + timeout * INT64_C(1000000) - clock_now();
 	}
+	if (!batch_gathers(batch, 0))
+		batch_push(batch);
 	while (count < most && queue->done.count)
 		ret[count++] = fifo_take(&queue->done);
 	return (int)count;
@@ -130,6 +141,7 @@ int direct_read_pending(struct opened *opened, unsigned depth, struct pending **
 	if (!queue)
 		return error_set(err, -ENOMEM, "no memory for a queue");
 	queue->pending.ops = &direct_read_ops;
+	queue->batch.gather = depth && depth < 4 * DIRECT_READ_GATHER ? depth / 4 : DIRECT_READ_GATHER;
 	queue->batch.todo = &queue->todo;
 	queue->batch.done = &queue->done;
 	r = lane_new((struct direct *)opened, &queue->batch.lane, err);

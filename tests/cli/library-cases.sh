@@ -13,7 +13,7 @@ for i in {1..20}; do
 done
 pack volume source --label v1
 
-for case in wrong-calls nothing-stays; do
+for case in wrong-calls looked-at nothing-stays; do
     "$cases" $case volume folder/file || fail "$case"
 done
 timeout 60 "$cases" polls volume folder/file || fail "polls"

@@ -100,6 +100,34 @@ static int wrong_calls(const char *volume, const char *path)
 	return 0;
 }
 
+/* Who submits one by one and only looks now and then gets them all; a queue of every depth. */
+static int looked_at(const char *volume, const char *path)
+{
+	struct dsfs *fs = files_open(volume);
+	uint64_t id = find(fs, path);
+	struct dsfs_read reads[40], *done[40];
+	static char bytes[40][512];
+	struct dsfs_queue *queue;
+
+	for (unsigned depth = 1; depth <= 64; depth *= 4) {
+		expect("a queue", dsfs_queue_new(fs, depth, &queue), 0);
+		for (unsigned i = 0; i < 40; i++) {
+			reads[i] = (struct dsfs_read){ .id = id, .size = 512, .offset = i * 512, .buffer = bytes[i],
+						       .result = -1 };
+			expect("submit", dsfs_queue_submit(queue, &reads[i], 1), 0);
+		}
+		for (int count = 0, more; count < 40; count += more) {
+			more = dsfs_queue_wait(queue, 0, done, 40, 0);
+			for (int i = 0; i < more; i++)
+				expect("a read", done[i]->result, 512);
+		}
+		expect("nothing is left", dsfs_queue_wait(queue, 1, done, 40, -1), 0);
+		dsfs_queue_free(queue);
+	}
+	dsfs_close(fs);
+	return 0;
+}
+
 static int64_t read_twice(struct dsfs *fs, uint64_t id)
 {
 	struct dsfs_read reads[2] = { { .id = id, .size = UINT64_MAX }, { .id = id, .size = UINT64_MAX } };
@@ -139,6 +167,7 @@ static int closed_descriptors(const char *volume, const char *path)
 	struct dsfs_queue *queue;
 	int first = 0, fd; /* of the program; what the handle opened again is below them */
 	char bytes[65536];
+	struct dsfs_read read = { .id = id, .size = 1, .buffer = bytes };
 
 	if (dsfs_pread(fs, id, bytes, sizeof(bytes), 0) <= 0 || read_twice(fs, id) <= 0)
 		FAIL("before");
@@ -146,6 +175,7 @@ static int closed_descriptors(const char *volume, const char *path)
 	closefrom(3);
 	expect("two", read_twice(fs, id), -EBADF);
 	expect("the queue", dsfs_queue_wait(queue, 1, NULL, 0, -1), -EBADF);
+	expect("the queue", dsfs_queue_submit(queue, &read, 1), -EBADF);
 	expect("closed", dsfs_pread(fs, id, bytes, sizeof(bytes), 0), -EBADF);
 	do {
 		fd = open("/proc/self/exe", O_RDONLY);
@@ -379,6 +409,7 @@ int main(int argc, char **argv)
 	} cases[] = {
 		{ "read", read_path },
 		{ "wrong-calls", wrong_calls },
+		{ "looked-at", looked_at },
 		{ "closed-descriptors", closed_descriptors },
 		{ "nothing-stays", nothing_stays },
 		{ "few-descriptors", few_descriptors },

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads by the library while the way to the device fails: they wait and are tried again. */
+/* Reads by the library while the way to the device fails: they wait and are tried again. And which reads of a queue
+ * wait until the kernel gets them. */
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -139,11 +140,99 @@ static void test_block(void **state)
 	assert_non_null(strstr(why.reason, "'/a': chunk 0 at offset "));
 }
 
+/* --- a device that gets its reads in a wait, and is done with them when the test says so --- */
+
+struct late {
+	struct engine engine;
+	struct io_read *reads[16];
+	unsigned count; /* of these the last engine.kept are not with it yet */
+	unsigned waits;
+};
+
+static void late_read(struct engine *engine, struct io_read *read)
+{
+	struct late *late = (struct late *)engine;
+
+	late->reads[late->count++] = read;
+	engine->kept++;
+}
+
+static int late_wait(struct engine *engine, bool block, bool *ret_readable, struct error *why)
+{
+	(void)block;
+	(void)why;
+	((struct late *)engine)->waits++;
+	engine->kept = 0;
+	*ret_readable = false;
+	return 0;
+}
+
+static void late_finish_all(struct late *late)
+{
+	unsigned count = late->count;
+
+	late->count = 0;
+	for (unsigned i = 0; i < count; i++)
+		device_read(&late->engine, late->reads[i]);
+}
+
+/* As dsfs_queue_submit() does it. */
+static bool late_submit(struct batch *batch, struct dsfs_read *read)
+{
+	static uint8_t buffer[SIZE];
+	bool is_pushed = !batch_gathers(batch, 1);
+
+	*read = (struct dsfs_read){ .id = FIRST | 2, .size = SIZE, .buffer = buffer };
+	fifo_add(batch->todo, read);
+	batch_start(batch);
+	if (is_pushed)
+		batch_push(batch);
+	return is_pushed;
+}
+
+static void test_gather(void **state)
+{
+	static const struct engine_ops ops = { .read = late_read, .wait = late_wait };
+	struct late late = { .engine = { .ops = &ops } };
+	struct dsfs_read reads[10];
+	struct fifo todo = { 0 }, done = { 0 };
+	struct error why = { 0 };
+	struct batch batch = { .todo = &todo, .done = &done, .gather = 4, .err = &why };
+
+	(void)state;
+	CHECK_OK(fifo_reserve(&todo, 10, &err));
+	CHECK_OK(fifo_reserve(&done, 10, &err));
+	CHECK_OK(lane_enter(&direct, &batch.lane, &err));
+	CHECK_OK(batch_begin(&batch, false, 0, &err));
+	batch.lane->reader.engine = &late.engine;
+	/* The device has nothing to do: the first goes at once. Then four together. */
+	for (unsigned i = 0; i < 9; i++)
+		assert_int_equal(late_submit(&batch, &reads[i]), i % 4 == 0);
+	assert_int_equal(late.waits, 3);
+	assert_int_equal(late.engine.kept, 0);
+	late_finish_all(&late);
+	assert_int_equal(done.count, 9);
+	assert_true(late_submit(&batch, &reads[9]));
+	late_finish_all(&late);
+	assert_true(batch_is_over(&batch));
+	for (unsigned i = 0; i < 10; i++)
+		assert_int_equal(reads[i].result, SIZE);
+	/* Without it every read goes at once. */
+	batch.gather = 0;
+	assert_true(late_submit(&batch, &reads[0]) && late_submit(&batch, &reads[1]));
+	late_finish_all(&late);
+	batch_end(&batch);
+	lane_leave(batch.lane);
+	fifo_free(&todo);
+	fifo_free(&done);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_path),
 		cmocka_unit_test(test_block),
+		cmocka_unit_test(test_gather),
 	};
 	int r;
 
