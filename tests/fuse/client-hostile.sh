@@ -7,6 +7,7 @@
 . "$LIB/client.sh"
 need_fuse
 need_root
+need_command cc pkg-config
 peers=$DATASETFS_SOURCE/tests/fuse/client_peers.py
 
 mkdir -p source/folder
@@ -123,3 +124,23 @@ mv real.socket "$path"
 told it "open mnt direct" "direct v1"
 end_client it
 unmount mnt
+
+# The next mount has the device number of the one before, unless some other mount was faster.
+say "another mount in the place of a daemon that has ended"
+# shellcheck disable=SC2046
+cc -D_GNU_SOURCE -O1 -Wall -Wextra "$DATASETFS_SOURCE/tests/library/hostile.c" -o hostile \
+    $(pkg-config --cflags --libs fuse3) || fail "hostile.c does not compile"
+mkdir -p small/folder
+head -c 9000 /dev/urandom >small/file
+echo x >small/folder/below
+pack few small
+mount_volume few mnt
+client small
+told small "open mnt direct" "direct v1"
+unmount mnt
+(eval "exec $TO_small>&- $FROM_small<&-"; MODE=grows exec ./hostile mnt)
+wait_for 10 is_mounted mnt || fail "no other mount"
+told small "closefrom 400" closed
+told_part small "compare small" "1 right, 1 failed EBADF"
+fusermount3 -u mnt
+end_client small
