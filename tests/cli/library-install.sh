@@ -72,6 +72,15 @@ cc -Wall -Wextra -Werror $(flags --cflags) program.c -o shared $(flags --libs) |
 assert_eq "with the shared library" "$(LD_LIBRARY_PATH=$lib ./shared volume)" "$version contents"
 assert_contains "what it is linked with" "$(readelf -d shared)" "libdatasetfs.so.0"
 
+# As libdatasetfs(3) says: the library alone is static, whatever else is installed.
+# shellcheck disable=SC2046
+cc -Wall -Wextra -Werror $(flags --cflags) program.c -o alone $(flags --libs-only-L) \
+    -Wl,-Bstatic -ldatasetfs -Wl,-Bdynamic \
+    $(pkg-config --libs $(pkg-config --print-requires-private datasetfs | cut -d' ' -f1)) -pthread ||
+    fail "with the library alone static"
+assert_eq "with the library alone static" "$(./alone volume)" "$version contents"
+assert_eq "what it is linked with" "$(readelf -d alone | grep libdatasetfs || true)" ""
+
 # Where there is no shared library, as for a program that is to run elsewhere.
 rm "$lib"/libdatasetfs.so*
 # shellcheck disable=SC2046
