@@ -157,7 +157,7 @@ static int json_read_keep(const struct json_wanted *wanted, const struct json_va
 static int json_read_member(struct json_read *read, const struct json_wanted *wanted, size_t count, uint32_t *found,
 			    struct error *err)
 {
-	struct json_value key, value;
+	struct json_value key = { 0 }, value = { 0 };
 	int r;
 
 	if (!json_read_take(read, '"'))

@@ -209,7 +209,7 @@ static int nvme_try_log(nvme_ctrl_t controller, struct nvme_offer **ret, size_t 
 {
 	auto_free struct nvmf_disc_log_entry *entries = NULL;
 	auto_free struct nvme_offer *offers = NULL;
-	uint64_t change, later, count, count_later;
+	uint64_t change = 0, later = 0, count = 0, count_later = 0;
 	int r = nvme_read_head(controller, &change, &count, err);
 
 	if (r < 0)

@@ -36,7 +36,7 @@ int index_layout(const struct index_shape *shape, struct index_layout *ret, stru
 
 int index_map(struct index *index, struct error *err)
 {
-	struct index_layout layout;
+	struct index_layout layout = { 0 };
 	struct span all;
 	struct stat st;
 	int r;

@@ -112,10 +112,9 @@ static int direct_read_wait(struct pending *pending, size_t least, struct dsfs_r
 static void direct_read_free(struct pending *pending)
 {
 	struct direct_read_queue *queue = (struct direct_read_queue *)pending;
-	struct error ignored = { 0 };
 
-	queue->batch.err = &ignored;
-	if (queue->batch.lane && direct_read_check(queue, &ignored) < 0)
+	queue->batch.err = NULL; /* nobody asks any more */
+	if (queue->batch.lane && direct_read_check(queue, NULL) < 0)
 		return;
 	if (queue->batch.lane)
 		while (!batch_is_over(&queue->batch))

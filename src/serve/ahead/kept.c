@@ -109,16 +109,25 @@ static void kept_take_out(struct kept *kept, struct kept_file *file)
 	kept_put(kept, file->batch);
 }
 
+/* The files of a batch that the caller has a use of. Returns how many had arrived. */
+static uint64_t kept_take_out_all(struct kept *kept, struct kept_batch *batch)
+{
+	uint64_t ready = 0;
+
+	for (uint32_t i = 0; i < batch->count; i++) {
+		ready += atomic_load(&batch->files[i].state) == KEPT_READY;
+		kept_take_out(kept, &batch->files[i]);
+	}
+	return ready;
+}
+
 /* Its files; the batch itself goes when nobody looks at it any more. */
 static uint64_t kept_drop(struct kept *kept, struct kept_batch *batch)
 {
-	uint64_t dropped = 0;
+	uint64_t dropped;
 
 	batch->uses++;
-	for (uint32_t i = 0; i < batch->count; i++) {
-		dropped += atomic_load(&batch->files[i].state) == KEPT_READY;
-		kept_take_out(kept, &batch->files[i]);
-	}
+	dropped = kept_take_out_all(kept, batch);
 	kept_put(kept, batch);
 	return dropped;
 }
@@ -296,7 +305,7 @@ void kept_end(struct kept *kept, struct kept_batch *batch, bool is_bad)
 
 	pthread_mutex_lock(&kept->lock);
 	if (is_bad)
-		kept_drop(kept, batch);
+		kept_take_out_all(kept, batch);
 	waiters = kept_waiters(batch);
 	kept_put(kept, batch);
 	pthread_mutex_unlock(&kept->lock);
