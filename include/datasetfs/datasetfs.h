@@ -143,7 +143,7 @@ ssize_t dsfs_read_file(struct dsfs *fs, const char *path, void **ret);
 
 /* Reads that complete in any order. A queue is used by one thread at a time, and not at all by a forked child. */
 struct dsfs_queue;
-/* depth: reads of the device under way at most, 1 … 1024; 0: a good one. */
+/* depth: reads of the device under way at most, 1 … 1024; 0 chooses a good one. */
 int dsfs_queue_new(struct dsfs *fs, unsigned depth, struct dsfs_queue **ret);
 /* The structures, which have buffers, are the queue's until dsfs_queue_wait() returns them. Takes all of them,
  * whatever depth is. */
