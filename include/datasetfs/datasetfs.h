@@ -80,8 +80,8 @@ int dsfs_versions(struct dsfs *fs, int (*each)(void *argument, const struct dsfs
 
 /* Ids: a file, directory or symbolic link of a version; what the mount shows as st_ino, but for the root. They are
  * consecutive: directories come before what is in them, and the entries of a directory follow each other in bytewise
- * order of their names, but for further names of a file (hard links). Files lie on the volume in the order of ids.
- * Calls refuse ids of another version with ESTALE. */
+ * order of their names, but for further names of a file (hard links). Files lie on the volume in about the order of
+ * ids: small ones fill what earlier ones left of a block. Calls refuse ids of another version with ESTALE. */
 
 /* Finds paths, relative to the root; '/' in front is ignored. Symbolic links are followed, also a last one, but neither
  * they nor '..' lead out of the root: EXDEV. ids[i]: an id, or a negative errno. Returns 0 when all were found, else

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Looks at reads in the order in which they were asked for. Files lie on the volume in the order of their ids, but for
- * small ones, which the packer puts into gaps behind others. */
+ * small ones, which the packer puts into what earlier ones left of a block. */
 #include "lib/neighbours.h"
 
 #include <sys/stat.h>
