@@ -67,6 +67,14 @@ static int mounted_place_climb(char *path, dev_t device, int *ret)
 	return -ENOTTY;
 }
 
+static int mounted_place_failed(const char *where, int r, struct error *err)
+{
+	if (r == -ENOTCONN || r == -ECONNABORTED)
+		return error_set(err, -ENOTCONN, "the daemon of the mount '%s' has ended: unmount it and mount it again",
+				 where);
+	return error_set(err, r, "'%s': %s", where, strerror(-r));
+}
+
 int mounted_place_open(const char *where, int *ret, struct error *err)
 {
 	auto_free char *path = realpath(where, NULL);
@@ -74,13 +82,14 @@ int mounted_place_open(const char *where, int *ret, struct error *err)
 	struct stat st;
 	int r;
 
+	/* The kernel may know what stat(2) says of a mount whose daemon has ended; statfs(2) is always asked for. */
 	if (!path || stat(path, &st) < 0 || statfs(path, &fs) < 0)
-		return error_errno(err, "'%s'", where);
+		return mounted_place_failed(where, -errno, err);
 	r = fs.f_type == PLACE_FUSE ? mounted_place_climb(path, st.st_dev, ret) : -ENOTTY;
 	if (r == -ENOTTY)
 		return error_set(err, r, "'%s' lies in no mount of a datasetfs volume, or only a part of the mount is "
 				 "there", where);
-	return r < 0 ? error_set(err, r, "cannot look for the mount that '%s' lies in: %s", where, strerror(-r)) : 0;
+	return r < 0 ? mounted_place_failed(where, r, err) : 0;
 }
 
 /* --- what --- */

@@ -4,6 +4,7 @@
 #include "lib/opening.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "lib/linked.h"
@@ -39,14 +40,31 @@ static int opening_mount(int mount, const struct wish *wish, struct opened **ret
 
 int opening_open(const struct wish *wish, struct opened **ret, struct error *err)
 {
+	struct error why = { 0 };
+	auto_close int mount = -1;
+	struct stat st;
+	int r = mounted_place_open(wish->where, &mount, &why);
+
+	if (r == 0)
+		return opening_mount(mount, wish, ret, err);
+	if (r == -ENOTCONN || wish->flags & DSFS_OPEN_MOUNT)
+		return error_pass(err, r, &why);
+	if (stat(wish->where, &st) == 0 && S_ISDIR(st.st_mode))
+		return error_set(err, -EINVAL, "'%s' is a directory on no datasetfs mount, expected a mount, a path "
+				 "below one or a volume", wish->where);
+	return direct_open_volume(wish, ret, err);
+}
+
+/* One text: why there is nothing to open, or that there is nothing any more. */
+static int opening_gone(const struct wish *wish, const struct error *why, struct error *err)
+{
 	struct error ignored = { 0 };
 	auto_close int mount = -1;
 
-	if (mounted_place_open(wish->where, &mount, &ignored) == 0)
-		return opening_mount(mount, wish, ret, err);
-	if (wish->flags & DSFS_OPEN_MOUNT)
-		return mounted_open(wish, "", ret, err); /* which says what is wrong */
-	return direct_open_volume(wish, ret, err);
+	if (why->code == -ENOTCONN || mounted_place_open(wish->where, &mount, &ignored) == 0)
+		return error_pass(err, why->code, why);
+	return error_set(err, -ENOTCONN, "the daemon of the mount '%s' has ended and no mount is there: mount it again",
+			 wish->where);
 }
 
 /* The daemon knows which version is next, even if its mount is not to be seen any more. If it has ended there may be
@@ -71,5 +89,5 @@ int opening_renew(struct opened *opened, const struct wish *wish, struct opened 
 		return 0;
 	if (link_lives(direct->link))
 		return error_pass(err, why.code, &why);
-	return error_set(err, -ENOTCONN, "the daemon of the mount has ended, and there is no other: %s", why.reason);
+	return opening_gone(wish, &why, err);
 }

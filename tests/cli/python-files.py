@@ -138,6 +138,9 @@ def check_errors():
     check("of which, and why", (error.filename, "'none.jpg'" in error.strerror), ("cat/none.jpg", True))
     gc.collect()
     del error
+    for kind in (datasetfs.Reader, datasetfs.DataSet, datasetfs.ImageFolder):
+        refused(f"{kind.__name__} of a plain directory", OSError, "tree' is a directory on no datasetfs mount", kind,
+                "tree")
     if library.calls().__name__ == "datasetfs._fast":  # ctypes makes types, which the collector frees
         check("nothing that only the collector would free", gc.collect(), 0)
     found = reader.read_many(paths, errors="return")

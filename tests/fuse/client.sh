@@ -108,7 +108,8 @@ told weak "close" closed
 unmount mnt
 [ ! -e "$path" ] || fail "the socket is still there"
 told root "compare v2" "$files right, 0 failed"
-told_part root "refresh" "ENOTCONN the daemon of the mount has ended, and there is no other: "
+told root "refresh" "ENOTCONN the daemon of the mount '$PWD/mnt' has ended and no mount is there: mount it again"
+told weak "open mnt" "EINVAL 'mnt' is a directory on no datasetfs mount, expected a mount, a path below one or a volume"
 told root "compare v2" "$files right, 0 failed"
 
 say "another daemon"
@@ -127,7 +128,11 @@ told primary "compare v2" "$files right, 0 failed"
 kill -KILL "$DAEMON"
 wait_end "$DAEMON" || fail "it runs on"
 told primary "compare v2" "$files right, 0 failed"
-told_part primary "refresh" "ENOTCONN the daemon of the mount has ended, and there is no other: "
+ended="has ended: unmount it and mount it again"
+told primary "refresh" "ENOTCONN the daemon of the mount '$PWD/mnt' $ended"
+for way in "" " direct" " mount"; do
+    told weak "open mnt$way" "ENOTCONN the daemon of the mount 'mnt' $ended"
+done
 umount --lazy mnt
 tell root stop
 [[ $ANSWER =~ \ 0\ failed ]] || fail "readers whose daemon was killed: $ANSWER"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # tests/run: once
 # Python's read() and read_many() by paths: every spelling of a path on a mount, what is on none, a switch, forks,
-# another volume at the same place; and a data set through the mount is the one past it.
+# another volume at the same place; and what is said of a mount whose daemon has ended.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse
 
@@ -61,3 +61,22 @@ ready
 unmount mnt
 echo >&"${places[1]}"
 wait $places_process || fail "the reader"
+
+cat >ended.py <<'END_OF_PYTHON'
+import errno
+import sys
+import datasetfs
+
+for kind in (datasetfs.Reader, datasetfs.DataSet, datasetfs.ImageFolder):
+    try:
+        kind("mnt")
+        sys.exit(f"fail: {kind.__name__} of a mount whose daemon has ended")
+    except OSError as error:
+        if error.errno != errno.ENOTCONN or "has ended: unmount it and mount it again" not in error.strerror:
+            sys.exit(f"fail: {kind.__name__}: {error}")
+END_OF_PYTHON
+mount_volume volume mnt
+kill -KILL "$DAEMON"
+wait_end "$DAEMON" || fail "it runs on"
+python3 ended.py || fail "a mount whose daemon has ended"
+umount mnt
