@@ -6,6 +6,7 @@ and by id, errors, views that outlive everything, data sets without a list, proc
 import ctypes
 import gc
 import hashlib
+import json
 import os
 import pickle
 import re
@@ -108,6 +109,37 @@ def regular(root, suffix=""):
 
 # --- one reader
 
+STATUS = ("st_mode", "st_size", "st_uid", "st_gid", "st_mtime", "st_mtime_ns")
+
+
+def check_stat(reader):
+    for path in ("cat", "cat/001.jpg", "cat/soft.jpg"):
+        found, expected = reader.stat(path), os.stat(f"tree/{path}")
+        names = [name for name in STATUS if path != "cat" or name != "st_size"]
+        check(f"status of {path}", [getattr(found, name) for name in names],
+              [getattr(expected, name) for name in names])
+        check("the same by id", reader.stat(reader.lookup([path])[0]), found)
+        check("status in words", repr(found).startswith(f"os.stat_result(st_mode={expected.st_mode}, st_ino="), True)
+    check("as the version is named elsewhere", reader.info.uuid,
+          json.loads(subprocess.run(["datasetfsctl", "list", "--json", "volume"], check=True,
+                                    capture_output=True).stdout)["versions"][0]["uuid"])
+
+
+def check_words():
+    """What is no list of paths, or none of ids, is refused in words."""
+    reader = datasetfs.Reader("volume")
+    number, = reader.lookup(["cat/001.jpg"])
+    one = "expected a list of {}, found the one path 'cat/001.jpg'"
+    refused("one path", TypeError, one.format("paths"), reader.lookup, "cat/001.jpg")
+    refused("one path", TypeError, one.format("paths or ids"), reader.read_many, "cat/001.jpg")
+    refused("one path", TypeError, one.format("paths"), datasetfs.read_many, "cat/001.jpg")
+    for mixed in (["cat/001.jpg", number], [number, "cat/001.jpg"]):
+        refused("both", TypeError, "expected paths or ids, not both, found int and str", reader.read_many, mixed)
+    for call in (reader.stat, reader.list):
+        refused("neither", TypeError, "expected a path or an id, found None", call, None)
+        refused("a name of nothing", FileNotFoundError, "none", call, "cat/none")
+
+
 def check_reader():
     with datasetfs.Reader("volume") as reader:
         check("files", reader.info.files, len(regular("tree")))
@@ -125,6 +157,9 @@ def check_reader():
         check("sizes", [reader.stat(number).st_size for number in ids], [len(content) for content in expected])
         cat, = reader.lookup(["cat"])
         check("a directory", [name for name, _, _ in reader.list(cat)], sorted(os.listdir("tree/cat")))
+        check("a directory by its path", reader.list("cat/"), reader.list(cat))
+        check("the root", (reader.list("/"), reader.stat("").st_ino), (reader.list(reader.info.root), 1))
+        check_stat(reader)
         views = reader.read_many(paths)
         check("read only", (views[0].readonly, views[0].format, views[0].nbytes), (True, "B", len(expected[0])))
     refused("a handle that was closed", ValueError, "closed", reader.read_many, [ids[0]])
@@ -319,6 +354,7 @@ def main():
     has_extension = os.path.exists(os.path.join(PACKAGE, "datasetfs", "_fast.abi3.so")) and sys.argv[1] == "yes"
     check("the calls", library.calls().__name__, "datasetfs._fast" if has_extension else "datasetfs.plain")
     check_reader()
+    check_words()
     check_errors()
     check_views()
     check_dataset()

@@ -43,13 +43,23 @@ class Stat(ctypes.Structure):
     if platform.machine() == "x86_64":
         _head = [("st_nlink", ctypes.c_uint64), ("st_mode", ctypes.c_uint32), ("st_uid", ctypes.c_uint32),
                  ("st_gid", ctypes.c_uint32), ("_pad", ctypes.c_uint32), ("st_rdev", ctypes.c_uint64)]
-        _left = 88
+        _middle, _left = [("st_blksize", ctypes.c_int64), ("st_blocks", ctypes.c_int64)], 24
     else:
         _head = [("st_mode", ctypes.c_uint32), ("st_nlink", ctypes.c_uint32), ("st_uid", ctypes.c_uint32),
                  ("st_gid", ctypes.c_uint32), ("st_rdev", ctypes.c_uint64), ("_pad", ctypes.c_uint64)]
-        _left = 72
+        _middle, _left = [("st_blksize", ctypes.c_int32), ("_pad2", ctypes.c_int32), ("st_blocks", ctypes.c_int64)], 8
     _fields_ = [("st_dev", ctypes.c_uint64), ("st_ino", ctypes.c_uint64), *_head, ("st_size", ctypes.c_int64),
+                *_middle, *((name, ctypes.c_int64 * 2) for name in ("st_atim", "st_mtim", "st_ctim")),
                 ("_rest", ctypes.c_uint8 * _left)]
+
+    def result(self):
+        """What os.stat() makes of it."""
+        times = {"st_atime": self.st_atim, "st_mtime": self.st_mtim, "st_ctime": self.st_ctim}
+        more = {name: getattr(self, name) for name in ("st_blksize", "st_blocks", "st_rdev")}
+        for name, (seconds, ns) in times.items():
+            more[name], more[name + "_ns"] = seconds + ns * 1e-9, seconds * 10**9 + ns
+        return os.stat_result((self.st_mode, self.st_ino, self.st_dev, self.st_nlink, self.st_uid, self.st_gid,
+                               self.st_size, *(seconds for seconds, _ in times.values())), more)
 
 
 EACH_ENTRY = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(Entry))

@@ -6,7 +6,7 @@ import os
 import threading
 
 from . import library as dsfs
-from .reader import Reader, resolve
+from .reader import Reader, listed, resolve
 
 # Everything else may have an answer in the file system: another mount below this one, .datasetfs, a symbolic link out
 # of the data set, a mount that has ended.
@@ -156,7 +156,7 @@ def read_many(paths, errors="raise"):
     The views lie in memory that is freed with the last of them. errors="raise": the first file that cannot be read
     raises OSError; "return": its place has the OSError instead of a view.
     """
-    given = [_absolute(path) for path in paths]
+    given = [_absolute(path) for path in listed(paths, "paths")]
     views, groups = [None] * len(given), {}
     for place, path in enumerate(given):
         below = _known(path)

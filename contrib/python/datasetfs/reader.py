@@ -5,19 +5,28 @@ import ctypes
 import errno
 import operator
 import os
+import uuid as uuids
 
 from . import library as dsfs
 
 Info = collections.namedtuple("Info", "way label uuid digest sequence files bytes root ids why")
+PATH = (str, bytes, os.PathLike)
 RACES = 3  # a switch can come between look-up and read; that often in a row it does not
 
 
 def describe(fs):
     found = dsfs.Info(size=ctypes.sizeof(dsfs.Info))
     dsfs.check(dsfs.library().dsfs_info(fs, ctypes.byref(found)))
-    return Info(dsfs.WAYS.get(found.way, str(found.way)), os.fsdecode(found.label), bytes(found.uuid).hex(),
+    return Info(dsfs.WAYS.get(found.way, str(found.way)), os.fsdecode(found.label), str(uuids.UUID(bytes=bytes(found.uuid))),
                 found.digest.decode(), found.sequence, found.files, found.bytes, found.root, found.ids,
                 os.fsdecode(found.why))
+
+
+def listed(items, what):
+    """As a list. One path is a sequence as well, of characters, which nobody means."""
+    if isinstance(items, PATH):
+        raise TypeError(f"expected a list of {what}, found the one path {items!r}")
+    return list(items)
 
 
 class Reader:
@@ -73,18 +82,26 @@ class Reader:
 
     def lookup(self, paths):
         """Ids of paths, which are relative to the root of the data set."""
-        paths = list(paths)
+        paths = listed(paths, "paths")
         ids = dsfs.calls().lookup(self._fs, [os.fsencode(path) for path in paths])
         for path, number in zip(paths, ids):
             if number < 0:
                 raise dsfs.failure(number, path)
         return ids
 
-    def stat(self, number):
-        """An object with st_mode, st_size and what else the mount says of a file."""
+    def _id(self, item):
+        if isinstance(item, PATH):
+            return self.lookup([item])[0]
+        try:
+            return operator.index(item)
+        except TypeError:
+            raise TypeError(f"expected a path or an id, found {item!r}") from None
+
+    def stat(self, item):
+        """The os.stat_result of a file by its path, where links are followed, or its id; st_dev is 0."""
         found = dsfs.Stat()
-        dsfs.check(dsfs.library().dsfs_stat(self._fs, number, ctypes.byref(found)))
-        return found
+        dsfs.check(dsfs.library().dsfs_stat(self._fs, self._id(item), ctypes.byref(found)))
+        return found.result()
 
     def path(self, number):
         """The first path of a file, relative to the root of the data set."""
@@ -93,15 +110,16 @@ class Reader:
         return os.fsdecode(buffer.value)
 
     def list(self, directory):
-        """(name, id, type) of the entries of a directory, in bytewise order of names; types are d_type's numbers."""
-        entries = []
+        """(name, id, type) of the entries of a directory, which is a path or an id, in bytewise order of names; types
+        are d_type's numbers."""
+        entries, number = [], self._id(directory)
 
         def each(_, pointer):
             entry = pointer.contents
             entries.append((os.fsdecode(entry.name), entry.id, entry.type))
             return 0
 
-        dsfs.check(dsfs.library().dsfs_list(self._fs, directory, dsfs.EACH_ENTRY(each), None))
+        dsfs.check(dsfs.library().dsfs_list(self._fs, number, dsfs.EACH_ENTRY(each), None))
         return entries
 
     def range(self, directory):
@@ -127,11 +145,11 @@ class Reader:
         The views lie in memory that is freed with the last of them. errors="raise": the first file that cannot be
         read raises OSError, whose filename is the item; "return": its place has the OSError instead of a view.
         """
-        items = list(items)
-        if items and isinstance(items[0], (str, bytes, os.PathLike)):
-            views, reasons = self._read_paths([os.fsencode(item) for item in items])
+        items = listed(items, "paths or ids")
+        if items and isinstance(items[0], PATH):
+            views, reasons = self._read_paths(_each(os.fsencode, items))
         else:
-            views = dsfs.calls().read_many(self._fs, list(map(operator.index, items)))
+            views = dsfs.calls().read_many(self._fs, _each(operator.index, items))
             reasons = reason_of(views)
         return resolve(items, views, reasons, errors)
 
@@ -148,6 +166,14 @@ class Reader:
             return views, reasons
         rest = iter(views)
         return [next(rest) if number > 0 else number for number in ids], reasons
+
+
+def _each(convert, items):
+    try:
+        return list(map(convert, items))
+    except TypeError:
+        kinds = sorted({type(item).__name__ for item in items})
+        raise TypeError(f"expected paths or ids, not both, found {' and '.join(kinds)}") from None
 
 
 def reason_of(results):
