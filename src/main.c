@@ -118,6 +118,7 @@ static int main_set_direct_group(void *target, const char *value, struct error *
 	struct main_options *options = target;
 
 	options->serve.has_direct_group = true;
+	options->serve.direct_group_name = value;
 	return main_find_group(value, &options->serve.direct_group, err);
 }
 

@@ -46,6 +46,7 @@ struct serve_options {
 	uint32_t control_group; /* its members may switch, beside root and the mounting user */
 	bool has_direct_group;
 	uint32_t direct_group;  /* its members may read past the mount, beside those two */
+	const char *direct_group_name; /* or its number, as it was given */
 	unsigned follow;        /* seconds between looks at the volume's current version; 0: never */
 	unsigned workers;       /* 0: by the CPUs */
 	uint64_t prefetch;      /* bytes that are kept of files that users announce at most; 0: no user may */

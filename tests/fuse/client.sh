@@ -28,7 +28,7 @@ assert_eq "its mode" "$(stat -c %a "$(socket)")" 666
 assert_eq "its folder's mode" "$(stat -c %a "$(dirname "$(socket)")")" 755
 cp "$DATASETFS_BUILD/tests/library/library-client" client-program
 export CLIENT_PROGRAM=$PWD/client-program
-refused="only root with CAP_SYS_ADMIN and members of its direct_group may read past this mount"
+refused="only root with CAP_SYS_ADMIN and members of its direct_group '4343' may read past this mount"
 as_nobody() { setpriv --reuid 65534 --regid 65534 --bounding-set=-all --inh-caps=-all "$@"; }
 
 client root
@@ -141,7 +141,7 @@ mount_volume volume mnt -o version=v1
 told root "refresh" 1
 told root "info" "direct v1"
 told_part primary "refresh" 1
-told_part primary "info" "mount v1 only root with CAP_SYS_ADMIN may read past this mount"
+told_part primary "info" "mount v1 only root with CAP_SYS_ADMIN may read past this mount; it has no direct_group"
 told primary "compare v1" "$files right, 0 failed"
 
 say "the socket is not to be seen, as in a container"

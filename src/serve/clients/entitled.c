@@ -97,12 +97,25 @@ static bool entitled_may(const struct serve *serve, int fd, const struct ucred *
 	return *ret_member;
 }
 
+/* Which others are, and what makes somebody one of them. */
+static int entitled_refuse(const struct serve *serve, struct error *err)
+{
+	bool has_group = serve->options.has_direct_group;
+	char owner[32] = "";
+
+	if (serve->owner)
+		snprintf(owner, sizeof(owner), "%s user %u", has_group ? "," : " and", (unsigned)serve->owner);
+	if (!has_group)
+		return error_set(err, -EPERM, "only root with CAP_SYS_ADMIN%s may read past this mount; it has no "
+				 "direct_group", owner);
+	return error_set(err, -EPERM, "only root with CAP_SYS_ADMIN%s and members of its direct_group '%s' may read past "
+			 "this mount", owner, serve->options.direct_group_name);
+}
+
 int entitled_check(const struct serve *serve, int fd, struct entitled_peer *ret, struct error *err)
 {
-	const char *members = serve->options.has_direct_group ? " and members of its direct_group" : "";
 	struct ucred peer;
 	socklen_t size = sizeof(peer);
-	char owner[32] = "";
 	bool member;
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0)
@@ -111,7 +124,5 @@ int entitled_check(const struct serve *serve, int fd, struct entitled_peer *ret,
 		*ret = (struct entitled_peer){ .pid = (uint32_t)peer.pid, .uid = peer.uid, .is_member = member };
 		return 0;
 	}
-	if (serve->owner)
-		snprintf(owner, sizeof(owner), "%s user %u", *members ? "," : " and", (unsigned)serve->owner);
-	return error_set(err, -EPERM, "only root with CAP_SYS_ADMIN%s%s may read past this mount", owner, members);
+	return entitled_refuse(serve, err);
 }
