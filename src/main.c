@@ -145,20 +145,14 @@ static int main_set_readahead(void *target, const char *value, struct error *err
 {
 	struct main_options *options = target;
 
-	if (strcmp(value, "off"))
-		return parse_size(value, SERVE_AHEAD_MIN, SERVE_AHEAD_MAX, &options->serve.ahead, err);
-	options->serve.ahead = 0;
-	return 0;
+	return parse_size_or_off(value, SERVE_AHEAD_MIN, SERVE_AHEAD_MAX, &options->serve.ahead, err);
 }
 
 static int main_set_prefetch(void *target, const char *value, struct error *err)
 {
 	struct main_options *options = target;
 
-	if (strcmp(value, "off"))
-		return parse_size(value, SERVE_PREFETCH_MIN, SERVE_PREFETCH_MAX, &options->serve.prefetch, err);
-	options->serve.prefetch = 0;
-	return 0;
+	return parse_size_or_off(value, SERVE_PREFETCH_MIN, SERVE_PREFETCH_MAX, &options->serve.prefetch, err);
 }
 
 #define MAIN_TRUE(FIELD)      OPTION_TRUE(struct main_options, FIELD)
@@ -219,7 +213,7 @@ static int main_apply_word(struct main_options *options, const struct main_word 
 {
 	int r;
 
-	if (known->has_value && !value)
+	if (known->has_value && (!value || !*value))
 		return error_set(err, -EINVAL, "mount option '%s' needs a value", known->name);
 	if (!known->has_value && value)
 		return error_set(err, -EINVAL, "mount option '%s' takes no value", known->name);

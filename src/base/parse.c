@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,9 +46,33 @@ int parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *ret, struc
 	return 0;
 }
 
+static const char parse_suffixes[] = "KMGT";
+
+/* As a person writes it: 2M for 2097152. */
+static void parse_name_size(uint64_t size, char *ret, size_t room)
+{
+	int unit = 0;
+
+	while (unit < 4 && size && size % 1024 == 0) {
+		size /= 1024;
+		unit++;
+	}
+	snprintf(ret, room, "%" PRIu64 "%.*s", size, !!unit, parse_suffixes + (unit ? unit - 1 : 0));
+}
+
+static int parse_size_range(const char *text, uint64_t n, uint64_t min, uint64_t max, struct error *err)
+{
+	char least[32], most[32];
+
+	if (n >= min && n <= max)
+		return 0;
+	parse_name_size(min, least, sizeof(least));
+	parse_name_size(max, most, sizeof(most));
+	return error_set(err, -ERANGE, "'%s' is out of range, expected %s to %s", text, least, most);
+}
+
 int parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *ret, struct error *err)
 {
-	static const char suffixes[] = "KMGT";
 	const char *suffix;
 	uint64_t n = 0;
 	char *end;
@@ -57,19 +82,37 @@ int parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *ret, stru
 	if (r < 0)
 		return r;
 	if (*end) {
-		suffix = strchr(suffixes, toupper((unsigned char)*end));
+		suffix = strchr(parse_suffixes, toupper((unsigned char)*end));
 		if (!suffix || end[1])
 			return error_set(err, -EINVAL, "'%s' is not a size, expected a number with K, M, G or T",
 					 text);
-		for (const char *s = suffixes; s <= suffix; s++)
+		for (const char *s = parse_suffixes; s <= suffix; s++)
 			if (__builtin_mul_overflow(n, 1024, &n))
 				return error_set(err, -ERANGE, "'%s' is too large", text);
 	}
-	r = parse_range(text, n, min, max, err);
+	r = parse_size_range(text, n, min, max, err);
 	if (r < 0)
 		return r;
 	*ret = n;
 	return 0;
+}
+
+int parse_size_or_off(const char *text, uint64_t min, uint64_t max, uint64_t *ret, struct error *err)
+{
+	char least[32], most[32];
+	struct error why = { 0 };
+	int r;
+
+	if (!strcmp(text, "off") || !strcmp(text, "0")) {
+		*ret = 0;
+		return 0;
+	}
+	r = parse_size(text, min, max, ret, &why);
+	if (r == 0)
+		return 0;
+	parse_name_size(min, least, sizeof(least));
+	parse_name_size(max, most, sizeof(most));
+	return error_set(err, r, "'%s': expected off, or %s to %s", text, least, most);
 }
 
 static int hex_digit(char c)

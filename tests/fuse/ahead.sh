@@ -107,7 +107,13 @@ for field in files bytes stored served dropped failures device_reads; do
     assert_eq "ahead_$field" "$(stats mnt ahead_$field)" 0
 done
 unmount mnt
-assert_fails 2 "mount option 'readahead'" datasetfs -o readahead=1K volume mnt
+for value in 1M 2G on; do
+    assert_fails 2 "mount option 'readahead': '$value': expected off, or 2M to 1G" datasetfs -o readahead=$value volume mnt
+done
+mount_volume volume mnt -o readahead=0
+read_in walk 1
+assert_eq "ahead_files with 0" "$(stats mnt ahead_files)" 0
+unmount mnt
 
 # memory_group LIMIT: the daemon in a control group with so many bytes; false where there is none
 memory_group() {

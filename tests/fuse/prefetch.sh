@@ -117,12 +117,14 @@ assert_contains "the reason for a number of v1" "$(cat reason)" "is no file of v
 assert_eq "files that were announced" "$(stats mnt prefetch_announced)" 0
 unmount mnt
 
-mount_volume volume mnt -o version=v1,prefetch=off
-announce refused mnt ENOTSUP "" "$file" >reason || fail "$(cat reason)"
-assert_contains "the reason" "$(cat reason)" "prefetch=off"
-unmount mnt
+for value in off 0; do
+    mount_volume volume mnt -o version=v1,prefetch=$value
+    announce refused mnt ENOTSUP "" "$file" >reason || fail "$(cat reason)"
+    assert_contains "the reason" "$(cat reason)" "prefetch=off"
+    unmount mnt
+done
 for value in 1M 2T x; do
-    assert_fails 2 "mount option 'prefetch'" datasetfs -o prefetch=$value volume mnt
+    assert_fails 2 "mount option 'prefetch': '$value': expected off, or 16M to 1T" datasetfs -o prefetch=$value volume mnt
 done
 say "versions and the option"
 

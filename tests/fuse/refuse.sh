@@ -53,6 +53,7 @@ for words in no_such_option no_such_option=1 ro,no_such_option,nosuid; do
     assert_fails 2 "unknown mount option 'no_such_option'" datasetfs -o $words volume mnt
 done
 assert_fails 2 "'version' needs a value" datasetfs -o version volume mnt
+assert_fails 2 "'direct_group' needs a value" datasetfs -o direct_group= volume mnt
 assert_fails 2 "'allow_other' takes no value" datasetfs -o allow_other=1 volume mnt
 refuses volume "nowhere" -o version=nowhere
 assert_fails 32 "missing-dir" datasetfs -o channel=dev volume missing-dir
