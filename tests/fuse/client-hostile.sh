@@ -96,8 +96,9 @@ fault no-sequence "mount v1 version 'v1': sequence 16777216, expected 1 to 16777
 fault no-index "mount v1 no index came of the version that the mount serves"
 pack volume source --label v2
 datasetfsctl current volume v1 >/dev/null
-ls mnt/.datasetfs/versions/v2/folder >/dev/null || fail "v2 is not open"
+exec {held}<mnt/.datasetfs/versions/v2/folder/1 # so that the daemon has v2 open
 fault another "mount v2 version 'v2' with sequence 2 came, and was not asked for" v2
+exec {held}<&-
 
 say "another user's daemon"
 chmod 777 .
