@@ -194,7 +194,6 @@ static int link_take_index(struct passing_packet *packet, const struct handover_
 	if (r == 0)
 		(void)take_fd(fd);
 	version->hidden_mode = opened->version.hidden_mode;
-	memcpy(version->volume_uuid, opened->version.volume_uuid, sizeof(version->volume_uuid));
 	return r;
 }
 

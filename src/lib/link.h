@@ -28,7 +28,6 @@ struct link_version {
 	struct version version;
 	struct index *index; /* NULL: it is not open there, and version says nothing */
 	uint32_t hidden_mode;
-	uint8_t volume_uuid[16];
 	struct file_source *volume;
 };
 
