@@ -59,10 +59,10 @@ struct dsfs_switch {
 
 /* Files that are going to be read soon, in the order in which that will be: the mount reads and verifies them ahead, so
  * that small ones are in the page cache by then and larger ones in the memory of the daemon. It is a hint and changes
- * no result: a file that was not read ahead is read as ever, and one that cannot be read fails when somebody reads it.
+ * no result: a file that was not read ahead is read as usual, and one that cannot be read fails when somebody reads it.
  * Returns at once, whatever the device does.
  *
- * Everybody may tell it about files that he may read by their modes; those who may switch the mount, about all. A file
+ * Users may tell it about files that they may read by their modes; those who may switch the mount, about all. A file
  * is named by its number, st_ino of stat(2), or by the lower DSFS_PREFETCH_ORDINAL_BITS bits of it alone; 0 is passed
  * over. The mount takes the first of them, as many as it has room for, and none of them when one is wrong. Errors:
  *   ESTALE      the mount serves a version with another digest, or a number is of another version
@@ -76,8 +76,8 @@ struct dsfs_prefetch {
 	uint32_t flags;       /* in: 0 */
 	uint32_t count;       /* in: of files; 0 asks how many it would take */
 	uint8_t digest[32];   /* in: of the version that the files are of */
-	uint32_t taken;       /* out: so many of the files, from the first one on */
-	uint32_t credit;      /* out: so many more it takes now from this user; 0: come again when some were read */
+	uint32_t taken;       /* out: how many of the files, from the first one on */
+	uint32_t credit;      /* out: how many more it takes now from this user; 0: try again when some were read */
 	char reason[DSFS_PREFETCH_REASON_SIZE]; /* out */
 	uint64_t files[DSFS_PREFETCH_MOST];     /* in; not written to */
 };

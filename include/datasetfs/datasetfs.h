@@ -154,7 +154,7 @@ int dsfs_queue_wait(struct dsfs_queue *queue, size_t least, struct dsfs_read **r
 /* Waits for reads under way. NULL as well. */
 void dsfs_queue_free(struct dsfs_queue *queue);
 
-/* Where a file lies, for who reads the device himself. */
+/* Where a file lies, for those who read the device themselves. */
 #define DSFS_EXTENT_HOLE   1u /* zeros, and nothing on the volume */
 #define DSFS_EXTENT_INLINE 2u /* in the index, not on the volume: use dsfs_pread() */
 

@@ -127,7 +127,7 @@ class Sampler:
     def state_dict(self, batches=None, batch_size=None):
         """A few numbers to resume from.
 
-        batches: how many this rank's loop has had from the loader since the iteration began. A DataLoader with workers
+        batches: how many this rank's loop has received since the iteration began. A DataLoader with workers
         asks for indices ahead of that, so only the loop knows. None: where the next iteration begins.
         batch_size: the DataLoader's, where the sampler yields indices.
         """
