@@ -136,7 +136,7 @@ struct dsfs_prefetch {
 #define DSFS_CONTROL_FINE_READS       "fine_reads"     /* pages of block checksums read; device_reads counts them too */
 #define DSFS_CONTROL_FINE_HITS        "fine_hits"      /* pages of block checksums found in their cache */
 #define DSFS_CONTROL_FINE_FAILURES    "fine_failures"  /* READs that fell back from block checksums to whole chunks */
-#define DSFS_CONTROL_AHEAD_FILES      "ahead_files"    /* read before they were asked for; device_reads and
+#define DSFS_CONTROL_AHEAD_FILES      "ahead_files"    /* reads ahead of files, again if read again; device_reads and
 						     * device_bytes count what this took */
 #define DSFS_CONTROL_AHEAD_BYTES      "ahead_bytes"    /* their content */
 #define DSFS_CONTROL_AHEAD_STORED     "ahead_stored"   /* of them, stored into the page cache: no READ comes */

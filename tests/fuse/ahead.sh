@@ -100,6 +100,15 @@ read_in broken 30 small
 [ "$(stats mnt ahead_files)" -le 350 ] || fail "ahead of 30 files: $(stats mnt ahead_files)"
 unmount mnt
 
+say "the counters stand as in the manual page"
+mount_volume volume mnt
+# Of the table behind stats.json, the first column: "a, b<tab>…".
+awk '/^Counters since the mount/ { on = 1 } /^\.TE/ { on = 0 } on' "$DATASETFS_SOURCE/man/datasetfs.8" |
+    grep -oP '^[a-z][a-z_, ]*(?=\t)' | tr -d ' ' | tr , '\n' >documented
+python3 -c 'import json, sys; print(*json.load(sys.stdin), sep="\n")' <mnt/.datasetfs/stats.json >counted
+cmp documented counted || fail "$(diff documented counted)"
+unmount mnt
+
 say "off"
 mount_volume volume mnt -o readahead=off
 read_in walk 1
@@ -108,7 +117,8 @@ for field in files bytes stored served dropped failures device_reads; do
 done
 unmount mnt
 for value in 1M 2G on; do
-    assert_fails 2 "mount option 'readahead': '$value': expected off, or 2M to 1G" datasetfs -o readahead=$value volume mnt
+    assert_fails 2 "mount option 'readahead': '$value': expected off, or 2M to 1G" \
+        datasetfs -o readahead=$value volume mnt
 done
 mount_volume volume mnt -o readahead=0
 read_in walk 1

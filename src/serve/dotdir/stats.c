@@ -88,35 +88,39 @@ static void stats_counters(const struct serve *serve, struct json *json)
 		{ DSFS_CONTROL_FINE_READS, offsetof(struct counters, read.block_sums_reads) },
 		{ DSFS_CONTROL_FINE_HITS, offsetof(struct counters, read.block_sums_hits) },
 		{ DSFS_CONTROL_FINE_FAILURES, offsetof(struct counters, read.block_sums_failures) },
-		{ DSFS_CONTROL_AHEAD_SERVED, offsetof(struct counters, ahead_served) },
-		{ DSFS_CONTROL_PREFETCH_ANNOUNCED, offsetof(struct counters, prefetch_announced) },
-		{ DSFS_CONTROL_PREFETCH_SERVED, offsetof(struct counters, prefetch_served) },
 	};
 
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
 		json_number(json, counters[i].key, stats_sum(serve, counters[i].offset));
 }
 
-/* What the two threads did that read ahead. */
+/* What the two threads did that read ahead, and what became of it. */
 static void stats_reads_ahead(const struct serve *serve, struct json *json)
 {
 	static const struct {
-		const char *ahead, *prefetch;
+		const char *key;
+		uint64_t (*get)(const struct serve *serve, size_t offset);
 		size_t offset;
 	} counters[] = {
-		{ DSFS_CONTROL_AHEAD_FILES, DSFS_CONTROL_PREFETCH_FILES, offsetof(struct counters, ahead_files) },
-		{ DSFS_CONTROL_AHEAD_BYTES, DSFS_CONTROL_PREFETCH_BYTES, offsetof(struct counters, ahead_bytes) },
-		{ DSFS_CONTROL_AHEAD_STORED, DSFS_CONTROL_PREFETCH_STORED, offsetof(struct counters, ahead_stored) },
-		{ DSFS_CONTROL_AHEAD_DROPPED, DSFS_CONTROL_PREFETCH_DROPPED, offsetof(struct counters, ahead_dropped) },
-		{ DSFS_CONTROL_AHEAD_FAILURES, DSFS_CONTROL_PREFETCH_FAILURES,
-		  offsetof(struct counters, ahead_failures) },
-		{ DSFS_CONTROL_AHEAD_READS, DSFS_CONTROL_PREFETCH_READS, offsetof(struct counters, read.device_reads) },
+		{ DSFS_CONTROL_AHEAD_FILES, stats_ahead, offsetof(struct counters, ahead_files) },
+		{ DSFS_CONTROL_AHEAD_BYTES, stats_ahead, offsetof(struct counters, ahead_bytes) },
+		{ DSFS_CONTROL_AHEAD_STORED, stats_ahead, offsetof(struct counters, ahead_stored) },
+		{ DSFS_CONTROL_AHEAD_SERVED, stats_sum, offsetof(struct counters, ahead_served) },
+		{ DSFS_CONTROL_AHEAD_DROPPED, stats_ahead, offsetof(struct counters, ahead_dropped) },
+		{ DSFS_CONTROL_AHEAD_FAILURES, stats_ahead, offsetof(struct counters, ahead_failures) },
+		{ DSFS_CONTROL_AHEAD_READS, stats_ahead, offsetof(struct counters, read.device_reads) },
+		{ DSFS_CONTROL_PREFETCH_ANNOUNCED, stats_sum, offsetof(struct counters, prefetch_announced) },
+		{ DSFS_CONTROL_PREFETCH_FILES, stats_wishes, offsetof(struct counters, ahead_files) },
+		{ DSFS_CONTROL_PREFETCH_BYTES, stats_wishes, offsetof(struct counters, ahead_bytes) },
+		{ DSFS_CONTROL_PREFETCH_READS, stats_wishes, offsetof(struct counters, read.device_reads) },
+		{ DSFS_CONTROL_PREFETCH_STORED, stats_wishes, offsetof(struct counters, ahead_stored) },
+		{ DSFS_CONTROL_PREFETCH_SERVED, stats_sum, offsetof(struct counters, prefetch_served) },
+		{ DSFS_CONTROL_PREFETCH_DROPPED, stats_wishes, offsetof(struct counters, ahead_dropped) },
+		{ DSFS_CONTROL_PREFETCH_FAILURES, stats_wishes, offsetof(struct counters, ahead_failures) },
 	};
 
-	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++) {
-		json_number(json, counters[i].ahead, stats_ahead(serve, counters[i].offset));
-		json_number(json, counters[i].prefetch, stats_wishes(serve, counters[i].offset));
-	}
+	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
+		json_number(json, counters[i].key, counters[i].get(serve, counters[i].offset));
 }
 
 static void stats_generation(const struct generation *generation, bool current, struct json *json)
