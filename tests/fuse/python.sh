@@ -80,3 +80,38 @@ kill -KILL "$DAEMON"
 wait_end "$DAEMON" || fail "it runs on"
 python3 ended.py || fail "a mount whose daemon has ended"
 umount mnt
+
+# Another volume at the same place, after the daemon was killed: a reader goes on to it, one with a digest does not.
+cat >other.py <<'END_OF_PYTHON'
+import errno
+import sys
+import datasetfs
+
+way = sys.argv[1]
+free = datasetfs.Reader("mnt", way=way)
+bound = datasetfs.Reader("mnt", way=way, digest=free.info.digest)
+print("ready", flush=True)
+sys.stdin.readline()
+found = free.refresh(), free.refresh(), free.read("one")
+if found != (True, False, b"one of the second\n"):
+    sys.exit(f"fail: without a digest: {found}")
+try:
+    bound.refresh()
+    sys.exit("fail: a digest does not prevent it")
+except OSError as error:
+    if error.errno != errno.EBADMSG or f"expected {bound.info.digest}" not in error.strerror:
+        sys.exit(f"fail: with a digest: {error}")
+END_OF_PYTHON
+for way in direct mount; do
+    mount_volume volume mnt -o version=one
+    coproc places { python3 other.py $way; }
+    places_process=$!
+    ready
+    kill -KILL "$DAEMON"
+    wait_end "$DAEMON" || fail "it runs on"
+    umount --lazy mnt
+    mount_volume another mnt
+    echo >&"${places[1]}"
+    wait $places_process || fail "another volume, way $way"
+    unmount mnt
+done

@@ -74,7 +74,8 @@ class Reader:
     __del__ = close
 
     def refresh(self):
-        """To the version that the mount serves now. True: it is another, and former ids are no longer valid."""
+        """To the version that the mount serves now, also if that is another volume; a digest prevents it. True: it is
+        another version, and former ids are no longer valid."""
         changed = dsfs.check(dsfs.library().dsfs_refresh(self._fs), self.where) > 0
         if changed:
             self.info = describe(self._fs)
