@@ -70,7 +70,8 @@ static int mounted_place_climb(char *path, dev_t device, int *ret)
 static int mounted_place_failed(const char *where, int r, struct error *err)
 {
 	if (r == -ENOTCONN || r == -ECONNABORTED)
-		return error_set(err, -ENOTCONN, "the daemon of the mount '%s' has ended: unmount it and mount it again",
+		return error_set(err, -ENOTCONN,
+				 "the daemon of the mount '%s' has ended: unmount it and mount it again",
 				 where);
 	return error_set(err, r, "'%s': %s", where, strerror(-r));
 }

@@ -124,7 +124,8 @@ for value in off 0; do
     unmount mnt
 done
 for value in 1M 2T x; do
-    assert_fails 2 "mount option 'prefetch': '$value': expected off, or 16M to 1T" datasetfs -o prefetch=$value volume mnt
+    assert_fails 2 "mount option 'prefetch': '$value': expected off, or 16M to 1T" \
+        datasetfs -o prefetch=$value volume mnt
 done
 say "versions and the option"
 

@@ -17,7 +17,8 @@ RACES = 3  # a switch can come between look-up and read; that often in a row it 
 def describe(fs):
     found = dsfs.Info(size=ctypes.sizeof(dsfs.Info))
     dsfs.check(dsfs.library().dsfs_info(fs, ctypes.byref(found)))
-    return Info(dsfs.WAYS.get(found.way, str(found.way)), os.fsdecode(found.label), str(uuids.UUID(bytes=bytes(found.uuid))),
+    uuid = str(uuids.UUID(bytes=bytes(found.uuid)))
+    return Info(dsfs.WAYS.get(found.way, str(found.way)), os.fsdecode(found.label), uuid,
                 found.digest.decode(), found.sequence, found.files, found.bytes, found.root, found.ids,
                 os.fsdecode(found.why))
 

@@ -23,8 +23,8 @@ struct gather {
 void gather_begin(struct gather *gather, const struct index *index);
 /* Whether one READ could bring all of it, and has something to bring. */
 bool gather_is_wanted(const struct inode *inode);
-/* Puts files into the order in which they lie on the volume. That is nearly the order of ordinals, but small files lie in
- * what others left of a block: a third lies before its predecessor, and would cut the read. */
+/* Puts files into the order in which they lie on the volume. That is nearly the order of ordinals, but small files lie
+ * in what others left of a block: a third lies before its predecessor, and would cut the read. */
 void gather_sort(const struct index *index, uint64_t *ordinals, uint32_t count);
 /* Adds all chunks of the file. False: it does not fit beside the others, or its records are damaged; none was added. */
 bool gather_add(struct gather *gather, const struct inode *inode);

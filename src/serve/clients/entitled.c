@@ -108,8 +108,8 @@ static int entitled_refuse(const struct serve *serve, struct error *err)
 	if (!has_group)
 		return error_set(err, -EPERM, "only root with CAP_SYS_ADMIN%s may read past this mount; it has no "
 				 "direct_group", owner);
-	return error_set(err, -EPERM, "only root with CAP_SYS_ADMIN%s and members of its direct_group '%s' may read past "
-			 "this mount", owner, serve->options.direct_group_name);
+	return error_set(err, -EPERM, "only root with CAP_SYS_ADMIN%s and members of its direct_group '%s' may read "
+			 "past this mount", owner, serve->options.direct_group_name);
 }
 
 int entitled_check(const struct serve *serve, int fd, struct entitled_peer *ret, struct error *err)
