@@ -6,7 +6,9 @@ and by id, errors, views that outlive everything, data sets without a list, proc
 import ctypes
 import gc
 import hashlib
+import inspect
 import json
+import operator
 import os
 import pickle
 import re
@@ -123,6 +125,20 @@ def check_stat(reader):
     check("as the version is named elsewhere", reader.info.uuid,
           json.loads(subprocess.run(["datasetfsctl", "list", "--json", "volume"], check=True,
                                     capture_output=True).stdout)["versions"][0]["uuid"])
+
+
+def check_page():
+    """The calls of the README have the arguments that it says, and its examples name what the package has."""
+    with open(os.path.join(SOURCE, "contrib", "python", "README.md"), encoding="utf-8") as file:
+        page = file.read()
+    rows = re.findall(r"^\| `([A-Za-z_.]+)(\(.*\))` \|", page, re.MULTILINE)
+    check("calls in the table", len(rows), 9)
+    for name, arguments in rows:
+        signature = inspect.signature(operator.attrgetter(name)(datasetfs))
+        check(name, arguments.replace('"', "'"), re.sub(r"\(self(, )?", "(", str(signature)))
+    examples = "".join(re.findall(r"^```$(.*?)^```$", page, re.MULTILINE | re.DOTALL))
+    for name in datasetfs.__all__:
+        check(f"{name} without its package", re.findall(rf"(?<![\w.]){name}\(", examples), [])
 
 
 def check_words():
@@ -354,6 +370,7 @@ def main():
     has_extension = os.path.exists(os.path.join(PACKAGE, "datasetfs", "_fast.abi3.so")) and sys.argv[1] == "yes"
     check("the calls", library.calls().__name__, "datasetfs._fast" if has_extension else "datasetfs.plain")
     check_reader()
+    check_page()
     check_words()
     check_errors()
     check_views()

@@ -64,9 +64,22 @@ wait $places_process || fail "the reader"
 
 cat >ended.py <<'END_OF_PYTHON'
 import errno
+import pickle
 import sys
 import datasetfs
 
+data = datasetfs.DataSet("mnt")
+spawned, expected = pickle.loads(pickle.dumps(data)), list(data)
+print("ready", flush=True)
+sys.stdin.readline()
+if data.reader.info.way != "direct" or list(data) != expected:
+    sys.exit("fail: what is open past the mount cannot be read any more")
+try:
+    list(spawned)
+    sys.exit("fail: a data set was opened again")
+except OSError as error:
+    if error.errno != errno.ENOTCONN:
+        sys.exit(f"fail: a data set that is opened again: {error}")
 for kind in (datasetfs.Reader, datasetfs.DataSet, datasetfs.ImageFolder):
     try:
         kind("mnt")
@@ -76,9 +89,13 @@ for kind in (datasetfs.Reader, datasetfs.DataSet, datasetfs.ImageFolder):
             sys.exit(f"fail: {kind.__name__}: {error}")
 END_OF_PYTHON
 mount_volume volume mnt
+coproc places { python3 ended.py; }
+places_process=$!
+ready
 kill -KILL "$DAEMON"
 wait_end "$DAEMON" || fail "it runs on"
-python3 ended.py || fail "a mount whose daemon has ended"
+echo >&"${places[1]}"
+wait $places_process || fail "a mount whose daemon has ended"
 umount mnt
 
 # Another volume at the same place, after the daemon was killed: a reader goes on to it, one with a digest does not.
