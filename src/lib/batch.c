@@ -288,22 +288,30 @@ static void batch_start_piece(struct batch *batch, struct batch_file *file)
 	read_begin(&batch->lane->reader, &slot->op);
 }
 
+static const struct dsfs_read *batch_after(const struct batch *batch, size_t others)
+{
+	if (others < batch->count)
+		return &batch->reads[others];
+	return batch->todo ? fifo_peek(batch->todo, others - batch->count) : NULL;
+}
+
 /* The records of files that come soon: random places of a large index, each a wait of its own. */
 static void batch_look_ahead(const struct batch *batch)
 {
 	const struct index *index = batch->lane->direct->index;
 	const uint64_t ordinal = (UINT64_C(1) << DSFS_ORDINAL_BITS) - 1;
+	const struct dsfs_read *later = batch_after(batch, 2 * BATCH_AHEAD), *soon = batch_after(batch, BATCH_AHEAD);
 
-	if (batch->count > 2 * BATCH_AHEAD)
-		inode_expect(index, batch->reads[2 * BATCH_AHEAD].id & ordinal);
-	if (batch->count > BATCH_AHEAD)
-		inode_expect_chunk(index, batch->reads[BATCH_AHEAD].id & ordinal);
+	if (later)
+		inode_expect(index, later->id & ordinal);
+	if (soon)
+		inode_expect_chunk(index, soon->id & ordinal);
 }
 
 static struct dsfs_read *batch_next(struct batch *batch)
 {
+	batch_look_ahead(batch);
 	if (batch->count) {
-		batch_look_ahead(batch);
 		batch->count--;
 		return batch->reads++;
 	}

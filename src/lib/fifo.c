@@ -48,6 +48,11 @@ struct dsfs_read *fifo_take(struct fifo *fifo)
 	return read;
 }
 
+struct dsfs_read *fifo_peek(const struct fifo *fifo, size_t others)
+{
+	return others < fifo->count ? fifo->items[(fifo->first + others) % fifo->room] : NULL;
+}
+
 void fifo_free(struct fifo *fifo)
 {
 	free(fifo->items);

@@ -17,4 +17,6 @@ must_check int fifo_reserve(struct fifo *fifo, size_t more, struct error *err);
 void fifo_add(struct fifo *fifo, struct dsfs_read *read);
 /* NULL: it is empty. */
 struct dsfs_read *fifo_take(struct fifo *fifo);
+/* The one that comes after so many others; NULL: there is none. */
+struct dsfs_read *fifo_peek(const struct fifo *fifo, size_t others);
 void fifo_free(struct fifo *fifo);

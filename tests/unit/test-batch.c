@@ -227,12 +227,34 @@ static void test_gather(void **state)
 	fifo_free(&done);
 }
 
+/* Also where its ring of pointers wraps. */
+static void test_peek(void **state)
+{
+	struct dsfs_read reads[64];
+	struct fifo fifo = { 0 };
+
+	(void)state;
+	assert_null(fifo_peek(&fifo, 0));
+	CHECK_OK(fifo_reserve(&fifo, 64, &err));
+	for (unsigned i = 0; i < 64; i++)
+		fifo_add(&fifo, &reads[i]);
+	for (unsigned i = 0; i < 40; i++)
+		assert_ptr_equal(fifo_take(&fifo), &reads[i]);
+	for (unsigned i = 0; i < 40; i++)
+		fifo_add(&fifo, &reads[i]);
+	for (unsigned i = 0; i < 64; i++)
+		assert_ptr_equal(fifo_peek(&fifo, i), &reads[(40 + i) % 64]);
+	assert_null(fifo_peek(&fifo, 64));
+	fifo_free(&fifo);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_path),
 		cmocka_unit_test(test_block),
 		cmocka_unit_test(test_gather),
+		cmocka_unit_test(test_peek),
 	};
 	int r;
 
