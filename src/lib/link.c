@@ -114,6 +114,26 @@ int link_find(int mount, struct link_place *ret, struct error *err)
 
 /* ---- connecting ---- */
 
+/* In a user namespace everybody who has no number there has this one (user_namespaces(7)). */
+static bool link_is_nobody(uid_t uid)
+{
+	unsigned long nobody = 65534, inside = 1, outside = 1, count = 0;
+	FILE *file = fopen("/proc/sys/kernel/overflowuid", "re");
+
+	if (file && fscanf(file, "%lu", &nobody) != 1)
+		nobody = 65534;
+	if (file)
+		fclose(file);
+	if (uid != nobody)
+		return false;
+	file = fopen("/proc/self/uid_map", "re");
+	if (file && fscanf(file, "%lu %lu %lu", &inside, &outside, &count) != 3)
+		count = 0;
+	if (file)
+		fclose(file);
+	return inside || outside || count != UINT32_MAX; /* not the first namespace */
+}
+
 /* Who listened is who can send: the kernel notes it then. */
 static int link_check_daemon(int fd, struct error *err)
 {
@@ -122,7 +142,7 @@ static int link_check_daemon(int fd, struct error *err)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &daemon, &size) < 0)
 		return error_errno(err, "cannot find out who serves the mount");
-	if (daemon.uid == 0 || daemon.uid == geteuid())
+	if (daemon.uid == 0 || (daemon.uid == geteuid() && !link_is_nobody(daemon.uid)))
 		return 0;
 	return error_set(err, -EPERM,
 			 "the daemon of the mount runs as user %u, trusted are those of root and of user %u",

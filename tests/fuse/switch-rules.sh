@@ -123,9 +123,10 @@ limit=memory.limit_in_bytes
 }
 # used: bytes, without what goes away under pressure
 used() {
-    local usage=memory.usage_in_bytes cache=total_inactive_file
-    [ $limit != memory.max ] || { usage=memory.current; cache=inactive_file; }
-    echo $(($(cat "$group/$usage") - $(awk -v name=$cache '$1 == name { print $2 }' "$group/memory.stat")))
+    local usage=memory.usage_in_bytes cache=total_
+    [ $limit != memory.max ] || { usage=memory.current; cache=; }
+    echo $(($(cat "$group/$usage") - $(awk -v of=$cache \
+        '$1 == of "inactive_file" || $1 == of "active_file" { sum += $2 } END { print sum }' "$group/memory.stat")))
 }
 if [ -z "${DATASETFS_SANITIZER:-}" ] && mkdir "$group" 2>/dev/null && [ -e "$group/$limit" ]; then
     mount_volume volume mnt

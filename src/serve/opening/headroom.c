@@ -23,13 +23,14 @@ struct headroom_need {
 /* One kind of hierarchy and its files. */
 struct headroom_kind {
 	const char *root, *limit, *usage;
-	const char *cache; /* in memory.stat: what goes away under pressure */
+	/* In memory.stat: what goes away under pressure. Pages of the mount that were read twice are active ones. */
+	const char *caches[2];
 };
 
 static const struct headroom_kind headroom_kinds[] = {
-	{ "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file" },
+	{ "/sys/fs/cgroup", "memory.max", "memory.current", { "inactive_file", "active_file" } },
 	{ "/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
-	  "total_inactive_file" },
+	  { "total_inactive_file", "total_active_file" } },
 };
 
 /* The number behind a word, or the first in the file when word is NULL. False when there is none ("max"). */
@@ -73,7 +74,7 @@ static int headroom_compare(const struct headroom_need *need, uint64_t all, uint
 static int headroom_group(const struct headroom_kind *kind, const char *path, const struct headroom_need *need,
 			  struct error *err)
 {
-	uint64_t limit, usage, cache = 0;
+	uint64_t limit, usage, cache;
 	char file[1024];
 
 	snprintf(file, sizeof(file), "%s/%s", path, kind->limit);
@@ -83,8 +84,9 @@ static int headroom_group(const struct headroom_kind *kind, const char *path, co
 	if (!headroom_number(file, NULL, &usage))
 		return 0;
 	snprintf(file, sizeof(file), "%s/memory.stat", path);
-	(void)headroom_number(file, kind->cache, &cache);
-	usage -= cache < usage ? cache : usage;
+	for (unsigned i = 0; i < 2; i++)
+		if (headroom_number(file, kind->caches[i], &cache))
+			usage -= cache < usage ? cache : usage;
 	return headroom_compare(need, limit, limit > usage ? limit - usage : 0, "the control group", err);
 }
 
