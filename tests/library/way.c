@@ -377,7 +377,7 @@ static void command(const char *verb, const char *argument)
 	struct dsfs_info info = { .size = sizeof(info) };
 	uint64_t id = strtoull(argument, NULL, 10);
 	char text[65537];
-	void *contents;
+	void *contents = NULL;
 	struct stat st;
 	int64_t r = -EINVAL, found = 0;
 
