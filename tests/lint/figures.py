@@ -52,6 +52,8 @@ def check_committed():
     check("README.md does not show the chart", f"({drawn.relative_to(ROOT)})" in readme)
     table = chart("--table", file)
     check(f"README.md has not the table of the results:\n{table}", f"\n\n{table}\n" in readme)
+    table = chart("--table", "--library", RESULTS / "library.json")
+    check(f"README.md has not the table of the library:\n{table}", f"\n\n{table}\n" in readme)
 
 
 def check_picture(text):
