@@ -30,16 +30,6 @@ struct pool {
 	pthread_t threads[POOL_THREADS];
 };
 
-static void pool_do(struct pool *pool, struct io_read *read)
-{
-	ssize_t n;
-
-	do
-		n = preadv(pool->fds[read->member], read->iov, read->iov_count, (off_t)read->offset);
-	while (n < 0 && (errno == EINTR || errno == EAGAIN));
-	read->result = n < 0 ? -errno : (int)n;
-}
-
 /* The first read that waits, or NULL. Under the lock. */
 static struct io_read *pool_take(struct pool *pool)
 {
@@ -78,7 +68,7 @@ static void *pool_main(void *argument)
 			continue;
 		}
 		pthread_mutex_unlock(&pool->lock);
-		pool_do(pool, read);
+		read->result = io_read_now(pool->fds, read);
 		pthread_mutex_lock(&pool->lock);
 		pool_give(pool, read);
 	}
@@ -122,7 +112,7 @@ static void pool_read(struct engine *engine, struct io_read *read)
 	}
 	pthread_mutex_lock(&pool->lock); /* no thread can be had: here and now */
 	while ((read = pool_take(pool))) {
-		pool_do(pool, read);
+		read->result = io_read_now(pool->fds, read);
 		pool_give(pool, read);
 	}
 	pthread_mutex_unlock(&pool->lock);

@@ -24,16 +24,8 @@ struct sync {
 static void sync_read(struct engine *engine, struct io_read *read)
 {
 	struct sync *sync = (struct sync *)engine;
-	ssize_t n;
 
-	if (read->member >= sync->member_count) {
-		read->done(read, -ENXIO);
-		return;
-	}
-	do
-		n = preadv(sync->fds[read->member], read->iov, read->iov_count, (off_t)read->offset);
-	while (n < 0 && (errno == EINTR || errno == EAGAIN));
-	read->done(read, n < 0 ? -errno : (int)n);
+	read->done(read, read->member < sync->member_count ? io_read_now(sync->fds, read) : -ENXIO);
 }
 
 /* Reads have completed when they return, so only another thread can be waited for. */

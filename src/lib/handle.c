@@ -217,13 +217,6 @@ static struct opened *handle_swap(struct dsfs *fs, struct opened *opened)
 	return former;
 }
 
-/* The same version may come again, by another daemon or from another device. */
-static bool handle_is_same(const struct opened *opened, const struct opened *next)
-{
-	return opened->info.sequence == next->info.sequence &&
-	       !memcmp(opened->info.uuid, next->info.uuid, sizeof(opened->info.uuid));
-}
-
 int dsfs_refresh(struct dsfs *fs)
 {
 	struct error *err = reason_begin();
@@ -236,7 +229,7 @@ int dsfs_refresh(struct dsfs *fs)
 	r = fs->opened->way->renew(fs->opened, &fs->wish, &next, err);
 	if (r == 0 && next)
 		former = handle_swap(fs, next);
-	is_other = former && !handle_is_same(former, next);
+	is_other = former && !lib_is_same(&former->info, &next->info);
 	pthread_mutex_unlock(&fs->refreshing);
 	if (former)
 		handle_put(former);

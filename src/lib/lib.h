@@ -3,7 +3,9 @@
  * operations: direct.c reads index and volume itself, mounted.c goes through the mount. */
 #pragma once
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "datasetfs/datasetfs.h"
@@ -67,3 +69,9 @@ struct opened {
 	_Atomic uint64_t uses;
 	struct dsfs_info info;
 };
+
+/* The same version, whatever daemon or device it comes from. */
+static inline bool lib_is_same(const struct dsfs_info *a, const struct dsfs_info *b)
+{
+	return a->sequence == b->sequence && !memcmp(a->uuid, b->uuid, sizeof(a->uuid));
+}

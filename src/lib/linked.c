@@ -120,7 +120,6 @@ int linked_is_current(const struct direct *direct, const struct wish *wish, bool
 	}
 	r = direct_find(&direct->volume->file->source, wish, &chosen, err);
 	if (r == 0)
-		*ret = chosen.sequence == direct->opened.info.sequence &&
-		       !memcmp(chosen.uuid, direct->opened.info.uuid, sizeof(chosen.uuid));
+		*ret = lib_is_same(&chosen, &direct->opened.info);
 	return r;
 }

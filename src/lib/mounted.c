@@ -173,8 +173,7 @@ int mounted_renew(struct opened *opened, const struct wish *wish, struct opened 
 	bool is_served;
 	struct error ignored;
 
-	if (mounted_find(mounted->mount, wish, &now, &is_served, &ignored) == 0 && now.sequence == info->sequence &&
-	    !memcmp(now.uuid, info->uuid, sizeof(now.uuid))) {
+	if (mounted_find(mounted->mount, wish, &now, &is_served, &ignored) == 0 && lib_is_same(&now, info)) {
 		*ret = NULL;
 		return 0;
 	}

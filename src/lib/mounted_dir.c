@@ -19,7 +19,6 @@ int mounted_dir_open(const struct mounted *mounted, uint64_t id, const char *pat
 {
 	auto_close int fd = beneath_open(mounted->root, path, O_RDONLY | O_DIRECTORY, !is_plain, err);
 	struct stat st;
-	uint64_t found;
 	DIR *dir;
 	int r;
 
@@ -27,11 +26,7 @@ int mounted_dir_open(const struct mounted *mounted, uint64_t id, const char *pat
 		return error_set(err, -ENOTDIR, "'%s' in the mount is a symbolic link", path);
 	if (fd < 0)
 		return mounted_version_settle(mounted, fd, err);
-	if (fstat(fd, &st) < 0)
-		return error_errno(err, "'%s'", path);
-	r = mounted_version_id(mounted, &st, &found, err);
-	if (r == 0 && found != id)
-		r = error_set(err, -EIO, "'%s' in the mount is inode %" PRIu64 ", and was %" PRIu64, path, found, id);
+	r = mounted_version_expect(mounted, fd, path, id, &st, err);
 	if (r < 0)
 		return r;
 	dir = fdopendir(fd);

@@ -101,7 +101,6 @@ int mounted_node_open(struct mounted *mounted, uint64_t id, int flags, struct st
 	auto_free char *path = NULL;
 	auto_close int fd = -1;
 	enum mounted_kind kind;
-	uint64_t found;
 	int r = mounted_node_path(mounted, id, MOUNTED_SOME, &path, &kind, err);
 
 	if (r < 0)
@@ -111,13 +110,18 @@ int mounted_node_open(struct mounted *mounted, uint64_t id, int flags, struct st
 	fd = beneath_open(mounted->root, path, flags, kind < MOUNTED_PLAIN, err);
 	if (fd < 0)
 		return mounted_version_settle(mounted, fd, err);
-	if (fstat(fd, ret_st) < 0)
-		return error_errno(err, "'%s'", path);
-	r = mounted_version_id(mounted, ret_st, &found, err);
-	if (r < 0)
-		return r;
-	if (found != id)
-		return error_set(err, -EIO, "'%s' in the mount is inode %" PRIu64 ", and was %" PRIu64, path, found,
-				 id);
-	return take_fd(&fd);
+	r = mounted_version_expect(mounted, fd, path, id, ret_st, err);
+	return r < 0 ? r : take_fd(&fd);
+}
+
+int mounted_node_has_one_name(struct mounted *mounted, uint64_t id, bool *ret, struct error *err)
+{
+	struct stat st;
+	int fd = mounted_node_open(mounted, id, O_PATH, &st, err);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	*ret = S_ISDIR(st.st_mode) || st.st_nlink == 1;
+	return 0;
 }

@@ -13,6 +13,8 @@ void mounted_node_find(struct mounted *mounted, uint64_t id, struct error *ignor
 /* Returns a descriptor, opened with flags of open(2), and its attributes. */
 must_check int mounted_node_open(struct mounted *mounted, uint64_t id, int flags, struct stat *ret_st,
 				 struct error *err);
+/* Whether no other directory has a name of it. */
+must_check int mounted_node_has_one_name(struct mounted *mounted, uint64_t id, bool *ret, struct error *err);
 /* Until the sweep has listed this directory. */
 must_check int mounted_node_sweep(struct mounted *mounted, uint64_t directory, uint64_t *ret_first,
 				  uint64_t *ret_count, struct error *err);

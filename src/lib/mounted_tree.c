@@ -217,19 +217,6 @@ static int mounted_tree_count(struct mounted *mounted, uint64_t directory, uint6
 	return r;
 }
 
-/* Whether no other directory has a name of it. */
-static int mounted_tree_has_one_name(struct mounted *mounted, uint64_t id, bool *ret, struct error *err)
-{
-	struct stat st;
-	int fd = mounted_node_open(mounted, id, O_PATH, &st, err);
-
-	if (fd < 0)
-		return fd;
-	close(fd);
-	*ret = S_ISDIR(st.st_mode) || st.st_nlink == 1;
-	return 0;
-}
-
 /* Entries may be further names of files elsewhere, with ids that happen to come before. If the first one is not, none
  * is; otherwise only the sweep can tell. */
 int mounted_tree_range(struct opened *opened, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count,
@@ -240,7 +227,7 @@ int mounted_tree_range(struct opened *opened, uint64_t directory, uint64_t *ret_
 	int r = mounted_tree_count(mounted, directory, ret_first, ret_count, &is_run, err);
 
 	if (r == 0 && *ret_count && is_run)
-		r = mounted_tree_has_one_name(mounted, *ret_first, &is_sure, err);
+		r = mounted_node_has_one_name(mounted, *ret_first, &is_sure, err);
 	if (r < 0 || (is_run && is_sure))
 		return r;
 	return mounted_node_sweep(mounted, directory, ret_first, ret_count, err);

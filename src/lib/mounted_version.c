@@ -41,9 +41,22 @@ int mounted_version_id(const struct mounted *mounted, const struct stat *st, uin
 	return mounted_version_number(mounted, st->st_ino, ret, err);
 }
 
+int mounted_version_expect(const struct mounted *mounted, int fd, const char *path, uint64_t id, struct stat *ret_st,
+			   struct error *err)
+{
+	uint64_t found;
+	int r;
+
+	if (fstat(fd, ret_st) < 0)
+		return error_errno(err, "'%s'", path);
+	r = mounted_version_id(mounted, ret_st, &found, err);
+	if (r == 0 && found != id)
+		r = error_set(err, -EIO, "'%s' in the mount is inode %" PRIu64 ", and was %" PRIu64, path, found, id);
+	return r;
+}
+
 int mounted_version_check(const struct mounted *mounted, struct error *err)
 {
-	const struct dsfs_info *info = &mounted->opened.info;
 	struct dsfs_info served;
 	int r;
 
@@ -52,9 +65,7 @@ int mounted_version_check(const struct mounted *mounted, struct error *err)
 	r = mounted_place_version(mounted->mount, &served, err);
 	if (r < 0)
 		return r;
-	if (served.sequence != info->sequence || memcmp(served.uuid, info->uuid, sizeof(info->uuid)) != 0)
-		return mounted_version_is_left(mounted, err);
-	return 0;
+	return lib_is_same(&served, &mounted->opened.info) ? 0 : mounted_version_is_left(mounted, err);
 }
 
 int mounted_version_settle(const struct mounted *mounted, int r, struct error *err)

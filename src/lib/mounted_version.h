@@ -23,6 +23,9 @@ must_check int mounted_version_id(const struct mounted *mounted, const struct st
 /* The same of a number alone, which a listing has. */
 must_check int mounted_version_number(const struct mounted *mounted, uint64_t number, uint64_t *ret,
 				      struct error *err);
+/* Whether what was opened by this path is the inode that was asked for: errors as above, and -EIO. */
+must_check int mounted_version_expect(const struct mounted *mounted, int fd, const char *path, uint64_t id,
+				      struct stat *ret_st, struct error *err);
 /* -ESTALE when the paths of this version lead to another one by now. Asks the mount. */
 must_check int mounted_version_check(const struct mounted *mounted, struct error *err);
 /* For what failed (r < 0), and may have done so because of that. Returns r, or -ESTALE. */

@@ -103,23 +103,12 @@ static int mounted_way_copy(const char *text, size_t length, char *buffer, size_
 }
 
 /* What has several names may have an earlier one than the one that is known. */
-static int mounted_way_least(struct mounted *mounted, uint64_t id, enum mounted_kind *ret, struct error *err)
-{
-	struct stat st;
-	int fd = mounted_node_open(mounted, id, O_PATH, &st, err);
-
-	if (fd < 0)
-		return fd;
-	close(fd);
-	*ret = S_ISDIR(st.st_mode) || st.st_nlink == 1 ? MOUNTED_PLAIN : MOUNTED_FIRST;
-	return 0;
-}
-
 static int mounted_way_path(struct opened *opened, uint64_t id, char *buffer, size_t size, struct error *err)
 {
 	struct mounted *mounted = (struct mounted *)opened;
 	auto_free char *known = NULL, *path = NULL;
-	enum mounted_kind kind, least;
+	enum mounted_kind kind;
+	bool is_one;
 	int r;
 
 	if (id == opened->info.root)
@@ -128,9 +117,9 @@ static int mounted_way_path(struct opened *opened, uint64_t id, char *buffer, si
 	if (r == 0 && kind == MOUNTED_FIRST)
 		return mounted_way_copy(known, strlen(known), buffer, size, err);
 	if (r == 0)
-		r = mounted_way_least(mounted, id, &least, err);
+		r = mounted_node_has_one_name(mounted, id, &is_one, err);
 	if (r == 0)
-		r = mounted_node_path(mounted, id, least, &path, &kind, err);
+		r = mounted_node_path(mounted, id, is_one ? MOUNTED_PLAIN : MOUNTED_FIRST, &path, &kind, err);
 	return r < 0 ? r : mounted_way_copy(path, strlen(path), buffer, size, err);
 }
 

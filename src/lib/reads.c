@@ -5,6 +5,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "datasetfs/format.h"
+#include "image/address.h"
 #include "lib/handle.h"
 #include "lib/reason.h"
 
@@ -29,15 +31,14 @@ ssize_t dsfs_pread(struct dsfs *fs, uint64_t id, void *buffer, size_t size, uint
 /* Room for the whole blocks of the device behind the contents, so that it can write there itself. */
 static int reads_whole(struct opened *opened, uint64_t id, uint64_t size, void **ret, struct error *err)
 {
-	const uint64_t align = 4096;
-	uint64_t room = (size + align) / align * align;
+	uint64_t room = round_up(size + 1, DSFS_BLOCK);
 	struct dsfs_read read = { .id = id, .size = room };
 	auto_free char *contents = NULL;
 	int r;
 
 	if (room < size || room > SIZE_MAX / 2)
 		return error_set(err, -EFBIG, "a file of %" PRIu64 " bytes", size);
-	contents = aligned_alloc(align, room);
+	contents = aligned_alloc(DSFS_BLOCK, room);
 	if (!contents)
 		return error_set(err, -ENOMEM, "no memory for a file of %" PRIu64 " bytes", size);
 	read.buffer = contents;

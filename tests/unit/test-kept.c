@@ -7,7 +7,7 @@
 
 static void keep_one(struct kept *kept, uint64_t ordinal, uint64_t *ret_dropped)
 {
-	struct kept_batch *batch = kept_begin(kept, 1);
+	struct kept_batch *batch = kept_begin(1);
 	const struct inode inode = { .ordinal = ordinal, .size = 1 };
 
 	assert_non_null(batch);

@@ -367,7 +367,7 @@ static void fetcher_begin(struct fetcher *fetcher, struct fetcher_slot *slot, st
 	bool found = false;
 
 	fetcher_look(fetcher);
-	slot->batch = fetcher_may_read(fetcher) ? kept_begin(fetcher->kept, job->owner) : NULL;
+	slot->batch = fetcher_may_read(fetcher) ? kept_begin(job->owner) : NULL;
 	if (slot->batch)
 		found = fetcher_gather(fetcher, slot, job);
 	else

@@ -186,11 +186,10 @@ void kept_release(struct kept *kept, const struct kept_piece *piece)
 
 /* ---- the thread that reads ahead ---- */
 
-struct kept_batch *kept_begin(struct kept *kept, uint32_t owner)
+struct kept_batch *kept_begin(uint32_t owner)
 {
 	struct kept_batch *batch = malloc(sizeof(*batch));
 
-	(void)kept;
 	if (!batch)
 		return NULL;
 	batch->bytes = NULL;

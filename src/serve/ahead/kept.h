@@ -81,7 +81,7 @@ void kept_release(struct kept *kept, const struct kept_piece *piece);
 /* ---- the thread that reads ahead ---- */
 
 /* An empty batch; NULL: no memory. */
-struct kept_batch *kept_begin(struct kept *kept, uint32_t owner);
+struct kept_batch *kept_begin(uint32_t owner);
 /* One more file; its bytes come behind the others'. */
 void kept_add(struct kept *kept, struct kept_batch *batch, uint64_t key, const struct inode *inode, bool is_marker);
 /* Memory for the bytes of its files. What came first makes room; *ret_dropped: files of it that nobody asked for. */

@@ -106,7 +106,6 @@ static void clients_add(struct clients *clients, int fd)
 	struct entitled_peer peer;
 	struct error err = { 0 };
 
-
 	if (clients_greet(clients, fd, &peer, &err) < 0) {
 		log_debug("a client is refused: %s", err.reason);
 		close(fd);
