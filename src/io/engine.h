@@ -62,6 +62,7 @@ struct engine_ops {
 	void (*renew)(struct engine *engine);
 	void (*forget)(struct engine *engine);
 	bool (*is_open)(struct engine *engine);
+	bool (*wind_up)(struct engine *engine, struct io_read **ret);
 	void (*free)(struct engine *engine);
 };
 
@@ -133,6 +134,15 @@ static inline bool engine_is_open(struct engine *engine)
 	return !engine->ops->is_open || engine->ops->is_open(engine);
 }
 
+/* Of a ring whose wait failed, or which is not open: nobody enters it again. Runs done() of what has completed, and
+ * gives back reads that the kernel has not got, linked by next. False: the kernel has some yet, and may write to their
+ * memory until a later call says true. */
+static inline bool engine_wind_up(struct engine *engine, struct io_read **ret)
+{
+	return engine->ops->wind_up(engine, ret);
+}
+
+/* Nothing is under way. */
 static inline void engine_free(struct engine *engine)
 {
 	if (engine)

@@ -26,6 +26,7 @@ struct ring {
 	bool armed;      /* the poll is with the kernel */
 	int wake;        /* -1 for none */
 	bool wake_armed;
+	bool is_lost;    /* nobody enters it any more */
 	void (*woken)(void *argument);
 	void *woken_argument;
 	unsigned depth, in_flight;
@@ -231,7 +232,8 @@ static void ring_look(struct ring *ring, bool *readable)
 		ring->engine.completions++;
 		ring_complete(ring, data, result, readable);
 	}
-	ring_start_queued(ring);
+	if (!ring->is_lost)
+		ring_start_queued(ring);
 }
 
 static int ring_enter(struct ring *ring)
@@ -298,12 +300,46 @@ static void ring_forget(struct engine *engine)
 		close(((struct ring *)engine)->uring.ring_fd);
 }
 
+/* Entries that the kernel has not taken, and never will. */
+static void ring_take_back(struct ring *ring)
+{
+	const struct io_uring_sq *sq = &ring->uring.sq;
+
+	for (unsigned at = io_uring_smp_load_acquire(sq->khead); at != sq->sqe_tail; at++) {
+		const struct io_uring_sqe *sqe = &sq->sqes[at & sq->ring_mask];
+
+		if (sqe->opcode != IORING_OP_READ && sqe->opcode != IORING_OP_READV)
+			continue; /* before Linux 5.11 the limit of a wait is an entry */
+		ring->in_flight--;
+		ring_enqueue(ring, (struct io_read *)(uintptr_t)sqe->user_data);
+	}
+}
+
+/* What the kernel has got completes into memory that is shared with it, without a call and without the descriptor: the
+ * mapping keeps the ring. */
+static bool ring_wind_up(struct engine *engine, struct io_read **ret)
+{
+	struct ring *ring = (struct ring *)engine;
+	bool readable;
+
+	if (!ring->is_lost)
+		ring_take_back(ring);
+	ring->is_lost = true;
+	ring_look(ring, &readable);
+	*ret = ring->queue_first;
+	ring->queue_first = NULL;
+	ring->queue_end = &ring->queue_first;
+	return !ring->in_flight;
+}
+
 static void ring_free(struct engine *engine)
 {
 	struct ring *ring = (struct ring *)engine;
 
 	/* The kernel takes a ring apart later, by a thread of its own: it must not have the volume open until then. */
-	if (ring->registered)
+	if (!ring_is_open(engine))
+		ring->uring.ring_fd = -1; /* somebody else's number by now */
+	else if (ring->registered)
 		io_uring_unregister_files(&ring->uring);
 	io_uring_queue_exit(&ring->uring);
 	free(ring->fds);
@@ -353,7 +389,8 @@ int ring_new(const struct engine_setup *setup, struct engine **ret, struct error
 {
 	static const struct engine_ops ops = {
 		.read = ring_read, .command = ring_command, .wait = ring_wait, .reap = ring_reap,
-		.renew = ring_renew, .forget = ring_forget, .is_open = ring_is_open, .free = ring_free
+		.renew = ring_renew, .forget = ring_forget, .is_open = ring_is_open, .wind_up = ring_wind_up,
+		.free = ring_free
 	};
 	struct ring *ring = calloc(1, sizeof(*ring));
 	int r;

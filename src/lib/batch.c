@@ -20,6 +20,7 @@
 #define BATCH_BYTES (UINT64_C(8) << 20)         /* under way at most, but for one read */
 #define BATCH_AHEAD 4u                          /* files, for the CPU's cache */
 #define BATCH_RETRY (INT64_C(250) * 1000000)    /* ns between two tries when the way to the device fails */
+#define BATCH_LOST  INT64_C(1000000)            /* ns between two looks at what a lost ring has completed */
 
 /* A read of a caller, in work; or several that lie side by side. */
 struct batch_file {
@@ -476,7 +477,15 @@ static void batch_retry(struct batch *batch, bool block)
 	read_retry(reader);
 }
 
-void batch_wait(struct batch *batch, int64_t limit)
+/* Nothing wakes us for reads of a lost ring. */
+static void batch_wait_lost(struct batch *batch, int64_t limit)
+{
+	if (limit > 0)
+		nanosleep(&(struct timespec){ .tv_nsec = limit < BATCH_LOST ? limit : BATCH_LOST }, NULL);
+	lane_wind_up(batch->lane);
+}
+
+static void batch_wait_engine(struct batch *batch, int64_t limit)
 {
 	struct engine *engine = batch->lane->reader.engine;
 	struct error why = { 0 };
@@ -484,7 +493,16 @@ void batch_wait(struct batch *batch, int64_t limit)
 
 	engine->timeout = limit == BATCH_FOR_EVER ? 0 : limit;
 	if (engine_wait(engine, limit > 0, &readable, &why) < 0)
-		abort(); /* the kernel may write into our buffers yet */
+		lane_lose_ring(batch->lane);
+}
+
+void batch_wait(struct batch *batch, int64_t limit)
+{
+	bool is_lost = batch->lane->lost;
+
+	if (is_lost)
+		batch_wait_lost(batch, limit);
+	batch_wait_engine(batch, is_lost ? 0 : limit);
 	batch_retry(batch, limit > 0);
 	batch_start(batch);
 }

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "lib/batch.h"
+#include "lib/forked.h"
 
 /* One small read gains nothing from a ring: the system call is the same, and a thread that makes no others need not
  * have one. */
@@ -41,16 +42,15 @@ struct direct_read_queue {
 	struct pending pending; /* the first member */
 	struct batch batch;
 	struct fifo todo, done;
+	uint64_t generation; /* of the process that made it */
 };
 
-/* What its ring does cannot be known any more. */
-static int direct_read_check(struct direct_read_queue *queue, struct error *err)
+/* A child shares the memory of its parent's ring, and has none of the threads that read for it. */
+static int direct_read_check(const struct direct_read_queue *queue, struct error *err)
 {
-	struct engine *engine = queue->batch.lane->reader.engine;
-
-	if (!engine || engine_is_open(engine))
+	if (queue->generation == forked_generation())
 		return 0;
-	return error_set(err, -EBADF, "the program closed the descriptor of the queue's io_uring");
+	return error_set(err, -EBADF, "the queue is of the process that forked: a child makes one of its own");
 }
 
 static int direct_read_submit(struct pending *pending, struct dsfs_read *reads, size_t count, struct error *err)
@@ -58,20 +58,21 @@ static int direct_read_submit(struct pending *pending, struct dsfs_read *reads, 
 	struct direct_read_queue *queue = (struct direct_read_queue *)pending;
 	struct batch *batch = &queue->batch;
 	bool is_pushed;
-	int r = fifo_reserve(&queue->todo, count, err);
+	int r = direct_read_check(queue, err);
 
-	permission_end(&batch->permission);
+	if (r == 0)
+		r = fifo_reserve(&queue->todo, count, err);
 	/* For what is under way as well. */
 	if (r == 0)
 		r = fifo_reserve(&queue->done, queue->todo.count + batch->busy + 1 + count, err);
 	if (r < 0)
 		return r;
+	permission_end(&batch->permission);
 	batch->err = err;
 	batch_look(batch);
 	is_pushed = count > 1 || !batch_gathers(batch, count);
-	r = is_pushed ? direct_read_check(queue, err) : 0;
-	if (r < 0)
-		return r;
+	if (is_pushed)
+		lane_check_ring(batch->lane);
 	for (size_t i = 0; i < count; i++)
 		fifo_add(&queue->todo, &reads[i]);
 	batch_start(batch);
@@ -93,6 +94,7 @@ static int direct_read_wait(struct pending *pending, size_t least, struct dsfs_r
 		return r;
 	permission_end(&batch->permission);
 	batch->err = err;
+	lane_check_ring(batch->lane);
 	batch_look(batch);
 	if (queue->done.count >= least || limit == 0)
 		batch_wait(batch, 0);
@@ -108,14 +110,15 @@ static int direct_read_wait(struct pending *pending, size_t least, struct dsfs_r
 	return (int)count;
 }
 
-/* Of a ring that is lost the kernel may have buffers, which stay. */
 static void direct_read_free(struct pending *pending)
 {
 	struct direct_read_queue *queue = (struct direct_read_queue *)pending;
 
-	queue->batch.err = NULL; /* nobody asks any more */
-	if (queue->batch.lane && direct_read_check(queue, NULL) < 0)
+	if (direct_read_check(queue, NULL) < 0)
 		return;
+	queue->batch.err = NULL; /* nobody asks any more */
+	if (queue->batch.lane)
+		lane_check_ring(queue->batch.lane);
 	if (queue->batch.lane)
 		while (!batch_is_over(&queue->batch))
 			batch_wait(&queue->batch, BATCH_FOR_EVER);
@@ -139,6 +142,7 @@ int direct_read_pending(struct opened *opened, unsigned depth, struct pending **
 
 	if (!queue)
 		return error_set(err, -ENOMEM, "no memory for a queue");
+	queue->generation = forked_generation();
 	queue->pending.ops = &direct_read_ops;
 	queue->batch.gather = depth && depth < 4 * DIRECT_READ_GATHER ? depth / 4 : DIRECT_READ_GATHER;
 	queue->batch.todo = &queue->todo;

@@ -26,21 +26,11 @@ static bool has_key;
 static struct lane *all;
 static uint64_t all_generation;
 
-/* A ring whose number the program gave to something else cannot even be freed. */
-static void lane_check_engine(struct lane *lane)
-{
-	if (!lane->many || engine_is_open(lane->many))
-		return;
-	lane->many = NULL;
-	lane->has_tried_many = false;
-}
-
 /* --- taking apart --- */
 
 /* What it shares with its version; its own memory stays. Under the lock. */
 static void lane_clear(struct lane *lane)
 {
-	lane_check_engine(lane);
 	tally_tell(&lane->tally, &lane->counters, lane->direct->link, true);
 	engine_free(lane->many);
 	engine_free(lane->sync);
@@ -128,8 +118,10 @@ void lane_close_all(struct direct *direct)
 /* A ring of the parent goes on for as long as somebody has its descriptor. */
 void lane_in_child(void)
 {
-	for (struct lane *lane = all; lane; lane = lane->all_next)
+	for (struct lane *lane = all; lane; lane = lane->all_next) {
 		engine_forget(lane->many);
+		engine_forget(lane->lost);
+	}
 	all = NULL;
 	all_generation = forked_generation();
 }
@@ -242,15 +234,20 @@ void lane_leave(struct lane *lane)
 
 /* --- reading --- */
 
-static int lane_make_engines(struct lane *lane, bool many, unsigned depth, struct error *err)
+static struct engine_setup lane_setup(const struct lane *lane)
 {
-	struct engine_setup setup = { .poll_fd = -1,
+	return (struct engine_setup){ .poll_fd = -1,
 				      .wake = -1,
 				      .volume_fds = &lane->direct->volume->file->fd,
 				      .member_count = 1,
-				      .depth = depth ? depth : LANE_DEPTH,
-				      .moves = depth > 0,
+				      .depth = lane->depth ? lane->depth : LANE_DEPTH,
+				      .moves = lane->depth > 0,
 				      .is_freed_elsewhere = true };
+}
+
+static int lane_make_engines(struct lane *lane, bool many, struct error *err)
+{
+	const struct engine_setup setup = lane_setup(lane);
 	int r = 0;
 
 	if (!lane->sync)
@@ -264,6 +261,16 @@ static int lane_make_engines(struct lane *lane, bool many, unsigned depth, struc
 	return 0;
 }
 
+/* No read is under way. */
+static void lane_replace_ring(struct lane *lane)
+{
+	if (!lane->many || engine_is_open(lane->many))
+		return;
+	engine_free(lane->many);
+	lane->many = NULL;
+	lane->has_tried_many = false;
+}
+
 int lane_start(struct lane *lane, const struct reader_events *events, bool many, unsigned depth, struct error *err)
 {
 	static const struct reader_options options = { .verify = true, .wait = true, .deadline = LANE_TIMEOUT };
@@ -275,11 +282,45 @@ int lane_start(struct lane *lane, const struct reader_events *events, bool many,
 					    .counters = &lane->counters };
 	int r = lane->reader.codec ? 0 : reader_open(&lane->reader, &setup, err);
 
+	lane->depth = depth;
 	if (many)
-		lane_check_engine(lane);
+		lane_replace_ring(lane);
 	if (r == 0)
-		r = lane_make_engines(lane, many, depth, err);
+		r = lane_make_engines(lane, many, err);
 	if (r == 0)
 		lane->reader.engine = many && lane->many ? lane->many : lane->sync;
 	return r;
+}
+
+void lane_wind_up(struct lane *lane)
+{
+	struct io_read *read, *next;
+	bool is_over = engine_wind_up(lane->lost, &read);
+
+	for (; read; read = next) {
+		next = read->next;
+		engine_read(lane->reader.engine, read);
+	}
+	if (!is_over)
+		return;
+	engine_free(lane->lost);
+	lane->lost = NULL;
+}
+
+void lane_lose_ring(struct lane *lane)
+{
+	const struct engine_setup setup = lane_setup(lane);
+
+	lane->lost = lane->many;
+	lane->many = NULL;
+	if (pool_new(&setup, &lane->many, NULL) < 0)
+		lane->many = NULL;
+	lane->reader.engine = lane->many ? lane->many : lane->sync;
+	lane_wind_up(lane);
+}
+
+void lane_check_ring(struct lane *lane)
+{
+	if (lane->many && !engine_is_open(lane->many))
+		lane_lose_ring(lane);
 }

@@ -31,7 +31,9 @@ struct lane {
 	struct tally tally;
 	struct engine *sync;  /* reads at once, in the caller */
 	struct engine *many;  /* several at a time; NULL: not needed yet, or it cannot be had */
+	struct engine *lost;  /* a former many, which the kernel has reads of yet */
 	bool has_tried_many;
+	unsigned depth; /* as of lane_start() */
 	struct batch_slots *slots; /* of batch.c; free() them */
 	uint8_t *scratch;     /* for slots; mapped, of scratch_size */
 	size_t scratch_size;
@@ -56,6 +58,13 @@ void lane_free(struct lane *lane);
  * device at a time; 0: only the thread of the lane reads with it. */
 must_check int lane_start(struct lane *lane, const struct reader_events *events, bool many, unsigned depth,
 			  struct error *err);
+
+/* While reads are under way: if the program closed the descriptor of the ring, they go on without one. */
+void lane_check_ring(struct lane *lane);
+/* The kernel refuses the ring: the same. */
+void lane_lose_ring(struct lane *lane);
+/* Ends reads that a lost ring has completed, and lost itself after the last one. */
+void lane_wind_up(struct lane *lane);
 
 /* Before the version goes: nobody uses it. */
 void lane_close_all(struct direct *direct);

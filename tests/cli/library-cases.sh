@@ -17,6 +17,14 @@ for case in wrong-calls looked-at nothing-stays; do
     "$cases" $case volume folder/file || fail "$case"
 done
 timeout 60 "$cases" polls volume folder/file || fail "polls"
+timeout 60 "$cases" queue-in-child volume folder/file || fail "queue-in-child"
+c_program lib/without_io_uring
+rc=0
+./without_io_uring true || rc=$?
+if [ $rc != 77 ]; then
+    timeout 60 ./without_io_uring "$cases" queue-in-child volume folder/file ||
+        fail "queue-in-child without io_uring"
+fi
 if [ "$DATASETFS_BUILD_NAME" = gcc ]; then # sanitizers need descriptors
     "$cases" few-descriptors volume folder/file || fail "few-descriptors"
     assert_eq "without keys" "$("$cases" no-keys volume folder/file)" "no key for what a thread has"

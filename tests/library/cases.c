@@ -167,15 +167,16 @@ static int closed_descriptors(const char *volume, const char *path)
 	struct dsfs_queue *queue;
 	int first = 0, fd; /* of the program; what the handle opened again is below them */
 	char bytes[65536];
-	struct dsfs_read read = { .id = id, .size = 1, .buffer = bytes };
+	struct dsfs_read read = { .id = id, .size = 1, .buffer = bytes }, *done;
 
 	if (dsfs_pread(fs, id, bytes, sizeof(bytes), 0) <= 0 || read_twice(fs, id) <= 0)
 		FAIL("before");
 	expect("a queue", dsfs_queue_new(fs, 0, &queue), 0);
 	closefrom(3);
 	expect("two", read_twice(fs, id), -EBADF);
-	expect("the queue", dsfs_queue_wait(queue, 1, NULL, 0, -1), -EBADF);
-	expect("the queue", dsfs_queue_submit(queue, &read, 1), -EBADF);
+	expect("the queue", dsfs_queue_submit(queue, &read, 1), 0);
+	expect("the queue", dsfs_queue_wait(queue, 1, &done, 1, -1), 1);
+	expect("its read", read.result, -EBADF);
 	expect("closed", dsfs_pread(fs, id, bytes, sizeof(bytes), 0), -EBADF);
 	do {
 		fd = open("/proc/self/exe", O_RDONLY);
@@ -184,12 +185,54 @@ static int closed_descriptors(const char *volume, const char *path)
 	expect("something else", dsfs_pread(fs, id, bytes, sizeof(bytes), 0), -EBADF);
 	puts(dsfs_reason());
 	expect("two of something else", read_twice(fs, id), -EBADF);
-	expect("the queue", dsfs_queue_wait(queue, 1, NULL, 0, -1), -EBADF);
+	expect("the queue", dsfs_queue_submit(queue, &read, 1), 0);
+	expect("the queue", dsfs_queue_wait(queue, 1, &done, 1, -1), 1);
+	expect("its read", read.result, -EBADF);
 	expect("refresh", dsfs_refresh(fs), -EBADF);
 	expect_open_in_child(first);
 	dsfs_queue_free(queue);
 	dsfs_close(fs);
 	expect_open(first);
+	return 0;
+}
+
+static void use_queue_in_child(struct dsfs_queue *queue, struct dsfs_read *read)
+{
+	struct dsfs_read *done;
+
+	expect("submit in a child", dsfs_queue_submit(queue, read, 1), -EBADF);
+	if (!strstr(dsfs_reason(), "a child makes one of its own"))
+		FAIL("the reason");
+	expect("wait in a child", dsfs_queue_wait(queue, 1, &done, 1, -1), -EBADF);
+	dsfs_queue_free(queue);
+	_exit(0);
+}
+
+/* It gets nothing of a queue that its parent made, and takes nothing from it. */
+static int queue_in_child(const char *volume, const char *path)
+{
+	struct dsfs *fs = files_open(volume);
+	struct dsfs_read reads[8], *done[8];
+	static char bytes[8][50000];
+	struct dsfs_queue *queue;
+	int status = 1, count = 0;
+	pid_t child;
+
+	for (unsigned i = 0; i < 8; i++)
+		reads[i] = (struct dsfs_read){ .id = find(fs, path), .size = sizeof(bytes[i]), .buffer = bytes[i] };
+	expect("a queue", dsfs_queue_new(fs, 0, &queue), 0);
+	expect("submit", dsfs_queue_submit(queue, reads, 8), 0);
+	child = fork();
+	if (child == 0)
+		use_queue_in_child(queue, &reads[0]);
+	expect("the child", waitpid(child, &status, 0), child);
+	expect("its status", status, 0);
+	while (count < 8)
+		count += dsfs_queue_wait(queue, 1, done, 8, -1);
+	for (unsigned i = 0; i < 8; i++)
+		expect("a read", reads[i].result, sizeof(bytes[i]));
+	dsfs_queue_free(queue);
+	dsfs_close(fs);
 	return 0;
 }
 
@@ -411,6 +454,7 @@ int main(int argc, char **argv)
 		{ "wrong-calls", wrong_calls },
 		{ "looked-at", looked_at },
 		{ "closed-descriptors", closed_descriptors },
+		{ "queue-in-child", queue_in_child },
 		{ "nothing-stays", nothing_stays },
 		{ "few-descriptors", few_descriptors },
 		{ "no-keys", no_keys },
