@@ -459,7 +459,8 @@ bool batch_is_over(const struct batch *batch)
 	return !batch->busy && !batch->file && !batch->parted && !batch->count && !(batch->todo && batch->todo->count);
 }
 
-/* While nothing else is under way. */
+/* While nothing else is under way. What its daemon has by another descriptor does not come back to ours: these reads
+ * and all later ones of the lane fail at once, and go through the mount. */
 static void batch_retry(struct batch *batch, bool block)
 {
 	struct reader *reader = &batch->lane->reader;
@@ -468,6 +469,10 @@ static void batch_retry(struct batch *batch, bool block)
 
 	if (!parked)
 		return;
+	if (rescue_knows_better(batch->lane->direct)) {
+		read_give_up(reader);
+		return;
+	}
 	if (block && parked == batch->busy)
 		nanosleep(&(struct timespec){ .tv_nsec = BATCH_RETRY }, NULL);
 	now = clock_now();

@@ -151,12 +151,17 @@ static int rescue_try(const struct direct *direct, const struct read_request *re
 	return rescue_by_path(mount, direct, request, path, err);
 }
 
+bool rescue_knows_better(const struct direct *direct)
+{
+	return direct->link && link_has_moved(direct->link) && link_lives(direct->link);
+}
+
 /* Where the way to the device fails it fails for the mount too, which would wait much longer. */
 static bool rescue_may_help(const struct direct *direct, int code)
 {
 	if (!direct->link || code == -ENOMEM)
 		return false;
-	return !park_is_path_error(code) || link_has_moved(direct->link);
+	return !park_is_path_error(code) || rescue_knows_better(direct);
 }
 
 int rescue_read(const struct direct *direct, const struct read_request *request, struct error *err)

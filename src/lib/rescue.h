@@ -5,6 +5,9 @@
 #include "lib/direct.h"
 #include "read/op.h"
 
+/* Whether the daemon reads the volume by a descriptor that it opened since: what fails on the way to the device past
+ * the mount does not fail through it. Two loads. */
+bool rescue_knows_better(const struct direct *direct);
 /* Fills in the payload of the read. Not for versions that were opened by their volume. On failure err, which has the
  * reason of the first failure, gets this one as well. */
 must_check int rescue_read(const struct direct *direct, const struct read_request *request, struct error *err);

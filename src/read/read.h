@@ -7,5 +7,5 @@
 void read_begin(struct reader *reader, struct read_op *op);
 /* Tries the reads again that failed because of the way to the device; what is past the deadline fails. */
 void read_retry(struct reader *reader);
-/* The reader's owner ends: what is parked fails, and nothing is parked any more. */
+/* The device will not come back, or the reader's owner ends: what is parked fails, and nothing is parked any more. */
 void read_give_up(struct reader *reader);

@@ -13,11 +13,22 @@ client() {
     eval "exec {TO_$name}>$name.to {FROM_$name}<$name.from"
 }
 
+# ask NAME COMMAND: without waiting
+ask() {
+    local to=TO_$1
+    echo "$2" >&"${!to}"
+}
+
+# answer NAME [SECONDS]: ANSWER is what it says to what it was asked; it has ended, or there is none after so long
+answer() {
+    local from=FROM_$1
+    IFS= read -r ${2:+-t "$2"} -u "${!from}" ANSWER || fail "no answer of client $1: $(cat "$1.err")"
+}
+
 # tell NAME COMMAND: ANSWER is what it says
 tell() {
-    local to=TO_$1 from=FROM_$1
-    echo "$2" >&"${!to}"
-    IFS= read -r -u "${!from}" ANSWER || fail "client $1 has ended: $(cat "$1.err")"
+    ask "$1" "$2"
+    answer "$1"
 }
 
 # told NAME COMMAND ANSWER: and says this
