@@ -459,9 +459,14 @@ bool batch_is_over(const struct batch *batch)
 	return !batch->busy && !batch->file && !batch->parted && !batch->count && !(batch->todo && batch->todo->count);
 }
 
+static void batch_sleep(int64_t limit, int64_t most)
+{
+	nanosleep(&(struct timespec){ .tv_nsec = limit < most ? limit : most }, NULL);
+}
+
 /* While nothing else is under way. What its daemon has by another descriptor does not come back to ours: these reads
  * and all later ones of the lane fail at once, and go through the mount. */
-static void batch_retry(struct batch *batch, bool block)
+static void batch_retry(struct batch *batch, int64_t limit)
 {
 	struct reader *reader = &batch->lane->reader;
 	unsigned parked = atomic_load_explicit(&reader->parked_count, memory_order_relaxed);
@@ -473,8 +478,8 @@ static void batch_retry(struct batch *batch, bool block)
 		read_give_up(reader);
 		return;
 	}
-	if (block && parked == batch->busy)
-		nanosleep(&(struct timespec){ .tv_nsec = BATCH_RETRY }, NULL);
+	if (limit > 0 && parked == batch->busy)
+		batch_sleep(limit, BATCH_RETRY);
 	now = clock_now();
 	if (now - batch->retried < BATCH_RETRY)
 		return;
@@ -486,7 +491,7 @@ static void batch_retry(struct batch *batch, bool block)
 static void batch_wait_lost(struct batch *batch, int64_t limit)
 {
 	if (limit > 0)
-		nanosleep(&(struct timespec){ .tv_nsec = limit < BATCH_LOST ? limit : BATCH_LOST }, NULL);
+		batch_sleep(limit, BATCH_LOST);
 	lane_wind_up(batch->lane);
 }
 
@@ -508,7 +513,7 @@ void batch_wait(struct batch *batch, int64_t limit)
 	if (is_lost)
 		batch_wait_lost(batch, limit);
 	batch_wait_engine(batch, is_lost ? 0 : limit);
-	batch_retry(batch, limit > 0);
+	batch_retry(batch, limit);
 	batch_start(batch);
 }
 

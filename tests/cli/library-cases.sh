@@ -24,6 +24,7 @@ rc=0
 if [ $rc != 77 ]; then
     timeout 60 ./without_io_uring "$cases" queue-in-child volume folder/file ||
         fail "queue-in-child without io_uring"
+    timeout 60 ./without_io_uring "$cases" limited-wait volume folder/file || fail "limited-wait"
 fi
 if [ "$DATASETFS_BUILD_NAME" = gcc ]; then # sanitizers need descriptors
     "$cases" few-descriptors volume folder/file || fail "few-descriptors"

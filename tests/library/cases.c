@@ -6,9 +6,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static uint64_t find(struct dsfs *fs, const char *path)
@@ -420,6 +425,50 @@ static int polls(const char *volume, const char *path)
 	return 0;
 }
 
+static _Atomic bool is_away; /* the device */
+static _Atomic int64_t slept; /* ns, the longest that was asked for while it was */
+
+/* Of libc, for the library as well: without an io_uring it reads by this. */
+ssize_t preadv(int fd, const struct iovec *iov, int count, off_t offset)
+{
+	if (!is_away)
+		return syscall(SYS_preadv, fd, iov, count, offset, 0);
+	errno = EIO;
+	return -1;
+}
+
+int nanosleep(const struct timespec *time, struct timespec *left)
+{
+	int64_t length = time->tv_sec * INT64_C(1000000000) + time->tv_nsec;
+
+	if (is_away && length > slept)
+		slept = length;
+	return (int)syscall(SYS_nanosleep, time, left);
+}
+
+/* A wait with a limit sleeps no longer than that while the reads wait for their device. */
+static int limited_wait(const char *volume, const char *path)
+{
+	struct dsfs *fs = files_open(volume);
+	struct dsfs_queue *queue;
+	static char bytes[50000];
+	struct dsfs_read read = { .id = find(fs, path), .size = sizeof(bytes), .buffer = bytes }, *done;
+
+	expect("a queue", dsfs_queue_new(fs, 0, &queue), 0);
+	is_away = true;
+	expect("submit", dsfs_queue_submit(queue, &read, 1), 0);
+	for (unsigned i = 0; i < 3; i++)
+		expect("wait", dsfs_queue_wait(queue, 1, &done, 1, 20), 0);
+	if (!slept || slept > 20000000)
+		FAIL("a wait of 20 ms slept for %lld ns", (long long)slept);
+	is_away = false;
+	expect("the read, once the device is back", dsfs_queue_wait(queue, 1, &done, 1, -1), 1);
+	expect("its result", read.result, sizeof(bytes));
+	dsfs_queue_free(queue);
+	dsfs_close(fs);
+	return 0;
+}
+
 /* Another version becomes current while reads of the first go on. */
 static int refreshes(const char *volume, const char *path)
 {
@@ -459,6 +508,7 @@ int main(int argc, char **argv)
 		{ "few-descriptors", few_descriptors },
 		{ "no-keys", no_keys },
 		{ "polls", polls },
+		{ "limited-wait", limited_wait },
 		{ "refreshes", refreshes },
 		{ "refused", refused },
 		{ "another-user", another_user },
