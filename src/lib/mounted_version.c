@@ -44,7 +44,7 @@ int mounted_version_id(const struct mounted *mounted, const struct stat *st, uin
 int mounted_version_expect(const struct mounted *mounted, int fd, const char *path, uint64_t id, struct stat *ret_st,
 			   struct error *err)
 {
-	uint64_t found;
+	uint64_t found = 0;
 	int r;
 
 	if (fstat(fd, ret_st) < 0)
