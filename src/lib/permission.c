@@ -6,35 +6,69 @@
 #include <inttypes.h>
 #include <linux/capability.h>
 #include <stdlib.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Effective ones of this thread. */
-static uint64_t permission_capabilities(void)
+_Static_assert(CAP_DAC_OVERRIDE < 32 && CAP_DAC_READ_SEARCH < 32 && CAP_SETUID < 32 && CAP_SETGID < 32,
+	       "all are in the first word");
+
+/* Of this thread. */
+static struct __user_cap_data_struct permission_capabilities(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
 
-	if (syscall(SYS_capget, &header, data) < 0)
-		return 0;
-	return data[0].effective | (uint64_t)data[1].effective << 32;
+	(void)!syscall(SYS_capget, &header, data);
+	return data[0];
 }
 
-static bool permission_has(uint64_t capabilities, int which)
+static bool permission_has(uint32_t capabilities, int which)
 {
 	return capabilities >> which & 1;
 }
 
+/* The filesystem's user, which is not the effective one where setfsuid(2) was called. There is no other question for it
+ * than this call, for which hardened services are killed: so it is asked only where the call could have been made. */
+static uid_t permission_uid(uint32_t permitted)
+{
+	uid_t real, effective, saved, found;
+
+	if (getresuid(&real, &effective, &saved) < 0)
+		return geteuid();
+	if (real == effective && saved == effective && !permission_has(permitted, CAP_SETUID))
+		return effective;
+	found = (uid_t)setfsuid((uid_t)-1); /* no user: changes nothing */
+	return found == (uid_t)-1 ? effective : found;
+}
+
+static gid_t permission_gid(uint32_t permitted)
+{
+	gid_t real, effective, saved, found;
+
+	if (getresgid(&real, &effective, &saved) < 0)
+		return getegid();
+	if (real == effective && saved == effective && !permission_has(permitted, CAP_SETGID))
+		return effective;
+	found = (gid_t)setfsgid((gid_t)-1);
+	return found == (gid_t)-1 ? effective : found;
+}
+
 static int permission_look(struct permission *permission, struct error *err)
 {
-	uint64_t capabilities = permission_capabilities();
-	int count = getgroups(0, NULL);
+	const struct __user_cap_data_struct capabilities = permission_capabilities();
+	int count;
 
-	permission->has_all = permission_has(capabilities, CAP_DAC_OVERRIDE) ||
-			      permission_has(capabilities, CAP_DAC_READ_SEARCH);
-	permission->uid = geteuid();
-	permission->gid = getegid();
+	permission->has_all = permission_has(capabilities.effective, CAP_DAC_OVERRIDE) ||
+			      permission_has(capabilities.effective, CAP_DAC_READ_SEARCH);
+	if (permission->has_all) {
+		permission->is_known = true;
+		return 0;
+	}
+	permission->uid = permission_uid(capabilities.permitted);
+	permission->gid = permission_gid(capabilities.permitted);
+	count = getgroups(0, NULL);
 	if (count > 0) {
 		permission->groups = calloc((size_t)count, sizeof(*permission->groups));
 		if (!permission->groups)

@@ -10,7 +10,7 @@
 /* Who calls; asked for when it first matters. Of one thread and one call; zeroed before. */
 struct permission {
 	bool is_known;
-	bool has_all; /* by its capabilities */
+	bool has_all; /* by its capabilities; then nothing of what follows is filled in */
 	uid_t uid;
 	gid_t gid;
 	int group_count;

@@ -90,6 +90,7 @@ chmod 755 .
 "$cases" read private folder/file | cmp - source/folder/file
 "$cases" another-user private 3 || fail "a queue of another user"
 "$cases" refused private 0 || fail "root may read all"
+"$cases" filesystem-users private source || fail "users of the filesystem"
 as_user "$cases" refused private 2 >refused || fail "another user: $(cat refused)"
 assert_contains "the reason" "$(cat refused)" "has mode 0640, uid 0, gid 0: uid 65534 may not read it"
 assert_contains "the reason" "$(cat refused)" "has mode 0404, uid 0, gid 65534: uid 65534 may not read it"

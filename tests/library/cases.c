@@ -3,12 +3,14 @@
  * usage: library-cases CASE VOLUME [ARGUMENT] */
 #include "files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -269,6 +271,54 @@ static int one_damaged(const char *volume, const char *path)
 	return 0;
 }
 
+static unsigned asked; /* for the user of the filesystem */
+static const char *source;
+
+/* Of libc, for the library as well. */
+int setfsuid(uid_t uid)
+{
+	asked += uid == (uid_t)-1;
+	return (int)syscall(SYS_setfsuid, uid);
+}
+
+static int compare_with_kernel(void *argument, const struct dsfs_dirent *entry)
+{
+	char path[512], byte;
+	ssize_t r;
+	int fd;
+
+	if (entry->type != DT_REG)
+		return 0;
+	snprintf(path, sizeof(path), "%s/%s", source, entry->path);
+	fd = open(path, O_RDONLY);
+	if (fd < 0 && errno != EACCES)
+		FAIL("'%s': %s", path, strerror(errno));
+	r = dsfs_pread(argument, entry->id, &byte, 1, 0);
+	expect(path, r < 0 ? r : 0, fd < 0 ? -EACCES : 0);
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
+
+/* Whoever setfsuid(2) and setfsgid(2) make of root may read what the kernel lets him read in the source. */
+static int filesystem_users(const char *volume, const char *path)
+{
+	static const unsigned users[][2] = { { 0, 0 }, { 65534, 65534 }, { 65534, 0 }, { 0, 65534 }, { 1, 1 },
+					     { 0, 0 } };
+	struct dsfs *fs = files_open(volume);
+	struct dsfs_info info = { .size = sizeof(info) };
+
+	source = path;
+	dsfs_info(fs, &info);
+	for (size_t i = 0; i < sizeof(users) / sizeof(*users); i++) {
+		setfsgid(users[i][1]);
+		setfsuid(users[i][0]);
+		expect("a walk", dsfs_walk(fs, info.root, compare_with_kernel, fs), 0);
+	}
+	dsfs_close(fs);
+	return 0;
+}
+
 /* So many files may not be read; prints why. */
 static int refused(const char *volume, const char *count)
 {
@@ -284,6 +334,7 @@ static int refused(const char *volume, const char *count)
 			found++;
 		}
 	expect("refused", found, atoi(count));
+	expect("calls of setfsuid(2), which hardened services must not make", asked, 0);
 	dsfs_close(fs);
 	return 0;
 }
@@ -511,6 +562,7 @@ int main(int argc, char **argv)
 		{ "limited-wait", limited_wait },
 		{ "refreshes", refreshes },
 		{ "refused", refused },
+		{ "filesystem-users", filesystem_users },
 		{ "another-user", another_user },
 		{ "one-damaged", one_damaged },
 	};
