@@ -86,7 +86,7 @@ int dsfs_versions(struct dsfs *fs, int (*each)(void *argument, const struct dsfs
 /* Finds paths, relative to the root; '/' in front is ignored. Symbolic links are followed, also a last one, but neither
  * they nor '..' lead out of the root: EXDEV. ids[i]: an id, or a negative errno. Returns 0 when all were found, else
  * the first error. The caller needs search permission for the directories, as with the mount: EACCES. By id a file's
- * own mode counts and no directory's. */
+ * own mode counts and no directory's, unless the way is through the mount: there the kernel asks for both. */
 int dsfs_lookup(struct dsfs *fs, const char *const *paths, size_t count, int64_t *ids);
 /* As the mount's stat(2) has it, but for st_dev, which is 0. */
 int dsfs_stat(struct dsfs *fs, uint64_t id, struct stat *ret);
@@ -128,7 +128,8 @@ struct dsfs_read {
 	uint64_t size;   /* bytes wanted, and room in buffer; UINT64_MAX without a buffer: up to the end of the file */
 	void *buffer;    /* in: where to, or NULL; then out: in the arena (NULL: no bytes). What is read there without
 			    a copy: all in the arena; in a buffer, where its address and the place on the volume agree
-			    in blocks and size leaves room for whole ones: aligned to 4096, most larger files do */
+			    in blocks and size leaves room for whole ones: aligned to 4096, most larger files do.
+			    All size bytes of a buffer may be written to, also those behind result */
 	int64_t result;  /* out: bytes, fewer than size only at the end of the file; or a negative errno */
 	void *user;      /* the caller's */
 };

@@ -89,6 +89,63 @@ cc -Wall -Wextra -Werror $(flags --cflags) program.c -o static $(flags --static 
 assert_eq "with the static library" "$(./static volume)" "$version contents"
 say "C"
 
+# As libdatasetfs(3) says of plugins: a thread that has read ends after the plugin was closed.
+cat >plugin.c <<'END'
+#include <datasetfs/datasetfs.h>
+#include <stdlib.h>
+
+ssize_t plugin_read(const char *volume);
+ssize_t plugin_read(const char *volume)
+{
+	struct dsfs *fs;
+	void *contents = NULL;
+	ssize_t size;
+
+	if (dsfs_open(volume, NULL, &fs) < 0)
+		return -1;
+	size = dsfs_read_file(fs, "file", &contents);
+	free(contents);
+	dsfs_close(fs);
+	return size;
+}
+END
+cat >host.c <<'END'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+static void *thread_main(void *argument)
+{
+	void *plugin = dlopen("./plugin.so", RTLD_NOW);
+	ssize_t (*read)(const char *) = plugin ? (ssize_t (*)(const char *))dlsym(plugin, "plugin_read") : NULL;
+
+	if (read)
+		printf("%zd\n", read(argument));
+	else
+		puts(dlerror());
+	fflush(stdout);
+	if (plugin)
+		dlclose(plugin);
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+
+	(void)argc;
+	return pthread_create(&thread, NULL, thread_main, argv[1]) || pthread_join(thread, NULL);
+}
+END
+# shellcheck disable=SC2046
+cc -Wall -Wextra -Werror -fPIC -shared $(flags --cflags) plugin.c -o plugin.so $(flags --static --libs) \
+    -Wl,-z,nodelete || fail "as a plugin"
+cc -Wall -Wextra -Werror host.c -o host -pthread -ldl || fail "the plugin's host"
+read=$(./host volume) || fail "the plugin's host crashed: it said '$read'"
+assert_eq "as a plugin" "$read" 9
+say "a plugin"
+
 if command -v c++ >/dev/null; then
     sed 's/(char \*)contents/static_cast<char *>(contents)/' program.c >program.cc
     # shellcheck disable=SC2046
