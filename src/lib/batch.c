@@ -508,8 +508,10 @@ static void batch_wait_engine(struct batch *batch, int64_t limit)
 
 void batch_wait(struct batch *batch, int64_t limit)
 {
-	bool is_lost = batch->lane->lost;
+	bool is_lost;
 
+	lane_check_ring(batch->lane);
+	is_lost = batch->lane->lost;
 	if (is_lost)
 		batch_wait_lost(batch, limit);
 	batch_wait_engine(batch, is_lost ? 0 : limit);

@@ -71,8 +71,6 @@ static int direct_read_submit(struct pending *pending, struct dsfs_read *reads, 
 	batch->err = err;
 	batch_look(batch);
 	is_pushed = count > 1 || !batch_gathers(batch, count);
-	if (is_pushed)
-		lane_check_ring(batch->lane);
 	for (size_t i = 0; i < count; i++)
 		fifo_add(&queue->todo, &reads[i]);
 	batch_start(batch);
@@ -94,7 +92,6 @@ static int direct_read_wait(struct pending *pending, size_t least, struct dsfs_r
 		return r;
 	permission_end(&batch->permission);
 	batch->err = err;
-	lane_check_ring(batch->lane);
 	batch_look(batch);
 	if (queue->done.count >= least || limit == 0)
 		batch_wait(batch, 0);
@@ -117,8 +114,6 @@ static void direct_read_free(struct pending *pending)
 	if (direct_read_check(queue, NULL) < 0)
 		return;
 	queue->batch.err = NULL; /* nobody asks any more */
-	if (queue->batch.lane)
-		lane_check_ring(queue->batch.lane);
 	if (queue->batch.lane)
 		while (!batch_is_over(&queue->batch))
 			batch_wait(&queue->batch, BATCH_FOR_EVER);

@@ -321,6 +321,6 @@ void lane_lose_ring(struct lane *lane)
 
 void lane_check_ring(struct lane *lane)
 {
-	if (lane->many && !engine_is_open(lane->many))
+	if (lane->reader.engine == lane->many && !engine_is_open(lane->many))
 		lane_lose_ring(lane);
 }

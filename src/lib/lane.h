@@ -59,7 +59,8 @@ void lane_free(struct lane *lane);
 must_check int lane_start(struct lane *lane, const struct reader_events *events, bool many, unsigned depth,
 			  struct error *err);
 
-/* While reads are under way: if the program closed the descriptor of the ring, they go on without one. */
+/* Before a system call by the engine: if the program closed the descriptor of the ring, reads go on without one. The
+ * number may be that of another ring, where they would be waited for without end. */
 void lane_check_ring(struct lane *lane);
 /* The kernel refuses the ring: the same. */
 void lane_lose_ring(struct lane *lane);
