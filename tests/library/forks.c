@@ -69,6 +69,13 @@ static void *reader_main(void *argument)
 	return NULL;
 }
 
+/* number odd: a clone that no handler of fork(2) hears of. In such a child fork(2) itself may wait for ever, for a lock
+ * of malloc(3) that a thread of the parent held. */
+static pid_t make_child(unsigned number)
+{
+	return number % 2 ? (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL) : fork();
+}
+
 /* What the parent has read stays as it is for both, though both go on with the same arena. */
 static void child_main(unsigned number, struct dsfs_arena *inherited, const struct file *file,
 		       const struct dsfs_read *read)
@@ -89,7 +96,7 @@ static void child_main(unsigned number, struct dsfs_arena *inherited, const stru
 		dsfs_close(fs);
 	}
 	if (number % 3 == 1) { /* a child of the child */
-		pid_t pid = fork();
+		pid_t pid = make_child(number);
 		int status;
 
 		if (pid == 0) {
@@ -101,12 +108,6 @@ static void child_main(unsigned number, struct dsfs_arena *inherited, const stru
 			FAIL("the child's child: status %#x", status);
 	}
 	_exit(0);
-}
-
-/* number odd: a clone that no handler of fork(2) hears of. */
-static pid_t make_child(unsigned number)
-{
-	return number % 2 ? (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL) : fork();
 }
 
 static void run_children(unsigned count, struct dsfs_arena *arena)
