@@ -6,6 +6,7 @@ import fcntl
 import json
 import os
 import random
+import subprocess
 import sys
 import time
 
@@ -200,6 +201,41 @@ def fed(mount, path):
             sys.exit("fail: no file is taken, and there is memory")
         time.sleep(0.05)
     settle(mount, 1)
+
+
+def is_kept_below(mount, most):
+    """Of files of a megabyte each."""
+    counters = stats(mount)
+    return (counters["prefetch_files"] - counters["prefetch_dropped"]) * 1000000 <= most
+
+
+def join(group):
+    with open(group, "w", encoding="utf-8") as file:
+        file.write(str(os.getpid()))
+
+
+def crowd(mount, source, limit, group):
+    """Users who announce more than there is memory: what is kept is a part of it, also when that becomes less."""
+    names, users, taken, limit, hog = files_of(mount), 8, 0, int(limit), 150 << 20
+    numbers = numbers_of(mount, names)
+    for user in range(users):
+        os.seteuid(1001 + user)
+        taken += tell(mount, numbers[user::users])[0]
+        os.seteuid(0)
+    settle(mount, taken)
+    if taken < users or not is_kept_below(mount, limit // 4):
+        sys.exit(f"fail: {taken} files were taken, {stats(mount)['prefetch_dropped']} of them dropped")
+    program = f"import sys; all = b'x' * {hog}; print(flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          preexec_fn=lambda: join(group)) as process:
+        process.stdout.readline()
+        give_up = time.monotonic() + PATIENCE
+        while not is_kept_below(mount, (limit - hog) // 4):
+            if time.monotonic() > give_up:
+                sys.exit(f"fail: kept beside another process: {stats(mount)}")
+            time.sleep(0.05)
+        process.stdin.close()
+    compare(mount, source, names)
 
 
 def orphans(mount, path):

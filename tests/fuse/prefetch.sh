@@ -86,6 +86,22 @@ if [ -z "${DATASETFS_SANITIZER:-}" ] && mkdir "$group" 2>/dev/null && [ -e "$gro
     announce fed mnt megabytes.numbers || fail "a control group with memory again"
     unmount mnt
     say "memory of the control group"
+
+    # Each of eight users has a share, and all shares together are more than the group has.
+    python3 - <<'END'
+import os
+os.makedirs("crowd")
+for i in range(8 * 48):
+    with open(f"crowd/f{i:03}", "wb") as out:
+        out.write(f"{i:015}\n".encode() * (1000000 // 16))
+END
+    pack crowd.volume crowd --compress zstd
+    mount_volume crowd.volume mnt -o readahead=off,prefetch=8G,allow_other
+    echo $((256 << 20)) >"$group/$limit"
+    echo $DAEMON >"$group/cgroup.procs"
+    announce crowd mnt crowd $((256 << 20)) "$group/cgroup.procs" || fail "more than the control group has"
+    unmount mnt
+    say "memory that many users want"
 else
     say "no control group can be made here: its memory was not tested"
 fi

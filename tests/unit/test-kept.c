@@ -38,10 +38,32 @@ static void batches_of_one_byte(void **state)
 	kept_free(kept);
 }
 
+static void the_limit_falls(void **state)
+{
+	uint64_t dropped, size;
+	struct kept *kept = NULL;
+
+	(void)state;
+	CHECK_OK(kept_new(MOST, &kept, &err));
+	for (uint64_t ordinal = 1; ordinal <= 20; ordinal++)
+		keep_one(kept, ordinal, &dropped);
+	size = kept_bytes(kept);
+	assert_int_equal(kept_limit(kept, size), 0);
+	assert_int_equal(kept_limit(kept, size / 2), 10);
+	assert_int_equal(kept_bytes(kept), size / 2);
+	assert_null(kept_pin(kept, 1, 10));
+	keep_one(kept, 21, &dropped);
+	assert_int_equal(dropped, 1);
+	assert_int_equal(kept_limit(kept, 0), 10);
+	assert_true(kept_is_empty(kept));
+	kept_free(kept);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(batches_of_one_byte),
+		cmocka_unit_test(the_limit_falls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "serve/ahead/fetcher.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@
 #define FETCHER_KEEP   INT64_C(30000000000)  /* ns that a file is kept for */
 #define FETCHER_PAUSE  INT64_C(1000000000)   /* ns without a read ahead when the way to the device failed */
 #define FETCHER_LOOK   (UINT64_C(32) << 20)  /* bytes between two looks at what memory is left */
+#define FETCHER_LOOK_AFTER INT64_C(1000000000) /* ns, the same */
 #define FETCHER_SHARE  4u                    /* the part of the free memory that may be ahead of readers */
 #define FETCHER_TURN 16u                   /* files that are stored between two looks at what has arrived */
 #define FETCHER_SKIP 8u                    /* files that a walker reads while we begin to store */
@@ -71,7 +73,8 @@ struct fetcher {
 	struct reader reader;
 	unsigned busy;    /* slots */
 	struct kept_batch *stores, **last_store; /* that arrived, with files to be stored */
-	uint64_t looked;  /* bytes read when the memory was looked at */
+	uint64_t looked;   /* bytes read when a read looked at the memory, */
+	int64_t looked_at; /* and when that was, ns, monotonic; 0: none did yet */
 	uint64_t owed[FETCHER_OWED]; /* nodes */
 	unsigned owed_count;
 	unsigned slot_count;
@@ -343,16 +346,32 @@ static void fetcher_read(struct fetcher *fetcher, struct fetcher_slot *slot)
 	read_begin(&fetcher->reader, &slot->op);
 }
 
-/* What is free of the machine's memory and of the control groups': stored pages are charged to the daemon's. */
+/* What would be free of the machine's memory and of the control groups' if nothing were kept: stored pages are charged
+ * to the daemon's. What is kept already shrinks with it; free() alone would leave its memory with the daemon. */
 static void fetcher_look(struct fetcher *fetcher)
 {
-	uint64_t bytes = atomic_load(&fetcher->counters.ahead_bytes), left;
+	uint64_t free = (headroom_left() + kept_bytes(fetcher->kept)) / FETCHER_SHARE;
+	uint64_t budget = free < READ_MAX ? 0 : free < fetcher->most ? free : fetcher->most;
+	uint64_t dropped = kept_limit(fetcher->kept, budget);
 
-	if (fetcher->looked && bytes - fetcher->looked < FETCHER_LOOK && atomic_load(&fetcher->budget))
+	atomic_store(&fetcher->budget, budget);
+	counter_add(&fetcher->counters.ahead_dropped, dropped);
+	if (dropped)
+		malloc_trim(0);
+}
+
+/* Before a read: others may have taken memory since the last look. */
+static void fetcher_look_again(struct fetcher *fetcher)
+{
+	uint64_t bytes = atomic_load(&fetcher->counters.ahead_bytes);
+	int64_t now = clock_now();
+
+	if (bytes - fetcher->looked < FETCHER_LOOK && now - fetcher->looked_at < FETCHER_LOOK_AFTER &&
+	    atomic_load(&fetcher->budget))
 		return;
-	fetcher->looked = bytes ? bytes : 1;
-	left = headroom_left() / FETCHER_SHARE;
-	atomic_store(&fetcher->budget, left < READ_MAX ? 0 : left < fetcher->most ? left : fetcher->most);
+	fetcher_look(fetcher);
+	fetcher->looked = bytes;
+	fetcher->looked_at = now;
 }
 
 static bool fetcher_may_read(struct fetcher *fetcher)
@@ -366,7 +385,7 @@ static void fetcher_begin(struct fetcher *fetcher, struct fetcher_slot *slot, st
 {
 	bool found = false;
 
-	fetcher_look(fetcher);
+	fetcher_look_again(fetcher);
 	slot->batch = fetcher_may_read(fetcher) ? kept_begin(job->owner) : NULL;
 	if (slot->batch)
 		found = fetcher_gather(fetcher, slot, job);
@@ -386,8 +405,20 @@ static void fetcher_begin(struct fetcher *fetcher, struct fetcher_slot *slot, st
 	fetcher_read(fetcher, slot);
 }
 
+/* Reads under way take memory beside what is kept: less where it is short. */
+static unsigned fetcher_slots(const struct fetcher *fetcher)
+{
+	uint64_t budget = atomic_load(&fetcher->budget), most = budget / READ_SCRATCH;
+
+	if (budget == fetcher->most || most > fetcher->slot_count)
+		return fetcher->slot_count;
+	return most ? (unsigned)most : 1;
+}
+
 static struct fetcher_slot *fetcher_free_slot(struct fetcher *fetcher)
 {
+	if (fetcher->busy >= fetcher_slots(fetcher))
+		return NULL;
 	for (unsigned i = 0; i < fetcher->slot_count; i++)
 		if (!fetcher->slots[i].job)
 			return &fetcher->slots[i];
@@ -423,12 +454,12 @@ static void fetcher_path_failed(struct read_op *op, int code, bool is_parked)
 
 static const struct reader_events fetcher_events = { .failed = fetcher_failed, .path_failed = fetcher_path_failed };
 
-/* Once a second. Without memory nothing is read, so that nothing else looks whether there is some again. */
+/* Once a second while something is kept, which others may need the memory of; or while there is no memory: nothing is
+ * read then, so that nothing else looks whether there is some again. */
 static void fetcher_look_after(struct fetcher *fetcher)
 {
 	counter_add(&fetcher->counters.ahead_dropped, kept_expire(fetcher->kept, clock_now() - FETCHER_KEEP));
-	if (!atomic_load(&fetcher->budget))
-		fetcher_look(fetcher);
+	fetcher_look(fetcher);
 }
 
 static void fetcher_woken(void *argument)
@@ -533,7 +564,6 @@ int fetcher_start(struct serve *serve, uint64_t most, unsigned slots, struct fet
 	fetcher->options = (struct reader_options){ .verify = serve->options.read.verify };
 	fetcher->geometry = serve->volume->geometry;
 	atomic_store(&fetcher->going, 1);
-	atomic_store(&fetcher->budget, most);
 	pthread_mutex_init(&fetcher->lock, NULL);
 	sem_init(&fetcher->started, 0, 0);
 	r = wake_open(&fetcher->wake, err);
@@ -541,6 +571,8 @@ int fetcher_start(struct serve *serve, uint64_t most, unsigned slots, struct fet
 		r = kept_new(most, &fetcher->kept, err);
 	if (r == 0)
 		r = fetcher_open(fetcher, err);
+	if (r == 0)
+		fetcher_look(fetcher);
 	if (r == 0)
 		r = fetcher_run(fetcher, err);
 	if (r < 0) {

@@ -18,7 +18,7 @@
 
 struct kept {
 	pthread_mutex_t lock;
-	uint64_t most;                      /* bytes */
+	uint64_t most;                      /* bytes; under the lock */
 	_Atomic uint64_t size;              /* of all batches; changes under the lock */
 	struct kept_batch *first, **last;   /* those that arrived, by age */
 	struct kept_file *buckets[KEPT_BUCKETS];
@@ -132,6 +132,19 @@ static uint64_t kept_drop(struct kept *kept, struct kept_batch *batch)
 	return dropped;
 }
 
+/* For so much memory beside what stays. Returns how many files nobody asked for. */
+static uint64_t kept_make_room(struct kept *kept, uint64_t memory)
+{
+	struct kept_batch *first, *next;
+	uint64_t dropped = 0;
+
+	for (first = kept->first; first && atomic_load(&kept->size) + memory > kept->most; first = next) {
+		next = first->next;
+		dropped += kept_drop(kept, first);
+	}
+	return dropped;
+}
+
 /* ---- a READ ---- */
 
 static enum kept_found kept_look(struct kept_file *file, uint64_t offset, uint64_t size, struct kept_waiter *waiter,
@@ -207,14 +220,10 @@ int kept_reserve(struct kept *kept, struct kept_batch *batch, uint64_t *ret_drop
 	const struct kept_file *last = &batch->files[batch->count - 1];
 	size_t size = round_up(last->offset + last->size, DSFS_BLOCK);
 	uint64_t memory = size + sizeof(*batch);
-	struct kept_batch *first, *next;
-	uint64_t dropped = 0;
+	uint64_t dropped;
 
 	pthread_mutex_lock(&kept->lock);
-	for (first = kept->first; first && atomic_load(&kept->size) + memory > kept->most; first = next) {
-		next = first->next;
-		dropped += kept_drop(kept, first);
-	}
+	dropped = kept_make_room(kept, memory);
 	atomic_fetch_add_explicit(&kept->size, memory, memory_order_relaxed);
 	pthread_mutex_unlock(&kept->lock);
 	batch->size = size;
@@ -348,6 +357,22 @@ uint64_t kept_expire(struct kept *kept, int64_t before)
 	return dropped;
 }
 
+uint64_t kept_limit(struct kept *kept, uint64_t most)
+{
+	uint64_t dropped;
+
+	pthread_mutex_lock(&kept->lock);
+	kept->most = most;
+	dropped = kept_make_room(kept, 0);
+	pthread_mutex_unlock(&kept->lock);
+	return dropped;
+}
+
+uint64_t kept_bytes(const struct kept *kept)
+{
+	return atomic_load_explicit(&kept->size, memory_order_relaxed);
+}
+
 uint64_t kept_bytes_of(struct kept *kept, uint32_t owner)
 {
 	uint64_t bytes = 0;
@@ -363,5 +388,5 @@ uint64_t kept_bytes_of(struct kept *kept, uint32_t owner)
 
 bool kept_is_empty(const struct kept *kept)
 {
-	return !atomic_load_explicit(&kept->size, memory_order_relaxed);
+	return !kept_bytes(kept);
 }

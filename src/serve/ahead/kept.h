@@ -97,6 +97,10 @@ struct kept_file *kept_pin(struct kept *kept, uint64_t key, uint64_t ordinal);
 void kept_unpin(struct kept *kept, struct kept_file *file);
 /* Drops what arrived before that time (ns, monotonic). Returns how many files nobody asked for. */
 uint64_t kept_expire(struct kept *kept, int64_t before);
+/* So many bytes at most from here on: what came first goes. Returns how many files nobody asked for. */
+uint64_t kept_limit(struct kept *kept, uint64_t most);
+/* Memory of all batches, also of those that are being read. Any thread. */
+uint64_t kept_bytes(const struct kept *kept);
 /* Memory of what has arrived and is kept for a user. Any thread. */
 uint64_t kept_bytes_of(struct kept *kept, uint32_t owner);
 /* Whether there is nothing to expire. Any thread. */
