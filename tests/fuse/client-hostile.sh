@@ -56,6 +56,20 @@ CODE
     wait_for 10 grep -q connected stuck.log || fail "no peers"
     unmount mnt
     wait $stuck || fail "the peers"
+
+    say "a mount that ends while a client's open of the volume hangs"
+    cc -shared -fPIC -O1 -D_GNU_SOURCE "$LIB/hold.c" -o hold.so || fail "hold.c does not compile"
+    ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0 LD_PRELOAD=$PWD/hold.so HOLD_VOLUME=$PWD/volume \
+        HOLD_WHILE=$PWD/hold mount_volume volume mnt
+    echo open >hold
+    path=$(json socket mnt/.datasetfs/client)
+    python3 "$peers" patient mnt >patient.log 2>&1 & patient=$!
+    wait_for 20 test -e hold.held || fail "nobody opens the volume: $(cat patient.log)"
+    unmount mnt
+    wait $patient || fail "the client: $(cat patient.log)"
+    [ ! -e "$path" ] || fail "the socket is still there"
+    grep -q "the device holds a client's open of the volume back, the daemon ends without it" daemon.log ||
+        fail "no line about the device"
     told after "compare source" "20 right, 0 failed"
     end_client after
 ) || fail "peers"

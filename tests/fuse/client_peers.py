@@ -161,6 +161,15 @@ def greedy(mount):
     print("dropped")
 
 
+def patient(mount):
+    """Asks, and waits for the answer of a daemon whose device does not let it open the volume; or for its end."""
+    peer = greeted(mount)
+    peer.settimeout(None)
+    peer.send(wish(mount))
+    assert is_dropped(peer), "it is answered"
+    print("dropped")
+
+
 def flood(mount):
     """Many connections that say nothing; those beyond the limit are told so."""
     peers = []

@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Preloaded into a program: reads by pread(2) wait, as for a device that does not answer.
- *   HOLD_VOLUME  of this file
- *   HOLD_WHILE   as long as this file is there, and says "FROM TO": of reads that touch these bytes. The file with
- *                ".held" behind its name is made when one begins to wait */
+/* Preloaded into a program: calls wait, as for a device that does not answer.
+ *   HOLD_VOLUME  those for this file
+ *   HOLD_WHILE   as long as this file is there, and says "FROM TO": pread(2) of these bytes; or "open": open(2) of a
+ *                descriptor's path in /proc/self/fd. The file with ".held" behind its name is made when one begins to
+ *                wait */
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#define HOLD_OPEN INT64_C(-1)
 
 static bool hold_is_volume(int fd)
 {
@@ -22,6 +27,7 @@ static bool hold_is_volume(int fd)
 	       volume.st_dev == st.st_dev;
 }
 
+/* to HOLD_OPEN: it is an open(2). */
 static bool hold_wants(const char *path, int64_t from, int64_t to)
 {
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
@@ -29,11 +35,12 @@ static bool hold_wants(const char *path, int64_t from, int64_t to)
 	char text[64] = "";
 	bool wants;
 
-	wants = fd >= 0 && syscall(SYS_read, fd, text, sizeof(text) - 1) > 0 &&
-		sscanf(text, "%lld %lld", &held_from, &held_to) == 2 && from < held_to && to > held_from;
+	wants = fd >= 0 && syscall(SYS_read, fd, text, sizeof(text) - 1) > 0;
 	if (fd >= 0)
 		syscall(SYS_close, fd);
-	return wants;
+	if (!wants || to == HOLD_OPEN)
+		return wants && !strncmp(text, "open", 4);
+	return sscanf(text, "%lld %lld", &held_from, &held_to) == 2 && from < held_to && to > held_from;
 }
 
 static void hold(int fd, int64_t from, int64_t to)
@@ -55,5 +62,21 @@ ssize_t pread(int fd, void *buffer, size_t length, off_t offset)
 	hold(fd, offset, offset + (int64_t)length);
 	return syscall(SYS_pread64, fd, buffer, length, offset);
 }
+
+int open(const char *path, int flags, ...)
+{
+	const char *number = path + strlen("/proc/self/fd/");
+	va_list list;
+	int mode;
+
+	va_start(list, flags);
+	mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(list, int) : 0;
+	va_end(list);
+	if (!strncmp(path, "/proc/self/fd/", strlen("/proc/self/fd/")))
+		hold(atoi(number), 0, HOLD_OPEN);
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...) __attribute__((alias("open")));
 
 ssize_t pread64(int fd, void *buffer, size_t length, off_t offset) __attribute__((alias("pread")));

@@ -8,10 +8,10 @@
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/huge.h"
+#include "base/join.h"
 #include "base/log.h"
 #include "fuse/store.h"
 #include "read/read.h"
@@ -30,7 +30,6 @@
 #define FETCHER_SKIP 8u                    /* files that a walker reads while we begin to store */
 #define FETCHER_LATE 2u                    /* files that a walker reads before a read of them could come back */
 #define FETCHER_OWED   64u                   /* READs under way that are looked at; more than that are rare */
-#define FETCHER_LINGER 2                     /* seconds for the thread to end */
 
 struct fetcher_slot {
 	struct read_op op; /* the first member */
@@ -585,14 +584,10 @@ int fetcher_start(struct serve *serve, uint64_t most, unsigned slots, struct fet
 
 bool fetcher_stop(struct fetcher *fetcher)
 {
-	struct timespec until;
-
 	if (!fetcher || !atomic_exchange(&fetcher->going, 0))
 		return !fetcher || !fetcher->is_stuck;
 	wake_up(&fetcher->wake);
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += FETCHER_LINGER;
-	fetcher->is_stuck = pthread_timedjoin_np(fetcher->thread, NULL, &until) != 0;
+	fetcher->is_stuck = !join_soon(fetcher->thread);
 	if (fetcher->is_stuck)
 		log_warn("the device holds a read ahead back, the daemon ends without it");
 	return !fetcher->is_stuck;

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/join.h"
 #include "base/log.h"
 #include "datasetfs/control.h"
 #include "handover/passing.h"
@@ -258,11 +259,11 @@ static void *clients_main(void *argument)
 		if (poll(fds, CLIENTS_FIRST + clients->count, clients->paused ? CLIENTS_PAUSE : -1) < 0)
 			continue;
 		clients->paused = false;
-		/* Backwards: who is dropped leaves his place to a later one. */
-		for (unsigned i = clients->count; i-- > 0;)
+		/* Backwards: who is dropped leaves his place to a later one. Ended: serve may go. */
+		for (unsigned i = clients->count; i-- > 0 && !atomic_load(&clients->ended);)
 			if (fds[CLIENTS_FIRST + i].revents)
 				clients_serve(clients, i);
-		if (fds[CLIENTS_LISTENER].revents)
+		if (fds[CLIENTS_LISTENER].revents && !atomic_load(&clients->ended))
 			clients_accept(clients);
 	}
 	while (clients->count)
@@ -341,15 +342,28 @@ void clients_renew(struct clients *clients)
 		state_renew(clients->state);
 }
 
-void clients_stop(struct clients *clients)
+bool clients_stop(struct clients *clients)
 {
+	bool has_ended = true;
+
 	if (!clients)
-		return;
+		return true;
 	if (clients->running) {
 		atomic_store(&clients->ended, true);
 		wake_up(&clients->ending);
-		pthread_join(clients->thread, NULL);
+		has_ended = join_soon(clients->thread);
+		state_publish(clients->state, 0);
 	}
+	if (!has_ended)
+		log_warn("the device holds a client's open of the volume back, the daemon ends without it");
+	rendezvous_withdraw(&clients->place);
+	return has_ended;
+}
+
+void clients_free(struct clients *clients)
+{
+	if (!clients)
+		return;
 	rendezvous_close(&clients->place);
 	wake_close(&clients->ending);
 	state_free(clients->state);

@@ -24,8 +24,11 @@ void clients_settle(struct clients *clients, const char *mountpoint);
 /* The control thread's: another version is served, the volume was opened again. */
 void clients_switched(struct clients *clients, const struct generation *generation);
 void clients_renew(struct clients *clients);
-/* Nobody calls the above any more. NULL as well. */
-void clients_stop(struct clients *clients);
+/* Nobody calls the above any more. NULL too. False: the device holds its thread back in a client's open of the volume;
+ * it is left behind and may look at all of serve until the process ends. */
+must_check bool clients_stop(struct clients *clients);
+/* When it has stopped. NULL too. */
+void clients_free(struct clients *clients);
 
 const struct clients_counters *clients_counters(const struct clients *clients);
 /* What .datasetfs/client says. */

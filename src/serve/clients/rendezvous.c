@@ -165,10 +165,15 @@ int rendezvous_open(struct rendezvous *ret, struct error *err)
 	return 0;
 }
 
-void rendezvous_close(struct rendezvous *rendezvous)
+void rendezvous_withdraw(const struct rendezvous *rendezvous)
 {
 	if (rendezvous->folder >= 0)
 		unlinkat(rendezvous->folder, rendezvous->name, 0);
+}
+
+void rendezvous_close(struct rendezvous *rendezvous)
+{
+	rendezvous_withdraw(rendezvous);
 	close_fd(&rendezvous->folder);
 	close_fd(&rendezvous->listener);
 	*rendezvous = RENDEZVOUS_NONE;

@@ -17,5 +17,7 @@ struct rendezvous {
 /* Makes the folder where there is none, removes sockets there that nobody listens at any more, and listens at a new
  * one. Everybody may connect. */
 must_check int rendezvous_open(struct rendezvous *ret, struct error *err);
-/* Removes the socket. */
+/* Removes the socket's name: nobody comes any more. Any thread. */
+void rendezvous_withdraw(const struct rendezvous *rendezvous);
+/* And the socket. */
 void rendezvous_close(struct rendezvous *rendezvous);

@@ -363,14 +363,16 @@ void session_free(struct session *session)
 	prune_stop(session->serve.prune);
 	visits_stop(session->serve.visits);
 	control_stop(session->serve.control);
-	clients_stop(session->serve.clients);
+	is_stuck = !clients_stop(session->serve.clients) || is_stuck;
 	guard_close(&session->guard);
-	file_close(session->serve.volume); /* first: what it lies on may be about to be unmounted */
+	if (!is_stuck)
+		file_close(session->serve.volume); /* first: what it lies on may be about to be unmounted */
 	mount_farewell(session->mount);
-	if (is_stuck) /* its thread still looks at the rest, which ends with the process */
+	if (is_stuck) /* a thread still looks at the rest, which ends with the process */
 		return;
 	ahead_free(session->serve.ahead);
 	wishes_free(session->serve.wishes);
+	clients_free(session->serve.clients);
 	prune_free(session->serve.prune);
 	workers_free(&session->workers);
 	cpus_free(&session->serve.cpus);
