@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.environ["DATASETFS_SOURCE"], "contrib", "python"))
@@ -84,6 +85,13 @@ def load(path):
 
 def by_readers(counters):
     return counters["device_reads"] - counters["prefetch_reads"]
+
+
+def replace(path, text):
+    """In one step: whoever reads it meanwhile sees one or the other."""
+    with open(path + ".new", "w", encoding="utf-8") as file:
+        file.write(text)
+    os.rename(path + ".new", path)
 
 
 def compare(mount, source, names):
@@ -236,6 +244,36 @@ def crowd(mount, source, limit, group):
             time.sleep(0.05)
         process.stdin.close()
     compare(mount, source, names)
+
+
+def owed(mount, source, hold):
+    """READs that the device keeps, more than the thread that reads ahead once noted: it stores none of their files,
+    as that would wait for them, and goes on."""
+    names = [f"c{folder}/f{i}" for folder in range(4) for i in range(30, 59)]
+    numbers = numbers_of(mount, names + ["c3/f59"])
+    replace(hold, "0 99999999999")
+    failed = []
+    threading.excepthook = lambda args: failed.append(str(args.exc_value))
+    readers = [threading.Thread(target=compare, args=(mount, source, [name]), daemon=True) for name in names]
+    for reader in readers:
+        reader.start()
+    give_up = time.monotonic() + PATIENCE
+    while not os.path.exists(hold + ".held") or os.path.getsize(hold + ".held") < len(names):
+        if time.monotonic() > give_up:
+            sys.exit("fail: the device does not keep so many READs")
+        time.sleep(0.01)
+    replace(hold, "keep")
+    tell_all(mount, numbers[:-1])
+    settle(mount, len(names))
+    tell_all(mount, numbers[-1:])
+    settle(mount, len(names) + 1)
+    settle(mount, 1, "prefetch_stored")
+    check("files that were stored", stats(mount)["prefetch_stored"], 1)
+    os.unlink(hold)
+    for reader in readers:
+        reader.join()
+    if failed:
+        sys.exit("fail: " + failed[0])
 
 
 def orphans(mount, path):

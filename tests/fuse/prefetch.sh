@@ -70,6 +70,14 @@ announce bounded mnt megabytes megabytes.numbers $((16 << 20)) || fail "16 MiB m
 unmount mnt
 say "bounds"
 
+cc -shared -fPIC -O1 -D_GNU_SOURCE "$LIB/hold.c" -o hold.so || fail "hold.c does not compile"
+ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0 LD_PRELOAD=$PWD/hold.so HOLD_VOLUME=$PWD/volume \
+    HOLD_WHILE=$PWD/hold mount_volume volume mnt -o readahead=off,io=threads,workers=140
+at_exit rm -f hold
+announce owed mnt source "$PWD/hold" || fail "READs that are owed"
+unmount mnt
+say "READs that are owed"
+
 group=/sys/fs/cgroup/memory$(sed -n 's/^[0-9]*:memory://p' /proc/self/cgroup)/datasetfs-test-$$
 limit=memory.limit_in_bytes
 [ -d /sys/fs/cgroup/memory ] || {
@@ -158,6 +166,7 @@ with open("volume", "r+b") as volume:
     volume.seek(at + 100)
     volume.write(b"damage")
 END
+: >daemon.log
 mount_volume volume mnt -o version=v1
 announce damaged mnt source c1/f59 || fail "a damaged file"
 wait_for 10 grep -q "read of '.*c1/f59' failed" daemon.log || fail "no line about the damaged file"

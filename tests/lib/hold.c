@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Preloaded into a program: calls wait, as for a device that does not answer.
  *   HOLD_VOLUME  those for this file
- *   HOLD_WHILE   as long as this file is there, and says "FROM TO": pread(2) of these bytes; or "open": open(2) of a
- *                descriptor's path in /proc/self/fd. The file with ".held" behind its name is made when one begins to
- *                wait */
+ *   HOLD_WHILE   as long as this file is there, and says "FROM TO": pread(2) and preadv(2) of these bytes; "open":
+ *                open(2) of a descriptor's path in /proc/self/fd; "keep": no more, but those that wait go on. The file
+ *                with ".held" behind its name gets a byte for each that begins to wait */
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdarg.h>
@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -27,8 +28,8 @@ static bool hold_is_volume(int fd)
 	       volume.st_dev == st.st_dev;
 }
 
-/* to HOLD_OPEN: it is an open(2). */
-static bool hold_wants(const char *path, int64_t from, int64_t to)
+/* to HOLD_OPEN: it is an open(2). waits: it does already. */
+static bool hold_wants(const char *path, int64_t from, int64_t to, bool waits)
 {
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
 	long long held_from, held_to;
@@ -38,6 +39,8 @@ static bool hold_wants(const char *path, int64_t from, int64_t to)
 	wants = fd >= 0 && syscall(SYS_read, fd, text, sizeof(text) - 1) > 0;
 	if (fd >= 0)
 		syscall(SYS_close, fd);
+	if (wants && !strncmp(text, "keep", 4))
+		return waits;
 	if (!wants || to == HOLD_OPEN)
 		return wants && !strncmp(text, "open", 4);
 	return sscanf(text, "%lld %lld", &held_from, &held_to) == 2 && from < held_to && to > held_from;
@@ -46,14 +49,17 @@ static bool hold_wants(const char *path, int64_t from, int64_t to)
 static void hold(int fd, int64_t from, int64_t to)
 {
 	const char *path = getenv("HOLD_WHILE");
-	const struct timespec pause = { .tv_nsec = 2000000 };
+	const struct timespec pause = { .tv_nsec = 10000000 };
 	char held[4096];
+	long count;
 
-	if (!path || !hold_is_volume(fd) || !hold_wants(path, from, to))
+	if (!path || !hold_is_volume(fd) || !hold_wants(path, from, to, false))
 		return;
 	snprintf(held, sizeof(held), "%s.held", path);
-	syscall(SYS_close, syscall(SYS_openat, AT_FDCWD, held, O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
-	while (hold_wants(path, from, to))
+	count = syscall(SYS_openat, AT_FDCWD, held, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+	syscall(SYS_write, count, "+", 1);
+	syscall(SYS_close, count);
+	while (hold_wants(path, from, to, true))
 		nanosleep(&pause, NULL);
 }
 
@@ -61,6 +67,16 @@ ssize_t pread(int fd, void *buffer, size_t length, off_t offset)
 {
 	hold(fd, offset, offset + (int64_t)length);
 	return syscall(SYS_pread64, fd, buffer, length, offset);
+}
+
+ssize_t preadv(int fd, const struct iovec *iov, int count, off_t offset)
+{
+	int64_t length = 0;
+
+	for (int i = 0; i < count; i++)
+		length += (int64_t)iov[i].iov_len;
+	hold(fd, offset, offset + length);
+	return syscall(SYS_preadv, fd, iov, count, offset, 0);
 }
 
 int open(const char *path, int flags, ...)
@@ -80,3 +96,4 @@ int open(const char *path, int flags, ...)
 int open64(const char *path, int flags, ...) __attribute__((alias("open")));
 
 ssize_t pread64(int fd, void *buffer, size_t length, off_t offset) __attribute__((alias("pread")));
+ssize_t preadv64(int fd, const struct iovec *iov, int count, off_t offset) __attribute__((alias("preadv")));

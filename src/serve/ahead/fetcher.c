@@ -29,7 +29,6 @@
 #define FETCHER_TURN 16u                   /* files that are stored between two looks at what has arrived */
 #define FETCHER_SKIP 8u                    /* files that a walker reads while we begin to store */
 #define FETCHER_LATE 2u                    /* files that a walker reads before a read of them could come back */
-#define FETCHER_OWED   64u                   /* READs under way that are looked at; more than that are rare */
 
 struct fetcher_slot {
 	struct read_op op; /* the first member */
@@ -74,8 +73,8 @@ struct fetcher {
 	struct kept_batch *stores, **last_store; /* that arrived, with files to be stored */
 	uint64_t looked;   /* bytes read when a read looked at the memory, */
 	int64_t looked_at; /* and when that was, ns, monotonic; 0: none did yet */
-	uint64_t owed[FETCHER_OWED]; /* nodes */
-	unsigned owed_count;
+	uint64_t *owed; /* nodes; room for those of all workers' slots */
+	size_t owed_count;
 	unsigned slot_count;
 	struct fetcher_slot slots[FETCHER_SLOTS_MOST];
 };
@@ -148,14 +147,14 @@ static void fetcher_note_owed(struct fetcher *fetcher)
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		for (size_t k = 0; k < serve->workers[i]->slots; k++) {
 			node = atomic_load_explicit(&serve->workers[i]->reading[k], memory_order_relaxed);
-			if (node && fetcher->owed_count < FETCHER_OWED)
+			if (node)
 				fetcher->owed[fetcher->owed_count++] = node;
 		}
 }
 
 static bool fetcher_is_owed(const struct fetcher *fetcher, uint64_t node)
 {
-	for (unsigned i = 0; i < fetcher->owed_count; i++)
+	for (size_t i = 0; i < fetcher->owed_count; i++)
 		if (fetcher->owed[i] == node)
 			return true;
 	return false;
@@ -518,6 +517,17 @@ static void *fetcher_main(void *argument)
 
 /* ---- start and end ---- */
 
+static int fetcher_open_owed(struct fetcher *fetcher, struct error *err)
+{
+	const struct serve *serve = fetcher->serve;
+	size_t most = 0;
+
+	for (unsigned i = 0; i < serve->worker_count; i++)
+		most += serve->workers[i]->slots;
+	fetcher->owed = calloc(most, sizeof(*fetcher->owed));
+	return fetcher->owed ? 0 : error_set(err, -ENOMEM, "no memory to read ahead");
+}
+
 static int fetcher_open(struct fetcher *fetcher, struct error *err)
 {
 	struct reader_setup reader = { .options = &fetcher->options,
@@ -526,6 +536,8 @@ static int fetcher_open(struct fetcher *fetcher, struct error *err)
 				       .counters = &fetcher->counters.read };
 	int r = reader_open(&fetcher->reader, &reader, err);
 
+	if (r == 0)
+		r = fetcher_open_owed(fetcher, err);
 	for (unsigned i = 0; i < fetcher->slot_count && r == 0; i++) {
 		fetcher->slots[i].fetcher = fetcher;
 		fetcher->slots[i].scratch = huge_alloc(READ_SCRATCH);
@@ -601,6 +613,7 @@ void fetcher_free(struct fetcher *fetcher)
 	for (unsigned i = 0; i < fetcher->slot_count; i++)
 		free(fetcher->slots[i].scratch);
 	kept_free(fetcher->kept);
+	free(fetcher->owed);
 	wake_close(&fetcher->wake);
 	sem_destroy(&fetcher->started);
 	pthread_mutex_destroy(&fetcher->lock);

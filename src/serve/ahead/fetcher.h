@@ -44,7 +44,7 @@ struct fetcher_job {
 };
 
 /* most: bytes that are kept at most; slots: reads at a time, each of up to READ_RANGES places on the device. It serves
- * serve->volume and serve->mount_fd. */
+ * serve->volume and serve->mount_fd. All workers exist. */
 must_check int fetcher_start(struct serve *serve, uint64_t most, unsigned slots, struct fetcher **ret,
 			     struct error *err);
 /* Takes no more jobs and ends those that it has. NULL too, and once more. While the workers serve, as a store may wait
