@@ -129,7 +129,8 @@ struct dsfs_prefetch {
 #define DSFS_CONTROL_DEVICE_READS     "device_reads"   /* reads of the volume */
 #define DSFS_CONTROL_DEVICE_BYTES     "device_bytes"
 #define DSFS_CONTROL_DEVICE_ERRORS    "device_errors"  /* failed and short reads, repeated ones included */
-#define DSFS_CONTROL_CHECKSUM_FAILURE "checksum_failures" /* every mismatch, also when a second read was right */
+#define DSFS_CONTROL_CHECKSUM_FAILURE "checksum_failures" /* every mismatch, also when a second read was right; not of
+						     * a read ahead that failed, as its READ finds it again */
 #define DSFS_CONTROL_RETRIES          "retries"        /* device reads that were repeated */
 #define DSFS_CONTROL_READ_FAILURES    "read_failures"  /* READs answered with EIO, also at the deadline */
 #define DSFS_CONTROL_CACHE_HITS       "cache_hits"     /* chunks found in the chunk cache */

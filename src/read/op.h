@@ -85,6 +85,7 @@ struct read_request {
 	uint8_t *payload;
 	size_t room, lead;
 	uint8_t *scratch;      /* READ_SCRATCH bytes, page-aligned, of this read alone */
+	bool is_ahead; /* if it fails, it is read again for whoever wants it, and that counts as a failure */
 	const _Atomic uint64_t *wanted; /* 0 there: nobody waits for it any more, which ends it; NULL: always wanted */
 	/* Exactly once: bytes in the payload, or a negative errno; -ECANCELED: not wanted any more.
 	 * The last that is done with op; it may be used again from here on. */
@@ -103,6 +104,7 @@ struct read_op {
 	struct read_op *parked;  /* the next one that is, see reader.parked */
 	struct extent_cursor cursor; /* of a range */
 	uint32_t next_chunk;         /* of a list */
+	uint32_t mismatches; /* chunks that were not what was packed, each time they were read */
 	uint64_t size;    /* of the answer */
 	uint64_t planned; /* bytes of it that have been given a piece, a hole or a cached chunk */
 	bool has_late;    /* the first chunk is being read by another request: looked at last */

@@ -43,7 +43,12 @@ static bool read_is_unwanted(const struct read_op *op)
 /* op may be another read when done() returns. */
 static void read_end(struct read_op *op, int64_t result)
 {
+	struct reader_counters *counters = op->reader->setup.counters;
+	bool is_counted = result >= 0 || result == -ECANCELED || !op->request.is_ahead;
+
 	atomic_store_explicit(&op->waiting_since, 0, memory_order_relaxed);
+	counter_add(&counters->checksum_failures, is_counted ? op->mismatches : 0);
+	counter_add(&counters->failures, is_counted && result < 0 && result != -ECANCELED);
 	op->request.done(op, result);
 }
 
@@ -52,7 +57,6 @@ static void read_fail(struct read_op *op, const struct read_piece *piece, const 
 {
 	op->reader->setup.events->failed(op, piece ? &piece->part.chunk : NULL, err);
 	op_drop_claims(op);
-	counter_add(&op->reader->setup.counters->failures, 1);
 	read_end(op, err->code == -ECANCELED ? -EIO : err->code);
 }
 
@@ -187,6 +191,7 @@ void read_begin(struct reader *reader, struct read_op *op)
 {
 	op->reader = reader;
 	op->whole = op->waits = false;
+	op->mismatches = 0;
 	atomic_store_explicit(&op->waiting_since, 0, memory_order_relaxed);
 	plan_begin(op, op->request.offset, op->request.size);
 	read_advance(op);

@@ -292,11 +292,14 @@ def damaged(mount, source, name):
         time.sleep(0.01)
     check("reads ahead that failed", stats(mount)["prefetch_failures"], 1)
     check("READs that failed before anybody read", stats(mount)["read_failures"], 0)
+    check("mismatches before anybody read", stats(mount)["checksum_failures"], 0)
     compare(mount, source, [other for other in names if other != name])
     try:
         content(os.path.join(mount, name))
     except OSError as error:
         check("errno", error.errno, errno.EIO)
+        counters = stats(mount)
+        check("mismatches, two for each READ", counters["checksum_failures"], 2 * counters["read_failures"])
         return
     sys.exit("fail: a damaged file was read")
 

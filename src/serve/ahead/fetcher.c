@@ -276,8 +276,6 @@ static void fetcher_done(struct read_op *op, int64_t result)
 
 	slot->job = NULL;
 	fetcher->busy--;
-	/* It was no READ that failed. */
-	atomic_store_explicit(&fetcher->counters.read.failures, 0, memory_order_relaxed);
 	if (result >= 0) {
 		fetcher_arrived(fetcher, slot->batch, job, (uint64_t)result);
 		return;
@@ -339,6 +337,7 @@ static void fetcher_read(struct fetcher *fetcher, struct fetcher_slot *slot)
 						  .payload = slot->batch->bytes,
 						  .room = slot->batch->size,
 						  .scratch = slot->scratch,
+						  .is_ahead = true,
 						  .wanted = &fetcher->going,
 						  .done = fetcher_done };
 	read_begin(&fetcher->reader, &slot->op);
