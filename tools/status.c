@@ -131,7 +131,8 @@ void status_version_free(struct status_version *version)
 
 static bool status_is_bytes(const char *key)
 {
-	return strstr(key, "bytes") || !strcmp(key, DSFS_CONTROL_BUFFER_BUDGET);
+	return strstr(key, "bytes") || !strcmp(key, DSFS_CONTROL_BUFFER_BUDGET) || !strcmp(key, "readahead") ||
+	       !strcmp(key, "prefetch");
 }
 
 /* The upper end of the bucket in which this share of all falls. */
@@ -220,6 +221,19 @@ static void status_show_object(const char *prefix, struct json_object *object)
 		status_show(prefix, json_object_iter_peek_name(&i), json_object_iter_peek_value(&i));
 }
 
+/* Takes them out of the counters; an older daemon has none there. */
+static void status_show_options(struct json_object *stats)
+{
+	struct json_object *options;
+
+	if (!json_object_object_get_ex(stats, DSFS_CONTROL_OPTIONS, &options) ||
+	    !json_object_is_type(options, json_type_object))
+		return;
+	printf("options\n");
+	status_show_object("", options);
+	json_object_object_del(stats, DSFS_CONTROL_OPTIONS);
+}
+
 static void status_text(const struct mounted *mounted, struct json_object *version, struct json_object *stats)
 {
 	printf("mount '");
@@ -228,6 +242,7 @@ static void status_text(const struct mounted *mounted, struct json_object *versi
 	text_write(stdout, mounted->source, strlen(mounted->source));
 	printf("'\nversion\n");
 	status_show_object("", version);
+	status_show_options(stats);
 	printf("counters\n");
 	status_show_object("", stats);
 }

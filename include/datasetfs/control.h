@@ -109,6 +109,9 @@ struct dsfs_prefetch {
 #define DSFS_CONTROL_IO_REASON        "io_reason"      /* why io_uring is not used; empty when it is */
 #define DSFS_CONTROL_WORKERS          "workers"        /* threads that serve requests */
 #define DSFS_CONTROL_BUFFER_BUDGET    "buffer_budget"  /* bytes that request buffers may take at most */
+#define DSFS_CONTROL_OPTIONS          "options"        /* object: the mount options in force, by their names in
+						     * datasetfs(8): numbers (bytes, seconds, 0: off or none
+						     * given), true or false, else texts ("": none given) */
 #define DSFS_CONTROL_GENERATION       "generation"     /* object: sequence, lookups */
 #define DSFS_CONTROL_LOOKUPS          "lookups"        /* names that the kernel holds; of an old version, those
 						     * of open files, open and working directories */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/format.h"
 #include "base/json.h"
 #include "image/block_sums.h"
 #include "serve/ahead/ahead.h"
@@ -154,6 +155,47 @@ static void stats_generations(struct serve *serve, struct json *json)
 	json_number(json, DSFS_CONTROL_LOADS, atomic_load(&serve->loads));
 }
 
+static void stats_groups(const struct serve_options *options, struct json *json)
+{
+	char group[16] = "";
+
+	if (options->has_control_group)
+		snprintf(group, sizeof(group), "%u", options->control_group);
+	json_string(json, "control_group", group);
+	json_string(json, "direct_group", options->has_direct_group ? options->direct_group_name : "");
+}
+
+/* In the order of main_words in main.c. */
+static void stats_options(const struct serve_options *options, struct json *json)
+{
+	static const char *const ios[] = { "auto", "uring", "threads" };
+	static const char *const channels[] = { "auto", "ring", "dev" };
+	static const char *const notices[] = { "auto", "epoch", "entries" };
+	char digest[8 + 64] = "sha256:";
+
+	if (options->has_digest)
+		format_hex(options->digest, sizeof(options->digest), digest + 7);
+	json_begin_object(json, DSFS_CONTROL_OPTIONS);
+	json_string(json, "version", options->version ? options->version : "");
+	json_string(json, "digest", options->has_digest ? digest : "");
+	json_string(json, "verify", options->read.verify ? "always" : "never");
+	json_string(json, "io", ios[options->io]);
+	json_string(json, "channel", channels[options->channel]);
+	json_number(json, "workers", options->workers);
+	json_number(json, "readahead", options->ahead);
+	json_number(json, "prefetch", options->prefetch);
+	json_string(json, "on_error", options->read.wait ? "wait" : "eio");
+	json_number(json, "deadline", options->read.deadline);
+	stats_groups(options, json);
+	json_number(json, "follow", options->follow);
+	json_string(json, "notify", notices[options->notify]);
+	json_bool(json, "versions", !options->noversions);
+	json_bool(json, "allow_other", options->allow_other);
+	json_bool(json, "exec", !options->noexec);
+	json_bool(json, "suid", options->suid);
+	json_end_object(json);
+}
+
 static void stats_identity(struct serve *serve, struct json *json)
 {
 	json_string(json, DSFS_CONTROL_RELEASE, DATASETFS_RELEASE);
@@ -164,6 +206,7 @@ static void stats_identity(struct serve *serve, struct json *json)
 	json_string(json, DSFS_CONTROL_IO_REASON, serve->io_reason);
 	json_number(json, DSFS_CONTROL_WORKERS, serve->worker_count);
 	json_number(json, DSFS_CONTROL_BUFFER_BUDGET, serve->buffer_budget);
+	stats_options(&serve->options, json);
 	stats_generations(serve, json);
 }
 
