@@ -19,7 +19,8 @@
 
 struct caller {
 	bool is_admin;  /* has CAP_SYS_ADMIN, in its namespace */
-	bool is_member; /* of the control_group, by a supplementary group */
+	bool is_killed; /* by a signal that the thread has not taken yet; other deadly ones become SIGKILL */
+	char *groups;   /* supplementary ones, as text; NULL: not known. Its reader frees it. */
 };
 
 static bool caller_lists(const char *groups, uint32_t group)
@@ -36,18 +37,20 @@ static bool caller_lists(const char *groups, uint32_t group)
 	}
 }
 
-static void caller_take_line(const struct serve_options *options, const char *line, struct caller *caller)
+static void caller_take_line(const char *line, struct caller *caller)
 {
-	unsigned long long capabilities;
+	unsigned long long bits;
 
-	if (!strncmp(line, "Groups:", 7) && options->has_control_group)
-		caller->is_member = caller_lists(line + 7, options->control_group);
-	else if (sscanf(line, "CapEff: %llx", &capabilities) == 1)
-		caller->is_admin = capabilities >> CAP_SYS_ADMIN & 1;
+	if (!strncmp(line, "Groups:", 7) && !caller->groups)
+		caller->groups = strdup(line + 7);
+	else if (sscanf(line, "CapEff: %llx", &bits) == 1)
+		caller->is_admin = bits >> CAP_SYS_ADMIN & 1;
+	else if (sscanf(line, "SigPnd: %llx", &bits) == 1 || sscanf(line, "ShdPnd: %llx", &bits) == 1)
+		caller->is_killed |= bits >> (SIGKILL - 1) & 1;
 }
 
 /* Of a process in another namespace of processes, which has number 0 here, nothing is known. */
-static struct caller caller_read(const struct serve_options *options, uint32_t pid)
+static struct caller caller_read(uint32_t pid)
 {
 	auto_free char *line = NULL;
 	struct caller caller = { 0 };
@@ -60,7 +63,7 @@ static struct caller caller_read(const struct serve_options *options, uint32_t p
 	if (!file)
 		return caller;
 	while (getline(&line, &size, file) >= 0)
-		caller_take_line(options, line, &caller);
+		caller_take_line(line, &caller);
 	fclose(file);
 	return caller;
 }
@@ -104,23 +107,27 @@ static bool caller_is_in_our_namespace(uint32_t pid)
 
 bool caller_is_admin(uint32_t pid)
 {
-	const struct serve_options none = { 0 };
+	struct caller caller = caller_read(pid);
 
-	return caller_read(&none, pid).is_admin && caller_is_in_our_namespace(pid);
+	free(caller.groups);
+	return caller.is_admin && caller_is_in_our_namespace(pid);
 }
 
 static bool caller_may(const struct serve *serve, const struct request *wire)
 {
 	const struct serve_options *options = &serve->options;
 	struct caller caller = { 0 };
+	bool is_member;
 
 	if (wire->uid && wire->uid == serve->owner)
 		return true;
 	if (options->has_control_group && wire->gid == options->control_group)
 		return true;
 	if (!wire->uid || options->has_control_group)
-		caller = caller_read(options, wire->pid);
-	return caller.is_member || (!wire->uid && caller.is_admin && caller_is_in_our_namespace(wire->pid));
+		caller = caller_read(wire->pid);
+	is_member = options->has_control_group && caller.groups && caller_lists(caller.groups, options->control_group);
+	free(caller.groups);
+	return is_member || (!wire->uid && caller.is_admin && caller_is_in_our_namespace(wire->pid));
 }
 
 int caller_check(const struct serve *serve, const struct channel_request *request, struct error *err)
@@ -139,32 +146,12 @@ int caller_check(const struct serve *serve, const struct channel_request *reques
 			 serve->options.has_control_group ? " and members of its control_group" : "");
 }
 
-/* The text behind "Groups:" of a process, NULL when it cannot be read; the caller frees it. */
-static char *caller_read_groups(uint32_t pid)
-{
-	char *line = NULL, path[64];
-	bool found = false;
-	size_t size = 0;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	file = pid ? fopen(path, "re") : NULL;
-	while (file && !found && getline(&line, &size, file) >= 0)
-		found = !strncmp(line, "Groups:", 7);
-	if (file)
-		fclose(file);
-	if (found)
-		return memmove(line, line + 7, strlen(line + 7) + 1);
-	free(line);
-	return NULL;
-}
-
 static bool caller_has_group(struct caller_reader *reader, uint32_t group)
 {
 	if (reader->request->wire.gid == group)
 		return true;
 	if (!reader->groups && !reader->has_looked) {
-		reader->groups = caller_read_groups(reader->request->wire.pid);
+		reader->groups = caller_read(reader->request->wire.pid).groups;
 		reader->has_looked = true;
 	}
 	return reader->groups && caller_lists(reader->groups, group);
@@ -187,24 +174,12 @@ void caller_reader_free(struct caller_reader *reader)
 	free(reader->groups);
 }
 
-/* By the signals that its thread has not taken yet. */
 bool caller_is_killed(uint32_t pid)
 {
-	auto_free char *line = NULL;
-	unsigned long long pending = 0, signals;
-	size_t size = 0;
-	char path[64];
-	FILE *file;
+	struct caller caller = caller_read(pid);
 
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	file = fopen(path, "re");
-	if (!file)
-		return false;
-	while (getline(&line, &size, file) >= 0)
-		if (sscanf(line, "SigPnd: %llx", &signals) == 1 || sscanf(line, "ShdPnd: %llx", &signals) == 1)
-			pending |= signals;
-	fclose(file);
-	return pending & (1ull << (SIGKILL - 1)); /* other deadly signals become it */
+	free(caller.groups);
+	return caller.is_killed;
 }
 
 bool caller_is_gone(const struct channel_request *request)
