@@ -10,10 +10,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "device/mountinfo.h"
@@ -31,7 +33,8 @@ struct unmount {
 /* A mount of ours. */
 struct unmount_place {
 	unsigned device_major, device_minor;
-	unsigned uid; /* who mounted it */
+	unsigned uid;  /* who mounted it */
+	ino_t bdi_ino; /* of its folder in sysfs, which no other filesystem gets; 0: it has none */
 };
 
 /* ---- the command line ---- */
@@ -94,22 +97,37 @@ static bool unmount_find(const char *path, struct unmount_place *ret)
 	return last.device_minor;
 }
 
-/* The filesystem may be mounted elsewhere too, here or in another namespace: then its daemon goes on. */
-static bool unmount_is_alive(const struct unmount_place *place)
+static ino_t unmount_bdi(const struct unmount_place *place)
 {
 	char path[64];
+	struct stat st;
 
 	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u", place->device_major, place->device_minor);
-	return access(path, F_OK) == 0;
+	return stat(path, &st) == 0 ? st.st_ino : 0;
+}
+
+/* The filesystem may be mounted elsewhere too, here or in another namespace: then its daemon goes on. Another one may
+ * have its number by now. */
+static bool unmount_is_alive(const struct unmount_place *place)
+{
+	return place->bdi_ino && unmount_bdi(place) == place->bdi_ino;
 }
 
 /* ---- its daemon ---- */
 
-static void unmount_wait(const char *mountpoint, int daemon)
+/* Until all have ended. */
+static void unmount_wait(const char *mountpoint, const int daemons[FAREWELL_NAMES])
 {
-	struct pollfd end = { .fd = daemon, .events = POLLRDHUP };
+	int64_t until = clock_now() + UNMOUNT_WAIT * INT64_C(1000000), left;
+	struct pollfd end = { .events = POLLRDHUP };
+	int r = 1;
 
-	if (poll(&end, 1, UNMOUNT_WAIT) == 0)
+	for (unsigned i = 0; i < FAREWELL_NAMES && r; i++) {
+		end.fd = daemons[i]; /* -1 is passed over */
+		left = until - clock_now();
+		r = end.fd < 0 ? 1 : poll(&end, 1, left > 0 ? (int)(left / 1000000) : 0);
+	}
+	if (r == 0)
 		log_warn("'%s' is unmounted, but after %d s its daemon still has the volume open", mountpoint,
 			 UNMOUNT_WAIT / 1000);
 }
@@ -165,16 +183,19 @@ static int unmount_run(const struct unmount *unmount, char *mountpoint)
 
 static int unmount_do(const struct unmount *unmount, char *mountpoint)
 {
-	struct unmount_place place;
-	auto_close int daemon = -1;
+	struct unmount_place place = { 0 };
+	int daemons[FAREWELL_NAMES];
+	bool is_ours = !unmount->lazy && unmount_find(mountpoint, &place);
 	int status;
 
-	if (!unmount->lazy && unmount_find(mountpoint, &place))
-		daemon = farewell_connect(place.device_major, place.device_minor, place.uid);
+	if (is_ours) {
+		place.bdi_ino = unmount_bdi(&place);
+		farewell_connect(place.device_major, place.device_minor, place.uid, daemons);
+	}
 	status = unmount_run(unmount, mountpoint);
-	if (status == 0 && daemon >= 0 && !unmount_is_alive(&place))
-		unmount_wait(mountpoint, daemon);
-	return status;
+	if (status == 0 && is_ours && !unmount_is_alive(&place))
+		unmount_wait(mountpoint, daemons);
+	return status; /* the connections end with the process */
 }
 
 int unmount_main(int argc, char **argv)

@@ -69,6 +69,24 @@ waits "$PWD/mnt" -f -v
 assert_contains "umount -v" "$(cat umount.out)" "unmounted"
 assert_eq "notes of mounts" "$(cat /run/mount/utab)" ""
 
+# The number of its device is the next mount's while the daemon is still ending: umount(8) finds either of them.
+pack plain.volume source
+serve
+number=$(mountpoint -d mnt)
+touch armed
+umount -i mnt
+wait_for 20 is_stopped $DAEMON || fail "the daemon does not close the volume"
+datasetfs plain.volume other
+if [ "$(mountpoint -d other)" = "$number" ]; then
+    grep -q "@datasetfs/$number/1\$" /proc/net/unix || fail "nobody can wait for the daemon of the next mount"
+else
+    say "another mount was faster and has the number: left out"
+fi
+umount -i other
+wait_for 20 has_no_daemon other || fail "the daemon of the next mount runs on"
+kill -CONT $DAEMON
+wait $DAEMON || fail "the daemon: $(cat daemon.log)"
+
 # Lazily, and while the filesystem is mounted elsewhere, nothing is waited for.
 serve
 exec 5<mnt/file
