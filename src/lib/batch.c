@@ -46,9 +46,8 @@ struct batch_slot {
 
 /* What a lane keeps for its batches. */
 struct batch_slots {
-	unsigned count;
-	struct batch_slot *slots;
-	struct batch_file *files; /* one more than slots: one is being started */
+	struct batch_slot *free; /* all of them between two batches, as are the files; */
+	struct batch_file *free_files; /* one more than slots: one is being started */
 };
 
 /* --- results --- */
@@ -403,8 +402,8 @@ void batch_start(struct batch *batch)
 
 static int batch_make_slots(struct lane *lane, unsigned count, struct error *err)
 {
-	struct batch_slots *slots = calloc(1, sizeof(*slots) + count * sizeof(*slots->slots) +
-						      (count + 1) * sizeof(*slots->files));
+	struct batch_slots *slots = calloc(1, sizeof(*slots) + count * sizeof(*slots->free) +
+						      (count + 1) * sizeof(*slots->free_files));
 	size_t size = count * READ_SCRATCH;
 	void *map;
 
@@ -417,12 +416,13 @@ static int batch_make_slots(struct lane *lane, unsigned count, struct error *err
 		return error_errno(err, "cannot reserve %zu bytes for reads", size);
 	}
 	(void)madvise(map, size, MADV_DONTFORK);
-	slots->count = count;
-	slots->slots = (struct batch_slot *)(slots + 1);
-	slots->files = (struct batch_file *)(slots->slots + count);
+	slots->free = (struct batch_slot *)(slots + 1);
+	slots->free_files = (struct batch_file *)(slots->free + count);
 	for (unsigned i = 0; i < count; i++) {
-		slots->slots[i].op.request.scratch = (uint8_t *)map + i * READ_SCRATCH;
-		slots->slots[i].op.request.done = batch_slot_done;
+		slots->free[i].op.request.scratch = (uint8_t *)map + i * READ_SCRATCH;
+		slots->free[i].op.request.done = batch_slot_done;
+		slots->free[i].next_free = i + 1 < count ? &slots->free[i + 1] : NULL;
+		slots->free_files[i].next_free = &slots->free_files[i + 1];
 	}
 	lane->slots = slots;
 	lane->scratch = map;
@@ -433,24 +433,15 @@ static int batch_make_slots(struct lane *lane, unsigned count, struct error *err
 int batch_begin(struct batch *batch, bool many, unsigned depth, struct error *err)
 {
 	struct lane *lane = batch->lane;
-	struct batch_slots *slots;
 	int r = lane_start(lane, &batch_events, many, depth, err);
 
 	if (r == 0 && !lane->slots)
 		r = batch_make_slots(lane, depth ? depth : LANE_DEPTH, err);
 	if (r < 0)
 		return r;
-	slots = lane->slots;
-	batch->free = NULL;
-	for (unsigned i = slots->count; i-- > 0;) {
-		slots->slots[i].next_free = batch->free;
-		batch->free = &slots->slots[i];
-	}
-	batch->free_files = NULL;
-	for (unsigned i = slots->count + 1; i-- > 0;) {
-		slots->files[i].next_free = batch->free_files;
-		batch->free_files = &slots->files[i];
-	}
+	/* Nothing is linked anew: a read of one file would wait for the memory of all the others. */
+	batch->free = lane->slots->free;
+	batch->free_files = lane->slots->free_files;
 	return 0;
 }
 
@@ -543,6 +534,10 @@ void batch_push(struct batch *batch)
 void batch_end(struct batch *batch)
 {
 	permission_end(&batch->permission);
+	if (batch->free) { /* it has begun */
+		batch->lane->slots->free = batch->free;
+		batch->lane->slots->free_files = batch->free_files;
+	}
 	if (batch->lane)
 		tally_tell(&batch->lane->tally, &batch->lane->counters, batch->lane->direct->link, false);
 }
