@@ -53,7 +53,7 @@ static int index_load_map(int fd, const struct version *version, const uint64_t 
 	if (r == 0 && !is_checked)
 		r = index_load_check(index, err);
 	if (r == 0)
-		r = names_open(fd, index->shape.names_length, &index->names, err);
+		r = names_open(fd, (struct span){ index->map, index->shape.names_length }, &index->names, err);
 	if (r < 0) {
 		index->memfd = -1; /* stays the caller's */
 		index_close(index);

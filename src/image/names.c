@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "datasetfs/format.h"
+#include "image/names_find.h"
 
 #define KEY_SIZE   (DSFS_KEY_PARENT + DSFS_NAME_MAX)
 #define WRITE_SIZE (UINT64_C(1) << 38) /* address space for the names being written: 256 GiB */
@@ -23,9 +24,11 @@ struct names {
 	MDB_env *env;
 	MDB_dbi dbi;
 	struct stat file; /* that LMDB has open */
+	struct names_tree tree;
 };
 
 struct names_reader {
+	const struct names *names;
 	MDB_txn *txn;
 	MDB_cursor *cursor;
 };
@@ -66,15 +69,12 @@ static int names_keep(struct names *names)
 	return 0;
 }
 
-int names_open(int fd, uint64_t length, struct names **ret, struct error *err)
+static int names_open_lmdb(struct names *names, int fd, uint64_t length)
 {
 	char path[64];
-	struct names *names = calloc(1, sizeof(*names));
 	MDB_txn *txn;
 	int r;
 
-	if (!names)
-		return error_set(err, -ENOMEM, "index: no memory");
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	r = mdb_env_create(&names->env);
 	if (r == 0)
@@ -89,9 +89,21 @@ int names_open(int fd, uint64_t length, struct names **ret, struct error *err)
 		r = mdb_dbi_open(txn, NULL, 0, &names->dbi);
 		mdb_txn_abort(txn);
 	}
-	if (r != 0) {
+	return r;
+}
+
+int names_open(int fd, struct span file, struct names **ret, struct error *err)
+{
+	struct names *names = calloc(1, sizeof(*names));
+	int r;
+
+	if (!names)
+		return error_set(err, -ENOMEM, "index: no memory");
+	r = names_open_lmdb(names, fd, file.size);
+	r = r ? names_lmdb_error(r, "open", err) : names_find_open(file, &names->tree, err);
+	if (r < 0) {
 		names_close(names);
-		return names_lmdb_error(r, "open", err);
+		return r;
 	}
 	*ret = names;
 	return 0;
@@ -125,6 +137,7 @@ int names_reader_open(const struct names *names, struct names_reader **ret, stru
 
 	if (!reader)
 		return error_set(err, -ENOMEM, "index: no memory");
+	reader->names = names;
 	r = mdb_txn_begin(names->env, NULL, MDB_RDONLY, &reader->txn);
 	if (r == 0)
 		r = mdb_cursor_open(reader->txn, names->dbi, &reader->cursor);
@@ -157,23 +170,23 @@ static uint64_t names_value_ordinal(const MDB_val *value)
 	return ordinal;
 }
 
+const struct names_tree *names_reader_tree(const struct names_reader *reader)
+{
+	return &reader->names->tree;
+}
+
+/* Without LMDB, which waits for the memory of one comparison after the other. */
 int names_lookup(struct names_reader *reader, uint64_t directory, const char *name, size_t length,
 		 uint64_t *ret_ordinal)
 {
-	uint8_t bytes[KEY_SIZE];
-	MDB_val key = { .mv_data = bytes }, value;
+	struct names_find find;
 	int r;
 
-	if (length == 0 || length > DSFS_NAME_MAX || name[0] == 0)
-		return -ENOENT;
-	key.mv_size = names_key(bytes, directory, name, length);
-	r = mdb_cursor_get(reader->cursor, &key, &value, MDB_SET);
-	if (r == MDB_NOTFOUND)
-		return -ENOENT;
-	if (r != 0 || value.mv_size != sizeof(struct dsfs_entry))
-		return -EBADMSG;
-	*ret_ordinal = names_value_ordinal(&value);
-	return 0;
+	names_find_begin(&find, &reader->names->tree, directory, name, length);
+	do
+		r = names_find_step(&find, ret_ordinal);
+	while (r > 0);
+	return r;
 }
 
 static int names_entry_of(const MDB_val *key, const MDB_val *value, struct names_entry *entry)

@@ -5,11 +5,13 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/span.h"
 
 /* The part as an open file, which LMDB maps; shared by all threads. LMDB trusts it: only after names_check(). */
 struct names;
-/* fd stays the caller's; the part lies at its offset 0. */
-must_check int names_open(int fd, uint64_t length, struct names **ret, struct error *err);
+struct names_tree;
+/* fd stays the caller's; the part lies at its offset 0, and mapped at file, which outlives the names. */
+must_check int names_open(int fd, struct span file, struct names **ret, struct error *err);
 void names_close(struct names *names);
 
 /* One thread's view of the names. */
@@ -25,6 +27,8 @@ struct names_entry {
 	uint8_t name_length;
 };
 
+/* Where a look-up in steps goes, see names_find.h. */
+const struct names_tree *names_reader_tree(const struct names_reader *reader);
 /* -ENOENT when there is no such name. */
 must_check int names_lookup(struct names_reader *reader, uint64_t directory, const char *name, size_t length,
 			    uint64_t *ret_ordinal);

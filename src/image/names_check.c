@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks the subset of the LMDB 0.9 file format that the names of an index may use, and the rules for names. The
- * layout of pages, nodes and meta pages is that of struct MDB_page, MDB_node, MDB_meta and MDB_db in LMDB's mdb.c. */
+/* Checks the subset of the LMDB 0.9 file format that the names of an index may use, and the rules for names. */
 #include "image/names_check.h"
 
 #include <dirent.h>
@@ -12,47 +11,13 @@
 
 #include "datasetfs/control.h"
 #include "image/inode.h"
+#include "image/names_page.h"
 
-#define PAGE_SIZE     DSFS_BLOCK
 #define LMDB_MAGIC    0xBEEFC0DEu
 #define LMDB_VERSION  1u
-#define LMDB_NO_PAGE  UINT64_MAX
 #define LMDB_META     0x08u
-#define LMDB_BRANCH   0x01u
-#define LMDB_LEAF     0x02u
 #define LMDB_FLAGS    0x4008u /* of the free list's tree: integer keys, and MDB_NOSUBDIR of the environment */
 #define LMDB_DEPTH    32u   /* LMDB's cursors hold no more levels */
-#define LMDB_METAS    2u
-
-struct lmdb_page {
-	dsfs_le64 number;
-	dsfs_le16 pad, flags;
-	dsfs_le16 lower, upper; /* free space between the node offsets and the nodes */
-};
-
-struct lmdb_node {
-	dsfs_le16 low, high; /* leaf: length of the data; branch: child page with flags as bits 32..47 */
-	dsfs_le16 flags;
-	dsfs_le16 key_length;
-};
-
-struct lmdb_tree {
-	dsfs_le32 pad; /* of the first tree: the page size */
-	dsfs_le16 flags, depth;
-	dsfs_le64 branch_pages, leaf_pages, overflow_pages, entries;
-	dsfs_le64 root;
-};
-
-struct lmdb_meta {
-	struct lmdb_page page;
-	dsfs_le32 magic, version;
-	dsfs_le64 address, map_size;
-	struct lmdb_tree free_list, names;
-	dsfs_le64 last_page, transaction;
-};
-
-_Static_assert(sizeof(struct lmdb_page) == 16 && sizeof(struct lmdb_node) == 8, "LMDB page layout");
-_Static_assert(sizeof(struct lmdb_tree) == 48 && sizeof(struct lmdb_meta) == 152, "LMDB meta layout");
 
 struct check {
 	const struct index *index;
@@ -69,13 +34,6 @@ struct check {
 	struct span *marks;     /* names of entries n * DSFS_MARK_EVERY of the directory */
 	uint64_t mark_count, mark_room;
 };
-
-static int key_compare(struct span a, struct span b)
-{
-	int order = memcmp(a.base, b.base, a.size < b.size ? a.size : b.size);
-
-	return order ? order : (a.size > b.size) - (a.size < b.size);
-}
 
 /* --- rules of names --- */
 
@@ -206,7 +164,7 @@ static int check_entry(struct check *c, struct span name, struct span value, str
 				 "names: the root has an entry '%s', which is the name of the mount's own directory",
 				 DSFS_CONTROL_FOLDER);
 	if (c->number % DSFS_MARK_EVERY == 0 && mark > 0 &&
-	    (mark > c->mark_count || key_compare(name, c->marks[mark - 1]) != 0))
+	    (mark > c->mark_count || names_page_compare(name, c->marks[mark - 1]) != 0))
 		return error_set(err, -EBADMSG, "names: mark %" PRIu64 " of directory %" PRIu64 " names another entry",
 				 mark, c->directory.ordinal);
 	for (int i = 4; i >= 0; i--)
@@ -223,8 +181,8 @@ static int check_record(struct check *c, struct span key, struct span value, str
 
 	if (key.size <= DSFS_KEY_PARENT)
 		return error_set(err, -EBADMSG, "names: key of %" PRIu64 " bytes", key.size);
-	if ((c->last_key.base && key_compare(c->last_key, key) >= 0) ||
-	    (c->bound.base && key_compare(c->bound, key) > 0))
+	if ((c->last_key.base && names_page_compare(c->last_key, key) >= 0) ||
+	    (c->bound.base && names_page_compare(c->bound, key) > 0))
 		return error_set(err, -EBADMSG, "names: keys are not ascending");
 	c->last_key = key;
 	c->bound = (struct span){ 0 };
@@ -252,46 +210,30 @@ static int check_page_header(struct check *c, uint64_t number, uint32_t flags, c
 		return error_set(err, -EBADMSG, "names: page %" PRIu64 " is referenced twice", number);
 	c->seen[number / 8] |= (uint8_t)(1u << number % 8);
 	c->pages_seen++;
-	page = span_at(c->file, number * PAGE_SIZE, PAGE_SIZE);
+	page = span_at(c->file, number * NAMES_PAGE, NAMES_PAGE);
 	if (!page || dsfs_le64_get(page->number) != number || dsfs_le16_get(page->flags) != flags)
 		return error_set(err, -EBADMSG, "names: page %" PRIu64 " has the wrong number or type %#x", number,
 				 page ? dsfs_le16_get(page->flags) : 0);
 	lower = dsfs_le16_get(page->lower);
 	upper = dsfs_le16_get(page->upper);
-	if (lower < sizeof(*page) + 2 || lower % 2 || upper < lower || upper > PAGE_SIZE)
+	if (lower < sizeof(*page) + 2 || lower % 2 || upper < lower || upper > NAMES_PAGE)
 		return error_set(err, -EBADMSG, "names: page %" PRIu64 " has bounds %" PRIu32 "..%" PRIu32, number,
 				 lower, upper);
 	*ret = page;
 	return 0;
 }
 
-static uint32_t page_node_count(const struct lmdb_page *page)
-{
-	return (dsfs_le16_get(page->lower) - (uint32_t)sizeof(*page)) / 2;
-}
-
 /* NULL when the node, its key or its data leave the page's node area. */
 static const struct lmdb_node *page_node(const struct lmdb_page *page, uint32_t i, bool leaf, struct span *ret_key,
 					 struct span *ret_data)
 {
-	struct span span = { (const uint8_t *)page, PAGE_SIZE };
-	dsfs_le16 at;
-	const struct lmdb_node *node;
-	uint32_t offset, data;
+	const struct lmdb_node *node = names_page_node(page, i, ret_key);
 
-	memcpy(&at, span.base + sizeof(*page) + 2 * i, sizeof(at));
-	offset = dsfs_le16_get(at);
-	node = span_at(span, offset, sizeof(*node));
-	if (!node || offset < dsfs_le16_get(page->upper) || offset % 2)
+	if (!node || (const uint8_t *)node - (const uint8_t *)page < dsfs_le16_get(page->upper))
 		return NULL;
-	data = leaf ? dsfs_le16_get(node->low) | dsfs_le16_get(node->high) << 16 : 0;
-	if (leaf && dsfs_le16_get(node->flags) != 0)
-		return NULL;
-	ret_key->size = dsfs_le16_get(node->key_length);
-	ret_key->base = span_at(span, offset + sizeof(*node), ret_key->size);
-	ret_data->size = data;
-	ret_data->base = span_at(span, offset + sizeof(*node) + ret_key->size, data);
-	return ret_key->base && ret_data->base ? node : NULL;
+	if (leaf)
+		return names_page_data(page, node, ret_data) ? node : NULL;
+	return node;
 }
 
 static int check_leaf(struct check *c, uint64_t number, struct error *err)
@@ -303,7 +245,7 @@ static int check_leaf(struct check *c, uint64_t number, struct error *err)
 	r = check_page_header(c, number, LMDB_LEAF, &page, err);
 	if (r < 0)
 		return r;
-	for (uint32_t i = 0; i < page_node_count(page); i++) {
+	for (uint32_t i = 0; i < names_page_count(page); i++) {
 		if (!page_node(page, i, true, &key, &value))
 			return error_set(err, -EBADMSG, "names: page %" PRIu64 " node %" PRIu32 " is damaged", number,
 					 i);
@@ -326,19 +268,16 @@ static int check_tree(struct check *c, uint64_t number, uint32_t level, struct e
 	r = check_page_header(c, number, LMDB_BRANCH, &page, err);
 	if (r < 0)
 		return r;
-	if (page_node_count(page) < 2) /* LMDB asserts it */
+	if (names_page_count(page) < 2) /* LMDB asserts it */
 		return error_set(err, -EBADMSG, "names: page %" PRIu64 " has one child, expected at least two", number);
-	for (uint32_t i = 0; i < page_node_count(page); i++) {
+	for (uint32_t i = 0; i < names_page_count(page); i++) {
 		node = page_node(page, i, false, &key, &none);
-		if (!node || (i && c->last_key.base && key_compare(c->last_key, key) >= 0))
+		if (!node || (i && c->last_key.base && names_page_compare(c->last_key, key) >= 0))
 			return error_set(err, -EBADMSG, "names: page %" PRIu64 " node %" PRIu32 " is damaged", number,
 					 i);
 		if (i) /* the first separator of a page means nothing */
 			c->bound = key;
-		r = check_tree(c,
-			       dsfs_le16_get(node->low) | (uint64_t)dsfs_le16_get(node->high) << 16 |
-				       (uint64_t)dsfs_le16_get(node->flags) << 32,
-			       level + 1, err);
+		r = check_tree(c, names_page_child(node), level + 1, err);
 		if (r < 0)
 			return r;
 	}
@@ -349,14 +288,14 @@ static int check_tree(struct check *c, uint64_t number, uint32_t level, struct e
 
 static int check_meta_page(struct check *c, uint64_t number, const struct lmdb_meta **ret, struct error *err)
 {
-	const struct lmdb_meta *meta = span_at(c->file, number * PAGE_SIZE, PAGE_SIZE);
+	const struct lmdb_meta *meta = span_at(c->file, number * NAMES_PAGE, NAMES_PAGE);
 
 	if (!meta || dsfs_le64_get(meta->page.number) != number || dsfs_le16_get(meta->page.flags) != LMDB_META ||
 	    dsfs_le32_get(meta->magic) != LMDB_MAGIC || dsfs_le32_get(meta->version) != LMDB_VERSION)
 		return error_set(err, -EBADMSG, "names: page %" PRIu64 " is not an LMDB meta page", number);
-	if (dsfs_le32_get(meta->free_list.pad) != PAGE_SIZE)
+	if (dsfs_le32_get(meta->free_list.pad) != NAMES_PAGE)
 		return error_set(err, -EOPNOTSUPP, "names: LMDB pages of %" PRIu32 " bytes, expected %u",
-				 dsfs_le32_get(meta->free_list.pad), PAGE_SIZE);
+				 dsfs_le32_get(meta->free_list.pad), NAMES_PAGE);
 	*ret = meta;
 	return 0;
 }
@@ -435,7 +374,7 @@ static int check_all(struct check *c, struct error *err)
 
 int names_check(const struct index *index, struct span file, struct error *err)
 {
-	struct check c = { .index = index, .file = file, .page_count = file.size / PAGE_SIZE };
+	struct check c = { .index = index, .file = file, .page_count = file.size / NAMES_PAGE };
 	int r;
 
 	if (c.page_count < LMDB_METAS)

@@ -22,6 +22,7 @@ static void direct_way_close(struct opened *opened)
 const struct way direct_way = {
 	.kind = DSFS_WAY_DIRECT,
 	.lookup = lookup_id,
+	.lookup_many = lookup_ids,
 	.stat = attributes_stat,
 	.readlink = attributes_readlink,
 	.path = place_path,

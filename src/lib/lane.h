@@ -21,10 +21,13 @@ struct lane_memo {
 	char path[240];
 };
 
+#define LANE_FOLDERS 4096u /* a power of two */
+
 struct lane {
 	struct direct *direct;
 	struct names_reader *names;
 	struct lane_memo memo;
+	uint64_t folders[LANE_FOLDERS]; /* by hash, where names of directories stand: names_find_place(); 0: none */
 	/* For reads; made by lane_start() for the first one. */
 	struct reader reader; /* with the engine of the call that is being made */
 	struct reader_counters counters;

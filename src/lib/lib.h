@@ -39,6 +39,10 @@ struct wish {
 struct way {
 	enum dsfs_way kind;
 	int (*lookup)(struct opened *opened, const char *path, uint64_t *ret_id, struct error *err);
+	/* Each of ids gets an id or a negative errno; returns the first of these, whose reason err gets. NULL: they are
+	 * looked up one after the other. */
+	int (*lookup_many)(struct opened *opened, const char *const *paths, size_t count, int64_t *ids,
+			   struct error *err);
 	int (*stat)(struct opened *opened, uint64_t id, struct stat *ret, struct error *err);
 	int (*readlink)(struct opened *opened, uint64_t id, char *buffer, size_t size, struct error *err);
 	int (*path)(struct opened *opened, uint64_t id, char *buffer, size_t size, struct error *err);

@@ -104,10 +104,9 @@ static bool permission_allows(const struct permission *permission, const struct 
 int permission_check(struct permission *permission, const struct inode *inode, enum permission_kind kind,
 		     struct error *err)
 {
-	const unsigned everybody = (unsigned)kind * 0111u;
 	int r;
 
-	if ((inode->mode & everybody) == everybody) /* whoever it is */
+	if (permission_is_everybodys(inode, kind))
 		return 0;
 	if (!permission->is_known) {
 		r = permission_look(permission, err);

@@ -19,6 +19,14 @@ struct permission {
 
 enum permission_kind { PERMISSION_SEARCH = 1, PERMISSION_READ = 4 };
 
+/* Whoever asks may. */
+static inline bool permission_is_everybodys(const struct inode *inode, enum permission_kind kind)
+{
+	const unsigned everybody = (unsigned)kind * 0111u;
+
+	return (inode->mode & everybody) == everybody;
+}
+
 /* -EACCES: no. */
 must_check int permission_check(struct permission *permission, const struct inode *inode, enum permission_kind kind,
 				struct error *err);

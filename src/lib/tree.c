@@ -5,23 +5,33 @@
 #include "lib/handle.h"
 #include "lib/reason.h"
 
-int dsfs_lookup(struct dsfs *fs, const char *const *paths, size_t count, int64_t *ids)
+static int tree_lookup_each(struct opened *opened, const char *const *paths, size_t count, int64_t *ids,
+			    struct error *err)
 {
-	struct error *err = reason_begin(), why;
-	struct opened *opened = handle_get(fs);
+	struct error why;
 	int first = 0, r;
 
 	for (size_t i = 0; i < count; i++) {
 		uint64_t id = 0;
 
 		error_clear(&why);
-		r = opened->way->lookup(opened, paths[i], &id, &why);
+		r = opened->way->lookup(opened, paths[i], &id, first ? NULL : &why);
 		ids[i] = r < 0 ? r : (int64_t)id;
 		if (r < 0 && first == 0)
 			first = error_pass(err, r, &why);
 	}
-	handle_put(opened);
 	return first;
+}
+
+int dsfs_lookup(struct dsfs *fs, const char *const *paths, size_t count, int64_t *ids)
+{
+	struct error *err = reason_begin();
+	struct opened *opened = handle_get(fs);
+	int r = count > 1 && opened->way->lookup_many ? opened->way->lookup_many(opened, paths, count, ids, err) :
+							tree_lookup_each(opened, paths, count, ids, err);
+
+	handle_put(opened);
+	return r;
 }
 
 /* The version, when the id is one of it. */

@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,13 +75,26 @@ static void list(const char *path)
 	check(dsfs_list(fs, find(path), show, NULL));
 }
 
+/* What many paths together give, one gives alone; and whose failure the call explains. */
+static void check_lookup(const char *path, int64_t id, const char *reason)
+{
+	int64_t alone;
+	int r = dsfs_lookup(fs, &path, 1, &alone);
+
+	if (alone == id && r == (id < 0 ? id : 0) && (!reason || !strcmp(reason, dsfs_reason())))
+		return;
+	fprintf(stderr, "'%s' is %" PRId64 " alone (%s), and %" PRId64 " together with others (%s)\n", path, alone,
+		dsfs_reason(), id, reason ? reason : "");
+	exit(1);
+}
+
 /* All in one call. */
 static void lookup(const char *unused)
 {
 	const char **paths = NULL;
 	int64_t *ids;
 	size_t count = 0, size = 0;
-	char *path = NULL;
+	char *path = NULL, *reason;
 	int r;
 
 	(void)unused;
@@ -90,9 +104,13 @@ static void lookup(const char *unused)
 	}
 	ids = calloc(count, sizeof(*ids));
 	r = dsfs_lookup(fs, paths, count, ids);
+	reason = strdup(dsfs_reason());
 	for (size_t i = 0, failed = 0; i < count; i++) {
-		if (ids[i] < 0 && !failed++ && ids[i] != r)
+		bool is_first = ids[i] < 0 && !failed++;
+
+		if (is_first && ids[i] != r)
 			fprintf(stderr, "the call returned %d, but the first error is %" PRId64 "\n", r, ids[i]);
+		check_lookup(paths[i], ids[i], is_first ? reason : NULL);
 		if (ids[i] < 0)
 			puts(strerrorname_np((int)-ids[i]));
 		else
@@ -102,6 +120,7 @@ static void lookup(const char *unused)
 	free(paths);
 	free(ids);
 	free(path);
+	free(reason);
 }
 
 static void ids(const char *unused)
