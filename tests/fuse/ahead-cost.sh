@@ -27,7 +27,7 @@ cost() {
     [ "$reads" -le $((FILES / 20)) ] && [ "$requests" -le $((FILES / 2)) ] && [ "$stored" -ge $((FILES / 2)) ]
 }
 
-for command in "tar cf - mnt | cat" "cp -r mnt out" "grep -rc x mnt"; do
+for command in "tar cf - mnt | cat" "cp -r mnt out" "grep -rc x mnt" "rm -rf copy; rsync -r mnt/ copy"; do
     for _ in {1..10}; do
         ! cost "$command" || continue 2
     done
