@@ -8,6 +8,24 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#define FILES_BATCH 64u
+
+void files_read_batch(const struct files *files, struct dsfs *fs, struct dsfs_arena *arena, uint64_t *state)
+{
+	const struct file *chosen[FILES_BATCH];
+	struct dsfs_read reads[FILES_BATCH];
+
+	dsfs_arena_reset(arena);
+	for (unsigned i = 0; i < FILES_BATCH; i++) {
+		chosen[i] = &files->items[files_random(state, files->count)];
+		reads[i] = (struct dsfs_read){ .id = chosen[i]->id, .size = UINT64_MAX };
+	}
+	if (dsfs_read_many(fs, reads, FILES_BATCH, arena) != 0)
+		FAIL("read_many in process %d", getpid());
+	for (unsigned i = 0; i < FILES_BATCH; i++)
+		files_check(chosen[i], &reads[i]);
+}
+
 struct dsfs *files_open(const char *volume)
 {
 	struct dsfs *fs;

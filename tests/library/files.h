@@ -33,4 +33,6 @@ void files_free(struct files *files);
 void files_check(const struct file *file, const struct dsfs_read *read);
 /* A number below limit; state is a thread's. */
 uint64_t files_random(uint64_t *state, uint64_t limit);
+/* Reads 64 files at random with one call, and checks them. The arena is reset; state is a thread's. */
+void files_read_batch(const struct files *files, struct dsfs *fs, struct dsfs_arena *arena, uint64_t *state);
 struct dsfs *files_open(const char *volume);

@@ -14,28 +14,11 @@
 #include <unistd.h>
 
 #define READERS 3u
-#define BATCH   64u
 
 static struct dsfs *fs;
 static struct files files;
 static _Atomic bool stopping;
 static _Atomic unsigned reading; /* threads that have begun */
-
-static void read_batch(struct dsfs *handle, struct dsfs_arena *arena, uint64_t *seed)
-{
-	const struct file *chosen[BATCH];
-	struct dsfs_read reads[BATCH];
-
-	dsfs_arena_reset(arena);
-	for (unsigned i = 0; i < BATCH; i++) {
-		chosen[i] = &files.items[files_random(seed, files.count)];
-		reads[i] = (struct dsfs_read){ .id = chosen[i]->id, .size = UINT64_MAX };
-	}
-	if (dsfs_read_many(handle, reads, BATCH, arena) != 0)
-		FAIL("read_many in process %d", getpid());
-	for (unsigned i = 0; i < BATCH; i++)
-		files_check(chosen[i], &reads[i]);
-}
 
 static void read_one(struct dsfs *handle, uint64_t *seed)
 {
@@ -59,7 +42,7 @@ static void *reader_main(void *argument)
 	if (dsfs_arena_new(&arena) != 0)
 		FAIL("an arena");
 	while (!atomic_load(&stopping)) {
-		read_batch(fs, arena, &seed);
+		files_read_batch(&files, fs, arena, &seed);
 		read_one(fs, &seed);
 		if (is_first)
 			atomic_fetch_add(&reading, 1);
@@ -85,7 +68,7 @@ static void child_main(unsigned number, struct dsfs_arena *inherited, const stru
 
 	files_check(file, read);
 	for (unsigned i = 0; i < 5; i++) {
-		read_batch(fs, inherited, &seed);
+		files_read_batch(&files, fs, inherited, &seed);
 		read_one(fs, &seed);
 	}
 	files_check(file, read);
@@ -100,10 +83,10 @@ static void child_main(unsigned number, struct dsfs_arena *inherited, const stru
 		int status;
 
 		if (pid == 0) {
-			read_batch(fs, inherited, &seed);
+			files_read_batch(&files, fs, inherited, &seed);
 			_exit(0);
 		}
-		read_batch(fs, inherited, &seed);
+		files_read_batch(&files, fs, inherited, &seed);
 		if (waitpid(pid, &status, 0) != pid || status != 0)
 			FAIL("the child's child: status %#x", status);
 	}
@@ -166,7 +149,7 @@ int main(int argc, char **argv)
 		usleep(1000);
 	run_children((unsigned)atoi(argv[3]), arena);
 	run_program();
-	read_batch(fs, arena, &seed);
+	files_read_batch(&files, fs, arena, &seed);
 	atomic_store(&stopping, true);
 	for (unsigned i = 0; i < READERS; i++)
 		pthread_join(threads[i], NULL);

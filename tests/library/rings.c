@@ -136,22 +136,6 @@ static void run_queue(unsigned (*take)(void), uint64_t seed)
 
 /* --- threads --- */
 
-static void read_batch(struct dsfs_arena *arena, uint64_t *seed)
-{
-	const struct file *chosen[READS];
-	struct dsfs_read reads[READS];
-
-	dsfs_arena_reset(arena);
-	for (unsigned i = 0; i < READS; i++) {
-		chosen[i] = &files.items[files_random(seed, files.count)];
-		reads[i] = (struct dsfs_read){ .id = chosen[i]->id, .size = UINT64_MAX };
-	}
-	if (dsfs_read_many(fs, reads, READS, arena) != 0)
-		FAIL("read_many");
-	for (unsigned i = 0; i < READS; i++)
-		files_check(chosen[i], &reads[i]);
-}
-
 static void *reader_main(void *argument)
 {
 	uint64_t seed = (uintptr_t)argument;
@@ -160,10 +144,10 @@ static void *reader_main(void *argument)
 	if (dsfs_arena_new(&arena) != 0)
 		FAIL("an arena");
 	for (unsigned i = 0; i < 4 || !atomic_load(&stopping); i++) {
-		read_batch(arena, &seed);
+		files_read_batch(&files, fs, arena, &seed);
 		atomic_fetch_add(&reading, i == 0);
 	}
-	read_batch(arena, &seed);
+	files_read_batch(&files, fs, arena, &seed);
 	dsfs_arena_free(arena);
 	return NULL;
 }
