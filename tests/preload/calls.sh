@@ -19,6 +19,8 @@ mkdir -p source/folder
 printf 0123456789 >source/folder/tiny
 python3 -c 'import random; random.seed(7); print(random.randbytes(60000).hex())' >source/folder/text
 head -c 100001 /dev/urandom >source/folder/small
+{ printf '#!/bin/sh\necho it runs; exit 7\n' && seq 2000; } >source/folder/program
+chmod 755 source/folder/program
 head -c 3000000 /dev/urandom >source/folder/several
 head -c 50000000 /dev/urandom >source/folder/large
 for ((i = 0; i < 500; i++)); do echo "line $i of another file"; done >source/other
@@ -27,7 +29,7 @@ mount_volume volume mnt
 
 calls=$DATASETFS_BUILD/tests/preload/calls
 preload=LD_PRELOAD=$DATASETFS_BUILD/src/preload/libdatasetfs-preload.so
-files=(small empty large)
+files=(small empty large program)
 [ "$DATASETFS_FULL" = 0 ] || files+=(tiny text several)
 groups=(reads control opens real copies sockets waits streams numbers processes names raw rings off)
 failed=0

@@ -28,6 +28,11 @@ ssize_t __readlinkat_chk(int fd, const char *path, char *buffer, size_t size, si
 char *__realpath_chk(const char *path, char *buffer, size_t room);
 int __xstat(int version, const char *path, struct stat *st);
 int __xstat64(int version, const char *path, struct stat64 *st);
+int __statfs(const char *path, struct statfs *found);
+int __dprintf_chk(int fd, int flag, const char *format, ...);
+int __vdprintf_chk(int fd, int flag, const char *format, va_list arguments);
+FILE *_IO_fopen(const char *path, const char *mode);
+FILE *_IO_fdopen(int fd, const char *mode);
 size_t __fread_chk(void *buffer, size_t room, size_t size, size_t count, FILE *stream);
 
 /* path("%s/x", …): a text of its own each time, for a while. */
@@ -201,6 +206,7 @@ static void numbers_of(const char *where)
 	NAMED("__realpath_chk", __realpath_chk(number(where, fd), (char *)bytes, sizeof(bytes)) ? 0 : -1)
 	NAMED("canonicalize_file_name", resolved(canonicalize_file_name(number(where, fd))))
 	NAMED("statfs", statfs(number(where, fd), (struct statfs *)bytes))
+	NAMED("__statfs", __statfs(number(where, fd), (struct statfs *)bytes))
 	NAMED("statfs64", statfs64(number(where, fd), (struct statfs64 *)bytes))
 	NAMED("statvfs", statvfs(number(where, fd), (struct statvfs *)bytes))
 	NAMED("statvfs64", statvfs64(number(where, fd), (struct statvfs64 *)bytes))
@@ -284,6 +290,18 @@ static long number_of(FILE *file)
 	return ret;
 }
 
+/* printed(FD, CHECKED, FORMAT, …) */
+static int printed(int fd, bool checked, const char *format, ...)
+{
+	va_list arguments;
+	int ret;
+
+	va_start(arguments, format);
+	ret = checked ? __vdprintf_chk(fd, 1, format, arguments) : vdprintf(fd, format, arguments);
+	va_end(arguments);
+	return ret;
+}
+
 /* Standard input, when the file gets number 0. */
 static long standard_input(void)
 {
@@ -300,6 +318,7 @@ static long standard_input(void)
 void calls_streams(void)
 {
 	CALL("fdopen", stream(fdopen(fd, "r")))
+	CALL("_IO_fdopen", stream(_IO_fdopen(fd, "r")))
 	CALL("fdopen rb", stream(fdopen(fd, "rbe")))
 	CALL("fdopen w", stream(fdopen(fd, "w")))
 	CALL("fdopen r+", stream(fdopen(fd, "r+")))
@@ -308,6 +327,7 @@ void calls_streams(void)
 	CALL("fdopen, fclose", fclose(fdopen(fd, "r")))
 	CALL("fopen", stream(fopen(calls_file, "r")))
 	CALL("fopen64", stream(fopen64(calls_file, "r")))
+	CALL("_IO_fopen", stream(_IO_fopen(calls_file, "r")))
 	CALL("fopen mmap", stream(fopen(calls_file, "rm")))
 	CALL("fopen r+", stream(fopen(calls_file, "r+")))
 	CALL("fopen, flush", flushed(fopen(calls_file, "r")))
@@ -317,5 +337,8 @@ void calls_streams(void)
 	CALL("freopen none", stream(freopen(NULL, "r", fdopen(fd, "r"))))
 	CALL("dprintf", dprintf(fd, "a text %d", 5))
 	CALL("dprintf nothing", dprintf(fd, "%s", ""))
+	CALL("__dprintf_chk nothing", __dprintf_chk(fd, 1, "%s", ""))
+	CALL("vdprintf nothing", printed(fd, false, "%s", ""))
+	CALL("__vdprintf_chk nothing", printed(fd, true, "%s", ""))
 	CHILD("stdin", standard_input())
 }

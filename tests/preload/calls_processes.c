@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/capability.h>
 #include <pty.h>
 #include <sched.h>
 #include <signal.h>
@@ -20,6 +21,8 @@
 #include <wordexp.h>
 
 pid_t __fork(void);
+typeof(clone) __clone;
+int capset(struct __user_cap_header_struct *header, const struct __user_cap_data_struct *sets);
 FILE *_IO_popen(const char *command, const char *mode);
 
 /* The number is another file now: what is read must be of that. */
@@ -121,11 +124,11 @@ static int cloned_child(void *argument)
 	return child_reads(*(int *)argument);
 }
 
-static long cloned(int fd, int flags)
+static long cloned(int fd, int flags, typeof(clone) *make)
 {
 	static char stack[1 << 16] __attribute__((aligned(16)));
 
-	return calls_wait(clone(cloned_child, stack + sizeof(stack), flags | SIGCHLD, &fd));
+	return calls_wait(make(cloned_child, stack + sizeof(stack), flags | SIGCHLD, &fd));
 }
 
 /* The program that reads the number as its standard input: its output is noted from the file 'scratch'. */
@@ -138,7 +141,7 @@ static long executed(int fd, int how)
 	pid_t child = how % 2 ? vfork() : fork();
 
 	if (child == 0) {
-		if (how < 6 && (dup2(fd, 0) < 0 || dup2(scratch, 1) < 0))
+		if (dup2(fd, 0) < 0 || dup2(scratch, 1) < 0)
 			_exit(99);
 		if (how < 2)
 			execve("/bin/sh", reader, environ);
@@ -146,7 +149,11 @@ static long executed(int fd, int how)
 			execv("/bin/sh", reader);
 		if (how < 5)
 			execlp("sh", "sh", "-c", reader[2], NULL);
-		execvp("sh", reader);
+		if (how < 6)
+			execvp("sh", reader);
+		if (how < 7)
+			execl("/bin/sh", "sh", "-c", reader[2], NULL);
+		execle("/bin/sh", "sh", "-c", reader[2], NULL, environ);
 		_exit(98);
 	}
 	status = calls_wait(child);
@@ -238,8 +245,11 @@ static long on_terminal(int fd)
 
 	if (child == 0)
 		_exit(child_reads(fd));
+	if (child < 0)
+		return -1;
+	child = calls_wait(child);
 	close(terminal);
-	return calls_wait(child);
+	return child;
 }
 
 /* It reads in a process that nobody waits for; a pipe tells when it has ended. */
@@ -279,9 +289,10 @@ static void forks(void)
 	CALL("_Fork", forked(fd, 2))
 	CALL("vfork", forked(fd, 3))
 	CALL("fork in a fork", forked_twice(fd))
-	CALL("clone", cloned(fd, 0))
-	CALL("clone CLONE_FILES", cloned(fd, CLONE_FILES))
-	CALL("clone CLONE_VM", cloned(fd, CLONE_VM | CLONE_VFORK))
+	CALL("clone", cloned(fd, 0, clone))
+	CALL("__clone", cloned(fd, 0, __clone))
+	CALL("clone CLONE_FILES", cloned(fd, CLONE_FILES, clone))
+	CALL("clone CLONE_VM", cloned(fd, CLONE_VM | CLONE_VFORK, clone))
 	CHILD("fork in a child", forked(fd, 0))
 	CALL("forkpty", on_terminal(fd))
 	CALL("daemon", in_background(fd))
@@ -296,6 +307,8 @@ void calls_processes(void)
 	CALL("vfork, execv", executed(fd, 3))
 	CALL("fork, execlp", executed(fd, 4))
 	CALL("vfork, execvp", executed(fd, 5))
+	CALL("fork, execl", executed(fd, 6))
+	CALL("vfork, execle", executed(fd, 7))
 	CALL("execvpe with it", inherited(fd, 0))
 	CALL("execvpe without it", inherited(fd, FD_CLOEXEC))
 	CALL("posix_spawn", spawned(fd, false))
@@ -325,6 +338,14 @@ static long joined(int flags)
 	return ret;
 }
 
+static long without_capabilities(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct sets[2] = { { .effective = 0 } };
+
+	return capset(&header, sets);
+}
+
 void calls_off(void)
 {
 	CHILD("unshare CLONE_FILES", afterwards(unshare(CLONE_FILES)))
@@ -346,5 +367,6 @@ void calls_off(void)
 	CHILD("setresgid", afterwards(setresgid(65534, 65534, 65534)))
 	CHILD("setfsgid", afterwards(setfsgid(65534)))
 	CHILD("setgroups", afterwards(setgroups(0, NULL)))
+	CHILD("capset", afterwards(without_capabilities()))
 	CHILD("initgroups", afterwards(initgroups("root", 0)))
 }

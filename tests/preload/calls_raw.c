@@ -133,7 +133,9 @@ static long requested(int fd, int how)
 	return awaited(&request, how == 0 ? aio_read(&request) :
 				 how == 1 ? aio_write(&request) :
 				 how == 2 ? aio_fsync(O_SYNC, &request) :
-					    lio_listio(LIO_WAIT, list, 1, NULL));
+				 how == 3 ? lio_listio(LIO_WAIT, list, 1, NULL) :
+				 how == 4 ? aio_read64((struct aiocb64 *)&request) :
+					    lio_listio64(LIO_WAIT, (struct aiocb64 **)list, 1, NULL));
 }
 
 /* libaio, whose calls the program finds where the loader has them. */
@@ -204,6 +206,8 @@ void calls_rings(void)
 	CHILD("aio_write", requested(fd, 1))
 	CHILD("aio_fsync", requested(fd, 2))
 	CHILD("lio_listio", requested(fd, 3))
+	CHILD("aio_read64", requested(fd, 4))
+	CHILD("lio_listio64", requested(fd, 5))
 	CHILD("aio_cancel", aio_cancel(fd, NULL))
 	CHILD("libaio", queued(fd))
 	CHILD("io_uring", ringed(fd, false))

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <mqueue.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
@@ -393,6 +394,7 @@ void calls_sockets(void)
 	struct sockaddr address = { .sa_family = AF_UNIX };
 	struct msghdr message = { .msg_iov = NULL };
 	struct mmsghdr messages = { .msg_hdr = message };
+	struct in_addr none = { 0 };
 	socklen_t size = sizeof(address);
 
 	CALL("SCM_RIGHTS", passed(fd, false))
@@ -419,6 +421,11 @@ void calls_sockets(void)
 	CALL("sendmsg", sendmsg(fd, &message, 0))
 	CALL("sendmmsg", sendmmsg(fd, &messages, 1, 0))
 	CALL("shutdown", shutdown(fd, SHUT_RD))
+	CALL("bindresvport", bindresvport(fd, NULL))
+	CALL("getsourcefilter", getsourcefilter(fd, 0, &address, size, &(uint32_t) { 0 }, &(uint32_t) { 0 }, NULL))
+	CALL("setsourcefilter", setsourcefilter(fd, 0, &address, size, 0, 0, NULL))
+	CALL("getipv4sourcefilter", getipv4sourcefilter(fd, none, none, &(uint32_t) { 0 }, &(uint32_t) { 0 }, NULL))
+	CALL("setipv4sourcefilter", setipv4sourcefilter(fd, none, none, 0, 0, NULL))
 	CALL("sockatmark", sockatmark(fd))
 }
 
