@@ -54,11 +54,11 @@ static uint32_t sum(const void *data, size_t size)
 
 int calls_begin(int state)
 {
-	int fd = open(calls_file, O_RDONLY);
+	int fd = open(calls_file, state == 3 ? O_RDONLY | O_CLOEXEC : O_RDONLY);
 
 	if (fd < 0)
 		fail(calls_file);
-	if (state == 1 && lseek(fd, calls_size / 2, SEEK_SET) < 0)
+	if (state % 2 == 1 && lseek(fd, calls_size / state, SEEK_SET) < 0)
 		fail("lseek");
 	if (state == 2 && read(fd, bytes, 7) < 0)
 		fail("read");
@@ -89,7 +89,7 @@ static const char *next(int fd, char text[64])
 
 void calls_end(const char *what, int state, int fd, long ret)
 {
-	static const char *states[] = { "start", "middle", "behind" };
+	static const char *states[] = { "start", "middle", "behind", "cloexec" };
 	const char *error = ret < 0 && errno ? strerrorname_np(errno) : "ok";
 	uint32_t found = sum(bytes, sizeof(bytes));
 	off_t position = lseek(fd, 0, SEEK_CUR), copied;

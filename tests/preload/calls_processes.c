@@ -22,6 +22,7 @@
 
 pid_t __fork(void);
 typeof(clone) __clone;
+pid_t __vfork(void) __attribute__((returns_twice));
 int capset(struct __user_cap_header_struct *header, const struct __user_cap_data_struct *sets);
 FILE *_IO_popen(const char *command, const char *mode);
 
@@ -103,10 +104,10 @@ static int child_reads(int fd)
 
 static long forked(int fd, int how)
 {
-	pid_t child = how == 0 ? fork() : how == 1 ? __fork() : how == 2 ? _Fork() : vfork();
+	pid_t child = how == 0 ? fork() : how == 1 ? __fork() : how == 2 ? _Fork() : how == 3 ? vfork() : __vfork();
 
 	if (child == 0)
-		_exit(how == 3 ? 7 : child_reads(fd));
+		_exit(how >= 3 ? 7 : child_reads(fd));
 	return calls_wait(child);
 }
 
@@ -288,6 +289,7 @@ static void forks(void)
 	CALL("__fork", forked(fd, 1))
 	CALL("_Fork", forked(fd, 2))
 	CALL("vfork", forked(fd, 3))
+	CALL("__vfork", forked(fd, 4))
 	CALL("fork in a fork", forked_twice(fd))
 	CALL("clone", cloned(fd, 0, clone))
 	CALL("__clone", cloned(fd, 0, __clone))

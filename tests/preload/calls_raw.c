@@ -134,6 +134,8 @@ static long requested(int fd, int how)
 				 how == 1 ? aio_write(&request) :
 				 how == 2 ? aio_fsync(O_SYNC, &request) :
 				 how == 3 ? lio_listio(LIO_WAIT, list, 1, NULL) :
+				 how == 6 ? aio_write64((struct aiocb64 *)&request) :
+				 how == 7 ? aio_fsync64(O_DSYNC, (struct aiocb64 *)&request) :
 				 how == 4 ? aio_read64((struct aiocb64 *)&request) :
 					    lio_listio64(LIO_WAIT, (struct aiocb64 **)list, 1, NULL));
 }
@@ -188,6 +190,27 @@ static long ringed(int fd, bool before)
 	return ret;
 }
 
+/* The kernel's ring made by the library's own functions, to say which files it may read. */
+static long registered(int fd, bool mapped)
+{
+	struct io_uring_params parameters = { .flags = 0 };
+	struct io_uring ring;
+	int number;
+	long ret;
+
+	if (!mapped)
+		ret = io_uring_queue_init_params(4, &ring, &parameters);
+	else if ((number = io_uring_setup(4, &parameters)) >= 0)
+		ret = io_uring_queue_mmap(number, &parameters, &ring);
+	else
+		return -100;
+	if (ret < 0)
+		return -101;
+	ret = io_uring_register_files(&ring, &fd, 1);
+	io_uring_queue_exit(&ring);
+	return ret;
+}
+
 static long raw_ring(int fd)
 {
 	struct io_uring_params parameters = { .flags = 0 };
@@ -208,9 +231,13 @@ void calls_rings(void)
 	CHILD("lio_listio", requested(fd, 3))
 	CHILD("aio_read64", requested(fd, 4))
 	CHILD("lio_listio64", requested(fd, 5))
+	CHILD("aio_write64", requested(fd, 6))
+	CHILD("aio_fsync64", requested(fd, 7))
 	CHILD("aio_cancel", aio_cancel(fd, NULL))
 	CHILD("libaio", queued(fd))
 	CHILD("io_uring", ringed(fd, false))
 	CHILD("io_uring, opened later", ringed(fd, true))
+	CHILD("io_uring_queue_init_params", registered(fd, false))
+	CHILD("io_uring_queue_mmap", registered(fd, true))
 	CHILD("SYS_io_uring_setup", raw_ring(fd))
 }

@@ -11,6 +11,16 @@ import sys
 LIST = os.path.join(os.environ["DATASETFS_SOURCE"], "tests", "preload", "functions.list")
 PRELOAD = os.path.join(os.environ["DATASETFS_BUILD"], "src", "preload", "libdatasetfs-preload.so")
 OURS = {"served", "real", "all", "table", "off"}
+CALLS = os.path.join(os.environ["DATASETFS_BUILD"], "tests", "preload", "calls")
+# What calls.sh cannot call, or calls by another way.
+UNCALLED = {
+    "llseek": "for old programs only: nobody can link with it",
+    "io_queue_init": "libaio has no header here, and this is io_setup",
+    "io_setup": "calls.c asks the loader for it, as libaio has no header here",
+    "pivot_root": "moves every process of the machine",
+    "_IO_proc_open": "what popen is made of, with a FILE that only glibc makes",
+    "_IO_file_attach": "what fdopen is made of, with a FILE that only glibc makes",
+}
 CLASSES = OURS | {"path", "harmless", "none"}
 
 
@@ -37,11 +47,15 @@ def read_list():
     return groups, wrong
 
 
+def symbols(path, kinds):
+    """Names among the dynamic symbols of a program or library, of every version."""
+    lines = subprocess.run(["nm", "-D", path], check=True, capture_output=True, text=True).stdout.splitlines()
+    return {line.split()[-1].split("@")[0] for line in lines if line.split()[-2] in kinds}
+
+
 def exported(path):
-    """Functions in the dynamic symbols of a library: of every version, weak ones and indirect ones too."""
-    lines = subprocess.run(["nm", "-D", "--defined-only", path], check=True, capture_output=True, text=True).stdout
-    symbols = (line.split() for line in lines.splitlines())
-    return {symbol[2].split("@")[0] for symbol in symbols if symbol[1] in ("T", "W", "i")}
+    """Functions of a library, weak ones and indirect ones too."""
+    return symbols(path, ("T", "W", "i"))
 
 
 def folder_of_libc():
@@ -80,8 +94,18 @@ def check_preload(groups):
             "give it the class of what the hook does" for name in sorted(hooked - wanted)]
 
 
+def check_calls(groups):
+    """Nothing is hooked and never tried."""
+    wanted = {name for _, classes in groups for name, kind in classes.items() if kind in OURS}
+    called = symbols(CALLS, ("U", "w"))
+    return [f"'{name}' is hooked, and tests/preload/calls does not call it: add a line to one of its groups"
+            for name in sorted(wanted - called - UNCALLED.keys())] + \
+           [f"'{name}' is in UNCALLED, and tests/preload/calls calls it" for name in sorted(called & UNCALLED.keys())]
+
+
 def main():
     groups, wrong = read_list()
+    wrong += check_calls(groups)
     wrong += check_libraries(groups)
     wrong += check_preload(groups)
     for line in wrong:
