@@ -58,7 +58,7 @@ int calls_begin(int state)
 
 	if (fd < 0)
 		fail(calls_file);
-	if (state % 2 == 1 && lseek(fd, calls_size / state, SEEK_SET) < 0)
+	if (state % 2 == 1 && lseek(fd, calls_size / (state + 1), SEEK_SET) < 0)
 		fail("lseek");
 	if (state == 2 && read(fd, bytes, 7) < 0)
 		fail("read");
