@@ -12,8 +12,8 @@ extern const char *calls_other; /* another file */
 extern off_t calls_size;        /* of calls_file */
 extern unsigned char bytes[CALLS_BYTES];
 
-/* CALL(WHAT, EXPRESSION): with a new fd at the beginning, in the middle after lseek(), behind some bytes that were read,
- * and one that is closed on exec. Prints value, errno, a sum of 'bytes', and then what the descriptor is like. */
+/* CALL(WHAT, EXPRESSION): with a new fd at the beginning, in the middle after lseek(), behind some bytes that were
+ * read, and one that is closed on exec. Prints value, errno, a sum of 'bytes', and then what the descriptor is like. */
 #define CALL(what, expression) \
 	for (int calls_state = 0; calls_state < CALLS_STATES; calls_state++) { \
 		int fd = calls_begin(calls_state); \

@@ -22,7 +22,7 @@ head -c 100001 /dev/urandom >source/folder/small
 { printf '#!/bin/sh\necho it runs; exit 7\n' && seq 2000; } >source/folder/program
 chmod 755 source/folder/program
 head -c 3000000 /dev/urandom >source/folder/several
-head -c 50000000 /dev/urandom >source/folder/large
+head -c 20000000 /dev/urandom >source/folder/large
 for ((i = 0; i < 500; i++)); do echo "line $i of another file"; done >source/other
 pack volume source --compress zstd:1
 mount_volume volume mnt
