@@ -163,13 +163,23 @@ static void stream_read(void)
 	log_line("eof %d error %d", feof(stream), ferror(stream));
 }
 
+static void seek_back(FILE *stream)
+{
+	fpos_t position;
+	int result = fgetpos(stream, &position);
+
+	log_result(result, "fgetpos");
+	log_result(fgetc(stream), "fgetc");
+	if (result == 0)
+		log_result(fsetpos(stream, &position), "fsetpos");
+}
+
 static void stream_seek(void)
 {
 	static const int whences[] = { SEEK_SET, SEEK_CUR, SEEK_END, 7 };
 	FILE **slot = any_stream(), *stream;
 	int whence = whences[chance(95) ? choose(3) : 3];
 	int64_t offset;
-	fpos_t position;
 
 	if (!slot)
 		return;
@@ -191,9 +201,7 @@ static void stream_seek(void)
 		log_line("rewind");
 		break;
 	case 4:
-		log_result(fgetpos(stream, &position), "fgetpos");
-		log_result(fgetc(stream), "fgetc");
-		log_result(fsetpos(stream, &position), "fsetpos");
+		seek_back(stream);
 		break;
 	case 5:
 		clearerr(stream);
