@@ -156,7 +156,8 @@ static void side_run_one(bool with_log)
 	}
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	outside_reset();
+	if (state.log->has_changes)
+		outside_reset();
 	if (with_log)
 		fwrite(state.log->text, 1, state.log->length, stdout);
 	printf("end %" PRIu64 " status %#x length %zu #%016" PRIx64 "\n", seed, (unsigned)status, state.log->length,

@@ -19,6 +19,7 @@
 /* Shared by a sequence, its children and the process that looks after them. */
 struct log {
 	size_t length;
+	bool has_changes; /* beside the mount */
 	char text[LOG_SIZE];
 };
 

@@ -219,13 +219,15 @@ bool may_create(const struct place *place)
 		snprintf(prefix, sizeof(prefix), "%s%s", state.top, *name);
 		is_below = strncmp(place->path, prefix, strlen(prefix)) == 0;
 		if (is_below && !strstr(place->path + strlen(prefix), ".."))
-			return true;
+			return state.log->has_changes = true;
 	}
 	if (place->dirfd != AT_FDCWD || place->path[0] == '/' || strstr(place->path, ".."))
 		return false;
 	snprintf(prefix, sizeof(prefix), "%s/mnt", state.top);
-	return raw_call(SYS_getcwd, (long)current, sizeof(current), 0, 0, 0, 0) > 0 &&
-	       strncmp(current, prefix, strlen(prefix)) == 0;
+	is_below = raw_call(SYS_getcwd, (long)current, sizeof(current), 0, 0, 0, 0) > 0 &&
+		   strncmp(current, prefix, strlen(prefix)) == 0;
+	state.log->has_changes |= is_below;
+	return is_below;
 }
 
 /* Nor is anything changed that is not a file of the mount or of the test's own. */
@@ -244,6 +246,7 @@ bool may_change(int fd)
 	if (length <= 0 || !S_ISREG(attributes.st_mode))
 		return false;
 	target[length] = 0;
+	state.log->has_changes = true;
 	return strncmp(target, "/memfd:", 7) == 0 ||
 	       (strncmp(target, state.top, strlen(state.top)) == 0 && strstr(target, "/outside/"));
 }

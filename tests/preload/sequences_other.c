@@ -134,7 +134,7 @@ static void change_file(void)
 	if (fd == 0 || (raw_stat(fd, &attributes) == 0 && attributes.st_dev != state.device))
 		return;
 	errno = 0;
-	switch (choose(9)) {
+	switch (choose(10)) {
 	case 0:
 		log_result(fsync(fd), "fsync(%d)", fd);
 		break;
@@ -161,6 +161,9 @@ static void change_file(void)
 		break;
 	case 8:
 		log_result(sync_file_range(fd, 0, 100, SYNC_FILE_RANGE_WRITE), "sync_file_range(%d)", fd);
+		break;
+	case 9:
+		log_result(linkat(fd, "", AT_FDCWD, "linked", AT_EMPTY_PATH), "linkat(%d)", fd);
 	}
 }
 
@@ -177,7 +180,7 @@ static void use_as_other(void)
 	if (raw_stat(fd, &attributes) == 0 && !S_ISREG(attributes.st_mode))
 		return;
 	errno = 0;
-	switch (choose(10)) {
+	switch (choose(9)) {
 	case 0:
 		log_result(getsockname(fd, &address, &length), "getsockname(%d)", fd);
 		break;
@@ -205,9 +208,6 @@ static void use_as_other(void)
 		break;
 	case 8:
 		log_result(syscall(SYS_getdents64, fd, state.buffer, 0), "SYS_getdents64(%d)", fd);
-		break;
-	case 9:
-		log_result(linkat(fd, "", AT_FDCWD, "linked", AT_EMPTY_PATH), "linkat(%d)", fd);
 	}
 }
 
