@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* Random sequences of calls on files of a mount, and what each call answered.
- * usage: sequences tree DIRECTORY         makes what is packed
- *        sequences run TOP OPTIONS        runs sequences on TOP/mnt, a line for each: seed, status, length and hash of
- * its log; TOP/outside is made sequences compare TOP TOP OPTIONS   runs the same on two sides and compares; of the
- * first sequence that differs it shows the fewest calls that do Options: --seed N --count N, sequences N…; --log: all
- * calls, too; --skip I,J: of each sequence, these calls are left out; --warm: files were read before the first
- * sequence; --preload LIBRARY: into the second side */
+ *
+ * usage: sequences tree DIRECTORY
+ *        sequences run TOP OPTIONS
+ *        sequences compare TOP TOP OPTIONS
+ *
+ * tree makes what is packed. run does sequences on TOP/mnt, a line for each: its seed, how it ended, length and hash of
+ * its log. It makes TOP/outside. compare runs the same on two sides, and of the first sequence that differs shows the
+ * fewest calls that do.
+ *
+ * --seed N --count N   the sequences N, N + 1 …
+ * --cases              the fixed sequences instead, which are counted from 0
+ * --log                all calls as well
+ * --skip I,J…          these calls of each sequence are left out
+ * --warm               files were read before the first sequence
+ * --preload LIBRARY    into the second side */
 #include "sequences.h"
 
 #include <errno.h>
@@ -31,6 +40,7 @@ static const struct call *const groups[] = { calls_open,   calls_read,    calls_
 #define GROUPS (sizeof(groups) / sizeof(groups[0]))
 
 static uint64_t seed;
+static bool are_cases;
 static bool is_skipped[LONGEST];
 static unsigned enabled[GROUPS][16]; /* the weight of each call in this sequence */
 
@@ -88,7 +98,10 @@ static void sequence_main(void)
 	snprintf(path, sizeof(path), "%s/mnt", state.top);
 	if (chdir(path) != 0)
 		log_line("chdir");
-	sequence_run(state.count);
+	if (are_cases)
+		cases[seed].run();
+	else
+		sequence_run(state.count);
 }
 
 static void *shared_memory(size_t size)
@@ -182,6 +195,7 @@ static int side_main(const char *top, const struct options *options)
 	outside_reset();
 	if (options->is_warm)
 		side_warm_up();
+	are_cases = options->are_cases;
 	for (uint64_t i = 0; i < options->count; i++) {
 		seed = options->seed + i;
 		side_run_one(options->with_log);
@@ -194,7 +208,7 @@ static bool options_read(int argc, char **argv, struct options *ret)
 	static const struct option names[] = { { "seed", 1, NULL, 's' },    { "count", 1, NULL, 'n' },
 					       { "log", 0, NULL, 'l' },     { "skip", 1, NULL, 'k' },
 					       { "preload", 1, NULL, 'p' }, { "warm", 0, NULL, 'w' },
-					       { NULL, 0, NULL, 0 } };
+					       { "cases", 0, NULL, 'c' },   { NULL, 0, NULL, 0 } };
 	int option;
 
 	while ((option = getopt_long(argc, argv, "", names, NULL)) >= 0)
@@ -214,6 +228,9 @@ static bool options_read(int argc, char **argv, struct options *ret)
 		case 'p':
 			ret->preload = optarg;
 			break;
+		case 'c':
+			ret->are_cases = true;
+			break;
 		case 'w':
 			ret->is_warm = true;
 			break;
@@ -223,15 +240,26 @@ static bool options_read(int argc, char **argv, struct options *ret)
 	return true;
 }
 
+static uint64_t count_cases(void)
+{
+	uint64_t count = 0;
+
+	while (cases[count].run)
+		count++;
+	return count;
+}
+
 int main(int argc, char **argv)
 {
-	struct options options = { .count = 1, .skip = "" };
+	struct options options = { .count = 0, .skip = "" };
 	const char *verb = argc > 1 ? argv[1] : "";
 
 	if (strcmp(verb, "reader") == 0)
 		return reader_main(argc, argv);
 	if (!options_read(argc, argv, &options))
 		return 2;
+	if (options.count == 0)
+		options.count = options.are_cases ? count_cases() - options.seed : 1;
 	if (strcmp(verb, "tree") == 0 && argc - optind == 2)
 		return tree_make(argv[optind + 1]);
 	if (strcmp(verb, "run") == 0 && argc - optind == 2)

@@ -55,6 +55,9 @@ struct call {
 extern const struct call calls_open[], calls_read[], calls_stat[], calls_table[], calls_stream[], calls_process[],
 	calls_map[], calls_other[];
 
+/* Whole sequences, in sequences_cases.c. */
+extern const struct call cases[];
+
 /* A path for a call, and the descriptor that it is relative to. */
 struct place {
 	int dirfd;

@@ -21,14 +21,14 @@ done
 
 # compare_sides OPTIONS…: shows what differs
 compare_sides() {
-    "$sequences" compare without with ${library:+--preload "$library"} --seed "$seed" --count "$count" "$@" \
-        2>compare.err || {
+    "$sequences" compare without with ${library:+--preload "$library"} "$@" 2>compare.err || {
         tail -n 20 compare.err
         fail "the library changes what a program sees, seed $seed"
     }
 }
 
 # Beginning with a library that has done nothing yet, and with one that has served files to the parent.
-compare_sides
-seed=$((seed + count))
-compare_sides --warm
+compare_sides --cases
+compare_sides --cases --warm
+compare_sides --seed "$seed" --count "$count"
+compare_sides --seed $((seed + count)) --count "$count" --warm

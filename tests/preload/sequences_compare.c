@@ -28,6 +28,8 @@ static void side_execute(const char *top, const struct options *options, bool is
 		argv[n++] = "--log";
 	if (options->is_warm)
 		argv[n++] = "--warm";
+	if (options->are_cases)
+		argv[n++] = "--cases";
 	if (is_preloaded)
 		setenv("LD_PRELOAD", options->preload, 1);
 	execv("/proc/self/exe", (char **)(uintptr_t)argv);
@@ -149,15 +151,17 @@ static void show_sequence(char **tops, struct options options, char *texts[2])
 	char list[MOST_CALLS * 5] = "";
 
 	options.count = 1;
-	printf("the sides differ: --seed %" PRIu64 " --count 1%s\n", options.seed, options.is_warm ? " --warm" : "");
-	if (sides_differ(tops, &options, NULL)) {
+	printf("the sides differ: %s--seed %" PRIu64 " --count 1%s\n", options.are_cases ? "--cases " : "",
+	       options.seed, options.is_warm ? " --warm" : "");
+	if (!options.are_cases && sides_differ(tops, &options, NULL)) {
 		for (unsigned i = 0; i < 2; i++)
 			free(texts[i]);
 		find_fewest(tops, &options, list, sizeof(list));
 		sides_differ(tops, &options, texts);
 		printf("the fewest calls (- %s, + %s):\n", tops[0], tops[1]);
 	} else {
-		printf("not when it runs alone; what it was (- %s, + %s):\n", tops[0], tops[1]);
+		printf("%s (- %s, + %s):\n", options.are_cases ? "the calls" : "not when it runs alone; what it was",
+		       tops[0], tops[1]);
 	}
 	show_difference(texts);
 	for (unsigned i = 0; i < 2; i++)
@@ -208,8 +212,8 @@ int compare_main(char **tops, const struct options *options)
 	for (unsigned i = 0; i < 2; i++)
 		side_end(&sides[i]);
 	if (all.seed == options->seed + options->count) {
-		printf("%" PRIu64 " sequences from seed %" PRIu64 " on%s: both sides are alike\n", options->count,
-		       options->seed, options->is_warm ? ", warm" : "");
+		printf("%" PRIu64 " %s from seed %" PRIu64 " on%s: both sides are alike\n", options->count,
+		       options->are_cases ? "cases" : "sequences", options->seed, options->is_warm ? ", warm" : "");
 		return 0;
 	}
 	show_sequence(tops, all, texts);

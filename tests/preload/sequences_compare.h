@@ -9,6 +9,7 @@ struct options {
 	const char *skip;    /* numbers of calls, with commas */
 	const char *preload; /* into the second side, or NULL */
 	bool with_log, is_warm;
+	bool are_cases; /* the numbers are not seeds, but fixed sequences */
 };
 
 /* 0: all sequences of both tops are alike; 1: one is not, and it is shown. */
