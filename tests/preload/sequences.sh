@@ -32,3 +32,7 @@ compare_sides --cases
 compare_sides --cases --warm
 compare_sides --seed "$seed" --count "$count"
 compare_sides --seed $((seed + count)) --count "$count" --warm
+# With real descriptors that the library reads for.
+export DATASETFS_RUN=compat
+compare_sides --cases
+compare_sides --seed $((seed + 2 * count)) --count $((count / 10))

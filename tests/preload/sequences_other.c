@@ -15,10 +15,8 @@
 #include <sys/ioctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
-#include <sys/uio.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -274,41 +272,6 @@ static void read_by_kernel(void)
 	errno = 0;
 }
 
-/* The kernel refuses an address that nothing is at; the end of the file comes first. */
-static void give_bad_address(void)
-{
-	void *volatile nowhere = (void *)(uintptr_t)4096;
-	struct iovec piece = { .iov_base = nowhere, .iov_len = 100 };
-	int fd = choose_regular();
-
-	errno = 0;
-	switch (choose(8)) {
-	case 0:
-		log_result(read(fd, nowhere, choose(2000)), "read(%d, nowhere)", fd);
-		break;
-	case 1:
-		log_result(pread(fd, nowhere, 100, choose_offset(fd)), "pread(%d, nowhere)", fd);
-		break;
-	case 2:
-		log_result(readv(fd, &piece, 1), "readv(%d, nowhere)", fd);
-		break;
-	case 3:
-		log_result(preadv(fd, nowhere, 2, 0), "preadv(%d), pieces nowhere", fd);
-		break;
-	case 4:
-		log_result(fstat(fd, nowhere), "fstat(%d, nowhere)", fd);
-		break;
-	case 5:
-		log_result(syscall(SYS_openat, AT_FDCWD, nowhere, O_RDONLY), "SYS_openat(nowhere)");
-		break;
-	case 6:
-		log_result(open(nowhere, O_RDONLY), "open(nowhere)");
-		break;
-	case 7:
-		log_result(statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, nowhere), "statx(%d, nowhere)", fd);
-	}
-}
-
 const struct call calls_other[] = {
 	{ "poll", 4, poll_some },
 	{ "select", 2, select_one },
@@ -321,6 +284,5 @@ const struct call calls_other[] = {
 	{ "handle", 2, ask_handle },
 	{ "aio", 1, read_asynchronously },
 	{ "libaio", 2, read_by_kernel },
-	{ "nowhere", 2, give_bad_address },
 	{ NULL, 0, NULL },
 };
