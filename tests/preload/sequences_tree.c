@@ -108,7 +108,8 @@ static bool tree_write(int fd, const struct entry *entry)
 	else
 		is_written = write(fd, bytes, entry->size) == (ssize_t)entry->size;
 	free(bytes);
-	return is_written && fchmod(fd, entry->mode) == 0;
+	/* Who is not root cannot pack what he cannot read. */
+	return is_written && fchmod(fd, entry->mode | (geteuid() == 0 ? 0 : 0400)) == 0;
 }
 
 static bool tree_add(int top, const struct entry *entry)
