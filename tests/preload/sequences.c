@@ -118,15 +118,15 @@ static void *shared_memory(size_t size)
 static void side_begin(const char *top)
 {
 	char path[4300];
-	struct stat mount;
+	struct stat mount, above;
 
 	if (!realpath(top, state.top) || readlink("/proc/self/exe", state.self, sizeof(state.self) - 1) <= 0) {
 		fprintf(stderr, "sequences: no folder '%s': %s\n", top, strerror(errno));
 		exit(1);
 	}
 	snprintf(path, sizeof(path), "%s/mnt", state.top);
-	if (stat(path, &mount) != 0) {
-		fprintf(stderr, "sequences: no mount '%s': %s\n", path, strerror(errno));
+	if (stat(path, &mount) != 0 || stat(state.top, &above) != 0 || mount.st_dev == above.st_dev) {
+		fprintf(stderr, "sequences: expected a mount at '%s', there is none\n", path);
 		exit(1);
 	}
 	state.device = mount.st_dev;
