@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: MIT
+"""Files of the data set at $MNT that are handed from process to process: processes.py [SECTION…].
+Prints a line a call."""
+import ctypes
+import fcntl
+import hashlib
+import multiprocessing
+import multiprocessing.reduction
+import os
+import pty
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from shown import run_sections, section, short, show  # noqa: E402
+
+MNT = os.environ["MNT"]
+SMALL = f"{MNT}/text/0/000.txt"
+TEXT = f"{MNT}/text/big.txt"
+LARGE = f"{MNT}/sizes/3M"
+PATHS = [SMALL, TEXT, LARGE, f"{MNT}/sizes/0", f"{MNT}/sizes/65537"]
+MANY = [f"{MNT}/many/{number:04}" for number in range(300)]
+
+
+def in_child(name, call):
+    """What the call gives in a forked child, by way of a pipe"""
+    inside, outside = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.dup2(outside, 1)
+        show(name, call)
+        sys.stdout.flush()
+        os._exit(7)
+    os.close(outside)
+    with open(inside, errors="surrogateescape") as said:
+        print("child", said.read(), end="")
+    print("status", os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+
+def place(fd):
+    return os.lseek(fd, 0, os.SEEK_CUR)
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.sha1(file.read()).hexdigest()
+
+
+@section
+def forks():
+    sys.stdout.flush()
+    for path in PATHS:
+        name = os.path.basename(path)
+        for first in 0, 10:
+            fd = os.open(path, os.O_RDONLY)
+            os.read(fd, first)
+            in_child(f"{name} read", lambda: (os.read(fd, 10), place(fd), os.fstat(fd)))
+            show("goes on", lambda: (place(fd), os.read(fd, 10)))
+            in_child("seek", lambda: os.lseek(fd, 100, os.SEEK_SET))
+            show("moved", lambda: (place(fd), os.read(fd, 10)))
+            in_child("pread", lambda: (os.pread(fd, 10, 5), place(fd)))
+            in_child("closed", lambda: (os.close(fd), os.read(fd, 1)))
+            in_child("another", lambda: (os.dup2(os.open("/dev/zero", os.O_RDONLY), fd), os.read(fd, 3)))
+            in_child("a child of a child", lambda: in_child("below", lambda: (os.read(fd, 10), place(fd))))
+            show("in the end", lambda: (place(fd), os.read(fd, 10)))
+            os.close(fd)
+    with open(SMALL, "rb") as file:
+        file.read(10)
+        in_child("object", file.read)
+        show("object", file.read)
+    with open(SMALL, encoding="utf-8") as file:
+        file.readline()
+        in_child("lines", file.readlines)
+        show("lines", file.readlines)
+    in_child("opens", lambda: [digest(path) for path in PATHS])
+    fd = os.open(SMALL, os.O_RDONLY)
+    copy = os.dup(fd)
+    in_child("duplicate", lambda: os.read(copy, 10))
+    show("shared", lambda: (place(fd), place(copy)))
+    os.close(fd)
+    os.close(copy)
+
+
+@section
+def programs():
+    for path in PATHS[:4]:
+        name = os.path.basename(path)
+        for first in 0, 10:
+            for words in {}, {"close_fds": False}, {"preexec_fn": lambda: None}, {"start_new_session": True}, \
+                    {"cwd": MNT}, {"env": {}}, {"restore_signals": False}:
+                with open(path, "rb", 0) as file:
+                    file.read(first)
+                    show(f"{name} stdin {first} {sorted(words)}",
+                         lambda: subprocess.run(["/bin/cat"], stdin=file, stdout=subprocess.PIPE, **words).stdout)
+                    show("parent", lambda: (file.tell(), file.read(10), os.fstat(file.fileno())))
+            with open(path, "rb") as file:
+                file.read(first)
+                show("buffered", lambda: subprocess.check_output(["/usr/bin/head", "-c", "20"], stdin=file))
+                show("parent", lambda: (file.tell(), file.read(10)))
+        with open(path, "rb", 0) as file:
+            fd = file.fileno()
+            show("pass_fds", lambda: subprocess.check_output(["/bin/sh", "-c", f"head -c 5 <&{fd}"], pass_fds=[fd]))
+            show("not passed", lambda: subprocess.run(["/bin/sh", "-c", f": <&{fd}"], capture_output=True).returncode)
+            show("parent", lambda: (place(fd), file.read(10)))
+            os.set_inheritable(fd, True)
+            show("inherited", lambda: subprocess.check_output(f"cat <&{fd} | wc -c", shell=True, close_fds=False))
+            show("closed on exec", lambda: subprocess.run(f": <&{fd}", shell=True, capture_output=True).returncode)
+            show("as another", lambda: subprocess.check_output(f"cat <&{fd}", shell=True, close_fds=False))
+            os.lseek(fd, 3, os.SEEK_SET)
+            show("system", lambda: os.system(f"head -c 20 <&{fd} >out"))
+            with os.popen(f"head -c 20 <&{fd} | od -c; cksum out") as said:
+                show("popen", said.read)
+            show("as output", lambda: subprocess.run(["/bin/echo"], stdout=file, stderr=subprocess.PIPE).returncode)
+    show("program", lambda: subprocess.check_output([f"{MNT}/modes/script", "one"], input=b"to it"))
+    show("program by sh", lambda: subprocess.check_output(["sh", f"{MNT}/modes/script", "one"], stdin=open(SMALL)))
+    show("python", lambda: subprocess.check_output([sys.executable, f"{MNT}/modules/script.py", "a"]))
+    show("module", lambda: subprocess.check_output([sys.executable, "-Bc", "import package"], cwd=f"{MNT}/modules"))
+    show("python stdin", lambda: subprocess.check_output([sys.executable, "-", "a"],
+        stdin=open(f"{MNT}/modules/package/part.py")))
+    show("no program", lambda: subprocess.run([SMALL]))
+    for _ in range(20):
+        files = [open(path, "rb", 0) for path in MANY[:20]]
+        subprocess.run(["/bin/true"], close_fds=False)
+        result = [file.read() for file in files]
+    show("many open", lambda: result)
+
+
+@section
+def spawned():
+    for path in PATHS[:4]:
+        name = os.path.basename(path)
+        fd = os.open(path, os.O_RDONLY)
+        os.read(fd, 5)
+        out = os.open("out", os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+        actions = [(os.POSIX_SPAWN_DUP2, fd, 0), (os.POSIX_SPAWN_DUP2, out, 1)]
+        for what, more in {"dup2": actions, "close": [*actions, (os.POSIX_SPAWN_CLOSE, fd)],
+                           "open": [*actions, (os.POSIX_SPAWN_OPEN, 0, path, os.O_RDONLY, 0)]}.items():
+            for spawn in os.posix_spawn, os.posix_spawnp:
+                child = spawn("/bin/cat", ["cat"], os.environ, file_actions=more)
+                show(f"{name} {what}", lambda: os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+                show("output", lambda: (os.pread(out, 1 << 23, 0), os.ftruncate(out, 0), place(fd), os.read(fd, 5)))
+                os.lseek(fd, 5, os.SEEK_SET)
+        show("missing", lambda: os.posix_spawn("/bin/cat", ["cat"], os.environ,
+                                               file_actions=[(os.POSIX_SPAWN_OPEN, 0, f"{MNT}/missing", 0, 0)]))
+        os.close(fd)
+        os.close(out)
+
+
+@section
+def executed():
+    for path in PATHS[:3]:
+        for prepare in "dup2(fd, 0)", "close(0); dup(fd)", "fcntl(fd, F_DUPFD, 0)", "open(path)", "fdopen":
+            def run():
+                fd = os.open(path, os.O_RDONLY)
+                os.read(fd, 4)
+                if prepare.startswith("dup2"):
+                    os.dup2(fd, 0)
+                elif prepare == "fdopen":
+                    file = os.fdopen(fd)
+                    os.dup2(file.fileno(), 0)
+                else:
+                    os.close(0)
+                    {"c": lambda: os.set_inheritable(os.dup(fd), True), "f": lambda: fcntl.fcntl(fd, fcntl.F_DUPFD,
+                        0),
+                     "o": lambda: os.set_inheritable(os.open(path, os.O_RDONLY), True)}[prepare[0]]()
+                os.execv("/usr/bin/sha1sum", ["sha1sum"])
+            in_child(f"exec {prepare}", run)
+    def closed():
+        fd = os.open(SMALL, os.O_RDONLY)
+        os.execv("/bin/sh", ["sh", "-c", f"cat <&{fd} 2>/dev/null || echo closed"])
+    in_child("close on exec", closed)
+    child, terminal = pty.fork()
+    if child == 0:
+        fd = os.open(SMALL, os.O_RDONLY)
+        os.dup2(fd, 0)
+        os.execv("/usr/bin/sha1sum", ["sha1sum"])
+    show("pty", os.read, terminal, 100)
+    os.waitpid(child, 0)
+    os.close(terminal)
+
+
+def read_inherited(file, queue):
+    queue.put((file.read(10), digest(SMALL)))
+
+
+def receive(connection):
+    fd = multiprocessing.reduction.recv_handle(connection)
+    connection.send((os.read(fd, 10), os.fstat(fd), place(fd)))
+    connection.close()
+
+
+@section
+def workers():
+    for method in "fork", "spawn", "forkserver":
+        context = multiprocessing.get_context(method)
+        with open(SMALL, "rb", 0) as file:
+            file.read(7)
+            with context.Pool(2) as pool:
+                show(f"{method} pool", lambda: pool.map(digest, PATHS + MANY[:60]))
+            if method == "fork":
+                queue = context.SimpleQueue()
+                worker = context.Process(target=read_inherited, args=(file, queue))
+                worker.start()
+                show("inherited", lambda: (queue.get(), worker.join(), file.tell()))
+            here, there = context.Pipe()
+            worker = context.Process(target=receive, args=(there,))
+            worker.start()
+            multiprocessing.reduction.send_handle(here, file.fileno(), worker.pid)
+            show("handle", here.recv)
+            worker.join()
+            show("offset", lambda: (file.tell(), file.read(10)))
+            here.close()
+            there.close()
+    with ProcessPoolExecutor(2) as pool:
+        show("executor", lambda: list(pool.map(digest, MANY, chunksize=30)))
+
+
+@section
+def sockets():
+    for path in PATHS:
+        one, two = socket.socketpair()
+        fds = [os.open(path, os.O_RDONLY), os.open(SMALL, os.O_RDONLY)]
+        os.read(fds[0], 3)
+        socket.send_fds(one, [b"x"], fds)
+        data, received, *_ = socket.recv_fds(two, 1, 5)
+        show("received", lambda: (len(received), [os.read(fd, 10) for fd in received],
+            [os.fstat(fd) for fd in received]))
+        show("sender", lambda: ([place(fd) for fd in fds], [os.read(fd, 10) for fd in fds]))
+        socket.send_fds(one, [b"x"], fds)
+        for fd in [*fds, *received]:
+            os.close(fd)
+        show("in flight", lambda: [os.read(fd, 10) for fd in socket.recv_fds(two, 1, 5)[1]])
+        os.closerange(10, 30)
+        fd = os.open(path, os.O_RDONLY)
+        socket.send_fds(one, [b"x"], [fd])
+        in_child("in a child", lambda: [os.read(fd, 10) for fd in socket.recv_fds(two, 1, 5)[1]])
+        with open(path, "rb") as file:
+            file.read(5)
+            one.setblocking(True)
+            thread = threading.Thread(target=lambda: one.sendfile(file) and 0 or one.shutdown(socket.SHUT_WR))
+            thread.start()
+            with two.makefile("rb") as incoming:
+                show("sendfile", lambda: (incoming.read(), thread.join(), file.tell()))
+        os.close(fd)
+        one.close()
+        two.close()
+
+
+@section
+def threads_that_fork():
+    """Threads open and read all the time while others fork and start programs"""
+    stop = threading.Event()
+    wrong = []
+    expected = {path: digest(path) for path in MANY[:100]}
+
+    def read():
+        while not stop.is_set():
+            wrong.extend(path for path, sum in expected.items() if digest(path) != sum)
+
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    for number in range(15):
+        in_child("beside readers", lambda: digest(PATHS[number % 5]))
+        show("program", lambda: subprocess.check_output(["/usr/bin/sha1sum"], stdin=open(PATHS[number % 5])))
+        with ThreadPoolExecutor(4) as pool:
+            show("programs", lambda: list(pool.map(lambda path: subprocess.check_output(["cat"], stdin=open(path)),
+                MANY[:8])))
+    stop.set()
+    for reader in readers:
+        reader.join()
+    print("wrong:", wrong)
+
+
+@section
+def other_users():
+    """Only root can become somebody else; what was read before must not be given to him"""
+    if os.geteuid() != 0:
+        return
+    libc = ctypes.CDLL(None, use_errno=True)
+    names = [name for name in sorted(os.listdir(f"{MNT}/modes")) if name[0] in "0124"]
+
+    def switched(change):
+        opened = os.open(f"{MNT}/modes/0400", os.O_RDONLY)
+        digest(f"{MNT}/modes/0600")
+        change()
+        for name in names:
+            show(name, digest, f"{MNT}/modes/{name}")
+        return os.read(opened, 20), os.access(f"{MNT}/modes/0400", os.R_OK), \
+            show("folder", os.stat, f"{MNT}/modes/folder-0700/file")
+
+    for name, change in {
+            "seteuid": lambda: os.seteuid(65534), "setuid": lambda: os.setuid(65534),
+            "setfsuid": lambda: libc.setfsuid(65534),
+            "setresuid": lambda: os.setresuid(65534, 65534, 0), "setegid": lambda: (os.setegid(65534),
+                os.seteuid(65534)),
+            "syscall": lambda: libc.syscall(105, 65534),
+            "and back": lambda: (os.seteuid(65534), os.seteuid(0))}.items():
+        in_child(name, lambda: switched(change))
+
+
+@section
+def other_roots():
+    if os.geteuid() != 0:
+        return
+    fd = os.open(SMALL, os.O_RDONLY)
+    folder = os.open(f"{MNT}/links", os.O_RDONLY)
+
+    def changed(root, *paths):
+        os.chroot(root)
+        for path in paths:
+            show(path, lambda: hashlib.sha1(open(path, "rb").read()).hexdigest())
+            show(path, os.stat, path)
+        os.chdir("/")
+        show("relative", lambda: open("plain").read())
+        show("dir_fd", lambda: os.stat("soft", dir_fd=folder))
+        show("dir_fd ..", lambda: os.stat("../text/0/000.txt", dir_fd=folder))
+        return os.read(fd, 10)
+
+    in_child("in the mount", lambda: changed(f"{MNT}/links", "/plain", "/soft", "/../plain", SMALL, "/out",
+        "/to-deep"))
+    in_child("around it", lambda: changed(os.path.dirname(MNT), "/mnt/text/0/000.txt", "/mnt/links/soft", SMALL,
+                                          "/mnt/../mnt/links/out-near", "/outside/into"))
+    os.mkdir("fake")
+    os.makedirs("fake" + os.path.dirname(SMALL))
+    with open("fake" + SMALL, "w") as file:
+        file.write("not the data set")
+    in_child("same path, another file", lambda: changed("fake", SMALL))
+    os.close(fd)
+    os.close(folder)
+
+
+@section
+def interrupted():
+    """A handler that reads files interrupts a reader"""
+    found = set()
+
+    def handler(*_):
+        found.add(digest(SMALL))
+
+    signal.signal(signal.SIGALRM, handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+    show("reads", lambda: [digest(path) for path in MANY])
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    found.add(digest(SMALL))
+    print(short(sorted(found)))
+
+
+if __name__ == "__main__":
+    os.umask(0o022)
+    tempfile.tempdir = os.getcwd()
+    sys.stdout.reconfigure(errors="surrogateescape")
+    run_sections()
