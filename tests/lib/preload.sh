@@ -3,8 +3,10 @@
 # The same program on a mount without and with datasetfs-run; after common.sh.
 
 DATA=$DATASETFS_SOURCE/tests/preload/data.py
-# What is put in front of a program, one word after another. RUN= in the environment compares the mount with itself.
-read -ra RUN <<<"${RUN-datasetfs-run}"
+# What is put in front of a program, each in turn. RUN= in the environment compares the mount with itself.
+WAYS=("datasetfs-run --report=$PWD/report")
+[ "$DATASETFS_FULL" = 0 ] || WAYS+=("datasetfs-run --compat")
+[ -z "${RUN+set}" ] || WAYS=("$RUN")
 # How many comparisons were made, and the names of those that found a difference.
 BOTH=0
 DIFFERENT=()
@@ -16,7 +18,10 @@ has() {
 
 # data KIND…: a data set with these parts in ./tree, packed and mounted at ./mnt
 data() {
+    [ -n "${RUN+set}" ] || need_command datasetfs-run
     /usr/bin/python3 "$DATA" tree outside "$@" || fail "data.py $*"
+    touch report
+    chmod 666 report # nobody runs programs as well
     pack volume tree --compress zstd
     mount_volume volume mnt ${MOUNT_OPTIONS:+-o "$MOUNT_OPTIONS"}
     MNT=$PWD/mnt
@@ -36,30 +41,40 @@ one() {
     rm -r here
 }
 
-# written DIRECTORY: everything in it with its attributes and bytes. Times of today are those of the writing.
+# written DIRECTORY: everything in it with its attributes and bytes. Times after 2020 are those of the writing: data.py
+# gives none.
 written() {
     (
         cd "$1"
         find . -mindepth 1 -printf '%P %y %m %n %U %G %s %l %TY-%Tm-%Td %T@\n' |
-            sed -E "s/ $(date +%Y-%m)-[0-9]+ [0-9.]+\$/ now/" | LC_ALL=C sort
+            sed -E 's/ 20(2[1-9]|[3-9][0-9])-[0-9]+-[0-9]+ [0-9.]+$/ now/' | LC_ALL=C sort
         find . -type f -readable -exec sha256sum {} + | LC_ALL=C sort
     )
 }
 
 # both NAME COMMAND…: the same output, messages, exit status and written files without and with the library
 both() {
-    local name=$1 part
+    local name=$1 way words
     shift
     BOTH=$((BOTH + 1))
-    rm -rf plain with
+    rm -rf plain
     one plain "$@"
-    one with ${RUN[@]+"${RUN[@]}"} "$@"
+    for way in "${WAYS[@]}"; do
+        read -ra words <<<"$way"
+        rm -rf with
+        one with ${words[@]+"${words[@]}"} "$@"
+        same_results || { echo "^ $name, by '$way': $*"; DIFFERENT+=("$name"); }
+    done
+}
+
+# same_results: of the two runs; false, and shows where they begin to differ
+same_results() {
+    local part
     for part in status out err files; do
         cmp -s plain/$part with/$part && continue
-        echo "--- $name: another '$part' with the library: $*"
+        echo "--- '$part' without the library, and with it:"
         diff -a plain/$part with/$part | head -n 20 | cut -c 1-300 || true
-        DIFFERENT+=("$name")
-        return 0
+        return 1
     done
 }
 
@@ -73,6 +88,7 @@ works() {
 # same_programs COUNT: the end of a test: so many comparisons were made, and none found a difference
 same_programs() {
     [ $BOTH -ge "$1" ] || fail "only $BOTH comparisons were made"
+    [ -n "${RUN+set}" ] || [ -s report ] || fail "no process was served by the library: there is no report"
     [ ${#DIFFERENT[@]} = 0 ] || fail "${#DIFFERENT[@]} of $BOTH differ: ${DIFFERENT[*]}"
     say "$BOTH programs, the same without and with the library"
 }

@@ -118,6 +118,7 @@ static void streams(const char *path)
 		printf("fopen %s: %d %s\n", modes[i], file != NULL, file != NULL ? "" : strerror(errno));
 		if (file == NULL)
 			continue;
+		printf("flags %o %o\n", fcntl(fileno(file), F_GETFL), fcntl(fileno(file), F_GETFD));
 		if (strchr(modes[i], ',') != NULL) {
 			wint_t wide = fgetwc(file);
 			printf("fgetwc: %d, fwide %d\n", (int)wide, fwide(file, 0) > 0);
