@@ -77,11 +77,15 @@ def links(tree, outside, rng):
 
 
 def modes(tree):
+    # Only root can pack what he may not read.
+    needed = 0 if os.geteuid() == 0 else 0o400
     for mode in 0o000, 0o200, 0o400, 0o111, 0o444, 0o555, 0o600, 0o640, 0o4755, 0o2755, 0o1644, 0o666:
-        put(f"{tree}/modes/{mode:04o}", b"mode %o\n" % mode, mode)
+        if mode & needed == needed:
+            put(f"{tree}/modes/{mode:04o}", b"mode %o\n" % mode, mode)
     for mode in 0o000, 0o111, 0o444, 0o700, 0o1777:
-        put(f"{tree}/modes/folder-{mode:04o}/file", b"in it\n")
-        os.chmod(f"{tree}/modes/folder-{mode:04o}", mode)
+        if not needed or mode & 0o500 == 0o500:
+            put(f"{tree}/modes/folder-{mode:04o}/file", b"in it\n")
+            os.chmod(f"{tree}/modes/folder-{mode:04o}", mode)
     put(f"{tree}/modes/script", b"#!/bin/sh\necho \"script $0 $*\"\n"
         b"read -r line <\"${0%/*}/0444\"; echo $?\ncat\n", 0o755)
 
