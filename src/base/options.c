@@ -113,6 +113,7 @@ int options_parse(const struct command_line *line, int argc, char **argv, void *
 
 		if (only_operands || word[0] != '-' || !word[1]) {
 			argv[1 + operands++] = word;
+			only_operands |= line->operands_end_options;
 		} else if (!strcmp(word, "--")) {
 			only_operands = true;
 		} else if (options_builtin(line, word)) {

@@ -20,6 +20,7 @@ struct command_line {
 	const char *usage;   /* "[OPTIONS] VOLUME SOURCE" */
 	const char *summary; /* one line */
 	const struct option_spec *options; /* ends with a row whose name is NULL */
+	bool operands_end_options; /* what follows the first operand is operands: a command line of another program */
 };
 
 /* Parses argv; operands are moved to the front of argv[1..] and counted. Options may stand after

@@ -9,11 +9,11 @@ completed() {
     COMP_WORDS=("$@")
     COMP_CWORD=$(($# - 1))
     COMPREPLY=()
-    _datasetfs
+    "$(complete -p "$1" | sed 's/.* -F \([a-z_]*\) .*/\1/')"
     printf '%s\n' "${COMPREPLY[@]}" | LC_ALL=C sort | tr '\n' ' '
 }
 
-for program in mkdatasetfs datasetfs; do
+for program in mkdatasetfs datasetfs datasetfs-run; do
     for option in $("$program" --help | grep -oE '^ {2,6}(-[A-Za-z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
         assert_contains "$program -<TAB>" " $(completed $program -)" " $option "
     done
@@ -49,12 +49,25 @@ mkdir folder
 assert_eq "datasetfs -o io=auto f<TAB>" "$(completed datasetfs -o io = auto f)" "file folder "
 assert_eq "mkdatasetfs f<TAB>" "$(completed mkdatasetfs f)" "file folder "
 
+# datasetfs-run: its options up to the program, then the program, then that program's own words.
+assert_eq "datasetfs-run --c<TAB>" "$(completed datasetfs-run --c)" "--compat "
+assert_eq "datasetfs-run --report=f<TAB>" "$(completed datasetfs-run --report = f)" "file folder "
+assert_contains "datasetfs-run --compat mkdatas<TAB>" " $(completed datasetfs-run --compat mkdatas)" " mkdatasetfs "
+assert_contains "datasetfs-run --report=file -- mkdatas<TAB>" \
+    " $(completed datasetfs-run --report = file -- mkdatas)" " mkdatasetfs "
+assert_eq "datasetfs-run cat f<TAB>" "$(completed datasetfs-run cat f)" "file folder "
+_command_offset() {
+    COMPREPLY=("offset $1")
+}
+assert_eq "datasetfs-run --compat cat -<TAB>" "$(completed datasetfs-run --compat cat -)" "offset 2 "
+assert_eq "datasetfs-run --report=file cat -x<TAB>" "$(completed datasetfs-run --report = file cat -x)" "offset 4 "
+
 # What the file knows by heart is what the programs know.
-{ mkdatasetfs --help; datasetfs --help; } >help.all
+{ mkdatasetfs --help; datasetfs --help; datasetfs-run --help; } >help.all
 for verb in verify stat switch compact 'nvme connect'; do
     datasetfsctl $verb --help >>help.all
 done
 while read -r option; do
-    grep -qE -- "(^|[ ,])$option([ =]|\$)" help.all || fail "the completion knows $option, the programs do not"
+    grep -qE -- "(^|[ ,])$option([ =[]|\$)" help.all || fail "the completion knows $option, the programs do not"
 done < <(grep -oE '^    [^)]*\) (_datasetfs|COMPREPLY)' "$DATASETFS_SOURCE/contrib/bash-completion/datasetfs" |
     grep -oE -- '--[a-z-]+')

@@ -1,9 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# --help: on stdout, status 0, at most 80 columns. --version: one line. A usage error: one line on stderr, status 2.
+# --help: on stdout, status 0, at most 80 columns. --version: one line. A usage error: one line on stderr, status 2;
+# of a program that becomes another, 125.
 . "$(dirname "$0")/../lib/common.sh"
 
-for program in mkdatasetfs datasetfs datasetfsctl; do
+for program in mkdatasetfs datasetfs datasetfsctl datasetfs-run; do
+    usage=2
+    [ $program != datasetfs-run ] || usage=125
     for words in --help -h; do
         "$program" $words >help.out 2>help.err || fail "$program $words: status $?"
         [ -s help.out ] || fail "$program $words prints nothing"
@@ -18,9 +21,9 @@ for program in mkdatasetfs datasetfs datasetfsctl; do
     [[ $("$program" --version) =~ ^$program\ [0-9]+\.[0-9]+\.[0-9]+$ ]] ||
         fail "$program --version: $("$program" --version)"
 
-    assert_fails 2 "--no-such-option" "$program" --no-such-option
-    assert_fails 2 "-Z" "$program" -Z
-    assert_fails 2 "" "$program"
+    assert_fails $usage "--no-such-option" "$program" --no-such-option
+    assert_fails $usage "-Z" "$program" -Z
+    assert_fails $usage "" "$program"
     "$program" >none.out 2>none.err </dev/null || true
     [ ! -s none.out ] || fail "$program without arguments writes to stdout"
 done

@@ -16,9 +16,11 @@ options_of_page() {
         grep -E '^ {4,16}-' | grep -oE -- '(^|[ ,])--[a-z]+[a-z-]*' | tr -d ' ,' | sort -u
 }
 
-for program in mkdatasetfs datasetfs datasetfsctl datasetfsctl-nvme; do
-    page=$DATASETFS_SOURCE/man/$program.8
-    [ -f "$page" ] || fail "no man/$program.8"
+for program in mkdatasetfs datasetfs datasetfsctl datasetfsctl-nvme datasetfs-run; do
+    section=8
+    [ $program != datasetfs-run ] || section=1
+    page=$DATASETFS_SOURCE/man/$program.$section
+    [ -f "$page" ] || fail "no man/$program.$section"
     if [ "$program" = datasetfsctl-nvme ]; then
         for verb in list inspect discover connect disconnect protect release; do
             options_of_help datasetfsctl nvme $verb
@@ -34,7 +36,7 @@ for program in mkdatasetfs datasetfs datasetfsctl datasetfsctl-nvme; do
     fi
     options_of_page "$page" >page.list
     [ -s help.list ] || fail "$program --help shows no option"
-    if ! diff -u --label "$program --help" --label "man/$program.8" help.list page.list; then
+    if ! diff -u --label "$program --help" --label "man/$program.$section" help.list page.list; then
         failed=1
     fi
 done

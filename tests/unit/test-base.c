@@ -117,7 +117,9 @@ static const struct option_spec options[] = {
 	{ 0 },
 };
 
-static const struct command_line line = { "prog", "[OPTIONS] FILE", "Does it.", options };
+static const struct command_line line = {
+	.program = "prog", .usage = "[OPTIONS] FILE", .summary = "Does it.", .options = options
+};
 
 static int parse(struct target *target, int *operands, struct error *err, char **argv)
 {
@@ -155,6 +157,28 @@ static void test_options(void **state)
 	CHECK_FAILS(parse(&target, &operands, &err, ARGV("--text")), -EINVAL, "'--text' needs TEXT");
 	CHECK_FAILS(parse(&target, &operands, &err, ARGV("-t")), -EINVAL, "'-t' needs TEXT");
 	CHECK_FAILS(parse(&target, &operands, &err, ARGV("-t", "bad")), -EINVAL, "option '--text': 'bad' is not good");
+}
+
+/* Of a program that starts others: what follows the first operand is not ours to read. */
+static void test_options_end(void **state)
+{
+	struct command_line runner = line;
+	char *words[] = { "prog", "-f", "--", "one", "-f", "--", "--text=y", NULL };
+	struct target target = { 0 };
+	int operands;
+	bool done;
+
+	(void)state;
+	runner.operands_end_options = true;
+	CHECK_OK(options_parse(&runner, 7, words, &target, &operands, &done, &err));
+	assert_int_equal(operands, 4);
+	assert_int_equal(target.flag, 1);
+	assert_string_equal(words[2], "-f");
+	assert_string_equal(words[3], "--");
+	CHECK_OK(options_parse(&runner, 4, ARGV("one", "--help", "-f"), &target, &operands, &done, &err));
+	assert_false(done);
+	assert_int_equal(operands, 3);
+	assert_int_equal(target.flag, 1);
 }
 
 struct values {
@@ -449,7 +473,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes), cmocka_unit_test(test_uuids),   cmocka_unit_test(test_size_text),
-		cmocka_unit_test(test_spans), cmocka_unit_test(test_options), cmocka_unit_test(test_json),
+		cmocka_unit_test(test_spans), cmocka_unit_test(test_options),
+		cmocka_unit_test(test_options_end), cmocka_unit_test(test_json),
 		cmocka_unit_test(test_option_values), cmocka_unit_test(test_error_wrap),
 		cmocka_unit_test(test_shown),
 		cmocka_unit_test(test_hidden),

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/* Which programs ignore LD_PRELOAD, by their ELF headers and modes. */
+#include "preloadable.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define PRELOADABLE_SCRIPTS 5 /* as many #! lines as the kernel follows */
+
+/* The beginning of a file, with a zero behind it. */
+struct preloadable_head {
+	size_t size;
+	char bytes[4096 + 1];
+};
+
+static bool preloadable_is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
+}
+
+bool preloadable_find(const char *name, char ret_path[PATH_MAX])
+{
+	const char *folder = getenv("PATH") ?: "/bin:/usr/bin", *end;
+
+	if (strchr(name, '/')) {
+		snprintf(ret_path, PATH_MAX, "%s", name);
+		return preloadable_is_program(ret_path);
+	}
+	for (; folder; folder = *end ? end + 1 : NULL) {
+		end = strchrnul(folder, ':');
+		/* An empty folder is the one that we are in. */
+		snprintf(ret_path, PATH_MAX, "%.*s%s%s", (int)(end - folder), folder, end > folder ? "/" : "", name);
+		if (preloadable_is_program(ret_path))
+			return true;
+	}
+	return false;
+}
+
+static int preloadable_open(const char *path, struct preloadable_head *head)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got = fd >= 0 ? pread(fd, head->bytes, sizeof(head->bytes) - 1, 0) : 0;
+
+	head->size = got > 0 ? (size_t)got : 0;
+	head->bytes[head->size] = 0;
+	return fd;
+}
+
+/* Of a script the interpreter; false for another file. */
+static bool preloadable_interpreter(const struct preloadable_head *head, char ret_path[PATH_MAX])
+{
+	const char *word = head->bytes + 2;
+
+	if (head->size < 2 || memcmp(head->bytes, "#!", 2) != 0)
+		return false;
+	word += strspn(word, " \t");
+	snprintf(ret_path, PATH_MAX, "%.*s", (int)strcspn(word, " \t\n"), word);
+	return true;
+}
+
+/* The loader that the program names; empty: it is static. NULL: no program of 64 bits for this machine's byte order. */
+static const char *preloadable_loader(int fd, const struct preloadable_head *head, char ret_path[PATH_MAX])
+{
+	Elf64_Ehdr elf;
+	Elf64_Phdr part;
+
+	if (head->size < sizeof(elf))
+		return NULL;
+	memcpy(&elf, head->bytes, sizeof(elf));
+	if (elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_ident[EI_DATA] != ELFDATA2LSB)
+		return NULL;
+	memset(ret_path, 0, PATH_MAX);
+	for (unsigned i = 0; i < elf.e_phnum; i++) {
+		if (pread(fd, &part, sizeof(part), (off_t)(elf.e_phoff + i * sizeof(part))) != sizeof(part))
+			return NULL;
+		if (part.p_type != PT_INTERP)
+			continue;
+		if (part.p_filesz >= PATH_MAX ||
+		    pread(fd, ret_path, part.p_filesz, (off_t)part.p_offset) != (ssize_t)part.p_filesz)
+			return NULL;
+	}
+	return ret_path;
+}
+
+/* Loaders of other libraries (musl), of 32 bits or of another machine have other names than ours, wherever they lie. */
+static bool preloadable_has_our_loader(const char *loader)
+{
+	char ours[PATH_MAX];
+	struct preloadable_head head;
+	auto_close int fd = preloadable_open("/proc/self/exe", &head);
+
+	return fd < 0 || !preloadable_loader(fd, &head, ours) || strcmp(basename(loader), basename(ours)) == 0;
+}
+
+/* The loader of a program that gets rights by its file ignores the environment. */
+static bool preloadable_is_privileged(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) != 0)
+		return false;
+	return (st.st_mode & S_ISUID && st.st_uid != getuid()) ||
+	       ((st.st_mode & (S_ISGID | S_IXGRP)) == (S_ISGID | S_IXGRP) && st.st_gid != getgid()) ||
+	       (getuid() != 0 && getxattr(path, "security.capability", NULL, 0) > 0);
+}
+
+const char *preloadable_obstacle(const char *path, char ret_path[PATH_MAX])
+{
+	char interpreter[PATH_MAX], buffer[PATH_MAX];
+	struct preloadable_head head;
+	const char *loader;
+
+	snprintf(ret_path, PATH_MAX, "%s", path);
+	for (unsigned scripts = 0; scripts <= PRELOADABLE_SCRIPTS; scripts++) {
+		auto_close int fd = preloadable_open(ret_path, &head);
+
+		if (preloadable_interpreter(&head, interpreter)) {
+			snprintf(ret_path, PATH_MAX, "%s", interpreter);
+			continue;
+		}
+		if (preloadable_is_privileged(ret_path))
+			return "is set-uid, set-gid or has capabilities";
+		if (head.size < SELFMAG || memcmp(head.bytes, ELFMAG, SELFMAG) != 0)
+			return NULL; /* not to be read, or commands for the shell */
+		loader = preloadable_loader(fd, &head, buffer);
+		if (loader && !*loader)
+			return "is static";
+		if (!loader || !preloadable_has_our_loader(loader))
+			return "is for another C library or machine";
+		return NULL;
+	}
+	return NULL;
+}
