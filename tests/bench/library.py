@@ -33,7 +33,8 @@ def read_paths(setting, name):
     """open().read() of a rival or of the mount, read() or read_many() of the package."""
     mode = {"": "read", "many": "many"}[volumes.variant_of(name)] if volumes.base_of(name) == "lib" else "open"
     result = measure.run_script(setting, name, "pyread.py", mode, setting.where(name), setting.folder / "list",
-                                setting.threads(name), setting.seconds or 0, setting.seed)
+                                setting.threads(name), setting.seconds or 0, setting.seed,
+                                "processes" if setting.row.processes else "threads")
     measure.check_counts(setting, name, result, not setting.seconds)
     result["value"] = result["count"] / result["seconds"]
     return measure.per_file(result)

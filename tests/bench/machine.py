@@ -210,11 +210,17 @@ class Programs:
         self.datasetfs = build / "src/datasetfs"
         self.mkdatasetfs = build / "mkfs/mkdatasetfs"
         self.datasetfsctl = build / "tools/datasetfsctl"
+        self.run = build / "tools/datasetfs-run"
         for program in (self.datasetfs, self.mkdatasetfs, self.datasetfsctl):
             if not program.exists():
                 raise Trouble(f"no program '{program}': is '{build}' a build folder?")
         self.root, self.work, self.here, self.build = root, work, root / "tests/bench", build
         self.libraries = build / "src/lib"
+
+    def missing_run(self):
+        """Why no unchanged program can be started; None when one can."""
+        library = self.build / "src/preload/libdatasetfs-preload.so"
+        return None if library.exists() else f"no '{library}'"
 
     @functools.cached_property
     def environment(self):

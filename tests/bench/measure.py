@@ -144,13 +144,17 @@ def check_counts(setting, name, result, complete):
         raise Trouble(f"{setting.row.name} {name}: nothing was read")
     if result.get("checksum_failures"):
         raise Trouble(f"{setting.row.name} {name}: {result['checksum_failures']} checksum failures")
+    through = result.get("requests_by_name", {}).get("read", 0)
+    if volumes.base_of(name) == "run" and through > 10 + result["count"] / 100:
+        raise Trouble(f"{setting.row.name} {name}: {through} of {result['count']} files were read through the mount")
 
 
 def reader(setting, name, mode, **options):
     row = setting.row
     options = {"threads": setting.threads(name), "walk": row.walk, "buffer": row.buffer, "seed": setting.seed,
                "seconds": setting.seconds or 0} | options
-    return [setting.programs.reader, mode, setting.mountpoint, setting.folder / "list", *option_words(options)]
+    command = [setting.programs.reader, mode, setting.mountpoint, setting.folder / "list", *option_words(options)]
+    return volumes.started(setting.programs, name, command)
 
 
 def option_words(options):
@@ -196,7 +200,7 @@ def read_sequential(setting, name):
 
 
 def run_script(setting, name, script, *words):
-    command = [sys.executable, setting.programs.here / script, *words]
+    command = volumes.started(setting.programs, name, [sys.executable, setting.programs.here / script, *words])
     with cold_mount(setting, name) as (device, pid):
         return clocked(setting, device, pid, command)
 
@@ -306,16 +310,16 @@ def mean_read(setting):
 
 
 def fio(setting, pattern, size, depth, latency=False, jobs=1):
-    """The device itself: io_uring, O_DIRECT, of this size at this depth."""
+    """The device itself: O_DIRECT, of this size at this depth."""
     device = setting.devices["fio"]
     seconds = min(setting.seconds or setting.row.limit or 5, 10)
     setting.drop_caches()
     with setting.cap.held(device, setting.row.cap):
         before, reads = machine.busy_cpu(), machine.device_reads(device)
         out = sh("fio", "--name=raw", f"--filename={device}", f"--rw={pattern}", f"--bs={size}", "--blockalign=4096",
-                 "--direct=1", "--ioengine=io_uring", f"--iodepth={depth}", f"--runtime={seconds * 1000:.0f}ms",
-                 "--time_based", "--readonly", "--norandommap", f"--randseed={setting.seed}", f"--numjobs={jobs}",
-                 "--group_reporting", "--output-format=json")
+                 "--direct=1", f"--ioengine={setting.row.engine}", f"--iodepth={depth}",
+                 f"--runtime={seconds * 1000:.0f}ms", "--time_based", "--readonly", "--norandommap",
+                 f"--randseed={setting.seed}", f"--numjobs={jobs}", "--group_reporting", "--output-format=json")
         after, cpu = machine.device_reads(device), machine.busy_cpu() - before
     job = json.loads(out[out.index("{"):])["jobs"][0]["read"]
     percentiles = job["clat_ns"]["percentile"]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Threads of CPython that read files by their paths in a shuffled order, names known.
+"""Threads or processes of CPython that read files by their paths in a shuffled order, names known.
 
-usage: pyread.py open|read|many WHERE LIST THREADS SECONDS (0: to the end) SEED; the protocol is that of reader.c.
+usage: pyread.py open|read|many WHERE LIST COUNT SECONDS (0: to the end) SEED threads|processes; the protocol is that of
+reader.c. Processes are forked before the clock starts, when everything is loaded.
 open: open().read() of a mount; read: datasetfs's read() of each; many: read_many() of 64. Paths are those of files on
 the mount; where WHERE is a volume they are relative to its root.
 """
@@ -66,22 +67,64 @@ def prepared(mode, where, paths):
     return lambda some, deadline: read_batches(calls.read_many, some, deadline), paths
 
 
+def cpu():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+def begin():
+    print("ready", flush=True)
+    sys.stdin.readline()
+    return time.monotonic()
+
+
+def in_threads(act, shares, seconds):
+    """(begin, parts, seconds of CPU); a part is what act() gave of one share."""
+    pool = concurrent.futures.ThreadPoolExecutor(len(shares))
+    begun, before = begin(), cpu()
+    deadline = begun + seconds if seconds else 0
+    return begun, list(pool.map(lambda share: act(share, deadline), shares)), cpu() - before
+
+
+def child(act, share, go, out):
+    """The deadline comes by the first pipe, the result goes into the second."""
+    deadline = json.loads(os.read(go, 100))
+    before = cpu()
+    part = act(share, deadline)
+    os.write(out, json.dumps([part, cpu() - before]).encode() + b"\n")
+
+
+def in_processes(act, shares, seconds):
+    (result, out), goes, pids = os.pipe(), [], []
+    for share in shares:
+        go, give = os.pipe()
+        goes.append(give)
+        pids.append(os.fork())
+        if not pids[-1]:
+            child(act, share, go, out)
+            sys.exit()
+        os.close(go)
+    os.close(out)
+    begun = begin()
+    for give in goes:
+        os.write(give, json.dumps(begun + seconds if seconds else 0).encode())
+    with open(result, encoding="utf-8") as file:
+        found = [json.loads(line) for line in file]
+    if any(os.waitpid(pid, 0)[1] for pid in pids) or len(found) < len(shares):
+        sys.exit("a process failed")
+    return begun, [part for part, _ in found], sum(used for _, used in found)
+
+
 def main():
     mode, where, listed = sys.argv[1:4]
-    threads, seconds, seed = int(sys.argv[4]), float(sys.argv[5]), int(sys.argv[6])
+    count, seconds, seed = int(sys.argv[4]), float(sys.argv[5]), int(sys.argv[6])
     with open(listed, encoding="utf-8") as file:
         act, paths = prepared(mode, where, file.read().splitlines())
     random.Random(seed).shuffle(paths)
-    pool = concurrent.futures.ThreadPoolExecutor(threads)
-    print("ready", flush=True)
-    sys.stdin.readline()
-    begun, usage = time.monotonic(), resource.getrusage(resource.RUSAGE_SELF)
-    deadline = begun + seconds if seconds else 0
-    parts = list(pool.map(lambda number: act(paths[number::threads], deadline), range(threads)))
-    took, after = time.monotonic() - begun, resource.getrusage(resource.RUSAGE_SELF)
+    run = in_processes if sys.argv[7] == "processes" else in_threads
+    begun, parts, used = run(act, [paths[number::count] for number in range(count)], seconds)
     print(json.dumps({"count": sum(count for count, _ in parts), "bytes": sum(size for _, size in parts),
-                      "seconds": took,
-                      "reader_cpu": after.ru_utime + after.ru_stime - usage.ru_utime - usage.ru_stime}), flush=True)
+                      "seconds": time.monotonic() - begun, "reader_cpu": used}), flush=True)
 
 
 main()

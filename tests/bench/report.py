@@ -78,6 +78,9 @@ def judge(row, results, target, name):
         return None
     if target.pair:
         return judge_pair(row, results, name)
+    if target.most is not None and target.basis:
+        basis = median(results.get(target.basis, []), target.metric)
+        return (value / basis, value / basis <= target.most) if basis else None
     if target.most is not None:
         return value, value <= target.most
     basis = basis_of(row, results, target)

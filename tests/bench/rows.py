@@ -12,6 +12,7 @@ class Target:
     """The figure of `columns` against `basis`: a contestant's figure, or a number where `most` is given.
 
     Times the factor for the row's own metric, whatever is better of low and high; `plus` is added to the basis.
+    With `basis` and `most`: at most so many times the same metric of the basis.
     """
     text: str
     basis: str = ""
@@ -41,8 +42,10 @@ class Row:
     targets: tuple = ()
     limit: float | None = None    # seconds of one measurement unless --seconds says otherwise; None: to the end
     batch: int = 1                # files of one call of the library
+    engine: str = "io_uring"      # of fio
     depth: int = 0                # reads in flight of each job of fio; 0: one job with as many as the row has threads
     rounds: int | None = None     # unless --rounds says otherwise; None: 5
+    processes: bool = False       # of Python, instead of threads
     delay: int = 0                # µs that a read of the device takes longer
     pairs: tuple = ()             # contestants that are compared round by round
 
@@ -80,6 +83,7 @@ def read_rows():
               memory=True, **known, targets=(rival(1.0), Target("ring ≥ 1.15 × dev", "dev", 1.15, ("ring",))))
     yield Row("latency-8k", "median of open, fstat, read, close of a cold file, 1 thread, names known", "8k",
               unit="µs", lower=True, limit=10, **known,
+              columns=("dev", "ring", "run", "xfs", "erofs", "squashfs", "fio"),
               targets=(Target("≤ raw device latency + 30 µs", "fio", plus=30),))
 
 
@@ -165,10 +169,11 @@ def library_rows():
     yield Row("lib-disk-110k", "mean 110 KB, batches of 256 by 2 threads, names known", "110k",
               columns=(*ours, "erofs-16", "fio"), **batches, targets=(Target("≥ 0.95 × fio", "fio", 0.95, ("lib",)),))
     python = {"kind": "read_paths", "threads": 16, "walk": "stat", "limit": 10,
-              "columns": ("lib", "lib-many", "dev", "ring", "erofs")}
+              "columns": ("lib", "lib-many", "dev", "ring", "run", "erofs")}
 
     def single(factor):
-        return (Target(f"≥ {factor} × EROFS's open().read()", "erofs", factor, ("lib",)),)
+        return (Target(f"≥ {factor} × EROFS's open().read()", "erofs", factor, ("lib",)),
+                Target("unchanged: no slower than EROFS", "erofs", columns=("run",)))
     yield Row("python-cpu-8k", "mean 8 KB in memory, read(path) by 16 threads of CPython, names known", "8k",
               memory=True, targets=single(5.0), **python)
     yield Row("python-disk-8k", "mean 8 KB, read(path) by 16 threads of CPython, names known", "8k",
@@ -179,6 +184,40 @@ def library_rows():
     yield Row("first-batch-4k", "the same, from making the data set to its first batch", "4k", "first_batch", "s",
               lower=True, threads=4, columns=("lib", "dev", "erofs"),
               targets=(Target("≤ 1 s", most=1.0, columns=("lib",)),))
+
+
+def run_rows():
+    """Unchanged programs, which datasetfs-run starts."""
+    def target(text, *words, **more):
+        return Target(text, *words, columns=("run",), **more)
+
+    def faster(factor):
+        return target(f"≥ {factor} × EROFS", "erofs", factor)
+    cheap = target("CPU ≤ 0.6 × EROFS", "erofs", metric="cpu_us_per_file", most=0.6)
+    program = {"kind": "read_batches", "depth": 1, "engine": "psync", "limit": 10,
+               "columns": ("run", "run-compat", "lib-file", "dev", "ring", "erofs", "fio")}
+    for threads, factor in ((16, 1.9), (2, 1.4)):
+        for suffix, walk, words in (WALKS[0], WALKS[2]):
+            yield Row(f"run-cpu-8k-{threads}{suffix}", f"mean 8 KB in memory, {threads} threads, names {words}", "8k",
+                      threads=threads, walk=walk, memory=True, **program,
+                      targets=(faster(factor), target("≥ 0.7 × fio psync", "fio", 0.7), cheap))
+    yield Row("run-disk-8k-16", "mean 8 KB, 16 threads, names known", "8k", threads=16, walk="stat", **program,
+              targets=(faster(1.25),))
+    yield Row("run-latency-8k", "median of open, fstat, read, close of a cold file in memory, 1 thread, names known",
+              "8k", "read_files", "µs", lower=True, walk="stat", memory=True, engine="psync", limit=10,
+              columns=("run", "dev", "ring", "erofs", "fio"),
+              targets=(target("≤ raw device latency + 10 µs", "fio", plus=10),))
+    python = {"kind": "read_paths", "threads": 16, "processes": True, "walk": "stat", "limit": 10,
+              "columns": ("run", "dev", "ring", "erofs")}
+    yield Row("run-python-cpu-8k", "mean 8 KB in memory, open().read() by 16 processes of CPython, names known", "8k",
+              memory=True, targets=(faster(1.5),), **python)
+    yield Row("run-python-disk-8k", "mean 8 KB, open().read() by 16 processes of CPython, names known", "8k",
+              targets=(faster(1.4),), **python)
+    start = {"unit": "ms", "lower": True, "columns": ("run", "run-child", "dev"),
+             "targets": (target("≤ 1 ms more than without", "dev", plus=1.0),)}
+    yield Row("run-start-true", "a start of /bin/true, which opens nothing on the mount", "8k", "start_true", **start)
+    yield Row("run-start-cat", "a start of cat, which reads one file of the mount", "8k", "start_cat", memory=True,
+              **start)
 
 
 def version_rows():
@@ -201,7 +240,7 @@ def version_rows():
 
 def all_rows():
     """In the order of trees, so that only one of them needs to be on the disk."""
-    rows = [*read_rows(), *python_rows(), *pack_rows(), *ahead_rows(), *library_rows(), *large_rows(), *million_rows(),
-            *version_rows()]
+    rows = [*read_rows(), *python_rows(), *pack_rows(), *ahead_rows(), *library_rows(), *run_rows(), *large_rows(),
+            *million_rows(), *version_rows()]
     order = {name: number for number, name in enumerate(("8k", "text", "110k", "323k", "gib", "long", "4k"))}
     return sorted(rows, key=lambda row: order[row.tree])

@@ -213,6 +213,7 @@ class Unmounted:
 
 
 OURS = ("dev", "ring")
+CHILD = "child"  # the variant of 'run' that is preloaded as what a program starts is, without datasetfs-run itself
 RIVALS = {
     "xfs": Kernel("xfs", "mkfs.xfs", "ro,noatime,nouuid"),
     "erofs": Kernel("erofs", "mkfs.erofs"),
@@ -230,12 +231,19 @@ def variant_of(name):
     return name.partition("-")[2]
 
 
+def started(programs, name, command):
+    """The command of a load in this column: datasetfs-run starts an unchanged program."""
+    if base_of(name) != "run":
+        return command
+    return [programs.run, *(["--compat"] if variant_of(name) == "compat" else []), "--", *command]
+
+
 def contestant(name, compress=None, by_volume=False):
-    """What a column mounts. The library reads past a mount on /dev/fuse."""
+    """What a column mounts. The library, and programs with it, read past a mount on /dev/fuse."""
     base = base_of(name)
     if base == "carry" or (base == "lib" and by_volume):
         return Unmounted()
-    if base == "lib":
+    if base in ("lib", "run"):
         return Ours("dev", compress)
     if base in OURS:
         return Ours(base, compress, ("readahead=off",) if variant_of(name) == "off" else ())
