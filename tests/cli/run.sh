@@ -51,7 +51,9 @@ assert_eq "two others" "$(LD_PRELOAD="$PWD/other.so $PWD/other.so" environment)"
 assert_eq "an empty one" "$(LD_PRELOAD='' environment)" "yes|$library||"
 assert_eq "twice" "$("$run" "$run" sh -c 'echo "$LD_PRELOAD"')" "$library"
 assert_eq "its own among others" "$(LD_PRELOAD="$PWD/other.so:$library" environment)" "yes|$PWD/other.so:$library||"
-assert_eq "one that begins alike" "$(LD_PRELOAD="$library.so" environment 2>/dev/null)" "yes|$library:$library.so||"
+for alike in "$library.so" "${library%.so}"; do
+    assert_eq "one that begins alike" "$(LD_PRELOAD=$alike environment 2>/dev/null)" "yes|$library:$alike||"
+done
 say "an LD_PRELOAD that was there"
 
 # The program gets its arguments as they are, and its status and process are those of datasetfs-run.
