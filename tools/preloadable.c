@@ -68,38 +68,40 @@ static bool preloadable_interpreter(const struct preloadable_head *head, char re
 	return true;
 }
 
-/* The loader that the program names; empty: it is static. NULL: no program of 64 bits for this machine's byte order. */
-static const char *preloadable_loader(int fd, const struct preloadable_head *head, char ret_path[PATH_MAX])
+static bool preloadable_has_64_bits(const struct preloadable_head *head)
+{
+	return head->size >= sizeof(Elf64_Ehdr) && head->bytes[EI_CLASS] == ELFCLASS64;
+}
+
+/* The loader that a program of 64 bits names; empty: it is static. False when its headers cannot be read. */
+static bool preloadable_loader(int fd, const struct preloadable_head *head, char ret_path[PATH_MAX])
 {
 	Elf64_Ehdr elf;
 	Elf64_Phdr part;
 
-	if (head->size < sizeof(elf))
-		return NULL;
 	memcpy(&elf, head->bytes, sizeof(elf));
-	if (elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_ident[EI_DATA] != ELFDATA2LSB)
-		return NULL;
 	memset(ret_path, 0, PATH_MAX);
 	for (unsigned i = 0; i < elf.e_phnum; i++) {
 		if (pread(fd, &part, sizeof(part), (off_t)(elf.e_phoff + i * sizeof(part))) != sizeof(part))
-			return NULL;
+			return false;
 		if (part.p_type != PT_INTERP)
 			continue;
 		if (part.p_filesz >= PATH_MAX ||
 		    pread(fd, ret_path, part.p_filesz, (off_t)part.p_offset) != (ssize_t)part.p_filesz)
-			return NULL;
+			return false;
 	}
-	return ret_path;
+	return true;
 }
 
-/* Loaders of other libraries (musl), of 32 bits or of another machine have other names than ours, wherever they lie. */
-static bool preloadable_has_our_loader(const char *loader)
+/* Loaders of other C libraries and of other machines have other names than ours, wherever they lie. */
+static bool preloadable_is_our_loader(const char *loader)
 {
 	char ours[PATH_MAX];
 	struct preloadable_head head;
 	auto_close int fd = preloadable_open("/proc/self/exe", &head);
 
-	return fd < 0 || !preloadable_loader(fd, &head, ours) || strcmp(basename(loader), basename(ours)) == 0;
+	return !preloadable_has_64_bits(&head) || !preloadable_loader(fd, &head, ours) ||
+	       strcmp(basename(loader), basename(ours)) == 0;
 }
 
 /* The loader of a program that gets rights by its file ignores the environment. */
@@ -116,9 +118,8 @@ static bool preloadable_is_privileged(const char *path)
 
 const char *preloadable_obstacle(const char *path, char ret_path[PATH_MAX])
 {
-	char interpreter[PATH_MAX], buffer[PATH_MAX];
+	char interpreter[PATH_MAX], loader[PATH_MAX];
 	struct preloadable_head head;
-	const char *loader;
 
 	snprintf(ret_path, PATH_MAX, "%s", path);
 	for (unsigned scripts = 0; scripts <= PRELOADABLE_SCRIPTS; scripts++) {
@@ -129,15 +130,16 @@ const char *preloadable_obstacle(const char *path, char ret_path[PATH_MAX])
 			continue;
 		}
 		if (preloadable_is_privileged(ret_path))
-			return "is set-uid, set-gid or has capabilities";
-		if (head.size < SELFMAG || memcmp(head.bytes, ELFMAG, SELFMAG) != 0)
+			return "has rights by its file: it ignores LD_PRELOAD and reads the mount";
+		if (head.size < sizeof(Elf32_Ehdr) || memcmp(head.bytes, ELFMAG, SELFMAG) != 0)
 			return NULL; /* not to be read, or commands for the shell */
-		loader = preloadable_loader(fd, &head, buffer);
-		if (loader && !*loader)
-			return "is static";
-		if (!loader || !preloadable_has_our_loader(loader))
-			return "is for another C library or machine";
-		return NULL;
+		if (!preloadable_has_64_bits(&head))
+			return "has 32 bits: it cannot load the library and reads the mount";
+		if (!preloadable_loader(fd, &head, loader))
+			return NULL; /* the kernel will say what is wrong with it */
+		if (!*loader)
+			return "is static: it ignores LD_PRELOAD and reads the mount";
+		return preloadable_is_our_loader(loader) ? NULL : "is not for glibc: with the library it may not start";
 	}
 	return NULL;
 }

@@ -159,7 +159,7 @@ static void run_warn(const char *program)
 	const char *why = preloadable_find(program, path) ? preloadable_obstacle(path, about) : NULL;
 
 	if (why)
-		log_warn("'%s' %s: it ignores LD_PRELOAD and reads the mount, without a report", about, why);
+		log_warn("'%s' %s; no report will come of it", about, why);
 }
 
 static int run_program(char **argv)

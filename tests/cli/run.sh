@@ -97,11 +97,11 @@ say "errors"
 
 # warned PROGRAM…: what --report=FILE says of a program on stderr
 warned() {
-    "$run" --report=file "$@" 2>&1 >/dev/null | sed 's/.*datasetfs-run: //'
+    "$run" --report=file "$@" 2>&1 >/dev/null | sed -n 's/.*datasetfs-run: //p'
 }
 printf 'int main(void)\n{\n\treturn 0;\n}\n' >program.c
 cc -o dynamic program.c
-reads="it ignores LD_PRELOAD and reads the mount, without a report"
+reads="it ignores LD_PRELOAD and reads the mount; no report will come of it"
 assert_eq "a dynamic program" "$(warned ./dynamic)" ""
 printf '#! %s with words\n' "$PWD/dynamic" >script
 assert_eq "a script of it" "$(warned ./script)" ""
@@ -123,7 +123,12 @@ cp "$loader" ld-musl.so.1
 cc -Wl,--dynamic-linker="$PWD/${loader##*/}" -o same program.c
 assert_eq "our loader elsewhere" "$(warned ./same)" ""
 cc -Wl,--dynamic-linker="$PWD/ld-musl.so.1" -o foreign program.c
-assert_eq "another loader" "$(warned ./foreign)" "'./foreign' is for another C library or machine: $reads"
+assert_eq "another loader" "$(warned ./foreign)" \
+    "'./foreign' is not for glibc: with the library it may not start; no report will come of it"
+cp dynamic small
+printf '\001' | dd of=small bs=1 seek=4 conv=notrunc status=none
+assert_eq "32 bits" "$(warned ./small)" \
+    "'./small' has 32 bits: it cannot load the library and reads the mount; no report will come of it"
 echo "exit 0" >commands
 chmod +x commands
 assert_eq "commands for the shell" "$(warned ./commands)" ""
@@ -134,6 +139,6 @@ if is_root && ! grep -q nosuid <(findmnt -no OPTIONS --target .); then
     chmod 666 file
     assert_eq "set-uid, by its owner" "$(warned ./privileged)" ""
     assert_eq "set-uid" "$(as_user "$run" --report=file ./privileged 2>&1 | sed 's/.*datasetfs-run: //')" \
-        "'./privileged' is set-uid, set-gid or has capabilities: $reads"
+        "'./privileged' has rights by its file: $reads"
 fi
-say "programs that ignore LD_PRELOAD"
+say "programs that cannot load the library"
