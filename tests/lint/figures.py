@@ -96,12 +96,17 @@ def check_figures():
 
 
 def check_library():
-    """The library beside the best of a rival's variants."""
+    """The library, and programs that it is preloaded into, beside the best of a rival's variants."""
     file = made_up(row("a", lib=[30, 30], dev=[1, 1], fio=[40, 40], **{"erofs-8": [10, 10], "erofs-16": [15, 15]}))
     lines = chart("--table", "--library", file).splitlines()
     check(f"the head is {lines[0]}", lines[0] == "| libdatasetfs, relative to | EROFS | device (fio) |")
     check(f"the row is {lines[2]}", lines[2].endswith("| **2.0** | 0.75 |"))
     chart("--library", file, status=2)
+    chart("--library", "--run", "--table", file, status=2)
+    file = made_up(row("a", run=[30, 30], **{"run-compat": [50, 50]}, lib=[1, 1], erofs=[15, 15], fio=[40, 40]))
+    lines = chart("--table", "--run", file).splitlines()
+    check(f"the head is {lines[0]}", lines[0] == "| datasetfs-run, relative to | EROFS | device (fio) |")
+    check(f"the row is {lines[2]}", lines[2].endswith("| **2.0** | 0.75 |"))
 
 
 def check_refusals():
