@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # tests/run: plain once
 # What is installed where: below a prefix of its own nothing lies outside; for the machine, or where asked for, the
-# helpers of mount(8) are in /sbin and the unit is where systemd looks.
+# helpers of mount(8) are in /sbin and the unit is where systemd looks. datasetfs-run finds its library from anywhere.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_command meson python3
 
@@ -15,11 +15,20 @@ installed() {
         python3 -c 'import json, sys; print(*sorted(json.load(sys.stdin).values()), sep="\n")'
 }
 
+# library: where datasetfs-run of the last build looks for its library, relative to its own folder where it can
+library() {
+    sed -nE 's/.*-DRUN_LIBRARY="([^"]*)\/datasetfs\/libdatasetfs-preload.so".*/\1/p' build/build.ninja | sort -u
+}
+
 own=$PWD/own
-installed --prefix="$own" >paths
+installed --prefix="$own" --libdir=lib64 >paths
+assert_eq "the library" "$(library)" ../lib64
 assert_contains "the program" "$(cat paths)" "$own/bin/datasetfs"
 assert_eq "unit" "$(grep '@\.service$' paths)" "$own/lib/systemd/system/datasetfs@.service"
 assert_eq "outside the prefix" "$(grep -v "^$own/" paths || true)" ""
+for path in bin/datasetfs-run share/man/man1/datasetfs-run.1 share/bash-completion/completions/datasetfs-run; do
+    assert_contains "of datasetfs-run" "$(cat paths)" "$own/$path"
+done
 say "a prefix of its own"
 
 helpers="/sbin/mount.datasetfs
@@ -30,9 +39,11 @@ assert_eq "unit, asked for" "$(grep '@\.service$' paths)" "$PWD/units/datasetfs@
 assert_eq "helpers, asked for" "$(grep ^/sbin paths)" "$helpers"
 say "asked for"
 
-installed --prefix=/usr -Dsystemd-units=no >paths
+installed --prefix=/usr -Dsystemd-units=no --bindir=a/b --libdir=lib >paths
+assert_eq "the library, from deep below" "$(library)" ../../lib
 assert_eq "for the machine" "$(grep ^/sbin paths)" "$helpers"
 assert_eq "no unit" "$(grep -c '\.service$' paths || true)" 0
-installed --prefix=/usr/local -Dmount-helpers=disabled >paths
+installed --prefix=/usr/local -Dmount-helpers=disabled --bindir=/opt/bin --libdir=lib >paths
+assert_eq "the library, from outside the prefix" "$(library)" /usr/local/lib
 assert_eq "no helpers" "$(grep -c ^/sbin paths || true)" 0
 say "for the machine"
