@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* fstat(2) and its old names: of a placeholder the kernel would tell the attributes of the placeholder. */
+#include "lib/attributes.h"
+
+#include <string.h>
+
+#include "preload/hook.h"
+#include "preload/next.h"
+#include "preload/serving.h"
+
+static bool attributes_serve(int fd, struct stat *ret)
+{
+	struct serving serving;
+	struct stat st;
+	bool is_served;
+
+	if (!ret || !serving_begin(&serving, fd))
+		return false;
+	is_served = !serving.file->is_real &&
+		    attributes_stat(serving.file->opened, serving.file->id, &st, NULL) == 0;
+	if (is_served) {
+		st.st_dev = serving.file->dataset->device;
+		memcpy(ret, &st, sizeof(st));
+	}
+	serving_end(&serving, is_served || serving.file->is_real ? NULL : "fstat");
+	return is_served;
+}
+
+HOOK int fstat(int fd, struct stat *ret)
+{
+	return attributes_serve(fd, ret) ? 0 : next()->fstat(fd, ret);
+}
+
+HOOK int __fxstat(int version, int fd, struct stat *ret)
+{
+	bool is_known = version == 0 || version == 1; /* _STAT_VER_KERNEL, _STAT_VER_LINUX */
+
+	return is_known && attributes_serve(fd, ret) ? 0 : next()->__fxstat(version, fd, ret);
+}
+
+int fstat64(int fd, struct stat64 *ret) HOOK __attribute__((alias("fstat")));
+int __fxstat64(int version, int fd, struct stat64 *ret) HOOK __attribute__((alias("__fxstat")));

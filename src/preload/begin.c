@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The beginning and the end of the process. */
+#include <stdio.h>
+
+#include "preload/next.h"
+#include "preload/report.h"
+#include "preload/settings.h"
+
+/* For liblmdb.a, see meson.build: where it says that it is broken. */
+extern FILE *preload_stderr;
+FILE *preload_stderr;
+
+__attribute__((constructor)) static void begin_process(void)
+{
+	preload_stderr = stderr;
+	next();
+	settings_mode();
+	report_begin();
+}
+
+__attribute__((destructor)) static void begin_end(void)
+{
+	report_write();
+}

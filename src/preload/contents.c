@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* Who asks for the whole file at first, as most programs do, gets it where he wants it. For anybody else it is kept
+ * until the file is closed: he asks again. */
+#include "preload/contents.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "preload/private.h"
+#include "read/op.h"
+
+/* By parts that one thread reads alone: nothing here starts others. */
+static bool contents_fetch(const struct table_file *file, uint8_t *buffer)
+{
+	struct error why;
+
+	for (uint64_t at = 0; at < file->size; at += READ_MAX) {
+		struct dsfs_read read = { .id = file->id, .offset = at, .buffer = buffer + at };
+
+		read.size = file->size - at < READ_MAX ? file->size - at : READ_MAX;
+		error_clear(&why);
+		if (file->opened->way->read_many(file->opened, &read, 1, NULL, &why) < 0 ||
+		    read.result != (int64_t)read.size)
+			return false;
+	}
+	report_fetched(file->size);
+	return true;
+}
+
+const uint8_t *contents_load(struct table_file *file)
+{
+	uint8_t *contents;
+
+	if (file->contents)
+		return file->contents;
+	contents = malloc(file->size + 1);
+	if (contents && contents_fetch(file, contents)) {
+		file->contents = contents;
+		return contents;
+	}
+	free(contents);
+	return NULL;
+}
+
+ssize_t contents_read(struct table_file *file, void *buffer, size_t size, uint64_t offset)
+{
+	const uint8_t *contents;
+
+	if (offset >= file->size || !size)
+		return 0;
+	if (size > file->size - offset)
+		size = file->size - offset;
+	if (!file->contents && size == file->size)
+		return contents_fetch(file, buffer) ? (ssize_t)size : -1;
+	contents = contents_load(file);
+	if (!contents)
+		return -1;
+	memcpy(buffer, contents + offset, size);
+	return (ssize_t)size;
+}

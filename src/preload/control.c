@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* fcntl(2), ioctl(2) and posix_fadvise(3). */
+#include <linux/fs.h>
+#include <stdarg.h>
+
+#include "preload/hook.h"
+#include "preload/next.h"
+#include "preload/own.h"
+#include "preload/serving.h"
+
+#define CONTROL_LARGEFILE 0100000 /* O_LARGEFILE of the kernel, which sets it for each process of 64 bits */
+
+/* --- fcntl --- */
+
+/* True: *ret is what the call returns. */
+static bool control_serve(int fd, int command, int *ret)
+{
+	struct serving serving;
+	bool is_served = command == F_GETFL;
+
+	/* Of these the placeholder knows itself. */
+	if (command == F_GETFD || command == F_SETFD || !serving_begin(&serving, fd))
+		return false;
+	if (serving.file->is_real) {
+		serving_end(&serving, NULL);
+		return false;
+	}
+	*ret = serving.file->flags | CONTROL_LARGEFILE;
+	serving_end(&serving, is_served ? NULL : "fcntl");
+	return is_served;
+}
+
+static bool control_is_dup(int command)
+{
+	return command == F_DUPFD || command == F_DUPFD_CLOEXEC;
+}
+
+/* A number that is new means what it meant before no more. */
+static void control_got(int fd)
+{
+	struct inside inside;
+
+	if (inside_is) {
+		own_add(fd);
+	} else if (table_may_have(fd) && inside_enter(&inside)) {
+		table_forget(fd);
+		inside_leave(&inside);
+	}
+}
+
+HOOK int fcntl(int fd, int command, ...)
+{
+	va_list rest;
+	void *argument;
+	int r;
+
+	if (control_serve(fd, command, &r))
+		return r;
+	va_start(rest, command);
+	argument = va_arg(rest, void *);
+	va_end(rest);
+	r = next()->fcntl(fd, command, argument);
+	if (r >= 0 && control_is_dup(command))
+		control_got(r);
+	return r;
+}
+
+HOOK_ALIAS(fcntl64, fcntl);
+HOOK_ALIAS(__fcntl, fcntl);
+
+/* --- ioctl --- */
+
+static void control_real(int fd, const char *caller)
+{
+	struct serving serving;
+
+	if (serving_begin(&serving, fd))
+		serving_end(&serving, caller);
+}
+
+/* CPython asks isatty(3) of each file that it opens. */
+static bool control_is_no_terminal(int fd)
+{
+	struct serving serving;
+	bool is_served;
+
+	if (!serving_begin(&serving, fd))
+		return false;
+	is_served = !serving.file->is_real;
+	if (is_served)
+		serving.inside.code = ENOTTY;
+	serving_end(&serving, NULL);
+	return is_served;
+}
+
+/* FIOCLEX and FIONCLEX are refused on a placeholder, what they do is not. */
+static bool control_is_close_on_exec(int fd, unsigned long request, int *ret)
+{
+	if ((request != FIOCLEX && request != FIONCLEX) || !table_may_have(fd))
+		return false;
+	*ret = next()->fcntl(fd, F_SETFD, request == FIOCLEX ? FD_CLOEXEC : 0);
+	return true;
+}
+
+HOOK int ioctl(int fd, unsigned long request, ...)
+{
+	va_list rest;
+	void *argument;
+	int r;
+
+	if (request == TCGETS && control_is_no_terminal(fd))
+		return -1;
+	if (control_is_close_on_exec(fd, request, &r))
+		return r;
+	va_start(rest, request);
+	argument = va_arg(rest, void *);
+	va_end(rest);
+	if (table_has_any()) {
+		control_real(fd, "ioctl");
+		if (request == FICLONE)
+			control_real((int)(intptr_t)argument, "ioctl");
+		if (request == FICLONERANGE && argument)
+			control_real((int)((const struct file_clone_range *)argument)->src_fd, "ioctl");
+	}
+	return next()->ioctl(fd, request, argument);
+}
+
+HOOK int isatty(int fd)
+{
+	return control_is_no_terminal(fd) ? 0 : next()->isatty(fd);
+}
+
+/* --- posix_fadvise --- */
+
+HOOK int posix_fadvise(int fd, off_t offset, off_t length, int advice)
+{
+	struct serving serving;
+	bool is_valid = advice >= POSIX_FADV_NORMAL && advice <= POSIX_FADV_NOREUSE && length >= 0, is_real;
+
+	if (!serving_begin(&serving, fd))
+		return next()->posix_fadvise(fd, offset, length, advice);
+	is_real = serving.file->is_real;
+	serving_end(&serving, is_valid || is_real ? NULL : "posix_fadvise");
+	return is_valid && !is_real ? 0 : next()->posix_fadvise(fd, offset, length, advice);
+}
+
+HOOK_ALIAS(posix_fadvise64, posix_fadvise);

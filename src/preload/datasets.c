@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/* Read from /proc/self/mountinfo at the first open, and again when poll(2) says that it changed: a system call for each
+ * open. That a folder above a mountpoint was renamed it does not say, so the mountpoints are looked at now and then.
+ * Nothing here allocates memory but the library, when a path leads into a data set: an allocator may be who opens. */
+#include "preload/datasets.h"
+
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sysmacros.h>
+#include <time.h>
+
+#include "device/mountinfo.h"
+#include "image/inode.h"
+#include "lib/handle.h"
+#include "lib/high.h"
+#include "preload/next.h"
+#include "preload/placeholder.h"
+#include "preload/private.h"
+
+#define DATASETS_MOST 64u
+#define DATASETS_LOOK INT64_C(5000000) /* ns between two looks at the mountpoints */
+#define DATASETS_TYPE "fuse.datasetfs"
+
+/* DATASET_GONE: not mounted, hidden, or something is mounted in it. */
+enum { DATASET_GONE, DATASET_HERE, DATASET_OPEN, DATASET_REFUSED };
+
+static struct dataset datasets[DATASETS_MOST];
+static _Atomic unsigned dataset_count;
+static int mounts = -1; /* /proc/self/mountinfo, of the process that opened it */
+
+/* --- the table of mounts --- */
+
+struct datasets_line {
+	char *id, *device, *root, *point, *type;
+};
+
+/* Cuts a line of proc_pid_mountinfo(5) into its fields. */
+static bool datasets_parse(char *text, struct datasets_line *ret)
+{
+	char *fields[6], *rest = text, *type;
+
+	for (unsigned i = 0; i < 6; i++)
+		fields[i] = strsep(&rest, " ");
+	type = rest ? strstr(rest, "- ") : NULL;
+	if (!type)
+		return false;
+	type += 2;
+	*ret = (struct datasets_line){ fields[0], fields[2], fields[3], fields[4], strsep(&type, " ") };
+	mountinfo_unescape(ret->point);
+	return true;
+}
+
+static void datasets_add(const struct datasets_line *line)
+{
+	unsigned major, minor, count = dataset_count;
+	struct dataset *dataset = datasets;
+
+	if (strcmp(line->type, DATASETS_TYPE) || strcmp(line->root, "/") || strlen(line->point) >= DATASET_ROOT ||
+	    !line->point[1] || sscanf(line->device, "%u:%u", &major, &minor) != 2)
+		return;
+	while (dataset < datasets + count &&
+	       (dataset->device != makedev(major, minor) || strcmp(dataset->root, line->point)))
+		dataset++;
+	if (dataset == datasets + DATASETS_MOST)
+		return;
+	dataset->is_listed = true;
+	if (dataset < datasets + count)
+		return;
+	strcpy(dataset->root, line->point);
+	dataset->length = strlen(line->point);
+	dataset->device = makedev(major, minor);
+	atomic_store_explicit(&dataset_count, count + 1, memory_order_release);
+}
+
+/* What is mounted in a data set would be missed below it. */
+static void datasets_cover(const struct datasets_line *line)
+{
+	for (struct dataset *dataset = datasets; dataset < datasets + dataset_count; dataset++)
+		if (!strncmp(line->point, dataset->root, dataset->length) && line->point[dataset->length] == '/')
+			dataset->is_listed = false;
+}
+
+static void datasets_each(char *text, void (*each)(const struct datasets_line *line))
+{
+	struct datasets_line line;
+
+	for (char *next_line, *at = text; *at; at = next_line) {
+		next_line = strchrnul(at, '\n');
+		if (*next_line)
+			*next_line++ = 0;
+		if (datasets_parse(at, &line))
+			each(&line);
+	}
+}
+
+/* --- which of them can be seen --- */
+
+bool dataset_is_device(const struct dataset *dataset, const struct statx *st)
+{
+	return makedev(st->stx_dev_major, st->stx_dev_minor) == dataset->device;
+}
+
+/* Nothing is mounted over it, and no folder above it has another name by now. */
+static bool dataset_is_seen(const struct dataset *dataset)
+{
+	struct statx st;
+
+	return statx(AT_FDCWD, dataset->root, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &st) == 0 &&
+	       dataset_is_device(dataset, &st) && st.stx_ino == INODE_ROOT;
+}
+
+static void dataset_settle(struct dataset *dataset, bool is_here)
+{
+	int state = DATASET_GONE;
+
+	if (!is_here)
+		atomic_store(&dataset->state, DATASET_GONE);
+	else
+		atomic_compare_exchange_strong(&dataset->state, &state, dataset->fs ? DATASET_OPEN : DATASET_HERE);
+}
+
+static int64_t datasets_clock(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+	return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static void datasets_settle(void)
+{
+	for (struct dataset *dataset = datasets; dataset < datasets + dataset_count; dataset++)
+		dataset_settle(dataset, dataset->is_listed && dataset_is_seen(dataset));
+	atomic_store(&private_get()->looked, datasets_clock());
+}
+
+/* --- looking --- */
+
+/* Maps so much that all fits, with a NUL behind it. */
+static char *datasets_read(size_t *ret_size)
+{
+	for (size_t size = 1 << 16, used;; size *= 4) {
+		char *text = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		ssize_t n = 1;
+
+		if (text == MAP_FAILED)
+			return NULL;
+		for (used = 0; n > 0 && used < size - 1; used += n > 0 ? (size_t)n : 0)
+			n = next()->pread(mounts, text + used, size - 1 - used, (off_t)used);
+		*ret_size = size;
+		if (n == 0)
+			return text;
+		munmap(text, size);
+		if (n < 0)
+			return NULL;
+	}
+}
+
+static void datasets_load(void)
+{
+	size_t size;
+	char *text;
+
+	for (struct dataset *dataset = datasets; dataset < datasets + dataset_count; dataset++)
+		dataset->is_listed = false;
+	text = datasets_read(&size);
+	if (text) {
+		datasets_each(text, datasets_add);
+		munmap(text, size);
+		text = datasets_read(&size);
+	}
+	if (text) {
+		datasets_each(text, datasets_cover);
+		munmap(text, size);
+	}
+	datasets_settle();
+}
+
+/* A child has the descriptor of its parent, where a change is told to one of them only. */
+static bool datasets_watch(void)
+{
+	if (mounts >= 0)
+		close(mounts);
+	mounts = next()->open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	if (mounts < 0)
+		return false;
+	high_move(&mounts);
+	return true;
+}
+
+static void datasets_begin(void)
+{
+	struct private_memory *memory = private_get();
+
+	pthread_mutex_lock(&memory->datasets_lock);
+	if (!memory->is_watching && placeholder_prepare() && datasets_watch()) {
+		datasets_load();
+		atomic_store(&memory->is_watching, true);
+	}
+	pthread_mutex_unlock(&memory->datasets_lock);
+}
+
+static void datasets_renew(bool has_changed)
+{
+	struct private_memory *memory = private_get();
+
+	pthread_mutex_lock(&memory->datasets_lock);
+	if (has_changed)
+		datasets_load();
+	else
+		datasets_settle();
+	pthread_mutex_unlock(&memory->datasets_lock);
+}
+
+bool datasets_look(void)
+{
+	struct pollfd fd = { .events = POLLPRI };
+
+	if (!private_make() || !private_is_ours())
+		return false;
+	if (!atomic_load_explicit(&private_get()->is_watching, memory_order_acquire)) {
+		datasets_begin();
+		return dataset_count;
+	}
+	fd.fd = mounts;
+	if (next()->poll(&fd, 1, 0) != 0)
+		datasets_renew(true);
+	else if (dataset_count && datasets_clock() - private_get()->looked > DATASETS_LOOK)
+		datasets_renew(false);
+	return dataset_count;
+}
+
+struct dataset *datasets_find(const char *path, const char **ret_below)
+{
+	unsigned count = atomic_load_explicit(&dataset_count, memory_order_acquire);
+
+	for (struct dataset *dataset = datasets; dataset < datasets + count; dataset++) {
+		int state = atomic_load_explicit(&dataset->state, memory_order_acquire);
+
+		if (state == DATASET_GONE || state == DATASET_REFUSED || strncmp(path, dataset->root, dataset->length) ||
+		    path[dataset->length] != '/')
+			continue;
+		*ret_below = path + dataset->length + strspn(path + dataset->length, "/");
+		return dataset;
+	}
+	return NULL;
+}
+
+/* --- opening --- */
+
+static void dataset_open(struct dataset *dataset)
+{
+	static const struct dsfs_options options = { .size = sizeof(options), .flags = DSFS_OPEN_DIRECT };
+	struct private_memory *memory = private_get();
+
+	pthread_mutex_lock(&memory->datasets_lock);
+	if (dataset->state == DATASET_HERE) {
+		int r = dsfs_open(dataset->root, &options, &dataset->fs);
+
+		if (r < 0)
+			report_refused(dataset->root, dsfs_reason());
+		atomic_store(&dataset->state, r < 0 ? DATASET_REFUSED : DATASET_OPEN);
+	}
+	pthread_mutex_unlock(&memory->datasets_lock);
+}
+
+struct opened *dataset_get(struct dataset *dataset)
+{
+	if (dataset->state == DATASET_HERE)
+		dataset_open(dataset);
+	if (dataset->state != DATASET_OPEN || dsfs_refresh(dataset->fs) < 0)
+		return NULL;
+	return handle_get(dataset->fs);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT */
+/* The mounts of data sets that this process can see. All this is called inside. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/stat.h>
+
+#include "lib/lib.h"
+
+#define DATASET_ROOT 512u /* bytes of a mountpoint's path */
+
+struct dataset {
+	char root[DATASET_ROOT]; /* constant, as are length and device */
+	size_t length;
+	dev_t device;
+	_Atomic int state; /* DATASET_* */
+	bool is_listed;    /* while the mounts are read */
+	struct dsfs *fs;   /* of a DATASET_OPEN one */
+};
+
+/* Looks whether mounts came or went: before what follows, for each open. False: there is no data set. */
+bool datasets_look(void);
+/* The one that an absolute path leads into by its text, and the rest of the path; NULL: none. */
+struct dataset *datasets_find(const char *path, const char **ret_below);
+/* The version that is mounted there, for handle_put(); NULL: it cannot be read past the mount, or not any more. */
+struct opened *dataset_get(struct dataset *dataset);
+bool dataset_is_device(const struct dataset *dataset, const struct statx *st);

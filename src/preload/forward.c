@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/forward.h"
+
+#include <aio.h>
+#include <stdatomic.h>
+#include <sys/select.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#include "preload/next.h"
+#include "preload/private.h"
+#include "preload/real.h"
+#include "preload/report.h"
+#include "preload/settings.h"
+#include "preload/inside.h"
+#include "preload/where.h"
+
+enum forward_kind { PLAIN, POLL, SELECT, MESSAGE, AIO, AIO1, SYSCALL, ALL, SHARE, LEAVE, OFF, END };
+
+struct forward {
+	const char *name;
+	void *_Atomic next; /* NULL: not looked for yet */
+	uint8_t kind, numbers, paths;
+};
+
+#define FORWARD(name, kind, numbers, paths) struct forward forwarded_##name = { #name, NULL, kind, numbers, paths };
+#include "preload/forwarded.h"
+#undef FORWARD
+
+static void *forward_next(struct forward *forward, const void *from)
+{
+	void *found = atomic_load_explicit(&forward->next, memory_order_acquire);
+
+	if (!found) {
+		found = next_of(forward->name, from);
+		atomic_store_explicit(&forward->next, found, memory_order_release);
+	}
+	return found;
+}
+
+/* --- what is given --- */
+
+static void forward_arguments(const struct forward *forward, const uint64_t *arguments)
+{
+	for (unsigned i = 0; i < 6; i++) {
+		const char *path = (const char *)(uintptr_t)arguments[i];
+
+		if (forward->numbers >> i & 1)
+			real_make((int)arguments[i], forward->name);
+		if (forward->paths >> i & 1 && path)
+			real_make(where_number(path), forward->name);
+	}
+}
+
+static void forward_poll(const struct forward *forward, const uint64_t *arguments)
+{
+	const struct pollfd *items = (const struct pollfd *)(uintptr_t)arguments[0];
+
+	for (nfds_t i = 0; items && i < arguments[1] && i < TABLE_SIZE; i++)
+		real_make(items[i].fd, forward->name);
+}
+
+static void forward_select(const struct forward *forward, const uint64_t *arguments)
+{
+	for (int fd = table_next(0); fd >= 0 && fd < (int)arguments[0] && fd < FD_SETSIZE;
+	     fd = table_next((unsigned)fd + 1))
+		for (unsigned i = 1; i <= 3; i++) {
+			const fd_set *set = (const fd_set *)(uintptr_t)arguments[i];
+
+			if (set && FD_ISSET(fd, set))
+				real_make(fd, forward->name);
+		}
+}
+
+/* Descriptors travel in what comes with the message. */
+static void forward_message(const struct forward *forward, const uint64_t *arguments)
+{
+	const struct msghdr *message = (const struct msghdr *)(uintptr_t)arguments[1];
+
+	if (message && message->msg_control && message->msg_controllen)
+		real_make_all(forward->name);
+}
+
+static void forward_aio(const struct forward *forward, uint64_t argument)
+{
+	const struct aiocb *request = (const struct aiocb *)(uintptr_t)argument;
+
+	if (request)
+		real_make(request->aio_fildes, forward->name);
+}
+
+/* --- system calls by their number --- */
+
+static enum forward_kind forward_system_call(uint64_t number)
+{
+	switch (number) {
+	case SYS_unshare: case SYS_setns: case SYS_chroot: case SYS_pivot_root: case SYS_capset: case SYS_setuid:
+	case SYS_setgid: case SYS_setreuid: case SYS_setregid: case SYS_setresuid: case SYS_setresgid:
+	case SYS_setfsuid: case SYS_setfsgid: case SYS_setgroups: case SYS_io_uring_setup: case SYS_io_setup:
+	case SYS_landlock_restrict_self:
+		return OFF;
+	case SYS_clone: case SYS_clone3:
+#ifdef SYS_vfork
+	case SYS_vfork:
+#endif
+		return SHARE;
+	case SYS_execve: case SYS_execveat:
+		return LEAVE;
+	case SYS_exit_group:
+		return END;
+#ifdef SYS_fork
+	case SYS_fork: case SYS_open: case SYS_poll: case SYS_select: case SYS_readlink: case SYS_stat:
+#endif
+	case SYS_openat: case SYS_openat2: case SYS_ppoll: case SYS_pselect6: case SYS_sendmsg: case SYS_sendmmsg:
+	case SYS_readlinkat: case SYS_newfstatat: case SYS_statx: case SYS_close_range: case SYS_io_submit:
+		return ALL;
+	default:
+		return PLAIN;
+	}
+}
+
+/* --- before each call --- */
+
+static void forward_begin(const struct forward *forward, const uint64_t *arguments);
+
+static void forward_syscall(const struct forward *forward, const uint64_t *arguments)
+{
+	const struct forward as = { .name = forward->name, .kind = (uint8_t)forward_system_call(arguments[0]) };
+
+	if (as.kind == PLAIN)
+		for (unsigned i = 1; i <= 6; i++)
+			real_make(arguments[i] < TABLE_SIZE ? (int)arguments[i] : -1, forward->name);
+	forward_begin(&as, arguments + 1);
+}
+
+static void forward_begin(const struct forward *forward, const uint64_t *arguments)
+{
+	switch ((enum forward_kind)forward->kind) {
+	case PLAIN:
+		break;
+	case POLL:
+		forward_poll(forward, arguments);
+		break;
+	case SELECT:
+		forward_select(forward, arguments);
+		break;
+	case MESSAGE:
+		forward_message(forward, arguments);
+		break;
+	case AIO:
+	case AIO1:
+		forward_aio(forward, arguments[forward->kind == AIO1]);
+		break;
+	case SYSCALL:
+		forward_syscall(forward, arguments);
+		break;
+	case SHARE:
+		private_share();
+		real_make_all(forward->name);
+		break;
+	case OFF:
+		settings_stop();
+		real_make_all(forward->name);
+		break;
+	case ALL:
+	case LEAVE:
+	case END:
+		real_make_all(forward->name);
+	}
+}
+
+static bool forward_is_over(const struct forward *forward, const uint64_t *arguments)
+{
+	enum forward_kind kind = forward->kind == SYSCALL ? forward_system_call(arguments[0]) : forward->kind;
+
+	return kind == LEAVE || kind == END;
+}
+
+/* Where nothing is served there is nothing to make real, but the calls that change what may be served count. */
+static bool forward_is_concerned(const struct forward *forward)
+{
+	return table_has_any() || forward->kind == SYSCALL || forward->kind == SHARE || forward->kind == OFF;
+}
+
+void *forward_prepare(struct forward *forward, const struct forward_call *call)
+{
+	void *found = forward_next(forward, call->from);
+	struct inside inside;
+
+	if (inside_is)
+		return found;
+	if (forward_is_concerned(forward) && inside_enter(&inside)) {
+		if (table_has_any())
+			forward_arguments(forward, call->arguments);
+		forward_begin(forward, call->arguments);
+		inside_leave(&inside);
+	}
+	if (forward_is_over(forward, call->arguments))
+		report_write();
+	return found;
+}

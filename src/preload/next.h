@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* The functions that would have been called without us: another preloaded library's, or the C library's. */
+#pragma once
+#include <fcntl.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+ssize_t __read_chk(int fd, void *buffer, size_t size, size_t room);
+ssize_t __pread_chk(int fd, void *buffer, size_t size, off_t offset, size_t room);
+int __open_2(const char *path, int flags);
+int __openat_2(int directory, const char *path, int flags);
+int __fxstat(int version, int fd, struct stat *ret);
+
+#define NEXT_CALLS(CALL) \
+	CALL(open) CALL(openat) CALL(__open_2) CALL(__openat_2) CALL(close) CALL(read) CALL(pread) CALL(readv) \
+	CALL(preadv) CALL(preadv2) CALL(lseek) \
+	CALL(__read_chk) CALL(__pread_chk) CALL(fstat) CALL(__fxstat) CALL(fcntl) CALL(ioctl) CALL(isatty) \
+	CALL(posix_fadvise) CALL(dup2) CALL(dup3) CALL(close_range) CALL(closefrom) CALL(poll)
+
+struct next {
+#define NEXT_MEMBER(name) __typeof__(name) *name;
+	NEXT_CALLS(NEXT_MEMBER)
+#undef NEXT_MEMBER
+};
+
+extern struct next next_calls;
+extern bool next_is_known;
+
+void next_find(void);
+/* The one behind ours, or, for a library that dlopen(3) loaded for itself, the one that the caller was linked with.
+ * from: where the call returns to. Never NULL. */
+void *next_of(const char *name, const void *from);
+
+/* next()->read(...): also before our constructor has run, as those of other libraries come first. */
+static inline const struct next *next(void)
+{
+	if (__builtin_expect(!next_is_known, 0))
+		next_find();
+	return &next_calls;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/* close(2), dup2(2) and their relatives, which change what numbers mean. Our own descriptors are nobody else's: closing
+ * one says EBADF, as without us. */
+#include <limits.h>
+#include <linux/close_range.h>
+
+#include "preload/hook.h"
+#include "preload/inside.h"
+#include "preload/next.h"
+#include "preload/own.h"
+#include "preload/real.h"
+#include "preload/settings.h"
+#include "preload/table.h"
+
+static void numbers_forget(int fd)
+{
+	struct inside inside;
+
+	if (!table_may_have(fd) || !inside_enter(&inside))
+		return;
+	table_forget(fd);
+	inside_leave(&inside);
+}
+
+HOOK int close(int fd)
+{
+	if (inside_is) {
+		own_remove(fd);
+	} else if (own_has(fd)) {
+		errno = EBADF;
+		return -1;
+	}
+	numbers_forget(fd);
+	return next()->close(fd);
+}
+
+HOOK_ALIAS(__close, close);
+
+/* --- dup2 --- */
+
+/* Over one of ours: then nothing is served any more. */
+static void numbers_prepare(int fd, int other, const char *caller)
+{
+	struct inside inside;
+
+	if ((!table_may_have(fd) && !own_has(other)) || !inside_enter(&inside))
+		return;
+	real_make(fd, caller);
+	if (own_has(other)) {
+		settings_stop();
+		real_make_all(caller);
+		own_remove(other);
+	}
+	inside_leave(&inside);
+}
+
+HOOK int dup2(int fd, int other)
+{
+	int r;
+
+	numbers_prepare(fd, other, "dup2");
+	r = next()->dup2(fd, other);
+	if (r >= 0 && fd != other)
+		numbers_forget(other);
+	return r;
+}
+
+HOOK int dup3(int fd, int other, int flags)
+{
+	int r;
+
+	numbers_prepare(fd, other, "dup3");
+	r = next()->dup3(fd, other, flags);
+	if (r >= 0)
+		numbers_forget(other);
+	return r;
+}
+
+HOOK_ALIAS(__dup2, dup2);
+
+/* --- close_range --- */
+
+static void numbers_forget_range(unsigned first, unsigned last)
+{
+	struct inside inside;
+
+	if (!table_has_any() || !inside_enter(&inside))
+		return;
+	for (int fd = table_next(first); fd >= 0 && (unsigned)fd <= last; fd = table_next((unsigned)fd + 1))
+		table_forget(fd);
+	inside_leave(&inside);
+}
+
+/* Around our own. */
+static int numbers_close_range(unsigned first, unsigned last)
+{
+	for (int own = own_next(first); own >= 0 && (unsigned)own <= last; own = own_next(first)) {
+		if ((unsigned)own > first && next()->close_range(first, (unsigned)own - 1, 0) < 0)
+			return -1;
+		if ((unsigned)own == last)
+			return 0;
+		first = (unsigned)own + 1;
+	}
+	return next()->close_range(first, last, 0);
+}
+
+HOOK int close_range(unsigned first, unsigned last, int flags)
+{
+	struct inside inside;
+
+	if (flags & CLOSE_RANGE_UNSHARE && table_has_any() && inside_enter(&inside)) {
+		settings_stop();
+		real_make_all("close_range");
+		inside_leave(&inside);
+	}
+	if (flags || first > last || inside_is)
+		return next()->close_range(first, last, flags);
+	numbers_forget_range(first, last);
+	return numbers_close_range(first, last);
+}
+
+HOOK void closefrom(int least)
+{
+	unsigned first = least < 0 ? 0 : (unsigned)least;
+
+	if (own_next(first) < 0 || inside_is || close_range(first, UINT_MAX, 0) < 0)
+		next()->closefrom(least);
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/* open(2): a placeholder for a file of a data set. Only success is ours to tell, every error is the mount's. */
+#include <stdarg.h>
+#include <string.h>
+
+#include "image/index.h"
+#include "image/inode.h"
+#include "lib/direct.h"
+#include "lib/handle.h"
+#include "lib/permission.h"
+#include "preload/hook.h"
+#include "preload/inside.h"
+#include "preload/next.h"
+#include "preload/placeholder.h"
+#include "preload/private.h"
+#include "preload/real.h"
+#include "preload/settings.h"
+#include "preload/table.h"
+#include "preload/where.h"
+
+#define OPEN_LARGEST (UINT64_C(4) << 20) /* bytes of a file; a larger one is the mount's */
+#define OPEN_LARGEFILE 0100000           /* O_LARGEFILE of the kernel: the header has 0 */
+#define OPEN_FLAGS (O_CLOEXEC | O_NONBLOCK | O_NOCTTY | OPEN_LARGEFILE)
+
+/* --- finding it --- */
+
+static bool open_may_read(const struct inode *inode)
+{
+	struct permission permission = { 0 };
+	int r = permission_check(&permission, inode, PERMISSION_READ, NULL);
+
+	permission_end(&permission);
+	return r == 0;
+}
+
+static bool open_look_up(const struct where *where, struct table_file *ret)
+{
+	const struct direct *direct = (const struct direct *)where->opened;
+	struct inode inode;
+	uint64_t id;
+
+	if (where->opened->way->lookup(where->opened, where->below, &id, NULL) < 0 ||
+	    inode_get(direct->index, direct_ordinal(direct, id), &inode, NULL) < 0)
+		return false;
+	if (!S_ISREG(inode.mode) || inode.size > OPEN_LARGEST || strlen(where->below) >= TABLE_PATH) {
+		report_unserved(S_ISREG(inode.mode) && inode.size > OPEN_LARGEST ? REPORT_LARGE : REPORT_OTHER);
+		return false;
+	}
+	if (!open_may_read(&inode))
+		return false;
+	ret->dataset = where->dataset;
+	ret->opened = where->opened;
+	ret->id = id;
+	ret->size = inode.size;
+	return true;
+}
+
+static bool open_find(int directory, const char *path, int flags, struct table_file *ret)
+{
+	struct where where;
+
+	if (!path || !where_find(&where, directory, path))
+		return false;
+	if (flags & ~OPEN_FLAGS) {
+		report_unserved(REPORT_FLAGS);
+	} else if (open_look_up(&where, ret)) {
+		ret->flags = flags & ~O_CLOEXEC;
+		strcpy(ret->below, where.below);
+		return true;
+	}
+	handle_put(where.opened);
+	return false;
+}
+
+/* --- serving it --- */
+
+static int open_placeholder(const struct table_file *file, int flags)
+{
+	int fd = placeholder_new(flags);
+
+	if (fd < 0 || table_add(fd, file))
+		return fd;
+	next()->close(fd);
+	return -1;
+}
+
+static bool open_is(int fd, const struct table_file *file)
+{
+	struct stat st;
+
+	return next()->fstat(fd, &st) == 0 && st.st_dev == file->dataset->device && st.st_ino == file->id;
+}
+
+/* --compat: the mount opens it, and reads are served. */
+static int open_real(int directory, const char *path, int flags, struct table_file *file)
+{
+	int fd = next()->openat(directory, path, flags);
+
+	file->is_real = true;
+	if (fd < 0 || !open_is(fd, file) || !table_add(fd, file))
+		handle_put(file->opened);
+	return fd;
+}
+
+static int open_serve(int directory, const char *path, int flags)
+{
+	bool is_compat = settings_mode() == SETTINGS_COMPAT;
+	struct table_file file;
+	int fd;
+
+	file.is_real = false;
+	file.offset = 0;
+	file.contents = NULL;
+	if (!open_find(directory, path, flags, &file))
+		return -1;
+	fd = is_compat ? open_real(directory, path, flags, &file) : open_placeholder(&file, flags);
+	if (fd >= 0)
+		report_opened();
+	else if (!is_compat)
+		handle_put(file.opened);
+	return fd;
+}
+
+/* A path that names a descriptor of ours opens the file that it stands for. */
+static void open_prepare(const char *path)
+{
+	int number = path && table_has_any() ? where_number(path) : -1;
+
+	if (number >= 0)
+		real_make(number, "open");
+}
+
+static bool open_is_to_read(int flags)
+{
+	return (flags & (O_ACCMODE | O_PATH | O_CREAT | O_TRUNC | O_DIRECTORY)) == O_RDONLY;
+}
+
+/* Negative: the next function is to be called. */
+static int open_try(int directory, const char *path, int flags)
+{
+	struct inside inside;
+	int fd = -1;
+
+	if (settings_mode() == SETTINGS_OFF && !table_has_any())
+		return -1;
+	pthread_testcancel();
+	if (!inside_enter(&inside))
+		return -1;
+	open_prepare(path);
+	if (settings_mode() != SETTINGS_OFF && open_is_to_read(flags))
+		fd = open_serve(directory, path, flags);
+	inside_leave(&inside);
+	return fd;
+}
+
+/* What was noted of the number is of a file that was closed unseen. */
+static int open_opened(int fd)
+{
+	struct inside inside;
+
+	if (table_may_have(fd) && inside_enter(&inside)) {
+		table_forget(fd);
+		inside_leave(&inside);
+	}
+	return fd;
+}
+
+/* --- the hooks --- */
+
+
+HOOK int openat(int directory, const char *path, int flags, ...)
+{
+	int fd = open_try(directory, path, flags);
+	va_list rest;
+	mode_t mode;
+
+	if (fd >= 0)
+		return fd;
+	va_start(rest, flags);
+	mode = va_arg(rest, mode_t);
+	va_end(rest);
+	return open_opened(next()->openat(directory, path, flags, mode));
+}
+
+HOOK int open(const char *path, int flags, ...)
+{
+	int fd = open_try(AT_FDCWD, path, flags);
+	va_list rest;
+	mode_t mode;
+
+	if (fd >= 0)
+		return fd;
+	va_start(rest, flags);
+	mode = va_arg(rest, mode_t);
+	va_end(rest);
+	return open_opened(next()->open(path, flags, mode));
+}
+
+HOOK int __open_2(const char *path, int flags)
+{
+	int fd = open_try(AT_FDCWD, path, flags);
+
+	return fd >= 0 ? fd : open_opened(next()->__open_2(path, flags));
+}
+
+HOOK int __openat_2(int directory, const char *path, int flags)
+{
+	int fd = open_try(directory, path, flags);
+
+	return fd >= 0 ? fd : open_opened(next()->__openat_2(directory, path, flags));
+}
+
+HOOK_ALIAS(open64, open);
+HOOK_ALIAS(__open, open);
+HOOK_ALIAS(__open64, open);
+HOOK_ALIAS(openat64, openat);
+HOOK_ALIAS(__open64_2, __open_2);
+HOOK_ALIAS(__openat64_2, __openat_2);

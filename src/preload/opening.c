@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* lib/opening.h for programs that nobody changes: a mount is read past it, or by the program itself. No volume is opened
+ * by its name, so this library needs nothing that asks devices for theirs. */
+#include "lib/opening.h"
+
+#include "base/cleanup.h"
+#include "lib/linked.h"
+#include "lib/mounted_place.h"
+
+int opening_open(const struct wish *wish, struct opened **ret, struct error *err)
+{
+	auto_close int mount = -1;
+	struct link_place place;
+	bool is_final;
+	int r = mounted_place_open(wish->where, &mount, err);
+
+	if (r == 0)
+		r = link_find(mount, &place, err);
+	return r < 0 ? r : linked_open(&place, wish, ret, &is_final, err);
+}
+
+int opening_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err)
+{
+	const struct direct *direct = (const struct direct *)opened;
+	bool is_current, is_final;
+	int r = linked_is_current(direct, wish, &is_current, err);
+
+	if (r < 0 || is_current) {
+		*ret = NULL;
+		return r;
+	}
+	if (link_lives(direct->link) && linked_open(link_place(direct->link), wish, ret, &is_final, err) == 0)
+		return 0;
+	return opening_open(wish, ret, err);
+}

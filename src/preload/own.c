@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* A few numbers in an array. When it is full, what comes is not protected: then reads go through the mount. */
+#include "preload/own.h"
+
+#include <stdatomic.h>
+
+#define OWN_MOST 64u
+
+static _Atomic int own[OWN_MOST]; /* 1 + the number; 0: free */
+
+static void own_replace(int from, int to)
+{
+	int expected;
+
+	for (unsigned i = 0; i < OWN_MOST; i++) {
+		expected = from;
+		if (atomic_compare_exchange_strong(&own[i], &expected, to))
+			return;
+	}
+}
+
+void own_add(int fd)
+{
+	own_replace(0, fd + 1);
+}
+
+void own_remove(int fd)
+{
+	own_replace(fd + 1, 0);
+}
+
+bool own_has(int fd)
+{
+	for (unsigned i = 0; i < OWN_MOST; i++)
+		if (atomic_load_explicit(&own[i], memory_order_relaxed) == fd + 1)
+			return fd >= 0;
+	return false;
+}
+
+int own_next(unsigned from)
+{
+	int next = -1;
+
+	for (unsigned i = 0; i < OWN_MOST; i++) {
+		int fd = atomic_load(&own[i]) - 1;
+
+		if (fd >= 0 && (unsigned)fd >= from && (next < 0 || fd < next))
+			next = fd;
+	}
+	return next;
+}

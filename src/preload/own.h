@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* The descriptors that this library has for itself: a program that closes what it does not know leaves them open. They
+ * have large numbers (lib/high.h), and come and go by the calls that are made inside. */
+#pragma once
+#include <stdbool.h>
+
+void own_add(int fd);
+void own_remove(int fd);
+bool own_has(int fd);
+/* The first one from this number on, or -1. */
+int own_next(unsigned from);

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* read(2) and its family, and lseek(2). Errors are the kernel's to tell: what would be one makes the file real. */
+#include <limits.h>
+
+#include "preload/contents.h"
+#include "preload/hook.h"
+#include "preload/next.h"
+#include "preload/serving.h"
+
+/* --- at an offset --- */
+
+/* Negative: not to be served. */
+static ssize_t read_at(struct table_file *file, const struct iovec *parts, int count, uint64_t offset)
+{
+	ssize_t total = 0, n;
+
+	if (count < 0 || count > IOV_MAX)
+		return -1;
+	for (int i = 0; i < count; i++)
+		if (parts[i].iov_len > SSIZE_MAX)
+			return -1;
+	for (int i = 0; i < count; i++) {
+		n = contents_read(file, parts[i].iov_base, parts[i].iov_len, offset + (uint64_t)total);
+		if (n < 0)
+			return -1;
+		total += n;
+	}
+	return total;
+}
+
+/* --- of a descriptor --- */
+
+/* With --compat the position is the descriptor's. */
+static int64_t read_position(const struct serving *serving)
+{
+	return serving->file->is_real ? next()->lseek(serving->fd, 0, SEEK_CUR) : (int64_t)serving->file->offset;
+}
+
+static bool read_move(struct serving *serving, int64_t offset)
+{
+	if (serving->file->is_real)
+		return next()->lseek(serving->fd, offset, SEEK_SET) == offset;
+	serving->file->offset = (uint64_t)offset;
+	return true;
+}
+
+/* True: *ret is what the call returns. */
+static bool read_serve(int fd, const struct iovec *parts, int count, const char *caller, ssize_t *ret)
+{
+	struct serving serving;
+	int64_t offset;
+
+	if (!serving_begin(&serving, fd))
+		return false;
+	offset = read_position(&serving);
+	*ret = offset < 0 ? -1 : read_at(serving.file, parts, count, (uint64_t)offset);
+	if (*ret > 0 && !read_move(&serving, offset + *ret))
+		*ret = -1;
+	serving_end(&serving, *ret < 0 ? caller : NULL);
+	return *ret >= 0;
+}
+
+static bool read_serve_at(int fd, const struct iovec *parts, int count, off_t offset, const char *caller, ssize_t *ret)
+{
+	struct serving serving;
+
+	if (!serving_begin(&serving, fd))
+		return false;
+	*ret = offset < 0 ? -1 : read_at(serving.file, parts, count, (uint64_t)offset);
+	serving_end(&serving, *ret < 0 ? caller : NULL);
+	return *ret >= 0;
+}
+
+/* --- the hooks --- */
+
+HOOK ssize_t read(int fd, void *buffer, size_t size)
+{
+	const struct iovec part = { buffer, size };
+	ssize_t n;
+
+	return read_serve(fd, &part, 1, "read", &n) ? n : next()->read(fd, buffer, size);
+}
+
+HOOK ssize_t __read_chk(int fd, void *buffer, size_t size, size_t room)
+{
+	return size > room ? next()->__read_chk(fd, buffer, size, room) : read(fd, buffer, size);
+}
+
+HOOK ssize_t pread(int fd, void *buffer, size_t size, off_t offset)
+{
+	const struct iovec part = { buffer, size };
+	ssize_t n;
+
+	return read_serve_at(fd, &part, 1, offset, "pread", &n) ? n : next()->pread(fd, buffer, size, offset);
+}
+
+HOOK ssize_t __pread_chk(int fd, void *buffer, size_t size, off_t offset, size_t room)
+{
+	return size > room ? next()->__pread_chk(fd, buffer, size, offset, room) : pread(fd, buffer, size, offset);
+}
+
+HOOK ssize_t readv(int fd, const struct iovec *parts, int count)
+{
+	ssize_t n;
+
+	return read_serve(fd, parts, count, "readv", &n) ? n : next()->readv(fd, parts, count);
+}
+
+HOOK ssize_t preadv(int fd, const struct iovec *parts, int count, off_t offset)
+{
+	ssize_t n;
+
+	return read_serve_at(fd, parts, count, offset, "preadv", &n) ? n : next()->preadv(fd, parts, count, offset);
+}
+
+HOOK ssize_t preadv2(int fd, const struct iovec *parts, int count, off_t offset, int flags)
+{
+	off_t place = flags ? -2 : offset; /* what flags mean is the kernel's to say */
+	bool is_served;
+	ssize_t n;
+
+	is_served = place == -1 ? read_serve(fd, parts, count, "preadv2", &n) :
+				  read_serve_at(fd, parts, count, place, "preadv2", &n);
+	return is_served ? n : next()->preadv2(fd, parts, count, offset, flags);
+}
+
+/* Negative: not to be served. */
+static int64_t read_seek(const struct table_file *file, off_t offset, int whence)
+{
+	int64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? (int64_t)file->offset : (int64_t)file->size;
+	int64_t to;
+
+	if ((whence != SEEK_SET && whence != SEEK_CUR && whence != SEEK_END) || __builtin_add_overflow(from, offset, &to))
+		return -1;
+	return to;
+}
+
+HOOK off_t lseek(int fd, off_t offset, int whence)
+{
+	struct serving serving;
+	int64_t to;
+
+	if (!serving_begin(&serving, fd))
+		return next()->lseek(fd, offset, whence);
+	if (serving.file->is_real) {
+		to = next()->lseek(fd, offset, whence);
+		serving.inside.code = to < 0 ? errno : serving.inside.code;
+		serving_end(&serving, NULL);
+		return to;
+	}
+	to = read_seek(serving.file, offset, whence);
+	if (to >= 0)
+		serving.file->offset = (uint64_t)to;
+	serving_end(&serving, to < 0 ? "lseek" : NULL);
+	return to < 0 ? next()->lseek(fd, offset, whence) : to;
+}
+
+HOOK_ALIAS(__read, read);
+HOOK_ALIAS(pread64, pread);
+HOOK_ALIAS(__pread64, pread);
+HOOK_ALIAS(__pread64_chk, __pread_chk);
+HOOK_ALIAS(preadv64, preadv);
+HOOK_ALIAS(preadv64v2, preadv2);
+HOOK_ALIAS(lseek64, lseek);
+HOOK_ALIAS(__lseek, lseek);
+HOOK_ALIAS(llseek, lseek);

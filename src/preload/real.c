@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/real.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <sys/mman.h>
+
+#include "base/cleanup.h"
+#include "datasetfs/control.h"
+#include "preload/contents.h"
+#include "preload/next.h"
+#include "preload/private.h"
+
+/* By its path in the mount, below folder. The same inode of the same mount, or none. */
+static int real_open_at(const struct table_file *file, const char *folder)
+{
+	char path[DATASET_ROOT + TABLE_PATH + 512];
+	auto_close int fd = -1;
+	struct stat st;
+
+	if (snprintf(path, sizeof(path), "%s/%s%s", file->dataset->root, folder, file->below) >= (int)sizeof(path))
+		return -1;
+	fd = next()->open(path, file->flags | O_CLOEXEC);
+	if (fd < 0 || next()->fstat(fd, &st) < 0 || st.st_dev != file->dataset->device || st.st_ino != file->id)
+		return -1;
+	return take_fd(&fd);
+}
+
+/* A version that was mounted when the file was opened stays below .datasetfs for as long as it is on the volume. */
+static int real_open_version(const struct table_file *file)
+{
+	char folder[256];
+
+	snprintf(folder, sizeof(folder), "%s/versions/%s/", DSFS_CONTROL_FOLDER, file->opened->info.label);
+	return real_open_at(file, folder);
+}
+
+static bool real_write(int fd, const uint8_t *bytes, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, bytes, size);
+
+		if (n <= 0)
+			return false;
+		bytes += n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+/* The mount is gone, or this process may not use it any more: the contents in a file of memory. */
+static int real_open_memory(struct table_file *file)
+{
+	const uint8_t *contents = contents_load(file);
+	auto_close int fd = contents ? memfd_create("datasetfs", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
+	char path[32];
+
+	if (fd < 0 || !real_write(fd, contents, file->size) ||
+	    next()->fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return next()->open(path, file->flags | O_CLOEXEC);
+}
+
+static int real_open(struct table_file *file)
+{
+	int fd = real_open_at(file, "");
+
+	if (fd < 0)
+		fd = real_open_version(file);
+	return fd < 0 ? real_open_memory(file) : fd;
+}
+
+static bool real_replace(struct table_file *file, int fd)
+{
+	int flags = next()->fcntl(fd, F_GETFD);
+	auto_close int real = flags < 0 ? -1 : real_open(file);
+
+	return real >= 0 && next()->lseek(real, (off_t)file->offset, SEEK_SET) >= 0 &&
+	       next()->dup3(real, fd, flags & FD_CLOEXEC ? O_CLOEXEC : 0) >= 0;
+}
+
+void real_make_entry(struct table_entry *entry, int fd, const char *caller)
+{
+	report_real(caller);
+	if (!entry->file.is_real && !real_replace(&entry->file, fd))
+		report_lost(fd);
+	table_drop(entry);
+}
+
+void real_make(int fd, const char *caller)
+{
+	struct table_entry *entry = table_get(fd);
+
+	if (!entry)
+		return;
+	real_make_entry(entry, fd, caller);
+	table_put(entry);
+}
+
+void real_make_all(const char *caller)
+{
+	for (int fd = table_next(0); fd >= 0; fd = table_next((unsigned)fd + 1))
+		real_make(fd, caller);
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* The line is written with one write(2), so that those of several processes do not mix; without memory or locks of the C
+ * library, which a signal handler may have interrupted. */
+#include "preload/report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "preload/inside.h"
+#include "preload/next.h"
+#include "preload/private.h"
+#include "preload/settings.h"
+
+#define REPORT_SIZE 8192u
+
+/* Of the first data set that was refused. */
+static char report_root[512], report_why[512];
+static int report_stderr = -1; /* a copy */
+
+static struct report_counts *report_counts(void)
+{
+	return &private_get()->counts;
+}
+
+void report_opened(void)
+{
+	atomic_fetch_add_explicit(&report_counts()->opened, 1, memory_order_relaxed);
+}
+
+void report_fetched(uint64_t bytes)
+{
+	atomic_fetch_add_explicit(&report_counts()->fetched, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&report_counts()->bytes, bytes, memory_order_relaxed);
+}
+
+void report_real(const char *caller)
+{
+	struct report_caller *callers = report_counts()->callers;
+	const char *none;
+
+	for (unsigned i = 0; i < REPORT_CALLERS; i++) {
+		none = NULL;
+		if (atomic_compare_exchange_strong(&callers[i].name, &none, caller) || !strcmp(none, caller)) {
+			atomic_fetch_add_explicit(&callers[i].count, 1, memory_order_relaxed);
+			return;
+		}
+	}
+	atomic_fetch_add(&report_counts()->other_callers, 1);
+}
+
+void report_lost(int fd)
+{
+	(void)fd;
+	atomic_fetch_add(&report_counts()->lost, 1);
+}
+
+void report_unserved(enum report_reason reason)
+{
+	atomic_fetch_add_explicit(&report_counts()->unserved[reason], 1, memory_order_relaxed);
+}
+
+void report_refused(const char *root, const char *why)
+{
+	if (*report_root)
+		return;
+	snprintf(report_why, sizeof(report_why), "%s", why);
+	snprintf(report_root, sizeof(report_root), "%s", root);
+}
+
+/* --- the line --- */
+
+struct report_line {
+	char text[REPORT_SIZE];
+	size_t length;
+};
+
+static void report_add(struct report_line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* What does not fit is left out: then the line is no JSON, and says so by that. */
+static void report_add(struct report_line *line, const char *format, ...)
+{
+	va_list rest;
+	int n;
+
+	va_start(rest, format);
+	n = vsnprintf(line->text + line->length, sizeof(line->text) - line->length, format, rest);
+	va_end(rest);
+	if (n > 0 && (size_t)n < sizeof(line->text) - line->length)
+		line->length += (size_t)n;
+}
+
+/* As base/json.h, which needs memory. */
+static void report_add_string(struct report_line *line, const char *key, const char *text)
+{
+	uint32_t ignored;
+
+	report_add(line, "\"%s\": \"", key);
+	for (size_t left = strlen(text), n; left; text += n, left -= n) {
+		n = utf8_decode((const uint8_t *)text, left, &ignored);
+		if (!n || (unsigned char)*text < 0x20)
+			report_add(line, n ? "\\u%04x" : "\\udc%02x", (unsigned char)*text);
+		else
+			report_add(line, "%s%.*s", strchr("\"\\", *text) ? "\\" : "", (int)n, text);
+		n += !n;
+	}
+	report_add(line, "\", ");
+}
+
+static void report_add_counts(struct report_line *line, struct report_counts *counts)
+{
+	report_add(line, "\"opened\": %" PRIu64 ", \"read\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"made_real\": {",
+		   counts->opened, counts->fetched, counts->bytes);
+	for (unsigned i = 0; i < REPORT_CALLERS && counts->callers[i].name; i++)
+		report_add(line, "%s\"%s\": %" PRIu64, i ? ", " : "", counts->callers[i].name, counts->callers[i].count);
+	report_add(line, "}, \"not_served\": {\"large\": %" PRIu64 ", \"flags\": %" PRIu64 ", \"other\": %" PRIu64
+		   "}, \"lost\": %" PRIu64, counts->unserved[REPORT_LARGE], counts->unserved[REPORT_FLAGS],
+		   counts->unserved[REPORT_OTHER], counts->lost);
+}
+
+static void report_fill(struct report_line *line)
+{
+	static const char *const modes[] = { [SETTINGS_PLACEHOLDER] = "placeholder",
+					     [SETTINGS_COMPAT] = "compat",
+					     [SETTINGS_OFF] = "off" };
+	struct report_counts none = { 0 };
+
+	report_add(line, "{\"pid\": %d, ", (int)getpid());
+	report_add_string(line, "program", program_invocation_short_name);
+	report_add_string(line, "mode", modes[settings_mode()]);
+	if (*report_root) {
+		report_add_string(line, "refused", report_root);
+		report_add_string(line, "reason", report_why);
+	}
+	report_add_counts(line, private_get() ? report_counts() : &none);
+	report_add(line, "}\n");
+}
+
+/* --- where it goes --- */
+
+void report_begin(void)
+{
+	const char *where = getenv("DATASETFS_REPORT");
+
+	if (where && !strcmp(where, "stderr"))
+		report_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 512);
+}
+
+static void report_to(const struct report_line *line)
+{
+	const char *where = getenv("DATASETFS_REPORT");
+	int fd = report_stderr >= 0 ? report_stderr : STDERR_FILENO;
+	bool is_file = where && *where == '/';
+
+	if (!where || (!is_file && strcmp(where, "stderr")))
+		return;
+	if (is_file)
+		fd = next()->open(where, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0 || write(fd, line->text, line->length) < 0)
+		return; /* nobody is there to be told */
+	if (is_file)
+		next()->close(fd);
+}
+
+void report_write(void)
+{
+	struct report_line line = { .length = 0 };
+	struct inside inside;
+
+	if (!getenv("DATASETFS_REPORT") || (private_get() && !private_is_ours()))
+		return;
+	if (!inside_enter(&inside)) /* out of our own code, by a signal */
+		return;
+	report_fill(&line);
+	report_to(&line);
+	if (private_get())
+		memset((void *)report_counts(), 0, sizeof(struct report_counts));
+	inside_leave(&inside);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* What a process did, for DATASETFS_REPORT: a line of JSON at its end. */
+#pragma once
+#include <stdatomic.h>
+#include <stdint.h>
+
+#define REPORT_CALLERS 64u
+
+/* Why a file of a data set was left to the mount. */
+enum report_reason { REPORT_LARGE, REPORT_FLAGS, REPORT_OTHER, REPORT_REASONS };
+
+struct report_caller {
+	const char *_Atomic name; /* a constant; NULL: free */
+	_Atomic uint64_t count;
+};
+
+/* Of one process: in memory that a child finds zeroed. */
+struct report_counts {
+	_Atomic uint64_t opened, fetched, bytes, lost;
+	_Atomic uint64_t unserved[REPORT_REASONS];
+	struct report_caller callers[REPORT_CALLERS];
+	_Atomic uint64_t other_callers;
+};
+
+void report_opened(void);              /* a file is served from now on */
+void report_fetched(uint64_t bytes);   /* it was read past the mount */
+void report_real(const char *caller);  /* it is the mount's from now on; caller: a constant */
+void report_lost(int fd);              /* it should be, and cannot */
+void report_unserved(enum report_reason reason);
+/* A data set is read through its mount. */
+void report_refused(const char *root, const char *why);
+/* Keeps standard error for the line: programs close it at their end. */
+void report_begin(void);
+/* Writes the line, if one is asked for, and begins anew. At any time, as from _exit(2) in a signal handler. */
+void report_write(void);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/serving.h"
+
+__thread bool inside_is __attribute__((tls_model("initial-exec")));
+
+bool serving_begin(struct serving *serving, int fd)
+{
+	if (!table_may_have(fd))
+		return false;
+	pthread_testcancel(); /* as the calls themselves would */
+	if (!inside_enter(&serving->inside))
+		return false;
+	serving->fd = fd;
+	serving->entry = table_get(fd);
+	if (!serving->entry) {
+		inside_leave(&serving->inside);
+		return false;
+	}
+	serving->file = &serving->entry->file;
+	return true;
+}
+
+void serving_end(struct serving *serving, const char *caller)
+{
+	if (caller)
+		real_make_entry(serving->entry, serving->fd, caller);
+	table_put(serving->entry);
+	inside_leave(&serving->inside);
+}

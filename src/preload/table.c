@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+/* An array by number, in memory that a child finds empty. A number that was closed unseen is found out when it is used. */
+#include "preload/table.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/handle.h"
+#include "preload/next.h"
+#include "preload/placeholder.h"
+#include "preload/private.h"
+
+bool table_has_any(void)
+{
+	struct private_memory *memory = private_get();
+
+	return memory && atomic_load_explicit(&memory->served, memory_order_relaxed);
+}
+
+bool table_may_have(int fd)
+{
+	return fd >= 0 && fd < TABLE_SIZE && table_has_any() &&
+	       atomic_load_explicit(&private_get()->table[fd].is_used, memory_order_acquire);
+}
+
+/* With --compat a number that was opened again unseen cannot be told by its kind, but by its file. */
+static bool table_is(const struct table_file *file, int fd)
+{
+	struct statx st;
+
+	if (!file->is_real)
+		return placeholder_is(fd);
+	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st) == 0 && st.stx_ino == file->id &&
+	       dataset_is_device(file->dataset, &st);
+}
+
+struct table_entry *table_get(int fd)
+{
+	struct table_entry *entry;
+
+	if (!table_may_have(fd) || !private_is_ours())
+		return NULL;
+	entry = &private_get()->table[fd];
+	pthread_mutex_lock(&entry->lock);
+	if (entry->is_used && !table_is(&entry->file, fd))
+		table_drop(entry);
+	else if (entry->is_used)
+		return entry;
+	pthread_mutex_unlock(&entry->lock);
+	return NULL;
+}
+
+void table_put(struct table_entry *entry)
+{
+	pthread_mutex_unlock(&entry->lock);
+}
+
+void table_drop(struct table_entry *entry)
+{
+	if (!entry->is_used)
+		return;
+	atomic_store_explicit(&entry->is_used, false, memory_order_release);
+	atomic_fetch_sub(&private_get()->served, 1);
+	free(entry->file.contents);
+	handle_put(entry->file.opened);
+}
+
+void table_forget(int fd)
+{
+	struct table_entry *entry;
+
+	if (!table_may_have(fd) || !private_is_ours())
+		return;
+	entry = &private_get()->table[fd];
+	pthread_mutex_lock(&entry->lock);
+	table_drop(entry);
+	pthread_mutex_unlock(&entry->lock);
+}
+
+bool table_add(int fd, const struct table_file *file)
+{
+	struct table_entry *entry;
+
+	if (fd >= TABLE_SIZE || !private_is_ours())
+		return false;
+	entry = &private_get()->table[fd];
+	pthread_mutex_lock(&entry->lock);
+	table_drop(entry);
+	memcpy(&entry->file, file, sizeof(*file));
+	atomic_fetch_add(&private_get()->served, 1);
+	atomic_store_explicit(&entry->is_used, true, memory_order_release);
+	pthread_mutex_unlock(&entry->lock);
+	return true;
+}
+
+int table_next(unsigned from)
+{
+	if (!table_has_any())
+		return -1;
+	for (; from < TABLE_SIZE; from++)
+		if (atomic_load_explicit(&private_get()->table[from].is_used, memory_order_relaxed))
+			return (int)from;
+	return -1;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Which data set a path leads into, and the path there. */
+#pragma once
+#include <limits.h>
+
+#include "preload/datasets.h"
+
+struct where {
+	struct dataset *dataset;
+	struct opened *opened; /* a use of the version that is mounted */
+	const char *below;     /* the path from the root of the data set on */
+	char absolute[2 * PATH_MAX];
+};
+
+/* As openat(2) takes them. False: it leads into none, or that is not to be read past the mount; then the mount answers.
+ * After a success opened is to be put. Called inside. */
+bool where_find(struct where *where, int directory, const char *path);
+/* A descriptor that a path names by its number, as in /proc/self/fd/7; -1: none. */
+int where_number(const char *path);
