@@ -14,6 +14,7 @@ static int linked_new(struct link *link, struct link_version *got, const struct 
 {
 	struct block_sums *block_sums = NULL;
 	struct volume *volume = NULL;
+	uint32_t hidden_mode = got->hidden_mode;
 	struct dsfs_info info;
 	int r = direct_check_digest(got->index, wish, got->version.label, err);
 
@@ -34,7 +35,7 @@ static int linked_new(struct link *link, struct link_version *got, const struct 
 		link_close(link);
 		return r;
 	}
-	direct_attach(*ret, link, got->hidden_mode);
+	direct_attach(*ret, link, hidden_mode);
 	return 0;
 }
 

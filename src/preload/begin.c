@@ -2,6 +2,7 @@
 /* The beginning and the end of the process. */
 #include <stdio.h>
 
+#include "preload/inside.h"
 #include "preload/next.h"
 #include "preload/report.h"
 #include "preload/settings.h"
@@ -12,10 +13,15 @@ FILE *preload_stderr;
 
 __attribute__((constructor)) static void begin_process(void)
 {
+	struct inside inside;
+
 	preload_stderr = stderr;
 	next();
 	settings_mode();
-	report_begin();
+	if (inside_enter(&inside)) {
+		report_begin();
+		inside_leave(&inside);
+	}
 }
 
 __attribute__((destructor)) static void begin_end(void)

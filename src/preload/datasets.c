@@ -16,6 +16,7 @@
 #include "lib/handle.h"
 #include "lib/high.h"
 #include "preload/next.h"
+#include "preload/own.h"
 #include "preload/placeholder.h"
 #include "preload/private.h"
 
@@ -195,7 +196,7 @@ static void datasets_begin(void)
 	struct private_memory *memory = private_get();
 
 	pthread_mutex_lock(&memory->datasets_lock);
-	if (!memory->is_watching && placeholder_prepare() && datasets_watch()) {
+	if (!memory->is_watching && own_have_room() && placeholder_prepare() && datasets_watch()) {
 		datasets_load();
 		atomic_store(&memory->is_watching, true);
 	}
@@ -256,7 +257,7 @@ static void dataset_open(struct dataset *dataset)
 	struct private_memory *memory = private_get();
 
 	pthread_mutex_lock(&memory->datasets_lock);
-	if (dataset->state == DATASET_HERE) {
+	if (dataset->state == DATASET_HERE && own_have_room()) {
 		int r = dsfs_open(dataset->root, &options, &dataset->fs);
 
 		if (r < 0)

@@ -12,10 +12,11 @@
 #include "preload/real.h"
 #include "preload/report.h"
 #include "preload/settings.h"
+#include "preload/streams.h"
 #include "preload/inside.h"
 #include "preload/where.h"
 
-enum forward_kind { PLAIN, POLL, SELECT, MESSAGE, AIO, AIO1, SYSCALL, ALL, SHARE, LEAVE, OFF, END };
+enum forward_kind { PLAIN, STREAM, POLL, SELECT, MESSAGE, AIO, AIO1, SYSCALL, ALL, SHARE, LEAVE, OFF, END };
 
 struct forward {
 	const char *name;
@@ -138,6 +139,9 @@ static void forward_begin(const struct forward *forward, const uint64_t *argumen
 	switch ((enum forward_kind)forward->kind) {
 	case PLAIN:
 		break;
+	case STREAM:
+		streams_add((int)arguments[forward->numbers >> 1]);
+		break;
 	case POLL:
 		forward_poll(forward, arguments);
 		break;
@@ -179,7 +183,8 @@ static bool forward_is_over(const struct forward *forward, const uint64_t *argum
 /* Where nothing is served there is nothing to make real, but the calls that change what may be served count. */
 static bool forward_is_concerned(const struct forward *forward)
 {
-	return table_has_any() || forward->kind == SYSCALL || forward->kind == SHARE || forward->kind == OFF;
+	return table_has_any() || forward->kind == SYSCALL || forward->kind == STREAM || forward->kind == SHARE ||
+	       forward->kind == OFF;
 }
 
 void *forward_prepare(struct forward *forward, const struct forward_call *call)

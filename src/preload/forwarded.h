@@ -7,11 +7,11 @@
 #define NUMBER_AND_PATH(name) FORWARD(name, PLAIN, 1, 2)
 
 /* A descriptor comes first. */
-NUMBER(_IO_fdopen) NUMBER(__connect) NUMBER(__dprintf_chk) NUMBER(__ptsname_r_chk) NUMBER(__recv_chk)
+NUMBER(__connect) NUMBER(__dprintf_chk) NUMBER(__ptsname_r_chk) NUMBER(__recv_chk)
 NUMBER(__recvfrom_chk) NUMBER(__send) NUMBER(__ttyname_r_chk) NUMBER(__vdprintf_chk) NUMBER(accept) NUMBER(accept4)
 NUMBER(bind) NUMBER(bindresvport) NUMBER(connect) NUMBER(dprintf) NUMBER(dup) NUMBER(epoll_pwait) NUMBER(epoll_pwait2)
 NUMBER(epoll_wait) NUMBER(eventfd_read) NUMBER(fallocate) NUMBER(fallocate64) NUMBER(fchdir) NUMBER(fchmod)
-NUMBER(fchown) NUMBER(fdatasync) NUMBER(fdopen) NUMBER(fdopendir) NUMBER(fgetxattr) NUMBER(flistxattr) NUMBER(flock)
+NUMBER(fchown) NUMBER(fdatasync) NUMBER(fdopendir) NUMBER(fgetxattr) NUMBER(flistxattr) NUMBER(flock)
 NUMBER(fpathconf) NUMBER(fremovexattr) NUMBER(fsetxattr) NUMBER(fsmount) NUMBER(fstatfs) NUMBER(fstatfs64)
 NUMBER(fstatvfs) NUMBER(fstatvfs64) NUMBER(fsync) NUMBER(ftruncate) NUMBER(ftruncate64) NUMBER(futimens)
 NUMBER(futimes) NUMBER(getdents64) NUMBER(getdirentries) NUMBER(getdirentries64) NUMBER(getipv4sourcefilter)
@@ -25,9 +25,9 @@ NUMBER(tcgetattr) NUMBER(tcgetpgrp) NUMBER(tcgetsid) NUMBER(tcsendbreak) NUMBER(
 NUMBER(timerfd_gettime) NUMBER(timerfd_settime) NUMBER(ttyname) NUMBER(ttyname_r) NUMBER(unlockpt) NUMBER(vdprintf)
 
 /* A path comes first. */
-PATH(_IO_fopen) PATH(__readlink_chk) PATH(__realpath_chk) PATH(__statfs) FORWARD(__xstat, PLAIN, 0, 2)
-FORWARD(__xstat64, PLAIN, 0, 2) PATH(access) PATH(canonicalize_file_name) PATH(eaccess) PATH(euidaccess) PATH(fopen)
-PATH(fopen64) PATH(freopen) PATH(freopen64) PATH(getxattr) PATH(listxattr) PATH(readlink) PATH(realpath) PATH(stat)
+PATH(__readlink_chk) PATH(__realpath_chk) PATH(__statfs) FORWARD(__xstat, PLAIN, 0, 2)
+FORWARD(__xstat64, PLAIN, 0, 2) PATH(access) PATH(canonicalize_file_name) PATH(eaccess) PATH(euidaccess) 
+PATH(getxattr) PATH(listxattr) PATH(readlink) PATH(realpath) PATH(stat)
 PATH(stat64) PATH(statfs) PATH(statfs64) PATH(statvfs) PATH(statvfs64)
 
 /* A descriptor comes first, and a path behind it. */
@@ -38,10 +38,13 @@ FORWARD(linkat, PLAIN, 5, 2) NUMBER_AND_PATH(mount_setattr) NUMBER_AND_PATH(name
 NUMBER_AND_PATH(open_tree) NUMBER_AND_PATH(readlinkat) NUMBER_AND_PATH(statx) NUMBER_AND_PATH(utimensat)
 
 /* Descriptors stand elsewhere, or there are two: bits of their places. */
-FORWARD(_IO_file_attach, PLAIN, 2, 0) FORWARD(copy_file_range, PLAIN, 5, 0) FORWARD(epoll_ctl, PLAIN, 5, 0)
+FORWARD(copy_file_range, PLAIN, 5, 0) FORWARD(epoll_ctl, PLAIN, 5, 0)
 FORWARD(fsconfig, PLAIN, 17, 0) FORWARD(mmap, PLAIN, 16, 0) FORWARD(mmap64, PLAIN, 16, 0)
 FORWARD(move_mount, PLAIN, 5, 0) FORWARD(pidfd_getfd, PLAIN, 3, 0) FORWARD(sendfile, PLAIN, 3, 0)
 FORWARD(sendfile64, PLAIN, 3, 0) FORWARD(splice, PLAIN, 5, 0) FORWARD(tee, PLAIN, 3, 0)
+
+/* A stream of the C library is made of it. */
+FORWARD(_IO_fdopen, STREAM, 1, 0) FORWARD(fdopen, STREAM, 1, 0) FORWARD(_IO_file_attach, STREAM, 2, 0)
 
 /* Lists of descriptors. */
 FORWARD(__poll, POLL, 0, 0) FORWARD(__poll_chk, POLL, 0, 0) FORWARD(__ppoll_chk, POLL, 0, 0) FORWARD(poll, POLL, 0, 0)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* open(2): a placeholder for a file of a data set. Only success is ours to tell, every error is the mount's. */
+#include "preload/open.h"
+
 #include <stdarg.h>
 #include <string.h>
 
@@ -7,6 +9,7 @@
 #include "image/inode.h"
 #include "lib/direct.h"
 #include "lib/handle.h"
+#include "lib/high.h"
 #include "lib/permission.h"
 #include "preload/hook.h"
 #include "preload/inside.h"
@@ -64,7 +67,7 @@ static bool open_find(int directory, const char *path, int flags, struct table_f
 	if (flags & ~OPEN_FLAGS) {
 		report_unserved(REPORT_FLAGS);
 	} else if (open_look_up(&where, ret)) {
-		ret->flags = flags & ~O_CLOEXEC;
+		ret->flags = flags & O_NONBLOCK; /* what F_GETFL shows of them */
 		strcpy(ret->below, where.below);
 		return true;
 	}
@@ -121,13 +124,15 @@ static int open_serve(int directory, const char *path, int flags)
 	return fd;
 }
 
-/* A path that names a descriptor of ours opens the file that it stands for. */
-static void open_prepare(const char *path)
+void open_prepare(const char *path)
 {
 	int number = path && table_has_any() ? where_number(path) : -1;
+	struct inside inside;
 
-	if (number >= 0)
-		real_make(number, "open");
+	if (number < 0 || !inside_enter(&inside))
+		return;
+	real_make(number, "open");
+	inside_leave(&inside);
 }
 
 static bool open_is_to_read(int flags)
@@ -135,7 +140,7 @@ static bool open_is_to_read(int flags)
 	return (flags & (O_ACCMODE | O_PATH | O_CREAT | O_TRUNC | O_DIRECTORY)) == O_RDONLY;
 }
 
-/* Negative: the next function is to be called. */
+/* As openat(2). Negative: the next function is to be called. */
 static int open_try(int directory, const char *path, int flags)
 {
 	struct inside inside;
@@ -144,9 +149,9 @@ static int open_try(int directory, const char *path, int flags)
 	if (settings_mode() == SETTINGS_OFF && !table_has_any())
 		return -1;
 	pthread_testcancel();
+	open_prepare(path);
 	if (!inside_enter(&inside))
 		return -1;
-	open_prepare(path);
 	if (settings_mode() != SETTINGS_OFF && open_is_to_read(flags))
 		fd = open_serve(directory, path, flags);
 	inside_leave(&inside);
@@ -165,12 +170,20 @@ static int open_opened(int fd)
 	return fd;
 }
 
+/* LMDB opens files itself, and leaves them where they are. */
+static int open_own(int fd)
+{
+	if (fd >= 0)
+		high_move(&fd);
+	return fd;
+}
+
 /* --- the hooks --- */
 
 
 HOOK int openat(int directory, const char *path, int flags, ...)
 {
-	int fd = open_try(directory, path, flags);
+	int fd = inside_is ? -1 : open_try(directory, path, flags);
 	va_list rest;
 	mode_t mode;
 
@@ -179,12 +192,13 @@ HOOK int openat(int directory, const char *path, int flags, ...)
 	va_start(rest, flags);
 	mode = va_arg(rest, mode_t);
 	va_end(rest);
-	return open_opened(next()->openat(directory, path, flags, mode));
+	fd = next()->openat(directory, path, flags, mode);
+	return inside_is ? open_own(fd) : open_opened(fd);
 }
 
 HOOK int open(const char *path, int flags, ...)
 {
-	int fd = open_try(AT_FDCWD, path, flags);
+	int fd = inside_is ? -1 : open_try(AT_FDCWD, path, flags);
 	va_list rest;
 	mode_t mode;
 
@@ -193,7 +207,8 @@ HOOK int open(const char *path, int flags, ...)
 	va_start(rest, flags);
 	mode = va_arg(rest, mode_t);
 	va_end(rest);
-	return open_opened(next()->open(path, flags, mode));
+	fd = next()->open(path, flags, mode);
+	return inside_is ? open_own(fd) : open_opened(fd);
 }
 
 HOOK int __open_2(const char *path, int flags)

@@ -3,10 +3,19 @@
 #include "preload/own.h"
 
 #include <stdatomic.h>
+#include <sys/resource.h>
 
 #define OWN_MOST 64u
+#define OWN_ROOM 64u /* of RLIMIT_NOFILE */
 
 static _Atomic int own[OWN_MOST]; /* 1 + the number; 0: free */
+
+bool own_have_room(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= OWN_ROOM;
+}
 
 static void own_replace(int from, int to)
 {

@@ -4,6 +4,8 @@
 #pragma once
 #include <stdbool.h>
 
+/* Whether descriptors of ours would take numbers that the program needs. */
+bool own_have_room(void);
 void own_add(int fd);
 void own_remove(int fd);
 bool own_has(int fd);

@@ -3,6 +3,7 @@
 
 #include "lib/high.h"
 #include "preload/next.h"
+#include "preload/streams.h"
 
 #define PLACEHOLDER_LEAST 3 /* standard input is read inside of the C library */
 
@@ -22,7 +23,7 @@ int placeholder_new(int flags)
 {
 	int fd = next()->fcntl(original, flags & O_CLOEXEC ? F_DUPFD_CLOEXEC : F_DUPFD, 0);
 
-	if (fd >= PLACEHOLDER_LEAST && placeholder_is(fd))
+	if (fd >= PLACEHOLDER_LEAST && !streams_have(fd) && placeholder_is(fd))
 		return fd;
 	if (fd >= 0)
 		next()->close(fd);

@@ -12,13 +12,16 @@
 /* Negative: not to be served. */
 static ssize_t read_at(struct table_file *file, const struct iovec *parts, int count, uint64_t offset)
 {
+	uint64_t end = offset;
 	ssize_t total = 0, n;
 
 	if (count < 0 || count > IOV_MAX)
 		return -1;
 	for (int i = 0; i < count; i++)
-		if (parts[i].iov_len > SSIZE_MAX)
+		if (__builtin_add_overflow(end, parts[i].iov_len, &end) || (parts[i].iov_len && !parts[i].iov_base))
 			return -1;
+	if (end > INT64_MAX)
+		return -1;
 	for (int i = 0; i < count; i++) {
 		n = contents_read(file, parts[i].iov_base, parts[i].iov_len, offset + (uint64_t)total);
 		if (n < 0)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/real.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include "base/cleanup.h"
 #include "datasetfs/control.h"
@@ -21,7 +23,10 @@ static int real_open_at(const struct table_file *file, const char *folder)
 	if (snprintf(path, sizeof(path), "%s/%s%s", file->dataset->root, folder, file->below) >= (int)sizeof(path))
 		return -1;
 	fd = next()->open(path, file->flags | O_CLOEXEC);
-	if (fd < 0 || next()->fstat(fd, &st) < 0 || st.st_dev != file->dataset->device || st.st_ino != file->id)
+	if (fd < 0)
+		return -1;
+	errno = ENOENT; /* no other one would do */
+	if (next()->fstat(fd, &st) < 0 || st.st_dev != file->dataset->device || st.st_ino != file->id)
 		return -1;
 	return take_fd(&fd);
 }
@@ -66,9 +71,9 @@ static int real_open(struct table_file *file)
 {
 	int fd = real_open_at(file, "");
 
-	if (fd < 0)
+	if (fd < 0 && errno != EMFILE)
 		fd = real_open_version(file);
-	return fd < 0 ? real_open_memory(file) : fd;
+	return fd < 0 && errno != EMFILE ? real_open_memory(file) : fd;
 }
 
 static bool real_replace(struct table_file *file, int fd)
@@ -80,10 +85,27 @@ static bool real_replace(struct table_file *file, int fd)
 	       next()->dup3(real, fd, flags & FD_CLOEXEC ? O_CLOEXEC : 0) >= 0;
 }
 
+/* The program may have used up its numbers, or lowered the limit below this one: what takes a number more than it knows
+ * of is done beyond. */
+static bool real_replace_beyond(struct table_file *file, int fd)
+{
+	struct rlimit limit, most;
+	bool is_done;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return false;
+	most = (struct rlimit){ .rlim_cur = limit.rlim_max, .rlim_max = limit.rlim_max };
+	if (most.rlim_cur == limit.rlim_cur || setrlimit(RLIMIT_NOFILE, &most) < 0)
+		return false;
+	is_done = real_replace(file, fd);
+	setrlimit(RLIMIT_NOFILE, &limit);
+	return is_done;
+}
+
 void real_make_entry(struct table_entry *entry, int fd, const char *caller)
 {
 	report_real(caller);
-	if (!entry->file.is_real && !real_replace(&entry->file, fd))
+	if (!entry->file.is_real && !real_replace(&entry->file, fd) && !real_replace_beyond(&entry->file, fd))
 		report_lost(fd);
 	table_drop(entry);
 }

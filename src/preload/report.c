@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "lib/high.h"
 #include "preload/inside.h"
 #include "preload/next.h"
 #include "preload/private.h"
@@ -20,7 +21,7 @@
 
 /* Of the first data set that was refused. */
 static char report_root[512], report_why[512];
-static int report_stderr = -1; /* a copy */
+static int report_fd = -1;
 
 static struct report_counts *report_counts(void)
 {
@@ -147,23 +148,11 @@ void report_begin(void)
 	const char *where = getenv("DATASETFS_REPORT");
 
 	if (where && !strcmp(where, "stderr"))
-		report_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 512);
-}
-
-static void report_to(const struct report_line *line)
-{
-	const char *where = getenv("DATASETFS_REPORT");
-	int fd = report_stderr >= 0 ? report_stderr : STDERR_FILENO;
-	bool is_file = where && *where == '/';
-
-	if (!where || (!is_file && strcmp(where, "stderr")))
-		return;
-	if (is_file)
-		fd = next()->open(where, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-	if (fd < 0 || write(fd, line->text, line->length) < 0)
-		return; /* nobody is there to be told */
-	if (is_file)
-		next()->close(fd);
+		report_fd = next()->fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+	else if (where && *where == '/')
+		report_fd = next()->open(where, O_WRONLY | O_APPEND | O_CLOEXEC);
+	if (report_fd >= 0)
+		high_move(&report_fd);
 }
 
 void report_write(void)
@@ -171,12 +160,14 @@ void report_write(void)
 	struct report_line line = { .length = 0 };
 	struct inside inside;
 
-	if (!getenv("DATASETFS_REPORT") || (private_get() && !private_is_ours()))
+	if (report_fd < 0 || (private_get() && !private_is_ours()))
 		return;
 	if (!inside_enter(&inside)) /* out of our own code, by a signal */
 		return;
 	report_fill(&line);
-	report_to(&line);
+	if (write(report_fd, line.text, line.length) < 0) {
+		/* nobody is there to be told */
+	}
 	if (private_get())
 		memset((void *)report_counts(), 0, sizeof(struct report_counts));
 	inside_leave(&inside);

@@ -29,7 +29,7 @@ void report_lost(int fd);              /* it should be, and cannot */
 void report_unserved(enum report_reason reason);
 /* A data set is read through its mount. */
 void report_refused(const char *root, const char *why);
-/* Keeps standard error for the line: programs close it at their end. */
+/* Opens what the line goes to: a program may close standard error at its end, or go to another root. */
 void report_begin(void);
 /* Writes the line, if one is asked for, and begins anew. At any time, as from _exit(2) in a signal handler. */
 void report_write(void);

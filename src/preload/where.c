@@ -11,6 +11,7 @@
 #include "datasetfs/format.h"
 #include "image/inode.h"
 #include "lib/handle.h"
+#include "preload/table.h"
 
 static ssize_t where_directory(int directory, char *path, size_t size)
 {
@@ -72,15 +73,18 @@ bool where_find(struct where *where, int directory, const char *path)
 
 int where_number(const char *path)
 {
-	const char *name = strrchr(path, '/');
+	unsigned long number;
 	char *end;
-	long number;
 
-	if (*path == '/' && strncmp(path, "/proc/", 6) && strncmp(path, "/dev/fd/", 8))
+	if (*path == '/' && !strstr(path, "/fd")) /* /proc/self/fd, fdinfo, /dev/fd: nothing else leads there */
 		return -1;
-	name = name ? name + 1 : path;
-	if (*name < '0' || *name > '9')
-		return -1;
-	number = strtol(name, &end, 10);
-	return *end || number > INT_MAX ? -1 : (int)number;
+	for (; path; path = strchr(path, '/')) {
+		path += strspn(path, "/");
+		if (*path < '0' || *path > '9')
+			continue;
+		number = strtoul(path, &end, 10);
+		if ((!*end || *end == '/') && number < TABLE_SIZE && table_may_have((int)number))
+			return (int)number;
+	}
+	return -1;
 }

@@ -15,5 +15,5 @@ struct where {
 /* As openat(2) takes them. False: it leads into none, or that is not to be read past the mount; then the mount answers.
  * After a success opened is to be put. Called inside. */
 bool where_find(struct where *where, int directory, const char *path);
-/* A descriptor that a path names by its number, as in /proc/self/fd/7; -1: none. */
+/* A file of ours that a path leads to by its number, as /proc/self/fd/7 does; -1: none. */
 int where_number(const char *path);

@@ -4,7 +4,8 @@
 
 DATA=$DATASETFS_SOURCE/tests/preload/data.py
 # What is put in front of a program, each in turn. RUN= in the environment compares the mount with itself.
-WAYS=("datasetfs-run --report=$PWD/report")
+export DATASETFS_REPORT=$PWD/report
+WAYS=("datasetfs-run")
 [ "$DATASETFS_FULL" = 0 ] || WAYS+=("datasetfs-run --compat")
 [ -z "${RUN+set}" ] || WAYS=("$RUN")
 # How many comparisons were made, and the names of those that found a difference.

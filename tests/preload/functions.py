@@ -10,7 +10,7 @@ import sys
 
 LIST = os.path.join(os.environ["DATASETFS_SOURCE"], "tests", "preload", "functions.list")
 PRELOAD = os.path.join(os.environ["DATASETFS_BUILD"], "src", "preload", "libdatasetfs-preload.so")
-OURS = {"served", "real", "all", "table", "off"}
+OURS = {"served", "real", "all", "table", "off", "report"}
 CALLS = os.path.join(os.environ["DATASETFS_BUILD"], "tests", "preload", "calls")
 # What calls.sh cannot call, or calls by another way.
 UNCALLED = {

@@ -36,7 +36,7 @@ static int any_open(bool is_regular)
 
 	for (int fd = 3; fd < HIGHEST; fd++)
 		if (raw_is_open(fd) &&
-		    (!is_regular || (raw_stat(fd, &attributes) == 0 && attributes.st_dev == state.device &&
+		    (!is_regular || (fstat(fd, &attributes) == 0 && attributes.st_dev == state.device &&
 				     S_ISREG(attributes.st_mode))))
 			found[count++] = fd;
 	return count == 0 ? -1 : found[choose((uint64_t)count)];
@@ -72,7 +72,7 @@ int64_t choose_offset(int fd)
 	struct stat attributes = { .st_size = 0 };
 	int64_t size;
 
-	raw_stat(fd, &attributes);
+	fstat(fd, &attributes);
 	size = attributes.st_size;
 	switch (choose(16)) {
 	case 0:
@@ -144,7 +144,7 @@ static int any_reopened(void)
 	int fd = choose_regular();
 	struct stat attributes;
 
-	return raw_stat(fd, &attributes) != 0 || S_ISREG(attributes.st_mode) || S_ISDIR(attributes.st_mode) ? fd : -1;
+	return fstat(fd, &attributes) != 0 || S_ISREG(attributes.st_mode) || S_ISDIR(attributes.st_mode) ? fd : -1;
 }
 
 static void any_odd_path(char *path, size_t room)
@@ -237,7 +237,7 @@ bool may_change(int fd)
 	struct stat attributes;
 	long length;
 
-	if (fd < 3 || raw_stat(fd, &attributes) != 0)
+	if (fd < 3 || fstat(fd, &attributes) != 0)
 		return true;
 	if (attributes.st_dev == state.device || S_ISFIFO(attributes.st_mode) || S_ISSOCK(attributes.st_mode))
 		return true;

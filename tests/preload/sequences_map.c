@@ -41,7 +41,7 @@ static void map_file(void)
 		   (long long)offset);
 	if (start == MAP_FAILED)
 		return;
-	raw_stat(fd, &attributes);
+	fstat(fd, &attributes);
 	left = attributes.st_size - offset;
 	if (!S_ISREG(attributes.st_mode) || attributes.st_dev != state.device)
 		left = 0;

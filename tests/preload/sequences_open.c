@@ -150,6 +150,8 @@ static void open_behind(void)
 	switch (choose(3)) {
 	case 0:
 		choose_path(&place);
+		if (strstr(place.path, "/fd/")) /* a placeholder cannot be opened again: ELOOP */
+			break;
 		fd = raw_openat(AT_FDCWD, place.path, O_RDONLY, 0);
 		log_result(fd, "bare openat('%s')", log_path(place.path));
 		break;
@@ -199,7 +201,7 @@ static void change_directory(void)
 		log_result(result, "chdir('%s')", log_path(path));
 	} else {
 		fd = choose_descriptor();
-		if (raw_stat(fd, &attributes) == 0 && S_ISDIR(attributes.st_mode) && attributes.st_dev != state.device)
+		if (fstat(fd, &attributes) == 0 && S_ISDIR(attributes.st_mode) && attributes.st_dev != state.device)
 			return;
 		result = fchdir(fd);
 		log_result(result, "fchdir(%d)", fd);

@@ -77,7 +77,7 @@ static void control_device(void)
 	uint8_t out[64] = { 0 };
 
 	/* A pipe stays without blocking. */
-	if (request == FIONBIO && (raw_stat(fd, &attributes) != 0 || !S_ISREG(attributes.st_mode)))
+	if (request == FIONBIO && (fstat(fd, &attributes) != 0 || !S_ISREG(attributes.st_mode)))
 		return;
 	errno = 0;
 	log_result(ioctl(fd, request, out), "ioctl(%d, %#lx)", fd, request);
@@ -129,7 +129,7 @@ static void change_file(void)
 	struct stat attributes;
 
 	/* Nothing of these on a disk, where they take long. */
-	if (fd == 0 || (raw_stat(fd, &attributes) == 0 && attributes.st_dev != state.device))
+	if (fd == 0 || (fstat(fd, &attributes) == 0 && attributes.st_dev != state.device))
 		return;
 	errno = 0;
 	switch (choose(10)) {
@@ -175,7 +175,7 @@ static void use_as_other(void)
 	eventfd_t count = 0;
 	int fd = choose_regular(), result;
 
-	if (raw_stat(fd, &attributes) == 0 && !S_ISREG(attributes.st_mode))
+	if (fstat(fd, &attributes) == 0 && !S_ISREG(attributes.st_mode))
 		return;
 	errno = 0;
 	switch (choose(9)) {
@@ -218,7 +218,7 @@ static void ask_handle(void)
 	int fd = choose_regular(), mount;
 	struct stat attributes;
 
-	if (raw_stat(fd, &attributes) == 0 && attributes.st_dev != state.device)
+	if (fstat(fd, &attributes) == 0 && attributes.st_dev != state.device)
 		return;
 	errno = 0;
 	log_result(name_to_handle_at(fd, "", &name.handle, &mount, AT_EMPTY_PATH), "name_to_handle_at(%d)", fd);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -78,7 +79,7 @@ static int any_status(int fd)
 	struct stat attributes;
 	int flags = words[choose(8)];
 
-	if (raw_stat(fd, &attributes) != 0 || !S_ISREG(attributes.st_mode))
+	if (fstat(fd, &attributes) != 0 || !S_ISREG(attributes.st_mode))
 		flags = (flags | O_NONBLOCK) & ~(O_DIRECT | O_ASYNC);
 	return flags;
 }
@@ -149,13 +150,22 @@ static void close_many(void)
 		   "close_range(%u, %u, %u)", first, last, flags);
 }
 
+/* A stream would go on reading the number, inside of the C library, when it is that of a placeholder. */
+static bool is_of_stream(int fd)
+{
+	for (unsigned i = 0; i < STREAMS; i++)
+		if (state.streams[i] && fileno(state.streams[i]) >= fd && fileno(state.streams[i]) < fd + 5)
+			return true;
+	return false;
+}
+
 /* Numbers that are closed and taken again without the library's knowledge. */
 static void close_behind(void)
 {
 	int fd = choose_regular(), other, result;
 	struct place place;
 
-	if (fd < 3)
+	if (fd < 3 || is_of_stream(fd))
 		return;
 	switch (choose(4)) {
 	case 0:
@@ -170,6 +180,8 @@ static void close_behind(void)
 		break;
 	case 2:
 		choose_path(&place);
+		if (strstr(place.path, "/fd/"))
+			break;
 		raw_close(fd);
 		result = raw_openat(AT_FDCWD, place.path, O_RDONLY, 0);
 		log_result(result, "bare close(%d), openat('%s')", fd, log_path(place.path));
@@ -204,7 +216,7 @@ static void lock(void)
 	struct stat attributes;
 
 	/* Locks of /dev/null would meet those of the other side. */
-	if (raw_stat(fd, &attributes) == 0 && !S_ISREG(attributes.st_mode) && !S_ISDIR(attributes.st_mode))
+	if (fstat(fd, &attributes) == 0 && !S_ISREG(attributes.st_mode) && !S_ISDIR(attributes.st_mode))
 		return;
 	errno = 0;
 	switch (choose(3)) {
