@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What libdatasetfs has and a preloaded library must not: rings and threads of its own, which a program did not ask for,
- * and libcrypto, whose symbols would stand in front of the program's. An index that a daemon hands over was checked by it;
- * one that would have to be read from the volume, and checked, is refused. */
+/* What libdatasetfs has and a preloaded library must not: rings and threads of its own, which a program did not
+ * ask for, and libcrypto, whose symbols would stand in front of the program's. An index that a daemon hands
+ * over was checked by it; one that would have to be read from the volume, and checked, is refused. */
 #include <errno.h>
 
 #include "image/sha256.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Read from /proc/self/mountinfo at the first open, and again when poll(2) says that it changed: a system call for each
- * open. That a folder above a mountpoint was renamed it does not say, so the mountpoints are looked at now and then.
- * Nothing here allocates memory but the library, when a path leads into a data set: an allocator may be who opens. */
+/* Read from /proc/self/mountinfo at the first open, and again when poll(2) says that it changed: a system call
+ * for each open. That a folder above a mountpoint was renamed it does not say, so the mountpoints are looked at
+ * now and then. Nothing here allocates memory but the library, when a path leads into a data set: an allocator
+ * may be who opens. */
 #include "preload/datasets.h"
 
 #include <stdatomic.h>
@@ -98,7 +99,7 @@ static void datasets_each(char *text, void (*each)(const struct datasets_line *l
 
 /* --- which of them can be seen --- */
 
-bool dataset_is_device(const struct dataset *dataset, const struct statx *st)
+bool datasets_is_device(const struct dataset *dataset, const struct statx *st)
 {
 	return makedev(st->stx_dev_major, st->stx_dev_minor) == dataset->device;
 }
@@ -109,7 +110,7 @@ static bool dataset_is_seen(const struct dataset *dataset)
 	struct statx st;
 
 	return statx(AT_FDCWD, dataset->root, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &st) == 0 &&
-	       dataset_is_device(dataset, &st) && st.stx_ino == INODE_ROOT;
+	       datasets_is_device(dataset, &st) && st.stx_ino == INODE_ROOT;
 }
 
 static void dataset_settle(struct dataset *dataset, bool is_here)
@@ -267,7 +268,7 @@ static void dataset_open(struct dataset *dataset)
 	pthread_mutex_unlock(&memory->datasets_lock);
 }
 
-struct opened *dataset_get(struct dataset *dataset)
+struct opened *datasets_get(struct dataset *dataset)
 {
 	if (dataset->state == DATASET_HERE)
 		dataset_open(dataset);

@@ -23,5 +23,5 @@ bool datasets_look(void);
 /* The one that an absolute path leads into by its text, and the rest of the path; NULL: none. */
 struct dataset *datasets_find(const char *path, const char **ret_below);
 /* The version that is mounted there, for handle_put(); NULL: it cannot be read past the mount, or not any more. */
-struct opened *dataset_get(struct dataset *dataset);
-bool dataset_is_device(const struct dataset *dataset, const struct statx *st);
+struct opened *datasets_get(struct dataset *dataset);
+bool datasets_is_device(const struct dataset *dataset, const struct statx *st);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Entries of the functions in forwarded.h. Each keeps the registers that arguments come in, asks forward_prepare() where
- * to go, and goes there as if it were called itself: so vfork(2) may return twice, and nothing needs a prototype. */
+/* Entries of the functions in forwarded.h. Each keeps the registers that arguments come in, asks
+ * forward_prepare() where to go, and goes there as if it were called itself: so vfork(2) may return twice, and
+ * nothing needs a prototype. */
 #define FORWARD(name, kind, numbers, paths) \
 	.globl name; .type name, @function; .p2align 4; name: .cfi_startproc; endbr64; \
 	lea forwarded_##name(%rip), %r11; jmp forward_call; .cfi_endproc; .size name, . - name;

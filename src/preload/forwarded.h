@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions that need a real file behind a number, see tests/preload/functions.list. No prototypes: the arguments are
- * looked at as they lie in registers, and go on as they came. Included where FORWARD(name, kind, numbers, paths) is
- * defined, in C and in assembly; numbers and paths are bits of arguments, the first is 1. */
+/* The functions that need a real file behind a number, see tests/preload/functions.list. No prototypes: the
+ * arguments are looked at as they lie in registers, and go on as they came. Included where FORWARD(name, kind,
+ * numbers, paths) is defined, in C and in assembly; numbers and paths are bits of arguments, the first is 1. */
 #define NUMBER(name)          FORWARD(name, PLAIN, 1, 0)
 #define PATH(name)            FORWARD(name, PLAIN, 0, 1)
 #define NUMBER_AND_PATH(name) FORWARD(name, PLAIN, 1, 2)
@@ -26,7 +26,7 @@ NUMBER(timerfd_gettime) NUMBER(timerfd_settime) NUMBER(ttyname) NUMBER(ttyname_r
 
 /* A path comes first. */
 PATH(__readlink_chk) PATH(__realpath_chk) PATH(__statfs) FORWARD(__xstat, PLAIN, 0, 2)
-FORWARD(__xstat64, PLAIN, 0, 2) PATH(access) PATH(canonicalize_file_name) PATH(eaccess) PATH(euidaccess) 
+FORWARD(__xstat64, PLAIN, 0, 2) PATH(access) PATH(canonicalize_file_name) PATH(eaccess) PATH(euidaccess)
 PATH(getxattr) PATH(listxattr) PATH(readlink) PATH(realpath) PATH(stat)
 PATH(stat64) PATH(statfs) PATH(statfs64) PATH(statvfs) PATH(statvfs64)
 
@@ -72,8 +72,8 @@ FORWARD(execl, LEAVE, 0, 0) FORWARD(execle, LEAVE, 0, 0) FORWARD(execlp, LEAVE, 
 FORWARD(execve, LEAVE, 0, 0) FORWARD(execveat, LEAVE, 0, 0) FORWARD(execvp, LEAVE, 0, 0) FORWARD(execvpe, LEAVE, 0, 0)
 FORWARD(fexecve, LEAVE, 0, 0)
 
-/* From then on paths may mean something else, or this process may read other files; or a ring reads by numbers that nobody
- * sees. */
+/* From then on paths may mean something else, or this process may read other files; or a ring reads by numbers
+ * that nobody sees. */
 FORWARD(capset, OFF, 0, 0) FORWARD(chroot, OFF, 0, 0) FORWARD(initgroups, OFF, 0, 0) FORWARD(io_queue_init, OFF, 0, 0)
 FORWARD(io_setup, OFF, 0, 0) FORWARD(io_uring_queue_init, OFF, 0, 0) FORWARD(io_uring_queue_init_params, OFF, 0, 0)
 FORWARD(io_uring_queue_mmap, OFF, 0, 0) FORWARD(io_uring_setup, OFF, 0, 0) FORWARD(pivot_root, OFF, 0, 0)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Between inside_enter() and inside_leave() the calls of this thread are our own: hooks hand them on as they are. errno
- * stays what it was, and the thread is not cancelled in the middle of what it holds. */
+/* Between inside_enter() and inside_leave() the calls of this thread are our own: hooks hand them on as they
+ * are. errno stays what it was, and the thread is not cancelled in the middle of what it holds. */
 #pragma once
 #include <errno.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* close(2), dup2(2) and their relatives, which change what numbers mean. Our own descriptors are nobody else's: closing
- * one says EBADF, as without us. */
+/* close(2), dup2(2) and their relatives, which change what numbers mean. Our own descriptors are nobody else's:
+ * closing one says EBADF, as without us. */
 #include <limits.h>
 #include <linux/close_range.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The descriptors that this library has for itself: a program that closes what it does not know leaves them open. They
- * have large numbers (lib/high.h), and come and go by the calls that are made inside. */
+/* The descriptors that this library has for itself: a program that closes what it does not know leaves them
+ * open. They have large numbers (lib/high.h), and come and go by the calls that are made inside. */
 #pragma once
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptors that stand for a file: copies of one that was opened with O_PATH on a symbolic link. Calls that we do not
- * know of fail on them with EBADF, and opening them again with ELOOP: nothing is ever read that is not the file's. They
- * keep no mount busy. All this is called inside. */
+/* Descriptors that stand for a file: copies of one that was opened with O_PATH on a symbolic link. Calls that
+ * we do not know of fail on them with EBADF, and opening them again with ELOOP: nothing is ever read that is
+ * not the file's. They keep no mount busy. All this is called inside. */
 #pragma once
 #include <stdbool.h>
 

@@ -85,8 +85,8 @@ static bool real_replace(struct table_file *file, int fd)
 	       next()->dup3(real, fd, flags & FD_CLOEXEC ? O_CLOEXEC : 0) >= 0;
 }
 
-/* The program may have used up its numbers, or lowered the limit below this one: what takes a number more than it knows
- * of is done beyond. */
+/* The program may have used up its numbers, or lowered the limit below this one: what takes a number more than
+ * it knows of is done beyond. */
 static bool real_replace_beyond(struct table_file *file, int fd)
 {
 	struct rlimit limit, most;

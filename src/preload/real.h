@@ -3,8 +3,8 @@
 #pragma once
 #include "preload/table.h"
 
-/* What is behind the number afterwards is no concern of ours: if it cannot be had, a placeholder, on which calls fail.
- * caller: the name of a function, a constant, for the report. */
+/* What is behind the number afterwards is no concern of ours: if it cannot be had, a placeholder, on which
+ * calls fail. caller: the name of a function, a constant, for the report. */
 void real_make(int fd, const char *caller);
 /* The same, of a locked entry, which is dropped. */
 void real_make_entry(struct table_entry *entry, int fd, const char *caller);

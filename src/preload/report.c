@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The line is written with one write(2), so that those of several processes do not mix; without memory or locks of the C
- * library, which a signal handler may have interrupted. */
+/* The line is written with one write(2), so that those of several processes do not mix; without memory or locks
+ * of the C library, which a signal handler may have interrupted. */
 #include "preload/report.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* fopen(3) is left to the C library. A stream of fopencookie(3) could be served, but wide characters cannot be read from
- * it (fgetwc(3) says that the file ends), and freopen(3) crashes on it. Larger numbers than are counted here are not looked
- * at: what goes wrong then fails with EBADF. */
+/* fopen(3) is left to the C library. A stream of fopencookie(3) could be served, but wide characters cannot be
+ * read from it (fgetwc(3) says that the file ends), and freopen(3) crashes on it. Larger numbers than are
+ * counted here are not looked at: what goes wrong then fails with EBADF. */
 #include "preload/streams.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams of the C library. They read their numbers inside of it, where a placeholder cannot be served: the number of one
- * that lives is no placeholder, even if the program closed it and open(2) finds it free. */
+/* Streams of the C library. They read their numbers inside of it, where a placeholder cannot be served: the
+ * number of one that lives is no placeholder, even if the program closed it and open(2) finds it free. */
 #pragma once
 #include <stdbool.h>
 

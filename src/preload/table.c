@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An array by number, in memory that a child finds empty. A number that was closed unseen is found out when it is used. */
+/* An array by number, in memory that a child finds empty. A number that was closed unseen is found out when it
+ * is used. */
 #include "preload/table.h"
 
 #include <stdlib.h>
@@ -32,7 +33,7 @@ static bool table_is(const struct table_file *file, int fd)
 	if (!file->is_real)
 		return placeholder_is(fd);
 	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st) == 0 && st.stx_ino == file->id &&
-	       dataset_is_device(file->dataset, &st);
+	       datasets_is_device(file->dataset, &st);
 }
 
 struct table_entry *table_get(int fd)

@@ -34,7 +34,8 @@ struct table_entry {
 bool table_has_any(void);
 bool table_may_have(int fd);
 
-/* All that follows is called inside. The entry of a number, locked, if it is what the program has there; else NULL. */
+/* All that follows is called inside. The entry of a number, locked, if it is what the program has there; else
+ * NULL. */
 struct table_entry *table_get(int fd);
 void table_put(struct table_entry *entry);
 /* Takes file's use of the version on success. */

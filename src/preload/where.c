@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* By the text of an absolute path: one that comes in by another way, as by a symbolic link, is the mount's to answer. */
+/* By the text of an absolute path: one that comes in by another way, as by a symbolic link, is the mount's to
+ * answer. */
 #include "preload/where.h"
 
 #include <fcntl.h>
@@ -50,7 +51,7 @@ static bool where_is_current(const struct where *where, int directory)
 
 	if (statx(directory, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st) < 0)
 		return false;
-	return !dataset_is_device(where->dataset, &st) || st.stx_ino == INODE_ROOT ||
+	return !datasets_is_device(where->dataset, &st) || st.stx_ino == INODE_ROOT ||
 	       st.stx_ino >> DSFS_ORDINAL_BITS == where->opened->info.sequence;
 }
 
@@ -62,7 +63,7 @@ bool where_find(struct where *where, int directory, const char *path)
 		return false;
 	absolute = where_absolute(where, directory, path);
 	where->dataset = absolute ? datasets_find(absolute, &where->below) : NULL;
-	where->opened = where->dataset ? dataset_get(where->dataset) : NULL;
+	where->opened = where->dataset ? datasets_get(where->dataset) : NULL;
 	if (!where->opened)
 		return false;
 	if (absolute == path || where_is_current(where, directory))

@@ -12,8 +12,8 @@ struct where {
 	char absolute[2 * PATH_MAX];
 };
 
-/* As openat(2) takes them. False: it leads into none, or that is not to be read past the mount; then the mount answers.
- * After a success opened is to be put. Called inside. */
+/* As openat(2) takes them. False: it leads into none, or that is not to be read past the mount; then the mount
+ * answers. After a success opened is to be put. Called inside. */
 bool where_find(struct where *where, int directory, const char *path);
 /* A file of ours that a path leads to by its number, as /proc/self/fd/7 does; -1: none. */
 int where_number(const char *path);

@@ -89,7 +89,8 @@ def functions(text):
         head = re.split(r"[;}]", text[:body.start()])[-1]
         head = re.sub(r"__attribute__\s*\(\(.*?\)\)", "", head, flags=re.S)
         name = re.search(r"(\w+)\s*\(", head)
-        if name and "=" not in head and not re.search(r"\bstatic\b", head):
+        # A HOOK has the name of the C library's function that it stands in front of.
+        if name and "=" not in head and not re.search(r"\b(static|HOOK)\b", head):
             yield name[1], text.count("\n", 0, body.start())
 
 

@@ -46,6 +46,7 @@ may src/volume   base image io device volume datasetfs
 may src/read     base image io read datasetfs
 may src/fuse     base io fuse
 may src/lib      base image io handover device read datasetfs lib
+may src/preload  base image io device read datasetfs lib preload
 may src/serve/version base image read datasetfs serve/version
 may src/serve/worker  base io read fuse datasetfs serve/version serve/worker
 may src/serve         base image io device read serve/version serve/worker

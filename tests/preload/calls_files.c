@@ -32,6 +32,7 @@ int __statfs(const char *path, struct statfs *found);
 int __dprintf_chk(int fd, int flag, const char *format, ...);
 int __vdprintf_chk(int fd, int flag, const char *format, va_list arguments);
 FILE *_IO_fopen(const char *path, const char *mode);
+int _IO_fclose(FILE *stream);
 FILE *_IO_fdopen(int fd, const char *mode);
 size_t __fread_chk(void *buffer, size_t room, size_t size, size_t count, FILE *stream);
 
@@ -325,6 +326,7 @@ void calls_streams(void)
 	CALL("fdopen a dup", stream(fdopen(dup(fd), "r")))
 	CALL("fdopen, fflush", flushed(fdopen(fd, "r")))
 	CALL("fdopen, fclose", fclose(fdopen(fd, "r")))
+	CALL("fdopen, _IO_fclose", _IO_fclose(fdopen(fd, "r")))
 	CALL("fopen", stream(fopen(calls_file, "r")))
 	CALL("fopen64", stream(fopen64(calls_file, "r")))
 	CALL("_IO_fopen", stream(_IO_fopen(calls_file, "r")))

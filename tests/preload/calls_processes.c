@@ -116,7 +116,7 @@ static long forked_twice(int fd)
 	pid_t child = fork();
 
 	if (child == 0)
-		_exit(forked(fd, 0) + child_reads(fd));
+		_Exit(forked(fd, 0) + child_reads(fd));
 	return calls_wait(child);
 }
 
