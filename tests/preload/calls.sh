@@ -32,11 +32,12 @@ preload=LD_PRELOAD=$DATASETFS_BUILD/src/preload/libdatasetfs-preload.so
 files=(small empty large program)
 [ "$DATASETFS_FULL" = 0 ] || files+=(tiny text several)
 groups=(reads control opens real copies sockets waits streams numbers processes names raw rings off)
+: >report
 failed=0
 for file in "${files[@]}"; do
     for group in "${groups[@]}"; do
         answers $file "$group" >without
-        answers $file "$group" "$preload" >with
+        answers $file "$group" "$preload" "DATASETFS_REPORT=$PWD/report" >with
         [ "$(tail -n 1 without)" = "exit status 0" ] || { cat without; fail "the calls of $group on $file"; }
         [ "$(wc -l <without)" -gt 15 ] || fail "only $(wc -l <without) answers of $group on $file"
         diff without with >difference && continue
@@ -46,3 +47,6 @@ for file in "${files[@]}"; do
     done
 done
 [ $failed = 0 ] || fail "answers differ, see above"
+served=$(python3 -c 'import json; print(sum(json.loads(line)["opened"] for line in open("report")))')
+[ "$served" -gt 1000 ] || fail "only $served files were served, says the report"
+say "$served files were served"

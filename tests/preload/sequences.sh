@@ -28,7 +28,9 @@ compare_sides() {
 }
 
 # Beginning with a library that has done nothing yet, and with one that has served files to the parent.
-compare_sides --cases
+: >report
+DATASETFS_REPORT=$PWD/report compare_sides --cases
+grep -q '"opened": [1-9]' report || fail "no file was served, says the report"
 compare_sides --cases --warm
 compare_sides --seed "$seed" --count "$count"
 compare_sides --seed $((seed + count)) --count "$count" --warm
