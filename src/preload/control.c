@@ -8,8 +8,6 @@
 #include "preload/own.h"
 #include "preload/serving.h"
 
-#define CONTROL_LARGEFILE 0100000 /* O_LARGEFILE of the kernel, which sets it for each process of 64 bits */
-
 /* --- fcntl --- */
 
 /* True: *ret is what the call returns. */
@@ -25,7 +23,7 @@ static bool control_serve(int fd, int command, int *ret)
 		serving_end(&serving, NULL);
 		return false;
 	}
-	*ret = serving.file->flags | CONTROL_LARGEFILE;
+	*ret = serving.file->flags | TABLE_LARGEFILE;
 	serving_end(&serving, is_served ? NULL : "fcntl");
 	return is_served;
 }

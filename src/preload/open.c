@@ -22,8 +22,7 @@
 #include "preload/where.h"
 
 #define OPEN_LARGEST (UINT64_C(4) << 20) /* bytes of a file; a larger one is the mount's */
-#define OPEN_LARGEFILE 0100000           /* O_LARGEFILE of the kernel: the header has 0 */
-#define OPEN_FLAGS (O_CLOEXEC | O_NONBLOCK | O_NOCTTY | OPEN_LARGEFILE)
+#define OPEN_FLAGS (O_CLOEXEC | O_NONBLOCK | O_NOCTTY | TABLE_LARGEFILE)
 
 /* --- finding it --- */
 

@@ -12,6 +12,13 @@
 #define TABLE_SIZE 16384 /* larger numbers are real from the beginning */
 #define TABLE_PATH 384u  /* bytes; files with longer paths too */
 
+/* O_LARGEFILE of the kernel, which sets it for each process of 64 bits; the C library's header has 0. */
+#ifdef __aarch64__
+#define TABLE_LARGEFILE 0400000
+#else
+#define TABLE_LARGEFILE 0100000
+#endif
+
 /* What is open; but for the offset and the contents it stays as it is. */
 struct table_file {
 	const struct dataset *dataset;
