@@ -28,6 +28,16 @@ static bool control_serve(int fd, int command, int *ret)
 	return is_served;
 }
 
+static void control_prepare_lock(int fd, int command)
+{
+	struct inside inside;
+
+	if ((command != F_SETLK && command != F_SETLKW) || !inside_enter(&inside))
+		return;
+	real_make_for_lock(fd, "fcntl");
+	inside_leave(&inside);
+}
+
 static bool control_is_dup(int command)
 {
 	return command == F_DUPFD || command == F_DUPFD_CLOEXEC;
@@ -57,6 +67,7 @@ HOOK int fcntl(int fd, int command, ...)
 	va_start(rest, command);
 	argument = va_arg(rest, void *);
 	va_end(rest);
+	control_prepare_lock(fd, command);
 	r = next()->fcntl(fd, command, argument);
 	if (r >= 0 && control_is_dup(command))
 		control_got(r);

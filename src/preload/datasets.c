@@ -250,6 +250,16 @@ struct dataset *datasets_find(const char *path, const char **ret_below)
 	return NULL;
 }
 
+bool datasets_have(dev_t device)
+{
+	unsigned count = atomic_load_explicit(&dataset_count, memory_order_acquire);
+
+	for (unsigned i = 0; i < count; i++)
+		if (datasets[i].device == device)
+			return true;
+	return false;
+}
+
 /* --- opening --- */
 
 static void dataset_open(struct dataset *dataset)

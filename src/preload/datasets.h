@@ -24,4 +24,6 @@ bool datasets_look(void);
 struct dataset *datasets_find(const char *path, const char **ret_below);
 /* The version that is mounted there, for handle_put(); NULL: it cannot be read past the mount, or not any more. */
 struct opened *datasets_get(struct dataset *dataset);
+/* Whether this is the device of one of them. */
+bool datasets_have(dev_t device);
 bool datasets_is_device(const struct dataset *dataset, const struct statx *st);

@@ -16,7 +16,7 @@
 #include "preload/inside.h"
 #include "preload/where.h"
 
-enum forward_kind { PLAIN, STREAM, POLL, SELECT, MESSAGE, AIO, AIO1, SYSCALL, ALL, SHARE, LEAVE, OFF, END };
+enum forward_kind { PLAIN, LOCK, STREAM, POLL, SELECT, MESSAGE, AIO, AIO1, SYSCALL, ALL, SHARE, LEAVE, OFF, END };
 
 struct forward {
 	const char *name;
@@ -128,6 +128,8 @@ static void forward_syscall(const struct forward *forward, const uint64_t *argum
 {
 	const struct forward as = { .name = forward->name, .kind = (uint8_t)forward_system_call(arguments[0]) };
 
+	if (arguments[0] == SYS_fcntl && (arguments[2] == F_SETLK || arguments[2] == F_SETLKW))
+		real_make_for_lock((int)arguments[1], forward->name);
 	if (as.kind == PLAIN)
 		for (unsigned i = 1; i <= 6; i++)
 			real_make(arguments[i] < TABLE_SIZE ? (int)arguments[i] : -1, forward->name);
@@ -138,6 +140,9 @@ static void forward_begin(const struct forward *forward, const uint64_t *argumen
 {
 	switch ((enum forward_kind)forward->kind) {
 	case PLAIN:
+		break;
+	case LOCK:
+		real_make_for_lock((int)arguments[0], forward->name);
 		break;
 	case STREAM:
 		streams_add((int)arguments[forward->numbers >> 1]);
@@ -183,8 +188,9 @@ static bool forward_is_over(const struct forward *forward, const uint64_t *argum
 /* Where nothing is served there is nothing to make real, but the calls that change what may be served count. */
 static bool forward_is_concerned(const struct forward *forward)
 {
-	return table_has_any() || forward->kind == SYSCALL || forward->kind == STREAM || forward->kind == SHARE ||
-	       forward->kind == OFF;
+	enum forward_kind kind = forward->kind;
+
+	return table_has_any() || kind == SYSCALL || kind == STREAM || kind == LOCK || kind == SHARE || kind == OFF;
 }
 
 void *forward_prepare(struct forward *forward, const struct forward_call *call)

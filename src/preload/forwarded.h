@@ -9,14 +9,14 @@
 /* A descriptor comes first. */
 NUMBER(__connect) NUMBER(__dprintf_chk) NUMBER(__ptsname_r_chk) NUMBER(__recv_chk)
 NUMBER(__recvfrom_chk) NUMBER(__send) NUMBER(__ttyname_r_chk) NUMBER(__vdprintf_chk) NUMBER(accept) NUMBER(accept4)
-NUMBER(bind) NUMBER(bindresvport) NUMBER(connect) NUMBER(dprintf) NUMBER(dup) NUMBER(epoll_pwait) NUMBER(epoll_pwait2)
+NUMBER(bind) NUMBER(bindresvport) NUMBER(connect) NUMBER(dprintf) NUMBER(epoll_pwait) NUMBER(epoll_pwait2)
 NUMBER(epoll_wait) NUMBER(eventfd_read) NUMBER(fallocate) NUMBER(fallocate64) NUMBER(fchdir) NUMBER(fchmod)
 NUMBER(fchown) NUMBER(fdatasync) NUMBER(fdopendir) NUMBER(fgetxattr) NUMBER(flistxattr) NUMBER(flock)
 NUMBER(fpathconf) NUMBER(fremovexattr) NUMBER(fsetxattr) NUMBER(fsmount) NUMBER(fstatfs) NUMBER(fstatfs64)
 NUMBER(fstatvfs) NUMBER(fstatvfs64) NUMBER(fsync) NUMBER(ftruncate) NUMBER(ftruncate64) NUMBER(futimens)
 NUMBER(futimes) NUMBER(getdents64) NUMBER(getdirentries) NUMBER(getdirentries64) NUMBER(getipv4sourcefilter)
 NUMBER(getpeername) NUMBER(getsockname) NUMBER(getsockopt) NUMBER(getsourcefilter) NUMBER(grantpt)
-NUMBER(inotify_rm_watch) NUMBER(isfdtype) NUMBER(listen) NUMBER(lockf) NUMBER(lockf64) NUMBER(login_tty)
+NUMBER(inotify_rm_watch) NUMBER(isfdtype) NUMBER(listen) NUMBER(login_tty)
 NUMBER(open_by_handle_at) NUMBER(posix_fallocate) NUMBER(posix_fallocate64) NUMBER(ptsname) NUMBER(ptsname_r)
 NUMBER(readahead) NUMBER(recv) NUMBER(recvfrom) NUMBER(recvmmsg) NUMBER(recvmsg) NUMBER(send) NUMBER(sendto)
 NUMBER(setipv4sourcefilter) NUMBER(setsockopt) NUMBER(setsourcefilter) NUMBER(shutdown) NUMBER(signalfd)
@@ -42,6 +42,9 @@ FORWARD(copy_file_range, PLAIN, 5, 0) FORWARD(epoll_ctl, PLAIN, 5, 0)
 FORWARD(fsconfig, PLAIN, 17, 0) FORWARD(mmap, PLAIN, 16, 0) FORWARD(mmap64, PLAIN, 16, 0)
 FORWARD(move_mount, PLAIN, 5, 0) FORWARD(pidfd_getfd, PLAIN, 3, 0) FORWARD(sendfile, PLAIN, 3, 0)
 FORWARD(sendfile64, PLAIN, 3, 0) FORWARD(splice, PLAIN, 5, 0) FORWARD(tee, PLAIN, 3, 0)
+
+/* A lock of the process. */
+FORWARD(lockf, LOCK, 1, 0) FORWARD(lockf64, LOCK, 1, 0)
 
 /* A stream of the C library is made of it. */
 FORWARD(_IO_fdopen, STREAM, 1, 0) FORWARD(fdopen, STREAM, 1, 0) FORWARD(_IO_file_attach, STREAM, 2, 0)

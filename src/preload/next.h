@@ -19,7 +19,7 @@ int __fxstat(int version, int fd, struct stat *ret);
 #define NEXT_CALLS(CALL) \
 	CALL(open) CALL(openat) CALL(__open_2) CALL(__openat_2) CALL(close) CALL(read) CALL(pread) CALL(readv) \
 	CALL(preadv) CALL(preadv2) CALL(lseek) CALL(__read_chk) CALL(__pread_chk) CALL(fstat) CALL(__fxstat) \
-	CALL(fcntl) CALL(ioctl) CALL(isatty) CALL(posix_fadvise) CALL(dup2) CALL(dup3) CALL(close_range) \
+	CALL(fcntl) CALL(ioctl) CALL(isatty) CALL(posix_fadvise) CALL(dup) CALL(dup2) CALL(dup3) CALL(close_range) \
 	CALL(closefrom) CALL(poll) CALL(fileno) CALL(fopen) CALL(freopen) CALL(fclose)
 
 struct next {

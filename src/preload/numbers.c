@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* close(2), dup2(2) and their relatives, which change what numbers mean. Our own descriptors are nobody else's:
+/* close(2), dup(2) and their relatives, which change what numbers mean. Our own descriptors are nobody else's:
  * closing one says EBADF, as without us. */
 #include <limits.h>
 #include <linux/close_range.h>
@@ -52,6 +52,17 @@ static void numbers_prepare(int fd, int other, const char *caller)
 		own_remove(other);
 	}
 	inside_leave(&inside);
+}
+
+/* What the number that it returns meant before does not matter any more. */
+HOOK int dup(int fd)
+{
+	int r;
+
+	numbers_prepare(fd, -1, "dup");
+	r = next()->dup(fd);
+	numbers_forget(r);
+	return r;
 }
 
 HOOK int dup2(int fd, int other)

@@ -5,6 +5,7 @@
 #include "preload/next.h"
 #include "preload/streams.h"
 
+#define PLACEHOLDER_FLAGS (O_PATH | O_NOFOLLOW) /* which few descriptors of a program have */
 #define PLACEHOLDER_LEAST 3 /* standard input is read inside of the C library */
 
 static int original = -1;
@@ -13,7 +14,7 @@ bool placeholder_prepare(void)
 {
 	if (original >= 0)
 		return true;
-	original = next()->open("/proc/self", O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	original = next()->open("/proc/self", PLACEHOLDER_FLAGS | O_CLOEXEC);
 	if (original >= 0)
 		high_move(&original);
 	return original >= 0;
@@ -34,5 +35,5 @@ bool placeholder_is(int fd)
 {
 	int flags = next()->fcntl(fd, F_GETFL);
 
-	return flags >= 0 && flags & O_PATH;
+	return flags >= 0 && (flags & (PLACEHOLDER_FLAGS | O_DIRECTORY)) == PLACEHOLDER_FLAGS;
 }

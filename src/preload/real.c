@@ -12,6 +12,7 @@
 #include "preload/contents.h"
 #include "preload/next.h"
 #include "preload/private.h"
+#include "preload/settings.h"
 
 /* By its path in the mount, below folder. The same inode of the same mount, or none. */
 static int real_open_at(const struct table_file *file, const char *folder)
@@ -124,4 +125,15 @@ void real_make_all(const char *caller)
 {
 	for (int fd = table_next(0); fd >= 0; fd = table_next((unsigned)fd + 1))
 		real_make(fd, caller);
+}
+
+void real_make_for_lock(int fd, const char *caller)
+{
+	struct stat st;
+
+	real_make(fd, caller);
+	if (next()->fstat(fd, &st) < 0 || !datasets_have(st.st_dev))
+		return;
+	settings_stop();
+	real_make_all(caller);
 }
