@@ -241,8 +241,8 @@ struct dataset *datasets_find(const char *path, const char **ret_below)
 	for (struct dataset *dataset = datasets; dataset < datasets + count; dataset++) {
 		int state = atomic_load_explicit(&dataset->state, memory_order_acquire);
 
-		if (state == DATASET_GONE || state == DATASET_REFUSED || strncmp(path, dataset->root, dataset->length) ||
-		    path[dataset->length] != '/')
+		if (state == DATASET_GONE || state == DATASET_REFUSED ||
+		    strncmp(path, dataset->root, dataset->length) || path[dataset->length] != '/')
 			continue;
 		*ret_below = path + dataset->length + strspn(path + dataset->length, "/");
 		return dataset;

@@ -14,7 +14,8 @@ bool private_make(void)
 
 	if (private_get())
 		return true;
-	memory = mmap(NULL, sizeof(*memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	memory = mmap(NULL, sizeof(*memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+		      0);
 	if (memory == MAP_FAILED)
 		return false;
 	if (madvise(memory, sizeof(*memory), MADV_WIPEONFORK) < 0 ||

@@ -63,7 +63,8 @@ static bool read_serve(int fd, const struct iovec *parts, int count, const char 
 	return *ret >= 0;
 }
 
-static bool read_serve_at(int fd, const struct iovec *parts, int count, off_t offset, const char *caller, ssize_t *ret)
+static bool read_serve_at(int fd, const struct iovec *parts, int count, off_t offset, const char *caller,
+			  ssize_t *ret)
 {
 	struct serving serving;
 
@@ -133,7 +134,9 @@ static int64_t read_seek(const struct table_file *file, off_t offset, int whence
 	int64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? (int64_t)file->offset : (int64_t)file->size;
 	int64_t to;
 
-	if ((whence != SEEK_SET && whence != SEEK_CUR && whence != SEEK_END) || __builtin_add_overflow(from, offset, &to))
+	if (whence != SEEK_SET && whence != SEEK_CUR && whence != SEEK_END)
+		return -1;
+	if (__builtin_add_overflow(from, offset, &to))
 		return -1;
 	return to;
 }

@@ -9,6 +9,6 @@ void real_make(int fd, const char *caller);
 /* The same, of a locked entry, which is dropped. */
 void real_make_entry(struct table_entry *entry, int fd, const char *caller);
 void real_make_all(const char *caller);
-/* Before a lock is set that belongs to the process: it ends when any descriptor of the file is closed, as making one real
- * does. So if it is a file of a data set, nothing is served from then on. */
+/* Before a lock is set that belongs to the process: it ends when any descriptor of the file is closed, as making
+ * one real does. So if it is a file of a data set, nothing is served from then on. */
 void real_make_for_lock(int fd, const char *caller);

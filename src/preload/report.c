@@ -117,7 +117,8 @@ static void report_add_counts(struct report_line *line, struct report_counts *co
 	report_add(line, "\"opened\": %" PRIu64 ", \"read\": %" PRIu64 ", \"bytes\": %" PRIu64 ", \"made_real\": {",
 		   counts->opened, counts->fetched, counts->bytes);
 	for (unsigned i = 0; i < REPORT_CALLERS && counts->callers[i].name; i++)
-		report_add(line, "%s\"%s\": %" PRIu64, i ? ", " : "", counts->callers[i].name, counts->callers[i].count);
+		report_add(line, "%s\"%s\": %" PRIu64, i ? ", " : "", counts->callers[i].name,
+			   counts->callers[i].count);
 	report_add(line, "}, \"not_served\": {\"large\": %" PRIu64 ", \"flags\": %" PRIu64 ", \"other\": %" PRIu64
 		   "}, \"lost\": %" PRIu64, counts->unserved[REPORT_LARGE], counts->unserved[REPORT_FLAGS],
 		   counts->unserved[REPORT_OTHER], counts->lost);
