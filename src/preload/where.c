@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "datasetfs/format.h"
 #include "image/inode.h"
 #include "lib/handle.h"
 #include "preload/table.h"
@@ -39,20 +38,50 @@ static const char *where_absolute(struct where *where, int directory, const char
 	rest = strlen(path);
 	if (length <= 0 || where->absolute[0] != '/' || rest >= PATH_MAX)
 		return NULL;
-	where->absolute[length] = '/';
-	memcpy(where->absolute + length + 1, path, rest + 1);
+	where->folder = length == 1 ? 0 : (size_t)length;
+	where->absolute[where->folder] = '/';
+	memcpy(where->absolute + where->folder + 1, path, rest + 1);
 	return where->absolute;
 }
 
-/* A directory of a version that was mounted before keeps its path, and leads to other files. */
-static bool where_is_current(const struct where *where, int directory)
+/* --- whether a directory is what its path says --- */
+
+/* Above the mountpoint: what is mounted may be mounted over it, or it is where no path leads to any more. */
+static bool where_leads_to_root(const struct where *where, int directory, const char *path)
 {
+	size_t length = where->dataset->length - where->folder - 1;
+	char prefix[DATASET_ROOT];
 	struct statx st;
 
-	if (statx(directory, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st) < 0)
+	memcpy(prefix, path, length);
+	prefix[length] = 0;
+	return statx(directory, prefix, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &st) == 0 &&
+	       datasets_is_device(where->dataset, &st) && st.stx_ino == INODE_ROOT;
+}
+
+/* In the data set: it may be of a version that was mounted before, or of what is below the mount. */
+static bool where_is_inside(struct where *where, int directory)
+{
+	const char *below = where->absolute + where->dataset->length;
+	struct statx st;
+	uint64_t id;
+	int r;
+
+	if (statx(directory, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st) < 0 ||
+	    !datasets_is_device(where->dataset, &st))
 		return false;
-	return !datasets_is_device(where->dataset, &st) || st.stx_ino == INODE_ROOT ||
-	       st.stx_ino >> DSFS_ORDINAL_BITS == where->opened->info.sequence;
+	if (where->folder == where->dataset->length)
+		return st.stx_ino == INODE_ROOT;
+	where->absolute[where->folder] = 0;
+	r = where->opened->way->lookup(where->opened, below + 1, &id, NULL);
+	where->absolute[where->folder] = '/';
+	return r == 0 && id == st.stx_ino;
+}
+
+static bool where_leads(struct where *where, int directory, const char *path)
+{
+	return where->folder < where->dataset->length ? where_leads_to_root(where, directory, path) :
+							 where_is_inside(where, directory);
 }
 
 bool where_find(struct where *where, int directory, const char *path)
@@ -66,7 +95,7 @@ bool where_find(struct where *where, int directory, const char *path)
 	where->opened = where->dataset ? datasets_get(where->dataset) : NULL;
 	if (!where->opened)
 		return false;
-	if (absolute == path || where_is_current(where, directory))
+	if (absolute == path || where_leads(where, directory, path))
 		return true;
 	handle_put(where->opened);
 	return false;

@@ -9,6 +9,7 @@ struct where {
 	struct dataset *dataset;
 	struct opened *opened; /* a use of the version that is mounted */
 	const char *below;     /* the path from the root of the data set on */
+	size_t folder;         /* of a relative path: so many bytes of absolute are its directory's */
 	char absolute[2 * PATH_MAX];
 };
 
