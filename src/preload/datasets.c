@@ -234,6 +234,22 @@ bool datasets_look(void)
 	return dataset_count;
 }
 
+void datasets_look_again(void)
+{
+	if (datasets_look())
+		datasets_renew(true);
+}
+
+const struct dataset *datasets_next(dev_t device, const struct dataset *last)
+{
+	const struct dataset *dataset = last ? last + 1 : datasets;
+
+	for (; dataset < datasets + dataset_count; dataset++)
+		if (dataset->device == device && dataset->state != DATASET_GONE)
+			return dataset;
+	return NULL;
+}
+
 struct dataset *datasets_find(const char *path, const char **ret_below)
 {
 	unsigned count = atomic_load_explicit(&dataset_count, memory_order_acquire);

@@ -20,6 +20,10 @@ struct dataset {
 
 /* Looks whether mounts came or went: before what follows, for each open. False: there is no data set. */
 bool datasets_look(void);
+/* Also for what the kernel does not tell of: that a directory above a mountpoint was renamed. */
+void datasets_look_again(void);
+/* The first one of this device that can be seen, or the next one after last; NULL: there is none. */
+const struct dataset *datasets_next(dev_t device, const struct dataset *last);
 /* The one that an absolute path leads into by its text, and the rest of the path; NULL: none. */
 struct dataset *datasets_find(const char *path, const char **ret_below);
 /* The version that is mounted there, for handle_put(); NULL: it cannot be read past the mount, or not any more. */

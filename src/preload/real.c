@@ -9,19 +9,21 @@
 
 #include "base/cleanup.h"
 #include "datasetfs/control.h"
+#include "lib/direct.h"
+#include "lib/link.h"
 #include "preload/contents.h"
 #include "preload/next.h"
 #include "preload/private.h"
 #include "preload/settings.h"
 
 /* By its path in the mount, below folder. The same inode of the same mount, or none. */
-static int real_open_at(const struct table_file *file, const char *folder)
+static int real_open_at(const struct table_file *file, const char *root, const char *folder)
 {
 	char path[DATASET_ROOT + TABLE_PATH + 512];
 	auto_close int fd = -1;
 	struct stat st;
 
-	if (snprintf(path, sizeof(path), "%s/%s%s", file->dataset->root, folder, file->below) >= (int)sizeof(path))
+	if (snprintf(path, sizeof(path), "%s/%s%s", root, folder, file->below) >= (int)sizeof(path))
 		return -1;
 	fd = next()->open(path, file->flags | O_CLOEXEC);
 	if (fd < 0)
@@ -33,12 +35,12 @@ static int real_open_at(const struct table_file *file, const char *folder)
 }
 
 /* A version that was mounted when the file was opened stays below .datasetfs for as long as it is on the volume. */
-static int real_open_version(const struct table_file *file)
+static int real_open_version(const struct table_file *file, const char *root)
 {
 	char folder[256];
 
 	snprintf(folder, sizeof(folder), "%s/versions/%s/", DSFS_CONTROL_FOLDER, file->opened->info.label);
-	return real_open_at(file, folder);
+	return real_open_at(file, root, folder);
 }
 
 static bool real_write(int fd, const uint8_t *bytes, size_t size)
@@ -68,12 +70,37 @@ static int real_open_memory(struct table_file *file)
 	return next()->open(path, file->flags | O_CLOEXEC);
 }
 
+static int real_open_mount(const struct table_file *file, const struct dataset *mount)
+{
+	int fd = real_open_at(file, mount->root, "");
+
+	return fd < 0 && errno != EMFILE ? real_open_version(file, mount->root) : fd;
+}
+
+/* The mount may have been moved, or be mounted at a second place. */
+static int real_open_elsewhere(const struct table_file *file)
+{
+	const struct dataset *mount = NULL;
+	int fd = -1;
+
+	datasets_look_again();
+	errno = ENOENT;
+	while (fd < 0 && errno != EMFILE && (mount = datasets_next(file->dataset->device, mount)))
+		fd = real_open_mount(file, mount);
+	return fd;
+}
+
+/* When the daemon has ended, another volume may have the numbers that its mount had. */
 static int real_open(struct table_file *file)
 {
-	int fd = real_open_at(file, "");
+	int fd = -1;
 
-	if (fd < 0 && errno != EMFILE)
-		fd = real_open_version(file);
+	errno = ENOENT;
+	if (link_lives(((const struct direct *)file->opened)->link)) {
+		fd = real_open_mount(file, file->dataset);
+		if (fd < 0 && errno != EMFILE)
+			fd = real_open_elsewhere(file);
+	}
 	return fd < 0 && errno != EMFILE ? real_open_memory(file) : fd;
 }
 
