@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "preload/private.h"
+#include "preload/report.h"
 #include "read/op.h"
 
 /* By parts that one thread reads alone: nothing here starts others. */

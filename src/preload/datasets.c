@@ -5,6 +5,7 @@
  * may be who opens. */
 #include "preload/datasets.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "preload/own.h"
 #include "preload/placeholder.h"
 #include "preload/private.h"
+#include "preload/report.h"
 
 #define DATASETS_MOST 64u
 #define DATASETS_LOOK INT64_C(5000000) /* ns between two looks at the mountpoints */
@@ -28,9 +30,27 @@
 /* DATASET_GONE: not mounted, hidden, or something is mounted in it. */
 enum { DATASET_GONE, DATASET_HERE, DATASET_OPEN, DATASET_REFUSED };
 
+/* Of one process. */
+struct datasets_watch {
+	pthread_mutex_t lock;
+	_Atomic bool is_watching; /* with a descriptor of its own */
+	_Atomic int64_t looked;   /* at the mountpoints, ns */
+};
+
+static void *_Atomic watch;
 static struct dataset datasets[DATASETS_MOST];
 static _Atomic unsigned dataset_count;
 static int mounts = -1; /* /proc/self/mountinfo, of the process that opened it */
+
+static struct datasets_watch *datasets_here(void)
+{
+	return atomic_load_explicit(&watch, memory_order_acquire);
+}
+
+bool datasets_make(void)
+{
+	return private_new(&watch, sizeof(struct datasets_watch));
+}
 
 /* --- the table of mounts --- */
 
@@ -135,7 +155,7 @@ static void datasets_settle(void)
 {
 	for (struct dataset *dataset = datasets; dataset < datasets + dataset_count; dataset++)
 		dataset_settle(dataset, dataset->is_listed && dataset_is_seen(dataset));
-	atomic_store(&private_get()->looked, datasets_clock());
+	atomic_store(&datasets_here()->looked, datasets_clock());
 }
 
 /* --- looking --- */
@@ -194,42 +214,42 @@ static bool datasets_watch(void)
 
 static void datasets_begin(void)
 {
-	struct private_memory *memory = private_get();
+	struct datasets_watch *here = datasets_here();
 
-	pthread_mutex_lock(&memory->datasets_lock);
-	if (!memory->is_watching && own_have_room() && placeholder_prepare() && datasets_watch()) {
+	pthread_mutex_lock(&here->lock);
+	if (!here->is_watching && own_have_room() && placeholder_prepare() && datasets_watch()) {
 		datasets_load();
-		atomic_store(&memory->is_watching, true);
+		atomic_store(&here->is_watching, true);
 	}
-	pthread_mutex_unlock(&memory->datasets_lock);
+	pthread_mutex_unlock(&here->lock);
 }
 
 static void datasets_renew(bool has_changed)
 {
-	struct private_memory *memory = private_get();
+	struct datasets_watch *here = datasets_here();
 
-	pthread_mutex_lock(&memory->datasets_lock);
+	pthread_mutex_lock(&here->lock);
 	if (has_changed)
 		datasets_load();
 	else
 		datasets_settle();
-	pthread_mutex_unlock(&memory->datasets_lock);
+	pthread_mutex_unlock(&here->lock);
 }
 
 bool datasets_look(void)
 {
 	struct pollfd fd = { .events = POLLPRI };
 
-	if (!private_make() || !private_is_ours())
+	if (!private_is_ours())
 		return false;
-	if (!atomic_load_explicit(&private_get()->is_watching, memory_order_acquire)) {
+	if (!atomic_load_explicit(&datasets_here()->is_watching, memory_order_acquire)) {
 		datasets_begin();
 		return dataset_count;
 	}
 	fd.fd = mounts;
 	if (next()->poll(&fd, 1, 0) != 0)
 		datasets_renew(true);
-	else if (dataset_count && datasets_clock() - private_get()->looked > DATASETS_LOOK)
+	else if (dataset_count && datasets_clock() - datasets_here()->looked > DATASETS_LOOK)
 		datasets_renew(false);
 	return dataset_count;
 }
@@ -281,9 +301,9 @@ bool datasets_have(dev_t device)
 static void dataset_open(struct dataset *dataset)
 {
 	static const struct dsfs_options options = { .size = sizeof(options), .flags = DSFS_OPEN_DIRECT };
-	struct private_memory *memory = private_get();
+	struct datasets_watch *here = datasets_here();
 
-	pthread_mutex_lock(&memory->datasets_lock);
+	pthread_mutex_lock(&here->lock);
 	if (dataset->state == DATASET_HERE && own_have_room()) {
 		int r = dsfs_open(dataset->root, &options, &dataset->fs);
 
@@ -291,7 +311,7 @@ static void dataset_open(struct dataset *dataset)
 			report_refused(dataset->root, dsfs_reason());
 		atomic_store(&dataset->state, r < 0 ? DATASET_REFUSED : DATASET_OPEN);
 	}
-	pthread_mutex_unlock(&memory->datasets_lock);
+	pthread_mutex_unlock(&here->lock);
 }
 
 struct opened *datasets_get(struct dataset *dataset)

@@ -18,6 +18,8 @@ struct dataset {
 	struct dsfs *fs;   /* of a DATASET_OPEN one */
 };
 
+/* Before anything else here. False: no memory. */
+bool datasets_make(void);
 /* Looks whether mounts came or went: before what follows, for each open. False: there is no data set. */
 bool datasets_look(void);
 /* Also for what the kernel does not tell of: that a directory above a mountpoint was renamed. */

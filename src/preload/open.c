@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* open(2): a placeholder for a file of a data set. Only success is ours to tell, every error is the mount's. */
-#include "preload/open.h"
-
 #include <stdarg.h>
 #include <string.h>
 
@@ -15,8 +13,8 @@
 #include "preload/inside.h"
 #include "preload/next.h"
 #include "preload/placeholder.h"
-#include "preload/private.h"
 #include "preload/real.h"
+#include "preload/report.h"
 #include "preload/settings.h"
 #include "preload/table.h"
 #include "preload/where.h"
@@ -123,15 +121,9 @@ static int open_serve(int directory, const char *path, int flags)
 	return fd;
 }
 
-void open_prepare(const char *path)
+static bool open_is_ready(void)
 {
-	int number = path && table_has_any() ? where_number(path) : -1;
-	struct inside inside;
-
-	if (number < 0 || !inside_enter(&inside))
-		return;
-	real_make(number, "open");
-	inside_leave(&inside);
+	return datasets_make() && table_make() && report_make();
 }
 
 static bool open_is_to_read(int flags)
@@ -148,10 +140,10 @@ static int open_try(int directory, const char *path, int flags)
 	if (settings_mode() == SETTINGS_OFF && !table_has_any())
 		return -1;
 	pthread_testcancel();
-	open_prepare(path);
+	real_make_named(path);
 	if (!inside_enter(&inside))
 		return -1;
-	if (settings_mode() != SETTINGS_OFF && open_is_to_read(flags))
+	if (settings_mode() != SETTINGS_OFF && open_is_to_read(flags) && open_is_ready())
 		fd = open_serve(directory, path, flags);
 	inside_leave(&inside);
 	return fd;

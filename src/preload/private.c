@@ -4,36 +4,37 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-struct private_memory *_Atomic private_pointer;
-
+static void *_Atomic owner; /* an _Atomic pid_t; 0: nobody has been here yet */
 static _Atomic bool is_shared;
 
-bool private_make(void)
+bool private_new(void *_Atomic *ret, size_t size)
 {
-	struct private_memory *memory, *none = NULL;
+	void *memory, *none = NULL;
 
-	if (private_get())
+	if (atomic_load_explicit(ret, memory_order_acquire))
 		return true;
-	memory = mmap(NULL, sizeof(*memory), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
-		      0);
+	memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED)
 		return false;
-	if (madvise(memory, sizeof(*memory), MADV_WIPEONFORK) < 0 ||
-	    !atomic_compare_exchange_strong(&private_pointer, &none, memory))
-		munmap(memory, sizeof(*memory));
-	return private_get();
+	if (madvise(memory, size, MADV_WIPEONFORK) < 0 || !atomic_compare_exchange_strong(ret, &none, memory))
+		munmap(memory, size);
+	return atomic_load(ret);
 }
 
 bool private_is_ours(void)
 {
-	struct private_memory *memory = private_get();
-	pid_t process = atomic_load_explicit(&memory->process, memory_order_relaxed), nobody = 0;
+	_Atomic pid_t *process;
+	pid_t known, nobody = 0;
 
-	if (process && !atomic_load_explicit(&is_shared, memory_order_relaxed))
+	if (!private_new(&owner, sizeof(*process)))
+		return false;
+	process = owner;
+	known = atomic_load_explicit(process, memory_order_relaxed);
+	if (known && !atomic_load_explicit(&is_shared, memory_order_relaxed))
 		return true;
-	if (!process && atomic_compare_exchange_strong(&memory->process, &nobody, getpid()))
+	if (!known && atomic_compare_exchange_strong(process, &nobody, getpid()))
 		return true;
-	return memory->process == getpid();
+	return *process == getpid();
 }
 
 void private_share(void)

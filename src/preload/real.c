@@ -12,9 +12,11 @@
 #include "lib/direct.h"
 #include "lib/link.h"
 #include "preload/contents.h"
+#include "preload/inside.h"
 #include "preload/next.h"
-#include "preload/private.h"
+#include "preload/report.h"
 #include "preload/settings.h"
+#include "preload/where.h"
 
 /* By its path in the mount, below folder. The same inode of the same mount, or none. */
 static int real_open_at(const struct table_file *file, const char *root, const char *folder)
@@ -146,6 +148,17 @@ void real_make(int fd, const char *caller)
 		return;
 	real_make_entry(entry, fd, caller);
 	table_put(entry);
+}
+
+void real_make_named(const char *path)
+{
+	int number = path && table_has_any() ? where_number(path) : -1;
+	struct inside inside;
+
+	if (number < 0 || !inside_enter(&inside))
+		return;
+	real_make(number, "open");
+	inside_leave(&inside);
 }
 
 void real_make_all(const char *caller)

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,23 @@
 #include "preload/private.h"
 #include "preload/settings.h"
 
-#define REPORT_SIZE 8192u
+#define REPORT_SIZE    8192u
+#define REPORT_CALLERS 64u
+
+struct report_caller {
+	const char *_Atomic name; /* a constant; NULL: free */
+	_Atomic uint64_t count;
+};
+
+/* Of one process. */
+struct report_counts {
+	_Atomic uint64_t opened, fetched, bytes, lost;
+	_Atomic uint64_t unserved[REPORT_REASONS];
+	struct report_caller callers[REPORT_CALLERS];
+	_Atomic uint64_t other_callers;
+};
+
+static void *_Atomic report;
 
 /* Of the first data set that was refused. */
 static char report_root[512], report_why[512];
@@ -25,7 +42,12 @@ static int report_fd = -1;
 
 static struct report_counts *report_counts(void)
 {
-	return &private_get()->counts;
+	return report;
+}
+
+bool report_make(void)
+{
+	return private_new(&report, sizeof(struct report_counts));
 }
 
 void report_opened(void)
@@ -138,7 +160,7 @@ static void report_fill(struct report_line *line)
 		report_add_string(line, "refused", report_root);
 		report_add_string(line, "reason", report_why);
 	}
-	report_add_counts(line, private_get() ? report_counts() : &none);
+	report_add_counts(line, report ? report_counts() : &none);
 	report_add(line, "}\n");
 }
 
@@ -161,7 +183,7 @@ void report_write(void)
 	struct report_line line = { .length = 0 };
 	struct inside inside;
 
-	if (report_fd < 0 || (private_get() && !private_is_ours()))
+	if (report_fd < 0 || !private_is_ours())
 		return;
 	if (!inside_enter(&inside)) /* out of our own code, by a signal */
 		return;
@@ -169,7 +191,7 @@ void report_write(void)
 	if (write(report_fd, line.text, line.length) < 0) {
 		/* nobody is there to be told */
 	}
-	if (private_get())
+	if (report)
 		memset((void *)report_counts(), 0, sizeof(struct report_counts));
 	inside_leave(&inside);
 }

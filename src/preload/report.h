@@ -1,27 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* What a process did, for DATASETFS_REPORT: a line of JSON at its end. */
 #pragma once
-#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
-
-#define REPORT_CALLERS 64u
 
 /* Why a file of a data set was left to the mount. */
 enum report_reason { REPORT_LARGE, REPORT_FLAGS, REPORT_OTHER, REPORT_REASONS };
 
-struct report_caller {
-	const char *_Atomic name; /* a constant; NULL: free */
-	_Atomic uint64_t count;
-};
-
-/* Of one process: in memory that a child finds zeroed. */
-struct report_counts {
-	_Atomic uint64_t opened, fetched, bytes, lost;
-	_Atomic uint64_t unserved[REPORT_REASONS];
-	struct report_caller callers[REPORT_CALLERS];
-	_Atomic uint64_t other_callers;
-};
-
+/* Before what follows is counted. False: no memory. */
+bool report_make(void);
 void report_opened(void);              /* a file is served from now on */
 void report_fetched(uint64_t bytes);   /* it was read past the mount */
 void report_real(const char *caller);  /* it is the mount's from now on; caller: a constant */

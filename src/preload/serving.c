@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/serving.h"
 
-__thread bool inside_is __attribute__((tls_model("initial-exec")));
-
 bool serving_begin(struct serving *serving, int fd)
 {
 	if (!table_may_have(fd))

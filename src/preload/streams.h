@@ -6,5 +6,6 @@
 
 /* A stream is made of this number. */
 void streams_add(int fd);
+void streams_remove(int fd); /* before it is closed */
 /* Whether the stream of this number, as far as we know, is not closed. */
 bool streams_have(int fd);

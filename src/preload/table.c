@@ -12,17 +12,34 @@
 #include "preload/placeholder.h"
 #include "preload/private.h"
 
+struct table {
+	_Atomic unsigned used;
+	struct table_entry entries[TABLE_SIZE];
+};
+
+static void *_Atomic table;
+
+static struct table *table_here(void)
+{
+	return atomic_load_explicit(&table, memory_order_acquire);
+}
+
+bool table_make(void)
+{
+	return private_new(&table, sizeof(struct table));
+}
+
 bool table_has_any(void)
 {
-	struct private_memory *memory = private_get();
+	struct table *here = table_here();
 
-	return memory && atomic_load_explicit(&memory->served, memory_order_relaxed);
+	return here && atomic_load_explicit(&here->used, memory_order_relaxed);
 }
 
 bool table_may_have(int fd)
 {
 	return fd >= 0 && fd < TABLE_SIZE && table_has_any() &&
-	       atomic_load_explicit(&private_get()->table[fd].is_used, memory_order_acquire);
+	       atomic_load_explicit(&table_here()->entries[fd].is_used, memory_order_acquire);
 }
 
 /* With --compat a number that was opened again unseen cannot be told by its kind, but by its file. */
@@ -42,7 +59,7 @@ struct table_entry *table_get(int fd)
 
 	if (!table_may_have(fd) || !private_is_ours())
 		return NULL;
-	entry = &private_get()->table[fd];
+	entry = &table_here()->entries[fd];
 	pthread_mutex_lock(&entry->lock);
 	if (entry->is_used && !table_is(&entry->file, fd))
 		table_drop(entry);
@@ -62,7 +79,7 @@ void table_drop(struct table_entry *entry)
 	if (!entry->is_used)
 		return;
 	atomic_store_explicit(&entry->is_used, false, memory_order_release);
-	atomic_fetch_sub(&private_get()->served, 1);
+	atomic_fetch_sub(&table_here()->used, 1);
 	free(entry->file.contents);
 	handle_put(entry->file.opened);
 }
@@ -73,7 +90,7 @@ void table_forget(int fd)
 
 	if (!table_may_have(fd) || !private_is_ours())
 		return;
-	entry = &private_get()->table[fd];
+	entry = &table_here()->entries[fd];
 	pthread_mutex_lock(&entry->lock);
 	table_drop(entry);
 	pthread_mutex_unlock(&entry->lock);
@@ -85,11 +102,11 @@ bool table_add(int fd, const struct table_file *file)
 
 	if (fd >= TABLE_SIZE || !private_is_ours())
 		return false;
-	entry = &private_get()->table[fd];
+	entry = &table_here()->entries[fd];
 	pthread_mutex_lock(&entry->lock);
 	table_drop(entry);
 	memcpy(&entry->file, file, sizeof(*file));
-	atomic_fetch_add(&private_get()->served, 1);
+	atomic_fetch_add(&table_here()->used, 1);
 	atomic_store_explicit(&entry->is_used, true, memory_order_release);
 	pthread_mutex_unlock(&entry->lock);
 	return true;
@@ -100,7 +117,7 @@ int table_next(unsigned from)
 	if (!table_has_any())
 		return -1;
 	for (; from < TABLE_SIZE; from++)
-		if (atomic_load_explicit(&private_get()->table[from].is_used, memory_order_relaxed))
+		if (atomic_load_explicit(&table_here()->entries[from].is_used, memory_order_relaxed))
 			return (int)from;
 	return -1;
 }

@@ -37,6 +37,8 @@ struct table_entry {
 	struct table_file file;
 };
 
+/* Before the first is added. False: no memory. */
+bool table_make(void);
 /* Whether there may be any, or this one; for who is not inside yet. */
 bool table_has_any(void);
 bool table_may_have(int fd);

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* fopen(3) is left to the C library. A stream of fopencookie(3) could be served, but wide characters cannot be read
+ * from it (fgetwc(3) says that the file ends), and freopen(3) crashes on it. */
+#include <errno.h>
+
+#include "preload/hook.h"
+#include "preload/inside.h"
+#include "preload/next.h"
+#include "preload/real.h"
+#include "preload/streams.h"
+
+HOOK FILE *fopen(const char *path, const char *mode)
+{
+	FILE *stream;
+
+	real_make_named(path);
+	stream = next()->fopen(path, mode);
+	if (stream)
+		streams_add(next()->fileno(stream));
+	return stream;
+}
+
+HOOK FILE *freopen(const char *path, const char *mode, FILE *stream)
+{
+	struct inside inside;
+	FILE *reopened;
+
+	real_make_named(path);
+	if (table_has_any() && inside_enter(&inside)) {
+		real_make(next()->fileno(stream), "freopen");
+		inside_leave(&inside);
+	}
+	reopened = next()->freopen(path, mode, stream);
+	if (reopened && !streams_have(next()->fileno(reopened)))
+		streams_add(next()->fileno(reopened));
+	return reopened;
+}
+
+HOOK int fclose(FILE *stream)
+{
+	int code = errno, fd = next()->fileno(stream);
+
+	errno = code;
+	streams_remove(fd);
+	return next()->fclose(stream);
+}
+
+HOOK_ALIAS(fopen64, fopen);
+HOOK_ALIAS(_IO_fopen, fopen);
+HOOK_ALIAS(freopen64, freopen);
+HOOK_ALIAS(_IO_fclose, fclose);
