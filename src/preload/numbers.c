@@ -119,7 +119,8 @@ HOOK int close_range(unsigned first, unsigned last, int flags)
 {
 	struct inside inside;
 
-	if (flags & CLOSE_RANGE_UNSHARE && table_has_any() && inside_enter(&inside)) {
+	/* Then a number is one file in this thread and another one in the rest. */
+	if (flags & CLOSE_RANGE_UNSHARE && inside_enter(&inside)) {
 		settings_stop();
 		real_make_all("close_range");
 		inside_leave(&inside);
