@@ -32,11 +32,11 @@ static const char *where_absolute(struct where *where, int directory, const char
 	ssize_t length;
 	size_t rest;
 
-	if (*path == '/')
-		return path;
-	length = where_directory(directory, where->absolute, PATH_MAX);
 	rest = strlen(path);
-	if (length <= 0 || where->absolute[0] != '/' || rest >= PATH_MAX)
+	if (*path == '/')
+		return rest < PATH_MAX ? path : NULL;
+	length = where_directory(directory, where->absolute, sizeof(where->absolute));
+	if (length <= 0 || where->absolute[0] != '/' || (size_t)length + 1 + rest >= sizeof(where->absolute))
 		return NULL;
 	where->folder = length == 1 ? 0 : (size_t)length;
 	where->absolute[where->folder] = '/';

@@ -5,12 +5,15 @@
 
 #include "preload/datasets.h"
 
+/* Bytes of a path that is made of two: longer ones are the mount's, as threads may have small stacks. */
+#define WHERE_PATH (DATASET_ROOT + 1024u)
+
 struct where {
 	struct dataset *dataset;
 	struct opened *opened; /* a use of the version that is mounted */
 	const char *below;     /* the path from the root of the data set on */
 	size_t folder;         /* of a relative path: so many bytes of absolute are its directory's */
-	char absolute[2 * PATH_MAX];
+	char absolute[WHERE_PATH];
 };
 
 /* As openat(2) takes them. False: it leads into none, or that is not to be read past the mount; then the mount
