@@ -32,7 +32,8 @@ enum { DATASET_GONE, DATASET_HERE, DATASET_OPEN, DATASET_REFUSED };
 
 /* Of one process. */
 struct datasets_watch {
-	pthread_mutex_t lock;
+	pthread_mutex_t lock;     /* nothing under it allocates memory, or waits for a daemon */
+	pthread_mutex_t opening;  /* while a data set is opened */
 	_Atomic bool is_watching; /* with a descriptor of its own */
 	_Atomic int64_t looked;   /* at the mountpoints, ns */
 };
@@ -301,17 +302,21 @@ bool datasets_have(dev_t device)
 static void dataset_open(struct dataset *dataset)
 {
 	static const struct dsfs_options options = { .size = sizeof(options), .flags = DSFS_OPEN_DIRECT };
-	struct datasets_watch *here = datasets_here();
+	struct datasets_watch *process = datasets_here();
+	int here = DATASET_HERE;
 
-	pthread_mutex_lock(&here->lock);
+	pthread_mutex_lock(&process->opening);
 	if (dataset->state == DATASET_HERE && own_have_room()) {
-		int r = dsfs_open(dataset->root, &options, &dataset->fs);
+		struct dsfs *fs;
+		int r = dsfs_open(dataset->root, &options, &fs);
 
 		if (r < 0)
 			report_refused(dataset->root, dsfs_reason());
-		atomic_store(&dataset->state, r < 0 ? DATASET_REFUSED : DATASET_OPEN);
+		else
+			dataset->fs = fs;
+		atomic_compare_exchange_strong(&dataset->state, &here, r < 0 ? DATASET_REFUSED : DATASET_OPEN);
 	}
-	pthread_mutex_unlock(&here->lock);
+	pthread_mutex_unlock(&process->opening);
 }
 
 struct opened *datasets_get(struct dataset *dataset)

@@ -15,7 +15,7 @@ struct dataset {
 	dev_t device;
 	_Atomic int state; /* DATASET_* */
 	bool is_listed;    /* while the mounts are read */
-	struct dsfs *fs;   /* of a DATASET_OPEN one */
+	struct dsfs *_Atomic fs; /* of a DATASET_OPEN one */
 };
 
 /* Before anything else here. False: no memory. */
