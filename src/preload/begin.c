@@ -2,6 +2,7 @@
 /* The beginning and the end of the process. */
 #include <stdio.h>
 
+#include "preload/forward.h"
 #include "preload/inside.h"
 #include "preload/next.h"
 #include "preload/report.h"
@@ -17,6 +18,7 @@ __attribute__((constructor)) static void begin_process(void)
 
 	preload_stderr = stderr;
 	next();
+	forward_find();
 	settings_mode();
 	if (inside_enter(&inside)) {
 		report_begin();

@@ -4,6 +4,7 @@
 
 #include <aio.h>
 #include <stdatomic.h>
+#include <string.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -38,6 +39,24 @@ static void *forward_next(struct forward *forward, const void *from)
 		atomic_store_explicit(&forward->next, found, memory_order_release);
 	}
 	return found;
+}
+
+static void forward_find_one(struct forward *forward)
+{
+	void *found = strncmp(forward->name, "io_", 3) ? next_behind(forward->name) : NULL;
+
+	if (found)
+		atomic_store_explicit(&forward->next, found, memory_order_release);
+}
+
+/* dlsym(3) takes the loader's lock, under which dlopen(3) runs constructors: who looks for a name under a lock that a
+ * constructor waits for never finds it. Libraries for rings (io_*) are looked for when they are called: dlsym(3)
+ * allocates memory for what is missing. */
+void forward_find(void)
+{
+#define FORWARD(name, kind, numbers, paths) forward_find_one(&forwarded_##name);
+#include "preload/forwarded.h"
+#undef FORWARD
 }
 
 /* --- what is given --- */
@@ -176,6 +195,9 @@ static void forward_begin(const struct forward *forward, const uint64_t *argumen
 	case ALL:
 	case LEAVE:
 		real_make_all(forward->name);
+		break;
+	case END: /* nobody has the descriptors any more; a daemon that does not answer is not to be waited for */
+		break;
 	}
 }
 
@@ -199,7 +221,7 @@ void *forward_prepare(struct forward *forward, const struct forward_call *call)
 	void *found = forward_next(forward, call->from);
 	struct inside inside;
 
-	if (inside_is)
+	if (inside_is && forward->kind != END) /* none of ours ends the process: a signal handler does */
 		return found;
 	if (forward_is_concerned(forward) && inside_enter(&inside)) {
 		if (table_has_any())

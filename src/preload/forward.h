@@ -11,5 +11,7 @@ struct forward_call {
 	const void *from;      /* where the call returns to */
 };
 
+/* Finds those that the C library has. */
+void forward_find(void);
 /* Called for each of these functions before it; returns its address. */
 void *forward_prepare(struct forward *forward, const struct forward_call *call);

@@ -16,6 +16,11 @@ void next_find(void)
 	__atomic_store_n(&next_is_known, true, __ATOMIC_RELEASE);
 }
 
+void *next_behind(const char *name)
+{
+	return dlsym(RTLD_NEXT, name);
+}
+
 /* Nobody has it who is loaded: whoever asks for its address cannot call it. */
 static long next_missing(void)
 {
@@ -25,7 +30,7 @@ static long next_missing(void)
 
 void *next_of(const char *name, const void *from)
 {
-	void *found = dlsym(RTLD_NEXT, name), *caller;
+	void *found = next_behind(name), *caller;
 	Dl_info info;
 
 	if (found)

@@ -32,7 +32,9 @@ extern struct next next_calls;
 extern bool next_is_known;
 
 void next_find(void);
-/* The one behind ours, or, for a library that dlopen(3) loaded for itself, the one that the caller was linked with.
+/* The one behind ours, or NULL. */
+void *next_behind(const char *name);
+/* The same, or, for a library that dlopen(3) loaded for itself, the one that the caller was linked with.
  * from: where the call returns to. Never NULL. */
 void *next_of(const char *name, const void *from);
 
