@@ -39,5 +39,7 @@ bool private_is_ours(void)
 
 void private_share(void)
 {
+	if (private_make())
+		private_is_ours(); /* or the first child to open a file would have it */
 	atomic_store(&is_shared, true);
 }

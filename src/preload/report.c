@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/utf8.h"
 #include "lib/high.h"
@@ -151,7 +152,7 @@ static void report_fill(struct report_line *line)
 	static const char *const modes[] = { [SETTINGS_PLACEHOLDER] = "placeholder",
 					     [SETTINGS_COMPAT] = "compat",
 					     [SETTINGS_OFF] = "off" };
-	struct report_counts none = { 0 };
+	static struct report_counts none;
 
 	report_add(line, "{\"pid\": %d, ", (int)getpid());
 	report_add_string(line, "program", program_invocation_short_name);
@@ -180,18 +181,24 @@ void report_begin(void)
 
 void report_write(void)
 {
-	struct report_line line = { .length = 0 };
+	struct report_line *line;
 	struct inside inside;
+	bool has_entered;
 
 	if (report_fd < 0 || !private_is_ours())
 		return;
-	if (!inside_enter(&inside)) /* out of our own code, by a signal */
-		return;
-	report_fill(&line);
-	if (write(report_fd, line.text, line.length) < 0) {
-		/* nobody is there to be told */
+	has_entered = inside_enter(&inside); /* not if a signal handler ends the process out of our own code */
+	/* Such a handler may have a small stack. */
+	line = mmap(NULL, sizeof(*line), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (line != MAP_FAILED) {
+		report_fill(line);
+		if (write(report_fd, line->text, line->length) < 0) {
+			/* nobody is there to be told */
+		}
+		munmap(line, sizeof(*line));
 	}
 	if (report)
 		memset((void *)report_counts(), 0, sizeof(struct report_counts));
-	inside_leave(&inside);
+	if (has_entered)
+		inside_leave(&inside);
 }
