@@ -44,11 +44,11 @@ static bool control_is_dup(int command)
 }
 
 /* A number that is new means what it meant before no more. */
-static void control_got(int fd)
+static void control_got(int fd, bool is_own)
 {
 	struct inside inside;
 
-	if (inside_is) {
+	if (is_own) {
 		own_add(fd);
 	} else if (table_may_have(fd) && inside_enter(&inside)) {
 		table_forget(fd);
@@ -70,7 +70,7 @@ HOOK int fcntl(int fd, int command, ...)
 	control_prepare_lock(fd, command);
 	r = next()->fcntl(fd, command, argument);
 	if (r >= 0 && control_is_dup(command))
-		control_got(r);
+		control_got(r, OWN_CALLS());
 	return r;
 }
 

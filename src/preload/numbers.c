@@ -24,7 +24,7 @@ static void numbers_forget(int fd)
 
 HOOK int close(int fd)
 {
-	if (inside_is) {
+	if (OWN_CALLS()) {
 		own_remove(fd);
 	} else if (own_has(fd)) {
 		errno = EBADF;

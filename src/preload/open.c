@@ -12,6 +12,7 @@
 #include "preload/hook.h"
 #include "preload/inside.h"
 #include "preload/next.h"
+#include "preload/own.h"
 #include "preload/placeholder.h"
 #include "preload/real.h"
 #include "preload/report.h"
@@ -184,7 +185,7 @@ HOOK int openat(int directory, const char *path, int flags, ...)
 	mode = va_arg(rest, mode_t);
 	va_end(rest);
 	fd = next()->openat(directory, path, flags, mode);
-	return inside_is ? open_own(fd) : open_opened(fd);
+	return OWN_CALLS() ? open_own(fd) : open_opened(fd);
 }
 
 HOOK int open(const char *path, int flags, ...)
@@ -199,7 +200,7 @@ HOOK int open(const char *path, int flags, ...)
 	mode = va_arg(rest, mode_t);
 	va_end(rest);
 	fd = next()->open(path, flags, mode);
-	return inside_is ? open_own(fd) : open_opened(fd);
+	return OWN_CALLS() ? open_own(fd) : open_opened(fd);
 }
 
 HOOK int __open_2(const char *path, int flags)

@@ -10,6 +10,15 @@
 
 static _Atomic int own[OWN_MOST]; /* 1 + the number; 0: free */
 
+/* Of the linker. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char etext[] __attribute__((visibility("hidden")));
+
+bool own_has_code(const void *place)
+{
+	return (const char *)place >= __ehdr_start && (const char *)place < etext;
+}
+
 bool own_have_room(void)
 {
 	struct rlimit limit;
