@@ -47,12 +47,20 @@ static bool read_move(struct serving *serving, int64_t offset)
 	return true;
 }
 
+/* As the calls themselves would; lseek(2), fstat(2) and the rest end no thread. */
+static void read_test_cancel(int fd)
+{
+	if (table_may_have(fd) && !inside_is)
+		pthread_testcancel();
+}
+
 /* True: *ret is what the call returns. */
 static bool read_serve(int fd, const struct iovec *parts, int count, const char *caller, ssize_t *ret)
 {
 	struct serving serving;
 	int64_t offset;
 
+	read_test_cancel(fd);
 	if (!serving_begin(&serving, fd))
 		return false;
 	offset = read_position(&serving);
@@ -68,6 +76,7 @@ static bool read_serve_at(int fd, const struct iovec *parts, int count, off_t of
 {
 	struct serving serving;
 
+	read_test_cancel(fd);
 	if (!serving_begin(&serving, fd))
 		return false;
 	*ret = offset < 0 ? -1 : read_at(serving.file, parts, count, (uint64_t)offset);

@@ -5,7 +5,6 @@ bool serving_begin(struct serving *serving, int fd)
 {
 	if (!table_may_have(fd))
 		return false;
-	pthread_testcancel(); /* as the calls themselves would */
 	if (!inside_enter(&serving->inside))
 		return false;
 	serving->fd = fd;
