@@ -28,5 +28,5 @@ __attribute__((constructor)) static void begin_process(void)
 
 __attribute__((destructor)) static void begin_end(void)
 {
-	report_write();
+	report_write(false);
 }

@@ -3,8 +3,11 @@
 #include "preload/forward.h"
 
 #include <aio.h>
+#include <linux/close_range.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -18,7 +21,9 @@
 #include "preload/inside.h"
 #include "preload/where.h"
 
-enum forward_kind { PLAIN, LOCK, STREAM, POLL, SELECT, MESSAGE, AIO, AIO1, SYSCALL, ALL, SHARE, LEAVE, OFF, END };
+enum forward_kind {
+	PLAIN, LOCK, STREAM, POLL, SELECT, MESSAGE, AIO, AIO1, PRCTL, SYSCALL, ALL, SHARE, CLONE, LEAVE, OFF, CONFINE, END
+};
 
 struct forward {
 	const char *name;
@@ -120,6 +125,8 @@ static enum forward_kind forward_system_call(uint64_t number)
 	case SYS_setfsuid: case SYS_setfsgid: case SYS_setgroups: case SYS_io_uring_setup: case SYS_io_setup:
 	case SYS_landlock_restrict_self:
 		return OFF;
+	case SYS_seccomp:
+		return CONFINE;
 	case SYS_clone: case SYS_clone3:
 #ifdef SYS_vfork
 	case SYS_vfork:
@@ -144,16 +151,49 @@ static enum forward_kind forward_system_call(uint64_t number)
 
 static void forward_begin(const struct forward *forward, const uint64_t *arguments);
 
+static bool forward_is_dup(uint64_t number)
+{
+#ifdef SYS_dup2
+	if (number == SYS_dup2)
+		return true;
+#endif
+	return number == SYS_dup3;
+}
+
+/* What close(2) and its relatives would keep from happening to descriptors of ours. */
+static void forward_system_close(const struct forward *forward, const uint64_t *arguments)
+{
+	unsigned first = (unsigned)arguments[1], second = (unsigned)arguments[2];
+
+	if (arguments[0] == SYS_close_range && arguments[3] & CLOSE_RANGE_UNSHARE)
+		real_lose_own(0, UINT_MAX, forward->name);
+	else if (arguments[0] == SYS_close_range)
+		real_lose_own(first, second, forward->name);
+	else if (arguments[0] == SYS_close)
+		real_lose_own(first, first, forward->name);
+	else if (forward_is_dup(arguments[0]))
+		real_lose_own(second, second, forward->name);
+}
+
 static void forward_syscall(const struct forward *forward, const uint64_t *arguments)
 {
 	const struct forward as = { .name = forward->name, .kind = (uint8_t)forward_system_call(arguments[0]) };
 
 	if (arguments[0] == SYS_fcntl && (arguments[2] == F_SETLK || arguments[2] == F_SETLKW))
 		real_make_for_lock((int)arguments[1], forward->name);
+	forward_system_close(forward, arguments);
 	if (as.kind == PLAIN)
 		for (unsigned i = 1; i <= 6; i++)
 			real_make(arguments[i] < TABLE_SIZE ? (int)arguments[i] : -1, forward->name);
 	forward_begin(&as, arguments + 1);
+}
+
+static void forward_off(const struct forward *forward)
+{
+	if (private_is_anothers())
+		return;
+	settings_stop();
+	real_make_all(forward->name);
 }
 
 static void forward_begin(const struct forward *forward, const uint64_t *arguments)
@@ -188,9 +228,20 @@ static void forward_begin(const struct forward *forward, const uint64_t *argumen
 		private_share();
 		real_make_all(forward->name);
 		break;
-	case OFF:
-		settings_stop();
+	case CLONE:
+		private_share();
 		real_make_all(forward->name);
+		/* Two tables of numbers and one memory, or two processes with the same numbers. */
+		if (arguments[2] & CLONE_VM && !(arguments[2] & CLONE_VFORK))
+			forward_off(forward);
+		break;
+	case PRCTL:
+		if (arguments[0] == PR_SET_SECCOMP)
+			forward_off(forward);
+		break;
+	case OFF:
+	case CONFINE:
+		forward_off(forward);
 		break;
 	case ALL:
 	case LEAVE:
@@ -201,11 +252,13 @@ static void forward_begin(const struct forward *forward, const uint64_t *argumen
 	}
 }
 
-static bool forward_is_over(const struct forward *forward, const uint64_t *arguments)
+/* The last that is heard of us: what comes then is another program, nothing, or a process that may make few calls. */
+static bool forward_is_over(const struct forward *forward, const uint64_t *arguments, bool *ret_is_confined)
 {
 	enum forward_kind kind = forward->kind == SYSCALL ? forward_system_call(arguments[0]) : forward->kind;
 
-	return kind == LEAVE || kind == END;
+	*ret_is_confined = kind == CONFINE || (kind == PRCTL && arguments[0] == PR_SET_SECCOMP);
+	return kind == LEAVE || kind == END || *ret_is_confined;
 }
 
 /* Where nothing is served there is nothing to make real, but the calls that change what may be served count. */
@@ -213,13 +266,15 @@ static bool forward_is_concerned(const struct forward *forward)
 {
 	enum forward_kind kind = forward->kind;
 
-	return table_has_any() || kind == SYSCALL || kind == STREAM || kind == LOCK || kind == SHARE || kind == OFF;
+	return table_has_any() || kind == SYSCALL || kind == PRCTL || kind == STREAM || kind == LOCK || kind == SHARE ||
+	       kind == CLONE || kind == OFF;
 }
 
 void *forward_prepare(struct forward *forward, const struct forward_call *call)
 {
 	void *found = forward_next(forward, call->from);
 	struct inside inside;
+	bool is_confined;
 
 	if (inside_is && forward->kind != END) /* none of ours ends the process: a signal handler does */
 		return found;
@@ -229,7 +284,7 @@ void *forward_prepare(struct forward *forward, const struct forward_call *call)
 		forward_begin(forward, call->arguments);
 		inside_leave(&inside);
 	}
-	if (forward_is_over(forward, call->arguments))
-		report_write();
+	if (forward_is_over(forward, call->arguments, &is_confined))
+		report_write(is_confined);
 	return found;
 }

@@ -61,6 +61,9 @@ FORWARD(aio_fsync, AIO1, 0, 0) FORWARD(aio_fsync64, AIO1, 0, 0)
 /* Anything. */
 FORWARD(syscall, SYSCALL, 0, 0)
 
+/* From then on a call that the program does not make may end it. */
+FORWARD(prctl, PRCTL, 0, 0)
+
 /* A child gets all that is open. */
 FORWARD(_Fork, ALL, 0, 0) FORWARD(_IO_popen, ALL, 0, 0) FORWARD(_IO_proc_open, ALL, 0, 0) FORWARD(__fork, ALL, 0, 0)
 FORWARD(daemon, ALL, 0, 0) FORWARD(fork, ALL, 0, 0) FORWARD(forkpty, ALL, 0, 0) FORWARD(lio_listio, ALL, 0, 0)
@@ -68,7 +71,7 @@ FORWARD(lio_listio64, ALL, 0, 0) FORWARD(popen, ALL, 0, 0) FORWARD(posix_spawn, 
 FORWARD(posix_spawnp, ALL, 0, 0) FORWARD(sendmmsg, ALL, 1, 0) FORWARD(system, ALL, 0, 0) FORWARD(wordexp, ALL, 0, 0)
 
 /* And shares our memory until it executes a program. */
-FORWARD(__clone, SHARE, 0, 0) FORWARD(__vfork, SHARE, 0, 0) FORWARD(clone, SHARE, 0, 0) FORWARD(vfork, SHARE, 0, 0)
+FORWARD(__clone, CLONE, 0, 0) FORWARD(__vfork, SHARE, 0, 0) FORWARD(clone, CLONE, 0, 0) FORWARD(vfork, SHARE, 0, 0)
 
 /* Another program gets all that is open. */
 FORWARD(execl, LEAVE, 0, 0) FORWARD(execle, LEAVE, 0, 0) FORWARD(execlp, LEAVE, 0, 0) FORWARD(execv, LEAVE, 0, 0)

@@ -8,6 +8,7 @@
 #include "preload/inside.h"
 #include "preload/next.h"
 #include "preload/own.h"
+#include "preload/private.h"
 #include "preload/real.h"
 #include "preload/settings.h"
 #include "preload/table.h"
@@ -38,7 +39,7 @@ HOOK_ALIAS(__close, close);
 
 /* --- dup2 --- */
 
-/* Over one of ours: then nothing is served any more. */
+/* Over one of ours. */
 static void numbers_prepare(int fd, int other, const char *caller)
 {
 	struct inside inside;
@@ -46,11 +47,8 @@ static void numbers_prepare(int fd, int other, const char *caller)
 	if ((!table_may_have(fd) && !own_has(other)) || !inside_enter(&inside))
 		return;
 	real_make(fd, caller);
-	if (own_has(other)) {
-		settings_stop();
-		real_make_all(caller);
-		own_remove(other);
-	}
+	if (own_has(other))
+		real_lose_own((unsigned)other, (unsigned)other, caller);
 	inside_leave(&inside);
 }
 
@@ -120,7 +118,7 @@ HOOK int close_range(unsigned first, unsigned last, int flags)
 	struct inside inside;
 
 	/* Then a number is one file in this thread and another one in the rest. */
-	if (flags & CLOSE_RANGE_UNSHARE && inside_enter(&inside)) {
+	if (flags & CLOSE_RANGE_UNSHARE && !private_is_anothers() && inside_enter(&inside)) {
 		settings_stop();
 		real_make_all("close_range");
 		inside_leave(&inside);

@@ -37,9 +37,13 @@ bool private_is_ours(void)
 	return *process == getpid();
 }
 
+bool private_is_anothers(void)
+{
+	return owner && !private_is_ours();
+}
+
 void private_share(void)
 {
-	if (private_make())
-		private_is_ours(); /* or the first child to open a file would have it */
+	private_is_ours(); /* or the first child to open a file would have it */
 	atomic_store(&is_shared, true);
 }

@@ -11,5 +11,7 @@
 bool private_new(void *_Atomic *ret, size_t size);
 /* False in a child of vfork(2): what is in such memory is its parent's. */
 bool private_is_ours(void);
+/* True in such a child, if its parent has come here. */
+bool private_is_anothers(void);
 /* There may be such children: from now on it is asked for each time. */
 void private_share(void);

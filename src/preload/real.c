@@ -14,6 +14,8 @@
 #include "preload/contents.h"
 #include "preload/inside.h"
 #include "preload/next.h"
+#include "preload/own.h"
+#include "preload/private.h"
 #include "preload/report.h"
 #include "preload/settings.h"
 #include "preload/where.h"
@@ -176,4 +178,15 @@ void real_make_for_lock(int fd, const char *caller)
 		return;
 	settings_stop();
 	real_make_all(caller);
+}
+
+void real_lose_own(unsigned first, unsigned last, const char *caller)
+{
+	if (private_is_anothers()) /* it has its own descriptors */
+		return;
+	for (int own = own_next(first); own >= 0 && (unsigned)own <= last; own = own_next((unsigned)own + 1)) {
+		settings_stop();
+		real_make_all(caller);
+		own_remove(own);
+	}
 }

@@ -14,3 +14,5 @@ void real_make_all(const char *caller);
 /* Before a lock is set that belongs to the process: it ends when any descriptor of the file is closed, as making
  * one real does. So if it is a file of a data set, nothing is served from then on. */
 void real_make_for_lock(int fd, const char *caller);
+/* Descriptors of ours in this range are about to go: if there are any, nothing is served from now on. */
+void real_lose_own(unsigned first, unsigned last, const char *caller);

@@ -179,13 +179,13 @@ void report_begin(void)
 		high_move(&report_fd);
 }
 
-void report_write(void)
+void report_write(bool is_last)
 {
 	struct report_line *line;
 	struct inside inside;
 	bool has_entered;
 
-	if (report_fd < 0 || !private_is_ours())
+	if (report_fd < 0 || private_is_anothers())
 		return;
 	has_entered = inside_enter(&inside); /* not if a signal handler ends the process out of our own code */
 	/* Such a handler may have a small stack. */
@@ -199,6 +199,8 @@ void report_write(void)
 	}
 	if (report)
 		memset((void *)report_counts(), 0, sizeof(struct report_counts));
+	if (is_last)
+		report_fd = -1;
 	if (has_entered)
 		inside_leave(&inside);
 }

@@ -18,5 +18,6 @@ void report_unserved(enum report_reason reason);
 void report_refused(const char *root, const char *why);
 /* Opens what the line goes to: a program may close standard error at its end, or go to another root. */
 void report_begin(void);
-/* Writes the line, if one is asked for, and begins anew. At any time, as from _exit(2) in a signal handler. */
-void report_write(void);
+/* Writes the line, if one is asked for, and begins anew unless it is the last one. At any time, as from _exit(2) in a
+ * signal handler. */
+void report_write(bool is_last);

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/fsuid.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -370,5 +371,6 @@ void calls_off(void)
 	CHILD("setfsgid", afterwards(setfsgid(65534)))
 	CHILD("setgroups", afterwards(setgroups(0, NULL)))
 	CHILD("capset", afterwards(without_capabilities()))
+	CHILD("prctl", afterwards(prctl(PR_SET_SECCOMP, 7)))
 	CHILD("initgroups", afterwards(initgroups("root", 0)))
 }
