@@ -200,7 +200,6 @@ static void forward_begin(const struct forward *forward, const uint64_t *argumen
 {
 	switch ((enum forward_kind)forward->kind) {
 	case PLAIN:
-	case END:
 		break;
 	case LOCK:
 		real_make_for_lock((int)arguments[0], forward->name);
