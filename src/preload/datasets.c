@@ -15,13 +15,16 @@
 
 #include "device/mountinfo.h"
 #include "image/inode.h"
+#include "lib/direct.h"
 #include "lib/handle.h"
 #include "lib/high.h"
+#include "lib/link.h"
 #include "preload/next.h"
 #include "preload/own.h"
 #include "preload/placeholder.h"
 #include "preload/private.h"
 #include "preload/report.h"
+#include "preload/roomy.h"
 
 #define DATASETS_MOST 64u
 #define DATASETS_LOOK INT64_C(5000000) /* ns between two looks at the mountpoints */
@@ -299,31 +302,58 @@ bool datasets_have(dev_t device)
 
 /* --- opening --- */
 
-static void dataset_open(struct dataset *dataset)
+struct datasets_opening {
+	struct dataset *dataset;
+	struct dsfs *fs;
+	int result;
+};
+
+static void dataset_open_now(void *argument)
 {
 	static const struct dsfs_options options = { .size = sizeof(options), .flags = DSFS_OPEN_DIRECT };
+	struct datasets_opening *opening = argument;
+
+	opening->result = dsfs_open(opening->dataset->root, &options, &opening->fs);
+	if (opening->result < 0)
+		report_refused(opening->dataset->root, dsfs_reason());
+}
+
+static void dataset_open(struct dataset *dataset)
+{
+	struct datasets_opening opening = { .dataset = dataset };
 	struct datasets_watch *process = datasets_here();
 	int here = DATASET_HERE;
 
 	pthread_mutex_lock(&process->opening);
-	if (dataset->state == DATASET_HERE && own_have_room()) {
-		struct dsfs *fs;
-		int r = dsfs_open(dataset->root, &options, &fs);
-
-		if (r < 0)
-			report_refused(dataset->root, dsfs_reason());
-		else
-			dataset->fs = fs;
-		atomic_compare_exchange_strong(&dataset->state, &here, r < 0 ? DATASET_REFUSED : DATASET_OPEN);
+	if (dataset->state == DATASET_HERE && own_have_room() && roomy_call(dataset_open_now, &opening)) {
+		if (opening.result >= 0)
+			dataset->fs = opening.fs;
+		atomic_compare_exchange_strong(&dataset->state, &here,
+					       opening.result < 0 ? DATASET_REFUSED : DATASET_OPEN);
 	}
 	pthread_mutex_unlock(&process->opening);
 }
 
+static void dataset_renew(void *argument)
+{
+	struct datasets_opening *opening = argument;
+
+	opening->result = dsfs_refresh(opening->fs);
+}
+
 struct opened *datasets_get(struct dataset *dataset)
 {
+	struct datasets_opening opening = { .dataset = dataset };
+	struct opened *opened;
+
 	if (dataset->state == DATASET_HERE)
 		dataset_open(dataset);
-	if (dataset->state != DATASET_OPEN || dsfs_refresh(dataset->fs) < 0)
+	if (dataset->state != DATASET_OPEN)
 		return NULL;
-	return handle_get(dataset->fs);
+	opening.fs = dataset->fs;
+	opened = handle_get(opening.fs);
+	if (link_is_current(((const struct direct *)opened)->link))
+		return opened;
+	handle_put(opened);
+	return roomy_call(dataset_renew, &opening) && opening.result >= 0 ? handle_get(opening.fs) : NULL;
 }

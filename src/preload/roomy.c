@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* A stack that is mapped for the call. It is for what happens once: opening a data set. */
+#include "preload/roomy.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#define ROOMY_STACK (256u << 10)
+
+struct roomy {
+	void (*function)(void *argument);
+	void *argument;
+	ucontext_t here, there;
+	_Alignas(16) char stack[ROOMY_STACK];
+};
+
+static void roomy_begin(unsigned high, unsigned low)
+{
+	const struct roomy *roomy = (const struct roomy *)((uintptr_t)high << 32 | low);
+
+	roomy->function(roomy->argument);
+}
+
+bool roomy_call(void (*function)(void *argument), void *argument)
+{
+	struct roomy *roomy = mmap(NULL, sizeof(*roomy), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	bool is_called;
+
+	if (roomy == MAP_FAILED)
+		return false;
+	roomy->function = function;
+	roomy->argument = argument;
+	getcontext(&roomy->there);
+	roomy->there.uc_stack = (stack_t){ .ss_sp = roomy->stack, .ss_size = ROOMY_STACK };
+	roomy->there.uc_link = &roomy->here;
+	makecontext(&roomy->there, (void (*)(void))roomy_begin, 2, (unsigned)((uintptr_t)roomy >> 32),
+		    (unsigned)(uintptr_t)roomy);
+	is_called = swapcontext(&roomy->here, &roomy->there) == 0;
+	munmap(roomy, sizeof(*roomy));
+	return is_called;
+}
