@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "preload/datasets.h"
 #include "preload/hook.h"
 #include "preload/next.h"
 #include "preload/serving.h"

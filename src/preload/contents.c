@@ -6,8 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "preload/private.h"
 #include "preload/report.h"
 #include "read/op.h"
+
+#define CONTENTS_MOST (UINT64_C(64) << 20) /* bytes that are kept */
+
+static void *_Atomic kept; /* _Atomic uint64_t: bytes */
+
+static _Atomic uint64_t *contents_kept(void)
+{
+	return kept;
+}
+
+bool contents_make(void)
+{
+	return private_new(&kept, sizeof(_Atomic uint64_t));
+}
 
 /* By parts that one thread reads alone: nothing here starts others. */
 static bool contents_fetch(const struct table_file *file, uint8_t *buffer)
@@ -27,19 +42,34 @@ static bool contents_fetch(const struct table_file *file, uint8_t *buffer)
 	return true;
 }
 
+/* A program that reads the beginnings of many files, and leaves them open, must not run out of memory. */
+static uint8_t *contents_room(uint64_t size)
+{
+	uint64_t others = atomic_fetch_add(contents_kept(), size);
+	uint8_t *room = others + size <= CONTENTS_MOST ? malloc(size + 1) : NULL;
+
+	if (!room)
+		atomic_fetch_sub(contents_kept(), size);
+	return room;
+}
+
+void contents_free(struct table_file *file)
+{
+	if (!file->contents)
+		return;
+	atomic_fetch_sub(contents_kept(), file->size);
+	free(file->contents);
+	file->contents = NULL;
+}
+
 const uint8_t *contents_load(struct table_file *file)
 {
-	uint8_t *contents;
-
 	if (file->contents)
 		return file->contents;
-	contents = malloc(file->size + 1);
-	if (contents && contents_fetch(file, contents)) {
-		file->contents = contents;
-		return contents;
-	}
-	free(contents);
-	return NULL;
+	file->contents = contents_room(file->size);
+	if (file->contents && !contents_fetch(file, file->contents))
+		contents_free(file);
+	return file->contents;
 }
 
 ssize_t contents_read(struct table_file *file, void *buffer, size_t size, uint64_t offset)

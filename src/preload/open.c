@@ -9,6 +9,7 @@
 #include "lib/handle.h"
 #include "lib/high.h"
 #include "lib/permission.h"
+#include "preload/contents.h"
 #include "preload/hook.h"
 #include "preload/inside.h"
 #include "preload/next.h"
@@ -124,7 +125,7 @@ static int open_serve(int directory, const char *path, int flags)
 
 static bool open_is_ready(void)
 {
-	return datasets_make() && table_make() && report_make();
+	return datasets_make() && contents_make() && table_make() && report_make();
 }
 
 static bool open_is_to_read(int flags)

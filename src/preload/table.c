@@ -3,11 +3,13 @@
  * is used. */
 #include "preload/table.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "lib/handle.h"
+#include "preload/contents.h"
+#include "preload/datasets.h"
+#include "preload/contents.h"
 #include "preload/next.h"
 #include "preload/placeholder.h"
 #include "preload/private.h"
@@ -80,7 +82,7 @@ void table_drop(struct table_entry *entry)
 		return;
 	atomic_store_explicit(&entry->is_used, false, memory_order_release);
 	atomic_fetch_sub(&table_here()->used, 1);
-	free(entry->file.contents);
+	contents_free(&entry->file);
 	handle_put(entry->file.opened);
 }
 
