@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 #include "preload/placeholder.h"
 
+#include <stdatomic.h>
+
 #include "lib/high.h"
 #include "preload/next.h"
+#include "preload/own.h"
 #include "preload/streams.h"
 
 #define PLACEHOLDER_FLAGS (O_PATH | O_NOFOLLOW) /* which few descriptors of a program have */
 #define PLACEHOLDER_LEAST 3 /* standard input is read inside of the C library */
 
 static int original = -1;
+static _Atomic int spare = -1;
 
 bool placeholder_prepare(void)
 {
@@ -17,7 +21,28 @@ bool placeholder_prepare(void)
 	original = next()->open("/proc/self", PLACEHOLDER_FLAGS | O_CLOEXEC);
 	if (original >= 0)
 		high_move(&original);
+	placeholder_respare();
 	return original >= 0;
+}
+
+bool placeholder_spare(void)
+{
+	int fd = atomic_exchange(&spare, -1);
+
+	if (!own_has(fd)) /* the program closed it by a way that we do not see */
+		return false;
+	close(fd);
+	return true;
+}
+
+/* Nobody else has it meanwhile: a thread that finds none does without. */
+void placeholder_respare(void)
+{
+	int fd = original < 0 ? -1 : fcntl(original, F_DUPFD_CLOEXEC, 0);
+
+	if (fd >= 0)
+		high_move(&fd);
+	atomic_store(&spare, fd);
 }
 
 int placeholder_new(int flags)

@@ -15,6 +15,7 @@
 #include "preload/inside.h"
 #include "preload/next.h"
 #include "preload/own.h"
+#include "preload/placeholder.h"
 #include "preload/private.h"
 #include "preload/report.h"
 #include "preload/settings.h"
@@ -134,10 +135,27 @@ static bool real_replace_beyond(struct table_file *file, int fd)
 	return is_done;
 }
 
+/* There is nothing beyond. */
+static bool real_replace_spare(struct table_file *file, int fd)
+{
+	bool is_done;
+
+	if (!placeholder_spare())
+		return false;
+	is_done = real_replace(file, fd);
+	placeholder_respare();
+	return is_done;
+}
+
+static bool real_replace_somehow(struct table_file *file, int fd)
+{
+	return real_replace(file, fd) || real_replace_beyond(file, fd) || real_replace_spare(file, fd);
+}
+
 void real_make_entry(struct table_entry *entry, int fd, const char *caller)
 {
 	report_real(caller);
-	if (!entry->file.is_real && !real_replace(&entry->file, fd) && !real_replace_beyond(&entry->file, fd))
+	if (!entry->file.is_real && !real_replace_somehow(&entry->file, fd))
 		report_lost(fd);
 	table_drop(entry);
 }
