@@ -22,7 +22,10 @@
 #include "preload/where.h"
 
 enum forward_kind {
-	PLAIN, LOCK, STREAM, POLL, SELECT, MESSAGE, AIO, AIO1, PRCTL, SYSCALL, ALL, SHARE, CLONE, LEAVE, OFF, CONFINE, END
+	/* What is given is made real: */
+	PLAIN, LOCK, STREAM, POLL, SELECT, MESSAGE, AIO, AIO1, SYSCALL,
+	/* All is: */
+	ALL, SHARE, CLONE, LEAVE, PRCTL, OFF, CONFINE, END
 };
 
 struct forward {
@@ -196,6 +199,35 @@ static void forward_off(const struct forward *forward)
 	real_make_all(forward->name);
 }
 
+/* Who else gets what is open, or what may be served from now on. */
+static void forward_change(const struct forward *forward, const uint64_t *arguments)
+{
+	switch ((enum forward_kind)forward->kind) {
+	case SHARE:
+	case CLONE:
+		private_share();
+		real_make_all(forward->name);
+		/* Two tables of numbers and one memory, or two processes with the same numbers. */
+		if (forward->kind == CLONE && arguments[2] & CLONE_VM && !(arguments[2] & CLONE_VFORK))
+			forward_off(forward);
+		break;
+	case PRCTL:
+		if (arguments[0] == PR_SET_SECCOMP)
+			forward_off(forward);
+		break;
+	case OFF:
+	case CONFINE:
+		forward_off(forward);
+		break;
+	case ALL:
+	case LEAVE:
+		real_make_all(forward->name);
+		break;
+	default: /* END: nobody has the descriptors any more, and a daemon that does not answer is not waited for */
+		break;
+	}
+}
+
 static void forward_begin(const struct forward *forward, const uint64_t *arguments)
 {
 	switch ((enum forward_kind)forward->kind) {
@@ -223,31 +255,8 @@ static void forward_begin(const struct forward *forward, const uint64_t *argumen
 	case SYSCALL:
 		forward_syscall(forward, arguments);
 		break;
-	case SHARE:
-		private_share();
-		real_make_all(forward->name);
-		break;
-	case CLONE:
-		private_share();
-		real_make_all(forward->name);
-		/* Two tables of numbers and one memory, or two processes with the same numbers. */
-		if (arguments[2] & CLONE_VM && !(arguments[2] & CLONE_VFORK))
-			forward_off(forward);
-		break;
-	case PRCTL:
-		if (arguments[0] == PR_SET_SECCOMP)
-			forward_off(forward);
-		break;
-	case OFF:
-	case CONFINE:
-		forward_off(forward);
-		break;
-	case ALL:
-	case LEAVE:
-		real_make_all(forward->name);
-		break;
-	case END: /* nobody has the descriptors any more; a daemon that does not answer is not to be waited for */
-		break;
+	default:
+		forward_change(forward, arguments);
 	}
 }
 
@@ -265,8 +274,8 @@ static bool forward_is_concerned(const struct forward *forward)
 {
 	enum forward_kind kind = forward->kind;
 
-	return table_has_any() || kind == SYSCALL || kind == PRCTL || kind == STREAM || kind == LOCK || kind == SHARE ||
-	       kind == CLONE || kind == OFF;
+	return table_has_any() || kind == SYSCALL || kind == STREAM || kind == LOCK || kind == SHARE || kind == CLONE ||
+	       kind == PRCTL || kind == OFF;
 }
 
 void *forward_prepare(struct forward *forward, const struct forward_call *call)
