@@ -232,6 +232,19 @@ void lane_leave(struct lane *lane)
 	lane->is_busy = false;
 }
 
+void lane_tell(void)
+{
+	struct lane *lane = lane_thread.lanes;
+
+	if (!lane || lane_thread.generation != forked_generation())
+		return;
+	forked_lock();
+	for (; lane; lane = lane->next)
+		if (!atomic_load(&lane->is_dead))
+			tally_tell(&lane->tally, &lane->counters, lane->direct->link, true);
+	forked_unlock();
+}
+
 /* --- reading --- */
 
 static struct engine_setup lane_setup(const struct lane *lane)

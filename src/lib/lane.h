@@ -70,6 +70,8 @@ void lane_lose_ring(struct lane *lane);
 /* Ends reads that a lost ring has completed, and lost itself after the last one. */
 void lane_wind_up(struct lane *lane);
 
+/* The daemons hear of what this thread has read since it told them last. */
+void lane_tell(void);
 /* Before the version goes: nobody uses it. */
 void lane_close_all(struct direct *direct);
 /* For forked_watch(). */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "preload/forward.h"
+#include "preload/ending.h"
 #include "preload/inside.h"
 #include "preload/next.h"
 #include "preload/report.h"
@@ -28,5 +29,5 @@ __attribute__((constructor)) static void begin_process(void)
 
 __attribute__((destructor)) static void begin_end(void)
 {
-	report_write(false);
+	ending_tell(false);
 }

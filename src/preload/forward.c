@@ -15,7 +15,7 @@
 #include "preload/next.h"
 #include "preload/private.h"
 #include "preload/real.h"
-#include "preload/report.h"
+#include "preload/ending.h"
 #include "preload/settings.h"
 #include "preload/streams.h"
 #include "preload/inside.h"
@@ -293,6 +293,6 @@ void *forward_prepare(struct forward *forward, const struct forward_call *call)
 		inside_leave(&inside);
 	}
 	if (forward_is_over(forward, call->arguments, &is_confined))
-		report_write(is_confined);
+		ending_tell(is_confined);
 	return found;
 }

@@ -9,8 +9,8 @@
 bool placeholder_prepare(void);
 /* The lowest free number, as open(2) gives; negative when there is none that can be had. flags: O_CLOEXEC or 0. */
 int placeholder_new(int flags);
-/* A number that is kept for when the program has used up all of them. True: it is free until placeholder_respare(), unless
- * another thread is faster. */
+/* A number that is kept for when the program has used up all of them. True: it is free until placeholder_respare(),
+ * unless another thread is faster. */
 bool placeholder_spare(void);
 void placeholder_respare(void);
 /* Whether the number is one still: the program may have closed it unseen, and got it again for something else. */

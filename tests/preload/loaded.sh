@@ -73,4 +73,7 @@ env LD_PRELOAD="$library" DATASETFS_REPORT="$PWD/report" ./program mnt/file >wit
 assert_eq "requests for memory, threads and errors" "$(cat with)" "$(cat without)"
 assert_contains "threads and errors" "$(cat with)" "threads 1, errors 0"
 assert_contains "report" "$(cat report)" '"opened": 100, '
+assert_eq "files that the daemon heard of" "$(stats mnt client_files)" "$(python3 -c '
+import json
+print(json.loads(open("report").readline())["read"])')"
 assert_contains "report" "$(cat report)" '"made_real": {"dup2": 100}'

@@ -190,6 +190,18 @@ static void ask_access(void)
 	}
 }
 
+/* Whether the kernel still has a name in .datasetfs depends on when it was asked for last, as the library does. */
+static ssize_t without_deleted(const char *target, ssize_t length)
+{
+	static const char deleted[] = " (deleted)";
+	ssize_t rest = length - (ssize_t)strlen(deleted);
+
+	if (rest > 0 && memmem(target, (size_t)rest, "/.datasetfs/", 12) &&
+	    memcmp(target + rest, deleted, strlen(deleted)) == 0)
+		return rest;
+	return length;
+}
+
 static void read_link(void)
 {
 	char target[PATH_MAX + 1], *resolved;
@@ -206,6 +218,8 @@ static void read_link(void)
 		return;
 	}
 	result = readlinkat(place.dirfd, place.path, target, PATH_MAX);
+	if (result > 0 && result <= PATH_MAX)
+		result = without_deleted(target, result);
 	target[result > 0 ? result : 0] = 0;
 	/* The two sides' names are not of one length. */
 	log_result(result < 0 ? -1 : 0, "readlinkat(%d, '%s') '%s'", place.dirfd, log_path(place.path),

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#include "preload/ending.h"
+
+#include "lib/lane.h"
+#include "preload/inside.h"
+#include "preload/private.h"
+#include "preload/report.h"
+
+void ending_tell(bool is_confined)
+{
+	struct inside inside;
+
+	if (private_is_anothers())
+		return;
+	if (inside_enter(&inside)) { /* not out of our own code, which may have the lock */
+		lane_tell();
+		inside_leave(&inside);
+	}
+	report_write(is_confined);
+}
