@@ -205,6 +205,7 @@ void real_lose_own(unsigned first, unsigned last, const char *caller)
 	for (int own = own_next(first); own >= 0 && (unsigned)own <= last; own = own_next((unsigned)own + 1)) {
 		settings_stop();
 		real_make_all(caller);
+		report_leave(own);
 		own_remove(own);
 	}
 }

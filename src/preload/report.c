@@ -204,3 +204,9 @@ void report_write(bool is_last)
 	if (has_entered)
 		inside_leave(&inside);
 }
+
+void report_leave(int fd)
+{
+	if (fd == report_fd)
+		report_write(true);
+}

@@ -21,3 +21,5 @@ void report_begin(void);
 /* Writes the line, if one is asked for, and begins anew unless it is the last one. At any time, as from _exit(2) in a
  * signal handler. */
 void report_write(bool is_last);
+/* This number is about to be something else. If the line goes there, it is written for the last time. */
+void report_leave(int fd);
