@@ -34,7 +34,14 @@ preload=$DATASETFS_BUILD/src/preload/libdatasetfs-preload.so
 c_program preload/threads -rdynamic
 c_program preload/names -fno-builtin
 cc -shared -fPIC -o allocator.so "$DATASETFS_SOURCE/tests/preload/allocator.c"
-echo 'void from_constructor(void); __attribute__((constructor)) static void begin(void) { from_constructor(); }' >begin.c
+cat >begin.c <<'END'
+void from_constructor(void);
+
+__attribute__((constructor)) static void begin(void)
+{
+	from_constructor();
+}
+END
 cc -shared -fPIC -o constructor.so begin.c
 program=$PWD/threads
 
