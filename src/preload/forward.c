@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -85,7 +86,12 @@ static void forward_poll(const struct forward *forward, const uint64_t *argument
 {
 	const struct pollfd *items = (const struct pollfd *)(uintptr_t)arguments[0];
 
-	for (nfds_t i = 0; items && i < arguments[1] && i < TABLE_SIZE; i++)
+	struct rlimit limit;
+
+	/* More are refused, and need not be there. */
+	if (!items || getrlimit(RLIMIT_NOFILE, &limit) < 0 || (unsigned)arguments[1] > limit.rlim_cur)
+		return;
+	for (unsigned i = 0; i < (unsigned)arguments[1]; i++)
 		real_make(items[i].fd, forward->name);
 }
 

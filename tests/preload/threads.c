@@ -113,6 +113,22 @@ static void case_limit(void)
 		CHECK(mmap(NULL, 1, PROT_READ, MAP_PRIVATE, fd, 0) != MAP_FAILED);
 }
 
+/* A list that is longer than there are placeholders. */
+static void case_long_list(void)
+{
+	static struct pollfd list[20000];
+	const size_t last = sizeof(list) / sizeof(*list) - 1;
+	struct rlimit limit = { last + 1, last + 1 };
+
+	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return;
+	for (size_t i = 0; i < last; i++)
+		list[i].fd = -1;
+	list[last] = (struct pollfd){ .fd = open_file("a"), .events = POLLIN };
+	CHECK(poll(list, last + 1, 0) == 1 && list[last].revents == POLLIN);
+	CHECK(poll(list, 1UL << 30, 0) < 0 && errno == EINVAL);
+}
+
 /* --- children, signals, confinement --- */
 
 /* The first file of the process is opened by a child that has its memory. */
@@ -348,7 +364,7 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	CASE(unshare), CASE(system_close), CASE(limit), CASE(vfork), CASE(handler), CASE(exit_in_handler),
+	CASE(unshare), CASE(system_close), CASE(limit), CASE(long_list), CASE(vfork), CASE(handler), CASE(exit_in_handler),
 	CASE(strict), CASE(small_stack), CASE(constructor), CASE(stopped_daemon), CASE(cancel), CASE(many),
 	CASE(little_memory), CASE(covered), CASE(long_path), CASE(kept),
 };
