@@ -2,6 +2,7 @@
 /* A stack that is mapped for the call. It is for what happens once: opening a data set. */
 #include "preload/roomy.h"
 
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -23,21 +24,38 @@ static void roomy_begin(unsigned high, unsigned low)
 	roomy->function(roomy->argument);
 }
 
+/* By these, collectors of garbage stop threads and look at their stacks, which they know: not at this one. Others end
+ * a program that waits for a daemon. */
+static void roomy_block(sigset_t *ret_former)
+{
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGPWR);
+	sigaddset(&signals, SIGXCPU);
+	for (int signal = SIGRTMIN; signal <= SIGRTMAX; signal++)
+		sigaddset(&signals, signal);
+	pthread_sigmask(SIG_BLOCK, &signals, ret_former);
+}
+
 bool roomy_call(void (*function)(void *argument), void *argument)
 {
 	struct roomy *roomy = mmap(NULL, sizeof(*roomy), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sigset_t signals;
 	bool is_called;
 
 	if (roomy == MAP_FAILED)
 		return false;
 	roomy->function = function;
 	roomy->argument = argument;
+	roomy_block(&signals);
 	getcontext(&roomy->there);
 	roomy->there.uc_stack = (stack_t){ .ss_sp = roomy->stack, .ss_size = ROOMY_STACK };
 	roomy->there.uc_link = &roomy->here;
 	makecontext(&roomy->there, (void (*)(void))roomy_begin, 2, (unsigned)((uintptr_t)roomy >> 32),
 		    (unsigned)(uintptr_t)roomy);
 	is_called = swapcontext(&roomy->here, &roomy->there) == 0;
+	pthread_sigmask(SIG_SETMASK, &signals, NULL); /* on the thread's own stack again */
 	munmap(roomy, sizeof(*roomy));
 	return is_called;
 }

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +119,7 @@ static void case_long_list(void)
 {
 	static struct pollfd list[20000];
 	const size_t last = sizeof(list) / sizeof(*list) - 1;
+	volatile nfds_t too_many = 1 << 30;
 	struct rlimit limit = { last + 1, last + 1 };
 
 	if (setrlimit(RLIMIT_NOFILE, &limit) < 0)
@@ -126,7 +128,7 @@ static void case_long_list(void)
 		list[i].fd = -1;
 	list[last] = (struct pollfd){ .fd = open_file("a"), .events = POLLIN };
 	CHECK(poll(list, last + 1, 0) == 1 && list[last].revents == POLLIN);
-	CHECK(poll(list, 1UL << 30, 0) < 0 && errno == EINVAL);
+	CHECK(poll(list, too_many, 0) < 0 && errno == EINVAL);
 }
 
 /* --- children, signals, confinement --- */
@@ -272,6 +274,50 @@ static void case_stopped_daemon(void)
 	pthread_join(thread, NULL);
 }
 
+static _Atomic pid_t opener;
+static char *opener_stack;
+static volatile int stops;
+
+/* As a collector of garbage stops a thread. */
+static void stop(int unused)
+{
+	char here;
+	ptrdiff_t deep = opener_stack - &here;
+
+	(void)unused;
+	CHECK(deep > 0 && deep < 8 << 20);
+	stops++;
+}
+
+static void *open_slowly(void *unused)
+{
+	char here;
+
+	opener_stack = &here;
+	opener = gettid();
+	raise(SIGPWR);
+	return open_and_read(unused);
+}
+
+/* Its stack is the one that it was given. */
+static void case_collector(void)
+{
+	const struct sigaction action = { .sa_handler = stop, .sa_flags = SA_RESTART };
+	pid_t daemon = atoi(getenv("DAEMON"));
+	pthread_t thread;
+
+	sigaction(SIGPWR, &action, NULL);
+	kill(daemon, SIGSTOP);
+	pthread_create(&thread, NULL, open_slowly, NULL);
+	while (!opener)
+		sched_yield();
+	for (int i = 0; i < 20; i++, poll(NULL, 0, 5))
+		tgkill(getpid(), opener, SIGPWR);
+	kill(daemon, SIGCONT);
+	pthread_join(thread, NULL);
+	CHECK(stops > 0);
+}
+
 static void *seek_when_canceled(void *fd)
 {
 	pthread_barrier_wait(&both);
@@ -364,9 +410,9 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	CASE(unshare), CASE(system_close), CASE(limit), CASE(long_list), CASE(vfork), CASE(handler), CASE(exit_in_handler),
-	CASE(strict), CASE(small_stack), CASE(constructor), CASE(stopped_daemon), CASE(cancel), CASE(many),
-	CASE(little_memory), CASE(covered), CASE(long_path), CASE(kept),
+	CASE(unshare), CASE(system_close), CASE(limit), CASE(long_list), CASE(vfork), CASE(handler),
+	CASE(exit_in_handler), CASE(strict), CASE(small_stack), CASE(constructor), CASE(stopped_daemon),
+	CASE(collector), CASE(cancel), CASE(many), CASE(little_memory), CASE(covered), CASE(long_path), CASE(kept),
 };
 
 int main(int argc, char **argv)

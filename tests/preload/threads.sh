@@ -46,7 +46,7 @@ cc -shared -fPIC -o constructor.so begin.c
 program=$PWD/threads
 
 for name in unshare system_close limit long_list vfork handler exit_in_handler strict small_stack constructor \
-    stopped_daemon cancel many little_memory long_path kept; do
+    stopped_daemon collector cancel many little_memory long_path kept; do
     tried $name
     [ $name != vfork ] || grep -q '"opened": 1,' report || fail "the parent of the child is not served: $(cat report)"
 done
