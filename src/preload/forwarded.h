@@ -81,7 +81,8 @@ FORWARD(fexecve, LEAVE, 0, 0)
 /* From then on paths may mean something else, or this process may read other files; or a ring reads by numbers
  * that nobody sees. */
 FORWARD(capset, OFF, 0, 0) FORWARD(chroot, OFF, 0, 0) FORWARD(initgroups, OFF, 0, 0) FORWARD(io_queue_init, OFF, 0, 0)
-FORWARD(io_setup, OFF, 0, 0) FORWARD(io_uring_queue_init, OFF, 0, 0) FORWARD(io_uring_queue_init_params, OFF, 0, 0)
+FORWARD(io_setup, OFF, 0, 0) FORWARD(io_uring_queue_init_mem, OFF, 0, 0)
+FORWARD(io_uring_queue_init, OFF, 0, 0) FORWARD(io_uring_queue_init_params, OFF, 0, 0)
 FORWARD(io_uring_queue_mmap, OFF, 0, 0) FORWARD(io_uring_setup, OFF, 0, 0) FORWARD(pivot_root, OFF, 0, 0)
 FORWARD(setegid, OFF, 0, 0) FORWARD(seteuid, OFF, 0, 0) FORWARD(setfsgid, OFF, 0, 0) FORWARD(setfsuid, OFF, 0, 0)
 FORWARD(setgid, OFF, 0, 0) FORWARD(setgroups, OFF, 0, 0) FORWARD(setns, OFF, 0, 0) FORWARD(setregid, OFF, 0, 0)

@@ -16,6 +16,7 @@
 
 struct table {
 	_Atomic unsigned used;
+	_Atomic int end; /* behind the largest number that ever had an entry */
 	struct table_entry entries[TABLE_SIZE];
 };
 
@@ -98,6 +99,15 @@ void table_forget(int fd)
 	pthread_mutex_unlock(&entry->lock);
 }
 
+static void table_reach(int fd)
+{
+	_Atomic int *end = &table_here()->end;
+	int known = *end;
+
+	while (known <= fd && !atomic_compare_exchange_weak(end, &known, fd + 1))
+		;
+}
+
 bool table_add(int fd, const struct table_file *file)
 {
 	struct table_entry *entry;
@@ -109,6 +119,7 @@ bool table_add(int fd, const struct table_file *file)
 	table_drop(entry);
 	memcpy(&entry->file, file, sizeof(*file));
 	atomic_fetch_add(&table_here()->used, 1);
+	table_reach(fd);
 	atomic_store_explicit(&entry->is_used, true, memory_order_release);
 	pthread_mutex_unlock(&entry->lock);
 	return true;
@@ -118,7 +129,7 @@ int table_next(unsigned from)
 {
 	if (!table_has_any())
 		return -1;
-	for (; from < TABLE_SIZE; from++)
+	for (; from < (unsigned)table_here()->end; from++)
 		if (atomic_load_explicit(&table_here()->entries[from].is_used, memory_order_relaxed))
 			return (int)from;
 	return -1;

@@ -17,6 +17,7 @@ UNCALLED = {
     "llseek": "for old programs only: nobody can link with it",
     "io_queue_init": "libaio has no header here, and this is io_setup",
     "io_setup": "calls.c asks the loader for it, as libaio has no header here",
+    "io_uring_queue_init_mem": "of newer releases of liburing",
     "pivot_root": "moves every process of the machine",
     "_IO_proc_open": "what popen is made of, with a FILE that only glibc makes",
     "_IO_file_attach": "what fdopen is made of, with a FILE that only glibc makes",
