@@ -95,7 +95,8 @@ if [ -z "${DATASETFS_SANITIZER:-}" ] && mkdir "$group" 2>/dev/null && [ -e "$gro
     unmount mnt
     say "memory of the control group"
 
-    # Each of eight users has a share, and all shares together are more than the group has.
+    # Each of eight users has a share, and all shares together are more than the group has. With a thread for each
+    # read the buffers alone could be.
     python3 - <<'END'
 import os
 os.makedirs("crowd")
@@ -104,7 +105,7 @@ for i in range(8 * 48):
         out.write(f"{i:015}\n".encode() * (1000000 // 16))
 END
     pack crowd.volume crowd --compress zstd
-    mount_volume crowd.volume mnt -o readahead=off,prefetch=8G,allow_other
+    mount_volume crowd.volume mnt -o readahead=off,prefetch=8G,allow_other,workers=2
     echo $((256 << 20)) >"$group/$limit"
     echo $DAEMON >"$group/cgroup.procs"
     announce crowd mnt crowd $((256 << 20)) "$group/cgroup.procs" || fail "more than the control group has"
