@@ -132,4 +132,4 @@ assert_fails 1 "expected MOUNTPOINT, found 0" /sbin/umount.datasetfs
 umount below
 END
 export LOOP
-unshare --mount --propagation private bash inside.sh
+"$LIB/mount-namespace" bash inside.sh
