@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Prints what calls return, a line each, without anything that varies from run to run."""
 import errno
+import gc
 import hashlib
 import os
 import sys
@@ -58,6 +59,7 @@ def run_sections(*arguments):
         before = os.open("/dev/null", os.O_RDONLY)
         os.close(before)
         function(*arguments)
+        gc.collect()  # what is garbage may have files open
         after = os.open("/dev/null", os.O_RDONLY)
         os.close(after)
         print(f"lowest free descriptor: {after - before} more than before")
