@@ -46,14 +46,10 @@ static bool control_is_dup(int command)
 /* A number that is new means what it meant before no more. */
 static void control_got(int fd, bool is_own)
 {
-	struct inside inside;
-
-	if (is_own) {
+	if (is_own)
 		own_add(fd);
-	} else if (table_may_have(fd) && inside_enter(&inside)) {
-		table_forget(fd);
-		inside_leave(&inside);
-	}
+	else
+		serving_forget(fd);
 }
 
 HOOK int fcntl(int fd, int command, ...)

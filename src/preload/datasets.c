@@ -59,7 +59,7 @@ bool datasets_make(void)
 /* --- the table of mounts --- */
 
 struct datasets_line {
-	char *id, *device, *root, *point, *type;
+	char *device, *root, *point, *type;
 };
 
 /* Cuts a line of proc_pid_mountinfo(5) into its fields. */
@@ -73,7 +73,7 @@ static bool datasets_parse(char *text, struct datasets_line *ret)
 	if (!type)
 		return false;
 	type += 2;
-	*ret = (struct datasets_line){ fields[0], fields[2], fields[3], fields[4], strsep(&type, " ") };
+	*ret = (struct datasets_line){ fields[2], fields[3], fields[4], strsep(&type, " ") };
 	mountinfo_unescape(ret->point);
 	return true;
 }
@@ -128,13 +128,18 @@ bool datasets_is_device(const struct dataset *dataset, const struct statx *st)
 	return makedev(st->stx_dev_major, st->stx_dev_minor) == dataset->device;
 }
 
-/* Nothing is mounted over it, and no folder above it has another name by now. */
-static bool dataset_is_seen(const struct dataset *dataset)
+bool datasets_is_root(const struct dataset *dataset, int directory, const char *path)
 {
 	struct statx st;
 
-	return statx(AT_FDCWD, dataset->root, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &st) == 0 &&
+	return statx(directory, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &st) == 0 &&
 	       datasets_is_device(dataset, &st) && st.stx_ino == INODE_ROOT;
+}
+
+/* Nothing is mounted over it, and no folder above it has another name by now. */
+static bool dataset_is_seen(const struct dataset *dataset)
+{
+	return datasets_is_root(dataset, AT_FDCWD, dataset->root);
 }
 
 static void dataset_settle(struct dataset *dataset, bool is_here)

@@ -33,3 +33,5 @@ struct opened *datasets_get(struct dataset *dataset);
 /* Whether this is the device of one of them. */
 bool datasets_have(dev_t device);
 bool datasets_is_device(const struct dataset *dataset, const struct statx *st);
+/* Whether a path, as of openat(2), leads to its root. */
+bool datasets_is_root(const struct dataset *dataset, int directory, const char *path);

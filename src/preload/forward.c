@@ -17,7 +17,6 @@
 #include "preload/private.h"
 #include "preload/real.h"
 #include "preload/ending.h"
-#include "preload/settings.h"
 #include "preload/streams.h"
 #include "preload/inside.h"
 #include "preload/where.h"
@@ -201,8 +200,7 @@ static void forward_off(const struct forward *forward)
 {
 	if (private_is_anothers())
 		return;
-	settings_stop();
-	real_make_all(forward->name);
+	real_stop(forward->name);
 }
 
 /* Who else gets what is open, or what may be served from now on. */

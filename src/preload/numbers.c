@@ -10,18 +10,8 @@
 #include "preload/own.h"
 #include "preload/private.h"
 #include "preload/real.h"
-#include "preload/settings.h"
+#include "preload/serving.h"
 #include "preload/table.h"
-
-static void numbers_forget(int fd)
-{
-	struct inside inside;
-
-	if (!table_may_have(fd) || !inside_enter(&inside))
-		return;
-	table_forget(fd);
-	inside_leave(&inside);
-}
 
 HOOK int close(int fd)
 {
@@ -31,7 +21,7 @@ HOOK int close(int fd)
 		errno = EBADF;
 		return -1;
 	}
-	numbers_forget(fd);
+	serving_forget(fd);
 	return next()->close(fd);
 }
 
@@ -59,7 +49,7 @@ HOOK int dup(int fd)
 
 	numbers_prepare(fd, -1, "dup");
 	r = next()->dup(fd);
-	numbers_forget(r);
+	serving_forget(r);
 	return r;
 }
 
@@ -70,7 +60,7 @@ HOOK int dup2(int fd, int other)
 	numbers_prepare(fd, other, "dup2");
 	r = next()->dup2(fd, other);
 	if (r >= 0 && fd != other)
-		numbers_forget(other);
+		serving_forget(other);
 	return r;
 }
 
@@ -81,7 +71,7 @@ HOOK int dup3(int fd, int other, int flags)
 	numbers_prepare(fd, other, "dup3");
 	r = next()->dup3(fd, other, flags);
 	if (r >= 0)
-		numbers_forget(other);
+		serving_forget(other);
 	return r;
 }
 
@@ -119,8 +109,7 @@ HOOK int close_range(unsigned first, unsigned last, int flags)
 
 	/* Then a number is one file in this thread and another one in the rest. */
 	if (flags & CLOSE_RANGE_UNSHARE && !private_is_anothers() && inside_enter(&inside)) {
-		settings_stop();
-		real_make_all("close_range");
+		real_stop("close_range");
 		inside_leave(&inside);
 	}
 	if (flags || first > last || inside_is)

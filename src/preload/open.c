@@ -17,6 +17,7 @@
 #include "preload/placeholder.h"
 #include "preload/real.h"
 #include "preload/report.h"
+#include "preload/serving.h"
 #include "preload/settings.h"
 #include "preload/table.h"
 #include "preload/where.h"
@@ -154,12 +155,7 @@ static int open_try(int directory, const char *path, int flags)
 /* What was noted of the number is of a file that was closed unseen. */
 static int open_opened(int fd)
 {
-	struct inside inside;
-
-	if (table_may_have(fd) && inside_enter(&inside)) {
-		table_forget(fd);
-		inside_leave(&inside);
-	}
+	serving_forget(fd);
 	return fd;
 }
 
@@ -172,7 +168,6 @@ static int open_own(int fd)
 }
 
 /* --- the hooks --- */
-
 
 HOOK int openat(int directory, const char *path, int flags, ...)
 {

@@ -156,7 +156,7 @@ void real_make_entry(struct table_entry *entry, int fd, const char *caller)
 {
 	report_real(caller);
 	if (!entry->file.is_real && !real_replace_somehow(&entry->file, fd))
-		report_lost(fd);
+		report_lost();
 	table_drop(entry);
 }
 
@@ -187,6 +187,12 @@ void real_make_all(const char *caller)
 		real_make(fd, caller);
 }
 
+void real_stop(const char *caller)
+{
+	settings_stop();
+	real_make_all(caller);
+}
+
 void real_make_for_lock(int fd, const char *caller)
 {
 	struct stat st;
@@ -194,8 +200,7 @@ void real_make_for_lock(int fd, const char *caller)
 	real_make(fd, caller);
 	if (next()->fstat(fd, &st) < 0 || !datasets_have(st.st_dev))
 		return;
-	settings_stop();
-	real_make_all(caller);
+	real_stop(caller);
 }
 
 void real_lose_own(unsigned first, unsigned last, const char *caller)
@@ -203,8 +208,7 @@ void real_lose_own(unsigned first, unsigned last, const char *caller)
 	if (private_is_anothers()) /* it has its own descriptors */
 		return;
 	for (int own = own_next(first); own >= 0 && (unsigned)own <= last; own = own_next((unsigned)own + 1)) {
-		settings_stop();
-		real_make_all(caller);
+		real_stop(caller);
 		report_leave(own);
 		own_remove(own);
 	}

@@ -77,9 +77,8 @@ void report_real(const char *caller)
 	atomic_fetch_add(&report_counts()->other_callers, 1);
 }
 
-void report_lost(int fd)
+void report_lost(void)
 {
-	(void)fd;
 	atomic_fetch_add(&report_counts()->lost, 1);
 }
 

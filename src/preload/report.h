@@ -12,7 +12,7 @@ bool report_make(void);
 void report_opened(void);              /* a file is served from now on */
 void report_fetched(uint64_t bytes);   /* it was read past the mount */
 void report_real(const char *caller);  /* it is the mount's from now on; caller: a constant */
-void report_lost(int fd);              /* it should be, and cannot */
+void report_lost(void);                /* it should be, and cannot */
 void report_unserved(enum report_reason reason);
 /* A data set is read through its mount. */
 void report_refused(const char *root, const char *why);

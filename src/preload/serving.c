@@ -17,6 +17,16 @@ bool serving_begin(struct serving *serving, int fd)
 	return true;
 }
 
+void serving_forget(int fd)
+{
+	struct inside inside;
+
+	if (!table_may_have(fd) || !inside_enter(&inside))
+		return;
+	table_forget(fd);
+	inside_leave(&inside);
+}
+
 void serving_end(struct serving *serving, const char *caller)
 {
 	if (caller)

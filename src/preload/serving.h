@@ -13,5 +13,8 @@ struct serving {
 
 /* True: the number is a file of ours, and locked. */
 bool serving_begin(struct serving *serving, int fd);
+/* What was noted of this number is of a file that is not open any more: it is closed, or means something new. For who
+ * is not inside. */
+void serving_forget(int fd);
 /* caller: the file is to be real from now on, and this function needs that; NULL: it was served. */
 void serving_end(struct serving *serving, const char *caller);

@@ -9,7 +9,6 @@
 #include "lib/handle.h"
 #include "preload/contents.h"
 #include "preload/datasets.h"
-#include "preload/contents.h"
 #include "preload/next.h"
 #include "preload/placeholder.h"
 #include "preload/private.h"

@@ -51,12 +51,10 @@ static bool where_leads_to_root(const struct where *where, int directory, const 
 {
 	size_t length = where->dataset->length - where->folder - 1;
 	char prefix[DATASET_ROOT];
-	struct statx st;
 
 	memcpy(prefix, path, length);
 	prefix[length] = 0;
-	return statx(directory, prefix, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &st) == 0 &&
-	       datasets_is_device(where->dataset, &st) && st.stx_ino == INODE_ROOT;
+	return datasets_is_root(where->dataset, directory, prefix);
 }
 
 /* In the data set: it may be of a version that was mounted before, or of what is below the mount. */
