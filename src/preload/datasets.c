@@ -169,21 +169,23 @@ static void datasets_settle(void)
 
 /* --- looking --- */
 
-/* Maps so much that all fits, with a NUL behind it. */
+/* Maps so much that all fits, with a NUL behind it, twice: looking at it cuts it up. */
 static char *datasets_read(size_t *ret_size)
 {
 	for (size_t size = 1 << 16, used;; size *= 4) {
-		char *text = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		char *text = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		ssize_t n = 1;
 
 		if (text == MAP_FAILED)
 			return NULL;
 		for (used = 0; n > 0 && used < size - 1; used += n > 0 ? (size_t)n : 0)
 			n = next()->pread(mounts, text + used, size - 1 - used, (off_t)used);
-		*ret_size = size;
-		if (n == 0)
+		if (n == 0) {
+			memcpy(text + size, text, used);
+			*ret_size = size;
 			return text;
-		munmap(text, size);
+		}
+		munmap(text, 2 * size);
 		if (n < 0)
 			return NULL;
 	}
@@ -199,12 +201,8 @@ static void datasets_load(void)
 	text = datasets_read(&size);
 	if (text) {
 		datasets_each(text, datasets_add);
-		munmap(text, size);
-		text = datasets_read(&size);
-	}
-	if (text) {
-		datasets_each(text, datasets_cover);
-		munmap(text, size);
+		datasets_each(text + size, datasets_cover);
+		munmap(text, 2 * size);
 	}
 	datasets_settle();
 }

@@ -87,20 +87,13 @@ static int open_placeholder(const struct table_file *file, int flags)
 	return -1;
 }
 
-static bool open_is(int fd, const struct table_file *file)
-{
-	struct stat st;
-
-	return next()->fstat(fd, &st) == 0 && st.st_dev == file->dataset->device && st.st_ino == file->id;
-}
-
 /* --compat: the mount opens it, and reads are served. */
 static int open_real(int directory, const char *path, int flags, struct table_file *file)
 {
 	int fd = next()->openat(directory, path, flags);
 
 	file->is_real = true;
-	if (fd < 0 || !open_is(fd, file) || !table_add(fd, file))
+	if (fd < 0 || !real_is(fd, file) || !table_add(fd, file))
 		handle_put(file->opened);
 	return fd;
 }

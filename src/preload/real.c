@@ -21,12 +21,18 @@
 #include "preload/settings.h"
 #include "preload/where.h"
 
+bool real_is(int fd, const struct table_file *file)
+{
+	struct stat st;
+
+	return next()->fstat(fd, &st) == 0 && st.st_dev == file->dataset->device && st.st_ino == file->id;
+}
+
 /* By its path in the mount, below folder. The same inode of the same mount, or none. */
 static int real_open_at(const struct table_file *file, const char *root, const char *folder)
 {
 	char path[DATASET_ROOT + TABLE_PATH + 512];
 	auto_close int fd = -1;
-	struct stat st;
 
 	if (snprintf(path, sizeof(path), "%s/%s%s", root, folder, file->below) >= (int)sizeof(path))
 		return -1;
@@ -34,9 +40,7 @@ static int real_open_at(const struct table_file *file, const char *root, const c
 	if (fd < 0)
 		return -1;
 	errno = ENOENT; /* no other one would do */
-	if (next()->fstat(fd, &st) < 0 || st.st_dev != file->dataset->device || st.st_ino != file->id)
-		return -1;
-	return take_fd(&fd);
+	return real_is(fd, file) ? take_fd(&fd) : -1;
 }
 
 /* A version that was mounted when the file was opened stays below .datasetfs for as long as it is on the volume. */

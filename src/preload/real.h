@@ -3,6 +3,9 @@
 #pragma once
 #include "preload/table.h"
 
+/* Whether the descriptor is this file of the mount. */
+bool real_is(int fd, const struct table_file *file);
+
 /* What is behind the number afterwards is no concern of ours: if it cannot be had, a placeholder, on which
  * calls fail. caller: the name of a function, a constant, for the report. */
 void real_make(int fd, const char *caller);
