@@ -69,7 +69,7 @@ struct fetcher {
 	struct reader_options options;
 	struct file_geometry geometry; /* a copy: the thread may outlive the volume */
 	struct reader reader;
-	unsigned busy;    /* slots */
+	unsigned busy;    /* batches that are being read or wait to be stored: nothing takes their memory away */
 	struct kept_batch *stores, **last_store; /* that arrived, with files to be stored */
 	uint64_t looked;   /* bytes read when a read looked at the memory, */
 	int64_t looked_at; /* and when that was, ns, monotonic; 0: none did yet */
@@ -205,6 +205,7 @@ static void fetcher_store_some(struct fetcher *fetcher)
 	fetcher->stores = batch->next_store;
 	if (!fetcher->stores)
 		fetcher->last_store = &fetcher->stores;
+	fetcher->busy--;
 	kept_end(fetcher->kept, batch, false);
 	job->pending--;
 	fetcher_settle(fetcher, job);
@@ -275,11 +276,11 @@ static void fetcher_done(struct read_op *op, int64_t result)
 	struct fetcher_job *job = slot->job;
 
 	slot->job = NULL;
-	fetcher->busy--;
 	if (result >= 0) {
 		fetcher_arrived(fetcher, slot->batch, job, (uint64_t)result);
 		return;
 	}
+	fetcher->busy--;
 	counter_add(&fetcher->counters.ahead_failures, 1);
 	kept_end(fetcher->kept, slot->batch, true);
 	job->pending--;
@@ -402,7 +403,9 @@ static void fetcher_begin(struct fetcher *fetcher, struct fetcher_slot *slot, st
 	fetcher_read(fetcher, slot);
 }
 
-/* Reads under way take memory beside what is kept: less where it is short. */
+/* Batches that may be busy. One that waits to be stored counts as well: a read that is done at once, as without
+ * io_uring, would be followed by the next one until all jobs are read and none of their files is stored. Reads under
+ * way take memory beside what is kept: less where it is short. */
 static unsigned fetcher_slots(const struct fetcher *fetcher)
 {
 	uint64_t budget = atomic_load(&fetcher->budget), most = budget / READ_SCRATCH;
@@ -500,7 +503,7 @@ static void *fetcher_main(void *argument)
 	sem_post(&fetcher->started);
 	if (!fetcher->has_engine)
 		return NULL;
-	while (atomic_load(&fetcher->going) || fetcher->busy || fetcher->stores || fetcher_peek(fetcher)) {
+	while (atomic_load(&fetcher->going) || fetcher->busy || fetcher_peek(fetcher)) {
 		fetcher_begin_all(fetcher);
 		if (fetcher->stores)
 			fetcher_store_some(fetcher);
