@@ -9,5 +9,7 @@
 
 /* At least size bytes, of whole huge pages, for direct I/O; free() them. NULL: no memory. */
 void *huge_alloc(size_t size);
+/* The kernel takes the memory of what huge_alloc() returned, until it is written to again. */
+void huge_empty(void *bytes, size_t size);
 /* For memory that was mapped and not touched yet, from a page on. */
 void huge_advise(void *map, size_t size);

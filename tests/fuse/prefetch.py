@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What prefetch.sh tells a mount, and what it finds then: prefetch.py WHAT MOUNT ARGUMENT…"""
 import array
+import contextlib
 import errno
 import fcntl
 import json
@@ -222,10 +223,24 @@ def join(group):
         file.write(str(os.getpid()))
 
 
-def crowd(mount, source, limit, group):
-    """Users who announce more than there is memory: what is kept is a part of it, also when that becomes less."""
+def peak(group):
+    """Bytes that processes of this control group had at once."""
+    for name in "memory.peak", "memory.max_usage_in_bytes":
+        with contextlib.suppress(OSError):
+            return int(content(os.path.join(group, name)))
+    return 0  # not counted here
+
+
+def anonymous(process):
+    """Bytes of a process that no file has."""
+    with open(f"/proc/{process}/status", encoding="utf-8") as file:
+        return next(int(line.split()[1]) * 1024 for line in file if line.startswith("RssAnon:"))
+
+
+def crowd(mount, source, limit, process, group):
+    """Users who announce more than there is memory: what they get is a part of it, also when that becomes less."""
     names, users, taken, limit, hog = files_of(mount), 8, 0, int(limit), 150 << 20
-    numbers = numbers_of(mount, names)
+    numbers, others = numbers_of(mount, names), 16 << 20  # which headroom.c leaves for everything else
     for user in range(users):
         os.seteuid(1001 + user)
         taken += tell(mount, numbers[user::users])[0]
@@ -233,16 +248,18 @@ def crowd(mount, source, limit, group):
     settle(mount, taken)
     if taken < users or not is_kept_below(mount, limit // 4):
         sys.exit(f"fail: {taken} files were taken, {stats(mount)['prefetch_dropped']} of them dropped")
+    if peak(group) > limit // 4 + others:
+        sys.exit(f"fail: {peak(group)} of {limit} bytes were taken, expected a quarter for what is read ahead")
     program = f"import sys; all = b'x' * {hog}; print(flush=True); sys.stdin.read()"
     with subprocess.Popen([sys.executable, "-c", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          preexec_fn=lambda: join(group)) as process:
-        process.stdout.readline()
+                          preexec_fn=lambda: join(os.path.join(group, "cgroup.procs"))) as other:
+        other.stdout.readline()
         give_up = time.monotonic() + PATIENCE
-        while not is_kept_below(mount, (limit - hog) // 4):
+        while not is_kept_below(mount, (limit - hog) // 4) or anonymous(process) > (limit - hog) // 4 + others:
             if time.monotonic() > give_up:
-                sys.exit(f"fail: kept beside another process: {stats(mount)}")
+                sys.exit(f"fail: {anonymous(process)} bytes beside another process: {stats(mount)}")
             time.sleep(0.05)
-        process.stdin.close()
+        other.stdin.close()
     compare(mount, source, names)
 
 

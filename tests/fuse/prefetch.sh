@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon channels in=asan,tsan,gcc:ring timeout=240
+# tests/run: daemon channels in=asan,tsan,gcc:threads,gcc:ring timeout=240
 # Files that a user announces are there when he reads them: stored where their names are known, kept where not; in the
 # same order and with the same bytes; no more than may be kept, and not for ever; for the version that is mounted, by
 # users who may read them; nothing of it when nobody announces anything.
@@ -108,7 +108,7 @@ END
     mount_volume crowd.volume mnt -o readahead=off,prefetch=8G,allow_other,workers=2
     echo $((256 << 20)) >"$group/$limit"
     echo $DAEMON >"$group/cgroup.procs"
-    announce crowd mnt crowd $((256 << 20)) "$group/cgroup.procs" || fail "more than the control group has"
+    announce crowd mnt crowd $((256 << 20)) "$DAEMON" "$group" || fail "more than the control group has"
     unmount mnt
     say "memory that many users want"
 else

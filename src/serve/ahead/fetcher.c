@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "fuse/store.h"
 #include "read/read.h"
+#include "serve/ahead/allowance.h"
 #include "serve/ahead/gather.h"
 #include "serve/opening/headroom.h"
 #include "serve/serve.h"
@@ -63,9 +64,11 @@ struct fetcher {
 	bool has_engine; /* which says by then whether it goes on */
 	bool is_stuck;   /* fetcher_stop() left it behind */
 	_Atomic int64_t paused; /* no jobs until then, ns, monotonic */
-	_Atomic uint64_t budget;
+	_Atomic uint64_t budget; /* bytes that may be kept */
 	uint64_t most;
 	/* The thread's: */
+	unsigned reads;   /* batches that may be busy, 1 at least */
+	unsigned touched; /* slots, the first ones, whose scratch may have memory */
 	struct reader_options options;
 	struct file_geometry geometry; /* a copy: the thread may outlive the volume */
 	struct reader reader;
@@ -331,6 +334,10 @@ static bool fetcher_gather(struct fetcher *fetcher, struct fetcher_slot *slot, s
 
 static void fetcher_read(struct fetcher *fetcher, struct fetcher_slot *slot)
 {
+	unsigned touched = (unsigned)(slot - fetcher->slots) + 1;
+
+	if (fetcher->touched < touched)
+		fetcher->touched = touched;
 	slot->op.request = (struct read_request){ .version = generation_read(slot->job->generation),
 						  .chunks = slot->gather.chunks,
 						  .chunk_count = slot->gather.count,
@@ -344,18 +351,27 @@ static void fetcher_read(struct fetcher *fetcher, struct fetcher_slot *slot)
 	read_begin(&fetcher->reader, &slot->op);
 }
 
-/* What would be free of the machine's memory and of the control groups' if nothing were kept: stored pages are charged
- * to the daemon's. What is kept already shrinks with it; free() alone would leave its memory with the daemon. */
+/* What others may need: the scratch of slots that are not to be used, and what free() keeps for the next batches. */
+static void fetcher_give_back(struct fetcher *fetcher)
+{
+	while (fetcher->touched > fetcher->reads && !fetcher->slots[fetcher->touched - 1].job)
+		huge_empty(fetcher->slots[--fetcher->touched].scratch, READ_SCRATCH);
+	malloc_trim(0);
+}
+
+/* A part of what would be free of the machine's memory and of the control groups' if nothing were read ahead: stored
+ * pages are charged to the daemon's. What is kept already shrinks with it. */
 static void fetcher_look(struct fetcher *fetcher)
 {
-	uint64_t free = (headroom_left() + kept_bytes(fetcher->kept)) / FETCHER_SHARE;
-	uint64_t budget = free < READ_MAX ? 0 : free < fetcher->most ? free : fetcher->most;
-	uint64_t dropped = kept_limit(fetcher->kept, budget);
+	uint64_t held = kept_bytes(fetcher->kept) + fetcher->touched * READ_SCRATCH;
+	struct allowance allowance =
+		allowance_of((headroom_left() + held) / FETCHER_SHARE, fetcher->most, fetcher->slot_count);
 
-	atomic_store(&fetcher->budget, budget);
-	counter_add(&fetcher->counters.ahead_dropped, dropped);
-	if (dropped)
-		malloc_trim(0);
+	counter_add(&fetcher->counters.ahead_dropped, kept_limit(fetcher->kept, allowance.kept));
+	atomic_store(&fetcher->budget, allowance.kept);
+	fetcher->reads = allowance.reads;
+	if (allowance.kept < fetcher->most || allowance.reads < fetcher->slot_count)
+		fetcher_give_back(fetcher);
 }
 
 /* Before a read: others may have taken memory since the last look. */
@@ -403,26 +419,18 @@ static void fetcher_begin(struct fetcher *fetcher, struct fetcher_slot *slot, st
 	fetcher_read(fetcher, slot);
 }
 
-/* Batches that may be busy. One that waits to be stored counts as well: a read that is done at once, as without
- * io_uring, would be followed by the next one until all jobs are read and none of their files is stored. Reads under
- * way take memory beside what is kept: less where it is short. */
-static unsigned fetcher_slots(const struct fetcher *fetcher)
-{
-	uint64_t budget = atomic_load(&fetcher->budget), most = budget / READ_SCRATCH;
-
-	if (budget == fetcher->most || most > fetcher->slot_count)
-		return fetcher->slot_count;
-	return most ? (unsigned)most : 1;
-}
-
+/* The first one, so that few are touched. A batch that waits to be stored counts as busy as well: a read that is done
+ * at once, as without io_uring, would be followed by the next one until all jobs are read and none of their files is
+ * stored. */
 static struct fetcher_slot *fetcher_free_slot(struct fetcher *fetcher)
 {
-	if (fetcher->busy >= fetcher_slots(fetcher))
+	struct fetcher_slot *slot = fetcher->slots;
+
+	if (fetcher->busy >= fetcher->reads)
 		return NULL;
-	for (unsigned i = 0; i < fetcher->slot_count; i++)
-		if (!fetcher->slots[i].job)
-			return &fetcher->slots[i];
-	return NULL;
+	while (slot->job)
+		slot++;
+	return slot;
 }
 
 static void fetcher_begin_all(struct fetcher *fetcher)

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Divides memory between files and reads under way: a quarter is for these, and what no file may have. */
+#include "serve/ahead/allowance.h"
+
+#include "read/op.h"
+
+#define ALLOWANCE_READS 4u /* the part of the memory for reads under way */
+
+struct allowance allowance_of(uint64_t memory, uint64_t most, unsigned reads)
+{
+	uint64_t part = memory / ALLOWANCE_READS, rest = memory > most ? memory - most : 0, scratch, left;
+	uint64_t fit = (part > rest ? part : rest) / READ_SCRATCH;
+	struct allowance allowance = { .reads = fit > reads ? reads : fit ? (unsigned)fit : 1 };
+
+	scratch = (uint64_t)allowance.reads * READ_SCRATCH;
+	left = memory > scratch ? memory - scratch : 0;
+	if (left >= READ_MAX)
+		allowance.kept = left < most ? left : most;
+	return allowance;
+}
