@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # tests/run: daemon ring in=tsan timeout=240
 # Commands to a mount: who may give one, whoever has his process number later, that a killed caller's is not carried
-# out, and that none waits for a visitor of .datasetfs/versions.
+# out, and that none waits for a visitor of .datasetfs/versions. And that the end of the mount waits for no device.
 # The daemon's reads of the volume are held back by tests/lib/hold.c, so that a command waits.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
@@ -19,11 +19,11 @@ done
 channels=(dev)
 if ring_switch Y; then channels+=(ring); fi
 
-# mount_held OPTIONS: a mount of v1 whose reads can be held
+# mount_held OPTIONS: a mount whose reads can be held
 mount_held() {
     : >daemon.log
     ASAN_OPTIONS=${ASAN_OPTIONS:-}:verify_asan_link_order=0 LD_PRELOAD=$PWD/hold.so HOLD_VOLUME=$PWD/volume \
-        HOLD_WHILE=$PWD/hold mount_volume volume mnt -o "version=v1,$1"
+        HOLD_WHILE=$PWD/hold mount_volume volume mnt -o "$1"
 }
 
 # A command of root's that waits for the superblocks, and all others behind it.
@@ -56,7 +56,7 @@ settled() {
 }
 
 # A caller who may not switch is killed; somebody who may gets his number before it is his turn.
-mount_held channel=dev,allow_other,control_group=4711
+mount_held version=v1,channel=dev,allow_other,control_group=4711
 if setpriv --reuid 65534 --regid 65534 --clear-groups cat mnt/file >/dev/null 2>&1; then
     program=$(command -v datasetfsctl)
     hold_command
@@ -88,7 +88,7 @@ fi
 unmount mnt
 
 for channel in "${channels[@]}"; do
-    mount_held channel=$channel
+    mount_held version=v1,channel=$channel
     hold_command
     datasetfsctl switch mnt v2 >/dev/null 2>&1 &
     caller=$!
@@ -108,7 +108,7 @@ done
 # A visit that loads a version, and others behind it, as many as there is room for, hold no command back.
 at=$(datasetfsctl list volume --json | json versions.1.index.0.offset /dev/stdin)
 for channel in "${channels[@]}"; do
-    mount_held channel=$channel
+    mount_held version=v1,channel=$channel
     rm -f hold.held
     echo "$at $((at + 4096))" >hold
     stat mnt/.datasetfs/versions/v2 >/dev/null &
@@ -138,7 +138,7 @@ done
 
 # Root without its power, as in a container, may not; in a namespace of users of his own he has all capabilities,
 # but not there.
-mount_held allow_other,control_group=4711
+mount_held version=v1,allow_other,control_group=4711
 weak=(setpriv --bounding-set=-sys_admin --inh-caps=-sys_admin)
 refusal="only root with CAP_SYS_ADMIN and members of its control_group may switch this mount"
 assert_fails 1 "$refusal" "${weak[@]}" datasetfsctl switch mnt v2
@@ -163,3 +163,14 @@ fi
 assert_eq "the label after commands that were refused" "$(label)" v1
 unmount mnt
 say "root without CAP_SYS_ADMIN"
+
+# The control thread looks for a new version by itself, in a read that does not come back.
+mount_held follow=current:1
+rm -f hold.held
+echo 0 524288 >hold
+wait_for 20 test -e hold.held || fail "nobody looks at the volume"
+unmount mnt
+rm hold
+grep -q "the device holds the control thread back, the daemon ends without it" daemon.log ||
+    fail "no line about the device: $(cat daemon.log)"
+say "a mount that ends while the device keeps the control thread"

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/join.h"
+#include "base/log.h"
 #include "serve/control/follow.h"
 #include "serve/control/listing.h"
 #include "serve/control/prune.h"
@@ -117,17 +119,24 @@ int control_start(struct serve *serve, struct error *err)
 	return 0;
 }
 
-void control_stop(struct control *control)
+bool control_stop(struct control *control)
 {
+	bool has_ended = true;
+
 	if (!control)
-		return;
+		return true;
 	if (control->running) {
 		pthread_mutex_lock(&control->lock);
 		control->ending = true;
 		pthread_mutex_unlock(&control->lock);
 		wake_up(&control->serve->wake);
-		pthread_join(control->thread, NULL);
+		has_ended = join_soon(control->thread);
+	}
+	if (!has_ended) {
+		log_warn("the device holds the control thread back, the daemon ends without it");
+		return false;
 	}
 	pthread_mutex_destroy(&control->lock);
 	free(control);
+	return true;
 }

@@ -15,8 +15,9 @@ struct control_job {
 
 /* Before the workers start. */
 must_check int control_start(struct serve *serve, struct error *err);
-/* After the workers ended. */
-void control_stop(struct control *control);
+/* After the workers ended. NULL too. False: the device holds its thread back, which is left behind and may look at all
+ * of serve until the process ends. */
+must_check bool control_stop(struct control *control);
 
 /* Any thread. */
 void control_submit(struct control *control, struct control_job *job);

@@ -362,7 +362,7 @@ void session_free(struct session *session)
 	watchdog_stop(session->serve.watchdog); /* which wakes the control thread */
 	prune_stop(session->serve.prune);
 	visits_stop(session->serve.visits);
-	control_stop(session->serve.control);
+	is_stuck = !control_stop(session->serve.control) || is_stuck;
 	is_stuck = !clients_stop(session->serve.clients) || is_stuck;
 	guard_close(&session->guard);
 	if (!is_stuck)
