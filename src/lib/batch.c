@@ -33,7 +33,7 @@ struct batch_file {
 	size_t lead;        /* bytes before it that may be written to */
 	unsigned pending;   /* slots */
 	int error;
-	struct batch_file *next_free;
+	struct batch_file *next_parted;
 };
 
 struct batch_slot {
@@ -41,13 +41,14 @@ struct batch_slot {
 	struct batch *batch;
 	struct batch_file *file;
 	bool is_rescued; /* it failed, and its bytes came through the mount */
-	struct batch_slot *next_free;
 };
 
-/* What a lane keeps for its batches. */
+/* What a lane keeps for its batches. The free ones are stacks: a process that reads one file at a time touches the
+ * memory of one slot and one file alone, each of which is pages long. */
 struct batch_slots {
-	struct batch_slot *free; /* all of them between two batches, as are the files; */
-	struct batch_file *free_files; /* one more than slots: one is being started */
+	unsigned free_count, free_file_count; /* all of them between two batches */
+	struct batch_slot *first, **free;
+	struct batch_file **free_files; /* one more than slots: one is being started */
 };
 
 /* --- results --- */
@@ -82,14 +83,25 @@ static void batch_refuse(struct batch *batch, struct dsfs_read *read, const stru
 
 static void batch_free_file(struct batch *batch, struct batch_file *file)
 {
-	file->next_free = batch->free_files;
-	batch->free_files = file;
+	batch->slots->free_files[batch->slots->free_file_count++] = file;
+}
+
+/* It stays free until batch_take_file(). */
+static struct batch_file *batch_next_file(const struct batch *batch)
+{
+	return batch->slots->free_files[batch->slots->free_file_count - 1];
+}
+
+static void batch_take_file(struct batch *batch, struct batch_file *file)
+{
+	batch->slots->free_file_count--;
+	batch->file = file;
 }
 
 /* One of them is damaged: they are read one by one, and say which. */
 static void batch_part(struct batch *batch, struct batch_file *file)
 {
-	file->next_free = batch->parted;
+	file->next_parted = batch->parted;
 	batch->parted = file;
 }
 
@@ -135,8 +147,7 @@ static void batch_slot_done(struct read_op *op, int64_t result)
 		result = (int64_t)op->request.size;
 	batch->busy--;
 	batch->bytes -= op->request.size;
-	slot->next_free = batch->free;
-	batch->free = slot;
+	batch->slots->free[batch->slots->free_count++] = slot;
 	file->pending--;
 	if (result < 0) {
 		if (!file->error)
@@ -260,11 +271,11 @@ static int batch_prepare(struct batch *batch, struct batch_file *file, struct er
 static void batch_start_piece(struct batch *batch, struct batch_file *file)
 {
 	const struct direct *direct = batch->lane->direct;
-	struct batch_slot *slot = batch->free;
+	struct batch_slots *slots = batch->slots;
+	struct batch_slot *slot = slots->free[--slots->free_count];
 	struct read_request *request = &slot->op.request;
 	uint64_t left = file->end - file->next;
 
-	batch->free = slot->next_free;
 	slot->batch = batch;
 	slot->file = file;
 	slot->is_rescued = false;
@@ -278,6 +289,8 @@ static void batch_start_piece(struct batch *batch, struct batch_file *file)
 	request->payload = file->payload;
 	request->room = left > READ_MAX ? READ_MAX : file->room; /* what follows is another slot's */
 	request->lead = file->lead;
+	request->scratch = batch->lane->scratch + (size_t)(slot - slots->first) * READ_SCRATCH;
+	request->done = batch_slot_done;
 	file->next += request->size;
 	file->payload += request->size;
 	file->room -= request->size;
@@ -325,7 +338,7 @@ static struct dsfs_read *batch_next_parted(struct batch *batch)
 	struct dsfs_read *read = file->read++;
 
 	if (--file->joined.count == 0) {
-		batch->parted = file->next_free;
+		batch->parted = file->next_parted;
 		batch_free_file(batch, file);
 	}
 	return read;
@@ -334,7 +347,7 @@ static struct dsfs_read *batch_next_parted(struct batch *batch)
 /* False: what comes next is to be read alone. */
 static bool batch_start_joined(struct batch *batch)
 {
-	struct batch_file *file = batch->free_files;
+	struct batch_file *file = batch_next_file(batch);
 	struct neighbours *joined = &file->joined;
 
 	if (!batch->arena || batch->parted)
@@ -350,8 +363,7 @@ static bool batch_start_joined(struct batch *batch)
 	file->error = 0;
 	batch->reads += joined->count;
 	batch->count -= joined->count;
-	batch->free_files = file->next_free;
-	batch->file = file;
+	batch_take_file(batch, file);
 	return true;
 }
 
@@ -368,7 +380,7 @@ static bool batch_start_file(struct batch *batch)
 	if (!read)
 		return false;
 	error_clear(&why);
-	file = batch->free_files;
+	file = batch_next_file(batch);
 	file->joined.count = 0;
 	file->read = read;
 	file->pending = 0;
@@ -377,15 +389,15 @@ static bool batch_start_file(struct batch *batch)
 		batch_refuse(batch, read, &why);
 		return true;
 	}
-	batch->free_files = file->next_free;
-	batch->file = file;
+	batch_take_file(batch, file);
 	batch_leave_file(batch, file); /* an empty one */
 	return true;
 }
 
 void batch_start(struct batch *batch)
 {
-	while (batch->free && batch->free_files && (batch->bytes < BATCH_BYTES || !batch->busy)) {
+	while (batch->slots->free_count && batch->slots->free_file_count &&
+	       (batch->bytes < BATCH_BYTES || !batch->busy)) {
 		if (!batch->file && !batch_start_file(batch))
 			return;
 		if (batch->file) {
@@ -402,11 +414,13 @@ void batch_start(struct batch *batch)
 
 static int batch_make_slots(struct lane *lane, unsigned count, struct error *err)
 {
-	struct batch_slots *slots = calloc(1, sizeof(*slots) + count * sizeof(*slots->free) +
-						      (count + 1) * sizeof(*slots->free_files));
+	struct batch_slots *slots;
+	struct batch_file *files;
 	size_t size = count * READ_SCRATCH;
 	void *map;
 
+	slots = calloc(1, sizeof(*slots) + count * (sizeof(*slots->free) + sizeof(*slots->first)) +
+				  (count + 1) * (sizeof(*slots->free_files) + sizeof(*files)));
 	if (!slots)
 		return error_set(err, -ENOMEM, "no memory for %u reads at a time", count);
 	/* What the device writes to must not be shared with a forked child, page by page as either writes. */
@@ -416,14 +430,14 @@ static int batch_make_slots(struct lane *lane, unsigned count, struct error *err
 		return error_errno(err, "cannot reserve %zu bytes for reads", size);
 	}
 	(void)madvise(map, size, MADV_DONTFORK);
-	slots->free = (struct batch_slot *)(slots + 1);
-	slots->free_files = (struct batch_file *)(slots->free + count);
-	for (unsigned i = 0; i < count; i++) {
-		slots->free[i].op.request.scratch = (uint8_t *)map + i * READ_SCRATCH;
-		slots->free[i].op.request.done = batch_slot_done;
-		slots->free[i].next_free = i + 1 < count ? &slots->free[i + 1] : NULL;
-		slots->free_files[i].next_free = &slots->free_files[i + 1];
-	}
+	slots->free = (struct batch_slot **)(slots + 1);
+	slots->free_files = (struct batch_file **)(slots->free + count);
+	slots->first = (struct batch_slot *)(slots->free_files + count + 1);
+	files = (struct batch_file *)(slots->first + count);
+	for (unsigned i = count; i > 0; i--)
+		slots->free[slots->free_count++] = &slots->first[i - 1];
+	for (unsigned i = count + 1; i > 0; i--)
+		slots->free_files[slots->free_file_count++] = &files[i - 1];
 	lane->slots = slots;
 	lane->scratch = map;
 	lane->scratch_size = size;
@@ -439,9 +453,7 @@ int batch_begin(struct batch *batch, bool many, unsigned depth, struct error *er
 		r = batch_make_slots(lane, depth ? depth : LANE_DEPTH, err);
 	if (r < 0)
 		return r;
-	/* Nothing is linked anew: a read of one file would wait for the memory of all the others. */
-	batch->free = lane->slots->free;
-	batch->free_files = lane->slots->free_files;
+	batch->slots = lane->slots;
 	return 0;
 }
 
@@ -534,10 +546,6 @@ void batch_push(struct batch *batch)
 void batch_end(struct batch *batch)
 {
 	permission_end(&batch->permission);
-	if (batch->free) { /* it has begun */
-		batch->lane->slots->free = batch->free;
-		batch->lane->slots->free_files = batch->free_files;
-	}
 	if (batch->lane)
 		tally_tell(&batch->lane->tally, &batch->lane->counters, batch->lane->direct->link, false);
 }

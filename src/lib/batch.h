@@ -5,7 +5,7 @@
 #include "lib/lane.h"
 #include "lib/permission.h"
 
-struct batch_slot;
+struct batch_slots;
 struct batch_file;
 
 struct batch {
@@ -20,9 +20,9 @@ struct batch {
 	struct error *err; /* gets why the first of reads failed that did, or with todo the last one */
 	/* The batch's, zeroed. */
 	struct permission permission;
-	struct batch_slot *free;
-	struct batch_file *free_files, *file; /* the one of which more is to be started */
-	struct batch_file *parted;            /* whose reads are to be made one by one */
+	struct batch_slots *slots;  /* the lane's */
+	struct batch_file *file;    /* the one of which more is to be started */
+	struct batch_file *parted;  /* whose reads are to be made one by one */
 	const struct dsfs_read *failed;       /* whose reason err has */
 	unsigned busy;                        /* slots */
 	uint64_t bytes;                       /* that they read */

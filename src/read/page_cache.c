@@ -45,9 +45,7 @@ int page_cache_new(struct page_cache **ret, struct error *err)
 		free(cache);
 		return error_errno(err, "cannot reserve the cache of block checksums");
 	}
-	cache->memory = memory;
-	for (size_t i = 0; i < PAGE_CACHE_SETS; i++)
-		pthread_mutex_init(&cache->sets[i].lock, NULL);
+	cache->memory = memory; /* locks are zeroes, PTHREAD_MUTEX_INITIALIZER: a cache without pages takes no memory */
 	*ret = cache;
 	return 0;
 }
@@ -56,8 +54,6 @@ void page_cache_free(struct page_cache *cache)
 {
 	if (!cache)
 		return;
-	for (size_t i = 0; i < PAGE_CACHE_SETS; i++)
-		pthread_mutex_destroy(&cache->sets[i].lock);
 	munmap(cache->memory, PAGE_CACHE_SIZE);
 	free(cache);
 }
