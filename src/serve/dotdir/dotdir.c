@@ -119,6 +119,15 @@ static void dotdir_lookup_control(struct worker *worker, struct channel_request 
 	reply_data(worker, request, &entry, sizeof(entry));
 }
 
+/* Each program that reads past the mount begins with this file: after the first one the kernel knows it. */
+static void dotdir_reply_client(struct worker *worker, struct channel_request *request, char *text, size_t length)
+{
+	struct fuse_entry_out entry;
+
+	snapshots_keep_client(worker->serve->snapshots, text, length, &entry);
+	reply_data(worker, request, &entry, sizeof(entry));
+}
+
 void dotdir_lookup(struct worker *worker, struct channel_request *request)
 {
 	size_t length = 0;
@@ -148,6 +157,8 @@ void dotdir_lookup(struct worker *worker, struct channel_request *request)
 			r = dotdir_text(&dotdir_files[i], worker->serve, &text, &length);
 	if (r < 0)
 		reply_error(worker, request, r);
+	else if (!strcmp(request->wire.name, DSFS_CONTROL_CLIENT))
+		dotdir_reply_client(worker, request, text, length);
 	else
 		describe_reply(worker, request, text, length);
 }

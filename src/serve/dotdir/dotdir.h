@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* MNT/.datasetfs: nodes with sequence 0. Its files are snapshots (snapshots.h), with an entry timeout of 0. */
+/* MNT/.datasetfs: nodes with sequence 0. Its files are snapshots (snapshots.h), with an entry timeout of 0 if they may
+ * change. */
 #pragma once
 #include "serve/serve.h"
 #include "serve/worker/worker.h"

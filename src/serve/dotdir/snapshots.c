@@ -26,6 +26,7 @@ struct snapshot {
 
 struct snapshots {
 	pthread_mutex_t lock; /* all below */
+	struct snapshot client; /* nodeid 0: nobody has looked it up yet */
 	uint64_t made;
 	struct snapshot slots[SNAPSHOTS_MAX];
 };
@@ -45,6 +46,7 @@ void snapshots_free(struct snapshots *snapshots)
 {
 	if (!snapshots)
 		return;
+	free(snapshots->client.text);
 	for (size_t i = 0; i < SNAPSHOTS_MAX; i++)
 		free(snapshots->slots[i].text);
 	pthread_mutex_destroy(&snapshots->lock);
@@ -56,9 +58,9 @@ static struct snapshot *snapshots_find(struct snapshots *snapshots, uint64_t nod
 {
 	struct snapshot *snapshot;
 
-	if (nodeid < NODE_SNAPSHOT)
+	if (nodeid < NODE_SNAPSHOT && nodeid != NODE_CLIENT)
 		return NULL;
-	snapshot = &snapshots->slots[nodeid % SNAPSHOTS_MAX];
+	snapshot = nodeid == NODE_CLIENT ? &snapshots->client : &snapshots->slots[nodeid % SNAPSHOTS_MAX];
 	return snapshot->nodeid == nodeid ? snapshot : NULL;
 }
 
@@ -103,6 +105,12 @@ static int snapshots_find_free(struct snapshots *snapshots, uint32_t uid, bool m
 	return 0;
 }
 
+static void snapshots_fill(struct snapshot *snapshot, uint64_t nodeid, char *text, size_t length)
+{
+	*snapshot = (struct snapshot){ .nodeid = nodeid, .lookups = 1, .text = text, .length = length };
+	clock_gettime(CLOCK_REALTIME, &snapshot->when);
+}
+
 int snapshots_keep(struct snapshots *snapshots, uint32_t uid, bool may_switch, char *text, size_t length,
 		   struct fuse_entry_out *ret)
 {
@@ -112,18 +120,33 @@ int snapshots_keep(struct snapshots *snapshots, uint32_t uid, bool may_switch, c
 	pthread_mutex_lock(&snapshots->lock);
 	r = snapshots_find_free(snapshots, uid, may_switch, &snapshot);
 	if (r == 0) {
-		snapshot->nodeid =
-			NODE_SNAPSHOT + snapshots->made++ * SNAPSHOTS_MAX + (uint64_t)(snapshot - snapshots->slots);
-		snapshot->lookups = 1;
+		snapshots_fill(snapshot,
+			       NODE_SNAPSHOT + snapshots->made++ * SNAPSHOTS_MAX +
+				       (uint64_t)(snapshot - snapshots->slots),
+			       text, length);
 		snapshot->uid = uid;
-		clock_gettime(CLOCK_REALTIME, &snapshot->when);
-		snapshot->text = text;
-		snapshot->length = length;
 		*ret = (struct fuse_entry_out){ .nodeid = snapshot->nodeid, .attr_valid = REPLY_FOREVER };
 		snapshots_attr(snapshot, &ret->attr);
 	}
 	pthread_mutex_unlock(&snapshots->lock);
 	return r;
+}
+
+/* A lookup more than the kernel knows of: it is never forgotten. */
+void snapshots_keep_client(struct snapshots *snapshots, char *text, size_t length, struct fuse_entry_out *ret)
+{
+	struct snapshot *client = &snapshots->client;
+
+	pthread_mutex_lock(&snapshots->lock);
+	if (client->nodeid)
+		free(text);
+	else
+		snapshots_fill(client, NODE_CLIENT, text, length);
+	client->lookups++;
+	*ret = (struct fuse_entry_out){ .nodeid = NODE_CLIENT, .entry_valid = REPLY_FOREVER,
+					.attr_valid = REPLY_FOREVER };
+	snapshots_attr(client, &ret->attr);
+	pthread_mutex_unlock(&snapshots->lock);
 }
 
 int snapshots_getattr(struct snapshots *snapshots, uint64_t nodeid, struct fuse_attr *ret)

@@ -15,6 +15,7 @@
 #define NODE_DOTDIR       UINT64_C(2)    /* .datasetfs */
 #define NODE_CONTROL      UINT64_C(16)   /* in it: the file that takes commands, */
 #define NODE_VERSIONS     UINT64_C(17)   /* the directory with every version under its label, */
+#define NODE_CLIENT       UINT64_C(18)   /* the file that never changes while the mount is there, */
 #define NODE_SNAPSHOT     UINT64_C(1024) /* and from here on what its other files were when somebody looked them up */
 #define NODE_SIDE         (UINT64_C(1) << 63)
 #define NODE_SEQUENCE_MAX ((UINT64_C(1) << (63 - DSFS_ORDINAL_BITS)) - 1)
