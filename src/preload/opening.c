@@ -3,19 +3,21 @@
  * is opened by its name, so this library needs nothing that asks devices for theirs. */
 #include "lib/opening.h"
 
+#include <fcntl.h>
+
 #include "base/cleanup.h"
 #include "lib/linked.h"
-#include "lib/mounted_place.h"
 
 int opening_open(const struct wish *wish, struct opened **ret, struct error *err)
 {
-	auto_close int mount = -1;
+	auto_close int mount = open(wish->where, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	struct link_place place;
 	bool is_final;
-	int r = mounted_place_open(wish->where, &mount, err);
+	int r;
 
-	if (r == 0)
-		r = link_find(mount, &place, err);
+	if (mount < 0)
+		return error_errno(err, "'%s'", wish->where);
+	r = link_find(mount, &place, err);
 	return r < 0 ? r : linked_open(&place, wish, ret, &is_final, err);
 }
 
