@@ -5,9 +5,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-struct checksum_key {
-	uint64_t low, high;
-};
+#include "image/checksum_key.h"
 
 uint64_t checksum_64(const void *bytes, size_t length);
 /* The sum of pieces that lie apart in memory. */

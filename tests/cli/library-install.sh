@@ -87,6 +87,12 @@ rm "$lib"/libdatasetfs.so*
 cc -Wall -Wextra -Werror $(flags --cflags) program.c -o static $(flags --static --libs) ||
     fail "with the static library"
 assert_eq "with the static library" "$(./static volume)" "$version contents"
+
+# Without any shared library. The linker warns of what libcrypto has that needs some.
+# shellcheck disable=SC2046
+cc -Wall -Wextra -Werror -static $(flags --cflags) program.c -o whole $(flags --static --libs) 2>whole.log ||
+    fail "with static libraries alone: $(cat whole.log)"
+assert_eq "with static libraries alone" "$(./whole volume)" "$version contents"
 say "C"
 
 # As libdatasetfs(3) says of plugins: a thread that has read ends after the plugin was closed.

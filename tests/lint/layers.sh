@@ -82,7 +82,7 @@ done < <(find src mkfs tools -name '*.[ch]' -printf '%h\n' | sort -u)
 
 home 'lmdb\.h'            src/image/names.c
 home 'zstd\.h'            src/image/codec.c
-home 'xxh[^/]*\.h'        src/image/checksum.c
+home 'xxh[^/]*\.h'        src/image/checksum_code.c
 home 'openssl/[a-z0-9]*\.h' src/image/sha256.c
 home 'liburing\.h'        src/io/ring.c
 home 'libnvme\.h'         src/device/nvme.c src/device/nvme_fabrics.c

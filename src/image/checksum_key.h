@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* The key of some content: equal content has an equal one. */
+#pragma once
+#include <stdint.h>
+
+struct checksum_key {
+	uint64_t low, high;
+};
