@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
@@ -59,7 +60,7 @@ bool datasets_make(void)
 /* --- the table of mounts --- */
 
 struct datasets_line {
-	char *device, *root, *point, *type;
+	char *mount, *device, *root, *point, *type;
 };
 
 /* Cuts a line of proc_pid_mountinfo(5) into its fields. */
@@ -73,7 +74,7 @@ static bool datasets_parse(char *text, struct datasets_line *ret)
 	if (!type)
 		return false;
 	type += 2;
-	*ret = (struct datasets_line){ fields[2], fields[3], fields[4], strsep(&type, " ") };
+	*ret = (struct datasets_line){ fields[0], fields[2], fields[3], fields[4], strsep(&type, " ") };
 	mountinfo_unescape(ret->point);
 	return true;
 }
@@ -92,6 +93,7 @@ static void datasets_add(const struct datasets_line *line)
 	if (dataset == datasets + DATASETS_MOST)
 		return;
 	dataset->is_listed = true;
+	atomic_store_explicit(&dataset->mount, strtoull(line->mount, NULL, 10), memory_order_relaxed);
 	if (dataset < datasets + count)
 		return;
 	strcpy(dataset->root, line->point);
@@ -128,18 +130,20 @@ bool datasets_is_device(const struct dataset *dataset, const struct statx *st)
 	return makedev(st->stx_dev_major, st->stx_dev_minor) == dataset->device;
 }
 
-bool datasets_is_root(const struct dataset *dataset, int directory, const char *path)
+/* As openat(2) takes them, and an empty path too. */
+static bool datasets_ask(int directory, const char *path, struct statx *ret)
 {
-	struct statx st;
-
-	return statx(directory, path, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO, &st) == 0 &&
-	       datasets_is_device(dataset, &st) && st.stx_ino == INODE_ROOT;
+	return statx(directory, path, AT_EMPTY_PATH | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO | STATX_MNT_ID,
+		     ret) == 0;
 }
 
 /* Nothing is mounted over it, and no folder above it has another name by now. */
 static bool dataset_is_seen(const struct dataset *dataset)
 {
-	return datasets_is_root(dataset, AT_FDCWD, dataset->root);
+	struct statx st;
+
+	return datasets_ask(AT_FDCWD, dataset->root, &st) && datasets_is_device(dataset, &st) &&
+	       st.stx_ino == INODE_ROOT;
 }
 
 static void dataset_settle(struct dataset *dataset, bool is_here)
@@ -277,17 +281,78 @@ const struct dataset *datasets_next(dev_t device, const struct dataset *last)
 	return NULL;
 }
 
+/* --- which of them a path leads into --- */
+
+static struct dataset *datasets_end(void)
+{
+	return datasets + atomic_load_explicit(&dataset_count, memory_order_acquire);
+}
+
+static bool dataset_is_served(const struct dataset *dataset)
+{
+	int state = atomic_load_explicit(&dataset->state, memory_order_acquire);
+
+	return state == DATASET_HERE || state == DATASET_OPEN;
+}
+
+/* What comes in a path behind the names of its mountpoint; NULL: it does not begin with them. */
+static const char *datasets_behind(const char *path, const char *names, size_t length)
+{
+	if (strncmp(path, names, length) || path[length] != '/')
+		return NULL;
+	return path + length + strspn(path + length, "/");
+}
+
 struct dataset *datasets_find(const char *path, const char **ret_below)
 {
-	unsigned count = atomic_load_explicit(&dataset_count, memory_order_acquire);
+	for (struct dataset *dataset = datasets; dataset < datasets_end(); dataset++) {
+		const char *below = datasets_behind(path, dataset->root, dataset->length);
 
-	for (struct dataset *dataset = datasets; dataset < datasets + count; dataset++) {
-		int state = atomic_load_explicit(&dataset->state, memory_order_acquire);
-
-		if (state == DATASET_GONE || state == DATASET_REFUSED ||
-		    strncmp(path, dataset->root, dataset->length) || path[dataset->length] != '/')
+		if (!below || !dataset_is_served(dataset))
 			continue;
-		*ret_below = path + dataset->length + strspn(path + dataset->length, "/");
+		*ret_below = below;
+		return dataset;
+	}
+	return NULL;
+}
+
+struct dataset *datasets_find_around(int directory, const char *path, uint64_t *ret_inode)
+{
+	struct statx st;
+
+	if (!datasets_ask(directory, path, &st) || !(st.stx_mask & STATX_MNT_ID))
+		return NULL;
+	*ret_inode = st.stx_ino;
+	for (struct dataset *dataset = datasets; dataset < datasets_end(); dataset++)
+		if (atomic_load_explicit(&dataset->mount, memory_order_relaxed) == st.stx_mnt_id &&
+		    datasets_is_device(dataset, &st) && dataset_is_served(dataset))
+			return dataset;
+	return NULL;
+}
+
+/* The directory may be the one above any of the mountpoint's last names. */
+static const char *dataset_find_below(struct dataset *dataset, int directory, const char *path)
+{
+	const char *end = dataset->root + dataset->length, *below;
+	uint64_t inode;
+
+	for (const char *names = dataset->root; (names = strchr(names, '/'));) {
+		names++;
+		below = datasets_behind(path, names, (size_t)(end - names));
+		if (below && datasets_find_around(directory, names, &inode) == dataset && inode == INODE_ROOT)
+			return below;
+	}
+	return NULL;
+}
+
+struct dataset *datasets_find_below(int directory, const char *path, const char **ret_below)
+{
+	for (struct dataset *dataset = datasets; dataset < datasets_end(); dataset++) {
+		const char *below = dataset_find_below(dataset, directory, path);
+
+		if (!below)
+			continue;
+		*ret_below = below;
 		return dataset;
 	}
 	return NULL;
@@ -295,10 +360,8 @@ struct dataset *datasets_find(const char *path, const char **ret_below)
 
 bool datasets_have(dev_t device)
 {
-	unsigned count = atomic_load_explicit(&dataset_count, memory_order_acquire);
-
-	for (unsigned i = 0; i < count; i++)
-		if (datasets[i].device == device)
+	for (const struct dataset *dataset = datasets; dataset < datasets_end(); dataset++)
+		if (dataset->device == device)
 			return true;
 	return false;
 }

@@ -13,6 +13,7 @@ struct dataset {
 	char root[DATASET_ROOT]; /* constant, as are length and device */
 	size_t length;
 	dev_t device;
+	_Atomic uint64_t mount; /* its id; of several that are mounted there the last one's */
 	_Atomic int state; /* DATASET_* */
 	bool is_listed;    /* while the mounts are read */
 	struct dsfs *_Atomic fs; /* of a DATASET_OPEN one */
@@ -28,10 +29,13 @@ void datasets_look_again(void);
 const struct dataset *datasets_next(dev_t device, const struct dataset *last);
 /* The one that an absolute path leads into by its text, and the rest of the path; NULL: none. */
 struct dataset *datasets_find(const char *path, const char **ret_below);
+/* The same of a relative path that begins in a directory above the mountpoint. */
+struct dataset *datasets_find_below(int directory, const char *path, const char **ret_below);
+/* The one that a path, which may be empty, is in, and the number of what it leads to. NULL: none, or a kernel before
+ * Linux 5.8, which does not tell the mount. */
+struct dataset *datasets_find_around(int directory, const char *path, uint64_t *ret_inode);
 /* The version that is mounted there, for handle_put(); NULL: it cannot be read past the mount, or not any more. */
 struct opened *datasets_get(struct dataset *dataset);
 /* Whether this is the device of one of them. */
 bool datasets_have(dev_t device);
 bool datasets_is_device(const struct dataset *dataset, const struct statx *st);
-/* Whether a path, as of openat(2), leads to its root. */
-bool datasets_is_root(const struct dataset *dataset, int directory, const char *path);

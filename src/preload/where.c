@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* By the text of an absolute path: one that comes in by another way, as by a symbolic link, is the mount's to
- * answer. */
+ * answer. Of a relative path the kernel says in which mount it begins. */
 #include "preload/where.h"
 
 #include <fcntl.h>
@@ -10,8 +10,18 @@
 #include <unistd.h>
 
 #include "image/inode.h"
+#include "lib/direct.h"
 #include "lib/handle.h"
 #include "preload/table.h"
+
+/* A directory of this thread, below the root of a version. */
+struct where_folder {
+	uint64_t key, inode; /* of the version, and in it */
+	size_t length;
+	char path[TABLE_PATH];
+};
+
+static __thread struct where_folder folder __attribute__((tls_model("initial-exec")));
 
 static ssize_t where_directory(int directory, char *path, size_t size)
 {
@@ -27,73 +37,73 @@ static ssize_t where_directory(int directory, char *path, size_t size)
 	return length;
 }
 
-static const char *where_absolute(struct where *where, int directory, const char *path)
+/* What follows the root in the path of a directory, if that leads there: the version may be another one by now. */
+static const char *where_name(struct where *where, int directory)
 {
-	ssize_t length;
-	size_t rest;
-
-	rest = strlen(path);
-	if (*path == '/')
-		return rest < PATH_MAX ? path : NULL;
-	length = where_directory(directory, where->absolute, sizeof(where->absolute));
-	if (length <= 0 || where->absolute[0] != '/' || (size_t)length + 1 + rest >= sizeof(where->absolute))
-		return NULL;
-	where->folder = length == 1 ? 0 : (size_t)length;
-	where->absolute[where->folder] = '/';
-	memcpy(where->absolute + where->folder + 1, path, rest + 1);
-	return where->absolute;
-}
-
-/* --- whether a directory is what its path says --- */
-
-/* Above the mountpoint: what is mounted may be mounted over it, or it is where no path leads to any more. */
-static bool where_leads_to_root(const struct where *where, int directory, const char *path)
-{
-	size_t length = where->dataset->length - where->folder - 1;
-	char prefix[DATASET_ROOT];
-
-	memcpy(prefix, path, length);
-	prefix[length] = 0;
-	return datasets_is_root(where->dataset, directory, prefix);
-}
-
-/* In the data set: it may be of a version that was mounted before, or of what is below the mount. */
-static bool where_is_inside(struct where *where, int directory)
-{
-	const char *below = where->absolute + where->dataset->length;
-	struct statx st;
+	ssize_t length = where_directory(directory, where->joined, sizeof(where->joined));
+	size_t root = where->dataset->length;
+	const char *name = where->joined + root + 1;
 	uint64_t id;
-	int r;
 
-	if (statx(directory, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &st) < 0 ||
-	    !datasets_is_device(where->dataset, &st))
-		return false;
-	if (where->folder == where->dataset->length)
-		return st.stx_ino == INODE_ROOT;
-	where->absolute[where->folder] = 0;
-	r = where->opened->way->lookup(where->opened, below + 1, &id, NULL);
-	where->absolute[where->folder] = '/';
-	return r == 0 && id == st.stx_ino;
+	if (length <= (ssize_t)root || strncmp(where->joined, where->dataset->root, root) || where->joined[root] != '/')
+		return NULL;
+	return where->opened->way->lookup(where->opened, name, &id, NULL) == 0 && id == where->inode ? name : NULL;
 }
 
-static bool where_leads(struct where *where, int directory, const char *path)
+/* Most relative paths in a row begin in the same directory, whose path in its version is always the same. */
+static bool where_remember(struct where *where, int directory)
 {
-	return where->folder < where->dataset->length ? where_leads_to_root(where, directory, path) :
-							 where_is_inside(where, directory);
+	uint64_t key = ((const struct direct *)where->opened)->key;
+	const char *name;
+	size_t length;
+
+	if (folder.key == key && folder.inode == where->inode)
+		return true;
+	name = where_name(where, directory);
+	length = name ? strlen(name) : 0;
+	if (!name || length >= sizeof(folder.path))
+		return false;
+	folder = (struct where_folder){ .key = key, .inode = where->inode, .length = length };
+	memcpy(folder.path, name, length);
+	return true;
+}
+
+static bool where_join(struct where *where, int directory, const char *path)
+{
+	size_t rest = strlen(path);
+
+	if (!where_remember(where, directory) || folder.length + 1 + rest >= sizeof(where->joined))
+		return false;
+	memcpy(where->joined, folder.path, folder.length);
+	where->joined[folder.length] = '/';
+	memcpy(where->joined + folder.length + 1, path, rest + 1);
+	where->below = where->joined;
+	return true;
+}
+
+static struct dataset *where_dataset(struct where *where, int directory, const char *path)
+{
+	struct dataset *dataset;
+
+	where->inode = INODE_ROOT;
+	if (*path == '/')
+		return datasets_find(path, &where->below);
+	dataset = datasets_find_below(directory, path, &where->below);
+	if (dataset)
+		return dataset;
+	where->below = path;
+	return datasets_find_around(directory, "", &where->inode);
 }
 
 bool where_find(struct where *where, int directory, const char *path)
 {
-	const char *absolute;
-
-	if (!datasets_look())
+	if (!datasets_look() || strlen(path) >= PATH_MAX)
 		return false;
-	absolute = where_absolute(where, directory, path);
-	where->dataset = absolute ? datasets_find(absolute, &where->below) : NULL;
+	where->dataset = where_dataset(where, directory, path);
 	where->opened = where->dataset ? datasets_get(where->dataset) : NULL;
 	if (!where->opened)
 		return false;
-	if (absolute == path || where_leads(where, directory, path))
+	if (where->inode == INODE_ROOT || where_join(where, directory, path))
 		return true;
 	handle_put(where->opened);
 	return false;

@@ -12,8 +12,8 @@ struct where {
 	struct dataset *dataset;
 	struct opened *opened; /* a use of the version that is mounted */
 	const char *below;     /* the path from the root of the data set on */
-	size_t folder;         /* of a relative path: so many bytes of absolute are its directory's */
-	char absolute[WHERE_PATH];
+	uint64_t inode;        /* where it begins: the root, or a directory below it */
+	char joined[WHERE_PATH];
 };
 
 /* As openat(2) takes them. False: it leads into none, or that is not to be read past the mount; then the mount

@@ -3,12 +3,15 @@
  * places.sh, which changes in between what paths mean. Descriptors have names: single small letters. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sched.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int fds['z' + 1];
@@ -171,6 +174,23 @@ static void do_chdir(const char *path, const char *none)
 	say_result(chdir(path));
 }
 
+static void *chdir_unseen(void *path)
+{
+	return syscall(SYS_chdir, path) == 0 ? path : NULL;
+}
+
+/* By a thread, and past the C library's chdir(). */
+static void do_chdir_unseen(const char *path, const char *none)
+{
+	pthread_t thread;
+	void *result = NULL;
+
+	(void)none;
+	pthread_create(&thread, NULL, chdir_unseen, (void *)(uintptr_t)path);
+	pthread_join(thread, &result);
+	say_result(result ? 0 : -1);
+}
+
 static void do_fchdir(const char *name, const char *none)
 {
 	(void)none;
@@ -215,7 +235,7 @@ static const struct command {
 	{ "next", do_next },	 { "stat", do_stat },	      { "path", do_path },	    { "map", do_map },
 	{ "dup", do_dup },	 { "link", do_link },	      { "close", do_close },	    { "chdir", do_chdir },
 	{ "fchdir", do_fchdir }, { "chroot", do_chroot },     { "unshare", do_unshare },    { "setns", do_setns },
-	{ "user", do_user },	 { "effective", do_effective },
+	{ "user", do_user },	 { "effective", do_effective }, { "unseen", do_chdir_unseen },
 };
 
 static int do_line(char *line)

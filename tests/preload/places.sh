@@ -123,10 +123,11 @@ everywhere() {
 TOP=$PWD
 touch report
 for i in 1 2 other; do
-    mkdir -p source$i/a/deep
+    mkdir -p source$i/a/deep source$i/mnt
     echo "b of $i" >source$i/b
     { echo "one of $i" && seq 3000; } >source$i/a/one
     echo "two of $i" >source$i/a/deep/two
+    echo "inner b of $i" >source$i/mnt/b # in a folder named as the mountpoint is
     echo "secret of $i" >source$i/secret
     chmod 600 source$i/secret
     echo "only of $i" >source$i/only$i
@@ -309,6 +310,39 @@ files() {
     new "${commands[@]}"
 }
 
+# Where relative paths begin moves, whoever moves it.
+directories() {
+    local i daemon
+    mkdir -p lower/mnt
+    serve
+    daemon=$DAEMON
+    serve lower/mnt volume2
+    begin
+    same "folder a mnt/a" "folder b lower/mnt/a" "folder c mnt" "folder d lower/mnt" "folder e lower" \
+        "folder f mnt/a/deep"
+    for i in 1 2; do
+        same "file a one" "file b one" "file a deep/two" "file b ../b" "file a ../b" "file c b" "file d b" \
+            "file e mnt/b"
+        same "file a one" "file f two" "file f ../b" "file f ../one" "file a ../b" "file a two" "file c mnt/b"
+        same "chdir mnt/a" "file . one" "unseen $TOP/lower/mnt/a" "file . one" "file . ../b" "fchdir c" "file . b"
+        same "unseen $TOP/lower/mnt" "file . b" "file . a/one" "fchdir e" "file . mnt/b" "unseen $TOP" "file . mnt/b"
+        same "chdir mnt/a/deep" "file . two" "file . ../one" "file . ../../../lower/mnt/b"
+        open_file h two served
+        open_file i ../one served
+        same "chdir ../../../lower" "file . mnt/a/one"
+        open_file j mnt/a/one served
+        same "unseen $TOP" "map h 9" "stat h" "map i 5000" "stat i" "map j 5000" "stat j" "close h" "close i" "close j"
+        switched v2
+    done
+    says "one of 1" "file a one"
+    says "one of 2" "file . mnt/a/one"
+    says "one of other" "file b one"
+    end
+    unmount lower/mnt
+    DAEMON=$daemon
+    unmount mnt
+}
+
 # Directories that were opened before something was mounted over them lead below that.
 beneath() {
     mkdir -p under/mnt/a under/up
@@ -451,6 +485,21 @@ bound() {
     same "stat a" "read b" "map b 6" "stat b" "stat c" "file d one" "file e one"
     end
     umount boundfolder bound
+    # With something mounted in the second place alone, which has the first one's name at its end.
+    serve
+    mkdir -p second/mnt
+    mount --bind mnt second/mnt
+    mount -t tmpfs none second/mnt/a
+    mkdir second/mnt/a/deep
+    echo second >second/mnt/a/one
+    begin
+    same "folder c second/mnt" "folder d mnt" "folder e second" "folder f mnt/a" "folder g second/mnt/a"
+    open_file a mnt/a/one served
+    same "file c a/one" "file d a/one" "file e mnt/a/one" "file e mnt/b" "file c b" "file f one" "file g one"
+    same "chdir second" "file . mnt/a/one" "chdir mnt" "file . a/one" "file . b" "chdir a" "file . one" "chdir $TOP"
+    end
+    umount second/mnt/a second/mnt
+    unmount mnt
     # Moved, then another mount at the old place.
     serve
     begin
@@ -742,7 +791,7 @@ print(sum(json.loads(line)["opened"] for line in open(sys.argv[1]) if '"program"
 EOF
 }
 
-cases=(versions removed overwritten beneath detached covered bound renamed gone roots namespaces users)
+cases=(versions removed overwritten directories beneath detached covered bound renamed gone roots namespaces users)
 [ -z "${CASES:-}" ] || read -ra cases <<<"$CASES"
 for way in "${ways[@]}"; do
     WITH=(${library:+LD_PRELOAD="$library"} "DATASETFS_RUN=$way" "DATASETFS_REPORT=$TOP/report")
