@@ -136,12 +136,13 @@ static int open_try(int directory, const char *path, int flags)
 	if (settings_mode() == SETTINGS_OFF && !table_has_any())
 		return -1;
 	pthread_testcancel();
-	real_make_named(path);
 	if (!inside_enter(&inside))
 		return -1;
 	if (settings_mode() != SETTINGS_OFF && open_is_to_read(flags) && open_is_ready())
 		fd = open_serve(directory, path, flags);
 	inside_leave(&inside);
+	if (fd < 0)
+		real_make_named(path);
 	return fd;
 }
 

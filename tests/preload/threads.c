@@ -391,6 +391,18 @@ static void case_long_path(void)
 	CHECK(open(path, O_RDONLY) < 0 && errno == ENAMETOOLONG);
 }
 
+/* Files of the data set that are named as numbers are: nothing that is open is looked for by them. */
+static void case_numbers_as_names(void)
+{
+	int fd = open_file("a"), other;
+	char name[16];
+
+	CHECK(fd >= 3 && chdir(getenv("MNT")) == 0);
+	snprintf(name, sizeof(name), "%d", fd);
+	other = open(name, O_RDONLY);
+	CHECK(says(other, name) && says(fd, "a"));
+}
+
 /* Beginnings of files that stay open. */
 static void case_kept(void)
 {
@@ -410,9 +422,10 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } cases[] = {
-	CASE(unshare), CASE(system_close), CASE(limit), CASE(long_list), CASE(vfork), CASE(handler),
-	CASE(exit_in_handler), CASE(strict), CASE(small_stack), CASE(constructor), CASE(stopped_daemon),
-	CASE(collector), CASE(cancel), CASE(many), CASE(little_memory), CASE(covered), CASE(long_path), CASE(kept),
+	CASE(numbers_as_names), CASE(unshare), CASE(system_close), CASE(limit), CASE(long_list), CASE(vfork),
+	CASE(handler), CASE(exit_in_handler), CASE(strict), CASE(small_stack), CASE(constructor),
+	CASE(stopped_daemon), CASE(collector), CASE(cancel), CASE(many), CASE(little_memory), CASE(covered),
+	CASE(long_path), CASE(kept),
 };
 
 int main(int argc, char **argv)

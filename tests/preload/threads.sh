@@ -25,6 +25,7 @@ mkdir source
 printf a >source/a
 printf b >source/b
 printf 'longer name' >source/'longer name'
+for i in {3..30}; do printf $i >source/$i; done
 head -c 3000000 /dev/urandom >source/large
 pack volume source
 mount_volume volume mnt
@@ -45,9 +46,11 @@ END
 cc -shared -fPIC -o constructor.so begin.c
 program=$PWD/threads
 
-for name in unshare system_close limit long_list vfork handler exit_in_handler strict small_stack constructor \
-    stopped_daemon collector cancel many little_memory long_path kept; do
+for name in numbers_as_names unshare system_close limit long_list vfork handler exit_in_handler strict small_stack \
+    constructor stopped_daemon collector cancel many little_memory long_path kept; do
     tried $name
+    [ $name != numbers_as_names ] || grep -q '"opened": 2, .*"made_real": {}' report ||
+        fail "a path in the data set makes a number real: $(cat report)"
     [ $name != vfork ] || grep -q '"opened": 1,' report || fail "the parent of the child is not served: $(cat report)"
 done
 say "an allocator that opens files"
