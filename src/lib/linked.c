@@ -106,7 +106,8 @@ int linked_open(const struct link_place *place, const struct wish *wish, struct 
 	return r;
 }
 
-int linked_is_current(const struct direct *direct, const struct wish *wish, bool *ret, struct error *err)
+/* Whether a version that was opened so is what the wish asks for now. */
+static int linked_is_current(const struct direct *direct, const struct wish *wish, bool *ret, struct error *err)
 {
 	struct dsfs_info chosen;
 	int r;
@@ -123,4 +124,20 @@ int linked_is_current(const struct direct *direct, const struct wish *wish, bool
 	if (r == 0)
 		*ret = lib_is_same(&chosen, &direct->opened.info);
 	return r;
+}
+
+int linked_renew(const struct direct *direct, const struct wish *wish, struct opened **ret, struct error *err)
+{
+	bool is_current, is_final;
+	int r = linked_is_current(direct, wish, &is_current, err);
+
+	if (r < 0)
+		return r;
+	if (is_current) {
+		*ret = NULL;
+		return 0;
+	}
+	if (link_lives(direct->link) && linked_open(link_place(direct->link), wish, ret, &is_final, NULL) == 0)
+		return 0;
+	return 1;
 }

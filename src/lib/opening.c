@@ -73,18 +73,13 @@ int opening_renew(struct opened *opened, const struct wish *wish, struct opened 
 {
 	const struct direct *direct = (const struct direct *)opened;
 	struct error why = { 0 };
-	bool is_current, is_final;
 	int r;
 
 	if (!direct->link)
 		return direct_renew(opened, wish, ret, err);
-	r = linked_is_current(direct, wish, &is_current, err);
-	if (r < 0 || is_current) {
-		*ret = NULL;
+	r = linked_renew(direct, wish, ret, err);
+	if (r <= 0)
 		return r;
-	}
-	if (link_lives(direct->link) && linked_open(link_place(direct->link), wish, ret, &is_final, &why) == 0)
-		return 0;
 	if (opening_open(wish, ret, &why) == 0)
 		return 0;
 	if (link_lives(direct->link))

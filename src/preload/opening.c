@@ -23,15 +23,7 @@ int opening_open(const struct wish *wish, struct opened **ret, struct error *err
 
 int opening_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err)
 {
-	const struct direct *direct = (const struct direct *)opened;
-	bool is_current, is_final;
-	int r = linked_is_current(direct, wish, &is_current, err);
+	int r = linked_renew((const struct direct *)opened, wish, ret, err);
 
-	if (r < 0 || is_current) {
-		*ret = NULL;
-		return r;
-	}
-	if (link_lives(direct->link) && linked_open(link_place(direct->link), wish, ret, &is_final, err) == 0)
-		return 0;
-	return opening_open(wish, ret, err);
+	return r > 0 ? opening_open(wish, ret, err) : r;
 }
