@@ -167,14 +167,12 @@ HOOK int openat(int directory, const char *path, int flags, ...)
 {
 	int fd = inside_is ? -1 : open_try(directory, path, flags);
 	va_list rest;
-	mode_t mode;
 
 	if (fd >= 0)
 		return fd;
 	va_start(rest, flags);
-	mode = va_arg(rest, mode_t);
+	fd = next()->openat(directory, path, flags, va_arg(rest, mode_t));
 	va_end(rest);
-	fd = next()->openat(directory, path, flags, mode);
 	return OWN_CALLS() ? open_own(fd) : open_opened(fd);
 }
 
@@ -182,14 +180,12 @@ HOOK int open(const char *path, int flags, ...)
 {
 	int fd = inside_is ? -1 : open_try(AT_FDCWD, path, flags);
 	va_list rest;
-	mode_t mode;
 
 	if (fd >= 0)
 		return fd;
 	va_start(rest, flags);
-	mode = va_arg(rest, mode_t);
+	fd = next()->open(path, flags, va_arg(rest, mode_t));
 	va_end(rest);
-	fd = next()->open(path, flags, mode);
 	return OWN_CALLS() ? open_own(fd) : open_opened(fd);
 }
 
