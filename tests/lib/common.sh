@@ -429,6 +429,15 @@ stats() {
     json "$2" "$1/.datasetfs/stats.json"
 }
 
+# served REPORT [PROGRAM]: how many files datasetfs-run served, to all processes of its report or to one program's
+served() {
+    python3 - "$@" <<'EOF'
+import json, sys
+lines = map(json.loads, open(sys.argv[1]))
+print(sum(line["opened"] for line in lines if line["program"] in (sys.argv[2:] or [line["program"]])))
+EOF
+}
+
 RING_SWITCH=/sys/module/fuse/parameters/enable_uring
 
 # ring_switch Y|N: the kernel's switch of FUSE over io_uring; false where it cannot be set. It is one for the machine:

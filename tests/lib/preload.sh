@@ -86,15 +86,10 @@ works() {
     [ -s plain/out ] || [ -s plain/files ] || fail "$1 says nothing: ${*:2}"
 }
 
-# served: how many files the library opened in all processes
-served() {
-    /usr/bin/python3 -c 'import json; print(sum(json.loads(line)["opened"] for line in open("report")))'
-}
-
 # same_programs COUNT: the end of a test: so many comparisons were made, and none found a difference
 same_programs() {
     [ $BOTH -ge "$1" ] || fail "only $BOTH comparisons were made"
-    [ -n "${RUN+set}" ] || [ "$(served)" -gt 0 ] || fail "no file was served by the library, says the report"
+    [ -n "${RUN+set}" ] || [ "$(served report)" -gt 0 ] || fail "no file was served by the library, says the report"
     [ ${#DIFFERENT[@]} = 0 ] || fail "${#DIFFERENT[@]} of $BOTH differ: ${DIFFERENT[*]}"
-    say "$BOTH programs, the same without and with the library${RUN-, which opened $(served) files}"
+    say "$BOTH programs, the same without and with the library${RUN-, which opened $(served report) files}"
 }

@@ -783,14 +783,6 @@ users() {
     unmount private/mnt
 }
 
-# served: by the library, as the processes say that have ended
-served() {
-    python3 - "$TOP/report" <<'EOF'
-import json, sys
-print(sum(json.loads(line)["opened"] for line in open(sys.argv[1]) if '"program": "places"' in line))
-EOF
-}
-
 cases=(versions removed overwritten directories beneath detached covered bound renamed gone roots namespaces users)
 [ -z "${CASES:-}" ] || read -ra cases <<<"$CASES"
 for way in "${ways[@]}"; do
@@ -803,7 +795,7 @@ for way in "${ways[@]}"; do
         say "$way, $case: $((COMPARED - before)) answers, ${#DIFFERENT[@]} differ so far"
     done
 done
-say "$COMPARED answers, $(served) files served"
-[ -z "$library" ] || [ -n "${CASES:-}" ] || ! is_root || [ "$(served)" -gt 500 ] ||
-    fail "only $(served) files were served by the library"
+say "$COMPARED answers, $(served report places) files served"
+[ -z "$library" ] || [ -n "${CASES:-}" ] || ! is_root || [ "$(served report places)" -gt 500 ] ||
+    fail "only $(served report places) files were served by the library"
 [ ${#DIFFERENT[@]} = 0 ] || fail "${#DIFFERENT[@]} answers differ"
