@@ -104,52 +104,69 @@ static bool reader_pipe(int pair[2])
 	return raw_call(SYS_pipe2, (long)pair, O_CLOEXEC, 0, 0, 0, 0) == 0;
 }
 
+/* A child that becomes the reader. */
+struct reader_child {
+	int fd, pair[2];
+	bool is_stdin;
+	char number[16];
+	char *argv[5];
+};
+
+static bool reader_child_choose(struct reader_child *child)
+{
+	child->fd = choose_regular();
+	child->is_stdin = chance(50);
+	snprintf(child->number, sizeof(child->number), "%d", child->is_stdin ? 0 : child->fd);
+	child->argv[0] = state.self;
+	child->argv[1] = (char *)(uintptr_t) "reader";
+	child->argv[2] = child->number;
+	child->argv[3] = (char *)(uintptr_t)(chance(50) ? "bare" : "libc");
+	child->argv[4] = NULL;
+	return reader_pipe(child->pair);
+}
+
+static void reader_child_connect(const struct reader_child *child)
+{
+	if (dup2(child->pair[1], 1) < 0 || (child->is_stdin && dup2(child->fd, 0) < 0))
+		_exit(8);
+}
+
 static void fork_reader(void)
 {
-	int fd = choose_regular(), pair[2], is_stdin = chance(50);
-	char number[16];
-	char *argv[] = { state.self, (char *)(uintptr_t) "reader", number,
-			 (char *)(uintptr_t)(chance(50) ? "bare" : "libc"), NULL };
+	struct reader_child child;
 	pid_t pid;
 
-	snprintf(number, sizeof(number), "%d", is_stdin ? 0 : fd);
-	if (!reader_pipe(pair))
+	if (!reader_child_choose(&child))
 		return;
 	pid = fork();
 	if (pid == 0) {
 		child_begin();
-		if (dup2(pair[1], 1) < 0 || (is_stdin && dup2(fd, 0) < 0))
-			_exit(8);
-		execve(state.self, argv, environ);
+		reader_child_connect(&child);
+		execve(state.self, child.argv, environ);
 		_exit(9);
 	}
-	log_reader(pid, pair, is_stdin ? "fork and exec with it as stdin" : "fork and exec", fd);
+	log_reader(pid, child.pair, child.is_stdin ? "fork and exec with it as stdin" : "fork and exec", child.fd);
 }
 
 /* The child has the parent's memory, and must leave the parent's table as it is. */
 static void vfork_reader(void)
 {
-	int fd = choose_regular(), pair[2], is_stdin = chance(50);
-	char number[16];
-	char *argv[] = { state.self, (char *)(uintptr_t) "reader", number,
-			 (char *)(uintptr_t)(chance(50) ? "bare" : "libc"), NULL };
+	struct reader_child child;
 	pid_t pid;
 
-	snprintf(number, sizeof(number), "%d", is_stdin ? 0 : fd);
-	if (!reader_pipe(pair))
+	if (!reader_child_choose(&child))
 		return;
 	pid = vfork();
 	if (pid == 0) {
-		if (dup2(pair[1], 1) < 0 || (is_stdin && dup2(fd, 0) < 0))
-			_exit(8);
-		if (!is_stdin)
-			fcntl(fd, F_SETFD, 0);
+		reader_child_connect(&child);
+		if (!child.is_stdin)
+			fcntl(child.fd, F_SETFD, 0);
 		else
-			close(fd);
-		execve(state.self, argv, environ);
+			close(child.fd);
+		execve(state.self, child.argv, environ);
 		_exit(9);
 	}
-	log_reader(pid, pair, is_stdin ? "vfork and exec with it as stdin" : "vfork and exec", fd);
+	log_reader(pid, child.pair, child.is_stdin ? "vfork and exec with it as stdin" : "vfork and exec", child.fd);
 }
 
 static void spawn_reader(void)
