@@ -148,7 +148,8 @@ static int packer_add_to_dedup(struct packer *packer, const struct version *vers
 
 	if (!loaded)
 		r = previous_index_open(packer->temp, transaction_source(packer->transaction),
-					packer->transaction->super.member_size, version, false, &previous, &why);
+					packer->transaction->super.member_size, &packer->transaction->catalogue.members,
+					version, false, &previous, &why);
 	if (r == 0) {
 		what = "nothing more"; /* than what precedes the bad record */
 		r = dedup_add(&packer->dedup, loaded ? &packer->stat_cache.previous : &previous, &why);
@@ -209,7 +210,8 @@ static int packer_open_stat_cache(struct packer *packer, struct error *err)
 	if (!version) /* the volume has no current version yet */
 		return 0;
 	r = stat_cache_open(&packer->stat_cache, packer->temp, transaction_source(packer->transaction),
-			    packer->transaction->super.member_size, version, options->chunk_log, &why);
+			    packer->transaction->super.member_size, &packer->transaction->catalogue.members, version,
+			    options->chunk_log, &why);
 	packer->has_stat_cache = r == 0;
 	if (r == -ENOENT || error_is_damage(r))
 		log_warn("every file is read: %s, ignoring", why.reason);
@@ -355,7 +357,8 @@ static int packer_index(struct packer *packer, struct error *err)
 	r = assemble_section(&packer->layout.records, take_ptr(&packer->names), packer->temp, &packer->version, &fd,
 			     err);
 	if (r == 0)
-		r = assemble_stream(packer->writer, packer->temp, fd, end, packer->progress, &packer->version, err);
+		r = assemble_stream(packer->writer, packer->temp, fd, end, &packer->transaction->catalogue.members,
+				    packer->progress, &packer->version, err);
 	if (r == 0)
 		r = publish_uuid(packer->target, &packer->version, err);
 	if (r == 0)

@@ -190,9 +190,6 @@ static void list_json_extents(struct json *json, const char *key, const struct e
 static void list_json_version(struct json *json, const struct catalogue *catalogue, const struct version *v,
 			      const struct list_share *share)
 {
-	struct extent block_sums = v->block_sums;
-	struct extent_list block_sums_list = { &block_sums, block_sums.length != 0 };
-
 	json_begin_object(json, NULL);
 	json_string(json, "label", v->label);
 	json_number(json, "sequence", v->sequence);
@@ -218,7 +215,7 @@ static void list_json_version(struct json *json, const struct catalogue *catalog
 	json_number(json, "fine_bytes", v->block_sums.length);
 	list_json_extents(json, "segments", &v->segments);
 	list_json_extents(json, "index", &v->index);
-	list_json_extents(json, "fine", &block_sums_list);
+	list_json_extents(json, "fine", &v->block_sums.extents);
 	json_end_object(json);
 }
 

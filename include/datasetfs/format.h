@@ -24,6 +24,8 @@
 #define DSFS_SLOT_SPACING    65536u   /* bytes from one superblock slot to the next */
 #define DSFS_PUBLISHER_AT    524288u  /* offset of the publisher record */
 #define DSFS_DATA_AT         1048576u /* first byte of data */
+#define DSFS_HISTORY_MAX     64u      /* earlier catalogues that a catalogue names */
+#define DSFS_COPIES_MAX      3u       /* columns of a group of copies */
 
 /* Limits. A reader refuses what exceeds them before it allocates memory. */
 #define DSFS_SEGMENT_LOG_MIN 20u         /* log2 of bytes: 1 MiB */
@@ -47,7 +49,8 @@
 /* Feature words. A reader ignores unknown COMPAT bits and refuses unknown INCOMPAT bits (R5, R25). A program
  * that changes a volume must know every bit of both words (R65). Bits are never reused or renumbered. */
 #define DSFS_COMPAT_KNOWN           UINT64_C(0)
-#define DSFS_INCOMPAT_KNOWN         UINT64_C(0)
+#define DSFS_INCOMPAT_MEMBERS       (UINT64_C(1) << 0) /* the catalogue has a table of members and groups */
+#define DSFS_INCOMPAT_KNOWN         DSFS_INCOMPAT_MEMBERS
 #define DSFS_VERSION_COMPAT_KNOWN   UINT64_C(0)
 #define DSFS_VERSION_INCOMPAT_ZSTD  (UINT64_C(1) << 0) /* some chunks are zstd frames */
 #define DSFS_VERSION_INCOMPAT_HOLES (UINT64_C(1) << 1) /* some files have hole lists */
@@ -76,11 +79,12 @@ struct dsfs_superblock {
 	dsfs_le64 sequence;                /* 030: counts the superblocks written to the volume, from 1 */
 	dsfs_le64 member_size;             /* 038: bytes that this member must have, a multiple of DSFS_BLOCK */
 	dsfs_le32 member;                  /* 040: number of this member, from 0 */
-	dsfs_le32 member_count;            /* 044: members of the volume, 1 to 255; this release requires 1 (R7) */
+	dsfs_le32 member_count;            /* 044: members, 1 to 255; without DSFS_INCOMPAT_MEMBERS 1 (R7) */
 	struct dsfs_extent catalogue; /* 048: at DSFS_DATA_AT or later, 64 to DSFS_CATALOGUE_MAX bytes (R9) */
 	uint8_t catalogue_sha256[32]; /* 058: SHA-256 of all bytes of the catalogue */
 	uint8_t identity[128];        /* 078: NVMe namespace of the last publish, NUL-padded; empty: none */
-	uint8_t reserved[3840];       /* 0f8: zero */
+	uint8_t member_uuid[16];      /* 0f8: identity of this member; zero without DSFS_INCOMPAT_MEMBERS */
+	uint8_t reserved[3824];       /* 108: zero */
 	dsfs_le64 checksum;                /* ff8: XXH3-64 of the bytes before it */
 };
 
@@ -100,14 +104,15 @@ struct dsfs_publisher {
  * change there (ctime, ns since the epoch). 0 means unknown, as does an element past the end of the
  * section. */
 
-/* The catalogue: this header, then version_count records (struct dsfs_version), then extent_count extents. */
+/* The catalogue: this header, then version_count records (struct dsfs_version), then extent_count extents, then, with
+ * DSFS_INCOMPAT_MEMBERS, the table of members and groups (struct dsfs_members). */
 struct dsfs_catalogue {
 	uint8_t magic[8];        /* 00: DSFS_CATALOGUE_MAGIC, without the NUL */
 	dsfs_le32 version_count;      /* 08: records that follow, at most DSFS_VERSIONS_MAX */
 	dsfs_le32 extent_count;       /* 0c: extents that follow the records, at most DSFS_EXTENTS_MAX */
 	dsfs_le64 next_sequence;      /* 10: sequence of the next version; no change lowers it */
 	dsfs_le64 current;            /* 18: sequence of the current version; 0: none */
-	dsfs_le64 tail;               /* 20: address where the next publish may continue; 0: a new segment */
+	dsfs_le64 tail;               /* 20: address where the next publish may continue; 0: a new segment, or groups */
 	uint8_t volume_uuid[16]; /* 28: as in the superblock */
 	dsfs_le64 reserved;           /* 38: zero */
 };
@@ -142,11 +147,62 @@ struct dsfs_version {
 	dsfs_le64 symlink_count;       /* 150: symbolic links (inodes) */
 	dsfs_le64 content_bytes;       /* 158: sum of the sizes of the regular files */
 	dsfs_le64 stored_bytes;        /* 160: bytes of chunks that this publish wrote, including padding */
-	struct dsfs_extent source; /* 168: the source section; length 0: absent */
+	struct dsfs_extent source; /* 168: the source section; length 0: absent; with members, see first_source */
 	uint8_t source_sha256[32]; /* 178: SHA-256 of the source section */
-	struct dsfs_extent fine;   /* 198: the block checksum section, see struct dsfs_fine; length 0: absent */
+	struct dsfs_extent fine;   /* 198: the block checksum section, see struct dsfs_fine; the same */
 	uint8_t fine_sha256[32];   /* 1a8: SHA-256 of the head of the block checksum section */
-	uint8_t reserved[56];      /* 1c8: zero */
+	dsfs_le32 first_source;    /* 1c8: with DSFS_INCOMPAT_MEMBERS: the first extent of the source section */
+	dsfs_le32 source_extents;  /* 1cc: number of these extents; then source.address is 0 (R77) */
+	dsfs_le32 first_fine;      /* 1d0: the same of the block checksum section */
+	dsfs_le32 fine_extents;    /* 1d4: number of these extents */
+	uint8_t reserved[40];      /* 1d8: zero */
+};
+
+/* The table of members and groups, at the end of the catalogue of a volume with DSFS_INCOMPAT_MEMBERS: this header,
+ * then member_count members (struct dsfs_member), group_count groups (struct dsfs_group), column_count columns
+ * (dsfs_le64), history_count epochs (struct dsfs_epoch, the newest first). Rules R66 to R79. */
+struct dsfs_members {
+	dsfs_le32 member_count;  /* 00: as in the superblock */
+	dsfs_le32 group_count;   /* 04: groups */
+	dsfs_le32 column_count;  /* 08: columns of all groups together */
+	dsfs_le32 history_count; /* 0c: catalogues before this one, at most DSFS_HISTORY_MAX */
+	dsfs_le64 nonce;         /* 10: random, so that no two catalogues have the same hash; may be 0 */
+	uint8_t reserved[40];    /* 18: zero */
+};
+
+enum { DSFS_MEMBER_IN_USE = 0, DSFS_MEMBER_STALE = 1 };
+
+/* One member of the volume. Its place in the table is its number. */
+struct dsfs_member {
+	uint8_t uuid[16];         /* 000: identity of the member, not zero, unique (R67) */
+	dsfs_le64 size;           /* 010: bytes that it must have, as in its superblock */
+	dsfs_le32 state;          /* 018: DSFS_MEMBER_* */
+	dsfs_le32 reserved;       /* 01c: zero */
+	dsfs_le64 stale_sequence; /* 020: of a stale member: sequence of its last superblock; else 0 */
+	uint8_t stale_sha256[32]; /* 028: of a stale member: SHA-256 of the catalogue which that one names; else zero */
+	uint8_t identity[128];    /* 048: its NVMe namespace, NUL-padded; empty: none */
+	uint8_t domain[224];      /* 0c8: what fails with it, NUL-padded; empty: nothing */
+	uint8_t rest[88];         /* 1a8: zero */
+};
+
+enum { DSFS_GROUP_COPIES = 1 };
+
+/* A group: a segment on each of some members, its columns, of which the first hold the data and the others what makes
+ * up for a lost one. Bytes at the same offset in all columns belong together. */
+struct dsfs_group {
+	dsfs_le64 birth;        /* 00: sequence of the superblock that published it first */
+	dsfs_le32 tail;         /* 08: bytes of each column in use, a multiple of DSFS_BLOCK */
+	dsfs_le32 first_column; /* 0c: number of its first column */
+	uint8_t kind;           /* 10: DSFS_GROUP_*; of copies, each column holds the same bytes */
+	uint8_t data;           /* 11: columns with data; of copies: 1 */
+	uint8_t redundant;      /* 12: columns that follow them; of copies: 0 to DSFS_COPIES_MAX - 1 */
+	uint8_t reserved[13];   /* 13: zero */
+};
+
+/* A catalogue that was in force. */
+struct dsfs_epoch {
+	dsfs_le64 sequence; /* 00: of the superblock that named it */
+	uint8_t sha256[32]; /* 08: of the catalogue */
 };
 
 /* The index section has five parts; each begins at a multiple of DSFS_BLOCK.
@@ -238,6 +294,7 @@ struct dsfs_fine {
 
 DSFS_AT(dsfs_superblock, catalogue, 0x048);
 DSFS_AT(dsfs_superblock, identity, 0x078);
+DSFS_AT(dsfs_superblock, member_uuid, 0x0f8);
 DSFS_AT(dsfs_superblock, checksum, 0xff8);
 DSFS_AT(dsfs_publisher, host, 0x018);
 DSFS_AT(dsfs_publisher, checksum, 0xff8);
@@ -246,6 +303,10 @@ DSFS_AT(dsfs_version, sequence, 0x0d0);
 DSFS_AT(dsfs_version, index_length, 0x108);
 DSFS_AT(dsfs_version, source, 0x168);
 DSFS_AT(dsfs_version, fine, 0x198);
+DSFS_AT(dsfs_version, first_source, 0x1c8);
+DSFS_AT(dsfs_member, stale_sha256, 0x028);
+DSFS_AT(dsfs_member, domain, 0x0c8);
+DSFS_AT(dsfs_group, kind, 0x10);
 DSFS_AT(dsfs_inode, class, 0x18);
 DSFS_AT(dsfs_chunk, stored, 0x10);
 DSFS_AT(dsfs_class, xattrs, 0x10);
@@ -254,6 +315,10 @@ DSFS_SIZE(dsfs_superblock, 4096);
 DSFS_SIZE(dsfs_publisher, 4096);
 DSFS_SIZE(dsfs_catalogue, 64);
 DSFS_SIZE(dsfs_version, 512);
+DSFS_SIZE(dsfs_members, 64);
+DSFS_SIZE(dsfs_member, 512);
+DSFS_SIZE(dsfs_group, 32);
+DSFS_SIZE(dsfs_epoch, 40);
 DSFS_SIZE(dsfs_entry, 6);
 DSFS_SIZE(dsfs_inode, 32);
 DSFS_SIZE(dsfs_chunk, 20);

@@ -77,7 +77,7 @@ static struct span previous_index_span(const struct mapped *section, uint64_t fr
 }
 
 static void previous_index_set_spans(struct previous_index *previous, const struct version *version,
-				     const struct index_layout *layout, uint64_t member_size)
+				     const struct index_layout *layout)
 {
 	const struct index_shape *shape = &version->shape;
 	struct index *index = &previous->index;
@@ -85,8 +85,6 @@ static void previous_index_set_spans(struct previous_index *previous, const stru
 
 	index->shape = *shape;
 	index->chunk_log = version->chunk_log;
-	index->member_sizes[0] = member_size;
-	index->member_count = 1;
 	index->has_lists = version->feature_incompat & DSFS_VERSION_INCOMPAT_HOLES;
 	index->inodes = previous_index_span(&previous->section, from, layout->inodes,
 					    shape->inode_count * sizeof(struct dsfs_inode));
@@ -98,7 +96,8 @@ static void previous_index_set_spans(struct previous_index *previous, const stru
 }
 
 int previous_index_open(const struct temp *temp, struct source *source, uint64_t member_size,
-			const struct version *version, bool verified, struct previous_index *ret, struct error *err)
+			const struct members *members, const struct version *version, bool verified,
+			struct previous_index *ret, struct error *err)
 {
 	auto_free uint8_t *buffer = huge_alloc(PREVIOUS_INDEX_STEP);
 	struct sha256 *sha = verified ? sha256_new() : NULL;
@@ -123,9 +122,11 @@ int previous_index_open(const struct temp *temp, struct source *source, uint64_t
 		r = previous_index_check(sha, version, err);
 	sha256_free(sha);
 	if (r == 0) {
-		previous_index_set_spans(&previous, version, &layout, member_size);
-		r = records_check(&previous.index, err);
+		previous_index_set_spans(&previous, version, &layout);
+		r = index_set_members(&previous.index, member_size, members, err);
 	}
+	if (r == 0)
+		r = records_check(&previous.index, err);
 	if (r < 0) {
 		previous_index_close(&previous);
 		return r;
@@ -137,5 +138,6 @@ int previous_index_open(const struct temp *temp, struct source *source, uint64_t
 void previous_index_close(struct previous_index *previous)
 {
 	mapped_close(&previous->section);
+	members_free(&previous->index.members);
 	*previous = (struct previous_index){ 0 };
 }

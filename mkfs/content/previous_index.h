@@ -14,6 +14,6 @@ struct previous_index {
 /* verified: the whole section is read and compared with its SHA-256. Otherwise its records are only hints;
  * inode_get() and chunk_get() check bounds as always. In both cases it is checked that large files share no records. */
 must_check int previous_index_open(const struct temp *temp, struct source *source, uint64_t member_size,
-				   const struct version *version, bool verified, struct previous_index *ret,
-				   struct error *err);
+				   const struct members *members, const struct version *version, bool verified,
+				   struct previous_index *ret, struct error *err);
 void previous_index_close(struct previous_index *previous); /* a zeroed one as well */

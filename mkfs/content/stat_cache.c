@@ -9,7 +9,6 @@
 
 #include "content/dedup.h"
 #include "content/key.h"
-#include "image/address.h"
 #include "image/chunk.h"
 #include "image/sha256.h"
 
@@ -51,15 +50,14 @@ static int stat_cache_fill_table(struct stat_cache *cache, struct error *err)
 
 static int stat_cache_read(struct stat_cache *cache, struct source *source, struct sha256 *sha, struct error *err)
 {
-	const struct extent *section = &cache->version->source;
-	uint64_t at = address_offset(section->address);
+	const struct version_section *section = &cache->version->source;
 	_Alignas(DSFS_BLOCK) uint8_t buffer[STAT_CACHE_STEP];
 	uint64_t step;
 	int r = 0;
 
 	for (uint64_t done = 0; r == 0 && done < section->length; done += step) {
 		step = section->length - done < STAT_CACHE_STEP ? section->length - done : STAT_CACHE_STEP;
-		r = source_read(source, address_member(section->address), at + done, buffer, step, err);
+		r = extent_list_read(&section->extents, source, done, buffer, step, err);
 		if (r < 0)
 			return r;
 		sha256_add(sha, buffer, step);
@@ -87,7 +85,7 @@ static int stat_cache_load(struct stat_cache *cache, struct source *source, stru
 }
 
 int stat_cache_open(struct stat_cache *cache, const struct temp *temp, struct source *source, uint64_t member_size,
-		    const struct version *version, uint32_t chunk_log, struct error *err)
+		    const struct members *members, const struct version *version, uint32_t chunk_log, struct error *err)
 {
 	int r;
 
@@ -100,7 +98,7 @@ int stat_cache_open(struct stat_cache *cache, const struct temp *temp, struct so
 	if (r == 0)
 		r = stat_cache_load(cache, source, err);
 	if (r == 0)
-		r = previous_index_open(temp, source, member_size, version, true, &cache->previous, err);
+		r = previous_index_open(temp, source, member_size, members, version, true, &cache->previous, err);
 	return r;
 }
 

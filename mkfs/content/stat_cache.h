@@ -17,8 +17,8 @@ struct stat_cache {
 
 /* -ENOENT when the version has no stat cache; -EBADMSG when it is damaged. */
 must_check int stat_cache_open(struct stat_cache *cache, const struct temp *temp, struct source *source,
-			       uint64_t member_size, const struct version *version, uint32_t chunk_log,
-			       struct error *err);
+			       uint64_t member_size, const struct members *members, const struct version *version,
+			       uint32_t chunk_log, struct error *err);
 void stat_cache_close(struct stat_cache *cache); /* a zeroed one as well */
 /* The same file in the version; false if there is none. guess: an ordinal to try first, or 0; files mostly come in
  * their old order. */

@@ -109,6 +109,7 @@ int assemble_stat_cache(struct writer *writer, struct stat_cache_writer *stat_ca
 			struct error *err)
 {
 	const struct mapped *section;
+	uint64_t address;
 	int r;
 
 	r = stat_cache_writer_end(stat_cache, version->shape.inode_count, &section, err);
@@ -120,7 +121,9 @@ int assemble_stat_cache(struct writer *writer, struct stat_cache_writer *stat_ca
 		return 0;
 	}
 	if (r == 0)
-		r = writer_append(writer, section->bytes, section->length, &version->source.address, err);
+		r = writer_append(writer, section->bytes, section->length, &address, err);
+	if (r == 0)
+		r = extent_list_add(&version->source.extents, address, section->length, err);
 	if (r == 0)
 		r = sha256_of(section->bytes, section->length, version->source_sha256, err);
 	if (r == 0)
@@ -133,6 +136,7 @@ struct assemble_check {
 	pthread_t thread;
 	int fd;
 	uint64_t volume_end;
+	struct members members;
 	const struct version *version;
 	uint8_t digest[SHA256_SIZE];
 	int result;
@@ -147,7 +151,7 @@ static int assemble_digest(struct assemble_check *check, struct error *err)
 
 	if (copy < 0)
 		return error_errno(err, "cannot open the index");
-	r = index_load_fd(copy, check->version, &check->volume_end, 1, &index, err);
+	r = index_load_fd(copy, check->version, check->volume_end, &check->members, &index, err);
 	if (r < 0)
 		return r;
 	(void)take_fd(&copy);
@@ -211,15 +215,22 @@ static int assemble_write(struct writer *writer, const struct temp *temp, int fd
 }
 
 int assemble_stream(struct writer *writer, const struct temp *temp, int fd, uint64_t volume_end,
-		    struct progress *progress, struct version *version, struct error *err)
+		    const struct members *members, struct progress *progress, struct version *version,
+		    struct error *err)
 {
 	struct assemble_check check = { .fd = fd, .volume_end = volume_end, .version = version };
-	int r = pthread_create(&check.thread, NULL, assemble_check_run, &check);
+	int r = members_copy(members, &check.members, err); /* the writer adds groups */
 
-	if (r)
-		return error_set(err, -r, "cannot start a thread: %s", strerror(r));
-	r = assemble_write(writer, temp, fd, progress, version, err);
-	pthread_join(check.thread, NULL);
+	if (r < 0)
+		return r;
+	r = -pthread_create(&check.thread, NULL, assemble_check_run, &check);
+	if (r == 0) {
+		r = assemble_write(writer, temp, fd, progress, version, err);
+		pthread_join(check.thread, NULL);
+	} else {
+		error_set(err, r, "cannot start a thread: %s", strerror(-r));
+	}
+	members_free(&check.members);
 	return r < 0 ? r : assemble_check_end(&check, version, err);
 }
 
@@ -233,7 +244,7 @@ int assemble_sums(struct writer *writer, const struct temp *temp, struct records
 {
 	struct sums *sums = &records->sums;
 	auto_free uint8_t *head = NULL;
-	uint64_t head_length, length;
+	uint64_t head_length, length, address;
 	int r;
 
 	r = sums_end(sums, records_chunk_count(records), &head, &head_length, &length, err);
@@ -246,11 +257,13 @@ int assemble_sums(struct writer *writer, const struct temp *temp, struct records
 		return 0;
 	}
 	if (r == 0)
-		r = writer_append(writer, head, head_length, &version->block_sums.address, err);
+		r = writer_append(writer, head, head_length, &address, err);
 	if (r == 0)
 		r = assemble_each(temp, sums->stream.fd, length - head_length, assemble_sums_step, writer, err);
 	if (r == 0)
 		r = sha256_of(head, head_length, version->block_sums_sha256, err);
+	if (r == 0)
+		r = extent_list_add(&version->block_sums.extents, address, length, err);
 	if (r == 0)
 		version->block_sums.length = length;
 	return r;

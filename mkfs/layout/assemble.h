@@ -14,9 +14,11 @@ must_check int assemble_section(const struct records *records, struct names_writ
 /* Writes the stat cache and fills version->source; nothing if there is no room in one piece. */
 must_check int assemble_stat_cache(struct writer *writer, struct stat_cache_writer *stat_cache, struct version *version,
 				   struct error *err);
-/* Writes the section while a thread checks it; fills index, index_sha256 and digest of the version. */
+/* Writes the section while a thread checks it against the members as they are now; fills index, index_sha256 and
+ * digest of the version. */
 must_check int assemble_stream(struct writer *writer, const struct temp *temp, int fd, uint64_t volume_end,
-			       struct progress *progress, struct version *version, struct error *err);
+			       const struct members *members, struct progress *progress, struct version *version,
+			       struct error *err);
 /* Writes the block checksums and fills version->block_sums; nothing if there is no room in one piece. */
 must_check int assemble_sums(struct writer *writer, const struct temp *temp, struct records *records,
 			     struct version *version, struct error *err);

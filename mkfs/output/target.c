@@ -74,7 +74,7 @@ static int target_check_content(struct target *target, bool force, bool *ret_our
 	int r;
 
 	*ret_ours = false;
-	r = superblock_seen(member->source, &seen, err);
+	r = superblock_seen(member->source, 0, &seen, err);
 	if (r < 0)
 		return r;
 	if (!target->is_device && target_is_all_hole(member->file))

@@ -85,6 +85,7 @@ int handover_check_answer(const void *message, size_t length, enum handover_kind
 void handover_put_version(const struct version *version, const struct index *index, struct handover_version *ret)
 {
 	const struct index_shape *shape = &index->shape;
+	struct extent sums = extent_list_at(&version->block_sums.extents, 0, version->block_sums.length);
 
 	*ret = (struct handover_version){
 		.sequence = version->sequence,
@@ -105,8 +106,8 @@ void handover_put_version(const struct version *version, const struct index *ind
 		.symlink_count = version->symlink_count,
 		.content_bytes = version->content_bytes,
 		.stored_bytes = version->stored_bytes,
-		.block_sums_address = version->block_sums.address,
-		.block_sums_length = version->block_sums.length,
+		.block_sums_address = sums.address,
+		.block_sums_length = sums.length,
 		.member_count = index->member_count,
 		.member_size = index->member_sizes[0],
 	};
@@ -134,7 +135,7 @@ static void handover_copy_version(const struct handover_version *from, struct ve
 		.symlink_count = from->symlink_count,
 		.content_bytes = from->content_bytes,
 		.stored_bytes = from->stored_bytes,
-		.block_sums = { from->block_sums_address, from->block_sums_length },
+		.block_sums.length = from->block_sums_length,
 	};
 	memcpy(ret->label, from->label, sizeof(ret->label));
 	memcpy(ret->uuid, from->uuid, sizeof(ret->uuid));
@@ -207,6 +208,9 @@ int handover_get_version(const struct handover_version *from, struct version *re
 		r = handover_check_index(&version, err);
 	if (r == 0)
 		r = handover_check_members(from, err);
+	if (r == 0 && version.block_sums.length)
+		r = extent_list_add(&version.block_sums.extents, from->block_sums_address, version.block_sums.length,
+				    err);
 	if (r == 0)
 		*ret = version;
 	return r;

@@ -109,5 +109,6 @@ must_check int handover_check_answer(const void *message, size_t length, enum ha
 
 /* hidden_mode and volume_uuid are the caller's to set. */
 void handover_put_version(const struct version *version, const struct index *index, struct handover_version *ret);
-/* Everything that is used to find something in the index or on the volume is checked. Without lists of extents. */
+/* Everything that is used to find something in the index or on the volume is checked. Of its lists it has that of
+ * the block checksums: version_free() it. */
 must_check int handover_get_version(const struct handover_version *from, struct version *ret, struct error *err);

@@ -11,13 +11,15 @@
 #include "base/span.h"
 #include "image/address.h"
 #include "image/checksum.h"
+#include "image/extent_map.h"
 #include "image/sha256.h"
 
 #define BLOCK_SUMS_STRIDE 8u /* words of the bitmap from one rank to the next */
 
 struct block_sums {
 	struct block_sums_layout layout;
-	uint64_t address, chunk_count;
+	struct extent_map extents;
+	uint64_t chunk_count;
 	uint8_t *head;
 	const dsfs_le64 *words; /* of the bitmap */
 	const dsfs_le64 *sums;  /* of the pages */
@@ -92,12 +94,13 @@ int block_sums_open(uint8_t *head, uint64_t length, const struct version *versio
 	if (r == 0 && block_sums->layout.head > length)
 		r = error_set(err, -EBADMSG, "block checksums: a head of %" PRIu64 " bytes", length);
 	if (r == 0) {
-		block_sums->address = version->block_sums.address;
 		block_sums->chunk_count = version->shape.chunk_count;
 		block_sums->words = (const dsfs_le64 *)(head + block_sums->layout.bits);
 		block_sums->sums = (const dsfs_le64 *)(head + block_sums->layout.sums);
 		r = block_sums_count_bits(block_sums, dsfs_le64_get(disk->row_count), err);
 	}
+	if (r == 0)
+		r = extent_map_open(&version->block_sums.extents, &block_sums->extents, err);
 	if (r < 0) {
 		block_sums_close(block_sums);
 		return r;
@@ -113,6 +116,7 @@ void block_sums_close(struct block_sums *block_sums)
 		return;
 	free(block_sums->head);
 	free(block_sums->ranks);
+	extent_map_close(&block_sums->extents);
 	free(block_sums);
 }
 
@@ -133,15 +137,14 @@ static int block_sums_check_digest(const uint8_t *head, uint64_t length, const s
 static int block_sums_read_head(struct source *source, const struct version *version, uint8_t **ret,
 				uint64_t *ret_length, struct error *err)
 {
-	uint32_t member = address_member(version->block_sums.address);
-	uint64_t at = address_offset(version->block_sums.address);
+	const struct extent_list *extents = &version->block_sums.extents;
 	auto_free uint8_t *head = aligned_alloc(DSFS_BLOCK, DSFS_BLOCK);
 	struct block_sums_layout layout;
 	int r;
 
 	if (!head)
 		return error_set(err, -ENOMEM, "block checksums: no memory");
-	r = source_read(source, member, at, head, DSFS_BLOCK, err);
+	r = extent_list_read(extents, source, 0, head, DSFS_BLOCK, err);
 	if (r == 0)
 		r = block_sums_check_counts((const struct dsfs_fine *)head, version, &layout, err);
 	if (r < 0)
@@ -151,7 +154,7 @@ static int block_sums_read_head(struct source *source, const struct version *ver
 	if (!head)
 		return error_set(err, -ENOMEM, "block checksums: no memory for a head of %" PRIu64 " bytes",
 				 layout.head);
-	r = source_read(source, member, at, head, layout.head, err);
+	r = extent_list_read(extents, source, 0, head, layout.head, err);
 	if (r == 0)
 		r = block_sums_check_digest(head, layout.head, version, err);
 	if (r < 0)
@@ -197,7 +200,7 @@ bool block_sums_find(const struct block_sums *block_sums, uint64_t chunk, struct
 
 uint64_t block_sums_page_address(const struct block_sums *block_sums, uint64_t page)
 {
-	return block_sums->address + block_sums->layout.head + page * DSFS_BLOCK;
+	return extent_map_address(&block_sums->extents, block_sums->layout.head + page * DSFS_BLOCK);
 }
 
 int block_sums_check_page(const struct block_sums *block_sums, uint64_t page, const void *bytes, struct error *err)

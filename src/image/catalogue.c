@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The catalogue: encode, decode with every record checked, load, look up. */
+/* The catalogue: encode, decode with every record checked, look up. */
 #include "image/catalogue.h"
 
 #include <errno.h>
@@ -11,54 +11,71 @@
 #include "base/cleanup.h"
 #include "base/span.h"
 #include "image/address.h"
-#include "image/sha256.h"
+#include "image/members_table.h"
 
 void catalogue_free(struct catalogue *catalogue)
 {
 	for (uint32_t i = 0; i < catalogue->version_count; i++)
 		version_free(&catalogue->versions[i]);
 	free(catalogue->versions);
+	members_free(&catalogue->members);
 	*catalogue = (struct catalogue){ 0 };
 }
 
-int catalogue_encode(const struct catalogue *catalogue, uint8_t **ret_bytes, uint64_t *ret_length,
-		     struct error *err)
+/* --- encoding --- */
+
+static uint64_t catalogue_extent_count(const struct catalogue *c)
 {
-	struct dsfs_catalogue *head;
-	struct dsfs_version *records;
-	struct dsfs_extent *extents;
-	uint64_t count = 0, length;
+	uint64_t count = 0;
+
+	for (uint32_t i = 0; i < c->version_count; i++)
+		count += version_extent_count(&c->versions[i], c->members.count);
+	return count;
+}
+
+static void catalogue_encode_head(const struct catalogue *c, uint32_t extent_count, struct dsfs_catalogue *head)
+{
+	memcpy(head->magic, DSFS_CATALOGUE_MAGIC, sizeof(head->magic));
+	head->version_count = dsfs_le32_of(c->version_count);
+	head->extent_count = dsfs_le32_of(extent_count);
+	head->next_sequence = dsfs_le64_of(c->next_sequence);
+	head->current = dsfs_le64_of(c->current);
+	head->tail = dsfs_le64_of(c->tail);
+	memcpy(head->volume_uuid, c->volume_uuid, sizeof(head->volume_uuid));
+}
+
+static void catalogue_encode_into(const struct catalogue *c, uint32_t extent_count, uint8_t *bytes)
+{
+	struct dsfs_catalogue *head = (struct dsfs_catalogue *)bytes;
+	struct dsfs_version *records = (struct dsfs_version *)(head + 1);
+	struct dsfs_extent *extents = (struct dsfs_extent *)(records + c->version_count);
+	uint32_t first = 0;
+
+	catalogue_encode_head(c, extent_count, head);
+	for (uint32_t i = 0; i < c->version_count; i++) {
+		version_encode(&c->versions[i], first, c->members.count, &records[i]);
+		extents = version_encode_extents(&c->versions[i], c->members.count, extents);
+		first += (uint32_t)version_extent_count(&c->versions[i], c->members.count);
+	}
+	members_table_encode(&c->members, (uint8_t *)extents);
+}
+
+int catalogue_encode(const struct catalogue *c, uint8_t **ret_bytes, uint64_t *ret_length, struct error *err)
+{
+	uint64_t count = catalogue_extent_count(c);
+	uint64_t length = round_up(sizeof(struct dsfs_catalogue) + c->version_count * sizeof(struct dsfs_version) +
+					   count * sizeof(struct dsfs_extent) + members_table_length(&c->members),
+				   DSFS_BLOCK);
 	uint8_t *bytes;
 
-	for (uint32_t i = 0; i < catalogue->version_count; i++)
-		count += (uint64_t)catalogue->versions[i].segments.count + catalogue->versions[i].index.count;
-	length = round_up(sizeof(*head) + catalogue->version_count * sizeof(*records) + count * sizeof(*extents),
-			  DSFS_BLOCK);
-	if (catalogue->version_count > DSFS_VERSIONS_MAX || count > DSFS_EXTENTS_MAX || length > DSFS_CATALOGUE_MAX)
+	if (c->version_count > DSFS_VERSIONS_MAX || count > DSFS_EXTENTS_MAX || length > DSFS_CATALOGUE_MAX)
 		return error_set(err, -E2BIG, "catalogue: too large: versions=%" PRIu32 " extents=%" PRIu64,
-				 catalogue->version_count, count);
+				 c->version_count, count);
 	bytes = aligned_alloc(DSFS_BLOCK, length);
 	if (!bytes)
 		return error_set(err, -ENOMEM, "catalogue: no memory for %" PRIu64 " bytes", length);
 	memset(bytes, 0, length);
-	head = (struct dsfs_catalogue *)bytes;
-	records = (struct dsfs_version *)(head + 1);
-	extents = (struct dsfs_extent *)(records + catalogue->version_count);
-	memcpy(head->magic, DSFS_CATALOGUE_MAGIC, sizeof(head->magic));
-	head->version_count = dsfs_le32_of(catalogue->version_count);
-	head->extent_count = dsfs_le32_of((uint32_t)count);
-	head->next_sequence = dsfs_le64_of(catalogue->next_sequence);
-	head->current = dsfs_le64_of(catalogue->current);
-	head->tail = dsfs_le64_of(catalogue->tail);
-	memcpy(head->volume_uuid, catalogue->volume_uuid, sizeof(head->volume_uuid));
-	count = 0;
-	for (uint32_t i = 0; i < catalogue->version_count; i++) {
-		const struct version *v = &catalogue->versions[i];
-
-		version_encode(v, (uint32_t)count, &records[i]);
-		extents = version_encode_extents(v, extents);
-		count += (uint64_t)v->segments.count + v->index.count;
-	}
+	catalogue_encode_into(c, (uint32_t)count, bytes);
 	*ret_bytes = bytes;
 	*ret_length = length;
 	return 0;
@@ -91,13 +108,13 @@ static int catalogue_check(const struct catalogue *c, struct error *err)
 	return 0;
 }
 
-/* The publisher continues at the tail, so it must be a place for data. */
+/* The publisher continues at the tail, so it must be a place for data. Groups have tails of their own. */
 static int catalogue_check_tail(const struct superblock *super, uint64_t tail, struct error *err)
 {
 	uint64_t offset = address_offset(tail);
 
-	if (tail != 0 && (address_member(tail) >= super->member_count || offset % DSFS_BLOCK ||
-			  offset < DSFS_DATA_AT || offset > super->member_size))
+	if (tail != 0 && (super->feature_incompat & DSFS_INCOMPAT_MEMBERS || address_member(tail) != 0 ||
+			  offset % DSFS_BLOCK || offset < DSFS_DATA_AT || offset > super->member_size))
 		return error_set(err, -EBADMSG, "catalogue: tail %#" PRIx64 " is outside the volume", tail);
 	return 0;
 }
@@ -119,103 +136,59 @@ static int catalogue_decode_versions(struct version_decoder *d, const struct dsf
 	return catalogue_check(c, err);
 }
 
+/* The parts that follow the header, each as long as its counts say. */
+static int catalogue_decode_parts(struct span span, const struct dsfs_catalogue *head, const struct superblock *super,
+				  struct catalogue *c, struct error *err)
+{
+	struct version_decoder d = { .super = super, .members = &c->members };
+	uint32_t versions = dsfs_le32_get(head->version_count);
+	uint64_t at = sizeof(*head) + (uint64_t)versions * sizeof(struct dsfs_version);
+	const struct dsfs_version *records = span_at(span, sizeof(*head), at - sizeof(*head));
+	auto_free uint32_t *runs = NULL;
+	int r = 0;
+
+	d.extent_count = dsfs_le32_get(head->extent_count);
+	d.extents = span_at(span, at, (uint64_t)d.extent_count * sizeof(*d.extents));
+	if (!records || !d.extents || versions > DSFS_VERSIONS_MAX || d.extent_count > DSFS_EXTENTS_MAX)
+		return error_set(err, -EBADMSG,
+				 "catalogue: %" PRIu32 " versions and %" PRIu32 " extents do not fit in %" PRIu64
+				 " bytes",
+				 versions, d.extent_count, span.size);
+	at += (uint64_t)d.extent_count * sizeof(*d.extents);
+	if (super->feature_incompat & DSFS_INCOMPAT_MEMBERS)
+		r = members_table_decode((struct span){ span.base + at, span.size - at }, super, &c->members, err);
+	if (r < 0)
+		return r;
+	d.runs = runs = members_runs(&c->members);
+	if (!runs)
+		return error_set(err, -ENOMEM, "catalogue: no memory");
+	return catalogue_decode_versions(&d, records, versions, c, err);
+}
+
 int catalogue_decode(const uint8_t *bytes, uint64_t length, const struct superblock *super, struct catalogue *ret,
 		     struct error *err)
 {
 	struct span span = { bytes, length };
 	const struct dsfs_catalogue *head = span_at(span, 0, sizeof(*head));
-	struct version_decoder d = { .super = super };
 	struct catalogue c = { 0 };
-	const struct dsfs_version *records;
-	uint32_t versions;
-	uint64_t at;
 	int r;
 
 	if (!head || memcmp(head->magic, DSFS_CATALOGUE_MAGIC, sizeof(head->magic)) != 0)
 		return error_set(err, -EBADMSG, "catalogue: bad magic");
 	if (memcmp(head->volume_uuid, super->volume_uuid, sizeof(head->volume_uuid)) != 0)
 		return error_set(err, -EBADMSG, "catalogue: belongs to another volume");
-	versions = dsfs_le32_get(head->version_count);
-	d.extent_count = dsfs_le32_get(head->extent_count);
-	at = sizeof(*head) + (uint64_t)versions * sizeof(*records);
-	records = span_at(span, sizeof(*head), (uint64_t)versions * sizeof(*records));
-	d.extents = span_at(span, at, (uint64_t)d.extent_count * sizeof(*d.extents));
-	if (!records || !d.extents || versions > DSFS_VERSIONS_MAX || d.extent_count > DSFS_EXTENTS_MAX)
-		return error_set(err, -EBADMSG,
-				 "catalogue: %" PRIu32 " versions and %" PRIu32 " extents do not fit in %" PRIu64
-				 " bytes",
-				 versions, d.extent_count, length);
 	memcpy(c.volume_uuid, head->volume_uuid, sizeof(c.volume_uuid));
 	c.next_sequence = dsfs_le64_get(head->next_sequence);
 	c.current = dsfs_le64_get(head->current);
 	c.tail = dsfs_le64_get(head->tail);
 	r = catalogue_check_tail(super, c.tail, err);
-	if (r < 0)
-		return r;
-	r = catalogue_decode_versions(&d, records, versions, &c, err);
+	if (r == 0)
+		r = catalogue_decode_parts(span, head, super, &c, err);
 	if (r < 0) {
 		catalogue_free(&c);
 		return r;
 	}
 	*ret = c;
-	return 0;
-}
-
-/* --- loading --- */
-
-static int catalogue_check_sha256(const uint8_t *bytes, const struct superblock *super, struct error *err)
-{
-	uint8_t found[SHA256_SIZE];
-	int r = sha256_of(bytes, super->catalogue_length, found, err);
-
-	if (r < 0)
-		return r;
-	if (memcmp(found, super->catalogue_sha256, sizeof(found)) != 0)
-		return error_set(err, -EBADMSG, "catalogue: its SHA-256 is not the one in the superblock");
-	return 0;
-}
-
-static int catalogue_read(struct source *source, const struct superblock *super, struct catalogue *ret,
-			  struct error *err)
-{
-	auto_free uint8_t *bytes = aligned_alloc(DSFS_BLOCK, round_up(super->catalogue_length, DSFS_BLOCK));
-	int r;
-
-	if (!bytes)
-		return error_set(err, -ENOMEM, "catalogue: no memory for %" PRIu64 " bytes", super->catalogue_length);
-	r = source_read(source, address_member(super->catalogue_address), address_offset(super->catalogue_address),
-			bytes, super->catalogue_length, err);
-	if (r < 0)
-		return r;
-	r = catalogue_check_sha256(bytes, super, err);
-	if (r < 0)
-		return r;
-	return catalogue_decode(bytes, super->catalogue_length, super, ret, err);
-}
-
-int catalogue_load(struct source *source, struct superblock *ret_super, struct catalogue *ret, struct error *err)
-{
-	struct superblock super;
-	uint64_t tried;
-	int r;
-
-	r = superblock_find(source, &super, err);
-	if (r < 0)
-		return r;
-	do {
-		struct superblock newer;
-
-		r = catalogue_read(source, &super, ret, err);
-		if (r != -EBADMSG)
-			break;
-		tried = super.sequence;
-		if (superblock_find(source, &newer, NULL) < 0)
-			break;
-		super = newer;
-	} while (super.sequence > tried);
-	if (r < 0)
-		return r;
-	*ret_super = super;
 	return 0;
 }
 
@@ -288,8 +261,7 @@ int catalogue_append(struct catalogue *catalogue, struct version *version, struc
 		return error_set(err, -ENOMEM, "catalogue: no memory for %zu bytes", size);
 	catalogue->versions = versions;
 	versions[catalogue->version_count++] = *version;
-	version->segments = (struct extent_list){ 0 };
-	version->index = (struct extent_list){ 0 };
+	version_disown_lists(version);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/source.h"
+#include "image/members.h"
 #include "image/superblock.h"
 #include "image/version.h"
 
@@ -16,6 +17,7 @@ struct catalogue {
 	uint64_t tail;    /* device address, 0 for none */
 	struct version *versions; /* ascending sequence */
 	uint32_t version_count;
+	struct members members; /* count 0 without DSFS_INCOMPAT_MEMBERS */
 };
 
 void catalogue_free(struct catalogue *catalogue); /* its contents, not the struct */
@@ -27,7 +29,9 @@ must_check int catalogue_decode(const uint8_t *bytes, uint64_t length, const str
 				struct catalogue *ret, struct error *err);
 
 /* Superblock, then the catalogue it names, verified. Reads the superblock again when the catalogue does not
- * match, as a publisher may have moved on in between. */
+ * match, as a publisher may have moved on in between. Of several members, the newest superblock counts (its first one's
+ * is returned); -ENOLINK, with their names, when members are missing or stale, -EBADMSG when one went ways of its
+ * own. */
 must_check int catalogue_load(struct source *source, struct superblock *ret_super, struct catalogue *ret,
 			      struct error *err);
 

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/source.h"
 
 struct extent {
 	uint64_t address; /* device address */
@@ -15,5 +16,15 @@ struct extent_list {
 	uint32_t count;
 };
 
+void extent_list_free(struct extent_list *list); /* its contents, not the struct */
+must_check int extent_list_copy(const struct extent_list *from, struct extent_list *ret, struct error *err);
 /* At the end of a list that only this function made; what follows the last one directly is joined with it. */
 must_check int extent_list_add(struct extent_list *list, uint64_t address, uint64_t length, struct error *err);
+/* As above, but joined only with what lies in the same segment of so many bytes: a group's column ends there. */
+must_check int extent_list_add_in(struct extent_list *list, uint64_t address, uint64_t length, uint64_t segment,
+				  struct error *err);
+/* Where the bytes from this offset on lie: at most length of them, in one extent. Length 0: there are none. */
+struct extent extent_list_at(const struct extent_list *list, uint64_t at, uint64_t length);
+/* Reads these bytes, wherever they lie. -ENODATA when the list is shorter. */
+must_check int extent_list_read(const struct extent_list *list, struct source *source, uint64_t at, void *buffer,
+				uint64_t length, struct error *err);

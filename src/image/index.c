@@ -67,11 +67,24 @@ int index_map(struct index *index, struct error *err)
 	return 0;
 }
 
+int index_set_members(struct index *index, uint64_t member_size, const struct members *members, struct error *err)
+{
+	index->member_sizes[0] = member_size;
+	index->member_count = 1;
+	if (!members || !members->count)
+		return 0;
+	index->member_count = members->count;
+	for (uint32_t i = 0; i < members->count; i++)
+		index->member_sizes[i] = members_size(members, i);
+	return members_copy(members, &index->members, err);
+}
+
 void index_close(struct index *index)
 {
 	if (!index)
 		return;
 	names_close(index->names);
+	members_free(&index->members);
 	free(index->sparse);
 	if (index->map)
 		munmap(index->map, index->map_length);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/span.h"
 #include "datasetfs/format.h"
+#include "image/members.h"
 
 /* Sizes of an index's parts, in the order they lie. */
 struct index_shape {
@@ -36,6 +37,7 @@ struct index {
 	uint32_t chunk_log;
 	uint64_t member_sizes[DSFS_MEMBER_MAX + 1]; /* addresses must lie inside */
 	uint32_t member_count;
+	struct members members; /* as in the catalogue; with any, chunks lie in their groups */
 	bool has_lists; /* of long holes, see hole_list.h */
 	struct span inodes, chunks, classes, blob;
 	struct names *names;
@@ -49,4 +51,7 @@ struct index {
 
 /* Maps the section in index->memfd, whose shape is set, and points the flat parts into it. */
 must_check int index_map(struct index *index, struct error *err);
+/* Where addresses may lie: in these members, of which it takes a copy; NULL or none: in one of this size. */
+must_check int index_set_members(struct index *index, uint64_t member_size, const struct members *members,
+				 struct error *err);
 void index_close(struct index *index);

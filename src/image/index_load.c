@@ -35,7 +35,7 @@ static int index_load_check(struct index *index, struct error *err)
 	return r;
 }
 
-static int index_load_map(int fd, const struct version *version, const uint64_t *member_sizes, uint32_t member_count,
+static int index_load_map(int fd, const struct version *version, uint64_t member_size, const struct members *members,
 			  bool is_checked, struct index **ret, struct error *err)
 {
 	struct index *index = calloc(1, sizeof(*index));
@@ -46,10 +46,10 @@ static int index_load_map(int fd, const struct version *version, const uint64_t 
 	index->memfd = fd;
 	index->shape = version->shape;
 	index->chunk_log = version->chunk_log;
-	index->member_count = member_count;
 	index->has_lists = version->feature_incompat & DSFS_VERSION_INCOMPAT_HOLES;
-	memcpy(index->member_sizes, member_sizes, member_count * sizeof(*member_sizes));
-	r = index_map(index, err);
+	r = index_set_members(index, member_size, members, err);
+	if (r == 0)
+		r = index_map(index, err);
 	if (r == 0 && !is_checked)
 		r = index_load_check(index, err);
 	if (r == 0)
@@ -63,14 +63,14 @@ static int index_load_map(int fd, const struct version *version, const uint64_t 
 	return 0;
 }
 
-int index_load_fd(int fd, const struct version *version, const uint64_t *member_sizes, uint32_t member_count,
+int index_load_fd(int fd, const struct version *version, uint64_t member_size, const struct members *members,
 		  struct index **ret, struct error *err)
 {
-	return index_load_map(fd, version, member_sizes, member_count, false, ret, err);
+	return index_load_map(fd, version, member_size, members, false, ret, err);
 }
 
-int index_load_sealed(int fd, const struct version *version, uint64_t member_size, struct index **ret,
-		      struct error *err)
+int index_load_sealed(int fd, const struct version *version, uint64_t member_size,
+		      const struct members *members, struct index **ret, struct error *err)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
 	struct stat st;
@@ -83,7 +83,7 @@ int index_load_sealed(int fd, const struct version *version, uint64_t member_siz
 	if ((uint64_t)st.st_size != version->index_length)
 		return error_set(err, -EPROTO, "index: %" PRIu64 " bytes, expected %" PRIu64, (uint64_t)st.st_size,
 				 version->index_length);
-	return index_load_map(fd, version, &member_size, 1, true, ret, err);
+	return index_load_map(fd, version, member_size, members, true, ret, err);
 }
 
 static int index_copy_extent(struct source *source, const struct extent *extent, uint8_t *to, struct sha256 *sha,
@@ -142,10 +142,10 @@ static int index_copy(struct source *source, const struct version *version, int 
 	return r;
 }
 
-int index_load(struct source *source, const struct version *version, struct index **ret, struct error *err)
+int index_load(struct source *source, const struct version *version, const struct members *members,
+	       struct index **ret, struct error *err)
 {
 	auto_close int fd = memfd_create("datasetfs-index", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	uint64_t member_sizes[1] = { source_size(source, 0) };
 	int r;
 
 	if (fd < 0)
@@ -163,7 +163,7 @@ int index_load(struct source *source, const struct version *version, struct inde
 		return r;
 	if (fcntl(fd, F_ADD_SEALS, LOAD_SEALS) < 0)
 		return error_errno(err, "index: seal");
-	r = index_load_fd(fd, version, member_sizes, 1, ret, err);
+	r = index_load_fd(fd, version, source_size(source, 0), members, ret, err);
 	if (r == 0)
 		(void)take_fd(&fd);
 	return r;

@@ -3,17 +3,19 @@
 #pragma once
 #include "base/source.h"
 #include "image/index.h"
+#include "image/members.h"
 #include "image/version.h"
 
-/* Copies the version's section into a memfd while hashing it, checks digest, every page and name and whose the chunk
+/* members, here and below: those of its catalogue, NULL for a volume of one member.
+ * Copies the version's section into a memfd while hashing it, checks digest, every page and name and whose the chunk
  * records are, seals it and opens it. -EBADMSG says what is wrong. */
-must_check int index_load(struct source *source, const struct version *version, struct index **ret,
-			  struct error *err);
+must_check int index_load(struct source *source, const struct version *version, const struct members *members,
+			  struct index **ret, struct error *err);
 /* Opens a section that another process loaded so, and handed over: nothing of its contents is checked again, so this
  * takes no time whatever its size. -EPROTO when it is not sealed, or its size is not the version's. Takes fd on
  * success. */
-must_check int index_load_sealed(int fd, const struct version *version, uint64_t member_size, struct index **ret,
-				 struct error *err);
+must_check int index_load_sealed(int fd, const struct version *version, uint64_t member_size,
+				 const struct members *members, struct index **ret, struct error *err);
 /* Opens a section that lies in an open file (the packer's own, or a test's); takes fd on success. */
-must_check int index_load_fd(int fd, const struct version *version, const uint64_t *member_sizes,
-			     uint32_t member_count, struct index **ret, struct error *err);
+must_check int index_load_fd(int fd, const struct version *version, uint64_t member_size,
+			     const struct members *members, struct index **ret, struct error *err);

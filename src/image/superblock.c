@@ -29,6 +29,7 @@ void superblock_encode(const struct superblock *super, struct dsfs_superblock *d
 	disk->catalogue.length = dsfs_le64_of(super->catalogue_length);
 	memcpy(disk->catalogue_sha256, super->catalogue_sha256, sizeof(disk->catalogue_sha256));
 	memcpy(disk->identity, super->identity, strnlen(super->identity, sizeof(disk->identity)));
+	memcpy(disk->member_uuid, super->member_uuid, sizeof(disk->member_uuid));
 	disk->checksum = dsfs_le64_of(checksum_64(disk, SUMMED));
 }
 
@@ -54,16 +55,19 @@ static int superblock_check_head(const struct dsfs_superblock *disk, struct erro
 
 static int superblock_check_fields(const struct superblock *super, struct error *err)
 {
+	bool has_uuid = !bytes_are_zero(super->member_uuid, sizeof(super->member_uuid));
+	bool has_members = super->feature_incompat & DSFS_INCOMPAT_MEMBERS;
 	uint64_t offset = address_offset(super->catalogue_address);
 
 	if (super->segment_log < DSFS_SEGMENT_LOG_MIN || super->segment_log > DSFS_SEGMENT_LOG_MAX)
 		return error_set(err, -EBADMSG, "superblock: segment size 2^%" PRIu32 ", expected 2^%u to 2^%u",
 				 super->segment_log, DSFS_SEGMENT_LOG_MIN, DSFS_SEGMENT_LOG_MAX);
-	if (super->member_count != 1 || super->member != 0)
-		return error_set(err, -EOPNOTSUPP,
-				 "superblock: member %" PRIu32 " of %" PRIu32
-				 ", this release reads volumes of one member",
-				 super->member, super->member_count);
+	if (super->member_count > (has_members ? DSFS_MEMBER_MAX + 1 : 1) || super->member >= super->member_count)
+		return error_set(err, -EBADMSG, "superblock: member %" PRIu32 " of %" PRIu32, super->member,
+				 super->member_count);
+	if (has_uuid != has_members)
+		return error_set(err, -EBADMSG,
+				 "superblock: the UUID of a member and the table of members go together");
 	if (super->member_size % DSFS_BLOCK)
 		return error_set(err, -EBADMSG, "superblock: volume of %" PRIu64 " bytes, expected a multiple of %u",
 				 super->member_size, DSFS_BLOCK);
@@ -72,7 +76,7 @@ static int superblock_check_fields(const struct superblock *super, struct error 
 	if (super->catalogue_length < sizeof(struct dsfs_catalogue) || super->catalogue_length > DSFS_CATALOGUE_MAX)
 		return error_set(err, -EBADMSG, "superblock: catalogue of %" PRIu64 " bytes, expected %zu to %u",
 				 super->catalogue_length, sizeof(struct dsfs_catalogue), DSFS_CATALOGUE_MAX);
-	if (address_member(super->catalogue_address) >= super->member_count || offset % DSFS_BLOCK ||
+	if (address_member(super->catalogue_address) != super->member || offset % DSFS_BLOCK ||
 	    offset < DSFS_DATA_AT || super->member_size > DSFS_FILE_MAX || offset > super->member_size ||
 	    super->catalogue_length > super->member_size - offset)
 		return error_set(err, -EBADMSG,
@@ -102,6 +106,7 @@ int superblock_decode(const struct dsfs_superblock *disk, struct superblock *ret
 	super.catalogue_length = dsfs_le64_get(disk->catalogue.length);
 	memcpy(super.catalogue_sha256, disk->catalogue_sha256, sizeof(super.catalogue_sha256));
 	memcpy(super.identity, disk->identity, sizeof(disk->identity));
+	memcpy(super.member_uuid, disk->member_uuid, sizeof(super.member_uuid));
 	r = superblock_check_fields(&super, err);
 	if (r < 0)
 		return r;
@@ -109,10 +114,10 @@ int superblock_decode(const struct dsfs_superblock *disk, struct superblock *ret
 	return 0;
 }
 
-static int superblock_read_slot(struct source *source, uint32_t slot, struct dsfs_superblock *disk,
+static int superblock_read_slot(struct source *source, uint32_t member, uint32_t slot, struct dsfs_superblock *disk,
 				struct error *err)
 {
-	return source_read(source, 0, (uint64_t)slot * DSFS_SLOT_SPACING, disk, sizeof(*disk), err);
+	return source_read(source, member, (uint64_t)slot * DSFS_SLOT_SPACING, disk, sizeof(*disk), err);
 }
 
 /* What looking at all slots found. */
@@ -134,10 +139,10 @@ static int reason_weight(const struct error *reason)
 }
 
 /* unread: why it could not be read, if so. */
-static int superblock_look_once(struct source *source, uint32_t slot, struct dsfs_superblock *disk,
+static int superblock_look_once(struct source *source, uint32_t member, uint32_t slot, struct dsfs_superblock *disk,
 				struct superblock *ret, struct error *unread, struct error *err)
 {
-	int r = superblock_read_slot(source, slot, disk, unread);
+	int r = superblock_read_slot(source, member, slot, disk, unread);
 
 	if (r < 0) {
 		*err = *unread;
@@ -151,7 +156,7 @@ static int superblock_look_once(struct source *source, uint32_t slot, struct dsf
 }
 
 /* What is damaged is read twice: a publisher may be writing it. */
-static void superblock_look(struct source *source, uint32_t slot, struct ring_search *search)
+static void superblock_look(struct source *source, uint32_t member, uint32_t slot, struct ring_search *search)
 {
 	struct dsfs_superblock disk __attribute__((aligned(4096)));
 	struct error why = { 0 }, unread = { 0 };
@@ -159,9 +164,9 @@ static void superblock_look(struct source *source, uint32_t slot, struct ring_se
 	bool damaged = false;
 	int r;
 
-	r = superblock_look_once(source, slot, &disk, &super, &unread, &why);
+	r = superblock_look_once(source, member, slot, &disk, &super, &unread, &why);
 	if (r == -EBADMSG && !unread.code && !bytes_are_zero(&disk, sizeof(disk))) {
-		r = superblock_look_once(source, slot, &disk, &super, &unread, &why);
+		r = superblock_look_once(source, member, slot, &disk, &super, &unread, &why);
 		damaged = r == -EBADMSG;
 	}
 	if (damaged || unread.code)
@@ -176,20 +181,20 @@ static void superblock_look(struct source *source, uint32_t slot, struct ring_se
 		search->reason = why;
 }
 
-static void superblock_search(struct source *source, struct ring_search *ret)
+static void superblock_search(struct source *source, uint32_t member, struct ring_search *ret)
 {
 	*ret = (struct ring_search){ 0 };
 	for (uint32_t slot = 0; slot < DSFS_SLOT_COUNT; slot++)
-		superblock_look(source, slot, ret);
+		superblock_look(source, member, slot, ret);
 }
 
-int superblock_find(struct source *source, struct superblock *ret, struct error *err)
+int superblock_find(struct source *source, uint32_t member, struct superblock *ret, struct error *err)
 {
 	struct ring_search search;
 	uint64_t size;
 
-	superblock_search(source, &search);
-	size = source_size(source, 0); /* afterwards: a file may have grown for what was found */
+	superblock_search(source, member, &search);
+	size = source_size(source, member); /* afterwards: a file may have grown for what was found */
 	if (size < DSFS_DATA_AT)
 		return error_set(err, -EBADMSG, "superblock: %" PRIu64 " bytes are too few for a datasetfs volume",
 				 size);
@@ -215,11 +220,11 @@ bool superblock_may_be_stale(const struct superblock *super, struct error *ret)
 	return super->next_is_lost;
 }
 
-int superblock_check_newest(struct source *source, uint64_t sequence, struct error *err)
+int superblock_check_newest(struct source *source, uint32_t member, uint64_t sequence, struct error *err)
 {
 	struct ring_search search;
 
-	superblock_search(source, &search);
+	superblock_search(source, member, &search);
 	if (search.unread.code)
 		return error_set(err, search.unread.code, "a superblock slot that may be the newest cannot be read: %s",
 				 search.unread.reason);
@@ -235,22 +240,22 @@ int superblock_write(struct source *source, const struct superblock *super, stru
 	struct dsfs_superblock disk __attribute__((aligned(4096)));
 
 	superblock_encode(super, &disk);
-	return source_write(source, 0, super->sequence % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING, &disk, sizeof(disk),
-			    err);
+	return source_write(source, super->member, super->sequence % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING, &disk,
+			    sizeof(disk), err);
 }
 
 /* Slots behind the end are not there; what cannot be read otherwise may be the only one that is ours. */
-int superblock_seen(struct source *source, bool *ret, struct error *err)
+int superblock_seen(struct source *source, uint32_t member, bool *ret, struct error *err)
 {
 	struct dsfs_superblock disk __attribute__((aligned(4096)));
-	uint64_t size = source_size(source, 0);
+	uint64_t size = source_size(source, member);
 	struct error unread = { 0 };
 	bool seen = false;
 
 	for (uint32_t slot = 0; slot < DSFS_SLOT_COUNT && !seen; slot++) {
 		if ((uint64_t)slot * DSFS_SLOT_SPACING + sizeof(disk) > size)
 			break;
-		if (superblock_read_slot(source, slot, &disk, &unread) == 0)
+		if (superblock_read_slot(source, member, slot, &disk, &unread) == 0)
 			seen = !memcmp(disk.magic, DSFS_MAGIC, sizeof(disk.magic));
 	}
 	if (!seen && unread.code)

@@ -14,6 +14,7 @@ struct superblock {
 	uint64_t sequence;
 	uint64_t member_size;
 	uint32_t member, member_count;
+	uint8_t member_uuid[16]; /* zero without DSFS_INCOMPAT_MEMBERS */
 	uint32_t segment_log;
 	uint64_t catalogue_address, catalogue_length;
 	uint8_t catalogue_sha256[32];
@@ -25,19 +26,20 @@ void superblock_encode(const struct superblock *super, struct dsfs_superblock *d
 /* -EBADMSG: damaged or not one; -EOPNOTSUPP: a newer format or unknown incompatible features. */
 must_check int superblock_decode(const struct dsfs_superblock *disk, struct superblock *ret, struct error *err);
 
-/* Reads the ring of member 0 and takes the valid slot with the highest sequence. -EBADMSG with the reason
+/* Reads the ring of a member and takes the valid slot with the highest sequence. -EBADMSG with the reason
  * when there is none; -EOPNOTSUPP when the newest cannot be read by this release. */
-must_check int superblock_find(struct source *source, struct superblock *ret, struct error *err);
+must_check int superblock_find(struct source *source, uint32_t member, struct superblock *ret, struct error *err);
 /* True, with the reason, when the slot of the next sequence is neither empty nor valid: of a superblock that was
  * found. A publisher that was cut off leaves that, but so does damage to the newest slot, and then a state was lost.
  * Who goes on from it says so. */
 bool superblock_may_be_stale(const struct superblock *super, struct error *ret);
 /* For who is going to change the volume, under its lock: superblock_find() passes over what cannot be read, and a
  * change of an older state would undo the newest one. -ESTALE when sequence is not the newest. */
-must_check int superblock_check_newest(struct source *source, uint64_t sequence, struct error *err);
-/* Writes the slot that belongs to super->sequence; does not flush. */
+must_check int superblock_check_newest(struct source *source, uint32_t member, uint64_t sequence,
+				       struct error *err);
+/* Writes the slot that belongs to super->sequence, on super->member; does not flush. */
 must_check int superblock_write(struct source *source, const struct superblock *super, struct error *err);
 
 /* *ret: a slot carries our magic, valid or not: the volume is ours, however damaged. -errno when no readable slot
  * does and one cannot be read. */
-must_check int superblock_seen(struct source *source, bool *ret, struct error *err);
+must_check int superblock_seen(struct source *source, uint32_t member, bool *ret, struct error *err);

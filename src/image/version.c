@@ -11,8 +11,16 @@
 
 void version_free(struct version *version)
 {
-	free(version->segments.items);
-	free(version->index.items);
+	extent_list_free(&version->segments);
+	extent_list_free(&version->index);
+	extent_list_free(&version->source.extents);
+	extent_list_free(&version->block_sums.extents);
+}
+
+void version_disown_lists(struct version *version)
+{
+	version->segments = version->index = (struct extent_list){ 0 };
+	version->source.extents = version->block_sums.extents = (struct extent_list){ 0 };
 }
 
 int version_check_label(const char *label, struct error *err)
@@ -30,7 +38,37 @@ int version_check_label(const char *label, struct error *err)
 
 /* --- encoding --- */
 
-void version_encode(const struct version *v, uint32_t first_extent, struct dsfs_version *disk)
+/* Without members, a section lies in one extent, which the record itself names. */
+static struct dsfs_extent section_encode(const struct version_section *section, bool has_members)
+{
+	uint64_t address = section->length && !has_members ? section->extents.items[0].address : 0;
+
+	return (struct dsfs_extent){ dsfs_le64_of(address), dsfs_le64_of(section->length) };
+}
+
+/* Where the version's lists begin in the table that follows the records. */
+static void version_encode_lists(const struct version *v, uint32_t first, bool has_members, struct dsfs_version *disk)
+{
+	disk->first_segment = dsfs_le32_of(first);
+	disk->segment_count = dsfs_le32_of(v->segments.count);
+	disk->first_index = dsfs_le32_of(first += v->segments.count);
+	disk->index_extents = dsfs_le32_of(v->index.count);
+	if (!has_members)
+		return;
+	disk->first_source = dsfs_le32_of(first += v->index.count);
+	disk->source_extents = dsfs_le32_of(v->source.extents.count);
+	disk->first_fine = dsfs_le32_of(first += v->source.extents.count);
+	disk->fine_extents = dsfs_le32_of(v->block_sums.extents.count);
+}
+
+uint64_t version_extent_count(const struct version *v, bool has_members)
+{
+	uint64_t sections = (uint64_t)v->source.extents.count + v->block_sums.extents.count;
+
+	return (uint64_t)v->segments.count + v->index.count + (has_members ? sections : 0);
+}
+
+void version_encode(const struct version *v, uint32_t first_extent, bool has_members, struct dsfs_version *disk)
 {
 	memcpy(disk->label, v->label, strlen(v->label));
 	memcpy(disk->uuid, v->uuid, sizeof(disk->uuid));
@@ -42,10 +80,7 @@ void version_encode(const struct version *v, uint32_t first_extent, struct dsfs_
 	disk->feature_incompat = dsfs_le64_of(v->feature_incompat);
 	disk->chunk_log = dsfs_le32_of(v->chunk_log);
 	disk->chunk_sum = dsfs_le32_of(v->chunk_sum);
-	disk->first_segment = dsfs_le32_of(first_extent);
-	disk->segment_count = dsfs_le32_of(v->segments.count);
-	disk->first_index = dsfs_le32_of(first_extent + v->segments.count);
-	disk->index_extents = dsfs_le32_of(v->index.count);
+	version_encode_lists(v, first_extent, has_members, disk);
 	disk->index_length = dsfs_le64_of(v->index_length);
 	disk->names_length = dsfs_le64_of(v->shape.names_length);
 	disk->inode_count = dsfs_le64_of(v->shape.inode_count);
@@ -58,9 +93,9 @@ void version_encode(const struct version *v, uint32_t first_extent, struct dsfs_
 	disk->symlink_count = dsfs_le64_of(v->symlink_count);
 	disk->content_bytes = dsfs_le64_of(v->content_bytes);
 	disk->stored_bytes = dsfs_le64_of(v->stored_bytes);
-	disk->source = (struct dsfs_extent){ dsfs_le64_of(v->source.address), dsfs_le64_of(v->source.length) };
+	disk->source = section_encode(&v->source, has_members);
 	memcpy(disk->source_sha256, v->source_sha256, sizeof(disk->source_sha256));
-	disk->fine = (struct dsfs_extent){ dsfs_le64_of(v->block_sums.address), dsfs_le64_of(v->block_sums.length) };
+	disk->fine = section_encode(&v->block_sums, has_members);
 	memcpy(disk->fine_sha256, v->block_sums_sha256, sizeof(disk->fine_sha256));
 }
 
@@ -72,25 +107,42 @@ static struct dsfs_extent *extents_encode(const struct extent_list *list, struct
 	return disk;
 }
 
-struct dsfs_extent *version_encode_extents(const struct version *v, struct dsfs_extent *disk)
+struct dsfs_extent *version_encode_extents(const struct version *v, bool has_members, struct dsfs_extent *disk)
 {
-	return extents_encode(&v->index, extents_encode(&v->segments, disk));
+	disk = extents_encode(&v->index, extents_encode(&v->segments, disk));
+	return has_members ? extents_encode(&v->block_sums.extents, extents_encode(&v->source.extents, disk)) : disk;
 }
 
 /* --- decoding --- */
 
+/* 0 when there is no such member. */
+static uint64_t decoder_member_size(const struct version_decoder *d, uint32_t member)
+{
+	if (d->members->count)
+		return members_size(d->members, member);
+	return member == 0 ? d->super->member_size : 0;
+}
+
 static int extent_check(const struct version_decoder *d, const struct extent *e, uint64_t align, const char *what,
 			struct error *err)
 {
-	uint64_t offset = address_offset(e->address);
+	uint64_t offset = address_offset(e->address), size = decoder_member_size(d, address_member(e->address));
 
-	if (address_member(e->address) >= d->super->member_count || offset % align || e->length == 0 ||
-	    offset > d->super->member_size || e->length > round_up(d->super->member_size, align) - offset)
+	if (!size || offset % align || e->length == 0 || offset > size || e->length > round_up(size, align) - offset)
 		return error_set(err, -EBADMSG,
 				 "catalogue: %s at %#" PRIx64 "+%" PRIu64
 				 " is outside the volume or not aligned to %" PRIu64,
 				 what, e->address, e->length, align);
 	return 0;
+}
+
+static uint64_t decoder_volume_size(const struct version_decoder *d)
+{
+	uint64_t size = 0;
+
+	for (uint32_t i = 0; i < d->super->member_count; i++)
+		size += decoder_member_size(d, i); /* with members, each is below 2^56 */
+	return size;
 }
 
 /* Lists lie one behind the other, so a table of n extents never asks for more memory than n extents. */
@@ -120,8 +172,8 @@ static int extents_decode(struct version_decoder *d, dsfs_le32 first, dsfs_le32 
 	return 0;
 }
 
-/* In order and apart, so that no list is longer than the volume has segments. */
-static int segments_check(const struct extent_list *list, struct error *err)
+/* In order and apart, so that no list is longer than the volume has segments. With members, all are data columns. */
+static int segments_check(const struct version_decoder *d, const struct extent_list *list, struct error *err)
 {
 	uint64_t end = 0;
 
@@ -131,16 +183,34 @@ static int segments_check(const struct extent_list *list, struct error *err)
 					 "catalogue: segments at %#" PRIx64 " come after those up to %#" PRIx64,
 					 list->items[i].address, end);
 		end = list->items[i].address + list->items[i].length;
+		if (d->members->count && !members_are_data(d->members, d->runs, list->items[i].address,
+							   list->items[i].length))
+			return error_set(err, -EBADMSG,
+					 "catalogue: segments at %#" PRIx64 "+%" PRIu64 " are not all data columns",
+					 list->items[i].address, list->items[i].length);
 	}
 	return 0;
 }
 
-static int index_extents_check(const struct extent_list *list, struct error *err)
+/* With members, what is read lies in the used part of one column. */
+static int extents_check_columns(const struct version_decoder *d, const struct extent_list *list, const char *what,
+				 struct error *err)
 {
-	for (uint32_t i = 0; i < list->count; i++)
+	for (uint32_t i = 0; d->members->count && i < list->count; i++)
+		if (!members_hold(d->members, list->items[i].address, list->items[i].length))
+			return error_set(err, -EBADMSG,
+					 "catalogue: %s at %#" PRIx64 "+%" PRIu64 " is not in one data column, below "
+					 "its tail", what, list->items[i].address, list->items[i].length);
+	return 0;
+}
+
+/* count: of those that are checked. */
+static int extents_check_blocks(const struct extent_list *list, uint32_t count, const char *what, struct error *err)
+{
+	for (uint32_t i = 0; i < count; i++)
 		if (list->items[i].length % DSFS_BLOCK)
 			return error_set(err, -EBADMSG,
-					 "catalogue: index extent of %" PRIu64 " bytes, expected whole blocks of %u",
+					 "catalogue: %s extent of %" PRIu64 " bytes, expected whole blocks of %u", what,
 					 list->items[i].length, DSFS_BLOCK);
 	return 0;
 }
@@ -169,9 +239,9 @@ static void version_decode_fields(const struct dsfs_version *disk, struct versio
 	v->symlink_count = dsfs_le64_get(disk->symlink_count);
 	v->content_bytes = dsfs_le64_get(disk->content_bytes);
 	v->stored_bytes = dsfs_le64_get(disk->stored_bytes);
-	v->source = (struct extent){ dsfs_le64_get(disk->source.address), dsfs_le64_get(disk->source.length) };
+	v->source.length = dsfs_le64_get(disk->source.length);
 	memcpy(v->source_sha256, disk->source_sha256, sizeof(v->source_sha256));
-	v->block_sums = (struct extent){ dsfs_le64_get(disk->fine.address), dsfs_le64_get(disk->fine.length) };
+	v->block_sums.length = dsfs_le64_get(disk->fine.length);
 	memcpy(v->block_sums_sha256, disk->fine_sha256, sizeof(v->block_sums_sha256));
 }
 
@@ -217,15 +287,59 @@ static int version_check(const struct version *v, uint64_t volume_size, struct e
 	return 0;
 }
 
-/* Optional sections: absent, or inside the volume. */
-static int version_check_sections(const struct version_decoder *d, const struct version *v, struct error *err)
+/* Whether the extents hold the section, no more and no less. Each was found in a column, so the sum cannot overflow. */
+static int section_check(const struct version_section *section, uint64_t address, const char *what, struct error *err)
 {
-	int r = 0;
+	uint64_t held = 0;
 
-	if (v->source.length)
-		r = extent_check(d, &v->source, DSFS_BLOCK, "source section", err);
-	if (r == 0 && v->block_sums.length)
-		r = extent_check(d, &v->block_sums, DSFS_BLOCK, "block checksums", err);
+	for (uint32_t i = 0; i < section->extents.count; i++)
+		held += section->extents.items[i].length;
+	if (address != 0 || held != section->length)
+		return error_set(err, -EBADMSG,
+				 "catalogue: %s of %" PRIu64 " bytes at %#" PRIx64 ", its extents have %" PRIu64, what,
+				 section->length, address, held);
+	return extents_check_blocks(&section->extents, held ? section->extents.count - 1 : 0, what, err);
+}
+
+/* A section that may be absent: a list with members, else one extent. */
+static int section_decode(struct version_decoder *d, const struct dsfs_extent *disk, dsfs_le32 first, dsfs_le32 count,
+			  const char *what, struct version_section *section, struct error *err)
+{
+	struct extent extent = { dsfs_le64_get(disk->address), section->length };
+	int r;
+
+	if (d->members->count) {
+		r = extents_decode(d, first, count, DSFS_BLOCK, what, &section->extents, err);
+		if (r == 0)
+			r = extents_check_columns(d, &section->extents, what, err);
+		return r < 0 ? r : section_check(section, extent.address, what, err);
+	}
+	if (!section->length)
+		return 0;
+	r = extent_check(d, &extent, DSFS_BLOCK, what, err);
+	return r < 0 ? r : extent_list_add(&section->extents, extent.address, extent.length, err);
+}
+
+static int version_decode_lists(struct version_decoder *d, const struct dsfs_version *disk, struct version *v,
+				struct error *err)
+{
+	int r = extents_decode(d, disk->first_segment, disk->segment_count, UINT64_C(1) << d->super->segment_log,
+			       "segments", &v->segments, err);
+
+	if (r == 0)
+		r = segments_check(d, &v->segments, err);
+	if (r == 0)
+		r = extents_decode(d, disk->first_index, disk->index_extents, DSFS_BLOCK, "index", &v->index, err);
+	if (r == 0)
+		r = extents_check_columns(d, &v->index, "index", err);
+	if (r == 0)
+		r = extents_check_blocks(&v->index, v->index.count, "index", err);
+	if (r == 0)
+		r = section_decode(d, &disk->source, disk->first_source, disk->source_extents, "source section",
+				   &v->source, err);
+	if (r == 0)
+		r = section_decode(d, &disk->fine, disk->first_fine, disk->fine_extents, "block checksums",
+				   &v->block_sums, err);
 	return r;
 }
 
@@ -235,20 +349,7 @@ int version_decode(struct version_decoder *d, const struct dsfs_version *disk, s
 
 	version_decode_fields(disk, v);
 	r = version_check_own_label(v, err);
-	if (r < 0)
-		return r;
-	r = extents_decode(d, disk->first_segment, disk->segment_count, UINT64_C(1) << d->super->segment_log,
-			   "segments", &v->segments, err);
 	if (r == 0)
-		r = segments_check(&v->segments, err);
-	if (r == 0)
-		r = extents_decode(d, disk->first_index, disk->index_extents, DSFS_BLOCK, "index", &v->index, err);
-	if (r == 0)
-		r = index_extents_check(&v->index, err);
-	if (r < 0)
-		return r;
-	r = version_check_sections(d, v, err);
-	if (r < 0)
-		return r;
-	return version_check(v, d->super->member_size, err);
+		r = version_decode_lists(d, disk, v, err);
+	return r < 0 ? r : version_check(v, decoder_volume_size(d), err);
 }

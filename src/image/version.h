@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A version's record in the catalogue: its label, where its parts lie, how much it holds. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -8,6 +9,12 @@
 #include "image/extent_list.h"
 #include "image/index.h"
 #include "image/superblock.h"
+
+/* A part of a version that need not be there. */
+struct version_section {
+	struct extent_list extents; /* where it lies, in order */
+	uint64_t length;            /* bytes of all; 0: absent */
+};
 
 struct version {
 	char label[DSFS_LABEL_MAX + 1];
@@ -24,21 +31,27 @@ struct version {
 	struct index_shape shape;
 	uint64_t file_count, directory_count, symlink_count;
 	uint64_t content_bytes, stored_bytes;
-	struct extent source, block_sums; /* length 0 when absent */
+	struct version_section source, block_sums;
 	uint8_t source_sha256[32], block_sums_sha256[32];
 };
 
 must_check int version_check_label(const char *label, struct error *err);
 void version_free(struct version *version); /* its contents, not the struct */
+/* Of a copy: empties its lists, which stay those of the version that it was copied from. */
+void version_disown_lists(struct version *version);
 
 /* first_extent: number of the version's first extent in the table that follows the records. */
-void version_encode(const struct version *version, uint32_t first_extent, struct dsfs_version *disk);
+/* Extents that it has there. has_members: with DSFS_INCOMPAT_MEMBERS its sections are lists as well. */
+uint64_t version_extent_count(const struct version *version, bool has_members);
+void version_encode(const struct version *version, uint32_t first_extent, bool has_members, struct dsfs_version *disk);
 /* Writes its part of that table and returns the end. */
-struct dsfs_extent *version_encode_extents(const struct version *version, struct dsfs_extent *disk);
+struct dsfs_extent *version_encode_extents(const struct version *version, bool has_members, struct dsfs_extent *disk);
 
 /* The records of one catalogue, decoded one after the other. */
 struct version_decoder {
 	const struct superblock *super;
+	const struct members *members; /* count 0: none */
+	const uint32_t *runs;          /* members_runs() of them */
 	const struct dsfs_extent *extents; /* the whole table */
 	uint32_t extent_count, extents_used;
 };

@@ -198,13 +198,13 @@ int direct_check_digest(struct index *index, const struct wish *wish, const char
 }
 
 /* Block checksums only save bytes: without them parts of large files are read in whole chunks. */
-static int direct_load(struct volume *volume, const struct version *version, const struct wish *wish,
-		       struct opened **ret, struct error *err)
+static int direct_load(struct volume *volume, const struct version *version, const struct members *members,
+		       const struct wish *wish, struct opened **ret, struct error *err)
 {
 	struct block_sums *block_sums = NULL;
 	struct index *index = NULL;
 	struct dsfs_info info;
-	int r = index_load(&volume->file->source, version, &index, err);
+	int r = index_load(&volume->file->source, version, members, &index, err);
 
 	if (r < 0)
 		return r;
@@ -232,7 +232,7 @@ static int direct_load_wish(struct volume *volume, const struct wish *wish, cons
 	if (r == 0 && known && direct_is(known, version))
 		*ret = NULL;
 	else if (r == 0)
-		r = direct_load(volume, version, wish, ret, err);
+		r = direct_load(volume, version, &catalogue.members, wish, ret, err);
 	catalogue_free(&catalogue);
 	return r;
 }
@@ -242,7 +242,7 @@ static bool direct_is_outdated(struct volume *volume, const struct superblock *s
 {
 	struct superblock newer;
 
-	return super->sequence && superblock_find(&volume->file->source, &newer, NULL) == 0 &&
+	return super->sequence && superblock_find(&volume->file->source, 0, &newer, NULL) == 0 &&
 	       newer.sequence > super->sequence;
 }
 

@@ -210,7 +210,7 @@ static int link_take_index(struct passing_packet *packet, const struct handover_
 	if (r < 0)
 		return r;
 	high_move(fd);
-	r = index_load_sealed(*fd, &version->version, opened->version.member_size, &version->index, err);
+	r = index_load_sealed(*fd, &version->version, opened->version.member_size, NULL, &version->index, err);
 	if (r == 0)
 		(void)take_fd(fd);
 	version->hidden_mode = opened->version.hidden_mode;
@@ -315,6 +315,7 @@ int link_open(const struct link_place *place, uint64_t sequence, const uint8_t *
 void link_version_close(struct link_version *version)
 {
 	index_close(version->index);
+	version_free(&version->version);
 	file_close(version->volume);
 	*version = (struct link_version){ .index = NULL };
 }

@@ -72,7 +72,7 @@ int commit_slot(struct source *source, const struct superblock *super, struct er
 int commit_check(struct source *source, const struct superblock *super, struct error *err)
 {
 	struct superblock found;
-	int r = superblock_find(source, &found, err);
+	int r = superblock_find(source, 0, &found, err);
 
 	if (r == 0 && (found.sequence != super->sequence ||
 		       memcmp(found.catalogue_sha256, super->catalogue_sha256, sizeof(found.catalogue_sha256)) != 0))

@@ -41,6 +41,7 @@ static int compaction_open(struct compaction_work *work, struct error *err)
 	if (r == 0)
 		r = relocate_open(source, &transaction->space, rehearse, &work->sections, err);
 	work->reindex = (struct reindex){ .source = source,
+					  .members = &transaction->catalogue.members,
 					  .space = &transaction->space,
 					  .is_rehearsal = rehearse,
 					  .victims = &work->victims.chosen,

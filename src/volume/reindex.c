@@ -229,7 +229,7 @@ static int reindex_index(struct reindex *reindex, const struct version *version,
 
 	r = buffer && section.sha ? 0 : error_set(err, -ENOMEM, "out of memory");
 	if (r == 0)
-		r = index_load(reindex->source, version, &index, err);
+		r = index_load(reindex->source, version, reindex->members, &index, err);
 	section.index = index;
 	if (r == 0)
 		r = reindex_find_files(index, &section.files, err);
@@ -258,19 +258,30 @@ static int reindex_extent(struct reindex *reindex, struct extent *extent, struct
 	return r;
 }
 
+/* The extents of a section, each where it is or moved. */
+static int reindex_list(struct reindex *reindex, const struct extent_list *list, struct extent_list *ret,
+			struct error *err)
+{
+	int r = extent_list_copy(list, ret, err);
+
+	for (uint32_t i = 0; r == 0 && i < ret->count; i++)
+		r = reindex_extent(reindex, &ret->items[i], err);
+	return r;
+}
+
 int reindex_version(struct reindex *reindex, const struct version *version, struct version *ret, struct error *err)
 {
 	struct version fresh = *version;
 	int r;
 
-	fresh.segments = fresh.index = (struct extent_list){ 0 };
+	version_disown_lists(&fresh);
 	r = reindex_index(reindex, version, &fresh, err);
 	if (r == 0)
-		r = reindex_extent(reindex, &fresh.source, err);
+		r = reindex_list(reindex, &version->source.extents, &fresh.source.extents, err);
 	if (r == 0)
-		r = reindex_extent(reindex, &fresh.block_sums, err);
+		r = reindex_list(reindex, &version->block_sums.extents, &fresh.block_sums.extents, err);
 	if (r < 0) {
-		free(fresh.index.items);
+		version_free(&fresh);
 		return r;
 	}
 	*ret = fresh;
@@ -291,6 +302,12 @@ static void reindex_add_use(void *argument, uint64_t offset, uint64_t length)
 	victims_mark(&use->segments, use->segment, offset, length);
 }
 
+static void reindex_add_uses(struct reindex_use *use, const struct extent_list *list)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		reindex_add_use(use, address_offset(list->items[i].address), list->items[i].length);
+}
+
 static int reindex_find_use(const struct reindex *reindex, const struct version *version, struct reindex_use *use,
 			    struct error *err)
 {
@@ -298,7 +315,7 @@ static int reindex_find_use(const struct reindex *reindex, const struct version 
 	struct index *index;
 	int r;
 
-	r = index_load(reindex->source, version, &index, err);
+	r = index_load(reindex->source, version, reindex->members, &index, err);
 	if (r < 0)
 		return r;
 	r = dump_digest(index, digest, err);
@@ -307,14 +324,13 @@ static int reindex_find_use(const struct reindex *reindex, const struct version 
 	if (r == 0)
 		r = live_extents_walk(index, reindex_add_use, use, err);
 	index_close(index);
-	for (uint32_t i = 0; i < version->index.count; i++)
-		reindex_add_use(use, address_offset(version->index.items[i].address), version->index.items[i].length);
-	reindex_add_use(use, address_offset(version->source.address), version->source.length);
-	reindex_add_use(use, address_offset(version->block_sums.address), version->block_sums.length);
+	reindex_add_uses(use, &version->index);
+	reindex_add_uses(use, &version->source.extents);
+	reindex_add_uses(use, &version->block_sums.extents);
 	return r;
 }
 
-static int reindex_list(const struct reindex_use *use, struct extent_list *list, struct error *err)
+static int reindex_use_list(const struct reindex_use *use, struct extent_list *list, struct error *err)
 {
 	int r = 0;
 
@@ -340,7 +356,7 @@ int reindex_check(const struct reindex *reindex, struct version *version, struct
 				      "version '%s': part of it would stay in a segment that is freed",
 				      version->label);
 	if (r == 0)
-		r = reindex_list(&use, &version->segments, err);
+		r = reindex_use_list(&use, &version->segments, err);
 	bits_close(&use.segments);
 	return r;
 }

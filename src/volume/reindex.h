@@ -8,6 +8,7 @@ struct reindex {
 	struct source *source;
 	struct space *space;        /* free places are taken from it */
 	bool is_rehearsal;          /* that is all: nothing is written */
+	const struct members *members; /* of the catalogue that the versions are from */
 	const struct bits *victims; /* segments in which nothing may stay */
 	uint64_t segment;           /* bytes of one */
 	const struct relocate *chunks;  /* where stored bytes went */

@@ -117,7 +117,7 @@ int transaction_check(struct transaction *transaction, struct error *err)
 
 	r = catalogue_check_writable(super, &transaction->catalogue, err);
 	if (r == 0)
-		r = superblock_check_newest(transaction_source(transaction), super->sequence, err);
+		r = superblock_check_newest(transaction_source(transaction), 0, super->sequence, err);
 	if (r < 0)
 		return r;
 	transaction->capacity = transaction_is_device(&transaction->members[0]) ? super->member_size : SPACE_ENDLESS;

@@ -44,12 +44,18 @@ static int victims_walk(struct victims_pass *pass, const struct version *version
 	struct index *index;
 	int r;
 
-	r = index_load(pass->victims->source, version, &index, err);
+	r = index_load(pass->victims->source, version, &pass->victims->catalogue->members, &index, err);
 	if (r < 0)
 		return r;
 	r = live_extents_walk(index, each, pass, err);
 	index_close(index);
 	return r;
+}
+
+static void victims_add_live_list(struct victims_pass *pass, const struct extent_list *list)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		victims_add_live(pass, address_offset(list->items[i].address), list->items[i].length);
 }
 
 static int victims_version(struct victims *victims, uint32_t number, struct error *err)
@@ -61,11 +67,9 @@ static int victims_version(struct victims *victims, uint32_t number, struct erro
 	r = bits_open(&pass.version->segments, victims->chosen.count, err);
 	if (r < 0)
 		return r;
-	for (uint32_t i = 0; i < version->index.count; i++)
-		victims_add_live(&pass, address_offset(version->index.items[i].address),
-				 version->index.items[i].length);
-	victims_add_live(&pass, address_offset(version->source.address), version->source.length);
-	victims_add_live(&pass, address_offset(version->block_sums.address), version->block_sums.length);
+	victims_add_live_list(&pass, &version->index);
+	victims_add_live_list(&pass, &version->source.extents);
+	victims_add_live_list(&pass, &version->block_sums.extents);
 	return victims_walk(&pass, version, victims_add_live, err);
 }
 
@@ -256,12 +260,14 @@ static int victims_find_moving(struct victims *victims, struct error *err)
 	for (uint32_t v = 0; r == 0 && v < victims->version_count; v++) {
 		const struct version *version = &victims->catalogue->versions[v];
 		struct victims_pass pass = { victims, &victims->versions[v] };
-		const struct extent *sums = &version->block_sums;
+		const struct extent_list *sums = &version->block_sums.extents;
 
 		if (!pass.version->is_affected)
 			continue;
-		pass.version->is_moved = victims_touches(&victims->chosen, victims->segment,
-							 address_offset(sums->address), sums->length);
+		for (uint32_t i = 0; i < sums->count; i++)
+			pass.version->is_moved |= victims_touches(&victims->chosen, victims->segment,
+								  address_offset(sums->items[i].address),
+								  sums->items[i].length);
 		r = victims_walk(&pass, version, victims_add_moving, err);
 	}
 	return r;

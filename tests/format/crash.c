@@ -279,7 +279,7 @@ static void check_version(struct memory *memory, const struct version *version, 
 	struct index *index;
 	struct block_sums *block_sums;
 
-	if (index_load(&memory->source, version, &index, &err) < 0 || dump_digest(index, digest, &err) < 0)
+	if (index_load(&memory->source, version, NULL, &index, &err) < 0 || dump_digest(index, digest, &err) < 0)
 		die(version->label, err.reason);
 	if (memcmp(digest, version->digest, sizeof(digest)) != 0)
 		die(version->label, "its digest is another");

@@ -46,8 +46,7 @@ static void die(const char *what)
 
 static int open_version(struct state *state, struct index **ret, struct error *err)
 {
-	const struct version *current;
-
+	struct version *current;
 	struct catalogue catalogue = { 0 };
 	struct superblock super;
 	int r = catalogue_load(&state->memory.source, &super, &catalogue, err);
@@ -56,11 +55,14 @@ static int open_version(struct state *state, struct index **ret, struct error *e
 		return r;
 	current = catalogue_current(&catalogue);
 	if (current)
-		r = index_load(&state->memory.source, current, ret, err);
+		r = index_load(&state->memory.source, current, &catalogue.members, ret, err);
 	else
 		r = error_set(err, -ENOENT, "no current version");
-	if (r == 0)
+	if (r == 0) {
+		version_free(&state->version);
 		state->version = *current;
+		*current = (struct version){ 0 }; /* its lists are the state's */
+	}
 	catalogue_free(&catalogue);
 	return r;
 }
@@ -166,7 +168,7 @@ static bool check_row(struct index *index, struct block_sums_view *view, const s
 
 static void check_block_sums(struct state *state, struct index *index, uint64_t at)
 {
-	const struct extent *where = &state->version.block_sums;
+	const struct extent *where = state->version.block_sums.extents.items;
 	bool hit = at - where->address < where->length, missed = false;
 	struct error err = { 0 };
 	struct block_sums_view *view;
@@ -247,7 +249,7 @@ static void flip_bytes(struct state *state, uint64_t rounds, unsigned seed)
 /* Every step-th byte of the block checksums; padding in the head is covered as well. */
 static void flip_block_sums(struct state *state, uint64_t step)
 {
-	struct extent where = state->version.block_sums;
+	struct extent where = state->version.block_sums.extents.items[0];
 
 	for (uint64_t at = where.address; at < where.address + where.length; at += step) {
 		state->memory.bytes[at] ^= 0x10;
@@ -304,6 +306,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; i < state.count; i++)
 		free(state.originals[i].content);
 	free(state.originals);
+	version_free(&state.version);
 	codec_free(state.codec);
 	memory_done(&state.memory);
 	return 0;

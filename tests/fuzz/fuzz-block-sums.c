@@ -17,7 +17,7 @@ static void use_block_sums(const struct block_sums *block_sums, const struct ver
 		at = row.page * DSFS_BLOCK + row.offset;
 		if (chunk >= version->shape.chunk_count || at != next || row.offset + row_bytes > DSFS_BLOCK ||
 		    block_sums_page_address(block_sums, row.page) + DSFS_BLOCK >
-			    version->block_sums.address + version->block_sums.length)
+			    DSFS_DATA_AT + version->block_sums.length)
 			__builtin_trap();
 		next += row_bytes;
 	}
@@ -29,7 +29,8 @@ static void use_block_sums(const struct block_sums *block_sums, const struct ver
  * the head. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 {
-	struct version version = { .block_sums.address = DSFS_DATA_AT };
+	struct extent extent = { .address = DSFS_DATA_AT };
+	struct version version = { .block_sums.extents = { &extent, 1 } };
 	struct block_sums *block_sums;
 	uint8_t *head;
 	dsfs_le32 input[3];
@@ -40,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	version.chunk_log = DSFS_CHUNK_LOG_MIN +
 			    dsfs_le32_get(input[0]) % (DSFS_CHUNK_LOG_MAX - DSFS_CHUNK_LOG_MIN + 1);
 	version.shape.chunk_count = dsfs_le32_get(input[1]);
-	version.block_sums.length = (uint64_t)dsfs_le32_get(input[2]) * DSFS_BLOCK;
+	version.block_sums.length = extent.length = (uint64_t)dsfs_le32_get(input[2]) * DSFS_BLOCK;
 	length -= sizeof(input);
 	head = malloc(length ? length : 1);
 	if (!head)

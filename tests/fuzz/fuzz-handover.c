@@ -20,6 +20,7 @@ static void use_version(const struct handover_opened *opened)
 	    version.chunk_log < DSFS_CHUNK_LOG_MIN || version.chunk_log > DSFS_CHUNK_LOG_MAX ||
 	    index_layout(&version.shape, &layout, &err) < 0 || layout.length != version.index_length)
 		__builtin_trap();
+	version_free(&version);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)

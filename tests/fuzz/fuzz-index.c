@@ -109,7 +109,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	fd = memfd_create("fuzz", MFD_CLOEXEC);
 	if (fd < 0 || write(fd, bytes + sizeof(head), length - sizeof(head)) != (ssize_t)(length - sizeof(head)))
 		abort();
-	if (index_load_fd(fd, &version, sizes, 1, &index, NULL) < 0) {
+	if (index_load_fd(fd, &version, sizes[0], NULL, &index, NULL) < 0) {
 		close(fd);
 		return 0;
 	}

@@ -41,6 +41,11 @@ static void seed_superblock(const char *folder)
 
 	superblock_encode(&super, &disk);
 	write_seed(folder, "superblock-1", "", 0, &disk, sizeof(disk));
+	super.feature_incompat = DSFS_INCOMPAT_MEMBERS;
+	super.member_count = 4, super.member = 2, super.member_uuid[0] = 3;
+	super.catalogue_address |= UINT64_C(2) << DSFS_ADDRESS_BITS;
+	superblock_encode(&super, &disk);
+	write_seed(folder, "superblock-2", "", 0, &disk, sizeof(disk));
 }
 
 static void seed_catalogue(const char *folder)
@@ -57,6 +62,37 @@ static void seed_catalogue(const char *folder)
 	CHECK_OK(catalogue_encode(&catalogue, &bytes, &length, &err));
 	write_seed(folder, "catalogue-1", "", 0, bytes, length);
 	free(bytes);
+}
+
+/* Three members, of which one is stale, a group of two copies and one of none; as fuzz-catalogue.c has them. */
+static void seed_catalogue_of_members(const char *folder)
+{
+	const uint64_t mib = 1u << 20, places[] = { 2 * mib, UINT64_C(1) << 56 | 3 * mib, UINT64_C(1) << 56 | 5 * mib };
+	struct member_group group = { .birth = 9, .tail = 65536, .kind = DSFS_GROUP_COPIES, .data = 1, .redundant = 1 };
+	struct member list[3] = { { .uuid = { 1 }, .size = 64 * mib }, { .uuid = { 2 }, .size = 64 * mib },
+				  { .uuid = { 3 }, .size = 32 * mib, .state = DSFS_MEMBER_STALE,
+				    .stale_sequence = 5 } };
+	struct extent segments[] = { { places[0], mib }, { places[2], mib } }, index = { places[0], 16384 },
+		      source[] = { { places[2], 4096 }, { places[0] + 16384, 100 } };
+	struct version version = { .label = "v1", .sequence = 1, .chunk_log = 17, .chunk_sum = DSFS_SUM_XXH3_64,
+				   .segments = { segments, 2 }, .index = { &index, 1 }, .index_length = 16384,
+				   .shape = { .names_length = 8192, .inode_count = 1, .class_count = 1 },
+				   .source = { { source, 2 }, 4196 } };
+	struct catalogue catalogue = { .next_sequence = 2, .current = 1, .versions = &version, .version_count = 1,
+				       .members = { .segment_log = 20, .list = list, .count = 3, .history_count = 2,
+						    .history = { { .sequence = 8 }, { .sequence = 6 } } } };
+	uint64_t length;
+	uint8_t *bytes;
+
+	CHECK_OK(members_add_group(&catalogue.members, &group, places, &err));
+	group.redundant = 0;
+	CHECK_OK(members_add_group(&catalogue.members, &group, &places[2], &err));
+	CHECK_OK(catalogue_encode(&catalogue, &bytes, &length, &err));
+	write_seed(folder, "catalogue-2", "", 0, bytes, length);
+	free(bytes);
+	free(catalogue.members.groups);
+	free(catalogue.members.columns);
+	free(catalogue.members.places);
 }
 
 static void seed_section(const char *folder, const char *name)
@@ -132,6 +168,7 @@ static void seed_block_sums(const char *folder, const char *name, uint32_t chunk
 	block_sums_layout(chunk_log, chunks, count, &layout);
 	head[2] = dsfs_le32_of((uint32_t)(layout.length / DSFS_BLOCK));
 	write_seed(folder, name, head, sizeof(head), bytes, layout.head);
+	version_free(&version);
 	free(bytes);
 }
 
@@ -213,6 +250,7 @@ int main(int argc, char **argv)
 	}
 	seed_superblock(argv[1]);
 	seed_catalogue(argv[1]);
+	seed_catalogue_of_members(argv[1]);
 	seed_index(argv[1]);
 	seed_json(argv[1]);
 	seed_holes(argv[1]);

@@ -36,7 +36,9 @@ uint8_t *rows_section(struct version *version, uint64_t address, const struct ro
 	}
 	for (uint64_t page = 0; page < layout.page_count; page++)
 		sums[page] = dsfs_le64_of(checksum_64(pages + page * DSFS_BLOCK, DSFS_BLOCK));
-	version->block_sums = (struct extent){ address, layout.length };
+	extent_list_free(&version->block_sums.extents);
+	version->block_sums.length = layout.length;
+	CHECK_OK(extent_list_add(&version->block_sums.extents, address, layout.length, &err));
 	rows_sign(version, bytes, layout.head);
 	return bytes;
 }

@@ -71,7 +71,7 @@ static void open_direct(void)
 		section_file(&section, 1, name, SIZE,
 			     section_chunk(&section, at, checksum_64(device + at, SIZE), SIZE, DSFS_CODEC_RAW));
 	}
-	CHECK_OK(index_load_fd(section_write(&section, &version), &version, sizes, 1, &direct.index, &err));
+	CHECK_OK(index_load_fd(section_write(&section, &version), &version, sizes[0], NULL, &direct.index, &err));
 	direct.opened.info = (struct dsfs_info){ .root = FIRST | INODE_ROOT, .ids = FILES + 1, .sequence = 3 };
 	file.fd = memfd_create("volume", MFD_CLOEXEC);
 	assert_int_equal(fstat(file.fd, &volume.identity), 0);

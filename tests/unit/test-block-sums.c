@@ -56,6 +56,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	memory_done(&memory);
+	version_free(&version);
 	return 0;
 }
 

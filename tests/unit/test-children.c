@@ -22,7 +22,7 @@ static void open_section(void)
 	struct version version;
 	int fd = section_write(&section, &version);
 
-	CHECK_OK(index_load_fd(fd, &version, sizes, 1, &index_now, &err));
+	CHECK_OK(index_load_fd(fd, &version, sizes[0], NULL, &index_now, &err));
 	CHECK_OK(names_reader_open(index_now->names, &reader, &err));
 	CHECK_OK(children_open(index_now, reader, &children, &err));
 }

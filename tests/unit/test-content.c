@@ -26,7 +26,7 @@ static struct index *open_section(void)
 {
 	struct index *index;
 
-	CHECK_OK(index_load_fd(section_write(&section, &version), &version, sizes, 1, &index, &err));
+	CHECK_OK(index_load_fd(section_write(&section, &version), &version, sizes[0], NULL, &index, &err));
 	return index;
 }
 
@@ -129,7 +129,7 @@ static void files_refused(const char *reason)
 	struct index *index;
 	int fd = section_write(&section, &version);
 
-	CHECK_FAILS(index_load_fd(fd, &version, sizes, 1, &index, &err), -EBADMSG, reason);
+	CHECK_FAILS(index_load_fd(fd, &version, sizes[0], NULL, &index, &err), -EBADMSG, reason);
 	close(fd);
 }
 
@@ -297,7 +297,7 @@ static void section_refused(const char *reason)
 	struct index *index;
 	int fd = section_write(&section, &version);
 
-	CHECK_FAILS(index_load_fd(fd, &version, sizes, 1, &index, &err), -EBADMSG, reason);
+	CHECK_FAILS(index_load_fd(fd, &version, sizes[0], NULL, &index, &err), -EBADMSG, reason);
 	close(fd);
 }
 

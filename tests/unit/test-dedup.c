@@ -253,7 +253,7 @@ static int add_large(uint64_t address, uint32_t stored, uint8_t codec, struct er
 		section_chunk(&section, i == 1 ? address : AT, 1000 + i, i == 1 ? stored : CHUNK,
 			      i == 1 ? codec : DSFS_CODEC_RAW);
 	section_file(&section, 1, "large", (uint64_t)LARGE * CHUNK, 0);
-	r = index_load_fd(section_write(&section, &version), &version, sizes, 1, &index, err);
+	r = index_load_fd(section_write(&section, &version), &version, sizes[0], NULL, &index, err);
 	if (r < 0)
 		return r;
 	previous.index = *index;
@@ -316,11 +316,13 @@ static void test_shared_large_files(void **state)
 		place.length = version.index_length;
 		version.index = (struct extent_list){ &place, 1 };
 		if (shared)
-			CHECK_FAILS(previous_index_open(temp, &memory.source, SIZE, &version, false, &previous, &err),
+			CHECK_FAILS(previous_index_open(temp, &memory.source, SIZE, NULL, &version, false, &previous,
+							&err),
 				    -EBADMSG,
 				    "inode 3: its chunks begin at 1, those of large files before it end at 257");
 		else
-			CHECK_OK(previous_index_open(temp, &memory.source, SIZE, &version, false, &previous, &err));
+			CHECK_OK(previous_index_open(temp, &memory.source, SIZE, NULL, &version, false, &previous,
+						     &err));
 		if (!shared)
 			previous_index_close(&previous);
 	}

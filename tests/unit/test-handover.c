@@ -15,11 +15,12 @@
 #include "handover/state.h"
 #include "lib/check.h"
 
+static struct extent block_sums_at = { DSFS_DATA_AT, 4096 };
 static const struct version version = {
 	.label = "v1", .sequence = 7, .chunk_log = 17, .chunk_sum = DSFS_SUM_XXH3_64, .index_length = 16384,
 	.shape = { .names_length = 8192, .inode_count = 3, .class_count = 1, .entry_count = 2 },
 	.file_count = 1, .directory_count = 2, .content_bytes = 99, .stored_bytes = 100,
-	.block_sums = { DSFS_DATA_AT, 4096 },
+	.block_sums = { { &block_sums_at, 1 }, 4096 },
 };
 static const struct index index_of_it = {
 	.shape = { .names_length = 8192, .inode_count = 3, .class_count = 1, .entry_count = 2 },
@@ -34,6 +35,10 @@ static void round_trip(void **state)
 	(void)state;
 	handover_put_version(&version, &index_of_it, &record);
 	CHECK_OK(handover_get_version(&record, &back, &err));
+	assert_int_equal(back.block_sums.extents.count, 1);
+	assert_memory_equal(back.block_sums.extents.items, &block_sums_at, sizeof(block_sums_at));
+	version_free(&back);
+	back.block_sums.extents = version.block_sums.extents;
 	assert_memory_equal(&back, &version, sizeof(back));
 }
 

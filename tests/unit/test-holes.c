@@ -44,7 +44,7 @@ static int open_section(uint64_t features, struct index **ret, struct error *err
 	int fd = section_write(&section, &version), r;
 
 	version.feature_incompat = features;
-	r = index_load_fd(fd, &version, sizes, 1, ret, err);
+	r = index_load_fd(fd, &version, sizes[0], NULL, ret, err);
 	if (r < 0)
 		close(fd);
 	return r;

@@ -23,7 +23,7 @@ static struct version version;
 static int open_section(struct index **ret, struct error *err)
 {
 	int fd = section_write(&section, &version);
-	int r = index_load_fd(fd, &version, sizes, 1, ret, err);
+	int r = index_load_fd(fd, &version, sizes[0], NULL, ret, err);
 
 	if (r < 0)
 		close(fd);
@@ -320,7 +320,8 @@ static void test_branch_with_one_child(void **state)
 		lower = 18; /* one node */
 		assert_int_equal(pwrite(fd, &lower, 2, (off_t)(page * DSFS_BLOCK + 12)), 2);
 		if (page * DSFS_BLOCK < version.shape.names_length && flags == 1) {
-			CHECK_FAILS(index_load_fd(fd, &version, sizes, 1, &index, &err), -EBADMSG, "has one child");
+			CHECK_FAILS(index_load_fd(fd, &version, sizes[0], NULL, &index, &err), -EBADMSG,
+				    "has one child");
 			refused++;
 		}
 		close(fd);
@@ -344,7 +345,7 @@ static void test_flipped_bytes_in_names(void **state)
 		assert_int_equal(pread(fd, &byte, 1, (off_t)at), 1);
 		byte ^= (uint8_t)(1u << at % 8);
 		assert_int_equal(pwrite(fd, &byte, 1, (off_t)at), 1);
-		if (index_load_fd(fd, &version, sizes, 1, &index, &err) < 0) {
+		if (index_load_fd(fd, &version, sizes[0], NULL, &index, &err) < 0) {
 			refused++;
 			assert_true(err.reason[0]);
 			close(fd);

@@ -27,7 +27,7 @@ static void make(const uint64_t *places, const uint32_t *sizes, unsigned count)
 	for (unsigned i = 0; i < count; i++, name[0]++)
 		section_file(&section, 1, name, sizes[i],
 			     section_chunk(&section, AT + places[i], 1, sizes[i], DSFS_CODEC_RAW));
-	CHECK_OK(index_load_fd(section_write(&section, &version), &version, device, 1, &direct.index, &err));
+	CHECK_OK(index_load_fd(section_write(&section, &version), &version, device[0], NULL, &direct.index, &err));
 	direct.opened.info = (struct dsfs_info){ .root = FIRST | INODE_ROOT, .ids = count + 1, .sequence = 3 };
 	for (unsigned i = 0; i < count; i++)
 		reads[i] = (struct dsfs_read){ .id = FIRST | (2 + i), .size = UINT64_MAX };

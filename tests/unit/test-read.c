@@ -195,7 +195,7 @@ static int setup(void **state)
 	for (size_t i = 0; i < DEVICE; i++)
 		device[i] = (uint8_t)(i * 2654435761u >> 13);
 	make_files();
-	CHECK_OK(index_load_fd(section_write(&section, &version), &version, sizes, 1, &index, &err));
+	CHECK_OK(index_load_fd(section_write(&section, &version), &version, sizes[0], NULL, &index, &err));
 	CHECK_OK(names_reader_open(index->names, &readers[0], &err));
 	generation = (struct generation){ .version = version, .sequence = SEQUENCE, .key = 1, .index = index,
 					  .readers = readers, .reader_count = 1, .uses = 1 };
@@ -227,6 +227,7 @@ static int teardown(void **state)
 	names_reader_close(generation.readers[0]);
 	index_close(generation.index);
 	block_sums_close(generation.block_sums);
+	version_free(&version);
 	chunk_cache_free(serve.cache);
 	page_cache_free(serve.pages);
 	content_close(&worker);

@@ -62,7 +62,7 @@ static struct index *make_index(void)
 	section_chunk(&section, AT + CHUNK, checksum_64(device + AT + CHUNK, SIZE - CHUNK), SIZE - CHUNK,
 		      DSFS_CODEC_RAW);
 	section_file(&section, 1, "file", SIZE, first);
-	CHECK_OK(index_load_fd(section_write(&section, &version), &version, sizes, 1, &index, &err));
+	CHECK_OK(index_load_fd(section_write(&section, &version), &version, sizes[0], NULL, &index, &err));
 	return index;
 }
 

@@ -54,8 +54,11 @@ static void test_superblock_fields(void **state)
 	(void)state;
 	s = good, s.segment_log = 19, superblock_refused(s, -EBADMSG, "segment size 2^19");
 	s = good, s.segment_log = 31, superblock_refused(s, -EBADMSG, "segment size 2^31");
-	s = good, s.member_count = 2, superblock_refused(s, -EOPNOTSUPP, "member 0 of 2");
-	s = good, s.member = 1, superblock_refused(s, -EOPNOTSUPP, "member 1 of 1");
+	s = good, s.member_count = 2, superblock_refused(s, -EBADMSG, "member 0 of 2");
+	s = good, s.member = 1, superblock_refused(s, -EBADMSG, "member 1 of 1");
+	s = good, s.member_uuid[0] = 1, superblock_refused(s, -EBADMSG, "go together");
+	s = good, s.feature_incompat = DSFS_INCOMPAT_MEMBERS;
+	superblock_refused(s, -EBADMSG, "go together");
 	s = good, s.sequence = 0, superblock_refused(s, -EBADMSG, "sequence 0");
 	s = good, s.member_size = SIZE + 1, superblock_refused(s, -EBADMSG, "multiple of 4096");
 	s = good, s.member_size = UINT64_MAX - 4095, superblock_refused(s, -EBADMSG, "outside the volume");
@@ -108,18 +111,18 @@ static void test_ring_takes_the_newest_valid(void **state)
 
 	(void)state;
 	memory_init(&memory, SIZE);
-	CHECK_FAILS(superblock_find(&memory.source, &found, &err), -EBADMSG, "not a datasetfs volume");
+	CHECK_FAILS(superblock_find(&memory.source, 0, &found, &err), -EBADMSG, "not a datasetfs volume");
 	for (super.sequence = 1; super.sequence <= 20; super.sequence++) {
 		CHECK_OK(superblock_write(&memory.source, &super, &err));
-		CHECK_OK(superblock_find(&memory.source, &found, &err));
+		CHECK_OK(superblock_find(&memory.source, 0, &found, &err));
 		assert_int_equal(found.sequence, super.sequence);
 	}
 	memory.bytes[20 % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING + 100] ^= 1;
-	CHECK_OK(superblock_find(&memory.source, &found, &err));
+	CHECK_OK(superblock_find(&memory.source, 0, &found, &err));
 	assert_int_equal(found.sequence, 19);
 	for (unsigned slot = 0; slot < DSFS_SLOT_COUNT; slot++)
 		memory.bytes[slot * DSFS_SLOT_SPACING + 100] = 0xee;
-	CHECK_FAILS(superblock_find(&memory.source, &found, &err), -EBADMSG, "checksum");
+	CHECK_FAILS(superblock_find(&memory.source, 0, &found, &err), -EBADMSG, "checksum");
 	memory_done(&memory);
 }
 
@@ -132,7 +135,7 @@ static void test_ring_seen(void **state)
 
 	(void)state;
 	memory_init(&memory, SIZE);
-	CHECK_OK(superblock_seen(&memory.source, &seen, &err));
+	CHECK_OK(superblock_seen(&memory.source, 0, &seen, &err));
 	assert_false(seen);
 	CHECK_OK(superblock_write(&memory.source, &super, &err));
 	memory.bytes[DSFS_SLOT_SPACING + 100] ^= 1; /* damaged and ours all the same */
@@ -141,14 +144,14 @@ static void test_ring_seen(void **state)
 		memory.calls = 0;
 		memory.fail_at = call;
 		if (call == 2) /* the only slot that was ever written */
-			CHECK_FAILS(superblock_seen(&memory.source, &seen, &err), -EIO,
+			CHECK_FAILS(superblock_seen(&memory.source, 0, &seen, &err), -EIO,
 				    "so a volume may lie there: injected");
 		else
-			CHECK_OK(superblock_seen(&memory.source, &seen, &err));
+			CHECK_OK(superblock_seen(&memory.source, 0, &seen, &err));
 		assert_int_equal(seen, call != 2);
 	}
 	memory.size = DSFS_SLOT_SPACING; /* the end is no failure */
-	CHECK_OK(superblock_seen(&memory.source, &seen, &err));
+	CHECK_OK(superblock_seen(&memory.source, 0, &seen, &err));
 	assert_false(seen);
 	memory_done(&memory);
 }
@@ -164,27 +167,27 @@ static void test_ring_doubt(void **state)
 	memory_init(&memory, SIZE);
 	for (super.sequence = 1; super.sequence <= 12; super.sequence++)
 		CHECK_OK(superblock_write(&memory.source, &super, &err));
-	CHECK_OK(superblock_find(&memory.source, &found, &err));
+	CHECK_OK(superblock_find(&memory.source, 0, &found, &err));
 	assert_false(superblock_may_be_stale(&found, &why));
 	memory.bytes[11 % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING + 100] ^= 1; /* older than the newest */
-	CHECK_OK(superblock_find(&memory.source, &found, &err));
+	CHECK_OK(superblock_find(&memory.source, 0, &found, &err));
 	assert_false(superblock_may_be_stale(&found, &why));
 	memory.bytes[12 % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING + 100] ^= 1;
 	memory.bytes[11 % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING + 100] ^= 1;
-	CHECK_OK(superblock_find(&memory.source, &found, &err));
+	CHECK_OK(superblock_find(&memory.source, 0, &found, &err));
 	assert_int_equal(found.sequence, 11);
 	assert_true(superblock_may_be_stale(&found, &why));
 	assert_string_equal(why.reason, "superblock slot 4 is damaged or cannot be read and may have been the newest, "
 					"going on from sequence 11");
 	super.sequence = 12;
 	CHECK_OK(superblock_write(&memory.source, &super, &err));
-	CHECK_OK(superblock_find(&memory.source, &found, &err));
+	CHECK_OK(superblock_find(&memory.source, 0, &found, &err));
 	assert_false(superblock_may_be_stale(&found, &why));
 	memory.fail_at = memory.calls + 1 + 13 % DSFS_SLOT_COUNT;
-	CHECK_OK(superblock_find(&memory.source, &found, &err));
+	CHECK_OK(superblock_find(&memory.source, 0, &found, &err));
 	assert_true(superblock_may_be_stale(&found, &why));
 	memset(memory.bytes + 13 % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING, 0, DSFS_BLOCK); /* never written */
-	CHECK_OK(superblock_find(&memory.source, &found, &err));
+	CHECK_OK(superblock_find(&memory.source, 0, &found, &err));
 	assert_false(superblock_may_be_stale(&found, &why));
 	memory_done(&memory);
 }
@@ -199,14 +202,14 @@ static void test_ring_newest_cannot_be_read(void **state)
 	memory_init(&memory, SIZE);
 	for (super.sequence = 1; super.sequence <= 3; super.sequence++)
 		CHECK_OK(superblock_write(&memory.source, &super, &err));
-	CHECK_OK(superblock_check_newest(&memory.source, 3, &err));
+	CHECK_OK(superblock_check_newest(&memory.source, 0, 3, &err));
 	memory.fail_at = memory.calls + 1 + 3; /* slot 3 */
-	CHECK_OK(superblock_find(&memory.source, &found, &err));
+	CHECK_OK(superblock_find(&memory.source, 0, &found, &err));
 	assert_int_equal(found.sequence, 2);
-	CHECK_FAILS(superblock_check_newest(&memory.source, 2, &err), -ESTALE,
+	CHECK_FAILS(superblock_check_newest(&memory.source, 0, 2, &err), -ESTALE,
 		    "superblock 3 is the newest, but 2 was found");
 	memory.fail_at = memory.calls + 1 + 3;
-	CHECK_FAILS(superblock_check_newest(&memory.source, 2, &err), -EIO, "may be the newest");
+	CHECK_FAILS(superblock_check_newest(&memory.source, 0, 2, &err), -EIO, "may be the newest");
 	memory_done(&memory);
 }
 
@@ -225,10 +228,10 @@ static void test_ring_refuses_what_is_newer(void **state)
 	disk.feature_incompat = dsfs_le64_of(4);
 	reseal(&disk);
 	memcpy(memory.bytes + 2 * DSFS_SLOT_SPACING, &disk, sizeof(disk));
-	CHECK_FAILS(superblock_find(&memory.source, &found, &err), -EOPNOTSUPP, "features 0x4");
+	CHECK_FAILS(superblock_find(&memory.source, 0, &found, &err), -EOPNOTSUPP, "features 0x4");
 	super.sequence = 3;
 	CHECK_OK(superblock_write(&memory.source, &super, &err));
-	CHECK_OK(superblock_find(&memory.source, &found, &err));
+	CHECK_OK(superblock_find(&memory.source, 0, &found, &err));
 	memory_done(&memory);
 }
 
@@ -242,12 +245,12 @@ static void test_ring_slot_and_size(void **state)
 	memory_init(&memory, SIZE);
 	superblock_encode(&super, &disk);
 	memcpy(memory.bytes + 2 * DSFS_SLOT_SPACING, &disk, sizeof(disk)); /* belongs in slot 1 */
-	CHECK_FAILS(superblock_find(&memory.source, &found, &err), -EBADMSG, "slot 2 holds sequence 1");
+	CHECK_FAILS(superblock_find(&memory.source, 0, &found, &err), -EBADMSG, "slot 2 holds sequence 1");
 	CHECK_OK(superblock_write(&memory.source, &super, &err));
 	memory.size = SIZE - 4096;
-	CHECK_FAILS(superblock_find(&memory.source, &found, &err), -EBADMSG, "truncated");
+	CHECK_FAILS(superblock_find(&memory.source, 0, &found, &err), -EBADMSG, "truncated");
 	memory.size = 4096;
-	CHECK_FAILS(superblock_find(&memory.source, &found, &err), -EBADMSG, "too few");
+	CHECK_FAILS(superblock_find(&memory.source, 0, &found, &err), -EBADMSG, "too few");
 	memory_done(&memory);
 }
 
@@ -336,6 +339,12 @@ static void catalogue_refused(struct catalogue *catalogue, const char *reason)
 	catalogue_free(catalogue);
 }
 
+static void set_section(struct version_section *section, uint64_t address, uint64_t length)
+{
+	CHECK_OK(extent_list_add(&section->extents, address, length, &err));
+	section->length = length;
+}
+
 static void test_catalogue_fields(void **state)
 {
 	struct catalogue c;
@@ -369,9 +378,9 @@ static void test_catalogue_fields(void **state)
 	catalogue_refused(&c, "not aligned to 16777216");
 	c = make_catalogue(), c.versions[0].index.items[0].length = 4095, c.versions[0].index.items[1].length += 1;
 	catalogue_refused(&c, "index extent of 4095 bytes, expected whole blocks");
-	c = make_catalogue(), c.versions[0].source = (struct extent){ SIZE, 1 };
+	c = make_catalogue(), set_section(&c.versions[0].source, SIZE, 1);
 	catalogue_refused(&c, "source section");
-	c = make_catalogue(), c.versions[0].block_sums = (struct extent){ SIZE, 1 };
+	c = make_catalogue(), set_section(&c.versions[0].block_sums, SIZE, 1);
 	catalogue_refused(&c, "block checksums");
 }
 

@@ -184,7 +184,7 @@ static void verify_structures(struct verify *v)
 		verify_in_place(v, what, slot, verify_slot_once);
 	}
 	verify_in_place(v, "publisher record", 0, verify_publisher_once);
-	r = superblock_find(&v->volume->file->source, &v->volume->super, &err);
+	r = superblock_find(&v->volume->file->source, 0, &v->volume->super, &err);
 	report_part(&v->report, "superblock", verify_state(r), &err);
 	if (r < 0)
 		return;
@@ -270,14 +270,14 @@ static int verify_windows(struct verify *v, const struct version *version, struc
 static int verify_hash_source(struct source *source, const struct version *version, struct error *err)
 {
 	auto_free uint8_t *buffer = huge_alloc(VERIFY_STEP);
-	uint64_t address = version->source.address, step;
+	uint64_t step;
 	struct sha256 *sha = sha256_new();
 	uint8_t found[SHA256_SIZE];
 	int r = buffer && sha ? 0 : error_set(err, -ENOMEM, "no memory");
 
 	for (uint64_t at = 0; r == 0 && at < version->source.length; at += step) {
 		step = version->source.length - at < VERIFY_STEP ? version->source.length - at : VERIFY_STEP;
-		r = source_read(source, address_member(address), address_offset(address) + at, buffer, step, err);
+		r = extent_list_read(&version->source.extents, source, at, buffer, step, err);
 		if (r == 0)
 			sha256_add(sha, buffer, step);
 	}
@@ -353,7 +353,7 @@ static void verify_version(struct verify *v, const struct version *version)
 	int r;
 
 	report_begin_version(&v->report, version);
-	r = index_load(&v->volume->file->source, version, &index, &err);
+	r = index_load(&v->volume->file->source, version, &v->volume->catalogue.members, &index, &err);
 	if (r == 0)
 		r = names_reader_open(index->names, &reader, &err);
 	verify_part(v, version, "index", r, &err);
@@ -400,7 +400,7 @@ static int verify_first_look(struct verify *v, char **labels, int count, struct 
 	r = volume_load(v->volume, err);
 	if (r == 0)
 		return verify_check_labels(v, labels, count, err);
-	if (error_is_damage(r) && superblock_seen(&v->volume->file->source, &seen, NULL) < 0)
+	if (error_is_damage(r) && superblock_seen(&v->volume->file->source, 0, &seen, NULL) < 0)
 		return r;
 	return seen ? 0 : r;
 }

@@ -56,7 +56,7 @@ static int follow_try(struct serve *serve, struct follow *follow, struct error *
 	uint64_t seen = atomic_load(&serve->newest);
 	struct catalogue catalogue = { 0 };
 	struct superblock super;
-	int r = superblock_find(&serve->volume->source, &super, err);
+	int r = superblock_find(&serve->volume->source, 0, &super, err);
 
 	if (r == 0)
 		r = mounted_check(serve, &super, seen, err);

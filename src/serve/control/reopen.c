@@ -29,7 +29,7 @@ static int reopen_check(const struct serve *serve, struct file_source *file, str
 {
 	char found[UUID_TEXT_SIZE], expected[UUID_TEXT_SIZE];
 	struct superblock super;
-	int r = superblock_find(&file->source, &super, err);
+	int r = superblock_find(&file->source, 0, &super, err);
 
 	if (r < 0)
 		return r;

@@ -88,6 +88,6 @@ bool mounted_is_outdated(struct serve *serve, const struct superblock *super)
 {
 	struct superblock newer;
 
-	return super->sequence && superblock_find(&serve->volume->source, &newer, NULL) == 0 &&
+	return super->sequence && superblock_find(&serve->volume->source, 0, &newer, NULL) == 0 &&
 	       newer.sequence > super->sequence;
 }

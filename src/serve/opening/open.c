@@ -71,14 +71,15 @@ static int open_check_room(struct serve *serve, const struct version *version, c
 	return headroom_check(open_bytes(serve, version) + others, spare, err);
 }
 
-static int open_load_index(struct serve *serve, const struct version *version, struct generation **ret,
+static int open_load_index(struct serve *serve, const struct version *version, const struct members *members,
+			   struct generation **ret,
 			   struct error *err)
 {
 	struct generation *generation;
 	int r;
 
 	atomic_fetch_add(&serve->loads, 1);
-	r = generation_open(&serve->volume->source, version, serve->worker_count, &generation, err);
+	r = generation_open(&serve->volume->source, version, members, serve->worker_count, &generation, err);
 	if (r < 0)
 		return r;
 	generation->hidden_mode = serve->options.suid ? 0 : S_ISUID | S_ISGID;
@@ -91,8 +92,8 @@ static int open_load_index(struct serve *serve, const struct version *version, s
 	return 0;
 }
 
-static int open_load_beside(struct serve *serve, const struct version *version, const struct visitor *visitor,
-			    uint64_t others, struct generation **ret, struct error *err)
+static int open_load_beside(struct serve *serve, const struct version *version, const struct members *members,
+			    const struct visitor *visitor, uint64_t others, struct generation **ret, struct error *err)
 {
 	struct generation *generation;
 	struct error why = { 0 };
@@ -100,7 +101,7 @@ static int open_load_beside(struct serve *serve, const struct version *version, 
 
 	if (r < 0)
 		return r;
-	r = open_load_index(serve, version, &generation, &why);
+	r = open_load_index(serve, version, members, &generation, &why);
 	if (r < 0 && visitor)
 		visitor_remember(visitor, version, clock_now(), &why);
 	if (r < 0)
@@ -117,11 +118,11 @@ static int open_load_beside(struct serve *serve, const struct version *version, 
 }
 
 /* A visit and a command may load at once, each before the other's memory is taken. */
-static int open_load(struct serve *serve, const struct version *version, const struct visitor *visitor,
-		     struct generation **ret, struct error *err)
+static int open_load(struct serve *serve, const struct version *version, const struct members *members,
+		     const struct visitor *visitor, struct generation **ret, struct error *err)
 {
 	uint64_t bytes = open_bytes(serve, version), others = atomic_fetch_add(&serve->loading, bytes);
-	int r = open_load_beside(serve, version, visitor, others, ret, err);
+	int r = open_load_beside(serve, version, members, visitor, others, ret, err);
 
 	atomic_fetch_sub(&serve->loading, bytes);
 	return r;
@@ -199,7 +200,7 @@ static int open_take(struct serve *serve, const struct catalogue *catalogue, con
 		generation = NULL;
 	}
 	if (!generation)
-		return open_load(serve, version, wish->visitor, ret, err);
+		return open_load(serve, version, &catalogue->members, wish->visitor, ret, err);
 	*ret = generation;
 	return 0;
 }

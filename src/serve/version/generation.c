@@ -15,6 +15,7 @@ static void generation_free(struct generation *generation)
 		names_reader_close(generation->readers[i]);
 	free(generation->readers);
 	block_sums_close(generation->block_sums);
+	version_free(&generation->version);
 	index_close(generation->index);
 	free(generation);
 }
@@ -48,8 +49,8 @@ static int generation_open_block_sums(struct generation *generation, struct sour
 	return 0;
 }
 
-int generation_open(struct source *source, const struct version *version, unsigned readers,
-		    struct generation **ret, struct error *err)
+int generation_open(struct source *source, const struct version *version, const struct members *members,
+		    unsigned readers, struct generation **ret, struct error *err)
 {
 	static _Atomic uint64_t opened;
 	struct generation *generation;
@@ -63,11 +64,13 @@ int generation_open(struct source *source, const struct version *version, unsign
 	if (!generation)
 		return error_set(err, -ENOMEM, "no memory for a version");
 	generation->version = *version;
-	generation->version.segments = generation->version.index = (struct extent_list){ 0 };
+	version_disown_lists(&generation->version); /* those of the block checksums are for clients */
 	generation->sequence = version->sequence;
 	generation->key = atomic_fetch_add(&opened, 1) + 1;
 	atomic_init(&generation->uses, 1);
-	r = index_load(source, version, &generation->index, err);
+	r = extent_list_copy(&version->block_sums.extents, &generation->version.block_sums.extents, err);
+	if (r == 0)
+		r = index_load(source, version, members, &generation->index, err);
 	if (r == 0)
 		r = generation_open_block_sums(generation, source, err);
 	if (r == 0)

@@ -57,8 +57,8 @@ static inline void generation_note(_Atomic bool *flag)
 
 /* Loads and checks the version's index, and the head of its block checksums: without them it is opened all the same.
  * Opens readers for so many workers. */
-must_check int generation_open(struct source *source, const struct version *version, unsigned readers,
-			       struct generation **ret, struct error *err);
+must_check int generation_open(struct source *source, const struct version *version, const struct members *members,
+			       unsigned readers, struct generation **ret, struct error *err);
 static inline void generation_get(struct generation *generation)
 {
 	atomic_fetch_add_explicit(&generation->uses, 1, memory_order_relaxed);

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* From the superblocks of all members to the one catalogue that is in force. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/format.h"
+#include "image/address.h"
+#include "image/catalogue.h"
+#include "image/sha256.h"
+
+#define LOAD_PLACES (DSFS_MEMBER_MAX + 1)
+
+static int catalogue_check_sha256(const uint8_t *bytes, const struct superblock *super, struct error *err)
+{
+	uint8_t found[SHA256_SIZE];
+	int r = sha256_of(bytes, super->catalogue_length, found, err);
+
+	if (r < 0)
+		return r;
+	if (memcmp(found, super->catalogue_sha256, sizeof(found)) != 0)
+		return error_set(err, -EBADMSG, "catalogue: its SHA-256 is not the one in the superblock");
+	return 0;
+}
+
+static int catalogue_read(struct source *source, const struct superblock *super, struct catalogue *ret,
+			  struct error *err)
+{
+	auto_free uint8_t *bytes = aligned_alloc(DSFS_BLOCK, round_up(super->catalogue_length, DSFS_BLOCK));
+	int r;
+
+	if (!bytes)
+		return error_set(err, -ENOMEM, "catalogue: no memory for %" PRIu64 " bytes", super->catalogue_length);
+	r = source_read(source, address_member(super->catalogue_address), address_offset(super->catalogue_address),
+			bytes, super->catalogue_length, err);
+	if (r < 0)
+		return r;
+	r = catalogue_check_sha256(bytes, super, err);
+	if (r < 0)
+		return r;
+	return catalogue_decode(bytes, super->catalogue_length, super, ret, err);
+}
+
+/* --- a volume of one member --- */
+
+static int load_one(struct source *source, struct superblock *super, struct catalogue *ret, struct error *err)
+{
+	uint64_t tried;
+	int r;
+
+	do {
+		struct superblock newer;
+
+		r = catalogue_read(source, super, ret, err);
+		if (r != -EBADMSG)
+			break;
+		tried = super->sequence;
+		if (superblock_find(source, 0, &newer, NULL) < 0)
+			break;
+		*super = newer;
+	} while (super->sequence > tried);
+	return r;
+}
+
+/* --- a volume with a table of members --- */
+
+/* What was found in the place of a member. */
+struct load_place {
+	struct superblock super; /* sequence 0: none that counts */
+	struct error why;        /* why it does not count */
+};
+
+struct load {
+	struct source *source;
+	struct load_place *places; /* LOAD_PLACES */
+	uint64_t newest, total;    /* the highest sequence, and the sum of all */
+};
+
+static void load_look(struct load *load, uint32_t number, const struct superblock *first)
+{
+	struct load_place *place = &load->places[number];
+	struct superblock super;
+
+	*place = (struct load_place){ 0 };
+	if (!source_size(load->source, number))
+		error_set(&place->why, -ENODEV, "not there");
+	else if (superblock_find(load->source, number, &super, &place->why) < 0)
+		return;
+	else if (memcmp(super.volume_uuid, first->volume_uuid, sizeof(super.volume_uuid)) != 0)
+		error_set(&place->why, -ENODEV, "another volume in its place");
+	else if (super.member != number)
+		error_set(&place->why, -ENODEV, "member %" PRIu32 " in its place", super.member);
+	else
+		place->super = super;
+}
+
+/* first: of any member, to know the volume. */
+static void load_look_at_all(struct load *load, const struct superblock *first)
+{
+	load->newest = load->total = 0;
+	for (uint32_t i = 0; i < LOAD_PLACES; i++) {
+		load_look(load, i, first);
+		load->total += load->places[i].super.sequence;
+		if (load->places[i].super.sequence > load->newest)
+			load->newest = load->places[i].super.sequence;
+	}
+}
+
+/* Any copy of the newest catalogue will do, so damage to one is no reason to give up. */
+static int load_newest(struct load *load, struct superblock *ret_super, struct catalogue *ret, struct error *err)
+{
+	int r = error_set(err, -ENODEV, "the superblocks of all members are gone");
+
+	for (uint32_t i = 0; i < LOAD_PLACES; i++) {
+		if (!load->newest || load->places[i].super.sequence != load->newest)
+			continue;
+		r = catalogue_read(load->source, &load->places[i].super, ret, err);
+		if (r == 0)
+			*ret_super = load->places[i].super;
+		if (r == 0 || r == -ENOMEM)
+			break;
+	}
+	return r;
+}
+
+/* Whether a member belongs to the newest catalogue. One that is a step behind missed only the slot: a publisher that
+ * was cut off had written everything else to all members in use. One that is further behind counts as missing. */
+static int load_judge(struct load *load, const struct superblock *newest, const struct members *members,
+		      uint32_t number, struct error *err)
+{
+	const struct member *member = &members->list[number];
+	struct load_place *place = &load->places[number];
+	const struct superblock *super = &place->super;
+	uint32_t age = members_age(members, super->sequence, super->catalogue_sha256);
+	bool is_newest = super->sequence == newest->sequence &&
+			 !memcmp(super->catalogue_sha256, newest->catalogue_sha256, sizeof(super->catalogue_sha256));
+
+	if (!super->sequence)
+		return 0;
+	if (memcmp(super->member_uuid, member->uuid, sizeof(member->uuid)) != 0)
+		error_set(&place->why, -ENODEV, "another member in its place");
+	else if (is_newest)
+		return members_check_superblock(members, super, err);
+	else if (!age)
+		return error_set(err, -EBADMSG,
+				 "members: member %" PRIu32 " ('%s') is of another branch, superblock %" PRIu64
+				 " of it did not come before %" PRIu64,
+				 number, member->identity, super->sequence, newest->sequence);
+	else if (age > 1 || member->state != DSFS_MEMBER_IN_USE)
+		error_set(&place->why, -ESTALE, "stale since superblock %" PRIu64, super->sequence);
+	if (place->why.code)
+		place->super.sequence = 0;
+	return 0;
+}
+
+__attribute__((format(printf, 3, 4))) static void load_note(char *text, size_t size, const char *format, ...)
+{
+	size_t used = strlen(text);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text + used, size - used, format, arguments);
+	va_end(arguments);
+}
+
+static int load_check_missing(const struct load *load, const struct members *members, struct error *err)
+{
+	char names[sizeof(err->reason)] = "", uuid[UUID_TEXT_SIZE];
+	uint32_t missing = 0;
+
+	for (uint32_t i = 0; i < members->count; i++) {
+		const struct load_place *place = &load->places[i];
+
+		if (place->super.sequence)
+			continue;
+		format_uuid(members->list[i].uuid, uuid);
+		load_note(names, sizeof(names), "%s member %" PRIu32 " (%s%s%s): %s", missing++ ? ";" : "", i,
+			  members->list[i].identity, members->list[i].identity[0] ? " " : "", uuid,
+			  place->why.reason);
+	}
+	if (missing)
+		return error_set(err, -ENOLINK, "%" PRIu32 " of %" PRIu32 " members are missing:%s", missing,
+				 members->count, names);
+	return 0;
+}
+
+static int load_judge_all(struct load *load, const struct superblock *newest, struct members *members,
+			  struct error *err)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < members->count; i++) {
+		r = load_judge(load, newest, members, i, err);
+		members->list[i].sequence = load->places[i].super.sequence;
+		members->list[i].catalogue_address = load->places[i].super.catalogue_address;
+		members->list[i].catalogue_length = load->places[i].super.catalogue_length;
+	}
+	return r < 0 ? r : load_check_missing(load, members, err);
+}
+
+static int load_try(struct load *load, struct superblock *super, struct catalogue *ret, struct error *err)
+{
+	int r;
+
+	load_look_at_all(load, super);
+	r = load_newest(load, super, ret, err);
+	if (r < 0)
+		return r;
+	r = load_judge_all(load, super, &ret->members, err);
+	if (r < 0)
+		catalogue_free(ret);
+	return r;
+}
+
+/* Tries again for as long as somebody publishes. */
+static int load_all(struct source *source, struct superblock *super, struct catalogue *ret, struct error *err)
+{
+	struct load load = { .source = source, .places = calloc(LOAD_PLACES, sizeof(*load.places)) };
+	uint64_t tried;
+	int r;
+
+	if (!load.places)
+		return error_set(err, -ENOMEM, "catalogue: no memory");
+	do {
+		tried = load.total;
+		r = load_try(&load, super, ret, err);
+	} while ((r == -EBADMSG || r == -ENOLINK) && load.total != tried);
+	free(load.places);
+	return r;
+}
+
+/* Of the first member that is there. Why it is none of ours, is told of the first one alone. */
+static int load_find_any(struct source *source, struct superblock *ret, struct error *err)
+{
+	int r = superblock_find(source, 0, ret, err);
+
+	for (uint32_t i = 1; r < 0 && i < LOAD_PLACES; i++)
+		if (source_size(source, i) && superblock_find(source, i, ret, NULL) == 0)
+			r = 0;
+	return r;
+}
+
+int catalogue_load(struct source *source, struct superblock *ret_super, struct catalogue *ret, struct error *err)
+{
+	struct superblock super;
+	int r = load_find_any(source, &super, err);
+
+	if (r == 0)
+		r = super.feature_incompat & DSFS_INCOMPAT_MEMBERS ? load_all(source, &super, ret, err) :
+								     load_one(source, &super, ret, err);
+	if (r == 0)
+		*ret_super = super;
+	return r;
+}

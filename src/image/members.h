@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/* The members of a volume and the groups of their segments: where a byte's copies lie, and which catalogues came
+ * before. A volume without DSFS_INCOMPAT_MEMBERS has none of this: then count is 0, and no byte lies in a group or has
+ * a copy. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "datasetfs/format.h"
+#include "image/superblock.h"
+
+struct member {
+	uint8_t uuid[16];
+	uint64_t size;
+	uint32_t state;          /* DSFS_MEMBER_* */
+	uint64_t stale_sequence; /* of a stale one: its last superblock and the catalogue that it names */
+	uint8_t stale_sha256[32];
+	char identity[129], domain[225]; /* NUL-terminated */
+	uint64_t sequence;       /* of the superblock in force on it; set by catalogue_load(), not in the table */
+	uint64_t catalogue_address, catalogue_length; /* which that one names */
+};
+
+struct member_group {
+	uint64_t birth;
+	uint32_t tail; /* bytes of each column */
+	uint32_t first_column;
+	uint8_t kind, data, redundant;
+};
+
+struct member_epoch {
+	uint64_t sequence;
+	uint8_t sha256[32];
+};
+
+struct member_column { /* whose a segment of a member is */
+	uint64_t address;
+	uint32_t group, number; /* number: in the group, from 0 */
+};
+
+struct members {
+	uint32_t segment_log;
+	uint64_t nonce;
+	struct member *list; /* by number */
+	uint32_t count;
+	struct member_group *groups;
+	uint32_t group_count;
+	uint64_t *columns; /* device addresses */
+	uint32_t column_count;
+	struct member_epoch history[DSFS_HISTORY_MAX]; /* the newest first */
+	uint32_t history_count;
+	struct member_column *places; /* all columns, in the order of their addresses */
+};
+
+void members_free(struct members *members); /* its contents, not the struct */
+must_check int members_copy(const struct members *from, struct members *ret, struct error *err);
+
+/* Bytes of a member, 0 when there is none of this number. */
+uint64_t members_size(const struct members *members, uint32_t member);
+/* The group with a column, of data or not, in whose segment this address lies; NULL: none. */
+struct member_group *members_group(const struct members *members, uint64_t address);
+/* Whether these bytes lie in one data column, below its tail. */
+bool members_hold(const struct members *members, uint64_t address, uint64_t length);
+/* For each of places, how many data columns follow directly one on the other from there: to look at many at once.
+ * NULL without memory; free() it. */
+uint32_t *members_runs(const struct members *members);
+/* Whether data columns begin at this address and end length further on. */
+bool members_are_data(const struct members *members, const uint32_t *runs, uint64_t address, uint64_t length);
+/* Where the byte at this address of a data column can be read, the address itself first. Returns how many; 1 without a
+ * table or a group. */
+uint32_t members_copies(const struct members *members, uint64_t address, uint64_t ret[DSFS_COPIES_MAX]);
+
+/* Whether the superblock of a member agrees with the table: UUID and size are those of the member, and its copy of the
+ * catalogue lies outside of all groups. */
+must_check int members_check_superblock(const struct members *members, const struct superblock *super,
+					struct error *err);
+
+/* Takes the group with the addresses of its columns, data first, which no other group has; fills first_column. */
+must_check int members_add_group(struct members *members, const struct member_group *group, const uint64_t *columns,
+				 struct error *err);
+/* Brings places in order. False, with the address, when two columns are the same. */
+bool members_sort(struct members *members, uint64_t *ret);
+/* The catalogue of this superblock is followed by the one that is being made. */
+void members_remember(struct members *members, const struct superblock *super);
+/* How many catalogues ago this one was in force; 0: never, as far as is known. */
+uint32_t members_age(const struct members *members, uint64_t sequence, const uint8_t *sha256);
