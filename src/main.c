@@ -16,7 +16,7 @@
 #include "base/output.h"
 #include "base/parse.h"
 #include "base/signal.h"
-#include "device/locate.h"
+#include "members/naming.h"
 #include "serve/session/notify.h"
 #include "serve/session/session.h"
 #include "unmount.h"
@@ -341,16 +341,6 @@ static int main_check_mountpoint(const char *path, struct error *err)
 	return 0;
 }
 
-/* The daemon leaves the working directory. An absolute path or an identity stays as it was given: a by-id link tells
- * more than what it leads to. */
-static int main_absolute(const char *path, char **ret, struct error *err)
-{
-	*ret = path[0] == '/' || locate_is_identity(path) ? strdup(path) : realpath(path, NULL);
-	if (!*ret)
-		return error_errno(err, "'%s'", path);
-	return 0;
-}
-
 static int main_resolve(struct main_options *options, char **operands, struct error *err)
 {
 	int r;
@@ -358,7 +348,7 @@ static int main_resolve(struct main_options *options, char **operands, struct er
 	r = main_check_mountpoint(operands[1], err);
 	if (r < 0)
 		return r;
-	r = main_absolute(operands[0], &options->volume, err);
+	r = naming_absolute(operands[0], &options->volume, err); /* the daemon leaves the working directory */
 	if (r < 0)
 		return r;
 	options->mountpoint = realpath(operands[1], NULL);

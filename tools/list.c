@@ -101,9 +101,9 @@ static void list_measure_shares(struct list_space *space, const struct catalogue
 /* A device may have become larger than its volume. */
 static uint64_t list_size(const struct volume *volume)
 {
-	uint64_t size = source_size(&volume->file->source, 0);
+	uint64_t size = source_size(&volume->array->source, 0);
 
-	if (volume->file->geometry.is_block_device && size > volume->super.member_size)
+	if (volume->array->geometry->is_block_device && size > volume->super.member_size)
 		return volume->super.member_size;
 	return size;
 }
@@ -111,7 +111,7 @@ static uint64_t list_size(const struct volume *volume)
 /* A publish also uses what is left of the last one's segment, which counts as used. */
 static int list_measure_free(const struct volume *volume, struct list_space *space, struct error *err)
 {
-	uint64_t file_size = volume->file->geometry.is_block_device ? 0 : space->size;
+	uint64_t file_size = volume->array->geometry->is_block_device ? 0 : space->size;
 	struct space found;
 	int r;
 
@@ -262,8 +262,8 @@ static void list_json(const struct volume *volume, struct list_space *space,
 	json_begin_object(&json, NULL);
 	json_string(&json, "volume", volume->path);
 	list_json_uuid(&json, "uuid", volume->super.volume_uuid);
-	json_bool(&json, "block_device", volume->file->geometry.is_block_device);
-	json_number(&json, "size", source_size(&volume->file->source, 0));
+	json_bool(&json, "block_device", volume->array->geometry->is_block_device);
+	json_number(&json, "size", source_size(&volume->array->source, 0));
 	json_number(&json, "member_size", volume->super.member_size);
 	json_number(&json, "members", volume->super.member_count);
 	json_string(&json, "identity", volume->super.identity);
@@ -300,13 +300,13 @@ static void list_text_head(const struct volume *volume, const struct list_space 
 	format_uuid(volume->super.volume_uuid, uuid);
 	fputs("volume      ", stdout);
 	text_write(stdout, volume->path, strlen(volume->path));
-	printf(" (%s)\n", format_size(source_size(&volume->file->source, 0), size));
+	printf(" (%s)\n", format_size(source_size(&volume->array->source, 0), size));
 	printf("uuid        %s\n", uuid);
 	printf("superblock  sequence %" PRIu64 "\n", volume->super.sequence);
 	printf("segments    %" PRIu64 " of %s: %" PRIu64 " used, %" PRIu64 " free; room for %s%s\n", space->total,
 	       format_size(space->segment_size, segment), space->used, space->total - space->used,
 	       format_size(space->free_bytes, room),
-	       volume->file->geometry.is_block_device ? "" : "; the file grows when needed");
+	       volume->array->geometry->is_block_device ? "" : "; the file grows when needed");
 	if (!publisher->is_there)
 		return;
 	printf("publisher   on "); /* killed, or at the superblock slot when the device failed, it leaves its record */
@@ -387,7 +387,7 @@ int list_run(int argc, char **argv)
 		return VERB_FAILED;
 	}
 	publisher.is_there =
-		publisher_read(&volume->file->source, publisher.host, &publisher.process, &publisher.since);
+		publisher_read(&volume->array->source, publisher.host, &publisher.process, &publisher.since);
 	(options.common.json ? list_json : list_text)(volume, &space, &publisher);
 	if (options.space && !options.common.json)
 		list_text_pins(&volume->catalogue, &space);

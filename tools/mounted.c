@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "device/locate.h"
+#include "members/naming.h"
 #include "device/mountinfo.h"
 
 #define MOUNTED_TYPE "fuse.datasetfs"
@@ -83,13 +84,12 @@ int mounted_find(dev_t device, struct mounted *ret, struct error *err)
 
 bool mounted_reach(const char *volume, char **ret)
 {
-	auto_free char *path = NULL;
-
-	if ((volume[0] != '/' && !locate_is_identity(volume)) || locate_path(volume, &path, NULL) < 0 ||
-	    access(path, F_OK) < 0)
+	if (!naming_is_reachable(volume))
 		return false;
-	*ret = take_ptr(&path);
-	return true;
+	if (naming_is_one(volume))
+		return locate_path(volume, ret, NULL) == 0;
+	*ret = strdup(volume);
+	return *ret;
 }
 
 int mounted_volume(const char *source, char **ret, struct error *err)

@@ -112,7 +112,7 @@ static int stat_version_of_number(struct stat_file *file, uint64_t number, struc
 
 static int stat_load(struct stat_file *file, struct error *err)
 {
-	return index_load(&file->volume->file->source, file->version, &file->volume->catalogue.members, &file->index,
+	return index_load(&file->volume->array->source, file->version, &file->volume->catalogue.members, &file->index,
 			  err);
 }
 

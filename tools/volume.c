@@ -11,6 +11,8 @@
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "device/locate.h"
+#include "members/assembly.h"
+#include "members/naming.h"
 #include "mounted.h"
 
 void volume_close(struct volume *volume)
@@ -18,8 +20,9 @@ void volume_close(struct volume *volume)
 	if (!volume)
 		return;
 	catalogue_free(&volume->catalogue);
-	if (volume->file)
-		file_close(volume->file);
+	if (volume->array)
+		naming_free(volume->names, volume->array->count);
+	array_close(volume->array);
 	free(volume->path);
 	free(volume->mount);
 	status_version_free(&volume->served);
@@ -51,12 +54,20 @@ static int volume_name_by_mount(struct mounted *mounted, struct volume *volume, 
 	return mounted_volume(mounted->source, &volume->path, err);
 }
 
+static int volume_keep_name(const char *name, struct volume *volume, struct error *err)
+{
+	volume->path = strdup(name);
+	return volume->path ? 0 : error_set(err, -ENOMEM, "no memory for the name of a volume");
+}
+
 static int volume_name(const char *name, struct volume *volume, struct error *err)
 {
 	struct mounted mounted = { 0 };
 	struct stat st = { 0 };
 	int r;
 
+	if (!naming_is_one(name))
+		return volume_keep_name(name, volume, err);
 	if (locate_is_identity(name))
 		return locate_path(name, &volume->path, err);
 	r = volume_find_mount(name, &mounted, &st, err);
@@ -67,8 +78,28 @@ static int volume_name(const char *name, struct volume *volume, struct error *er
 	}
 	if (!S_ISBLK(st.st_mode) && !S_ISREG(st.st_mode))
 		return st.st_mode ? error_set(err, r, "neither a volume nor on a datasetfs mount") : r;
-	volume->path = strdup(name);
-	return volume->path ? 0 : error_set(err, -ENOMEM, "no memory for the path of a volume");
+	return volume_keep_name(name, volume, err);
+}
+
+/* Their paths: who changes the volume opens them again. */
+static int volume_open_members(struct volume *volume, struct error *err)
+{
+	struct assembly assembly;
+	char *path;
+	int r = assembly_open(volume->path, &assembly, err);
+
+	if (r < 0)
+		return r;
+	volume->array = take_ptr(&assembly.array);
+	volume->names = take_ptr(&assembly.names);
+	for (uint32_t i = 0; r == 0 && i < volume->array->count; i++) {
+		r = locate_path(volume->names[i], &path, err);
+		if (r == 0) {
+			free(volume->names[i]);
+			volume->names[i] = path;
+		}
+	}
+	return r;
 }
 
 int volume_open(const char *name, struct volume **ret, struct error *err)
@@ -81,7 +112,7 @@ int volume_open(const char *name, struct volume **ret, struct error *err)
 	r = volume_name(name, volume, err);
 	if (r < 0)
 		return r;
-	r = file_open(volume->path, FILE_READ, &volume->file, err);
+	r = volume_open_members(volume, err);
 	if (r < 0)
 		return error_wrap(err, r, "volume '%s'", volume->path);
 	*ret = take_ptr(&volume);
@@ -101,7 +132,7 @@ static int volume_lock(const struct volume *volume, struct transaction *ret, str
 	struct site site;
 	int r;
 
-	r = site_again(volume->path, volume->file->fd, &site, err);
+	r = site_again(volume->path, volume->array->fds[0], &site, err);
 	if (r == 0) {
 		r = transaction_open(volume->path, FILE_WRITE, &site, 1, false, ret, err);
 		site_close(&site);
@@ -136,7 +167,7 @@ int volume_transaction(const struct volume *volume, struct transaction *ret, str
 
 int volume_load(struct volume *volume, struct error *err)
 {
-	int r = catalogue_load(&volume->file->source, &volume->super, &volume->catalogue, err);
+	int r = catalogue_load(&volume->array->source, &volume->super, &volume->catalogue, err);
 
 	return r < 0 ? r : volume_check_mounted(volume, &volume->super, err);
 }

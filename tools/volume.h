@@ -5,15 +5,16 @@
 
 #include "base/error.h"
 #include "image/catalogue.h"
-#include "io/file.h"
+#include "io/array.h"
 #include "status.h"
 #include "volume/transaction.h"
 
 struct volume {
-	char *path;                   /* of the file or device */
+	char *path;                   /* of the file or device; of several, as they were named */
 	char *mount;                  /* the mountpoint it was found by, NULL when it was named itself */
 	struct status_version served; /* by that mount; zero when there is none or it does not answer */
-	struct file_source *file;
+	struct array_source *array;
+	char **names;                 /* paths of its members */
 	struct superblock super;
 	struct catalogue catalogue;
 };

@@ -165,7 +165,7 @@ struct dsfs_file_extent {
 	uint64_t offset;      /* on the member, in bytes */
 	uint64_t stored;      /* bytes there: length, unless compressed */
 	uint64_t sum;         /* XXH3-64 of the contents */
-	uint32_t member;      /* of the volume; 0 */
+	uint32_t member;      /* its number; 0 where the volume has one */
 	uint32_t codec;       /* DSFS_CODEC_* of format.h */
 	uint32_t flags;       /* DSFS_EXTENT_* */
 	uint32_t reserved;

@@ -85,8 +85,10 @@ int handover_check_answer(const void *message, size_t length, enum handover_kind
 void handover_put_version(const struct version *version, const struct index *index, struct handover_version *ret)
 {
 	const struct index_shape *shape = &index->shape;
-	struct extent sums = extent_list_at(&version->block_sums.extents, 0, version->block_sums.length);
+	struct extent sums = { 0 };
 
+	if (!index->members.count) /* else they are found by the catalogue, as are the members */
+		sums = extent_list_at(&version->block_sums.extents, 0, version->block_sums.length);
 	*ret = (struct handover_version){
 		.sequence = version->sequence,
 		.created = version->created,
@@ -179,14 +181,13 @@ static int handover_check_index(const struct version *version, struct error *err
 	return 0;
 }
 
-static int handover_check_members(const struct handover_version *from, struct error *err)
+/* Those of several members are found by the catalogue. */
+static int handover_check_block_sums(const struct handover_version *from, struct error *err)
 {
 	const struct extent sums = { from->block_sums_address, from->block_sums_length };
 
-	if (from->member_count != 1)
-		return error_set(err, -EOPNOTSUPP, "version '%s': a volume of %" PRIu32 " members, expected 1",
-				 from->label, from->member_count);
-	if (sums.length && (address_member(sums.address) != 0 || address_offset(sums.address) > from->member_size ||
+	if (sums.length && (from->member_count != 1 || address_member(sums.address) != 0 ||
+			    address_offset(sums.address) > from->member_size ||
 			    sums.length > from->member_size - address_offset(sums.address)))
 		return error_set(err, -EPROTO, "version '%s': its block checksums lie outside of the volume",
 				 from->label);
@@ -207,7 +208,7 @@ int handover_get_version(const struct handover_version *from, struct version *re
 	if (r == 0)
 		r = handover_check_index(&version, err);
 	if (r == 0)
-		r = handover_check_members(from, err);
+		r = handover_check_block_sums(from, err);
 	if (r == 0 && version.block_sums.length)
 		r = extent_list_add(&version.block_sums.extents, from->block_sums_address, version.block_sums.length,
 				    err);

@@ -4,7 +4,8 @@
  *
  *   daemon  greeting   as soon as a client is accepted; or a refusal, and the end
  *   client  open       one version: the one that is served, or by number and UUID
- *   daemon  opened     its record; with the volume, the state (state.h) and, if it is open there, the index
+ *   daemon  opened     its record; with the volume, the state (state.h), the index if it is open there, and of a
+ *                      volume of several members the others
  *   client  report     at any time after that, without an answer: what it read and what it found
  *
  * A message begins with its head and only grows at its end: who gets a longer one than he knows ignores the rest. The
@@ -19,7 +20,7 @@
 #define HANDOVER_MAGIC    0x48534644u /* "DFSH" */
 #define HANDOVER_PROTOCOL 1u          /* the latest that is spoken here, and the earliest */
 #define HANDOVER_MAX      4096u       /* bytes of a message */
-#define HANDOVER_FDS      3u          /* of a message at most */
+#define HANDOVER_FDS      253u        /* of a message at most, as many as the kernel passes on */
 #define HANDOVER_REASON   504u
 
 enum handover_kind { HANDOVER_GREETING = 1, HANDOVER_OPEN, HANDOVER_OPENED, HANDOVER_REPORT };
@@ -66,11 +67,13 @@ struct handover_version {
 	uint64_t block_sums_address, block_sums_length;
 	uint32_t hidden_mode; /* bits of modes that the mount does not show */
 	uint32_t member_count;
-	uint64_t member_size; /* of the only one */
+	uint64_t member_size; /* of member 0 */
 	uint8_t volume_uuid[16];
 };
 
+/* The first is the volume's member 0. After the last one that comes, the other members follow in their order. */
 enum handover_fd { HANDOVER_VOLUME, HANDOVER_STATE, HANDOVER_INDEX };
+#define HANDOVER_MEMBERS (HANDOVER_FDS - HANDOVER_INDEX) /* of a volume that can be handed over */
 
 struct handover_opened {
 	struct handover_answer answer;

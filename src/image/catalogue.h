@@ -35,6 +35,10 @@ must_check int catalogue_decode(const uint8_t *bytes, uint64_t length, const str
 must_check int catalogue_load(struct source *source, struct superblock *ret_super, struct catalogue *ret,
 			      struct error *err);
 
+/* The one that this superblock names, whatever else the volume has. */
+must_check int catalogue_load_by(struct source *source, const struct superblock *super, struct catalogue *ret,
+				 struct error *err);
+
 /* For who is going to change the volume: -EOPNOTSUPP when the superblock or a version has a feature, of whichever
  * word, that this release does not know. Whatever came with it would be written as zeros. */
 must_check int catalogue_check_writable(const struct superblock *super, const struct catalogue *catalogue,

@@ -27,8 +27,8 @@ static int catalogue_check_sha256(const uint8_t *bytes, const struct superblock 
 	return 0;
 }
 
-static int catalogue_read(struct source *source, const struct superblock *super, struct catalogue *ret,
-			  struct error *err)
+int catalogue_load_by(struct source *source, const struct superblock *super, struct catalogue *ret,
+		      struct error *err)
 {
 	auto_free uint8_t *bytes = aligned_alloc(DSFS_BLOCK, round_up(super->catalogue_length, DSFS_BLOCK));
 	int r;
@@ -55,7 +55,7 @@ static int load_one(struct source *source, struct superblock *super, struct cata
 	do {
 		struct superblock newer;
 
-		r = catalogue_read(source, super, ret, err);
+		r = catalogue_load_by(source, super, ret, err);
 		if (r != -EBADMSG)
 			break;
 		tried = super->sequence;
@@ -118,7 +118,7 @@ static int load_newest(struct load *load, struct superblock *ret_super, struct c
 	for (uint32_t i = 0; i < LOAD_PLACES; i++) {
 		if (!load->newest || load->places[i].super.sequence != load->newest)
 			continue;
-		r = catalogue_read(load->source, &load->places[i].super, ret, err);
+		r = catalogue_load_by(load->source, &load->places[i].super, ret, err);
 		if (r == 0)
 			*ret_super = load->places[i].super;
 		if (r == 0 || r == -ENOMEM)

@@ -86,16 +86,49 @@ int index_load_sealed(int fd, const struct version *version, uint64_t member_siz
 	return index_load_map(fd, version, member_size, members, true, ret, err);
 }
 
-static int index_copy_extent(struct source *source, const struct extent *extent, uint8_t *to, struct sha256 *sha,
-			     struct error *err)
+/* Where the section is read from. */
+struct index_from {
+	struct source *source;
+	const struct members *members; /* NULL: its bytes have no copies */
+	uint32_t turn;                 /* number of the copy that is read, where there are several */
+};
+
+static int index_read(const struct index_from *from, uint64_t address, uint8_t *to, uint64_t length,
+		      struct error *err)
+{
+	uint64_t copies[DSFS_COPIES_MAX] = { address }, at;
+	uint32_t count = from->members ? members_copies(from->members, address, copies) : 1;
+	int r = -ENODEV;
+
+	for (uint32_t i = 0; r < 0 && i < count; i++) {
+		at = copies[(from->turn + i) % count];
+		r = source_read(from->source, address_member(at), address_offset(at), to, length, err);
+	}
+	return r;
+}
+
+/* How often it can be read from somewhere else. */
+static uint32_t index_turns(const struct version *version, const struct members *members)
+{
+	uint64_t copies[DSFS_COPIES_MAX];
+	uint32_t most = 1, count;
+
+	for (uint32_t i = 0; members && i < version->index.count; i++) {
+		count = members_copies(members, version->index.items[i].address, copies);
+		most = count > most ? count : most;
+	}
+	return most;
+}
+
+static int index_copy_extent(const struct index_from *from, const struct extent *extent, uint8_t *to,
+			     struct sha256 *sha, struct error *err)
 {
 	uint64_t step;
 	int r;
 
 	for (uint64_t at = 0; at < extent->length; at += step) {
 		step = extent->length - at < LOAD_STEP ? extent->length - at : LOAD_STEP;
-		r = source_read(source, address_member(extent->address), address_offset(extent->address) + at, to + at,
-				step, err);
+		r = index_read(from, extent->address + at, to + at, step, err);
 		if (r < 0)
 			return r;
 		sha256_add(sha, to + at, step);
@@ -103,14 +136,14 @@ static int index_copy_extent(struct source *source, const struct extent *extent,
 	return 0;
 }
 
-static int index_copy_into(struct source *source, const struct version *version, uint8_t *to, struct sha256 *sha,
-			   struct error *err)
+static int index_copy_into(const struct index_from *from, const struct version *version, uint8_t *to,
+			   struct sha256 *sha, struct error *err)
 {
 	uint8_t found[SHA256_SIZE];
 	int r;
 
 	for (uint32_t i = 0; i < version->index.count; i++) {
-		r = index_copy_extent(source, &version->index.items[i], to, sha, err);
+		r = index_copy_extent(from, &version->index.items[i], to, sha, err);
 		if (r < 0)
 			return r;
 		to += version->index.items[i].length;
@@ -124,7 +157,7 @@ static int index_copy_into(struct source *source, const struct version *version,
 	return 0;
 }
 
-static int index_copy(struct source *source, const struct version *version, int fd, struct error *err)
+static int index_copy(const struct index_from *from, const struct version *version, int fd, struct error *err)
 {
 	struct sha256 *sha;
 	void *to;
@@ -136,7 +169,7 @@ static int index_copy(struct source *source, const struct version *version, int 
 	if (to == MAP_FAILED)
 		return error_errno(err, "index: memory for %" PRIu64 " bytes", version->index_length);
 	sha = sha256_new();
-	r = sha ? index_copy_into(source, version, to, sha, err) : error_set(err, -ENOMEM, "index: no memory");
+	r = sha ? index_copy_into(from, version, to, sha, err) : error_set(err, -ENOMEM, "index: no memory");
 	sha256_free(sha);
 	munmap(to, version->index_length);
 	return r;
@@ -146,6 +179,7 @@ int index_load(struct source *source, const struct version *version, const struc
 	       struct index **ret, struct error *err)
 {
 	auto_close int fd = memfd_create("datasetfs-index", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct index_from from = { .source = source, .members = members };
 	int r;
 
 	if (fd < 0)
@@ -158,7 +192,9 @@ int index_load(struct source *source, const struct version *version, const struc
 		return error_set(err, -EOPNOTSUPP,
 				 "version '%s': chunk sums of kind %" PRIu32 ", this release knows %d",
 				 version->label, version->chunk_sum, DSFS_SUM_XXH3_64);
-	r = index_copy(source, version, fd, err);
+	do
+		r = index_copy(&from, version, fd, err);
+	while (r == -EBADMSG && ++from.turn < index_turns(version, members));
 	if (r < 0)
 		return r;
 	if (fcntl(fd, F_ADD_SEALS, LOAD_SEALS) < 0)

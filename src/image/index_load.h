@@ -7,8 +7,8 @@
 #include "image/version.h"
 
 /* members, here and below: those of its catalogue, NULL for a volume of one member.
- * Copies the version's section into a memfd while hashing it, checks digest, every page and name and whose the chunk
- * records are, seals it and opens it. -EBADMSG says what is wrong. */
+ * Copies the version's section into a memfd while hashing it, from the first of its copies that is right; checks its
+ * digest, every page and name and whose the chunk records are, seals it and opens it. -EBADMSG says what is wrong. */
 must_check int index_load(struct source *source, const struct version *version, const struct members *members,
 			  struct index **ret, struct error *err);
 /* Opens a section that another process loaded so, and handed over: nothing of its contents is checked again, so this

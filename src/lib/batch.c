@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -161,6 +162,17 @@ static void batch_slot_done(struct read_op *op, int64_t result)
 
 /* --- what goes wrong --- */
 
+static void batch_wrap_chunk(const struct volume *volume, const char *path, const struct chunk *chunk,
+			     struct error *why)
+{
+	char whose[32] = "the volume";
+
+	if (volume->array->count > 1)
+		snprintf(whose, sizeof(whose), "member %" PRIu32, address_member(chunk->address));
+	error_wrap(why, why->code, "'%s': chunk %" PRIu64 " at offset %" PRIu64 " of %s", path, chunk->number,
+		   address_offset(chunk->address), whose);
+}
+
 /* A sum that is wrong because the descriptor leads elsewhere is no damage. */
 static void batch_slot_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
 {
@@ -180,8 +192,7 @@ static void batch_slot_failed(struct read_op *op, const struct chunk *chunk, con
 		slot->file->error = other.code;
 	inode_path(lane->direct->index, lane->names, op->request.inode.ordinal, path, sizeof(path));
 	if (chunk)
-		error_wrap(&why, why.code, "'%s': chunk %" PRIu64 " at offset %" PRIu64 " of the volume", path,
-			   chunk->number, address_offset(chunk->address));
+		batch_wrap_chunk(lane->direct->volume, path, chunk, &why);
 	else
 		error_wrap(&why, why.code, "'%s'", path);
 	batch_explain(slot->batch, slot->file->read, &why);
@@ -212,7 +223,7 @@ static const struct reader_events batch_events = {
 static int batch_place(struct batch *batch, struct batch_file *file, uint64_t size, struct error *err)
 {
 	const struct direct *direct = batch->lane->direct;
-	uint64_t align = direct->volume->file->geometry.logical_block, in_chunk, skew = 0;
+	uint64_t align = direct->volume->array->geometry->logical_block, in_chunk, skew = 0;
 	struct chunk chunk;
 	uint8_t *bytes;
 	int r = chunk_get(direct->index, &file->inode, file->next >> direct->index->chunk_log, &chunk, err);

@@ -12,43 +12,63 @@
 #include "base/cleanup.h"
 #include "base/format.h"
 #include "base/parse.h"
-#include "device/locate.h"
 #include "image/children.h"
 #include "image/dump.h"
 #include "image/index_load.h"
 #include "image/inode.h"
 #include "lib/high.h"
 #include "lib/link.h"
+#include "members/assembly.h"
 #include "read/chunk_cache.h"
 #include "read/page_cache.h"
 
 #define DIGEST_KIND "sha256:"
 
-int direct_volume_new(struct file_source *file, struct volume **ret, struct error *err)
+int direct_volume_new(struct array_source *array, struct volume **ret, struct error *err)
 {
-	struct volume *volume = calloc(1, sizeof(*volume));
+	struct volume *volume = calloc(1, sizeof(*volume) + array->count * sizeof(volume->identities[0]));
 
 	if (!volume)
 		return error_set(err, -ENOMEM, "no memory for a volume");
-	high_move(&file->fd);
-	if (fstat(file->fd, &volume->identity) < 0) {
-		free(volume);
-		return error_errno(err, "fstat");
+	for (uint32_t i = 0; i < array->count; i++) {
+		struct file_source *file = array->files[i];
+
+		high_move(&file->fd);
+		(void)array_put(array, i, file);
+		if (fstat(file->fd, &volume->identities[i]) < 0) {
+			free(volume);
+			return error_errno(err, "fstat");
+		}
 	}
-	volume->file = file;
+	volume->array = array;
 	atomic_store(&volume->uses, 1);
 	*ret = volume;
 	return 0;
+}
+
+static bool direct_has_member(const struct volume *volume, uint32_t member)
+{
+	const struct stat *identity = &volume->identities[member];
+	struct stat st;
+
+	return fstat(volume->array->fds[member], &st) == 0 && st.st_dev == identity->st_dev &&
+	       st.st_ino == identity->st_ino && st.st_rdev == identity->st_rdev;
+}
+
+/* What is somebody else's number by now stays open. */
+static void direct_close_volume(struct volume *volume)
+{
+	for (uint32_t i = 0; i < volume->array->count; i++)
+		if (!direct_has_member(volume, i))
+			free(array_put(volume->array, i, NULL));
+	array_close(volume->array);
 }
 
 void direct_volume_put(struct volume *volume)
 {
 	if (!volume || atomic_fetch_sub(&volume->uses, 1) != 1)
 		return;
-	if (direct_check_volume(volume, NULL) == 0)
-		file_close(volume->file);
-	else /* somebody else's number by now */
-		free(volume->file);
+	direct_close_volume(volume);
 	chunk_cache_free(volume->cache);
 	page_cache_free(volume->pages);
 	free(volume);
@@ -56,14 +76,12 @@ void direct_volume_put(struct volume *volume)
 
 int direct_check_volume(const struct volume *volume, struct error *err)
 {
-	const struct stat *identity = &volume->identity;
-	struct stat st;
-
-	if (fstat(volume->file->fd, &st) == 0 && st.st_dev == identity->st_dev && st.st_ino == identity->st_ino &&
-	    st.st_rdev == identity->st_rdev)
-		return 0;
-	return error_set(err, -EBADF, "descriptor %d was the volume and is not any more: the program closed it",
-			 volume->file->fd);
+	for (uint32_t i = 0; i < volume->array->count; i++)
+		if (!direct_has_member(volume, i))
+			return error_set(err, -EBADF,
+					 "descriptor %d was the volume and is not any more: the program closed it",
+					 volume->array->fds[i]);
+	return 0;
 }
 
 void direct_describe(const struct version *version, enum dsfs_way way, struct dsfs_info *ret)
@@ -169,7 +187,7 @@ bool direct_has(const struct direct *direct, uint64_t sequence, const uint8_t *u
 {
 	struct catalogue catalogue = { 0 };
 	struct superblock super = { 0 };
-	bool has = catalogue_load(&direct->volume->file->source, &super, &catalogue, NULL) == 0 &&
+	bool has = catalogue_load(&direct->volume->array->source, &super, &catalogue, NULL) == 0 &&
 		   catalogue_holds(&catalogue, sequence, uuid);
 
 	catalogue_free(&catalogue);
@@ -204,12 +222,12 @@ static int direct_load(struct volume *volume, const struct version *version, con
 	struct block_sums *block_sums = NULL;
 	struct index *index = NULL;
 	struct dsfs_info info;
-	int r = index_load(&volume->file->source, version, members, &index, err);
+	int r = index_load(&volume->array->source, version, members, &index, err);
 
 	if (r < 0)
 		return r;
 	r = direct_check_digest(index, wish, version->label, err);
-	if (r == 0 && block_sums_load(&volume->file->source, version, &block_sums, NULL) == -ENOMEM)
+	if (r == 0 && block_sums_load(&volume->array->source, version, &block_sums, NULL) == -ENOMEM)
 		r = error_set(err, -ENOMEM, "no memory for block checksums");
 	if (r < 0) {
 		index_close(index);
@@ -225,7 +243,7 @@ static int direct_load_wish(struct volume *volume, const struct wish *wish, cons
 {
 	struct catalogue catalogue = { 0 };
 	const struct version *version = NULL;
-	int r = catalogue_load(&volume->file->source, ret_super, &catalogue, err);
+	int r = catalogue_load(&volume->array->source, ret_super, &catalogue, err);
 
 	if (r == 0)
 		r = direct_choose(&catalogue, wish, &version, err);
@@ -242,7 +260,7 @@ static bool direct_is_outdated(struct volume *volume, const struct superblock *s
 {
 	struct superblock newer;
 
-	return super->sequence && superblock_find(&volume->file->source, 0, &newer, NULL) == 0 &&
+	return super->sequence && superblock_find(&volume->array->source, 0, &newer, NULL) == 0 &&
 	       newer.sequence > super->sequence;
 }
 
@@ -262,16 +280,15 @@ int direct_load_current(struct volume *volume, const struct wish *wish, const st
 
 static int direct_find_volume(const char *where, struct volume **ret, struct error *err)
 {
-	auto_free char *path = NULL;
-	struct file_source *file = NULL;
-	int r = locate_path(where, &path, err);
+	struct assembly assembly;
+	int r = assembly_open(where, &assembly, err);
 
-	if (r == 0)
-		r = file_open(path, FILE_READ, &file, err);
-	if (r == 0)
-		r = direct_volume_new(file, ret, err);
 	if (r < 0)
-		file_close(file);
+		return r;
+	r = direct_volume_new(assembly.array, ret, err);
+	if (r == 0)
+		assembly.array = NULL;
+	assembly_close(&assembly);
 	return r;
 }
 

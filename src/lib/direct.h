@@ -8,7 +8,7 @@
 #include "image/catalogue.h"
 #include "image/index.h"
 #include "image/inode.h"
-#include "io/file.h"
+#include "io/array.h"
 #include "lib/lib.h"
 
 struct children;
@@ -19,12 +19,12 @@ struct page_cache;
 /* The volume, shared by the versions of a handle; counted. */
 struct volume {
 	_Atomic uint64_t uses;
-	struct file_source *file;
-	struct stat identity; /* of the descriptor: the program may have closed it, and opened something else */
+	struct array_source *array;
 	/* Guarded by forked_lock(); each forked child has its own, of this generation. */
 	uint64_t generation;
 	struct chunk_cache *cache;
 	struct page_cache *pages;
+	struct stat identities[]; /* of the descriptors: the program may have closed one, and opened something else */
 };
 
 struct direct {
@@ -53,10 +53,10 @@ extern const struct way direct_way;
 
 /* Opens by the name of the volume. */
 must_check int direct_open_volume(const struct wish *wish, struct opened **ret, struct error *err);
-/* A volume whose descriptor is open already; takes file on success, with the first use counted. */
-must_check int direct_volume_new(struct file_source *file, struct volume **ret, struct error *err);
+/* A volume whose members are open already; takes array on success, with the first use counted. */
+must_check int direct_volume_new(struct array_source *array, struct volume **ret, struct error *err);
 void direct_volume_put(struct volume *volume);
-/* Whether the descriptor still leads to the volume: -EBADF. */
+/* Whether the descriptors still lead to the volume: -EBADF. */
 must_check int direct_check_volume(const struct volume *volume, struct error *err);
 /* An index that was checked; takes it, block_sums (may be NULL) and the volume's use, also on failure.
  * What it tells of itself is info's, but for root and ids. */

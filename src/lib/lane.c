@@ -251,8 +251,8 @@ static struct engine_setup lane_setup(const struct lane *lane)
 {
 	return (struct engine_setup){ .poll_fd = -1,
 				      .wake = -1,
-				      .volume_fds = &lane->direct->volume->file->fd,
-				      .member_count = 1,
+				      .volume_fds = lane->direct->volume->array->fds,
+				      .member_count = lane->direct->volume->array->count,
 				      .depth = lane->depth ? lane->depth : LANE_DEPTH,
 				      .moves = lane->depth > 0,
 				      .is_freed_elsewhere = true };
@@ -288,7 +288,7 @@ int lane_start(struct lane *lane, const struct reader_events *events, bool many,
 {
 	static const struct reader_options options = { .verify = true, .wait = true, .deadline = LANE_TIMEOUT };
 	const struct reader_setup setup = { .options = &options,
-					    .geometry = &lane->direct->volume->file->geometry,
+					    .geometry = lane->direct->volume->array->geometry,
 					    .cache = lane->direct->volume->cache,
 					    .pages = lane->direct->volume->pages,
 					    .events = events,

@@ -18,6 +18,7 @@
 #include "datasetfs/control.h"
 #include "handover/passing.h"
 #include "handover/state.h"
+#include "image/catalogue.h"
 #include "image/index_load.h"
 #include "lib/high.h"
 
@@ -200,50 +201,100 @@ static int link_ask(int fd, const struct link_place *place, uint64_t sequence, c
 	return r;
 }
 
+/* What several members have, and no message: their groups, and where the block checksums lie. */
+static int link_load_members(struct link_version *version, struct catalogue *ret, struct error *err)
+{
+	const struct version *same;
+	struct superblock super;
+	int r;
+
+	if (version->volume->count == 1)
+		return 0;
+	r = catalogue_load(&version->volume->source, &super, ret, err);
+	if (r < 0)
+		return error_wrap(err, r, "the volume");
+	same = catalogue_by_uuid(ret, version->version.uuid);
+	if (!same)
+		return 0;
+	version->version.block_sums.length = same->block_sums.length;
+	return extent_list_copy(&same->block_sums.extents, &version->version.block_sums.extents, err);
+}
+
+static int link_check_count(const struct handover_opened *opened, const struct link_version *version,
+			    struct error *err)
+{
+	if (opened->version.member_count != version->volume->count)
+		return error_set(err, -EPROTO, "%" PRIu32 " members of the volume came, the version has %" PRIu32,
+				 version->volume->count, opened->version.member_count);
+	return 0;
+}
+
 /* Takes the descriptor. */
 static int link_take_index(struct passing_packet *packet, const struct handover_opened *opened,
 			   struct link_version *version, struct error *err)
 {
-	int *fd = &packet->fds[HANDOVER_INDEX], r;
+	int *fd = &packet->fds[HANDOVER_INDEX], r = handover_get_version(&opened->version, &version->version, err);
+	struct catalogue catalogue = { 0 };
 
-	r = handover_get_version(&opened->version, &version->version, err);
-	if (r < 0)
-		return r;
-	high_move(fd);
-	r = index_load_sealed(*fd, &version->version, opened->version.member_size, NULL, &version->index, err);
+	if (r == 0)
+		r = link_check_count(opened, version, err);
+	if (r == 0)
+		r = link_load_members(version, &catalogue, err);
+	if (r == 0) {
+		high_move(fd);
+		r = index_load_sealed(*fd, &version->version, opened->version.member_size, &catalogue.members,
+				      &version->index, err);
+	}
 	if (r == 0)
 		(void)take_fd(fd);
+	catalogue_free(&catalogue);
 	version->hidden_mode = opened->version.hidden_mode;
 	return r;
 }
 
-static int link_take_volume(struct passing_packet *packet, struct link_version *version, struct error *err)
+static int link_take_member(int *fd, struct array_source *array, uint32_t member, struct error *err)
 {
-	int r = file_adopt(packet->fds[HANDOVER_VOLUME], &version->volume, err);
+	struct file_source *file;
+	int r = file_adopt(*fd, &file, err);
 
 	if (r < 0)
 		return error_wrap(err, r, "the volume");
-	(void)take_fd(&packet->fds[HANDOVER_VOLUME]);
+	(void)take_fd(fd);
+	(void)array_put(array, member, file);
 	return 0;
+}
+
+/* first: of the descriptors of members behind the first one. */
+static int link_take_volume(struct passing_packet *packet, unsigned first, struct link_version *version,
+			    struct error *err)
+{
+	int r = array_new(1 + packet->fd_count - first, &version->volume, err);
+
+	if (r == 0)
+		r = link_take_member(&packet->fds[HANDOVER_VOLUME], version->volume, 0, err);
+	for (unsigned i = first; r == 0 && i < packet->fd_count; i++)
+		r = link_take_member(&packet->fds[i], version->volume, 1 + i - first, err);
+	return r;
 }
 
 static int link_take(struct link *link, struct passing_packet *packet, struct link_version *version,
 		     struct error *err)
 {
 	struct handover_opened opened;
+	unsigned expected;
 	int r = handover_check_answer(packet->bytes, packet->length, HANDOVER_OPENED, sizeof(opened), err);
 
 	if (r < 0)
 		return r;
 	memcpy(&opened, packet->bytes, sizeof(opened));
-	if (packet->fd_count != (opened.key ? HANDOVER_INDEX + 1 : HANDOVER_INDEX))
-		return error_set(err, -EPROTO, "%u descriptors came, expected %d", packet->fd_count,
-				 opened.key ? HANDOVER_INDEX + 1 : HANDOVER_INDEX);
+	expected = opened.key ? HANDOVER_INDEX + 1 : HANDOVER_INDEX;
+	if (packet->fd_count < expected)
+		return error_set(err, -EPROTO, "%u descriptors came, expected %u", packet->fd_count, expected);
 	r = state_view_open(packet->fds[HANDOVER_STATE], &link->state, err);
+	if (r == 0)
+		r = link_take_volume(packet, expected, version, err);
 	if (r == 0 && opened.key)
 		r = link_take_index(packet, &opened, version, err);
-	if (r == 0)
-		r = link_take_volume(packet, version, err);
 	link->key = opened.key;
 	link->volume = opened.volume;
 	return r;
@@ -316,7 +367,7 @@ void link_version_close(struct link_version *version)
 {
 	index_close(version->index);
 	version_free(&version->version);
-	file_close(version->volume);
+	array_close(version->volume);
 	*version = (struct link_version){ .index = NULL };
 }
 

@@ -12,7 +12,7 @@
 #include "handover/handover.h"
 #include "image/index.h"
 #include "image/version.h"
-#include "io/file.h"
+#include "io/array.h"
 
 /* Which daemon: its socket, and its mount. */
 struct link_place {
@@ -28,7 +28,7 @@ struct link_version {
 	struct version version;
 	struct index *index; /* NULL: it is not open there, and version says nothing */
 	uint32_t hidden_mode;
-	struct file_source *volume;
+	struct array_source *volume;
 };
 
 /* Reads MNT/.datasetfs/client of the mount whose root is open as mount. -EOPNOTSUPP: it has no socket, and why. */

@@ -120,7 +120,7 @@ static int linked_is_current(const struct direct *direct, const struct wish *wis
 		*ret = false;
 		return 0;
 	}
-	r = direct_find(&direct->volume->file->source, wish, &chosen, err);
+	r = direct_find(&direct->volume->array->source, wish, &chosen, err);
 	if (r == 0)
 		*ret = lib_is_same(&chosen, &direct->opened.info);
 	return r;

@@ -54,6 +54,7 @@ static void fetch_lay_out(struct read_range *range)
 	uint64_t to = round_up(range->end, align);
 	uint64_t wanted = op_wanted(first), wanted_end = op_wanted(last) + last->part.want, head = wanted % align;
 
+	range->fetch.address = address_make(range->fetch.io.member, from);
 	range->fetch.io.offset = from;
 	range->fetch.io.iov_count = 0;
 	if (!range->direct) {
@@ -69,16 +70,40 @@ static void fetch_lay_out_page(struct read_page *page)
 {
 	uint64_t address = block_sums_page_address(page->fetch.op->request.version.block_sums, page->number);
 
+	page->fetch.address = address;
 	page->fetch.io.member = address_member(address);
 	page->fetch.io.offset = address_offset(address);
 	page->fetch.io.iov[0] = (struct iovec){ page->bytes, DSFS_BLOCK };
 	page->fetch.io.iov_count = 1;
 }
 
+uint32_t fetch_copies(const struct read_fetch *fetch, uint64_t ret[DSFS_COPIES_MAX])
+{
+	const struct read_request *request = &fetch->op->request;
+	uint32_t count = members_copies(&request->version.index->members, fetch->address, ret);
+
+	if (!request->copy)
+		return count;
+	ret[0] = ret[request->copy <= count ? request->copy - 1 : 0];
+	return 1;
+}
+
+/* Copies take turns, the first one first. */
+static void fetch_choose(struct read_fetch *fetch)
+{
+	uint64_t copies[DSFS_COPIES_MAX];
+	uint32_t turn = fetch->tries % fetch_copies(fetch, copies);
+
+	fetch->io.member = address_member(copies[turn]);
+	fetch->io.offset = address_offset(copies[turn]);
+}
+
 static void fetch_one(struct read_fetch *fetch, void (*done)(struct io_read *io, int result), int64_t now)
 {
 	struct reader *reader = fetch->op->reader;
 
+	if (fetch->tries || fetch->op->request.copy)
+		fetch_choose(fetch);
 	fetch->state = READ_BUSY;
 	fetch->io.done = done;
 	fetch->started = now;
@@ -96,14 +121,15 @@ void fetch_start(struct read_op *op, void (*done)(struct io_read *io, int result
 	for (unsigned i = 0; i < op->page_count; i++) {
 		if (op->pages[i].fetch.state != READ_READY)
 			continue;
-		fetch_lay_out_page(&op->pages[i]);
+		if (!op->pages[i].fetch.tries)
+			fetch_lay_out_page(&op->pages[i]);
 		counter_add(&op->reader->setup.counters->block_sums_reads, 1);
 		fetch_one(&op->pages[i].fetch, done, now);
 	}
 	for (unsigned i = 0; i < op->range_count; i++) {
 		if (op->ranges[i].fetch.state != READ_READY)
 			continue;
-		if (!op->ranges[i].retried)
+		if (!op->ranges[i].fetch.tries)
 			fetch_lay_out(&op->ranges[i]);
 		fetch_one(&op->ranges[i].fetch, done, now);
 	}

@@ -3,5 +3,7 @@
 #pragma once
 #include "read/op.h"
 
+/* Where the bytes lie that it reads: as many places as there are. */
+uint32_t fetch_copies(const struct read_fetch *fetch, uint64_t ret[DSFS_COPIES_MAX]);
 /* Starts what is ready; each read ends in done(). */
 void fetch_start(struct read_op *op, void (*done)(struct io_read *io, int result));

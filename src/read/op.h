@@ -33,7 +33,10 @@ struct read_fetch {
 	struct read_op *op;
 	enum read_state state;
 	int result;
-	int64_t started; /* ns, monotonic */
+	int64_t started;  /* ns, monotonic */
+	uint64_t address; /* where it begins; of bytes that have copies, in the first: io says which is read */
+	uint32_t tries;   /* that failed */
+	int path_error;   /* negative errno, with which one did since the copies took turns; 0: none */
 };
 
 /* A page of block checksums that pieces of this round are checked with; settled when it has what they need of it. */
@@ -60,7 +63,6 @@ struct read_range {
 	unsigned runs;         /* of pieces that lie together in the payload too; holes divide them */
 	uint64_t end;          /* on the member, of the last piece */
 	bool direct;           /* its wanted bytes land in the payload itself; else all of it in scratch */
-	bool retried;
 };
 
 /* An opened version. key: no other opening has it. */
@@ -85,6 +87,7 @@ struct read_request {
 	uint8_t *payload;
 	size_t room, lead;
 	uint8_t *scratch;      /* READ_SCRATCH bytes, page-aligned, of this read alone */
+	uint32_t copy; /* from 1: of bytes that have copies this one is read, and no other; 0: any */
 	bool is_ahead; /* if it fails, it is read again for whoever wants it, and that counts as a failure */
 	const _Atomic uint64_t *wanted; /* 0 there: nobody waits for it any more, which ends it; NULL: always wanted */
 	/* Exactly once: bytes in the payload, or a negative errno; -ECANCELED: not wanted any more.

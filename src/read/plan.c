@@ -32,12 +32,23 @@ static bool plan_joins_run(const struct read_op *op, const struct read_range *ra
 	return last->at + last->part.want == at;
 }
 
+/* Copies of two segments lie in different places. */
+static bool plan_is_in_segment(const struct read_op *op, const struct read_range *range,
+			       const struct read_piece *piece)
+{
+	const struct members *members = &op->request.version.index->members;
+	uint64_t first = op->pieces[range->first].part.chunk.address;
+
+	return !members->count || (first ^ piece->part.chunk.address) >> members->segment_log == 0;
+}
+
 /* Chunks with a hole between them lie next to each other on the device: still one read, in several runs. */
 static bool plan_continues(const struct read_op *op, const struct read_range *range, const struct read_piece *piece,
 			   bool direct)
 {
 	if (range->direct != direct || range->fetch.io.member != address_member(piece->part.chunk.address) ||
-	    piece->from < range->end || piece->from - range->end > (direct ? 0 : op->request.gap))
+	    piece->from < range->end || piece->from - range->end > (direct ? 0 : op->request.gap) ||
+	    !plan_is_in_segment(op, range, piece))
 		return false;
 	return !direct || plan_joins_run(op, range, piece->at) || range->runs < IO_READ_IOVECS - 2; /* head, tail */
 }

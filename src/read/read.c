@@ -17,8 +17,8 @@
  *      read            [  |  |  ]                           all of it, into scratch
  *
  * When all ranges of a round have arrived, each piece is checked. A range that failed or does not match is read once
- * more; then whole chunks are read instead of blocks; then the request fails with EIO and a line in the log. No byte
- * leaves before all of them are verified.
+ * more, from the next copy where there are several; then whole chunks are read instead of blocks; then the request
+ * fails with EIO and a line in the log. No byte leaves before all of them are verified.
  *
  * When the way to the device failed, and not the data, the request is parked, and the owner of the reader retries it
  * once a second until the deadline. A device read that does not return keeps its memory: at the deadline somebody else
@@ -167,9 +167,11 @@ void read_give_up(struct reader *reader)
 }
 
 /* A block device that was taken away is one of no size: its end is everywhere, and that is no error to the kernel. */
-static int read_result(const struct read_op *op, int result)
+static int read_result(const struct read_fetch *fetch, int result)
 {
-	return result == 0 && op->reader->setup.geometry->is_block_device ? -ENODEV : result;
+	const struct file_geometry *geometry = fetch->op->reader->setup.geometry;
+
+	return result == 0 && geometry[fetch->io.member].is_block_device ? -ENODEV : result;
 }
 
 static void read_done(struct io_read *io, int result)
@@ -178,7 +180,7 @@ static void read_done(struct io_read *io, int result)
 	struct read_op *op = fetch->op;
 	struct reader_counters *counters = op->reader->setup.counters;
 
-	fetch->result = read_result(op, result);
+	fetch->result = read_result(fetch, result);
 	fetch->state = READ_ARRIVED;
 	counter_time(counters->device_latency, fetch->started);
 	if (fetch->result > 0)

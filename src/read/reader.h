@@ -39,11 +39,13 @@ struct reader_events {
 	void (*fell_back)(struct read_op *op, const struct error *err);
 	/* The way to the device fails with this negative errno; is_parked: the read is tried again later. */
 	void (*path_failed)(struct read_op *op, int code, bool is_parked);
+	/* The way to this member fails with this negative errno; another one has the same bytes. May be NULL. */
+	void (*copy_failed)(struct read_op *op, uint32_t member, int code);
 };
 
 struct reader_setup {
 	const struct reader_options *options;
-	const struct file_geometry *geometry; /* of the volume; its size may change */
+	const struct file_geometry *geometry; /* by member, as in struct array_source; sizes may change */
 	struct chunk_cache *cache;            /* shared by all readers of a volume, as is the next */
 	struct page_cache *pages;
 	const struct reader_events *events;

@@ -6,12 +6,13 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "read/fetch.h"
 #include "read/park.h"
 
 /* Where the piece's bytes lie in memory: in 1 to 3 parts. */
 static int settle_parts(const struct read_range *range, const struct read_piece *piece, struct iovec parts[4])
 {
-	uint64_t at = range->fetch.io.offset, start, end;
+	uint64_t at = address_offset(range->fetch.address), start, end;
 	int count = 0;
 
 	for (int i = 0; i < range->fetch.io.iov_count; i++) {
@@ -91,16 +92,41 @@ static int settle_missing(const struct read_op *op, int result, uint64_t needed,
 	return error_set(err, -EIO, "the device returned %d bytes, expected %" PRIu64, result, needed);
 }
 
+/* Whether what failed is read again: every copy is, each in turn and all together least times, and then for as long as
+ * the way to one may come back. */
+static bool settle_tries_again(struct read_op *op, struct read_fetch *fetch, uint32_t least)
+{
+	const struct reader_events *events = op->reader->setup.events;
+	uint64_t copies[DSFS_COPIES_MAX];
+	uint32_t count = fetch_copies(fetch, copies);
+
+	if (fetch->tries++ % count == 0)
+		fetch->path_error = 0;
+	if (park_is_path_error(fetch->result))
+		fetch->path_error = fetch->result;
+	if (park_is_path_error(fetch->result) && count > 1 && events->copy_failed)
+		events->copy_failed(op, fetch->io.member, fetch->result);
+	return fetch->tries < least || fetch->tries % count || park_may_wait(op, fetch->path_error);
+}
+
 /* Right pages are kept, and of wrong ones that they are. */
 static int settle_page(struct read_op *op, struct read_page *page, struct error *err)
 {
 	int r = settle_missing(op, page->fetch.result, DSFS_BLOCK, err);
+	bool is_bad = false;
 
-	page->fetch.state = r < 0 && park_may_wait(op, page->fetch.result) ? READ_READY : READ_SETTLED;
-	if (r < 0)
-		return page->fetch.state == READ_READY ? 0 : r;
-	r = block_sums_check_page(op->request.version.block_sums, page->number, page->bytes, err);
-	page_cache_put(op->reader->setup.pages, op->request.version.key, page->number, r < 0 ? NULL : page->bytes);
+	if (r == 0) {
+		r = block_sums_check_page(op->request.version.block_sums, page->number, page->bytes, err);
+		is_bad = r < 0;
+	}
+	if (r < 0 && settle_tries_again(op, &page->fetch, 1)) {
+		page->fetch.state = READ_READY;
+		return 0;
+	}
+	page->fetch.state = READ_SETTLED;
+	if (r == 0 || is_bad)
+		page_cache_put(op->reader->setup.pages, op->request.version.key, page->number,
+			       is_bad ? NULL : page->bytes);
 	return r;
 }
 
@@ -108,7 +134,7 @@ static int settle_page(struct read_op *op, struct read_page *page, struct error 
 static int settle_range(struct read_op *op, struct read_range *range,
 			     const struct read_piece **ret_piece, struct error *err)
 {
-	uint64_t needed = range->end - range->fetch.io.offset;
+	uint64_t needed = range->end - address_offset(range->fetch.address);
 	struct read_piece *piece = &op->pieces[range->first];
 	int r = 0;
 
@@ -126,27 +152,27 @@ static int settle_range(struct read_op *op, struct read_range *range,
 	return r;
 }
 
-/* Once, and then for as long as the way to the device may come back. */
-static bool settle_tries_again(struct read_op *op, struct read_range *range)
+/* *ret_again: some are to be read once more, and nothing can be checked without them. */
+static int settle_pages(struct read_op *op, bool *ret_again, struct error *err)
 {
-	if (range->retried && !park_may_wait(op, range->fetch.result))
-		return false;
-	range->retried = true;
-	counter_add(&op->reader->setup.counters->retries, 1);
-	return true;
+	int r = 0;
+
+	for (unsigned i = 0; i < op->page_count && r == 0; i++) {
+		if (op->pages[i].fetch.state == READ_ARRIVED)
+			r = settle_page(op, &op->pages[i], err);
+		*ret_again |= op->pages[i].fetch.state == READ_READY;
+	}
+	return r;
 }
 
 int settle_round(struct read_op *op, bool *ret_again, const struct read_piece **ret_piece,
 		       struct error *err)
 {
-	int r = 0;
+	int r;
 
-	op->waits = false;
-	for (unsigned i = 0; i < op->page_count && r == 0; i++)
-		if (op->pages[i].fetch.state == READ_ARRIVED)
-			r = settle_page(op, &op->pages[i], err);
-	*ret_again = op->waits;
-	if (r < 0 || op->waits) /* blocks cannot be checked without it */
+	op->waits = *ret_again = false;
+	r = settle_pages(op, ret_again, err);
+	if (r < 0 || *ret_again)
 		return r;
 	for (unsigned i = 0; i < op->range_count; i++) {
 		struct read_range *range = &op->ranges[i];
@@ -154,8 +180,9 @@ int settle_round(struct read_op *op, bool *ret_again, const struct read_piece **
 		if (range->fetch.state != READ_ARRIVED)
 			continue;
 		r = settle_range(op, range, ret_piece, err);
-		if (r < 0 && !settle_tries_again(op, range))
+		if (r < 0 && !settle_tries_again(op, &range->fetch, 2))
 			return r;
+		counter_add(&op->reader->setup.counters->retries, r < 0);
 		range->fetch.state = r < 0 ? READ_READY : READ_SETTLED;
 		*ret_again |= r < 0;
 	}

@@ -10,8 +10,8 @@
 #include "device/topology.h"
 #include "image/catalogue.h"
 #include "image/superblock.h"
+#include "io/array.h"
 #include "io/engine.h"
-#include "io/file.h"
 #include "read/reader.h"
 #include "serve/version/generations.h"
 #include "serve/worker/cpus.h"
@@ -64,12 +64,18 @@ struct watchdog;
 struct wishes;
 struct worker;
 
+/* Where a member is looked for when it is lost. */
+struct serve_member {
+	char *name; /* as it was found */
+	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of the namespace that was mounted; "": it is none, or has none */
+};
+
 struct serve {
 	struct serve_options options;
 	uint32_t owner; /* the user who mounted */
-	struct file_source *volume;
+	struct array_source *volume;
 	uint8_t volume_uuid[16];
-	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of the namespace that was mounted; "": it is none, or has none */
+	struct serve_member *members; /* of the volume, by slot */
 	uint64_t opened;        /* sequence of the superblock at the mount */
 	_Atomic uint64_t newest; /* the highest that was seen */
 	_Atomic uint64_t switches; /* since the mount */

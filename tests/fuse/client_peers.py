@@ -221,6 +221,8 @@ def spoil(fault, answer, fds):
         fds = fds[:2]
     elif fault == "no-descriptors":
         fds = []
+    elif fault == "two-members":
+        fds = fds + fds[:1]
     elif fault == "a-pipe":
         fds = [os.pipe()[0], fds[1], fds[2]]
     elif fault == "a-volume-to-write":

@@ -41,11 +41,12 @@ may src/base     base
 may src/image    base image datasetfs
 may src/io       base io
 may src/device   base device
+may src/members  base image io device datasetfs members
 may src/handover base image handover
 may src/volume   base image io device volume datasetfs
 may src/read     base image io read datasetfs
 may src/fuse     base io fuse
-may src/lib      base image io handover device read datasetfs lib
+may src/lib      base image io handover device members read datasetfs lib
 may src/preload  base image io device read datasetfs lib preload
 may src/serve/version base image read datasetfs serve/version
 may src/serve/worker  base io read fuse datasetfs serve/version serve/worker
@@ -58,19 +59,19 @@ may src/serve/control base image io device fuse datasetfs serve/version serve/wo
     serve/ahead serve/request serve/clients serve/control
 may src/serve/dotdir  base image fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead \
     serve/request serve/clients serve/control serve/dotdir
-may src/serve/session base image io device read fuse datasetfs serve/version serve/worker serve serve/opening \
+may src/serve/session base image io device members read fuse datasetfs serve/version serve/worker serve serve/opening \
     serve/ahead serve/request serve/clients serve/control serve/dotdir serve/session
-may src          base image io device read fuse serve serve/session datasetfs .
+may src          base image io device members read fuse serve serve/session datasetfs .
 may mkfs/spill   base datasetfs spill
 may mkfs/source  base image datasetfs spill source
 may mkfs/options base image datasetfs source options
 may mkfs/content base image datasetfs spill source options content
-may mkfs/output  base image io device volume datasetfs spill options output
+may mkfs/output  base image io device members volume datasetfs spill options output
 may mkfs/layout  base image volume datasetfs spill source options content output layout
 may mkfs         base image io device volume datasetfs spill source options content output layout .
 may tools/nvme   base io device datasetfs nvme .
 may tools/verify base image io read datasetfs verify .
-may tools        base image io device volume datasetfs nvme verify .
+may tools        base image io device members volume datasetfs nvme verify .
 
 while read -r folder; do
     for row in "${rows[@]}"; do

@@ -23,8 +23,10 @@ static uint8_t device[DEVICE];
 static unsigned failures, reads_seen; /* of the device */
 static int failure;
 static struct section section;
-static struct file_source file = { .geometry = { .logical_block = 512, .size = DEVICE } };
-static struct volume volume = { .file = &file };
+static int fd;
+static struct file_geometry geometry = { .logical_block = 512, .size = DEVICE };
+static struct array_source array = { .count = 1, .fds = &fd, .geometry = &geometry };
+static struct volume volume = { .array = &array, .identities = { { .st_dev = 0 } } };
 static struct direct direct = { .volume = &volume, .key = 1 };
 
 static void device_read(struct engine *engine, struct io_read *read)
@@ -73,8 +75,8 @@ static void open_direct(void)
 	}
 	CHECK_OK(index_load_fd(section_write(&section, &version), &version, sizes[0], NULL, &direct.index, &err));
 	direct.opened.info = (struct dsfs_info){ .root = FIRST | INODE_ROOT, .ids = FILES + 1, .sequence = 3 };
-	file.fd = memfd_create("volume", MFD_CLOEXEC);
-	assert_int_equal(fstat(file.fd, &volume.identity), 0);
+	fd = memfd_create("volume", MFD_CLOEXEC);
+	assert_int_equal(fstat(fd, &volume.identities[0]), 0);
 }
 
 /* Two files by a device that fails so often, then the reason. */
@@ -265,6 +267,6 @@ int main(void)
 	chunk_cache_free(volume.cache);
 	page_cache_free(volume.pages);
 	index_close(direct.index);
-	close(file.fd);
+	close(fd);
 	return r;
 }

@@ -13,9 +13,11 @@
 #define LONGEST (1u << DSFS_CHUNK_LOG_MAX)
 #define ITEMS  3000u
 
-static uint8_t device[DEVICE], blob[65536];
+static uint8_t device[DEVICE], other[DEVICE], blob[65536]; /* other: member 1 */
 static struct index volume_index = { .blob = { blob, sizeof(blob) } };
-static struct file_source volume = { .geometry = { .logical_block = 512, .size = DEVICE } };
+static struct file_geometry geometry[2] = { { .logical_block = 512, .size = DEVICE },
+					    { .logical_block = 512, .size = DEVICE } };
+static struct array_source volume = { .count = 1, .geometry = geometry };
 static struct item items[ITEMS];
 
 /* So many reads of this byte bring another one. */
@@ -31,7 +33,7 @@ static void fake_read(struct engine *engine, struct io_read *read)
 		const struct iovec *iov = &read->iov[i];
 
 		assert_true(at + iov->iov_len <= DEVICE);
-		memcpy(iov->iov_base, device + at, iov->iov_len);
+		memcpy(iov->iov_base, (read->member ? other : device) + at, iov->iov_len);
 		if (bad_reads && bad_at >= at && bad_at - at < iov->iov_len) {
 			((uint8_t *)iov->iov_base)[bad_at - at] ^= 1;
 			bad_reads--;
@@ -82,7 +84,7 @@ static int fill(void **state)
 static struct check_counts check(size_t count, unsigned jobs, struct damage_list *damage)
 {
 	struct plan plan = { .items = items, .count = count };
-	struct check_setup setup = { .file = &volume, .index = &volume_index, .jobs = jobs, .damage = damage };
+	struct check_setup setup = { .volume = &volume, .index = &volume_index, .jobs = jobs, .damage = damage };
 	struct check_counts counts = { 0 };
 
 	qsort(items, count, sizeof(*items), item_compare_uses);
@@ -175,11 +177,47 @@ static void test_windows(void **state)
 	}
 }
 
+/* The first segment with data has a copy at the third one of member 1, the second has none. */
+static void test_copies(void **state)
+{
+	static struct member list[2] = { { .size = DEVICE }, { .size = DEVICE } };
+	static struct member_group groups[2] = {
+		{ .tail = DSFS_DATA_AT, .kind = DSFS_GROUP_COPIES, .data = 1, .redundant = 1 },
+		{ .tail = DSFS_DATA_AT, .kind = DSFS_GROUP_COPIES, .data = 1, .first_column = 2 },
+	};
+	const uint64_t copy_at = address_make(1, 3 * DSFS_DATA_AT);
+	uint64_t columns[3] = { DSFS_DATA_AT, copy_at, 2 * DSFS_DATA_AT };
+	struct member_column places[3] = { { DSFS_DATA_AT, 0, 0 }, { 2 * DSFS_DATA_AT, 1, 0 }, { copy_at, 0, 1 } };
+	static struct damage_list damage;
+	struct check_counts counts;
+
+	(void)state;
+	volume_index.members = (struct members){ .segment_log = DSFS_SEGMENT_LOG_MIN, .list = list, .count = 2,
+						 .groups = groups, .group_count = 2, .columns = columns,
+						 .column_count = 3, .places = places };
+	memcpy(other + 3 * DSFS_DATA_AT, device + DSFS_DATA_AT, DSFS_DATA_AT);
+	for (size_t i = 0; i < 300; i++)
+		items[i] = make_item(0, 2 * DSFS_DATA_AT - 100000 + i * 1000, 1000); /* 100 of them have a copy */
+	counts = check(300, 2, &damage);
+	assert_int_equal(damage.count, 0);
+	assert_int_equal(counts.chunks, 300);
+	assert_int_equal(counts.bytes, 400 * 1000);
+	other[4 * DSFS_DATA_AT - 100000 + 5001] ^= 1;
+	counts = check(300, 2, &damage);
+	assert_int_equal(damage.count, 1);
+	assert_int_equal(damage.shown[0].item.chunk.address, address_make(1, 4 * DSFS_DATA_AT - 100000 + 5000));
+	device[2 * DSFS_DATA_AT + 7] ^= 1;
+	counts = check(300, 2, &damage);
+	assert_int_equal(damage.count, 2);
+	device[2 * DSFS_DATA_AT + 7] ^= 1;
+	volume_index.members = (struct members){ 0 };
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_any_places), cmocka_unit_test(test_wrong_now_and_then),
-		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_windows),   cmocka_unit_test(test_copies),
 	};
 
 	return cmocka_run_group_tests(tests, fill, NULL);

@@ -50,7 +50,7 @@ static uint64_t hooked_size(struct source *source, uint32_t member)
 }
 
 static const struct source_ops hooked_ops = { .read = hooked_read, .size = hooked_size };
-static struct file_source volume = { .source.ops = &hooked_ops };
+static struct array_source volume = { .source.ops = &hooked_ops, .count = 1 };
 
 /* A version with one directory, its index at an offset. */
 static void make_version(struct version *version, const char *label, uint64_t sequence, uint64_t at)

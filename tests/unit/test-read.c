@@ -119,7 +119,8 @@ static const uint64_t sizes[1] = { DEVICE };
 static struct section section;
 static struct version version;
 static struct generation generation;
-static struct file_source volume;
+static struct file_geometry geometry;
+static struct array_source volume = { .count = 1, .geometry = &geometry };
 static struct serve serve;
 static struct worker worker __attribute__((aligned(128)));
 static struct engine engine = { .ops = &script_ops };
@@ -199,7 +200,7 @@ static int setup(void **state)
 	CHECK_OK(names_reader_open(index->names, &readers[0], &err));
 	generation = (struct generation){ .version = version, .sequence = SEQUENCE, .key = 1, .index = index,
 					  .readers = readers, .reader_count = 1, .uses = 1 };
-	volume.geometry = (struct file_geometry){ .is_direct = true, .logical_block = 512, .size = DEVICE };
+	geometry = (struct file_geometry){ .is_direct = true, .logical_block = 512, .size = DEVICE };
 	serve = (struct serve){ .volume = &volume, .options.read.verify = true, .worker_count = 1 };
 	make_block_sums();
 	CHECK_OK(page_cache_new(&serve.pages, &err));
@@ -481,7 +482,7 @@ static void test_no_bytes(void **state)
 	(void)state;
 	wait_for_device();
 	for (unsigned is_device = 0; is_device < 2; is_device++) {
-		serve.volume->geometry.is_block_device = is_device;
+		geometry.is_block_device = is_device;
 		begin(6, 0, CHUNK);
 		complete_empty(0);
 		complete_empty(0);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/huge.h"
 #include "read/read.h"
+#include "verify/copies.h"
 
 #define CHECK_GAP  (64u << 10) /* unwanted bytes that are read over rather than skipped */
 #define CHECK_PROGRESS_STEP INT64_C(200000000) /* nanoseconds between two calls of progress */
@@ -36,7 +37,8 @@ struct check_worker {
 	struct item blamed;               /* its chunk is what it was because of; zeroed: none */
 	int64_t result;
 	uint8_t *payload;
-	struct block_sums_view *rows;
+	struct copies_source sources[DSFS_COPIES_MAX]; /* of rows: by copies of the pages */
+	struct block_sums_view *rows[DSFS_COPIES_MAX];
 	struct check_counts counts; /* of one run */
 };
 
@@ -144,12 +146,21 @@ static int check_read(struct check_worker *worker, const struct item *items, siz
 
 /* --- judging --- */
 
+/* With the place of the copy that was read. */
 static void check_damaged(struct check_worker *worker, const struct item *item, const struct error *err)
 {
-	if (error_is_damage(err->code))
-		damage_add(worker->check->setup->damage, item, err);
-	else
+	uint64_t copies[DSFS_COPIES_MAX];
+	struct item damaged = *item;
+
+	if (!error_is_damage(err->code)) {
 		check_fail(worker->check, err);
+		return;
+	}
+	if (worker->op.request.copy > 1) {
+		(void)members_copies(&worker->check->setup->index->members, item->chunk.address, copies);
+		damaged.chunk.address = copies[worker->op.request.copy - 1];
+	}
+	damage_add(worker->check->setup->damage, &damaged, err);
 }
 
 /* The chunk is right, and its content at hand: are its block checksums? */
@@ -158,9 +169,10 @@ static void check_row(struct check_worker *worker, const struct item *item, uint
 	struct iovec content = { bytes, item->chunk.length };
 	struct error err = { 0 };
 	const dsfs_le64 *row = NULL;
-	int r;
+	int r = -EBADMSG;
 
-	r = block_sums_view_row(worker->rows, item->chunk.number, &row, &err);
+	for (unsigned i = 0; r < 0 && i < DSFS_COPIES_MAX && worker->rows[i]; i++)
+		r = block_sums_view_row(worker->rows[i], item->chunk.number, &row, &err);
 	if (r > 0)
 		r = block_sums_verify(row, &content, 1, &err);
 	if (r < 0)
@@ -206,17 +218,12 @@ static void check_each(struct check_worker *worker, const struct check_run *run)
 	}
 }
 
-static void check_run(struct check_worker *worker, const struct check_run *run)
+static void check_part(struct check_worker *worker, const struct check_run *run)
 {
 	uint64_t wrong = worker->reads.checksum_failures;
 
-	for (size_t i = 0; i < run->count; i++) {
-		const struct item *item = &run->items[i];
-
-		worker->counts.chunks += !item->again;
-		worker->counts.references += item->shared;
-		worker->counts.bytes += item->again ? 0 : item->chunk.stored;
-	}
+	for (size_t i = 0; i < run->count; i++)
+		worker->counts.bytes += run->items[i].again ? 0 : run->items[i].chunk.stored;
 	if (check_read(worker, run->items, run->count) < 0) {
 		check_each(worker, run);
 		return;
@@ -225,15 +232,68 @@ static void check_run(struct check_worker *worker, const struct check_run *run)
 	check_rows(worker, run->items, run->count);
 }
 
+static bool check_has_copy(const struct check_worker *worker, const struct item *item, uint32_t copy)
+{
+	uint64_t copies[DSFS_COPIES_MAX];
+
+	return members_copies(&worker->check->setup->index->members, item->chunk.address, copies) >= copy;
+}
+
+/* Those of the run that have this copy, as far as they follow one another. False: none has. */
+static bool check_copy(struct check_worker *worker, const struct check_run *run, uint32_t copy)
+{
+	bool any = false;
+	struct check_run part;
+
+	worker->op.request.copy = copy;
+	for (size_t i = 0; i < run->count; i += part.count + !part.count) {
+		part = (struct check_run){ .items = &run->items[i] };
+		while (i + part.count < run->count && check_has_copy(worker, &part.items[part.count], copy))
+			part.count++;
+		if (part.count)
+			check_part(worker, &part);
+		any = any || part.count;
+	}
+	return any;
+}
+
+static void check_run(struct check_worker *worker, const struct check_run *run)
+{
+	bool has_members = worker->check->setup->index->members.count;
+
+	for (size_t i = 0; i < run->count; i++) {
+		worker->counts.chunks += !run->items[i].again;
+		worker->counts.references += run->items[i].shared;
+	}
+	worker->op.request.copy = has_members;
+	check_part(worker, run);
+	for (uint32_t copy = 2; has_members && check_copy(worker, run, copy); copy++)
+		continue;
+}
+
 /* --- threads --- */
+
+static int check_open_rows(struct check_worker *worker, struct error *err)
+{
+	const struct check_setup *setup = worker->check->setup;
+	uint32_t count = setup->index->members.count ? DSFS_COPIES_MAX : 1;
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < count; i++) {
+		copies_source_init(&worker->sources[i], &setup->volume->source, &setup->index->members, i);
+		r = block_sums_view_new(setup->block_sums, &worker->sources[i].source, &worker->rows[i], err);
+	}
+	return r;
+}
 
 static int check_open(struct check_worker *worker, struct error *err)
 {
 	static const struct reader_options options = { .verify = true };
 	static const struct reader_events events = { .failed = check_failed, .path_failed = check_path_failed };
 	const struct check_setup *setup = worker->check->setup;
-	struct engine_setup engine = { .poll_fd = -1, .wake = -1, .volume_fds = &setup->file->fd, .member_count = 1 };
-	struct reader_setup reader = { .options = &options, .geometry = &setup->file->geometry, .events = &events,
+	struct engine_setup engine = { .poll_fd = -1, .wake = -1, .volume_fds = setup->volume->fds,
+				       .member_count = setup->volume->count };
+	struct reader_setup reader = { .options = &options, .geometry = setup->volume->geometry, .events = &events,
 				       .counters = &worker->reads };
 	int r;
 
@@ -250,12 +310,13 @@ static int check_open(struct check_worker *worker, struct error *err)
 	r = reader_open(&worker->reader, &reader, err);
 	if (r == 0)
 		r = sync_new(&engine, &worker->reader.engine, err);
-	return r < 0 ? r : block_sums_view_new(setup->block_sums, &setup->file->source, &worker->rows, err);
+	return r < 0 ? r : check_open_rows(worker, err);
 }
 
 static void check_close(struct check_worker *worker)
 {
-	block_sums_view_free(worker->rows);
+	for (unsigned i = 0; i < DSFS_COPIES_MAX; i++)
+		block_sums_view_free(worker->rows[i]);
 	engine_free(worker->reader.engine);
 	reader_close(&worker->reader);
 	free(worker->op.request.scratch);

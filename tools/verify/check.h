@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "io/file.h"
+#include "io/array.h"
 #include "verify/damage.h"
 #include "verify/plan.h"
 
@@ -18,7 +18,7 @@ struct check_counts {
 };
 
 struct check_setup {
-	struct file_source *file; /* the volume */
+	struct array_source *volume;
 	const struct index *index;
 	const struct block_sums *block_sums; /* NULL: none */
 	unsigned jobs;

@@ -19,6 +19,7 @@
 #include "image/publisher.h"
 #include "image/sha256.h"
 #include "verb.h"
+#include "verify/copies.h"
 #include "verify/report.h"
 #include "volume.h"
 
@@ -119,13 +120,14 @@ static enum report_state verify_state(int r)
 	return error_is_damage(r) ? REPORT_DAMAGED : REPORT_UNKNOWN;
 }
 
-static int verify_slot_once(struct source *source, uint32_t slot, bool *ret_empty, struct error *err)
+static int verify_slot_once(struct source *source, uint32_t member, uint32_t slot, bool *ret_empty,
+			    struct error *err)
 {
 	struct dsfs_superblock disk __attribute__((aligned(4096)));
 	struct superblock super = { 0 };
 	int r;
 
-	r = source_read(source, 0, (uint64_t)slot * DSFS_SLOT_SPACING, &disk, sizeof(disk), err);
+	r = source_read(source, member, (uint64_t)slot * DSFS_SLOT_SPACING, &disk, sizeof(disk), err);
 	if (r < 0)
 		return r;
 	*ret_empty = bytes_are_zero(&disk, sizeof(disk));
@@ -138,7 +140,8 @@ static int verify_slot_once(struct source *source, uint32_t slot, bool *ret_empt
 	return r;
 }
 
-static int verify_publisher_once(struct source *source, uint32_t unused, bool *ret_empty, struct error *err)
+static int verify_publisher_once(struct source *source, uint32_t member, uint32_t unused, bool *ret_empty,
+				 struct error *err)
 {
 	uint8_t disk[sizeof(struct dsfs_publisher)] __attribute__((aligned(4096)));
 	uint64_t process, since;
@@ -146,7 +149,7 @@ static int verify_publisher_once(struct source *source, uint32_t unused, bool *r
 	int r;
 
 	(void)unused;
-	r = source_read(source, 0, DSFS_PUBLISHER_AT, disk, sizeof(disk), err);
+	r = source_read(source, member, DSFS_PUBLISHER_AT, disk, sizeof(disk), err);
 	if (r < 0)
 		return r;
 	*ret_empty = bytes_are_zero(disk, sizeof(disk));
@@ -156,35 +159,64 @@ static int verify_publisher_once(struct source *source, uint32_t unused, bool *r
 }
 
 /* Twice before it is called damaged: these places are rewritten while people publish. */
-static void verify_in_place(struct verify *v, const char *what, uint32_t slot,
-			    int (*once)(struct source *source, uint32_t slot, bool *ret_empty,
+static void verify_in_place(struct verify *v, const char *what, uint32_t member, uint32_t slot,
+			    int (*once)(struct source *source, uint32_t member, uint32_t slot, bool *ret_empty,
 					struct error *err))
 {
-	struct source *source = &v->volume->file->source;
+	struct source *source = &v->volume->array->source;
 	struct error err = { 0 };
 	bool empty = false;
 	int r;
 
-	r = once(source, slot, &empty, &err);
+	r = once(source, member, slot, &empty, &err);
 	if (r < 0) {
 		err = (struct error){ 0 };
-		r = once(source, slot, &empty, &err);
+		r = once(source, member, slot, &empty, &err);
 	}
 	report_part(&v->report, what, r == 0 && empty ? REPORT_EMPTY : verify_state(r), &err);
+}
+
+static void verify_slots(struct verify *v, uint32_t member, const char *whose)
+{
+	char what[64];
+
+	for (uint32_t slot = 0; slot < DSFS_SLOT_COUNT; slot++) {
+		snprintf(what, sizeof(what), "superblock slot %" PRIu32 "%s", slot, whose);
+		verify_in_place(v, what, member, slot, verify_slot_once);
+	}
+}
+
+/* Its own copy of the catalogue. */
+static void verify_member(struct verify *v, uint32_t member)
+{
+	struct source *source = &v->volume->array->source;
+	struct catalogue catalogue = { 0 };
+	struct superblock super;
+	struct error err = { 0 };
+	char whose[32], what[64];
+	int r;
+
+	snprintf(whose, sizeof(whose), " of member %" PRIu32, member);
+	verify_slots(v, member, whose);
+	r = superblock_find(source, member, &super, &err);
+	if (r == 0)
+		r = catalogue_load_by(source, &super, &catalogue, &err);
+	catalogue_free(&catalogue);
+	snprintf(what, sizeof(what), "catalogue%s", whose);
+	report_part(&v->report, what, verify_state(r), &err);
 }
 
 static void verify_structures(struct verify *v)
 {
 	struct error err = { 0 };
-	char what[32];
 	int r;
 
-	for (uint32_t slot = 0; slot < DSFS_SLOT_COUNT; slot++) {
-		snprintf(what, sizeof(what), "superblock slot %" PRIu32, slot);
-		verify_in_place(v, what, slot, verify_slot_once);
-	}
-	verify_in_place(v, "publisher record", 0, verify_publisher_once);
-	r = superblock_find(&v->volume->file->source, 0, &v->volume->super, &err);
+	if (v->volume->array->count == 1)
+		verify_slots(v, 0, "");
+	for (uint32_t i = 0; v->volume->array->count > 1 && i < v->volume->array->count; i++)
+		verify_member(v, i);
+	verify_in_place(v, "publisher record", 0, 0, verify_publisher_once);
+	r = superblock_find(&v->volume->array->source, 0, &v->volume->super, &err);
 	report_part(&v->report, "superblock", verify_state(r), &err);
 	if (r < 0)
 		return;
@@ -202,7 +234,7 @@ static bool verify_is_gone(const struct verify *v, const struct version *version
 	struct superblock super;
 	bool gone;
 
-	if (catalogue_load(&v->volume->file->source, &super, &catalogue, NULL) < 0)
+	if (catalogue_load(&v->volume->array->source, &super, &catalogue, NULL) < 0)
 		return false;
 	gone = memcmp(super.volume_uuid, v->volume->super.volume_uuid, sizeof(super.volume_uuid)) != 0 ||
 	       !catalogue_holds(&catalogue, version->sequence, version->uuid);
@@ -297,7 +329,7 @@ static void verify_source(struct verify *v, const struct version *version)
 
 	if (!version->source.length)
 		return;
-	r = verify_hash_source(&v->volume->file->source, version, &err);
+	r = verify_hash_source(&v->volume->array->source, version, &err);
 	verify_part(v, version, "source section", r, &err);
 }
 
@@ -309,15 +341,28 @@ static void verify_block_sums(struct verify *v, const struct version *version, s
 
 	if (!version->block_sums.length)
 		return;
-	r = block_sums_load(&v->volume->file->source, version, ret, &err);
+	r = block_sums_load(&v->volume->array->source, version, ret, &err);
 	verify_part(v, version, "block checksums", r, &err);
+}
+
+/* Which of two that differ is right, the other parts say: they are read from the first that is. */
+static void verify_copies(struct verify *v, const struct version *version, const char *what,
+			  const struct extent_list *extents)
+{
+	struct error err = { 0 };
+	int r;
+
+	if (!v->volume->catalogue.members.count)
+		return;
+	r = copies_compare(&v->volume->array->source, &v->volume->catalogue.members, extents, &err);
+	verify_part(v, version, what, r, &err);
 }
 
 static void verify_chunks(struct verify *v, const struct version *version, struct index *index,
 			  const struct block_sums *block_sums, struct names_reader *reader)
 {
 	struct damage_list damage;
-	struct check_setup setup = { .file = v->volume->file,
+	struct check_setup setup = { .volume = v->volume->array,
 				     .index = index,
 				     .block_sums = block_sums,
 				     .jobs = (unsigned)v->options.jobs,
@@ -353,7 +398,7 @@ static void verify_version(struct verify *v, const struct version *version)
 	int r;
 
 	report_begin_version(&v->report, version);
-	r = index_load(&v->volume->file->source, version, &v->volume->catalogue.members, &index, &err);
+	r = index_load(&v->volume->array->source, version, &v->volume->catalogue.members, &index, &err);
 	if (r == 0)
 		r = names_reader_open(index->names, &reader, &err);
 	verify_part(v, version, "index", r, &err);
@@ -363,6 +408,9 @@ static void verify_version(struct verify *v, const struct version *version)
 		verify_digest(v, version, index);
 		verify_block_sums(v, version, &block_sums);
 		verify_source(v, version);
+		verify_copies(v, version, "copies of the index", &version->index);
+		verify_copies(v, version, "copies of the block checksums", &version->block_sums.extents);
+		verify_copies(v, version, "copies of the source section", &version->source.extents);
 		verify_chunks(v, version, index, block_sums, reader);
 	}
 	block_sums_close(block_sums);
@@ -400,7 +448,7 @@ static int verify_first_look(struct verify *v, char **labels, int count, struct 
 	r = volume_load(v->volume, err);
 	if (r == 0)
 		return verify_check_labels(v, labels, count, err);
-	if (error_is_damage(r) && superblock_seen(&v->volume->file->source, 0, &seen, NULL) < 0)
+	if (error_is_damage(r) && superblock_seen(&v->volume->array->source, 0, &seen, NULL) < 0)
 		return r;
 	return seen ? 0 : r;
 }

@@ -70,7 +70,7 @@ struct fetcher {
 	unsigned reads;   /* batches that may be busy, 1 at least */
 	unsigned touched; /* slots, the first ones, whose scratch may have memory */
 	struct reader_options options;
-	struct file_geometry geometry; /* a copy: the thread may outlive the volume */
+	struct file_geometry geometry[DSFS_MEMBER_MAX + 1]; /* copies: the thread may outlive the volume */
 	struct reader reader;
 	unsigned busy;    /* batches that are being read or wait to be stored: nothing takes their memory away */
 	struct kept_batch *stores, **last_store; /* that arrived, with files to be stored */
@@ -490,8 +490,8 @@ static int fetcher_engine(struct fetcher *fetcher, struct error *err)
 				      .wake = fetcher->wake.fd,
 				      .woken = fetcher_woken,
 				      .woken_argument = fetcher,
-				      .volume_fds = &fetcher->serve->volume->fd,
-				      .member_count = 1,
+				      .volume_fds = fetcher->serve->volume->fds,
+				      .member_count = fetcher->serve->volume->count,
 				      .depth = fetcher->slot_count * READ_RANGES };
 	int r = fetcher->serve->uring ? ring_new(&setup, &fetcher->reader.engine, err) :
 				      sync_new(&setup, &fetcher->reader.engine, err);
@@ -541,7 +541,7 @@ static int fetcher_open_owed(struct fetcher *fetcher, struct error *err)
 static int fetcher_open(struct fetcher *fetcher, struct error *err)
 {
 	struct reader_setup reader = { .options = &fetcher->options,
-				       .geometry = &fetcher->geometry,
+				       .geometry = fetcher->geometry,
 				       .events = &fetcher_events,
 				       .counters = &fetcher->counters.read };
 	int r = reader_open(&fetcher->reader, &reader, err);
@@ -583,7 +583,7 @@ int fetcher_start(struct serve *serve, uint64_t most, unsigned slots, struct fet
 	fetcher->last = &fetcher->jobs;
 	fetcher->last_store = &fetcher->stores;
 	fetcher->options = (struct reader_options){ .verify = serve->options.read.verify };
-	fetcher->geometry = serve->volume->geometry;
+	memcpy(fetcher->geometry, serve->volume->geometry, serve->volume->count * sizeof(*fetcher->geometry));
 	atomic_store(&fetcher->going, 1);
 	pthread_mutex_init(&fetcher->lock, NULL);
 	sem_init(&fetcher->started, 0, 0);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/sysmacros.h>
@@ -74,20 +75,43 @@ static int answer_check_device(uint64_t device, const struct handover_open *wish
 			 major(device), minor(device), wish->device_major, wish->device_minor);
 }
 
+static int answer_put_member(const struct serve *serve, uint32_t member, int *ret, struct error *err)
+{
+	const struct array_source *volume = serve->volume;
+
+	return answer_reopen(volume->fds[member], volume->geometry[member].is_direct ? O_DIRECT : 0, "the volume",
+			     ret, err);
+}
+
+static int answer_put_volume(const struct serve *serve, struct answer *answer, struct error *err)
+{
+	const struct array_source *volume = serve->volume;
+	int r;
+
+	if (volume->count > HANDOVER_MEMBERS)
+		return error_set(err, -EOPNOTSUPP,
+				 "the volume has %" PRIu32 " members, more than the %u that can be handed over",
+				 volume->count, HANDOVER_MEMBERS);
+	r = answer_put_member(serve, 0, &answer->fds[HANDOVER_VOLUME], err);
+	for (uint32_t i = 1; r == 0 && i < volume->count; i++)
+		r = answer_put_member(serve, i, &answer->fds[answer->fd_count++], err);
+	return r;
+}
+
 int answer_make(struct serve *serve, const struct state *state, uint64_t device, const struct handover_open *wish,
 		struct answer *ret, struct error *err)
 {
-	struct answer answer = { .fds = { -1, -1, -1 }, .fd_count = HANDOVER_INDEX };
-	int flags = serve->volume->geometry.is_direct ? O_DIRECT : 0;
+	struct answer answer = { .fd_count = HANDOVER_INDEX };
 	int r = answer_check_device(device, wish, err);
 
+	memset(answer.fds, -1, sizeof(answer.fds));
 	if (r == 0)
 		r = answer_put_index(serve, wish, &answer, err);
 	if (r == 0)
 		r = answer_reopen(state_fd(state), 0, "the state", &answer.fds[HANDOVER_STATE], err);
 	answer.message.volume = state_volume(state);
 	if (r == 0) /* last: a device that hangs may keep us here */
-		r = answer_reopen(serve->volume->fd, flags, "the volume", &answer.fds[HANDOVER_VOLUME], err);
+		r = answer_put_volume(serve, &answer, err);
 	if (r < 0) {
 		answer_close(&answer);
 		return r;

@@ -10,7 +10,7 @@ struct state;
 
 struct answer {
 	struct handover_opened message;
-	int fds[HANDOVER_FDS]; /* enum handover_fd; of the first, fd_count */
+	int fds[HANDOVER_FDS]; /* enum handover_fd, and other members; of the first, fd_count */
 	unsigned fd_count;
 };
 

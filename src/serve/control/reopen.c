@@ -25,11 +25,13 @@ void reopen_wish(struct serve *serve)
 		wake_up(&serve->wake);
 }
 
-static int reopen_check(const struct serve *serve, struct file_source *file, struct error *err)
+/* Whether what is in this slot of an array is the member that belongs there. */
+static int reopen_check(const struct serve *serve, struct array_source *array, uint32_t slot, struct error *err)
 {
+	uint32_t block = array->geometry->logical_block, expected_block = serve->volume->geometry->logical_block;
 	char found[UUID_TEXT_SIZE], expected[UUID_TEXT_SIZE];
 	struct superblock super;
-	int r = superblock_find(&file->source, 0, &super, err);
+	int r = superblock_find(&array->source, slot, &super, err);
 
 	if (r < 0)
 		return r;
@@ -37,29 +39,30 @@ static int reopen_check(const struct serve *serve, struct file_source *file, str
 	format_uuid(serve->volume_uuid, expected);
 	if (strcmp(found, expected) != 0)
 		return error_set(err, -ESTALE, "the volume there has the UUID %s, expected %s", found, expected);
-	if (super.sequence < serve->opened)
+	if (super.member != slot)
+		return error_set(err, -ESTALE, "member %" PRIu32 " of the volume is there, expected %" PRIu32,
+				 super.member, slot);
+	if (super.sequence + (serve->volume->count > 1) < serve->opened) /* one of several may lack the last slot */
 		return error_set(err, -ESTALE,
 				 "the volume there is an older state, sequence=%" PRIu64 " expected=%" PRIu64,
 				 super.sequence, serve->opened);
-	if (file->geometry.logical_block > serve->volume->geometry.logical_block)
-		return error_set(err, -EINVAL, "the device there has logical blocks of %u bytes, expected %u",
-				 file->geometry.logical_block, serve->volume->geometry.logical_block);
+	if (block > expected_block)
+		return error_set(err, -EINVAL, "the device there has logical blocks of %u bytes, expected %u", block,
+				 expected_block);
 	return 0;
 }
 
 /* By the identity, as another namespace may have the name now. */
-static int reopen_locate(const struct serve *serve, char **ret, struct error *err)
+static int reopen_locate(const struct serve_member *member, char **ret, struct error *err)
 {
-	if (serve->identity[0])
-		return locate_path(serve->identity, ret, err);
-	return locate_path(serve->options.volume, ret, err);
+	return locate_path(member->identity[0] ? member->identity : member->name, ret, err);
 }
 
-static int reopen_replace(struct serve *serve, const struct file_source *file, struct error *err)
+static int reopen_replace(struct serve *serve, uint32_t slot, const struct file_source *file, struct error *err)
 {
-	if (dup3(file->fd, serve->volume->fd, O_CLOEXEC) < 0)
+	if (dup3(file->fd, serve->volume->fds[slot], O_CLOEXEC) < 0)
 		return error_errno(err, "dup3");
-	file_resize(serve->volume, file->geometry.size);
+	array_resize(serve->volume, slot, file->geometry.size);
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		waiting_renew(serve->workers[i]);
 	if (serve->ahead)
@@ -69,36 +72,50 @@ static int reopen_replace(struct serve *serve, const struct file_source *file, s
 	return 0;
 }
 
-static int reopen_try(struct serve *serve, struct error *err)
+static int reopen_try(struct serve *serve, uint32_t slot, struct error *err)
 {
+	struct array_source *array = NULL;
+	struct file_source *file;
 	auto_free char *path = NULL;
-	struct file_source *file = NULL;
-	int r = reopen_locate(serve, &path, err);
+	int r = array_new(serve->volume->count, &array, err);
 
 	if (r == 0)
+		r = reopen_locate(&serve->members[slot], &path, err);
+	if (r == 0)
 		r = file_open(path, FILE_READ, &file, err);
+	if (r == 0) {
+		(void)array_put(array, slot, file);
+		r = reopen_check(serve, array, slot, err);
+	}
 	if (r == 0)
-		r = reopen_check(serve, file, err);
-	if (r == 0)
-		r = reopen_replace(serve, file, err);
-	file_close(file);
+		r = reopen_replace(serve, slot, file, err);
+	array_close(array);
 	if (r == 0)
 		log_warn("volume '%s' was lost and is open again, as '%s'", serve->options.volume, path);
 	return r;
 }
 
-void reopen_settle(struct serve *serve)
+static void reopen_settle_member(struct serve *serve, uint32_t slot)
 {
 	static struct log_limit limit = { .burst = 1 };
 	static struct error reported; /* this thread's: another reason is worth a line at once */
 	struct error err = { 0 };
 	unsigned suppressed;
 
-	if (!atomic_exchange(&serve->is_lost, false) || reopen_check(serve, serve->volume, &err) == 0)
+	if (reopen_check(serve, serve->volume, slot, &err) == 0)
 		return;
 	err = (struct error){ 0 };
-	if (reopen_try(serve, &err) == 0 || (!strcmp(err.reason, reported.reason) && !log_allow(&limit, &suppressed)))
+	if (reopen_try(serve, slot, &err) == 0 ||
+	    (!strcmp(err.reason, reported.reason) && !log_allow(&limit, &suppressed)))
 		return;
 	reported = err;
 	log_error(&err, "volume '%s' is lost, trying again", serve->options.volume);
+}
+
+void reopen_settle(struct serve *serve)
+{
+	if (!atomic_exchange(&serve->is_lost, false))
+		return;
+	for (uint32_t i = 0; i < serve->volume->count; i++)
+		reopen_settle_member(serve, i);
 }

@@ -57,34 +57,47 @@ static int64_t watchdog_visit(struct watchdog *watchdog, struct worker *worker)
 
 /* ---- what is reported ---- */
 
-/* "nvme3 connecting, 1 of 2 paths live" when the volume is a namespace, else "". */
-static void watchdog_describe_paths(const struct watchdog *watchdog, char *text, size_t size)
+/* ": nvme3 connecting, 1 of 2 paths live"; false when all are. */
+static bool watchdog_describe_namespace(const struct topology *topology, const struct topology_namespace *namespace,
+					char *text, size_t size)
 {
-	auto_topology struct topology topology = { 0 };
-	const struct topology_namespace *namespace = NULL;
 	const struct topology_controller *controller;
 	const char *name = "", *state = "";
-	struct error err = { 0 };
 	size_t count, live;
-	struct stat st;
 
-	text[0] = 0;
-	if (fstat(watchdog->serve->volume->fd, &st) == 0 && S_ISBLK(st.st_mode) &&
-	    topology_read(topology_root(), &topology, &err) == 0)
-		namespace = topology_by_device(&topology, st.st_rdev);
-	if (!namespace)
-		return;
-	for (size_t i = 0; i < topology.path_count && !*state; i++) {
-		controller = &topology.controllers[topology.paths[i].controller];
-		if (&topology.namespaces[topology.paths[i].namespace] != namespace ||
+	for (size_t i = 0; i < topology->path_count && !*state; i++) {
+		controller = &topology->controllers[topology->paths[i].controller];
+		if (&topology->namespaces[topology->paths[i].namespace] != namespace ||
 		    !strcmp(controller->state, "live"))
 			continue;
 		name = controller->name;
 		state = controller->state;
 	}
-	count = topology_paths_of(&topology, namespace, &live);
+	count = topology_paths_of(topology, namespace, &live);
 	snprintf(text, size, ": %s%s%s%s%zu of %zu paths live", name, *state ? " " : "", state,
 		 *state ? ", " : "", live, count);
+	return *state;
+}
+
+/* Of the members the first namespace with a path that is not live, or the last one; "" when none is a namespace. */
+static void watchdog_describe_paths(const struct watchdog *watchdog, char *text, size_t size)
+{
+	const struct array_source *volume = watchdog->serve->volume;
+	auto_topology struct topology topology = { 0 };
+	const struct topology_namespace *namespace;
+	struct error err = { 0 };
+	bool is_down = false;
+	struct stat st;
+
+	text[0] = 0;
+	for (uint32_t i = 0; i < volume->count && !is_down; i++) {
+		if (fstat(volume->fds[i], &st) < 0 || !S_ISBLK(st.st_mode))
+			continue;
+		if (!topology.namespace_count && topology_read(topology_root(), &topology, &err) < 0)
+			return;
+		namespace = topology_by_device(&topology, st.st_rdev);
+		is_down = namespace && watchdog_describe_namespace(&topology, namespace, text, size);
+	}
 }
 
 static void watchdog_report(const struct watchdog *watchdog, unsigned seconds)

@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "device/locate.h"
 
-/* A namespace that was cloned, or a copy in a file, has everything but the identity. */
+/* A namespace that was cloned, or a copy in a file, has everything but the identity. super: of a member. */
 static void mounted_check_identity(const struct serve *serve, const struct superblock *super)
 {
 	char found[TOPOLOGY_IDENTITY_SIZE];
@@ -19,12 +19,23 @@ static void mounted_check_identity(const struct serve *serve, const struct super
 
 	if (!super->identity[0])
 		return;
-	if (locate_identity(serve->volume->fd, found, &why) < 0)
+	if (locate_identity(serve->volume->fds[super->member], found, &why) < 0)
 		log_warn("cannot tell which namespace '%s' is: %s, ignoring", serve->options.volume, why.reason);
 	else if (strcmp(found, super->identity) != 0)
 		log_warn("'%s' was published on '%s' and lies on %s%s%s now: this is a copy, ignoring",
 			 serve->options.volume, super->identity, found[0] ? "'" : "something else",
 			 found, found[0] ? "'" : "");
+}
+
+/* super: of any of the members. */
+static void mounted_check_identities(const struct serve *serve, const struct superblock *super)
+{
+	struct superblock other;
+
+	mounted_check_identity(serve, super);
+	for (uint32_t i = 0; i < serve->volume->count; i++)
+		if (i != super->member && superblock_find(&serve->volume->source, i, &other, NULL) == 0)
+			mounted_check_identity(serve, &other);
 }
 
 bool mounted_is_other(const struct serve *serve, const struct superblock *super)
@@ -42,7 +53,7 @@ static int mounted_check_volume(struct serve *serve, const struct superblock *su
 		serve->opened = super->sequence;
 		if (superblock_may_be_stale(super, &stale))
 			log_warn("volume '%s': %s", serve->options.volume, stale.reason);
-		mounted_check_identity(serve, super);
+		mounted_check_identities(serve, super);
 	}
 	if (!mounted_is_other(serve, super))
 		return 0;

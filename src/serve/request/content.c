@@ -86,10 +86,18 @@ static void content_path_failed(struct read_op *op, int code, bool is_parked)
 		atomic_store_explicit(&worker->contents->path_failed, true, memory_order_relaxed);
 }
 
+static void content_copy_failed(struct read_op *op, uint32_t member, int code)
+{
+	(void)member;
+	(void)code;
+	atomic_store_explicit(&content_of(op)->worker->contents->path_failed, true, memory_order_relaxed);
+}
+
 static const struct reader_events content_events = {
 	.failed = content_failed,
 	.fell_back = content_fell_back,
 	.path_failed = content_path_failed,
+	.copy_failed = content_copy_failed,
 };
 
 /* Before the reply, after which the slot's next request is another one. */
@@ -280,7 +288,7 @@ int content_open(struct worker *worker, struct error *err)
 	struct serve *serve = worker->serve;
 	const struct reader_setup setup = {
 		.options = &serve->options.read,
-		.geometry = &serve->volume->geometry,
+		.geometry = serve->volume->geometry,
 		.cache = serve->cache,
 		.pages = serve->pages,
 		.events = &content_events,

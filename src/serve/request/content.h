@@ -34,7 +34,8 @@ struct contents {
 	struct reader reader;
 	size_t slots;
 	uint8_t *scratch;         /* slots * READ_SCRATCH */
-	_Atomic bool path_failed; /* a read was not parked, as on_error=eio: the volume may be elsewhere all the same */
+	/* A read was not parked, as on_error=eio or as there is another copy: the volume may be elsewhere. */
+	_Atomic bool path_failed;
 	struct content_errand errand;
 	struct content slot[];
 };

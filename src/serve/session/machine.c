@@ -84,7 +84,7 @@ static int machine_choose_io(struct serve *serve, struct error *err)
 		snprintf(serve->io_reason, sizeof(serve->io_reason), "io=threads");
 		return 0;
 	}
-	r = worker_probe_ring(&serve->volume->fd, false, &why);
+	r = worker_probe_ring(serve->volume, false, &why);
 	if (r == 0) {
 		serve->uring = true;
 		return 0;
@@ -129,7 +129,7 @@ static int machine_choose_channel(struct serve *serve, struct error *err)
 	serve->ring_is_off = offered == 'N';
 	if (offered != 'Y' || !serve->uring)
 		return 0;
-	serve->ring = worker_probe_ring(&serve->volume->fd, true, &why) == 0;
+	serve->ring = worker_probe_ring(serve->volume, true, &why) == 0;
 	if (!serve->ring && must)
 		return error_set(err, why.code, "channel=ring: %s", why.reason);
 	return 0;

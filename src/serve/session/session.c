@@ -21,6 +21,7 @@
 #include "device/locate.h"
 #include "fuse/init.h"
 #include "fuse/mount.h"
+#include "members/assembly.h"
 #include "serve/ahead/ahead.h"
 #include "serve/ahead/wishes.h"
 #include "serve/clients/clients.h"
@@ -112,17 +113,41 @@ static void session_settle(struct session *session, const char *label)
 		 serve->ring ? "ring" : "dev");
 }
 
+static void session_identify(struct serve *serve, uint32_t slot)
+{
+	struct serve_member *member = &serve->members[slot];
+	struct error why = { 0 };
+
+	if (locate_identity(serve->volume->fds[slot], member->identity, &why) < 0)
+		log_debug("'%s' cannot be found again under another name: %s", member->name, why.reason);
+}
+
 static int session_open_volume(struct serve *serve, struct error *err)
 {
-	auto_free char *path = NULL;
-	struct error ignored = { 0 };
-	int r = locate_path(serve->options.volume, &path, err);
+	struct assembly assembly;
+	int r = assembly_open(serve->options.volume, &assembly, err);
 
-	if (r == 0)
-		r = file_open(path, FILE_READ, &serve->volume, err);
-	if (r == 0 && locate_identity(serve->volume->fd, serve->identity, &ignored) < 0)
-		log_debug("'%s' cannot be found again under another name: %s", serve->options.volume, ignored.reason);
-	return r;
+	if (r < 0)
+		return r;
+	serve->members = calloc(assembly.array->count, sizeof(*serve->members));
+	if (!serve->members) {
+		assembly_close(&assembly);
+		return error_set(err, -ENOMEM, "no memory for members");
+	}
+	serve->volume = take_ptr(&assembly.array);
+	for (uint32_t i = 0; i < serve->volume->count; i++) {
+		serve->members[i].name = take_ptr(&assembly.names[i]);
+		session_identify(serve, i);
+	}
+	assembly_close(&assembly);
+	return 0;
+}
+
+static void session_forget_members(struct serve *serve)
+{
+	for (uint32_t i = 0; serve->members && i < serve->volume->count; i++)
+		free(serve->members[i].name);
+	free(serve->members);
 }
 
 /* Those that unmount. Of a blocked signal the kernel forgets that it is ignored, as nohup(1) has SIGHUP. */
@@ -365,8 +390,10 @@ void session_free(struct session *session)
 	is_stuck = !control_stop(session->serve.control) || is_stuck;
 	is_stuck = !clients_stop(session->serve.clients) || is_stuck;
 	guard_close(&session->guard);
-	if (!is_stuck)
-		file_close(session->serve.volume); /* first: what it lies on may be about to be unmounted */
+	if (!is_stuck) { /* first: what it lies on may be about to be unmounted */
+		session_forget_members(&session->serve);
+		array_close(session->serve.volume);
+	}
 	mount_farewell(session->mount);
 	if (is_stuck) /* a thread still looks at the rest, which ends with the process */
 		return;

@@ -29,7 +29,7 @@ static int workers_create_one(struct workers *workers, unsigned number, struct e
 		.hooks = &workers_hooks,
 		.number = number,
 		.session_fd = serve->mount_fd,
-		.volume_fd = &serve->volume->fd,
+		.volume = serve->volume,
 		.uring = serve->uring,
 		.cpu = -1,
 		.slots = serve->slots,

@@ -53,8 +53,8 @@ static int worker_engine(struct worker *worker, struct engine **ret, struct erro
 		.wake = worker->wake.fd,
 		.woken = worker_woken,
 		.woken_argument = worker,
-		.volume_fds = worker->setup.volume_fd,
-		.member_count = 1,
+		.volume_fds = worker->setup.volume->fds,
+		.member_count = worker->setup.volume->count,
 		.depth = (unsigned)worker->slots,
 		.has_commands = worker->channel->commands,
 		.commands = worker->setup.session_fd,
@@ -64,13 +64,13 @@ static int worker_engine(struct worker *worker, struct engine **ret, struct erro
 	return worker->setup.uring ? ring_new(&setup, ret, err) : sync_new(&setup, ret, err);
 }
 
-int worker_probe_ring(const int *volume_fd, bool commands, struct error *err)
+int worker_probe_ring(const struct array_source *volume, bool commands, struct error *err)
 {
 	struct engine_setup setup = {
 		.poll_fd = -1,
 		.wake = -1,
-		.volume_fds = volume_fd,
-		.member_count = 1,
+		.volume_fds = volume->fds,
+		.member_count = volume->count,
 		.depth = 1,
 		.has_commands = commands,
 		.commands = -1,

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/wake.h"
 #include "fuse/channel.h"
+#include "io/array.h"
 #include "io/engine.h"
 #include "serve/version/generations.h"
 #include "serve/worker/counters.h"
@@ -37,7 +38,7 @@ struct worker_setup {
 	const struct worker_hooks *hooks;
 	unsigned number;
 	int session_fd;
-	const int *volume_fd;                /* read when its thread starts */
+	const struct array_source *volume;   /* its descriptors are read when its thread starts */
 	bool uring;                          /* else preadv */
 	int cpu;                             /* -1: any */
 	const struct channel_queues *queues; /* of the ring channel; NULL: /dev/fuse, */
@@ -87,4 +88,4 @@ static inline unsigned worker_jobs(const struct worker *worker)
 /* The generation's index as this worker reads it. */
 struct names_reader *worker_reader(const struct worker *worker, const struct generation *generation);
 /* Whether io_uring works here, with commands or without; err tells why not. */
-must_check int worker_probe_ring(const int *volume_fd, bool commands, struct error *err);
+must_check int worker_probe_ring(const struct array_source *volume, bool commands, struct error *err);

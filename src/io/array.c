@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* Sends each read and write to the member that it names. */
+#include "io/array.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+static struct array_source *array_cast(struct source *source)
+{
+	return (struct array_source *)source;
+}
+
+static int array_find(struct source *source, uint32_t member, struct source **ret, struct error *err)
+{
+	struct array_source *array = array_cast(source);
+
+	if (member >= array->count)
+		return error_set(err, -EINVAL, "member %" PRIu32 ": the volume has %" PRIu32, member, array->count);
+	if (!array->files[member])
+		return error_set(err, -ENODEV, "member %" PRIu32 " is missing", member);
+	*ret = &array->files[member]->source;
+	return 0;
+}
+
+/* Of several members the one that failed is named. */
+static int array_blame(struct source *source, uint32_t member, int r, struct error *err)
+{
+	return r < 0 && array_cast(source)->count > 1 ? error_wrap(err, r, "member %" PRIu32, member) : r;
+}
+
+static int array_read(struct source *source, uint32_t member, uint64_t offset, void *buffer, size_t length,
+		      struct error *err)
+{
+	struct source *file = NULL;
+	int r = array_find(source, member, &file, err);
+
+	if (r < 0)
+		return r;
+	r = source_read(file, 0, offset, buffer, length, err);
+	return array_blame(source, member, r, err);
+}
+
+static int array_write(struct source *source, uint32_t member, uint64_t offset, const void *buffer, size_t length,
+		       struct error *err)
+{
+	struct source *file = NULL;
+	int r = array_find(source, member, &file, err);
+
+	if (r < 0)
+		return r;
+	r = source_write(file, 0, offset, buffer, length, err);
+	return array_blame(source, member, r, err);
+}
+
+static int array_flush(struct source *source, struct error *err)
+{
+	struct array_source *array = array_cast(source);
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < array->count; i++)
+		if (array->files[i])
+			r = array_blame(source, i, source_flush(&array->files[i]->source, err), err);
+	return r;
+}
+
+static uint64_t array_size(struct source *source, uint32_t member)
+{
+	struct source *file = NULL;
+
+	return array_find(source, member, &file, NULL) < 0 ? 0 : source_size(file, 0);
+}
+
+static const struct source_ops array_ops = {
+	.read = array_read,
+	.write = array_write,
+	.flush = array_flush,
+	.size = array_size,
+};
+
+int array_new(uint32_t count, struct array_source **ret, struct error *err)
+{
+	struct array_source *array = calloc(1, sizeof(*array));
+
+	if (array) {
+		array->source.ops = &array_ops;
+		array->count = count;
+		array->files = calloc(count, sizeof(*array->files));
+		array->fds = calloc(count, sizeof(*array->fds));
+		array->geometry = calloc(count, sizeof(*array->geometry));
+	}
+	if (!array || !array->files || !array->fds || !array->geometry) {
+		array_close(array);
+		return error_set(err, -ENOMEM, "no memory for %" PRIu32 " members", count);
+	}
+	for (uint32_t i = 0; i < count; i++)
+		array->fds[i] = -1;
+	*ret = array;
+	return 0;
+}
+
+/* A read is laid out for all members, as it may go to another one when this one fails. */
+static void array_align(struct array_source *array)
+{
+	uint32_t block = 0;
+
+	for (uint32_t i = 0; i < array->count; i++)
+		if (array->files[i] && array->files[i]->geometry.logical_block > block)
+			block = array->files[i]->geometry.logical_block;
+	for (uint32_t i = 0; i < array->count; i++)
+		array->geometry[i].logical_block = block;
+}
+
+struct file_source *array_put(struct array_source *array, uint32_t slot, struct file_source *file)
+{
+	struct file_source *former = array->files[slot];
+
+	array->files[slot] = file;
+	array->fds[slot] = file ? file->fd : -1;
+	array->geometry[slot] = file ? file->geometry : (struct file_geometry){ 0 };
+	array_align(array);
+	return former;
+}
+
+int array_of(struct file_source *file, struct array_source **ret, struct error *err)
+{
+	struct array_source *array;
+	int r = array_new(1, &array, err);
+
+	if (r < 0)
+		return r;
+	(void)array_put(array, 0, file);
+	*ret = array;
+	return 0;
+}
+
+void array_close(struct array_source *array)
+{
+	if (!array)
+		return;
+	for (uint32_t i = 0; array->files && i < array->count; i++)
+		file_close(array->files[i]);
+	free(array->files);
+	free(array->fds);
+	free(array->geometry);
+	free(array);
+}
+
+void array_resize(struct array_source *array, uint32_t slot, uint64_t size)
+{
+	file_resize(array->files[slot], size);
+	__atomic_store_n(&array->geometry[slot].size, size, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The members of a volume, each a file or a device, as one byte source. */
+#pragma once
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/source.h"
+#include "io/file.h"
+
+/* By slot. A slot that has no member is read and written with -ENODEV, has no size, and its descriptor is -1. */
+struct array_source {
+	struct source source;
+	uint32_t count;
+	struct file_source **files;
+	int *fds;                       /* theirs, as an engine takes them, */
+	struct file_geometry *geometry; /* and what they are, as a reader takes it: logical_block is the largest */
+};
+
+/* No slot has a member yet. */
+must_check int array_new(uint32_t count, struct array_source **ret, struct error *err);
+/* Takes file, which may be NULL, and closes it with the others; returns the one that was there. */
+struct file_source *array_put(struct array_source *array, uint32_t slot, struct file_source *file);
+/* An array of this one, which it takes on success. */
+must_check int array_of(struct file_source *file, struct array_source **ret, struct error *err);
+/* May be NULL. */
+void array_close(struct array_source *array);
+/* The device behind the slot is another one now. Other threads may read meanwhile. */
+void array_resize(struct array_source *array, uint32_t slot, uint64_t size);

@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT */
+/* Gathers what may be members, decides which are, and puts each into its slot.
+ *
+ * Whom the user named counts. Of what a scan found, only that counts which the table of one that counts has, under its
+ * UUID and on its very namespace: nobody becomes a member by saying so, or says which state is the newest. By the
+ * volume's UUID alone, the scan begins with the one that most others know. */
+#include "members/assembly.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/format.h"
+#include "image/catalogue.h"
+#include "members/candidate.h"
+#include "members/naming.h"
+#include "members/scan.h"
+
+struct search {
+	uint8_t uuid[16]; /* of the volume */
+	struct topology topology;
+	struct candidate *items;
+	uint32_t count;
+};
+
+void assembly_close(struct assembly *assembly)
+{
+	naming_free(assembly->names, assembly->count);
+	array_close(assembly->array);
+	*assembly = (struct assembly){ 0 };
+}
+
+static void search_close(struct search *search)
+{
+	for (uint32_t i = 0; i < search->count; i++)
+		candidate_close(&search->items[i]);
+	free(search->items);
+	topology_free(&search->topology);
+}
+
+/* Takes it. */
+static int search_add(struct search *search, struct candidate *candidate, struct error *err)
+{
+	struct candidate *items = realloc(search->items, (search->count + 1) * sizeof(*items));
+
+	if (!items) {
+		candidate_close(candidate);
+		return error_set(err, -ENOMEM, "no memory for members");
+	}
+	search->items = items;
+	items[search->count++] = *candidate;
+	return 0;
+}
+
+/* --- who is there --- */
+
+static int search_add_named(struct search *search, const char *name, struct error *err)
+{
+	struct candidate candidate;
+	int r = candidate_open(name, NULL, &candidate, err);
+
+	if (r < 0)
+		return r;
+	candidate.is_named = candidate.counts = true;
+	candidate_look(&candidate);
+	return search_add(search, &candidate, err);
+}
+
+static int search_try(void *argument, const char *path, struct error *err)
+{
+	struct search *search = argument;
+	struct candidate candidate;
+	struct stat st;
+
+	if (stat(path, &st) < 0)
+		return 0;
+	for (uint32_t i = 0; i < search->count; i++)
+		if (candidate_is(&search->items[i], &st))
+			return 0;
+	if (candidate_open(path, &search->topology, &candidate, NULL) < 0)
+		return 0;
+	if (!candidate.super.sequence ||
+	    memcmp(candidate.super.volume_uuid, search->uuid, sizeof(search->uuid)) != 0) {
+		candidate_close(&candidate);
+		return 0;
+	}
+	candidate_look(&candidate);
+	return search_add(search, &candidate, err);
+}
+
+static int search_devices(struct search *search, struct error *err)
+{
+	int r = topology_read(topology_root(), &search->topology, err);
+
+	return r < 0 ? r : scan_devices(topology_root(), search_try, search, err);
+}
+
+/* Beside a file, or among all devices. */
+static int search_scan(struct search *search, struct error *err)
+{
+	const struct candidate *named = &search->items[0];
+	auto_free char *path = NULL;
+
+	memcpy(search->uuid, named->super.volume_uuid, sizeof(search->uuid));
+	if (S_ISBLK(named->st.st_mode))
+		return search_devices(search, err);
+	path = realpath(named->name, NULL);
+	return path ? scan_folder(path, search_try, search, err) : error_errno(err, "'%s'", named->name);
+}
+
+/* --- who counts --- */
+
+static uint32_t search_known(const struct search *search, const struct candidate *candidate)
+{
+	uint32_t known = 0;
+
+	for (uint32_t i = 0; i < search->count; i++)
+		known += candidate_is_known_to(candidate, &search->items[i]);
+	return known;
+}
+
+/* Where nobody who counts says who the others are. */
+static int search_anchor(struct search *search, struct error *err)
+{
+	struct candidate *best = NULL, *rival = NULL, *candidate;
+
+	for (uint32_t i = 0; i < search->count; i++) {
+		candidate = &search->items[i];
+		if (!candidate->table.count)
+			continue;
+		if (!best || search_known(search, candidate) > search_known(search, best)) {
+			best = candidate;
+			rival = NULL;
+		} else if (search_known(search, candidate) == search_known(search, best) &&
+			   !candidate_is_known_to(candidate, best)) {
+			rival = candidate;
+		}
+	}
+	if (rival)
+		return error_set(err, -ENOTUNIQ, "'%s' and '%s' say that they are of this volume, and do not know each "
+				 "other: name its members", best->name, rival->name);
+	if (best)
+		best->counts = true;
+	return 0;
+}
+
+static bool search_has_table(const struct search *search)
+{
+	for (uint32_t i = 0; i < search->count; i++)
+		if (search->items[i].counts && search->items[i].table.count)
+			return true;
+	return false;
+}
+
+static bool search_is_known(const struct search *search, const struct candidate *candidate)
+{
+	for (uint32_t i = 0; i < search->count; i++)
+		if (search->items[i].counts && candidate_is_known_to(candidate, &search->items[i]))
+			return true;
+	return false;
+}
+
+static int search_spread(struct search *search, struct error *err)
+{
+	bool has_grown = true;
+	int r = search_has_table(search) ? 0 : search_anchor(search, err);
+
+	while (r == 0 && has_grown) {
+		has_grown = false;
+		for (uint32_t i = 0; i < search->count; i++)
+			if (!search->items[i].counts && search_is_known(search, &search->items[i]))
+				search->items[i].counts = has_grown = true;
+	}
+	return r;
+}
+
+/* The newest table of those that count; NULL: there is none. */
+static const struct members *search_table(const struct search *search, uint64_t *ret_sequence)
+{
+	const struct candidate *newest = NULL;
+
+	for (uint32_t i = 0; i < search->count; i++) {
+		const struct candidate *candidate = &search->items[i];
+
+		if (candidate->counts && candidate->table.count &&
+		    (!newest || candidate->super.sequence > newest->super.sequence))
+			newest = candidate;
+	}
+	if (newest)
+		*ret_sequence = newest->super.sequence;
+	return newest ? &newest->table : NULL;
+}
+
+/* --- each into its slot --- */
+
+static int assembly_refuse(const struct candidate *candidate, const struct error *why, struct error *err)
+{
+	error_pass(err, why->code, why);
+	return error_wrap(err, why->code, "'%s'", candidate->name);
+}
+
+static int assembly_refuse_twice(const struct candidate *a, const struct candidate *b, uint32_t slot,
+				 struct error *err)
+{
+	char uuid[UUID_TEXT_SIZE], holder[64];
+	bool is_held = S_ISBLK(a->st.st_mode) && scan_holder(topology_root(), a->st.st_rdev, holder, sizeof(holder));
+
+	format_uuid(a->super.member_uuid, uuid);
+	return error_set(err, -ENOTUNIQ,
+			 "'%s' and '%s' are both member %" PRIu32 " (%s): two paths to one device, or a copy%s%s%s",
+			 a->name, b->name, slot, uuid, is_held ? "; use '" : "", is_held ? holder : "",
+			 is_held ? "', which is made of them" : "");
+}
+
+static int assembly_refuse_former(const struct candidate *candidate, uint64_t newest, struct error *err)
+{
+	return error_set(err, -ESTALE,
+			 "'%s' was a member of the volume in superblock %" PRIu64 " and is none in %" PRIu64,
+			 candidate->name, candidate->super.sequence, newest);
+}
+
+/* by_slot: who is there already. */
+static int assembly_put(struct assembly *assembly, struct candidate *candidate, uint32_t slot,
+			struct candidate **by_slot, struct error *err)
+{
+	if (by_slot[slot])
+		return assembly_refuse_twice(by_slot[slot], candidate, slot, err);
+	by_slot[slot] = candidate;
+	assembly->names[slot] = strdup(candidate->name);
+	if (!assembly->names[slot])
+		return error_set(err, -ENOMEM, "no memory for the name of a member");
+	(void)array_put(assembly->array, slot, take_ptr(&candidate->file));
+	return 0;
+}
+
+static int assembly_fill(struct assembly *assembly, struct search *search, const struct members *table,
+			 uint64_t newest, struct error *err)
+{
+	auto_free struct candidate **by_slot = calloc(table->count, sizeof(*by_slot));
+	int r = by_slot ? 0 : error_set(err, -ENOMEM, "no memory for members");
+
+	for (uint32_t i = 0; r == 0 && i < search->count; i++) {
+		struct candidate *candidate = &search->items[i];
+		uint32_t slot = candidate_slot(candidate, table);
+
+		if (candidate->counts && slot != UINT32_MAX)
+			r = assembly_put(assembly, candidate, slot, by_slot, err);
+		else if (candidate->is_named)
+			r = assembly_refuse_former(candidate, newest, err);
+	}
+	return r;
+}
+
+static int assembly_new(uint32_t count, struct assembly *ret, struct error *err)
+{
+	*ret = (struct assembly){ .count = count, .names = calloc(count, sizeof(*ret->names)) };
+	if (!ret->names)
+		return error_set(err, -ENOMEM, "no memory for the names of members");
+	return array_new(count, &ret->array, err);
+}
+
+/* What is missing is told by number; this is what was found. */
+static int assembly_explain(const struct assembly *assembly, struct error *err)
+{
+	struct error why = *err;
+
+	for (uint32_t i = assembly->count; i-- > 0;)
+		if (assembly->names[i])
+			error_wrap(&why, why.code, "member %" PRIu32 " is '%s'", i, assembly->names[i]);
+	return error_pass(err, why.code, &why);
+}
+
+static int assembly_check(const struct assembly *assembly, struct error *err)
+{
+	struct catalogue catalogue = { 0 };
+	struct superblock super;
+	int r = catalogue_load(&assembly->array->source, &super, &catalogue, err);
+
+	catalogue_free(&catalogue);
+	return r < 0 ? assembly_explain(assembly, err) : 0;
+}
+
+static int assembly_of_members(struct search *search, struct assembly *ret, struct error *err)
+{
+	struct assembly assembly = { 0 };
+	const struct members *table;
+	uint64_t newest = 0;
+	int r = search_spread(search, err);
+
+	if (r < 0)
+		return r;
+	table = search_table(search, &newest);
+	if (!table)
+		return assembly_refuse(&search->items[0], &search->items[0].damaged, err);
+	r = assembly_new(table->count, &assembly, err);
+	if (r == 0)
+		r = assembly_fill(&assembly, search, table, newest, err);
+	if (r == 0)
+		r = assembly_check(&assembly, err);
+	if (r < 0) {
+		assembly_close(&assembly);
+		return r;
+	}
+	*ret = assembly;
+	return 0;
+}
+
+/* --- by what the user said --- */
+
+static int assembly_of_one(struct candidate *candidate, struct assembly *ret, struct error *err)
+{
+	struct assembly assembly = { 0 };
+	int r = assembly_new(1, &assembly, err);
+
+	if (r < 0) {
+		assembly_close(&assembly);
+		return r;
+	}
+	assembly.names[0] = take_ptr(&candidate->name);
+	(void)array_put(assembly.array, 0, take_ptr(&candidate->file));
+	*ret = assembly;
+	return 0;
+}
+
+static int assembly_check_named(const struct candidate *candidate, const struct candidate *first, struct error *err)
+{
+	char found[UUID_TEXT_SIZE], expected[UUID_TEXT_SIZE];
+
+	if (!candidate->super.sequence)
+		return assembly_refuse(candidate, &candidate->unreadable, err);
+	if (!candidate_has_members(candidate))
+		return error_set(err, -EINVAL, "'%s' is a volume of its own, of one member", candidate->name);
+	if (!memcmp(candidate->super.volume_uuid, first->super.volume_uuid, sizeof(first->super.volume_uuid)))
+		return 0;
+	format_uuid(candidate->super.volume_uuid, found);
+	format_uuid(first->super.volume_uuid, expected);
+	return error_set(err, -EXDEV, "'%s' belongs to another volume: its UUID is %s, that of '%s' is %s",
+			 candidate->name, found, first->name, expected);
+}
+
+static int assembly_by_names(struct search *search, const char *volume, struct assembly *ret, struct error *err)
+{
+	char **names;
+	uint32_t count;
+	int r = naming_split(volume, &names, &count, err);
+
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; r == 0 && i < count; i++) {
+		r = search_add_named(search, names[i], err);
+		if (r < 0 && count > 1)
+			error_wrap(err, r, "'%s'", names[i]);
+	}
+	naming_free(names, count);
+	if (r == 0 && count == 1 && !candidate_has_members(&search->items[0]))
+		return assembly_of_one(&search->items[0], ret, err);
+	for (uint32_t i = 0; r == 0 && i < search->count; i++)
+		r = assembly_check_named(&search->items[i], &search->items[0], err);
+	if (r == 0 && count == 1)
+		r = search_scan(search, err);
+	return r < 0 ? r : assembly_of_members(search, ret, err);
+}
+
+static int assembly_by_uuid(struct search *search, const char *volume, struct assembly *ret, struct error *err)
+{
+	int r = naming_uuid(volume, search->uuid, err);
+
+	if (r == 0)
+		r = search_devices(search, err);
+	if (r < 0)
+		return r;
+	if (!search->count)
+		return error_set(err, -ENOENT, "no block device is of this volume");
+	for (uint32_t i = 0; i < search->count; i++)
+		if (!candidate_has_members(&search->items[i]) && search->count > 1)
+			return error_set(err, -ENOTUNIQ, "'%s' and '%s' have the same UUID: one is a copy",
+					 search->items[i].name, search->items[i ? 0 : 1].name);
+	return candidate_has_members(&search->items[0]) ? assembly_of_members(search, ret, err) :
+							  assembly_of_one(&search->items[0], ret, err);
+}
+
+int assembly_open(const char *volume, struct assembly *ret, struct error *err)
+{
+	struct search search = { 0 };
+	int r = naming_is_uuid(volume) ? assembly_by_uuid(&search, volume, ret, err) :
+					 assembly_by_names(&search, volume, ret, err);
+
+	search_close(&search);
+	return r;
+}

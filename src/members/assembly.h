@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* The members of a volume, found by what the user calls it (members/naming.h). */
+#pragma once
+#include "base/error.h"
+#include "io/array.h"
+
+/* A volume whose members are known. */
+struct assembly {
+	struct array_source *array; /* opened for reading; whoever takes it leaves NULL */
+	char **names;               /* by slot, what each is found by: a path, or an identity (device/locate.h) */
+	uint32_t count;
+};
+
+/* A single file or device is opened whatever it holds, unless it says that it is one member of several. Then all must
+ * be there: -ENOLINK with the names of those that are missing or stale; -EXDEV: one is of another volume; -ENOTUNIQ:
+ * one is there twice; -EBADMSG: one went ways of its own. */
+must_check int assembly_open(const char *volume, struct assembly *ret, struct error *err);
+void assembly_close(struct assembly *assembly); /* its contents */

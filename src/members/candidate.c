@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens one file or device and reads what it says. */
+#include "members/candidate.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "device/locate.h"
+#include "image/catalogue.h"
+#include "io/array.h"
+
+void candidate_close(struct candidate *candidate)
+{
+	free(candidate->name);
+	file_close(candidate->file);
+	members_free(&candidate->table);
+	*candidate = (struct candidate){ 0 };
+}
+
+static void candidate_identify(struct candidate *candidate, const struct topology *topology)
+{
+	const struct topology_namespace *namespace = NULL;
+
+	if (topology && S_ISBLK(candidate->st.st_mode))
+		namespace = topology_by_device(topology, candidate->st.st_rdev);
+	if (namespace)
+		topology_identity(namespace, candidate->identity);
+}
+
+int candidate_open(const char *name, const struct topology *topology, struct candidate *ret, struct error *err)
+{
+	struct candidate candidate = { .name = strdup(name) };
+	auto_free char *path = NULL;
+	int r = candidate.name ? locate_path(name, &path, err) : error_set(err, -ENOMEM, "no memory for a name");
+
+	if (r == 0)
+		r = file_open(path, FILE_READ, &candidate.file, err);
+	if (r == 0 && fstat(candidate.file->fd, &candidate.st) < 0)
+		r = error_errno(err, "fstat");
+	if (r < 0) {
+		candidate_close(&candidate);
+		return r;
+	}
+	candidate_identify(&candidate, topology);
+	if (superblock_find(&candidate.file->source, 0, &candidate.super, &candidate.unreadable) < 0)
+		candidate.super.sequence = 0;
+	*ret = candidate;
+	return 0;
+}
+
+bool candidate_has_members(const struct candidate *candidate)
+{
+	return candidate->super.sequence && candidate->super.feature_incompat & DSFS_INCOMPAT_MEMBERS;
+}
+
+bool candidate_is(const struct candidate *candidate, const struct stat *st)
+{
+	if (S_ISBLK(st->st_mode) || S_ISBLK(candidate->st.st_mode))
+		return S_ISBLK(st->st_mode) && S_ISBLK(candidate->st.st_mode) &&
+		       st->st_rdev == candidate->st.st_rdev;
+	return st->st_dev == candidate->st.st_dev && st->st_ino == candidate->st.st_ino;
+}
+
+/* Addresses name the member, so the file is read in its slot. */
+void candidate_look(struct candidate *candidate)
+{
+	struct catalogue catalogue = { 0 };
+	struct array_source *array;
+
+	if (!candidate_has_members(candidate) ||
+	    array_new(candidate->super.member_count, &array, &candidate->damaged) < 0)
+		return;
+	(void)array_put(array, candidate->super.member, candidate->file);
+	if (catalogue_load_by(&array->source, &candidate->super, &catalogue, &candidate->damaged) == 0) {
+		candidate->table = catalogue.members;
+		catalogue.members = (struct members){ 0 };
+	}
+	catalogue_free(&catalogue);
+	(void)array_put(array, candidate->super.member, NULL);
+	array_close(array);
+}
+
+uint32_t candidate_slot(const struct candidate *candidate, const struct members *table)
+{
+	for (uint32_t i = 0; i < table->count; i++)
+		if (!memcmp(table->list[i].uuid, candidate->super.member_uuid, sizeof(table->list[i].uuid)))
+			return i;
+	return UINT32_MAX;
+}
+
+bool candidate_is_known_to(const struct candidate *candidate, const struct candidate *other)
+{
+	uint32_t slot = candidate_slot(candidate, &other->table);
+
+	return candidate != other && slot != UINT32_MAX &&
+	       !strcmp(other->table.list[slot].identity, candidate->identity);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* A file or device that may be a member of a volume: what it says of itself and of the others. */
+#pragma once
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "base/error.h"
+#include "device/topology.h"
+#include "image/members.h"
+#include "image/superblock.h"
+#include "io/file.h"
+
+struct candidate {
+	char *name; /* as it was given or found */
+	struct file_source *file;
+	struct stat st;
+	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of its namespace; "": it is none, or has none */
+	struct superblock super;               /* sequence 0: it has none, as unreadable says */
+	struct error unreadable;
+	struct members table; /* of the catalogue that its superblock names; count 0: there is none, as damaged says */
+	struct error damaged;
+	bool is_named; /* by the user */
+	bool counts;   /* it is a member, as far as is known */
+};
+
+/* Opens it for reading and looks at its superblock; topology NULL: not at its identity. */
+must_check int candidate_open(const char *name, const struct topology *topology, struct candidate *ret,
+			      struct error *err);
+void candidate_close(struct candidate *candidate); /* what was not taken */
+/* Reads its table. */
+void candidate_look(struct candidate *candidate);
+bool candidate_has_members(const struct candidate *candidate);
+/* Whether both are the same file or device. */
+bool candidate_is(const struct candidate *candidate, const struct stat *st);
+/* Its number in this table; UINT32_MAX: it is not there. */
+uint32_t candidate_slot(const struct candidate *candidate, const struct members *table);
+/* Whether the other one's table has it, on this very namespace. */
+bool candidate_is_known_to(const struct candidate *candidate, const struct candidate *other);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* What a user may call a volume:
+ *   PATH or IDENTITY (device/locate.h)   one of its members; the others are found
+ *   A,B,C                                all of them, each by a path or an identity
+ *   uuid:UUID                            block devices of the volume with this UUID
+ * A file whose name looks like one of the last two is that file. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* Whether the name is one path or identity. */
+bool naming_is_one(const char *volume);
+bool naming_is_uuid(const char *volume);
+/* The UUID by which it is named. */
+must_check int naming_uuid(const char *volume, uint8_t ret[16], struct error *err);
+/* The names in a list, or the one. naming_free() them. */
+must_check int naming_split(const char *volume, char ***ret, uint32_t *ret_count, struct error *err);
+void naming_free(char **names, uint32_t count);
+/* The same volume for a process in another working directory. Absolute paths and identities stay as they are: a by-id
+ * link tells more than what it leads to. free() it. */
+must_check int naming_absolute(const char *volume, char **ret, struct error *err);
+/* Whether everything that it names is there. */
+bool naming_is_reachable(const char *volume);

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/* Members as one byte source: who gets what, and who is missing. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/array.h"
+#include "lib/check.h"
+#include "lib/memory.h"
+
+#define MEMBER_SIZE 8192u
+
+struct array_file {
+	struct file_source file;
+	struct memory memory;
+};
+
+static int array_file_read(struct source *source, uint32_t member, uint64_t offset, void *buffer, size_t length,
+			   struct error *err)
+{
+	return source_read(&((struct array_file *)source)->memory.source, member, offset, buffer, length, err);
+}
+
+static int array_file_write(struct source *source, uint32_t member, uint64_t offset, const void *buffer,
+			    size_t length, struct error *err)
+{
+	return source_write(&((struct array_file *)source)->memory.source, member, offset, buffer, length, err);
+}
+
+static int array_file_flush(struct source *source, struct error *err)
+{
+	return source_flush(&((struct array_file *)source)->memory.source, err);
+}
+
+static uint64_t array_file_size(struct source *source, uint32_t member)
+{
+	return source_size(&((struct array_file *)source)->memory.source, member);
+}
+
+static const struct source_ops file_ops = { array_file_read, array_file_write, array_file_flush, array_file_size };
+
+/* What array_close() frees. */
+static struct array_file *file_of(uint32_t logical_block)
+{
+	struct array_file *file = calloc(1, sizeof(*file));
+
+	assert_non_null(file);
+	memory_init(&file->memory, MEMBER_SIZE);
+	file->file = (struct file_source){ .source.ops = &file_ops,
+					   .geometry = { .logical_block = logical_block, .size = MEMBER_SIZE },
+					   .fd = -1 };
+	return file;
+}
+
+static void test_each_member_gets_its_own(void **state)
+{
+	struct array_file *files[2] = { file_of(512), file_of(4096) };
+	struct array_source *array;
+	uint8_t block[512];
+
+	(void)state;
+	CHECK_OK(array_new(2, &array, &err));
+	for (uint32_t i = 0; i < 2; i++)
+		assert_null(array_put(array, i, &files[i]->file));
+	for (uint32_t i = 0; i < 2; i++) {
+		memset(block, (int)('a' + i), sizeof(block));
+		CHECK_OK(source_write(&array->source, i, 512, block, sizeof(block), &err));
+	}
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_int_equal(files[i]->memory.bytes[512], 'a' + i);
+		CHECK_OK(source_read(&array->source, i, 512, block, sizeof(block), &err));
+		assert_int_equal(block[511], 'a' + i);
+	}
+	files[1]->memory.size = 4096;
+	assert_int_equal(source_size(&array->source, 0), MEMBER_SIZE);
+	assert_int_equal(source_size(&array->source, 1), 4096);
+	assert_int_equal(source_size(&array->source, 2), 0);
+	for (uint32_t i = 0; i < 2; i++)
+		memory_done(&files[i]->memory);
+	array_close(array);
+}
+
+static void test_a_flush_is_one_of_all(void **state)
+{
+	struct array_file *files[2] = { file_of(512), file_of(512) };
+	struct array_source *array;
+
+	(void)state;
+	CHECK_OK(array_new(3, &array, &err));
+	(void)array_put(array, 0, &files[0]->file);
+	(void)array_put(array, 2, &files[1]->file);
+	CHECK_OK(source_flush(&array->source, &err));
+	for (uint32_t i = 0; i < 2; i++)
+		assert_int_equal(files[i]->memory.calls, 1);
+	files[1]->memory.fail_at = 2;
+	CHECK_FAILS(source_flush(&array->source, &err), -EIO, "member 2: injected failure");
+	for (uint32_t i = 0; i < 2; i++)
+		memory_done(&files[i]->memory);
+	array_close(array);
+}
+
+static void test_a_missing_member_is_named(void **state)
+{
+	struct array_file *file = file_of(512);
+	struct array_source *array;
+	uint8_t block[512] = { 0 };
+
+	(void)state;
+	CHECK_OK(array_new(2, &array, &err));
+	(void)array_put(array, 1, &file->file);
+	CHECK_FAILS(source_read(&array->source, 0, 0, block, sizeof(block), &err), -ENODEV, "member 0 is missing");
+	CHECK_FAILS(source_write(&array->source, 0, 0, block, sizeof(block), &err), -ENODEV, "member 0 is missing");
+	CHECK_FAILS(source_read(&array->source, 2, 0, block, sizeof(block), &err), -EINVAL, "the volume has 2");
+	assert_int_equal(source_size(&array->source, 0), 0);
+	assert_int_equal(array->fds[0], -1);
+	memory_done(&file->memory);
+	array_close(array);
+}
+
+/* A read that fails on one member goes to another one as it is. */
+static void test_reads_are_aligned_for_all(void **state)
+{
+	struct array_file *files[2] = { file_of(512), file_of(4096) };
+	struct array_source *array;
+
+	(void)state;
+	CHECK_OK(array_new(2, &array, &err));
+	(void)array_put(array, 0, &files[0]->file);
+	assert_int_equal(array->geometry[0].logical_block, 512);
+	(void)array_put(array, 1, &files[1]->file);
+	assert_int_equal(array->geometry[0].logical_block, 4096);
+	assert_ptr_equal(array_put(array, 1, NULL), &files[1]->file);
+	assert_int_equal(array->geometry[0].logical_block, 512);
+	array_resize(array, 0, 4096);
+	assert_int_equal(array->geometry[0].size, 4096);
+	assert_int_equal(files[0]->file.geometry.size, 4096);
+	for (uint32_t i = 0; i < 2; i++)
+		memory_done(&files[i]->memory);
+	file_close(&files[1]->file);
+	array_close(array);
+}
+
+/* The reason is that of the file alone. */
+static void test_one_member_is_not_numbered(void **state)
+{
+	struct array_file *file = file_of(512);
+	struct array_source *array;
+	struct error why = { 0 };
+	uint8_t block[512];
+
+	(void)state;
+	CHECK_OK(array_of(&file->file, &array, &err));
+	assert_int_equal(source_read(&array->source, 0, MEMBER_SIZE, block, sizeof(block), &why), -ENODATA);
+	assert_string_equal(why.reason, "read past the end");
+	memory_done(&file->memory);
+	array_close(array);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_each_member_gets_its_own),
+		cmocka_unit_test(test_a_flush_is_one_of_all),
+		cmocka_unit_test(test_a_missing_member_is_named),
+		cmocka_unit_test(test_reads_are_aligned_for_all),
+		cmocka_unit_test(test_one_member_is_not_numbered),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
