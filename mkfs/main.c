@@ -12,7 +12,6 @@
 #include "base/output.h"
 #include "base/parse.h"
 #include "base/signal.h"
-#include "device/locate.h"
 #include "image/codec.h"
 #include "output/target.h"
 #include "pack.h"
@@ -74,6 +73,21 @@ static int set_uuid(void *target, const char *argument, struct error *err)
 	return parse_uuid(argument, options->uuid, err);
 }
 
+static int set_protect(void *target, const char *argument, struct error *err)
+{
+	struct pack_options *options = target;
+
+	if (!strcmp(argument, "none"))
+		options->copies = 1;
+	else if (!strcmp(argument, "mirror:2"))
+		options->copies = 2;
+	else if (!strcmp(argument, "mirror:3"))
+		options->copies = 3;
+	else
+		return error_set(err, -EINVAL, "'%s' is not none, mirror:2 or mirror:3", argument);
+	return 0;
+}
+
 #define PACK_TRUE(FIELD)          OPTION_TRUE(struct pack_options, FIELD)
 #define PACK_TEXT(FIELD, CHECK)   OPTION_TEXT(struct pack_options, FIELD, CHECK)
 #define PACK_WORD(FIELD, ...)     OPTION_WORD(struct pack_options, FIELD, __VA_ARGS__)
@@ -90,6 +104,8 @@ static const struct option_spec options_table[] = {
 	{ "segment-size", 0, "SIZE", PACK_LOG(segment_log, DSFS_SEGMENT_LOG_MIN, DSFS_SEGMENT_LOG_MAX),
 	  "set the segment size of a new volume (default 16M)" },
 	{ "uuid", 0, "UUID", OPTION_CALL(set_uuid), "set the UUID of a new volume (default random)" },
+	{ "protect", 0, "KIND", OPTION_CALL(set_protect),
+	  "none, mirror:2 or mirror:3 (default as last time)" },
 	{ "jobs", 'j', "N", OPTION_NUMBER(struct pack_options, jobs, 1, JOBS_MAX),
 	  "run N threads (default one for each CPU)" },
 	{ "include", 0, "PATTERN", OPTION_CALL(set_include), "pack what matches; the first matching rule wins" },
@@ -113,8 +129,9 @@ static const struct option_spec options_table[] = {
 
 static const struct command_line command = {
 	.program = "mkdatasetfs",
-	.usage = "[OPTIONS] VOLUME SOURCE",
-	.summary = "Pack the directory SOURCE and publish it on VOLUME, a file or block device.",
+	.usage = "[OPTIONS] VOLUME[,...] SOURCE",
+	.summary = "Pack the directory SOURCE and publish it on VOLUME, a file or block device,\n"
+		   "or several of them as one volume.",
 	.options = options_table,
 };
 
@@ -158,18 +175,13 @@ static int main_publish(const struct pack_options *options, struct target *targe
 	return EXIT_DONE;
 }
 
-/* volume: as it was called; from here on it is a path. */
-static int main_pack(struct pack_options *options, const char *volume)
+static int main_pack(struct pack_options *options)
 {
-	auto_free char *path = NULL;
 	struct target target;
 	struct error err = { 0 };
 	int status;
 
 	interrupt_install();
-	if (locate_path(volume, &path, &err) < 0)
-		return main_failed(err.reason);
-	options->volume = path;
 	if (target_open(options, &target, &err) < 0)
 		return main_failed(err.reason);
 	status = options->dry_run ? main_estimate(options, &target) : main_publish(options, &target);
@@ -199,8 +211,9 @@ int main(int argc, char **argv)
 		status = main_usage(operands < 2 ? "expected VOLUME and SOURCE, see 'mkdatasetfs --help'" :
 						   "more than VOLUME and SOURCE, see 'mkdatasetfs --help'");
 	} else {
+		options.volume = argv[1];
 		options.source = argv[2];
-		status = main_pack(&options, argv[1]);
+		status = main_pack(&options);
 	}
 	pack_options_free(&options);
 	if (status == EXIT_DONE && output_flush(&err) < 0)

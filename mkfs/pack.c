@@ -78,6 +78,11 @@ static void packer_close(struct packer *packer)
 	version_free(&packer->version);
 }
 
+static bool packer_is_volume(void *argument, uint64_t device, uint64_t inode)
+{
+	return target_holds(argument, device, inode);
+}
+
 /* Opens the source, temporary files and the list, which a dry run needs too. */
 static int packer_open_source(struct packer *packer, struct error *err)
 {
@@ -97,8 +102,8 @@ static int packer_open_source(struct packer *packer, struct error *err)
 		.list = { &packer->dirs, options->filter, packer->temp, PACK_LISTING_BUDGET },
 		.from_list = packer->from_list,
 		.refuse_special = options->refuse_special,
-		.volume_device = packer->target->device,
-		.volume_inode = packer->target->inode,
+		.is_volume = packer_is_volume,
+		.is_volume_argument = packer->target,
 	};
 	return 0;
 }
@@ -172,7 +177,8 @@ static int packer_open_dedup(struct packer *packer, struct error *err)
 		return 0;
 	progress_phase(packer->progress, "earlier versions", 0);
 	r = dedup_open(&packer->dedup, packer->temp, transaction_source(packer->transaction),
-		       packer->transaction->super.member_size, packer->options->chunk_log, err);
+		       packer->transaction->super.member_size, &packer->transaction->catalogue.members,
+		       packer->options->chunk_log, err);
 	for (uint32_t i = catalogue->version_count; r == 0 && i-- > 0;)
 		r = packer_add_to_dedup(packer, &catalogue->versions[i], err);
 	packer->has_dedup = r == 0;
@@ -228,7 +234,7 @@ static int packer_open_layout(struct packer *packer, struct error *err)
 		.temp = packer->temp,
 		.chunk_log = options->chunk_log,
 		.writer = packer->writer,
-		.space = &packer->transaction->space,
+		.allocator = &packer->transaction->allocator,
 		.progress = packer->progress,
 		.dedup = packer->has_dedup ? &packer->dedup : NULL,
 		.stat_cache = packer->has_stat_cache ? &packer->stat_cache : NULL,
@@ -257,8 +263,8 @@ static int packer_open(struct packer *packer, struct error *err)
 	if (r == 0)
 		r = progress_open(packer->options->progress, &packer->progress, err);
 	if (r == 0)
-		r = writer_open(transaction_source(packer->transaction), &packer->transaction->space, packer->temp,
-				&packer->writer, err);
+		r = writer_open(transaction_source(packer->transaction), &packer->transaction->allocator,
+				packer->temp, &packer->writer, err);
 	if (r == 0)
 		r = packer_open_stat_cache(packer, err);
 	if (r == 0)
@@ -341,17 +347,16 @@ static void packer_fill_version(struct packer *packer)
 	version->directory_count = counts->directories;
 	version->symlink_count = counts->symlinks;
 	version->content_bytes = counts->content_bytes;
-	version->stored_bytes = space_taken(&packer->transaction->space);
+	version->stored_bytes = allocator_taken(&packer->transaction->allocator);
 }
 
 static int packer_index(struct packer *packer, struct error *err)
 {
-	uint64_t end = space_end(&packer->transaction->space);
+	uint64_t end = transaction_end_of(packer->transaction, 0);
 	auto_close int fd = -1;
 	int r;
 
-	if (end < packer->transaction->super.member_size) /* shared chunks may lie anywhere */
-		end = packer->transaction->super.member_size;
+	allocator_settle(&packer->transaction->allocator);
 	progress_phase(packer->progress, "index", 0);
 	packer_fill_version(packer);
 	r = assemble_section(&packer->layout.records, take_ptr(&packer->names), packer->temp, &packer->version, &fd,
@@ -390,6 +395,7 @@ static void packer_result(const struct packer *packer, struct pack_result *ret)
 		.unchanged = counts->unchanged,
 		.index_bytes = version->index_length,
 		.block_sums_bytes = version->block_sums.length,
+		.unmirrored_bytes = packer->transaction->allocator.held_below,
 	};
 	memcpy(ret->label, version->label, sizeof(ret->label));
 	memcpy(ret->volume_uuid, packer->transaction->super.volume_uuid, sizeof(ret->volume_uuid));
@@ -406,7 +412,7 @@ static int packer_publish(struct packer *packer, struct pack_result *ret, struct
 	packer_result(packer, ret);
 	r = publish_run(packer->target, packer->writer, &packer->version, !packer->options->no_current,
 			packer->progress, err);
-	ret->written_bytes = space_taken(&packer->transaction->space);
+	ret->written_bytes = allocator_taken(&packer->transaction->allocator);
 	return r;
 }
 
@@ -452,7 +458,7 @@ int pack_run(const struct pack_options *options, struct target *target, struct p
 {
 	struct packer *packer = calloc(1, sizeof(*packer));
 	int64_t start = clock_now();
-	struct pack_result result;
+	struct pack_result result = { 0 };
 	int r;
 
 	if (!packer)
@@ -469,7 +475,8 @@ int pack_run(const struct pack_options *options, struct target *target, struct p
 	if (result.clamped)
 		log_warn("%" PRIu64 " modification times are outside 1901 to 2446 and were clamped, ignoring",
 			 result.clamped);
-	result.volume_bytes = target->transaction.super.member_size;
+	for (uint32_t i = 0; i < target->transaction.member_count; i++)
+		result.volume_bytes += target->transaction.members[i].super.member_size;
 	result.seconds = (double)(clock_now() - start) / 1e9;
 	*ret = result;
 	return 0;
@@ -494,7 +501,7 @@ int pack_dry_run(const struct pack_options *options, struct target *target, stru
 		r = scan_run(&packer.scan, &packer.counts, err);
 	}
 	if (r == 0)
-		r = estimate_end(estimate, &packer.counts, target, &packer.transaction->space, ret, err);
+		r = estimate_end(estimate, &packer.counts, target, ret, err);
 	estimate_free(estimate);
 	packer_close(&packer);
 	return r;

@@ -25,6 +25,7 @@ struct pack_result {
 	uint64_t unchanged;      /* files taken from an older version without opening them */
 	uint64_t index_bytes;
 	uint64_t block_sums_bytes; /* block checksums, for parts of large files */
+	uint64_t unmirrored_bytes; /* shared with versions that have fewer copies than what was written */
 	uint64_t volume_bytes;   /* size of the volume afterwards */
 	double seconds;
 };

@@ -52,6 +52,7 @@ static void summary_print_json(const struct pack_options *options, const struct 
 	json_number(&json, "unchanged_files", result->unchanged);
 	json_number(&json, "index_bytes", result->index_bytes);
 	json_number(&json, "fine_bytes", result->block_sums_bytes);
+	json_number(&json, "unmirrored_bytes", result->unmirrored_bytes);
 	json_number(&json, "volume_bytes", result->volume_bytes);
 	json_real(&json, "ratio", summary_ratio(result));
 	json_real(&json, "seconds", result->seconds);
@@ -81,6 +82,9 @@ void summary_print(const struct pack_options *options, const struct pack_result 
 	       summary_ratio(result));
 	if (result->block_sums_bytes)
 		printf("  block checksums %s\n", format_size(result->block_sums_bytes, block_sums));
+	if (result->unmirrored_bytes)
+		printf("  %s of it shared with versions that have fewer copies, and no better protected than those\n",
+		       format_size(result->unmirrored_bytes, shared));
 	printf("  read %s, written %s", format_size(result->read_bytes, content),
 	       format_size(result->written_bytes, stored));
 	if (result->unchanged)

@@ -11,25 +11,12 @@
 #include "base/log.h"
 #include "image/address.h"
 #include "image/publisher.h"
-#include "volume/space.h"
-#include "pins.h"
+#include "list_space.h"
 #include "text.h"
 #include "verb.h"
 #include "volume.h"
 
 #define DIGEST_SHOWN 16 /* characters of a digest in the table */
-
-struct list_share {
-	uint64_t unique, shared; /* bytes in segments of its own, and in those that other versions use too */
-};
-
-struct list_space {
-	uint64_t size, segment_size;
-	uint64_t total, used; /* segments */
-	uint64_t free_bytes;
-	struct pins pins;
-	struct list_share *shares; /* of each version */
-};
 
 struct list_publisher {
 	bool is_there;
@@ -56,96 +43,6 @@ const struct command_line list_line = {
 		   "'*' marks the current version.",
 	.options = list_table,
 };
-
-/* --- space --- */
-
-/* Of segments; the last may be cut short by the end of the volume. */
-static uint64_t list_bytes(const struct list_space *space, uint64_t from, uint64_t to)
-{
-	uint64_t end = to * space->segment_size;
-
-	return (end < space->size ? end : space->size) - from * space->segment_size;
-}
-
-/* Bytes of the segments that a version lists. */
-static uint64_t list_version_bytes(const struct list_space *space, const struct version *version)
-{
-	uint64_t bytes = 0;
-
-	for (uint32_t i = 0; i < version->segments.count; i++) {
-		uint64_t from = address_offset(version->segments.items[i].address);
-		uint64_t length = version->segments.items[i].length;
-
-		if (from < space->size)
-			bytes += length < space->size - from ? length : space->size - from;
-	}
-	return bytes;
-}
-
-/* What would become free with each version, and what it uses together with others. */
-static void list_measure_shares(struct list_space *space, const struct catalogue *catalogue)
-{
-	struct pins_run run;
-
-	while (pins_next(&space->pins, &run)) {
-		if (run.users || run.catalogue)
-			space->used += run.to - run.from;
-		if (run.users == 1)
-			space->shares[run.only].unique += list_bytes(space, run.from, run.to);
-	}
-	for (uint32_t v = 0; v < catalogue->version_count; v++)
-		space->shares[v].shared =
-			list_version_bytes(space, &catalogue->versions[v]) - space->shares[v].unique;
-}
-
-/* A device may have become larger than its volume. */
-static uint64_t list_size(const struct volume *volume)
-{
-	uint64_t size = source_size(&volume->array->source, 0);
-
-	if (volume->array->geometry->is_block_device && size > volume->super.member_size)
-		return volume->super.member_size;
-	return size;
-}
-
-/* A publish also uses what is left of the last one's segment, which counts as used. */
-static int list_measure_free(const struct volume *volume, struct list_space *space, struct error *err)
-{
-	uint64_t file_size = volume->array->geometry->is_block_device ? 0 : space->size;
-	struct space found;
-	int r;
-
-	r = space_open_inside(&found, &volume->catalogue, &volume->super, file_size, err);
-	if (r == 0)
-		space->free_bytes = space_free(&found);
-	space_close(&found);
-	return r;
-}
-
-/* A segment is used when a version lists it, or the catalogue lies in it. */
-static int list_measure(const struct volume *volume, struct list_space *space, struct error *err)
-{
-	const struct superblock *super = &volume->super;
-	const struct catalogue *catalogue = &volume->catalogue;
-	int r;
-
-	space->segment_size = UINT64_C(1) << super->segment_log;
-	space->size = list_size(volume);
-	space->total = round_up(space->size, space->segment_size) >> super->segment_log;
-	space->shares = calloc((size_t)catalogue->version_count + 1, sizeof(*space->shares));
-	r = space->shares ? pins_open(catalogue, super, space->total, &space->pins, err) :
-			    error_set(err, -ENOMEM, "no memory for %" PRIu32 " versions", catalogue->version_count);
-	if (r < 0)
-		return r;
-	list_measure_shares(space, catalogue);
-	return list_measure_free(volume, space, err);
-}
-
-static void list_space_free(struct list_space *space)
-{
-	pins_close(&space->pins);
-	free(space->shares);
-}
 
 /* --- JSON --- */
 
@@ -208,6 +105,7 @@ static void list_json_version(struct json *json, const struct catalogue *catalog
 	json_number(json, "chunks", v->shape.chunk_count);
 	json_number(json, "content_bytes", v->content_bytes);
 	json_number(json, "stored_bytes", v->stored_bytes);
+	json_number(json, "mirrored_bytes", share->mirrored);
 	json_number(json, "unique_bytes", share->unique);
 	json_number(json, "shared_bytes", share->shared);
 	json_number(json, "index_bytes", v->index_length);
@@ -219,22 +117,51 @@ static void list_json_version(struct json *json, const struct catalogue *catalog
 	json_end_object(json);
 }
 
-/* Without a version it is free, unless the catalogue is there. */
+/* Without a version it is free, a copy, or the catalogue is there. */
+static void list_json_run(struct json *json, const struct catalogue *catalogue, const struct list_space *space,
+			  uint32_t number, const struct pins_run *run)
+{
+	const struct list_member *member = &space->members[number];
+	const struct pins *pins = &member->pins;
+
+	json_begin_object(json, NULL);
+	json_number(json, "member", number);
+	json_number(json, "offset", run->from * space->segment_size);
+	json_number(json, "length", list_space_bytes(space, member, run->from, run->to));
+	json_bool(json, "catalogue", run->catalogue);
+	json_begin_array(json, "versions");
+	for (uint32_t v = pins_version(pins, 0); v < pins->versions; v = pins_version(pins, v + 1))
+		json_string(json, NULL, catalogue->versions[v].label);
+	json_end_array(json);
+	json_end_object(json);
+}
+
 static void list_json_space(struct json *json, const struct catalogue *catalogue, struct list_space *space)
 {
-	struct pins *pins = &space->pins;
 	struct pins_run run;
 
 	json_begin_array(json, "space");
-	for (pins_rewind(pins); pins_next(pins, &run);) {
+	for (uint32_t i = 0; i < space->member_count; i++)
+		for (pins_rewind(&space->members[i].pins); pins_next(&space->members[i].pins, &run);)
+			list_json_run(json, catalogue, space, i, &run);
+	json_end_array(json);
+}
+
+static void list_json_members(struct json *json, const struct volume *volume, const struct list_space *space)
+{
+	json_begin_array(json, "member_list");
+	for (uint32_t i = 0; i < space->member_count; i++) {
+		const struct list_member *member = &space->members[i];
+
 		json_begin_object(json, NULL);
-		json_number(json, "offset", run.from * space->segment_size);
-		json_number(json, "length", list_bytes(space, run.from, run.to));
-		json_bool(json, "catalogue", run.catalogue);
-		json_begin_array(json, "versions");
-		for (uint32_t v = pins_version(pins, 0); v < pins->versions; v = pins_version(pins, v + 1))
-			json_string(json, NULL, catalogue->versions[v].label);
-		json_end_array(json);
+		json_number(json, "member", i);
+		json_string(json, "name", volume->names[i]);
+		list_json_uuid(json, "uuid", member->super.member_uuid);
+		json_string(json, "identity", member->super.identity);
+		json_bool(json, "block_device", volume->array->geometry[i].is_block_device);
+		json_number(json, "member_size", member->super.member_size);
+		json_number(json, "segments", member->total);
+		json_number(json, "segments_used", member->used);
 		json_end_object(json);
 	}
 	json_end_array(json);
@@ -263,9 +190,11 @@ static void list_json(const struct volume *volume, struct list_space *space,
 	json_string(&json, "volume", volume->path);
 	list_json_uuid(&json, "uuid", volume->super.volume_uuid);
 	json_bool(&json, "block_device", volume->array->geometry->is_block_device);
-	json_number(&json, "size", source_size(&volume->array->source, 0));
+	json_number(&json, "size",
+		    space->member_count > 1 ? space->size : source_size(&volume->array->source, 0));
 	json_number(&json, "member_size", volume->super.member_size);
 	json_number(&json, "members", volume->super.member_count);
+	list_json_members(&json, volume, space);
 	json_string(&json, "identity", volume->super.identity);
 	json_number(&json, "superblock_sequence", volume->super.sequence);
 	json_number(&json, "segment_size", space->segment_size);
@@ -291,6 +220,22 @@ static void list_json(const struct volume *volume, struct list_space *space,
 
 /* --- text --- */
 
+static void list_text_members(const struct volume *volume, const struct list_space *space)
+{
+	char uuid[UUID_TEXT_SIZE], size[SIZE_TEXT_SIZE];
+
+	printf("\n  MEMBER       SIZE  SEGMENTS      USED  %-36s  NAME\n", "UUID");
+	for (uint32_t i = 0; i < space->member_count; i++) {
+		const struct list_member *member = &space->members[i];
+
+		format_uuid(member->super.member_uuid, uuid);
+		printf("  %6" PRIu32 " %10s %9" PRIu64 " %9" PRIu64 "  %s  ", i, format_size(member->size, size),
+		       member->total, member->used, uuid);
+		text_write(stdout, volume->names[i], strlen(volume->names[i]));
+		printf("\n");
+	}
+}
+
 static void list_text_head(const struct volume *volume, const struct list_space *space,
 			   const struct list_publisher *publisher)
 {
@@ -300,19 +245,32 @@ static void list_text_head(const struct volume *volume, const struct list_space 
 	format_uuid(volume->super.volume_uuid, uuid);
 	fputs("volume      ", stdout);
 	text_write(stdout, volume->path, strlen(volume->path));
-	printf(" (%s)\n", format_size(source_size(&volume->array->source, 0), size));
+	if (space->member_count > 1)
+		printf(" (%" PRIu32 " members, %s)\n", space->member_count, format_size(space->size, size));
+	else
+		printf(" (%s)\n", format_size(source_size(&volume->array->source, 0), size));
 	printf("uuid        %s\n", uuid);
 	printf("superblock  sequence %" PRIu64 "\n", volume->super.sequence);
 	printf("segments    %" PRIu64 " of %s: %" PRIu64 " used, %" PRIu64 " free; room for %s%s\n", space->total,
 	       format_size(space->segment_size, segment), space->used, space->total - space->used,
 	       format_size(space->free_bytes, room),
 	       volume->array->geometry->is_block_device ? "" : "; the file grows when needed");
+	if (space->member_count > 1)
+		list_text_members(volume, space);
 	if (!publisher->is_there)
 		return;
 	printf("publisher   on "); /* killed, or at the superblock slot when the device failed, it leaves its record */
 	text_write(stdout, publisher->host, strlen(publisher->host));
 	printf(" since %s UTC process=%" PRIu64 ", at work or ended without finishing\n",
 	       text_time((int64_t)publisher->since, since), publisher->process);
+}
+
+/* The part of a version's segments that has copies, in per cent. */
+static unsigned list_protection(const struct list_share *share)
+{
+	uint64_t bytes = share->unique + share->shared;
+
+	return bytes ? (unsigned)((double)share->mirrored * 100 / (double)bytes) : 0;
 }
 
 static void list_text_version(const struct volume *volume, const struct version *v, const struct list_share *share,
@@ -323,11 +281,14 @@ static void list_text_version(const struct volume *volume, const struct version 
 	char digest[2 * sizeof(v->digest) + 1];
 
 	format_hex(v->digest, sizeof(v->digest), digest);
-	printf("%c %-*s %5" PRIu64 " %10" PRIu64 " %10s %10s %10s %10s %10s  %-*.*s  %s\n",
+	printf("%c %-*s %5" PRIu64 " %10" PRIu64 " %10s %10s %10s %10s %10s",
 	       v->sequence == volume->catalogue.current ? '*' : ' ', width, v->label, v->sequence,
 	       v->file_count, format_size(v->content_bytes, content), format_size(v->stored_bytes, stored),
 	       format_size(v->index_length, index), format_size(share->unique, unique),
-	       format_size(share->shared, shared), DIGEST_SHOWN, DIGEST_SHOWN, digest,
+	       format_size(share->shared, shared));
+	if (volume->catalogue.members.count)
+		printf(" %8u%%", list_protection(share));
+	printf("  %-*.*s  %s\n", DIGEST_SHOWN, DIGEST_SHOWN, digest,
 	       v->created ? text_time((int64_t)v->created, created) : "-");
 }
 
@@ -345,26 +306,38 @@ static void list_text(const struct volume *volume, struct list_space *space,
 	for (uint32_t i = 0; i < catalogue->version_count; i++)
 		if ((int)strlen(catalogue->versions[i].label) > width)
 			width = (int)strlen(catalogue->versions[i].label);
-	printf("\n  %-*s %5s %10s %10s %10s %10s %10s %10s  %-*s  %s\n", width, "LABEL", "SEQ", "FILES", "CONTENT",
-	       "STORED", "INDEX", "UNIQUE", "SHARED", DIGEST_SHOWN, "DIGEST", "CREATED (UTC)");
+	printf("\n  %-*s %5s %10s %10s %10s %10s %10s %10s%s  %-*s  %s\n", width, "LABEL", "SEQ", "FILES", "CONTENT",
+	       "STORED", "INDEX", "UNIQUE", "SHARED", catalogue->members.count ? " MIRRORED" : "", DIGEST_SHOWN,
+	       "DIGEST", "CREATED (UTC)");
 	for (uint32_t i = 0; i < catalogue->version_count; i++)
 		list_text_version(volume, &catalogue->versions[i], &space->shares[i], width);
 }
 
+static void list_text_run(const struct catalogue *catalogue, const struct list_space *space, uint32_t number,
+			  const struct pins_run *run)
+{
+	const struct list_member *member = &space->members[number];
+	const struct pins *pins = &member->pins;
+	char length[SIZE_TEXT_SIZE];
+
+	if (space->member_count > 1)
+		printf("  %6" PRIu32, number);
+	printf("  %10s %16" PRIu64 " ", format_size(list_space_bytes(space, member, run->from, run->to), length),
+	       run->from * space->segment_size);
+	for (uint32_t v = pins_version(pins, 0); v < pins->versions; v = pins_version(pins, v + 1))
+		printf(" %s", catalogue->versions[v].label);
+	printf("%s\n", run->users ? "" : run->catalogue ? " (catalogue)" : space->has_copies ? " (free, or copies)" :
+										  " (free)");
+}
+
 static void list_text_pins(const struct catalogue *catalogue, struct list_space *space)
 {
-	struct pins *pins = &space->pins;
-	char length[SIZE_TEXT_SIZE];
 	struct pins_run run;
 
-	printf("\n  %10s %16s  %s\n", "BYTES", "FROM", "PINNED BY");
-	for (pins_rewind(pins); pins_next(pins, &run);) {
-		printf("  %10s", format_size(list_bytes(space, run.from, run.to), length));
-		printf(" %16" PRIu64 " ", run.from * space->segment_size);
-		for (uint32_t v = pins_version(pins, 0); v < pins->versions; v = pins_version(pins, v + 1))
-			printf(" %s", catalogue->versions[v].label);
-		printf("%s\n", run.users ? "" : run.catalogue ? " (catalogue)" : " (free)");
-	}
+	printf("\n%s  %10s %16s  %s\n", space->member_count > 1 ? "  MEMBER" : "", "BYTES", "FROM", "PINNED BY");
+	for (uint32_t i = 0; i < space->member_count; i++)
+		for (pins_rewind(&space->members[i].pins); pins_next(&space->members[i].pins, &run);)
+			list_text_run(catalogue, space, i, &run);
 }
 
 int list_run(int argc, char **argv)
@@ -380,14 +353,14 @@ int list_run(int argc, char **argv)
 		return status;
 	r = volume_open_loaded(argv[1], &volume, &err);
 	if (r == 0)
-		r = list_measure(volume, &space, &err);
+		r = list_space_measure(volume, &space, &err);
 	if (r < 0) {
 		log_error(&err, "cannot list '%s'", argv[1]);
 		list_space_free(&space);
 		return VERB_FAILED;
 	}
 	publisher.is_there =
-		publisher_read(&volume->array->source, publisher.host, &publisher.process, &publisher.since);
+		publisher_read(&volume->array->source, 0, publisher.host, &publisher.process, &publisher.since);
 	(options.common.json ? list_json : list_text)(volume, &space, &publisher);
 	if (options.space && !options.common.json)
 		list_text_pins(&volume->catalogue, &space);

@@ -12,6 +12,8 @@ static void pins_add(struct pins *pins, uint32_t segment_log, uint64_t address, 
 {
 	uint64_t offset = address_offset(address), from = offset >> segment_log, to;
 
+	if (address_member(address) != pins->member)
+		return;
 	to = length ? ((offset + length - 1) >> segment_log) + 1 : 0;
 	if (to > pins->total)
 		to = pins->total;
@@ -28,10 +30,10 @@ static int pins_compare(const void *a, const void *b)
 	return x->segment < y->segment ? -1 : x->segment > y->segment;
 }
 
-int pins_open(const struct catalogue *catalogue, const struct superblock *super, uint64_t total, struct pins *ret,
-	      struct error *err)
+int pins_open(const struct catalogue *catalogue, const struct superblock *super, uint32_t member, uint64_t total,
+	      struct pins *ret, struct error *err)
 {
-	struct pins pins = { .total = total, .versions = catalogue->version_count };
+	struct pins pins = { .member = member, .total = total, .versions = catalogue->version_count };
 	size_t extents = 1, words = catalogue->version_count / 64 + 1;
 
 	for (uint32_t v = 0; v < catalogue->version_count; v++)

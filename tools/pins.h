@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which versions pin which segments, from their lists, in one sweep over the volume; the cost depends on the lists
- * only. */
+/* Which versions pin which segments of a member, from their lists, in one sweep over it; the cost depends on the
+ * lists only. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,6 +14,7 @@ struct pins_event {
 };
 
 struct pins {
+	uint32_t member;
 	uint64_t total; /* segments */
 	uint32_t versions;
 	struct pins_event *events; /* by segment */
@@ -33,8 +34,9 @@ struct pins_run {
 	bool catalogue; /* lies there, too */
 };
 
-must_check int pins_open(const struct catalogue *catalogue, const struct superblock *super, uint64_t total,
-			 struct pins *ret, struct error *err);
+/* super: the member's. */
+must_check int pins_open(const struct catalogue *catalogue, const struct superblock *super, uint32_t member,
+			 uint64_t total, struct pins *ret, struct error *err);
 void pins_close(struct pins *pins); /* a zeroed one as well */
 void pins_rewind(struct pins *pins);
 bool pins_next(struct pins *pins, struct pins_run *ret); /* false at the end */

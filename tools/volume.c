@@ -129,40 +129,40 @@ static int volume_check_mounted(const struct volume *volume, const struct superb
 
 static int volume_lock(const struct volume *volume, struct transaction *ret, struct error *err)
 {
-	struct site site;
-	int r;
+	uint32_t count = 0;
+	auto_free struct site *sites = calloc(volume->array->count, sizeof(*sites));
+	int r = sites ? 0 : error_set(err, -ENOMEM, "no memory for a volume");
 
-	r = site_again(volume->path, volume->array->fds[0], &site, err);
-	if (r == 0) {
-		r = transaction_open(volume->path, FILE_WRITE, &site, 1, false, ret, err);
-		site_close(&site);
+	while (r == 0 && count < volume->array->count) {
+		r = site_again(volume->names[count], volume->array->fds[count], &sites[count], err);
+		count += r == 0;
 	}
+	if (r == 0)
+		r = transaction_open(volume->path, FILE_WRITE, sites, count, false, ret, err);
+	while (count)
+		site_close(&sites[--count]);
 	return r < 0 ? error_wrap(err, r, "volume '%s'", volume->path) : 0;
 }
 
 int volume_transaction(const struct volume *volume, struct transaction *ret, struct error *err)
 {
-	struct transaction transaction;
 	int r;
 
 	interrupt_install(); /* a reservation outlives its process */
-	r = volume_lock(volume, &transaction, err);
+	r = volume_lock(volume, ret, err);
 	if (r < 0)
 		return r;
-	r = transaction_load(&transaction, err);
+	r = transaction_load(ret, err);
 	if (r == 0 && volume->mount && !volume->served.sequence)
 		r = error_set(err, -ESTALE, "'%s' does not identify its volume, name the volume itself",
 			      volume->mount);
 	if (r == 0)
-		r = volume_check_mounted(volume, &transaction.super, err);
+		r = volume_check_mounted(volume, &ret->super, err);
 	if (r == 0)
-		r = transaction_check(&transaction, err);
-	if (r < 0) {
-		transaction_close(&transaction);
-		return r;
-	}
-	*ret = transaction;
-	return 0;
+		r = transaction_check(ret, err);
+	if (r < 0)
+		transaction_close(ret);
+	return r;
 }
 
 int volume_load(struct volume *volume, struct error *err)

@@ -22,11 +22,14 @@
 #define DEDUP_AHEAD   16u /* files between the prefetch of a table slot and its use */
 
 int dedup_open(struct dedup *dedup, const struct temp *temp, struct source *source, uint64_t member_size,
+	       const struct members *members,
 	       uint32_t chunk_log, struct error *err)
 {
 	int r;
 
-	*dedup = (struct dedup){ .source = source, .member_size = member_size, .chunk_log = chunk_log };
+	*dedup = (struct dedup){
+		.source = source, .member_size = member_size, .members = members, .chunk_log = chunk_log
+	};
 	r = mapped_open(&dedup->records, temp, err);
 	if (r == 0)
 		r = table_open(&dedup->files, temp, err);
@@ -242,8 +245,15 @@ void dedup_view_free(struct dedup_view *view)
  * read. */
 static bool dedup_view_read(const struct dedup_view *view, uint64_t start, uint64_t end, uint8_t *to)
 {
-	return end - start <= DEDUP_BUFFER && end <= round_down(view->dedup->member_size, DSFS_BLOCK) &&
-	       source_read(view->dedup->source, 0, start, to, end - start, NULL) == 0;
+	const struct dedup *dedup = view->dedup;
+	uint32_t member = address_member(start);
+	uint64_t size = member == 0 ? dedup->member_size : 0;
+
+	if (dedup->members && dedup->members->count)
+		size = members_size(dedup->members, member);
+
+	return end - start <= DEDUP_BUFFER && address_offset(start) + (end - start) <= round_down(size, DSFS_BLOCK) &&
+	       source_read(dedup->source, member, address_offset(start), to, end - start, NULL) == 0;
 }
 
 /* The window at base, loaded; NULL if this is the first time that it is needed, or if it cannot be read. */
@@ -265,25 +275,23 @@ static const struct dedup_window *dedup_view_window(struct dedup_view *view, uin
 }
 
 /* Bytes of the volume; NULL if they cannot be read. Large chunks do not go through windows. */
-static const uint8_t *dedup_view_bytes(struct dedup_view *view, uint64_t offset, uint32_t length)
+static const uint8_t *dedup_view_bytes(struct dedup_view *view, uint64_t address, uint32_t length)
 {
-	uint64_t start = round_down(offset, DSFS_BLOCK), inside = offset % DEDUP_WINDOW;
+	uint64_t start = round_down(address, DSFS_BLOCK), inside = address % DEDUP_WINDOW;
 	const struct dedup_window *window = NULL;
 
 	if (length <= DEDUP_WINDOW / 4 && inside + length <= DEDUP_WINDOW)
-		window = dedup_view_window(view, offset - inside);
+		window = dedup_view_window(view, address - inside);
 	if (window)
 		return window->bytes + inside;
-	if (!dedup_view_read(view, start, round_up(offset + length, DSFS_BLOCK), view->buffer))
+	if (!dedup_view_read(view, start, round_up(address + length, DSFS_BLOCK), view->buffer))
 		return NULL;
-	return view->buffer + (offset - start);
+	return view->buffer + (address - start);
 }
 
 static int dedup_view_stored(void *argument, const struct chunk *chunk, const uint8_t **ret, struct error *err)
 {
-	*ret = NULL;
-	if (address_member(chunk->address) == 0)
-		*ret = dedup_view_bytes(argument, address_offset(chunk->address), chunk->stored);
+	*ret = dedup_view_bytes(argument, chunk->address, chunk->stored);
 	return *ret ? 0 : error_set(err, -EIO, "chunk at %#" PRIx64 " cannot be read", chunk->address);
 }
 

@@ -78,6 +78,40 @@ static int assemble_each(const struct temp *temp, int fd, uint64_t length,
 	return 0;
 }
 
+/* Writes bytes of a section: where space was reserved for all of it, or, with several members, spread over them. */
+static int assemble_put(struct writer *writer, const uint8_t *bytes, uint64_t length, struct extent_list *extents,
+			struct error *err)
+{
+	uint64_t address, step;
+	int r = 0;
+
+	for (uint64_t at = 0; r == 0 && at < length; at += step) {
+		step = length - at < ASSEMBLE_STEP ? length - at : ASSEMBLE_STEP;
+		if (writer_is_spread(writer))
+			r = writer_reserve_anywhere(writer, step, SPACE_BLOCK, err);
+		if (r == 0)
+			r = writer_append(writer, bytes + at, step, &address, err);
+		if (r == 0)
+			r = extent_list_add(extents, address, step, err);
+	}
+	return r;
+}
+
+/* In one piece. */
+static int assemble_reserve(struct writer *writer, uint64_t length, struct error *err)
+{
+	return writer_is_spread(writer) ? 0 : writer_reserve(writer, length, SPACE_BLOCK, err);
+}
+
+/* Without room a section is left out. */
+static int assemble_leave_out(struct extent_list *extents, const char *consequence)
+{
+	log_warn("%s, ignoring", consequence);
+	extent_list_free(extents);
+	*extents = (struct extent_list){ 0 };
+	return 0;
+}
+
 int assemble_section(const struct records *records, struct names_writer *names, const struct temp *temp,
 		     struct version *version, int *ret_fd, struct error *err)
 {
@@ -109,21 +143,17 @@ int assemble_stat_cache(struct writer *writer, struct stat_cache_writer *stat_ca
 			struct error *err)
 {
 	const struct mapped *section;
-	uint64_t address;
 	int r;
 
 	r = stat_cache_writer_end(stat_cache, version->shape.inode_count, &section, err);
 	if (r < 0 || !section->length) /* also if the temporary directory is full */
 		return r;
-	r = writer_reserve(writer, section->length, SPACE_BLOCK, err);
-	if (r == -ENOSPC) {
-		log_warn("no free extent is large enough for the stat cache, ignoring");
-		return 0;
-	}
+	r = assemble_reserve(writer, section->length, err);
 	if (r == 0)
-		r = writer_append(writer, section->bytes, section->length, &address, err);
-	if (r == 0)
-		r = extent_list_add(&version->source.extents, address, section->length, err);
+		r = assemble_put(writer, section->bytes, section->length, &version->source.extents, err);
+	if (r == -ENOSPC)
+		return assemble_leave_out(&version->source.extents,
+					  "no free extent is large enough for the stat cache");
 	if (r == 0)
 		r = sha256_of(section->bytes, section->length, version->source_sha256, err);
 	if (r == 0)
@@ -186,14 +216,10 @@ struct assemble_stream {
 static int assemble_stream_step(void *argument, const uint8_t *bytes, size_t length, struct error *err)
 {
 	struct assemble_stream *stream = argument;
-	uint64_t address;
-	int r;
+	int r = assemble_reserve(stream->writer, length, err);
 
-	r = writer_reserve(stream->writer, length, SPACE_BLOCK, err);
 	if (r == 0)
-		r = writer_append(stream->writer, bytes, length, &address, err);
-	if (r == 0)
-		r = extent_list_add(stream->extents, address, length, err);
+		r = assemble_put(stream->writer, bytes, length, stream->extents, err);
 	sha256_add(stream->sha, bytes, length);
 	progress_add(stream->progress, 0, length);
 	return r;
@@ -234,36 +260,41 @@ int assemble_stream(struct writer *writer, const struct temp *temp, int fd, uint
 	return r < 0 ? r : assemble_check_end(&check, version, err);
 }
 
+struct assemble_sums {
+	struct writer *writer;
+	struct extent_list *extents;
+};
+
 static int assemble_sums_step(void *argument, const uint8_t *bytes, size_t length, struct error *err)
 {
-	return writer_append(argument, bytes, length, NULL, err);
+	struct assemble_sums *to = argument;
+
+	return assemble_put(to->writer, bytes, length, to->extents, err);
 }
 
 int assemble_sums(struct writer *writer, const struct temp *temp, struct records *records, struct version *version,
 		  struct error *err)
 {
+	struct assemble_sums to = { writer, &version->block_sums.extents };
 	struct sums *sums = &records->sums;
 	auto_free uint8_t *head = NULL;
-	uint64_t head_length, length, address;
+	uint64_t head_length, length;
 	int r;
 
 	r = sums_end(sums, records_chunk_count(records), &head, &head_length, &length, err);
 	if (r < 0 || !length)
 		return r;
-	r = writer_reserve(writer, length, SPACE_BLOCK, err);
-	if (r == -ENOSPC) {
-		log_warn("no free extent is large enough for the block checksums, parts of large files will be read "
-			 "in whole chunks, ignoring");
-		return 0;
-	}
+	r = assemble_reserve(writer, length, err);
 	if (r == 0)
-		r = writer_append(writer, head, head_length, &address, err);
+		r = assemble_put(writer, head, head_length, to.extents, err);
 	if (r == 0)
-		r = assemble_each(temp, sums->stream.fd, length - head_length, assemble_sums_step, writer, err);
+		r = assemble_each(temp, sums->stream.fd, length - head_length, assemble_sums_step, &to, err);
+	if (r == -ENOSPC)
+		return assemble_leave_out(to.extents,
+					  "no free extent is large enough for the block checksums, parts of large "
+					  "files will be read in whole chunks");
 	if (r == 0)
 		r = sha256_of(head, head_length, version->block_sums_sha256, err);
-	if (r == 0)
-		r = extent_list_add(&version->block_sums.extents, address, length, err);
 	if (r == 0)
 		version->block_sums.length = length;
 	return r;

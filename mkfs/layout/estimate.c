@@ -175,23 +175,22 @@ static uint64_t estimate_temporary(const struct estimate *estimate, const struct
 }
 
 /* Free space on the device, or on the filesystem of the volume's file. */
-static int estimate_free_bytes(const struct target *target, const struct space *space, uint64_t *ret,
-			       struct error *err)
+static int estimate_free_bytes(const struct target *target, uint64_t *ret, struct error *err)
 {
 	struct statvfs fs;
 
-	if (target->is_device) {
-		*ret = space_free(space);
+	if (target_is_on_devices(target)) {
+		*ret = allocator_free(&target->transaction.allocator);
 		return 0;
 	}
-	if (fstatvfs(target->site.folder, &fs) < 0)
+	if (fstatvfs(target->media[0].site.folder, &fs) < 0)
 		return error_errno(err, "cannot determine the free space for '%s'", target->path);
 	*ret = (uint64_t)fs.f_bavail * fs.f_frsize;
 	return 0;
 }
 
 int estimate_end(const struct estimate *estimate, const struct scan_counts *counts, const struct target *target,
-		 const struct space *space, struct pack_estimate *ret, struct error *err)
+		 struct pack_estimate *ret, struct error *err)
 {
 	struct pack_estimate result = {
 		.files = estimate->files,
@@ -202,6 +201,7 @@ int estimate_end(const struct estimate *estimate, const struct scan_counts *coun
 		.content_bytes = estimate->content_bytes,
 		.versions = target->transaction.catalogue.version_count,
 	};
+	bool is_formatted;
 	int r;
 
 	result.index_bytes = estimate_index(estimate, counts);
@@ -210,11 +210,11 @@ int estimate_end(const struct estimate *estimate, const struct scan_counts *coun
 	result.image_bytes = space_taken(&estimate->space) + result.index_bytes + result.block_sums_bytes +
 			     estimate_stat_cache(estimate, counts) + DSFS_BLOCK +
 			     (target->transaction.is_new ? DSFS_DATA_AT : 0);
-	r = estimate_free_bytes(target, space, &result.free_bytes, err);
+	r = estimate_free_bytes(target, &result.free_bytes, err);
 	if (r < 0)
 		return r;
-	result.fits = result.image_bytes - (target->is_device && target->transaction.is_new ? DSFS_DATA_AT : 0) <=
-		      result.free_bytes;
+	is_formatted = target_is_on_devices(target) && target->transaction.is_new;
+	result.fits = result.image_bytes - (is_formatted ? DSFS_DATA_AT : 0) <= result.free_bytes;
 	*ret = result;
 	return 0;
 }

@@ -21,7 +21,6 @@ struct pack_estimate {
 must_check int estimate_open(uint32_t chunk_log, struct estimate **ret, struct error *err);
 void estimate_free(struct estimate *estimate);
 struct scan_sink estimate_sink(struct estimate *estimate);
-/* space: what is free on the target. */
 must_check int estimate_end(const struct estimate *estimate, const struct scan_counts *counts,
-			    const struct target *target, const struct space *space, struct pack_estimate *ret,
+			    const struct target *target, struct pack_estimate *ret,
 			    struct error *err);

@@ -34,17 +34,30 @@ static void large_begin(struct large *large, const struct item *item)
 	large->size = large->left = item->attributes.size;
 	large->sparse = large->reserved = large->dense = false;
 	large->at_border = true;
-	large->shared_bytes = large->hole_bytes = 0;
+	large->shared_bytes = large->hole_bytes = large->piece_left = 0;
 	large->run.length = 0;
 	holes_begin(large->holes);
+}
+
+/* A file of many pieces is spread: each piece of this length goes where there is least. */
+static void large_choose(struct large *large, const struct batch_chunk *chunk)
+{
+	uint64_t piece = large->left < LARGE_PIECE ? large->left : LARGE_PIECE;
+
+	if (chunk->length > large->piece_left) {
+		large->piece_left = piece > chunk->length ? piece : chunk->length;
+		allocator_choose(large->store->allocator, large->piece_left);
+	}
+	large->piece_left -= chunk->length;
 }
 
 /* Puts the file into one extent of free space if one is large enough; otherwise it goes chunk by chunk. */
 static int large_reserve(struct large *large, const struct batch_chunk *chunk, struct error *err)
 {
 	if (!large->reserved)
-		space_prefer(large->store->space, large->size);
+		allocator_begin_large(large->store->allocator, large->size);
 	large->reserved = true;
+	large_choose(large, chunk);
 	large->dense |= chunk->codec != DSFS_CODEC_RAW;
 	return writer_reserve(large->store->writer, chunk->stored, large->dense ? SPACE_DENSE : SPACE_BLOCK, err);
 }

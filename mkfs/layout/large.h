@@ -5,7 +5,8 @@
 #include "layout/share.h"
 #include "layout/store.h"
 
-#define LARGE_RUN 8u /* the shortest run of chunks that a large file shares */
+#define LARGE_RUN   8u /* the shortest run of chunks that a large file shares */
+#define LARGE_PIECE (UINT64_C(1) << 20) /* bytes in a row on one member */
 
 /* Chunks that match a run on the volume. */
 struct large_run {
@@ -32,6 +33,7 @@ struct large {
 	bool dense;                        /* it has a compressed chunk; those after it are not aligned */
 	bool at_border;                    /* the next chunk is the first one, or follows a hole */
 	uint64_t size, left;               /* bytes in all, and still to come */
+	uint64_t piece_left;               /* bytes that go where the last ones went */
 	uint64_t shared_bytes, hole_bytes; /* so far */
 	struct large_run run;
 };

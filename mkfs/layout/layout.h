@@ -17,7 +17,7 @@ struct layout_setup {
 	const struct temp *temp;
 	uint32_t chunk_log;
 	struct writer *writer;
-	struct space *space;
+	struct allocator *allocator;
 	struct progress *progress;
 	struct compress_hints *hints;        /* NULL unless --compress is auto */
 	const struct dedup *dedup;           /* NULL on a new volume */

@@ -11,7 +11,7 @@ int store_existing(struct store *store, const struct dsfs_chunk *record, const d
 	struct chunk chunk = chunk_of_record(record);
 
 	if (!chunk_is_hole(&chunk))
-		space_hold(store->space, address_offset(chunk.address), chunk.stored);
+		allocator_hold(store->allocator, chunk.address, chunk.stored);
 	return records_add_chunk(store->records, record, block_sums, err);
 }
 
@@ -87,7 +87,7 @@ int store_file(struct store *store, const struct batch *batch, const struct item
 	} else {
 		bytes = store_measure(batch, item, &align);
 		if (bytes)
-			r = writer_reserve(store->writer, bytes, align, err);
+			r = writer_reserve_anywhere(store->writer, bytes, align, err);
 		for (uint32_t i = 0; r == 0 && i < item->chunk_count; i++)
 			r = store_chunk(store, &batch->chunks[item->first_chunk + i], err);
 	}

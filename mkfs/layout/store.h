@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes chunks to the volume by the placement rules, and their records. */
 #pragma once
-#include "volume/space.h"
+#include "volume/allocator.h"
 #include "layout/records.h"
 #include "output/writer.h"
 
@@ -10,7 +10,7 @@
 
 struct store {
 	struct writer *writer;
-	struct space *space;
+	struct allocator *allocator;
 	struct records *records;
 	uint64_t inline_bytes; /* so far */
 };

@@ -13,7 +13,8 @@
 enum pack_compress { PACK_RAW, PACK_ZSTD, PACK_AUTO };
 
 struct pack_options {
-	const char *volume, *source;
+	const char *volume, *source; /* volume: see members/naming.h */
+	uint32_t copies; /* of what is written; 0: as many as last time */
 	const char *label; /* NULL: v1, v2, … */
 	bool force, format, no_current;
 	bool write_protect; /* the namespace, between publishes */

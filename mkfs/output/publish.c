@@ -99,7 +99,7 @@ int publish_run(struct target *target, struct writer *writer, struct version *ve
 
 	r = writer_finish(writer, progress, err);
 	if (r == 0)
-		r = space_segments(&transaction->space, &version->segments, err);
+		r = allocator_segments(&transaction->allocator, &version->segments, err);
 	if (r == 0)
 		r = catalogue_append(&transaction->catalogue, version, err);
 	if (r < 0)

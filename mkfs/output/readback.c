@@ -14,13 +14,14 @@
 #include "base/huge.h"
 #include "base/interrupt.h"
 #include "datasetfs/format.h"
+#include "image/address.h"
 #include "image/checksum.h"
 #include "spill/mapped.h"
 
 #define READBACK_THREADS 2u
 
 struct readback_record {
-	uint64_t offset, length;
+	uint64_t address, length;
 	struct checksum_key key;
 	uint64_t first; /* sum of the first block */
 };
@@ -45,12 +46,19 @@ struct readback {
 	struct error error;
 };
 
-static int readback_wrong(uint64_t offset, uint64_t length, struct error *err)
+static int readback_wrong(uint64_t address, uint64_t length, struct error *err)
 {
 	return error_set(err, -EIO,
 			 "read back at offset %" PRIu64 ": %" PRIu64 " bytes are not what was written, the device is "
 			 "not to be trusted",
-			 offset, length);
+			 address_offset(address), length);
+}
+
+static int readback_read(struct readback *readback, const struct readback_record *record, uint8_t *buffer,
+			 size_t length, struct error *err)
+{
+	return source_read(readback->source, address_member(record->address), address_offset(record->address), buffer,
+			   length, err);
 }
 
 static int readback_compare(struct readback *readback, const struct readback_record *record, uint8_t *buffer,
@@ -59,13 +67,13 @@ static int readback_compare(struct readback *readback, const struct readback_rec
 	struct checksum_key key;
 	int r;
 
-	r = source_read(readback->source, 0, record->offset, buffer, record->length, err);
+	r = readback_read(readback, record, buffer, record->length, err);
 	if (r < 0)
 		return r;
 	key = checksum_128(buffer, record->length);
 	if (key.low == record->key.low && key.high == record->key.high)
 		return 0;
-	return readback_wrong(record->offset, record->length, err);
+	return readback_wrong(record->address, record->length, err);
 }
 
 /* With the lock held, or after the threads. */
@@ -217,9 +225,9 @@ static int readback_result(const struct readback *readback, struct error *err)
 	return readback->result < 0 ? error_pass(err, readback->result, &readback->error) : 0;
 }
 
-int readback_add(struct readback *readback, uint64_t offset, const uint8_t *bytes, size_t length, struct error *err)
+int readback_add(struct readback *readback, uint64_t address, const uint8_t *bytes, size_t length, struct error *err)
 {
-	struct readback_record record = { offset, length, checksum_128(bytes, length),
+	struct readback_record record = { address, length, checksum_128(bytes, length),
 					  checksum_64(bytes, DSFS_BLOCK) };
 	int r;
 
@@ -248,9 +256,9 @@ static int readback_compare_first(struct readback *readback, struct error *err)
 
 		r = interrupt_check(err);
 		if (r == 0)
-			r = source_read(readback->source, 0, record->offset, buffer, DSFS_BLOCK, err);
+			r = readback_read(readback, record, buffer, DSFS_BLOCK, err);
 		if (r == 0 && checksum_64(buffer, DSFS_BLOCK) != record->first)
-			r = readback_wrong(record->offset, DSFS_BLOCK, err);
+			r = readback_wrong(record->address, DSFS_BLOCK, err);
 	}
 	return r;
 }

@@ -1,22 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes to the volume in order, through large buffers and a thread; everything is read back. */
+/* Writes to the volume, in order in each of its lanes; everything is read back. */
 #pragma once
 #include "base/progress.h"
 #include "base/source.h"
 #include "spill/temp.h"
-#include "volume/space.h"
+#include "volume/allocator.h"
 
-#define WRITER_BUFFER (4u << 20)
+#define WRITER_BUFFER (4u << 20) /* of one stream, when they are few */
 
 struct writer;
 
-/* The writer allocates from space; both belong to one thread. */
-must_check int writer_open(struct source *source, struct space *space, const struct temp *temp, struct writer **ret,
-			   struct error *err);
+/* The writer takes space from the allocator; both belong to one thread. */
+must_check int writer_open(struct source *source, struct allocator *allocator, const struct temp *temp,
+			   struct writer **ret, struct error *err);
 void writer_close(struct writer *writer);
 
 /* Reserves contiguous space for the next length bytes, of one or more appends. -ENOSPC "volume is full". */
 must_check int writer_reserve(struct writer *writer, uint64_t length, enum space_align align, struct error *err);
+/* The same on the member that has least. */
+must_check int writer_reserve_anywhere(struct writer *writer, uint64_t length, enum space_align align,
+				       struct error *err);
+/* Whether what is long goes to several members. */
+bool writer_is_spread(const struct writer *writer);
 /* Writes the next bytes of the reserved space; *ret_address is their address. */
 must_check int writer_append(struct writer *writer, const void *bytes, size_t length, uint64_t *ret_address,
 			     struct error *err);

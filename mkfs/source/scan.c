@@ -77,8 +77,8 @@ static int scan_check_entry(struct scan *scan, const struct scan_directory *dire
 	if (entry->name_length > DSFS_NAME_MAX)
 		return error_set(err, -ENAMETOOLONG, "a name of %zu bytes, expected at most %u", entry->name_length,
 				 DSFS_NAME_MAX);
-	if (S_ISREG(entry->attributes.mode) && setup->volume_inode == entry->attributes.inode &&
-	    setup->volume_device == entry->attributes.device)
+	if (S_ISREG(entry->attributes.mode) && setup->is_volume &&
+	    setup->is_volume(setup->is_volume_argument, entry->attributes.device, entry->attributes.inode))
 		return error_set(err, -EINVAL, "the volume itself lies in the source as '%s%s%s': --exclude it",
 				 directory->listing->dir->path, *directory->listing->dir->path ? "/" : "", entry->name);
 	return 0;

@@ -33,7 +33,8 @@ struct scan_setup {
 	struct listing_context list;
 	struct from_list *from_list; /* NULL: everything */
 	bool refuse_special;
-	uint64_t volume_device, volume_inode; /* must not lie in the source; 0 if it does not exist */
+	bool (*is_volume)(void *argument, uint64_t device, uint64_t inode); /* must not lie in the source */
+	void *is_volume_argument;
 	struct scan_sink sink;
 };
 

@@ -228,3 +228,28 @@ uint32_t members_age(const struct members *members, uint64_t sequence, const uin
 	}
 	return 0;
 }
+
+
+void members_keep_groups(struct members *members, const bool *is_kept)
+{
+	uint32_t groups = 0, columns = 0;
+
+	for (uint32_t g = 0; g < members->group_count; g++) {
+		struct member_group group = members->groups[g];
+		uint32_t more = (uint32_t)group.data + group.redundant;
+
+		if (!is_kept[g])
+			continue;
+		memmove(&members->columns[columns], &members->columns[group.first_column],
+			more * sizeof(*members->columns));
+		for (uint32_t i = 0; i < more; i++)
+			members->places[columns + i] =
+				(struct member_column){ members->columns[columns + i], groups, i };
+		group.first_column = columns;
+		members->groups[groups++] = group;
+		columns += more;
+	}
+	members->group_count = groups;
+	members->column_count = columns;
+	qsort(members->places, columns, sizeof(*members->places), members_compare);
+}

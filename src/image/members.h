@@ -84,3 +84,5 @@ bool members_sort(struct members *members, uint64_t *ret);
 void members_remember(struct members *members, const struct superblock *super);
 /* How many catalogues ago this one was in force; 0: never, as far as is known. */
 uint32_t members_age(const struct members *members, uint64_t sequence, const uint8_t *sha256);
+/* Drops the groups that are not kept, by number. */
+void members_keep_groups(struct members *members, const bool *is_kept);

@@ -9,7 +9,8 @@
 
 #define SUMMED (sizeof(struct dsfs_publisher) - sizeof(dsfs_le64))
 
-int publisher_write(struct source *source, const char *host, uint64_t process, uint64_t since, struct error *err)
+int publisher_write(struct source *source, uint32_t member, const char *host, uint64_t process, uint64_t since,
+		    struct error *err)
 {
 	struct dsfs_publisher disk __attribute__((aligned(4096)));
 
@@ -21,14 +22,14 @@ int publisher_write(struct source *source, const char *host, uint64_t process, u
 		memcpy(disk.host, host, strnlen(host, sizeof(disk.host)));
 		disk.checksum = dsfs_le64_of(checksum_64(&disk, SUMMED));
 	}
-	return source_write(source, 0, DSFS_PUBLISHER_AT, &disk, sizeof(disk), err);
+	return source_write(source, member, DSFS_PUBLISHER_AT, &disk, sizeof(disk), err);
 }
 
-bool publisher_read(struct source *source, char *host, uint64_t *process, uint64_t *since)
+bool publisher_read(struct source *source, uint32_t member, char *host, uint64_t *process, uint64_t *since)
 {
 	struct dsfs_publisher disk __attribute__((aligned(4096)));
 
-	if (source_read(source, 0, DSFS_PUBLISHER_AT, &disk, sizeof(disk), NULL) < 0 ||
+	if (source_read(source, member, DSFS_PUBLISHER_AT, &disk, sizeof(disk), NULL) < 0 ||
 	    memcmp(disk.magic, DSFS_PUBLISHER_MAGIC, sizeof(disk.magic)) != 0 ||
 	    dsfs_le64_get(disk.checksum) != checksum_64(&disk, SUMMED))
 		return false;

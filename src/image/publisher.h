@@ -8,7 +8,8 @@
 #include "base/source.h"
 
 /* host may be NULL to clear it. */
-must_check int publisher_write(struct source *source, const char *host, uint64_t process, uint64_t since,
+must_check int publisher_write(struct source *source, uint32_t member, const char *host, uint64_t process,
+			       uint64_t since,
 			       struct error *err);
 /* False when nobody is recorded. host has room for 257 bytes. */
-bool publisher_read(struct source *source, char *host, uint64_t *process, uint64_t *since);
+bool publisher_read(struct source *source, uint32_t member, char *host, uint64_t *process, uint64_t *since);

@@ -390,3 +390,33 @@ int assembly_open(const char *volume, struct assembly *ret, struct error *err)
 	search_close(&search);
 	return r;
 }
+
+static bool assembly_is_member(const char *name)
+{
+	struct candidate candidate;
+	bool is_member;
+
+	if (candidate_open(name, NULL, &candidate, NULL) < 0)
+		return false;
+	is_member = candidate_has_members(&candidate);
+	candidate_close(&candidate);
+	return is_member;
+}
+
+int assembly_find(const char *volume, bool *ret, struct error *err)
+{
+	char **names;
+	uint32_t count;
+	int r;
+
+	*ret = naming_is_uuid(volume);
+	if (*ret)
+		return 0;
+	r = naming_split(volume, &names, &count, err);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < count && !*ret; i++)
+		*ret = assembly_is_member(names[i]);
+	naming_free(names, count);
+	return 0;
+}

@@ -15,4 +15,7 @@ struct assembly {
  * be there: -ENOLINK with the names of those that are missing or stale; -EXDEV: one is of another volume; -ENOTUNIQ:
  * one is there twice; -EBADMSG: one went ways of its own. */
 must_check int assembly_open(const char *volume, struct assembly *ret, struct error *err);
+/* *ret: the name is that of a volume of several members, or at least one in the list says that it is of one. What is
+ * not there, or cannot be read, says nothing. */
+must_check int assembly_find(const char *volume, bool *ret, struct error *err);
 void assembly_close(struct assembly *assembly); /* its contents */

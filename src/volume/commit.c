@@ -10,56 +10,122 @@
 #include "base/cleanup.h"
 #include "image/address.h"
 #include "image/sha256.h"
+#include "volume/groups.h"
 
-/* What is read back after the flush comes from the medium. */
-static int commit_write(struct source *source, uint64_t offset, const uint8_t *bytes, uint64_t length,
-			struct error *err)
+struct commit {
+	struct source *source;
+	struct superblock *slots;
+	uint32_t count;
+	uint8_t *bytes; /* of the catalogue */
+	uint64_t length;
+};
+
+static int commit_full(uint64_t length, struct error *err)
 {
-	auto_free uint8_t *found = aligned_alloc(DSFS_BLOCK, length);
-	int r;
-
-	if (!found)
-		return error_set(err, -ENOMEM, "out of memory");
-	r = source_write(source, 0, offset, bytes, length, err);
-	if (r == 0)
-		r = source_flush(source, err);
-	if (r == 0)
-		r = source_read(source, 0, offset, found, length, err);
-	if (r == 0 && memcmp(found, bytes, length) != 0)
-		r = error_set(err, -EIO,
-			      "read back at offset %" PRIu64 ": %" PRIu64
-			      " bytes are not what was written, do not trust the device",
-			      offset, length);
-	return r;
+	return error_set(err, -ENOSPC, "volume is full: no room for a catalogue of %" PRIu64 " bytes", length);
 }
 
-/* The size on the volume is known before the tail is, which is a field of it. */
-int commit_catalogue(struct source *source, struct space *space, struct catalogue *catalogue,
-		     struct superblock *super, struct error *err)
+/* Takes a place on each member. A file grows as far. */
+static int commit_place(struct commit *commit, struct allocator *allocator, struct error *err)
 {
-	auto_free uint8_t *draft = NULL;
-	auto_free uint8_t *bytes = NULL;
-	uint64_t length, offset;
-	int r;
+	for (uint32_t i = 0; i < commit->count; i++) {
+		struct superblock *slot = &commit->slots[i];
+		uint64_t offset;
 
-	r = catalogue_encode(catalogue, &draft, &length, err);
-	if (r < 0)
-		return r;
-	if (!space_take_catalogue(space, length, &offset))
-		return error_set(err, -ENOSPC, "volume is full: no room for a catalogue of %" PRIu64 " bytes", length);
-	catalogue->tail = space_tail(space);
-	r = catalogue_encode(catalogue, &bytes, &length, err);
-	if (r == 0)
-		r = commit_write(source, offset, bytes, length, err);
-	if (r == -ENOSPC)
-		return error_set(err, r, "volume is full: no room for a catalogue of %" PRIu64 " bytes", length);
-	if (r == 0)
-		r = sha256_of(bytes, length, super->catalogue_sha256, err);
-	if (r < 0)
-		return r;
-	super->catalogue_address = address_make(0, offset);
-	super->catalogue_length = length;
+		if (!allocator_take_catalogue(allocator, i, commit->length, &offset))
+			return commit_full(commit->length, err);
+		slot->catalogue_address = address_make(i, offset);
+		slot->catalogue_length = commit->length;
+		if (slot->member_size < offset + commit->length)
+			slot->member_size = offset + commit->length;
+	}
 	return 0;
+}
+
+static int commit_write(const struct commit *commit, struct error *err)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < commit->count; i++)
+		r = source_write(commit->source, i, address_offset(commit->slots[i].catalogue_address), commit->bytes,
+				 commit->length, err);
+	if (r == -ENOSPC)
+		return commit_full(commit->length, err);
+	return r < 0 ? r : source_flush(commit->source, err);
+}
+
+/* What is read back after the flush comes from the medium. */
+static int commit_read_back(const struct commit *commit, uint8_t *found, struct error *err)
+{
+	for (uint32_t i = 0; i < commit->count; i++) {
+		uint64_t offset = address_offset(commit->slots[i].catalogue_address);
+		int r = source_read(commit->source, i, offset, found, commit->length, err);
+
+		if (r < 0)
+			return r;
+		if (memcmp(found, commit->bytes, commit->length) != 0)
+			return error_set(err, -EIO,
+					 "read back at offset %" PRIu64 ": %" PRIu64
+					 " bytes are not what was written, do not trust the device",
+					 offset, commit->length);
+	}
+	return 0;
+}
+
+static int commit_bytes(struct commit *commit, struct error *err)
+{
+	auto_free uint8_t *found = aligned_alloc(DSFS_BLOCK, commit->length);
+	int r = found ? 0 : error_set(err, -ENOMEM, "out of memory");
+
+	if (r == 0)
+		r = sha256_of(commit->bytes, commit->length, commit->slots[0].catalogue_sha256, err);
+	for (uint32_t i = 1; r == 0 && i < commit->count; i++)
+		memcpy(commit->slots[i].catalogue_sha256, commit->slots[0].catalogue_sha256, SHA256_SIZE);
+	if (r == 0)
+		r = commit_write(commit, err);
+	return r < 0 ? r : commit_read_back(commit, found, err);
+}
+
+/* What the catalogue says of where things are: of one member a tail, of several their groups and sizes. */
+static void commit_settle(struct allocator *allocator, struct catalogue *catalogue, const struct superblock *slots)
+{
+	if (!allocator->members)
+		catalogue->tail = space_tail(&allocator->lanes[0].space);
+	for (uint32_t i = 0; i < catalogue->members.count; i++)
+		catalogue->members.list[i].size = slots[i].member_size;
+}
+
+/* Its length is known before it is settled. */
+static int commit_encode(const struct catalogue *catalogue, struct commit *commit, struct error *err)
+{
+	free(commit->bytes);
+	commit->bytes = NULL;
+	return catalogue_encode(catalogue, &commit->bytes, &commit->length, err);
+}
+
+int commit_catalogue(struct source *source, struct allocator *allocator, struct catalogue *catalogue,
+		     struct superblock *slots, struct error *err)
+{
+	struct commit commit = { .source = source, .slots = slots, .count = allocator->lane_count };
+	int r = 0;
+
+	allocator_settle(allocator);
+	if (catalogue->members.count)
+		r = groups_drop_unused(catalogue, err);
+	if (r == 0 && catalogue->members.count && slots[0].sequence)
+		members_remember(&catalogue->members, &slots[0]);
+	if (r == 0)
+		r = commit_encode(catalogue, &commit, err);
+	if (r == 0)
+		r = commit_place(&commit, allocator, err);
+	if (r == 0) {
+		commit_settle(allocator, catalogue, slots);
+		r = commit_encode(catalogue, &commit, err);
+	}
+	if (r == 0)
+		r = commit_bytes(&commit, err);
+	free(commit.bytes);
+	return r;
 }
 
 int commit_slot(struct source *source, const struct superblock *super, struct error *err)
@@ -72,7 +138,7 @@ int commit_slot(struct source *source, const struct superblock *super, struct er
 int commit_check(struct source *source, const struct superblock *super, struct error *err)
 {
 	struct superblock found;
-	int r = superblock_find(source, 0, &found, err);
+	int r = superblock_find(source, super->member, &found, err);
 
 	if (r == 0 && (found.sequence != super->sequence ||
 		       memcmp(found.catalogue_sha256, super->catalogue_sha256, sizeof(found.catalogue_sha256)) != 0))

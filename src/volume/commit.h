@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* Puts a change in force: writes its catalogue into free space, and then the superblock slot that refers to it. */
 #pragma once
-#include "volume/space.h"
+#include "volume/allocator.h"
 
-/* Writes the catalogue, whose tail it sets, flushes it and reads it back; fills super's fields about it. */
-must_check int commit_catalogue(struct source *source, struct space *space, struct catalogue *catalogue,
-				struct superblock *super, struct error *err);
-/* Writes the slot that belongs to super->sequence, and flushes it. What it names was flushed before. */
+/* Writes the catalogue to all members, flushes it and reads it back: after its tail, or those of its groups, and the
+ * sizes of the members were set. slots: of each member what it will have, whose fields about the catalogue are
+ * filled; their sizes grow as files do. */
+must_check int commit_catalogue(struct source *source, struct allocator *allocator, struct catalogue *catalogue,
+				struct superblock *slots, struct error *err);
+/* Writes the member's slot that belongs to super->sequence, and flushes it. What it names was flushed before. */
 must_check int commit_slot(struct source *source, const struct superblock *super, struct error *err);
-/* 0 when super is what a mount would take now. */
+/* 0 when super is what a mount would take from its member now. */
 must_check int commit_check(struct source *source, const struct superblock *super, struct error *err);

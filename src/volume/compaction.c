@@ -37,12 +37,12 @@ static int compaction_open(struct compaction_work *work, struct error *err)
 		return error_set(err, -ENOMEM, "out of memory");
 	r = victims_open(source, &transaction->super, &transaction->catalogue, &work->victims, err);
 	if (r == 0)
-		r = relocate_open(source, &transaction->space, rehearse, &work->chunks, err);
+		r = relocate_open(source, &transaction->allocator.lanes[0].space, rehearse, &work->chunks, err);
 	if (r == 0)
-		r = relocate_open(source, &transaction->space, rehearse, &work->sections, err);
+		r = relocate_open(source, &transaction->allocator.lanes[0].space, rehearse, &work->sections, err);
 	work->reindex = (struct reindex){ .source = source,
 					  .members = &transaction->catalogue.members,
-					  .space = &transaction->space,
+					  .space = &transaction->allocator.lanes[0].space,
 					  .is_rehearsal = rehearse,
 					  .victims = &work->victims.chosen,
 					  .segment = work->victims.segment,
@@ -244,6 +244,8 @@ int compaction_run(struct transaction *transaction, unsigned below, bool dry_run
 	uint64_t room = 0;
 	int r;
 
+	if (transaction->catalogue.members.count)
+		return error_set(err, -EOPNOTSUPP, "this release does not compact volumes of several members");
 	r = room_writable(transaction, &room, &first);
 	if (r == 0)
 		r = compaction_try(transaction, below, dry_run, room, ret, &again, &first);

@@ -9,23 +9,23 @@
 
 #include "image/publisher.h"
 
-int holder_write(struct source *source, struct error *err)
+int holder_write(struct source *source, uint32_t member, struct error *err)
 {
 	char host[257] = "";
 
 	gethostname(host, sizeof(host) - 1);
-	return publisher_write(source, host, (uint64_t)getpid(), (uint64_t)time(NULL), err);
+	return publisher_write(source, member, host, (uint64_t)getpid(), (uint64_t)time(NULL), err);
 }
 
-int holder_clear(struct source *source, struct error *err)
+int holder_clear(struct source *source, uint32_t member, struct error *err)
 {
-	int r = publisher_write(source, NULL, 0, 0, err);
+	int r = publisher_write(source, member, NULL, 0, 0, err);
 
 	return r < 0 ? r : source_flush(source, err);
 }
 
 /* The host is text from the volume: what is not plain is not shown. */
-void holder_read(struct source *source, char text[HOLDER_TEXT_SIZE])
+void holder_read(struct source *source, uint32_t member, char text[HOLDER_TEXT_SIZE])
 {
 	char host[257], date[32] = "an unknown time";
 	uint64_t process, since;
@@ -33,7 +33,7 @@ void holder_read(struct source *source, char text[HOLDER_TEXT_SIZE])
 	time_t when;
 
 	text[0] = 0;
-	if (!publisher_read(source, host, &process, &since))
+	if (!publisher_read(source, member, host, &process, &since))
 		return;
 	for (char *c = host; *c; c++)
 		if (*c <= ' ' || *c > '~')

@@ -23,11 +23,26 @@ static int room_open(const struct transaction *transaction, struct space *ret, s
 	return space_open_inside(ret, &transaction->catalogue, &transaction->super, file_size, err);
 }
 
+/* Of several members: segments that no group has. */
+static uint64_t room_outside_groups(const struct transaction *transaction)
+{
+	const struct members *members = &transaction->catalogue.members;
+	uint64_t segments = 0;
+
+	for (uint32_t i = 0; i < members->count; i++)
+		segments += members->list[i].size >> members->segment_log;
+	return segments > members->column_count ? (segments - members->column_count) << members->segment_log : 0;
+}
+
 int room_free(const struct transaction *transaction, uint64_t *ret, struct error *err)
 {
 	struct space space;
 	int r;
 
+	if (transaction->catalogue.members.count) {
+		*ret = room_outside_groups(transaction);
+		return 0;
+	}
 	r = room_open(transaction, &space, err);
 	if (r == 0)
 		*ret = space_free(&space);
@@ -67,7 +82,7 @@ static int room_spare(const struct transaction *transaction, uint64_t *ret, stru
 
 int room_writable(const struct transaction *transaction, uint64_t *ret, struct error *err)
 {
-	uint64_t room = space_free(&transaction->space), spare = UINT64_MAX;
+	uint64_t room = allocator_free(&transaction->allocator), spare = UINT64_MAX;
 	int r = 0;
 
 	if (!room_file(transaction)->geometry.is_block_device)

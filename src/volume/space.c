@@ -123,20 +123,24 @@ static int space_find_runs(struct space *space, const struct catalogue *catalogu
 	return 0;
 }
 
+uint64_t space_reserved(uint64_t capacity)
+{
+	uint64_t bytes = round_down(capacity / SPACE_RESERVE_PART, DSFS_BLOCK);
+
+	if (bytes > SPACE_RESERVE_MAX)
+		return SPACE_RESERVE_MAX;
+	return bytes < SPACE_RESERVE_MIN ? SPACE_RESERVE_MIN : bytes;
+}
+
 /* The end of a device is for catalogues alone, so that there is room for one when all else is full. super NULL: a new
  * volume. */
 static uint64_t space_reserve(struct space *space, const struct superblock *super, uint64_t capacity)
 {
-	uint64_t bytes = round_down(capacity / SPACE_RESERVE_PART, DSFS_BLOCK);
 	uint64_t start, from, to;
 
 	if (capacity == SPACE_ENDLESS)
 		return capacity;
-	if (bytes > SPACE_RESERVE_MAX)
-		bytes = SPACE_RESERVE_MAX;
-	if (bytes < SPACE_RESERVE_MIN)
-		bytes = SPACE_RESERVE_MIN;
-	start = capacity - bytes;
+	start = capacity - space_reserved(capacity);
 	from = to = start;
 	if (super && address_offset(super->catalogue_address) + super->catalogue_length > start) {
 		from = address_offset(super->catalogue_address);
@@ -170,6 +174,25 @@ int space_open(struct space *space, const struct catalogue *catalogue, const str
 			return error_set(err, -ENOMEM, "out of memory");
 		space_add_run(space, DSFS_DATA_AT, capacity);
 	}
+	return 0;
+}
+
+int space_open_empty(struct space *space, uint32_t member, uint64_t size, uint32_t segment_log, struct error *err)
+{
+	*space = (struct space){ .member = member, .segment = UINT64_C(1) << segment_log };
+	space->held_count = round_up(size, space->segment) / space->segment;
+	space->held = calloc(space->held_count / 8 + 1, 1);
+	return space->held ? 0 : error_set(err, -ENOMEM, "out of memory");
+}
+
+int space_add(struct space *space, uint64_t start, uint64_t end, struct error *err)
+{
+	struct space_run *runs = realloc(space->runs, (space->count + 1) * sizeof(*runs));
+
+	if (!runs)
+		return error_set(err, -ENOMEM, "out of memory");
+	space->runs = runs;
+	runs[space->count++] = (struct space_run){ start, start, end };
 	return 0;
 }
 
@@ -371,10 +394,9 @@ static void space_mark_runs(const struct space *space, uint8_t *map)
 	}
 }
 
-int space_segments(const struct space *space, struct extent_list *ret, struct error *err)
+int space_segments(const struct space *space, struct extent_list *list, struct error *err)
 {
 	uint64_t count = round_up(space_end(space), space->segment) / space->segment;
-	struct extent_list list = { 0 };
 	auto_free uint8_t *map = NULL;
 	int r = 0;
 
@@ -388,13 +410,9 @@ int space_segments(const struct space *space, struct extent_list *ret, struct er
 	space_mark_runs(space, map);
 	for (uint64_t s = 0; r == 0 && s < count; s++)
 		if (map[s / 8] >> (s % 8) & 1)
-			r = extent_list_add(&list, address_make(0, s * space->segment), space->segment, err);
-	if (r < 0) {
-		free(list.items);
-		return r;
-	}
-	*ret = list;
-	return 0;
+			r = extent_list_add(list, address_make(space->member, s * space->segment), space->segment,
+					    err);
+	return r;
 }
 
 uint64_t space_end(const struct space *space)

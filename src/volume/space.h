@@ -23,6 +23,7 @@ struct space {
 	uint32_t count;
 	uint32_t current;
 	struct space_run reserve[2]; /* for catalogues, before and behind the one in force */
+	uint32_t member;  /* whose bytes these are */
 	uint64_t segment; /* bytes of one */
 	uint8_t *held;    /* a bit for each segment of the volume: holds bytes that the version shares */
 	uint64_t held_count;
@@ -36,6 +37,9 @@ struct space {
 
 #define SPACE_ENDLESS (UINT64_C(1) << 55) /* capacity of a file */
 
+/* Bytes at the end of a device that nothing but catalogues may have. */
+uint64_t space_reserved(uint64_t capacity);
+
 /* Segments that no version and not the catalogue in force use; first what is left of the one with the tail.
  * catalogue NULL: a new volume. */
 must_check int space_open(struct space *space, const struct catalogue *catalogue, const struct superblock *super,
@@ -44,6 +48,11 @@ must_check int space_open(struct space *space, const struct catalogue *catalogue
  * device. */
 must_check int space_open_inside(struct space *space, const struct catalogue *catalogue, const struct superblock *super,
 				 uint64_t file_size, struct error *err);
+/* Of a member that is taken from in groups of segments: nothing is free yet. size: bytes that versions may hold. */
+must_check int space_open_empty(struct space *space, uint32_t member, uint64_t size, uint32_t segment_log,
+				struct error *err);
+/* One more run, which nothing else is in. */
+must_check int space_add(struct space *space, uint64_t start, uint64_t end, struct error *err);
 void space_close(struct space *space);
 uint64_t space_free(const struct space *space);
 
@@ -68,6 +77,6 @@ uint64_t space_taken(const struct space *space);
 uint64_t space_tail(const struct space *space);
 /* Bytes of earlier versions that the new one uses as well: their segments become its own. */
 void space_hold(struct space *space, uint64_t offset, uint64_t length);
-/* The segments touched or held, as whole segments, for a version record. The caller frees the list. */
-must_check int space_segments(const struct space *space, struct extent_list *ret, struct error *err);
+/* Adds the segments touched or held to a list, as whole segments, for a version record. */
+must_check int space_segments(const struct space *space, struct extent_list *list, struct error *err);
 uint64_t space_end(const struct space *space); /* behind the last byte taken, a multiple of a block */

@@ -5,9 +5,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "image/address.h"
@@ -27,29 +31,31 @@ static int transaction_refuse(struct site *site, const struct error *why, struct
 	struct file_source *file;
 
 	if (why->code == -EBUSY && file_open_site(site, FILE_READ, &file, NULL) == 0) {
-		holder_read(&file->source, who);
+		holder_read(&file->source, 0, who);
 		file_close(file);
 	}
 	return error_set(err, why->code, "%s%s%s", why->reason, who[0] ? ": " : "", who);
 }
 
-static int transaction_lock(struct transaction *transaction, struct site *site, enum file_mode mode, struct error *err)
+static int transaction_lock(struct transaction *transaction, uint32_t number, struct site *site, enum file_mode mode,
+			    struct error *err)
 {
-	struct transaction_member *member = &transaction->members[transaction->member_count];
+	struct transaction_member *member = &transaction->members[number];
 	struct error why = { 0 };
 
+	if (site->file < 0)
+		mode = FILE_CREATE;
 	if (file_open_site(site, mode, &member->file, &why) < 0)
 		return transaction_refuse(site, &why, err);
-	transaction->member_count++;
-	member->source = &member->file->source;
+	(void)array_put(transaction->array, number, member->file);
 	member->is_fresh = mode == FILE_CREATE;
 	if (!transaction_is_device(member))
-		member->former_size = source_size(member->source, 0);
+		member->former_size = source_size(transaction->source, number);
 	return 0;
 }
 
-static int transaction_raise_fence(const struct transaction *transaction, struct transaction_member *member,
-				   struct site *site, bool preempt, struct error *err)
+static int transaction_raise_fence(struct transaction_member *member, struct site *site, bool preempt,
+				   struct error *err)
 {
 	char notice[FENCE_NOTICE_SIZE];
 	struct error why = { 0 };
@@ -57,7 +63,21 @@ static int transaction_raise_fence(const struct transaction *transaction, struct
 	if (fence_raise(member->file->fd, preempt, &member->fence, notice, &why) < 0)
 		return transaction_refuse(site, &why, err);
 	if (notice[0])
-		log_warn("'%s': %s, ignoring", transaction->path, notice);
+		log_warn("'%s': %s, ignoring", site->path, notice);
+	return 0;
+}
+
+static int transaction_alloc(struct transaction *transaction, uint32_t count, struct error *err)
+{
+	int r = array_new(count, &transaction->array, err);
+
+	if (r < 0)
+		return r;
+	transaction->source = &transaction->array->source;
+	transaction->members = calloc(count, sizeof(*transaction->members));
+	if (!transaction->members)
+		return error_set(err, -ENOMEM, "out of memory");
+	transaction->member_count = count;
 	return 0;
 }
 
@@ -65,20 +85,18 @@ int transaction_open(const char *path, enum file_mode mode, struct site *sites, 
 		     struct transaction *ret, struct error *err)
 {
 	struct transaction transaction = { .path = path };
-	int r = 0;
+	int r = transaction_alloc(&transaction, count, err);
 
-	if (count > TRANSACTION_MEMBERS)
-		return error_set(err, -EOPNOTSUPP, "%" PRIu32 " members, this release writes volumes of one", count);
 	for (uint32_t i = 0; r == 0 && i < count; i++)
-		r = transaction_lock(&transaction, &sites[i], mode, err);
+		r = transaction_lock(&transaction, i, &sites[i], mode, err);
 	for (uint32_t i = 0; r == 0 && mode == FILE_WRITE && i < count; i++)
-		r = transaction_raise_fence(&transaction, &transaction.members[i], &sites[i], preempt, err);
+		r = transaction_raise_fence(&transaction.members[i], &sites[i], preempt, err);
 	if (r < 0) {
 		transaction_close(&transaction);
 		return r;
 	}
 	for (uint32_t i = 0; i < count; i++)
-		holder_read(transaction.members[i].source, transaction.members[i].former_holder);
+		holder_read(transaction.source, i, transaction.members[i].former_holder);
 	*ret = transaction;
 	return 0;
 }
@@ -86,56 +104,136 @@ int transaction_open(const char *path, enum file_mode mode, struct site *sites, 
 struct file_source *transaction_swap_file(struct transaction *transaction, uint32_t number, struct file_source *fresh)
 {
 	struct transaction_member *member = &transaction->members[number];
-	struct file_source *former = member->file;
 
 	member->file = fresh;
-	member->source = &fresh->source;
 	member->is_fresh = true;
 	member->former_size = 0;
-	return former;
+	return array_put(transaction->array, number, fresh);
 }
 
 /* --- what is there --- */
 
+/* As the last group has, unless that was said. */
+static uint32_t transaction_copies(const struct transaction *transaction)
+{
+	const struct members *members = &transaction->catalogue.members;
+	const struct member_group *last = NULL;
+
+	for (uint32_t i = 0; i < members->group_count; i++)
+		if (!last || members->groups[i].birth >= last->birth)
+			last = &members->groups[i];
+	if (transaction->copies || !last)
+		return transaction->copies ? transaction->copies : 1;
+	return 1u + last->redundant;
+}
+
+static int transaction_open_lanes(struct transaction *transaction, struct error *err)
+{
+	struct members *members = &transaction->catalogue.members;
+	auto_free struct allocator_member *list = calloc(members->count, sizeof(*list));
+
+	if (!list)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < members->count; i++) {
+		const struct superblock *super = &transaction->members[i].super;
+
+		list[i].capacity = transaction->members[i].capacity;
+		if (!transaction->is_new)
+			list[i].catalogue = (struct extent){ address_offset(super->catalogue_address),
+							     super->catalogue_length };
+	}
+	return allocator_open_members(&transaction->allocator, members, list, transaction_copies(transaction),
+				      transaction->super.segment_log, transaction->super.sequence + 1, err);
+}
+
 static int transaction_open_space(struct transaction *transaction, struct error *err)
 {
-	space_close(&transaction->space);
-	return space_open(&transaction->space, transaction->is_new ? NULL : &transaction->catalogue,
-			  &transaction->super, transaction->super.segment_log, transaction->capacity, err);
+	uint64_t capacity = transaction->member_count ? transaction->members[0].capacity : SPACE_ENDLESS;
+
+	allocator_close(&transaction->allocator);
+	if (transaction->catalogue.members.count)
+		return transaction_open_lanes(transaction, err);
+	return allocator_open(&transaction->allocator, transaction->is_new ? NULL : &transaction->catalogue,
+			      &transaction->super, transaction->super.segment_log, capacity, err);
 }
 
 int transaction_load(struct transaction *transaction, struct error *err)
 {
-	return catalogue_load(transaction_source(transaction), &transaction->super, &transaction->catalogue, err);
+	int r = catalogue_load(transaction->source, &transaction->super, &transaction->catalogue, err);
+
+	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
+		r = superblock_find(transaction->source, i, &transaction->members[i].super, err);
+	return r;
 }
 
-int transaction_check(struct transaction *transaction, struct error *err)
+static int transaction_check_member(struct transaction *transaction, uint32_t number, struct error *err)
 {
-	const struct superblock *super = &transaction->super;
+	struct transaction_member *member = &transaction->members[number];
 	struct error stale = { 0 };
-	int r;
+	int r = superblock_check_newest(transaction->source, number, transaction->super.sequence, err);
 
-	r = catalogue_check_writable(super, &transaction->catalogue, err);
-	if (r == 0)
-		r = superblock_check_newest(transaction_source(transaction), 0, super->sequence, err);
-	if (r < 0)
-		return r;
-	transaction->capacity = transaction_is_device(&transaction->members[0]) ? super->member_size : SPACE_ENDLESS;
-	r = transaction_open_space(transaction, err);
-	if (r == 0 && superblock_may_be_stale(super, &stale))
+	member->capacity = transaction_is_device(member) ? member->super.member_size : SPACE_ENDLESS;
+	if (r == 0 && superblock_may_be_stale(&member->super, &stale))
 		log_warn("volume '%s': %s", transaction->path, stale.reason);
 	return r;
 }
 
-int transaction_format(struct transaction *transaction, const struct superblock *super, uint64_t capacity,
+int transaction_check(struct transaction *transaction, struct error *err)
+{
+	int r = catalogue_check_writable(&transaction->super, &transaction->catalogue, err);
+
+	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
+		r = transaction_check_member(transaction, i, err);
+	return r < 0 ? r : transaction_open_space(transaction, err);
+}
+
+void transaction_set_identity(struct transaction *transaction, uint32_t number, const char *identity)
+{
+	struct members *members = &transaction->catalogue.members;
+	struct superblock *super = &transaction->members[number].super;
+
+	snprintf(super->identity, sizeof(super->identity), "%s", identity);
+	if (number < members->count)
+		snprintf(members->list[number].identity, sizeof(members->list[number].identity), "%s", identity);
+}
+
+static int transaction_enter_members(struct transaction *transaction, const struct member *list, struct error *err)
+{
+	struct members *members = &transaction->catalogue.members;
+
+	transaction->super.feature_incompat |= DSFS_INCOMPAT_MEMBERS;
+	members->list = calloc(transaction->member_count, sizeof(*list));
+	if (!members->list)
+		return error_set(err, -ENOMEM, "out of memory");
+	memcpy(members->list, list, transaction->member_count * sizeof(*list));
+	members->count = transaction->member_count;
+	members->segment_log = transaction->super.segment_log;
+	return 0;
+}
+
+int transaction_format(struct transaction *transaction, const struct superblock *super, const struct member *list,
 		       struct error *err)
 {
+	int r = 0;
+
 	transaction->is_new = true;
-	transaction->capacity = capacity;
 	transaction->super = *super;
+	transaction->super.member_count = transaction->member_count ? transaction->member_count : 1;
 	transaction->catalogue.next_sequence = 1;
 	memcpy(transaction->catalogue.volume_uuid, super->volume_uuid, sizeof(super->volume_uuid));
-	return transaction_open_space(transaction, err);
+	if (list)
+		r = transaction_enter_members(transaction, list, err);
+	for (uint32_t i = 0; i < transaction->member_count; i++) {
+		struct superblock *own = &transaction->members[i].super;
+
+		*own = transaction->super;
+		own->member = i;
+		if (list) {
+			memcpy(own->member_uuid, list[i].uuid, sizeof(own->member_uuid));
+			memcpy(own->identity, list[i].identity, sizeof(own->identity));
+		}
+	}
+	return r < 0 ? r : transaction_open_space(transaction, err);
 }
 
 /* --- the change --- */
@@ -148,7 +246,7 @@ int transaction_begin(struct transaction *transaction, struct error *err)
 		return 0;
 	transaction->state = TRANSACTION_BEGUN;
 	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
-		r = holder_write(transaction->members[i].source, err);
+		r = holder_write(transaction->source, i, err);
 	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
 		if (transaction->members[i].former_holder[0])
 			log_warn("a publisher did not finish: %s, ignoring", transaction->members[i].former_holder);
@@ -179,55 +277,98 @@ static int transaction_reserve_slot(const struct transaction_member *member, uin
 }
 
 /* A file is as long as it is; a device keeps the size that it was formatted for. */
-static uint64_t transaction_member_size(const struct transaction *transaction, const struct transaction_member *member)
+static uint64_t transaction_member_size(const struct transaction *transaction, uint32_t number)
 {
-	uint64_t size = transaction_is_device(member) ? transaction->capacity : source_size(member->source, 0);
+	const struct transaction_member *member = &transaction->members[number];
+	uint64_t size = transaction_is_device(member) ? member->capacity : source_size(transaction->source, number);
 
 	return round_down(size, DSFS_BLOCK);
 }
 
-/* Everything that a slot will name, on all members, and what can fail before it. */
-static int transaction_prepare(struct transaction *transaction, struct superblock *super, struct error *err)
+uint64_t transaction_end_of(const struct transaction *transaction, uint32_t member)
 {
+	uint64_t end = allocator_end(&transaction->allocator, member);
+	uint64_t size = transaction->member_count ? transaction->members[member].super.member_size : 0;
+
+	return end < size ? size : end; /* what is shared may lie anywhere */
+}
+
+/* Two catalogues that differ in nothing else are two all the same. */
+static int transaction_make_nonce(struct transaction *transaction, struct error *err)
+{
+	struct members *members = &transaction->catalogue.members;
+
+	members->nonce = 0;
+	if (members->count && !transaction->is_reproducible &&
+	    getrandom(&members->nonce, sizeof(members->nonce), 0) < 0)
+		return error_errno(err, "cannot get random bytes");
+	return 0;
+}
+
+/* Everything that a slot will name, on all members, and what can fail before it. slots: by member. */
+static int transaction_prepare(struct transaction *transaction, struct superblock *slots, struct error *err)
+{
+	uint64_t sequence = transaction->super.sequence + 1;
 	int r = transaction_begin(transaction, err);
 
 	if (r == 0)
 		r = transaction_check_fences(transaction, err);
 	if (r == 0)
-		r = commit_catalogue(transaction_source(transaction), &transaction->space, &transaction->catalogue,
-				     super, err);
-	super->sequence++;
-	super->member_size = transaction_member_size(transaction, &transaction->members[0]);
-	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
-		r = transaction_reserve_slot(&transaction->members[i], super->sequence, err);
+		r = transaction_make_nonce(transaction, err);
+	for (uint32_t i = 0; i < transaction->member_count; i++) {
+		slots[i] = transaction->members[i].super;
+		slots[i].member_size = transaction_member_size(transaction, i);
+	}
+	if (r == 0)
+		r = commit_catalogue(transaction->source, &transaction->allocator, &transaction->catalogue, slots,
+				     err);
+	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++) {
+		slots[i].sequence = sequence;
+		r = transaction_reserve_slot(&transaction->members[i], sequence, err);
+	}
 	if (r == 0)
 		r = interrupt_check(err);
 	return r < 0 ? r : transaction_check_fences(transaction, err);
 }
 
 /* One member after the other: the first slot that is durable puts the change in force. */
-static int transaction_write_slots(struct transaction *transaction, const struct superblock *super, struct error *err)
+static int transaction_write_slots(struct transaction *transaction, const struct superblock *slots, struct error *err)
 {
 	int r = 0;
 
 	transaction->state = TRANSACTION_ISSUED;
-	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++) {
-		struct superblock slot = *super;
-
-		slot.member = i;
-		slot.member_size = transaction_member_size(transaction, &transaction->members[i]);
-		r = commit_slot(transaction->members[i].source, &slot, err);
-	}
+	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
+		r = commit_slot(transaction->source, &slots[i], err);
 	return r;
 }
 
+/* Twice, as a read may fail where a write did not. */
+static int transaction_check_slots(const struct transaction *transaction, const struct superblock *slots,
+				   struct error *err)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
+		if (commit_check(transaction->source, &slots[i], NULL) < 0)
+			r = commit_check(transaction->source, &slots[i], err);
+	return r;
+}
+
+static bool transaction_is_anywhere(const struct transaction *transaction, const struct superblock *slots)
+{
+	for (uint32_t i = 0; i < transaction->member_count; i++)
+		if (commit_check(transaction->source, &slots[i], NULL) == 0)
+			return true;
+	return false;
+}
+
 /* A slot whose write failed may have arrived, may arrive later, and a mount may have seen it. */
-static int transaction_unsure(const struct transaction *transaction, const struct superblock *super,
+static int transaction_unsure(const struct transaction *transaction, const struct superblock *slots,
 			      const struct error *why, struct error *err)
 {
 	if (transaction->members[0].is_fresh)
 		return error_pass(err, why->code, why);
-	if (commit_check(transaction_source(transaction), super, NULL) == 0)
+	if (transaction_is_anywhere(transaction, slots))
 		return error_set(err, why->code, "%s; the change is in force, but a power loss may take it back",
 				 why->reason);
 	return error_set(err, why->code, "%s; the change may be in force or not, 'datasetfsctl list' shows which",
@@ -243,30 +384,36 @@ static void transaction_clear_holders(const struct transaction *transaction)
 		const struct transaction_member *member = &transaction->members[i];
 		bool stays = !member->is_fresh || transaction->state == TRANSACTION_DONE;
 
-		if (stays && holder_clear(member->source, &why) < 0)
+		if (stays && holder_clear(transaction->source, i, &why) < 0)
 			log_warn("the publisher record of '%s' stays: %s, ignoring", transaction->path, why.reason);
 	}
 }
 
-int transaction_commit(struct transaction *transaction, struct error *err)
+static int transaction_put_in_force(struct transaction *transaction, struct superblock *slots, struct error *err)
 {
-	struct superblock super = transaction->super;
 	struct error why = { 0 };
-	int r;
+	int r = transaction_prepare(transaction, slots, err);
 
-	r = transaction_prepare(transaction, &super, err);
 	if (r < 0)
 		return r;
-	r = transaction_write_slots(transaction, &super, &why);
-	/* Twice, as a read may fail where a write did not. */
-	if (r == 0 && commit_check(transaction_source(transaction), &super, NULL) < 0)
-		r = commit_check(transaction_source(transaction), &super, &why);
+	r = transaction_write_slots(transaction, slots, &why);
+	if (r == 0)
+		r = transaction_check_slots(transaction, slots, &why);
 	if (r < 0)
-		return transaction_unsure(transaction, &super, &why, err);
-	transaction->super = super;
+		return transaction_unsure(transaction, slots, &why, err);
+	for (uint32_t i = 0; i < transaction->member_count; i++)
+		transaction->members[i].super = slots[i];
+	transaction->super = slots[0];
 	transaction->state = TRANSACTION_DONE;
 	transaction_clear_holders(transaction);
 	return 0;
+}
+
+int transaction_commit(struct transaction *transaction, struct error *err)
+{
+	auto_free struct superblock *slots = calloc(transaction->member_count, sizeof(*slots));
+
+	return slots ? transaction_put_in_force(transaction, slots, err) : error_set(err, -ENOMEM, "out of memory");
 }
 
 /* --- undo --- */
@@ -278,7 +425,7 @@ static int transaction_cut_back(const struct transaction *transaction, struct er
 		const struct transaction_member *member = &transaction->members[i];
 
 		if (transaction_is_device(member) || member->is_fresh ||
-		    source_size(member->source, 0) <= member->former_size)
+		    source_size(transaction->source, i) <= member->former_size)
 			continue;
 		if (ftruncate(member->file->fd, (off_t)member->former_size) < 0)
 			return error_errno(err, "cannot truncate '%s' to %" PRIu64 " bytes", transaction->path,
@@ -334,9 +481,9 @@ void transaction_end(struct transaction *transaction)
 void transaction_close(struct transaction *transaction)
 {
 	transaction_end(transaction);
-	space_close(&transaction->space);
+	allocator_close(&transaction->allocator);
 	catalogue_free(&transaction->catalogue);
-	for (uint32_t i = 0; i < transaction->member_count; i++)
-		file_close(transaction->members[i].file);
+	free(transaction->members);
+	array_close(transaction->array);
 	*transaction = (struct transaction){ 0 };
 }

@@ -3,15 +3,14 @@
  * in which order, and what a crash leaves after each step. */
 #pragma once
 #include "device/fence.h"
-#include "io/file.h"
+#include "io/array.h"
+#include "volume/allocator.h"
 #include "volume/holder.h"
-#include "volume/space.h"
-
-#define TRANSACTION_MEMBERS 1u /* as many as a superblock of this release may name */
 
 struct transaction_member {
-	struct file_source *file;
-	struct source *source;  /* all that is read and written; a test may put its own around it */
+	struct file_source *file; /* the array's */
+	uint64_t capacity;        /* bytes that may be used; SPACE_ENDLESS: a file */
+	struct superblock super;  /* in force on it; of a new volume: what the first will have, sequence 0 */
 	bool is_fresh;          /* a file made for this volume: whoever made it removes it when the change fails */
 	uint64_t former_size;   /* of a file, before the first write */
 	char former_holder[HOLDER_TEXT_SIZE]; /* who did not finish before us, or "" */
@@ -25,39 +24,48 @@ enum transaction_state {
 	TRANSACTION_DONE,   /* the change is in force, and durable */
 };
 
-/* A zeroed one can be closed. */
+/* A zeroed one can be closed. Once it was loaded or formatted it stays where it is: its allocator points into it. */
 struct transaction {
 	const char *path; /* what the volume was called, for messages */
-	struct transaction_member members[TRANSACTION_MEMBERS]; /* in the order in which they are locked and written */
+	struct array_source *array;
+	struct source *source;      /* the array's; a test may put its own around it */
+	struct transaction_member *members; /* by number, in which order they are locked and written */
 	uint32_t member_count;      /* 0: a rehearsal on a volume that is not there yet */
 	enum transaction_state state;
 	bool is_new;                /* there is no catalogue to continue */
-	uint64_t capacity;          /* bytes of a member that may be used */
-	struct superblock super;    /* in force; of a new volume: what the first will have, sequence 0 */
+	bool is_reproducible;       /* the same change of the same volume makes the same bytes */
+	uint32_t copies;            /* of what is written, itself included; 0: as many as last time */
+	struct superblock super;    /* member 0's */
 	struct catalogue catalogue; /* to be changed */
-	struct space space;         /* free under the catalogue in force */
+	struct allocator allocator; /* free under the catalogue in force */
 };
 
 /* Opens the members where they were found, in this order, locks them and raises their fences: before anything is read
- * that somebody else could be changing. FILE_READ: neither, for a rehearsal. -EBUSY with who has it; preempt takes it
- * from another host. On failure nothing is left open. */
+ * that somebody else could be changing. A site without a file is made. FILE_READ: neither, for a rehearsal.
+ * -EBUSY with who has it; preempt takes it from another host. On failure nothing is left open. */
 must_check int transaction_open(const char *path, enum file_mode mode, struct site *sites, uint32_t count, bool preempt,
 				struct transaction *ret, struct error *err);
 /* The superblock and the catalogue in force. */
 must_check int transaction_load(struct transaction *transaction, struct error *err);
 /* Refuses what this release must not change, or what is not the newest state; then finds the free space. */
 must_check int transaction_check(struct transaction *transaction, struct error *err);
-/* Instead of these two, for a new volume: super has its UUID and the size of its segments, capacity is in bytes. */
-must_check int transaction_format(struct transaction *transaction, const struct superblock *super, uint64_t capacity,
-				  struct error *err);
+/* Instead of these two, for a new volume: super has its UUID and the size of its segments, list its members when they
+ * are several. Each member has its capacity. */
+must_check int transaction_format(struct transaction *transaction, const struct superblock *super,
+				  const struct member *list, struct error *err);
 /* A file that was just made takes the place of a member's, which comes back, with its lock. */
 struct file_source *transaction_swap_file(struct transaction *transaction, uint32_t number, struct file_source *fresh);
 
-/* All volume I/O: with one member, that member's. NULL when there is none. */
+/* All volume I/O. NULL when there is no member. */
 static inline struct source *transaction_source(const struct transaction *transaction)
 {
-	return transaction->member_count ? transaction->members[0].source : NULL;
+	return transaction->source;
 }
+/* Where a member's last byte is, as far as the change goes by now. */
+uint64_t transaction_end_of(const struct transaction *transaction, uint32_t member);
+
+/* What the namespace that a member is on is called now. Before transaction_check(). */
+void transaction_set_identity(struct transaction *transaction, uint32_t number, const char *identity);
 
 /* Says in the publisher record that the volume is being changed: before the first write. */
 must_check int transaction_begin(struct transaction *transaction, struct error *err);

@@ -108,8 +108,8 @@ static void publish_option(struct pack_options *options, const char *word)
 
 static void record(struct transaction *transaction, struct recorder *recorder)
 {
-	recorder->volume = transaction->members[0].source;
-	transaction->members[0].source = &recorder->source;
+	recorder->volume = transaction->source;
+	transaction->source = &recorder->source;
 }
 
 static void publish(const char *volume, char **words, int count, struct recorder *recorder)

@@ -88,7 +88,7 @@ home 'openssl/[a-z0-9]*\.h' src/image/sha256.c
 home 'liburing\.h'        src/io/ring.c
 home 'libnvme\.h'         src/device/nvme.c src/device/nvme_fabrics.c
 home 'fuse[a-z_]*\.h'     src/fuse/mount.c
-home 'blkid/[a-z0-9]*\.h' mkfs/output/target.c
+home 'blkid/[a-z0-9]*\.h' mkfs/output/medium.c
 home 'json-c/[a-z_]*\.h'  tools/status.c
 
 python3 tests/lib/modules.py || failed=1

@@ -51,7 +51,7 @@ static void begin(void)
 	for (uint32_t i = 0; i < CHUNK; i++)
 		content[i] = (uint8_t)(i * 7 + i / 251);
 	memcpy(memory.bytes + AT, content, CHUNK);
-	CHECK_OK(dedup_open(&dedup, temp, &memory.source, CLAIMED, CHUNK_LOG, &err));
+	CHECK_OK(dedup_open(&dedup, temp, &memory.source, CLAIMED, NULL, CHUNK_LOG, &err));
 	view = dedup_view_new(&dedup);
 	assert_non_null(view);
 }
@@ -141,7 +141,7 @@ static void test_reader_refuses_records(void **state)
 
 /* --- the layout --- */
 
-static struct space space;
+static struct allocator allocator;
 static struct writer *writer;
 static struct records records;
 static struct share share;
@@ -149,8 +149,8 @@ static struct share share;
 static void begin_share(void)
 {
 	begin();
-	CHECK_OK(space_open(&space, NULL, NULL, DSFS_SEGMENT_LOG_MIN, SIZE, &err));
-	CHECK_OK(writer_open(&memory.source, &space, temp, &writer, &err));
+	CHECK_OK(allocator_open(&allocator, NULL, NULL, DSFS_SEGMENT_LOG_MIN, SIZE, &err));
+	CHECK_OK(writer_open(&memory.source, &allocator, temp, &writer, &err));
 	CHECK_OK(records_open(&records, temp, CHUNK_LOG, &err));
 	CHECK_OK(share_open(&share, &dedup, &records, writer, temp, CHUNK_LOG, &err));
 }
@@ -160,7 +160,7 @@ static void end_share(void)
 	share_close(&share);
 	records_close(&records);
 	writer_close(writer);
-	space_close(&space);
+	allocator_close(&allocator);
 	end();
 }
 
@@ -215,8 +215,8 @@ static void test_view_behind_what_was_written(void **state)
 	(void)state;
 	CHECK_OK(temp_open("/tmp", &temp, &err));
 	memory_init(&memory, 3 * WRITER_BUFFER);
-	CHECK_OK(space_open(&space, NULL, NULL, DSFS_SEGMENT_LOG_MIN, 3 * WRITER_BUFFER, &err));
-	CHECK_OK(writer_open(&memory.source, &space, temp, &writer, &err));
+	CHECK_OK(allocator_open(&allocator, NULL, NULL, DSFS_SEGMENT_LOG_MIN, 3 * WRITER_BUFFER, &err));
+	CHECK_OK(writer_open(&memory.source, &allocator, temp, &writer, &err));
 	memset(bytes, 1, sizeof(bytes));
 	while (address < 2 * WRITER_BUFFER - sizeof(bytes)) {
 		CHECK_OK(writer_reserve(writer, sizeof(bytes), SPACE_BLOCK, &err));
@@ -228,7 +228,7 @@ static void test_view_behind_what_was_written(void **state)
 	CHECK_OK(writer_view(writer, last, sizeof(bytes), &found, &err));
 	assert_memory_equal(found + DSFS_BLOCK, memory.bytes + 2 * WRITER_BUFFER, sizeof(bytes) - DSFS_BLOCK);
 	writer_close(writer);
-	space_close(&space);
+	allocator_close(&allocator);
 	memory_done(&memory);
 	temp_close(temp);
 }

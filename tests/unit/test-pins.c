@@ -56,7 +56,7 @@ static void test_runs(void **state)
 	add_extent(1, 3, 5);
 	add_extent(2, 3, 4);
 	add_extent(2, 9, 30); /* the volume ends before */
-	CHECK_OK(pins_open(&catalogue, &super, 12, &pins, &err));
+	CHECK_OK(pins_open(&catalogue, &super, 0, 12, &pins, &err));
 	for (int i = 0; i < 2; i++) {
 		expect_run(&pins, 0, 2, "0", false);
 		expect_run(&pins, 2, 3, "01", false);
@@ -84,7 +84,7 @@ static void test_steps_follow_the_lists(void **state)
 	begin(DSFS_VERSIONS_MAX);
 	for (uint32_t v = 0; v < DSFS_VERSIONS_MAX; v++)
 		add_extent(v, 0, total);
-	CHECK_OK(pins_open(&catalogue, &super, total, &pins, &err));
+	CHECK_OK(pins_open(&catalogue, &super, 0, total, &pins, &err));
 	assert_int_equal(pins.count, 2 * (DSFS_VERSIONS_MAX + 1));
 	while (pins_next(&pins, &run)) {
 		assert_int_equal(run.users, DSFS_VERSIONS_MAX);

@@ -55,14 +55,17 @@ static const struct source_ops device_ops = { device_read, device_write, device_
 /* One that is locked; close() ends it. */
 static struct transaction locked(struct device *device)
 {
-	struct transaction transaction = { .path = "volume", .member_count = 1 };
+	struct transaction transaction = { .path = "volume", .member_count = 1, .source = &device->source };
 	struct file_source *file = calloc(1, sizeof(*file));
 
 	assert_non_null(file);
 	file->geometry.is_block_device = true;
 	file->fd = -1;
-	transaction.members[0] = (struct transaction_member){ .file = file, .source = &device->source };
-	holder_read(&device->source, transaction.members[0].former_holder);
+	CHECK_OK(array_of(file, &transaction.array, &err));
+	transaction.members = calloc(1, sizeof(*transaction.members));
+	assert_non_null(transaction.members);
+	transaction.members[0] = (struct transaction_member){ .file = file, .capacity = SIZE };
+	holder_read(&device->source, 0, transaction.members[0].former_holder);
 	device->issued = false;
 	device->later = 0;
 	return transaction;
@@ -77,7 +80,7 @@ static void format(struct device *device)
 	*device = (struct device){ .source.ops = &device_ops };
 	memory_init(&device->memory, SIZE);
 	transaction = locked(device);
-	CHECK_OK(transaction_format(&transaction, &super, SIZE, &err));
+	CHECK_OK(transaction_format(&transaction, &super, NULL, &err));
 	CHECK_OK(transaction_commit(&transaction, &err));
 	transaction_close(&transaction);
 }
@@ -115,7 +118,7 @@ static bool is_held(struct device *device)
 {
 	char who[HOLDER_TEXT_SIZE];
 
-	holder_read(&device->source, who);
+	holder_read(&device->source, 0, who);
 	return who[0];
 }
 

@@ -262,14 +262,14 @@ static void test_publisher_record(void **state)
 
 	(void)state;
 	memory_init(&memory, SIZE);
-	assert_false(publisher_read(&memory.source, host, &process, &since));
-	CHECK_OK(publisher_write(&memory.source, "node7", 42, 1700000000, &err));
-	assert_true(publisher_read(&memory.source, host, &process, &since));
+	assert_false(publisher_read(&memory.source, 0, host, &process, &since));
+	CHECK_OK(publisher_write(&memory.source, 0, "node7", 42, 1700000000, &err));
+	assert_true(publisher_read(&memory.source, 0, host, &process, &since));
 	assert_string_equal(host, "node7");
 	assert_int_equal(process, 42);
 	assert_int_equal(since, 1700000000);
-	CHECK_OK(publisher_write(&memory.source, NULL, 0, 0, &err));
-	assert_false(publisher_read(&memory.source, host, &process, &since));
+	CHECK_OK(publisher_write(&memory.source, 0, NULL, 0, 0, &err));
+	assert_false(publisher_read(&memory.source, 0, host, &process, &since));
 	memory_done(&memory);
 }
 

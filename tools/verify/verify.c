@@ -153,7 +153,7 @@ static int verify_publisher_once(struct source *source, uint32_t member, uint32_
 	if (r < 0)
 		return r;
 	*ret_empty = bytes_are_zero(disk, sizeof(disk));
-	if (!*ret_empty && !publisher_read(source, host, &process, &since))
+	if (!*ret_empty && !publisher_read(source, 0, host, &process, &since))
 		return error_set(err, -EBADMSG, "publisher record: neither empty nor valid");
 	return 0;
 }

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT */
+/* Finds out what a file or device holds, makes files, and replaces them. The only user of libblkid. */
+#include "output/medium.h"
+
+#include <blkid/blkid.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "device/busy.h"
+#include "device/locate.h"
+#include "device/protect.h"
+#include "image/address.h"
+#include "image/superblock.h"
+
+#define MEDIUM_SUFFIX ".new-mkdatasetfs"
+#define MEDIUM_ZEROS  (1u << 20)
+
+/* --- what lies there --- */
+
+static void medium_free_probe(blkid_probe *probe)
+{
+	blkid_free_probe(*probe);
+}
+
+/* Names what libblkid knows: "ext4 filesystem", "gpt partition table". what stays empty when it knows nothing; that it
+ * could not look is a failure. */
+static int medium_probe(const struct medium *medium, char *what, size_t size, struct error *err)
+{
+	cleanup(medium_free_probe) blkid_probe probe = blkid_new_probe();
+	auto_close int fd = -1; /* it reads at any offset, so not directly */
+	const char *type;
+	int r;
+
+	what[0] = 0;
+	if (!probe || site_open(&medium->site, O_RDONLY, &fd, NULL) < 0 || blkid_probe_set_device(probe, fd, 0, 0) < 0)
+		return error_set(err, -EIO, "cannot probe it for other content");
+	blkid_probe_enable_superblocks(probe, 1);
+	blkid_probe_set_superblocks_flags(probe, BLKID_SUBLKS_TYPE);
+	blkid_probe_enable_partitions(probe, 1);
+	while ((r = blkid_do_probe(probe)) == 0) {
+		if (blkid_probe_lookup_value(probe, "TYPE", &type, NULL) == 0)
+			snprintf(what, size, "a filesystem or volume of type %s", type);
+		else if (blkid_probe_lookup_value(probe, "PTTYPE", &type, NULL) == 0)
+			snprintf(what, size, "a partition table of type %s", type);
+		if (what[0])
+			return 0;
+	}
+	return r < 0 ? error_set(err, -EIO, "cannot probe it for other content") : 0;
+}
+
+/* A file without any data: empty, or made by truncate(1). */
+static bool medium_is_all_hole(const struct file_source *file)
+{
+	return lseek(file->fd, 0, SEEK_DATA) < 0 && errno == ENXIO;
+}
+
+/* A filesystem that was made over a volume leaves some of its slots, so they alone do not tell. */
+int medium_check_content(struct medium *medium, const char *holder, bool force, struct error *err)
+{
+	char what[128];
+	bool seen;
+	int r;
+
+	r = superblock_seen(&medium->file->source, 0, &seen, err);
+	if (r < 0)
+		return r;
+	if (!medium->is_device && medium_is_all_hole(medium->file))
+		return 0;
+	r = medium_probe(medium, what, sizeof(what), err);
+	if (r < 0 && !seen) /* some block of a volume that cannot be read does not make it somebody else's */
+		return r;
+	/* A publisher that is killed while it fills a new file leaves its record. */
+	if (!what[0] && (seen || medium->is_device || holder[0])) {
+		medium->is_ours = seen;
+		return 0;
+	}
+	if (!force)
+		return error_set(err, -EEXIST, "it holds %s, --force replaces it",
+				 what[0] ? what : "something that is not a datasetfs volume");
+	medium->wipe = true;
+	return 0;
+}
+
+/* --- new files --- */
+
+/* Without a name where the filesystem can: then a publisher that is killed leaves nothing. What one has left under the
+ * name is nobody else's, as the former file is locked. */
+static int medium_create_successor(struct medium *medium, struct file_source **ret, struct error *err)
+{
+	struct site *site = &medium->successor;
+
+	if (unlinkat(site->folder, site->name, 0) < 0 && errno != ENOENT)
+		return error_errno(err, "cannot remove what a killed publisher left, '%s'", site->name);
+	medium->is_unnamed = file_open_site(site, FILE_UNNAMED, ret, NULL) == 0;
+	return medium->is_unnamed ? 0 : file_open_site(site, FILE_CREATE, ret, err);
+}
+
+static int medium_copy_mode(const struct medium *medium, const struct file_source *from,
+			    const struct file_source *fresh, struct error *err)
+{
+	struct stat former;
+
+	if (fstat(from->fd, &former) < 0)
+		return error_errno(err, "fstat");
+	if ((geteuid() == 0 && fchown(fresh->fd, former.st_uid, former.st_gid) < 0) ||
+	    fchmod(fresh->fd, former.st_mode & 07777) < 0)
+		return error_errno(err, "cannot give '%s' the mode and owner of '%s'", medium->successor.name,
+				   medium->site.name);
+	return 0;
+}
+
+/* An existing file is not emptied but replaced, at the very end: whatever fails before leaves it as it was. One that is
+ * bind-mounted by itself, as into a container, cannot be: nothing can be renamed to a mount point. */
+static int medium_open_successor(struct medium *medium, struct file_source **ret_fresh, struct error *err)
+{
+	struct file_source *fresh;
+	int r;
+
+	if (site_is_mount(&medium->site))
+		return error_set(err, -EINVAL,
+				 "this file is itself a bind mount and cannot be replaced; mount the directory that "
+				 "contains it instead");
+	r = site_beside(&medium->site, MEDIUM_SUFFIX, &medium->successor, err);
+	if (r == 0)
+		r = medium_create_successor(medium, &fresh, err);
+	if (r < 0)
+		return r;
+	r = medium_copy_mode(medium, medium->file, fresh, err);
+	if (r < 0) {
+		file_close(fresh);
+		return r;
+	}
+	medium->former = medium->file;
+	medium->file = *ret_fresh = fresh;
+	medium->wipe = false;
+	return 0;
+}
+
+int medium_start_afresh(struct medium *medium, bool dry_run, struct file_source **ret_fresh, struct error *err)
+{
+	*ret_fresh = NULL;
+	if (medium->is_device)
+		return busy_check_served(medium->number, err);
+	return dry_run ? 0 : medium_open_successor(medium, ret_fresh, err);
+}
+
+/* linkat(2) replaces nothing, rename(2) does. */
+static int medium_name_successor(struct medium *medium, struct error *err)
+{
+	int r = medium->is_unnamed ? site_link(&medium->successor, medium->file->fd, err) : 0;
+
+	if (r == 0)
+		medium->is_unnamed = false;
+	return r;
+}
+
+/* With the rename the former volume is gone, so what fails afterwards cannot be told as a publish that failed. */
+static int medium_replace_former(struct medium *medium, struct error *err)
+{
+	struct error why = { 0 };
+	int r;
+
+	r = medium_name_successor(medium, err);
+	if (r == 0)
+		r = site_replace(&medium->successor, medium->file->fd, &medium->site, medium->former->fd, err);
+	if (r < 0)
+		return r;
+	if (site_sync(&medium->site, &why) < 0)
+		log_warn("the version is published, but a power loss may bring back the old volume: %s, ignoring",
+			 why.reason);
+	return 0;
+}
+
+int medium_finish(struct medium *medium, bool is_fresh, struct error *err)
+{
+	int r = is_fresh ? site_sync(&medium->site, err) : 0;
+
+	return r == 0 && medium->former ? medium_replace_former(medium, err) : r;
+}
+
+void medium_give_up(const struct medium *medium)
+{
+	if (!medium->is_unnamed)
+		site_remove(medium->former ? &medium->successor : &medium->site, medium->file->fd);
+}
+
+/* --- write protection --- */
+
+int medium_set_protection(const struct medium *medium, bool on, struct error *err)
+{
+	auto_close int fd = -1;
+	int r = site_open(&medium->site, O_RDONLY, &fd, err);
+
+	return r < 0 ? r : protect_set(fd, on, err);
+}
+
+/* A namespace that is write-protected takes no write before that is lifted. */
+static int medium_unprotect(struct medium *medium, const struct pack_options *options, struct error *err)
+{
+	auto_close int fd = -1;
+	int r = site_open(&medium->site, O_RDONLY, &fd, err);
+
+	if (r == 0 && options->write_protect)
+		r = protect_check(fd, err);
+	if (r < 0 || !protect_is_read_only(fd))
+		return r;
+	if (!options->write_protect)
+		return error_set(err, -EROFS,
+				 protect_check(fd, NULL) == 0 ?
+					 "it is write-protected; --write-protect lifts that for the publish" :
+					 "it is read-only");
+	r = protect_set(fd, false, err);
+	medium->unprotected = r == 0;
+	return r;
+}
+
+/* --- opening --- */
+
+/* A slip in the name of a device would fill the memory of '/dev' with a file. */
+static bool medium_is_device_name(const char *path)
+{
+	return !strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9) != 0;
+}
+
+static int medium_plan(struct medium *medium, const struct pack_options *options, struct error *err)
+{
+	if (medium_is_device_name(medium->path))
+		return error_set(err, -ENOENT, "there is no such device");
+	if (options->write_protect)
+		return error_set(err, -ENOENT, "it does not exist, so it cannot be write-protected");
+	return site_plan(medium->path, &medium->site, err);
+}
+
+static int medium_check(struct medium *medium, const struct pack_options *options, struct error *err)
+{
+	struct stat st;
+	int r = 0;
+
+	if (fstat(medium->site.file, &st) < 0)
+		return error_errno(err, "fstat");
+	medium->is_device = S_ISBLK(st.st_mode);
+	medium->number = st.st_rdev;
+	if (medium->is_device)
+		r = busy_check(st.st_rdev, err);
+	if (r == 0 && !options->dry_run && (S_ISBLK(st.st_mode) || S_ISREG(st.st_mode)))
+		r = medium_unprotect(medium, options, err);
+	return r;
+}
+
+int medium_find(const char *name, const struct pack_options *options, struct medium *ret, struct error *err)
+{
+	int r;
+
+	*ret = (struct medium){ .site = SITE_NONE, .successor = SITE_NONE };
+	r = locate_path(name, &ret->path, err);
+	if (r < 0)
+		return r;
+	r = site_find(ret->path, &ret->site, err);
+	if (r == -ENOENT)
+		r = medium_plan(ret, options, err);
+	else if (r == 0)
+		r = medium_check(ret, options, err);
+	if (r < 0)
+		medium_close(ret);
+	return r;
+}
+
+bool medium_is_same(const struct medium *a, const struct medium *b)
+{
+	bool is_new = a->site.file < 0;
+	struct stat x, y;
+
+	if (is_new != (b->site.file < 0) || (is_new && strcmp(a->site.name, b->site.name) != 0) ||
+	    fstat(is_new ? a->site.folder : a->site.file, &x) < 0 ||
+	    fstat(is_new ? b->site.folder : b->site.file, &y) < 0)
+		return false;
+	if (a->is_device && b->is_device)
+		return x.st_rdev == y.st_rdev;
+	return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+int medium_know(struct medium *medium, struct file_source *file, bool dry_run, struct error *err)
+{
+	struct stat st;
+	int r;
+
+	medium->file = file;
+	medium->is_device = file->geometry.is_block_device;
+	if (fstat(file->fd, &st) < 0)
+		return error_errno(err, "fstat");
+	if (!medium->is_device) {
+		medium->device = st.st_dev;
+		medium->inode = st.st_ino;
+	}
+	r = locate_identity(file->fd, medium->identity, err);
+	if (r == 0 && dry_run && !medium->is_device)
+		r = site_name(&medium->site, file->fd, err); /* for temporary files */
+	return r;
+}
+
+/* --- first write, and closing --- */
+
+static int medium_write_zeros(struct medium *medium, uint64_t offset, struct error *err)
+{
+	auto_free uint8_t *zeros = aligned_alloc(DSFS_BLOCK, MEDIUM_ZEROS);
+
+	if (!zeros)
+		return error_set(err, -ENOMEM, "out of memory");
+	memset(zeros, 0, MEDIUM_ZEROS);
+	return source_write(&medium->file->source, 0, offset, zeros, MEDIUM_ZEROS, err);
+}
+
+/* Former slots must not win, and nobody must recognise what lay there: it may have signatures at both ends. */
+int medium_wipe(struct medium *medium, uint64_t capacity, struct error *err)
+{
+	int r;
+
+	if (!medium->is_device)
+		return 0; /* a file that was just made */
+	r = medium_write_zeros(medium, 0, err);
+	if (r == 0 && medium->wipe)
+		r = medium_write_zeros(medium, round_down(capacity, DSFS_BLOCK) - MEDIUM_ZEROS, err);
+	return r;
+}
+
+void medium_close(struct medium *medium)
+{
+	struct error why = { 0 };
+
+	if (medium->unprotected && medium_set_protection(medium, true, &why) < 0)
+		log_warn("cannot restore the write protection of '%s': %s, ignoring", medium->path, why.reason);
+	file_close(medium->former);
+	site_close(&medium->site);
+	site_close(&medium->successor);
+	free(medium->path);
+}
