@@ -189,7 +189,8 @@ static int packer_open_dedup(struct packer *packer, struct error *err)
 static int packer_open_block_sums(struct packer *packer, const struct version *version, struct error *err)
 {
 	struct error why = { 0 };
-	int r = block_sums_load(transaction_source(packer->transaction), version, &packer->block_sums, &why);
+	int r = block_sums_load(transaction_source(packer->transaction), version,
+				&packer->transaction->catalogue.members, &packer->block_sums, &why);
 
 	if (r == -ENOMEM)
 		return error_pass(err, r, &why);

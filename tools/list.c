@@ -155,7 +155,10 @@ static void list_json_members(struct json *json, const struct volume *volume, co
 
 		json_begin_object(json, NULL);
 		json_number(json, "member", i);
-		json_string(json, "name", volume->names[i]);
+		if (volume->names[i])
+			json_string(json, "name", volume->names[i]);
+		else
+			json_null(json, "name");
 		list_json_uuid(json, "uuid", member->super.member_uuid);
 		json_string(json, "identity", member->super.identity);
 		json_bool(json, "block_device", volume->array->geometry[i].is_block_device);
@@ -231,7 +234,10 @@ static void list_text_members(const struct volume *volume, const struct list_spa
 		format_uuid(member->super.member_uuid, uuid);
 		printf("  %6" PRIu32 " %10s %9" PRIu64 " %9" PRIu64 "  %s  ", i, format_size(member->size, size),
 		       member->total, member->used, uuid);
-		text_write(stdout, volume->names[i], strlen(volume->names[i]));
+		if (volume->names[i])
+			text_write(stdout, volume->names[i], strlen(volume->names[i]));
+		else
+			printf("(missing)");
 		printf("\n");
 	}
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "image/address.h"
 #include "volume/space.h"
@@ -78,17 +79,32 @@ static uint64_t list_space_size(const struct volume *volume, uint32_t number, co
 	return size;
 }
 
+/* Of a missing one what the others say. */
+static void list_space_guess(const struct volume *volume, uint32_t number, struct list_member *member)
+{
+	const struct member *known = &volume->catalogue.members.list[number];
+
+	member->super.member_size = member->size = known->size;
+	member->super.catalogue_length = 0;
+	memcpy(member->super.member_uuid, known->uuid, sizeof(known->uuid));
+	memcpy(member->super.identity, known->identity, sizeof(known->identity));
+}
+
 static int list_space_open_member(const struct volume *volume, struct list_space *space, uint32_t number,
 				  struct error *err)
 {
 	struct list_member *member = &space->members[number];
-	int r;
+	int r = 0;
 
 	member->super = volume->super;
-	r = number ? superblock_find(&volume->array->source, number, &member->super, err) : 0;
+	if (volume->names[number]) {
+		r = superblock_find(&volume->array->source, number, &member->super, err);
+		member->size = list_space_size(volume, number, &member->super);
+	} else {
+		list_space_guess(volume, number, member);
+	}
 	if (r < 0)
 		return r;
-	member->size = list_space_size(volume, number, &member->super);
 	member->total = round_up(member->size, space->segment_size) / space->segment_size;
 	return pins_open(&volume->catalogue, &member->super, number, member->total, &member->pins, err);
 }

@@ -81,24 +81,30 @@ static int volume_name(const char *name, struct volume *volume, struct error *er
 	return volume_keep_name(name, volume, err);
 }
 
-/* Their paths: who changes the volume opens them again. */
+/* The path of a member that is there: who changes the volume opens it again. */
+static int volume_locate(char **name, struct error *err)
+{
+	char *path;
+	int r = *name ? locate_path(*name, &path, err) : 0;
+
+	if (r < 0 || !*name)
+		return r;
+	free(*name);
+	*name = path;
+	return 0;
+}
+
 static int volume_open_members(struct volume *volume, struct error *err)
 {
 	struct assembly assembly;
-	char *path;
 	int r = assembly_open(volume->path, &assembly, err);
 
 	if (r < 0)
 		return r;
 	volume->array = take_ptr(&assembly.array);
 	volume->names = take_ptr(&assembly.names);
-	for (uint32_t i = 0; r == 0 && i < volume->array->count; i++) {
-		r = locate_path(volume->names[i], &path, err);
-		if (r == 0) {
-			free(volume->names[i]);
-			volume->names[i] = path;
-		}
-	}
+	for (uint32_t i = 0; r == 0 && i < volume->array->count; i++)
+		r = volume_locate(&volume->names[i], err);
 	return r;
 }
 
@@ -131,7 +137,8 @@ static int volume_lock(const struct volume *volume, struct transaction *ret, str
 {
 	uint32_t count = 0;
 	auto_free struct site *sites = calloc(volume->array->count, sizeof(*sites));
-	int r = sites ? 0 : error_set(err, -ENOMEM, "no memory for a volume");
+	int r = sites ? assembly_check_whole(volume->names, volume->array->count, err) :
+			error_set(err, -ENOMEM, "no memory for a volume");
 
 	while (r == 0 && count < volume->array->count) {
 		r = site_again(volume->names[count], volume->array->fds[count], &sites[count], err);

@@ -158,6 +158,16 @@ struct dsfs_prefetch {
 #define DSFS_CONTROL_PREFETCH_FAILURES "prefetch_failures" /* reads of some of these files that failed, so that their
 						     * READs do it again */
 #define DSFS_CONTROL_STALLED_SINCE    "stalled_since"  /* start of this stall, seconds since 1970; 0: no stall */
+#define DSFS_CONTROL_MEMBERS          "members"        /* array of the volume's members, by number; of each: */
+#define DSFS_CONTROL_MEMBER           "member"         /* its number, */
+#define DSFS_CONTROL_MEMBER_NAME      "name"           /* the path or identity by which it was found, or null, */
+#define DSFS_CONTROL_MEMBER_STATE     "state"          /* "ok"; "suspect": it is silent or fails, and a copy is read
+								where there is one; "missing", since the mount, */
+#define DSFS_CONTROL_MEMBER_READS     "reads"          /* device reads that ended, */
+#define DSFS_CONTROL_MEMBER_BYTES     "bytes"          /* their bytes, */
+#define DSFS_CONTROL_MEMBER_ERRORS    "errors"         /* those that failed, */
+#define DSFS_CONTROL_MEMBER_IN_FLIGHT "in_flight"      /* those under way, */
+#define DSFS_CONTROL_MEMBER_LATENCY   "latency"        /* seconds that one takes now */
 #define DSFS_CONTROL_STALLS           "stalls"         /* times that a read waited over 1 s for the device */
 #define DSFS_CONTROL_LONGEST_STALL    "longest_stall_seconds"
 #define DSFS_CONTROL_CLIENTS          "clients"        /* programs that read past the mount, connected now */

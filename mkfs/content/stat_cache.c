@@ -57,7 +57,8 @@ static int stat_cache_read(struct stat_cache *cache, struct source *source, stru
 
 	for (uint64_t done = 0; r == 0 && done < section->length; done += step) {
 		step = section->length - done < STAT_CACHE_STEP ? section->length - done : STAT_CACHE_STEP;
-		r = extent_list_read(&section->extents, source, done, buffer, step, err);
+		r = extent_list_read(&section->extents, source, &cache->previous.index.members, done, buffer, step,
+				     err);
 		if (r < 0)
 			return r;
 		sha256_add(sha, buffer, step);

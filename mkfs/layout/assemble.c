@@ -92,7 +92,7 @@ static int assemble_put(struct writer *writer, const uint8_t *bytes, uint64_t le
 		if (r == 0)
 			r = writer_append(writer, bytes + at, step, &address, err);
 		if (r == 0)
-			r = extent_list_add(extents, address, step, err);
+			r = extent_list_add_in(extents, address, step, writer_piece(writer), err);
 	}
 	return r;
 }

@@ -20,8 +20,7 @@
 #include "image/address.h"
 #include "image/superblock.h"
 
-#define MEDIUM_SUFFIX ".new-mkdatasetfs"
-#define MEDIUM_ZEROS  (1u << 20)
+#define MEDIUM_ZEROS (1u << 20)
 
 /* --- what lies there --- */
 
@@ -162,28 +161,28 @@ static int medium_name_successor(struct medium *medium, struct error *err)
 	return r;
 }
 
+int medium_name(struct medium *medium, bool is_fresh, struct error *err)
+{
+	int r = medium->former ? medium_name_successor(medium, err) : 0;
+
+	return r == 0 && is_fresh ? site_sync(&medium->site, err) : r;
+}
+
 /* With the rename the former volume is gone, so what fails afterwards cannot be told as a publish that failed. */
-static int medium_replace_former(struct medium *medium, struct error *err)
+int medium_replace_former(struct medium *medium, struct error *err)
 {
 	struct error why = { 0 };
 	int r;
 
-	r = medium_name_successor(medium, err);
-	if (r == 0)
-		r = site_replace(&medium->successor, medium->file->fd, &medium->site, medium->former->fd, err);
+	if (!medium->former)
+		return 0;
+	r = site_replace(&medium->successor, medium->file->fd, &medium->site, medium->former->fd, err);
 	if (r < 0)
 		return r;
 	if (site_sync(&medium->site, &why) < 0)
 		log_warn("the version is published, but a power loss may bring back the old volume: %s, ignoring",
 			 why.reason);
 	return 0;
-}
-
-int medium_finish(struct medium *medium, bool is_fresh, struct error *err)
-{
-	int r = is_fresh ? site_sync(&medium->site, err) : 0;
-
-	return r == 0 && medium->former ? medium_replace_former(medium, err) : r;
 }
 
 void medium_give_up(const struct medium *medium)
@@ -239,20 +238,16 @@ static int medium_plan(struct medium *medium, const struct pack_options *options
 	return site_plan(medium->path, &medium->site, err);
 }
 
-static int medium_check(struct medium *medium, const struct pack_options *options, struct error *err)
+/* What kind of thing it is. */
+static int medium_look(struct medium *medium, struct error *err)
 {
 	struct stat st;
-	int r = 0;
 
 	if (fstat(medium->site.file, &st) < 0)
 		return error_errno(err, "fstat");
 	medium->is_device = S_ISBLK(st.st_mode);
 	medium->number = st.st_rdev;
-	if (medium->is_device)
-		r = busy_check(st.st_rdev, err);
-	if (r == 0 && !options->dry_run && (S_ISBLK(st.st_mode) || S_ISREG(st.st_mode)))
-		r = medium_unprotect(medium, options, err);
-	return r;
+	return 0;
 }
 
 int medium_find(const char *name, const struct pack_options *options, struct medium *ret, struct error *err)
@@ -267,9 +262,54 @@ int medium_find(const char *name, const struct pack_options *options, struct med
 	if (r == -ENOENT)
 		r = medium_plan(ret, options, err);
 	else if (r == 0)
-		r = medium_check(ret, options, err);
+		r = medium_look(ret, err);
 	if (r < 0)
 		medium_close(ret);
+	return r;
+}
+
+int medium_again(const char *name, int fd, struct medium *ret, struct error *err)
+{
+	int r;
+
+	*ret = (struct medium){ .site = SITE_NONE, .successor = SITE_NONE };
+	r = locate_path(name, &ret->path, err);
+	if (r == 0)
+		r = site_again(ret->path, fd, &ret->site, err);
+	if (r == 0)
+		r = medium_look(ret, err);
+	if (r < 0)
+		medium_close(ret);
+	return r;
+}
+
+bool medium_is_member(const struct medium *medium)
+{
+	struct site site = medium->site;
+	struct superblock super = { 0 };
+	struct file_source *file;
+
+	if (site.file < 0 || file_open_site(&site, FILE_READ, &file, NULL) < 0)
+		return false;
+	if (superblock_find(&file->source, 0, &super, NULL) < 0)
+		super.feature_incompat = 0;
+	file_close(file);
+	return super.feature_incompat & DSFS_INCOMPAT_MEMBERS;
+}
+
+int medium_admit(struct medium *medium, const struct pack_options *options, struct error *err)
+{
+	struct stat st;
+	int r = 0;
+
+	if (medium->site.file < 0)
+		return 0;
+	if (medium->is_device)
+		r = busy_check(medium->number, err);
+	if (r == 0 && fstat(medium->site.file, &st) < 0)
+		r = error_errno(err, "fstat");
+	if (r == 0 && !options->dry_run && (S_ISBLK(st.st_mode) || S_ISREG(st.st_mode)))
+		r = medium_unprotect(medium, options, err);
 	return r;
 }
 

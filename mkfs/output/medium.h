@@ -5,6 +5,8 @@
 #include "io/file.h"
 #include "options/pack_options.h"
 
+#define MEDIUM_SUFFIX ".new-mkdatasetfs" /* of a successor */
+
 struct medium {
 	char *path;               /* as it was called, for messages: site says where it is */
 	struct site site;
@@ -21,10 +23,16 @@ struct medium {
 	bool unprotected;         /* its write protection was lifted and is to come back */
 };
 
-/* What is there under this path or identity, and that nobody uses it; site.file is -1 when a file is
- * to be made. Lifts its write protection. */
+/* What is there under this path or identity; site.file is -1 when a file is to be made. From here on no path is walked
+ * any more. */
 must_check int medium_find(const char *name, const struct pack_options *options, struct medium *ret,
 			   struct error *err);
+/* What is open already, found under this name. */
+must_check int medium_again(const char *name, int fd, struct medium *ret, struct error *err);
+/* Whether it says that it is one of several members of a volume. */
+bool medium_is_member(const struct medium *medium);
+/* That nobody uses it. Lifts its write protection. */
+must_check int medium_admit(struct medium *medium, const struct pack_options *options, struct error *err);
 /* Two names of the same file, or of the same device. */
 bool medium_is_same(const struct medium *a, const struct medium *b);
 /* Once it was opened. */
@@ -36,9 +44,11 @@ must_check int medium_start_afresh(struct medium *medium, bool dry_run, struct f
 				   struct error *err);
 /* The first write to what held something else. capacity: bytes of a device. */
 must_check int medium_wipe(struct medium *medium, uint64_t capacity, struct error *err);
-/* After the commit: a new file's name is durable, and the file takes the place of a former one. 0 once it is there:
- * that this is not known to be durable is a line in the log. */
-must_check int medium_finish(struct medium *medium, bool is_fresh, struct error *err);
+/* After the commit: a new file has a durable name, its own or that of a successor. */
+must_check int medium_name(struct medium *medium, bool is_fresh, struct error *err);
+/* Then: a successor takes the place of the former file. 0 once it is there: that this is not known to be durable is a
+ * line in the log. */
+must_check int medium_replace_former(struct medium *medium, struct error *err);
 must_check int medium_set_protection(const struct medium *medium, bool on, struct error *err);
 /* A file that was made and is not the volume's is removed. */
 void medium_give_up(const struct medium *medium);

@@ -57,35 +57,29 @@ static int target_check_twice(const struct target *target, struct error *err)
 	return 0;
 }
 
-/* Of a volume that is there by the numbers of its members, however few of them were named. */
-static int target_names(const struct pack_options *options, char ***ret, uint32_t *ret_count, struct error *err)
+static int target_alloc(struct target *target, uint32_t count, struct error *err)
 {
-	struct assembly assembly;
-	bool is_there = false;
-	int r = options->format ? 0 : assembly_find(options->volume, &is_there, err);
-
-	if (r < 0)
-		return r;
-	if (!is_there)
-		return naming_split(options->volume, ret, ret_count, err);
-	r = assembly_open(options->volume, &assembly, err);
-	if (r < 0)
-		return r;
-	*ret = take_ptr(&assembly.names);
-	*ret_count = assembly.count;
-	assembly_close(&assembly);
-	return 0;
+	target->media = calloc(count, sizeof(*target->media));
+	return target->media ? 0 : error_set(err, -ENOMEM, "out of memory");
 }
 
-static int target_find(struct target *target, const struct pack_options *options, struct error *err)
+static void target_forget(struct target *target)
+{
+	for (uint32_t i = 0; i < target->count; i++)
+		medium_close(&target->media[i]);
+	free(take_ptr(&target->media));
+	target->count = 0;
+}
+
+/* What was named, one by one. */
+static int target_find_named(struct target *target, const struct pack_options *options, struct error *err)
 {
 	char **names = NULL;
 	uint32_t count = 0;
-	int r = target_names(options, &names, &count, err);
+	int r = naming_split(options->volume, &names, &count, err);
 
-	target->media = r == 0 ? calloc(count, sizeof(*target->media)) : NULL;
-	if (r == 0 && !target->media)
-		r = error_set(err, -ENOMEM, "out of memory");
+	if (r == 0)
+		r = target_alloc(target, count, err);
 	while (r == 0 && target->count < count) {
 		r = medium_find(names[target->count], options, &target->media[target->count], err);
 		target->count += r == 0;
@@ -93,6 +87,48 @@ static int target_find(struct target *target, const struct pack_options *options
 			r = target_check_twice(target, err);
 	}
 	naming_free(names, count);
+	return r;
+}
+
+/* A volume of several members by their numbers, however few of them were named: what is open, is what counts. */
+static int target_find_members(struct target *target, const struct pack_options *options, struct error *err)
+{
+	struct assembly assembly;
+	int r = assembly_open(options->volume, &assembly, err);
+
+	if (r < 0)
+		return r;
+	r = assembly_check_whole(assembly.names, assembly.count, err);
+	if (r == 0)
+		r = target_alloc(target, assembly.count, err);
+	while (r == 0 && target->count < assembly.count) {
+		r = medium_again(assembly.names[target->count], assembly.array->fds[target->count],
+				 &target->media[target->count], err);
+		target->count += r == 0;
+	}
+	assembly_close(&assembly);
+	return r;
+}
+
+static bool target_has_member(const struct target *target)
+{
+	for (uint32_t i = 0; i < target->count; i++)
+		if (medium_is_member(&target->media[i]))
+			return true;
+	return false;
+}
+
+static int target_find(struct target *target, const struct pack_options *options, struct error *err)
+{
+	bool by_uuid = naming_is_uuid(options->volume);
+	int r = by_uuid ? 0 : target_find_named(target, options, err);
+
+	if (r == 0 && (by_uuid || (!options->format && target_has_member(target)))) {
+		target_forget(target);
+		r = target_find_members(target, options, err);
+	}
+	for (uint32_t i = 0; r == 0 && i < target->count; i++)
+		r = medium_admit(&target->media[i], options, err);
 	return r;
 }
 
@@ -341,14 +377,33 @@ int target_begin(struct target *target, struct error *err)
 	return r < 0 ? r : transaction_begin(&target->transaction, err);
 }
 
+/* One after the other. From the first on the former volume is gone, so the new files stay, under whatever name. */
+static int target_replace_former(struct target *target, struct error *err)
+{
+	struct error why = { 0 };
+
+	for (uint32_t i = 0; i < target->count; i++) {
+		const struct medium *medium = &target->media[i];
+
+		if (medium_replace_former(&target->media[i], &why) < 0 && !target->published)
+			return error_pass(err, why.code, &why);
+		if (why.code)
+			return error_set(err, why.code,
+					 "the version is published, but in place of '%s' it has '%s%s': %s",
+					 medium->path, medium->path, MEDIUM_SUFFIX, why.reason);
+		target->published |= medium->former != NULL;
+	}
+	target->published = true;
+	return 0;
+}
+
 int target_finish(struct target *target, struct error *err)
 {
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < target->count; i++)
-		r = medium_finish(&target->media[i], target->transaction.members[i].is_fresh, err);
-	target->published = r == 0;
-	return r;
+		r = medium_name(&target->media[i], target->transaction.members[i].is_fresh, err);
+	return r < 0 ? r : target_replace_former(target, err);
 }
 
 int target_protect(struct target *target, struct error *err)
@@ -373,9 +428,7 @@ void target_close(struct target *target)
 		if (transaction->members[i].is_fresh && !target->published)
 			medium_give_up(&target->media[i]);
 	transaction_close(&target->transaction);
-	for (uint32_t i = 0; i < target->count; i++)
-		medium_close(&target->media[i]);
-	free(target->media);
+	target_forget(target);
 	*target = (struct target){ 0 };
 }
 

@@ -10,7 +10,7 @@ struct target {
 	struct medium *media;           /* by number of the member */
 	uint32_t count;
 	struct transaction transaction; /* without a member: a dry run on files that are not there */
-	bool published;
+	bool published; /* what was written stays */
 };
 
 /* Opens and checks; writes nothing (new files are created, empty). On failure nothing is left. */
@@ -19,8 +19,9 @@ must_check int target_open(const struct pack_options *options, struct target *re
 must_check int target_begin(struct target *target, struct error *err);
 /* Write-protects the namespaces. After everything was written. */
 must_check int target_protect(struct target *target, struct error *err);
-/* After the commit: the names of new files are durable, and they take the places of former ones. 0 once they are there:
- * that this is not known to be durable is a line in the log. */
+/* After the commit: the names of new files are durable, and in the order of the members they take the places of former
+ * ones. 0 once they are there: that this is not known to be durable is a line in the log. When only some are, the
+ * reason says so. */
 must_check int target_finish(struct target *target, struct error *err);
 /* What was not published is taken back where that is possible: new files are removed, for the rest see
  * transaction_end(). */

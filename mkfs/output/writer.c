@@ -104,6 +104,11 @@ int writer_reserve_anywhere(struct writer *writer, uint64_t length, enum space_a
 	return writer_reserve(writer, length, align, err);
 }
 
+uint64_t writer_piece(const struct writer *writer)
+{
+	return writer->allocator->members ? writer->allocator->segment : SPACE_ENDLESS;
+}
+
 bool writer_is_spread(const struct writer *writer)
 {
 	return writer->count > 1;

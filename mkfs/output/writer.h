@@ -20,6 +20,8 @@ must_check int writer_reserve(struct writer *writer, uint64_t length, enum space
 /* The same on the member that has least. */
 must_check int writer_reserve_anywhere(struct writer *writer, uint64_t length, enum space_align align,
 				       struct error *err);
+/* Bytes of an aligned piece of a member past which what is written does not go on as one: a segment of a group. */
+uint64_t writer_piece(const struct writer *writer);
 /* Whether what is long goes to several members. */
 bool writer_is_spread(const struct writer *writer);
 /* Writes the next bytes of the reserved space; *ret_address is their address. */

@@ -134,8 +134,8 @@ static int block_sums_check_digest(const uint8_t *head, uint64_t length, const s
 }
 
 /* The first block tells how long the head is. */
-static int block_sums_read_head(struct source *source, const struct version *version, uint8_t **ret,
-				uint64_t *ret_length, struct error *err)
+static int block_sums_read_head(struct source *source, const struct version *version, const struct members *members,
+				uint8_t **ret, uint64_t *ret_length, struct error *err)
 {
 	const struct extent_list *extents = &version->block_sums.extents;
 	auto_free uint8_t *head = aligned_alloc(DSFS_BLOCK, DSFS_BLOCK);
@@ -144,7 +144,7 @@ static int block_sums_read_head(struct source *source, const struct version *ver
 
 	if (!head)
 		return error_set(err, -ENOMEM, "block checksums: no memory");
-	r = extent_list_read(extents, source, 0, head, DSFS_BLOCK, err);
+	r = extent_list_read(extents, source, members, 0, head, DSFS_BLOCK, err);
 	if (r == 0)
 		r = block_sums_check_counts((const struct dsfs_fine *)head, version, &layout, err);
 	if (r < 0)
@@ -154,7 +154,7 @@ static int block_sums_read_head(struct source *source, const struct version *ver
 	if (!head)
 		return error_set(err, -ENOMEM, "block checksums: no memory for a head of %" PRIu64 " bytes",
 				 layout.head);
-	r = extent_list_read(extents, source, 0, head, layout.head, err);
+	r = extent_list_read(extents, source, members, 0, head, layout.head, err);
 	if (r == 0)
 		r = block_sums_check_digest(head, layout.head, version, err);
 	if (r < 0)
@@ -164,7 +164,8 @@ static int block_sums_read_head(struct source *source, const struct version *ver
 	return 0;
 }
 
-int block_sums_load(struct source *source, const struct version *version, struct block_sums **ret, struct error *err)
+int block_sums_load(struct source *source, const struct version *version, const struct members *members,
+		    struct block_sums **ret, struct error *err)
 {
 	auto_free uint8_t *head = NULL;
 	uint64_t length = 0;
@@ -173,7 +174,7 @@ int block_sums_load(struct source *source, const struct version *version, struct
 	*ret = NULL;
 	if (!version->block_sums.length)
 		return 0;
-	r = block_sums_read_head(source, version, &head, &length, err);
+	r = block_sums_read_head(source, version, members, &head, &length, err);
 	if (r == 0)
 		r = block_sums_open(head, length, version, ret, err);
 	if (r == 0)

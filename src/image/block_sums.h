@@ -29,7 +29,8 @@ struct block_sums_layout {
 /* Both counts at most 2^45. */
 void block_sums_layout(uint32_t chunk_log, uint64_t chunk_count, uint64_t row_count, struct block_sums_layout *ret);
 /* Reads and checks the head of the version's section; *ret is NULL when it has none. */
-must_check int block_sums_load(struct source *source, const struct version *version, struct block_sums **ret,
+must_check int block_sums_load(struct source *source, const struct version *version,
+			       const struct members *members, struct block_sums **ret,
 			       struct error *err);
 /* A head of length bytes, which block_sums_close() frees; stays the caller's on failure. */
 must_check int block_sums_open(uint8_t *head, uint64_t length, const struct version *version, struct block_sums **ret,

@@ -71,6 +71,7 @@ static int load_one(struct source *source, struct superblock *super, struct cata
 /* What was found in the place of a member. */
 struct load_place {
 	struct superblock super; /* sequence 0: none that counts */
+	uint64_t stale;          /* of one that is behind: its sequence */
 	struct error why;        /* why it does not count */
 };
 
@@ -152,6 +153,8 @@ static int load_judge(struct load *load, const struct superblock *newest, const 
 				 number, member->identity, super->sequence, newest->sequence);
 	else if (age > 1 || member->state != DSFS_MEMBER_IN_USE)
 		error_set(&place->why, -ESTALE, "stale since superblock %" PRIu64, super->sequence);
+	if (place->why.code == -ESTALE)
+		place->stale = super->sequence;
 	if (place->why.code)
 		place->super.sequence = 0;
 	return 0;
@@ -167,6 +170,7 @@ __attribute__((format(printf, 3, 4))) static void load_note(char *text, size_t s
 	va_end(arguments);
 }
 
+/* Without those that are missing some bytes may be nowhere. */
 static int load_check_missing(const struct load *load, const struct members *members, struct error *err)
 {
 	char names[sizeof(err->reason)] = "", uuid[UUID_TEXT_SIZE];
@@ -182,10 +186,24 @@ static int load_check_missing(const struct load *load, const struct members *mem
 			  members->list[i].identity, members->list[i].identity[0] ? " " : "", uuid,
 			  place->why.reason);
 	}
-	if (missing)
+	if (missing && !members_tolerate(members))
 		return error_set(err, -ENOLINK, "%" PRIu32 " of %" PRIu32 " members are missing:%s", missing,
 				 members->count, names);
 	return 0;
+}
+
+/* Of one that was away, and that the table knows to be, groups that are older than its last superblock are complete:
+ * who publishes without a member opens new ones. Any other one that is behind is a copy of the past. */
+static void load_enter(const struct load_place *place, struct member *member)
+{
+	member->sequence = place->super.sequence;
+	member->catalogue_address = place->super.catalogue_address;
+	member->catalogue_length = place->super.catalogue_length;
+	member->missing_from = place->super.sequence ? 0 : 1;
+	if (member->state == DSFS_MEMBER_STALE && place->stale == member->stale_sequence)
+		member->missing_from = place->stale + 1;
+	snprintf(member->why_missing, sizeof(member->why_missing), "%.*s", (int)sizeof(member->why_missing) - 1,
+		 place->super.sequence ? "" : place->why.reason);
 }
 
 static int load_judge_all(struct load *load, const struct superblock *newest, struct members *members,
@@ -195,9 +213,7 @@ static int load_judge_all(struct load *load, const struct superblock *newest, st
 
 	for (uint32_t i = 0; r == 0 && i < members->count; i++) {
 		r = load_judge(load, newest, members, i, err);
-		members->list[i].sequence = load->places[i].super.sequence;
-		members->list[i].catalogue_address = load->places[i].super.catalogue_address;
-		members->list[i].catalogue_length = load->places[i].super.catalogue_length;
+		load_enter(&load->places[i], &members->list[i]);
 	}
 	return r < 0 ? r : load_check_missing(load, members, err);
 }

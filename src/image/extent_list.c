@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "image/address.h"
+#include "image/members.h"
 
 void extent_list_free(struct extent_list *list)
 {
@@ -78,8 +79,8 @@ struct extent extent_list_at(const struct extent_list *list, uint64_t at, uint64
 	return (struct extent){ 0 };
 }
 
-int extent_list_read(const struct extent_list *list, struct source *source, uint64_t at, void *buffer, uint64_t length,
-		     struct error *err)
+int extent_list_read(const struct extent_list *list, struct source *source, const struct members *members, uint64_t at,
+		     void *buffer, uint64_t length, struct error *err)
 {
 	uint8_t *to = buffer;
 	int r;
@@ -89,7 +90,7 @@ int extent_list_read(const struct extent_list *list, struct source *source, uint
 		if (!run.length)
 			return error_set(err, -ENODATA, "a section ends at %" PRIu64 ", %" PRIu64 " bytes too early",
 					 at, length);
-		r = source_read(source, address_member(run.address), address_offset(run.address), to, run.length, err);
+		r = members_read(members, source, run.address, 0, to, run.length, err);
 		if (r < 0)
 			return r;
 	}

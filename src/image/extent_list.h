@@ -11,6 +11,8 @@ struct extent {
 	uint64_t length;  /* bytes */
 };
 
+struct members;
+
 struct extent_list {
 	struct extent *items;
 	uint32_t count;
@@ -25,6 +27,8 @@ must_check int extent_list_add_in(struct extent_list *list, uint64_t address, ui
 				  struct error *err);
 /* Where the bytes from this offset on lie: at most length of them, in one extent. Length 0: there are none. */
 struct extent extent_list_at(const struct extent_list *list, uint64_t at, uint64_t length);
-/* Reads these bytes, wherever they lie. -ENODATA when the list is shorter. */
-must_check int extent_list_read(const struct extent_list *list, struct source *source, uint64_t at, void *buffer,
-				uint64_t length, struct error *err);
+/* Reads these bytes, wherever they lie, from a copy where they have some (members, NULL: none). -ENODATA
+ * when the list is shorter. */
+must_check int extent_list_read(const struct extent_list *list, struct source *source,
+				const struct members *members, uint64_t at, void *buffer, uint64_t length,
+				struct error *err);

@@ -93,20 +93,6 @@ struct index_from {
 	uint32_t turn;                 /* number of the copy that is read, where there are several */
 };
 
-static int index_read(const struct index_from *from, uint64_t address, uint8_t *to, uint64_t length,
-		      struct error *err)
-{
-	uint64_t copies[DSFS_COPIES_MAX] = { address }, at;
-	uint32_t count = from->members ? members_copies(from->members, address, copies) : 1;
-	int r = -ENODEV;
-
-	for (uint32_t i = 0; r < 0 && i < count; i++) {
-		at = copies[(from->turn + i) % count];
-		r = source_read(from->source, address_member(at), address_offset(at), to, length, err);
-	}
-	return r;
-}
-
 /* How often it can be read from somewhere else. */
 static uint32_t index_turns(const struct version *version, const struct members *members)
 {
@@ -128,7 +114,7 @@ static int index_copy_extent(const struct index_from *from, const struct extent 
 
 	for (uint64_t at = 0; at < extent->length; at += step) {
 		step = extent->length - at < LOAD_STEP ? extent->length - at : LOAD_STEP;
-		r = index_read(from, extent->address + at, to + at, step, err);
+		r = members_read(from->members, from->source, extent->address + at, from->turn, to + at, step, err);
 		if (r < 0)
 			return r;
 		sha256_add(sha, to + at, step);

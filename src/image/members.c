@@ -114,18 +114,50 @@ bool members_are_data(const struct members *members, const uint32_t *runs, uint6
 									  << members->segment_log;
 }
 
+/* Whether the bytes of a column are where they should be. */
+static bool members_has(const struct members *members, const struct member_group *group, uint32_t column)
+{
+	const struct member *member = &members->list[address_member(members->columns[group->first_column + column])];
+
+	return !member->missing_from || group->birth < member->missing_from;
+}
+
 uint32_t members_copies(const struct members *members, uint64_t address, uint64_t ret[DSFS_COPIES_MAX])
 {
 	const struct member_column *place = members_place(members, address);
 	const struct member_group *group = place ? &members->groups[place->group] : NULL;
 	uint32_t count = 0;
 
-	ret[count++] = address;
+	ret[0] = address;
 	if (!group || group->kind != DSFS_GROUP_COPIES || place->number)
-		return count;
-	for (; count <= group->redundant; count++)
-		ret[count] = members->columns[group->first_column + count] + (address - place->address);
-	return count;
+		return 1;
+	for (uint32_t i = 0; i <= group->redundant; i++)
+		if (members_has(members, group, i))
+			ret[count++] = members->columns[group->first_column + i] + (address - place->address);
+	return count ? count : 1;
+}
+
+bool members_tolerate(const struct members *members)
+{
+	for (uint32_t g = 0; g < members->group_count; g++) {
+		const struct member_group *group = &members->groups[g];
+		uint32_t count = (uint32_t)group->data + group->redundant, there = 0;
+
+		for (uint32_t i = 0; i < count; i++)
+			there += members_has(members, group, i);
+		if (there < group->data)
+			return false;
+	}
+	return true;
+}
+
+uint32_t members_missing(const struct members *members)
+{
+	uint32_t missing = 0;
+
+	for (uint32_t i = 0; i < members->count; i++)
+		missing += members->list[i].missing_from != 0;
+	return missing;
 }
 
 /* Catalogues are written to be thrown away, groups stay. */
@@ -142,6 +174,20 @@ int members_check_superblock(const struct members *members, const struct superbl
 		if (members_group(members, at))
 			return error_set(err, -EBADMSG, "members: the column at %#" PRIx64 " holds a catalogue", at);
 	return 0;
+}
+
+int members_read(const struct members *members, struct source *source, uint64_t address, uint32_t turn, void *to,
+		 uint64_t length, struct error *err)
+{
+	uint64_t copies[DSFS_COPIES_MAX] = { address }, at;
+	uint32_t count = members ? members_copies(members, address, copies) : 1;
+	int r = -ENODEV;
+
+	for (uint32_t i = 0; r < 0 && i < count; i++) {
+		at = copies[(turn + i) % count];
+		r = source_read(source, address_member(at), address_offset(at), to, length, err);
+	}
+	return r;
 }
 
 /* --- changes --- */

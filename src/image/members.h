@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "base/source.h"
 #include "datasetfs/format.h"
 #include "image/superblock.h"
 
@@ -17,7 +18,10 @@ struct member {
 	uint64_t stale_sequence; /* of a stale one: its last superblock and the catalogue that it names */
 	uint8_t stale_sha256[32];
 	char identity[129], domain[225]; /* NUL-terminated */
-	uint64_t sequence;       /* of the superblock in force on it; set by catalogue_load(), not in the table */
+	/* Set by catalogue_load(), not in the table: */
+	uint64_t missing_from;   /* groups born from this superblock on are not on it; 1: none is; 0: all are */
+	char why_missing[64];
+	uint64_t sequence;       /* of the superblock in force on it */
 	uint64_t catalogue_address, catalogue_length; /* which that one names */
 };
 
@@ -66,14 +70,23 @@ bool members_hold(const struct members *members, uint64_t address, uint64_t leng
 uint32_t *members_runs(const struct members *members);
 /* Whether data columns begin at this address and end length further on. */
 bool members_are_data(const struct members *members, const uint32_t *runs, uint64_t address, uint64_t length);
-/* Where the byte at this address of a data column can be read, the address itself first. Returns how many; 1 without a
- * table or a group. */
+/* Whether the bytes of every group can be read, though members are missing. */
+bool members_tolerate(const struct members *members);
+/* How many are. */
+uint32_t members_missing(const struct members *members);
+/* Where the byte at this address of a data column can be read, the address itself first if it is there. Returns how
+ * many; 1, the address, without a table or a group, and when none is there. */
 uint32_t members_copies(const struct members *members, uint64_t address, uint64_t ret[DSFS_COPIES_MAX]);
 
 /* Whether the superblock of a member agrees with the table: UUID and size are those of the member, and its copy of the
  * catalogue lies outside of all groups. */
 must_check int members_check_superblock(const struct members *members, const struct superblock *super,
 					struct error *err);
+
+/* Reads bytes that lie in one column: from the copy with the number of turn, and what that one has not from the next.
+ * members NULL: they have none. */
+must_check int members_read(const struct members *members, struct source *source, uint64_t address, uint32_t turn,
+			    void *to, uint64_t length, struct error *err);
 
 /* Takes the group with the addresses of its columns, data first, which no other group has; fills first_column. */
 must_check int members_add_group(struct members *members, const struct member_group *group, const uint64_t *columns,

@@ -124,7 +124,7 @@ struct file_source *array_put(struct array_source *array, uint32_t slot, struct 
 
 int array_of(struct file_source *file, struct array_source **ret, struct error *err)
 {
-	struct array_source *array;
+	struct array_source *array = NULL;
 	int r = array_new(1, &array, err);
 
 	if (r < 0)

@@ -21,6 +21,7 @@
 #include "members/assembly.h"
 #include "read/chunk_cache.h"
 #include "read/page_cache.h"
+#include "read/route.h"
 
 #define DIGEST_KIND "sha256:"
 
@@ -33,6 +34,8 @@ int direct_volume_new(struct array_source *array, struct volume **ret, struct er
 	for (uint32_t i = 0; i < array->count; i++) {
 		struct file_source *file = array->files[i];
 
+		if (!file) /* it is missing, and not needed */
+			continue;
 		high_move(&file->fd);
 		(void)array_put(array, i, file);
 		if (fstat(file->fd, &volume->identities[i]) < 0) {
@@ -51,6 +54,8 @@ static bool direct_has_member(const struct volume *volume, uint32_t member)
 	const struct stat *identity = &volume->identities[member];
 	struct stat st;
 
+	if (volume->array->fds[member] < 0) /* it is missing */
+		return true;
 	return fstat(volume->array->fds[member], &st) == 0 && st.st_dev == identity->st_dev &&
 	       st.st_ino == identity->st_ino && st.st_rdev == identity->st_rdev;
 }
@@ -71,6 +76,7 @@ void direct_volume_put(struct volume *volume)
 	direct_close_volume(volume);
 	chunk_cache_free(volume->cache);
 	page_cache_free(volume->pages);
+	route_free(volume->route);
 	free(volume);
 }
 
@@ -227,7 +233,7 @@ static int direct_load(struct volume *volume, const struct version *version, con
 	if (r < 0)
 		return r;
 	r = direct_check_digest(index, wish, version->label, err);
-	if (r == 0 && block_sums_load(&volume->array->source, version, &block_sums, NULL) == -ENOMEM)
+	if (r == 0 && block_sums_load(&volume->array->source, version, members, &block_sums, NULL) == -ENOMEM)
 		r = error_set(err, -ENOMEM, "no memory for block checksums");
 	if (r < 0) {
 		index_close(index);

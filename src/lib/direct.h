@@ -24,6 +24,7 @@ struct volume {
 	uint64_t generation;
 	struct chunk_cache *cache;
 	struct page_cache *pages;
+	struct route *route; /* NULL: it has one member */
 	struct stat identities[]; /* of the descriptors: the program may have closed one, and opened something else */
 };
 

@@ -137,12 +137,15 @@ static int lane_make_caches(struct direct *direct, struct error *err)
 	if (volume->generation != forked_generation()) {
 		volume->cache = NULL;
 		volume->pages = NULL;
+		volume->route = NULL;
 		volume->generation = forked_generation();
 	}
 	if (!volume->cache)
 		r = chunk_cache_new((size_t)1 << direct->index->chunk_log, &volume->cache, err);
 	if (r == 0 && !volume->pages)
 		r = page_cache_new(&volume->pages, err);
+	if (r == 0 && !volume->route && volume->array->count > 1)
+		r = route_new(volume->array->count, &volume->route, err);
 	return r;
 }
 
@@ -291,6 +294,7 @@ int lane_start(struct lane *lane, const struct reader_events *events, bool many,
 					    .geometry = lane->direct->volume->array->geometry,
 					    .cache = lane->direct->volume->cache,
 					    .pages = lane->direct->volume->pages,
+					    .route = lane->direct->volume->route,
 					    .events = events,
 					    .counters = &lane->counters };
 	int r = lane->reader.codec ? 0 : reader_open(&lane->reader, &setup, err);

@@ -18,7 +18,8 @@ static int linked_new(struct link *link, struct link_version *got, const struct 
 	struct dsfs_info info;
 	int r = direct_check_digest(got->index, wish, got->version.label, err);
 
-	if (r == 0 && block_sums_load(&got->volume->source, &got->version, &block_sums, NULL) == -ENOMEM)
+	if (r == 0 && block_sums_load(&got->volume->source, &got->version, &got->index->members, &block_sums, NULL) ==
+			      -ENOMEM)
 		r = error_set(err, -ENOMEM, "no memory for block checksums");
 	if (r == 0)
 		r = direct_volume_new(got->volume, &volume, err);

@@ -272,12 +272,25 @@ static int assembly_explain(const struct assembly *assembly, struct error *err)
 	return error_pass(err, why.code, &why);
 }
 
+/* Of which nothing may be read. */
+static void assembly_drop_stale(const struct assembly *assembly, const struct members *members)
+{
+	for (uint32_t i = 0; i < members->count; i++) {
+		if (members->list[i].missing_from != 1 || !assembly->names[i])
+			continue;
+		file_close(array_put(assembly->array, i, NULL));
+		free(take_ptr(&assembly->names[i]));
+	}
+}
+
 static int assembly_check(const struct assembly *assembly, struct error *err)
 {
 	struct catalogue catalogue = { 0 };
 	struct superblock super;
 	int r = catalogue_load(&assembly->array->source, &super, &catalogue, err);
 
+	if (r == 0)
+		assembly_drop_stale(assembly, &catalogue.members);
 	catalogue_free(&catalogue);
 	return r < 0 ? assembly_explain(assembly, err) : 0;
 }
@@ -381,6 +394,16 @@ static int assembly_by_uuid(struct search *search, const char *volume, struct as
 							  assembly_of_one(&search->items[0], ret, err);
 }
 
+int assembly_check_whole(char *const *names, uint32_t count, struct error *err)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (!names[i])
+			return error_set(err, -ENOLINK,
+					 "member %" PRIu32 " is missing: a volume is changed only when all its members "
+					 "are there", i);
+	return 0;
+}
+
 int assembly_open(const char *volume, struct assembly *ret, struct error *err)
 {
 	struct search search = { 0 };
@@ -389,34 +412,4 @@ int assembly_open(const char *volume, struct assembly *ret, struct error *err)
 
 	search_close(&search);
 	return r;
-}
-
-static bool assembly_is_member(const char *name)
-{
-	struct candidate candidate;
-	bool is_member;
-
-	if (candidate_open(name, NULL, &candidate, NULL) < 0)
-		return false;
-	is_member = candidate_has_members(&candidate);
-	candidate_close(&candidate);
-	return is_member;
-}
-
-int assembly_find(const char *volume, bool *ret, struct error *err)
-{
-	char **names;
-	uint32_t count;
-	int r;
-
-	*ret = naming_is_uuid(volume);
-	if (*ret)
-		return 0;
-	r = naming_split(volume, &names, &count, err);
-	if (r < 0)
-		return r;
-	for (uint32_t i = 0; i < count && !*ret; i++)
-		*ret = assembly_is_member(names[i]);
-	naming_free(names, count);
-	return 0;
 }

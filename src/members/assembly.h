@@ -7,15 +7,14 @@
 /* A volume whose members are known. */
 struct assembly {
 	struct array_source *array; /* opened for reading; whoever takes it leaves NULL */
-	char **names;               /* by slot, what each is found by: a path, or an identity (device/locate.h) */
+	char **names; /* by slot, what each is found by: a path or an identity (device/locate.h); NULL: it is missing */
 	uint32_t count;
 };
 
-/* A single file or device is opened whatever it holds, unless it says that it is one member of several. Then all must
- * be there: -ENOLINK with the names of those that are missing or stale; -EXDEV: one is of another volume; -ENOTUNIQ:
- * one is there twice; -EBADMSG: one went ways of its own. */
+/* A single file or device is opened whatever it holds, unless it says that it is one member of several. Then so many
+ * must be there that every byte is: -ENOLINK with the names of those that are missing or stale; -EXDEV: one is of
+ * another volume; -ENOTUNIQ: one is there twice; -EBADMSG: one went ways of its own. */
 must_check int assembly_open(const char *volume, struct assembly *ret, struct error *err);
-/* *ret: the name is that of a volume of several members, or at least one in the list says that it is of one. What is
- * not there, or cannot be read, says nothing. */
-must_check int assembly_find(const char *volume, bool *ret, struct error *err);
+/* For a change, for which all must be there: -ENOLINK. */
+must_check int assembly_check_whole(char *const *names, uint32_t count, struct error *err);
 void assembly_close(struct assembly *assembly); /* its contents */

@@ -67,7 +67,7 @@ static bool scan_find_node(const char *name, dev_t number, char *path, size_t si
 /* A device that this one is a part of; false: none. */
 static bool scan_find_holder(const char *device, char *name, size_t size)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX + sizeof("/holders")];
 	DIR *folder cleanup(scan_close) = NULL;
 	struct dirent *entry;
 

@@ -88,12 +88,27 @@ uint32_t fetch_copies(const struct read_fetch *fetch, uint64_t ret[DSFS_COPIES_M
 	return 1;
 }
 
-/* Copies take turns, the first one first. */
-static void fetch_choose(struct read_fetch *fetch)
+static uint32_t fetch_best(const struct read_fetch *fetch, const uint64_t *copies, uint32_t count, int64_t now)
+{
+	struct route *route = fetch->op->reader->setup.route;
+	uint32_t members[DSFS_COPIES_MAX];
+
+	if (!route || count == 1)
+		return 0;
+	for (uint32_t i = 0; i < count; i++)
+		members[i] = address_member(copies[i]);
+	return route_choose(route, members, count, now);
+}
+
+/* The copy that will be there soonest; when that fails, the others in turn. */
+static void fetch_choose(struct read_fetch *fetch, int64_t now)
 {
 	uint64_t copies[DSFS_COPIES_MAX];
-	uint32_t turn = fetch->tries % fetch_copies(fetch, copies);
+	uint32_t count = fetch_copies(fetch, copies), turn;
 
+	if (!fetch->tries)
+		fetch->first = fetch_best(fetch, copies, count, now);
+	turn = (fetch->first + fetch->tries) % count;
 	fetch->io.member = address_member(copies[turn]);
 	fetch->io.offset = address_offset(copies[turn]);
 }
@@ -102,8 +117,10 @@ static void fetch_one(struct read_fetch *fetch, void (*done)(struct io_read *io,
 {
 	struct reader *reader = fetch->op->reader;
 
-	if (fetch->tries || fetch->op->request.copy)
-		fetch_choose(fetch);
+	if (fetch->tries || fetch->op->request.copy || reader->setup.route)
+		fetch_choose(fetch, now);
+	if (reader->setup.route)
+		route_begin(reader->setup.route, fetch->io.member, now);
 	fetch->state = READ_BUSY;
 	fetch->io.done = done;
 	fetch->started = now;

@@ -35,6 +35,7 @@ struct read_fetch {
 	int result;
 	int64_t started;  /* ns, monotonic */
 	uint64_t address; /* where it begins; of bytes that have copies, in the first: io says which is read */
+	uint32_t first;   /* which copy the first try reads */
 	uint32_t tries;   /* that failed */
 	int path_error;   /* negative errno, with which one did since the copies took turns; 0: none */
 };

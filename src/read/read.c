@@ -182,6 +182,8 @@ static void read_done(struct io_read *io, int result)
 
 	fetch->result = read_result(fetch, result);
 	fetch->state = READ_ARRIVED;
+	if (op->reader->setup.route)
+		route_end(op->reader->setup.route, fetch->io.member, fetch->started, clock_now(), fetch->result);
 	counter_time(counters->device_latency, fetch->started);
 	if (fetch->result > 0)
 		counter_add(&counters->device_bytes, (uint64_t)fetch->result);

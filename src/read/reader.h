@@ -13,6 +13,7 @@
 #include "io/file.h"
 #include "read/chunk_cache.h"
 #include "read/page_cache.h"
+#include "read/route.h"
 
 struct chunk;
 struct read_op;
@@ -41,6 +42,8 @@ struct reader_events {
 	void (*path_failed)(struct read_op *op, int code, bool is_parked);
 	/* The way to this member fails with this negative errno; another one has the same bytes. May be NULL. */
 	void (*copy_failed)(struct read_op *op, uint32_t member, int code);
+	/* What this member has is damaged, or cannot be read; another one has the same bytes. May be NULL. */
+	void (*copy_wrong)(struct read_op *op, uint32_t member, const struct error *err);
 };
 
 struct reader_setup {
@@ -48,6 +51,7 @@ struct reader_setup {
 	const struct file_geometry *geometry; /* by member, as in struct array_source; sizes may change */
 	struct chunk_cache *cache;            /* shared by all readers of a volume, as is the next */
 	struct page_cache *pages;
+	struct route *route;                  /* the same; NULL: a volume of one member */
 	const struct reader_events *events;
 	struct reader_counters *counters;
 };

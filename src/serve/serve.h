@@ -76,6 +76,7 @@ struct serve {
 	struct array_source *volume;
 	uint8_t volume_uuid[16];
 	struct serve_member *members; /* of the volume, by slot */
+	struct route *route;          /* which of them is read; NULL: there is one */
 	uint64_t opened;        /* sequence of the superblock at the mount */
 	_Atomic uint64_t newest; /* the highest that was seen */
 	_Atomic uint64_t switches; /* since the mount */

@@ -399,6 +399,12 @@ bool allocator_take_catalogue(struct allocator *allocator, uint32_t member, uint
 				    space_take_catalogue(&allocator->lanes[0].space, length, ret_offset);
 }
 
+void allocator_keep_catalogue(struct allocator *allocator, uint32_t member, struct extent catalogue)
+{
+	allocator->list[member].catalogue = catalogue;
+	allocator_use(&allocator->used[member], allocator->segment, catalogue);
+}
+
 /* --- sums over the lanes --- */
 
 /* Segments that no group has; with copies they hold as much less. */

@@ -62,6 +62,8 @@ void allocator_hold(struct allocator *allocator, uint64_t address, uint64_t leng
 /* For a catalogue: on this member, where no group is. */
 must_check bool allocator_take_catalogue(struct allocator *allocator, uint32_t member, uint64_t length,
 					 uint64_t *ret_offset);
+/* The catalogue in force on this member lies there now. */
+void allocator_keep_catalogue(struct allocator *allocator, uint32_t member, struct extent catalogue);
 
 uint64_t allocator_free(const struct allocator *allocator);
 uint64_t allocator_taken(const struct allocator *allocator);

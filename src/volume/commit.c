@@ -47,8 +47,9 @@ static int commit_write(const struct commit *commit, struct error *err)
 	int r = 0;
 
 	for (uint32_t i = 0; r == 0 && i < commit->count; i++)
-		r = source_write(commit->source, i, address_offset(commit->slots[i].catalogue_address), commit->bytes,
-				 commit->length, err);
+		r = source_write(commit->source, commit->slots[i].member,
+				 address_offset(commit->slots[i].catalogue_address), commit->bytes, commit->length,
+				 err);
 	if (r == -ENOSPC)
 		return commit_full(commit->length, err);
 	return r < 0 ? r : source_flush(commit->source, err);
@@ -59,7 +60,7 @@ static int commit_read_back(const struct commit *commit, uint8_t *found, struct 
 {
 	for (uint32_t i = 0; i < commit->count; i++) {
 		uint64_t offset = address_offset(commit->slots[i].catalogue_address);
-		int r = source_read(commit->source, i, offset, found, commit->length, err);
+		int r = source_read(commit->source, commit->slots[i].member, offset, found, commit->length, err);
 
 		if (r < 0)
 			return r;
@@ -124,6 +125,33 @@ int commit_catalogue(struct source *source, struct allocator *allocator, struct 
 	}
 	if (r == 0)
 		r = commit_bytes(&commit, err);
+	free(commit.bytes);
+	return r;
+}
+
+/* The catalogue that lies on another member was verified when it was loaded, but that was another read. */
+static int commit_read(struct commit *commit, const struct superblock *newest, struct error *err)
+{
+	commit->length = newest->catalogue_length;
+	commit->bytes = aligned_alloc(DSFS_BLOCK, round_up(commit->length, DSFS_BLOCK));
+	if (!commit->bytes)
+		return error_set(err, -ENOMEM, "out of memory");
+	return source_read(commit->source, newest->member, address_offset(newest->catalogue_address), commit->bytes,
+			   commit->length, err);
+}
+
+int commit_repeat(struct source *source, const struct superblock *newest, struct superblock *slots, uint32_t count,
+		  struct error *err)
+{
+	struct commit commit = { .source = source, .slots = slots, .count = count };
+	int r = commit_read(&commit, newest, err);
+
+	if (r == 0)
+		r = commit_bytes(&commit, err);
+	if (r == 0 && memcmp(slots[0].catalogue_sha256, newest->catalogue_sha256, SHA256_SIZE) != 0)
+		r = error_set(err, -EBADMSG, "catalogue: its SHA-256 is not the one in the superblock");
+	for (uint32_t i = 0; r == 0 && i < count; i++)
+		r = commit_slot(source, &slots[i], err);
 	free(commit.bytes);
 	return r;
 }

@@ -8,6 +8,10 @@
  * filled; their sizes grow as files do. */
 must_check int commit_catalogue(struct source *source, struct allocator *allocator, struct catalogue *catalogue,
 				struct superblock *slots, struct error *err);
+/* Writes the catalogue in force to members that do not have it, and then their slots. slots: those of newest, but with
+ * the member and the place of the catalogue on it. */
+must_check int commit_repeat(struct source *source, const struct superblock *newest, struct superblock *slots,
+			     uint32_t count, struct error *err);
 /* Writes the member's slot that belongs to super->sequence, and flushes it. What it names was flushed before. */
 must_check int commit_slot(struct source *source, const struct superblock *super, struct error *err);
 /* 0 when super is what a mount would take from its member now. */

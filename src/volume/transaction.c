@@ -166,11 +166,19 @@ int transaction_load(struct transaction *transaction, struct error *err)
 	return r;
 }
 
+/* A publisher that was cut off between two slots has left some members there; see catalogue_load(). */
+static bool transaction_is_behind(const struct transaction *transaction, uint32_t number)
+{
+	return transaction->members[number].super.sequence < transaction->super.sequence;
+}
+
 static int transaction_check_member(struct transaction *transaction, uint32_t number, struct error *err)
 {
 	struct transaction_member *member = &transaction->members[number];
 	struct error stale = { 0 };
-	int r = superblock_check_newest(transaction->source, number, transaction->super.sequence, err);
+	bool is_behind = transaction_is_behind(transaction, number);
+	uint64_t newest = is_behind ? member->super.sequence : transaction->super.sequence;
+	int r = superblock_check_newest(transaction->source, number, newest, err);
 
 	member->capacity = transaction_is_device(member) ? member->super.member_size : SPACE_ENDLESS;
 	if (r == 0 && superblock_may_be_stale(&member->super, &stale))
@@ -238,6 +246,51 @@ int transaction_format(struct transaction *transaction, const struct superblock 
 
 /* --- the change --- */
 
+/* What a member that is behind needs for the state in force. Its catalogue has room where it was to be. */
+static int transaction_place_slot(struct transaction *transaction, uint32_t number, struct superblock *ret,
+				  struct error *err)
+{
+	struct transaction_member *member = &transaction->members[number];
+	uint64_t offset, length = transaction->super.catalogue_length;
+
+	*ret = transaction->super;
+	ret->member = number;
+	ret->member_size = members_size(&transaction->catalogue.members, number);
+	memcpy(ret->member_uuid, member->super.member_uuid, sizeof(ret->member_uuid));
+	memcpy(ret->identity, member->super.identity, sizeof(ret->identity));
+	if (!allocator_take_catalogue(&transaction->allocator, number, length, &offset) ||
+	    offset + length > ret->member_size)
+		return error_set(err, -ENOSPC, "no room on member %" PRIu32 " for the catalogue that is in force",
+				 number);
+	ret->catalogue_address = address_make(number, offset);
+	if (member->former_size < offset + length)
+		member->former_size = offset + length;
+	return 0;
+}
+
+/* Else the next one that is cut off would leave them two steps behind, which is as good as missing; and what the state
+ * in force has given up, a member that is behind still names. */
+static int transaction_catch_up(struct transaction *transaction, struct error *err)
+{
+	auto_free struct superblock *slots = calloc(transaction->member_count, sizeof(*slots));
+	uint32_t count = 0;
+	int r = slots ? 0 : error_set(err, -ENOMEM, "out of memory");
+
+	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
+		if (transaction_is_behind(transaction, i))
+			r = transaction_place_slot(transaction, i, &slots[count++], err);
+	if (r == 0 && count)
+		r = commit_repeat(transaction->source, &transaction->super, slots, count, err);
+	for (uint32_t i = 0; r == 0 && i < count; i++) {
+		uint32_t member = slots[i].member;
+		struct extent catalogue = { address_offset(slots[i].catalogue_address), slots[i].catalogue_length };
+
+		transaction->members[member].super = slots[i];
+		allocator_keep_catalogue(&transaction->allocator, member, catalogue);
+	}
+	return r;
+}
+
 int transaction_begin(struct transaction *transaction, struct error *err)
 {
 	int r = 0;
@@ -250,7 +303,7 @@ int transaction_begin(struct transaction *transaction, struct error *err)
 	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
 		if (transaction->members[i].former_holder[0])
 			log_warn("a publisher did not finish: %s, ignoring", transaction->members[i].former_holder);
-	return r;
+	return r < 0 ? r : transaction_catch_up(transaction, err);
 }
 
 /* -EBUSY when another host has taken a member from us: nothing may be put in force any more. */

@@ -71,10 +71,21 @@ def process_cpu(pid):
     return (int(fields[11]) + int(fields[12])) / TICK if fields else 0.0
 
 
-def device_reads(device):
-    """(reads, bytes) that a block device completed; None for what is none."""
-    fields = read(f"/sys/block/{os.path.basename(device)}/stat").split()
-    return (int(fields[0]), int(fields[2]) * 512) if fields else None
+def devices_of(volume):
+    """The devices of a volume, which is called by a list of them."""
+    return str(volume).split(",")
+
+
+def reads_by_device(volume):
+    """(reads, bytes) that each device of a volume completed; None for what is none."""
+    found = [read(f"/sys/block/{os.path.basename(device)}/stat").split() for device in devices_of(volume)]
+    return [(int(fields[0]), int(fields[2]) * 512) for fields in found] if all(found) else None
+
+
+def device_reads(volume):
+    """The same of all together."""
+    found = reads_by_device(volume)
+    return tuple(map(sum, zip(*found))) if found else None
 
 
 # --- loop devices -------------------------------------------------------------------------------------
@@ -175,19 +186,21 @@ class Cap:
         return find()
 
     @contextlib.contextmanager
-    def held(self, device, limit):
-        """limit None: no cap."""
+    def held(self, volume, limit):
+        """On each device of a volume. limit None: no cap."""
         if not limit:
             yield
             return
         if not self.file:
             raise Trouble("no cgroup here that can limit reads (blkio of version 1, io.max of version 2)")
-        number = read(f"/sys/block/{os.path.basename(device)}/dev")
-        self.file.write_text(self.pattern.format(device=number, limit=limit) + "\n")
+        numbers = [read(f"/sys/block/{os.path.basename(device)}/dev") for device in devices_of(volume)]
         try:
+            for number in numbers:
+                self.file.write_text(self.pattern.format(device=number, limit=limit) + "\n")
             yield
         finally:
-            self.file.write_text(self.off.format(device=number) + "\n")
+            for number in numbers:
+                self.file.write_text(self.off.format(device=number) + "\n")
 
 
 # --- programs -------------------------------------------------------------------------------------------

@@ -60,7 +60,7 @@ class Counters:
         # What looking at them costs.
         self.own = {name: count - first.get(name, 0) for name, count in self.requests.items()}
         self.cpu, self.daemon = machine.busy_cpu(), machine.process_cpu(pid) if pid else 0.0
-        self.reads = machine.device_reads(device)
+        self.reads = machine.reads_by_device(device)
 
     def _requests(self):
         return volumes.own_stats(self.mountpoint)["requests"] if self.pid else {}
@@ -68,8 +68,12 @@ class Counters:
     def cost(self):
         cost = {"cpu": machine.busy_cpu() - self.cpu, "disturbed": machine.cache_drops() != self.drops}
         if self.reads:
-            reads, size = machine.device_reads(self.device)
-            cost |= {"device_reads": reads - self.reads[0], "device_bytes": size - self.reads[1]}
+            grown = [(reads - before[0], size - before[1])
+                     for before, (reads, size) in zip(self.reads, machine.reads_by_device(self.device))]
+            counts, sizes = zip(*grown)
+            cost |= {"device_reads": sum(counts), "device_bytes": sum(sizes)}
+            if len(counts) > 1:
+                cost |= {"reads_by_member": counts, "busiest": max(counts) * len(counts) / max(1, sum(counts))}
         if self.pid:
             cost["daemon_cpu"] = machine.process_cpu(self.pid) - self.daemon
             found = {name: count - self.requests.get(name, 0) - self.own.get(name, 0)
@@ -317,10 +321,11 @@ def fio(setting, pattern, size, depth, latency=False, jobs=1):
     setting.drop_caches()
     with setting.cap.held(device, setting.row.cap):
         before, reads = machine.busy_cpu(), machine.device_reads(device)
-        out = sh("fio", "--name=raw", f"--filename={device}", f"--rw={pattern}", f"--bs={size}", "--blockalign=4096",
-                 "--direct=1", f"--ioengine={setting.row.engine}", f"--iodepth={depth}",
-                 f"--runtime={seconds * 1000:.0f}ms", "--time_based", "--readonly", "--norandommap",
-                 f"--randseed={setting.seed}", f"--numjobs={jobs}", "--group_reporting", "--output-format=json")
+        out = sh("fio", "--name=raw", f"--filename={':'.join(machine.devices_of(device))}", f"--rw={pattern}",
+                 f"--bs={size}", "--blockalign=4096", "--direct=1", f"--ioengine={setting.row.engine}",
+                 f"--iodepth={depth}", f"--runtime={seconds * 1000:.0f}ms", "--time_based", "--readonly",
+                 "--norandommap", f"--randseed={setting.seed}", f"--numjobs={jobs}", "--group_reporting",
+                 "--output-format=json")
         after, cpu = machine.device_reads(device), machine.busy_cpu() - before
     job = json.loads(out[out.index("{"):])["jobs"][0]["read"]
     percentiles = job["clat_ns"]["percentile"]
@@ -336,11 +341,13 @@ def fio(setting, pattern, size, depth, latency=False, jobs=1):
 def cap_check(setting, seconds):
     """What fio reads from each device under the row's cap: it must be the same for everybody."""
     found = {}
-    for device in dict.fromkeys(setting.devices.values()):
+    for device in machine.devices_of(",".join(dict.fromkeys(setting.devices.values()))):
         with setting.cap.held(device, setting.row.cap):
             out = sh("fio", "--name=cap", f"--filename={device}", "--rw=randread", "--bs=4096", "--direct=1",
                      "--ioengine=io_uring", "--iodepth=64", f"--runtime={seconds * 1000:.0f}ms", "--time_based",
                      "--readonly", "--norandommap", "--output-format=json")
-        names = "/".join(name for name, its in setting.devices.items() if its == device)
+        names = "/".join(name for name, its in setting.devices.items() if device in machine.devices_of(its))
+        if setting.row.members > 1:
+            names += f" on {os.path.basename(device)}"
         found[names] = json.loads(out[out.index("{"):])["jobs"][0]["read"]["iops"]
     return found

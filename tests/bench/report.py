@@ -64,7 +64,7 @@ def cells(row, results, name):
 
 def basis_of(row, results, target):
     if target.basis == "cap":
-        return row.cap
+        return row.cap * row.members
     if target.basis == "rival":
         return rival(row, results)
     exact = median(results.get(target.basis, []), "value")
@@ -127,7 +127,7 @@ def verdicts(row, results):
 
 
 def print_row(row, about, results, left_out, checked):
-    cap = f", capped at {row.cap:,} reads/s" if row.cap else ""
+    cap = f", {'each ' if row.members > 1 else ''}capped at {row.cap:,} reads/s" if row.cap else ""
     print(f"\n{row.name}: {row.title}; {about['files']:,} files, {about['bytes'] / 1e9:.2f} GB{cap} [{row.unit}]")
     if checked:
         print("  the cap as fio sees it: " + ", ".join(f"{name} {iops:,.0f}" for name, iops in checked.items()))
@@ -145,7 +145,8 @@ def print_row(row, about, results, left_out, checked):
     if extra:
         print("  peak memory: " + ", ".join(extra))
     more = [f"{name} {text} {show(median(runs, key))}{unit}" for name, runs in results.items()
-            for key, text, unit in (("stall_ms", "longest wait", " ms"), ("command_ms", "whole command", " ms"),
+            for key, text, unit in (("busiest", "busiest member", " × the mean"),
+                                    ("stall_ms", "longest wait", " ms"), ("command_ms", "whole command", " ms"),
                                     ("scan_seconds", "making the data set", " s"),
                                     ("first_seconds", "first batch", " s"),
                                     ("read_bytes", "read", " bytes"), ("written_bytes", "written", " bytes"),

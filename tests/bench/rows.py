@@ -48,6 +48,7 @@ class Row:
     processes: bool = False       # of Python, instead of threads
     delay: int = 0                # µs that a read of the device takes longer
     pairs: tuple = ()             # contestants that are compared round by round
+    members: int = 1              # devices of our volume; the cap is that of each
 
 
 RIVAL = "≥ {0} × the better of XFS and EROFS"
@@ -220,6 +221,23 @@ def run_rows():
               **start)
 
 
+def member_rows():
+    """A volume on several devices: it is read as fast as all of them together."""
+    columns = ("dev-64", "ring-64", "lib")
+    even = Target("the busiest member ≤ 1.05 × the mean", metric="busiest", most=1.05, columns=columns)
+
+    def row(members, cap, factor, suffix=""):
+        return Row(f"members-{members}{suffix}", f"mean 8 KB in memory, devices: {members}, 64 threads, names known; "
+                   "the library: batches of 256 by 2 threads", "8k", "read_batches", threads=2, batch=256, depth=32,
+                   walk="stat", cap=cap, memory=True, members=members, limit=20, columns=(*columns, "fio"),
+                   targets=(Target(f"≥ {factor} × the caps together", "cap", factor, columns),
+                            Target("device reads per file ≤ 1.02", metric="reads_per_file", most=1.02,
+                                   columns=columns), even))
+    for members in (1, 2, 4, 8):
+        yield row(members, 2500, 0.95)
+    yield row(4, CAP, 0.9, "-10k")
+
+
 def version_rows():
     yield Row("switch-4k", "datasetfsctl switch after --prepare, under 4 readers", "4k", "switch_time", "ms",
               lower=True, columns=("dev", "ring"),
@@ -240,7 +258,7 @@ def version_rows():
 
 def all_rows():
     """In the order of trees, so that only one of them needs to be on the disk."""
-    rows = [*read_rows(), *python_rows(), *pack_rows(), *ahead_rows(), *library_rows(), *run_rows(), *large_rows(),
-            *million_rows(), *version_rows()]
+    rows = [*read_rows(), *python_rows(), *pack_rows(), *ahead_rows(), *library_rows(), *run_rows(), *member_rows(),
+            *large_rows(), *million_rows(), *version_rows()]
     order = {name: number for number, name in enumerate(("8k", "text", "110k", "323k", "gib", "long", "4k"))}
     return sorted(rows, key=lambda row: order[row.tree])

@@ -115,6 +115,15 @@ def pack_datasetfs(programs, source, image, *options):
     sh(programs.mkdatasetfs, "--progress", "none", *options, image, source)
 
 
+MEMBERS = "datasetfs-members-"  # a kind of image; how many follows
+
+
+def parts_of(kind, image):
+    """The files of an image, one for each member of a volume."""
+    count = int(kind.removeprefix(MEMBERS)) if kind.startswith(MEMBERS) else 1
+    return [image] if count == 1 else [image.with_suffix(f".{number}.img") for number in range(count)]
+
+
 def thinned(where):
     """The paths of the tree's files but for 4 of 5 in 3 of 10 folders."""
     rng = random.Random("thinned")
@@ -166,8 +175,8 @@ def rounded_size(source):
 
 
 def pack(programs, kind, source, image, about):
-    if kind == "datasetfs":
-        pack_datasetfs(programs, source, image)
+    if kind == "datasetfs" or kind.startswith(MEMBERS):
+        pack_datasetfs(programs, source, ",".join(map(str, parts_of(kind, image))))
     elif kind == "datasetfs-zstd":
         pack_datasetfs(programs, source, image, "--compress", "zstd")
     elif kind == "datasetfs-versions":
@@ -182,7 +191,7 @@ def pack(programs, kind, source, image, about):
         sh(*erofs_command(image, source))
     else:
         sh(*squashfs_command(image, source))
-    sh("sync", image)
+    sh("sync", *parts_of(kind, image))
 
 
 def made_from(programs, kind, about):
@@ -192,11 +201,12 @@ def made_from(programs, kind, about):
 
 
 def image_of(programs, kind, folder, about):
-    """The path of an image of the tree in the folder, packed when it is not there."""
+    """The path of an image of the tree in the folder, packed when it is not there; parts_of() has its files."""
     image, mark = folder / f"{kind}.img", folder / f"{kind}.made-from"
     if machine.read(mark) != made_from(programs, kind, about):
         mark.unlink(missing_ok=True)
-        image.unlink(missing_ok=True)
+        for part in parts_of(kind, image):
+            part.unlink(missing_ok=True)
         pack(programs, kind, folder / "tree", image, about)
         mark.write_text(made_from(programs, kind, about))
     return image
@@ -248,3 +258,9 @@ def contestant(name, compress=None, by_volume=False):
     if base in OURS:
         return Ours(base, compress, ("readahead=off",) if variant_of(name) == "off" else ())
     return RIVALS[base]
+
+
+def image_kind(name, row):
+    """What a column reads in a row."""
+    kind = contestant(name, row.compress).image
+    return f"{MEMBERS}{row.members}" if row.members > 1 and kind == "datasetfs" else kind

@@ -5,7 +5,6 @@
 # stale, foreign, there twice or of another branch is refused by name; verify reads every copy and names the member of
 # a bad one.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
-mkdatasetfs --help | grep -q -e --protect || skip "mkdatasetfs makes no volumes of several members"
 
 mkdir -p source/many
 for i in {1..200}; do head -c $((i * 37)) /dev/urandom >"source/many/$i"; done
@@ -36,7 +35,7 @@ done
 
 say "names"
 rm a b c
-pack a,b,c source --protect mirror:2
+pack a,b,c source
 pack foreign,foreign2 source
 mv foreign2 x,y # a file whose name looks like a list
 has_version foreign x,y

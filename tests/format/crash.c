@@ -1,98 +1,91 @@
 /* SPDX-License-Identifier: MIT */
 /* Changes a volume once while every write and flush is recorded, and replays what a crash could have left of them: each
  * prefix, and behind its last flush any subset of the writes, torn between sectors. Each time the volume opens with the
- * versions of before or those of after, and every byte of them is right.
- * What a publish wrote came in the order and in the pieces that a drive likes.
- * usage: crash VOLUME SEED ROUNDS CHANGE
+ * versions of before or those of after, and every byte of them is right, in every copy.
+ * What a publish wrote to one member came in the order and in the pieces that a drive likes.
+ * usage: crash [--next SOURCE] [--every N] [--spare FOLDER] [--leave SLOTS] VOLUME SEED ROUNDS CHANGE
+ * --next: every Nth time something is published after the crash, to files in FOLDER, and what was there is there
+ * afterwards.
+ * --leave: in the end the volume is as it was when so many superblock slots had been written and flushed.
+ * VOLUME: a file, or those of all members, A,B,C
  * CHANGE: publish SOURCE LABEL [trust] [zstd] | current LABEL | remove LABEL | compact PERCENT */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "image/block_sums.h"
-#include "image/chunk.h"
-#include "image/dump.h"
-#include "image/index.h"
-#include "image/index_load.h"
-#include "image/inode.h"
-#include "image/version.h"
-#include "lib/memory.h"
+#include "base/log.h"
+#include "format/crash_content.h"
+#include "format/crash_trace.h"
+#include "members/naming.h"
 #include "output/target.h"
-#include "output/writer.h"
 #include "pack.h"
 #include "volume/compaction.h"
 
 #define SECTOR 512u
+#define PIECE  65536u
 
-struct operation {
-	bool is_flush;
-	uint64_t offset;
-	size_t length;
-	uint8_t *bytes;
+/* --- the volume's files --- */
+
+struct names {
+	char **list;
+	uint32_t count;
 };
 
-/* Passes everything on to the volume and keeps a copy of what changes it. */
-struct recorder {
-	struct source source;
-	struct source *volume;
-	pthread_mutex_t mutex; /* the writer has a thread of its own */
-	struct operation *operations;
-	size_t count;
-};
-
-static void die(const char *what, const char *why)
+/* Holes are zeros already. */
+static void load(const char *path, struct memory *memory)
 {
-	fprintf(stderr, "crash: %s: %s\n", what, why);
-	exit(1);
+	int fd = open(path, O_RDONLY);
+	off_t at = 0, hole;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		die(path, strerror(errno));
+	memory_done(memory);
+	memory_init(memory, (uint64_t)st.st_size);
+	while ((at = lseek(fd, at, SEEK_DATA)) >= 0) {
+		hole = lseek(fd, at, SEEK_HOLE);
+		if (pread(fd, memory->bytes + at, (size_t)(hole - at), at) != hole - at)
+			die(path, "cannot read it");
+		at = hole;
+	}
+	close(fd);
 }
 
-static void recorder_add(struct recorder *recorder, struct operation operation)
+static void load_all(const struct names *names, struct memories *ret)
 {
-	pthread_mutex_lock(&recorder->mutex);
-	recorder->operations = realloc(recorder->operations, (recorder->count + 1) * sizeof(operation));
-	if (!recorder->operations)
-		abort();
-	recorder->operations[recorder->count++] = operation;
-	pthread_mutex_unlock(&recorder->mutex);
+	memories_init(ret, names->count);
+	for (uint32_t i = 0; i < names->count; i++)
+		load(names->list[i], &ret->list[i]);
 }
 
-static int recorder_read(struct source *source, uint32_t member, uint64_t offset, void *buffer, size_t length,
-			 struct error *err)
+/* Zeros become holes. */
+static void store(const char *path, const struct memory *memory)
 {
-	return source_read(((struct recorder *)source)->volume, member, offset, buffer, length, err);
+	static const uint8_t zeros[PIECE];
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+
+	if (fd < 0 || ftruncate(fd, (off_t)memory->size) < 0)
+		die(path, strerror(errno));
+	for (uint64_t at = 0; at < memory->size; at += PIECE) {
+		size_t length = memory->size - at < PIECE ? memory->size - at : PIECE;
+
+		if (memcmp(memory->bytes + at, zeros, length) != 0 &&
+		    pwrite(fd, memory->bytes + at, length, (off_t)at) != (ssize_t)length)
+			die(path, "cannot write it");
+	}
+	close(fd);
 }
 
-static int recorder_write(struct source *source, uint32_t member, uint64_t offset, const void *buffer, size_t length,
-			  struct error *err)
+static void store_all(const struct names *names, const struct memories *memories)
 {
-	struct recorder *recorder = (struct recorder *)source;
-	uint8_t *bytes = malloc(length);
-
-	if (!bytes)
-		abort();
-	memcpy(bytes, buffer, length);
-	recorder_add(recorder, (struct operation){ .offset = offset, .length = length, .bytes = bytes });
-	return source_write(recorder->volume, member, offset, buffer, length, err);
+	for (uint32_t i = 0; i < names->count; i++)
+		store(names->list[i], &memories->list[i]);
 }
-
-static int recorder_flush(struct source *source, struct error *err)
-{
-	struct recorder *recorder = (struct recorder *)source;
-
-	recorder_add(recorder, (struct operation){ .is_flush = true });
-	return source_flush(recorder->volume, err);
-}
-
-static uint64_t recorder_size(struct source *source, uint32_t member)
-{
-	return source_size(((struct recorder *)source)->volume, member);
-}
-
-static const struct source_ops recorder_ops = { recorder_read, recorder_write, recorder_flush, recorder_size };
 
 /* --- the change --- */
 
@@ -104,12 +97,6 @@ static void publish_option(struct pack_options *options, const char *word)
 		options->compress = PACK_ZSTD;
 	else
 		die(word, "no such option");
-}
-
-static void record(struct transaction *transaction, struct recorder *recorder)
-{
-	recorder->volume = transaction->source;
-	transaction->source = &recorder->source;
 }
 
 static void publish(const char *volume, char **words, int count, struct recorder *recorder)
@@ -128,7 +115,7 @@ static void publish(const char *volume, char **words, int count, struct recorder
 	options.progress = PROGRESS_NONE;
 	if (target_open(&options, &target, &err) < 0)
 		die("open", err.reason);
-	record(&target.transaction, recorder);
+	recorder_record(recorder, &target.transaction);
 	if (pack_run(&options, &target, &result, &err) < 0)
 		die("publish", err.reason);
 	target_close(&target);
@@ -161,163 +148,49 @@ static void change(struct transaction *transaction, const char *verb, const char
 		die(verb, err.reason);
 }
 
-static void edit(const char *path, const char *verb, const char *word, struct recorder *recorder)
+static void edit(const char *volume, const struct names *names, const char *verb, const char *word,
+		 struct recorder *recorder)
 {
+	struct site *sites = calloc(names->count, sizeof(*sites));
 	struct transaction transaction;
 	struct error err = { 0 };
-	struct site site;
 
-	if (site_find(path, &site, &err) < 0 ||
-	    transaction_open(path, FILE_WRITE, &site, 1, false, &transaction, &err) < 0 ||
+	if (!sites)
+		abort();
+	for (uint32_t i = 0; i < names->count; i++)
+		if (site_find(names->list[i], &sites[i], &err) < 0)
+			die("find", err.reason);
+	if (transaction_open(volume, FILE_WRITE, sites, names->count, false, &transaction, &err) < 0 ||
 	    transaction_load(&transaction, &err) < 0 || transaction_check(&transaction, &err) < 0)
 		die("open", err.reason);
-	record(&transaction, recorder);
+	recorder_record(recorder, &transaction);
 	if (!strcmp(verb, "compact"))
 		compact(&transaction, (unsigned)atoi(word));
 	else
 		change(&transaction, verb, word);
 	transaction_close(&transaction);
-	site_close(&site);
-}
-
-/* --- the writes of a publish --- */
-
-static void fail_write(const struct operation *operation, const char *why)
-{
-	fprintf(stderr, "crash: write of %zu bytes at %" PRIu64 ": %s\n", operation->length, operation->offset, why);
-	exit(1);
-}
-
-/* The next piece of a run, or the first one of another: true. */
-static bool check_write(const struct operation *former, const struct operation *write)
-{
-	if (write->length > WRITER_BUFFER || write->length % DSFS_BLOCK || write->offset % DSFS_BLOCK)
-		fail_write(write, "not whole blocks of at most 4 MiB");
-	if (!former || write->offset != former->offset + former->length)
-		return true;
-	if (write->offset % WRITER_BUFFER)
-		fail_write(former, "its run goes on, but it does not end at a multiple of 4 MiB");
-	return false;
-}
-
-/* The last data write is the catalogue, which is placed by itself. */
-static void check_writes(const struct recorder *recorder)
-{
-	const struct operation *former = NULL, *next = NULL;
-	size_t count = 0, runs = 0;
-
-	for (size_t i = 0; i < recorder->count; i++) {
-		const struct operation *operation = &recorder->operations[i];
-
-		if (operation->is_flush || operation->offset < DSFS_DATA_AT)
-			continue;
-		if (next) {
-			runs += check_write(former, next);
-			former = next;
-			count++;
-		}
-		next = operation;
-	}
-	printf("data: %zu writes, runs %zu\n", count, runs);
-}
-
-/* --- what a volume holds --- */
-
-/* The sums of the blocks of a chunk that is right. */
-static void check_row(struct block_sums_view *rows, const struct chunk *chunk, uint8_t *content)
-{
-	struct iovec piece = { content, chunk->length };
-	struct error err = { 0 };
-	const dsfs_le64 *row;
-	int r = block_sums_view_row(rows, chunk->number, &row, &err);
-
-	if (r > 0)
-		r = block_sums_verify(row, &piece, 1, &err);
-	if (r < 0)
-		die("block checksums", err.reason);
-}
-
-static void check_chunk(struct memory *memory, struct index *index, const struct chunk *chunk, struct codec *codec,
-			struct block_sums_view *rows)
-{
-	static uint8_t stored[1u << DSFS_CHUNK_LOG_MAX], content[1u << DSFS_CHUNK_LOG_MAX];
-	struct error err = { 0 };
-
-	if (chunk_is_inline(chunk))
-		memcpy(stored, chunk_inline_bytes(index, chunk), chunk->stored);
-	else if (source_read(&memory->source, 0, chunk->address, stored, chunk->stored, &err) < 0)
-		die("read", err.reason);
-	if (chunk_decode(chunk, codec, stored, content, &err) < 0)
-		die("content", err.reason);
-	if (chunk->codec == DSFS_CODEC_RAW && !chunk_is_inline(chunk))
-		check_row(rows, chunk, content);
-}
-
-static void check_chunks(struct memory *memory, struct index *index, struct codec *codec, struct block_sums_view *rows)
-{
-	struct error err = { 0 };
-	struct inode inode;
-	struct chunk chunk;
-
-	for (uint64_t ordinal = 1; ordinal <= index->shape.inode_count; ordinal++) {
-		if (inode_get(index, ordinal, &inode, &err) < 0)
-			die("inode", err.reason);
-		for (uint64_t i = 0; S_ISREG(inode.mode) && i < inode_chunk_count(index, &inode); i++) {
-			if (chunk_get(index, &inode, i, &chunk, &err) < 0)
-				die("chunk", err.reason);
-			if (!chunk_is_hole(&chunk))
-				check_chunk(memory, index, &chunk, codec, rows);
-		}
-	}
-}
-
-static void check_version(struct memory *memory, const struct version *version, struct codec *codec)
-{
-	struct error err = { 0 };
-	struct block_sums_view *rows = NULL;
-	uint8_t digest[32];
-	struct index *index;
-	struct block_sums *block_sums;
-
-	if (index_load(&memory->source, version, NULL, &index, &err) < 0 || dump_digest(index, digest, &err) < 0)
-		die(version->label, err.reason);
-	if (memcmp(digest, version->digest, sizeof(digest)) != 0)
-		die(version->label, "its digest is another");
-	if (block_sums_load(&memory->source, version, &block_sums, &err) < 0 ||
-	    block_sums_view_new(block_sums, &memory->source, &rows, &err) < 0)
-		die(version->label, err.reason);
-	check_chunks(memory, index, codec, rows);
-	block_sums_view_free(rows);
-	block_sums_close(block_sums);
-	index_close(index);
-}
-
-/* All versions, each verified, and which is current: as text. */
-static char *describe(struct memory *memory, struct codec *codec)
-{
-	struct catalogue catalogue = { 0 };
-	struct superblock super;
-	struct error err = { 0 };
-	char *text = NULL;
-	size_t size;
-	FILE *out;
-
-	if (catalogue_load(&memory->source, &super, &catalogue, &err) < 0)
-		die("the volume does not open", err.reason);
-	out = open_memstream(&text, &size);
-	if (!out)
-		abort();
-	for (uint32_t i = 0; i < catalogue.version_count; i++) {
-		check_version(memory, &catalogue.versions[i], codec);
-		fprintf(out, "%s %" PRIu64 "%s,", catalogue.versions[i].label, catalogue.versions[i].sequence,
-			catalogue.versions[i].sequence == catalogue.current ? "*" : "");
-	}
-	fclose(out);
-	catalogue_free(&catalogue);
-	return text;
+	for (uint32_t i = 0; i < names->count; i++)
+		site_close(&sites[i]);
+	free(sites);
 }
 
 /* --- replay --- */
+
+struct options {
+	char *next;        /* what is published after a crash; NULL: nothing */
+	const char *spare; /* where */
+	unsigned every, leave, rounds;
+};
+
+struct replay {
+	const struct recorder *recorder;
+	const struct options *options;
+	struct memories durable, work; /* as of the last flush; and what a crash leaves. Alike between two crashes */
+	struct names spare;            /* files for what is published afterwards */
+	struct codec *codec;
+	char *before, *after;
+	uint64_t seen_before, seen_after, crashes, next;
+};
 
 static uint64_t random_next(uint64_t *seed)
 {
@@ -327,43 +200,66 @@ static uint64_t random_next(uint64_t *seed)
 	return *seed;
 }
 
-static void apply(struct memory *memory, const struct operation *operation, size_t from, size_t length)
+static void apply(struct memories *memories, const struct operation *operation, size_t from, size_t length)
 {
+	struct memory *memory = &memories->list[operation->member];
+
 	memcpy(memory->bytes + operation->offset + from, operation->bytes + from, length);
 	if (operation->offset + from + length > memory->size)
 		memory->size = operation->offset + from + length;
 }
 
 /* Whole, not at all, or some of its sectors. */
-static void apply_maybe(struct memory *memory, const struct operation *operation, uint64_t *seed)
+static void apply_maybe(struct memories *memories, const struct operation *operation, uint64_t *seed)
 {
 	uint64_t kind = random_next(seed) >> 20;
 
 	if (kind % 3 == 0)
-		apply(memory, operation, 0, operation->length);
+		apply(memories, operation, 0, operation->length);
 	for (size_t at = 0; kind % 3 == 1 && at < operation->length; at += SECTOR)
 		if (random_next(seed) >> 40 & 1)
-			apply(memory, operation, at, SECTOR);
+			apply(memories, operation, at, SECTOR);
 }
 
-static void copy(struct memory *to, const struct memory *from)
+/* As if operations from first up to end had not been. */
+static void take_back(struct replay *replay, size_t first, size_t end)
 {
-	memset(to->bytes, 0, to->room);
-	memcpy(to->bytes, from->bytes, from->size);
-	to->size = from->size;
+	for (size_t i = first; i < end; i++) {
+		const struct operation *operation = &replay->recorder->operations[i];
+		const struct memory *from = &replay->durable.list[operation->member];
+		struct memory *to = &replay->work.list[operation->member];
+
+		memcpy(to->bytes + operation->offset, from->bytes + operation->offset, operation->length);
+		to->size = from->size;
+	}
 }
 
-struct replay {
-	const struct recorder *recorder;
-	struct memory durable, work; /* as of the last flush; and what a crash leaves */
-	struct codec *codec;
-	char *before, *after;
-	uint64_t seen_before, seen_after;
-};
+/* Somebody publishes. found: what is there before. */
+static void publish_next(struct replay *replay, const char *found)
+{
+	char *words[] = { replay->options->next, (char *)"next" }, *now, list[4096] = "";
+	struct memories volume;
+	struct recorder recorder;
+
+	recorder_init(&recorder, true);
+	store_all(&replay->spare, &replay->work);
+	for (uint32_t i = 0; i < replay->spare.count; i++)
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? "," : "",
+			 replay->spare.list[i]);
+	publish(list, words, 2, &recorder);
+	load_all(&replay->spare, &volume);
+	now = content_describe(&volume, replay->codec);
+	if (strncmp(now, found, strcspn(found, ";")) != 0 || !strstr(now, "next "))
+		die("the next publish left", now);
+	replay->next++;
+	free(now);
+	memories_done(&volume);
+	recorder_done(&recorder);
+}
 
 static void judge(struct replay *replay, size_t at, const char *what)
 {
-	char *found = describe(&replay->work, replay->codec);
+	char *found = content_describe(&replay->work, replay->codec);
 
 	if (strcmp(found, replay->before) && strcmp(found, replay->after)) {
 		fprintf(stderr, "crash: %s at operation %zu of %zu: found '%s', expected '%s' or '%s'\n", what, at,
@@ -372,91 +268,153 @@ static void judge(struct replay *replay, size_t at, const char *what)
 	}
 	replay->seen_before += !strcmp(found, replay->before);
 	replay->seen_after += !strcmp(found, replay->after);
+	if (replay->options->next && replay->crashes++ % replay->options->every == 0)
+		publish_next(replay, found);
 	free(found);
 }
 
 /* A crash before operation number at; those from flushed on may have arrived or not. */
-static void crash(struct replay *replay, size_t flushed, size_t at, unsigned rounds, uint64_t *seed)
+static void crash(struct replay *replay, size_t flushed, size_t at, uint64_t *seed)
 {
 	const struct operation *operations = replay->recorder->operations;
 
-	copy(&replay->work, &replay->durable);
 	for (size_t i = flushed; i < at; i++)
 		apply(&replay->work, &operations[i], 0, operations[i].length);
 	judge(replay, at, "prefix");
-	for (unsigned round = 0; flushed < at && round < rounds; round++) {
-		copy(&replay->work, &replay->durable);
+	take_back(replay, flushed, at);
+	for (unsigned round = 0; flushed < at && round < replay->options->rounds; round++) {
 		for (size_t i = flushed; i < at; i++)
 			apply_maybe(&replay->work, &operations[i], seed);
 		judge(replay, at, "subset");
+		take_back(replay, flushed, at);
 	}
 }
 
-static void replay_all(struct replay *replay, unsigned rounds, uint64_t seed)
+/* A slot of what the change puts in force: the last one that was written is. */
+static bool is_slot(const struct recorder *recorder, const struct operation *operation)
+{
+	uint64_t last = UINT64_MAX;
+
+	for (size_t i = 0; i < recorder->count; i++)
+		if (!recorder->operations[i].is_flush && recorder->operations[i].offset < DSFS_PUBLISHER_AT)
+			last = recorder->operations[i].offset;
+	return !operation->is_flush && operation->offset == last;
+}
+
+/* left: what the volume is to be in the end. */
+static void replay_all(struct replay *replay, uint64_t seed, const struct names *left)
 {
 	const struct operation *operations = replay->recorder->operations;
+	unsigned slots = 0;
 	size_t flushed = 0;
 
 	for (size_t at = 0; at <= replay->recorder->count; at++) {
-		crash(replay, flushed, at, rounds, &seed);
+		crash(replay, flushed, at, &seed);
 		if (at == replay->recorder->count || !operations[at].is_flush)
 			continue;
-		for (; flushed < at; flushed++)
+		for (; flushed < at; flushed++) {
 			apply(&replay->durable, &operations[flushed], 0, operations[flushed].length);
+			apply(&replay->work, &operations[flushed], 0, operations[flushed].length);
+			slots += is_slot(replay->recorder, &operations[flushed]);
+		}
 		flushed = at + 1;
+		if (replay->options->leave && slots == replay->options->leave)
+			store_all(left, &replay->durable);
 	}
 }
 
-static void load(const char *path, struct memory *memory, uint64_t room)
+/* The state before, with room for what comes. */
+static void rewind_to(const struct memories *before, const struct memories *after, struct memories *ret)
 {
-	FILE *in = fopen(path, "rb");
-	struct stat st;
+	memories_init(ret, before->count);
+	for (uint32_t i = 0; i < before->count; i++) {
+		struct memory *memory = &ret->list[i];
+		uint64_t size = before->list[i].size;
 
-	if (!in || fstat(fileno(in), &st) < 0)
-		die(path, strerror(errno));
-	memory_init(memory, room > (uint64_t)st.st_size ? room : (uint64_t)st.st_size);
-	memory->size = (uint64_t)st.st_size;
-	if (fread(memory->bytes, 1, memory->size, in) != memory->size)
-		die(path, "cannot read it");
-	fclose(in);
+		memory_done(memory);
+		memory_init(memory, size > after->list[i].size ? size : after->list[i].size);
+		memcpy(memory->bytes, before->list[i].bytes, size);
+		memory->size = size;
+	}
+}
+
+static void name_spare(struct replay *replay, const char *folder, uint32_t count)
+{
+	replay->spare = (struct names){ calloc(count, sizeof(char *)), count };
+	if (!replay->spare.list)
+		abort();
+	for (uint32_t i = 0; i < count; i++)
+		if (asprintf(&replay->spare.list[i], "%s/member%" PRIu32, folder, i) < 0)
+			abort();
+}
+
+static void report(const struct replay *replay, const char *verb)
+{
+	printf("%s: %zu operations, before %" PRIu64 " times, after %" PRIu64 " times, published again %" PRIu64
+	       " times\n", verb, replay->recorder->count, replay->seen_before, replay->seen_after, replay->next);
+	if (!strcmp(replay->before, replay->after) || !replay->seen_before || !replay->seen_after)
+		die("replay", "both states must occur");
+}
+
+static void run(const char *volume, uint64_t seed, const struct options *options, char **words, int count)
+{
+	struct replay replay = { .options = options, .codec = codec_new() };
+	struct memories before, after;
+	struct recorder recorder;
+	struct error err = { 0 };
+	struct names names;
+
+	if (!replay.codec || naming_split(volume, &names.list, &names.count, &err) < 0)
+		die(volume, err.reason);
+	recorder_init(&recorder, false);
+	replay.recorder = &recorder;
+	load_all(&names, &before);
+	if (!strcmp(words[0], "publish"))
+		publish(volume, words + 1, count - 1, &recorder);
+	else
+		edit(volume, &names, words[0], words[1], &recorder);
+	if (!strcmp(words[0], "publish") && names.count == 1)
+		recorder_check_writes(&recorder);
+	load_all(&names, &after);
+	replay.before = content_describe(&before, replay.codec);
+	replay.after = content_describe(&after, replay.codec);
+	rewind_to(&before, &after, &replay.durable);
+	rewind_to(&before, &after, &replay.work);
+	name_spare(&replay, options->spare, names.count);
+	replay_all(&replay, seed, &names);
+	report(&replay, words[0]);
+	recorder_done(&recorder);
+	memories_done(&before);
+	memories_done(&after);
+	memories_done(&replay.durable);
+	memories_done(&replay.work);
+	naming_free(names.list, names.count);
+	naming_free(replay.spare.list, replay.spare.count);
+	codec_free(replay.codec);
+	free(replay.before);
+	free(replay.after);
 }
 
 int main(int argc, char **argv)
 {
-	struct recorder recorder = { .source.ops = &recorder_ops, .mutex = PTHREAD_MUTEX_INITIALIZER };
-	struct replay replay = { .recorder = &recorder, .codec = codec_new() };
-	struct memory before;
+	struct options options = { .every = 1, .spare = "." };
+	int at = 1;
 
-	if (argc < 6 || !replay.codec)
-		die("usage", "crash VOLUME SEED ROUNDS publish SOURCE LABEL [trust] [zstd] | current LABEL | "
-			     "remove LABEL | compact PERCENT");
-	load(argv[1], &before, 0);
-	if (!strcmp(argv[4], "publish")) {
-		publish(argv[1], argv + 5, argc - 5, &recorder);
-		check_writes(&recorder);
-	} else {
-		edit(argv[1], argv[4], argv[5], &recorder);
+	for (; at + 1 < argc && !strncmp(argv[at], "--", 2); at += 2) {
+		if (!strcmp(argv[at], "--next"))
+			options.next = argv[at + 1];
+		else if (!strcmp(argv[at], "--every"))
+			options.every = (unsigned)atoi(argv[at + 1]);
+		else if (!strcmp(argv[at], "--spare"))
+			options.spare = argv[at + 1];
+		else if (!strcmp(argv[at], "--leave"))
+			options.leave = (unsigned)atoi(argv[at + 1]);
 	}
-	load(argv[1], &replay.work, 0);
-	load(argv[1], &replay.durable, before.size);
-	replay.work.room = replay.durable.room;
-	replay.before = describe(&before, replay.codec);
-	replay.after = describe(&replay.work, replay.codec);
-	replay.work.bytes = realloc(replay.work.bytes, replay.work.room);
-	copy(&replay.durable, &before);
-	replay_all(&replay, (unsigned)atoi(argv[3]), strtoull(argv[2], NULL, 10) | 1);
-	printf("%s: %zu operations, before %" PRIu64 " times, after %" PRIu64 " times\n", argv[4], recorder.count,
-	       replay.seen_before, replay.seen_after);
-	if (!strcmp(replay.before, replay.after) || !replay.seen_before || !replay.seen_after)
-		die("replay", "both states must occur");
-	for (size_t i = 0; i < recorder.count; i++)
-		free(recorder.operations[i].bytes);
-	free(recorder.operations);
-	free(replay.before);
-	free(replay.after);
-	codec_free(replay.codec);
-	memory_done(&before);
-	memory_done(&replay.work);
-	memory_done(&replay.durable);
+	if (argc - at < 5 || !options.every)
+		die("usage", "crash [--next SOURCE] [--every N] [--spare FOLDER] [--leave SLOTS] VOLUME SEED ROUNDS "
+			     "publish SOURCE LABEL [trust] [zstd] | current LABEL | remove LABEL | compact PERCENT");
+	log_set_level(LOG_ERR);
+	options.rounds = (unsigned)atoi(argv[at + 2]);
+	run(argv[at], strtoull(argv[at + 1], NULL, 10) | 1, &options, argv + at + 3, argc - at - 3);
 	return 0;
 }

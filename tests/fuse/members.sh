@@ -5,7 +5,6 @@
 # and nobody sees an error or a wrong byte; what no member has is EIO.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/client.sh"
-mkdatasetfs --help | grep -q -e --protect || skip "mkdatasetfs makes no volumes of several members"
 need_fuse
 export PATH=$DATASETFS_BUILD/tests/library:$PATH
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Preloaded into a program: counts calls of one kind and fails the Nth.
- *   FAULT_KIND    alloc, read, write, flush, grow (space reserved for a file), seek (for data) or directory (a flush of
- *                 one, whatever FAULT_VOLUME is)
+ *   FAULT_KIND    alloc, read, write, flush, grow (space reserved for a file), seek (for data), directory (a flush of
+ *                 one, whatever FAULT_VOLUME is) or name (a rename, of whatever)
  *   FAULT_AT      which call fails, from 1; 0 only counts
  *   FAULT_TIMES   how many calls in a row fail, 1 when not set
- *   FAULT_STOP    a read, write or flush does not fail: the process stops itself (SIGSTOP) and then goes on
- *   FAULT_VOLUME  all but alloc and directory count on this file; with FAULT_OTHER=1 on every other regular file
+ *   FAULT_STOP    a read, write, flush or rename does not fail: the process stops itself (SIGSTOP) and then goes on
+ *   FAULT_VOLUME  all but alloc, directory and name count on this file, or on these, A,B,C; with FAULT_OTHER=1 on
+ *                 every other regular file
  *   FAULT_FROM    reads at lower offsets neither count nor fail
  *   FAULT_TO      reads that touch no byte from FAULT_FROM up to here neither count nor fail
  *   FAULT_CODE    errno of a read, EIO when not set
@@ -15,6 +16,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -101,21 +103,33 @@ static bool fault_alloc(const void *caller)
 	return true;
 }
 
-static bool fault_is_watched(int fd)
+static bool fault_is_of_volume(const struct stat *st, const char *paths)
 {
-	const char *path = getenv("FAULT_VOLUME");
-	struct stat st, volume;
-	bool is_volume;
+	char path[PATH_MAX];
+	struct stat member;
 
-	if (fstat(fd, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)) || !path)
-		return false;
-	is_volume = stat(path, &volume) == 0 && volume.st_ino == st.st_ino && volume.st_dev == st.st_dev;
-	return is_volume != other;
+	for (size_t length; *paths; paths += length + (paths[length] == ',')) {
+		length = strcspn(paths, ",");
+		if ((size_t)snprintf(path, sizeof(path), "%.*s", (int)length, paths) < sizeof(path) &&
+		    stat(path, &member) == 0 && member.st_ino == st->st_ino && member.st_dev == st->st_dev)
+			return true;
+	}
+	return false;
 }
 
-static bool fault_io(char what, int fd, int error)
+static bool fault_is_watched(int fd)
 {
-	if (kind != what || !fault_is_watched(fd) || !fault_now())
+	const char *paths = getenv("FAULT_VOLUME");
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || (!S_ISREG(st.st_mode) && !S_ISBLK(st.st_mode)) || !paths)
+		return false;
+	return fault_is_of_volume(&st, paths) != other;
+}
+
+static bool fault_fails(int error)
+{
+	if (!fault_now())
 		return false;
 	if (stops) {
 		raise(SIGSTOP);
@@ -123,6 +137,11 @@ static bool fault_io(char what, int fd, int error)
 	}
 	errno = error;
 	return true;
+}
+
+static bool fault_io(char what, int fd, int error)
+{
+	return kind == what && fault_is_watched(fd) && fault_fails(error);
 }
 
 void *malloc(size_t size)
@@ -218,6 +237,11 @@ int fsync(int fd)
 		return -1;
 	}
 	return (int)syscall(SYS_fsync, fd);
+}
+
+int renameat(int from, const char *old, int to, const char *new)
+{
+	return kind == 'n' && fault_fails(EIO) ? -1 : (int)syscall(SYS_renameat2, from, old, to, new, 0);
 }
 
 int fdatasync(int fd)

@@ -3,10 +3,32 @@
 # A program that changes a volume, with its Nth allocation, read, write or flush failing: one clear line and exit 1, and
 # the volume is what it was; or, from the write of its superblock slot on, a line that says what is in force, or that it
 # is not known; or, where the failure did not matter, a volume that verifies. base.vol is the volume before; the program
-# changes its copy work.vol, and tree is a source to publish from.
+# changes its copy work.vol, and tree is a source to publish from. A volume of several members: base.vol.NAME of each.
 
 cc -shared -fPIC -O1 -D_GNU_SOURCE "$LIB/fault.c" -o fault.so || fail "fault.c does not compile"
 _survivable=
+_parts=("")
+
+# of_members NAME…: the volume has these members
+of_members() {
+    _parts=("${@/#/.}")
+}
+
+# parts PATH: the files of base.vol or work.vol
+parts() {
+    printf '%s\n' "${_parts[@]/#/$1}"
+}
+
+# named PATH: what the volume is called
+named() {
+    parts "$1" | paste -sd,
+}
+
+# contents PATH: a sum of what is in its files
+contents() {
+    local part
+    for part in $(parts "$1"); do cat "$part"; done | sha256sum
+}
 
 # faults_of REASON DONE COMMAND…: what is run, the pattern of its line on standard error,
 # and words that it prints when it succeeds
@@ -14,7 +36,7 @@ faults_of() {
     _reason=$1
     _done=$2
     _program=("${@:3}")
-    _base=$(sha256sum <base.vol)
+    _base=$(contents base.vol)
 }
 
 # survivable KIND: it is no mistake when all failures of that kind are survived
@@ -22,11 +44,17 @@ survivable() {
     _survivable=$1
 }
 
+# restore: work.vol is base.vol again
+restore() {
+    local part
+    for part in "${_parts[@]}"; do cp "base.vol$part" "work.vol$part"; done
+}
+
 # injected KIND N [VAR=VALUE…]: runs the program with that call failing, none with N = 0; sets rc
 injected() {
-    cp base.vol work.vol
+    restore
     rc=0
-    env FAULT_KIND="$1" FAULT_AT="$2" FAULT_COUNT="$PWD/count" FAULT_VOLUME="$PWD/work.vol" "${@:3}" \
+    env FAULT_KIND="$1" FAULT_AT="$2" FAULT_COUNT="$PWD/count" FAULT_VOLUME="$(named "$PWD/work.vol")" "${@:3}" \
         LD_PRELOAD="$PWD/fault.so" "${_program[@]}" >out 2>err || rc=$?
 }
 
@@ -34,8 +62,8 @@ injected() {
 # volume is what it was
 signalled() {
     local program rc=0
-    cp base.vol work.vol
-    env --default-signal=INT,QUIT FAULT_KIND=flush FAULT_AT=1 FAULT_STOP=1 FAULT_VOLUME="$PWD/work.vol" \
+    restore
+    env --default-signal=INT,QUIT FAULT_KIND=flush FAULT_AT=1 FAULT_STOP=1 FAULT_VOLUME="$(named "$PWD/work.vol")" \
         LD_PRELOAD="$PWD/fault.so" "${_program[@]}" >out 2>err &
     program=$!
     wait_for 20 is_stopped $program || fail "it does not stop: $(cat err)"
@@ -44,7 +72,7 @@ signalled() {
     wait $program || rc=$?
     assert_eq "status after SIG$1" $rc $((128 + $(kill -l "$1")))
     assert_eq "the line after SIG$1" "$(cat err)" "$2"
-    assert_eq "the volume after SIG$1" "$(sha256sum <work.vol)" "$_base"
+    assert_eq "the volume after SIG$1" "$(contents work.vol)" "$_base"
 }
 
 # held VOLUME: its versions and which is current, without what depends on the time
@@ -55,27 +83,50 @@ listed = json.load(sys.stdin)
 print(listed["current"], *((v["label"], v["sequence"], v["uuid"], v["digest"]) for v in listed["versions"]))'
 }
 
-# decided WHAT: after a failure the volume is what it was, byte by byte; or it is said that it may not be, and then it
-# holds all of the state before or all of the one after, the next publish says that somebody did not finish, and works
+# clean VOLUME WHAT
+clean() {
+    datasetfsctl verify "$1" >verify.log 2>&1 || fail "$2: $(cat verify.log)"
+}
+
+# published_next WHAT: somebody publishes, and succeeds
+published_next() {
+    mkdatasetfs --progress none --label next "$(named work.vol)" tree >next.out 2>&1 ||
+        fail "$1: the next publish: $(cat next.out)"
+    clean "$(named work.vol)" "$1: after the next publish"
+}
+
+# undone WHAT: the volume is what it was: of one member byte by byte, of several in what it holds, since their files
+# have free space inside
+undone() {
+    if [ ${#_parts[@]} = 1 ]; then
+        [ "$(contents work.vol)" = "$_base" ] || fail "$1: the volume changed after: $(cat err)"
+        return
+    fi
+    assert_eq "$1: what is in force after: $(cat err)" "$(held "$(named work.vol)")" "$_before"
+    clean "$(named work.vol)" "$1"
+    published_next "$1"
+    ! grep -q "did not finish" next.out || fail "$1: something stayed: $(cat next.out)"
+}
+
+# decided WHAT: after a failure the volume is what it was; or it is said that it may not be, and then it holds all of
+# the state before or all of the one after, the next publish says that somebody did not finish, and works
 decided() {
     local now
     if ! grep -q '; the change ' err; then
-        [ "$(sha256sum <work.vol)" = "$_base" ] || fail "$1: the volume changed after: $(cat err)"
+        undone "$1"
         return
     fi
     undecided=$((undecided + 1))
-    now=$(held work.vol)
+    now=$(held "$(named work.vol)")
     if grep -q '; the change is in force, but a power loss may take it back$' err; then
         assert_eq "$1: what is in force" "$now" "$_after"
     else
         grep -q "; the change may be in force or not, 'datasetfsctl list' shows which$" err || fail "$1: $(cat err)"
         [ "$now" = "$_before" ] || assert_eq "$1: what may be in force" "$now" "$_after"
     fi
-    datasetfsctl verify work.vol >verify.log 2>&1 || fail "$1: $(cat verify.log)"
-    mkdatasetfs --progress none --label next work.vol tree >next.out 2>&1 ||
-        fail "$1: the next publish: $(cat next.out)"
+    clean "$(named work.vol)" "$1"
+    published_next "$1"
     assert_contains "$1: the next publish" "$(cat next.out)" "a publisher did not finish: process"
-    datasetfsctl verify work.vol >verify.log 2>&1 || fail "$1: after the next publish: $(cat verify.log)"
 }
 
 # every KIND STEP [VAR=VALUE…]: each call of the kind in turn; with --all the first 60, then every STEP-th, else a
@@ -87,13 +138,13 @@ every() {
     [ $rc = 0 ] || fail "counting run: exit $rc: $(cat err)"
     total=$(cat count)
     [ "$total" -gt 0 ] || fail "no call of kind $what was counted"
-    _before=$(held base.vol)
-    _after=$(held work.vol)
+    _before=$(held "$(named base.vol)")
+    _after=$(held "$(named work.vol)")
     for ((n = 1; n <= total; n += n < first ? 1 : step)); do
         injected "$what" "$n" "${@:3}"
         case $rc in
         0) assert_contains "$what $n" "$(cat out)" "$_done"
-           datasetfsctl verify work.vol >verify.log 2>&1 || fail "$what $n: exit 0 but: $(cat verify.log)" ;;
+           clean "$(named work.vol)" "$what $n: exit 0 but" ;;
         1) failed=$((failed + 1))
            [ "$(wc -l <err)" = 1 ] || fail "$what $n: not one line: $(cat err)"
            grep -q "$_reason" err || fail "$what $n: no reason: $(cat err)"

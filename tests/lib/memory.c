@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A byte source over memory that fails when told. */
+/* Byte sources over memory that fail when told. */
 #include "lib/memory.h"
 
 #include <errno.h>
@@ -72,4 +72,72 @@ void memory_init(struct memory *memory, uint64_t size)
 void memory_done(struct memory *memory)
 {
 	free(memory->bytes);
+}
+
+/* --- of several members --- */
+
+static struct source *memories_find(struct source *source, uint32_t member)
+{
+	struct memories *memories = (struct memories *)source;
+
+	return member < memories->count ? &memories->list[member].source : NULL;
+}
+
+static int memories_read(struct source *source, uint32_t member, uint64_t offset, void *buffer, size_t length,
+			 struct error *err)
+{
+	struct source *memory = memories_find(source, member);
+
+	return memory ? source_read(memory, 0, offset, buffer, length, err) :
+			error_set(err, -ENODEV, "no member %" PRIu32, member);
+}
+
+static int memories_write(struct source *source, uint32_t member, uint64_t offset, const void *buffer, size_t length,
+			  struct error *err)
+{
+	struct source *memory = memories_find(source, member);
+
+	return memory ? source_write(memory, 0, offset, buffer, length, err) :
+			error_set(err, -ENODEV, "no member %" PRIu32, member);
+}
+
+static int memories_flush(struct source *source, struct error *err)
+{
+	struct memories *memories = (struct memories *)source;
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < memories->count; i++)
+		r = source_flush(&memories->list[i].source, err);
+	return r;
+}
+
+static uint64_t memories_size(struct source *source, uint32_t member)
+{
+	struct source *memory = memories_find(source, member);
+
+	return memory ? source_size(memory, 0) : 0;
+}
+
+static const struct source_ops memories_ops = {
+	.read = memories_read,
+	.write = memories_write,
+	.flush = memories_flush,
+	.size = memories_size,
+};
+
+void memories_init(struct memories *memories, uint32_t count)
+{
+	*memories = (struct memories){ .source.ops = &memories_ops, .count = count };
+	memories->list = calloc(count, sizeof(*memories->list));
+	if (!memories->list)
+		abort();
+	for (uint32_t i = 0; i < count; i++)
+		memory_init(&memories->list[i], 0);
+}
+
+void memories_done(struct memories *memories)
+{
+	for (uint32_t i = 0; i < memories->count; i++)
+		memory_done(&memories->list[i]);
+	free(memories->list);
 }

@@ -8,6 +8,7 @@
  *        library-tree WHERE range [PATH]     first id and number
  *        library-tree WHERE extents PATH     a line of numbers for each
  *        library-tree WHERE verify PATH      the file: its extents read from VOLUME, verified
+ *        library-tree WHERE members [PATH]   a line for each member: its number, files that begin there, stored bytes
  *        library-tree WHERE versions         a line for each
  * WAY=mount or WAY=direct in the environment makes it go that way; VERSION names a version.
  * Exit status: 0, or 1 and the reason. */
@@ -185,6 +186,38 @@ static void extents(const char *path)
 	each_extent(path, show_extent);
 }
 
+/* What lies on each member, without what is in the index and without holes. */
+static struct {
+	uint64_t files, bytes;
+} spread[256];
+
+static void spread_extent(const struct dsfs_file_extent *extent)
+{
+	if (extent->flags)
+		return;
+	spread[extent->member].files += extent->file_offset == 0;
+	spread[extent->member].bytes += extent->stored;
+}
+
+/* argument: the directory where the walk began */
+static int spread_file(void *argument, const struct dsfs_dirent *entry)
+{
+	char path[8192];
+
+	snprintf(path, sizeof(path), "%s/%s", (const char *)argument, entry->path);
+	if (entry->type == DT_REG)
+		each_extent(path, spread_extent);
+	return 0;
+}
+
+static void members(const char *path)
+{
+	check(dsfs_walk(fs, find(path), spread_file, (void *)path));
+	for (unsigned i = 0; i < sizeof(spread) / sizeof(*spread); i++)
+		if (spread[i].files)
+			printf("%u %" PRIu64 " %" PRIu64 "\n", i, spread[i].files, spread[i].bytes);
+}
+
 /* Reads as somebody would who knows nothing of datasetfs: a volume that is named by its path. */
 static void verify_extent(const struct dsfs_file_extent *extent)
 {
@@ -241,7 +274,8 @@ static const struct verb {
 	void (*run)(const char *argument);
 } verbs[] = {
 	{ "walk", walk },   { "list", list },       { "lookup", lookup }, { "ids", ids },
-	{ "range", range }, { "extents", extents }, { "verify", verify }, { "versions", versions },
+	{ "range", range }, { "extents", extents }, { "verify", verify }, { "members", members },
+	{ "versions", versions },
 };
 
 int main(int argc, char **argv)

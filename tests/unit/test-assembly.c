@@ -19,7 +19,9 @@
 /* What the members of a volume are written from. */
 struct state {
 	struct member list[COUNT];
-	struct catalogue catalogue;
+	struct member_group groups[COUNT];
+	uint64_t columns[COUNT];
+	struct catalogue catalogue; /* its table lies in these three */
 	uint64_t sequence;
 	uint8_t volume_uuid[16];
 };
@@ -37,6 +39,13 @@ static struct state state_of(const char *volume, const char *members)
 		state.list[i].size = SIZE;
 	}
 	state.catalogue.members = (struct members){ .segment_log = DSFS_SEGMENT_LOG_MIN, .count = COUNT };
+	for (uint32_t i = 0; i < COUNT; i++) { /* each has something that no other one has */
+		state.groups[i] = (struct member_group){
+			.birth = 1, .tail = DSFS_BLOCK, .first_column = i, .kind = DSFS_GROUP_COPIES, .data = 1
+		};
+		state.columns[i] = (uint64_t)i << DSFS_ADDRESS_BITS | 3 * DSFS_DATA_AT;
+	}
+	state.catalogue.members.group_count = state.catalogue.members.column_count = COUNT;
 	return state;
 }
 
@@ -68,6 +77,8 @@ static struct superblock put(struct state *state, uint32_t number, const char *n
 
 	assert_true(fd >= 0);
 	state->catalogue.members.list = state->list;
+	state->catalogue.members.groups = state->groups;
+	state->catalogue.members.columns = state->columns;
 	CHECK_OK(catalogue_encode(&state->catalogue, &bytes, &length, &err));
 	super = super_of(state, number, bytes, length);
 	superblock_encode(&super, &disk);
@@ -86,6 +97,8 @@ static void advance(struct state *state, const struct superblock *last, uint64_t
 	members_remember(&state->catalogue.members, last);
 	state->catalogue.members.nonce = nonce;
 	state->sequence++;
+	for (uint32_t i = 0; i < COUNT; i++) /* all is written anew */
+		state->groups[i].birth = state->sequence;
 }
 
 static struct superblock put_all(struct state *state)

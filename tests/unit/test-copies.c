@@ -25,6 +25,7 @@ static int faults[MEMBERS];   /* what reads of a member give: NO_FAULT, or a neg
 static uint32_t seen[READS];  /* members that were read, in turn */
 static unsigned seen_count, fell_back;
 static uint32_t lost; /* the member of which the reader said so */
+static uint32_t wrong; /* a bit for each member that had wrong bytes, or none */
 static int64_t result;
 static int told, parked; /* negative errno: how the read failed, how the way to the device did */
 
@@ -97,6 +98,13 @@ static void copy_failed(struct read_op *which, uint32_t member, int code)
 	lost = member;
 }
 
+static void copy_wrong(struct read_op *which, uint32_t member, const struct error *reason)
+{
+	(void)which;
+	assert_int_not_equal(reason->code, 0);
+	wrong |= 1u << member;
+}
+
 /* What each group has in its data column lies at the same offsets of the others. */
 static void make_devices(void)
 {
@@ -126,7 +134,8 @@ static int open_reader(void **state)
 	static const struct file_geometry geometry[MEMBERS] = { { .logical_block = 512, .size = SIZE },
 								{ .logical_block = 512, .size = SIZE },
 								{ .logical_block = 512, .size = SIZE } };
-	static const struct reader_events events = { failed, on_fall_back, path_failed, copy_failed };
+	static const struct reader_events events = { failed, on_fall_back, path_failed, copy_failed,
+						     copy_wrong };
 	static const struct engine_ops ops = { .read = device_read };
 	static struct engine engine = { .ops = &ops };
 	struct reader_setup setup = { .options = &options, .geometry = geometry, .events = &events,
@@ -137,6 +146,7 @@ static int open_reader(void **state)
 	memset(faults, 0, sizeof(faults));
 	seen_count = fell_back = 0;
 	lost = UINT32_MAX;
+	wrong = 0;
 	result = told = parked = 0;
 	counters = (struct reader_counters){ 0 };
 	CHECK_OK(chunk_cache_new(CHUNK, &setup.cache, &err));
@@ -201,6 +211,7 @@ static void test_another_one_at_once(void **state)
 	check_content();
 	CHECK_SEEN(0, 1);
 	assert_int_equal(lost, 0);
+	assert_int_equal(wrong, 0);
 	lost = UINT32_MAX;
 	faults[0] = NO_FAULT;
 	damage(0, FIRST + 5);
@@ -212,6 +223,7 @@ static void test_another_one_at_once(void **state)
 	assert_int_equal(counters.checksum_failures, 1);
 	assert_int_equal(counters.failures, 0);
 	assert_int_equal(lost, UINT32_MAX); /* ENODATA is about a block */
+	assert_int_equal(wrong, 1 << 0 | 1 << 1);
 	assert_int_equal(parked, 0);
 }
 

@@ -325,11 +325,12 @@ static void extents(void **state)
 			expected[at] = several.members[address_member(address)].bytes[address_offset(address)];
 		}
 	extent_map_close(&map);
-	CHECK_OK(extent_list_read(&list, &several.source, 0, bytes, 4150, &err));
+	CHECK_OK(extent_list_read(&list, &several.source, NULL, 0, bytes, 4150, &err));
 	assert_memory_equal(bytes, expected, 4150);
-	CHECK_OK(extent_list_read(&list, &several.source, 99, bytes, 4002, &err));
+	CHECK_OK(extent_list_read(&list, &several.source, NULL, 99, bytes, 4002, &err));
 	assert_memory_equal(bytes, expected + 99, 4002);
-	CHECK_FAILS(extent_list_read(&list, &several.source, 1, bytes, 4150, &err), -ENODATA, "ends at 4150, 1 bytes");
+	CHECK_FAILS(extent_list_read(&list, &several.source, NULL, 1, bytes, 4150, &err), -ENODATA,
+		    "ends at 4150, 1 bytes");
 	several_done(&several);
 }
 
@@ -380,6 +381,9 @@ static struct superblock superblock_of(uint32_t member, uint64_t sequence)
 	return super;
 }
 
+/* With each catalogue all groups are new ones; else they stay those of the first. */
+static bool is_written_anew = true;
+
 /* Publishes a catalogue on these members as superblock sequence, with the sizes that they all have. */
 static struct superblock publish(struct several *several, const struct members *members, uint64_t sequence,
 				 uint32_t from, uint32_t to)
@@ -389,6 +393,9 @@ static struct superblock publish(struct several *several, const struct members *
 	uint8_t *bytes;
 
 	memcpy(catalogue.volume_uuid, good.volume_uuid, sizeof(catalogue.volume_uuid));
+	for (uint32_t g = 0; g < members->group_count; g++)
+		if (!members->groups[g].birth || is_written_anew)
+			members->groups[g].birth = sequence;
 	for (uint32_t i = from; i < to; i++) {
 		super = superblock_of(i, sequence);
 		CHECK_OK(catalogue_encode(&catalogue, &bytes, &super.catalogue_length, &err));
@@ -401,12 +408,19 @@ static struct superblock publish(struct several *several, const struct members *
 	return super;
 }
 
+/* Each has something that no other one has. */
 static struct members plain_members(void)
 {
 	struct members m = { .segment_log = 20, .count = COUNT, .list = calloc(COUNT, sizeof(*m.list)) };
+	const struct member_group group = { .tail = 4096, .kind = DSFS_GROUP_COPIES, .data = 1 };
 
 	for (uint32_t i = 0; i < COUNT; i++)
 		m.list[i] = (struct member){ .uuid = { (uint8_t)(i + 1) }, .size = SIZE };
+	for (uint32_t i = 0; i < COUNT; i++) {
+		const uint64_t column = address_make(i, 6 * MIB);
+
+		CHECK_OK(members_add_group(&m, &group, &column, &err));
+	}
 	snprintf(m.list[1].identity, sizeof(m.list[1].identity), "nvme:uuid:of-one");
 	return m;
 }
@@ -515,6 +529,68 @@ static void further_behind(void **state)
 	members_free(&m);
 }
 
+/* A stale member has what is older than it. */
+static void stale_and_needed(void **state)
+{
+	struct members m = plain_members();
+	struct catalogue found = { 0 };
+	struct superblock before;
+	struct several several;
+
+	(void)state;
+	is_written_anew = false;
+	several_init(&several, COUNT, SIZE);
+	before = publish(&several, &m, 1, 0, COUNT);
+	members_remember(&m, &before);
+	before = publish(&several, &m, 2, 1, COUNT);
+	members_remember(&m, &before);
+	publish(&several, &m, 3, 1, COUNT);
+	does_not_load(&several, -ENOLINK, "stale since superblock 1"); /* an old copy: nobody published without it */
+	m.list[0].state = DSFS_MEMBER_STALE, m.list[0].stale_sequence = 1;
+	publish(&several, &m, 3, 1, COUNT);
+	CHECK_OK(catalogue_load(&several.source, &before, &found, &err));
+	assert_int_equal(found.members.list[0].missing_from, 2);
+	assert_int_equal(members_missing(&found.members), 1);
+	catalogue_free(&found);
+	m.groups[0].birth = 2; /* a group that it does not know */
+	publish(&several, &m, 3, 1, COUNT);
+	does_not_load(&several, -ENOLINK, "member 0 (01000000-0000-0000-0000-000000000000): stale since superblock 1");
+	several_done(&several);
+	members_free(&m);
+	is_written_anew = true;
+}
+
+/* Another member has all that the missing one had; the copy that is there comes first. */
+static void missing_and_copied(void **state)
+{
+	struct members m = plain_members();
+	const struct member_group mirror = {
+		.birth = 1, .tail = 4096, .kind = DSFS_GROUP_COPIES, .data = 1, .redundant = 1
+	};
+	uint64_t pair[2] = { address_make(0, 6 * MIB), address_make(1, 6 * MIB) }, copies[DSFS_COPIES_MAX];
+	const bool none[COUNT] = { false };
+	struct catalogue found = { 0 };
+	struct superblock super;
+	struct several several;
+
+	(void)state;
+	members_keep_groups(&m, none);
+	CHECK_OK(members_add_group(&m, &mirror, pair, &err));
+	several_init(&several, COUNT, SIZE);
+	publish(&several, &m, 1, 0, COUNT);
+	several.is_missing[0] = several.is_missing[2] = true;
+	CHECK_OK(catalogue_load(&several.source, &super, &found, &err));
+	assert_int_equal(members_missing(&found.members), 2);
+	assert_int_equal(members_copies(&found.members, pair[0] + 77, copies), 1);
+	assert_int_equal(copies[0], pair[1] + 77);
+	catalogue_free(&found);
+	several.is_missing[1] = true;
+	several.is_missing[2] = false;
+	does_not_load(&several, -ENOLINK, "2 of 3 members are missing");
+	several_done(&several);
+	members_free(&m);
+}
+
 /* Both halves of a volume were published without the other. */
 static void branches(void **state)
 {
@@ -615,6 +691,8 @@ int main(void)
 		cmocka_unit_test(missing_ones),
 		cmocka_unit_test(one_step_behind),
 		cmocka_unit_test(further_behind),
+		cmocka_unit_test(stale_and_needed),
+		cmocka_unit_test(missing_and_copied),
 		cmocka_unit_test(branches),
 		cmocka_unit_test(strangers),
 		cmocka_unit_test(another_size),

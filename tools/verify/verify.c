@@ -153,7 +153,7 @@ static int verify_publisher_once(struct source *source, uint32_t member, uint32_
 	if (r < 0)
 		return r;
 	*ret_empty = bytes_are_zero(disk, sizeof(disk));
-	if (!*ret_empty && !publisher_read(source, 0, host, &process, &since))
+	if (!*ret_empty && !publisher_read(source, member, host, &process, &since))
 		return error_set(err, -EBADMSG, "publisher record: neither empty nor valid");
 	return 0;
 }
@@ -196,8 +196,16 @@ static void verify_member(struct verify *v, uint32_t member)
 	char whose[32], what[64];
 	int r;
 
+	if (!v->volume->names[member]) {
+		snprintf(what, sizeof(what), "member %" PRIu32, member);
+		error_set(&err, -ENODEV, "it is missing");
+		report_part(&v->report, what, REPORT_UNKNOWN, &err);
+		return;
+	}
 	snprintf(whose, sizeof(whose), " of member %" PRIu32, member);
 	verify_slots(v, member, whose);
+	snprintf(what, sizeof(what), "publisher record%s", whose);
+	verify_in_place(v, what, member, 0, verify_publisher_once);
 	r = superblock_find(source, member, &super, &err);
 	if (r == 0)
 		r = catalogue_load_by(source, &super, &catalogue, &err);
@@ -206,20 +214,28 @@ static void verify_member(struct verify *v, uint32_t member)
 	report_part(&v->report, what, verify_state(r), &err);
 }
 
+/* False: it has no superblock. */
+static bool verify_only_member(struct verify *v)
+{
+	struct error err = { 0 };
+	int r;
+
+	verify_slots(v, 0, "");
+	verify_in_place(v, "publisher record", 0, 0, verify_publisher_once);
+	r = superblock_find(&v->volume->array->source, 0, &v->volume->super, &err);
+	report_part(&v->report, "superblock", verify_state(r), &err);
+	return r == 0;
+}
+
 static void verify_structures(struct verify *v)
 {
 	struct error err = { 0 };
 	int r;
 
-	if (v->volume->array->count == 1)
-		verify_slots(v, 0, "");
+	if (v->volume->array->count == 1 && !verify_only_member(v))
+		return;
 	for (uint32_t i = 0; v->volume->array->count > 1 && i < v->volume->array->count; i++)
 		verify_member(v, i);
-	verify_in_place(v, "publisher record", 0, 0, verify_publisher_once);
-	r = superblock_find(&v->volume->array->source, 0, &v->volume->super, &err);
-	report_part(&v->report, "superblock", verify_state(r), &err);
-	if (r < 0)
-		return;
 	r = volume_load(v->volume, &err);
 	report_part(&v->report, "catalogue", verify_state(r), &err);
 }
@@ -299,7 +315,8 @@ static int verify_windows(struct verify *v, const struct version *version, struc
 	return more;
 }
 
-static int verify_hash_source(struct source *source, const struct version *version, struct error *err)
+static int verify_hash_source(struct source *source, const struct members *members, const struct version *version,
+			      struct error *err)
 {
 	auto_free uint8_t *buffer = huge_alloc(VERIFY_STEP);
 	uint64_t step;
@@ -309,7 +326,7 @@ static int verify_hash_source(struct source *source, const struct version *versi
 
 	for (uint64_t at = 0; r == 0 && at < version->source.length; at += step) {
 		step = version->source.length - at < VERIFY_STEP ? version->source.length - at : VERIFY_STEP;
-		r = extent_list_read(&version->source.extents, source, at, buffer, step, err);
+		r = extent_list_read(&version->source.extents, source, members, at, buffer, step, err);
 		if (r == 0)
 			sha256_add(sha, buffer, step);
 	}
@@ -329,7 +346,7 @@ static void verify_source(struct verify *v, const struct version *version)
 
 	if (!version->source.length)
 		return;
-	r = verify_hash_source(&v->volume->array->source, version, &err);
+	r = verify_hash_source(&v->volume->array->source, &v->volume->catalogue.members, version, &err);
 	verify_part(v, version, "source section", r, &err);
 }
 
@@ -341,7 +358,7 @@ static void verify_block_sums(struct verify *v, const struct version *version, s
 
 	if (!version->block_sums.length)
 		return;
-	r = block_sums_load(&v->volume->array->source, version, ret, &err);
+	r = block_sums_load(&v->volume->array->source, version, &v->volume->catalogue.members, ret, &err);
 	verify_part(v, version, "block checksums", r, &err);
 }
 

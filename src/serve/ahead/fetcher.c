@@ -542,6 +542,7 @@ static int fetcher_open(struct fetcher *fetcher, struct error *err)
 {
 	struct reader_setup reader = { .options = &fetcher->options,
 				       .geometry = fetcher->geometry,
+				       .route = fetcher->serve->route,
 				       .events = &fetcher_events,
 				       .counters = &fetcher->counters.read };
 	int r = reader_open(&fetcher->reader, &reader, err);

@@ -92,6 +92,10 @@ static int answer_put_volume(const struct serve *serve, struct answer *answer, s
 		return error_set(err, -EOPNOTSUPP,
 				 "the volume has %" PRIu32 " members, more than the %u that can be handed over",
 				 volume->count, HANDOVER_MEMBERS);
+	for (uint32_t i = 0; i < volume->count; i++)
+		if (volume->fds[i] < 0)
+			return error_set(err, -EOPNOTSUPP,
+					 "member %" PRIu32 " is missing: the volume is read through the mount", i);
 	r = answer_put_member(serve, 0, &answer->fds[HANDOVER_VOLUME], err);
 	for (uint32_t i = 1; r == 0 && i < volume->count; i++)
 		r = answer_put_member(serve, i, &answer->fds[answer->fd_count++], err);

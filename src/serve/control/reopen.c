@@ -117,5 +117,6 @@ void reopen_settle(struct serve *serve)
 	if (!atomic_exchange(&serve->is_lost, false))
 		return;
 	for (uint32_t i = 0; i < serve->volume->count; i++)
-		reopen_settle_member(serve, i);
+		if (serve->volume->fds[i] >= 0) /* it was there at the mount */
+			reopen_settle_member(serve, i);
 }

@@ -210,6 +210,38 @@ static void stats_identity(struct serve *serve, struct json *json)
 	stats_generations(serve, json);
 }
 
+static void stats_member(const struct serve *serve, uint32_t number, int64_t now, struct json *json)
+{
+	const struct route_member *member = &serve->route->members[number];
+	bool is_suspect = route_is_suspect(serve->route, number, now);
+
+	json_begin_object(json, NULL);
+	json_number(json, DSFS_CONTROL_MEMBER, number);
+	if (serve->members[number].name)
+		json_string(json, DSFS_CONTROL_MEMBER_NAME, serve->members[number].name);
+	else
+		json_null(json, DSFS_CONTROL_MEMBER_NAME);
+	json_string(json, DSFS_CONTROL_MEMBER_STATE,
+		    !serve->members[number].name ? "missing" : is_suspect ? "suspect" : "ok");
+	json_number(json, DSFS_CONTROL_MEMBER_READS, atomic_load(&member->reads));
+	json_number(json, DSFS_CONTROL_MEMBER_BYTES, atomic_load(&member->bytes));
+	json_number(json, DSFS_CONTROL_MEMBER_ERRORS, atomic_load(&member->errors));
+	json_number(json, DSFS_CONTROL_MEMBER_IN_FLIGHT, atomic_load(&member->under_way));
+	json_real(json, DSFS_CONTROL_MEMBER_LATENCY, (double)route_latency(serve->route, number, now) / 1e9);
+	json_end_object(json);
+}
+
+/* Of a volume of one member the counters of all reads say the same. */
+static void stats_members(const struct serve *serve, struct json *json)
+{
+	int64_t now = clock_now();
+
+	json_begin_array(json, DSFS_CONTROL_MEMBERS);
+	for (uint32_t i = 0; serve->route && i < serve->route->count; i++)
+		stats_member(serve, i, now, json);
+	json_end_array(json);
+}
+
 static void stats_stalls(const struct serve *serve, struct json *json)
 {
 	struct watchdog_stalls stalls = watchdog_stalls(serve->watchdog);
@@ -251,6 +283,7 @@ void stats_write(struct serve *serve, struct json *json)
 	stats_counters(serve, json);
 	stats_reads_ahead(serve, json);
 	stats_stalls(serve, json);
+	stats_members(serve, json);
 	stats_clients(serve, json);
 	stats_buckets(serve, json, DSFS_CONTROL_READ_LATENCY, offsetof(struct counters, read_latency));
 	stats_buckets(serve, json, DSFS_CONTROL_DEVICE_LATENCY, offsetof(struct counters, read.device_latency));

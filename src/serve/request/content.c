@@ -93,11 +93,26 @@ static void content_copy_failed(struct read_op *op, uint32_t member, int code)
 	atomic_store_explicit(&content_of(op)->worker->contents->path_failed, true, memory_order_relaxed);
 }
 
+static void content_copy_wrong(struct read_op *op, uint32_t member, const struct error *err)
+{
+	static struct log_limit limit = { .burst = 10 };
+	const struct content *content = content_of(op);
+	char path[1024];
+	unsigned suppressed;
+
+	if (!log_allow(&limit, &suppressed))
+		return;
+	content_path(content, path, sizeof(path));
+	log_warn("cannot use a copy of '%s': %s, reading another ino=%" PRIu64 " member=%" PRIu32 " suppressed=%u",
+		 path, err->reason, content_node(content), member, suppressed);
+}
+
 static const struct reader_events content_events = {
 	.failed = content_failed,
 	.fell_back = content_fell_back,
 	.path_failed = content_path_failed,
 	.copy_failed = content_copy_failed,
+	.copy_wrong = content_copy_wrong,
 };
 
 /* Before the reply, after which the slot's next request is another one. */
@@ -291,6 +306,7 @@ int content_open(struct worker *worker, struct error *err)
 		.geometry = serve->volume->geometry,
 		.cache = serve->cache,
 		.pages = serve->pages,
+		.route = serve->route,
 		.events = &content_events,
 		.counters = &worker->counters.read,
 	};

@@ -134,10 +134,20 @@ static int session_open_volume(struct serve *serve, struct error *err)
 		assembly_close(&assembly);
 		return error_set(err, -ENOMEM, "no memory for members");
 	}
+	if (assembly.array->count > 1)
+		r = route_new(assembly.array->count, &serve->route, err);
+	if (r < 0) {
+		assembly_close(&assembly);
+		return r;
+	}
 	serve->volume = take_ptr(&assembly.array);
 	for (uint32_t i = 0; i < serve->volume->count; i++) {
 		serve->members[i].name = take_ptr(&assembly.names[i]);
-		session_identify(serve, i);
+		if (serve->members[i].name)
+			session_identify(serve, i);
+		else
+			log_warn("volume '%s' is degraded: member %" PRIu32 " is missing or stale, copies are read "
+				 "instead", serve->options.volume, i);
 	}
 	assembly_close(&assembly);
 	return 0;
@@ -407,6 +417,7 @@ void session_free(struct session *session)
 	snapshots_free(session->serve.snapshots);
 	chunk_cache_free(session->serve.cache);
 	page_cache_free(session->serve.pages);
+	route_free(session->serve.route);
 	session_close_versions(&session->serve);
 	pthread_mutex_destroy(&session->serve.generations.lock);
 	close_fd(&session->signal_fd);

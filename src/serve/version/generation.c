@@ -39,7 +39,8 @@ static int generation_open_readers(struct generation *generation, unsigned reade
 static int generation_open_block_sums(struct generation *generation, struct source *source, struct error *err)
 {
 	struct error why = { 0 };
-	int r = block_sums_load(source, &generation->version, &generation->block_sums, &why);
+	int r = block_sums_load(source, &generation->version, &generation->index->members,
+				&generation->block_sums, &why);
 
 	if (r == -ENOMEM)
 		return error_pass(err, r, &why);

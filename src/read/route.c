@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/* The score of a member is what a read there is expected to wait: (reads under way + 1) times its latency, which is
+ * what it was or, if that is more, the time for which nothing has come back. A member that is stuck thus gets worse by
+ * itself. Several threads may choose the same member at once; the next ones see it. */
+#include "read/route.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+int route_new(uint32_t count, struct route **ret, struct error *err)
+{
+	*ret = calloc(1, sizeof(**ret) + count * sizeof((*ret)->members[0]));
+	if (!*ret)
+		return error_set(err, -ENOMEM, "no memory for %" PRIu32 " members", count);
+	(*ret)->count = count;
+	return 0;
+}
+
+void route_free(struct route *route)
+{
+	free(route);
+}
+
+#define ROUTE_LOAD(FIELD)         atomic_load_explicit(&(FIELD), memory_order_relaxed)
+#define ROUTE_STORE(FIELD, VALUE) atomic_store_explicit(&(FIELD), (VALUE), memory_order_relaxed)
+
+static int64_t route_silence(const struct route_member *member, int64_t now)
+{
+	int64_t silence = now - ROUTE_LOAD(member->progress);
+
+	return ROUTE_LOAD(member->under_way) && silence > 0 ? silence : 0;
+}
+
+static bool route_is_silent(const struct route_member *member, int64_t now)
+{
+	int64_t limit = ROUTE_SLOWER * ROUTE_LOAD(member->base);
+
+	return route_silence(member, now) > (limit > ROUTE_SILENCE ? limit : ROUTE_SILENCE);
+}
+
+bool route_is_suspect(const struct route *route, uint32_t number, int64_t now)
+{
+	const struct route_member *member = &route->members[number];
+
+	return ROUTE_LOAD(member->failures) >= ROUTE_FAILURES || route_is_silent(member, now);
+}
+
+/* One read in a while shows whether it is well again. */
+static bool route_may_probe(struct route_member *member, int64_t now)
+{
+	int64_t last = ROUTE_LOAD(member->probed);
+
+	return now - last >= ROUTE_PROBE && atomic_compare_exchange_strong(&member->probed, &last, now);
+}
+
+/* The latency on its way back to the base since the last read. */
+static int64_t route_fade(const struct route_member *member, int64_t now)
+{
+	int64_t base = ROUTE_LOAD(member->base), above = ROUTE_LOAD(member->latency) - base;
+	int64_t since = now - ROUTE_LOAD(member->progress);
+
+	if (above <= 0 || since >= ROUTE_FADE)
+		return base;
+	return base + (since > 0 ? above / ROUTE_FADE * (ROUTE_FADE - since) +
+					   above % ROUTE_FADE * (ROUTE_FADE - since) / ROUTE_FADE : above);
+}
+
+int64_t route_latency(const struct route *route, uint32_t number, int64_t now)
+{
+	return route_fade(&route->members[number], now);
+}
+
+static double route_score(const struct route_member *member, int64_t now)
+{
+	int64_t latency = route_fade(member, now), silence = route_silence(member, now);
+
+	if (silence > latency)
+		latency = silence;
+	return ((double)ROUTE_LOAD(member->under_way) + 1) * (double)(latency > 0 ? latency : 1);
+}
+
+/* Whether it comes behind all that need not be avoided. */
+static bool route_avoids(struct route *route, uint32_t number, int64_t now)
+{
+	struct route_member *member = &route->members[number];
+
+	return route_is_suspect(route, number, now) &&
+	       (ROUTE_LOAD(member->under_way) || !route_may_probe(member, now));
+}
+
+uint32_t route_choose(struct route *route, const uint32_t *members, uint32_t count, int64_t now)
+{
+	bool best_avoided = true;
+	double best_score = INFINITY;
+	uint32_t best = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		bool avoided = route_avoids(route, members[i], now);
+		double score = route_score(&route->members[members[i]], now);
+
+		if (avoided < best_avoided || (avoided == best_avoided && score < best_score)) {
+			best = i;
+			best_avoided = avoided;
+			best_score = score;
+		}
+	}
+	return best;
+}
+
+void route_begin(struct route *route, uint32_t number, int64_t now)
+{
+	struct route_member *member = &route->members[number];
+
+	if (atomic_fetch_add_explicit(&member->under_way, 1, memory_order_relaxed) == 0)
+		ROUTE_STORE(member->progress, now);
+}
+
+/* What is faster than the base becomes it at once, what is slower moves it by a 1024th: the base follows the device. */
+static void route_learn(struct route_member *member, int64_t took, int64_t now)
+{
+	int64_t base = ROUTE_LOAD(member->base), latency = route_fade(member, now);
+
+	base = !base || took < base ? took : base + (took - base) / 1024;
+	latency = took > latency ? latency + (took - latency) / 2 : latency + (took - latency) / 8;
+	ROUTE_STORE(member->base, base);
+	ROUTE_STORE(member->latency, latency);
+}
+
+static void route_count(struct route_member *member, int64_t result)
+{
+	atomic_fetch_add_explicit(&member->reads, 1, memory_order_relaxed);
+	if (result > 0)
+		atomic_fetch_add_explicit(&member->bytes, (uint64_t)result, memory_order_relaxed);
+	else
+		atomic_fetch_add_explicit(&member->errors, 1, memory_order_relaxed);
+}
+
+void route_end(struct route *route, uint32_t number, int64_t begun, int64_t now, int64_t result)
+{
+	struct route_member *member = &route->members[number];
+
+	route_count(member, result);
+	if (result <= 0) {
+		atomic_fetch_add_explicit(&member->failures, 1, memory_order_relaxed);
+	} else {
+		if (ROUTE_LOAD(member->failures))
+			ROUTE_STORE(member->failures, 0);
+		route_learn(member, now > begun ? now - begun : 0, now);
+	}
+	ROUTE_STORE(member->progress, now);
+	atomic_fetch_sub_explicit(&member->under_way, 1, memory_order_relaxed);
+}

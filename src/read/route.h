@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Which copy is read: by what each member has under way and how fast it was. It knows no device and no clock: times are
+ * passed in, in ns of any clock that never goes back, so a simulation runs the same code. All readers of a volume share
+ * one; a choice looks at a few words per copy, without a lock. */
+#pragma once
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define ROUTE_SILENCE  INT64_C(100000000)  /* ns without progress after which a member is suspect, at least; */
+#define ROUTE_SLOWER   8                   /* as many times its base latency, too */
+#define ROUTE_FADE     INT64_C(100000000)  /* ns in which a high latency fades to the base, so that it is tried again */
+#define ROUTE_FAILURES 3u                  /* one after the other, after which it is suspect */
+#define ROUTE_PROBE    INT64_C(1000000000) /* ns between two reads that try a suspect one after failures */
+
+struct route_member {
+	_Atomic uint32_t under_way;
+	_Atomic uint32_t failures;  /* since the last read that succeeded */
+	_Atomic int64_t latency;    /* ns, rises at once and fades; of a read that waited for nothing else: base */
+	_Atomic int64_t base;
+	_Atomic int64_t progress;   /* when the last read ended, or the first of those under way began */
+	_Atomic int64_t probed;     /* when it was last tried while suspect */
+	_Atomic uint64_t reads, bytes, errors; /* that ended, in all */
+};
+
+struct route {
+	uint32_t count;
+	struct route_member members[];
+};
+
+must_check int route_new(uint32_t count, struct route **ret, struct error *err);
+void route_free(struct route *route); /* NULL does nothing */
+
+/* Of these members, the number in the list of the one to read from. */
+uint32_t route_choose(struct route *route, const uint32_t *members, uint32_t count, int64_t now);
+/* A read of a member begins; it ended, having begun then. result: bytes, or not more than 0 when it failed. */
+void route_begin(struct route *route, uint32_t member, int64_t now);
+void route_end(struct route *route, uint32_t member, int64_t begun, int64_t now, int64_t result);
+/* ns that a read of it takes now. */
+int64_t route_latency(const struct route *route, uint32_t member, int64_t now);
+/* Silent for long with reads under way, or failing. */
+bool route_is_suspect(const struct route *route, uint32_t member, int64_t now);

@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: in=asan timeout=600
+# The same as crash.sh on volumes of four members, unprotected and mirrored: cut off anywhere, with any of the writes of
+# each member lost that were not flushed, the volume is that of before or that of after, in every copy, and the next
+# publish succeeds. Each change continues what a publisher left who was cut off between the slots of two members.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+
+seed=${SEED:-$RANDOM}
+rounds=$(length 4 20)
+every=$(length 8 1) # after every so many crashes somebody publishes
+say "seed $seed"
+
+spare=.
+if [ -d /dev/shm ] && [ -w /dev/shm ]; then
+    spare=$(mktemp -d /dev/shm/datasetfs-test.XXXXXX)
+    at_exit rm -rf "$spare"
+fi
+
+# change: some of the files
+change() {
+    head -c $((RANDOM * 4)) /dev/urandom >tree/f3
+    head -c 1300000 /dev/urandom >tree/large
+    echo "$RANDOM" >tree/tiny
+}
+
+# crash SLOTS WORDS…: on $volume, which then has so many superblock slots of the new state
+crash() {
+    "$DATASETFS_BUILD/tests/format/crash" --next next --every "$every" --spare "$spare" --leave "$1" \
+        "$volume" "$seed" "$rounds" "${@:2}" >crash.out 2>crash.err || fail "crash ${*:2}: $(cat crash.err)"
+    cat crash.out
+    [ "$(sed 's/^[a-z]*: \([0-9]*\) .*/\1/' crash.out)" -le 100 ] || fail "more than 100 operations"
+    datasetfsctl verify "$volume" >verify.out || fail "verify after ${*:2}: $(cat verify.out)"
+}
+
+mkdir tree next
+for i in $(seq 0 9); do head -c $((i * 3000)) /dev/urandom >tree/f$i; done
+echo next >next/file
+for protection in none mirror:2; do
+    say "protection $protection"
+    volume=$protection.a,$protection.b,$protection.c,$protection.d
+    change
+    pack "$volume" tree --label one --segment-size 1M --protect $protection
+    change
+    crash 1 publish tree two
+    change
+    crash 2 publish tree three trust zstd
+    crash 3 current one
+    crash 4 remove two
+    crash 1 current three
+    change
+    crash 1 publish tree four
+    assert_eq "versions that are left" \
+        "$(datasetfsctl list --json "$volume" |
+            python3 -c 'import json, sys; print(*[v["label"] for v in json.load(sys.stdin)["versions"]])')" \
+        "one three four"
+done

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: MIT */
+/* What a volume holds, with every byte of it verified, in every copy. */
+#pragma once
+#include "image/codec.h"
+#include "lib/memory.h"
+
+/* 'LABEL SEQUENCE,…; CURRENT' with the versions in their order. Ends the program when anything is wrong. free() it.
+ */
+char *content_describe(struct memories *volume, struct codec *codec);
