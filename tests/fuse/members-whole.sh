@@ -194,8 +194,8 @@ for i in {1..5}; do
     devices+=("$LOOP")
 done
 
-# costs PROTECT DEVICE…: a cold small file is one read of a device, and no device has more of them than its share, unless
-# it has copies: then the device that answers sooner has more
+# costs PROTECT DEVICE…: a cold small file is one read of a device, and no device has more of them than its share. Of
+# copies the one that answers sooner is read more often
 costs() {
     mount_volume "$2" mnt -o readahead=off
     python3 - "$@" <<'END_PYTHON' || fail "reads of $*"
