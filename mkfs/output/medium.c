@@ -246,6 +246,7 @@ static int medium_look(struct medium *medium, struct error *err)
 	if (fstat(medium->site.file, &st) < 0)
 		return error_errno(err, "fstat");
 	medium->is_device = S_ISBLK(st.st_mode);
+	medium->is_file = S_ISREG(st.st_mode);
 	medium->number = st.st_rdev;
 	return 0;
 }
@@ -299,16 +300,9 @@ bool medium_is_member(const struct medium *medium)
 
 int medium_admit(struct medium *medium, const struct pack_options *options, struct error *err)
 {
-	struct stat st;
-	int r = 0;
+	int r = medium->is_device ? busy_check(medium->number, err) : 0;
 
-	if (medium->site.file < 0)
-		return 0;
-	if (medium->is_device)
-		r = busy_check(medium->number, err);
-	if (r == 0 && fstat(medium->site.file, &st) < 0)
-		r = error_errno(err, "fstat");
-	if (r == 0 && !options->dry_run && (S_ISBLK(st.st_mode) || S_ISREG(st.st_mode)))
+	if (r == 0 && !options->dry_run && (medium->is_device || medium->is_file))
 		r = medium_unprotect(medium, options, err);
 	return r;
 }

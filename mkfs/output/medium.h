@@ -11,7 +11,7 @@ struct medium {
 	char *path;               /* as it was called, for messages: site says where it is */
 	struct site site;
 	dev_t number;             /* of a device */
-	bool is_device;
+	bool is_device, is_file;  /* is_file: that was there */
 	bool is_ours;             /* it holds a volume and nothing else */
 	bool wipe;                /* something else lay here: its signatures must go */
 	struct file_source *file; /* what is written to; the transaction's */

@@ -196,14 +196,9 @@ static int load_check_missing(const struct load *load, const struct members *mem
  * who publishes without a member opens new ones. Any other one that is behind is a copy of the past. */
 static void load_enter(const struct load_place *place, struct member *member)
 {
-	member->sequence = place->super.sequence;
-	member->catalogue_address = place->super.catalogue_address;
-	member->catalogue_length = place->super.catalogue_length;
 	member->missing_from = place->super.sequence ? 0 : 1;
 	if (member->state == DSFS_MEMBER_STALE && place->stale == member->stale_sequence)
 		member->missing_from = place->stale + 1;
-	snprintf(member->why_missing, sizeof(member->why_missing), "%.*s", (int)sizeof(member->why_missing) - 1,
-		 place->super.sequence ? "" : place->why.reason);
 }
 
 static int load_judge_all(struct load *load, const struct superblock *newest, struct members *members,

@@ -151,15 +151,6 @@ bool members_tolerate(const struct members *members)
 	return true;
 }
 
-uint32_t members_missing(const struct members *members)
-{
-	uint32_t missing = 0;
-
-	for (uint32_t i = 0; i < members->count; i++)
-		missing += members->list[i].missing_from != 0;
-	return missing;
-}
-
 /* Catalogues are written to be thrown away, groups stay. */
 int members_check_superblock(const struct members *members, const struct superblock *super, struct error *err)
 {

@@ -18,11 +18,9 @@ struct member {
 	uint64_t stale_sequence; /* of a stale one: its last superblock and the catalogue that it names */
 	uint8_t stale_sha256[32];
 	char identity[129], domain[225]; /* NUL-terminated */
-	/* Set by catalogue_load(), not in the table: */
-	uint64_t missing_from;   /* groups born from this superblock on are not on it; 1: none is; 0: all are */
-	char why_missing[64];
-	uint64_t sequence;       /* of the superblock in force on it */
-	uint64_t catalogue_address, catalogue_length; /* which that one names */
+	/* Set by catalogue_load(), not in the table: groups born from this superblock on are not on it; 1: none is; 0:
+	 * all are. */
+	uint64_t missing_from;
 };
 
 struct member_group {
@@ -72,8 +70,6 @@ uint32_t *members_runs(const struct members *members);
 bool members_are_data(const struct members *members, const uint32_t *runs, uint64_t address, uint64_t length);
 /* Whether the bytes of every group can be read, though members are missing. */
 bool members_tolerate(const struct members *members);
-/* How many are. */
-uint32_t members_missing(const struct members *members);
 /* Where the byte at this address of a data column can be read, the address itself first if it is there. Returns how
  * many; 1, the address, without a table or a group, and when none is there. */
 uint32_t members_copies(const struct members *members, uint64_t address, uint64_t ret[DSFS_COPIES_MAX]);

@@ -179,12 +179,13 @@ static void read_done(struct io_read *io, int result)
 	struct read_fetch *fetch = (struct read_fetch *)io; /* its first member */
 	struct read_op *op = fetch->op;
 	struct reader_counters *counters = op->reader->setup.counters;
+	int64_t now = clock_now();
 
 	fetch->result = read_result(fetch, result);
 	fetch->state = READ_ARRIVED;
 	if (op->reader->setup.route)
-		route_end(op->reader->setup.route, fetch->io.member, fetch->started, clock_now(), fetch->result);
-	counter_time(counters->device_latency, fetch->started);
+		route_end(op->reader->setup.route, fetch->io.member, fetch->started, now, fetch->result);
+	counter_span(counters->device_latency, now - fetch->started);
 	if (fetch->result > 0)
 		counter_add(&counters->device_bytes, (uint64_t)fetch->result);
 	if (--op->pending == 0)

@@ -56,11 +56,11 @@ static void load(const char *path, struct memory *memory)
 	close(fd);
 }
 
-static void load_all(const struct names *names, struct memories *ret)
+static void load_all(const struct names *names, struct several *ret)
 {
-	memories_init(ret, names->count);
+	several_init(ret, names->count, 0);
 	for (uint32_t i = 0; i < names->count; i++)
-		load(names->list[i], &ret->list[i]);
+		load(names->list[i], &ret->members[i]);
 }
 
 /* Zeros become holes. */
@@ -81,10 +81,10 @@ static void store(const char *path, const struct memory *memory)
 	close(fd);
 }
 
-static void store_all(const struct names *names, const struct memories *memories)
+static void store_all(const struct names *names, const struct several *volume)
 {
 	for (uint32_t i = 0; i < names->count; i++)
-		store(names->list[i], &memories->list[i]);
+		store(names->list[i], &volume->members[i]);
 }
 
 /* --- the change --- */
@@ -185,7 +185,7 @@ struct options {
 struct replay {
 	const struct recorder *recorder;
 	const struct options *options;
-	struct memories durable, work; /* as of the last flush; and what a crash leaves. Alike between two crashes */
+	struct several durable, work; /* as of the last flush; and what a crash leaves. Alike between two crashes */
 	struct names spare;            /* files for what is published afterwards */
 	struct codec *codec;
 	char *before, *after;
@@ -200,9 +200,9 @@ static uint64_t random_next(uint64_t *seed)
 	return *seed;
 }
 
-static void apply(struct memories *memories, const struct operation *operation, size_t from, size_t length)
+static void apply(struct several *volume, const struct operation *operation, size_t from, size_t length)
 {
-	struct memory *memory = &memories->list[operation->member];
+	struct memory *memory = &volume->members[operation->member];
 
 	memcpy(memory->bytes + operation->offset + from, operation->bytes + from, length);
 	if (operation->offset + from + length > memory->size)
@@ -210,15 +210,15 @@ static void apply(struct memories *memories, const struct operation *operation, 
 }
 
 /* Whole, not at all, or some of its sectors. */
-static void apply_maybe(struct memories *memories, const struct operation *operation, uint64_t *seed)
+static void apply_maybe(struct several *volume, const struct operation *operation, uint64_t *seed)
 {
 	uint64_t kind = random_next(seed) >> 20;
 
 	if (kind % 3 == 0)
-		apply(memories, operation, 0, operation->length);
+		apply(volume, operation, 0, operation->length);
 	for (size_t at = 0; kind % 3 == 1 && at < operation->length; at += SECTOR)
 		if (random_next(seed) >> 40 & 1)
-			apply(memories, operation, at, SECTOR);
+			apply(volume, operation, at, SECTOR);
 }
 
 /* As if operations from first up to end had not been. */
@@ -226,8 +226,8 @@ static void take_back(struct replay *replay, size_t first, size_t end)
 {
 	for (size_t i = first; i < end; i++) {
 		const struct operation *operation = &replay->recorder->operations[i];
-		const struct memory *from = &replay->durable.list[operation->member];
-		struct memory *to = &replay->work.list[operation->member];
+		const struct memory *from = &replay->durable.members[operation->member];
+		struct memory *to = &replay->work.members[operation->member];
 
 		memcpy(to->bytes + operation->offset, from->bytes + operation->offset, operation->length);
 		to->size = from->size;
@@ -238,7 +238,7 @@ static void take_back(struct replay *replay, size_t first, size_t end)
 static void publish_next(struct replay *replay, const char *found)
 {
 	char *words[] = { replay->options->next, (char *)"next" }, *now, list[4096] = "";
-	struct memories volume;
+	struct several volume;
 	struct recorder recorder;
 
 	recorder_init(&recorder, true);
@@ -253,7 +253,7 @@ static void publish_next(struct replay *replay, const char *found)
 		die("the next publish left", now);
 	replay->next++;
 	free(now);
-	memories_done(&volume);
+	several_done(&volume);
 	recorder_done(&recorder);
 }
 
@@ -324,16 +324,16 @@ static void replay_all(struct replay *replay, uint64_t seed, const struct names 
 }
 
 /* The state before, with room for what comes. */
-static void rewind_to(const struct memories *before, const struct memories *after, struct memories *ret)
+static void rewind_to(const struct several *before, const struct several *after, struct several *ret)
 {
-	memories_init(ret, before->count);
+	several_init(ret, before->count, 0);
 	for (uint32_t i = 0; i < before->count; i++) {
-		struct memory *memory = &ret->list[i];
-		uint64_t size = before->list[i].size;
+		struct memory *memory = &ret->members[i];
+		uint64_t size = before->members[i].size;
 
 		memory_done(memory);
-		memory_init(memory, size > after->list[i].size ? size : after->list[i].size);
-		memcpy(memory->bytes, before->list[i].bytes, size);
+		memory_init(memory, size > after->members[i].size ? size : after->members[i].size);
+		memcpy(memory->bytes, before->members[i].bytes, size);
 		memory->size = size;
 	}
 }
@@ -359,7 +359,7 @@ static void report(const struct replay *replay, const char *verb)
 static void run(const char *volume, uint64_t seed, const struct options *options, char **words, int count)
 {
 	struct replay replay = { .options = options, .codec = codec_new() };
-	struct memories before, after;
+	struct several before, after;
 	struct recorder recorder;
 	struct error err = { 0 };
 	struct names names;
@@ -384,10 +384,10 @@ static void run(const char *volume, uint64_t seed, const struct options *options
 	replay_all(&replay, seed, &names);
 	report(&replay, words[0]);
 	recorder_done(&recorder);
-	memories_done(&before);
-	memories_done(&after);
-	memories_done(&replay.durable);
-	memories_done(&replay.work);
+	several_done(&before);
+	several_done(&after);
+	several_done(&replay.durable);
+	several_done(&replay.work);
 	naming_free(names.list, names.count);
 	naming_free(replay.spare.list, replay.spare.count);
 	codec_free(replay.codec);

@@ -17,13 +17,3 @@ struct memory {
 
 void memory_init(struct memory *memory, uint64_t size); /* zeros */
 void memory_done(struct memory *memory);
-
-/* The members of a volume, each in memory. */
-struct memories {
-	struct source source;
-	struct memory *list;
-	uint32_t count;
-};
-
-void memories_init(struct memories *memories, uint32_t count); /* each without a byte */
-void memories_done(struct memories *memories);

@@ -3,6 +3,7 @@
 #include "lib/several.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 static struct source *several_member(struct source *source, uint32_t member)
 {
@@ -54,6 +55,8 @@ static const struct source_ops several_ops = {
 
 void several_init(struct several *several, uint32_t count, uint64_t size)
 {
+	if (count > SEVERAL_MAX)
+		abort();
 	*several = (struct several){ .source.ops = &several_ops, .count = count };
 	for (uint32_t i = 0; i < count; i++)
 		memory_init(&several->members[i], size);
