@@ -110,7 +110,7 @@ for sector in 512 4096; do
     LOOP=
     ! can_loop || LOOP=$(losetup --find --show --sector-size $sector "$PWD/disk$sector" 2>/dev/null) || LOOP=
     [ -n "$LOOP" ] || { say "no loop device with sectors of $sector: not compared"; continue; }
-    at_exit loop_end "$LOOP"
+    at_exit loop_end "$LOOP" "$(loop_file "$LOOP")"
     pack "$LOOP" tree --uuid $uuid
     same device "$(hash_of "$LOOP")"
 done

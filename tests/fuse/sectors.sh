@@ -13,7 +13,7 @@ for sector in 512 4096; do
     truncate -s 512M disk$sector
     LOOP=$(losetup --find --show --sector-size $sector "$PWD/disk$sector") ||
         skip "no loop device with sectors of $sector"
-    at_exit loop_end "$LOOP"
+    at_exit loop_end "$LOOP" "$(loop_file "$LOOP")"
     assert_eq "sector size" "$(blockdev --getss "$LOOP")" $sector
     pack "$LOOP" source --compress auto
     datasetfsctl verify "$LOOP" >/dev/null || fail "verify of $LOOP"

@@ -337,13 +337,29 @@ c_program() {
 # loop_device FILE [LOSETUP OPTIONS…]: its name in LOOP
 loop_device() {
     LOOP=$(losetup --find --show "${@:2}" "$1") || skip "cannot attach a loop device"
-    at_exit loop_end "$LOOP"
+    at_exit loop_end "$LOOP" "$(loop_file "$LOOP")"
 }
 
-# loop_end DEVICE: while somebody has it open, such as udev, it only begins to end
+# loop_file DEVICE: the file behind it, "" when there is none
+loop_file() {
+    local file=
+
+    read -r file 2>/dev/null <"/sys/block/${1##*/}/loop/backing_file" || true
+    echo "${file% (deleted)}"
+}
+
+loop_is_over() {
+    [ "$(loop_file "$1")" != "$2" ]
+}
+
+# loop_end DEVICE [FILE]: if that is the file behind it, as another test may have the device by now. While somebody has
+# it open, such as udev, it only begins to end.
 loop_end() {
+    local file=${2-$(loop_file "$1")}
+
+    loop_is_over "$1" "$file" && return 0
     losetup -d "$1"
-    wait_for 10 test ! -e "/sys/block/${1##*/}/loop/backing_file"
+    wait_for 10 loop_is_over "$1" "$file"
 }
 
 # slow_device FILE DEVICE MICROSECONDS: DEVICE is a file with the bytes of FILE, and each read of it takes so much
