@@ -269,7 +269,7 @@ def pack(setting, name):
     warm(source)
     try:
         before, begun = machine.busy_cpu(), time.perf_counter()
-        peak, _ = peak_memory(commands[name])
+        peak, _ = peak_memory(commands[volumes.base_of(name)])
         sh("sync", image)
         seconds = time.perf_counter() - begun
         cpu = machine.busy_cpu() - before

@@ -77,7 +77,7 @@ def judge(row, results, target, name):
     if value is None:
         return None
     if target.pair:
-        return judge_pair(row, results, name)
+        return judge_pair(row, results, target, name)
     if target.most is not None and target.basis:
         basis = median(results.get(target.basis, []), target.metric)
         return (value / basis, value / basis <= target.most) if basis else None
@@ -107,11 +107,12 @@ def interval(row, results, pair):
     return statistics.mean(ratios), t * statistics.stdev(ratios) / len(ratios) ** 0.5, len(ratios)
 
 
-def judge_pair(row, results, name):
+def judge_pair(row, results, target, name):
     for pair in row.pairs:
         found = interval(row, results, pair) if pair[0] == name else None
         if found:
-            return found[0], abs(found[0] - 1) <= found[1]
+            mean, half, _ = found
+            return mean, mean + half >= target.factor and not (target.both and mean - half > target.factor)
     return None
 
 
@@ -132,10 +133,10 @@ def print_row(row, about, results, left_out, checked):
     if checked:
         print("  the cap as fio sees it: " + ", ".join(f"{name} {iops:,.0f}" for name, iops in checked.items()))
     if results:
-        print("  " + " " * 13 + " ".join(form.format(name) for name, form in COLUMNS))
+        print("  " + " " * 18 + " ".join(form.format(name) for name, form in COLUMNS))
     for name in results:
         shown = zip(COLUMNS, cells(row, results, name))
-        print(f"  {name:<13}" + " ".join(form.format(cell) for (_, form), cell in shown))
+        print(f"  {name:<18}" + " ".join(form.format(cell) for (_, form), cell in shown))
     for text in dict.fromkeys(target.text for target in row.targets):
         judged = [f"{name} {show(figure, 2)} {'met' if met else 'MISSED'}"
                   for what, name, figure, met in verdicts(row, results) if what == text]

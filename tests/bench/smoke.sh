@@ -39,6 +39,14 @@ for words in uncapped-8k-16 pack-8k "</svg>"; do
 done
 assert_eq "lines of the table" "$("$chart" --table --rows uncapped-8k-16,pack-8k smoke.json | wc -l)" 4
 
+# An earlier build reads the same images, and packs.
+"$DATASETFS_SOURCE/tests/bench/run" --smoke --no-install --build "$DATASETFS_BUILD" --against "$DATASETFS_BUILD" \
+    --rows cpu-8k-8,pack-8k,find-4k --columns dev --work "$PWD/work" --json "$PWD/pairs.json" ||
+    fail "the benchmark against an earlier build ended with status $?"
+assert_eq "who was measured in pairs" "$(python3 -c 'import json
+print(*(" ".join(row["contestants"]) for row in json.load(open("pairs.json"))["rows"]), sep="; ")')" \
+    "dev dev-before; mkdatasetfs mkdatasetfs-before; dev dev-before"
+
 # A row that does not exist is refused.
 rc=0
 "$DATASETFS_SOURCE/tests/bench/run" --rows nothing >rows.log 2>&1 || rc=$?
