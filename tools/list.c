@@ -149,6 +149,8 @@ static void list_json_space(struct json *json, const struct catalogue *catalogue
 
 static void list_json_members(struct json *json, const struct volume *volume, const struct list_space *space)
 {
+	const struct members *table = &volume->catalogue.members;
+
 	json_begin_array(json, "member_list");
 	for (uint32_t i = 0; i < space->member_count; i++) {
 		const struct list_member *member = &space->members[i];
@@ -161,6 +163,7 @@ static void list_json_members(struct json *json, const struct volume *volume, co
 			json_null(json, "name");
 		list_json_uuid(json, "uuid", member->super.member_uuid);
 		json_string(json, "identity", member->super.identity);
+		json_string(json, "domain", table->count ? table->list[i].domain : "");
 		json_bool(json, "block_device", volume->array->geometry[i].is_block_device);
 		json_number(json, "member_size", member->super.member_size);
 		json_number(json, "segments", member->total);

@@ -335,6 +335,8 @@ int medium_know(struct medium *medium, struct file_source *file, bool dry_run, s
 		medium->inode = st.st_ino;
 	}
 	r = locate_identity(file->fd, medium->identity, err);
+	if (r == 0)
+		r = locate_domain(file->fd, medium->domain, err);
 	if (r == 0 && dry_run && !medium->is_device)
 		r = site_name(&medium->site, file->fd, err); /* for temporary files */
 	return r;

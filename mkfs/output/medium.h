@@ -20,6 +20,7 @@ struct medium {
 	bool is_unnamed;          /* it is not there yet */
 	uint64_t device, inode;   /* of a file, so that the scan can notice it */
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of the NVMe namespace that it is, or empty */
+	char domain[TOPOLOGY_DOMAIN_SIZE];     /* what it fails with, or empty */
 	bool unprotected;         /* its write protection was lifted and is to come back */
 };
 

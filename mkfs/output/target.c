@@ -214,7 +214,7 @@ static int target_load(struct target *target, const struct pack_options *options
 		return r;
 	transaction->copies = options->copies;
 	for (uint32_t i = 0; i < target->count; i++)
-		transaction_set_identity(transaction, i, target->media[i].identity);
+		transaction_set_identity(transaction, i, target->media[i].identity, target->media[i].domain);
 	return transaction_check(transaction, err);
 }
 
@@ -272,6 +272,7 @@ static int target_name_members(const struct target *target, const struct pack_op
 		r = options->has_uuid ? target_derive_uuid(volume, i, list[i].uuid, err) :
 					target_make_uuid(list[i].uuid, err);
 		snprintf(list[i].identity, sizeof(list[i].identity), "%s", target->media[i].identity);
+		snprintf(list[i].domain, sizeof(list[i].domain), "%s", target->media[i].domain);
 	}
 	return r;
 }
@@ -336,6 +337,15 @@ static int target_start_afresh(struct target *target, const struct pack_options 
 	return r < 0 ? r : target_format(target, options, err);
 }
 
+static void target_warn_of_domains(const struct target *target)
+{
+	const char *domain = allocator_shared_domain(&target->transaction.allocator);
+
+	if (domain)
+		log_warn("copies of the same files lie in one NVMe subsystem, '%s', and may be lost together, ignoring",
+			 domain);
+}
+
 static int target_open_path(struct target *target, const struct pack_options *options, struct error *err)
 {
 	bool is_volume = false;
@@ -360,8 +370,10 @@ int target_open(const struct pack_options *options, struct target *ret, struct e
 
 	*ret = (struct target){ .path = options->volume };
 	r = target_open_path(ret, options, err);
-	if (r == 0)
+	if (r == 0) {
+		target_warn_of_domains(ret);
 		return 0;
+	}
 	target_close(ret);
 	return error_wrap(err, r, "volume '%s'", options->volume);
 }

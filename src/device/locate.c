@@ -168,23 +168,46 @@ int locate_path(const char *volume, char **ret, struct error *err)
 	return r < 0 ? r : locate_node(namespace, ret, err);
 }
 
+/* *ret_device 0: it is no block device. */
+static int locate_device(int fd, struct topology *topology, dev_t *ret_device, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "fstat");
+	*ret_device = S_ISBLK(st.st_mode) ? st.st_rdev : 0;
+	return *ret_device ? topology_read(topology_root(), topology, err) : 0;
+}
+
 int locate_identity(int fd, char identity[TOPOLOGY_IDENTITY_SIZE], struct error *err)
 {
 	auto_topology struct topology topology = { 0 };
 	const struct topology_namespace *namespace;
-	struct stat st;
-	int r;
+	dev_t device;
+	int r = locate_device(fd, &topology, &device, err);
 
 	identity[0] = 0;
-	if (fstat(fd, &st) < 0)
-		return error_errno(err, "fstat");
-	if (!S_ISBLK(st.st_mode))
-		return 0;
-	r = topology_read(topology_root(), &topology, err);
 	if (r < 0)
 		return r;
-	namespace = topology_by_device(&topology, st.st_rdev);
+	namespace = topology_by_device(&topology, device);
 	if (namespace)
 		topology_identity(namespace, identity);
+	return 0;
+}
+
+int locate_domain(int fd, char domain[TOPOLOGY_DOMAIN_SIZE], struct error *err)
+{
+	auto_topology struct topology topology = { 0 };
+	const struct topology_namespace *namespace;
+	dev_t device;
+	int r = locate_device(fd, &topology, &device, err);
+
+	domain[0] = 0;
+	if (r < 0)
+		return r;
+	namespace = topology_by_device(&topology, topology_whole(topology_root(), device));
+	if (namespace)
+		snprintf(domain, TOPOLOGY_DOMAIN_SIZE, "%.*s", (int)TOPOLOGY_DOMAIN_SIZE - 2,
+			 topology.subsystems[namespace->subsystem].nqn);
 	return 0;
 }

@@ -18,3 +18,6 @@ must_check int locate_node(const struct topology_namespace *namespace, char **re
 must_check int locate_path(const char *volume, char **ret, struct error *err);
 /* The identity of the namespace that is open as fd; "" when it is none, or has none. */
 must_check int locate_identity(int fd, char identity[TOPOLOGY_IDENTITY_SIZE], struct error *err);
+/* What it fails with: the NQN of the subsystem that has the namespace, or the partition of one, that is open as fd; ""
+ * when it is none. */
+must_check int locate_domain(int fd, char domain[TOPOLOGY_DOMAIN_SIZE], struct error *err);

@@ -79,6 +79,7 @@ const struct topology_controller *topology_host_of(const struct topology *topolo
 size_t topology_paths_of(const struct topology *topology, const struct topology_namespace *namespace, size_t *ret_live);
 
 #define TOPOLOGY_IDENTITY_SIZE 128u
+#define TOPOLOGY_DOMAIN_SIZE   225u /* an NQN has 223 bytes at most */
 /* "nvme:uuid:…", "nvme:nguid:…" or "nvme:eui64:…": the strongest that the namespace has; "" when it has none. */
 void topology_identity(const struct topology_namespace *namespace, char identity[TOPOLOGY_IDENTITY_SIZE]);
 

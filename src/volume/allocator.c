@@ -104,22 +104,65 @@ static bool allocator_has_column(const struct lane *lane, uint32_t member)
 	return false;
 }
 
-/* The members behind that of the data, round about: first those that do not fail with one that is chosen. */
+/* Of how many lanes before this one the member has the same copy. */
+static uint32_t allocator_load(const struct allocator *allocator, uint32_t number, uint32_t copy, uint32_t member)
+{
+	uint32_t load = 0;
+
+	for (uint32_t i = 0; i < number; i++)
+		load += allocator->lanes[i].column_count > copy && allocator->lanes[i].columns[copy] == member;
+	return load;
+}
+
+/* The next column: of the members that fail with none of the lane, or else of all, the one that has fewest of these
+ * copies, and of those the first behind the data's, round about. */
+static uint32_t allocator_next_column(const struct allocator *allocator, uint32_t number, bool any)
+{
+	const struct lane *lane = &allocator->lanes[number];
+	uint32_t best = UINT32_MAX, least = UINT32_MAX;
+
+	for (uint32_t i = 1; i < allocator->lane_count; i++) {
+		uint32_t member = (number + i) % allocator->lane_count, load;
+
+		if (allocator_has_column(lane, member) || (!any && allocator_shares_domain(allocator, lane, member)))
+			continue;
+		load = allocator_load(allocator, number, lane->column_count, member);
+		if (load < least) {
+			best = member;
+			least = load;
+		}
+	}
+	return best;
+}
+
 static void allocator_choose_columns(struct allocator *allocator, uint32_t number, uint32_t copies)
 {
 	struct lane *lane = &allocator->lanes[number];
-	uint32_t count = allocator->lane_count;
 
 	lane->columns[0] = number;
 	lane->column_count = 1;
-	for (unsigned any = 0; any < 2; any++)
-		for (uint32_t i = 1; i < count && lane->column_count < copies; i++) {
-			uint32_t member = (number + i) % count;
+	while (lane->column_count < copies && lane->column_count < allocator->lane_count) {
+		uint32_t member = allocator_next_column(allocator, number, false);
 
-			if (!allocator_has_column(lane, member) &&
-			    (any || !allocator_shares_domain(allocator, lane, member)))
-				lane->columns[lane->column_count++] = member;
+		if (member == UINT32_MAX)
+			member = allocator_next_column(allocator, number, true);
+		lane->columns[lane->column_count++] = member;
+	}
+}
+
+const char *allocator_shared_domain(const struct allocator *allocator)
+{
+	for (uint32_t i = 0; i < allocator->lane_count; i++) {
+		struct lane first = allocator->lanes[i];
+
+		while (first.column_count-- > 1) {
+			uint32_t last = first.columns[first.column_count];
+
+			if (allocator_shares_domain(allocator, &first, last))
+				return allocator->members->list[last].domain;
 		}
+	}
+	return NULL;
 }
 
 static bool allocator_is_of_lane(const struct allocator *allocator, const struct lane *lane,

@@ -53,6 +53,8 @@ must_check bool allocator_take(struct allocator *allocator, uint64_t length, enu
 			       uint64_t *ret_address);
 /* Where these bytes are written: their address and those of their copies. Returns how many. */
 uint32_t allocator_copies(const struct allocator *allocator, uint64_t address, uint64_t ret[DSFS_COPIES_MAX]);
+/* A failure domain that is to have two copies of the same bytes; NULL: none is. */
+const char *allocator_shared_domain(const struct allocator *allocator);
 /* Bytes from there to the end of its group's segment. */
 uint64_t allocator_room_in_group(const struct allocator *allocator, uint64_t offset);
 /* The padding of a lane stays. */

@@ -195,14 +195,17 @@ int transaction_check(struct transaction *transaction, struct error *err)
 	return r < 0 ? r : transaction_open_space(transaction, err);
 }
 
-void transaction_set_identity(struct transaction *transaction, uint32_t number, const char *identity)
+void transaction_set_identity(struct transaction *transaction, uint32_t number, const char *identity,
+			      const char *domain)
 {
 	struct members *members = &transaction->catalogue.members;
 	struct superblock *super = &transaction->members[number].super;
 
 	snprintf(super->identity, sizeof(super->identity), "%s", identity);
-	if (number < members->count)
-		snprintf(members->list[number].identity, sizeof(members->list[number].identity), "%s", identity);
+	if (number >= members->count)
+		return;
+	snprintf(members->list[number].identity, sizeof(members->list[number].identity), "%s", identity);
+	snprintf(members->list[number].domain, sizeof(members->list[number].domain), "%s", domain);
 }
 
 static int transaction_enter_members(struct transaction *transaction, const struct member *list, struct error *err)

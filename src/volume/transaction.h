@@ -64,8 +64,9 @@ static inline struct source *transaction_source(const struct transaction *transa
 /* Where a member's last byte is, as far as the change goes by now. */
 uint64_t transaction_end_of(const struct transaction *transaction, uint32_t member);
 
-/* What the namespace that a member is on is called now. Before transaction_check(). */
-void transaction_set_identity(struct transaction *transaction, uint32_t number, const char *identity);
+/* What the namespace that a member is on is called now, and what it fails with. Before transaction_check(). */
+void transaction_set_identity(struct transaction *transaction, uint32_t number, const char *identity,
+			      const char *domain);
 
 /* Says in the publisher record that the volume is being changed: before the first write. */
 must_check int transaction_begin(struct transaction *transaction, struct error *err);

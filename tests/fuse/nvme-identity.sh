@@ -74,6 +74,33 @@ assert_eq "the identity after a publish" "$(datasetfsctl list --json "$LOOP" | j
 pack file source
 assert_eq "the identity of a file" "$(datasetfsctl list --json file | json identity)" ""
 
+# Members know what they fail with: the subsystem. Copies lie on another one, or a line says that they cannot.
+domains() {
+    datasetfsctl list --json "$1" | python3 -c '
+import json, sys
+print(*[member["domain"].rpartition(":")[2] or "-" for member in json.load(sys.stdin)["member_list"]])'
+}
+devices=()
+for disk in second third; do
+    truncate -s 64M $disk
+    loop_device $disk
+    devices+=("$LOOP")
+done
+again=$(basename "${devices[0]}")
+for attribute in nsid=2 size=131072 ro=0 hidden=0 wwid=uuid.2; do
+    sysfs_set sys "nvme-subsys0/$again/${attribute%%=*}" "${attribute#*=}"
+done
+sysfs_set sys "nvme-subsys0/$again/uuid" "${volume##*:}"
+sysfs_set sys "nvme-subsys0/$again/dev" "$(lsblk -ndo MAJ:MIN "${devices[0]}" | tr -d ' ')"
+apart=nvme:uuid:$other,$volume,${devices[1]}
+mkdatasetfs --progress none --force --format --protect mirror:2 "$apart" source >pack.log 2>&1 || fail "$(cat pack.log)"
+assert_eq "domains" "$(domains "$apart")" "train train -"
+! grep "may be lost together" pack.log || fail "a warning without a reason"
+mkdatasetfs --progress none --format --protect mirror:3 "$apart" source >pack.log 2>&1 || fail "$(cat pack.log)"
+assert_contains "copies in one subsystem" "$(cat pack.log)" \
+    "copies of the same files lie in one NVMe subsystem, 'nqn.2026-01.org.example:train', and may be lost together"
+rm -r "sys/class/nvme-subsystem/nvme-subsys0/$again"
+
 assert_fails 1 "no namespace '$volume' among the 2 that are connected" mkdatasetfs --progress none $volume source
 assert_fails 1 "no namespace '$volume'" datasetfsctl list $volume
 assert_fails 32 "no namespace '$volume'" datasetfs $volume mnt

@@ -155,9 +155,10 @@ static void test_copies_lie_on_other_members(void **unused)
 	end();
 }
 
+/* And each member of the other domain has its share of them. */
 static void test_copies_avoid_the_domain_of_the_data(void **unused)
 {
-	uint64_t copies[DSFS_COPIES_MAX];
+	uint64_t copies[DSFS_COPIES_MAX], counts[4] = { 0 };
 
 	(void)unused;
 	describe(4, SPACE_ENDLESS);
@@ -169,7 +170,14 @@ static void test_copies_avoid_the_domain_of_the_data(void **unused)
 
 		assert_int_equal(members_copies(&members, address, copies), 2);
 		assert_true((address_member(copies[0]) < 2) != (address_member(copies[1]) < 2));
+		counts[address_member(copies[1])]++;
 	}
+	for (unsigned i = 0; i < 4; i++)
+		assert_int_equal(counts[i], 10);
+	assert_null(allocator_shared_domain(&allocator));
+	allocator_close(&allocator);
+	CHECK_OK(allocator_open_members(&allocator, &members, about, 3, LOG, 2, &err));
+	assert_non_null(allocator_shared_domain(&allocator)); /* there are only two */
 	end();
 }
 
