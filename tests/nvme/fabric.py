@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""A storage target and its hosts as guests on one network, and what the scenarios do with them and check of them.
+"""Storage targets and their hosts as guests, and what the scenarios do with them and check of them.
 
-The network is a bridge in the target with one link to each host: sockets that QEMU inherits, so no other machine or
-program takes part in it. Addresses are documentation's: the target has two, hosts the ones from 192.0.2.11 on."""
+Each target has a network of its own: a bridge in the target with one link to each host. The links are sockets that QEMU
+inherits, so no other machine or program takes part. Addresses are documentation's: in its network a target has
+192.0.2.1 and 192.0.2.2, hosts the ones from 192.0.2.11 on."""
 import hashlib
 import json
 import os
@@ -20,6 +21,7 @@ from guest import Failed, Guest, need_qemu
 
 NQN = "nqn.2026-01.org.example:data"
 PORTALS = ("192.0.2.1", "192.0.2.2")
+NETWORKS = ("192.0.2", "198.51.100", "203.0.113")
 VOLUME_BYTES = 256 << 20
 WAIT_SECONDS = 120
 
@@ -54,30 +56,41 @@ def wait_for(what, ready, limit=WAIT_SECONDS):
 
 
 class Fabric:
-    """Boots a target and the named hosts. sources: name → folder; every host gets them as /src/NAME.
+    """Boots targets and the named hosts. sources: name → folder; every host gets them as /src/NAME.
 
-    transports: guests have those beside TCP, and the program rdma."""
+    transports: guests have those beside TCP, and the program rdma. disks: of each target."""
 
-    def __init__(self, kind, hosts, sources=None, transports=False):
+    def __init__(self, kind, hosts, sources=None, transports=False, disks=(1,)):
         need_qemu()
         self.kernel = kernel.prepare(kind, pathlib.Path(os.environ["DATASETFS_BUILD"]) / "nvme-kernels")
         script = pathlib.Path(os.environ["DATASETFS_SOURCE"]) / "contrib/nvmet/nvmet-target"
         modules = self.kernel.modules + (self.kernel.transports if transports else [])
         initramfs.build("initramfs", modules, [script], [need_rdma()] if transports else [])
-        with open("volume.img", "wb") as file:
-            file.truncate(VOLUME_BYTES)
         pack_sources(sources or {})
         self.guests = []
-        self.wires = [socket.socketpair() for _ in hosts]
-        self.target = self.add(Target("target", self.kernel, "initramfs", 1, ["volume.img"],
-                                      [one for one, _ in self.wires], writable=True))
+        self.links = [[socket.socketpair() for _ in hosts] for _ in disks]
+        self.targets = [self.add(self.make_target(number, count)) for number, count in enumerate(disks)]
+        self.target = self.targets[0]
         self.hosts = [self.add(Host(name, self.kernel, "initramfs", 11 + number, ["sources.tar"],
-                                    [self.wires[number][1]], cpus=2))
+                                    [links[number][1] for links in self.links], cpus=2))
                       for number, name in enumerate(hosts)]
+
+    def make_target(self, number, count):
+        suffix = f"-{number + 1}" if number else ""
+        disks = [f"volume{suffix}{'.' + str(disk + 1) if disk else ''}.img" for disk in range(count)]
+        for disk in disks:
+            with open(disk, "wb") as file:
+                file.truncate(VOLUME_BYTES)
+        target = Target(f"target{suffix}", self.kernel, "initramfs", 1, disks,
+                        [one for one, _ in self.links[number]], writable=True)
+        target.nqn = NQN + suffix
+        target.portals = tuple(f"{NETWORKS[number]}.{last}" for last in (1, 2))
+        target.disk_count = count
+        return target
 
     def uuid(self, nsid=1):
         """The UUID of a namespace, as the target says."""
-        return self.target.run(f"cat /sys/kernel/config/nvmet/subsystems/{NQN}/namespaces/{nsid}/device_uuid").strip()
+        return self.target.uuid(nsid)
 
     def add(self, guest):
         self.guests.append(guest)
@@ -105,9 +118,10 @@ class Fabric:
     def stop(self):
         for guest in self.guests:
             guest.stop()
-        for wire in self.wires:
-            for end in wire:
-                end.close()
+        for links in self.links:
+            for one, other in links:
+                one.close()
+                other.close()
 
 
 def need_rdma():
@@ -135,10 +149,21 @@ class Target(Machine):
         self.run("ip link add br0 type bridge\n"
                  "for card in /sys/class/net/eth*; do ip link set ${card##*/} master br0; "
                  "ip link set ${card##*/} up; done\n"
-                 + "".join(f"ip addr add {address}/24 dev br0\n" for address in PORTALS) + "ip link set br0 up")
+                 + "".join(f"ip addr add {address}/24 dev br0\n" for address in self.portals)
+                 + "ip link set br0 up")
 
     def nvmet(self, words, status=0):
         return self.run(f"nvmet-target {words}", status)
+
+    def offer(self, hosts):
+        """Every disk is a namespace, by the first portal, for these hosts."""
+        self.nvmet(f"up {self.nqn} /dev/vda {self.portals[0]}")
+        for nsid in range(2, self.disk_count + 1):
+            self.nvmet(f"attach {self.nqn} {nsid} /dev/vd{'abcd'[nsid - 1]}")
+        self.nvmet(f"allow {self.nqn} " + " ".join(host.nqn for host in hosts))
+
+    def uuid(self, nsid=1):
+        return self.run(f"cat /sys/kernel/config/nvmet/subsystems/{self.nqn}/namespaces/{nsid}/device_uuid").strip()
 
     def takes_no_reservations(self):
         """As with kernels before 6.13, which offer none."""
@@ -150,8 +175,9 @@ class Host(Machine):
     """A machine that uses the volume: connects to the target, publishes, mounts, reads."""
 
     def configure(self):
-        self.run(f"ip addr add 192.0.2.{self.address}/24 dev eth0\nip link set eth0 up\n"
-                 "mkdir -p /src && tar -xf /dev/vda -C /src\n"
+        self.run("".join(f"ip addr add {network}.{self.address}/24 dev eth{number}\nip link set eth{number} up\n"
+                         for number, network in enumerate(NETWORKS[:self.link_count]))
+                 + "mkdir -p /src && tar -xf /dev/vda -C /src\n"
                  f"mkdir -p /etc/nvme\necho {self.nqn} >/etc/nvme/hostnqn\necho {self.hostid} >/etc/nvme/hostid")
 
     @property
@@ -162,11 +188,11 @@ class Host(Machine):
     def hostid(self):
         return f"00000000-0000-4000-8000-0000000000{self.address:02x}"
 
-    def connect(self, *portals, options="", status=0):
+    def connect(self, *portals, options="", status=0, nqn=NQN):
         """The paths to the target's subsystem that are missing; without portals by the first one.
         Gives what was printed."""
         words = " ".join(f"tcp://{portal}" for portal in portals or PORTALS[:1])
-        return self.run(f"datasetfsctl nvme connect --reconnect-delay 1 {options} {NQN} {words}", status)
+        return self.run(f"datasetfsctl nvme connect --reconnect-delay 1 {options} {nqn} {words}", status)
 
     def disconnect(self):
         self.run(f"datasetfsctl nvme disconnect {NQN}")

@@ -34,6 +34,7 @@ class Guest:
     def __init__(self, name, kernel, initramfs, address, disks=(), links=(), writable=False, cpus=1, memory=384):
         self.name, self.address = name, address
         self.number = 0
+        self.link_count = len(links)
         self.received = b""
         self.ours, theirs = socket.socketpair()
         self.console = f"{name}-console.log"
@@ -83,6 +84,17 @@ class Guest:
         """The guest loses its power and boots again."""
         self.received = b""
         self.monitor("system_reset")
+        self.wait_ready()
+
+    def power_off(self):
+        """The guest loses its power: it forgets all but its disks, and answers nobody."""
+        self.monitor("stop")
+        self.monitor("system_reset")
+
+    def power_on(self):
+        """It boots again."""
+        self.received = b""
+        self.monitor("cont")
         self.wait_ready()
 
     def stop(self):

@@ -11,7 +11,11 @@ UNFENCED = "nothing keeps other hosts from publishing at the same time: the targ
 
 # Stops the publisher when chunks are being written: 2 MiB of some 25.
 HALFWAY = """written() {{
-    read -r a b c d e f sectors rest </sys/block/$(ls /sys/block | grep 'nvme[0-9]*c')/stat
+    sectors=0
+    for counts in /sys/block/nvme*c*/stat; do
+        read -r a b c d e f more rest <$counts
+        sectors=$((sectors + more))
+    done
 }}
 written
 enough=$((sectors + 4096))
@@ -26,12 +30,13 @@ wait $!"""
 
 
 class Halfway:
-    """A publish of /src/large that was stopped in the middle, as if its host hung."""
+    """A publish of /src/large that was stopped in the middle, as if its host hung. device: the volume or, if it has
+    another name, one of its devices."""
 
-    def __init__(self, host, device, label):
+    def __init__(self, host, device, label, volume=None):
         self.host = host
         host.run("rm -f /run/halfway")
-        self.job = host.start(HALFWAY.format(label=label, device=device))
+        self.job = host.start(HALFWAY.format(label=label, device=volume or device))
         self.process = wait_for(f"{host.name}: a publish in the middle", self.stopped)
         check(f"{host.name}: the record of a publisher",
               host.run(f"dd if={device} bs=4096 skip=128 count=1 2>/dev/null | head -c 7"), "DSFSPUB")

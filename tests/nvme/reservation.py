@@ -26,14 +26,16 @@ def raw_write(host, device, reason):
                    host.run(f"dd if=/dev/zero of={device} bs=4096 count=1 oflag=direct conv=notrunc", status=1), reason)
 
 
-def kept_out(host, device, holder):
-    """The device takes no write of a host, and its publisher is told who has the reservation."""
-    check_contains(f"{host.name}: a publish", publish(host, device, "never", status=1),
+def kept_out(host, volume, holder, devices=()):
+    """The volume's devices, if it is not one itself, take no write of a host, and its publisher is told who has the
+    reservation."""
+    check_contains(f"{host.name}: a publish", publish(host, volume, "never", status=1),
                    f"host {holder.hostid} has it reserved; if no publisher runs there any more")
-    check_contains(f"{host.name}: a change", host.run(f"datasetfsctl current {device} v1", status=1),
+    check_contains(f"{host.name}: a change", host.run(f"datasetfsctl current {volume} v1", status=1),
                    f"host {holder.hostid} has it reserved")
-    # What programs get for a reservation conflict (EBADE).
-    raw_write(host, device, "Invalid exchange")
+    for device in devices or (volume,):
+        # What programs get for a reservation conflict (EBADE).
+        raw_write(host, device, "Invalid exchange")
 
 
 def preempts(host, device, label, lost):

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+# tests/run: once queue=fabric timeout=900
+"""One volume on the namespaces of two targets, mirrored: copies lie on different targets, so readers see no error and
+no wrong byte while either of them has no power; a publisher is fenced on all members."""
+import json
+
+from fabric import Fabric, Readers, check, check_contains, main, make_tree, say, sums, wait_for
+from publish import Halfway, publish
+from reservation import kept_out, reserved
+
+# datasetfs-members(7), FAILOVER ON THE FABRIC: reads that a dead target has come back soon, as there are copies.
+FAILOVER = "--fast-io-fail-tmo 2"
+
+
+class Members:
+    """The members of the volume, in the order of their numbers: target and namespace."""
+
+    def __init__(self, net, *spaces):
+        self.net = net
+        self.identities = [f"nvme:uuid:{target.uuid(nsid)}" for target, nsid in spaces]
+        self.domains = [target.nqn for target, _ in spaces]
+        self.list = ",".join(self.identities)
+
+    def devices(self, host):
+        return [host.device(identity.rpartition(":")[2]) for identity in self.identities]
+
+
+def attach(net):
+    for target in net.targets:
+        target.offer(net.hosts)
+        for host in net.hosts:
+            host.connect(target.portals[0], options=FAILOVER, nqn=target.nqn)
+
+
+def listed(host, volume):
+    return json.loads(host.run(f"datasetfsctl list --json {volume}"))
+
+
+def states(host):
+    return [member["state"] for member in host.stats()["members"]]
+
+
+def lies_on_both(members, host):
+    """What a publish with mirror:2 made; the volume's UUID."""
+    found = listed(host, members.list)
+    check("identities", [one["identity"] for one in found["member_list"]], members.identities)
+    check("failure domains", [one["domain"] for one in found["member_list"]], members.domains)
+    version = found["versions"][-1]
+    check("what is mirrored", version["mirrored_bytes"], version["unique_bytes"])
+    return found["uuid"]
+
+
+def target_off(target, lost, reader, source):
+    """A target loses its power under readers, who go on; what they read is right, and every file is there."""
+    readers = Readers(reader, source)
+    target.power_off()
+    readers.go_on()
+    check(f"{reader.name}: all files", reader.sums(), sums(source))
+    wait_for("the mount says who is silent",
+             lambda: [number for number, state in enumerate(states(reader)) if state != "ok"] == lost)
+    check("reads that failed", reader.stats()["read_failures"], 0)
+    say(f"{target.name} has no power, members {lost} with it: readers go on")
+    return readers
+
+
+def target_on(target, members, lost, reader, readers):
+    """It has power again, and a configuration: its members are read as before, without a new mount."""
+    def counted():
+        return [reader.stats()["members"][number]["reads"] for number in lost]
+    target.power_on()
+    target.configure()
+    target.offer(members.net.hosts)
+    before = counted()
+    wait_for("its members are read again", lambda: min(new - old for new, old in zip(counted(), before)) > 5)
+    wait_for("no member is suspect", lambda: set(states(reader)) == {"ok"})
+    check("what readers found", readers.stop(), [])
+    say(f"{target.name} has power again, and is read")
+
+
+def fenced(members, a, b, volume):
+    """A publisher has every member reserved: no other host writes to any, until --preempt takes all."""
+    ours, theirs = members.devices(a), members.devices(b)
+    publisher = Halfway(a, ours[0], "halfway", volume=members.list)
+    for device in theirs:
+        reserved(b, device, a, "of a publisher")
+    kept_out(b, volume, a, theirs)
+    check("status of a killed publisher", publisher.end("KILL")[0], 137)
+    kept_out(b, volume, a, theirs)
+    taken = publish(b, volume, "v2", "v2", options="--preempt")
+    check("members that were taken", taken.count(f"took the reservation away from host {a.hostid} and keeps it"), 3)
+    for device in ours:
+        reserved(a, device, b, "after --preempt")
+    for identity in members.identities:
+        check_contains("release", b.run(f"datasetfsctl nvme release {identity}"), "is no longer reserved")
+    say("a publisher is fenced on all members, and --preempt takes all")
+
+
+def scenarios():
+    first = make_tree("v1", 1, count=60)
+    second = make_tree("v2", 2, like=first, count=60)
+    large = make_tree("large", 3, count=120)
+    with Fabric("newest", ["a", "b"], {"v1": first, "v2": second, "large": large}, disks=(2, 1)) as net:
+        a, b = net.hosts
+        left, right = net.targets
+        attach(net)
+        members = Members(net, (left, 1), (left, 2), (right, 1))
+        publish(a, members.list, "v1", options="--protect mirror:2")
+        volume = f"uuid:{lies_on_both(members, a)}"
+        b.mount(volume)
+        readers = target_off(left, [0, 1], b, first)
+        target_on(left, members, [0, 1], b, readers)
+        fenced(members, a, b, volume)
+        b.run("datasetfsctl switch /mnt")
+        check("the version of the other host", b.sums(), sums(second))
+        a.mount(members.list)
+        check("by a list", a.sums(), sums(second))
+        readers = target_off(right, [2], a, second)
+        check("what readers found", readers.stop(), [])
+        b.run("umount /mnt")
+        b.mount(members.identities[1])
+        check("a mount without a target", (states(b), b.sums()), (["ok", "ok", "missing"], sums(second)))
+        say("mounted without a target")
+
+
+if __name__ == "__main__":
+    main(scenarios)
