@@ -138,16 +138,14 @@ static uint32_t allocator_next_column(const struct allocator *allocator, uint32_
 static void allocator_choose_columns(struct allocator *allocator, uint32_t number, uint32_t copies)
 {
 	struct lane *lane = &allocator->lanes[number];
+	uint32_t member;
 
 	lane->columns[0] = number;
 	lane->column_count = 1;
-	while (lane->column_count < copies && lane->column_count < allocator->lane_count) {
-		uint32_t member = allocator_next_column(allocator, number, false);
-
-		if (member == UINT32_MAX)
-			member = allocator_next_column(allocator, number, true);
-		lane->columns[lane->column_count++] = member;
-	}
+	for (unsigned any = 0; any < 2; any++)
+		while (lane->column_count < copies &&
+		       (member = allocator_next_column(allocator, number, any)) != UINT32_MAX)
+			lane->columns[lane->column_count++] = member;
 }
 
 const char *allocator_shared_domain(const struct allocator *allocator)
