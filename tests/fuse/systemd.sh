@@ -78,6 +78,24 @@ is_mounted "a mountpoint" || fail "it took away somebody else's mount"
 echo 'CONNECT="nqn.2026-01.org.example:train tcp:/192.0.2.1"' >>etc/datasetfs/train.conf
 run ExecStartPre 2>connect.err && fail "a wrong portal was connected"
 assert_contains "CONNECT" "$(cat connect.err)" "'tcp:/192.0.2.1'"
+# Several subsystems, of which one is enough.
+printf '#!/bin/sh\necho "$*" >>asked\ntest "$3" != dead\n' >connects
+chmod +x connects
+sed "s,/usr/bin/datasetfsctl,$PWD/connects," "$unit" >several.service
+# connect VALUE: status of a start with this CONNECT, and what was connected
+connect() {
+    sed -i '/^CONNECT/d' etc/datasetfs/train.conf
+    echo "CONNECT=\"$1\"" >>etc/datasetfs/train.conf
+    : >asked
+    rc=0
+    python3 "$LIB/unit.py" several.service train ExecStartPre || rc=1
+    assert_eq "start with CONNECT='$1', and what was asked for" "$rc $(paste -sd ',' asked)" "$2"
+}
+connect "" "0 "
+connect "one tcp://a --wait 3" "0 nvme connect one tcp://a --wait 3"
+connect "one tcp://a; two tcp://b tcp://c" "0 nvme connect one tcp://a,nvme connect two tcp://b tcp://c"
+connect "dead tcp://a; two tcp://b" "0 nvme connect dead tcp://a,nvme connect two tcp://b"
+connect "dead tcp://a" "1 nvme connect dead tcp://a"
 
 # A mount in a namespace of the unit's own would be seen by nobody else: systemd.exec(5), SANDBOXING.
 namespaces='Private|Protect|ProcSubset|ReadOnly|ReadWrite|Inaccessible|Exec(utable)?Paths|NoExec|Bind|Temporary'

@@ -15,7 +15,7 @@ def settings(path):
     """Key → its values, in their order."""
     found = {}
     with open(path, encoding="utf-8") as file:
-        for line in file:
+        for line in file.read().replace("\\\n", " ").splitlines():
             key, equals, value = line.strip().partition("=")
             if equals and key[0] not in "#;":
                 found.setdefault(key, []).append(value)
