@@ -35,6 +35,13 @@ must_check int catalogue_decode(const uint8_t *bytes, uint64_t length, const str
 must_check int catalogue_load(struct source *source, struct superblock *ret_super, struct catalogue *ret,
 			      struct error *err);
 
+/* For who has the volume open and has seen superblock seen: a newer one counts when as many members show it as every
+ * group can lose and one more, or all that are there. Otherwise the one before it, which a crash could bring back. */
+must_check int catalogue_load_shown(struct source *source, uint64_t seen, struct superblock *ret_super,
+				    struct catalogue *ret, struct error *err);
+/* The newest superblock of any member, whether its catalogue counts or not: what has changed when it has. */
+must_check int catalogue_load_newest(struct source *source, struct superblock *ret, struct error *err);
+
 /* The one that this superblock names, whatever else the volume has. */
 must_check int catalogue_load_by(struct source *source, const struct superblock *super, struct catalogue *ret,
 				 struct error *err);

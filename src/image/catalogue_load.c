@@ -79,6 +79,7 @@ struct load {
 	struct source *source;
 	struct load_place *places; /* LOAD_PLACES */
 	uint64_t newest, total;    /* the highest sequence, and the sum of all */
+	uint64_t seen;             /* up to this superblock all that are found count */
 };
 
 static void load_look(struct load *load, uint32_t number, const struct superblock *first)
@@ -213,6 +214,39 @@ static int load_judge_all(struct load *load, const struct superblock *newest, st
 	return r < 0 ? r : load_check_missing(load, members, err);
 }
 
+/* Whether a mount may follow it: not one that would be gone with members that may be lost. Of those that are there and
+ * count, none is more than a step behind. */
+static bool load_is_shown(const struct load *load, const struct members *members)
+{
+	uint32_t showing = 0, there = 0, least = members_spare(members) + 1;
+
+	for (uint32_t i = 0; i < members->count; i++) {
+		there += load->places[i].super.sequence != 0;
+		showing += load->places[i].super.sequence == load->newest;
+	}
+	return load->newest <= load->seen || showing >= least || showing == there;
+}
+
+/* What was in force before the newest one, by the members that still name it. The others have all of it as well. */
+static int load_former(struct load *load, struct superblock *super, struct catalogue *catalogue, struct error *err)
+{
+	struct catalogue former = { 0 };
+	uint32_t count = catalogue->members.count, i = 0;
+	int r;
+
+	while (i < count && (!load->places[i].super.sequence || load->places[i].super.sequence == load->newest))
+		i++;
+	r = catalogue_load_by(load->source, &load->places[i].super, &former, err);
+	if (r < 0)
+		return r;
+	*super = load->places[i].super;
+	for (i = 0; i < former.members.count; i++)
+		load_enter(&load->places[i], &former.members.list[i]);
+	catalogue_free(catalogue);
+	*catalogue = former;
+	return 0;
+}
+
 static int load_try(struct load *load, struct superblock *super, struct catalogue *ret, struct error *err)
 {
 	int r;
@@ -222,15 +256,18 @@ static int load_try(struct load *load, struct superblock *super, struct catalogu
 	if (r < 0)
 		return r;
 	r = load_judge_all(load, super, &ret->members, err);
+	if (r == 0 && !load_is_shown(load, &ret->members))
+		r = load_former(load, super, ret, err);
 	if (r < 0)
 		catalogue_free(ret);
 	return r;
 }
 
 /* Tries again for as long as somebody publishes. */
-static int load_all(struct source *source, struct superblock *super, struct catalogue *ret, struct error *err)
+static int load_all(struct source *source, uint64_t seen, struct superblock *super, struct catalogue *ret,
+		    struct error *err)
 {
-	struct load load = { .source = source, .places = calloc(LOAD_PLACES, sizeof(*load.places)) };
+	struct load load = { .source = source, .seen = seen, .places = calloc(LOAD_PLACES, sizeof(*load.places)) };
 	uint64_t tried;
 	int r;
 
@@ -255,15 +292,37 @@ static int load_find_any(struct source *source, struct superblock *ret, struct e
 	return r;
 }
 
-int catalogue_load(struct source *source, struct superblock *ret_super, struct catalogue *ret, struct error *err)
+int catalogue_load_shown(struct source *source, uint64_t seen, struct superblock *ret_super, struct catalogue *ret,
+			 struct error *err)
 {
 	struct superblock super;
 	int r = load_find_any(source, &super, err);
 
 	if (r == 0)
-		r = super.feature_incompat & DSFS_INCOMPAT_MEMBERS ? load_all(source, &super, ret, err) :
+		r = super.feature_incompat & DSFS_INCOMPAT_MEMBERS ? load_all(source, seen, &super, ret, err) :
 								     load_one(source, &super, ret, err);
 	if (r == 0)
 		*ret_super = super;
 	return r;
+}
+
+int catalogue_load(struct source *source, struct superblock *ret_super, struct catalogue *ret, struct error *err)
+{
+	return catalogue_load_shown(source, UINT64_MAX, ret_super, ret, err);
+}
+
+int catalogue_load_newest(struct source *source, struct superblock *ret, struct error *err)
+{
+	struct superblock newest, super;
+	int r = load_find_any(source, &newest, err);
+
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; newest.feature_incompat & DSFS_INCOMPAT_MEMBERS && i < LOAD_PLACES; i++)
+		if (source_size(source, i) && superblock_find(source, i, &super, NULL) == 0 &&
+		    !memcmp(super.volume_uuid, newest.volume_uuid, sizeof(super.volume_uuid)) &&
+		    super.sequence > newest.sequence)
+			newest = super;
+	*ret = newest;
+	return 0;
 }

@@ -151,6 +151,16 @@ bool members_tolerate(const struct members *members)
 	return true;
 }
 
+uint32_t members_spare(const struct members *members)
+{
+	uint32_t spare = members->group_count ? UINT32_MAX : 0;
+
+	for (uint32_t g = 0; g < members->group_count; g++)
+		if (members->groups[g].redundant < spare)
+			spare = members->groups[g].redundant;
+	return spare;
+}
+
 /* Catalogues are written to be thrown away, groups stay. */
 int members_check_superblock(const struct members *members, const struct superblock *super, struct error *err)
 {

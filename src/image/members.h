@@ -70,6 +70,8 @@ uint32_t *members_runs(const struct members *members);
 bool members_are_data(const struct members *members, const uint32_t *runs, uint64_t address, uint64_t length);
 /* Whether the bytes of every group can be read, though members are missing. */
 bool members_tolerate(const struct members *members);
+/* How many members every group can lose, whichever they are. 0 without groups. */
+uint32_t members_spare(const struct members *members);
 /* Where the byte at this address of a data column can be read, the address itself first if it is there. Returns how
  * many; 1, the address, without a table or a group, and when none is there. */
 uint32_t members_copies(const struct members *members, uint64_t address, uint64_t ret[DSFS_COPIES_MAX]);

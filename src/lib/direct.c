@@ -266,7 +266,7 @@ static bool direct_is_outdated(struct volume *volume, const struct superblock *s
 {
 	struct superblock newer;
 
-	return super->sequence && superblock_find(&volume->array->source, 0, &newer, NULL) == 0 &&
+	return super->sequence && catalogue_load_newest(&volume->array->source, &newer, NULL) == 0 &&
 	       newer.sequence > super->sequence;
 }
 

@@ -594,6 +594,63 @@ static void missing_and_copied(void **state)
 	members_free(&m);
 }
 
+static void shows(struct several *several, uint64_t seen, uint64_t sequence, uint32_t member)
+{
+	struct catalogue found = { 0 };
+	struct superblock super;
+
+	CHECK_OK(catalogue_load_shown(&several->source, seen, &super, &found, &err));
+	assert_int_equal(super.sequence, sequence);
+	assert_int_equal(super.member, member);
+	for (uint32_t i = 0; i < COUNT; i++)
+		assert_int_equal(found.members.list[i].missing_from, several->is_missing[i]);
+	catalogue_free(&found);
+}
+
+/* Who has the volume open follows what can be lost no more: one more than every group can lose must show it. */
+static void shown_by_enough(void **state)
+{
+	struct members m = plain_members();
+	const struct member_group mirror = {
+		.birth = 1, .tail = 4096, .kind = DSFS_GROUP_COPIES, .data = 1, .redundant = 1
+	};
+	uint64_t pair[2] = { address_make(0, 7 * MIB), address_make(1, 7 * MIB) };
+	bool kept[COUNT + 1] = { false, false, false, true };
+	struct superblock super;
+	struct several several;
+
+	(void)state;
+	several_init(&several, COUNT, SIZE);
+	CHECK_OK(members_add_group(&m, &mirror, pair, &err));
+	assert_int_equal(members_spare(&m), 0);
+	super = publish(&several, &m, 1, 0, COUNT);
+	members_remember(&m, &super);
+	publish(&several, &m, 2, 0, 1);
+	shows(&several, 1, 2, 0); /* some groups can lose nobody */
+	members_keep_groups(&m, kept);
+	assert_int_equal(members_spare(&m), 1);
+	super = publish(&several, &m, 2, 0, COUNT);
+	members_remember(&m, &super);
+	publish(&several, &m, 3, 0, 1);
+	shows(&several, 2, 2, 1);
+	shows(&several, 3, 3, 0); /* it was seen */
+	loads(&several, 3, 0);
+	CHECK_OK(catalogue_load_newest(&several.source, &super, &err));
+	assert_int_equal(super.sequence, 3);
+	several.is_missing[0] = true;
+	shows(&several, 2, 2, 1);
+	publish(&several, &m, 3, 1, 2);
+	shows(&several, 2, 2, 2);
+	CHECK_OK(catalogue_load_newest(&several.source, &super, &err));
+	assert_int_equal(super.member, 1);
+	several.is_missing[2] = true; /* nobody else is there to show it */
+	shows(&several, 2, 3, 1);
+	several.is_missing[0] = several.is_missing[2] = false;
+	shows(&several, 2, 3, 0);
+	several_done(&several);
+	members_free(&m);
+}
+
 /* Both halves of a volume were published without the other. */
 static void branches(void **state)
 {
@@ -696,6 +753,7 @@ int main(void)
 		cmocka_unit_test(further_behind),
 		cmocka_unit_test(stale_and_needed),
 		cmocka_unit_test(missing_and_copied),
+		cmocka_unit_test(shown_by_enough),
 		cmocka_unit_test(branches),
 		cmocka_unit_test(strangers),
 		cmocka_unit_test(another_size),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the superblock at every check, and the catalogue only if it has changed. */
+/* Reads the superblocks of all members at every check, and the catalogue only if one has changed. */
 #include "serve/control/follow.h"
 
 #include <string.h>
@@ -51,19 +51,24 @@ static int follow_act(struct serve *serve, struct follow *follow, const struct s
 	return 0;
 }
 
+static bool follow_has_acted(const struct follow *follow, const struct superblock *super)
+{
+	return !memcmp(super->catalogue_sha256, follow->acted, sizeof(follow->acted));
+}
+
 static int follow_try(struct serve *serve, struct follow *follow, struct error *err)
 {
 	uint64_t seen = atomic_load(&serve->newest);
 	struct catalogue catalogue = { 0 };
 	struct superblock super;
-	int r = superblock_find(&serve->volume->source, 0, &super, err);
+	int r = catalogue_load_newest(&serve->volume->source, &super, err);
 
 	if (r == 0)
 		r = mounted_check(serve, &super, seen, err);
-	if (r < 0 || !memcmp(super.catalogue_sha256, follow->acted, sizeof(follow->acted)))
+	if (r < 0 || follow_has_acted(follow, &super))
 		return r;
 	r = mounted_read(serve, &super, &catalogue, err);
-	if (r == 0)
+	if (r == 0 && !follow_has_acted(follow, &super)) /* too few members show the newest one yet */
 		r = follow_act(serve, follow, &super, &catalogue, err);
 	catalogue_free(&catalogue);
 	return r;

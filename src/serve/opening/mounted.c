@@ -81,7 +81,6 @@ int mounted_check(struct serve *serve, const struct superblock *super, uint64_t 
 				 "superblock %" PRIu64 " is the newest that can be read, but %" PRIu64
 				 " was seen before: try again, or mount again if the volume was restored",
 				 super->sequence, seen);
-	mounted_remember(serve, super->sequence);
 	return 0;
 }
 
@@ -91,14 +90,23 @@ int mounted_read(struct serve *serve, struct superblock *ret_super, struct catal
 	int r;
 
 	*ret_super = (struct superblock){ 0 };
-	r = catalogue_load(&serve->volume->source, ret_super, ret, err);
-	return r < 0 ? r : mounted_check(serve, ret_super, seen, err);
+	r = catalogue_load_shown(&serve->volume->source, serve_current(serve) ? seen : UINT64_MAX, ret_super, ret, err);
+	if (r == 0)
+		r = mounted_check(serve, ret_super, seen, err);
+	if (r == 0)
+		mounted_remember(serve, ret_super->sequence);
+	return r;
 }
 
 bool mounted_is_outdated(struct serve *serve, const struct superblock *super)
 {
+	struct catalogue catalogue = { 0 };
 	struct superblock newer;
+	int r;
 
-	return super->sequence && superblock_find(&serve->volume->source, 0, &newer, NULL) == 0 &&
-	       newer.sequence > super->sequence;
+	if (!super->sequence)
+		return false;
+	r = mounted_read(serve, &newer, &catalogue, NULL);
+	catalogue_free(&catalogue);
+	return r == 0 && newer.sequence > super->sequence;
 }
