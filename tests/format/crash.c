@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* Changes a volume once while every write and flush is recorded, and replays what a crash could have left of them: each
  * prefix, and behind its last flush any subset of the writes, torn between sectors. Each time the volume opens with the
- * versions of before or those of after, and every byte of them is right, in every copy.
+ * versions of before or those of after, and every byte of them is right, in every copy: those of after once one slot of
+ * the new state is there.
  * What a publish wrote to one member came in the order and in the pieces that a drive likes.
- * usage: crash [--next SOURCE] [--every N] [--spare FOLDER] [--leave SLOTS] VOLUME SEED ROUNDS CHANGE
+ * usage: crash [--next SOURCE] [--every N] [--spare FOLDER] [--leave SLOTS] [--lose N] VOLUME SEED ROUNDS CHANGE
  * --next: every Nth time something is published after the crash, to files in FOLDER, and what was there is there
  * afterwards.
  * --leave: in the end the volume is as it was when so many superblock slots had been written and flushed.
+ * --lose: every Nth time also without a member: any of them, or the first one that has the newest slot. If no other one
+ * has that slot, the volume is what it was before that slot.
  * VOLUME: a file, or those of all members, A,B,C
  * CHANGE: publish SOURCE LABEL [trust] [zstd] | current LABEL | remove LABEL | compact PERCENT */
 #include <errno.h>
@@ -179,7 +182,7 @@ static void edit(const char *volume, const struct names *names, const char *verb
 struct options {
 	char *next;        /* what is published after a crash; NULL: nothing */
 	const char *spare; /* where */
-	unsigned every, leave, rounds;
+	unsigned every, leave, lose, rounds;
 };
 
 struct replay {
@@ -189,7 +192,9 @@ struct replay {
 	struct names spare;            /* files for what is published afterwards */
 	struct codec *codec;
 	char *before, *after;
-	uint64_t seen_before, seen_after, crashes, next;
+	char *former;         /* before that, if its publisher was cut off between two slots; else NULL */
+	uint64_t sequence;    /* of the superblock of the state before */
+	uint64_t seen_before, seen_after, seen_former, losses, crashes, next;
 };
 
 static uint64_t random_next(uint64_t *seed)
@@ -257,19 +262,66 @@ static void publish_next(struct replay *replay, const char *found)
 	recorder_done(&recorder);
 }
 
-static void judge(struct replay *replay, size_t at, const char *what)
+/* The newest superblock of those that are there, and the first member that has it. */
+static uint64_t newest(struct several *volume, uint32_t *ret_member)
+{
+	struct superblock super;
+	uint64_t sequence = 0;
+
+	for (uint32_t i = 0; i < volume->count; i++)
+		if (!volume->is_missing[i] && superblock_find(&volume->source, i, &super, NULL) == 0 &&
+		    super.sequence > sequence) {
+			sequence = super.sequence;
+			*ret_member = i;
+		}
+	return sequence;
+}
+
+/* Which state it is must not depend on anything but the slots that are there. */
+static char *check_state(struct replay *replay, size_t at, const char *what)
 {
 	char *found = content_describe(&replay->work, replay->codec);
+	uint32_t member = 0;
+	uint64_t sequence = newest(&replay->work, &member);
+	const char *expected = sequence < replay->sequence  ? replay->former :
+			       sequence == replay->sequence ? replay->before :
+							      replay->after;
 
-	if (strcmp(found, replay->before) && strcmp(found, replay->after)) {
-		fprintf(stderr, "crash: %s at operation %zu of %zu: found '%s', expected '%s' or '%s'\n", what, at,
-			replay->recorder->count, found, replay->before, replay->after);
+	if (!expected || strcmp(found, expected) != 0) {
+		fprintf(stderr, "crash: %s at operation %zu of %zu, superblock %" PRIu64 ": found '%s', expected '%s'\n",
+			what, at, replay->recorder->count, sequence, found, expected ? expected : "none so old");
 		exit(1);
 	}
-	replay->seen_before += !strcmp(found, replay->before);
-	replay->seen_after += !strcmp(found, replay->after);
-	if (replay->options->next && replay->crashes++ % replay->options->every == 0)
+	replay->seen_former += expected == replay->former;
+	replay->seen_before += expected == replay->before;
+	replay->seen_after += expected == replay->after;
+	return found;
+}
+
+/* Nobody publishes then: without a member that takes a word of a person's. */
+static void check_loss(struct replay *replay, size_t at, uint64_t *seed)
+{
+	uint32_t member = 0;
+
+	(void)newest(&replay->work, &member);
+	if (random_next(seed) >> 30 & 1)
+		member = (uint32_t)(random_next(seed) >> 20) % replay->work.count;
+	replay->work.is_missing[member] = true;
+	free(check_state(replay, at, "one member lost"));
+	replay->work.is_missing[member] = false;
+	replay->losses++;
+}
+
+static void judge(struct replay *replay, size_t at, const char *what, uint64_t *seed)
+{
+	const struct options *options = replay->options;
+	char *found = check_state(replay, at, what);
+
+	if (options->lose && replay->crashes % options->lose == 0)
+		check_loss(replay, at, seed);
+	if (options->next && replay->crashes % options->every == 0)
 		publish_next(replay, found);
+	replay->crashes++;
 	free(found);
 }
 
@@ -280,12 +332,12 @@ static void crash(struct replay *replay, size_t flushed, size_t at, uint64_t *se
 
 	for (size_t i = flushed; i < at; i++)
 		apply(&replay->work, &operations[i], 0, operations[i].length);
-	judge(replay, at, "prefix");
+	judge(replay, at, "prefix", seed);
 	take_back(replay, flushed, at);
 	for (unsigned round = 0; flushed < at && round < replay->options->rounds; round++) {
 		for (size_t i = flushed; i < at; i++)
 			apply_maybe(&replay->work, &operations[i], seed);
-		judge(replay, at, "subset");
+		judge(replay, at, "subset", seed);
 		take_back(replay, flushed, at);
 	}
 }
@@ -348,10 +400,26 @@ static void name_spare(struct replay *replay, const char *folder, uint32_t count
 			abort();
 }
 
+/* What the volume was before, and what it would be without the one member that has the newest slot. */
+static void describe_before(struct replay *replay, struct several *before)
+{
+	uint32_t member = 0;
+
+	replay->before = content_describe(before, replay->codec);
+	replay->sequence = newest(before, &member);
+	before->is_missing[member] = true;
+	if (replay->options->lose && newest(before, &(uint32_t){ 0 }) < replay->sequence)
+		replay->former = content_describe(before, replay->codec);
+	before->is_missing[member] = false;
+}
+
 static void report(const struct replay *replay, const char *verb)
 {
 	printf("%s: %zu operations, before %" PRIu64 " times, after %" PRIu64 " times, published again %" PRIu64
 	       " times\n", verb, replay->recorder->count, replay->seen_before, replay->seen_after, replay->next);
+	if (replay->options->lose)
+		printf("%s: without a member %" PRIu64 " times, then once more the state before it %" PRIu64 " times\n",
+		       verb, replay->losses, replay->seen_former);
 	if (!strcmp(replay->before, replay->after) || !replay->seen_before || !replay->seen_after)
 		die("replay", "both states must occur");
 }
@@ -376,7 +444,7 @@ static void run(const char *volume, uint64_t seed, const struct options *options
 	if (!strcmp(words[0], "publish") && names.count == 1)
 		recorder_check_writes(&recorder);
 	load_all(&names, &after);
-	replay.before = content_describe(&before, replay.codec);
+	describe_before(&replay, &before);
 	replay.after = content_describe(&after, replay.codec);
 	rewind_to(&before, &after, &replay.durable);
 	rewind_to(&before, &after, &replay.work);
@@ -391,6 +459,7 @@ static void run(const char *volume, uint64_t seed, const struct options *options
 	naming_free(names.list, names.count);
 	naming_free(replay.spare.list, replay.spare.count);
 	codec_free(replay.codec);
+	free(replay.former);
 	free(replay.before);
 	free(replay.after);
 }
@@ -409,9 +478,11 @@ int main(int argc, char **argv)
 			options.spare = argv[at + 1];
 		else if (!strcmp(argv[at], "--leave"))
 			options.leave = (unsigned)atoi(argv[at + 1]);
+		else if (!strcmp(argv[at], "--lose"))
+			options.lose = (unsigned)atoi(argv[at + 1]);
 	}
 	if (argc - at < 5 || !options.every)
-		die("usage", "crash [--next SOURCE] [--every N] [--spare FOLDER] [--leave SLOTS] VOLUME SEED ROUNDS "
+		die("usage", "crash [--next SOURCE] [--every N] [--spare FOLDER] [--leave SLOTS] [--lose N] VOLUME SEED ROUNDS "
 			     "publish SOURCE LABEL [trust] [zstd] | current LABEL | remove LABEL | compact PERCENT");
 	log_set_level(LOG_ERR);
 	options.rounds = (unsigned)atoi(argv[at + 2]);
