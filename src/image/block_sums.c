@@ -199,6 +199,22 @@ bool block_sums_find(const struct block_sums *block_sums, uint64_t chunk, struct
 	return true;
 }
 
+const void *block_sums_head(const struct block_sums *block_sums, uint64_t *ret_length)
+{
+	*ret_length = block_sums->layout.head;
+	return block_sums->head;
+}
+
+uint64_t block_sums_page_count(const struct block_sums *block_sums)
+{
+	return block_sums->layout.page_count;
+}
+
+uint64_t block_sums_page_sum(const struct block_sums *block_sums, uint64_t page)
+{
+	return dsfs_le64_get(block_sums->sums[page]);
+}
+
 uint64_t block_sums_page_address(const struct block_sums *block_sums, uint64_t page)
 {
 	return extent_map_address(&block_sums->extents, block_sums->layout.head + page * DSFS_BLOCK);
@@ -206,7 +222,7 @@ uint64_t block_sums_page_address(const struct block_sums *block_sums, uint64_t p
 
 int block_sums_check_page(const struct block_sums *block_sums, uint64_t page, const void *bytes, struct error *err)
 {
-	uint64_t sum = checksum_64(bytes, DSFS_BLOCK), expected = dsfs_le64_get(block_sums->sums[page]);
+	uint64_t sum = checksum_64(bytes, DSFS_BLOCK), expected = block_sums_page_sum(block_sums, page);
 
 	if (sum != expected)
 		return error_set(err, -EBADMSG,

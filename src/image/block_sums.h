@@ -39,6 +39,10 @@ void block_sums_close(struct block_sums *block_sums);
 
 /* The chunk's row; false when it has none. block_sums may be NULL. A row of a chunk that is not raw means nothing. */
 bool block_sums_find(const struct block_sums *block_sums, uint64_t chunk, struct block_sums_row *ret);
+/* The head as it lies on the volume; it stays the section's. */
+const void *block_sums_head(const struct block_sums *block_sums, uint64_t *ret_length);
+uint64_t block_sums_page_count(const struct block_sums *block_sums);
+uint64_t block_sums_page_sum(const struct block_sums *block_sums, uint64_t page);
 /* Device address of a page, which has DSFS_BLOCK bytes. */
 uint64_t block_sums_page_address(const struct block_sums *block_sums, uint64_t page);
 must_check int block_sums_check_page(const struct block_sums *block_sums, uint64_t page, const void *bytes,

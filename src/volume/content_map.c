@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: MIT */
+/* The pieces are not kept: a batch of those with the lowest addresses behind the last one takes one pass over the
+ * indexes, of which one is in memory at a time. A batch grows with the versions, so that the passes do not. */
+#include "volume/content_map.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/interrupt.h"
+#include "image/address.h"
+#include "image/block_sums.h"
+#include "image/checksum.h"
+#include "image/chunk.h"
+#include "image/index_load.h"
+#include "image/inode.h"
+#include "image/sha256.h"
+
+#define MAP_STEP   (UINT32_C(64) << 10) /* bytes of a section with a sum */
+#define MAP_BATCH  ((size_t)512 << 10)  /* pieces: 20 MiB, and as much while they are gathered */
+#define MAP_PASSES 8u                   /* over the indexes at most, about */
+
+struct map_section {
+	const struct extent_list *extents;
+	uint64_t length;   /* that has sums; of block checksums the head */
+	uint64_t *sums;    /* of its steps, each in one extent; NULL: it could not be read */
+	enum content_kind kind;
+};
+
+struct map_version {
+	struct map_section index, source, head;
+	struct error problem; /* code 0: none */
+	bool is_known;        /* all that it uses is among the pieces */
+};
+
+struct content_map {
+	struct source *source;
+	const struct catalogue *catalogue;
+	struct map_version *versions;
+	struct index *index;       /* of the version that was looked at last */
+	uint32_t index_of;
+	pthread_mutex_t lock;      /* guards what follows, and the index */
+	struct content_piece *items;
+	size_t count, batch;       /* there is room for twice the batch */
+	uint64_t from, to;         /* all pieces that begin there are among them */
+};
+
+/* --- sections --- */
+
+/* How far a walk over the steps of a section has come. */
+struct map_cursor {
+	uint32_t extent;   /* number of it */
+	uint64_t in, at;   /* bytes of it, and of the section, that are behind us */
+	struct extent step;
+};
+
+static uint64_t map_least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* False at the end of the section. */
+static bool map_next(const struct map_section *section, struct map_cursor *cursor)
+{
+	const struct extent *extent = &section->extents->items[cursor->extent];
+
+	if (cursor->at >= section->length || cursor->extent == section->extents->count)
+		return false;
+	cursor->step.address = extent->address + cursor->in;
+	cursor->step.length = map_least(MAP_STEP, map_least(extent->length - cursor->in, section->length - cursor->at));
+	cursor->in += cursor->step.length;
+	cursor->at += cursor->step.length;
+	if (cursor->in == extent->length) {
+		cursor->extent++;
+		cursor->in = 0;
+	}
+	return true;
+}
+
+/* bytes: the section, right. */
+static int map_sum_section(struct map_section *section, const uint8_t *bytes, struct error *err)
+{
+	struct map_cursor cursor = { 0 };
+	uint64_t most = section->length / MAP_STEP + section->extents->count + 1;
+
+	section->sums = calloc(most, sizeof(*section->sums));
+	if (!section->sums)
+		return error_set(err, -ENOMEM, "no memory for the sums of a section");
+	for (uint64_t i = 0; map_next(section, &cursor); i++)
+		section->sums[i] = checksum_64(bytes + cursor.at - cursor.step.length, cursor.step.length);
+	return 0;
+}
+
+static int map_read_source(struct content_map *map, const struct version *version, struct map_section *section,
+			   struct error *err)
+{
+	auto_free uint8_t *bytes = malloc(section->length);
+	uint8_t found[SHA256_SIZE];
+	int r;
+
+	if (!bytes)
+		return error_set(err, -ENOMEM, "no memory for a source section of %" PRIu64 " bytes", section->length);
+	r = extent_list_read(section->extents, map->source, &map->catalogue->members, 0, bytes, section->length, err);
+	if (r == 0)
+		r = sha256_of(bytes, section->length, found, err);
+	if (r == 0 && memcmp(found, version->source_sha256, sizeof(found)) != 0)
+		r = error_set(err, -EBADMSG, "source section: its SHA-256 is not the one in the catalogue");
+	return r < 0 ? r : map_sum_section(section, bytes, err);
+}
+
+/* The index of the version, which the map keeps. */
+static int map_load_index(struct content_map *map, uint32_t number, struct error *err)
+{
+	struct index *index;
+	int r;
+
+	if (map->index && map->index_of == number)
+		return 0;
+	index_close(take_ptr(&map->index));
+	r = index_load(map->source, &map->catalogue->versions[number], &map->catalogue->members, &index, err);
+	if (r < 0)
+		return r;
+	map->index = index;
+	map->index_of = number;
+	return 0;
+}
+
+/* What says nothing about the bytes ends it all; the rest is kept as a problem of the version. */
+static int map_problem(struct map_version *version, const struct error *why, struct error *err)
+{
+	if (why->code == -ENOMEM || why->code == -EINTR)
+		return error_pass(err, why->code, why);
+	if (!version->problem.code)
+		version->problem = *why;
+	return 0;
+}
+
+static int map_open_index(struct content_map *map, uint32_t number, struct error *err)
+{
+	struct map_version *version = &map->versions[number];
+	struct error why = { 0 };
+
+	if (map_load_index(map, number, &why) < 0)
+		return map_problem(version, &why, err);
+	version->is_known = true;
+	return map_sum_section(&version->index, map->index->map, err);
+}
+
+static int map_open_source(struct content_map *map, uint32_t number, struct error *err)
+{
+	struct map_version *version = &map->versions[number];
+	struct error why = { 0 };
+
+	if (!version->source.length ||
+	    map_read_source(map, &map->catalogue->versions[number], &version->source, &why) == 0)
+		return 0;
+	return map_problem(version, &why, err);
+}
+
+static int map_open_sums(struct content_map *map, uint32_t number, struct error *err)
+{
+	struct map_version *version = &map->versions[number];
+	struct block_sums *sums = NULL;
+	struct error why = { 0 };
+	int r = block_sums_load(map->source, &map->catalogue->versions[number], &map->catalogue->members, &sums, &why);
+
+	if (r < 0)
+		return map_problem(version, &why, err);
+	if (sums) {
+		const void *bytes = block_sums_head(sums, &version->head.length);
+
+		r = map_sum_section(&version->head, bytes, err);
+	}
+	block_sums_close(sums);
+	return r;
+}
+
+static int map_open_version(struct content_map *map, uint32_t number, struct error *err)
+{
+	const struct version *from = &map->catalogue->versions[number];
+	struct map_version *version = &map->versions[number];
+	int r = interrupt_check(err);
+
+	version->index = (struct map_section){ &from->index, from->index_length, NULL, CONTENT_INDEX };
+	version->source = (struct map_section){ &from->source.extents, from->source.length, NULL, CONTENT_SOURCE };
+	version->head = (struct map_section){ &from->block_sums.extents, from->block_sums.length, NULL, CONTENT_HEAD };
+	if (r == 0)
+		r = map_open_index(map, number, err);
+	if (r == 0)
+		r = map_open_source(map, number, err);
+	return r < 0 ? r : map_open_sums(map, number, err);
+}
+
+/* --- opening --- */
+
+static size_t map_batch(const struct catalogue *catalogue)
+{
+	uint64_t records = 0;
+
+	for (uint32_t i = 0; i < catalogue->version_count; i++)
+		records += catalogue->versions[i].shape.chunk_count;
+	return records / MAP_PASSES > MAP_BATCH ? records / MAP_PASSES : MAP_BATCH;
+}
+
+static int map_reserve(struct content_map *map, size_t batch, struct error *err)
+{
+	struct content_piece *items = realloc(map->items, 2 * batch * sizeof(*items));
+
+	if (!items)
+		return error_set(err, -ENOMEM, "no memory for a list of %zu pieces", 2 * batch);
+	map->items = items;
+	map->batch = batch;
+	return 0;
+}
+
+int content_map_open(struct source *source, const struct catalogue *catalogue, size_t batch, struct content_map **ret,
+		     struct error *err)
+{
+	struct content_map *map = calloc(1, sizeof(*map));
+	int r = 0;
+
+	if (!map)
+		return error_set(err, -ENOMEM, "no memory for a map of the content");
+	pthread_mutex_init(&map->lock, NULL);
+	map->source = source;
+	map->catalogue = catalogue;
+	map->versions = calloc((size_t)catalogue->version_count + 1, sizeof(*map->versions));
+	if (!map->versions)
+		r = error_set(err, -ENOMEM, "no memory for a map of the content");
+	if (r == 0)
+		r = map_reserve(map, batch ? batch : map_batch(catalogue), err);
+	for (uint32_t i = 0; r == 0 && i < catalogue->version_count; i++)
+		r = map_open_version(map, i, err);
+	if (r < 0) {
+		content_map_close(map);
+		return r;
+	}
+	*ret = map;
+	return 0;
+}
+
+void content_map_close(struct content_map *map)
+{
+	if (!map)
+		return;
+	for (uint32_t i = 0; map->versions && i < map->catalogue->version_count; i++) {
+		free(map->versions[i].index.sums);
+		free(map->versions[i].source.sums);
+		free(map->versions[i].head.sums);
+	}
+	index_close(map->index);
+	pthread_mutex_destroy(&map->lock);
+	free(map->versions);
+	free(map->items);
+	free(map);
+}
+
+const struct error *content_map_problem(const struct content_map *map, uint32_t version)
+{
+	return map->versions[version].problem.code ? &map->versions[version].problem : NULL;
+}
+
+static bool map_is_known(const struct content_map *map, uint64_t address)
+{
+	for (uint32_t v = 0; v < map->catalogue->version_count; v++) {
+		const struct extent_list *segments = &map->catalogue->versions[v].segments;
+
+		for (uint32_t i = 0; !map->versions[v].is_known && i < segments->count; i++)
+			if (address >= segments->items[i].address &&
+			    address - segments->items[i].address < segments->items[i].length)
+				return false;
+	}
+	return true;
+}
+
+bool content_map_is_known(struct content_map *map, uint64_t address)
+{
+	bool is_known;
+
+	pthread_mutex_lock(&map->lock);
+	is_known = map_is_known(map, address);
+	pthread_mutex_unlock(&map->lock);
+	return is_known;
+}
+
+/* --- a batch --- */
+
+static int map_order(uint64_t a, uint64_t b)
+{
+	return (a > b) - (a < b);
+}
+
+/* By address, then by whatever makes two pieces of one address different ones. */
+static int map_compare(const void *a, const void *b)
+{
+	const struct content_piece *x = a, *y = b;
+	int r = map_order(x->address, y->address);
+
+	if (r == 0)
+		r = map_order(x->stored, y->stored);
+	if (r == 0)
+		r = map_order(x->length, y->length);
+	if (r == 0)
+		r = map_order(x->codec, y->codec);
+	if (r == 0)
+		r = map_order(x->is_lost, y->is_lost);
+	return r ? r : map_order(x->sum, y->sum);
+}
+
+/* The first version first, and of a section the step. */
+static int map_compare_uses(const void *a, const void *b)
+{
+	const struct content_piece *x = a, *y = b;
+	int r = map_compare(x, y);
+
+	if (r == 0)
+		r = map_order(x->version, y->version);
+	return r ? r : map_order(x->number, y->number);
+}
+
+/* Sorts, and makes one of equal pieces. Then pieces from an address on are dropped if there are more than a batch; all
+ * that begin below it are kept. */
+static void map_cut(struct content_map *map)
+{
+	size_t kept = 0;
+
+	qsort(map->items, map->count, sizeof(*map->items), map_compare_uses);
+	for (size_t i = 0; i < map->count; i++)
+		if (!kept || map_compare(&map->items[kept - 1], &map->items[i]) != 0)
+			map->items[kept++] = map->items[i];
+	map->count = kept;
+	if (kept <= map->batch)
+		return;
+	map->to = map->items[map->batch].address;
+	for (map->count = map->batch; map->count && map->items[map->count - 1].address == map->to;)
+		map->count--;
+}
+
+static void map_add(struct content_map *map, const struct content_piece *piece)
+{
+	if (piece->address < map->from || piece->address >= map->to)
+		return;
+	if (map->count == 2 * map->batch) {
+		map_cut(map);
+		if (piece->address >= map->to)
+			return;
+	}
+	map->items[map->count++] = *piece;
+}
+
+static void map_add_section(struct content_map *map, uint32_t version, const struct map_section *section)
+{
+	struct map_cursor cursor = { 0 };
+
+	for (uint64_t i = 0; map_next(section, &cursor); i++)
+		map_add(map, &(struct content_piece){ .address = cursor.step.address,
+						      .sum = section->sums ? section->sums[i] : 0,
+						      .number = i,
+						      .stored = (uint32_t)cursor.step.length,
+						      .length = (uint32_t)cursor.step.length,
+						      .version = (uint16_t)version,
+						      .kind = (uint8_t)section->kind,
+						      .codec = DSFS_CODEC_RAW,
+						      .is_lost = !section->sums });
+}
+
+/* It could be read when the map was opened. */
+static int map_forget(struct map_version *version, const struct error *why, struct error *err)
+{
+	version->is_known = false;
+	return map_problem(version, why, err);
+}
+
+static int map_add_pages(struct content_map *map, uint32_t number, struct error *err)
+{
+	struct block_sums *sums = NULL;
+	struct error why = { 0 };
+	int r;
+
+	if (!map->versions[number].head.sums)
+		return 0;
+	r = block_sums_load(map->source, &map->catalogue->versions[number], &map->catalogue->members, &sums, &why);
+	if (r < 0)
+		return map_forget(&map->versions[number], &why, err);
+	for (uint64_t page = 0; sums && page < block_sums_page_count(sums); page++)
+		map_add(map, &(struct content_piece){ .address = block_sums_page_address(sums, page),
+						      .sum = block_sums_page_sum(sums, page),
+						      .number = page,
+						      .stored = DSFS_BLOCK,
+						      .length = DSFS_BLOCK,
+						      .version = (uint16_t)number,
+						      .kind = CONTENT_PAGE,
+						      .codec = DSFS_CODEC_RAW });
+	block_sums_close(sums);
+	return 0;
+}
+
+/* A record that is impossible stands for bytes that nobody knows. */
+static void map_add_file(struct content_map *map, uint32_t version, const struct inode *inode)
+{
+	uint64_t count = inode_chunk_count(map->index, inode), run = 1;
+	struct chunk chunk;
+
+	for (uint64_t i = 0; i < count; i += run) {
+		if (chunk_get_run(map->index, inode, i, &chunk, &run, NULL) < 0) {
+			map->versions[version].is_known = false;
+			run = 1;
+			continue;
+		}
+		if (chunk_is_hole(&chunk) || chunk_is_inline(&chunk))
+			continue;
+		map_add(map, &(struct content_piece){ .address = chunk.address,
+						      .sum = chunk.sum,
+						      .number = chunk.number,
+						      .stored = chunk.stored,
+						      .length = chunk.length,
+						      .version = (uint16_t)version,
+						      .kind = CONTENT_CHUNK,
+						      .codec = chunk.codec });
+	}
+}
+
+static int map_add_chunks(struct content_map *map, uint32_t number, struct error *err)
+{
+	struct error why = { 0 };
+	struct inode inode;
+	int r = 0;
+
+	if (!map->versions[number].index.sums)
+		return 0;
+	if (map_load_index(map, number, &why) < 0)
+		return map_forget(&map->versions[number], &why, err);
+	for (uint64_t ordinal = INODE_ROOT; r == 0 && ordinal <= map->index->shape.inode_count; ordinal++) {
+		r = interrupt_check(err);
+		if (r == 0)
+			r = inode_get(map->index, ordinal, &inode, err);
+		if (r == 0 && S_ISREG(inode.mode))
+			map_add_file(map, number, &inode);
+	}
+	return r;
+}
+
+/* Those from this address on. */
+static int map_fill(struct content_map *map, uint64_t from, struct error *err)
+{
+	int r = 0;
+
+	map->count = 0;
+	map->from = from;
+	map->to = UINT64_MAX;
+	for (uint32_t i = 0; r == 0 && i < map->catalogue->version_count; i++) {
+		map_add_section(map, i, &map->versions[i].index);
+		map_add_section(map, i, &map->versions[i].source);
+		map_add_section(map, i, &map->versions[i].head);
+		r = map_add_pages(map, i, err);
+		if (r == 0)
+			r = map_add_chunks(map, i, err);
+	}
+	map_cut(map);
+	if (r < 0)
+		map->to = map->from; /* nothing is there */
+	return r;
+}
+
+/* --- what was asked for --- */
+
+static bool map_has(const struct content_map *map, uint64_t from, uint64_t end)
+{
+	return from >= map->from && end <= map->to;
+}
+
+/* More of them at once, when a batch does not reach as far: pieces that lie one over the other. */
+static int map_reach(struct content_map *map, uint64_t from, uint64_t end, struct error *err)
+{
+	int r = map_has(map, from, end) ? 0 : map_fill(map, from, err);
+
+	while (r == 0 && !map_has(map, from, end)) {
+		r = map_reserve(map, 2 * map->batch, err);
+		if (r == 0)
+			r = map_fill(map, from, err);
+	}
+	return r;
+}
+
+static size_t map_first(const struct content_map *map, uint64_t from)
+{
+	size_t low = 0, high = map->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (map->items[middle].address < from)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int map_put(struct content_pieces *pieces, const struct content_piece *piece, struct error *err)
+{
+	size_t room = pieces->room ? 2 * pieces->room : 64;
+	struct content_piece *items;
+
+	if (pieces->count == pieces->room) {
+		items = realloc(pieces->items, room * sizeof(*items));
+		if (!items)
+			return error_set(err, -ENOMEM, "no memory for a list of %zu pieces", room);
+		pieces->items = items;
+		pieces->room = room;
+	}
+	pieces->items[pieces->count++] = *piece;
+	return 0;
+}
+
+static int map_pieces(struct content_map *map, uint64_t address, uint64_t length, struct content_pieces *ret,
+		      struct error *err)
+{
+	uint64_t offset = address_offset(address), end = address + length;
+	uint64_t from = address - (offset < CONTENT_PIECE_MAX ? offset : CONTENT_PIECE_MAX);
+	int r = map_reach(map, from, end, err);
+
+	ret->count = 0;
+	for (size_t i = map_first(map, from); r == 0 && i < map->count && map->items[i].address < end; i++)
+		if (map->items[i].address + map->items[i].stored > address)
+			r = map_put(ret, &map->items[i], err);
+	return r;
+}
+
+int content_map_pieces(struct content_map *map, uint64_t address, uint64_t length, struct content_pieces *ret,
+		       struct error *err)
+{
+	int r;
+
+	pthread_mutex_lock(&map->lock);
+	r = map_pieces(map, address, length, ret, err);
+	pthread_mutex_unlock(&map->lock);
+	return r;
+}
+
+void content_map_free_pieces(struct content_pieces *pieces)
+{
+	free(pieces->items);
+	*pieces = (struct content_pieces){ 0 };
+}
+
+/* --- a piece --- */
+
+int content_map_check(const struct content_piece *piece, const void *stored, struct codec *codec, void *scratch,
+		      struct error *err)
+{
+	struct chunk chunk = { .number = piece->number,
+			       .address = piece->address,
+			       .sum = piece->sum,
+			       .stored = piece->stored,
+			       .length = piece->length,
+			       .codec = piece->codec };
+	struct iovec content = { (void *)(uintptr_t)stored, piece->length };
+
+	if (piece->is_lost)
+		return error_set(err, -EBADMSG, "its section is damaged");
+	return piece->codec == DSFS_CODEC_RAW ? chunk_verify(&chunk, &content, 1, err) :
+						chunk_decode(&chunk, codec, stored, scratch, err);
+}
