@@ -12,7 +12,7 @@
 #include "image/address.h"
 #include "image/checksum.h"
 #include "image/extent_map.h"
-#include "image/sha256.h"
+#include "image/sections.h"
 
 #define BLOCK_SUMS_STRIDE 8u /* words of the bitmap from one rank to the next */
 
@@ -120,48 +120,57 @@ void block_sums_close(struct block_sums *block_sums)
 	free(block_sums);
 }
 
-static int block_sums_check_digest(const uint8_t *head, uint64_t length, const struct version *version,
-				   struct error *err)
+/* From the copy with this number, which tells how long the head is. */
+static int block_sums_look(struct source *source, const struct version *version, const struct members *members,
+			   uint32_t turn, struct block_sums_layout *ret, struct error *err)
 {
-	uint8_t found[SHA256_SIZE];
-	int r = sha256_of(head, length, found, err);
+	auto_free uint8_t *block = aligned_alloc(DSFS_BLOCK, DSFS_BLOCK);
+	int r;
 
-	if (r == 0 && memcmp(found, version->block_sums_sha256, sizeof(found)) != 0)
-		r = error_set(err, -EBADMSG,
-			      "block checksums of version '%s': the SHA-256 of their head is not the one in "
-			      "the catalogue", version->label);
-	return r;
+	if (!block)
+		return error_set(err, -ENOMEM, "block checksums: no memory");
+	r = members_read(members, source, version->block_sums.extents.items[0].address, turn, block, DSFS_BLOCK, err);
+	return r < 0 ? r : block_sums_check_counts((const struct dsfs_fine *)block, version, ret, err);
 }
 
-/* The first block tells how long the head is. */
 static int block_sums_read_head(struct source *source, const struct version *version, const struct members *members,
-				uint8_t **ret, uint64_t *ret_length, struct error *err)
+				const struct block_sums_layout *layout, uint8_t **ret, struct error *err)
 {
-	const struct extent_list *extents = &version->block_sums.extents;
-	auto_free uint8_t *head = aligned_alloc(DSFS_BLOCK, DSFS_BLOCK);
-	struct block_sums_layout layout;
+	const struct sections_wish wish = { source, members, &version->block_sums.extents, layout->head,
+					    version->block_sums_sha256 };
+	auto_free uint8_t *head = aligned_alloc(DSFS_BLOCK, layout->head);
 	int r;
 
 	if (!head)
-		return error_set(err, -ENOMEM, "block checksums: no memory");
-	r = extent_list_read(extents, source, members, 0, head, DSFS_BLOCK, err);
-	if (r == 0)
-		r = block_sums_check_counts((const struct dsfs_fine *)head, version, &layout, err);
-	if (r < 0)
-		return r;
-	free(head);
-	head = aligned_alloc(DSFS_BLOCK, layout.head);
-	if (!head)
 		return error_set(err, -ENOMEM, "block checksums: no memory for a head of %" PRIu64 " bytes",
-				 layout.head);
-	r = extent_list_read(extents, source, members, 0, head, layout.head, err);
+				 layout->head);
+	r = sections_read(&wish, head, err);
+	if (r == -EBADMSG)
+		return error_set(err, r,
+				 "block checksums of version '%s': the SHA-256 of their head is not the one in "
+				 "the catalogue", version->label);
 	if (r == 0)
-		r = block_sums_check_digest(head, layout.head, version, err);
-	if (r < 0)
-		return r;
-	*ret = take_ptr(&head);
-	*ret_length = layout.head;
-	return 0;
+		*ret = take_ptr(&head);
+	return r;
+}
+
+/* Who says that it is longer or shorter than it is, is not the copy that is right. */
+static int block_sums_find_head(struct source *source, const struct version *version, const struct members *members,
+				uint8_t **ret, uint64_t *ret_length, struct error *err)
+{
+	uint64_t copies[DSFS_COPIES_MAX];
+	struct block_sums_layout layout;
+	uint32_t turns = members ? members_copies(members, version->block_sums.extents.items[0].address, copies) : 1;
+	int r = -EBADMSG;
+
+	for (uint32_t turn = 0; r == -EBADMSG && turn < turns; turn++) {
+		r = block_sums_look(source, version, members, turn, &layout, err);
+		if (r == 0)
+			r = block_sums_read_head(source, version, members, &layout, ret, err);
+	}
+	if (r == 0)
+		*ret_length = layout.head;
+	return r;
 }
 
 int block_sums_load(struct source *source, const struct version *version, const struct members *members,
@@ -174,7 +183,7 @@ int block_sums_load(struct source *source, const struct version *version, const 
 	*ret = NULL;
 	if (!version->block_sums.length)
 		return 0;
-	r = block_sums_read_head(source, version, members, &head, &length, err);
+	r = block_sums_find_head(source, version, members, &head, &length, err);
 	if (r == 0)
 		r = block_sums_open(head, length, version, ret, err);
 	if (r == 0)

@@ -79,6 +79,27 @@ struct extent extent_list_at(const struct extent_list *list, uint64_t at, uint64
 	return (struct extent){ 0 };
 }
 
+bool extent_list_next(const struct extent_list *list, uint64_t length, uint64_t most, struct extent_list_walk *walk)
+{
+	const struct extent *extent = &list->items[walk->number];
+	uint64_t at = walk->at + walk->step.length;
+
+	if (at >= length || walk->number == list->count)
+		return false;
+	if (most > length - at)
+		most = length - at;
+	if (most > extent->length - walk->in)
+		most = extent->length - walk->in;
+	walk->step = (struct extent){ extent->address + walk->in, most };
+	walk->at = at;
+	walk->in += most;
+	if (walk->in == extent->length) {
+		walk->number++;
+		walk->in = 0;
+	}
+	return true;
+}
+
 int extent_list_read(const struct extent_list *list, struct source *source, const struct members *members, uint64_t at,
 		     void *buffer, uint64_t length, struct error *err)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A list of extents: runs of bytes on the volume. */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -27,6 +28,16 @@ must_check int extent_list_add_in(struct extent_list *list, uint64_t address, ui
 				  struct error *err);
 /* Where the bytes from this offset on lie: at most length of them, in one extent. Length 0: there are none. */
 struct extent extent_list_at(const struct extent_list *list, uint64_t at, uint64_t length);
+/* A walk over all bytes of a list, in steps that each lie in one extent. Zeroed, it stands before the first. */
+struct extent_list_walk {
+	uint32_t number;    /* of the extent with the next step */
+	uint64_t in;        /* bytes of it that were walked over */
+	struct extent step; /* where we are */
+	uint64_t at;        /* bytes of the list before it */
+};
+
+/* One step on, of most bytes at most. False: length bytes of the list were walked over, or all. */
+bool extent_list_next(const struct extent_list *list, uint64_t length, uint64_t most, struct extent_list_walk *walk);
 /* Reads these bytes, wherever they lie, from a copy where they have some (members, NULL: none). -ENODATA
  * when the list is shorter. */
 must_check int extent_list_read(const struct extent_list *list, struct source *source,

@@ -12,14 +12,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "image/address.h"
 #include "image/names.h"
 #include "image/names_check.h"
 #include "image/records.h"
-#include "image/sha256.h"
+#include "image/sections.h"
 #include "image/xattr.h"
 
-#define LOAD_STEP  (4u << 20)
 #define LOAD_SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
 
 static int index_load_check(struct index *index, struct error *err)
@@ -86,66 +84,16 @@ int index_load_sealed(int fd, const struct version *version, uint64_t member_siz
 	return index_load_map(fd, version, member_size, members, true, ret, err);
 }
 
-/* Where the section is read from. */
-struct index_from {
-	struct source *source;
-	const struct members *members; /* NULL: its bytes have no copies */
-	uint32_t turn;                 /* number of the copy that is read, where there are several */
-};
-
-/* How often it can be read from somewhere else. */
-static uint32_t index_turns(const struct version *version, const struct members *members)
+static int index_copy_into(const struct sections_wish *wish, const struct version *version, uint8_t *to,
+			   struct error *err)
 {
-	uint64_t copies[DSFS_COPIES_MAX];
-	uint32_t most = 1, count;
+	int r = sections_read(wish, to, err);
 
-	for (uint32_t i = 0; members && i < version->index.count; i++) {
-		count = members_copies(members, version->index.items[i].address, copies);
-		most = count > most ? count : most;
-	}
-	return most;
+	return r == -EBADMSG ? error_wrap(err, r, "index of version '%s'", version->label) : r;
 }
 
-static int index_copy_extent(const struct index_from *from, const struct extent *extent, uint8_t *to,
-			     struct sha256 *sha, struct error *err)
+static int index_copy(const struct sections_wish *wish, const struct version *version, int fd, struct error *err)
 {
-	uint64_t step;
-	int r;
-
-	for (uint64_t at = 0; at < extent->length; at += step) {
-		step = extent->length - at < LOAD_STEP ? extent->length - at : LOAD_STEP;
-		r = members_read(from->members, from->source, extent->address + at, from->turn, to + at, step, err);
-		if (r < 0)
-			return r;
-		sha256_add(sha, to + at, step);
-	}
-	return 0;
-}
-
-static int index_copy_into(const struct index_from *from, const struct version *version, uint8_t *to,
-			   struct sha256 *sha, struct error *err)
-{
-	uint8_t found[SHA256_SIZE];
-	int r;
-
-	for (uint32_t i = 0; i < version->index.count; i++) {
-		r = index_copy_extent(from, &version->index.items[i], to, sha, err);
-		if (r < 0)
-			return r;
-		to += version->index.items[i].length;
-	}
-	r = sha256_end(sha, found, err);
-	if (r < 0)
-		return r;
-	if (memcmp(found, version->index_sha256, sizeof(found)) != 0)
-		return error_set(err, -EBADMSG, "index of version '%s': its SHA-256 is not the one in the catalogue",
-				 version->label);
-	return 0;
-}
-
-static int index_copy(const struct index_from *from, const struct version *version, int fd, struct error *err)
-{
-	struct sha256 *sha;
 	void *to;
 	int r;
 
@@ -154,9 +102,7 @@ static int index_copy(const struct index_from *from, const struct version *versi
 	to = mmap(NULL, version->index_length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (to == MAP_FAILED)
 		return error_errno(err, "index: memory for %" PRIu64 " bytes", version->index_length);
-	sha = sha256_new();
-	r = sha ? index_copy_into(from, version, to, sha, err) : error_set(err, -ENOMEM, "index: no memory");
-	sha256_free(sha);
+	r = index_copy_into(wish, version, to, err);
 	munmap(to, version->index_length);
 	return r;
 }
@@ -165,7 +111,8 @@ int index_load(struct source *source, const struct version *version, const struc
 	       struct index **ret, struct error *err)
 {
 	auto_close int fd = memfd_create("datasetfs-index", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	struct index_from from = { .source = source, .members = members };
+	const struct sections_wish wish = { source, members, &version->index, version->index_length,
+					    version->index_sha256 };
 	int r;
 
 	if (fd < 0)
@@ -178,9 +125,7 @@ int index_load(struct source *source, const struct version *version, const struc
 		return error_set(err, -EOPNOTSUPP,
 				 "version '%s': chunk sums of kind %" PRIu32 ", this release knows %d",
 				 version->label, version->chunk_sum, DSFS_SUM_XXH3_64);
-	do
-		r = index_copy(&from, version, fd, err);
-	while (r == -EBADMSG && ++from.turn < index_turns(version, members));
+	r = index_copy(&wish, version, fd, err);
 	if (r < 0)
 		return r;
 	if (fcntl(fd, F_ADD_SEALS, LOAD_SEALS) < 0)

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/huge.h"
 #include "base/interrupt.h"
 #include "image/address.h"
 #include "image/block_sums.h"
@@ -18,7 +19,7 @@
 #include "image/chunk.h"
 #include "image/index_load.h"
 #include "image/inode.h"
-#include "image/sha256.h"
+#include "image/sections.h"
 
 #define MAP_STEP   (UINT32_C(64) << 10) /* bytes of a section with a sum */
 #define MAP_BATCH  ((size_t)512 << 10)  /* pieces: 20 MiB, and as much while they are gathered */
@@ -51,64 +52,38 @@ struct content_map {
 
 /* --- sections --- */
 
-/* How far a walk over the steps of a section has come. */
-struct map_cursor {
-	uint32_t extent;   /* number of it */
-	uint64_t in, at;   /* bytes of it, and of the section, that are behind us */
-	struct extent step;
-};
-
-static uint64_t map_least(uint64_t a, uint64_t b)
+static bool map_next(const struct map_section *section, struct extent_list_walk *walk)
 {
-	return a < b ? a : b;
-}
-
-/* False at the end of the section. */
-static bool map_next(const struct map_section *section, struct map_cursor *cursor)
-{
-	const struct extent *extent = &section->extents->items[cursor->extent];
-
-	if (cursor->at >= section->length || cursor->extent == section->extents->count)
-		return false;
-	cursor->step.address = extent->address + cursor->in;
-	cursor->step.length = map_least(MAP_STEP, map_least(extent->length - cursor->in, section->length - cursor->at));
-	cursor->in += cursor->step.length;
-	cursor->at += cursor->step.length;
-	if (cursor->in == extent->length) {
-		cursor->extent++;
-		cursor->in = 0;
-	}
-	return true;
+	return extent_list_next(section->extents, section->length, MAP_STEP, walk);
 }
 
 /* bytes: the section, right. */
 static int map_sum_section(struct map_section *section, const uint8_t *bytes, struct error *err)
 {
-	struct map_cursor cursor = { 0 };
+	struct extent_list_walk walk = { 0 };
 	uint64_t most = section->length / MAP_STEP + section->extents->count + 1;
 
 	section->sums = calloc(most, sizeof(*section->sums));
 	if (!section->sums)
 		return error_set(err, -ENOMEM, "no memory for the sums of a section");
-	for (uint64_t i = 0; map_next(section, &cursor); i++)
-		section->sums[i] = checksum_64(bytes + cursor.at - cursor.step.length, cursor.step.length);
+	for (uint64_t i = 0; map_next(section, &walk); i++)
+		section->sums[i] = checksum_64(bytes + walk.at, walk.step.length);
 	return 0;
 }
 
 static int map_read_source(struct content_map *map, const struct version *version, struct map_section *section,
 			   struct error *err)
 {
-	auto_free uint8_t *bytes = malloc(section->length);
-	uint8_t found[SHA256_SIZE];
+	const struct sections_wish wish = { map->source, &map->catalogue->members, section->extents, section->length,
+					    version->source_sha256 };
+	auto_free uint8_t *bytes = huge_alloc(section->length);
 	int r;
 
 	if (!bytes)
 		return error_set(err, -ENOMEM, "no memory for a source section of %" PRIu64 " bytes", section->length);
-	r = extent_list_read(section->extents, map->source, &map->catalogue->members, 0, bytes, section->length, err);
-	if (r == 0)
-		r = sha256_of(bytes, section->length, found, err);
-	if (r == 0 && memcmp(found, version->source_sha256, sizeof(found)) != 0)
-		r = error_set(err, -EBADMSG, "source section: its SHA-256 is not the one in the catalogue");
+	r = sections_read(&wish, bytes, err);
+	if (r == -EBADMSG)
+		error_wrap(err, r, "source section of version '%s'", version->label);
 	return r < 0 ? r : map_sum_section(section, bytes, err);
 }
 
@@ -354,14 +329,14 @@ static void map_add(struct content_map *map, const struct content_piece *piece)
 
 static void map_add_section(struct content_map *map, uint32_t version, const struct map_section *section)
 {
-	struct map_cursor cursor = { 0 };
+	struct extent_list_walk walk = { 0 };
 
-	for (uint64_t i = 0; map_next(section, &cursor); i++)
-		map_add(map, &(struct content_piece){ .address = cursor.step.address,
+	for (uint64_t i = 0; map_next(section, &walk); i++)
+		map_add(map, &(struct content_piece){ .address = walk.step.address,
 						      .sum = section->sums ? section->sums[i] : 0,
 						      .number = i,
-						      .stored = (uint32_t)cursor.step.length,
-						      .length = (uint32_t)cursor.step.length,
+						      .stored = (uint32_t)walk.step.length,
+						      .length = (uint32_t)walk.step.length,
 						      .version = (uint16_t)version,
 						      .kind = (uint8_t)section->kind,
 						      .codec = DSFS_CODEC_RAW,
