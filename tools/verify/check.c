@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/huge.h"
@@ -16,6 +17,13 @@
 #define CHECK_PROGRESS_STEP INT64_C(200000000) /* nanoseconds between two calls of progress */
 
 _Static_assert(READ_MAX >= 1u << DSFS_CHUNK_LOG_MAX, "a chunk must fit in a read");
+
+unsigned check_default_jobs(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus < 4 ? 4 : cpus > 32 ? 32 : (unsigned)cpus;
+}
 
 struct check {
 	const struct check_setup *setup;

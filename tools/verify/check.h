@@ -10,6 +10,9 @@
 
 #define CHECK_JOBS_MAX 256u
 
+/* Threads that read: device reads in flight are what counts, so a small machine also gets a few. */
+unsigned check_default_jobs(void);
+
 struct check_counts {
 	uint64_t chunks;     /* runs of stored bytes checked */
 	uint64_t references; /* (file, chunk) pairs that they stand for */

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/huge.h"
 #include "base/log.h"
@@ -16,11 +15,12 @@
 #include "image/dump.h"
 #include "image/index_load.h"
 #include "image/names.h"
-#include "image/publisher.h"
 #include "image/sha256.h"
 #include "verb.h"
 #include "verify/copies.h"
 #include "verify/report.h"
+#include "verify/ring.h"
+#include "verify/shard.h"
 #include "volume.h"
 
 #define VERIFY_STEP (1u << 20) /* bytes of a read, where only a sum is made of them */
@@ -58,20 +58,8 @@ static int verify_set_sample(void *target, const char *argument, struct error *e
 static int verify_set_shard(void *target, const char *argument, struct error *err)
 {
 	struct verify_options *options = target;
-	auto_free char *number = strdup(argument);
-	uint64_t shard, count;
-	char *slash = number ? strchr(number, '/') : NULL;
 
-	if (!number)
-		return error_set(err, -ENOMEM, "no memory");
-	if (slash)
-		*slash = 0;
-	if (!slash || parse_u64(slash + 1, 1, UINT32_MAX, &count, NULL) < 0 ||
-	    parse_u64(number, 1, count, &shard, NULL) < 0)
-		return error_set(err, -EINVAL, "'%s', expected N/T with 1 <= N <= T", argument);
-	options->share.shard = (uint32_t)(shard - 1);
-	options->share.shard_count = (uint32_t)count;
-	return 0;
+	return shard_parse(argument, &options->share.shard, &options->share.shard_count, err);
 }
 
 static int verify_set_seed(void *target, const char *argument, struct error *err)
@@ -103,14 +91,6 @@ const struct command_line verify_line = {
 	.options = verify_table,
 };
 
-/* Device reads in flight are what counts, so a small machine also gets a few threads. */
-static uint64_t verify_default_jobs(void)
-{
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-
-	return cpus < 4 ? 4 : cpus > 32 ? 32 : (uint64_t)cpus;
-}
-
 /* --- the volume's own structures --- */
 
 static enum report_state verify_state(int r)
@@ -120,59 +100,12 @@ static enum report_state verify_state(int r)
 	return error_is_damage(r) ? REPORT_DAMAGED : REPORT_UNKNOWN;
 }
 
-static int verify_slot_once(struct source *source, uint32_t member, uint32_t slot, bool *ret_empty,
-			    struct error *err)
+static void verify_in_place(struct verify *v, const char *what, uint32_t member, uint32_t slot, ring_check *check)
 {
-	struct dsfs_superblock disk __attribute__((aligned(4096)));
-	struct superblock super = { 0 };
-	int r;
-
-	r = source_read(source, member, (uint64_t)slot * DSFS_SLOT_SPACING, &disk, sizeof(disk), err);
-	if (r < 0)
-		return r;
-	*ret_empty = bytes_are_zero(&disk, sizeof(disk));
-	if (*ret_empty)
-		return 0;
-	r = superblock_decode(&disk, &super, err);
-	if (r == 0 && super.sequence % DSFS_SLOT_COUNT != slot)
-		r = error_set(err, -EBADMSG, "superblock: sequence %" PRIu64 " belongs to slot %" PRIu64,
-			      super.sequence, super.sequence % DSFS_SLOT_COUNT);
-	return r;
-}
-
-static int verify_publisher_once(struct source *source, uint32_t member, uint32_t unused, bool *ret_empty,
-				 struct error *err)
-{
-	uint8_t disk[sizeof(struct dsfs_publisher)] __attribute__((aligned(4096)));
-	uint64_t process, since;
-	char host[257];
-	int r;
-
-	(void)unused;
-	r = source_read(source, member, DSFS_PUBLISHER_AT, disk, sizeof(disk), err);
-	if (r < 0)
-		return r;
-	*ret_empty = bytes_are_zero(disk, sizeof(disk));
-	if (!*ret_empty && !publisher_read(source, member, host, &process, &since))
-		return error_set(err, -EBADMSG, "publisher record: neither empty nor valid");
-	return 0;
-}
-
-/* Twice before it is called damaged: these places are rewritten while people publish. */
-static void verify_in_place(struct verify *v, const char *what, uint32_t member, uint32_t slot,
-			    int (*once)(struct source *source, uint32_t member, uint32_t slot, bool *ret_empty,
-					struct error *err))
-{
-	struct source *source = &v->volume->array->source;
 	struct error err = { 0 };
 	bool empty = false;
-	int r;
+	int r = check(&v->volume->array->source, member, slot, &empty, &err);
 
-	r = once(source, member, slot, &empty, &err);
-	if (r < 0) {
-		err = (struct error){ 0 };
-		r = once(source, member, slot, &empty, &err);
-	}
 	report_part(&v->report, what, r == 0 && empty ? REPORT_EMPTY : verify_state(r), &err);
 }
 
@@ -182,7 +115,7 @@ static void verify_slots(struct verify *v, uint32_t member, const char *whose)
 
 	for (uint32_t slot = 0; slot < DSFS_SLOT_COUNT; slot++) {
 		snprintf(what, sizeof(what), "superblock slot %" PRIu32 "%s", slot, whose);
-		verify_in_place(v, what, member, slot, verify_slot_once);
+		verify_in_place(v, what, member, slot, ring_check_slot);
 	}
 }
 
@@ -205,7 +138,7 @@ static void verify_member(struct verify *v, uint32_t member)
 	snprintf(whose, sizeof(whose), " of member %" PRIu32, member);
 	verify_slots(v, member, whose);
 	snprintf(what, sizeof(what), "publisher record%s", whose);
-	verify_in_place(v, what, member, 0, verify_publisher_once);
+	verify_in_place(v, what, member, 0, ring_check_publisher);
 	r = superblock_find(source, member, &super, &err);
 	if (r == 0)
 		r = catalogue_load_by(source, &super, &catalogue, &err);
@@ -221,7 +154,7 @@ static bool verify_only_member(struct verify *v)
 	int r;
 
 	verify_slots(v, 0, "");
-	verify_in_place(v, "publisher record", 0, 0, verify_publisher_once);
+	verify_in_place(v, "publisher record", 0, 0, ring_check_publisher);
 	r = superblock_find(&v->volume->array->source, 0, &v->volume->super, &err);
 	report_part(&v->report, "superblock", verify_state(r), &err);
 	return r == 0;
@@ -499,7 +432,7 @@ static int verify_draw_seed(uint64_t *ret)
 int verify_run(int argc, char **argv)
 {
 	struct verify v = { .options = { .share = { .shard_count = 1, .sample = 1 },
-					 .jobs = verify_default_jobs() } };
+					 .jobs = check_default_jobs() } };
 	auto_volume struct volume *volume = NULL;
 	struct error err = { 0 };
 	int operands, status, r;
