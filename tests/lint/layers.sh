@@ -71,7 +71,8 @@ may mkfs/layout  base image volume datasetfs spill source options content output
 may mkfs         base image io device volume datasetfs spill source options content output layout .
 may tools/nvme   base io device datasetfs nvme .
 may tools/verify base image io read datasetfs verify .
-may tools        base image io device members volume datasetfs nvme verify .
+may tools/scrub  base image volume datasetfs verify scrub .
+may tools        base image io device members volume datasetfs nvme scrub verify .
 
 while read -r folder; do
     for row in "${rows[@]}"; do

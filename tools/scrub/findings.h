@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* What scrub found and did: lines for people, or one JSON object, and the exit status. Any thread may add to it. */
+#pragma once
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "image/catalogue.h"
+#include "scrub/rows.h"
+
+enum finding_state {
+	FINDING_DAMAGED,  /* another copy is right, and this one was left as it is */
+	FINDING_REPAIRED, /* it is right now */
+	FINDING_FAILED,   /* it could not be made right */
+	FINDING_LOST,     /* no copy is right */
+	FINDING_UNKNOWN,  /* it could not be judged */
+};
+
+/* A place on a member, or a structure of one. */
+struct finding {
+	enum finding_state state;
+	const char *what;      /* "chunk", "superblock slot 3 of member 1" */
+	uint32_t member;
+	uint64_t offset, length; /* length 0: it is no place */
+	const char *version;   /* NULL: none */
+	uint64_t sum;          /* of the chunk; what is it else, has none */
+	bool has_from;
+	uint32_t from;         /* member that is right */
+	const char *reason;
+};
+
+#define FINDINGS_SHOWN 1000u /* lines of places; the rest is counted */
+#define FINDINGS_LOST  1000u /* places without a right copy, of which files are looked for */
+
+struct findings {
+	bool is_json, is_terminal;
+	struct json json;
+	pthread_mutex_t lock; /* guards all that follows */
+	uint64_t states[FINDING_UNKNOWN + 1];
+	uint64_t shown;
+	uint64_t bytes, total; /* read of one copy, and to be read */
+	uint64_t lost[FINDINGS_LOST]; /* device addresses of chunks, in data columns */
+	uint32_t lost_count;
+	int64_t start, drawn;
+};
+
+struct findings_summary {
+	const struct rows *rows;
+	uint64_t members;
+	bool repair, interrupted, changed;
+	bool has_next;
+	uint64_t next; /* device address at which to go on */
+};
+
+void findings_begin(struct findings *findings, const char *path, bool repair, bool json);
+/* Places come after structures; then the files. */
+void findings_begin_places(struct findings *findings, uint64_t total);
+void findings_begin_files(struct findings *findings);
+void findings_add(struct findings *findings, const struct finding *finding);
+/* That no copy of this chunk is right. */
+void findings_lose(struct findings *findings, uint64_t address);
+void findings_file(struct findings *findings, const char *path, const char *version, uint64_t position,
+		   uint64_t address);
+void findings_advance(struct findings *findings, uint64_t bytes);
+/* Returns the exit status. */
+int findings_end(struct findings *findings, const struct findings_summary *summary);

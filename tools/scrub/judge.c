@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: MIT */
+/* A piece belongs to the window in which it begins. What begins earlier and reaches into the window was judged before,
+ * and is left alone, as is what lies behind the window and belongs to none of its pieces. */
+#include "scrub/judge.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/bytes.h"
+#include "base/huge.h"
+#include "base/span.h"
+#include "image/address.h"
+
+#define JUDGE_ROOM   (ROWS_WINDOW + CONTENT_PIECE_MAX + DSFS_BLOCK)
+#define JUDGE_BLOCKS (JUDGE_ROOM / DSFS_BLOCK)
+#define JUDGE_NOBODY UINT32_MAX
+
+struct judge_copy {
+	uint64_t address;
+	uint8_t *bytes;
+	bool is_bad[JUDGE_BLOCKS];   /* cannot be read; the bytes are those of another copy */
+	bool is_dirty[JUDGE_BLOCKS]; /* to be written */
+	int code;                    /* of the write that failed */
+};
+
+/* What is wrong with a part of one copy. */
+struct judge_verdict {
+	const struct content_piece *piece; /* NULL: bytes that no version uses */
+	uint64_t at, length;               /* in the window */
+	uint32_t copy, from;               /* JUDGE_NOBODY: no copy is right */
+	bool is_unknown;
+	char reason[128];
+};
+
+struct judge {
+	struct judge_setup setup;
+	struct codec *codec;
+	uint8_t *scratch; /* JUDGE_ROOM */
+	struct judge_copy copies[DSFS_COPIES_MAX];
+	uint32_t count;
+	struct rows_window window;
+	struct content_pieces pieces;
+	uint64_t skip, end;   /* bytes of the window that were judged before, and that are read */
+	bool overlaps;        /* pieces lie one over the other: nobody makes such a volume */
+	struct judge_verdict *verdicts;
+	size_t verdict_count, verdict_room;
+	bool is_out_of_memory;
+};
+
+int judge_new(const struct judge_setup *setup, struct judge **ret, struct error *err)
+{
+	struct judge *judge = calloc(1, sizeof(*judge));
+	bool has_memory = judge;
+
+	if (judge) {
+		judge->setup = *setup;
+		judge->codec = codec_new();
+		judge->scratch = huge_alloc(JUDGE_ROOM);
+		has_memory = judge->codec && judge->scratch;
+	}
+	for (uint32_t i = 0; has_memory && i < DSFS_COPIES_MAX; i++) {
+		judge->copies[i].bytes = huge_alloc(JUDGE_ROOM);
+		has_memory = judge->copies[i].bytes;
+	}
+	if (!has_memory) {
+		judge_free(judge);
+		return error_set(err, -ENOMEM, "no memory for a thread's buffers, try fewer --jobs");
+	}
+	*ret = judge;
+	return 0;
+}
+
+void judge_free(struct judge *judge)
+{
+	if (!judge)
+		return;
+	for (uint32_t i = 0; i < DSFS_COPIES_MAX; i++)
+		free(judge->copies[i].bytes);
+	content_map_free_pieces(&judge->pieces);
+	codec_free(judge->codec);
+	free(judge->scratch);
+	free(judge->verdicts);
+	free(judge);
+}
+
+static uint64_t judge_at(const struct judge *judge, const struct content_piece *piece)
+{
+	return piece->address - judge->window.address;
+}
+
+static bool judge_owns(const struct judge *judge, const struct content_piece *piece)
+{
+	return piece->address >= judge->window.address;
+}
+
+int judge_ask(struct judge *judge, const struct rows_window *window, struct error *err)
+{
+	uint64_t covered = 0, end;
+	int r = content_map_pieces(judge->setup.map, window->address, window->length, &judge->pieces, err);
+
+	judge->window = *window;
+	judge->skip = 0;
+	judge->end = window->length;
+	judge->overlaps = false;
+	for (size_t i = 0; r == 0 && i < judge->pieces.count; i++) {
+		const struct content_piece *piece = &judge->pieces.items[i];
+
+		end = piece->address + piece->stored - window->address;
+		if (!judge_owns(judge, piece) && end > judge->skip)
+			judge->skip = end;
+		if (judge_owns(judge, piece) && judge_at(judge, piece) < covered)
+			judge->overlaps = true;
+		covered = end > covered ? end : covered;
+	}
+	if (covered > judge->end)
+		judge->end = round_up(covered, DSFS_BLOCK);
+	return r;
+}
+
+/* --- reading --- */
+
+static int judge_read_part(const struct judge *judge, const struct judge_copy *copy, uint64_t at, void *to,
+			   uint64_t length)
+{
+	return source_read(judge->setup.source, address_member(copy->address), address_offset(copy->address) + at, to,
+			   length, NULL);
+}
+
+static void judge_read_copy(const struct judge *judge, struct judge_copy *copy)
+{
+	memset(copy->is_bad, 0, sizeof(copy->is_bad));
+	memset(copy->is_dirty, 0, sizeof(copy->is_dirty));
+	copy->code = 0;
+	if (judge_read_part(judge, copy, 0, copy->bytes, judge->end) == 0)
+		return;
+	for (uint64_t at = 0; at < judge->end; at += DSFS_BLOCK)
+		copy->is_bad[at / DSFS_BLOCK] =
+			judge_read_part(judge, copy, at, copy->bytes + at,
+					judge->end - at < DSFS_BLOCK ? judge->end - at : DSFS_BLOCK) < 0;
+}
+
+/* What another copy has stands in for a block that cannot be read: where it is written, all of it is. */
+static void judge_fill(struct judge *judge, uint64_t block)
+{
+	uint32_t from = 0;
+
+	while (from < judge->count && judge->copies[from].is_bad[block])
+		from++;
+	for (uint32_t i = 0; from < judge->count && i < judge->count; i++)
+		if (judge->copies[i].is_bad[block])
+			memcpy(judge->copies[i].bytes + block * DSFS_BLOCK,
+			       judge->copies[from].bytes + block * DSFS_BLOCK, DSFS_BLOCK);
+}
+
+static void judge_read(struct judge *judge)
+{
+	uint64_t copies[DSFS_COPIES_MAX] = { judge->window.address };
+	const struct members *members = &judge->setup.catalogue->members;
+
+	judge->verdict_count = 0;
+	judge->count = members->count ? members_copies(members, judge->window.address, copies) : 1;
+	for (uint32_t i = 0; i < judge->count; i++) {
+		judge->copies[i].address = copies[i];
+		judge_read_copy(judge, &judge->copies[i]);
+	}
+	for (uint64_t block = 0; block * DSFS_BLOCK < judge->end; block++)
+		judge_fill(judge, block);
+}
+
+/* --- deciding --- */
+
+static bool judge_can_read(const struct judge_copy *copy, uint64_t at, uint64_t length)
+{
+	for (uint64_t block = at / DSFS_BLOCK; block * DSFS_BLOCK < at + length; block++)
+		if (copy->is_bad[block])
+			return false;
+	return true;
+}
+
+static bool judge_is_same(const struct judge_copy *a, const struct judge_copy *b, uint64_t at, uint64_t length)
+{
+	return memcmp(a->bytes + at, b->bytes + at, length) == 0;
+}
+
+/* Copies agree, and all of them can be read. */
+static bool judge_agrees(const struct judge *judge, uint64_t at, uint64_t length)
+{
+	for (uint32_t i = 0; i < judge->count; i++)
+		if (!judge_can_read(&judge->copies[i], at, length) ||
+		    !judge_is_same(&judge->copies[0], &judge->copies[i], at, length))
+			return false;
+	return true;
+}
+
+static struct judge_verdict *judge_add(struct judge *judge, const struct judge_verdict *verdict)
+{
+	size_t room = judge->verdict_room ? 2 * judge->verdict_room : 16;
+	struct judge_verdict *verdicts;
+
+	if (judge->verdict_count == judge->verdict_room) {
+		verdicts = realloc(judge->verdicts, room * sizeof(*verdicts));
+		if (!verdicts) {
+			judge->is_out_of_memory = true;
+			return NULL;
+		}
+		judge->verdicts = verdicts;
+		judge->verdict_room = room;
+	}
+	judge->verdicts[judge->verdict_count] = *verdict;
+	return &judge->verdicts[judge->verdict_count++];
+}
+
+/* --- pieces --- */
+
+static int judge_check(struct judge *judge, uint32_t copy, const struct content_piece *piece, struct error *err)
+{
+	uint64_t at = judge_at(judge, piece);
+
+	if (!judge_can_read(&judge->copies[copy], at, piece->stored))
+		return error_set(err, -EIO, "it cannot be read");
+	return content_map_check(piece, judge->copies[copy].bytes + at, judge->codec, judge->scratch, err);
+}
+
+/* Which is right, if one is, and why each of the others is not. */
+static uint32_t judge_choose(struct judge *judge, const struct content_piece *piece, struct error *why)
+{
+	uint32_t right = JUDGE_NOBODY;
+
+	for (uint32_t i = 0; i < judge->count; i++) {
+		why[i].code = 0;
+		if (judge_check(judge, i, piece, &why[i]) == 0 && right == JUDGE_NOBODY)
+			right = i;
+	}
+	return right;
+}
+
+static void judge_blame(struct judge *judge, const struct content_piece *piece, uint32_t copy, uint32_t right,
+			const struct error *why)
+{
+	struct judge_verdict *verdict = judge_add(judge, &(struct judge_verdict){ .piece = piece,
+										  .at = judge_at(judge, piece),
+										  .length = piece->stored,
+										  .copy = copy,
+										  .from = right });
+
+	if (verdict)
+		snprintf(verdict->reason, sizeof(verdict->reason), "%.127s",
+			 why->code ? why->reason : "other bytes with the same content");
+}
+
+static void judge_piece(struct judge *judge, const struct content_piece *piece)
+{
+	uint64_t at = judge_at(judge, piece);
+	struct error why[DSFS_COPIES_MAX] = { 0 };
+	uint32_t right;
+
+	if (judge_agrees(judge, at, piece->stored)) {
+		if (judge_check(judge, 0, piece, &why[0]) < 0)
+			judge_blame(judge, piece, 0, JUDGE_NOBODY, &why[0]);
+		return;
+	}
+	right = judge_choose(judge, piece, why);
+	if (right == JUDGE_NOBODY) {
+		judge_blame(judge, piece, 0, JUDGE_NOBODY, &why[0]);
+		return;
+	}
+	for (uint32_t i = 0; i < judge->count; i++)
+		if (why[i].code || !judge_is_same(&judge->copies[right], &judge->copies[i], at, piece->stored))
+			judge_blame(judge, piece, i, right, &why[i]);
+}
+
+/* --- bytes that no version uses --- */
+
+/* Two that agree; else zeros, as those of padding; else the first that can be read, which is the data column if that
+ * can. */
+static uint32_t judge_prefer(const struct judge *judge, uint64_t at, uint64_t length, const char **ret_why)
+{
+	uint32_t first = JUDGE_NOBODY;
+
+	*ret_why = "two are equal";
+	for (uint32_t i = 0; i < judge->count; i++)
+		for (uint32_t k = i + 1; k < judge->count; k++)
+			if (judge_can_read(&judge->copies[i], at, length) &&
+			    judge_can_read(&judge->copies[k], at, length) &&
+			    judge_is_same(&judge->copies[i], &judge->copies[k], at, length))
+				return i;
+	*ret_why = "one has zeros, as padding has";
+	for (uint32_t i = 0; i < judge->count; i++) {
+		if (!judge_can_read(&judge->copies[i], at, length))
+			continue;
+		if (bytes_are_zero(judge->copies[i].bytes + at, length))
+			return i;
+		first = first == JUDGE_NOBODY ? i : first;
+	}
+	*ret_why = "the first that can be read counts";
+	return first;
+}
+
+static void judge_gap_part(struct judge *judge, uint64_t at, uint64_t length)
+{
+	const char *why;
+	struct judge_verdict verdict = { .at = at, .length = length, .from = judge_prefer(judge, at, length, &why) };
+
+	verdict.is_unknown = !content_map_is_known(judge->setup.map, judge->window.address);
+	if (verdict.is_unknown)
+		snprintf(verdict.reason, sizeof(verdict.reason),
+			 "copies differ, and a version that may use these bytes cannot be read");
+	else if (verdict.from == JUDGE_NOBODY)
+		snprintf(verdict.reason, sizeof(verdict.reason), "no copy can be read");
+	else
+		snprintf(verdict.reason, sizeof(verdict.reason), "copies differ (%s)", why);
+	for (uint32_t i = 0; i < judge->count; i++) {
+		verdict.copy = i;
+		if (verdict.from == JUDGE_NOBODY || verdict.is_unknown) {
+			judge_add(judge, &verdict);
+			return;
+		}
+		if (!judge_can_read(&judge->copies[i], at, length) ||
+		    !judge_is_same(&judge->copies[verdict.from], &judge->copies[i], at, length))
+			judge_add(judge, &verdict);
+	}
+}
+
+/* Blocks that are not alike, and lie side by side, are one place. */
+static void judge_gap(struct judge *judge, uint64_t from, uint64_t end)
+{
+	uint64_t begin = from, next;
+
+	for (uint64_t at = from; at < end; at = next) {
+		next = round_down(at, DSFS_BLOCK) + DSFS_BLOCK;
+		next = next < end ? next : end;
+		if (!judge_agrees(judge, at, next - at))
+			continue;
+		if (at > begin)
+			judge_gap_part(judge, begin, at - begin);
+		begin = next;
+	}
+	if (end > begin)
+		judge_gap_part(judge, begin, end - begin);
+}
+
+static void judge_decide(struct judge *judge)
+{
+	uint64_t covered = judge->skip, end;
+
+	for (size_t i = 0; i < judge->pieces.count; i++) {
+		const struct content_piece *piece = &judge->pieces.items[i];
+
+		if (!judge_owns(judge, piece))
+			continue;
+		if (judge_at(judge, piece) > covered)
+			judge_gap(judge, covered, judge_at(judge, piece));
+		judge_piece(judge, piece);
+		end = judge_at(judge, piece) + piece->stored;
+		covered = end > covered ? end : covered;
+	}
+	if (judge->window.length > covered)
+		judge_gap(judge, covered, judge->window.length);
+}
+
+/* --- repair --- */
+
+static bool judge_mends(const struct judge_verdict *verdict)
+{
+	return verdict->from != JUDGE_NOBODY && !verdict->is_unknown;
+}
+
+static void judge_patch(struct judge *judge)
+{
+	for (size_t i = 0; i < judge->verdict_count; i++) {
+		const struct judge_verdict *verdict = &judge->verdicts[i];
+		struct judge_copy *copy = &judge->copies[verdict->copy];
+
+		if (!judge_mends(verdict))
+			continue;
+		memcpy(copy->bytes + verdict->at, judge->copies[verdict->from].bytes + verdict->at, verdict->length);
+		for (uint64_t block = verdict->at / DSFS_BLOCK; block * DSFS_BLOCK < verdict->at + verdict->length;
+		     block++)
+			copy->is_dirty[block] = true;
+	}
+}
+
+/* The next blocks to write, one behind the other. False: there are none. */
+static bool judge_next_run(const struct judge *judge, const struct judge_copy *copy, uint64_t *at, uint64_t *length)
+{
+	uint64_t block = (*at + *length) / DSFS_BLOCK, end = judge->end / DSFS_BLOCK;
+
+	while (block < end && !copy->is_dirty[block])
+		block++;
+	*at = block * DSFS_BLOCK;
+	while (block < end && copy->is_dirty[block])
+		block++;
+	*length = block * DSFS_BLOCK - *at;
+	return *length;
+}
+
+/* -EBADE: another host has the member by now. */
+static int judge_write_copy(struct judge *judge, struct judge_copy *copy, struct error *err)
+{
+	uint64_t at = 0, length = 0;
+
+	while (!copy->code && judge_next_run(judge, copy, &at, &length))
+		copy->code = source_write(judge->setup.source, address_member(copy->address),
+					  address_offset(copy->address) + at, copy->bytes + at, length, err);
+	return copy->code == -EBADE ? -EBADE : 0;
+}
+
+/* After the flush, so from the medium. */
+static void judge_read_back(struct judge *judge, struct judge_copy *copy)
+{
+	uint64_t at = 0, length = 0;
+
+	while (!copy->code && judge_next_run(judge, copy, &at, &length)) {
+		copy->code = judge_read_part(judge, copy, at, judge->scratch, length);
+		if (!copy->code && memcmp(judge->scratch, copy->bytes + at, length) != 0)
+			copy->code = -EIO;
+	}
+}
+
+static bool judge_is_needed(const struct judge *judge)
+{
+	for (size_t i = 0; i < judge->verdict_count; i++)
+		if (judge_mends(&judge->verdicts[i]))
+			return true;
+	return false;
+}
+
+static int judge_repair(struct judge *judge, struct error *err)
+{
+	int r = 0, flushed;
+
+	if (!judge->setup.repair || judge->overlaps || !judge_is_needed(judge))
+		return 0;
+	judge_patch(judge);
+	for (uint32_t i = 0; r == 0 && i < judge->count; i++)
+		r = judge_write_copy(judge, &judge->copies[i], err);
+	if (r < 0)
+		return r;
+	flushed = source_flush(judge->setup.source, err);
+	for (uint32_t i = 0; i < judge->count; i++) {
+		judge_read_back(judge, &judge->copies[i]);
+		if (flushed < 0)
+			judge->copies[i].code = flushed;
+	}
+	return 0;
+}
+
+/* --- saying it --- */
+
+static const char *judge_what(const struct judge_verdict *verdict)
+{
+	static const char *const names[] = { [CONTENT_CHUNK] = "chunk", [CONTENT_INDEX] = "index section",
+					     [CONTENT_SOURCE] = "source section",
+					     [CONTENT_HEAD] = "head of block checksums",
+					     [CONTENT_PAGE] = "page of block checksums" };
+
+	return verdict->piece ? names[verdict->piece->kind] : "unused bytes";
+}
+
+static enum finding_state judge_state(const struct judge *judge, const struct judge_verdict *verdict)
+{
+	if (verdict->is_unknown)
+		return FINDING_UNKNOWN;
+	if (verdict->from == JUDGE_NOBODY)
+		return verdict->piece ? FINDING_LOST : FINDING_DAMAGED;
+	if (!judge->setup.repair)
+		return FINDING_DAMAGED;
+	return judge->overlaps || judge->copies[verdict->copy].code ? FINDING_FAILED : FINDING_REPAIRED;
+}
+
+static void judge_report(const struct judge *judge, const struct judge_verdict *verdict)
+{
+	const struct judge_copy *copy = &judge->copies[verdict->copy];
+	const struct content_piece *piece = verdict->piece;
+	bool has_from = judge_mends(verdict);
+	const struct finding finding = {
+		.state = judge_state(judge, verdict),
+		.what = judge_what(verdict),
+		.member = address_member(copy->address),
+		.offset = address_offset(copy->address) + verdict->at,
+		.length = verdict->length,
+		.version = piece ? judge->setup.catalogue->versions[piece->version].label : NULL,
+		.sum = piece && piece->kind == CONTENT_CHUNK ? piece->sum : 0,
+		.has_from = has_from,
+		.from = has_from ? address_member(judge->copies[verdict->from].address) : 0,
+		.reason = verdict->reason,
+	};
+
+	findings_add(judge->setup.findings, &finding);
+	if (finding.state == FINDING_LOST && piece->kind == CONTENT_CHUNK)
+		findings_lose(judge->setup.findings, piece->address);
+}
+
+int judge_window(struct judge *judge, struct error *err)
+{
+	int r;
+
+	judge_read(judge);
+	judge_decide(judge);
+	if (judge->verdict_count) { /* a device may err once */
+		judge_read(judge);
+		judge_decide(judge);
+	}
+	if (judge->is_out_of_memory)
+		return error_set(err, -ENOMEM, "no memory for a list of what is damaged");
+	r = judge_repair(judge, err);
+	for (size_t i = 0; r == 0 && i < judge->verdict_count; i++)
+		judge_report(judge, &judge->verdicts[i]);
+	findings_advance(judge->setup.findings, judge->window.length);
+	return r;
+}

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: MIT */
+/* datasetfsctl scrub: reads every row of every group on every member, and makes copies right again. */
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/interrupt.h"
+#include "base/log.h"
+#include "base/parse.h"
+#include "image/address.h"
+#include "scrub/files.h"
+#include "scrub/findings.h"
+#include "scrub/judge.h"
+#include "scrub/places.h"
+#include "scrub/structures.h"
+#include "verb.h"
+#include "verify/check.h"
+#include "verify/shard.h"
+#include "volume.h"
+
+struct scrub_options {
+	struct verb_options common;
+	bool repair;
+	uint32_t shard, shard_count;
+	const char *from;
+	uint64_t start; /* device address */
+	bool has_start;
+	uint64_t jobs;
+};
+
+struct scrub {
+	struct scrub_options options;
+	struct volume *volume;
+	struct transaction transaction; /* with --repair */
+	struct source *source;
+	const struct catalogue *catalogue;
+	struct findings findings;
+	struct rows rows;
+	struct content_map *map;
+	uint64_t *chosen;     /* numbers of windows; NULL: all of the share */
+	pthread_mutex_t lock; /* guards what follows */
+	uint64_t next, end;   /* windows of the share, or of those that were chosen */
+	bool interrupted;
+	struct error err;     /* the first failure that ends the run */
+};
+
+/* --- command line --- */
+
+static int scrub_set_shard(void *target, const char *argument, struct error *err)
+{
+	struct scrub_options *options = target;
+
+	return shard_parse(argument, &options->shard, &options->shard_count, err);
+}
+
+static int scrub_set_start(void *target, const char *argument, struct error *err)
+{
+	struct scrub_options *options = target;
+	auto_free char *text = strdup(argument);
+	char *rest = text, *member = strsep(&rest, ":");
+	uint64_t number, offset;
+
+	if (!text)
+		return error_set(err, -ENOMEM, "no memory");
+	if (!rest || parse_u64(member, 0, DSFS_MEMBER_MAX, &number, NULL) < 0 ||
+	    parse_u64(rest, 0, (UINT64_C(1) << DSFS_ADDRESS_BITS) - 1, &offset, NULL) < 0)
+		return error_set(err, -EINVAL, "'%s', expected MEMBER:OFFSET, as an interrupted run has printed it",
+				 argument);
+	options->start = address_make((uint32_t)number, offset);
+	options->has_start = true;
+	return 0;
+}
+
+static const struct option_spec scrub_table[] = {
+	{ "repair", 0, NULL, OPTION_TRUE(struct scrub_options, repair), "make damaged copies right again" },
+	{ "shard", 0, "N/T", OPTION_CALL(scrub_set_shard), "only the N-th of T shares of the rows" },
+	{ "start", 0, "MEMBER:OFFSET", OPTION_CALL(scrub_set_start), "go on where an interrupted run stopped" },
+	{ "from", 0, "FILE", OPTION_TEXT(struct scrub_options, from, NULL),
+	  "only rows with places that FILE, a mount's .datasetfs/damage, lists" },
+	{ "jobs", 'j', "N", OPTION_NUMBER(struct scrub_options, jobs, 1, CHECK_JOBS_MAX),
+	  "read with N threads (default one for each CPU, from 4 to 32)" },
+	VERB_OPTION_JSON,
+	{ 0 },
+};
+
+const struct command_line scrub_line = {
+	.program = "datasetfsctl scrub",
+	.usage = "VOLUME",
+	.summary = "Read all copies of a volume, repair damaged ones.\n"
+		   "Reads every row of every group on all members, also bytes that no version uses,\n"
+		   "and compares the copies. Where they differ, sums say which is right.\n"
+		   "Exit status: 0 clean, or all that was damaged is repaired; 1 something is damaged;\n"
+		   "2 something could not be checked.",
+	.options = scrub_table,
+};
+
+/* --- rows --- */
+
+static uint64_t scrub_window(const struct scrub *scrub, uint64_t number)
+{
+	return scrub->chosen ? scrub->chosen[number] : number;
+}
+
+/* False: nothing is left, a signal came, or another thread has failed. */
+static bool scrub_take(struct scrub *scrub, struct judge *judge)
+{
+	struct rows_window window;
+	bool taken = false;
+
+	pthread_mutex_lock(&scrub->lock);
+	if (!scrub->interrupted && !scrub->err.code && scrub->next < scrub->end) {
+		scrub->interrupted = interrupt_check(NULL) < 0;
+		taken = !scrub->interrupted;
+	}
+	if (taken) {
+		window = rows_window(&scrub->rows, scrub_window(scrub, scrub->next));
+		taken = judge_ask(judge, &window, &scrub->err) == 0;
+		scrub->next += taken;
+	}
+	if (scrub->err.code == -EINTR) {
+		scrub->interrupted = true;
+		scrub->err.code = 0;
+	}
+	pthread_mutex_unlock(&scrub->lock);
+	return taken;
+}
+
+static void scrub_fail(struct scrub *scrub, const struct error *err)
+{
+	pthread_mutex_lock(&scrub->lock);
+	if (!scrub->err.code)
+		scrub->err = *err;
+	pthread_mutex_unlock(&scrub->lock);
+}
+
+static void *scrub_work(void *argument)
+{
+	struct scrub *scrub = argument;
+	const struct judge_setup setup = { .source = scrub->source,
+					   .catalogue = scrub->catalogue,
+					   .map = scrub->map,
+					   .findings = &scrub->findings,
+					   .repair = scrub->options.repair };
+	struct judge *judge = NULL;
+	struct error err = { 0 };
+	int r = judge_new(&setup, &judge, &err);
+
+	while (r == 0 && scrub_take(scrub, judge))
+		r = judge_window(judge, &err);
+	if (r < 0)
+		scrub_fail(scrub, &err);
+	judge_free(judge);
+	return NULL;
+}
+
+/* This thread works as well; with fewer threads than asked for it only takes longer. */
+static int scrub_rows(struct scrub *scrub, struct error *err)
+{
+	pthread_t threads[CHECK_JOBS_MAX];
+	unsigned started = 0;
+
+	while (started + 1 < scrub->options.jobs && started < CHECK_JOBS_MAX &&
+	       pthread_create(&threads[started], NULL, scrub_work, scrub) == 0)
+		started++;
+	scrub_work(scrub);
+	while (started)
+		pthread_join(threads[--started], NULL);
+	return scrub->err.code ? error_pass(err, scrub->err.code, &scrub->err) : 0;
+}
+
+/* Which windows are ours. */
+static int scrub_choose(struct scrub *scrub, struct error *err)
+{
+	const struct scrub_options *options = &scrub->options;
+	const struct members *members = &scrub->catalogue->members;
+	uint64_t count, start;
+	int r = rows_open(scrub->catalogue, source_size(scrub->source, 0), &scrub->rows, err);
+
+	count = scrub->rows.windows;
+	if (r == 0 && options->from)
+		r = places_read(options->from, &scrub->rows, members, &scrub->chosen, &count, err);
+	if (r < 0)
+		return r;
+	scrub->next = count / options->shard_count * options->shard +
+		      count % options->shard_count * options->shard / options->shard_count;
+	scrub->end = count / options->shard_count * (options->shard + 1) +
+		     count % options->shard_count * (options->shard + 1) / options->shard_count;
+	if (!options->has_start)
+		return 0;
+	start = rows_find(&scrub->rows, members, options->start);
+	if (start == scrub->rows.windows)
+		return error_set(err, -EINVAL, "--start %" PRIu32 ":%" PRIu64 " is in no row of the volume",
+				 address_member(options->start), address_offset(options->start));
+	while (scrub->next < scrub->end && scrub_window(scrub, scrub->next) < start)
+		scrub->next++;
+	return 0;
+}
+
+static uint64_t scrub_bytes(const struct scrub *scrub)
+{
+	uint64_t bytes = 0;
+
+	for (uint64_t i = scrub->next; i < scrub->end; i++)
+		bytes += rows_window(&scrub->rows, scrub_window(scrub, i)).length;
+	return bytes;
+}
+
+/* --- the volume --- */
+
+/* Sections of which no copies are right together. */
+static void scrub_problems(struct scrub *scrub)
+{
+	for (uint32_t i = 0; i < scrub->catalogue->version_count; i++) {
+		const struct error *why = content_map_problem(scrub->map, i);
+
+		if (why)
+			findings_add(&scrub->findings,
+				     &(struct finding){ .state = error_is_damage(why->code) ? FINDING_LOST :
+											      FINDING_UNKNOWN,
+							.what = "version",
+							.version = scrub->catalogue->versions[i].label,
+							.reason = why->reason });
+	}
+}
+
+static int scrub_structures(struct scrub *scrub, struct error *err)
+{
+	uint32_t count = scrub->volume->array->count;
+	int r = 0;
+
+	if (scrub->options.repair)
+		return structures_repair(&scrub->transaction, &scrub->findings, err);
+	for (uint32_t i = 0; r == 0 && i < count; i++) {
+		if (scrub->volume->names[i])
+			r = structures_check(scrub->source, i, count == 1, &scrub->findings, err);
+		else
+			findings_add(&scrub->findings, &(struct finding){ .state = FINDING_UNKNOWN,
+									   .what = "member",
+									   .member = i,
+									   .reason = "it is missing" });
+	}
+	return r;
+}
+
+/* A publisher that came meanwhile may have used space again that a version had given up. */
+static bool scrub_has_changed(const struct scrub *scrub)
+{
+	struct catalogue catalogue = { 0 };
+	struct superblock super;
+	bool has_changed;
+
+	if (scrub->options.repair)
+		return false;
+	if (catalogue_load(scrub->source, &super, &catalogue, NULL) < 0)
+		return true;
+	has_changed = super.sequence != scrub->volume->super.sequence;
+	catalogue_free(&catalogue);
+	return has_changed;
+}
+
+static int scrub_all(struct scrub *scrub, struct error *err)
+{
+	int r = scrub_structures(scrub, err);
+
+	if (r == 0)
+		r = scrub_choose(scrub, err);
+	if (r == 0)
+		r = content_map_open(scrub->source, scrub->catalogue, 0, &scrub->map, err);
+	if (r < 0)
+		return r;
+	scrub_problems(scrub);
+	findings_begin_places(&scrub->findings, scrub_bytes(scrub));
+	r = scrub_rows(scrub, err);
+	findings_begin_files(&scrub->findings);
+	if (r == 0 && !scrub->interrupted)
+		r = files_find(scrub->source, scrub->catalogue, &scrub->findings, err);
+	return r;
+}
+
+static int scrub_end(struct scrub *scrub)
+{
+	struct findings_summary summary = { .rows = &scrub->rows,
+					    .members = scrub->volume->array->count,
+					    .repair = scrub->options.repair,
+					    .interrupted = scrub->interrupted,
+					    .has_next = scrub->interrupted && scrub->next < scrub->end };
+
+	if (summary.has_next)
+		summary.next = rows_window(&scrub->rows, scrub_window(scrub, scrub->next)).address;
+	summary.changed = scrub_has_changed(scrub);
+	return findings_end(&scrub->findings, &summary);
+}
+
+static void scrub_close(struct scrub *scrub)
+{
+	content_map_close(scrub->map);
+	rows_close(&scrub->rows);
+	free(scrub->chosen);
+	transaction_close(&scrub->transaction);
+	pthread_mutex_destroy(&scrub->lock);
+	volume_close(scrub->volume);
+}
+
+/* For repair all of the volume is ours; otherwise nobody notices. A volume of one member has nothing to repair with. */
+static int scrub_open(struct scrub *scrub, const char *name, struct error *err)
+{
+	int r = volume_open(name, &scrub->volume, err);
+
+	if (r == 0)
+		r = volume_load(scrub->volume, err);
+	if (r < 0)
+		return r;
+	scrub->options.repair = scrub->options.repair && scrub->volume->catalogue.members.count;
+	scrub->source = &scrub->volume->array->source;
+	scrub->catalogue = &scrub->volume->catalogue;
+	if (!scrub->options.repair) {
+		interrupt_install();
+		return 0;
+	}
+	r = volume_transaction(scrub->volume, &scrub->transaction, err);
+	scrub->source = scrub->transaction.source;
+	scrub->catalogue = &scrub->transaction.catalogue;
+	return r;
+}
+
+int scrub_run(int argc, char **argv)
+{
+	struct scrub scrub = { .options = { .shard_count = 1, .jobs = check_default_jobs() },
+			       .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct error err = { 0 };
+	int operands, status, r;
+
+	if (!verb_parse(&scrub_line, argc, argv, &scrub.options, 1, 1, &operands, &status))
+		return status;
+	r = scrub_open(&scrub, argv[1], &err);
+	if (r == 0) {
+		findings_begin(&scrub.findings, scrub.volume->path, scrub.options.repair, scrub.options.common.json);
+		r = scrub_all(&scrub, &err);
+		scrub.interrupted = scrub.interrupted || r == -EINTR;
+		status = r == 0 || r == -EINTR ? scrub_end(&scrub) : VERIFY_INCOMPLETE;
+	}
+	if (r < 0 && r != -EINTR) {
+		log_error(&err, "cannot scrub '%s'", argv[1]);
+		status = VERIFY_INCOMPLETE;
+	}
+	scrub_close(&scrub);
+	return status;
+}

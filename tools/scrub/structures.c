@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/* A damaged slot that is not in force says nothing to anybody, as an empty one. The slot in force of a member that lost
+ * it is written by the transaction: the member looks like one that a publisher did not reach. */
+#include "scrub/structures.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/huge.h"
+#include "image/address.h"
+#include "image/sha256.h"
+#include "verify/ring.h"
+
+#define STRUCTURES_RECORD    DSFS_SLOT_COUNT       /* behind the slots: the publisher record */
+#define STRUCTURES_CATALOGUE (DSFS_SLOT_COUNT + 1) /* and the catalogue */
+#define STRUCTURES_COUNT     (DSFS_SLOT_COUNT + 2)
+#define STRUCTURES_NAME      64u
+
+static void structures_name(uint32_t number, uint32_t member, bool is_only, char name[STRUCTURES_NAME])
+{
+	char whose[32] = "";
+
+	if (!is_only)
+		snprintf(whose, sizeof(whose), " of member %" PRIu32, member);
+	if (number < STRUCTURES_RECORD)
+		snprintf(name, STRUCTURES_NAME, "superblock slot %" PRIu32 "%s", number, whose);
+	else
+		snprintf(name, STRUCTURES_NAME, "%s%s",
+			 number == STRUCTURES_RECORD ? "publisher record" : "catalogue", whose);
+}
+
+static int structures_check_catalogue(struct source *source, uint32_t member, struct error *err)
+{
+	struct catalogue catalogue = { 0 };
+	struct superblock super;
+	int r = superblock_find(source, member, &super, err);
+
+	if (r == 0)
+		r = catalogue_load_by(source, &super, &catalogue, err);
+	catalogue_free(&catalogue);
+	return r;
+}
+
+static int structures_look(struct source *source, uint32_t member, uint32_t number, struct error *err)
+{
+	bool is_empty;
+
+	if (number == STRUCTURES_CATALOGUE)
+		return structures_check_catalogue(source, member, err);
+	return (number == STRUCTURES_RECORD ? ring_check_publisher : ring_check_slot)(source, member, number, &is_empty,
+										      err);
+}
+
+static void structures_report(struct findings *findings, uint32_t member, const char *name, enum finding_state state,
+			      const struct error *why)
+{
+	findings_add(findings, &(struct finding){ .state = state, .what = name, .member = member,
+						  .reason = why->reason });
+}
+
+/* Memory says nothing about the bytes. */
+static int structures_means(const struct error *why, struct error *err)
+{
+	return why->code == -ENOMEM ? error_pass(err, why->code, why) : 0;
+}
+
+int structures_check(struct source *source, uint32_t member, bool is_only, struct findings *findings,
+		     struct error *err)
+{
+	char name[STRUCTURES_NAME];
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < STRUCTURES_COUNT; i++) {
+		struct error why = { 0 };
+
+		if (structures_look(source, member, i, &why) == 0)
+			continue;
+		structures_name(i, member, is_only, name);
+		r = structures_means(&why, err);
+		if (r == 0)
+			structures_report(findings, member, name,
+					  error_is_damage(why.code) ? FINDING_DAMAGED : FINDING_UNKNOWN, &why);
+	}
+	return r;
+}
+
+/* --- repair --- */
+
+static int structures_empty_slot(struct transaction *transaction, uint32_t member, uint32_t slot, struct error *err)
+{
+	uint8_t zeros[DSFS_BLOCK] __attribute__((aligned(DSFS_BLOCK))) = { 0 };
+	int r = source_write(transaction->source, member, (uint64_t)slot * DSFS_SLOT_SPACING, zeros, sizeof(zeros),
+			     err);
+
+	return r < 0 ? r : source_flush(transaction->source, err);
+}
+
+static int structures_read_catalogue(struct transaction *transaction, const struct superblock *super, uint8_t *bytes,
+				     struct error *err)
+{
+	uint8_t found[SHA256_SIZE];
+	int r = source_read(transaction->source, address_member(super->catalogue_address),
+			    address_offset(super->catalogue_address), bytes, super->catalogue_length, err);
+
+	if (r == 0)
+		r = sha256_of(bytes, super->catalogue_length, found, err);
+	if (r == 0 && memcmp(found, super->catalogue_sha256, sizeof(found)) != 0)
+		r = error_set(err, -EBADMSG, "catalogue: its SHA-256 is not the one in the superblock");
+	return r;
+}
+
+/* All members have the same bytes, so the first that has them right will do. */
+static int structures_write_catalogue(struct transaction *transaction, uint32_t member, struct error *err)
+{
+	const struct superblock *to = &transaction->members[member].super;
+	auto_free uint8_t *bytes = huge_alloc(to->catalogue_length);
+	int r = bytes ? -EBADMSG : error_set(err, -ENOMEM, "no memory for a catalogue");
+
+	for (uint32_t i = 0; r == -EBADMSG && i < transaction->member_count; i++)
+		if (transaction->members[i].super.catalogue_length == to->catalogue_length)
+			r = structures_read_catalogue(transaction, &transaction->members[i].super, bytes, err);
+	if (r == 0 && memcmp(transaction->super.catalogue_sha256, to->catalogue_sha256, SHA256_SIZE) != 0)
+		r = error_set(err, -EBADMSG, "catalogue: the member names another one");
+	if (r == 0)
+		r = source_write(transaction->source, member, address_offset(to->catalogue_address), bytes,
+				 to->catalogue_length, err);
+	return r < 0 ? r : source_flush(transaction->source, err);
+}
+
+/* The record is written and cleared with the transaction. */
+static int structures_mend(struct transaction *transaction, uint32_t member, uint32_t number, struct error *err)
+{
+	if (structures_look(transaction->source, member, number, NULL) == 0 || number == STRUCTURES_RECORD)
+		return 0;
+	return number == STRUCTURES_CATALOGUE ? structures_write_catalogue(transaction, member, err) :
+						structures_empty_slot(transaction, member, number, err);
+}
+
+static void structures_mend_wrong(struct transaction *transaction, uint32_t member, const bool *is_wrong,
+				  const struct error *why, struct findings *findings)
+{
+	char name[STRUCTURES_NAME];
+
+	for (uint32_t i = 0; i < STRUCTURES_COUNT; i++) {
+		struct error failed = { 0 };
+		bool is_sound;
+
+		if (!is_wrong[i])
+			continue;
+		structures_name(i, member, transaction->member_count == 1, name);
+		is_sound = structures_mend(transaction, member, i, &failed) == 0 &&
+			   structures_look(transaction->source, member, i, &failed) == 0;
+		structures_report(findings, member, name, is_sound ? FINDING_REPAIRED : FINDING_FAILED,
+				  is_sound ? &why[i] : &failed);
+	}
+}
+
+struct structures {
+	bool is_wrong[STRUCTURES_COUNT];
+	struct error why[STRUCTURES_COUNT];
+};
+
+int structures_repair(struct transaction *transaction, struct findings *findings, struct error *err)
+{
+	auto_free struct structures *list = calloc(transaction->member_count, sizeof(*list));
+	int r;
+
+	if (!list)
+		return error_set(err, -ENOMEM, "no memory for a list of structures");
+	for (uint32_t m = 0; m < transaction->member_count; m++)
+		for (uint32_t i = 0; i < STRUCTURES_COUNT; i++)
+			list[m].is_wrong[i] = structures_look(transaction->source, m, i, &list[m].why[i]) < 0;
+	r = transaction_begin(transaction, err);
+	for (uint32_t m = 0; r == 0 && m < transaction->member_count; m++)
+		structures_mend_wrong(transaction, m, list[m].is_wrong, list[m].why, findings);
+	return r;
+}
