@@ -234,6 +234,17 @@ static void status_show_options(struct json_object *stats)
 	json_object_object_del(stats, DSFS_CONTROL_OPTIONS);
 }
 
+static void status_show_damage(const struct mounted *mounted, struct json_object *stats)
+{
+	struct json_object *count;
+
+	if (!json_object_object_get_ex(stats, DSFS_CONTROL_DAMAGED, &count) || !json_object_get_uint64(count))
+		return;
+	printf("damage: %" PRIu64 " places, see ", json_object_get_uint64(count));
+	text_write(stdout, mounted->point, strlen(mounted->point));
+	puts("/" DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_DAMAGE);
+}
+
 static void status_text(const struct mounted *mounted, struct json_object *version, struct json_object *stats)
 {
 	printf("mount '");
@@ -245,6 +256,7 @@ static void status_text(const struct mounted *mounted, struct json_object *versi
 	status_show_options(stats);
 	printf("counters\n");
 	status_show_object("", stats);
+	status_show_damage(mounted, stats);
 }
 
 static int status_json(const struct mounted *mounted, struct json_object *version, struct json_object *stats)

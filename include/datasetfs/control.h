@@ -12,6 +12,8 @@
 #define DSFS_CONTROL_VERSION "version"    /* the version that is mounted: one JSON object */
 #define DSFS_CONTROL_STATS   "stats.json" /* counters: one JSON object */
 #define DSFS_CONTROL_CATALOGUE "versions.json" /* the versions of the volume, oldest first: a JSON array of objects */
+#define DSFS_CONTROL_DAMAGE  "damage"     /* places that reads found damaged, a line of text for each: member, offset,
+				      * length, reason, version, and the chunk's sum or "-", with tabs between them */
 #define DSFS_CONTROL_CLIENT  "client"     /* where libdatasetfs finds the daemon: one JSON object */
 
 #define DSFS_CONTROL_VERSIONS "versions"  /* a directory: every version of the volume under its label, opened on
@@ -168,6 +170,7 @@ struct dsfs_prefetch {
 #define DSFS_CONTROL_MEMBER_ERRORS    "errors"         /* those that failed, */
 #define DSFS_CONTROL_MEMBER_IN_FLIGHT "in_flight"      /* those under way, */
 #define DSFS_CONTROL_MEMBER_LATENCY   "latency"        /* seconds that one takes now */
+#define DSFS_CONTROL_DAMAGED          "damaged"        /* places that are listed in the file damage */
 #define DSFS_CONTROL_STALLS           "stalls"         /* times that a read waited over 1 s for the device */
 #define DSFS_CONTROL_LONGEST_STALL    "longest_stall_seconds"
 #define DSFS_CONTROL_CLIENTS          "clients"        /* programs that read past the mount, connected now */

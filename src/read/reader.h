@@ -32,6 +32,13 @@ struct reader_counters {
 	counter64 device_latency[COUNTER_BUCKETS];
 };
 
+/* Bytes of one copy. */
+struct reader_place {
+	uint32_t member;
+	uint64_t offset, length;
+	const struct chunk *chunk; /* NULL: it is a page of block checksums */
+};
+
 /* Called on the reader's thread, before read_op.done. */
 struct reader_events {
 	/* The read fails. chunk: to blame; NULL: it is not one chunk's fault. */
@@ -42,8 +49,8 @@ struct reader_events {
 	void (*path_failed)(struct read_op *op, int code, bool is_parked);
 	/* The way to this member fails with this negative errno; another one has the same bytes. May be NULL. */
 	void (*copy_failed)(struct read_op *op, uint32_t member, int code);
-	/* What this member has is damaged, or cannot be read; another one has the same bytes. May be NULL. */
-	void (*copy_wrong)(struct read_op *op, uint32_t member, const struct error *err);
+	/* What a member has is damaged, or cannot be read; another one has the same bytes. May be NULL. */
+	void (*copy_wrong)(struct read_op *op, const struct reader_place *place, const struct error *err);
 };
 
 struct reader_setup {

@@ -92,20 +92,36 @@ static int settle_missing(const struct read_op *op, int result, uint64_t needed,
 	return error_set(err, -EIO, "the device returned %d bytes, expected %" PRIu64, result, needed);
 }
 
+/* piece NULL: a page. The chunk is to blame, of which perhaps only a part was read. */
+static struct reader_place settle_place(const struct read_fetch *fetch, const struct read_piece *piece)
+{
+	const struct chunk *chunk = piece ? &piece->part.chunk : NULL;
+	uint64_t address = chunk ? chunk->address : fetch->address;
+
+	return (struct reader_place){ .member = fetch->io.member,
+				      .offset = fetch->io.offset + address_offset(address) -
+						address_offset(fetch->address),
+				      .length = chunk ? chunk->stored : DSFS_BLOCK,
+				      .chunk = chunk };
+}
+
 /* One of several copies is of no use. */
-static void settle_tell(struct read_op *op, const struct read_fetch *fetch, const struct error *err)
+static void settle_tell(struct read_op *op, const struct read_fetch *fetch, const struct read_piece *piece,
+			const struct error *err)
 {
 	const struct reader_events *events = op->reader->setup.events;
+	struct reader_place place = settle_place(fetch, piece);
 
 	if (park_is_path_error(fetch->result) && events->copy_failed)
 		events->copy_failed(op, fetch->io.member, fetch->result);
 	else if (!park_is_path_error(fetch->result) && events->copy_wrong)
-		events->copy_wrong(op, fetch->io.member, err);
+		events->copy_wrong(op, &place, err);
 }
 
 /* Whether what failed is read again: every copy is, each in turn and all together least times, and then for as long as
  * the way to one may come back. */
-static bool settle_tries_again(struct read_op *op, struct read_fetch *fetch, uint32_t least, const struct error *err)
+static bool settle_tries_again(struct read_op *op, struct read_fetch *fetch, const struct read_piece *piece,
+			       uint32_t least, const struct error *err)
 {
 	uint64_t copies[DSFS_COPIES_MAX];
 	uint32_t count = fetch_copies(fetch, copies);
@@ -115,7 +131,7 @@ static bool settle_tries_again(struct read_op *op, struct read_fetch *fetch, uin
 	if (park_is_path_error(fetch->result))
 		fetch->path_error = fetch->result;
 	if (count > 1)
-		settle_tell(op, fetch, err);
+		settle_tell(op, fetch, piece, err);
 	return fetch->tries < least || fetch->tries % count || park_may_wait(op, fetch->path_error);
 }
 
@@ -129,7 +145,7 @@ static int settle_page(struct read_op *op, struct read_page *page, struct error 
 		r = block_sums_check_page(op->request.version.block_sums, page->number, page->bytes, err);
 		is_bad = r < 0;
 	}
-	if (r < 0 && settle_tries_again(op, &page->fetch, 1, err)) {
+	if (r < 0 && settle_tries_again(op, &page->fetch, NULL, 1, err)) {
 		page->fetch.state = READ_READY;
 		return 0;
 	}
@@ -190,7 +206,7 @@ int settle_round(struct read_op *op, bool *ret_again, const struct read_piece **
 		if (range->fetch.state != READ_ARRIVED)
 			continue;
 		r = settle_range(op, range, ret_piece, err);
-		if (r < 0 && !settle_tries_again(op, &range->fetch, 2, err))
+		if (r < 0 && !settle_tries_again(op, &range->fetch, *ret_piece, 2, err))
 			return r;
 		counter_add(&op->reader->setup.counters->retries, r < 0);
 		range->fetch.state = r < 0 ? READ_READY : READ_SETTLED;

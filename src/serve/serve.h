@@ -57,6 +57,7 @@ struct serve_options {
 struct ahead;
 struct clients;
 struct control;
+struct damage;
 struct snapshots;
 struct prune;
 struct visits;
@@ -87,6 +88,7 @@ struct serve {
 	struct generations generations;
 	struct clients *clients; /* constant once workers run */
 	struct control *control;
+	struct damage *damage;  /* that reads found */
 	struct ahead *ahead;    /* NULL: nothing is read ahead */
 	struct prune *prune;    /* NULL before the mount serves */
 	struct wishes *wishes;  /* NULL: users may announce nothing */

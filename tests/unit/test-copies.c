@@ -98,11 +98,16 @@ static void copy_failed(struct read_op *which, uint32_t member, int code)
 	lost = member;
 }
 
-static void copy_wrong(struct read_op *which, uint32_t member, const struct error *reason)
+/* The place is that of the chunk in the member's own column of the first group, or of a page in the second. */
+static void copy_wrong(struct read_op *which, const struct reader_place *place, const struct error *reason)
 {
 	(void)which;
 	assert_int_not_equal(reason->code, 0);
-	wrong |= 1u << member;
+	assert_int_equal(place->offset / SEGMENT, !place->chunk ? 2 : place->member == 2 ? 3 : 1);
+	assert_int_equal(place->length, place->chunk ? place->chunk->stored : DSFS_BLOCK);
+	if (place->chunk)
+		assert_int_equal(place->offset % SEGMENT, place->chunk->address % SEGMENT);
+	wrong |= 1u << place->member;
 }
 
 /* What each group has in its data column lies at the same offsets of the others. */

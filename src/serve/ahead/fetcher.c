@@ -17,6 +17,7 @@
 #include "read/read.h"
 #include "serve/ahead/allowance.h"
 #include "serve/ahead/gather.h"
+#include "serve/damage.h"
 #include "serve/opening/headroom.h"
 #include "serve/serve.h"
 #include "serve/worker/worker.h"
@@ -460,7 +461,21 @@ static void fetcher_path_failed(struct read_op *op, int code, bool is_parked)
 	atomic_store(&fetcher->paused, clock_now() + FETCHER_PAUSE);
 }
 
-static const struct reader_events fetcher_events = { .failed = fetcher_failed, .path_failed = fetcher_path_failed };
+/* A thread that was left behind may outlive the list. */
+static void fetcher_copy_wrong(struct read_op *op, const struct reader_place *place, const struct error *err)
+{
+	const struct fetcher_slot *slot = (const struct fetcher_slot *)op;
+	const struct fetcher *fetcher = slot->fetcher;
+
+	if (atomic_load(&fetcher->going))
+		damage_add(fetcher->serve->damage, place, slot->job->generation->version.label, err);
+}
+
+static const struct reader_events fetcher_events = {
+	.failed = fetcher_failed,
+	.path_failed = fetcher_path_failed,
+	.copy_wrong = fetcher_copy_wrong,
+};
 
 /* Once a second while something is kept, which others may need the memory of; or while there is no memory: nothing is
  * read then, so that nothing else looks whether there is some again. */

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "datasetfs/control.h"
 #include "serve/clients/clients.h"
+#include "serve/damage.h"
 #include "serve/dotdir/describe.h"
 #include "serve/dotdir/snapshots.h"
 #include "serve/dotdir/stats.h"
@@ -36,6 +37,11 @@ static void dotdir_version_write(struct serve *serve, struct json *json)
 	fputc('\n', json->out);
 }
 
+static void dotdir_damage_write(struct serve *serve, struct json *json)
+{
+	damage_write(serve->damage, json->out);
+}
+
 static const struct dotdir_file {
 	const char *name;
 	void (*write)(struct serve *serve, struct json *json);
@@ -43,6 +49,7 @@ static const struct dotdir_file {
 	{ DSFS_CONTROL_STATS, stats_write },
 	{ DSFS_CONTROL_VERSION, dotdir_version_write },
 	{ DSFS_CONTROL_CLIENT, clients_write },
+	{ DSFS_CONTROL_DAMAGE, dotdir_damage_write },
 };
 
 #define DOTDIR_FILES (sizeof(dotdir_files) / sizeof(*dotdir_files))

@@ -13,6 +13,7 @@
 #include "serve/ahead/wishes.h"
 #include "serve/clients/clients.h"
 #include "serve/control/watchdog.h"
+#include "serve/damage.h"
 #include "serve/serve.h"
 #include "serve/worker/counters.h"
 #include "serve/worker/worker.h"
@@ -240,6 +241,7 @@ static void stats_members(const struct serve *serve, struct json *json)
 	for (uint32_t i = 0; serve->route && i < serve->route->count; i++)
 		stats_member(serve, i, now, json);
 	json_end_array(json);
+	json_number(json, DSFS_CONTROL_DAMAGED, damage_count(serve->damage));
 }
 
 static void stats_stalls(const struct serve *serve, struct json *json)

@@ -13,9 +13,11 @@
 #include "base/log.h"
 #include "fuse/init.h"
 #include "image/address.h"
+#include "image/chunk.h"
 #include "image/inode.h"
 #include "serve/ahead/ahead.h"
 #include "serve/ahead/wishes.h"
+#include "serve/damage.h"
 #include "serve/request/node.h"
 #include "serve/request/reply.h"
 #include "serve/serve.h"
@@ -54,11 +56,20 @@ static void content_report(const struct content *content, const struct chunk *ch
 		content_node(content), where, suppressed);
 }
 
+static void content_note(const struct content *content, const struct reader_place *place, const struct error *err)
+{
+	damage_add(content->worker->serve->damage, place, content->generation->version.label, err);
+}
+
 static void content_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
 {
 	struct content *content = content_of(op);
 
 	content_report(content, chunk, err);
+	if (chunk && error_is_damage(err->code) && !chunk_is_inline(chunk))
+		content_note(content, &(struct reader_place){ address_member(chunk->address),
+							      address_offset(chunk->address), chunk->stored, chunk },
+			     err);
 	generations_mark_stale(&content->worker->serve->generations, content->generation);
 }
 
@@ -93,18 +104,19 @@ static void content_copy_failed(struct read_op *op, uint32_t member, int code)
 	atomic_store_explicit(&content_of(op)->worker->contents->path_failed, true, memory_order_relaxed);
 }
 
-static void content_copy_wrong(struct read_op *op, uint32_t member, const struct error *err)
+static void content_copy_wrong(struct read_op *op, const struct reader_place *place, const struct error *err)
 {
 	static struct log_limit limit = { .burst = 10 };
 	const struct content *content = content_of(op);
 	char path[1024];
 	unsigned suppressed;
 
+	content_note(content, place, err);
 	if (!log_allow(&limit, &suppressed))
 		return;
 	content_path(content, path, sizeof(path));
 	log_warn("cannot use a copy of '%s': %s, reading another ino=%" PRIu64 " member=%" PRIu32 " suppressed=%u",
-		 path, err->reason, content_node(content), member, suppressed);
+		 path, err->reason, content_node(content), place->member, suppressed);
 }
 
 static const struct reader_events content_events = {

@@ -28,6 +28,7 @@
 #include "serve/control/control.h"
 #include "serve/control/prune.h"
 #include "serve/control/watchdog.h"
+#include "serve/damage.h"
 #include "serve/dotdir/snapshots.h"
 #include "serve/dotdir/visits.h"
 #include "serve/opening/open.h"
@@ -199,6 +200,8 @@ static int session_prepare(struct session *session, struct error *err)
 	if (r < 0)
 		return r;
 	r = snapshots_new(&serve->snapshots, err);
+	if (r == 0)
+		r = damage_new(&serve->damage, err);
 	if (r < 0)
 		return r;
 	r = page_cache_new(&serve->pages, err);
@@ -415,6 +418,7 @@ void session_free(struct session *session)
 	cpus_free(&session->serve.cpus);
 	mount_free(session->mount);
 	snapshots_free(session->serve.snapshots);
+	damage_free(session->serve.damage);
 	chunk_cache_free(session->serve.cache);
 	page_cache_free(session->serve.pages);
 	route_free(session->serve.route);
