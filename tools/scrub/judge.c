@@ -17,6 +17,7 @@
 #define JUDGE_ROOM   (ROWS_WINDOW + CONTENT_PIECE_MAX + DSFS_BLOCK)
 #define JUDGE_BLOCKS (JUDGE_ROOM / DSFS_BLOCK)
 #define JUDGE_NOBODY UINT32_MAX
+#define JUDGE_PLACES 10u /* blocks of a piece that are tried in all combinations */
 
 struct judge_copy {
 	uint64_t address;
@@ -32,13 +33,15 @@ struct judge_verdict {
 	uint64_t at, length;               /* in the window */
 	uint32_t copy, from;               /* JUDGE_NOBODY: no copy is right */
 	bool is_unknown;
+	bool is_combined;                  /* from several copies, whose bytes the first one has now */
 	char reason[128];
 };
 
 struct judge {
 	struct judge_setup setup;
 	struct codec *codec;
-	uint8_t *scratch; /* JUDGE_ROOM */
+	uint8_t *scratch;  /* JUDGE_ROOM */
+	uint8_t *combined; /* CONTENT_PIECE_MAX */
 	struct judge_copy copies[DSFS_COPIES_MAX];
 	uint32_t count;
 	struct rows_window window;
@@ -59,7 +62,8 @@ int judge_new(const struct judge_setup *setup, struct judge **ret, struct error 
 		judge->setup = *setup;
 		judge->codec = codec_new();
 		judge->scratch = huge_alloc(JUDGE_ROOM);
-		has_memory = judge->codec && judge->scratch;
+		judge->combined = huge_alloc(CONTENT_PIECE_MAX);
+		has_memory = judge->codec && judge->scratch && judge->combined;
 	}
 	for (uint32_t i = 0; has_memory && i < DSFS_COPIES_MAX; i++) {
 		judge->copies[i].bytes = huge_alloc(JUDGE_ROOM);
@@ -82,6 +86,7 @@ void judge_free(struct judge *judge)
 	content_map_free_pieces(&judge->pieces);
 	codec_free(judge->codec);
 	free(judge->scratch);
+	free(judge->combined);
 	free(judge->verdicts);
 	free(judge);
 }
@@ -237,8 +242,8 @@ static uint32_t judge_choose(struct judge *judge, const struct content_piece *pi
 	return right;
 }
 
-static void judge_blame(struct judge *judge, const struct content_piece *piece, uint32_t copy, uint32_t right,
-			const struct error *why)
+static struct judge_verdict *judge_blame(struct judge *judge, const struct content_piece *piece, uint32_t copy,
+					 uint32_t right, const struct error *why)
 {
 	struct judge_verdict *verdict = judge_add(judge, &(struct judge_verdict){ .piece = piece,
 										  .at = judge_at(judge, piece),
@@ -249,6 +254,90 @@ static void judge_blame(struct judge *judge, const struct content_piece *piece, 
 	if (verdict)
 		snprintf(verdict->reason, sizeof(verdict->reason), "%.127s",
 			 why->code ? why->reason : "other bytes with the same content");
+	return verdict;
+}
+
+/* A part of a piece that is not the same everywhere. */
+struct judge_place {
+	uint64_t at, length;
+	uint32_t copies[DSFS_COPIES_MAX], count, turn;
+};
+
+static void judge_look(const struct judge *judge, struct judge_place *place)
+{
+	for (uint32_t i = 0; i < judge->count; i++) {
+		bool is_new = judge_can_read(&judge->copies[i], place->at, place->length);
+
+		for (uint32_t k = 0; is_new && k < place->count; k++)
+			is_new = !judge_is_same(&judge->copies[place->copies[k]], &judge->copies[i], place->at,
+						place->length);
+		if (is_new)
+			place->copies[place->count++] = i;
+	}
+}
+
+/* Returns how many; JUDGE_NOBODY: too many, or one cannot be read anywhere. */
+static uint32_t judge_find_places(const struct judge *judge, uint64_t at, uint64_t end, struct judge_place *places)
+{
+	uint32_t count = 0;
+
+	for (uint64_t next; at < end; at = next) {
+		struct judge_place place = { .at = at };
+
+		next = round_down(at, DSFS_BLOCK) + DSFS_BLOCK;
+		next = next < end ? next : end;
+		place.length = next - at;
+		judge_look(judge, &place);
+		if (!place.count || (place.count > 1 && count == JUDGE_PLACES))
+			return JUDGE_NOBODY;
+		if (place.count > 1)
+			places[count++] = place;
+	}
+	return count;
+}
+
+/* As a number is counted up, of which each place is a digit. False: all were there. */
+static bool judge_next(struct judge *judge, uint64_t from, struct judge_place *places, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		struct judge_place *place = &places[i];
+
+		place->turn = (place->turn + 1) % place->count;
+		memcpy(judge->combined + place->at - from, judge->copies[place->copies[place->turn]].bytes + place->at,
+		       place->length);
+		if (place->turn)
+			return true;
+	}
+	return false;
+}
+
+/* Copies that are wrong in different blocks are right together: then the first one has the right bytes, in memory. */
+static bool judge_combine(struct judge *judge, const struct content_piece *piece)
+{
+	uint64_t at = judge_at(judge, piece);
+	struct judge_place places[JUDGE_PLACES];
+	uint32_t count = judge_find_places(judge, at, at + piece->stored, places);
+	bool is_right;
+
+	if (count == JUDGE_NOBODY || piece->is_lost)
+		return false;
+	memcpy(judge->combined, judge->copies[0].bytes + at, piece->stored);
+	do
+		is_right = content_map_check(piece, judge->combined, judge->codec, judge->scratch, NULL) == 0;
+	while (!is_right && judge_next(judge, at, places, count));
+	if (is_right)
+		memcpy(judge->copies[0].bytes + at, judge->combined, piece->stored);
+	return is_right;
+}
+
+static void judge_blame_combined(struct judge *judge, const struct content_piece *piece, const struct error *why)
+{
+	for (uint32_t i = 0; i < judge->count; i++) {
+		struct judge_verdict *verdict = judge_blame(judge, piece, i, 0, &why[i]);
+
+		if (verdict)
+			verdict->is_combined = true;
+	}
 }
 
 static void judge_piece(struct judge *judge, const struct content_piece *piece)
@@ -263,6 +352,10 @@ static void judge_piece(struct judge *judge, const struct content_piece *piece)
 		return;
 	}
 	right = judge_choose(judge, piece, why);
+	if (right == JUDGE_NOBODY && judge_combine(judge, piece)) {
+		judge_blame_combined(judge, piece, why);
+		return;
+	}
 	if (right == JUDGE_NOBODY) {
 		judge_blame(judge, piece, 0, JUDGE_NOBODY, &why[0]);
 		return;
@@ -376,7 +469,7 @@ static void judge_patch(struct judge *judge)
 
 		if (!judge_mends(verdict))
 			continue;
-		memcpy(copy->bytes + verdict->at, judge->copies[verdict->from].bytes + verdict->at, verdict->length);
+		memmove(copy->bytes + verdict->at, judge->copies[verdict->from].bytes + verdict->at, verdict->length);
 		for (uint64_t block = verdict->at / DSFS_BLOCK; block * DSFS_BLOCK < verdict->at + verdict->length;
 		     block++)
 			copy->is_dirty[block] = true;
@@ -475,7 +568,7 @@ static void judge_report(const struct judge *judge, const struct judge_verdict *
 {
 	const struct judge_copy *copy = &judge->copies[verdict->copy];
 	const struct content_piece *piece = verdict->piece;
-	bool has_from = judge_mends(verdict);
+	bool has_from = judge_mends(verdict) && !verdict->is_combined;
 	const struct finding finding = {
 		.state = judge_state(judge, verdict),
 		.what = judge_what(verdict),

@@ -237,10 +237,7 @@ static int scrub_structures(struct scrub *scrub, struct error *err)
 		if (scrub->volume->names[i])
 			r = structures_check(scrub->source, i, count == 1, &scrub->findings, err);
 		else
-			findings_add(&scrub->findings, &(struct finding){ .state = FINDING_UNKNOWN,
-									   .what = "member",
-									   .member = i,
-									   .reason = "it is missing" });
+			structures_missing(i, &scrub->findings);
 	}
 	return r;
 }

@@ -88,6 +88,16 @@ int structures_check(struct source *source, uint32_t member, bool is_only, struc
 	return r;
 }
 
+void structures_missing(uint32_t member, struct findings *findings)
+{
+	struct error why = { 0 };
+	char name[STRUCTURES_NAME];
+
+	snprintf(name, sizeof(name), "member %" PRIu32, member);
+	error_set(&why, -ENODEV, "it is missing");
+	structures_report(findings, member, name, FINDING_UNKNOWN, &why);
+}
+
 /* --- repair --- */
 
 static int structures_empty_slot(struct transaction *transaction, uint32_t member, uint32_t slot, struct error *err)

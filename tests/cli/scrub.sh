@@ -1,0 +1,278 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: in=asan timeout=300
+# scrub: finds a wrong byte wherever it lies on a member, makes it right again from another one, and leaves alone what is
+# right nowhere; shards and interrupted runs cover everything once; what cannot be repaired is said.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+
+mkdir tree
+for i in {1..120}; do head -c $((i * 311)) /dev/urandom >"tree/small $i"; done
+head -c 5000000 /dev/urandom >tree/large
+for i in {1..20000}; do echo "line $i of a text that can be compressed"; done >tree/text
+rows() {
+    python3 "$LIB/member_rows.py" "$@"
+}
+
+# scrub STATUS OPTION… VOLUME: into out
+scrub() {
+    local expected=$1 rc=0
+    shift
+    datasetfsctl scrub "$@" >out 2>err || rc=$?
+    assert_eq "status of 'scrub $*': $(cat out err)" $rc "$expected"
+}
+
+# again: vol has what kept has
+again() {
+    rm -rf vol
+    cp -r kept vol
+}
+
+mkdir vol
+pack vol/a,vol/b,vol/c tree --protect mirror:2 --segment-size 1M --compress zstd
+echo more >tree/more
+pack vol/a tree --label v2
+cp -r vol kept
+
+say "nothing is wrong"
+scrub 0 vol/a
+assert_contains "the line" "$(cat out)" "clean: "
+diff -r vol kept >diff.log || fail "scrub writes: $(cat diff.log)"
+flock -x vol/b datasetfsctl scrub vol/a >out || fail "a lock stops it: $(cat out)"
+rc=0
+flock -x vol/b datasetfsctl scrub --repair vol/a >out 2>err || rc=$?
+assert_eq "status while somebody changes the volume" $rc 2
+assert_contains "the line" "$(cat err)" "cannot scrub 'vol/a': volume 'vol/a': "
+scrub 0 --repair vol/a
+rows same vol kept || fail "nothing was to be repaired"
+
+say "flips on one member, everywhere"
+kinds=
+for member in 0 1 2; do
+    again
+    rows sweep $((member + 1)) $member vol/? >flips
+    scrub 1 --json vol/a
+    rows places <out >places
+    python3 - <<'END' || fail "member $member: not every flip is in a place, or a place has none"
+places = [line.split() for line in open("places")]
+found = {(int(m), range(int(at), int(at) + int(length))): 0 for m, at, length, *_ in places}
+assert len(found) == len(places), "a place is there twice"
+for line in open("flips"):
+    member, at = map(int, line.split())
+    hits = [key for key in found if key[0] == member and at in key[1]]
+    assert len(hits) == 1, (line, hits)
+    found[hits[0]] += 1
+assert all(found.values()), [key for key, count in found.items() if not count]
+END
+    assert_eq "states" "$(cut -d ' ' -f 5 places | sort -u)" damaged
+    kinds+=$(cut -d ' ' -f 4 places | sort -u)$'\n'
+    scrub 0 --repair vol/a
+    assert_contains "the line" "$(tail -n 1 out)" "damaged=0 repaired=$(wc -l <places) failed=0 lost=0 unknown=0"
+    rows same vol kept || fail "after the repair"
+    scrub 0 vol/b
+    assert_contains "the line" "$(cat out)" "clean: "
+done
+assert_eq "kinds of places" "$(sort -u <<<"$kinds" | xargs)" \
+    "chunk head_of_block_checksums index_section page_of_block_checksums source_section unused_bytes"
+
+say "shards"
+again
+rows flip 11 300 1 vol/? >flips
+scrub 1 --json vol/a
+rows places <out | sort >places
+for count in 2 5 100; do
+    : >sharded
+    for ((n = 1; n <= count; n++)); do
+        datasetfsctl scrub --json --shard $n/$count vol/a >out || true
+        rows places <out >>sharded
+    done
+    sort sharded | cmp - places || fail "$count shards have something else"
+done
+for n in 1 2 3; do datasetfsctl scrub --repair --shard $n/3 vol/c >out || fail "shard $n: $(cat out)"; done
+rows same vol kept || fail "after the repair in shards"
+
+say "a list of places"
+again
+rows flip 12 40 2 vol/? >flips
+scrub 1 --json vol/a
+rows places <out | grep chunk | head -n 1 | tr ' ' '\t' >damage
+echo "# and more" >>damage
+scrub 0 --repair --from damage vol/a
+read -r _ offset _ <damage
+assert_contains "what was repaired" "$(cat out)" "member=2 offset=$offset "
+[ "$(grep -c '^repaired ' out)" -lt "$(grep -c . flips)" ] || fail "more than the list was repaired"
+scrub 1 vol/a
+echo "2 5" >damage
+scrub 2 --from damage vol/a
+assert_contains "the line" "$(cat err)" "a line '2 5', expected member, offset and length"
+
+say "superblocks, records, catalogues"
+again
+newest=$(python3 - vol/b <<'END'
+import struct, sys
+raw = open(sys.argv[1], "rb").read(1 << 20)
+slots = [struct.unpack_from("<Q", raw, (n << 16) + 0x30)[0] for n in range(8)]
+print(slots.index(max(slots)), struct.unpack_from("<Q", raw, (slots.index(max(slots)) << 16) + 0x48)[0] & (1 << 56) - 1)
+END
+)
+read -r slot catalogue <<<"$newest"
+spoil vol/b $((slot << 16))
+spoil vol/c $(((slot - 1 << 16) + 100))
+spoil vol/c $((512 << 10))
+catalogue_c=$(python3 - vol/c "$slot" <<'END'
+import struct, sys
+raw = open(sys.argv[1], "rb").read(1 << 20)
+print(struct.unpack_from("<Q", raw, (int(sys.argv[2]) << 16) + 0x48)[0] & (1 << 56) - 1)
+END
+)
+spoil vol/c $((catalogue_c + 200))
+scrub 1 vol/a
+for what in "superblock slot $slot of member 1" "superblock slot $((slot - 1)) of member 2" "publisher record of member 2" \
+    "catalogue of member 2"; do
+    grep -q "^damaged $what: " out || fail "no '$what': $(cat out)"
+done
+assert_eq "damaged structures" "$(grep -c '^damaged ' out)" 4
+scrub 0 --repair vol/a
+assert_eq "repaired structures" "$(grep -c '^repaired ' out)" 4
+scrub 0 vol/a
+assert_contains "the line" "$(cat out)" "clean: "
+datasetfsctl verify vol/a >out || fail "verify: $(cat out)"
+rows same vol kept || fail "after the repair"
+
+say "no copy is right"
+again
+datasetfsctl stat --json vol/a "small 77" | python3 "$LIB/chunks.py" >chunks
+read -r _ _ member offset _ <chunks
+python3 "$LIB/member_rows.py" rows vol/? >columns
+python3 - "$member" "$offset" <<'END' >both
+import sys
+member, offset = map(int, sys.argv[1:])
+columns = [list(map(int, line.split())) for line in open("columns")]
+group, start = next((c[0], c[3]) for c in columns if c[2] == member and c[3] <= offset < c[3] + c[4])
+for number, _, other, at, _ in columns:
+    if number == group:
+        print("abc"[other], at + offset - start)
+END
+while read -r name at; do spoil "vol/$name" $((at + 9)); done <both
+cp -r vol spoiled
+for option in "" --repair; do
+    scrub 1 $option vol/b
+    assert_contains "the file" "$(cat out)" "lost 'small 77': no copy is right chunk=0 member=$member offset=$offset version=v1"
+    assert_contains "the file" "$(cat out)" "version=v2"
+    assert_contains "the line" "$(tail -n 1 out)" "damaged=0 repaired=0 failed=0 lost=1 unknown=0"
+done
+scrub 1 --repair --json vol/b
+assert_eq "path" "$(json files.0.path out)" "small 77"
+assert_eq "state" "$(json state out)" damaged
+rows same vol spoiled || fail "what is right nowhere was written"
+rm -rf spoiled
+
+say "copies that are wrong in different blocks"
+again
+python3 - large 3 >both <<'END'
+import json, subprocess, sys
+chunk = json.loads(subprocess.run(["datasetfsctl", "stat", "--json", "vol/a", "large"], stdout=-1).stdout)["chunks"][3]
+columns = [list(map(int, line.split())) for line in open("columns")]
+member, offset = chunk["member"], chunk["device_offset"]
+group, start = next((c[0], c[3]) for c in columns if c[2] == member and c[3] <= offset < c[3] + c[4])
+for number, column, other, at, _ in columns:
+    if number == group:
+        print("abc"[other], at + offset - start + 5000 + column * 50000)
+END
+while read -r name at; do spoil "vol/$name" "$at"; done <both
+scrub 1 vol/a
+assert_eq "damaged places" "$(grep -c '^damaged chunk: ' out)" 2
+scrub 0 --repair vol/a
+rows same vol kept || fail "after the repair"
+
+say "an index that is damaged on both members, at different places"
+again
+python3 - <<'END' >both
+import json, subprocess
+columns = [list(map(int, line.split())) for line in open("columns")]
+kept = {n: open(f"kept/{'abc'[n]}", "rb").read() for n in range(3)}
+# the pages of the names begin with the magic of LMDB
+for number, column, member, at, tail in columns:
+    found = kept[member].find(b"\xde\xc0\xef\xbe", at, at + tail)
+    if column == 0 and found >= 0:
+        twin = next(c for c in columns if c[0] == number and c[1] == 1)
+        print("abc"[member], found + 9000)
+        print("abc"[twin[2]], twin[3] + found - at + 5000)
+        break
+END
+while read -r name at; do spoil "vol/$name" "$at"; done <both
+scrub 1 vol/a
+assert_eq "damaged places" "$(grep -c '^damaged index section: ' out)" 2
+scrub 0 --repair vol/a
+rows same vol kept || fail "after the repair"
+
+say "interrupted"
+again
+rows flip 13 200 0 vol/? >flips
+scrub 1 --json vol/a
+rows places <out | sort >places
+cc -shared -fPIC -O1 -D_GNU_SOURCE "$LIB/fault.c" -o fault.so || fail "fault.c does not compile"
+if [ "$DATASETFS_BUILD_NAME" = gcc ]; then
+    watched=(env --default-signal=INT FAULT_KIND=read "FAULT_VOLUME=$PWD/vol/a,$PWD/vol/b,$PWD/vol/c"
+        "FAULT_COUNT=$PWD/count" "LD_PRELOAD=$PWD/fault.so")
+    "${watched[@]}" FAULT_AT=0 datasetfsctl scrub -j1 vol/a >out || true
+    "${watched[@]}" FAULT_STOP=1 FAULT_AT=$(($(cat count) * 3 / 4)) datasetfsctl scrub -j1 --json vol/a >out 2>err &
+    wait_for 20 is_stopped $! || fail "it does not stop"
+    kill -INT $!
+    kill -CONT $!
+    rc=0
+    wait $! || rc=$?
+    assert_eq "status when interrupted" $rc 1
+    assert_eq "interrupted" "$(json interrupted out)" true
+    next=$(json next out)
+    rows places <out >first
+    scrub 1 --json --start "$next" vol/a
+    rows places <out | sort - first | cmp - places || fail "the rest, from $next on, is not what was missing"
+fi
+
+say "three copies"
+rm -rf vol && mkdir vol
+pack vol/a,vol/b,vol/c tree --protect mirror:3 --segment-size 1M
+rm -rf kept && cp -r vol kept
+rows flip 21 200 0 vol/? >flips
+rows flip 22 30 2 vol/? >>flips
+scrub 0 --repair vol/a
+rows same vol kept || fail "after the repair of three copies"
+
+say "bytes that no version uses any more"
+head -c 300000 /dev/urandom >tree/large
+pack vol/a tree --label v2
+datasetfsctl remove vol/a v1 2>/dev/null >&2 || fail "remove"
+rows flip 31 300 1 vol/? >flips
+scrub 0 --repair vol/a
+assert_contains "unused bytes" "$(cat out)" "repaired unused bytes: copies differ (two are equal), taken from member"
+scrub 0 vol/a
+
+say "what cannot be repaired"
+rm -rf vol && mkdir vol
+pack vol/a,vol/b tree --segment-size 1M
+rows flip 41 3 1 vol/? >flips
+scrub 1 --repair vol/a
+assert_contains "the line" "$(cat out)" "have no copy: what is damaged there cannot be repaired"
+grep -q "lost=[1-3] " out || fail "it is not told: $(cat out)"
+pack one tree
+scrub 0 --repair one
+read -r _ _ _ offset _ < <(datasetfsctl stat --json one "small 77" | python3 "$LIB/chunks.py")
+spoil one "$offset"
+scrub 1 --repair one
+assert_contains "one member" "$(cat out)" "the volume has one member: nothing of it can be repaired"
+assert_contains "one member" "$(cat out)" "lost 'small 77': no copy is right chunk=0 member=0 offset=$offset version=v1"
+
+say "a missing member"
+again
+rm vol/b
+scrub 2 vol/a
+assert_contains "the member" "$(cat out)" "unknown member 1: it is missing"
+scrub 2 --repair vol/a
+assert_contains "the line" "$(cat err)" "member 1 is missing"
+
+say "wrong options"
+assert_fails 2 "'4/3', expected N/T with 1 <= N <= T" datasetfsctl scrub --shard 4/3 kept/a
+assert_fails 2 "expected MEMBER:OFFSET" datasetfsctl scrub --start 17 kept/a
+assert_fails 2 "--start 0:5 is in no row of the volume" datasetfsctl scrub --start 0:5 kept/a
+assert_fails 2 "'nothing'" datasetfsctl scrub --from nothing kept/a
+assert_fails 2 "nothing" datasetfsctl scrub nothing
