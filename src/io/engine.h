@@ -70,6 +70,7 @@ struct engine {
 	const struct engine_ops *ops;
 	bool polling; /* set by the owner: whether a wait may end because of the polled descriptor */
 	int64_t timeout; /* set by the owner: ns that a wait for reads lasts at most; 0: no limit */
+	unsigned left; /* set by the owner: reads under way that may not come back; beside them depth others may be */
 	unsigned completions; /* that the last wait brought */
 	unsigned kept; /* reads that the kernel gets with the next wait */
 };

@@ -76,6 +76,11 @@ static bool ring_submit_read(struct ring *ring, struct io_read *read)
 	return true;
 }
 
+static bool ring_has_room(const struct ring *ring)
+{
+	return ring->in_flight < ring->depth + ring->engine.left;
+}
+
 static void ring_enqueue(struct ring *ring, struct io_read *read)
 {
 	read->next = NULL;
@@ -91,7 +96,7 @@ static void ring_read(struct engine *engine, struct io_read *read)
 		read->done(read, -ENXIO);
 		return;
 	}
-	if (ring->in_flight >= ring->depth || !ring_submit_read(ring, read))
+	if (!ring_has_room(ring) || !ring_submit_read(ring, read))
 		ring_enqueue(ring, read);
 }
 
@@ -99,7 +104,7 @@ static void ring_start_queued(struct ring *ring)
 {
 	struct io_read *read;
 
-	while ((read = ring->queue_first) && ring->in_flight < ring->depth) {
+	while ((read = ring->queue_first) && ring_has_room(ring)) {
 		if (!ring_submit_read(ring, read))
 			return;
 		ring->queue_first = read->next;
@@ -360,6 +365,16 @@ static int ring_check_reads(struct ring *ring, struct error *err)
 	return error_set(err, -EOPNOTSUPP, "this kernel's io_uring has no IORING_OP_READ, expected Linux 5.6 or newer");
 }
 
+/* Files that cannot be read asynchronously are read by threads of the kernel's, 4 for each CPU. A member that does not
+ * answer would have them all, and the others would wait. Before Linux 5.15 it stays so. */
+static void ring_add_threads(struct ring *ring)
+{
+	unsigned limits[2] = { 2 * ring->depth, 0 };
+
+	if (ring->member_count > 1)
+		io_uring_register_iowq_max_workers(&ring->uring, limits);
+}
+
 /* The kernel's newest offers first; each older kernel refuses flags that it does not know. All but the last make
  * completions wait for the thread that submitted. */
 static int ring_setup(struct ring *ring, const struct engine_setup *setup, struct error *err)
@@ -419,6 +434,7 @@ int ring_new(const struct engine_setup *setup, struct engine **ret, struct error
 		free(ring);
 		return r;
 	}
+	ring_add_threads(ring);
 	/* Both save reference counting per call; where they are refused, plain descriptors do. The first is a number
 	 * that only this thread has: another one would take back a number of its own. */
 	if (!setup->moves && !setup->is_freed_elsewhere)

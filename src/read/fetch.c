@@ -113,6 +113,21 @@ static void fetch_choose(struct read_fetch *fetch, int64_t now)
 	fetch->io.offset = address_offset(copies[turn]);
 }
 
+enum fetch_wait fetch_look(const struct read_fetch *fetch, int64_t now)
+{
+	const struct route *route = fetch->op->reader->setup.route;
+	uint64_t copies[DSFS_COPIES_MAX];
+	uint32_t count;
+
+	if (fetch->state != READ_BUSY || !route_is_suspect(route, fetch->io.member, now))
+		return FETCH_FINE;
+	count = fetch_copies(fetch, copies);
+	for (uint32_t i = 0; i < count; i++)
+		if (!route_is_suspect(route, address_member(copies[i]), now))
+			return FETCH_STUCK;
+	return FETCH_ALONE;
+}
+
 static void fetch_one(struct read_fetch *fetch, void (*done)(struct io_read *io, int result), int64_t now)
 {
 	struct reader *reader = fetch->op->reader;

@@ -88,6 +88,8 @@ struct read_request {
 	uint8_t *payload;
 	size_t room, lead;
 	uint8_t *scratch;      /* READ_SCRATCH bytes, page-aligned, of this read alone */
+	/* After read_leave() the payload is needed again: bytes that have copies come to it by the scratch. */
+	bool keeps_payload;
 	uint32_t copy; /* from 1: of bytes that have copies this one is read, and no other; 0: any */
 	bool is_ahead; /* if it fails, it is read again for whoever wants it, and that counts as a failure */
 	const _Atomic uint64_t *wanted; /* 0 there: nobody waits for it any more, which ends it; NULL: always wanted */
@@ -103,6 +105,7 @@ struct read_op {
 	/* Since when it waits for the device without getting on, ns, monotonic; 0: it does not. Any thread may read
 	 * it. */
 	_Atomic int64_t waiting_since;
+	bool is_left;            /* by read_leave() */
 	bool waits;              /* to be parked: the way to the device fails */
 	int path_error;          /* negative errno, how */
 	struct read_op *parked;  /* the next one that is, see reader.parked */
@@ -138,10 +141,12 @@ static inline uint64_t op_wanted(const struct read_piece *piece)
 	return address_offset(piece->part.chunk.address) + piece->part.skip;
 }
 
-static inline void op_drop_claims(const struct read_op *op)
+static inline void op_drop_claims(struct read_op *op)
 {
-	for (unsigned i = 0; i < op->piece_count; i++)
+	for (unsigned i = 0; i < op->piece_count; i++) {
 		if (op->pieces[i].claimed)
 			chunk_cache_drop(op->reader->setup.cache, op->request.version.key,
 					 op->pieces[i].part.chunk.number);
+		op->pieces[i].claimed = false;
+	}
 }

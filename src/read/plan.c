@@ -53,9 +53,19 @@ static bool plan_continues(const struct read_op *op, const struct read_range *ra
 	return !direct || plan_joins_run(op, range, piece->at) || range->runs < IO_READ_IOVECS - 2; /* head, tail */
 }
 
+/* The read of it may be left where it is stuck, see read_leave(). */
+static bool plan_may_be_left(const struct read_op *op, const struct read_piece *piece)
+{
+	uint64_t copies[DSFS_COPIES_MAX];
+
+	return members_copies(&op->request.version.index->members, piece->part.chunk.address, copies) > 1;
+}
+
 /* Small chunks of a list are worth a copy: the one that would fit divides the read of all. */
 static bool plan_is_direct(const struct read_op *op, const struct read_piece *piece)
 {
+	if (op->request.keeps_payload && plan_may_be_left(op, piece))
+		return false;
 	return (!op->request.gap || piece->part.want >= PLAN_LARGE) && plan_fits_payload(op, piece);
 }
 

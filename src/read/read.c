@@ -22,7 +22,9 @@
  *
  * When the way to the device failed, and not the data, the request is parked, and the owner of the reader retries it
  * once a second until the deadline. A device read that does not return keeps its memory: at the deadline somebody else
- * answers the request, and it ends here when the device lets go (read_abandon()). */
+ * answers the request, and it ends here when the device lets go (read_abandon()). Where other members have the bytes
+ * that one member keeps, its owner need not wait for the deadline: he leaves the read (read_leave()), with the memory
+ * that the device has, and begins it again in other memory (serve/request/content.c). */
 #include "read/read.h"
 
 #include <errno.h>
@@ -166,6 +168,37 @@ void read_give_up(struct reader *reader)
 	read_retry(reader);
 }
 
+bool read_is_stuck(const struct read_op *op, int64_t now)
+{
+	bool is_stuck = false;
+	enum fetch_wait wait;
+
+	if (!op->pending || !op->reader->setup.route || op->request.copy)
+		return false;
+	for (unsigned i = 0; i < op->page_count + op->range_count; i++) {
+		const struct read_range *range = i < op->page_count ? NULL : &op->ranges[i - op->page_count];
+		const struct read_fetch *fetch = range ? &range->fetch : &op->pages[i].fetch;
+
+		wait = fetch_look(fetch, now);
+		if (wait == FETCH_ALONE ||
+		    (range && range->direct && fetch->state == READ_BUSY && op->request.keeps_payload))
+			return false;
+		is_stuck |= wait == FETCH_STUCK;
+	}
+	return is_stuck;
+}
+
+void read_leave(struct read_op *op)
+{
+	static const _Atomic uint64_t nobody;
+
+	op->request.wanted = &nobody;
+	op->is_left = true;
+	op->reader->engine->left += op->pending;
+	op_drop_claims(op);
+	atomic_store_explicit(&op->waiting_since, 0, memory_order_relaxed);
+}
+
 /* A block device that was taken away is one of no size: its end is everywhere, and that is no error to the kernel. */
 static int read_result(const struct read_fetch *fetch, int result)
 {
@@ -186,6 +219,7 @@ static void read_done(struct io_read *io, int result)
 	if (op->reader->setup.route)
 		route_end(op->reader->setup.route, fetch->io.member, fetch->started, now, fetch->result);
 	counter_span(counters->device_latency, now - fetch->started);
+	op->reader->engine->left -= op->is_left;
 	if (fetch->result > 0)
 		counter_add(&counters->device_bytes, (uint64_t)fetch->result);
 	if (--op->pending == 0)
@@ -195,7 +229,7 @@ static void read_done(struct io_read *io, int result)
 void read_begin(struct reader *reader, struct read_op *op)
 {
 	op->reader = reader;
-	op->whole = op->waits = false;
+	op->whole = op->waits = op->is_left = false;
 	op->mismatches = 0;
 	atomic_store_explicit(&op->waiting_since, 0, memory_order_relaxed);
 	plan_begin(op, op->request.offset, op->request.size);

@@ -362,13 +362,15 @@ loop_end() {
     wait_for 10 loop_is_over "$1" "$file"
 }
 
-# slow_device FILE DEVICE MICROSECONDS: DEVICE is a file with the bytes of FILE, and each read of it takes so much
-# longer, however many there are at a time (tests/lib/slowfs.c). What it did is in slowfs.log when it has ended.
+# slow_device FILE DEVICE MICROSECONDS [CONTROL]: DEVICE is a file with the bytes of FILE, and each read of it takes so
+# much longer, however many there are at a time (tests/lib/slowfs.c). What it did is in slowfs.log when it has ended,
+# with a file that controls it in CONTROL.log.
 slow_device() {
+    local log=${4:-slowfs}.log
     : >"$2"
-    "$DATASETFS_BUILD/tests/slowfs" "$@" >slowfs.log 2>&1 &
+    "$DATASETFS_BUILD/tests/slowfs" "$@" >"$log" 2>&1 &
     end_daemon_at_exit $! "$2"
-    wait_for 10 grep -q '^ready$' slowfs.log || { cat slowfs.log; fail "no slow device: slowfs $*"; }
+    wait_for 10 grep -q '^ready$' "$log" || { cat "$log"; fail "no slow device: slowfs $*"; }
 }
 
 # add_partition DEVICE START LENGTH: its first one, in sectors; false where there are none, or /dev does not show them

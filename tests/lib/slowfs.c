@@ -2,9 +2,12 @@
 /* A slow device for tests: a FUSE file system that is one file, whose reads take a given time longer than those of the
  * file behind it. The time is latency and no queue: any number of reads wait at once, each for itself.
  *
- *   slowfs BACKING MOUNTPOINT MICROSECONDS
+ *   slowfs BACKING MOUNTPOINT MICROSECONDS [CONTROL]
  *
- * MOUNTPOINT is a file too. Says 'ready' when it serves, and at its end what it did. */
+ * MOUNTPOINT is a file too. Says 'ready' when it serves, and at its end what it did. CONTROL is a file that is looked
+ * at every few milliseconds, with one word: 'hang', no read is answered until it says something else; 'eio', all fail;
+ * a number, the microseconds from now on. At the end of a hang it says how many reads waited when it began, and how
+ * many came. */
 #define FUSE_USE_VERSION 314
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +23,7 @@
 #include <unistd.h>
 
 #define SLOWFS_FOREVER    1e6    /* s */
+#define SLOWFS_LOOK       5000000 /* ns between two looks at the control file */
 #define SLOWFS_BACKGROUND 60000u /* reads at once; the kernel's own limit of 12 would be a queue */
 
 /* A read that is done, but whose time has not come. */
@@ -33,7 +37,12 @@ struct slowfs_answer {
 
 struct slowfs {
 	int fd;
-	int64_t latency; /* ns; the same for all, so the first that came is the first that is due */
+	const char *control; /* its path; NULL: there is none */
+	/* ns; mostly the same for all: the first that came is the first that is answered. As what follows under the
+	 * lock. */
+	int64_t latency;
+	int fails, hangs;
+	unsigned hung, came; /* reads that waited when it began to hang, and that came since */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct slowfs_answer *waiting, **end;
@@ -78,6 +87,8 @@ static struct slowfs_answer *slowfs_take(struct slowfs *slowfs)
 static void slowfs_reply(struct slowfs *slowfs, struct slowfs_answer *answer)
 {
 	pthread_mutex_lock(&slowfs->lock); /* first: who has his answer sees it counted */
+	while (slowfs->hangs && !slowfs->ending)
+		pthread_cond_wait(&slowfs->wake, &slowfs->lock);
 	slowfs->count--;
 	pthread_mutex_unlock(&slowfs->lock);
 	if (answer->result < 0)
@@ -96,6 +107,58 @@ static void *slowfs_main(void *argument)
 	while ((answer = slowfs_take(slowfs))) {
 		slowfs_sleep(answer->due);
 		slowfs_reply(slowfs, answer);
+	}
+	return NULL;
+}
+
+/* ---- the thread that looks at what is wanted ---- */
+
+/* Under the lock. */
+static void slowfs_hang(struct slowfs *slowfs, int hangs)
+{
+	if (slowfs->hangs == hangs)
+		return;
+	slowfs->hangs = hangs;
+	if (hangs) {
+		slowfs->hung = slowfs->count;
+		slowfs->came = 0;
+	} else {
+		printf("hung=%u came=%u\n", slowfs->hung, slowfs->came);
+		fflush(stdout);
+	}
+	pthread_cond_broadcast(&slowfs->wake);
+}
+
+/* An empty file is one that is being written. */
+static void slowfs_obey(struct slowfs *slowfs)
+{
+	FILE *control = fopen(slowfs->control, "r");
+	char word[32] = "";
+
+	if (!control)
+		return;
+	if (fscanf(control, "%31s", word) == 1) {
+		pthread_mutex_lock(&slowfs->lock);
+		slowfs_hang(slowfs, !strcmp(word, "hang"));
+		slowfs->fails = !strcmp(word, "eio");
+		if (word[0] >= '0' && word[0] <= '9')
+			slowfs->latency = strtoll(word, NULL, 10) * 1000;
+		pthread_mutex_unlock(&slowfs->lock);
+	}
+	fclose(control);
+}
+
+static void *slowfs_watch(void *argument)
+{
+	struct slowfs *slowfs = argument;
+	int is_over = 0;
+
+	while (slowfs->control && !is_over) {
+		slowfs_obey(slowfs);
+		slowfs_sleep(slowfs_now() + SLOWFS_LOOK);
+		pthread_mutex_lock(&slowfs->lock);
+		is_over = slowfs->ending;
+		pthread_mutex_unlock(&slowfs->lock);
 	}
 	return NULL;
 }
@@ -138,11 +201,24 @@ static void slowfs_add(struct slowfs *slowfs, struct slowfs_answer *answer)
 	*slowfs->end = answer;
 	slowfs->end = &answer->next;
 	slowfs->reads++;
+	slowfs->came += slowfs->hangs != 0;
 	slowfs->bytes += answer->result > 0 ? (uint64_t)answer->result : 0;
 	if (++slowfs->count > slowfs->most)
 		slowfs->most = slowfs->count;
 	pthread_cond_signal(&slowfs->wake);
 	pthread_mutex_unlock(&slowfs->lock);
+}
+
+/* Whether a read that came then is to fail, and when it is due. */
+static int slowfs_fails(struct slowfs *slowfs, int64_t came, int64_t *ret_due)
+{
+	int fails;
+
+	pthread_mutex_lock(&slowfs->lock);
+	fails = slowfs->fails;
+	*ret_due = came + slowfs->latency;
+	pthread_mutex_unlock(&slowfs->lock);
+	return fails;
 }
 
 static void slowfs_read(fuse_req_t request, fuse_ino_t node, size_t size, off_t offset, struct fuse_file_info *file)
@@ -157,9 +233,10 @@ static void slowfs_read(fuse_req_t request, fuse_ino_t node, size_t size, off_t 
 		fuse_reply_err(request, ENOMEM);
 		return;
 	}
-	*answer = (struct slowfs_answer){ .request = request, .due = came + slowfs->latency };
-	answer->result = pread(slowfs->fd, answer->bytes, size, offset);
-	if (answer->result < 0)
+	*answer = (struct slowfs_answer){ .request = request };
+	if (slowfs_fails(slowfs, came, &answer->due))
+		answer->result = -EIO;
+	else if ((answer->result = pread(slowfs->fd, answer->bytes, size, offset)) < 0)
 		answer->result = -errno;
 	slowfs_add(slowfs, answer);
 }
@@ -175,9 +252,11 @@ static const struct fuse_lowlevel_ops slowfs_ops = {
 
 static int slowfs_serve(struct slowfs *slowfs, struct fuse_session *session)
 {
-	pthread_t thread;
+	pthread_t thread, watch;
 	int r = pthread_create(&thread, NULL, slowfs_main, slowfs);
 
+	if (!r)
+		r = pthread_create(&watch, NULL, slowfs_watch, slowfs);
 	if (r) {
 		fprintf(stderr, "slowfs: cannot start a thread: %s\n", strerror(r));
 		return 1;
@@ -187,9 +266,10 @@ static int slowfs_serve(struct slowfs *slowfs, struct fuse_session *session)
 	r = fuse_session_loop(session);
 	pthread_mutex_lock(&slowfs->lock);
 	slowfs->ending = 1;
-	pthread_cond_signal(&slowfs->wake);
+	pthread_cond_broadcast(&slowfs->wake);
 	pthread_mutex_unlock(&slowfs->lock);
 	pthread_join(thread, NULL);
+	pthread_join(watch, NULL);
 	printf("reads=%" PRIu64 " bytes=%" PRIu64 " at_once=%u\n", slowfs->reads, slowfs->bytes, slowfs->most);
 	return r < 0;
 }
@@ -219,11 +299,12 @@ int main(int argc, char **argv)
 {
 	struct slowfs slowfs = { .end = &slowfs.waiting };
 
-	if (argc != 4) {
-		fputs("Usage: slowfs BACKING MOUNTPOINT MICROSECONDS\n", stderr);
+	if (argc != 4 && argc != 5) {
+		fputs("Usage: slowfs BACKING MOUNTPOINT MICROSECONDS [CONTROL]\n", stderr);
 		return 2;
 	}
 	slowfs.latency = strtoll(argv[3], NULL, 10) * 1000;
+	slowfs.control = argv[4];
 	slowfs.fd = open(argv[1], O_RDONLY | O_CLOEXEC);
 	if (slowfs.fd < 0) {
 		perror(argv[1]);

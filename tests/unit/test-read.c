@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "fuse/init.h"
 #include "image/address.h"
@@ -26,6 +27,8 @@
 #define AT       DSFS_DATA_AT
 #define DEVICE   (AT + 16 * CHUNK)
 #define SEQUENCE 5u
+
+#define MEMBERS 2u /* of a volume with copies */
 
 #define BLOCK_SUMS      (AT + 13 * CHUNK) /* file 7 */
 #define BLOCK_SUMS_SIZE (CHUNK + 50001u)
@@ -112,6 +115,7 @@ static void fake_release(struct channel *channel, struct channel_request *reques
 }
 
 static const struct channel_ops fake_ops = { .reply = fake_reply, .release = fake_release };
+static const struct channel_ops fake_ring_ops = { .reply = fake_reply, .release = fake_release, .own_thread = true };
 
 /* --- a worker --- */
 
@@ -119,13 +123,14 @@ static const uint64_t sizes[1] = { DEVICE };
 static struct section section;
 static struct version version;
 static struct generation generation;
-static struct file_geometry geometry;
-static struct array_source volume = { .count = 1, .geometry = &geometry };
+static struct file_geometry geometry[MEMBERS];
+static struct array_source volume = { .count = 1, .geometry = geometry };
 static struct serve serve;
 static struct worker worker __attribute__((aligned(128)));
 static struct engine engine = { .ops = &script_ops };
 static struct channel channel;
 static struct channel_request request;
+static void *payload_map; /* of the request, at first */
 static uint64_t block_sums_first, page_at;
 static uint8_t *block_sums_bytes;
 
@@ -186,6 +191,29 @@ static void make_block_sums(void)
 	page_at = address_offset(block_sums_page_address(generation.block_sums, 0));
 }
 
+/* Two members hold the same. */
+static void make_members(void)
+{
+	static struct member list[MEMBERS];
+	static struct member_group group = { .birth = 1, .tail = DEVICE, .kind = DSFS_GROUP_COPIES, .data = 1,
+					     .redundant = 1 };
+	static uint64_t columns[MEMBERS];
+	static struct member_column places[MEMBERS];
+
+	for (uint32_t i = 0; i < MEMBERS; i++) {
+		columns[i] = address_make(i, 0);
+		places[i] = (struct member_column){ columns[i], 0, i };
+	}
+	generation.index->members = (struct members){ .segment_log = 30, .list = list, .count = MEMBERS,
+						      .groups = &group, .group_count = 1, .columns = columns,
+						      .column_count = MEMBERS, .places = places };
+	CHECK_OK(route_new(MEMBERS, &serve.route, &err));
+	volume.count = MEMBERS;
+	worker.setup.uring = true;
+}
+
+static bool has_copies, is_ring; /* what the next setup makes */
+
 static int setup(void **state)
 {
 	static struct names_reader *readers[1];
@@ -200,7 +228,8 @@ static int setup(void **state)
 	CHECK_OK(names_reader_open(index->names, &readers[0], &err));
 	generation = (struct generation){ .version = version, .sequence = SEQUENCE, .key = 1, .index = index,
 					  .readers = readers, .reader_count = 1, .uses = 1 };
-	geometry = (struct file_geometry){ .is_direct = true, .logical_block = 512, .size = DEVICE };
+	for (unsigned i = 0; i < MEMBERS; i++)
+		geometry[i] = (struct file_geometry){ .is_direct = true, .logical_block = 512, .size = DEVICE };
 	serve = (struct serve){ .volume = &volume, .options.read.verify = true, .worker_count = 1 };
 	make_block_sums();
 	CHECK_OK(page_cache_new(&serve.pages, &err));
@@ -208,13 +237,18 @@ static int setup(void **state)
 	atomic_store(&serve.generations.current, &generation);
 	CHECK_OK(chunk_cache_new(CHUNK, &serve.cache, &err));
 	memset(&worker, 0, sizeof(worker));
+	volume.count = 1;
+	if (has_copies)
+		make_members();
+	channel = (struct channel){ .ops = is_ring ? &fake_ring_ops : &fake_ops, .slots = 1 };
 	worker.serve = &serve;
 	worker.slots = 1;
+	worker.channel = &channel;
 	worker.engine = &engine;
 	CHECK_OK(content_open(&worker, &err));
 	content_start(&worker);
-	channel = (struct channel){ .ops = &fake_ops, .slots = 1 };
-	request = (struct channel_request){ .channel = &channel, .payload = map_pages(INIT_READ_MAX),
+	payload_map = map_pages(INIT_READ_MAX);
+	request = (struct channel_request){ .channel = &channel, .payload = payload_map,
 					    .payload_size = INIT_READ_MAX };
 	started_count = 0;
 	return 0;
@@ -226,13 +260,18 @@ static int teardown(void **state)
 	assert_int_equal(generation.uses, 1);
 	assert_int_equal(channel.busy, 0);
 	names_reader_close(generation.readers[0]);
+	assert_int_equal(started_count, 0);
+	assert_int_equal(engine.left, 0);
+	if (has_copies)
+		generation.index->members = (struct members){ 0 };
+	route_free(serve.route);
 	index_close(generation.index);
 	block_sums_close(generation.block_sums);
 	version_free(&version);
 	chunk_cache_free(serve.cache);
 	page_cache_free(serve.pages);
 	content_close(&worker);
-	munmap(request.payload, INIT_READ_MAX);
+	munmap(payload_map, INIT_READ_MAX);
 	return 0;
 }
 
@@ -240,7 +279,7 @@ static int teardown(void **state)
 static void begin(uint64_t ordinal, uint64_t offset, uint32_t size)
 {
 	memset(request.payload, 0xa5, INIT_READ_MAX);
-	memset(worker.contents->scratch, 0x5a, READ_SCRATCH);
+	memset(content_at(&worker, 0)->scratch, 0x5a, READ_SCRATCH);
 	request.wire = (struct request){ .opcode = FUSE_READ, .unique = request.wire.unique + 2,
 					 .nodeid = (uint64_t)SEQUENCE << DSFS_ORDINAL_BITS | ordinal,
 					 .in.read = { .offset = offset, .size = size } };
@@ -435,8 +474,8 @@ static void wait_for_device(void)
 /* As if its wait had begun so many seconds earlier. */
 static void pass_time(unsigned seconds)
 {
-	assert_int_not_equal(worker.contents->slot[0].op.waiting_since, 0); /* may be below it soon after a boot */
-	worker.contents->slot[0].op.waiting_since -= seconds * INT64_C(1000000000);
+	assert_int_not_equal(content_at(&worker, 0)->op.waiting_since, 0); /* may be below it soon after a boot */
+	content_at(&worker, 0)->op.waiting_since -= seconds * INT64_C(1000000000);
 }
 
 static void expect_parked(void)
@@ -472,7 +511,7 @@ static void test_path_errors_wait(void **state)
 		assert_int_equal(replies, 1);
 		assert_int_equal(reply_error_code, 0);
 		assert_memory_equal(reply_bytes + CHUNK, device + AT + 12 * CHUNK, CHUNK);
-		assert_int_equal(worker.contents->slot[0].op.waiting_since, 0);
+		assert_int_equal(content_at(&worker, 0)->op.waiting_since, 0);
 	}
 }
 
@@ -482,7 +521,7 @@ static void test_no_bytes(void **state)
 	(void)state;
 	wait_for_device();
 	for (unsigned is_device = 0; is_device < 2; is_device++) {
-		geometry.is_block_device = is_device;
+		geometry[0].is_block_device = is_device;
 		begin(6, 0, CHUNK);
 		complete_empty(0);
 		complete_empty(0);
@@ -533,7 +572,7 @@ static void test_deadline(void **state)
 			read_retry(&worker.contents->reader);
 		}
 		expect_eio();
-		assert_int_equal(worker.contents->slot[0].op.waiting_since, 0);
+		assert_int_equal(content_at(&worker, 0)->op.waiting_since, 0);
 	}
 	begin(4, 0, 4096);
 	complete(0, -ENODEV);
@@ -571,6 +610,152 @@ static void test_hung_read(void **state)
 	assert_int_equal(replies, 1);
 	assert_int_equal(started_count, 0); /* the device must not get the memory again */
 	assert_false(request.taken);
+}
+
+/* --- a member that does not answer --- */
+
+static void fall_silent(uint32_t member, bool is_silent)
+{
+	atomic_store(&serve.route->members[member].progress, clock_now() - (is_silent ? INT64_C(10000000000) : 0));
+}
+
+static void expect_left(unsigned reads)
+{
+	assert_int_equal(content_is_left(&worker), reads > 0);
+	assert_int_equal(engine.left, reads);
+}
+
+/* The other member answers; the first one comes late, when the slot has another request, or before it. What it brings
+ * goes nowhere. */
+static void test_stuck_read_is_left(void **state)
+{
+	static const int results[] = { 0, -EIO, 512 };
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) {
+		begin(2, 0, 1u << 20);
+		assert_int_equal(started_count, 1);
+		content_leave_stuck(&worker);
+		assert_int_equal(started_count, 1);
+		fall_silent(started[0]->member, true);
+		content_leave_stuck(&worker);
+		assert_int_equal(started_count, 2);
+		assert_int_not_equal(started[0]->member, started[1]->member);
+		assert_int_equal(started[0]->offset, started[1]->offset);
+		expect_left(1);
+		assert_int_equal(replies, 0);
+		if (i % 2) {
+			complete(0, results[i / 2]);
+			assert_int_equal(replies, 0);
+			expect_left(0);
+			complete(0, 0);
+			expect_bytes(device + AT, 2 * CHUNK + 5000);
+			continue;
+		}
+		complete(1, 0);
+		expect_bytes(device + AT, 2 * CHUNK + 5000);
+		begin(6, 0, CHUNK);
+		assert_int_equal(started_count, 2);
+		complete(0, results[i / 2]);
+		expect_left(0);
+		assert_int_equal(replies, 0);
+		complete(0, 0);
+		expect_bytes(device + AT + 10 * CHUNK, CHUNK);
+	}
+	assert_int_equal(atomic_load(&worker.counters.read.failures), 0);
+}
+
+/* Over io_uring the kernel has the payload: nothing that a device may keep goes there. */
+static void test_payload_is_kept(void **state)
+{
+	(void)state;
+	begin(2, 0, 1u << 20);
+	fall_silent(started[0]->member, true);
+	content_leave_stuck(&worker);
+	assert_ptr_equal(request.payload, payload_map);
+	for (unsigned i = 0; i < started_count; i++)
+		for (int k = 0; k < started[i]->iov_count; k++)
+			assert_false((uint8_t *)started[i]->iov[k].iov_base >= request.payload &&
+				     (uint8_t *)started[i]->iov[k].iov_base < request.payload + INIT_READ_MAX);
+	complete(1, 0);
+	expect_bytes(device + AT, 2 * CHUNK + 5000);
+	complete(0, 0);
+	assert_int_equal(replies, 1);
+}
+
+static void test_nobody_else_has_it(void **state)
+{
+	(void)state;
+	begin(2, 0, 1u << 20);
+	fall_silent(started[0]->member, true);
+	atomic_store(&serve.route->members[1 - started[0]->member].failures, ROUTE_FAILURES);
+	content_leave_stuck(&worker);
+	assert_int_equal(started_count, 1);
+	expect_left(0);
+	complete_all();
+	expect_bytes(device + AT, 2 * CHUNK + 5000);
+}
+
+/* As much as there is memory for: then a read waits for the device as it would without copies. */
+static void test_memory_is_bounded(void **state)
+{
+	(void)state;
+	begin(2, 0, 1u << 20);
+	fall_silent(started[0]->member, true);
+	content_leave_stuck(&worker);
+	complete(1, 0);
+	begin(6, 0, 2 * CHUNK); /* of two pieces */
+	assert_int_equal(started_count, 3);
+	fall_silent(started[0]->member, false);
+	fall_silent(started[1]->member, true);
+	content_leave_stuck(&worker);
+	assert_int_equal(started_count, 3);
+	complete(0, 0);
+	expect_left(0);
+	content_leave_stuck(&worker);
+	assert_int_equal(started_count, 4);
+	expect_left(2);
+	complete(2, 0);
+	complete(2, 0);
+	assert_int_equal(replies, 1);
+	assert_int_equal(reply_error_code, 0);
+	assert_memory_equal(reply_bytes + CHUNK, device + AT + 12 * CHUNK, CHUNK);
+	complete_all();
+	assert_int_equal(replies, 1);
+}
+
+/* Answered by somebody else before: the slot is free at once. */
+static void test_stuck_and_answered(void **state)
+{
+	(void)state;
+	begin(2, 0, 1u << 20);
+	assert_true(channel_expire(&request, request.wire.unique));
+	fall_silent(started[0]->member, true);
+	content_leave_stuck(&worker);
+	assert_int_equal(started_count, 1);
+	assert_false(request.taken);
+	complete_all();
+	assert_int_equal(replies, 1);
+}
+
+static int setup_copies(void **state)
+{
+	has_copies = true;
+	return setup(state);
+}
+
+static int setup_ring(void **state)
+{
+	is_ring = true;
+	return setup_copies(state);
+}
+
+static int teardown_copies(void **state)
+{
+	int r = teardown(state);
+
+	has_copies = is_ring = false;
+	return r;
 }
 
 /* --- block checksums --- */
@@ -768,6 +953,7 @@ static void test_killed_is_no_error(void **state)
 int main(void)
 {
 #define READ_TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define COPIES_TEST(name) cmocka_unit_test_setup_teardown(name, setup_copies, teardown_copies)
 	const struct CMUnitTest tests[] = {
 		READ_TEST(test_whole_file_is_one_device_read),
 		READ_TEST(test_every_offset_and_size),
@@ -782,6 +968,11 @@ int main(void)
 		READ_TEST(test_other_errors_do_not_wait),
 		READ_TEST(test_deadline),
 		READ_TEST(test_hung_read),
+		COPIES_TEST(test_stuck_read_is_left),
+		cmocka_unit_test_setup_teardown(test_payload_is_kept, setup_ring, teardown_copies),
+		COPIES_TEST(test_nobody_else_has_it),
+		COPIES_TEST(test_memory_is_bounded),
+		COPIES_TEST(test_stuck_and_answered),
 		READ_TEST(test_lost_page_waits),
 		READ_TEST(test_blocks_alone),
 		READ_TEST(test_two_chunks_in_part),

@@ -36,6 +36,7 @@ struct fetcher_slot {
 	struct read_op op; /* the first member */
 	struct fetcher *fetcher;
 	struct fetcher_job *job; /* NULL: free */
+	bool is_left; /* it is not: a device keeps a read of a job that goes on without it */
 	struct kept_batch *batch;
 	struct gather gather;
 	uint8_t *scratch;
@@ -60,7 +61,7 @@ struct fetcher {
 	struct fetcher_job *jobs, **last;
 	unsigned count;
 	_Atomic uint64_t going; /* 0: it ends, and reads of more than one round with it */
-	_Atomic bool renew, tick;
+	_Atomic bool renew, tick, leave;
 	sem_t started;   /* posted by the thread, */
 	bool has_engine; /* which says by then whether it goes on */
 	bool is_stuck;   /* fetcher_stop() left it behind */
@@ -279,6 +280,12 @@ static void fetcher_done(struct read_op *op, int64_t result)
 	struct fetcher *fetcher = slot->fetcher;
 	struct fetcher_job *job = slot->job;
 
+	if (slot->is_left) {
+		slot->is_left = false;
+		fetcher->busy--;
+		kept_end(fetcher->kept, slot->batch, true);
+		return;
+	}
 	slot->job = NULL;
 	if (result >= 0) {
 		fetcher_arrived(fetcher, slot->batch, job, (uint64_t)result);
@@ -289,6 +296,29 @@ static void fetcher_done(struct read_op *op, int64_t result)
 	kept_end(fetcher->kept, slot->batch, true);
 	job->pending--;
 	fetcher_settle(fetcher, job);
+}
+
+/* Slot and batch are the device's until it lets go. */
+static void fetcher_leave_one(struct fetcher *fetcher, struct fetcher_slot *slot)
+{
+	struct fetcher_job *job = slot->job;
+
+	read_leave(&slot->op);
+	slot->is_left = true;
+	slot->job = NULL;
+	counter_add(&fetcher->counters.ahead_failures, 1);
+	kept_give_up(fetcher->kept, slot->batch);
+	job->pending--;
+	fetcher_settle(fetcher, job);
+}
+
+static void fetcher_leave_stuck(struct fetcher *fetcher)
+{
+	int64_t now = clock_now();
+
+	for (unsigned i = 0; i < fetcher->slot_count; i++)
+		if (fetcher->slots[i].job && read_is_stuck(&fetcher->slots[i].op, now))
+			fetcher_leave_one(fetcher, &fetcher->slots[i]);
 }
 
 /* ---- what is read next ---- */
@@ -355,7 +385,8 @@ static void fetcher_read(struct fetcher *fetcher, struct fetcher_slot *slot)
 /* What others may need: the scratch of slots that are not to be used, and what free() keeps for the next batches. */
 static void fetcher_give_back(struct fetcher *fetcher)
 {
-	while (fetcher->touched > fetcher->reads && !fetcher->slots[fetcher->touched - 1].job)
+	while (fetcher->touched > fetcher->reads && !fetcher->slots[fetcher->touched - 1].job &&
+	       !fetcher->slots[fetcher->touched - 1].is_left)
 		huge_empty(fetcher->slots[--fetcher->touched].scratch, READ_SCRATCH);
 	malloc_trim(0);
 }
@@ -429,7 +460,7 @@ static struct fetcher_slot *fetcher_free_slot(struct fetcher *fetcher)
 
 	if (fetcher->busy >= fetcher->reads)
 		return NULL;
-	while (slot->job)
+	while (slot->job || slot->is_left)
 		slot++;
 	return slot;
 }
@@ -492,6 +523,8 @@ static void fetcher_woken(void *argument)
 	wake_take(&fetcher->wake);
 	if (atomic_exchange(&fetcher->renew, false))
 		engine_renew(fetcher->reader.engine);
+	if (atomic_exchange(&fetcher->leave, false))
+		fetcher_leave_stuck(fetcher);
 	if (atomic_exchange(&fetcher->again.is_set, false))
 		fetcher_store_again(fetcher);
 	if (atomic_exchange(&fetcher->tick, false))
@@ -674,5 +707,11 @@ void fetcher_tick(struct fetcher *fetcher)
 void fetcher_renew(struct fetcher *fetcher)
 {
 	atomic_store(&fetcher->renew, true);
+	wake_up(&fetcher->wake);
+}
+
+void fetcher_leave(struct fetcher *fetcher)
+{
+	atomic_store(&fetcher->leave, true);
 	wake_up(&fetcher->wake);
 }

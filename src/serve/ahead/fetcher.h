@@ -69,3 +69,5 @@ const struct counters *fetcher_counters(const struct fetcher *fetcher);
 void fetcher_tick(struct fetcher *fetcher);
 /* The volume's descriptor leads elsewhere. */
 void fetcher_renew(struct fetcher *fetcher);
+/* A member does not answer: READs that wait for what is being read there go elsewhere. Any thread. */
+void fetcher_leave(struct fetcher *fetcher);

@@ -320,6 +320,17 @@ void kept_end(struct kept *kept, struct kept_batch *batch, bool is_bad)
 	kept_tell(waiters);
 }
 
+void kept_give_up(struct kept *kept, struct kept_batch *batch)
+{
+	struct kept_waiter *waiters;
+
+	pthread_mutex_lock(&kept->lock);
+	kept_take_out_all(kept, batch);
+	waiters = kept_waiters(batch);
+	pthread_mutex_unlock(&kept->lock);
+	kept_tell(waiters);
+}
+
 struct kept_file *kept_pin(struct kept *kept, uint64_t key, uint64_t ordinal)
 {
 	struct kept_file *file;

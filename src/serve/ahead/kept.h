@@ -92,6 +92,8 @@ void kept_arrive(struct kept *kept, struct kept_batch *batch);
 void kept_remove(struct kept *kept, struct kept_file *file);
 /* The fetch is done with it; is_bad: no file of it is of use. */
 void kept_end(struct kept *kept, struct kept_batch *batch, bool is_bad);
+/* Its fetch does not come back for now: READs that wait for its files are told, and it has none any more. */
+void kept_give_up(struct kept *kept, struct kept_batch *batch);
 /* A file that is there is pinned, until kept_unpin(). NULL: it is not. */
 struct kept_file *kept_pin(struct kept *kept, uint64_t key, uint64_t ordinal);
 void kept_unpin(struct kept *kept, struct kept_file *file);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks every worker once a second; waiting.c answers what is overdue, this file reports and has the volume looked
- * for. */
+ * for. Members of a volume are looked at more often, and the more so while one is suspect. */
 #include "serve/control/watchdog.h"
 
 #include <errno.h>
@@ -18,18 +18,22 @@
 #include "serve/ahead/ahead.h"
 #include "serve/ahead/wishes.h"
 #include "serve/control/reopen.h"
+#include "serve/control/suspects.h"
 #include "serve/request/waiting.h"
 #include "serve/serve.h"
 #include "serve/worker/worker.h"
 
 #define SECOND WAITING_SECOND
 #define PERIOD SECOND /* between two looks */
+#define GLANCE (SECOND / 4)   /* at whether a member is suspect, */
+#define STARE  (SECOND / 10)  /* and while one is */
 
 struct watchdog {
 	struct counters counters;
 	struct serve *serve;
 	pthread_t thread;
 	struct wake wake;
+	struct suspects suspects;
 	_Atomic bool ending;
 	_Atomic int64_t waiting_since; /* of the stall under way, ns; 0: none */
 	_Atomic int64_t longest; /* ns */
@@ -156,6 +160,8 @@ static void watchdog_look(struct watchdog *watchdog)
 		if (since && (!oldest || since < oldest))
 			oldest = since;
 	}
+	if (watchdog->suspects.is_failing)
+		reopen_wish(serve);
 	now = clock_now();
 	since = atomic_load(&watchdog->waiting_since);
 	if (!since && oldest && now - oldest >= WAITING_STALL)
@@ -166,12 +172,25 @@ static void watchdog_look(struct watchdog *watchdog)
 		watchdog_go_on(watchdog, now - since);
 }
 
+/* Until it is time to look, and meanwhile at members alone. */
+static void watchdog_sleep(struct watchdog *watchdog)
+{
+	int64_t until = clock_now() + PERIOD, left = PERIOD, most = PERIOD;
+
+	while (left > 0 && !atomic_load(&watchdog->ending)) {
+		if (watchdog->serve->route)
+			most = suspects_look(&watchdog->suspects, watchdog->serve) ? STARE : GLANCE;
+		wake_wait(&watchdog->wake, (int)((left < most ? left : most) / 1000000) + 1);
+		left = until - clock_now();
+	}
+}
+
 static void *watchdog_main(void *argument)
 {
 	struct watchdog *watchdog = argument;
 
 	while (!atomic_load(&watchdog->ending)) {
-		wake_wait(&watchdog->wake, PERIOD / 1000000);
+		watchdog_sleep(watchdog);
 		watchdog_look(watchdog);
 		if (watchdog->serve->ahead)
 			fetcher_tick(ahead_fetcher(watchdog->serve->ahead));

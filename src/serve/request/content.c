@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "fuse/init.h"
 #include "image/address.h"
@@ -134,6 +135,21 @@ static void content_end(struct content *content)
 	atomic_store_explicit(&content->worker->reading[content->request->slot], 0, memory_order_relaxed);
 }
 
+static void content_spare(struct contents *contents, struct content *content)
+{
+	content->next_spare = contents->spare;
+	contents->spare = content;
+}
+
+/* The device has let go of what was left to it. */
+static void content_come_back(struct content *content)
+{
+	struct contents *contents = content->worker->contents;
+
+	contents->left--;
+	content_spare(contents, content);
+}
+
 /* The generation first: the slot's next request is another one. */
 static void content_done(struct read_op *op, int64_t result)
 {
@@ -142,6 +158,10 @@ static void content_done(struct read_op *op, int64_t result)
 	struct worker *worker = content->worker;
 
 	generation_put(content->generation);
+	if (!request) {
+		content_come_back(content);
+		return;
+	}
 	content_end(content);
 	if (result == -ECANCELED) { /* somebody else answered */
 		reply_end(worker, request);
@@ -177,7 +197,8 @@ static void content_fill(struct content *content, struct worker *worker, struct 
 	wish->size = in->size < request->payload_size ? in->size : request->payload_size;
 	wish->payload = request->payload;
 	wish->room = request->payload_size;
-	wish->scratch = worker->contents->scratch + (size_t)request->slot * READ_SCRATCH;
+	wish->keeps_payload = worker->channel->ops->own_thread && worker->serve->route;
+	wish->scratch = content->scratch;
 	wish->wanted = &request->owed;
 	wish->done = content_done;
 }
@@ -288,7 +309,7 @@ static void content_start_read(struct content *content)
  * section keeps the generation. */
 void content_read(struct worker *worker, struct channel_request *request)
 {
-	struct content *content = &worker->contents->slot[request->slot];
+	struct content *content = content_at(worker, request->slot);
 	bool is_head = request->wire.in.read.offset == 0;
 	uint32_t thread = request->wire.pid;
 	struct generation *generation;
@@ -310,6 +331,85 @@ void content_read(struct worker *worker, struct channel_request *request)
 		ahead_read(worker->serve->ahead, generation, thread, ordinal);
 }
 
+/* ---- reads that do not come back ---- */
+
+/* Over io_uring the kernel knows the payload by its address, so it stays; nothing was read into it, see
+ * read_request.keeps_payload. */
+static void content_swap_payload(struct content *content, struct content *spare)
+{
+	content->payload = content->request->payload;
+	content->request->payload = spare->payload;
+	spare->payload = NULL;
+}
+
+/* The device keeps the memory, and the READ begins again with that of a spare one, which takes the slot. */
+static void content_leave(struct content *content)
+{
+	struct contents *contents = content->worker->contents;
+	struct content *spare = contents->spare;
+
+	contents->spare = spare->next_spare;
+	spare->worker = content->worker;
+	spare->request = content->request;
+	spare->generation = content->generation;
+	spare->was_announced = content->was_announced;
+	spare->op.request.inode = content->op.request.inode;
+	if (spare->payload)
+		content_swap_payload(content, spare);
+	generation_get(content->generation);
+	read_leave(&content->op);
+	contents->left++;
+	content->request = NULL;
+	atomic_store_explicit(&contents->slot[spare->request->slot], spare, memory_order_release);
+	content_begin(spare);
+}
+
+void content_leave_stuck(struct worker *worker)
+{
+	int64_t now = clock_now();
+
+	for (size_t i = 0; i < worker->slots && worker->contents->spare; i++)
+		if (read_is_stuck(&content_at(worker, i)->op, now))
+			content_leave(content_at(worker, i));
+}
+
+bool content_is_left(const struct worker *worker)
+{
+	return worker->contents->left;
+}
+
+/* ---- its life ---- */
+
+/* Those of slots first, then the spare ones. */
+static int content_lay_out(struct worker *worker, struct contents *contents, struct error *err)
+{
+	bool has_payloads = contents->count > worker->slots && !worker->channel->ops->own_thread;
+	size_t size = contents->count * READ_SCRATCH;
+	void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (map == MAP_FAILED)
+		return error_errno(err, "cannot reserve %zu bytes for reads", size);
+	contents->scratch = map;
+	if (has_payloads && payloads_reserve(&contents->payloads, (unsigned)worker->slots, INIT_READ_MAX, err) < 0)
+		return err->code;
+	for (size_t i = contents->count; i-- > 0;) {
+		contents->list[i].scratch = contents->scratch + i * READ_SCRATCH;
+		if (i >= worker->slots && has_payloads)
+			contents->list[i].payload = payloads_at(&contents->payloads, (unsigned)(i - worker->slots));
+		if (i >= worker->slots)
+			content_spare(contents, &contents->list[i]);
+		else
+			atomic_store(&contents->slot[i], &contents->list[i]);
+	}
+	return 0;
+}
+
+/* Without io_uring the worker itself hangs in a read that does not come back, so spare ones are of no use to it. */
+static size_t content_count(const struct worker *worker)
+{
+	return worker->slots * (worker->serve->route && worker->setup.uring ? 2 : 1);
+}
+
 int content_open(struct worker *worker, struct error *err)
 {
 	struct serve *serve = worker->serve;
@@ -322,21 +422,18 @@ int content_open(struct worker *worker, struct error *err)
 		.events = &content_events,
 		.counters = &worker->counters.read,
 	};
-	struct contents *contents = calloc(1, sizeof(*contents) + worker->slots * sizeof(*contents->slot));
-	void *map;
+	size_t count = content_count(worker);
+	struct contents *contents = calloc(1, sizeof(*contents) + count * sizeof(contents->list[0]));
 
 	worker->contents = contents;
 	worker->reading = calloc(worker->slots, sizeof(*worker->reading));
-	if (!contents || !worker->reading || reader_open(&contents->reader, &setup, err) < 0)
+	if (contents)
+		contents->slot = calloc(worker->slots, sizeof(contents->slot[0]));
+	if (!contents || !contents->slot || !worker->reading || reader_open(&contents->reader, &setup, err) < 0)
 		return error_set(err, -ENOMEM, "no memory for worker %u", worker->number);
 	contents->errand.worker = worker;
-	contents->slots = worker->slots;
-	map = mmap(NULL, contents->slots * READ_SCRATCH, PROT_READ | PROT_WRITE,
-		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (map == MAP_FAILED)
-		return error_errno(err, "cannot reserve %zu bytes for reads", contents->slots * READ_SCRATCH);
-	contents->scratch = map;
-	return 0;
+	contents->count = count;
+	return content_lay_out(worker, contents, err);
 }
 
 void content_close(struct worker *worker)
@@ -346,8 +443,10 @@ void content_close(struct worker *worker)
 	if (!contents)
 		return;
 	if (contents->scratch)
-		munmap(contents->scratch, contents->slots * READ_SCRATCH);
+		munmap(contents->scratch, contents->count * READ_SCRATCH);
+	payloads_free(&contents->payloads);
 	reader_close(&contents->reader);
+	free(contents->slot);
 	free(contents);
 	free(worker->reading);
 	worker->contents = NULL;

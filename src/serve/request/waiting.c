@@ -43,8 +43,7 @@ void waiting_expire(struct worker *worker, struct counters *counters)
 	struct channel *channel = worker->channel;
 
 	for (size_t i = 0; i < worker->slots; i++)
-		waiting_expire_one(&channel->requests[i], &worker->contents->slot[i].op, before - WAITING_GRACE,
-				   counters);
+		waiting_expire_one(&channel->requests[i], &content_at(worker, i)->op, before - WAITING_GRACE, counters);
 	if (channel->ops->expire)
 		channel->ops->expire(channel, before);
 }
@@ -60,7 +59,7 @@ void waiting_release_killed(struct worker *worker, struct counters *counters)
 
 	for (size_t i = 0; i < worker->slots; i++) {
 		request = &channel->requests[i];
-		unique = waiting_overdue(request, &worker->contents->slot[i].op, before);
+		unique = waiting_overdue(request, &content_at(worker, i)->op, before);
 		if (unique && caller_is_killed(atomic_load(&request->pid)) && channel_interrupt(channel, unique))
 			counter_add(&counters->interrupted, 1);
 	}
@@ -75,24 +74,39 @@ static void waiting_run(struct worker_task *task)
 	atomic_store(&errand->posted, false);
 	if (atomic_exchange(&errand->renew, false))
 		engine_renew(worker->engine);
+	if (atomic_exchange(&errand->leave, false))
+		content_leave_stuck(worker);
+	if (!atomic_exchange(&errand->retry, false))
+		return;
 	read_retry(&worker->contents->reader);
 	if (worker->channel->ops->own_thread)
 		waiting_expire(worker, &worker->counters);
 }
 
-void waiting_retry(struct worker *worker)
+static void waiting_post(struct worker *worker, _Atomic bool *errand_is)
 {
 	struct content_errand *errand = &worker->contents->errand;
 
+	atomic_store(errand_is, true);
 	if (atomic_exchange(&errand->posted, true))
 		return;
 	errand->task.run = waiting_run;
 	worker_post(worker, &errand->task);
 }
 
+void waiting_retry(struct worker *worker)
+{
+	waiting_post(worker, &worker->contents->errand.retry);
+}
+
+void waiting_leave(struct worker *worker)
+{
+	waiting_post(worker, &worker->contents->errand.leave);
+}
+
 void waiting_renew(struct worker *worker)
 {
-	atomic_store(&worker->contents->errand.renew, true);
+	waiting_post(worker, &worker->contents->errand.renew);
 	waiting_retry(worker);
 }
 
@@ -101,7 +115,7 @@ int64_t waiting_oldest(const struct worker *worker)
 	int64_t oldest = 0, since;
 
 	for (size_t i = 0; i < worker->slots; i++) {
-		since = atomic_load_explicit(&worker->contents->slot[i].op.waiting_since, memory_order_relaxed);
+		since = atomic_load_explicit(&content_at(worker, i)->op.waiting_since, memory_order_relaxed);
 		if (since && (!oldest || since < oldest))
 			oldest = since;
 	}

@@ -24,5 +24,7 @@ void waiting_release_killed(struct worker *worker, struct counters *counters);
 /* The worker is to try again what has failed, and where its channel wants its own thread to do what waiting_expire()
  * does. */
 void waiting_retry(struct worker *worker);
-/* The same, and the volume's descriptor leads elsewhere. */
+/* The worker is to begin again what waits at a member that does not answer, and that others have. */
+void waiting_leave(struct worker *worker);
+/* The worker is to try again what has failed, and the volume's descriptor leads elsewhere. */
 void waiting_renew(struct worker *worker);

@@ -16,6 +16,7 @@
 #define SLOTS_MIN       8u
 #define SLOTS_MAX       64u
 #define SLOT_SIZE       (INIT_READ_MAX + READ_SCRATCH + sizeof(struct content))
+#define SPARE           2u /* of several members each slot may have to leave its memory to one of them */
 /* For all workers, unless that left them fewer than SLOTS_MIN, or queues of the kernel's than CPUS_DEPTH_MIN. */
 #define BUFFER_BUDGET   (UINT64_C(1) << 30)
 #define THREADS_PER_CPU 16u                 /* without io_uring a thread is one read in flight */
@@ -28,14 +29,19 @@ static unsigned machine_clamp(uint64_t n, unsigned least, unsigned most)
 	return n < least ? least : n > most ? most : (unsigned)n;
 }
 
+static uint64_t machine_slot_size(const struct serve *serve)
+{
+	return SLOT_SIZE * (serve->route && serve->uring ? SPARE : 1);
+}
+
 /* A worker for each CPU, and one for what the kernel sends by /dev/fuse all the same. */
 static void machine_size_ring(struct serve *serve)
 {
 	serve->worker_count = serve->cpus.workers + 1;
-	cpus_share(&serve->cpus, BUFFER_BUDGET / SLOT_SIZE);
+	cpus_share(&serve->cpus, BUFFER_BUDGET / machine_slot_size(serve));
 	serve->slots = SLOTS_MIN;
-	serve->buffer_budget = (cpus_entries(&serve->cpus) + SLOTS_MIN) * SLOT_SIZE + CHUNK_CACHE_SIZE +
-			       PAGE_CACHE_SIZE;
+	serve->buffer_budget = (cpus_entries(&serve->cpus) + SLOTS_MIN) * machine_slot_size(serve) +
+			       CHUNK_CACHE_SIZE + PAGE_CACHE_SIZE;
 }
 
 static void machine_size_dev(struct serve *serve, unsigned most)
@@ -47,8 +53,9 @@ static void machine_size_dev(struct serve *serve, unsigned most)
 	serve->worker_count = machine_clamp(n, 1, most);
 	serve->slots = THREAD_SLOTS;
 	if (serve->uring)
-		serve->slots = machine_clamp(BUFFER_BUDGET / serve->worker_count / SLOT_SIZE, SLOTS_MIN, SLOTS_MAX);
-	serve->buffer_budget = serve->worker_count * serve->slots * SLOT_SIZE + CHUNK_CACHE_SIZE +
+		serve->slots = machine_clamp(BUFFER_BUDGET / serve->worker_count / machine_slot_size(serve), SLOTS_MIN,
+					     SLOTS_MAX);
+	serve->buffer_budget = serve->worker_count * serve->slots * machine_slot_size(serve) + CHUNK_CACHE_SIZE +
 			       PAGE_CACHE_SIZE;
 }
 

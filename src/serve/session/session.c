@@ -389,13 +389,15 @@ static void session_abandon(struct session *session)
 
 void session_free(struct session *session)
 {
+	static struct session *volatile left_behind __attribute__((unused)); /* and not lost: leaks are looked for */
 	bool is_stuck;
 
 	if (!session)
 		return;
 	if (session->mount && !session->unmounted)
 		session_abandon(session);
-	is_stuck = !ahead_stop(session->serve.ahead);
+	is_stuck = workers_are_stuck(&session->workers);
+	is_stuck = !ahead_stop(session->serve.ahead) || is_stuck;
 	is_stuck = !wishes_stop(session->serve.wishes) || is_stuck;
 	watchdog_stop(session->serve.watchdog); /* which wakes the control thread */
 	prune_stop(session->serve.prune);
@@ -408,8 +410,10 @@ void session_free(struct session *session)
 		array_close(session->serve.volume);
 	}
 	mount_farewell(session->mount);
-	if (is_stuck) /* a thread still looks at the rest, which ends with the process */
+	if (is_stuck) { /* a thread or a device still has the rest, which ends with the process */
+		left_behind = session;
 		return;
+	}
 	ahead_free(session->serve.ahead);
 	wishes_free(session->serve.wishes);
 	clients_free(session->serve.clients);

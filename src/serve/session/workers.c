@@ -15,6 +15,7 @@ static const struct worker_hooks workers_hooks = {
 	.handlers = &ops_handlers,
 	.start = content_start,
 	.drain = content_drain,
+	.is_left = content_is_left,
 };
 
 static int workers_create_one(struct workers *workers, unsigned number, struct error *err)
@@ -128,6 +129,16 @@ int workers_check_queues(const struct workers *workers, struct error *err)
 		if (atomic_load(&serve->workers[i]->failed))
 			return error_set(err, -EIO, "it cannot go on: %.400s", serve->workers[i]->failure.reason);
 	return 0;
+}
+
+bool workers_are_stuck(const struct workers *workers)
+{
+	const struct serve *serve = workers->serve;
+	bool is_stuck = false;
+
+	for (unsigned i = 0; serve && serve->workers && i < serve->worker_count && serve->workers[i]; i++)
+		is_stuck |= serve->workers[i]->is_stuck;
+	return is_stuck;
 }
 
 void workers_stop(struct workers *workers)

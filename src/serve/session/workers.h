@@ -24,4 +24,6 @@ must_check int workers_check_queues(const struct workers *workers, struct error 
 void workers_stop(struct workers *workers);
 /* When they end; the error of one that failed. */
 must_check int workers_join(struct workers *workers, struct error *err);
+/* When they have ended: devices still write to memory of theirs, which must stay until the process ends. */
+bool workers_are_stuck(const struct workers *workers);
 void workers_free(struct workers *workers);

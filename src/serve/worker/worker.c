@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
+#include "base/join.h"
 #include "base/log.h"
 #include "fuse/init.h"
 
@@ -102,21 +104,38 @@ static int worker_serve(struct worker *worker, struct error *err)
 	return r < 0 ? r : error_set(err, -ENODEV, "stopped");
 }
 
-/* Device reads still write into our buffers. Over io_uring requests keep coming meanwhile: of readers that overlap one
- * would always be in work. */
-static void worker_drain(struct worker *worker)
+static void worker_wait(struct worker *worker)
 {
 	struct error err = { 0 };
 	bool readable;
 
+	if (engine_wait(worker->engine, true, &readable, &err) == 0)
+		return;
+	log_error(&err, "worker %u cannot wait for its device reads", worker->number);
+	abort(); /* freed memory would be written to */
+}
+
+/* What a device keeps it may keep for ever. */
+static void worker_linger(struct worker *worker)
+{
+	int64_t until = clock_now() + JOIN_LINGER * INT64_C(1000000000);
+
+	worker->engine->timeout = JOIN_LINGER * INT64_C(1000000000);
+	while (worker->setup.hooks->is_left(worker) && clock_now() < until)
+		worker_wait(worker);
+	worker->is_stuck = worker->setup.hooks->is_left(worker);
+}
+
+/* Device reads still write into our buffers. Over io_uring requests keep coming meanwhile: of readers that overlap one
+ * would always be in work. */
+static void worker_drain(struct worker *worker)
+{
 	worker->engine->polling = false;
 	worker->channel->ending = true;
 	worker->setup.hooks->drain(worker);
 	while (worker->channel->busy)
-		if (engine_wait(worker->engine, true, &readable, &err) < 0) {
-			log_error(&err, "worker %u cannot wait for its device reads", worker->number);
-			abort(); /* freed memory would be written to */
-		}
+		worker_wait(worker);
+	worker_linger(worker);
 }
 
 static int worker_run(struct worker *worker, struct error *err)
@@ -154,7 +173,8 @@ static void *worker_main(void *argument)
 		worker->failure.code = 0;
 	else
 		worker_fail(worker);
-	engine_free(worker->engine);
+	if (!worker->is_stuck)
+		engine_free(worker->engine);
 	placement_end(&worker->placement);
 	wake_up(worker->setup.ended);
 	return NULL;

@@ -31,6 +31,7 @@ struct worker_hooks {
 	const struct channel_handlers *handlers; /* their context is the worker */
 	void (*start)(struct worker *worker);    /* it has its engine, requests come next */
 	void (*drain)(struct worker *worker);    /* it ends with its last request, which waits for nothing new */
+	bool (*is_left)(const struct worker *worker); /* devices still write to memory of requests that were answered */
 };
 
 struct worker_setup {
@@ -66,6 +67,7 @@ struct worker {
 	 * read ahead. */
 	unsigned commands, visits, reads;
 	struct worker_setup setup;
+	bool is_stuck;           /* the thread's: it ended while is_left() */
 	bool has_engine;         /* set before the thread posts that it started */
 	atomic_bool stopping;    /* it is to end although the filesystem is mounted */
 	atomic_bool failed;      /* it ended although the filesystem is mounted and nobody stopped it, see failure */

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* Compares what each member is with what it was. A worker or a thread that reads ahead leaves its reads itself. */
+#include "serve/control/suspects.h"
+
+#include <inttypes.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "serve/ahead/ahead.h"
+#include "serve/ahead/wishes.h"
+#include "serve/request/waiting.h"
+
+static bool suspects_fails(const struct serve *serve, uint32_t number)
+{
+	return atomic_load(&serve->route->members[number].failures) >= ROUTE_FAILURES;
+}
+
+static void suspects_report(const struct serve *serve, uint32_t number, bool is_suspect)
+{
+	static struct log_limit limit = { .burst = 10 };
+	unsigned suppressed;
+
+	if (!log_allow(&limit, &suppressed))
+		return;
+	if (!is_suspect)
+		log_warn("member %" PRIu32 " ('%s') of '%s' answers again, suppressed=%u", number,
+			 serve->members[number].name, serve->options.volume, suppressed);
+	else if (suspects_fails(serve, number))
+		log_warn("reads of member %" PRIu32 " ('%s') of '%s' fail, the copies of other members are read, "
+			 "suppressed=%u", number, serve->members[number].name, serve->options.volume, suppressed);
+	else
+		log_warn("member %" PRIu32 " ('%s') of '%s' does not answer, the copies of other members are read, "
+			 "in_flight=%" PRIu32 " suppressed=%u", number, serve->members[number].name,
+			 serve->options.volume, atomic_load(&serve->route->members[number].under_way), suppressed);
+}
+
+/* Nobody who waits for less than what makes a member suspect waits for it in vain. */
+static void suspects_leave(struct serve *serve, int64_t now)
+{
+	int64_t oldest;
+
+	for (unsigned i = 0; i < serve->worker_count; i++) {
+		oldest = waiting_oldest(serve->workers[i]);
+		if (oldest && now - oldest >= ROUTE_SILENCE)
+			waiting_leave(serve->workers[i]);
+	}
+	if (serve->ahead)
+		fetcher_leave(ahead_fetcher(serve->ahead));
+	if (serve->wishes)
+		fetcher_leave(wishes_fetcher(serve->wishes));
+}
+
+bool suspects_look(struct suspects *suspects, struct serve *serve)
+{
+	int64_t now = clock_now();
+	bool any = false;
+
+	suspects->is_failing = false;
+	for (uint32_t i = 0; serve->route && i < serve->route->count; i++) {
+		bool is_suspect = serve->members[i].name && route_is_suspect(serve->route, i, now);
+
+		if (is_suspect != suspects->was[i])
+			suspects_report(serve, i, is_suspect);
+		suspects->was[i] = is_suspect;
+		any |= is_suspect;
+		suspects->is_failing |= is_suspect && suspects_fails(serve, i);
+	}
+	if (any)
+		suspects_leave(serve, now);
+	return any;
+}
