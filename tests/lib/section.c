@@ -28,6 +28,19 @@ static uint64_t section_inode(struct section *section, uint32_t mode, uint64_t s
 	return n + 1;
 }
 
+static struct member section_list[2] = { { .uuid = "a", .size = UINT64_C(4) << DSFS_SEGMENT_LOG_MIN },
+					 { .uuid = "b", .size = UINT64_C(4) << DSFS_SEGMENT_LOG_MIN } };
+static struct member_group section_groups[2] = {
+	{ .birth = 1, .tail = 1u << DSFS_SEGMENT_LOG_MIN, .first_column = 0, .kind = DSFS_GROUP_COPIES, .data = 1 },
+	{ .birth = 1, .tail = 1u << DSFS_SEGMENT_LOG_MIN, .first_column = 1, .kind = DSFS_GROUP_COPIES, .data = 1 },
+};
+static uint64_t section_columns[2] = { SECTION_ON(0), SECTION_ON(1) };
+static struct member_column section_places[2] = { { SECTION_ON(0), 0, 0 }, { SECTION_ON(1), 1, 0 } };
+const struct members section_two = {
+	.segment_log = DSFS_SEGMENT_LOG_MIN, .list = section_list, .count = 2, .groups = section_groups,
+	.group_count = 2, .columns = section_columns, .column_count = 2, .places = section_places,
+};
+
 void section_init(struct section *section)
 {
 	memset(section, 0, sizeof(*section));

@@ -27,6 +27,10 @@ struct section {
 	uint32_t chunk_log;
 };
 
+/* Two members without copies; each has a group with the segment that begins at SECTION_ON(member). */
+#define SECTION_ON(MEMBER) ((uint64_t)(MEMBER) << DSFS_ADDRESS_BITS | 1u << DSFS_SEGMENT_LOG_MIN)
+extern const struct members section_two;
+
 void section_init(struct section *section); /* a root directory and nothing else */
 /* Adds entries in key order; returns the ordinal. */
 uint64_t section_directory(struct section *section, uint64_t parent, const char *name);

@@ -16,7 +16,9 @@ static struct permission permission;
 static struct neighbours found;
 static struct dsfs_read reads[8];
 
-/* Files of these sizes at these places, from inode 2 on. */
+static const struct members *members; /* NULL: one */
+
+/* Files of these sizes at these places, from inode 2 on; with members the number of one is in the upper bits. */
 static void make(const uint64_t *places, const uint32_t *sizes, unsigned count)
 {
 	static const uint64_t device[1] = { DEVICE };
@@ -27,7 +29,7 @@ static void make(const uint64_t *places, const uint32_t *sizes, unsigned count)
 	for (unsigned i = 0; i < count; i++, name[0]++)
 		section_file(&section, 1, name, sizes[i],
 			     section_chunk(&section, AT + places[i], 1, sizes[i], DSFS_CODEC_RAW));
-	CHECK_OK(index_load_fd(section_write(&section, &version), &version, device[0], NULL, &direct.index, &err));
+	CHECK_OK(index_load_fd(section_write(&section, &version), &version, device[0], members, &direct.index, &err));
 	direct.opened.info = (struct dsfs_info){ .root = FIRST | INODE_ROOT, .ids = count + 1, .sequence = 3 };
 	for (unsigned i = 0; i < count; i++)
 		reads[i] = (struct dsfs_read){ .id = FIRST | (2 + i), .size = UINT64_MAX };
@@ -84,11 +86,30 @@ static void test_limits(void **state)
 	index_close(direct.index);
 }
 
+/* They lie on both in turn. */
+static void test_members(void **state)
+{
+	uint64_t a = SECTION_ON(0) - AT, b = SECTION_ON(1) - AT;
+
+	(void)state;
+	members = &section_two;
+	make((uint64_t[]){ a, b, a + 4096, b + 4096, a + (8u << 20) }, (uint32_t[]){ 4096, 4096, 4096, 4096, 4096 },
+	     5);
+	assert_int_equal(find(5), 4);
+	assert_int_equal(found.reads[0], 0);
+	assert_int_equal(found.reads[1], 2);
+	assert_int_equal(found.reads[2], 1);
+	assert_int_equal(found.reads[3], 3);
+	index_close(direct.index);
+	members = NULL;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_members),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "image/address.h"
+
 void gather_begin(struct gather *gather, const struct index *index)
 {
 	gather->index = index;
@@ -30,15 +32,21 @@ static int gather_compare(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-static uint64_t gather_address(const struct index *index, uint64_t ordinal)
+/* 0: on no member. */
+static uint64_t gather_address(const struct index *index, const struct inode *inode)
 {
-	struct inode inode;
 	struct chunk chunk;
 
-	if (inode_get(index, ordinal, &inode, NULL) < 0 || !gather_is_wanted(&inode) ||
-	    chunk_get(index, &inode, 0, &chunk, NULL) < 0)
+	if (!gather_is_wanted(inode) || chunk_get(index, inode, 0, &chunk, NULL) < 0 || chunk_is_inline(&chunk))
 		return 0;
 	return chunk.address;
+}
+
+static uint64_t gather_address_of(const struct index *index, uint64_t ordinal)
+{
+	struct inode inode;
+
+	return inode_get(index, ordinal, &inode, NULL) < 0 ? 0 : gather_address(index, &inode);
 }
 
 void gather_sort(const struct index *index, uint64_t *ordinals, uint32_t count)
@@ -47,10 +55,72 @@ void gather_sort(const struct index *index, uint64_t *ordinals, uint32_t count)
 
 	assert(count <= GATHER_FILES);
 	for (uint32_t i = 0; i < count; i++)
-		places[i] = (struct gather_place){ gather_address(index, ordinals[i]), ordinals[i] };
+		places[i] = (struct gather_place){ gather_address_of(index, ordinals[i]), ordinals[i] };
 	qsort(places, count, sizeof(places[0]), gather_compare);
 	for (uint32_t i = 0; i < count; i++)
 		ordinals[i] = places[i].ordinal;
+}
+
+/* Where the files of a leg lie on a member. */
+struct gather_span {
+	uint64_t first, end; /* addresses of the first and of the last one; 0: it has none of them */
+};
+
+static void gather_measure(const struct index *index, const uint64_t *ordinals, uint32_t count,
+			   struct gather_span *spans)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		uint64_t address = gather_address_of(index, ordinals[i]);
+		struct gather_span *span = &spans[address_member(address)];
+
+		if (!address)
+			continue;
+		if (!span->end || address < span->first)
+			span->first = address;
+		if (address > span->end)
+			span->end = address;
+	}
+}
+
+/* It can lie in a gap, and does between these. */
+static bool gather_is_among(const struct index *index, uint64_t ordinal, const struct gather_span *spans)
+{
+	const struct gather_span *span;
+	struct inode inode;
+	uint64_t address;
+
+	if (inode_get(index, ordinal, &inode, NULL) < 0 || inode.size >= DSFS_BLOCK)
+		return false;
+	address = gather_address(index, &inode);
+	span = &spans[address_member(address)];
+	return address > span->first && address < span->end;
+}
+
+uint32_t gather_among(const struct index *index, uint64_t *ordinals, uint32_t count, uint64_t from, uint64_t end,
+		      struct gather_taken *taken)
+{
+	struct gather_span spans[DSFS_MEMBER_MAX + 1] = { 0 };
+
+	gather_measure(index, ordinals, count, spans);
+	end = end - from < GATHER_NEAR ? end : from + GATHER_NEAR;
+	for (uint64_t ordinal = from; ordinal < end && count < GATHER_FILES; ordinal++) {
+		uint64_t bit = ordinal % GATHER_NEAR, *word = &taken->bits[bit / 64];
+
+		if (*word >> bit % 64 & 1 || !gather_is_among(index, ordinal, spans))
+			continue;
+		*word |= UINT64_C(1) << bit % 64;
+		ordinals[count++] = ordinal;
+	}
+	return count;
+}
+
+bool gather_was_taken(struct gather_taken *taken, uint64_t ordinal)
+{
+	uint64_t bit = ordinal % GATHER_NEAR, *word = &taken->bits[bit / 64];
+	bool was = *word >> bit % 64 & 1;
+
+	*word &= ~(UINT64_C(1) << bit % 64);
+	return was;
 }
 
 static void gather_add_chunk(struct gather *gather, const struct chunk *chunk)
@@ -67,6 +137,13 @@ static void gather_add_chunk(struct gather *gather, const struct chunk *chunk)
 	gather->end = chunk->address + chunk->stored;
 }
 
+/* The next member's files would only begin here: with a read of their own they are one piece, and read at once. */
+static bool gather_turns(const struct gather *gather, const struct chunk *chunk)
+{
+	return gather->stored >= READ_MAX / 2 && !chunk_is_hole(chunk) && !chunk_is_inline(chunk) &&
+	       address_member(chunk->address) != address_member(gather->end);
+}
+
 bool gather_add(struct gather *gather, const struct inode *inode)
 {
 	uint64_t count = inode_chunk_count(gather->index, inode);
@@ -76,7 +153,7 @@ bool gather_add(struct gather *gather, const struct inode *inode)
 	bool fits = count <= READ_PIECES - before;
 
 	for (uint64_t i = 0; i < count && fits; i++) {
-		fits = chunk_get(gather->index, inode, i, &chunk, NULL) == 0;
+		fits = chunk_get(gather->index, inode, i, &chunk, NULL) == 0 && (i || !gather_turns(gather, &chunk));
 		if (fits)
 			gather_add_chunk(gather, &chunk);
 	}

@@ -21,7 +21,7 @@
 #define STREAM_LEGS  64u
 #define STREAM_FIRST (UINT64_C(512) << 10) /* bytes ahead of a walker at first; doubles with each leg */
 #define STREAM_LEG   (UINT64_C(256) << 10) /* of a leg at least, */
-#define STREAM_LEG_MOST (UINT64_C(1) << 20) /* and at most: one device read */
+#define STREAM_LEG_MOST (UINT64_C(1) << 20) /* and at most: one device read of each member */
 #define STREAM_QUARTER 4u                  /* legs in a window, at least */
 #define STREAM_SCAN  4096u                 /* ordinals that are looked at for a leg */
 #define STREAM_LIVE  INT64_C(2000000000)   /* ns since its last READ: it shares the budget */
@@ -37,7 +37,8 @@ struct stream_leg {
 /* Under the lock. */
 struct stream {
 	uint64_t window;  /* bytes ahead */
-	uint64_t next;    /* the first ordinal that is in no leg */
+	uint64_t next;    /* the first ordinal that is in no leg, but for those that are taken */
+	struct gather_taken taken; /* behind next, files of legs */
 	int64_t used;     /* ns, monotonic */
 	struct stream_leg legs[STREAM_LEGS]; /* that the walker is not through with, from the one that he is in */
 	unsigned count;
@@ -150,7 +151,8 @@ static struct stream_leg streams_scan(struct stream *stream, const struct genera
 	uint64_t size;
 
 	for (; stream->next < end && stream->next < limit && job->count < KEPT_FILES; stream->next++) {
-		if (inode_get(generation->index, stream->next, &inode, NULL) < 0 || !S_ISREG(inode.mode) || !inode.size)
+		if (gather_was_taken(&stream->taken, stream->next) ||
+		    inode_get(generation->index, stream->next, &inode, NULL) < 0 || !S_ISREG(inode.mode) || !inode.size)
 			continue;
 		size = inode.size < READ_MAX ? round_up(inode.size, DSFS_BLOCK) : READ_MAX;
 		if (leg.first && (inode.size > READ_MAX || leg.bytes + size > most))
@@ -167,23 +169,32 @@ static struct stream_leg streams_scan(struct stream *stream, const struct genera
 	return leg;
 }
 
+/* As much as the window lets be in a leg, for all members together. */
+static uint64_t streams_leg_bytes(const struct stream *stream, const struct generation *generation)
+{
+	uint64_t members = generation->index->member_count, most = stream->window / STREAM_QUARTER;
+
+	most = most < STREAM_LEG_MOST * members ? most : STREAM_LEG_MOST * members;
+	return most > STREAM_LEG ? most : STREAM_LEG;
+}
+
 /* False: no more, for now. */
 static bool streams_extend(struct streams *streams, unsigned i, struct generation *generation)
 {
-	struct stream *stream = &streams->stream[i];
-	uint64_t most = stream->window / STREAM_QUARTER, next = stream->next;
+	struct stream *stream = &streams->stream[i], before = *stream;
+	uint64_t end = streams_end(streams, i, generation), most = streams_leg_bytes(stream, generation);
 	struct fetcher_job *job = streams_job(generation);
 	struct stream_leg leg;
 
 	if (!job)
 		return false;
-	most = most < STREAM_LEG ? STREAM_LEG : most < STREAM_LEG_MOST ? most : STREAM_LEG_MOST;
-	leg = streams_scan(stream, generation, streams_end(streams, i, generation), most, job);
+	leg = streams_scan(stream, generation, end, most, job);
+	job->count = gather_among(generation->index, job->ordinals, job->count, stream->next, end, &stream->taken);
 	job->marker = leg.first;
 	job->reader_at = &streams->at[i];
 	if (!job->count || !fetcher_post(streams->fetcher, job)) {
 		if (job->count) {
-			stream->next = next;
+			*stream = before;
 			leg.first = 0;
 		}
 		streams_done(job);
