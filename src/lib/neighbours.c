@@ -33,9 +33,27 @@ static bool neighbours_are_near(const struct dsfs_read *reads)
 
 _Static_assert(NEIGHBOURS_BYTES + NEIGHBOURS_MAX * NEIGHBOURS_GAP <= READ_MAX, "they must fit in a read");
 
-static bool neighbours_is_far(const struct chunk *chunk, uint64_t from)
+/* From the first one on its member: files of a walk lie on all members in turn. */
+static bool neighbours_is_far(const struct neighbours *neighbours, const struct chunk *chunk)
 {
+	uint32_t i = 0;
+	uint64_t from;
+
+	while (i < neighbours->members &&
+	       address_member(neighbours->from[i]) != address_member(chunk->address))
+		i++;
+	if (i == neighbours->members)
+		return i == NEIGHBOURS_MEMBERS;
+	from = neighbours->from[i];
 	return (chunk->address > from ? chunk->address - from : from - chunk->address) > NEIGHBOURS_FAR;
+}
+
+static void neighbours_note_member(struct neighbours *neighbours, const struct chunk *chunk)
+{
+	for (uint32_t i = 0; i < neighbours->members; i++)
+		if (address_member(neighbours->from[i]) == address_member(chunk->address))
+			return;
+	neighbours->from[neighbours->members++] = chunk->address;
 }
 
 /* In its place by address. False: files share it. */
@@ -61,17 +79,16 @@ void neighbours_find(const struct direct *direct, struct permission *permission,
 		     size_t count, struct neighbours *ret)
 {
 	struct chunk chunk;
-	uint64_t from;
 
-	ret->count = 0;
+	ret->count = ret->members = 0;
 	ret->bytes = 0;
 	if (count < 2 || !neighbours_are_near(reads) || !neighbours_get(direct, permission, reads, &chunk))
 		return;
-	from = chunk.address;
 	do {
-		if (ret->bytes + chunk.length > NEIGHBOURS_BYTES || neighbours_is_far(&chunk, from) ||
+		if (ret->bytes + chunk.length > NEIGHBOURS_BYTES || neighbours_is_far(ret, &chunk) ||
 		    !neighbours_insert(ret, &chunk))
 			break;
+		neighbours_note_member(ret, &chunk);
 	} while (ret->count < count && ret->count < NEIGHBOURS_MAX && neighbours_are_near(&reads[ret->count - 1]) &&
 		 neighbours_get(direct, permission, &reads[ret->count], &chunk));
 	if (ret->count < 2)
