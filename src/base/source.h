@@ -17,6 +17,7 @@ struct source_ops {
 	int (*write)(struct source *source, uint32_t member, uint64_t offset, const void *buffer, size_t length,
 		     struct error *err);
 	int (*flush)(struct source *source, struct error *err); /* what was written is durable after it */
+	int (*flush_member)(struct source *source, uint32_t member, struct error *err); /* NULL: all are flushed */
 	uint64_t (*size)(struct source *source, uint32_t member); /* bytes now; 0 when there is no such member */
 };
 
@@ -39,6 +40,12 @@ must_check static inline int source_write(struct source *source, uint32_t member
 must_check static inline int source_flush(struct source *source, struct error *err)
 {
 	return source->ops->flush(source, err);
+}
+
+must_check static inline int source_flush_member(struct source *source, uint32_t member, struct error *err)
+{
+	return source->ops->flush_member ? source->ops->flush_member(source, member, err) :
+					   source->ops->flush(source, err);
 }
 
 static inline uint64_t source_size(struct source *source, uint32_t member)

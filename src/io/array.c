@@ -64,6 +64,14 @@ static int array_flush(struct source *source, struct error *err)
 	return r;
 }
 
+static int array_flush_member(struct source *source, uint32_t member, struct error *err)
+{
+	struct source *file = NULL;
+	int r = array_find(source, member, &file, err);
+
+	return r < 0 ? r : array_blame(source, member, source_flush(file, err), err);
+}
+
 static uint64_t array_size(struct source *source, uint32_t member)
 {
 	struct source *file = NULL;
@@ -75,6 +83,7 @@ static const struct source_ops array_ops = {
 	.read = array_read,
 	.write = array_write,
 	.flush = array_flush,
+	.flush_member = array_flush_member,
 	.size = array_size,
 };
 

@@ -62,7 +62,8 @@ static uint64_t recorder_size(struct source *source, uint32_t member)
 	return source_size(((struct recorder *)source)->volume, member);
 }
 
-static const struct source_ops recorder_ops = { recorder_read, recorder_write, recorder_flush, recorder_size };
+static const struct source_ops recorder_ops = { .read = recorder_read, .write = recorder_write,
+						.flush = recorder_flush, .size = recorder_size };
 
 void recorder_init(struct recorder *recorder, bool forgets)
 {

@@ -37,7 +37,8 @@ static uint64_t array_file_size(struct source *source, uint32_t member)
 	return source_size(&((struct array_file *)source)->memory.source, member);
 }
 
-static const struct source_ops file_ops = { array_file_read, array_file_write, array_file_flush, array_file_size };
+static const struct source_ops file_ops = { .read = array_file_read, .write = array_file_write,
+					    .flush = array_file_flush, .size = array_file_size };
 
 /* What array_close() frees. */
 static struct array_file *file_of(uint32_t logical_block)

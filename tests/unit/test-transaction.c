@@ -50,7 +50,8 @@ static uint64_t device_size(struct source *source, uint32_t member)
 	return source_size(&((struct device *)source)->memory.source, member);
 }
 
-static const struct source_ops device_ops = { device_read, device_write, device_flush, device_size };
+static const struct source_ops device_ops = { .read = device_read, .write = device_write,
+					      .flush = device_flush, .size = device_size };
 
 /* One that is locked; close() ends it. */
 static struct transaction locked(struct device *device)
