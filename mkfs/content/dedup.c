@@ -22,15 +22,17 @@
 #define DEDUP_AHEAD   16u /* files between the prefetch of a table slot and its use */
 
 int dedup_open(struct dedup *dedup, const struct temp *temp, struct source *source, uint64_t member_size,
-	       const struct members *members,
-	       uint32_t chunk_log, struct error *err)
+	       const struct members *members, uint32_t chunk_log, struct error *err)
 {
-	int r;
+	int r = 0;
 
 	*dedup = (struct dedup){
-		.source = source, .member_size = member_size, .members = members, .chunk_log = chunk_log
+		.source = source, .member_size = member_size, .chunk_log = chunk_log
 	};
-	r = mapped_open(&dedup->records, temp, err);
+	if (members && members->count)
+		r = members_copy(members, &dedup->members, err);
+	if (r == 0)
+		r = mapped_open(&dedup->records, temp, err);
 	if (r == 0)
 		r = table_open(&dedup->files, temp, err);
 	if (r == 0)
@@ -40,6 +42,7 @@ int dedup_open(struct dedup *dedup, const struct temp *temp, struct source *sour
 
 void dedup_close(struct dedup *dedup)
 {
+	members_free(&dedup->members);
 	mapped_close(&dedup->records);
 	table_close(&dedup->files);
 	table_close(&dedup->pieces);
@@ -249,11 +252,10 @@ static bool dedup_view_read(const struct dedup_view *view, uint64_t start, uint6
 	uint32_t member = address_member(start);
 	uint64_t size = member == 0 ? dedup->member_size : 0;
 
-	if (dedup->members && dedup->members->count)
-		size = members_size(dedup->members, member);
-
+	if (dedup->members.count)
+		size = members_size(&dedup->members, member);
 	return end - start <= DEDUP_BUFFER && address_offset(start) + (end - start) <= round_down(size, DSFS_BLOCK) &&
-	       source_read(dedup->source, member, address_offset(start), to, end - start, NULL) == 0;
+	       members_read(&dedup->members, dedup->source, start, 0, to, end - start, NULL) == 0;
 }
 
 /* The window at base, loaded; NULL if this is the first time that it is needed, or if it cannot be read. */

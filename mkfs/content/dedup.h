@@ -11,8 +11,8 @@
 
 struct dedup {
 	struct source *source;
-	uint64_t member_size; /* of the only one, */
-	const struct members *members; /* or of all */
+	uint64_t member_size;   /* of the only one; */
+	struct members members; /* of several: as they were, since new groups come while readers look */
 	uint32_t chunk_log;
 	struct mapped records; /* struct dsfs_chunk; those of one large file lie together */
 	struct table files;    /* content of a whole file → its first record */
@@ -21,8 +21,7 @@ struct dedup {
 
 /* Empty: no version was added. */
 must_check int dedup_open(struct dedup *dedup, const struct temp *temp, struct source *source, uint64_t member_size,
-	       const struct members *members,
-			  uint32_t chunk_log, struct error *err);
+			  const struct members *members, uint32_t chunk_log, struct error *err);
 /* Add the newest version first: content that it has is not taken from older ones. */
 must_check int dedup_add(struct dedup *dedup, const struct previous_index *previous, struct error *err);
 void dedup_close(struct dedup *dedup); /* a zeroed one as well */

@@ -17,6 +17,7 @@
 
 struct previous_index_copy {
 	struct source *source;
+	const struct members *members;
 	struct sha256 *sha; /* NULL: not verified */
 	uint64_t from;      /* where in the section the copy begins */
 	uint64_t at;        /* bytes of the section so far */
@@ -32,7 +33,7 @@ static int previous_index_step(struct previous_index_copy *copy, uint64_t addres
 	copy->at += length;
 	if (skip >= length && !copy->sha)
 		return 0;
-	r = source_read(copy->source, address_member(address), address_offset(address), copy->buffer, length, err);
+	r = members_read(copy->members, copy->source, address, 0, copy->buffer, length, err);
 	if (r < 0)
 		return r;
 	if (copy->sha)
@@ -103,7 +104,7 @@ int previous_index_open(const struct temp *temp, struct source *source, uint64_t
 	struct sha256 *sha = verified ? sha256_new() : NULL;
 	struct previous_index previous = { 0 };
 	struct previous_index_copy copy = {
-		.source = source, .sha = sha, .buffer = buffer, .section = &previous.section
+		.source = source, .members = members, .sha = sha, .buffer = buffer, .section = &previous.section
 	};
 	struct index_layout layout;
 	int r;
