@@ -16,6 +16,7 @@
 #include "output/target.h"
 #include "pack.h"
 #include "summary.h"
+#include "volume/degraded.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -88,6 +89,15 @@ static int set_protect(void *target, const char *argument, struct error *err)
 	return 0;
 }
 
+static int set_degraded(void *target, const char *argument, struct error *err)
+{
+	enum degraded degraded = DEGRADED_NOT;
+	int r = degraded_parse(argument, &degraded, err);
+
+	((struct pack_options *)target)->degraded = degraded;
+	return r;
+}
+
 #define PACK_TRUE(FIELD)          OPTION_TRUE(struct pack_options, FIELD)
 #define PACK_TEXT(FIELD, CHECK)   OPTION_TEXT(struct pack_options, FIELD, CHECK)
 #define PACK_WORD(FIELD, ...)     OPTION_WORD(struct pack_options, FIELD, __VA_ARGS__)
@@ -106,6 +116,8 @@ static const struct option_spec options_table[] = {
 	{ "uuid", 0, "UUID", OPTION_CALL(set_uuid), "set the UUID of a new volume (default random)" },
 	{ "protect", 0, "KIND", OPTION_CALL(set_protect),
 	  "none, mirror:2 or mirror:3 (default as last time)" },
+	{ "degraded", 0, "[=half]", OPTION_CALL(set_degraded),
+	  "publish without missing members, =half: without half" },
 	{ "jobs", 'j', "N", OPTION_NUMBER(struct pack_options, jobs, 1, JOBS_MAX),
 	  "run N threads (default one for each CPU)" },
 	{ "include", 0, "PATTERN", OPTION_CALL(set_include), "pack what matches; the first matching rule wins" },

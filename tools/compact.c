@@ -34,6 +34,7 @@ static const struct option_spec compact_table[] = {
 	{ "give-back", 0, NULL, OPTION_TRUE(struct compact_options, give_back),
 	  "return the free space of a file to its filesystem" },
 	{ "dry-run", 'n', NULL, OPTION_TRUE(struct compact_options, dry_run), "show what would be done" },
+	VERB_OPTION_DEGRADED,
 	VERB_OPTION_JSON,
 	{ 0 },
 };
@@ -70,7 +71,7 @@ static int compact_volume(const struct volume *volume, const struct compact_opti
 	struct transaction transaction;
 	int r;
 
-	r = volume_transaction(volume, &transaction, err);
+	r = volume_transaction(volume, options->common.degraded, &transaction, err);
 	if (r < 0)
 		return r;
 	if (options->give_back)

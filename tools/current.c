@@ -9,7 +9,7 @@
 #include "verb.h"
 #include "volume.h"
 
-static const struct option_spec current_table[] = { VERB_OPTION_JSON, { 0 } };
+static const struct option_spec current_table[] = { VERB_OPTION_DEGRADED, VERB_OPTION_JSON, { 0 } };
 
 const struct command_line current_line = {
 	.program = "datasetfsctl current",
@@ -20,15 +20,15 @@ const struct command_line current_line = {
 	.options = current_table,
 };
 
-static int current_set(const struct volume *volume, const char *label, char former[DSFS_LABEL_MAX + 1],
-		       struct error *err)
+static int current_set(const struct volume *volume, const char *label, const struct verb_options *options,
+		       char former[DSFS_LABEL_MAX + 1], struct error *err)
 {
 	const struct version *current;
 	struct version *version = NULL;
 	struct transaction transaction;
 	int r;
 
-	r = volume_transaction(volume, &transaction, err);
+	r = volume_transaction(volume, options->degraded, &transaction, err);
 	if (r < 0)
 		return r;
 	r = volume_find(&transaction.catalogue, label, &version, err);
@@ -73,7 +73,7 @@ int current_run(int argc, char **argv)
 		return status;
 	r = volume_open(argv[1], &volume, &err);
 	if (r == 0)
-		r = current_set(volume, argv[2], former, &err);
+		r = current_set(volume, argv[2], &options, former, &err);
 	if (r < 0) {
 		log_error(&err, "cannot make '%s' current on '%s'", argv[2], argv[1]);
 		return verb_failed();

@@ -12,7 +12,7 @@
 #include "volume.h"
 #include "volume/room.h"
 
-static const struct option_spec remove_table[] = { VERB_OPTION_JSON, { 0 } };
+static const struct option_spec remove_table[] = { VERB_OPTION_DEGRADED, VERB_OPTION_JSON, { 0 } };
 
 const struct command_line remove_line = {
 	.program = "datasetfsctl remove",
@@ -23,14 +23,15 @@ const struct command_line remove_line = {
 	.options = remove_table,
 };
 
-static int remove_version(const struct volume *volume, const char *label, uint64_t *ret_freed, struct error *err)
+static int remove_version(const struct volume *volume, const char *label, const struct verb_options *options,
+			  uint64_t *ret_freed, struct error *err)
 {
 	uint64_t before = 0;
 	struct version *version = NULL;
 	struct transaction transaction;
 	int r;
 
-	r = volume_transaction(volume, &transaction, err);
+	r = volume_transaction(volume, options->degraded, &transaction, err);
 	if (r < 0)
 		return r;
 	r = volume_find(&transaction.catalogue, label, &version, err);
@@ -78,7 +79,7 @@ int remove_run(int argc, char **argv)
 		return status;
 	r = volume_open(argv[1], &volume, &err);
 	if (r == 0)
-		r = remove_version(volume, argv[2], &freed, &err);
+		r = remove_version(volume, argv[2], &options, &freed, &err);
 	if (r < 0) {
 		log_error(&err, "cannot remove '%s' from '%s'", argv[2], argv[1]);
 		return verb_failed();

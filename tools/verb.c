@@ -13,6 +13,11 @@ int verb_failed(void)
 	return VERB_FAILED;
 }
 
+int verb_set_degraded(void *target, const char *argument, struct error *err)
+{
+	return degraded_parse(argument, &((struct verb_options *)target)->degraded, err);
+}
+
 bool verb_parse(const struct command_line *line, int argc, char **argv, void *target, int min, int max,
 		int *ret_operands, int *ret_status)
 {

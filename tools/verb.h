@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "base/options.h"
+#include "volume/degraded.h"
 
 enum { VERB_DONE = 0, VERB_FAILED = 1, VERB_USAGE = 2 };
 enum { VERIFY_CLEAN = 0, VERIFY_DAMAGED = 1, VERIFY_INCOMPLETE = 2 }; /* verify's and scrub's own */
@@ -28,9 +29,15 @@ int verify_run(int argc, char **argv);
 /* The option structs of the verbs begin with this one. */
 struct verb_options {
 	bool json;
+	enum degraded degraded;
 };
 
 #define VERB_OPTION_JSON { "json", 0, NULL, OPTION_TRUE(struct verb_options, json), "print one JSON object" }
+/* Of verbs that change a volume. */
+#define VERB_OPTION_DEGRADED                                  \
+	{ "degraded", 0, "[=half]", OPTION_CALL(verb_set_degraded), \
+	  "go on without missing members, =half: without half" }
+int verb_set_degraded(void *target, const char *argument, struct error *err);
 
 /* The exit status of a verb that changes a volume and has put it back: a signal that it waited with acts now. */
 int verb_failed(void);

@@ -137,11 +137,12 @@ static int volume_lock(const struct volume *volume, struct transaction *ret, str
 {
 	uint32_t count = 0;
 	auto_free struct site *sites = calloc(volume->array->count, sizeof(*sites));
-	int r = sites ? assembly_check_whole(volume->names, volume->array->count, err) :
-			error_set(err, -ENOMEM, "no memory for a volume");
+	int r = sites ? 0 : error_set(err, -ENOMEM, "no memory for a volume");
 
 	while (r == 0 && count < volume->array->count) {
-		r = site_again(volume->names[count], volume->array->fds[count], &sites[count], err);
+		sites[count] = SITE_NONE;
+		if (volume->names[count])
+			r = site_again(volume->names[count], volume->array->fds[count], &sites[count], err);
 		count += r == 0;
 	}
 	if (r == 0)
@@ -151,7 +152,8 @@ static int volume_lock(const struct volume *volume, struct transaction *ret, str
 	return r < 0 ? error_wrap(err, r, "volume '%s'", volume->path) : 0;
 }
 
-int volume_transaction(const struct volume *volume, struct transaction *ret, struct error *err)
+int volume_transaction(const struct volume *volume, enum degraded degraded, struct transaction *ret,
+		       struct error *err)
 {
 	int r;
 
@@ -159,6 +161,7 @@ int volume_transaction(const struct volume *volume, struct transaction *ret, str
 	r = volume_lock(volume, ret, err);
 	if (r < 0)
 		return r;
+	ret->degraded = degraded;
 	r = transaction_load(ret, err);
 	if (r == 0 && volume->mount && !volume->served.sequence)
 		r = error_set(err, -ESTALE, "'%s' does not identify its volume, name the volume itself",

@@ -23,7 +23,8 @@ struct volume {
  */
 must_check int volume_open(const char *name, struct volume **ret, struct error *err);
 /* For a change: what was opened, not what has its name by now. By a mount only that mount's volume is changed. */
-must_check int volume_transaction(const struct volume *volume, struct transaction *ret, struct error *err);
+must_check int volume_transaction(const struct volume *volume, enum degraded degraded,
+				  struct transaction *ret, struct error *err);
 /* Superblock and catalogue. */
 must_check int volume_load(struct volume *volume, struct error *err);
 /* Both in one. */

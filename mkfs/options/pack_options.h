@@ -14,6 +14,7 @@ enum pack_compress { PACK_RAW, PACK_ZSTD, PACK_AUTO };
 
 struct pack_options {
 	const char *volume, *source; /* volume: see members/naming.h */
+	unsigned degraded; /* enum degraded: which members may be missing */
 	uint32_t copies; /* of what is written; 0: as many as last time */
 	const char *label; /* NULL: v1, v2, … */
 	bool force, format, no_current;

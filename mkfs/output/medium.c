@@ -255,7 +255,7 @@ int medium_find(const char *name, const struct pack_options *options, struct med
 {
 	int r;
 
-	*ret = (struct medium){ .site = SITE_NONE, .successor = SITE_NONE };
+	*ret = MEDIUM_MISSING;
 	r = locate_path(name, &ret->path, err);
 	if (r < 0)
 		return r;
@@ -273,7 +273,7 @@ int medium_again(const char *name, int fd, struct medium *ret, struct error *err
 {
 	int r;
 
-	*ret = (struct medium){ .site = SITE_NONE, .successor = SITE_NONE };
+	*ret = MEDIUM_MISSING;
 	r = locate_path(name, &ret->path, err);
 	if (r == 0)
 		r = site_again(ret->path, fd, &ret->site, err);

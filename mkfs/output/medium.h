@@ -24,6 +24,9 @@ struct medium {
 	bool unprotected;         /* its write protection was lifted and is to come back */
 };
 
+/* A member that is missing: it has no path. */
+#define MEDIUM_MISSING ((struct medium){ .site = SITE_NONE, .successor = SITE_NONE })
+
 /* What is there under this path or identity; site.file is -1 when a file is to be made. From here on no path is walked
  * any more. */
 must_check int medium_find(const char *name, const struct pack_options *options, struct medium *ret,

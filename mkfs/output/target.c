@@ -25,7 +25,7 @@
 bool target_is_on_devices(const struct target *target)
 {
 	for (uint32_t i = 0; i < target->count; i++)
-		if (!target->media[i].is_device)
+		if (target->media[i].path && !target->media[i].is_device)
 			return false;
 	return true;
 }
@@ -98,12 +98,14 @@ static int target_find_members(struct target *target, const struct pack_options 
 
 	if (r < 0)
 		return r;
-	r = assembly_check_whole(assembly.names, assembly.count, err);
-	if (r == 0)
-		r = target_alloc(target, assembly.count, err);
+	r = target_alloc(target, assembly.count, err);
 	while (r == 0 && target->count < assembly.count) {
-		r = medium_again(assembly.names[target->count], assembly.array->fds[target->count],
-				 &target->media[target->count], err);
+		struct medium *medium = &target->media[target->count];
+		const char *name = assembly.names[target->count];
+
+		*medium = MEDIUM_MISSING;
+		if (name)
+			r = medium_again(name, assembly.array->fds[target->count], medium, err);
 		target->count += r == 0;
 	}
 	assembly_close(&assembly);
@@ -145,6 +147,8 @@ static int target_lock(struct target *target, const struct pack_options *options
 		sites[i] = target->media[i].site;
 	r = transaction_open(target->path, mode, sites, target->count, options->preempt, &target->transaction, err);
 	for (uint32_t i = 0; r == 0 && i < target->count; i++) {
+		if (!target->transaction.members[i].file)
+			continue;
 		target->media[i].site = sites[i]; /* its folder is known now */
 		r = medium_know(&target->media[i], target->transaction.members[i].file, options->dry_run, err);
 	}
@@ -169,7 +173,8 @@ static int target_is_volume(const struct target *target, const struct pack_optio
 	const struct medium *ours = NULL, *other = NULL;
 
 	for (uint32_t i = 0; i < target->count; i++)
-		*(target->media[i].is_ours ? &ours : &other) = &target->media[i];
+		if (target->media[i].path)
+			*(target->media[i].is_ours ? &ours : &other) = &target->media[i];
 	*ret_all = !other && !options->format;
 	if (ours && other && !options->format)
 		return error_set(err, -EEXIST,
@@ -213,8 +218,11 @@ static int target_load(struct target *target, const struct pack_options *options
 	if (r < 0)
 		return r;
 	transaction->copies = options->copies;
+	transaction->degraded = options->degraded;
 	for (uint32_t i = 0; i < target->count; i++)
-		transaction_set_identity(transaction, i, target->media[i].identity, target->media[i].domain);
+		if (transaction->members[i].file)
+			transaction_set_identity(transaction, i, target->media[i].identity,
+						 target->media[i].domain);
 	return transaction_check(transaction, err);
 }
 
@@ -425,7 +433,7 @@ int target_protect(struct target *target, struct error *err)
 	transaction_end(&target->transaction); /* a protected namespace takes no command about reservations either */
 	for (uint32_t i = 0; i < target->count; i++) {
 		target->media[i].unprotected = false;
-		if (medium_set_protection(&target->media[i], true, &why) < 0)
+		if (target->media[i].path && medium_set_protection(&target->media[i], true, &why) < 0)
 			return error_set(err, why.code, "the version is published, but '%s' is not write-protected: %s",
 					 target->media[i].path, why.reason);
 	}
@@ -453,7 +461,8 @@ int target_open_temp(const struct target *target, const struct pack_options *opt
 		return temp_open(options->temp_dir, ret, err);
 	if (variable && *variable)
 		return temp_open(variable, ret, err);
-	if (target->media[0].site.folder < 0)
-		return temp_open("/var/tmp", ret, err);
-	return temp_open_folder(target->media[0].site.folder, ret, err);
+	for (uint32_t i = 0; i < target->count; i++)
+		if (target->media[i].site.folder >= 0)
+			return temp_open_folder(target->media[i].site.folder, ret, err);
+	return temp_open("/var/tmp", ret, err);
 }

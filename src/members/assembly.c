@@ -394,16 +394,6 @@ static int assembly_by_uuid(struct search *search, const char *volume, struct as
 							  assembly_of_one(&search->items[0], ret, err);
 }
 
-int assembly_check_whole(char *const *names, uint32_t count, struct error *err)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (!names[i])
-			return error_set(err, -ENOLINK,
-					 "member %" PRIu32 " is missing: a volume is changed only when all its members "
-					 "are there", i);
-	return 0;
-}
-
 int assembly_open(const char *volume, struct assembly *ret, struct error *err)
 {
 	struct search search = { 0 };

@@ -15,6 +15,4 @@ struct assembly {
  * must be there that every byte is: -ENOLINK with the names of those that are missing or stale; -EXDEV: one is of
  * another volume; -ENOTUNIQ: one is there twice; -EBADMSG: one went ways of its own. */
 must_check int assembly_open(const char *volume, struct assembly *ret, struct error *err);
-/* For a change, for which all must be there: -ENOLINK. */
-must_check int assembly_check_whole(char *const *names, uint32_t count, struct error *err);
 void assembly_close(struct assembly *assembly); /* its contents */

@@ -96,12 +96,26 @@ static bool allocator_shares_domain(const struct allocator *allocator, const str
 	return false;
 }
 
+static bool allocator_is_there(const struct allocator *allocator, uint32_t member)
+{
+	return allocator->members->list[member].state != DSFS_MEMBER_STALE;
+}
+
 static bool allocator_has_column(const struct lane *lane, uint32_t member)
 {
 	for (uint32_t i = 0; i < lane->column_count; i++)
 		if (lane->columns[i] == member)
 			return true;
 	return false;
+}
+
+/* Whether member is a place for the next copy, at each of three tries: members that are there and do not fail with one
+ * that is chosen; others that are there; those that are missing, which are given their copy when they are back. */
+static bool allocator_suits(const struct allocator *allocator, const struct lane *lane, uint32_t member, unsigned try)
+{
+	if (allocator_has_column(lane, member) || (try < 2 && !allocator_is_there(allocator, member)))
+		return false;
+	return try || !allocator_shares_domain(allocator, lane, member);
 }
 
 /* Of how many lanes before this one the member has the same copy. */
@@ -114,9 +128,9 @@ static uint32_t allocator_load(const struct allocator *allocator, uint32_t numbe
 	return load;
 }
 
-/* The next column: of the members that fail with none of the lane, or else of all, the one that has fewest of these
- * copies, and of those the first behind the data's, round about. */
-static uint32_t allocator_next_column(const struct allocator *allocator, uint32_t number, bool any)
+/* Of the members that suit, the one that has fewest of these copies, and of those the first behind the data's, round
+ * about. */
+static uint32_t allocator_next_column(const struct allocator *allocator, uint32_t number, unsigned try)
 {
 	const struct lane *lane = &allocator->lanes[number];
 	uint32_t best = UINT32_MAX, least = UINT32_MAX;
@@ -124,7 +138,7 @@ static uint32_t allocator_next_column(const struct allocator *allocator, uint32_
 	for (uint32_t i = 1; i < allocator->lane_count; i++) {
 		uint32_t member = (number + i) % allocator->lane_count, load;
 
-		if (allocator_has_column(lane, member) || (!any && allocator_shares_domain(allocator, lane, member)))
+		if (!allocator_suits(allocator, lane, member, try))
 			continue;
 		load = allocator_load(allocator, number, lane->column_count, member);
 		if (load < least) {
@@ -142,9 +156,9 @@ static void allocator_choose_columns(struct allocator *allocator, uint32_t numbe
 
 	lane->columns[0] = number;
 	lane->column_count = 1;
-	for (unsigned any = 0; any < 2; any++)
+	for (unsigned try = 0; try < 3; try++)
 		while (lane->column_count < copies &&
-		       (member = allocator_next_column(allocator, number, any)) != UINT32_MAX)
+		       (member = allocator_next_column(allocator, number, try)) != UINT32_MAX)
 			lane->columns[lane->column_count++] = member;
 }
 
@@ -189,6 +203,20 @@ static int allocator_add_run(struct allocator *allocator, struct lane *lane, uin
 	return space_add(&lane->space, start + group->tail, start + allocator->segment, err);
 }
 
+/* What was there when a member went away stays as the member has it. */
+static bool allocator_is_kept(const struct allocator *allocator, const struct member_group *group)
+{
+	const struct members *members = allocator->members;
+
+	for (uint32_t i = 0; i <= group->redundant; i++) {
+		const struct member *member = &members->list[address_member(members->columns[group->first_column + i])];
+
+		if (member->state == DSFS_MEMBER_STALE && group->birth <= member->stale_sequence)
+			return true;
+	}
+	return false;
+}
+
 /* What is left of groups comes first. */
 static int allocator_continue_groups(struct allocator *allocator, struct lane *lane, struct error *err)
 {
@@ -197,7 +225,8 @@ static int allocator_continue_groups(struct allocator *allocator, struct lane *l
 
 	for (uint32_t i = 0; r == 0 && i < members->group_count; i++)
 		if (members->groups[i].tail < allocator->segment &&
-		    allocator_is_of_lane(allocator, lane, &members->groups[i]))
+		    allocator_is_of_lane(allocator, lane, &members->groups[i]) &&
+		    !allocator_is_kept(allocator, &members->groups[i]))
 			r = allocator_add_run(allocator, lane, i, err);
 	return r;
 }
@@ -209,8 +238,10 @@ static int allocator_open_lane(struct allocator *allocator, uint32_t number, uin
 	int r = space_open_empty(&lane->space, number, allocator->members->list[number].size, segment_log, err);
 
 	lane->weight = weight;
+	if (r < 0 || !allocator_is_there(allocator, number))
+		return r;
 	allocator_choose_columns(allocator, number, copies);
-	return r < 0 ? r : allocator_continue_groups(allocator, lane, err);
+	return allocator_continue_groups(allocator, lane, err);
 }
 
 /* Files have no end, so beside them sizes say nothing. */
@@ -256,6 +287,16 @@ int allocator_open_members(struct allocator *allocator, struct members *members,
 	return r;
 }
 
+/* The first lane that is open, of several members. */
+static uint32_t allocator_first(const struct allocator *allocator)
+{
+	uint32_t first = 0;
+
+	while (first + 1 < allocator->lane_count && !allocator->lanes[first].column_count)
+		first++;
+	return first;
+}
+
 /* --- what goes where --- */
 
 static unsigned allocator_class(uint64_t length)
@@ -286,12 +327,14 @@ static void allocator_count(struct lane *lane, uint64_t length)
 void allocator_choose(struct allocator *allocator, uint64_t length)
 {
 	unsigned class = allocator_class(length);
-	uint32_t best = 0;
+	uint32_t best;
 
 	if (!allocator->members)
 		return;
-	for (uint32_t i = 1; i < allocator->lane_count; i++)
-		if (allocator_is_emptier(&allocator->lanes[i], &allocator->lanes[best], class))
+	best = allocator_first(allocator);
+	for (uint32_t i = best + 1; i < allocator->lane_count; i++)
+		if (allocator->lanes[i].column_count &&
+		    allocator_is_emptier(&allocator->lanes[i], &allocator->lanes[best], class))
 			best = i;
 	allocator->current = best;
 	allocator_count(&allocator->lanes[best], length);
@@ -340,6 +383,8 @@ static bool allocator_take_in(struct allocator *allocator, struct lane *lane, ui
 {
 	uint64_t offset;
 
+	if (allocator->members && !lane->column_count)
+		return false;
 	if (!space_take(&lane->space, length, align, &offset) &&
 	    (!allocator->members || length > allocator->segment || allocator_open_group(allocator, lane, NULL) < 0 ||
 	     !space_take(&lane->space, length, align, &offset)))
@@ -377,13 +422,14 @@ uint64_t allocator_room_in_group(const struct allocator *allocator, uint64_t off
 void allocator_hold(struct allocator *allocator, uint64_t address, uint64_t length)
 {
 	struct lane *lane = &allocator->lanes[address_member(address)];
-	uint64_t copies[DSFS_COPIES_MAX];
+	const struct member_group *group;
 
 	space_hold(&lane->space, address_offset(address), length);
 	if (!allocator->members)
 		return;
 	allocator_count(lane, length);
-	if (members_copies(allocator->members, address, copies) < lane->column_count)
+	group = members_group(allocator->members, address);
+	if (group && 1u + group->redundant < allocator->lanes[allocator_first(allocator)].column_count)
 		allocator->held_below += length;
 }
 
@@ -448,7 +494,7 @@ void allocator_keep_catalogue(struct allocator *allocator, uint32_t member, stru
 
 /* --- sums over the lanes --- */
 
-/* Segments that no group has; with copies they hold as much less. */
+/* Segments that no group has, on members that are there; with copies they hold as much less. */
 static uint64_t allocator_free_segments(const struct allocator *allocator)
 {
 	uint64_t segments = 0;
@@ -456,9 +502,10 @@ static uint64_t allocator_free_segments(const struct allocator *allocator)
 	for (uint32_t i = 0; allocator->members && i < allocator->lane_count; i++) {
 		const struct bits *used = &allocator->used[i];
 
-		segments += used->count - bits_sum(used, 0, used->count);
+		if (allocator_is_there(allocator, i))
+			segments += used->count - bits_sum(used, 0, used->count);
 	}
-	return segments / (allocator->lanes[0].column_count ? allocator->lanes[0].column_count : 1);
+	return allocator->members ? segments / allocator->lanes[allocator_first(allocator)].column_count : 0;
 }
 
 uint64_t allocator_free(const struct allocator *allocator)

@@ -12,7 +12,7 @@ struct lane {
 	struct space space;      /* of the data column's member; its runs are the groups' segments */
 	uint32_t *groups;        /* for each run its group in the table */
 	uint32_t columns[DSFS_COPIES_MAX]; /* members: of the data column first, then of its copies */
-	uint32_t column_count;
+	uint32_t column_count; /* 0: the data column's member is missing, so nothing goes there */
 	uint64_t weight;         /* what it can hold, in relation to others */
 	uint64_t bytes, class_bytes[ALLOCATOR_CLASSES]; /* placed there */
 };
@@ -38,7 +38,8 @@ struct allocator {
 must_check int allocator_open(struct allocator *allocator, const struct catalogue *catalogue,
 			      const struct superblock *super, uint32_t segment_log, uint64_t capacity,
 			      struct error *err);
-/* One lane for each member, with copies on the members behind it, on other failure domains as far as there are some. */
+/* One lane for each member that is not stale, with copies on the members behind it, on other failure domains as far as
+ * there are some; on stale ones, in groups that are yet to be filled there, only where others are too few. */
 must_check int allocator_open_members(struct allocator *allocator, struct members *members,
 				      const struct allocator_member *list, uint32_t copies, uint32_t segment_log,
 				      uint64_t birth, struct error *err);

@@ -32,9 +32,9 @@ static int commit_place(struct commit *commit, struct allocator *allocator, stru
 		struct superblock *slot = &commit->slots[i];
 		uint64_t offset;
 
-		if (!allocator_take_catalogue(allocator, i, commit->length, &offset))
+		if (!allocator_take_catalogue(allocator, slot->member, commit->length, &offset))
 			return commit_full(commit->length, err);
-		slot->catalogue_address = address_make(i, offset);
+		slot->catalogue_address = address_make(slot->member, offset);
 		slot->catalogue_length = commit->length;
 		if (slot->member_size < offset + commit->length)
 			slot->member_size = offset + commit->length;
@@ -88,12 +88,12 @@ static int commit_bytes(struct commit *commit, struct error *err)
 }
 
 /* What the catalogue says of where things are: of one member a tail, of several their groups and sizes. */
-static void commit_settle(struct allocator *allocator, struct catalogue *catalogue, const struct superblock *slots)
+static void commit_settle(const struct commit *commit, const struct allocator *allocator, struct catalogue *catalogue)
 {
 	if (!allocator->members)
 		catalogue->tail = space_tail(&allocator->lanes[0].space);
-	for (uint32_t i = 0; i < catalogue->members.count; i++)
-		catalogue->members.list[i].size = slots[i].member_size;
+	for (uint32_t i = 0; catalogue->members.count && i < commit->count; i++)
+		catalogue->members.list[commit->slots[i].member].size = commit->slots[i].member_size;
 }
 
 /* Its length is known before it is settled. */
@@ -105,22 +105,22 @@ static int commit_encode(const struct catalogue *catalogue, struct commit *commi
 }
 
 int commit_catalogue(struct source *source, struct allocator *allocator, struct catalogue *catalogue,
-		     struct superblock *slots, struct error *err)
+		     const struct superblock *newest, struct superblock *slots, uint32_t count, struct error *err)
 {
-	struct commit commit = { .source = source, .slots = slots, .count = allocator->lane_count };
+	struct commit commit = { .source = source, .slots = slots, .count = count };
 	int r = 0;
 
 	allocator_settle(allocator);
 	if (catalogue->members.count)
 		r = groups_drop_unused(catalogue, err);
-	if (r == 0 && catalogue->members.count && slots[0].sequence)
-		members_remember(&catalogue->members, &slots[0]);
+	if (r == 0 && catalogue->members.count && newest->sequence)
+		members_remember(&catalogue->members, newest);
 	if (r == 0)
 		r = commit_encode(catalogue, &commit, err);
 	if (r == 0)
 		r = commit_place(&commit, allocator, err);
 	if (r == 0) {
-		commit_settle(allocator, catalogue, slots);
+		commit_settle(&commit, allocator, catalogue);
 		r = commit_encode(catalogue, &commit, err);
 	}
 	if (r == 0)
@@ -160,7 +160,7 @@ int commit_slot(struct source *source, const struct superblock *super, struct er
 {
 	int r = superblock_write(source, super, err);
 
-	return r < 0 ? r : source_flush(source, err);
+	return r < 0 ? r : source_flush_member(source, super->member, err);
 }
 
 int commit_check(struct source *source, const struct superblock *super, struct error *err)

@@ -12,7 +12,7 @@
 
 static const struct file_source *room_file(const struct transaction *transaction)
 {
-	return transaction->members[0].file;
+	return transaction->members[transaction_first(transaction)].file;
 }
 
 static int room_open(const struct transaction *transaction, struct space *ret, struct error *err)
@@ -63,7 +63,8 @@ uint64_t room_gained(const struct transaction *transaction, uint64_t before)
 /* What is free inside of a file may be holes, which take blocks as growth does. */
 static int room_spare(const struct transaction *transaction, uint64_t *ret, struct error *err)
 {
-	uint64_t inside = 0, has, spare, former_size = transaction->members[0].former_size;
+	uint64_t former_size = transaction->members[transaction_first(transaction)].former_size;
+	uint64_t inside = 0, has, spare;
 	struct statvfs fs;
 	struct stat st;
 	int r;

@@ -24,6 +24,20 @@ static bool transaction_is_device(const struct transaction_member *member)
 	return member->file->geometry.is_block_device;
 }
 
+static bool transaction_has(const struct transaction *transaction, uint32_t number)
+{
+	return number < transaction->member_count && transaction->members[number].file;
+}
+
+uint32_t transaction_first(const struct transaction *transaction)
+{
+	uint32_t first = 0;
+
+	while (first < transaction->member_count && !transaction_has(transaction, first))
+		first++;
+	return first;
+}
+
 /* The lock does not say who has it. */
 static int transaction_refuse(struct site *site, const struct error *why, struct error *err)
 {
@@ -43,6 +57,8 @@ static int transaction_lock(struct transaction *transaction, uint32_t number, st
 	struct transaction_member *member = &transaction->members[number];
 	struct error why = { 0 };
 
+	if (!site->path)
+		return 0;
 	if (site->file < 0)
 		mode = FILE_CREATE;
 	if (file_open_site(site, mode, &member->file, &why) < 0)
@@ -60,6 +76,8 @@ static int transaction_raise_fence(struct transaction_member *member, struct sit
 	char notice[FENCE_NOTICE_SIZE];
 	struct error why = { 0 };
 
+	if (!member->file)
+		return 0;
 	if (fence_raise(member->file->fd, preempt, &member->fence, notice, &why) < 0)
 		return transaction_refuse(site, &why, err);
 	if (notice[0])
@@ -96,7 +114,8 @@ int transaction_open(const char *path, enum file_mode mode, struct site *sites, 
 		return r;
 	}
 	for (uint32_t i = 0; i < count; i++)
-		holder_read(transaction.source, i, transaction.members[i].former_holder);
+		if (transaction_has(&transaction, i))
+			holder_read(transaction.source, i, transaction.members[i].former_holder);
 	*ret = transaction;
 	return 0;
 }
@@ -127,6 +146,19 @@ static uint32_t transaction_copies(const struct transaction *transaction)
 	return 1u + last->redundant;
 }
 
+/* What is missing may be a file where others are. */
+static uint64_t transaction_capacity(const struct transaction *transaction, uint32_t number)
+{
+	uint64_t capacity = transaction->catalogue.members.list[number].size;
+
+	if (transaction_has(transaction, number))
+		return transaction->members[number].capacity;
+	for (uint32_t i = 0; i < transaction->member_count; i++)
+		if (transaction_has(transaction, i) && transaction->members[i].capacity == SPACE_ENDLESS)
+			capacity = SPACE_ENDLESS;
+	return capacity;
+}
+
 static int transaction_open_lanes(struct transaction *transaction, struct error *err)
 {
 	struct members *members = &transaction->catalogue.members;
@@ -137,7 +169,7 @@ static int transaction_open_lanes(struct transaction *transaction, struct error 
 	for (uint32_t i = 0; i < members->count; i++) {
 		const struct superblock *super = &transaction->members[i].super;
 
-		list[i].capacity = transaction->members[i].capacity;
+		list[i].capacity = transaction_capacity(transaction, i);
 		if (!transaction->is_new)
 			list[i].catalogue = (struct extent){ address_offset(super->catalogue_address),
 							     super->catalogue_length };
@@ -157,19 +189,43 @@ static int transaction_open_space(struct transaction *transaction, struct error 
 			      &transaction->super, transaction->super.segment_log, capacity, err);
 }
 
+static void transaction_lower_fence(struct transaction *transaction, uint32_t number)
+{
+	struct error why = { 0 };
+
+	if (fence_lower(&transaction->members[number].fence, &why) < 0)
+		log_warn("cannot release the reservation of '%s': %s, ignoring", transaction->path, why.reason);
+}
+
+/* What was written while it was away is not on it, and neither will this change be. */
+static void transaction_leave(struct transaction *transaction, uint32_t number)
+{
+	transaction_lower_fence(transaction, number);
+	file_close(array_put(transaction->array, number, NULL));
+	transaction->members[number] = (struct transaction_member){
+		.is_replaced = transaction->members[number].is_replaced
+	};
+}
+
 int transaction_load(struct transaction *transaction, struct error *err)
 {
+	const struct members *members = &transaction->catalogue.members;
 	int r = catalogue_load(transaction->source, &transaction->super, &transaction->catalogue, err);
 
-	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
-		r = superblock_find(transaction->source, i, &transaction->members[i].super, err);
+	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++) {
+		if (i < members->count && members->list[i].missing_from)
+			transaction_leave(transaction, i);
+		else
+			r = superblock_find(transaction->source, i, &transaction->members[i].super, err);
+	}
 	return r;
 }
 
 /* A publisher that was cut off between two slots has left some members there; see catalogue_load(). */
 static bool transaction_is_behind(const struct transaction *transaction, uint32_t number)
 {
-	return transaction->members[number].super.sequence < transaction->super.sequence;
+	return transaction_has(transaction, number) &&
+	       transaction->members[number].super.sequence < transaction->super.sequence;
 }
 
 static int transaction_check_member(struct transaction *transaction, uint32_t number, struct error *err)
@@ -178,21 +234,51 @@ static int transaction_check_member(struct transaction *transaction, uint32_t nu
 	struct error stale = { 0 };
 	bool is_behind = transaction_is_behind(transaction, number);
 	uint64_t newest = is_behind ? member->super.sequence : transaction->super.sequence;
-	int r = superblock_check_newest(transaction->source, number, newest, err);
+	int r;
 
+	if (!member->file)
+		return 0;
+	r = superblock_check_newest(transaction->source, number, newest, err);
 	member->capacity = transaction_is_device(member) ? member->super.member_size : SPACE_ENDLESS;
 	if (r == 0 && superblock_may_be_stale(&member->super, &stale))
 		log_warn("volume '%s': %s", transaction->path, stale.reason);
 	return r;
 }
 
+static void transaction_find_missing(const struct transaction *transaction, bool is_missing[DSFS_MEMBER_MAX + 1])
+{
+	for (uint32_t i = 0; i < transaction->catalogue.members.count; i++)
+		is_missing[i] = !transaction->members[i].file && !transaction->members[i].is_replaced;
+}
+
+static int transaction_check_missing(const struct transaction *transaction, struct error *err)
+{
+	bool is_missing[DSFS_MEMBER_MAX + 1] = { 0 };
+
+	transaction_find_missing(transaction, is_missing);
+	return degraded_check(&transaction->catalogue.members, is_missing, transaction->degraded, err);
+}
+
+static void transaction_enter_missing(struct transaction *transaction)
+{
+	bool is_missing[DSFS_MEMBER_MAX + 1] = { 0 };
+
+	transaction_find_missing(transaction, is_missing);
+	degraded_enter(&transaction->catalogue, is_missing, &transaction->super);
+}
+
 int transaction_check(struct transaction *transaction, struct error *err)
 {
 	int r = catalogue_check_writable(&transaction->super, &transaction->catalogue, err);
 
+	if (r == 0)
+		r = transaction_check_missing(transaction, err);
 	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
 		r = transaction_check_member(transaction, i, err);
-	return r < 0 ? r : transaction_open_space(transaction, err);
+	if (r < 0)
+		return r;
+	transaction_enter_missing(transaction);
+	return transaction_open_space(transaction, err);
 }
 
 void transaction_set_identity(struct transaction *transaction, uint32_t number, const char *identity,
@@ -302,7 +388,8 @@ int transaction_begin(struct transaction *transaction, struct error *err)
 		return 0;
 	transaction->state = TRANSACTION_BEGUN;
 	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
-		r = holder_write(transaction->source, i, err);
+		if (transaction_has(transaction, i))
+			r = holder_write(transaction->source, i, err);
 	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
 		if (transaction->members[i].former_holder[0])
 			log_warn("a publisher did not finish: %s, ignoring", transaction->members[i].former_holder);
@@ -361,70 +448,117 @@ static int transaction_make_nonce(struct transaction *transaction, struct error 
 	return 0;
 }
 
-/* Everything that a slot will name, on all members, and what can fail before it. slots: by member. */
-static int transaction_prepare(struct transaction *transaction, struct superblock *slots, struct error *err)
+/* What the members that are there will have. One that is new comes first: it lacks nothing, and as long as no other one
+ * names it, the volume is the one without it. Returns how many. */
+static uint32_t transaction_plan_slots(const struct transaction *transaction, struct superblock *slots)
+{
+	uint32_t count = 0;
+
+	for (unsigned old = 0; old < 2; old++)
+		for (uint32_t i = 0; i < transaction->member_count; i++) {
+			if (!transaction_has(transaction, i) || transaction->members[i].is_replaced == old)
+				continue;
+			slots[count] = transaction->members[i].super;
+			slots[count++].member_size = transaction_member_size(transaction, i);
+		}
+	return count;
+}
+
+/* Everything that a slot will name, on all members, and what can fail before it. */
+static int transaction_prepare(struct transaction *transaction, struct superblock *slots, uint32_t *ret_count,
+			       struct error *err)
 {
 	uint64_t sequence = transaction->super.sequence + 1;
+	uint32_t count;
 	int r = transaction_begin(transaction, err);
 
 	if (r == 0)
 		r = transaction_check_fences(transaction, err);
 	if (r == 0)
 		r = transaction_make_nonce(transaction, err);
-	for (uint32_t i = 0; i < transaction->member_count; i++) {
-		slots[i] = transaction->members[i].super;
-		slots[i].member_size = transaction_member_size(transaction, i);
-	}
-	if (r == 0)
-		r = commit_catalogue(transaction->source, &transaction->allocator, &transaction->catalogue, slots,
-				     err);
-	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++) {
+	if (r < 0)
+		return r;
+	*ret_count = count = transaction_plan_slots(transaction, slots);
+	r = commit_catalogue(transaction->source, &transaction->allocator, &transaction->catalogue,
+			     &transaction->super, slots, count, err);
+	for (uint32_t i = 0; r == 0 && i < count; i++) {
 		slots[i].sequence = sequence;
-		r = transaction_reserve_slot(&transaction->members[i], sequence, err);
+		r = transaction_reserve_slot(&transaction->members[slots[i].member], sequence, err);
 	}
 	if (r == 0)
 		r = interrupt_check(err);
 	return r < 0 ? r : transaction_check_fences(transaction, err);
 }
 
-/* One member after the other: the first slot that is durable puts the change in force. */
-static int transaction_write_slots(struct transaction *transaction, const struct superblock *slots, struct error *err)
-{
-	int r = 0;
+/* Which members a change has not reached, as far as is known. */
+struct transaction_reach {
+	uint32_t reached, missed;
+	char names[128];
+	struct error why; /* of the first one */
+};
 
-	transaction->state = TRANSACTION_ISSUED;
-	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
-		r = commit_slot(transaction->source, &slots[i], err);
-	return r;
+static void transaction_miss(struct transaction_reach *reach, uint32_t member, const struct error *why)
+{
+	size_t used = strlen(reach->names);
+
+	if (!reach->missed++)
+		reach->why = *why;
+	snprintf(reach->names + used, sizeof(reach->names) - used, "%s%" PRIu32, used ? ", " : "", member);
 }
 
 /* Twice, as a read may fail where a write did not. */
-static int transaction_check_slots(const struct transaction *transaction, const struct superblock *slots,
-				   struct error *err)
+static int transaction_check_slot(const struct transaction *transaction, const struct superblock *slot,
+				  struct error *err)
 {
-	int r = 0;
-
-	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
-		if (commit_check(transaction->source, &slots[i], NULL) < 0)
-			r = commit_check(transaction->source, &slots[i], err);
-	return r;
+	return commit_check(transaction->source, slot, NULL) < 0 ? commit_check(transaction->source, slot, err) : 0;
 }
 
-static bool transaction_is_anywhere(const struct transaction *transaction, const struct superblock *slots)
+/* One member after the other: the first slot that is durable puts the change in force. Then the others are to have it
+ * as well, whichever of them fails. */
+static void transaction_write_slots(struct transaction *transaction, const struct superblock *slots, uint32_t count,
+				    struct transaction_reach *reach)
 {
-	for (uint32_t i = 0; i < transaction->member_count; i++)
+	bool failed[DSFS_MEMBER_MAX + 1] = { 0 };
+	struct error why = { 0 };
+
+	transaction->state = TRANSACTION_ISSUED;
+	for (uint32_t i = 0; i < count; i++) {
+		failed[i] = commit_slot(transaction->source, &slots[i], &why) < 0;
+		if (failed[i])
+			transaction_miss(reach, slots[i].member, &why);
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		if (failed[i])
+			continue;
+		if (transaction_check_slot(transaction, &slots[i], &why) < 0)
+			transaction_miss(reach, slots[i].member, &why);
+		else
+			reach->reached++;
+	}
+}
+
+static bool transaction_is_anywhere(const struct transaction *transaction, const struct superblock *slots,
+				    uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
 		if (commit_check(transaction->source, &slots[i], NULL) == 0)
 			return true;
 	return false;
 }
 
 /* A slot whose write failed may have arrived, may arrive later, and a mount may have seen it. */
-static int transaction_unsure(const struct transaction *transaction, const struct superblock *slots,
-			      const struct error *why, struct error *err)
+static int transaction_unsure(const struct transaction *transaction, const struct superblock *slots, uint32_t count,
+			      const struct transaction_reach *reach, struct error *err)
 {
-	if (transaction->members[0].is_fresh)
+	const struct error *why = &reach->why;
+
+	if (transaction->members[slots[0].member].is_fresh)
 		return error_pass(err, why->code, why);
-	if (transaction_is_anywhere(transaction, slots))
+	if (reach->reached)
+		return error_set(err, why->code,
+				 "%s; published, degraded: the change is in force, but perhaps not on member%s %s",
+				 why->reason, reach->missed > 1 ? "s" : "", reach->names);
+	if (transaction_is_anywhere(transaction, slots, count))
 		return error_set(err, why->code, "%s; the change is in force, but a power loss may take it back",
 				 why->reason);
 	return error_set(err, why->code, "%s; the change may be in force or not, 'datasetfsctl list' shows which",
@@ -440,25 +574,24 @@ static void transaction_clear_holders(const struct transaction *transaction)
 		const struct transaction_member *member = &transaction->members[i];
 		bool stays = !member->is_fresh || transaction->state == TRANSACTION_DONE;
 
-		if (stays && holder_clear(transaction->source, i, &why) < 0)
+		if (stays && member->file && holder_clear(transaction->source, i, &why) < 0)
 			log_warn("the publisher record of '%s' stays: %s, ignoring", transaction->path, why.reason);
 	}
 }
 
 static int transaction_put_in_force(struct transaction *transaction, struct superblock *slots, struct error *err)
 {
-	struct error why = { 0 };
-	int r = transaction_prepare(transaction, slots, err);
+	struct transaction_reach reach = { 0 };
+	uint32_t count = 0;
+	int r = transaction_prepare(transaction, slots, &count, err);
 
 	if (r < 0)
 		return r;
-	r = transaction_write_slots(transaction, slots, &why);
-	if (r == 0)
-		r = transaction_check_slots(transaction, slots, &why);
-	if (r < 0)
-		return transaction_unsure(transaction, slots, &why, err);
-	for (uint32_t i = 0; i < transaction->member_count; i++)
-		transaction->members[i].super = slots[i];
+	transaction_write_slots(transaction, slots, count, &reach);
+	if (reach.missed)
+		return transaction_unsure(transaction, slots, count, &reach, err);
+	for (uint32_t i = 0; i < count; i++)
+		transaction->members[slots[i].member].super = slots[i];
 	transaction->super = slots[0];
 	transaction->state = TRANSACTION_DONE;
 	transaction_clear_holders(transaction);
@@ -480,7 +613,7 @@ static int transaction_cut_back(const struct transaction *transaction, struct er
 	for (uint32_t i = 0; i < transaction->member_count; i++) {
 		const struct transaction_member *member = &transaction->members[i];
 
-		if (transaction_is_device(member) || member->is_fresh ||
+		if (!member->file || transaction_is_device(member) || member->is_fresh ||
 		    source_size(transaction->source, i) <= member->former_size)
 			continue;
 		if (ftruncate(member->file->fd, (off_t)member->former_size) < 0)
@@ -503,7 +636,10 @@ int transaction_restart(struct transaction *transaction, struct error *err)
 		return r;
 	catalogue_free(&transaction->catalogue);
 	r = transaction_load(transaction, err);
-	return r < 0 ? r : transaction_open_space(transaction, err);
+	if (r < 0)
+		return r;
+	transaction_enter_missing(transaction);
+	return transaction_open_space(transaction, err);
 }
 
 /* Best effort: the failure that led here is the one to be told. */
@@ -519,12 +655,8 @@ static void transaction_undo(struct transaction *transaction)
 
 static void transaction_lower_fences(struct transaction *transaction)
 {
-	struct error why = { 0 };
-
 	for (uint32_t i = 0; i < transaction->member_count; i++)
-		if (fence_lower(&transaction->members[i].fence, &why) < 0)
-			log_warn("cannot release the reservation of '%s': %s, ignoring", transaction->path,
-				 why.reason);
+		transaction_lower_fence(transaction, i);
 }
 
 void transaction_end(struct transaction *transaction)

@@ -5,12 +5,14 @@
 #include "device/fence.h"
 #include "io/array.h"
 #include "volume/allocator.h"
+#include "volume/degraded.h"
 #include "volume/holder.h"
 
 struct transaction_member {
-	struct file_source *file; /* the array's */
+	struct file_source *file; /* the array's; NULL: it is missing or stale */
 	uint64_t capacity;        /* bytes that may be used; SPACE_ENDLESS: a file */
 	struct superblock super;  /* in force on it; of a new volume: what the first will have, sequence 0 */
+	bool is_replaced;       /* nobody misses it, as its successor comes */
 	bool is_fresh;          /* a file made for this volume: whoever made it removes it when the change fails */
 	uint64_t former_size;   /* of a file, before the first write */
 	char former_holder[HOLDER_TEXT_SIZE]; /* who did not finish before us, or "" */
@@ -34,6 +36,7 @@ struct transaction {
 	enum transaction_state state;
 	bool is_new;                /* there is no catalogue to continue */
 	bool is_reproducible;       /* the same change of the same volume makes the same bytes */
+	enum degraded degraded;     /* which members may be missing */
 	uint32_t copies;            /* of what is written, itself included; 0: as many as last time */
 	struct superblock super;    /* member 0's */
 	struct catalogue catalogue; /* to be changed */
@@ -41,13 +44,15 @@ struct transaction {
 };
 
 /* Opens the members where they were found, in this order, locks them and raises their fences: before anything is read
- * that somebody else could be changing. A site without a file is made. FILE_READ: neither, for a rehearsal.
- * -EBUSY with who has it; preempt takes it from another host. On failure nothing is left open. */
+ * that somebody else could be changing. A site without a file is made; one without a path is that of a member that is
+ * missing. FILE_READ: neither, for a rehearsal. -EBUSY with who has it; preempt takes it from another host. On failure
+ * nothing is left open. */
 must_check int transaction_open(const char *path, enum file_mode mode, struct site *sites, uint32_t count, bool preempt,
 				struct transaction *ret, struct error *err);
 /* The superblock and the catalogue in force. */
 must_check int transaction_load(struct transaction *transaction, struct error *err);
-/* Refuses what this release must not change, or what is not the newest state; then finds the free space. */
+/* Refuses what this release must not change, what is not the newest state, and to go on without members unless that
+ * was allowed; then finds the free space. */
 must_check int transaction_check(struct transaction *transaction, struct error *err);
 /* Instead of these two, for a new volume: super has its UUID and the size of its segments, list its members when they
  * are several. Each member has its capacity. */
@@ -56,6 +61,8 @@ must_check int transaction_format(struct transaction *transaction, const struct 
 /* A file that was just made takes the place of a member's, which comes back, with its lock. */
 struct file_source *transaction_swap_file(struct transaction *transaction, uint32_t number, struct file_source *fresh);
 
+/* The lowest number of a member that is there; member_count: none is. */
+uint32_t transaction_first(const struct transaction *transaction);
 /* All volume I/O. NULL when there is no member. */
 static inline struct source *transaction_source(const struct transaction *transaction)
 {
@@ -70,8 +77,8 @@ void transaction_set_identity(struct transaction *transaction, uint32_t number, 
 
 /* Says in the publisher record that the volume is being changed: before the first write. */
 must_check int transaction_begin(struct transaction *transaction, struct error *err);
-/* Begins, unless that was done. The changed catalogue is in force and durable when it returns 0. Otherwise the reason
- * says what is in force, if it is not the state before. */
+/* Begins, unless that was done. The changed catalogue is in force and durable on all members that are not missing when
+ * it returns 0. Otherwise the reason says what is in force, if it is not the state before. */
 must_check int transaction_commit(struct transaction *transaction, struct error *err);
 
 /* Whether what is in force is still what was opened: no slot was issued. */

@@ -8,6 +8,8 @@
 cc -shared -fPIC -O1 -D_GNU_SOURCE "$LIB/fault.c" -o fault.so || fail "fault.c does not compile"
 _survivable=
 _parts=("")
+_in_force='; (the change is in force, but a power loss may take it back|'
+_in_force+='published, degraded: the change is in force, but perhaps not on members? [0-9, ]+)$'
 
 # of_members NAME…: the volume has these members
 of_members() {
@@ -112,13 +114,13 @@ undone() {
 # the state before or all of the one after, the next publish says that somebody did not finish, and works
 decided() {
     local now
-    if ! grep -q '; the change ' err; then
+    if ! grep -qE "; (the|published, degraded: the) change " err; then
         undone "$1"
         return
     fi
     undecided=$((undecided + 1))
     now=$(held "$(named work.vol)")
-    if grep -q '; the change is in force, but a power loss may take it back$' err; then
+    if grep -qE "$_in_force" err; then
         assert_eq "$1: what is in force" "$now" "$_after"
     else
         grep -q "; the change may be in force or not, 'datasetfsctl list' shows which$" err || fail "$1: $(cat err)"

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/* Counts who is there, and skips sequences. */
+#include "volume/degraded.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEGRADED_BLOCK ((uint64_t)DSFS_VERSIONS_MAX) /* sequences: as many as one change can use */
+
+int degraded_parse(const char *argument, enum degraded *ret, struct error *err)
+{
+	if (argument && strcmp(argument, "half") != 0)
+		return error_set(err, -EINVAL, "'%s' is not half", argument);
+	*ret = argument ? DEGRADED_HALF : DEGRADED_MOST;
+	return 0;
+}
+
+/* --- whether it may be --- */
+
+static uint32_t degraded_count(const struct members *members, const bool *is_missing, uint32_t *ret_first)
+{
+	uint32_t missing = 0;
+
+	for (uint32_t i = members->count; i-- > 0;) {
+		missing += is_missing[i];
+		if (is_missing[i])
+			*ret_first = i;
+	}
+	return missing;
+}
+
+static int degraded_refuse(const struct members *members, uint32_t number, struct error *err)
+{
+	const struct member *member = &members->list[number];
+	char what[64] = "missing";
+
+	if (member->missing_from > 1)
+		snprintf(what, sizeof(what), "stale since superblock %" PRIu64, member->missing_from - 1);
+	return error_set(err, -ENOLINK,
+			 "member %" PRIu32 " is %s: a volume is changed only when all its members are there; "
+			 "'datasetfsctl member replace' brings it back or puts another in its place, --degraded goes "
+			 "on without it", number, what);
+}
+
+int degraded_check(const struct members *members, const bool *is_missing, enum degraded degraded, struct error *err)
+{
+	uint32_t first = 0, missing = degraded_count(members, is_missing, &first);
+	bool is_half = missing * 2 == members->count;
+
+	if (!missing || (degraded && missing * 2 < members->count) || (degraded == DEGRADED_HALF && is_half))
+		return 0;
+	if (!degraded)
+		return degraded_refuse(members, first, err);
+	return error_set(err, -ENOLINK, "%" PRIu32 " of %" PRIu32 " members are missing%s", missing, members->count,
+			 is_half ? ", which is half: --degraded=half if nobody publishes to the other half" :
+				   ": a change needs more than half of them there");
+}
+
+/* --- what the catalogue says --- */
+
+/* Of two halves only one has member 0: it takes the even blocks of sequences, the other one the odd blocks. */
+static bool degraded_is_own(bool has_first, uint64_t block)
+{
+	return (block & 1) != has_first;
+}
+
+/* Whatever a change that was cut off has given to a version, on a member that is missing now, is passed over. */
+static uint64_t degraded_next(bool has_first, uint64_t next)
+{
+	uint64_t block = (next + 2 * DEGRADED_BLOCK - 1) / DEGRADED_BLOCK;
+
+	return (block + !degraded_is_own(has_first, block)) * DEGRADED_BLOCK;
+}
+
+/* One change gives a sequence to a new version, or to each of those that are there. */
+static bool degraded_has_room(const struct catalogue *catalogue, bool has_first)
+{
+	uint64_t next = catalogue->next_sequence;
+
+	return degraded_is_own(has_first, next / DEGRADED_BLOCK) &&
+	       DEGRADED_BLOCK - next % DEGRADED_BLOCK > catalogue->version_count;
+}
+
+/* Whether that is new. */
+static bool degraded_mark(struct member *member, const struct superblock *newest)
+{
+	member->missing_from = 1;
+	if (member->state == DSFS_MEMBER_STALE)
+		return false;
+	member->state = DSFS_MEMBER_STALE;
+	member->stale_sequence = newest->sequence;
+	memcpy(member->stale_sha256, newest->catalogue_sha256, sizeof(member->stale_sha256));
+	return true;
+}
+
+void degraded_enter(struct catalogue *catalogue, const bool *is_missing, const struct superblock *newest)
+{
+	bool is_new = false, is_any = false;
+
+	for (uint32_t i = 0; i < catalogue->members.count; i++) {
+		is_any |= is_missing[i];
+		if (is_missing[i])
+			is_new |= degraded_mark(&catalogue->members.list[i], newest);
+	}
+	if (is_any && (is_new || !degraded_has_room(catalogue, !is_missing[0])))
+		catalogue->next_sequence = degraded_next(!is_missing[0], catalogue->next_sequence);
+}

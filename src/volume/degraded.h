@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Changing a volume of which members are missing: whether that may be, and what the catalogue says of them then.
+ * README.md has the reasons. */
+#pragma once
+#include "image/catalogue.h"
+
+/* Which members may be missing. */
+enum degraded {
+	DEGRADED_NOT,  /* none */
+	DEGRADED_MOST, /* fewer than half of them */
+	DEGRADED_HALF, /* half: nobody but the user knows that the other half is not being changed */
+};
+
+/* What a user said behind --degraded; NULL: nothing. */
+must_check int degraded_parse(const char *argument, enum degraded *ret, struct error *err);
+
+/* In both, is_missing says it of each member in the table; one that is stale is missing, too. */
+
+/* -ENOLINK, with the first one and what to do, when a change may not go on without those that are missing. */
+must_check int degraded_check(const struct members *members, const bool *is_missing, enum degraded degraded,
+			      struct error *err);
+/* Enters them into the catalogue as stale since newest, which is in force, and gives the next version a sequence that
+ * no other half gives to one. */
+void degraded_enter(struct catalogue *catalogue, const bool *is_missing, const struct superblock *newest);
