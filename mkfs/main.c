@@ -20,7 +20,8 @@
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
-#define JOBS_MAX 1024
+#define JOBS_MAX  1024
+#define STRIP_MAX 1000
 
 static int set_compress(void *target, const char *argument, struct error *err)
 {
@@ -125,6 +126,9 @@ static const struct option_spec options_table[] = {
 	{ "filter-from", 0, "FILE", OPTION_CALL(set_filter_from),
 	  "read rules from FILE: '+ PATTERN', '- PATTERN'" },
 	{ "from-list", 0, "FILE", PACK_TEXT(from_list, NULL), "pack only the paths in FILE ('-': standard input)" },
+	{ "nested", 0, NULL, PACK_TRUE(nested), "unpack archives inside archives into folders" },
+	{ "strip-components", 0, "N", OPTION_NUMBER(struct pack_options, strip, 0, STRIP_MAX),
+	  "take N components off names in an archive" },
 	{ "trust-mtime", 0, "[=LABEL]", OPTION_CALL(set_trust_mtime),
 	  "skip reading files unchanged since version LABEL" },
 	{ "write-protect", 0, NULL, PACK_TRUE(write_protect), "NVMe: keep it write-protected between publishes" },
@@ -141,9 +145,9 @@ static const struct option_spec options_table[] = {
 
 static const struct command_line command = {
 	.program = "mkdatasetfs",
-	.usage = "[OPTIONS] VOLUME[,...] SOURCE",
-	.summary = "Pack the directory SOURCE and publish it on VOLUME, a file or block device,\n"
-		   "or several of them as one volume.",
+	.usage = "[OPTIONS] VOLUME[,...] SOURCE...",
+	.summary = "Pack SOURCE, a directory or tar archives ('-': standard input), and publish it\n"
+		   "on VOLUME, a file or block device, or several of them as one volume.",
 	.options = options_table,
 };
 
@@ -219,12 +223,12 @@ int main(int argc, char **argv)
 		status = main_usage(err.reason);
 	} else if (done) {
 		status = EXIT_DONE;
-	} else if (operands != 2) {
-		status = main_usage(operands < 2 ? "expected VOLUME and SOURCE, see 'mkdatasetfs --help'" :
-						   "more than VOLUME and SOURCE, see 'mkdatasetfs --help'");
+	} else if (operands < 2) {
+		status = main_usage("expected VOLUME and SOURCE, see 'mkdatasetfs --help'");
 	} else {
 		options.volume = argv[1];
-		options.source = argv[2];
+		options.sources = (const char *const *)argv + 2;
+		options.source_count = (unsigned)operands - 1;
 		status = main_pack(&options);
 	}
 	pack_options_free(&options);

@@ -10,14 +10,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/descriptors.h"
 #include "base/log.h"
+#include "base/parse.h"
 #include "content/batcher.h"
 #include "content/dedup.h"
+#include "content/loader.h"
 #include "content/reader.h"
 #include "content/stat_cache.h"
 #include "image/block_sums.h"
@@ -25,8 +28,11 @@
 #include "layout/assemble.h"
 #include "layout/estimate.h"
 #include "layout/layout.h"
+#include "layout/order.h"
 #include "output/publish.h"
 #include "output/target.h"
+#include "source/archive/tar_child.h"
+#include "source/from_list.h"
 #include "source/scan.h"
 
 #define PACK_SETTLE         2 /* seconds: more than the clock step of any filesystem */
@@ -39,6 +45,12 @@ struct packer {
 	struct transaction *transaction; /* the target's */
 	struct temp *temp;
 	struct from_list *from_list;
+	struct tar_child child; /* and what follows: of archives */
+	struct tar_stream stream;
+	struct tar_tree tree;
+	struct loader loader;
+	struct order order;
+	bool is_archive;
 	struct progress *progress;
 	int source_fd;
 	struct dirfd_cache dirs;
@@ -62,6 +74,11 @@ struct packer {
 static void packer_close(struct packer *packer)
 {
 	pipeline_close(packer->pipeline);
+	loader_close(&packer->loader);
+	order_close(&packer->order);
+	tar_stream_close(&packer->stream);
+	tar_child_close(&packer->child);
+	tar_tree_close(&packer->tree);
 	names_writer_abort(packer->names);
 	block_sums_view_free(packer->block_sums_view);
 	block_sums_close(packer->block_sums);
@@ -83,15 +100,94 @@ static bool packer_is_volume(void *argument, uint64_t device, uint64_t inode)
 	return target_holds(argument, device, inode);
 }
 
+/* One source that is a directory is packed as a tree, everything else as archives. */
+static int packer_open_directory(struct packer *packer, struct error *err)
+{
+	const char *source = packer->options->sources[0];
+
+	packer->is_archive = packer->options->source_count > 1 || !strcmp(source, "-");
+	if (!packer->is_archive)
+		packer->source_fd = open(source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	packer->is_archive |= packer->source_fd < 0 && errno == ENOTDIR;
+	if (packer->source_fd < 0 && !packer->is_archive)
+		return error_errno(err, "cannot open source '%s'", source);
+	return 0;
+}
+
+static int packer_check_options(const struct packer *packer, struct error *err)
+{
+	const struct pack_options *options = packer->options;
+	const char *wrong;
+
+	if (packer->is_archive) {
+		wrong = options->trust_mtime ? "--trust-mtime" : options->from_list ? "--from-list" : NULL;
+		if (wrong)
+			return error_set(err, -EINVAL, "option '%s' is for a directory, and '%s' is none", wrong,
+					 options->sources[0]);
+		return 0;
+	}
+	wrong = options->nested ? "--nested" : options->strip ? "--strip-components" : NULL;
+	return wrong ? error_set(err, -EINVAL, "option '%s' is for archives, and '%s' is a directory", wrong,
+				 options->sources[0]) : 0;
+}
+
+/* mtime of folders that no archive names. */
+static int packer_epoch(int64_t *ret, struct error *err)
+{
+	const char *epoch = getenv("SOURCE_DATE_EPOCH");
+	uint64_t seconds = 0;
+	int r = epoch && *epoch ? parse_u64(epoch, 0, INT64_MAX, &seconds, err) : 0;
+
+	if (r < 0)
+		return error_wrap(err, r, "SOURCE_DATE_EPOCH");
+	*ret = (int64_t)seconds;
+	return 0;
+}
+
+static int packer_check_archives(const struct packer *packer, struct error *err)
+{
+	const struct pack_options *options = packer->options;
+	struct stat st;
+
+	for (unsigned i = 0; i < options->source_count; i++)
+		if (stat(options->sources[i], &st) == 0 && target_holds(packer->target, st.st_dev, st.st_ino))
+			return error_set(err, -EINVAL, "'%s' is the volume itself", options->sources[i]);
+	return 0;
+}
+
+static int packer_open_archives(struct packer *packer, struct error *err)
+{
+	const struct pack_options *options = packer->options;
+	struct tar_child_setup child = { options->sources, options->source_count, options->nested, options->dry_run,
+					 packer->temp };
+	struct tar_tree_setup tree = { packer->temp, options->filter, options->strip, 0 };
+	int r;
+
+	r = packer_check_archives(packer, err);
+	if (r == 0)
+		r = packer_epoch(&tree.epoch, err);
+	if (r == 0)
+		r = tar_child_open(&child, &packer->child, err);
+	if (r == 0)
+		r = tar_stream_open(&packer->stream, tar_child_read, &packer->child, err);
+	if (r == 0)
+		r = tar_tree_open(&packer->tree, &tree, err);
+	packer->scan.lister = (struct scan_lister){ tar_tree_directory, tar_tree_end, &packer->tree };
+	packer->scan.is_volume = NULL;
+	return r;
+}
+
 /* Opens the source, temporary files and the list, which a dry run needs too. */
 static int packer_open_source(struct packer *packer, struct error *err)
 {
 	const struct pack_options *options = packer->options;
 	int r;
 
-	packer->source_fd = open(options->source, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (packer->source_fd < 0)
-		return error_errno(err, "cannot open source '%s'", options->source);
+	r = packer_open_directory(packer, err);
+	if (r == 0)
+		r = packer_check_options(packer, err);
+	if (r < 0)
+		return r;
 	dirfd_cache_open(&packer->dirs, packer->source_fd);
 	r = target_open_temp(packer->target, options, &packer->temp, err);
 	if (r == 0 && options->from_list)
@@ -100,12 +196,14 @@ static int packer_open_source(struct packer *packer, struct error *err)
 		return r;
 	packer->scan = (struct scan_setup){
 		.list = { &packer->dirs, options->filter, packer->temp, PACK_LISTING_BUDGET },
-		.from_list = packer->from_list,
 		.refuse_special = options->refuse_special,
 		.is_volume = packer_is_volume,
 		.is_volume_argument = packer->target,
 	};
-	return 0;
+	if (packer->from_list)
+		packer->scan.lister =
+			(struct scan_lister){ from_list_directory, from_list_end, packer->from_list };
+	return packer->is_archive ? packer_open_archives(packer, err) : 0;
 }
 
 /* LMDB opens a file by name; an unnamed file has one in /proc. */
@@ -133,7 +231,7 @@ static unsigned packer_jobs(const struct pack_options *options)
 static int packer_open_pipeline(struct packer *packer, struct error *err)
 {
 	const struct pack_options *options = packer->options;
-	struct pipeline_work work = { reader_work, reader_new, reader_free, &packer->reader };
+	struct pipeline_work work = { reader_work, reader_new, reader_free, &packer->reader, packer->is_archive };
 
 	packer->reader =
 		(struct reader_setup){ options->chunk_log, options->level, packer->has_dedup ? &packer->dedup : NULL,
@@ -240,7 +338,7 @@ static int packer_open_layout(struct packer *packer, struct error *err)
 		.dedup = packer->has_dedup ? &packer->dedup : NULL,
 		.stat_cache = packer->has_stat_cache ? &packer->stat_cache : NULL,
 		.block_sums = packer->block_sums_view,
-		.writes_stat_cache = !options->has_uuid,
+		.writes_stat_cache = !options->has_uuid && !packer->is_archive,
 		.settled = time(NULL) - PACK_SETTLE,
 	};
 	int r;
@@ -287,8 +385,13 @@ static void *packer_scan(void *argument)
 	struct error why = { 0 };
 	int r;
 
-	r = scan_run(&packer->scan, &packer->counts, &why);
-	if (r == 0)
+	if (packer->is_archive)
+		r = loader_run(&packer->loader, &why);
+	else
+		r = scan_run(&packer->scan, &packer->counts, &why);
+	if (r == 0 && packer->is_archive)
+		loader_flush(&packer->loader);
+	else if (r == 0)
 		batcher_flush(&packer->batcher);
 	pipeline_end(packer->pipeline, r, &why);
 	return NULL;
@@ -308,6 +411,26 @@ static int packer_consume(struct packer *packer, struct error *err)
 	return r;
 }
 
+/* Archives give names in any order: when all content is stored, the scan puts them and the records in order. */
+static int packer_order(struct packer *packer, struct error *err)
+{
+	int r;
+
+	if (!packer->is_archive)
+		return 0;
+	progress_phase(packer->progress, "names", 0);
+	r = tar_tree_sort(&packer->tree, err);
+	if (r == 0)
+		r = order_open(&packer->order, &packer->layout, packer->names, packer->temp,
+			       packer->options->chunk_log, err);
+	packer->scan.sink = order_sink(&packer->order);
+	if (r == 0)
+		r = scan_run(&packer->scan, &packer->counts, err);
+	order_close(&packer->order);
+	tar_tree_close(&packer->tree);
+	return r;
+}
+
 /* Runs the scan, the readers and the layout in parallel, until the writer has the last chunk. */
 static int packer_content(struct packer *packer, struct error *err)
 {
@@ -321,6 +444,11 @@ static int packer_content(struct packer *packer, struct error *err)
 					    .hints = packer->hints,
 					    .stat_cache = packer->has_stat_cache ? &packer->stat_cache : NULL };
 	packer->scan.sink = batcher_sink(&packer->batcher);
+	packer->loader = (struct loader){ .options = packer->options,
+					  .pipeline = packer->pipeline,
+					  .hints = packer->hints,
+					  .stream = &packer->stream,
+					  .tree = &packer->tree };
 	r = pthread_create(&thread, NULL, packer_scan, packer);
 	if (r)
 		return error_set(err, -r, "cannot start a thread: %s", strerror(r));
@@ -330,7 +458,7 @@ static int packer_content(struct packer *packer, struct error *err)
 	pthread_join(thread, NULL);
 	pipeline_close(take_ptr(&packer->pipeline));
 	layout_end(&packer->layout);
-	return r;
+	return r < 0 ? r : packer_order(packer, err);
 }
 
 static void packer_fill_version(struct packer *packer)
@@ -483,6 +611,17 @@ int pack_run(const struct pack_options *options, struct target *target, struct p
 	return 0;
 }
 
+/* All names, no content. */
+static int packer_list_archives(struct packer *packer, struct error *err)
+{
+	int r;
+
+	packer->loader = (struct loader){ .options = packer->options, .stream = &packer->stream,
+					  .tree = &packer->tree };
+	r = loader_run(&packer->loader, err);
+	return r < 0 ? r : tar_tree_sort(&packer->tree, err);
+}
+
 int pack_dry_run(const struct pack_options *options, struct target *target, struct pack_estimate *ret,
 		 struct error *err)
 {
@@ -497,6 +636,8 @@ int pack_dry_run(const struct pack_options *options, struct target *target, stru
 		r = packer_open_source(&packer, err);
 	if (r == 0)
 		r = estimate_open(options->chunk_log, &estimate, err);
+	if (r == 0 && packer.is_archive)
+		r = packer_list_archives(&packer, err);
 	if (r == 0) {
 		packer.scan.sink = estimate_sink(estimate);
 		r = scan_run(&packer.scan, &packer.counts, err);

@@ -58,6 +58,8 @@ struct item *batch_add(struct batch *batch, struct dirfd *dir, const char *name,
 			       .name_length = (uint32_t)name_length,
 			       .content_at = batch->content_used,
 			       .length = (uint32_t)content };
+	if (batch->memory.content)
+		item->content = batch->memory.content + item->content_at;
 	memcpy(item->name, name, name_length);
 	item->name[name_length] = 0;
 	batch->names_used += (uint32_t)name_length + 1;

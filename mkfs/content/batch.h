@@ -48,6 +48,7 @@ struct item {
 	uint32_t length;                          /* bytes of content, or room for a symlink's target */
 	uint32_t name_length;
 	uint16_t file_kind;                       /* see compress_hints.h */
+	bool is_loaded;                           /* content and xattrs came with it: nothing is read */
 	bool compress;                            /* try to */
 	struct attributes attributes;
 	struct dirfd *dir;

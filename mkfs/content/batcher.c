@@ -22,30 +22,63 @@ static int batcher_name_failed(int r, struct error *err)
 	return r;
 }
 
+int batcher_add_mark(struct names_writer *names, uint64_t directory, uint32_t number,
+		     const struct listing_entry *entry, struct error *err)
+{
+	return batcher_name_failed(
+		names_writer_mark(names, directory, number, entry->name, entry->name_length, err), err);
+}
+
+int batcher_add_name(struct names_writer *names, uint64_t directory, const struct scan_entry *entry,
+		     struct error *err)
+{
+	return batcher_name_failed(names_writer_add(names, directory, entry->name, entry->name_length, entry->ordinal,
+						    (uint8_t)IFTODT(entry->attributes->mode), err),
+				   err);
+}
+
 static int batcher_mark(void *argument, uint64_t directory, uint32_t number, const struct listing_entry *entry,
 			struct error *err)
 {
-	struct batcher *batcher = argument;
-
-	return batcher_name_failed(
-		names_writer_mark(batcher->names, directory, number, entry->name, entry->name_length, err), err);
+	return batcher_add_mark(((struct batcher *)argument)->names, directory, number, entry, err);
 }
 
-/* Adds an item, to the next batch if this one has no room for it. */
-static int batcher_add_item(struct batcher *batcher, struct dirfd *dir, const char *name, size_t name_length,
-			    size_t content, struct item **ret, struct error *err)
+static void batcher_submit(struct pipeline *pipeline, struct batch **batch)
+{
+	if (*batch)
+		pipeline_submit(pipeline, *batch);
+	*batch = NULL;
+}
+
+int batcher_add_item(struct pipeline *pipeline, struct batch **batch, struct dirfd *dir, const char *name,
+		     size_t name_length, size_t content, struct item **ret, struct error *err)
 {
 	int r;
 
-	*ret = batcher->batch ? batch_add(batcher->batch, dir, name, name_length, content) : NULL;
+	*ret = *batch ? batch_add(*batch, dir, name, name_length, content) : NULL;
 	if (*ret)
 		return 0;
-	batcher_flush(batcher);
-	r = pipeline_begin(batcher->pipeline, &batcher->batch, err);
+	batcher_submit(pipeline, batch);
+	r = pipeline_begin(pipeline, batch, err);
 	if (r < 0)
 		return r;
-	*ret = batch_add(batcher->batch, dir, name, name_length, content);
+	*ret = batch_add(*batch, dir, name, name_length, content);
 	return *ret ? 0 : error_set(err, -E2BIG, "an item of %zu bytes does not fit into a batch", content);
+}
+
+static int batcher_add(struct batcher *batcher, struct dirfd *dir, const char *name, size_t name_length,
+		       size_t content, struct item **ret, struct error *err)
+{
+	return batcher_add_item(batcher->pipeline, &batcher->batch, dir, name, name_length, content, ret, err);
+}
+
+void batcher_choose(const struct pack_options *options, struct compress_hints *hints, const struct batch *batch,
+		    struct item *item)
+{
+	item->file_kind = compress_hints_kind_of(item->name, item->name_length);
+	item->compress = options->compress == PACK_ZSTD ||
+			 (options->compress == PACK_AUTO &&
+			  compress_hints_wants(hints, item->file_kind, batch->number));
 }
 
 static int batcher_directory(void *argument, const struct scan_directory *directory, struct error *err)
@@ -53,7 +86,7 @@ static int batcher_directory(void *argument, const struct scan_directory *direct
 	struct item *item;
 	int r;
 
-	r = batcher_add_item(argument, directory->listing->dir, "", 0, 0, &item, err);
+	r = batcher_add(argument, directory->listing->dir, "", 0, 0, &item, err);
 	if (r < 0)
 		return r;
 	item->kind = ITEM_DIRECTORY;
@@ -85,7 +118,7 @@ static int batcher_add_unchanged(struct batcher *batcher, struct dirfd *dir, con
 	struct item *item;
 	int r;
 
-	r = batcher_add_item(batcher, dir, entry->name, entry->name_length, is_inline ? inode->size : 0, &item, err);
+	r = batcher_add(batcher, dir, entry->name, entry->name_length, is_inline ? inode->size : 0, &item, err);
 	if (r < 0)
 		return r;
 	item->kind = is_inline ? ITEM_FILE : ITEM_UNCHANGED;
@@ -139,11 +172,10 @@ static int batcher_add_piece(struct batcher *batcher, struct dirfd *dir, const s
 			     uint64_t skip, struct error *err)
 {
 	uint64_t size = entry->attributes->size, length = size - at < BATCH_BYTES ? size - at : BATCH_BYTES;
-	uint16_t kind = compress_hints_kind_of(entry->name, entry->name_length);
 	struct item *item;
 	int r;
 
-	r = batcher_add_item(batcher, dir, entry->name, entry->name_length, length, &item, err);
+	r = batcher_add(batcher, dir, entry->name, entry->name_length, length, &item, err);
 	if (r < 0)
 		return r;
 	item->kind = size <= BATCH_BYTES ? ITEM_FILE : skip ? ITEM_SKIP : ITEM_PIECE;
@@ -151,10 +183,7 @@ static int batcher_add_piece(struct batcher *batcher, struct dirfd *dir, const s
 	item->offset = at;
 	item->skip = skip;
 	item->attributes = *entry->attributes;
-	item->file_kind = kind;
-	item->compress = batcher->options->compress == PACK_ZSTD ||
-			 (batcher->options->compress == PACK_AUTO &&
-			  compress_hints_wants(batcher->hints, kind, batcher->batch->number));
+	batcher_choose(batcher->options, batcher->hints, batcher->batch, item);
 	return 0;
 }
 
@@ -188,7 +217,7 @@ static int batcher_add_other(struct batcher *batcher, struct dirfd *dir, const s
 	struct item *item;
 	int r;
 
-	r = batcher_add_item(batcher, dir, entry->name, entry->name_length, room, &item, err);
+	r = batcher_add(batcher, dir, entry->name, entry->name_length, room, &item, err);
 	if (r < 0)
 		return r;
 	item->kind = entry->is_link ? ITEM_LINK : ITEM_SYMLINK;
@@ -205,9 +234,7 @@ static int batcher_entry(void *argument, const struct scan_directory *directory,
 	struct batcher *batcher = argument;
 	int r;
 
-	r = batcher_name_failed(names_writer_add(batcher->names, directory->ordinal, entry->name, entry->name_length,
-						 entry->ordinal, (uint8_t)IFTODT(mode), err),
-				err);
+	r = batcher_add_name(batcher->names, directory->ordinal, entry, err);
 	if (r < 0 || S_ISDIR(mode)) /* a directory is added with its entries */
 		return r;
 	if (S_ISREG(mode) && !entry->is_link)
@@ -222,7 +249,5 @@ struct scan_sink batcher_sink(struct batcher *batcher)
 
 void batcher_flush(struct batcher *batcher)
 {
-	if (batcher->batch)
-		pipeline_submit(batcher->pipeline, batcher->batch);
-	batcher->batch = NULL;
+	batcher_submit(batcher->pipeline, &batcher->batch);
 }

@@ -19,5 +19,16 @@ struct batcher {
 	struct batch *batch; /* being filled */
 };
 
+/* Adds a mark of a directory, an entry, to the names of the index. */
+must_check int batcher_add_mark(struct names_writer *names, uint64_t directory, uint32_t number,
+				const struct listing_entry *entry, struct error *err);
+must_check int batcher_add_name(struct names_writer *names, uint64_t directory, const struct scan_entry *entry,
+				struct error *err);
+/* Adds an item, to the next batch if *batch, which may be NULL, has no room for it. */
+must_check int batcher_add_item(struct pipeline *pipeline, struct batch **batch, struct dirfd *dir, const char *name,
+				size_t name_length, size_t content, struct item **ret, struct error *err);
+/* Is the item's file, of which this is the name, to be compressed? */
+void batcher_choose(const struct pack_options *options, struct compress_hints *hints, const struct batch *batch,
+		    struct item *item);
 struct scan_sink batcher_sink(struct batcher *batcher);
 void batcher_flush(struct batcher *batcher); /* after the scan */

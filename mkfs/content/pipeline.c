@@ -34,11 +34,13 @@ static struct batch *pipeline_start(struct pipeline *pipeline)
 	struct batch *batch = NULL;
 
 	pthread_mutex_lock(&pipeline->mutex);
-	while (!pipeline->stop && (pipeline->started == pipeline->submitted || !pipeline->idle_count))
+	while (!pipeline->stop && (pipeline->started == pipeline->submitted ||
+				   (!pipeline->work.loads && !pipeline->idle_count)))
 		pthread_cond_wait(&pipeline->filled, &pipeline->mutex);
 	if (!pipeline->stop) {
 		batch = pipeline_batch(pipeline, pipeline->started++);
-		batch_lend(batch, pipeline->idle[--pipeline->idle_count]);
+		if (!pipeline->work.loads)
+			batch_lend(batch, pipeline->idle[--pipeline->idle_count]);
 	}
 	pthread_mutex_unlock(&pipeline->mutex);
 	return batch;
@@ -160,11 +162,14 @@ int pipeline_begin(struct pipeline *pipeline, struct batch **ret, struct error *
 	struct batch *batch = NULL;
 
 	pthread_mutex_lock(&pipeline->mutex);
-	while (!pipeline->stop && pipeline->begun - pipeline->returned == PIPELINE_DEPTH)
+	while (!pipeline->stop && (pipeline->begun - pipeline->returned == PIPELINE_DEPTH ||
+				   (pipeline->work.loads && !pipeline->idle_count)))
 		pthread_cond_wait(&pipeline->free, &pipeline->mutex);
 	if (!pipeline->stop) {
 		batch = pipeline_batch(pipeline, pipeline->begun);
 		batch->number = pipeline->begun++;
+		if (pipeline->work.loads)
+			batch_lend(batch, pipeline->idle[--pipeline->idle_count]);
 	}
 	pthread_mutex_unlock(&pipeline->mutex);
 	if (!batch)

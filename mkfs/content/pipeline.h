@@ -5,8 +5,8 @@
 
 /* Batches in flight. It is fixed because what a batch knows of those before it (compress_hints.c) must not depend on
  * the number of threads: while batch n is filled, batch n - PIPELINE_DEPTH has been taken and given back. Only
- * batches that are being read or wait to be taken have memory for content; batches are started in order, so the next
- * one always has it. */
+ * batches that are being read or wait to be taken have memory for content, if they are filled with content, those that
+ * are being filled as well; batches are started in order, so the next one always has it. */
 #define PIPELINE_DEPTH 48u
 
 struct pipeline_work {
@@ -15,6 +15,7 @@ struct pipeline_work {
 	void *(*context_new)(const void *argument); /* NULL without memory */
 	void (*context_free)(void *context);
 	const void *argument;
+	bool loads; /* batches are filled with content: they have memory from the beginning */
 };
 
 struct pipeline;

@@ -352,8 +352,19 @@ static int reader_directory(struct item *item, struct error *err)
 	return r < 0 ? r : reader_check(item, item->dir->fd, err);
 }
 
+/* Its content is there. */
+static int reader_loaded(struct reader *reader, struct batch *batch, struct item *item, struct error *err)
+{
+	if (item->kind != ITEM_FILE && item->kind != ITEM_PIECE)
+		return 0;
+	item->read_bytes = item->length;
+	return reader_chunks(reader, batch, item, false, err);
+}
+
 static int reader_item(struct reader *reader, struct batch *batch, struct item *item, struct error *err)
 {
+	if (item->is_loaded)
+		return reader_loaded(reader, batch, item, err);
 	switch (item->kind) {
 	case ITEM_FILE:
 		if (item->previous_ordinal)

@@ -63,6 +63,53 @@ int sums_add(struct sums *sums, uint64_t chunk, const dsfs_le64 *row, uint32_t c
 	return stream->used == TEMP_BUFFER ? sums_flush(sums, err) : 0;
 }
 
+#define SUMS_STRIDE 4096u /* chunks: 512 bytes of the bitmap */
+
+static uint64_t sums_count(const uint8_t *bits, uint64_t bytes)
+{
+	uint64_t count = 0;
+
+	for (uint64_t i = 0; i < bytes; i++)
+		count += (uint64_t)__builtin_popcount(bits[i]);
+	return count;
+}
+
+int sums_reader_open(struct sums_reader *reader, struct sums *sums, struct error *err)
+{
+	uint64_t stride = SUMS_STRIDE / 8, count = sums->bits.length / stride;
+	int r = temp_stream_flush(&sums->stream, err);
+
+	if (r < 0)
+		return r;
+	*reader = (struct sums_reader){ sums, calloc(count + 1, sizeof(*reader->ranks)) };
+	if (!reader->ranks)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (uint64_t i = 0; i < count; i++)
+		reader->ranks[i + 1] = reader->ranks[i] + sums_count(sums->bits.bytes + i * stride, stride);
+	return 0;
+}
+
+void sums_reader_close(struct sums_reader *reader)
+{
+	free(reader->ranks);
+	*reader = (struct sums_reader){ 0 };
+}
+
+int sums_reader_get(const struct sums_reader *reader, uint64_t chunk, dsfs_le64 *row, bool *ret_has,
+		    struct error *err)
+{
+	const struct sums *sums = reader->sums;
+	const uint8_t *bits = sums->bits.bytes;
+	uint64_t first = chunk / SUMS_STRIDE * (SUMS_STRIDE / 8), number;
+
+	*ret_has = chunk / 8 < sums->bits.length && bits[chunk / 8] >> (chunk % 8) & 1;
+	if (!*ret_has)
+		return 0;
+	number = reader->ranks[chunk / SUMS_STRIDE] + sums_count(bits + first, chunk / 8 - first) +
+		 (uint64_t)__builtin_popcount(bits[chunk / 8] & ((1u << chunk % 8) - 1));
+	return temp_read(sums->stream.temp, sums->stream.fd, number * sums->row_bytes, row, sums->row_bytes, err);
+}
+
 int sums_end(struct sums *sums, uint64_t chunk_count, uint8_t **ret_head, uint64_t *ret_head_length,
 	     uint64_t *ret_length, struct error *err)
 {

@@ -13,7 +13,11 @@
 enum pack_compress { PACK_RAW, PACK_ZSTD, PACK_AUTO };
 
 struct pack_options {
-	const char *volume, *source; /* volume: see members/naming.h */
+	const char *volume; /* see members/naming.h */
+	const char *const *sources; /* a directory, or archives */
+	unsigned source_count;
+	bool nested;        /* unpack archives inside archives */
+	unsigned strip;     /* components of names in archives */
 	unsigned degraded; /* enum degraded: which members may be missing */
 	uint32_t copies; /* of what is written; 0: as many as last time */
 	const char *label; /* NULL: v1, v2, … */

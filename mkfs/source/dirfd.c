@@ -79,7 +79,7 @@ static struct dirfd *dirfd_new(const char *path, size_t length, int fd)
 	struct dirfd *dir = malloc(sizeof(*dir) + length + 1);
 
 	if (!dir) {
-		close(fd);
+		close_fd(&fd);
 		return NULL;
 	}
 	atomic_init(&dir->holders, 1);
@@ -88,6 +88,11 @@ static struct dirfd *dirfd_new(const char *path, size_t length, int fd)
 	memcpy(dir->path, path, length);
 	dir->path[length] = 0;
 	return dir;
+}
+
+struct dirfd *dirfd_name(const char *path)
+{
+	return dirfd_new(path, strlen(path), -1);
 }
 
 /* Walks component by component from a directory to the last one above path; *ret_name is the last component. Returns
@@ -173,7 +178,7 @@ void dirfd_release(struct dirfd *dir)
 {
 	if (!dir || atomic_fetch_sub_explicit(&dir->holders, 1, memory_order_acq_rel) != 1)
 		return;
-	close(dir->fd);
+	close_fd(&dir->fd);
 	free(dir);
 }
 

@@ -28,6 +28,8 @@ struct dirfd_cache {
 void dirfd_cache_open(struct dirfd_cache *cache, int source_fd);
 void dirfd_cache_close(struct dirfd_cache *cache);
 
+/* A directory that is nowhere but in an archive: a path without a descriptor. NULL without memory. */
+struct dirfd *dirfd_name(const char *path);
 /* Opens path from the nearest cached directory, component by component: it may have any length, and no symlink is
  * followed. */
 must_check int dirfd_open(struct dirfd_cache *cache, const char *path, struct dirfd **ret, struct error *err);

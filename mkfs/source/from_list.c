@@ -352,9 +352,10 @@ static int from_list_fill_listing(struct from_list *list, const struct listing_c
 	return listing_rewind(listing, err);
 }
 
-int from_list_directory(struct from_list *list, const struct listing_context *context, const char *path,
-			struct listing *ret, struct error *err)
+int from_list_directory(void *argument, const struct listing_context *context, const char *path, struct listing *ret,
+			struct error *err)
 {
+	struct from_list *list = argument;
 	struct listing listing;
 	int r;
 
@@ -372,7 +373,7 @@ int from_list_directory(struct from_list *list, const struct listing_context *co
 	return 0;
 }
 
-int from_list_end(struct from_list *list, const struct listing_context *context, struct error *err)
+int from_list_end(void *argument, const struct listing_context *context, struct error *err)
 {
-	return from_list_skip(list, context, NULL, err);
+	return from_list_skip(argument, context, NULL, err);
 }

@@ -11,7 +11,7 @@ must_check int from_list_open(const struct temp *temp, const char *path, struct 
 void from_list_close(struct from_list *list);
 /* The listed entries of a directory; directories must come breadth-first. A listed path that does not exist is an
  * error. */
-must_check int from_list_directory(struct from_list *list, const struct listing_context *context, const char *path,
+must_check int from_list_directory(void *list, const struct listing_context *context, const char *path,
 				   struct listing *ret, struct error *err);
 /* After the last directory. Fails if a listed path is in no directory. */
-must_check int from_list_end(struct from_list *list, const struct listing_context *context, struct error *err);
+must_check int from_list_end(void *list, const struct listing_context *context, struct error *err);

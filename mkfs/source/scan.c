@@ -240,10 +240,11 @@ static int scan_all(struct scan *scan, struct error *err)
 	}
 }
 
-/* The list is one stream, so its directories are read one after the other. */
+/* A list is one stream, so its directories come one after the other. */
 static int scan_listed(struct scan *scan, struct error *err)
 {
-	const struct scan_setup *setup = scan->setup;
+	const struct scan_lister *lister = &scan->setup->lister;
+	const struct listing_context *context = &scan->setup->list;
 	struct scan_waiting waiting;
 	struct listing listing;
 	const void *record;
@@ -252,8 +253,7 @@ static int scan_listed(struct scan *scan, struct error *err)
 
 	while ((r = spool_pop(&scan->waiting, &record, &length, err)) > 0) {
 		memcpy(&waiting, record, sizeof(waiting));
-		r = from_list_directory(setup->from_list, &setup->list, (const char *)record + sizeof(waiting),
-					&listing, err);
+		r = lister->directory(lister->argument, context, (const char *)record + sizeof(waiting), &listing, err);
 		if (r < 0)
 			return r;
 		r = scan_directory(scan, &waiting, &listing, err);
@@ -261,7 +261,7 @@ static int scan_listed(struct scan *scan, struct error *err)
 		if (r < 0)
 			return r;
 	}
-	return r < 0 ? r : from_list_end(setup->from_list, &setup->list, err);
+	return r < 0 ? r : lister->end(lister->argument, context, err);
 }
 
 static int scan_open(struct scan *scan, struct error *err)
@@ -272,7 +272,7 @@ static int scan_open(struct scan *scan, struct error *err)
 	r = spool_open(&scan->waiting, scan->setup->list.temp, err);
 	if (r == 0)
 		r = table_open(&scan->links, scan->setup->list.temp, err);
-	if (r == 0 && !scan->setup->from_list)
+	if (r == 0 && !scan->setup->lister.directory)
 		r = prefetch_open(&scan->setup->list, &scan->prefetch, err);
 	if (r == 0)
 		r = spool_push(&scan->waiting, &root, sizeof(root), "", 0, err);
@@ -287,7 +287,7 @@ int scan_run(const struct scan_setup *setup, struct scan_counts *ret, struct err
 
 	r = scan_open(&scan, err);
 	if (r == 0)
-		r = setup->from_list ? scan_listed(&scan, err) : scan_all(&scan, err);
+		r = setup->lister.directory ? scan_listed(&scan, err) : scan_all(&scan, err);
 	prefetch_close(scan.prefetch);
 	spool_close(&scan.waiting);
 	table_close(&scan.links);

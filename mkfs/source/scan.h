@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Walks the source breadth-first and gives every inode its ordinal. */
 #pragma once
-#include "source/from_list.h"
 #include "source/listing.h"
 
 /* A directory. It is reported after its entries were counted and before them. */
@@ -29,9 +28,18 @@ struct scan_sink {
 	void *argument;
 };
 
+/* Who lists directories instead of reading them: a list of files, or an archive. */
+struct scan_lister {
+	/* Directories come breadth-first. */
+	int (*directory)(void *argument, const struct listing_context *context, const char *path, struct listing *ret,
+			 struct error *err);
+	int (*end)(void *argument, const struct listing_context *context, struct error *err);
+	void *argument;
+};
+
 struct scan_setup {
 	struct listing_context list;
-	struct from_list *from_list; /* NULL: everything */
+	struct scan_lister lister; /* zeroed: directories are read */
 	bool refuse_special;
 	bool (*is_volume)(void *argument, uint64_t device, uint64_t inode); /* must not lie in the source */
 	void *is_volume_argument;

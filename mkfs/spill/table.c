@@ -150,6 +150,16 @@ int table_add(struct table *table, struct table_key key, uint64_t value, struct 
 	return 0;
 }
 
+int table_set(struct table *table, struct table_key key, uint64_t value, struct error *err)
+{
+	struct table_slot *slot = table_probe(table, table_legal(key));
+
+	if (table_slot_is_free(slot))
+		return table_add(table, key, value, err);
+	slot->value = value;
+	return 0;
+}
+
 uint64_t table_size(uint64_t count)
 {
 	return sizeof(struct table_slot) << table_log(count);

@@ -25,5 +25,7 @@ void table_prefetch(const struct table *table, struct table_key key);
 bool table_find(const struct table *table, struct table_key key, uint64_t *ret);
 /* The key must not be in the table. */
 must_check int table_add(struct table *table, struct table_key key, uint64_t value, struct error *err);
+/* Adds the key, or gives it another value. */
+must_check int table_set(struct table *table, struct table_key key, uint64_t value, struct error *err);
 /* Size of the temporary file of a table with that many keys. */
 uint64_t table_size(uint64_t count);

@@ -111,7 +111,8 @@ static void publish(const char *volume, char **words, int count, struct recorder
 
 	pack_options_init(&options);
 	options.volume = volume;
-	options.source = words[0];
+	options.sources = (const char *const *)&words[0];
+	options.source_count = 1;
 	options.label = words[1];
 	for (int i = 2; i < count; i++)
 		publish_option(&options, words[i]);

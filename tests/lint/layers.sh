@@ -64,11 +64,12 @@ may src/serve/session base image io device members read fuse datasetfs serve/ver
 may src          base image io device members read fuse serve serve/session datasetfs .
 may mkfs/spill   base datasetfs spill
 may mkfs/source  base image datasetfs spill source
+may mkfs/source/archive base image datasetfs spill source source/archive
 may mkfs/options base image datasetfs source options
-may mkfs/content base image datasetfs spill source options content
+may mkfs/content base image datasetfs spill source source/archive options content
 may mkfs/output  base image io device members volume datasetfs spill options output
 may mkfs/layout  base image volume datasetfs spill source options content output layout
-may mkfs         base image io device volume datasetfs spill source options content output layout .
+may mkfs         base image io device volume datasetfs spill source source/archive options content output layout .
 may tools/nvme   base io device datasetfs nvme .
 may tools/verify base image io read datasetfs verify .
 may tools/scrub  base image volume datasetfs verify scrub .
@@ -90,6 +91,7 @@ home 'liburing\.h'        src/io/ring.c
 home 'libnvme\.h'         src/device/nvme.c src/device/nvme_fabrics.c
 home 'fuse[a-z_]*\.h'     src/fuse/mount.c
 home 'blkid/[a-z0-9]*\.h' mkfs/output/medium.c
+home 'archive[a-z_]*\.h'  mkfs/source/archive/tar_decode.c
 home 'json-c/[a-z_]*\.h'  tools/status.c
 
 python3 tests/lib/modules.py || failed=1

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies each inode that has a name, with its chunk records; what a later entry replaced stays behind. Classes and the
+ * blob remain as they are. */
+#include "layout/order.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/interrupt.h"
+#include "content/batcher.h"
+#include "image/address.h"
+
+int order_open(struct order *order, struct layout *layout, struct names_writer *names, const struct temp *temp,
+	       uint32_t chunk_log, struct error *err)
+{
+	struct records *to = &layout->records;
+	struct layout_counts *counts = &layout->counts;
+	int r;
+
+	*order = (struct order){ .from = *to, .to = to, .names = names, .chunk_log = chunk_log, .counts = counts };
+	*to = (struct records){ .classes = order->from.classes, .blob = order->from.blob,
+				.has_frames = order->from.has_frames, .clamped_times = order->from.clamped_times };
+	order->from.classes = (struct classes){ 0 };
+	order->from.blob = (struct mapped){ 0 };
+	counts->files = counts->directories = counts->symlinks = counts->links = counts->content_bytes = 0;
+	r = mapped_open(&to->inodes, temp, err);
+	if (r == 0)
+		r = mapped_open(&to->chunks, temp, err);
+	if (r == 0)
+		r = sums_open(&to->sums, temp, chunk_log, err);
+	if (r == 0)
+		r = table_open(&order->moved, temp, err);
+	if (r == 0)
+		r = sums_reader_open(&order->sums, &order->from.sums, err);
+	order->row = malloc(order->from.sums.row_bytes);
+	return r < 0 || order->row ? r : error_set(err, -ENOMEM, "out of memory");
+}
+
+void order_close(struct order *order)
+{
+	sums_reader_close(&order->sums);
+	records_close(&order->from);
+	table_close(&order->moved);
+	free(order->row);
+	*order = (struct order){ 0 };
+}
+
+static int order_copy_chunks(struct order *order, uint64_t first, uint64_t count, struct error *err)
+{
+	struct records *to = order->to;
+	bool has;
+	int r = 0;
+
+	for (uint64_t i = first; r == 0 && i < first + count; i++) {
+		r = sums_reader_get(&order->sums, i, order->row, &has, err);
+		if (r == 0 && has)
+			r = sums_add(&to->sums, records_chunk_count(to), order->row,
+				     (uint32_t)(order->from.sums.row_bytes / sizeof(*order->row)), err);
+		if (r == 0)
+			r = mapped_append(&to->chunks, records_chunk(&order->from, i), sizeof(struct dsfs_chunk), NULL,
+					  err);
+	}
+	return r;
+}
+
+static uint64_t order_chunks(const struct order *order, uint64_t size)
+{
+	return round_up(size, UINT64_C(1) << order->chunk_log) >> order->chunk_log;
+}
+
+/* Files of equal content have the same records, which are copied once. */
+static int order_small(struct order *order, uint64_t size, uint64_t *where, struct error *err)
+{
+	uint64_t flags = *where & (DSFS_WHERE_SPARSE | DSFS_WHERE_HOLES), first = *where - flags;
+	uint64_t now = records_chunk_count(order->to);
+	struct table_key key = { first, 1 };
+	int r;
+
+	if (!size)
+		return 0;
+	if (table_find(&order->moved, key, &now)) {
+		*where = now | flags;
+		return 0;
+	}
+	*where = now | flags;
+	r = order_copy_chunks(order, first, order_chunks(order, size), err);
+	return r < 0 ? r : table_add(&order->moved, key, now, err);
+}
+
+/* Before the head of a list of holes lie the records of the chunks that are in none. */
+static int order_large(struct order *order, uint64_t size, uint64_t *where, struct error *err)
+{
+	uint64_t flags = *where & (DSFS_WHERE_SPARSE | DSFS_WHERE_HOLES), first = *where - flags;
+	uint64_t before = order_chunks(order, size), holes = 0;
+	const struct dsfs_hole *head = (const struct dsfs_hole *)records_chunk(&order->from, first);
+
+	if (flags & DSFS_WHERE_HOLES) {
+		holes = 1 + dsfs_le64_get(head->first);
+		before -= dsfs_le32_get(head[holes - 1].total);
+		first -= before;
+	}
+	*where = (records_chunk_count(order->to) + (holes ? before : 0)) | flags;
+	return order_copy_chunks(order, first, before + holes, err);
+}
+
+static int order_put(struct order *order, uint64_t ordinal, const struct dsfs_inode *inode, struct error *err)
+{
+	int r = mapped_grow(&order->to->inodes, ordinal * sizeof(*inode), err);
+
+	if (r == 0)
+		*records_inode(order->to, ordinal) = *inode;
+	return r < 0 ? r : interrupt_check(err);
+}
+
+static int order_add_file(struct order *order, uint64_t ordinal, struct dsfs_inode inode, struct error *err)
+{
+	uint64_t size = dsfs_le64_get(inode.size), where = dsfs_le64_get(inode.where);
+	int r = (size > BATCH_BYTES ? order_large : order_small)(order, size, &where, err);
+
+	if (r < 0)
+		return r;
+	order->counts->files++;
+	order->counts->content_bytes += size;
+	inode.where = dsfs_le64_of(where);
+	return order_put(order, ordinal, &inode, err);
+}
+
+static int order_add_link(struct order *order, const struct scan_entry *entry, struct error *err)
+{
+	struct dsfs_inode *inode = records_inode(order->to, entry->ordinal);
+
+	if (dsfs_le32_get(inode->nlink) == UINT32_MAX)
+		return error_set(err, -EMLINK, "'%s' has too many names", entry->name);
+	inode->nlink = dsfs_le32_of(dsfs_le32_get(inode->nlink) + 1);
+	order->counts->links++;
+	return 0;
+}
+
+static int order_mark(void *argument, uint64_t directory, uint32_t number, const struct listing_entry *entry,
+		      struct error *err)
+{
+	return batcher_add_mark(((struct order *)argument)->names, directory, number, entry, err);
+}
+
+static int order_directory(void *argument, const struct scan_directory *directory, struct error *err)
+{
+	struct order *order = argument;
+	struct dsfs_inode inode = *records_inode(&order->from, directory->listing->self.inode);
+
+	if (directory->subdirectories > UINT32_MAX - 2)
+		return error_set(err, -EMLINK, "'%s' has too many subdirectories", directory->listing->dir->path);
+	inode.size = dsfs_le64_of(directory->entries);
+	inode.where = dsfs_le64_of(directory->parent);
+	inode.nlink = dsfs_le32_of(2 + (uint32_t)directory->subdirectories);
+	order->counts->directories++;
+	return order_put(order, directory->ordinal, &inode, err);
+}
+
+static int order_entry(void *argument, const struct scan_directory *directory, const struct scan_entry *entry,
+		       struct error *err)
+{
+	uint32_t mode = entry->attributes->mode;
+	struct order *order = argument;
+	const struct dsfs_inode *inode;
+	int r;
+
+	r = batcher_add_name(order->names, directory->ordinal, entry, err);
+	if (r < 0 || S_ISDIR(mode)) /* a directory is added with its entries */
+		return r;
+	if (entry->is_link)
+		return order_add_link(order, entry, err);
+	inode = records_inode(&order->from, entry->attributes->inode);
+	if (S_ISREG(mode))
+		return order_add_file(order, entry->ordinal, *inode, err);
+	order->counts->symlinks++;
+	return order_put(order, entry->ordinal, inode, err);
+}
+
+struct scan_sink order_sink(struct order *order)
+{
+	return (struct scan_sink){ order_mark, order_directory, order_entry, order };
+}

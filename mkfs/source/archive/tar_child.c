@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: MIT */
+/* Starts the process, reads from it, and says how it ended. */
+#include "source/archive/tar_child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/descriptors.h"
+#include "base/interrupt.h"
+#include "source/archive/tar_decode.h"
+#include "source/archive/tar_jail.h"
+
+#define TAR_CHILD_PIPE 1048576 /* bytes, where the user may have so many */
+#define TAR_CHILD_WAIT 200     /* milliseconds between looks at whether a signal came to another thread */
+
+/* The archives, then the pipe. */
+struct tar_child_files {
+	int *fds;
+	size_t count;
+};
+
+static void tar_child_close_files(struct tar_child_files *files)
+{
+	for (size_t i = 0; i < files->count; i++)
+		close(files->fds[i]);
+	free(files->fds);
+}
+
+static int tar_child_open_file(const char *name, struct error *err)
+{
+	bool is_stdin = !strcmp(name, "-");
+	struct stat st;
+	int fd;
+
+	if (is_stdin && isatty(STDIN_FILENO))
+		return error_set(err, -EINVAL, "standard input is a terminal, expected an archive");
+	fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(name, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+	if (fd < 0)
+		return error_errno(err, "cannot open source '%s'", name);
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
+		close(fd);
+		return error_set(err, -EISDIR, "'%s' is a directory, expected one directory alone, or archives", name);
+	}
+	(void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	return fd;
+}
+
+static int tar_child_open_files(const struct tar_child_setup *setup, struct tar_child_files *files, struct error *err)
+{
+	descriptors_raise_limit();
+	files->fds = calloc(setup->count + 1, sizeof(*files->fds));
+	if (!files->fds)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (; files->count < setup->count; files->count++) {
+		int fd = tar_child_open_file(setup->names[files->count], err);
+
+		if (fd < 0)
+			return fd;
+		files->fds[files->count] = fd;
+	}
+	return 0;
+}
+
+/* The packer ends this process when it is interrupted. */
+static void tar_child_ignore_signals(void)
+{
+	signal(SIGINT, SIG_IGN);
+	signal(SIGTERM, SIG_IGN);
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+}
+
+static void tar_child_say(int out, const char *text)
+{
+	struct tar_stream_head head = { TAR_STREAM_FAILED, (uint32_t)strnlen(text, TAR_STREAM_TEXT) };
+
+	if (write(out, &head, sizeof(head)) != (ssize_t)sizeof(head) || write(out, text, head.length) < 0)
+		_exit(EXIT_FAILURE);
+}
+
+/* In the new process. files: with the pipe. */
+static void __attribute__((noreturn)) tar_child_main(const struct tar_child_setup *setup,
+						      struct tar_child_files *files)
+{
+	struct tar_decode_setup decode = { .fds = files->fds, .names = setup->names, .count = setup->count,
+					   .out = files->fds[setup->count], .nested = setup->nested,
+					   .no_data = setup->no_data };
+	int empty = fcntl(setup->temp->fd, F_DUPFD_CLOEXEC, 0), r;
+	struct error err = { 0 }, why = { 0 };
+	int *kept = malloc((files->count + 1) * sizeof(*kept));
+
+	tar_child_ignore_signals();
+	if (!kept || empty < 0)
+		_exit(EXIT_FAILURE);
+	memcpy(kept, files->fds, files->count * sizeof(*kept));
+	kept[files->count] = empty;
+	r = tar_jail_close_others(kept, files->count + 1, &why);
+	free(kept);
+	if (r == 0)
+		r = tar_jail_enter(empty, &why);
+	if (r == 0)
+		_exit(tar_decode_run(&decode));
+	error_set(&err, r, "the process that decodes archives cannot give up its rights: %s", why.reason);
+	tar_child_say(decode.out, err.reason);
+	_exit(EXIT_FAILURE);
+}
+
+static int tar_child_fork(const struct tar_child_setup *setup, struct tar_child_files *files, struct tar_child *ret,
+			  struct error *err)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return error_errno(err, "cannot make a pipe");
+	(void)fcntl(ends[0], F_SETPIPE_SZ, TAR_CHILD_PIPE);
+	files->fds[files->count++] = ends[1];
+	pid = fork();
+	if (pid == 0)
+		tar_child_main(setup, files);
+	if (pid < 0) {
+		close(ends[0]);
+		return error_errno(err, "cannot start a process");
+	}
+	*ret = (struct tar_child){ pid, ends[0] };
+	return 0;
+}
+
+int tar_child_open(const struct tar_child_setup *setup, struct tar_child *ret, struct error *err)
+{
+	struct tar_child_files files = { 0 };
+	int r = tar_child_open_files(setup, &files, err);
+
+	if (r == 0)
+		r = tar_child_fork(setup, &files, ret, err);
+	tar_child_close_files(&files);
+	return r;
+}
+
+/* Its status, once it has ended. */
+static int tar_child_wait(struct tar_child *child)
+{
+	int status = 0;
+
+	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	child->pid = 0;
+	return status;
+}
+
+void tar_child_close(struct tar_child *child)
+{
+	if (child->fd > 0)
+		close(child->fd);
+	if (child->pid > 0) {
+		kill(child->pid, SIGKILL);
+		tar_child_wait(child);
+	}
+	*child = (struct tar_child){ 0 };
+}
+
+static int tar_child_ended(struct tar_child *child, struct error *err)
+{
+	int status = child->pid ? tar_child_wait(child) : 0;
+
+	if (WIFSIGNALED(status))
+		return error_set(err, -EPIPE, "the process that decodes archives was ended by signal %d (%s)",
+				 WTERMSIG(status), strsignal(WTERMSIG(status)));
+	return error_set(err, -EPIPE, "the process that decodes archives ended too early, with status %d",
+			 WEXITSTATUS(status));
+}
+
+int64_t tar_child_read(void *argument, void *to, size_t room, struct error *err)
+{
+	struct tar_child *child = argument;
+	struct pollfd input = { .fd = child->fd, .events = POLLIN };
+	ssize_t n;
+	int r;
+
+	for (;;) {
+		r = interrupt_check(err);
+		if (r < 0)
+			return r;
+		if (poll(&input, 1, TAR_CHILD_WAIT) <= 0)
+			continue;
+		n = read(child->fd, to, room);
+		if (n > 0)
+			return n;
+		if (n == 0)
+			return tar_child_ended(child, err);
+		if (errno != EINTR)
+			return error_errno(err, "cannot read from the process that decodes archives");
+	}
+}

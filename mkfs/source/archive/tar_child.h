@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The process that decodes archives, and the pipe to it. */
+#pragma once
+#include <sys/types.h>
+
+#include "source/archive/tar_stream.h"
+#include "spill/temp.h"
+
+struct tar_child {
+	pid_t pid;
+	int fd; /* its stream, for tar_child_read() */
+};
+
+struct tar_child_setup {
+	const char *const *names; /* of archives; "-" is standard input */
+	unsigned count;
+	bool nested, no_data;     /* see tar_decode.h */
+	const struct temp *temp;
+};
+
+/* Opens all archives and forks: before there are threads. */
+must_check int tar_child_open(const struct tar_child_setup *setup, struct tar_child *ret, struct error *err);
+void tar_child_close(struct tar_child *child); /* ends it; a zeroed one as well */
+/* A tar_stream_source: the argument is a struct tar_child. At the end of the stream, which has no such end, it is an
+ * error that says how the process ended. */
+int64_t tar_child_read(void *child, void *to, size_t room, struct error *err);

@@ -1,0 +1,488 @@
+/* SPDX-License-Identifier: MIT */
+/* One archive after the other, and those inside them where they stand. */
+#include "source/archive/tar_decode.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "datasetfs/format.h"
+#include "image/xattr.h"
+#include "source/archive/tar_stream.h"
+
+#define TAR_DECODE_BUFFER (256u << 10)
+#define TAR_DECODE_DEPTH  8u                 /* archives inside each other */
+#define TAR_DECODE_GROWTH 1000u              /* times its size an archive may grow */
+#define TAR_DECODE_FREE   (UINT64_C(256) << 20) /* below this it may grow as it likes */
+#define TAR_DECODE_XATTRS 4096u
+
+struct tar_decode {
+	const struct tar_decode_setup *setup;
+	const char *name; /* of the archive on the command line */
+	uint64_t taken;   /* bytes of it so far */
+	uint64_t sent;    /* content that came out of it */
+	uint8_t *out;     /* TAR_DECODE_BUFFER, waiting to be written */
+	size_t out_used;
+	uint8_t *xattrs;  /* DSFS_XATTRS_MAX */
+};
+
+/* An archive, on the command line or in another. */
+struct tar_decode_level {
+	struct tar_decode *decode;
+	struct archive *archive;
+	struct tar_decode_level *outer; /* NULL: reads fd */
+	int fd;
+	const char *prefix; /* folder of what it holds: "" or "a/b/" */
+	unsigned depth;
+	uint8_t *buffer; /* TAR_DECODE_BUFFER */
+};
+
+static int tar_decode_level(struct tar_decode_level *level, struct error *err);
+
+/* --- output --- */
+
+/* The packer reads all or is gone. */
+static int tar_decode_write(int fd, const void *bytes, size_t length, struct error *err)
+{
+	const uint8_t *next = bytes;
+
+	while (length) {
+		ssize_t n = write(fd, next, length);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return error_errno(err, "cannot write to the packer");
+		next += n;
+		length -= (size_t)n;
+	}
+	return 0;
+}
+
+static int tar_decode_flush(struct tar_decode *decode, struct error *err)
+{
+	size_t used = decode->out_used;
+
+	decode->out_used = 0;
+	return tar_decode_write(decode->setup->out, decode->out, used, err);
+}
+
+static int tar_decode_put(struct tar_decode *decode, const void *bytes, size_t length, struct error *err)
+{
+	int r;
+
+	if (length > TAR_DECODE_BUFFER / 4 || length > TAR_DECODE_BUFFER - decode->out_used) {
+		r = tar_decode_flush(decode, err);
+		if (r < 0)
+			return r;
+	}
+	if (length > TAR_DECODE_BUFFER / 4)
+		return tar_decode_write(decode->setup->out, bytes, length, err);
+	if (length)
+		memcpy(decode->out + decode->out_used, bytes, length);
+	decode->out_used += length;
+	return 0;
+}
+
+static int tar_decode_head(struct tar_decode *decode, enum tar_stream_kind kind, size_t length, struct error *err)
+{
+	struct tar_stream_head head = { kind, (uint32_t)length };
+
+	return tar_decode_put(decode, &head, sizeof(head), err);
+}
+
+static int tar_decode_text(struct tar_decode *decode, enum tar_stream_kind kind, const char *text, struct error *err)
+{
+	size_t length = strnlen(text, TAR_STREAM_TEXT);
+	int r = tar_decode_head(decode, kind, length, err);
+
+	return r < 0 ? r : tar_decode_put(decode, text, length, err);
+}
+
+/* --- input --- */
+
+static const char *tar_decode_reason(struct archive *archive)
+{
+	const char *text = archive_error_string(archive);
+
+	return text ? text : "no reason was given";
+}
+
+static la_ssize_t tar_decode_input(struct archive *archive, void *argument, const void **ret)
+{
+	struct tar_decode_level *level = argument;
+	ssize_t n;
+
+	*ret = level->buffer;
+	if (level->outer) {
+		n = archive_read_data(level->outer->archive, level->buffer, TAR_DECODE_BUFFER);
+		if (n < 0)
+			archive_set_error(archive, EIO, "%s", tar_decode_reason(level->outer->archive));
+		return n;
+	}
+	do
+		n = read(level->fd, level->buffer, TAR_DECODE_BUFFER);
+	while (n < 0 && errno == EINTR);
+	if (n < 0)
+		archive_set_error(archive, errno, "%s", strerror(errno));
+	else
+		level->decode->taken += (uint64_t)n;
+	return n;
+}
+
+static int tar_decode_failed(struct tar_decode_level *level, const char *reason, struct error *err)
+{
+	const char *prefix = level->prefix;
+
+	if (!*prefix)
+		return error_set(err, -EBADMSG, "'%s': %s", level->decode->name, reason);
+	return error_set(err, -EBADMSG, "'%s': in the archive that becomes the folder '%.200s': %s",
+			 level->decode->name, prefix, reason);
+}
+
+static int tar_decode_open(struct tar_decode_level *level, struct error *err)
+{
+	struct archive *archive = archive_read_new();
+
+	level->archive = archive;
+	level->buffer = malloc(TAR_DECODE_BUFFER);
+	if (!archive || !level->buffer)
+		return error_set(err, -ENOMEM, "out of memory");
+	if (archive_read_support_format_tar(archive) < ARCHIVE_WARN ||
+	    archive_read_support_filter_gzip(archive) != ARCHIVE_OK ||
+	    archive_read_support_filter_bzip2(archive) != ARCHIVE_OK ||
+	    archive_read_support_filter_xz(archive) != ARCHIVE_OK ||
+	    archive_read_support_filter_zstd(archive) != ARCHIVE_OK)
+		return tar_decode_failed(level, "libarchive cannot read what it needs to", err);
+	if (archive_read_open(archive, level, NULL, tar_decode_input, NULL) != ARCHIVE_OK)
+		return tar_decode_failed(level, tar_decode_reason(archive), err);
+	return 0;
+}
+
+static void tar_decode_close(struct tar_decode_level *level)
+{
+	archive_read_free(level->archive);
+	free(level->buffer);
+}
+
+/* What compresses to a thousandth is nothing that anybody wants to keep, only much of it. */
+static int tar_decode_check_growth(struct tar_decode_level *level, struct error *err)
+{
+	struct tar_decode *decode = level->decode;
+	uint64_t grown = (uint64_t)archive_filter_bytes(level->archive, 0);
+
+	if (grown < decode->sent)
+		grown = decode->sent;
+	if (grown < TAR_DECODE_FREE || grown / TAR_DECODE_GROWTH < decode->taken)
+		return 0;
+	return tar_decode_failed(level, "grows to more than 1000 times its size, as a compression bomb does: if it is "
+					"none, unpack it and pack the directory", err);
+}
+
+/* --- attributes --- */
+
+struct tar_decode_xattr {
+	const char *name;
+	const void *value;
+	size_t length;
+	size_t position; /* a later one of the same name wins */
+};
+
+static int tar_decode_compare(const void *a, const void *b)
+{
+	const struct tar_decode_xattr *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : x->position < y->position ? -1 : 1;
+}
+
+static size_t tar_decode_list_xattrs(struct archive_entry *entry, struct tar_decode_xattr *list)
+{
+	struct tar_decode_xattr xattr = { 0 };
+	size_t count = 0;
+
+	archive_entry_xattr_reset(entry);
+	while (count < TAR_DECODE_XATTRS &&
+	       archive_entry_xattr_next(entry, &xattr.name, &xattr.value, &xattr.length) == ARCHIVE_OK) {
+		xattr.position = count;
+		if (xattr.name && !strncmp(xattr.name, XATTR_PREFIX, strlen(XATTR_PREFIX)))
+			list[count++] = xattr;
+	}
+	qsort(list, count, sizeof(*list), tar_decode_compare);
+	return count;
+}
+
+static int tar_decode_add_xattr(struct tar_decode *decode, const struct tar_decode_xattr *xattr, size_t *used,
+				const char *path, struct error *err)
+{
+	size_t name_length = strlen(xattr->name);
+	struct dsfs_xattr head = { .name_length = dsfs_le32_of((uint32_t)name_length),
+				   .value_length = dsfs_le32_of((uint32_t)xattr->length) };
+
+	if (xattr->length > DSFS_XATTRS_MAX || name_length > DSFS_NAME_MAX ||
+	    *used + sizeof(head) + name_length + xattr->length > DSFS_XATTRS_MAX)
+		return error_set(err, -E2BIG, "'%s': the user attributes of '%.200s' take more than %u bytes",
+				 decode->name, path, DSFS_XATTRS_MAX);
+	memcpy(decode->xattrs + *used, &head, sizeof(head));
+	memcpy(decode->xattrs + *used + sizeof(head), xattr->name, name_length);
+	if (xattr->length)
+		memcpy(decode->xattrs + *used + sizeof(head) + name_length, xattr->value, xattr->length);
+	*used += sizeof(head) + name_length + xattr->length;
+	return 0;
+}
+
+/* The set as a volume has it; *ret_length is 0 without any. Symbolic links have none on Linux. */
+static int tar_decode_xattrs(struct tar_decode *decode, struct archive_entry *entry, const char *path,
+			     uint32_t *ret_length, struct error *err)
+{
+	auto_free struct tar_decode_xattr *list = NULL;
+	struct dsfs_xattr_set head;
+	size_t used = sizeof(head), count, kept = 0;
+	int r = 0;
+
+	*ret_length = 0;
+	if (archive_entry_filetype(entry) == AE_IFLNK || archive_entry_hardlink(entry) ||
+	    !archive_entry_xattr_count(entry))
+		return 0;
+	list = calloc(TAR_DECODE_XATTRS, sizeof(*list));
+	if (!list)
+		return error_set(err, -ENOMEM, "out of memory");
+	count = tar_decode_list_xattrs(entry, list);
+	for (size_t i = 0; r == 0 && i < count; i++) {
+		if (i + 1 < count && !strcmp(list[i].name, list[i + 1].name))
+			continue;
+		r = tar_decode_add_xattr(decode, &list[i], &used, path, err);
+		kept++;
+	}
+	head = (struct dsfs_xattr_set){ dsfs_le32_of((uint32_t)kept), dsfs_le32_of((uint32_t)used) };
+	memcpy(decode->xattrs, &head, sizeof(head));
+	*ret_length = kept ? (uint32_t)used : 0;
+	return r;
+}
+
+/* --- entries --- */
+
+static int tar_decode_send(struct tar_decode *decode, const struct tar_stream_entry_head *head, const char *prefix,
+			   const char *path, const char *link_prefix, const char *link, struct error *err)
+{
+	size_t length = sizeof(*head) + head->path_length + head->link_length + head->xattrs_length;
+	int r = tar_decode_head(decode, TAR_STREAM_ENTRY, length, err);
+
+	if (r == 0)
+		r = tar_decode_put(decode, head, sizeof(*head), err);
+	if (r == 0)
+		r = tar_decode_put(decode, prefix, strlen(prefix), err);
+	if (r == 0)
+		r = tar_decode_put(decode, path, strlen(path), err);
+	if (r == 0)
+		r = tar_decode_put(decode, link_prefix, strlen(link_prefix), err);
+	if (r == 0)
+		r = tar_decode_put(decode, link, strlen(link), err);
+	return r < 0 ? r : tar_decode_put(decode, decode->xattrs, head->xattrs_length, err);
+}
+
+/* Of a time before 1970 in a PAX header libarchive takes off the seconds and adds the fraction. In the last second
+ * before 1970 the sign is lost. */
+static void tar_decode_time(struct archive_entry *entry, struct tar_stream_entry_head *head)
+{
+	int64_t seconds = archive_entry_mtime(entry);
+	uint32_t nanoseconds = (uint32_t)archive_entry_mtime_nsec(entry);
+	bool back = seconds < 0 && nanoseconds > 0;
+
+	head->mtime = seconds - back;
+	head->mtime_nsec = back ? 1000000000 - nanoseconds : nanoseconds;
+}
+
+static int tar_decode_entry(struct tar_decode_level *level, struct archive_entry *entry, struct error *err)
+{
+	struct tar_decode *decode = level->decode;
+	const char *path = archive_entry_pathname(entry), *hard = archive_entry_hardlink(entry);
+	const char *link = hard ? hard : archive_entry_filetype(entry) == AE_IFLNK ? archive_entry_symlink(entry) : "";
+	const char *link_prefix = hard ? level->prefix : "";
+	struct tar_stream_entry_head head = {
+		.size = (uint64_t)archive_entry_size(entry),
+		.uid = (uint64_t)archive_entry_uid(entry),
+		.gid = (uint64_t)archive_entry_gid(entry),
+		.mode = (hard ? AE_IFREG : archive_entry_filetype(entry)) | archive_entry_perm(entry),
+		.is_link = hard != NULL,
+	};
+	int r;
+
+	if (!path || !link)
+		return tar_decode_failed(level, "an entry without a name", err);
+	if (strlen(level->prefix) + strlen(path) > TAR_STREAM_PATH ||
+	    strlen(link_prefix) + strlen(link) > TAR_STREAM_PATH)
+		return tar_decode_failed(level, "a path of more than 65535 bytes", err);
+	head.path_length = (uint32_t)(strlen(level->prefix) + strlen(path));
+	head.link_length = (uint32_t)(strlen(link_prefix) + strlen(link));
+	tar_decode_time(entry, &head);
+	r = tar_decode_xattrs(decode, entry, path, &head.xattrs_length, err);
+	return r < 0 ? r : tar_decode_send(decode, &head, level->prefix, path, link_prefix, link, err);
+}
+
+static int tar_decode_block(struct tar_decode *decode, const uint8_t *bytes, size_t length, uint64_t offset,
+			    struct error *err)
+{
+	size_t step;
+	int r = 0;
+
+	if (decode->setup->no_data)
+		return 0;
+	for (; r == 0 && length; bytes += step, length -= step, offset += step) {
+		step = length < TAR_STREAM_BLOCK ? length : TAR_STREAM_BLOCK;
+		r = tar_decode_head(decode, TAR_STREAM_DATA, sizeof(offset) + step, err);
+		if (r == 0)
+			r = tar_decode_put(decode, &offset, sizeof(offset), err);
+		if (r == 0)
+			r = tar_decode_put(decode, bytes, step, err);
+	}
+	return r;
+}
+
+static int tar_decode_data(struct tar_decode_level *level, struct error *err)
+{
+	const void *bytes;
+	la_int64_t offset;
+	size_t length;
+	int r, code;
+
+	while ((code = archive_read_data_block(level->archive, &bytes, &length, &offset)) == ARCHIVE_OK) {
+		level->decode->sent += length;
+		r = tar_decode_check_growth(level, err);
+		if (r == 0)
+			r = tar_decode_block(level->decode, bytes, length, (uint64_t)offset, err);
+		if (r < 0)
+			return r;
+	}
+	return code == ARCHIVE_EOF ? 0 : tar_decode_failed(level, tar_decode_reason(level->archive), err);
+}
+
+/* --- archives inside archives --- */
+
+/* Length of the name without what says that it is an archive; 0 if nothing does. */
+static size_t tar_decode_folder(const char *path)
+{
+	static const char *const endings[] = { ".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst", ".tar.xz", ".txz",
+					       ".tar.bz2", ".tbz2" };
+	size_t length = strlen(path), ending;
+
+	for (size_t i = 0; i < sizeof(endings) / sizeof(*endings); i++) {
+		ending = strlen(endings[i]);
+		if (length > ending && path[length - ending - 1] != '/' && !strcmp(path + length - ending, endings[i]))
+			return length - ending;
+	}
+	return 0;
+}
+
+/* The folder is there even if the archive holds nothing; what it is called in the archive gives it no attributes. */
+static int tar_decode_nested(struct tar_decode_level *outer, const char *path, size_t length, struct error *err)
+{
+	size_t before = strlen(outer->prefix);
+	auto_free char *prefix = calloc(1, before + length + 2);
+	struct tar_decode_level level = { .decode = outer->decode, .outer = outer, .fd = -1, .prefix = prefix,
+					  .depth = outer->depth + 1 };
+	struct tar_stream_entry_head head = { .mode = S_IFDIR, .is_implied = 1 };
+	int r;
+
+	if (!prefix)
+		return error_set(err, -ENOMEM, "out of memory");
+	memcpy(prefix, outer->prefix, before);
+	memcpy(prefix + before, path, length);
+	prefix[before + length] = '/';
+	if (level.depth > TAR_DECODE_DEPTH)
+		return tar_decode_failed(&level, "more than 8 archives inside each other", err);
+	if (before + length + 1 > TAR_STREAM_PATH)
+		return tar_decode_failed(outer, "a path of more than 65535 bytes", err);
+	head.path_length = (uint32_t)(before + length + 1);
+	r = tar_decode_send(outer->decode, &head, prefix, "", "", "", err);
+	return r < 0 ? r : tar_decode_level(&level, err);
+}
+
+/* Names that are not UTF-8 are used as they are, which libarchive finds worth a warning. */
+static int tar_decode_warning(struct tar_decode_level *level, struct error *err)
+{
+	const char *reason = tar_decode_reason(level->archive);
+	struct error line = { 0 };
+
+	if (strstr(reason, "can't be converted") || strstr(reason, "can't be allocated"))
+		return 0;
+	tar_decode_failed(level, reason, &line);
+	return tar_decode_text(level->decode, TAR_STREAM_WARNING, line.reason, err);
+}
+
+static int tar_decode_one(struct tar_decode_level *level, struct archive_entry *entry, struct error *err)
+{
+	bool is_file = archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry);
+	const char *path = archive_entry_pathname(entry);
+	size_t folder = is_file && path && level->decode->setup->nested ? tar_decode_folder(path) : 0;
+	int r;
+
+	if (folder)
+		return tar_decode_nested(level, path, folder, err);
+	r = tar_decode_entry(level, entry, err);
+	return r < 0 || !is_file ? r : tar_decode_data(level, err);
+}
+
+static int tar_decode_entries(struct tar_decode_level *level, struct error *err)
+{
+	struct archive_entry *entry;
+	int code, r = 0;
+
+	while ((code = archive_read_next_header(level->archive, &entry)) != ARCHIVE_EOF) {
+		if (code != ARCHIVE_OK && code != ARCHIVE_WARN)
+			return tar_decode_failed(level, tar_decode_reason(level->archive), err);
+		if (code == ARCHIVE_WARN)
+			r = tar_decode_warning(level, err);
+		if (r == 0)
+			r = tar_decode_check_growth(level, err);
+		if (r == 0)
+			r = tar_decode_one(level, entry, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int tar_decode_level(struct tar_decode_level *level, struct error *err)
+{
+	int r = tar_decode_open(level, err);
+
+	if (r == 0)
+		r = tar_decode_entries(level, err);
+	tar_decode_close(level);
+	return r;
+}
+
+int tar_decode_run(const struct tar_decode_setup *setup)
+{
+	struct tar_decode decode = { .setup = setup, .out = malloc(TAR_DECODE_BUFFER),
+				     .xattrs = malloc(DSFS_XATTRS_MAX) };
+	struct error err = { 0 };
+	int r = 0;
+
+	if (!decode.out || !decode.xattrs)
+		return EXIT_FAILURE;
+	for (size_t i = 0; r == 0 && i < setup->count; i++) {
+		struct tar_decode_level level = { .decode = &decode, .fd = setup->fds[i], .prefix = "" };
+
+		decode.name = setup->names[i];
+		decode.taken = decode.sent = 0;
+		r = tar_decode_level(&level, &err);
+	}
+	if (r < 0)
+		r = tar_decode_text(&decode, TAR_STREAM_FAILED, err.reason, NULL);
+	else
+		r = tar_decode_head(&decode, TAR_STREAM_END, 0, NULL);
+	if (r == 0)
+		r = tar_decode_flush(&decode, NULL);
+	free(decode.out);
+	free(decode.xattrs);
+	return r < 0 ? EXIT_FAILURE : EXIT_SUCCESS;
+}

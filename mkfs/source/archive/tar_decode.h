@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Decodes archives with libarchive and writes what they hold to a pipe, see tar_stream.h. Runs in a process of its own
+ * that has no rights: nothing here need be trusted. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+
+struct tar_decode_setup {
+	const int *fds;           /* of the archives, in their order, and their names for messages */
+	const char *const *names;
+	size_t count;
+	int out;
+	bool nested;  /* unpack archives inside archives */
+	bool no_data; /* content is not wanted */
+};
+
+/* Ends with TAR_STREAM_END or TAR_STREAM_FAILED; returns the status to exit with. */
+int tar_decode_run(const struct tar_decode_setup *setup);

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* Limits, an empty root, nobody as user, no capabilities, and a filter of system calls: each holds without the others.
+ * Without root's rights the filter alone does it. */
+#include "source/archive/tar_jail.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/audit.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define TAR_JAIL_MEMORY (UINT64_C(2) << 30) /* more than the largest window that is decompressed */
+#define TAR_JAIL_NOBODY 65534
+
+#if defined(__x86_64__)
+#define TAR_JAIL_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define TAR_JAIL_ARCH AUDIT_ARCH_AARCH64
+#elif defined(__riscv)
+#define TAR_JAIL_ARCH AUDIT_ARCH_RISCV64
+#else
+#define TAR_JAIL_ARCH AUDIT_ARCH_PPC64LE
+#endif
+
+/* What malloc, the C library and the decompressors need once everything is open. */
+static const unsigned tar_jail_calls[] = {
+	SYS_read, SYS_write, SYS_writev, SYS_lseek, SYS_mmap, SYS_munmap, SYS_mremap, SYS_mprotect, SYS_madvise,
+	SYS_brk, SYS_futex, SYS_exit, SYS_exit_group, SYS_rt_sigreturn, SYS_rt_sigprocmask, SYS_sigaltstack,
+	SYS_clock_gettime,
+	SYS_getrandom, SYS_sched_yield, SYS_getpid, SYS_gettid, SYS_fstat,
+};
+#define TAR_JAIL_CALLS (sizeof(tar_jail_calls) / sizeof(*tar_jail_calls))
+
+int tar_jail_close_others(const int *kept, size_t count, struct error *err)
+{
+	DIR *folder = opendir("/proc/self/fd");
+	struct dirent *entry;
+	bool keep;
+	int fd;
+
+	if (!folder)
+		return error_errno(err, "cannot open '/proc/self/fd'");
+	while ((entry = readdir(folder))) {
+		fd = atoi(entry->d_name);
+		keep = entry->d_name[0] == '.' || fd == dirfd(folder);
+		for (size_t i = 0; !keep && i < count; i++)
+			keep = kept[i] == fd;
+		if (!keep)
+			close(fd);
+	}
+	closedir(folder);
+	return 0;
+}
+
+/* Bytes of address space that the process has: a sanitizer alone takes terabytes. */
+static uint64_t tar_jail_space(void)
+{
+	auto_fclose FILE *file = fopen("/proc/self/statm", "re");
+	unsigned long pages = 0;
+
+	if (!file || fscanf(file, "%lu", &pages) != 1)
+		return 0;
+	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static int tar_jail_limit(struct error *err)
+{
+	const struct { __rlimit_resource_t resource; uint64_t value; } limits[] = {
+		{ RLIMIT_AS, tar_jail_space() + TAR_JAIL_MEMORY },
+		{ RLIMIT_NOFILE, 0 },
+		{ RLIMIT_NPROC, 0 },
+		{ RLIMIT_FSIZE, 0 },
+		{ RLIMIT_CORE, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof(limits) / sizeof(*limits); i++) {
+		struct rlimit limit;
+
+		if (getrlimit(limits[i].resource, &limit) < 0)
+			return error_errno(err, "cannot read a limit");
+		if (limit.rlim_max > limits[i].value)
+			limit.rlim_max = limits[i].value;
+		limit.rlim_cur = limit.rlim_max;
+		if (setrlimit(limits[i].resource, &limit) < 0)
+			return error_errno(err, "cannot set a limit");
+	}
+	return 0;
+}
+
+/* The directory is removed before it is used: nothing can be put into it. */
+static int tar_jail_root(int empty, struct error *err)
+{
+	char name[64];
+	int r = 0;
+
+	snprintf(name, sizeof(name), ".mkdatasetfs-empty-%d", (int)getpid());
+	if (mkdirat(empty, name, 0700) < 0 || fchdir(empty) < 0 || chroot(name) < 0 || chdir("/") < 0)
+		r = error_errno(err, "cannot enter an empty directory");
+	if (unlinkat(empty, name, AT_REMOVEDIR) < 0 && r == 0)
+		r = error_errno(err, "cannot remove an empty directory");
+	return r;
+}
+
+static int tar_jail_user(struct error *err)
+{
+	if (setgroups(0, NULL) < 0 || setresgid(TAR_JAIL_NOBODY, TAR_JAIL_NOBODY, TAR_JAIL_NOBODY) < 0 ||
+	    setresuid(TAR_JAIL_NOBODY, TAR_JAIL_NOBODY, TAR_JAIL_NOBODY) < 0)
+		return error_errno(err, "cannot become nobody");
+	return 0;
+}
+
+static int tar_jail_capabilities(struct error *err)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (syscall(SYS_capset, &header, none) < 0)
+		return error_errno(err, "cannot drop capabilities");
+	return 0;
+}
+
+/* A call of another architecture's table has other numbers; those of x32 have a bit set and are in no row. */
+static int tar_jail_filter(struct error *err)
+{
+	struct sock_filter code[TAR_JAIL_CALLS + 6];
+	struct sock_fprog program = { .filter = code };
+	unsigned short n = 0;
+
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch));
+	code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, TAR_JAIL_ARCH, 1, 0);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
+	for (size_t i = 0; i < TAR_JAIL_CALLS; i++)
+		code[n++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, tar_jail_calls[i],
+							 (uint8_t)(TAR_JAIL_CALLS - i), 0);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+	code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	program.len = n;
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+		return error_errno(err, "cannot filter system calls");
+	return 0;
+}
+
+int tar_jail_enter(int empty, struct error *err)
+{
+	int r;
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return error_errno(err, "cannot set no_new_privs");
+	r = tar_jail_limit(err);
+	if (r == 0 && geteuid() == 0)
+		r = tar_jail_root(empty, err);
+	close(empty);
+	if (r == 0 && geteuid() == 0)
+		r = tar_jail_user(err);
+	if (r == 0)
+		r = tar_jail_capabilities(err);
+	if (r < 0)
+		return r;
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+		return error_errno(err, "prctl");
+	return tar_jail_filter(err);
+}

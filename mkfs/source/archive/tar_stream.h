@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* What the process that decodes archives tells the packer, and the only place that looks at it: the packer believes
+ * nothing that it is told, because an archive may have taken that process over. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "source/attributes.h"
+
+#define TAR_STREAM_PATH  65535u      /* bytes of a path */
+#define TAR_STREAM_BLOCK (1u << 20)  /* bytes of content in a message */
+#define TAR_STREAM_TEXT  400u        /* bytes of a warning or a failure */
+
+enum tar_stream_kind {
+	TAR_STREAM_ENTRY = 1, /* struct tar_stream_entry_head; path, link target and xattrs */
+	TAR_STREAM_DATA,      /* of the last entry: offset as uint64_t, bytes */
+	TAR_STREAM_WARNING,   /* text */
+	TAR_STREAM_FAILED,    /* text */
+	TAR_STREAM_END,       /* nothing */
+};
+
+/* Both ends are one program, so all numbers are its own. */
+struct tar_stream_head {
+	uint32_t kind;
+	uint32_t length; /* of what follows */
+};
+
+struct tar_stream_entry_head {
+	uint64_t size, uid, gid;
+	int64_t mtime;
+	uint32_t mtime_nsec;
+	uint32_t mode;
+	uint32_t path_length, link_length, xattrs_length;
+	uint32_t is_link;    /* a hard link, to link */
+	uint32_t is_implied; /* a folder that the archive does not name */
+};
+
+/* Valid until the next entry. */
+struct tar_stream_entry {
+	const char *path; /* as the archive has it */
+	const char *link; /* target of a hard or symbolic link, else "" */
+	bool is_link;     /* a hard link */
+	bool is_implied;  /* a folder without attributes of its own */
+	const uint8_t *xattrs; /* a set as a volume stores it, or NULL */
+	uint32_t xattrs_length;
+	struct attributes attributes; /* device, inode, ctime: 0 */
+};
+
+/* Bytes read, 0 at the end. */
+typedef int64_t (*tar_stream_source)(void *argument, void *to, size_t room, struct error *err);
+
+struct tar_stream {
+	tar_stream_source source;
+	void *argument;
+	uint8_t *buffer; /* what was read */
+	size_t at, used;
+	uint8_t *payload; /* of the entry */
+	struct tar_stream_entry entry;
+	uint64_t size, reached;        /* of the entry: its size, and where its content has come to */
+	uint64_t offset, content_left; /* of the last TAR_STREAM_DATA */
+	char text[TAR_STREAM_TEXT + 1];
+};
+
+must_check int tar_stream_open(struct tar_stream *stream, tar_stream_source source, void *argument,
+			       struct error *err);
+void tar_stream_close(struct tar_stream *stream); /* a zeroed one as well */
+/* 1 and an entry, its data or a warning, in text; 0 at the end. What is left of the content of the last
+ * message is skipped. -EPIPE if the stream breaks off, -EPROTO if nobody who decodes archives would say this. */
+must_check int tar_stream_next(struct tar_stream *stream, enum tar_stream_kind *ret, struct error *err);
+/* The next bytes of the content, at most content_left. */
+must_check int tar_stream_content(struct tar_stream *stream, void *to, uint64_t length, struct error *err);

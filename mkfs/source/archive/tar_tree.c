@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+/* A later entry of a name replaces an earlier one, as when tar unpacks; a hard link is to what its target is at that
+ * time, or to what comes later if there is nothing. A number without attributes waits for the file that a link named
+ * before. */
+#include "source/archive/tar_tree.h"
+
+#include <endian.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/interrupt.h"
+#include "base/log.h"
+#include "image/checksum.h"
+
+#define TAR_TREE_BUDGET (32u << 20)
+#define TAR_TREE_MODE   0755u
+
+/* Behind the path in a record of the sorter. */
+struct tar_tree_tail {
+	uint64_t age; /* big-endian: the later, the less */
+	uint64_t number;
+	uint8_t is_link;
+} __attribute__((packed));
+
+static struct attributes *tar_tree_inode(const struct tar_tree *tree, uint64_t number)
+{
+	return (struct attributes *)(void *)tree->inodes.bytes + (number - 1);
+}
+
+/* Which inode a number is. Each step makes the way of the next one shorter. */
+static uint64_t tar_tree_root(const struct tar_tree *tree, uint64_t number)
+{
+	while (tar_tree_inode(tree, number)->inode != number) {
+		struct attributes *inode = tar_tree_inode(tree, number);
+
+		inode->inode = tar_tree_inode(tree, inode->inode)->inode;
+		number = inode->inode;
+	}
+	return number;
+}
+
+static int tar_tree_new(struct tar_tree *tree, uint64_t *ret, struct error *err)
+{
+	struct attributes inode = { .inode = tree->inodes.length / sizeof(inode) + 1 };
+
+	*ret = inode.inode;
+	return mapped_append(&tree->inodes, &inode, sizeof(inode), NULL, err);
+}
+
+static void tar_tree_fill(struct tar_tree *tree, uint64_t number, const struct attributes *attributes)
+{
+	struct attributes *inode = tar_tree_inode(tree, number);
+	uint32_t nlink = inode->nlink;
+
+	*inode = *attributes;
+	inode->inode = number;
+	inode->nlink = nlink > 1 ? nlink : 1;
+}
+
+int tar_tree_open(struct tar_tree *tree, const struct tar_tree_setup *setup, struct error *err)
+{
+	struct attributes implied = { .mode = S_IFDIR | TAR_TREE_MODE, .mtime = setup->epoch };
+	uint64_t number;
+	int r;
+
+	*tree = (struct tar_tree){ .setup = *setup };
+	r = mapped_open(&tree->inodes, setup->temp, err);
+	if (r == 0)
+		r = table_open(&tree->paths, setup->temp, err);
+	if (r == 0)
+		r = sorter_open(setup->temp, TAR_TREE_BUDGET, &tree->sorter, err);
+	if (r == 0)
+		r = spool_open(&tree->folders, setup->temp, err);
+	if (r == 0)
+		r = tar_tree_new(tree, &number, err);
+	tree->path = calloc(1, TAR_STREAM_PATH + 1);
+	tree->link = calloc(1, TAR_STREAM_PATH + 1);
+	tree->last = calloc(1, TAR_STREAM_PATH + 1);
+	if (r == 0 && (!tree->path || !tree->link || !tree->last))
+		r = error_set(err, -ENOMEM, "out of memory");
+	if (r == 0)
+		tar_tree_fill(tree, number, &implied);
+	return r;
+}
+
+void tar_tree_close(struct tar_tree *tree)
+{
+	mapped_close(&tree->inodes);
+	table_close(&tree->paths);
+	sorter_free(tree->sorter);
+	spool_close(&tree->folders);
+	free(tree->path);
+	free(tree->link);
+	free(tree->last);
+	free(tree->name);
+	*tree = (struct tar_tree){ 0 };
+}
+
+/* --- names --- */
+
+/* Drops empty components, "." and the first ones that are to be stripped, and refuses "..", which could lead out of
+ * the tree. 1, or 0 if nothing is left of a name that had components. */
+static int tar_tree_clean(const struct tar_tree *tree, const char *path, char *out, struct error *err)
+{
+	unsigned strip = tree->setup.strip, components = 0;
+	size_t used = 0;
+
+	for (const char *rest = path; *rest;) {
+		size_t length = strcspn(rest, "/");
+
+		if (length == 2 && !memcmp(rest, "..", 2))
+			return error_set(err, -EINVAL, "'%s' in the archive has '..' in it", path);
+		if (length && !(length == 1 && *rest == '.') && ++components > strip) {
+			if (used)
+				out[used++] = '/';
+			memcpy(out + used, rest, length);
+			used += length;
+		}
+		rest += length + (rest[length] == '/');
+	}
+	out[used] = 0;
+	return components <= strip && (components || strip) ? 0 : 1;
+}
+
+static struct table_key tar_tree_key(const char *path)
+{
+	struct checksum_key key = checksum_128(path, strlen(path));
+
+	return (struct table_key){ key.low, key.high };
+}
+
+/* The parents of a path are directories. */
+static bool tar_tree_wants(const struct tar_tree *tree, char *path, bool is_directory)
+{
+	bool wanted = true;
+
+	if (filter_is_empty(tree->setup.filter) || !*path)
+		return true;
+	for (char *slash = strchr(path, '/'); slash && wanted; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		wanted = filter_match(tree->setup.filter, path, true);
+		*slash = '/';
+	}
+	return wanted && filter_match(tree->setup.filter, path, is_directory);
+}
+
+static int tar_tree_sort_in(struct tar_tree *tree, const char *path, size_t length, uint32_t depth,
+			    const struct tar_tree_tail *tail, struct error *err)
+{
+	size_t room = length + 1 + sizeof(*tail);
+	auto_free char *record = malloc(room);
+	uint32_t head = htobe32(depth);
+
+	if (!record)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < length; i++)
+		record[i] = path[i] == '/' ? 0 : path[i];
+	record[length] = 0;
+	memcpy(record + length + 1, tail, sizeof(*tail));
+	return sorter_add(tree->sorter, &head, sizeof(head), record, room, err);
+}
+
+/* Adds the name, and its parents unless the name before it added them. */
+static int tar_tree_add_name(struct tar_tree *tree, const char *path, uint64_t number, bool is_link,
+			     struct error *err)
+{
+	struct tar_tree_tail implied = { .age = UINT64_MAX, .number = TAR_TREE_IMPLIED };
+	struct tar_tree_tail tail = { htobe64(UINT64_MAX - ++tree->entries), number, is_link };
+	size_t length = strlen(path), common = 0;
+	uint32_t depth = 0;
+	int r = 0;
+
+	if (number == TAR_TREE_IMPLIED) /* a folder with attributes is better, whenever it comes */
+		tail = implied;
+	while (path[common] && path[common] == tree->last[common])
+		common++;
+	for (size_t i = 0; r == 0 && i < length; i++) {
+		if (path[i] != '/')
+			continue;
+		depth++;
+		if (i >= common)
+			r = tar_tree_sort_in(tree, path, i, depth, &implied, err);
+	}
+	if (r == 0)
+		r = tar_tree_sort_in(tree, path, length, *path ? depth + 1 : 0, &tail, err);
+	memcpy(tree->last, path, length + 1);
+	return r;
+}
+
+/* --- entries --- */
+
+static int tar_tree_set(struct tar_tree *tree, const char *path, uint64_t number, struct error *err)
+{
+	return table_set(&tree->paths, tar_tree_key(path), number, err);
+}
+
+/* The number for a new inode at the path: one that a link waits for, or a new one. */
+static int tar_tree_take(struct tar_tree *tree, const char *path, uint64_t *ret, struct error *err)
+{
+	uint64_t number;
+	int r;
+
+	if (table_find(&tree->paths, tar_tree_key(path), &number) && number) {
+		number = tar_tree_root(tree, number);
+		if (!tar_tree_inode(tree, number)->mode) {
+			*ret = number;
+			return 0;
+		}
+	}
+	r = tar_tree_new(tree, ret, err);
+	return r < 0 ? r : tar_tree_set(tree, path, *ret, err);
+}
+
+static int tar_tree_add_link(struct tar_tree *tree, const char *link, struct error *err)
+{
+	uint64_t number, own;
+	int r = tar_tree_clean(tree, link, tree->link, err);
+
+	if (r < 0)
+		return r;
+	if (r == 0 || (table_find(&tree->paths, tar_tree_key(tree->link), &number) && !number))
+		return error_set(err, -ENOENT, "'%s' is a hard link to '%s', which is left out", tree->path, link);
+	if (!table_find(&tree->paths, tar_tree_key(tree->link), &number)) {
+		r = tar_tree_new(tree, &number, err);
+		if (r == 0)
+			r = tar_tree_set(tree, tree->link, number, err);
+		if (r < 0)
+			return r;
+	}
+	number = tar_tree_root(tree, number);
+	tar_tree_inode(tree, number)->nlink = 2;
+	if (table_find(&tree->paths, tar_tree_key(tree->path), &own) && own) {
+		own = tar_tree_root(tree, own);
+		if (!tar_tree_inode(tree, own)->mode)
+			tar_tree_inode(tree, own)->inode = number;
+	}
+	r = tar_tree_set(tree, tree->path, number, err);
+	return r < 0 ? r : tar_tree_add_name(tree, tree->path, number, true, err);
+}
+
+static int tar_tree_add_inode(struct tar_tree *tree, const struct tar_stream_entry *entry, uint64_t *ret,
+			      struct error *err)
+{
+	struct attributes attributes = entry->attributes;
+	uint64_t number;
+	int r;
+
+	if (S_ISLNK(attributes.mode))
+		attributes.mode = S_IFLNK | 0777;
+	r = tar_tree_take(tree, tree->path, &number, err);
+	if (r < 0)
+		return r;
+	tar_tree_fill(tree, number, &attributes);
+	*ret = S_ISREG(attributes.mode) || S_ISDIR(attributes.mode) || S_ISLNK(attributes.mode) ? number : 0;
+	return tar_tree_add_name(tree, tree->path, number, false, err);
+}
+
+static void tar_tree_warn_absolute(struct tar_tree *tree, const char *path)
+{
+	if (*path == '/' && !tree->warned)
+		log_warn("'%s' in the archive is absolute: names are taken without their leading '/'", path);
+	tree->warned |= *path == '/';
+}
+
+int tar_tree_add(struct tar_tree *tree, const struct tar_stream_entry *entry, uint64_t *ret, struct error *err)
+{
+	int r = tar_tree_clean(tree, entry->path, tree->path, err);
+
+	*ret = 0;
+	if (r < 0)
+		return r;
+	tar_tree_warn_absolute(tree, entry->path);
+	if (r == 0 && S_ISDIR(entry->attributes.mode))
+		return 0; /* stripped */
+	if (r == 0 || !tar_tree_wants(tree, tree->path, S_ISDIR(entry->attributes.mode)))
+		return r == 0 ? 0 : tar_tree_set(tree, tree->path, 0, err);
+	if (!*tree->path && !S_ISDIR(entry->attributes.mode))
+		return error_set(err, -EINVAL, "'%s' in the archive is not a directory", entry->path);
+	if (entry->is_link)
+		return tar_tree_add_link(tree, entry->link, err);
+	if (entry->is_implied)
+		return tar_tree_add_name(tree, tree->path, TAR_TREE_IMPLIED, false, err);
+	return tar_tree_add_inode(tree, entry, ret, err);
+}
+
+const char *tar_tree_path(const struct tar_tree *tree)
+{
+	return tree->path;
+}
+
+struct attributes tar_tree_attributes(const struct tar_tree *tree, uint64_t number)
+{
+	return *tar_tree_inode(tree, number);
+}
+
+/* --- the scan --- */
+
+/* Does the record have the path that the next entry has now? */
+static bool tar_tree_is_same(const struct tar_tree *tree, const char *record, size_t length)
+{
+	if (!tree->name || strlen(tree->name) != length)
+		return false;
+	for (size_t i = 0; i < length; i++)
+		if (tree->name[i] != (record[i] ? record[i] : '/'))
+			return false;
+	return true;
+}
+
+/* The next record of another path becomes the next entry: of each path the first one counts. */
+static int tar_tree_advance(struct tar_tree *tree, struct error *err)
+{
+	struct tar_tree_tail tail;
+	const char *record;
+	const void *bytes;
+	size_t length;
+	int r;
+
+	do {
+		r = sorter_next(tree->sorter, &bytes, &length, err);
+		if (r <= 0) {
+			free(take_ptr(&tree->name));
+			return r;
+		}
+		record = (const char *)bytes + sizeof(uint32_t);
+		length -= sizeof(uint32_t) + 1 + sizeof(tail);
+	} while (tar_tree_is_same(tree, record, length));
+	memcpy(&tail, record + length + 1, sizeof(tail));
+	free(tree->name);
+	tree->name = malloc(length + 1);
+	if (!tree->name)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < length; i++)
+		tree->name[i] = record[i] ? record[i] : '/';
+	tree->name[length] = 0;
+	tree->number = tar_tree_root(tree, tail.number);
+	tree->is_link = tail.is_link;
+	return 0;
+}
+
+/* The root is a folder like others; if an archive names it, its record is the first. */
+int tar_tree_sort(struct tar_tree *tree, struct error *err)
+{
+	uint64_t root = TAR_TREE_IMPLIED;
+	int r = sorter_rewind(tree->sorter, err);
+
+	if (r == 0)
+		r = tar_tree_advance(tree, err);
+	if (r == 0 && tree->name && !*tree->name) {
+		root = tree->number;
+		r = tar_tree_advance(tree, err);
+	}
+	return r < 0 ? r : spool_push(&tree->folders, &root, sizeof(root), NULL, 0, err);
+}
+
+/* The name of the next entry if it lies directly in the directory, else NULL. */
+static const char *tar_tree_name_in(const struct tar_tree *tree, const char *directory, size_t length)
+{
+	const char *slash = tree->name ? strrchr(tree->name, '/') : NULL;
+
+	if (!tree->name)
+		return NULL;
+	if (!slash)
+		return length ? NULL : tree->name;
+	if ((size_t)(slash - tree->name) != length || memcmp(tree->name, directory, length) != 0)
+		return NULL;
+	return slash + 1;
+}
+
+static int tar_tree_check_link(const struct tar_tree *tree, uint32_t mode, struct error *err)
+{
+	if (!mode)
+		return error_set(err, -ENOENT, "'%s' is a hard link to a file that the archive does not have",
+				 tree->name);
+	if (tree->is_link && S_ISDIR(mode))
+		return error_set(err, -EPERM, "'%s' is a hard link to a directory", tree->name);
+	return 0;
+}
+
+static int tar_tree_fill_listing(struct tar_tree *tree, struct listing *listing, struct error *err)
+{
+	const struct attributes *inode;
+	const char *name;
+	int r = 0;
+
+	while (r == 0 && (name = tar_tree_name_in(tree, listing->dir->path, listing->dir->length))) {
+		inode = tar_tree_inode(tree, tree->number);
+		r = tar_tree_check_link(tree, inode->mode, err);
+		if (r == 0 && S_ISDIR(inode->mode))
+			r = spool_push(&tree->folders, &tree->number, sizeof(tree->number), NULL, 0, err);
+		if (r == 0)
+			r = sorter_add(listing->entries, name, strlen(name) + 1, inode, sizeof(*inode), err);
+		if (r == 0)
+			r = tar_tree_advance(tree, err);
+	}
+	return r < 0 ? r : sorter_rewind(listing->entries, err);
+}
+
+int tar_tree_directory(void *argument, const struct listing_context *context, const char *path, struct listing *ret,
+		       struct error *err)
+{
+	struct tar_tree *tree = argument;
+	struct listing listing = { 0 };
+	const void *record;
+	uint64_t number;
+	size_t length;
+	int r;
+
+	r = spool_pop(&tree->folders, &record, &length, err);
+	if (r == 0)
+		return error_set(err, -EINVAL, "the scan asks for a directory too many");
+	if (r < 0)
+		return r;
+	memcpy(&number, record, sizeof(number));
+	listing.self = *tar_tree_inode(tree, number);
+	listing.dir = dirfd_name(path);
+	r = listing.dir ? sorter_open(context->temp, context->budget, &listing.entries, err) :
+			  error_set(err, -ENOMEM, "out of memory");
+	if (r == 0)
+		r = tar_tree_fill_listing(tree, &listing, err);
+	if (r < 0) {
+		listing_close(&listing);
+		return r;
+	}
+	*ret = listing;
+	return 0;
+}
+
+int tar_tree_end(void *argument, const struct listing_context *context, struct error *err)
+{
+	const struct tar_tree *tree = argument;
+
+	(void)context;
+	if (tree->name)
+		return error_set(err, -ENOTDIR, "'%s' in the archive lies below something that is not a directory",
+				 tree->name);
+	return 0;
+}

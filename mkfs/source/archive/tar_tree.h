@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* The tree that entries of archives make up, as they come in any order: which name is which inode. An inode has a
+ * number from 1 on, by when it came; the scan, which wants names in order, comes when all are there. */
+#pragma once
+#include "source/archive/tar_stream.h"
+#include "source/listing.h"
+#include "spill/spool.h"
+#include "spill/table.h"
+
+#define TAR_TREE_IMPLIED UINT64_C(1) /* the inode of all folders that no archive names */
+
+struct tar_tree_setup {
+	const struct temp *temp;
+	const struct filter *filter; /* NULL: everything */
+	unsigned strip;              /* components to take off each name */
+	int64_t epoch;               /* mtime of folders that no archive names */
+};
+
+struct tar_tree {
+	struct tar_tree_setup setup;
+	struct mapped inodes;  /* struct attributes, by number from 1; .inode: the number, or of which it is another */
+	struct table paths;    /* path → number of the inode; 0: left out */
+	struct sorter *sorter; /* names, in the order of a breadth-first scan, the last entry first */
+	uint64_t entries;      /* so far */
+	char *path, *link, *last; /* of this entry, its target, and of the entry before */
+	bool warned;           /* of absolute names */
+	/* the scan */
+	struct spool folders;  /* numbers of those to come */
+	char *name;            /* path of the next entry, NULL at the end */
+	size_t room;
+	uint64_t number;       /* its inode */
+	bool is_link;          /* by a hard link */
+};
+
+must_check int tar_tree_open(struct tar_tree *tree, const struct tar_tree_setup *setup, struct error *err);
+void tar_tree_close(struct tar_tree *tree); /* a zeroed one as well */
+/* Adds an entry. *ret: the number of a new inode, whose attributes are the entry's, or 0 if it is none: a name of one
+ * that exists, or something that is not packed. */
+must_check int tar_tree_add(struct tar_tree *tree, const struct tar_stream_entry *entry, uint64_t *ret,
+			    struct error *err);
+/* Path of the last entry as it is packed; valid until the next one. */
+const char *tar_tree_path(const struct tar_tree *tree);
+struct attributes tar_tree_attributes(const struct tar_tree *tree, uint64_t number);
+
+/* After the last entry, for scan_run(). */
+must_check int tar_tree_sort(struct tar_tree *tree, struct error *err);
+must_check int tar_tree_directory(void *tree, const struct listing_context *context, const char *path,
+				  struct listing *ret, struct error *err);
+must_check int tar_tree_end(void *tree, const struct listing_context *context, struct error *err);
