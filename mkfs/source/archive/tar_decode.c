@@ -112,6 +112,8 @@ static const char *tar_decode_reason(struct archive *archive)
 {
 	const char *text = archive_error_string(archive);
 
+	if (text && !strcmp(text, "Unrecognized archive format"))
+		return "is not a tar archive, or not compressed with gzip, bzip2, xz or zstd";
 	return text ? text : "no reason was given";
 }
 
