@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Writes seeds for the fuzz targets into a folder: valid structures, made by the library's own encoders. */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "datasetfs/control.h"
@@ -15,6 +18,7 @@
 #include "lib/check.h"
 #include "lib/rows.h"
 #include "lib/section.h"
+#include "source/archive/tar_stream.h"
 
 static struct section section;
 
@@ -242,6 +246,62 @@ static void seed_handover(const char *folder)
 	write_seed(folder, "handover-greeting", "", 0, &greeting, sizeof(greeting));
 }
 
+/* Appends a message to the seed; returns the bytes of it that are used now. */
+static size_t add_message(uint8_t *seed, size_t used, enum tar_stream_kind kind, const void *head, size_t head_length,
+			  const char *bytes, size_t length)
+{
+	struct tar_stream_head message = { kind, (uint32_t)(head_length + length) };
+
+	memcpy(seed + used, &message, sizeof(message));
+	memcpy(seed + used + sizeof(message), head, head_length);
+	memcpy(seed + used + sizeof(message) + head_length, bytes, length);
+	return used + sizeof(message) + head_length + length;
+}
+
+static size_t add_entry(uint8_t *seed, size_t used, uint32_t mode, const char *path, const char *link, bool is_link,
+			uint64_t size)
+{
+	struct tar_stream_entry_head head = { .size = size, .uid = 1, .gid = 2, .mtime = 3, .mtime_nsec = 4,
+					      .mode = mode, .path_length = (uint32_t)strlen(path),
+					      .link_length = (uint32_t)strlen(link), .is_link = is_link };
+	struct dsfs_xattr xattr = { dsfs_le32_of(6), dsfs_le32_of(1) };
+	struct dsfs_xattr_set set = { dsfs_le32_of(1), dsfs_le32_of(sizeof(set) + sizeof(xattr) + 7) };
+	char bytes[256];
+	size_t length = 0;
+
+	memcpy(bytes, path, head.path_length);
+	memcpy(bytes + head.path_length, link, head.link_length);
+	length = head.path_length + head.link_length;
+	if (size) {
+		head.xattrs_length = sizeof(set) + sizeof(xattr) + 7;
+		memcpy(bytes + length, &set, sizeof(set));
+		memcpy(bytes + length + sizeof(set), &xattr, sizeof(xattr));
+		memcpy(bytes + length + sizeof(set) + sizeof(xattr), "user.av", 7);
+		length += head.xattrs_length;
+	}
+	return add_message(seed, used, TAR_STREAM_ENTRY, &head, sizeof(head), bytes, length);
+}
+
+static void seed_tar_stream(const char *folder)
+{
+	uint8_t seed[4096];
+	uint64_t offset = 4;
+	size_t used = 0;
+
+	used = add_entry(seed, used, S_IFDIR | 0755, "./", "", false, 0);
+	used = add_entry(seed, used, S_IFREG | 0644, "b", "a/later", true, 0);
+	used = add_entry(seed, used, S_IFREG | 0644, "a/later", "", false, 8);
+	used = add_message(seed, used, TAR_STREAM_DATA, &offset, sizeof(offset), "text", 4);
+	used = add_message(seed, used, TAR_STREAM_WARNING, "", 0, "look", 4);
+	used = add_entry(seed, used, S_IFLNK | 0777, "a/b/c", "../../b", false, 0);
+	used = add_entry(seed, used, S_IFREG | 0600, "a/later", "", false, 0);
+	used = add_entry(seed, used, S_IFIFO | 0600, "a/b/pipe", "", false, 0);
+	used = add_message(seed, used, TAR_STREAM_END, "", 0, "", 0);
+	write_seed(folder, "tar-stream-1", "", 0, seed, used);
+	used = add_message(seed, 0, TAR_STREAM_FAILED, "", 0, "no", 2);
+	write_seed(folder, "tar-stream-2", "", 0, seed, used);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -258,5 +318,6 @@ int main(int argc, char **argv)
 	seed_block_sums(argv[1], "block-sums-many", 17, 1000);
 	seed_wire(argv[1]);
 	seed_handover(argv[1]);
+	seed_tar_stream(argv[1]);
 	return 0;
 }

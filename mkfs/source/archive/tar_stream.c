@@ -177,7 +177,8 @@ static int tar_stream_check(const struct tar_stream_entry_head *head, const stru
 	if (strlen(entry->path) != head->path_length || strlen(entry->link) != head->link_length)
 		return tar_stream_wrong("a name with a zero byte", err);
 	if (head->mtime_nsec > 999999999 || head->is_link > 1 || head->is_implied > 1 ||
-	    (head->is_implied && !S_ISDIR(head->mode)) || (set.base && !tar_stream_xattrs_are_right(set)))
+	    (head->is_implied && type != S_IFDIR) || (head->is_link && type != S_IFREG) ||
+	    (set.base && !tar_stream_xattrs_are_right(set)))
 		return tar_stream_wrong("impossible attributes", err);
 	if (head->uid > TAR_STREAM_OWNER || head->gid > TAR_STREAM_OWNER)
 		return error_set(err, -EOVERFLOW, "'%s' in the archive has an owner or a group above %u", entry->path,

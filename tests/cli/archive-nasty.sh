@@ -1,0 +1,104 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: in=asan
+# Archives that somebody made to do harm, or that are damaged: one clear line, or the tree that tar would make of them.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+need_command zstd
+
+python3 "$DATASETFS_SOURCE/tests/cli/archive_nasty.py" . || fail "archive_nasty.py"
+
+# refused MESSAGE ARCHIVE… [OPTIONS…]: status 1, that one line, and no volume
+refused() {
+    assert_fails 1 "$1" mkdatasetfs --progress none x.vol "${@:2}"
+    [ ! -e x.vol ] || fail "a volume is left of ${*:2}"
+}
+
+refused "'../up' in the archive has '..' in it" up.tar
+refused "'a/../../up' in the archive has '..' in it" up-inside.tar
+refused "'../../etc/passwd' in the archive has '..' in it" link-up.tar
+refused "'below/file' in the archive lies below something that is not a directory" below-symlink.tar
+refused "'file/below' in the archive lies below something that is not a directory" below-file.tar
+refused "'lost' is a hard link to a file that the archive does not have" link-lost.tar
+refused "'self' is a hard link to a file that the archive does not have" link-self.tar
+refused "'one' is a hard link to a file that the archive does not have" link-circle.tar
+refused "'name' is a hard link to a directory" link-directory.tar
+refused "'b' is a hard link to 'a', which is left out" link.tar --exclude /a
+refused "'b' is a hard link to 'y', which is left out" strip-link.tar --strip-components 1
+refused "'.datasetfs' at its top" control.tar
+refused "a name of 300 bytes, expected at most 255" long-name.tar
+refused "'empty': is not a tar archive" empty
+refused "'garbage': is not a tar archive" garbage
+refused "'cut-content.tar': Truncated tar archive" cut-content.tar
+refused "'cut-header.tar': Truncated tar archive" cut-header.tar
+refused "'cut.tar.gz': truncated gzip input" cut.tar.gz
+refused "'cut.tar.zst': " cut.tar.zst
+refused "'cut.tar.xz': " cut.tar.xz
+refused "'checksum.tar': " checksum.tar
+refused "has an owner or a group above" owner.tar
+refused "the symlink's target is empty or too long" symlink-long.tar
+refused "'xattrs.tar': the user attributes of 'file' take more than 65536 bytes" xattrs.tar
+refused "'block' is a device" special.tar --special fail
+refused "grows to more than 1000 times its size, as a compression bomb does" bomb.tar.zst
+refused "grows to more than 1000 times its size, as a compression bomb does" nested-bomb.tar --nested
+refused "more than 8 archives inside each other" deep.tar --nested
+refused "in the archive that becomes the folder 'broken/': is not a tar archive" broken-inside.tar --nested
+
+# paths VOLUME: those of its files, and how many names each inode has
+paths() {
+    datasetfsctl dump "$1" | awk '$2 == "f" || $2 == "l" || $2 == "h" { print $2, $NF, $2 == "f" ? $7 : "" }' | sort | xargs
+}
+
+pack v.vol absolute.tar
+assert_contains "the warning" "$(cat pack.log)" "'/etc/hosts' in the archive is absolute: names are taken without their leading '/'"
+assert_eq "absolute names" "$(paths v.vol)" "f hosts 2 h link"
+rm v.vol
+pack v.vol special.tar
+assert_contains "the warning" "$(cat pack.log)" "'device' is a device, ignoring"
+assert_eq "devices and FIFOs" "$(paths v.vol)" "f file 1"
+rm v.vol
+
+# The later entry counts; a link keeps what its target was.
+pack v.vol duplicates.tar
+datasetfsctl dump v.vol >dump
+assert_eq "duplicates" "$(paths v.vol)" "f a 1 f d 1 f keeps-the-first 1 l s"
+assert_eq "sizes" "$(awk '$2 == "f" { print $8, $NF }' dump | sort -k2 | xargs)" "6 a 3 d 5 keeps-the-first"
+grep -q '^[0-9]* d 0700 1 2 ' dump || fail "the later directory: $(cat dump)"
+datasetfsctl verify v.vol >verify.log || { cat verify.log; fail "verify"; }
+rm v.vol
+
+# A link to a target that comes later, and one to that link.
+pack v.vol link-later.tar
+assert_eq "links to what comes later" "$(paths v.vol)" "f a 3 h b h c"
+rm v.vol
+
+# Names that are no text.
+pack v.vol bytes.tar
+assert_eq "bytes" "$(datasetfsctl dump v.vol | awk '$2 == "f" { printf "%s ", $NF }')" \
+    '\x0anew K\xe2\x84\xaa e\xcc\x81 \xc3\xa9 \xed\xa0\x80 \xff\xfe '
+rm v.vol
+
+# The process that decodes has no rights, and takes no memory for what an archive says.
+mkfifo slow
+mkdatasetfs --progress none v.vol slow >pack.log 2>&1 &
+packer=$!
+exec 9>slow
+head -c 700 link.tar >&9 # it waits for more
+wait_for 30 pgrep -P $packer
+child=$(pgrep -P $packer)
+wait_for 30 grep -q '^Seccomp:[[:space:]]*2' "/proc/$child/status"
+assert_eq "capabilities" "$(awk '/^Cap(Prm|Eff)/ { print $2 }' "/proc/$child/status" | sort -u)" 0000000000000000
+assert_eq "no_new_privs" "$(awk '/^NoNewPrivs/ { print $2 }' "/proc/$child/status")" 1
+if is_root; then
+    assert_eq "user" "$(awk '/^Uid/ { print $2, $3, $4, $5 }' "/proc/$child/status")" "65534 65534 65534 65534"
+    assert_eq "its root" "$(ls -A "/proc/$child/root/")" ""
+    assert_eq "descriptors" "$(find "/proc/$child/fd" -mindepth 1 | wc -l)" 2
+fi
+
+# If it is killed the packer says so, and if the packer is killed it ends.
+kill -KILL "$child"
+exec 9>&-
+rc=0
+wait $packer || rc=$?
+assert_eq "status" $rc 1
+assert_contains "the line" "$(cat pack.log)" "the process that decodes archives was ended by signal 9 (Killed)"
+[ ! -e v.vol ] || fail "a volume is left"

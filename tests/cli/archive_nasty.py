@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""Makes the archives of archive-nasty.sh.
+
+usage: archive_nasty.py DIRECTORY
+"""
+import bz2
+import gzip
+import io
+import lzma
+import os
+import subprocess
+import sys
+import tarfile
+
+DIRECTORY = sys.argv[1]
+
+
+def entry(name, kind=tarfile.REGTYPE, content=b"", link="", pax=None, **fields):
+    info = tarfile.TarInfo(name)
+    info.type, info.linkname, info.size, info.pax_headers = kind, link, len(content), pax or {}
+    for field, value in fields.items():
+        setattr(info, field, value)
+    return info, content
+
+
+def archive(*entries, file_format=tarfile.PAX_FORMAT):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=file_format, encoding="utf-8", errors="surrogateescape") as tar:
+        for info, content in entries:
+            tar.addfile(info, io.BytesIO(content))
+    return out.getvalue()
+
+
+def save(name, content):
+    with open(os.path.join(DIRECTORY, name), "wb") as file:
+        file.write(content)
+
+
+def zstd(content):
+    return subprocess.run(["zstd", "-q", "-c"], input=content, stdout=subprocess.PIPE, check=True).stdout
+
+
+def link(name, target):
+    return entry(name, tarfile.LNKTYPE, link=target)
+
+
+def names():
+    save("up.tar", archive(entry("../up", content=b"x")))
+    save("up-inside.tar", archive(entry("a/../../up", content=b"x")))
+    save("absolute.tar", archive(entry("/etc/hosts", content=b"x"), link("/etc/link", "/etc/hosts")))
+    save("control.tar", archive(entry(".datasetfs/x", content=b"x")))
+    save("long-name.tar", archive(entry("a/" + "n" * 300, content=b"x")))
+    save("bytes.tar", archive(*(entry(os.fsdecode(name), content=name) for name in (
+        b"K\xe2\x84\xaa", b"\nnew", b"\xff\xfe", b"e\xcc\x81", b"\xc3\xa9", b"\xed\xa0\x80"))))
+
+
+def links():
+    save("link.tar", archive(entry("a", content=b"x"), link("b", "a")))
+    save("link-up.tar", archive(link("passwd", "../../etc/passwd")))
+    save("link-lost.tar", archive(entry("file"), link("lost", "missing")))
+    save("link-self.tar", archive(link("self", "self")))
+    save("link-circle.tar", archive(link("one", "two"), link("two", "three"), link("three", "one")))
+    save("link-directory.tar", archive(entry("dir", tarfile.DIRTYPE), link("name", "dir")))
+    save("link-later.tar", archive(link("c", "b"), link("b", "a"), entry("a", content=b"x" * 200)))
+    save("strip-link.tar", archive(entry("y", content=b"x"), link("x/b", "y")))
+    save("below-symlink.tar", archive(entry("below", tarfile.SYMTYPE, link="/tmp"), entry("below/file", content=b"x")))
+    save("below-file.tar", archive(entry("file", content=b"x"), entry("file/below", content=b"x")))
+    save("symlink-long.tar", archive(entry("s", tarfile.SYMTYPE, link="t" * 4096)))
+
+
+def kinds():
+    device = {"devmajor": 1, "devminor": 3}
+    save("special.tar", archive(entry("device", tarfile.CHRTYPE, **device), entry("block", tarfile.BLKTYPE, **device),
+                                entry("pipe", tarfile.FIFOTYPE), entry("file", content=b"x"),
+                                link("device-too", "device")))
+    save("owner.tar", archive(entry("file", uid=1 << 33)))
+    save("xattrs.tar", archive(entry("file", pax={"SCHILY.xattr.user.a": "v" * 40000,
+                                                  "SCHILY.xattr.user.b": "v" * 40000})))
+    save("duplicates.tar", archive(
+        entry("a", content=b"first"), link("keeps-the-first", "a"), entry("a", content=b"second"),
+        entry("dir", tarfile.DIRTYPE, mode=0o755), entry("dir", tarfile.DIRTYPE, mode=0o700, uid=1, gid=2),
+        entry("d", tarfile.DIRTYPE), entry("d", content=b"now"),
+        entry("s", content=b"x" * 3000000), entry("s", tarfile.SYMTYPE, link="a")))
+
+
+def damage():
+    whole = archive(entry("first", content=os.urandom(5000)), entry("second", content=os.urandom(100000)))
+    save("empty", b"")
+    save("garbage", b"no archive " * 1000)
+    save("cut-content.tar", whole[:20000])
+    save("cut-header.tar", whole[:5632 + 200])
+    save("cut.tar.gz", gzip.compress(whole)[:50000])
+    save("cut.tar.xz", lzma.compress(whole)[:50000])
+    save("cut.tar.zst", zstd(whole)[:50000])
+    checksum = bytearray(whole)
+    checksum[5632 + 5] ^= 1
+    save("checksum.tar", checksum)
+
+
+def bombs():
+    zeros = archive(entry("zeros", content=bytes(300 << 20)))
+    save("bomb.tar.zst", zstd(zeros))
+    save("nested-bomb.tar", archive(entry("inner.tar.zst", content=zstd(zeros))))
+    deep = archive(entry("file", content=b"x"))
+    for _ in range(9):
+        deep = archive(entry("deep.tar", content=deep))
+    save("deep.tar", deep)
+    save("broken-inside.tar", archive(entry("broken.tar", content=bz2.compress(b"no archive"))))
+
+
+names()
+links()
+kinds()
+damage()
+bombs()
