@@ -119,7 +119,15 @@ static bool members_has(const struct members *members, const struct member_group
 {
 	const struct member *member = &members->list[address_member(members->columns[group->first_column + column])];
 
-	return !member->missing_from || group->birth < member->missing_from;
+	uint64_t missing_from = __atomic_load_n(&member->missing_from, __ATOMIC_ACQUIRE);
+
+	return !missing_from || group->birth < missing_from;
+}
+
+void members_note(struct members *members, uint32_t member, uint64_t missing_from)
+{
+	if (member < members->count)
+		__atomic_store_n(&members->list[member].missing_from, missing_from, __ATOMIC_RELEASE);
 }
 
 uint32_t members_copies(const struct members *members, uint64_t address, uint64_t ret[DSFS_COPIES_MAX])

@@ -18,7 +18,7 @@ struct member {
 	uint64_t stale_sequence; /* of a stale one: its last superblock and the catalogue that it names */
 	uint8_t stale_sha256[32];
 	char identity[129], domain[225]; /* NUL-terminated */
-	/* Set by catalogue_load(), not in the table: groups born from this superblock on are not on it; 1: none is; 0:
+	/* Set by catalogue_load() and members_note(), not in the table: groups born from this superblock on are not on it; 1: none is; 0:
 	 * all are. */
 	uint64_t missing_from;
 };
@@ -75,6 +75,9 @@ uint32_t members_spare(const struct members *members);
 /* Where the byte at this address of a data column can be read, the address itself first if it is there. Returns how
  * many; 1, the address, without a table or a group, and when none is there. */
 uint32_t members_copies(const struct members *members, uint64_t address, uint64_t ret[DSFS_COPIES_MAX]);
+
+/* Sets missing_from of a member that came back. Other threads may look for copies meanwhile. */
+void members_note(struct members *members, uint32_t member, uint64_t missing_from);
 
 /* Whether the superblock of a member agrees with the table: UUID and size are those of the member, and its copy of the
  * catalogue lies outside of all groups. */

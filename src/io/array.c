@@ -4,11 +4,18 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static struct array_source *array_cast(struct source *source)
 {
 	return (struct array_source *)source;
+}
+
+bool array_has(const struct array_source *array, uint32_t slot)
+{
+	return __atomic_load_n(&array->files[slot], __ATOMIC_ACQUIRE);
 }
 
 static int array_find(struct source *source, uint32_t member, struct source **ret, struct error *err)
@@ -17,9 +24,9 @@ static int array_find(struct source *source, uint32_t member, struct source **re
 
 	if (member >= array->count)
 		return error_set(err, -EINVAL, "member %" PRIu32 ": the volume has %" PRIu32, member, array->count);
-	if (!array->files[member])
+	if (!array_has(array, member))
 		return error_set(err, -ENODEV, "member %" PRIu32 " is missing", member);
-	*ret = &array->files[member]->source;
+	*ret = &__atomic_load_n(&array->files[member], __ATOMIC_ACQUIRE)->source;
 	return 0;
 }
 
@@ -147,8 +154,11 @@ void array_close(struct array_source *array)
 {
 	if (!array)
 		return;
-	for (uint32_t i = 0; array->files && i < array->count; i++)
+	for (uint32_t i = 0; array->files && array->fds && i < array->count; i++) {
+		if (!array->files[i] && array->fds[i] >= 0)
+			close(array->fds[i]);
 		file_close(array->files[i]);
+	}
 	free(array->files);
 	free(array->fds);
 	free(array->geometry);
@@ -159,4 +169,42 @@ void array_resize(struct array_source *array, uint32_t slot, uint64_t size)
 {
 	file_resize(array->files[slot], size);
 	__atomic_store_n(&array->geometry[slot].size, size, __ATOMIC_RELAXED);
+}
+
+int array_reserve(struct array_source *array, struct error *err)
+{
+	for (uint32_t i = 0; i < array->count; i++) {
+		if (array->fds[i] >= 0)
+			continue;
+		array->fds[i] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		if (array->fds[i] < 0)
+			return error_errno(err, "cannot open '/dev/null'");
+	}
+	return 0;
+}
+
+/* Its geometry is looked at by those alone who read it. */
+static void array_enter(struct array_source *array, uint32_t slot, struct file_source *file)
+{
+	struct file_geometry *geometry = &array->geometry[slot];
+
+	geometry->is_block_device = file->geometry.is_block_device;
+	geometry->is_direct = file->geometry.is_direct;
+	__atomic_store_n(&geometry->size, file->geometry.size, __ATOMIC_RELAXED);
+	__atomic_store_n(&array->files[slot], file, __ATOMIC_RELEASE);
+}
+
+int array_adopt(struct array_source *array, uint32_t slot, struct file_source *file, struct error *err)
+{
+	if (dup3(file->fd, array->fds[slot], O_CLOEXEC) < 0)
+		return error_errno(err, "dup3");
+	if (array_has(array, slot)) {
+		array_resize(array, slot, file->geometry.size);
+		file_close(file);
+		return 0;
+	}
+	close(file->fd);
+	file->fd = array->fds[slot];
+	array_enter(array, slot, file);
+	return 0;
 }

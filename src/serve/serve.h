@@ -67,7 +67,9 @@ struct worker;
 
 /* Where a member is looked for when it is lost. */
 struct serve_member {
-	char *name; /* as it was found */
+	_Atomic(char *) name; /* as it was found; NULL: it never was */
+	char **former; /* names that it had: somebody may look at one yet */
+	size_t former_count;
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of the namespace that was mounted; "": it is none, or has none */
 };
 
@@ -98,6 +100,8 @@ struct serve {
 	struct watchdog *watchdog; /* NULL before the mount serves */
 	_Atomic int64_t listed; /* when the kernel is to forget the listing of versions, ns; 0: it has none */
 	_Atomic bool is_lost;   /* perhaps: see reopen.h */
+	_Atomic bool is_degraded; /* perhaps a member is missing, stale or lost: see rejoin.h */
+	int64_t look_at;        /* the control thread's: when to look for it again, ns, monotonic */
 	_Atomic int path_error; /* negative errno of the last device read that is to be tried again */
 	struct chunk_cache *cache;
 	struct page_cache *pages; /* of block checksums */
@@ -121,3 +125,15 @@ static inline struct generation *serve_current(struct serve *serve)
 {
 	return generations_current(&serve->generations);
 }
+
+/* Any thread: a member is not as it should be. */
+static inline void serve_note_degraded(struct serve *serve)
+{
+	if (serve->route && !atomic_exchange(&serve->is_degraded, true))
+		wake_up(&serve->wake);
+}
+
+/* By the control thread, or before it runs: what a member is found by, and which namespace it is. Takes the name. */
+void serve_rename_member(struct serve *serve, uint32_t slot, char *name);
+/* All names. */
+void serve_forget_members(struct serve *serve);

@@ -93,7 +93,7 @@ static int answer_put_volume(const struct serve *serve, struct answer *answer, s
 				 "the volume has %" PRIu32 " members, more than the %u that can be handed over",
 				 volume->count, HANDOVER_MEMBERS);
 	for (uint32_t i = 0; i < volume->count; i++)
-		if (volume->fds[i] < 0)
+		if (!array_has(volume, i))
 			return error_set(err, -EOPNOTSUPP,
 					 "member %" PRIu32 " is missing: the volume is read through the mount", i);
 	r = answer_put_member(serve, 0, &answer->fds[HANDOVER_VOLUME], err);

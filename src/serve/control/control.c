@@ -12,6 +12,7 @@
 #include "serve/control/follow.h"
 #include "serve/control/listing.h"
 #include "serve/control/prune.h"
+#include "serve/control/rejoin.h"
 #include "serve/control/reopen.h"
 #include "serve/control/stale.h"
 
@@ -61,18 +62,19 @@ static void control_sleep(const struct control *control, int64_t until)
 static int64_t control_look_after(struct control *control)
 {
 	struct serve *serve = control->serve;
-	int64_t prune, listing;
+	int64_t prune, listing, rejoin;
 
 	if (control->look && clock_now() >= control->look) {
 		follow_look(serve, &control->follow);
 		control->look = clock_now() + (int64_t)serve->options.follow * 1000000000;
 	}
 	reopen_settle(serve); /* first: the others read the volume */
+	rejoin = rejoin_settle(serve);
 	stale_settle(serve);
 	listing = listing_settle(serve);
 	prune = prune_settle(serve);
 	generations_reap(&serve->generations);
-	return control_first(control_first(control->look, prune), listing);
+	return control_first(control_first(control->look, prune), control_first(listing, rejoin));
 }
 
 static void *control_main(void *argument)

@@ -4,12 +4,11 @@
 #include "serve/control/reopen.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/format.h"
 #include "base/log.h"
 #include "device/locate.h"
@@ -58,18 +57,14 @@ static int reopen_locate(const struct serve_member *member, char **ret, struct e
 	return locate_path(member->identity[0] ? member->identity : member->name, ret, err);
 }
 
-static int reopen_replace(struct serve *serve, uint32_t slot, const struct file_source *file, struct error *err)
+void reopen_renew(struct serve *serve)
 {
-	if (dup3(file->fd, serve->volume->fds[slot], O_CLOEXEC) < 0)
-		return error_errno(err, "dup3");
-	array_resize(serve->volume, slot, file->geometry.size);
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		waiting_renew(serve->workers[i]);
 	if (serve->ahead)
 		fetcher_renew(ahead_fetcher(serve->ahead));
 	clients_renew(serve->clients);
 	wishes_renew(serve->wishes);
-	return 0;
 }
 
 static int reopen_try(struct serve *serve, uint32_t slot, struct error *err)
@@ -88,7 +83,11 @@ static int reopen_try(struct serve *serve, uint32_t slot, struct error *err)
 		r = reopen_check(serve, array, slot, err);
 	}
 	if (r == 0)
-		r = reopen_replace(serve, slot, file, err);
+		r = array_adopt(serve->volume, slot, file, err);
+	if (r == 0) {
+		(void)array_put(array, slot, NULL);
+		reopen_renew(serve);
+	}
 	array_close(array);
 	if (r == 0)
 		log_warn("volume '%s' was lost and is open again, as '%s'", serve->options.volume, path);
@@ -105,6 +104,7 @@ static void reopen_settle_member(struct serve *serve, uint32_t slot)
 	if (reopen_check(serve, serve->volume, slot, &err) == 0)
 		return;
 	err = (struct error){ 0 };
+	serve_note_degraded(serve);
 	if (reopen_try(serve, slot, &err) == 0 ||
 	    (!strcmp(err.reason, reported.reason) && !log_allow(&limit, &suppressed)))
 		return;
@@ -112,11 +112,17 @@ static void reopen_settle_member(struct serve *serve, uint32_t slot)
 	log_error(&err, "volume '%s' is lost, trying again", serve->options.volume);
 }
 
+bool reopen_must_wait(const struct serve *serve, uint32_t slot)
+{
+	return serve->route && route_is_suspect(serve->route, slot, clock_now()) &&
+	       atomic_load(&serve->route->members[slot].under_way);
+}
+
 void reopen_settle(struct serve *serve)
 {
 	if (!atomic_exchange(&serve->is_lost, false))
 		return;
 	for (uint32_t i = 0; i < serve->volume->count; i++)
-		if (serve->volume->fds[i] >= 0) /* it was there at the mount */
+		if (array_has(serve->volume, i) && !reopen_must_wait(serve, i))
 			reopen_settle_member(serve, i);
 }

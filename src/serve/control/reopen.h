@@ -9,3 +9,7 @@ void reopen_wish(struct serve *serve);
  * somewhere else: the namespace with the identity that it was mounted from, or what its path leads to. It must be the
  * same volume, in a state not older than at the mount. Then it takes the descriptor's place. */
 void reopen_settle(struct serve *serve);
+/* A member of several that keeps reads would keep the control thread too. */
+bool reopen_must_wait(const struct serve *serve, uint32_t slot);
+/* Descriptors of the volume lead elsewhere: all that have registered them are told. */
+void reopen_renew(struct serve *serve);

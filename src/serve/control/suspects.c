@@ -24,13 +24,13 @@ static void suspects_report(const struct serve *serve, uint32_t number, bool is_
 		return;
 	if (!is_suspect)
 		log_warn("member %" PRIu32 " ('%s') of '%s' answers again, suppressed=%u", number,
-			 serve->members[number].name, serve->options.volume, suppressed);
+			 atomic_load(&serve->members[number].name), serve->options.volume, suppressed);
 	else if (suspects_fails(serve, number))
 		log_warn("reads of member %" PRIu32 " ('%s') of '%s' fail, the copies of other members are read, "
-			 "suppressed=%u", number, serve->members[number].name, serve->options.volume, suppressed);
+			 "suppressed=%u", number, atomic_load(&serve->members[number].name), serve->options.volume, suppressed);
 	else
 		log_warn("member %" PRIu32 " ('%s') of '%s' does not answer, the copies of other members are read, "
-			 "in_flight=%" PRIu32 " suppressed=%u", number, serve->members[number].name,
+			 "in_flight=%" PRIu32 " suppressed=%u", number, atomic_load(&serve->members[number].name),
 			 serve->options.volume, atomic_load(&serve->route->members[number].under_way), suppressed);
 }
 
@@ -57,7 +57,7 @@ bool suspects_look(struct suspects *suspects, struct serve *serve)
 
 	suspects->is_failing = false;
 	for (uint32_t i = 0; serve->route && i < serve->route->count; i++) {
-		bool is_suspect = serve->members[i].name && route_is_suspect(serve->route, i, now);
+		bool is_suspect = atomic_load(&serve->members[i].name) && route_is_suspect(serve->route, i, now);
 
 		if (is_suspect != suspects->was[i])
 			suspects_report(serve, i, is_suspect);

@@ -160,8 +160,10 @@ static void watchdog_look(struct watchdog *watchdog)
 		if (since && (!oldest || since < oldest))
 			oldest = since;
 	}
-	if (watchdog->suspects.is_failing)
+	if (watchdog->suspects.is_failing) {
 		reopen_wish(serve);
+		serve_note_degraded(serve);
+	}
 	now = clock_now();
 	since = atomic_load(&watchdog->waiting_since);
 	if (!since && oldest && now - oldest >= WAITING_STALL)

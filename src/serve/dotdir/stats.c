@@ -218,12 +218,12 @@ static void stats_member(const struct serve *serve, uint32_t number, int64_t now
 
 	json_begin_object(json, NULL);
 	json_number(json, DSFS_CONTROL_MEMBER, number);
-	if (serve->members[number].name)
-		json_string(json, DSFS_CONTROL_MEMBER_NAME, serve->members[number].name);
+	if (atomic_load(&serve->members[number].name))
+		json_string(json, DSFS_CONTROL_MEMBER_NAME, atomic_load(&serve->members[number].name));
 	else
 		json_null(json, DSFS_CONTROL_MEMBER_NAME);
 	json_string(json, DSFS_CONTROL_MEMBER_STATE,
-		    !serve->members[number].name ? "missing" : is_suspect ? "suspect" : "ok");
+		    !atomic_load(&serve->members[number].name) ? "missing" : is_suspect ? "suspect" : "ok");
 	json_number(json, DSFS_CONTROL_MEMBER_READS, atomic_load(&member->reads));
 	json_number(json, DSFS_CONTROL_MEMBER_BYTES, atomic_load(&member->bytes));
 	json_number(json, DSFS_CONTROL_MEMBER_ERRORS, atomic_load(&member->errors));

@@ -93,9 +93,13 @@ int mounted_read(struct serve *serve, struct superblock *ret_super, struct catal
 	r = catalogue_load_shown(&serve->volume->source, serve_current(serve) ? seen : UINT64_MAX, ret_super, ret, err);
 	if (r == 0)
 		r = mounted_check(serve, ret_super, seen, err);
-	if (r == 0)
-		mounted_remember(serve, ret_super->sequence);
-	return r;
+	if (r < 0)
+		return r;
+	mounted_remember(serve, ret_super->sequence);
+	for (uint32_t i = 0; i < ret->members.count; i++)
+		if (ret->members.list[i].missing_from)
+			serve_note_degraded(serve);
+	return 0;
 }
 
 bool mounted_is_outdated(struct serve *serve, const struct superblock *super)

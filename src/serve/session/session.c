@@ -114,15 +114,6 @@ static void session_settle(struct session *session, const char *label)
 		 serve->ring ? "ring" : "dev");
 }
 
-static void session_identify(struct serve *serve, uint32_t slot)
-{
-	struct serve_member *member = &serve->members[slot];
-	struct error why = { 0 };
-
-	if (locate_identity(serve->volume->fds[slot], member->identity, &why) < 0)
-		log_debug("'%s' cannot be found again under another name: %s", member->name, why.reason);
-}
-
 static int session_open_volume(struct serve *serve, struct error *err)
 {
 	struct assembly assembly;
@@ -141,24 +132,21 @@ static int session_open_volume(struct serve *serve, struct error *err)
 		assembly_close(&assembly);
 		return r;
 	}
+	r = array_reserve(assembly.array, err);
+	if (r < 0) {
+		assembly_close(&assembly);
+		return r;
+	}
 	serve->volume = take_ptr(&assembly.array);
 	for (uint32_t i = 0; i < serve->volume->count; i++) {
-		serve->members[i].name = take_ptr(&assembly.names[i]);
-		if (serve->members[i].name)
-			session_identify(serve, i);
+		if (assembly.names[i])
+			serve_rename_member(serve, i, take_ptr(&assembly.names[i]));
 		else
 			log_warn("volume '%s' is degraded: member %" PRIu32 " is missing or stale, copies are read "
 				 "instead", serve->options.volume, i);
 	}
 	assembly_close(&assembly);
 	return 0;
-}
-
-static void session_forget_members(struct serve *serve)
-{
-	for (uint32_t i = 0; serve->members && i < serve->volume->count; i++)
-		free(serve->members[i].name);
-	free(serve->members);
 }
 
 /* Those that unmount. Of a blocked signal the kernel forgets that it is ignored, as nohup(1) has SIGHUP. */
@@ -406,7 +394,7 @@ void session_free(struct session *session)
 	is_stuck = !clients_stop(session->serve.clients) || is_stuck;
 	guard_close(&session->guard);
 	if (!is_stuck) { /* first: what it lies on may be about to be unmounted */
-		session_forget_members(&session->serve);
+		serve_forget_members(&session->serve);
 		array_close(session->serve.volume);
 	}
 	mount_farewell(session->mount);

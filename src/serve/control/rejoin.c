@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* Whom the table of the newest catalogue names comes into the mount: with what it lacks, as members_note() says, and with
+ * the number of the descriptor that the slot has had since the mount. */
+#include "serve/control/rejoin.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "device/locate.h"
+#include "image/catalogue.h"
+#include "members/assembly.h"
+#include "members/naming.h"
+#include "serve/control/reopen.h"
+#include "serve/opening/mounted.h"
+
+#define REJOIN_PERIOD INT64_C(5000000000) /* ns between two looks: each opens all that may be a member */
+
+/* A device that keeps reads would keep this thread too. */
+static bool rejoin_must_wait(const struct serve *serve)
+{
+	for (uint32_t i = 0; i < serve->route->count; i++)
+		if (reopen_must_wait(serve, i))
+			return true;
+	return false;
+}
+
+/* Whether it is what the slot has. */
+static bool rejoin_is_there(const struct serve *serve, uint32_t slot, const struct file_source *file)
+{
+	struct stat ours, found;
+
+	if (!array_has(serve->volume, slot) || fstat(serve->volume->fds[slot], &ours) < 0 ||
+	    fstat(file->fd, &found) < 0)
+		return false;
+	if (S_ISBLK(ours.st_mode) || S_ISBLK(found.st_mode))
+		return S_ISBLK(ours.st_mode) && S_ISBLK(found.st_mode) && ours.st_rdev == found.st_rdev;
+	return ours.st_dev == found.st_dev && ours.st_ino == found.st_ino;
+}
+
+static int rejoin_take(struct serve *serve, uint32_t slot, struct assembly *assembly, struct error *err)
+{
+	uint32_t block = assembly->array->geometry[slot].logical_block;
+	uint32_t expected = serve->volume->geometry[slot].logical_block;
+	int r;
+
+	if (block > expected)
+		return error_set(err, -EINVAL,
+				 "member %" PRIu32 " ('%s') has logical blocks of %u bytes, expected %u or less: mount "
+				 "again to use it", slot, assembly->names[slot], block, expected);
+	r = array_adopt(serve->volume, slot, assembly->array->files[slot], err);
+	if (r < 0)
+		return r;
+	(void)array_put(assembly->array, slot, NULL);
+	serve_rename_member(serve, slot, take_ptr(&assembly->names[slot]));
+	reopen_renew(serve);
+	log_warn("member %" PRIu32 " of '%s' is used again, it is '%s'", slot, serve->options.volume,
+		 atomic_load(&serve->members[slot].name));
+	return 0;
+}
+
+/* Versions that were opened before it came have their groups on it too. */
+static void rejoin_note(struct serve *serve, uint32_t slot, uint64_t missing_from)
+{
+	struct generation *generation;
+
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
+		generation = atomic_load(&serve->generations.slots[i]);
+		if (generation)
+			members_note(&generation->index->members, slot, missing_from);
+	}
+}
+
+/* *ret_whole: all members are there and have all. */
+static int rejoin_take_all(struct serve *serve, struct assembly *assembly, const struct members *members,
+			   bool *ret_whole, struct error *err)
+{
+	int r = 0;
+
+	*ret_whole = true;
+	for (uint32_t i = 0; i < members->count && r == 0; i++) {
+		const struct file_source *file = assembly->array->files[i];
+		uint64_t missing_from = members->list[i].missing_from;
+
+		if (missing_from || !file)
+			*ret_whole = false;
+		if (missing_from == 1 || !file)
+			continue;
+		if (!rejoin_is_there(serve, i, file))
+			r = rejoin_take(serve, i, assembly, err);
+		if (r == 0)
+			rejoin_note(serve, i, missing_from);
+	}
+	return r;
+}
+
+static int rejoin_look(struct serve *serve, const char *name, bool *ret_whole, struct error *err)
+{
+	struct assembly assembly = { 0 };
+	struct catalogue catalogue = { 0 };
+	struct superblock super;
+	int r = assembly_open(name, &assembly, err);
+
+	if (r == 0 && assembly.count != serve->volume->count)
+		r = error_set(err, -EINVAL, "the volume has %" PRIu32 " members now, had %" PRIu32 " at the mount",
+			      assembly.count, serve->volume->count);
+	if (r == 0)
+		r = catalogue_load(&assembly.array->source, &super, &catalogue, err);
+	if (r == 0)
+		r = mounted_check(serve, &super, atomic_load(&serve->newest), err);
+	if (r == 0)
+		r = rejoin_take_all(serve, &assembly, &catalogue.members, ret_whole, err);
+	catalogue_free(&catalogue);
+	assembly_close(&assembly);
+	return r;
+}
+
+/* What the volume was called by may be what is missing: any member names it. */
+static void rejoin_try(struct serve *serve, bool *ret_whole)
+{
+	static struct log_limit limit = { .burst = 2 };
+	struct error err = { 0 };
+	unsigned suppressed;
+	int r = rejoin_look(serve, serve->options.volume, ret_whole, &err);
+	bool is_all = r == 0 && naming_is_one(serve->options.volume); /* that can be found */
+
+	for (uint32_t i = 0; !*ret_whole && !is_all && i < serve->volume->count; i++) {
+		const char *name = atomic_load(&serve->members[i].name);
+
+		if (!name || route_is_suspect(serve->route, i, clock_now()))
+			continue;
+		err = (struct error){ 0 };
+		r = rejoin_look(serve, name, ret_whole, &err);
+		break;
+	}
+	if (r < 0 && log_allow(&limit, &suppressed))
+		log_error(&err, "cannot look for members of '%s', trying again", serve->options.volume);
+}
+
+int64_t rejoin_settle(struct serve *serve)
+{
+	bool is_whole = false;
+	int64_t now = clock_now();
+
+	if (!serve->route || !atomic_load(&serve->is_degraded))
+		return 0;
+	if (now < serve->look_at)
+		return serve->look_at;
+	serve->look_at = now + REJOIN_PERIOD;
+	if (rejoin_must_wait(serve))
+		return serve->look_at;
+	atomic_store(&serve->is_degraded, false); /* first: it may be told meanwhile that one is */
+	rejoin_try(serve, &is_whole);
+	if (is_whole)
+		return 0;
+	atomic_store(&serve->is_degraded, true);
+	return serve->look_at;
+}

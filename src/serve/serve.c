@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of members: threads that show them never wait for the one that changes them, so former ones stay. */
+#include "serve/serve.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "device/locate.h"
+
+/* Without memory to remember it by, a former name is lost, and not freed. */
+static void serve_keep_name(struct serve_member *member, char *former)
+{
+	char **names = realloc(member->former, (member->former_count + 1) * sizeof(*names));
+
+	if (!names)
+		return;
+	member->former = names;
+	names[member->former_count++] = former;
+}
+
+void serve_rename_member(struct serve *serve, uint32_t slot, char *name)
+{
+	struct serve_member *member = &serve->members[slot];
+	char *former = atomic_exchange(&member->name, name);
+	struct error why = { 0 };
+
+	if (former)
+		serve_keep_name(member, former);
+	if (locate_identity(serve->volume->fds[slot], member->identity, &why) < 0)
+		log_debug("'%s' cannot be found again under another name: %s", name, why.reason);
+}
+
+void serve_forget_members(struct serve *serve)
+{
+	for (uint32_t i = 0; serve->members && i < serve->volume->count; i++) {
+		struct serve_member *member = &serve->members[i];
+
+		for (size_t k = 0; k < member->former_count; k++)
+			free(member->former[k]);
+		free(member->former);
+		free(atomic_load(&member->name));
+	}
+	free(serve->members);
+}

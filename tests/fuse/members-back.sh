@@ -1,0 +1,88 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon ring in=asan,tsan
+# A mount of a mirrored volume, from which members are missing or go away: one that comes back is used again without
+# mounting anew, under its old name or another; one that missed a change is not.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+need_fuse
+export PATH=$DATASETFS_BUILD/tests/library:$PATH
+
+# member NUMBER FIELD
+member() {
+    python3 -c '
+import json, sys
+print(json.load(open("mnt/.datasetfs/stats.json"))["members"][int(sys.argv[1])][sys.argv[2]])' "$1" "$2"
+}
+
+is_member() {
+    [ "$(member "$1" "$2")" "$3" "$4" ]
+}
+
+is_told() {
+    grep -q "$1" daemon.log
+}
+
+# is_read NUMBER: from now on
+is_read() {
+    local reads
+    reads=$(member "$1" reads)
+    for _ in {1..20}; do
+        python3 "$DATASETFS_SOURCE/tests/fuse/members_stuck.py" source mnt 8 $RANDOM 0.3 0 0 >/dev/null ||
+            fail "wrong bytes"
+        ! is_member "$1" reads -gt $((reads + 20)) || return 0
+    done
+    fail "member $1 is not read: $(cat mnt/.datasetfs/stats.json)"
+}
+
+mkdir source away
+for i in {1..300}; do head -c $((i * 97)) /dev/urandom >source/$i; done
+head -c 3000000 /dev/urandom >source/large
+pack a,b,c source --protect mirror:2
+cp b away/old
+
+say "missing at the mount"
+mv b away/
+mount_volume a mnt
+assert_eq "its state" "$(member 1 state)" missing
+compare source mnt || fail "without a member"
+mv away/b other
+wait_for 30 is_told "member 1 of '.*/a' is used again, it is '.*/other'" || fail "it is not found: $(cat daemon.log)"
+assert_eq "its state" "$(member 1 state)" ok
+is_read 1
+compare source mnt || fail "with the member that is back"
+WAY=direct library-way mnt sums | sort >past
+WAY=direct library-way a sums | sort | cmp - past || fail "past the mount"
+
+say "lost, and back as another file"
+cp other away/b
+truncate -s 17M other
+rm other
+for _ in {1..20}; do
+    python3 "$DATASETFS_SOURCE/tests/fuse/members_stuck.py" source mnt 8 $RANDOM 0.3 0 0 >/dev/null || fail "lost"
+    ! is_member 1 state = suspect || break
+done
+assert_eq "its state when it is lost" "$(member 1 state)" suspect
+: >daemon.log
+mv away/b b
+wait_for 30 is_told "is used again, it is '.*/b'" || fail "it is not found again: $(cat daemon.log)"
+is_read 1
+assert_eq "its state" "$(member 1 state)" ok
+assert_eq "reads that failed" "$(stats mnt read_failures)" 0
+unmount mnt
+
+say "one that missed changes"
+head -c 1000000 /dev/urandom >source/more
+pack a source
+rm source/1*
+pack a source
+mv b away/new
+mount_volume a mnt
+cp away/old b
+sleep 12 # it is looked at twice
+assert_eq "state of a stale one" "$(member 1 state)" missing
+compare source mnt || fail "with a stale member beside it"
+rm b
+mv away/new b
+wait_for 30 is_told "is used again" || fail "it is not found: $(cat daemon.log)"
+is_read 1
+unmount mnt

@@ -1,0 +1,130 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: daemon ring in=asan,tsan timeout=900
+# A mirrored volume of which a member hangs, fails or is cut off at a random moment under 64 readers, and is well again
+# later: nobody sees an error or a wrong byte, READs do not wait for it, few reads go there, and it is used again. One
+# that is slow gets fewer reads. Members are files whose reads take a while, so that speed is latency and not CPU time.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+need_fuse
+
+LATENCY=30000 # µs
+mkdir -p source back
+python3 - "${SEED:=$RANDOM}" <<'END'
+import random
+import sys
+rng = random.Random(int(sys.argv[1]))
+for number in range(1200):
+    with open(f"source/{number}", "wb") as file:
+        file.write(rng.randbytes(200 + min(100_000, int(rng.lognormvariate(8.6, 0.9)))))
+with open("source/large", "wb") as file:
+    file.write(rng.randbytes(3_000_000))
+END
+say "SEED=$SEED"
+RANDOM=$SEED
+pack back/a,back/b,back/c source --protect mirror:2
+for member in a b c; do
+    echo $LATENCY >$member.control
+    slow_device back/$member $member $LATENCY $member.control
+done
+
+# member NUMBER FIELD
+member() {
+    python3 -c '
+import json, sys
+print(json.load(open("mnt/.datasetfs/stats.json"))["members"][int(sys.argv[1])][sys.argv[2]])' "$1" "$2"
+}
+
+is_member() {
+    [ "$(member "$1" "$2")" "$3" "$4" ]
+}
+
+readers() {
+    python3 "$DATASETFS_SOURCE/tests/fuse/members_stuck.py" source mnt "$@"
+}
+
+# strike KIND, heal KIND: something happens to member b, and is over
+cat >strike <<'END'
+case $1 in
+hang|eio) echo $1 >b.control ;;
+cut) truncate -s 17M back/b ;;
+esac
+END
+heal() {
+    [ "$1" != cut ] || cp back/kept back/b
+    echo $LATENCY >b.control
+}
+cp back/b back/kept
+
+# holds KIND: the same speed two seconds later, at least four fifths of it. A busy machine may be slow at the wrong
+# moment, but not each time.
+holds() {
+    local kind=$1 rates before after try
+    for try in 1 2 3; do
+        rates=$(readers 64 $RANDOM 1.$((RANDOM % 10)) 2 1.5 sh strike "$kind") || fail "$kind: $rates $(cat daemon.log)"
+        read -r before after <<<"$rates"
+        wait_for 20 is_member 1 state != ok || fail "$kind: nobody noticed"
+        heal "$kind"
+        if [ "$kind" = hang ]; then
+            wait_for 20 test -s b.control.log || fail "no end of the hang"
+            wait_for 20 grep -q '^hung=' b.control.log || fail "$(cat b.control.log)"
+            [ "$(sed -n 's/.*came=//p' b.control.log | sort -n | tail -n 1)" -le 8 ] ||
+                fail "reads went to a member that hangs: $(cat b.control.log)"
+        fi
+        say "$kind: $before files/s, then $after"
+        [ $((after * 5)) -lt $((before * 4)) ] || return 0
+    done
+    fail "$kind: $before files/s before, $after two seconds after: $(cat daemon.log)"
+}
+
+# comes_back: member b is read again
+comes_back() {
+    local reads
+    reads=$(member 1 reads)
+    wait_for 20 is_member 1 in_flight = 0 || fail "reads of it are still out"
+    for _ in {1..20}; do
+        readers 16 $RANDOM 0.5 0 0 >/dev/null || fail "after it came back"
+        ! is_member 1 reads -gt $((reads + 50)) || break
+    done
+    is_member 1 reads -gt $((reads + 50)) || fail "it is not read again: $(cat mnt/.datasetfs/stats.json)"
+    assert_eq "its state" "$(member 1 state)" ok
+}
+
+channels=("dev,io=uring")
+if ring_switch Y; then channels+=(ring); fi
+seeds=$(length 1 20)
+for channel in "${channels[@]}"; do
+    say "channel=$channel"
+    mount_volume a mnt -o "channel=$channel"
+    for ((seed = 0; seed < seeds; seed++)); do
+        for kind in hang eio cut; do
+            : >daemon.log
+            holds $kind
+            comes_back
+            [ $kind = cut ] || grep -q "member 1 ('.*/b') of '.*/a' .*copies of other members" daemon.log ||
+                fail "$kind: no line: $(cat daemon.log)"
+            grep -q "member 1 ('.*/b') of '.*/a' answers again" daemon.log || fail "$kind: no line: $(cat daemon.log)"
+        done
+    done
+    assert_eq "reads that failed" "$(stats mnt read_failures)" 0
+
+    # One that is ten times slower: a fair share would be a third of the reads.
+    echo ${LATENCY}0 >b.control
+    readers 16 1 0.5 0 0 >/dev/null || fail "slow"
+    all=$(($(member 0 reads) + $(member 1 reads) + $(member 2 reads)))
+    reads=$(member 1 reads)
+    readers 16 2 3 0 0 >/dev/null || fail "slow"
+    all=$(($(member 0 reads) + $(member 1 reads) + $(member 2 reads) - all))
+    reads=$(($(member 1 reads) - reads))
+    say "slow: $reads of $all reads"
+    [ $((reads * 8)) -lt "$all" ] || fail "a slow member has $reads of $all reads"
+    heal slow
+
+    # Unmounted while it hangs: the daemon waits two seconds for what the device keeps, and goes without it. The kernel
+    # keeps its threads until the device lets go.
+    readers 16 3 0.5 0.5 0 sh strike hang >/dev/null || fail "hang"
+    umount mnt || fail "unmount while a member hangs"
+    sleep 3
+    heal hang
+    wait_end "$DAEMON" || fail "the daemon does not end"
+    wait "$DAEMON" || fail "the daemon ended with status $?: $(cat daemon.log)"
+done
