@@ -18,8 +18,8 @@ struct member {
 	uint64_t stale_sequence; /* of a stale one: its last superblock and the catalogue that it names */
 	uint8_t stale_sha256[32];
 	char identity[129], domain[225]; /* NUL-terminated */
-	/* Set by catalogue_load() and members_note(), not in the table: groups born from this superblock on are not on it; 1: none is; 0:
-	 * all are. */
+	/* Set by catalogue_load() and members_note(), not in the table: groups born from this superblock on are not on
+	 * it; 1: none is; 0: all are. */
 	uint64_t missing_from;
 };
 

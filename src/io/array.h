@@ -20,12 +20,12 @@ struct array_source {
 must_check int array_new(uint32_t count, struct array_source **ret, struct error *err);
 /* Takes file, which may be NULL, and closes it with the others; returns the one that was there. */
 struct file_source *array_put(struct array_source *array, uint32_t slot, struct file_source *file);
-/* Gives each slot that has no member a descriptor, of nothing: array_adopt() can then give its number to one. */
+/* Gives each slot that has no member a descriptor, of nothing, so that array_adopt() can give its number to one. */
 must_check int array_reserve(struct array_source *array, struct error *err);
 /* Whether the slot has a member. Other threads may adopt one meanwhile. */
 bool array_has(const struct array_source *array, uint32_t slot);
-/* Takes file on success: it gets the descriptor's number that the slot has, and comes in the place of what was there, or
- * of nothing. Not for larger logical blocks than those of all others. Other threads may read meanwhile. */
+/* Takes file on success: it gets the descriptor's number that the slot has, and comes in the place of what was there,
+ * or of nothing. Not for larger logical blocks than those of all others. Other threads may read meanwhile. */
 must_check int array_adopt(struct array_source *array, uint32_t slot, struct file_source *file, struct error *err);
 /* An array of this one, which it takes on success. */
 must_check int array_of(struct file_source *file, struct array_source **ret, struct error *err);

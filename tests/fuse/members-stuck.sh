@@ -67,7 +67,7 @@ holds() {
         if [ "$kind" = hang ]; then
             wait_for 20 test -s b.control.log || fail "no end of the hang"
             wait_for 20 grep -q '^hung=' b.control.log || fail "$(cat b.control.log)"
-            [ "$(sed -n 's/.*came=//p' b.control.log | sort -n | tail -n 1)" -le 8 ] ||
+            [ "$(sed -n 's/.*late=//p' b.control.log | sort -n | tail -n 1)" -le 8 ] ||
                 fail "reads went to a member that hangs: $(cat b.control.log)"
         fi
         say "$kind: $before files/s, then $after"

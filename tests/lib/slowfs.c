@@ -6,8 +6,8 @@
  *
  * MOUNTPOINT is a file too. Says 'ready' when it serves, and at its end what it did. CONTROL is a file that is looked
  * at every few milliseconds, with one word: 'hang', no read is answered until it says something else; 'eio', all fail;
- * a number, the microseconds from now on. At the end of a hang it says how many reads waited when it began, and how
- * many came. */
+ * a number, the microseconds from now on. At the end of a hang it says how many reads waited when it began, how many
+ * came, and how many of these later than half a second after. */
 #define FUSE_USE_VERSION 314
 #include <errno.h>
 #include <fcntl.h>
@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #define SLOWFS_FOREVER    1e6    /* s */
+#define SLOWFS_LATE       500000000 /* ns after which it should be known that it hangs */
 #define SLOWFS_LOOK       5000000 /* ns between two looks at the control file */
 #define SLOWFS_BACKGROUND 60000u /* reads at once; the kernel's own limit of 12 would be a queue */
 
@@ -42,7 +43,8 @@ struct slowfs {
 	 * lock. */
 	int64_t latency;
 	int fails, hangs;
-	unsigned hung, came; /* reads that waited when it began to hang, and that came since */
+	int64_t hangs_since;
+	unsigned hung, came, late; /* reads that waited when it began to hang, that came since, and not at once */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	struct slowfs_answer *waiting, **end;
@@ -121,9 +123,10 @@ static void slowfs_hang(struct slowfs *slowfs, int hangs)
 	slowfs->hangs = hangs;
 	if (hangs) {
 		slowfs->hung = slowfs->count;
-		slowfs->came = 0;
+		slowfs->came = slowfs->late = 0;
+		slowfs->hangs_since = slowfs_now();
 	} else {
-		printf("hung=%u came=%u\n", slowfs->hung, slowfs->came);
+		printf("hung=%u came=%u late=%u\n", slowfs->hung, slowfs->came, slowfs->late);
 		fflush(stdout);
 	}
 	pthread_cond_broadcast(&slowfs->wake);
@@ -202,6 +205,7 @@ static void slowfs_add(struct slowfs *slowfs, struct slowfs_answer *answer)
 	slowfs->end = &answer->next;
 	slowfs->reads++;
 	slowfs->came += slowfs->hangs != 0;
+	slowfs->late += slowfs->hangs && slowfs_now() - slowfs->hangs_since > SLOWFS_LATE;
 	slowfs->bytes += answer->result > 0 ? (uint64_t)answer->result : 0;
 	if (++slowfs->count > slowfs->most)
 		slowfs->most = slowfs->count;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whom the table of the newest catalogue names comes into the mount: with what it lacks, as members_note() says, and with
- * the number of the descriptor that the slot has had since the mount. */
+/* Whom the table of the newest catalogue names comes into the mount: with what it lacks, as members_note() says, and
+ * with the number of the descriptor that the slot has had since the mount. */
 #include "serve/control/rejoin.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Members that were missing or stale at the mount, that were lost since, or that were replaced by others: they are looked
- * for as at a mount, and used from then on. */
+/* Members that were missing or stale at the mount, that were lost since, or that were replaced by others: they are
+ * looked for as at a mount, and used from then on. */
 #pragma once
 #include "serve/serve.h"
 

@@ -18,20 +18,21 @@ static bool suspects_fails(const struct serve *serve, uint32_t number)
 static void suspects_report(const struct serve *serve, uint32_t number, bool is_suspect)
 {
 	static struct log_limit limit = { .burst = 10 };
+	const char *name = atomic_load(&serve->members[number].name), *volume = serve->options.volume;
 	unsigned suppressed;
 
 	if (!log_allow(&limit, &suppressed))
 		return;
 	if (!is_suspect)
-		log_warn("member %" PRIu32 " ('%s') of '%s' answers again, suppressed=%u", number,
-			 atomic_load(&serve->members[number].name), serve->options.volume, suppressed);
+		log_warn("member %" PRIu32 " ('%s') of '%s' answers again, suppressed=%u", number, name, volume,
+			 suppressed);
 	else if (suspects_fails(serve, number))
 		log_warn("reads of member %" PRIu32 " ('%s') of '%s' fail, the copies of other members are read, "
-			 "suppressed=%u", number, atomic_load(&serve->members[number].name), serve->options.volume, suppressed);
+			 "suppressed=%u", number, name, volume, suppressed);
 	else
 		log_warn("member %" PRIu32 " ('%s') of '%s' does not answer, the copies of other members are read, "
-			 "in_flight=%" PRIu32 " suppressed=%u", number, atomic_load(&serve->members[number].name),
-			 serve->options.volume, atomic_load(&serve->route->members[number].under_way), suppressed);
+			 "in_flight=%" PRIu32 " suppressed=%u", number, name, volume,
+			 atomic_load(&serve->route->members[number].under_way), suppressed);
 }
 
 /* Nobody who waits for less than what makes a member suspect waits for it in vain. */
