@@ -122,6 +122,9 @@ bool channel_interrupt(struct channel *channel, uint64_t unique);
  * may still write to the payload: that request is deferred until then, and answered EIO when what it brought in the
  * payload cannot be trusted any more. */
 bool channel_expire(struct channel_request *request, uint64_t unique);
+/* Answers the request with this number if it is still owed, with data that does not lie in its payload: for somebody
+ * beside its worker. Not where own_thread. As after channel_expire() slot and payload stay with the handler. */
+bool channel_answer_for(struct channel_request *request, uint64_t unique, const void *data, size_t length);
 /* Somebody answered early. */
 static inline bool channel_is_answered(const struct channel_request *request)
 {

@@ -59,6 +59,7 @@ struct clients;
 struct control;
 struct damage;
 struct snapshots;
+struct standby;
 struct prune;
 struct visits;
 struct watchdog;
@@ -96,6 +97,7 @@ struct serve {
 	struct wishes *wishes;  /* NULL: users may announce nothing */
 	bool may_store;         /* into the page cache; constant once workers run */
 	_Atomic bool storing;   /* a thread that reads ahead is in a store */
+	struct standby *standby; /* NULL: workers do not hang in reads, or nobody could help; constant once they run */
 	struct visits *visits;
 	struct watchdog *watchdog; /* NULL before the mount serves */
 	_Atomic int64_t listed; /* when the kernel is to forget the listing of versions, ns; 0: it has none */

@@ -60,7 +60,7 @@ cp back/b back/kept
 holds() {
     local kind=$1 rates before after try
     for try in 1 2 3; do
-        rates=$(readers 64 $RANDOM 1.$((RANDOM % 10)) 2 1.5 sh strike "$kind") || fail "$kind: $rates $(cat daemon.log)"
+        rates=$(readers $many $RANDOM 1.$((RANDOM % 10)) 2 1.5 sh strike "$kind") || fail "$kind: $rates $(cat daemon.log)"
         read -r before after <<<"$rates"
         wait_for 20 is_member 1 state != ok || fail "$kind: nobody noticed"
         heal "$kind"
@@ -89,14 +89,16 @@ comes_back() {
     assert_eq "its state" "$(member 1 state)" ok
 }
 
-channels=("dev,io=uring")
+channels=("dev,io=uring" "dev,io=threads")
 if ring_switch Y; then channels+=(ring); fi
 seeds=$(length 1 20)
 for channel in "${channels[@]}"; do
     say "channel=$channel"
+    kinds="hang eio cut" many=64
+    [ "$channel" != dev,io=threads ] || kinds=hang many=24 # a thread that hangs does nothing else
     mount_volume a mnt -o "channel=$channel"
     for ((seed = 0; seed < seeds; seed++)); do
-        for kind in hang eio cut; do
+        for kind in $kinds; do
             : >daemon.log
             holds $kind
             comes_back

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "serve/ahead/ahead.h"
 #include "serve/ahead/wishes.h"
+#include "serve/request/standby.h"
 #include "serve/request/waiting.h"
 
 static bool suspects_fails(const struct serve *serve, uint32_t number)
@@ -40,7 +41,8 @@ static void suspects_leave(struct serve *serve, int64_t now)
 {
 	int64_t oldest;
 
-	for (unsigned i = 0; i < serve->worker_count; i++) {
+	standby_look(serve->standby);
+	for (unsigned i = 0; i < serve->worker_count && serve->uring; i++) {
 		oldest = waiting_oldest(serve->workers[i]);
 		if (oldest && now - oldest >= ROUTE_SILENCE)
 			waiting_leave(serve->workers[i]);

@@ -14,6 +14,7 @@
 #include "serve/clients/clients.h"
 #include "serve/control/watchdog.h"
 #include "serve/damage.h"
+#include "serve/request/standby.h"
 #include "serve/serve.h"
 #include "serve/worker/counters.h"
 #include "serve/worker/worker.h"
@@ -40,8 +41,9 @@ static uint64_t stats_wishes(const struct serve *serve, size_t offset)
 
 static uint64_t stats_sum(const struct serve *serve, size_t offset)
 {
+	const struct counters *standby = standby_counters(serve->standby);
 	uint64_t sum = stats_get(watchdog_counters(serve->watchdog), offset) + stats_ahead(serve, offset) +
-		       stats_wishes(serve, offset);
+		       stats_wishes(serve, offset) + (standby ? stats_get(standby, offset) : 0);
 
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		sum += stats_get(&serve->workers[i]->counters, offset);

@@ -325,6 +325,8 @@ void content_read(struct worker *worker, struct channel_request *request)
 	content->worker = worker;
 	content->request = request;
 	generation_get(generation);
+	atomic_store_explicit(&content->offset, request->wire.in.read.offset, memory_order_relaxed);
+	atomic_store_explicit(&content->size, request->wire.in.read.size, memory_order_relaxed);
 	atomic_store_explicit(&worker->reading[request->slot], content_node(content), memory_order_relaxed);
 	content_start_read(content);
 	if (is_head)

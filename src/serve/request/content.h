@@ -20,6 +20,9 @@ struct content {
 	uint8_t *scratch;
 	uint8_t *payload; /* of a spare one, which the request takes with it; NULL where requests keep theirs */
 	struct content *next_spare;
+	/* What is asked for, for the standby, as worker->reading. */
+	_Atomic uint64_t offset;
+	_Atomic uint32_t size;
 	bool was_announced; /* by a user, what was read ahead for this READ; else a walker came to it */
 	struct kept_waiter waiter;     /* for what is being read ahead, */
 	struct worker_task task;       /* and to go on when that is there */

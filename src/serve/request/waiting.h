@@ -16,6 +16,8 @@ int64_t waiting_oldest(const struct worker *worker);
 bool waiting_has_parked(const struct worker *worker);
 /* Whether reads failed, since the last call, in a way that the volume may be elsewhere. */
 bool waiting_is_lost(struct worker *worker);
+/* The number of the slot's READ, if it has waited since before that time; else 0. */
+uint64_t waiting_number(const struct worker *worker, size_t slot, int64_t before);
 /* Answers EIO to what waits for longer than the deadline; counted in counters, which are the caller's. The worker's
  * thread alone where its channel wants that (own_thread), else any. */
 void waiting_expire(struct worker *worker, struct counters *counters);

@@ -44,12 +44,18 @@ static void machine_size_ring(struct serve *serve)
 			       CHUNK_CACHE_SIZE + PAGE_CACHE_SIZE;
 }
 
+/* Some may hang in reads of a member that does not answer. */
+static unsigned machine_threads(const struct serve *serve)
+{
+	return serve->uring ? 1 : serve->route ? THREADS_PER_CPU * SPARE : THREADS_PER_CPU;
+}
+
 static void machine_size_dev(struct serve *serve, unsigned most)
 {
 	unsigned n = serve->options.workers;
 
 	if (!n)
-		n = serve->cpus.workers * (serve->uring ? 1 : THREADS_PER_CPU);
+		n = serve->cpus.workers * machine_threads(serve);
 	serve->worker_count = machine_clamp(n, 1, most);
 	serve->slots = THREAD_SLOTS;
 	if (serve->uring)

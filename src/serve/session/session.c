@@ -32,6 +32,7 @@
 #include "serve/dotdir/snapshots.h"
 #include "serve/dotdir/visits.h"
 #include "serve/opening/open.h"
+#include "serve/request/standby.h"
 #include "serve/serve.h"
 #include "serve/session/guard.h"
 #include "serve/session/machine.h"
@@ -224,6 +225,9 @@ static int session_bring_up(struct session *session, struct error *err)
 		return r;
 	session_guard(session);
 	privileges_drop(); /* of this thread and all that are to come */
+	r = standby_start(&session->serve, err);
+	if (r < 0)
+		return r;
 	/* Without a section nothing keeps a version: the control thread may close it as soon as it runs. */
 	memcpy(label, serve_current(&session->serve)->version.label, sizeof(label));
 	r = clients_start(&session->serve, err);
@@ -392,6 +396,7 @@ void session_free(struct session *session)
 	visits_stop(session->serve.visits);
 	is_stuck = !control_stop(session->serve.control) || is_stuck;
 	is_stuck = !clients_stop(session->serve.clients) || is_stuck;
+	is_stuck = !standby_stop(session->serve.standby) || is_stuck;
 	guard_close(&session->guard);
 	if (!is_stuck) { /* first: what it lies on may be about to be unmounted */
 		serve_forget_members(&session->serve);

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: MIT */
+/* Looks at the slots of all workers when it is told to, and reads with threads of its own (io/pool.c). The slot stays
+ * with its worker, which finds that its READ was answered. */
+#include "serve/request/standby.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/huge.h"
+#include "base/join.h"
+#include "base/log.h"
+#include "fuse/init.h"
+#include "serve/request/content.h"
+#include "serve/request/waiting.h"
+#include "serve/worker/worker.h"
+
+#define STANDBY_READS 8u
+#define STANDBY_WAIT  INT64_C(10000000) /* ns for what is under way, until it looks whether there is more */
+
+struct standby_slot {
+	struct read_op op; /* the first member */
+	struct standby *standby;
+	struct channel_request *request;
+	uint64_t unique; /* of the READ that it reads for; 0: it is free */
+	struct generation *generation;
+	uint8_t *payload, *scratch;
+};
+
+struct standby {
+	struct counters counters;
+	struct generations_section section;
+	struct serve *serve;
+	struct reader_options options;
+	struct reader reader;
+	struct wake wake;
+	_Atomic bool look, ending;
+	pthread_t thread;
+	bool runs;
+	unsigned busy;
+	struct standby_slot slots[STANDBY_READS];
+};
+
+static void standby_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
+{
+	(void)op;
+	(void)chunk;
+	log_debug("what a worker waits for cannot be read elsewhere: %s", err->reason);
+}
+
+static void standby_path_failed(struct read_op *op, int code, bool is_parked)
+{
+	(void)op;
+	(void)code;
+	(void)is_parked;
+}
+
+static void standby_fell_back(struct read_op *op, const struct error *err)
+{
+	standby_failed(op, NULL, err);
+}
+
+static const struct reader_events standby_events = {
+	.failed = standby_failed,
+	.path_failed = standby_path_failed,
+	.fell_back = standby_fell_back,
+};
+
+static void standby_done(struct read_op *op, int64_t result)
+{
+	struct standby_slot *slot = (struct standby_slot *)op;
+	struct standby *standby = slot->standby;
+
+	if (result >= 0 && channel_answer_for(slot->request, slot->unique, slot->payload, (size_t)result))
+		counter_add(&standby->counters.bytes_served, (uint64_t)result);
+	generation_put(slot->generation);
+	slot->unique = 0;
+	standby->busy--;
+}
+
+static struct standby_slot *standby_free_slot(struct standby *standby, uint64_t unique)
+{
+	struct standby_slot *found = NULL;
+
+	for (unsigned i = 0; i < STANDBY_READS; i++) {
+		if (standby->slots[i].unique == unique)
+			return NULL;
+		if (!standby->slots[i].unique)
+			found = &standby->slots[i];
+	}
+	return found;
+}
+
+/* Of a regular file, with a use of its version. */
+static bool standby_find(struct standby *standby, uint64_t node, struct standby_slot *slot)
+{
+	struct generation *generation;
+	bool found;
+
+	generations_enter(&standby->section);
+	generation = generations_by_node(&standby->serve->generations, node);
+	found = generation && inode_get(generation->index, nodeid_ordinal(node), &slot->op.request.inode, NULL) == 0 &&
+		S_ISREG(slot->op.request.inode.mode);
+	if (found)
+		generation_get(generation);
+	slot->generation = generation;
+	generations_leave(&standby->section);
+	return found;
+}
+
+/* What the slot's READ asks for belongs to that number if the READ is owed before and after. */
+static void standby_try(struct standby *standby, struct worker *worker, size_t number, int64_t before)
+{
+	struct channel_request *request = &worker->channel->requests[number];
+	const struct content *content = content_at(worker, number);
+	uint64_t unique = waiting_number(worker, number, before);
+	uint64_t node = atomic_load(&worker->reading[number]), offset = atomic_load(&content->offset);
+	uint32_t size = atomic_load(&content->size);
+	struct standby_slot *slot = unique ? standby_free_slot(standby, unique) : NULL;
+
+	if (!slot || atomic_load(&request->owed) != unique || !standby_find(standby, node, slot))
+		return;
+	slot->request = request;
+	slot->unique = unique;
+	standby->busy++;
+	slot->op.request.version = generation_read(slot->generation);
+	slot->op.request.offset = offset;
+	slot->op.request.size = size;
+	read_begin(&standby->reader, &slot->op);
+}
+
+static void standby_look_at_all(struct standby *standby)
+{
+	const struct serve *serve = standby->serve;
+	int64_t before = clock_now() - ROUTE_SILENCE;
+
+	for (unsigned i = 0; i < serve->worker_count; i++)
+		for (size_t k = 0; k < serve->workers[i]->slots && standby->busy < STANDBY_READS; k++)
+			standby_try(standby, serve->workers[i], k, before);
+}
+
+static void *standby_main(void *argument)
+{
+	struct standby *standby = argument;
+	struct error err = { 0 };
+	bool readable;
+
+	while (!atomic_load(&standby->ending) || standby->busy) {
+		if (!standby->busy)
+			wake_wait(&standby->wake, -1);
+		if (atomic_exchange(&standby->look, false))
+			standby_look_at_all(standby);
+		if (standby->busy && engine_wait(standby->reader.engine, true, &readable, &err) < 0)
+			log_error(&err, "cannot wait for what workers wait for");
+	}
+	return NULL;
+}
+
+void standby_look(struct standby *standby)
+{
+	if (!standby)
+		return;
+	atomic_store(&standby->look, true);
+	wake_up(&standby->wake);
+}
+
+/* ---- start and end ---- */
+
+static void standby_free(struct standby *standby)
+{
+	engine_free(standby->reader.engine);
+	reader_close(&standby->reader);
+	for (unsigned i = 0; i < STANDBY_READS; i++) {
+		free(standby->slots[i].payload);
+		free(standby->slots[i].scratch);
+	}
+	wake_close(&standby->wake);
+	free(standby);
+}
+
+static int standby_open(struct standby *standby, struct error *err)
+{
+	const struct serve *serve = standby->serve;
+	const struct reader_setup reader = { .options = &standby->options, .geometry = serve->volume->geometry,
+					     .cache = serve->cache, .pages = serve->pages, .route = serve->route,
+					     .events = &standby_events, .counters = &standby->counters.read };
+	const struct engine_setup engine = { .poll_fd = -1, .wake = -1, .volume_fds = serve->volume->fds,
+					     .member_count = serve->volume->count, .depth = STANDBY_READS };
+	int r = reader_open(&standby->reader, &reader, err);
+
+	if (r == 0)
+		r = pool_new(&engine, &standby->reader.engine, err);
+	for (unsigned i = 0; i < STANDBY_READS && r == 0; i++) {
+		struct standby_slot *slot = &standby->slots[i];
+
+		slot->standby = standby;
+		slot->payload = huge_alloc(INIT_READ_MAX);
+		slot->scratch = huge_alloc(READ_SCRATCH);
+		slot->op.request = (struct read_request){ .payload = slot->payload, .room = INIT_READ_MAX,
+							  .scratch = slot->scratch, .is_ahead = true,
+							  .done = standby_done };
+		if (!slot->payload || !slot->scratch)
+			r = error_set(err, -ENOMEM, "no memory for reads");
+	}
+	return r;
+}
+
+static int standby_run(struct standby *standby, struct error *err)
+{
+	int r;
+
+	standby->reader.engine->timeout = STANDBY_WAIT;
+	generations_register(&standby->serve->generations, &standby->section);
+	r = pthread_create(&standby->thread, NULL, standby_main, standby);
+	standby->runs = r == 0;
+	return r ? error_set(err, -r, "cannot start a thread: %s", strerror(r)) : 0;
+}
+
+int standby_start(struct serve *serve, struct error *err)
+{
+	struct standby *standby;
+	int r;
+
+	if (!serve->route || serve->uring)
+		return 0;
+	standby = aligned_alloc(_Alignof(struct standby), sizeof(*standby));
+	if (!standby)
+		return error_set(err, -ENOMEM, "no memory for reads");
+	memset(standby, 0, sizeof(*standby));
+	standby->serve = serve;
+	standby->options = (struct reader_options){ .verify = serve->options.read.verify };
+	serve->standby = standby;
+	r = wake_open(&standby->wake, err);
+	if (r == 0)
+		r = standby_open(standby, err);
+	return r < 0 ? r : standby_run(standby, err);
+}
+
+bool standby_stop(struct standby *standby)
+{
+	if (!standby)
+		return true;
+	atomic_store(&standby->ending, true);
+	wake_up(&standby->wake);
+	if (standby->runs && !join_soon(standby->thread))
+		return false;
+	standby_free(standby);
+	return true;
+}
+
+const struct counters *standby_counters(const struct standby *standby)
+{
+	return standby ? &standby->counters : NULL;
+}
