@@ -164,7 +164,7 @@ struct dsfs_prefetch {
 #define DSFS_CONTROL_MEMBER           "member"         /* its number, */
 #define DSFS_CONTROL_MEMBER_NAME      "name"           /* the path or identity by which it was found, or null, */
 #define DSFS_CONTROL_MEMBER_STATE     "state"          /* "ok"; "suspect": it is silent or fails, and a copy is read
-								where there is one; "missing", since the mount, */
+								where there is one; "missing", or stale, */
 #define DSFS_CONTROL_MEMBER_READS     "reads"          /* device reads that ended, */
 #define DSFS_CONTROL_MEMBER_BYTES     "bytes"          /* their bytes, */
 #define DSFS_CONTROL_MEMBER_ERRORS    "errors"         /* those that failed, */

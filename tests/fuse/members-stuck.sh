@@ -60,7 +60,8 @@ cp back/b back/kept
 holds() {
     local kind=$1 rates before after try
     for try in 1 2 3; do
-        rates=$(readers $many $RANDOM 1.$((RANDOM % 10)) 2 1.5 sh strike "$kind") || fail "$kind: $rates $(cat daemon.log)"
+        rates=$(readers $many $RANDOM 1.$((RANDOM % 10)) 2 1.5 sh strike "$kind") ||
+            fail "$kind: $rates $(cat daemon.log)"
         read -r before after <<<"$rates"
         wait_for 20 is_member 1 state != ok || fail "$kind: nobody noticed"
         heal "$kind"
