@@ -122,6 +122,19 @@ for channel in "${channels[@]}"; do
     [ $((reads * 8)) -lt "$all" ] || fail "a slow member has $reads of $all reads"
     heal slow
 
+    # A walker, for whom others read ahead, and wait there: READs that wait for them go elsewhere.
+    for delay in 0.2 0.4; do
+        unmount mnt
+        mount_volume a mnt -o "channel=$channel"
+        (sleep $delay && sh strike hang) &
+        striker=$!
+        timeout 100 python3 "$LIB/compare.py" source mnt >walked 2>&1 || fail "a walker: $(cat walked daemon.log)"
+        wait $striker
+        # Without io_uring the thread that reads ahead hangs itself.
+        [ "$channel" = dev,io=threads ] || [ "$(stats mnt ahead_files)" -gt 100 ] || fail "nothing was read ahead"
+        heal hang
+    done
+
     # Unmounted while it hangs: the daemon waits two seconds for what the device keeps, and goes without it. The kernel
     # keeps its threads until the device lets go.
     readers 16 3 0.5 0.5 0 sh strike hang >/dev/null || fail "hang"
