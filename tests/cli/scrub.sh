@@ -7,8 +7,8 @@
 
 mkdir tree
 for i in {1..120}; do head -c $((i * 311)) /dev/urandom >"tree/small $i"; done
-head -c 5000000 /dev/urandom >tree/large
-for i in {1..20000}; do echo "line $i of a text that can be compressed"; done >tree/text
+head -c 9000000 /dev/urandom >tree/large
+for i in {1..5000}; do echo "line $i of a text that can be compressed"; done >tree/text
 rows() {
     python3 "$LIB/member_rows.py" "$@"
 }
@@ -28,7 +28,7 @@ again() {
 }
 
 mkdir vol
-pack vol/a,vol/b,vol/c tree --protect mirror:2 --segment-size 1M --compress zstd
+pack vol/a,vol/b,vol/c tree --protect mirror:2 --compress zstd # columns are longer than a window of 2 MiB
 echo more >tree/more
 pack vol/a tree --label v2
 cp -r vol kept
@@ -79,7 +79,7 @@ again
 rows flip 11 300 1 vol/? >flips
 scrub 1 --json vol/a
 rows places <out | sort >places
-for count in 2 5 100; do
+for count in 2 5 20; do
     : >sharded
     for ((n = 1; n <= count; n++)); do
         datasetfsctl scrub --json --shard $n/$count vol/a >out || true
@@ -215,13 +215,13 @@ if [ "$DATASETFS_BUILD_NAME" = gcc ]; then
     watched=(env --default-signal=INT FAULT_KIND=read "FAULT_VOLUME=$PWD/vol/a,$PWD/vol/b,$PWD/vol/c"
         "FAULT_COUNT=$PWD/count" "LD_PRELOAD=$PWD/fault.so")
     "${watched[@]}" FAULT_AT=0 datasetfsctl scrub -j1 vol/a >out || true
-    "${watched[@]}" FAULT_STOP=1 FAULT_AT=$(($(cat count) * 3 / 4)) datasetfsctl scrub -j1 --json vol/a >out 2>err &
+    "${watched[@]}" FAULT_STOP=1 FAULT_AT=$(($(cat count) - 6)) datasetfsctl scrub -j1 --json vol/a >out 2>err &
     wait_for 20 is_stopped $! || fail "it does not stop"
     kill -INT $!
     kill -CONT $!
     rc=0
     wait $! || rc=$?
-    assert_eq "status when interrupted" $rc 1
+    [ $rc = 1 ] || [ $rc = 2 ] || fail "status when interrupted: $rc"
     assert_eq "interrupted" "$(json interrupted out)" true
     next=$(json next out)
     rows places <out >first
