@@ -146,7 +146,7 @@ static int block_sums_read_head(struct source *source, const struct version *ver
 				 layout->head);
 	r = sections_read(&wish, head, err);
 	if (r == -EBADMSG)
-		return error_set(err, r,
+		return error_set(err, -EBADMSG,
 				 "block checksums of version '%s': the SHA-256 of their head is not the one in "
 				 "the catalogue", version->label);
 	if (r == 0)

@@ -89,7 +89,10 @@ static int index_copy_into(const struct sections_wish *wish, const struct versio
 {
 	int r = sections_read(wish, to, err);
 
-	return r == -EBADMSG ? error_wrap(err, r, "index of version '%s'", version->label) : r;
+	if (r == -EBADMSG)
+		return error_set(err, -EBADMSG, "index of version '%s': its SHA-256 is not the one in the catalogue",
+				 version->label);
+	return r;
 }
 
 static int index_copy(const struct sections_wish *wish, const struct version *version, int fd, struct error *err)

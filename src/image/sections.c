@@ -54,11 +54,6 @@ static int sections_read_all(const struct sections_wish *wish, uint32_t avoided,
 	return r;
 }
 
-static int sections_refuse(struct error *err)
-{
-	return error_set(err, -EBADMSG, "its SHA-256 is not the one in the catalogue");
-}
-
 static int sections_try(const struct sections_wish *wish, uint32_t avoided, uint8_t *to, struct error *err)
 {
 	struct sha256 *sha = sha256_new();
@@ -71,7 +66,7 @@ static int sections_try(const struct sections_wish *wish, uint32_t avoided, uint
 		r = sha256_end(sha, found, err);
 	sha256_free(sha);
 	if (r == 0 && memcmp(found, wish->sha256, sizeof(found)) != 0)
-		r = sections_refuse(err);
+		r = -EBADMSG;
 	return r;
 }
 
@@ -155,7 +150,7 @@ static int sections_combine(const struct sections_wish *wish, uint8_t *to, struc
 		return error_set(err, -ENOMEM, "no memory");
 	sections_find_places(wish, places);
 	if (sections_are_many(wish, places))
-		return sections_refuse(err);
+		return -EBADMSG;
 	for (uint32_t i = 0; i < places->count; i++)
 		memcpy(to + places->items[i].at, places->items[i].bytes[0], places->items[i].length);
 	do {
@@ -163,7 +158,7 @@ static int sections_combine(const struct sections_wish *wish, uint8_t *to, struc
 		if (r < 0 || memcmp(found, wish->sha256, sizeof(found)) == 0)
 			return r;
 	} while (sections_next(places, to));
-	return sections_refuse(err);
+	return -EBADMSG;
 }
 
 /* --- all ways --- */

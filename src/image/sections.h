@@ -16,6 +16,6 @@ struct sections_wish {
 	const uint8_t *sha256;
 };
 
-/* -EBADMSG: no copies were found that together have the sum. First come all of one turn, then all but those of one
- * member; then, where they differ in a few blocks only, every combination. */
+/* -EBADMSG, without a reason: no copies were found that together have the sum. First come all of one turn, then all but
+ * those of one member; then, where they differ in a few blocks only, every combination. */
 must_check int sections_read(const struct sections_wish *wish, uint8_t *to, struct error *err);

@@ -83,7 +83,8 @@ static int map_read_source(struct content_map *map, const struct version *versio
 		return error_set(err, -ENOMEM, "no memory for a source section of %" PRIu64 " bytes", section->length);
 	r = sections_read(&wish, bytes, err);
 	if (r == -EBADMSG)
-		error_wrap(err, r, "source section of version '%s'", version->label);
+		error_set(err, r, "source section of version '%s': its SHA-256 is not the one in the catalogue",
+			  version->label);
 	return r < 0 ? r : map_sum_section(section, bytes, err);
 }
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain timeout=600
-# scrub --repair with the Nth read, write, flush or allocation failing: nothing that was right on one member is lost, and
-# the next scrub makes all of it right.
+# scrub --repair with the Nth read, write, flush or allocation failing: nothing that was right on one member is lost,
+# and the next scrub makes all of it right.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 mkdir tree

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan timeout=300
-# scrub: finds a wrong byte wherever it lies on a member, makes it right again from another one, and leaves alone what is
-# right nowhere; shards and interrupted runs cover everything once; what cannot be repaired is said.
+# scrub: finds a wrong byte wherever it lies on a member, makes it right again from another one, and leaves alone what
+# is right nowhere; shards and interrupted runs cover everything once; what cannot be repaired is said.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 mkdir tree
@@ -126,8 +126,8 @@ END
 )
 spoil vol/c $((catalogue_c + 200))
 scrub 1 vol/a
-for what in "superblock slot $slot of member 1" "superblock slot $((slot - 1)) of member 2" "publisher record of member 2" \
-    "catalogue of member 2"; do
+for what in "superblock slot $slot of member 1" "superblock slot $((slot - 1)) of member 2" \
+    "publisher record of member 2" "catalogue of member 2"; do
     grep -q "^damaged $what: " out || fail "no '$what': $(cat out)"
 done
 assert_eq "damaged structures" "$(grep -c '^damaged ' out)" 4
@@ -156,7 +156,8 @@ while read -r name at; do spoil "vol/$name" $((at + 9)); done <both
 cp -r vol spoiled
 for option in "" --repair; do
     scrub 1 $option vol/b
-    assert_contains "the file" "$(cat out)" "lost 'small 77': no copy is right chunk=0 member=$member offset=$offset version=v1"
+    assert_contains "the file" "$(cat out)" \
+        "lost 'small 77': no copy is right chunk=0 member=$member offset=$offset version=v1"
     assert_contains "the file" "$(cat out)" "version=v2"
     assert_contains "the line" "$(tail -n 1 out)" "damaged=0 repaired=0 failed=0 lost=1 unknown=0"
 done

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # tests/run: daemon in=asan
 # Flipped bytes on one member of a mirror, under a mount and its readers: no error and no wrong byte; .datasetfs/damage
-# lists what reads found; scrub --repair makes it right while they read. Where both copies are flipped, a read gives EIO.
+# lists what reads found; scrub --repair makes it right while they read. Where both copies are flipped, a read gives
+# EIO.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 

@@ -18,7 +18,7 @@ for program in mkdatasetfs datasetfs datasetfs-run; do
         assert_contains "$program -<TAB>" " $(completed $program -)" " $option "
     done
 done
-for verb in list status verify stat dump current remove compact nvme; do
+for verb in list status verify scrub stat dump current remove compact nvme; do
     assert_contains "datasetfsctl <TAB>" " $(completed datasetfsctl '')" " $verb "
 done
 assert_eq "datasetfsctl nvme <TAB>" "$(completed datasetfsctl nvme '')" \
@@ -64,7 +64,7 @@ assert_eq "datasetfs-run --report=file cat -x<TAB>" "$(completed datasetfs-run -
 
 # What the file knows by heart is what the programs know.
 { mkdatasetfs --help; datasetfs --help; datasetfs-run --help; } >help.all
-for verb in verify stat switch compact 'nvme connect'; do
+for verb in verify scrub stat switch compact 'nvme connect'; do
     datasetfsctl $verb --help >>help.all
 done
 while read -r option; do

@@ -50,7 +50,7 @@ may src/lib      base image io handover device members read datasetfs lib
 may src/preload  base image io device read datasetfs lib preload
 may src/serve/version base image read datasetfs serve/version
 may src/serve/worker  base io read fuse datasetfs serve/version serve/worker
-may src/serve         base image io device read serve/version serve/worker
+may src/serve         base image io device read serve/version serve/worker serve
 may src/serve/opening base image device datasetfs serve/version serve serve/opening
 may src/serve/ahead   base image io read fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead
 may src/serve/request base image read fuse datasetfs serve/version serve/worker serve serve/ahead serve/request

@@ -18,6 +18,7 @@
 #include "lib/check.h"
 #include "lib/rows.h"
 #include "lib/section.h"
+#include "serve/damage.h"
 #include "serve/request/content.h"
 #include "serve/request/reply.h"
 #include "serve/serve.h"
@@ -231,6 +232,7 @@ static int setup(void **state)
 	for (unsigned i = 0; i < MEMBERS; i++)
 		geometry[i] = (struct file_geometry){ .is_direct = true, .logical_block = 512, .size = DEVICE };
 	serve = (struct serve){ .volume = &volume, .options.read.verify = true, .worker_count = 1 };
+	CHECK_OK(damage_new(&serve.damage, &err));
 	make_block_sums();
 	CHECK_OK(page_cache_new(&serve.pages, &err));
 	CHECK_OK(generations_add(&serve.generations, &(struct generation *){ &generation }, false, &err));
@@ -268,6 +270,7 @@ static int teardown(void **state)
 	index_close(generation.index);
 	block_sums_close(generation.block_sums);
 	version_free(&version);
+	damage_free(serve.damage);
 	chunk_cache_free(serve.cache);
 	page_cache_free(serve.pages);
 	content_close(&worker);
@@ -424,6 +427,21 @@ static void test_failures(void **state)
 		}
 }
 
+/* Each place is listed once, however often it is read. */
+static void expect_listed(uint64_t offset, uint64_t length)
+{
+	char expected[64], text[1024] = "";
+	FILE *out = fmemopen(text, sizeof(text), "w");
+
+	damage_write(serve.damage, out);
+	fclose(out);
+	snprintf(expected, sizeof(expected), "0\t%llu\t%llu\tchunk sum ", (unsigned long long)offset,
+		 (unsigned long long)length);
+	assert_memory_equal(text, expected, strlen(expected));
+	assert_ptr_equal(strchr(text, '\n'), text + strlen(text) - 1);
+	assert_int_equal(damage_count(serve.damage), 1);
+}
+
 static void test_damage(void **state)
 {
 	uint64_t at = AT + CHUNK + 777;
@@ -443,12 +461,33 @@ static void test_damage(void **state)
 	begin(2, CHUNK + 4096 * 3, 10); /* far from the damage, but not to be told from it */
 	complete_all();
 	expect_eio();
+	expect_listed(AT + CHUNK, CHUNK);
 	begin(2, 0, 1u << 20); /* cured by the second read */
 	complete(0, 0);
 	assert_int_equal(replies, 0);
 	device[at] ^= 1;
 	complete_all();
 	expect_bytes(device + AT, 2 * CHUNK + 5000);
+}
+
+static void test_a_full_list_of_damage(void **state)
+{
+	const struct error why = { .code = -EBADMSG, .reason = "a\tb\nc" };
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+
+	(void)state;
+	for (uint64_t i = 0; i < 2 * (DAMAGE_MAX + 10); i++)
+		damage_add(serve.damage,
+			   &(struct reader_place){ .member = i % 3, .offset = i / 2 * 4096, .length = i / 2 + 1 }, "v1",
+			   &why);
+	assert_int_equal(damage_count(serve.damage), DAMAGE_MAX);
+	damage_write(serve.damage, out);
+	fclose(out);
+	assert_memory_equal(text, "0\t0\t1\ta b c\tv1\t-\n1\t0\t1\t", 19);
+	assert_non_null(strstr(text, "\n# the list is full: 4116 times something else was found\n"));
+	free(text);
 }
 
 /* --- the way to the device fails --- */
@@ -963,6 +1002,7 @@ int main(void)
 		READ_TEST(test_completions_in_both_orders),
 		READ_TEST(test_failures),
 		READ_TEST(test_damage),
+		READ_TEST(test_a_full_list_of_damage),
 		READ_TEST(test_path_errors_wait),
 		READ_TEST(test_no_bytes),
 		READ_TEST(test_other_errors_do_not_wait),

@@ -89,7 +89,7 @@ static const struct option_spec scrub_table[] = {
 const struct command_line scrub_line = {
 	.program = "datasetfsctl scrub",
 	.usage = "VOLUME",
-	.summary = "Read all copies of a volume, repair damaged ones.\n"
+	.summary = "Read and compare all copies, repair damage.\n"
 		   "Reads every row of every group on all members, also bytes that no version uses,\n"
 		   "and compares the copies. Where they differ, sums say which is right.\n"
 		   "Exit status: 0 clean, or all that was damaged is repaired; 1 something is damaged;\n"
