@@ -216,18 +216,24 @@ if [ "$DATASETFS_BUILD_NAME" = gcc ]; then
     watched=(env --default-signal=INT FAULT_KIND=read "FAULT_VOLUME=$PWD/vol/a,$PWD/vol/b,$PWD/vol/c"
         "FAULT_COUNT=$PWD/count" "LD_PRELOAD=$PWD/fault.so")
     "${watched[@]}" FAULT_AT=0 datasetfsctl scrub -j1 vol/a >out || true
-    "${watched[@]}" FAULT_STOP=1 FAULT_AT=$(($(cat count) - 6)) datasetfsctl scrub -j1 --json vol/a >out 2>err &
-    wait_for 20 is_stopped $! || fail "it does not stop"
-    kill -INT $!
-    kill -CONT $!
-    rc=0
-    wait $! || rc=$?
-    [ $rc = 1 ] || [ $rc = 2 ] || fail "status when interrupted: $rc"
-    assert_eq "interrupted" "$(json interrupted out)" true
-    next=$(json next out)
-    rows places <out >first
-    scrub 1 --json --start "$next" vol/a
-    rows places <out | sort - first | cmp - places || fail "the rest, from $next on, is not what was missing"
+    total=$(cat count) stopped=0
+    for ((n = total - 80; n <= total; n += 8)); do # the rows are read last, but for a look at the superblocks
+        "${watched[@]}" FAULT_STOP=1 FAULT_AT=$n datasetfsctl scrub -j1 --json vol/a >out 2>err &
+        wait_for 20 is_stopped $! || fail "it does not stop at read $n"
+        kill -INT $!
+        kill -CONT $!
+        rc=0
+        wait $! || rc=$?
+        [ "$(json interrupted out)" = true ] || continue
+        [ $rc = 1 ] || [ $rc = 2 ] || fail "status when interrupted: $rc"
+        grep -q '"next"' out || continue
+        rows places <out >first
+        next=$(json next out)
+        datasetfsctl scrub --json --start "$next" vol/a >out || true
+        rows places <out | sort - first | cmp - places || fail "the rest, from read $n on, is not what was missing"
+        [ ! -s first ] || stopped=$((stopped + 1))
+    done
+    [ $stopped -gt 0 ] || fail "no run was interrupted among the rows"
 fi
 
 say "three copies"

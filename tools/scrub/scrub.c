@@ -258,6 +258,7 @@ static bool scrub_has_changed(const struct scrub *scrub)
 	return has_changed;
 }
 
+/* What was begun is ended whatever happens: an interrupted run tells what it found. */
 static int scrub_all(struct scrub *scrub, struct error *err)
 {
 	int r = scrub_structures(scrub, err);
@@ -266,11 +267,11 @@ static int scrub_all(struct scrub *scrub, struct error *err)
 		r = scrub_choose(scrub, err);
 	if (r == 0)
 		r = content_map_open(scrub->source, scrub->catalogue, 0, &scrub->map, err);
-	if (r < 0)
-		return r;
-	scrub_problems(scrub);
+	if (r == 0)
+		scrub_problems(scrub);
 	findings_begin_places(&scrub->findings, scrub_bytes(scrub));
-	r = scrub_rows(scrub, err);
+	if (r == 0)
+		r = scrub_rows(scrub, err);
 	findings_begin_files(&scrub->findings);
 	if (r == 0 && !scrub->interrupted)
 		r = files_find(scrub->source, scrub->catalogue, &scrub->findings, err);
