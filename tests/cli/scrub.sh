@@ -236,6 +236,52 @@ if [ "$DATASETFS_BUILD_NAME" = gcc ]; then
     [ $stopped -gt 0 ] || fail "no run was interrupted among the rows"
 fi
 
+say "blocks that cannot be read"
+if [ "$DATASETFS_BUILD_NAME" = gcc ]; then
+    again
+    read -r _ _ member offset _ < <(datasetfsctl stat --json vol/a "small 120" | python3 "$LIB/chunks.py")
+    name=abc
+    broken=(env FAULT_KIND=read FAULT_AT=1 FAULT_TIMES=1000000 "FAULT_VOLUME=$PWD/vol/${name:member:1}"
+        FAULT_FROM=$((offset + 5000)) FAULT_TO=$((offset + 5001)) "LD_PRELOAD=$PWD/fault.so")
+    rc=0
+    "${broken[@]}" datasetfsctl scrub vol/a >out || rc=$?
+    assert_eq "status" $rc 1
+    assert_contains "the place" "$(grep ^damaged. out)" "damaged chunk: it cannot be read, right on member"
+    assert_eq "places" "$(grep -c '^damaged ' out)" 1
+    spoil vol/${name:member:1} $((offset + 6000))
+    rc=0
+    "${broken[@]}" datasetfsctl scrub --repair vol/a >out || rc=$?
+    assert_eq "status when it stays so" $rc 1
+    assert_contains "the place" "$(cat out)" \
+        "failed chunk: it cannot be read, and its repair failed: Input/output error, right on member"
+    rows same vol kept || fail "it was not written all the same"
+fi
+
+say "bytes that a lost index may use"
+again
+python3 - <<'END' >both
+columns = [list(map(int, line.split())) for line in open("columns")]
+kept = {n: open(f"kept/{'abc'[n]}", "rb").read() for n in range(3)}
+for number, column, member, at, tail in columns:
+    found = kept[member].find(b"\xde\xc0\xef\xbe", at, at + tail)
+    if column == 0 and found >= 0:
+        twin = next(c for c in columns if c[0] == number and c[1] == 1)
+        print("abc"[member], found + 9000)
+        print("abc"[twin[2]], twin[3] + found - at + 9000)
+END
+while read -r name at; do spoil "vol/$name" "$at"; done <both
+rows flip 17 400 1 vol/? >flips
+cp -r vol spoiled
+scrub 1 --repair vol/a
+assert_contains "the index" "$(cat out)" "lost version: index of version 'v1': its SHA-256 is not the one in the catalogue"
+grep -q "^unknown unused bytes: copies differ, and a version that may use these bytes cannot be read" out ||
+    fail "nothing is unknown: $(cat out)"
+! grep -q "^repaired unused" out || fail "bytes were made equal that may be used: $(grep '^repaired unused' out)"
+while read -r name at; do
+    cmp -s -i "$at" -n 1 "vol/$name" "spoiled/$name" || fail "the lost index was written"
+done <both
+rm -rf spoiled
+
 say "three copies"
 rm -rf vol && mkdir vol
 pack vol/a,vol/b,vol/c tree --protect mirror:3 --segment-size 1M

@@ -564,8 +564,20 @@ static enum finding_state judge_state(const struct judge *judge, const struct ju
 	return judge->overlaps || judge->copies[verdict->copy].code ? FINDING_FAILED : FINDING_REPAIRED;
 }
 
+static void judge_reason(const struct judge *judge, const struct judge_verdict *verdict, char *reason, size_t size)
+{
+	if (judge_state(judge, verdict) != FINDING_FAILED)
+		snprintf(reason, size, "%s", verdict->reason);
+	else if (judge->overlaps)
+		snprintf(reason, size, "%s, and is not repaired where chunks lie one over the other", verdict->reason);
+	else
+		snprintf(reason, size, "%s, and its repair failed: %s", verdict->reason,
+			 strerror(-judge->copies[verdict->copy].code));
+}
+
 static void judge_report(const struct judge *judge, const struct judge_verdict *verdict)
 {
+	char reason[256];
 	const struct judge_copy *copy = &judge->copies[verdict->copy];
 	const struct content_piece *piece = verdict->piece;
 	bool has_from = judge_mends(verdict) && !verdict->is_combined;
@@ -579,9 +591,10 @@ static void judge_report(const struct judge *judge, const struct judge_verdict *
 		.sum = piece && piece->kind == CONTENT_CHUNK ? piece->sum : 0,
 		.has_from = has_from,
 		.from = has_from ? address_member(judge->copies[verdict->from].address) : 0,
-		.reason = verdict->reason,
+		.reason = reason,
 	};
 
+	judge_reason(judge, verdict, reason, sizeof(reason));
 	findings_add(judge->setup.findings, &finding);
 	if (finding.state == FINDING_LOST && piece->kind == CONTENT_CHUNK)
 		findings_lose(judge->setup.findings, piece->address);
