@@ -49,12 +49,20 @@ const struct command_line compact_line = {
 	.options = compact_table,
 };
 
+static bool compact_has_file(const struct transaction *transaction)
+{
+	for (uint32_t i = 0; i < transaction->member_count; i++)
+		if (transaction->members[i].file && !transaction->members[i].file->geometry.is_block_device)
+			return true;
+	return false;
+}
+
 /* Holes are for ever: what only a damaged slot knows of would be lost although the slot may come back. */
 static int compact_check_give_back(const struct transaction *transaction, struct error *err)
 {
 	struct error stale = { 0 };
 
-	if (transaction->members[0].file->geometry.is_block_device)
+	if (!compact_has_file(transaction))
 		return error_set(err, -EINVAL, "--give-back is for volumes in files");
 	if (superblock_may_be_stale(&transaction->super, &stale))
 		return error_set(err, -EBADMSG,
@@ -133,7 +141,9 @@ static void compact_text(const struct volume *volume, const struct compact_optio
 		       format_size(compaction->moved_bytes, moved), options->dry_run ? "would be" : "were",
 		       format_size(compaction->index_bytes, index));
 	if (compaction->segments && !options->dry_run)
-		printf("the next publish can use %s more than before\n", format_size(compaction->freed_bytes, given));
+		printf(volume->array->count > 1 ? "the members have %s more free than before\n" :
+							 "the next publish can use %s more than before\n",
+		       format_size(compaction->freed_bytes, given));
 	for (uint32_t i = 0; i < compaction->version_count; i++)
 		if (compaction->versions[i].sequence != compaction->versions[i].former)
 			printf("version '%s' %s sequence %" PRIu64 ", it was %" PRIu64 "\n",

@@ -340,6 +340,25 @@ void allocator_choose(struct allocator *allocator, uint64_t length)
 	allocator_count(&allocator->lanes[best], length);
 }
 
+void allocator_prefer(struct allocator *allocator, uint32_t member)
+{
+	allocator->current = member < allocator->lane_count ? member : 0;
+}
+
+void allocator_leave(struct allocator *allocator, uint64_t column)
+{
+	struct lane *lane = &allocator->lanes[address_member(column)];
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < lane->space.count; i++) {
+		if (round_down(lane->space.runs[i].start, allocator->segment) == address_offset(column))
+			continue;
+		lane->space.runs[kept] = lane->space.runs[i];
+		lane->groups[kept++] = lane->groups[i];
+	}
+	lane->space.count = kept;
+}
+
 void allocator_begin_large(struct allocator *allocator, uint64_t length)
 {
 	if (!allocator->members)

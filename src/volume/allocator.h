@@ -47,6 +47,10 @@ void allocator_close(struct allocator *allocator);
 
 /* Chooses the lane for the next length bytes: the one with the fewest bytes of their size class. They are counted. */
 void allocator_choose(struct allocator *allocator, uint64_t length);
+/* The lane of that member is the one that is chosen. */
+void allocator_prefer(struct allocator *allocator, uint32_t member);
+/* Nothing more goes into the group with this data column. Before anything is taken. */
+void allocator_leave(struct allocator *allocator, uint64_t column);
 /* For the pieces of a large file, which an only lane puts into one run if it can. */
 void allocator_begin_large(struct allocator *allocator, uint64_t length);
 /* In the lane that was chosen, or in the next one that has room. False: none has, in one piece. */

@@ -26,8 +26,10 @@ static int compaction_open(struct compaction_work *work, struct error *err)
 {
 	struct transaction *transaction = work->transaction;
 	struct source *source = transaction_source(transaction);
+	const struct catalogue *catalogue = &transaction->catalogue;
+	struct allocator *allocator = &transaction->allocator;
 	struct compaction *result = work->result;
-	size_t count = transaction->catalogue.version_count + 1;
+	size_t count = catalogue->version_count + 1;
 	bool rehearse = work->is_rehearsal;
 	int r;
 
@@ -35,17 +37,17 @@ static int compaction_open(struct compaction_work *work, struct error *err)
 	result->versions = calloc(count, sizeof(*result->versions));
 	if (!work->fresh || !result->versions)
 		return error_set(err, -ENOMEM, "out of memory");
-	r = victims_open(source, &transaction->super, &transaction->catalogue, &work->victims, err);
+	r = victims_open(source, &transaction->super, catalogue, &work->victims, err);
 	if (r == 0)
-		r = relocate_open(source, &transaction->allocator.lanes[0].space, rehearse, &work->chunks, err);
+		r = relocate_open(source, &catalogue->members, allocator, rehearse, &work->chunks, err);
 	if (r == 0)
-		r = relocate_open(source, &transaction->allocator.lanes[0].space, rehearse, &work->sections, err);
+		r = relocate_open(source, &catalogue->members, allocator, rehearse, &work->sections, err);
 	work->reindex = (struct reindex){ .source = source,
-					  .members = &transaction->catalogue.members,
-					  .space = &transaction->allocator.lanes[0].space,
+					  .catalogue = catalogue,
+					  .allocator = allocator,
 					  .is_rehearsal = rehearse,
+					  .line = &work->victims.line,
 					  .victims = &work->victims.chosen,
-					  .segment = work->victims.segment,
 					  .chunks = &work->chunks,
 					  .sections = &work->sections };
 	return r;
@@ -63,13 +65,27 @@ static void compaction_close(struct compaction_work *work)
 
 /* --- writing --- */
 
+/* What is left of them is not filled any more. */
+static void compaction_leave_groups(struct compaction_work *work)
+{
+	const struct bits *chosen = &work->victims.chosen;
+	const struct line *line = &work->victims.line;
+
+	if (!work->transaction->catalogue.members.count)
+		return;
+	for (uint64_t s = bits_next(chosen, 0, true); s < chosen->count; s = bits_next(chosen, s + 1, true))
+		allocator_leave(&work->transaction->allocator, line_address(line, s * line->segment));
+}
+
 static int compaction_write(struct compaction_work *work, struct error *err)
 {
 	const struct catalogue *catalogue = &work->transaction->catalogue;
 	int r = work->is_rehearsal ? 0 : transaction_begin(work->transaction, err);
 
+	compaction_leave_groups(work);
 	if (r == 0)
-		r = relocate_blocks(&work->chunks, &work->victims.moving, &work->victims.inside, err);
+		r = relocate_blocks(&work->chunks, &work->victims.line, &work->victims.moving, &work->victims.inside,
+				    err);
 	for (uint32_t v = 0; r == 0 && v < catalogue->version_count; v++) {
 		if (!work->victims.versions[v].is_affected)
 			continue;
@@ -86,6 +102,7 @@ static int compaction_check(struct compaction_work *work, struct error *err)
 	int r;
 
 	r = source_flush(transaction_source(work->transaction), err);
+	allocator_settle(&work->transaction->allocator);
 	if (r == 0)
 		r = relocate_verify(&work->chunks, err);
 	if (r == 0)
@@ -244,8 +261,6 @@ int compaction_run(struct transaction *transaction, unsigned below, bool dry_run
 	uint64_t room = 0;
 	int r;
 
-	if (transaction->catalogue.members.count)
-		return error_set(err, -EOPNOTSUPP, "this release does not compact volumes of several members");
 	r = room_writable(transaction, &room, &first);
 	if (r == 0)
 		r = compaction_try(transaction, below, dry_run, room, ret, &again, &first);

@@ -6,20 +6,19 @@
 #include <sys/stat.h>
 
 #include "base/interrupt.h"
-#include "image/address.h"
 #include "image/chunk.h"
 #include "image/inode.h"
 
 struct live_extents {
-	uint64_t offset, length;
-	void (*each)(void *argument, uint64_t offset, uint64_t length);
+	uint64_t address, length;
+	void (*each)(void *argument, uint64_t address, uint64_t length);
 	void *argument;
 };
 
 static void live_extents_end(struct live_extents *live)
 {
 	if (live->length)
-		live->each(live->argument, live->offset, live->length);
+		live->each(live->argument, live->address, live->length);
 	live->length = 0;
 }
 
@@ -27,7 +26,7 @@ static void live_extents_end(struct live_extents *live)
 static int live_extents_file(struct live_extents *live, const struct index *index, const struct inode *inode,
 			     struct error *err)
 {
-	uint64_t count = inode_chunk_count(index, inode), offset, run;
+	uint64_t count = inode_chunk_count(index, inode), run;
 	struct chunk chunk;
 	int r;
 
@@ -37,18 +36,17 @@ static int live_extents_file(struct live_extents *live, const struct index *inde
 			return r;
 		if (chunk_is_hole(&chunk) || chunk_is_inline(&chunk))
 			continue;
-		offset = address_offset(chunk.address);
-		if (inode->size > DSFS_SHARED_MAX || live->offset + live->length != offset)
+		if (inode->size > DSFS_SHARED_MAX || live->address + live->length != chunk.address)
 			live_extents_end(live);
 		if (!live->length)
-			live->offset = offset;
+			live->address = chunk.address;
 		live->length += chunk.stored;
 	}
 	live_extents_end(live);
 	return 0;
 }
 
-int live_extents_walk(const struct index *index, void (*each)(void *argument, uint64_t offset, uint64_t length),
+int live_extents_walk(const struct index *index, void (*each)(void *argument, uint64_t address, uint64_t length),
 		      void *argument, struct error *err)
 {
 	struct live_extents live = { .each = each, .argument = argument };

@@ -9,5 +9,5 @@
 
 /* Calls each() for the stored bytes of every file; what files share comes more than once. */
 must_check int live_extents_walk(const struct index *index,
-				 void (*each)(void *argument, uint64_t offset, uint64_t length),
+				 void (*each)(void *argument, uint64_t address, uint64_t length),
 				 void *argument, struct error *err);

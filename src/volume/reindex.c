@@ -63,10 +63,20 @@ static bool reindex_is_in_victim(struct reindex_section *section, uint64_t at, u
 
 	for (uint64_t done = 0; done < length; done += place.length) {
 		place = reindex_place(section, at + done, length - done);
-		if (victims_touches(reindex->victims, reindex->segment, address_offset(place.address), place.length))
+		if (victims_touches(reindex->line, reindex->victims, place.address, place.length))
 			return true;
 	}
 	return false;
+}
+
+/* No extent crosses the column of a group. */
+static int reindex_add(struct reindex_section *section, uint64_t address, uint64_t length, struct error *err)
+{
+	const struct line *line = section->reindex->line;
+
+	return section->reindex->catalogue->members.count ?
+		       extent_list_add_in(section->list, address, length, line->segment, err) :
+		       extent_list_add(section->list, address, length, err);
 }
 
 static int reindex_keep(struct reindex_section *section, uint64_t at, uint64_t length, struct error *err)
@@ -76,25 +86,38 @@ static int reindex_keep(struct reindex_section *section, uint64_t at, uint64_t l
 
 	for (uint64_t done = 0; r == 0 && done < length; done += place.length) {
 		place = reindex_place(section, at + done, length - done);
-		r = extent_list_add(section->list, place.address, place.length, err);
+		r = reindex_add(section, place.address, place.length, err);
 	}
+	return r;
+}
+
+static int reindex_put(struct reindex *reindex, const uint8_t *bytes, uint64_t address, uint64_t length,
+		       struct error *err)
+{
+	uint64_t places[DSFS_COPIES_MAX];
+	uint32_t count = allocator_copies(reindex->allocator, address, places);
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < count; i++)
+		r = source_write(reindex->source, address_member(places[i]), address_offset(places[i]), bytes, length,
+				 err);
 	return r;
 }
 
 static int reindex_write(struct reindex_section *section, uint64_t length, struct error *err)
 {
 	struct reindex *reindex = section->reindex;
-	uint64_t offset;
+	uint64_t address;
 	int r = 0;
 
-	space_prefer(reindex->space, length);
-	if (!space_take(reindex->space, length, SPACE_BLOCK, &offset))
+	allocator_choose(reindex->allocator, length);
+	if (!allocator_take(reindex->allocator, length, SPACE_BLOCK, &address))
 		return error_set(err, -ENOSPC, "volume is full: no room for the index of version '%s'",
 				 section->version->label);
 	if (!reindex->is_rehearsal)
-		r = source_write(reindex->source, 0, offset, section->buffer, length, err);
+		r = reindex_put(reindex, section->buffer, address, length, err);
 	if (r == 0)
-		r = extent_list_add(section->list, address_make(0, offset), length, err);
+		r = reindex_add(section, address, length, err);
 	reindex->index_bytes += length;
 	return r;
 }
@@ -118,7 +141,7 @@ static bool reindex_has_place(const struct dsfs_chunk *record)
 {
 	uint64_t address = dsfs_le64_get(record->address);
 
-	return address != 0 && address_member(address) == 0;
+	return address != 0 && address_member(address) != DSFS_IN_INDEX;
 }
 
 static uint64_t reindex_stored(const struct dsfs_chunk *record)
@@ -170,7 +193,7 @@ static bool reindex_patch(struct reindex_section *section, uint64_t first, uint6
 		to = reindex_find(section, first + i, &records[i]);
 		if (!to)
 			continue;
-		records[i].address = dsfs_le64_of(address_make(0, to));
+		records[i].address = dsfs_le64_of(to);
 		changed = true;
 	}
 	return changed;
@@ -229,7 +252,7 @@ static int reindex_index(struct reindex *reindex, const struct version *version,
 
 	r = buffer && section.sha ? 0 : error_set(err, -ENOMEM, "out of memory");
 	if (r == 0)
-		r = index_load(reindex->source, version, reindex->members, &index, err);
+		r = index_load(reindex->source, version, &reindex->catalogue->members, &index, err);
 	section.index = index;
 	if (r == 0)
 		r = reindex_find_files(index, &section.files, err);
@@ -247,14 +270,14 @@ static int reindex_index(struct reindex *reindex, const struct version *version,
 
 static int reindex_extent(struct reindex *reindex, struct extent *extent, struct error *err)
 {
-	uint64_t offset = address_offset(extent->address), to;
+	uint64_t to;
 	int r;
 
-	if (!victims_touches(reindex->victims, reindex->segment, offset, extent->length))
+	if (!victims_touches(reindex->line, reindex->victims, extent->address, extent->length))
 		return 0;
-	r = relocate_copy(reindex->sections, offset, round_up(extent->length, DSFS_BLOCK), &to, err);
+	r = relocate_copy(reindex->sections, extent->address, round_up(extent->length, DSFS_BLOCK), &to, err);
 	if (r == 0)
-		extent->address = address_make(0, to);
+		extent->address = to;
 	return r;
 }
 
@@ -291,21 +314,21 @@ int reindex_version(struct reindex *reindex, const struct version *version, stru
 /* --- what is there now --- */
 
 struct reindex_use {
+	struct line line; /* files may have grown since */
 	struct bits segments;
-	uint64_t segment;
 };
 
-static void reindex_add_use(void *argument, uint64_t offset, uint64_t length)
+static void reindex_add_use(void *argument, uint64_t address, uint64_t length)
 {
 	struct reindex_use *use = argument;
 
-	victims_mark(&use->segments, use->segment, offset, length);
+	line_mark(&use->line, &use->segments, use->line.segment, address, length);
 }
 
 static void reindex_add_uses(struct reindex_use *use, const struct extent_list *list)
 {
 	for (uint32_t i = 0; i < list->count; i++)
-		reindex_add_use(use, address_offset(list->items[i].address), list->items[i].length);
+		reindex_add_use(use, list->items[i].address, list->items[i].length);
 }
 
 static int reindex_find_use(const struct reindex *reindex, const struct version *version, struct reindex_use *use,
@@ -315,7 +338,7 @@ static int reindex_find_use(const struct reindex *reindex, const struct version 
 	struct index *index;
 	int r;
 
-	r = index_load(reindex->source, version, reindex->members, &index, err);
+	r = index_load(reindex->source, version, &reindex->catalogue->members, &index, err);
 	if (r < 0)
 		return r;
 	r = dump_digest(index, digest, err);
@@ -332,31 +355,44 @@ static int reindex_find_use(const struct reindex *reindex, const struct version 
 
 static int reindex_use_list(const struct reindex_use *use, struct extent_list *list, struct error *err)
 {
+	uint64_t segment = use->line.segment;
 	int r = 0;
 
 	for (uint64_t s = bits_next(&use->segments, 0, true); r == 0 && s < use->segments.count;
 	     s = bits_next(&use->segments, s + 1, true))
-		r = extent_list_add(list, address_make(0, s * use->segment), use->segment, err);
+		r = extent_list_add(list, line_address(&use->line, s * segment), segment, err);
 	return r;
+}
+
+static int reindex_check_victims(const struct reindex *reindex, const struct reindex_use *use,
+				 const struct version *version, struct error *err)
+{
+	uint64_t segment = use->line.segment;
+
+	for (uint64_t s = bits_next(reindex->victims, 0, true); s < reindex->victims->count;
+	     s = bits_next(reindex->victims, s + 1, true))
+		if (victims_touches(&use->line, &use->segments, line_address(reindex->line, s * segment), 1))
+			return error_set(err, -EBADMSG,
+					 "version '%s': part of it would stay in a segment that is freed",
+					 version->label);
+	return 0;
 }
 
 int reindex_check(const struct reindex *reindex, struct version *version, struct error *err)
 {
-	struct reindex_use use = { .segment = reindex->segment };
-	uint64_t size = source_size(reindex->source, 0);
+	struct reindex_use use = { 0 };
 	int r;
 
-	r = bits_open(&use.segments, round_up(size, use.segment) / use.segment, err);
+	r = line_open(reindex->source, reindex->catalogue, reindex->line->segment, &use.line, err);
+	if (r == 0)
+		r = bits_open(&use.segments, line_length(&use.line) / use.line.segment, err);
 	if (r == 0)
 		r = reindex_find_use(reindex, version, &use, err);
-	for (uint64_t s = bits_next(reindex->victims, 0, true); r == 0 && s < reindex->victims->count;
-	     s = bits_next(reindex->victims, s + 1, true))
-		if (bits_get(&use.segments, s))
-			r = error_set(err, -EBADMSG,
-				      "version '%s': part of it would stay in a segment that is freed",
-				      version->label);
+	if (r == 0)
+		r = reindex_check_victims(reindex, &use, version, err);
 	if (r == 0)
 		r = reindex_use_list(&use, &version->segments, err);
+	line_close(&use.line);
 	bits_close(&use.segments);
 	return r;
 }

@@ -15,9 +15,12 @@
 #define RELOCATE_AHEAD  (128u << 10) /* least bytes of a read: runs of a few blocks lie close to each other */
 #define RELOCATE_PIECES 8u /* in a segment: where free segments do not lie together, at most a piece of each is lost */
 
-int relocate_open(struct source *source, struct space *space, bool rehearse, struct relocate *ret, struct error *err)
+int relocate_open(struct source *source, const struct members *members, struct allocator *allocator, bool rehearse,
+		  struct relocate *ret, struct error *err)
 {
-	struct relocate relocate = { .source = source, .space = space, .is_rehearsal = rehearse };
+	struct relocate relocate = {
+		.source = source, .allocator = allocator, .is_rehearsal = rehearse, .from.members = members
+	};
 
 	relocate.from.bytes = huge_alloc(RELOCATE_STEP);
 	relocate.to.bytes = huge_alloc(RELOCATE_STEP);
@@ -59,64 +62,90 @@ static uint64_t relocate_step(uint64_t length, uint64_t at)
 	return length - at < RELOCATE_STEP ? length - at : RELOCATE_STEP;
 }
 
+/* Bytes from there that can be read in one go: to the end of the member, and of a group's column. */
+static uint64_t relocate_behind(const struct relocate *relocate, uint64_t address)
+{
+	uint64_t size = round_down(source_size(relocate->source, address_member(address)), DSFS_BLOCK);
+	uint64_t offset = address_offset(address), room = allocator_room_in_group(relocate->allocator, offset);
+
+	return offset >= size ? 0 : size - offset < room ? size - offset : room;
+}
+
+static int relocate_get(struct relocate *relocate, struct relocate_window *window, uint64_t address, uint64_t length,
+			struct error *err)
+{
+	return members_read(window->members, relocate->source, address, window->turn, window->bytes, length, err);
+}
+
 /* Bytes that are not wanted may be damaged: then without them. */
-static int relocate_load(struct relocate *relocate, struct relocate_window *window, uint64_t offset, uint64_t length,
+static int relocate_load(struct relocate *relocate, struct relocate_window *window, uint64_t address, uint64_t length,
 			 struct error *err)
 {
-	uint64_t behind = round_down(source_size(relocate->source, 0), DSFS_BLOCK) - offset;
+	uint64_t behind = relocate_behind(relocate, address);
 	uint64_t ahead = behind < RELOCATE_AHEAD ? behind : RELOCATE_AHEAD;
 	int r = -EIO;
 
 	window->length = 0;
-	window->at = offset;
+	window->at = address;
 	if (ahead > length)
-		r = source_read(relocate->source, 0, offset, window->bytes, ahead, NULL);
+		r = relocate_get(relocate, window, address, ahead, NULL);
 	if (r == 0) {
 		window->length = ahead;
 		return 0;
 	}
-	r = source_read(relocate->source, 0, offset, window->bytes, length, err);
+	r = relocate_get(relocate, window, address, length, err);
 	if (r == 0)
 		window->length = length;
 	return r;
 }
 
 /* At most RELOCATE_STEP bytes. */
-static int relocate_read(struct relocate *relocate, struct relocate_window *window, uint64_t offset, uint64_t length,
+static int relocate_read(struct relocate *relocate, struct relocate_window *window, uint64_t address, uint64_t length,
 			 const uint8_t **ret, struct error *err)
 {
 	int r = 0;
 
-	if (offset < window->at || offset + length > window->at + window->length)
-		r = relocate_load(relocate, window, offset, length, err);
+	if (address < window->at || address + length > window->at + window->length)
+		r = relocate_load(relocate, window, address, length, err);
 	if (r == 0)
-		*ret = window->bytes + (offset - window->at);
+		*ret = window->bytes + (address - window->at);
 	return r;
 }
 
 static int relocate_flush(struct relocate *relocate, struct error *err)
 {
-	uint64_t length = relocate->unwritten_length;
+	uint64_t length = relocate->unwritten_length, places[DSFS_COPIES_MAX];
+	uint32_t count = length ? allocator_copies(relocate->allocator, relocate->unwritten_at, places) : 0;
+	int r = 0;
 
-	if (!length)
-		return 0;
 	relocate->unwritten_length = 0;
-	return source_write(relocate->source, 0, relocate->unwritten_at, relocate->unwritten, length, err);
+	for (uint32_t i = 0; r == 0 && i < count; i++)
+		r = source_write(relocate->source, address_member(places[i]), address_offset(places[i]),
+				 relocate->unwritten, length, err);
+	return r;
+}
+
+/* In the same column, right behind what is not written yet. */
+static bool relocate_follows(const struct relocate *relocate, uint64_t address)
+{
+	uint64_t begin = address_offset(relocate->unwritten_at), length = relocate->unwritten_length;
+
+	return address == relocate->unwritten_at + length &&
+	       length < allocator_room_in_group(relocate->allocator, begin);
 }
 
 /* At most RELOCATE_STEP bytes; they are on their way once relocate_flush() has returned. */
-static int relocate_write(struct relocate *relocate, uint64_t offset, const uint8_t *bytes, uint64_t length,
+static int relocate_write(struct relocate *relocate, uint64_t address, const uint8_t *bytes, uint64_t length,
 			  struct error *err)
 {
-	bool follows = offset == relocate->unwritten_at + relocate->unwritten_length;
 	int r = 0;
 
-	if (!follows || relocate->unwritten_length + length > RELOCATE_STEP)
+	if (!relocate_follows(relocate, address) || relocate->unwritten_length + length > RELOCATE_STEP)
 		r = relocate_flush(relocate, err);
 	if (r < 0)
 		return r;
 	if (!relocate->unwritten_length)
-		relocate->unwritten_at = offset;
+		relocate->unwritten_at = address;
 	memcpy(relocate->unwritten + relocate->unwritten_length, bytes, length);
 	relocate->unwritten_length += length;
 	return 0;
@@ -145,8 +174,8 @@ static int relocate_piece(struct relocate *relocate, uint64_t from, uint64_t len
 	uint64_t to;
 	int r = 0;
 
-	space_prefer(relocate->space, length);
-	if (!space_take(relocate->space, length, SPACE_BLOCK, &to))
+	allocator_prefer(relocate->allocator, address_member(from));
+	if (!allocator_take(relocate->allocator, length, SPACE_BLOCK, &to))
 		return error_set(err, -ENOSPC, "volume is full: needs %" PRIu64 " more bytes in one piece", length);
 	if (!relocate->is_rehearsal)
 		r = relocate_transfer(relocate, from, to, length, err);
@@ -184,76 +213,93 @@ static uint64_t relocate_most(uint64_t segment)
 	return segment / RELOCATE_PIECES / DSFS_BLOCK;
 }
 
-static int relocate_run(struct relocate *relocate, const struct bits *inside, uint64_t first, uint64_t end,
-			struct error *err)
+static int relocate_run(struct relocate *relocate, const struct line *line, const struct bits *inside, uint64_t first,
+			uint64_t end, struct error *err)
 {
-	uint64_t most = relocate_most(relocate->space->segment), last, to;
+	uint64_t most = relocate_most(line->segment), last, to;
 	int r;
 
 	for (;; first = last) {
 		last = relocate_last(inside, first, end, most);
-		r = relocate_piece(relocate, first * DSFS_BLOCK, (last - first + 1) * DSFS_BLOCK, &to, err);
+		r = relocate_piece(relocate, line_address(line, first * DSFS_BLOCK), (last - first + 1) * DSFS_BLOCK,
+				   &to, err);
 		if (r < 0 || last == end - 1)
 			return r;
 	}
 }
 
-int relocate_blocks(struct relocate *relocate, const struct bits *blocks, const struct bits *inside, struct error *err)
+int relocate_blocks(struct relocate *relocate, const struct line *line, const struct bits *blocks,
+		    const struct bits *inside, struct error *err)
 {
-	uint64_t first, end;
+	uint64_t first, end, room;
 	int r = 0;
 
 	for (first = bits_next(blocks, 0, true); r == 0 && first < blocks->count;
 	     first = bits_next(blocks, end, true)) {
 		end = bits_next(blocks, first, false);
-		r = relocate_run(relocate, inside, first, end, err);
+		room = allocator_room_in_group(relocate->allocator, first * DSFS_BLOCK) / DSFS_BLOCK;
+		if (end - first > room)
+			end = first + room;
+		r = relocate_run(relocate, line, inside, first, end, err);
 	}
 	return r < 0 ? r : relocate_flush(relocate, err);
 }
 
-static int relocate_verify_piece(struct relocate *relocate, const struct relocate_piece *piece, struct error *err)
+/* At most RELOCATE_STEP bytes. */
+static int relocate_compare(struct relocate *relocate, uint64_t from, uint64_t to, uint64_t length, struct error *err)
 {
-	const uint8_t *from, *to;
-	uint64_t step;
-	int r;
+	const uint8_t *was, *is;
+	int r = relocate_read(relocate, &relocate->from, from, length, &was, err);
 
-	for (uint64_t at = 0; at < piece->length; at += step) {
+	if (r == 0)
+		r = relocate_read(relocate, &relocate->to, to, length, &is, err);
+	if (r == 0 && memcmp(was, is, length) != 0)
+		r = error_set(err, -EIO,
+			      "read back at offset %" PRIu64 ": %" PRIu64 " bytes are not those at offset %" PRIu64
+			      ", do not trust the device",
+			      address_offset(to), length, address_offset(from));
+	return r;
+}
+
+static int relocate_verify_piece(struct relocate *relocate, const struct relocate_piece *piece, uint32_t copy,
+				 struct error *err)
+{
+	uint64_t step, places[DSFS_COPIES_MAX];
+	int r = 0;
+
+	if (copy >= allocator_copies(relocate->allocator, piece->to, places))
+		return 0;
+	for (uint64_t at = 0; r == 0 && at < piece->length; at += step) {
 		step = relocate_step(piece->length, at);
 		r = interrupt_check(err);
 		if (r == 0)
-			r = relocate_read(relocate, &relocate->from, piece->from + at, step, &from, err);
-		if (r == 0)
-			r = relocate_read(relocate, &relocate->to, piece->to + at, step, &to, err);
-		if (r < 0)
-			return r;
-		if (memcmp(from, to, step) != 0)
-			return error_set(err, -EIO,
-					 "read back at offset %" PRIu64 ": %" PRIu64
-					 " bytes are not those at offset %" PRIu64 ", do not trust the device",
-					 piece->to + at, step, piece->from + at);
+			r = relocate_compare(relocate, piece->from + at, places[copy] + at, step, err);
 	}
-	return 0;
+	return r;
 }
 
 int relocate_verify(struct relocate *relocate, struct error *err)
 {
 	int r = 0;
 
-	relocate->from.length = relocate->to.length = 0; /* what was read before the flush proves nothing */
-	for (size_t i = 0; r == 0 && i < relocate->count; i++)
-		r = relocate_verify_piece(relocate, &relocate->pieces[i], err);
+	for (uint32_t copy = 0; r == 0 && copy < DSFS_COPIES_MAX; copy++) {
+		relocate->from.length = relocate->to.length = 0; /* what was read before the flush proves nothing */
+		relocate->from.turn = copy + 1;
+		for (size_t i = 0; r == 0 && i < relocate->count; i++)
+			r = relocate_verify_piece(relocate, &relocate->pieces[i], copy, err);
+	}
 	return r;
 }
 
 /* Two pieces may share a block: what lies in it went with either. */
-uint64_t relocate_find(const struct relocate *relocate, uint64_t offset, uint64_t length)
+uint64_t relocate_find(const struct relocate *relocate, uint64_t address, uint64_t length)
 {
 	size_t low = 0, high = relocate->count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (relocate->pieces[middle].from <= offset)
+		if (relocate->pieces[middle].from <= address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -261,8 +307,8 @@ uint64_t relocate_find(const struct relocate *relocate, uint64_t offset, uint64_
 	for (size_t i = low; i > 0 && i + 2 > low; i--) {
 		const struct relocate_piece *piece = &relocate->pieces[i - 1];
 
-		if (offset - piece->from < piece->length && length <= piece->length - (offset - piece->from))
-			return piece->to + (offset - piece->from);
+		if (address - piece->from < piece->length && length <= piece->length - (address - piece->from))
+			return piece->to + (address - piece->from);
 	}
 	return 0;
 }

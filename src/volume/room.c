@@ -9,29 +9,33 @@
 #include <sys/statvfs.h>
 
 #include "base/log.h"
+#include "image/address.h"
 
-static const struct file_source *room_file(const struct transaction *transaction)
+static bool room_is_device(const struct transaction *transaction, uint32_t member)
 {
-	return transaction->members[transaction_first(transaction)].file;
+	const struct file_source *file = transaction->members[member].file; /* NULL: it is missing */
+
+	return file && file->geometry.is_block_device;
 }
 
 static int room_open(const struct transaction *transaction, struct space *ret, struct error *err)
 {
-	bool is_device = room_file(transaction)->geometry.is_block_device;
-	uint64_t file_size = is_device ? 0 : source_size(transaction_source(transaction), 0);
+	uint64_t file_size = room_is_device(transaction, 0) ? 0 : source_size(transaction_source(transaction), 0);
 
 	return space_open_inside(ret, &transaction->catalogue, &transaction->super, file_size, err);
 }
 
-/* Of several members: segments that no group has. */
-static uint64_t room_outside_groups(const struct transaction *transaction)
+/* Of several members: segments that no group has, and what is left of groups. */
+static uint64_t room_in_members(const struct transaction *transaction)
 {
 	const struct members *members = &transaction->catalogue.members;
-	uint64_t segments = 0;
+	uint64_t segment = UINT64_C(1) << members->segment_log, segments = 0, left = 0;
 
 	for (uint32_t i = 0; i < members->count; i++)
-		segments += members->list[i].size >> members->segment_log;
-	return segments > members->column_count ? (segments - members->column_count) << members->segment_log : 0;
+		segments += round_up(members->list[i].size, segment) / segment;
+	for (uint32_t i = 0; i < members->group_count; i++)
+		left += segment - members->groups[i].tail;
+	return (segments > members->column_count ? (segments - members->column_count) * segment : 0) + left;
 }
 
 int room_free(const struct transaction *transaction, uint64_t *ret, struct error *err)
@@ -40,7 +44,7 @@ int room_free(const struct transaction *transaction, uint64_t *ret, struct error
 	int r;
 
 	if (transaction->catalogue.members.count) {
-		*ret = room_outside_groups(transaction);
+		*ret = room_in_members(transaction);
 		return 0;
 	}
 	r = room_open(transaction, &space, err);
@@ -60,62 +64,151 @@ uint64_t room_gained(const struct transaction *transaction, uint64_t before)
 	return after > before ? after - before : 0;
 }
 
-/* What is free inside of a file may be holes, which take blocks as growth does. */
-static int room_spare(const struct transaction *transaction, uint64_t *ret, struct error *err)
+struct room_files {
+	uint64_t has, size; /* bytes of blocks, and of the files before the change */
+	uint64_t spare;     /* on their filesystems */
+	bool is_endless;    /* there is a device among them, or a filesystem that does not know */
+};
+
+/* Two members on one filesystem share what it has left. */
+static bool room_is_first_there(const struct transaction *transaction, uint32_t number, dev_t filesystem)
 {
-	uint64_t former_size = transaction->members[transaction_first(transaction)].former_size;
-	uint64_t inside = 0, has, spare;
+	struct stat st;
+
+	for (uint32_t i = 0; i < number; i++)
+		if (transaction->members[i].file && fstat(transaction->members[i].file->fd, &st) == 0 &&
+		    st.st_dev == filesystem)
+			return false;
+	return true;
+}
+
+static int room_add_file(const struct transaction *transaction, uint32_t number, struct room_files *files,
+			 struct error *err)
+{
+	const struct transaction_member *member = &transaction->members[number];
 	struct statvfs fs;
 	struct stat st;
+
+	if (fstat(member->file->fd, &st) < 0 || fstatvfs(member->file->fd, &fs) < 0)
+		return error_errno(err, "cannot measure the filesystem of '%s'", transaction->path);
+	files->has += (uint64_t)st.st_blocks * 512;
+	files->size += member->former_size;
+	if (room_is_first_there(transaction, number, st.st_dev))
+		files->spare += (uint64_t)fs.f_bavail * fs.f_frsize;
+	files->is_endless |= !fs.f_blocks;
+	return 0;
+}
+
+static uint32_t room_copies(const struct transaction *transaction)
+{
+	const struct allocator *allocator = &transaction->allocator;
+	uint32_t copies = 1;
+
+	for (uint32_t i = 0; i < allocator->lane_count; i++)
+		if (allocator->lanes[i].column_count > copies)
+			copies = allocator->lanes[i].column_count;
+	return copies;
+}
+
+/* What is free inside of files may be holes, which take blocks as growth does. */
+static int room_spare(const struct transaction *transaction, uint64_t *ret, struct error *err)
+{
+	struct room_files files = { 0 };
+	uint64_t inside = 0, spare;
 	int r;
 
 	r = room_free(transaction, &inside, err);
+	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++) {
+		files.is_endless |= room_is_device(transaction, i);
+		if (transaction->members[i].file && !room_is_device(transaction, i))
+			r = room_add_file(transaction, i, &files, err);
+	}
 	if (r < 0)
 		return r;
-	if (fstat(room_file(transaction)->fd, &st) < 0 || fstatvfs(room_file(transaction)->fd, &fs) < 0)
-		return error_errno(err, "cannot measure the filesystem of '%s'", transaction->path);
-	has = (uint64_t)st.st_blocks * 512 + inside;
-	spare = has > former_size ? has - former_size : 0;
-	spare = (spare < inside ? spare : inside) + (uint64_t)fs.f_bavail * fs.f_frsize;
-	*ret = fs.f_blocks ? spare : UINT64_MAX; /* no blocks: a filesystem that does not know */
+	files.has += inside;
+	spare = files.has > files.size ? files.has - files.size : 0;
+	spare = (spare < inside ? spare : inside) + files.spare;
+	*ret = files.is_endless ? UINT64_MAX : spare / room_copies(transaction);
 	return 0;
 }
 
 int room_writable(const struct transaction *transaction, uint64_t *ret, struct error *err)
 {
 	uint64_t room = allocator_free(&transaction->allocator), spare = UINT64_MAX;
-	int r = 0;
+	int r = room_spare(transaction, &spare, err);
 
-	if (!room_file(transaction)->geometry.is_block_device)
-		r = room_spare(transaction, &spare, err);
 	if (r == 0)
 		*ret = spare < room ? spare : room;
 	return r;
 }
 
-static int room_punch(const struct transaction *transaction, const struct space *space, uint64_t *ret_bytes,
-		      struct error *err)
-{
-	for (uint32_t i = 0; i < space->count; i++) {
-		const struct space_run *run = &space->runs[i];
+/* --- back to the filesystem --- */
 
-		if (fallocate(room_file(transaction)->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)run->start,
-			      (off_t)(run->end - run->start)) < 0)
-			return error_errno(err, "cannot make a hole at offset %" PRIu64, run->start);
-		*ret_bytes += run->end - run->start;
-	}
+static int room_punch(const struct transaction *transaction, uint32_t number, uint64_t start, uint64_t length,
+		      uint64_t *ret_bytes, struct error *err)
+{
+	if (fallocate(transaction->members[number].file->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)start,
+		      (off_t)length) < 0)
+		return error_errno(err, "cannot make a hole at offset %" PRIu64, start);
+	*ret_bytes += length;
 	return 0;
+}
+
+static int room_punch_runs(const struct transaction *transaction, uint64_t *ret_bytes, struct error *err)
+{
+	struct space space;
+	int r = room_open(transaction, &space, err);
+
+	for (uint32_t i = 0; r == 0 && i < space.count; i++)
+		r = room_punch(transaction, 0, space.runs[i].start, space.runs[i].end - space.runs[i].start, ret_bytes,
+			       err);
+	space_close(&space);
+	return r;
+}
+
+/* Of a member of several: segments of no group, but for the superblocks and the catalogue in force. */
+static int room_find_used(const struct transaction *transaction, uint32_t number, struct bits *ret, struct error *err)
+{
+	const struct members *members = &transaction->catalogue.members;
+	const struct superblock *super = &transaction->members[number].super;
+	uint64_t segment = UINT64_C(1) << members->segment_log;
+	uint64_t catalogue = address_offset(super->catalogue_address);
+	int r = bits_open(ret, source_size(transaction_source(transaction), number) / segment, err);
+
+	if (r < 0)
+		return r;
+	bits_set(ret, 0, round_up(DSFS_DATA_AT, segment) / segment);
+	bits_set(ret, catalogue / segment, round_up(catalogue % segment + super->catalogue_length, segment) / segment);
+	for (uint32_t i = 0; i < members->column_count; i++)
+		if (address_member(members->columns[i]) == number)
+			bits_set(ret, address_offset(members->columns[i]) / segment, 1);
+	return 0;
+}
+
+static int room_punch_member(const struct transaction *transaction, uint32_t number, uint64_t *ret_bytes,
+			     struct error *err)
+{
+	uint64_t segment = UINT64_C(1) << transaction->catalogue.members.segment_log, first, end;
+	struct bits used = { 0 };
+	int r = room_find_used(transaction, number, &used, err);
+
+	for (first = bits_next(&used, 0, false); r == 0 && first < used.count; first = bits_next(&used, end, false)) {
+		end = bits_next(&used, first, true);
+		r = room_punch(transaction, number, first * segment, (end - first) * segment, ret_bytes, err);
+	}
+	bits_close(&used);
+	return r;
 }
 
 int room_give_back(const struct transaction *transaction, uint64_t *ret_bytes, struct error *err)
 {
-	struct space space;
-	int r;
+	int r = 0;
 
 	*ret_bytes = 0;
-	r = room_open(transaction, &space, err);
-	if (r == 0)
-		r = room_punch(transaction, &space, ret_bytes, err);
-	space_close(&space);
+	if (!transaction->catalogue.members.count)
+		return room_punch_runs(transaction, ret_bytes, err);
+	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
+		if (transaction->members[i].file && !room_is_device(transaction, i))
+			r = room_punch_member(transaction, i, ret_bytes, err);
 	return r;
 }

@@ -28,18 +28,17 @@ struct victims_pass {
 	struct victims_version *version;
 };
 
-static void victims_add_live(void *argument, uint64_t offset, uint64_t length)
+static void victims_add_live(void *argument, uint64_t address, uint64_t length)
 {
 	const struct victims_pass *pass = argument;
-	uint64_t first = offset / DSFS_BLOCK;
+	struct victims *victims = pass->victims;
 
-	if (length)
-		bits_set(&pass->victims->live, first, (offset + length - 1) / DSFS_BLOCK - first + 1);
-	victims_mark(&pass->version->segments, pass->victims->segment, offset, length);
+	line_mark(&victims->line, &victims->live, DSFS_BLOCK, address, length);
+	line_mark(&victims->line, &pass->version->segments, victims->line.segment, address, length);
 }
 
 static int victims_walk(struct victims_pass *pass, const struct version *version,
-			void (*each)(void *argument, uint64_t offset, uint64_t length), struct error *err)
+			void (*each)(void *argument, uint64_t address, uint64_t length), struct error *err)
 {
 	struct index *index;
 	int r;
@@ -55,7 +54,7 @@ static int victims_walk(struct victims_pass *pass, const struct version *version
 static void victims_add_live_list(struct victims_pass *pass, const struct extent_list *list)
 {
 	for (uint32_t i = 0; i < list->count; i++)
-		victims_add_live(pass, address_offset(list->items[i].address), list->items[i].length);
+		victims_add_live(pass, list->items[i].address, list->items[i].length);
 }
 
 static int victims_version(struct victims *victims, uint32_t number, struct error *err)
@@ -77,17 +76,17 @@ int victims_open(struct source *source, const struct superblock *super, const st
 		 struct victims *ret, struct error *err)
 {
 	struct victims victims = { .source = source, .super = super, .catalogue = catalogue };
-	uint64_t size = source_size(source, 0);
 	int r;
 
-	victims.segment = UINT64_C(1) << super->segment_log;
 	victims.version_count = catalogue->version_count;
 	victims.versions = calloc(catalogue->version_count + 1, sizeof(*victims.versions));
 	r = victims.versions ? 0 : error_set(err, -ENOMEM, "out of memory");
 	if (r == 0)
-		r = bits_open(&victims.live, round_up(size, DSFS_BLOCK) / DSFS_BLOCK, err);
+		r = line_open(source, catalogue, UINT64_C(1) << super->segment_log, &victims.line, err);
 	if (r == 0)
-		r = bits_open(&victims.chosen, round_up(size, victims.segment) / victims.segment, err);
+		r = bits_open(&victims.live, line_length(&victims.line) / DSFS_BLOCK, err);
+	if (r == 0)
+		r = bits_open(&victims.chosen, line_length(&victims.line) / victims.line.segment, err);
 	for (uint32_t v = 0; r == 0 && v < victims.version_count; v++)
 		r = victims_version(&victims, v, err);
 	if (r < 0) {
@@ -103,6 +102,7 @@ void victims_close(struct victims *victims)
 	for (uint32_t v = 0; victims->versions && v < victims->version_count; v++)
 		bits_close(&victims->versions[v].segments);
 	free(victims->versions);
+	line_close(&victims->line);
 	bits_close(&victims->live);
 	bits_close(&victims->chosen);
 	bits_close(&victims->moving);
@@ -112,10 +112,10 @@ void victims_close(struct victims *victims)
 
 /* --- which segments --- */
 
-static void victims_mark_list(struct bits *segments, uint64_t segment, const struct extent_list *list)
+static void victims_mark_list(const struct line *line, struct bits *segments, const struct extent_list *list)
 {
 	for (uint32_t i = 0; i < list->count; i++)
-		victims_mark(segments, segment, address_offset(list->items[i].address), list->items[i].length);
+		line_mark(line, segments, line->segment, list->items[i].address, list->items[i].length);
 }
 
 static int victims_compare(const void *a, const void *b)
@@ -127,26 +127,36 @@ static int victims_compare(const void *a, const void *b)
 	return (x->segment > y->segment) - (x->segment < y->segment);
 }
 
-/* The ring, and what lies behind the end of the volume, is no room that could be gained. */
-static struct victims_candidate victims_measure(const struct victims *victims, uint64_t segment)
+/* Of a group: as far as it was filled, as the rest is used by the next publish. Of an only member, the ring, and what
+ * lies behind the end of the volume, is no room that could be gained. */
+static struct extent victims_room(const struct victims *victims, uint64_t segment)
 {
-	uint64_t start = segment * victims->segment, end = start + victims->segment;
+	uint64_t start = segment * victims->line.segment, end = start + victims->line.segment;
 	uint64_t size = round_down(victims->super->member_size, DSFS_BLOCK);
+	const struct member_group *group;
 
+	group = members_group(&victims->catalogue->members, line_address(&victims->line, start));
+	if (group)
+		return (struct extent){ start, group->tail };
 	if (start < DSFS_DATA_AT)
 		start = DSFS_DATA_AT;
 	if (end > size)
 		end = size;
-	if (start >= end)
-		return (struct victims_candidate){ .segment = segment };
+	return (struct extent){ start, start < end ? end - start : 0 };
+}
+
+static struct victims_candidate victims_measure(const struct victims *victims, uint64_t segment)
+{
+	struct extent room = victims_room(victims, segment);
+	uint64_t blocks = round_up(room.length, DSFS_BLOCK) / DSFS_BLOCK;
+
 	return (struct victims_candidate){
 		.segment = segment,
-		.live = bits_sum(&victims->live, start / DSFS_BLOCK, (end - start) / DSFS_BLOCK),
-		.total = (end - start) / DSFS_BLOCK,
+		.live = bits_sum(&victims->live, room.address / DSFS_BLOCK, blocks),
+		.total = blocks,
 	};
 }
 
-/* The segment with the tail is being filled: what is behind the tail is free already. */
 static int victims_candidates(const struct victims *victims, unsigned below, struct victims_candidate **ret,
 			      size_t *ret_count, struct error *err)
 {
@@ -162,11 +172,11 @@ static int victims_candidates(const struct victims *victims, unsigned below, str
 		return r;
 	}
 	for (uint32_t v = 0; v < victims->version_count; v++)
-		victims_mark_list(&pinned, victims->segment, &victims->catalogue->versions[v].segments);
+		victims_mark_list(&victims->line, &pinned, &victims->catalogue->versions[v].segments);
 	for (uint64_t s = bits_next(&pinned, 0, true); s < pinned.count; s = bits_next(&pinned, s + 1, true)) {
 		candidates[count] = victims_measure(victims, s);
 		if (candidates[count].live * 100 < candidates[count].total * below &&
-		    (!tail || s != tail / victims->segment))
+		    (!tail || s != tail / victims->line.segment))
 			count++;
 	}
 	bits_close(&pinned);
@@ -220,8 +230,7 @@ static bool victims_lists_victim(const struct victims *victims, const struct ver
 	bool found = false;
 
 	for (uint32_t i = 0; i < version->segments.count && !found; i++)
-		found = victims_touches(&victims->chosen, victims->segment,
-					address_offset(version->segments.items[i].address),
+		found = victims_touches(&victims->line, &victims->chosen, version->segments.items[i].address,
 					version->segments.items[i].length);
 	return found;
 }
@@ -239,13 +248,14 @@ static void victims_take(struct victims *victims, const struct victims_candidate
 
 /* --- what lies in them --- */
 
-static void victims_add_moving(void *argument, uint64_t offset, uint64_t length)
+static void victims_add_moving(void *argument, uint64_t address, uint64_t length)
 {
 	const struct victims_pass *pass = argument;
 	struct victims *victims = pass->victims;
-	uint64_t first = offset / DSFS_BLOCK, last = (offset + length - 1) / DSFS_BLOCK;
+	uint64_t at = line_at(&victims->line, address);
+	uint64_t first = at / DSFS_BLOCK, last = (at + length - 1) / DSFS_BLOCK;
 
-	if (!victims_touches(&victims->chosen, victims->segment, offset, length))
+	if (!victims_touches(&victims->line, &victims->chosen, address, length))
 		return;
 	pass->version->is_moved = true;
 	bits_set(&victims->moving, first, last - first + 1);
@@ -265,8 +275,8 @@ static int victims_find_moving(struct victims *victims, struct error *err)
 		if (!pass.version->is_affected)
 			continue;
 		for (uint32_t i = 0; i < sums->count; i++)
-			pass.version->is_moved |= victims_touches(&victims->chosen, victims->segment,
-								  address_offset(sums->items[i].address),
+			pass.version->is_moved |= victims_touches(&victims->line, &victims->chosen,
+								  sums->items[i].address,
 								  sums->items[i].length);
 		r = victims_walk(&pass, version, victims_add_moving, err);
 	}

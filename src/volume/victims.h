@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is alive on a volume, and which of its segments are worth emptying. */
+/* What is alive on a volume, and which of its segments are worth emptying. Where there are groups, a segment is the
+ * data column of one, and stands for all of it. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -7,7 +8,7 @@
 #include "base/source.h"
 #include "image/catalogue.h"
 #include "image/superblock.h"
-#include "volume/bits.h"
+#include "volume/line.h"
 
 struct victims_version {
 	struct bits segments; /* that hold something of it */
@@ -19,7 +20,7 @@ struct victims {
 	struct source *source;
 	const struct superblock *super;
 	const struct catalogue *catalogue;
-	uint64_t segment;     /* bytes of one */
+	struct line line;     /* of which the maps are */
 	struct bits live;     /* blocks that some version uses; until victims_choose() */
 	struct bits chosen;   /* segments to be emptied */
 	struct bits moving;   /* blocks that go with them */
@@ -30,7 +31,8 @@ struct victims {
 	uint64_t dead_bytes;  /* of the victims */
 };
 
-/* Reads the index of every version, one at a time. Super and catalogue must stay as they are. */
+/* Reads the index of every version, one at a time. Super and catalogue must stay as they are. Groups
+ * have one data column. */
 must_check int victims_open(struct source *source, const struct superblock *super, const struct catalogue *catalogue,
 			    struct victims *ret, struct error *err);
 /* Chooses among the segments of which less than below percent is alive, the emptiest first, so that what is gained is
@@ -39,14 +41,9 @@ must_check int victims_open(struct source *source, const struct superblock *supe
 must_check int victims_choose(struct victims *victims, unsigned below, uint64_t room, struct error *err);
 void victims_close(struct victims *victims); /* a zeroed one as well */
 
-/* Any of these bytes, on member 0, in a segment of the map? */
-static inline bool victims_touches(const struct bits *segments, uint64_t segment, uint64_t offset, uint64_t length)
+/* Any of these bytes in one of the segments? */
+static inline bool victims_touches(const struct line *line, const struct bits *segments, uint64_t address,
+				   uint64_t length)
 {
-	return length && bits_any(segments, offset / segment, (offset + length - 1) / segment - offset / segment + 1);
-}
-
-static inline void victims_mark(struct bits *segments, uint64_t segment, uint64_t offset, uint64_t length)
-{
-	if (length)
-		bits_set(segments, offset / segment, (offset + length - 1) / segment - offset / segment + 1);
+	return line_touches(line, segments, line->segment, address, length);
 }

@@ -77,4 +77,3 @@ mv other/b b
 pack other/a,other/b,other/c source
 assert_fails 1 "other/b" datasetfsctl list a,other/b,c
 assert_eq "the volume after all that" "$(hash_of a)$(hash_of b)$(hash_of c)" "$before"
-assert_fails 1 "several members" datasetfsctl compact a

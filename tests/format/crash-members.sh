@@ -55,9 +55,17 @@ for protection in none mirror:2; do
     crash 1 current three
     change
     crash 1 publish tree four
+    datasetfsctl remove "$volume" one >/dev/null 2>&1
+    change
+    crash 4 publish tree five
+    datasetfsctl remove "$volume" three >/dev/null 2>&1
+    [ "$(datasetfsctl compact --dry-run --json --below 95 "$volume" | json segments)" -gt 1 ] || fail "nothing to compact"
+    crash 1 compact 95
+    change
+    crash 4 publish tree six
     assert_eq "versions that are left" \
         "$(datasetfsctl list --json "$volume" |
             python3 -c 'import json, sys; print(*[v["label"] for v in json.load(sys.stdin)["versions"]])')" \
-        "one three four"
+        "four five six"
 done
 grep -q "the state before it [1-9]" all.out || fail "a member was never lost that alone had the newest slot"

@@ -289,8 +289,9 @@ static char *check_state(struct replay *replay, size_t at, const char *what)
 							      replay->after;
 
 	if (!expected || strcmp(found, expected) != 0) {
-		fprintf(stderr, "crash: %s at operation %zu of %zu, superblock %" PRIu64 ": found '%s', expected '%s'\n",
-			what, at, replay->recorder->count, sequence, found, expected ? expected : "none so old");
+		fprintf(stderr, "crash: %s at operation %zu of %zu, superblock %" PRIu64 ": found '%s', "
+			"expected '%s'\n", what, at, replay->recorder->count, sequence, found,
+			expected ? expected : "none so old");
 		exit(1);
 	}
 	replay->seen_former += expected == replay->former;
@@ -483,8 +484,9 @@ int main(int argc, char **argv)
 			options.lose = (unsigned)atoi(argv[at + 1]);
 	}
 	if (argc - at < 5 || !options.every)
-		die("usage", "crash [--next SOURCE] [--every N] [--spare FOLDER] [--leave SLOTS] [--lose N] VOLUME SEED ROUNDS "
-			     "publish SOURCE LABEL [trust] [zstd] | current LABEL | remove LABEL | compact PERCENT");
+		die("usage", "crash [--next SOURCE] [--every N] [--spare FOLDER] [--leave SLOTS] [--lose N] VOLUME "
+			     "SEED ROUNDS publish SOURCE LABEL [trust] [zstd] | current LABEL | remove LABEL | "
+			     "compact PERCENT");
 	log_set_level(LOG_ERR);
 	options.rounds = (unsigned)atoi(argv[at + 2]);
 	run(argv[at], strtoull(argv[at + 1], NULL, 10) | 1, &options, argv + at + 3, argc - at - 3);
