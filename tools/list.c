@@ -84,6 +84,14 @@ static void list_json_extents(struct json *json, const char *key, const struct e
 	json_end_array(json);
 }
 
+/* The part of what is in a version's groups that has copies, in per cent: something when there is some. */
+static unsigned list_protection(const struct list_share *share)
+{
+	unsigned percent = share->filled ? (unsigned)((double)share->filled_mirrored * 100 / (double)share->filled) : 0;
+
+	return share->filled_mirrored && !percent ? 1 : percent;
+}
+
 static void list_json_version(struct json *json, const struct catalogue *catalogue, const struct version *v,
 			      const struct list_share *share)
 {
@@ -106,6 +114,8 @@ static void list_json_version(struct json *json, const struct catalogue *catalog
 	json_number(json, "content_bytes", v->content_bytes);
 	json_number(json, "stored_bytes", v->stored_bytes);
 	json_number(json, "mirrored_bytes", share->mirrored);
+	if (catalogue->members.count)
+		json_number(json, "protected_percent", list_protection(share));
 	json_number(json, "unique_bytes", share->unique);
 	json_number(json, "shared_bytes", share->shared);
 	json_number(json, "index_bytes", v->index_length);
@@ -272,14 +282,6 @@ static void list_text_head(const struct volume *volume, const struct list_space 
 	text_write(stdout, publisher->host, strlen(publisher->host));
 	printf(" since %s UTC process=%" PRIu64 ", at work or ended without finishing\n",
 	       text_time((int64_t)publisher->since, since), publisher->process);
-}
-
-/* The part of a version's segments that has copies, in per cent. */
-static unsigned list_protection(const struct list_share *share)
-{
-	uint64_t bytes = share->unique + share->shared;
-
-	return bytes ? (unsigned)((double)share->mirrored * 100 / (double)bytes) : 0;
 }
 
 static void list_text_version(const struct volume *volume, const struct version *v, const struct list_share *share,

@@ -24,11 +24,16 @@ static const struct list_member *list_space_member(const struct list_space *spac
 
 /* --- shares of versions --- */
 
-static bool list_space_is_mirrored(const struct volume *volume, uint64_t address)
+static void list_space_add_group(const struct volume *volume, uint64_t address, uint64_t bytes,
+				 struct list_share *share)
 {
 	const struct member_group *group = members_group(&volume->catalogue.members, address);
 
-	return group && group->redundant;
+	share->filled += group ? group->tail : 0;
+	if (!group || !group->redundant)
+		return;
+	share->mirrored += bytes;
+	share->filled_mirrored += group->tail;
 }
 
 /* Bytes of the segments that a version lists. */
@@ -45,7 +50,7 @@ static void list_space_add_version(const struct volume *volume, const struct lis
 			uint64_t bytes = from < member->total ? list_space_bytes(space, member, from, from + 1) : 0;
 
 			share->shared += bytes;
-			share->mirrored += list_space_is_mirrored(volume, address + at) ? bytes : 0;
+			list_space_add_group(volume, address + at, bytes, share);
 		}
 	}
 }

@@ -7,6 +7,7 @@
 struct list_share {
 	uint64_t unique, shared; /* bytes in segments of its own, and in those that other versions use too */
 	uint64_t mirrored;       /* bytes of both in groups that have copies */
+	uint64_t filled, filled_mirrored; /* what is in these groups, and in those of them that have copies */
 };
 
 struct list_member {

@@ -245,13 +245,31 @@ static void status_show_damage(const struct mounted *mounted, struct json_object
 	puts("/" DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_DAMAGE);
 }
 
+static void status_show_degraded(struct json_object *stats)
+{
+	struct json_object *protection;
+	const char *text;
+
+	if (!json_object_object_get_ex(stats, DSFS_CONTROL_PROTECTION, &protection) ||
+	    !json_object_is_type(protection, json_type_object))
+		return;
+	text = status_string(protection, DSFS_CONTROL_DEGRADED);
+	if (!*text)
+		return;
+	printf("degraded: ");
+	text_write(stdout, text, strlen(text));
+	putchar('\n');
+}
+
 static void status_text(const struct mounted *mounted, struct json_object *version, struct json_object *stats)
 {
 	printf("mount '");
 	text_write(stdout, mounted->point, strlen(mounted->point));
 	printf("' of '");
 	text_write(stdout, mounted->source, strlen(mounted->source));
-	printf("'\nversion\n");
+	printf("'\n");
+	status_show_degraded(stats);
+	printf("version\n");
 	status_show_object("", version);
 	status_show_options(stats);
 	printf("counters\n");

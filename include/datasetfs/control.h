@@ -170,6 +170,10 @@ struct dsfs_prefetch {
 #define DSFS_CONTROL_MEMBER_ERRORS    "errors"         /* those that failed, */
 #define DSFS_CONTROL_MEMBER_IN_FLIGHT "in_flight"      /* those under way, */
 #define DSFS_CONTROL_MEMBER_LATENCY   "latency"        /* seconds that one takes now */
+#define DSFS_CONTROL_PROTECTION       "protection"     /* of a volume of several members, of the served version: */
+#define DSFS_CONTROL_PROTECTED_PERCENT "protected_percent" /* of its groups were given copies, */
+#define DSFS_CONTROL_SINGLE_PERCENT   "one_copy_percent" /* of them have one copy left, */
+#define DSFS_CONTROL_DEGRADED         "degraded"       /* which members are missing, in words, or null */
 #define DSFS_CONTROL_DAMAGED          "damaged"        /* places that are listed in the file damage */
 #define DSFS_CONTROL_STALLS           "stalls"         /* times that a read waited over 1 s for the device */
 #define DSFS_CONTROL_LONGEST_STALL    "longest_stall_seconds"

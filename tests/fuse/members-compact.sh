@@ -55,7 +55,7 @@ for protection in none mirror:2; do
     read_on &
     reader=$!
     compacted=0
-    for round in $(seq 3 $(length 5 12)); do
+    for round in $(seq 3 "$(length 5 12)"); do
         change "$round"
         pack a source --label "v$round"
         datasetfsctl remove a "$([ "$round" = 3 ] && echo one || echo "v$((round - 1))")" >/dev/null 2>&1

@@ -14,6 +14,7 @@
 #include "serve/clients/clients.h"
 #include "serve/control/watchdog.h"
 #include "serve/damage.h"
+#include "serve/dotdir/protection.h"
 #include "serve/request/standby.h"
 #include "serve/serve.h"
 #include "serve/worker/counters.h"
@@ -288,6 +289,7 @@ void stats_write(struct serve *serve, struct json *json)
 	stats_reads_ahead(serve, json);
 	stats_stalls(serve, json);
 	stats_members(serve, json);
+	protection_write(serve, json);
 	stats_clients(serve, json);
 	stats_buckets(serve, json, DSFS_CONTROL_READ_LATENCY, offsetof(struct counters, read_latency));
 	stats_buckets(serve, json, DSFS_CONTROL_DEVICE_LATENCY, offsetof(struct counters, read.device_latency));

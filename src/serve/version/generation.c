@@ -65,11 +65,13 @@ int generation_open(struct source *source, const struct version *version, const 
 	if (!generation)
 		return error_set(err, -ENOMEM, "no memory for a version");
 	generation->version = *version;
-	version_disown_lists(&generation->version); /* those of the block checksums are for clients */
+	version_disown_lists(&generation->version); /* but for block checksums, for clients, and segments, for users */
 	generation->sequence = version->sequence;
 	generation->key = atomic_fetch_add(&opened, 1) + 1;
 	atomic_init(&generation->uses, 1);
 	r = extent_list_copy(&version->block_sums.extents, &generation->version.block_sums.extents, err);
+	if (r == 0)
+		r = extent_list_copy(&version->segments, &generation->version.segments, err);
 	if (r == 0)
 		r = index_load(source, version, members, &generation->index, err);
 	if (r == 0)

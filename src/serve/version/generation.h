@@ -19,7 +19,7 @@
 #define GENERATION_GONE (UINT64_C(1) << 63) /* in lookups: nothing keeps it any more, and nothing can */
 
 struct generation {
-	struct version version; /* a copy, without its lists */
+	struct version version; /* a copy, without most of its lists */
 	uint64_t sequence;
 	uint64_t key; /* of this opening: a sequence is used again when a publish is undone */
 	struct index *index;

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* Adds up what is in the groups that the version uses, as datasetfsctl list does. */
+#include "serve/dotdir/protection.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "datasetfs/control.h"
+#include "image/address.h"
+
+struct protection {
+	uint64_t bytes, copied, single; /* of its groups: all; those that were given copies; those with one left */
+};
+
+static bool protection_is_there(struct serve *serve, const struct members *members, uint32_t number)
+{
+	return serve->members[number].name && !members->list[number].missing_from;
+}
+
+static void protection_add(struct serve *serve, const struct members *members, uint64_t address,
+			   struct protection *protection)
+{
+	const struct member_group *group = members_group(members, address);
+	uint64_t bytes = group ? group->tail : 0;
+	uint32_t there = 0;
+
+	for (uint32_t i = 0; group && i <= group->redundant; i++)
+		there += protection_is_there(serve, members, address_member(members->columns[group->first_column + i]));
+	protection->bytes += bytes;
+	protection->copied += group && group->redundant ? bytes : 0;
+	protection->single += there <= 1 ? bytes : 0;
+}
+
+static struct protection protection_measure(struct serve *serve, const struct members *members,
+					    const struct extent_list *segments)
+{
+	uint64_t segment = UINT64_C(1) << members->segment_log;
+	struct protection protection = { 0 };
+
+	for (uint32_t i = 0; i < segments->count; i++)
+		for (uint64_t at = 0; at < segments->items[i].length; at += segment)
+			protection_add(serve, members, segments->items[i].address + at, &protection);
+	return protection;
+}
+
+/* All of it only when it is all, and nothing of it only when it is nothing. */
+static unsigned protection_percent(uint64_t part, uint64_t all)
+{
+	unsigned percent = all ? (unsigned)((double)part * 100 / (double)all) : 0;
+
+	return part && !percent ? 1 : percent;
+}
+
+__attribute__((format(printf, 3, 4))) static size_t protection_say(char *text, size_t used, const char *format, ...)
+{
+	va_list arguments;
+	int n;
+
+	va_start(arguments, format);
+	n = vsnprintf(text + used, 256 - used, format, arguments);
+	va_end(arguments);
+	return n < 0 || used + (size_t)n >= 256 ? 255 : used + (size_t)n;
+}
+
+/* text: 256 bytes. False: no member is missing. */
+static bool protection_explain(struct serve *serve, const struct members *members, unsigned single, char *text)
+{
+	uint32_t missing = 0;
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < members->count; i++)
+		if (!protection_is_there(serve, members, i))
+			used = protection_say(text, used, "%s%u", missing++ ? ", " : "member ", i);
+	protection_say(text, used, " missing, %u %% of this version has one copy left", single);
+	return missing;
+}
+
+void protection_write(struct serve *serve, struct json *json)
+{
+	const struct generation *generation = serve_current(serve);
+	const struct members *members = &generation->index->members;
+	struct protection protection;
+	unsigned single;
+	char text[256];
+
+	if (!members->count)
+		return;
+	protection = protection_measure(serve, members, &generation->version.segments);
+	single = protection_percent(protection.single, protection.bytes);
+	json_begin_object(json, DSFS_CONTROL_PROTECTION);
+	json_number(json, DSFS_CONTROL_PROTECTED_PERCENT, protection_percent(protection.copied, protection.bytes));
+	json_number(json, DSFS_CONTROL_SINGLE_PERCENT, single);
+	if (protection_explain(serve, members, single, text))
+		json_string(json, DSFS_CONTROL_DEGRADED, text);
+	else
+		json_null(json, DSFS_CONTROL_DEGRADED);
+	json_end_object(json);
+}
