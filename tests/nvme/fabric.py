@@ -156,11 +156,12 @@ class Target(Machine):
         return self.run(f"nvmet-target {words}", status)
 
     def offer(self, hosts):
-        """Every disk is a namespace, by the first portal, for these hosts."""
-        self.nvmet(f"up {self.nqn} /dev/vda {self.portals[0]}")
+        """Every disk is a namespace, by the first portal, for these hosts; those that wait for it go on."""
+        self.nvmet(f"up {self.nqn} /dev/vda")
         for nsid in range(2, self.disk_count + 1):
             self.nvmet(f"attach {self.nqn} {nsid} /dev/vd{'abcd'[nsid - 1]}")
         self.nvmet(f"allow {self.nqn} " + " ".join(host.nqn for host in hosts))
+        self.nvmet(f"port-up {self.nqn} {self.portals[0]}")
 
     def uuid(self, nsid=1):
         return self.run(f"cat /sys/kernel/config/nvmet/subsystems/{self.nqn}/namespaces/{nsid}/device_uuid").strip()

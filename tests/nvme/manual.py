@@ -12,10 +12,10 @@ from fabric import Fabric, check, check_contains, main, make_tree, say, sums, us
 ELSEWHERE = re.compile(r"modprobe|contrib/|meson|systemctl|systemd-escape|/etc/systemd|/etc/udev|^ACTION|^END")
 
 
-def section(title):
+def section(title, page="datasetfs-nvme.7"):
     """The commands of a section, without prompts."""
-    page = (pathlib.Path(os.environ["DATASETFS_SOURCE"]) / "man/datasetfs-nvme.7").read_text()
-    text = page.split(f"\n.SH {title}\n")[1].split("\n.SH ")[0].replace("\\-", "-").replace("\\(aq", "'")
+    text = (pathlib.Path(os.environ["DATASETFS_SOURCE"]) / "man" / page).read_text()
+    text = text.split(f"\n.SH {title}\n")[1].split("\n.SH ")[0].replace("\\-", "-").replace("\\(aq", "'")
     lines = [line[6:] for line in text.splitlines() if re.match("    [#>] ", line)]
     return "\n".join(line for line in lines if not ELSEWHERE.search(line))
 

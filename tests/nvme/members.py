@@ -6,11 +6,9 @@ no wrong byte while either of them has no power; a publisher is fenced on all me
 import json
 
 from fabric import Fabric, Readers, check, check_contains, main, make_tree, say, sums, wait_for
+from manual import section
 from publish import Halfway, publish
 from reservation import kept_out, reserved
-
-# datasetfs-members(7), FAILOVER ON THE FABRIC: reads that a dead target has come back soon, as there are copies.
-FAILOVER = "--fast-io-fail-tmo 2"
 
 
 class Members:
@@ -27,10 +25,15 @@ class Members:
 
 
 def attach(net):
+    """Every target is offered and connected, with the times of datasetfs-members(7): reads that a dead one has come
+    back soon, as there are copies."""
     for target in net.targets:
         target.offer(net.hosts)
-        for host in net.hosts:
-            host.connect(target.portals[0], options=FAILOVER, nqn=target.nqn)
+    commands = section("FAILOVER ON THE FABRIC", "datasetfs-members.7")
+    for name, target in zip(("left", "right"), net.targets):
+        commands = commands.replace(f"nqn.2026-01.org.example:{name}", target.nqn)
+    for host in net.hosts:
+        check("connected", host.run(commands).count("is connected as"), 2)
 
 
 def listed(host, volume):
