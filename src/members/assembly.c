@@ -68,6 +68,16 @@ static int search_add_named(struct search *search, const char *name, struct erro
 	return search_add(search, &candidate, err);
 }
 
+/* A namespace none of whose paths is live: the kernel would keep a read of it, perhaps for minutes. */
+static bool search_is_unreachable(const struct search *search, const struct stat *st)
+{
+	const struct topology_namespace *namespace =
+		topology_by_device(&search->topology, topology_whole(topology_root(), st->st_rdev));
+	size_t live;
+
+	return namespace && topology_paths_of(&search->topology, namespace, &live) > 0 && live == 0;
+}
+
 static int search_try(void *argument, const char *path, struct error *err)
 {
 	struct search *search = argument;
@@ -79,6 +89,8 @@ static int search_try(void *argument, const char *path, struct error *err)
 	for (uint32_t i = 0; i < search->count; i++)
 		if (candidate_is(&search->items[i], &st))
 			return 0;
+	if (S_ISBLK(st.st_mode) && search_is_unreachable(search, &st))
+		return 0;
 	if (candidate_open(path, &search->topology, &candidate, NULL) < 0)
 		return 0;
 	if (!candidate.super.sequence ||

@@ -131,6 +131,21 @@ assert_fails 1 "use '$again', which is made of them" datasetfsctl list "${device
 sysfs_namespace sys "${devices[1]}"
 assert_fails 1 "1 of 3 members are missing: member 1" datasetfsctl list "$again"
 has_version "$again,${devices[1]},${devices[2]}"
+# A namespace that no path leads to is missing at once: whoever read it would wait.
+state() {
+    sysfs_set sys nvme-subsys0/nvme0/state "$1"
+}
+for controller in nvme0 nvme1; do
+    sysfs_set sys nvme-subsys0/$controller/transport pcie # nothing to reserve
+    sysfs_set sys nvme-subsys0/$controller/hostid ""
+done
+pack "$again,${devices[1]},${devices[2]}" source --label on-a-namespace
+has_version "uuid:$uuid" "$again"
+state connecting
+assert_fails 1 "1 of 3 members are missing: member 1" datasetfsctl list "uuid:$uuid"
+assert_fails 1 "1 of 3 members are missing: member 1" datasetfsctl list "$again"
+has_version "$again,${devices[1]},${devices[2]}"
+state live
 unset DATASETFS_SYSFS
 loop_end "$again"
 
