@@ -113,16 +113,27 @@ void route_begin(struct route *route, uint32_t number, int64_t now)
 {
 	struct route_member *member = &route->members[number];
 
-	if (atomic_fetch_add_explicit(&member->under_way, 1, memory_order_relaxed) == 0)
-		ROUTE_STORE(member->progress, now);
+	if (atomic_fetch_add_explicit(&member->under_way, 1, memory_order_relaxed))
+		return;
+	ROUTE_STORE(member->latency, route_fade(member, now)); /* as far as it faded while nothing was read */
+	ROUTE_STORE(member->progress, now);
 }
 
-/* What is faster than the base becomes it at once, what is slower moves it by a 1024th: the base follows the device. */
+/* What is faster than the base becomes it at once. What is slower moves it by a 1024th of the difference, or of itself
+ * if that is less: the base follows the device, and one read that hung does not tell what the device is like. */
+static int64_t route_base(int64_t base, int64_t took)
+{
+	int64_t above = took - base;
+
+	if (!base || above < 0)
+		return took;
+	return base + (above < base ? above : base) / 1024;
+}
+
 static void route_learn(struct route_member *member, int64_t took, int64_t now)
 {
-	int64_t base = ROUTE_LOAD(member->base), latency = route_fade(member, now);
+	int64_t base = route_base(ROUTE_LOAD(member->base), took), latency = route_fade(member, now);
 
-	base = !base || took < base ? took : base + (took - base) / 1024;
 	latency = took > latency ? latency + (took - latency) / 2 : latency + (took - latency) / 8;
 	ROUTE_STORE(member->base, base);
 	ROUTE_STORE(member->latency, latency);

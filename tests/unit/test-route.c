@@ -137,6 +137,21 @@ static void test_a_member_that_fails_is_tried_once_a_while(void **state)
 	end();
 }
 
+/* One read that hung makes nobody slow for ever. */
+static void test_a_member_that_answers_again_is_used(void **state)
+{
+	(void)state;
+	begin();
+	warm_up();
+	read_from(1, 1000 * MS, false);
+	now += ROUTE_FADE;
+	read_from(1, 100 * US, false);
+	assert_in_range(route_latency(route, 1, now), 100 * US, 110 * US);
+	now += ROUTE_FADE;
+	assert_in_range(route_latency(route, 1, now), 100 * US, 101 * US);
+	end();
+}
+
 static void test_a_high_latency_fades(void **state)
 {
 	(void)state;
@@ -157,6 +172,7 @@ int main(void)
 		cmocka_unit_test(test_a_slow_member_gets_less),
 		cmocka_unit_test(test_a_member_that_hangs_is_left_alone),
 		cmocka_unit_test(test_a_member_that_fails_is_tried_once_a_while),
+		cmocka_unit_test(test_a_member_that_answers_again_is_used),
 		cmocka_unit_test(test_a_high_latency_fades),
 	};
 
