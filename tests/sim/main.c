@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of the simulation, and what came of it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/options.h"
+#include "model.h"
+
+#define US INT64_C(1000)
+#define MS INT64_C(1000000)
+
+struct sim_options {
+	uint64_t workers, members, copies, threads, load, think, channels, service, spread, cap, burst;
+	unsigned fault;
+	uint64_t faulty, slower, stall, fault_from, fault_to, from, to, seed;
+	bool stays, json;
+};
+
+#define NUMBER(FIELD, MIN, MAX) OPTION_NUMBER(struct sim_options, FIELD, MIN, MAX)
+
+static const struct option_spec options[] = {
+	{ "workers", 'w', "N", NUMBER(workers, 1, 1000), "machines that read (default 1)" },
+	{ "members", 'm', "N", NUMBER(members, 1, MODEL_MEMBERS), "devices of the volume (default 1)" },
+	{ "copies", 'p', "N", NUMBER(copies, 1, MODEL_COPIES), "of each file (default 1)" },
+	{ "threads", 't', "N", NUMBER(threads, 0, 4096),
+	  "each worker has N threads that read one file after the other (default 64); 0: reads come by chance" },
+	{ "load", 'l', "PERCENT", NUMBER(load, 1, 200), "of what all devices can do, when reads come by chance (default 50)" },
+	{ "think", 0, "NS", NUMBER(think, 0, 1000000000), "between two reads of a thread (default 0)" },
+	{ "channels", 0, "N", NUMBER(channels, 1, 4096), "reads at a time of a device (default 16)" },
+	{ "service", 0, "US", NUMBER(service, 1, 1000000), "that a read takes (default 100)" },
+	{ "spread", 0, "PERCENT", NUMBER(spread, 0, 100), "of which so much is by chance (default 50)" },
+	{ "cap", 0, "N", NUMBER(cap, 0, 100000000), "reads a second of a device at most (default 0: no limit)" },
+	{ "burst", 0, "MS", NUMBER(burst, 0, 1000), "of unused cap that a device makes up for (default 100)" },
+	{ "fault", 0, "KIND", OPTION_WORD(struct sim_options, fault, "none", "slow", "hang", "fail", "stalls"),
+	  "of a device: none (default), slow, hang, fail, or stalls: of each in turn" },
+	{ "faulty", 0, "N", NUMBER(faulty, 0, MODEL_MEMBERS), "devices that have it (default 1)" },
+	{ "slower", 0, "N", NUMBER(slower, 1, 1000), "times, of a slow device (default 10)" },
+	{ "stall", 0, "MS", NUMBER(stall, 1, 1000), "of stalls (default 20)" },
+	{ "fault-from", 0, "MS", NUMBER(fault_from, 0, 1000000), "when the fault begins (default 0)" },
+	{ "fault-to", 0, "MS", NUMBER(fault_to, 0, 1000000), "when it ends (default 0: never)" },
+	{ "from", 0, "MS", NUMBER(from, 0, 1000000), "when counting begins (default 500)" },
+	{ "to", 0, "MS", NUMBER(to, 1, 1000000), "when all ends (default 1500)" },
+	{ "seed", 0, "N", NUMBER(seed, 0, UINT64_MAX), "of chance (default 1)" },
+	{ "stays", 0, NULL, OPTION_TRUE(struct sim_options, stays), "reads stay at a device that does not answer" },
+	{ "json", 0, NULL, OPTION_TRUE(struct sim_options, json), "print JSON" },
+	{ 0 },
+};
+
+static const struct command_line command_line = {
+	.program = "sim",
+	.usage = "[OPTIONS]",
+	.summary = "Simulate many workers that read a volume on many devices, by the choice of src/read/route.c.",
+	.options = options,
+};
+
+static void sim_set_fault(const struct sim_options *o, struct model_setup *setup)
+{
+	for (uint32_t i = 0; i < setup->members; i++) {
+		struct member_setup *member = &setup->member[i];
+
+		if (o->fault != MEMBER_STALLS && i >= o->faulty)
+			continue;
+		member->fault = o->fault;
+		member->slower = (unsigned)o->slower;
+		member->from = (int64_t)o->fault_from * MS;
+		member->to = o->fault_to ? (int64_t)o->fault_to * MS : INT64_MAX;
+		if (o->fault != MEMBER_STALLS)
+			continue;
+		member->from += i * (int64_t)o->stall * MS;
+		member->to = member->from + (int64_t)o->stall * MS;
+		member->period = setup->members * (int64_t)o->stall * MS;
+	}
+}
+
+static void sim_setup(const struct sim_options *o, struct model_setup *setup)
+{
+	*setup = (struct model_setup){ .workers = (uint32_t)o->workers, .members = (uint32_t)o->members,
+				       .copies = (uint32_t)(o->copies < o->members ? o->copies : o->members),
+				       .threads = (uint32_t)o->threads, .load = (double)o->load / 100,
+				       .think = (int64_t)o->think, .leaves = !o->stays,
+				       .from = (int64_t)o->from * MS, .to = (int64_t)o->to * MS, .seed = o->seed };
+	for (uint32_t i = 0; i < setup->members; i++)
+		setup->member[i] = (struct member_setup){ .channels = (uint32_t)o->channels,
+							  .service = (int64_t)o->service * US,
+							  .spread = (double)o->spread / 100, .cap = (double)o->cap,
+							  .burst = (int64_t)o->burst * MS };
+	sim_set_fault(o, setup);
+}
+
+static double sim_us(const struct model_result *result, double part)
+{
+	return (double)histogram_at(&result->took, part) / 1000;
+}
+
+/* The most and the fewest reads of a member, in relation to the mean of those without a fault. */
+static void sim_shares(const struct model_setup *setup, const struct model_result *result, double *ret_most,
+		       double *ret_least)
+{
+	double sum = 0, count = 0, most = 0, least = INFINITY;
+
+	for (uint32_t i = 0; i < setup->members; i++) {
+		double reads = (double)result->reads[i];
+
+		if (setup->member[i].fault != MEMBER_FINE && setup->member[i].fault != MEMBER_STALLS)
+			continue;
+		sum += reads;
+		count++;
+		most = reads > most ? reads : most;
+		least = reads < least ? reads : least;
+	}
+	*ret_most = sum > 0 ? most * count / sum : 0;
+	*ret_least = sum > 0 ? least * count / sum : 0;
+}
+
+static void sim_print_json(const struct model_setup *setup, const struct model_result *result, double seconds)
+{
+	struct json json = { .out = stdout };
+	double most, least;
+
+	sim_shares(setup, result, &most, &least);
+	json_begin_object(&json, NULL);
+	json_real(&json, "files_per_s", (double)result->files / seconds);
+	json_real(&json, "p50_us", sim_us(result, 0.5));
+	json_real(&json, "p99_us", sim_us(result, 0.99));
+	json_real(&json, "p999_us", sim_us(result, 0.999));
+	json_real(&json, "over_2ms", histogram_over(&result->took, MODEL_LATE));
+	json_real(&json, "busiest", most);
+	json_real(&json, "idlest", least);
+	json_real(&json, "extra", result->files ? (double)result->extra / (double)result->files : 0);
+	json_number(&json, "errors", result->errors);
+	json_number(&json, "stuck", result->stuck);
+	json_begin_array(&json, "reads");
+	for (uint32_t i = 0; i < setup->members; i++)
+		json_number(&json, NULL, result->reads[i]);
+	json_end_array(&json);
+	json_end_object(&json);
+	putchar('\n');
+}
+
+static void sim_print(const struct model_setup *setup, const struct model_result *result, double seconds)
+{
+	uint64_t all = 0;
+
+	for (uint32_t i = 0; i < setup->members; i++)
+		all += result->reads[i];
+	printf("%.0f files/s, p50 %.0f us, p99 %.0f us, p99.9 %.0f us, over 2 ms %.2f %%, extra %.2f %%\n",
+	       (double)result->files / seconds, sim_us(result, 0.5), sim_us(result, 0.99), sim_us(result, 0.999),
+	       100 * histogram_over(&result->took, MODEL_LATE),
+	       result->files ? 100 * (double)result->extra / (double)result->files : 0);
+	if (result->errors || result->stuck)
+		printf("errors %" PRIu64 ", stuck at the end %" PRIu64 "\n", result->errors, result->stuck);
+	printf("share of each member, %%:");
+	for (uint32_t i = 0; i < setup->members && all; i++)
+		printf(" %.2f", 100 * (double)result->reads[i] / (double)all);
+	putchar('\n');
+}
+
+int main(int argc, char **argv)
+{
+	struct sim_options o = { .workers = 1, .members = 1, .copies = 1, .threads = 64, .load = 50, .channels = 16,
+				 .service = 100, .spread = 50, .burst = 100, .faulty = 1, .slower = 10, .stall = 20,
+				 .from = 500, .to = 1500, .seed = 1 };
+	static struct model_result result;
+	struct model_setup setup;
+	struct error err = { 0 };
+	bool done = false;
+	int operands, r;
+
+	r = options_parse(&command_line, argc, argv, &o, &operands, &done, &err);
+	if (r == 0 && !done && (operands || o.from >= o.to))
+		r = error_set(&err, -EINVAL, operands ? "'%s': no operand is expected" : "--from is not before --to",
+			      argv[1]);
+	if (r < 0)
+		fprintf(stderr, "sim: %s\n", err.reason);
+	if (r < 0 || done)
+		return r < 0 ? 2 : 0;
+	sim_setup(&o, &setup);
+	model_run(&setup, &result);
+	(o.json ? sim_print_json : sim_print)(&setup, &result, (double)(o.to - o.from) / 1000);
+	return 0;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* A device as a queue with channels: how long a read of it takes, and what is wrong with it from when on. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "events.h"
+#include "random.h"
+
+enum member_fault {
+	MEMBER_FINE,
+	MEMBER_SLOW,  /* each read takes so many times as long */
+	MEMBER_HANGS, /* no read ends; those that began neither */
+	MEMBER_FAILS, /* every read ends with EIO */
+	MEMBER_STALLS, /* it does nothing for a while, again and again */
+};
+
+struct member_setup {
+	uint32_t channels;  /* reads at a time */
+	int64_t service;    /* ns of a read, mean */
+	double spread;      /* the part of it that is exponentially distributed; the rest is the same for all */
+	double cap;         /* reads a second at most; 0: no limit */
+	int64_t burst;      /* ns of unused cap that are made up for */
+	enum member_fault fault;
+	unsigned slower;    /* times, of MEMBER_SLOW */
+	int64_t from, to;   /* ns, of the fault; of MEMBER_STALLS, the first stall */
+	int64_t period;     /* ns, of MEMBER_STALLS */
+};
+
+struct sim_read {
+	struct sim_read *next;          /* in the member's queue */
+	struct sim_read *after, *before; /* of those that the worker waits for */
+	uint32_t worker, member;
+	uint32_t primary, first, tries; /* the member of the first copy; as struct read_fetch */
+	int64_t arrived;                /* at the worker, ns */
+	int64_t started;                /* at the member */
+	bool was_left;                  /* nobody waits for it any more */
+	bool failed;
+};
+
+struct member {
+	struct member_setup setup;
+	struct random random;
+	uint32_t busy;
+	int64_t gate; /* when the cap lets the next read begin */
+	struct sim_read *first, **last; /* that wait for a channel */
+	uint64_t reads;
+};
+
+void member_init(struct member *member, const struct member_setup *setup, uint64_t seed);
+void member_submit(struct member *member, struct events *events, struct sim_read *read, int64_t now);
+/* EVENT_DONE came. False: not yet, the member is not there. Else its next read begins. */
+bool member_done(struct member *member, struct events *events, struct sim_read *read, int64_t now);
