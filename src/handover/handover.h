@@ -5,12 +5,13 @@
  *   daemon  greeting   as soon as a client is accepted; or a refusal, and the end
  *   client  open       one version: the one that is served, or by number and UUID
  *   daemon  opened     its record; with the volume, the state (state.h), the index if it is open there, and of a
- *                      volume of several members the others
+ *                      volume of several members the others that are there
  *   client  report     at any time after that, without an answer: what it read and what it found
  *
  * A message begins with its head and only grows at its end: who gets a longer one than he knows ignores the rest. The
  * next protocol is one that an older side would misread. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -71,16 +72,21 @@ struct handover_version {
 	uint8_t volume_uuid[16];
 };
 
-/* The first is the volume's member 0. After the last one that comes, the other members follow in their order. */
+/* The first is that of the volume's first member that is there. After the last one that comes, the other members follow
+ * in their order. */
 enum handover_fd { HANDOVER_VOLUME, HANDOVER_STATE, HANDOVER_INDEX };
-#define HANDOVER_MEMBERS (HANDOVER_FDS - HANDOVER_INDEX) /* of a volume that can be handed over */
+#define HANDOVER_MEMBERS (HANDOVER_FDS - HANDOVER_INDEX) /* that can be handed over */
+#define HANDOVER_SLOTS   256u                            /* that a volume may have */
 
 struct handover_opened {
 	struct handover_answer answer;
 	uint64_t key;    /* of the version in the state; 0: it is not open there, and no index comes */
 	uint64_t volume; /* in the state, before the volume was opened for this client */
 	struct handover_version version; /* with key alone */
+	uint32_t slots; /* of the volume, where one may be missing; 0: as many as members come */
+	uint8_t there[HANDOVER_SLOTS / 8]; /* a bit for each whose member comes */
 };
+#define HANDOVER_OPENED_LEAST offsetof(struct handover_opened, slots) /* bytes of such a message */
 
 enum handover_count {
 	HANDOVER_FILES,             /* reads that succeeded */
@@ -109,6 +115,12 @@ must_check int handover_check(const void *message, size_t length, enum handover_
  * that refuses may be short. */
 must_check int handover_check_answer(const void *message, size_t length, enum handover_kind kind, size_t size,
 				     struct error *err);
+
+/* Whether a member comes for this slot. */
+static inline bool handover_has(const struct handover_opened *opened, uint32_t slot)
+{
+	return opened->there[slot / 8] >> slot % 8 & 1;
+}
 
 /* hidden_mode and volume_uuid are the caller's to set. */
 void handover_put_version(const struct version *version, const struct index *index, struct handover_version *ret);

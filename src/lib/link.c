@@ -224,7 +224,7 @@ static int link_check_count(const struct handover_opened *opened, const struct l
 			    struct error *err)
 {
 	if (opened->version.member_count != version->volume->count)
-		return error_set(err, -EPROTO, "%" PRIu32 " members of the volume came, the version has %" PRIu32,
+		return error_set(err, -EPROTO, "the volume that came has %" PRIu32 " members, the version has %" PRIu32,
 				 version->volume->count, opened->version.member_count);
 	return 0;
 }
@@ -264,35 +264,59 @@ static int link_take_member(int *fd, struct array_source *array, uint32_t member
 	return 0;
 }
 
-/* first: of the descriptors of members behind the first one. */
-static int link_take_volume(struct passing_packet *packet, unsigned first, struct link_version *version,
-			    struct error *err)
+/* How many slots the volume has. Each member that came must have one. */
+static int link_check_slots(const struct handover_opened *opened, unsigned came, uint32_t *ret, struct error *err)
 {
-	int r = array_new(1 + packet->fd_count - first, &version->volume, err);
+	uint32_t slots = opened->slots, there = 0;
+
+	if (!slots) {
+		*ret = came;
+		return 0;
+	}
+	for (uint32_t i = 0; slots <= DSFS_MEMBER_MAX + 1 && i < slots; i++)
+		there += handover_has(opened, i);
+	if (there != came)
+		return error_set(err, -EPROTO, "%u members of the volume came, expected %" PRIu32 " of %" PRIu32, came,
+				 there, slots);
+	*ret = slots;
+	return 0;
+}
+
+/* first: of the descriptors of members behind the first one. A slot without a member stays empty. */
+static int link_take_volume(struct passing_packet *packet, unsigned first, const struct handover_opened *opened,
+			    struct link_version *version, struct error *err)
+{
+	unsigned at = HANDOVER_VOLUME;
+	uint32_t slots = 0;
+	int r = link_check_slots(opened, 1 + packet->fd_count - first, &slots, err);
 
 	if (r == 0)
-		r = link_take_member(&packet->fds[HANDOVER_VOLUME], version->volume, 0, err);
-	for (unsigned i = first; r == 0 && i < packet->fd_count; i++)
-		r = link_take_member(&packet->fds[i], version->volume, 1 + i - first, err);
+		r = array_new(slots, &version->volume, err);
+	for (uint32_t i = 0; r == 0 && i < slots; i++) {
+		if (opened->slots && !handover_has(opened, i))
+			continue;
+		r = link_take_member(&packet->fds[at], version->volume, i, err);
+		at = at == HANDOVER_VOLUME ? first : at + 1;
+	}
 	return r;
 }
 
 static int link_take(struct link *link, struct passing_packet *packet, struct link_version *version,
 		     struct error *err)
 {
-	struct handover_opened opened;
+	struct handover_opened opened = { .slots = 0 };
 	unsigned expected;
-	int r = handover_check_answer(packet->bytes, packet->length, HANDOVER_OPENED, sizeof(opened), err);
+	int r = handover_check_answer(packet->bytes, packet->length, HANDOVER_OPENED, HANDOVER_OPENED_LEAST, err);
 
 	if (r < 0)
 		return r;
-	memcpy(&opened, packet->bytes, sizeof(opened));
+	memcpy(&opened, packet->bytes, packet->length < sizeof(opened) ? packet->length : sizeof(opened));
 	expected = opened.key ? HANDOVER_INDEX + 1 : HANDOVER_INDEX;
 	if (packet->fd_count < expected)
 		return error_set(err, -EPROTO, "%u descriptors came, expected %u", packet->fd_count, expected);
 	r = state_view_open(packet->fds[HANDOVER_STATE], &link->state, err);
 	if (r == 0)
-		r = link_take_volume(packet, expected, version, err);
+		r = link_take_volume(packet, expected, &opened, version, err);
 	if (r == 0 && opened.key)
 		r = link_take_index(packet, &opened, version, err);
 	link->key = opened.key;

@@ -16,6 +16,8 @@ import sys
 
 MAGIC = 0x48534644
 GREETING, OPEN, OPENED, REPORT = 1, 2, 3, 4
+SLOTS = 40  # bytes at the end of OPENED: how many slots the volume has, and which of them have a member
+MEMBERS = {"many-slots": (1 << 31, 1), "a-member-less": (2, 3), "no-member": (1, 0), "a-slot-more": (2, 1)}
 ANSWER = 528  # bytes of an answer that refuses
 
 
@@ -228,7 +230,11 @@ def spoil(fault, answer, fds):
     elif fault == "a-volume-to-write":
         fds = [os.open(os.readlink(f"/proc/self/fd/{fds[0]}"), os.O_RDWR), fds[1], fds[2]]
     elif fault == "garbage":
-        answer = answer[:544] + os.urandom(len(answer) - 544)
+        answer = answer[:544] + os.urandom(len(answer) - 544 - SLOTS) + answer[-SLOTS:]
+    elif fault == "no-slots":
+        answer = message(OPENED, answer[16:-SLOTS])
+    elif fault in MEMBERS:
+        answer = answer[:-SLOTS] + struct.pack("<IB35x", *MEMBERS[fault])
     elif fault == "short-answer":
         answer = message(OPENED, answer[16:ANSWER])
     elif fault == "not-an-errno":

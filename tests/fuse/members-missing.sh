@@ -5,7 +5,14 @@
 # changed; without copies, or with too many members missing, it is refused by name. A member that was away during a
 # change is not read for what it missed.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
+. "$LIB/client.sh"
 need_fuse
+export PATH=$DATASETFS_BUILD/tests/library:$PATH
+
+# sums_right WHAT: those of the library, past the mount
+sums_right() {
+    WAY=direct library-way mnt sums | sort | cmp - sums || fail "$1: the library has something else"
+}
 
 # state MEMBER: as the mount has it
 state() {
@@ -18,6 +25,7 @@ mkdir -p source/many away
 for i in {1..300}; do head -c $((i * 97)) /dev/urandom >"source/many/$i"; done
 head -c 6000000 /dev/urandom >source/large
 pack a,b,c source --protect mirror:2
+WAY=direct library-way a sums | sort >sums
 number=0
 for member in a b c; do
     mv $member away/
@@ -27,6 +35,11 @@ for member in a b c; do
     assert_contains "the log without $member" "$(cat daemon.log)" "is degraded: member $number is missing or stale"
     compare source mnt || fail "without $member: the mount has something else"
     assert_eq "state of the member that is away" "$(state $number)" missing
+    sums_right "without $member"
+    client it
+    told it "open mnt" "direct v1"
+    ask it quit
+    rm -f it.to it.from
     assert_eq "read failures" "$(stats mnt read_failures)" 0
     assert_eq "device errors" "$(stats mnt device_errors)" 0
     assert_contains "the list" "$(datasetfsctl list "$there")" "(missing)"
@@ -60,6 +73,11 @@ mv b away/newest
 mv away/b b
 mount_volume a mnt
 compare source mnt || fail "with a stale member: the mount has something else"
+WAY=mount library-way mnt sums | sort >sums
+sums_right "with a stale member"
+client it
+for version in v1 v2; do told it "open mnt direct $version" "direct $version"; done # v1 and v2 are not open in the daemon
+ask it quit
 assert_eq "state of the stale member" "$(state 1)" missing
 unmount mnt
 assert_fails 1 "member 1" mkdatasetfs a source

@@ -83,22 +83,26 @@ static int answer_put_member(const struct serve *serve, uint32_t member, int *re
 			     ret, err);
 }
 
+/* The first one that is there has a place of its own, whichever it is. */
 static int answer_put_volume(const struct serve *serve, struct answer *answer, struct error *err)
 {
 	const struct array_source *volume = serve->volume;
-	int r;
+	unsigned at = HANDOVER_VOLUME;
+	int r = 0;
 
-	if (volume->count > HANDOVER_MEMBERS)
-		return error_set(err, -EOPNOTSUPP,
-				 "the volume has %" PRIu32 " members, more than the %u that can be handed over",
-				 volume->count, HANDOVER_MEMBERS);
-	for (uint32_t i = 0; i < volume->count; i++)
+	answer->message.slots = volume->count;
+	for (uint32_t i = 0; r == 0 && i < volume->count; i++) {
 		if (!array_has(volume, i))
+			continue;
+		if (at == HANDOVER_FDS)
 			return error_set(err, -EOPNOTSUPP,
-					 "member %" PRIu32 " is missing: the volume is read through the mount", i);
-	r = answer_put_member(serve, 0, &answer->fds[HANDOVER_VOLUME], err);
-	for (uint32_t i = 1; r == 0 && i < volume->count; i++)
-		r = answer_put_member(serve, i, &answer->fds[answer->fd_count++], err);
+					 "the volume has more than the %u members that can be handed over",
+					 HANDOVER_MEMBERS);
+		r = answer_put_member(serve, i, &answer->fds[at], err);
+		answer->message.there[i / 8] |= (uint8_t)(1u << i % 8);
+		answer->fd_count += at != HANDOVER_VOLUME;
+		at = answer->fd_count;
+	}
 	return r;
 }
 
