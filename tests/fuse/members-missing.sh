@@ -76,7 +76,7 @@ compare source mnt || fail "with a stale member: the mount has something else"
 WAY=mount library-way mnt sums | sort >sums
 sums_right "with a stale member"
 client it
-for version in v1 v2; do told it "open mnt direct $version" "direct $version"; done # v1 and v2 are not open in the daemon
+for version in v1 v2; do told it "open mnt direct $version" "direct $version"; done # not open in the daemon
 ask it quit
 assert_eq "state of the stale member" "$(state 1)" missing
 unmount mnt
