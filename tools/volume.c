@@ -133,7 +133,7 @@ static int volume_check_mounted(const struct volume *volume, const struct superb
 	return 0;
 }
 
-static int volume_lock(const struct volume *volume, struct transaction *ret, struct error *err)
+static int volume_lock(const struct volume *volume, bool preempt, struct transaction *ret, struct error *err)
 {
 	uint32_t count = 0;
 	auto_free struct site *sites = calloc(volume->array->count, sizeof(*sites));
@@ -146,30 +146,40 @@ static int volume_lock(const struct volume *volume, struct transaction *ret, str
 		count += r == 0;
 	}
 	if (r == 0)
-		r = transaction_open(volume->path, FILE_WRITE, sites, count, false, ret, err);
+		r = transaction_open(volume->path, FILE_WRITE, sites, count, preempt, ret, err);
 	while (count)
 		site_close(&sites[--count]);
 	return r < 0 ? error_wrap(err, r, "volume '%s'", volume->path) : 0;
 }
 
-int volume_transaction(const struct volume *volume, enum degraded degraded, struct transaction *ret,
-		       struct error *err)
+int volume_begin(const struct volume *volume, bool preempt, struct transaction *ret, struct error *err)
 {
 	int r;
 
 	interrupt_install(); /* a reservation outlives its process */
-	r = volume_lock(volume, ret, err);
+	r = volume_lock(volume, preempt, ret, err);
 	if (r < 0)
 		return r;
-	ret->degraded = degraded;
 	r = transaction_load(ret, err);
 	if (r == 0 && volume->mount && !volume->served.sequence)
 		r = error_set(err, -ESTALE, "'%s' does not identify its volume, name the volume itself",
 			      volume->mount);
 	if (r == 0)
 		r = volume_check_mounted(volume, &ret->super, err);
-	if (r == 0)
-		r = transaction_check(ret, err);
+	if (r < 0)
+		transaction_close(ret);
+	return r;
+}
+
+int volume_transaction(const struct volume *volume, enum degraded degraded, struct transaction *ret,
+		       struct error *err)
+{
+	int r = volume_begin(volume, false, ret, err);
+
+	if (r < 0)
+		return r;
+	ret->degraded = degraded;
+	r = transaction_check(ret, err);
 	if (r < 0)
 		transaction_close(ret);
 	return r;

@@ -16,6 +16,7 @@
 #define DSFS_MAGIC           "\x89" "DSFS\r\n\x1a" /* not text; a conversion of line ends breaks it */
 #define DSFS_CATALOGUE_MAGIC "DSFSCAT\n"
 #define DSFS_PUBLISHER_MAGIC "DSFSPUB\n"
+#define DSFS_REPLACEMENT_MAGIC "DSFSREP\n"
 #define DSFS_FINE_MAGIC      "DSFSFIN\n"
 #define DSFS_FORMAT          1 /* changes only when an old reader cannot parse the volume at all */
 
@@ -23,6 +24,9 @@
 #define DSFS_SLOT_COUNT      8u       /* superblock slots */
 #define DSFS_SLOT_SPACING    65536u   /* bytes from one superblock slot to the next */
 #define DSFS_PUBLISHER_AT    524288u  /* offset of the publisher record */
+#define DSFS_REPLACEMENT_AT  532480u  /* offset of the record of a replacement */
+#define DSFS_REPLACED_AT     536576u  /* offset of its sums, */
+#define DSFS_REPLACED_COUNT  64000u   /* which are so many */
 #define DSFS_DATA_AT         1048576u /* first byte of data */
 #define DSFS_HISTORY_MAX     64u      /* earlier catalogues that a catalogue names */
 #define DSFS_COPIES_MAX      3u       /* columns of a group of copies */
@@ -97,6 +101,21 @@ struct dsfs_publisher {
 	uint8_t host[256];      /* 018: NUL-padded host name */
 	uint8_t reserved[3808]; /* 118: zero */
 	dsfs_le64 checksum;          /* ff8: XXH3-64 of the bytes before it */
+};
+
+/* On a device that is to take the place of a member: how far that is. Whoever replaces writes it before the first byte
+ * and fills it with zeros in the end. The sums at DSFS_REPLACED_AT, dsfs_le64, say which
+ * columns are complete. */
+struct dsfs_replacement {
+	uint8_t magic[8];              /* 000: DSFS_REPLACEMENT_MAGIC, without the NUL */
+	uint8_t volume_uuid[16];       /* 008: of the volume */
+	uint8_t member_uuid[16];       /* 018: that the device will have as a member */
+	dsfs_le64 sequence;            /* 028: of the superblock that was in force, */
+	uint8_t catalogue_sha256[32];  /* 030: and its catalogue */
+	dsfs_le32 member;              /* 050: number of the member */
+	dsfs_le32 reserved;            /* 054: zero */
+	uint8_t rest[4000];            /* 058: zero */
+	dsfs_le64 checksum;            /* ff8: XXH3-64 of the bytes before it */
 };
 
 /* The source section of a version holds two arrays of dsfs_le64, one after the other, each with one element for
@@ -298,6 +317,9 @@ DSFS_AT(dsfs_superblock, member_uuid, 0x0f8);
 DSFS_AT(dsfs_superblock, checksum, 0xff8);
 DSFS_AT(dsfs_publisher, host, 0x018);
 DSFS_AT(dsfs_publisher, checksum, 0xff8);
+DSFS_AT(dsfs_replacement, sequence, 0x028);
+DSFS_AT(dsfs_replacement, member, 0x050);
+DSFS_AT(dsfs_replacement, checksum, 0xff8);
 DSFS_AT(dsfs_catalogue, volume_uuid, 0x28);
 DSFS_AT(dsfs_version, sequence, 0x0d0);
 DSFS_AT(dsfs_version, index_length, 0x108);

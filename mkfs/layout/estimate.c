@@ -183,7 +183,7 @@ static int estimate_free_bytes(const struct target *target, uint64_t *ret, struc
 		*ret = allocator_free(&target->transaction.allocator);
 		return 0;
 	}
-	if (fstatvfs(target->media[0].site.folder, &fs) < 0)
+	if (fstatvfs(target_folder(target), &fs) < 0)
 		return error_errno(err, "cannot determine the free space for '%s'", target->path);
 	*ret = (uint64_t)fs.f_bavail * fs.f_frsize;
 	return 0;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds out what a file or device holds, makes files, and replaces them. The only user of libblkid. */
+/* Decides on what a file or device holds, makes files, and replaces them. */
 #include "output/medium.h"
 
-#include <blkid/blkid.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,71 +18,26 @@
 #include "device/protect.h"
 #include "image/address.h"
 #include "image/superblock.h"
-
-#define MEDIUM_ZEROS (1u << 20)
+#include "volume/occupant.h"
 
 /* --- what lies there --- */
-
-static void medium_free_probe(blkid_probe *probe)
-{
-	blkid_free_probe(*probe);
-}
-
-/* Names what libblkid knows: "ext4 filesystem", "gpt partition table". what stays empty when it knows nothing; that it
- * could not look is a failure. */
-static int medium_probe(const struct medium *medium, char *what, size_t size, struct error *err)
-{
-	cleanup(medium_free_probe) blkid_probe probe = blkid_new_probe();
-	auto_close int fd = -1; /* it reads at any offset, so not directly */
-	const char *type;
-	int r;
-
-	what[0] = 0;
-	if (!probe || site_open(&medium->site, O_RDONLY, &fd, NULL) < 0 || blkid_probe_set_device(probe, fd, 0, 0) < 0)
-		return error_set(err, -EIO, "cannot probe it for other content");
-	blkid_probe_enable_superblocks(probe, 1);
-	blkid_probe_set_superblocks_flags(probe, BLKID_SUBLKS_TYPE);
-	blkid_probe_enable_partitions(probe, 1);
-	while ((r = blkid_do_probe(probe)) == 0) {
-		if (blkid_probe_lookup_value(probe, "TYPE", &type, NULL) == 0)
-			snprintf(what, size, "a filesystem or volume of type %s", type);
-		else if (blkid_probe_lookup_value(probe, "PTTYPE", &type, NULL) == 0)
-			snprintf(what, size, "a partition table of type %s", type);
-		if (what[0])
-			return 0;
-	}
-	return r < 0 ? error_set(err, -EIO, "cannot probe it for other content") : 0;
-}
-
-/* A file without any data: empty, or made by truncate(1). */
-static bool medium_is_all_hole(const struct file_source *file)
-{
-	return lseek(file->fd, 0, SEEK_DATA) < 0 && errno == ENXIO;
-}
 
 /* A filesystem that was made over a volume leaves some of its slots, so they alone do not tell. */
 int medium_check_content(struct medium *medium, const char *holder, bool force, struct error *err)
 {
-	char what[128];
-	bool seen;
-	int r;
+	struct occupant occupant;
+	int r = occupant_find(&medium->site, medium->file, &occupant, err);
 
-	r = superblock_seen(&medium->file->source, 0, &seen, err);
-	if (r < 0)
-		return r;
-	if (!medium->is_device && medium_is_all_hole(medium->file))
-		return 0;
-	r = medium_probe(medium, what, sizeof(what), err);
-	if (r < 0 && !seen) /* some block of a volume that cannot be read does not make it somebody else's */
+	if (r < 0 || occupant.is_nothing)
 		return r;
 	/* A publisher that is killed while it fills a new file leaves its record. */
-	if (!what[0] && (seen || medium->is_device || holder[0])) {
-		medium->is_ours = seen;
+	if (!occupant.what[0] && (occupant.is_volume || medium->is_device || holder[0])) {
+		medium->is_ours = occupant.is_volume;
 		return 0;
 	}
 	if (!force)
 		return error_set(err, -EEXIST, "it holds %s, --force replaces it",
-				 what[0] ? what : "something that is not a datasetfs volume");
+				 occupant.what[0] ? occupant.what : "something that is not a datasetfs volume");
 	medium->wipe = true;
 	return 0;
 }
@@ -344,27 +298,12 @@ int medium_know(struct medium *medium, struct file_source *file, bool dry_run, s
 
 /* --- first write, and closing --- */
 
-static int medium_write_zeros(struct medium *medium, uint64_t offset, struct error *err)
-{
-	auto_free uint8_t *zeros = aligned_alloc(DSFS_BLOCK, MEDIUM_ZEROS);
-
-	if (!zeros)
-		return error_set(err, -ENOMEM, "out of memory");
-	memset(zeros, 0, MEDIUM_ZEROS);
-	return source_write(&medium->file->source, 0, offset, zeros, MEDIUM_ZEROS, err);
-}
-
 /* Former slots must not win, and nobody must recognise what lay there: it may have signatures at both ends. */
 int medium_wipe(struct medium *medium, uint64_t capacity, struct error *err)
 {
-	int r;
-
 	if (!medium->is_device)
 		return 0; /* a file that was just made */
-	r = medium_write_zeros(medium, 0, err);
-	if (r == 0 && medium->wipe)
-		r = medium_write_zeros(medium, round_down(capacity, DSFS_BLOCK) - MEDIUM_ZEROS, err);
-	return r;
+	return occupant_wipe(medium->file, capacity, medium->wipe, err);
 }
 
 void medium_close(struct medium *medium)

@@ -30,6 +30,14 @@ bool target_is_on_devices(const struct target *target)
 	return true;
 }
 
+int target_folder(const struct target *target)
+{
+	for (uint32_t i = 0; i < target->count; i++)
+		if (target->media[i].site.folder >= 0)
+			return target->media[i].site.folder;
+	return -1;
+}
+
 bool target_holds(const struct target *target, uint64_t device, uint64_t inode)
 {
 	for (uint32_t i = 0; i < target->count; i++)
@@ -461,8 +469,7 @@ int target_open_temp(const struct target *target, const struct pack_options *opt
 		return temp_open(options->temp_dir, ret, err);
 	if (variable && *variable)
 		return temp_open(variable, ret, err);
-	for (uint32_t i = 0; i < target->count; i++)
-		if (target->media[i].site.folder >= 0)
-			return temp_open_folder(target->media[i].site.folder, ret, err);
-	return temp_open("/var/tmp", ret, err);
+	if (target_folder(target) < 0)
+		return temp_open("/var/tmp", ret, err);
+	return temp_open_folder(target_folder(target), ret, err);
 }

@@ -33,3 +33,5 @@ must_check int target_open_temp(const struct target *target, const struct pack_o
 bool target_holds(const struct target *target, uint64_t device, uint64_t inode);
 /* All members are devices. */
 bool target_is_on_devices(const struct target *target);
+/* The folder of the first file that is there; -1: not known, or there is none. */
+int target_folder(const struct target *target);

@@ -51,10 +51,9 @@ static int transaction_refuse(struct site *site, const struct error *why, struct
 	return error_set(err, why->code, "%s%s%s", why->reason, who[0] ? ": " : "", who);
 }
 
-static int transaction_lock(struct transaction *transaction, uint32_t number, struct site *site, enum file_mode mode,
+static int transaction_lock(struct transaction_member *member, struct site *site, enum file_mode mode,
 			    struct error *err)
 {
-	struct transaction_member *member = &transaction->members[number];
 	struct error why = { 0 };
 
 	if (!site->path)
@@ -63,10 +62,9 @@ static int transaction_lock(struct transaction *transaction, uint32_t number, st
 		mode = FILE_CREATE;
 	if (file_open_site(site, mode, &member->file, &why) < 0)
 		return transaction_refuse(site, &why, err);
-	(void)array_put(transaction->array, number, member->file);
 	member->is_fresh = mode == FILE_CREATE;
 	if (!transaction_is_device(member))
-		member->former_size = source_size(transaction->source, number);
+		member->former_size = source_size(&member->file->source, 0);
 	return 0;
 }
 
@@ -105,8 +103,10 @@ int transaction_open(const char *path, enum file_mode mode, struct site *sites, 
 	struct transaction transaction = { .path = path };
 	int r = transaction_alloc(&transaction, count, err);
 
-	for (uint32_t i = 0; r == 0 && i < count; i++)
-		r = transaction_lock(&transaction, i, &sites[i], mode, err);
+	for (uint32_t i = 0; r == 0 && i < count; i++) {
+		r = transaction_lock(&transaction.members[i], &sites[i], mode, err);
+		(void)array_put(transaction.array, i, transaction.members[i].file);
+	}
 	for (uint32_t i = 0; r == 0 && mode == FILE_WRITE && i < count; i++)
 		r = transaction_raise_fence(&transaction.members[i], &sites[i], preempt, err);
 	if (r < 0) {
@@ -117,6 +117,22 @@ int transaction_open(const char *path, enum file_mode mode, struct site *sites, 
 		if (transaction_has(&transaction, i))
 			holder_read(transaction.source, i, transaction.members[i].former_holder);
 	*ret = transaction;
+	return 0;
+}
+
+int transaction_open_member(const char *path, struct site *site, bool preempt, struct transaction_member *ret,
+			    struct error *err)
+{
+	struct transaction_member member = { 0 };
+	int r = transaction_lock(&member, site, FILE_WRITE, err);
+
+	if (r == 0)
+		r = transaction_raise_fence(&member, site, preempt, err);
+	if (r < 0) {
+		transaction_close_member(&member, path);
+		return r;
+	}
+	*ret = member;
 	return 0;
 }
 
@@ -189,22 +205,30 @@ static int transaction_open_space(struct transaction *transaction, struct error 
 			      &transaction->super, transaction->super.segment_log, capacity, err);
 }
 
-static void transaction_lower_fence(struct transaction *transaction, uint32_t number)
+static void transaction_lower_fence(struct transaction_member *member, const char *path)
 {
 	struct error why = { 0 };
 
-	if (fence_lower(&transaction->members[number].fence, &why) < 0)
-		log_warn("cannot release the reservation of '%s': %s, ignoring", transaction->path, why.reason);
+	if (fence_lower(&member->fence, &why) < 0)
+		log_warn("cannot release the reservation of '%s': %s, ignoring", path, why.reason);
+}
+
+void transaction_close_member(struct transaction_member *member, const char *path)
+{
+	transaction_lower_fence(member, path);
+	file_close(member->file);
+	*member = (struct transaction_member){ 0 };
 }
 
 /* What was written while it was away is not on it, and neither will this change be. */
 static void transaction_leave(struct transaction *transaction, uint32_t number)
 {
-	transaction_lower_fence(transaction, number);
-	file_close(array_put(transaction->array, number, NULL));
-	transaction->members[number] = (struct transaction_member){
-		.is_replaced = transaction->members[number].is_replaced
-	};
+	struct transaction_member *member = &transaction->members[number];
+	bool is_replaced = member->is_replaced;
+
+	(void)array_put(transaction->array, number, NULL);
+	transaction_close_member(member, transaction->path);
+	member->is_replaced = is_replaced;
 }
 
 int transaction_load(struct transaction *transaction, struct error *err)
@@ -331,6 +355,40 @@ int transaction_format(struct transaction *transaction, const struct superblock 
 		}
 	}
 	return r < 0 ? r : transaction_open_space(transaction, err);
+}
+
+void transaction_await(struct transaction *transaction, uint32_t number)
+{
+	transaction->members[number].is_replaced = true;
+}
+
+static void transaction_enter_newcomer(struct transaction *transaction, uint32_t number)
+{
+	const struct superblock *super = &transaction->members[number].super;
+	struct member *entry = &transaction->catalogue.members.list[number];
+
+	memcpy(entry->uuid, super->member_uuid, sizeof(entry->uuid));
+	memcpy(entry->identity, super->identity, sizeof(entry->identity));
+	entry->state = DSFS_MEMBER_IN_USE;
+	entry->stale_sequence = entry->missing_from = 0;
+	memset(entry->stale_sha256, 0, sizeof(entry->stale_sha256));
+}
+
+int transaction_replace(struct transaction *transaction, uint32_t number, const struct transaction_member *newcomer,
+			struct error *err)
+{
+	struct error why = { 0 };
+
+	if (transaction_has(transaction, number)) {
+		if (transaction->state == TRANSACTION_BEGUN && holder_clear(transaction->source, number, &why) < 0)
+			log_warn("the publisher record of the former member stays: %s, ignoring", why.reason);
+		transaction_leave(transaction, number);
+	}
+	transaction->members[number] = *newcomer;
+	transaction->members[number].is_replaced = true;
+	(void)array_put(transaction->array, number, newcomer->file);
+	transaction_enter_newcomer(transaction, number);
+	return transaction_open_space(transaction, err);
 }
 
 /* --- the change --- */
@@ -656,7 +714,7 @@ static void transaction_undo(struct transaction *transaction)
 static void transaction_lower_fences(struct transaction *transaction)
 {
 	for (uint32_t i = 0; i < transaction->member_count; i++)
-		transaction_lower_fence(transaction, i);
+		transaction_lower_fence(&transaction->members[i], transaction->path);
 }
 
 void transaction_end(struct transaction *transaction)

@@ -43,6 +43,10 @@ struct transaction {
 	struct allocator allocator; /* free under the catalogue in force */
 };
 
+/* Opens one file or device, locks it and raises its fence. Nothing is left open on failure. */
+must_check int transaction_open_member(const char *path, struct site *site, bool preempt,
+				       struct transaction_member *ret, struct error *err);
+void transaction_close_member(struct transaction_member *member, const char *path);
 /* Opens the members where they were found, in this order, locks them and raises their fences: before anything is read
  * that somebody else could be changing. A site without a file is made; one without a path is that of a member that is
  * missing. FILE_READ: neither, for a rehearsal. -EBUSY with who has it; preempt takes it from another host. On failure
@@ -63,6 +67,12 @@ struct file_source *transaction_swap_file(struct transaction *transaction, uint3
 
 /* The lowest number of a member that is there; member_count: none is. */
 uint32_t transaction_first(const struct transaction *transaction);
+/* Member number has a successor, which transaction_replace() brings: it is not missed. Before transaction_check(). */
+void transaction_await(struct transaction *transaction, uint32_t number);
+/* Another file or device takes the place of the member, whatever becomes of the former one: it has all that the
+ * catalogue says, but no catalogue. Takes what newcomer has. */
+must_check int transaction_replace(struct transaction *transaction, uint32_t number,
+				   const struct transaction_member *newcomer, struct error *err);
 /* All volume I/O. NULL when there is no member. */
 static inline struct source *transaction_source(const struct transaction *transaction)
 {

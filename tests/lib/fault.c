@@ -12,7 +12,8 @@
  *   FAULT_CODE    errno of a read, EIO when not set
  *   FAULT_WHILE   nothing counts or fails while this file is missing
  *   FAULT_SEEN    a file that is made when the first call fails
- *   FAULT_COUNT   a file that gets the number of calls at exit */
+ *   FAULT_COUNT   a file that gets the number of calls at exit
+ *   FAULT_BYTES   and one that gets the bytes of the reads that counted */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +36,7 @@ extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *p, size_t size);
 extern void *__libc_memalign(size_t alignment, size_t size);
 
-static atomic_long calls;
+static atomic_long calls, bytes;
 static long fail_at, fail_times, fail_from, fail_to;
 static int read_code;
 static char kind; /* first letter of FAULT_KIND */
@@ -59,19 +60,24 @@ __attribute__((constructor)) static void fault_init(void)
 	kind = what ? what[0] : 0;
 }
 
-__attribute__((destructor)) static void fault_report(void)
+static void fault_store(const char *variable, const atomic_long *number)
 {
-	const char *path = getenv("FAULT_COUNT");
+	const char *path = getenv(variable);
+	int fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1, length;
 	char text[32];
-	int fd, length;
 
-	kind = 0;
-	fd = path ? open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666) : -1;
 	if (fd < 0)
 		return;
-	length = snprintf(text, sizeof(text), "%ld\n", atomic_load(&calls));
+	length = snprintf(text, sizeof(text), "%ld\n", atomic_load(number));
 	syscall(SYS_write, fd, text, length);
 	close(fd);
+}
+
+__attribute__((destructor)) static void fault_report(void)
+{
+	kind = 0;
+	fault_store("FAULT_COUNT", &calls);
+	fault_store("FAULT_BYTES", &bytes);
 }
 
 static bool fault_now(void)
@@ -176,7 +182,10 @@ static bool fault_read(int fd, off_t offset, size_t length)
 {
 	bool touches = fail_to ? offset < fail_to && offset + (off_t)length > fail_from : offset >= fail_from;
 
-	return touches && fault_io('r', fd, read_code);
+	if (!touches || kind != 'r' || !fault_is_watched(fd))
+		return false;
+	atomic_fetch_add(&bytes, (long)length);
+	return fault_fails(read_code);
 }
 
 static size_t fault_length(const struct iovec *iov, int count)

@@ -70,10 +70,11 @@ may mkfs/content base image datasetfs spill source source/archive options conten
 may mkfs/output  base image io device members volume datasetfs spill options output
 may mkfs/layout  base image volume datasetfs spill source options content output layout
 may mkfs         base image io device volume datasetfs spill source source/archive options content output layout .
+may tools/member base image io device volume datasetfs member .
 may tools/nvme   base io device datasetfs nvme .
 may tools/verify base image io read datasetfs verify .
 may tools/scrub  base image volume datasetfs verify scrub .
-may tools        base image io device members volume datasetfs nvme scrub verify .
+may tools        base image io device members volume datasetfs member nvme scrub verify .
 
 while read -r folder; do
     for row in "${rows[@]}"; do
@@ -90,7 +91,7 @@ home 'openssl/[a-z0-9]*\.h' src/image/sha256.c
 home 'liburing\.h'        src/io/ring.c
 home 'libnvme\.h'         src/device/nvme.c src/device/nvme_fabrics.c
 home 'fuse[a-z_]*\.h'     src/fuse/mount.c
-home 'blkid/[a-z0-9]*\.h' mkfs/output/medium.c
+home 'blkid/[a-z0-9]*\.h' src/volume/occupant.c
 home 'archive[a-z_]*\.h'  mkfs/source/archive/tar_decode.c
 home 'json-c/[a-z_]*\.h'  tools/status.c
 

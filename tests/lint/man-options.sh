@@ -32,6 +32,7 @@ for program in mkdatasetfs datasetfs datasetfsctl datasetfsctl-nvme datasetfs-ru
         for verb in list status switch verify scrub stat dump current remove compact; do
             options_of_help datasetfsctl $verb 2>/dev/null >>help.list || true
         done
+        for verb in list replace; do options_of_help datasetfsctl member $verb >>help.list || true; done
         sort -u -o help.list help.list
     fi
     options_of_page "$page" >page.list

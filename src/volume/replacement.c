@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: MIT */
+/* Copies columns in batches: write, flush, read back, and only then say in the record that they are there. */
+#include "volume/replacement.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/interrupt.h"
+#include "image/address.h"
+#include "image/checksum.h"
+
+#define REPLACEMENT_STEP  (UINT64_C(1) << 20)  /* bytes of one read */
+#define REPLACEMENT_BATCH (UINT64_C(64) << 20) /* between two flushes, if a column is not longer */
+
+void replacement_close(struct replacement *replacement)
+{
+	free(replacement->columns);
+	free(replacement->sums);
+	*replacement = (struct replacement){ 0 };
+}
+
+static const struct members *replacement_members(const struct replacement *replacement)
+{
+	return &replacement->transaction->catalogue.members;
+}
+
+/* --- what must be copied --- */
+
+/* The member's own column of a group, which it has as is: false, none. */
+static bool replacement_find(const struct replacement *replacement, const struct member_group *group, uint64_t *ret)
+{
+	const uint64_t *columns = &replacement_members(replacement)->columns[group->first_column];
+
+	for (uint32_t i = 0; i < (uint32_t)group->data + group->redundant; i++)
+		if (address_member(columns[i]) == replacement->number) {
+			*ret = address_offset(columns[i]);
+			return true;
+		}
+	return false;
+}
+
+/* Where a group can be read: members that are there are in use. The former one comes last, as it may be on its way out.
+ * Returns how many. */
+static uint32_t replacement_sources(const struct replacement *replacement, uint32_t number,
+				    uint64_t ret[DSFS_COPIES_MAX])
+{
+	const struct members *members = replacement_members(replacement);
+	const struct member_group *group = &members->groups[number];
+	uint32_t count = 0;
+
+	for (unsigned former = 0; former < 2; former++)
+		for (uint32_t i = 0; i <= group->redundant; i++) {
+			uint64_t column = members->columns[group->first_column + i];
+			uint32_t member = address_member(column);
+
+			if ((member == replacement->number) == former && replacement->transaction->members[member].file)
+				ret[count++] = column;
+		}
+	return count;
+}
+
+static int replacement_compare(const void *a, const void *b, void *argument)
+{
+	const struct replacement_column *x = a, *y = b;
+	const struct members *members = argument;
+	uint64_t p = members->columns[members->groups[x->group].first_column];
+	uint64_t q = members->columns[members->groups[y->group].first_column];
+
+	return (p > q) - (p < q);
+}
+
+static void replacement_count_lost(struct replacement *replacement, const bool *is_lost)
+{
+	const struct catalogue *catalogue = &replacement->transaction->catalogue;
+	uint64_t segment = UINT64_C(1) << catalogue->members.segment_log;
+
+	for (uint32_t v = 0; v < catalogue->version_count; v++) {
+		const struct extent_list *list = &catalogue->versions[v].segments;
+		bool has_lost = false;
+
+		for (uint32_t i = 0; i < list->count; i++)
+			for (uint64_t at = 0; at < list->items[i].length; at += segment) {
+				const struct member_group *group =
+					members_group(&catalogue->members, list->items[i].address + at);
+
+				has_lost |= group && is_lost[group - catalogue->members.groups];
+			}
+		replacement->lost_versions += has_lost;
+	}
+}
+
+static void replacement_add(struct replacement *replacement, uint32_t number, bool *is_lost)
+{
+	const struct member_group *group = &replacement_members(replacement)->groups[number];
+	uint64_t sources[DSFS_COPIES_MAX], offset;
+
+	if (!replacement_find(replacement, group, &offset))
+		return;
+	replacement->used_bytes += group->tail;
+	if (group->birth <= replacement->complete) {
+		replacement->kept_bytes += group->tail;
+		return;
+	}
+	is_lost[number] = !replacement_sources(replacement, number, sources);
+	if (is_lost[number])
+		replacement->lost_bytes += group->tail;
+	replacement->columns[replacement->count++] =
+		(struct replacement_column){ offset, group->birth, number, group->tail, false };
+}
+
+int replacement_plan(struct replacement *replacement, struct error *err)
+{
+	const struct members *members = replacement_members(replacement);
+	auto_free bool *is_lost = calloc((size_t)members->group_count + 1, sizeof(*is_lost));
+
+	replacement->columns = calloc((size_t)members->group_count + 1, sizeof(*replacement->columns));
+	replacement->sums = calloc(DSFS_REPLACED_COUNT, sizeof(*replacement->sums));
+	if (!is_lost || !replacement->columns || !replacement->sums)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < members->group_count; i++)
+		replacement_add(replacement, i, is_lost);
+	qsort_r(replacement->columns, replacement->count, sizeof(*replacement->columns), replacement_compare,
+		(void *)(uintptr_t)members);
+	replacement_count_lost(replacement, is_lost);
+	return 0;
+}
+
+uint64_t replacement_size(const struct replacement *replacement)
+{
+	uint64_t segment = UINT64_C(1) << replacement_members(replacement)->segment_log, size = DSFS_DATA_AT, offset;
+
+	for (uint32_t i = 0; i < replacement_members(replacement)->group_count; i++)
+		if (replacement_find(replacement, &replacement_members(replacement)->groups[i], &offset) &&
+		    offset + segment > size)
+			size = offset + segment;
+	return size;
+}
+
+/* --- the record --- */
+
+/* So many segments side by side share a sum. */
+static uint64_t replacement_stride(const struct replacement *replacement)
+{
+	uint64_t segments = replacement_size(replacement) >> replacement_members(replacement)->segment_log;
+
+	return (segments + DSFS_REPLACED_COUNT - 1) / DSFS_REPLACED_COUNT;
+}
+
+static uint32_t replacement_place(const struct replacement *replacement, const struct replacement_column *column)
+{
+	uint64_t segment = column->offset >> replacement_members(replacement)->segment_log;
+
+	return (uint32_t)(segment / replacement_stride(replacement));
+}
+
+static uint64_t replacement_sum(const struct replacement_column *column)
+{
+	const dsfs_le64 what[] = { dsfs_le64_of(column->offset), dsfs_le64_of(column->birth),
+				   dsfs_le64_of(column->tail) };
+
+	return checksum_64(what, sizeof(what));
+}
+
+/* Of each place the sum that it has when all its columns are there. */
+static uint64_t *replacement_expect(const struct replacement *replacement, bool only_done)
+{
+	uint64_t *sums = calloc(DSFS_REPLACED_COUNT, sizeof(*sums));
+
+	for (uint32_t i = 0; sums && i < replacement->count; i++) {
+		const struct replacement_column *column = &replacement->columns[i];
+
+		if (column->is_done || !only_done)
+			sums[replacement_place(replacement, column)] += replacement_sum(column);
+	}
+	return sums;
+}
+
+static void replacement_describe(const struct replacement *replacement, struct replacement_record *record)
+{
+	const struct superblock *super = &replacement->transaction->super;
+
+	*record = (struct replacement_record){ .member = replacement->number, .sequence = super->sequence };
+	memcpy(record->volume_uuid, super->volume_uuid, sizeof(record->volume_uuid));
+	memcpy(record->member_uuid, replacement->uuid, sizeof(record->member_uuid));
+	memcpy(record->catalogue_sha256, super->catalogue_sha256, sizeof(record->catalogue_sha256));
+}
+
+/* What was copied under a catalogue that never came before this one may be anything. */
+static bool replacement_is_ancestor(const struct replacement *replacement, const struct replacement_record *found)
+{
+	const struct superblock *super = &replacement->transaction->super;
+
+	if (found->sequence == super->sequence)
+		return !memcmp(found->catalogue_sha256, super->catalogue_sha256, sizeof(super->catalogue_sha256));
+	return members_age(replacement_members(replacement), found->sequence, found->catalogue_sha256);
+}
+
+int replacement_resume(struct replacement *replacement, struct file_source *file, struct error *err)
+{
+	struct replacement_record ours, found;
+	auto_free uint64_t *expected = replacement_expect(replacement, false);
+	int r;
+
+	replacement_describe(replacement, &ours);
+	if (!expected)
+		return error_set(err, -ENOMEM, "out of memory");
+	if (!replacement_record_read(file, &found) || found.member != ours.member ||
+	    memcmp(found.volume_uuid, ours.volume_uuid, sizeof(ours.volume_uuid)) != 0 ||
+	    memcmp(found.member_uuid, ours.member_uuid, sizeof(ours.member_uuid)) != 0 ||
+	    !replacement_is_ancestor(replacement, &found))
+		return 0;
+	r = replacement_record_read_sums(file, replacement->sums, err);
+	for (uint32_t i = 0; r == 0 && i < replacement->count; i++) {
+		struct replacement_column *column = &replacement->columns[i];
+		uint32_t place = replacement_place(replacement, column);
+
+		column->is_done = replacement->sums[place] == expected[place];
+		if (column->is_done)
+			replacement->kept_bytes += column->tail;
+	}
+	return r;
+}
+
+/* --- copying --- */
+
+struct batch {
+	struct replacement *replacement;
+	struct file_source *file;
+	uint8_t *buffer;  /* REPLACEMENT_STEP */
+	uint64_t *sums;   /* of what was written: of each step of each column from first on */
+	uint64_t count, room, bytes;
+	uint32_t first; /* column */
+};
+
+static int batch_keep(struct batch *batch, uint64_t length, struct error *err)
+{
+	uint64_t *sums;
+
+	if (batch->count == batch->room) {
+		sums = realloc(batch->sums, (2 * batch->room + 64) * sizeof(*sums));
+		if (!sums)
+			return error_set(err, -ENOMEM, "out of memory");
+		batch->sums = sums;
+		batch->room = 2 * batch->room + 64;
+	}
+	batch->sums[batch->count++] = checksum_64(batch->buffer, length);
+	return 0;
+}
+
+/* From the copy whose turn it is, and from the next one what that has not. */
+static int batch_read(struct batch *batch, const struct replacement_column *column, uint64_t at, uint64_t length,
+		      struct error *err)
+{
+	struct replacement *replacement = batch->replacement;
+	uint64_t sources[DSFS_COPIES_MAX];
+	uint32_t count = replacement_sources(replacement, column->group, sources);
+	int r = error_set(err, -ENODEV, "nobody has group %" PRIu32, column->group);
+
+	for (uint32_t i = 0; r < 0 && i < count; i++) {
+		r = source_read(replacement->transaction->source, address_member(sources[i]),
+				address_offset(sources[i]) + at, batch->buffer, length, err);
+		replacement->read_bytes += r == 0 ? length : 0;
+	}
+	return r;
+}
+
+static int batch_copy_column(struct batch *batch, const struct replacement_column *column, struct error *err)
+{
+	struct replacement *replacement = batch->replacement;
+	int r = 0;
+
+	for (uint64_t at = 0, length; r == 0 && at < column->tail; at += length) {
+		length = column->tail - at < REPLACEMENT_STEP ? column->tail - at : REPLACEMENT_STEP;
+		r = interrupt_check(err);
+		if (r == 0)
+			r = batch_read(batch, column, at, length, err);
+		if (r == 0)
+			r = batch_keep(batch, length, err);
+		if (r == 0)
+			r = source_write(&batch->file->source, 0, column->offset + at, batch->buffer, length, err);
+		replacement->written_bytes += r == 0 ? length : 0;
+		progress_add(replacement->progress, 0, r == 0 ? length : 0);
+	}
+	batch->bytes += column->tail;
+	return r;
+}
+
+static int batch_check_column(struct batch *batch, const struct replacement_column *column, const uint64_t **sum,
+			      struct error *err)
+{
+	int r;
+
+	for (uint64_t at = 0, length; at < column->tail; at += length) {
+		length = column->tail - at < REPLACEMENT_STEP ? column->tail - at : REPLACEMENT_STEP;
+		r = source_read(&batch->file->source, 0, column->offset + at, batch->buffer, length, err);
+		if (r < 0)
+			return r;
+		if (checksum_64(batch->buffer, length) != *(*sum)++)
+			return error_set(err, -EIO,
+					 "read back at offset %" PRIu64 ": %" PRIu64
+					 " bytes are not what was written, do not trust the device",
+					 column->offset + at, length);
+	}
+	return interrupt_check(err);
+}
+
+/* What was written is on the medium; then the record says so. end: behind the last column. */
+static int batch_finish(struct batch *batch, uint32_t end, struct error *err)
+{
+	struct replacement *replacement = batch->replacement;
+	const uint64_t *sum = batch->sums;
+	auto_free uint64_t *sums = NULL;
+	int r = source_flush(&batch->file->source, err);
+
+	for (uint32_t i = batch->first; r == 0 && i < end; i++)
+		if (!replacement->columns[i].is_done)
+			r = batch_check_column(batch, &replacement->columns[i], &sum, err);
+	for (uint32_t i = batch->first; r == 0 && i < end; i++)
+		replacement->columns[i].is_done = true;
+	batch->first = end;
+	batch->count = batch->bytes = 0;
+	if (r < 0)
+		return r;
+	sums = replacement_expect(replacement, true);
+	return sums ? replacement_record_write_sums(batch->file, sums, err) : error_set(err, -ENOMEM, "out of memory");
+}
+
+static int batch_run(struct batch *batch, struct error *err)
+{
+	struct replacement *replacement = batch->replacement;
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < replacement->count; i++) {
+		if (!replacement->columns[i].is_done)
+			r = batch_copy_column(batch, &replacement->columns[i], err);
+		if (r == 0 && (batch->bytes >= REPLACEMENT_BATCH || i + 1 == replacement->count))
+			r = batch_finish(batch, i + 1, err);
+	}
+	return r < 0 ? r : source_flush(&batch->file->source, err);
+}
+
+/* Sums that are of nothing must not be there when the record is: of another replacement, or of another state. */
+static int replacement_begin(struct replacement *replacement, struct file_source *file, struct error *err)
+{
+	auto_free uint64_t *sums = replacement_expect(replacement, true);
+	struct replacement_record record;
+	int r = sums ? replacement_record_write_sums(file, sums, err) : error_set(err, -ENOMEM, "out of memory");
+
+	replacement_describe(replacement, &record);
+	if (r == 0)
+		r = source_flush(&file->source, err);
+	if (r == 0)
+		r = replacement_record_write(file, &record, err);
+	return r < 0 ? r : source_flush(&file->source, err);
+}
+
+int replacement_copy(struct replacement *replacement, struct file_source *file, struct error *err)
+{
+	auto_free uint8_t *buffer = aligned_alloc(DSFS_BLOCK, REPLACEMENT_STEP);
+	struct batch batch = { .replacement = replacement, .file = file, .buffer = buffer };
+	uint64_t missing = replacement->used_bytes - replacement->kept_bytes;
+	int r = buffer ? replacement_begin(replacement, file, err) : error_set(err, -ENOMEM, "out of memory");
+
+	progress_phase(replacement->progress, "copying", missing);
+	if (r == 0)
+		r = batch_run(&batch, err);
+	free(batch.sums);
+	return r;
+}
+
+/* --- afterwards --- */
+
+uint32_t replacement_incomplete(const struct transaction *transaction)
+{
+	const struct members *members = &transaction->catalogue.members;
+	uint32_t incomplete = 0;
+
+	for (uint32_t g = 0; g < members->group_count; g++) {
+		const struct member_group *group = &members->groups[g];
+		const uint64_t *columns = &members->columns[group->first_column];
+		bool is_whole = true;
+
+		for (uint32_t i = 0; i < (uint32_t)group->data + group->redundant; i++)
+			is_whole &= transaction->members[address_member(columns[i])].file != NULL;
+		incomplete += !is_whole;
+	}
+	return incomplete;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* Another device, or the same one when it is back, takes the place of a member: its columns are copied from those that
+ * hold the same, and the catalogue names it when it has them all. README.md has the reasons. */
+#pragma once
+#include "base/progress.h"
+#include "volume/replacement_record.h"
+#include "volume/transaction.h"
+
+struct replacement_column {
+	uint64_t offset;  /* on the member */
+	uint64_t birth;   /* of its group */
+	uint32_t group, tail;
+	bool is_done;
+};
+
+/* A zeroed one can be closed. */
+struct replacement {
+	struct transaction *transaction; /* loaded and checked; member number is_replaced in it */
+	uint32_t number;
+	uint8_t uuid[16];        /* that the new one will have */
+	uint64_t complete;       /* what was born up to this superblock is on it already; 0: nothing */
+	struct replacement_column *columns; /* that it needs, in the order of their groups' data */
+	uint32_t count;
+	uint64_t *sums;          /* the record's */
+	uint64_t used_bytes;     /* of all columns of the member, and of those that were there: */
+	uint64_t kept_bytes, read_bytes, written_bytes;
+	uint64_t lost_bytes;     /* of columns that nobody else has, */
+	uint32_t lost_versions;  /* and versions that have some there */
+	struct progress *progress; /* may be NULL */
+};
+
+/* What must be copied. */
+must_check int replacement_plan(struct replacement *replacement, struct error *err);
+/* Bytes that the new one must have at least: everything that is there lies below. */
+uint64_t replacement_size(const struct replacement *replacement);
+/* What of it file has already, by the record of a run that was cut off. A record of something else: nothing. */
+must_check int replacement_resume(struct replacement *replacement, struct file_source *file, struct error *err);
+/* Copies the rest, flushes it and reads it back. Whenever it is cut off, replacement_resume() finds what was done. */
+must_check int replacement_copy(struct replacement *replacement, struct file_source *file, struct error *err);
+/* Groups that lack a column on a member that is in use, as the transaction has it. */
+uint32_t replacement_incomplete(const struct transaction *transaction);
+void replacement_close(struct replacement *replacement);

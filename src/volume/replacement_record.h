@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The record of a replacement: what a device that is to take the place of a member has of its columns. */
+#pragma once
+#include <stdbool.h>
+
+#include "image/catalogue.h"
+#include "io/file.h"
+
+struct replacement_record {
+	uint8_t volume_uuid[16], member_uuid[16];
+	uint32_t member;
+	uint64_t sequence; /* of the state whose columns were copied last */
+	uint8_t catalogue_sha256[32];
+};
+
+/* False: there is none. */
+bool replacement_record_read(struct file_source *file, struct replacement_record *ret);
+must_check int replacement_record_write(struct file_source *file, const struct replacement_record *record,
+					struct error *err);
+/* There is none any more. */
+must_check int replacement_record_clear(struct file_source *file, struct error *err);
+
+/* Of bits of the member's columns, side by side: a sum of which columns they are, and how long. */
+must_check int replacement_record_read_sums(struct file_source *file, uint64_t *sums, struct error *err);
+must_check int replacement_record_write_sums(struct file_source *file, const uint64_t *sums, struct error *err);

@@ -1,0 +1,196 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: plain timeout=600
+# datasetfsctl member: what it lists; a member is replaced by another file, or comes back itself; what is copied, and what
+# is read for that; killed at ten points the same command goes on; slips, and devices that come back when they are not
+# wanted any more.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+
+cc -shared -fPIC -O1 -D_GNU_SOURCE "$LIB/fault.c" -o fault.so || fail "fault.c does not compile"
+
+# of NUMBER KEY [VOLUME]: of a member
+of() {
+    datasetfsctl member list --json "${3:-a}" | python3 -c '
+import json, sys
+print(json.load(sys.stdin)["members"][int(sys.argv[1])][sys.argv[2]])' "$@"
+}
+
+# whole VOLUME WHAT: every copy of every byte is right, and somebody publishes
+whole() {
+    datasetfsctl verify "$1" >verify.log 2>&1 || fail "$2: $(cat verify.log)"
+    assert_eq "$2: digest" "$(datasetfsctl dump "$1" one | sha256sum)" "$one"
+    mkdatasetfs --progress none "$1" source >next.log 2>&1 || fail "$2: the next publish: $(cat next.log)"
+    datasetfsctl verify "$1" >verify.log 2>&1 || fail "$2: after the next publish: $(cat verify.log)"
+}
+
+# said KEY: in the JSON of the last replacement
+said() {
+    json "$1" <replaced.json
+}
+
+# replace VOLUME OLD NEW
+replace() {
+    datasetfsctl member replace --json "$@" >replaced.json 2>replaced.err || fail "replace: $(cat replaced.err)"
+}
+
+back() {
+    rm -f a b c d new
+    cp base/* .
+}
+
+mkdir -p source/many base away
+for i in {1..60}; do head -c $((i * 997)) /dev/urandom >source/many/$i; done
+head -c 8000000 /dev/urandom >source/large
+pack a,b,c,d source --label one --segment-size 1M --protect mirror:2
+cp a b c d base/
+one=$(datasetfsctl dump a one | sha256sum)
+
+say "what is listed"
+assert_eq "states" "$(of 0 state) $(of 3 state)" "ok ok"
+assert_eq "nothing is stale" "$(of 2 stale_since)" None
+uuid=$(of 2 uuid)
+used=$(of 2 used_bytes)
+[ "$used" -gt 3000000 ] || fail "used: $used"
+mv c away/
+assert_eq "state without c" "$(of 2 state)" missing
+assert_contains "text" "$(datasetfsctl member list b)" "missing"
+pack single source
+assert_fails 1 "the volume is a single file or device" datasetfsctl member list single
+assert_fails 2 "expected a verb" datasetfsctl member
+assert_fails 2 "unknown verb 'add'" datasetfsctl member add
+
+say "a dry run"
+replace --dry-run a 2 new
+assert_eq "missing bytes" "$(said missing_bytes)" "$used"
+[ ! -e new ] || fail "a dry run has made a file"
+
+say "slips"
+before=$(cat a b d | sha256sum)
+assert_fails 1 "there is no member 4: they are 0 to 3" datasetfsctl member replace a 4 new
+assert_fails 1 "'nobody' is no member of the volume" datasetfsctl member replace a nobody new
+assert_fails 1 "'b' is member 1 of the volume" datasetfsctl member replace a 2 b
+replace a b b
+assert_eq "a member that lacks nothing" "$(said itself) $(said read_bytes)" "true 0"
+assert_fails 1 "'single' holds a datasetfs volume, or a member of one, --force replaces it" \
+    datasetfsctl member replace a 2 single
+echo text >text
+assert_fails 1 "'text' holds something that is not a datasetfs volume" datasetfsctl member replace a 2 text
+assert_fails 1 "'/dev/nothing': there is no such device" datasetfsctl member replace a 2 /dev/nothing
+assert_eq "the volume after all that" "$(cat a b d | sha256sum)" "$before"
+
+say "replaced"
+# what is read of the others behind 5 MiB, where groups begin
+env FAULT_KIND=read FAULT_AT=0 FAULT_FROM=5242880 FAULT_COUNT="$PWD/count" FAULT_BYTES="$PWD/bytes" \
+    FAULT_VOLUME="$PWD/a,$PWD/b,$PWD/d" LD_PRELOAD="$PWD/fault.so" \
+    datasetfsctl member replace --json a "$uuid" new >replaced.json 2>replaced.err || fail "replace: $(cat replaced.err)"
+assert_eq "copied" "$(said written_bytes)" "$used"
+assert_eq "read, as it says" "$(said read_bytes)" "$used"
+[ "$(cat bytes)" -ge "$used" ] || fail "read $(cat bytes) bytes of $used: the counter counts nothing"
+[ $(($(cat bytes) * 100)) -le $((used * 105)) ] || fail "read $(cat bytes) bytes of $used"
+assert_eq "incomplete groups" "$(said incomplete_groups)" 0
+assert_eq "its name" "$(basename "$(of 2 name)")" new
+[ "$(of 2 uuid)" != "$uuid" ] || fail "it has the UUID of the former member"
+whole a "replaced"
+cp away/c c
+assert_eq "the former member beside it counts for nothing" "$(basename "$(of 2 name)")" new
+assert_fails 1 "'c' was a member of the volume in superblock 1 and is none in" datasetfsctl list a,b,c,d
+assert_fails 1 "'c' was a member of the volume in superblock 1 and is none in" datasetfsctl list c
+assert_fails 1 "'c' holds a datasetfs volume" datasetfsctl member replace a 2 c
+replace --force a 2 c
+assert_eq "forced: its name" "$(basename "$(of 2 name)")" c
+assert_fails 1 "'new' was a member" datasetfsctl list new
+whole a "forced"
+
+say "a member that is there, by its path"
+back
+replace a "$PWD/b" new
+assert_eq "its name" "$(basename "$(of 1 name)")" new
+whole a "replaced while it was there"
+
+say "a volume without copies"
+rm -rf plain && mkdir plain
+pack plain/a,plain/b source --label one --segment-size 1M
+datasetfsctl member replace plain/a 1 plain/new >out 2>err || fail "a member that is there: $(cat err)"
+datasetfsctl verify plain/a >verify.log 2>&1 || fail "plain: $(cat verify.log)"
+rm plain/new
+assert_fails 1 "1 of 2 members are missing" datasetfsctl member replace plain/a 1 plain/again
+
+say "a member comes back"
+back
+mv c away/
+head -c 3000000 /dev/urandom >source/added
+mkdatasetfs --progress none --degraded --label two a source >pack.log 2>&1 || fail "degraded: $(cat pack.log)"
+cp away/c .
+assert_eq "state" "$(of 2 state) $(of 2 stale_since)" "stale 1"
+replace a 2 c
+assert_eq "itself" "$(said itself)" true
+[ "$(said read_bytes)" -lt 3500000 ] || fail "read again: $(cat replaced.json)"
+assert_eq "kept" "$(($(said kept_bytes) + $(said read_bytes)))" "$(said used_bytes)"
+assert_eq "state" "$(of 2 state)" ok
+whole a "a member that came back"
+
+say "of two, one was away: what was written without it gets its copies"
+rm -rf two && mkdir two
+pack two/a,two/b source --label one --segment-size 1M --protect mirror:2
+mv two/b away/b
+head -c 2000000 /dev/urandom >source/added
+mkdatasetfs --progress none --degraded=half --label half two/a source >pack.log 2>&1 || fail "half: $(cat pack.log)"
+mv away/b two/b
+replace two/a 1 two/b
+assert_eq "incomplete groups" "$(said incomplete_groups)" 0
+mv two/a away/a2
+mkdatasetfs --progress none --dry-run --degraded=half two/b source >/dev/null 2>&1 || fail "dry run"
+for label in one half; do
+    datasetfsctl dump two/b $label >/dev/null || fail "'$label' cannot be read from the member that was away"
+done
+datasetfsctl verify two/b >verify.log 2>&1 || true
+assert_contains "all of it is there" "$(cat verify.log)" "unknown: "
+assert_contains "all of it is there" "$(cat verify.log)" "damaged=0"
+
+say "killed"
+count() { # writes to all files
+    back
+    rm c
+    : >new # so that it is known by its name
+    env FAULT_KIND=write FAULT_AT=0 FAULT_COUNT="$PWD/count" FAULT_VOLUME="$PWD/a,$PWD/b,$PWD/d,$PWD/new" \
+        LD_PRELOAD="$PWD/fault.so" datasetfsctl member replace --json a 2 new >replaced.json 2>replaced.err ||
+        fail "counting run: $(cat replaced.err)"
+}
+count
+total=$(cat count)
+say "$total writes"
+for ((point = 0; point < 10; point++)); do
+    back
+    rm c
+    : >new
+    at=$((1 + point * (total - 1) / 9))
+    env FAULT_KIND=write FAULT_AT=$at FAULT_STOP=1 FAULT_VOLUME="$PWD/a,$PWD/b,$PWD/d,$PWD/new" \
+        LD_PRELOAD="$PWD/fault.so" datasetfsctl member replace a 2 new >out 2>err &
+    worker=$!
+    wait_for 60 is_stopped $worker || fail "it does not stop at write $at: $(cat err)"
+    kill -KILL $worker
+    wait $worker 2>killed.log || true
+    assert_eq "what is there after write $at" "$(datasetfsctl dump a one | sha256sum)" "$one"
+    replace a 2 new
+    assert_eq "all that it has, after write $at" $(($(said kept_bytes) + $(said read_bytes))) "$(said used_bytes)"
+    whole a "killed at write $at"
+done
+assert_eq "the last one had all" "$(said read_bytes)" 0
+
+say "interrupted"
+back
+rm c
+: >new
+before=$(cat a b d | sha256sum)
+env --default-signal=INT FAULT_KIND=write FAULT_AT=5 FAULT_STOP=1 FAULT_VOLUME="$PWD/new" LD_PRELOAD="$PWD/fault.so" \
+    datasetfsctl member replace a 2 new >out 2>err &
+worker=$!
+wait_for 60 is_stopped $worker || fail "it does not stop: $(cat err)"
+kill -INT $worker
+kill -CONT $worker
+rc=0
+wait $worker || rc=$?
+assert_eq "the line" "$(cat err)" "datasetfsctl: cannot replace member '2' of 'a' by 'new': interrupted"
+assert_eq "the volume" "$(cat a b d | sha256sum)" "$before"
+replace a 2 new
+whole a "interrupted"

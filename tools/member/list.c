@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* datasetfsctl member list: shows what each member of a volume is, and what it has. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/format.h"
+#include "base/json.h"
+#include "base/log.h"
+#include "member/member.h"
+#include "text.h"
+
+static const struct option_spec list_table[] = { VERB_OPTION_JSON, { 0 } };
+
+const struct command_line member_list_line = {
+	.program = "datasetfsctl member list",
+	.usage = "VOLUME|MNT",
+	.summary = "Show the members and their states.\n"
+		   "A stale member was away while the volume was changed.",
+	.options = list_table,
+};
+
+/* Of one that is away, what the table says of it; of one that is back, what it says itself. */
+static uint64_t list_since(const struct member *member)
+{
+	return member->missing_from > 1 ? member->missing_from - 1 : member->stale_sequence;
+}
+
+static const char *list_state(const struct volume *volume, uint32_t number)
+{
+	if (!volume->catalogue.members.list[number].missing_from)
+		return "ok";
+	return volume->names[number] ? "stale" : "missing";
+}
+
+static void list_json_text(struct json *json, const char *key, const char *text)
+{
+	if (text && text[0])
+		json_string(json, key, text);
+	else
+		json_null(json, key);
+}
+
+static void list_json_member(struct json *json, const struct volume *volume, uint32_t number)
+{
+	const struct member *member = &volume->catalogue.members.list[number];
+	char uuid[UUID_TEXT_SIZE];
+	uint32_t groups;
+
+	format_uuid(member->uuid, uuid);
+	json_begin_object(json, NULL);
+	json_number(json, "member", number);
+	json_string(json, "state", list_state(volume, number));
+	if (list_since(member))
+		json_number(json, "stale_since", list_since(member));
+	else
+		json_null(json, "stale_since");
+	json_string(json, "uuid", uuid);
+	json_number(json, "size", member->size);
+	json_number(json, "used_bytes", member_used(&volume->catalogue.members, number, &groups));
+	json_number(json, "groups", groups);
+	list_json_text(json, "name", volume->names[number]);
+	list_json_text(json, "identity", member->identity);
+	list_json_text(json, "domain", member->domain);
+	json_end_object(json);
+}
+
+static void list_json(const struct volume *volume)
+{
+	struct json json = { .out = stdout };
+	char uuid[UUID_TEXT_SIZE];
+
+	format_uuid(volume->super.volume_uuid, uuid);
+	json_begin_object(&json, NULL);
+	json_string(&json, "volume", volume->path);
+	json_string(&json, "uuid", uuid);
+	json_number(&json, "superblock", volume->super.sequence);
+	json_begin_array(&json, "members");
+	for (uint32_t i = 0; i < volume->catalogue.members.count; i++)
+		list_json_member(&json, volume, i);
+	json_end_array(&json);
+	json_end_object(&json);
+	putchar('\n');
+}
+
+static void list_text_member(const struct volume *volume, uint32_t number)
+{
+	const struct member *member = &volume->catalogue.members.list[number];
+	char uuid[UUID_TEXT_SIZE], size[SIZE_TEXT_SIZE], used[SIZE_TEXT_SIZE], state[48];
+	const char *name = volume->names[number] ? volume->names[number] : "-";
+	uint32_t groups;
+	uint64_t bytes = member_used(&volume->catalogue.members, number, &groups);
+
+	snprintf(state, sizeof(state), "%s", list_state(volume, number));
+	if (list_since(member))
+		snprintf(state + strlen(state), sizeof(state) - strlen(state), " since %" PRIu64, list_since(member));
+	format_uuid(member->uuid, uuid);
+	text_print("%6" PRIu32 "  %-18s %10s %10s %6" PRIu32 "  %s  %s%s%s%s%s\n", number, state,
+		   format_size(member->size, size), format_size(bytes, used), groups, uuid, name,
+		   member->identity[0] ? " " : "", member->identity, member->domain[0] ? " in " : "", member->domain);
+}
+
+int member_list_run(int argc, char **argv)
+{
+	struct verb_options options = { 0 };
+	auto_volume struct volume *volume = NULL;
+	struct error err = { 0 };
+	int operands, status;
+
+	if (!verb_parse(&member_list_line, argc, argv, &options, 1, 1, &operands, &status))
+		return status;
+	if (member_open(argv[1], &volume, &err) < 0) {
+		log_error(&err, "cannot list the members of '%s'", argv[1]);
+		return VERB_FAILED;
+	}
+	if (options.json) {
+		list_json(volume);
+		return VERB_DONE;
+	}
+	printf("MEMBER  %-18s %10s %10s %6s  %-36s  %s\n", "STATE", "SIZE", "USED", "GROUPS", "UUID", "NAME");
+	for (uint32_t i = 0; i < volume->catalogue.members.count; i++)
+		list_text_member(volume, i);
+	return VERB_DONE;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* The verbs of 'datasetfsctl member', each in the file of its name, and what they share. */
+#pragma once
+#include "verb.h"
+#include "volume.h"
+
+extern const struct command_line member_list_line, member_replace_line;
+
+int member_list_run(int argc, char **argv);
+int member_replace_run(int argc, char **argv);
+
+/* A loaded volume of several members; -EINVAL: it has one. */
+must_check int member_open(const char *name, struct volume **ret, struct error *err);
+/* A member by its number, its UUID, its identity, or where it is. */
+must_check int member_find(const struct volume *volume, const char *called, uint32_t *ret, struct error *err);
+/* Of a member: bytes that its columns have in use, and how many columns it has. */
+uint64_t member_used(const struct members *members, uint32_t number, uint32_t *ret_groups);

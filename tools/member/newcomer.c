@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens it and finds out what lies there. */
+#include "member/newcomer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "device/busy.h"
+#include "device/locate.h"
+#include "image/address.h"
+#include "volume/occupant.h"
+#include "volume/replacement_record.h"
+
+void newcomer_close(struct newcomer *newcomer)
+{
+	if (newcomer->member.file)
+		transaction_close_member(&newcomer->member, newcomer->path);
+	if (newcomer->path)
+		site_close(&newcomer->site);
+	free(newcomer->path);
+	*newcomer = (struct newcomer){ 0 };
+}
+
+/* --- what it is --- */
+
+static int newcomer_check_members(struct newcomer *newcomer, const struct transaction *transaction,
+				  uint32_t number, const struct stat *st, struct error *err)
+{
+	struct stat member;
+
+	for (uint32_t i = 0; i < transaction->member_count; i++) {
+		const struct file_source *file = transaction->members[i].file;
+
+		if (!file || fstat(file->fd, &member) < 0 ||
+		    (S_ISBLK(st->st_mode) ? member.st_rdev != st->st_rdev || !S_ISBLK(member.st_mode) :
+					    member.st_ino != st->st_ino || member.st_dev != st->st_dev))
+			continue;
+		newcomer->is_there = i == number;
+		if (!newcomer->is_there)
+			return error_set(err, -EINVAL, "'%s' is member %" PRIu32 " of the volume", newcomer->path, i);
+	}
+	return 0;
+}
+
+static int newcomer_check_busy(const struct stat *st, struct error *err)
+{
+	int r = S_ISBLK(st->st_mode) ? busy_check(st->st_rdev, err) : 0;
+
+	return r == 0 && S_ISBLK(st->st_mode) ? busy_check_served(st->st_rdev, err) : r;
+}
+
+static int newcomer_make_uuid(uint8_t uuid[16], struct error *err)
+{
+	if (getrandom(uuid, 16, 0) < 0)
+		return error_errno(err, "cannot get random bytes");
+	uuid[6] = (uuid[6] & 0x0f) | 0x40;
+	uuid[8] = (uuid[8] & 0x3f) | 0x80;
+	return 0;
+}
+
+/* Up to which superblock it missed nothing. One that missed no more than a slot has everything. */
+static uint64_t newcomer_complete(const struct superblock *own, const struct transaction *transaction, uint32_t number)
+{
+	const struct members *members = &transaction->catalogue.members;
+	const struct member *entry = &members->list[number];
+	const struct superblock *newest = &transaction->super;
+	uint32_t age = members_age(members, own->sequence, own->catalogue_sha256);
+
+	if (entry->state == DSFS_MEMBER_STALE)
+		return own->sequence == entry->stale_sequence &&
+		       !memcmp(own->catalogue_sha256, entry->stale_sha256, sizeof(entry->stale_sha256)) ?
+			       own->sequence : 0;
+	return age == 1 || (own->sequence == newest->sequence &&
+			    !memcmp(own->catalogue_sha256, newest->catalogue_sha256, sizeof(own->catalogue_sha256))) ?
+		       newest->sequence : 0;
+}
+
+/* The member itself, or what somebody began to fill in its place. */
+static bool newcomer_is_known(struct newcomer *newcomer, const struct transaction *transaction, uint32_t number)
+{
+	const struct members *members = &transaction->catalogue.members;
+	const uint8_t *volume = transaction->super.volume_uuid, *uuid = members->list[number].uuid;
+	struct superblock *super = &newcomer->member.super;
+	struct file_source *file = newcomer->member.file;
+	struct replacement_record record;
+
+	newcomer->is_itself = superblock_find(&file->source, 0, super, NULL) == 0 &&
+			      !memcmp(super->volume_uuid, volume, 16) && !memcmp(super->member_uuid, uuid, 16);
+	newcomer->is_resumed = replacement_record_read(file, &record) && record.member == number &&
+			       !memcmp(record.volume_uuid, volume, 16);
+	if (newcomer->is_itself) {
+		newcomer->complete = newcomer_complete(super, transaction, number);
+		memcpy(newcomer->uuid, uuid, 16);
+	} else {
+		*super = (struct superblock){ 0 };
+		memcpy(newcomer->uuid, record.member_uuid, newcomer->is_resumed ? 16 : 0);
+	}
+	return newcomer->is_itself || newcomer->is_resumed;
+}
+
+static int newcomer_check_content(struct newcomer *newcomer, bool force, struct error *err)
+{
+	struct occupant occupant;
+	int r = occupant_find(&newcomer->site, newcomer->member.file, &occupant, err);
+
+	if (r < 0 || occupant.is_nothing || (!occupant.is_volume && !occupant.what[0] && newcomer->is_device))
+		return r;
+	newcomer->has_other = true;
+	if (force)
+		return 0;
+	return error_set(err, -EEXIST, "'%s' holds %s, --force replaces it", newcomer->path,
+			 occupant.what[0] ? occupant.what :
+			 occupant.is_volume ? "a datasetfs volume, or a member of one" :
+					      "something that is not a datasetfs volume");
+}
+
+static int newcomer_look(struct newcomer *newcomer, const struct transaction *transaction, uint32_t number,
+			 const struct newcomer_options *options, struct error *err)
+{
+	struct stat st;
+	int r;
+
+	if (fstat(newcomer->site.file, &st) < 0)
+		return error_errno(err, "'%s'", newcomer->path);
+	if (!S_ISBLK(st.st_mode) && !S_ISREG(st.st_mode))
+		return error_set(err, -EINVAL, "'%s' is neither a file nor a block device", newcomer->path);
+	newcomer->is_device = S_ISBLK(st.st_mode);
+	r = newcomer_check_members(newcomer, transaction, number, &st, err);
+	if (r < 0 || newcomer->is_there)
+		return r;
+	r = newcomer_check_busy(&st, err);
+	if (r == 0)
+		r = transaction_open_member(newcomer->path, &newcomer->site, options->preempt, &newcomer->member, err);
+	if (r < 0 || newcomer_is_known(newcomer, transaction, number))
+		return r;
+	r = newcomer_check_content(newcomer, options->force, err);
+	return r < 0 ? r : newcomer_make_uuid(newcomer->uuid, err);
+}
+
+static int newcomer_plan(struct newcomer *newcomer, struct error *err)
+{
+	int r;
+
+	if (!strncmp(newcomer->path, "/dev/", 5) && strncmp(newcomer->path, "/dev/shm/", 9) != 0)
+		return error_set(err, -ENOENT, "'%s': there is no such device", newcomer->path);
+	r = site_plan(newcomer->path, &newcomer->site, err);
+	return r < 0 ? r : newcomer_make_uuid(newcomer->uuid, err);
+}
+
+int newcomer_open(const char *name, const struct transaction *transaction, uint32_t number,
+		  const struct newcomer_options *options, struct newcomer *ret, struct error *err)
+{
+	struct newcomer newcomer = { .site = SITE_NONE };
+	int r = locate_path(name, &newcomer.path, err);
+
+	if (r < 0)
+		return r;
+	r = site_find(newcomer.path, &newcomer.site, err);
+	if (r == -ENOENT)
+		r = newcomer_plan(&newcomer, err);
+	else if (r == 0)
+		r = newcomer_look(&newcomer, transaction, number, options, err);
+	if (r < 0) {
+		newcomer_close(&newcomer);
+		return r;
+	}
+	newcomer.site.path = newcomer.path;
+	*ret = newcomer;
+	return 0;
+}
+
+/* --- what it becomes --- */
+
+/* Its end is for catalogues, as on any device. */
+static int newcomer_make_room(struct newcomer *newcomer, uint64_t size, struct error *err)
+{
+	struct file_source *file = newcomer->member.file;
+	uint64_t found;
+
+	if (!newcomer->is_device && newcomer->has_other && ftruncate(file->fd, 0) < 0)
+		return error_errno(err, "cannot empty '%s'", newcomer->path);
+	found = round_down(source_size(&file->source, 0), DSFS_BLOCK);
+	if (newcomer->is_device) {
+		newcomer->member.capacity = found;
+		if (size > found - space_reserved(found))
+			return error_set(err, -ENOSPC, "'%s' has %" PRIu64 " bytes, the member needs %" PRIu64
+					 " and the reserve of %" PRIu64, newcomer->path, found, size,
+					 space_reserved(found));
+		return 0;
+	}
+	newcomer->member.capacity = SPACE_ENDLESS;
+	if (found < size && ftruncate(file->fd, (off_t)size) < 0)
+		return error_errno(err, "cannot make '%s' %" PRIu64 " bytes long", newcomer->path, size);
+	newcomer->member.former_size = found < size ? size : found;
+	return 0;
+}
+
+/* Former slots must not win, nor name what was copied by halves. */
+static int newcomer_wipe(struct newcomer *newcomer, struct error *err)
+{
+	static const uint8_t zeros[DSFS_BLOCK] __attribute__((aligned(DSFS_BLOCK)));
+	struct file_source *file = newcomer->member.file;
+	int r = 0;
+
+	if (newcomer->is_itself)
+		return 0;
+	if (newcomer->is_device && !newcomer->is_resumed)
+		return occupant_wipe(file, newcomer->member.capacity, newcomer->has_other, err);
+	for (uint64_t at = 0; r == 0 && newcomer->is_resumed && at < DSFS_PUBLISHER_AT; at += DSFS_SLOT_SPACING)
+		r = source_write(&file->source, 0, at, zeros, sizeof(zeros), err);
+	return r;
+}
+
+int newcomer_make(struct newcomer *newcomer, uint64_t size, const struct newcomer_options *options, struct error *err)
+{
+	int r = 0;
+
+	if (!newcomer->member.file)
+		r = transaction_open_member(newcomer->path, &newcomer->site, options->preempt, &newcomer->member, err);
+	newcomer->member.is_fresh = false; /* it stays, to be gone on with */
+	if (r == 0)
+		r = newcomer_make_room(newcomer, size, err);
+	return r < 0 ? r : newcomer_wipe(newcomer, err);
+}
