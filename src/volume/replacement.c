@@ -212,6 +212,7 @@ int replacement_resume(struct replacement *replacement, struct file_source *file
 	    memcmp(found.member_uuid, ours.member_uuid, sizeof(ours.member_uuid)) != 0 ||
 	    !replacement_is_ancestor(replacement, &found))
 		return 0;
+	replacement->is_resumed = true;
 	r = replacement_record_read_sums(file, replacement->sums, err);
 	for (uint32_t i = 0; r == 0 && i < replacement->count; i++) {
 		struct replacement_column *column = &replacement->columns[i];
@@ -342,19 +343,32 @@ static int batch_run(struct batch *batch, struct error *err)
 	return r < 0 ? r : source_flush(&batch->file->source, err);
 }
 
-/* Sums that are of nothing must not be there when the record is: of another replacement, or of another state. */
+static int replacement_record(const struct replacement_record *record, struct file_source *file, struct error *err)
+{
+	int r = replacement_record_write(file, record, err);
+
+	return r < 0 ? r : source_flush(&file->source, err);
+}
+
+/* First a record of no state, so that whatever lies where the sums go says nothing, and the device is known again;
+ * unless what they say is true. */
 static int replacement_begin(struct replacement *replacement, struct file_source *file, struct error *err)
 {
 	auto_free uint64_t *sums = replacement_expect(replacement, true);
-	struct replacement_record record;
-	int r = sums ? replacement_record_write_sums(file, sums, err) : error_set(err, -ENOMEM, "out of memory");
+	struct replacement_record record, none;
+	int r;
 
 	replacement_describe(replacement, &record);
+	none = record;
+	none.sequence = 0;
+	r = sums ? 0 : error_set(err, -ENOMEM, "out of memory");
+	if (r == 0 && !replacement->is_resumed)
+		r = replacement_record(&none, file, err);
+	if (r == 0)
+		r = replacement_record_write_sums(file, sums, err);
 	if (r == 0)
 		r = source_flush(&file->source, err);
-	if (r == 0)
-		r = replacement_record_write(file, &record, err);
-	return r < 0 ? r : source_flush(&file->source, err);
+	return r < 0 ? r : replacement_record(&record, file, err);
 }
 
 int replacement_copy(struct replacement *replacement, struct file_source *file, struct error *err)

@@ -21,7 +21,8 @@ struct replacement {
 	uint64_t complete;       /* what was born up to this superblock is on it already; 0: nothing */
 	struct replacement_column *columns; /* that it needs, in the order of their groups' data */
 	uint32_t count;
-	uint64_t *sums;          /* the record's */
+	uint64_t *sums;          /* the record's, */
+	bool is_resumed;         /* which tell something */
 	uint64_t used_bytes;     /* of all columns of the member, and of those that were there: */
 	uint64_t kept_bytes, read_bytes, written_bytes;
 	uint64_t lost_bytes;     /* of columns that nobody else has, */
