@@ -30,7 +30,13 @@ refused "'empty': is not a tar archive" empty
 refused "'garbage': is not a tar archive" garbage
 refused "'cut-content.tar': Truncated tar archive" cut-content.tar
 refused "'cut-header.tar': Truncated tar archive" cut-header.tar
-refused "'cut.tar.gz': truncated gzip input" cut.tar.gz
+refused "'cut.tar.gz': the gzip data is cut off" cut.tar.gz
+refused "'flipped.tar.gz': incorrect data check" flipped.tar.gz
+refused "'short.tar.gz': the gzip data is cut off" short.tar.gz
+for kind in xz zst; do
+    refused "'flipped.tar.$kind': " flipped.tar.$kind
+    refused "'short.tar.$kind': " short.tar.$kind
+done
 refused "'cut.tar.zst': " cut.tar.zst
 refused "'cut.tar.xz': " cut.tar.xz
 refused "'checksum.tar': " checksum.tar
@@ -69,6 +75,11 @@ rm v.vol
 # A link to a target that comes later, and one to that link.
 pack v.vol link-later.tar
 assert_eq "links to what comes later" "$(paths v.vol)" "f a 3 h b h c"
+rm v.vol
+
+# Several members, as pigz and bgzip write them, and zeros behind them.
+pack v.vol members.tar.gz
+assert_eq "members of gzip" "$(paths v.vol)" "f first 1 f second 1"
 rm v.vol
 
 # Names that are no text.

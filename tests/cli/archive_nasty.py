@@ -92,6 +92,14 @@ def damage():
     save("cut.tar.gz", gzip.compress(whole)[:50000])
     save("cut.tar.xz", lzma.compress(whole)[:50000])
     save("cut.tar.zst", zstd(whole)[:50000])
+    for name, packed, at in (("gz", gzip.compress(whole), -6), ("xz", lzma.compress(whole), -30),
+                             ("zst", zstd(whole), -2)): # their sums, which come behind the end of the tar
+        flipped = bytearray(packed)
+        flipped[at] ^= 1
+        save(f"flipped.tar.{name}", flipped)
+        save(f"short.tar.{name}", packed[:-3])
+    members = gzip.compress(whole[:7000]) + gzip.compress(whole[7000:]) + bytes(1000)
+    save("members.tar.gz", members)
     checksum = bytearray(whole)
     checksum[5632 + 5] ^= 1
     save("checksum.tar", checksum)

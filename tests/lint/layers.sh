@@ -92,7 +92,8 @@ home 'liburing\.h'        src/io/ring.c
 home 'libnvme\.h'         src/device/nvme.c src/device/nvme_fabrics.c
 home 'fuse[a-z_]*\.h'     src/fuse/mount.c
 home 'blkid/[a-z0-9]*\.h' src/volume/occupant.c
-home 'archive[a-z_]*\.h'  mkfs/source/archive/tar_decode.c
+home 'archive[a-z_]*\.h'  mkfs/source/archive/tar_decode.c mkfs/source/archive/tar_unpack.c
+home 'zlib\.h'            mkfs/source/archive/tar_unpack.c
 home 'json-c/[a-z_]*\.h'  tools/status.c
 
 python3 tests/lib/modules.py || failed=1

@@ -16,6 +16,7 @@
 #include "datasetfs/format.h"
 #include "image/xattr.h"
 #include "source/archive/tar_stream.h"
+#include "source/archive/tar_unpack.h"
 
 #define TAR_DECODE_BUFFER (256u << 10)
 #define TAR_DECODE_DEPTH  8u                 /* archives inside each other */
@@ -27,7 +28,7 @@ struct tar_decode {
 	const struct tar_decode_setup *setup;
 	const char *name; /* of the archive on the command line */
 	uint64_t taken;   /* bytes of it so far */
-	uint64_t sent;    /* content that came out of it */
+	uint64_t grown;   /* and what these became, in archives inside it as well */
 	uint8_t *out;     /* TAR_DECODE_BUFFER, waiting to be written */
 	size_t out_used;
 	uint8_t *xattrs;  /* DSFS_XATTRS_MAX */
@@ -41,6 +42,7 @@ struct tar_decode_level {
 	int fd;
 	const char *prefix; /* folder of what it holds: "" or "a/b/" */
 	unsigned depth;
+	struct tar_unpack *unpack;
 	uint8_t *buffer; /* TAR_DECODE_BUFFER */
 };
 
@@ -117,25 +119,54 @@ static const char *tar_decode_reason(struct archive *archive)
 	return text ? text : "no reason was given";
 }
 
-static la_ssize_t tar_decode_input(struct archive *archive, void *argument, const void **ret)
+/* Bytes of the archive, as they lie in the file or in the archive around it. */
+static int64_t tar_decode_take(void *argument, void *to, size_t room, const char **reason)
 {
 	struct tar_decode_level *level = argument;
 	ssize_t n;
 
-	*ret = level->buffer;
 	if (level->outer) {
-		n = archive_read_data(level->outer->archive, level->buffer, TAR_DECODE_BUFFER);
+		n = archive_read_data(level->outer->archive, to, room);
 		if (n < 0)
-			archive_set_error(archive, EIO, "%s", tar_decode_reason(level->outer->archive));
+			*reason = tar_decode_reason(level->outer->archive);
 		return n;
 	}
 	do
-		n = read(level->fd, level->buffer, TAR_DECODE_BUFFER);
+		n = read(level->fd, to, room);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
-		archive_set_error(archive, errno, "%s", strerror(errno));
+		*reason = strerror(errno);
 	else
 		level->decode->taken += (uint64_t)n;
+	return n;
+}
+
+/* The next bytes of the tar itself. What compresses to a thousandth is nothing that anybody wants to keep, only much of
+ * it. */
+static int64_t tar_decode_next(struct tar_decode_level *level, const char **reason)
+{
+	struct tar_decode *decode = level->decode;
+	int64_t n = tar_unpack_read(level->unpack, level->buffer, TAR_DECODE_BUFFER, reason);
+
+	if (n < 0)
+		return n;
+	decode->grown += (uint64_t)n;
+	if (decode->grown < TAR_DECODE_FREE || decode->grown / TAR_DECODE_GROWTH < decode->taken)
+		return n;
+	*reason = "grows to more than 1000 times its size, as a compression bomb does: if it is none, unpack it and "
+		  "pack the directory";
+	return -1;
+}
+
+static la_ssize_t tar_decode_input(struct archive *archive, void *argument, const void **ret)
+{
+	struct tar_decode_level *level = argument;
+	const char *reason = NULL;
+	int64_t n = tar_decode_next(level, &reason);
+
+	*ret = level->buffer;
+	if (n < 0)
+		archive_set_error(archive, EIO, "%s", reason);
 	return n;
 }
 
@@ -155,13 +186,10 @@ static int tar_decode_open(struct tar_decode_level *level, struct error *err)
 
 	level->archive = archive;
 	level->buffer = malloc(TAR_DECODE_BUFFER);
-	if (!archive || !level->buffer)
+	level->unpack = tar_unpack_open(tar_decode_take, level);
+	if (!archive || !level->buffer || !level->unpack)
 		return error_set(err, -ENOMEM, "out of memory");
-	if (archive_read_support_format_tar(archive) < ARCHIVE_WARN ||
-	    archive_read_support_filter_gzip(archive) != ARCHIVE_OK ||
-	    archive_read_support_filter_bzip2(archive) != ARCHIVE_OK ||
-	    archive_read_support_filter_xz(archive) != ARCHIVE_OK ||
-	    archive_read_support_filter_zstd(archive) != ARCHIVE_OK)
+	if (archive_read_support_format_tar(archive) != ARCHIVE_OK)
 		return tar_decode_failed(level, "libarchive cannot read what it needs to", err);
 	if (archive_read_open(archive, level, NULL, tar_decode_input, NULL) != ARCHIVE_OK)
 		return tar_decode_failed(level, tar_decode_reason(archive), err);
@@ -171,21 +199,21 @@ static int tar_decode_open(struct tar_decode_level *level, struct error *err)
 static void tar_decode_close(struct tar_decode_level *level)
 {
 	archive_read_free(level->archive);
+	tar_unpack_close(level->unpack);
 	free(level->buffer);
 }
 
-/* What compresses to a thousandth is nothing that anybody wants to keep, only much of it. */
-static int tar_decode_check_growth(struct tar_decode_level *level, struct error *err)
+/* The rest behind the end of the archive: padding, and the sums of what was compressed. Who writes to a pipe need not
+ * know that nobody wants it. */
+static int tar_decode_drain(struct tar_decode_level *level, struct error *err)
 {
-	struct tar_decode *decode = level->decode;
-	uint64_t grown = (uint64_t)archive_filter_bytes(level->archive, 0);
+	const char *reason = NULL;
+	int64_t n;
 
-	if (grown < decode->sent)
-		grown = decode->sent;
-	if (grown < TAR_DECODE_FREE || grown / TAR_DECODE_GROWTH < decode->taken)
-		return 0;
-	return tar_decode_failed(level, "grows to more than 1000 times its size, as a compression bomb does: if it is "
-					"none, unpack it and pack the directory", err);
+	do
+		n = tar_decode_next(level, &reason);
+	while (n > 0);
+	return n < 0 ? tar_decode_failed(level, reason, err) : 0;
 }
 
 /* --- attributes --- */
@@ -356,10 +384,7 @@ static int tar_decode_data(struct tar_decode_level *level, struct error *err)
 	int r, code;
 
 	while ((code = archive_read_data_block(level->archive, &bytes, &length, &offset)) == ARCHIVE_OK) {
-		level->decode->sent += length;
-		r = tar_decode_check_growth(level, err);
-		if (r == 0)
-			r = tar_decode_block(level->decode, bytes, length, (uint64_t)offset, err);
+		r = tar_decode_block(level->decode, bytes, length, (uint64_t)offset, err);
 		if (r < 0)
 			return r;
 	}
@@ -443,8 +468,6 @@ static int tar_decode_entries(struct tar_decode_level *level, struct error *err)
 		if (code == ARCHIVE_WARN)
 			r = tar_decode_warning(level, err);
 		if (r == 0)
-			r = tar_decode_check_growth(level, err);
-		if (r == 0)
 			r = tar_decode_one(level, entry, err);
 		if (r < 0)
 			return r;
@@ -458,6 +481,8 @@ static int tar_decode_level(struct tar_decode_level *level, struct error *err)
 
 	if (r == 0)
 		r = tar_decode_entries(level, err);
+	if (r == 0)
+		r = tar_decode_drain(level, err);
 	tar_decode_close(level);
 	return r;
 }
@@ -475,7 +500,7 @@ int tar_decode_run(const struct tar_decode_setup *setup)
 		struct tar_decode_level level = { .decode = &decode, .fd = setup->fds[i], .prefix = "" };
 
 		decode.name = setup->names[i];
-		decode.taken = decode.sent = 0;
+		decode.taken = decode.grown = 0;
 		r = tar_decode_level(&level, &err);
 	}
 	if (r < 0)
