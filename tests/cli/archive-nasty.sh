@@ -51,11 +51,12 @@ refused "in the archive that becomes the folder 'broken/': is not a tar archive"
 
 # paths VOLUME: those of its files, and how many names each inode has
 paths() {
-    datasetfsctl dump "$1" | awk '$2 == "f" || $2 == "l" || $2 == "h" { print $2, $NF, $2 == "f" ? $7 : "" }' | sort | xargs
+    datasetfsctl dump "$1" | awk '$2 ~ /^[flh]$/ { print $2, $NF, $2 == "f" ? $7 : "" }' | sort | xargs
 }
 
 pack v.vol absolute.tar
-assert_contains "the warning" "$(cat pack.log)" "'/etc/hosts' in the archive is absolute: names are taken without their leading '/'"
+assert_contains "the warning" "$(cat pack.log)" \
+    "'/etc/hosts' in the archive is absolute: names are taken without their leading '/'"
 assert_eq "absolute names" "$(paths v.vol)" "f hosts 2 h link"
 rm v.vol
 pack v.vol special.tar
@@ -105,11 +106,26 @@ if is_root; then
     assert_eq "descriptors" "$(find "/proc/$child/fd" -mindepth 1 | wc -l)" 2
 fi
 
-# If it is killed the packer says so, and if the packer is killed it ends.
+# If it is killed the packer says so.
 kill -KILL "$child"
 exec 9>&-
 rc=0
 wait $packer || rc=$?
 assert_eq "status" $rc 1
 assert_contains "the line" "$(cat pack.log)" "the process that decodes archives was ended by signal 9 (Killed)"
+[ ! -e v.vol ] || fail "a volume is left"
+
+# An interrupted packer ends it.
+mkdatasetfs --progress none v.vol slow >pack.log 2>&1 &
+packer=$!
+exec 9>slow
+wait_for 30 pgrep -P $packer
+child=$(pgrep -P $packer)
+kill -TERM $packer
+rc=0
+wait $packer || rc=$?
+assert_eq "status" $rc 1
+assert_contains "the line" "$(cat pack.log)" "interrupted"
+kill -0 "$child" 2>/dev/null && fail "the process that decodes is still there"
+exec 9>&-
 [ ! -e v.vol ] || fail "a volume is left"

@@ -9,7 +9,7 @@ echo x >source/file
 
 assert_fails 2 "VOLUME" mkdatasetfs
 assert_fails 2 "SOURCE" mkdatasetfs volume
-assert_fails 2 "" mkdatasetfs volume source more
+assert_fails 1 "'source' is a directory, expected one directory alone, or archives" mkdatasetfs volume source more
 assert_fails 2 "unknown option '--frobnicate'" mkdatasetfs --frobnicate volume source
 assert_fails 2 "unknown option '-q'" mkdatasetfs -q volume source
 assert_fails 2 "'--label' needs" mkdatasetfs volume source --label

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/log.h"
 #include "datasetfs/format.h"
 #include "fuzz/fuzz.h"
 #include "image/xattr.h"
@@ -114,10 +115,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 	struct tar_stream stream = { 0 };
 	struct tar_tree tree = { 0 };
 	struct error err = { 0 };
-	struct temp *temp = NULL;
+	static struct temp *temp;
 	struct tar_tree_setup setup = { 0 };
 
-	if (temp_open("/tmp", &temp, &err) < 0)
+	log_set_level(LOG_ERR);
+	if (!temp && temp_open("/dev/shm", &temp, &err) < 0 && temp_open("/tmp", &temp, &err) < 0)
 		return 0;
 	setup.temp = temp;
 	if (tar_stream_open(&stream, input_read, &input, &err) == 0 && tar_tree_open(&tree, &setup, &err) == 0 &&
@@ -125,6 +127,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		__builtin_trap();
 	tar_tree_close(&tree);
 	tar_stream_close(&stream);
-	temp_close(temp);
 	return 0;
 }

@@ -256,6 +256,8 @@ int tar_stream_next(struct tar_stream *stream, enum tar_stream_kind *ret, struct
 		return r < 0 ? r : 1;
 	case TAR_STREAM_FAILED:
 		r = tar_stream_text(stream, head.length, err);
+		if (r == 0 && !*stream->text)
+			return tar_stream_wrong("no reason why it failed", err);
 		return r < 0 ? r : error_set(err, -EBADMSG, "%s", stream->text);
 	case TAR_STREAM_END:
 		return 0;

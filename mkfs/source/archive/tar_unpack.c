@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* gzip with zlib, as libarchive does not compare its sums; bzip2, xz and zstd with libarchive's filters. The first bytes
- * say what it is; anything else is taken as it is. */
+/* gzip with zlib, as libarchive does not compare its sums; bzip2, xz and zstd with libarchive's filters. The first
+ * bytes say what it is; anything else is taken as it is. */
 #include "source/archive/tar_unpack.h"
 
 #include <archive.h>
