@@ -64,7 +64,7 @@ def cells(row, results, name):
 
 def basis_of(row, results, target):
     if target.basis == "cap":
-        return row.cap * row.members
+        return row.cap * (row.members - row.lost)
     if target.basis == "rival":
         return rival(row, results)
     exact = median(results.get(target.basis, []), "value")

@@ -51,6 +51,8 @@ class Row:
     delay: int = 0                # µs that a read of the device takes longer
     pairs: tuple = ()             # contestants that are compared round by round
     members: int = 1              # devices of our volume; the cap is that of each
+    copies: int = 1               # of everything, on as many of them
+    lost: int = 0                 # of them, that are not there
 
 
 RIVAL = "≥ {0} × the better of XFS and EROFS"
@@ -233,17 +235,23 @@ def member_rows():
     """A volume on several devices: it is read as fast as all of them together."""
     columns = ("dev-64", "ring-64", "lib")
     even = Target("the busiest member ≤ 1.05 × the mean", metric="busiest", most=1.05, columns=columns)
+    single = Target("device reads per file ≤ 1.02", metric="reads_per_file", most=1.02, columns=columns)
 
-    def row(members, cap, factor, suffix=""):
-        return Row(f"members-{members}{suffix}", f"mean 8 KB in memory, devices: {members}, 64 threads, names known; "
-                   "the library: batches of 256 by 2 threads", "8k", "read_batches", threads=2, batch=256, depth=32,
-                   walk="stat", cap=cap, memory=True, members=members, limit=20, columns=(*columns, "fio"),
-                   targets=(Target(f"≥ {factor} × the caps together", "cap", factor, columns),
-                            Target("device reads per file ≤ 1.02", metric="reads_per_file", most=1.02,
-                                   columns=columns), even))
+    def row(name, words, factor, **more):
+        more = {"cap": 2500, "limit": 20, "columns": (*columns, "fio"), "targets": (single, even)} | more
+        goal = Target(f"≥ {factor} × the caps together", "cap", factor, columns)
+        title = f"mean 8 KB in memory, {words}, 64 threads, names known; the library: batches of 256 by 2 threads"
+        return Row(name, title, "8k", "read_batches", threads=2, batch=256, depth=32, walk="stat", memory=True,
+                   **more | {"targets": (goal, *more["targets"])})
     for members in (1, 2, 4, 8):
-        yield row(members, 2500, 0.95)
-    yield row(4, CAP, 0.9, "-10k")
+        yield row(f"members-{members}", f"devices: {members}", 0.95, members=members)
+    yield row("members-4-10k", "devices: 4", 0.9, members=4, cap=CAP)
+    # One that is lost leaves its neighbours more than the others, and fio knows no copies.
+    for members in (2, 4):
+        mirror = {"members": members, "copies": 2, "columns": columns}
+        yield row(f"mirror-{members}", f"devices: {members}, each file on 2 of them", 0.95, **mirror)
+        yield row(f"mirror-{members}-lost", f"devices: {members}, each file on 2 of them, one device not there", 0.9,
+                  lost=1, **mirror | {"targets": (single,)})
 
 
 def version_rows():

@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import time
 
@@ -115,12 +116,13 @@ def pack_datasetfs(programs, source, image, *options):
     sh(programs.mkdatasetfs, "--progress", "none", *options, image, source)
 
 
-MEMBERS = "datasetfs-members-"  # a kind of image; how many follows
+MEMBERS = re.compile(r"datasetfs-(none|mirror:\d)-(\d+)")  # a kind of image: its protection, and how many members
 
 
 def parts_of(kind, image):
     """The files of an image, one for each member of a volume."""
-    count = int(kind.removeprefix(MEMBERS)) if kind.startswith(MEMBERS) else 1
+    members = MEMBERS.fullmatch(kind)
+    count = int(members[2]) if members else 1
     return [image] if count == 1 else [image.with_suffix(f".{number}.img") for number in range(count)]
 
 
@@ -175,8 +177,11 @@ def rounded_size(source):
 
 
 def pack(programs, kind, source, image, about):
-    if kind == "datasetfs" or kind.startswith(MEMBERS):
-        pack_datasetfs(programs, source, ",".join(map(str, parts_of(kind, image))))
+    members = MEMBERS.fullmatch(kind)
+    if members:
+        pack_datasetfs(programs, source, ",".join(map(str, parts_of(kind, image))), "--protect", members[1])
+    elif kind == "datasetfs":
+        pack_datasetfs(programs, source, image)
     elif kind == "datasetfs-zstd":
         pack_datasetfs(programs, source, image, "--compress", "zstd")
     elif kind == "datasetfs-versions":
@@ -264,4 +269,5 @@ def contestant(name, compress=None, by_volume=False):
 def image_kind(name, row):
     """What a column reads in a row."""
     kind = contestant(name, row.compress).image
-    return f"{MEMBERS}{row.members}" if row.members > 1 and kind == "datasetfs" else kind
+    protection = f"mirror:{row.copies}" if row.copies > 1 else "none"
+    return f"datasetfs-{protection}-{row.members}" if row.members > 1 and kind == "datasetfs" else kind
