@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Members as one byte source: who gets what, and who is missing. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "io/array.h"
 #include "lib/check.h"
@@ -157,6 +159,63 @@ static void test_one_member_is_not_numbered(void **state)
 	array_close(array);
 }
 
+/* A file with this byte, opened for reading. */
+static struct file_source *real_file(char byte)
+{
+	char name[] = "/tmp/test-array.XXXXXX", bytes[MEMBER_SIZE];
+	struct file_source *file = NULL;
+	int fd = mkstemp(name);
+
+	memset(bytes, byte, sizeof(bytes));
+	assert_int_equal(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
+	close(fd);
+	CHECK_OK(file_open(name, FILE_READ, &file, &err));
+	unlink(name);
+	return file;
+}
+
+/* A slot keeps the number of its descriptor, whoever comes into it. */
+static void test_a_member_comes_later(void **state)
+{
+	struct array_source *array;
+	uint8_t block[512];
+	int number;
+
+	(void)state;
+	CHECK_OK(array_new(2, &array, &err));
+	(void)array_put(array, 0, real_file('a'));
+	CHECK_OK(array_reserve(array, &err));
+	number = array->fds[1];
+	assert_true(number >= 0);
+	assert_false(array_has(array, 1));
+	CHECK_FAILS(source_read(&array->source, 1, 0, block, sizeof(block), &err), -ENODEV, "member 1 is missing");
+	for (char byte = 'b'; byte <= 'c'; byte++) {
+		CHECK_OK(array_adopt(array, 1, real_file(byte), &err));
+		assert_true(array_has(array, 1));
+		assert_int_equal(array->fds[1], number);
+		assert_int_equal(array->files[1]->fd, number);
+		assert_int_equal(array->geometry[1].size, MEMBER_SIZE);
+		CHECK_OK(source_read(&array->source, 1, 512, block, sizeof(block), &err));
+		assert_int_equal(block[7], byte);
+	}
+	array_close(array);
+	assert_int_equal(fcntl(number, F_GETFD), -1);
+}
+
+/* Nobody came. */
+static void test_a_number_for_nobody(void **state)
+{
+	struct array_source *array;
+	int number;
+
+	(void)state;
+	CHECK_OK(array_new(1, &array, &err));
+	CHECK_OK(array_reserve(array, &err));
+	number = array->fds[0];
+	array_close(array);
+	assert_int_equal(fcntl(number, F_GETFD), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -164,6 +223,8 @@ int main(void)
 		cmocka_unit_test(test_a_flush_is_one_of_all),
 		cmocka_unit_test(test_a_missing_member_is_named),
 		cmocka_unit_test(test_reads_are_aligned_for_all),
+		cmocka_unit_test(test_a_member_comes_later),
+		cmocka_unit_test(test_a_number_for_nobody),
 		cmocka_unit_test(test_one_member_is_not_numbered),
 	};
 

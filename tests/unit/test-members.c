@@ -586,6 +586,11 @@ static void missing_and_copied(void **state)
 	assert_int_equal(found.members.list[2].missing_from, 1);
 	assert_int_equal(members_copies(&found.members, pair[0] + 77, copies), 1);
 	assert_int_equal(copies[0], pair[1] + 77);
+	members_note(&found.members, 0, 2); /* it is back, with what is older than superblock 2 */
+	assert_int_equal(members_copies(&found.members, pair[0] + 77, copies), 2);
+	assert_int_equal(copies[0], pair[0] + 77);
+	members_note(&found.members, 0, 1);
+	assert_int_equal(members_copies(&found.members, pair[0] + 77, copies), 1);
 	catalogue_free(&found);
 	several.is_missing[1] = true;
 	several.is_missing[2] = false;
