@@ -5,6 +5,7 @@
 #include <semaphore.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/wake.h"
 #include "device/topology.h"
@@ -71,6 +72,7 @@ struct serve_member {
 	_Atomic(char *) name; /* as it was found; NULL: it never was */
 	char **former; /* names that it had: somebody may look at one yet */
 	size_t former_count;
+	struct error lost; /* why, as the control thread said last */
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of the namespace that was mounted; "": it is none, or has none */
 };
 
@@ -133,6 +135,19 @@ static inline void serve_note_degraded(struct serve *serve)
 {
 	if (serve->route && !atomic_exchange(&serve->is_degraded, true))
 		wake_up(&serve->wake);
+}
+
+/* As messages call it: the volume, or one member of several. */
+struct serve_member_name {
+	char text[32];
+};
+static inline struct serve_member_name serve_member_name(const struct serve *serve, uint32_t slot)
+{
+	struct serve_member_name name = { "" };
+
+	if (serve->volume->count > 1)
+		snprintf(name.text, sizeof(name.text), "member %u of ", slot);
+	return name;
 }
 
 /* By the control thread, or before it runs: what a member is found by, and which namespace it is. Takes the name. */

@@ -104,6 +104,7 @@ for channel in "${channels[@]}"; do
             : >daemon.log
             holds $kind
             comes_back
+            [ $seed = 0 ] || continue # there are only so many lines a minute
             [ $kind = cut ] || grep -q "member 1 ('.*/b') of '.*/a' .*copies of other members" daemon.log ||
                 fail "$kind: no line: $(cat daemon.log)"
             grep -q "member 1 ('.*/b') of '.*/a' answers again" daemon.log || fail "$kind: no line: $(cat daemon.log)"

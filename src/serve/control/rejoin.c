@@ -57,7 +57,7 @@ static int rejoin_take(struct serve *serve, uint32_t slot, struct assembly *asse
 		return r;
 	(void)array_put(assembly->array, slot, NULL);
 	serve_rename_member(serve, slot, take_ptr(&assembly->names[slot]));
-	reopen_renew(serve);
+	reopen_renew(serve, slot);
 	log_warn("member %" PRIu32 " of '%s' is used again, it is '%s'", slot, serve->options.volume,
 		 atomic_load(&serve->members[slot].name));
 	return 0;

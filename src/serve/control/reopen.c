@@ -57,8 +57,10 @@ static int reopen_locate(const struct serve_member *member, char **ret, struct e
 	return locate_path(member->identity[0] ? member->identity : member->name, ret, err);
 }
 
-void reopen_renew(struct serve *serve)
+void reopen_renew(struct serve *serve, uint32_t slot)
 {
+	if (serve->route) /* it was another device that failed */
+		atomic_store(&serve->route->members[slot].failures, 0);
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		waiting_renew(serve->workers[i]);
 	if (serve->ahead)
@@ -86,18 +88,19 @@ static int reopen_try(struct serve *serve, uint32_t slot, struct error *err)
 		r = array_adopt(serve->volume, slot, file, err);
 	if (r == 0) {
 		(void)array_put(array, slot, NULL);
-		reopen_renew(serve);
+		reopen_renew(serve, slot);
 	}
 	array_close(array);
 	if (r == 0)
-		log_warn("volume '%s' was lost and is open again, as '%s'", serve->options.volume, path);
+		log_warn("%svolume '%s' was lost and is open again, as '%s'", serve_member_name(serve, slot).text,
+			 serve->options.volume, path);
 	return r;
 }
 
 static void reopen_settle_member(struct serve *serve, uint32_t slot)
 {
 	static struct log_limit limit = { .burst = 1 };
-	static struct error reported; /* this thread's: another reason is worth a line at once */
+	struct error *reported = &serve->members[slot].lost; /* another reason is worth a line at once */
 	struct error err = { 0 };
 	unsigned suppressed;
 
@@ -106,10 +109,11 @@ static void reopen_settle_member(struct serve *serve, uint32_t slot)
 	err = (struct error){ 0 };
 	serve_note_degraded(serve);
 	if (reopen_try(serve, slot, &err) == 0 ||
-	    (!strcmp(err.reason, reported.reason) && !log_allow(&limit, &suppressed)))
+	    (!strcmp(err.reason, reported->reason) && !log_allow(&limit, &suppressed)))
 		return;
-	reported = err;
-	log_error(&err, "volume '%s' is lost, trying again", serve->options.volume);
+	*reported = err;
+	log_error(&err, "%svolume '%s' is lost, trying again", serve_member_name(serve, slot).text,
+		  serve->options.volume);
 }
 
 bool reopen_must_wait(const struct serve *serve, uint32_t slot)

@@ -11,5 +11,5 @@ void reopen_wish(struct serve *serve);
 void reopen_settle(struct serve *serve);
 /* A member of several that keeps reads would keep the control thread too. */
 bool reopen_must_wait(const struct serve *serve, uint32_t slot);
-/* Descriptors of the volume lead elsewhere: all that have registered them are told. */
-void reopen_renew(struct serve *serve);
+/* The descriptor of this slot leads elsewhere: all that have registered it are told. */
+void reopen_renew(struct serve *serve, uint32_t slot);
