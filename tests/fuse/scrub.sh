@@ -54,7 +54,7 @@ while IFS=$'\t' read -r _ offset _; do
     grep -q "^repaired .*member=1 offset=$offset " out || fail "the place at $offset was not repaired: $(cat out)"
 done <damage
 rc=0
-datasetfsctl scrub --repair vol/a >out 2>err || rc=$?
+datasetfsctl scrub --repair mnt >out 2>err || rc=$?
 assert_eq "repair: $(cat out err)" $rc 0
 touch stop
 wait $readers
