@@ -245,6 +245,24 @@ int relocate_blocks(struct relocate *relocate, const struct line *line, const st
 	return r < 0 ? r : relocate_flush(relocate, err);
 }
 
+/* Only sums can tell which of two copies is right, and another copy than that which was read may be lost with them. */
+static int relocate_doubt(const struct relocate *relocate, uint64_t from, uint64_t to, const uint8_t *was,
+			  uint64_t length, struct error *err)
+{
+	uint32_t turn = relocate->from.turn + 1;
+	int r = members_read(relocate->from.members, relocate->source, from, turn, relocate->unwritten, length, err);
+
+	if (r == 0 && memcmp(relocate->unwritten, was, length) != 0)
+		return error_set(err, -EBADMSG,
+				 "%" PRIu64 " bytes at offset %" PRIu64 " of member %" PRIu32
+				 " are not what their copies are: 'datasetfsctl scrub --repair' mends that first",
+				 length, address_offset(from), address_member(from));
+	return error_set(err, -EIO,
+			 "read back at offset %" PRIu64 ": %" PRIu64 " bytes are not those at offset %" PRIu64
+			 ", do not trust the device",
+			 address_offset(to), length, address_offset(from));
+}
+
 /* At most RELOCATE_STEP bytes. */
 static int relocate_compare(struct relocate *relocate, uint64_t from, uint64_t to, uint64_t length, struct error *err)
 {
@@ -254,10 +272,7 @@ static int relocate_compare(struct relocate *relocate, uint64_t from, uint64_t t
 	if (r == 0)
 		r = relocate_read(relocate, &relocate->to, to, length, &is, err);
 	if (r == 0 && memcmp(was, is, length) != 0)
-		r = error_set(err, -EIO,
-			      "read back at offset %" PRIu64 ": %" PRIu64 " bytes are not those at offset %" PRIu64
-			      ", do not trust the device",
-			      address_offset(to), length, address_offset(from));
+		r = relocate_doubt(relocate, from, to, was, length, err);
 	return r;
 }
 

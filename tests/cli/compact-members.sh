@@ -125,6 +125,30 @@ identities | grep -v next | diff identities.before - || fail "identities changed
 datasetfsctl verify a >verify.out || fail "verify: $(cat verify.out)"
 [ "$(mirrored two | tr -d %)" -gt "$(echo "$before" | tr -d %)" ] || fail "mirrored: $(mirrored two), before $before"
 
+say "a copy that is damaged"
+prepare mirror:2
+before=$(hashes)
+python3 - <<'END' || fail "spoil"
+import json, subprocess
+for i in range(0, 600, 30):
+    found = subprocess.run(["datasetfsctl", "stat", "--json", "--version", "two", "a", f"many/f{i}"],
+                           capture_output=True, text=True, check=True)
+    for at in json.loads(found.stdout)["ranges"]:
+        with open("abcd"[at["member"]], "r+b") as member:
+            member.seek(at["offset"])
+            byte = member.read(1)
+            member.seek(at["offset"])
+            member.write(bytes([byte[0] ^ 0x55]))
+END
+[ "$(hashes)" != "$before" ] || fail "nothing was spoiled"
+held=$(datasetfsctl list --json a)
+assert_fails 1 "are not what their copies are: 'datasetfsctl scrub --repair' mends that first" \
+    datasetfsctl compact --below 100 a
+assert_eq "what is in force" "$(datasetfsctl list --json a)" "$held"
+datasetfsctl scrub --repair a >scrub.out 2>&1 || fail "scrub: $(cat scrub.out)"
+datasetfsctl compact --below 100 a >/dev/null 2>&1 || fail "compact after repair"
+check "after a repair"
+
 say "back to the filesystem"
 prepare mirror:2
 blocks=$(du -B 1 -c a b c d | awk 'END { print $1 }')

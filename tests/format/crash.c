@@ -28,6 +28,7 @@
 #include "output/target.h"
 #include "pack.h"
 #include "volume/compaction.h"
+#include "volume/degraded.h"
 
 #define SECTOR 512u
 #define PIECE  65536u
@@ -59,11 +60,15 @@ static void load(const char *path, struct memory *memory)
 	close(fd);
 }
 
+/* A file that is not there is that of a member that is missing. */
 static void load_all(const struct names *names, struct several *ret)
 {
 	several_init(ret, names->count, 0);
-	for (uint32_t i = 0; i < names->count; i++)
-		load(names->list[i], &ret->members[i]);
+	for (uint32_t i = 0; i < names->count; i++) {
+		ret->is_missing[i] = access(names->list[i], F_OK) != 0;
+		if (!ret->is_missing[i])
+			load(names->list[i], &ret->members[i]);
+	}
 }
 
 /* Zeros become holes. */
@@ -87,7 +92,10 @@ static void store(const char *path, const struct memory *memory)
 static void store_all(const struct names *names, const struct several *volume)
 {
 	for (uint32_t i = 0; i < names->count; i++)
-		store(names->list[i], &volume->members[i]);
+		if (!volume->is_missing[i])
+			store(names->list[i], &volume->members[i]);
+		else if (unlink(names->list[i]) < 0 && errno != ENOENT)
+			die(names->list[i], strerror(errno));
 }
 
 /* --- the change --- */
@@ -102,7 +110,7 @@ static void publish_option(struct pack_options *options, const char *word)
 		die(word, "no such option");
 }
 
-static void publish(const char *volume, char **words, int count, struct recorder *recorder)
+static void publish(const char *volume, char **words, int count, enum degraded degraded, struct recorder *recorder)
 {
 	struct pack_options options;
 	struct pack_result result;
@@ -114,6 +122,7 @@ static void publish(const char *volume, char **words, int count, struct recorder
 	options.sources = (const char *const *)&words[0];
 	options.source_count = 1;
 	options.label = words[1];
+	options.degraded = degraded;
 	for (int i = 2; i < count; i++)
 		publish_option(&options, words[i]);
 	options.progress = PROGRESS_NONE;
@@ -240,19 +249,24 @@ static void take_back(struct replay *replay, size_t first, size_t end)
 	}
 }
 
-/* Somebody publishes. found: what is there before. */
+/* Somebody publishes, without a member if it is missing. found: what is there before. */
 static void publish_next(struct replay *replay, const char *found)
 {
 	char *words[] = { replay->options->next, (char *)"next" }, *now, list[4096] = "";
+	enum degraded degraded = DEGRADED_NOT;
 	struct several volume;
 	struct recorder recorder;
 
 	recorder_init(&recorder, true);
 	store_all(&replay->spare, &replay->work);
-	for (uint32_t i = 0; i < replay->spare.count; i++)
-		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? "," : "",
-			 replay->spare.list[i]);
-	publish(list, words, 2, &recorder);
+	for (uint32_t i = 0; i < replay->spare.count; i++) {
+		if (!replay->work.is_missing[i])
+			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", list[0] ? "," : "",
+				 replay->spare.list[i]);
+		else
+			degraded = DEGRADED_MOST;
+	}
+	publish(list, words, 2, degraded, &recorder);
 	load_all(&replay->spare, &volume);
 	now = content_describe(&volume, replay->codec);
 	if (strncmp(now, found, strcspn(found, ";")) != 0 || !strstr(now, "next "))
@@ -300,17 +314,21 @@ static char *check_state(struct replay *replay, size_t at, const char *what)
 	return found;
 }
 
-/* Nobody publishes then: without a member that takes a word of a person's. */
 static void check_loss(struct replay *replay, size_t at, uint64_t *seed)
 {
+	const struct options *options = replay->options;
 	uint32_t member = 0;
+	char *found;
 
 	(void)newest(&replay->work, &member);
 	if (random_next(seed) >> 30 & 1)
 		member = (uint32_t)(random_next(seed) >> 20) % replay->work.count;
 	replay->work.is_missing[member] = true;
-	free(check_state(replay, at, "one member lost"));
+	found = check_state(replay, at, "one member lost");
+	if (options->next && replay->losses % options->every == 0)
+		publish_next(replay, found);
 	replay->work.is_missing[member] = false;
+	free(found);
 	replay->losses++;
 }
 
@@ -440,7 +458,7 @@ static void run(const char *volume, uint64_t seed, const struct options *options
 	replay.recorder = &recorder;
 	load_all(&names, &before);
 	if (!strcmp(words[0], "publish"))
-		publish(volume, words + 1, count - 1, &recorder);
+		publish(volume, words + 1, count - 1, DEGRADED_NOT, &recorder);
 	else
 		edit(volume, &names, words[0], words[1], &recorder);
 	if (!strcmp(words[0], "publish") && names.count == 1)
