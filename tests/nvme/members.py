@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 # tests/run: once queue=fabric timeout=900
 """One volume on the namespaces of two targets, mirrored: copies lie on different targets, so readers see no error and
-no wrong byte while either of them has no power; a publisher is fenced on all members."""
+no wrong byte while either of them has no power; a publisher is fenced on all members; what is published without a
+target, and a namespace of a third one in its place, under mounts that go on."""
 import json
 
 from fabric import Fabric, Readers, check, check_contains, main, make_tree, say, sums, wait_for
@@ -16,9 +17,18 @@ class Members:
 
     def __init__(self, net, *spaces):
         self.net = net
-        self.identities = [f"nvme:uuid:{target.uuid(nsid)}" for target, nsid in spaces]
-        self.domains = [target.nqn for target, _ in spaces]
-        self.list = ",".join(self.identities)
+        self.identities = [""] * len(spaces)
+        self.domains = [""] * len(spaces)
+        for number, (target, nsid) in enumerate(spaces):
+            self.put(number, target, nsid)
+
+    def put(self, number, target, nsid):
+        self.identities[number] = f"nvme:uuid:{target.uuid(nsid)}"
+        self.domains[number] = target.nqn
+
+    @property
+    def list(self):
+        return ",".join(self.identities)
 
     def devices(self, host):
         return [host.device(identity.rpartition(":")[2]) for identity in self.identities]
@@ -29,8 +39,9 @@ def attach(net):
     back soon, as there are copies."""
     for target in net.targets:
         target.offer(net.hosts)
+    left, right, _ = net.targets
     commands = section("FAILOVER ON THE FABRIC", "datasetfs-members.7")
-    for name, target in zip(("left", "right"), net.targets):
+    for name, target in ("left", left), ("right", right):
         commands = commands.replace(f"nqn.2026-01.org.example:{name}", target.nqn)
     for host in net.hosts:
         check("connected", host.run(commands).count("is connected as"), 2)
@@ -50,7 +61,7 @@ def lies_on_both(members, host):
     check("identities", [one["identity"] for one in found["member_list"]], members.identities)
     check("failure domains", [one["domain"] for one in found["member_list"]], members.domains)
     version = found["versions"][-1]
-    check("what is mirrored", version["mirrored_bytes"], version["unique_bytes"])
+    check("what is mirrored", version["mirrored_bytes"], version["unique_bytes"] + version["shared_bytes"])
     return found["uuid"]
 
 
@@ -99,13 +110,30 @@ def fenced(members, a, b, volume):
     say("a publisher is fenced on all members, and --preempt takes all")
 
 
+def replaced(members, third, a, b, volume):
+    """The target of member 2 does not come back. b has mounted without it, a before it went."""
+    printed = publish(a, volume, "v3", options="--degraded")
+    check_contains("a publish without a target", printed, "version 'v3'")
+    for host in a, b:
+        host.connect(third.portals[0], options="--fast-io-fail-tmo 2", nqn=third.nqn)
+    members.put(2, third, 1)
+    said = a.run(f"datasetfsctl member replace {volume} 2 {members.identities[2]}", limit=240)
+    check_contains("replace", said, f"'{members.identities[2]}' is now member 2 of '{volume}'")
+    check_contains("replace", said, "every group has all its columns")
+    lies_on_both(members, a)
+    for host in b, a:
+        wait_for(f"{host.name}: the new member is used", lambda: states(host) == ["ok"] * 3)
+        host.run("datasetfsctl switch /mnt")
+    say(f"a namespace of {third.name} is member 2 now")
+
+
 def scenarios():
     first = make_tree("v1", 1, count=60)
     second = make_tree("v2", 2, like=first, count=60)
     large = make_tree("large", 3, count=120)
-    with Fabric("newest", ["a", "b"], {"v1": first, "v2": second, "large": large}, disks=(2, 1)) as net:
+    with Fabric("newest", ["a", "b"], {"v1": first, "v2": second, "large": large}, disks=(2, 1, 1)) as net:
         a, b = net.hosts
-        left, right = net.targets
+        left, right, third = net.targets
         attach(net)
         members = Members(net, (left, 1), (left, 2), (right, 1))
         publish(a, members.list, "v1", options="--protect mirror:2")
@@ -124,6 +152,9 @@ def scenarios():
         b.mount(members.identities[1])
         check("a mount without a target", (states(b), b.sums()), (["ok", "ok", "missing"], sums(second)))
         say("mounted without a target")
+        replaced(members, third, a, b, volume)
+        readers = target_off(left, [0, 1], b, first)
+        check("what readers found", readers.stop(), [])
 
 
 if __name__ == "__main__":
