@@ -182,10 +182,17 @@ static int stat_each_chunk(const struct stat_file *file, void (*each)(void *argu
 }
 
 struct stat_ranges {
+	const struct members *members;
 	struct stat_range range;
 	void (*each)(void *argument, const struct stat_range *range);
 	void *argument;
 };
+
+/* Copies of two segments lie in different places. */
+static bool stat_is_in_segment(const struct stat_ranges *ranges, uint64_t address)
+{
+	return !ranges->members->count || (ranges->range.address ^ address) >> ranges->members->segment_log == 0;
+}
 
 static void stat_add_to_range(void *argument, const struct stat_chunk *part)
 {
@@ -194,7 +201,8 @@ static void stat_add_to_range(void *argument, const struct stat_chunk *part)
 	struct stat_range *range = &ranges->range;
 	bool follows = chunk_is_hole(chunk) ?
 			       range->address == 0 :
-			       range->address && range->address + range->stored == chunk->address;
+			       range->address && range->address + range->stored == chunk->address &&
+				       stat_is_in_segment(ranges, chunk->address);
 
 	if (range->length && !follows) {
 		ranges->each(ranges->argument, range);
@@ -210,13 +218,26 @@ static int stat_each_range(const struct stat_file *file,
 			   void (*each)(void *argument, const struct stat_range *range), void *argument,
 			   struct error *err)
 {
-	struct stat_ranges ranges = { .each = each, .argument = argument };
+	struct stat_ranges ranges = { .members = &file->index->members, .each = each, .argument = argument };
 	int r;
 
 	r = stat_each_chunk(file, stat_add_to_range, &ranges, err);
 	if (r == 0 && ranges.range.length)
 		each(argument, &ranges.range);
 	return r;
+}
+
+/* Where else than at this address the bytes can be read. */
+static uint32_t stat_copies(const struct members *members, uint64_t address, uint64_t ret[DSFS_COPIES_MAX])
+{
+	uint32_t count = 0, kept = 0;
+
+	if (address && address_member(address) != DSFS_IN_INDEX)
+		count = members_copies(members, address, ret);
+	for (uint32_t i = 0; i < count; i++)
+		if (ret[i] != address)
+			ret[kept++] = ret[i];
+	return kept;
 }
 
 static const char *stat_codec(const struct chunk *chunk)
@@ -239,27 +260,40 @@ static void stat_place(uint64_t address, char *text, size_t size)
 			 address_offset(address));
 }
 
+/* The end of a line. */
+static void stat_text_copies(const struct stat_file *file, uint64_t address)
+{
+	uint64_t copies[DSFS_COPIES_MAX];
+	uint32_t count = stat_copies(&file->index->members, address, copies);
+	char place[32];
+
+	for (uint32_t i = 0; i < count; i++) {
+		stat_place(copies[i], place, sizeof(place));
+		printf("  %s", place);
+	}
+	putchar('\n');
+}
+
 static void stat_text_chunk(void *argument, const struct stat_chunk *part)
 {
 	const struct chunk *chunk = &part->chunk;
 	char place[32], sum[17] = "-";
 
-	(void)argument;
 	stat_place(chunk->address, place, sizeof(place));
 	if (!chunk_is_hole(chunk))
 		snprintf(sum, sizeof(sum), "%016" PRIx64, chunk->sum);
-	printf("  %8" PRIu64 " %16" PRIu64 " %8" PRIu64 "  %-20s %8" PRIu32 "  %-5s  %s\n", part->i, part->offset,
+	printf("  %8" PRIu64 " %16" PRIu64 " %8" PRIu64 "  %-20s %8" PRIu32 "  %-5s  %s", part->i, part->offset,
 	       part->length, place, chunk->stored, stat_codec(chunk), sum);
+	stat_text_copies(argument, chunk->address);
 }
 
 static void stat_text_range(void *argument, const struct stat_range *range)
 {
 	char place[32];
 
-	(void)argument;
 	stat_place(range->address, place, sizeof(place));
-	printf("  %16" PRIu64 " %12" PRIu64 "  %-20s %12" PRIu64 "\n", range->offset, range->length, place,
-	       range->stored);
+	printf("  %16" PRIu64 " %12" PRIu64 "  %-20s %12" PRIu64, range->offset, range->length, place, range->stored);
+	stat_text_copies(argument, range->address);
 }
 
 static int stat_text_xattr(void *argument, struct span name, struct span value)
@@ -295,8 +329,9 @@ static void stat_text_head(const struct stat_file *file)
 	printf("mtime    %s.%09" PRIu32 " UTC\n", text_time(inode->mtime, mtime), inode->mtime_nsec);
 }
 
-static int stat_text_content(const struct stat_file *file, struct error *err)
+static int stat_text_content(struct stat_file *file, struct error *err)
 {
+	const char *copies = file->index->members.count ? "  COPIES" : "";
 	uint64_t count = inode_chunk_count(file->index, &file->inode);
 	char size[SIZE_TEXT_SIZE];
 	int r;
@@ -305,17 +340,17 @@ static int stat_text_content(const struct stat_file *file, struct error *err)
 	       format_size(UINT64_C(1) << file->index->chunk_log, size));
 	if (!count)
 		return 0;
-	printf("  %8s %16s %8s  %-20s %8s  %-5s  %s\n", "CHUNK", "OFFSET", "LENGTH", "MEMBER:OFFSET",
-	       "STORED", "CODEC", "XXH3-64");
-	r = stat_each_chunk(file, stat_text_chunk, NULL, err);
+	printf("  %8s %16s %8s  %-20s %8s  %-5s  %-*s%s\n", "CHUNK", "OFFSET", "LENGTH", "MEMBER:OFFSET",
+	       "STORED", "CODEC", *copies ? 16 : 0, "XXH3-64", copies);
+	r = stat_each_chunk(file, stat_text_chunk, file, err);
 	if (r < 0)
 		return r;
-	printf("ranges   consecutive chunks as one\n  %16s %12s  %-20s %12s\n", "OFFSET", "LENGTH",
-	       "MEMBER:OFFSET", "STORED");
-	return stat_each_range(file, stat_text_range, NULL, err);
+	printf("ranges   consecutive chunks as one\n  %16s %12s  %-20s %12s%s\n", "OFFSET", "LENGTH",
+	       "MEMBER:OFFSET", "STORED", copies);
+	return stat_each_range(file, stat_text_range, file, err);
 }
 
-static int stat_text(const struct stat_file *file, struct error *err)
+static int stat_text(struct stat_file *file, struct error *err)
 {
 	struct span target;
 	int r;
@@ -337,8 +372,37 @@ static int stat_text(const struct stat_file *file, struct error *err)
 
 /* --- JSON --- */
 
-static void stat_json_place(struct json *json, uint64_t address)
+struct stat_json {
+	struct json json;
+	const struct stat_file *file;
+};
+
+static void stat_json_where(struct json *json, uint64_t address)
 {
+	json_number(json, "member", address_member(address));
+	json_number(json, "device_offset", address_offset(address));
+}
+
+static void stat_json_copies(struct stat_json *out, uint64_t address)
+{
+	uint64_t copies[DSFS_COPIES_MAX];
+	uint32_t count = stat_copies(&out->file->index->members, address, copies);
+
+	if (!count)
+		return;
+	json_begin_array(&out->json, "copies");
+	for (uint32_t i = 0; i < count; i++) {
+		json_begin_object(&out->json, NULL);
+		stat_json_where(&out->json, copies[i]);
+		json_end_object(&out->json);
+	}
+	json_end_array(&out->json);
+}
+
+static void stat_json_place(struct stat_json *out, uint64_t address)
+{
+	struct json *json = &out->json;
+
 	json_string(json, "in",
 		    address == 0                             ? "hole" :
 		    address_member(address) == DSFS_IN_INDEX ? "index" :
@@ -346,14 +410,17 @@ static void stat_json_place(struct json *json, uint64_t address)
 	if (address == 0)
 		return;
 	if (address_member(address) != DSFS_IN_INDEX)
-		json_number(json, "member", address_member(address));
-	json_number(json, "device_offset", address_offset(address));
+		stat_json_where(json, address);
+	else
+		json_number(json, "device_offset", address_offset(address));
+	stat_json_copies(out, address);
 }
 
 static void stat_json_chunk(void *argument, const struct stat_chunk *part)
 {
 	const struct chunk *chunk = &part->chunk;
-	struct json *json = argument;
+	struct stat_json *out = argument;
+	struct json *json = &out->json;
 	char sum[17];
 
 	snprintf(sum, sizeof(sum), "%016" PRIx64, chunk->sum);
@@ -362,7 +429,7 @@ static void stat_json_chunk(void *argument, const struct stat_chunk *part)
 	json_number(json, "count", part->count);
 	json_number(json, "record", chunk->number);
 	json_number(json, "length", part->length);
-	stat_json_place(json, chunk->address);
+	stat_json_place(out, chunk->address);
 	json_number(json, "stored", chunk->stored);
 	json_string(json, "codec", stat_codec(chunk));
 	if (!chunk_is_hole(chunk))
@@ -372,12 +439,13 @@ static void stat_json_chunk(void *argument, const struct stat_chunk *part)
 
 static void stat_json_range(void *argument, const struct stat_range *range)
 {
-	struct json *json = argument;
+	struct stat_json *out = argument;
+	struct json *json = &out->json;
 
 	json_begin_object(json, NULL);
 	json_number(json, "offset", range->offset);
 	json_number(json, "length", range->length);
-	stat_json_place(json, range->address);
+	stat_json_place(out, range->address);
 	json_number(json, "stored", range->stored);
 	json_end_object(json);
 }
@@ -405,8 +473,10 @@ static void stat_json_head(struct json *json, const struct stat_file *file)
 	json_number(json, "mtime_nsec", inode->mtime_nsec);
 }
 
-static int stat_json_content(struct json *json, const struct stat_file *file, struct error *err)
+static int stat_json_content(struct stat_json *out, struct error *err)
 {
+	const struct stat_file *file = out->file;
+	struct json *json = &out->json;
 	struct span target;
 	int r;
 
@@ -420,29 +490,29 @@ static int stat_json_content(struct json *json, const struct stat_file *file, st
 		return 0;
 	json_number(json, "chunk_size", UINT64_C(1) << file->index->chunk_log);
 	json_begin_array(json, "chunks");
-	r = stat_each_chunk(file, stat_json_chunk, json, err);
+	r = stat_each_chunk(file, stat_json_chunk, out, err);
 	json_end_array(json);
 	if (r < 0)
 		return r;
 	json_begin_array(json, "ranges");
-	r = stat_each_range(file, stat_json_range, json, err);
+	r = stat_each_range(file, stat_json_range, out, err);
 	json_end_array(json);
 	return r;
 }
 
 static int stat_json(const struct stat_file *file, struct error *err)
 {
-	struct json json = { .out = stdout };
+	struct stat_json out = { .json = { .out = stdout }, .file = file };
 	int r;
 
-	json_begin_object(&json, NULL);
-	stat_json_head(&json, file);
-	json_begin_array(&json, "xattrs");
-	r = inode_xattrs(file->index, &file->inode, text_json_xattr, &json, err);
-	json_end_array(&json);
+	json_begin_object(&out.json, NULL);
+	stat_json_head(&out.json, file);
+	json_begin_array(&out.json, "xattrs");
+	r = inode_xattrs(file->index, &file->inode, text_json_xattr, &out.json, err);
+	json_end_array(&out.json);
 	if (r == 0)
-		r = stat_json_content(&json, file, err);
-	json_end_object(&json);
+		r = stat_json_content(&out, err);
+	json_end_object(&out.json);
 	putchar('\n');
 	return r;
 }

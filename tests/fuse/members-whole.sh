@@ -142,6 +142,16 @@ volume=$(names 3 mirror)
 pack "$volume" source --protect mirror:2 --compress none
 copies=$(grep -obaF "the marked file" mirror[123])
 assert_eq "copies of a file" "$(wc -l <<<"$copies")" 2
+# stat names both, as the bytes say; slot n is the member mirror(n + 1).
+named=$(datasetfsctl stat --json "$volume" marked | python3 -c '
+import json, sys
+for part in json.load(sys.stdin)["ranges"]:
+    for place in [part] + part["copies"]:
+        number, offset = place["member"] + 1, place["device_offset"]
+        print(f"mirror{number}:{offset}:the marked file")')
+assert_eq "copies that stat names" "$(sort <<<"$named")" "$(sort <<<"$copies")"
+place=$(head -n 1 <<<"$copies" | cut -d : -f 2)
+assert_contains "what stat says" "$(datasetfsctl stat "$volume" marked)" ":$place"
 
 # spoil_copy FILE:OFFSET:…: and once more makes it whole again
 spoil_copy() {
