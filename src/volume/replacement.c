@@ -11,8 +11,9 @@
 #include "base/interrupt.h"
 #include "image/address.h"
 #include "image/checksum.h"
+#include "volume/column_reader.h"
 
-#define REPLACEMENT_STEP  (UINT64_C(1) << 20)  /* bytes of one read */
+#define REPLACEMENT_STEP  (UINT64_C(2) << 20)  /* bytes of one write, at most */
 #define REPLACEMENT_BATCH (UINT64_C(64) << 20) /* between two flushes, if a column is not longer */
 
 void replacement_close(struct replacement *replacement)
@@ -227,98 +228,79 @@ int replacement_resume(struct replacement *replacement, struct file_source *file
 
 /* --- copying --- */
 
+struct batch_write {
+	uint64_t offset, length, sum;
+};
+
 struct batch {
 	struct replacement *replacement;
 	struct file_source *file;
-	uint8_t *buffer;  /* REPLACEMENT_STEP */
-	uint64_t *sums;   /* of what was written: of each step of each column from first on */
+	struct column_reader reader;
+	uint8_t *buffer;            /* REPLACEMENT_STEP, for what is read back */
+	struct batch_write *writes; /* since the last flush */
 	uint64_t count, room, bytes;
 	uint32_t first; /* column */
 };
 
-static int batch_keep(struct batch *batch, uint64_t length, struct error *err)
+static int batch_write(struct batch *batch, uint64_t offset, const uint8_t *bytes, uint64_t length, struct error *err)
 {
-	uint64_t *sums;
+	struct batch_write *writes = batch->writes;
 
 	if (batch->count == batch->room) {
-		sums = realloc(batch->sums, (2 * batch->room + 64) * sizeof(*sums));
-		if (!sums)
+		writes = realloc(writes, (2 * batch->room + 64) * sizeof(*writes));
+		if (!writes)
 			return error_set(err, -ENOMEM, "out of memory");
-		batch->sums = sums;
+		batch->writes = writes;
 		batch->room = 2 * batch->room + 64;
 	}
-	batch->sums[batch->count++] = checksum_64(batch->buffer, length);
-	return 0;
-}
-
-/* From the copy whose turn it is, and from the next one what that has not. */
-static int batch_read(struct batch *batch, const struct replacement_column *column, uint64_t at, uint64_t length,
-		      struct error *err)
-{
-	struct replacement *replacement = batch->replacement;
-	uint64_t sources[DSFS_COPIES_MAX];
-	uint32_t count = replacement_sources(replacement, column->group, sources);
-	int r = error_set(err, -ENODEV, "nobody has group %" PRIu32, column->group);
-
-	for (uint32_t i = 0; r < 0 && i < count; i++) {
-		r = source_read(replacement->transaction->source, address_member(sources[i]),
-				address_offset(sources[i]) + at, batch->buffer, length, err);
-		replacement->read_bytes += r == 0 ? length : 0;
-	}
-	return r;
+	writes[batch->count++] = (struct batch_write){ offset, length, checksum_64(bytes, length) };
+	batch->replacement->written_bytes += length;
+	progress_add(batch->replacement->progress, 0, length);
+	return source_write(&batch->file->source, 0, offset, bytes, length, err);
 }
 
 static int batch_copy_column(struct batch *batch, const struct replacement_column *column, struct error *err)
 {
-	struct replacement *replacement = batch->replacement;
+	const struct members *members = replacement_members(batch->replacement);
+	uint64_t sources[DSFS_COPIES_MAX], at, length = 1;
+	uint32_t count = replacement_sources(batch->replacement, column->group, sources);
+	const uint8_t *bytes = NULL;
+	uint64_t data = members->columns[members->groups[column->group].first_column];
 	int r = 0;
 
-	for (uint64_t at = 0, length; r == 0 && at < column->tail; at += length) {
-		length = column->tail - at < REPLACEMENT_STEP ? column->tail - at : REPLACEMENT_STEP;
+	column_reader_begin(&batch->reader, data, sources, count, column->tail);
+	while (r == 0 && length) {
 		r = interrupt_check(err);
 		if (r == 0)
-			r = batch_read(batch, column, at, length, err);
-		if (r == 0)
-			r = batch_keep(batch, length, err);
-		if (r == 0)
-			r = source_write(&batch->file->source, 0, column->offset + at, batch->buffer, length, err);
-		replacement->written_bytes += r == 0 ? length : 0;
-		progress_add(replacement->progress, 0, r == 0 ? length : 0);
+			r = column_reader_next(&batch->reader, &bytes, &at, &length, err);
+		if (r == 0 && length)
+			r = batch_write(batch, column->offset + at, bytes, length, err);
 	}
 	batch->bytes += column->tail;
 	return r;
 }
 
-static int batch_check_column(struct batch *batch, const struct replacement_column *column, const uint64_t **sum,
-			      struct error *err)
+static int batch_check_write(struct batch *batch, const struct batch_write *write, struct error *err)
 {
-	int r;
+	int r = source_read(&batch->file->source, 0, write->offset, batch->buffer, write->length, err);
 
-	for (uint64_t at = 0, length; at < column->tail; at += length) {
-		length = column->tail - at < REPLACEMENT_STEP ? column->tail - at : REPLACEMENT_STEP;
-		r = source_read(&batch->file->source, 0, column->offset + at, batch->buffer, length, err);
-		if (r < 0)
-			return r;
-		if (checksum_64(batch->buffer, length) != *(*sum)++)
-			return error_set(err, -EIO,
-					 "read back at offset %" PRIu64 ": %" PRIu64
-					 " bytes are not what was written, do not trust the device",
-					 column->offset + at, length);
-	}
-	return interrupt_check(err);
+	if (r == 0 && checksum_64(batch->buffer, write->length) != write->sum)
+		r = error_set(err, -EIO,
+			      "read back at offset %" PRIu64 ": %" PRIu64
+			      " bytes are not what was written, do not trust the device",
+			      write->offset, write->length);
+	return r < 0 ? r : interrupt_check(err);
 }
 
 /* What was written is on the medium; then the record says so. end: behind the last column. */
 static int batch_finish(struct batch *batch, uint32_t end, struct error *err)
 {
 	struct replacement *replacement = batch->replacement;
-	const uint64_t *sum = batch->sums;
 	auto_free uint64_t *sums = NULL;
 	int r = source_flush(&batch->file->source, err);
 
-	for (uint32_t i = batch->first; r == 0 && i < end; i++)
-		if (!replacement->columns[i].is_done)
-			r = batch_check_column(batch, &replacement->columns[i], &sum, err);
+	for (uint64_t i = 0; r == 0 && i < batch->count; i++)
+		r = batch_check_write(batch, &batch->writes[i], err);
 	for (uint32_t i = batch->first; r == 0 && i < end; i++)
 		replacement->columns[i].is_done = true;
 	batch->first = end;
@@ -378,10 +360,18 @@ int replacement_copy(struct replacement *replacement, struct file_source *file, 
 	uint64_t missing = replacement->used_bytes - replacement->kept_bytes;
 	int r = buffer ? replacement_begin(replacement, file, err) : error_set(err, -ENOMEM, "out of memory");
 
+	progress_phase(replacement->progress, "indexes", 0);
+	if (r == 0)
+		r = column_reader_open(&batch.reader, replacement->transaction->source,
+				       &replacement->transaction->catalogue, err);
 	progress_phase(replacement->progress, "copying", missing);
 	if (r == 0)
 		r = batch_run(&batch, err);
-	free(batch.sums);
+	replacement->read_bytes = batch.reader.read_bytes;
+	replacement->wrong = batch.reader.wrong;
+	replacement->damaged = batch.reader.damaged;
+	column_reader_close(&batch.reader);
+	free(batch.writes);
 	return r;
 }
 

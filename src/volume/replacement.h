@@ -25,6 +25,7 @@ struct replacement {
 	bool is_resumed;         /* which tell something */
 	uint64_t used_bytes;     /* of all columns of the member, and of those that were there: */
 	uint64_t kept_bytes, read_bytes, written_bytes;
+	uint64_t wrong, damaged; /* pieces of content: on one member, and on all; these are copied as they are */
 	uint64_t lost_bytes;     /* of columns that nobody else has, */
 	uint32_t lost_versions;  /* and versions that have some there */
 	struct progress *progress; /* may be NULL */

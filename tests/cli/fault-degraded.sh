@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain timeout=600
-# Volumes of which a member is missing, with the Nth read, write or flush of any of the others failing: while something is
-# published without it, and while another one takes its place. And a superblock slot that one member alone does not take:
-# the change is in force, the line names the member, and the next publish brings it up to date.
+# Volumes of which a member is missing, with the Nth read, write or flush of any of the others failing: while something
+# is published without it, and while another one takes its place. And a superblock slot that one member alone does not
+# take: the change is in force, the line names the member, and the next publish brings it up to date.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 mkdir tree
@@ -75,7 +75,7 @@ for kind in flush write read alloc; do
     [ $rc = 0 ] || fail "counting run: $(cat err)"
     total=$(cat count) failed=0
     before=$(held "$(named base.vol)")
-    step=$(((total + $(length 24 150) - 1) / $(length 24 150)))
+    step=$(((total + $(length 12 150) - 1) / $(length 12 150)))
     for ((n = 1; n <= total; n += step)); do
         replaced $kind "$n"
         what="replaced with $kind $n failing"

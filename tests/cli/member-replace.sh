@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain timeout=600
-# datasetfsctl member: what it lists; a member is replaced by another file, or comes back itself; what is copied, and what
+# datasetfsctl member: what it lists; a member is replaced by another file, or comes back itself; what is copied, what
 # is read for that; killed at ten points the same command goes on; slips, and devices that come back when they are not
 # wanted any more.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
@@ -82,7 +82,8 @@ say "replaced"
 # what is read of the others behind 5 MiB, where groups begin
 env FAULT_KIND=read FAULT_AT=0 FAULT_FROM=5242880 FAULT_COUNT="$PWD/count" FAULT_BYTES="$PWD/bytes" \
     FAULT_VOLUME="$PWD/a,$PWD/b,$PWD/d" LD_PRELOAD="$PWD/fault.so" \
-    datasetfsctl member replace --json a "$uuid" new >replaced.json 2>replaced.err || fail "replace: $(cat replaced.err)"
+    datasetfsctl member replace --json a "$uuid" new >replaced.json 2>replaced.err ||
+    fail "replace: $(cat replaced.err)"
 assert_eq "copied" "$(said written_bytes)" "$used"
 assert_eq "read, as it says" "$(said read_bytes)" "$used"
 [ "$(cat bytes)" -ge "$used" ] || fail "read $(cat bytes) bytes of $used: the counter counts nothing"
@@ -106,6 +107,35 @@ back
 replace a "$PWD/b" new
 assert_eq "its name" "$(basename "$(of 1 name)")" new
 whole a "replaced while it was there"
+
+say "what is wrong on one member is taken from another"
+# spoil_groups FILE: flips bytes behind 5 MiB, where groups begin
+spoil_groups() {
+    python3 - "$1" <<'END'
+import os, sys
+with open(sys.argv[1], "r+b") as f:
+    size = os.fstat(f.fileno()).st_size
+    for at in range((5 << 20) + 5000, size, 150001):
+        f.seek(at)
+        byte = f.read(1)[0]
+        f.seek(at)
+        f.write(bytes([byte ^ 0xff]))
+END
+}
+back
+for member in a b d; do spoil_groups $member; done
+replace a 2 new
+[ "$(said wrong)" -gt 10 ] || fail "nothing was found to be wrong: $(cat replaced.json)"
+assert_eq "wrong everywhere" "$(said damaged)" 0
+for member in a b d; do dd if=base/$member of=$member bs=1M skip=5 seek=5 conv=notrunc status=none; done
+rm c
+whole a "replaced from members that were wrong"
+back
+rm c
+for member in a b d; do spoil_groups $member; done
+replace a 2 new
+[ "$(said damaged)" -gt 10 ] || fail "damage that nobody can mend: $(cat replaced.json)"
+assert_contains "the warning" "$(cat replaced.err)" "are wrong on all members and were copied as they are"
 
 say "a volume without copies"
 rm -rf plain && mkdir plain

@@ -200,6 +200,8 @@ static void replace_json(const struct volume *volume, const char *name, const st
 	json_number(&json, "missing_bytes", replacement->used_bytes - replacement->kept_bytes);
 	json_number(&json, "read_bytes", replacement->read_bytes);
 	json_number(&json, "written_bytes", replacement->written_bytes);
+	json_number(&json, "wrong", replacement->wrong);
+	json_number(&json, "damaged", replacement->damaged);
 	json_number(&json, "incomplete_groups", result->incomplete);
 	json_end_object(&json);
 	putchar('\n');
@@ -242,9 +244,12 @@ int member_replace_run(int argc, char **argv)
 		return verb_failed();
 	}
 	(options.common.json ? replace_json : replace_text)(volume, argv[3], &options, &result);
+	if (result.replacement.damaged)
+		log_warn("%" PRIu64 " pieces of content are wrong on all members and were copied as they are: "
+			 "'datasetfsctl verify' names them", result.replacement.damaged);
 	if (!options.dry_run && result.incomplete)
-		log_warn("%" PRIu32 " groups lack a column, as other members are missing or stale: 'datasetfsctl member "
-			 "list' shows them", result.incomplete);
+		log_warn("%" PRIu32 " groups lack a column, as other members are missing or stale: "
+			 "'datasetfsctl member list' shows them", result.incomplete);
 	replacement_close(&result.replacement);
 	return VERB_DONE;
 }
