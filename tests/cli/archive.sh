@@ -35,7 +35,9 @@ unpack() {
 }
 
 tree nasty tree --no-special --no-huge
-setfattr -n user.first -v 1 tree 2>/dev/null || echo "no user attributes here"
+for attribute in user.first 'user.a=b%c%3D%'; do # GNU tar writes = and % another way
+    setfattr -n "$attribute" -v 0x0a00ff tree 2>/dev/null || echo "no user attributes here"
+done
 find tree -name 'before 1970' -exec touch -d @-5.25 {} + # of times between -1 and 0 libarchive drops the sign
 mkdir -p "tree/$(printf 'd%.0s' {1..120})/$(printf 'e%.0s' {1..120})/$(printf 'f%.0s' {1..120})"
 echo long >"tree/$(printf 'd%.0s' {1..120})/$(printf 'e%.0s' {1..120})/$(printf 'f%.0s' {1..120})/file"

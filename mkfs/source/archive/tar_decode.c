@@ -233,6 +233,19 @@ static int tar_decode_compare(const void *a, const void *b)
 	return order ? order : x->position < y->position ? -1 : 1;
 }
 
+/* GNU tar writes '=' and '%' in names as %3D and %25. The names are libarchive's copies, and only shrink. */
+static void tar_decode_percent(char *name)
+{
+	char *to = name;
+
+	for (; *name; *to++ = *name++)
+		if (!strncmp(name, "%3D", 3) || !strncmp(name, "%25", 3)) {
+			name += 2;
+			*name = *name == 'D' ? '=' : '%';
+		}
+	*to = 0;
+}
+
 static size_t tar_decode_list_xattrs(struct archive_entry *entry, struct tar_decode_xattr *list)
 {
 	struct tar_decode_xattr xattr = { 0 };
@@ -242,7 +255,10 @@ static size_t tar_decode_list_xattrs(struct archive_entry *entry, struct tar_dec
 	while (count < TAR_DECODE_XATTRS &&
 	       archive_entry_xattr_next(entry, &xattr.name, &xattr.value, &xattr.length) == ARCHIVE_OK) {
 		xattr.position = count;
-		if (xattr.name && !strncmp(xattr.name, XATTR_PREFIX, strlen(XATTR_PREFIX)))
+		if (!xattr.name)
+			continue;
+		tar_decode_percent((char *)xattr.name);
+		if (!strncmp(xattr.name, XATTR_PREFIX, strlen(XATTR_PREFIX)))
 			list[count++] = xattr;
 	}
 	qsort(list, count, sizeof(*list), tar_decode_compare);
