@@ -55,7 +55,7 @@ may src/serve/opening base image device datasetfs serve/version serve serve/open
 may src/serve/ahead   base image io read fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead
 may src/serve/request base image read fuse datasetfs serve/version serve/worker serve serve/ahead serve/request
 may src/serve/clients base image handover datasetfs serve/version serve serve/request serve/clients
-may src/serve/control base image io device fuse datasetfs serve/version serve/worker serve serve/opening \
+may src/serve/control base image io device members fuse datasetfs serve/version serve/worker serve serve/opening \
     serve/ahead serve/request serve/clients serve/control
 may src/serve/dotdir  base image fuse datasetfs serve/version serve/worker serve serve/opening serve/ahead \
     serve/request serve/clients serve/control serve/dotdir

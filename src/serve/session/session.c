@@ -209,6 +209,19 @@ static void session_guard(struct session *session)
 		log_debug("nothing is stored into the page cache, as nothing could end that: %s", why.reason);
 }
 
+/* In the order in which they need each other. */
+static int session_start_threads(struct serve *serve, struct error *err)
+{
+	static int (*const start[])(struct serve *serve, struct error *err) = {
+		clients_start, prune_start, control_start, visits_start, ahead_start, wishes_start, watchdog_start,
+	};
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < sizeof(start) / sizeof(start[0]); i++)
+		r = start[i](serve, err);
+	return r;
+}
+
 static int session_bring_up(struct session *session, struct error *err)
 {
 	char label[DSFS_LABEL_MAX + 1];
@@ -230,25 +243,7 @@ static int session_bring_up(struct session *session, struct error *err)
 		return r;
 	/* Without a section nothing keeps a version: the control thread may close it as soon as it runs. */
 	memcpy(label, serve_current(&session->serve)->version.label, sizeof(label));
-	r = clients_start(&session->serve, err);
-	if (r < 0)
-		return r;
-	r = prune_start(&session->serve, err);
-	if (r < 0)
-		return r;
-	r = control_start(&session->serve, err);
-	if (r < 0)
-		return r;
-	r = visits_start(&session->serve, err);
-	if (r < 0)
-		return r;
-	r = ahead_start(&session->serve, err);
-	if (r < 0)
-		return r;
-	r = wishes_start(&session->serve, err);
-	if (r < 0)
-		return r;
-	r = watchdog_start(&session->serve, err);
+	r = session_start_threads(&session->serve, err);
 	if (r < 0)
 		return r;
 	r = workers_start(&session->workers, err);
@@ -379,6 +374,22 @@ static void session_abandon(struct session *session)
 	session->unmounted = workers_join(&session->workers, &err) == 0;
 }
 
+/* Whether one does not end, as a device keeps it. */
+static bool session_stop_threads(struct session *session)
+{
+	struct serve *serve = &session->serve;
+	bool is_stuck = workers_are_stuck(&session->workers);
+
+	is_stuck = !ahead_stop(serve->ahead) || is_stuck;
+	is_stuck = !wishes_stop(serve->wishes) || is_stuck;
+	watchdog_stop(serve->watchdog); /* which wakes the control thread */
+	prune_stop(serve->prune);
+	visits_stop(serve->visits);
+	is_stuck = !control_stop(serve->control) || is_stuck;
+	is_stuck = !clients_stop(serve->clients) || is_stuck;
+	return !standby_stop(serve->standby) || is_stuck;
+}
+
 void session_free(struct session *session)
 {
 	static struct session *volatile left_behind __attribute__((unused)); /* and not lost: leaks are looked for */
@@ -388,15 +399,7 @@ void session_free(struct session *session)
 		return;
 	if (session->mount && !session->unmounted)
 		session_abandon(session);
-	is_stuck = workers_are_stuck(&session->workers);
-	is_stuck = !ahead_stop(session->serve.ahead) || is_stuck;
-	is_stuck = !wishes_stop(session->serve.wishes) || is_stuck;
-	watchdog_stop(session->serve.watchdog); /* which wakes the control thread */
-	prune_stop(session->serve.prune);
-	visits_stop(session->serve.visits);
-	is_stuck = !control_stop(session->serve.control) || is_stuck;
-	is_stuck = !clients_stop(session->serve.clients) || is_stuck;
-	is_stuck = !standby_stop(session->serve.standby) || is_stuck;
+	is_stuck = session_stop_threads(session);
 	guard_close(&session->guard);
 	if (!is_stuck) { /* first: what it lies on may be about to be unmounted */
 		serve_forget_members(&session->serve);
