@@ -15,7 +15,7 @@ print(json.load(open("mnt/.datasetfs/stats.json"))["members"][int(sys.argv[1])][
 }
 
 is_member() {
-    [ "$(member "$1" "$2")" "$3" "$4" ]
+    test "$(member "$1" "$2")" "$3" "$4"
 }
 
 is_told() {
@@ -27,7 +27,7 @@ is_read() {
     local reads
     reads=$(member "$1" reads)
     for _ in {1..20}; do
-        python3 "$DATASETFS_SOURCE/tests/fuse/members_stuck.py" source mnt 8 $RANDOM 0.3 0 0 >/dev/null ||
+        python3 "$DATASETFS_SOURCE/tests/fuse/members_stuck.py" source mnt 8 "$RANDOM" 0.3 0 0 >/dev/null ||
             fail "wrong bytes"
         ! is_member "$1" reads -gt $((reads + 20)) || return 0
     done
@@ -35,7 +35,7 @@ is_read() {
 }
 
 mkdir source away
-for i in {1..300}; do head -c $((i * 97)) /dev/urandom >source/$i; done
+for i in {1..300}; do head -c $((i * 97)) /dev/urandom >"source/$i"; done
 head -c 3000000 /dev/urandom >source/large
 pack a,b,c source --protect mirror:2
 cp b away/old
@@ -58,7 +58,7 @@ cp other away/b
 truncate -s 16M other
 rm other
 for _ in {1..20}; do
-    python3 "$DATASETFS_SOURCE/tests/fuse/members_stuck.py" source mnt 8 $RANDOM 0.3 0 0 >/dev/null || fail "lost"
+    python3 "$DATASETFS_SOURCE/tests/fuse/members_stuck.py" source mnt 8 "$RANDOM" 0.3 0 0 >/dev/null || fail "lost"
     ! is_member 1 state = suspect || break
 done
 assert_eq "its state when it is lost" "$(member 1 state)" suspect

@@ -35,7 +35,7 @@ print(json.load(open("mnt/.datasetfs/stats.json"))["members"][int(sys.argv[1])][
 }
 
 is_member() {
-    [ "$(member "$1" "$2")" "$3" "$4" ]
+    test "$(member "$1" "$2")" "$3" "$4"
 }
 
 readers() {
@@ -58,9 +58,9 @@ cp back/b back/kept
 # holds KIND: the same speed two seconds later, at least four fifths of it. A busy machine may be slow at the wrong
 # moment, but not each time.
 holds() {
-    local kind=$1 rates before after try
-    for try in 1 2 3; do
-        rates=$(readers $many $RANDOM 1.$((RANDOM % 10)) 2 1.5 sh strike "$kind") ||
+    local kind=$1 rates before after
+    for _ in 1 2 3; do
+        rates=$(readers "$many" "$RANDOM" 1.$((RANDOM % 10)) 2 1.5 sh strike "$kind") ||
             fail "$kind: $rates $(cat daemon.log)"
         read -r before after <<<"$rates"
         wait_for 20 is_member 1 state != ok || fail "$kind: nobody noticed"
@@ -83,7 +83,7 @@ comes_back() {
     reads=$(member 1 reads)
     wait_for 20 is_member 1 in_flight = 0 || fail "reads of it are still out"
     for _ in {1..20}; do
-        readers 16 $RANDOM 0.5 0 0 >/dev/null || fail "after it came back"
+        readers 16 "$RANDOM" 0.5 0 0 >/dev/null || fail "after it came back"
         ! is_member 1 reads -gt $((reads + 50)) || break
     done
     is_member 1 reads -gt $((reads + 50)) || fail "it is not read again: $(cat mnt/.datasetfs/stats.json)"
