@@ -42,7 +42,8 @@ for protection in none mirror:2 mirror:3; do
             mkdatasetfs --progress none --label next -j$jobs a more >/dev/null 2>&1 || fail "the second publish"
             datasetfsctl list --json a | python3 -c '
 import json, sys
-for version in json.load(sys.stdin)["versions"]: print(version["label"], version["digest"], version["segments"])' >listed
+for version in json.load(sys.stdin)["versions"]:
+    print(version["label"], version["digest"], version["segments"])' >listed
             [ -n "$hashes" ] || hashes=$(cat listed)
             assert_eq "the second publish with -j$jobs" "$(cat listed)" "$hashes"
         done
