@@ -125,6 +125,27 @@ identities | grep -v next | diff identities.before - || fail "identities changed
 datasetfsctl verify a >verify.out || fail "verify: $(cat verify.out)"
 [ "$(mirrored two | tr -d %)" -gt "$(echo "$before" | tr -d %)" ] || fail "mirrored: $(mirrored two), before $before"
 
+say "a member that is missing"
+for member in a c; do
+    prepare mirror:2
+    mkdir -p away
+    mv $member away/
+    assert_fails 1 "degraded" datasetfsctl compact b
+    datasetfsctl compact --degraded --json b >compact.json 2>compact.err || fail "compact: $(cat compact.err)"
+    [ "$(json segments compact.json)" -gt 2 ] || fail "nothing was emptied"
+    datasetfsctl list --json b | python3 -c '
+import json, sys
+for v in sorted(json.load(sys.stdin)["versions"], key=lambda v: v["label"]):
+    print(v["label"], v["uuid"], v["digest"])' |
+        diff identities.before - || fail "without $member: identities changed"
+    datasetfsctl verify b >verify.out || true
+    assert_contains "verify without $member" "$(cat verify.out)" "it is missing"
+    grep -q "damaged=[1-9]\|^damaged" verify.out && fail "without $member: $(cat verify.out)"
+    mv away/$member .
+    datasetfsctl verify b >verify.out || true
+    grep -q "damaged=[1-9]\|^damaged" verify.out && fail "with $member, which is stale: $(cat verify.out)"
+done
+
 say "a copy that is damaged"
 prepare mirror:2
 before=$(hashes)
