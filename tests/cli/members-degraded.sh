@@ -133,3 +133,35 @@ rm -f a b
 pack a,b,c source --segment-size 1M
 rm b
 assert_fails 1 "1 of 3 members are missing: member 1" mkdatasetfs --degraded a source
+
+say "an unknown device says that it has the newest state"
+rm -f a b c d && rm -rf keep away other && mkdir other
+pack a,b,c,d source --label one --segment-size 1M --protect mirror:2
+cp a b c d other/
+for i in 1 2 3; do mkdatasetfs --label more$i other/a source >/dev/null 2>&1 || fail "publish"; done
+datasetfsctl member replace a c new >replace.log 2>&1 || fail "replace: $(cat replace.log)"
+data=$(data a one)
+cp other/c c
+assert_eq "versions with it in the same folder" "$(versions a)" "one:1"
+assert_contains "who is a member" "$(datasetfsctl member list b)" "/new"
+whole d "with an unknown device"
+assert_fails 1 "is of another branch" datasetfsctl list c
+assert_fails 1 "is of another branch" datasetfsctl list a,b,c,d
+rm c
+
+say "a member comes back, and one is replaced while another one is missing"
+mkdir away
+mv d away/
+change
+mkdatasetfs --degraded --label two a source >pack.log 2>&1 || fail "degraded publish: $(cat pack.log)"
+mv b away/
+assert_fails 1 "2 of 4 members are missing" mkdatasetfs --degraded a source
+mv away/d .
+assert_contains "the stale member" "$(datasetfsctl member list d)" "stale since 2"
+datasetfsctl member replace --json a 3 d >replaced.json 2>replace.log || fail "replace: $(cat replace.log)"
+assert_contains "what is still missing" "$(cat replace.log)" "groups lack a column, as other members are missing or stale"
+datasetfsctl member replace a 1 fresh >replace.log 2>&1 || fail "replace: $(cat replace.log)"
+assert_contains "all is there" "$(cat replace.log)" "every group has all its columns"
+datasetfsctl verify a >verify.log 2>&1 || fail "verify: $(cat verify.log)"
+assert_eq "content" "$(data fresh one)" "$data"
+mkdatasetfs a source >pack.log 2>&1 || fail "publish: $(cat pack.log)"
