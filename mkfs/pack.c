@@ -453,8 +453,10 @@ static int packer_content(struct packer *packer, struct error *err)
 	if (r)
 		return error_set(err, -r, "cannot start a thread: %s", strerror(r));
 	r = packer_consume(packer, err);
-	if (r < 0)
+	if (r < 0) {
 		pipeline_stop(packer->pipeline);
+		tar_child_stop(&packer->child); /* somebody may still be waiting for it */
+	}
 	pthread_join(thread, NULL);
 	pipeline_close(take_ptr(&packer->pipeline));
 	layout_end(&packer->layout);

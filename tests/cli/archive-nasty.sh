@@ -129,3 +129,29 @@ assert_contains "the line" "$(cat pack.log)" "interrupted"
 kill -0 "$child" 2>/dev/null && fail "the process that decodes is still there"
 exec 9>&-
 [ ! -e v.vol ] || fail "a volume is left"
+
+# A packer that cannot write does not wait for the rest of the archive.
+head -c 48M /dev/urandom >large
+mkfifo rest
+(ulimit -f 4096 && exec mkdatasetfs --progress none v.vol rest) >pack.log 2>&1 &
+packer=$!
+exec 9>rest
+tar -c large | head -c 40M >&9 2>/dev/null || true # and then nothing comes any more
+rc=0
+wait $packer || rc=$?
+exec 9>&-
+assert_eq "status" $rc 1
+assert_contains "the line" "$(cat pack.log)" "File too large"
+
+# Who has fewer rights to give up packs as well.
+pack v.vol link.tar
+if is_root; then
+    mkdir theirs
+    chmod 777 theirs .
+    cp link.tar theirs/
+    chmod 644 theirs/link.tar
+    as_user mkdatasetfs --progress none --temp-dir theirs theirs/a.vol theirs/link.tar >pack.log 2>&1 ||
+        { cat pack.log; fail "as a user"; }
+    setpriv --bounding-set=-all --inh-caps=-all mkdatasetfs --progress none b.vol link.tar >pack.log 2>&1 ||
+        { cat pack.log; fail "as root without capabilities"; }
+fi

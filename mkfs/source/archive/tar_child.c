@@ -145,42 +145,39 @@ int tar_child_open(const struct tar_child_setup *setup, struct tar_child *ret, s
 	return r;
 }
 
-/* Its status, once it has ended. */
-static int tar_child_wait(struct tar_child *child)
+/* It is a zombie until tar_child_close(), so its number is nobody else's. */
+void tar_child_stop(const struct tar_child *child)
 {
-	int status = 0;
-
-	while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR)
-		;
-	child->pid = 0;
-	return status;
+	if (child->pid > 0)
+		kill(child->pid, SIGKILL);
 }
 
 void tar_child_close(struct tar_child *child)
 {
+	tar_child_stop(child);
 	if (child->fd > 0)
 		close(child->fd);
-	if (child->pid > 0) {
-		kill(child->pid, SIGKILL);
-		tar_child_wait(child);
-	}
+	while (child->pid > 0 && waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
+		;
 	*child = (struct tar_child){ 0 };
 }
 
-static int tar_child_ended(struct tar_child *child, struct error *err)
+static int tar_child_ended(const struct tar_child *child, struct error *err)
 {
-	int status = child->pid ? tar_child_wait(child) : 0;
+	siginfo_t how = { 0 };
 
-	if (WIFSIGNALED(status))
+	while (waitid(P_PID, (id_t)child->pid, &how, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+		;
+	if (how.si_code == CLD_KILLED || how.si_code == CLD_DUMPED)
 		return error_set(err, -EPIPE, "the process that decodes archives was ended by signal %d (%s)",
-				 WTERMSIG(status), strsignal(WTERMSIG(status)));
+				 how.si_status, strsignal(how.si_status));
 	return error_set(err, -EPIPE, "the process that decodes archives ended too early, with status %d",
-			 WEXITSTATUS(status));
+			 how.si_status);
 }
 
 int64_t tar_child_read(void *argument, void *to, size_t room, struct error *err)
 {
-	struct tar_child *child = argument;
+	const struct tar_child *child = argument;
 	struct pollfd input = { .fd = child->fd, .events = POLLIN };
 	ssize_t n;
 	int r;

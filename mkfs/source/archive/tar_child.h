@@ -20,6 +20,7 @@ struct tar_child_setup {
 
 /* Opens all archives and forks: before there are threads. */
 must_check int tar_child_open(const struct tar_child_setup *setup, struct tar_child *ret, struct error *err);
+void tar_child_stop(const struct tar_child *child); /* its stream ends; any thread */
 void tar_child_close(struct tar_child *child); /* ends it; a zeroed one as well */
 /* A tar_stream_source: the argument is a struct tar_child. At the end of the stream, which has no such end, it is an
  * error that says how the process ended. */

@@ -126,6 +126,12 @@ static int tar_jail_user(struct error *err)
 	return 0;
 }
 
+/* A root without capabilities, as in some containers, may do neither, and has that much less to lose. */
+static int tar_jail_allowed(int r)
+{
+	return r == -EPERM ? 0 : r;
+}
+
 static int tar_jail_capabilities(struct error *err)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -166,10 +172,10 @@ int tar_jail_enter(int empty, struct error *err)
 		return error_errno(err, "cannot set no_new_privs");
 	r = tar_jail_limit(err);
 	if (r == 0 && geteuid() == 0)
-		r = tar_jail_root(empty, err);
+		r = tar_jail_allowed(tar_jail_root(empty, err));
 	close(empty);
 	if (r == 0 && geteuid() == 0)
-		r = tar_jail_user(err);
+		r = tar_jail_allowed(tar_jail_user(err));
 	if (r == 0)
 		r = tar_jail_capabilities(err);
 	if (r < 0)
