@@ -28,15 +28,17 @@ change() {
 
 # crash SLOTS WORDS…: on $volume, which then has so many superblock slots of the new state
 crash() {
-    "$DATASETFS_BUILD/tests/format/crash" "${losing[@]}" --next next --every "$every" --spare "$spare" --leave "$1" \
-        "$volume" "$seed" "$rounds" "${@:2}" >crash.out 2>crash.err || fail "crash ${*:2}: $(cat crash.err)"
+    "$DATASETFS_BUILD/tests/format/crash" "${losing[@]}" "${without[@]}" --next next --every "$every" --spare "$spare" \
+        --leave "$1" "$volume" "$seed" "$rounds" "${@:2}" >crash.out 2>crash.err || fail "crash ${*:2}: $(cat crash.err)"
     cat crash.out
     cat crash.out >>all.out
     [ "$(sed -n 's/^[a-z]*: \([0-9]*\) operations.*/\1/p' crash.out)" -le 100 ] || fail "more than 100 operations"
+    [ ${#without[@]} = 0 ] || return 0 # it is not whole
     datasetfsctl verify "$volume" >verify.out || fail "verify after ${*:2}: $(cat verify.out)"
 }
 
 mkdir tree next
+without=()
 for i in $(seq 0 9); do head -c $((i * 3000)) /dev/urandom >tree/f$i; done
 echo next >next/file
 for protection in none mirror:2; do
@@ -69,4 +71,23 @@ for protection in none mirror:2; do
             python3 -c 'import json, sys; print(*[v["label"] for v in json.load(sys.stdin)["versions"]])')" \
         "four five six"
 done
+
+say "without a member"
+losing=()
+change
+without=(--without 2)
+crash 1 publish tree seven
+crash 2 publish tree eight
+crash 3 remove six
+list=mirror:2.a,mirror:2.b,mirror:2.d
+assert_contains "who is stale" "$(datasetfsctl member list $list)" "missing since"
+
+say "the member is replaced"
+datasetfsctl member replace $list 2 new >/dev/null || fail "replace"
+cp new newer
+rm new
+for slot in {0..7}; do dd if=/dev/zero of=newer bs=4096 count=1 seek=$((slot * 16)) conv=notrunc status=none; done
+volume=mirror:2.a,mirror:2.b,newer,mirror:2.d
+crash 4 replace five
+datasetfsctl verify $volume >verify.out || fail "verify after replacing: $(cat verify.out)"
 grep -q "the state before it [1-9]" all.out || fail "a member was never lost that alone had the newest slot"

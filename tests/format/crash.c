@@ -4,14 +4,17 @@
  * versions of before or those of after, and every byte of them is right, in every copy: those of after once one slot of
  * the new state is there.
  * What a publish wrote to one member came in the order and in the pieces that a drive likes.
- * usage: crash [--next SOURCE] [--every N] [--spare FOLDER] [--leave SLOTS] [--lose N] VOLUME SEED ROUNDS CHANGE
+ * usage: crash [--next SOURCE] [--every N] [--spare FOLDER] [--leave SLOTS] [--lose N] [--without N] VOLUME SEED ROUNDS
+ *        CHANGE
  * --next: every Nth time something is published after the crash, to files in FOLDER, and what was there is there
  * afterwards.
  * --leave: in the end the volume is as it was when so many superblock slots had been written and flushed.
  * --lose: every Nth time also without a member: any of them, or the first one that has the newest slot. If no other one
  * has that slot, the volume is what it was before that slot.
+ * --without: this member is missing all the time, and all changes go on without it.
  * VOLUME: a file, or those of all members, A,B,C
- * CHANGE: publish SOURCE LABEL [trust] [zstd] | current LABEL | remove LABEL | compact PERCENT */
+ * CHANGE: publish SOURCE LABEL [trust] [zstd] | current LABEL | remove LABEL | compact PERCENT |
+ *         replace LABEL: the member of --without, whose file has all but a superblock, comes; LABEL becomes current */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -32,6 +35,9 @@
 
 #define SECTOR 512u
 #define PIECE  65536u
+
+static uint32_t without = UINT32_MAX;
+static bool is_replaced; /* the member of that number comes with the change */
 
 /* --- the volume's files --- */
 
@@ -65,7 +71,7 @@ static void load_all(const struct names *names, struct several *ret)
 {
 	several_init(ret, names->count, 0);
 	for (uint32_t i = 0; i < names->count; i++) {
-		ret->is_missing[i] = access(names->list[i], F_OK) != 0;
+		ret->is_missing[i] = (i == without && !is_replaced) || access(names->list[i], F_OK) != 0;
 		if (!ret->is_missing[i])
 			load(names->list[i], &ret->members[i]);
 	}
@@ -96,6 +102,20 @@ static void store_all(const struct names *names, const struct several *volume)
 			store(names->list[i], &volume->members[i]);
 		else if (unlink(names->list[i]) < 0 && errno != ENOENT)
 			die(names->list[i], strerror(errno));
+}
+
+/* The names of those that are there, and whether others may be missing. */
+static enum degraded join(const struct names *names, const struct several *volume, char *list, size_t size)
+{
+	enum degraded degraded = DEGRADED_NOT;
+
+	*list = 0;
+	for (uint32_t i = 0; i < names->count; i++)
+		if (i == without || volume->is_missing[i])
+			degraded = DEGRADED_MOST;
+		else
+			snprintf(list + strlen(list), size - strlen(list), "%s%s", *list ? "," : "", names->list[i]);
+	return degraded;
 }
 
 /* --- the change --- */
@@ -161,7 +181,43 @@ static void change(struct transaction *transaction, const char *verb, const char
 		die(verb, err.reason);
 }
 
-static void edit(const char *volume, const struct names *names, const char *verb, const char *word,
+/* What copies its columns did before. */
+static void replace(struct transaction *transaction, const char *path, const char *label)
+{
+	struct transaction_member newcomer = { 0 };
+	struct error err = { 0 };
+	struct site site;
+
+	if (site_find(path, &site, &err) < 0 || transaction_begin(transaction, &err) < 0 ||
+	    transaction_open_member(path, &site, false, &newcomer, &err) < 0)
+		die(path, err.reason);
+	site_close(&site);
+	newcomer.capacity = SPACE_ENDLESS;
+	newcomer.super = transaction->super;
+	newcomer.super.member = without;
+	newcomer.super.catalogue_length = 0;
+	memset(newcomer.super.member_uuid, 0x5a, sizeof(newcomer.super.member_uuid));
+	if (transaction_replace(transaction, without, &newcomer, &err) < 0)
+		die("replace", err.reason);
+	change(transaction, "current", label);
+}
+
+static void edit_open(const char *volume, struct site *sites, uint32_t count, enum degraded degraded,
+		      struct transaction *ret)
+{
+	struct error err = { 0 };
+
+	if (transaction_open(volume, FILE_WRITE, sites, count, false, ret, &err) < 0 ||
+	    transaction_load(ret, &err) < 0)
+		die("open", err.reason);
+	ret->degraded = degraded;
+	if (is_replaced)
+		transaction_await(ret, without);
+	if (transaction_check(ret, &err) < 0)
+		die("check", err.reason);
+}
+
+static void edit(const char *volume, const struct names *names, enum degraded degraded, char **words,
 		 struct recorder *recorder)
 {
 	struct site *sites = calloc(names->count, sizeof(*sites));
@@ -170,17 +226,19 @@ static void edit(const char *volume, const struct names *names, const char *verb
 
 	if (!sites)
 		abort();
-	for (uint32_t i = 0; i < names->count; i++)
-		if (site_find(names->list[i], &sites[i], &err) < 0)
+	for (uint32_t i = 0; i < names->count; i++) {
+		sites[i] = SITE_NONE;
+		if (i != without && site_find(names->list[i], &sites[i], &err) < 0)
 			die("find", err.reason);
-	if (transaction_open(volume, FILE_WRITE, sites, names->count, false, &transaction, &err) < 0 ||
-	    transaction_load(&transaction, &err) < 0 || transaction_check(&transaction, &err) < 0)
-		die("open", err.reason);
+	}
+	edit_open(volume, sites, names->count, degraded, &transaction);
 	recorder_record(recorder, &transaction);
-	if (!strcmp(verb, "compact"))
-		compact(&transaction, (unsigned)atoi(word));
+	if (!strcmp(words[0], "compact"))
+		compact(&transaction, (unsigned)atoi(words[1]));
+	else if (is_replaced)
+		replace(&transaction, names->list[without], words[1]);
 	else
-		change(&transaction, verb, word);
+		change(&transaction, words[0], words[1]);
 	transaction_close(&transaction);
 	for (uint32_t i = 0; i < names->count; i++)
 		site_close(&sites[i]);
@@ -252,20 +310,13 @@ static void take_back(struct replay *replay, size_t first, size_t end)
 /* Somebody publishes, without a member if it is missing. found: what is there before. */
 static void publish_next(struct replay *replay, const char *found)
 {
-	char *words[] = { replay->options->next, (char *)"next" }, *now, list[4096] = "";
-	enum degraded degraded = DEGRADED_NOT;
+	char *words[] = { replay->options->next, (char *)"next" }, *now, list[4096];
+	enum degraded degraded = join(&replay->spare, &replay->work, list, sizeof(list));
 	struct several volume;
 	struct recorder recorder;
 
 	recorder_init(&recorder, true);
 	store_all(&replay->spare, &replay->work);
-	for (uint32_t i = 0; i < replay->spare.count; i++) {
-		if (!replay->work.is_missing[i])
-			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", list[0] ? "," : "",
-				 replay->spare.list[i]);
-		else
-			degraded = DEGRADED_MOST;
-	}
 	publish(list, words, 2, degraded, &recorder);
 	load_all(&replay->spare, &volume);
 	now = content_describe(&volume, replay->codec);
@@ -407,6 +458,7 @@ static void rewind_to(const struct several *before, const struct several *after,
 		memory_init(memory, size > after->members[i].size ? size : after->members[i].size);
 		memcpy(memory->bytes, before->members[i].bytes, size);
 		memory->size = size;
+		ret->is_missing[i] = before->is_missing[i];
 	}
 }
 
@@ -450,17 +502,21 @@ static void run(const char *volume, uint64_t seed, const struct options *options
 	struct several before, after;
 	struct recorder recorder;
 	struct error err = { 0 };
+	enum degraded degraded;
 	struct names names;
+	char list[4096];
 
+	is_replaced = !strcmp(words[0], "replace");
 	if (!replay.codec || naming_split(volume, &names.list, &names.count, &err) < 0)
 		die(volume, err.reason);
 	recorder_init(&recorder, false);
 	replay.recorder = &recorder;
 	load_all(&names, &before);
+	degraded = join(&names, &before, list, sizeof(list));
 	if (!strcmp(words[0], "publish"))
-		publish(volume, words + 1, count - 1, DEGRADED_NOT, &recorder);
+		publish(list, words + 1, count - 1, degraded, &recorder);
 	else
-		edit(volume, &names, words[0], words[1], &recorder);
+		edit(list, &names, degraded, words, &recorder);
 	if (!strcmp(words[0], "publish") && names.count == 1)
 		recorder_check_writes(&recorder);
 	load_all(&names, &after);
@@ -500,11 +556,13 @@ int main(int argc, char **argv)
 			options.leave = (unsigned)atoi(argv[at + 1]);
 		else if (!strcmp(argv[at], "--lose"))
 			options.lose = (unsigned)atoi(argv[at + 1]);
+		else if (!strcmp(argv[at], "--without"))
+			without = (uint32_t)atoi(argv[at + 1]);
 	}
 	if (argc - at < 5 || !options.every)
-		die("usage", "crash [--next SOURCE] [--every N] [--spare FOLDER] [--leave SLOTS] [--lose N] VOLUME "
-			     "SEED ROUNDS publish SOURCE LABEL [trust] [zstd] | current LABEL | remove LABEL | "
-			     "compact PERCENT");
+		die("usage", "crash [--next SOURCE] [--every N] [--spare FOLDER] [--leave SLOTS] [--lose N] "
+			     "[--without N] VOLUME SEED ROUNDS publish SOURCE LABEL [trust] [zstd] | current LABEL | "
+			     "remove LABEL | compact PERCENT | replace LABEL");
 	log_set_level(LOG_ERR);
 	options.rounds = (unsigned)atoi(argv[at + 2]);
 	run(argv[at], strtoull(argv[at + 1], NULL, 10) | 1, &options, argv + at + 3, argc - at - 3);
