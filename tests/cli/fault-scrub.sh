@@ -24,7 +24,8 @@ END
 )
 spoil base.vol.c $((superblock + (1 << 16)))
 
-faults_of . . datasetfsctl scrub -j1 --repair "$(named work.vol)"
+repair=(datasetfsctl scrub -j1 --repair "$(named work.vol)")
+faults_of . . "${repair[@]}"
 
 # mended WHAT: whatever happened, what is left can be made right, and then all is as it was
 mended() {
@@ -60,7 +61,7 @@ total=$(cat count)
 for ((n = 1; n <= total; n += $(length 5 1))); do
     restore
     env FAULT_KIND=write FAULT_AT=$n FAULT_STOP=1 FAULT_VOLUME="$(named "$PWD/work.vol")" LD_PRELOAD="$PWD/fault.so" \
-        "${_program[@]}" >out 2>err &
+        "${repair[@]}" >out 2>err &
     wait_for 20 is_stopped $! || fail "write $n does not stop"
     kill -KILL $!
     wait $! 2>killed.log || true
