@@ -6,40 +6,36 @@
 #include <stdio.h>
 
 #include "datasetfs/control.h"
-#include "image/address.h"
+#include "image/members.h"
 
 struct protection {
 	uint64_t bytes, copied, single; /* of its groups: all; those that were given copies; those with one left */
 };
 
-static bool protection_is_there(struct serve *serve, const struct members *members, uint32_t number)
+/* Also when it is stale. The control thread notes when it is back. */
+static bool protection_is_missing(const struct members *members, uint32_t number)
 {
-	return serve->members[number].name && !members->list[number].missing_from;
+	return __atomic_load_n(&members->list[number].missing_from, __ATOMIC_ACQUIRE) != 0;
 }
 
-static void protection_add(struct serve *serve, const struct members *members, uint64_t address,
-			   struct protection *protection)
+static void protection_add(const struct members *members, uint64_t address, struct protection *protection)
 {
 	const struct member_group *group = members_group(members, address);
-	uint64_t bytes = group ? group->tail : 0;
-	uint32_t there = 0;
+	uint64_t copies[DSFS_COPIES_MAX], bytes = group ? group->tail : 0;
 
-	for (uint32_t i = 0; group && i <= group->redundant; i++)
-		there += protection_is_there(serve, members, address_member(members->columns[group->first_column + i]));
 	protection->bytes += bytes;
 	protection->copied += group && group->redundant ? bytes : 0;
-	protection->single += there <= 1 ? bytes : 0;
+	protection->single += members_copies(members, address, copies) == 1 ? bytes : 0;
 }
 
-static struct protection protection_measure(struct serve *serve, const struct members *members,
-					    const struct extent_list *segments)
+static struct protection protection_measure(const struct members *members, const struct extent_list *segments)
 {
 	uint64_t segment = UINT64_C(1) << members->segment_log;
 	struct protection protection = { 0 };
 
 	for (uint32_t i = 0; i < segments->count; i++)
 		for (uint64_t at = 0; at < segments->items[i].length; at += segment)
-			protection_add(serve, members, segments->items[i].address + at, &protection);
+			protection_add(members, segments->items[i].address + at, &protection);
 	return protection;
 }
 
@@ -63,13 +59,13 @@ __attribute__((format(printf, 3, 4))) static size_t protection_say(char *text, s
 }
 
 /* text: 256 bytes. False: no member is missing. */
-static bool protection_explain(struct serve *serve, const struct members *members, unsigned single, char *text)
+static bool protection_explain(const struct members *members, unsigned single, char *text)
 {
 	uint32_t missing = 0;
 	size_t used = 0;
 
 	for (uint32_t i = 0; i < members->count; i++)
-		if (!protection_is_there(serve, members, i))
+		if (protection_is_missing(members, i))
 			used = protection_say(text, used, "%s%u", missing++ ? ", " : "member ", i);
 	protection_say(text, used, " missing, %u %% of this version has one copy left", single);
 	return missing;
@@ -85,12 +81,12 @@ void protection_write(struct serve *serve, struct json *json)
 
 	if (!members->count)
 		return;
-	protection = protection_measure(serve, members, &generation->version.segments);
+	protection = protection_measure(members, &generation->version.segments);
 	single = protection_percent(protection.single, protection.bytes);
 	json_begin_object(json, DSFS_CONTROL_PROTECTION);
 	json_number(json, DSFS_CONTROL_PROTECTED_PERCENT, protection_percent(protection.copied, protection.bytes));
 	json_number(json, DSFS_CONTROL_SINGLE_PERCENT, single);
-	if (protection_explain(serve, members, single, text))
+	if (protection_explain(members, single, text))
 		json_string(json, DSFS_CONTROL_DEGRADED, text);
 	else
 		json_null(json, DSFS_CONTROL_DEGRADED);
