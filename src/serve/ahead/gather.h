@@ -10,7 +10,7 @@
 #define GATHER_GAP   (64u << 10) /* unwanted bytes that are read over rather than skipped */
 
 #define GATHER_FILES 512u /* that are sorted together */
-#define GATHER_NEAR  256u /* ordinals behind them, of which some lie among them */
+#define GATHER_NEAR  256u /* ordinals behind them, of which some lie among them; more of them hold more batches */
 
 /* Files of the next GATHER_NEAR ordinals that are gathered already: bit ordinal % GATHER_NEAR. */
 struct gather_taken {
