@@ -14,7 +14,7 @@
 #include "volume/column_reader.h"
 
 #define REPLACEMENT_STEP  (UINT64_C(2) << 20)  /* bytes of one write, at most */
-#define REPLACEMENT_BATCH (UINT64_C(64) << 20) /* between two flushes, if a column is not longer */
+#define REPLACEMENT_BATCH (UINT64_C(4) << 20) /* between two flushes, if a column is not longer */
 
 void replacement_close(struct replacement *replacement)
 {
@@ -308,7 +308,11 @@ static int batch_finish(struct batch *batch, uint32_t end, struct error *err)
 	if (r < 0)
 		return r;
 	sums = replacement_expect(replacement, true);
-	return sums ? replacement_record_write_sums(batch->file, sums, err) : error_set(err, -ENOMEM, "out of memory");
+	r = sums ? replacement_record_write_sums(batch->file, sums, replacement->sums, err) :
+		   error_set(err, -ENOMEM, "out of memory");
+	if (r == 0)
+		memcpy(replacement->sums, sums, DSFS_REPLACED_COUNT * sizeof(*sums));
+	return r;
 }
 
 static int batch_run(struct batch *batch, struct error *err)
@@ -347,9 +351,11 @@ static int replacement_begin(struct replacement *replacement, struct file_source
 	if (r == 0 && !replacement->is_resumed)
 		r = replacement_record(&none, file, err);
 	if (r == 0)
-		r = replacement_record_write_sums(file, sums, err);
+		r = replacement_record_write_sums(file, sums, NULL, err);
 	if (r == 0)
 		r = source_flush(&file->source, err);
+	if (r == 0)
+		memcpy(replacement->sums, sums, DSFS_REPLACED_COUNT * sizeof(*sums));
 	return r < 0 ? r : replacement_record(&record, file, err);
 }
 

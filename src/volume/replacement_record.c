@@ -12,6 +12,10 @@
 #define RECORD_SUMMED     (sizeof(struct dsfs_replacement) - sizeof(dsfs_le64))
 #define RECORD_SUMS_BYTES (DSFS_REPLACED_COUNT * sizeof(dsfs_le64))
 
+#define RECORD_SUMS_IN_BLOCK (DSFS_BLOCK / (uint32_t)sizeof(dsfs_le64))
+
+_Static_assert(DSFS_REPLACED_COUNT % RECORD_SUMS_IN_BLOCK == 0, "the sums fill blocks");
+
 bool replacement_record_read(struct file_source *file, struct replacement_record *ret)
 {
 	struct dsfs_replacement disk __attribute__((aligned(4096)));
@@ -64,7 +68,17 @@ int replacement_record_read_sums(struct file_source *file, uint64_t *sums, struc
 	return r;
 }
 
-int replacement_record_write_sums(struct file_source *file, const uint64_t *sums, struct error *err)
+static int replacement_record_write_block(struct file_source *file, const uint64_t *sums, uint32_t at,
+					  struct error *err)
+{
+	dsfs_le64 disk[RECORD_SUMS_IN_BLOCK] __attribute__((aligned(DSFS_BLOCK)));
+
+	for (uint32_t i = 0; i < RECORD_SUMS_IN_BLOCK; i++)
+		disk[i] = dsfs_le64_of(sums[at + i]);
+	return source_write(&file->source, 0, DSFS_REPLACED_AT + at * sizeof(*disk), disk, sizeof(disk), err);
+}
+
+static int replacement_record_write_all(struct file_source *file, const uint64_t *sums, struct error *err)
 {
 	auto_free dsfs_le64 *disk = aligned_alloc(DSFS_BLOCK, RECORD_SUMS_BYTES);
 
@@ -73,4 +87,17 @@ int replacement_record_write_sums(struct file_source *file, const uint64_t *sums
 	for (uint32_t i = 0; i < DSFS_REPLACED_COUNT; i++)
 		disk[i] = dsfs_le64_of(sums[i]);
 	return source_write(&file->source, 0, DSFS_REPLACED_AT, disk, RECORD_SUMS_BYTES, err);
+}
+
+int replacement_record_write_sums(struct file_source *file, const uint64_t *sums, const uint64_t *former,
+				  struct error *err)
+{
+	int r = 0;
+
+	if (!former)
+		return replacement_record_write_all(file, sums, err);
+	for (uint32_t at = 0; r == 0 && at < DSFS_REPLACED_COUNT; at += RECORD_SUMS_IN_BLOCK)
+		if (memcmp(&former[at], &sums[at], DSFS_BLOCK) != 0)
+			r = replacement_record_write_block(file, sums, at, err);
+	return r;
 }

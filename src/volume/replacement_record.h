@@ -22,4 +22,6 @@ must_check int replacement_record_clear(struct file_source *file, struct error *
 
 /* Of bits of the member's columns, side by side: a sum of which columns they are, and how long. */
 must_check int replacement_record_read_sums(struct file_source *file, uint64_t *sums, struct error *err);
-must_check int replacement_record_write_sums(struct file_source *file, const uint64_t *sums, struct error *err);
+/* former: what is there, so that only blocks with changes are written; NULL: not known. */
+must_check int replacement_record_write_sums(struct file_source *file, const uint64_t *sums, const uint64_t *former,
+					     struct error *err);

@@ -40,7 +40,7 @@ back() {
 
 mkdir -p source/many base away
 for i in {1..60}; do head -c $((i * 997)) /dev/urandom >source/many/$i; done
-head -c 8000000 /dev/urandom >source/large
+head -c 20000000 /dev/urandom >source/large
 pack a,b,c,d source --label one --segment-size 1M --protect mirror:2
 cp a b c d base/
 one=$(datasetfsctl dump a one | sha256sum)
@@ -188,6 +188,7 @@ count() { # writes to all files
 }
 count
 total=$(cat count)
+parts=0
 say "$total writes"
 for ((point = 0; point < 10; point++)); do
     back
@@ -204,7 +205,9 @@ for ((point = 0; point < 10; point++)); do
     replace a 2 new
     assert_eq "all that it has, after write $at" $(($(said kept_bytes) + $(said read_bytes))) "$(said used_bytes)"
     whole a "killed at write $at"
+    [ "$(said kept_bytes)" = 0 ] || [ "$(said read_bytes)" = 0 ] || parts=$((parts + 1))
 done
+[ $parts -gt 0 ] || fail "nothing was gone on with in the middle"
 assert_eq "the last one had all" "$(said read_bytes)" 0
 
 say "interrupted"
