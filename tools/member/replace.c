@@ -98,6 +98,7 @@ static int replace_put_in_force(struct replacement *replacement, struct newcomer
 	struct transaction *transaction = replacement->transaction;
 	struct superblock *super = &newcomer->member.super;
 	struct file_source *file = newcomer->member.file;
+	char identity[TOPOLOGY_IDENTITY_SIZE], domain[TOPOLOGY_DOMAIN_SIZE];
 	struct superblock own = *super;
 	struct error why = { 0 };
 	int r;
@@ -107,13 +108,17 @@ static int replace_put_in_force(struct replacement *replacement, struct newcomer
 	super->catalogue_address = newcomer->is_itself ? own.catalogue_address : 0;
 	super->catalogue_length = newcomer->is_itself ? own.catalogue_length : 0;
 	memcpy(super->member_uuid, replacement->uuid, sizeof(super->member_uuid));
-	r = locate_identity(file->fd, super->identity, err);
+	r = locate_identity(file->fd, identity, err);
+	if (r == 0)
+		r = locate_domain(file->fd, domain, err);
 	if (r < 0)
 		return r;
 	r = transaction_replace(transaction, replacement->number, &newcomer->member, err);
 	newcomer->member = (struct transaction_member){ 0 }; /* the transaction's */
-	if (r == 0)
+	if (r == 0) {
+		transaction_set_identity(transaction, replacement->number, identity, domain);
 		r = transaction_commit(transaction, err);
+	}
 	if (r == 0 && replacement_record_clear(file, &why) < 0)
 		log_warn("the record of the replacement stays on '%s': %s, ignoring", newcomer->path, why.reason);
 	return r;
