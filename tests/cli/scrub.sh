@@ -9,6 +9,7 @@ mkdir tree
 for i in {1..120}; do head -c $((i * 311)) /dev/urandom >"tree/small $i"; done
 for i in 1 2 3; do head -c 5000 /dev/urandom >"tree/first $i"; done # so that chunks lie across windows
 head -c 9000000 /dev/urandom >tree/large
+for i in {1..900}; do echo "$i" >"tree/tiny $i"; done # an index of more blocks than are tried in all combinations
 for i in {1..5000}; do echo "line $i of a text that can be compressed"; done >tree/text
 rows() {
     python3 "$LIB/member_rows.py" "$@"
