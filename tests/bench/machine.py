@@ -92,10 +92,10 @@ def device_reads(volume):
 
 
 @contextlib.contextmanager
-def loop_device(file, direct):
-    """A read-only loop device over the file; requests as large as the device takes, for everybody the same."""
-    switch = f"--direct-io={'on' if direct else 'off'}"
-    device = sh("losetup", "--find", "--show", "--read-only", switch, file).strip()
+def loop_device(file, direct, read_only=True):
+    """A loop device over the file; requests as large as the device takes, for everybody the same."""
+    switches = [f"--direct-io={'on' if direct else 'off'}", *(["--read-only"] if read_only else [])]
+    device = sh("losetup", "--find", "--show", *switches, file).strip()
     try:
         queue = pathlib.Path(f"/sys/block/{os.path.basename(device)}/queue")
         most = min(1280, int(read(queue / "max_hw_sectors_kb", "128")))

@@ -150,6 +150,7 @@ def print_row(row, about, results, left_out, checked):
                                     ("stall_ms", "longest wait", " ms"), ("command_ms", "whole command", " ms"),
                                     ("scan_seconds", "making the data set", " s"),
                                     ("first_seconds", "first batch", " s"),
+                                    ("replaced", "members replaced", ""),
                                     ("read_bytes", "read", " bytes"), ("written_bytes", "written", " bytes"),
                                     ("changed_bytes", "changed", " bytes"), ("index_bytes", "index", " bytes"),
                                     ("moved_bytes", "moved", " bytes"), ("freed_bytes", "freed", " bytes"))
