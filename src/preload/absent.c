@@ -21,9 +21,16 @@ int pool_new(const struct engine_setup *setup, struct engine **ret, struct error
 	return error_set(err, -ENOSYS, "no threads");
 }
 
+struct sha256 {
+	char nothing;
+};
+
+/* There is memory: what fails is the end. */
 struct sha256 *sha256_new(void)
 {
-	return NULL;
+	static struct sha256 none;
+
+	return &none;
 }
 
 void sha256_add(struct sha256 *sha, const void *bytes, size_t length)
