@@ -129,6 +129,19 @@ static int load_newest(struct load *load, struct superblock *ret_super, struct c
 	return r;
 }
 
+/* Of one that was away for longer than the history goes back, the table knows the last superblock. One that is older
+ * still, as a slot did not reach it, counts for nothing. */
+static bool load_is_past(const struct members *members, const struct member *member, const struct superblock *super)
+{
+	uint32_t count = members->history_count;
+
+	if (member->state != DSFS_MEMBER_STALE || !count || super->sequence >= members->history[count - 1].sequence)
+		return false;
+	return super->sequence < member->stale_sequence ||
+	       (super->sequence == member->stale_sequence &&
+		!memcmp(super->catalogue_sha256, member->stale_sha256, sizeof(member->stale_sha256)));
+}
+
 /* Whether a member belongs to the newest catalogue. One that is a step behind missed only the slot: a publisher that
  * was cut off had written everything else to all members in use. One that is further behind counts as missing. */
 static int load_judge(struct load *load, const struct superblock *newest, const struct members *members,
@@ -147,7 +160,7 @@ static int load_judge(struct load *load, const struct superblock *newest, const 
 		error_set(&place->why, -ENODEV, "another member in its place");
 	else if (is_newest)
 		return members_check_superblock(members, super, err);
-	else if (!age)
+	else if (!age && !load_is_past(members, member, super))
 		return error_set(err, -EBADMSG,
 				 "members: member %" PRIu32 " ('%s') is of another branch, superblock %" PRIu64
 				 " of it did not come before %" PRIu64,

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/source.h"
 #include "image/address.h"
@@ -561,6 +562,37 @@ static void stale_and_needed(void **state)
 	is_written_anew = true;
 }
 
+/* So many changes were made without it that the history does not go back to its last superblock. */
+static void stale_for_long(void **state)
+{
+	struct members m = plain_members();
+	struct catalogue found = { 0 };
+	struct superblock super;
+	struct several several;
+
+	(void)state;
+	is_written_anew = false;
+	several_init(&several, COUNT, SIZE);
+	super = publish(&several, &m, 1, 0, COUNT);
+	m.list[0].state = DSFS_MEMBER_STALE, m.list[0].stale_sequence = 1;
+	memcpy(m.list[0].stale_sha256, super.catalogue_sha256, sizeof(super.catalogue_sha256));
+	super.sequence = 7;
+	members_remember(&m, &super);
+	publish(&several, &m, 8, 1, COUNT);
+	CHECK_OK(catalogue_load(&several.source, &super, &found, &err));
+	assert_int_equal(found.members.list[0].missing_from, 2);
+	catalogue_free(&found);
+	m.list[0].stale_sha256[0] ^= 1;
+	publish(&several, &m, 8, 1, COUNT);
+	does_not_load(&several, -EBADMSG, "of another branch, superblock 1 of it did not come before 8");
+	m.list[0].stale_sequence = 2; /* whose slot did not reach it */
+	publish(&several, &m, 8, 1, COUNT);
+	does_not_load(&several, -ENOLINK, "stale since superblock 1");
+	several_done(&several);
+	members_free(&m);
+	is_written_anew = true;
+}
+
 /* Another member has all that the missing one had; the copy that is there comes first. */
 static void missing_and_copied(void **state)
 {
@@ -757,6 +789,7 @@ int main(void)
 		cmocka_unit_test(one_step_behind),
 		cmocka_unit_test(further_behind),
 		cmocka_unit_test(stale_and_needed),
+		cmocka_unit_test(stale_for_long),
 		cmocka_unit_test(missing_and_copied),
 		cmocka_unit_test(shown_by_enough),
 		cmocka_unit_test(branches),
