@@ -331,3 +331,5 @@ assert_fails 2 "expected MEMBER:OFFSET" datasetfsctl scrub --start 17 kept/a
 assert_fails 2 "--start 0:5 is in no row of the volume" datasetfsctl scrub --start 0:5 kept/a
 assert_fails 2 "'nothing'" datasetfsctl scrub --from nothing kept/a
 assert_fails 2 "nothing" datasetfsctl scrub nothing
+datasetfsctl scrub --json --start 0:5 kept/a >scrub.json 2>err && fail "--start 0:5 is taken"
+assert_eq "the JSON of a run that failed" "$(json interrupted scrub.json)" true

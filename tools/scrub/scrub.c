@@ -329,7 +329,7 @@ int scrub_run(int argc, char **argv)
 	struct scrub scrub = { .options = { .shard_count = 1, .jobs = check_default_jobs() },
 			       .lock = PTHREAD_MUTEX_INITIALIZER };
 	struct error err = { 0 };
-	int operands, status, r;
+	int operands, status = VERIFY_INCOMPLETE, r;
 
 	if (!verb_parse(&scrub_line, argc, argv, &scrub.options, 1, 1, &operands, &status))
 		return status;
@@ -337,8 +337,10 @@ int scrub_run(int argc, char **argv)
 	if (r == 0) {
 		findings_begin(&scrub.findings, scrub.volume->path, scrub.options.repair, scrub.options.common.json);
 		r = scrub_all(&scrub, &err);
-		scrub.interrupted = scrub.interrupted || r == -EINTR;
-		status = r == 0 || r == -EINTR ? scrub_end(&scrub) : VERIFY_INCOMPLETE;
+		scrub.interrupted = scrub.interrupted || r < 0;
+		/* A line says why it failed; the JSON object is whole all the same. */
+		if (r == 0 || r == -EINTR || scrub.options.common.json)
+			status = scrub_end(&scrub);
 	}
 	if (r < 0 && r != -EINTR) {
 		log_error(&err, "cannot scrub '%s'", argv[1]);
