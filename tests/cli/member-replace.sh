@@ -210,6 +210,18 @@ done
 [ $parts -gt 0 ] || fail "nothing was gone on with in the middle"
 assert_eq "the last one had all" "$(said read_bytes)" 0
 
+say "cut off, and used for something else then"
+back
+: >new
+env FAULT_KIND=write FAULT_AT=5 FAULT_VOLUME="$PWD/new" LD_PRELOAD="$PWD/fault.so" \
+    datasetfsctl member replace a 2 new >out 2>err && fail "it goes on without a write"
+replace --dry-run a 2 new
+assert_eq "it can go on" "$(said resumed)" true
+mkswap new >/dev/null 2>&1 || fail "mkswap"
+assert_fails 1 "'new' holds a filesystem or volume of type swap, --force replaces it" datasetfsctl member replace a 2 new
+replace --force a 2 new
+whole a "forced over what is there instead"
+
 say "interrupted"
 back
 rm c

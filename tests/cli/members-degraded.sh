@@ -124,6 +124,15 @@ cp away/a a
 assert_fails 1 "is of another branch" datasetfsctl list a
 assert_fails 1 "is of another branch" datasetfsctl list b
 assert_fails 1 "is of another branch" mkdatasetfs --degraded=half b,a source
+mkdir other
+cp a other/
+assert_fails 1 "is of another branch" datasetfsctl member replace b 0 a
+mv a other/
+datasetfsctl member replace b 0 other/a >replace.log 2>&1 || fail "the half that is given up: $(cat replace.log)"
+mv other/a .
+for member in a b; do assert_eq "versions by $member" "$(versions $member)" "one:1 right:12288"; done
+whole a "a half that took the other one's state"
+cp away/a a
 cp away/b b
 whole a "a half, and the other one as it was"
 assert_eq "versions" "$(versions b)" "one:1 left:8192 left2:8193"

@@ -81,8 +81,9 @@ static uint64_t newcomer_complete(const struct superblock *own, const struct tra
 		       newest->sequence : 0;
 }
 
-/* The member itself, or what somebody began to fill in its place. */
-static bool newcomer_is_known(struct newcomer *newcomer, const struct transaction *transaction, uint32_t number)
+/* The member itself, or what somebody began to fill in its place, and nobody has used for something else since. */
+static bool newcomer_is_known(struct newcomer *newcomer, const struct occupant *occupant,
+			      const struct transaction *transaction, uint32_t number)
 {
 	const struct members *members = &transaction->catalogue.members;
 	const uint8_t *volume = transaction->super.volume_uuid, *uuid = members->list[number].uuid;
@@ -92,8 +93,8 @@ static bool newcomer_is_known(struct newcomer *newcomer, const struct transactio
 
 	newcomer->is_itself = superblock_find(&file->source, 0, super, NULL) == 0 &&
 			      !memcmp(super->volume_uuid, volume, 16) && !memcmp(super->member_uuid, uuid, 16);
-	newcomer->is_resumed = replacement_record_read(file, &record) && record.member == number &&
-			       !memcmp(record.volume_uuid, volume, 16);
+	newcomer->is_resumed = !occupant->what[0] && replacement_record_read(file, &record) &&
+			       record.member == number && !memcmp(record.volume_uuid, volume, 16);
 	if (newcomer->is_itself) {
 		newcomer->complete = newcomer_complete(super, transaction, number);
 		memcpy(newcomer->uuid, uuid, 16);
@@ -104,25 +105,24 @@ static bool newcomer_is_known(struct newcomer *newcomer, const struct transactio
 	return newcomer->is_itself || newcomer->is_resumed;
 }
 
-static int newcomer_check_content(struct newcomer *newcomer, bool force, struct error *err)
+static int newcomer_check_content(struct newcomer *newcomer, const struct occupant *occupant, bool force,
+				  struct error *err)
 {
-	struct occupant occupant;
-	int r = occupant_find(&newcomer->site, newcomer->member.file, &occupant, err);
-
-	if (r < 0 || occupant.is_nothing || (!occupant.is_volume && !occupant.what[0] && newcomer->is_device))
-		return r;
+	if (occupant->is_nothing || (!occupant->is_volume && !occupant->what[0] && newcomer->is_device))
+		return 0;
 	newcomer->has_other = true;
 	if (force)
 		return 0;
 	return error_set(err, -EEXIST, "'%s' holds %s, --force replaces it", newcomer->path,
-			 occupant.what[0] ? occupant.what :
-			 occupant.is_volume ? "a datasetfs volume, or a member of one" :
+			 occupant->what[0] ? occupant->what :
+			 occupant->is_volume ? "a datasetfs volume, or a member of one" :
 					      "something that is not a datasetfs volume");
 }
 
 static int newcomer_look(struct newcomer *newcomer, const struct transaction *transaction, uint32_t number,
 			 const struct newcomer_options *options, struct error *err)
 {
+	struct occupant occupant;
 	struct stat st;
 	int r;
 
@@ -137,9 +137,11 @@ static int newcomer_look(struct newcomer *newcomer, const struct transaction *tr
 	r = newcomer_check_busy(&st, err);
 	if (r == 0)
 		r = transaction_open_member(newcomer->path, &newcomer->site, options->preempt, &newcomer->member, err);
-	if (r < 0 || newcomer_is_known(newcomer, transaction, number))
+	if (r == 0)
+		r = occupant_find(&newcomer->site, newcomer->member.file, &occupant, err);
+	if (r < 0 || newcomer_is_known(newcomer, &occupant, transaction, number))
 		return r;
-	r = newcomer_check_content(newcomer, options->force, err);
+	r = newcomer_check_content(newcomer, &occupant, options->force, err);
 	return r < 0 ? r : newcomer_make_uuid(newcomer->uuid, err);
 }
 
@@ -201,18 +203,34 @@ static int newcomer_make_room(struct newcomer *newcomer, uint64_t size, struct e
 	return 0;
 }
 
+/* Of one that went ways of its own. Its slots tell who it is, so the record that takes over comes first. */
+static int newcomer_write_record(struct newcomer *newcomer, struct error *err)
+{
+	const struct superblock *super = &newcomer->member.super;
+	struct replacement_record record = { .member = super->member };
+	int r;
+
+	memcpy(record.volume_uuid, super->volume_uuid, sizeof(record.volume_uuid));
+	memcpy(record.member_uuid, newcomer->uuid, sizeof(record.member_uuid));
+	r = replacement_record_write(newcomer->member.file, &record, err);
+	return r < 0 ? r : source_flush(&newcomer->member.file->source, err);
+}
+
 /* Former slots must not win, nor name what was copied by halves. */
 static int newcomer_wipe(struct newcomer *newcomer, struct error *err)
 {
 	static const uint8_t zeros[DSFS_BLOCK] __attribute__((aligned(DSFS_BLOCK)));
 	struct file_source *file = newcomer->member.file;
+	bool is_known = newcomer->is_itself || newcomer->is_resumed;
 	int r = 0;
 
-	if (newcomer->is_itself)
+	if (newcomer->is_itself && newcomer->complete)
 		return 0;
-	if (newcomer->is_device && !newcomer->is_resumed)
+	if (newcomer->is_device && !is_known)
 		return occupant_wipe(file, newcomer->member.capacity, newcomer->has_other, err);
-	for (uint64_t at = 0; r == 0 && newcomer->is_resumed && at < DSFS_PUBLISHER_AT; at += DSFS_SLOT_SPACING)
+	if (newcomer->is_itself && !newcomer->is_resumed)
+		r = newcomer_write_record(newcomer, err);
+	for (uint64_t at = 0; r == 0 && is_known && at < DSFS_PUBLISHER_AT; at += DSFS_SLOT_SPACING)
 		r = source_write(&file->source, 0, at, zeros, sizeof(zeros), err);
 	return r;
 }
