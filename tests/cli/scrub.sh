@@ -293,6 +293,24 @@ rows flip 22 30 2 vol/? >>flips
 scrub 0 --repair vol/a
 rows same vol kept || fail "after the repair of three copies"
 
+say "blocks that two threads repair"
+rm -rf vol && mkdir vol packed
+python3 -c '
+import os
+for i in range(1200):
+    open(f"packed/{i}", "wb").write(os.urandom(20001 + i))'
+pack vol/a,vol/b packed --protect mirror:2 --segment-size 16M
+rm -rf kept && cp -r vol kept
+for try in 1 2 3; do
+    again
+    rows sweep "$try" 1 vol/? >flips
+    scrub 0 --repair --jobs 8 vol/a
+    rows same vol kept || fail "after the repair by eight threads"
+done
+rm -rf vol kept && mkdir vol
+pack vol/a,vol/b,vol/c tree --protect mirror:3 --segment-size 1M
+rm -rf kept && cp -r vol kept
+
 say "bytes that no version uses any more"
 head -c 300000 /dev/urandom >tree/large
 pack vol/a tree --label v2

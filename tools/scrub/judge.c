@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -600,19 +601,29 @@ static void judge_report(const struct judge *judge, const struct judge_verdict *
 		findings_lose(judge->setup.findings, piece->address);
 }
 
-int judge_window(struct judge *judge, struct error *err)
+/* A device may err once. What is written is whole blocks, and the block at the end of a window is the first one of the
+ * next window too: nobody else may repair it between this read and the write. */
+static int judge_again(struct judge *judge, struct error *err)
 {
 	int r;
 
+	pthread_mutex_lock(judge->setup.lock);
 	judge_read(judge);
 	judge_decide(judge);
-	if (judge->verdict_count) { /* a device may err once */
-		judge_read(judge);
-		judge_decide(judge);
-	}
-	if (judge->is_out_of_memory)
-		return error_set(err, -ENOMEM, "no memory for a list of what is damaged");
-	r = judge_repair(judge, err);
+	r = judge->is_out_of_memory ? error_set(err, -ENOMEM, "no memory for a list of what is damaged") :
+				      judge_repair(judge, err);
+	pthread_mutex_unlock(judge->setup.lock);
+	return r;
+}
+
+int judge_window(struct judge *judge, struct error *err)
+{
+	int r = 0;
+
+	judge_read(judge);
+	judge_decide(judge);
+	if (judge->verdict_count || judge->is_out_of_memory)
+		r = judge_again(judge, err);
 	for (size_t i = 0; r == 0 && i < judge->verdict_count; i++)
 		judge_report(judge, &judge->verdicts[i]);
 	findings_advance(judge->setup.findings, judge->window.length);

@@ -11,6 +11,7 @@ struct judge_setup {
 	struct content_map *map;
 	struct findings *findings;
 	bool repair; /* source may be written, and nobody else writes to it */
+	pthread_mutex_t *lock; /* whoever reads again and repairs has it */
 };
 
 struct judge; /* of one thread */

@@ -41,6 +41,7 @@ struct scrub {
 	struct rows rows;
 	struct content_map *map;
 	uint64_t *chosen;     /* numbers of windows; NULL: all of the share */
+	pthread_mutex_t repair_lock;
 	pthread_mutex_t lock; /* guards what follows */
 	uint64_t next, end;   /* windows of the share, or of those that were chosen */
 	bool interrupted;
@@ -139,7 +140,8 @@ static void scrub_fail(struct scrub *scrub, const struct error *err)
 static void *scrub_work(void *argument)
 {
 	struct scrub *scrub = argument;
-	const struct judge_setup setup = { .source = scrub->source,
+	const struct judge_setup setup = { .lock = &scrub->repair_lock,
+					   .source = scrub->source,
 					   .catalogue = scrub->catalogue,
 					   .map = scrub->map,
 					   .findings = &scrub->findings,
@@ -298,6 +300,7 @@ static void scrub_close(struct scrub *scrub)
 	rows_close(&scrub->rows);
 	free(scrub->chosen);
 	transaction_close(&scrub->transaction);
+	pthread_mutex_destroy(&scrub->repair_lock);
 	pthread_mutex_destroy(&scrub->lock);
 	volume_close(scrub->volume);
 }
@@ -327,6 +330,7 @@ static int scrub_open(struct scrub *scrub, const char *name, struct error *err)
 int scrub_run(int argc, char **argv)
 {
 	struct scrub scrub = { .options = { .shard_count = 1, .jobs = check_default_jobs() },
+			       .repair_lock = PTHREAD_MUTEX_INITIALIZER,
 			       .lock = PTHREAD_MUTEX_INITIALIZER };
 	struct error err = { 0 };
 	int operands, status = VERIFY_INCOMPLETE, r;
