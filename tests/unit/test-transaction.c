@@ -216,6 +216,22 @@ static void test_slot_arrived(void **state)
 	test_bad_slot(&device, "a bad slot; the change is in force, but a power loss may take it back", 2);
 }
 
+/* The catalogue of a volume whose sequences are used up can still be read. */
+static void test_last_sequences(void **state)
+{
+	const bool is_missing[] = { false, true };
+	const struct superblock newest = { .sequence = 5 };
+	struct member list[2] = { 0 };
+	struct catalogue catalogue = { .next_sequence = DSFS_SEQUENCE_MAX - 5000,
+				       .members = { .list = list, .count = 2 } };
+
+	(void)state;
+	degraded_enter(&catalogue, is_missing, &newest);
+	assert_int_equal(catalogue.next_sequence, DSFS_SEQUENCE_MAX + 1);
+	degraded_enter(&catalogue, is_missing, &newest);
+	assert_int_equal(catalogue.next_sequence, DSFS_SEQUENCE_MAX + 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +239,7 @@ int main(void)
 		cmocka_unit_test(test_any_call),
 		cmocka_unit_test(test_slot_lost),
 		cmocka_unit_test(test_slot_arrived),
+		cmocka_unit_test(test_last_sequences),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
