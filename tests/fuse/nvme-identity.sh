@@ -99,6 +99,8 @@ assert_eq "domains" "$(domains "$apart")" "train train -"
 mkdatasetfs --progress none --format --protect mirror:3 "$apart" source >pack.log 2>&1 || fail "$(cat pack.log)"
 assert_contains "copies in one subsystem" "$(cat pack.log)" \
     "copies of the same files lie in one NVMe subsystem, 'nqn.2026-01.org.example:train', and may be lost together"
+datasetfsctl member replace "$apart" 0 fresh >replace.log 2>&1 || fail "replace: $(cat replace.log)"
+assert_eq "domains with another member" "$(domains "fresh,$volume,${devices[1]}")" "- train -"
 rm -r "sys/class/nvme-subsystem/nvme-subsys0/$again"
 
 assert_fails 1 "no namespace '$volume' among the 2 that are connected" mkdatasetfs --progress none $volume source
