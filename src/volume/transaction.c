@@ -258,11 +258,12 @@ static int transaction_check_member(struct transaction *transaction, uint32_t nu
 	struct error stale = { 0 };
 	bool is_behind = transaction_is_behind(transaction, number);
 	uint64_t newest = is_behind ? member->super.sequence : transaction->super.sequence;
-	int r;
+	int r = 0;
 
 	if (!member->file)
 		return 0;
-	r = superblock_check_newest(transaction->source, number, newest, err);
+	if (!member->is_replaced)
+		r = superblock_check_newest(transaction->source, number, newest, err);
 	member->capacity = transaction_is_device(member) ? member->super.member_size : SPACE_ENDLESS;
 	if (r == 0 && superblock_may_be_stale(&member->super, &stale))
 		log_warn("volume '%s': %s", transaction->path, stale.reason);
@@ -377,13 +378,8 @@ static void transaction_enter_newcomer(struct transaction *transaction, uint32_t
 int transaction_replace(struct transaction *transaction, uint32_t number, const struct transaction_member *newcomer,
 			struct error *err)
 {
-	struct error why = { 0 };
-
-	if (transaction_has(transaction, number)) {
-		if (transaction->state == TRANSACTION_BEGUN && holder_clear(transaction->source, number, &why) < 0)
-			log_warn("the publisher record of the former member stays: %s, ignoring", why.reason);
+	if (transaction_has(transaction, number))
 		transaction_leave(transaction, number);
-	}
 	transaction->members[number] = *newcomer;
 	transaction->members[number].is_replaced = true;
 	(void)array_put(transaction->array, number, newcomer->file);
@@ -424,7 +420,7 @@ static int transaction_catch_up(struct transaction *transaction, struct error *e
 	int r = slots ? 0 : error_set(err, -ENOMEM, "out of memory");
 
 	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
-		if (transaction_is_behind(transaction, i))
+		if (transaction_is_behind(transaction, i) && !transaction->members[i].is_replaced)
 			r = transaction_place_slot(transaction, i, &slots[count++], err);
 	if (r == 0 && count)
 		r = commit_repeat(transaction->source, &transaction->super, slots, count, err);
@@ -446,7 +442,7 @@ int transaction_begin(struct transaction *transaction, struct error *err)
 		return 0;
 	transaction->state = TRANSACTION_BEGUN;
 	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
-		if (transaction_has(transaction, i))
+		if (transaction_has(transaction, i) && !transaction->members[i].is_replaced)
 			r = holder_write(transaction->source, i, err);
 	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
 		if (transaction->members[i].former_holder[0])
@@ -623,14 +619,14 @@ static int transaction_unsure(const struct transaction *transaction, const struc
 			 why->reason);
 }
 
-/* A fresh file that is not in force is removed, record and all. */
+/* A fresh file that is not in force is removed, record and all; on a member that is replaced there is none. */
 static void transaction_clear_holders(const struct transaction *transaction)
 {
 	struct error why = { 0 };
 
 	for (uint32_t i = 0; i < transaction->member_count; i++) {
 		const struct transaction_member *member = &transaction->members[i];
-		bool stays = !member->is_fresh || transaction->state == TRANSACTION_DONE;
+		bool stays = (!member->is_fresh && !member->is_replaced) || transaction->state == TRANSACTION_DONE;
 
 		if (stays && member->file && holder_clear(transaction->source, i, &why) < 0)
 			log_warn("the publisher record of '%s' stays: %s, ignoring", transaction->path, why.reason);

@@ -67,7 +67,8 @@ struct file_source *transaction_swap_file(struct transaction *transaction, uint3
 
 /* The lowest number of a member that is there; member_count: none is. */
 uint32_t transaction_first(const struct transaction *transaction);
-/* Member number has a successor, which transaction_replace() brings: it is not missed. Before transaction_check(). */
+/* Member number has a successor, which transaction_replace() brings: it is not missed, and not written to, as it may be
+ * failing. Before transaction_check(). */
 void transaction_await(struct transaction *transaction, uint32_t number);
 /* Another file or device takes the place of the member, whatever becomes of the former one: it has all that the
  * catalogue says, but no catalogue. Takes what newcomer has. */

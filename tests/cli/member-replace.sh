@@ -108,6 +108,21 @@ replace a "$PWD/b" new
 assert_eq "its name" "$(basename "$(of 1 name)")" new
 whole a "replaced while it was there"
 
+say "a member that fails"
+back
+env FAULT_KIND=write FAULT_AT=1 FAULT_TIMES=1000000 FAULT_VOLUME="$PWD/c" LD_PRELOAD="$PWD/fault.so" \
+    datasetfsctl member replace --json a 2 new >replaced.json 2>replaced.err || fail "no write: $(cat replaced.err)"
+assert_eq "the lines" "$(cat replaced.err)" ""
+cmp c base/c || fail "the former member was written to"
+rm c
+whole a "replaced as nothing could be written to it"
+back
+env FAULT_KIND=read FAULT_AT=1 FAULT_TIMES=1000000 FAULT_FROM=262144 FAULT_TO=266240 FAULT_VOLUME="$PWD/c" \
+    LD_PRELOAD="$PWD/fault.so" datasetfsctl member replace --json a 2 new >replaced.json 2>replaced.err ||
+    fail "a superblock slot that cannot be read: $(cat replaced.err)"
+rm c
+whole a "replaced as a slot could not be read"
+
 say "what is wrong on one member is taken from another"
 # spoil_groups FILE: flips bytes behind 5 MiB, where groups begin
 spoil_groups() {
