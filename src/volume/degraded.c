@@ -72,7 +72,7 @@ static uint64_t degraded_next(bool has_first, uint64_t next)
 	uint64_t block = (next + 2 * DEGRADED_BLOCK - 1) / DEGRADED_BLOCK;
 
 	next = (block + !degraded_is_own(has_first, block)) * DEGRADED_BLOCK;
-	return next > DSFS_SEQUENCE_MAX ? DSFS_SEQUENCE_MAX + 1 : next; /* none is left, and the catalogue can be read */
+	return next > DSFS_SEQUENCE_MAX ? DSFS_SEQUENCE_MAX + 1 : next; /* none is left; the catalogue can be read */
 }
 
 /* One change gives a sequence to a new version, or to each of those that are there. */

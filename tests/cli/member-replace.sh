@@ -233,7 +233,8 @@ env FAULT_KIND=write FAULT_AT=5 FAULT_VOLUME="$PWD/new" LD_PRELOAD="$PWD/fault.s
 replace --dry-run a 2 new
 assert_eq "it can go on" "$(said resumed)" true
 mkswap new >/dev/null 2>&1 || fail "mkswap"
-assert_fails 1 "'new' holds a filesystem or volume of type swap, --force replaces it" datasetfsctl member replace a 2 new
+assert_fails 1 "'new' holds a filesystem or volume of type swap, --force replaces it" \
+    datasetfsctl member replace a 2 new
 replace --force a 2 new
 whole a "forced over what is there instead"
 
