@@ -254,8 +254,8 @@ def member_rows():
                   lost=1, **mirror | {"targets": (single,)})
     pair = ("dev-replacing", "dev")
     yield Row("mirror-4-replace", "mean 8 KB in memory, devices: 4, each file on 2 of them, one being replaced all the "
-              "time, 64 threads, names known", "8k", "read_replacing", threads=64, walk="stat", cap=2500, members=4, copies=2,
-              limit=10, columns=pair, pairs=(pair,),
+              "time, 64 threads, names known", "8k", "read_replacing", threads=64, walk="stat", cap=2500, members=4,
+              copies=2, limit=10, columns=pair, pairs=(pair,),
               targets=(Target("≥ 0.8 × undisturbed: the 95 % interval reaches it", factor=0.8, columns=pair[:1],
                               pair=True),))
 

@@ -29,7 +29,8 @@ change() {
 # crash SLOTS WORDS…: on $volume, which then has so many superblock slots of the new state
 crash() {
     "$DATASETFS_BUILD/tests/format/crash" "${losing[@]}" "${without[@]}" --next next --every "$every" --spare "$spare" \
-        --leave "$1" "$volume" "$seed" "$rounds" "${@:2}" >crash.out 2>crash.err || fail "crash ${*:2}: $(cat crash.err)"
+        --leave "$1" "$volume" "$seed" "$rounds" "${@:2}" >crash.out 2>crash.err ||
+        fail "crash ${*:2}: $(cat crash.err)"
     cat crash.out
     cat crash.out >>all.out
     [ "$(sed -n 's/^[a-z]*: \([0-9]*\) operations.*/\1/p' crash.out)" -le 100 ] || fail "more than 100 operations"
