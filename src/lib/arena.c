@@ -3,7 +3,7 @@
 #include "lib/arena.h"
 
 #include <errno.h>
-#include <stdint.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "base/huge.h"
@@ -18,6 +18,7 @@ struct arena_block {
 	struct arena_block *next;
 	uint8_t *bytes;
 	size_t size, used;
+	_Atomic unsigned holders; /* the arena, and devices that may write to it */
 };
 
 struct dsfs_arena {
@@ -54,9 +55,28 @@ static void arena_adopt(struct dsfs_arena *arena)
 	arena->generation = forked_generation();
 }
 
+/* What a device may write to is given to nobody. */
 static void arena_rewind(struct arena_block *block)
 {
-	block->used = 0;
+	block->used = atomic_load(&block->holders) > 1 ? block->size : 0;
+}
+
+void arena_let_go(struct arena_block *block)
+{
+	if (!block || atomic_fetch_sub(&block->holders, 1) != 1)
+		return;
+	free(block->bytes);
+	free(block);
+}
+
+struct arena_block *arena_hold(struct dsfs_arena *arena, const uint8_t *bytes)
+{
+	struct arena_block *block = arena->first;
+
+	while ((uintptr_t)bytes - (uintptr_t)block->bytes >= block->size)
+		block = block->next;
+	atomic_fetch_add(&block->holders, 1);
+	return block;
 }
 
 void dsfs_arena_reset(struct dsfs_arena *arena)
@@ -75,8 +95,7 @@ void dsfs_arena_free(struct dsfs_arena *arena)
 		return;
 	for (block = arena->first; block; block = next) {
 		next = block->next;
-		free(block->bytes);
-		free(block);
+		arena_let_go(block);
 	}
 	free(arena);
 }
@@ -89,6 +108,7 @@ static struct arena_block *arena_grow(struct dsfs_arena *arena, size_t size)
 	if (!block)
 		return NULL;
 	block->size = size > arena->next_size ? size : arena->next_size;
+	atomic_store(&block->holders, 1);
 	block->bytes = huge_alloc(block->size);
 	if (!block->bytes) {
 		free(block);

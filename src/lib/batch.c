@@ -32,9 +32,10 @@ struct batch_file {
 	uint8_t *payload;   /* for next */
 	size_t room;        /* bytes there */
 	size_t lead;        /* bytes before it that may be written to */
+	bool is_placed;     /* in the arena */
 	unsigned pending;   /* slots */
 	int error;
-	struct batch_file *next_parted;
+	struct batch_file *next_file; /* in a list of the batch */
 };
 
 struct batch_slot {
@@ -42,6 +43,9 @@ struct batch_slot {
 	struct batch *batch;
 	struct batch_file *file;
 	bool is_rescued; /* it failed, and its bytes came through the mount */
+	/* What the device keeps. */
+	bool is_left;
+	struct arena_block *held; /* NULL: nothing of an arena */
 };
 
 /* What a lane keeps for its batches. The free ones are stacks: a process that reads one file at a time touches the
@@ -49,6 +53,8 @@ struct batch_slot {
 struct batch_slots {
 	unsigned free_count, free_file_count; /* all of them between two batches */
 	struct batch_slot *first, **free;
+	unsigned count, spare_count; /* spare ones take the place of those that the device keeps */
+	struct batch_slot **spare;
 	struct batch_file **free_files; /* one more than slots: one is being started */
 };
 
@@ -102,7 +108,7 @@ static void batch_take_file(struct batch *batch, struct batch_file *file)
 /* One of them is damaged: they are read one by one, and say which. */
 static void batch_part(struct batch *batch, struct batch_file *file)
 {
-	file->next_parted = batch->parted;
+	file->next_file = batch->parted;
 	batch->parted = file;
 }
 
@@ -119,7 +125,7 @@ static void batch_finish_joined(struct batch *batch, struct batch_file *file)
 	}
 }
 
-static void batch_leave_file(struct batch *batch, struct batch_file *file)
+static void batch_close_file(struct batch *batch, struct batch_file *file)
 {
 	struct dsfs_read *read = file->read;
 
@@ -138,12 +144,28 @@ static void batch_leave_file(struct batch *batch, struct batch_file *file)
 	batch_free_file(batch, file);
 }
 
+/* The device has let go of what was left to it. */
+static void batch_come_back(struct batch_slot *slot)
+{
+	struct lane *lane = (struct lane *)((char *)slot->op.reader - offsetof(struct lane, reader));
+	struct batch_slots *slots = lane->slots;
+
+	slot->is_left = false;
+	arena_let_go(slot->held);
+	lane->left--;
+	slots->spare[slots->spare_count++] = slot;
+}
+
 static void batch_slot_done(struct read_op *op, int64_t result)
 {
 	struct batch_slot *slot = (struct batch_slot *)op;
 	struct batch *batch = slot->batch;
 	struct batch_file *file = slot->file;
 
+	if (slot->is_left) {
+		batch_come_back(slot);
+		return;
+	}
 	if (slot->is_rescued)
 		result = (int64_t)op->request.size;
 	batch->busy--;
@@ -157,7 +179,7 @@ static void batch_slot_done(struct read_op *op, int64_t result)
 		if (batch->file == file)
 			batch->file = NULL;
 	}
-	batch_leave_file(batch, file);
+	batch_close_file(batch, file);
 }
 
 /* --- what goes wrong --- */
@@ -276,20 +298,41 @@ static int batch_prepare(struct batch *batch, struct batch_file *file, struct er
 	file->payload = read->buffer;
 	file->room = read->size;
 	file->lead = 0;
+	file->is_placed = !read->buffer && size;
 	return read->buffer || !size ? 0 : batch_place(batch, file, size, err);
+}
+
+static struct batch_slot *batch_take_slot(struct batch *batch)
+{
+	struct batch_slots *slots = batch->slots;
+
+	return slots->free[--slots->free_count];
+}
+
+/* Its request says what, but not by whom. */
+static void batch_start_slot(struct batch *batch, struct batch_slot *slot, struct batch_file *file)
+{
+	struct read_request *request = &slot->op.request;
+
+	slot->batch = batch;
+	slot->file = file;
+	slot->is_rescued = false;
+	request->scratch = batch->lane->scratch + (size_t)(slot - batch->slots->first) * READ_SCRATCH;
+	request->wanted = NULL;
+	request->done = batch_slot_done;
+	file->pending++;
+	batch->busy++;
+	batch->bytes += request->size;
+	read_begin(&batch->lane->reader, &slot->op);
 }
 
 static void batch_start_piece(struct batch *batch, struct batch_file *file)
 {
 	const struct direct *direct = batch->lane->direct;
-	struct batch_slots *slots = batch->slots;
-	struct batch_slot *slot = slots->free[--slots->free_count];
+	struct batch_slot *slot = batch_take_slot(batch);
 	struct read_request *request = &slot->op.request;
 	uint64_t left = file->end - file->next;
 
-	slot->batch = batch;
-	slot->file = file;
-	slot->is_rescued = false;
 	request->version = (struct read_version){ direct->index, direct->block_sums, direct->key };
 	request->chunks = file->joined.count ? file->joined.chunks : NULL;
 	request->chunk_count = file->joined.count;
@@ -300,16 +343,12 @@ static void batch_start_piece(struct batch *batch, struct batch_file *file)
 	request->payload = file->payload;
 	request->room = left > READ_MAX ? READ_MAX : file->room; /* what follows is another slot's */
 	request->lead = file->lead;
-	request->scratch = batch->lane->scratch + (size_t)(slot - slots->first) * READ_SCRATCH;
-	request->done = batch_slot_done;
+	request->keeps_payload = batch->lane->may_leave && !file->is_placed;
 	file->next += request->size;
 	file->payload += request->size;
 	file->room -= request->size;
 	file->lead = 0;
-	file->pending++;
-	batch->busy++;
-	batch->bytes += request->size;
-	read_begin(&batch->lane->reader, &slot->op);
+	batch_start_slot(batch, slot, file);
 }
 
 static const struct dsfs_read *batch_after(const struct batch *batch, size_t others)
@@ -349,10 +388,19 @@ static struct dsfs_read *batch_next_parted(struct batch *batch)
 	struct dsfs_read *read = file->read++;
 
 	if (--file->joined.count == 0) {
-		batch->parted = file->next_parted;
+		batch->parted = file->next_file;
 		batch_free_file(batch, file);
 	}
 	return read;
+}
+
+/* False: no memory. */
+static bool batch_place_joined(struct batch *batch, struct batch_file *file)
+{
+	file->payload = arena_take(batch->arena, file->joined.bytes, DSFS_BLOCK);
+	file->next = file->lead = 0;
+	file->end = file->room = file->joined.bytes;
+	return file->payload;
 }
 
 /* False: what comes next is to be read alone. */
@@ -364,18 +412,22 @@ static bool batch_start_joined(struct batch *batch)
 	if (!batch->arena || batch->parted)
 		return false;
 	neighbours_find(batch->lane->direct, &batch->permission, batch->reads, batch->count, joined);
-	file->payload = joined->count ? arena_take(batch->arena, joined->bytes, DSFS_BLOCK) : NULL;
-	if (!file->payload)
+	if (!joined->count || !batch_place_joined(batch, file))
 		return false;
 	file->read = batch->reads;
-	file->next = 0;
-	file->end = file->room = joined->bytes;
-	file->lead = file->pending = 0;
+	file->is_placed = true;
+	file->pending = 0;
 	file->error = 0;
 	batch->reads += joined->count;
 	batch->count -= joined->count;
 	batch_take_file(batch, file);
 	return true;
+}
+
+static void batch_start_again(struct batch *batch)
+{
+	batch->file = batch->again;
+	batch->again = batch->file->next_file;
 }
 
 /* False when there is none. */
@@ -401,14 +453,16 @@ static bool batch_start_file(struct batch *batch)
 		return true;
 	}
 	batch_take_file(batch, file);
-	batch_leave_file(batch, file); /* an empty one */
+	batch_close_file(batch, file); /* an empty one */
 	return true;
 }
 
 void batch_start(struct batch *batch)
 {
-	while (batch->slots->free_count && batch->slots->free_file_count &&
+	while (batch->slots->free_count && (batch->again || batch->slots->free_file_count) &&
 	       (batch->bytes < BATCH_BYTES || !batch->busy)) {
+		if (!batch->file && batch->again)
+			batch_start_again(batch);
 		if (!batch->file && !batch_start_file(batch))
 			return;
 		if (batch->file) {
@@ -421,17 +475,119 @@ void batch_start(struct batch *batch)
 	}
 }
 
+/* --- reads that are stuck --- */
+
+/* The device keeps the slot with its scratch, and what it has of the arena, until it lets go. */
+static void batch_leave_slot(struct batch *batch, struct batch_slot *slot)
+{
+	struct batch_slots *slots = batch->slots;
+	struct batch_file *file = slot->file;
+
+	slot->is_left = true;
+	slot->held = file->is_placed ? arena_hold(batch->arena, slot->op.request.payload) : NULL;
+	batch->lane->left++;
+	file->pending--;
+	batch->busy--;
+	batch->bytes -= slot->op.request.size;
+	slots->free[slots->free_count++] = slots->spare[--slots->spare_count];
+	read_leave(&slot->op);
+}
+
+/* It has nothing of the payload, so another one goes on with that. */
+static void batch_replace_slot(struct batch *batch, struct batch_slot *slot)
+{
+	struct batch_slot *other;
+
+	batch_leave_slot(batch, slot);
+	other = batch_take_slot(batch);
+	other->op.request = slot->op.request;
+	batch_start_slot(batch, other, slot->file);
+}
+
+static int batch_place_again(struct batch *batch, struct batch_file *file, struct error *err)
+{
+	if (!file->joined.count) {
+		file->next = file->read->offset;
+		return batch_place(batch, file, file->end - file->next, err);
+	}
+	return batch_place_joined(batch, file) ? 0 : error_set(err, -ENOMEM, "no memory in the arena");
+}
+
+/* Its bytes lie side by side: it is read from the beginning, to other memory. */
+static void batch_restart_file(struct batch *batch, struct batch_file *file)
+{
+	struct error why = { 0 };
+
+	for (unsigned i = 0; i < batch->slots->count; i++) {
+		struct batch_slot *slot = &batch->slots->first[i];
+
+		if (slot->batch == batch && slot->file == file && slot->op.pending && !slot->is_left)
+			batch_leave_slot(batch, slot);
+	}
+	if (!file->error && batch_place_again(batch, file, &why) < 0) {
+		batch_explain(batch, file->read, &why);
+		file->error = why.code;
+		file->next = file->end;
+	}
+	if (file->error) {
+		batch_close_file(batch, file);
+	} else if (batch->file != file) {
+		file->next_file = batch->again;
+		batch->again = file;
+	}
+}
+
+static void batch_leave_stuck(struct batch *batch)
+{
+	struct batch_slots *slots = batch->slots;
+	int64_t now = clock_now();
+
+	if (now - batch->lane->looked < ROUTE_SILENCE)
+		return;
+	batch->lane->looked = now;
+	for (unsigned i = 0; i < slots->count; i++) {
+		struct batch_slot *slot = &slots->first[i];
+
+		if (slot->is_left || !read_is_stuck(&slot->op, now))
+			continue;
+		if (!slot->file->is_placed && slots->spare_count)
+			batch_replace_slot(batch, slot);
+		else if (slot->file->is_placed && slots->spare_count >= slot->file->pending)
+			batch_restart_file(batch, slot->file);
+	}
+}
+
 /* --- the loop --- */
+
+static void batch_lay_out(struct batch_slots *slots, unsigned count, unsigned spare)
+{
+	struct batch_file *files;
+
+	slots->free = (struct batch_slot **)(slots + 1);
+	slots->spare = slots->free + count;
+	slots->free_files = (struct batch_file **)(slots->spare + spare);
+	slots->first = (struct batch_slot *)(slots->free_files + count + 1);
+	slots->count = count + spare;
+	files = (struct batch_file *)(slots->first + slots->count);
+	for (unsigned i = slots->count; i-- > 0;) {
+		if (i < count)
+			slots->free[slots->free_count++] = &slots->first[i];
+		else
+			slots->spare[slots->spare_count++] = &slots->first[i];
+	}
+	for (unsigned i = count + 1; i > 0; i--)
+		slots->free_files[slots->free_file_count++] = &files[i - 1];
+}
 
 static int batch_make_slots(struct lane *lane, unsigned count, struct error *err)
 {
+	unsigned spare = lane->has_copies ? count : 0;
 	struct batch_slots *slots;
-	struct batch_file *files;
-	size_t size = count * READ_SCRATCH;
+	size_t size = (count + spare) * READ_SCRATCH;
 	void *map;
 
-	slots = calloc(1, sizeof(*slots) + count * (sizeof(*slots->free) + sizeof(*slots->first)) +
-				  (count + 1) * (sizeof(*slots->free_files) + sizeof(*files)));
+	slots = calloc(1, sizeof(*slots) + (count + spare) * (sizeof(*slots->free) + sizeof(*slots->first)) +
+				  (count + 1) * (sizeof(*slots->free_files) + sizeof(struct batch_file)));
 	if (!slots)
 		return error_set(err, -ENOMEM, "no memory for %u reads at a time", count);
 	/* What the device writes to must not be shared with a forked child, page by page as either writes. */
@@ -441,17 +597,11 @@ static int batch_make_slots(struct lane *lane, unsigned count, struct error *err
 		return error_errno(err, "cannot reserve %zu bytes for reads", size);
 	}
 	(void)madvise(map, size, MADV_DONTFORK);
-	slots->free = (struct batch_slot **)(slots + 1);
-	slots->free_files = (struct batch_file **)(slots->free + count);
-	slots->first = (struct batch_slot *)(slots->free_files + count + 1);
-	files = (struct batch_file *)(slots->first + count);
-	for (unsigned i = count; i > 0; i--)
-		slots->free[slots->free_count++] = &slots->first[i - 1];
-	for (unsigned i = count + 1; i > 0; i--)
-		slots->free_files[slots->free_file_count++] = &files[i - 1];
+	batch_lay_out(slots, count, spare);
 	lane->slots = slots;
 	lane->scratch = map;
 	lane->scratch_size = size;
+	lane->looked = clock_now();
 	return 0;
 }
 
@@ -470,7 +620,8 @@ int batch_begin(struct batch *batch, bool many, unsigned depth, struct error *er
 
 bool batch_is_over(const struct batch *batch)
 {
-	return !batch->busy && !batch->file && !batch->parted && !batch->count && !(batch->todo && batch->todo->count);
+	return !batch->busy && !batch->file && !batch->parted && !batch->again && !batch->count &&
+	       !(batch->todo && batch->todo->count);
 }
 
 static void batch_sleep(int64_t limit, int64_t most)
@@ -509,6 +660,13 @@ static void batch_wait_lost(struct batch *batch, int64_t limit)
 	lane_wind_up(batch->lane);
 }
 
+/* What is under way does not end the wait of the others. */
+static bool batch_is_parked(const struct batch *batch)
+{
+	return batch->lane->left &&
+	       atomic_load_explicit(&batch->lane->reader.parked_count, memory_order_relaxed) == batch->busy;
+}
+
 static void batch_wait_engine(struct batch *batch, int64_t limit)
 {
 	struct engine *engine = batch->lane->reader.engine;
@@ -516,8 +674,12 @@ static void batch_wait_engine(struct batch *batch, int64_t limit)
 	bool readable;
 
 	engine->timeout = limit == BATCH_FOR_EVER ? 0 : limit;
-	if (engine_wait(engine, limit > 0, &readable, &why) < 0)
+	if (batch->lane->may_leave && limit > ROUTE_SILENCE)
+		engine->timeout = ROUTE_SILENCE;
+	if (engine_wait(engine, limit > 0 && !batch_is_parked(batch), &readable, &why) < 0)
 		lane_lose_ring(batch->lane);
+	else if (batch->lane->may_leave)
+		batch_leave_stuck(batch);
 }
 
 void batch_wait(struct batch *batch, int64_t limit)

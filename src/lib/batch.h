@@ -23,6 +23,7 @@ struct batch {
 	struct batch_slots *slots;  /* the lane's */
 	struct batch_file *file;    /* the one of which more is to be started */
 	struct batch_file *parted;  /* whose reads are to be made one by one */
+	struct batch_file *again;   /* that are to be read from the beginning: they were stuck */
 	const struct dsfs_read *failed;       /* whose reason err has */
 	unsigned busy;                        /* slots */
 	uint64_t bytes;                       /* that they read */

@@ -10,10 +10,10 @@
 #include "lib/forked.h"
 
 /* One small read gains nothing from a ring: the system call is the same, and a thread that makes no others need not
- * have one. */
-static bool direct_read_is_one(const struct dsfs_read *reads, size_t count)
+ * have one. But only a ring's read can be left where another member has the bytes. */
+static bool direct_read_is_at_once(const struct lane *lane, const struct dsfs_read *reads, size_t count)
 {
-	return count == 1 && reads->size <= READ_MAX;
+	return count == 1 && reads->size <= READ_MAX && !lane->has_copies;
 }
 
 int direct_read_many(struct opened *opened, struct dsfs_read *reads, size_t count, struct dsfs_arena *arena,
@@ -24,7 +24,7 @@ int direct_read_many(struct opened *opened, struct dsfs_read *reads, size_t coun
 
 	if (r < 0)
 		return r;
-	r = batch_begin(&batch, !direct_read_is_one(reads, count), 0, err);
+	r = batch_begin(&batch, !direct_read_is_at_once(batch.lane, reads, count), 0, err);
 	if (r == 0)
 		batch_start(&batch);
 	while (r == 0 && !batch_is_over(&batch))

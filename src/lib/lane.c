@@ -24,21 +24,92 @@ static __thread struct lane_thread lane_thread;
 static pthread_key_t lane_key; /* its destructor tells that a thread ends */
 static bool has_key;
 static struct lane *all;
+static struct lane *kept; /* by devices; linked by all_next */
 static uint64_t all_generation;
 
 /* --- taking apart --- */
+
+/* What is with the kernel has come back. */
+static void lane_end_reads(struct lane *lane)
+{
+	engine_free(lane->lost);
+	engine_free(lane->many);
+	engine_free(lane->sync);
+	reader_close(&lane->reader);
+	if (lane->scratch)
+		munmap(lane->scratch, lane->scratch_size);
+	free(lane->slots);
+}
+
+/* True: the kernel has none of its reads any more. */
+static bool lane_take_back(struct engine *engine)
+{
+	struct io_read *read, *next;
+	bool is_over = engine_wind_up(engine, &read);
+
+	for (; read; read = next) {
+		next = read->next;
+		read_move(read);
+	}
+	return is_over;
+}
+
+/* Nobody reads with it: whether the device has let go of what was left to it. */
+static bool lane_is_free(struct lane *lane)
+{
+	if (lane->left && lane->lost)
+		(void)lane_take_back(lane->lost);
+	if (lane->left && lane->many && lane->many->ops->wind_up)
+		(void)lane_take_back(lane->many);
+	return !lane->left;
+}
+
+/* The device may write to memory of reads that were left: it stays, with what they need when they come back. Under the
+ * lock. */
+static void lane_keep(struct lane *lane)
+{
+	lane->kept = lane->direct->volume;
+	atomic_fetch_add(&lane->kept->uses, 1);
+	lane->all_next = kept;
+	kept = lane;
+}
 
 /* What it shares with its version; its own memory stays. Under the lock. */
 static void lane_clear(struct lane *lane)
 {
 	tally_tell(&lane->tally, &lane->counters, lane->direct->link, true);
-	engine_free(lane->many);
-	engine_free(lane->sync);
-	reader_close(&lane->reader);
 	names_reader_close(lane->names);
-	if (lane->scratch)
-		munmap(lane->scratch, lane->scratch_size);
-	free(lane->slots);
+	if (lane_is_free(lane))
+		lane_end_reads(lane);
+	else
+		lane_keep(lane);
+}
+
+/* Its thread or queue does not need its memory any more. Under the lock. */
+static void lane_drop(struct lane *lane)
+{
+	lane->is_dropped = true;
+	if (!lane->kept)
+		free(lane);
+}
+
+/* Ends what devices have let go of since. Under the lock. */
+static void lane_look_at_kept(void)
+{
+	struct lane **link = &kept, *lane;
+
+	while ((lane = *link)) {
+		if (!lane_is_free(lane)) {
+			link = &lane->all_next;
+			continue;
+		}
+		*link = lane->all_next;
+		lane_end_reads(lane);
+		direct_volume_put(lane->kept);
+		lane->kept = NULL;
+		if (lane->is_dropped)
+			free(lane);
+	}
 }
 
 static void lane_unlink(struct lane *lane)
@@ -57,8 +128,8 @@ void lane_free(struct lane *lane)
 		lane_unlink(lane);
 		lane_clear(lane);
 	}
+	lane_drop(lane);
 	forked_unlock();
-	free(lane);
 }
 
 static void lane_thread_ends(void *argument)
@@ -94,7 +165,7 @@ static void lane_adopt_all(void)
 {
 	if (all_generation == forked_generation())
 		return;
-	all = NULL;
+	all = kept = NULL;
 	all_generation = forked_generation();
 }
 
@@ -104,6 +175,7 @@ void lane_close_all(struct direct *direct)
 
 	forked_lock();
 	lane_adopt_all();
+	lane_look_at_kept();
 	for (lane = all; lane; lane = next) {
 		next = lane->all_next;
 		if (lane->direct != direct)
@@ -115,14 +187,20 @@ void lane_close_all(struct direct *direct)
 	forked_unlock();
 }
 
-/* A ring of the parent goes on for as long as somebody has its descriptor. */
-void lane_in_child(void)
+static void lane_forget(struct lane *list)
 {
-	for (struct lane *lane = all; lane; lane = lane->all_next) {
+	for (struct lane *lane = list; lane; lane = lane->all_next) {
 		engine_forget(lane->many);
 		engine_forget(lane->lost);
 	}
-	all = NULL;
+}
+
+/* A ring of the parent goes on for as long as somebody has its descriptor. */
+void lane_in_child(void)
+{
+	lane_forget(all);
+	lane_forget(kept);
+	all = kept = NULL;
 	all_generation = forked_generation();
 }
 
@@ -149,6 +227,14 @@ static int lane_make_caches(struct direct *direct, struct error *err)
 	return r;
 }
 
+static bool lane_has_copies(const struct members *members)
+{
+	for (uint32_t i = 0; i < members->group_count; i++)
+		if (members->groups[i].redundant)
+			return true;
+	return false;
+}
+
 int lane_new(struct direct *direct, struct lane **ret, struct error *err)
 {
 	struct lane *lane = calloc(1, sizeof(*lane));
@@ -158,8 +244,10 @@ int lane_new(struct direct *direct, struct lane **ret, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for a reader");
 	lane->direct = direct;
 	lane->key = direct->key;
+	lane->has_copies = lane_has_copies(&direct->index->members);
 	forked_lock();
 	lane_adopt_all();
+	lane_look_at_kept();
 	r = lane_make_caches(direct, err);
 	if (r == 0)
 		r = names_reader_open(direct->index->names, &lane->names, err);
@@ -192,7 +280,9 @@ static void lane_sweep(struct lane_thread *thread)
 			continue;
 		}
 		*link = lane->next;
-		free(lane);
+		forked_lock();
+		lane_drop(lane);
+		forked_unlock();
 	}
 }
 
@@ -277,11 +367,15 @@ static int lane_make_engines(struct lane *lane, bool many, struct error *err)
 	return 0;
 }
 
-/* No read is under way. */
+/* No read is under way, but what was left to the device. */
 static void lane_replace_ring(struct lane *lane)
 {
 	if (!lane->many || engine_is_open(lane->many))
 		return;
+	if (lane->left) {
+		lane_lose_ring(lane);
+		return;
+	}
 	engine_free(lane->many);
 	lane->many = NULL;
 	lane->has_tried_many = false;
@@ -306,19 +400,14 @@ int lane_start(struct lane *lane, const struct reader_events *events, bool many,
 		r = lane_make_engines(lane, many, err);
 	if (r == 0)
 		lane->reader.engine = many && lane->many ? lane->many : lane->sync;
+	/* What a thread reads at once keeps the thread. */
+	lane->may_leave = r == 0 && lane->has_copies && lane->reader.engine->ops->wind_up;
 	return r;
 }
 
 void lane_wind_up(struct lane *lane)
 {
-	struct io_read *read, *next;
-	bool is_over = engine_wind_up(lane->lost, &read);
-
-	for (; read; read = next) {
-		next = read->next;
-		engine_read(lane->reader.engine, read);
-	}
-	if (!is_over)
+	if (!lane_take_back(lane->lost))
 		return;
 	engine_free(lane->lost);
 	lane->lost = NULL;
@@ -330,6 +419,7 @@ void lane_lose_ring(struct lane *lane)
 
 	lane->lost = lane->many;
 	lane->many = NULL;
+	lane->may_leave = false;
 	if (pool_new(&setup, &lane->many, NULL) < 0)
 		lane->many = NULL;
 	lane->reader.engine = lane->many ? lane->many : lane->sync;

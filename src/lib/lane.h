@@ -37,6 +37,10 @@ struct lane {
 	struct engine *lost;  /* a former many, which the kernel has reads of yet */
 	bool has_tried_many;
 	unsigned depth; /* as of lane_start() */
+	bool has_copies; /* the version has bytes with copies */
+	bool may_leave;  /* a read that is stuck, as of lane_start() */
+	int64_t looked;  /* when it was last looked for those, ns */
+	unsigned left;   /* slots that the device keeps: read_leave() */
 	struct batch_slots *slots; /* of batch.c; free() them */
 	uint8_t *scratch;     /* for slots; mapped, of scratch_size */
 	size_t scratch_size;
@@ -47,6 +51,8 @@ struct lane {
 	/* Guarded by forked_lock(). */
 	_Atomic bool is_dead; /* direct is closed: only this memory is left */
 	struct lane *all_next, **all_link;
+	struct volume *kept;  /* is_dead, and the device keeps reads: a use of what they need */
+	bool is_dropped;      /* by its thread or queue, before the device let go */
 };
 
 /* A second one for the same thread when it is in the middle of something: callbacks make calls. */

@@ -105,7 +105,7 @@ struct read_op {
 	/* Since when it waits for the device without getting on, ns, monotonic; 0: it does not. Any thread may read
 	 * it. */
 	_Atomic int64_t waiting_since;
-	bool is_left;            /* by read_leave() */
+	struct engine *left_to;  /* by read_leave(): it counts what is under way; NULL: it is not left */
 	bool waits;              /* to be parked: the way to the device fails */
 	int path_error;          /* negative errno, how */
 	struct read_op *parked;  /* the next one that is, see reader.parked */

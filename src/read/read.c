@@ -193,8 +193,8 @@ void read_leave(struct read_op *op)
 	static const _Atomic uint64_t nobody;
 
 	op->request.wanted = &nobody;
-	op->is_left = true;
-	op->reader->engine->left += op->pending;
+	op->left_to = op->reader->engine;
+	op->left_to->left += op->pending;
 	op_drop_claims(op);
 	atomic_store_explicit(&op->waiting_since, 0, memory_order_relaxed);
 }
@@ -219,17 +219,29 @@ static void read_done(struct io_read *io, int result)
 	if (op->reader->setup.route)
 		route_end(op->reader->setup.route, fetch->io.member, fetch->started, now, fetch->result);
 	counter_span(counters->device_latency, now - fetch->started);
-	op->reader->engine->left -= op->is_left;
+	if (op->left_to)
+		op->left_to->left--;
 	if (fetch->result > 0)
 		counter_add(&counters->device_bytes, (uint64_t)fetch->result);
 	if (--op->pending == 0)
 		read_advance(op);
 }
 
+void read_move(struct io_read *io)
+{
+	const struct read_op *op = ((const struct read_fetch *)io)->op; /* its first member */
+
+	if (op->left_to)
+		read_done(io, -ECANCELED);
+	else
+		engine_read(op->reader->engine, io);
+}
+
 void read_begin(struct reader *reader, struct read_op *op)
 {
 	op->reader = reader;
-	op->whole = op->waits = op->is_left = false;
+	op->whole = op->waits = false;
+	op->left_to = NULL;
 	op->mismatches = 0;
 	atomic_store_explicit(&op->waiting_since, 0, memory_order_relaxed);
 	plan_begin(op, op->request.offset, op->request.size);

@@ -1,0 +1,34 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: in=gcc,asan timeout=300
+# A member of a mirrored volume does not answer while a program reads the volume by libdatasetfs itself: single reads,
+# queues, large files and arenas go on with the other copies, no byte is wrong, and what the device writes late goes to
+# memory that is nobody's. The handle is closed meanwhile. Without io_uring this cannot be.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+need_fuse
+
+mkdir -p source back
+python3 - "${SEED:=$RANDOM}" <<'END'
+import random
+import sys
+rng = random.Random(int(sys.argv[1]))
+for number in range(600):
+    with open(f"source/{number}", "wb") as file:
+        file.write(rng.randbytes(200 + min(100_000, int(rng.lognormvariate(8.6, 0.9)))))
+for number in range(6):
+    with open(f"source/large{number}", "wb") as file:
+        file.write(rng.randbytes(3_000_000))
+END
+say "SEED=$SEED"
+pack back/a,back/b source --protect mirror:2
+for member in a b; do
+    echo 2000 >$member.control
+    slow_device back/$member $member 2000 $member.control
+done
+
+rc=0
+"$DATASETFS_BUILD/tests/library/library-stuck" a,b source b.control 2000 "$(length 4 40)" >stuck.log 2>&1 || rc=$?
+echo 2000 >b.control # else its threads do not end
+[ $rc = 0 ] || fail "status $rc: $(cat stuck.log)"
+say "$(cat stuck.log)"
+wait_for 20 grep -q '^hung=' b.control.log || fail "it did not hang"
