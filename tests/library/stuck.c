@@ -2,11 +2,14 @@
 /* A member of a mirrored volume does not answer for a while, again and again, under threads that read in every way: all
  * reads are right and go on, memory that the program got back stays as it is when the device answers late, the handle
  * is closed meanwhile, and nothing is left in the end.
- * usage: library-stuck VOLUME SOURCE CONTROL WORD CYCLES
+ * usage: library-stuck VOLUME SOURCE CONTROL WORD CYCLES [closed]
+ *   closed: the program closes rings that the device has reads of, before it closes the handle
  *   CONTROL: the file that controls the member's device (tests/lib/slowfs.c); WORD: what it says while it answers */
 #include "files.h"
 
+#include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -20,6 +23,7 @@
 #define LIMIT   30 /* s, for what takes one */
 #define KEPT    64u
 #define PATTERN 0xa5
+#define DESCRIPTORS 4096 /* that are looked at */
 #define ROOM    ((size_t)64 << 20)
 
 struct reader {
@@ -51,6 +55,27 @@ static void say(const char *what)
 
 	if (!file || fprintf(file, "%s\n", what) < 0 || fclose(file) != 0)
 		FAIL("cannot write '%s'", control);
+}
+
+/* The kernel lets no process end whose thread is in a read of a device that hangs. */
+static void answer(void)
+{
+	int fd = open(control, O_WRONLY | O_TRUNC);
+
+	if (fd < 0 || write(fd, word, strlen(word)) < 0)
+		_exit(3);
+	close(fd);
+}
+
+static void too_late(int signal)
+{
+	static const char why[] = "somebody waits for the member that hangs\n";
+
+	(void)signal;
+	if (write(STDERR_FILENO, why, sizeof(why) - 1) < 0)
+		_exit(3);
+	answer();
+	_exit(1);
 }
 
 static void wait_a_while(void)
@@ -232,13 +257,11 @@ static void reader_free(struct reader *reader)
 
 /* --- the member --- */
 
-/* Everybody goes on while it hangs. */
-static void hang(void)
+/* Everybody goes on. */
+static void wait_for_steps(void)
 {
 	unsigned before[READERS];
 
-	say("hang");
-	wait_a_while();
 	for (unsigned i = 0; i < READERS; i++)
 		before[i] = atomic_load(&readers[i].steps);
 	alarm(LIMIT);
@@ -246,6 +269,13 @@ static void hang(void)
 		while (atomic_load(&readers[i].steps) - before[i] < STEPS)
 			nanosleep(&(struct timespec){ .tv_nsec = 10 * 1000 * 1000 }, NULL);
 	alarm(0);
+}
+
+static void hang(void)
+{
+	say("hang");
+	wait_a_while();
+	wait_for_steps();
 }
 
 static void heal(void)
@@ -266,18 +296,55 @@ static void cycle(void)
 	wait_a_while();
 }
 
+static bool is_ring(int fd)
+{
+	char path[32], target[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	n = readlink(path, target, sizeof(target) - 1);
+	target[n < 0 ? 0 : n] = 0;
+	return !strcmp(target, "anon_inode:[io_uring]");
+}
+
+static unsigned count_rings(void)
+{
+	unsigned count = 0;
+
+	for (int fd = 0; fd < DESCRIPTORS; fd++)
+		count += is_ring(fd);
+	return count;
+}
+
+/* Their numbers lead elsewhere from now on. */
+static void close_rings(void)
+{
+	int other = open("/dev/null", O_RDWR);
+
+	for (int fd = 0; fd < DESCRIPTORS; fd++)
+		if (is_ring(fd))
+			dup2(other, fd);
+	close(other);
+}
+
 /* The threads end, and the handle is closed, while it hangs: what the device writes later is nobody's memory. */
-static void close_while_it_hangs(void)
+static void close_while_it_hangs(bool without_rings)
 {
 	uint8_t *room;
 
 	hang();
+	if (without_rings) {
+		close_rings();
+		wait_for_steps();
+	}
 	alarm(LIMIT);
 	atomic_store(&ends, true);
 	for (unsigned i = 0; i < READERS; i++)
 		pthread_join(readers[i].thread, NULL);
 	dsfs_close(fs);
 	alarm(0);
+	if (!without_rings && !count_rings())
+		FAIL("the device keeps no read");
 	for (unsigned i = 0; i < READERS; i++)
 		reader_free(&readers[i]);
 	room = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -287,21 +354,6 @@ static void close_while_it_hangs(void)
 	heal();
 	check_pattern(room, ROOM);
 	munmap(room, ROOM);
-}
-
-static unsigned count_rings(void)
-{
-	char path[32], target[64];
-	unsigned count = 0;
-	ssize_t n;
-
-	for (int fd = 0; fd < 4096; fd++) {
-		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-		n = readlink(path, target, sizeof(target) - 1);
-		target[n < 0 ? 0 : n] = 0;
-		count += strcmp(target, "anon_inode:[io_uring]") == 0;
-	}
-	return count;
 }
 
 /* What was left behind goes when another handle is opened and closed after the device has let go. */
@@ -324,12 +376,14 @@ static void check_end(const char *volume)
 
 int main(int argc, char **argv)
 {
-	if (argc != 6) {
-		fprintf(stderr, "usage: library-stuck VOLUME SOURCE CONTROL WORD CYCLES\n");
+	if (argc != 6 && argc != 7) {
+		fprintf(stderr, "usage: library-stuck VOLUME SOURCE CONTROL WORD CYCLES [closed]\n");
 		return 2;
 	}
 	control = argv[3];
 	word = argv[4];
+	signal(SIGALRM, too_late);
+	atexit(answer);
 	fs = files_open(argv[1]);
 	files_find(fs, argv[2], &files);
 	pthread_barrier_init(&barrier, NULL, READERS + 1);
@@ -337,7 +391,7 @@ int main(int argc, char **argv)
 		reader_start(&readers[i]);
 	for (int i = 0; i < atoi(argv[5]); i++)
 		cycle();
-	close_while_it_hangs();
+	close_while_it_hangs(argc > 6);
 	check_end(argv[1]);
 	files_free(&files);
 	for (unsigned i = 0; i < READERS; i++)
