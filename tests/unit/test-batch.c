@@ -8,6 +8,7 @@
 
 #include "image/checksum.h"
 #include "image/index_load.h"
+#include "lib/arena.h"
 #include "lib/batch.h"
 #include "lib/check.h"
 #include "lib/forked.h"
@@ -250,6 +251,34 @@ static void test_peek(void **state)
 	fifo_free(&fifo);
 }
 
+/* What a device may write to is not used again before it has let go, also by who has freed the arena. */
+static void test_held(void **state)
+{
+	struct dsfs_arena *arena;
+	struct arena_block *held;
+	uint8_t *first, *second;
+
+	(void)state;
+	assert_int_equal(dsfs_arena_new(&arena), 0);
+	first = arena_take(arena, 100, 1);
+	dsfs_arena_reset(arena);
+	assert_ptr_equal(arena_take(arena, 100, 1), first);
+	held = arena_hold(arena, first);
+	for (unsigned i = 0; i < 2; i++) {
+		dsfs_arena_reset(arena);
+		second = arena_take(arena, 100, 1);
+		assert_true(second < first || second >= first + ((size_t)1 << 20));
+	}
+	arena_let_go(held);
+	dsfs_arena_reset(arena);
+	assert_ptr_equal(arena_take(arena, 100, 1), first);
+	held = arena_hold(arena, first);
+	dsfs_arena_free(arena);
+	memset(first, 1, 100);
+	arena_let_go(held);
+	arena_let_go(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +286,7 @@ int main(void)
 		cmocka_unit_test(test_block),
 		cmocka_unit_test(test_gather),
 		cmocka_unit_test(test_peek),
+		cmocka_unit_test(test_held),
 	};
 	int r;
 
