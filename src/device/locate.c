@@ -183,7 +183,7 @@ int locate_identity(int fd, char identity[TOPOLOGY_IDENTITY_SIZE], struct error 
 {
 	auto_topology struct topology topology = { 0 };
 	const struct topology_namespace *namespace;
-	dev_t device;
+	dev_t device = 0;
 	int r = locate_device(fd, &topology, &device, err);
 
 	identity[0] = 0;
@@ -199,7 +199,7 @@ int locate_domain(int fd, char domain[TOPOLOGY_DOMAIN_SIZE], struct error *err)
 {
 	auto_topology struct topology topology = { 0 };
 	const struct topology_namespace *namespace;
-	dev_t device;
+	dev_t device = 0;
 	int r = locate_device(fd, &topology, &device, err);
 
 	domain[0] = 0;

@@ -79,8 +79,10 @@ void protection_write(struct serve *serve, struct json *json)
 	unsigned single;
 	char text[256];
 
-	if (!members->count)
+	if (!members->count) {
+		json_null(json, DSFS_CONTROL_PROTECTION);
 		return;
+	}
 	protection = protection_measure(members, &generation->version.segments);
 	single = protection_percent(protection.single, protection.bytes);
 	json_begin_object(json, DSFS_CONTROL_PROTECTION);

@@ -4,5 +4,5 @@
 #include "base/json.h"
 #include "serve/serve.h"
 
-/* An object; nothing for a volume of one member. */
+/* An object; null for a volume of one member. */
 void protection_write(struct serve *serve, struct json *json);
