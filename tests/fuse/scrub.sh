@@ -94,3 +94,12 @@ rc=0
 datasetfsctl scrub --repair --from mnt/.datasetfs/damage vol/a >out 2>err || rc=$?
 assert_eq "status" $rc 1
 assert_contains "the file" "$(cat out)" "lost 'small/200': no copy is right"
+unmount mnt
+
+say "the copy that is left"
+names=(a b)
+mv "vol/${names[$member]}" away
+mount_volume "vol/${names[1 - member]}" mnt
+! cat mnt/small/200 >out 2>err || fail "a file that is wrong on the only member was read"
+assert_eq "places" "$(cut -f 1 mnt/.datasetfs/damage | sort -u)" $((1 - member))
+unmount mnt

@@ -65,12 +65,14 @@ static void content_note(const struct content *content, const struct reader_plac
 static void content_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
 {
 	struct content *content = content_of(op);
+	uint64_t copies[DSFS_COPIES_MAX]; /* of which the first one was read: where there are more, each was noted */
 
 	content_report(content, chunk, err);
-	if (chunk && error_is_damage(err->code) && !chunk_is_inline(chunk))
-		content_note(content, &(struct reader_place){ address_member(chunk->address),
-							      address_offset(chunk->address), chunk->stored, chunk },
-			     err);
+	if (chunk && error_is_damage(err->code) && !chunk_is_inline(chunk)) {
+		members_copies(&content->generation->index->members, chunk->address, copies);
+		content_note(content, &(struct reader_place){ address_member(copies[0]), address_offset(copies[0]),
+							      chunk->stored, chunk }, err);
+	}
 	generations_mark_stale(&content->worker->serve->generations, content->generation);
 }
 
