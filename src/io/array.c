@@ -26,6 +26,8 @@ static int array_find(struct source *source, uint32_t member, struct source **re
 		return error_set(err, -EINVAL, "member %" PRIu32 ": the volume has %" PRIu32, member, array->count);
 	if (!array_has(array, member))
 		return error_set(err, -ENODEV, "member %" PRIu32 " is missing", member);
+	if (array->is_silent && array->is_silent(array->owner, member))
+		return error_set(err, -ETIMEDOUT, "member %" PRIu32 " does not answer", member);
 	*ret = &__atomic_load_n(&array->files[member], __ATOMIC_ACQUIRE)->source;
 	return 0;
 }

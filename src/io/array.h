@@ -14,6 +14,10 @@ struct array_source {
 	struct file_source **files;
 	int *fds;                       /* theirs, as an engine takes them, */
 	struct file_geometry *geometry; /* and what they are, as a reader takes it: logical_block is the largest */
+	/* Set by the owner, or NULL: whether a member does not answer. It is read with -ETIMEDOUT then, has no size,
+	 * and nobody waits for it. */
+	bool (*is_silent)(const void *owner, uint32_t slot);
+	const void *owner;
 };
 
 /* No slot has a member yet. */

@@ -26,7 +26,7 @@ void route_free(struct route *route)
 #define ROUTE_LOAD(FIELD)         atomic_load_explicit(&(FIELD), memory_order_relaxed)
 #define ROUTE_STORE(FIELD, VALUE) atomic_store_explicit(&(FIELD), (VALUE), memory_order_relaxed)
 
-static int64_t route_silence(const struct route_member *member, int64_t now)
+static int64_t route_wait(const struct route_member *member, int64_t now)
 {
 	int64_t silence = now - ROUTE_LOAD(member->progress);
 
@@ -37,7 +37,12 @@ static bool route_is_silent(const struct route_member *member, int64_t now)
 {
 	int64_t limit = ROUTE_SLOWER * ROUTE_LOAD(member->base);
 
-	return route_silence(member, now) > (limit > ROUTE_SILENCE ? limit : ROUTE_SILENCE);
+	return route_wait(member, now) > (limit > ROUTE_SILENCE ? limit : ROUTE_SILENCE);
+}
+
+int64_t route_silence(const struct route *route, uint32_t number, int64_t now)
+{
+	return route_wait(&route->members[number], now);
 }
 
 bool route_is_suspect(const struct route *route, uint32_t number, int64_t now)
@@ -74,7 +79,7 @@ int64_t route_latency(const struct route *route, uint32_t number, int64_t now)
 
 static double route_score(const struct route_member *member, int64_t now)
 {
-	int64_t latency = route_fade(member, now), silence = route_silence(member, now);
+	int64_t latency = route_fade(member, now), silence = route_wait(member, now);
 
 	if (silence > latency)
 		latency = silence;

@@ -38,6 +38,8 @@ uint32_t route_choose(struct route *route, const uint32_t *members, uint32_t cou
 /* A read of a member begins; it ended, having begun then. result: bytes, or not more than 0 when it failed. */
 void route_begin(struct route *route, uint32_t member, int64_t now);
 void route_end(struct route *route, uint32_t member, int64_t begun, int64_t now, int64_t result);
+/* ns for which nothing of what it has under way has come back; 0: it has nothing under way. */
+int64_t route_silence(const struct route *route, uint32_t member, int64_t now);
 /* ns that a read of it takes now. */
 int64_t route_latency(const struct route *route, uint32_t member, int64_t now);
 /* Silent for long with reads under way, or failing. */

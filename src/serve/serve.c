@@ -1,11 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of members: threads that show them never wait for the one that changes them, so former ones stay. */
+/* What all threads do with members. Threads that show their names never wait for the one that changes them, so former
+ * names stay. */
 #include "serve/serve.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "device/locate.h"
+
+#define SERVE_SILENCE INT64_C(5000000000) /* ns, after which a member counts as missing */
+#define SERVE_NAP     50000u              /* µs */
+
+bool serve_is_silent(const void *owner, uint32_t slot)
+{
+	const struct serve *serve = owner;
+	int64_t silence;
+
+	for (;;) {
+		silence = route_silence(serve->route, slot, clock_now());
+		if (!silence || !route_is_suspect(serve->route, slot, clock_now()))
+			return false;
+		if (silence >= SERVE_SILENCE)
+			return true;
+		usleep(SERVE_NAP);
+	}
+}
 
 /* Without memory to remember it by, a former name is lost, and not freed. */
 static void serve_keep_name(struct serve_member *member, char *former)

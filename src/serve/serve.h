@@ -150,6 +150,10 @@ static inline struct serve_member_name serve_member_name(const struct serve *ser
 	return name;
 }
 
+/* Whether a member has not answered workers for so long that nobody else should wait for it, as array_source.is_silent
+ * of the volume: its owner is the serve. Waits until that is known. */
+bool serve_is_silent(const void *owner, uint32_t slot);
+
 /* By the control thread, or before it runs: what a member is found by, and which namespace it is. Takes the name. */
 void serve_rename_member(struct serve *serve, uint32_t slot, char *name);
 /* All names. */

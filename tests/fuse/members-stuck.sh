@@ -124,6 +124,19 @@ for channel in "${channels[@]}"; do
     [ $((reads * 8)) -lt "$all" ] || fail "a slow member has $reads of $all reads"
     heal slow
 
+    # Threads of the daemon that read the volume themselves do not wait for it either: versions are listed and opened.
+    if [ "$channel" = "${channels[0]}" ]; then
+        readers 4 1 0.5 0 0 sh strike hang >/dev/null || fail "hang"
+        wait_for 20 is_member 1 state = suspect || fail "nobody noticed"
+        (ls mnt/.datasetfs/versions && datasetfsctl switch mnt v1) >listed 2>&1 &
+        lister=$!
+        wait_for 30 grep -q 'serves version' listed || { heal hang; fail "versions while a member hangs: $(cat listed)"; }
+        wait $lister || fail "versions: $(cat listed)"
+        assert_eq "versions" "$(head -n 1 listed)" v1
+        heal hang
+        comes_back
+    fi
+
     # A walker, for whom others read ahead, and wait there: READs that wait for them go elsewhere.
     for delay in 0.2 0.4; do
         unmount mnt

@@ -139,6 +139,8 @@ static int session_open_volume(struct serve *serve, struct error *err)
 		return r;
 	}
 	serve->volume = take_ptr(&assembly.array);
+	serve->volume->owner = serve;
+	serve->volume->is_silent = serve->route ? serve_is_silent : NULL;
 	for (uint32_t i = 0; i < serve->volume->count; i++) {
 		if (assembly.names[i])
 			serve_rename_member(serve, i, take_ptr(&assembly.names[i]));
