@@ -70,6 +70,20 @@ assert_eq "its state" "$(member 1 state)" ok
 assert_eq "reads that failed" "$(stats mnt read_failures)" 0
 unmount mnt
 
+say "missing, and what the volume was called by is empty"
+mv b away/
+mount_volume a mnt
+cp a away/a
+: >a
+: >daemon.log
+mv away/b b
+wait_for 30 is_told "is used again, it is '.*/b'" || fail "it is not found: $(cat daemon.log)"
+! is_told "the volume has 1 members" || fail "an empty member is no volume: $(cat daemon.log)"
+cat away/a >a
+is_read 0
+compare source mnt || fail "with both that are back"
+unmount mnt
+
 say "one that missed changes"
 head -c 1000000 /dev/urandom >source/more
 pack a source

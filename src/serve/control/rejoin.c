@@ -105,13 +105,13 @@ static int rejoin_look(struct serve *serve, const char *name, bool *ret_whole, s
 	struct superblock super;
 	int r = assembly_open(name, &assembly, err);
 
-	if (r == 0 && assembly.count != serve->volume->count)
-		r = error_set(err, -EINVAL, "the volume has %" PRIu32 " members now, had %" PRIu32 " at the mount",
-			      assembly.count, serve->volume->count);
 	if (r == 0)
 		r = catalogue_load(&assembly.array->source, &super, &catalogue, err);
 	if (r == 0)
 		r = mounted_check(serve, &super, atomic_load(&serve->newest), err);
+	if (r == 0 && assembly.count != serve->volume->count) /* of one that is empty it is 1 */
+		r = error_set(err, -EINVAL, "the volume has %" PRIu32 " members now, had %" PRIu32 " at the mount",
+			      assembly.count, serve->volume->count);
 	if (r == 0)
 		r = rejoin_take_all(serve, &assembly, &catalogue.members, ret_whole, err);
 	catalogue_free(&catalogue);
@@ -135,7 +135,7 @@ static void rejoin_try(struct serve *serve, bool *ret_whole)
 			continue;
 		err = (struct error){ 0 };
 		r = rejoin_look(serve, name, ret_whole, &err);
-		break;
+		is_all = r == 0;
 	}
 	if (r < 0 && log_allow(&limit, &suppressed))
 		log_error(&err, "cannot look for members of '%s', trying again", serve->options.volume);
