@@ -130,7 +130,7 @@ for channel in "${channels[@]}"; do
         wait_for 20 is_member 1 state = suspect || fail "nobody noticed"
         (ls mnt/.datasetfs/versions && datasetfsctl switch mnt v1) >listed 2>&1 &
         lister=$!
-        wait_for 30 grep -q 'serves version' listed || { heal hang; fail "versions while a member hangs: $(cat listed)"; }
+        wait_for 30 grep -q 'serves version' listed || fail "versions while a member hangs: $(cat listed)"
         wait $lister || fail "versions: $(cat listed)"
         assert_eq "versions" "$(head -n 1 listed)" v1
         heal hang
