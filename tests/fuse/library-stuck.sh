@@ -26,13 +26,16 @@ for member in a b; do
     slow_device back/$member $member 2000 $member.control
 done
 
-# stuck CYCLES [closed]
+# stuck WHERE CYCLES [closed]
 stuck() {
-    "$DATASETFS_BUILD/tests/library/library-stuck" a,b source b.control 2000 "$@" >stuck.log 2>&1 ||
+    "$DATASETFS_BUILD/tests/library/library-stuck" "$1" source b.control 2000 "${@:2}" >stuck.log 2>&1 ||
         fail "$*: $(cat stuck.log)"
     say "$*: $(cat stuck.log)"
 }
 
-stuck "$(length 4 40)"
-stuck 0 closed
+stuck a,b "$(length 4 40)"
+stuck a,b 0 closed
+mount_volume a mnt
+! is_root || stuck mnt "$(length 1 10)" # others may not read past it
+unmount mnt
 wait_for 20 grep -q '^hung=' b.control.log || fail "it did not hang"
