@@ -4,7 +4,8 @@
  * is closed meanwhile, and nothing is left in the end.
  * usage: library-stuck VOLUME SOURCE CONTROL WORD CYCLES [closed]
  *   closed: the program closes rings that the device has reads of, before it closes the handle
- *   CONTROL: the file that controls the member's device (tests/lib/slowfs.c); WORD: what it says while it answers */
+ *   CONTROL: the file that controls the member's device (tests/lib/slowfs.c); WORD: what it says while it answers
+ * Exit status: 0; 77 without io_uring; 1 and the reason. */
 #include "files.h"
 
 #include <fcntl.h>
@@ -242,7 +243,6 @@ static void *reader_main(void *argument)
 
 static void reader_start(struct reader *reader)
 {
-	reader->seed = (uint64_t)(reader - readers) + 1;
 	if (dsfs_arena_new(&reader->arena) != 0 || dsfs_queue_new(fs, 0, &reader->queue) != 0 ||
 	    pthread_create(&reader->thread, NULL, reader_main, reader) != 0)
 		FAIL("a thread");
@@ -386,6 +386,13 @@ int main(int argc, char **argv)
 	atexit(answer);
 	fs = files_open(argv[1]);
 	files_find(fs, argv[2], &files);
+	for (unsigned i = 0; i < READERS; i++)
+		readers[i].seed = i + 1;
+	step_one(&readers[0]);
+	if (!count_rings()) {
+		printf("no io_uring\n");
+		return 77;
+	}
 	pthread_barrier_init(&barrier, NULL, READERS + 1);
 	for (unsigned i = 0; i < READERS; i++)
 		reader_start(&readers[i]);
