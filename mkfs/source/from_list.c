@@ -255,21 +255,6 @@ void from_list_close(struct from_list *list)
 	free(list);
 }
 
-/* The name of the next path if it lies directly in the directory, else NULL. */
-static const char *from_list_name_in(const struct from_list *list, const char *directory)
-{
-	size_t length = strlen(directory);
-	const char *slash = list->path ? strrchr(list->path, '/') : NULL;
-
-	if (!list->path)
-		return NULL;
-	if (!slash)
-		return length ? NULL : list->path;
-	if ((size_t)(slash - list->path) != length || memcmp(list->path, directory, length) != 0)
-		return NULL;
-	return slash + 1;
-}
-
 static uint32_t from_list_depth(const char *directory)
 {
 	uint32_t depth = *directory != 0;
@@ -340,7 +325,7 @@ static int from_list_fill_listing(struct from_list *list, const struct listing_c
 	const char *name;
 	int r;
 
-	while ((name = from_list_name_in(list, listing->dir->path))) {
+	while ((name = listing_name_in(list->path, listing->dir->path, listing->dir->length))) {
 		r = listing_add(context, listing, name, DT_UNKNOWN, err);
 		if (r == -ENOENT)
 			return error_set(err, r, "'%s' in the list does not exist", list->path);

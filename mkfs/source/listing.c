@@ -186,3 +186,14 @@ int listing_next(struct listing *listing, struct listing_entry *ret, struct erro
 	memcpy(&ret->attributes, (const char *)record + ret->name_length + 1, sizeof(ret->attributes));
 	return 1;
 }
+
+const char *listing_name_in(const char *path, const char *directory, size_t length)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	if (!slash)
+		return length ? NULL : path;
+	if ((size_t)(slash - path) != length || memcmp(path, directory, length) != 0)
+		return NULL;
+	return slash + 1;
+}

@@ -39,3 +39,6 @@ must_check int listing_read(const struct listing_context *context, const char *p
 /* Entries in bytewise order of their names, any number of times. Symlinks are not followed. */
 must_check int listing_rewind(struct listing *listing, struct error *err);
 must_check int listing_next(struct listing *listing, struct listing_entry *ret, struct error *err);
+
+/* The last component of the path if it lies directly in the directory of this length, else NULL, as for NULL. */
+const char *listing_name_in(const char *path, const char *directory, size_t length);

@@ -4,25 +4,19 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "base/parse.h"
 #include "device/locate.h"
 #include "image/address.h"
+#include "subverb.h"
 
-static const struct member_verb {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const struct command_line *line;
-} member_verbs[] = {
+static const struct subverb member_verbs[] = {
 	{ "list", member_list_run, &member_list_line },
 	{ "replace", member_replace_run, &member_replace_line },
 };
-#define MEMBER_VERBS (sizeof(member_verbs) / sizeof(*member_verbs))
 
 static const struct option_spec member_table[] = { { 0 } };
 
@@ -33,32 +27,9 @@ const struct command_line member_line = {
 	.options = member_table,
 };
 
-static void member_help(void)
-{
-	printf("Usage: datasetfsctl member VERB [OPTIONS] ...\n"
-	       "Show the members of a volume, replace one.\n\n");
-	for (size_t i = 0; i < MEMBER_VERBS; i++)
-		printf("  %-8s%-24s%.*s\n", member_verbs[i].name, member_verbs[i].line->usage,
-		       (int)strcspn(member_verbs[i].line->summary, "\n"), member_verbs[i].line->summary);
-	printf("\n  -h, --help                show this help, or after a verb its options\n");
-}
-
 int member_run(int argc, char **argv)
 {
-	if (argc < 2) {
-		log_err("expected a verb, see 'datasetfsctl member --help'");
-		return VERB_USAGE;
-	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		member_help();
-		return VERB_DONE;
-	}
-	for (size_t i = 0; i < MEMBER_VERBS; i++)
-		if (!strcmp(member_verbs[i].name, argv[1]))
-			return member_verbs[i].run(argc - 1, argv + 1);
-	log_err(argv[1][0] == '-' ? "unknown option '%s', see 'datasetfsctl member --help'" :
-				    "unknown verb '%s', see 'datasetfsctl member --help'", argv[1]);
-	return VERB_USAGE;
+	return subverb_run(&member_line, "", member_verbs, sizeof(member_verbs) / sizeof(*member_verbs), argc, argv);
 }
 
 /* --- what verbs share --- */

@@ -7,14 +7,10 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "base/log.h"
 #include "base/parse.h"
+#include "subverb.h"
 
-static const struct nvme_verb {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const struct command_line *line;
-} nvme_verbs[] = {
+static const struct subverb nvme_verbs[] = {
 	{ "list", nvme_list_run, &nvme_list_line },
 	{ "inspect", nvme_inspect_run, &nvme_inspect_line },
 	{ "discover", nvme_discover_run, &nvme_discover_line },
@@ -23,7 +19,6 @@ static const struct nvme_verb {
 	{ "protect", nvme_protect_run, &nvme_protect_line },
 	{ "release", nvme_release_run, &nvme_release_line },
 };
-#define NVME_VERBS (sizeof(nvme_verbs) / sizeof(*nvme_verbs))
 
 static const struct option_spec nvme_table[] = { { 0 } };
 
@@ -34,33 +29,9 @@ const struct command_line nvme_line = {
 	.options = nvme_table,
 };
 
-static void nvme_help(void)
-{
-	printf("Usage: datasetfsctl nvme VERB [OPTIONS] ...\n"
-	       "Find, connect and inspect NVMe namespaces, see datasetfsctl-nvme(8).\n\n");
-	for (size_t i = 0; i < NVME_VERBS; i++)
-		printf("  %-11s%-24s%.*s\n", nvme_verbs[i].name, nvme_verbs[i].line->usage,
-		       (int)strcspn(nvme_verbs[i].line->summary, "\n"), nvme_verbs[i].line->summary);
-	printf("\n  -h, --help                show this help, or after a verb its options\n");
-}
-
 int nvme_run(int argc, char **argv)
 {
-	if (argc < 2) {
-		log_err("expected a verb, see 'datasetfsctl nvme --help'");
-		return VERB_USAGE;
-	}
-	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		nvme_help();
-		return VERB_DONE;
-	}
-	for (size_t i = 0; i < NVME_VERBS; i++)
-		if (!strcmp(nvme_verbs[i].name, argv[1]))
-			return nvme_verbs[i].run(argc - 1, argv + 1);
-	log_err(argv[1][0] == '-' ? "unknown option '%s', see 'datasetfsctl nvme --help'" :
-				    "unknown verb '%s', see 'datasetfsctl nvme --help'",
-		argv[1]);
-	return VERB_USAGE;
+	return subverb_run(&nvme_line, ", see datasetfsctl-nvme(8)", nvme_verbs, sizeof(nvme_verbs) / sizeof(*nvme_verbs), argc, argv);
 }
 
 /* ---- what verbs share ---- */

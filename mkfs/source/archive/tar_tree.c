@@ -355,20 +355,6 @@ int tar_tree_sort(struct tar_tree *tree, struct error *err)
 	return r < 0 ? r : spool_push(&tree->folders, &root, sizeof(root), NULL, 0, err);
 }
 
-/* The name of the next entry if it lies directly in the directory, else NULL. */
-static const char *tar_tree_name_in(const struct tar_tree *tree, const char *directory, size_t length)
-{
-	const char *slash = tree->name ? strrchr(tree->name, '/') : NULL;
-
-	if (!tree->name)
-		return NULL;
-	if (!slash)
-		return length ? NULL : tree->name;
-	if ((size_t)(slash - tree->name) != length || memcmp(tree->name, directory, length) != 0)
-		return NULL;
-	return slash + 1;
-}
-
 static int tar_tree_check_link(const struct tar_tree *tree, uint32_t mode, struct error *err)
 {
 	if (!mode)
@@ -385,7 +371,7 @@ static int tar_tree_fill_listing(struct tar_tree *tree, struct listing *listing,
 	const char *name;
 	int r = 0;
 
-	while (r == 0 && (name = tar_tree_name_in(tree, listing->dir->path, listing->dir->length))) {
+	while (r == 0 && (name = listing_name_in(tree->name, listing->dir->path, listing->dir->length))) {
 		inode = tar_tree_inode(tree, tree->number);
 		r = tar_tree_check_link(tree, inode->mode, err);
 		if (r == 0 && S_ISDIR(inode->mode))

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* Looks at the second word, and leaves the others to whom it names. */
+#include "subverb.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "verb.h"
+
+static int subverb_width(const struct subverb *verbs, size_t count)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (strlen(verbs[i].name) > width)
+			width = strlen(verbs[i].name);
+	return (int)width + 1;
+}
+
+static void subverb_help(const struct command_line *line, const char *page, const struct subverb *verbs, size_t count)
+{
+	int summary = (int)strcspn(line->summary, "."), width = subverb_width(verbs, count);
+
+	printf("Usage: %s VERB [OPTIONS] ...\n%.*s%s.\n\n", line->program, summary, line->summary, page);
+	for (size_t i = 0; i < count; i++)
+		printf("  %-*s%-24s%.*s\n", width, verbs[i].name, verbs[i].line->usage,
+		       (int)strcspn(verbs[i].line->summary, "\n"), verbs[i].line->summary);
+	printf("\n  -h, --help                show this help, or after a verb its options\n");
+}
+
+int subverb_run(const struct command_line *line, const char *page, const struct subverb *verbs, size_t count, int argc,
+		char **argv)
+{
+	if (argc < 2) {
+		log_err("expected a verb, see '%s --help'", line->program);
+		return VERB_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		subverb_help(line, page, verbs, count);
+		return VERB_DONE;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(verbs[i].name, argv[1]))
+			return verbs[i].run(argc - 1, argv + 1);
+	log_err("unknown %s '%s', see '%s --help'", argv[1][0] == '-' ? "option" : "verb", argv[1], line->program);
+	return VERB_USAGE;
+}
