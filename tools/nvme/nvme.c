@@ -31,8 +31,8 @@ const struct command_line nvme_line = {
 
 int nvme_run(int argc, char **argv)
 {
-	return subverb_run(&nvme_line, ", see datasetfsctl-nvme(8)", nvme_verbs, sizeof(nvme_verbs) / sizeof(*nvme_verbs),
-			   argc, argv);
+	return subverb_run(&nvme_line, ", see datasetfsctl-nvme(8)", nvme_verbs,
+			   sizeof(nvme_verbs) / sizeof(*nvme_verbs), argc, argv);
 }
 
 /* ---- what verbs share ---- */
