@@ -2,6 +2,7 @@
 /* Forks while threads read: children go on with the handle that they inherited, and so does the parent.
  * usage: library-forks VOLUME SOURCE CHILDREN */
 #include "files.h"
+#include "forking.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -42,8 +43,10 @@ static void *reader_main(void *argument)
 	if (dsfs_arena_new(&arena) != 0)
 		FAIL("an arena");
 	while (!atomic_load(&stopping)) {
+		forking_read();
 		files_read_batch(&files, fs, arena, &seed);
 		read_one(fs, &seed);
+		forking_unlock();
 		if (is_first)
 			atomic_fetch_add(&reading, 1);
 		is_first = false;
@@ -56,7 +59,12 @@ static void *reader_main(void *argument)
  * of malloc(3) that a thread of the parent held. */
 static pid_t make_child(unsigned number)
 {
-	return number % 2 ? (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL) : fork();
+	pid_t pid;
+
+	forking_begin();
+	pid = number % 2 ? (pid_t)syscall(SYS_clone, SIGCHLD, NULL, NULL, NULL, NULL) : fork();
+	forking_end(pid);
+	return pid;
 }
 
 /* What the parent has read stays as it is for both, though both go on with the same arena. */

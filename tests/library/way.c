@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "datasetfs/datasetfs.h"
+#include "forking.h"
 
 #define BATCH 64
 #define THREADS 8
@@ -320,8 +321,11 @@ static void threads(void)
 
 static void *call_until_told(void *argument)
 {
-	while (!__atomic_load_n((int *)argument, __ATOMIC_RELAXED))
+	while (!__atomic_load_n((int *)argument, __ATOMIC_RELAXED)) {
+		forking_read();
 		make_calls(NULL);
+		forking_unlock();
+	}
 	return NULL;
 }
 
@@ -335,7 +339,9 @@ static void fork_while_reading(void)
 		stop("no thread");
 	for (int i = 0; i < 5; i++) {
 		fflush(stdout);
+		forking_begin();
 		child = fork();
+		forking_end(child);
 		if (child == 0) {
 			if (i == 4)
 				sums();
