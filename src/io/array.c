@@ -167,12 +167,6 @@ void array_close(struct array_source *array)
 	free(array);
 }
 
-void array_resize(struct array_source *array, uint32_t slot, uint64_t size)
-{
-	file_resize(array->files[slot], size);
-	__atomic_store_n(&array->geometry[slot].size, size, __ATOMIC_RELAXED);
-}
-
 int array_reserve(struct array_source *array, struct error *err)
 {
 	for (uint32_t i = 0; i < array->count; i++) {
@@ -188,23 +182,35 @@ int array_reserve(struct array_source *array, struct error *err)
 /* Its geometry is looked at by those alone who read it. */
 static void array_enter(struct array_source *array, uint32_t slot, struct file_source *file)
 {
-	struct file_geometry *geometry = &array->geometry[slot];
-
-	geometry->is_block_device = file->geometry.is_block_device;
-	geometry->is_direct = file->geometry.is_direct;
-	__atomic_store_n(&geometry->size, file->geometry.size, __ATOMIC_RELAXED);
+	file_note(&array->geometry[slot], &file->geometry);
 	__atomic_store_n(&array->files[slot], file, __ATOMIC_RELEASE);
+}
+
+/* While the descriptor changes, others may read by it: until then the file that is there counts as direct, which suits
+ * both, and as what has a size of its own. */
+static int array_replace(struct array_source *array, uint32_t slot, struct file_source *file, struct error *err)
+{
+	struct file_geometry *there = &array->files[slot]->geometry, both = file->geometry, former = *there;
+
+	both.is_direct |= former.is_direct;
+	both.is_block_device |= former.is_block_device;
+	file_note(there, &both);
+	if (dup3(file->fd, array->fds[slot], O_CLOEXEC) < 0) {
+		file_note(there, &former);
+		return error_errno(err, "dup3");
+	}
+	file_note(there, &file->geometry);
+	file_note(&array->geometry[slot], &file->geometry);
+	file_close(file);
+	return 0;
 }
 
 int array_adopt(struct array_source *array, uint32_t slot, struct file_source *file, struct error *err)
 {
+	if (array_has(array, slot))
+		return array_replace(array, slot, file, err);
 	if (dup3(file->fd, array->fds[slot], O_CLOEXEC) < 0)
 		return error_errno(err, "dup3");
-	if (array_has(array, slot)) {
-		array_resize(array, slot, file->geometry.size);
-		file_close(file);
-		return 0;
-	}
 	close(file->fd);
 	file->fd = array->fds[slot];
 	array_enter(array, slot, file);

@@ -35,5 +35,3 @@ must_check int array_adopt(struct array_source *array, uint32_t slot, struct fil
 must_check int array_of(struct file_source *file, struct array_source **ret, struct error *err);
 /* May be NULL. */
 void array_close(struct array_source *array);
-/* The device behind the slot is another one now. Other threads may read meanwhile. */
-void array_resize(struct array_source *array, uint32_t slot, uint64_t size);

@@ -100,7 +100,7 @@ static int file_read(struct source *source, uint32_t member, uint64_t offset, vo
 
 	if (member != 0)
 		return error_set(err, -EINVAL, "read of member %" PRIu32 ": the volume has one member", member);
-	if (file->geometry.is_direct && !is_aligned(offset, buffer, length))
+	if (file_is_direct(&file->geometry) && !is_aligned(offset, buffer, length))
 		return file_read_bounced(file->fd, offset, buffer, length, err);
 	return file_pread(file->fd, offset, buffer, length, err);
 }
@@ -144,14 +144,16 @@ static uint64_t file_size(struct source *source, uint32_t member)
 
 	if (member != 0)
 		return 0;
-	if (!file->geometry.is_block_device && fstat(file->fd, &st) == 0)
+	if (!file_is_block_device(&file->geometry) && fstat(file->fd, &st) == 0)
 		return (uint64_t)st.st_size;
 	return __atomic_load_n(&file->geometry.size, __ATOMIC_RELAXED);
 }
 
-void file_resize(struct file_source *file, uint64_t size)
+void file_note(struct file_geometry *geometry, const struct file_geometry *now)
 {
-	__atomic_store_n(&file->geometry.size, size, __ATOMIC_RELAXED);
+	__atomic_store_n(&geometry->is_block_device, now->is_block_device, __ATOMIC_RELAXED);
+	__atomic_store_n(&geometry->is_direct, now->is_direct, __ATOMIC_RELAXED);
+	__atomic_store_n(&geometry->size, now->size, __ATOMIC_RELAXED);
 }
 
 static const struct source_ops file_ops = {

@@ -34,5 +34,15 @@ must_check int file_open_site(struct site *site, enum file_mode mode, struct fil
 /* A volume that another process opened with O_RDONLY and handed over; takes fd on success. */
 must_check int file_adopt(int fd, struct file_source **ret, struct error *err);
 void file_close(struct file_source *file);
-/* The device behind the descriptor is another one now. Other threads may read meanwhile. */
-void file_resize(struct file_source *file, uint64_t size);
+/* What is behind a descriptor is something else now. Other threads may read meanwhile, all but logical_block. */
+void file_note(struct file_geometry *geometry, const struct file_geometry *now);
+
+static inline bool file_is_direct(const struct file_geometry *geometry)
+{
+	return __atomic_load_n(&geometry->is_direct, __ATOMIC_RELAXED);
+}
+
+static inline bool file_is_block_device(const struct file_geometry *geometry)
+{
+	return __atomic_load_n(&geometry->is_block_device, __ATOMIC_RELAXED);
+}

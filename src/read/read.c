@@ -204,7 +204,7 @@ static int read_result(const struct read_fetch *fetch, int result)
 {
 	const struct file_geometry *geometry = fetch->op->reader->setup.geometry;
 
-	return result == 0 && geometry[fetch->io.member].is_block_device ? -ENODEV : result;
+	return result == 0 && file_is_block_device(&geometry[fetch->io.member]) ? -ENODEV : result;
 }
 
 static void read_done(struct io_read *io, int result)

@@ -134,9 +134,6 @@ static void test_reads_are_aligned_for_all(void **state)
 	assert_int_equal(array->geometry[0].logical_block, 4096);
 	assert_ptr_equal(array_put(array, 1, NULL), &files[1]->file);
 	assert_int_equal(array->geometry[0].logical_block, 512);
-	array_resize(array, 0, 4096);
-	assert_int_equal(array->geometry[0].size, 4096);
-	assert_int_equal(files[0]->file.geometry.size, 4096);
 	for (uint32_t i = 0; i < 2; i++)
 		memory_done(&files[i]->memory);
 	file_close(&files[1]->file);
@@ -202,6 +199,38 @@ static void test_a_member_comes_later(void **state)
 	assert_int_equal(fcntl(number, F_GETFD), -1);
 }
 
+/* What it is goes with it: a file without direct I/O, one with it, and back. */
+static void test_a_member_is_of_another_kind(void **state)
+{
+	struct array_source *array;
+	struct file_source *file;
+	uint8_t block[512];
+
+	(void)state;
+	CHECK_OK(array_new(1, &array, &err));
+	(void)array_put(array, 0, real_file('a'));
+	for (int i = 0; i < 4; i++) {
+		file = real_file('b');
+		file->geometry.is_direct = i % 2;
+		file->geometry.is_block_device = i / 2;
+		file->geometry.size = 4096u << i;
+		CHECK_OK(array_adopt(array, 0, file, &err));
+		assert_int_equal(array->files[0]->geometry.is_direct, i % 2);
+		assert_int_equal(array->files[0]->geometry.is_block_device, i / 2);
+		assert_int_equal(array->geometry[0].is_direct, i % 2);
+		assert_int_equal(array->geometry[0].is_block_device, i / 2);
+		assert_int_equal(array->geometry[0].size, 4096u << i);
+		assert_int_equal(source_size(&array->source, 0), i / 2 ? 4096u << i : MEMBER_SIZE);
+	}
+	array_close(array);
+	CHECK_OK(array_of(real_file('a'), &array, &err));
+	array->files[0]->geometry.is_direct = false;
+	CHECK_OK(array_adopt(array, 0, real_file('b'), &err)); /* with direct I/O, where /tmp has it */
+	CHECK_OK(source_read(&array->source, 0, 7, block + 1, 100, &err));
+	assert_int_equal(block[100], 'b');
+	array_close(array);
+}
+
 /* Nobody came. */
 static void test_a_number_for_nobody(void **state)
 {
@@ -224,6 +253,7 @@ int main(void)
 		cmocka_unit_test(test_a_missing_member_is_named),
 		cmocka_unit_test(test_reads_are_aligned_for_all),
 		cmocka_unit_test(test_a_member_comes_later),
+		cmocka_unit_test(test_a_member_is_of_another_kind),
 		cmocka_unit_test(test_a_number_for_nobody),
 		cmocka_unit_test(test_one_member_is_not_numbered),
 	};

@@ -79,7 +79,7 @@ static int answer_put_member(const struct serve *serve, uint32_t member, int *re
 {
 	const struct array_source *volume = serve->volume;
 
-	return answer_reopen(volume->fds[member], volume->geometry[member].is_direct ? O_DIRECT : 0, "the volume",
+	return answer_reopen(volume->fds[member], file_is_direct(&volume->geometry[member]) ? O_DIRECT : 0, "the volume",
 			     ret, err);
 }
 
