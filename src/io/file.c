@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "io/bounded.h"
 
 #define ALIGNMENT   4096u
 #define BOUNCE_SIZE (1u << 20)
@@ -97,12 +98,14 @@ static int file_read(struct source *source, uint32_t member, uint64_t offset, vo
 		     struct error *err)
 {
 	struct file_source *file = file_of(source);
+	bounded_read_fn *read = file_pread;
 
 	if (member != 0)
 		return error_set(err, -EINVAL, "read of member %" PRIu32 ": the volume has one member", member);
 	if (file_is_direct(&file->geometry) && !is_aligned(offset, buffer, length))
-		return file_read_bounced(file->fd, offset, buffer, length, err);
-	return file_pread(file->fd, offset, buffer, length, err);
+		read = file_read_bounced;
+	return file->patience ? bounded_read(read, file->patience, file->fd, offset, buffer, length, err) :
+				read(file->fd, offset, buffer, length, err);
 }
 
 /* Unaligned buffers are copied; offset and length are the writer's duty. */

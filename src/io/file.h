@@ -15,12 +15,16 @@ struct file_geometry {
 	uint64_t size;
 };
 
+#define FILE_PATIENCE INT64_C(5000000000) /* of who must not wait for a device */
+
 enum file_mode { FILE_READ, FILE_WRITE, FILE_CREATE, FILE_UNNAMED };
 
 struct file_source {
 	struct source source;
 	struct file_geometry geometry;
 	int fd;
+	int64_t patience; /* ns after which a read fails that has not come back (io/bounded.h), 0: never; set before
+			   * others read */
 };
 
 /* FILE_READ: O_RDONLY. FILE_WRITE: an existing volume, opened exclusively (O_EXCL on a device, a write

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/* Reads that do not come back: nobody waits for them, or for the file again until they do. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "io/bounded.h"
+#include "io/file.h"
+#include "lib/check.h"
+
+#define LONG  INT64_C(100000000000) /* ns: longer than any machine is busy */
+#define SHORT INT64_C(20000000)
+
+static sem_t gate; /* which a read of hanging() waits for */
+
+static int hanging(int fd, uint64_t offset, uint8_t *buffer, size_t length, struct error *error)
+{
+	(void)error;
+	sem_wait(&gate);
+	return pread(fd, buffer, length, (off_t)offset) == (ssize_t)length ? 0 : -EIO;
+}
+
+static int prompt(int fd, uint64_t offset, uint8_t *buffer, size_t length, struct error *error)
+{
+	ssize_t n = pread(fd, buffer, length, (off_t)offset);
+
+	return n == (ssize_t)length ? 0 : error_set(error, -ENODATA, "ends after %zd", n);
+}
+
+/* A file of so many bytes, each of which says where it is. */
+static int make_file(size_t length)
+{
+	char name[] = "/tmp/test-bounded.XXXXXX";
+	uint8_t *bytes = malloc(length);
+	int fd = mkstemp(name);
+
+	for (size_t i = 0; i < length; i++)
+		bytes[i] = (uint8_t)(i % 251);
+	assert_int_equal(write(fd, bytes, length), length);
+	free(bytes);
+	unlink(name);
+	return fd;
+}
+
+static void test_a_read_comes_back(void **state)
+{
+	size_t length = 9000007; /* in more than one piece */
+	uint8_t *buffer = malloc(length);
+	int fd = make_file(length);
+
+	(void)state;
+	CHECK_OK(bounded_read(prompt, LONG, fd, 5, buffer, length - 5, &err));
+	for (size_t i = 0; i < length - 5; i++)
+		if (buffer[i] != (i + 5) % 251)
+			fail_msg("byte %zu is %u", i, buffer[i]);
+	CHECK_FAILS(bounded_read(prompt, LONG, fd, 5, buffer, length, &err), -ENODATA, "ends after 611394");
+	close(fd);
+	free(buffer);
+}
+
+static void test_a_read_is_left(void **state)
+{
+	int fd = make_file(4096), other = make_file(4096), again = -1;
+	uint8_t bytes[100], before[100];
+
+	(void)state;
+	memset(bytes, 0xee, sizeof(bytes));
+	memcpy(before, bytes, sizeof(bytes));
+	CHECK_FAILS(bounded_read(hanging, SHORT, fd, 0, bytes, sizeof(bytes), &err), -ETIMEDOUT,
+		    "no answer to a read for 0.02 seconds");
+	again = dup(fd);
+	CHECK_FAILS(bounded_read(prompt, LONG, again, 0, bytes, sizeof(bytes), &err), -ETIMEDOUT,
+		    "an earlier read has not been answered yet");
+	CHECK_OK(bounded_read(prompt, LONG, other, 0, before, sizeof(before), &err));
+	close(fd); /* the read has its own */
+	sem_post(&gate);
+	while (bounded_read(prompt, LONG, again, 1, before, sizeof(before), NULL) == -ETIMEDOUT)
+		poll(NULL, 0, 1);
+	assert_int_equal(before[1], 2);
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		assert_int_equal(bytes[i], 0xee); /* nobody wrote to what the caller has back */
+	close(again);
+	close(other);
+}
+
+/* Only who must not wait asks for it. */
+static void test_a_file_is_bounded(void **state)
+{
+	struct file_source *file;
+	uint8_t block[512];
+	int fd = make_file(8192);
+	char name[64];
+
+	(void)state;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	CHECK_OK(file_adopt(open(name, O_RDONLY | O_CLOEXEC), &file, &err));
+	assert_int_equal(file->patience, 0);
+	CHECK_FAILS(bounded_read(hanging, SHORT, fd, 0, block, sizeof(block), &err), -ETIMEDOUT, "no answer");
+	CHECK_OK(source_read(&file->source, 0, 1000, block, sizeof(block), &err));
+	file->patience = LONG;
+	CHECK_FAILS(source_read(&file->source, 0, 1000, block, sizeof(block), &err), -ETIMEDOUT,
+		    "an earlier read has not been answered yet");
+	sem_post(&gate);
+	while (source_read(&file->source, 0, 1001, block, sizeof(block), NULL) == -ETIMEDOUT)
+		poll(NULL, 0, 1);
+	assert_int_equal(block[0], 1001 % 251);
+	file_close(file);
+	close(fd);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_read_comes_back),
+		cmocka_unit_test(test_a_read_is_left),
+		cmocka_unit_test(test_a_file_is_bounded),
+	};
+
+	sem_init(&gate, 0, 0);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
