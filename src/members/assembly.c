@@ -20,6 +20,7 @@
 
 struct search {
 	uint8_t uuid[16]; /* of the volume */
+	bool is_bounded;  /* a device that does not answer counts as one that is not there */
 	struct topology topology;
 	struct candidate *items;
 	uint32_t count;
@@ -59,7 +60,7 @@ static int search_add(struct search *search, struct candidate *candidate, struct
 static int search_add_named(struct search *search, const char *name, struct error *err)
 {
 	struct candidate candidate;
-	int r = candidate_open(name, NULL, &candidate, err);
+	int r = candidate_open(name, NULL, search->is_bounded, &candidate, err);
 
 	if (r < 0)
 		return r;
@@ -91,7 +92,7 @@ static int search_try(void *argument, const char *path, struct error *err)
 			return 0;
 	if (S_ISBLK(st.st_mode) && search_is_unreachable(search, &st))
 		return 0;
-	if (candidate_open(path, &search->topology, &candidate, NULL) < 0)
+	if (candidate_open(path, &search->topology, search->is_bounded, &candidate, NULL) < 0)
 		return 0;
 	if (!candidate.super.sequence ||
 	    memcmp(candidate.super.volume_uuid, search->uuid, sizeof(search->uuid)) != 0) {
@@ -406,12 +407,22 @@ static int assembly_by_uuid(struct search *search, const char *volume, struct as
 							  assembly_of_one(&search->items[0], ret, err);
 }
 
-int assembly_open(const char *volume, struct assembly *ret, struct error *err)
+static int assembly_search(const char *volume, bool is_bounded, struct assembly *ret, struct error *err)
 {
-	struct search search = { 0 };
+	struct search search = { .is_bounded = is_bounded };
 	int r = naming_is_uuid(volume) ? assembly_by_uuid(&search, volume, ret, err) :
 					 assembly_by_names(&search, volume, ret, err);
 
 	search_close(&search);
 	return r;
+}
+
+int assembly_open(const char *volume, struct assembly *ret, struct error *err)
+{
+	return assembly_search(volume, false, ret, err);
+}
+
+int assembly_open_bounded(const char *volume, struct assembly *ret, struct error *err)
+{
+	return assembly_search(volume, true, ret, err);
 }

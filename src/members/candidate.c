@@ -29,7 +29,8 @@ static void candidate_identify(struct candidate *candidate, const struct topolog
 		topology_identity(namespace, candidate->identity);
 }
 
-int candidate_open(const char *name, const struct topology *topology, struct candidate *ret, struct error *err)
+int candidate_open(const char *name, const struct topology *topology, bool is_bounded, struct candidate *ret,
+		   struct error *err)
 {
 	struct candidate candidate = { .name = strdup(name) };
 	auto_free char *path = NULL;
@@ -43,6 +44,7 @@ int candidate_open(const char *name, const struct topology *topology, struct can
 		candidate_close(&candidate);
 		return r;
 	}
+	candidate.file->patience = is_bounded ? FILE_PATIENCE : 0;
 	candidate_identify(&candidate, topology);
 	if (superblock_find(&candidate.file->source, 0, &candidate.super, &candidate.unreadable) < 0)
 		candidate.super.sequence = 0;

@@ -23,9 +23,10 @@ struct candidate {
 	bool counts;   /* it is a member, as far as is known */
 };
 
-/* Opens it for reading and looks at its superblock; topology NULL: not at its identity. */
-must_check int candidate_open(const char *name, const struct topology *topology, struct candidate *ret,
-			      struct error *err);
+/* Opens it for reading and looks at its superblock; topology NULL: not at its identity. is_bounded: nobody waits for it
+ * for long, now and later (io/file.h). */
+must_check int candidate_open(const char *name, const struct topology *topology, bool is_bounded,
+			      struct candidate *ret, struct error *err);
 void candidate_close(struct candidate *candidate); /* what was not taken */
 /* Reads its table. */
 void candidate_look(struct candidate *candidate);

@@ -20,15 +20,6 @@
 
 #define REJOIN_PERIOD INT64_C(5000000000) /* ns between two looks: each opens all that may be a member */
 
-/* A device that keeps reads would keep this thread too. */
-static bool rejoin_must_wait(const struct serve *serve)
-{
-	for (uint32_t i = 0; i < serve->route->count; i++)
-		if (reopen_must_wait(serve, i))
-			return true;
-	return false;
-}
-
 /* Whether it is what the slot has. */
 static bool rejoin_is_there(const struct serve *serve, uint32_t slot, const struct file_source *file)
 {
@@ -103,7 +94,7 @@ static int rejoin_look(struct serve *serve, const char *name, bool *ret_whole, s
 	struct assembly assembly = { 0 };
 	struct catalogue catalogue = { 0 };
 	struct superblock super;
-	int r = assembly_open(name, &assembly, err);
+	int r = assembly_open_bounded(name, &assembly, err);
 
 	if (r == 0)
 		r = catalogue_load(&assembly.array->source, &super, &catalogue, err);
@@ -151,8 +142,6 @@ int64_t rejoin_settle(struct serve *serve)
 	if (now < serve->look_at)
 		return serve->look_at;
 	serve->look_at = now + REJOIN_PERIOD;
-	if (rejoin_must_wait(serve))
-		return serve->look_at;
 	atomic_store(&serve->is_degraded, false); /* first: it may be told meanwhile that one is */
 	rejoin_try(serve, &is_whole);
 	if (is_whole)

@@ -81,6 +81,7 @@ static int reopen_try(struct serve *serve, uint32_t slot, struct error *err)
 	if (r == 0)
 		r = file_open(path, FILE_READ, &file, err);
 	if (r == 0) {
+		file->patience = serve->route ? FILE_PATIENCE : 0;
 		(void)array_put(array, slot, file);
 		r = reopen_check(serve, array, slot, err);
 	}

@@ -142,6 +142,8 @@ static int session_open_volume(struct serve *serve, struct error *err)
 	serve->volume->owner = serve;
 	serve->volume->is_silent = serve->route ? serve_is_silent : NULL;
 	for (uint32_t i = 0; i < serve->volume->count; i++) {
+		if (serve->route && array_has(serve->volume, i)) /* another one may answer */
+			serve->volume->files[i]->patience = FILE_PATIENCE;
 		if (assembly.names[i])
 			serve_rename_member(serve, i, take_ptr(&assembly.names[i]));
 		else
