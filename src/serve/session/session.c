@@ -213,11 +213,11 @@ static void session_guard(struct session *session)
 		log_debug("nothing is stored into the page cache, as nothing could end that: %s", why.reason);
 }
 
-/* In the order in which they need each other. */
+/* In the order in which they need each other; the control thread last, which tells the others of members that come. */
 static int session_start_threads(struct serve *serve, struct error *err)
 {
 	static int (*const start[])(struct serve *serve, struct error *err) = {
-		clients_start, prune_start, control_start, visits_start, ahead_start, wishes_start, watchdog_start,
+		clients_start, prune_start, visits_start, ahead_start, wishes_start, watchdog_start, control_start,
 	};
 	int r = 0;
 
