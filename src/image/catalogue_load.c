@@ -240,20 +240,33 @@ static bool load_is_shown(const struct load *load, const struct members *members
 	return load->newest <= load->seen || showing >= least || showing == there;
 }
 
-/* What was in force before the newest one, by the members that still name it. The others have all of it as well. */
+/* Of any of the members that still name what was in force before the newest one. */
+static int load_former_copy(struct load *load, uint32_t count, struct superblock *ret_super, struct catalogue *ret,
+			    struct error *err)
+{
+	int r = error_set(err, -ENODEV, "no member names the catalogue before the newest one");
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (!load->places[i].super.sequence || load->places[i].super.sequence == load->newest)
+			continue;
+		r = catalogue_load_by(load->source, &load->places[i].super, ret, err);
+		if (r == 0)
+			*ret_super = load->places[i].super;
+		if (r == 0 || r == -ENOMEM)
+			break;
+	}
+	return r;
+}
+
+/* The members that name the newest one have all of it as well. */
 static int load_former(struct load *load, struct superblock *super, struct catalogue *catalogue, struct error *err)
 {
 	struct catalogue former = { 0 };
-	uint32_t count = catalogue->members.count, i = 0;
-	int r;
+	int r = load_former_copy(load, catalogue->members.count, super, &former, err);
 
-	while (i < count && (!load->places[i].super.sequence || load->places[i].super.sequence == load->newest))
-		i++;
-	r = catalogue_load_by(load->source, &load->places[i].super, &former, err);
 	if (r < 0)
 		return r;
-	*super = load->places[i].super;
-	for (i = 0; i < former.members.count; i++)
+	for (uint32_t i = 0; i < former.members.count; i++)
 		load_enter(&load->places[i], &former.members.list[i]);
 	catalogue_free(catalogue);
 	*catalogue = former;

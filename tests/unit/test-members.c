@@ -670,6 +670,9 @@ static void shown_by_enough(void **state)
 	members_remember(&m, &super);
 	publish(&several, &m, 3, 0, 1);
 	shows(&several, 2, 2, 1);
+	several.members[1].bytes[address_offset(superblock_of(1, 2).catalogue_address)] ^= 1;
+	shows(&several, 2, 2, 2); /* another one has it */
+	several.members[1].bytes[address_offset(superblock_of(1, 2).catalogue_address)] ^= 1;
 	shows(&several, 3, 3, 0); /* it was seen */
 	loads(&several, 3, 0);
 	CHECK_OK(catalogue_load_newest(&several.source, &super, &err));

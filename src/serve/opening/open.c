@@ -92,6 +92,17 @@ static int open_load_index(struct serve *serve, const struct version *version, c
 	return 0;
 }
 
+/* A member that came back while the version was loaded was noted in those alone that were in the table: the control
+ * thread looks again. */
+static void open_note_missing(struct serve *serve, const struct generation *generation)
+{
+	const struct members *members = &generation->index->members;
+
+	for (uint32_t i = 0; i < members->count; i++)
+		if (members->list[i].missing_from)
+			serve_note_degraded(serve);
+}
+
 static int open_load_beside(struct serve *serve, const struct version *version, const struct members *members,
 			    const struct visitor *visitor, uint64_t others, struct generation **ret, struct error *err)
 {
@@ -113,6 +124,7 @@ static int open_load_beside(struct serve *serve, const struct version *version, 
 		generation_put(generation);
 		return r;
 	}
+	open_note_missing(serve, generation);
 	*ret = generation;
 	return 0;
 }
