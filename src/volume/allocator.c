@@ -235,7 +235,7 @@ static int allocator_open_lane(struct allocator *allocator, uint32_t number, uin
 			       uint32_t segment_log, struct error *err)
 {
 	struct lane *lane = &allocator->lanes[number];
-	int r = space_open_empty(&lane->space, number, allocator->members->list[number].size, segment_log, err);
+	int r = space_open_empty(&lane->space, number, allocator->members, segment_log, err);
 
 	lane->weight = weight;
 	if (r < 0 || !allocator_is_there(allocator, number))

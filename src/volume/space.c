@@ -177,12 +177,22 @@ int space_open(struct space *space, const struct catalogue *catalogue, const str
 	return 0;
 }
 
-int space_open_empty(struct space *space, uint32_t member, uint64_t size, uint32_t segment_log, struct error *err)
+int space_open_empty(struct space *space, uint32_t member, const struct members *members, uint32_t segment_log,
+		     struct error *err)
 {
+	uint64_t count = 0;
+
 	*space = (struct space){ .member = member, .segment = UINT64_C(1) << segment_log };
-	space->held_count = round_up(size, space->segment) / space->segment;
+	for (uint32_t i = 0; i < members->column_count; i++)
+		space->held_count += address_member(members->places[i].address) == member;
+	space->columns = calloc(space->held_count + 1, sizeof(*space->columns));
 	space->held = calloc(space->held_count / 8 + 1, 1);
-	return space->held ? 0 : error_set(err, -ENOMEM, "out of memory");
+	if (!space->columns || !space->held)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < members->column_count; i++)
+		if (address_member(members->places[i].address) == member)
+			space->columns[count++] = address_offset(members->places[i].address) / space->segment;
+	return 0;
 }
 
 int space_add(struct space *space, uint64_t start, uint64_t end, struct error *err)
@@ -226,6 +236,7 @@ void space_close(struct space *space)
 {
 	free(space->runs);
 	free(space->held);
+	free(space->columns);
 	*space = (struct space){ 0 };
 }
 
@@ -376,11 +387,32 @@ uint64_t space_tail(const struct space *space)
 	return at % space->segment ? at : 0;
 }
 
+static int space_compare_number(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* Of a segment; held_count or more: it has none. */
+static uint64_t space_bit(const struct space *space, uint64_t segment)
+{
+	const uint64_t *found;
+
+	if (!space->columns)
+		return segment;
+	found = bsearch(&segment, space->columns, space->held_count, sizeof(segment), space_compare_number);
+	return found ? (uint64_t)(found - space->columns) : space->held_count;
+}
+
 void space_hold(struct space *space, uint64_t offset, uint64_t length)
 {
-	for (uint64_t s = offset / space->segment; s <= (offset + length - 1) / space->segment; s++)
-		if (s < space->held_count)
-			space->held[s / 8] |= (uint8_t)(1u << (s % 8));
+	for (uint64_t s = offset / space->segment; s <= (offset + length - 1) / space->segment; s++) {
+		uint64_t bit = space_bit(space, s);
+
+		if (bit < space->held_count)
+			space->held[bit / 8] |= (uint8_t)(1u << (bit % 8));
+	}
 }
 
 static void space_mark_runs(const struct space *space, uint8_t *map)
@@ -394,24 +426,45 @@ static void space_mark_runs(const struct space *space, uint8_t *map)
 	}
 }
 
+/* Into a map of the segments of so many; returns which bit is the first beyond. */
+static uint64_t space_mark_held(const struct space *space, uint8_t *map, uint64_t count)
+{
+	uint64_t i, s;
+
+	for (i = 0; i < space->held_count; i++) {
+		s = space->columns ? space->columns[i] : i;
+		if (s >= count)
+			break;
+		if (space->held[i / 8] >> (i % 8) & 1)
+			map[s / 8] |= (uint8_t)(1u << (s % 8));
+	}
+	return i;
+}
+
+static int space_list(const struct space *space, uint64_t segment, struct extent_list *list, struct error *err)
+{
+	return extent_list_add(list, address_make(space->member, segment * space->segment), space->segment, err);
+}
+
 int space_segments(const struct space *space, struct extent_list *list, struct error *err)
 {
-	uint64_t count = round_up(space_end(space), space->segment) / space->segment;
+	uint64_t count = round_up(space_end(space), space->segment) / space->segment, beyond;
 	auto_free uint8_t *map = NULL;
 	int r = 0;
 
-	if (count < space->held_count)
+	if (!space->columns && count < space->held_count)
 		count = space->held_count;
 	map = calloc(count / 8 + 1, 1);
 	if (!map)
 		return error_set(err, -ENOMEM, "out of memory");
-	if (space->held)
-		memcpy(map, space->held, space->held_count / 8 + 1);
+	beyond = space_mark_held(space, map, count);
 	space_mark_runs(space, map);
 	for (uint64_t s = 0; r == 0 && s < count; s++)
 		if (map[s / 8] >> (s % 8) & 1)
-			r = extent_list_add(list, address_make(space->member, s * space->segment), space->segment,
-					    err);
+			r = space_list(space, s, list, err);
+	for (uint64_t i = beyond; r == 0 && i < space->held_count; i++)
+		if (space->held[i / 8] >> (i % 8) & 1)
+			r = space_list(space, space->columns[i], list, err);
 	return r;
 }
 

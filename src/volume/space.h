@@ -27,6 +27,7 @@ struct space {
 	uint64_t segment; /* bytes of one */
 	uint8_t *held;    /* a bit for each segment of the volume: holds bytes that the version shares */
 	uint64_t held_count;
+	uint64_t *columns; /* of one of several members, the bits are those of these segments, in order; else NULL */
 	struct space_gap gaps[SPACE_GAPS]; /* the largest ones, to be filled with small pieces */
 };
 
@@ -48,9 +49,10 @@ must_check int space_open(struct space *space, const struct catalogue *catalogue
  * device. */
 must_check int space_open_inside(struct space *space, const struct catalogue *catalogue, const struct superblock *super,
 				 uint64_t file_size, struct error *err);
-/* Of a member that is taken from in groups of segments: nothing is free yet. size: bytes that versions may hold. */
-must_check int space_open_empty(struct space *space, uint32_t member, uint64_t size, uint32_t segment_log,
-				struct error *err);
+/* Of a member that is taken from in groups of segments: nothing is free yet. Versions hold bytes of its columns. What
+ * the table says of its size takes no memory: of a member that is missing nobody has seen it. */
+must_check int space_open_empty(struct space *space, uint32_t member, const struct members *members,
+				uint32_t segment_log, struct error *err);
 /* One more run, which nothing else is in. */
 must_check int space_add(struct space *space, uint64_t start, uint64_t end, struct error *err);
 void space_close(struct space *space);

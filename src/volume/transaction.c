@@ -162,17 +162,18 @@ static uint32_t transaction_copies(const struct transaction *transaction)
 	return 1u + last->redundant;
 }
 
-/* What is missing may be a file where others are. */
+/* What is missing may be a file where others are. Of a device nobody sees how large it is: no more is believed of it
+ * than what one that is there has. */
 static uint64_t transaction_capacity(const struct transaction *transaction, uint32_t number)
 {
-	uint64_t capacity = transaction->catalogue.members.list[number].size;
+	uint64_t size = transaction->catalogue.members.list[number].size, most = 0;
 
 	if (transaction_has(transaction, number))
 		return transaction->members[number].capacity;
 	for (uint32_t i = 0; i < transaction->member_count; i++)
-		if (transaction_has(transaction, i) && transaction->members[i].capacity == SPACE_ENDLESS)
-			capacity = SPACE_ENDLESS;
-	return capacity;
+		if (transaction_has(transaction, i) && transaction->members[i].capacity > most)
+			most = transaction->members[i].capacity;
+	return most == SPACE_ENDLESS || size > most ? most : size;
 }
 
 static int transaction_open_lanes(struct transaction *transaction, struct error *err)

@@ -203,6 +203,39 @@ static void test_a_later_publish_goes_on_in_the_groups(void **unused)
 	end();
 }
 
+/* Columns take memory, and not the size that a table says. */
+static void test_what_is_held_of_a_member_of_any_size(void **unused)
+{
+	struct extent_list list = { 0 };
+	uint64_t columns = 0, address = 0;
+
+	(void)unused;
+	begin(3, SPACE_ENDLESS, 2);
+	for (int i = 0; i < 9; i++)
+		address = place(SEGMENT);
+	allocator_settle(&allocator);
+	allocator_close(&allocator);
+	for (uint32_t i = 0; i < 3; i++)
+		members.list[i].size = (UINT64_C(1) << DSFS_ADDRESS_BITS) - SEGMENT;
+	CHECK_OK(allocator_open_members(&allocator, &members, about, 2, LOG, 2, &err));
+	for (uint32_t i = 0; i < 3; i++)
+		columns += allocator.lanes[i].space.held_count;
+	assert_int_equal(columns, members.column_count);
+	CHECK_OK(allocator_segments(&allocator, &list, &err));
+	assert_int_equal(list.count, 0);
+	allocator_hold(&allocator, address + 4096, 100);
+	allocator_hold(&allocator, members.columns[0], 4096);
+	CHECK_OK(allocator_segments(&allocator, &list, &err));
+	assert_int_equal(list.count, 2);
+	for (uint32_t i = 0; i < 2; i++) {
+		assert_true(list.items[i].address == members.columns[0] || list.items[i].address == address);
+		assert_int_equal(list.items[i].length, SEGMENT);
+	}
+	assert_true(list.items[0].address != list.items[1].address);
+	extent_list_free(&list);
+	end();
+}
+
 static void test_a_full_member_leaves_the_rest_to_others(void **unused)
 {
 	uint64_t address, bytes[2] = { 0 };
@@ -267,6 +300,7 @@ int main(void)
 		cmocka_unit_test(test_copies_lie_on_other_members),
 		cmocka_unit_test(test_copies_avoid_the_domain_of_the_data),
 		cmocka_unit_test(test_a_later_publish_goes_on_in_the_groups),
+		cmocka_unit_test(test_what_is_held_of_a_member_of_any_size),
 		cmocka_unit_test(test_a_full_member_leaves_the_rest_to_others),
 		cmocka_unit_test(test_unequal_members_by_size),
 		cmocka_unit_test(test_catalogues_lie_in_no_group),
