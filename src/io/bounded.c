@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A read has memory and a descriptor of its own, so it can be left with whoever keeps it. It is freed by the last of the
- * two who know it: the thread, and the caller or, once it is left, the list. */
+/* A read has memory and a descriptor of its own, so it can be left with whoever keeps it. It is freed by the last of
+ * the two who know it: the thread, and the caller or, once it is left, the list. */
 #include "io/bounded.h"
 
 #include <errno.h>
@@ -91,6 +91,15 @@ static void *bounded_main(void *argument)
 	return NULL;
 }
 
+/* As by F_DUPFD_CLOEXEC, which ThreadSanitizer does not see: it would take the number for what it was before. */
+static int bounded_dup(int fd, int *ret, struct error *err)
+{
+	*ret = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (*ret < 0)
+		return error_errno(err, "cannot open '/dev/null'");
+	return dup3(fd, *ret, O_CLOEXEC) < 0 ? error_errno(err, "dup3") : 0;
+}
+
 static int bounded_new(bounded_read_fn *read, int fd, const struct stat *st, struct bounded **ret, struct error *err)
 {
 	struct bounded *bounded = calloc(1, sizeof(*bounded));
@@ -100,9 +109,8 @@ static int bounded_new(bounded_read_fn *read, int fd, const struct stat *st, str
 		return error_set(err, -ENOMEM, "no memory for a read");
 	bounded->read = read;
 	bounded->st = *st;
-	bounded->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	r = bounded->fd < 0 ? error_errno(err, "dup") : 0;
 	bounded->wake.fd = -1;
+	r = bounded_dup(fd, &bounded->fd, err);
 	if (r == 0)
 		r = wake_open(&bounded->wake, err);
 	if (r < 0) {

@@ -79,8 +79,9 @@ static int answer_put_member(const struct serve *serve, uint32_t member, int *re
 {
 	const struct array_source *volume = serve->volume;
 
-	return answer_reopen(volume->fds[member], file_is_direct(&volume->geometry[member]) ? O_DIRECT : 0, "the volume",
-			     ret, err);
+	bool is_direct = file_is_direct(&volume->geometry[member]);
+
+	return answer_reopen(volume->fds[member], is_direct ? O_DIRECT : 0, "the volume", ret, err);
 }
 
 /* The first one that is there has a place of its own, whichever it is. */
