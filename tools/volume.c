@@ -133,7 +133,8 @@ static int volume_check_mounted(const struct volume *volume, const struct superb
 	return 0;
 }
 
-static int volume_lock(const struct volume *volume, bool preempt, struct transaction *ret, struct error *err)
+static int volume_lock(const struct volume *volume, uint32_t leaving, bool preempt, struct transaction *ret,
+		       struct error *err)
 {
 	uint32_t count = 0;
 	auto_free struct site *sites = calloc(volume->array->count, sizeof(*sites));
@@ -146,18 +147,19 @@ static int volume_lock(const struct volume *volume, bool preempt, struct transac
 		count += r == 0;
 	}
 	if (r == 0)
-		r = transaction_open(volume->path, FILE_WRITE, sites, count, preempt, ret, err);
+		r = transaction_open(volume->path, FILE_WRITE, sites, count, leaving, preempt, ret, err);
 	while (count)
 		site_close(&sites[--count]);
 	return r < 0 ? error_wrap(err, r, "volume '%s'", volume->path) : 0;
 }
 
-int volume_begin(const struct volume *volume, bool preempt, struct transaction *ret, struct error *err)
+int volume_begin(const struct volume *volume, uint32_t leaving, bool preempt, struct transaction *ret,
+		 struct error *err)
 {
 	int r;
 
 	interrupt_install(); /* a reservation outlives its process */
-	r = volume_lock(volume, preempt, ret, err);
+	r = volume_lock(volume, leaving, preempt, ret, err);
 	if (r < 0)
 		return r;
 	r = transaction_load(ret, err);
@@ -174,7 +176,7 @@ int volume_begin(const struct volume *volume, bool preempt, struct transaction *
 int volume_transaction(const struct volume *volume, enum degraded degraded, struct transaction *ret,
 		       struct error *err)
 {
-	int r = volume_begin(volume, false, ret, err);
+	int r = volume_begin(volume, TRANSACTION_ALL_STAY, false, ret, err);
 
 	if (r < 0)
 		return r;

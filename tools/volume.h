@@ -25,8 +25,9 @@ must_check int volume_open(const char *name, struct volume **ret, struct error *
 /* For a change: what was opened, not what has its name by now. By a mount only that mount's volume is changed. */
 must_check int volume_transaction(const struct volume *volume, enum degraded degraded,
 				  struct transaction *ret, struct error *err);
-/* The same before transaction_check(), for who has more to say: loaded. */
-must_check int volume_begin(const struct volume *volume, bool preempt, struct transaction *ret, struct error *err);
+/* The same before transaction_check(), for who has more to say: loaded. leaving: as for transaction_open(). */
+must_check int volume_begin(const struct volume *volume, uint32_t leaving, bool preempt, struct transaction *ret,
+			    struct error *err);
 /* Superblock and catalogue. */
 must_check int volume_load(struct volume *volume, struct error *err);
 /* Both in one. */

@@ -153,7 +153,8 @@ static int target_lock(struct target *target, const struct pack_options *options
 		return error_set(err, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < target->count; i++)
 		sites[i] = target->media[i].site;
-	r = transaction_open(target->path, mode, sites, target->count, options->preempt, &target->transaction, err);
+	r = transaction_open(target->path, mode, sites, target->count, TRANSACTION_ALL_STAY,
+			     options->preempt, &target->transaction, err);
 	for (uint32_t i = 0; r == 0 && i < target->count; i++) {
 		if (!target->transaction.members[i].file)
 			continue;

@@ -3,6 +3,7 @@
 #include "volume/column_reader.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -67,6 +68,37 @@ static void column_reader_move_on(struct column_reader *reader)
 	reader->handed = 0;
 }
 
+static int column_reader_read_block(struct column_reader *reader, uint64_t at, uint8_t *to, uint64_t length,
+				    struct error *err)
+{
+	uint64_t address = reader->copies[0] + at;
+	struct error why = { 0 };
+	int r = -EIO;
+
+	for (uint32_t i = 0; r < 0 && i < reader->count; i++)
+		r = column_reader_read(reader, i, at, to, length, i ? NULL : &why);
+	if (r < 0)
+		return error_set(err, r,
+				 "%" PRIu64 " bytes at offset %" PRIu64 " of member %" PRIu32 " cannot be read, and no "
+				 "other member that is there has them (%s): bring a missing member back, or remove "
+				 "the versions that have them, 'datasetfsctl verify' names their files",
+				 length, address_offset(address), address_member(address), why.reason);
+	return 0;
+}
+
+/* Two members may each have a block that cannot be read, and not the same one. */
+static int column_reader_fill_blocks(struct column_reader *reader, uint64_t want, struct error *err)
+{
+	uint64_t length;
+	int r = 0;
+
+	for (uint64_t have = reader->have; r == 0 && have < want; have += length) {
+		length = want - have < DSFS_BLOCK ? want - have : DSFS_BLOCK;
+		r = column_reader_read_block(reader, reader->at + have, reader->buffer + have, length, err);
+	}
+	return r;
+}
+
 /* From the first copy that can be read. */
 static int column_reader_fill(struct column_reader *reader, struct error *err)
 {
@@ -76,6 +108,8 @@ static int column_reader_fill(struct column_reader *reader, struct error *err)
 	for (uint32_t i = 0; r < 0 && i < reader->count; i++)
 		r = column_reader_read(reader, i, reader->at + reader->have, reader->buffer + reader->have,
 				       want - reader->have, err);
+	if (r < 0 && reader->count)
+		r = column_reader_fill_blocks(reader, want, err);
 	if (r == 0)
 		reader->have = want;
 	return r;

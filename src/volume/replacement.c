@@ -93,10 +93,10 @@ static void replacement_count_lost(struct replacement *replacement, const bool *
 	}
 }
 
-static void replacement_add(struct replacement *replacement, uint32_t number, bool *is_lost)
+static void replacement_add(struct replacement *replacement, uint32_t number)
 {
 	const struct member_group *group = &replacement_members(replacement)->groups[number];
-	uint64_t sources[DSFS_COPIES_MAX], offset;
+	uint64_t offset;
 
 	if (!replacement_find(replacement, group, &offset))
 		return;
@@ -105,9 +105,6 @@ static void replacement_add(struct replacement *replacement, uint32_t number, bo
 		replacement->kept_bytes += group->tail;
 		return;
 	}
-	is_lost[number] = !replacement_sources(replacement, number, sources);
-	if (is_lost[number])
-		replacement->lost_bytes += group->tail;
 	replacement->columns[replacement->count++] =
 		(struct replacement_column){ offset, group->birth, number, group->tail, false };
 }
@@ -115,16 +112,32 @@ static void replacement_add(struct replacement *replacement, uint32_t number, bo
 int replacement_plan(struct replacement *replacement, struct error *err)
 {
 	const struct members *members = replacement_members(replacement);
-	auto_free bool *is_lost = calloc((size_t)members->group_count + 1, sizeof(*is_lost));
 
 	replacement->columns = calloc((size_t)members->group_count + 1, sizeof(*replacement->columns));
 	replacement->sums = calloc(DSFS_REPLACED_COUNT, sizeof(*replacement->sums));
-	if (!is_lost || !replacement->columns || !replacement->sums)
+	if (!replacement->columns || !replacement->sums)
 		return error_set(err, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < members->group_count; i++)
-		replacement_add(replacement, i, is_lost);
+		replacement_add(replacement, i);
 	qsort_r(replacement->columns, replacement->count, sizeof(*replacement->columns), replacement_compare,
 		(void *)(uintptr_t)members);
+	return 0;
+}
+
+int replacement_find_lost(struct replacement *replacement, struct error *err)
+{
+	auto_free bool *is_lost = calloc((size_t)replacement_members(replacement)->group_count + 1, sizeof(*is_lost));
+	uint64_t sources[DSFS_COPIES_MAX];
+
+	if (!is_lost)
+		return error_set(err, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; i < replacement->count; i++) {
+		const struct replacement_column *column = &replacement->columns[i];
+
+		is_lost[column->group] = !column->is_done && !replacement_sources(replacement, column->group, sources);
+		if (is_lost[column->group])
+			replacement->lost_bytes += column->tail;
+	}
 	replacement_count_lost(replacement, is_lost);
 	return 0;
 }

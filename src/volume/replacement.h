@@ -37,6 +37,8 @@ must_check int replacement_plan(struct replacement *replacement, struct error *e
 uint64_t replacement_size(const struct replacement *replacement);
 /* What of it file has already, by the record of a run that was cut off. A record of something else: nothing. */
 must_check int replacement_resume(struct replacement *replacement, struct file_source *file, struct error *err);
+/* What nobody has any more: lost_bytes and lost_versions. After replacement_resume(), as what was copied is there. */
+must_check int replacement_find_lost(struct replacement *replacement, struct error *err);
 /* Copies the rest, flushes it and reads it back. Whenever it is cut off, replacement_resume() finds what was done. */
 must_check int replacement_copy(struct replacement *replacement, struct file_source *file, struct error *err);
 /* Groups that lack a column on a member that is in use, as the transaction has it. */

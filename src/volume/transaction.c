@@ -74,7 +74,7 @@ static int transaction_raise_fence(struct transaction_member *member, struct sit
 	char notice[FENCE_NOTICE_SIZE];
 	struct error why = { 0 };
 
-	if (!member->file)
+	if (!member->file || member->is_read_only)
 		return 0;
 	if (fence_raise(member->file->fd, preempt, &member->fence, notice, &why) < 0)
 		return transaction_refuse(site, &why, err);
@@ -97,14 +97,28 @@ static int transaction_alloc(struct transaction *transaction, uint32_t count, st
 	return 0;
 }
 
-int transaction_open(const char *path, enum file_mode mode, struct site *sites, uint32_t count, bool preempt,
-		     struct transaction *ret, struct error *err)
+/* Nothing is written to a member that leaves: one that has become read-only is read. */
+static int transaction_lock_leaving(struct transaction_member *member, struct site *site, struct error *err)
+{
+	struct error why = { 0 };
+	int r = transaction_lock(member, site, FILE_WRITE, &why);
+
+	if (r == -EROFS) {
+		member->is_read_only = true;
+		return transaction_lock(member, site, FILE_READ, err);
+	}
+	return r < 0 ? error_pass(err, r, &why) : 0;
+}
+
+int transaction_open(const char *path, enum file_mode mode, struct site *sites, uint32_t count, uint32_t leaving,
+		     bool preempt, struct transaction *ret, struct error *err)
 {
 	struct transaction transaction = { .path = path };
 	int r = transaction_alloc(&transaction, count, err);
 
 	for (uint32_t i = 0; r == 0 && i < count; i++) {
-		r = transaction_lock(&transaction.members[i], &sites[i], mode, err);
+		r = i == leaving ? transaction_lock_leaving(&transaction.members[i], &sites[i], err) :
+				   transaction_lock(&transaction.members[i], &sites[i], mode, err);
 		(void)array_put(transaction.array, i, transaction.members[i].file);
 	}
 	for (uint32_t i = 0; r == 0 && mode == FILE_WRITE && i < count; i++)

@@ -13,6 +13,7 @@ struct transaction_member {
 	uint64_t capacity;        /* bytes that may be used; SPACE_ENDLESS: a file */
 	struct superblock super;  /* in force on it; of a new volume: what the first will have, sequence 0 */
 	bool is_replaced;       /* nobody misses it, as its successor comes */
+	bool is_read_only;      /* it leaves, and cannot be written to any more */
 	bool is_fresh;          /* a file made for this volume: whoever made it removes it when the change fails */
 	uint64_t former_size;   /* of a file, before the first write */
 	char former_holder[HOLDER_TEXT_SIZE]; /* who did not finish before us, or "" */
@@ -49,9 +50,11 @@ must_check int transaction_open_member(const char *path, struct site *site, bool
 void transaction_close_member(struct transaction_member *member, const char *path);
 /* Opens the members where they were found, in this order, locks them and raises their fences: before anything is read
  * that somebody else could be changing. A site without a file is made; one without a path is that of a member that is
- * missing. FILE_READ: neither, for a rehearsal. -EBUSY with who has it; preempt takes it from another host. On failure
- * nothing is left open. */
-must_check int transaction_open(const char *path, enum file_mode mode, struct site *sites, uint32_t count, bool preempt,
+ * missing. FILE_READ: neither, for a rehearsal. leaving: the member that is to be replaced, which may be read-only, or
+ * TRANSACTION_ALL_STAY. -EBUSY with who has it; preempt takes it from another host. On failure nothing is left open. */
+#define TRANSACTION_ALL_STAY UINT32_MAX
+must_check int transaction_open(const char *path, enum file_mode mode, struct site *sites, uint32_t count,
+				uint32_t leaving, bool preempt,
 				struct transaction *ret, struct error *err);
 /* The superblock and the catalogue in force. */
 must_check int transaction_load(struct transaction *transaction, struct error *err);

@@ -238,6 +238,58 @@ assert_fails 1 "'new' holds a filesystem or volume of type swap, --force replace
 replace --force a 2 new
 whole a "forced over what is there instead"
 
+say "forced over a file that somebody has open"
+back
+cp single kept
+exec 9<single
+replace --force a 2 single
+cmp kept /proc/self/fd/9 || fail "the other file was written to"
+exec 9<&-
+ls single.new* 2>/dev/null && fail "a file is left"
+whole a "forced over an open file"
+cp kept single
+
+say "a block that cannot be read on the only other member"
+back
+rm c
+env FAULT_KIND=read FAULT_AT=1 FAULT_TIMES=1000000 FAULT_FROM=7000064 FAULT_VOLUME="$PWD/d" \
+    LD_PRELOAD="$PWD/fault.so" datasetfsctl member replace a 2 new >out 2>err && fail "it says that it is done: $(cat out)"
+assert_contains "the line" "$(cat err)" \
+    " of member 3 cannot be read, and no other member that is there has them"
+at=$(sed -n 's/.*: 4096 bytes at offset \([0-9]*\) of member 3 .*/\1/p' err)
+[ "$at" -ge 6995968 ] && [ $((at % 4096)) = 0 ] || fail "not the block: $(cat err)"
+assert_contains "the way out" "$(cat err)" "bring a missing member back, or remove the versions that have them"
+assert_eq "lines" "$(wc -l <err)" 1
+replace a 2 new
+assert_eq "it goes on" "$(said resumed)" true
+whole a "a block that could be read later"
+back
+env FAULT_KIND=read FAULT_AT=1 FAULT_TIMES=1000000 FAULT_FROM=7000064 FAULT_VOLUME="$PWD/d" \
+    LD_PRELOAD="$PWD/fault.so" datasetfsctl member replace a 2 new >out 2>err || fail "the former one has it: $(cat err)"
+rm c
+whole a "a block that the former member had"
+
+say "what was copied is not lost"
+# Of groups that are older than its last superblock a stale member has all, but nothing is copied from it.
+rm -rf three && mkdir three
+pack three/a,three/b,three/c source --label one --segment-size 1M --protect mirror:2
+mv three/b away/b3
+head -c 2000000 /dev/urandom >source/added
+mkdatasetfs --progress none --degraded --label two three/a source >pack.log 2>&1 || fail "degraded: $(cat pack.log)"
+mv away/b3 three/b
+cp -r three three.kept
+: >three/new
+env FAULT_KIND=write FAULT_AT=0 FAULT_COUNT="$PWD/count" FAULT_VOLUME="$PWD/three/new" LD_PRELOAD="$PWD/fault.so" \
+    datasetfsctl member replace three/c 0 three/new >out 2>err || fail "counting run: $(cat err)"
+cp three.kept/* three/
+: >three/new
+env FAULT_KIND=write FAULT_AT=$(($(cat count) - 3)) FAULT_VOLUME="$PWD/three/new" LD_PRELOAD="$PWD/fault.so" \
+    datasetfsctl member replace three/c 0 three/new >out 2>err && fail "it goes on without a write"
+rm three/a
+assert_fails 1 "that nobody else has: bring stale members back first" datasetfsctl member replace three/c 0 three/other
+replace three/c 0 three/new
+assert_eq "all was there" "$(said kept_bytes)" "$(said used_bytes)"
+
 say "interrupted"
 back
 rm c

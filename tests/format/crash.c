@@ -207,7 +207,7 @@ static void edit_open(const char *volume, struct site *sites, uint32_t count, en
 {
 	struct error err = { 0 };
 
-	if (transaction_open(volume, FILE_WRITE, sites, count, false, ret, &err) < 0 ||
+	if (transaction_open(volume, FILE_WRITE, sites, count, TRANSACTION_ALL_STAY, false, ret, &err) < 0 ||
 	    transaction_load(ret, &err) < 0)
 		die("open", err.reason);
 	ret->degraded = degraded;

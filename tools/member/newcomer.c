@@ -17,6 +17,8 @@
 #include "volume/occupant.h"
 #include "volume/replacement_record.h"
 
+#define NEWCOMER_SUFFIX ".new-datasetfsctl" /* of a file that takes the name of another */
+
 void newcomer_close(struct newcomer *newcomer)
 {
 	if (newcomer->member.file)
@@ -180,20 +182,76 @@ int newcomer_open(const char *name, const struct transaction *transaction, uint3
 /* --- what it becomes --- */
 
 /* Its end is for catalogues, as on any device. */
-static int newcomer_make_room(struct newcomer *newcomer, uint64_t size, struct error *err)
+int newcomer_check_room(const struct newcomer *newcomer, uint64_t size, struct error *err)
 {
-	struct file_source *file = newcomer->member.file;
 	uint64_t found;
 
-	if (!newcomer->is_device && newcomer->has_other && ftruncate(file->fd, 0) < 0)
-		return error_errno(err, "cannot empty '%s'", newcomer->path);
+	if (!newcomer->is_device || !newcomer->member.file)
+		return 0;
+	found = round_down(source_size(&newcomer->member.file->source, 0), DSFS_BLOCK);
+	if (size <= found - space_reserved(found))
+		return 0;
+	return error_set(err, -ENOSPC, "'%s' has %" PRIu64 " bytes, the member needs %" PRIu64
+			 " and the reserve of %" PRIu64, newcomer->path, found, size, space_reserved(found));
+}
+
+static int newcomer_copy_mode(const struct file_source *from, const struct file_source *to, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(from->fd, &st) < 0 || (geteuid() == 0 && fchown(to->fd, st.st_uid, st.st_gid) < 0) ||
+	    fchmod(to->fd, st.st_mode & 07777) < 0)
+		return error_errno(err, "cannot give the new file the mode and owner of the former one");
+	return 0;
+}
+
+/* Whoever has the other file open, as a mount of what lies there, keeps it. */
+static int newcomer_start_afresh(struct newcomer *newcomer, struct error *err)
+{
+	struct transaction_member *member = &newcomer->member, former = *member;
+	struct file_source *fresh = NULL;
+	struct site beside = SITE_NONE;
+	int r;
+
+	if (site_is_mount(&newcomer->site))
+		return error_set(err, -EINVAL, "'%s' is itself a mount point and cannot be replaced", newcomer->path);
+	r = site_beside(&newcomer->site, NEWCOMER_SUFFIX, &beside, err);
+	if (r < 0)
+		return r;
+	if (unlinkat(beside.folder, beside.name, 0) < 0 && errno != ENOENT)
+		r = error_errno(err, "cannot remove what a killed run left, '%s'", beside.name);
+	if (r == 0)
+		r = file_open_site(&beside, FILE_CREATE, &fresh, err);
+	if (r == 0)
+		r = newcomer_copy_mode(former.file, fresh, err);
+	if (r == 0)
+		r = site_replace(&beside, fresh->fd, &newcomer->site, former.file->fd, err);
+	if (r < 0 && fresh)
+		site_remove(&beside, fresh->fd);
+	site_close(&beside);
+	if (r < 0) {
+		file_close(fresh);
+		return r;
+	}
+	member->file = fresh;
+	file_close(former.file);
+	return 0;
+}
+
+static int newcomer_make_room(struct newcomer *newcomer, uint64_t size, struct error *err)
+{
+	struct file_source *file;
+	uint64_t found;
+	int r = newcomer_check_room(newcomer, size, err);
+
+	if (r == 0 && !newcomer->is_device && newcomer->has_other)
+		r = newcomer_start_afresh(newcomer, err);
+	if (r < 0)
+		return r;
+	file = newcomer->member.file;
 	found = round_down(source_size(&file->source, 0), DSFS_BLOCK);
 	if (newcomer->is_device) {
 		newcomer->member.capacity = found;
-		if (size > found - space_reserved(found))
-			return error_set(err, -ENOSPC, "'%s' has %" PRIu64 " bytes, the member needs %" PRIu64
-					 " and the reserve of %" PRIu64, newcomer->path, found, size,
-					 space_reserved(found));
 		return 0;
 	}
 	newcomer->member.capacity = SPACE_ENDLESS;

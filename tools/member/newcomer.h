@@ -26,6 +26,8 @@ struct newcomer_options {
  * -EEXIST: it holds something else; -EBUSY, -EINVAL: it is used, or is a member. */
 must_check int newcomer_open(const char *name, const struct transaction *transaction, uint32_t number,
 			     const struct newcomer_options *options, struct newcomer *ret, struct error *err);
+/* Whether it has room for so many bytes, if it is there. */
+must_check int newcomer_check_room(const struct newcomer *newcomer, uint64_t size, struct error *err);
 /* There is room for so many bytes, and nothing that somebody takes for something else. */
 must_check int newcomer_make(struct newcomer *newcomer, uint64_t size, const struct newcomer_options *options,
 			     struct error *err);

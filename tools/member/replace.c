@@ -150,10 +150,14 @@ static int replace_run(struct newcomer *newcomer, const struct replace_options *
 	memcpy(replacement->uuid, newcomer->uuid, sizeof(replacement->uuid));
 	replacement->complete = newcomer->complete;
 	r = replacement_plan(replacement, err);
-	if (r == 0)
-		r = replace_check_lost(replacement, err);
 	if (r == 0 && newcomer->member.file)
 		r = replacement_resume(replacement, newcomer->member.file, err);
+	if (r == 0)
+		r = replacement_find_lost(replacement, err);
+	if (r == 0)
+		r = replace_check_lost(replacement, err);
+	if (r == 0)
+		r = newcomer_check_room(newcomer, replacement_size(replacement), err);
 	if (r == 0 && !options->dry_run)
 		r = replace_fill(newcomer, options, result, err);
 	return r;
@@ -164,7 +168,7 @@ static int replace_member(const struct volume *volume, uint32_t number, const ch
 {
 	struct newcomer newcomer = { 0 };
 	struct transaction transaction;
-	int r = volume_begin(volume, options->newcomer.preempt, &transaction, err);
+	int r = volume_begin(volume, number, options->newcomer.preempt, &transaction, err);
 
 	if (r < 0)
 		return r;

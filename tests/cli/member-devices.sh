@@ -1,0 +1,27 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# datasetfsctl member replace with devices: the former member has become read-only, the new one is too small.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+need_loop
+
+mkdir source
+for i in {1..30}; do head -c $((i * 9970)) /dev/urandom >source/$i; done
+pack a,b,c source --label one --segment-size 1M --protect mirror:2
+one=$(datasetfsctl dump a one | sha256sum)
+
+say "a device that is too small"
+truncate -s 3M small
+loop_device small
+assert_fails 1 "'$LOOP' has 3145728 bytes, the member needs" datasetfsctl member replace --dry-run a 1 "$LOOP"
+assert_fails 1 "'$LOOP' has 3145728 bytes, the member needs" datasetfsctl member replace a 1 "$LOOP"
+
+say "a member that has become read-only"
+mv b was
+loop_device was --read-only
+before=$(sha256sum <was)
+assert_fails 1 "it is read-only" mkdatasetfs --progress none "a,$LOOP,c" source
+datasetfsctl member replace "a,$LOOP,c" 1 new >out 2>err || fail "replace: $(cat err)"
+assert_contains "it says" "$(cat out)" "'new' is now member 1 of 'a,$LOOP,c'"
+assert_eq "the former one" "$(sha256sum <was)" "$before"
+datasetfsctl verify a >verify.log 2>&1 || fail "verify: $(cat verify.log)"
+assert_eq "digest" "$(datasetfsctl dump a one | sha256sum)" "$one"
