@@ -13,7 +13,8 @@
 #define DSFS_CONTROL_STATS   "stats.json" /* counters: one JSON object */
 #define DSFS_CONTROL_CATALOGUE "versions.json" /* the versions of the volume, oldest first: a JSON array of objects */
 #define DSFS_CONTROL_DAMAGE  "damage"     /* places that reads found damaged, a line of text for each: member, offset,
-				      * length, reason, version, and the chunk's sum or "-", with tabs between them */
+				      * length, reason, version, the chunk's sum or "-", and "wrong" or "unreadable",
+				      * with tabs between them */
 #define DSFS_CONTROL_CLIENT  "client"     /* where libdatasetfs finds the daemon: one JSON object */
 
 #define DSFS_CONTROL_VERSIONS "versions"  /* a directory: every version of the volume under its label, opened on

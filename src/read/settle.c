@@ -105,16 +105,27 @@ static struct reader_place settle_place(const struct read_fetch *fetch, const st
 				      .chunk = chunk };
 }
 
+/* EIO is what many devices say of a sector and of the way to it. While other reads of the member succeed it is taken for
+ * a sector. */
+static bool settle_may_be_a_sector(const struct read_op *op, const struct read_fetch *fetch)
+{
+	const struct route *route = op->reader->setup.route;
+
+	return (fetch->result == -EIO || fetch->result == -EREMOTEIO) &&
+	       !(route && route_is_suspect(route, fetch->io.member, clock_now()));
+}
+
 /* One of several copies is of no use. */
 static void settle_tell(struct read_op *op, const struct read_fetch *fetch, const struct read_piece *piece,
 			const struct error *err)
 {
 	const struct reader_events *events = op->reader->setup.events;
 	struct reader_place place = settle_place(fetch, piece);
+	bool is_path = park_is_path_error(fetch->result);
 
-	if (park_is_path_error(fetch->result) && events->copy_failed)
+	if (is_path && events->copy_failed)
 		events->copy_failed(op, fetch->io.member, fetch->result);
-	else if (!park_is_path_error(fetch->result) && events->copy_wrong)
+	if ((!is_path || settle_may_be_a_sector(op, fetch)) && events->copy_wrong)
 		events->copy_wrong(op, &place, err);
 }
 

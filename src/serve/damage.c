@@ -16,6 +16,7 @@
 struct damage_entry {
 	uint32_t member;
 	uint64_t offset, length, sum;
+	bool is_unreadable; /* else what is read there is wrong */
 	char version[DSFS_LABEL_MAX + 1];
 	char reason[96];
 };
@@ -99,7 +100,8 @@ void damage_add(struct damage *damage, const struct reader_place *place, const c
 		entry = &damage->entries[damage->count++];
 		*entry = (struct damage_entry){ .member = place->member, .offset = place->offset,
 						.length = place->length,
-						.sum = place->chunk ? place->chunk->sum : 0 };
+						.sum = place->chunk ? place->chunk->sum : 0,
+						.is_unreadable = why->code != -EBADMSG };
 		damage_copy(entry->version, sizeof(entry->version), version);
 		damage_copy(entry->reason, sizeof(entry->reason), why->reason);
 		*slot = (uint16_t)damage->count;
@@ -128,9 +130,10 @@ void damage_write(struct damage *damage, FILE *out)
 		fprintf(out, "%" PRIu32 "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\t", entry->member, entry->offset,
 			entry->length, entry->reason, entry->version);
 		if (entry->sum)
-			fprintf(out, "%016" PRIx64 "\n", entry->sum);
+			fprintf(out, "%016" PRIx64, entry->sum);
 		else
-			fputs("-\n", out);
+			fputc('-', out);
+		fprintf(out, "\t%s\n", entry->is_unreadable ? "unreadable" : "wrong");
 	}
 	if (damage->more)
 		fprintf(out, "# the list is full: %" PRIu64 " times something else was found\n", damage->more);

@@ -36,7 +36,8 @@ python3 - <<'END' || fail "a place in .datasetfs/damage has no flip: $(cat damag
 flips = [int(line.split()[1]) for line in open("flips")]
 seen = set()
 for line in open("damage"):
-    member, offset, length, reason, version, total = line.rstrip("\n").split("\t")
+    member, offset, length, reason, version, total, kind = line.rstrip("\n").split("\t")
+    assert kind == "wrong", line
     assert member == "1" and version == "v1" and reason, line
     assert total == "-" or len(total) == 16, line
     assert (member, offset) not in seen, line
@@ -102,4 +103,24 @@ mv "vol/${names[$member]}" away
 mount_volume "vol/${names[1 - member]}" mnt
 ! cat mnt/small/200 >out 2>err || fail "a file that is wrong on the only member was read"
 assert_eq "places" "$(cut -f 1 mnt/.datasetfs/damage | sort -u)" $((1 - member))
+unmount mnt
+
+say "a member that gives errors"
+mv away "vol/${names[$member]}"
+mv vol/b slow
+echo 0 >b.control
+slow_device slow vol/b 0 b.control
+mount_volume vol/a mnt
+echo eio >b.control
+sleep 0.1 # until it does, some milliseconds
+for _ in {1..20}; do
+    for i in {1..199}; do cmp source/small/$i mnt/small/$i || fail "small/$i"; done
+    drop_caches
+    [ ! -s mnt/.datasetfs/damage ] || break
+done
+cat mnt/.datasetfs/damage >damage
+assert_eq "members and kinds" "$(cut -f 1,7 damage | sort -u)" "1	unreadable"
+assert_contains "the reason" "$(cat damage)" "the device says: Input/output error"
+[ "$(wc -l <damage)" -le 20 ] || fail "a member that fails altogether fills the list: $(cat damage)"
+echo 0 >b.control
 unmount mnt

@@ -216,6 +216,13 @@ static void test_another_one_at_once(void **state)
 	check_content();
 	CHECK_SEEN(0, 1);
 	assert_int_equal(lost, 0);
+	assert_int_equal(wrong, 1 << 0); /* EIO may be about a block, */
+	wrong = 0;
+	faults[0] = -ENOLINK; /* and this is not */
+	read_begin(&reader, &op);
+	check_content();
+	CHECK_SEEN(0, 1);
+	assert_int_equal(lost, 0);
 	assert_int_equal(wrong, 0);
 	lost = UINT32_MAX;
 	faults[0] = NO_FAULT;
@@ -271,7 +278,7 @@ static void test_two_segments(void **state)
 	read_begin(&reader, &op);
 	check_content();
 	CHECK_SEEN(0, 0);
-	faults[0] = -EIO;
+	faults[0] = -ENODEV;
 	read_begin(&reader, &op);
 	check_content();
 	CHECK_SEEN(0, 0, 1, 2);
