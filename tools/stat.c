@@ -14,10 +14,10 @@
 #include "image/extent.h"
 #include "image/index_load.h"
 #include "image/inode.h"
-#include "image/names.h"
 #include "text.h"
 #include "verb.h"
 #include "volume.h"
+#include "walk.h"
 
 #define XATTR_SHOWN 64 /* bytes of a value */
 
@@ -59,38 +59,11 @@ const struct command_line stat_line = {
 
 /* --- finding the inode --- */
 
-/* Down from the root, name by name; symlinks are not followed. */
-static int stat_walk(struct names_reader *reader, const char *path, uint64_t *ret_ordinal, struct error *err)
-{
-	uint64_t ordinal = INODE_ROOT;
-	size_t length;
-	int r;
-
-	for (; *path; path += length) {
-		path += strspn(path, "/");
-		length = strcspn(path, "/");
-		if (length == 0)
-			break;
-		r = names_lookup(reader, ordinal, path, length, &ordinal);
-		if (r == -ENOENT)
-			return error_set(err, r, "there is no '%.*s' in the version", (int)length, path);
-		if (r < 0)
-			return error_set(err, r, "the names cannot be read: %s", strerror(-r));
-	}
-	*ret_ordinal = ordinal;
-	return 0;
-}
-
 static int stat_find_by_path(struct stat_file *file, struct error *err)
 {
-	struct names_reader *reader = NULL;
 	uint64_t ordinal = 0;
-	int r;
+	int r = walk_find(file->index, file->path, &ordinal, err);
 
-	r = names_reader_open(file->index->names, &reader, err);
-	if (r == 0)
-		r = stat_walk(reader, file->path, &ordinal, err);
-	names_reader_close(reader);
 	return r < 0 ? r : inode_get(file->index, ordinal, &file->inode, err);
 }
 

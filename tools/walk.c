@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* Walks down each directory before its next sibling, with the names of one directory listed some at a time. */
+#include "walk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "image/inode.h"
+#include "image/names.h"
+
+#define WALK_AHEAD 64u /* names that are listed at a time */
+
+struct walk_level {
+	uint64_t directory;
+	uint64_t next;      /* number of the entry to go on with */
+	size_t path_length; /* of the directory's own path, 0 of the root's */
+	bool is_listed;     /* to its end */
+};
+
+struct walk_ahead {
+	uint64_t ordinal;
+	uint8_t type, length;
+	char name[DSFS_NAME_MAX];
+};
+
+struct walk {
+	struct names_reader *reader;
+	struct walk_level *levels;
+	size_t depth, room;
+	char *path;
+	size_t path_room;
+	bool has_begun;
+	unsigned count, at; /* of what is listed of the last level; a directory is the last */
+	struct walk_ahead ahead[WALK_AHEAD];
+};
+
+static int walk_make_room(void *array, size_t *room, size_t wanted, size_t size, struct error *err)
+{
+	size_t more = *room * 2 > wanted ? *room * 2 : wanted + 64;
+	void *moved;
+
+	if (wanted <= *room)
+		return 0;
+	moved = realloc(*(void **)array, more * size);
+	if (!moved)
+		return error_set(err, -ENOMEM, "no memory for %zu bytes", more * size);
+	*(void **)array = moved;
+	*room = more;
+	return 0;
+}
+
+static int walk_push(struct walk *walk, uint64_t directory, size_t path_length, struct error *err)
+{
+	int r = walk_make_room(&walk->levels, &walk->room, walk->depth + 1, sizeof(*walk->levels), err);
+
+	if (r == 0)
+		walk->levels[walk->depth++] = (struct walk_level){ directory, 0, path_length, false };
+	return r;
+}
+
+static int walk_down(struct names_reader *reader, const char *path, uint64_t *ret_ordinal, struct error *err)
+{
+	uint64_t ordinal = INODE_ROOT;
+	size_t length;
+	int r;
+
+	for (; *path; path += length) {
+		path += strspn(path, "/");
+		length = strcspn(path, "/");
+		if (length == 0)
+			break;
+		r = names_lookup(reader, ordinal, path, length, &ordinal);
+		if (r == -ENOENT)
+			return error_set(err, r, "there is no '%.*s' in the version", (int)length, path);
+		if (r < 0)
+			return error_set(err, r, "the names cannot be read: %s", strerror(-r));
+	}
+	*ret_ordinal = ordinal;
+	return 0;
+}
+
+int walk_find(const struct index *index, const char *path, uint64_t *ret_ordinal, struct error *err)
+{
+	struct names_reader *reader = NULL;
+	int r = names_reader_open(index->names, &reader, err);
+
+	if (r == 0)
+		r = walk_down(reader, path, ret_ordinal, err);
+	names_reader_close(reader);
+	return r;
+}
+
+/* "train//cat/" is /train/cat, and "/" nothing: a name that follows brings its own slash. */
+static int walk_keep_path(struct walk *walk, const char *path, size_t *ret_length, struct error *err)
+{
+	size_t used = 0, length;
+	int r = walk_make_room(&walk->path, &walk->path_room, strlen(path) + 1, 1, err);
+
+	for (; r == 0 && *path; path += length) {
+		path += strspn(path, "/");
+		length = strcspn(path, "/");
+		if (length == 0)
+			break;
+		walk->path[used] = '/';
+		memcpy(walk->path + used + 1, path, length);
+		used += 1 + length;
+	}
+	*ret_length = used;
+	return r;
+}
+
+static int walk_begin(struct walk *walk, const struct index *index, const char *below, struct error *err)
+{
+	struct inode inode;
+	uint64_t ordinal;
+	size_t length;
+	int r = walk_down(walk->reader, below, &ordinal, err);
+
+	if (r == 0)
+		r = inode_get(index, ordinal, &inode, err);
+	if (r == 0 && !S_ISDIR(inode.mode))
+		r = error_set(err, -ENOTDIR, "'%s' is no directory", below);
+	if (r == 0)
+		r = walk_keep_path(walk, below, &length, err);
+	return r < 0 ? r : walk_push(walk, ordinal, length, err);
+}
+
+int walk_open(const struct index *index, const char *below, struct walk **ret, struct error *err)
+{
+	auto_walk struct walk *walk = calloc(1, sizeof(*walk));
+	int r;
+
+	if (!walk)
+		return error_set(err, -ENOMEM, "no memory for a walk over all names");
+	r = names_reader_open(index->names, &walk->reader, err);
+	if (r == 0)
+		r = walk_begin(walk, index, below ? below : "/", err);
+	if (r < 0)
+		return r;
+	*ret = take_ptr(&walk);
+	return 0;
+}
+
+void walk_close(struct walk *walk)
+{
+	if (!walk)
+		return;
+	names_reader_close(walk->reader);
+	free(walk->levels);
+	free(walk->path);
+	free(walk);
+}
+
+/* A directory ends the list: what it holds comes before its siblings, which are listed again then. */
+static int walk_list_entry(void *argument, const struct names_entry *entry)
+{
+	struct walk *walk = argument;
+	struct walk_ahead *ahead = &walk->ahead[walk->count++];
+
+	ahead->ordinal = entry->ordinal;
+	ahead->type = entry->type;
+	ahead->length = entry->name_length;
+	memcpy(ahead->name, entry->name, entry->name_length);
+	walk->levels[walk->depth - 1].next = entry->number + 1;
+	return entry->type == DT_DIR || walk->count == WALK_AHEAD;
+}
+
+/* Goes up from directories that are done, to one that has more names. */
+static int walk_list(struct walk *walk, struct error *err)
+{
+	walk->count = walk->at = 0;
+	while (walk->depth && !walk->count) {
+		struct walk_level *level = &walk->levels[walk->depth - 1];
+		int r = level->is_listed ? 0 :
+					   names_list(walk->reader, level->directory, level->next, walk_list_entry, walk);
+
+		if (r < 0)
+			return error_set(err, r, "the names cannot be read: %s", strerror(-r));
+		level->is_listed = r == 0;
+		walk->depth -= !walk->count;
+	}
+	return 0;
+}
+
+static int walk_first(struct walk *walk, struct walk_entry *ret)
+{
+	const struct walk_level *level = &walk->levels[0];
+
+	walk->has_begun = true;
+	if (!level->path_length)
+		walk->path[0] = '/';
+	*ret = (struct walk_entry){ .path = walk->path,
+				    .length = level->path_length ? level->path_length : 1,
+				    .type = DT_DIR,
+				    .ordinal = level->directory };
+	return 1;
+}
+
+static int walk_take(struct walk *walk, struct walk_entry *ret, struct error *err)
+{
+	const struct walk_ahead *ahead = &walk->ahead[walk->at++];
+	size_t before = walk->levels[walk->depth - 1].path_length, length = before + 1 + ahead->length;
+	int r = walk_make_room(&walk->path, &walk->path_room, length, 1, err);
+
+	if (r == 0 && ahead->type == DT_DIR)
+		r = walk_push(walk, ahead->ordinal, length, err);
+	if (r < 0)
+		return r;
+	walk->path[before] = '/';
+	memcpy(walk->path + before + 1, ahead->name, ahead->length);
+	*ret = (struct walk_entry){ walk->path, length, ahead->length, ahead->type, ahead->ordinal };
+	return 1;
+}
+
+int walk_next(struct walk *walk, struct walk_entry *ret, struct error *err)
+{
+	int r = 0;
+
+	if (!walk->has_begun)
+		return walk_first(walk, ret);
+	if (walk->at == walk->count)
+		r = walk_list(walk, err);
+	if (r < 0 || walk->at == walk->count)
+		return r;
+	return walk_take(walk, ret, err);
+}

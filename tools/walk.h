@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT */
+/* All names of a version in the order of their paths: what a directory holds comes behind it, before its next sibling.
+ * In memory for one path. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "image/index.h"
+
+struct walk;
+
+struct walk_entry {
+	const char *path; /* "/train/1.jpg", not NUL-terminated; valid until the next step */
+	size_t length;
+	uint8_t name_length; /* of the end of path; 0: what the walk begins with */
+	uint8_t type;        /* DT_DIR, DT_REG, DT_LNK */
+	uint64_t ordinal;
+};
+
+/* The inode of a path, name by name down from the root; symlinks are not followed. */
+must_check int walk_find(const struct index *index, const char *path, uint64_t *ret_ordinal, struct error *err);
+
+/* below: the directory that the walk begins with and stays in; NULL: the root. The index outlives the walk. */
+must_check int walk_open(const struct index *index, const char *below, struct walk **ret, struct error *err);
+void walk_close(struct walk *walk);
+/* 1 and the next name, that of the directory first; 0 at the end. */
+must_check int walk_next(struct walk *walk, struct walk_entry *ret, struct error *err);
+
+static inline const char *walk_name(const struct walk_entry *entry)
+{
+	return entry->path + entry->length - entry->name_length;
+}
+
+static inline void walk_close_ptr(struct walk **walk)
+{
+	walk_close(*walk);
+}
+#define auto_walk cleanup(walk_close_ptr)
