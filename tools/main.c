@@ -23,6 +23,7 @@ static const struct verb verbs[] = {
 	{ "verify", verify_run, &verify_line, VERIFY_INCOMPLETE },
 	{ "scrub", scrub_run, &scrub_line, VERIFY_INCOMPLETE },
 	{ "stat", stat_run, &stat_line, VERB_FAILED },
+	{ "describe", describe_run, &describe_line, VERB_FAILED },
 	{ "dump", dump_run, &dump_line, VERB_FAILED },
 	{ "current", current_run, &current_line, VERB_FAILED },
 	{ "remove", remove_run, &remove_line, VERB_FAILED },
@@ -41,7 +42,7 @@ static void main_help(void)
 	       "Inspect datasetfs volumes and mounts, manage versions, switch mounts.\n\n");
 	for (size_t i = 0; i < VERB_COUNT; i++) {
 		summary = verbs[i].line->summary;
-		printf("  %-8s%-24s%.*s\n", verbs[i].name, verbs[i].line->usage, (int)strcspn(summary, "\n"),
+		printf("  %-9s%-24s%.*s\n", verbs[i].name, verbs[i].line->usage, (int)strcspn(summary, "\n"),
 		       summary);
 	}
 	printf("\n  -h, --help                show this help, or after a verb its options\n"

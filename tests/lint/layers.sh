@@ -70,11 +70,12 @@ may mkfs/content base image datasetfs spill source source/archive options conten
 may mkfs/output  base image io device members volume datasetfs spill options output
 may mkfs/layout  base image volume datasetfs spill source options content output layout
 may mkfs         base image io device volume datasetfs spill source source/archive options content output layout .
+may tools/describe base image datasetfs describe .
 may tools/member base image io device volume datasetfs member .
 may tools/nvme   base io device datasetfs nvme .
 may tools/verify base image io read datasetfs verify .
 may tools/scrub  base image volume datasetfs verify scrub .
-may tools        base image io device members volume datasetfs member nvme scrub verify .
+may tools        base image io device members volume datasetfs describe member nvme scrub verify .
 
 while read -r folder; do
     for row in "${rows[@]}"; do

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* Which attributes of two inodes differ. */
+#pragma once
+#include "base/error.h"
+#include "image/index.h"
+#include "image/inode.h"
+
+enum {
+	ATTRIBUTE_MODE = 1,
+	ATTRIBUTE_OWNER = 2,
+	ATTRIBUTE_MTIME = 4,
+	ATTRIBUTE_XATTRS = 8,
+	ATTRIBUTE_LINKS = 16, /* how many names it has */
+};
+
+/* What bit number i is called; NULL past the last. */
+const char *attributes_word(unsigned i);
+/* Sets bits. What a directory gets by what is in it (size, links) is none of them. */
+must_check int attributes_compare(const struct index *a, const struct inode *x, const struct index *b,
+				  const struct inode *y, unsigned *ret, struct error *err);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/* Makes one key of the sums of all chunks of a file. */
+#include "content.h"
+
+#include <sys/stat.h>
+
+#include "image/checksum.h"
+#include "image/chunk.h"
+
+#define CONTENT_WORDS 64u
+#define CONTENT_HOLE  UINT64_C(0x686f6c6573) /* a word before the length of a hole: no sum but by chance */
+
+/* Any number of words; those before the last ones as their sum. */
+struct content_words {
+	uint64_t words[CONTENT_WORDS];
+	uint32_t count;
+};
+
+static void content_add(struct content_words *words, uint64_t word)
+{
+	if (words->count == CONTENT_WORDS) {
+		words->words[0] = checksum_64(words->words, sizeof(words->words));
+		words->count = 1;
+	}
+	words->words[words->count++] = word;
+}
+
+static void content_add_hole(struct content_words *words, uint64_t *bytes)
+{
+	if (!*bytes)
+		return;
+	content_add(words, CONTENT_HOLE);
+	content_add(words, *bytes);
+	*bytes = 0;
+}
+
+/* A hole is one, whether its chunks have records or it lies in a list. */
+static int content_add_chunks(const struct index *index, const struct inode *inode, struct content_words *words,
+			      struct error *err)
+{
+	uint64_t count = inode_chunk_count(index, inode), run, hole = 0;
+	struct chunk chunk;
+	int r;
+
+	for (uint64_t i = 0; i < count; i += run) {
+		r = chunk_get_run(index, inode, i, &chunk, &run, err);
+		if (r < 0)
+			return r;
+		if (chunk_is_hole(&chunk)) {
+			hole += chunk_run_bytes(index, inode, i, run);
+			continue;
+		}
+		content_add_hole(words, &hole);
+		content_add(words, chunk.sum);
+	}
+	content_add_hole(words, &hole);
+	return 0;
+}
+
+int content_key(const struct index *index, const struct inode *inode, uint64_t *ret, struct error *err)
+{
+	struct content_words words = { .words = { inode->size }, .count = 1 };
+	struct span target;
+	int r = 0;
+
+	if (S_ISREG(inode->mode)) {
+		r = content_add_chunks(index, inode, &words, err);
+	} else if (S_ISLNK(inode->mode)) {
+		r = inode_link_target(index, inode, &target, err);
+		if (r == 0)
+			content_add(&words, checksum_64(target.base, target.size));
+	}
+	if (r < 0)
+		return r;
+	*ret = checksum_64(words.words, words.count * sizeof(*words.words));
+	return 0;
+}
+
+bool content_is_comparable(const struct index *a, const struct index *b, uint64_t size)
+{
+	return a->chunk_log == b->chunk_log || (size <= UINT64_C(1) << a->chunk_log && size <= UINT64_C(1) << b->chunk_log);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Files by what stands behind the last dot of their names. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#define KINDS_MOST     4096u /* kinds that are told apart; files of more are counted together */
+#define KINDS_NAME_MAX 15u   /* bytes of a longer one are no kind */
+
+struct kind {
+	char name[KINDS_NAME_MAX]; /* A to Z as small letters */
+	uint8_t length;            /* 0: a name without a kind */
+	uint64_t files, bytes;
+};
+
+struct kinds {
+	struct kind list[KINDS_MOST]; /* by name, until kinds_sort() */
+	size_t count;
+	struct kind rest; /* of files of further kinds */
+};
+
+void kinds_add(struct kinds *kinds, const char *name, size_t length, uint64_t size);
+/* The kind with most files first. Nothing is added any more. */
+void kinds_sort(struct kinds *kinds);

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The largest of many files, and no others in memory. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct largest_file {
+	uint64_t size;
+	uint64_t number; /* of two files of one size, the first comes before the second */
+	char *path;
+	size_t length;
+};
+
+struct largest {
+	struct largest_file *files; /* a heap with the smallest on top, until largest_sort() */
+	size_t count, room, most;
+	uint64_t added;
+};
+
+void largest_open(struct largest *largest, size_t most);
+void largest_close(struct largest *largest); /* a zeroed one as well */
+must_check int largest_add(struct largest *largest, uint64_t size, const char *path, size_t length, struct error *err);
+/* The largest first. Nothing is added any more. */
+void largest_sort(struct largest *largest);

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes tables with bars to standard output. */
+#include "page.h"
+
+#include <inttypes.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/format.h"
+#include "base/utf8.h"
+#include "text.h"
+
+#define PAGE_FIXED 35u /* columns of a row beside its bar and its name */
+#define PAGE_BAR_MIN 5u
+#define PAGE_BAR_MAX 60u
+
+void page_open(struct page *page)
+{
+	struct winsize size = { 0 };
+
+	*page = (struct page){ 0 };
+	if (!isatty(STDOUT_FILENO))
+		return;
+	page->width = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : 80;
+	page->is_utf8 = setlocale(LC_CTYPE, "") && !strcmp(nl_langinfo(CODESET), "UTF-8");
+}
+
+/* Where wide characters begin, each is taken for one. */
+size_t page_columns(const void *name, size_t length)
+{
+	const uint8_t *text = name;
+	size_t columns = 0, n;
+	uint32_t point;
+
+	for (size_t i = 0; i < length; i += n ? n : 1) {
+		n = utf8_shown(text + i, length - i);
+		if (!n || strchr("'\\", text[i]))
+			columns += 4;
+		else
+			columns += utf8_decode(text + i, length - i, &point) && point >= 0x1100 ? 2 : 1;
+	}
+	return columns;
+}
+
+/* Room for bars, 0 for none: what names leave, but the longest of them may go on in the next line. */
+static unsigned page_bar_room(const struct page *page, const struct page_row *rows, size_t count)
+{
+	size_t longest = 0, columns, room;
+
+	for (size_t i = 0; i < count; i++) {
+		columns = page_columns(rows[i].name, rows[i].length);
+		longest = columns > longest ? columns : longest;
+	}
+	if (longest > page->width / 3)
+		longest = page->width / 3;
+	if (page->width < PAGE_FIXED + longest + PAGE_BAR_MIN)
+		return 0;
+	room = page->width - PAGE_FIXED - longest;
+	return room < PAGE_BAR_MAX ? (unsigned)room : PAGE_BAR_MAX;
+}
+
+/* Filled up with blanks to room columns. What is not nothing is seen. */
+static void page_bar(const struct page *page, unsigned room, uint64_t part, uint64_t most)
+{
+	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };
+	unsigned units = page->is_utf8 ? 8 : 1, filled;
+
+	filled = most ? (unsigned)((double)part / (double)most * room * units) : 0;
+	filled = part && !filled ? 1 : filled;
+	for (unsigned i = 0; i < filled / units; i++)
+		fputs(page->is_utf8 ? "█" : "#", stdout);
+	fputs(eighths[filled % units], stdout);
+	printf("%*s", (int)(room - (filled + units - 1) / units), "");
+}
+
+static void page_row(const struct page *page, unsigned room, const struct page_row *row, uint64_t all_files,
+		     uint64_t most)
+{
+	double share = all_files ? (double)row->files * 100 / (double)all_files : 0;
+	char size[SIZE_TEXT_SIZE];
+
+	printf("%12" PRIu64 " %5.1f %% %10s  ", row->files, share, format_size(row->bytes, size));
+	if (room) {
+		page_bar(page, room, row->files, most);
+		fputs("  ", stdout);
+	}
+	text_write(stdout, row->name, row->length);
+	putchar('\n');
+}
+
+void page_table(const struct page *page, const char *title, const struct page_row *rows, size_t count,
+		uint64_t all_files)
+{
+	unsigned room = page_bar_room(page, rows, count);
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < count; i++)
+		most = rows[i].files > most ? rows[i].files : most;
+	printf("\n%12s %7s %10s  ", "FILES", "SHARE", "BYTES");
+	if (room)
+		printf("%*s", (int)room + 2, "");
+	printf("%s\n", title);
+	for (size_t i = 0; i < count; i++)
+		page_row(page, room, &rows[i], all_files, most);
+}
+
+void page_more(uint64_t more, const char *what, uint64_t files, uint64_t bytes)
+{
+	char size[SIZE_TEXT_SIZE];
+
+	if (more)
+		printf("%12s %" PRIu64 " more %s, %" PRIu64 " files, %s\n", "...", more, what, files,
+		       format_size(bytes, size));
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/* Opens a version's index, and says which version it is. */
+#include "subject.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/format.h"
+#include "image/index_load.h"
+#include "walk.h"
+
+#define SUBJECT_DIGEST_SHOWN 16 /* characters, as in datasetfsctl list */
+
+/* Before anything is printed: whether the directory is there. */
+static int subject_find(const struct subject *subject, struct error *err)
+{
+	struct walk *walk = NULL;
+	int r = walk_open(subject->index, subject->below, &walk, err);
+
+	walk_close(walk);
+	return r < 0 ? error_wrap(err, r, "version '%s'", subject->version->label) : 0;
+}
+
+int subject_open(const struct volume *volume, const char *label, const char *below, size_t limit, struct subject *ret,
+		 struct error *err)
+{
+	struct subject subject = { .volume = volume, .below = below, .limit = limit };
+	int r = volume_version(volume, label, &subject.version, err);
+
+	if (r == 0)
+		r = index_load(&volume->array->source, subject.version, &volume->catalogue.members, &subject.index, err);
+	if (r == 0 && below)
+		r = subject_find(&subject, err);
+	if (r < 0) {
+		subject_close(&subject);
+		return r;
+	}
+	*ret = subject;
+	return 0;
+}
+
+void subject_close(struct subject *subject)
+{
+	index_close(subject->index);
+	*subject = (struct subject){ 0 };
+}
+
+void subject_json(const struct subject *subject, struct json *json, const char *key)
+{
+	char digest[8 + 2 * 32] = "sha256:";
+
+	format_hex(subject->version->digest, 32, digest + strlen(digest));
+	json_begin_object(json, key);
+	json_string(json, "label", subject->version->label);
+	json_number(json, "sequence", subject->version->sequence);
+	json_string(json, "digest", digest);
+	json_end_object(json);
+}
+
+void subject_text(const struct subject *subject, const char *title)
+{
+	char digest[2 * 32 + 1];
+
+	format_hex(subject->version->digest, 32, digest);
+	printf("%-13s%s (sequence %" PRIu64 ", digest %.*s)\n", title, subject->version->label,
+	       subject->version->sequence, SUBJECT_DIGEST_SHOWN, digest);
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The version that is described, or compared. */
+#pragma once
+#include "base/json.h"
+#include "image/index.h"
+#include "image/version.h"
+#include "volume.h"
+
+struct subject {
+	const struct volume *volume;
+	const struct version *version;
+	struct index *index;
+	const char *below; /* the directory that is looked at; NULL: all of it */
+	size_t limit;      /* of lists */
+};
+
+/* label: NULL for the version that a mount serves, or the current one. volume and below stay the caller's. */
+must_check int subject_open(const struct volume *volume, const char *label, const char *below, size_t limit,
+			    struct subject *ret, struct error *err);
+void subject_close(struct subject *subject); /* a zeroed one as well */
+/* Label, sequence and digest as an object. */
+void subject_json(const struct subject *subject, struct json *json, const char *key);
+/* The same as a line. */
+void subject_text(const struct subject *subject, const char *title);

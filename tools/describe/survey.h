@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* What a version, or a folder of it, holds: counted in one walk over its names, from the index alone. */
+#pragma once
+#include "base/error.h"
+#include "folders.h"
+#include "image/index.h"
+#include "kinds.h"
+#include "largest.h"
+#include "storage.h"
+
+#define SURVEY_SIZES 64u /* number 0: empty files; number n: from 2^(n-1) to 2^n - 1 bytes */
+
+struct survey_size {
+	uint64_t files, bytes;
+};
+
+/* Files with several names count once, but by each name in folders and kinds. */
+struct survey {
+	uint64_t files, bytes, directories, symlinks;
+	uint64_t further_names, further_bytes; /* of files with several names, all but the first */
+	uint64_t empty_files, sparse_files;
+	uint64_t duplicates, duplicate_bytes; /* files, not empty, whose content one before has */
+	struct survey_size sizes[SURVEY_SIZES];
+	struct folders folders;
+	struct kinds kinds;
+	struct largest largest;
+	struct storage storage;
+};
+
+/* below: a directory, or NULL. At most so many of the largest files. */
+must_check int survey_run(const struct index *index, const char *below, size_t largest, struct survey **ret,
+			  struct error *err);
+void survey_free(struct survey *survey);

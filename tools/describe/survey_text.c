@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/* A description as text. */
+#include "survey_text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/format.h"
+#include "text.h"
+
+static struct page_row survey_text_row(const char *name, uint64_t files, uint64_t bytes)
+{
+	return (struct page_row){ name, strlen(name), files, bytes };
+}
+
+static void survey_text_head(const struct subject *subject, const struct survey *survey)
+{
+	char size[SIZE_TEXT_SIZE], mean[SIZE_TEXT_SIZE];
+
+	printf("volume       '");
+	text_write(stdout, subject->volume->path, strlen(subject->volume->path));
+	printf("'\n");
+	subject_text(subject, "version");
+	if (subject->below) {
+		printf("folder       '");
+		text_write(stdout, subject->below, strlen(subject->below));
+		printf("'\n");
+	}
+	printf("files        %" PRIu64 ", %s, %s on average\n", survey->files, format_size(survey->bytes, size),
+	       format_size(survey->files ? survey->bytes / survey->files : 0, mean));
+	printf("directories  %" PRIu64 "\nsymlinks     %" PRIu64 "\n", survey->directories, survey->symlinks);
+	if (survey->further_names)
+		printf("hard links   %" PRIu64 " further names of files, %s: below, folders and kinds count names\n",
+		       survey->further_names, format_size(survey->further_bytes, size));
+}
+
+static void survey_text_storage(const struct survey *survey)
+{
+	const struct storage *storage = &survey->storage;
+	char a[SIZE_TEXT_SIZE], b[SIZE_TEXT_SIZE], c[SIZE_TEXT_SIZE];
+
+	printf("duplicates   %" PRIu64 " files, %s, have the content of another file; sharing saves %s\n",
+	       survey->duplicates, format_size(survey->duplicate_bytes, a), format_size(storage->shared_bytes, b));
+	printf("holes        %s in %" PRIu64 " files\n", format_size(storage->hole_bytes, a), survey->sparse_files);
+	printf("stored       %s as %s", format_size(storage->unique_bytes, a), format_size(storage->stored_bytes, b));
+	if (storage->stored_bytes)
+		printf(", ratio %.2f", (double)storage->unique_bytes / (double)storage->stored_bytes);
+	printf("; %s of it in the index\ncompressed   %" PRIu64 " of %" PRIu64 " chunks\n",
+	       format_size(storage->index_bytes, c), storage->compressed_chunks, storage->chunks);
+}
+
+static void survey_text_class(const char *title, const struct folder *folder)
+{
+	printf("  %-11s%" PRIu64 " files '", title, folder->files);
+	text_write(stdout, folder->name, folder->length);
+	printf("'\n");
+}
+
+static void survey_text_balance(const struct folders *folders)
+{
+	struct folders_balance balance = folders_weigh(folders);
+
+	printf("classes      %zu folders with files", balance.count);
+	if (balance.empty)
+		printf(", %zu without", balance.empty);
+	if (balance.count)
+		printf("; largest to smallest %.2f", balance.ratio);
+	putchar('\n');
+	if (!balance.count)
+		return;
+	survey_text_class("largest", balance.largest);
+	printf("  %-11s%.*f files\n", "median", balance.median == (double)(uint64_t)balance.median ? 0 : 1,
+	       balance.median);
+	survey_text_class("smallest", balance.smallest);
+}
+
+static void survey_text_folders(const struct page *page, const struct survey *survey, size_t limit,
+				struct page_row *rows)
+{
+	const struct folders *folders = &survey->folders;
+	size_t shown = folders->count < limit ? folders->count : limit, count = shown;
+	uint64_t files = 0, bytes = 0;
+
+	for (size_t i = 0; i < shown; i++)
+		rows[i] = (struct page_row){ folders->list[i].name, folders->list[i].length, folders->list[i].files,
+					     folders->list[i].bytes };
+	for (size_t i = shown; i < folders->count; i++) {
+		files += folders->list[i].files;
+		bytes += folders->list[i].bytes;
+	}
+	if (folders->outside.files)
+		rows[count++] = survey_text_row("(in no folder)", folders->outside.files, folders->outside.bytes);
+	if (!count)
+		return;
+	page_table(page, "FOLDER", rows, count, survey->files + survey->further_names);
+	page_more(folders->count - shown, "folders", files, bytes);
+}
+
+static void survey_text_size_name(unsigned number, char *text, size_t room)
+{
+	static const char *const units[] = { "bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+
+	if (number < 2)
+		snprintf(text, room, number ? "1 byte" : "0 bytes");
+	else
+		snprintf(text, room, "%u %s, below %u %s", 1u << (number - 1) % 10, units[(number - 1) / 10],
+			 1u << number % 10, units[number / 10]);
+}
+
+static void survey_text_sizes(const struct page *page, const struct survey *survey)
+{
+	char names[SURVEY_SIZES][2 * SIZE_TEXT_SIZE + 16];
+	struct page_row rows[SURVEY_SIZES];
+	unsigned first = 0, last = SURVEY_SIZES;
+	size_t count = 0;
+
+	if (!survey->files)
+		return;
+	while (!survey->sizes[first].files)
+		first++;
+	while (!survey->sizes[last - 1].files)
+		last--;
+	for (unsigned i = first; i < last; i++) {
+		survey_text_size_name(i, names[i], sizeof(names[i]));
+		rows[count++] = survey_text_row(names[i], survey->sizes[i].files, survey->sizes[i].bytes);
+	}
+	page_table(page, "SIZE FROM", rows, count, survey->files);
+}
+
+static void survey_text_kinds(const struct page *page, const struct survey *survey, size_t limit,
+			      struct page_row *rows)
+{
+	const struct kinds *kinds = &survey->kinds;
+	size_t shown = kinds->count < limit ? kinds->count : limit;
+	uint64_t files = kinds->rest.files, bytes = kinds->rest.bytes;
+
+	if (!kinds->count || !limit)
+		return;
+	for (size_t i = 0; i < shown; i++) {
+		const struct kind *kind = &kinds->list[i];
+
+		rows[i] = kind->length ? (struct page_row){ kind->name, kind->length, kind->files, kind->bytes } :
+					 survey_text_row("(none)", kind->files, kind->bytes);
+	}
+	for (size_t i = shown; i < kinds->count; i++) {
+		files += kinds->list[i].files;
+		bytes += kinds->list[i].bytes;
+	}
+	page_table(page, "KIND", rows, shown, survey->files + survey->further_names);
+	page_more(kinds->count - shown + (kinds->rest.files != 0), kinds->rest.files ? "or many more kinds" : "kinds",
+		  files, bytes);
+}
+
+static void survey_text_largest(const struct survey *survey)
+{
+	char size[SIZE_TEXT_SIZE];
+
+	if (survey->largest.count)
+		printf("\n%31s  LARGEST\n", "BYTES");
+	for (size_t i = 0; i < survey->largest.count; i++) {
+		const struct largest_file *file = &survey->largest.files[i];
+
+		printf("%31s  ", format_size(file->size, size));
+		text_write(stdout, file->path, file->length);
+		putchar('\n');
+	}
+}
+
+int survey_text(const struct page *page, const struct subject *subject, const struct survey *survey, struct error *err)
+{
+	size_t most = survey->folders.count > survey->kinds.count ? survey->folders.count : survey->kinds.count;
+	auto_free struct page_row *rows = NULL;
+
+	if (most > subject->limit)
+		most = subject->limit;
+	rows = calloc(most + 1, sizeof(*rows));
+	if (!rows)
+		return error_set(err, -ENOMEM, "no memory for %zu lines", most);
+	survey_text_head(subject, survey);
+	survey_text_storage(survey);
+	survey_text_balance(&survey->folders);
+	survey_text_folders(page, survey, subject->limit, rows);
+	survey_text_sizes(page, survey);
+	survey_text_kinds(page, survey, subject->limit, rows);
+	survey_text_largest(survey);
+	return 0;
+}
