@@ -176,9 +176,10 @@ static int walk_list(struct walk *walk, struct error *err)
 	walk->count = walk->at = 0;
 	while (walk->depth && !walk->count) {
 		struct walk_level *level = &walk->levels[walk->depth - 1];
-		int r = level->is_listed ? 0 :
-					   names_list(walk->reader, level->directory, level->next, walk_list_entry, walk);
+		int r = 0;
 
+		if (!level->is_listed)
+			r = names_list(walk->reader, level->directory, level->next, walk_list_entry, walk);
 		if (r < 0)
 			return error_set(err, r, "the names cannot be read: %s", strerror(-r));
 		level->is_listed = r == 0;

@@ -29,7 +29,7 @@ for program in mkdatasetfs datasetfs datasetfsctl datasetfs-run; do
 done
 
 # Every verb of datasetfsctl explains itself.
-for verb in list status verify scrub stat dump; do
+for verb in list status verify scrub stat describe dump; do
     assert_contains "datasetfsctl --help" "$(datasetfsctl --help)" "$verb"
     assert_fails 2 "" datasetfsctl "$verb"
 done

@@ -78,5 +78,6 @@ int content_key(const struct index *index, const struct inode *inode, uint64_t *
 
 bool content_is_comparable(const struct index *a, const struct index *b, uint64_t size)
 {
-	return a->chunk_log == b->chunk_log || (size <= UINT64_C(1) << a->chunk_log && size <= UINT64_C(1) << b->chunk_log);
+	return a->chunk_log == b->chunk_log ||
+	       (size <= UINT64_C(1) << a->chunk_log && size <= UINT64_C(1) << b->chunk_log);
 }

@@ -90,7 +90,7 @@ int describe_run(int argc, char **argv)
 	if (r == 0)
 		r = subject_open(volume, operands > 1 ? argv[2] : NULL, options.folder, options.limit, &subject, &err);
 	if (r == 0)
-		r = options.former ? describe_diff(&options, &subject, &err) : describe_survey(&options, &subject, &err);
+		r = (options.former ? describe_diff : describe_survey)(&options, &subject, &err);
 	subject_close(&subject);
 	if (r < 0) {
 		log_error(&err, "cannot describe '%s'", argv[1]);

@@ -55,8 +55,8 @@ static unsigned page_bar_room(const struct page *page, const struct page_row *ro
 		columns = page_columns(rows[i].name, rows[i].length);
 		longest = columns > longest ? columns : longest;
 	}
-	if (longest > page->width / 3)
-		longest = page->width / 3;
+	if (longest > page->width * 2 / 5)
+		longest = page->width * 2 / 5;
 	if (page->width < PAGE_FIXED + longest + PAGE_BAR_MIN)
 		return 0;
 	room = page->width - PAGE_FIXED - longest;

@@ -54,7 +54,7 @@ static void survey_text_storage(const struct survey *survey)
 
 static void survey_text_class(const char *title, const struct folder *folder)
 {
-	printf("  %-11s%" PRIu64 " files '", title, folder->files);
+	printf("  %-11s%" PRIu64 " %s '", title, folder->files, folder->files == 1 ? "file" : "files");
 	text_write(stdout, folder->name, folder->length);
 	printf("'\n");
 }

@@ -1,0 +1,96 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: in=asan
+# What 'datasetfsctl describe --diff' finds between two versions is what differs between their sources: added, removed,
+# changed, moved, changed in attributes only; and the other way round it is the mirror of it.
+. "$(dirname "$0")/../lib/common.sh"
+
+# differs FROM TO LIMIT [FOLDER]: --diff as JSON into diff.json is what differs between the trees of these names
+differs() {
+    datasetfsctl describe --json --limit "$3" volume --diff "$1" "$2" ${4:+--folder "$4"} >diff.json ||
+        fail "describe --diff $*"
+    python3 "$LIB/describe.py" diff "$1" "$2" "$3" ${4:+"$4"} <diff.json || fail "describe --diff $*"
+}
+
+# has LINE: text.out has it, begun by any blanks
+has() {
+    sed -E 's/^ +//; s/ +/ /g' text.out | grep -xF -- "$1" >has.line || { cat text.out; fail "no line '$1'"; }
+}
+
+python3 "$LIB/describe.py" make-diff old new
+pack volume old --label old
+pack volume new --label new --compress zstd
+for limit in 1000 2 0; do
+    differs new old $limit
+    differs old new $limit
+done
+differs old new 1000 keep
+datasetfsctl describe --json --limit 1000 volume --diff old new >forth.json
+datasetfsctl describe --json --limit 1000 --diff new volume old >back.json
+python3 "$LIB/describe.py" mirrored forth.json back.json || fail "not mirrored"
+assert_eq "moved" "$(json moved.files forth.json)" 33
+assert_eq "moved one" "$(json moved.list.0 forth.json)" \
+    '{"from": "/moved\nhere", "to": "/keep/moved to\u001b", "type": "regular file", "bytes": 60}'
+assert_eq "from" "$(json from.label forth.json) $(json from.digest forth.json)" \
+    "old $(datasetfsctl list --json volume | json versions.0.digest)"
+
+# The version that is current is the one that is compared when none is named.
+datasetfsctl describe --json --limit 1000 volume --diff old >current.json
+cmp forth.json current.json || fail "not the current version"
+
+# Equal versions, by whatever they are stored as.
+pack volume new --label again
+datasetfsctl describe --json volume --diff new again >same.json
+python3 "$LIB/describe.py" diff new new 20 <same.json || fail "equal versions"
+assert_eq "unchanged" "$(json unchanged.files same.json)" "$(find new -type f | wc -l)"
+assert_eq "nothing else" "$(grep -o '"files": 0,' same.json | wc -l)" 6
+
+# As text.
+datasetfsctl describe volume --diff old new --limit 3 >text.out
+has "4 5.1 % 71 bytes added"
+has "33 41.8 % 59.1 KiB moved"
+has "32 40.5 % 42.6 KiB left as they are"
+has "2 0 removed"
+has "added (the first 3 of 8)"
+has "53 bytes /b/second-name"
+has "60 bytes /moved\\x0ahere -> /keep/moved to\\x1b"
+has "26 bytes /a/x (was 53 bytes)"
+datasetfsctl describe volume --diff old new >text.out
+has "directory /type/ (was a regular file)"
+has "53 bytes /b/x (links)"
+has "54 bytes /mode (mode)"
+has "directory / (mtime)"
+! LC_ALL=C grep -nP '[\x00-\x09\x0b-\x1f\x7f]|\xff' text.out || fail "a byte that is not to be shown"
+datasetfsctl describe volume --diff again new >text.out
+has "76 100.0 % 2.10 MiB left as they are"
+! grep -q 'the first\|changed in attributes only *(' text.out || fail "a list of nothing: $(cat text.out)"
+
+# Chunks of other sizes: small files are compared, large ones are not, and nothing is claimed of them.
+pack volume new --label fine --chunk-size 4K
+datasetfsctl describe --json volume --diff new fine >fine.json
+assert_eq "unknown" "$(json unknown.list fine.json)" '[{"path": "/large", "type": "regular file", "bytes": 2097153}]'
+assert_eq "unchanged" "$(json unchanged.files fine.json)" $(($(find new -type f | wc -l) - 1))
+datasetfsctl describe volume --diff new fine >text.out
+has "1 1.3 % 2.00 MiB not comparable, as their chunks have other sizes"
+
+# A terminal of 70 columns.
+if command -v script >/dev/null; then
+    script -qec "stty cols 70; LC_ALL=C datasetfsctl describe volume --diff old new --limit 0" /dev/null </dev/null |
+        tr -d '\r' >text.out
+    has "33 41.8 % 59.1 KiB ######### moved"
+    awk 'length($0) > 70 { exit 1 }' text.out || fail "wider than the terminal: $(cat text.out)"
+fi
+
+# Wrong words.
+assert_fails 1 "there is no version 'v9' on the volume" datasetfsctl describe volume --diff v9 new
+assert_fails 1 "there is no version 'v9' on the volume" datasetfsctl describe volume --diff new v9
+assert_fails 1 "version 'new': there is no 'gone' in the version" \
+    datasetfsctl describe volume --diff new old --folder gone
+assert_fails 1 "cannot describe 'new'" datasetfsctl describe --diff old new volume
+assert_fails 2 "option '--diff'" datasetfsctl describe volume --diff
+
+# A damaged index of either of them.
+cp volume damaged
+"$DATASETFS_BUILD/tests/format/forge" damaged second-name second/name || fail "forge"
+assert_fails 1 "cannot describe 'damaged'" datasetfsctl describe damaged --diff old
+assert_fails 1 "cannot describe 'damaged'" datasetfsctl describe damaged --diff fine old
