@@ -116,6 +116,15 @@ cp single forged
 assert_fails 1 "cannot describe 'forged'" datasetfsctl describe forged
 [ ! -s "$DATASETFS_TEST_DIR/fails.out" ] || fail "a forged index is described"
 
+# By a mount: the version that it serves.
+if (need_fuse) >/dev/null; then
+    mount_volume volume mnt -o version=v1
+    datasetfsctl describe --json --limit 3 mnt >mounted.json || fail "describe a mount"
+    datasetfsctl describe --json --limit 3 volume v1 | sed "s,\"volume\": \"volume\",\"volume\": \"$PWD/volume\"," |
+        cmp - mounted.json || fail "another description by the mount: $(cat mounted.json)"
+    unmount mnt
+fi
+
 # In a terminal: bars as wide as it leaves room, of characters that it has.
 need_command script
 # terminal COLUMNS LOCALE WORD…: into text.out
