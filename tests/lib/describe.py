@@ -278,10 +278,13 @@ def make_survey(top):
         put(top, name, large)
         put(top, name + ".small", large[:5000])
     put(top, "same/part.bin", large[:2 * MIB] + b"other end")
+    put(top, "same/other-first-byte.bin", bytes([large[0] ^ 1]) + large[1:])
     put(top, "text/words.txt", b"the same words again and again\n" * 60000)
     put(top, "holes/sparse", b"x" * 10, sparse=5 * MIB)
     put(top, "holes/zeros", bytes(2 * MIB))
     put(top, "holes/only", b"", sparse=MIB)
+    for name in ("before", "behind"):  # a chunk of 16 KiB that is nothing, at either end of the same one
+        put(top, f"holes/{name}", bytes(16 << 10) * (name == "before") + large[:16 << 10], sparse=32 << 10)
     put(top, "holes/long", b"begin", sparse=20 * MIB)  # a list, from 1024 chunks of 16 KiB on
     for name in (b"new\nline.t\nt", b"\xff\xfe.\xff", b"\x1b[31mred.\x1b", "ünï.JPG".encode(), b"quo'te.q'",
                  b"back\\slash.b\\", b".hidden", b"..two", b"ends.", b"a.b.c", b"long.0123456789abcde",
@@ -302,6 +305,8 @@ def make_diff(old, new):
     for i in range(30):
         put(old, f"keep/{i % 3}/{i}", rng.randbytes(100 * i))
         put(old, f"renamed/{i}.jpg", rng.randbytes(2000 + i))
+    for name in ("keep/zz-gone", "keep-beside", "keep.beside"):  # beside a directory, and after all that is in it
+        put(old, name, name.encode())
     put(old, "large", rng.randbytes(2 * MIB + 1))
     for name in (b"moved\nhere", b"gone\xff", b"a/x", b"a/y", b"a/z", b"b/x", b"type", b"types", b"touched", b"mode",
                  b"xattr"):
@@ -321,6 +326,7 @@ def make_diff(old, new):
     os.rename(inside(b"moved\nhere"), inside(b"keep/moved to\x1b"))
     os.remove(inside(b"gone\xff"))
     os.rmdir(inside("gone"))
+    os.remove(inside("keep/zz-gone"))
     os.rename(inside("empty-gone"), inside("empty-new"))
     for i in range(3):  # four names of one content are two here, and one was there before
         os.remove(inside(f"several/{i}"))
