@@ -54,7 +54,7 @@ has "2 0 removed"
 has "added (the first 3 of 8)"
 has "53 bytes /b/second-name"
 has "60 bytes /moved\\x0ahere -> /keep/moved to\\x1b"
-has "26 bytes /a/x (was 53 bytes)"
+has "26 bytes /a/x (-27 bytes)"
 datasetfsctl describe volume --diff old new >text.out
 has "directory /type/ (was a regular file)"
 has "53 bytes /b/x (links)"

@@ -32,7 +32,8 @@ static void diff_text_what(unsigned what)
 
 static void diff_text_item(enum diff_kind kind, const struct diff_item *item)
 {
-	char size[SIZE_TEXT_SIZE], former[SIZE_TEXT_SIZE];
+	char size[SIZE_TEXT_SIZE], more[SIZE_TEXT_SIZE];
+	bool grew = item->size > item->former_size;
 
 	if (S_ISREG(item->mode))
 		format_size(item->size, size);
@@ -49,7 +50,8 @@ static void diff_text_item(enum diff_kind kind, const struct diff_item *item)
 	if (kind == DIFF_CHANGED && (item->mode & S_IFMT) != (item->former_mode & S_IFMT))
 		printf("  (was a %s)", text_type(item->former_mode));
 	else if (kind == DIFF_CHANGED && item->size != item->former_size)
-		printf("  (was %s)", format_size(item->former_size, former));
+		printf("  (%c%s)", grew ? '+' : '-',
+		       format_size(grew ? item->size - item->former_size : item->former_size - item->size, more));
 	putchar('\n');
 }
 

@@ -67,7 +67,7 @@ static void survey_text_balance(const struct folders *folders)
 	if (balance.empty)
 		printf(", %zu without", balance.empty);
 	if (balance.count)
-		printf("; largest to smallest %.2f", balance.ratio);
+		printf("; imbalance %.2f (largest to smallest)", balance.ratio);
 	putchar('\n');
 	if (!balance.count)
 		return;
