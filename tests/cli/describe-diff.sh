@@ -72,6 +72,12 @@ assert_eq "unknown" "$(json unknown.list fine.json)" '[{"path": "/large", "type"
 assert_eq "unchanged" "$(json unchanged.files fine.json)" $(($(find new -type f | wc -l) - 1))
 datasetfsctl describe volume --diff new fine >text.out
 has "1 1.3 % 2.00 MiB not comparable, as their chunks have other sizes"
+truncate -s 1M new/large
+pack volume new --label short --chunk-size 4K
+datasetfsctl describe --json volume --diff new short >short.json
+assert_eq "of another size" "$(json unknown.files short.json) $(json changed.list short.json)" "0 [{$(
+    )\"path\": \"/large\", \"type\": \"regular file\", \"bytes\": 1048576, $(
+    )\"former_type\": \"regular file\", \"former_bytes\": 2097153}]"
 
 # A terminal of 70 columns.
 if command -v script >/dev/null; then
@@ -86,11 +92,13 @@ assert_fails 1 "there is no version 'v9' on the volume" datasetfsctl describe vo
 assert_fails 1 "there is no version 'v9' on the volume" datasetfsctl describe volume --diff new v9
 assert_fails 1 "version 'new': there is no 'gone' in the version" \
     datasetfsctl describe volume --diff new old --folder gone
-assert_fails 1 "cannot describe 'new'" datasetfsctl describe --diff old new volume
+mkdir other
+assert_fails 1 "cannot describe 'other'" datasetfsctl describe --diff old other volume
 assert_fails 2 "option '--diff'" datasetfsctl describe volume --diff
 
 # A damaged index of either of them.
 cp volume damaged
+datasetfsctl current damaged new >current.out
 "$DATASETFS_BUILD/tests/format/forge" damaged second-name second/name || fail "forge"
 assert_fails 1 "cannot describe 'damaged'" datasetfsctl describe damaged --diff old
-assert_fails 1 "cannot describe 'damaged'" datasetfsctl describe damaged --diff fine old
+assert_fails 1 "cannot describe 'damaged'" datasetfsctl describe damaged --diff new old

@@ -346,13 +346,18 @@ def make_diff(old, new):
     os.symlink("a", inside("types"))
     os.utime(inside("touched"), (1, 1))
     os.chmod(inside("mode"), 0o600)
+    os.chmod(inside("xattr"), 0o640)
+    try:
+        os.chown(inside("touched"), 12, 34)
+    except PermissionError:
+        print("describe.py: no other owner", file=sys.stderr)
     os.link(inside("b/x"), inside("b/second-name"))
     put(new, "new/file.txt", b"new")
     os.symlink("file.txt", inside("new/link"))
     try:
         os.setxattr(inside("xattr"), "user.label", b"cat")
     except OSError as error:
-        print(f"describe: no xattr: {error.strerror}", file=sys.stderr)
+        print(f"describe.py: no xattr: {error.strerror}", file=sys.stderr)
 
 
 def main():
