@@ -12,12 +12,12 @@
 #include "base/cleanup.h"
 #include "base/descriptors.h"
 #include "base/log.h"
+#include "base/notify.h"
 #include "base/options.h"
 #include "base/output.h"
 #include "base/parse.h"
 #include "base/signal.h"
 #include "members/naming.h"
-#include "serve/session/notify.h"
 #include "serve/session/session.h"
 #include "unmount.h"
 

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/format.h"
 #include "base/log.h"
+#include "base/notify.h"
 #include "base/privileges.h"
 #include "base/signal.h"
 #include "device/locate.h"
@@ -36,7 +37,6 @@
 #include "serve/serve.h"
 #include "serve/session/guard.h"
 #include "serve/session/machine.h"
-#include "serve/session/notify.h"
 #include "serve/session/workers.h"
 #include "serve/worker/worker.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tells the service manager how the mount is doing: sd_notify(3) without libsystemd. */
+/* Tells the service manager how a program is doing: sd_notify(3) without libsystemd. */
 #pragma once
 #include "base/error.h"
 
