@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "device/locate.h"
@@ -22,33 +20,6 @@ void mounted_free(struct mounted *mounted)
 	free(mounted->source);
 	free(mounted->point);
 	*mounted = (struct mounted){ 0 };
-}
-
-/* "36 35 0:52 ROOT POINT OPTIONS [TAGS...] - TYPE SOURCE SUPER_OPTIONS"; cuts line into pieces. */
-static bool mounted_parse(char *line, dev_t device, char **ret_point, char **ret_source)
-{
-	char *before[5], *rest = strstr(line, " - "), *save = NULL, *type;
-	unsigned major_number, minor_number;
-
-	if (!rest)
-		return false;
-	*rest = 0;
-	for (int i = 0; i < 5; i++) {
-		before[i] = strtok_r(i ? NULL : line, " ", &save);
-		if (!before[i])
-			return false;
-	}
-	if (sscanf(before[2], "%u:%u", &major_number, &minor_number) != 2 ||
-	    makedev(major_number, minor_number) != device)
-		return false;
-	type = strtok_r(rest + 3, " \n", &save);
-	*ret_source = strtok_r(NULL, " \n", &save);
-	if (!type || !*ret_source || strcmp(type, MOUNTED_TYPE) != 0)
-		return false;
-	*ret_point = before[4];
-	mountinfo_unescape(*ret_point);
-	mountinfo_unescape(*ret_source);
-	return true;
 }
 
 static int mounted_keep(const char *point, const char *source, struct mounted *ret, struct error *err)
@@ -66,7 +37,7 @@ static int mounted_keep(const char *point, const char *source, struct mounted *r
 int mounted_find(dev_t device, struct mounted *ret, struct error *err)
 {
 	auto_free char *line = NULL;
-	char *point, *source;
+	struct mountinfo info;
 	size_t size = 0;
 	FILE *file = fopen("/proc/self/mountinfo", "re");
 	int r = 1;
@@ -74,8 +45,8 @@ int mounted_find(dev_t device, struct mounted *ret, struct error *err)
 	if (!file)
 		return error_errno(err, "cannot open '/proc/self/mountinfo'");
 	while (r == 1 && getline(&line, &size, file) >= 0)
-		if (mounted_parse(line, device, &point, &source))
-			r = mounted_keep(point, source, ret, err);
+		if (mountinfo_parse(line, &info) && info.device == device && !strcmp(info.type, MOUNTED_TYPE))
+			r = mounted_keep(info.point, info.source, ret, err);
 	fclose(file);
 	if (r == 1)
 		return error_set(err, -ENOENT, "not on a datasetfs mount");
