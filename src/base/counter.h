@@ -16,17 +16,23 @@ static inline void counter_add(counter64 *counter, uint64_t n)
 	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n, memory_order_relaxed);
 }
 
+struct counter_times {
+	counter64 buckets[COUNTER_BUCKETS];
+	counter64 sum; /* ns */
+};
+
 /* Counts a time of so many ns. */
-static inline void counter_span(counter64 buckets[COUNTER_BUCKETS], int64_t ns)
+static inline void counter_span(struct counter_times *times, int64_t ns)
 {
 	uint64_t us = (uint64_t)ns / 1000;
 	unsigned bucket = us ? 64u - (unsigned)__builtin_clzll(us) : 0;
 
-	counter_add(&buckets[bucket < COUNTER_BUCKETS ? bucket : COUNTER_BUCKETS - 1], 1);
+	counter_add(&times->buckets[bucket < COUNTER_BUCKETS ? bucket : COUNTER_BUCKETS - 1], 1);
+	counter_add(&times->sum, (uint64_t)ns);
 }
 
 /* Counts the time since then (ns, monotonic). */
-static inline void counter_time(counter64 buckets[COUNTER_BUCKETS], int64_t since)
+static inline void counter_time(struct counter_times *times, int64_t since)
 {
-	counter_span(buckets, clock_now() - since);
+	counter_span(times, clock_now() - since);
 }

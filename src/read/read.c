@@ -218,7 +218,7 @@ static void read_done(struct io_read *io, int result)
 	fetch->state = READ_ARRIVED;
 	if (op->reader->setup.route)
 		route_end(op->reader->setup.route, fetch->io.member, fetch->started, now, fetch->result);
-	counter_span(counters->device_latency, now - fetch->started);
+	counter_span(&counters->device_latency, now - fetch->started);
 	if (op->left_to)
 		op->left_to->left--;
 	if (fetch->result > 0)

@@ -29,7 +29,7 @@ struct reader_counters {
 	counter64 checksum_failures, retries, failures;
 	counter64 cache_hits;
 	counter64 block_sums_reads, block_sums_hits, block_sums_failures;
-	counter64 device_latency[COUNTER_BUCKETS];
+	struct counter_times device_latency;
 };
 
 /* Bytes of one copy. */

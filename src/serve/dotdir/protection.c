@@ -71,25 +71,34 @@ static bool protection_explain(const struct members *members, unsigned single, c
 	return missing;
 }
 
-void protection_write(struct serve *serve, struct json *json)
+bool protection_look(struct serve *serve, struct protection_report *ret)
 {
 	const struct generation *generation = serve_current(serve);
 	const struct members *members = &generation->index->members;
 	struct protection protection;
-	unsigned single;
-	char text[256];
 
-	if (!members->count) {
+	if (!members->count)
+		return false;
+	protection = protection_measure(members, &generation->version.segments);
+	ret->protected_percent = protection_percent(protection.copied, protection.bytes);
+	ret->single_percent = protection_percent(protection.single, protection.bytes);
+	ret->is_degraded = protection_explain(members, ret->single_percent, ret->degraded);
+	return true;
+}
+
+void protection_write(struct serve *serve, struct json *json)
+{
+	struct protection_report report;
+
+	if (!protection_look(serve, &report)) {
 		json_null(json, DSFS_CONTROL_PROTECTION);
 		return;
 	}
-	protection = protection_measure(members, &generation->version.segments);
-	single = protection_percent(protection.single, protection.bytes);
 	json_begin_object(json, DSFS_CONTROL_PROTECTION);
-	json_number(json, DSFS_CONTROL_PROTECTED_PERCENT, protection_percent(protection.copied, protection.bytes));
-	json_number(json, DSFS_CONTROL_SINGLE_PERCENT, single);
-	if (protection_explain(members, single, text))
-		json_string(json, DSFS_CONTROL_DEGRADED, text);
+	json_number(json, DSFS_CONTROL_PROTECTED_PERCENT, report.protected_percent);
+	json_number(json, DSFS_CONTROL_SINGLE_PERCENT, report.single_percent);
+	if (report.is_degraded)
+		json_string(json, DSFS_CONTROL_DEGRADED, report.degraded);
 	else
 		json_null(json, DSFS_CONTROL_DEGRADED);
 	json_end_object(json);

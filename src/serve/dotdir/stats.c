@@ -28,19 +28,17 @@ static uint64_t stats_get(const struct counters *counters, size_t offset)
 	return atomic_load_explicit((const counter64 *)counter, memory_order_relaxed);
 }
 
-/* Of the thread that reads ahead of walkers, */
-static uint64_t stats_ahead(const struct serve *serve, size_t offset)
+uint64_t stats_ahead(const struct serve *serve, size_t offset)
 {
 	return serve->ahead ? stats_get(fetcher_counters(ahead_fetcher(serve->ahead)), offset) : 0;
 }
 
-/* and of the one that reads what users announce. */
-static uint64_t stats_wishes(const struct serve *serve, size_t offset)
+uint64_t stats_wishes(const struct serve *serve, size_t offset)
 {
 	return serve->wishes ? stats_get(fetcher_counters(wishes_fetcher(serve->wishes)), offset) : 0;
 }
 
-static uint64_t stats_sum(const struct serve *serve, size_t offset)
+uint64_t stats_sum(const struct serve *serve, size_t offset)
 {
 	const struct counters *standby = standby_counters(serve->standby);
 	uint64_t sum = stats_get(watchdog_counters(serve->watchdog), offset) + stats_ahead(serve, offset) +
@@ -214,10 +212,16 @@ static void stats_identity(struct serve *serve, struct json *json)
 	stats_generations(serve, json);
 }
 
+const char *stats_member_state(const struct serve *serve, uint32_t number, int64_t now)
+{
+	if (!atomic_load(&serve->members[number].name))
+		return "missing";
+	return route_is_suspect(serve->route, number, now) ? "suspect" : "ok";
+}
+
 static void stats_member(const struct serve *serve, uint32_t number, int64_t now, struct json *json)
 {
 	const struct route_member *member = &serve->route->members[number];
-	bool is_suspect = route_is_suspect(serve->route, number, now);
 
 	json_begin_object(json, NULL);
 	json_number(json, DSFS_CONTROL_MEMBER, number);
@@ -225,8 +229,7 @@ static void stats_member(const struct serve *serve, uint32_t number, int64_t now
 		json_string(json, DSFS_CONTROL_MEMBER_NAME, atomic_load(&serve->members[number].name));
 	else
 		json_null(json, DSFS_CONTROL_MEMBER_NAME);
-	json_string(json, DSFS_CONTROL_MEMBER_STATE,
-		    !atomic_load(&serve->members[number].name) ? "missing" : is_suspect ? "suspect" : "ok");
+	json_string(json, DSFS_CONTROL_MEMBER_STATE, stats_member_state(serve, number, now));
 	json_number(json, DSFS_CONTROL_MEMBER_READS, atomic_load(&member->reads));
 	json_number(json, DSFS_CONTROL_MEMBER_BYTES, atomic_load(&member->bytes));
 	json_number(json, DSFS_CONTROL_MEMBER_ERRORS, atomic_load(&member->errors));
@@ -291,8 +294,8 @@ void stats_write(struct serve *serve, struct json *json)
 	stats_members(serve, json);
 	protection_write(serve, json);
 	stats_clients(serve, json);
-	stats_buckets(serve, json, DSFS_CONTROL_READ_LATENCY, offsetof(struct counters, read_latency));
-	stats_buckets(serve, json, DSFS_CONTROL_DEVICE_LATENCY, offsetof(struct counters, read.device_latency));
+	stats_buckets(serve, json, DSFS_CONTROL_READ_LATENCY, offsetof(struct counters, read_latency.buckets));
+	stats_buckets(serve, json, DSFS_CONTROL_DEVICE_LATENCY, offsetof(struct counters, read.device_latency.buckets));
 	json_end_object(json);
 	fputc('\n', json->out);
 }

@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* .datasetfs/stats.json: the counters of all workers, added up, and what is open. A new field: contrib/HACKING.md. */
 #pragma once
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/json.h"
 #include "serve/serve.h"
+
+/* The counter at this offset in struct counters: of all threads, */
+uint64_t stats_sum(const struct serve *serve, size_t offset);
+/* of the one that reads ahead of walkers, */
+uint64_t stats_ahead(const struct serve *serve, size_t offset);
+/* and of the one that reads what users announce. */
+uint64_t stats_wishes(const struct serve *serve, size_t offset);
+/* Of a volume of several members, by number: "ok", "suspect" or "missing". */
+const char *stats_member_state(const struct serve *serve, uint32_t number, int64_t now);
 
 void stats_write(struct serve *serve, struct json *json);

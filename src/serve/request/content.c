@@ -171,7 +171,7 @@ static void content_done(struct read_op *op, int64_t result)
 		reply_error(worker, request, -EIO);
 	} else {
 		counter_add(&worker->counters.bytes_served, (uint64_t)result);
-		counter_time(worker->counters.read_latency, request->arrived);
+		counter_time(&worker->counters.read_latency, request->arrived);
 		reply_data(worker, request, request->payload, (size_t)result);
 	}
 }
@@ -222,7 +222,7 @@ static void content_give(struct content *content, const struct kept_piece *piece
 
 	counter_add(was_announced ? &worker->counters.prefetch_served : &worker->counters.ahead_served, 1);
 	counter_add(&worker->counters.bytes_served, piece->size);
-	counter_time(worker->counters.read_latency, request->arrived);
+	counter_time(&worker->counters.read_latency, request->arrived);
 	content_end(content);
 	reply_data(worker, request, piece->bytes, piece->size);
 	if (was_announced)

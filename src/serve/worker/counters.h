@@ -20,6 +20,6 @@ struct counters {
 	counter64 prefetch_announced, prefetch_served; /* files that users announced and were taken; READs */
 	counter64 ahead_served; /* READs answered with what was read ahead; the next ones are those of the threads */
 	counter64 ahead_files, ahead_bytes, ahead_stored, ahead_dropped, ahead_failures;
-	counter64 read_latency[COUNTER_BUCKETS];
+	struct counter_times read_latency;
 	struct reader_counters read;
 } __attribute__((aligned(128)));
