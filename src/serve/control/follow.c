@@ -79,7 +79,9 @@ void follow_look(struct serve *serve, struct follow *follow)
 	static struct log_limit limit = { .burst = 2 };
 	struct error err = { 0 };
 	unsigned suppressed;
+	int r = follow_try(serve, follow, &err);
 
-	if (follow_try(serve, follow, &err) < 0 && log_allow(&limit, &suppressed))
+	atomic_store(&serve->follow_failed, r < 0);
+	if (r < 0 && log_allow(&limit, &suppressed))
 		log_error(&err, "cannot follow the volume's current version, trying again");
 }

@@ -15,6 +15,7 @@
 #include "serve/clients/clients.h"
 #include "serve/damage.h"
 #include "serve/dotdir/describe.h"
+#include "serve/dotdir/metrics.h"
 #include "serve/dotdir/snapshots.h"
 #include "serve/dotdir/stats.h"
 #include "serve/dotdir/visits.h"
@@ -42,6 +43,11 @@ static void dotdir_damage_write(struct serve *serve, struct json *json)
 	damage_write(serve->damage, json->out);
 }
 
+static void dotdir_metrics_write(struct serve *serve, struct json *json)
+{
+	metrics_write(serve, json->out);
+}
+
 static const struct dotdir_file {
 	const char *name;
 	void (*write)(struct serve *serve, struct json *json);
@@ -50,6 +56,7 @@ static const struct dotdir_file {
 	{ DSFS_CONTROL_VERSION, dotdir_version_write },
 	{ DSFS_CONTROL_CLIENT, clients_write },
 	{ DSFS_CONTROL_DAMAGE, dotdir_damage_write },
+	{ DSFS_CONTROL_METRICS, dotdir_metrics_write },
 };
 
 #define DOTDIR_FILES (sizeof(dotdir_files) / sizeof(*dotdir_files))
