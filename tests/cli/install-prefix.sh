@@ -24,10 +24,14 @@ own=$PWD/own
 installed --prefix="$own" --libdir=lib64 >paths
 assert_eq "the library" "$(library)" ../lib64
 assert_contains "the program" "$(cat paths)" "$own/bin/datasetfs"
+assert_eq "unit of the exporter" "$(grep 'exporter\.service$' paths)" \
+    "$own/lib/systemd/system/datasetfs-exporter.service"
 assert_eq "unit" "$(grep '@\.service$' paths)" "$own/lib/systemd/system/datasetfs@.service"
 assert_eq "outside the prefix" "$(grep -v "^$own/" paths || true)" ""
-for path in bin/datasetfs-run share/man/man1/datasetfs-run.1 share/bash-completion/completions/datasetfs-run; do
-    assert_contains "of datasetfs-run" "$(cat paths)" "$own/$path"
+for path in bin/datasetfs-run share/man/man1/datasetfs-run.1 share/bash-completion/completions/datasetfs-run \
+    bin/datasetfs-exporter share/man/man8/datasetfs-exporter.8 share/bash-completion/completions/datasetfs-exporter \
+    share/datasetfs/prometheus/datasetfs.rules.yml; do
+    assert_contains "installed" "$(cat paths)" "$own/$path"
 done
 say "a prefix of its own"
 

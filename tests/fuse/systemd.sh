@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The unit datasetfs@: its commands start a mount, stop it, and clear up behind a daemon that was killed; systemd finds
-# no fault with it, with the mount unit, with the manual's unit of a job, and with what it makes of the manual's line of
-# fstab. Where it cannot be installed the build says so.
+# no fault with it, with the exporter's unit, the mount unit, the manual's unit of a job, and with what it makes of the
+# manual's line of fstab. Where it cannot be installed the build says so.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_root
@@ -106,12 +106,17 @@ need_command systemd-analyze
 sed "s,/usr/bin/datasetfs,$DATASETFS_BUILD/root&," "$unit" >datasetfs@train.service
 cp "$DATASETFS_SOURCE/contrib/systemd/mnt-train.mount" .
 export MANPATH=$DATASETFS_BUILD/root/usr/share/man
-systemd-analyze verify ./datasetfs@train.service ./mnt-train.mount ./job.service >verify.log 2>&1 ||
+sed "s,/usr/bin/datasetfs,$DATASETFS_BUILD/root&," "$DATASETFS_BUILD/contrib/datasetfs-exporter.service" \
+    >datasetfs-exporter.service
+systemd-analyze verify ./datasetfs@train.service ./mnt-train.mount ./job.service ./datasetfs-exporter.service \
+    >verify.log 2>&1 ||
     { cat verify.log; fail "systemd-analyze verify"; }
 [ ! -s verify.log ] || fail "systemd-analyze verify: $(cat verify.log)"
 if systemd-analyze security --help | grep -q -- --threshold; then
     systemd-analyze security --offline=yes --threshold=50 ./datasetfs@train.service >security.log ||
         { cat security.log; fail "systemd-analyze security"; }
+    systemd-analyze security --offline=yes --threshold=20 ./datasetfs-exporter.service >security.log ||
+        { cat security.log; fail "systemd-analyze security of the exporter"; }
 fi
 
 cat >pkg-config <<'END'

@@ -20,6 +20,7 @@ chmod 777 .
 mkdir bin
 programs=$PWD/bin
 cp "$(command -v datasetfs)" "$(command -v mkdatasetfs)" "$(command -v datasetfsctl)" "$LIB"/compare.py bin/
+cp "$(command -v datasetfs-exporter)" bin/
 as_nobody() {
     setpriv --reuid 65534 --regid 65534 --clear-groups env PATH="$programs:$PATH" HOME="$PWD" "$@"
 }
@@ -37,6 +38,26 @@ grep -q "$PWD/mnt fuse.datasetfs ro,nosuid,nodev" /proc/mounts || fail "/proc/mo
 pid=$(as_nobody cat mnt/.datasetfs/stats.json | json pid)
 assert_eq "the daemon's user" "$(stat -c %u "/proc/$pid")" 65534
 assert_contains "status" "$(as_nobody datasetfsctl status mnt)" "v1"
+
+# So are its metrics: root's exporter counts it and says no more of it.
+# exported COMMAND…: what an exporter that is started like this says
+exported() {
+    : >exporter.log
+    "$LIB/mount-namespace" "$@" --listen 127.0.0.1:0 2>exporter.log &
+    local exporter=$!
+    end_process_at_exit $exporter
+    wait_for 60 grep -q 'metrics are at' exporter.log || fail "no exporter: $(cat exporter.log)"
+    python3 -c 'import sys, urllib.request
+print(urllib.request.urlopen(sys.argv[1], timeout=120).read().decode(), end="")' \
+        "$(grep -o 'http://[^ ]*' exporter.log)" >exported || fail "the exporter does not answer"
+    kill $exporter
+    wait $exporter || fail "the exporter ended with status $?"
+}
+exported datasetfs-exporter
+! grep -qF "mountpoint=\"$PWD/mnt\"" exported || fail "root sees it: $(grep -F "$PWD/mnt" exported)"
+[ "$(python3 "$LIB/exposition.py" exported datasetfs_exporter_private_mounts)" -ge 1 ] || fail "it is not counted"
+exported setpriv --reuid 65534 --regid 65534 --clear-groups "$programs/datasetfs-exporter"
+assert_eq "its user's exporter" "$(python3 "$LIB/exposition.py" exported "datasetfs_up{mountpoint=\"$PWD/mnt\"}")" 1
 
 # The mount is the user's to switch; remove and compact the volume's.
 as_nobody sh -c 'echo changed >source/file'

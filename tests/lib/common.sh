@@ -77,6 +77,13 @@ need_mount() {
     can_mount || skip "no right to mount here"
 }
 
+# own_namespace: the test begins again in a mount namespace that holds no mount of the tests beside it; not where there
+# is no right to mount
+own_namespace() {
+    [ -z "${DATASETFS_OWN_NAMESPACE:-}" ] && can_mount || return 0
+    DATASETFS_OWN_NAMESPACE=1 exec "$LIB/mount-namespace" "$0"
+}
+
 # need_fuse: a container may show the device and refuse to open it, or to mount.
 need_fuse() {
     [ -c /dev/fuse ] || skip "no /dev/fuse on this machine"

@@ -13,7 +13,7 @@ completed() {
     printf '%s\n' "${COMPREPLY[@]}" | LC_ALL=C sort | tr '\n' ' '
 }
 
-for program in mkdatasetfs datasetfs datasetfs-run; do
+for program in mkdatasetfs datasetfs datasetfs-exporter datasetfs-run; do
     for option in $("$program" --help | grep -oE '^ {2,6}(-[A-Za-z], )?--[a-z-]+' | grep -oE -- '--[a-z-]+'); do
         assert_contains "$program -<TAB>" " $(completed $program -)" " $option "
     done
@@ -51,6 +51,8 @@ mkdir folder
 assert_eq "datasetfs -o io=auto f<TAB>" "$(completed datasetfs -o io = auto f)" "file folder "
 assert_eq "mkdatasetfs f<TAB>" "$(completed mkdatasetfs f)" "file folder "
 
+assert_eq "datasetfs-exporter --listen 127<TAB>" "$(completed datasetfs-exporter --listen 127)" "127.0.0.1:9570 "
+
 # datasetfs-run: its options up to the program, then the program, then that program's own words.
 assert_eq "datasetfs-run --c<TAB>" "$(completed datasetfs-run --c)" "--compat "
 assert_eq "datasetfs-run --report=f<TAB>" "$(completed datasetfs-run --report = f)" "file folder "
@@ -65,7 +67,7 @@ assert_eq "datasetfs-run --compat cat -<TAB>" "$(completed datasetfs-run --compa
 assert_eq "datasetfs-run --report=file cat -x<TAB>" "$(completed datasetfs-run --report = file cat -x)" "offset 4 "
 
 # What the file knows by heart is what the programs know.
-{ mkdatasetfs --help; datasetfs --help; datasetfs-run --help; } >help.all
+{ mkdatasetfs --help; datasetfs --help; datasetfs-exporter --help; datasetfs-run --help; } >help.all
 for verb in verify scrub stat describe switch compact 'nvme connect'; do
     datasetfsctl $verb --help >>help.all
 done

@@ -76,6 +76,7 @@ may tools/nvme   base io device datasetfs nvme .
 may tools/verify base image io read datasetfs verify .
 may tools/scrub  base image volume datasetfs verify scrub .
 may tools        base image io device members volume datasetfs describe member nvme scrub verify .
+may tools/exporter base device datasetfs exporter
 
 while read -r folder; do
     for row in "${rows[@]}"; do
@@ -95,6 +96,7 @@ home 'fuse[a-z_]*\.h'     src/fuse/mount.c
 home 'blkid/[a-z0-9]*\.h' src/volume/occupant.c
 home 'archive[a-z_]*\.h'  mkfs/source/archive/tar_decode.c mkfs/source/archive/tar_unpack.c
 home 'zlib\.h'            mkfs/source/archive/tar_unpack.c
+home 'microhttpd\.h'     tools/exporter/server.c
 home 'json-c/[a-z_]*\.h'  tools/status.c
 
 python3 tests/lib/modules.py || failed=1

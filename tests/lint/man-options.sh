@@ -16,7 +16,7 @@ options_of_page() {
         grep -E '^ {4,16}-' | grep -oE -- '(^|[ ,])--[a-z]+[a-z-]*' | tr -d ' ,' | sort -u
 }
 
-for program in mkdatasetfs datasetfs datasetfsctl datasetfsctl-nvme datasetfs-run; do
+for program in mkdatasetfs datasetfs datasetfsctl datasetfsctl-nvme datasetfs-exporter datasetfs-run; do
     section=8
     [ $program != datasetfs-run ] || section=1
     page=$DATASETFS_SOURCE/man/$program.$section

@@ -1,0 +1,160 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: in=asan
+# datasetfs-exporter: the metrics of all mounts in one answer, in both formats; a mount that hangs, one that
+# is covered, and one that is seen twice; what a scrape costs; the end by SIGTERM.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+need_fuse
+need_command python3
+own_namespace # the exporter asks each mount that it sees, and those of other tests may hang
+
+mkdir source
+for i in {1..20}; do head -c $((i * 1000)) /dev/urandom >source/$i; done
+pack volume source
+pack other source --label other
+
+start() {
+    : >exporter.log
+    datasetfs-exporter --listen 127.0.0.1:0 "$@" 2>exporter.log &
+    EXPORTER=$!
+    end_process_at_exit $EXPORTER
+    wait_for 60 grep -q 'metrics are at http://127.0.0.1:' exporter.log || fail "it does not begin: $(cat exporter.log)"
+    URL=$(grep -o 'http://[^ ]*' exporter.log)
+}
+
+# ask FILE [HEADER]: the body of an answer, and its head in FILE.head
+ask() {
+    python3 - "$URL" "$@" <<'END'
+import sys, urllib.request
+request = urllib.request.Request(sys.argv[1], headers={"Accept": sys.argv[3]} if len(sys.argv) > 3 else {})
+with urllib.request.urlopen(request, timeout=120) as answer:
+    open(sys.argv[2] + ".head", "w").write(str(answer.headers))
+    open(sys.argv[2], "wb").write(answer.read())
+END
+}
+
+# series FILE NAME MOUNT [LABELS]: its value
+series() {
+    python3 "$LIB/exposition.py" "$1" "datasetfs_$2{mountpoint=\"$PWD/$3\"${4:+,$4}}"
+}
+
+# own FILE NAME: a series of the exporter itself
+own() {
+    python3 "$LIB/exposition.py" "$1" "datasetfs_exporter_$2"
+}
+
+openmetrics='application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5'
+mount_volume volume mnt -o readahead=off
+first=$DAEMON
+mount_volume other mnt2
+start
+
+say "both formats"
+cat mnt/{1..20} | wc -c >size
+ask text
+ask open "$openmetrics"
+assert_contains "text" "$(cat text.head)" "Content-Type: text/plain; version=0.0.4; charset=utf-8"
+assert_contains "OpenMetrics" "$(cat open.head)" \
+    "Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8"
+assert_eq "the end of each" "$(tail -n 1 text | cut -d ' ' -f 1 | cut -d '{' -f 1) $(tail -n 1 open)" \
+    "datasetfs_exporter_cpu_seconds_total # EOF"
+for file in text open; do
+    assert_eq "bytes" "$(series $file served_bytes_total mnt)" "$(cat size)"
+    assert_eq "bytes of the other" "$(series $file served_bytes_total mnt2)" 0
+    assert_eq "reads" "$(series $file read_duration_seconds_count mnt)" 20
+    assert_eq "up" "$(series $file up mnt) $(series $file up mnt2)" "1 1"
+    label=$(json digest mnt2/.datasetfs/version)
+    grep -qF "datasetfs_version_info{mountpoint=\"$PWD/mnt2\",version=\"other\",digest=\"$label\"," $file ||
+        fail "no version of mnt2: $(grep _info $file)"
+done
+assert_eq "what a counter is called" "$(grep -c '^# TYPE datasetfs_served_bytes_total counter$' text) $(
+    grep -c '^# TYPE datasetfs_served_bytes counter$' open)" "1 1"
+! command -v promtool >/dev/null || promtool check metrics <text || fail "promtool check metrics"
+assert_eq "as the mount says it" "$(series text device_reads_total mnt)" "$(stats mnt device_reads)"
+
+say "HTTP"
+python3 - "$URL" <<'END' || fail "HTTP"
+import http.client, sys, urllib.parse
+place = urllib.parse.urlsplit(sys.argv[1])
+for method, path, status in (("GET", "/", 200), ("GET", "/x", 404), ("POST", "/metrics", 405),
+                             ("HEAD", "/metrics", 200), ("GET", "/metrics?x=1", 200), ("DELETE", "/", 405)):
+    connection = http.client.HTTPConnection(place.hostname, place.port, timeout=120)
+    connection.request(method, path, body=b"x" * 100000 if method == "POST" else None)
+    answer = connection.getresponse()
+    answer.read()
+    assert answer.status == status, f"{method} {path}: {answer.status}"
+# What is no HTTP is answered or closed, and more connections than there may be wait for nobody's end.
+import socket
+sockets = [socket.create_connection((place.hostname, place.port), timeout=120) for _ in range(40)]
+sockets[0].sendall(b"\0" * 100000 + b"\r\n\r\n")
+for one in sockets:
+    one.close()
+END
+wait_for 60 ask text || fail "no answer after that"
+
+say "a mount that hangs"
+kill -STOP "$first"
+at_exit kill -CONT "$first"
+wait_for 60 is_stopped "$first" || fail "the daemon is not stopped"
+kill -TERM $EXPORTER
+wait_end $EXPORTER || fail "it does not end"
+start --timeout 1
+processes=$(pgrep -P $EXPORTER -c || true)
+assert_eq "processes" "$processes" 0
+for _ in 1 2 3; do
+    ask text
+    assert_eq "up" "$(series text up mnt) $(series text up mnt2)" "0 1"
+    ! grep -q "datasetfs_served_bytes_total{mountpoint=\"$PWD/mnt\"}" text || fail "it has series all the same"
+done
+assert_contains "the log" "$(cat exporter.log)" "mount '$PWD/mnt': it does not answer in time"
+hanging() {
+    pgrep -P $EXPORTER | while read -r process; do started "$process"; done | wc -l
+}
+mounts=$(grep -c ' fuse.datasetfs ' /proc/self/mountinfo)
+[ "$(hanging)" -le $((mounts + 1)) ] || fail "$(hanging) processes ask $mounts mounts"
+kill -CONT "$first"
+is_up() { ask text && [ "$(series text up mnt)" = 1 ]; }
+wait_for 60 is_up || fail "a mount that goes on stays down: $(cat text)"
+
+say "a mount that is covered, and one in two places"
+if can_mount; then
+    mount -t tmpfs none mnt2
+    at_exit umount "$PWD/mnt2"
+    ask text
+    ! grep -qF "mountpoint=\"$PWD/mnt2\"" text || fail "a mount that is covered is reported"
+    umount mnt2
+    mkdir bound
+    mount --bind mnt2 bound
+    at_exit umount "$PWD/bound"
+    ask text
+    ! grep -qF "mountpoint=\"$PWD/bound\"" text || fail "a mount is reported twice"
+    umount bound
+fi
+
+say "what a scrape costs"
+# 1 % of a CPU is 150 ms of CPU time for a scrape each 15 s. A mount takes some 3 ms, so a busy machine does no harm.
+before=$(own text cpu_seconds_total)
+daemon=$(series text cpu_seconds_total mnt)
+for _ in {1..10}; do ask text; done
+awk -v a="$before" -v b="$(own text cpu_seconds_total)" -v c="$daemon" -v d="$(series text cpu_seconds_total mnt)" \
+    -v mounts="$(grep -c '^datasetfs_up{' text)" 'BEGIN {
+        exporter = (b - a) * 100
+        served = (d - c) * 100
+        printf "a scrape of %d mounts: %.2f ms of the exporter, %.2f ms of a daemon\n", mounts, exporter, served
+        exit b <= a || exporter / mounts + served > 150 }' || fail "it costs more than 1 % of a CPU each 15 s"
+[ "$(own text scrapes_total)" -ge 10 ] || fail "scrapes: $(own text scrapes_total)"
+
+say "the end"
+kill -TERM $EXPORTER
+rc=0
+wait $EXPORTER || rc=$?
+assert_eq "status" $rc 0
+start
+address=${URL#http://}
+assert_fails 1 "cannot listen at '${address%/metrics}': Address already in use" \
+    datasetfs-exporter --listen "${address%/metrics}"
+unmount mnt2
+assert_fails 2 "'train:80'" datasetfs-exporter --listen train:80
+assert_fails 2 "unexpected operand 'mnt'" datasetfs-exporter mnt
+assert_fails 2 "0" datasetfs-exporter --timeout 0
+DAEMON=$first unmount mnt

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* What the exporter makes of the texts of mounts, which may be hostile; which format a client gets; addresses. */
+#include "lib/check.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "exporter/accept.h"
+#include "exporter/exposition.h"
+#include "exporter/listener.h"
+
+/* Takes the text of a mount. */
+static int add(struct exposition *exposition, const char *mountpoint, const char *text, struct error *err)
+{
+	char *copy = strdup(text);
+	int r;
+
+	assert_non_null(copy);
+	r = exposition_add(exposition, mountpoint, copy, strlen(copy), err);
+	free(copy);
+	return r;
+}
+
+static void written(const struct exposition *exposition, bool is_openmetrics, const char *expected)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+
+	assert_non_null(out);
+	exposition_write(exposition, is_openmetrics, out);
+	fclose(out);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+#define READS "# HELP datasetfs_reads_total Reads.\n# TYPE datasetfs_reads_total counter\n"
+#define STATE "# HELP datasetfs_state State.\n# TYPE datasetfs_state gauge\n"
+#define TIMES "# HELP datasetfs_seconds Times.\n# TYPE datasetfs_seconds histogram\n"
+#define INFO  "# HELP datasetfs_version_info Version.\n# TYPE datasetfs_version_info gauge\n"
+
+static void test_merge(void **state)
+{
+	struct exposition *exposition;
+
+	(void)state;
+	CHECK_OK(exposition_new(&exposition, &err));
+	CHECK_OK(add(exposition, "/a", READS "datasetfs_reads_total 7\n"
+		     INFO "datasetfs_version_info{version=\"v1\"} 1\n",
+		     &err));
+	CHECK_OK(add(exposition, "/b \"\n\\\xff",
+		     STATE "datasetfs_state{member=\"0\",state=\"a\\\"\\\\\\n\"} 1\n"
+		     READS "datasetfs_reads_total 18446744073709551615\n"
+		     TIMES "datasetfs_seconds_bucket{le=\"0.5\"} 1\ndatasetfs_seconds_bucket{le=\"+Inf\"} 2\n"
+			   "datasetfs_seconds_sum 1.5\ndatasetfs_seconds_count 2\n",
+		     &err));
+	CHECK_OK(exposition_family(exposition, "datasetfs_up", "gauge", "Up.", &err));
+	CHECK_OK(exposition_series(exposition, "datasetfs_up", "/a", 1, &err));
+#define B "mountpoint=\"/b \\\"\\n\\\\\\\\xff\""
+#define SERIES_READS                                             \
+	"datasetfs_reads_total{mountpoint=\"/a\"} 7\n"           \
+	"datasetfs_reads_total{" B "} 18446744073709551615\n"
+#define SERIES_INFO "datasetfs_version_info{mountpoint=\"/a\",version=\"v1\"} 1\n"
+#define SERIES_STATE "datasetfs_state{" B ",member=\"0\",state=\"a\\\"\\\\\\n\"} 1\n"
+#define SERIES_TIMES                                                     \
+	"datasetfs_seconds_bucket{" B ",le=\"0.5\"} 1\n"                 \
+	"datasetfs_seconds_bucket{" B ",le=\"+Inf\"} 2\n"                \
+	"datasetfs_seconds_sum{" B "} 1.5\ndatasetfs_seconds_count{" B "} 2\n"
+#define UP "# HELP datasetfs_up Up.\n# TYPE datasetfs_up gauge\ndatasetfs_up{mountpoint=\"/a\"} 1\n"
+	written(exposition, false, READS SERIES_READS INFO SERIES_INFO STATE SERIES_STATE TIMES SERIES_TIMES UP);
+	written(exposition, true,
+		"# HELP datasetfs_reads Reads.\n# TYPE datasetfs_reads counter\n" SERIES_READS
+		"# HELP datasetfs_version Version.\n# TYPE datasetfs_version info\n" SERIES_INFO STATE SERIES_STATE
+			TIMES SERIES_TIMES UP "# EOF\n");
+	exposition_free(exposition);
+}
+
+static const struct {
+	const char *text, *why;
+} hostile[] = {
+	{ "datasetfs_reads_total 7\n", "a series outside of its family: 'datasetfs_reads_total 7'" },
+	{ READS "datasetfs_reads_total 7\n" READS "datasetfs_reads_total 7\n", "comes twice" },
+	{ READS "datasetfs_reads_total 7", "the last line does not end" },
+	{ READS "datasetfs_reads_total 7\n\n", "a series outside of its family: ''" },
+	{ READS "datasetfs_reads_total 7\r\n", "not text at offset 96" },
+	{ READS "datasetfs_reads_total{a=\"\xff\"} 7\n", "not text at offset" },
+	{ READS "datasetfs_reads_total 7 1700000000\n", "not a series" },
+	{ READS "datasetfs_reads_total 7 # {} 1\n", "not a series" },
+	{ READS "datasetfs_reads_total 1e999\n", "not a series" },
+	{ READS "datasetfs_reads_total 0x7\n", "not a series" },
+	{ READS "datasetfs_reads_total NaN\n", "not a series" },
+	{ READS "datasetfs_reads_total \n", "not a series" },
+	{ READS "datasetfs_reads_total{} 7\n", "not a series" },
+	{ READS "datasetfs_reads_total{a=\"1\",} 7\n", "not a series" },
+	{ READS "datasetfs_reads_total{a=\"1\" 7\n", "not a series" },
+	{ READS "datasetfs_reads_total{a=\"1\\\"} 7\n", "not a series" },
+	{ READS "datasetfs_reads_total{a=\"\\x\"} 7\n", "not a series" },
+	{ READS "datasetfs_reads_total{a=\"1\",a=\"2\"} 7\n", "not a series" },
+	{ READS "datasetfs_reads_total{mountpoint=\"/other\"} 7\n", "not a series" },
+	{ READS "datasetfs_reads_total{__name__=\"up\"} 7\n", "not a series" },
+	{ READS "datasetfs_reads_total{a=\"\",b=\"\",c=\"\",d=\"\",e=\"\",f=\"\",g=\"\",h=\"\",i=\"\","
+	  "j=\"\",k=\"\",l=\"\",m=\"\",n=\"\",o=\"\",p=\"\",q=\"\"} 7\n", "not a series" },
+	{ READS "datasetfs_reads_totals 7\n", "a series outside" },
+	{ READS "datasetfs_reads_total_count 7\n", "a series outside" },
+	{ TIMES "datasetfs_seconds 7\n", "a series outside" },
+	{ READS "up 1\n", "a series outside" },
+	{ "# HELP up Up.\n# TYPE up gauge\nup 1\n", "an unexpected HELP of 'up'" },
+	{ "# HELP datasetfs_up Up.\n# TYPE datasetfs_up gauge\ndatasetfs_up 1\n", "an unexpected HELP" },
+	{ "# HELP datasetfs_exporter_x_total Up.\n", "an unexpected HELP of 'datasetfs_exporter_x_total'" },
+	{ "# HELP datasetfs_a\n", "an unexpected HELP of 'datasetfs_a'" },
+	{ "# HELP datasetfs_a Say \"a\".\n", "an unexpected HELP of 'datasetfs_a'" },
+	{ "# HELP datasetfs_a A.\n# HELP datasetfs_b B.\n", "an unexpected HELP of 'datasetfs_b'" },
+	{ "# HELP datasetfs_a A.\n", "the text ends within 'datasetfs_a'" },
+	{ "# TYPE datasetfs_a gauge\n", "an unexpected TYPE of 'datasetfs_a'" },
+	{ "# HELP datasetfs_a A.\n# TYPE datasetfs_b gauge\n", "an unexpected TYPE of 'datasetfs_b'" },
+	{ "# HELP datasetfs_a A.\n# TYPE datasetfs_a counter\n", "an unexpected TYPE of 'datasetfs_a'" },
+	{ "# HELP datasetfs_a_total A.\n# TYPE datasetfs_a_total gauge\n", "an unexpected TYPE" },
+	{ "# HELP datasetfs_a A.\n# TYPE datasetfs_a summary\n", "an unexpected TYPE of 'datasetfs_a'" },
+	{ "# HELP datasetfs_state S.\n# TYPE datasetfs_state histogram\n",
+	  "'datasetfs_state' is a histogram, and a gauge of another mount" },
+	{ "# EOF\n", "a series outside" },
+	{ "", "the last line does not end" },
+};
+
+/* Each is refused whole: the good family before it is not taken either. */
+static void test_hostile(void **state)
+{
+	struct exposition *exposition;
+	bool is_whole;
+	char *text;
+
+	(void)state;
+	CHECK_OK(exposition_new(&exposition, &err));
+	CHECK_OK(add(exposition, "/a", STATE "datasetfs_state 1\n", &err));
+	for (size_t i = 0; i < sizeof(hostile) / sizeof(*hostile); i++) {
+		/* A good family first, unless the text has it itself, or is refused before lines are looked at. */
+		is_whole = strstr(hostile[i].text, TIMES) || strstr(hostile[i].why, "offset") || !*hostile[i].text;
+		assert_true(asprintf(&text, "%s%s", is_whole ? "" : TIMES, hostile[i].text) >= 0);
+		CHECK_FAILS(add(exposition, "/b", text, &err), -EBADMSG, hostile[i].why);
+		free(text);
+	}
+	written(exposition, false, STATE "datasetfs_state{mountpoint=\"/a\"} 1\n");
+	exposition_free(exposition);
+}
+
+static void test_accept(void **state)
+{
+	static const struct {
+		const char *header;
+		bool is_openmetrics;
+	} cases[] = {
+		{ NULL, false },
+		{ "", false },
+		{ "*/*", false },
+		{ "text/html,application/xml;q=0.9,*/*;q=0.8", false },
+		{ "text/plain;version=0.0.4", false },
+		{ "application/openmetrics-text", true },
+		{ "Application/OpenMetrics-Text; Version=1.0.0 ; charset=utf-8", true },
+		{ "application/openmetrics-text;version=0.0.1", false },
+		{ "application/openmetrics-text;version=1.0.0;q=0", false },
+		{ "application/openmetrics-text;version=1.0.0;q=0.4,text/plain;q=0.5", false },
+		{ "text/plain;q=0.5, application/openmetrics-text;version=1.0.0;q=0.51", true },
+		{ "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
+		  "text/plain;version=0.0.4;q=0.5,*/*;q=0.1", true }, /* Prometheus 2.42 */
+		{ "application/openmetrics-textual", false },
+		{ ";;q=,,;=", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+		assert_int_equal(accept_is_openmetrics(cases[i].header), cases[i].is_openmetrics);
+}
+
+static void test_listener(void **state)
+{
+	static const char *const good[] = { "127.0.0.1:9570", "0.0.0.0:1", "[::1]:65535", "[::]:0", ":9570" };
+	static const char *const bad[] = { "",	     "127.0.0.1", "9570",	"127.0.0.1:",	    "127.0.0.1:65536",
+					   "::1:80", "[::1:80",	  "[::1]",	"[::1]80",	    "localhost:80",
+					   "[]:80",  "1.2.3:-1",  "1.2.3.4:x", "1.2.3.4.5:80", "[::g]:80" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++)
+		CHECK_OK(listener_check(good[i], &err));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		CHECK_FAILS(listener_check(bad[i], &err), -EINVAL,
+			    "expected ADDRESS:PORT, such as 127.0.0.1:9570 or [::1]:9570");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_accept),
+		cmocka_unit_test(test_listener),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

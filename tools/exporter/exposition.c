@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/* Both formats have the same series; they differ in what a family is called:
+ * https://prometheus.io/docs/instrumenting/exposition_formats/ and
+ * https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specification/OpenMetrics.md */
+#include "exporter/exposition.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/label.h"
+#include "base/utf8.h"
+
+#define EXPOSITION_FAMILIES 512u
+#define EXPOSITION_LABELS   16u /* of a series */
+#define EXPOSITION_PREFIX   "datasetfs_"
+
+struct exposition_family {
+	char *name, *type, *help;
+	char *series; /* lines of all mounts */
+	size_t length;
+	FILE *out;    /* writes series */
+};
+
+struct exposition {
+	struct exposition_family families[EXPOSITION_FAMILIES];
+	size_t count;
+};
+
+/* A mount's text on its way in. */
+struct exposition_input {
+	struct exposition *exposition;
+	const char *mountpoint;
+	const char *name, *help; /* of the family that was begun */
+	const char *type;        /* NULL: its TYPE is still to come */
+	struct exposition *seen; /* its families so far, while it is only checked; then NULL, */
+	struct exposition_family *family; /* and this is where series go */
+};
+
+int exposition_new(struct exposition **ret, struct error *err)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : error_set(err, -ENOMEM, "no memory for metrics");
+}
+
+void exposition_free(struct exposition *exposition)
+{
+	struct exposition_family *family;
+
+	for (size_t i = 0; exposition && i < exposition->count; i++) {
+		family = &exposition->families[i];
+		if (family->out)
+			fclose(family->out);
+		free(family->series);
+		free(family->name);
+		free(family->type);
+		free(family->help);
+	}
+	free(exposition);
+}
+
+static struct exposition_family *exposition_find(struct exposition *exposition, const char *name)
+{
+	for (size_t i = 0; i < exposition->count; i++)
+		if (!strcmp(exposition->families[i].name, name))
+			return &exposition->families[i];
+	return NULL;
+}
+
+int exposition_family(struct exposition *exposition, const char *name, const char *type, const char *help,
+		      struct error *err)
+{
+	struct exposition_family *family = &exposition->families[exposition->count];
+
+	if (exposition->count == EXPOSITION_FAMILIES)
+		return error_set(err, -EBADMSG, "more than %u families", EXPOSITION_FAMILIES);
+	exposition->count++;
+	family->name = strdup(name);
+	family->type = strdup(type);
+	family->help = strdup(help);
+	family->out = open_memstream(&family->series, &family->length);
+	if (!family->name || !family->type || !family->help || !family->out)
+		return error_set(err, -ENOMEM, "no memory for metrics");
+	return 0;
+}
+
+int exposition_series(struct exposition *exposition, const char *name, const char *mountpoint, double value,
+		      struct error *err)
+{
+	struct exposition_family *family = exposition_find(exposition, name);
+
+	fputs(name, family->out);
+	if (mountpoint) {
+		fputc('{', family->out);
+		label_write(family->out, "mountpoint", mountpoint);
+		fputc('}', family->out);
+	}
+	fprintf(family->out, " %.15g\n", value);
+	return fflush(family->out) == 0 ? 0 : error_set(err, -ENOMEM, "no memory for metrics");
+}
+
+/* ---- lines of a mount ---- */
+
+static size_t exposition_span_name(const char *text)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+
+	return *text >= '0' && *text <= '9' ? 0 : strspn(text, allowed);
+}
+
+static bool exposition_ends(const char *name, const char *suffix)
+{
+	size_t length = strlen(name), tail = strlen(suffix);
+
+	return length > tail && !strcmp(name + length - tail, suffix);
+}
+
+/* Names that only the exporter itself may use are not a mount's. */
+static bool exposition_is_name(const char *name)
+{
+	return exposition_span_name(name) == strlen(name) &&
+	       !strncmp(name, EXPOSITION_PREFIX, strlen(EXPOSITION_PREFIX)) && strcmp(name, "datasetfs_up") != 0 &&
+	       strncmp(name, "datasetfs_exporter_", 19) != 0;
+}
+
+static bool exposition_is_plain(const char *help)
+{
+	for (; *help; help++)
+		if (*help < ' ' || *help > '~' || *help == '\\' || *help == '"')
+			return false;
+	return true;
+}
+
+static int exposition_help(struct exposition_input *input, char *line, struct error *err)
+{
+	char *name = line + strlen("# HELP "), *help = strchr(name, ' ');
+
+	if (help)
+		*help++ = 0;
+	if (!help || !exposition_is_name(name) || !exposition_is_plain(help) ||
+	    (input->name && !input->type))
+		return error_set(err, -EBADMSG, "an unexpected HELP of '%.64s'", name);
+	input->name = name;
+	input->help = help;
+	input->type = NULL;
+	return 0;
+}
+
+/* One of our types, and a name that fits it. */
+static bool exposition_is_type(const char *name, const char *type)
+{
+	if (!strcmp(type, "counter"))
+		return exposition_ends(name, "_total");
+	return !exposition_ends(name, "_total") && (!strcmp(type, "gauge") || !strcmp(type, "histogram"));
+}
+
+/* "# TYPE NAME TYPE", behind the HELP of the same family. */
+static int exposition_type(struct exposition_input *input, char *line, struct error *err)
+{
+	char *name = line + strlen("# TYPE "), *type = strchr(name, ' ');
+	struct exposition_family *known;
+	int r = 0;
+
+	if (type)
+		*type++ = 0;
+	if (!type || !input->name || input->type || strcmp(name, input->name) != 0 || !exposition_is_type(name, type))
+		return error_set(err, -EBADMSG, "an unexpected TYPE of '%.64s'", name);
+	known = exposition_find(input->exposition, name);
+	if (known && strcmp(known->type, type) != 0)
+		return error_set(err, -EBADMSG, "'%.64s' is a %.16s, and a %.16s of another mount", name, type,
+				 known->type);
+	if (input->seen && exposition_find(input->seen, name))
+		return error_set(err, -EBADMSG, "'%.64s' comes twice", name);
+	input->type = type;
+	if (input->seen)
+		return exposition_family(input->seen, name, type, "", err);
+	if (!known)
+		r = exposition_family(input->exposition, name, type, input->help, err);
+	input->family = exposition_find(input->exposition, name);
+	return r;
+}
+
+/* name: of length bytes. */
+static bool exposition_is_series_of(const struct exposition_input *input, const char *name, size_t length)
+{
+	size_t own = strlen(input->name);
+	const char *suffix = name + own;
+
+	if (length < own || strncmp(name, input->name, own) != 0)
+		return false;
+	length -= own;
+	if (strcmp(input->type, "histogram") != 0)
+		return length == 0;
+	return (length == 7 && !strncmp(suffix, "_bucket", 7)) || (length == 4 && !strncmp(suffix, "_sum", 4)) ||
+	       (length == 6 && !strncmp(suffix, "_count", 6));
+}
+
+/* NAME="VALUE", or NULL; returns what comes behind it. */
+static const char *exposition_skip_label(const char *at)
+{
+	size_t length = exposition_span_name(at);
+
+	if (!length || at[length] != '=' || at[length + 1] != '"')
+		return NULL;
+	if (!strncmp(at, "__", 2) || (length == 10 && !strncmp(at, "mountpoint", 10)))
+		return NULL;
+	for (at += length + 2; *at && *at != '"'; at++) {
+		if (*at == '\\' && at[1] != '\\' && at[1] != '"' && at[1] != 'n')
+			return NULL;
+		at += *at == '\\';
+	}
+	return *at ? at + 1 : NULL;
+}
+
+/* What stands between { and }, no name twice; returns the }, or NULL. */
+static const char *exposition_skip_labels(const char *at)
+{
+	const char *names[EXPOSITION_LABELS];
+	size_t count = 0, length;
+
+	do {
+		names[count] = at;
+		length = strcspn(at, "=") + 1;
+		for (size_t i = 0; i < count; i++)
+			if (!strncmp(names[i], at, length))
+				return NULL;
+		at = exposition_skip_label(at);
+	} while (at && *at == ',' && *++at && ++count < EXPOSITION_LABELS);
+	return at && *at == '}' ? at : NULL;
+}
+
+static bool exposition_is_value(const char *text)
+{
+	double value;
+	char *end;
+
+	if (strspn(text, "0123456789.eE+-") != strlen(text))
+		return false;
+	value = strtod(text, &end);
+	return end != text && !*end && isfinite(value);
+}
+
+static void exposition_take(const struct exposition_input *input, const char *line, size_t name, const char *labels,
+			    const char *end, const char *value)
+{
+	FILE *out = input->family->out;
+
+	fwrite(line, 1, name, out);
+	fputc('{', out);
+	label_write(out, "mountpoint", input->mountpoint);
+	if (labels) {
+		fputc(',', out);
+		fwrite(labels, 1, (size_t)(end - labels), out);
+	}
+	fprintf(out, "} %s\n", value);
+}
+
+static int exposition_sample(struct exposition_input *input, const char *line, struct error *err)
+{
+	const char *at, *labels = NULL, *end = NULL;
+	size_t name = exposition_span_name(line);
+
+	if (!input->type || !exposition_is_series_of(input, line, name))
+		return error_set(err, -EBADMSG, "a series outside of its family: '%.64s'", line);
+	at = line + name;
+	if (*at == '{') {
+		labels = at + 1;
+		end = exposition_skip_labels(labels);
+		at = end ? end + 1 : "";
+	}
+	if (*at != ' ' || !exposition_is_value(at + 1))
+		return error_set(err, -EBADMSG, "not a series: '%.64s'", line);
+	if (!input->seen)
+		exposition_take(input, line, name, labels, end, at + 1);
+	return 0;
+}
+
+static int exposition_line(struct exposition_input *input, char *line, struct error *err)
+{
+	if (!strncmp(line, "# HELP ", 7))
+		return exposition_help(input, line, err);
+	if (!strncmp(line, "# TYPE ", 7))
+		return exposition_type(input, line, err);
+	return exposition_sample(input, line, err);
+}
+
+/* text: of lines that end with NUL. */
+static int exposition_lines(struct exposition_input *input, char *text, size_t length, struct error *err)
+{
+	int r = 0;
+
+	for (char *line = text, *next; r == 0 && line < text + length; line = next) {
+		next = line + strlen(line) + 1;
+		r = exposition_line(input, line, err);
+	}
+	if (r == 0 && input->name && !input->type)
+		return error_set(err, -EBADMSG, "the text ends within '%.64s'", input->name);
+	return r;
+}
+
+/* UTF-8 that ends with a newline. Newlines become NUL. */
+static int exposition_split(char *text, size_t length, struct error *err)
+{
+	uint32_t point;
+	size_t n;
+
+	if (!length || text[length - 1] != '\n')
+		return error_set(err, -EBADMSG, "the last line does not end");
+	for (size_t at = 0; at < length; at += n) {
+		n = utf8_decode((uint8_t *)text + at, length - at, &point);
+		if (!n || !point || point == '\r')
+			return error_set(err, -EBADMSG, "not text at offset %zu", at);
+		if (point == '\n')
+			text[at] = 0;
+	}
+	return 0;
+}
+
+/* Of a copy, as lines are cut into pieces. */
+static int exposition_check(struct exposition *exposition, const char *text, size_t length, struct error *err)
+{
+	struct exposition_input input = { .exposition = exposition };
+	auto_free char *copy = malloc(length);
+	int r = exposition_new(&input.seen, err);
+
+	if (r == 0 && !copy)
+		r = error_set(err, -ENOMEM, "no memory for metrics");
+	if (r == 0) {
+		memcpy(copy, text, length);
+		r = exposition_lines(&input, copy, length, err);
+	}
+	exposition_free(input.seen);
+	return r;
+}
+
+int exposition_add(struct exposition *exposition, const char *mountpoint, char *text, size_t length,
+		   struct error *err)
+{
+	struct exposition_input input = { .exposition = exposition, .mountpoint = mountpoint };
+	int r = exposition_split(text, length, err);
+
+	if (r == 0)
+		r = exposition_check(exposition, text, length, err);
+	return r < 0 ? r : exposition_lines(&input, text, length, err);
+}
+
+/* ---- out ---- */
+
+/* What OpenMetrics calls the family: without the end that its type implies. */
+static void exposition_head(const struct exposition_family *family, bool is_openmetrics, FILE *out)
+{
+	bool is_info = is_openmetrics && !strcmp(family->type, "gauge") && exposition_ends(family->name, "_info");
+	size_t length = strlen(family->name);
+
+	if (is_info)
+		length -= strlen("_info");
+	else if (is_openmetrics && !strcmp(family->type, "counter"))
+		length -= strlen("_total");
+	fprintf(out, "# HELP %.*s %s\n", (int)length, family->name, family->help);
+	fprintf(out, "# TYPE %.*s %s\n", (int)length, family->name, is_info ? "info" : family->type);
+}
+
+void exposition_write(const struct exposition *exposition, bool is_openmetrics, FILE *out)
+{
+	const struct exposition_family *family;
+
+	for (size_t i = 0; i < exposition->count; i++) {
+		family = &exposition->families[i];
+		fflush(family->out);
+		exposition_head(family, is_openmetrics, out);
+		fwrite(family->series, 1, family->length, out);
+	}
+	if (is_openmetrics)
+		fputs("# EOF\n", out);
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* Addresses are numbers: a name may mean another host tomorrow. */
+#include "exporter/listener.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+#include "base/parse.h"
+
+#define LISTENER_EXPECTED "expected ADDRESS:PORT, such as 127.0.0.1:9570 or [::1]:9570"
+
+/* Cuts copy into both. host: "" for every address. */
+static int listener_split(char *copy, char **ret_host, char **ret_port, struct error *err)
+{
+	char *colon = strrchr(copy, ':'), *host = copy;
+	uint64_t port;
+
+	if (!colon || parse_u64(colon + 1, 0, 65535, &port, NULL) < 0)
+		return error_set(err, -EINVAL, "'%s': " LISTENER_EXPECTED, copy);
+	*colon = 0;
+	if (*host == '[' && colon > host + 2 && colon[-1] == ']') {
+		colon[-1] = 0;
+		host++;
+	} else if (strchr(host, ':')) {
+		return error_set(err, -EINVAL, "'%s:%s': " LISTENER_EXPECTED, host, colon + 1);
+	}
+	*ret_host = host;
+	*ret_port = colon + 1;
+	return 0;
+}
+
+/* freeaddrinfo() it. */
+static int listener_resolve(const char *address, struct addrinfo **ret, struct error *err)
+{
+	struct addrinfo hints = {
+		.ai_family = AF_UNSPEC,
+		.ai_socktype = SOCK_STREAM,
+		.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
+	};
+	auto_free char *copy = strdup(address);
+	char *host = NULL, *port = NULL;
+	int r;
+
+	if (!copy)
+		return error_set(err, -ENOMEM, "no memory for an address");
+	r = listener_split(copy, &host, &port, err);
+	if (r < 0)
+		return r;
+	if (getaddrinfo(*host ? host : "::", port, &hints, ret) != 0)
+		return error_set(err, -EINVAL, "'%s': " LISTENER_EXPECTED, address);
+	return 0;
+}
+
+int listener_check(const char *address, struct error *err)
+{
+	struct addrinfo *info;
+	int r = listener_resolve(address, &info, err);
+
+	if (r == 0)
+		freeaddrinfo(info);
+	return r;
+}
+
+static int listener_name(int fd, char name[LISTENER_NAME_SIZE], struct error *err)
+{
+	struct sockaddr_storage bound;
+	socklen_t length = sizeof(bound);
+	char host[INET6_ADDRSTRLEN], port[8];
+
+	if (getsockname(fd, (struct sockaddr *)&bound, &length) < 0)
+		return error_errno(err, "cannot tell the address of the socket");
+	if (getnameinfo((struct sockaddr *)&bound, length, host, sizeof(host), port, sizeof(port),
+			NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+		return error_set(err, -EINVAL, "cannot tell the address of the socket");
+	snprintf(name, LISTENER_NAME_SIZE, bound.ss_family == AF_INET6 ? "[%s]:%s" : "%s:%s", host, port);
+	return 0;
+}
+
+int listener_open(const char *address, int *ret_fd, char ret_name[LISTENER_NAME_SIZE], struct error *err)
+{
+	struct addrinfo *info = NULL;
+	auto_close int fd = -1;
+	int one = 1, r;
+
+	r = listener_resolve(address, &info, err);
+	if (r < 0)
+		return r;
+	fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
+	    bind(fd, info->ai_addr, info->ai_addrlen) < 0 || listen(fd, 16) < 0)
+		r = error_errno(err, "cannot listen at '%s'", address);
+	freeaddrinfo(info);
+	if (r == 0)
+		r = listener_name(fd, ret_name, err);
+	if (r == 0)
+		*ret_fd = take_fd(&fd);
+	return r;
+}

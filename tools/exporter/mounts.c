@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/* Looks for them where datasetfsctl does, in /proc/self/mountinfo. */
+#include "exporter/mounts.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "device/mountinfo.h"
+
+void mounts_free(struct mounts *mounts)
+{
+	for (size_t i = 0; i < mounts->count; i++)
+		free(mounts->list[i].point);
+	free(mounts->list);
+	*mounts = (struct mounts){ 0 };
+}
+
+static bool mounts_has(const struct mounts *mounts, dev_t device)
+{
+	for (size_t i = 0; i < mounts->count; i++)
+		if (mounts->list[i].device == device)
+			return true;
+	return false;
+}
+
+/* One of a comma-separated list. */
+static bool mounts_has_option(const char *options, const char *wanted)
+{
+	size_t length = strlen(wanted);
+
+	for (const char *at = options; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+		if (!strncmp(at, wanted, length) && (at[length] == ',' || !at[length]))
+			return true;
+	return false;
+}
+
+/* A bind mount of a folder of it has no .datasetfs at its top. */
+static bool mounts_is_wanted(const struct mounts *mounts, const struct mountinfo *info)
+{
+	return !strcmp(info->type, "fuse.datasetfs") && !strcmp(info->root, "/") && !mounts_has(mounts, info->device);
+}
+
+/* What was mounted there before lies below the new one. */
+static void mounts_drop(struct mounts *mounts, const char *point)
+{
+	for (size_t i = 0; i < mounts->count; i++)
+		if (!strcmp(mounts->list[i].point, point)) {
+			free(mounts->list[i].point);
+			mounts->list[i] = mounts->list[--mounts->count];
+			return;
+		}
+}
+
+static int mounts_add(struct mounts *mounts, const struct mountinfo *info, struct error *err)
+{
+	struct mounts_entry *list;
+
+	mounts_drop(mounts, info->point);
+	if (mounts->count == MOUNTS_MAX) {
+		mounts->left_out++;
+		return 0;
+	}
+	list = reallocarray(mounts->list, mounts->count + 1, sizeof(*list));
+	if (!list)
+		return error_set(err, -ENOMEM, "no memory for the list of mounts");
+	mounts->list = list;
+	list[mounts->count] = (struct mounts_entry){
+		.device = info->device,
+		.point = strdup(info->point),
+		.is_shared = mounts_has_option(info->options, "allow_other"),
+	};
+	if (!list[mounts->count].point)
+		return error_set(err, -ENOMEM, "no memory for the name of a mount");
+	mounts->count++;
+	return 0;
+}
+
+int mounts_read(struct mounts *ret, struct error *err)
+{
+	auto_fclose FILE *file = fopen("/proc/self/mountinfo", "re");
+	auto_free char *line = NULL;
+	struct mounts mounts = { 0 };
+	struct mountinfo info;
+	size_t size = 0;
+	int r = 0;
+
+	if (!file)
+		return error_errno(err, "cannot open '/proc/self/mountinfo'");
+	while (r == 0 && getline(&line, &size, file) >= 0)
+		if (mountinfo_parse(line, &info) && mounts_is_wanted(&mounts, &info))
+			r = mounts_add(&mounts, &info, err);
+	if (r < 0)
+		mounts_free(&mounts);
+	else
+		*ret = mounts;
+	return r;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The mounts of datasetfs that this process can see: each filesystem once, at its first mountpoint. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+#define MOUNTS_MAX 1024u /* further ones are left out */
+
+struct mounts_entry {
+	dev_t device;
+	char *point;
+	bool is_shared; /* other users than the one who mounted it may use it */
+};
+
+struct mounts {
+	struct mounts_entry *list;
+	size_t count;
+	size_t left_out;
+};
+
+must_check int mounts_read(struct mounts *ret, struct error *err);
+void mounts_free(struct mounts *mounts); /* its contents */

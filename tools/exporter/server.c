@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/* A request for metrics is suspended until they are there; libmicrohttpd then calls its handler again. */
+#include "exporter/server.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "exporter/accept.h"
+#include "base/cleanup.h"
+
+#define SERVER_TEXT        "text/plain; version=0.0.4; charset=utf-8"
+#define SERVER_OPENMETRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
+#define SERVER_PLAIN       "text/plain; charset=utf-8"
+#define SERVER_HOME        "datasetfs-exporter " DATASETFS_RELEASE ": metrics are at /metrics\n"
+
+/* A connection's request. */
+struct server_request {
+	struct server_request *next; /* of those that wait */
+	struct MHD_Connection *connection;
+	bool is_answered;
+	bool is_openmetrics;
+	struct MHD_Response *response; /* NULL: it could not be made */
+	unsigned status;
+};
+
+struct server {
+	struct MHD_Daemon *daemon;
+	int fd;
+	struct server_request *waiting;
+};
+
+/* Takes the text; it may be NULL. */
+static struct MHD_Response *server_response(char *text, size_t length, const char *type)
+{
+	struct MHD_Response *response = NULL;
+
+	if (text)
+		response = MHD_create_response_from_buffer(length, text, MHD_RESPMEM_MUST_FREE);
+	if (!response)
+		free(text);
+	else
+		(void)!MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+	return response;
+}
+
+static enum MHD_Result server_queue(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response)
+{
+	enum MHD_Result result = response ? MHD_queue_response(connection, status, response) : MHD_NO;
+
+	if (response)
+		MHD_destroy_response(response);
+	return result;
+}
+
+static enum MHD_Result server_say(struct MHD_Connection *connection, unsigned status, const char *line)
+{
+	struct MHD_Response *response = server_response(strdup(line), strlen(line), SERVER_PLAIN);
+
+	if (response && status == MHD_HTTP_METHOD_NOT_ALLOWED)
+		(void)!MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+	return server_queue(connection, status, response);
+}
+
+static enum MHD_Result server_metrics(struct server *server, struct server_request *request)
+{
+	struct MHD_Response *response = request->response;
+
+	if (request->is_answered) {
+		request->response = NULL;
+		return server_queue(request->connection, request->status, response);
+	}
+	request->is_openmetrics = accept_is_openmetrics(MHD_lookup_connection_value(
+		request->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
+	request->next = server->waiting;
+	server->waiting = request;
+	MHD_suspend_connection(request->connection);
+	return MHD_YES;
+}
+
+/* The first call is about the head alone; an answer to that would close the connection. */
+static enum MHD_Result server_handle(void *argument, struct MHD_Connection *connection, const char *url,
+				     const char *method, const char *version, const char *upload, size_t *upload_size,
+				     void **request)
+{
+	(void)version;
+	(void)upload;
+	if (!*request) {
+		*request = calloc(1, sizeof(struct server_request));
+		if (*request)
+			((struct server_request *)*request)->connection = connection;
+		return *request ? MHD_YES : MHD_NO;
+	}
+	if (*upload_size) {
+		*upload_size = 0;
+		return MHD_YES;
+	}
+	if (strcmp(method, MHD_HTTP_METHOD_GET) != 0 && strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
+		return server_say(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD are answered\n");
+	if (!strcmp(url, "/metrics"))
+		return server_metrics(argument, *request);
+	if (!strcmp(url, "/"))
+		return server_say(connection, MHD_HTTP_OK, SERVER_HOME);
+	return server_say(connection, MHD_HTTP_NOT_FOUND, "there is nothing but /metrics\n");
+}
+
+static void server_forget(struct server *server, const struct server_request *request)
+{
+	struct server_request **at = &server->waiting;
+
+	while (*at && *at != request)
+		at = &(*at)->next;
+	if (*at)
+		*at = request->next;
+}
+
+static void server_completed(void *argument, struct MHD_Connection *connection, void **request_place,
+			     enum MHD_RequestTerminationCode code)
+{
+	struct server_request *request = *request_place;
+
+	(void)connection;
+	(void)code;
+	if (!request)
+		return;
+	server_forget(argument, request);
+	if (request->response)
+		MHD_destroy_response(request->response);
+	free(request);
+	*request_place = NULL;
+}
+
+int server_open(int listener, struct server **ret, struct error *err)
+{
+	struct server *server = calloc(1, sizeof(*server));
+	const union MHD_DaemonInfo *info;
+
+	if (server)
+		server->daemon = MHD_start_daemon(
+			MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, server_handle, server,
+			MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, SERVER_CONNECTIONS,
+			MHD_OPTION_CONNECTION_TIMEOUT, SERVER_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+			(size_t)16384, MHD_OPTION_NOTIFY_COMPLETED, server_completed, server, MHD_OPTION_END);
+	if (!server || !server->daemon) {
+		free(server);
+		close(listener);
+		return error_set(err, -EIO, "cannot start the HTTP server");
+	}
+	info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	server->fd = info->epoll_fd;
+	*ret = server;
+	return 0;
+}
+
+int server_fd(const struct server *server)
+{
+	return server->fd;
+}
+
+int server_wait(const struct server *server)
+{
+	MHD_UNSIGNED_LONG_LONG timeout;
+
+	if (MHD_get_timeout(server->daemon, &timeout) != MHD_YES)
+		return -1;
+	return timeout < 60000 ? (int)timeout : 60000;
+}
+
+int server_step(struct server *server, struct error *err)
+{
+	return MHD_run(server->daemon) == MHD_YES ? 0 : error_set(err, -EIO, "the HTTP server cannot go on");
+}
+
+bool server_is_asked(const struct server *server)
+{
+	return server->waiting;
+}
+
+static struct MHD_Response *server_write(const struct exposition *exposition, bool is_openmetrics)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+
+	if (!out)
+		return NULL;
+	exposition_write(exposition, is_openmetrics, out);
+	if (fclose(out) != 0) {
+		free(text);
+		return NULL;
+	}
+	return server_response(text, length, is_openmetrics ? SERVER_OPENMETRICS : SERVER_TEXT);
+}
+
+static struct MHD_Response *server_refuse(const struct error *err)
+{
+	char *text;
+	int length = asprintf(&text, "%s\n", err->reason);
+
+	return length < 0 ? NULL : server_response(text, (size_t)length, SERVER_PLAIN);
+}
+
+void server_answer(struct server *server, const struct exposition *exposition, const struct error *err)
+{
+	struct server_request *request;
+
+	while ((request = server->waiting)) {
+		server->waiting = request->next;
+		request->response = exposition ? server_write(exposition, request->is_openmetrics) :
+						 server_refuse(err);
+		request->status = exposition ? MHD_HTTP_OK : MHD_HTTP_INTERNAL_SERVER_ERROR;
+		request->is_answered = true;
+		MHD_resume_connection(request->connection);
+	}
+}
+
+/* Suspended connections cannot be ended: they are answered first. */
+void server_close(struct server *server)
+{
+	struct error err = { 0 };
+
+	if (!server)
+		return;
+	error_set(&err, -ESHUTDOWN, "the exporter ends");
+	server_answer(server, NULL, &err);
+	MHD_run(server->daemon);
+	MHD_stop_daemon(server->daemon);
+	free(server);
+}
