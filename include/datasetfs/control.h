@@ -111,6 +111,7 @@ struct dsfs_prefetch {
 #define DSFS_CONTROL_CHANNEL          "channel"        /* "ring" (FUSE over io_uring) or "dev" (/dev/fuse) */
 #define DSFS_CONTROL_IO               "io"             /* "uring" or "threads" */
 #define DSFS_CONTROL_IO_REASON        "io_reason"      /* why io_uring is not used; empty when it is */
+#define DSFS_CONTROL_CPU              "cpu_seconds"    /* CPU time of the daemon, in user and kernel mode */
 #define DSFS_CONTROL_WORKERS          "workers"        /* threads that serve requests */
 #define DSFS_CONTROL_BUFFER_BUDGET    "buffer_budget"  /* bytes that request buffers may take at most */
 #define DSFS_CONTROL_OPTIONS          "options"        /* object: the mount options in force, by their names in
@@ -125,6 +126,7 @@ struct dsfs_prefetch {
 #define DSFS_CONTROL_FINE_BYTES       "fine_bytes"     /* memory of the head of its block checksums; 0: not used */
 #define DSFS_CONTROL_IS_CURRENT       "current"        /* true or false: the mount serves this version */
 #define DSFS_CONTROL_SWITCHES         "switches"       /* to another version, since the mount */
+#define DSFS_CONTROL_SERVING_SINCE    "serving_since"  /* when it began to serve this version, seconds since 1970 */
 #define DSFS_CONTROL_LOADS            "loads"          /* loads of versions since the mount, also failed ones */
 #define DSFS_CONTROL_REQUESTS         "requests"       /* object: number of requests for each opcode name */
 #define DSFS_CONTROL_REQUESTS_TOTAL   "requests_total" /* their sum */
@@ -133,6 +135,9 @@ struct dsfs_prefetch {
 #define DSFS_CONTROL_IN_FLIGHT        "in_flight"      /* not answered, or the device still has their memory */
 #define DSFS_CONTROL_INTERRUPTED      "interrupted"    /* reads answered early because their process was killed */
 #define DSFS_CONTROL_BYTES_SERVED     "bytes_served"   /* content in READ replies */
+#define DSFS_CONTROL_FILES_SERVED     "files_served"   /* times that the beginning of a file went to the kernel: in a
+						     * READ reply, or ahead into the page cache */
+#define DSFS_CONTROL_BYTES_STORED     "bytes_stored"   /* content that went ahead into the page cache */
 #define DSFS_CONTROL_DEVICE_READS     "device_reads"   /* reads of the volume */
 #define DSFS_CONTROL_DEVICE_BYTES     "device_bytes"
 #define DSFS_CONTROL_DEVICE_ERRORS    "device_errors"  /* failed and short reads, repeated ones included */

@@ -86,6 +86,7 @@ struct serve {
 	uint64_t opened;        /* sequence of the superblock at the mount */
 	_Atomic uint64_t newest; /* the highest that was seen */
 	_Atomic uint64_t switches; /* since the mount */
+	_Atomic uint64_t serving_since; /* the version, seconds since 1970 */
 	_Atomic uint64_t loads; /* of versions, also those that failed */
 	_Atomic uint64_t loading; /* bytes that those under way take at most */
 	int mount_fd;     /* /dev/fuse of the mount: the kernel is notified by it */

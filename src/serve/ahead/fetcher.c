@@ -182,7 +182,7 @@ static int fetcher_store_alone(struct fetcher *fetcher, uint64_t node, const str
 /* 0: the kernel has it; 1: it stays; -ENOENT: and the kernel does not know its node. */
 static int fetcher_store_one(struct fetcher *fetcher, const struct generation *generation, struct kept_file *file)
 {
-	uint64_t node = generation_node(generation, file->ordinal);
+	uint64_t node = generation_node(generation, file->ordinal), size = file->size;
 	int r;
 
 	if (atomic_load(&file->state) != KEPT_READY || file->is_marker || file->size > FETCHER_STORE_MOST ||
@@ -193,6 +193,8 @@ static int fetcher_store_one(struct fetcher *fetcher, const struct generation *g
 		return r;
 	kept_remove(fetcher->kept, file);
 	counter_add(&fetcher->counters.ahead_stored, 1);
+	counter_add(&fetcher->counters.files_served, 1);
+	counter_add(&fetcher->counters.bytes_stored, size);
 	return 0;
 }
 

@@ -13,6 +13,8 @@
  * Nodes of the old version have other numbers, so what is open stays what it was. */
 #include "serve/control/switch.h"
 
+#include <time.h>
+
 #include "base/log.h"
 #include "serve/clients/clients.h"
 #include "serve/control/announce.h"
@@ -54,6 +56,7 @@ int switch_to(struct serve *serve, struct generation *generation, struct error *
 	if (r < 0)
 		return r;
 	atomic_fetch_add(&serve->switches, 1);
+	atomic_store(&serve->serving_since, (uint64_t)time(NULL));
 	if (serve->generations.prepared == generation)
 		serve->generations.prepared = NULL;
 	log_info("'%s' serves version '%s', previously '%s'", serve->options.mountpoint, generation->version.label,

@@ -81,6 +81,8 @@ static void stats_counters(const struct serve *serve, struct json *json)
 		{ DSFS_CONTROL_ERRORS, offsetof(struct counters, errors) },
 		{ DSFS_CONTROL_INTERRUPTED, offsetof(struct counters, interrupted) },
 		{ DSFS_CONTROL_BYTES_SERVED, offsetof(struct counters, bytes_served) },
+		{ DSFS_CONTROL_FILES_SERVED, offsetof(struct counters, files_served) },
+		{ DSFS_CONTROL_BYTES_STORED, offsetof(struct counters, bytes_stored) },
 		{ DSFS_CONTROL_DEVICE_READS, offsetof(struct counters, read.device_reads) },
 		{ DSFS_CONTROL_DEVICE_BYTES, offsetof(struct counters, read.device_bytes) },
 		{ DSFS_CONTROL_DEVICE_ERRORS, offsetof(struct counters, read.device_errors) },
@@ -154,6 +156,7 @@ static void stats_generations(struct serve *serve, struct json *json)
 	}
 	json_end_array(json);
 	json_number(json, DSFS_CONTROL_SWITCHES, atomic_load(&serve->switches));
+	json_number(json, DSFS_CONTROL_SERVING_SINCE, atomic_load(&serve->serving_since));
 	json_number(json, DSFS_CONTROL_LOADS, atomic_load(&serve->loads));
 }
 
@@ -203,6 +206,7 @@ static void stats_identity(struct serve *serve, struct json *json)
 	json_string(json, DSFS_CONTROL_RELEASE, DATASETFS_RELEASE);
 	json_number(json, DSFS_CONTROL_PID, (uint64_t)getpid());
 	json_real(json, DSFS_CONTROL_UPTIME, (double)(clock_now() - serve->started) / 1e9);
+	json_real(json, DSFS_CONTROL_CPU, (double)clock_cpu() / 1e9);
 	json_string(json, DSFS_CONTROL_CHANNEL, serve->ring ? "ring" : "dev");
 	json_string(json, DSFS_CONTROL_IO, serve->uring ? "uring" : "threads");
 	json_string(json, DSFS_CONTROL_IO_REASON, serve->io_reason);

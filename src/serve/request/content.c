@@ -152,6 +152,16 @@ static void content_come_back(struct content *content)
 	content_spare(contents, content);
 }
 
+/* A READ that is about to be answered with so many bytes. */
+static void content_tally(struct worker *worker, const struct channel_request *request, uint64_t bytes)
+{
+	struct counters *counters = &worker->counters;
+
+	counter_add(&counters->bytes_served, bytes);
+	counter_add(&counters->files_served, request->wire.in.read.offset == 0);
+	counter_time(&counters->read_latency, request->arrived);
+}
+
 /* The generation first: the slot's next request is another one. */
 static void content_done(struct read_op *op, int64_t result)
 {
@@ -170,8 +180,7 @@ static void content_done(struct read_op *op, int64_t result)
 	} else if (result < 0) {
 		reply_error(worker, request, -EIO);
 	} else {
-		counter_add(&worker->counters.bytes_served, (uint64_t)result);
-		counter_time(&worker->counters.read_latency, request->arrived);
+		content_tally(worker, request, (uint64_t)result);
 		reply_data(worker, request, request->payload, (size_t)result);
 	}
 }
@@ -221,8 +230,7 @@ static void content_give(struct content *content, const struct kept_piece *piece
 	bool was_announced = content->was_announced;
 
 	counter_add(was_announced ? &worker->counters.prefetch_served : &worker->counters.ahead_served, 1);
-	counter_add(&worker->counters.bytes_served, piece->size);
-	counter_time(&worker->counters.read_latency, request->arrived);
+	content_tally(worker, request, piece->size);
 	content_end(content);
 	reply_data(worker, request, piece->bytes, piece->size);
 	if (was_announced)

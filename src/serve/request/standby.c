@@ -74,8 +74,10 @@ static void standby_done(struct read_op *op, int64_t result)
 	struct standby_slot *slot = (struct standby_slot *)op;
 	struct standby *standby = slot->standby;
 
-	if (result >= 0 && channel_answer_for(slot->request, slot->unique, slot->payload, (size_t)result))
+	if (result >= 0 && channel_answer_for(slot->request, slot->unique, slot->payload, (size_t)result)) {
 		counter_add(&standby->counters.bytes_served, (uint64_t)result);
+		counter_add(&standby->counters.files_served, op->request.offset == 0);
+	}
 	generation_put(slot->generation);
 	slot->unique = 0;
 	standby->busy--;

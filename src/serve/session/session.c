@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -63,6 +64,7 @@ static int session_open_version(struct serve *serve, struct error *err)
 		return r;
 	atomic_store(&serve->generations.current, generation);
 	atomic_store(&serve->generations.announced, generation);
+	atomic_store(&serve->serving_since, (uint64_t)time(NULL));
 	return 0;
 }
 
