@@ -1,16 +1,82 @@
 /* SPDX-License-Identifier: MIT */
-/* What a mount reports in MNT/.datasetfs (datasetfs/control.h). */
+/* What a mount reports of itself in MNT/.datasetfs (datasetfs/control.h): its JSON, taken apart. */
 #pragma once
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/error.h"
+#include "datasetfs/control.h"
 
-struct status_version {
+struct reported_version {
 	char *volume; /* path of the volume as the daemon opened it */
 	uint8_t volume_uuid[16];
 	uint64_t sequence; /* of the version that the mount serves */
 	uint8_t uuid[16];  /* and its UUID */
 };
 
-must_check int status_read_version(const char *mount, struct status_version *ret, struct error *err);
-void status_version_free(struct status_version *version); /* its contents */
+must_check int reported_read_version(const char *mount, struct reported_version *ret, struct error *err);
+void reported_version_free(struct reported_version *version); /* its contents */
+
+/* Counters since the mount and what else is a number. Zero where an older daemon has no such field. */
+struct reported_stats {
+	char label[DSFS_SWITCH_LABEL_SIZE]; /* the version, */
+	uint64_t sequence, files, bytes;    /* and what is in it */
+	uint64_t serving_since, switches;   /* seconds since 1970 */
+	double uptime;                      /* seconds */
+	uint64_t pid, workers, buffer_budget;
+	double cpu;                         /* seconds; negative: an older daemon does not say */
+	uint64_t requests, errors, interrupted;
+	uint64_t in_flight;                 /* without the one that asked for this */
+	uint64_t files_served, bytes_served, bytes_stored;
+	uint64_t device_reads, device_bytes, device_errors;
+	uint64_t checksum_failures, retries, read_failures, damaged;
+	uint64_t ahead_files, prefetch_files;
+	uint64_t stalled_since, stalls;     /* seconds since 1970; 0: nothing waits */
+	double longest_stall;               /* seconds */
+	uint64_t clients, client_files, client_bytes;
+	uint64_t client_checksum_failures, client_device_errors, client_read_failures;
+	uint64_t read_latency[DSFS_CONTROL_LATENCY_BUCKETS], device_latency[DSFS_CONTROL_LATENCY_BUCKETS];
+	uint32_t members, suspect, missing; /* of a volume of several; 0: it has one */
+	uint32_t first_suspect;             /* the number of one, when there are */
+	bool is_protected;                  /* of a volume of several: the next two are known */
+	unsigned protected_percent, one_copy_percent;
+	char degraded[256];                 /* which members are missing, in words; "": none */
+};
+
+struct reported_member {
+	uint64_t number, reads, bytes, errors, in_flight;
+	double latency;    /* seconds */
+	const char *state; /* these belong to the report; name: "" when it was never found */
+	const char *name;
+};
+
+struct reported_field {
+	const char *name, *value; /* of a text; both belong to the report */
+	bool is_number;
+	uint64_t number;
+};
+
+struct reported; /* both files, read at one moment each */
+
+/* A mount that hangs keeps the caller in here. */
+must_check int reported_open(const char *mount, struct reported **ret, struct error *err);
+void reported_close(struct reported *reported);
+
+void reported_take(const struct reported *reported, struct reported_stats *ret);
+/* A text of the version or of the daemon by its name in datasetfs/control.h, "" when it has none. */
+const char *reported_text(const struct reported *reported, const char *key);
+/* False: there are no more. */
+bool reported_member(const struct reported *reported, size_t index, struct reported_member *ret);
+bool reported_option(const struct reported *reported, size_t index, struct reported_field *ret);
+/* An open version but the one that is served, and how many names the kernel holds of it. */
+bool reported_old_version(const struct reported *reported, size_t index, const char **ret_label, uint64_t *ret_lookups);
+/* All of it, as it came, as one JSON object on a line. */
+must_check int reported_write(const struct reported *reported, const char *mount, const char *source, FILE *out,
+			      struct error *err);
+
+static inline void reported_close_ptr(struct reported **reported)
+{
+	reported_close(*reported);
+}

@@ -1,316 +1,276 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl status: reads and shows the files of MNT/.datasetfs. The only user of json-c. */
-#include "status.h"
-
+/* datasetfsctl status: a page about one mount for people, what is wrong first; or all that it reports, as JSON. */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <json-c/json.h>
-#include <stdlib.h>
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "base/cleanup.h"
 #include "base/format.h"
 #include "base/log.h"
-#include "base/parse.h"
-#include "datasetfs/control.h"
+#include "health.h"
 #include "mounted.h"
+#include "percentile.h"
+#include "reported.h"
 #include "text.h"
 #include "verb.h"
-
-#define FILE_MAX (1u << 20) /* bytes of a control file that is still read */
 
 static const struct option_spec status_table[] = { VERB_OPTION_JSON, { 0 } };
 
 const struct command_line status_line = {
 	.program = "datasetfsctl status",
 	.usage = "MNT",
-	.summary = "Show what a mount serves, and its counters.",
+	.summary = "Show what a mount serves, and what is wrong.",
 	.options = status_table,
 };
 
-/* --- reading --- */
-
-static int status_read(const char *path, char **ret_text, struct error *err)
+static void status_name(const char *label)
 {
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-	auto_free char *text = calloc(1, FILE_MAX + 1);
-	size_t used = 0;
-	ssize_t n;
-
-	if (fd < 0)
-		return error_errno(err, "cannot open '%s'", path);
-	if (!text)
-		return error_set(err, -ENOMEM, "no memory to read '%s'", path);
-	while ((n = read(fd, text + used, FILE_MAX - used)) > 0)
-		used += (size_t)n;
-	if (n < 0)
-		return error_errno(err, "cannot read '%s'", path);
-	if (used == FILE_MAX)
-		return error_set(err, -EFBIG, "'%s' has more than %u bytes", path, FILE_MAX);
-	*ret_text = take_ptr(&text);
-	return 0;
+	printf("  %-16s  ", label);
 }
 
-/* One JSON object; json_object_put() it. */
-static int status_load(const char *mount, const char *name, struct json_object **ret, struct error *err)
+static void status_say(const char *label, const char *fmt, ...) printf_like(2, 3);
+static void status_say(const char *label, const char *fmt, ...)
 {
-	auto_free char *path = NULL;
-	auto_free char *text = NULL;
-	struct json_object *object;
-	enum json_tokener_error why;
-	int r;
+	char text[1024];
+	va_list ap;
 
-	if (asprintf(&path, "%s/%s/%s", mount, DSFS_CONTROL_FOLDER, name) < 0) {
-		path = NULL;
-		return error_set(err, -ENOMEM, "no memory for a path");
-	}
-	r = status_read(path, &text, err);
-	if (r < 0)
-		return r;
-	object = json_tokener_parse_verbose(text, &why);
-	if (!object)
-		return error_set(err, -EBADMSG, "'%s' is not JSON: %s", path, json_tokener_error_desc(why));
-	if (!json_object_is_type(object, json_type_object)) {
-		json_object_put(object);
-		return error_set(err, -EBADMSG, "'%s' holds no JSON object", path);
-	}
-	*ret = object;
-	return 0;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	status_name(label);
+	text_print("%s\n", text);
 }
 
-static const char *status_string(struct json_object *object, const char *key)
+static const char *status_plural(uint64_t count)
 {
-	struct json_object *value = NULL;
-
-	if (!json_object_object_get_ex(object, key, &value) || !json_object_is_type(value, json_type_string))
-		return "";
-	return json_object_get_string(value);
+	return count == 1 ? "" : "s";
 }
 
-static int status_take_version(struct json_object *object, struct status_version *ret, struct error *err)
+#define STATUS_SPAN_SIZE 32
+/* "2 d 3 h", "4 min", "12 s": the two largest units. */
+static const char *status_span(double seconds, char text[STATUS_SPAN_SIZE])
 {
-	struct status_version version = { 0 };
-	struct json_object *sequence = NULL;
-	int r;
+	uint64_t s = seconds > 0 ? (uint64_t)seconds : 0, minutes = s / 60, hours = minutes / 60, days = hours / 24;
 
-	json_object_object_get_ex(object, DSFS_CONTROL_SEQUENCE, &sequence);
-	version.sequence = json_object_get_uint64(sequence);
-	r = parse_uuid(status_string(object, DSFS_CONTROL_VOLUME_UUID), version.volume_uuid, err);
-	if (r == 0)
-		r = parse_uuid(status_string(object, DSFS_CONTROL_UUID), version.uuid, err);
-	if (r < 0)
-		return r;
-	version.volume = strdup(status_string(object, DSFS_CONTROL_VOLUME));
-	if (!version.volume)
-		return error_set(err, -ENOMEM, "no memory for the path of a volume");
-	*ret = version;
-	return 0;
-}
-
-int status_read_version(const char *mount, struct status_version *ret, struct error *err)
-{
-	struct json_object *object = NULL;
-	int r;
-
-	r = status_load(mount, DSFS_CONTROL_VERSION, &object, err);
-	if (r == 0)
-		r = status_take_version(object, ret, err);
-	json_object_put(object);
-	return r;
-}
-
-void status_version_free(struct status_version *version)
-{
-	free(version->volume);
-	*version = (struct status_version){ 0 };
-}
-
-/* --- showing --- */
-
-static bool status_is_bytes(const char *key)
-{
-	return strstr(key, "bytes") || !strcmp(key, DSFS_CONTROL_BUFFER_BUDGET) || !strcmp(key, "readahead") ||
-	       !strcmp(key, "prefetch");
-}
-
-/* The upper end of the bucket in which this share of all falls. */
-static uint64_t status_share(struct json_object *buckets, uint64_t total, double share)
-{
-	size_t count = json_object_array_length(buckets), i;
-	uint64_t seen = 0;
-
-	for (i = 0; i < count; i++) {
-		seen += json_object_get_uint64(json_object_array_get_idx(buckets, i));
-		if (seen && (double)seen >= share * (double)total)
-			break;
-	}
-	return UINT64_C(1) << (i < 63 ? i : 63);
-}
-
-/* The buckets of a latency: element n counts what took less than 2^n microseconds. */
-static void status_latency(struct json_object *buckets)
-{
-	uint64_t total = 0;
-
-	for (size_t i = 0; i < json_object_array_length(buckets); i++)
-		total += json_object_get_uint64(json_object_array_get_idx(buckets, i));
-	if (total == 0)
-		printf("none yet\n");
+	if (days)
+		snprintf(text, STATUS_SPAN_SIZE, "%" PRIu64 " d %" PRIu64 " h", days, hours % 24);
+	else if (hours)
+		snprintf(text, STATUS_SPAN_SIZE, "%" PRIu64 " h %" PRIu64 " min", hours, minutes % 60);
+	else if (minutes)
+		snprintf(text, STATUS_SPAN_SIZE, "%" PRIu64 " min %" PRIu64 " s", minutes, s % 60);
 	else
-		printf("half below %" PRIu64 ", 99 %% below %" PRIu64 ", all below %" PRIu64 "\n",
-		       status_share(buckets, total, 0.5), status_share(buckets, total, 0.99),
-		       status_share(buckets, total, 1));
+		snprintf(text, STATUS_SPAN_SIZE, "%" PRIu64 " s", s);
+	return text;
 }
 
-static void status_show_object(const char *prefix, struct json_object *object);
+/* --- what is wrong, or that nothing is --- */
 
-/* Of objects, as the open versions; latencies are numbers. */
-static bool status_is_list(struct json_object *value)
+static void status_verdict(const struct mounted *mounted, const struct reported_stats *stats)
 {
-	return json_object_is_type(value, json_type_array) && json_object_array_length(value) &&
-	       json_object_is_type(json_object_array_get_idx(value, 0), json_type_object);
-}
+	struct health_trouble trouble;
+	size_t count = 0;
 
-static void status_show_list(const char *name, struct json_object *list)
-{
-	char prefix[96];
-
-	for (size_t i = 0; i < json_object_array_length(list); i++) {
-		snprintf(prefix, sizeof(prefix), "%s[%zu].", name, i);
-		status_show_object(prefix, json_object_array_get_idx(list, i));
-	}
-}
-
-static void status_show(const char *prefix, const char *key, struct json_object *value)
-{
-	char size[SIZE_TEXT_SIZE], name[64];
-	const char *text;
-
-	snprintf(name, sizeof(name), "%s%s", prefix, key);
-	if (json_object_is_type(value, json_type_object)) {
-		snprintf(name, sizeof(name), "%s%s.", prefix, key);
-		status_show_object(name, value);
-		return;
-	}
-	if (status_is_list(value)) {
-		status_show_list(name, value);
-		return;
-	}
-	text_print("  %-22s  ", name);
-	if (json_object_is_type(value, json_type_array)) {
-		status_latency(value);
-		return;
-	}
-	text = json_object_get_string(value);
-	if (text)
-		text_write(stdout, text, strlen(text));
-	if (json_object_is_type(value, json_type_int) && status_is_bytes(key) &&
-	    json_object_get_uint64(value) >= 1024)
-		printf(" (%s)", format_size(json_object_get_uint64(value), size));
-	putchar('\n');
-}
-
-/* All fields that are there, also those that a newer daemon adds. */
-static void status_show_object(const char *prefix, struct json_object *object)
-{
-	struct json_object_iterator i = json_object_iter_begin(object), end = json_object_iter_end(object);
-
-	for (; !json_object_iter_equal(&i, &end); json_object_iter_next(&i))
-		status_show(prefix, json_object_iter_peek_name(&i), json_object_iter_peek_value(&i));
-}
-
-/* Takes them out of the counters; an older daemon has none there. */
-static void status_show_options(struct json_object *stats)
-{
-	struct json_object *options;
-
-	if (!json_object_object_get_ex(stats, DSFS_CONTROL_OPTIONS, &options) ||
-	    !json_object_is_type(options, json_type_object))
-		return;
-	printf("options\n");
-	status_show_object("", options);
-	json_object_object_del(stats, DSFS_CONTROL_OPTIONS);
-}
-
-static void status_show_damage(const struct mounted *mounted, struct json_object *stats)
-{
-	struct json_object *count;
-
-	if (!json_object_object_get_ex(stats, DSFS_CONTROL_DAMAGED, &count) || !json_object_get_uint64(count))
-		return;
-	printf("damage: %" PRIu64 " places, see ", json_object_get_uint64(count));
+	for (; health_trouble(stats, mounted->point, time(NULL), count, &trouble); count++)
+		text_print("%s: %s\n", trouble.word, trouble.text);
+	printf("%s'", count ? "" : "healthy: ");
 	text_write(stdout, mounted->point, strlen(mounted->point));
-	puts("/" DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_DAMAGE);
-}
-
-static void status_show_degraded(struct json_object *stats)
-{
-	struct json_object *protection;
-	const char *text;
-
-	if (!json_object_object_get_ex(stats, DSFS_CONTROL_PROTECTION, &protection) ||
-	    !json_object_is_type(protection, json_type_object))
-		return;
-	text = status_string(protection, DSFS_CONTROL_DEGRADED);
-	if (!*text)
-		return;
-	printf("degraded: ");
-	text_write(stdout, text, strlen(text));
-	putchar('\n');
-}
-
-static void status_text(const struct mounted *mounted, struct json_object *version, struct json_object *stats)
-{
-	printf("mount '");
-	text_write(stdout, mounted->point, strlen(mounted->point));
+	printf("' serves version '");
+	text_write(stdout, stats->label, strlen(stats->label));
 	printf("' of '");
 	text_write(stdout, mounted->source, strlen(mounted->source));
 	printf("'\n");
-	status_show_degraded(stats);
-	printf("version\n");
-	status_show_object("", version);
-	status_show_options(stats);
-	printf("counters\n");
-	status_show_object("", stats);
-	status_show_damage(mounted, stats);
 }
 
-static int status_json(const struct mounted *mounted, struct json_object *version, struct json_object *stats)
-{
-	struct json_object *all = json_object_new_object();
-	const char *text = NULL;
+/* --- the version --- */
 
-	if (all && json_object_object_add(all, "mount", json_object_new_string(mounted->point)) == 0 &&
-	    json_object_object_add(all, "source", json_object_new_string(mounted->source)) == 0 &&
-	    json_object_object_add(all, "version", json_object_get(version)) == 0 &&
-	    json_object_object_add(all, "stats", json_object_get(stats)) == 0)
-		text = json_object_to_json_string_ext(all, JSON_C_TO_STRING_SPACED |
-								   JSON_C_TO_STRING_NOSLASHESCAPE);
-	if (text)
-		puts(text);
-	json_object_put(all);
-	return text ? 0 : -ENOMEM;
+static void status_old_versions(const struct reported *reported)
+{
+	uint64_t lookups;
+	const char *label;
+
+	for (size_t i = 0; reported_old_version(reported, i, &label, &lookups); i++)
+		status_say("also open", "version '%s', %" PRIu64 " name%s in use", label, lookups,
+			   status_plural(lookups));
+}
+
+static void status_version(const struct reported *reported, const struct reported_stats *stats)
+{
+	char size[SIZE_TEXT_SIZE], when[TEXT_TIME_SIZE], span[STATUS_SPAN_SIZE];
+
+	printf("\nversion\n");
+	status_say("label", "%s, sequence %" PRIu64, stats->label, stats->sequence);
+	if (stats->serving_since)
+		status_say("served", "for %s, since %s UTC, after %" PRIu64 " switch%s",
+			   status_span(difftime(time(NULL), (time_t)stats->serving_since), span),
+			   text_time((int64_t)stats->serving_since, when), stats->switches,
+			   stats->switches == 1 ? "" : "es");
+	status_say("content", "%" PRIu64 " file%s, %s", stats->files, status_plural(stats->files),
+		   format_size(stats->bytes, size));
+	status_say("digest", "%s", reported_text(reported, DSFS_CONTROL_DIGEST));
+	status_say("volume", "%s", reported_text(reported, DSFS_CONTROL_VOLUME));
+	status_say("volume UUID", "%s", reported_text(reported, DSFS_CONTROL_VOLUME_UUID));
+	if (stats->is_protected)
+		status_say("protection", "%u %% has copies, %u %% has one copy left", stats->protected_percent,
+			   stats->one_copy_percent);
+	status_old_versions(reported);
+}
+
+/* --- the daemon --- */
+
+static void status_daemon(const struct reported *reported, const struct reported_stats *stats)
+{
+	const char *reason = reported_text(reported, DSFS_CONTROL_IO_REASON);
+	char span[STATUS_SPAN_SIZE], size[SIZE_TEXT_SIZE];
+
+	printf("\ndaemon\n");
+	status_say("process", "%" PRIu64 ", release %s, up for %s", stats->pid,
+		   reported_text(reported, DSFS_CONTROL_RELEASE), status_span(stats->uptime, span));
+	status_say("requests by", "%s, %" PRIu64 " worker%s, buffers up to %s",
+		   reported_text(reported, DSFS_CONTROL_CHANNEL), stats->workers, status_plural(stats->workers),
+		   format_size(stats->buffer_budget, size));
+	status_say("device reads by", "%s%s%s", reported_text(reported, DSFS_CONTROL_IO), *reason ? ", as " : "",
+		   reason);
+	if (stats->cpu >= 0)
+		status_say("CPU time", "%.2f s", stats->cpu);
+}
+
+/* --- since the mount --- */
+
+static void status_latency(const char *label, const uint64_t *buckets)
+{
+	if (isnan(percentile_of(buckets, 0.5)))
+		status_say(label, "none yet");
+	else
+		status_say(label, "50 %% below %.3f ms, 90 %% below %.3f ms, 99 %% below %.3f ms, all below %.3f ms",
+			   percentile_of(buckets, 0.5) * 1e3, percentile_of(buckets, 0.9) * 1e3,
+			   percentile_of(buckets, 0.99) * 1e3, percentile_of(buckets, 1) * 1e3);
+}
+
+/* What went through the mount; programs that read past it have a line of their own. */
+static void status_served(const struct reported_stats *stats)
+{
+	char served[SIZE_TEXT_SIZE], device[SIZE_TEXT_SIZE], each[64] = "";
+	double files = (double)stats->files_served;
+
+	status_say("files read", "%" PRIu64 ", %s", stats->files_served,
+		   format_size(stats->bytes_served + stats->bytes_stored, served));
+	if (stats->files_served)
+		snprintf(each, sizeof(each), ", %.2f for each file", (double)stats->device_reads / files);
+	status_say("device reads", "%" PRIu64 ", %s%s", stats->device_reads, format_size(stats->device_bytes, device),
+		   each);
+	if (stats->files_served && stats->cpu >= 0)
+		status_say("CPU time", "%.1f us for each file", stats->cpu / files * 1e6);
+	status_latency("READ latency", stats->read_latency);
+	status_latency("device latency", stats->device_latency);
+}
+
+static void status_trouble(const struct reported_stats *stats)
+{
+	char span[STATUS_SPAN_SIZE];
+
+	if (stats->stalls)
+		status_say("stalls", "%" PRIu64 ", the longest for %s", stats->stalls,
+			   status_span(stats->longest_stall, span));
+	else
+		status_say("stalls", "none");
+	status_say("errors", "%" PRIu64 " read%s failed for good, %" PRIu64 " device read%s failed, %" PRIu64
+		   " sum%s did not match", stats->read_failures, status_plural(stats->read_failures),
+		   stats->device_errors, status_plural(stats->device_errors), stats->checksum_failures,
+		   status_plural(stats->checksum_failures));
+}
+
+static void status_since_mount(const struct reported_stats *stats)
+{
+	char size[SIZE_TEXT_SIZE];
+
+	printf("\nsince the mount\n");
+	status_served(stats);
+	status_trouble(stats);
+	status_say("read ahead", "%" PRIu64 " file%s of walks, %" PRIu64 " that programs announced", stats->ahead_files,
+		   status_plural(stats->ahead_files), stats->prefetch_files);
+	status_say("past the mount", "%" PRIu64 " program%s now; %" PRIu64 " file%s, %s", stats->clients,
+		   status_plural(stats->clients), stats->client_files, status_plural(stats->client_files),
+		   format_size(stats->client_bytes, size));
+	status_say("requests", "%" PRIu64 ", %" PRIu64 " in flight, %" PRIu64 " answered with an error",
+		   stats->requests, stats->in_flight, stats->errors);
+}
+
+/* --- members and options --- */
+
+static void status_members(const struct reported *reported)
+{
+	struct reported_member member;
+	char size[SIZE_TEXT_SIZE];
+
+	for (size_t i = 0; reported_member(reported, i, &member); i++) {
+		if (i == 0)
+			printf("\n%8s  %-8s %10s %10s %7s %9s %11s  %s\n", "member", "state", "reads", "content",
+			       "errors", "in flight", "latency ms", "name");
+		text_print("%8" PRIu64 "  %-8s %10" PRIu64 " %10s %7" PRIu64 " %9" PRIu64 " %11.3f  %s\n",
+			   member.number, member.state, member.reads, format_size(member.bytes, size), member.errors,
+			   member.in_flight, member.latency * 1e3, member.name);
+	}
+}
+
+static bool status_is_size(const char *name)
+{
+	return !strcmp(name, "readahead") || !strcmp(name, "prefetch");
+}
+
+static void status_number(const char *name, uint64_t number)
+{
+	char size[SIZE_TEXT_SIZE];
+
+	if (!number)
+		status_say(name, "%s", strcmp(name, "workers") ? "off" : "one for each CPU");
+	else if (status_is_size(name))
+		status_say(name, "%s", format_size(number, size));
+	else
+		status_say(name, "%" PRIu64 "%s", number, strcmp(name, "workers") ? " s" : "");
+}
+
+static void status_options(const struct reported *reported)
+{
+	struct reported_field option;
+
+	for (size_t i = 0; reported_option(reported, i, &option); i++) {
+		if (i == 0)
+			printf("\nmount options\n");
+		if (option.is_number)
+			status_number(option.name, option.number);
+		else
+			status_say(option.name, "%s", *option.value ? option.value : "-");
+	}
+}
+
+static void status_page(const struct mounted *mounted, const struct reported *reported)
+{
+	struct reported_stats stats;
+
+	reported_take(reported, &stats);
+	status_verdict(mounted, &stats);
+	status_version(reported, &stats);
+	status_since_mount(&stats);
+	status_members(reported);
+	status_daemon(reported, &stats);
+	status_options(reported);
 }
 
 static int status_show_mount(const struct mounted *mounted, bool json, struct error *err)
 {
-	struct json_object *version = NULL, *stats = NULL;
-	int r;
+	cleanup(reported_close_ptr) struct reported *reported = NULL;
+	int r = reported_open(mounted->point, &reported, err);
 
-	r = status_load(mounted->point, DSFS_CONTROL_VERSION, &version, err);
-	if (r == 0)
-		r = status_load(mounted->point, DSFS_CONTROL_STATS, &stats, err);
-	if (r == 0 && json)
-		r = status_json(mounted, version, stats) < 0 ?
-			    error_set(err, -ENOMEM, "no memory for the JSON") :
-			    0;
-	else if (r == 0)
-		status_text(mounted, version, stats);
-	json_object_put(version);
-	json_object_put(stats);
-	return r;
+	if (r < 0)
+		return r;
+	if (json)
+		return reported_write(reported, mounted->point, mounted->source, stdout, err);
+	status_page(mounted, reported);
+	return 0;
 }
 
 int status_run(int argc, char **argv)
@@ -318,8 +278,8 @@ int status_run(int argc, char **argv)
 	struct verb_options options = { 0 };
 	struct mounted mounted = { 0 };
 	struct error err = { 0 };
-	struct stat st;
 	int operands, status, r;
+	struct stat st;
 
 	if (!verb_parse(&status_line, argc, argv, &options, 1, 1, &operands, &status))
 		return status;

@@ -25,7 +25,7 @@ void volume_close(struct volume *volume)
 	array_close(volume->array);
 	free(volume->path);
 	free(volume->mount);
-	status_version_free(&volume->served);
+	reported_version_free(&volume->served);
 	free(volume);
 }
 
@@ -48,7 +48,7 @@ static int volume_find_mount(const char *name, struct mounted *ret, struct stat 
 static int volume_name_by_mount(struct mounted *mounted, struct volume *volume, struct error *err)
 {
 	volume->mount = take_ptr(&mounted->point);
-	if (status_read_version(volume->mount, &volume->served, NULL) == 0 &&
+	if (reported_read_version(volume->mount, &volume->served, NULL) == 0 &&
 	    mounted_reach(volume->served.volume, &volume->path))
 		return 0;
 	return mounted_volume(mounted->source, &volume->path, err);

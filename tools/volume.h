@@ -6,13 +6,13 @@
 #include "base/error.h"
 #include "image/catalogue.h"
 #include "io/array.h"
-#include "status.h"
+#include "reported.h"
 #include "volume/transaction.h"
 
 struct volume {
 	char *path;                   /* of the file or device; of several, as they were named */
 	char *mount;                  /* the mountpoint it was found by, NULL when it was named itself */
-	struct status_version served; /* by that mount; zero when there is none or it does not answer */
+	struct reported_version served; /* by that mount; zero when there is none or it does not answer */
 	struct array_source *array;
 	char **names;                 /* paths of its members */
 	struct superblock super;

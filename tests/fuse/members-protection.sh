@@ -35,8 +35,8 @@ assert_eq "degraded" "$(protection degraded)" None
 datasetfsctl switch mnt bare >/dev/null
 assert_eq "protected after the switch" "$(protection protected_percent) $(protection one_copy_percent)" "0 100"
 datasetfsctl status mnt >status.out
-grep -q "^degraded" status.out && fail "nothing is missing: $(cat status.out)"
-grep -q "^  protection.protected_percent *0$" status.out || fail "status: $(cat status.out)"
+assert_eq "the first line" "$(head -n 1 status.out)" "healthy: '$PWD/mnt' serves version 'bare' of '$PWD/a'"
+grep -q "^  protection  *0 % has copies, 100 % has one copy left$" status.out || fail "status: $(cat status.out)"
 unmount mnt
 
 mount_volume d mnt
@@ -48,8 +48,9 @@ assert_eq "protected without a member" "$(protection protected_percent)" 100
 single=$(protection one_copy_percent)
 [ "$single" -gt 40 ] && [ "$single" -lt 90 ] || fail "with one copy: $single %"
 datasetfsctl status mnt >status.out
-assert_eq "what status says" "$(sed -n 2p status.out)" \
+assert_eq "what status says" "$(sed -n 1p status.out)" \
     "degraded: member 2 missing, $single % of this version has one copy left"
+grep -q "^ *2  missing  " status.out || fail "no row of the missing member: $(cat status.out)"
 unmount mnt
 
 pack single source

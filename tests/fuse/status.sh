@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=gcc,asan
-# datasetfsctl status says with which options a mount serves, those that were given and the others.
+# datasetfsctl status: a page that says in words what is wrong, or that nothing is, with units; all that the mount
+# reports as JSON; with which options it serves, those that were given and the others.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 
@@ -69,13 +70,89 @@ END
 cmp found expected || fail "$(diff found expected)"
 
 say "as text"
+# part TITLE: the lines of that part of the page, with single blanks
+part() {
+    awk -v title="$1" '/^[^ ]/ { on = $0 == title; next } on && NF { $1 = $1; print }' text
+}
 datasetfsctl status mnt >text
-awk '/^options$/ { on = 1; next } /^counters$/ { on = 0 } on { $1 = $1; print }' text >lines
-assert_eq "readahead" "$(grep '^readahead' lines)" "readahead 4194304 (4.00 MiB)"
+assert_eq "the first line" "$(head -n 1 text)" "healthy: '$PWD/mnt' serves version 'v1' of '$PWD/volume@v1'"
+part "mount options" >lines
+assert_eq "readahead" "$(grep '^readahead' lines)" "readahead 4.00 MiB"
 assert_eq "verify" "$(grep '^verify' lines)" "verify never"
+assert_eq "prefetch" "$(grep '^prefetch' lines)" "prefetch off"
+assert_eq "deadline" "$(grep '^deadline' lines)" "deadline 77 s"
+assert_eq "workers" "$(grep '^workers' lines)" "workers 3"
 assert_eq "lines" "$(wc -l <lines)" 18
+! grep -q 'options\.' text || fail "the options are among the counters"
 unmount mnt
 mount_volume volume mnt -o follow=current:60
 assert_eq "follow" "$(options | grep '^follow=')" follow=60
-! grep -q 'options\.' text || fail "the options are among the counters"
+unmount mnt
+
+say "JSON is what the mount reports"
+mount_volume volume mnt
+datasetfsctl status --json mnt >status.json
+python3 - <<'END' || fail "not what the files have: $(cat status.json)"
+import json
+def spaced(value):
+    """As json-c prints it: blanks inside the brackets, none in empty ones."""
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{json.dumps(k)}: {spaced(v)}" for k, v in value.items()) + " }" if value else "{ }"
+    if isinstance(value, list):
+        return "[ " + ", ".join(map(spaced, value)) + " ]" if value else "[ ]"
+    return value if isinstance(value, Number) else json.dumps(value)
+class Number(str):
+    pass
+text = open("status.json").read()
+found = json.loads(text, parse_float=Number, parse_int=Number)
+assert list(found) == ["mount", "source", "version", "stats"], list(found)
+assert text == spaced(found) + "\n", spaced(found)
+stats = json.load(open("mnt/.datasetfs/stats.json"))
+assert list(found["stats"]) == list(stats), "other fields"
+version = open("mnt/.datasetfs/version").read()
+assert json.loads(version, parse_float=Number, parse_int=Number) == found["version"]
+END
+unmount mnt
+
+say "figures of a version, of files that were read, and after a switch"
+for i in {1..20}; do head -c 5000 /dev/urandom >source/$i; done
+pack volume source --label v2
+mount_volume volume mnt -o version=v1,readahead=off
+datasetfsctl switch mnt v2 >/dev/null
+for i in {1..20}; do cat mnt/$i; done | wc -c >count
+assert_eq "bytes" "$(cat count)" 100000
+datasetfsctl status mnt >text
+part version >lines
+assert_eq "label" "$(sed -n 1p lines)" "label v2, sequence 2"
+assert_contains "served" "$(sed -n 2p lines)" ", after 1 switch"
+assert_eq "content" "$(sed -n 3p lines)" "content 21 files, 97.7 KiB"
+since=$(date -u -d "$(grep -o 'since [-0-9: ]* UTC' lines | cut -c 7-)" +%s)
+assert_eq "since" "$since" "$(stats mnt serving_since)"
+[ "$since" -ge $(($(date +%s) - 600)) ] && [ "$since" -le "$(date +%s)" ] || fail "since when: $(cat lines)"
+part "since the mount" >lines
+assert_eq "files" "$(grep '^files read' lines)" "files read 20, 97.7 KiB"
+assert_contains "device reads" "$(grep '^device reads' lines)" ", 1.00 for each file"
+cost=$(sed -n 's/^CPU time \([0-9.]*\) us for each file$/\1/p' lines)
+awk -v c="$cost" 'BEGIN { exit !(c > 0) }' || fail "no CPU time for each file: $(cat lines)"
+[[ $(grep '^READ latency' lines) =~ "50 % below "[0-9]+\.[0-9]{3}" ms, 90 % below "[0-9]+\.[0-9]{3}\ ms ]] ||
+    fail "no latency in ms: $(cat lines)"
+assert_eq "stalls" "$(grep '^stalls' lines)" "stalls none"
+assert_eq "files served" "$(stats mnt files_served)" 20
+assert_eq "bytes served" "$(stats mnt bytes_served)" 100000
+unmount mnt
+
+say "failed reads are said first"
+cp volume damaged
+datasetfsctl stat --json --version v2 damaged 7 | python3 "$LIB/chunks.py" >chunks
+read -r _ _ _ offset stored <chunks
+spoil damaged $((offset + stored / 2))
+mount_volume damaged mnt -o version=v2
+! cat mnt/7 2>/dev/null || fail "a damaged file was read"
+datasetfsctl status mnt >text
+assert_eq "damage" "$(sed -n 1p text)" "damage: 1 place, see $PWD/mnt/.datasetfs/damage"
+failed=$(stats mnt read_failures) # the kernel asks again
+[[ $(sed -n 2p text) =~ ^"failures: $failed read"s?" failed for good since the mount"$ ]] || fail "$(cat text)"
+assert_contains "errors" "$(sed -n 3p text)" "errors: 0 reads of the device failed, "
+assert_eq "what it serves" "$(sed -n 4p text)" "'$PWD/mnt' serves version 'v2' of '$PWD/damaged@v2'"
+! grep -q healthy text || fail "healthy: $(cat text)"
 unmount mnt

@@ -97,7 +97,7 @@ home 'blkid/[a-z0-9]*\.h' src/volume/occupant.c
 home 'archive[a-z_]*\.h'  mkfs/source/archive/tar_decode.c mkfs/source/archive/tar_unpack.c
 home 'zlib\.h'            mkfs/source/archive/tar_unpack.c
 home 'microhttpd\.h'     tools/exporter/server.c
-home 'json-c/[a-z_]*\.h'  tools/status.c
+home 'json-c/[a-z_]*\.h'  tools/reported.c
 
 python3 tests/lib/modules.py || failed=1
 

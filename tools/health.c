@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* A function for each kind of trouble, the worst first. */
+#include "health.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "text.h"
+
+struct health_mount {
+	const struct reported_stats *stats;
+	const char *point;
+	int64_t now;
+};
+
+#define HEALTH_SAY(TEXT, ...) (snprintf(TEXT, HEALTH_TEXT_SIZE, __VA_ARGS__), true)
+
+static bool health_stalled(const struct health_mount *mount, char *text)
+{
+	int64_t since = (int64_t)mount->stats->stalled_since, waited = mount->now - since;
+	char when[TEXT_TIME_SIZE];
+
+	if (!since)
+		return false;
+	return HEALTH_SAY(text, "reads have waited for the device for %" PRId64 " s, since %s UTC",
+			  waited < 0 ? 0 : waited, text_time(since, when));
+}
+
+static bool health_degraded(const struct health_mount *mount, char *text)
+{
+	if (*mount->stats->degraded)
+		return HEALTH_SAY(text, "%s", mount->stats->degraded);
+	if (!mount->stats->missing)
+		return false;
+	return HEALTH_SAY(text, "%" PRIu32 " of %" PRIu32 " members missing", mount->stats->missing,
+			  mount->stats->members);
+}
+
+static bool health_suspect(const struct health_mount *mount, char *text)
+{
+	const struct reported_stats *stats = mount->stats;
+
+	if (!stats->suspect)
+		return false;
+	if (stats->suspect == 1)
+		return HEALTH_SAY(text, "member %" PRIu32 " is silent or fails, a copy is read where there is one",
+				  stats->first_suspect);
+	return HEALTH_SAY(text,
+			  "%" PRIu32 " members are silent or fail, %" PRIu32 " is the first; copies are read where "
+			  "there are any",
+			  stats->suspect, stats->first_suspect);
+}
+
+static bool health_damaged(const struct health_mount *mount, char *text)
+{
+	if (!mount->stats->damaged)
+		return false;
+	return HEALTH_SAY(text, "%" PRIu64 " place%s, see %s/" DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_DAMAGE,
+			  mount->stats->damaged, mount->stats->damaged == 1 ? "" : "s", mount->point);
+}
+
+static bool health_failed(const struct health_mount *mount, char *text)
+{
+	const struct reported_stats *stats = mount->stats;
+	uint64_t reads = stats->read_failures + stats->client_read_failures;
+
+	return reads &&
+	       HEALTH_SAY(text, "%" PRIu64 " read%s failed for good since the mount", reads, reads == 1 ? "" : "s");
+}
+
+/* Others answered in their place, or a second try was right. */
+static bool health_repeated(const struct health_mount *mount, char *text)
+{
+	const struct reported_stats *stats = mount->stats;
+	uint64_t device = stats->device_errors + stats->client_device_errors;
+	uint64_t sums = stats->checksum_failures + stats->client_checksum_failures;
+
+	if (!device && !sums)
+		return false;
+	return HEALTH_SAY(text,
+			  "%" PRIu64 " reads of the device failed, %" PRIu64 " sums did not match since the mount",
+			  device, sums);
+}
+
+static const struct {
+	const char *word;
+	bool (*tell)(const struct health_mount *mount, char *text);
+} health_kinds[] = {
+	{ "stalled", health_stalled },
+	{ "degraded", health_degraded },
+	{ "suspect", health_suspect },
+	{ "damage", health_damaged },
+	{ "failures", health_failed },
+	{ "errors", health_repeated },
+};
+
+bool health_trouble(const struct reported_stats *stats, const char *mount, int64_t now, size_t index,
+		    struct health_trouble *ret)
+{
+	const struct health_mount of = { stats, mount, now };
+
+	for (size_t i = 0; i < sizeof(health_kinds) / sizeof(*health_kinds); i++) {
+		ret->word = health_kinds[i].word;
+		if (health_kinds[i].tell(&of, ret->text) && !index--)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* What is wrong with a mount, in words, from what it reports of itself. */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "reported.h"
+
+#define HEALTH_TEXT_SIZE 512
+
+struct health_trouble {
+	const char *word;            /* "stalled" */
+	char text[HEALTH_TEXT_SIZE]; /* and what that means here */
+};
+
+/* The trouble number index, the worst first; false: there are no more. mount: its mountpoint; now: seconds since
+ * 1970. */
+bool health_trouble(const struct reported_stats *stats, const char *mount, int64_t now, size_t index,
+		    struct health_trouble *ret);
