@@ -47,10 +47,17 @@ void interrupt_end(void)
 	raise(number);
 }
 
-/* Held back between the look at the flag and the wait: one that came there would be noticed by nobody. */
 int interrupt_wait(int fd, struct error *err)
 {
 	struct pollfd input = { .fd = fd, .events = POLLIN };
+
+	return interrupt_poll(&input, 1, -1, err);
+}
+
+/* Held back between the look at the flag and the wait: one that came there would be noticed by nobody. */
+int interrupt_poll(struct pollfd *inputs, size_t count, int64_t ns, struct error *err)
+{
+	const struct timespec limit = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
 	sigset_t held, former;
 	int r;
 
@@ -59,8 +66,11 @@ int interrupt_wait(int fd, struct error *err)
 		sigaddset(&held, interrupt_signals[i]);
 	sigprocmask(SIG_BLOCK, &held, &former);
 	r = interrupt_check(err);
-	if (r == 0 && ppoll(&input, 1, NULL, &former) < 0 && errno != EINTR)
-		r = error_errno(err, "ppoll");
+	if (r == 0 && ppoll(inputs, count, ns < 0 ? NULL : &limit, &former) < 0) {
+		for (size_t i = 0; i < count; i++)
+			inputs[i].revents = 0;
+		r = errno == EINTR ? 0 : error_errno(err, "ppoll");
+	}
 	sigprocmask(SIG_SETMASK, &former, NULL);
 	return r < 0 ? r : interrupt_check(err);
 }
