@@ -22,9 +22,9 @@ void mounted_free(struct mounted *mounted)
 	*mounted = (struct mounted){ 0 };
 }
 
-static int mounted_keep(const char *point, const char *source, struct mounted *ret, struct error *err)
+static int mounted_keep(const char *point, const char *source, dev_t device, struct mounted *ret, struct error *err)
 {
-	struct mounted mounted = { strdup(source), strdup(point) };
+	struct mounted mounted = { strdup(source), strdup(point), device };
 
 	if (!mounted.source || !mounted.point) {
 		mounted_free(&mounted);
@@ -34,23 +34,56 @@ static int mounted_keep(const char *point, const char *source, struct mounted *r
 	return 0;
 }
 
-int mounted_find(dev_t device, struct mounted *ret, struct error *err)
+int mounted_each(mounted_visit *visit, void *argument, struct error *err)
 {
 	auto_free char *line = NULL;
 	struct mountinfo info;
+	struct mounted mounted;
 	size_t size = 0;
 	FILE *file = fopen("/proc/self/mountinfo", "re");
-	int r = 1;
+	int r = 0;
 
 	if (!file)
 		return error_errno(err, "cannot open '/proc/self/mountinfo'");
-	while (r == 1 && getline(&line, &size, file) >= 0)
-		if (mountinfo_parse(line, &info) && info.device == device && !strcmp(info.type, MOUNTED_TYPE))
-			r = mounted_keep(info.point, info.source, ret, err);
+	while (r == 0 && getline(&line, &size, file) >= 0) {
+		if (!mountinfo_parse(line, &info) || strcmp(info.type, MOUNTED_TYPE) != 0)
+			continue;
+		mounted = (struct mounted){ info.source, info.point, info.device };
+		r = visit(argument, &mounted, err);
+	}
 	fclose(file);
-	if (r == 1)
-		return error_set(err, -ENOENT, "not on a datasetfs mount");
 	return r;
+}
+
+struct mounted_wanted {
+	dev_t device;
+	struct mounted *ret;
+};
+
+static int mounted_match(void *argument, const struct mounted *mounted, struct error *err)
+{
+	struct mounted_wanted *wanted = argument;
+	int r;
+
+	if (mounted->device != wanted->device)
+		return 0;
+	r = mounted_keep(mounted->point, mounted->source, mounted->device, wanted->ret, err);
+	return r < 0 ? r : 1;
+}
+
+int mounted_find(dev_t device, struct mounted *ret, struct error *err)
+{
+	struct mounted_wanted wanted = { device, ret };
+	int r = mounted_each(mounted_match, &wanted, err);
+
+	if (r == 0)
+		return error_set(err, -ENOENT, "not on a datasetfs mount");
+	return r < 0 ? r : 0;
+}
+
+int mounted_copy(const struct mounted *mounted, struct mounted *ret, struct error *err)
+{
+	return mounted_keep(mounted->point, mounted->source, mounted->device, ret, err);
 }
 
 bool mounted_reach(const char *volume, char **ret)

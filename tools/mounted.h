@@ -9,10 +9,17 @@
 struct mounted {
 	char *source; /* as the mount names it: the volume, "@LABEL" after it where the version is pinned */
 	char *point;  /* the mountpoint */
+	dev_t device;
 };
 
 /* The mount whose device number is device. -ENOENT when it is none of ours. */
 must_check int mounted_find(dev_t device, struct mounted *ret, struct error *err);
+/* Calls visit for each, as the mount table has them, until it returns something else than 0, which comes back. What it
+ * is given is gone afterwards. */
+typedef int mounted_visit(void *argument, const struct mounted *mounted, struct error *err);
+must_check int mounted_each(mounted_visit *visit, void *argument, struct error *err);
+/* mounted_free() it. */
+must_check int mounted_copy(const struct mounted *mounted, struct mounted *ret, struct error *err);
 /* The path of a mount's volume: its source, or what stands before an '@' in it when only that exists.
  * free() it. */
 must_check int mounted_volume(const char *source, char **ret, struct error *err);
