@@ -19,6 +19,7 @@ struct verb {
 static const struct verb verbs[] = {
 	{ "list", list_run, &list_line, VERB_FAILED },
 	{ "status", status_run, &status_line, VERB_FAILED },
+	{ "top", top_run, &top_line, VERB_FAILED },
 	{ "switch", switch_run, &switch_line, VERB_FAILED },
 	{ "verify", verify_run, &verify_line, VERIFY_INCOMPLETE },
 	{ "scrub", scrub_run, &scrub_line, VERIFY_INCOMPLETE },

@@ -11,7 +11,7 @@ enum { VERIFY_CLEAN = 0, VERIFY_DAMAGED = 1, VERIFY_INCOMPLETE = 2 }; /* verify'
 
 /* What --help shows of each; its name is the last word of the program. */
 extern const struct command_line compact_line, current_line, describe_line, dump_line, list_line, member_line,
-	nvme_line, remove_line, scrub_line, stat_line, status_line, switch_line, verify_line;
+	nvme_line, remove_line, scrub_line, stat_line, status_line, switch_line, top_line, verify_line;
 
 /* argv[0] is the verb; the exit status comes back. */
 int compact_run(int argc, char **argv);
@@ -26,6 +26,7 @@ int scrub_run(int argc, char **argv);
 int stat_run(int argc, char **argv);
 int status_run(int argc, char **argv);
 int switch_run(int argc, char **argv);
+int top_run(int argc, char **argv);
 int verify_run(int argc, char **argv);
 
 /* The option structs of the verbs begin with this one. */

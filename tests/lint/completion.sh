@@ -18,7 +18,7 @@ for program in mkdatasetfs datasetfs datasetfs-exporter datasetfs-run; do
         assert_contains "$program -<TAB>" " $(completed $program -)" " $option "
     done
 done
-for verb in list status verify scrub stat describe dump current remove compact member nvme; do
+for verb in list status top verify scrub stat describe dump current remove compact member nvme; do
     assert_contains "datasetfsctl <TAB>" " $(completed datasetfsctl '')" " $verb "
 done
 assert_eq "datasetfsctl nvme <TAB>" "$(completed datasetfsctl nvme '')" \
@@ -29,6 +29,7 @@ assert_eq "datasetfsctl nvme connect --ctrl-loss-tmo o<TAB>" \
     "$(completed datasetfsctl nvme connect --ctrl-loss-tmo o)" "off "
 assert_contains "datasetfsctl verify --sh<TAB>" " $(completed datasetfsctl verify --sh)" " --shard "
 assert_contains "datasetfsctl describe --d<TAB>" " $(completed datasetfsctl describe --d)" " --diff "
+assert_eq "datasetfsctl top --sort la<TAB>" "$(completed datasetfsctl top --sort la)" "latency "
 assert_eq "datasetfsctl ver<TAB>" "$(completed datasetfsctl ver)" "verify "
 assert_eq "mkdatasetfs --compress a<TAB>" "$(completed mkdatasetfs --compress a)" "auto "
 assert_eq "mkdatasetfs --progress =j<TAB>" "$(completed mkdatasetfs --progress = j)" "json "
@@ -68,7 +69,7 @@ assert_eq "datasetfs-run --report=file cat -x<TAB>" "$(completed datasetfs-run -
 
 # What the file knows by heart is what the programs know.
 { mkdatasetfs --help; datasetfs --help; datasetfs-exporter --help; datasetfs-run --help; } >help.all
-for verb in verify scrub stat describe switch compact 'nvme connect'; do
+for verb in verify scrub stat describe switch top compact 'nvme connect'; do
     datasetfsctl $verb --help >>help.all
 done
 while read -r option; do

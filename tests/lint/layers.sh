@@ -75,7 +75,8 @@ may tools/member base image io device volume datasetfs member .
 may tools/nvme   base io device datasetfs nvme .
 may tools/verify base image io read datasetfs verify .
 may tools/scrub  base image volume datasetfs verify scrub .
-may tools        base image io device members volume datasetfs describe member nvme scrub verify .
+may tools/top    base datasetfs top .
+may tools        base image io device members volume datasetfs describe member nvme scrub top verify .
 may tools/exporter base device datasetfs exporter
 
 while read -r folder; do
@@ -97,6 +98,7 @@ home 'blkid/[a-z0-9]*\.h' src/volume/occupant.c
 home 'archive[a-z_]*\.h'  mkfs/source/archive/tar_decode.c mkfs/source/archive/tar_unpack.c
 home 'zlib\.h'            mkfs/source/archive/tar_unpack.c
 home 'microhttpd\.h'     tools/exporter/server.c
+home '(n?curses|term)[a-z_]*\.h' tools/top/screen.c
 home 'json-c/[a-z_]*\.h'  tools/reported.c
 
 python3 tests/lib/modules.py || failed=1

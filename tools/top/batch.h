@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* Samples for scripts: one JSON object a line, or the page as text. */
+#pragma once
+#include <stdint.h>
+#include <stdio.h>
+
+#include "top/page.h"
+#include "top/watch.h"
+
+void batch_json(struct watch *watch, const struct page_wish *wish, FILE *out);
+void batch_text(const struct page *page, FILE *out);

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* What a mount did between two looks at its counters. */
+#pragma once
+#include <stdint.h>
+
+#include "reported.h"
+
+/* Of READ requests. */
+enum rates_percentile { RATES_P50, RATES_P90, RATES_P99, RATES_P999, RATES_PERCENTILES };
+
+/* NAN where there is nothing to divide by, or an older daemon does not say. */
+struct rates {
+	double seconds;        /* between the looks, by the daemon's clock; 0: there is no first one */
+	uint64_t files, bytes; /* through the mount and past it */
+	uint64_t mount_files;  /* through the mount: what the daemon's reads and CPU time were spent on */
+	uint64_t reads, device_bytes, errors; /* errors: reads of files that failed */
+	uint64_t stalls;
+	double cpu; /* seconds of the daemon */
+	double files_per_second, bytes_per_second, device_bytes_per_second;
+	double reads_per_file, cpu_per_file; /* cpu: seconds */
+	double latency[RATES_PERCENTILES];   /* seconds */
+};
+
+/* before: NULL when it is the first look. A daemon that was started in between began at 0. */
+void rates_between(const struct reported_stats *before, const struct reported_stats *after, struct rates *ret);

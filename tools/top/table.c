@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/* A function for each column. */
+#include "top/table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <wchar.h>
+
+#include "base/utf8.h"
+#include "health.h"
+
+#define TABLE_CELL_SIZE 512
+
+const char *const table_sorts[TABLE_SORTS] = { "files", "data", "latency", "reads", "cpu", "stalls", "mount" };
+
+/* ---- text ---- */
+
+/* Appends to *text what is shown of one character; returns its columns, and in *ret_bytes how long it was. What this
+ * terminal does not show or would obey becomes a question mark. */
+static unsigned table_character(const char *from, char **text, size_t *ret_bytes)
+{
+	const uint8_t *bytes = (const uint8_t *)from;
+	size_t left = strlen(from), n = utf8_shown(bytes, left);
+	uint32_t point = 0;
+	int columns = n && utf8_decode(bytes, left, &point) ? wcwidth((wchar_t)point) : -1;
+
+	*ret_bytes = n ? n : 1;
+	if (columns < 0) {
+		*(*text)++ = '?';
+		return 1;
+	}
+	memcpy(*text, from, n);
+	*text += n;
+	return (unsigned)columns;
+}
+
+/* At most so many columns, and bytes for them; returns how many columns it took. */
+static unsigned table_copy(const char *words, unsigned width, char **text)
+{
+	char character[8], *end;
+	const char *last = *text + 4 * (size_t)width; /* marks above letters take no column */
+	unsigned used = 0, columns;
+	size_t bytes;
+
+	for (; *words; words += bytes, used += columns) {
+		end = character;
+		columns = table_character(words, &end, &bytes);
+		if (used + columns > width || *text + (end - character) > last)
+			break;
+		memcpy(*text, character, (size_t)(end - character));
+		*text += end - character;
+	}
+	return used;
+}
+
+static unsigned table_columns(const char *words)
+{
+	char character[8], *end;
+	unsigned columns = 0;
+	size_t bytes;
+
+	for (; *words; words += bytes) {
+		end = character;
+		columns += table_character(words, &end, &bytes);
+	}
+	return columns;
+}
+
+void table_cut(const char *words, unsigned width, char text[TABLE_LINE_SIZE])
+{
+	char *end = text;
+
+	table_copy(words, width < TABLE_WIDTH_MAX ? width : TABLE_WIDTH_MAX, &end);
+	*end = 0;
+}
+
+/* Of what is too long the end is shown: paths differ there. */
+static void table_fit(const char *words, unsigned width, bool is_left, char **text)
+{
+	unsigned columns = table_columns(words), used = 0;
+	const char *from = words;
+	char character[8], *end;
+	size_t bytes;
+
+	if (columns > width) {
+		*(*text)++ = '~';
+		for (used = 1; columns > width - 1; from += bytes) {
+			end = character;
+			columns -= table_character(from, &end, &bytes);
+		}
+	}
+	for (unsigned i = used + columns; !is_left && i < width; i++)
+		*(*text)++ = ' ';
+	used += table_copy(from, width - used, text);
+	for (; is_left && used < width; used++)
+		*(*text)++ = ' ';
+}
+
+/* ---- values ---- */
+
+/* Four digits that count, or fewer where they do not fit. */
+static void table_number(double value, unsigned width, char *cell)
+{
+	static const char units[] = " kMGT";
+	unsigned unit = 0;
+	int digits = value < 1 ? 3 : value < 10 ? 2 : value < 100 ? 1 : 0;
+
+	if (isnan(value) || value < 0) {
+		snprintf(cell, TABLE_CELL_SIZE, "-");
+		return;
+	}
+	snprintf(cell, TABLE_CELL_SIZE, "%.*f", value == 0 ? 0 : digits, value);
+	while (strlen(cell) > width && unit < 4) {
+		value /= 1000;
+		snprintf(cell, TABLE_CELL_SIZE, "%.*f%c", value < 100, value, units[++unit]);
+	}
+}
+
+/* "42s", "17m", "3h", "12d" */
+static void table_span(int64_t seconds, char *cell)
+{
+	int64_t s = seconds < 0 ? 0 : seconds;
+
+	if (s < 60)
+		snprintf(cell, TABLE_CELL_SIZE, "%" PRId64 "s", s);
+	else if (s < 3600)
+		snprintf(cell, TABLE_CELL_SIZE, "%" PRId64 "m", s / 60);
+	else if (s < 86400)
+		snprintf(cell, TABLE_CELL_SIZE, "%" PRId64 "h", s / 3600);
+	else
+		snprintf(cell, TABLE_CELL_SIZE, "%" PRId64 "d", s / 86400);
+}
+
+const char *table_state(const struct watch_mount *mount, int64_t now)
+{
+	static const char *const states[] = { "new", "ok", "silent", "refused", "gone" };
+	struct health_trouble trouble;
+
+	if (mount->state == WATCH_ANSWERS && health_trouble(&mount->stats, mount->mounted.point, now, 0, &trouble))
+		return trouble.word;
+	return states[mount->state];
+}
+
+/* ---- columns ---- */
+
+struct table_cell {
+	const struct watch_mount *mount;
+	int64_t now;
+	unsigned width;
+	char *text; /* TABLE_CELL_SIZE bytes */
+};
+
+static void table_mount(const struct table_cell *cell)
+{
+	snprintf(cell->text, TABLE_CELL_SIZE, "%s", cell->mount->mounted.point);
+}
+
+static void table_version(const struct table_cell *cell)
+{
+	snprintf(cell->text, TABLE_CELL_SIZE, "%s", cell->mount->has_stats ? cell->mount->stats.label : "-");
+}
+
+static void table_since(const struct table_cell *cell)
+{
+	const struct watch_mount *mount = cell->mount;
+
+	if (mount->has_stats && mount->stats.serving_since)
+		table_span(cell->now - (int64_t)mount->stats.serving_since, cell->text);
+	else
+		snprintf(cell->text, TABLE_CELL_SIZE, "-");
+}
+
+static void table_rate(const struct table_cell *cell, double value)
+{
+	table_number(cell->mount->has_rates ? value : NAN, cell->width, cell->text);
+}
+
+static void table_files(const struct table_cell *cell)
+{
+	table_rate(cell, cell->mount->rates.files_per_second);
+}
+
+static void table_data(const struct table_cell *cell)
+{
+	table_rate(cell, cell->mount->rates.bytes_per_second / 1e6);
+}
+
+static void table_p50(const struct table_cell *cell)
+{
+	table_rate(cell, cell->mount->rates.latency[RATES_P50] * 1e3);
+}
+
+static void table_p90(const struct table_cell *cell)
+{
+	table_rate(cell, cell->mount->rates.latency[RATES_P90] * 1e3);
+}
+
+static void table_p99(const struct table_cell *cell)
+{
+	table_rate(cell, cell->mount->rates.latency[RATES_P99] * 1e3);
+}
+
+static void table_p999(const struct table_cell *cell)
+{
+	table_rate(cell, cell->mount->rates.latency[RATES_P999] * 1e3);
+}
+
+static void table_reads(const struct table_cell *cell)
+{
+	table_rate(cell, cell->mount->rates.reads_per_file);
+}
+
+static void table_device(const struct table_cell *cell)
+{
+	table_rate(cell, cell->mount->rates.device_bytes_per_second / 1e6);
+}
+
+static void table_cpu(const struct table_cell *cell)
+{
+	table_rate(cell, cell->mount->rates.cpu_per_file * 1e6);
+}
+
+static void table_load(const struct table_cell *cell)
+{
+	const struct rates *rates = &cell->mount->rates;
+
+	table_rate(cell, rates->seconds > 0 ? rates->cpu / rates->seconds * 100 : NAN);
+}
+
+static void table_count(const struct table_cell *cell, uint64_t count)
+{
+	if (cell->mount->has_stats && count < 100000)
+		snprintf(cell->text, TABLE_CELL_SIZE, "%" PRIu64, count);
+	else
+		table_number(cell->mount->has_stats ? (double)count : NAN, cell->width, cell->text);
+}
+
+static void table_stalls(const struct table_cell *cell)
+{
+	table_count(cell, cell->mount->stats.stalls);
+}
+
+static void table_flight(const struct table_cell *cell)
+{
+	table_count(cell, cell->mount->stats.in_flight);
+}
+
+static void table_clients(const struct table_cell *cell)
+{
+	table_count(cell, cell->mount->stats.clients);
+}
+
+static void table_word(const struct table_cell *cell)
+{
+	snprintf(cell->text, TABLE_CELL_SIZE, "%s", table_state(cell->mount, cell->now));
+}
+
+/* In 80 columns MOUNT has 11; of a wider terminal it gets what is left, after VERSION. */
+static const struct table_column {
+	const char *title, *unit;
+	unsigned width, from; /* from: columns of a terminal where there is room for it */
+	bool is_left;
+	void (*fill)(const struct table_cell *cell);
+} table_layout[] = {
+	{ "MOUNT", "", 11, 0, true, table_mount },
+	{ "VERSION", "", 7, 0, true, table_version },
+	{ "SINCE", "", 5, 0, false, table_since },
+	{ "FILES", "/s", 6, 0, false, table_files },
+	{ "DATA", "MB/s", 6, 0, false, table_data },
+	{ "p50", "ms", 5, 0, false, table_p50 },
+	{ "p90", "ms", 5, 96, false, table_p90 },
+	{ "p99", "ms", 5, 0, false, table_p99 },
+	{ "p99.9", "ms", 5, 96, false, table_p999 },
+	{ "READS", "/file", 5, 0, false, table_reads },
+	{ "CPU us", "/file", 6, 0, false, table_cpu },
+	{ "DEVICE", "MB/s", 6, 120, false, table_device },
+	{ "CPU", "%", 5, 120, false, table_load },
+	{ "FLIGHT", "now", 6, 130, false, table_flight },
+	{ "PAST", "now", 5, 130, false, table_clients },
+	{ "STALLS", "", 6, 0, false, table_stalls },
+	{ "STATE", "", 8, 0, true, table_word },
+};
+#define TABLE_COLUMNS (sizeof(table_layout) / sizeof(*table_layout))
+#define TABLE_VERSION_MOST 24u
+
+static unsigned table_clamp(unsigned width)
+{
+	return width < TABLE_WIDTH_MIN ? TABLE_WIDTH_MIN : width > TABLE_WIDTH_MAX ? TABLE_WIDTH_MAX : width;
+}
+
+/* The columns that fit, with a blank between two. */
+static void table_widths(unsigned width, unsigned widths[TABLE_COLUMNS])
+{
+	unsigned used = 0, spare, more;
+
+	for (size_t i = 0; i < TABLE_COLUMNS; i++) {
+		widths[i] = table_layout[i].from <= width ? table_layout[i].width : 0;
+		used += widths[i] ? widths[i] + 1 : 0;
+	}
+	spare = width + 1 > used ? width + 1 - used : 0;
+	more = spare / 3 < TABLE_VERSION_MOST - widths[1] ? spare / 3 : TABLE_VERSION_MOST - widths[1];
+	widths[1] += more;
+	widths[0] += spare - more;
+}
+
+static void table_join(const char *cell, unsigned width, size_t column, char **end)
+{
+	if (!width)
+		return;
+	if (column)
+		*(*end)++ = ' ';
+	table_fit(cell, width, table_layout[column].is_left, end);
+}
+
+static void table_trim(char *text, char *end)
+{
+	while (end > text && end[-1] == ' ')
+		end--;
+	*end = 0;
+}
+
+void table_head(unsigned width, unsigned line, char text[TABLE_LINE_SIZE])
+{
+	unsigned widths[TABLE_COLUMNS];
+	char *end = text;
+
+	table_widths(table_clamp(width), widths);
+	for (size_t i = 0; i < TABLE_COLUMNS; i++)
+		table_join(line ? table_layout[i].unit : table_layout[i].title, widths[i], i, &end);
+	table_trim(text, end);
+}
+
+void table_row(const struct watch_mount *mount, int64_t now, unsigned width, char text[TABLE_LINE_SIZE])
+{
+	unsigned widths[TABLE_COLUMNS];
+	char words[TABLE_CELL_SIZE], *end = text;
+	struct table_cell cell = { mount, now, 0, words };
+
+	table_widths(table_clamp(width), widths);
+	for (size_t i = 0; i < TABLE_COLUMNS; i++) {
+		cell.width = table_layout[i].width;
+		table_layout[i].fill(&cell);
+		table_join(words, widths[i], i, &end);
+	}
+	table_trim(text, end);
+}
+
+/* ---- order ---- */
+
+static double table_key(const struct watch_mount *mount, enum table_sort sort)
+{
+	const struct rates *rates = &mount->rates;
+	const double keys[] = {
+		[TABLE_FILES] = rates->files_per_second,
+		[TABLE_DATA] = rates->bytes_per_second,
+		[TABLE_LATENCY] = rates->latency[RATES_P99],
+		[TABLE_READS] = rates->reads_per_file,
+		[TABLE_CPU] = rates->cpu_per_file,
+		[TABLE_STALLS] = (double)mount->stats.stalls,
+		[TABLE_MOUNT] = 0,
+	};
+
+	if (mount->state > WATCH_ANSWERS)
+		return INFINITY;
+	return !mount->has_rates || isnan(keys[sort]) ? -1 : keys[sort];
+}
+
+int table_compare(const void *a, const void *b, void *sort)
+{
+	const struct watch_mount *one = *(struct watch_mount *const *)a, *other = *(struct watch_mount *const *)b;
+	double first = table_key(one, *(enum table_sort *)sort), second = table_key(other, *(enum table_sort *)sort);
+
+	if (first != second)
+		return first > second ? -1 : 1;
+	return strcmp(one->mounted.point, other->mounted.point);
+}
