@@ -18,12 +18,13 @@ for program in mkdatasetfs datasetfs datasetfs-exporter datasetfs-run; do
         assert_contains "$program -<TAB>" " $(completed $program -)" " $option "
     done
 done
-for verb in list status top verify scrub stat describe dump current remove compact member nvme; do
+for verb in list status top verify scrub stat describe dump current remove compact export member nvme; do
     assert_contains "datasetfsctl <TAB>" " $(completed datasetfsctl '')" " $verb "
 done
 assert_eq "datasetfsctl nvme <TAB>" "$(completed datasetfsctl nvme '')" \
     "--help connect disconnect discover inspect list protect release "
 assert_eq "datasetfsctl member <TAB>" "$(completed datasetfsctl member '')" "--help list replace "
+assert_eq "datasetfsctl export <TAB>" "$(completed datasetfsctl export '')" "--help erofs "
 assert_contains "datasetfsctl nvme connect --q<TAB>" " $(completed datasetfsctl nvme connect --q)" " --queue-size "
 assert_eq "datasetfsctl nvme connect --ctrl-loss-tmo o<TAB>" \
     "$(completed datasetfsctl nvme connect --ctrl-loss-tmo o)" "off "

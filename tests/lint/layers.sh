@@ -71,12 +71,13 @@ may mkfs/output  base image io device members volume datasetfs spill options out
 may mkfs/layout  base image volume datasetfs spill source options content output layout
 may mkfs         base image io device volume datasetfs spill source source/archive options content output layout .
 may tools/describe base image datasetfs describe .
+may tools/export base image io device volume datasetfs export .
 may tools/member base image io device volume datasetfs member .
 may tools/nvme   base io device datasetfs nvme .
 may tools/verify base image io read datasetfs verify .
 may tools/scrub  base image volume datasetfs verify scrub .
 may tools/top    base datasetfs top .
-may tools        base image io device members volume datasetfs describe member nvme scrub top verify .
+may tools        base image io device members volume datasetfs describe export member nvme scrub top verify .
 may tools/exporter base device datasetfs exporter
 
 while read -r folder; do

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* datasetfsctl export: the table of its verbs. */
+#include "export/export.h"
+
+#include "subverb.h"
+
+static const struct subverb export_verbs[] = {
+	{ "erofs", export_erofs_run, &export_erofs_line },
+};
+
+static const struct option_spec export_table[] = { { 0 } };
+
+const struct command_line export_line = {
+	.program = "datasetfsctl export",
+	.usage = "VERB ...",
+	.summary = "Write a version in a form that other programs read.",
+	.options = export_table,
+};
+
+int export_run(int argc, char **argv)
+{
+	return subverb_run(&export_line, "", export_verbs, sizeof(export_verbs) / sizeof(*export_verbs), argc, argv);
+}

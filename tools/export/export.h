@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* The verbs of 'datasetfsctl export', each in the file of its name. */
+#pragma once
+#include "verb.h"
+
+extern const struct command_line export_erofs_line;
+
+int export_erofs_run(int argc, char **argv);
