@@ -10,9 +10,8 @@ enum { VERB_DONE = 0, VERB_FAILED = 1, VERB_USAGE = 2 };
 enum { VERIFY_CLEAN = 0, VERIFY_DAMAGED = 1, VERIFY_INCOMPLETE = 2 }; /* verify's and scrub's own */
 
 /* What --help shows of each; its name is the last word of the program. */
-extern const struct command_line compact_line, current_line, describe_line, dump_line, export_line, list_line, member_line,
-	nvme_line,
-	remove_line, scrub_line, stat_line, status_line, switch_line, top_line, verify_line;
+extern const struct command_line compact_line, current_line, describe_line, dump_line, export_line, list_line,
+	member_line, nvme_line, remove_line, scrub_line, stat_line, status_line, switch_line, top_line, verify_line;
 
 /* argv[0] is the verb; the exit status comes back. */
 int compact_run(int argc, char **argv);

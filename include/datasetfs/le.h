@@ -24,6 +24,15 @@ static inline uint32_t dsfs_le16_get(dsfs_le16 v)
 	return le16toh(n);
 }
 
+static inline dsfs_le16 dsfs_le16_of(uint16_t n)
+{
+	dsfs_le16 v;
+
+	n = htole16(n);
+	memcpy(v.b, &n, sizeof(n));
+	return v;
+}
+
 static inline uint32_t dsfs_le32_get(dsfs_le32 v)
 {
 	uint32_t n;

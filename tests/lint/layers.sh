@@ -42,6 +42,7 @@ may src/image    base image datasetfs
 may src/io       base io
 may src/device   base device
 may src/members  base image io device datasetfs members
+may src/erofs    base image datasetfs erofs
 may src/handover base image handover
 may src/volume   base image io device volume datasetfs
 may src/read     base image io read datasetfs
@@ -71,7 +72,7 @@ may mkfs/output  base image io device members volume datasetfs spill options out
 may mkfs/layout  base image volume datasetfs spill source options content output layout
 may mkfs         base image io device volume datasetfs spill source source/archive options content output layout .
 may tools/describe base image datasetfs describe .
-may tools/export base image io device volume datasetfs export .
+may tools/export base image io erofs datasetfs export .
 may tools/member base image io device volume datasetfs member .
 may tools/nvme   base io device datasetfs nvme .
 may tools/verify base image io read datasetfs verify .

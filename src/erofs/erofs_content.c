@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/* Files follow each other on the volume in the order in which they are asked for, so what is near is read with it. */
+#include "erofs/erofs_content.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "image/address.h"
+#include "image/extent.h"
+
+#define CONTENT_WINDOW ((uint64_t)1 << 18)
+#define CONTENT_NEAR   ((uint64_t)1 << 16) /* behind the window: then the next one is read in full */
+
+int erofs_content_open(struct source *source, const struct index *index, struct erofs_content *ret,
+		       struct error *err)
+{
+	struct erofs_content content = { .source = source, .index = index };
+
+	content.window = aligned_alloc(DSFS_BLOCK, CONTENT_WINDOW);
+	content.chunk = aligned_alloc(DSFS_BLOCK, (size_t)1 << DSFS_CHUNK_LOG_MAX);
+	if (!content.window || !content.chunk) {
+		erofs_content_close(&content);
+		return error_set(err, -ENOMEM, "no memory for the content of a chunk");
+	}
+	*ret = content;
+	return 0;
+}
+
+void erofs_content_close(struct erofs_content *content)
+{
+	free(content->window);
+	free(content->chunk);
+	*content = (struct erofs_content){ 0 };
+}
+
+/* A block. Windows end at multiples of their size: a column of a group does too. */
+static int content_block(struct erofs_content *content, uint64_t address, const uint8_t **ret, struct error *err)
+{
+	uint64_t end = content->from + content->length;
+	bool is_near = content->length && address >= end && address - end < CONTENT_NEAR;
+	uint64_t size = content->index->member_sizes[address_member(address)] - address_offset(address);
+	uint64_t length = is_near ? CONTENT_WINDOW - address % CONTENT_WINDOW : DSFS_BLOCK;
+	int r;
+
+	if (content->length && address >= content->from && address < end) {
+		*ret = content->window + (address - content->from);
+		return 0;
+	}
+	content->length = 0;
+	length = length < size ? length : round_down(size, DSFS_BLOCK);
+	if (!length)
+		return error_set(err, -EBADMSG, "the last block of a file lies behind the end of its member");
+	r = members_read(&content->index->members, content->source, address, 0, content->window, length, err);
+	if (r < 0)
+		return r;
+	content->from = address;
+	content->length = length;
+	*ret = content->window;
+	return 0;
+}
+
+int erofs_content_ends_clean(struct erofs_content *content, const struct chunk *chunk, bool *ret, struct error *err)
+{
+	uint64_t end = chunk->address + chunk->stored;
+	const uint8_t *block = NULL;
+	size_t used = end % DSFS_BLOCK;
+	int r = content_block(content, end - used, &block, err);
+
+	if (r < 0)
+		return r;
+	while (used < DSFS_BLOCK && !block[used])
+		used++;
+	*ret = used == DSFS_BLOCK;
+	return 0;
+}
+
+/* In pieces that lie in one block. */
+static int content_read(struct erofs_content *content, uint64_t address, uint8_t *to, uint64_t length,
+			struct error *err)
+{
+	const uint8_t *block = NULL;
+	uint64_t skip, n;
+	int r;
+
+	while (length) {
+		skip = address % DSFS_BLOCK;
+		n = length < DSFS_BLOCK - skip ? length : DSFS_BLOCK - skip;
+		r = content_block(content, address - skip, &block, err);
+		if (r < 0)
+			return r;
+		memcpy(to, block + skip, n);
+		address += n;
+		to += n;
+		length -= n;
+	}
+	return 0;
+}
+
+static int content_copy_piece(struct erofs_content *content, const struct extent_piece *piece,
+			      struct erofs_sink *sink, struct error *err)
+{
+	const struct chunk *chunk = &piece->chunk;
+	struct iovec whole = { content->chunk, chunk->length };
+	int r;
+
+	if (chunk_is_hole(chunk))
+		return erofs_sink_put(sink, NULL, piece->want, err);
+	if (chunk_is_inline(chunk))
+		memcpy(content->chunk, (const uint8_t *)chunk_inline_bytes(content->index, chunk) + piece->skip,
+		       piece->want);
+	r = chunk_is_inline(chunk) ? 0 :
+				     content_read(content, chunk->address + piece->skip, content->chunk, piece->want,
+						  err);
+	if (r == 0 && piece->want == chunk->length)
+		r = chunk_verify(chunk, &whole, 1, err);
+	return r < 0 ? r : erofs_sink_put(sink, content->chunk, piece->want, err);
+}
+
+int erofs_content_copy(struct erofs_content *content, const struct inode *inode, uint64_t offset, uint64_t length,
+		       struct erofs_sink *sink, struct error *err)
+{
+	struct extent_cursor cursor;
+	struct extent_piece piece;
+	uint64_t size;
+	int r;
+
+	if (sink->fd < 0)
+		return erofs_sink_put(sink, NULL, length, err);
+	extent_map(&cursor, content->index, inode, offset, length, &size);
+	while ((r = extent_next(&cursor, &piece, err)) > 0) {
+		r = content_copy_piece(content, &piece, sink, err);
+		if (r < 0)
+			return r;
+	}
+	return r;
+}

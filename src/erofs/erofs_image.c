@@ -1,0 +1,491 @@
+/* SPDX-License-Identifier: MIT */
+/* Walks the inodes twice: first to learn where each will lie, then to write them. Both walks do the same; in the first
+ * one the sinks only count. */
+#include "erofs/erofs_image.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "erofs/erofs_content.h"
+#include "erofs/erofs_directory.h"
+#include "erofs/erofs_format.h"
+#include "erofs/erofs_runs.h"
+#include "erofs/erofs_super.h"
+#include "erofs/erofs_xattrs.h"
+#include "image/address.h"
+
+#define IMAGE_MAP_MOST (UINT64_C(1) << 28) /* entries of a file: 1 GiB of them */
+
+struct erofs_image {
+	const struct version *version;
+	const struct index *index;
+	uint32_t hidden_mode;
+	struct names_reader *reader;
+	struct erofs_content content;
+	struct erofs_xattrs_table xattrs;
+	struct erofs_geometry geometry;
+	uint64_t *places; /* by ordinal: its nid, and in bit 0 whether its last block is copied */
+	struct erofs_image_sizes sizes;
+	/* Of a walk: */
+	bool is_written;
+	struct erofs_sink meta, data;
+	struct erofs_runs runs;
+	struct erofs_directory directory;
+};
+
+/* How the data of an inode lies. */
+struct image_body {
+	unsigned layout;
+	uint64_t size;
+	uint32_t data;         /* the field of the inode */
+	const uint8_t *inside; /* what lies behind the inode; NULL: the end of a file */
+	uint32_t inside_length;
+};
+
+static uint64_t image_at(const struct erofs_image *image)
+{
+	return image->meta.start + image->meta.at;
+}
+
+static uint64_t image_next_block(const struct erofs_image *image)
+{
+	return image->geometry.data_block + image->data.at / EROFS_BLOCK;
+}
+
+static uint32_t image_xattr_bytes(const struct erofs_image *image, const struct inode *inode)
+{
+	const struct erofs_xattr_set *set = erofs_xattrs_of(&image->xattrs, inode);
+
+	return set ? set->bytes : 0;
+}
+
+/* Only what lies in one block with its inode, or in one behind it, can lie inside. */
+static bool image_fits_inside(const struct erofs_image *image, const struct inode *inode, uint64_t length)
+{
+	return sizeof(struct erofs_inode) + image_xattr_bytes(image, inode) + length <= EROFS_BLOCK;
+}
+
+/* ---- files ---- */
+
+static uint64_t image_block(const struct erofs_image *image, const struct erofs_run *run)
+{
+	return run->kind == EROFS_RUN_VOLUME ? image->geometry.starts[run->member] + run->where : run->where;
+}
+
+static bool image_is_flat(const struct erofs_image *image, const struct erofs_run *run)
+{
+	return run->kind == EROFS_RUN_COPY || (run->kind == EROFS_RUN_VOLUME && !image->geometry.is_indexed);
+}
+
+/* Blocks on the volume, or none, and an end that fits behind the inode. */
+static bool image_file_inside(const struct erofs_image *image, const struct inode *inode, struct image_body *body)
+{
+	const struct erofs_runs *runs = &image->runs;
+	const struct erofs_run *last = &runs->list[runs->count - 1];
+	uint32_t length = inode->size % EROFS_BLOCK;
+
+	if (last->kind != EROFS_RUN_COPY || last->count != 1 || !length || runs->count > 2 ||
+	    (runs->count == 2 && !image_is_flat(image, &runs->list[0])) || !image_fits_inside(image, inode, length))
+		return false;
+	body->layout = EROFS_FLAT_INLINE;
+	body->inside_length = length;
+	if (runs->count == 2)
+		body->data = (uint32_t)image_block(image, &runs->list[0]);
+	return true;
+}
+
+static int image_copy(struct erofs_image *image, const struct inode *inode, struct erofs_run *run, struct error *err)
+{
+	uint64_t offset = run->block * EROFS_BLOCK, length = run->count * EROFS_BLOCK;
+	int r;
+
+	run->where = image_next_block(image);
+	length = length < inode->size - offset ? length : inode->size - offset;
+	image->sizes.copied_bytes += length;
+	r = erofs_content_copy(&image->content, inode, offset, length, &image->data, err);
+	return r < 0 ? r : erofs_sink_align(&image->data, EROFS_BLOCK, err);
+}
+
+static uint32_t image_chunk_format(const struct erofs_image *image)
+{
+	return erofs_runs_chunk_log(&image->runs) | (image->geometry.is_indexed ? EROFS_CHUNK_INDEXES : 0) |
+	       (image->geometry.is_48bit ? EROFS_CHUNK_48BIT : 0);
+}
+
+static int image_file(struct erofs_image *image, const struct inode *inode, struct image_body *body,
+		      struct error *err)
+{
+	uint64_t *place = &image->places[inode->ordinal];
+	bool was_copied = *place & 1, is_copied;
+	struct erofs_runs *runs = &image->runs;
+	int r = erofs_runs_find(runs, &image->content, inode, image->is_written ? &was_copied : NULL, &is_copied, err);
+
+	if (r < 0 || !runs->count)
+		return r;
+	*place |= is_copied;
+	image->sizes.copied_files += is_copied;
+	if (image_file_inside(image, inode, body)) {
+		image->sizes.copied_bytes += body->inside_length;
+		return 0;
+	}
+	for (size_t i = 0; r == 0 && i < runs->count; i++)
+		if (runs->list[i].kind == EROFS_RUN_COPY)
+			r = image_copy(image, inode, &runs->list[i], err);
+	if (runs->count == 1 && image_is_flat(image, &runs->list[0])) {
+		body->data = (uint32_t)image_block(image, &runs->list[0]);
+	} else {
+		body->layout = EROFS_CHUNK_BASED;
+		body->data = image_chunk_format(image);
+	}
+	return r;
+}
+
+static int image_put_entry(struct erofs_image *image, const struct erofs_run *run, uint64_t block, struct error *err)
+{
+	uint64_t to = run->kind == EROFS_RUN_HOLE ? EROFS_HOLE : image_block(image, run) + (block - run->block);
+	struct erofs_chunk_index index = { .block = dsfs_le32_of((uint32_t)to) };
+
+	if (!image->geometry.is_indexed)
+		return erofs_sink_put(&image->meta, &index.block, sizeof(index.block), err);
+	index.block_hi = dsfs_le16_of((uint16_t)(to >> 32));
+	index.device = dsfs_le16_of(run->kind == EROFS_RUN_VOLUME ? (uint16_t)(run->member + 1) : 0);
+	return erofs_sink_put(&image->meta, &index, sizeof(index), err);
+}
+
+static int image_put_map(struct erofs_image *image, struct error *err)
+{
+	const struct erofs_runs *runs = &image->runs;
+	const struct erofs_run *last = &runs->list[runs->count - 1];
+	uint32_t log = erofs_runs_chunk_log(runs);
+	uint64_t blocks = last->block + last->count, count = ((blocks - 1) >> log) + 1;
+	size_t cursor = 0;
+	int r;
+
+	if (count > IMAGE_MAP_MOST)
+		return error_set(err, -EFBIG, "its data and holes are too scattered for EROFS: %" PRIu64
+					      " entries, at most %" PRIu64 " are possible",
+				 count, IMAGE_MAP_MOST);
+	r = erofs_sink_put(&image->meta, NULL,
+			   image->geometry.is_indexed ? round_up(image_at(image), 8) - image_at(image) : 0, err);
+	for (uint64_t i = 0; r == 0 && i < count; i++)
+		r = image_put_entry(image, erofs_runs_at(runs, i << log, &cursor), i << log, err);
+	return r;
+}
+
+/* ---- directories, symbolic links ---- */
+
+struct image_listing {
+	struct erofs_image *image;
+	size_t dots; /* how many of "." and ".." are in */
+	uint64_t dot_nids[2];
+	struct error *err;
+};
+
+static int image_compare(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+	int r = memcmp(a, b, a_length < b_length ? a_length : b_length);
+
+	return r ? r : a_length < b_length ? -1 : a_length > b_length;
+}
+
+/* "." and ".." before this name, or, for NULL, both. */
+static int image_list_dots(struct image_listing *listing, const char *name, size_t length)
+{
+	int r = 0;
+
+	for (; r == 0 && listing->dots < 2; listing->dots++) {
+		if (name && image_compare("..", listing->dots + 1, name, length) > 0)
+			break;
+		r = erofs_directory_add(&listing->image->directory, "..", listing->dots + 1,
+					listing->dot_nids[listing->dots], EROFS_TYPE_DIRECTORY, listing->err);
+	}
+	return r;
+}
+
+static int image_list_entry(void *argument, const struct names_entry *entry)
+{
+	struct image_listing *listing = argument;
+	struct erofs_image *image = listing->image;
+	uint8_t type = entry->type == DT_DIR ? EROFS_TYPE_DIRECTORY :
+		       entry->type == DT_LNK ? EROFS_TYPE_SYMLINK :
+					       EROFS_TYPE_FILE;
+	int r = image_list_dots(listing, entry->name, entry->name_length);
+
+	if (r < 0)
+		return r;
+	if (entry->ordinal > image->index->shape.inode_count)
+		return error_set(listing->err, -EBADMSG, "a name has inode %" PRIu64 ", which does not exist",
+				 entry->ordinal);
+	return erofs_directory_add(&image->directory, entry->name, entry->name_length,
+				   image->places[entry->ordinal] >> 1, type, listing->err);
+}
+
+/* The last block lies behind the inode if it fits. */
+static int image_end_directory(struct erofs_image *image, const struct inode *inode, struct image_body *body,
+			       struct error *err)
+{
+	struct erofs_directory *directory = &image->directory;
+
+	erofs_directory_end(directory);
+	body->size = directory->full * EROFS_BLOCK + directory->size;
+	if (!image_fits_inside(image, inode, directory->size))
+		return erofs_sink_put(&image->data, directory->block, EROFS_BLOCK, err);
+	body->layout = EROFS_FLAT_INLINE;
+	body->inside = directory->block;
+	body->inside_length = directory->size;
+	return 0;
+}
+
+static int image_directory(struct erofs_image *image, const struct inode *inode, struct image_body *body,
+			   struct error *err)
+{
+	uint64_t parent = inode->ordinal == INODE_ROOT ? INODE_ROOT : inode->where;
+	struct image_listing listing = { .image = image, .err = err };
+	int r;
+
+	if (parent > image->index->shape.inode_count)
+		return error_set(err, -EBADMSG, "its parent is inode %" PRIu64 ", which does not exist", parent);
+	listing.dot_nids[0] = image->places[inode->ordinal] >> 1;
+	listing.dot_nids[1] = image->places[parent] >> 1;
+	body->data = (uint32_t)image_next_block(image);
+	erofs_directory_begin(&image->directory, &image->data);
+	r = names_list(image->reader, inode->ordinal, 0, image_list_entry, &listing);
+	if (r == 0)
+		r = image_list_dots(&listing, NULL, 0);
+	if (r < 0)
+		return err->code ? r : error_set(err, r, "its names cannot be read: %s", strerror(-r));
+	return image_end_directory(image, inode, body, err);
+}
+
+static int image_link(struct erofs_image *image, const struct inode *inode, struct image_body *body,
+		      struct error *err)
+{
+	struct span target;
+	int r = inode_link_target(image->index, inode, &target, err);
+
+	if (r < 0)
+		return r;
+	if (image_fits_inside(image, inode, target.size)) {
+		body->layout = EROFS_FLAT_INLINE;
+		body->inside = target.base;
+		body->inside_length = (uint32_t)target.size;
+		return 0;
+	}
+	body->data = (uint32_t)image_next_block(image);
+	r = erofs_sink_put(&image->data, target.base, target.size, err);
+	return r < 0 ? r : erofs_sink_align(&image->data, EROFS_BLOCK, err);
+}
+
+/* ---- inodes ---- */
+
+/* Inode and attributes' header never lie across the end of a block, nor what is behind them inside. */
+static int image_begin_inode(struct erofs_image *image, uint32_t length, struct error *err)
+{
+	int r = erofs_sink_align(&image->meta, EROFS_SLOT, err);
+
+	if (r == 0 && image_at(image) % EROFS_BLOCK + length > EROFS_BLOCK)
+		r = erofs_sink_align(&image->meta, EROFS_BLOCK, err);
+	return r;
+}
+
+static void image_encode(const struct erofs_image *image, const struct inode *inode, const struct image_body *body,
+			 struct erofs_inode *disk)
+{
+	uint32_t xattrs = image_xattr_bytes(image, inode);
+
+	*disk = (struct erofs_inode){
+		.format = dsfs_le16_of((uint16_t)(EROFS_FORMAT_EXTENDED | body->layout << 1)),
+		.xattrs = dsfs_le16_of((uint16_t)(xattrs ? 1 + (xattrs - sizeof(struct erofs_xattrs)) / 4 : 0)),
+		.mode = dsfs_le16_of((uint16_t)(inode->mode & ~image->hidden_mode)),
+		.size = dsfs_le64_of(body->size),
+		.data = dsfs_le32_of(body->data),
+		.number = dsfs_le32_of((uint32_t)inode->ordinal),
+		.uid = dsfs_le32_of(inode->uid),
+		.gid = dsfs_le32_of(inode->gid),
+		.mtime = dsfs_le64_of((uint64_t)inode->mtime),
+		.mtime_nsec = dsfs_le32_of(inode->mtime_nsec),
+		.nlink = dsfs_le32_of(inode->nlink),
+	};
+}
+
+static int image_put_inode(struct erofs_image *image, const struct inode *inode, const struct image_body *body,
+			   struct error *err)
+{
+	const struct erofs_xattr_set *set = erofs_xattrs_of(&image->xattrs, inode);
+	bool is_inside = body->layout == EROFS_FLAT_INLINE;
+	struct erofs_inode disk;
+	int r = image_begin_inode(image,
+				  is_inside ? (uint32_t)sizeof(disk) + (set ? set->bytes : 0) + body->inside_length :
+					      (uint32_t)sizeof(disk),
+				  err);
+
+	if (r < 0)
+		return r;
+	image->places[inode->ordinal] = image_at(image) / EROFS_SLOT << 1 | (image->places[inode->ordinal] & 1);
+	image_encode(image, inode, body, &disk);
+	r = erofs_sink_put(&image->meta, &disk, sizeof(disk), err);
+	if (r == 0 && set)
+		r = erofs_xattrs_put(&image->xattrs, set, &image->meta, err);
+	if (r < 0 || body->layout == EROFS_FLAT_PLAIN)
+		return r;
+	if (!is_inside)
+		return image_put_map(image, err);
+	if (body->inside)
+		return erofs_sink_put(&image->meta, body->inside, body->inside_length, err);
+	return erofs_content_copy(&image->content, inode, inode->size - body->inside_length, body->inside_length,
+				  &image->meta, err);
+}
+
+static int image_inode(struct erofs_image *image, uint64_t ordinal, struct error *err)
+{
+	char path[PATH_MAX];
+	struct image_body body = { .layout = EROFS_FLAT_PLAIN };
+	struct inode inode;
+	int r = inode_get(image->index, ordinal, &inode, err);
+
+	if (r < 0)
+		return r;
+	body.size = inode.size;
+	r = S_ISDIR(inode.mode) ? image_directory(image, &inode, &body, err) :
+	    S_ISLNK(inode.mode) ? image_link(image, &inode, &body, err) :
+				  image_file(image, &inode, &body, err);
+	if (r == 0)
+		r = image_put_inode(image, &inode, &body, err);
+	if (r < 0) {
+		inode_path(image->index, image->reader, ordinal, path, sizeof(path));
+		return error_wrap(err, r, "'%s'", path);
+	}
+	return 0;
+}
+
+static int image_walk(struct erofs_image *image, int fd, struct error *err)
+{
+	int r;
+
+	image->is_written = fd >= 0;
+	image->sizes.copied_files = image->sizes.copied_bytes = 0;
+	r = erofs_sink_open(fd, erofs_super_bytes(image->index), &image->meta, err);
+	if (r == 0)
+		r = erofs_sink_open(fd, image->geometry.data_block * EROFS_BLOCK, &image->data, err);
+	for (uint64_t i = INODE_ROOT; r == 0 && i <= image->index->shape.inode_count; i++)
+		r = image_inode(image, i, err);
+	if (r == 0)
+		r = erofs_sink_flush(&image->meta, err);
+	if (r == 0)
+		r = erofs_sink_flush(&image->data, err);
+	erofs_sink_close(&image->meta);
+	erofs_sink_close(&image->data);
+	return r;
+}
+
+/* ---- the image ---- */
+
+static int image_check_members(struct source *source, const struct index *index, struct error *err)
+{
+	for (uint32_t i = 0; i < index->member_count; i++)
+		if ((index->members.count && index->members.list[i].missing_from) || !source_size(source, i))
+			return error_set(err, -ENOLINK, "member %" PRIu32 " of the volume is missing or stale, and the "
+							"kernel knows of no copies: 'datasetfsctl member list' shows it",
+					 i);
+	return 0;
+}
+
+static int image_layout(struct erofs_image *image, struct error *err)
+{
+	struct erofs_geometry *geometry = &image->geometry;
+	int r;
+
+	erofs_super_choose(image->index, geometry);
+	r = image_walk(image, -1, err);
+	if (r < 0)
+		return r;
+	geometry->root_nid = image->places[INODE_ROOT] >> 1;
+	geometry->xattr_block = round_up(image_at(image), EROFS_BLOCK) / EROFS_BLOCK;
+	geometry->data_block = geometry->xattr_block + round_up(image->xattrs.bytes, EROFS_BLOCK) / EROFS_BLOCK;
+	geometry->blocks = image_next_block(image);
+	image->sizes.bytes = geometry->blocks * EROFS_BLOCK;
+	image->sizes.inodes = image->index->shape.inode_count;
+	image->sizes.devices = image->index->member_count;
+	image->sizes.needs_48bit = geometry->is_48bit;
+	return erofs_super_number(image->index, geometry, err);
+}
+
+int erofs_image_plan(struct source *source, const struct version *version, const struct index *index, bool suid,
+		     struct erofs_image **ret, struct error *err)
+{
+	struct erofs_image *image = calloc(1, sizeof(*image));
+	int r = image ? 0 : error_set(err, -ENOMEM, "no memory for an image");
+
+	if (r < 0)
+		return r;
+	image->version = version;
+	image->index = index;
+	image->hidden_mode = suid ? 0 : S_ISUID | S_ISGID;
+	image->places = calloc(index->shape.inode_count + 1, sizeof(*image->places));
+	if (!image->places)
+		r = error_set(err, -ENOMEM, "no memory for %" PRIu64 " inodes", index->shape.inode_count);
+	if (r == 0)
+		r = image_check_members(source, index, err);
+	if (r == 0)
+		r = names_reader_open(index->names, &image->reader, err);
+	if (r == 0)
+		r = erofs_content_open(source, index, &image->content, err);
+	if (r == 0)
+		r = erofs_xattrs_collect(index, &image->xattrs, err);
+	if (r == 0)
+		r = image_layout(image, err);
+	if (r < 0)
+		erofs_image_free(image);
+	else
+		*ret = image;
+	return r;
+}
+
+void erofs_image_free(struct erofs_image *image)
+{
+	if (!image)
+		return;
+	erofs_runs_free(&image->runs);
+	erofs_xattrs_free(&image->xattrs);
+	erofs_content_close(&image->content);
+	names_reader_close(image->reader);
+	free(image->places);
+	free(image);
+}
+
+struct erofs_image_sizes erofs_image_sizes(const struct erofs_image *image)
+{
+	return image->sizes;
+}
+
+static int image_write_xattrs(const struct erofs_image *image, int fd, struct error *err)
+{
+	struct erofs_sink sink;
+	int r = erofs_sink_open(fd, image->geometry.xattr_block * EROFS_BLOCK, &sink, err);
+
+	if (r == 0)
+		r = erofs_xattrs_put_shared(&image->xattrs, &sink, err);
+	if (r == 0)
+		r = erofs_sink_flush(&sink, err);
+	erofs_sink_close(&sink);
+	return r;
+}
+
+int erofs_image_write(struct erofs_image *image, int fd, struct error *err)
+{
+	int r;
+
+	if (ftruncate(fd, (off_t)image->sizes.bytes) < 0)
+		return error_errno(err, "cannot make a file of %" PRIu64 " bytes", image->sizes.bytes);
+	r = erofs_super_write(image->index, image->version, &image->geometry, fd, err);
+	if (r == 0)
+		r = image_walk(image, fd, err);
+	return r < 0 ? r : image_write_xattrs(image, fd, err);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* Collects what is put into writes of 1 MiB. */
+#include "erofs/erofs_sink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "image/address.h"
+
+#define SINK_ROOM ((size_t)1 << 20)
+
+int erofs_sink_open(int fd, uint64_t start, struct erofs_sink *ret, struct error *err)
+{
+	*ret = (struct erofs_sink){ .fd = fd, .start = start };
+	if (fd < 0)
+		return 0;
+	ret->buffer = malloc(SINK_ROOM);
+	return ret->buffer ? 0 : error_set(err, -ENOMEM, "no memory for %zu bytes", SINK_ROOM);
+}
+
+void erofs_sink_close(struct erofs_sink *sink)
+{
+	free(sink->buffer);
+	sink->buffer = NULL;
+}
+
+int erofs_sink_flush(struct erofs_sink *sink, struct error *err)
+{
+	uint64_t to = sink->start + sink->at - sink->fill;
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < sink->fill) {
+		n = pwrite(sink->fd, sink->buffer + done, sink->fill - done, (off_t)(to + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return error_set(err, n < 0 ? -errno : -EIO, "cannot write the image: %s",
+					 n < 0 ? strerror(errno) : "nothing was written");
+		done += (size_t)n;
+	}
+	sink->fill = 0;
+	return 0;
+}
+
+int erofs_sink_put(struct erofs_sink *sink, const void *bytes, uint64_t length, struct error *err)
+{
+	const uint8_t *from = bytes;
+	size_t n;
+	int r;
+
+	if (sink->fd < 0) {
+		sink->at += length;
+		return 0;
+	}
+	while (length) {
+		n = length < SINK_ROOM - sink->fill ? (size_t)length : SINK_ROOM - sink->fill;
+		if (from)
+			memcpy(sink->buffer + sink->fill, from, n);
+		else
+			memset(sink->buffer + sink->fill, 0, n);
+		from = from ? from + n : NULL;
+		sink->fill += n;
+		sink->at += n;
+		length -= n;
+		r = sink->fill == SINK_ROOM ? erofs_sink_flush(sink, err) : 0;
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+int erofs_sink_align(struct erofs_sink *sink, uint32_t to, struct error *err)
+{
+	return erofs_sink_put(sink, NULL, round_up(sink->at, to) - sink->at, err);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* A part of an image that is written from its beginning to its end, or only measured. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+struct erofs_sink {
+	int fd;         /* -1: measures only */
+	uint64_t start; /* in the file */
+	uint64_t at;    /* bytes so far */
+	uint8_t *buffer;
+	size_t fill;
+};
+
+must_check int erofs_sink_open(int fd, uint64_t start, struct erofs_sink *ret, struct error *err);
+void erofs_sink_close(struct erofs_sink *sink); /* what was not flushed is lost */
+/* bytes NULL: zeros. */
+must_check int erofs_sink_put(struct erofs_sink *sink, const void *bytes, uint64_t length, struct error *err);
+/* Zeros up to a multiple of this. */
+must_check int erofs_sink_align(struct erofs_sink *sink, uint32_t to, struct error *err);
+must_check int erofs_sink_flush(struct erofs_sink *sink, struct error *err);

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* Attributes are shared, so an image does not grow by a set for each file that has it. An inode can name so many only:
+ * of a larger set it has all of them itself. */
+#include "erofs/erofs_xattrs.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "erofs/erofs_format.h"
+#include "image/address.h"
+#include "image/xattr.h"
+
+static uint64_t xattrs_entry_bytes(struct span name, struct span value)
+{
+	return round_up(sizeof(struct erofs_xattr) + name.size - strlen(XATTR_PREFIX) + value.size, 4);
+}
+
+static int xattrs_grow(void *array, size_t count, size_t *room, size_t size, struct error *err)
+{
+	size_t more = *room ? *room * 2 : 64;
+	void *moved;
+
+	if (count < *room)
+		return 0;
+	moved = reallocarray(*(void **)array, more, size);
+	if (!moved)
+		return error_set(err, -ENOMEM, "no memory for %zu sets of attributes", more);
+	*(void **)array = moved;
+	*room = more;
+	return 0;
+}
+
+struct xattrs_collection {
+	struct erofs_xattrs_table *table;
+	struct erofs_xattr_set set;
+	uint64_t own; /* bytes of all its attributes */
+	struct error *err;
+};
+
+static int xattrs_count(void *argument, struct span name, struct span value)
+{
+	struct xattrs_collection *c = argument;
+
+	c->set.count++;
+	c->own += xattrs_entry_bytes(name, value);
+	return 0;
+}
+
+static int xattrs_number(void *argument, struct span name, struct span value)
+{
+	struct xattrs_collection *c = argument;
+	struct erofs_xattrs_table *table = c->table;
+	int r = xattrs_grow(&table->numbers, table->number_count, &table->number_room, sizeof(*table->numbers),
+			    c->err);
+
+	if (r < 0)
+		return r;
+	if (table->bytes / 4 > UINT32_MAX)
+		return error_set(c->err, -EFBIG, "more than 16 GiB of extended attributes");
+	table->numbers[table->number_count++] = (uint32_t)(table->bytes / 4);
+	table->bytes += xattrs_entry_bytes(name, value);
+	return 0;
+}
+
+static int xattrs_collect_set(struct erofs_xattrs_table *table, uint64_t offset, struct error *err)
+{
+	struct xattrs_collection c = { .table = table, .set = { .offset = offset }, .err = err };
+	int r = xattr_each(table->index, offset - 1, xattrs_count, &c, err);
+
+	if (r == 0)
+		r = xattrs_grow(&table->sets, table->set_count, &table->set_room, sizeof(*table->sets), err);
+	if (r < 0)
+		return r;
+	if (table->set_count && table->sets[table->set_count - 1].offset >= offset)
+		return error_set(err, -EBADMSG, "sets of attributes are not in the order of their classes");
+	c.set.bytes = (uint32_t)(sizeof(struct erofs_xattrs) +
+				 (c.set.count <= EROFS_SHARED_MAX ? 4 * (uint64_t)c.set.count : c.own));
+	c.set.first = (uint32_t)table->number_count;
+	table->sets[table->set_count++] = c.set;
+	return c.set.count <= EROFS_SHARED_MAX ? xattr_each(table->index, offset - 1, xattrs_number, &c, err) : 0;
+}
+
+int erofs_xattrs_collect(const struct index *index, struct erofs_xattrs_table *ret, struct error *err)
+{
+	struct erofs_xattrs_table table = { .index = index };
+	const struct dsfs_class *class;
+	uint64_t offset;
+	int r = 0;
+
+	for (uint64_t i = 0; r == 0 && i < index->shape.class_count; i++) {
+		class = span_at(index->classes, i * sizeof(*class), sizeof(*class));
+		offset = class ? dsfs_le64_get(class->xattrs) : 0;
+		if (offset)
+			r = xattrs_collect_set(&table, offset, err);
+	}
+	if (r < 0)
+		erofs_xattrs_free(&table);
+	else
+		*ret = table;
+	return r;
+}
+
+void erofs_xattrs_free(struct erofs_xattrs_table *table)
+{
+	free(table->sets);
+	free(table->numbers);
+	*table = (struct erofs_xattrs_table){ 0 };
+}
+
+const struct erofs_xattr_set *erofs_xattrs_of(const struct erofs_xattrs_table *table, const struct inode *inode)
+{
+	size_t low = 0, high = table->set_count, middle;
+
+	while (inode->xattrs && low < high) {
+		middle = low + (high - low) / 2;
+		if (table->sets[middle].offset == inode->xattrs)
+			return &table->sets[middle];
+		if (table->sets[middle].offset < inode->xattrs)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+struct xattrs_output {
+	struct erofs_sink *sink;
+	struct error *err;
+};
+
+static int xattrs_put_entry(void *argument, struct span name, struct span value)
+{
+	struct xattrs_output *output = argument;
+	size_t prefix = strlen(XATTR_PREFIX);
+	struct erofs_xattr head = { .name_length = (uint8_t)(name.size - prefix),
+				    .prefix = EROFS_NAME_USER,
+				    .value_length = dsfs_le16_of((uint16_t)value.size) };
+	uint64_t bytes = sizeof(head) + head.name_length + value.size;
+	int r = erofs_sink_put(output->sink, &head, sizeof(head), output->err);
+
+	if (r == 0)
+		r = erofs_sink_put(output->sink, name.base + prefix, head.name_length, output->err);
+	if (r == 0)
+		r = erofs_sink_put(output->sink, value.base, value.size, output->err);
+	return r < 0 ? r : erofs_sink_put(output->sink, NULL, round_up(bytes, 4) - bytes, output->err);
+}
+
+int erofs_xattrs_put(const struct erofs_xattrs_table *table, const struct erofs_xattr_set *set,
+		     struct erofs_sink *sink, struct error *err)
+{
+	bool is_shared = set->count <= EROFS_SHARED_MAX;
+	struct erofs_xattrs head = { .shared_count = is_shared ? (uint8_t)set->count : 0 };
+	struct xattrs_output output = { sink, err };
+	dsfs_le32 number;
+	int r = erofs_sink_put(sink, &head, sizeof(head), err);
+
+	for (uint32_t i = 0; r == 0 && i < head.shared_count; i++) {
+		number = dsfs_le32_of(table->numbers[set->first + i]);
+		r = erofs_sink_put(sink, &number, sizeof(number), err);
+	}
+	return r < 0 || is_shared ? r : xattr_each(table->index, set->offset - 1, xattrs_put_entry, &output, err);
+}
+
+int erofs_xattrs_put_shared(const struct erofs_xattrs_table *table, struct erofs_sink *sink, struct error *err)
+{
+	struct xattrs_output output = { sink, err };
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < table->set_count; i++)
+		if (table->sets[i].count <= EROFS_SHARED_MAX)
+			r = xattr_each(table->index, table->sets[i].offset - 1, xattrs_put_entry, &output, err);
+	return r;
+}
