@@ -17,6 +17,7 @@
 #include "base/output.h"
 #include "base/parse.h"
 #include "base/signal.h"
+#include "kernel/kernel.h"
 #include "members/naming.h"
 #include "serve/session/session.h"
 #include "unmount.h"
@@ -39,6 +40,8 @@ struct main_options {
 	char *volume, *mountpoint; /* absolute */
 	char **operands;           /* the same as they were given, for messages */
 	struct main_list *lists;
+	bool kernel;             /* no daemon: the kernel serves */
+	const char *daemon_word; /* a mount option that only a daemon can do */
 	bool foreground;
 	bool fake;   /* mount -f: everything but the mount */
 	bool helper; /* called by mount(8) */
@@ -165,6 +168,7 @@ static const struct main_word {
 	bool has_value;
 	struct option_value value;
 } main_words[] = {
+	{ "kernel", false, MAIN_TRUE(kernel) },
 	{ "version", true, OPTION_TEXT(struct main_options, serve.version, version_check_label) },
 	{ "digest", true, OPTION_CALL(main_set_digest) },
 	{ "verify", true, MAIN_WORD(serve.read.verify, "never", "always") },
@@ -199,6 +203,12 @@ static const char *const main_idle_words[] = {
 	"noauto", "user", "nouser", "users", "owner", "group", "async", "sync",
 };
 
+/* Words that mean nothing where no daemon runs. */
+static const char *const main_daemon_words[] = {
+	"verify", "io", "channel", "workers", "readahead", "prefetch", "on_error", "deadline", "control_group",
+	"direct_group", "follow", "notify", "versions",
+};
+
 #define MAIN_COUNT(ARRAY) (sizeof(ARRAY) / sizeof((ARRAY)[0]))
 
 /* x-systemd.automount, comment=..., user=NAME: for others to read. */
@@ -217,6 +227,9 @@ static int main_apply_word(struct main_options *options, const struct main_word 
 		return error_set(err, -EINVAL, "mount option '%s' needs a value", known->name);
 	if (!known->has_value && value)
 		return error_set(err, -EINVAL, "mount option '%s' takes no value", known->name);
+	for (size_t i = 0; i < MAIN_COUNT(main_daemon_words); i++)
+		if (!strcmp(main_daemon_words[i], known->name))
+			options->daemon_word = known->name;
 	r = option_set(&known->value, options, value, err);
 	return r < 0 ? error_wrap(err, r, "mount option '%s'", known->name) : 0;
 }
@@ -460,6 +473,17 @@ static int main_rehearse(const struct main_options *options)
 	return 0;
 }
 
+static int main_mount_kernel(const struct main_options *options)
+{
+	struct error err = { 0 };
+
+	if (kernel_mount(&options->serve, options->fake, &err) < 0) {
+		log_error(&err, "cannot mount '%s' on '%s'", options->operands[0], options->operands[1]);
+		return EXIT_MOUNT;
+	}
+	return 0;
+}
+
 /* Whether we were called as mount.datasetfs, or as umount.datasetfs and the like. */
 static bool main_is_called(const char *program, const char *prefix)
 {
@@ -500,6 +524,11 @@ static int main_command_line(int argc, char **argv, struct main_options *options
 			options->serve.version ? "version" : "digest");
 		return usage;
 	}
+	if (options->kernel && options->daemon_word) {
+		log_err("mount option 'kernel' cannot be combined with '%s': no daemon runs that could do it",
+			options->daemon_word);
+		return usage;
+	}
 	if (operands != 2) {
 		log_err("expected VOLUME and MOUNTPOINT, found %d of them, see '%s --help'", operands,
 			line->program);
@@ -530,6 +559,8 @@ int main(int argc, char **argv)
 	if (main_is_called(argv[0], "umount."))
 		return unmount_main(argc, argv);
 	status = main_command_line(argc, argv, &options);
+	if (status < 0 && options.kernel)
+		status = main_mount_kernel(&options);
 	if (status < 0 && options.fake)
 		status = main_rehearse(&options);
 	if (status < 0 && !options.foreground) {

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* By fsopen(2) and its relatives: paths may have commas, and the kernel says what it does not like. */
+#include "kernel/attach.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+/* The kernel's last message of level error, "e erofs: …", is the reason. */
+static int attach_failed(int context, const char *what, struct error *err)
+{
+	int code = errno;
+	char text[384], said[sizeof(text)] = "";
+	ssize_t n;
+
+	while ((n = read(context, text, sizeof(text) - 1)) > 0) {
+		text[n] = 0;
+		text[strcspn(text, "\n")] = 0;
+		if (n > 2 && text[0] == 'e')
+			memcpy(said, text + 2, (size_t)n - 1);
+	}
+	return error_set(err, -code, "%s: %s%s%s%s", what, strerror(code), said[0] ? " (" : "", said,
+			 said[0] ? ")" : "");
+}
+
+static int attach_configure(int context, const struct attach *attach, struct error *err)
+{
+	if (fsconfig(context, FSCONFIG_SET_STRING, "source", attach->image, 0) < 0)
+		return attach_failed(context, "the kernel does not take the image", err);
+	for (uint32_t i = 0; i < attach->count; i++)
+		if (fsconfig(context, FSCONFIG_SET_STRING, "device", attach->devices[i], 0) < 0)
+			return attach_failed(context, "the kernel does not take a further device", err);
+	if (fsconfig(context, FSCONFIG_SET_FLAG, "ro", NULL, 0) < 0 ||
+	    fsconfig(context, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+		return attach_failed(context, "the kernel cannot mount the image as EROFS", err);
+	return 0;
+}
+
+int attach_mount(const struct attach *attach, struct error *err)
+{
+	unsigned attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOATIME |
+			      (attach->noexec ? MOUNT_ATTR_NOEXEC : 0) | (attach->suid ? 0 : MOUNT_ATTR_NOSUID);
+	auto_close int context = fsopen("erofs", FSOPEN_CLOEXEC), tree = -1;
+	int r;
+
+	if (context < 0)
+		return errno == ENODEV ? error_set(err, -ENODEV, "the kernel has no EROFS, see 'modprobe erofs'") :
+					 error_errno(err, "cannot begin to mount");
+	r = attach_configure(context, attach, err);
+	if (r < 0)
+		return r;
+	tree = fsmount(context, FSMOUNT_CLOEXEC, attributes);
+	if (tree < 0)
+		return attach_failed(context, "the kernel cannot mount the image as EROFS", err);
+	if (move_mount(tree, "", AT_FDCWD, attach->mountpoint, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return error_errno(err, "cannot mount on '%s'", attach->mountpoint);
+	return 0;
+}

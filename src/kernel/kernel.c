@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* Loads a version, makes its EROFS in memory and mounts it with the volume's members as further devices. A member that
+ * is a file becomes a loop device, as does the image; those go with the mount. */
+#include "kernel/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/format.h"
+#include "base/log.h"
+#include "device/locate.h"
+#include "erofs/erofs_image.h"
+#include "image/catalogue.h"
+#include "image/dump.h"
+#include "image/index_load.h"
+#include "kernel/attach.h"
+#include "kernel/loop.h"
+#include "members/assembly.h"
+#include "members/naming.h"
+#include "serve/opening/headroom.h"
+
+#define KERNEL_READAHEAD 1024 /* KiB, as on our own mounts */
+
+struct kernel {
+	const struct serve_options *options;
+	struct assembly assembly;
+	struct superblock super;
+	struct catalogue catalogue;
+	const struct version *version;
+	struct index *index;
+	struct erofs_image *image;
+	int memory; /* with the image */
+	struct loop loop;
+	struct loop *loops; /* by member; path: the device itself where it is one */
+	char **paths;
+};
+
+static void kernel_close(struct kernel *kernel)
+{
+	uint32_t count = kernel->assembly.array ? kernel->assembly.array->count : 0;
+
+	loop_close(&kernel->loop);
+	for (uint32_t i = 0; i < count; i++) {
+		if (kernel->loops)
+			loop_close(&kernel->loops[i]);
+		if (kernel->paths)
+			free(kernel->paths[i]);
+	}
+	free(kernel->loops);
+	free(kernel->paths);
+	close_fd(&kernel->memory);
+	erofs_image_free(kernel->image);
+	if (kernel->index)
+		index_close(kernel->index);
+	catalogue_free(&kernel->catalogue);
+	assembly_close(&kernel->assembly);
+}
+
+static int kernel_choose(struct kernel *kernel, struct error *err)
+{
+	const char *label = kernel->options->version;
+
+	kernel->version = label ? catalogue_by_label(&kernel->catalogue, label) : catalogue_current(&kernel->catalogue);
+	if (kernel->version)
+		return 0;
+	return label ? error_set(err, -ENOENT, "the volume has no version '%s'", label) :
+		       error_set(err, -ENOENT, "the volume has no current version, choose one with version=");
+}
+
+static int kernel_check_digest(const struct kernel *kernel, struct error *err)
+{
+	char found[65], expected[65];
+	uint8_t digest[32];
+	int r;
+
+	if (!kernel->options->has_digest)
+		return 0;
+	r = dump_digest(kernel->index, digest, err);
+	if (r < 0 || !memcmp(digest, kernel->options->digest, sizeof(digest)))
+		return r;
+	format_hex(digest, sizeof(digest), found);
+	format_hex(kernel->options->digest, sizeof(digest), expected);
+	return error_set(err, -EBADMSG, "version '%s' has the digest sha256:%s, expected sha256:%s",
+			 kernel->version->label, found, expected);
+}
+
+static int kernel_load(struct kernel *kernel, struct error *err)
+{
+	struct source *source;
+	int r = assembly_open(kernel->options->volume, &kernel->assembly, err);
+
+	if (r < 0)
+		return r;
+	source = &kernel->assembly.array->source;
+	r = catalogue_load(source, &kernel->super, &kernel->catalogue, err);
+	if (r == 0)
+		r = kernel_choose(kernel, err);
+	if (r == 0)
+		r = index_load(source, kernel->version, &kernel->catalogue.members, &kernel->index, err);
+	if (r == 0)
+		r = kernel_check_digest(kernel, err);
+	return r < 0 ? r : erofs_image_plan(source, kernel->version, kernel->index, kernel->options->suid,
+					    &kernel->image, err);
+}
+
+static int kernel_write_image(struct kernel *kernel, struct error *err)
+{
+	int r = headroom_check(erofs_image_sizes(kernel->image).bytes, 0, err);
+
+	if (r < 0)
+		return r;
+	kernel->memory = memfd_create("datasetfs-erofs", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (kernel->memory < 0)
+		return error_errno(err, "no memory for the image");
+	r = erofs_image_write(kernel->image, kernel->memory, err);
+	if (r == 0 && fcntl(kernel->memory, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
+		r = error_errno(err, "cannot seal the image");
+	return r;
+}
+
+/* The kernel opens a block device by its path: it must lead to what was checked. */
+static int kernel_member_device(struct kernel *kernel, uint32_t i, const struct stat *checked, struct error *err)
+{
+	struct stat st;
+
+	if (stat(kernel->paths[i], &st) < 0)
+		return error_errno(err, "'%s'", kernel->paths[i]);
+	if (!S_ISBLK(st.st_mode) || st.st_rdev != checked->st_rdev)
+		return error_set(err, -ESTALE, "'%s' is another device by now", kernel->paths[i]);
+	return 0;
+}
+
+static int kernel_member(struct kernel *kernel, uint32_t i, struct error *err)
+{
+	int fd = kernel->assembly.array->fds[i];
+	struct stat st;
+	int r = locate_path(kernel->assembly.names[i], &kernel->paths[i], err);
+
+	if (r < 0)
+		return r;
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "'%s'", kernel->paths[i]);
+	if (S_ISBLK(st.st_mode))
+		return kernel_member_device(kernel, i, &st, err);
+	r = loop_attach(fd, kernel->paths[i], true, &kernel->loops[i], err);
+	if (r < 0)
+		return r;
+	free(kernel->paths[i]);
+	kernel->paths[i] = strdup(kernel->loops[i].path);
+	return kernel->paths[i] ? 0 : error_set(err, -ENOMEM, "no memory for a path");
+}
+
+static int kernel_members(struct kernel *kernel, struct error *err)
+{
+	uint32_t count = kernel->assembly.array->count;
+	int r = 0;
+
+	kernel->loops = calloc(count, sizeof(*kernel->loops));
+	kernel->paths = calloc(count, sizeof(*kernel->paths));
+	if (!kernel->paths || !kernel->loops)
+		return error_set(err, -ENOMEM, "no memory for members");
+	for (uint32_t i = 0; i < count; i++)
+		kernel->loops[i].fd = -1;
+	for (uint32_t i = 0; r == 0 && i < count; i++)
+		r = kernel_member(kernel, i, err);
+	return r;
+}
+
+static int kernel_attach(struct kernel *kernel, struct error *err)
+{
+	struct attach attach = { .mountpoint = kernel->options->mountpoint,
+				 .image = kernel->loop.path,
+				 .devices = (const char *const *)kernel->paths,
+				 .count = kernel->assembly.array->count,
+				 .noexec = kernel->options->noexec,
+				 .suid = kernel->options->suid };
+	struct erofs_image_sizes sizes = erofs_image_sizes(kernel->image);
+	struct error why = { 0 };
+	char bytes[SIZE_TEXT_SIZE];
+	int r;
+
+	if (loop_set_readahead(&kernel->loop, KERNEL_READAHEAD, &why) < 0)
+		log_warn("read-ahead stays at the kernel's default: %s, ignoring", why.reason);
+	r = attach_mount(&attach, err);
+	if (r == 0)
+		log_info("the kernel serves '%s': version '%s' of '%s', %s of metadata in memory; nothing is verified",
+			 attach.mountpoint, kernel->version->label, kernel->options->volume,
+			 format_size(sizes.bytes, bytes));
+	return r;
+}
+
+int kernel_mount(const struct serve_options *options, bool is_rehearsed, struct error *err)
+{
+	struct kernel kernel = { .options = options, .memory = -1, .loop = { .fd = -1 } };
+	int r = geteuid() == 0 ? 0 : error_set(err, -EPERM, "only root may mount by the kernel");
+
+	if (r == 0)
+		r = kernel_load(&kernel, err);
+	if (r == 0 && !is_rehearsed)
+		r = kernel_write_image(&kernel, err);
+	if (r == 0 && !is_rehearsed)
+		r = loop_attach(kernel.memory, "datasetfs-erofs", false, &kernel.loop, err);
+	if (r == 0 && !is_rehearsed)
+		r = kernel_members(&kernel, err);
+	if (r == 0 && !is_rehearsed)
+		r = kernel_attach(&kernel, err);
+	kernel_close(&kernel);
+	return r;
+}

@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+/* A mount that the kernel serves by itself: no daemon stays. */
+#pragma once
+#include "serve/serve.h"
+
+/* Of the options volume, mountpoint, version, digest, noexec and suid count. is_rehearsed: everything but the mount. */
+must_check int kernel_mount(const struct serve_options *options, bool is_rehearsed, struct error *err);
