@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -149,6 +150,10 @@ static int kernel_member(struct kernel *kernel, uint32_t i, struct error *err)
 		return error_errno(err, "'%s'", kernel->paths[i]);
 	if (S_ISBLK(st.st_mode))
 		return kernel_member_device(kernel, i, &st, err);
+	/* The lock is the open file's, which the loop device keeps: nobody here changes the volume meanwhile. A device
+	 * needs none, as the kernel opens it exclusively. */
+	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
+		return error_set(err, -EBUSY, "'%s' is being changed, mount it when that is done", kernel->paths[i]);
 	r = loop_attach(fd, kernel->paths[i], true, &kernel->loops[i], err);
 	if (r < 0)
 		return r;

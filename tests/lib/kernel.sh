@@ -1,0 +1,32 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# Mounts that the kernel serves by itself: compares them with ours, and ends what is left of them.
+
+# kernel_end MOUNTPOINT: for clean-up only
+kernel_end() {
+    ! is_mounted "$1" || umount --lazy "$1"
+}
+
+# loops_of FILE: loop devices of a file
+loops_of() {
+    losetup --noheadings --output NAME --associated "$1"
+}
+
+has_no_loops() {
+    [ -z "$(loops_of "$1")" ]
+}
+
+# kernel_mount VOLUME [OPTIONS…]: datasetfs -o kernel on 'theirs'
+kernel_mount() {
+    mkdir -p theirs
+    at_exit kernel_end theirs
+    datasetfs -o kernel "${@:2}" "$1" theirs 2>kernel.log || fail "-o kernel: $(cat kernel.log)"
+    assert_contains "what it says" "$(cat kernel.log)" "the kernel serves '$PWD/theirs': version "
+}
+
+# views_agree: the mounts 'ours' and 'theirs' show the same
+views_agree() {
+    compare ours theirs --ignore holes,inodes
+    compare theirs ours --ignore holes,inodes
+    python3 "$DATASETFS_SOURCE/tests/fuse/kernel_view.py" ours theirs || fail "the views differ"
+}
