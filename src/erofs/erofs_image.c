@@ -391,8 +391,9 @@ static int image_check_members(struct source *source, const struct index *index,
 {
 	for (uint32_t i = 0; i < index->member_count; i++)
 		if ((index->members.count && index->members.list[i].missing_from) || !source_size(source, i))
-			return error_set(err, -ENOLINK, "member %" PRIu32 " of the volume is missing or stale, and the "
-							"kernel knows of no copies: 'datasetfsctl member list' shows it",
+			return error_set(err, -ENOLINK,
+					 "member %" PRIu32 " of the volume is missing or stale, and the kernel knows "
+					 "of no copies: 'datasetfsctl member list' shows it",
 					 i);
 	return 0;
 }

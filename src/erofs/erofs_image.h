@@ -21,9 +21,9 @@ struct erofs_image_sizes {
 	bool needs_48bit; /* Linux 6.15 */
 };
 
-/* Lays everything out; reads the last block of each file of which nothing else says what follows it there. suid: set-uid
- * and set-gid bits are kept. -EOPNOTSUPP: the version has compressed content; -ENOLINK: a member is missing.
- * source, version and index must live as long. */
+/* Lays everything out; reads the last block of each file, to learn what lies behind its end. suid: set-uid and set-gid
+ * bits are kept. -EOPNOTSUPP: the version has compressed content; -ENOLINK: a member is missing. source, version and
+ * index must live as long. */
 must_check int erofs_image_plan(struct source *source, const struct version *version, const struct index *index,
 				bool suid, struct erofs_image **ret, struct error *err);
 void erofs_image_free(struct erofs_image *image); /* may be NULL */

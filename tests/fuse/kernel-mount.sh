@@ -11,6 +11,7 @@ need_loop
 need_mount
 need_filesystem erofs
 need_space 600
+need_command getfattr fsck.erofs
 
 # both VOLUME: by us, and by the kernel
 both() {
@@ -62,6 +63,27 @@ rm -rf source/random
 for number in {1..40}; do head -c $((number * 300)) /dev/urandom >"source/new$number"; done
 pack volume source --label v2
 both volume volume
+
+say "attributes: of one set that many files share, more than an inode can share, and one as large as it may be"
+python3 - <<'END'
+import tarfile
+with tarfile.open("attributes.tar", "w", format=tarfile.PAX_FORMAT) as archive:
+    for number, count, size in ((1, 3, 5), (2, 3, 5), (3, 255, 7), (4, 256, 7), (5, 600, 3), (6, 1, 60000), (7, 1, 0)):
+        member = tarfile.TarInfo(f"file{number}")
+        member.pax_headers = {f"SCHILY.xattr.user.name{i}": "v" * size for i in range(count)}
+        archive.addfile(member)
+END
+pack attributes attributes.tar
+both attributes attributes
+mount_volume attributes ours
+kernel_mount attributes
+for number in {1..7}; do
+    getfattr --absolute-names -d "ours/file$number" | sed 1d >ours.list
+    getfattr --absolute-names -d "theirs/file$number" | sed 1d >theirs.list
+    [ -s ours.list ] && sort ours.list | diff - <(sort theirs.list) || fail "attributes of file$number"
+done
+umount theirs
+unmount ours
 
 say "set-uid bits"
 kernel_mount volume

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""What compare.py does not look at: files by mmap(2), with what stands behind their ends, types of names in listings, links
-of directories.
+"""What compare.py does not look at: files by mmap(2), with what stands behind their ends, types of names in listings,
+links of directories.
 
 usage: kernel_view.py OURS KERNEL
 

@@ -175,17 +175,28 @@ static void erofs_json(const struct erofs_export *export, const char *file, bool
 	putchar('\n');
 }
 
+/* A file becomes a device only by losetup(8). */
+static void erofs_text_device(const char *name)
+{
+	struct stat st;
+	bool is_file = stat(name, &st) == 0 && S_ISREG(st.st_mode);
+
+	text_print(is_file ? ",device=$(losetup -rf --show %s)" : ",device=%s", name);
+}
+
 static void erofs_text(const struct erofs_export *export, const char *file, bool is_written)
 {
 	struct erofs_image_sizes sizes = erofs_image_sizes(export->image);
 	char bytes[SIZE_TEXT_SIZE], copied[SIZE_TEXT_SIZE];
 
-	text_print("'%s': %s%s for %" PRIu64 " inodes (%" PRIu64 " bytes each), with %s of %" PRIu64 " files\n", file,
-		   is_written ? "" : "would have ", format_size(sizes.bytes, bytes), sizes.inodes,
-		   sizes.bytes / sizes.inodes, format_size(sizes.copied_bytes, copied), sizes.copied_files);
-	text_print("mount -t erofs -o ro,nosuid,nodev");
+	text_print("'%s': %s%s for %" PRIu64 " inodes, with %s of %" PRIu64 " files; %" PRIu64
+		   " bytes each beside that\n",
+		   file, is_written ? "" : "would have ", format_size(sizes.bytes, bytes), sizes.inodes,
+		   format_size(sizes.copied_bytes, copied), sizes.copied_files,
+		   (sizes.bytes - sizes.copied_bytes) / sizes.inodes);
+	text_print("mount -t erofs -o loop,ro,nosuid,nodev");
 	for (uint32_t i = 0; i < export->volume->array->count; i++)
-		text_print(",device=%s", export->volume->names[i]);
+		erofs_text_device(export->volume->names[i]);
 	text_print(" %s MOUNTPOINT\n", file);
 }
 
