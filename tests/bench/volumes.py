@@ -78,6 +78,23 @@ class Ours:
             wait_end(stats["pid"])
 
 
+class OursByKernel:
+    """A version that the kernel serves by itself; nothing in it may be compressed."""
+
+    image = "datasetfs"
+
+    def missing(self, _programs, _work):
+        return None if machine.has_filesystem("erofs") else "the kernel has no erofs"
+
+    @contextlib.contextmanager
+    def mounted(self, programs, device, mountpoint):
+        sh(programs.datasetfs, "-o", "kernel", device, mountpoint)
+        try:
+            yield None
+        finally:
+            machine.unmount(mountpoint)
+
+
 @contextlib.contextmanager
 def uring_enabled(wanted):
     """FUSE over io_uring is off in the kernel by default; it is asked when a filesystem is mounted. The switch is one
@@ -261,6 +278,8 @@ def contestant(name, compress=None, by_volume=False):
         return Unmounted()
     if base in ("lib", "run"):
         return Ours("dev", compress)
+    if base == "kernel":
+        return OursByKernel()
     if base in OURS:
         return Ours(base, compress, ("readahead=off",) if variant_of(name) == "off" else ())
     return RIVALS[base]
