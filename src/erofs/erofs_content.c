@@ -125,7 +125,7 @@ int erofs_content_copy(struct erofs_content *content, const struct inode *inode,
 	uint64_t size;
 	int r;
 
-	if (sink->fd < 0)
+	if (!erofs_sink_is_real(sink))
 		return erofs_sink_put(sink, NULL, length, err);
 	extent_map(&cursor, content->index, inode, offset, length, &size);
 	while ((r = extent_next(&cursor, &piece, err)) > 0) {

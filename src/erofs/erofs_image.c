@@ -16,6 +16,7 @@
 #include "erofs/erofs_content.h"
 #include "erofs/erofs_directory.h"
 #include "erofs/erofs_format.h"
+#include "erofs/erofs_packing.h"
 #include "erofs/erofs_runs.h"
 #include "erofs/erofs_super.h"
 #include "erofs/erofs_xattrs.h"
@@ -35,7 +36,8 @@ struct erofs_image {
 	struct erofs_image_sizes sizes;
 	/* Of a walk: */
 	bool is_written;
-	struct erofs_sink meta, data;
+	struct erofs_packing packing;
+	struct erofs_sink record, data; /* record: of an inode */
 	struct erofs_runs runs;
 	struct erofs_directory directory;
 };
@@ -48,11 +50,6 @@ struct image_body {
 	const uint8_t *inside; /* what lies behind the inode; NULL: the end of a file */
 	uint32_t inside_length;
 };
-
-static uint64_t image_at(const struct erofs_image *image)
-{
-	return image->meta.start + image->meta.at;
-}
 
 static uint64_t image_next_block(const struct erofs_image *image)
 {
@@ -153,29 +150,33 @@ static int image_put_entry(struct erofs_image *image, const struct erofs_run *ru
 	struct erofs_chunk_index index = { .block = dsfs_le32_of((uint32_t)to) };
 
 	if (!image->geometry.is_indexed)
-		return erofs_sink_put(&image->meta, &index.block, sizeof(index.block), err);
+		return erofs_sink_put(&image->record, &index.block, sizeof(index.block), err);
 	index.block_hi = dsfs_le16_of((uint16_t)(to >> 32));
 	index.device = dsfs_le16_of(run->kind == EROFS_RUN_VOLUME ? (uint16_t)(run->member + 1) : 0);
-	return erofs_sink_put(&image->meta, &index, sizeof(index), err);
+	return erofs_sink_put(&image->record, &index, sizeof(index), err);
+}
+
+static uint64_t image_entry_bytes(const struct erofs_image *image)
+{
+	return image->geometry.is_indexed ? sizeof(struct erofs_chunk_index) : sizeof(dsfs_le32);
+}
+
+static uint64_t image_entry_count(const struct erofs_image *image)
+{
+	const struct erofs_run *last = &image->runs.list[image->runs.count - 1];
+
+	return ((last->block + last->count - 1) >> erofs_runs_chunk_log(&image->runs)) + 1;
 }
 
 static int image_put_map(struct erofs_image *image, struct error *err)
 {
-	const struct erofs_runs *runs = &image->runs;
-	const struct erofs_run *last = &runs->list[runs->count - 1];
-	uint32_t log = erofs_runs_chunk_log(runs);
-	uint64_t blocks = last->block + last->count, count = ((blocks - 1) >> log) + 1;
+	uint32_t log = erofs_runs_chunk_log(&image->runs);
+	uint64_t count = image_entry_count(image);
 	size_t cursor = 0;
-	int r;
+	int r = erofs_sink_align(&image->record, (uint32_t)image_entry_bytes(image), err);
 
-	if (count > IMAGE_MAP_MOST)
-		return error_set(err, -EFBIG, "its data and holes are too scattered for EROFS: %" PRIu64
-					      " entries, at most %" PRIu64 " are possible",
-				 count, IMAGE_MAP_MOST);
-	r = erofs_sink_put(&image->meta, NULL,
-			   image->geometry.is_indexed ? round_up(image_at(image), 8) - image_at(image) : 0, err);
 	for (uint64_t i = 0; r == 0 && i < count; i++)
-		r = image_put_entry(image, erofs_runs_at(runs, i << log, &cursor), i << log, err);
+		r = image_put_entry(image, erofs_runs_at(&image->runs, i << log, &cursor), i << log, err);
 	return r;
 }
 
@@ -285,14 +286,23 @@ static int image_link(struct erofs_image *image, const struct inode *inode, stru
 
 /* ---- inodes ---- */
 
-/* Inode and attributes' header never lie across the end of a block, nor what is behind them inside. */
-static int image_begin_inode(struct erofs_image *image, uint32_t length, struct error *err)
+/* What an inode and what belongs to it takes. */
+static int image_measure(const struct erofs_image *image, const struct inode *inode, const struct image_body *body,
+			 uint64_t *ret, struct error *err)
 {
-	int r = erofs_sink_align(&image->meta, EROFS_SLOT, err);
+	uint64_t bytes = sizeof(struct erofs_inode) + image_xattr_bytes(image, inode), count;
 
-	if (r == 0 && image_at(image) % EROFS_BLOCK + length > EROFS_BLOCK)
-		r = erofs_sink_align(&image->meta, EROFS_BLOCK, err);
-	return r;
+	if (body->layout == EROFS_CHUNK_BASED) {
+		count = image_entry_count(image);
+		if (count > IMAGE_MAP_MOST)
+			return error_set(err, -EFBIG,
+					 "its data and holes are too scattered for EROFS: %" PRIu64
+					 " entries, at most %" PRIu64 " are possible",
+					 count, IMAGE_MAP_MOST);
+		bytes = round_up(bytes, image_entry_bytes(image)) + count * image_entry_bytes(image);
+	}
+	*ret = bytes + body->inside_length;
+	return 0;
 }
 
 static void image_encode(const struct erofs_image *image, const struct inode *inode, const struct image_body *body,
@@ -315,32 +325,41 @@ static void image_encode(const struct erofs_image *image, const struct inode *in
 	};
 }
 
+static int image_put_inside(struct erofs_image *image, const struct inode *inode, const struct image_body *body,
+			    struct error *err)
+{
+	uint32_t length = body->inside_length;
+
+	if (body->layout == EROFS_CHUNK_BASED)
+		return image_put_map(image, err);
+	if (!length || body->inside)
+		return erofs_sink_put(&image->record, body->inside, length, err);
+	return erofs_content_copy(&image->content, inode, inode->size - length, length, &image->record, err);
+}
+
 static int image_put_inode(struct erofs_image *image, const struct inode *inode, const struct image_body *body,
 			   struct error *err)
 {
 	const struct erofs_xattr_set *set = erofs_xattrs_of(&image->xattrs, inode);
-	bool is_inside = body->layout == EROFS_FLAT_INLINE;
+	uint64_t *place = &image->places[inode->ordinal], length = 0;
 	struct erofs_inode disk;
-	int r = image_begin_inode(image,
-				  is_inside ? (uint32_t)sizeof(disk) + (set ? set->bytes : 0) + body->inside_length :
-					      (uint32_t)sizeof(disk),
-				  err);
+	int r = image_measure(image, inode, body, &length, err);
 
+	if (r == 0)
+		r = erofs_packing_place(&image->packing, length, &image->record, err);
 	if (r < 0)
 		return r;
-	image->places[inode->ordinal] = image_at(image) / EROFS_SLOT << 1 | (image->places[inode->ordinal] & 1);
+	*place = image->record.start / EROFS_SLOT << 1 | (*place & 1);
 	image_encode(image, inode, body, &disk);
-	r = erofs_sink_put(&image->meta, &disk, sizeof(disk), err);
+	r = erofs_sink_put(&image->record, &disk, sizeof(disk), err);
 	if (r == 0 && set)
-		r = erofs_xattrs_put(&image->xattrs, set, &image->meta, err);
-	if (r < 0 || body->layout == EROFS_FLAT_PLAIN)
-		return r;
-	if (!is_inside)
-		return image_put_map(image, err);
-	if (body->inside)
-		return erofs_sink_put(&image->meta, body->inside, body->inside_length, err);
-	return erofs_content_copy(&image->content, inode, inode->size - body->inside_length, body->inside_length,
-				  &image->meta, err);
+		r = erofs_xattrs_put(&image->xattrs, set, &image->record, err);
+	if (r == 0)
+		r = image_put_inside(image, inode, body, err);
+	if (r == 0)
+		r = erofs_sink_flush(&image->record, err);
+	erofs_sink_close(&image->record);
+	return r;
 }
 
 static int image_inode(struct erofs_image *image, uint64_t ordinal, struct error *err)
@@ -371,16 +390,16 @@ static int image_walk(struct erofs_image *image, int fd, struct error *err)
 
 	image->is_written = fd >= 0;
 	image->sizes.copied_files = image->sizes.copied_bytes = 0;
-	r = erofs_sink_open(fd, erofs_super_bytes(image->index), &image->meta, err);
+	r = erofs_packing_open(fd, erofs_super_bytes(image->index) / EROFS_BLOCK, &image->packing, err);
 	if (r == 0)
 		r = erofs_sink_open(fd, image->geometry.data_block * EROFS_BLOCK, &image->data, err);
 	for (uint64_t i = INODE_ROOT; r == 0 && i <= image->index->shape.inode_count; i++)
 		r = image_inode(image, i, err);
 	if (r == 0)
-		r = erofs_sink_flush(&image->meta, err);
+		r = erofs_packing_flush(&image->packing, err);
 	if (r == 0)
 		r = erofs_sink_flush(&image->data, err);
-	erofs_sink_close(&image->meta);
+	erofs_packing_close(&image->packing);
 	erofs_sink_close(&image->data);
 	return r;
 }
@@ -408,7 +427,7 @@ static int image_layout(struct erofs_image *image, struct error *err)
 	if (r < 0)
 		return r;
 	geometry->root_nid = image->places[INODE_ROOT] >> 1;
-	geometry->xattr_block = round_up(image_at(image), EROFS_BLOCK) / EROFS_BLOCK;
+	geometry->xattr_block = image->packing.next;
 	geometry->data_block = geometry->xattr_block + round_up(image->xattrs.bytes, EROFS_BLOCK) / EROFS_BLOCK;
 	geometry->blocks = image_next_block(image);
 	image->sizes.bytes = geometry->blocks * EROFS_BLOCK;

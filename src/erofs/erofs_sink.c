@@ -11,6 +11,11 @@
 
 #define SINK_ROOM ((size_t)1 << 20)
 
+bool erofs_sink_is_real(const struct erofs_sink *sink)
+{
+	return sink->fd >= 0 || sink->memory;
+}
+
 int erofs_sink_open(int fd, uint64_t start, struct erofs_sink *ret, struct error *err)
 {
 	*ret = (struct erofs_sink){ .fd = fd, .start = start };
@@ -45,6 +50,15 @@ int erofs_sink_flush(struct erofs_sink *sink, struct error *err)
 	return 0;
 }
 
+static void sink_remember(struct erofs_sink *sink, const void *bytes, uint64_t length)
+{
+	if (sink->memory && bytes)
+		memcpy(sink->memory + sink->at, bytes, length);
+	else if (sink->memory)
+		memset(sink->memory + sink->at, 0, length);
+	sink->at += length;
+}
+
 int erofs_sink_put(struct erofs_sink *sink, const void *bytes, uint64_t length, struct error *err)
 {
 	const uint8_t *from = bytes;
@@ -52,7 +66,7 @@ int erofs_sink_put(struct erofs_sink *sink, const void *bytes, uint64_t length, 
 	int r;
 
 	if (sink->fd < 0) {
-		sink->at += length;
+		sink_remember(sink, bytes, length);
 		return 0;
 	}
 	while (length) {

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* A part of an image that is written from its beginning to its end, or only measured. */
+/* A part of an image that is written from its beginning to its end: into a file, into memory, or only measured. */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 
 struct erofs_sink {
-	int fd;         /* -1: measures only */
-	uint64_t start; /* in the file */
-	uint64_t at;    /* bytes so far */
+	int fd;          /* -1: none */
+	uint8_t *memory; /* without fd: room for all of it; NULL: measures only */
+	uint64_t start;  /* in the image */
+	uint64_t at;     /* bytes so far */
 	uint8_t *buffer;
 	size_t fill;
 };
 
+bool erofs_sink_is_real(const struct erofs_sink *sink); /* false: only measures */
 must_check int erofs_sink_open(int fd, uint64_t start, struct erofs_sink *ret, struct error *err);
 void erofs_sink_close(struct erofs_sink *sink); /* what was not flushed is lost */
 /* bytes NULL: zeros. */
