@@ -485,7 +485,7 @@ static void test_a_full_list_of_damage(void **state)
 	assert_int_equal(damage_count(serve.damage), DAMAGE_MAX);
 	damage_write(serve.damage, out);
 	fclose(out);
-	assert_memory_equal(text, "0\t0\t1\ta b c\tv1\t-\n1\t0\t1\t", 19);
+	assert_memory_equal(text, "0\t0\t1\ta b c\tv1\t-\twrong\n1\t0\t1\t", 25);
 	assert_non_null(strstr(text, "\n# the list is full: 4116 times something else was found\n"));
 	free(text);
 }
