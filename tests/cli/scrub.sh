@@ -341,7 +341,37 @@ rm vol/b
 scrub 2 vol/a
 assert_contains "the member" "$(cat out)" "unknown member 1: it is missing"
 scrub 2 --repair vol/a
-assert_contains "the line" "$(cat err)" "member 1 is missing"
+assert_contains "the member" "$(cat out)" "unknown member 1: it is missing, what it has is skipped"
+
+say "a missing member, and what the others repair from each other"
+rm -rf three && mkdir three
+pack three/a,three/b,three/c tree --protect mirror:2 --segment-size 1M
+cp -r three three.kept
+# first MEMBER: the offset of a file's bytes that lie there first, and the file
+first() {
+    local name member offset
+    for name in tree/*; do
+        [ -s "$name" ] && [ -f "$name" ] || continue
+        read -r _ _ member offset _ < <(datasetfsctl stat --json three/a "${name#tree/}" | python3 "$LIB/chunks.py")
+        [ "$member" != "$1" ] || { echo "$offset ${name#tree/}" && return; }
+    done
+    fail "no file lies on member $1"
+}
+read -r offset _ < <(first 0) # its copy lies on b
+read -r other _ < <(first 1)  # and of this one on c
+spoil three/a "$offset"
+spoil three/b "$other"
+mv three/c away
+scrub 2 --repair three/a
+grep -q "^repaired chunk: .* taken from member 1 member=0 offset=$offset " out || fail "$(cat out)"
+assert_contains "what was skipped" "$(cat out)" "unknown member 2: it is missing, what it has is skipped"
+grep -q "^unknown chunk: .*, a member that is missing may have it right member=1 offset=$other " out || fail "$(cat out)"
+cmp three/a three.kept/a || fail "what b has was not taken from it"
+mv away three/c
+scrub 0 --repair three/a
+grep -q "^repaired chunk: .* taken from member 2 member=1 offset=$other " out || fail "$(cat out)"
+scrub 0 three/a
+cmp three/b three.kept/b || fail "what c has was not taken from it"
 
 say "wrong options"
 assert_fails 2 "'4/3', expected N/T with 1 <= N <= T" datasetfsctl scrub --shard 4/3 kept/a

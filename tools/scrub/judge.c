@@ -554,12 +554,23 @@ static const char *judge_what(const struct judge_verdict *verdict)
 	return verdict->piece ? names[verdict->piece->kind] : "unused bytes";
 }
 
+/* Whether a member that is missing has another copy. */
+static bool judge_lacks_copies(const struct judge *judge)
+{
+	const struct members *members = &judge->setup.catalogue->members;
+	const struct member_group *group = members_group(members, judge->window.address);
+
+	return group && judge->count < 1u + group->redundant;
+}
+
 static enum finding_state judge_state(const struct judge *judge, const struct judge_verdict *verdict)
 {
 	if (verdict->is_unknown)
 		return FINDING_UNKNOWN;
+	if (verdict->from == JUDGE_NOBODY && verdict->piece)
+		return judge_lacks_copies(judge) ? FINDING_UNKNOWN : FINDING_LOST;
 	if (verdict->from == JUDGE_NOBODY)
-		return verdict->piece ? FINDING_LOST : FINDING_DAMAGED;
+		return FINDING_DAMAGED;
 	if (!judge->setup.repair)
 		return FINDING_DAMAGED;
 	return judge->overlaps || judge->copies[verdict->copy].code ? FINDING_FAILED : FINDING_REPAIRED;
@@ -567,7 +578,9 @@ static enum finding_state judge_state(const struct judge *judge, const struct ju
 
 static void judge_reason(const struct judge *judge, const struct judge_verdict *verdict, char *reason, size_t size)
 {
-	if (judge_state(judge, verdict) != FINDING_FAILED)
+	if (judge_state(judge, verdict) == FINDING_UNKNOWN && !verdict->is_unknown)
+		snprintf(reason, size, "%s, a member that is missing may have it right", verdict->reason);
+	else if (judge_state(judge, verdict) != FINDING_FAILED)
 		snprintf(reason, size, "%s", verdict->reason);
 	else if (judge->overlaps)
 		snprintf(reason, size, "%s, and is not repaired where chunks lie one over the other", verdict->reason);

@@ -305,7 +305,8 @@ static void scrub_close(struct scrub *scrub)
 	volume_close(scrub->volume);
 }
 
-/* For repair all of the volume is ours; otherwise nobody notices. A volume of one member has nothing to repair with. */
+/* For repair all of the volume is ours; otherwise nobody notices. A volume of one member has nothing to repair with.
+ * Members may be missing as long as every byte is there: nothing new is written, so the state has no second branch. */
 static int scrub_open(struct scrub *scrub, const char *name, struct error *err)
 {
 	int r = volume_open(name, &scrub->volume, err);
@@ -321,7 +322,7 @@ static int scrub_open(struct scrub *scrub, const char *name, struct error *err)
 		interrupt_install();
 		return 0;
 	}
-	r = volume_transaction(scrub->volume, DEGRADED_NOT, &scrub->transaction, err);
+	r = volume_transaction(scrub->volume, DEGRADED_HALF, &scrub->transaction, err);
 	scrub->source = scrub->transaction.source;
 	scrub->catalogue = &scrub->transaction.catalogue;
 	return r;

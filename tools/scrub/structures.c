@@ -94,7 +94,7 @@ void structures_missing(uint32_t member, struct findings *findings)
 	char name[STRUCTURES_NAME];
 
 	snprintf(name, sizeof(name), "member %" PRIu32, member);
-	error_set(&why, -ENODEV, "it is missing");
+	error_set(&why, -ENODEV, "it is missing, what it has is skipped");
 	structures_report(findings, member, name, FINDING_UNKNOWN, &why);
 }
 
@@ -181,9 +181,12 @@ int structures_repair(struct transaction *transaction, struct findings *findings
 
 	if (!list)
 		return error_set(err, -ENOMEM, "no memory for a list of structures");
-	for (uint32_t m = 0; m < transaction->member_count; m++)
-		for (uint32_t i = 0; i < STRUCTURES_COUNT; i++)
+	for (uint32_t m = 0; m < transaction->member_count; m++) {
+		if (!transaction->members[m].file)
+			structures_missing(m, findings);
+		for (uint32_t i = 0; transaction->members[m].file && i < STRUCTURES_COUNT; i++)
 			list[m].is_wrong[i] = structures_look(transaction->source, m, i, &list[m].why[i]) < 0;
+	}
 	r = transaction_begin(transaction, err);
 	for (uint32_t m = 0; r == 0 && m < transaction->member_count; m++)
 		structures_mend_wrong(transaction, m, list[m].is_wrong, list[m].why, findings);
