@@ -365,7 +365,8 @@ mv three/c away
 scrub 2 --repair three/a
 grep -q "^repaired chunk: .* taken from member 1 member=0 offset=$offset " out || fail "$(cat out)"
 assert_contains "what was skipped" "$(cat out)" "unknown member 2: it is missing, what it has is skipped"
-grep -q "^unknown chunk: .*, a member that is missing may have it right member=1 offset=$other " out || fail "$(cat out)"
+grep -q "^unknown chunk: .*, a member that is missing may have it right member=1 offset=$other " out ||
+    fail "$(cat out)"
 cmp three/a three.kept/a || fail "what b has was not taken from it"
 mv away three/c
 scrub 0 --repair three/a
