@@ -142,6 +142,8 @@ awk -v a="$before" -v b="$(own text cpu_seconds_total)" -v c="$daemon" -v d="$(s
         served = (d - c) * 100
         printf "a scrape of %d mounts: %.2f ms of the exporter, %.2f ms of a daemon\n", mounts, exporter, served
         exit b <= a || exporter / mounts + served > 150 }' || fail "it costs more than 1 % of a CPU each 15 s"
+reaped() { ! pgrep -P $EXPORTER; }
+wait_for 60 reaped || fail "processes are left of readers: $(pgrep -P $EXPORTER -a)"
 [ "$(own text scrapes_total)" -ge 10 ] || fail "scrapes: $(own text scrapes_total)"
 
 say "the end"

@@ -129,6 +129,26 @@ PKG_CONFIG=$PWD/pkg-config meson setup -Dtests=false without "$DATASETFS_SOURCE"
     { cat meson.log; fail "meson setup"; }
 assert_contains "meson setup without systemd.pc" "$(cat meson.log)" "the unit datasetfs@ is not installed"
 
+# What the exporter's unit would refuse: nothing of what strace sees when it is asked.
+if (strace -D -f -qq -o none true) 2>/dev/null; then
+    sed -i '/^CONNECT/d' etc/datasetfs/train.conf
+    start
+    "$LIB/mount-namespace" strace -f -qq -s 200 -e signal=none -o trace \
+        datasetfs-exporter --listen 127.0.0.1:0 2>exporter.log &
+    end_process_at_exit $!
+    tracer=$!
+    wait_for 60 grep -q 'metrics are at' exporter.log || fail "no exporter: $(cat exporter.log)"
+    python3 -c 'import sys, urllib.request
+assert b"datasetfs_exporter_scrapes_total 1" in urllib.request.urlopen(sys.argv[1], timeout=60).read()' \
+        "$(grep -o 'http://[^ ]*' exporter.log)" || fail "the exporter does not answer"
+    pkill -TERM -P "$tracer"
+    wait "$tracer" || fail "the exporter ended with status $?"
+    run ExecStop || fail "ExecStop"
+    python3 "$LIB/unit_allows.py" "$DATASETFS_BUILD/contrib/datasetfs-exporter.service" trace >refused ||
+        { cat refused; fail "the unit refuses what the exporter does"; }
+    [ ! -s refused ] || fail "the unit refuses what the exporter does: $(cat refused)"
+fi
+
 generator=/lib/systemd/system-generators/systemd-fstab-generator
 [ -x $generator ] || skip "no $generator"
 sed -n 's/\\-/-/g; /^ *nvme:uuid:.* datasetfs /p' "$page" >fstab

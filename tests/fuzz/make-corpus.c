@@ -213,6 +213,19 @@ static void seed_wire(const char *folder)
 	seed_request(folder, "wire-unlink", FUSE_UNLINK, "a name", 7);
 }
 
+static void seed_exposition(const char *folder)
+{
+	static const char text[] =
+		"# HELP datasetfs_reads_total Reads.\n# TYPE datasetfs_reads_total counter\n"
+		"datasetfs_reads_total{member=\"0\",name=\"a \\\\ \\\" \\n\"} 7\ndatasetfs_reads_total{member=\"1\"} 8\n"
+		"# HELP datasetfs_seconds Times.\n# TYPE datasetfs_seconds histogram\n"
+		"datasetfs_seconds_bucket{le=\"0.5\"} 1\ndatasetfs_seconds_bucket{le=\"+Inf\"} 2\n"
+		"datasetfs_seconds_sum 1.5\ndatasetfs_seconds_count 2\n"
+		"# HELP datasetfs_version_info V.\n# TYPE datasetfs_version_info gauge\ndatasetfs_version_info 1\n";
+
+	write_seed(folder, "exposition-1", "", 0, text, sizeof(text) - 1);
+}
+
 static void seed_json(const char *folder)
 {
 	static const char text[] = "{\"label\": \"v1\", \"volume\": \"a \\\"b\\\"\\udcff\", \"sequence\": 7, "
@@ -312,6 +325,7 @@ int main(int argc, char **argv)
 	seed_catalogue(argv[1]);
 	seed_catalogue_of_members(argv[1]);
 	seed_index(argv[1]);
+	seed_exposition(argv[1]);
 	seed_json(argv[1]);
 	seed_holes(argv[1]);
 	seed_block_sums(argv[1], "block-sums-small", 20, 3);

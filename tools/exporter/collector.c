@@ -63,8 +63,7 @@ int collector_new(unsigned timeout, struct collector **ret, struct error *err)
 	return 0;
 }
 
-/* Processes that hang are left behind: SIGKILL is all that can be done. */
-static void collector_drop_stuck(struct collector *collector)
+void collector_reap(struct collector *collector)
 {
 	struct collector_stuck **at = &collector->stuck, *stuck;
 
@@ -153,7 +152,7 @@ int collector_begin(struct collector *collector, struct error *err)
 
 	if (collector->is_busy)
 		return 0;
-	collector_drop_stuck(collector);
+	collector_reap(collector);
 	r = mounts_read(&collector->mounts, err);
 	if (r < 0)
 		return r;

@@ -14,6 +14,8 @@ void collector_free(struct collector *collector); /* NULL does nothing */
 
 /* Begins to ask all mounts, if that is not under way. */
 must_check int collector_begin(struct collector *collector, struct error *err);
+/* A process has ended. */
+void collector_reap(struct collector *collector);
 bool collector_is_busy(const struct collector *collector);
 /* To be polled for something to read, for so many ms; -1: as long as it takes. */
 int collector_fd(const struct collector *collector);

@@ -91,6 +91,19 @@ static int exporter_step(struct exporter *exporter, struct error *err)
 	return r;
 }
 
+/* By a signal; those of readers that ended are taken as well. */
+static bool exporter_is_ended(const struct exporter *exporter)
+{
+	struct signalfd_siginfo info;
+
+	while (read(exporter->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo != SIGCHLD)
+			return true;
+		collector_reap(exporter->collector);
+	}
+	return false;
+}
+
 /* Until SIGTERM or SIGINT. */
 static int exporter_loop(struct exporter *exporter, struct error *err)
 {
@@ -105,7 +118,7 @@ static int exporter_loop(struct exporter *exporter, struct error *err)
 		wait = exporter_least(server_wait(exporter->server), collector_wait(exporter->collector));
 		if (poll(polled, 3, wait) < 0 && errno != EINTR)
 			return error_errno(err, "cannot wait");
-		if (polled[0].revents)
+		if (exporter_is_ended(exporter))
 			return 0;
 		r = exporter_step(exporter, err);
 	}
@@ -116,14 +129,16 @@ static int exporter_loop(struct exporter *exporter, struct error *err)
 
 static int exporter_take_signals(int *ret, struct error *err)
 {
-	sigset_t ends;
+	sigset_t taken;
 
 	signal(SIGPIPE, SIG_IGN);
-	sigemptyset(&ends);
-	sigaddset(&ends, SIGTERM);
-	sigaddset(&ends, SIGINT);
-	sigprocmask(SIG_BLOCK, &ends, NULL);
-	*ret = signalfd(-1, &ends, SFD_CLOEXEC);
+	signal(SIGCHLD, SIG_DFL); /* who started us may have ignored it */
+	sigemptyset(&taken);
+	sigaddset(&taken, SIGCHLD);
+	sigaddset(&taken, SIGTERM);
+	sigaddset(&taken, SIGINT);
+	sigprocmask(SIG_BLOCK, &taken, NULL);
+	*ret = signalfd(-1, &taken, SFD_CLOEXEC | SFD_NONBLOCK);
 	return *ret < 0 ? error_errno(err, "cannot wait for signals") : 0;
 }
 
