@@ -253,7 +253,8 @@ say "a block that cannot be read on the only other member"
 back
 rm c
 env FAULT_KIND=read FAULT_AT=1 FAULT_TIMES=1000000 FAULT_FROM=7000064 FAULT_VOLUME="$PWD/d" \
-    LD_PRELOAD="$PWD/fault.so" datasetfsctl member replace a 2 new >out 2>err && fail "it says that it is done: $(cat out)"
+    LD_PRELOAD="$PWD/fault.so" datasetfsctl member replace a 2 new >out 2>err &&
+    fail "it says that it is done: $(cat out)"
 assert_contains "the line" "$(cat err)" \
     " of member 3 cannot be read, and no other member that is there has them"
 at=$(sed -n 's/.*: 4096 bytes at offset \([0-9]*\) of member 3 .*/\1/p' err)
@@ -265,7 +266,8 @@ assert_eq "it goes on" "$(said resumed)" true
 whole a "a block that could be read later"
 back
 env FAULT_KIND=read FAULT_AT=1 FAULT_TIMES=1000000 FAULT_FROM=7000064 FAULT_VOLUME="$PWD/d" \
-    LD_PRELOAD="$PWD/fault.so" datasetfsctl member replace a 2 new >out 2>err || fail "the former one has it: $(cat err)"
+    LD_PRELOAD="$PWD/fault.so" datasetfsctl member replace a 2 new >out 2>err ||
+    fail "the former one has it: $(cat err)"
 rm c
 whole a "a block that the former member had"
 
