@@ -175,6 +175,8 @@ static int image_put_map(struct erofs_image *image, struct error *err)
 	size_t cursor = 0;
 	int r = erofs_sink_align(&image->record, (uint32_t)image_entry_bytes(image), err);
 
+	if (r == 0 && !erofs_sink_is_real(&image->record))
+		return erofs_sink_put(&image->record, NULL, count * image_entry_bytes(image), err);
 	for (uint64_t i = 0; r == 0 && i < count; i++)
 		r = image_put_entry(image, erofs_runs_at(&image->runs, i << log, &cursor), i << log, err);
 	return r;

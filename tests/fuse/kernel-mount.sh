@@ -104,6 +104,17 @@ umount theirs
 wait_for 10 has_no_loops volume || fail "a loop device is left"
 datasetfsctl remove volume v1
 
+say "what is refused leaves nothing"
+assert_fails 32 "is being changed, mount it when that is done" flock volume datasetfs -o kernel volume theirs
+assert_fails 32 "the volume has no version 'v9'" datasetfs -o kernel,version=v9 volume theirs
+assert_fails 32 "expected sha256:00" datasetfs -o "kernel,digest=sha256:$(printf '0%.0s' {1..64})" volume theirs
+assert_fails 2 "mount option 'kernel' cannot be combined with 'verify': no daemon runs that could do it" \
+    datasetfs -o kernel,verify=always volume theirs
+ln -s "$(command -v datasetfs)" mount.datasetfs
+./mount.datasetfs volume "$PWD/theirs" -f -o kernel || fail "a rehearsal"
+! is_mounted theirs || fail "something is mounted"
+has_no_loops volume || fail "a loop device is left of a mount that was refused"
+
 say "several members"
 pack a,b,c source --protect none
 both b a b c
