@@ -123,6 +123,10 @@ if can_mount; then
     ask text
     ! grep -qF "mountpoint=\"$PWD/mnt2\"" text || fail "a mount that is covered is reported"
     umount mnt2
+    mount --bind mnt mnt2
+    ask text
+    ! grep -qF "mountpoint=\"$PWD/mnt2\"" text || fail "what is seen there is reported as what is below it"
+    umount mnt2
     mkdir bound
     mount --bind mnt2 bound
     at_exit umount "$PWD/bound"
@@ -145,6 +149,35 @@ awk -v a="$before" -v b="$(own text cpu_seconds_total)" -v c="$daemon" -v d="$(s
 reaped() { ! pgrep -P $EXPORTER; }
 wait_for 60 reaped || fail "processes are left of readers: $(pgrep -P $EXPORTER -a)"
 [ "$(own text scrapes_total)" -ge 10 ] || fail "scrapes: $(own text scrapes_total)"
+
+reader() { pgrep -P $EXPORTER | wc -l; }
+if is_root && can_mount; then
+    say "a mount whose readers cannot be killed"
+    mkdir silent
+    python3 "$DATASETFS_SOURCE/tests/fuse/silent.py" silent >silent.log 2>&1 &
+    silent=$!
+    end_daemon_at_exit $silent "$PWD/silent"
+    wait_for 60 grep -q ready silent.log || fail "no mount: $(cat silent.log)"
+    for _ in 1 2 3; do
+        ask text
+        assert_eq "up" "$(series text up silent) $(series text up mnt)" "0 1"
+    done
+    one() { [ "$(reader)" = 1 ]; }
+    wait_for 60 one || fail "$(reader) readers of a mount that was asked three times: $(pgrep -P $EXPORTER -a)"
+    stuck=$(pgrep -P $EXPORTER)
+    kill -TERM $EXPORTER
+    wait $EXPORTER || fail "it ended with status $?"
+    [ -n "$(started "$stuck")" ] || fail "the reader did not hang"
+    address=${URL#http://} before=$URL
+    start --timeout 1 --listen "${address%/metrics}"
+    assert_eq "the same address" "$URL" "$before"
+    ask text
+    assert_eq "up" "$(series text up mnt)" 1
+    kill $silent
+    wait_end $silent || fail "it cannot be killed"
+    umount -l silent
+    wait_end "$stuck" || fail "the reader stays"
+fi
 
 say "the end"
 kill -TERM $EXPORTER
