@@ -13,9 +13,10 @@ for i in {1..20}; do head -c $((i * 1000)) /dev/urandom >source/$i; done
 pack volume source
 pack other source --label other
 
+program=(datasetfs-exporter)
 start() {
     : >exporter.log
-    datasetfs-exporter --listen 127.0.0.1:0 "$@" 2>exporter.log &
+    "${program[@]}" --listen 127.0.0.1:0 "$@" 2>exporter.log &
     EXPORTER=$!
     end_process_at_exit $EXPORTER
     wait_for 60 grep -q 'metrics are at http://127.0.0.1:' exporter.log || fail "it does not begin: $(cat exporter.log)"
@@ -71,6 +72,20 @@ assert_eq "what a counter is called" "$(grep -c '^# TYPE datasetfs_served_bytes_
     grep -c '^# TYPE datasetfs_served_bytes counter$' open)" "1 1"
 ! command -v promtool >/dev/null || promtool check metrics <text || fail "promtool check metrics"
 assert_eq "as the mount says it" "$(series text device_reads_total mnt)" "$(stats mnt device_reads)"
+
+if is_root; then
+    say "as a user without rights, like the unit's"
+    chmod a+x .
+    cp "$(command -v datasetfs-exporter)" .
+    kill -TERM $EXPORTER
+    wait $EXPORTER || fail "it ended with status $?"
+    program=(setpriv --reuid 65534 --regid 65534 --clear-groups --bounding-set=-all --inh-caps=-all
+        ./datasetfs-exporter)
+    start
+    ask text
+    assert_eq "up" "$(series text up mnt) $(series text up mnt2)" "1 1"
+    assert_eq "bytes" "$(series text served_bytes_total mnt)" "$(cat size)"
+fi
 
 say "HTTP"
 python3 - "$URL" <<'END' || fail "HTTP"
@@ -156,7 +171,7 @@ if is_root && can_mount; then
     mkdir silent
     python3 "$DATASETFS_SOURCE/tests/fuse/silent.py" silent >silent.log 2>&1 &
     silent=$!
-    end_daemon_at_exit $silent "$PWD/silent"
+    end_process_at_exit $silent # before anything asks what is mounted there
     wait_for 60 grep -q ready silent.log || fail "no mount: $(cat silent.log)"
     for _ in 1 2 3; do
         ask text

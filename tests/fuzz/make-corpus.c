@@ -217,7 +217,8 @@ static void seed_exposition(const char *folder)
 {
 	static const char text[] =
 		"# HELP datasetfs_reads_total Reads.\n# TYPE datasetfs_reads_total counter\n"
-		"datasetfs_reads_total{member=\"0\",name=\"a \\\\ \\\" \\n\"} 7\ndatasetfs_reads_total{member=\"1\"} 8\n"
+		"datasetfs_reads_total{member=\"0\",name=\"a \\\\ \\\" \\n\"} 7\n"
+		"datasetfs_reads_total{member=\"1\"} 8\n"
 		"# HELP datasetfs_seconds Times.\n# TYPE datasetfs_seconds histogram\n"
 		"datasetfs_seconds_bucket{le=\"0.5\"} 1\ndatasetfs_seconds_bucket{le=\"+Inf\"} 2\n"
 		"datasetfs_seconds_sum 1.5\ndatasetfs_seconds_count 2\n"
