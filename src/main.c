@@ -18,6 +18,7 @@
 #include "base/parse.h"
 #include "base/signal.h"
 #include "kernel/kernel.h"
+#include "device/leftover.h"
 #include "members/naming.h"
 #include "serve/session/session.h"
 #include "unmount.h"
@@ -336,21 +337,18 @@ static const struct command_line main_helper_line = {
 	.options = main_helper_rows,
 };
 
-/* A dead mount may still answer stat() from the kernel's memory; access() asks its server. */
 static int main_check_mountpoint(const char *path, struct error *err)
 {
 	struct stat st;
+	int r = leftover_stat(path, &st, err);
 
-	if (stat(path, &st) < 0 || access(path, F_OK) < 0) {
-		if (errno == ENOTCONN || errno == ECONNABORTED)
-			return error_set(
-				err, -ENOTCONN,
-				"mountpoint '%s' has a mount whose daemon is gone, 'umount %s' first", path,
-				path);
-		return error_errno(err, "mountpoint '%s'", path);
-	}
+	if (r == -ENOENT)
+		return error_set(err, r, "mountpoint '%s' does not exist: 'mkdir -p %s' makes it", path, path);
+	if (r < 0)
+		return error_wrap(err, r, "mountpoint '%s'", path);
 	if (!S_ISDIR(st.st_mode))
-		return error_set(err, -ENOTDIR, "mountpoint '%s' is not a directory", path);
+		return error_set(err, -ENOTDIR, "mountpoint '%s' is not a directory: VOLUME comes first, then "
+				 "MOUNTPOINT", path);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include "base/format.h"
 #include "base/log.h"
 #include "health.h"
+#include "device/leftover.h"
 #include "mounted.h"
 #include "percentile.h"
 #include "reported.h"
@@ -283,8 +284,9 @@ int status_run(int argc, char **argv)
 
 	if (!verb_parse(&status_line, argc, argv, &options, 1, 1, &operands, &status))
 		return status;
-	r = stat(argv[1], &st) < 0 ? error_set(&err, -errno, "%s", strerror(errno)) :
-				     mounted_find(st.st_dev, &mounted, &err);
+	r = leftover_stat(argv[1], &st, &err);
+	if (r == 0)
+		r = mounted_find(st.st_dev, &mounted, &err);
 	if (r == 0)
 		r = status_show_mount(&mounted, options.json, &err);
 	mounted_free(&mounted);

@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "datasetfs/control.h"
+#include "device/leftover.h"
 #include "mounted.h"
 #include "text.h"
 #include "verb.h"
@@ -53,8 +54,9 @@ static int switch_open(const char *mount, int *ret, struct error *err)
 	struct stat st;
 	int r;
 
-	r = stat(mount, &st) < 0 ? error_set(err, -errno, "%s", strerror(errno)) :
-				   mounted_find(st.st_dev, &mounted, err);
+	r = leftover_stat(mount, &st, err);
+	if (r == 0)
+		r = mounted_find(st.st_dev, &mounted, err);
 	if (r == 0 && asprintf(&path, "%s/%s/%s", mounted.point, DSFS_CONTROL_FOLDER, DSFS_CONTROL_CONTROL) < 0) {
 		path = NULL;
 		r = error_set(err, -ENOMEM, "no memory for a path");

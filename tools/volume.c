@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "base/log.h"
+#include "device/leftover.h"
 #include "device/locate.h"
 #include "members/assembly.h"
 #include "members/naming.h"
@@ -35,12 +36,12 @@ static int volume_find_mount(const char *name, struct mounted *ret, struct stat 
 	int r;
 
 	if (lstat(name, st) < 0)
-		return error_set(err, -errno, "%s", strerror(errno));
+		return leftover_error(errno, name, err);
 	r = mounted_find(st->st_dev, ret, err);
 	if (r != -ENOENT || !S_ISLNK(st->st_mode))
 		return r;
 	if (stat(name, st) < 0)
-		return error_set(err, -errno, "%s", strerror(errno));
+		return leftover_error(errno, name, err);
 	return mounted_find(st->st_dev, ret, err);
 }
 
@@ -217,7 +218,7 @@ int volume_find(const struct catalogue *catalogue, const char *label, struct ver
 	struct version *version = catalogue_by_label(catalogue, label);
 
 	if (!version)
-		return error_set(err, -ENOENT, "there is no version '%s' on the volume", label);
+		return catalogue_refuse(catalogue, label, err);
 	*ret = version;
 	return 0;
 }

@@ -31,7 +31,7 @@ static int busy_check_mounts(dev_t device, struct error *err)
 		if (sscanf(line, "%*d %*d %u:%u %*s %255s", &device_major, &device_minor, where) == 3 &&
 		    makedev(device_major, device_minor) == device) {
 			mountinfo_unescape(where);
-			return error_set(err, -EBUSY, "it is mounted on '%s'", where);
+			return error_set(err, -EBUSY, "it is mounted on '%s': unmount it first", where);
 		}
 	return 0;
 }

@@ -72,7 +72,8 @@ static int init_check(const struct request *request, struct error *err)
 
 	if (in->major != FUSE_KERNEL_VERSION || in->minor < 31)
 		return error_set(err, -EPROTO,
-				 "the kernel speaks FUSE %u.%u, expected 7.31 or newer (Linux 5.4)",
+				 "the kernel speaks FUSE %u.%u, expected 7.31 or newer: boot Linux 5.4 or newer, or "
+				 "read the volume without a mount, by libdatasetfs",
 				 in->major, in->minor);
 	if (!(in->flags & FUSE_MAX_PAGES))
 		return error_set(err, -EPROTO, "the kernel offers no FUSE requests above 128 KiB");

@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "fuse/farewell.h"
+#include "fuse/refusal.h"
 #include "fuse/utab.h"
 
 struct mount {
@@ -158,7 +159,7 @@ int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct
 	mount_reason[0] = 0;
 	r = mount_session(setup, &mount->session, err);
 	if (r == 0 && mount_session_mount(mount->session, mountpoint) != 0)
-		r = error_set(err, -EIO, "%s", mount_reason[0] ? mount_reason : "libfuse gives no reason");
+		r = refusal_explain(mount_reason, err);
 	if (r == 0)
 		r = mount_look(mount, &info, err);
 	if (r < 0) {

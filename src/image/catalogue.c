@@ -13,6 +13,8 @@
 #include "image/address.h"
 #include "image/members_table.h"
 
+#define CATALOGUE_NAMED 4 /* labels in a message */
+
 void catalogue_free(struct catalogue *catalogue)
 {
 	for (uint32_t i = 0; i < catalogue->version_count; i++)
@@ -222,6 +224,22 @@ struct version *catalogue_by_label(const struct catalogue *catalogue, const char
 		if (!strcmp(catalogue->versions[i].label, label))
 			return &catalogue->versions[i];
 	return NULL;
+}
+
+int catalogue_refuse(const struct catalogue *catalogue, const char *label, struct error *err)
+{
+	const uint32_t count = catalogue->version_count;
+	uint32_t first = count > CATALOGUE_NAMED ? count - CATALOGUE_NAMED : 0; /* the newest ones */
+	char there[CATALOGUE_NAMED * (DSFS_LABEL_MAX + 2) + 1] = "";
+	size_t length = 0;
+
+	if (!count)
+		return error_set(err, -ENOENT, "the volume has no version '%s', and no other: publish one", label);
+	for (uint32_t i = first; i < count; i++)
+		length += (size_t)snprintf(there + length, sizeof(there) - length, "%s%s", i > first ? ", " : "",
+					   catalogue->versions[i].label);
+	return error_set(err, -ENOENT, "the volume has no version '%s': choose one that it has, %s%s", label,
+			 first ? "the newest are " : "", there);
 }
 
 struct version *catalogue_by_sequence(const struct catalogue *catalogue, uint64_t sequence)

@@ -54,6 +54,8 @@ must_check int catalogue_check_writable(const struct superblock *super, const st
 /* NULL when there is none. */
 struct version *catalogue_current(const struct catalogue *catalogue);
 struct version *catalogue_by_label(const struct catalogue *catalogue, const char *label);
+/* -ENOENT: there is none of this label, and which there are. */
+must_check int catalogue_refuse(const struct catalogue *catalogue, const char *label, struct error *err);
 struct version *catalogue_by_sequence(const struct catalogue *catalogue, uint64_t sequence);
 /* Compaction keeps the UUID, with another sequence; nothing else gives one twice. */
 struct version *catalogue_by_uuid(const struct catalogue *catalogue, const uint8_t *uuid);

@@ -39,7 +39,8 @@ static int superblock_check_head(const struct dsfs_superblock *disk, struct erro
 	uint64_t sum = checksum_64(disk, SUMMED);
 
 	if (memcmp(disk->magic, DSFS_MAGIC, sizeof(disk->magic)) != 0)
-		return error_set(err, -EBADMSG, "superblock: not a datasetfs volume");
+		return error_set(err, -EBADMSG, "superblock: not a datasetfs volume, expected one that "
+				 "mkdatasetfs made");
 	if (dsfs_le64_get(disk->checksum) != sum)
 		return error_set(err, -EBADMSG, "superblock: checksum %016" PRIx64 ", expected %016" PRIx64, sum,
 				 dsfs_le64_get(disk->checksum));

@@ -168,8 +168,11 @@ static const struct source_ops file_ops = {
 
 static int file_check_kind(mode_t mode, struct error *err)
 {
+	if (S_ISDIR(mode))
+		return error_set(err, -EINVAL, "it is a directory, neither a regular file nor a block device: "
+				 "name the volume in it, and VOLUME before any other folder");
 	if (!S_ISREG(mode) && !S_ISBLK(mode))
-		return error_set(err, -EINVAL, "neither a regular file nor a block device");
+		return error_set(err, -EINVAL, "neither a regular file nor a block device, expected a volume");
 	return 0;
 }
 
@@ -190,7 +193,8 @@ static int file_measure(int fd, struct file_geometry *geometry, struct error *er
 		if (ioctl(fd, BLKGETSIZE64, &geometry->size) < 0 || ioctl(fd, BLKSSZGET, &sector) < 0)
 			return error_errno(err, "cannot get the size of the block device");
 		if (sector != 512 && sector != 4096)
-			return error_set(err, -EOPNOTSUPP, "logical blocks of %d bytes, expected 512 or 4096", sector);
+			return error_set(err, -EOPNOTSUPP, "its logical blocks have %d bytes, expected 512 or 4096: "
+					 "attach or format the device with one of these", sector);
 		geometry->logical_block = (uint32_t)sector;
 	}
 	geometry->size = geometry->size / ALIGNMENT * ALIGNMENT;
@@ -213,7 +217,8 @@ static int file_claim(struct site *site, int fd, enum file_mode mode, bool is_de
 {
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno == EWOULDBLOCK)
-			return error_set(err, -EBUSY, "another publisher has it locked, or the kernel has it mounted");
+			return error_set(err, -EBUSY, "another publisher has it locked, or the kernel has it mounted");locked: 'lslocks' shows it, try "
+					 "again when it has ended");
 		return error_errno(err, "lock");
 	}
 	/* Between open and lock its former holder may have removed or replaced it. */
@@ -252,7 +257,8 @@ static int file_open_fd(const struct site *site, enum file_mode mode, bool *ret_
 	if (r == -EINVAL) /* e.g. an old tmpfs */
 		r = site_open(site, flags, ret_fd, &why);
 	if (r == -EBUSY)
-		return error_set(err, r, "it is mounted or another publisher has it open");
+		return error_set(err, r, "it is mounted or another publisher has it open: 'lsblk' and 'fuser' "
+				 "show who, try again when it has ended");
 	return r < 0 ? error_pass(err, r, &why) : 0;
 }
 

@@ -20,13 +20,24 @@ static void site_descriptor(int fd, char link[SITE_LINK_SIZE])
 
 /* --- finding --- */
 
+int site_refuse(int code, struct error *err)
+{
+	if (code == ENOENT)
+		return error_set(err, -code,
+				 "there is no such file or device: check the path, and that the device is attached");
+	if (code == EACCES)
+		return error_set(err, -code, "user %u may not open it: give the user the right to, or be root",
+				 (unsigned)geteuid());
+	return error_set(err, -code, "open: %s", strerror(code));
+}
+
 int site_find(const char *path, struct site *ret, struct error *err)
 {
 	struct site site = { .path = path, .folder = -1 };
 
 	site.file = open(path, O_PATH | O_CLOEXEC);
 	if (site.file < 0)
-		return error_errno(err, "open");
+		return site_refuse(errno, err);
 	*ret = site;
 	return 0;
 }
@@ -107,7 +118,7 @@ int site_open(const struct site *site, int flags, int *ret_fd, struct error *err
 	if (fd < 0 && errno == ENOENT)
 		return error_set(err, -ENOENT, "open: needs '/proc', which is not mounted");
 	if (fd < 0)
-		return error_errno(err, "open");
+		return site_refuse(errno, err);
 	*ret_fd = fd;
 	return 0;
 }

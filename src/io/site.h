@@ -17,6 +17,8 @@ struct site {
 
 #define SITE_NONE ((struct site){ .file = -1, .folder = -1 })
 
+/* What an errno of open(2) says about a path, and what to do; -code. */
+must_check int site_refuse(int code, struct error *err);
 /* What path leads to. -ENOENT: nothing. */
 must_check int site_find(const char *path, struct site *ret, struct error *err);
 /* What is open already, whatever the path that was walked leads to by now. */

@@ -159,7 +159,7 @@ static int direct_choose(const struct catalogue *catalogue, const struct wish *w
 	if (wish->version) {
 		version = catalogue_by_label(catalogue, wish->version);
 		if (!version)
-			return error_set(err, -ENOENT, "the volume has no version '%s'", wish->version);
+			return catalogue_refuse(catalogue, wish->version, err);
 	} else {
 		version = catalogue_current(catalogue);
 		if (!version)

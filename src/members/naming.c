@@ -14,6 +14,7 @@
 #include "base/parse.h"
 #include "datasetfs/format.h"
 #include "device/locate.h"
+#include "io/site.h"
 
 #define NAMING_UUID      "uuid:"
 #define NAMING_SUBSYSTEM "nvme://"
@@ -110,8 +111,13 @@ int naming_split(const char *volume, char ***ret, uint32_t *ret_count, struct er
 
 static int naming_absolute_one(const char *name, char **ret, struct error *err)
 {
+	int r;
+
 	*ret = name[0] == '/' || locate_is_identity(name) ? strdup(name) : realpath(name, NULL);
-	return *ret ? 0 : error_errno(err, "'%s'", name);
+	if (*ret)
+		return 0;
+	r = site_refuse(errno, err);
+	return error_wrap(err, r, "'%s'", name);
 }
 
 static int naming_join(char **names, uint32_t count, char **ret, struct error *err)

@@ -32,8 +32,8 @@ before=$(hash_of volume)
 datasetfsctl current volume three >/dev/null || fail "current again"
 assert_eq "a volume on which it was current already" "$(hash_of volume)" "$before"
 
-assert_fails 1 "there is no version 'four' on the volume" datasetfsctl current volume four
-assert_fails 1 "there is no version 'four' on the volume" datasetfsctl remove volume four
+assert_fails 1 "the volume has no version 'four'" datasetfsctl current volume four
+assert_fails 1 "the volume has no version 'four'" datasetfsctl remove volume four
 assert_fails 1 "cannot make 'one' current on 'missing': No such file" datasetfsctl current missing one
 assert_fails 1 "cannot remove 'one' from 'missing': No such file" datasetfsctl remove missing one
 assert_fails 1 "it is the current version" datasetfsctl remove volume three

@@ -149,7 +149,7 @@ static void test_one_file_is_what_it_is(void **argument)
 	assert_int_equal(ftruncate(fd, 4096), 0);
 	close(fd);
 	check_names("plain", "plain");
-	CHECK_REFUSED("nothing", -ENOENT, "No such file");
+	CHECK_REFUSED("nothing", -ENOENT, "there is no such file or device");
 	assert_int_equal(rename("plain", "with,comma"), 0);
 	check_names("with,comma", "with,comma");
 }

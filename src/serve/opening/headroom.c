@@ -52,7 +52,7 @@ static bool headroom_number(const char *path, const char *word, uint64_t *ret)
 
 /* all: what there is, left: what nobody uses. */
 static int headroom_compare(const struct headroom_need *need, uint64_t all, uint64_t left, const char *where,
-			    struct error *err)
+			    const char *advice, struct error *err)
 {
 	char wanted[SIZE_TEXT_SIZE], kept[SIZE_TEXT_SIZE], found[SIZE_TEXT_SIZE];
 	uint64_t keep = need->spare ? all / need->spare : 0;
@@ -66,8 +66,9 @@ static int headroom_compare(const struct headroom_need *need, uint64_t all, uint
 	if (left >= keep && left - keep >= need->bytes)
 		return 0;
 	return error_set(err, -ENOMEM,
-			 "not enough memory for its index: needs %s, %s must stay free, %s is available in %s",
-			 format_size(need->bytes, wanted), format_size(keep, kept), format_size(left, found), where);
+			 "not enough memory for its index: needs %s, %s must stay free, %s is available in %s: %s",
+			 format_size(need->bytes, wanted), format_size(keep, kept), format_size(left, found), where,
+			 advice);
 }
 
 /* One group of the hierarchy; path is the group's folder. */
@@ -87,7 +88,8 @@ static int headroom_group(const struct headroom_kind *kind, const char *path, co
 	for (unsigned i = 0; i < 2; i++)
 		if (headroom_number(file, kind->caches[i], &cache))
 			usage -= cache < usage ? cache : usage;
-	return headroom_compare(need, limit, limit > usage ? limit - usage : 0, "the control group", err);
+	return headroom_compare(need, limit, limit > usage ? limit - usage : 0, "the control group",
+				"raise its limit", err);
 }
 
 /* The group and those above it: each may have a limit. */
@@ -131,7 +133,8 @@ static int headroom_machine(const struct headroom_need *need, struct error *err)
 	if (!headroom_number("/proc/meminfo", "MemTotal", &all) ||
 	    !headroom_number("/proc/meminfo", "MemAvailable", &left))
 		return 0;
-	return headroom_compare(need, all * 1024, left * 1024, "the machine", err);
+	return headroom_compare(need, all * 1024, left * 1024, "the machine",
+				"end other programs, or take a machine with more memory", err);
 }
 
 static int headroom_look(const struct headroom_need *need, struct error *err)

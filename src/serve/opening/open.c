@@ -22,7 +22,7 @@ static int open_choose(const struct catalogue *catalogue, const struct open_wish
 
 	if (wish->label && *wish->label) {
 		*ret = catalogue_by_label(catalogue, wish->label);
-		return *ret ? 0 : error_set(err, -ENOENT, "the volume has no version '%s'", wish->label);
+		return *ret ? 0 : catalogue_refuse(catalogue, wish->label, err);
 	}
 	if (wish->uuid) {
 		format_uuid(wish->uuid, uuid);
@@ -66,7 +66,7 @@ static int open_check_room(struct serve *serve, const struct version *version, c
 	unsigned spare = 0;
 	int r = visitor ? visitor_check(visitor, &serve->generations, version, clock_now(), &spare, err) : 0;
 
-	if (r < 0 || !serve_current(serve))
+	if (r < 0)
 		return r;
 	return headroom_check(open_bytes(serve, version) + others, spare, err);
 }
