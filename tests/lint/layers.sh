@@ -73,7 +73,7 @@ may mkfs/output  base image io device members volume datasetfs spill options out
 may mkfs/layout  base image volume datasetfs spill source options content output layout
 may mkfs         base image io device volume datasetfs spill source source/archive options content output layout .
 may tools/describe base image datasetfs describe .
-may tools/export base image io erofs datasetfs export .
+may tools/export base image io erofsread device volume datasetfs export .
 may tools/member base image io device volume datasetfs member .
 may tools/nvme   base io device datasetfs nvme .
 may tools/verify base image io read datasetfs verify .
@@ -98,7 +98,8 @@ home 'liburing\.h'        src/io/ring.c
 home 'libnvme\.h'         src/device/nvme.c src/device/nvme_fabrics.c
 home 'fuse[a-z_]*\.h'     src/fuse/mount.c
 home 'blkid/[a-z0-9]*\.h' src/volume/occupant.c
-home 'archive[a-z_]*\.h'  mkfs/source/archive/tar_decode.c mkfs/source/archive/tar_unpack.c
+home 'archive[a-z_]*\.h'  mkfs/source/archive/tar_decode.c mkfs/source/archive/tar_unpack.c \
+    tools/export/tar_write.c
 home 'zlib\.h'            mkfs/source/archive/tar_unpack.c
 home 'microhttpd\.h'     tools/exporter/server.c
 home '(n?curses|term)[a-z_]*\.h' tools/top/screen.c

@@ -6,6 +6,7 @@
 
 static const struct subverb export_verbs[] = {
 	{ "erofs", export_erofs_run, &export_erofs_line },
+	{ "tar", export_tar_run, &export_tar_line },
 };
 
 static const struct option_spec export_table[] = { { 0 } };
@@ -13,7 +14,7 @@ static const struct option_spec export_table[] = { { 0 } };
 const struct command_line export_line = {
 	.program = "datasetfsctl export",
 	.usage = "VERB ...",
-	.summary = "Write a version for other programs.",
+	.summary = "Write a version for other programs."in another form.",
 	.options = export_table,
 };
 

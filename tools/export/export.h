@@ -3,6 +3,7 @@
 #pragma once
 #include "verb.h"
 
-extern const struct command_line export_erofs_line;
+extern const struct command_line export_erofs_line, export_tar_line;
 
 int export_erofs_run(int argc, char **argv);
+int export_tar_run(int argc, char **argv);

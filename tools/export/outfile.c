@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes beside the name and renames. */
+#include "export/outfile.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+static int outfile_check_former(const struct site *site, const struct array_source *volume, struct error *err)
+{
+	struct stat st, member;
+
+	if (fstat(site->file, &st) < 0)
+		return error_errno(err, "stat '%s'", site->path);
+	if (!S_ISREG(st.st_mode))
+		return error_set(err, -EINVAL, "'%s' is not a regular file", site->path);
+	for (uint32_t i = 0; i < volume->count; i++)
+		if (volume->fds[i] >= 0 && fstat(volume->fds[i], &member) == 0 && member.st_dev == st.st_dev &&
+		    member.st_ino == st.st_ino)
+			return error_set(err, -EINVAL, "'%s' is the volume itself", site->path);
+	return 0;
+}
+
+/* What path leads to, if anything, and where it is. */
+static int outfile_find(const char *path, bool replace, const struct array_source *volume, struct site *ret,
+			struct error *err)
+{
+	struct error why = { 0 };
+	int r = site_find(path, ret, &why);
+
+	if (r == -ENOENT)
+		return site_plan(path, ret, err);
+	if (r < 0)
+		return error_pass(err, r, &why);
+	r = outfile_check_former(ret, volume, err);
+	if (r == 0 && !replace)
+		r = error_set(err, -EEXIST, "'%s' is there already: --force replaces it", path);
+	return r < 0 ? r : site_name(ret, ret->file, err);
+}
+
+/* Without a name where the filesystem can do that: whoever ends us leaves nothing. */
+static int outfile_create(struct outfile *file, struct error *err)
+{
+	char suffix[32];
+	int r;
+
+	snprintf(suffix, sizeof(suffix), ".new.%d", (int)getpid());
+	r = site_beside(&file->to, suffix, &file->beside, err);
+	if (r < 0 || site_create_unnamed(&file->beside, &file->fd, NULL) == 0)
+		return r;
+	r = site_create(&file->beside, &file->fd, err);
+	file->is_named = r == 0;
+	return r;
+}
+
+int outfile_open(const char *path, bool replace, const struct array_source *volume, struct outfile *ret,
+		 struct error *err)
+{
+	struct outfile file = OUTFILE_NONE;
+	int r = outfile_find(path, replace, volume, &file.to, err);
+
+	if (r == 0)
+		r = outfile_create(&file, err);
+	if (r < 0) {
+		outfile_close(&file);
+		return error_wrap(err, r, "'%s'", path);
+	}
+	*ret = file;
+	return 0;
+}
+
+int outfile_commit(struct outfile *file, struct error *err)
+{
+	int r = fsync(file->fd) < 0 ? error_errno(err, "cannot write '%s'", file->to.path) : 0;
+
+	if (r == 0 && !file->is_named)
+		r = site_link(&file->beside, file->fd, err);
+	if (r < 0)
+		return r;
+	file->is_named = true;
+	r = site_replace(&file->beside, file->fd, &file->to, file->to.file, err);
+	if (r < 0)
+		return r;
+	file->is_named = false;
+	return site_sync(&file->to, err);
+}
+
+void outfile_close(struct outfile *file)
+{
+	if (file->is_named)
+		site_remove(&file->beside, file->fd);
+	close_fd(&file->fd);
+	site_close(&file->beside);
+	site_close(&file->to);
+}

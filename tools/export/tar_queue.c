@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/* A ring of slots, filled and written in order by one thread. A slot is an entry's head, a range of its bytes, or both:
+ * a small file takes one. Their reads are under way at the same time, and each verifies all that it returns. */
+#include "export/tar_queue.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/huge.h"
+#include "base/interrupt.h"
+#include "base/progress.h"
+#include "image/extent.h"
+#include "read/read.h"
+
+#define TAR_QUEUE_SLOTS 16u
+
+struct tar_queue_slot {
+	struct tar_queue *queue;
+	char *path, *link; /* of the entry */
+	bool is_head;
+	struct inode inode;
+	uint64_t hole; /* zeros before the bytes */
+	size_t size;   /* of the bytes; 0: nothing is read */
+	bool is_read;
+	int64_t result;
+	struct error failure; /* of the read */
+	struct read_op op;
+	uint8_t *payload; /* READ_MAX */
+};
+
+struct tar_queue {
+	struct tar_queue_setup setup;
+	struct reader reader;
+	struct reader_counters counters;
+	struct tar_queue_slot *slots[TAR_QUEUE_SLOTS];
+	unsigned first, used;
+};
+
+/* ---- reading ---- */
+
+static struct tar_queue_slot *tar_queue_of(struct read_op *op)
+{
+	return (struct tar_queue_slot *)((char *)op - offsetof(struct tar_queue_slot, op));
+}
+
+static void tar_queue_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
+{
+	(void)chunk;
+	tar_queue_of(op)->failure = *err;
+}
+
+static void tar_queue_path_failed(struct read_op *op, int code, bool is_parked)
+{
+	(void)op;
+	(void)code;
+	(void)is_parked;
+}
+
+static void tar_queue_done(struct read_op *op, int64_t result)
+{
+	tar_queue_of(op)->result = result;
+	tar_queue_of(op)->is_read = true;
+}
+
+static int tar_queue_open_engine(struct tar_queue *queue, struct error *err)
+{
+	const struct array_source *array = queue->setup.array;
+	const struct engine_setup engine = { .poll_fd = -1, .wake = -1, .volume_fds = array->fds,
+					     .member_count = array->count, .depth = TAR_QUEUE_SLOTS * READ_RANGES };
+
+	if (ring_new(&engine, &queue->reader.engine, NULL) == 0)
+		return 0;
+	return sync_new(&engine, &queue->reader.engine, err);
+}
+
+static int tar_queue_wait(struct tar_queue *queue, const struct tar_queue_slot *slot, struct error *err)
+{
+	bool readable;
+	int r = 0;
+
+	while (r == 0 && !slot->is_read)
+		r = engine_wait(queue->reader.engine, true, &readable, err);
+	return r;
+}
+
+/* ---- slots ---- */
+
+static void tar_queue_free_slot(struct tar_queue_slot *slot)
+{
+	if (!slot)
+		return;
+	free(slot->op.request.scratch);
+	free(slot->payload);
+	free(slot->path);
+	free(slot->link);
+	free(slot);
+}
+
+static int tar_queue_new_slot(struct tar_queue *queue, struct tar_queue_slot **ret, struct error *err)
+{
+	struct tar_queue_slot *slot = calloc(1, sizeof(*slot));
+
+	if (slot) {
+		slot->queue = queue;
+		slot->payload = huge_alloc(READ_MAX);
+		slot->op.request = (struct read_request){ .version.index = queue->setup.index,
+							  .payload = slot->payload,
+							  .room = READ_MAX,
+							  .scratch = huge_alloc(READ_SCRATCH),
+							  .done = tar_queue_done };
+	}
+	if (!slot || !slot->payload || !slot->op.request.scratch) {
+		tar_queue_free_slot(slot);
+		return error_set(err, -ENOMEM, "no memory for what is read ahead");
+	}
+	*ret = slot;
+	return 0;
+}
+
+int tar_queue_open(const struct tar_queue_setup *setup, struct tar_queue **ret, struct error *err)
+{
+	static const struct reader_options options = { .verify = true };
+	static const struct reader_events events = { .failed = tar_queue_failed, .path_failed = tar_queue_path_failed };
+	struct tar_queue *queue = calloc(1, sizeof(*queue));
+	struct reader_setup reader = { .options = &options, .geometry = setup->array->geometry, .events = &events };
+	int r;
+
+	if (!queue)
+		return error_set(err, -ENOMEM, "no memory");
+	queue->setup = *setup;
+	reader.counters = &queue->counters;
+	r = reader_open(&queue->reader, &reader, err);
+	if (r == 0)
+		r = tar_queue_open_engine(queue, err);
+	for (unsigned i = 0; r == 0 && i < TAR_QUEUE_SLOTS; i++)
+		r = tar_queue_new_slot(queue, &queue->slots[i], err);
+	if (r < 0) {
+		tar_queue_close(queue);
+		return r;
+	}
+	*ret = queue;
+	return 0;
+}
+
+void tar_queue_close(struct tar_queue *queue)
+{
+	if (!queue)
+		return;
+	for (; queue->used; queue->used--, queue->first = (queue->first + 1) % TAR_QUEUE_SLOTS)
+		if (tar_queue_wait(queue, queue->slots[queue->first], NULL) < 0)
+			return; /* the device may still write to their memory */
+	engine_free(queue->reader.engine);
+	reader_close(&queue->reader);
+	for (unsigned i = 0; i < TAR_QUEUE_SLOTS; i++)
+		tar_queue_free_slot(queue->slots[i]);
+	free(queue);
+}
+
+/* ---- writing ---- */
+
+static int tar_queue_write_slot(struct tar_queue *queue, struct tar_queue_slot *slot, struct error *err)
+{
+	const struct tar_write_entry entry = { .path = slot->path, .link = slot->link, .inode = &slot->inode };
+	struct tar_write *tar = queue->setup.tar;
+	int r = tar_queue_wait(queue, slot, err);
+
+	if (r == 0 && slot->result < 0)
+		r = error_pass(err, slot->failure.code ? slot->failure.code : (int)slot->result, &slot->failure);
+	else if (r == 0 && (size_t)slot->result != slot->size)
+		r = error_set(err, -EIO, "%lld bytes were read, expected %zu", (long long)slot->result, slot->size);
+	if (r < 0)
+		return error_wrap(err, r, "'%s'", slot->path);
+	if (slot->is_head)
+		r = tar_write_head(tar, &entry, err);
+	if (r == 0)
+		r = tar_write_hole(tar, slot->hole, err);
+	if (r == 0)
+		r = tar_write_data(tar, slot->payload, slot->size, err);
+	progress_add(queue->setup.progress, slot->is_head, slot->hole + slot->size);
+	return r;
+}
+
+/* The oldest. */
+static int tar_queue_take(struct tar_queue *queue, struct error *err)
+{
+	struct tar_queue_slot *slot = queue->slots[queue->first];
+	bool readable;
+	int r = interrupt_check(err);
+
+	if (r == 0) /* what was added goes to the device, while this one is written */
+		r = engine_wait(queue->reader.engine, false, &readable, err);
+	if (r == 0)
+		r = tar_queue_write_slot(queue, slot, err);
+	if (r < 0)
+		return r;
+	free(slot->path);
+	free(slot->link);
+	slot->path = slot->link = NULL;
+	queue->first = (queue->first + 1) % TAR_QUEUE_SLOTS;
+	queue->used--;
+	return 0;
+}
+
+int tar_queue_flush(struct tar_queue *queue, struct error *err)
+{
+	int r = 0;
+
+	while (r == 0 && queue->used)
+		r = tar_queue_take(queue, err);
+	return r;
+}
+
+/* A slot with the names of the entry; the caller says what it holds. */
+static int tar_queue_next(struct tar_queue *queue, const struct tar_write_entry *entry, struct tar_queue_slot **ret,
+			  struct error *err)
+{
+	struct tar_queue_slot *slot;
+	int r = queue->used == TAR_QUEUE_SLOTS ? tar_queue_take(queue, err) : 0;
+
+	if (r < 0)
+		return r;
+	slot = queue->slots[(queue->first + queue->used) % TAR_QUEUE_SLOTS];
+	free(slot->path); /* of an attempt that failed */
+	free(slot->link);
+	slot->path = strdup(entry->path);
+	slot->link = entry->link ? strdup(entry->link) : NULL;
+	if (!slot->path || (entry->link && !slot->link))
+		return error_set(err, -ENOMEM, "no memory for a name");
+	slot->inode = *entry->inode;
+	slot->is_head = false;
+	slot->hole = slot->size = 0;
+	slot->failure = (struct error){ 0 };
+	slot->result = 0;
+	slot->is_read = true;
+	*ret = slot;
+	return 0;
+}
+
+static void tar_queue_read(struct tar_queue *queue, struct tar_queue_slot *slot, uint64_t offset, uint64_t size)
+{
+	slot->size = size;
+	slot->is_read = size == 0;
+	queue->used++;
+	if (!size)
+		return;
+	slot->op.request.inode = slot->inode;
+	slot->op.request.offset = offset;
+	slot->op.request.size = size;
+	read_begin(&queue->reader, &slot->op);
+}
+
+/* The data at offset or behind it: *ret_end is the end of the file where there is none. At multiples of what a read
+ * takes, so that it takes whole chunks. */
+static int tar_queue_find(struct tar_queue *queue, const struct inode *inode, uint64_t offset, uint64_t *ret_begin,
+			  uint64_t *ret_end, struct error *err)
+{
+	int64_t begin = extent_seek(queue->setup.index, inode, offset, false, err), end;
+
+	*ret_begin = *ret_end = inode->size;
+	if (begin == -ENXIO)
+		return 0;
+	if (begin < 0)
+		return (int)begin;
+	end = extent_seek(queue->setup.index, inode, (uint64_t)begin, true, err);
+	if (end < 0)
+		return (int)end;
+	*ret_begin = (uint64_t)begin;
+	*ret_end = ((uint64_t)begin / READ_MAX + 1) * READ_MAX;
+	if ((uint64_t)end < *ret_end)
+		*ret_end = (uint64_t)end;
+	return 0;
+}
+
+int tar_queue_add(struct tar_queue *queue, const struct tar_write_entry *entry, struct error *err)
+{
+	uint64_t size = S_ISREG(entry->inode->mode) && !entry->link ? entry->inode->size : 0, at = 0, begin = 0, end;
+	struct tar_queue_slot *slot = NULL;
+	int r;
+
+	do {
+		r = tar_queue_next(queue, entry, &slot, err);
+		begin = end = at;
+		if (r == 0 && at < size)
+			r = tar_queue_find(queue, entry->inode, at, &begin, &end, err);
+		if (r < 0)
+			return r;
+		slot->is_head = at == 0;
+		slot->hole = begin - at;
+		tar_queue_read(queue, slot, begin, end - begin);
+		at = end;
+	} while (at < size);
+	return 0;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* The order of a version's entries in an archive: each directory before what is in it, names bytewise. */
+#pragma once
+#include "export/tar_queue.h"
+
+struct tar_tree_counts {
+	uint64_t files, directories, symlinks, hard_links, content_bytes;
+};
+
+must_check int tar_tree_write(const struct index *index, struct tar_queue *queue, struct tar_tree_counts *ret,
+			      struct error *err);

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* A tar archive that is written to a descriptor: pax format, the same bytes for the same calls. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "image/index.h"
+#include "image/inode.h"
+
+struct tar_write;
+
+/* An entry: "./" and its path. */
+struct tar_write_entry {
+	const char *path;
+	const char *link; /* a path that came before, of which this is a hard link; NULL: an inode of its own */
+	const struct inode *inode;
+};
+
+/* Of a version with this index. */
+must_check int tar_write_open(int fd, const struct index *index, struct tar_write **ret, struct error *err);
+/* Of a regular file without a link its bytes come next: size of them, in order. */
+must_check int tar_write_head(struct tar_write *tar, const struct tar_write_entry *entry, struct error *err);
+must_check int tar_write_data(struct tar_write *tar, const void *bytes, size_t length, struct error *err);
+/* So many zeros that lie in a hole of the index. */
+must_check int tar_write_hole(struct tar_write *tar, uint64_t length, struct error *err);
+/* The end of the archive. */
+must_check int tar_write_finish(struct tar_write *tar, struct error *err);
+uint64_t tar_write_bytes(const struct tar_write *tar);
+/* NULL does nothing; without tar_write_finish() the archive is incomplete. */
+void tar_write_free(struct tar_write *tar);
