@@ -217,8 +217,9 @@ static int file_claim(struct site *site, int fd, enum file_mode mode, bool is_de
 {
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
 		if (errno == EWOULDBLOCK)
-			return error_set(err, -EBUSY, "another publisher has it locked, or the kernel has it mounted");locked: 'lslocks' shows it, try "
-					 "again when it has ended");
+			return error_set(err, -EBUSY,
+					 "another publisher has it locked, or the kernel has it mounted: 'lslocks' and "
+					 "'losetup -a' show it, try again when it has ended");
 		return error_errno(err, "lock");
 	}
 	/* Between open and lock its former holder may have removed or replaced it. */

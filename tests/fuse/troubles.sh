@@ -122,8 +122,8 @@ fi
 say "busy"
 exec 9<VOLUME
 flock -x 9
-trouble 1 "mkdatasetfs: volume 'VOLUME': another publisher has it locked: 'lslocks' shows it, try again when it has \
-ended" mkdatasetfs --progress none VOLUME SOURCE
+trouble 1 "mkdatasetfs: volume 'VOLUME': another publisher has it locked, or the kernel has it mounted: 'lslocks' and \
+'losetup -a' show it, try again when it has ended" mkdatasetfs --progress none VOLUME SOURCE
 exec 9<&-
 truncate -s 32M DISK
 loop_device DISK

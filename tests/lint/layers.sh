@@ -73,7 +73,7 @@ may mkfs/output  base image io device members volume datasetfs spill options out
 may mkfs/layout  base image volume datasetfs spill source options content output layout
 may mkfs         base image io device volume datasetfs spill source source/archive options content output layout .
 may tools/describe base image datasetfs describe .
-may tools/export base image io erofsread device volume datasetfs export .
+may tools/export base image io read device volume erofs datasetfs export .
 may tools/member base image io device volume datasetfs member .
 may tools/nvme   base io device datasetfs nvme .
 may tools/verify base image io read datasetfs verify .

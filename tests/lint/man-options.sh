@@ -32,7 +32,7 @@ for program in mkdatasetfs datasetfs datasetfsctl datasetfsctl-nvme datasetfs-ex
         for verb in list status top switch verify scrub stat describe dump current remove compact; do
             options_of_help datasetfsctl $verb 2>/dev/null >>help.list || true
         done
-        for verb in erofs tar; do options_of_help datasetfsctl export erofs >>help.list || true
+        for verb in erofs tar; do options_of_help datasetfsctl export $verb >>help.list || true; done
         for verb in list replace; do options_of_help datasetfsctl member $verb >>help.list || true; done
         sort -u -o help.list help.list
     fi

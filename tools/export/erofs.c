@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* datasetfsctl export erofs: writes a file by which the kernel itself mounts a version. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/format.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "erofs/erofs_image.h"
 #include "export/export.h"
+#include "export/outfile.h"
 #include "image/index_load.h"
-#include "io/site.h"
 #include "text.h"
 #include "volume.h"
 
@@ -68,85 +65,16 @@ static int erofs_plan(const char *name, const char *label, bool suid, struct ero
 	return r < 0 ? r : erofs_image_plan(source, export->version, export->index, suid, &export->image, err);
 }
 
-/* ---- the file ---- */
-
-/* Without a name where the filesystem can do that: whoever ends us leaves nothing. */
-static int erofs_create(const struct site *beside, bool *ret_is_named, int *ret_fd, struct error *err)
-{
-	*ret_is_named = site_create_unnamed(beside, ret_fd, NULL) < 0;
-	return *ret_is_named ? site_create(beside, ret_fd, err) : 0;
-}
-
-/* Under a name of its own first, so that nobody ever finds half of it. */
-static int erofs_write_beside(struct erofs_export *export, const struct site *to, struct error *err)
-{
-	struct site beside = SITE_NONE;
-	auto_close int fd = -1;
-	bool is_named = false;
-	char suffix[32];
-	int r;
-
-	snprintf(suffix, sizeof(suffix), ".new.%d", (int)getpid());
-	r = site_beside(to, suffix, &beside, err);
-	if (r == 0)
-		r = erofs_create(&beside, &is_named, &fd, err);
-	if (r == 0)
-		r = erofs_image_write(export->image, fd, err);
-	if (r == 0 && fsync(fd) < 0)
-		r = error_errno(err, "cannot write '%s'", to->path);
-	if (r == 0 && !is_named)
-		r = site_link(&beside, fd, err);
-	if (r == 0)
-		r = site_replace(&beside, fd, to, to->file, err);
-	if (r < 0 && fd >= 0)
-		site_remove(&beside, fd);
-	if (r == 0)
-		r = site_sync(to, err);
-	site_close(&beside);
-	return r;
-}
-
-static int erofs_check_former(const struct erofs_export *export, const struct site *site, struct error *err)
-{
-	const struct array_source *array = export->volume->array;
-	struct stat st, member;
-
-	if (fstat(site->file, &st) < 0)
-		return error_errno(err, "stat '%s'", site->path);
-	if (!S_ISREG(st.st_mode))
-		return error_set(err, -EINVAL, "'%s' is not a regular file", site->path);
-	for (uint32_t i = 0; i < array->count; i++)
-		if (array->fds[i] >= 0 && fstat(array->fds[i], &member) == 0 && member.st_dev == st.st_dev &&
-		    member.st_ino == st.st_ino)
-			return error_set(err, -EINVAL, "'%s' is the volume itself", site->path);
-	return 0;
-}
-
-/* What FILE leads to, if anything, and where it is. */
-static int erofs_find_file(const struct erofs_export *export, const char *path, bool force, struct site *ret,
-			   struct error *err)
-{
-	struct error why = { 0 };
-	int r = site_find(path, ret, &why);
-
-	if (r == -ENOENT)
-		return site_plan(path, ret, err);
-	if (r < 0)
-		return error_pass(err, r, &why);
-	r = erofs_check_former(export, ret, err);
-	if (r == 0 && !force)
-		r = error_set(err, -EEXIST, "'%s' is there already: --force replaces it", path);
-	return r < 0 ? r : site_name(ret, ret->file, err);
-}
-
 static int erofs_write(struct erofs_export *export, const char *path, bool force, struct error *err)
 {
-	struct site to = SITE_NONE;
-	int r = erofs_find_file(export, path, force, &to, err);
+	struct outfile file = OUTFILE_NONE;
+	int r = outfile_open(path, force, export->volume->array, &file, err);
 
 	if (r == 0)
-		r = erofs_write_beside(export, &to, err);
-	site_close(&to);
+		r = erofs_image_write(export->image, file.fd, err);
+	if (r == 0)
+		r = outfile_commit(&file, err);
+	outfile_close(&file);
 	return r;
 }
 
