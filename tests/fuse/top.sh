@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=gcc,asan
+# tests/run: in=asan
 # datasetfsctl top --batch: what samples say is what was read between them; a mount that hangs, or whose daemon is
 # killed, says so, and does not keep the others; mounts are found by name, or all of them.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
@@ -49,10 +49,14 @@ datasetfsctl top --batch 1 mnt/files >text
 assert_contains "a path below a mount" "$(sed -n 6p text)" "mnt"
 
 say "every mount of the machine"
-datasetfsctl top --json --batch 1 >all
-for mount in mnt other; do
-    grep -qF "\"mount\": \"$PWD/$mount\"" all || fail "no $mount in $(cat all)"
-done
+if can_mount; then
+    "$LIB/mount-namespace" datasetfsctl top --json --batch 1 >all # but those of the tests beside us
+    for mount in mnt other; do
+        grep -qF "\"mount\": \"$PWD/$mount\"" all || fail "no $mount in $(cat all)"
+    done
+else
+    say "no right to mount: left out"
+fi
 
 say "a switch"
 touch source/files/more

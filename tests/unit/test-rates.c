@@ -113,12 +113,12 @@ static void test_another_daemon(void **state)
 	struct rates rates;
 
 	(void)state;
-	after.uptime = 4;
-	after.pid = 8;
+	after.uptime = 4; /* a process of the same number, as in containers */
 	rates_between(&before, &after, &rates);
 	CLOSE(rates.seconds, 4.0);
 	assert_int_equal(rates.files, 1500);
 	CLOSE(rates.files_per_second, 375.0);
+	after.pid = 8;
 	after.uptime = 200; /* has run for longer than the other one */
 	rates_between(&before, &after, &rates);
 	CLOSE(rates.seconds, 200.0);
@@ -205,6 +205,10 @@ static void test_columns(void **state)
 		      "    250   15.0  75.0      0     0      6 ok");
 	mount.stats.damaged = 1;
 	assert_string_equal(table_state(&mount, 1000), "damage");
+	mount.rates.reads_per_file = 0.99976;
+	mount.rates.files_per_second = 1234567;
+	table_row(&mount, 1000, 80, text);
+	assert_string_equal(text, "~s/imagenet ~ind it    0s  1235k   18.0  1.59  15.6  1.00    250      6 damage");
 	mount.state = WATCH_SILENT;
 	mount.has_rates = false;
 	assert_string_equal(table_state(&mount, 1000), "silent");
@@ -226,6 +230,8 @@ static void test_names(void **state)
 		table_row(&mount, 1000, width, text);
 		assert_true(strlen(text) < TABLE_LINE_SIZE);
 	}
+	table_cut(point, 10, text);
+	assert_int_equal(strlen(text), 1 + 38); /* no columns, but bytes */
 	strcpy(point, "/a\033[2J\n\xff");
 	table_row(&mount, 1000, 80, text);
 	assert_memory_equal(text, "/a?[2J??    ", 12);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/descriptors.h"
 
 static_assert(sizeof(struct probe_answer) <= PIPE_BUF, "an answer is written and read in one piece");
@@ -96,7 +97,7 @@ static int probe_fork(struct probe *probe, const char *mount, struct error *err)
 
 static void probe_stop_ptr(struct probe **probe)
 {
-	probe_stop(*probe);
+	probe_stop(*probe, 0);
 }
 
 int probe_start(const char *mount, struct probe **ret, struct error *err)
@@ -114,14 +115,26 @@ int probe_start(const char *mount, struct probe **ret, struct error *err)
 	return r;
 }
 
-void probe_stop(struct probe *probe)
+/* One that is not asked has nothing of the mount. */
+static void probe_wait(const struct probe *probe, int64_t until)
+{
+	struct pollfd end = { .fd = probe->answer, .events = 0 }; /* an answer is none */
+	int64_t left = until - clock_now();
+
+	if (probe->is_asked && left > 0)
+		poll(&end, 1, (int)(left / 1000000));
+}
+
+void probe_stop(struct probe *probe, int64_t until)
 {
 	if (!probe)
 		return;
+	if (probe->process > 0) {
+		kill(probe->process, SIGKILL);
+		probe_wait(probe, until);
+	}
 	close_fd(&probe->ask);
 	close_fd(&probe->answer);
-	if (probe->process > 0)
-		kill(probe->process, SIGKILL);
 	free(probe);
 }
 

@@ -3,6 +3,7 @@
  * not keep the program from ending. */
 #pragma once
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/error.h"
 #include "reported.h"
@@ -17,8 +18,9 @@ struct probe_answer {
 
 /* mount: its absolute path. */
 must_check int probe_start(const char *mount, struct probe **ret, struct error *err);
-/* Does not wait for its process. NULL is allowed. */
-void probe_stop(struct probe *probe);
+/* Its process ends, and lets go of the mount, unless it hangs there: nobody waits longer for that than until then (ns,
+ * monotonic; 0: not at all). NULL is allowed. */
+void probe_stop(struct probe *probe, int64_t until);
 
 /* One more look, unless it is still at the last one. */
 void probe_ask(struct probe *probe);

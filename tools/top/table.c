@@ -105,7 +105,7 @@ static void table_number(double value, unsigned width, char *cell)
 {
 	static const char units[] = " kMGT";
 	unsigned unit = 0;
-	int digits = value < 1 ? 3 : value < 10 ? 2 : value < 100 ? 1 : 0;
+	int digits = value < 0.9995 ? 3 : value < 9.995 ? 2 : value < 99.95 ? 1 : 0; /* as it is rounded */
 
 	if (isnan(value) || value < 0) {
 		snprintf(cell, TABLE_CELL_SIZE, "-");

@@ -12,14 +12,13 @@
 #include "base/clock.h"
 
 #define WATCH_KEEP INT64_C(60000000000) /* ns that a mount is shown for when it is gone, unless it was named */
+#define WATCH_END  INT64_C(100000000)   /* ns until those that look at mounts have let go of them */
 
 /* ---- the list ---- */
 
-static void watch_mount_free(struct watch_mount *mount)
+static void watch_mount_free(struct watch_mount *mount, int64_t until)
 {
-	if (!mount)
-		return;
-	probe_stop(mount->probe);
+	probe_stop(mount->probe, until);
 	mounted_free(&mount->mounted);
 	free(mount);
 }
@@ -45,17 +44,19 @@ static int watch_add(struct watch *watch, const struct mounted *mounted, struct 
 	return 0;
 }
 
-static void watch_remove(struct watch *watch, size_t index)
+static void watch_remove(struct watch *watch, size_t index, int64_t until)
 {
-	watch_mount_free(watch->mounts[index]);
+	watch_mount_free(watch->mounts[index], until);
 	watch->count--;
 	memmove(watch->mounts + index, watch->mounts + index + 1, (watch->count - index) * sizeof(*watch->mounts));
 }
 
 void watch_close(struct watch *watch)
 {
+	int64_t until = clock_now() + WATCH_END;
+
 	while (watch->count)
-		watch_remove(watch, watch->count - 1);
+		watch_remove(watch, watch->count - 1, until);
 	free(watch->mounts);
 	watch->mounts = NULL;
 }
@@ -85,7 +86,7 @@ static void watch_meet(struct watch_mount *mount, const struct mounted *mounted)
 	if (mount->mounted.device == mounted->device)
 		return;
 	mount->mounted.device = mounted->device;
-	probe_stop(mount->probe);
+	probe_stop(mount->probe, 0);
 	mount->probe = NULL;
 	mount->asked = 0;
 }
@@ -128,7 +129,7 @@ static void watch_forget(struct watch *watch)
 			continue;
 		watch_leave(mount, "not mounted any more");
 		if (watch->is_all && clock_now() - mount->left > WATCH_KEEP)
-			watch_remove(watch, i);
+			watch_remove(watch, i, 0);
 	}
 }
 
@@ -265,7 +266,7 @@ bool watch_take(struct watch *watch)
 		if (r > 0) {
 			watch_answer(mount, &answer);
 		} else if (r < 0) { /* another one is started with the next question */
-			probe_stop(mount->probe);
+			probe_stop(mount->probe, 0);
 			mount->probe = NULL;
 		}
 		all = all && !(mount->probe && probe_is_asked(mount->probe));
