@@ -75,13 +75,13 @@ mount_volume volume mnt -o noversions
 assert_fails 1 "No such file" stat $versions
 assert_fails 1 "No such file" stat $versions/v2
 listed=$(LC_ALL=C ls mnt/.datasetfs | tr "\n" " ")
-assert_eq "what is listed" "$listed" "client control damage stats.json version versions.json "
+assert_eq "what is listed" "$listed" "client control damage metrics stats.json version versions.json "
 datasetfsctl switch mnt v2 >/dev/null || fail "no switch with noversions"
 unmount mnt
 mount_volume volume mnt -o noversions,versions
 stat $versions/v2 >/dev/null || fail "the last word does not count"
 listed=$(LC_ALL=C ls mnt/.datasetfs | tr "\n" " ")
-assert_eq "what is listed" "$listed" "client control damage stats.json version versions versions.json "
+assert_eq "what is listed" "$listed" "client control damage metrics stats.json version versions versions.json "
 unmount mnt
 say "noversions"
 
