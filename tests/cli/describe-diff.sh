@@ -88,8 +88,8 @@ if command -v script >/dev/null; then
 fi
 
 # Wrong words.
-assert_fails 1 "there is no version 'v9' on the volume" datasetfsctl describe volume --diff v9 new
-assert_fails 1 "there is no version 'v9' on the volume" datasetfsctl describe volume --diff new v9
+assert_fails 1 "the volume has no version 'v9': choose one that it has" datasetfsctl describe volume --diff v9 new
+assert_fails 1 "the volume has no version 'v9': choose one that it has" datasetfsctl describe volume --diff new v9
 assert_fails 1 "version 'new': there is no 'gone' in the version" \
     datasetfsctl describe volume --diff new old --folder gone
 mkdir other

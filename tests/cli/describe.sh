@@ -101,7 +101,7 @@ assert found["duplicates"] == {"files": 4199, "bytes": 16796, "saved_bytes": 167
 ' || fail "4200 kinds"
 
 # Wrong words.
-assert_fails 1 "there is no version 'v9' on the volume" datasetfsctl describe volume v9
+assert_fails 1 "the volume has no version 'v9': choose one that it has" datasetfsctl describe volume v9
 assert_fails 1 "version 'v1': there is no 'class9' in the version" datasetfsctl describe volume v1 --folder class9
 assert_fails 1 "version 'v1': '/root.txt' is no directory" datasetfsctl describe volume v1 --folder /root.txt
 assert_fails 1 "cannot describe 'absent': No such file" datasetfsctl describe absent

@@ -44,7 +44,7 @@ say "what it refuses"
 size=$(stat -c %s volume)
 assert_fails 1 "'volume' is the volume itself" datasetfsctl export erofs --force volume v1 volume
 assert_eq "the volume" "$(stat -c %s volume)" "$size"
-assert_fails 1 "there is no version 'v9'" datasetfsctl export erofs volume v9 image
+assert_fails 1 "the volume has no version 'v9'" datasetfsctl export erofs volume v9 image
 assert_fails 1 "'source' is not a regular file" datasetfsctl export erofs --force volume v1 source
 assert_fails 1 "No such file" datasetfsctl export erofs volume v1 nowhere/image
 assert_fails 2 "expected VOLUME|MNT LABEL FILE" datasetfsctl export erofs volume v1

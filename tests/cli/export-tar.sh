@@ -71,15 +71,17 @@ returns random.vol random.tar
 say "what came out of nasty archives"
 mkdir archives
 python3 "$DATASETFS_SOURCE/tests/cli/archive_nasty.py" archives || fail "archive_nasty.py"
-count=0
+count=0 step=$(length 3 1)
 for archive in archives/*; do
+    count=$((count + 1))
+    [ $((count % step)) = 0 ] || continue
     rm -f nasty-archive.vol
     mkdatasetfs --progress none nasty-archive.vol "$archive" >pack.log 2>&1 || continue
     export_tar nasty-archive.vol v1 nasty-archive.tar --force
     returns nasty-archive.vol nasty-archive.tar
-    count=$((count + 1))
+    packed=$((${packed:-0} + 1))
 done
-[ $count -ge 10 ] || fail "only $count of the nasty archives are packed"
+[ "${packed:-0}" -ge 5 ] || fail "only ${packed:-0} of the nasty archives are packed"
 
 say "the same bytes, also through a pipe, and what is said"
 export_tar nasty.vol v1 again.tar --json

@@ -14,7 +14,7 @@ static const struct option_spec export_table[] = { { 0 } };
 const struct command_line export_line = {
 	.program = "datasetfsctl export",
 	.usage = "VERB ...",
-	.summary = "Write a version in another form, for other programs.",
+	.summary = "Write a version in another form.",
 	.options = export_table,
 };
 
