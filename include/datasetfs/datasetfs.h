@@ -20,7 +20,7 @@ extern "C" {
 
 /* One line, without a newline, about the last call of this thread that failed. Valid until its next call. */
 const char *dsfs_reason(void);
-/* "0.1.0" */
+/* Of the library: three numbers with dots between them. */
 const char *dsfs_release(void);
 
 /* A handle: one version of a data set, from a mount or from a volume. */
