@@ -341,8 +341,9 @@ def check_without_library():
             "except ImportError as error: print(error)")
     found = subprocess.run([sys.executable, "-c", code, PACKAGE], check=True, capture_output=True, text=True,
                            env={**os.environ, "DATASETFS_LIBRARY": "/nowhere"}).stdout
-    check("the reason", re.sub(r"\(.*\)", "()", found), "libdatasetfs.so.0 cannot be loaded (): install datasetfs, or"
-          " set DATASETFS_LIBRARY to the library or its folder\n")
+    check("the reason", re.sub(r"\(.*\)", "()", found), "libdatasetfs.so.0 cannot be loaded (): install it by 'apt-get"
+          " install libdatasetfs0', or by 'meson install' of datasetfs, or set DATASETFS_LIBRARY to the library or its"
+          " folder\n")
 
 
 def sanitizer():

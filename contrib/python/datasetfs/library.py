@@ -105,8 +105,8 @@ def library():
         except OSError as error:
             reason = error
     else:
-        raise ImportError(f"{NAME} cannot be loaded ({reason}): install datasetfs, or set DATASETFS_LIBRARY to the"
-                          " library or its folder")
+        raise ImportError(f"{NAME} cannot be loaded ({reason}): install it by 'apt-get install libdatasetfs0', or by"
+                          " 'meson install' of datasetfs, or set DATASETFS_LIBRARY to the library or its folder")
     for name, (result, *arguments) in CALLS.items():
         call = getattr(found, name)
         call.restype, call.argtypes = result, arguments
