@@ -9,7 +9,8 @@ while read -r file; do
     case $file in
     *.[ch]) mark='/* SPDX-License-Identifier: MIT */' ;;
     *.sh|*.py|*meson.build|meson_options.txt|tests/run|.ci/run|tests/lib/cleanup|contrib/quickstart|\
-    contrib/examples/run|contrib/install-packages|tests/bench/run|tests/bench/chart)
+    contrib/examples/run|contrib/install-packages|contrib/packaging/build-deb|contrib/packaging/deb-changelog|\
+    tests/bench/run|tests/bench/chart)
         mark='# SPDX-License-Identifier: MIT' ;;
     *) continue ;;
     esac

@@ -1,0 +1,100 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: plain once
+# contrib/packaging/debian agrees with the tree, so that deb.sh, which takes minutes, builds what it says: each file is
+# in one package, each name of the library has its line, each library to build with is a build dependency, and postinst
+# upgrades mounts where datasetfsctl can do that.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+debian=$DATASETFS_SOURCE/contrib/packaging/debian
+
+python3 - "$DATASETFS_BUILD/root" "$debian" <<'END_PYTHON' || fail "see above"
+import pathlib, re, sys
+root, debian = map(pathlib.Path, sys.argv[1:])
+patterns = []
+for listing in [*debian.glob("*.install"), debian / "not-installed"]:
+    for line in listing.read_text().splitlines():
+        if line and not line.startswith("#"):
+            patterns.append((listing.name, re.compile(re.escape(line).replace(r"\*", "[^/]*") + "(/.*)?")))
+seen = bad = 0
+for path in sorted(root.rglob("*")):
+    if path.is_dir() and not path.is_symlink():
+        continue
+    seen += 1
+    name = str(path.relative_to(root))
+    found = {listing for listing, pattern in patterns if pattern.fullmatch(name)}
+    if len(found) != 1:
+        bad += 1
+        print(f"{name}: in {' and '.join(sorted(found)) or 'no package'}: expected in one file of {debian.name}/")
+print(f"- {seen} files")
+sys.exit(seen < 40 or bad > 0)
+END_PYTHON
+
+sed -nE 's/^ (dsfs_[a-z_]+)@(\S+) .*/function \1 \2/p' "$debian/libdatasetfs0.symbols" | sort >symbols
+grep '^function ' "$DATASETFS_SOURCE/tests/library/abi.list" | sort | diff symbols - ||
+    fail "libdatasetfs0.symbols has not the calls of tests/library/abi.list"
+
+# needed: what contrib/packages wants for a build, of which the C library is there in any case
+needed() {
+    awk '$1 == "build" && $2 ~ /-dev$/ && $2 != "libc6-dev" { print $2 }' "$DATASETFS_SOURCE/contrib/packages"
+}
+[ "$(needed | wc -l)" -ge 10 ] || fail "contrib/packages names few libraries"
+for name in $(needed); do
+    sed -n '/^Build-Depends:/,/^$/p' "$debian/control" | grep -qE "^ $name( \(|,)" ||
+        fail "debian/control: no '$name' in Build-Depends, which contrib/packages has"
+done
+
+# stub VERBS STATUS: a datasetfsctl that knows these verbs
+mkdir bin
+stub() {
+    cat >bin/datasetfsctl <<END_STUB
+#!/bin/sh
+case " $1 " in *" \$1 "*) ;; *) exit 2 ;; esac
+[ "\$2" = --help ] || { echo "\$*" >>called; exit $2; }
+END_STUB
+    chmod +x bin/datasetfsctl
+    : >called
+}
+
+# postinst ARGUMENT…: what it says
+postinst() {
+    PATH=$PWD/bin:$PATH sh "$debian/datasetfs.postinst" "$@" 2>&1 || fail "postinst $*: status $?"
+}
+
+stub "list upgrade" 0
+assert_eq "an upgrade" "$(postinst configure 0.0.1)$(cat called)" upgrade
+stub "list upgrade" 0
+assert_eq "the first installation" "$(postinst configure '')$(cat called)" ""
+assert_eq "an upgrade that was undone" "$(postinst abort-upgrade 0.0.1)$(cat called)" ""
+stub "list" 0
+assert_eq "without the verb" "$(postinst configure 0.0.1)$(cat called)" ""
+stub "list upgrade" 1
+assert_contains "a mount that stays" "$(postinst configure 0.0.1)" "mounts that were not upgraded go on as they are"
+assert_eq "it was called" "$(cat called)" upgrade
+say "postinst"
+
+assert_fails 2 "unknown option '--out', see 'contrib/packaging/build-deb --help'" \
+    "$DATASETFS_SOURCE/contrib/packaging/build-deb" --out
+assert_fails 2 "more than OUT" "$DATASETFS_SOURCE/contrib/packaging/build-deb" one two
+mkdir tree
+printf "project('datasetfs', 'c',\n  version: '1.2.3',\n" >tree/meson.build
+changelog=$DATASETFS_SOURCE/contrib/packaging/deb-changelog
+printf '# Changelog\n\n## 1.2.3, soon\n\n- Text.\n' >tree/CHANGELOG.md
+assert_fails 1 "'## 1.2.3, soon': expected '## RELEASE, YYYY-MM-DD' or '## RELEASE, not released yet'" \
+    "$changelog" tree snapshot 0
+printf '# Changelog\n\n## 1.2.2, 2026-01-02\n\n- Text.\n' >tree/CHANGELOG.md
+assert_fails 1 "CHANGELOG.md begins with release 1.2.2: expected 1.2.3, which meson.build has" \
+    "$changelog" tree snapshot 0
+printf '# Changelog\n\n## 1.2.3, not released yet\n\n- **New.** `Text`\n  goes on.\n\n## 1.2.2, 2026-01-02\n\nOld.\n' \
+    >tree/CHANGELOG.md
+assert_eq "debian/changelog" "$("$changelog" tree snapshot 86400)" "datasetfs (1.2.3~snapshot) unstable; urgency=medium
+
+  * New. Text goes on.
+
+ -- The datasetfs authors <datasetfs@datasetfs.invalid>  Fri, 02 Jan 1970 00:00:00 +0000
+
+datasetfs (1.2.2) unstable; urgency=medium
+
+  * Old.
+
+ -- The datasetfs authors <datasetfs@datasetfs.invalid>  Fri, 02 Jan 2026 12:00:00 +0000"
+say "debian/changelog"
