@@ -516,5 +516,6 @@ drop_caches() {
 # project_files: every file of the sources, one a line, relative to them
 project_files() {
     (cd "$DATASETFS_SOURCE" && find . -type f ! -path './.git' ! -path './.git/*' ! -path './build*' \
-        ! -path '*/__pycache__/*' ! -name '*.pyc' -printf '%P\n' | LC_ALL=C sort)
+        ! -path '*/__pycache__/*' ! -name '*.pyc' ! -path './contrib/python/build/*' ! -path './contrib/python/dist/*' \
+        ! -path '*.egg-info/*' -printf '%P\n' | LC_ALL=C sort)
 }
