@@ -12,7 +12,8 @@ import exposition  # noqa: E402
 EQUAL = {
     "workers": "workers", "buffer_limit_bytes": "buffer_budget", "switches_total": "switches",
     "version_loads_total": "loads", "request_errors_total": "errors", "interrupted_reads_total": "interrupted",
-    "served_bytes_total": "bytes_served", "read_failures_total": "read_failures",
+    "served_files_total": "files_served", "served_bytes_total": "bytes_served",
+    "stored_bytes_total": "bytes_stored", "read_failures_total": "read_failures",
     "checksum_failures_total": "checksum_failures", "device_reads_total": "device_reads",
     "device_read_bytes_total": "device_bytes", "device_read_errors_total": "device_errors",
     "device_read_retries_total": "retries", "chunk_cache_hits_total": "cache_hits",

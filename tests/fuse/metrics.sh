@@ -33,7 +33,8 @@ mount_volume volume mnt -o readahead=off,version=v1
 agree
 compare source mnt
 agree
-assert_eq "bytes" "$(metric served_bytes_total)" $((content + 13))
+assert_eq "files, bytes" "$(metric served_files_total) $(metric served_bytes_total)" "21 $((content + 13))"
+assert_eq "bytes that no READ came for" "$(metric stored_bytes_total)" 0
 assert_eq "reads of the volume" "$(metric device_reads_total)" 20
 assert_eq "of the histogram" "$(metric read_duration_seconds_count)" 21
 assert_eq "of the other" "$(metric device_read_duration_seconds_count)" 20
