@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads /proc/self/mountinfo (proc_pid_mountinfo(5)). */
+/* Those of all mounts that are ours. */
 #include "mounted.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "device/locate.h"
-#include "members/naming.h"
 #include "device/mountinfo.h"
+#include "members/naming.h"
 
 #define MOUNTED_TYPE "fuse.datasetfs"
 
@@ -34,25 +33,24 @@ static int mounted_keep(const char *point, const char *source, dev_t device, str
 	return 0;
 }
 
+struct mounted_visitor {
+	mounted_visit *visit;
+	void *argument;
+};
+
+static int mounted_pass(void *argument, const struct mountinfo *info, struct error *err)
+{
+	const struct mounted_visitor *visitor = argument;
+	const struct mounted mounted = { info->source, info->point, info->device };
+
+	return strcmp(info->type, MOUNTED_TYPE) != 0 ? 0 : visitor->visit(visitor->argument, &mounted, err);
+}
+
 int mounted_each(mounted_visit *visit, void *argument, struct error *err)
 {
-	auto_free char *line = NULL;
-	struct mountinfo info;
-	struct mounted mounted;
-	size_t size = 0;
-	FILE *file = fopen("/proc/self/mountinfo", "re");
-	int r = 0;
+	struct mounted_visitor visitor = { visit, argument };
 
-	if (!file)
-		return error_errno(err, "cannot open '/proc/self/mountinfo'");
-	while (r == 0 && getline(&line, &size, file) >= 0) {
-		if (!mountinfo_parse(line, &info) || strcmp(info.type, MOUNTED_TYPE) != 0)
-			continue;
-		mounted = (struct mounted){ info.source, info.point, info.device };
-		r = visit(argument, &mounted, err);
-	}
-	fclose(file);
-	return r;
+	return mountinfo_each(mounted_pass, &visitor, err);
 }
 
 struct mounted_wanted {

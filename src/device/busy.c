@@ -9,31 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "device/locate.h"
 #include "device/mountinfo.h"
 
-/* Lines of proc_pid_mountinfo(5): mount number, parent, MAJOR:MINOR, root, mount point, … */
-static int busy_check_mounts(dev_t device, struct error *err)
+static int busy_see_mount(void *device, const struct mountinfo *info, struct error *err)
 {
-	auto_fclose FILE *file = fopen("/proc/self/mountinfo", "re");
-	auto_free char *line = NULL;
-	unsigned device_major, device_minor;
-	char where[256];
-	size_t room = 0;
-
-	if (!file)
-		return error_errno(err, "cannot open '/proc/self/mountinfo'");
-	while (getline(&line, &room, file) > 0)
-		if (sscanf(line, "%*d %*d %u:%u %*s %255s", &device_major, &device_minor, where) == 3 &&
-		    makedev(device_major, device_minor) == device) {
-			mountinfo_unescape(where);
-			return error_set(err, -EBUSY, "it is mounted on '%s': unmount it first", where);
-		}
-	return 0;
+	if (info->device != *(const dev_t *)device)
+		return 0;
+	return error_set(err, -EBUSY, "it is mounted on '%s': unmount it first", info->point);
 }
 
 /* Lines of proc_swaps(5); the first is a heading. */
@@ -54,7 +40,7 @@ static int busy_check_swaps(dev_t device, struct error *err)
 
 int busy_check(dev_t device, struct error *err)
 {
-	int r = busy_check_mounts(device, err);
+	int r = mountinfo_each(busy_see_mount, &device, err);
 
 	return r < 0 ? r : busy_check_swaps(device, err);
 }
@@ -87,7 +73,6 @@ static bool busy_is_source(char *source, dev_t device)
 	bool exists, is;
 	char *at;
 
-	mountinfo_unescape(source);
 	is = busy_is_volume(source, device, &exists);
 	while (!exists && (at = strrchr(source, '@'))) {
 		*at = 0;
@@ -96,26 +81,14 @@ static bool busy_is_source(char *source, dev_t device)
 	return is;
 }
 
+static int busy_see_served(void *device, const struct mountinfo *info, struct error *err)
+{
+	if (strcmp(info->type, "fuse.datasetfs") != 0 || !busy_is_source(info->source, *(const dev_t *)device))
+		return 0;
+	return error_set(err, -EBUSY, "datasetfs serves it on '%s'", info->point);
+}
+
 int busy_check_served(dev_t device, struct error *err)
 {
-	static const char kind[] = " - fuse.datasetfs ";
-	auto_fclose FILE *file = fopen("/proc/self/mountinfo", "re");
-	auto_free char *line = NULL;
-	char where[256], *source;
-	size_t room = 0;
-
-	if (!file)
-		return error_errno(err, "cannot open '/proc/self/mountinfo'");
-	while (getline(&line, &room, file) > 0) {
-		source = strstr(line, kind);
-		if (!source || sscanf(line, "%*d %*d %*s %*s %255s", where) != 1)
-			continue;
-		source += strlen(kind);
-		source[strcspn(source, " ")] = 0;
-		if (!busy_is_source(source, device))
-			continue;
-		mountinfo_unescape(where);
-		return error_set(err, -EBUSY, "datasetfs serves it on '%s'", where);
-	}
-	return 0;
+	return mountinfo_each(busy_see_served, &device, err);
 }

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Decodes lines of /proc/self/mountinfo. */
+/* Reads and decodes /proc/self/mountinfo. */
 #include "device/mountinfo.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+
+#include "base/cleanup.h"
 
 void mountinfo_unescape(char *text)
 {
@@ -24,15 +28,21 @@ void mountinfo_unescape(char *text)
 /* "36 35 0:52 ROOT POINT OPTIONS [TAGS...] - TYPE SOURCE SUPER_OPTIONS" */
 bool mountinfo_parse(char *line, struct mountinfo *ret)
 {
-	char *before[5], *rest = strstr(line, " - "), *save = NULL;
+	char *before[5], *after[3], *rest = strstr(line, " - "), *save = NULL;
 	unsigned major_number, minor_number;
 
 	if (!rest)
 		return false;
 	*rest = 0;
+	rest += 3;
 	for (int i = 0; i < 5; i++) {
 		before[i] = strtok_r(i ? NULL : line, " ", &save);
 		if (!before[i])
+			return false;
+	}
+	for (int i = 0; i < 3; i++) { /* a source may be empty */
+		after[i] = strsep(&rest, " \n");
+		if (!after[i])
 			return false;
 	}
 	if (sscanf(before[2], "%u:%u", &major_number, &minor_number) != 2)
@@ -41,14 +51,28 @@ bool mountinfo_parse(char *line, struct mountinfo *ret)
 		.device = makedev(major_number, minor_number),
 		.root = before[3],
 		.point = before[4],
-		.type = strtok_r(rest + 3, " \n", &save),
-		.source = strtok_r(NULL, " \n", &save),
-		.options = strtok_r(NULL, " \n", &save),
+		.type = after[0],
+		.source = after[1],
+		.options = after[2],
 	};
-	if (!ret->options)
-		return false;
 	mountinfo_unescape(ret->root);
 	mountinfo_unescape(ret->point);
 	mountinfo_unescape(ret->source);
 	return true;
+}
+
+int mountinfo_each(mountinfo_visit *visit, void *argument, struct error *err)
+{
+	auto_fclose FILE *file = fopen("/proc/self/mountinfo", "re");
+	auto_free char *line = NULL;
+	struct mountinfo info;
+	size_t size = 0;
+	int r = 0;
+
+	if (!file)
+		return error_errno(err, "cannot open '/proc/self/mountinfo'");
+	while (r == 0 && getline(&line, &size, file) >= 0)
+		if (mountinfo_parse(line, &info))
+			r = visit(argument, &info, err);
+	return r;
 }

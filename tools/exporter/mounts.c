@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "device/mountinfo.h"
 
 void mounts_free(struct mounts *mounts)
@@ -77,20 +76,16 @@ static int mounts_add(struct mounts *mounts, const struct mountinfo *info, struc
 	return 0;
 }
 
+static int mounts_see(void *argument, const struct mountinfo *info, struct error *err)
+{
+	return mounts_is_wanted(argument, info) ? mounts_add(argument, info, err) : 0;
+}
+
 int mounts_read(struct mounts *ret, struct error *err)
 {
-	auto_fclose FILE *file = fopen("/proc/self/mountinfo", "re");
-	auto_free char *line = NULL;
 	struct mounts mounts = { 0 };
-	struct mountinfo info;
-	size_t size = 0;
-	int r = 0;
+	int r = mountinfo_each(mounts_see, &mounts, err);
 
-	if (!file)
-		return error_errno(err, "cannot open '/proc/self/mountinfo'");
-	while (r == 0 && getline(&line, &size, file) >= 0)
-		if (mountinfo_parse(line, &info) && mounts_is_wanted(&mounts, &info))
-			r = mounts_add(&mounts, &info, err);
 	if (r < 0)
 		mounts_free(&mounts);
 	else
