@@ -143,6 +143,39 @@ static void test_hostile(void **state)
 	exposition_free(exposition);
 }
 
+/* A mount may take all families that there are: others are refused then, but the exporter's own go on. Nor do lines
+ * multiply a long mountpoint without end. */
+static void test_crowd(void **state)
+{
+	struct exposition *exposition;
+	char *text = NULL, *point, name[32];
+	size_t length = 0;
+	FILE *out = open_memstream(&text, &length);
+
+	(void)state;
+	assert_non_null(out);
+	for (int i = 0; i < 496; i++)
+		fprintf(out, "# HELP datasetfs_%d A.\n# TYPE datasetfs_%d gauge\ndatasetfs_%d 1\n", i, i, i);
+	fclose(out);
+	CHECK_OK(exposition_new(&exposition, &err));
+	CHECK_OK(add(exposition, "/a", STATE "datasetfs_state 1\n", &err));
+	CHECK_FAILS(add(exposition, "/b", text, &err), -EBADMSG, "more than 496 families with those of other mounts");
+	CHECK_OK(add(exposition, "/c", strstr(text + 1, "# HELP"), &err));
+	CHECK_FAILS(add(exposition, "/d", READS, &err), -EBADMSG, "more than 496 families");
+	point = calloc(1, 65536);
+	assert_non_null(point);
+	memset(point, 'a', 65535);
+	CHECK_FAILS(add(exposition, point, strstr(text + 1, "# HELP"), &err), -EBADMSG, "more than 64 MiB with what");
+	CHECK_OK(add(exposition, "/e", strstr(text + 1, "# HELP"), &err));
+	for (int i = 0; i < 8; i++) {
+		snprintf(name, sizeof(name), "datasetfs_own_%d", i);
+		CHECK_OK(exposition_family(exposition, name, "gauge", "Own.", &err));
+	}
+	free(point);
+	free(text);
+	exposition_free(exposition);
+}
+
 static void test_accept(void **state)
 {
 	static const struct {
@@ -191,6 +224,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_merge),
 		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_crowd),
 		cmocka_unit_test(test_accept),
 		cmocka_unit_test(test_listener),
 	};

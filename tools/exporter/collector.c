@@ -329,12 +329,20 @@ static int collector_write_own(const struct collector *collector, struct exposit
 	return r;
 }
 
+/* What mounts of users say is refused if it does not go with what root's say, and not the other way round. */
+static void collector_take_all(struct collector *collector, struct exposition *exposition)
+{
+	for (int of_users = 0; of_users < 2; of_users++)
+		for (size_t i = 0; i < collector->mounts.count; i++)
+			if (collector->list[i].entry->is_roots == !of_users)
+				collector_take(exposition, &collector->list[i]);
+}
+
 static int collector_write(struct collector *collector, struct exposition *exposition, struct error *err)
 {
 	int r;
 
-	for (size_t i = 0; i < collector->mounts.count; i++)
-		collector_take(exposition, &collector->list[i]);
+	collector_take_all(collector, exposition);
 	r = collector_write_mounts(collector, exposition, "datasetfs_up",
 				   "1 when the mount answered in time, with metrics that can be understood.",
 				   collector_up, err);

@@ -14,6 +14,8 @@
 #include "base/utf8.h"
 
 #define EXPOSITION_FAMILIES 512u
+#define EXPOSITION_OWN      16u /* of these, which no mount can take away */
+#define EXPOSITION_MOST     (64u << 20) /* bytes of all mounts, about */
 #define EXPOSITION_LABELS   16u /* of a series */
 #define EXPOSITION_PREFIX   "datasetfs_"
 
@@ -27,6 +29,7 @@ struct exposition_family {
 struct exposition {
 	struct exposition_family families[EXPOSITION_FAMILIES];
 	size_t count;
+	size_t bytes; /* of all mounts, about */
 };
 
 /* A mount's text on its way in. */
@@ -61,11 +64,11 @@ void exposition_free(struct exposition *exposition)
 	free(exposition);
 }
 
-static struct exposition_family *exposition_find(struct exposition *exposition, const char *name)
+static struct exposition_family *exposition_find(const struct exposition *exposition, const char *name)
 {
 	for (size_t i = 0; i < exposition->count; i++)
 		if (!strcmp(exposition->families[i].name, name))
-			return &exposition->families[i];
+			return (struct exposition_family *)&exposition->families[i];
 	return NULL;
 }
 
@@ -318,8 +321,34 @@ static int exposition_split(char *text, size_t length, struct error *err)
 	return 0;
 }
 
+static int exposition_check_room(const struct exposition *exposition, const struct exposition *seen, size_t bytes,
+				 struct error *err)
+{
+	size_t count = exposition->count;
+
+	for (size_t i = 0; i < seen->count; i++)
+		count += !exposition_find(exposition, seen->families[i].name);
+	if (count > EXPOSITION_FAMILIES - EXPOSITION_OWN)
+		return error_set(err, -EBADMSG, "more than %u families with those of other mounts",
+				 EXPOSITION_FAMILIES - EXPOSITION_OWN);
+	if (bytes > EXPOSITION_MOST - exposition->bytes)
+		return error_set(err, -EBADMSG, "more than %u MiB with what other mounts say", EXPOSITION_MOST >> 20);
+	return 0;
+}
+
+/* With the label that each line gets. */
+static size_t exposition_bytes(const char *mountpoint, const char *text, size_t length)
+{
+	size_t bytes = length;
+
+	for (size_t at = 0; at < length; at++)
+		bytes += text[at] ? 0 : strlen(mountpoint);
+	return bytes;
+}
+
 /* Of a copy, as lines are cut into pieces. */
-static int exposition_check(struct exposition *exposition, const char *text, size_t length, struct error *err)
+static int exposition_check(struct exposition *exposition, const char *text, size_t length, size_t bytes,
+			    struct error *err)
 {
 	struct exposition_input input = { .exposition = exposition };
 	auto_free char *copy = malloc(length);
@@ -331,6 +360,8 @@ static int exposition_check(struct exposition *exposition, const char *text, siz
 		memcpy(copy, text, length);
 		r = exposition_lines(&input, copy, length, err);
 	}
+	if (r == 0)
+		r = exposition_check_room(exposition, input.seen, bytes, err);
 	exposition_free(input.seen);
 	return r;
 }
@@ -339,11 +370,17 @@ int exposition_add(struct exposition *exposition, const char *mountpoint, char *
 		   struct error *err)
 {
 	struct exposition_input input = { .exposition = exposition, .mountpoint = mountpoint };
+	size_t bytes = 0;
 	int r = exposition_split(text, length, err);
 
-	if (r == 0)
-		r = exposition_check(exposition, text, length, err);
-	return r < 0 ? r : exposition_lines(&input, text, length, err);
+	if (r == 0) {
+		bytes = exposition_bytes(mountpoint, text, length);
+		r = exposition_check(exposition, text, length, bytes, err);
+	}
+	if (r < 0)
+		return r;
+	exposition->bytes += bytes;
+	return exposition_lines(&input, text, length, err);
 }
 
 /* ---- out ---- */

@@ -12,8 +12,9 @@ struct exposition;
 
 must_check int exposition_new(struct exposition **ret, struct error *err);
 void exposition_free(struct exposition *exposition); /* NULL does nothing */
-/* The text of a mount, in the text format of Prometheus; it is cut into pieces. -EBADMSG when it is not that, or when a
- * family is not of the type that another mount gives it: then nothing of it is taken. */
+/* The text of a mount, in the text format of Prometheus; it is cut into pieces. -EBADMSG when it is not that, when a
+ * family is not of the type that another mount gives it, or when all of them say too much: then nothing of it is
+ * taken. */
 must_check int exposition_add(struct exposition *exposition, const char *mountpoint, char *text, size_t length,
 			      struct error *err);
 /* A family of our own, and a series of it; mountpoint: NULL for a series without labels. */

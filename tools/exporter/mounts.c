@@ -69,6 +69,7 @@ static int mounts_add(struct mounts *mounts, const struct mountinfo *info, struc
 		.device = info->device,
 		.point = strdup(info->point),
 		.is_shared = mounts_has_option(info->options, "allow_other"),
+		.is_roots = mounts_has_option(info->options, "user_id=0"),
 	};
 	if (!list[mounts->count].point)
 		return error_set(err, -ENOMEM, "no memory for the name of a mount");

@@ -13,6 +13,7 @@ struct mounts_entry {
 	dev_t device;
 	char *point;
 	bool is_shared; /* other users than the one who mounted it may use it */
+	bool is_roots;  /* root mounted it */
 };
 
 struct mounts {

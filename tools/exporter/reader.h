@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "exporter/mounts.h"
 
-#define READER_MOST (1u << 20) /* bytes of text */
+#define READER_MOST (512u << 10) /* bytes of text; a mount of 255 members says some 200 KiB */
 
 struct reader {
 	pid_t process; /* 0: it has ended */

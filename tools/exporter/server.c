@@ -16,14 +16,19 @@
 #define SERVER_PLAIN       "text/plain; charset=utf-8"
 #define SERVER_HOME        "datasetfs-exporter " DATASETFS_RELEASE ": metrics are at /metrics\n"
 
+/* To all requests that waited for it and want the same format. */
+struct server_answer {
+	struct MHD_Response *response;
+	unsigned status, users;
+};
+
 /* A connection's request. */
 struct server_request {
 	struct server_request *next; /* of those that wait */
 	struct MHD_Connection *connection;
-	bool is_answered;
 	bool is_openmetrics;
-	struct MHD_Response *response; /* NULL: it could not be made */
-	unsigned status;
+	bool is_answered;
+	struct server_answer *answer; /* NULL: it could not be made */
 };
 
 struct server {
@@ -46,32 +51,34 @@ static struct MHD_Response *server_response(char *text, size_t length, const cha
 	return response;
 }
 
-static enum MHD_Result server_queue(struct MHD_Connection *connection, unsigned status, struct MHD_Response *response)
+static void server_answer_drop(struct server_answer *answer)
 {
-	enum MHD_Result result = response ? MHD_queue_response(connection, status, response) : MHD_NO;
-
-	if (response)
-		MHD_destroy_response(response);
-	return result;
+	if (!answer || --answer->users)
+		return;
+	MHD_destroy_response(answer->response);
+	free(answer);
 }
 
 static enum MHD_Result server_say(struct MHD_Connection *connection, unsigned status, const char *line)
 {
 	struct MHD_Response *response = server_response(strdup(line), strlen(line), SERVER_PLAIN);
+	enum MHD_Result result;
 
-	if (response && status == MHD_HTTP_METHOD_NOT_ALLOWED)
+	if (!response)
+		return MHD_NO;
+	if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
 		(void)!MHD_add_response_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
-	return server_queue(connection, status, response);
+	result = MHD_queue_response(connection, status, response);
+	MHD_destroy_response(response);
+	return result;
 }
 
 static enum MHD_Result server_metrics(struct server *server, struct server_request *request)
 {
-	struct MHD_Response *response = request->response;
+	const struct server_answer *answer = request->answer;
 
-	if (request->is_answered) {
-		request->response = NULL;
-		return server_queue(request->connection, request->status, response);
-	}
+	if (request->is_answered)
+		return answer ? MHD_queue_response(request->connection, answer->status, answer->response) : MHD_NO;
 	request->is_openmetrics = accept_is_openmetrics(MHD_lookup_connection_value(
 		request->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
 	request->next = server->waiting;
@@ -126,8 +133,7 @@ static void server_completed(void *argument, struct MHD_Connection *connection, 
 	if (!request)
 		return;
 	server_forget(argument, request);
-	if (request->response)
-		MHD_destroy_response(request->response);
+	server_answer_drop(request->answer);
 	free(request);
 	*request_place = NULL;
 }
@@ -202,18 +208,42 @@ static struct MHD_Response *server_refuse(const struct error *err)
 	return length < 0 ? NULL : server_response(text, (size_t)length, SERVER_PLAIN);
 }
 
+/* NULL when there is no memory. */
+static struct server_answer *server_make(const struct exposition *exposition, bool is_openmetrics,
+					 const struct error *err)
+{
+	struct server_answer *answer = calloc(1, sizeof(*answer));
+
+	if (!answer)
+		return NULL;
+	answer->response = exposition ? server_write(exposition, is_openmetrics) : server_refuse(err);
+	answer->status = exposition ? MHD_HTTP_OK : MHD_HTTP_INTERNAL_SERVER_ERROR;
+	answer->users = 1;
+	if (answer->response)
+		return answer;
+	free(answer);
+	return NULL;
+}
+
 void server_answer(struct server *server, const struct exposition *exposition, const struct error *err)
 {
+	struct server_answer *answers[2] = { NULL };
 	struct server_request *request;
 
 	while ((request = server->waiting)) {
+		struct server_answer **answer = &answers[request->is_openmetrics];
+
 		server->waiting = request->next;
-		request->response = exposition ? server_write(exposition, request->is_openmetrics) :
-						 server_refuse(err);
-		request->status = exposition ? MHD_HTTP_OK : MHD_HTTP_INTERNAL_SERVER_ERROR;
+		if (!*answer)
+			*answer = server_make(exposition, request->is_openmetrics, err);
+		if (*answer)
+			(*answer)->users++;
+		request->answer = *answer;
 		request->is_answered = true;
 		MHD_resume_connection(request->connection);
 	}
+	for (size_t i = 0; i < 2; i++)
+		server_answer_drop(answers[i]);
 }
 
 /* Suspended connections cannot be ended: they are answered first. */
