@@ -3,15 +3,17 @@
 #include "reported.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <json-c/json.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/parse.h"
+#include "device/dotfile.h"
 
-#define FILE_MAX (1u << 20) /* bytes of a control file that is still read */
+#define FILE_MAX           (1u << 20) /* bytes of a control file that is still read */
+#define REPORTED_REAL_MOST 1e14       /* seconds */
 
 struct reported {
 	struct json_object *version, *stats;
@@ -19,23 +21,27 @@ struct reported {
 
 /* --- reading --- */
 
-static int reported_read(const char *path, char **ret_text, struct error *err)
+#define REPORTED_PATH "'%s/" DSFS_CONTROL_FOLDER "/%s'"
+
+static int reported_read(const char *mount, const char *name, char **ret_text, struct error *err)
 {
-	auto_close int fd = open(path, O_RDONLY | O_CLOEXEC);
 	auto_free char *text = calloc(1, FILE_MAX + 1);
+	auto_close int fd = -1;
 	size_t used = 0;
 	ssize_t n;
+	int r;
 
-	if (fd < 0)
-		return error_errno(err, "cannot open '%s'", path);
 	if (!text)
-		return error_set(err, -ENOMEM, "no memory to read '%s'", path);
+		return error_set(err, -ENOMEM, "no memory to read " REPORTED_PATH, mount, name);
+	r = dotfile_open(mount, name, &fd, err);
+	if (r < 0)
+		return r;
 	while ((n = read(fd, text + used, FILE_MAX - used)) > 0)
 		used += (size_t)n;
 	if (n < 0)
-		return error_errno(err, "cannot read '%s'", path);
+		return error_errno(err, "cannot read " REPORTED_PATH, mount, name);
 	if (used == FILE_MAX)
-		return error_set(err, -EFBIG, "'%s' has more than %u bytes", path, FILE_MAX);
+		return error_set(err, -EFBIG, REPORTED_PATH " has more than %u bytes", mount, name, FILE_MAX);
 	*ret_text = take_ptr(&text);
 	return 0;
 }
@@ -43,25 +49,21 @@ static int reported_read(const char *path, char **ret_text, struct error *err)
 /* One JSON object; json_object_put() it. */
 static int reported_load(const char *mount, const char *name, struct json_object **ret, struct error *err)
 {
-	auto_free char *path = NULL;
 	auto_free char *text = NULL;
 	struct json_object *object;
 	enum json_tokener_error why;
 	int r;
 
-	if (asprintf(&path, "%s/%s/%s", mount, DSFS_CONTROL_FOLDER, name) < 0) {
-		path = NULL;
-		return error_set(err, -ENOMEM, "no memory for a path");
-	}
-	r = reported_read(path, &text, err);
+	r = reported_read(mount, name, &text, err);
 	if (r < 0)
 		return r;
 	object = json_tokener_parse_verbose(text, &why);
 	if (!object)
-		return error_set(err, -EBADMSG, "'%s' is not JSON: %s", path, json_tokener_error_desc(why));
+		return error_set(err, -EBADMSG, REPORTED_PATH " is not JSON: %s", mount, name,
+				 json_tokener_error_desc(why));
 	if (!json_object_is_type(object, json_type_object)) {
 		json_object_put(object);
-		return error_set(err, -EBADMSG, "'%s' holds no JSON object", path);
+		return error_set(err, -EBADMSG, REPORTED_PATH " holds no JSON object", mount, name);
 	}
 	*ret = object;
 	return 0;
@@ -110,11 +112,13 @@ static uint64_t reported_number(struct json_object *object, const char *key)
 	return json_object_get_uint64(value);
 }
 
+/* Whoever takes it for a whole number of anything may: no time is longer than a million years. */
 static double reported_real(struct json_object *object, const char *key, double otherwise)
 {
 	struct json_object *value = NULL;
+	double real = json_object_object_get_ex(object, key, &value) ? json_object_get_double(value) : otherwise;
 
-	return json_object_object_get_ex(object, key, &value) ? json_object_get_double(value) : otherwise;
+	return fabs(real) < REPORTED_REAL_MOST ? real : otherwise;
 }
 
 /* NULL: there is none, or it is of another type. */
@@ -249,6 +253,12 @@ static void reported_take_protection(const struct reported *reported, struct rep
 	snprintf(stats->degraded, sizeof(stats->degraded), "%s", reported_string(protection, DSFS_CONTROL_DEGRADED));
 }
 
+/* Seconds since 1970, of which others can be taken away. */
+static uint64_t reported_when(uint64_t seconds)
+{
+	return seconds < INT64_MAX ? seconds : INT64_MAX;
+}
+
 void reported_take(const struct reported *reported, struct reported_stats *ret)
 {
 	struct reported_stats stats = { 0 };
@@ -256,6 +266,8 @@ void reported_take(const struct reported *reported, struct reported_stats *ret)
 	for (size_t i = 0; i < sizeof(reported_counters) / sizeof(*reported_counters); i++)
 		*(uint64_t *)((char *)&stats + reported_counters[i].offset) =
 			reported_number(reported->stats, reported_counters[i].key);
+	stats.serving_since = reported_when(stats.serving_since);
+	stats.stalled_since = reported_when(stats.stalled_since);
 	stats.in_flight -= stats.in_flight > 0; /* the request that asked for this */
 	snprintf(stats.label, sizeof(stats.label), "%s", reported_string(reported->version, DSFS_CONTROL_LABEL));
 	stats.sequence = reported_number(reported->version, DSFS_CONTROL_SEQUENCE);

@@ -30,7 +30,7 @@ const struct command_line status_line = {
 
 static void status_name(const char *label)
 {
-	printf("  %-16s  ", label);
+	text_print("  %-16s  ", label); /* that of an option is the mount's word */
 }
 
 static void status_say(const char *label, const char *fmt, ...) printf_like(2, 3);

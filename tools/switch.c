@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* datasetfsctl switch: switches a mount to another version, with an ioctl on its control file. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -12,6 +11,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "datasetfs/control.h"
+#include "device/dotfile.h"
 #include "device/leftover.h"
 #include "mounted.h"
 #include "text.h"
@@ -49,7 +49,6 @@ const struct command_line switch_line = {
 
 static int switch_open(const char *mount, int *ret, struct error *err)
 {
-	auto_free char *path = NULL;
 	struct mounted mounted = { 0 };
 	struct stat st;
 	int r;
@@ -57,15 +56,10 @@ static int switch_open(const char *mount, int *ret, struct error *err)
 	r = leftover_stat(mount, &st, err);
 	if (r == 0)
 		r = mounted_find(st.st_dev, &mounted, err);
-	if (r == 0 && asprintf(&path, "%s/%s/%s", mounted.point, DSFS_CONTROL_FOLDER, DSFS_CONTROL_CONTROL) < 0) {
-		path = NULL;
-		r = error_set(err, -ENOMEM, "no memory for a path");
-	}
+	if (r == 0)
+		r = dotfile_open(mounted.point, DSFS_CONTROL_CONTROL, ret, err);
 	mounted_free(&mounted);
-	if (r < 0)
-		return r;
-	*ret = open(path, O_RDONLY | O_CLOEXEC);
-	return *ret < 0 ? error_errno(err, "cannot open '%s'", path) : 0;
+	return r;
 }
 
 static int switch_command(int fd, struct dsfs_switch *command, struct error *err)

@@ -40,7 +40,7 @@ home() {
 may src/base     base
 may src/image    base image datasetfs
 may src/io       base io
-may src/device   base device
+may src/device   base datasetfs device
 may src/members  base image io device datasetfs members
 may src/erofs    base image datasetfs erofs
 may src/handover base image handover

@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/descriptors.h"
+#include "device/dotfile.h"
 #include "datasetfs/control.h"
 
 /* ---- in the process ---- */
@@ -36,17 +37,12 @@ static int reader_copy(int from, int to)
 /* Another filesystem may have been mounted over it. */
 static int reader_copy_mount(const struct mounts_entry *mount, int to)
 {
-	auto_free char *path = NULL;
+	struct error err = { 0 };
 	struct stat st;
-	int file, r;
+	int file, r = dotfile_open(mount->point, DSFS_CONTROL_METRICS, &file, &err);
 
-	if (asprintf(&path, "%s/" DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_METRICS, mount->point) < 0) {
-		path = NULL;
-		return ENOMEM;
-	}
-	file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (file < 0)
-		return errno;
+	if (r < 0)
+		return -r;
 	r = fstat(file, &st) < 0 ? errno : st.st_dev != mount->device ? ENOENT : reader_copy(file, to);
 	/* Not closed: that asks the daemon once more, and the end of the process does it. */
 	return r;
