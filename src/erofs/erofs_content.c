@@ -97,24 +97,28 @@ static int content_read(struct erofs_content *content, uint64_t address, uint8_t
 	return 0;
 }
 
+/* All of it, as its checksum is that of all. */
+static int content_read_chunk(struct erofs_content *content, const struct chunk *chunk, struct error *err)
+{
+	struct iovec whole = { content->chunk, chunk->length };
+	int r = 0;
+
+	if (chunk_is_inline(chunk))
+		memcpy(content->chunk, chunk_inline_bytes(content->index, chunk), chunk->length);
+	else
+		r = content_read(content, chunk->address, content->chunk, chunk->length, err);
+	return r < 0 ? r : chunk_verify(chunk, &whole, 1, err);
+}
+
 static int content_copy_piece(struct erofs_content *content, const struct extent_piece *piece,
 			      struct erofs_sink *sink, struct error *err)
 {
-	const struct chunk *chunk = &piece->chunk;
-	struct iovec whole = { content->chunk, chunk->length };
 	int r;
 
-	if (chunk_is_hole(chunk))
+	if (chunk_is_hole(&piece->chunk))
 		return erofs_sink_put(sink, NULL, piece->want, err);
-	if (chunk_is_inline(chunk))
-		memcpy(content->chunk, (const uint8_t *)chunk_inline_bytes(content->index, chunk) + piece->skip,
-		       piece->want);
-	r = chunk_is_inline(chunk) ? 0 :
-				     content_read(content, chunk->address + piece->skip, content->chunk, piece->want,
-						  err);
-	if (r == 0 && piece->want == chunk->length)
-		r = chunk_verify(chunk, &whole, 1, err);
-	return r < 0 ? r : erofs_sink_put(sink, content->chunk, piece->want, err);
+	r = content_read_chunk(content, &piece->chunk, err);
+	return r < 0 ? r : erofs_sink_put(sink, content->chunk + piece->skip, piece->want, err);
 }
 
 int erofs_content_copy(struct erofs_content *content, const struct inode *inode, uint64_t offset, uint64_t length,

@@ -24,7 +24,7 @@ void erofs_content_close(struct erofs_content *content);
 /* Whether the last block of a chunk, which has a part of it only, holds nothing else than zeros behind it. */
 must_check int erofs_content_ends_clean(struct erofs_content *content, const struct chunk *chunk, bool *ret,
 					struct error *err);
-/* The bytes of the file from offset on, which end with it or with a chunk. A chunk that is copied as a whole is
- * verified. */
+/* The bytes of the file from offset on, which end with it or with a chunk. Each chunk is verified, also where a part of
+ * it is copied. */
 must_check int erofs_content_copy(struct erofs_content *content, const struct inode *inode, uint64_t offset,
 				  uint64_t length, struct erofs_sink *sink, struct error *err);

@@ -65,6 +65,15 @@ cp volume damaged
 offset=$(datasetfsctl stat --json volume 4095 | python3 "$LIB/chunks.py" | cut -d' ' -f4)
 spoil damaged "$offset"
 assert_fails 1 "'/4095': chunk " datasetfsctl export erofs damaged v1 image
+say "of a file behind whose end another one lies the last block is copied: its whole chunk is verified"
+mkdir tails
+head -c 9000 /dev/urandom >tails/a
+head -c 500 /dev/urandom >tails/b
+pack behind tails
+datasetfsctl export erofs --json --dry-run behind v1 image >export.out
+assert_eq "copied" "$(json copied_files export.out) $(json copied_bytes export.out)" "2 $((9000 - 8192 + 500))"
+spoil behind "$(datasetfsctl stat --json behind a | python3 "$LIB/chunks.py" | cut -d' ' -f4)"
+assert_fails 1 "'/a': chunk sum" datasetfsctl export erofs behind v1 image
 rm -rf source/*
 mkdir source/.datasetfz
 pack forged source
