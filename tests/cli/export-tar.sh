@@ -165,6 +165,27 @@ assert_eq "the line" "$(cat export.err)" \
 assert_fails 1 "cannot write the archive: No space left on device" \
     sh -c 'exec datasetfsctl export tar nasty.vol v1 - >/dev/full'
 
+say "a signal while nobody reads the pipe"
+mkfifo pipe
+exec 7<>pipe
+datasetfsctl export tar nasty.vol v1 - >pipe 2>export.err &
+export=$!
+is_full() {
+    python3 -c '
+import array, fcntl, termios
+count = array.array("i", [0])
+fcntl.ioctl(7, termios.FIONREAD, count)
+raise SystemExit(count[0] < 65536)'
+}
+wait_for 30 is_full || fail "nothing comes"
+kill -TERM $export
+wait_end $export || fail "it does not end"
+rc=0
+wait $export || rc=$?
+assert_eq "status" $rc 143
+assert_eq "the line" "$(cat export.err)" "datasetfsctl: cannot export 'v1' of 'nasty.vol': interrupted"
+exec 7>&-
+
 say "damage"
 read -r offset < <(datasetfsctl stat --json nasty.vol large | python3 "$LIB/chunks.py" | awk 'NR == 3 { print $4 }')
 cp nasty.vol damaged.vol

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/interrupt.h"
 #include "export/tar_survey.h"
 #include "image/extent.h"
 
@@ -40,17 +41,27 @@ static __attribute__((used)) struct archive *tar_write_left;
 
 /* ---- the descriptor ---- */
 
+/* A signal cuts a write to a full pipe short: whoever reads it may never go on. */
+static ssize_t tar_write_some(struct tar_write *tar, const void *bytes, size_t length)
+{
+	ssize_t n;
+
+	while (interrupt_check(&tar->failure) == 0) {
+		n = write(tar->fd, bytes, length);
+		if (n >= 0 || errno != EINTR)
+			return n < 0 ? error_errno(&tar->failure, "cannot write the archive") : n;
+	}
+	return tar->failure.code;
+}
+
 static la_ssize_t tar_write_out(struct archive *archive, void *argument, const void *bytes, size_t length)
 {
 	struct tar_write *tar = argument;
-	ssize_t n;
+	ssize_t n = tar_write_some(tar, bytes, length);
 
-	do
-		n = write(tar->fd, bytes, length);
-	while (n < 0 && errno == EINTR);
 	if (n < 0) {
-		archive_set_error(archive, errno, "write");
-		return error_errno(&tar->failure, "cannot write the archive");
+		archive_set_error(archive, -tar->failure.code, "write");
+		return n;
 	}
 	tar->bytes += (uint64_t)n;
 	return n;
@@ -265,7 +276,9 @@ int tar_write_hole(struct tar_write *tar, uint64_t length, struct error *err)
 
 	for (uint64_t step; r == 0 && length; length -= step) {
 		step = length < TAR_WRITE_ZEROS ? length : TAR_WRITE_ZEROS;
-		r = tar_write_data(tar, tar->zeros, step, err);
+		r = interrupt_check(err);
+		if (r == 0)
+			r = tar_write_data(tar, tar->zeros, step, err);
 	}
 	return r;
 }
