@@ -252,45 +252,54 @@ static void tar_queue_read(struct tar_queue *queue, struct tar_queue_slot *slot,
 	read_begin(&queue->reader, &slot->op);
 }
 
-/* The data at offset or behind it: *ret_end is the end of the file where there is none. At multiples of what a read
- * takes, so that it takes whole chunks. */
-static int tar_queue_find(struct tar_queue *queue, const struct inode *inode, uint64_t offset, uint64_t *ret_begin,
-			  uint64_t *ret_end, struct error *err)
-{
-	int64_t begin = extent_seek(queue->setup.index, inode, offset, false, err), end;
+/* Of a file that is added. */
+struct tar_queue_range {
+	uint64_t begin, end; /* to be read */
+	uint64_t data_end;   /* where the data that it is of ends: looked up once, as that may take a while */
+};
 
-	*ret_begin = *ret_end = inode->size;
-	if (begin == -ENXIO)
-		return 0;
-	if (begin < 0)
-		return (int)begin;
-	end = extent_seek(queue->setup.index, inode, (uint64_t)begin, true, err);
+/* The data behind the range: nothing at the end of the file where there is none. At multiples of what a read takes, so
+ * that it takes whole chunks. */
+static int tar_queue_find(struct tar_queue *queue, const struct inode *inode, struct tar_queue_range *range,
+			  struct error *err)
+{
+	int64_t begin = (int64_t)range->end, end = (int64_t)range->data_end;
+
+	if (range->end >= range->data_end) {
+		begin = extent_seek(queue->setup.index, inode, range->end, false, err);
+		if (begin == -ENXIO) {
+			range->begin = range->end = inode->size;
+			return 0;
+		}
+		end = begin < 0 ? begin : extent_seek(queue->setup.index, inode, (uint64_t)begin, true, err);
+	}
 	if (end < 0)
 		return (int)end;
-	*ret_begin = (uint64_t)begin;
-	*ret_end = ((uint64_t)begin / READ_MAX + 1) * READ_MAX;
-	if ((uint64_t)end < *ret_end)
-		*ret_end = (uint64_t)end;
+	range->begin = (uint64_t)begin;
+	range->data_end = (uint64_t)end;
+	range->end = (range->begin / READ_MAX + 1) * READ_MAX;
+	if (range->data_end < range->end)
+		range->end = range->data_end;
 	return 0;
 }
 
 int tar_queue_add(struct tar_queue *queue, const struct tar_write_entry *entry, struct error *err)
 {
-	uint64_t size = S_ISREG(entry->inode->mode) && !entry->link ? entry->inode->size : 0, at = 0, begin = 0, end;
+	uint64_t size = S_ISREG(entry->inode->mode) && !entry->link ? entry->inode->size : 0, at;
+	struct tar_queue_range range = { 0 };
 	struct tar_queue_slot *slot = NULL;
 	int r;
 
 	do {
+		at = range.end;
 		r = tar_queue_next(queue, entry, &slot, err);
-		begin = end = at;
 		if (r == 0 && at < size)
-			r = tar_queue_find(queue, entry->inode, at, &begin, &end, err);
+			r = tar_queue_find(queue, entry->inode, &range, err);
 		if (r < 0)
 			return r;
 		slot->is_head = at == 0;
-		slot->hole = begin - at;
-		tar_queue_read(queue, slot, begin, end - begin);
-		at = end;
-	} while (at < size);
+		slot->hole = range.begin - at;
+		tar_queue_read(queue, slot, range.begin, range.end - range.begin);
+	} while (range.end < size);
 	return 0;
 }
