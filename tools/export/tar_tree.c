@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks down each directory before its next sibling, as tar(1) expects: it gives a directory its times when the archive
- * leaves it. In memory are one path, and the first names of files that have others still to come. */
+/* In the order of walk.h, as tar(1) expects: it gives a directory its times when the archive leaves it. In memory are
+ * the first names of files that have others still to come. */
 #include "export/tar_tree.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "image/names.h"
-
-struct tar_tree_level {
-	uint64_t directory;
-	uint64_t next;      /* number of the entry to go on with */
-	size_t path_length; /* of the directory's own path */
-};
+#include "base/cleanup.h"
+#include "walk.h"
 
 /* A file with several names, of which one was written. */
 struct tar_tree_link {
@@ -29,28 +24,10 @@ struct tar_tree {
 	const struct index *index;
 	struct tar_queue *queue;
 	struct tar_tree_counts counts;
-	struct tar_tree_level *levels;
-	size_t depth, room;
-	char *path;
-	size_t path_room;
+	char *path; /* of the entry */
 	void *links; /* of tsearch(3) */
 	struct error *err;
 };
-
-static int tar_tree_make_room(void *array, size_t *room, size_t wanted, size_t size, struct error *err)
-{
-	size_t more = *room * 2 > wanted ? *room * 2 : wanted + 64;
-	void *moved;
-
-	if (wanted <= *room)
-		return 0;
-	moved = realloc(*(void **)array, more * size);
-	if (!moved)
-		return error_set(err, -ENOMEM, "no memory for %zu bytes", more * size);
-	*(void **)array = moved;
-	*room = more;
-	return 0;
-}
 
 /* ---- hard links ---- */
 
@@ -123,71 +100,38 @@ static int tar_tree_add(struct tar_tree *tree, uint64_t ordinal)
 	return r < 0 ? r : tar_tree_add_first(tree, &inode);
 }
 
-static int tar_tree_push(struct tar_tree *tree, uint64_t directory, size_t path_length)
+static int tar_tree_entry(struct tar_tree *tree, const struct walk_entry *entry)
 {
-	int r = tar_tree_make_room(&tree->levels, &tree->room, tree->depth + 1, sizeof(*tree->levels), tree->err);
+	int length = entry->name_length ? (int)entry->length : 0, r; /* the root is "." */
 
-	if (r == 0)
-		tree->levels[tree->depth++] = (struct tar_tree_level){ directory, 0, path_length };
+	if (asprintf(&tree->path, ".%.*s", length, entry->path) < 0)
+		return error_set(tree->err, -ENOMEM, "no memory for a path");
+	r = tar_tree_add(tree, entry->ordinal);
+	free(tree->path);
 	return r;
 }
 
-/* A subdirectory ends the listing with 1: it is the next level; the listing goes on behind it later. */
-static int tar_tree_entry(void *argument, const struct names_entry *entry)
+static int tar_tree_walk(struct tar_tree *tree)
 {
-	struct tar_tree *tree = argument;
-	struct tar_tree_level *level = &tree->levels[tree->depth - 1];
-	size_t length = level->path_length + 1 + entry->name_length;
-	int r;
+	auto_walk struct walk *walk = NULL;
+	struct walk_entry entry;
+	int r = walk_open(tree->index, NULL, &walk, tree->err), added = 0;
 
-	r = tar_tree_make_room(&tree->path, &tree->path_room, length + 1, 1, tree->err);
 	if (r < 0)
 		return r;
-	tree->path[level->path_length] = '/';
-	memcpy(tree->path + level->path_length + 1, entry->name, entry->name_length);
-	tree->path[length] = 0;
-	level->next = entry->number + 1;
-	r = tar_tree_add(tree, entry->ordinal);
-	if (r < 0 || entry->type != DT_DIR)
-		return r;
-	r = tar_tree_push(tree, entry->ordinal, length);
-	return r < 0 ? r : 1;
-}
-
-static int tar_tree_walk(struct tar_tree *tree, struct names_reader *reader)
-{
-	int r = tar_tree_make_room(&tree->path, &tree->path_room, 2, 1, tree->err);
-
-	if (r == 0) {
-		memcpy(tree->path, ".", 2);
-		r = tar_tree_add(tree, INODE_ROOT);
-	}
-	if (r == 0)
-		r = tar_tree_push(tree, INODE_ROOT, 1);
-	while (r >= 0 && tree->depth) {
-		const struct tar_tree_level *level = &tree->levels[tree->depth - 1];
-
-		r = names_list(reader, level->directory, level->next, tar_tree_entry, tree);
-		tree->depth -= r == 0;
-	}
-	if (r < 0 && !tree->err->code)
-		return error_set(tree->err, r, "the names cannot be read: %s", strerror(-r));
-	return r < 0 ? r : tar_queue_flush(tree->queue, tree->err);
+	while (added == 0 && (r = walk_next(walk, &entry, tree->err)) > 0)
+		added = tar_tree_entry(tree, &entry);
+	if (added < 0 || r < 0)
+		return added < 0 ? added : r;
+	return tar_queue_flush(tree->queue, tree->err);
 }
 
 int tar_tree_write(const struct index *index, struct tar_queue *queue, struct tar_tree_counts *ret, struct error *err)
 {
 	struct tar_tree tree = { .index = index, .queue = queue, .err = err };
-	struct names_reader *reader;
-	int r = names_reader_open(index->names, &reader, err);
+	int r = tar_tree_walk(&tree);
 
-	if (r < 0)
-		return r;
-	r = tar_tree_walk(&tree, reader);
-	names_reader_close(reader);
 	tdestroy(tree.links, free);
-	free(tree.levels);
-	free(tree.path);
 	*ret = tree.counts;
 	return r;
 }
