@@ -71,7 +71,7 @@ static int kernel_choose(struct kernel *kernel, struct error *err)
 	kernel->version = label ? catalogue_by_label(&kernel->catalogue, label) : catalogue_current(&kernel->catalogue);
 	if (kernel->version)
 		return 0;
-	return label ? error_set(err, -ENOENT, "the volume has no version '%s'", label) :
+	return label ? catalogue_refuse(&kernel->catalogue, label, err) :
 		       error_set(err, -ENOENT, "the volume has no current version, choose one with version=");
 }
 
@@ -178,6 +178,23 @@ static int kernel_members(struct kernel *kernel, struct error *err)
 	return r;
 }
 
+/* Until the members had their locks, somebody may have removed or moved the version. */
+static int kernel_check_again(struct kernel *kernel, struct error *err)
+{
+	const struct version *version = kernel->version;
+	struct catalogue catalogue = { 0 };
+	struct superblock super;
+	bool is_there;
+	int r = catalogue_load(&kernel->assembly.array->source, &super, &catalogue, err);
+
+	if (r < 0)
+		return r;
+	is_there = catalogue_holds(&catalogue, version->sequence, version->uuid);
+	catalogue_free(&catalogue);
+	return is_there ? 0 : error_set(err, -ESTALE, "version '%s' was removed or moved meanwhile, mount again",
+					version->label);
+}
+
 static int kernel_attach(struct kernel *kernel, struct error *err)
 {
 	struct attach attach = { .mountpoint = kernel->options->mountpoint,
@@ -214,6 +231,8 @@ int kernel_mount(const struct serve_options *options, bool is_rehearsed, struct 
 		r = loop_attach(kernel.memory, "datasetfs-erofs", false, &kernel.loop, err);
 	if (r == 0 && !is_rehearsed)
 		r = kernel_members(&kernel, err);
+	if (r == 0 && !is_rehearsed)
+		r = kernel_check_again(&kernel, err);
 	if (r == 0 && !is_rehearsed)
 		r = kernel_attach(&kernel, err);
 	kernel_close(&kernel);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # tests/run: plain timeout=300
 # datasetfs -o kernel with its Nth allocation or read of the volume failing: one clear line, nothing mounted and no loop
-# device left; or a mount that shows what it should.
+# device left; or a mount that shows what it should. And with a version that is removed while its image is made.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/kernel.sh"
 need_root
@@ -46,3 +46,27 @@ for kind in alloc read; do
     [ $failed -gt 0 ] || fail "no $kind failed"
     say "$kind: $failed failures of $count"
 done
+
+say "a version that is removed while its image is made"
+cat >meanwhile.c <<'END'
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+int memfd_create(const char *name, unsigned flags)
+{
+	int (*next)(const char *, unsigned) = (int (*)(const char *, unsigned))dlsym(RTLD_NEXT, "memfd_create");
+
+	unsetenv("LD_PRELOAD");
+	if (!strcmp(name, "datasetfs-erofs") && system(getenv("MEANWHILE")))
+		return -1;
+	return next(name, flags);
+}
+END
+cc -shared -fPIC -D_GNU_SOURCE meanwhile.c -o meanwhile.so || fail "meanwhile.c does not compile"
+pack v.vol tree --label v2
+assert_fails 32 "version 'v1' was removed or moved meanwhile, mount again" \
+    env LD_PRELOAD="$PWD/meanwhile.so" MEANWHILE='datasetfsctl remove v.vol v1 >removed 2>&1' \
+    datasetfs -o kernel,version=v1 v.vol theirs
+[ -s removed ] || fail "it was not removed"
+! is_mounted theirs || fail "something is mounted"
+wait_for 10 has_no_loops v.vol || fail "a loop device is left"
