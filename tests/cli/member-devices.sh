@@ -10,10 +10,13 @@ pack a,b,c source --label one --segment-size 1M --protect mirror:2
 one=$(datasetfsctl dump a one | sha256sum)
 
 say "a device that is too small"
-truncate -s 3M small
-loop_device small
-assert_fails 1 "'$LOOP' has 3145728 bytes, the member needs" datasetfsctl member replace --dry-run a 1 "$LOOP"
-assert_fails 1 "'$LOOP' has 3145728 bytes, the member needs" datasetfsctl member replace a 1 "$LOOP"
+for size in 32768 3145728; do # the first is smaller than the reserve
+    truncate -s $size small
+    loop_device small
+    assert_fails 1 "'$LOOP' has $size bytes, the member needs" datasetfsctl member replace --dry-run a 1 "$LOOP"
+    assert_fails 1 "'$LOOP' has $size bytes, the member needs" datasetfsctl member replace a 1 "$LOOP"
+    loop_end "$LOOP"
+done
 
 say "a member that has become read-only"
 mv b was

@@ -189,7 +189,7 @@ int newcomer_check_room(const struct newcomer *newcomer, uint64_t size, struct e
 	if (!newcomer->is_device || !newcomer->member.file)
 		return 0;
 	found = round_down(source_size(&newcomer->member.file->source, 0), DSFS_BLOCK);
-	if (size <= found - space_reserved(found))
+	if (found >= space_reserved(found) && size <= found - space_reserved(found))
 		return 0;
 	return error_set(err, -ENOSPC, "'%s' has %" PRIu64 " bytes, the member needs %" PRIu64
 			 " and the reserve of %" PRIu64, newcomer->path, found, size, space_reserved(found));
