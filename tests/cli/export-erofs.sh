@@ -25,6 +25,16 @@ assert_eq "mode" "$(stat -c %a image)" 600
 datasetfsctl export erofs --dry-run --json volume v1 image >dry.out
 assert_eq "dry run" "$(sed 's/false/true/' dry.out)" "$(cat export.out)"
 
+cp volume "a \$(touch bad) it's"
+datasetfsctl export erofs --dry-run "a \$(touch bad) it's" v1 "an image" >export.out
+mkdir bin
+printf '#!/bin/sh\nprintf "<%%s>" "$@" >>../words\necho loop\n' | tee bin/mount >bin/losetup
+chmod +x bin/*
+(cd bin && tail -n 1 ../export.out | sed 's/ MOUNTPOINT$//' | PATH=$PWD:$PATH bash)
+assert_eq "words for a shell" "$(cat words)" \
+    "<-rf><--show><a \$(touch bad) it's><-t><erofs><-o><loop,ro,nosuid,nodev,device=loop><an image>"
+rm -r bin words
+
 say "the same bytes again"
 sum=$(hash_of image)
 assert_fails 1 "'image' is there already: --force replaces it" datasetfsctl export erofs volume v1 image

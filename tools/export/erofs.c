@@ -2,6 +2,7 @@
 /* datasetfsctl export erofs: writes a file by which the kernel itself mounts a version. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #include "base/format.h"
@@ -13,6 +14,9 @@
 #include "image/index_load.h"
 #include "text.h"
 #include "volume.h"
+
+/* What no shell takes for anything else. */
+#define EROFS_PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+:@%"
 
 struct erofs_options {
 	struct verb_options verb;
@@ -103,13 +107,36 @@ static void erofs_json(const struct erofs_export *export, const char *file, bool
 	putchar('\n');
 }
 
+/* As a word of a shell: whoever made the volume may have named its members. */
+static void erofs_text_word(const char *word)
+{
+	size_t length = strspn(word, EROFS_PLAIN);
+
+	if (*word && !word[length]) {
+		text_print("%s", word);
+		return;
+	}
+	putchar('\'');
+	for (; *word; word += length) {
+		length = strcspn(word, "'");
+		if (length)
+			text_print("%.*s", (int)length, word);
+		for (; word[length] == '\''; length++)
+			fputs("'\\''", stdout);
+	}
+	putchar('\'');
+}
+
 /* A file becomes a device only by losetup(8). */
 static void erofs_text_device(const char *name)
 {
 	struct stat st;
 	bool is_file = stat(name, &st) == 0 && S_ISREG(st.st_mode);
 
-	text_print(is_file ? ",device=$(losetup -rf --show %s)" : ",device=%s", name);
+	fputs(is_file ? ",device=$(losetup -rf --show " : ",device=", stdout);
+	erofs_text_word(name);
+	if (is_file)
+		putchar(')');
 }
 
 static void erofs_text(const struct erofs_export *export, const char *file, bool is_written)
@@ -125,7 +152,9 @@ static void erofs_text(const struct erofs_export *export, const char *file, bool
 	text_print("mount -t erofs -o loop,ro,nosuid,nodev");
 	for (uint32_t i = 0; i < export->volume->array->count; i++)
 		erofs_text_device(export->volume->names[i]);
-	text_print(" %s MOUNTPOINT\n", file);
+	putchar(' ');
+	erofs_text_word(file);
+	puts(" MOUNTPOINT");
 }
 
 int export_erofs_run(int argc, char **argv)
