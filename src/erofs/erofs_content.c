@@ -60,21 +60,6 @@ static int content_block(struct erofs_content *content, uint64_t address, const 
 	return 0;
 }
 
-int erofs_content_ends_clean(struct erofs_content *content, const struct chunk *chunk, bool *ret, struct error *err)
-{
-	uint64_t end = chunk->address + chunk->stored;
-	const uint8_t *block = NULL;
-	size_t used = end % DSFS_BLOCK;
-	int r = content_block(content, end - used, &block, err);
-
-	if (r < 0)
-		return r;
-	while (used < DSFS_BLOCK && !block[used])
-		used++;
-	*ret = used == DSFS_BLOCK;
-	return 0;
-}
-
 /* In pieces that lie in one block. */
 static int content_read(struct erofs_content *content, uint64_t address, uint8_t *to, uint64_t length,
 			struct error *err)

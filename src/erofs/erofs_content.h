@@ -21,9 +21,6 @@ must_check int erofs_content_open(struct source *source, const struct index *ind
 				  struct error *err);
 void erofs_content_close(struct erofs_content *content);
 
-/* Whether the last block of a chunk, which has a part of it only, holds nothing else than zeros behind it. */
-must_check int erofs_content_ends_clean(struct erofs_content *content, const struct chunk *chunk, bool *ret,
-					struct error *err);
 /* The bytes of the file from offset on, which end with it or with a chunk. Each chunk is verified, also where a part of
  * it is copied. */
 must_check int erofs_content_copy(struct erofs_content *content, const struct inode *inode, uint64_t offset,

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "erofs/erofs_content.h"
 #include "erofs/erofs_directory.h"
+#include "erofs/erofs_ends.h"
 #include "erofs/erofs_format.h"
 #include "erofs/erofs_packing.h"
 #include "erofs/erofs_runs.h"
@@ -32,10 +33,9 @@ struct erofs_image {
 	struct erofs_content content;
 	struct erofs_xattrs_table xattrs;
 	struct erofs_geometry geometry;
-	uint64_t *places; /* by ordinal: its nid, and in bit 0 whether its last block is copied */
+	uint64_t *places; /* by ordinal: its nid, and in bit 0 whether something lies behind its end */
 	struct erofs_image_sizes sizes;
 	/* Of a walk: */
-	bool is_written;
 	struct erofs_packing packing;
 	struct erofs_sink record, data; /* record: of an inode */
 	struct erofs_runs runs;
@@ -119,14 +119,12 @@ static uint32_t image_chunk_format(const struct erofs_image *image)
 static int image_file(struct erofs_image *image, const struct inode *inode, struct image_body *body,
 		      struct error *err)
 {
-	uint64_t *place = &image->places[inode->ordinal];
-	bool was_copied = *place & 1, is_copied;
 	struct erofs_runs *runs = &image->runs;
-	int r = erofs_runs_find(runs, &image->content, inode, image->is_written ? &was_copied : NULL, &is_copied, err);
+	bool end_is_shared = image->places[inode->ordinal] & 1, is_copied;
+	int r = erofs_runs_find(runs, image->index, inode, end_is_shared, &is_copied, err);
 
 	if (r < 0 || !runs->count)
 		return r;
-	*place |= is_copied;
 	image->sizes.copied_files += is_copied;
 	if (image_file_inside(image, inode, body)) {
 		image->sizes.copied_bytes += body->inside_length;
@@ -364,9 +362,16 @@ static int image_put_inode(struct erofs_image *image, const struct inode *inode,
 	return r;
 }
 
-static int image_inode(struct erofs_image *image, uint64_t ordinal, struct error *err)
+static int image_blame(const struct erofs_image *image, uint64_t ordinal, int r, struct error *err)
 {
 	char path[PATH_MAX];
+
+	inode_path(image->index, image->reader, ordinal, path, sizeof(path));
+	return error_wrap(err, r, "'%s'", path);
+}
+
+static int image_inode(struct erofs_image *image, uint64_t ordinal, struct error *err)
+{
 	struct image_body body = { .layout = EROFS_FLAT_PLAIN };
 	struct inode inode;
 	int r = inode_get(image->index, ordinal, &inode, err);
@@ -379,18 +384,13 @@ static int image_inode(struct erofs_image *image, uint64_t ordinal, struct error
 				  image_file(image, &inode, &body, err);
 	if (r == 0)
 		r = image_put_inode(image, &inode, &body, err);
-	if (r < 0) {
-		inode_path(image->index, image->reader, ordinal, path, sizeof(path));
-		return error_wrap(err, r, "'%s'", path);
-	}
-	return 0;
+	return r < 0 ? image_blame(image, ordinal, r, err) : 0;
 }
 
 static int image_walk(struct erofs_image *image, int fd, struct error *err)
 {
 	int r;
 
-	image->is_written = fd >= 0;
 	image->sizes.copied_files = image->sizes.copied_bytes = 0;
 	r = erofs_packing_open(fd, erofs_super_bytes(image->index) / EROFS_BLOCK, &image->packing, err);
 	if (r == 0)
@@ -419,6 +419,14 @@ static int image_check_members(struct source *source, const struct index *index,
 	return 0;
 }
 
+static int image_find_ends(struct erofs_image *image, struct array_source *array, struct error *err)
+{
+	uint64_t ordinal;
+	int r = erofs_ends_find(array, image->index, image->places, &ordinal, err);
+
+	return r < 0 && ordinal ? image_blame(image, ordinal, r, err) : r;
+}
+
 static int image_layout(struct erofs_image *image, struct error *err)
 {
 	struct erofs_geometry *geometry = &image->geometry;
@@ -439,8 +447,8 @@ static int image_layout(struct erofs_image *image, struct error *err)
 	return erofs_super_number(image->index, geometry, err);
 }
 
-int erofs_image_plan(struct source *source, const struct version *version, const struct index *index, bool suid,
-		     struct erofs_image **ret, struct error *err)
+int erofs_image_plan(struct array_source *array, const struct version *version, const struct index *index,
+		     bool suid, struct erofs_image **ret, struct error *err)
 {
 	struct erofs_image *image = calloc(1, sizeof(*image));
 	int r = image ? 0 : error_set(err, -ENOMEM, "no memory for an image");
@@ -454,13 +462,15 @@ int erofs_image_plan(struct source *source, const struct version *version, const
 	if (!image->places)
 		r = error_set(err, -ENOMEM, "no memory for %" PRIu64 " inodes", index->shape.inode_count);
 	if (r == 0)
-		r = image_check_members(source, index, err);
+		r = image_check_members(&array->source, index, err);
 	if (r == 0)
 		r = names_reader_open(index->names, &image->reader, err);
 	if (r == 0)
-		r = erofs_content_open(source, index, &image->content, err);
+		r = erofs_content_open(&array->source, index, &image->content, err);
 	if (r == 0)
 		r = erofs_xattrs_collect(index, &image->xattrs, err);
+	if (r == 0)
+		r = image_find_ends(image, array, err);
 	if (r == 0)
 		r = image_layout(image, err);
 	if (r < 0)

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/source.h"
 #include "image/index.h"
 #include "image/version.h"
+#include "io/array.h"
 
 struct erofs_image;
 
@@ -22,9 +22,9 @@ struct erofs_image_sizes {
 };
 
 /* Lays everything out; reads the last block of each file, to learn what lies behind its end. suid: set-uid and set-gid
- * bits are kept. -EOPNOTSUPP: the version has compressed content; -ENOLINK: a member is missing. source, version and
+ * bits are kept. -EOPNOTSUPP: the version has compressed content; -ENOLINK: a member is missing. array, version and
  * index must live as long. */
-must_check int erofs_image_plan(struct source *source, const struct version *version, const struct index *index,
+must_check int erofs_image_plan(struct array_source *array, const struct version *version, const struct index *index,
 				bool suid, struct erofs_image **ret, struct error *err);
 void erofs_image_free(struct erofs_image *image); /* may be NULL */
 struct erofs_image_sizes erofs_image_sizes(const struct erofs_image *image);

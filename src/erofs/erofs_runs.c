@@ -52,50 +52,51 @@ static int runs_add_chunk(struct erofs_runs *runs, const struct chunk *chunk, bo
 	return r < 0 ? r : runs_add(runs, copy, err);
 }
 
-static int runs_add_data(struct erofs_runs *runs, struct erofs_content *content, const struct chunk *chunk,
-			 const bool *is_copied, bool *ret_is_copied, struct error *err)
+int erofs_runs_maps(const struct chunk *chunk, bool *ret, struct error *err)
 {
-	struct erofs_run copy = { EROFS_RUN_COPY, .count = round_up(chunk->length, EROFS_BLOCK) / EROFS_BLOCK };
-	bool is_clean = true;
-	int r = 0;
-
+	*ret = false;
 	if (chunk->codec != DSFS_CODEC_RAW)
 		return error_set(err, -EOPNOTSUPP, "some of its content is compressed, which the kernel's EROFS "
 						   "cannot read: pack it without --compress");
-	if (chunk_is_inline(chunk) || chunk->length < EROFS_BLOCK || chunk->address % EROFS_BLOCK) {
-		*ret_is_copied = true;
-		return runs_add(runs, copy, err);
-	}
-	if (chunk->length % EROFS_BLOCK && is_copied)
-		is_clean = !*is_copied;
-	else if (chunk->length % EROFS_BLOCK)
-		r = erofs_content_ends_clean(content, chunk, &is_clean, err);
-	*ret_is_copied = !is_clean;
-	return r < 0 ? r : runs_add_chunk(runs, chunk, !is_clean, err);
+	*ret = !chunk_is_inline(chunk) && chunk->length >= EROFS_BLOCK && chunk->address % EROFS_BLOCK == 0;
+	return 0;
 }
 
-int erofs_runs_find(struct erofs_runs *runs, struct erofs_content *content, const struct inode *inode,
-		    const bool *is_copied, bool *ret_is_copied, struct error *err)
+static int runs_add_data(struct erofs_runs *runs, const struct chunk *chunk, bool end_is_shared, bool *ret_is_copied,
+			 struct error *err)
 {
-	uint64_t count = inode_chunk_count(content->index, inode), alike;
+	struct erofs_run copy = { EROFS_RUN_COPY, .count = round_up(chunk->length, EROFS_BLOCK) / EROFS_BLOCK };
+	bool is_mapped = false;
+	int r = erofs_runs_maps(chunk, &is_mapped, err);
+
+	if (r < 0)
+		return r;
+	*ret_is_copied = !is_mapped || (chunk->length % EROFS_BLOCK && end_is_shared);
+	return is_mapped ? runs_add_chunk(runs, chunk, *ret_is_copied, err) : runs_add(runs, copy, err);
+}
+
+int erofs_runs_find(struct erofs_runs *runs, const struct index *index, const struct inode *inode,
+		    bool end_is_shared, bool *ret_is_copied, struct error *err)
+{
+	uint64_t count = inode_chunk_count(index, inode), alike;
 	struct chunk chunk;
 	int r = 0;
 
 	runs->count = 0;
 	*ret_is_copied = false;
 	for (uint64_t i = 0; r == 0 && i < count; i += alike) {
-		r = chunk_get_run(content->index, inode, i, &chunk, &alike, err);
+		r = chunk_get_run(index, inode, i, &chunk, &alike, err);
 		if (r < 0)
 			return r;
 		if (chunk_is_hole(&chunk))
 			r = runs_add(runs,
 				     (struct erofs_run){
 					     EROFS_RUN_HOLE,
-					     .count = round_up(chunk_run_bytes(content->index, inode, i, alike),
-							       EROFS_BLOCK) / EROFS_BLOCK },
+					     .count = round_up(chunk_run_bytes(index, inode, i, alike), EROFS_BLOCK) /
+						      EROFS_BLOCK },
 				     err);
 		else
-			r = runs_add_data(runs, content, &chunk, is_copied, ret_is_copied, err);
+			r = runs_add_data(runs, &chunk, end_is_shared, ret_is_copied, err);
 	}
 	return r;
 }

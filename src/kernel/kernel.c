@@ -107,8 +107,8 @@ static int kernel_load(struct kernel *kernel, struct error *err)
 		r = index_load(source, kernel->version, &kernel->catalogue.members, &kernel->index, err);
 	if (r == 0)
 		r = kernel_check_digest(kernel, err);
-	return r < 0 ? r : erofs_image_plan(source, kernel->version, kernel->index, kernel->options->suid,
-					    &kernel->image, err);
+	return r < 0 ? r : erofs_image_plan(kernel->assembly.array, kernel->version, kernel->index,
+					    kernel->options->suid, &kernel->image, err);
 }
 
 static int kernel_write_image(struct kernel *kernel, struct error *err)

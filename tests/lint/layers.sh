@@ -42,7 +42,7 @@ may src/image    base image datasetfs
 may src/io       base io
 may src/device   base datasetfs device
 may src/members  base image io device datasetfs members
-may src/erofs    base image datasetfs erofs
+may src/erofs    base image io datasetfs erofs
 may src/handover base image handover
 may src/volume   base image io device volume datasetfs
 may src/read     base image io read datasetfs

@@ -57,16 +57,16 @@ static void erofs_close(struct erofs_export *export)
 
 static int erofs_plan(const char *name, const char *label, bool suid, struct erofs_export *export, struct error *err)
 {
-	struct source *source;
+	struct array_source *array;
 	int r = volume_open_loaded(name, &export->volume, err);
 
 	if (r == 0)
 		r = volume_version(export->volume, label, &export->version, err);
 	if (r < 0)
 		return r;
-	source = &export->volume->array->source;
-	r = index_load(source, export->version, &export->volume->catalogue.members, &export->index, err);
-	return r < 0 ? r : erofs_image_plan(source, export->version, export->index, suid, &export->image, err);
+	array = export->volume->array;
+	r = index_load(&array->source, export->version, &export->volume->catalogue.members, &export->index, err);
+	return r < 0 ? r : erofs_image_plan(array, export->version, export->index, suid, &export->image, err);
 }
 
 static int erofs_write(struct erofs_export *export, const char *path, bool force, struct error *err)
