@@ -43,6 +43,10 @@ datasetfsctl export erofs --force volume v1 image >export.out
 assert_eq "bytes" "$(hash_of image)" "$sum"
 [ ! image -ef before ] || fail "--force writes into the file that somebody may have mounted"
 rm image before
+c_program lib/without_io_uring
+./without_io_uring datasetfsctl export erofs volume v1 image >export.out || [ $? = 77 ] || fail "without io_uring"
+[ ! -e image ] || assert_eq "bytes without io_uring" "$(hash_of image)" "$sum"
+rm -f image
 if command -v fsck.erofs >/dev/null; then
     datasetfsctl export erofs volume v1 image >export.out
     truncate -s "$(stat -c %s image)" device
