@@ -23,7 +23,7 @@ static double summary_rate(const struct pack_result *result)
 
 static void summary_print_json(const struct pack_options *options, const struct pack_result *result)
 {
-	char uuid[UUID_TEXT_SIZE], digest[8 + 2 * sizeof(result->digest)] = "sha256:";
+	char uuid[UUID_TEXT_SIZE], digest[DIGEST_TEXT_SIZE];
 	struct json json = { .out = stdout };
 
 	json_begin_object(&json, NULL);
@@ -34,7 +34,7 @@ static void summary_print_json(const struct pack_options *options, const struct 
 	json_number(&json, "sequence", result->sequence);
 	format_uuid(result->version_uuid, uuid);
 	json_string(&json, "uuid", uuid);
-	format_hex(result->digest, sizeof(result->digest), digest + 7);
+	format_digest(result->digest, digest);
 	json_string(&json, "digest", digest);
 	json_bool(&json, "current", result->current);
 	json_number(&json, "files", result->files);
@@ -64,13 +64,13 @@ static void summary_print_json(const struct pack_options *options, const struct 
 void summary_print(const struct pack_options *options, const struct pack_result *result)
 {
 	char content[SIZE_TEXT_SIZE], stored[SIZE_TEXT_SIZE], index[SIZE_TEXT_SIZE], shared[SIZE_TEXT_SIZE];
-	char digest[1 + 2 * sizeof(result->digest)], block_sums[SIZE_TEXT_SIZE];
+	char digest[DIGEST_TEXT_SIZE], block_sums[SIZE_TEXT_SIZE];
 
 	if (options->json) {
 		summary_print_json(options, result);
 		return;
 	}
-	format_hex(result->digest, sizeof(result->digest), digest);
+	format_digest(result->digest, digest);
 	printf("version '%s' on '%s'%s\n", result->label, options->volume, result->current ? ", now current" : "");
 	printf("  %" PRIu64 " files, %" PRIu64 " directories, %" PRIu64 " symlinks, %" PRIu64 " hard links\n",
 	       result->files, result->directories, result->symlinks, result->hard_links);
@@ -90,7 +90,7 @@ void summary_print(const struct pack_options *options, const struct pack_result 
 	if (result->unchanged)
 		printf(", %" PRIu64 " files not opened", result->unchanged);
 	printf("\n  %.1f s, %.0f MB/s\n", result->seconds, summary_rate(result));
-	printf("  digest sha256:%s\n", digest);
+	printf("  digest %s\n", digest);
 }
 
 static void summary_print_estimate_json(const struct pack_options *options, const struct pack_estimate *estimate)

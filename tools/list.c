@@ -57,9 +57,9 @@ static void list_json_hex(struct json *json, const char *key, const uint8_t *byt
 /* As mounts are pinned with it. */
 static void list_json_digest(struct json *json, const struct version *v)
 {
-	char text[8 + 2 * sizeof(v->digest)] = "sha256:";
+	char text[DIGEST_TEXT_SIZE];
 
-	format_hex(v->digest, sizeof(v->digest), text + strlen(text));
+	format_digest(v->digest, text);
 	json_string(json, "digest", text);
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Turns values into text: sizes for people, hexadecimal, UUIDs. */
+/* Turns values into text: sizes for people, hexadecimal, UUIDs, digests. */
 #include "base/format.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 void format_hex(const uint8_t *bytes, size_t size, char *text)
 {
@@ -24,6 +25,14 @@ void format_uuid(const uint8_t uuid[16], char text[UUID_TEXT_SIZE])
 		uuid += groups[g];
 		out += 2 * groups[g];
 	}
+}
+
+void format_digest(const uint8_t digest[32], char text[DIGEST_TEXT_SIZE])
+{
+	static const char kind[] = "sha256:";
+
+	memcpy(text, kind, sizeof(kind));
+	format_hex(digest, 32, text + strlen(kind));
 }
 
 const char *format_size(uint64_t bytes, char text[SIZE_TEXT_SIZE])

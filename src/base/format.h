@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Turns values into text: sizes for people, hexadecimal, UUIDs. The format of a volume is in datasetfs/format.h. */
+/* Turns values into text: sizes for people, hexadecimal, UUIDs, digests. The format of a volume is in
+ * datasetfs/format.h. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -7,6 +8,10 @@
 #define UUID_TEXT_SIZE 37
 void format_uuid(const uint8_t uuid[16], char text[UUID_TEXT_SIZE]);
 void format_hex(const uint8_t *bytes, size_t size, char *text); /* 2 * size + 1 bytes of text */
+
+#define DIGEST_TEXT_SIZE 72
+/* "sha256:9f86d0...", as mounts are pinned with it. */
+void format_digest(const uint8_t digest[32], char text[DIGEST_TEXT_SIZE]);
 
 #define SIZE_TEXT_SIZE 32
 /* "1.4 GiB", for people. Returns text. */

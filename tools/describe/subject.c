@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Opens a version's index, and says which version it is. */
-#include "subject.h"
+#include "describe/subject.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "base/format.h"
 #include "image/index_load.h"
@@ -48,9 +47,9 @@ void subject_close(struct subject *subject)
 
 void subject_json(const struct subject *subject, struct json *json, const char *key)
 {
-	char digest[8 + 2 * 32] = "sha256:";
+	char digest[DIGEST_TEXT_SIZE];
 
-	format_hex(subject->version->digest, 32, digest + strlen(digest));
+	format_digest(subject->version->digest, digest);
 	json_begin_object(json, key);
 	json_string(json, "label", subject->version->label);
 	json_number(json, "sequence", subject->version->sequence);

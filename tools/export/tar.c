@@ -134,9 +134,9 @@ static int tar_write_anywhere(struct tar_export *export, const char *path, struc
 static void tar_json(const struct tar_export *export, const char *file, FILE *out)
 {
 	struct json json = { .out = out };
-	char digest[8 + 2 * sizeof(export->version->digest)] = "sha256:";
+	char digest[DIGEST_TEXT_SIZE];
 
-	format_hex(export->version->digest, sizeof(export->version->digest), digest + strlen(digest));
+	format_digest(export->version->digest, digest);
 	json_begin_object(&json, NULL);
 	json_string(&json, "volume", export->volume->path);
 	json_string(&json, "label", export->version->label);

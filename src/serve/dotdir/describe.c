@@ -14,12 +14,12 @@
 
 void describe_version(const struct version *version, struct json *json)
 {
-	char uuid[UUID_TEXT_SIZE], digest[8 + 64] = "sha256:";
+	char uuid[UUID_TEXT_SIZE], digest[DIGEST_TEXT_SIZE];
 
 	json_string(json, DSFS_CONTROL_LABEL, version->label);
 	format_uuid(version->uuid, uuid);
 	json_string(json, DSFS_CONTROL_UUID, uuid);
-	format_hex(version->digest, sizeof(version->digest), digest + 7);
+	format_digest(version->digest, digest);
 	json_string(json, DSFS_CONTROL_DIGEST, digest);
 	json_number(json, DSFS_CONTROL_SEQUENCE, version->sequence);
 	json_number(json, DSFS_CONTROL_FILES, version->file_count);

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/counter.h"
@@ -44,10 +43,10 @@ static void metrics_real(FILE *out, const char *name, const char *type, const ch
 static void metrics_version(struct serve *serve, FILE *out)
 {
 	const struct version *version = &atomic_load(&serve->generations.announced)->version;
-	char uuid[UUID_TEXT_SIZE], digest[8 + 64] = "sha256:";
+	char uuid[UUID_TEXT_SIZE], digest[DIGEST_TEXT_SIZE];
 
 	format_uuid(serve->volume_uuid, uuid);
-	format_hex(version->digest, sizeof(version->digest), digest + 7);
+	format_digest(version->digest, digest);
 	metrics_family(out, "version_info", "gauge", "The version that the mount serves; the value is always 1.");
 	fputs("datasetfs_version_info{", out);
 	label_write(out, "version", version->label);
@@ -60,17 +59,13 @@ static void metrics_version(struct serve *serve, FILE *out)
 
 static void metrics_daemon(const struct serve *serve, FILE *out)
 {
-	struct rusage usage = { 0 };
-
 	metrics_family(out, "daemon_info", "gauge", "The daemon of the mount; the value is always 1.");
 	fprintf(out, "datasetfs_daemon_info{release=\"%s\",channel=\"%s\",io=\"%s\"} 1\n", DATASETFS_RELEASE,
 		serve->ring ? "ring" : "dev", serve->uring ? "uring" : "threads");
 	metrics_real(out, "uptime_seconds", "gauge", "Time since the mount.",
 		     (double)(clock_now() - serve->started) / 1e9);
-	getrusage(RUSAGE_SELF, &usage);
 	metrics_real(out, "cpu_seconds_total", "counter", "CPU time of the daemon, user and system.",
-		     (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-			     (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6);
+		     (double)clock_cpu() / 1e9);
 	metrics_number(out, "workers", "gauge", "Threads that serve requests.", serve->worker_count);
 	metrics_number(out, "buffer_limit_bytes", "gauge", "Most memory that buffers and caches can take.",
 		       serve->buffer_budget);

@@ -176,13 +176,13 @@ static void stats_options(const struct serve_options *options, struct json *json
 	static const char *const ios[] = { "auto", "uring", "threads" };
 	static const char *const channels[] = { "auto", "ring", "dev" };
 	static const char *const notices[] = { "auto", "epoch", "entries" };
-	char digest[8 + 64] = "sha256:";
+	char digest[DIGEST_TEXT_SIZE] = "";
 
 	if (options->has_digest)
-		format_hex(options->digest, sizeof(options->digest), digest + 7);
+		format_digest(options->digest, digest);
 	json_begin_object(json, DSFS_CONTROL_OPTIONS);
 	json_string(json, "version", options->version ? options->version : "");
-	json_string(json, "digest", options->has_digest ? digest : "");
+	json_string(json, "digest", digest);
 	json_string(json, "verify", options->read.verify ? "always" : "never");
 	json_string(json, "io", ios[options->io]);
 	json_string(json, "channel", channels[options->channel]);
