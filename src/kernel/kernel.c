@@ -19,12 +19,12 @@
 #include "device/locate.h"
 #include "erofs/erofs_image.h"
 #include "image/catalogue.h"
-#include "image/dump.h"
 #include "image/index_load.h"
 #include "kernel/attach.h"
 #include "kernel/loop.h"
 #include "members/assembly.h"
 #include "members/naming.h"
+#include "serve/opening/digest.h"
 #include "serve/opening/headroom.h"
 
 #define KERNEL_READAHEAD 1024 /* KiB, as on our own mounts */
@@ -75,23 +75,6 @@ static int kernel_choose(struct kernel *kernel, struct error *err)
 		       error_set(err, -ENOENT, "the volume has no current version, choose one with version=");
 }
 
-static int kernel_check_digest(const struct kernel *kernel, struct error *err)
-{
-	char found[65], expected[65];
-	uint8_t digest[32];
-	int r;
-
-	if (!kernel->options->has_digest)
-		return 0;
-	r = dump_digest(kernel->index, digest, err);
-	if (r < 0 || !memcmp(digest, kernel->options->digest, sizeof(digest)))
-		return r;
-	format_hex(digest, sizeof(digest), found);
-	format_hex(kernel->options->digest, sizeof(digest), expected);
-	return error_set(err, -EBADMSG, "version '%s' has the digest sha256:%s, expected sha256:%s",
-			 kernel->version->label, found, expected);
-}
-
 static int kernel_load(struct kernel *kernel, struct error *err)
 {
 	struct source *source;
@@ -106,7 +89,7 @@ static int kernel_load(struct kernel *kernel, struct error *err)
 	if (r == 0)
 		r = index_load(source, kernel->version, &kernel->catalogue.members, &kernel->index, err);
 	if (r == 0)
-		r = kernel_check_digest(kernel, err);
+		r = digest_check(kernel->options, kernel->index, kernel->version, err);
 	return r < 0 ? r : erofs_image_plan(kernel->assembly.array, kernel->version, kernel->index,
 					    kernel->options->suid, &kernel->image, err);
 }

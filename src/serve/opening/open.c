@@ -9,7 +9,7 @@
 #include "base/format.h"
 #include "base/log.h"
 #include "image/block_sums.h"
-#include "image/dump.h"
+#include "serve/opening/digest.h"
 #include "serve/opening/headroom.h"
 #include "serve/opening/mounted.h"
 
@@ -31,26 +31,6 @@ static int open_choose(const struct catalogue *catalogue, const struct open_wish
 	}
 	*ret = catalogue_current(catalogue);
 	return *ret ? 0 : error_set(err, -ENOENT, "the volume has no current version, choose one with version=");
-}
-
-static int open_check_digest(const struct serve *serve, const struct generation *generation, struct error *err)
-{
-	const struct serve_options *options = &serve->options;
-	char found[65], expected[65];
-	uint8_t digest[32];
-	int r;
-
-	if (!options->has_digest)
-		return 0;
-	r = dump_digest(generation->index, digest, err);
-	if (r < 0)
-		return r;
-	if (!memcmp(digest, options->digest, sizeof(digest)))
-		return 0;
-	format_hex(digest, sizeof(digest), found);
-	format_hex(options->digest, sizeof(digest), expected);
-	return error_set(err, -EBADMSG, "version '%s' has the digest sha256:%s, expected sha256:%s",
-			 generation->version.label, found, expected);
 }
 
 /* What an open version takes at most. */
@@ -83,7 +63,7 @@ static int open_load_index(struct serve *serve, const struct version *version, c
 	if (r < 0)
 		return r;
 	generation->hidden_mode = serve->options.suid ? 0 : S_ISUID | S_ISGID;
-	r = open_check_digest(serve, generation, err);
+	r = digest_check(&serve->options, generation->index, &generation->version, err);
 	if (r < 0) {
 		generation_put(generation);
 		return r;
