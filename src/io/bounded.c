@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/wake.h"
+#include "io/site.h"
 
 #define BOUNDED_PART  (4u << 20) /* bytes read at once */
 #define BOUNDED_ALIGN 4096u
@@ -44,20 +45,13 @@ static void bounded_free(struct bounded *bounded)
 	free(bounded);
 }
 
-static bool bounded_is_same(const struct stat *a, const struct stat *b)
-{
-	if (S_ISBLK(a->st_mode) || S_ISBLK(b->st_mode))
-		return S_ISBLK(a->st_mode) && S_ISBLK(b->st_mode) && a->st_rdev == b->st_rdev;
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 static bool bounded_is_kept(const struct stat *st)
 {
 	bool is_kept = false;
 
 	pthread_mutex_lock(&bounded_lock);
 	for (const struct bounded *left = bounded_left; left && !is_kept; left = left->next)
-		is_kept = bounded_is_same(&left->st, st);
+		is_kept = site_is_same(&left->st, st);
 	pthread_mutex_unlock(&bounded_lock);
 	return is_kept;
 }

@@ -20,6 +20,13 @@ static void site_descriptor(int fd, char link[SITE_LINK_SIZE])
 
 /* --- finding --- */
 
+bool site_is_same(const struct stat *a, const struct stat *b)
+{
+	if (S_ISBLK(a->st_mode) || S_ISBLK(b->st_mode))
+		return S_ISBLK(a->st_mode) && S_ISBLK(b->st_mode) && a->st_rdev == b->st_rdev;
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 int site_refuse(int code, struct error *err)
 {
 	if (code == ENOENT)

@@ -5,6 +5,7 @@
 #pragma once
 #include <limits.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 
@@ -17,6 +18,8 @@ struct site {
 
 #define SITE_NONE ((struct site){ .file = -1, .folder = -1 })
 
+/* Whether both are one file, or one block device whatever its names. */
+bool site_is_same(const struct stat *a, const struct stat *b);
 /* What an errno of open(2) says about a path, and what to do; -code. */
 must_check int site_refuse(int code, struct error *err);
 /* What path leads to. -ENOENT: nothing. */

@@ -10,6 +10,7 @@
 #include "device/locate.h"
 #include "image/catalogue.h"
 #include "io/array.h"
+#include "io/site.h"
 
 void candidate_close(struct candidate *candidate)
 {
@@ -59,10 +60,7 @@ bool candidate_has_members(const struct candidate *candidate)
 
 bool candidate_is(const struct candidate *candidate, const struct stat *st)
 {
-	if (S_ISBLK(st->st_mode) || S_ISBLK(candidate->st.st_mode))
-		return S_ISBLK(st->st_mode) && S_ISBLK(candidate->st.st_mode) &&
-		       st->st_rdev == candidate->st.st_rdev;
-	return st->st_dev == candidate->st.st_dev && st->st_ino == candidate->st.st_ino;
+	return site_is_same(st, &candidate->st);
 }
 
 /* Addresses name the member, so the file is read in its slot. */

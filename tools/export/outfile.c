@@ -18,8 +18,7 @@ static int outfile_check_former(const struct site *site, const struct array_sour
 	if (!S_ISREG(st.st_mode))
 		return error_set(err, -EINVAL, "'%s' is not a regular file", site->path);
 	for (uint32_t i = 0; i < volume->count; i++)
-		if (volume->fds[i] >= 0 && fstat(volume->fds[i], &member) == 0 && member.st_dev == st.st_dev &&
-		    member.st_ino == st.st_ino)
+		if (volume->fds[i] >= 0 && fstat(volume->fds[i], &member) == 0 && site_is_same(&member, &st))
 			return error_set(err, -EINVAL, "'%s' is the volume itself", site->path);
 	return 0;
 }

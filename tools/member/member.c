@@ -11,6 +11,7 @@
 #include "base/parse.h"
 #include "device/locate.h"
 #include "image/address.h"
+#include "io/site.h"
 #include "subverb.h"
 
 static const struct subverb member_verbs[] = {
@@ -52,9 +53,7 @@ static bool member_is_at(const struct volume *volume, uint32_t number, const cha
 	struct stat a, b;
 
 	return volume->names[number] && locate_path(called, &path, NULL) == 0 && stat(path, &a) == 0 &&
-	       stat(volume->names[number], &b) == 0 &&
-	       (S_ISBLK(a.st_mode) ? S_ISBLK(b.st_mode) && a.st_rdev == b.st_rdev :
-				     a.st_dev == b.st_dev && a.st_ino == b.st_ino);
+	       stat(volume->names[number], &b) == 0 && site_is_same(&a, &b);
 }
 
 int member_find(const struct volume *volume, const char *called, uint32_t *ret, struct error *err)

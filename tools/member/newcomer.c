@@ -14,6 +14,7 @@
 #include "device/busy.h"
 #include "device/locate.h"
 #include "image/address.h"
+#include "io/site.h"
 #include "volume/occupant.h"
 #include "volume/replacement_record.h"
 
@@ -39,9 +40,7 @@ static int newcomer_check_members(struct newcomer *newcomer, const struct transa
 	for (uint32_t i = 0; i < transaction->member_count; i++) {
 		const struct file_source *file = transaction->members[i].file;
 
-		if (!file || fstat(file->fd, &member) < 0 ||
-		    (S_ISBLK(st->st_mode) ? member.st_rdev != st->st_rdev || !S_ISBLK(member.st_mode) :
-					    member.st_ino != st->st_ino || member.st_dev != st->st_dev))
+		if (!file || fstat(file->fd, &member) < 0 || !site_is_same(&member, st))
 			continue;
 		newcomer->is_there = i == number;
 		if (!newcomer->is_there)

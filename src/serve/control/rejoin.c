@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "device/locate.h"
 #include "image/catalogue.h"
+#include "io/site.h"
 #include "members/assembly.h"
 #include "members/naming.h"
 #include "serve/control/reopen.h"
@@ -25,12 +26,8 @@ static bool rejoin_is_there(const struct serve *serve, uint32_t slot, const stru
 {
 	struct stat ours, found;
 
-	if (!array_has(serve->volume, slot) || fstat(serve->volume->fds[slot], &ours) < 0 ||
-	    fstat(file->fd, &found) < 0)
-		return false;
-	if (S_ISBLK(ours.st_mode) || S_ISBLK(found.st_mode))
-		return S_ISBLK(ours.st_mode) && S_ISBLK(found.st_mode) && ours.st_rdev == found.st_rdev;
-	return ours.st_dev == found.st_dev && ours.st_ino == found.st_ino;
+	return array_has(serve->volume, slot) && fstat(serve->volume->fds[slot], &ours) == 0 &&
+	       fstat(file->fd, &found) == 0 && site_is_same(&ours, &found);
 }
 
 static int rejoin_take(struct serve *serve, uint32_t slot, struct assembly *assembly, struct error *err)
