@@ -49,6 +49,12 @@ static bool page_say(struct page *page, enum page_style style, unsigned width, c
 	return line;
 }
 
+/* One that was not heard of yet may be well. */
+static bool page_is_wrong(const struct watch_mount *mount, int64_t now)
+{
+	return mount->state != WATCH_NEW && strcmp(table_state(mount, now), "ok") != 0;
+}
+
 /* ---- the head ---- */
 
 struct page_totals {
@@ -63,7 +69,7 @@ static struct page_totals page_totals(const struct watch *watch, int64_t now)
 	for (size_t i = 0; i < watch->count; i++) {
 		const struct watch_mount *mount = watch->mounts[i];
 
-		totals.wrong += mount->state != WATCH_NEW && strcmp(table_state(mount, now), "ok") != 0;
+		totals.wrong += page_is_wrong(mount, now);
 		if (!mount->has_rates || mount->rates.seconds <= 0)
 			continue;
 		totals.files += mount->rates.files_per_second;
@@ -120,8 +126,7 @@ static bool page_troubles(struct page *page, const struct watch_mount *mount, co
 
 static bool page_mount(struct page *page, const struct watch_mount *mount, const struct page_wish *wish)
 {
-	bool is_wrong = mount->state != WATCH_NEW && strcmp(table_state(mount, wish->now), "ok") != 0;
-	struct page_line *line = page_add(page, is_wrong ? PAGE_WRONG : PAGE_PLAIN);
+	struct page_line *line = page_add(page, page_is_wrong(mount, wish->now) ? PAGE_WRONG : PAGE_PLAIN);
 
 	if (!line)
 		return false;
