@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes one key of the sums of all chunks of a file. */
-#include "content.h"
+#include "describe/content.h"
 
 #include <sys/stat.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Two merges of both versions: the first finds what was moved, the second counts and lists. */
-#include "diff.h"
+#include "describe/diff.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -8,12 +8,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "attributes.h"
 #include "base/cleanup.h"
-#include "content.h"
+#include "describe/attributes.h"
+#include "describe/content.h"
+#include "describe/merge.h"
+#include "describe/moves.h"
 #include "image/inode.h"
-#include "merge.h"
-#include "moves.h"
 
 struct diff_pass {
 	const struct subject *from, *to;

@@ -2,7 +2,7 @@
 /* What changed from one version to another: counted by kinds of changes, with a list of the first of each. */
 #pragma once
 #include "base/error.h"
-#include "subject.h"
+#include "describe/subject.h"
 
 enum diff_kind {
 	DIFF_ADDED,

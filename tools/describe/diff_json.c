@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What changed, as one JSON object. */
-#include "diff_json.h"
+#include "describe/diff_json.h"
 
 #include <sys/stat.h>
 
-#include "attributes.h"
-#include "diff_words.h"
+#include "describe/attributes.h"
+#include "describe/diff_words.h"
 #include "text.h"
 
 static void diff_json_what(struct json *json, unsigned what)

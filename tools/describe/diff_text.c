@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* What changed, as text: a table of all kinds of changes, then a list of each. */
-#include "diff_text.h"
+#include "describe/diff_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
-#include "attributes.h"
 #include "base/format.h"
-#include "diff_words.h"
+#include "describe/attributes.h"
+#include "describe/diff_words.h"
 #include "text.h"
 
 static void diff_text_path(const char *path, size_t length, uint32_t mode)

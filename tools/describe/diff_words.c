@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The words. */
-#include "diff_words.h"
+#include "describe/diff_words.h"
 
 static const struct {
 	const char *title, *key;

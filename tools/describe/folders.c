@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A list of the top folders. */
-#include "folders.h"
+#include "describe/folders.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A heap of the largest files so far. */
-#include "largest.h"
+#include "describe/largest.h"
 
 #include <errno.h>
 #include <stdbool.h>

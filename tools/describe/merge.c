@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Merges two walks. */
-#include "merge.h"
+#include "describe/merge.h"
 
 #include <stdbool.h>
 

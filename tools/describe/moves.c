@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Sorts both sides by content, and pairs what is equal. */
-#include "moves.h"
+#include "describe/moves.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A hash table of numbers, with open addressing, at most three quarters full. */
-#include "seen.h"
+#include "describe/seen.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Adds up the chunks of files, each place on the volume once. */
-#include "storage.h"
+#include "describe/storage.h"
 
 #include "image/chunk.h"
 

@@ -4,9 +4,9 @@
 #include <stdint.h>
 
 #include "base/error.h"
+#include "describe/seen.h"
 #include "image/index.h"
 #include "image/inode.h"
-#include "seen.h"
 
 /* Bytes of content, but stored. Holes, shared and unique ones together are the content of all files. */
 struct storage {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Counts what a version holds. */
-#include "survey.h"
+#include "describe/survey.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "content.h"
+#include "describe/content.h"
 #include "image/inode.h"
 #include "walk.h"
 

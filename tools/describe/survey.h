@@ -2,11 +2,11 @@
 /* What a version, or a folder of it, holds: counted in one walk over its names, from the index alone. */
 #pragma once
 #include "base/error.h"
-#include "folders.h"
+#include "describe/folders.h"
+#include "describe/kinds.h"
+#include "describe/largest.h"
+#include "describe/storage.h"
 #include "image/index.h"
-#include "kinds.h"
-#include "largest.h"
-#include "storage.h"
 
 #define SURVEY_SIZES 64u /* number 0: empty files; number n: from 2^(n-1) to 2^n - 1 bytes */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A description as one JSON object. */
-#include "survey_json.h"
+#include "describe/survey_json.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints a description for programs. */
 #pragma once
-#include "subject.h"
-#include "survey.h"
+#include "describe/subject.h"
+#include "describe/survey.h"
 
 void survey_json(const struct subject *subject, const struct survey *survey);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A description as text. */
-#include "survey_text.h"
+#include "describe/survey_text.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints a description for people. */
 #pragma once
-#include "page.h"
-#include "subject.h"
-#include "survey.h"
+#include "describe/page.h"
+#include "describe/subject.h"
+#include "describe/survey.h"
 
 must_check int survey_text(const struct page *page, const struct subject *subject, const struct survey *survey,
 			   struct error *err);
