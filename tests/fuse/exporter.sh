@@ -104,6 +104,15 @@ sockets = [socket.create_connection((place.hostname, place.port), timeout=120) f
 sockets[0].sendall(b"\0" * 100000 + b"\r\n\r\n")
 for one in sockets:
     one.close()
+# Nor do so many that are in the middle of a request keep the next one out once they have gone.
+sockets = [socket.create_connection((place.hostname, place.port), timeout=120) for _ in range(40)]
+for one in sockets[:32]:
+    one.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: ")
+for one in sockets:
+    one.close()
+connection = http.client.HTTPConnection(place.hostname, place.port, timeout=120)
+connection.request("GET", "/")
+assert connection.getresponse().status == 200, "no answer after many"
 END
 wait_for 60 ask text || fail "no answer after that"
 

@@ -165,18 +165,24 @@ int server_fd(const struct server *server)
 	return server->fd;
 }
 
+/* It does not tell when it can take connections again after there were as many as may be: nobody would be answered any
+ * more. So it is called each second. */
 int server_wait(const struct server *server)
 {
 	MHD_UNSIGNED_LONG_LONG timeout;
 
-	if (MHD_get_timeout(server->daemon, &timeout) != MHD_YES)
-		return -1;
-	return timeout < 60000 ? (int)timeout : 60000;
+	if (MHD_get_timeout(server->daemon, &timeout) == MHD_YES && timeout < 1000)
+		return (int)timeout;
+	return 1000;
 }
 
+/* Twice: when there are as many connections as may be, the listener is looked at again by the first call after the one
+ * that ended some of them, and nothing would wake us to make it. */
 int server_step(struct server *server, struct error *err)
 {
-	return MHD_run(server->daemon) == MHD_YES ? 0 : error_set(err, -EIO, "the HTTP server cannot go on");
+	if (MHD_run(server->daemon) == MHD_YES && MHD_run(server->daemon) == MHD_YES)
+		return 0;
+	return error_set(err, -EIO, "the HTTP server cannot go on");
 }
 
 bool server_is_asked(const struct server *server)

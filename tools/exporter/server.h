@@ -15,7 +15,7 @@ struct server;
 /* Takes the listening socket, also when it fails. */
 must_check int server_open(int listener, struct server **ret, struct error *err);
 void server_close(struct server *server); /* NULL does nothing */
-/* To be polled for something to read, for so many ms; -1: as long as it takes. */
+/* To be polled for something to read, for so many ms at most. */
 int server_fd(const struct server *server);
 int server_wait(const struct server *server);
 must_check int server_step(struct server *server, struct error *err);
