@@ -21,15 +21,15 @@ void mounted_free(struct mounted *mounted)
 	*mounted = (struct mounted){ 0 };
 }
 
-static int mounted_keep(const char *point, const char *source, dev_t device, struct mounted *ret, struct error *err)
+int mounted_copy(const struct mounted *mounted, struct mounted *ret, struct error *err)
 {
-	struct mounted mounted = { strdup(source), strdup(point), device };
+	struct mounted copy = { strdup(mounted->source), strdup(mounted->point), mounted->device };
 
-	if (!mounted.source || !mounted.point) {
-		mounted_free(&mounted);
+	if (!copy.source || !copy.point) {
+		mounted_free(&copy);
 		return error_set(err, -ENOMEM, "no memory for the name of a mount");
 	}
-	*ret = mounted;
+	*ret = copy;
 	return 0;
 }
 
@@ -65,7 +65,7 @@ static int mounted_match(void *argument, const struct mounted *mounted, struct e
 
 	if (mounted->device != wanted->device)
 		return 0;
-	r = mounted_keep(mounted->point, mounted->source, mounted->device, wanted->ret, err);
+	r = mounted_copy(mounted, wanted->ret, err);
 	return r < 0 ? r : 1;
 }
 
@@ -77,11 +77,6 @@ int mounted_find(dev_t device, struct mounted *ret, struct error *err)
 	if (r == 0)
 		return error_set(err, -ENOENT, "not on a datasetfs mount");
 	return r < 0 ? r : 0;
-}
-
-int mounted_copy(const struct mounted *mounted, struct mounted *ret, struct error *err)
-{
-	return mounted_keep(mounted->point, mounted->source, mounted->device, ret, err);
 }
 
 bool mounted_reach(const char *volume, char **ret)
