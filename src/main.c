@@ -436,18 +436,11 @@ static void main_detach(int ready)
 	close(ready);
 }
 
-static int main_serve(const struct main_options *options, int ready)
+static int main_run(const struct main_options *options, struct session *session, int ready)
 {
-	struct session *session;
 	struct error err = { 0 };
 	int r;
 
-	descriptors_raise_limit();
-	session_block_signals();
-	if (session_start(&options->serve, &session, &err) < 0) {
-		log_error(&err, "cannot mount '%s' on '%s'", options->operands[0], options->operands[1]);
-		return EXIT_MOUNT;
-	}
 	if (ready >= 0)
 		main_detach(ready);
 	notify_send("MAINPID=%d\nREADY=1\nSTATUS=serving '%s' on '%s'", (int)getpid(), options->serve.volume,
@@ -455,8 +448,26 @@ static int main_serve(const struct main_options *options, int ready)
 	r = session_run(session, &err);
 	if (r < 0)
 		log_error(&err, "'%s'", options->serve.mountpoint);
-	session_free(session);
 	return r < 0 ? EXIT_FAILED : 0;
+}
+
+static int main_serve(const struct main_options *options, int ready)
+{
+	struct session *session = NULL;
+	struct error err = { 0 };
+	int status;
+
+	descriptors_raise_limit();
+	session_block_signals();
+	if (session_start(&options->serve, &session, &err) < 0) {
+		log_error(&err, "cannot mount '%s' on '%s'", options->operands[0], options->operands[1]);
+		status = EXIT_MOUNT;
+	} else {
+		status = main_run(options, session, ready);
+	}
+	if (!session_free(session))
+		_exit(status);
+	return status;
 }
 
 /* mount -f */

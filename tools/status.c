@@ -70,8 +70,11 @@ static const char *status_span(double seconds, char text[STATUS_SPAN_SIZE])
 
 /* --- what is wrong, or that nothing is --- */
 
-static void status_verdict(const struct mounted *mounted, const struct reported_stats *stats)
+/* The table of mounts says what was mounted, also after a switch; the mount says what it serves. */
+static void status_verdict(const struct mounted *mounted, const struct reported *reported,
+			   const struct reported_stats *stats)
 {
+	const char *volume = reported_text(reported, DSFS_CONTROL_VOLUME);
 	struct health_trouble trouble;
 	size_t count = 0;
 
@@ -82,7 +85,7 @@ static void status_verdict(const struct mounted *mounted, const struct reported_
 	printf("' serves version '");
 	text_write(stdout, stats->label, strlen(stats->label));
 	printf("' of '");
-	text_write(stdout, mounted->source, strlen(mounted->source));
+	text_write(stdout, volume, strlen(volume));
 	printf("'\n");
 }
 
@@ -253,7 +256,7 @@ static void status_page(const struct mounted *mounted, const struct reported *re
 	struct reported_stats stats;
 
 	reported_take(reported, &stats);
-	status_verdict(mounted, &stats);
+	status_verdict(mounted, reported, &stats);
 	status_version(reported, &stats);
 	status_since_mount(&stats);
 	status_members(reported);

@@ -93,6 +93,11 @@ comes_back() {
 channels=("dev,io=uring" "dev,io=threads")
 if ring_switch Y; then channels+=(ring); fi
 seeds=$(length 1 20)
+# is_ahead COUNT: more than so many files were read ahead
+is_ahead() {
+    [ "$(stats mnt ahead_files)" -gt "$1" ]
+}
+
 for channel in "${channels[@]}"; do
     say "channel=$channel"
     kinds="hang eio cut" many=64
@@ -138,15 +143,13 @@ for channel in "${channels[@]}"; do
     fi
 
     # A walker, for whom others read ahead, and wait there: READs that wait for them go elsewhere.
-    for delay in 0.2 0.4; do
+    for files in 100 300; do
         unmount mnt
         mount_volume a mnt -o "channel=$channel"
-        (sleep $delay && sh strike hang) &
+        (wait_for 60 is_ahead $files && sh strike hang) &
         striker=$!
         timeout 100 python3 "$LIB/compare.py" source mnt >walked 2>&1 || fail "a walker: $(cat walked daemon.log)"
-        wait $striker
-        # Without io_uring the thread that reads ahead hangs itself.
-        [ "$channel" = dev,io=threads ] || [ "$(stats mnt ahead_files)" -gt 100 ] || fail "nothing was read ahead"
+        wait $striker || fail "nothing was read ahead"
         heal hang
     done
 

@@ -75,7 +75,7 @@ part() {
     awk -v title="$1" '/^[^ ]/ { on = $0 == title; next } on && NF { $1 = $1; print }' text
 }
 datasetfsctl status mnt >text
-assert_eq "the first line" "$(head -n 1 text)" "healthy: '$PWD/mnt' serves version 'v1' of '$PWD/volume@v1'"
+assert_eq "the first line" "$(head -n 1 text)" "healthy: '$PWD/mnt' serves version 'v1' of '$PWD/volume'"
 part "mount options" >lines
 assert_eq "readahead" "$(grep '^readahead' lines)" "readahead 4.00 MiB"
 assert_eq "verify" "$(grep '^verify' lines)" "verify never"
@@ -122,6 +122,7 @@ datasetfsctl switch mnt v2 >/dev/null
 for i in {1..20}; do cat mnt/$i; done | wc -c >count
 assert_eq "bytes" "$(cat count)" 100000
 datasetfsctl status mnt >text
+assert_eq "the first line" "$(head -n 1 text)" "healthy: '$PWD/mnt' serves version 'v2' of '$PWD/volume'"
 part version >lines
 assert_eq "label" "$(sed -n 1p lines)" "label v2, sequence 2"
 assert_contains "served" "$(sed -n 2p lines)" ", after 1 switch"
@@ -153,6 +154,6 @@ assert_eq "damage" "$(sed -n 1p text)" "damage: 1 place, see $PWD/mnt/.datasetfs
 failed=$(stats mnt read_failures) # the kernel asks again
 [[ $(sed -n 2p text) =~ ^"failures: $failed read"s?" failed for good since the mount"$ ]] || fail "$(cat text)"
 assert_contains "errors" "$(sed -n 3p text)" "errors: 0 reads of the device failed, "
-assert_eq "what it serves" "$(sed -n 4p text)" "'$PWD/mnt' serves version 'v2' of '$PWD/damaged@v2'"
+assert_eq "what it serves" "$(sed -n 4p text)" "'$PWD/mnt' serves version 'v2' of '$PWD/damaged'"
 ! grep -q healthy text || fail "healthy: $(cat text)"
 unmount mnt

@@ -289,26 +289,18 @@ int session_check(const struct serve_options *options, struct error *err)
 
 	if (r == 0)
 		r = session_prepare(session, err);
-	session_free(session);
+	session_free(session); /* no thread has begun */
 	return r;
 }
 
 int session_start(const struct serve_options *options, struct session **ret, struct error *err)
 {
-	struct session *session = NULL;
 	struct error why = { 0 };
-	int r = session_new(options, &session, err);
+	int r = session_new(options, ret, err);
 
-	if (r == 0 && guard_open(&session->guard, &why) < 0)
+	if (r == 0 && guard_open(&(*ret)->guard, &why) < 0)
 		log_debug("a mount without a guard: %s", why.reason);
-	if (r == 0)
-		r = session_bring_up(session, err);
-	if (r < 0) {
-		session_free(session);
-		return r;
-	}
-	*ret = session;
-	return 0;
+	return r < 0 ? r : session_bring_up(*ret, err);
 }
 
 /* ---- going down ---- */
@@ -396,13 +388,12 @@ static bool session_stop_threads(struct session *session)
 	return !standby_stop(serve->standby) || is_stuck;
 }
 
-void session_free(struct session *session)
+bool session_free(struct session *session)
 {
-	static struct session *volatile left_behind __attribute__((unused)); /* and not lost: leaks are looked for */
 	bool is_stuck;
 
 	if (!session)
-		return;
+		return true;
 	if (session->mount && !session->unmounted)
 		session_abandon(session);
 	is_stuck = session_stop_threads(session);
@@ -412,10 +403,8 @@ void session_free(struct session *session)
 		array_close(session->serve.volume);
 	}
 	mount_farewell(session->mount);
-	if (is_stuck) { /* a thread or a device still has the rest, which ends with the process */
-		left_behind = session;
-		return;
-	}
+	if (is_stuck) /* a thread or a device still has the rest, which ends with the process */
+		return false;
 	ahead_free(session->serve.ahead);
 	wishes_free(session->serve.wishes);
 	clients_free(session->serve.clients);
@@ -433,4 +422,5 @@ void session_free(struct session *session)
 	close_fd(&session->signal_fd);
 	wake_close(&session->serve.wake);
 	free(session);
+	return true;
 }
