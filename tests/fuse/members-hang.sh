@@ -22,18 +22,11 @@ import json, sys
 print(json.load(open("mnt/.datasetfs/stats.json"))["members"][int(sys.argv[1])]["state"])' "$1"
 }
 
-heal() {
-    echo 0 >b.control
-    wait_for 20 grep -q hung= b.control.log || fail "no end of the hang"
-    : >b.control.log
-}
-
 # Nobody reads it when it begins to hang, so nobody knows. The second time its read is known to be out.
 for io in $(length uring "uring threads"); do
     say "io=$io: a switch"
     mount_volume a,b,c mnt -o "io=$io"
-    echo hang >b.control
-    sleep 0.1 # until it does, some milliseconds
+    slow_control b.control hang
     for version in v1 v2 v1; do
         timeout 100 datasetfsctl switch mnt $version >switched 2>&1 || fail "switch: $(cat switched daemon.log)"
         grep -q "serves version '$version'" switched || fail "switch: $(cat switched)"
@@ -41,7 +34,7 @@ for io in $(length uring "uring threads"); do
     cmp source/7 mnt/7 || fail "wrong bytes"
     timeout 100 ls mnt/.datasetfs/versions >listed || fail "versions are not listed: $(cat daemon.log)"
     assert_eq "versions" "$(tr '\n' ' ' <listed)" "v1 v2 "
-    heal
+    slow_control b.control 0
     unmount mnt
 
     say "io=$io: a member comes back"
@@ -49,13 +42,12 @@ for io in $(length uring "uring threads"); do
     : >daemon.log
     mount_volume a mnt -o "io=$io"
     assert_eq "the state of one that is missing" "$(member 2)" missing
-    echo hang >b.control
-    sleep 0.1
+    slow_control b.control hang
     mv away/c c
     wait_for 100 grep -q "member 2 of '.*/a' is used again, it is '.*/c'" daemon.log ||
         fail "it is not found: $(cat daemon.log)"
     assert_eq "its state" "$(member 2)" ok
     compare second mnt || fail "wrong bytes with a member that is back"
-    heal
+    slow_control b.control 0
     unmount mnt
 done

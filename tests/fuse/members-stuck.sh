@@ -51,7 +51,7 @@ esac
 END
 heal() {
     [ "$1" != cut ] || cp back/kept back/b
-    echo $LATENCY >b.control
+    slow_control b.control $LATENCY
 }
 cp back/b back/kept
 
@@ -66,8 +66,6 @@ holds() {
         wait_for 20 is_member 1 state != ok || fail "$kind: nobody noticed"
         heal "$kind"
         if [ "$kind" = hang ]; then
-            wait_for 20 test -s b.control.log || fail "no end of the hang"
-            wait_for 20 grep -q '^hung=' b.control.log || fail "$(cat b.control.log)"
             [ "$(sed -n 's/.*late=//p' b.control.log | sort -n | tail -n 1)" -le 8 ] ||
                 fail "reads went to a member that hangs: $(cat b.control.log)"
         fi
@@ -118,7 +116,7 @@ for channel in "${channels[@]}"; do
     assert_eq "reads that failed" "$(stats mnt read_failures)" 0
 
     # One that is ten times slower: a fair share would be a third of the reads.
-    echo ${LATENCY}0 >b.control
+    slow_control b.control ${LATENCY}0
     readers 16 1 0.5 0 0 >/dev/null || fail "slow"
     all=$(($(member 0 reads) + $(member 1 reads) + $(member 2 reads)))
     reads=$(member 1 reads)

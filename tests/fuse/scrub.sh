@@ -111,8 +111,7 @@ mv vol/b slow
 echo 0 >b.control
 slow_device slow vol/b 0 b.control
 mount_volume vol/a mnt
-echo eio >b.control
-sleep 0.1 # until it does, some milliseconds
+slow_control b.control eio
 for _ in {1..20}; do
     for i in {1..199}; do cmp source/small/$i mnt/small/$i || fail "small/$i"; done
     drop_caches

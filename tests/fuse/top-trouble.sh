@@ -62,14 +62,14 @@ reader >reader.log 2>&1 &
 reader=$!
 end_process_at_exit $reader
 wait_for 60 is_state ok || fail "before: $(cat sample)"
-echo hang >b.control
+slow_control b.control hang
 wait_for 60 is_state suspect || fail "nobody noticed: $(cat sample)"
 assert_eq "its reason" "$(json mounts.0.trouble.0 sample)" \
     "member 1 is silent or fails, a copy is read where there is one"
 assert_eq "members" "$(json mounts.0.members_suspect sample) $(json mounts.0.members_missing sample)" "1 0"
 assert_eq "status" "$(first_line)" "suspect: member 1 is silent or fails, a copy is read where there is one"
 [ "$(datasetfsctl status mnt | awk '$1 == 1 && $2 == "suspect"' | wc -l)" = 1 ] || fail "$(datasetfsctl status mnt)"
-echo 0 >b.control
+slow_control b.control 0
 wait_for 60 is_state ok || fail "it is back: $(cat sample)"
 assert_contains "status" "$(first_line)" "healthy: "
 touch stop
@@ -81,7 +81,7 @@ pack back/c source --compress none --label v1
 echo 0 >c.control
 slow_device back/c c 0 c.control
 mount_volume c mnt -o readahead=off,deadline=300
-echo hang >c.control
+slow_control c.control hang
 cmp mnt/7 source/7 >cmp.log 2>&1 &
 reader=$!
 end_process_at_exit $reader
@@ -91,7 +91,7 @@ why=$(json mounts.0.trouble.0 sample)
     fail "$(cat sample)"
 [ "$(json mounts.0.stalled_since sample)" -gt 0 ] || fail "$(cat sample)"
 assert_contains "status" "$(first_line)" "stalled: reads have waited for the device for "
-echo 0 >c.control
+slow_control c.control 0
 wait $reader || fail "$(cat cmp.log)"
 wait_for 60 is_state ok || fail "it is over: $(cat sample)"
 assert_eq "stalls" "$(json mounts.0.stalls sample)" 1

@@ -380,6 +380,15 @@ slow_device() {
     wait_for 10 grep -q '^ready$' "$log" || { cat "$log"; fail "no slow device: slowfs $*"; }
 }
 
+# slow_control CONTROL WORD: the slow device does so when this returns
+slow_control() {
+    echo "$2" >"$1"
+    wait_for 20 obeyed_is "$@" || fail "the slow device of '$1' does not obey: $2"
+}
+obeyed_is() {
+    [ "$(cat "$1.obeyed" 2>/dev/null)" = "$2" ]
+}
+
 # add_partition DEVICE START LENGTH: its first one, in sectors; false where there are none, or /dev does not show them
 add_partition() {
     addpart "$1" 1 "$2" "$3" || return 1

@@ -6,8 +6,8 @@
  *
  * MOUNTPOINT is a file too. Says 'ready' when it serves, and at its end what it did. CONTROL is a file that is looked
  * at every few milliseconds, with one word: 'hang', no read is answered until it says something else; 'eio', all fail;
- * a number, the microseconds from now on. At the end of a hang it says how many reads waited when it began, how many
- * came, and how many of these later than half a second after. */
+ * a number, the microseconds from now on. CONTROL.obeyed has the word that it acts on by now. At the end of a hang it
+ * says how many reads waited when it began, how many came, and how many of these later than half a second after. */
 #define FUSE_USE_VERSION 314
 #include <errno.h>
 #include <fcntl.h>
@@ -39,6 +39,7 @@ struct slowfs_answer {
 struct slowfs {
 	int fd;
 	const char *control; /* its path; NULL: there is none */
+	char obeyed[32];     /* the last word that was found there */
 	/* ns; mostly the same for all: the first that came is the first that is answered. As what follows under the
 	 * lock. */
 	int64_t latency;
@@ -132,21 +133,39 @@ static void slowfs_hang(struct slowfs *slowfs, int hangs)
 	pthread_cond_broadcast(&slowfs->wake);
 }
 
+static void slowfs_do(struct slowfs *slowfs, const char *word)
+{
+	pthread_mutex_lock(&slowfs->lock);
+	slowfs_hang(slowfs, !strcmp(word, "hang"));
+	slowfs->fails = !strcmp(word, "eio");
+	if (word[0] >= '0' && word[0] <= '9')
+		slowfs->latency = strtoll(word, NULL, 10) * 1000;
+	pthread_mutex_unlock(&slowfs->lock);
+}
+
+static void slowfs_say_obeyed(const struct slowfs *slowfs)
+{
+	char path[4096];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s.obeyed", slowfs->control);
+	file = fopen(path, "w");
+	if (!file || fputs(slowfs->obeyed, file) < 0 || fclose(file) != 0)
+		perror(path);
+}
+
 /* An empty file is one that is being written. */
 static void slowfs_obey(struct slowfs *slowfs)
 {
 	FILE *control = fopen(slowfs->control, "r");
-	char word[32] = "";
+	char word[sizeof(slowfs->obeyed)] = "";
 
 	if (!control)
 		return;
-	if (fscanf(control, "%31s", word) == 1) {
-		pthread_mutex_lock(&slowfs->lock);
-		slowfs_hang(slowfs, !strcmp(word, "hang"));
-		slowfs->fails = !strcmp(word, "eio");
-		if (word[0] >= '0' && word[0] <= '9')
-			slowfs->latency = strtoll(word, NULL, 10) * 1000;
-		pthread_mutex_unlock(&slowfs->lock);
+	if (fscanf(control, "%31s", word) == 1 && strcmp(word, slowfs->obeyed) != 0) {
+		slowfs_do(slowfs, word);
+		strcpy(slowfs->obeyed, word);
+		slowfs_say_obeyed(slowfs);
 	}
 	fclose(control);
 }
