@@ -73,7 +73,7 @@ check_packages() {
 # use RELEASE: every way to a data set, of the packages that are installed
 use() {
     local program
-    for program in datasetfs datasetfsctl datasetfs-run mkdatasetfs; do
+    for program in datasetfs datasetfsctl datasetfs-exporter datasetfs-run mkdatasetfs; do
         assert_eq "$program --version" "$(within $program --version)" "$program $1"
     done
     rm -f "$root/data/volume"
