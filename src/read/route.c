@@ -60,26 +60,43 @@ static bool route_may_probe(struct route_member *member, int64_t now)
 	return now - last >= ROUTE_PROBE && atomic_compare_exchange_strong(&member->probed, &last, now);
 }
 
+static void route_progress(const struct route *route, struct route_member *member, int64_t now)
+{
+	ROUTE_STORE(member->progress, now);
+	ROUTE_STORE(member->passed, ROUTE_LOAD(route->ended));
+}
+
+/* Of ROUTE_FADE, what has passed since the member's last read: by the clock, and by the reads of others. */
+static int64_t route_faded(const struct route *route, const struct route_member *member, int64_t now)
+{
+	int64_t since = now - ROUTE_LOAD(member->progress);
+	int64_t reads = (int64_t)(ROUTE_LOAD(route->ended) - ROUTE_LOAD(member->passed)), by_reads;
+
+	by_reads = reads < ROUTE_FADES ? reads * (ROUTE_FADE / ROUTE_FADES) : ROUTE_FADE;
+	if (since > by_reads)
+		since = by_reads;
+	return since > 0 ? since : 0;
+}
+
 /* The latency on its way back to the base since the last read. */
-static int64_t route_fade(const struct route_member *member, int64_t now)
+static int64_t route_fade(const struct route *route, const struct route_member *member, int64_t now)
 {
 	int64_t base = ROUTE_LOAD(member->base), above = ROUTE_LOAD(member->latency) - base;
-	int64_t since = now - ROUTE_LOAD(member->progress);
+	int64_t left = ROUTE_FADE - route_faded(route, member, now);
 
-	if (above <= 0 || since >= ROUTE_FADE)
+	if (above <= 0 || left <= 0)
 		return base;
-	return base + (since > 0 ? above / ROUTE_FADE * (ROUTE_FADE - since) +
-					   above % ROUTE_FADE * (ROUTE_FADE - since) / ROUTE_FADE : above);
+	return base + above / ROUTE_FADE * left + above % ROUTE_FADE * left / ROUTE_FADE;
 }
 
 int64_t route_latency(const struct route *route, uint32_t number, int64_t now)
 {
-	return route_fade(&route->members[number], now);
+	return route_fade(route, &route->members[number], now);
 }
 
-static double route_score(const struct route_member *member, int64_t now)
+static double route_score(const struct route *route, const struct route_member *member, int64_t now)
 {
-	int64_t latency = route_fade(member, now), silence = route_wait(member, now);
+	int64_t latency = route_fade(route, member, now), silence = route_wait(member, now);
 
 	if (silence > latency)
 		latency = silence;
@@ -103,7 +120,7 @@ uint32_t route_choose(struct route *route, const uint32_t *members, uint32_t cou
 
 	for (uint32_t i = 0; i < count; i++) {
 		bool avoided = route_avoids(route, members[i], now);
-		double score = route_score(&route->members[members[i]], now);
+		double score = route_score(route, &route->members[members[i]], now);
 
 		if (avoided < best_avoided || (avoided == best_avoided && score < best_score)) {
 			best = i;
@@ -120,8 +137,8 @@ void route_begin(struct route *route, uint32_t number, int64_t now)
 
 	if (atomic_fetch_add_explicit(&member->under_way, 1, memory_order_relaxed))
 		return;
-	ROUTE_STORE(member->latency, route_fade(member, now)); /* as far as it faded while nothing was read */
-	ROUTE_STORE(member->progress, now);
+	ROUTE_STORE(member->latency, route_fade(route, member, now)); /* as far as it faded while nothing was read */
+	route_progress(route, member, now);
 }
 
 /* What is faster than the base becomes it at once. What is slower moves it by a 1024th of the difference, or of itself
@@ -135,17 +152,18 @@ static int64_t route_base(int64_t base, int64_t took)
 	return base + (above < base ? above : base) / 1024;
 }
 
-static void route_learn(struct route_member *member, int64_t took, int64_t now)
+static void route_learn(const struct route *route, struct route_member *member, int64_t took, int64_t now)
 {
-	int64_t base = route_base(ROUTE_LOAD(member->base), took), latency = route_fade(member, now);
+	int64_t base = route_base(ROUTE_LOAD(member->base), took), latency = route_fade(route, member, now);
 
 	latency = took > latency ? latency + (took - latency) / 2 : latency + (took - latency) / 8;
 	ROUTE_STORE(member->base, base);
 	ROUTE_STORE(member->latency, latency);
 }
 
-static void route_count(struct route_member *member, int64_t result)
+static void route_count(struct route *route, struct route_member *member, int64_t result)
 {
+	atomic_fetch_add_explicit(&route->ended, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&member->reads, 1, memory_order_relaxed);
 	if (result > 0)
 		atomic_fetch_add_explicit(&member->bytes, (uint64_t)result, memory_order_relaxed);
@@ -157,14 +175,14 @@ void route_end(struct route *route, uint32_t number, int64_t begun, int64_t now,
 {
 	struct route_member *member = &route->members[number];
 
-	route_count(member, result);
+	route_count(route, member, result);
 	if (result <= 0) {
 		atomic_fetch_add_explicit(&member->failures, 1, memory_order_relaxed);
 	} else {
 		if (ROUTE_LOAD(member->failures))
 			ROUTE_STORE(member->failures, 0);
-		route_learn(member, now > begun ? now - begun : 0, now);
+		route_learn(route, member, now > begun ? now - begun : 0, now);
 	}
-	ROUTE_STORE(member->progress, now);
+	route_progress(route, member, now);
 	atomic_fetch_sub_explicit(&member->under_way, 1, memory_order_relaxed);
 }

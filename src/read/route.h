@@ -11,7 +11,8 @@
 
 #define ROUTE_SILENCE  INT64_C(100000000)  /* ns without progress after which a member is suspect, at least; */
 #define ROUTE_SLOWER   8                   /* as many times its base latency, too */
-#define ROUTE_FADE     INT64_C(100000000)  /* ns in which a high latency fades to the base, so that it is tried again */
+#define ROUTE_FADE     INT64_C(100000000)  /* ns in which a high latency fades to the base, to be tried again; */
+#define ROUTE_FADES    512                 /* reads of others that it takes, too: such tries are few of all reads */
 #define ROUTE_FAILURES 3u                  /* one after the other, after which it is suspect */
 #define ROUTE_PROBE    INT64_C(1000000000) /* ns between two reads that try a suspect one after failures */
 
@@ -20,13 +21,15 @@ struct route_member {
 	_Atomic uint32_t failures;  /* since the last read that succeeded */
 	_Atomic int64_t latency;    /* ns, rises at once and fades; of a read that waited for nothing else: base */
 	_Atomic int64_t base;
-	_Atomic int64_t progress;   /* when the last read ended, or the first of those under way began */
+	_Atomic int64_t progress;   /* when the last read ended, or the first of those under way began; */
+	_Atomic uint64_t passed;    /* route.ended then */
 	_Atomic int64_t probed;     /* when it was last tried while suspect */
 	_Atomic uint64_t reads, bytes, errors; /* that ended, in all */
 };
 
 struct route {
 	uint32_t count;
+	_Atomic uint64_t ended; /* reads of all members */
 	struct route_member members[];
 };
 

@@ -3,7 +3,8 @@
 # tests/run: daemon ring in=asan,tsan timeout=900
 # A mirrored volume of which a member hangs, fails or is cut off at a random moment under 64 readers, and is well again
 # later: nobody sees an error or a wrong byte, READs do not wait for it, few reads go there, and it is used again. One
-# that is slow gets fewer reads. Members are files whose reads take a while, so that speed is latency and not CPU time.
+# that is slow is read so seldom that nobody notices. Members are files whose reads take a while, so that speed is
+# latency and not CPU time.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 
@@ -62,7 +63,7 @@ holds() {
     for _ in 1 2 3; do
         rates=$(readers "$many" "$RANDOM" 1.$((RANDOM % 10)) 2 1.5 sh strike "$kind") ||
             fail "$kind: $rates $(cat daemon.log)"
-        read -r before after <<<"$rates"
+        read -r before after _ <<<"$rates"
         wait_for 20 is_member 1 state != ok || fail "$kind: nobody noticed"
         heal "$kind"
         if [ "$kind" = hang ]; then
@@ -86,6 +87,20 @@ comes_back() {
     done
     is_member 1 reads -gt $((reads + 50)) || fail "it is not read again: $(cat mnt/.datasetfs/stats.json)"
     assert_eq "its state" "$(member 1 state)" ok
+}
+
+# bears_slow: member b becomes ten times slower; two seconds later 99 of 100 files take at most three times as long as
+# before. As above, not each time.
+bears_slow() {
+    local rates before after
+    for _ in 1 2 3; do
+        rates=$(readers 16 "$RANDOM" 1.5 2 2 sh -c "echo ${LATENCY}0 >b.control") || fail "slow: $rates"
+        slow_control b.control $LATENCY
+        read -r _ _ before after <<<"$rates"
+        say "slow: p99 $before ms before, $after ms two seconds after"
+        if python3 -c "import sys; sys.exit(not $after <= 3 * $before)"; then return 0; fi
+    done
+    fail "slow: p99 $before ms before, $after ms two seconds after: $(cat mnt/.datasetfs/stats.json)"
 }
 
 channels=("dev,io=uring" "dev,io=threads")
@@ -115,17 +130,8 @@ for channel in "${channels[@]}"; do
     done
     assert_eq "reads that failed" "$(stats mnt read_failures)" 0
 
-    # One that is ten times slower: a fair share would be a third of the reads.
-    slow_control b.control ${LATENCY}0
-    readers 16 1 0.5 0 0 >/dev/null || fail "slow"
-    all=$(($(member 0 reads) + $(member 1 reads) + $(member 2 reads)))
-    reads=$(member 1 reads)
-    readers 16 2 3 0 0 >/dev/null || fail "slow"
-    all=$(($(member 0 reads) + $(member 1 reads) + $(member 2 reads) - all))
-    reads=$(($(member 1 reads) - reads))
-    say "slow: $reads of $all reads"
-    [ $((reads * 8)) -lt "$all" ] || fail "a slow member has $reads of $all reads"
-    heal slow
+    bears_slow
+    comes_back
 
     # Threads of the daemon that read the volume themselves do not wait for it either: versions are listed and opened.
     if [ "$channel" = "${channels[0]}" ]; then

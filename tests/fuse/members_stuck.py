@@ -5,7 +5,7 @@ command is given, and the rate is measured before and after.
     members_stuck.py SOURCE MOUNT READERS SEED BEFORE SETTLE AFTER [COMMAND…]
 
 After BEFORE seconds the command is run; SETTLE seconds later the rate of the next AFTER seconds is taken. Prints both
-rates, in files per second.
+rates, in files per second, and for each the 99th percentile of the time that a file took, in ms.
 """
 import mmap
 import os
@@ -29,6 +29,7 @@ for folder, _, names in os.walk(source):
 files.sort()
 largest = max(len(content) for _, content in files)
 counts = [0] * readers
+ended = [[] for _ in range(readers)]  # when, and how long it took
 failures = []
 over = threading.Event()
 
@@ -38,6 +39,7 @@ def read(number):
     memory = mmap.mmap(-1, (largest + 4096) // 4096 * 4096)
     while not over.is_set() and not failures:
         path, content = rng.choice(files)
+        begun = time.monotonic()
         try:
             file = os.open(path, os.O_RDONLY | os.O_DIRECT)
             try:
@@ -52,6 +54,8 @@ def read(number):
         except OSError as error:
             failures.append(f"{path}: {error}")
             return
+        now = time.monotonic()
+        ended[number].append((now, now - begun))
         if memory[:length] != content:
             failures.append(f"{path}: other bytes, {length} of {len(content)}")
             return
@@ -59,22 +63,30 @@ def read(number):
 
 
 def rate(seconds):
+    """Its rate, and the times between which it was taken."""
     start, done = time.monotonic(), sum(counts)
     over.wait(seconds)
-    return (sum(counts) - done) / (time.monotonic() - start)
+    end = time.monotonic()
+    return (sum(counts) - done) / (end - start), start, end
+
+
+def percentile_99(start, end):
+    """ms, of the files that were begun and ended then"""
+    took = sorted(took for times in ended for when, took in times if start <= when - took and when < end)
+    return 1000 * took[len(took) * 99 // 100] if took else 0
 
 
 threads = [threading.Thread(target=read, args=(number,)) for number in range(readers)]
 for thread in threads:
     thread.start()
-first = rate(before)
+first, *window = rate(before)
 if command:
     subprocess.run(command, check=True)
 over.wait(settle)
-second = rate(after)
+second, *later = rate(after)
 over.set()
 for thread in threads:
     thread.join()
 if failures:
     sys.exit(f"fail: {failures[0]} and {len(failures) - 1} more")
-print(f"{first:.0f} {second:.0f}")
+print(f"{first:.0f} {second:.0f} {percentile_99(*window):.1f} {percentile_99(*later):.1f}")

@@ -137,6 +137,38 @@ static void test_a_member_that_fails_is_tried_once_a_while(void **state)
 	end();
 }
 
+/* So long, and so many reads of the other one, that a high latency of member 1 has faded. */
+static void pass(void)
+{
+	for (unsigned i = 0; i < ROUTE_FADES; i++)
+		read_from(0, 100 * US, false);
+	now += ROUTE_FADE;
+}
+
+/* Few of all reads go there, however few there are: two readers, member 1 takes ten times as long. */
+static void test_a_slow_member_is_tried_seldom(void **state)
+{
+	uint32_t tries = 0;
+
+	(void)state;
+	begin();
+	for (unsigned i = 0; i < 20; i++) {
+		read_from(0, 10 * MS, false);
+		read_from(1, 10 * MS, false);
+	}
+	for (unsigned i = 0; i < 10000; i++) {
+		uint32_t member;
+
+		route_begin(route, 0, now); /* the other reader */
+		member = pair[route_choose(route, pair, 2, now)];
+		tries += member;
+		read_from(member, member ? 100 * MS : 10 * MS, false);
+		route_end(route, 0, now - 10 * MS, now, 4096);
+	}
+	assert_in_range(tries, 5, 60);
+	end();
+}
+
 /* One read that hung makes nobody slow for ever. */
 static void test_a_member_that_answers_again_is_used(void **state)
 {
@@ -144,10 +176,10 @@ static void test_a_member_that_answers_again_is_used(void **state)
 	begin();
 	warm_up();
 	read_from(1, 1000 * MS, false);
-	now += ROUTE_FADE;
+	pass();
 	read_from(1, 100 * US, false);
 	assert_in_range(route_latency(route, 1, now), 100 * US, 110 * US);
-	now += ROUTE_FADE;
+	pass();
 	assert_in_range(route_latency(route, 1, now), 100 * US, 101 * US);
 	end();
 }
@@ -160,6 +192,10 @@ static void test_a_high_latency_fades(void **state)
 	read_from(1, 50 * MS, false);
 	assert_int_equal(route_choose(route, pair, 2, now), 0);
 	now += ROUTE_FADE;
+	route_begin(route, 0, now);
+	assert_int_equal(route_choose(route, pair, 2, now), 0); /* nothing was read meanwhile */
+	route_end(route, 0, now, now + 100 * US, 4096);
+	pass();
 	route_begin(route, 0, now); /* a little load on the other one is enough then */
 	assert_int_equal(route_choose(route, pair, 2, now), 1);
 	end();
@@ -172,6 +208,7 @@ int main(void)
 		cmocka_unit_test(test_a_slow_member_gets_less),
 		cmocka_unit_test(test_a_member_that_hangs_is_left_alone),
 		cmocka_unit_test(test_a_member_that_fails_is_tried_once_a_while),
+		cmocka_unit_test(test_a_slow_member_is_tried_seldom),
 		cmocka_unit_test(test_a_member_that_answers_again_is_used),
 		cmocka_unit_test(test_a_high_latency_fades),
 	};
