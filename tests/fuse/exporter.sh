@@ -116,6 +116,25 @@ assert connection.getresponse().status == 200, "no answer after many"
 END
 wait_for 60 ask text || fail "no answer after that"
 
+say "every address"
+cat >every.py <<'END'
+import re, subprocess, urllib.request
+exporter = subprocess.Popen(["datasetfs-exporter", "--listen", ":0"], stderr=subprocess.PIPE, text=True)
+port = re.search(r":(\d+)/metrics", exporter.stderr.readline())[1]
+with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=120) as answer:
+    assert answer.status == 200
+exporter.terminate()
+assert exporter.wait() == 0
+END
+python3 every.py || fail "no answer over IPv4"
+# Where programs take IPv6 alone unless they say otherwise.
+if is_root && command -v ip >/dev/null && unshare -n true 2>/dev/null; then
+    rc=0
+    unshare -n bash -c '{ ip link set lo up && echo 1 >/proc/sys/net/ipv6/bindv6only; } 2>/dev/null || exit 77
+        python3 every.py' || rc=$?
+    [ $rc = 0 ] || [ $rc = 77 ] || fail "no answer over IPv4 with bindv6only"
+fi
+
 say "a mount that hangs"
 kill -STOP "$first"
 at_exit kill -CONT "$first"

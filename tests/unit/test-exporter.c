@@ -3,11 +3,21 @@
 #include "lib/check.h"
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "exporter/accept.h"
 #include "exporter/exposition.h"
 #include "exporter/listener.h"
+
+/* The lower half of the first argument of a system call. */
+#define SECCOMP_DOMAIN (offsetof(struct seccomp_data, args) + (__BYTE_ORDER == __BIG_ENDIAN ? 4 : 0))
 
 /* Takes the text of a mount. */
 static int add(struct exposition *exposition, const char *mountpoint, const char *text, struct error *err)
@@ -219,6 +229,73 @@ static void test_listener(void **state)
 			    "expected ADDRESS:PORT, such as 127.0.0.1:9570 or [::1]:9570");
 }
 
+/* From here on the process has no IPv6; false where filters of system calls are not allowed. */
+static bool give_up_ipv6(void)
+{
+	struct sock_filter steps[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, SECCOMP_DOMAIN),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_INET6, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EAFNOSUPPORT),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = sizeof(steps) / sizeof(*steps), .filter = steps };
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* What does not hold there; 0: all does. */
+static int without_ipv6(void)
+{
+	char name[LISTENER_NAME_SIZE];
+	struct error err = { 0 };
+	int fd;
+
+	if (!give_up_ipv6())
+		return 77;
+	if (listener_open(":0", &fd, name, &err) < 0)
+		return 1;
+	if (strncmp(name, "0.0.0.0:", 8) != 0 || listen(fd, 1) < 0)
+		return 2;
+	close(fd);
+	if (listener_open("[::1]:0", &fd, name, &err) != -EAFNOSUPPORT)
+		return 3;
+	return 0;
+}
+
+/* In a process of its own, as that cannot be taken back. */
+static void test_no_ipv6(void **state)
+{
+	pid_t child = fork();
+	int status;
+
+	(void)state;
+	assert_true(child >= 0);
+	if (!child)
+		_exit(without_ipv6());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 77)
+		skip();
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+/* The second one learns what it can do about the first. */
+static void test_taken(void **state)
+{
+	char name[LISTENER_NAME_SIZE], other[LISTENER_NAME_SIZE];
+	int fd, second;
+
+	(void)state;
+	CHECK_OK(listener_open("127.0.0.1:0", &fd, name, &err));
+	CHECK_FAILS(listener_open(name, &second, other, &err), -EADDRINUSE,
+		    "Address already in use; 'ss -ltnp' shows which program does: stop it, or give another address "
+		    "with --listen");
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -227,6 +304,8 @@ int main(void)
 		cmocka_unit_test(test_crowd),
 		cmocka_unit_test(test_accept),
 		cmocka_unit_test(test_listener),
+		cmocka_unit_test(test_no_ipv6),
+		cmocka_unit_test(test_taken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

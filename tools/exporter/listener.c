@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <netdb.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,9 @@
 #include "base/cleanup.h"
 #include "base/parse.h"
 
-#define LISTENER_EXPECTED "expected ADDRESS:PORT, such as 127.0.0.1:9570 or [::1]:9570"
+#define LISTENER_EXPECTED   "expected ADDRESS:PORT, such as 127.0.0.1:9570 or [::1]:9570"
+#define LISTENER_EVERY      "::"
+#define LISTENER_EVERY_IPV4 "0.0.0.0"
 
 /* Cuts copy into both. host: "" for every address. */
 static int listener_split(char *copy, char **ret_host, char **ret_port, struct error *err)
@@ -34,8 +37,8 @@ static int listener_split(char *copy, char **ret_host, char **ret_port, struct e
 	return 0;
 }
 
-/* freeaddrinfo() it. */
-static int listener_resolve(const char *address, struct addrinfo **ret, struct error *err)
+/* freeaddrinfo() it. every: what stands for every address. */
+static int listener_resolve(const char *address, const char *every, struct addrinfo **ret, struct error *err)
 {
 	struct addrinfo hints = {
 		.ai_family = AF_UNSPEC,
@@ -51,7 +54,7 @@ static int listener_resolve(const char *address, struct addrinfo **ret, struct e
 	r = listener_split(copy, &host, &port, err);
 	if (r < 0)
 		return r;
-	if (getaddrinfo(*host ? host : "::", port, &hints, ret) != 0)
+	if (getaddrinfo(*host ? host : every, port, &hints, ret) != 0)
 		return error_set(err, -EINVAL, "'%s': " LISTENER_EXPECTED, address);
 	return 0;
 }
@@ -59,7 +62,7 @@ static int listener_resolve(const char *address, struct addrinfo **ret, struct e
 int listener_check(const char *address, struct error *err)
 {
 	struct addrinfo *info;
-	int r = listener_resolve(address, &info, err);
+	int r = listener_resolve(address, LISTENER_EVERY, &info, err);
 
 	if (r == 0)
 		freeaddrinfo(info);
@@ -81,22 +84,48 @@ static int listener_name(int fd, char name[LISTENER_NAME_SIZE], struct error *er
 	return 0;
 }
 
-int listener_open(const char *address, int *ret_fd, char ret_name[LISTENER_NAME_SIZE], struct error *err)
+/* A negative errno, or the socket. For every address it takes IPv4 as well, whatever net.ipv6.bindv6only says. */
+static int listener_bind(const struct addrinfo *info, bool is_every)
+{
+	auto_close int fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int yes = 1, no = 0;
+
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) < 0)
+		return -errno;
+	if (is_every && info->ai_family == AF_INET6 &&
+	    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no)) < 0)
+		return -errno;
+	if (bind(fd, info->ai_addr, info->ai_addrlen) < 0 || listen(fd, SOMAXCONN) < 0)
+		return -errno;
+	return take_fd(&fd);
+}
+
+/* The same; every: as listener_resolve() takes it. */
+static int listener_try(const char *address, const char *every, struct error *err)
 {
 	struct addrinfo *info = NULL;
-	auto_close int fd = -1;
-	int one = 1, r;
+	int fd = listener_resolve(address, every, &info, err);
 
-	r = listener_resolve(address, &info, err);
-	if (r < 0)
-		return r;
-	fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
-	    bind(fd, info->ai_addr, info->ai_addrlen) < 0 || listen(fd, 16) < 0)
-		r = error_errno(err, "cannot listen at '%s'", address);
+	if (fd < 0)
+		return fd;
+	fd = listener_bind(info, *address == ':');
 	freeaddrinfo(info);
-	if (r == 0)
-		r = listener_name(fd, ret_name, err);
+	if (fd == -EADDRINUSE)
+		return error_set(err, fd, "cannot listen at '%s': %s; 'ss -ltnp' shows which program does: stop it, or "
+				 "give another address with --listen", address, strerror(-fd));
+	return fd < 0 ? error_set(err, fd, "cannot listen at '%s': %s", address, strerror(-fd)) : fd;
+}
+
+int listener_open(const char *address, int *ret_fd, char ret_name[LISTENER_NAME_SIZE], struct error *err)
+{
+	auto_close int fd = listener_try(address, LISTENER_EVERY, err);
+	int r;
+
+	if (fd == -EAFNOSUPPORT && *address == ':')
+		fd = listener_try(address, LISTENER_EVERY_IPV4, err); /* a kernel without IPv6 */
+	if (fd < 0)
+		return fd;
+	r = listener_name(fd, ret_name, err);
 	if (r == 0)
 		*ret_fd = take_fd(&fd);
 	return r;
