@@ -98,21 +98,45 @@ for method, path, status in (("GET", "/", 200), ("GET", "/x", 404), ("POST", "/m
     answer = connection.getresponse()
     answer.read()
     assert answer.status == status, f"{method} {path}: {answer.status}"
-# What is no HTTP is answered or closed, and more connections than there may be wait for nobody's end.
+# What is no HTTP is answered or closed, and connections without a request do no harm.
 import socket
 sockets = [socket.create_connection((place.hostname, place.port), timeout=120) for _ in range(40)]
 sockets[0].sendall(b"\0" * 100000 + b"\r\n\r\n")
 for one in sockets:
     one.close()
-# Nor do so many that are in the middle of a request keep the next one out once they have gone.
-sockets = [socket.create_connection((place.hostname, place.port), timeout=120) for _ in range(40)]
-for one in sockets[:32]:
-    one.sendall(b"GET /metrics HTTP/1.1\r\nHost: x\r\nX: ")
-for one in sockets:
-    one.close()
-connection = http.client.HTTPConnection(place.hostname, place.port, timeout=120)
-connection.request("GET", "/")
-assert connection.getresponse().status == 200, "no answer after many"
+# Clients that never end their request, but never fall silent either, keep nobody out: the oldest of them have to go.
+import threading
+slow = [socket.create_connection((place.hostname, place.port), timeout=120) for _ in range(100)]
+done = threading.Event()
+def trickle():
+    while True:
+        for one in slow:
+            try:
+                one.sendall(b"x")
+            except OSError:
+                pass # it had to go
+        if done.wait(0.2):
+            return
+for one in slow:
+    try:
+        one.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX: ")
+    except OSError:
+        pass
+thread = threading.Thread(target=trickle, daemon=True)
+thread.start()
+for path in ("/", "/metrics"):
+    connection = http.client.HTTPConnection(place.hostname, place.port, timeout=120)
+    connection.request("GET", path)
+    assert connection.getresponse().status == 200, f"no answer to {path}"
+done.set()
+thread.join()
+for one in slow[:68]:
+    try:
+        assert one.recv(100) == b"", "an answer to half a request"
+    except ConnectionResetError:
+        pass
+slow[-1].sendall(b"\r\n\r\n")
+assert slow[-1].recv(100).startswith(b"HTTP/1.1 200 "), "a young connection had to go"
 END
 wait_for 60 ask text || fail "no answer after that"
 

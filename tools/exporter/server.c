@@ -8,8 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exporter/accept.h"
 #include "base/cleanup.h"
+#include "exporter/accept.h"
+#include "exporter/crowd.h"
 
 #define SERVER_TEXT        "text/plain; version=0.0.4; charset=utf-8"
 #define SERVER_OPENMETRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -35,7 +36,13 @@ struct server {
 	struct MHD_Daemon *daemon;
 	int fd;
 	struct server_request *waiting;
+	struct crowd crowd;
 };
+
+static struct crowd_place *server_place(struct MHD_Connection *connection)
+{
+	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+}
 
 /* Takes the text; it may be NULL. */
 static struct MHD_Response *server_response(char *text, size_t length, const char *type)
@@ -83,6 +90,7 @@ static enum MHD_Result server_metrics(struct server *server, struct server_reque
 		request->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
 	request->next = server->waiting;
 	server->waiting = request;
+	crowd_wait(server_place(request->connection));
 	MHD_suspend_connection(request->connection);
 	return MHD_YES;
 }
@@ -127,15 +135,31 @@ static void server_completed(void *argument, struct MHD_Connection *connection, 
 			     enum MHD_RequestTerminationCode code)
 {
 	struct server_request *request = *request_place;
+	struct server *server = argument;
 
-	(void)connection;
 	(void)code;
 	if (!request)
 		return;
-	server_forget(argument, request);
+	crowd_rest(&server->crowd, server_place(connection));
+	server_forget(server, request);
 	server_answer_drop(request->answer);
 	free(request);
 	*request_place = NULL;
+}
+
+/* A connection comes or goes. */
+static void server_notice(void *argument, struct MHD_Connection *connection, void **place,
+			  enum MHD_ConnectionNotificationCode code)
+{
+	struct server *server = argument;
+	const union MHD_ConnectionInfo *info;
+
+	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+		info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+		*place = crowd_enter(&server->crowd, info->connect_fd);
+	} else {
+		crowd_leave(*place);
+	}
 }
 
 int server_open(int listener, struct server **ret, struct error *err)
@@ -146,9 +170,10 @@ int server_open(int listener, struct server **ret, struct error *err)
 	if (server)
 		server->daemon = MHD_start_daemon(
 			MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, server_handle, server,
-			MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, SERVER_CONNECTIONS,
+			MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, CROWD_MOST,
 			MHD_OPTION_CONNECTION_TIMEOUT, SERVER_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-			(size_t)16384, MHD_OPTION_NOTIFY_COMPLETED, server_completed, server, MHD_OPTION_END);
+			(size_t)16384, MHD_OPTION_NOTIFY_COMPLETED, server_completed, server,
+			MHD_OPTION_NOTIFY_CONNECTION, server_notice, server, MHD_OPTION_END);
 	if (!server || !server->daemon) {
 		free(server);
 		close(listener);
@@ -246,6 +271,7 @@ void server_answer(struct server *server, const struct exposition *exposition, c
 			(*answer)->users++;
 		request->answer = *answer;
 		request->is_answered = true;
+		crowd_answer(&server->crowd, server_place(request->connection));
 		MHD_resume_connection(request->connection);
 	}
 	for (size_t i = 0; i < 2; i++)

@@ -7,8 +7,7 @@
 #include "base/error.h"
 #include "exporter/exposition.h"
 
-#define SERVER_CONNECTIONS 32u /* at a time; further ones are closed */
-#define SERVER_SECONDS     15u /* that a connection may be idle */
+#define SERVER_SECONDS 15u /* that a connection may be idle; how many there may be: crowd.h */
 
 struct server;
 
