@@ -70,6 +70,9 @@ for file in text open; do
 done
 assert_eq "what a counter is called" "$(grep -c '^# TYPE datasetfs_served_bytes_total counter$' text) $(
     grep -c '^# TYPE datasetfs_served_bytes counter$' open)" "1 1"
+assert_eq "units" "$(grep -c '^# UNIT ' text) $(grep -E '^# UNIT datasetfs_(served|read_duration)_' open)" \
+    "0 # UNIT datasetfs_served_bytes bytes
+# UNIT datasetfs_read_duration_seconds seconds"
 ! command -v promtool >/dev/null || promtool check metrics <text || fail "promtool check metrics"
 assert_eq "as the mount says it" "$(series text device_reads_total mnt)" "$(stats mnt device_reads)"
 

@@ -30,12 +30,15 @@ class Exposition:
         words = line.split(" ", 3)
         if line.startswith("# "):
             kind, name, rest = words[1:]
-            assert kind in ("HELP", "TYPE") and re.fullmatch(NAME, name), line
+            assert kind in ("HELP", "TYPE") or kind == "UNIT" and self.is_openmetrics, line
+            assert re.fullmatch(NAME, name), line
             if name != family:
                 assert name not in self.families, f"{name} comes twice"
                 self.families[name] = {}
             assert kind not in self.families[name], f"{kind} of {name} comes twice"
             self.families[name][kind] = rest
+            if kind == "UNIT":
+                assert name.endswith("_" + rest) and self.families[name]["TYPE"] != "info", f"not its unit: {line}"
             return name
         match = SERIES.match(line)
         assert match and line[match.end()] == " " and VALUE.fullmatch(line[match.end() + 1:]), f"no series: {line!r}"

@@ -79,9 +79,43 @@ static void test_merge(void **state)
 #define UP "# HELP datasetfs_up Up.\n# TYPE datasetfs_up gauge\ndatasetfs_up{mountpoint=\"/a\"} 1\n"
 	written(exposition, false, READS SERIES_READS INFO SERIES_INFO STATE SERIES_STATE TIMES SERIES_TIMES UP);
 	written(exposition, true,
-		"# HELP datasetfs_reads Reads.\n# TYPE datasetfs_reads counter\n" SERIES_READS
-		"# HELP datasetfs_version Version.\n# TYPE datasetfs_version info\n" SERIES_INFO STATE SERIES_STATE
-			TIMES SERIES_TIMES UP "# EOF\n");
+		"# TYPE datasetfs_reads counter\n# HELP datasetfs_reads Reads.\n" SERIES_READS
+		"# TYPE datasetfs_version info\n# HELP datasetfs_version Version.\n" SERIES_INFO
+		"# TYPE datasetfs_state gauge\n# HELP datasetfs_state State.\n" SERIES_STATE
+		"# TYPE datasetfs_seconds histogram\n# UNIT datasetfs_seconds seconds\n"
+		"# HELP datasetfs_seconds Times.\n" SERIES_TIMES
+		"# TYPE datasetfs_up gauge\n# HELP datasetfs_up Up.\ndatasetfs_up{mountpoint=\"/a\"} 1\n# EOF\n");
+	exposition_free(exposition);
+}
+
+/* Names end with their unit, before what the type adds; one format says so once more. */
+static void test_units(void **state)
+{
+	static const char *const families[][2] = {
+		{ "datasetfs_served_bytes_total", "counter" }, { "datasetfs_longest_seconds", "gauge" },
+		{ "datasetfs_bytes_info", "gauge" }, { "datasetfs_kilobytes", "gauge" },
+		{ "datasetfs_seconds_left", "gauge" },
+	};
+	struct exposition *exposition;
+
+	(void)state;
+	CHECK_OK(exposition_new(&exposition, &err));
+	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
+		CHECK_OK(exposition_family(exposition, families[i][0], families[i][1], "A.", &err));
+	written(exposition, true,
+		"# TYPE datasetfs_served_bytes counter\n# UNIT datasetfs_served_bytes bytes\n"
+		"# HELP datasetfs_served_bytes A.\n"
+		"# TYPE datasetfs_longest_seconds gauge\n# UNIT datasetfs_longest_seconds seconds\n"
+		"# HELP datasetfs_longest_seconds A.\n"
+		"# TYPE datasetfs_bytes info\n# HELP datasetfs_bytes A.\n"
+		"# TYPE datasetfs_kilobytes gauge\n# HELP datasetfs_kilobytes A.\n"
+		"# TYPE datasetfs_seconds_left gauge\n# HELP datasetfs_seconds_left A.\n# EOF\n");
+	written(exposition, false,
+		"# HELP datasetfs_served_bytes_total A.\n# TYPE datasetfs_served_bytes_total counter\n"
+		"# HELP datasetfs_longest_seconds A.\n# TYPE datasetfs_longest_seconds gauge\n"
+		"# HELP datasetfs_bytes_info A.\n# TYPE datasetfs_bytes_info gauge\n"
+		"# HELP datasetfs_kilobytes A.\n# TYPE datasetfs_kilobytes gauge\n"
+		"# HELP datasetfs_seconds_left A.\n# TYPE datasetfs_seconds_left gauge\n");
 	exposition_free(exposition);
 }
 
@@ -300,6 +334,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_merge),
+		cmocka_unit_test(test_units),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_crowd),
 		cmocka_unit_test(test_accept),

@@ -385,18 +385,52 @@ int exposition_add(struct exposition *exposition, const char *mountpoint, char *
 
 /* ---- out ---- */
 
-/* What OpenMetrics calls the family: without the end that its type implies. */
-static void exposition_head(const struct exposition_family *family, bool is_openmetrics, FILE *out)
+static bool exposition_is_info(const struct exposition_family *family)
 {
-	bool is_info = is_openmetrics && !strcmp(family->type, "gauge") && exposition_ends(family->name, "_info");
+	return !strcmp(family->type, "gauge") && exposition_ends(family->name, "_info");
+}
+
+/* Of what OpenMetrics calls the family: without the end that its type implies. */
+static size_t exposition_stem(const struct exposition_family *family)
+{
 	size_t length = strlen(family->name);
 
-	if (is_info)
-		length -= strlen("_info");
-	else if (is_openmetrics && !strcmp(family->type, "counter"))
-		length -= strlen("_total");
-	fprintf(out, "# HELP %.*s %s\n", (int)length, family->name, family->help);
-	fprintf(out, "# TYPE %.*s %s\n", (int)length, family->name, is_info ? "info" : family->type);
+	if (exposition_is_info(family))
+		return length - strlen("_info");
+	return strcmp(family->type, "counter") != 0 ? length : length - strlen("_total");
+}
+
+/* Of our units, which names end with; NULL: none. */
+static const char *exposition_unit(const char *name, size_t length)
+{
+	static const char *const units[] = { "bytes", "seconds" };
+	size_t tail;
+
+	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
+		tail = strlen(units[i]);
+		if (length > tail && name[length - tail - 1] == '_' && !strncmp(name + length - tail, units[i], tail))
+			return units[i];
+	}
+	return NULL;
+}
+
+/* TYPE, UNIT, HELP is the order that the specification recommends. An info has no unit. */
+static void exposition_head_openmetrics(const struct exposition_family *family, FILE *out)
+{
+	bool is_info = exposition_is_info(family);
+	int length = (int)exposition_stem(family);
+	const char *unit = is_info ? NULL : exposition_unit(family->name, (size_t)length);
+
+	fprintf(out, "# TYPE %.*s %s\n", length, family->name, is_info ? "info" : family->type);
+	if (unit)
+		fprintf(out, "# UNIT %.*s %s\n", length, family->name, unit);
+	fprintf(out, "# HELP %.*s %s\n", length, family->name, family->help);
+}
+
+static void exposition_head(const struct exposition_family *family, FILE *out)
+{
+	fprintf(out, "# HELP %s %s\n", family->name, family->help);
+	fprintf(out, "# TYPE %s %s\n", family->name, family->type);
 }
 
 void exposition_write(const struct exposition *exposition, bool is_openmetrics, FILE *out)
@@ -406,7 +440,10 @@ void exposition_write(const struct exposition *exposition, bool is_openmetrics, 
 	for (size_t i = 0; i < exposition->count; i++) {
 		family = &exposition->families[i];
 		fflush(family->out);
-		exposition_head(family, is_openmetrics, out);
+		if (is_openmetrics)
+			exposition_head_openmetrics(family, out);
+		else
+			exposition_head(family, out);
 		fwrite(family->series, 1, family->length, out);
 	}
 	if (is_openmetrics)
