@@ -143,6 +143,16 @@ assert slow[-1].recv(100).startswith(b"HTTP/1.1 200 "), "a young connection had 
 END
 wait_for 60 ask text || fail "no answer after that"
 
+say "more mounts than the descriptors that it is given at first"
+kill -TERM $EXPORTER
+wait $EXPORTER || fail "it ended with status $?"
+kept=("${program[@]}")
+program=(bash -c 'ulimit -S -n 8 && exec "$@"' - "${kept[@]}")
+start
+ask text
+assert_eq "up" "$(series text up mnt) $(series text up mnt2)" "1 1"
+program=("${kept[@]}")
+
 say "every address"
 cat >every.py <<'END'
 import re, subprocess, urllib.request

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the exporter makes of the texts of mounts, which may be hostile; which format a client gets; addresses. */
+/* What the exporter makes of the texts of mounts, which may be hostile; which format a client gets; addresses;
+ * which mounts are asked. */
 #include "lib/check.h"
 
 #include <errno.h>
@@ -15,6 +16,7 @@
 #include "exporter/accept.h"
 #include "exporter/exposition.h"
 #include "exporter/listener.h"
+#include "exporter/mounts.h"
 
 /* The lower half of the first argument of a system call. */
 #define SECCOMP_DOMAIN (offsetof(struct seccomp_data, args) + (__BYTE_ORDER == __BIG_ENDIAN ? 4 : 0))
@@ -263,6 +265,42 @@ static void test_listener(void **state)
 			    "expected ADDRESS:PORT, such as 127.0.0.1:9570 or [::1]:9570");
 }
 
+/* The table has one mount more. */
+static void see(struct mounts *mounts, const char *line, unsigned number, unsigned user)
+{
+	struct mountinfo info;
+	char *text;
+
+	assert_true(asprintf(&text, line, number, number, user) >= 0);
+	assert_true(mountinfo_parse(text, &info));
+	CHECK_OK(mounts_see(mounts, &info, &err));
+	free(text);
+}
+
+/* Users may mount as many as they like: root's are asked all the same. Names are what they were. */
+static void test_mounts(void **state)
+{
+	static const char plain[] = "1 2 0:%u / /m%u rw - fuse.datasetfs v rw,user_id=%u,group_id=0,allow_other\n";
+	static const char odd[] =
+		"1 2 0:%u / /a\\040-\\040b\\012\"\\134\xff%u rw shared:1 - fuse.datasetfs  rw,user_id=%u\n";
+	struct mounts mounts = { 0 };
+
+	(void)state;
+	see(&mounts, plain, 1, 0);
+	for (unsigned i = 2; i <= MOUNTS_MAX; i++)
+		see(&mounts, plain, i, 1000);
+	assert_int_equal(mounts.left_out, 0);
+	see(&mounts, plain, MOUNTS_MAX + 1, 1000);
+	see(&mounts, odd, MOUNTS_MAX + 2, 0);
+	assert_int_equal(mounts.count, MOUNTS_MAX);
+	assert_int_equal(mounts.left_out, 2);
+	assert_string_equal(mounts.list[0].point, "/m1");
+	assert_true(mounts.list[0].is_roots && mounts.list[0].is_shared);
+	assert_string_equal(mounts.list[MOUNTS_MAX - 1].point, "/a - b\n\"\\\xff" "1026");
+	assert_true(mounts.list[MOUNTS_MAX - 1].is_roots && !mounts.list[MOUNTS_MAX - 1].is_shared);
+	mounts_free(&mounts);
+}
+
 /* From here on the process has no IPv6; false where filters of system calls are not allowed. */
 static bool give_up_ipv6(void)
 {
@@ -339,6 +377,7 @@ int main(void)
 		cmocka_unit_test(test_crowd),
 		cmocka_unit_test(test_accept),
 		cmocka_unit_test(test_listener),
+		cmocka_unit_test(test_mounts),
 		cmocka_unit_test(test_no_ipv6),
 		cmocka_unit_test(test_taken),
 	};

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "device/mountinfo.h"
-
 void mounts_free(struct mounts *mounts)
 {
 	for (size_t i = 0; i < mounts->count; i++)
@@ -52,14 +50,28 @@ static void mounts_drop(struct mounts *mounts, const char *point)
 		}
 }
 
+/* For one of root's, the last of a user's goes. False: there is none. */
+static bool mounts_make_room(struct mounts *mounts, bool for_root)
+{
+	for (size_t i = mounts->count; for_root && i-- > 0;)
+		if (!mounts->list[i].is_roots) {
+			free(mounts->list[i].point);
+			mounts->list[i] = mounts->list[--mounts->count];
+			return true;
+		}
+	return false;
+}
+
 static int mounts_add(struct mounts *mounts, const struct mountinfo *info, struct error *err)
 {
+	bool is_roots = mounts_has_option(info->options, "user_id=0");
 	struct mounts_entry *list;
 
 	mounts_drop(mounts, info->point);
 	if (mounts->count == MOUNTS_MAX) {
 		mounts->left_out++;
-		return 0;
+		if (!mounts_make_room(mounts, is_roots))
+			return 0;
 	}
 	list = reallocarray(mounts->list, mounts->count + 1, sizeof(*list));
 	if (!list)
@@ -69,7 +81,7 @@ static int mounts_add(struct mounts *mounts, const struct mountinfo *info, struc
 		.device = info->device,
 		.point = strdup(info->point),
 		.is_shared = mounts_has_option(info->options, "allow_other"),
-		.is_roots = mounts_has_option(info->options, "user_id=0"),
+		.is_roots = is_roots,
 	};
 	if (!list[mounts->count].point)
 		return error_set(err, -ENOMEM, "no memory for the name of a mount");
@@ -77,15 +89,20 @@ static int mounts_add(struct mounts *mounts, const struct mountinfo *info, struc
 	return 0;
 }
 
-static int mounts_see(void *argument, const struct mountinfo *info, struct error *err)
+int mounts_see(struct mounts *mounts, const struct mountinfo *info, struct error *err)
 {
-	return mounts_is_wanted(argument, info) ? mounts_add(argument, info, err) : 0;
+	return mounts_is_wanted(mounts, info) ? mounts_add(mounts, info, err) : 0;
+}
+
+static int mounts_visit(void *argument, const struct mountinfo *info, struct error *err)
+{
+	return mounts_see(argument, info, err);
 }
 
 int mounts_read(struct mounts *ret, struct error *err)
 {
 	struct mounts mounts = { 0 };
-	int r = mountinfo_each(mounts_see, &mounts, err);
+	int r = mountinfo_each(mounts_visit, &mounts, err);
 
 	if (r < 0)
 		mounts_free(&mounts);

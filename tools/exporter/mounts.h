@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "base/error.h"
+#include "device/mountinfo.h"
 
 #define MOUNTS_MAX 1024u /* further ones are left out */
 
@@ -22,5 +23,7 @@ struct mounts {
 	size_t left_out;
 };
 
+/* Takes a mount that is one, as it stands in the table. When there are too many, root's take the place of users'. */
+must_check int mounts_see(struct mounts *mounts, const struct mountinfo *info, struct error *err);
 must_check int mounts_read(struct mounts *ret, struct error *err);
 void mounts_free(struct mounts *mounts); /* its contents */
