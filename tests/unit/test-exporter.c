@@ -164,6 +164,12 @@ static const struct {
 	{ "# HELP datasetfs_a A.\n# TYPE datasetfs_a summary\n", "an unexpected TYPE of 'datasetfs_a'" },
 	{ "# HELP datasetfs_state S.\n# TYPE datasetfs_state histogram\n",
 	  "'datasetfs_state' is a histogram, and a gauge of another mount" },
+	{ "# HELP datasetfs_state_total S.\n# TYPE datasetfs_state_total counter\n",
+	  "'datasetfs_state_total' has the name of 'datasetfs_state' in OpenMetrics" },
+	{ READS "# HELP datasetfs_reads_info R.\n# TYPE datasetfs_reads_info gauge\n",
+	  "'datasetfs_reads_info' has the name of 'datasetfs_reads_total' in OpenMetrics" },
+	{ "# HELP datasetfs_up_info U.\n# TYPE datasetfs_up_info gauge\n",
+	  "'datasetfs_up_info' has the name of 'datasetfs_up' in OpenMetrics" },
 	{ "# EOF\n", "a series outside" },
 	{ "", "the last line does not end" },
 };

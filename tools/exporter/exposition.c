@@ -104,6 +104,49 @@ int exposition_series(struct exposition *exposition, const char *name, const cha
 	return fflush(family->out) == 0 ? 0 : error_set(err, -ENOMEM, "no memory for metrics");
 }
 
+/* ---- names ---- */
+
+static bool exposition_ends(const char *name, const char *suffix)
+{
+	size_t length = strlen(name), tail = strlen(suffix);
+
+	return length > tail && !strcmp(name + length - tail, suffix);
+}
+
+static bool exposition_is_info(const struct exposition_family *family)
+{
+	return !strcmp(family->type, "gauge") && exposition_ends(family->name, "_info");
+}
+
+/* Of what OpenMetrics calls the family: without the end that its type implies. */
+static size_t exposition_stem(const struct exposition_family *family)
+{
+	size_t length = strlen(family->name);
+
+	if (exposition_is_info(family))
+		return length - strlen("_info");
+	return strcmp(family->type, "counter") != 0 ? length : length - strlen("_total");
+}
+
+/* Of another name than the family, of which OpenMetrics takes length bytes. */
+static bool exposition_is_same(const char *name, size_t length, const struct exposition_family *family)
+{
+	return !strncmp(name, family->name, length) && length == exposition_stem(family) &&
+	       strcmp(name, family->name) != 0;
+}
+
+/* A family of another name that OpenMetrics calls the same; NULL: none. */
+static const char *exposition_clash(const struct exposition *exposition, const char *name, const char *type)
+{
+	const struct exposition_family up = { .name = (char *)"datasetfs_up", .type = (char *)"gauge" };
+	size_t length = exposition_stem(&(struct exposition_family){ .name = (char *)name, .type = (char *)type });
+
+	for (size_t i = 0; i < exposition->count; i++)
+		if (exposition_is_same(name, length, &exposition->families[i]))
+			return exposition->families[i].name;
+	return exposition_is_same(name, length, &up) ? up.name : NULL;
+}
+
 /* ---- lines of a mount ---- */
 
 static size_t exposition_span_name(const char *text)
@@ -111,13 +154,6 @@ static size_t exposition_span_name(const char *text)
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
 
 	return *text >= '0' && *text <= '9' ? 0 : strspn(text, allowed);
-}
-
-static bool exposition_ends(const char *name, const char *suffix)
-{
-	size_t length = strlen(name), tail = strlen(suffix);
-
-	return length > tail && !strcmp(name + length - tail, suffix);
 }
 
 /* Names that only the exporter itself may use are not a mount's. */
@@ -164,6 +200,7 @@ static int exposition_type(struct exposition_input *input, char *line, struct er
 {
 	char *name = line + strlen("# TYPE "), *type = strchr(name, ' ');
 	struct exposition_family *known;
+	const char *other = NULL;
 	int r = 0;
 
 	if (type)
@@ -174,6 +211,10 @@ static int exposition_type(struct exposition_input *input, char *line, struct er
 	if (known && strcmp(known->type, type) != 0)
 		return error_set(err, -EBADMSG, "'%.64s' is a %.16s, and a %.16s of another mount", name, type,
 				 known->type);
+	if (input->seen && !known)
+		other = exposition_clash(input->seen, name, type) ?: exposition_clash(input->exposition, name, type);
+	if (other)
+		return error_set(err, -EBADMSG, "'%.64s' has the name of '%.64s' in OpenMetrics", name, other);
 	if (input->seen && exposition_find(input->seen, name))
 		return error_set(err, -EBADMSG, "'%.64s' comes twice", name);
 	input->type = type;
@@ -384,21 +425,6 @@ int exposition_add(struct exposition *exposition, const char *mountpoint, char *
 }
 
 /* ---- out ---- */
-
-static bool exposition_is_info(const struct exposition_family *family)
-{
-	return !strcmp(family->type, "gauge") && exposition_ends(family->name, "_info");
-}
-
-/* Of what OpenMetrics calls the family: without the end that its type implies. */
-static size_t exposition_stem(const struct exposition_family *family)
-{
-	size_t length = strlen(family->name);
-
-	if (exposition_is_info(family))
-		return length - strlen("_info");
-	return strcmp(family->type, "counter") != 0 ? length : length - strlen("_total");
-}
 
 /* Of our units, which names end with; NULL: none. */
 static const char *exposition_unit(const char *name, size_t length)
