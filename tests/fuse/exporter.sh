@@ -153,6 +153,18 @@ ask text
 assert_eq "up" "$(series text up mnt) $(series text up mnt2)" "1 1"
 program=("${kept[@]}")
 
+say "a mountpoint of any bytes"
+second=$DAEMON odd=$'an "odd" \\ \n\xff'
+mount_volume other "$odd"
+ask text
+ask open "$openmetrics"
+for file in text open; do
+    grep -qF "datasetfs_up{mountpoint=\"$PWD/an \\\"odd\\\" \\\\ \\n\\\\xff\"} 1" $file || fail "up: $(grep _up $file)"
+    assert_eq "up of another" "$(series $file up mnt)" 1
+done
+unmount "$odd"
+DAEMON=$second
+
 say "every address"
 cat >every.py <<'END'
 import re, subprocess, urllib.request
