@@ -20,6 +20,8 @@ pack "$LOOP" source
 # 3.14 and newer know from fstat() that it is none.
 asks=$(python3 -c 'import sys; print(int(sys.version_info < (3, 14)))')
 
+hold_caches # without the names that the kernel has there are more lookups
+
 # cost FILES HOW NAME…: that many files, each for one READ, the lookups and the question that HOW implies,
 # nothing else
 cost() {

@@ -514,12 +514,20 @@ hash_of() {
     sha256sum "$1" | cut -d ' ' -f 1
 }
 
-# drop_caches: as far as we may
+CACHES=/proc/sys/vm/drop_caches
+_held=''
+
+# drop_caches: as far as we may; they are the machine's, so it waits for who holds them
 drop_caches() {
     sync
-    if [ "$(id -u)" = 0 ]; then
-        { echo 3 >/proc/sys/vm/drop_caches; } 2>/dev/null || true
-    fi
+    [ "$(id -u)" = 0 ] || return 0
+    { { [ -n "$_held" ] || flock --shared 9; } && echo 3 >&9; } 2>/dev/null 9>$CACHES || true
+}
+
+# hold_caches: until the test ends nobody else drops them, be it a test of another run
+hold_caches() {
+    { exec {_held}>$CACHES; } 2>/dev/null || return 0
+    flock "$_held"
 }
 
 # project_files: every file of the sources, one a line, relative to them
