@@ -6,6 +6,7 @@
 # unmount or a daemon that is killed find a walker like any other reader.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
+hold_caches # what is stored stays stored
 
 AHEAD=$DATASETFS_SOURCE/tests/fuse/ahead.py
 SMALL=960 # files of source/small

@@ -7,6 +7,7 @@
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/clock.sh"
 need_fuse
+hold_caches # what is stored stays stored
 
 # announce WHAT MOUNT ARGUMENT…
 announce() {

@@ -5,6 +5,7 @@
 # name where the kernel cannot do that. Where the names must be told, the time that is reported counts from the arrival.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
+hold_caches # there are names to drop
 need_command python3
 
 c_program lib/hold_notify -shared -fPIC -ldl

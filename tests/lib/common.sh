@@ -517,14 +517,14 @@ hash_of() {
 CACHES=/proc/sys/vm/drop_caches
 _held=''
 
-# drop_caches: as far as we may; they are the machine's, so it waits for who holds them
+# drop_caches: as far as we may; they are the machine's, so it waits for who holds them, but not for ever
 drop_caches() {
     sync
     [ "$(id -u)" = 0 ] || return 0
-    { { [ -n "$_held" ] || flock --shared 9; } && echo 3 >&9; } 2>/dev/null 9>$CACHES || true
+    { [ -n "$_held" ] || flock --shared --timeout 60 9 || true; echo 3 >&9; } 2>/dev/null 9>$CACHES || true
 }
 
-# hold_caches: until the test ends nobody else drops them, be it a test of another run
+# hold_caches: until this test ends no other one drops them, be it of another run of the suite
 hold_caches() {
     { exec {_held}>$CACHES; } 2>/dev/null || return 0
     flock "$_held"
