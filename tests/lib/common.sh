@@ -259,9 +259,15 @@ end_daemon() {
 unmount() {
     local rc=0
     umount "$1" || fail "umount $1"
-    wait_end "$DAEMON" || fail "the daemon runs on after umount $1"
+    wait_end "$DAEMON" || fail "the daemon runs on after umount $1: $(kept_by "$1")"
     wait "$DAEMON" || rc=$?
     [ $rc = 0 ] || { cat daemon.log; fail "the daemon ended with status $rc"; }
+}
+
+# kept_by MOUNTPOINT: who may keep the daemon, by a copy of the mount in a namespace, and where its threads are
+kept_by() {
+    echo "mounted for $(grep -lsF " $PWD/$1 " /proc/[0-9]*/mountinfo | cut -d / -f 3 | paste -sd ' ')," \
+        "threads wait in $(for thread in /proc/"$DAEMON"/task/*; do cat "$thread/wchan" && echo; done | paste -sd ' ')"
 }
 
 # abort_connection MOUNTPOINT: as an admin ends a filesystem that hangs; false where that cannot be done
