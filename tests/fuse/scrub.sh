@@ -23,7 +23,7 @@ say "all of it is read"
 mount_volume vol/a mnt
 assert_eq "damage before a read" "$(cat mnt/.datasetfs/damage)" ""
 for round in 1 2 3; do
-    [ "$round" = 1 ] || drop_caches
+    [ "$round" = 1 ] || evict mnt
     compare source mnt || fail "round $round: the mount has something else"
 done
 assert_eq "failures" "$(stats mnt read_failures)" 0
@@ -46,7 +46,7 @@ for line in open("damage"):
 END
 
 say "repair while it is read"
-(while [ ! -e stop ]; do drop_caches; compare source mnt || { touch failed; break; }; done) >readers.log 2>&1 &
+(while [ ! -e stop ]; do evict mnt; compare source mnt || { touch failed; break; }; done) >readers.log 2>&1 &
 readers=$!
 rc=0
 datasetfsctl scrub --repair --from mnt/.datasetfs/damage vol/a >out 2>err || rc=$?
@@ -66,7 +66,7 @@ assert_contains "the second scrub" "$(cat out)" "clean: "
 python3 "$LIB/member_rows.py" same vol kept || fail "the rows are not what they were"
 wrong=$(stats mnt checksum_failures)
 for round in 1 2; do
-    drop_caches
+    evict mnt
     compare source mnt || fail "after the repair, round $round: the mount has something else"
 done
 assert_eq "wrong bytes after the repair" "$(stats mnt checksum_failures)" "$wrong"
@@ -114,7 +114,7 @@ mount_volume vol/a mnt
 slow_control b.control eio
 for _ in {1..20}; do
     for i in {1..199}; do cmp source/small/$i mnt/small/$i || fail "small/$i"; done
-    drop_caches
+    evict mnt
     [ ! -s mnt/.datasetfs/damage ] || break
 done
 cat mnt/.datasetfs/damage >damage

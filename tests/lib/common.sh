@@ -530,6 +530,19 @@ drop_caches() {
     { [ -n "$_held" ] || flock --shared --timeout 60 9 || true; echo 3 >&9; } 2>/dev/null 9>$CACHES || true
 }
 
+# evict MOUNTPOINT: what the kernel keeps of the bytes of its files, and of no others
+evict() {
+    python3 - "$1" <<'END'
+import os
+import sys
+for folder, _, names in os.walk(sys.argv[1]):
+    for name in names:
+        file = os.open(os.path.join(folder, name), os.O_RDONLY)
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(file)
+END
+}
+
 # hold_caches: until this test ends no other one drops them, be it of another run of the suite
 hold_caches() {
     { exec {_held}>$CACHES; } 2>/dev/null || return 0
