@@ -20,7 +20,8 @@ int publish_check_label(const struct target *target, const char *label, struct e
 		return 0;
 	r = version_check_label(label, err);
 	if (r == 0 && catalogue_by_label(&target->transaction.catalogue, label))
-		r = error_set(err, -EEXIST, "volume '%s' has a version '%s' already", target->path, label);
+		r = error_set(err, -EEXIST, "volume '%s' has a version '%s' already: give another --label, or none for "
+			      "the next number", target->path, label);
 	return r;
 }
 

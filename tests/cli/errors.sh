@@ -40,7 +40,8 @@ assert_fails 1 "the volume itself lies in the source" mkdatasetfs --progress non
 
 pack volume source --label one
 before=$(hash_of volume)
-assert_fails 1 "'one'" mkdatasetfs --progress none --label one volume source
+assert_fails 1 "volume 'volume' has a version 'one' already: give another --label, or none for the next number" \
+    mkdatasetfs --progress none --label one volume source
 assert_eq "the volume" "$(hash_of volume)" "$before"
 
 assert_fails 1 "missing" datasetfsctl list missing

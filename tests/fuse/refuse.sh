@@ -65,7 +65,8 @@ assert_fails 2 "" datasetfs volume mnt more
 # The pin.
 digest=$(datasetfsctl list --json volume | json versions.0.digest)
 wrong=$(tr '0-9a-f' '1-9a-f0' <<<"${digest#sha256:}")
-refuses volume "digest" -o "digest=sha256:$wrong"
+remedy="'datasetfsctl list --json $PWD/volume' shows which version has that one, choose it with version="
+refuses volume "version 'v1' has the digest $digest, expected sha256:$wrong: $remedy" -o "digest=sha256:$wrong"
 assert_fails 2 "digest" datasetfs -o digest=sha256:12 volume mnt
 assert_fails 2 "digest" datasetfs -o digest=md5:00 volume mnt
 assert_eq "the digest and the dump" "sha256:$(datasetfsctl dump volume | sha256sum | cut -d ' ' -f 1)" "$digest"

@@ -22,6 +22,8 @@ int digest_check(const struct serve_options *options, struct index *index, const
 		return r;
 	format_digest(found, found_text);
 	format_digest(options->digest, expected_text);
-	return error_set(err, -EBADMSG, "version '%s' has the digest %s, expected %s", version->label, found_text,
-			 expected_text);
+	return error_set(err, -EBADMSG,
+			 "version '%s' has the digest %s, expected %s: 'datasetfsctl list --json %s' shows which "
+			 "version has that one, choose it with version=",
+			 version->label, found_text, expected_text, options->volume);
 }
