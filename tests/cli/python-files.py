@@ -187,11 +187,15 @@ def check_errors():
     paths = ["cat/001.jpg", "cat/none.jpg", "cat", "cat/002.jpg"]
     error = refused("the first error", FileNotFoundError, "none.jpg", reader.read_many, paths)
     check("of which, and why", (error.filename, "'none.jpg'" in error.strerror), ("cat/none.jpg", True))
+    check("the path once", str(error), "[Errno 2] there is no 'none.jpg': 'cat/none.jpg'")
+    for path in ("/cat/none.jpg", b"cat/none.jpg"):
+        error = refused("one path", FileNotFoundError, "none", reader.lookup, [path])
+        check("the path once", str(error), f"[Errno 2] there is no 'none.jpg': {path!r}")
     gc.collect()
     del error
     for kind in (datasetfs.Reader, datasetfs.DataSet, datasetfs.ImageFolder):
-        refused(f"{kind.__name__} of a plain directory", OSError, "tree' is a directory on no datasetfs mount", kind,
-                "tree")
+        refused(f"{kind.__name__} of a plain directory", OSError,
+                r"] it is a directory on no datasetfs mount, expected .* or a volume: '[^']*/tree'$", kind, "tree")
     if library.calls().__name__ == "datasetfs._fast":  # ctypes makes types, which the collector frees
         check("nothing that only the collector would free", gc.collect(), 0)
     found = reader.read_many(paths, errors="return")
@@ -201,8 +205,23 @@ def check_errors():
     for number in (1 << 62, -1):
         refused("an id of nothing", OSError, "", reader.read_many, [number])
     refused("another word", ValueError, "'raise' or 'return'", reader.read_many, paths, "ignore")
-    refused("no volume", OSError, "absent", datasetfs.Reader, "absent")
+    refused("no volume", OSError, "] there is no such file or device: [^']*: 'absent'$", datasetfs.Reader, "absent")
     refused("other contents", OSError, "sha256", datasetfs.Reader, "volume", None, "sha256:" + "0" * 64)
+
+
+def check_damage():
+    """A file that cannot be read is named once, also where it was asked for by its number."""
+    path = "dog/010.jpg"
+    with open("volume", "rb") as volume:
+        found = volume.read()
+    with open("damaged", "wb") as volume:
+        volume.write(found.replace(content_of(path), content_of(path)[::-1]))
+    data = datasetfs.DataSet("damaged")
+    places = {data.path(place): place for place in range(len(data))}
+    error = refused("a damaged file", OSError, f"] chunk .* of the volume: .*: '{path}'$", data.__getitem__,
+                    places[path])
+    check("which file", (error.filename, str(error).count(path)), (path, 1))
+    os.unlink("damaged")
 
 
 def check_views():
@@ -374,6 +393,7 @@ def main():
     check_page()
     check_words()
     check_errors()
+    check_damage()
     check_views()
     check_dataset()
     check_parts()

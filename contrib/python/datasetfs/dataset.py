@@ -8,6 +8,7 @@ import os
 from array import array
 from bisect import bisect_left, bisect_right
 
+from . import library as dsfs
 from .paths import place_of
 from .reader import Reader
 from .selection import Selection
@@ -178,7 +179,7 @@ class DataSet:
             views = reader.read_many(ids)
         except OSError as error:
             path = reader.path(error.filename) if isinstance(error.filename, int) else error.filename
-            raise OSError(error.errno, error.strerror, path) from None
+            raise dsfs.named(error.errno, error.strerror, path) from None
         return [self._element(place, view) for place, view in zip(places, views)]
 
 

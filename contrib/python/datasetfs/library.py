@@ -130,9 +130,21 @@ def reason():
     return os.fsdecode(library().dsfs_reason() or b"")
 
 
+def named(code, why, path):
+    """An OSError of a path, which is said once: the reasons of the library name it, too, or its end below the mount."""
+    given = "" if isinstance(path, int) else os.fsdecode(path)
+    name, end, rest = why.partition("': ")
+    if given and end and name.startswith("'") and f"/{given}".endswith("/" + name[1:].lstrip("/")):
+        why = rest
+    elif given and why.startswith(f"'{given}' is "):
+        why = f"it{why[len(given) + 2:]}"
+    return OSError(code, why, path)
+
+
 def failure(code, path=None):
     """The exception for a negative errno of the call that was just made."""
-    return OSError(-code, reason() or os.strerror(-code), *([path] if path is not None else []))
+    why = reason() or os.strerror(-code)
+    return OSError(-code, why) if path is None else named(-code, why, path)
 
 
 def check(code, path=None):

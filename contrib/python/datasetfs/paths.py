@@ -135,7 +135,7 @@ def read(path):
             return below.read(path)
     except OSError as error:
         if error.errno in FINAL:
-            raise OSError(error.errno, error.strerror, path) from None
+            raise dsfs.named(error.errno, error.strerror, path) from None
         if below and not below.is_mounted():
             _forget(below)
     return _plainly(path)

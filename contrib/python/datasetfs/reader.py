@@ -193,6 +193,6 @@ def resolve(items, views, reasons, errors):
             continue
         why = reasons.pop(-view, None) or os.strerror(-view)
         if errors == "raise":  # not by a variable, which the exception's frame would keep, and with it the views
-            raise OSError(-view, why, items[place])
-        views[place] = OSError(-view, why, items[place])
+            raise dsfs.named(-view, why, items[place])
+        views[place] = dsfs.named(-view, why, items[place])
     return views
