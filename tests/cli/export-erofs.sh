@@ -37,7 +37,7 @@ rm -r bin words
 
 say "the same bytes again"
 sum=$(hash_of image)
-assert_fails 1 "'image' is there already: --force replaces it" datasetfsctl export erofs volume v1 image
+assert_fails 1 "'image': it is there already: --force replaces it" datasetfsctl export erofs volume v1 image
 ln image before
 datasetfsctl export erofs --force volume v1 image >export.out
 assert_eq "bytes" "$(hash_of image)" "$sum"
@@ -56,10 +56,12 @@ fi
 
 say "what it refuses"
 size=$(stat -c %s volume)
-assert_fails 1 "'volume' is the volume itself" datasetfsctl export erofs --force volume v1 volume
+assert_fails 1 "cannot export 'v1' of 'volume': 'volume': it is the volume itself" \
+    datasetfsctl export erofs --force volume v1 volume
 assert_eq "the volume" "$(stat -c %s volume)" "$size"
 assert_fails 1 "the volume has no version 'v9'" datasetfsctl export erofs volume v9 image
-assert_fails 1 "'source' is not a regular file" datasetfsctl export erofs --force volume v1 source
+assert_fails 1 "'source': it is not a regular file, and --force replaces no other" \
+    datasetfsctl export erofs --force volume v1 source
 assert_fails 1 "No such file" datasetfsctl export erofs volume v1 nowhere/image
 assert_fails 2 "expected VOLUME|MNT LABEL FILE" datasetfsctl export erofs volume v1
 assert_fails 2 "unknown verb 'ext4'" datasetfsctl export ext4 volume v1 image

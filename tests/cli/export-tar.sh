@@ -147,15 +147,16 @@ refused() {
     assert_eq "what is left" "$(find . -maxdepth 1 -name 'new.tar*')" ""
 }
 echo before >there
-assert_fails 1 "cannot export 'v1' of 'nasty.vol': 'there': 'there' is there already: --force replaces it" \
+assert_fails 1 "cannot export 'v1' of 'nasty.vol': 'there': it is there already: --force replaces it" \
     datasetfsctl export tar nasty.vol v1 there
 assert_eq "the file" "$(cat there)" before
 export_tar random.vol v1 there --force
 cmp there random.tar || fail "--force does not replace it"
-assert_fails 1 "is the volume itself" datasetfsctl export tar --force nasty.vol v1 nasty.vol
+assert_fails 1 "'nasty.vol': it is the volume itself" datasetfsctl export tar --force nasty.vol v1 nasty.vol
 refused "the volume has no version 'v2'" datasetfsctl export tar nasty.vol v2 new.tar
 refused "nowhere" datasetfsctl export tar nasty.vol v1 nowhere/new.tar
-assert_fails 1 "not a regular file" datasetfsctl export tar --force nasty.vol v1 nasty
+assert_fails 1 "'nasty': it is not a regular file, and --force replaces no other" \
+    datasetfsctl export tar --force nasty.vol v1 nasty
 assert_fails 2 "expected VOLUME|MNT LABEL FILE|-" datasetfsctl export tar nasty.vol v1
 rc=0
 datasetfsctl export tar nasty.vol v1 - 2>export.err | head -c 100 >/dev/null || rc=${PIPESTATUS[0]}

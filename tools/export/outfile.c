@@ -14,12 +14,12 @@ static int outfile_check_former(const struct site *site, const struct array_sour
 	struct stat st, member;
 
 	if (fstat(site->file, &st) < 0)
-		return error_errno(err, "stat '%s'", site->path);
+		return error_errno(err, "stat");
 	if (!S_ISREG(st.st_mode))
-		return error_set(err, -EINVAL, "'%s' is not a regular file", site->path);
+		return error_set(err, -EINVAL, "it is not a regular file, and --force replaces no other");
 	for (uint32_t i = 0; i < volume->count; i++)
 		if (volume->fds[i] >= 0 && fstat(volume->fds[i], &member) == 0 && site_is_same(&member, &st))
-			return error_set(err, -EINVAL, "'%s' is the volume itself", site->path);
+			return error_set(err, -EINVAL, "it is the volume itself");
 	return 0;
 }
 
@@ -36,7 +36,7 @@ static int outfile_find(const char *path, bool replace, const struct array_sourc
 		return error_pass(err, r, &why);
 	r = outfile_check_former(ret, volume, err);
 	if (r == 0 && !replace)
-		r = error_set(err, -EEXIST, "'%s' is there already: --force replaces it", path);
+		r = error_set(err, -EEXIST, "it is there already: --force replaces it");
 	return r < 0 ? r : site_name(ret, ret->file, err);
 }
 
