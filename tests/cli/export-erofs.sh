@@ -13,11 +13,15 @@ pack volume source --label v1
 say "what it says"
 datasetfsctl export erofs --dry-run volume v1 image >export.out
 assert_contains "dry run" "$(cat export.out)" "'image': would have "
+assert_contains "the command of a dry run" "$(tail -n 1 export.out)" "it would be mounted by: mount -t erofs -o loop,"
 [ ! -e image ] || fail "a dry run writes"
 datasetfsctl export erofs --json volume v1 image >export.out
 assert_eq "file" "$(json file export.out) $(json written export.out) $(json devices.0 export.out)" "image true volume"
 assert_eq "size" "$(json bytes export.out)" "$(stat -c %s image)"
 assert_eq "inodes" "$(json inodes export.out)" 9
+datasetfsctl export erofs --force volume v1 image >text.out
+assert_eq "the command" "$(tail -n 1 text.out)" \
+    "mount -t erofs -o loop,ro,nosuid,nodev,device=\$(losetup -rf --show volume) image MOUNTPOINT"
 assert_eq "48 bits" "$(json needs_48bit export.out)" false
 [ "$(json copied_files export.out)" -ge 2 ] || fail "small files lie on the volume: $(cat export.out)"
 [ "$(json copied_bytes export.out)" -ge 4096 ] || fail "bytes of small files: $(cat export.out)"
@@ -30,7 +34,7 @@ datasetfsctl export erofs --dry-run "a \$(touch bad) it's" v1 "an image" >export
 mkdir bin
 printf '#!/bin/sh\nprintf "<%%s>" "$@" >>../words\necho loop\n' | tee bin/mount >bin/losetup
 chmod +x bin/*
-(cd bin && tail -n 1 ../export.out | sed 's/ MOUNTPOINT$//' | PATH=$PWD:$PATH bash)
+(cd bin && tail -n 1 ../export.out | sed 's/^it would be mounted by: //; s/ MOUNTPOINT$//' | PATH=$PWD:$PATH bash)
 assert_eq "words for a shell" "$(cat words)" \
     "<-rf><--show><a \$(touch bad) it's><-t><erofs><-o><loop,ro,nosuid,nodev,device=loop><an image>"
 rm -r bin words

@@ -131,6 +131,14 @@ mv away/b .
 say "a block device, which the kernel opens exclusively"
 loop_device volume
 both "$LOOP"
+say "a path to it with a comma, which mount(8) cannot hand on"
+ln -s "$LOOP" 'a,b'
+both './a,b'
+datasetfsctl export erofs './a,b' v2 comma.image >export.log
+eval "$(tail -n 1 export.log | sed 's/MOUNTPOINT$/theirs/')" || fail "the command: $(cat export.log)"
+cmp theirs/runs/a source/runs/a || fail "what the command mounts"
+umount theirs
+rm 'a,b' comma.image
 kernel_mount "$LOOP"
 assert_fails 1 "it is mounted or another publisher has it open" datasetfsctl remove "$LOOP" v2
 umount theirs

@@ -127,15 +127,17 @@ static void erofs_text_word(const char *word)
 	putchar('\'');
 }
 
-/* A file becomes a device only by losetup(8). */
+/* A file becomes a device only by losetup(8). No option of mount(2) can hold a comma, and mount(8) hands quotes on as
+ * they are; the names that the kernel itself gives to devices have none. */
 static void erofs_text_device(const char *name)
 {
 	struct stat st;
 	bool is_file = stat(name, &st) == 0 && S_ISREG(st.st_mode);
+	const char *command = is_file ? "losetup -rf --show " : strchr(name, ',') ? "realpath " : NULL;
 
-	fputs(is_file ? ",device=$(losetup -rf --show " : ",device=", stdout);
+	text_print(",device=%s%s", command ? "$(" : "", command ? command : "");
 	erofs_text_word(name);
-	if (is_file)
+	if (command)
 		putchar(')');
 }
 
@@ -149,7 +151,7 @@ static void erofs_text(const struct erofs_export *export, const char *file, bool
 		   file, is_written ? "" : "would have ", format_size(sizes.bytes, bytes), sizes.inodes,
 		   format_size(sizes.copied_bytes, copied), sizes.copied_files,
 		   (sizes.bytes - sizes.copied_bytes) / sizes.inodes);
-	text_print("mount -t erofs -o loop,ro,nosuid,nodev");
+	text_print("%smount -t erofs -o loop,ro,nosuid,nodev", is_written ? "" : "it would be mounted by: ");
 	for (uint32_t i = 0; i < export->volume->array->count; i++)
 		erofs_text_device(export->volume->names[i]);
 	putchar(' ');
