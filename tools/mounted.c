@@ -53,6 +53,20 @@ int mounted_each(mounted_visit *visit, void *argument, struct error *err)
 	return mountinfo_each(mounted_pass, &visitor, err);
 }
 
+int mounted_absolute(const char *name, char **ret, struct error *err)
+{
+	auto_free char *folder = *name == '/' ? strdup("") : getcwd(NULL, 0);
+	char *path;
+	size_t length;
+
+	if (!folder || asprintf(&path, "%s%s%s", folder, *folder ? "/" : "", name) < 0)
+		return error_set(err, -ENOMEM, "no memory for a path");
+	for (length = strlen(path); length > 1 && path[length - 1] == '/';)
+		path[--length] = 0;
+	*ret = path;
+	return 0;
+}
+
 struct mounted_wanted {
 	dev_t device;
 	struct mounted *ret;

@@ -18,6 +18,9 @@ must_check int mounted_find(dev_t device, struct mounted *ret, struct error *err
  * is given is gone afterwards. */
 typedef int mounted_visit(void *argument, const struct mounted *mounted, struct error *err);
 must_check int mounted_each(mounted_visit *visit, void *argument, struct error *err);
+/* A name made absolute, without slashes at its end, and nothing else: to follow what it leads to would touch the mount.
+ * free() it. */
+must_check int mounted_absolute(const char *name, char **ret, struct error *err);
 /* mounted_free() it. */
 must_check int mounted_copy(const struct mounted *mounted, struct mounted *ret, struct error *err);
 /* The path of a mount's volume: its source, or what stands before an '@' in it when only that exists.

@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/format.h"
@@ -17,7 +19,10 @@
 #include "percentile.h"
 #include "reported.h"
 #include "text.h"
+#include "top/probe.h"
 #include "verb.h"
+
+#define STATUS_PATIENCE 5 /* seconds */
 
 static const struct option_spec status_table[] = { VERB_OPTION_JSON, { 0 } };
 
@@ -264,6 +269,62 @@ static void status_page(const struct mounted *mounted, const struct reported *re
 	status_options(reported);
 }
 
+/* --- whether it answers --- */
+
+struct status_wish {
+	const char *path;
+	struct mounted above;
+};
+
+/* The innermost mount above the path, as both are written. */
+static int status_match(void *argument, const struct mounted *mounted, struct error *err)
+{
+	struct status_wish *wish = argument;
+	size_t length = strlen(mounted->point);
+
+	if (strncmp(mounted->point, wish->path, length) != 0 || (wish->path[length] && wish->path[length] != '/') ||
+	    (wish->above.point && strlen(wish->above.point) > length))
+		return 0;
+	mounted_free(&wish->above);
+	return mounted_copy(mounted, &wish->above, err);
+}
+
+/* Whatever it answers; what is wrong is said by who asks next. */
+static int status_ask(const char *mount, struct error *err)
+{
+	struct probe *probe;
+	struct pollfd answer = { .events = POLLIN };
+	int r = probe_start(mount, &probe, err);
+
+	if (r < 0)
+		return r;
+	probe_ask(probe);
+	answer.fd = probe_fd(probe);
+	if (poll(&answer, 1, STATUS_PATIENCE * 1000) == 0)
+		r = error_set(err, -ETIMEDOUT, "its daemon has not answered for %d s: if it hangs, %s %s', then mount "
+			      "again", STATUS_PATIENCE,
+			      geteuid() == 0 ? "'umount --force" : "kill it and 'fusermount3 -u", mount);
+	probe_stop(probe, 0);
+	return r;
+}
+
+/* Asked by another process first: no signal ends one that waits for a daemon that hangs. */
+static int status_check_answer(const char *name, struct error *err)
+{
+	auto_free char *path = NULL;
+	struct status_wish wish = { 0 };
+	int r = mounted_absolute(name, &path, err);
+
+	if (r < 0)
+		return r;
+	wish.path = path;
+	r = mounted_each(status_match, &wish, err);
+	if (r == 0)
+		r = status_ask(wish.above.point ? wish.above.point : path, err);
+	mounted_free(&wish.above);
+	return r;
+}
+
 static int status_show_mount(const struct mounted *mounted, bool json, struct error *err)
 {
 	cleanup(reported_close_ptr) struct reported *reported = NULL;
@@ -287,7 +348,9 @@ int status_run(int argc, char **argv)
 
 	if (!verb_parse(&status_line, argc, argv, &options, 1, 1, &operands, &status))
 		return status;
-	r = leftover_stat(argv[1], &st, &err);
+	r = status_check_answer(argv[1], &err);
+	if (r == 0)
+		r = leftover_stat(argv[1], &st, &err);
 	if (r == 0)
 		r = mounted_find(st.st_dev, &mounted, &err);
 	if (r == 0)

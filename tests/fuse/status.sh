@@ -157,3 +157,15 @@ assert_contains "errors" "$(sed -n 3p text)" "errors: 0 reads of the device fail
 assert_eq "what it serves" "$(sed -n 4p text)" "'$PWD/mnt' serves version 'v2' of '$PWD/damaged'"
 ! grep -q healthy text || fail "healthy: $(cat text)"
 unmount mnt
+
+say "a daemon that hangs is not waited for"
+mount_volume volume mnt
+kill -STOP "$DAEMON"
+wait_for 20 is_stopped "$DAEMON"
+remedy="kill it and 'fusermount3 -u $PWD/mnt', then mount again"
+! is_root || remedy="'umount --force $PWD/mnt', then mount again"
+assert_fails 1 "cannot show the status of 'mnt/7': its daemon has not answered for 5 s: if it hangs, $remedy" \
+    timeout 120 datasetfsctl status mnt/7
+kill -CONT "$DAEMON"
+datasetfsctl status mnt | grep -q "^healthy: " || fail "it goes on, and status does not say so"
+unmount mnt

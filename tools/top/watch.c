@@ -151,27 +151,12 @@ static int watch_match(void *argument, const struct mounted *mounted, struct err
 	return r < 0 ? r : 1;
 }
 
-/* Absolute and without slashes at its end, and nothing else: to follow what it leads to would touch the mount. */
-static int watch_absolute(const char *name, char **ret, struct error *err)
-{
-	auto_free char *folder = *name == '/' ? strdup("") : getcwd(NULL, 0);
-	char *path;
-	size_t length;
-
-	if (!folder || asprintf(&path, "%s%s%s", folder, *folder ? "/" : "", name) < 0)
-		return error_set(err, -ENOMEM, "no memory for a path");
-	for (length = strlen(path); length > 1 && path[length - 1] == '/';)
-		path[--length] = 0;
-	*ret = path;
-	return 0;
-}
-
 static int watch_resolve(const char *name, struct mounted *ret, struct error *err)
 {
 	auto_free char *path = NULL;
 	struct watch_name wanted = { .found = ret };
 	struct stat st;
-	int r = watch_absolute(name, &path, err);
+	int r = mounted_absolute(name, &path, err);
 
 	if (r < 0)
 		return r;
