@@ -21,6 +21,7 @@
 #include "image/catalogue.h"
 #include "image/index_load.h"
 #include "kernel/attach.h"
+#include "kernel/former.h"
 #include "kernel/loop.h"
 #include "members/assembly.h"
 #include "members/naming.h"
@@ -84,6 +85,8 @@ static int kernel_load(struct kernel *kernel, struct error *err)
 		return r;
 	source = &kernel->assembly.array->source;
 	r = catalogue_load(source, &kernel->super, &kernel->catalogue, err);
+	if (r == 0)
+		r = former_check(kernel->options->mountpoint, &kernel->catalogue, err);
 	if (r == 0)
 		r = kernel_choose(kernel, err);
 	if (r == 0)

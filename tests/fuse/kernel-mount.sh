@@ -99,6 +99,11 @@ mkdir again
 at_exit kernel_end again
 datasetfs -o kernel,version=v1 volume again
 assert_fails 1 "or the kernel has it mounted" datasetfsctl remove volume v1
+there="the kernel serves version 'v1' of this volume there already: 'umount $PWD/again', then mount again"
+assert_fails 32 "cannot mount 'volume' on 'again': $there" datasetfs -o kernel,version=v2 volume again
+pack other source/flat
+datasetfs -o kernel other again
+umount again
 umount again
 umount theirs
 wait_for 10 has_no_loops volume || fail "a loop device is left"
