@@ -396,9 +396,14 @@ int replacement_copy(struct replacement *replacement, struct file_source *file, 
 
 /* --- afterwards --- */
 
-uint32_t replacement_incomplete(const struct transaction *transaction)
+static bool replacement_is_there(const struct replacement *replacement, uint32_t member)
 {
-	const struct members *members = &transaction->catalogue.members;
+	return member == replacement->number || replacement->transaction->members[member].file;
+}
+
+uint32_t replacement_incomplete(const struct replacement *replacement)
+{
+	const struct members *members = replacement_members(replacement);
 	uint32_t incomplete = 0;
 
 	for (uint32_t g = 0; g < members->group_count; g++) {
@@ -407,7 +412,7 @@ uint32_t replacement_incomplete(const struct transaction *transaction)
 		bool is_whole = true;
 
 		for (uint32_t i = 0; i < (uint32_t)group->data + group->redundant; i++)
-			is_whole &= transaction->members[address_member(columns[i])].file != NULL;
+			is_whole &= replacement_is_there(replacement, address_member(columns[i]));
 		incomplete += !is_whole;
 	}
 	return incomplete;

@@ -41,6 +41,6 @@ must_check int replacement_resume(struct replacement *replacement, struct file_s
 must_check int replacement_find_lost(struct replacement *replacement, struct error *err);
 /* Copies the rest, flushes it and reads it back. Whenever it is cut off, replacement_resume() finds what was done. */
 must_check int replacement_copy(struct replacement *replacement, struct file_source *file, struct error *err);
-/* Groups that lack a column on a member that is in use, as the transaction has it. */
-uint32_t replacement_incomplete(const struct transaction *transaction);
+/* Groups that lack a column on another member, which is missing or stale as the transaction has it. */
+uint32_t replacement_incomplete(const struct replacement *replacement);
 void replacement_close(struct replacement *replacement);

@@ -62,7 +62,19 @@ assert_fails 2 "unknown verb 'add'" datasetfsctl member add
 say "a dry run"
 replace --dry-run a 2 new
 assert_eq "missing bytes" "$(said missing_bytes)" "$used"
+assert_eq "incomplete groups" "$(said incomplete_groups)" 0
 [ ! -e new ] || fail "a dry run has made a file"
+pack e,f,g,h,i source --segment-size 1M --protect mirror:2
+rm g i
+replace --dry-run e 2 new
+lacking=$(said incomplete_groups)
+[ "$lacking" -gt 0 ] || fail "it does not say that member 4 is missing as well"
+assert_eq "what it warns of" "$(cat replaced.err)" "datasetfsctl: $lacking groups would still lack a column, as other$(
+    ) members are missing or stale: 'datasetfsctl member list' shows them"
+replace e 2 new
+assert_eq "as the dry run said" "$(said incomplete_groups)" "$lacking"
+assert_contains "what it warns of" "$(cat replaced.err)" "$lacking groups lack a column, as other members are"
+rm e f h new
 
 say "slips"
 before=$(cat a b d | sha256sum)

@@ -180,7 +180,7 @@ static int replace_member(const struct volume *volume, uint32_t number, const ch
 		r = newcomer_open(name, &transaction, number, &options->newcomer, &newcomer, err);
 	if (r == 0)
 		r = replace_run(&newcomer, options, result, err);
-	result->incomplete = replacement_incomplete(&transaction);
+	result->incomplete = replacement_incomplete(&result->replacement);
 	newcomer_close(&newcomer);
 	transaction_close(&transaction);
 	return r;
@@ -256,9 +256,10 @@ int member_replace_run(int argc, char **argv)
 	if (result.replacement.damaged)
 		log_warn("%" PRIu64 " pieces of content are wrong on all members and were copied as they are: "
 			 "'datasetfsctl verify' names them", result.replacement.damaged);
-	if (!options.dry_run && result.incomplete)
-		log_warn("%" PRIu32 " groups lack a column, as other members are missing or stale: "
-			 "'datasetfsctl member list' shows them", result.incomplete);
+	if (result.incomplete)
+		log_warn("%" PRIu32 " groups %slack a column, as other members are missing or stale: "
+			 "'datasetfsctl member list' shows them", result.incomplete,
+			 options.dry_run ? "would still " : "");
 	replacement_close(&result.replacement);
 	return VERB_DONE;
 }
