@@ -44,7 +44,11 @@ refused "has an owner or a group above" owner.tar
 refused "the symlink's target is empty or too long" symlink-long.tar
 refused "'xattrs.tar': the user attributes of 'file' take more than 65536 bytes" xattrs.tar
 refused "'block' is a device" special.tar --special fail
-refused "grows to more than 1000 times its size, as a compression bomb does" bomb.tar.zst
+refused "grows to more than 1000 times its size, as a compression bomb does: if it is none, decompress it first, as $(
+    )in 'zcat ARCHIVE | mkdatasetfs VOLUME -', or unpack it and pack the directory" bomb.tar.zst
+zstd -qdc bomb.tar.zst | mkdatasetfs --progress none --json zeros.vol - >zeros.json ||
+    fail "decompressed, it is no bomb"
+assert_eq "its content" "$(json content_bytes zeros.json)" $((300 << 20))
 refused "grows to more than 1000 times its size, as a compression bomb does" nested-bomb.tar --nested
 refused "more than 8 archives inside each other" deep.tar --nested
 refused "in the archive that becomes the folder 'broken/': is not a tar archive" broken-inside.tar --nested

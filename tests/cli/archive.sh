@@ -205,6 +205,15 @@ for field in files directories symlinks hard_links content_bytes image_bytes; do
     assert_eq "$field of a dry run" "$(json $field archive.json)" "$(json $field tree.json)"
 done
 
+# More archives than files may be open.
+mkdir few && echo one >few/file && tar -C few -cf few.tar .
+for number in {1..70}; do ln few.tar many-$number.tar; done
+(ulimit -n 64 && assert_fails 1 ".tar': archives are opened all at once, and the limit of open files is 64: raise it $(
+    )with 'ulimit -n'" mkdatasetfs --progress none x.vol many-*.tar) || fail "70 archives"
+[ ! -e x.vol ] || fail "a volume was made"
+(ulimit -S -n 64 && mkdatasetfs --progress none f.vol many-*.tar >out) || fail "as many as the hard limit allows"
+rm -r many-*.tar few few.tar
+
 # What is not for archives, or only for them.
 assert_fails 1 "option '--trust-mtime' is for a directory, and 'a.tar' is none" mkdatasetfs x.vol a.tar --trust-mtime
 assert_fails 1 "option '--from-list' is for a directory, and '-' is none" mkdatasetfs x.vol - --from-list old

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -34,6 +35,17 @@ static void tar_child_close_files(struct tar_child_files *files)
 	free(files->fds);
 }
 
+static int tar_child_failed(const char *name, struct error *err)
+{
+	struct rlimit limit;
+
+	if (errno != EMFILE || getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return error_errno(err, "cannot open source '%s'", name);
+	return error_set(err, -EMFILE,
+			 "cannot open source '%s': archives are opened all at once, and the limit of open files is "
+			 "%llu: raise it with 'ulimit -n'", name, (unsigned long long)limit.rlim_cur);
+}
+
 static int tar_child_open_file(const char *name, struct error *err)
 {
 	bool is_stdin = !strcmp(name, "-");
@@ -44,7 +56,7 @@ static int tar_child_open_file(const char *name, struct error *err)
 		return error_set(err, -EINVAL, "standard input is a terminal, expected an archive");
 	fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(name, O_RDONLY | O_NOCTTY | O_CLOEXEC);
 	if (fd < 0)
-		return error_errno(err, "cannot open source '%s'", name);
+		return tar_child_failed(name, err);
 	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode)) {
 		close(fd);
 		return error_set(err, -EISDIR, "'%s' is a directory, expected one directory alone, or archives", name);

@@ -153,8 +153,8 @@ static int64_t tar_decode_next(struct tar_decode_level *level, const char **reas
 	decode->grown += (uint64_t)n;
 	if (decode->grown < TAR_DECODE_FREE || decode->grown / TAR_DECODE_GROWTH < decode->taken)
 		return n;
-	*reason = "grows to more than 1000 times its size, as a compression bomb does: if it is none, unpack it and "
-		  "pack the directory";
+	*reason = "grows to more than 1000 times its size, as a compression bomb does: if it is none, decompress it "
+		  "first, as in 'zcat ARCHIVE | mkdatasetfs VOLUME -', or unpack it and pack the directory";
 	return -1;
 }
 
