@@ -167,34 +167,35 @@ static int main_set_prefetch(void *target, const char *value, struct error *err)
 static const struct main_word {
 	const char *name;
 	bool has_value;
+	bool needs_daemon; /* means nothing where none runs */
 	struct option_value value;
 } main_words[] = {
-	{ "kernel", false, MAIN_TRUE(kernel) },
-	{ "version", true, OPTION_TEXT(struct main_options, serve.version, version_check_label) },
-	{ "digest", true, OPTION_CALL(main_set_digest) },
-	{ "verify", true, MAIN_WORD(serve.read.verify, "never", "always") },
-	{ "io", true, MAIN_WORD(serve.io, "auto", "uring", "threads") },
-	{ "channel", true, MAIN_WORD(serve.channel, "auto", "ring", "dev") },
-	{ "workers", true, OPTION_NUMBER(struct main_options, serve.workers, 1, 1024) },
-	{ "readahead", true, OPTION_CALL(main_set_readahead) },
-	{ "prefetch", true, OPTION_CALL(main_set_prefetch) },
-	{ "on_error", true, MAIN_WORD(serve.read.wait, "eio", "wait") },
-	{ "deadline", true, OPTION_NUMBER(struct main_options, serve.read.deadline, 1, DEADLINE_MAX) },
-	{ "control_group", true, OPTION_CALL(main_set_control_group) },
-	{ "direct_group", true, OPTION_CALL(main_set_direct_group) },
-	{ "follow", true, OPTION_CALL(main_set_follow) },
-	{ "notify", true, MAIN_WORD(serve.notify, "auto", "epoch", "entries") },
-	{ "versions", false, MAIN_FALSE(serve.noversions) },
-	{ "noversions", false, MAIN_TRUE(serve.noversions) },
-	{ "allow_other", false, MAIN_TRUE(serve.allow_other) },
-	{ "rw", false, OPTION_CALL(main_set_rw) },
-	{ "exec", false, MAIN_FALSE(serve.noexec) },
-	{ "noexec", false, MAIN_TRUE(serve.noexec) },
-	{ "suid", false, OPTION_CALL(main_set_suid) },
-	{ "allow_suid", false, OPTION_CALL(main_set_suid) }, /* mount(8) keeps suid for itself, as it is its default */
-	{ "nosuid", false, MAIN_FALSE(serve.suid) },
-	{ "dev", false, OPTION_CALL(main_set_dev) },
-	{ "remount", false, OPTION_CALL(main_set_remount) },
+	{ "kernel", false, false, MAIN_TRUE(kernel) },
+	{ "version", true, false, OPTION_TEXT(struct main_options, serve.version, version_check_label) },
+	{ "digest", true, false, OPTION_CALL(main_set_digest) },
+	{ "verify", true, true, MAIN_WORD(serve.read.verify, "never", "always") },
+	{ "io", true, true, MAIN_WORD(serve.io, "auto", "uring", "threads") },
+	{ "channel", true, true, MAIN_WORD(serve.channel, "auto", "ring", "dev") },
+	{ "workers", true, true, OPTION_NUMBER(struct main_options, serve.workers, 1, 1024) },
+	{ "readahead", true, true, OPTION_CALL(main_set_readahead) },
+	{ "prefetch", true, true, OPTION_CALL(main_set_prefetch) },
+	{ "on_error", true, true, MAIN_WORD(serve.read.wait, "eio", "wait") },
+	{ "deadline", true, true, OPTION_NUMBER(struct main_options, serve.read.deadline, 1, DEADLINE_MAX) },
+	{ "control_group", true, true, OPTION_CALL(main_set_control_group) },
+	{ "direct_group", true, true, OPTION_CALL(main_set_direct_group) },
+	{ "follow", true, true, OPTION_CALL(main_set_follow) },
+	{ "notify", true, true, MAIN_WORD(serve.notify, "auto", "epoch", "entries") },
+	{ "versions", false, true, MAIN_FALSE(serve.noversions) },
+	{ "noversions", false, false, MAIN_TRUE(serve.noversions) },
+	{ "allow_other", false, false, MAIN_TRUE(serve.allow_other) },
+	{ "rw", false, false, OPTION_CALL(main_set_rw) },
+	{ "exec", false, false, MAIN_FALSE(serve.noexec) },
+	{ "noexec", false, false, MAIN_TRUE(serve.noexec) },
+	{ "suid", false, false, OPTION_CALL(main_set_suid) },
+	{ "allow_suid", false, false, OPTION_CALL(main_set_suid) }, /* mount(8) keeps suid, its default, for itself */
+	{ "nosuid", false, false, MAIN_FALSE(serve.suid) },
+	{ "dev", false, false, OPTION_CALL(main_set_dev) },
+	{ "remount", false, false, OPTION_CALL(main_set_remount) },
 };
 
 /* Words without a value that change nothing: it is so anyway, or they are for mount(8). */
@@ -202,12 +203,6 @@ static const char *const main_idle_words[] = {
 	"ro", "nodev", "noatime", "nodiratime", "diratime", "relatime", "norelatime", "lazytime", "nolazytime",
 	"iversion", "noiversion", "silent", "loud", "default_permissions", "defaults", "_netdev", "nofail", "auto",
 	"noauto", "user", "nouser", "users", "owner", "group", "async", "sync",
-};
-
-/* Words that mean nothing where no daemon runs. */
-static const char *const main_daemon_words[] = {
-	"verify", "io", "channel", "workers", "readahead", "prefetch", "on_error", "deadline", "control_group",
-	"direct_group", "follow", "notify", "versions",
 };
 
 #define MAIN_COUNT(ARRAY) (sizeof(ARRAY) / sizeof((ARRAY)[0]))
@@ -228,9 +223,8 @@ static int main_apply_word(struct main_options *options, const struct main_word 
 		return error_set(err, -EINVAL, "mount option '%s' needs a value", known->name);
 	if (!known->has_value && value)
 		return error_set(err, -EINVAL, "mount option '%s' takes no value", known->name);
-	for (size_t i = 0; i < MAIN_COUNT(main_daemon_words); i++)
-		if (!strcmp(main_daemon_words[i], known->name))
-			options->daemon_word = known->name;
+	if (known->needs_daemon)
+		options->daemon_word = known->name;
 	r = option_set(&known->value, options, value, err);
 	return r < 0 ? error_wrap(err, r, "mount option '%s'", known->name) : 0;
 }
