@@ -22,7 +22,7 @@
 #include "top/probe.h"
 #include "verb.h"
 
-#define STATUS_PATIENCE 5 /* seconds */
+#define STATUS_PATIENCE 10 /* seconds */
 
 static const struct option_spec status_table[] = { VERB_OPTION_JSON, { 0 } };
 

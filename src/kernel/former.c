@@ -20,7 +20,7 @@ struct former {
 /* Of a device that cannot be read nothing is said. */
 static bool former_read(const char *device, uint8_t uuid[sizeof(((struct former *)NULL)->uuid)])
 {
-	auto_close int fd = open(device, O_RDONLY | O_CLOEXEC);
+	auto_close int fd = open(device, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	struct erofs_super super;
 
 	if (fd < 0 || pread(fd, &super, sizeof(super), EROFS_SUPER_AT) != (ssize_t)sizeof(super) ||

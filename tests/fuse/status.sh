@@ -164,7 +164,7 @@ kill -STOP "$DAEMON"
 wait_for 20 is_stopped "$DAEMON"
 remedy="kill it and 'fusermount3 -u $PWD/mnt', then mount again"
 ! is_root || remedy="'umount --force $PWD/mnt', then mount again"
-assert_fails 1 "cannot show the status of 'mnt/7': its daemon has not answered for 5 s: if it hangs, $remedy" \
+assert_fails 1 "cannot show the status of 'mnt/7': its daemon has not answered for 10 s: if it hangs, $remedy" \
     timeout 120 datasetfsctl status mnt/7
 kill -CONT "$DAEMON"
 datasetfsctl status mnt | grep -q "^healthy: " || fail "it goes on, and status does not say so"
