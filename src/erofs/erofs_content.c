@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files follow each other on the volume in the order in which they are asked for, so what is near is read with it. */
+/* Callers ask for files in the order in which they lie on the volume, so a read also fetches what comes next. */
 #include "erofs/erofs_content.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "image/extent.h"
 
 #define CONTENT_WINDOW ((uint64_t)1 << 18)
-#define CONTENT_NEAR   ((uint64_t)1 << 16) /* behind the window: then the next one is read in full */
+#define CONTENT_NEAR   ((uint64_t)1 << 16) /* a block at most this far behind the window is read with a full window */
 
 int erofs_content_open(struct source *source, const struct index *index, struct erofs_content *ret,
 		       struct error *err)
@@ -34,7 +34,8 @@ void erofs_content_close(struct erofs_content *content)
 	*content = (struct erofs_content){ 0 };
 }
 
-/* A block. Windows end at multiples of their size: a column of a group does too. */
+/* Returns one block. Windows end at multiples of their size, as do the columns of groups, so no window crosses a
+ * column. */
 static int content_block(struct erofs_content *content, uint64_t address, const uint8_t **ret, struct error *err)
 {
 	uint64_t end = content->from + content->length;
@@ -60,7 +61,7 @@ static int content_block(struct erofs_content *content, uint64_t address, const 
 	return 0;
 }
 
-/* In pieces that lie in one block. */
+/* Copies block by block. */
 static int content_read(struct erofs_content *content, uint64_t address, uint8_t *to, uint64_t length,
 			struct error *err)
 {
@@ -82,7 +83,7 @@ static int content_read(struct erofs_content *content, uint64_t address, uint8_t
 	return 0;
 }
 
-/* All of it, as its checksum is that of all. */
+/* Reads the whole chunk, because its checksum covers all of it. */
 static int content_read_chunk(struct erofs_content *content, const struct chunk *chunk, struct error *err)
 {
 	struct iovec whole = { content->chunk, chunk->length };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes of files on the volume: reads the few that an image takes over. */
+/* Reads those bytes of files that an image holds a copy of. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,7 +21,7 @@ must_check int erofs_content_open(struct source *source, const struct index *ind
 				  struct error *err);
 void erofs_content_close(struct erofs_content *content);
 
-/* The bytes of the file from offset on, which end with it or with a chunk. Each chunk is verified, also where a part of
- * it is copied. */
+/* Copies length bytes of the file from offset on; they end with the file or with a chunk. Every chunk is verified, also
+ * one of which only a part is copied. */
 must_check int erofs_content_copy(struct erofs_content *content, const struct inode *inode, uint64_t offset,
 				  uint64_t length, struct erofs_sink *sink, struct error *err);

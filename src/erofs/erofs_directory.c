@@ -12,7 +12,7 @@ void erofs_directory_begin(struct erofs_directory *directory, struct erofs_sink 
 	directory->name_bytes = 0;
 }
 
-/* How many dirents a block has follows from where its first name begins. */
+/* Readers compute the number of dirents in a block from the offset of its first name. */
 void erofs_directory_end(struct erofs_directory *directory)
 {
 	uint32_t names = directory->count * (uint32_t)sizeof(struct erofs_dirent);

@@ -18,7 +18,7 @@ struct erofs_directory {
 };
 
 void erofs_directory_begin(struct erofs_directory *directory, struct erofs_sink *sink);
-/* In bytewise order of names, "." and ".." among them. */
+/* Names must come in bytewise order; "." and ".." take their place among them. */
 must_check int erofs_directory_add(struct erofs_directory *directory, const char *name, size_t length, uint64_t nid,
 				   uint8_t type, struct error *err);
 void erofs_directory_end(struct erofs_directory *directory);

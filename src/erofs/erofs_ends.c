@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads many last blocks at a time, in batches, each in the order of the volume. A read that fails is done again in
- * single blocks: from a copy if there is one, and with a message if there is none. */
+/* Reads many last blocks at a time, in batches sorted by address. A read that fails is repeated block by block: from
+ * another copy if there is one, otherwise with an error that names the file. */
 #include "erofs/erofs_ends.h"
 
 #include <errno.h>
@@ -14,8 +14,8 @@
 
 #define ENDS_BATCH  16384u
 #define ENDS_READS  64u
-#define ENDS_WINDOW ((uint64_t)1 << 18) /* a read lies in one of these; a column of a group has whole ones */
-#define ENDS_NEAR   ((uint64_t)1 << 16) /* two blocks with less between them take one read */
+#define ENDS_WINDOW ((uint64_t)1 << 18) /* no read crosses a multiple of this; columns of groups are multiples of it */
+#define ENDS_NEAR   ((uint64_t)1 << 16) /* blocks closer than this share one read */
 
 struct ends_file {
 	uint64_t end; /* the address behind its last byte */
@@ -25,7 +25,7 @@ struct ends_file {
 struct ends_read {
 	struct io_read io;
 	struct ends *ends;
-	const struct ends_file *files; /* whose last blocks it has */
+	const struct ends_file *files; /* whose last blocks it reads */
 	size_t count;
 	uint8_t *buffer; /* ENDS_WINDOW */
 	struct ends_read *next;
@@ -88,7 +88,7 @@ static void ends_done(struct io_read *io, int result)
 	ends->idle = read;
 }
 
-/* Until no more than so many reads are under way. */
+/* Waits until at most this many reads are under way. */
 static int ends_wait(struct ends *ends, unsigned most, struct error *err)
 {
 	bool readable;
@@ -99,7 +99,7 @@ static int ends_wait(struct ends *ends, unsigned most, struct error *err)
 	return r;
 }
 
-/* The files, in order, whose last blocks one read takes. */
+/* Returns how many of the files, from the first one on, one read can serve. */
 static size_t ends_together(const struct ends_file *files, size_t count)
 {
 	size_t n = 1;

@@ -13,7 +13,7 @@
 #define EROFS_MAGIC          0xe0f5e1e2u
 #define EROFS_SLOT           32u     /* unit of nids: the inode with nid n lies at n * EROFS_SLOT of the metadata */
 #define EROFS_ROOT_NID_MAX   65535u  /* without EROFS_INCOMPAT_48BIT */
-#define EROFS_BLOCKS_32      UINT32_C(0xffffffff) /* an address of 32 bits: a hole; larger ones need 48 bits */
+#define EROFS_BLOCKS_32      UINT32_C(0xffffffff) /* as a 32-bit address: a hole; larger addresses need 48 bits */
 #define EROFS_HOLE           UINT64_MAX
 #define EROFS_CHUNK_BITS_MAX 31u     /* log2 of blocks */
 #define EROFS_SHARED_MAX     255u    /* shared attributes of an inode */
@@ -43,7 +43,7 @@ struct erofs_super {
 	uint8_t extension_slots;      /* 0d */
 	dsfs_le16 root_nid;           /* 0e: with 48BIT the upper bits of blocks */
 	dsfs_le64 inode_count;        /* 10 */
-	dsfs_le64 epoch;              /* 18: of compact inodes, which a version has none of */
+	dsfs_le64 epoch;              /* 18: only for compact inodes, which we never write */
 	dsfs_le32 epoch_nsec;         /* 20 */
 	dsfs_le32 blocks;             /* 24: of the image itself */
 	dsfs_le32 meta_block;         /* 28: where nids begin */
@@ -66,7 +66,7 @@ struct erofs_super {
 struct erofs_device {
 	uint8_t tag[64];     /* 00: what it is, for people */
 	dsfs_le32 blocks;    /* 40 */
-	dsfs_le32 start;     /* 44: its first block among the blocks of all devices; 0: only its number reaches it */
+	dsfs_le32 start;     /* 44: its first block in a numbering of all devices; 0: addressed by device only */
 	dsfs_le32 blocks_hi; /* 48: with 48BIT */
 	dsfs_le16 start_hi;  /* 4c */
 	uint8_t reserved[50];
@@ -74,12 +74,12 @@ struct erofs_device {
 
 struct erofs_inode {
 	dsfs_le16 format;     /* 00 */
-	dsfs_le16 xattrs;     /* 02: 0: none; else 1 + words behind the header */
+	dsfs_le16 xattrs;     /* 02: 0: none; else 1 + the 4-byte words after struct erofs_xattrs */
 	dsfs_le16 mode;       /* 04 */
 	dsfs_le16 reserved;   /* 06 */
 	dsfs_le64 size;       /* 08 */
-	dsfs_le32 data;       /* 10: first block of flat data; of chunks their format */
-	dsfs_le32 number;     /* 14: for stat(2) with 32 bits */
+	dsfs_le32 data;       /* 10: first block of flat data, or the format of chunks */
+	dsfs_le32 number;     /* 14: inode number for a 32-bit stat(2) */
 	dsfs_le32 uid;        /* 18 */
 	dsfs_le32 gid;        /* 1c */
 	dsfs_le64 mtime;      /* 20 */
@@ -101,14 +101,15 @@ struct erofs_dirent {
 	uint8_t reserved;      /* 0b */
 };
 
-/* Behind an inode; then so many numbers of shared attributes (dsfs_le32, in units of 4 bytes), then attributes. */
+/* Follows an inode. Then come shared_count numbers of shared attributes (dsfs_le32, in units of 4 bytes), then the
+ * inode's own attributes. */
 struct erofs_xattrs {
 	dsfs_le32 filter;     /* 00 */
 	uint8_t shared_count; /* 04 */
 	uint8_t reserved[7];  /* 05 */
 };
 
-/* Then its name without the prefix and the value, padded to 4 bytes. */
+/* Followed by the name without its prefix and the value, padded to 4 bytes. */
 struct erofs_xattr {
 	uint8_t name_length;    /* 00 */
 	uint8_t prefix;         /* 01 */

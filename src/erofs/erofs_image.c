@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks the inodes twice: first to learn where each will lie, then to write them. Both walks do the same; in the first
- * one the sinks only count. */
+/* Walks the inodes twice: first to learn where each one goes, then to write them. Both walks run the same code; in the
+ * first one the sinks only count bytes. */
 #include "erofs/erofs_image.h"
 
 #include <dirent.h>
@@ -23,7 +23,7 @@
 #include "erofs/erofs_xattrs.h"
 #include "image/address.h"
 
-#define IMAGE_MAP_MOST (UINT64_C(1) << 28) /* entries of a file: 1 GiB of them */
+#define IMAGE_MAP_MOST (UINT64_C(1) << 28) /* most entries in the block map of a file: 1 GiB of them */
 
 struct erofs_image {
 	const struct version *version;
@@ -33,7 +33,7 @@ struct erofs_image {
 	struct erofs_content content;
 	struct erofs_xattrs_table xattrs;
 	struct erofs_geometry geometry;
-	uint64_t *places; /* by ordinal: its nid, and in bit 0 whether something lies behind its end */
+	uint64_t *places; /* by ordinal: nid << 1; bit 0: its last block holds something else after its end */
 	struct erofs_image_sizes sizes;
 	/* Of a walk: */
 	struct erofs_packing packing;
@@ -42,12 +42,12 @@ struct erofs_image {
 	struct erofs_directory directory;
 };
 
-/* How the data of an inode lies. */
+/* Where the data of an inode goes. */
 struct image_body {
 	unsigned layout;
 	uint64_t size;
 	uint32_t data;         /* the field of the inode */
-	const uint8_t *inside; /* what lies behind the inode; NULL: the end of a file */
+	const uint8_t *inside; /* what follows the inode; NULL: the end of the file */
 	uint32_t inside_length;
 };
 
@@ -63,7 +63,7 @@ static uint32_t image_xattr_bytes(const struct erofs_image *image, const struct 
 	return set ? set->bytes : 0;
 }
 
-/* Only what lies in one block with its inode, or in one behind it, can lie inside. */
+/* Data can be inline only if it fits into one block together with its inode. */
 static bool image_fits_inside(const struct erofs_image *image, const struct inode *inode, uint64_t length)
 {
 	return sizeof(struct erofs_inode) + image_xattr_bytes(image, inode) + length <= EROFS_BLOCK;
@@ -81,7 +81,7 @@ static bool image_is_flat(const struct erofs_image *image, const struct erofs_ru
 	return run->kind == EROFS_RUN_COPY || (run->kind == EROFS_RUN_VOLUME && !image->geometry.is_indexed);
 }
 
-/* Blocks on the volume, or none, and an end that fits behind the inode. */
+/* True for a file with blocks on the volume, or none, and a copied end that fits inline behind the inode. */
 static bool image_file_inside(const struct erofs_image *image, const struct inode *inode, struct image_body *body)
 {
 	const struct erofs_runs *runs = &image->runs;
@@ -184,7 +184,7 @@ static int image_put_map(struct erofs_image *image, struct error *err)
 
 struct image_listing {
 	struct erofs_image *image;
-	size_t dots; /* how many of "." and ".." are in */
+	size_t dots; /* how many of "." and ".." were added */
 	uint64_t dot_nids[2];
 	struct error *err;
 };
@@ -196,7 +196,7 @@ static int image_compare(const char *a, size_t a_length, const char *b, size_t b
 	return r ? r : a_length < b_length ? -1 : a_length > b_length;
 }
 
-/* "." and ".." before this name, or, for NULL, both. */
+/* Adds those of "." and ".." that sort before the name; NULL: all that are left. */
 static int image_list_dots(struct image_listing *listing, const char *name, size_t length)
 {
 	int r = 0;
@@ -228,7 +228,7 @@ static int image_list_entry(void *argument, const struct names_entry *entry)
 				   image->places[entry->ordinal] >> 1, type, listing->err);
 }
 
-/* The last block lies behind the inode if it fits. */
+/* The last block is inline if it fits. */
 static int image_end_directory(struct erofs_image *image, const struct inode *inode, struct image_body *body,
 			       struct error *err)
 {
@@ -286,7 +286,7 @@ static int image_link(struct erofs_image *image, const struct inode *inode, stru
 
 /* ---- inodes ---- */
 
-/* What an inode and what belongs to it takes. */
+/* Bytes of an inode with its attributes and its inline data or block map. */
 static int image_measure(const struct erofs_image *image, const struct inode *inode, const struct image_body *body,
 			 uint64_t *ret, struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Best fit among the blocks that are open; when there are too many, the fullest is written. */
+/* Best fit among the open blocks; when too many are open, the fullest is written and closed. */
 #include "erofs/erofs_packing.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ static int packing_write(struct erofs_packing *packing, const struct erofs_packi
 	return r;
 }
 
-/* The fullest block with room for so many bytes; NULL: none has. */
+/* The fullest open block that still has room for length bytes; NULL: none. */
 static struct erofs_packing_block *packing_fullest(struct erofs_packing *packing, uint64_t length)
 {
 	struct erofs_packing_block *found = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Puts chunks together to runs. What does not lie in whole blocks of its own is copied. */
+/* Joins chunks into runs. Whatever does not fill whole blocks of its own is copied. */
 #include "erofs/erofs_runs.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A file as runs of blocks: where each lies on the volume, what is a hole, and what an image must hold itself. */
+/* A file as runs of blocks: on the volume, in a hole, or to be copied into the image. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@ struct erofs_run {
 	enum erofs_run_kind kind;
 	uint64_t block, count; /* of the file */
 	uint32_t member;       /* of the volume */
-	uint64_t where;        /* its block there; of a copy it is set by whoever places it */
+	uint64_t where;        /* its block there; for a copy, whoever places it sets this */
 };
 
 struct erofs_runs {
@@ -22,15 +22,15 @@ struct erofs_runs {
 	size_t count, room;
 };
 
-/* Whether a chunk, which is no hole, is on the volume in blocks of its own, of which the last may have something behind
- * the end of the file. -EOPNOTSUPP: it is compressed. */
+/* Whether the kernel can map the chunk, which must not be a hole: it begins on a block boundary of the volume and fills
+ * a block or more. Something else may follow it in its last block. -EOPNOTSUPP: it is compressed. */
 must_check int erofs_runs_maps(const struct chunk *chunk, bool *ret, struct error *err);
-/* end_is_shared: the last block has something behind the end of the file (erofs_ends.h). *ret_is_copied: whether the
- * end is taken over. -EOPNOTSUPP: some of it is compressed. */
+/* end_is_shared: something else follows the end of the file in its last block (erofs_ends.h). *ret_is_copied: whether
+ * the end goes into the image. -EOPNOTSUPP: some content is compressed. */
 must_check int erofs_runs_find(struct erofs_runs *runs, const struct index *index, const struct inode *inode,
 			       bool end_is_shared, bool *ret_is_copied, struct error *err);
 void erofs_runs_free(struct erofs_runs *runs);
-/* log2 of the largest number of blocks of which every run but the last has a multiple, enough for the file at most. */
+/* log2 of the largest chunk size, in blocks, on which every run of the file begins; no larger than the file needs. */
 uint32_t erofs_runs_chunk_log(const struct erofs_runs *runs);
-/* The run with a block, at or behind *cursor; moves the cursor there. */
+/* The run that holds the block, at *cursor or after it; moves *cursor there. */
 const struct erofs_run *erofs_runs_at(const struct erofs_runs *runs, uint64_t block, size_t *cursor);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Collects what is put into writes of 1 MiB. */
+/* Collects output into writes of 1 MiB. */
 #include "erofs/erofs_sink.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A part of an image that is written from its beginning to its end: into a file, into memory, or only measured. */
+/* A part of an image that is written sequentially: into a file, into memory, or only measured. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 struct erofs_sink {
 	int fd;          /* -1: none */
-	uint8_t *memory; /* without fd: room for all of it; NULL: measures only */
+	uint8_t *memory; /* if fd is -1: holds all of it; NULL: only measures */
 	uint64_t start;  /* in the image */
 	uint64_t at;     /* bytes so far */
 	uint8_t *buffer;
@@ -21,6 +21,6 @@ must_check int erofs_sink_open(int fd, uint64_t start, struct erofs_sink *ret, s
 void erofs_sink_close(struct erofs_sink *sink); /* what was not flushed is lost */
 /* bytes NULL: zeros. */
 must_check int erofs_sink_put(struct erofs_sink *sink, const void *bytes, uint64_t length, struct error *err);
-/* Zeros up to a multiple of this. */
+/* Pads with zeros to a multiple of to. */
 must_check int erofs_sink_align(struct erofs_sink *sink, uint32_t to, struct error *err);
 must_check int erofs_sink_flush(struct erofs_sink *sink, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers the blocks of the image and of the members, and says so in its first blocks. */
+/* Numbers the blocks of the image and the members, and writes the superblock and the table of devices. */
 #include "erofs/erofs_super.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "erofs/erofs_sink.h"
 #include "image/address.h"
 
-#define SUPER_IMAGE_MOST (UINT64_C(1) << 28) /* blocks left for an image: 1 TiB */
+#define SUPER_IMAGE_MOST (UINT64_C(1) << 28) /* block numbers reserved for the image: 1 TiB */
 #define SUPER_DEVICES_AT (EROFS_SUPER_AT + sizeof(struct erofs_super))
 _Static_assert(SUPER_DEVICES_AT % sizeof(struct erofs_device) == 0, "the table of devices is found by its slots");
 

@@ -5,20 +5,20 @@
 #include "image/index.h"
 #include "image/version.h"
 
-/* Where an image ends its parts, in blocks, and what that makes of addresses. */
+/* Where the parts of an image begin, in blocks, and how it addresses blocks of the volume. */
 struct erofs_geometry {
-	bool is_indexed; /* the volume's blocks are named by device and block, as 32 bits do not number all of them */
-	bool is_48bit;   /* nor those of one member */
+	bool is_indexed; /* blocks have a device and a number: 32 bits are too few to number those of all members */
+	bool is_48bit;   /* too few for one member as well */
 	uint64_t xattr_block, data_block, blocks;
 	uint64_t root_nid;
-	uint64_t starts[DSFS_MEMBER_MAX + 1]; /* unless indexed: of each member, among all blocks */
+	uint64_t starts[DSFS_MEMBER_MAX + 1]; /* unless is_indexed: first block of each member */
 };
 
-/* Chooses how blocks are named. */
+/* Chooses how blocks are addressed. */
 void erofs_super_choose(const struct index *index, struct erofs_geometry *geometry);
-/* Bytes of the beginning, whole blocks, as the first one has a checksum: then come inodes. */
+/* Bytes before the first inode. Always whole blocks, as the checksum of the superblock covers the rest of its block. */
 uint64_t erofs_super_bytes(const struct index *index);
-/* Puts the members behind the image. -EFBIG: it has more blocks than are left for it. */
+/* Numbers the members' blocks after those of the image. -EFBIG: the image has more blocks than are reserved for it. */
 must_check int erofs_super_number(const struct index *index, struct erofs_geometry *geometry, struct error *err);
 must_check int erofs_super_write(const struct index *index, const struct version *version,
 				 const struct erofs_geometry *geometry, int fd, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Attributes are shared, so an image does not grow by a set for each file that has it. An inode can name so many only:
- * of a larger set it has all of them itself. */
+/* Attributes are shared, so the image does not grow with the number of files that have the same set. An inode can refer
+ * to 255 shared attributes at most; it stores a larger set itself. */
 #include "erofs/erofs_xattrs.h"
 
 #include <errno.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Extended attributes as EROFS has them: those of each set once, for all inodes that have the set. */
+/* Extended attributes in EROFS form: each set is stored once, for all inodes that have it. */
 #pragma once
 #include "erofs/erofs_sink.h"
 #include "image/inode.h"
 
-/* A set of attributes and what its inodes say of it. */
+/* A set of attributes, and what its inodes store about it. */
 struct erofs_xattr_set {
 	uint64_t offset;       /* 1 + where it lies in the blob, as inodes have it */
 	uint32_t first, count; /* of the table of numbers */
-	uint32_t bytes;        /* of an inode, header included */
+	uint32_t bytes;        /* that follow each inode, header included */
 };
 
 struct erofs_xattrs_table {
@@ -24,7 +24,7 @@ must_check int erofs_xattrs_collect(const struct index *index, struct erofs_xatt
 void erofs_xattrs_free(struct erofs_xattrs_table *table);
 /* NULL: the inode has none. */
 const struct erofs_xattr_set *erofs_xattrs_of(const struct erofs_xattrs_table *table, const struct inode *inode);
-/* What stands behind the inode. */
+/* Writes what follows the inode. */
 must_check int erofs_xattrs_put(const struct erofs_xattrs_table *table, const struct erofs_xattr_set *set,
 				struct erofs_sink *sink, struct error *err);
 /* The shared ones. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* By fsopen(2) and its relatives: paths may have commas, and the kernel says what it does not like. */
+/* Uses fsopen(2) and its relatives: paths may contain commas, and the kernel says what it rejects. */
 #include "kernel/attach.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 
-/* The kernel's last message of level error, "e erofs: …", is the reason. */
+/* Takes the kernel's last error message, "e erofs: …", as the reason. */
 static int attach_failed(int context, const char *what, struct error *err)
 {
 	int code = errno;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Mounts an EROFS of an image and further devices. */
+/* Mounts an EROFS from an image and further devices. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,5 +14,5 @@ struct attach {
 	bool noexec, suid;
 };
 
-/* The kernel's own words are in the reason when it has any. */
+/* On failure err includes the kernel's own message, if it has one. */
 must_check int attach_mount(const struct attach *attach, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* An EROFS of ours has the UUID of its version, which the table of mounts does not show; its device does. */
+/* Our EROFS images carry the UUID of their version. The mount table does not show it, so it is read from the device. */
 #include "kernel/former.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ struct former {
 	bool is_there;
 };
 
-/* Of a device that cannot be read nothing is said. */
+/* A device that cannot be read does not count as ours. */
 static bool former_read(const char *device, uint8_t uuid[sizeof(((struct former *)NULL)->uuid)])
 {
 	auto_close int fd = open(device, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -30,7 +30,7 @@ static bool former_read(const char *device, uint8_t uuid[sizeof(((struct former 
 	return true;
 }
 
-/* Of several at one place the last one is seen. */
+/* Later lines of the mount table overwrite earlier ones: the last mount on a mountpoint is the visible one. */
 static int former_visit(void *argument, const struct mountinfo *info, struct error *err)
 {
 	struct former *former = argument;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Loads a version, makes its EROFS in memory and mounts it with the volume's members as further devices. A member that
- * is a file becomes a loop device, as does the image; those go with the mount. */
+/* Loads a version, builds its EROFS in memory and mounts it with the volume's members as further devices. The image and
+ * members that are files become loop devices, which disappear with the mount. */
 #include "kernel/kernel.h"
 
 #include <errno.h>
@@ -40,7 +40,7 @@ struct kernel {
 	struct erofs_image *image;
 	int memory; /* with the image */
 	struct loop loop;
-	struct loop *loops; /* by member; path: the device itself where it is one */
+	struct loop *loops; /* by member; the path is the member itself if that is a device */
 	char **paths;
 };
 
@@ -112,7 +112,7 @@ static int kernel_write_image(struct kernel *kernel, struct error *err)
 	return r;
 }
 
-/* The kernel opens a block device by its path: it must lead to what was checked. */
+/* The kernel opens a block device by its path, which must still lead to the device that was checked. */
 static int kernel_member_device(struct kernel *kernel, uint32_t i, const struct stat *checked, struct error *err)
 {
 	struct stat st;
@@ -136,8 +136,8 @@ static int kernel_member(struct kernel *kernel, uint32_t i, struct error *err)
 		return error_errno(err, "'%s'", kernel->paths[i]);
 	if (S_ISBLK(st.st_mode))
 		return kernel_member_device(kernel, i, &st, err);
-	/* The lock is the open file's, which the loop device keeps: nobody here changes the volume meanwhile. A device
-	 * needs none, as the kernel opens it exclusively. */
+	/* The lock belongs to the open file, which the loop device keeps open: no program of ours changes the volume
+	 * while it is mounted. A device needs no lock, because the kernel opens it exclusively. */
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
 		return error_set(err, -EBUSY, "'%s' is being changed, mount it when that is done", kernel->paths[i]);
 	r = loop_attach(fd, kernel->paths[i], true, &kernel->loops[i], err);
@@ -164,7 +164,7 @@ static int kernel_members(struct kernel *kernel, struct error *err)
 	return r;
 }
 
-/* Until the members had their locks, somebody may have removed or moved the version. */
+/* Somebody may have removed or moved the version before the members were locked. */
 static int kernel_check_again(struct kernel *kernel, struct error *err)
 {
 	const struct version *version = kernel->version;

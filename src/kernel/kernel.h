@@ -3,5 +3,6 @@
 #pragma once
 #include "serve/serve.h"
 
-/* Of the options volume, mountpoint, version, digest, noexec and suid count. is_rehearsed: everything but the mount. */
+/* Uses only the options volume, mountpoint, version, digest, noexec and suid. is_rehearsed: checks everything, mounts
+ * nothing. */
 must_check int kernel_mount(const struct serve_options *options, bool is_rehearsed, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes a free loop device. Another program may take it first: then the next one. */
+/* Takes a free loop device. If another program takes it first, tries the next one. */
 #include "kernel/loop.h"
 
 #include <errno.h>

@@ -6,13 +6,13 @@
 #include "base/error.h"
 
 struct loop {
-	int fd; /* the device goes when this is closed and nothing is mounted of it any more */
+	int fd; /* the device goes when this is closed and it is mounted nowhere */
 	char path[32];
 };
 
-/* A read-only device of the open file, which is called name in losetup(8). is_direct: past the page cache, if the file
- * can be read so. */
+/* Makes a read-only device of the open file; losetup(8) shows it as name. is_direct: bypasses the page cache, if the
+ * file allows that. */
 must_check int loop_attach(int file, const char *name, bool is_direct, struct loop *ret, struct error *err);
 void loop_close(struct loop *loop);
-/* What is read ahead of who reads the device, and of a filesystem on it. */
+/* Sets the read-ahead of the device and of a filesystem mounted from it. */
 must_check int loop_set_readahead(const struct loop *loop, unsigned kib, struct error *err);
