@@ -8,8 +8,8 @@
 
 #include "base/cleanup.h"
 
-/* The parameter behind a media range; NULL when it has no such one. at: ";NAME=VALUE;NAME=VALUE", blanks were taken
- * out. */
+/* The value of a parameter of a media range; NULL if it has no such parameter. at: ";NAME=VALUE;NAME=VALUE", blanks
+ * removed. */
 static const char *accept_parameter(const char *at, const char *name, size_t *ret_length)
 {
 	size_t length = strlen(name);
@@ -24,7 +24,8 @@ static const char *accept_parameter(const char *at, const char *name, size_t *re
 	return NULL;
 }
 
-/* 0 to 1000; 1000 unless it says. "0.75" is read by digits: a locale may have another point. */
+/* The quality, 0 to 1000; 1000 if none is given. "0.75" is parsed digit by digit, because a locale may have another
+ * decimal point. */
 static int accept_quality(const char *parameters)
 {
 	static const int weights[] = { 1000, 0, 100, 10, 1 };
@@ -38,7 +39,7 @@ static int accept_quality(const char *parameters)
 	return q ? quality : 1000;
 }
 
-/* Ours is 1.0.0, which a client that names no version takes. */
+/* We speak 1.0.0, which a client that names no version accepts. */
 static bool accept_is_version(const char *parameters)
 {
 	size_t length;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which format a client wants: the header Accept, RFC 9110, 12.5.1. */
+/* Finds out which format a client wants: the header Accept, RFC 9110, 12.5.1. */
 #pragma once
 #include <stdbool.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One reader for each mount. One that hangs stays behind until its mount answers or ends, and as long as it is there
- * its mount counts as down and gets no second one: so there are never more processes than mounts. */
+/* Starts one reader per mount. A reader that hangs is left alone until its mount answers or goes away. Until then the
+ * mount counts as down and gets no second reader, so there are never more processes than mounts. */
 #include "exporter/collector.h"
 
 #include <errno.h>
@@ -21,11 +21,12 @@ struct collector_mount {
 	struct mounts_entry *entry;
 	struct reader reader;
 	bool is_under_way;
-	int result;      /* 0 or a negative errno, once it is not */
+	int result;      /* 0 or a negative errno, when no longer under way */
 	int64_t seconds; /* ns that it took */
 };
 
-/* A reader that was given up and has not ended. It hangs if it was late, or is there for long. */
+/* A reader that was given up but still runs. It counts as hanging if it missed the timeout, or has lingered for that
+ * long. */
 struct collector_stuck {
 	struct collector_stuck *next;
 	dev_t device;
@@ -86,7 +87,7 @@ static bool collector_is_stuck(const struct collector *collector, dev_t device)
 	return false;
 }
 
-/* Closing the pipe is not enough: a process that is being made has it open for a moment as well. */
+/* Closing the pipe is not enough: for a moment a process that is just being forked has it open as well. */
 static void collector_forget(struct collector *collector, const struct collector_mount *mount)
 {
 	epoll_ctl(collector->epoll, EPOLL_CTL_DEL, mount->reader.pipe, NULL);
@@ -104,7 +105,7 @@ static void collector_give_up(struct collector *collector, struct collector_moun
 		return;
 	stuck = malloc(sizeof(*stuck));
 	if (!stuck)
-		return; /* a second one may join it */
+		return; /* forgotten, so this mount may get a second reader */
 	*stuck = (struct collector_stuck){
 		.next = collector->stuck,
 		.device = mount->entry->device,
@@ -229,7 +230,7 @@ bool collector_step(struct collector *collector)
 
 /* ---- what came of it ---- */
 
-/* Of a user who shares it with nobody. */
+/* A mount that its user shares with nobody, not even root. */
 static bool collector_is_private(const struct collector_mount *mount)
 {
 	return mount->result == -EACCES && !mount->entry->is_shared;
@@ -329,7 +330,7 @@ static int collector_write_own(const struct collector *collector, struct exposit
 	return r;
 }
 
-/* What mounts of users say is refused if it does not go with what root's say, and not the other way round. */
+/* Root's mounts come first: on a conflict the metrics of a user's mount are refused, never those of root's. */
 static void collector_take_all(struct collector *collector, struct exposition *exposition)
 {
 	for (int of_users = 0; of_users < 2; of_users++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Gathers the metrics of all mounts, side by side and each within a limit of time. */
+/* Gathers the metrics of all mounts in parallel, each within a time limit. */
 #pragma once
 #include <stdbool.h>
 
@@ -12,15 +12,15 @@ struct collector;
 must_check int collector_new(unsigned timeout, struct collector **ret, struct error *err);
 void collector_free(struct collector *collector); /* NULL does nothing */
 
-/* Begins to ask all mounts, if that is not under way. */
+/* Starts asking all mounts, unless it is already doing so. */
 must_check int collector_begin(struct collector *collector, struct error *err);
-/* A process has ended. */
+/* To be called when a child process has ended. */
 void collector_reap(struct collector *collector);
 bool collector_is_busy(const struct collector *collector);
-/* To be polled for something to read, for so many ms; -1: as long as it takes. */
+/* The descriptor to poll for input, and for how many ms; -1: without a limit. */
 int collector_fd(const struct collector *collector);
 int collector_wait(const struct collector *collector);
-/* Goes on with what has come. True: all that will come has come, or the time is over. */
+/* Handles what has arrived. True: the round is over, because every mount answered or the time is up. */
 bool collector_step(struct collector *collector);
-/* Then: what came of it. exposition_free() it. */
+/* Ends the round and returns its result. The caller frees it with exposition_free(). */
 must_check int collector_finish(struct collector *collector, struct exposition **ret, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* In the order of turns, which needs no clock. */
+/* Orders connections by a counter of events, which needs no clock. */
 #include "exporter/crowd.h"
 
 #include <assert.h>
@@ -21,7 +21,7 @@ static bool crowd_is_too_large(const struct crowd *crowd)
 	return count > CROWD_KEPT;
 }
 
-/* NULL: all but this one wait for metrics. */
+/* NULL: all others wait for metrics or were ended already. */
 static struct crowd_place *crowd_oldest(struct crowd *crowd, const struct crowd_place *except)
 {
 	struct crowd_place *oldest = NULL, *place;

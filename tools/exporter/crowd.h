@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Which connections the server has, and which of them has to go when others come: clients that never end their request
- * or never take their answer keep nobody else out. */
+/* Tracks the server's connections and ends some when there are too many: clients that never finish their request, or
+ * never read their answer, must not keep others out. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
-#define CROWD_KEPT 32u /* connections; further ones end others */
-#define CROWD_MOST 48u /* with those that wait for metrics, which are not ended, and those that are about to be gone */
+#define CROWD_KEPT 32u /* connections; each further one ends another */
+#define CROWD_MOST 48u /* including those that wait for metrics, which are never ended, and ended ones */
 
 struct crowd_place {
-	uint64_t turn; /* 0: free. When it came, was answered, or had taken its answer: the least is the oldest */
+	uint64_t turn; /* 0: free. Set on connect, on answer and on completion: the lowest is the oldest */
 	int fd;
 	bool is_waiting, is_ended;
 };
@@ -19,12 +19,12 @@ struct crowd {
 	uint64_t turns;
 };
 
-/* One comes: there must not be CROWD_MOST. Beyond CROWD_KEPT, the one of the others that was silent for longest is
- * ended by shutdown(2), and leaves when its owner notices that. */
+/* A new connection; there must be fewer than CROWD_MOST. Beyond CROWD_KEPT, the connection that has been idle the
+ * longest is ended by shutdown(2); its owner notices and calls crowd_leave(). */
 struct crowd_place *crowd_enter(struct crowd *crowd, int fd);
-/* It waits for metrics, and then gets them. */
+/* The connection waits for metrics; then it was answered. */
 void crowd_wait(struct crowd_place *place);
 void crowd_answer(struct crowd *crowd, struct crowd_place *place);
-/* It has taken its answer. Beyond CROWD_KEPT it is ended. */
+/* The client has read its answer. Beyond CROWD_KEPT the connection is ended. */
 void crowd_rest(struct crowd *crowd, struct crowd_place *place);
 void crowd_leave(struct crowd_place *place);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfs-exporter: its command line, and the loop that brings together who asks and what the mounts say. */
+/* datasetfs-exporter: its command line, and the loop that connects HTTP clients with the mounts. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -20,7 +20,7 @@
 enum { EXPORTER_FAILED = 1, EXPORTER_USAGE = 2 };
 
 #define EXPORTER_LISTEN  "127.0.0.1:9570"
-#define EXPORTER_TIMEOUT 3u /* less than Prometheus waits for a scrape: 10 s unless it is told otherwise */
+#define EXPORTER_TIMEOUT 3u /* less than the 10 s that Prometheus waits for a scrape by default */
 
 struct exporter_options {
 	const char *listen;
@@ -66,7 +66,7 @@ static void exporter_answer(struct exporter *exporter)
 	exposition_free(exposition);
 }
 
-/* Somebody waits: the mounts are asked, unless they are being asked. */
+/* Asks the mounts if a client waits and they are not being asked already. */
 static void exporter_ask(struct exporter *exporter)
 {
 	struct error err = { 0 };
@@ -91,7 +91,7 @@ static int exporter_step(struct exporter *exporter, struct error *err)
 	return r;
 }
 
-/* By a signal; those of readers that ended are taken as well. */
+/* Whether SIGTERM or SIGINT came; reaps readers on SIGCHLD. */
 static bool exporter_is_ended(const struct exporter *exporter)
 {
 	struct signalfd_siginfo info;
@@ -132,7 +132,7 @@ static int exporter_take_signals(int *ret, struct error *err)
 	sigset_t taken;
 
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGCHLD, SIG_DFL); /* who started us may have ignored it */
+	signal(SIGCHLD, SIG_DFL); /* our parent may have had it ignored */
 	sigemptyset(&taken);
 	sigaddset(&taken, SIGCHLD);
 	sigaddset(&taken, SIGTERM);

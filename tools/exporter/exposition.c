@@ -14,7 +14,7 @@
 #include "base/utf8.h"
 
 #define EXPOSITION_FAMILIES 512u
-#define EXPOSITION_OWN      16u /* of these, which no mount can take away */
+#define EXPOSITION_OWN      16u /* of these, reserved for the exporter itself */
 #define EXPOSITION_MOST     (64u << 20) /* bytes of all mounts, about */
 #define EXPOSITION_LABELS   16u /* of a series */
 #define EXPOSITION_PREFIX   "datasetfs_"
@@ -32,14 +32,14 @@ struct exposition {
 	size_t bytes; /* of all mounts, about */
 };
 
-/* A mount's text on its way in. */
+/* State while the text of one mount is parsed. */
 struct exposition_input {
 	struct exposition *exposition;
 	const char *mountpoint;
 	const char *name, *help; /* of the family that was begun */
 	const char *type;        /* NULL: its TYPE is still to come */
-	struct exposition *seen; /* its families so far, while it is only checked; then NULL, */
-	struct exposition_family *family; /* and this is where series go */
+	struct exposition *seen; /* while the text is only checked: its families so far; then NULL, */
+	struct exposition_family *family; /* and series are added to this */
 };
 
 int exposition_new(struct exposition **ret, struct error *err)
@@ -118,7 +118,7 @@ static bool exposition_is_info(const struct exposition_family *family)
 	return !strcmp(family->type, "gauge") && exposition_ends(family->name, "_info");
 }
 
-/* Of what OpenMetrics calls the family: without the end that its type implies. */
+/* Length of the name that OpenMetrics gives the family: without the suffix that its type implies. */
 static size_t exposition_stem(const struct exposition_family *family)
 {
 	size_t length = strlen(family->name);
@@ -128,14 +128,14 @@ static size_t exposition_stem(const struct exposition_family *family)
 	return strcmp(family->type, "counter") != 0 ? length : length - strlen("_total");
 }
 
-/* Of another name than the family, of which OpenMetrics takes length bytes. */
+/* Whether another family, by another name, has the same name in OpenMetrics, which takes length bytes of it. */
 static bool exposition_is_same(const char *name, size_t length, const struct exposition_family *family)
 {
 	return !strncmp(name, family->name, length) && length == exposition_stem(family) &&
 	       strcmp(name, family->name) != 0;
 }
 
-/* A family of another name that OpenMetrics calls the same; NULL: none. */
+/* Finds a family with another name that has the same name in OpenMetrics; NULL: none. */
 static const char *exposition_clash(const struct exposition *exposition, const char *name, const char *type)
 {
 	const struct exposition_family up = { .name = (char *)"datasetfs_up", .type = (char *)"gauge" };
@@ -156,7 +156,7 @@ static size_t exposition_span_name(const char *text)
 	return *text >= '0' && *text <= '9' ? 0 : strspn(text, allowed);
 }
 
-/* Names that only the exporter itself may use are not a mount's. */
+/* Whether a mount may use the name: some are reserved for the exporter itself. */
 static bool exposition_is_name(const char *name)
 {
 	return exposition_span_name(name) == strlen(name) &&
@@ -187,7 +187,7 @@ static int exposition_help(struct exposition_input *input, char *line, struct er
 	return 0;
 }
 
-/* One of our types, and a name that fits it. */
+/* Whether it is one of our types and the name fits it. */
 static bool exposition_is_type(const char *name, const char *type)
 {
 	if (!strcmp(type, "counter"))
@@ -195,7 +195,7 @@ static bool exposition_is_type(const char *name, const char *type)
 	return !exposition_ends(name, "_total") && (!strcmp(type, "gauge") || !strcmp(type, "histogram"));
 }
 
-/* "# TYPE NAME TYPE", behind the HELP of the same family. */
+/* "# TYPE NAME TYPE", after the HELP of the same family. */
 static int exposition_type(struct exposition_input *input, char *line, struct error *err)
 {
 	char *name = line + strlen("# TYPE "), *type = strchr(name, ' ');
@@ -241,7 +241,7 @@ static bool exposition_is_series_of(const struct exposition_input *input, const 
 	       (length == 6 && !strncmp(suffix, "_count", 6));
 }
 
-/* NAME="VALUE", or NULL; returns what comes behind it. */
+/* Skips NAME="VALUE" and returns what follows; NULL: it is malformed, or its name is reserved. */
 static const char *exposition_skip_label(const char *at)
 {
 	size_t length = exposition_span_name(at);
@@ -258,7 +258,7 @@ static const char *exposition_skip_label(const char *at)
 	return *at ? at + 1 : NULL;
 }
 
-/* What stands between { and }, no name twice; returns the }, or NULL. */
+/* Skips the labels between { and }, whose names must differ, and returns the }; NULL: they are malformed. */
 static const char *exposition_skip_labels(const char *at)
 {
 	const char *names[EXPOSITION_LABELS];
@@ -330,7 +330,7 @@ static int exposition_line(struct exposition_input *input, char *line, struct er
 	return exposition_sample(input, line, err);
 }
 
-/* text: of lines that end with NUL. */
+/* text: lines, each ending with NUL. */
 static int exposition_lines(struct exposition_input *input, char *text, size_t length, struct error *err)
 {
 	int r = 0;
@@ -344,7 +344,7 @@ static int exposition_lines(struct exposition_input *input, char *text, size_t l
 	return r;
 }
 
-/* UTF-8 that ends with a newline. Newlines become NUL. */
+/* Checks that the text is UTF-8 and ends with a newline. Replaces newlines by NUL. */
 static int exposition_split(char *text, size_t length, struct error *err)
 {
 	uint32_t point;
@@ -377,7 +377,7 @@ static int exposition_check_room(const struct exposition *exposition, const stru
 	return 0;
 }
 
-/* With the label that each line gets. */
+/* Size of the text once each line has its label. */
 static size_t exposition_bytes(const char *mountpoint, const char *text, size_t length)
 {
 	size_t bytes = length;
@@ -387,7 +387,7 @@ static size_t exposition_bytes(const char *mountpoint, const char *text, size_t 
 	return bytes;
 }
 
-/* Of a copy, as lines are cut into pieces. */
+/* Works on a copy, because parsing cuts lines into pieces. */
 static int exposition_check(struct exposition *exposition, const char *text, size_t length, size_t bytes,
 			    struct error *err)
 {
@@ -426,7 +426,7 @@ int exposition_add(struct exposition *exposition, const char *mountpoint, char *
 
 /* ---- out ---- */
 
-/* Of our units, which names end with; NULL: none. */
+/* The unit that the name ends with; NULL: none of ours. */
 static const char *exposition_unit(const char *name, size_t length)
 {
 	static const char *const units[] = { "bytes", "seconds" };
@@ -440,7 +440,7 @@ static const char *exposition_unit(const char *name, size_t length)
 	return NULL;
 }
 
-/* TYPE, UNIT, HELP is the order that the specification recommends. An info has no unit. */
+/* TYPE, UNIT, HELP is the order that the specification recommends. An info metric has no unit. */
 static void exposition_head_openmetrics(const struct exposition_family *family, FILE *out)
 {
 	bool is_info = exposition_is_info(family);

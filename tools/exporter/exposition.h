@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The metrics of several mounts as one: each family once, each series with the label mountpoint. What a mount says may
- * be hostile, as users may mount filesystems that call themselves datasetfs. */
+/* Merges the metrics of several mounts: each family appears once, each series gets the label mountpoint. Input may be
+ * hostile, because users can mount filesystems that pretend to be datasetfs. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -12,15 +12,15 @@ struct exposition;
 
 must_check int exposition_new(struct exposition **ret, struct error *err);
 void exposition_free(struct exposition *exposition); /* NULL does nothing */
-/* The text of a mount, in the text format of Prometheus; it is cut into pieces. -EBADMSG when it is not that, when a
- * family is not of the type that another mount gives it, or when all of them say too much: then nothing of it is
- * taken. */
+/* Adds the text of a mount, in the text format of Prometheus; the buffer is modified. -EBADMSG if it is malformed, if a
+ * family has another type than in an earlier mount, or if all mounts together say too much: then nothing of this text
+ * is added. */
 must_check int exposition_add(struct exposition *exposition, const char *mountpoint, char *text, size_t length,
 			      struct error *err);
-/* A family of our own, and a series of it; mountpoint: NULL for a series without labels. */
+/* Adds a family of the exporter's own, or a series to it. mountpoint: NULL for a series without labels. */
 must_check int exposition_family(struct exposition *exposition, const char *name, const char *type, const char *help,
 				 struct error *err);
 must_check int exposition_series(struct exposition *exposition, const char *name, const char *mountpoint,
 				 double value, struct error *err);
-/* In the text format 0.0.4, or as OpenMetrics 1.0. */
+/* Writes the text format 0.0.4, or OpenMetrics 1.0. */
 void exposition_write(const struct exposition *exposition, bool is_openmetrics, FILE *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Addresses are numbers: a name may mean another host tomorrow. */
+/* Accepts numeric addresses only: a name may resolve to another host tomorrow. */
 #include "exporter/listener.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #define LISTENER_EVERY      "::"
 #define LISTENER_EVERY_IPV4 "0.0.0.0"
 
-/* Cuts copy into both. host: "" for every address. */
+/* Cuts copy into host and port. host: "" for every address. */
 static int listener_split(char *copy, char **ret_host, char **ret_port, struct error *err)
 {
 	char *colon = strrchr(copy, ':'), *host = copy;
@@ -37,7 +37,7 @@ static int listener_split(char *copy, char **ret_host, char **ret_port, struct e
 	return 0;
 }
 
-/* freeaddrinfo() it. every: what stands for every address. */
+/* The caller frees *ret with freeaddrinfo(). every: the address that stands for all addresses. */
 static int listener_resolve(const char *address, const char *every, struct addrinfo **ret, struct error *err)
 {
 	struct addrinfo hints = {
@@ -84,7 +84,8 @@ static int listener_name(int fd, char name[LISTENER_NAME_SIZE], struct error *er
 	return 0;
 }
 
-/* A negative errno, or the socket. For every address it takes IPv4 as well, whatever net.ipv6.bindv6only says. */
+/* Returns the socket or a negative errno. A socket for every address takes IPv4 too, whatever net.ipv6.bindv6only
+ * says. */
 static int listener_bind(const struct addrinfo *info, bool is_every)
 {
 	auto_close int fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -100,7 +101,7 @@ static int listener_bind(const struct addrinfo *info, bool is_every)
 	return take_fd(&fd);
 }
 
-/* The same; every: as listener_resolve() takes it. */
+/* Returns the socket or a negative errno. every: as for listener_resolve(). */
 static int listener_try(const char *address, const char *every, struct error *err)
 {
 	struct addrinfo *info = NULL;

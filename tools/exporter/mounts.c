@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks for them where datasetfsctl does, in /proc/self/mountinfo. */
+/* Reads /proc/self/mountinfo, as datasetfsctl does. */
 #include "exporter/mounts.h"
 
 #include <errno.h>
@@ -22,7 +22,7 @@ static bool mounts_has(const struct mounts *mounts, dev_t device)
 	return false;
 }
 
-/* One of a comma-separated list. */
+/* Whether wanted is one of the comma-separated options. */
 static bool mounts_has_option(const char *options, const char *wanted)
 {
 	size_t length = strlen(wanted);
@@ -33,13 +33,13 @@ static bool mounts_has_option(const char *options, const char *wanted)
 	return false;
 }
 
-/* A bind mount of a folder of it has no .datasetfs at its top. */
+/* A bind mount of one of its folders has no .datasetfs at its top, so it is skipped. */
 static bool mounts_is_wanted(const struct mounts *mounts, const struct mountinfo *info)
 {
 	return !strcmp(info->type, "fuse.datasetfs") && !strcmp(info->root, "/") && !mounts_has(mounts, info->device);
 }
 
-/* What was mounted there before lies below the new one. */
+/* Drops an earlier mount on the same point: the new one hides it. */
 static void mounts_drop(struct mounts *mounts, const char *point)
 {
 	for (size_t i = 0; i < mounts->count; i++)
@@ -50,7 +50,7 @@ static void mounts_drop(struct mounts *mounts, const char *point)
 		}
 }
 
-/* For one of root's, the last of a user's goes. False: there is none. */
+/* Drops the last user's mount to make room for one of root's. False: there is none. */
 static bool mounts_make_room(struct mounts *mounts, bool for_root)
 {
 	for (size_t i = mounts->count; for_root && i-- > 0;)

@@ -23,7 +23,7 @@ struct mounts {
 	size_t left_out;
 };
 
-/* Takes a mount that is one, as it stands in the table. When there are too many, root's take the place of users'. */
+/* Adds a line of the mount table if it is a mount of ours. When there are too many, root's replace users'. */
 must_check int mounts_see(struct mounts *mounts, const struct mountinfo *info, struct error *err);
 must_check int mounts_read(struct mounts *ret, struct error *err);
 void mounts_free(struct mounts *mounts); /* its contents */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The text comes through a pipe, with an errno in one byte behind it. */
+/* The child sends the text through a pipe, followed by one byte with an errno. */
 #include "exporter/reader.h"
 
 #include <errno.h>
@@ -44,11 +44,12 @@ static int reader_copy_mount(const struct mounts_entry *mount, int to)
 	if (r < 0)
 		return -r;
 	r = fstat(file, &st) < 0 ? errno : st.st_dev != mount->device ? ENOENT : reader_copy(file, to);
-	/* Not closed: that asks the daemon once more, and the end of the process does it. */
+	/* The file stays open: closing it would ask the daemon once more, and the exit of the process closes it
+	 * anyway. */
 	return r;
 }
 
-/* Of what it inherits it needs nothing but the pipe: a process that hangs must not keep our port. */
+/* Keeps nothing but the pipe: a process that hangs must not keep our port open. */
 static _Noreturn void reader_run(const struct mounts_entry *mount, int to, pid_t parent)
 {
 	uint8_t code = EIO;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the metrics of one mount in a process of its own: a daemon that does not answer holds back that process, which
- * then cannot be killed either, and nobody else. */
+/* Reads the metrics of one mount in a child process: a daemon that does not answer blocks only that child, which may
+ * then not even die of SIGKILL. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "exporter/mounts.h"
 
-#define READER_MOST (512u << 10) /* bytes of text; a mount of 255 members says some 200 KiB */
+#define READER_MOST (512u << 10) /* bytes of text; a mount of 255 members has about 200 KiB */
 
 struct reader {
 	pid_t process; /* 0: it has ended */
@@ -18,14 +18,14 @@ struct reader {
 	size_t length;
 };
 
-/* It cannot fail but for want of memory, descriptors or processes. */
+/* Fails only for lack of memory, descriptors or processes. */
 must_check int reader_start(struct reader *reader, const struct mounts_entry *mount, struct error *err);
-/* The pipe has something to read. True: the text is complete, or reading it failed. */
+/* To be called when the pipe is readable. True: the text is complete, or reading it failed. */
 bool reader_step(struct reader *reader);
-/* What came of it: 0, with reader->length bytes of text, or a negative errno: -ENOENT when another filesystem lies over
- * the mountpoint. */
+/* Returns 0 and leaves reader->length bytes of text, or a negative errno; -ENOENT: another filesystem covers the
+ * mountpoint. */
 must_check int reader_finish(struct reader *reader);
-/* Kills it and takes no more of it. */
+/* Kills the process and drops its text. */
 void reader_give_up(struct reader *reader);
 /* True once the process is no more. Never waits. */
 bool reader_is_gone(struct reader *reader);

@@ -17,7 +17,7 @@
 #define SERVER_PLAIN       "text/plain; charset=utf-8"
 #define SERVER_HOME        "datasetfs-exporter " DATASETFS_RELEASE ": metrics are at /metrics\n"
 
-/* To all requests that waited for it and want the same format. */
+/* Shared by all waiting requests for the same format. */
 struct server_answer {
 	struct MHD_Response *response;
 	unsigned status, users;
@@ -29,7 +29,7 @@ struct server_request {
 	struct MHD_Connection *connection;
 	bool is_openmetrics;
 	bool is_answered;
-	struct server_answer *answer; /* NULL: it could not be made */
+	struct server_answer *answer; /* NULL: there was no memory for one */
 };
 
 struct server {
@@ -44,7 +44,7 @@ static struct crowd_place *server_place(struct MHD_Connection *connection)
 	return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
-/* Takes the text; it may be NULL. */
+/* Takes ownership of the text, which may be NULL. */
 static struct MHD_Response *server_response(char *text, size_t length, const char *type)
 {
 	struct MHD_Response *response = NULL;
@@ -95,7 +95,7 @@ static enum MHD_Result server_metrics(struct server *server, struct server_reque
 	return MHD_YES;
 }
 
-/* The first call is about the head alone; an answer to that would close the connection. */
+/* libmicrohttpd calls this first with the header alone; an answer at that point would close the connection. */
 static enum MHD_Result server_handle(void *argument, struct MHD_Connection *connection, const char *url,
 				     const char *method, const char *version, const char *upload, size_t *upload_size,
 				     void **request)
@@ -190,8 +190,8 @@ int server_fd(const struct server *server)
 	return server->fd;
 }
 
-/* It does not tell when it can take connections again after there were as many as may be: nobody would be answered any
- * more. So it is called each second. */
+/* Wakes at least once a second: libmicrohttpd does not tell when it can accept connections again after it reached their
+ * limit, and nobody would be answered any more. */
 int server_wait(const struct server *server)
 {
 	MHD_UNSIGNED_LONG_LONG timeout;
@@ -201,8 +201,8 @@ int server_wait(const struct server *server)
 	return 1000;
 }
 
-/* Twice: when there are as many connections as may be, the listener is looked at again by the first call after the one
- * that ended some of them, and nothing would wake us to make it. */
+/* Runs twice: at the limit of connections, libmicrohttpd watches the listener again only in the call after the one that
+ * closed some of them, and nothing would wake us for that call. */
 int server_step(struct server *server, struct error *err)
 {
 	if (MHD_run(server->daemon) == MHD_YES && MHD_run(server->daemon) == MHD_YES)
@@ -239,7 +239,7 @@ static struct MHD_Response *server_refuse(const struct error *err)
 	return length < 0 ? NULL : server_response(text, (size_t)length, SERVER_PLAIN);
 }
 
-/* NULL when there is no memory. */
+/* NULL: no memory. */
 static struct server_answer *server_make(const struct exposition *exposition, bool is_openmetrics,
 					 const struct error *err)
 {
