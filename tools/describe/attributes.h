@@ -13,8 +13,9 @@ enum {
 	ATTRIBUTE_LINKS = 16, /* how many names it has */
 };
 
-/* What bit number i is called; NULL past the last. */
+/* Name of bit number i; NULL past the last. */
 const char *attributes_word(unsigned i);
-/* Sets bits. What a directory gets by what is in it (size, links) is none of them. */
+/* Sets a bit for each attribute that differs. The size and link count of a directory follow from its contents and do
+ * not count. */
 must_check int attributes_compare(const struct index *a, const struct inode *x, const struct index *b,
 				  const struct inode *y, unsigned *ret, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes one key of the sums of all chunks of a file. */
+/* Combines the sums of all chunks of a file into one key. */
 #include "describe/content.h"
 
 #include <sys/stat.h>
@@ -8,9 +8,9 @@
 #include "image/chunk.h"
 
 #define CONTENT_WORDS 64u
-#define CONTENT_HOLE  UINT64_C(0x686f6c6573) /* a word before the length of a hole: no sum but by chance */
+#define CONTENT_HOLE  UINT64_C(0x686f6c6573) /* precedes the length of a hole; a chunk has this sum only by chance */
 
-/* Any number of words; those before the last ones as their sum. */
+/* Collects any number of words; when full, replaces them by their sum. */
 struct content_words {
 	uint64_t words[CONTENT_WORDS];
 	uint32_t count;
@@ -34,7 +34,7 @@ static void content_add_hole(struct content_words *words, uint64_t *bytes)
 	*bytes = 0;
 }
 
-/* A hole is one, whether its chunks have records or it lies in a list. */
+/* Adjacent holes count as one, whether they are chunk records or lie in the list of holes. */
 static int content_add_chunks(const struct index *index, const struct inode *inode, struct content_words *words,
 			      struct error *err)
 {

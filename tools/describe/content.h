@@ -8,8 +8,8 @@
 #include "image/index.h"
 #include "image/inode.h"
 
-/* Of a regular file: the sum of its size, the sums of its chunks and its holes; of a symlink, of its target. Files with
- * the same content have the same key, if content_is_comparable(). */
+/* For a regular file, a checksum over its size, the sums of its chunks and its holes; for a symlink, over its target.
+ * If content_is_comparable(), files with the same content have the same key. */
 must_check int content_key(const struct index *index, const struct inode *inode, uint64_t *ret, struct error *err);
-/* Chunks of different sizes have different sums: then only files of one chunk can be compared. */
+/* Versions with different chunk sizes have different sums: then only files of one chunk can be compared. */
 bool content_is_comparable(const struct index *a, const struct index *b, uint64_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two merges of both versions: the first finds what was moved, the second counts and lists. */
+/* Merges both versions twice: the first pass finds moved files, the second counts and lists changes. */
 #include "describe/diff.h"
 
 #include <dirent.h>
@@ -42,7 +42,7 @@ void diff_free(struct diff *diff)
 
 /* --- the first merge: files that only one of them has --- */
 
-/* 1 when it may have been moved: empty files are all the same. */
+/* Returns 1 if the file may have been moved: empty files are all alike and do not count. */
 static int diff_may_move(const struct index *index, const struct walk_entry *entry, struct inode *inode,
 			 struct error *err)
 {
@@ -89,7 +89,7 @@ static int diff_keep(char **ret, size_t *ret_length, const struct walk_entry *en
 	return 0;
 }
 
-/* Lists of moved files have their room from the beginning. */
+/* Lists of moved files get their memory at the beginning. */
 static int diff_list(struct diff_count *count, size_t limit, const struct walk_entry *entry,
 		     const struct diff_item *item, struct error *err)
 {
@@ -142,7 +142,7 @@ static struct diff_item *diff_listed(struct diff_pass *pass, const struct moves_
 	return found ? &pass->diff->kinds[DIFF_MOVED].items[found->to] : NULL;
 }
 
-/* Its former name; the new one comes before or after. */
+/* Notes the file's former name; its new name may come before or after. */
 static int diff_moved_from(struct diff_pass *pass, const struct walk_entry *entry, const struct inode *inode,
 			   struct error *err)
 {
@@ -255,7 +255,7 @@ static int diff_each(void *argument, const struct walk_entry *a, const struct wa
 	return a ? diff_removed(argument, a, err) : diff_added(argument, b, err);
 }
 
-/* Which moved files are listed, found by the number of either name. */
+/* Chooses the moved files that are listed, and sorts them by the number of either name to find them. */
 static int diff_choose(struct diff_pass *pass, struct error *err)
 {
 	struct diff_count *moved = &pass->diff->kinds[DIFF_MOVED];

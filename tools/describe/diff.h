@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What changed from one version to another: counted by kinds of changes, with a list of the first of each. */
+/* What changed from one version to another: counted by kind, with a list of the first changes of each kind. */
 #pragma once
 #include "base/error.h"
 #include "describe/subject.h"
@@ -10,7 +10,7 @@ enum diff_kind {
 	DIFF_CHANGED,
 	DIFF_MOVED,
 	DIFF_METADATA,
-	DIFF_UNKNOWN, /* of one size, but cut into chunks of different sizes */
+	DIFF_UNKNOWN, /* same size, but cut into chunks of different sizes */
 	DIFF_SAME,
 	DIFF_KINDS
 };
@@ -18,8 +18,8 @@ enum diff_kind {
 struct diff_item {
 	char *path, *to;     /* to: of a moved file */
 	size_t length, to_length;
-	uint32_t mode, former_mode; /* the type of it; former: of a changed one */
-	uint64_t size, former_size; /* of a regular file, else 0 */
+	uint32_t mode, former_mode; /* type of the file; former: its old type */
+	uint64_t size, former_size; /* size of a regular file, else 0 */
 	unsigned what;       /* ATTRIBUTE_MODE and so on */
 };
 

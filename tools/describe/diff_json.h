@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints what changed for programs. */
+/* Prints the changes for programs. */
 #pragma once
 #include "describe/diff.h"
 #include "describe/subject.h"

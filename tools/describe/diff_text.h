@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Prints what changed for people. */
+/* Prints the changes for people. */
 #pragma once
 #include "describe/diff.h"
 #include "describe/page.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What kinds of changes are called, in text and JSON. */
+/* The names of the kinds of changes, in text and JSON. */
 #pragma once
 #include "describe/diff.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What lies in each of the top folders, which are the classes of many data sets, and how well these are balanced. */
+/* Counts what each top folder holds, and how even that is: in many data sets the top folders are the classes. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -26,9 +26,9 @@ struct folders_balance {
 };
 
 void folders_close(struct folders *folders); /* a zeroed one as well */
-/* What follows lies in it, until the next. */
+/* Files that are added from now on lie in this folder, until the next call. */
 must_check int folders_begin(struct folders *folders, const char *name, uint8_t length, struct error *err);
-/* The one with most files first; of equal ones by name. Nothing is added any more. */
+/* Sorts by number of files, the most first, then by name. Nothing can be added afterwards. */
 void folders_sort(struct folders *folders);
 /* Sorted. */
 struct folders_balance folders_weigh(const struct folders *folders);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Files by what stands behind the last dot of their names. */
+/* Counts files by the extension of their names. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
-#define KINDS_MOST     4096u /* kinds that are told apart; files of more are counted together */
-#define KINDS_NAME_MAX 15u   /* bytes of a longer one are no kind */
+#define KINDS_MOST     4096u /* kinds that are counted apart; files of all others are counted together */
+#define KINDS_NAME_MAX 15u   /* bytes; a longer extension is no kind */
 
 struct kind {
 	char name[KINDS_NAME_MAX]; /* A to Z as small letters */
@@ -20,5 +20,5 @@ struct kinds {
 };
 
 void kinds_add(struct kinds *kinds, const char *name, size_t length, uint64_t size);
-/* The kind with most files first. Nothing is added any more. */
+/* Sorts by number of files, the most first. Nothing can be added afterwards. */
 void kinds_sort(struct kinds *kinds);

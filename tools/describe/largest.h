@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The largest of many files, and no others in memory. */
+/* Keeps the largest of many files, and only those, in memory. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +22,5 @@ struct largest {
 void largest_open(struct largest *largest, size_t most);
 void largest_close(struct largest *largest); /* a zeroed one as well */
 must_check int largest_add(struct largest *largest, uint64_t size, const char *path, size_t length, struct error *err);
-/* The largest first. Nothing is added any more. */
+/* Sorts the largest first. Nothing can be added afterwards. */
 void largest_sort(struct largest *largest);

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 
-/* One of both, and where it stands. */
+/* One of the two versions, and its position. */
 struct merge_side {
 	struct walk *walk;
 	struct walk_entry entry;
@@ -21,7 +21,7 @@ static int merge_step(struct merge_side *side, struct error *err)
 	return r < 0 ? r : 0;
 }
 
-/* As walks go: what is in a directory comes before names that begin like its own. */
+/* Orders paths as a walk does: the contents of a directory come before siblings whose names begin like its own. */
 static int merge_rank(char c)
 {
 	return c == '/' ? 0 : (unsigned char)c;

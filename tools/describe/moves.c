@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sorts both sides by content, and pairs what is equal. */
+/* Sorts both sides by content and pairs equal files. */
 #include "describe/moves.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static int moves_compare(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Each pair by its places in the sorted lists. */
+/* Calls each() for every pair, in one pass over both sorted lists. */
 static void moves_each(const struct moves *moves, void (*each)(void *argument, const struct moves_pair *pair),
 		       void *argument)
 {
@@ -94,7 +94,7 @@ bool moves_is_moved(const struct moves_side *side, uint64_t number)
 	return side->moved[number / 8] >> number % 8 & 1;
 }
 
-/* Those pairs that are listed, by the number of from. */
+/* The pairs that are listed, by the number of from. */
 struct moves_list {
 	struct moves_pair *pairs;
 	size_t count;

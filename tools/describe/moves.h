@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which files that only one version has, and which that only the other has, have the same content: they were moved.
- * 16 bytes in memory for each of these files, and as much again while it looks for pairs. */
+/* Finds moved files: those that only one version has, with the same content as one that only the other version has.
+ * Takes 16 bytes of memory for each such file, and as much again while it looks for pairs. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,11 +29,11 @@ struct moves {
 };
 
 void moves_close(struct moves *moves); /* a zeroed one as well */
-/* Its number is how many were added to the side before. */
+/* The file's number is how many were added to its side before it. */
 must_check int moves_add(struct moves_side *side, uint64_t key, struct error *err);
-/* Of several files with the same content on both sides, the first is paired with the first, and so on; what is left of
- * one side was not moved. */
+/* If several files on both sides have the same content, the first is paired with the first, and so on; those left over
+ * were not moved. */
 must_check int moves_match(struct moves *moves, struct error *err);
 bool moves_is_moved(const struct moves_side *side, uint64_t number);
-/* The pairs of the most first moved files of from, in their order, into room for so many; returns how many. */
+/* Writes the pairs of the first moved files of from, in order, at most most of them; returns how many. */
 size_t moves_first(const struct moves *moves, struct moves_pair *pairs, size_t most);

@@ -14,7 +14,7 @@
 #include "base/utf8.h"
 #include "text.h"
 
-#define PAGE_FIXED 35u /* columns of a row beside its bar and its name */
+#define PAGE_FIXED 35u /* columns of a row without its bar and its name */
 #define PAGE_BAR_MIN 5u
 #define PAGE_BAR_MAX 60u
 
@@ -29,7 +29,7 @@ void page_open(struct page *page)
 	page->is_utf8 = setlocale(LC_CTYPE, "") && !strcmp(nl_langinfo(CODESET), "UTF-8");
 }
 
-/* Where wide characters begin, each is taken for one. */
+/* Counts every character from U+1100 on, where wide ones begin, as two columns. */
 size_t page_columns(const void *name, size_t length)
 {
 	const uint8_t *text = name;
@@ -46,7 +46,7 @@ size_t page_columns(const void *name, size_t length)
 	return columns;
 }
 
-/* Room for bars, 0 for none: what names leave, but the longest of them may go on in the next line. */
+/* Columns for bars, 0: none. Bars get what names leave over, but the longest names may wrap. */
 static unsigned page_bar_room(const struct page *page, const struct page_row *rows, size_t count)
 {
 	size_t longest = 0, columns, room;
@@ -63,7 +63,7 @@ static unsigned page_bar_room(const struct page *page, const struct page_row *ro
 	return room < PAGE_BAR_MAX ? (unsigned)room : PAGE_BAR_MAX;
 }
 
-/* Filled up with blanks to room columns. What is not nothing is seen. */
+/* Pads with blanks to room columns. A share above zero is always visible. */
 static void page_bar(const struct page *page, unsigned room, uint64_t part, uint64_t most)
 {
 	static const char *const eighths[] = { "", "▏", "▎", "▍", "▌", "▋", "▊", "▉" };

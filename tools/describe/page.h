@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables of files and bytes for people: with bars in a terminal, as wide as it is; plain elsewhere. */
+/* Prints tables of files and bytes for people: with bars and as wide as the terminal if there is one, plain
+ * otherwise. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -7,7 +8,7 @@
 
 struct page {
 	unsigned width; /* columns of the terminal; 0: there is none */
-	bool is_utf8;   /* the terminal's characters */
+	bool is_utf8;   /* the terminal shows UTF-8 */
 };
 
 struct page_row {
@@ -18,10 +19,10 @@ struct page_row {
 
 /* Looks at standard output and the locale. */
 void page_open(struct page *page);
-/* Shares are those of all files; the longest bar is that of the row with most files. */
+/* Shares are of all files; the row with most files has the longest bar. */
 void page_table(const struct page *page, const char *title, const struct page_row *rows, size_t count,
 		uint64_t all_files);
-/* Of the last row of a table: how much is not shown. what: "folders". Nothing when more is 0. */
+/* Prints a last row that says how many are not shown; nothing if more is 0. what: "folders". */
 void page_more(uint64_t more, const char *what, uint64_t files, uint64_t bytes);
-/* So many columns a name takes at most, as text_write() shows it. */
+/* The most columns that a name takes when text_write() shows it. */
 size_t page_columns(const void *name, size_t length);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Adds up the chunks of files, each place on the volume once. */
+/* Adds up the chunks of files, counting each place on the volume once. */
 #include "describe/storage.h"
 
 #include "image/chunk.h"

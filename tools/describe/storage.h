@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the content of files takes on the volume: holes, what is stored once for several files, compression. */
+/* How much the content of files takes on the volume: holes, content shared by several files, compression. */
 #pragma once
 #include <stdint.h>
 
@@ -8,14 +8,14 @@
 #include "image/index.h"
 #include "image/inode.h"
 
-/* Bytes of content, but stored. Holes, shared and unique ones together are the content of all files. */
+/* Bytes of content, except stored. Holes, shared and unique content add up to the size of all files. */
 struct storage {
 	struct seen addresses;
 	uint64_t hole_bytes;
-	uint64_t shared_bytes; /* lie where the same content of this version lies already */
+	uint64_t shared_bytes; /* already stored for another file of this version */
 	uint64_t unique_bytes;
-	uint64_t stored_bytes; /* what the unique ones take on the volume and in the index */
-	uint64_t index_bytes;  /* of the unique ones, those that lie in the index */
+	uint64_t stored_bytes; /* what unique content takes on the volume and in the index */
+	uint64_t index_bytes;  /* unique content that is stored in the index */
 	uint64_t chunks, compressed_chunks; /* of the unique ones */
 };
 

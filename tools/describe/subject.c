@@ -10,7 +10,7 @@
 
 #define SUBJECT_DIGEST_SHOWN 16 /* characters, as in datasetfsctl list */
 
-/* Before anything is printed: whether the directory is there. */
+/* Checks that the directory exists before anything is printed. */
 static int subject_find(const struct subject *subject, struct error *err)
 {
 	struct walk *walk = NULL;

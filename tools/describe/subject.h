@@ -10,7 +10,7 @@ struct subject {
 	const struct volume *volume;
 	const struct version *version;
 	struct index *index;
-	const char *below; /* the directory that is looked at; NULL: all of it */
+	const char *below; /* the directory to look at; NULL: all of it */
 	size_t limit;      /* of lists */
 };
 

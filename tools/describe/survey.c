@@ -12,13 +12,13 @@
 #include "image/inode.h"
 #include "walk.h"
 
-/* What is needed while counting. */
+/* State while counting. */
 struct survey_pass {
 	const struct index *index;
 	struct survey *survey;
-	size_t top;        /* length of the paths below which the top folders lie */
+	size_t top;        /* length of the path that contains the top folders */
 	struct seen keys;  /* of content */
-	uint8_t *named;    /* a bit for each inode: of several names, one was there */
+	uint8_t *named;    /* a bit per inode with several names: one of them was seen */
 	struct error *err;
 };
 
@@ -59,7 +59,7 @@ static int survey_add_content(struct survey_pass *pass, const struct inode *inod
 	return storage_add(&survey->storage, pass->index, inode, pass->err);
 }
 
-/* A file by its first name. */
+/* Counts a file, at the first of its names. */
 static int survey_add_file(struct survey_pass *pass, const struct walk_entry *entry, const struct inode *inode)
 {
 	struct survey *survey = pass->survey;
@@ -72,7 +72,7 @@ static int survey_add_file(struct survey_pass *pass, const struct walk_entry *en
 	return r < 0 ? r : survey_add_content(pass, inode);
 }
 
-/* The folder that a name counts for: the last one that began, unless it lies beside the folders. */
+/* A name counts for the top folder that began last, unless it lies beside the top folders. */
 static struct folder *survey_folder(struct survey_pass *pass, const struct walk_entry *entry)
 {
 	struct folders *folders = &pass->survey->folders;

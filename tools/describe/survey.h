@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a version, or a folder of it, holds: counted in one walk over its names, from the index alone. */
+/* Counts what a version, or a folder of it, holds, in one walk over its names. Reads only the index. */
 #pragma once
 #include "base/error.h"
 #include "describe/folders.h"
@@ -14,12 +14,12 @@ struct survey_size {
 	uint64_t files, bytes;
 };
 
-/* Files with several names count once, but by each name in folders and kinds. */
+/* A file with several names counts once, but in folders and kinds once per name. */
 struct survey {
 	uint64_t files, bytes, directories, symlinks;
-	uint64_t further_names, further_bytes; /* of files with several names, all but the first */
+	uint64_t further_names, further_bytes; /* further names of files that have several */
 	uint64_t empty_files, sparse_files;
-	uint64_t duplicates, duplicate_bytes; /* files, not empty, whose content one before has */
+	uint64_t duplicates, duplicate_bytes; /* files that are not empty and equal an earlier one */
 	struct survey_size sizes[SURVEY_SIZES];
 	struct folders folders;
 	struct kinds kinds;
@@ -27,7 +27,7 @@ struct survey {
 	struct storage storage;
 };
 
-/* below: a directory, or NULL. At most so many of the largest files. */
+/* below: a directory, or NULL. Keeps at most this many of the largest files. */
 must_check int survey_run(const struct index *index, const char *below, size_t largest, struct survey **ret,
 			  struct error *err);
 void survey_free(struct survey *survey);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* Keys of files and bytes are the same everywhere. */
+/* Every object uses the same keys for files and bytes. */
 static void survey_json_counts(struct json *json, uint64_t files, uint64_t bytes)
 {
 	json_number(json, "files", files);
