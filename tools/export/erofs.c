@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl export erofs: writes a file by which the kernel itself mounts a version. */
+/* datasetfsctl export erofs: writes an image from which the kernel itself mounts a version. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "text.h"
 #include "volume.h"
 
-/* What no shell takes for anything else. */
+/* Characters that need no quotes in any shell. */
 #define EROFS_PLAIN "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-+:@%"
 
 struct erofs_options {
@@ -107,7 +107,7 @@ static void erofs_json(const struct erofs_export *export, const char *file, bool
 	putchar('\n');
 }
 
-/* As a word of a shell: whoever made the volume may have named its members. */
+/* Prints text as one shell word, quoted if needed: whoever made the volume may have chosen the names of its members. */
 static void erofs_text_word(const char *word)
 {
 	size_t length = strspn(word, EROFS_PLAIN);
@@ -127,8 +127,8 @@ static void erofs_text_word(const char *word)
 	putchar('\'');
 }
 
-/* A file becomes a device only by losetup(8). No option of mount(2) can hold a comma, and mount(8) hands quotes on as
- * they are; the names that the kernel itself gives to devices have none. */
+/* Prints the mount option for one device. A file becomes a device only by losetup(8). No option of mount(2) can hold a
+ * comma, and mount(8) passes quotes on as they are; the names that the kernel gives to devices contain neither. */
 static void erofs_text_device(const char *name)
 {
 	struct stat st;

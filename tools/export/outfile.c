@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes beside the name and renames. */
+/* Writes next to the final name, then renames. */
 #include "export/outfile.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static int outfile_check_former(const struct site *site, const struct array_sour
 	return 0;
 }
 
-/* What path leads to, if anything, and where it is. */
+/* Finds what path leads to, if anything, and its folder. */
 static int outfile_find(const char *path, bool replace, const struct array_source *volume, struct site *ret,
 			struct error *err)
 {
@@ -40,7 +40,7 @@ static int outfile_find(const char *path, bool replace, const struct array_sourc
 	return r < 0 ? r : site_name(ret, ret->file, err);
 }
 
-/* Without a name where the filesystem can do that: whoever ends us leaves nothing. */
+/* Makes the file without a name if the filesystem can do that: then nothing is left if we are killed. */
 static int outfile_create(struct outfile *file, struct error *err)
 {
 	char suffix[32];

@@ -163,7 +163,7 @@ static void tar_text(const struct tar_export *export, const char *file)
 		   export->counts.symlinks, export->counts.hard_links);
 }
 
-/* Behind an archive on standard output nothing else may come. */
+/* Nothing else may be printed on standard output after an archive. */
 static void tar_tell(const struct tar_export *export, const char *file)
 {
 	bool is_stream = !strcmp(file, "-");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A ring of slots, filled and written in order by one thread. A slot is an entry's head, a range of its bytes, or both:
- * a small file takes one. Their reads are under way at the same time, and each verifies all that it returns. */
+/* A ring of slots that one thread fills and writes in order. A slot is the header of an entry, a range of its bytes, or
+ * both: a small file takes one. Reads of all slots run in parallel, and each read verifies what it returns. */
 #include "export/tar_queue.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ struct tar_queue_slot {
 	bool is_head;
 	struct inode inode;
 	uint64_t hole; /* zeros before the bytes */
-	size_t size;   /* of the bytes; 0: nothing is read */
+	size_t size;   /* length of the range; 0: nothing is read */
 	bool is_read;
 	int64_t result;
 	struct error failure; /* of the read */
@@ -190,7 +190,7 @@ static int tar_queue_take(struct tar_queue *queue, struct error *err)
 	bool readable;
 	int r = interrupt_check(err);
 
-	if (r == 0) /* what was added goes to the device, while this one is written */
+	if (r == 0) /* starts the reads that were added, while this slot is written */
 		r = engine_wait(queue->reader.engine, false, &readable, err);
 	if (r == 0)
 		r = tar_queue_write_slot(queue, slot, err);
@@ -213,7 +213,7 @@ int tar_queue_flush(struct tar_queue *queue, struct error *err)
 	return r;
 }
 
-/* A slot with the names of the entry; the caller says what it holds. */
+/* Takes a slot and copies the names of the entry to it; the caller adds the content. */
 static int tar_queue_next(struct tar_queue *queue, const struct tar_write_entry *entry, struct tar_queue_slot **ret,
 			  struct error *err)
 {
@@ -223,7 +223,7 @@ static int tar_queue_next(struct tar_queue *queue, const struct tar_write_entry 
 	if (r < 0)
 		return r;
 	slot = queue->slots[(queue->first + queue->used) % TAR_QUEUE_SLOTS];
-	free(slot->path); /* of an attempt that failed */
+	free(slot->path); /* left over from an attempt that failed */
 	free(slot->link);
 	slot->path = strdup(entry->path);
 	slot->link = entry->link ? strdup(entry->link) : NULL;
@@ -252,14 +252,14 @@ static void tar_queue_read(struct tar_queue *queue, struct tar_queue_slot *slot,
 	read_begin(&queue->reader, &slot->op);
 }
 
-/* Of a file that is added. */
+/* Position in the file that is being added. */
 struct tar_queue_range {
 	uint64_t begin, end; /* to be read */
-	uint64_t data_end;   /* where the data that it is of ends: looked up once, as that may take a while */
+	uint64_t data_end;   /* where the current run of data ends: cached, as looking it up may take a while */
 };
 
-/* The data behind the range: nothing at the end of the file where there is none. At multiples of what a read takes, so
- * that it takes whole chunks. */
+/* Moves on to the next range of data; an empty range at the end of the file when there is none. Ranges end at multiples
+ * of the largest read, so reads cover whole chunks. */
 static int tar_queue_find(struct tar_queue *queue, const struct inode *inode, struct tar_queue_range *range,
 			  struct error *err)
 {

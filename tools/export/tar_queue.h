@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Entries of a tar archive on their way: what comes next is read while what came before is verified and written. */
+/* Reads the next entries of a tar archive while earlier ones are verified and written. */
 #pragma once
 #include "export/tar_write.h"
 #include "io/array.h"
@@ -15,9 +15,9 @@ struct tar_queue_setup {
 };
 
 must_check int tar_queue_open(const struct tar_queue_setup *setup, struct tar_queue **ret, struct error *err);
-/* An entry with all its bytes; copies what it is given. A failure may be that of an earlier one. */
+/* Adds an entry with all its content; makes copies of what it is given. May return the failure of an earlier entry. */
 must_check int tar_queue_add(struct tar_queue *queue, const struct tar_write_entry *entry, struct error *err);
-/* What was added is written. */
+/* Waits until all entries are written. */
 must_check int tar_queue_flush(struct tar_queue *queue, struct error *err);
-/* Waits for what is being read; NULL does nothing. */
+/* Waits for reads under way; NULL does nothing. */
 void tar_queue_close(struct tar_queue *queue);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks at every inode and every name once; both are in memory. */
+/* Scans all inodes and all names once; both are in memory. */
 #include "export/tar_survey.h"
 
 #include <errno.h>
@@ -10,7 +10,8 @@
 #include "image/inode.h"
 #include "image/names.h"
 
-/* A surrogate of UTF-16, as CESU-8 has them in pairs: libarchive makes one character of a pair. */
+/* Whether text has a UTF-16 surrogate. CESU-8 encodes them in pairs, and libarchive makes one character of each
+ * pair. */
 static bool tar_survey_has_surrogate(const uint8_t *text, uint64_t length)
 {
 	for (uint64_t i = 0; i + 1 < length; i++)

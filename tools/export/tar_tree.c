@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* In the order of walk.h, as tar(1) expects: it gives a directory its times when the archive leaves it. In memory are
- * the first names of files that have others still to come. */
+/* Follows the order of walk.h, which tar(1) expects: it sets the times of a directory once the archive leaves it. Keeps
+ * in memory the first names of files that have more names to come. */
 #include "export/tar_tree.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "walk.h"
 
-/* A file with several names, of which one was written. */
+/* A file with several names, one of which was written. */
 struct tar_tree_link {
 	uint64_t ordinal;
 	uint32_t left; /* names still to come */
@@ -82,7 +82,7 @@ static int tar_tree_add_first(struct tar_tree *tree, const struct inode *inode)
 	return tar_queue_add(tree->queue, &entry, tree->err);
 }
 
-/* The inode that has the tree's path. */
+/* Finds the inode at the tree's path. */
 static int tar_tree_add(struct tar_tree *tree, uint64_t ordinal)
 {
 	const struct tar_tree_link wanted = { .ordinal = ordinal };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The order of a version's entries in an archive: each directory before what is in it, names bytewise. */
+/* Walks a version in the order of its archive: each directory before its contents, names bytewise. */
 #pragma once
 #include "export/tar_queue.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes entries of libarchive's pax writer, which takes holes as bytes that it does not look at. */
+/* Writes entries with libarchive's pax writer, which takes holes as bytes that it does not look at. */
 #include "export/tar_write.h"
 
 #include <archive.h>
@@ -17,9 +17,9 @@
 #include "export/tar_survey.h"
 #include "image/extent.h"
 
-#define TAR_WRITE_RECORD 10240            /* the length of an archive is a multiple of it, as with tar(1) */
+#define TAR_WRITE_RECORD 10240            /* an archive's length is a multiple of it, as with tar(1) */
 #define TAR_WRITE_BLOCK  (100 * TAR_WRITE_RECORD)
-#define TAR_WRITE_ZEROS  ((size_t)1 << 30) /* addresses, no memory: all one page, if anybody reads them */
+#define TAR_WRITE_ZEROS  ((size_t)1 << 30) /* address space only: it all maps to one page if it is ever read */
 #define TAR_WRITE_SHORT  90               /* bytes of a path */
 
 struct tar_write {
@@ -27,7 +27,7 @@ struct tar_write {
 	struct archive_entry *entry; /* used again for each */
 	const struct index *index;
 	struct tar_survey survey;
-	locale_t utf8, former;       /* libarchive takes names apart by the locale */
+	locale_t utf8, former;       /* libarchive parses names by the locale */
 	void *zeros;
 	int fd;
 	uint64_t bytes;
@@ -35,13 +35,13 @@ struct tar_write {
 	bool is_finished;
 };
 
-/* libarchive (3.6) frees no buffer of an archive that failed, and fills one that is left with zeros: the last of these
- * stays until the program ends. */
+/* libarchive 3.6 does not free the buffer of an archive that failed, and pads one that is abandoned with zeros. So the
+ * last such archive is not freed: it stays referenced here until the program ends. */
 static __attribute__((used)) struct archive *tar_write_left;
 
 /* ---- the descriptor ---- */
 
-/* A signal cuts a write to a full pipe short: whoever reads it may never go on. */
+/* Gives up when a signal interrupts a write to a full pipe: its reader may never continue. */
 static ssize_t tar_write_some(struct tar_write *tar, const void *bytes, size_t length)
 {
 	ssize_t n;
@@ -67,7 +67,7 @@ static la_ssize_t tar_write_out(struct archive *archive, void *argument, const v
 	return n;
 }
 
-/* What the last call of libarchive says. */
+/* The error of the last libarchive call. */
 static int tar_write_failed(const struct tar_write *tar, struct error *err)
 {
 	const char *text = archive_error_string(tar->archive);
@@ -84,8 +84,8 @@ static bool tar_write_set(struct tar_write *tar, const char *name, const char *v
 	return archive_write_set_format_option(tar->archive, "pax", name, value) == ARCHIVE_OK;
 }
 
-/* Attributes have headers of SCHILY, which tar(1) and bsdtar(1) read; of LIBARCHIVE where their names would be encoded
- * in a way that libarchive alone undoes: there tar(1) leaves them out and says so. */
+/* Attributes go into SCHILY headers, which tar(1) and bsdtar(1) read. Names that would need an encoding that only
+ * libarchive undoes go into LIBARCHIVE headers: tar(1) skips those with a warning. */
 static int tar_write_setup(struct tar_write *tar, struct error *err)
 {
 	struct archive *archive = tar->archive;
@@ -112,7 +112,7 @@ int tar_write_open(int fd, const struct index *index, struct tar_write **ret, st
 	tar->archive = archive_write_new();
 	tar->entry = archive_entry_new();
 	tar->zeros = mmap(NULL, TAR_WRITE_ZEROS, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	/* Without it names that are not ASCII become binary ones, which is right as well. */
+	/* Without the option, names that are not ASCII are written as binary, which is correct too. */
 	tar->utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", NULL);
 	if (tar->utf8)
 		tar->former = uselocale(tar->utf8);
@@ -164,8 +164,8 @@ static int tar_write_xattr(void *argument, struct span name, struct span value)
 	return 0;
 }
 
-/* libarchive writes seconds, a dot and the fraction: before 1970 both are counted from the end of the second. In the
- * last second before 1970 there is no sign to write, so the fraction is left out. */
+/* libarchive writes the seconds, a dot and the fraction. Before 1970 both are negative, so the fraction counts back
+ * from the second. In the last second before 1970 the sign would be lost, so the fraction is left out. */
 static void tar_write_time(struct archive_entry *entry, const struct inode *inode)
 {
 	if (inode->mtime >= 0 || !inode->mtime_nsec)
@@ -176,14 +176,14 @@ static void tar_write_time(struct archive_entry *entry, const struct inode *inod
 		archive_entry_set_mtime(entry, inode->mtime, 0);
 }
 
-/* libarchive (3.6) gives a file with holes a wrong name when its path is neither UTF-8 nor short enough for the oldest
- * header: such a file has its holes as zeros. */
+/* libarchive 3.6 gives a sparse file a wrong name if its path is neither UTF-8 nor short enough for the oldest header.
+ * The holes of such a file are written as zeros. */
 static bool tar_write_may_have_holes(const struct tar_write *tar, const char *path)
 {
 	return strlen(path) <= TAR_WRITE_SHORT || (!tar->survey.has_cesu && tar_survey_is_utf8(path));
 }
 
-/* Where there is data; a file without holes gets no list. */
+/* Lists the ranges with data; a file without holes gets no list. */
 static int tar_write_sparse(struct archive_entry *entry, const struct index *index, const struct inode *inode,
 			    struct error *err)
 {
@@ -222,7 +222,7 @@ static int tar_write_target(struct archive_entry *entry, const struct index *ind
 	return 0;
 }
 
-/* What the inode has, under its first name. */
+/* Sets size, holes, target and extended attributes, which only the first name of an inode gets. */
 static int tar_write_inode(struct tar_write *tar, const struct tar_write_entry *from, struct error *err)
 {
 	const struct inode *inode = from->inode;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A tar archive that is written to a descriptor: pax format, the same bytes for the same calls. */
+/* Writes a tar archive to a descriptor: pax format, the same bytes for the same calls. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,16 +12,16 @@ struct tar_write;
 /* An entry: "./" and its path. */
 struct tar_write_entry {
 	const char *path;
-	const char *link; /* a path that came before, of which this is a hard link; NULL: an inode of its own */
+	const char *link; /* an earlier path that this is a hard link to; NULL: an inode of its own */
 	const struct inode *inode;
 };
 
-/* Of a version with this index. */
+/* Opens an archive of a version with this index. */
 must_check int tar_write_open(int fd, const struct index *index, struct tar_write **ret, struct error *err);
-/* Of a regular file without a link its bytes come next: size of them, in order. */
+/* Begins an entry. For a regular file that is no hard link, size bytes of content must follow, in order. */
 must_check int tar_write_head(struct tar_write *tar, const struct tar_write_entry *entry, struct error *err);
 must_check int tar_write_data(struct tar_write *tar, const void *bytes, size_t length, struct error *err);
-/* So many zeros that lie in a hole of the index. */
+/* Adds zeros that lie in a hole of the index. */
 must_check int tar_write_hole(struct tar_write *tar, uint64_t length, struct error *err);
 /* The end of the archive. */
 must_check int tar_write_finish(struct tar_write *tar, struct error *err);
