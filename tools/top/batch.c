@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the samples look like; datasetfsctl(8) names the fields. */
+/* Prints samples; datasetfsctl(8) describes the fields. */
 #include "top/batch.h"
 
 #include <math.h>
@@ -15,7 +15,7 @@ static void batch_real(struct json *json, const char *key, double n)
 		json_real(json, key, n);
 }
 
-/* ns would need more than six decimals of a second. */
+/* nanoseconds would need more than six decimals */
 static void batch_latency(const struct rates *rates, struct json *json)
 {
 	static const char *const names[RATES_PERCENTILES] = { "p50", "p90", "p99", "p99.9" };

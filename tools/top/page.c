@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Head, rows and troubles, line by line. */
+/* Writes header, rows and problems, line by line. */
 #include "top/page.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static bool page_say(struct page *page, enum page_style style, unsigned width, c
 	return line;
 }
 
-/* One that was not heard of yet may be well. */
+/* A mount that has not answered yet may be healthy. */
 static bool page_is_wrong(const struct watch_mount *mount, int64_t now)
 {
 	return mount->state != WATCH_NEW && strcmp(table_state(mount, now), "ok") != 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The view as lines of text: a head, the columns, a row for each mount, and below it what is wrong with it. */
+/* The view as lines of text: a header, a row for each mount, and below them what is wrong with each. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -28,6 +28,6 @@ struct page_wish {
 	int64_t now; /* seconds since 1970 */
 };
 
-/* Puts the mounts in order as well. What the page had before is gone. */
+/* Also sorts the mounts. Replaces what the page held before. */
 must_check int page_make(struct watch *watch, const struct page_wish *wish, struct page *page, struct error *err);
 void page_free(struct page *page);

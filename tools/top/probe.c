@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A process and two pipes: a byte asks, a struct answers. */
+/* A child process and two pipes: a byte asks, a struct answers. */
 #include "top/probe.h"
 
 #include <assert.h>
@@ -41,8 +41,8 @@ static void probe_look(const char *mount, struct probe_answer *answer)
 		reported_take(reported, &answer->stats);
 }
 
-/* It has nothing of its parent's but the pipes, so that nobody waits for it: no terminal, no output, no directory. It
- * ends with its parent: by the signal, or at the end of the pipe. */
+/* Keeps nothing of its parent's but the pipes, so that nobody has to wait for it: no terminal, no output, no directory.
+ * It ends with its parent: by a signal, or when the pipe is closed. */
 static void probe_leave(int ask, int answer, pid_t parent)
 {
 	int null = open("/dev/null", O_WRONLY);
@@ -115,7 +115,7 @@ int probe_start(const char *mount, struct probe **ret, struct error *err)
 	return r;
 }
 
-/* One that is not asked has nothing of the mount. */
+/* Waits only while a question is pending: otherwise the process holds nothing of the mount open. */
 static void probe_wait(const struct probe *probe, int64_t until)
 {
 	struct pollfd end = { .fd = probe->answer, .events = 0 }; /* an answer is none */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks at one mount from a process of its own: a mount that hangs keeps nobody else, and even what no signal ends does
- * not keep the program from ending. */
+/* Looks at one mount from a child process: if the mount hangs, only the child does, and the program can end even if no
+ * signal ends the child. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,20 +11,20 @@
 struct probe; /* all of it belongs to one thread */
 
 struct probe_answer {
-	int code; /* 0, or the negative errno with which the look failed: stats is nothing then */
+	int code; /* 0, or the negative errno of a failed look: stats is not valid then */
 	char reason[504];
 	struct reported_stats stats;
 };
 
-/* mount: its absolute path. */
+/* mount: the mountpoint, absolute. */
 must_check int probe_start(const char *mount, struct probe **ret, struct error *err);
-/* Its process ends, and lets go of the mount, unless it hangs there: nobody waits longer for that than until then (ns,
+/* Ends the process, which lets go of the mount unless it hangs there. Waits for that until the given time (ns,
  * monotonic; 0: not at all). NULL is allowed. */
 void probe_stop(struct probe *probe, int64_t until);
 
-/* One more look, unless it is still at the last one. */
+/* Asks for one more look, unless one is under way. */
 void probe_ask(struct probe *probe);
 bool probe_is_asked(const struct probe *probe); /* and has not answered */
 int probe_fd(const struct probe *probe);        /* readable when there is an answer */
-/* 1: an answer; 0: none yet; else the process has ended, and the probe is of no more use. */
+/* 1: an answer; 0: none yet; negative: the process has ended and the probe is useless. */
 must_check int probe_take(struct probe *probe, struct probe_answer *ret, struct error *err);

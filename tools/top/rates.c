@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Differences of counters, and what follows from them. */
+/* Computes differences of counters and what follows from them. */
 #include "top/rates.h"
 
 #include <math.h>
@@ -9,7 +9,7 @@
 
 static const double rates_shares[RATES_PERCENTILES] = { 0.5, 0.9, 0.99, 0.999 };
 
-/* Counters only grow, but what clients report of a daemon that loses them may not. */
+/* Counters only grow, except for what clients report: it shrinks when the daemon loses clients. */
 static uint64_t rates_grown(uint64_t before, uint64_t after)
 {
 	return after > before ? after - before : 0;

@@ -8,11 +8,11 @@
 /* Of READ requests. */
 enum rates_percentile { RATES_P50, RATES_P90, RATES_P99, RATES_P999, RATES_PERCENTILES };
 
-/* NAN where there is nothing to divide by, or an older daemon does not say. */
+/* NAN if the divisor is zero or an older daemon does not report it. */
 struct rates {
-	double seconds;        /* between the looks, by the daemon's clock; 0: there is no first one */
+	double seconds;        /* between the two looks, by the daemon's clock; 0: there was no first look */
 	uint64_t files, bytes; /* through the mount and past it */
-	uint64_t mount_files;  /* through the mount: what the daemon's reads and CPU time were spent on */
+	uint64_t mount_files;  /* through the mount: the work for which the daemon used reads and CPU time */
 	uint64_t reads, device_bytes, errors; /* errors: reads of files that failed */
 	uint64_t stalls;
 	double cpu; /* seconds of the daemon */
@@ -21,5 +21,5 @@ struct rates {
 	double latency[RATES_PERCENTILES];   /* seconds */
 };
 
-/* before: NULL when it is the first look. A daemon that was started in between began at 0. */
+/* before: NULL for the first look. If the daemon was restarted in between, counts from 0. */
 void rates_between(const struct reported_stats *before, const struct reported_stats *after, struct rates *ret);

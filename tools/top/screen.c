@@ -17,18 +17,19 @@ static SCREEN *screen; /* NULL: it is closed */
 
 /* ---- ends that nobody waits for ---- */
 
-/* What the program does not take itself and would end it at once. */
+/* Signals that would end the program at once, because it does not handle them otherwise. */
 static const int screen_signals[] = { SIGABRT, SIGALRM, SIGBUS, SIGFPE, SIGILL, SIGIO, SIGPROF, SIGPWR, SIGSEGV,
 				      SIGSTKFLT, SIGSYS, SIGTRAP, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU };
 #define SCREEN_SIGNALS (sizeof(screen_signals) / sizeof(*screen_signals))
 
 static struct {
 	struct termios modes;
-	char text[256]; /* what makes it show what it showed before */
+	char text[256]; /* the sequence that restores the former screen */
 	size_t length;
 } screen_before;
 
-/* Only what a signal handler may do: no ncurses. The signal is reset by then and ends the program as it would have. */
+/* Calls only what a signal handler may call, and so not ncurses. The signal was reset to its default before and now
+ * ends the program as it would have anyway. */
 static void screen_rescue(int number)
 {
 	if (write(STDOUT_FILENO, screen_before.text, screen_before.length) >= 0)
@@ -53,7 +54,7 @@ static void screen_remember(void)
 	}
 }
 
-/* Those that mean something else already, as to a sanitizer, keep it. */
+/* Signals that already have a handler, such as a sanitizer's, keep it. */
 static void screen_take_signals(void)
 {
 	const struct sigaction rescue = { .sa_handler = screen_rescue, .sa_flags = SA_RESETHAND | SA_NODEFER };
@@ -90,7 +91,7 @@ int screen_open(struct error *err)
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
 		return error_set(err, -ENOTTY, "standard input and output are no terminal, use --batch");
-	/* Asked first: newterm() leaves memory behind for a terminal that it does not know. */
+	/* Checked first, because newterm() leaks memory for a terminal that it does not know. */
 	if (setupterm(NULL, STDOUT_FILENO, &known) != OK)
 		return error_set(err, -ENOTTY, "the terminal '%s' is not known here, use --batch or set TERM",
 				 name ? name : "");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The terminal, through ncurses: lines on it, keys from it, and that it is as before when the program ends. */
+/* The terminal, through ncurses: shows lines, reads keys, and restores the screen when the program ends. */
 #pragma once
 #include <stdbool.h>
 
@@ -8,15 +8,15 @@
 
 enum screen_key { SCREEN_NONE, SCREEN_QUIT, SCREEN_SORT, SCREEN_UP, SCREEN_DOWN, SCREEN_RESIZED };
 
-/* Standard input and output are the terminal. */
+/* Standard input and output must be a terminal. */
 must_check int screen_open(struct error *err);
-/* The terminal is as before. Also when it was never opened. */
+/* Restores the terminal. May be called if it was never opened. */
 void screen_close(void);
 
 unsigned screen_width(void);
-/* Rows for lines below the head, with this head. */
+/* How many lines fit below this header. */
 unsigned screen_rows(const struct page *page);
-/* first: of the lines below the head. */
+/* first: the first line to show below the header. */
 void screen_draw(const struct page *page, size_t first);
 /* Does not wait. */
 enum screen_key screen_key(void);

@@ -17,8 +17,8 @@ const char *const table_sorts[TABLE_SORTS] = { "files", "data", "latency", "read
 
 /* ---- text ---- */
 
-/* Appends to *text what is shown of one character; returns its columns, and in *ret_bytes how long it was. What this
- * terminal does not show or would obey becomes a question mark. */
+/* Appends the printed form of one character to *text. Returns its columns, and in *ret_bytes the length of the
+ * character. A character that this terminal cannot show, or would obey, becomes a question mark. */
 static unsigned table_character(const char *from, char **text, size_t *ret_bytes)
 {
 	const uint8_t *bytes = (const uint8_t *)from;
@@ -36,11 +36,11 @@ static unsigned table_character(const char *from, char **text, size_t *ret_bytes
 	return (unsigned)columns;
 }
 
-/* At most so many columns, and bytes for them; returns how many columns it took. */
+/* Copies at most this many columns, and bytes for them; returns how many columns it took. */
 static unsigned table_copy(const char *words, unsigned width, char **text)
 {
 	char character[8], *end;
-	const char *last = *text + 4 * (size_t)width; /* marks above letters take no column */
+	const char *last = *text + 4 * (size_t)width; /* combining marks take no column */
 	unsigned used = 0, columns;
 	size_t bytes;
 
@@ -76,7 +76,7 @@ void table_cut(const char *words, unsigned width, char text[TABLE_LINE_SIZE])
 	*end = 0;
 }
 
-/* Of what is too long the end is shown: paths differ there. */
+/* Keeps the end of a path that is too long, because paths differ at their ends. */
 static void table_fit(const char *words, unsigned width, bool is_left, char **text)
 {
 	unsigned columns = table_columns(words), used = 0;
@@ -100,7 +100,7 @@ static void table_fit(const char *words, unsigned width, bool is_left, char **te
 
 /* ---- values ---- */
 
-/* Four digits that count, or fewer where they do not fit. */
+/* Four significant digits, or fewer if they do not fit. */
 static void table_number(double value, unsigned width, char *cell)
 {
 	static const char units[] = " kMGT";
@@ -257,10 +257,10 @@ static void table_word(const struct table_cell *cell)
 	snprintf(cell->text, TABLE_CELL_SIZE, "%s", table_state(cell->mount, cell->now));
 }
 
-/* In 80 columns MOUNT has 11; of a wider terminal it gets what is left, after VERSION. */
+/* MOUNT is 11 columns wide in a terminal of 80; in a wider one it gets what VERSION leaves over. */
 static const struct table_column {
 	const char *title, *unit;
-	unsigned width, from; /* from: columns of a terminal where there is room for it */
+	unsigned width, from; /* from: the narrowest terminal, in columns, that shows it */
 	bool is_left;
 	void (*fill)(const struct table_cell *cell);
 } table_layout[] = {
@@ -290,7 +290,7 @@ static unsigned table_clamp(unsigned width)
 	return width < TABLE_WIDTH_MIN ? TABLE_WIDTH_MIN : width > TABLE_WIDTH_MAX ? TABLE_WIDTH_MAX : width;
 }
 
-/* The columns that fit, with a blank between two. */
+/* Chooses the columns that fit, with a blank between each two. */
 static void table_widths(unsigned width, unsigned widths[TABLE_COLUMNS])
 {
 	unsigned used = 0, spare, more;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The columns of the view: what is in them, how wide they are, which are left out where there is no room. */
+/* The columns of the view: their content, their width, and which to drop in a narrow terminal. */
 #pragma once
 #include <stddef.h>
 
@@ -9,7 +9,7 @@
 #define TABLE_WIDTH_MAX 400
 #define TABLE_LINE_SIZE (4 * TABLE_WIDTH_MAX + 1) /* bytes of a line in UTF-8, with the NUL */
 
-/* Order of rows: the highest first, or by name. */
+/* Sort keys: the highest value first, or by name. */
 enum table_sort {
 	TABLE_FILES,
 	TABLE_DATA,
@@ -25,9 +25,9 @@ extern const char *const table_sorts[TABLE_SORTS]; /* their names */
 /* The two lines above the rows: names and units. width: columns of the terminal. */
 void table_head(unsigned width, unsigned line, char text[TABLE_LINE_SIZE]);
 void table_row(const struct watch_mount *mount, int64_t now, unsigned width, char text[TABLE_LINE_SIZE]);
-/* "ok", or what is wrong, in a word; now: seconds since 1970. */
+/* "ok", or the problem in one word; now: seconds since 1970. */
 const char *table_state(const struct watch_mount *mount, int64_t now);
-/* Any text, so that it does no harm, in at most so many columns. */
+/* Makes any text safe to print, in at most this many columns. */
 void table_cut(const char *words, unsigned width, char text[TABLE_LINE_SIZE]);
-/* For qsort_r(3) over pointers: those first that cannot be looked at. */
+/* For qsort_r(3) over pointers: mounts that cannot be looked at come first. */
 int table_compare(const void *a, const void *b, void *sort);

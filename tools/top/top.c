@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl top: looks at mounts again and again, and shows what they do. One thread, which waits for answers, keys
- * and the time, and for no mount. */
+/* datasetfsctl top: looks at mounts repeatedly and shows what they do. One thread, which waits for answers, keys and
+ * the clock, but never for a mount. */
 #include <errno.h>
 #include <locale.h>
 #include <poll.h>
@@ -20,9 +20,9 @@
 #include "top/watch.h"
 #include "verb.h"
 
-#define TOP_FDS      1024               /* mounts that wake us at once; more are seen at the next tick */
+#define TOP_FDS      1024               /* mounts whose answers wake us; the others are read at the next tick */
 #define TOP_PATIENCE INT64_C(500000000) /* ns after which a mount that has not answered is shown as silent */
-#define TOP_WIDTH    132                /* columns of text that goes to no terminal, without COLUMNS */
+#define TOP_WIDTH    132                /* columns of text output without a terminal or COLUMNS */
 
 struct top_options {
 	struct verb_options verb;
@@ -39,7 +39,7 @@ struct top {
 	enum table_sort sort;
 	uint64_t shown; /* rounds */
 	int64_t next;   /* question, ns, monotonic */
-	int64_t settle; /* whoever has not answered by then is silent; 0: all is shown */
+	int64_t settle; /* mounts that have not answered by then are silent; 0: all is shown */
 	bool done;
 };
 
@@ -113,7 +113,7 @@ static int top_show(struct top *top, struct error *err)
 
 /* ---- keys ---- */
 
-/* True: what is shown changes. */
+/* True: the view has changed. */
 static bool top_press(struct top *top, enum screen_key key)
 {
 	switch (key) {
@@ -148,7 +148,7 @@ static int top_keys(struct top *top, struct error *err)
 
 /* ---- rounds ---- */
 
-/* Late rounds are left out. */
+/* Rounds that are overdue are skipped. */
 static int top_ask(struct top *top, int64_t now, struct error *err)
 {
 	int64_t interval = (int64_t)top->options->interval * 1000000000;
@@ -204,7 +204,7 @@ static int top_watch(struct top *top, struct error *err)
 	return r;
 }
 
-/* The terminal is as before when the line about a failure comes, and when a signal ends the program. */
+/* Restores the terminal before an error message is printed, and before a signal ends the program. */
 static int top_go(struct top *top, char **names, size_t count, struct error *err)
 {
 	int r = watch_open(&top->watch, names, count, err);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* One process looks at each mount. The mount table says which there are: reading that never waits for a daemon. */
+/* One child process looks at each mount. The list of mounts comes from the mount table, which can be read without
+ * waiting for any daemon. */
 #include "top/watch.h"
 
 #include <errno.h>
@@ -11,8 +12,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 
-#define WATCH_KEEP INT64_C(60000000000) /* ns that a mount is shown for when it is gone, unless it was named */
-#define WATCH_END  INT64_C(100000000)   /* ns until those that look at mounts have let go of them */
+#define WATCH_KEEP INT64_C(60000000000) /* ns for which a mount that is gone is still shown, unless it was named */
+#define WATCH_END  INT64_C(100000000)   /* ns to wait until the probes have let go of their mounts */
 
 /* ---- the list ---- */
 
@@ -79,7 +80,7 @@ static bool watch_has_device(const struct watch *watch, dev_t device)
 	return false;
 }
 
-/* Whoever looks at a mount that was there before, and perhaps hangs in it, is of no use for the one there now. */
+/* A probe of an earlier mount on the same point, which may hang in it, is useless for the new mount. */
 static void watch_meet(struct watch_mount *mount, const struct mounted *mounted)
 {
 	mount->is_mounted = true;
@@ -91,7 +92,7 @@ static void watch_meet(struct watch_mount *mount, const struct mounted *mounted)
 	mount->asked = 0;
 }
 
-/* A mount that can be seen in several places is one. */
+/* A filesystem that is mounted in several places counts once. */
 static int watch_see(void *argument, const struct mounted *mounted, struct error *err)
 {
 	struct watch *watch = argument;
@@ -250,7 +251,7 @@ bool watch_take(struct watch *watch)
 
 		if (r > 0) {
 			watch_answer(mount, &answer);
-		} else if (r < 0) { /* another one is started with the next question */
+		} else if (r < 0) { /* another probe is started with the next question */
 			probe_stop(mount->probe, 0);
 			mount->probe = NULL;
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The mounts that are watched: which they are, what each said last, and whether it answers. */
+/* The mounts that are watched: a list of them, the last answer of each, and whether it still answers. */
 #pragma once
 #include <poll.h>
 #include <stdbool.h>
@@ -17,7 +17,7 @@ enum watch_state {
 	WATCH_ANSWERS,
 	WATCH_SILENT,  /* it does not answer */
 	WATCH_REFUSES, /* it answers with an error */
-	WATCH_GONE,    /* it is mounted no more, or its daemon ended */
+	WATCH_GONE,    /* it was unmounted, or its daemon ended */
 };
 
 struct watch_mount {
@@ -25,30 +25,30 @@ struct watch_mount {
 	struct probe *probe; /* NULL: its process ended */
 	enum watch_state state;
 	char reason[504]; /* of the last two states */
-	bool is_mounted;  /* it stands in the mount table */
+	bool is_mounted;  /* it is in the mount table */
 	bool has_stats, has_rates;
 	struct reported_stats stats; /* the last ones that came */
 	struct rates rates;          /* since those before */
-	int64_t asked; /* when it was asked the question that it has not answered, ns, monotonic; 0: none */
+	int64_t asked; /* when the unanswered question was asked, ns, monotonic; 0: none */
 	int64_t left;  /* when it was seen to be gone, ns, monotonic */
 };
 
 struct watch {
 	struct watch_mount **mounts;
 	size_t count;
-	bool is_all; /* every mount of the machine, those that come as well; else those that were named */
+	bool is_all; /* every mount of the machine, also later ones; otherwise only those that were named */
 };
 
-/* names: mountpoints or paths below them; without any, all mounts of the machine. One that hangs is found by its name
- * in the mount table and not touched. */
+/* names: mountpoints or paths below them; none: all mounts of the machine. A mount that hangs is found by its name in
+ * the mount table, without touching it. */
 must_check int watch_open(struct watch *watch, char *const *names, size_t count, struct error *err);
 void watch_close(struct watch *watch);
 
-/* Looks at the mount table and asks each mount that is not asked yet. */
+/* Reads the mount table, and asks each mount that has no question pending. */
 must_check int watch_ask(struct watch *watch, struct error *err);
-/* What came meanwhile. True: nobody is asked any more. */
+/* Takes the answers that have arrived. True: no question is pending any more. */
 bool watch_take(struct watch *watch);
-/* Those that have not answered by now are silent. */
+/* Marks mounts that have not answered yet as silent. */
 void watch_settle(struct watch *watch);
 /* Descriptors to wait for, room for count of them. Returns how many. */
 size_t watch_fds(const struct watch *watch, struct pollfd *fds, size_t count);
