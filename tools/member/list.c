@@ -21,7 +21,7 @@ const struct command_line member_list_line = {
 	.options = list_table,
 };
 
-/* Of one that is away, what the table says of it; of one that is back, what it says itself. */
+/* The superblock since which it is stale: for a member that is away, from the table; for one that is back, its own. */
 static uint64_t list_since(const struct member *member)
 {
 	return member->missing_from > 1 ? member->missing_from - 1 : member->stale_sequence;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* datasetfsctl member: the table of its verbs, and how a member is found. */
+/* datasetfsctl member: the table of its verbs, and how they find a member. */
 #include "member/member.h"
 
 #include <errno.h>

@@ -11,7 +11,7 @@ int member_replace_run(int argc, char **argv);
 
 /* A loaded volume of several members; -EINVAL: it has one. */
 must_check int member_open(const char *name, struct volume **ret, struct error *err);
-/* A member by its number, its UUID, its identity, or where it is. */
+/* Finds a member by its number, its UUID, its identity, or its path. */
 must_check int member_find(const struct volume *volume, const char *called, uint32_t *ret, struct error *err);
-/* Of a member: bytes that its columns have in use, and how many columns it has. */
+/* The bytes in use in the columns of a member, and the number of its columns. */
 uint64_t member_used(const struct members *members, uint32_t number, uint32_t *ret_groups);

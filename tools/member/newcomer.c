@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens it and finds out what lies there. */
+/* Opens the newcomer and finds out what lies on it. */
 #include "member/newcomer.h"
 
 #include <errno.h>
@@ -18,7 +18,7 @@
 #include "volume/occupant.h"
 #include "volume/replacement_record.h"
 
-#define NEWCOMER_SUFFIX ".new-datasetfsctl" /* of a file that takes the name of another */
+#define NEWCOMER_SUFFIX ".new-datasetfsctl" /* of a new file that will replace one of this name */
 
 void newcomer_close(struct newcomer *newcomer)
 {
@@ -65,7 +65,8 @@ static int newcomer_make_uuid(uint8_t uuid[16], struct error *err)
 	return 0;
 }
 
-/* Up to which superblock it missed nothing. One that missed no more than a slot has everything. */
+/* The last superblock up to which it missed nothing. A member that missed at most one superblock slot has
+ * everything. */
 static uint64_t newcomer_complete(const struct superblock *own, const struct transaction *transaction, uint32_t number)
 {
 	const struct members *members = &transaction->catalogue.members;
@@ -82,7 +83,7 @@ static uint64_t newcomer_complete(const struct superblock *own, const struct tra
 		       newest->sequence : 0;
 }
 
-/* The member itself, or what somebody began to fill in its place, and nobody has used for something else since. */
+/* Whether it is the member itself, or was partly filled to take its place, and holds nothing else by now. */
 static bool newcomer_is_known(struct newcomer *newcomer, const struct occupant *occupant,
 			      const struct transaction *transaction, uint32_t number)
 {
@@ -180,7 +181,7 @@ int newcomer_open(const char *name, const struct transaction *transaction, uint3
 
 /* --- what it becomes --- */
 
-/* Its end is for catalogues, as on any device. */
+/* The end of a device is reserved for catalogues, as on any member. */
 int newcomer_check_room(const struct newcomer *newcomer, uint64_t size, struct error *err)
 {
 	uint64_t found;
@@ -204,7 +205,8 @@ static int newcomer_copy_mode(const struct file_source *from, const struct file_
 	return 0;
 }
 
-/* Whoever has the other file open, as a mount of what lies there, keeps it. */
+/* Replaces the file by a new one instead of overwriting it: whoever has the old file open, such as a mount of what lies
+ * there, keeps it. */
 static int newcomer_start_afresh(struct newcomer *newcomer, struct error *err)
 {
 	struct transaction_member *member = &newcomer->member, former = *member;
@@ -260,7 +262,8 @@ static int newcomer_make_room(struct newcomer *newcomer, uint64_t size, struct e
 	return 0;
 }
 
-/* Of one that went ways of its own. Its slots tell who it is, so the record that takes over comes first. */
+/* For a member whose history diverged. Its slots identify it, so before they are wiped the record is written that does
+ * so instead. */
 static int newcomer_write_record(struct newcomer *newcomer, struct error *err)
 {
 	const struct superblock *super = &newcomer->member.super;
@@ -273,7 +276,7 @@ static int newcomer_write_record(struct newcomer *newcomer, struct error *err)
 	return r < 0 ? r : source_flush(&newcomer->member.file->source, err);
 }
 
-/* Former slots must not win, nor name what was copied by halves. */
+/* Old superblock slots must not win over new ones, and must not refer to content that is only half copied. */
 static int newcomer_wipe(struct newcomer *newcomer, struct error *err)
 {
 	static const uint8_t zeros[DSFS_BLOCK] __attribute__((aligned(DSFS_BLOCK)));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is to take the place of a member: whether it may, and what it has already. */
+/* The file or device that is to replace a member: whether it may, and what it already has. */
 #pragma once
 #include "volume.h"
 #include "volume/transaction.h"
@@ -8,12 +8,12 @@ struct newcomer {
 	char *path;
 	struct site site;
 	struct transaction_member member; /* open and locked, once newcomer_make() was called */
-	uint8_t uuid[16];                 /* that it has, or will have */
-	uint64_t complete;                /* what was born up to this superblock is on it; 0: nothing */
-	bool is_there;                    /* the member, which lacks nothing: it is not opened again */
-	bool is_itself;                   /* the member, which was away */
-	bool is_resumed;                  /* somebody began to fill it for this very place */
-	bool has_other;                   /* something else lies there, which goes */
+	uint8_t uuid[16];                 /* the one it has, or will get */
+	uint64_t complete;                /* it has everything born up to this superblock; 0: nothing */
+	bool is_there;                    /* it is the member and lacks nothing, so it is not opened again */
+	bool is_itself;                   /* it is the member, which was away */
+	bool is_resumed;                  /* an earlier run began to fill it for this very place */
+	bool has_other;                   /* it holds something else, which will be replaced */
 	bool is_device;
 };
 
@@ -22,13 +22,13 @@ struct newcomer_options {
 	bool preempt; /* take another host's reservation away */
 };
 
-/* Looks at what has this name; a file that is not there is made by newcomer_make(). The transaction was loaded.
- * -EEXIST: it holds something else; -EBUSY, -EINVAL: it is used, or is a member. */
+/* Opens and examines what has this name; if there is no such file, newcomer_make() creates it. The transaction must be
+ * loaded. -EEXIST: it holds something else; -EBUSY, -EINVAL: it is in use, or a member. */
 must_check int newcomer_open(const char *name, const struct transaction *transaction, uint32_t number,
 			     const struct newcomer_options *options, struct newcomer *ret, struct error *err);
-/* Whether it has room for so many bytes, if it is there. */
+/* Checks that it has room for size bytes, if it exists. */
 must_check int newcomer_check_room(const struct newcomer *newcomer, uint64_t size, struct error *err);
-/* There is room for so many bytes, and nothing that somebody takes for something else. */
+/* Makes room for size bytes, and removes what could be mistaken for other content. */
 must_check int newcomer_make(struct newcomer *newcomer, uint64_t size, const struct newcomer_options *options,
 			     struct error *err);
 void newcomer_close(struct newcomer *newcomer);

@@ -44,7 +44,7 @@ const struct command_line member_replace_line = {
 	.options = replace_table,
 };
 
-/* What is told in the end. */
+/* What is reported at the end. */
 struct replace_result {
 	struct replacement replacement;
 	uint32_t incomplete; /* groups */
@@ -79,7 +79,7 @@ static int replace_copy(struct replacement *replacement, struct newcomer *newcom
 	return r;
 }
 
-/* Perhaps a run was cut off that had done all. */
+/* An earlier run may have been interrupted after it had done everything but clear the record. */
 static int replace_nothing(struct replacement *replacement, bool dry_run, struct error *err)
 {
 	struct file_source *file = replacement->transaction->members[replacement->number].file;
@@ -92,7 +92,7 @@ static int replace_nothing(struct replacement *replacement, bool dry_run, struct
 	return !dry_run && replacement_record_read(file, &record) ? replacement_record_clear(file, err) : 0;
 }
 
-/* All of it is on the new one: the catalogue says so, and then the record is no longer needed. */
+/* Everything is on the new member: puts it into the catalogue, then clears the record. */
 static int replace_put_in_force(struct replacement *replacement, struct newcomer *newcomer, struct error *err)
 {
 	struct transaction *transaction = replacement->transaction;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From addresses to files, by looking at every chunk of every file. */
+/* Finds the files of lost chunks by looking at every chunk of every file. */
 #include "scrub/files.h"
 
 #include <stdlib.h>
@@ -62,7 +62,7 @@ static int files_walk(struct files *files, struct error *err)
 	return r;
 }
 
-/* A version whose index is lost was told of already. */
+/* A version whose index is lost was reported already. */
 static int files_version(struct files *files, struct source *source, const struct members *members, struct error *err)
 {
 	int r;

@@ -25,14 +25,14 @@ struct finding {
 	uint32_t member;
 	uint64_t offset, length; /* length 0: it is no place */
 	const char *version;   /* NULL: none */
-	uint64_t sum;          /* of the chunk; what is it else, has none */
+	uint64_t sum;          /* checksum of a chunk; 0 for anything else */
 	bool has_from;
 	uint32_t from;         /* member that is right */
 	const char *reason;
 };
 
 #define FINDINGS_SHOWN 1000u /* lines of places; the rest is counted */
-#define FINDINGS_LOST  1000u /* places without a right copy, of which files are looked for */
+#define FINDINGS_LOST  1000u /* most chunks without a right copy whose files are looked for */
 
 struct findings {
 	bool is_json, is_terminal;
@@ -59,7 +59,7 @@ void findings_begin(struct findings *findings, const char *path, bool repair, bo
 void findings_begin_places(struct findings *findings, uint64_t total);
 void findings_begin_files(struct findings *findings);
 void findings_add(struct findings *findings, const struct finding *finding);
-/* That no copy of this chunk is right. */
+/* Notes a chunk without any right copy. */
 void findings_lose(struct findings *findings, uint64_t address);
 void findings_file(struct findings *findings, const char *path, const char *version, uint64_t position,
 		   uint64_t address);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A piece belongs to the window in which it begins. What begins earlier and reaches into the window was judged before,
- * and is left alone, as is what lies behind the window and belongs to none of its pieces. */
+/* A piece belongs to the window in which it begins. A piece that began earlier and reaches into the window was judged
+ * with the window before; what lies behind the window and belongs to none of its pieces comes later. */
 #include "scrub/judge.h"
 
 #include <errno.h>
@@ -18,23 +18,23 @@
 #define JUDGE_ROOM   (ROWS_WINDOW + CONTENT_PIECE_MAX + DSFS_BLOCK)
 #define JUDGE_BLOCKS (JUDGE_ROOM / DSFS_BLOCK)
 #define JUDGE_NOBODY UINT32_MAX
-#define JUDGE_PLACES 10u /* blocks of a piece that are tried in all combinations */
+#define JUDGE_PLACES 10u /* most differing blocks of a piece whose combinations are tried */
 
 struct judge_copy {
 	uint64_t address;
 	uint8_t *bytes;
-	bool is_bad[JUDGE_BLOCKS];   /* cannot be read; the bytes are those of another copy */
+	bool is_bad[JUDGE_BLOCKS];   /* unreadable; bytes holds another copy's block instead */
 	bool is_dirty[JUDGE_BLOCKS]; /* to be written */
-	int code;                    /* of the write that failed */
+	int code;                    /* negative errno, if writing it or reading it back failed */
 };
 
-/* What is wrong with a part of one copy. */
+/* A finding about a part of one copy. */
 struct judge_verdict {
 	const struct content_piece *piece; /* NULL: bytes that no version uses */
 	uint64_t at, length;               /* in the window */
 	uint32_t copy, from;               /* JUDGE_NOBODY: no copy is right */
 	bool is_unknown;
-	bool is_combined;                  /* from several copies, whose bytes the first one has now */
+	bool is_combined;                  /* put together from several copies, in the buffer of the first one */
 	char reason[128];
 };
 
@@ -47,8 +47,8 @@ struct judge {
 	uint32_t count;
 	struct rows_window window;
 	struct content_pieces pieces;
-	uint64_t skip, end;   /* bytes of the window that were judged before, and that are read */
-	bool overlaps;        /* pieces lie one over the other: nobody makes such a volume */
+	uint64_t skip, end;   /* bytes at its start that were judged before; bytes to read */
+	bool overlaps;        /* pieces overlap, which no sound volume has */
 	struct judge_verdict *verdicts;
 	size_t verdict_count, verdict_room;
 	bool is_out_of_memory;
@@ -148,7 +148,7 @@ static void judge_read_copy(const struct judge *judge, struct judge_copy *copy)
 					judge->end - at < DSFS_BLOCK ? judge->end - at : DSFS_BLOCK) < 0;
 }
 
-/* What another copy has stands in for a block that cannot be read: where it is written, all of it is. */
+/* Fills a block that cannot be read with another copy's: repairs write whole blocks. */
 static void judge_fill(struct judge *judge, uint64_t block)
 {
 	uint32_t from = 0;
@@ -191,7 +191,7 @@ static bool judge_is_same(const struct judge_copy *a, const struct judge_copy *b
 	return memcmp(a->bytes + at, b->bytes + at, length) == 0;
 }
 
-/* Copies agree, and all of them can be read. */
+/* Whether all copies can be read and are equal. */
 static bool judge_agrees(const struct judge *judge, uint64_t at, uint64_t length)
 {
 	for (uint32_t i = 0; i < judge->count; i++)
@@ -230,7 +230,7 @@ static int judge_check(struct judge *judge, uint32_t copy, const struct content_
 	return content_map_check(piece, judge->copies[copy].bytes + at, judge->codec, judge->scratch, err);
 }
 
-/* Which is right, if one is, and why each of the others is not. */
+/* Returns the first copy that is right, or JUDGE_NOBODY, and why each of the others is wrong. */
 static uint32_t judge_choose(struct judge *judge, const struct content_piece *piece, struct error *why)
 {
 	uint32_t right = JUDGE_NOBODY;
@@ -258,7 +258,7 @@ static struct judge_verdict *judge_blame(struct judge *judge, const struct conte
 	return verdict;
 }
 
-/* A part of a piece that is not the same everywhere. */
+/* A part of a piece in which copies differ. */
 struct judge_place {
 	uint64_t at, length;
 	uint32_t copies[DSFS_COPIES_MAX], count, turn;
@@ -277,7 +277,7 @@ static void judge_look(const struct judge *judge, struct judge_place *place)
 	}
 }
 
-/* Returns how many; JUDGE_NOBODY: too many, or one cannot be read anywhere. */
+/* Returns how many places differ; JUDGE_NOBODY: too many, or no copy of one can be read. */
 static uint32_t judge_find_places(const struct judge *judge, uint64_t at, uint64_t end, struct judge_place *places)
 {
 	uint32_t count = 0;
@@ -297,7 +297,7 @@ static uint32_t judge_find_places(const struct judge *judge, uint64_t at, uint64
 	return count;
 }
 
-/* As a number is counted up, of which each place is a digit. False: all were there. */
+/* Tries the next combination, counting like an odometer with one digit per place. False: all were tried. */
 static bool judge_next(struct judge *judge, uint64_t from, struct judge_place *places, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -312,7 +312,7 @@ static bool judge_next(struct judge *judge, uint64_t from, struct judge_place *p
 	return false;
 }
 
-/* Copies that are wrong in different blocks are right together: then the first one has the right bytes, in memory. */
+/* Copies that are damaged in different blocks can be right together: then copies[0] gets the right bytes, in memory. */
 static bool judge_combine(struct judge *judge, const struct content_piece *piece)
 {
 	uint64_t at = judge_at(judge, piece);
@@ -368,8 +368,8 @@ static void judge_piece(struct judge *judge, const struct content_piece *piece)
 
 /* --- bytes that no version uses --- */
 
-/* Two that agree; else zeros, as those of padding; else the first that can be read, which is the data column if that
- * can. */
+/* Chooses two copies that agree; otherwise one that is all zeros, as padding is; otherwise the first that can be read,
+ * which is the data column if possible. */
 static uint32_t judge_prefer(const struct judge *judge, uint64_t at, uint64_t length, const char **ret_why)
 {
 	uint32_t first = JUDGE_NOBODY;
@@ -418,7 +418,7 @@ static void judge_gap_part(struct judge *judge, uint64_t at, uint64_t length)
 	}
 }
 
-/* Blocks that are not alike, and lie side by side, are one place. */
+/* Adjacent blocks that differ between copies count as one place. */
 static void judge_gap(struct judge *judge, uint64_t from, uint64_t end)
 {
 	uint64_t begin = from, next;
@@ -477,7 +477,7 @@ static void judge_patch(struct judge *judge)
 	}
 }
 
-/* The next blocks to write, one behind the other. False: there are none. */
+/* Finds the next run of dirty blocks. False: there are no more. */
 static bool judge_next_run(const struct judge *judge, const struct judge_copy *copy, uint64_t *at, uint64_t *length)
 {
 	uint64_t block = (*at + *length) / DSFS_BLOCK, end = judge->end / DSFS_BLOCK;
@@ -491,7 +491,7 @@ static bool judge_next_run(const struct judge *judge, const struct judge_copy *c
 	return *length;
 }
 
-/* -EBADE: another host has the member by now. */
+/* -EBADE: another host has taken over the member. */
 static int judge_write_copy(struct judge *judge, struct judge_copy *copy, struct error *err)
 {
 	uint64_t at = 0, length = 0;
@@ -502,7 +502,7 @@ static int judge_write_copy(struct judge *judge, struct judge_copy *copy, struct
 	return copy->code == -EBADE ? -EBADE : 0;
 }
 
-/* After the flush, so from the medium. */
+/* Called after the flush, so the bytes come from the medium. */
 static void judge_read_back(struct judge *judge, struct judge_copy *copy)
 {
 	uint64_t at = 0, length = 0;
@@ -554,7 +554,7 @@ static const char *judge_what(const struct judge_verdict *verdict)
 	return verdict->piece ? names[verdict->piece->kind] : "unused bytes";
 }
 
-/* Whether a member that is missing has another copy. */
+/* Whether there is another copy, on a member that is missing. */
 static bool judge_lacks_copies(const struct judge *judge)
 {
 	const struct members *members = &judge->setup.catalogue->members;
@@ -614,8 +614,8 @@ static void judge_report(const struct judge *judge, const struct judge_verdict *
 		findings_lose(judge->setup.findings, piece->address);
 }
 
-/* A device may err once. What is written is whole blocks, and the block at the end of a window is the first one of the
- * next window too: nobody else may repair it between this read and the write. */
+/* Judges again, under a lock, because a device may err once. Repairs write whole blocks, and the last block of a window
+ * can be the first of the next one: nobody else may repair it between this read and the write. */
 static int judge_again(struct judge *judge, struct error *err)
 {
 	int r;

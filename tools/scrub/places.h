@@ -3,7 +3,7 @@
 #pragma once
 #include "scrub/rows.h"
 
-/* Ascending, each once. Lines without a place in the rows are left out. *ret: free() it. -EINVAL: a line that is none
- * of such a list. */
+/* Returns the windows in ascending order, each once. Ignores places outside the rows. The caller frees *ret. -EINVAL: a
+ * line does not belong in such a list. */
 must_check int places_read(const char *path, const struct rows *rows, const struct members *members,
 			   uint64_t **ret, uint64_t *ret_count, struct error *err);

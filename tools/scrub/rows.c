@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Windows are numbered through all ranges, and depend on the catalogue only. */
+/* Numbers windows through all ranges, so the numbers depend only on the catalogue. */
 #include "scrub/rows.h"
 
 #include <errno.h>

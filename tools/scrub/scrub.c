@@ -173,7 +173,7 @@ static int scrub_rows(struct scrub *scrub, struct error *err)
 	return scrub->err.code ? error_pass(err, scrub->err.code, &scrub->err) : 0;
 }
 
-/* Which windows are ours. */
+/* Chooses the windows of this run. */
 static int scrub_choose(struct scrub *scrub, struct error *err)
 {
 	const struct scrub_options *options = &scrub->options;
@@ -212,7 +212,7 @@ static uint64_t scrub_bytes(const struct scrub *scrub)
 
 /* --- the volume --- */
 
-/* Sections of which no copies are right together. */
+/* Reports sections that no combination of copies makes right. */
 static void scrub_problems(struct scrub *scrub)
 {
 	for (uint32_t i = 0; i < scrub->catalogue->version_count; i++) {
@@ -244,7 +244,7 @@ static int scrub_structures(struct scrub *scrub, struct error *err)
 	return r;
 }
 
-/* A publisher that came meanwhile may have used space again that a version had given up. */
+/* Meanwhile a publisher may have reused space that a version gave up. */
 static bool scrub_has_changed(const struct scrub *scrub)
 {
 	struct catalogue catalogue = { 0 };
@@ -260,7 +260,7 @@ static bool scrub_has_changed(const struct scrub *scrub)
 	return has_changed;
 }
 
-/* What was begun is ended whatever happens: an interrupted run tells what it found. */
+/* Every part of the output is completed, even after a failure: an interrupted run reports what it found. */
 static int scrub_all(struct scrub *scrub, struct error *err)
 {
 	int r = scrub_structures(scrub, err);
@@ -305,8 +305,9 @@ static void scrub_close(struct scrub *scrub)
 	volume_close(scrub->volume);
 }
 
-/* For repair all of the volume is ours; otherwise nobody notices. A volume of one member has nothing to repair with.
- * Members may be missing as long as every byte is there: nothing new is written, so the state has no second branch. */
+/* With repair the whole volume is locked; without it nobody notices us. A volume of one member has nothing to repair
+ * from. Members may be missing as long as every byte is there: nothing new is written, so the history of the volume
+ * cannot fork. */
 static int scrub_open(struct scrub *scrub, const char *name, struct error *err)
 {
 	int r = volume_open(name, &scrub->volume, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A damaged slot that is not in force says nothing to anybody, as an empty one. The slot in force of a member that lost
- * it is written by the transaction: the member looks like one that a publisher did not reach. */
+/* A damaged slot that is not in force means as little as an empty one. If a member lost its slot in force, the
+ * transaction writes it again: the member looks like one that a publisher did not reach. */
 #include "scrub/structures.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ static void structures_report(struct findings *findings, uint32_t member, const 
 						  .reason = why->reason });
 }
 
-/* Memory says nothing about the bytes. */
+/* Lack of memory says nothing about the bytes, so it ends the run. */
 static int structures_means(const struct error *why, struct error *err)
 {
 	return why->code == -ENOMEM ? error_pass(err, why->code, why) : 0;
@@ -123,7 +123,7 @@ static int structures_read_catalogue(struct transaction *transaction, const stru
 	return r;
 }
 
-/* All members have the same bytes, so the first that has them right will do. */
+/* All members have the same catalogue, so the first intact copy will do. */
 static int structures_write_catalogue(struct transaction *transaction, uint32_t member, struct error *err)
 {
 	const struct superblock *to = &transaction->members[member].super;
@@ -141,7 +141,7 @@ static int structures_write_catalogue(struct transaction *transaction, uint32_t 
 	return r < 0 ? r : source_flush(transaction->source, err);
 }
 
-/* The record is written and cleared with the transaction. */
+/* The transaction itself writes and clears the publisher record. */
 static int structures_mend(struct transaction *transaction, uint32_t member, uint32_t number, struct error *err)
 {
 	if (structures_look(transaction->source, member, number, NULL) == 0 || number == STRUCTURES_RECORD)
