@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A function for each kind of trouble, the worst first. */
+/* One function per kind of problem, the worst first. */
 #include "health.h"
 
 #include <inttypes.h>
@@ -68,7 +68,7 @@ static bool health_failed(const struct health_mount *mount, char *text)
 	       HEALTH_SAY(text, "%" PRIu64 " read%s failed for good since the mount", reads, reads == 1 ? "" : "s");
 }
 
-/* Others answered in their place, or a second try was right. */
+/* Failures that did no harm: another copy answered, or the second try succeeded. */
 static bool health_repeated(const struct health_mount *mount, char *text)
 {
 	const struct reported_stats *stats = mount->stats;

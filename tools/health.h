@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is wrong with a mount, in words, from what it reports of itself. */
+/* Says in words what is wrong with a mount, from what it reports about itself. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,7 +14,6 @@ struct health_trouble {
 	char text[HEALTH_TEXT_SIZE]; /* and what that means here */
 };
 
-/* The trouble number index, the worst first; false: there are no more. mount: its mountpoint; now: seconds since
- * 1970. */
+/* Problem number index, the worst first; false: there are no more. mount: its mountpoint; now: seconds since 1970. */
 bool health_trouble(const struct reported_stats *stats, const char *mount, int64_t now, size_t index,
 		    struct health_trouble *ret);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Those of all mounts that are ours. */
+/* Selects our mounts from the mount table. */
 #include "mounted.h"
 
 #include <errno.h>

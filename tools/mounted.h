@@ -14,12 +14,12 @@ struct mounted {
 
 /* The mount whose device number is device. -ENOENT when it is none of ours. */
 must_check int mounted_find(dev_t device, struct mounted *ret, struct error *err);
-/* Calls visit for each, as the mount table has them, until it returns something else than 0, which comes back. What it
- * is given is gone afterwards. */
+/* Calls visit for each mount, in the order of the mount table, until it returns something other than 0, which is passed
+ * on. The struct is valid only during the call. */
 typedef int mounted_visit(void *argument, const struct mounted *mounted, struct error *err);
 must_check int mounted_each(mounted_visit *visit, void *argument, struct error *err);
-/* A name made absolute, without slashes at its end, and nothing else: to follow what it leads to would touch the mount.
- * free() it. */
+/* Makes a name absolute and removes slashes at its end. Resolves nothing else, because following links would touch the
+ * mount. The caller frees *ret. */
 must_check int mounted_absolute(const char *name, char **ret, struct error *err);
 /* mounted_free() it. */
 must_check int mounted_copy(const struct mounted *mounted, struct mounted *ret, struct error *err);

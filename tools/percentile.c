@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the bucket that a share ends in, and the place in it. */
+/* Finds the bucket in which a share ends, and the place in it. */
 #include "percentile.h"
 
 #include <math.h>

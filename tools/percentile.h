@@ -5,6 +5,6 @@
 
 #include "datasetfs/control.h"
 
-/* In seconds, of share (0 to 1) of all, as if the times of a bucket were spread evenly in it. Of the last bucket, which
- * has no end, where it begins. NAN when nothing was counted. */
+/* The percentile, in seconds, for a share from 0 to 1, as if the times were spread evenly within each bucket. For the
+ * last bucket, which has no end, its beginning. NAN if nothing was counted. */
 double percentile_of(const uint64_t buckets[DSFS_CONTROL_LATENCY_BUCKETS], double share);

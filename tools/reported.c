@@ -12,7 +12,7 @@
 #include "base/parse.h"
 #include "device/dotfile.h"
 
-#define FILE_MAX           (1u << 20) /* bytes of a control file that is still read */
+#define FILE_MAX           (1u << 20) /* the most bytes of a control file that are read */
 #define REPORTED_REAL_MOST 1e14       /* seconds */
 
 struct reported {
@@ -46,7 +46,7 @@ static int reported_read(const char *mount, const char *name, char **ret_text, s
 	return 0;
 }
 
-/* One JSON object; json_object_put() it. */
+/* Parses one JSON object; the caller frees it with json_object_put(). */
 static int reported_load(const char *mount, const char *name, struct json_object **ret, struct error *err)
 {
 	auto_free char *text = NULL;
@@ -112,7 +112,7 @@ static uint64_t reported_number(struct json_object *object, const char *key)
 	return json_object_get_uint64(value);
 }
 
-/* Whoever takes it for a whole number of anything may: no time is longer than a million years. */
+/* Bounded, so that it can be converted to an integer of any unit: no time is longer than a million years. */
 static double reported_real(struct json_object *object, const char *key, double otherwise)
 {
 	struct json_object *value = NULL;
@@ -253,7 +253,7 @@ static void reported_take_protection(const struct reported *reported, struct rep
 	snprintf(stats->degraded, sizeof(stats->degraded), "%s", reported_string(protection, DSFS_CONTROL_DEGRADED));
 }
 
-/* Seconds since 1970, of which others can be taken away. */
+/* Seconds since 1970, limited so that they can be subtracted. */
 static uint64_t reported_when(uint64_t seconds)
 {
 	return seconds < INT64_MAX ? seconds : INT64_MAX;
@@ -268,7 +268,7 @@ void reported_take(const struct reported *reported, struct reported_stats *ret)
 			reported_number(reported->stats, reported_counters[i].key);
 	stats.serving_since = reported_when(stats.serving_since);
 	stats.stalled_since = reported_when(stats.stalled_since);
-	stats.in_flight -= stats.in_flight > 0; /* the request that asked for this */
+	stats.in_flight -= stats.in_flight > 0; /* our own request */
 	snprintf(stats.label, sizeof(stats.label), "%s", reported_string(reported->version, DSFS_CONTROL_LABEL));
 	stats.sequence = reported_number(reported->version, DSFS_CONTROL_SEQUENCE);
 	stats.files = reported_number(reported->version, DSFS_CONTROL_FILES);

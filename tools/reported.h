@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a mount reports of itself in MNT/.datasetfs (datasetfs/control.h): its JSON, taken apart. */
+/* Reads what a mount reports about itself in MNT/.datasetfs (datasetfs/control.h) and parses its JSON. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,16 +19,16 @@ struct reported_version {
 must_check int reported_read_version(const char *mount, struct reported_version *ret, struct error *err);
 void reported_version_free(struct reported_version *version); /* its contents */
 
-/* Counters since the mount and what else is a number. Zero where an older daemon has no such field. */
+/* Counters since the mount, and other numbers. Zero where an older daemon lacks the field. */
 struct reported_stats {
 	char label[DSFS_SWITCH_LABEL_SIZE]; /* the version, */
 	uint64_t sequence, files, bytes;    /* and what is in it */
 	uint64_t serving_since, switches;   /* seconds since 1970 */
 	double uptime;                      /* seconds */
 	uint64_t pid, workers, buffer_budget;
-	double cpu;                         /* seconds; negative: an older daemon does not say */
+	double cpu;                         /* seconds; negative: an older daemon does not report it */
 	uint64_t requests, errors, interrupted;
-	uint64_t in_flight;                 /* without the one that asked for this */
+	uint64_t in_flight;                 /* without our own request */
 	uint64_t files_served, bytes_served, bytes_stored;
 	uint64_t device_reads, device_bytes, device_errors;
 	uint64_t checksum_failures, retries, read_failures, damaged;
@@ -38,9 +38,9 @@ struct reported_stats {
 	uint64_t clients, client_files, client_bytes;
 	uint64_t client_checksum_failures, client_device_errors, client_read_failures;
 	uint64_t read_latency[DSFS_CONTROL_LATENCY_BUCKETS], device_latency[DSFS_CONTROL_LATENCY_BUCKETS];
-	uint32_t members, suspect, missing; /* of a volume of several; 0: it has one */
-	uint32_t first_suspect;             /* the number of one, when there are */
-	bool is_protected;                  /* of a volume of several: the next two are known */
+	uint32_t members, suspect, missing; /* if the volume has several; 0: it has one */
+	uint32_t first_suspect;             /* its number, if any is suspect */
+	bool is_protected;                  /* the next two are known: the volume has several members */
 	unsigned protected_percent, one_copy_percent;
 	char degraded[256];                 /* which members are missing, in words; "": none */
 };
@@ -58,21 +58,21 @@ struct reported_field {
 	uint64_t number;
 };
 
-struct reported; /* both files, read at one moment each */
+struct reported; /* both files, each read at one moment */
 
-/* A mount that hangs keeps the caller in here. */
+/* Blocks for as long as the mount hangs. */
 must_check int reported_open(const char *mount, struct reported **ret, struct error *err);
 void reported_close(struct reported *reported);
 
 void reported_take(const struct reported *reported, struct reported_stats *ret);
-/* A text of the version or of the daemon by its name in datasetfs/control.h, "" when it has none. */
+/* A text field of the version or of the daemon, by its name in datasetfs/control.h; "": it has no such field. */
 const char *reported_text(const struct reported *reported, const char *key);
 /* False: there are no more. */
 bool reported_member(const struct reported *reported, size_t index, struct reported_member *ret);
 bool reported_option(const struct reported *reported, size_t index, struct reported_field *ret);
-/* An open version but the one that is served, and how many names the kernel holds of it. */
+/* An open version other than the one that is served, and how many of its names the kernel holds. */
 bool reported_old_version(const struct reported *reported, size_t index, const char **ret_label, uint64_t *ret_lookups);
-/* All of it, as it came, as one JSON object on a line. */
+/* Writes everything as it was read, as one JSON object on a line. */
 must_check int reported_write(const struct reported *reported, const char *mount, const char *source, FILE *out,
 			      struct error *err);
 

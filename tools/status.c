@@ -35,7 +35,7 @@ const struct command_line status_line = {
 
 static void status_name(const char *label)
 {
-	text_print("  %-16s  ", label); /* that of an option is the mount's word */
+	text_print("  %-16s  ", label); /* the mount reports the names of its options */
 }
 
 static void status_say(const char *label, const char *fmt, ...) printf_like(2, 3);
@@ -75,7 +75,7 @@ static const char *status_span(double seconds, char text[STATUS_SPAN_SIZE])
 
 /* --- what is wrong, or that nothing is --- */
 
-/* The table of mounts says what was mounted, also after a switch; the mount says what it serves. */
+/* The mount table keeps saying what was mounted, even after a switch; so the mount is asked what it serves. */
 static void status_verdict(const struct mounted *mounted, const struct reported *reported,
 			   const struct reported_stats *stats)
 {
@@ -159,7 +159,7 @@ static void status_latency(const char *label, const uint64_t *buckets)
 			   percentile_of(buckets, 0.99) * 1e3, percentile_of(buckets, 1) * 1e3);
 }
 
-/* What went through the mount; programs that read past it have a line of their own. */
+/* Counts what went through the mount; programs that read past it have a line of their own. */
 static void status_served(const struct reported_stats *stats)
 {
 	char served[SIZE_TEXT_SIZE], device[SIZE_TEXT_SIZE], each[64] = "";
@@ -276,7 +276,7 @@ struct status_wish {
 	struct mounted above;
 };
 
-/* The innermost mount above the path, as both are written. */
+/* Finds the innermost mount that contains the path, comparing the names as text. */
 static int status_match(void *argument, const struct mounted *mounted, struct error *err)
 {
 	struct status_wish *wish = argument;
@@ -289,7 +289,7 @@ static int status_match(void *argument, const struct mounted *mounted, struct er
 	return mounted_copy(mounted, &wish->above, err);
 }
 
-/* Whatever it answers; what is wrong is said by who asks next. */
+/* Only checks that the daemon answers at all; if the answer is an error, the caller's own request reports it. */
 static int status_ask(const char *mount, struct error *err)
 {
 	struct probe *probe;
@@ -308,7 +308,7 @@ static int status_ask(const char *mount, struct error *err)
 	return r;
 }
 
-/* Asked by another process first: no signal ends one that waits for a daemon that hangs. */
+/* Lets a child process ask first: a process that waits for a hanging daemon cannot be killed. */
 static int status_check_answer(const char *name, struct error *err)
 {
 	auto_free char *path = NULL;

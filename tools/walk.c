@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks down each directory before its next sibling, with the names of one directory listed some at a time. */
+/* Walks each directory completely before its next sibling, and lists the names of a directory a few at a time. */
 #include "walk.h"
 
 #include <dirent.h>
@@ -35,7 +35,7 @@ struct walk {
 	char *path;
 	size_t path_room;
 	bool has_begun;
-	unsigned count, at; /* of what is listed of the last level; a directory is the last */
+	unsigned count, at; /* entries listed from the last level; only the last one can be a directory */
 	struct walk_ahead ahead[WALK_AHEAD];
 };
 
@@ -95,7 +95,7 @@ int walk_find(const struct index *index, const char *path, uint64_t *ret_ordinal
 	return r;
 }
 
-/* "train//cat/" is /train/cat, and "/" nothing: a name that follows brings its own slash. */
+/* Stores "train//cat/" as /train/cat, and "/" as "": each name that follows brings its own slash. */
 static int walk_keep_path(struct walk *walk, const char *path, size_t *ret_length, struct error *err)
 {
 	size_t used = 0, length;
@@ -156,7 +156,7 @@ void walk_close(struct walk *walk)
 	free(walk);
 }
 
-/* A directory ends the list: what it holds comes before its siblings, which are listed again then. */
+/* A directory ends the list: its contents come before its siblings, which are listed afterwards. */
 static int walk_list_entry(void *argument, const struct names_entry *entry)
 {
 	struct walk *walk = argument;
@@ -170,7 +170,7 @@ static int walk_list_entry(void *argument, const struct names_entry *entry)
 	return entry->type == DT_DIR || walk->count == WALK_AHEAD;
 }
 
-/* Goes up from directories that are done, to one that has more names. */
+/* Leaves finished directories until one has more names. */
 static int walk_list(struct walk *walk, struct error *err)
 {
 	walk->count = walk->at = 0;
