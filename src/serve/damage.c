@@ -16,7 +16,7 @@
 struct damage_entry {
 	uint32_t member;
 	uint64_t offset, length, sum;
-	bool is_unreadable; /* else what is read there is wrong */
+	bool is_unreadable; /* otherwise it can be read, but the bytes are wrong */
 	char version[DSFS_LABEL_MAX + 1];
 	char reason[96];
 };
@@ -49,7 +49,7 @@ void damage_free(struct damage *damage)
 	free(damage);
 }
 
-/* Of the place, or the empty one where it goes. */
+/* The slot of the place, or the empty slot where it goes. */
 static uint16_t *damage_slot(struct damage *damage, const struct reader_place *place)
 {
 	uint64_t hash = (place->offset ^ (uint64_t)place->member << 56) * UINT64_C(0x9e3779b97f4a7c15);
@@ -79,7 +79,7 @@ static bool damage_reserve(struct damage *damage)
 	return true;
 }
 
-/* No tab and no end of a line, of which the list is made. */
+/* Replaces tabs and newlines, which separate the fields and lines of the list. */
 static void damage_copy(char *to, size_t size, const char *from)
 {
 	size_t i;

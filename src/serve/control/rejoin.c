@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whom the table of the newest catalogue names comes into the mount: with what it lacks, as members_note() says, and
- * with the number of the descriptor that the slot has had since the mount. */
+/* A member that the newest catalogue names joins the mount. members_note() says what it lacks, and it takes over the
+ * descriptor number that its slot has had since the mount. */
 #include "serve/control/rejoin.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 #define REJOIN_PERIOD INT64_C(5000000000) /* ns between two looks: each opens all that may be a member */
 
-/* Whether it is what the slot has. */
+/* Whether the file is the one that the slot already has. */
 static bool rejoin_is_there(const struct serve *serve, uint32_t slot, const struct file_source *file)
 {
 	struct stat ours, found;
@@ -51,7 +51,7 @@ static int rejoin_take(struct serve *serve, uint32_t slot, struct assembly *asse
 	return 0;
 }
 
-/* Versions that were opened before it came have their groups on it too. */
+/* Versions that were opened before it came have groups on it, too. */
 static void rejoin_note(struct serve *serve, uint32_t slot, uint64_t missing_from)
 {
 	struct generation *generation;
@@ -63,7 +63,7 @@ static void rejoin_note(struct serve *serve, uint32_t slot, uint64_t missing_fro
 	}
 }
 
-/* *ret_whole: all members are there and have all. */
+/* *ret_whole: all members are there and complete. */
 static int rejoin_take_all(struct serve *serve, struct assembly *assembly, const struct members *members,
 			   bool *ret_whole, struct error *err)
 {
@@ -107,7 +107,7 @@ static int rejoin_look(struct serve *serve, const char *name, bool *ret_whole, s
 	return r;
 }
 
-/* What the volume was called by may be what is missing: any member names it. */
+/* The member that the volume was mounted by may be the missing one, so the names of the others are tried as well. */
 static void rejoin_try(struct serve *serve, bool *ret_whole)
 {
 	static struct log_limit limit = { .burst = 2 };

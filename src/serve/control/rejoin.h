@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Members that were missing or stale at the mount, that were lost since, or that were replaced by others: they are
- * looked for as at a mount, and used from then on. */
+/* Looks for members that were missing or stale at the mount, were lost since, or were replaced by others, as a mount
+ * would, and uses them from then on. */
 #pragma once
 #include "serve/serve.h"
 

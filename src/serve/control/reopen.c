@@ -51,7 +51,7 @@ static int reopen_check(const struct serve *serve, struct array_source *array, u
 	return 0;
 }
 
-/* By the identity, as another namespace may have the name now. */
+/* Uses the identity, because another namespace may have the name by now. */
 static int reopen_locate(const struct serve_member *member, char **ret, struct error *err)
 {
 	return locate_path(member->identity[0] ? member->identity : member->name, ret, err);

@@ -9,7 +9,7 @@ void reopen_wish(struct serve *serve);
  * somewhere else: the namespace with the identity that it was mounted from, or what its path leads to. It must be the
  * same volume, in a state not older than at the mount. Then it takes the descriptor's place. */
 void reopen_settle(struct serve *serve);
-/* A member of several that keeps reads would keep the control thread too. */
+/* Whether the control thread must not read this member, because it does not answer and would block the thread. */
 bool reopen_must_wait(const struct serve *serve, uint32_t slot);
-/* The descriptor of this slot leads elsewhere: all that have registered it are told. */
+/* Tells everybody who has registered the descriptor of this slot that it leads elsewhere. */
 void reopen_renew(struct serve *serve, uint32_t slot);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Compares what each member is with what it was. A worker or a thread that reads ahead leaves its reads itself. */
+/* Compares the state of each member with its last state. Workers and threads that read ahead are only told: each
+ * abandons its own reads. */
 #include "serve/control/suspects.h"
 
 #include <inttypes.h>
@@ -36,7 +37,8 @@ static void suspects_report(const struct serve *serve, uint32_t number, bool is_
 			 atomic_load(&serve->route->members[number].under_way), suppressed);
 }
 
-/* Nobody who waits for less than what makes a member suspect waits for it in vain. */
+/* Has reads that wait for a suspect member abandoned. A worker is told only if it has waited for long enough to make a
+ * member suspect. */
 static void suspects_leave(struct serve *serve, int64_t now)
 {
 	int64_t oldest;

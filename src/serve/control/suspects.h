@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Members that are suspect (read/route.h): the log says which and when they are well again, and READs that wait at one
- * that does not answer go to another one. By the watchdog's thread. */
+/* Watches for suspect members (read/route.h): logs when a member becomes suspect and when it recovers, and redirects
+ * READs that wait for one that does not answer. Runs in the watchdog's thread. */
 #pragma once
 #include <stdbool.h>
 
@@ -9,8 +9,8 @@
 
 struct suspects {
 	bool was[DSFS_MEMBER_MAX + 1]; /* suspect at the last look */
-	bool is_failing; /* one of them does not keep reads but fails: it may be somewhere else by now */
+	bool is_failing; /* reads of one of them fail instead of hanging: its device may have moved */
 };
 
-/* Whether there is one. Of a volume of one member there is none. */
+/* Whether any member is suspect. Always false if the volume has one member. */
 bool suspects_look(struct suspects *suspects, struct serve *serve);

@@ -36,8 +36,8 @@ static int switch_current(struct serve *serve, struct generation *generation, st
 		prune_left(serve, old);
 		return 0;
 	}
-	/* Half announced is worse than not switched: the old version becomes current again, and what can be announced
-	 * is. */
+	/* A switch that is half announced is worse than none: the old version becomes current again, and as much of
+	 * that as possible is announced. */
 	atomic_store(&serve->generations.current, old);
 	generations_wait(&serve->generations);
 	(void)!announce_switch(serve, generation, old, &ignored);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Checks every worker once a second; waiting.c answers what is overdue, this file reports and has the volume looked
- * for. Members of a volume are looked at more often, and the more so while one is suspect. */
+/* Checks every worker once a second: waiting.c answers overdue requests, this file reports stalls and has the volume
+ * looked for. Members are checked more often, and even more often while one is suspect. */
 #include "serve/control/watchdog.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ struct watchdog {
 	bool silent;   /* there were too many lately */
 };
 
-/* Since when its oldest read waits. */
+/* Returns since when the worker's oldest read has been waiting; 0: none waits. */
 static int64_t watchdog_visit(struct watchdog *watchdog, struct worker *worker)
 {
 	int64_t oldest = waiting_oldest(worker);
@@ -83,7 +83,8 @@ static bool watchdog_describe_namespace(const struct topology *topology, const s
 	return *state;
 }
 
-/* Of the members the first namespace with a path that is not live, or the last one; "" when none is a namespace. */
+/* Describes the first member that is a namespace with a path that is not live, or else the last namespace; "" if no
+ * member is a namespace. */
 static void watchdog_describe_paths(const struct watchdog *watchdog, char *text, size_t size)
 {
 	const struct array_source *volume = watchdog->serve->volume;
@@ -174,7 +175,7 @@ static void watchdog_look(struct watchdog *watchdog)
 		watchdog_go_on(watchdog, now - since);
 }
 
-/* Until it is time to look, and meanwhile at members alone. */
+/* Sleeps until the next check, and checks only for suspect members meanwhile. */
 static void watchdog_sleep(struct watchdog *watchdog)
 {
 	int64_t until = clock_now() + PERIOD, left = PERIOD, most = PERIOD;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the counters as families of series. A name, once released, keeps its meaning and its labels. */
+/* Writes the counters as metric families. Once released, a name keeps its meaning and its labels. */
 #include "serve/dotdir/metrics.h"
 
 #include <inttypes.h>
@@ -111,7 +111,7 @@ static void metrics_switches(struct serve *serve, FILE *out)
 
 static void metrics_requests(const struct serve *serve, FILE *out)
 {
-	/* Ended is read first: the difference cannot become negative. */
+	/* Reads the ended requests first, so that the difference cannot become negative. */
 	uint64_t ended = stats_sum(serve, offsetof(struct counters, ended));
 	uint64_t begun = stats_sum(serve, offsetof(struct counters, begun)), n;
 
@@ -197,8 +197,8 @@ static void metrics_simple(const struct serve *serve, FILE *out)
 	}
 }
 
-/* offset: of a struct counter_times. The bounds are below a second but the last two, so none is a whole number, which
- * the two formats of Prometheus would write in two ways. */
+/* offset: of a struct counter_times. All bounds but the last two are below a second, so none of them is a whole number:
+ * the two formats of Prometheus would write a whole number differently. */
 static void metrics_histogram(const struct serve *serve, FILE *out, const char *name, const char *help, size_t offset)
 {
 	uint64_t sum = stats_sum(serve, offset + offsetof(struct counter_times, sum)), total = 0;
@@ -231,7 +231,7 @@ static void metrics_stalls(const struct serve *serve, FILE *out)
 
 /* ---- members ---- */
 
-/* Each state of each member, so that a rule can ask for one. */
+/* Writes a series per member and state, so that a rule can ask for one state. */
 static void metrics_member_states(const struct serve *serve, FILE *out)
 {
 	static const char *const states[] = { "ok", "suspect", "missing" };
@@ -305,7 +305,7 @@ static void metrics_protection(struct serve *serve, FILE *out)
 	metrics_number(out, "degraded", "gauge", "1 while members of the volume are missing.", report.is_degraded);
 }
 
-/* Of a volume of one member the counters of all reads say the same. */
+/* Skipped for a volume of one member: the counters of all reads say the same. */
 static void metrics_members(struct serve *serve, FILE *out)
 {
 	if (!serve->route)

@@ -7,13 +7,13 @@
 #include "base/json.h"
 #include "serve/serve.h"
 
-/* The counter at this offset in struct counters: of all threads, */
+/* Values of the counter at this offset in struct counters: the sum over all threads, */
 uint64_t stats_sum(const struct serve *serve, size_t offset);
-/* of the one that reads ahead of walkers, */
+/* that of the thread that reads ahead of walkers, */
 uint64_t stats_ahead(const struct serve *serve, size_t offset);
-/* and of the one that reads what users announce. */
+/* and that of the thread that reads files users announce. */
 uint64_t stats_wishes(const struct serve *serve, size_t offset);
-/* Of a volume of several members, by number: "ok", "suspect" or "missing". */
+/* The state of a member of several: "ok", "suspect" or "missing". */
 const char *stats_member_state(const struct serve *serve, uint32_t number, int64_t now);
 
 void stats_write(struct serve *serve, struct json *json);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Works it out anew: what the catalogue says of it is not asked. */
+/* Computes the digest anew and does not trust the one in the catalogue. */
 #include "serve/opening/digest.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The digest that a mount asks for with digest=. */
+/* Checks the digest that a mount option digest= asks for. */
 #pragma once
 #include "base/error.h"
 #include "image/catalogue.h"

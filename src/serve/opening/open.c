@@ -72,8 +72,8 @@ static int open_load_index(struct serve *serve, const struct version *version, c
 	return 0;
 }
 
-/* A member that came back while the version was loaded was noted in those alone that were in the table: the control
- * thread looks again. */
+/* A member that came back while the version was being loaded is known only to versions in the table: the control thread
+ * has to look again. */
 static void open_note_missing(struct serve *serve, const struct generation *generation)
 {
 	const struct members *members = &generation->index->members;

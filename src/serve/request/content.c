@@ -152,7 +152,7 @@ static void content_come_back(struct content *content)
 	content_spare(contents, content);
 }
 
-/* A READ that is about to be answered with so many bytes. */
+/* Counts a READ that is about to be answered with this many bytes. */
 static void content_tally(struct worker *worker, const struct channel_request *request, uint64_t bytes)
 {
 	struct counters *counters = &worker->counters;

@@ -215,7 +215,8 @@ static void session_guard(struct session *session)
 		log_debug("nothing is stored into the page cache, as nothing could end that: %s", why.reason);
 }
 
-/* In the order in which they need each other; the control thread last, which tells the others of members that come. */
+/* Starts the threads in the order in which they need each other; the control thread comes last, because it tells the
+ * others about members that join. */
 static int session_start_threads(struct serve *serve, struct error *err)
 {
 	static int (*const start[])(struct serve *serve, struct error *err) = {
@@ -403,7 +404,7 @@ bool session_free(struct session *session)
 		array_close(session->serve.volume);
 	}
 	mount_farewell(session->mount);
-	if (is_stuck) /* a thread or a device still has the rest, which ends with the process */
+	if (is_stuck) /* a thread or a device still uses the rest, which the end of the process frees */
 		return false;
 	ahead_free(session->serve.ahead);
 	wishes_free(session->serve.wishes);
