@@ -240,7 +240,7 @@ static bool load_is_shown(const struct load *load, const struct members *members
 	return load->newest <= load->seen || showing >= least || showing == there;
 }
 
-/* Of any of the members that still name what was in force before the newest one. */
+/* Loads the former catalogue from any member that still names the one in force before the newest. */
 static int load_former_copy(struct load *load, uint32_t count, struct superblock *ret_super, struct catalogue *ret,
 			    struct error *err)
 {
@@ -258,7 +258,7 @@ static int load_former_copy(struct load *load, uint32_t count, struct superblock
 	return r;
 }
 
-/* The members that name the newest one have all of it as well. */
+/* Members that name the newest catalogue also have everything that the former one names. */
 static int load_former(struct load *load, struct superblock *super, struct catalogue *catalogue, struct error *err)
 {
 	struct catalogue former = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A window goes over the column. A piece that it cuts stays in it for the next step, so nothing is read twice. */
+/* A window moves over the column. A piece that its end cuts stays in it for the next step, so nothing is read twice. */
 #include "volume/column_reader.h"
 
 #include <errno.h>
@@ -86,7 +86,7 @@ static int column_reader_read_block(struct column_reader *reader, uint64_t at, u
 	return 0;
 }
 
-/* Two members may each have a block that cannot be read, and not the same one. */
+/* Reads block by block: two members may both have unreadable blocks, but different ones. */
 static int column_reader_fill_blocks(struct column_reader *reader, uint64_t want, struct error *err)
 {
 	uint64_t length;

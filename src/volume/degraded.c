@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts who is there, and skips sequences. */
+/* Counts the members that are there, and skips sequence numbers. */
 #include "volume/degraded.h"
 
 #include <errno.h>
@@ -60,7 +60,7 @@ int degraded_check(const struct members *members, const bool *is_missing, enum d
 
 /* --- what the catalogue says --- */
 
-/* Of two halves only one has member 0: it takes the even blocks of sequences, the other one the odd blocks. */
+/* Only one of two halves has member 0: it takes even blocks of sequence numbers, the other half takes odd ones. */
 static bool degraded_is_own(bool has_first, uint64_t block)
 {
 	return (block & 1) != has_first;

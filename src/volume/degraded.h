@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Changing a volume of which members are missing: whether that may be, and what the catalogue says of them then.
- * README.md has the reasons. */
+/* Decides whether a volume may be changed while members are missing, and records that in the catalogue. README.md has
+ * the reasons. */
 #pragma once
 #include "image/catalogue.h"
 

@@ -30,7 +30,7 @@ static const struct members *replacement_members(const struct replacement *repla
 
 /* --- what must be copied --- */
 
-/* The member's own column of a group, which it has as is: false, none. */
+/* Finds the member's own column of a group; false: it has none. */
 static bool replacement_find(const struct replacement *replacement, const struct member_group *group, uint64_t *ret)
 {
 	const uint64_t *columns = &replacement_members(replacement)->columns[group->first_column];
@@ -43,8 +43,8 @@ static bool replacement_find(const struct replacement *replacement, const struct
 	return false;
 }
 
-/* Where a group can be read: members that are there are in use. The former one comes last, as it may be on its way out.
- * Returns how many. */
+/* The columns from which a group can be read: those on members that are there. The member that is replaced comes last,
+ * as it may be failing. Returns how many. */
 static uint32_t replacement_sources(const struct replacement *replacement, uint32_t number,
 				    uint64_t ret[DSFS_COPIES_MAX])
 {
@@ -155,7 +155,7 @@ uint64_t replacement_size(const struct replacement *replacement)
 
 /* --- the record --- */
 
-/* So many segments side by side share a sum. */
+/* The number of adjacent segments that share a sum. */
 static uint64_t replacement_stride(const struct replacement *replacement)
 {
 	uint64_t segments = replacement_size(replacement) >> replacement_members(replacement)->segment_log;
@@ -178,7 +178,7 @@ static uint64_t replacement_sum(const struct replacement_column *column)
 	return checksum_64(what, sizeof(what));
 }
 
-/* Of each place the sum that it has when all its columns are there. */
+/* For each place, the sum that it has when all its columns, or all that are done, are there. */
 static uint64_t *replacement_expect(const struct replacement *replacement, bool only_done)
 {
 	uint64_t *sums = calloc(DSFS_REPLACED_COUNT, sizeof(*sums));
@@ -202,7 +202,7 @@ static void replacement_describe(const struct replacement *replacement, struct r
 	memcpy(record->catalogue_sha256, super->catalogue_sha256, sizeof(record->catalogue_sha256));
 }
 
-/* What was copied under a catalogue that never came before this one may be anything. */
+/* Columns that were copied under a catalogue from which this one does not descend may hold anything. */
 static bool replacement_is_ancestor(const struct replacement *replacement, const struct replacement_record *found)
 {
 	const struct superblock *super = &replacement->transaction->super;
@@ -305,7 +305,7 @@ static int batch_check_write(struct batch *batch, const struct batch_write *writ
 	return r < 0 ? r : interrupt_check(err);
 }
 
-/* What was written is on the medium; then the record says so. end: behind the last column. */
+/* Flushes and reads back what was written, then marks it as done in the record. end: behind the last column. */
 static int batch_finish(struct batch *batch, uint32_t end, struct error *err)
 {
 	struct replacement *replacement = batch->replacement;
@@ -349,8 +349,8 @@ static int replacement_record(const struct replacement_record *record, struct fi
 	return r < 0 ? r : source_flush(&file->source, err);
 }
 
-/* First a record of no state, so that whatever lies where the sums go says nothing, and the device is known again;
- * unless what they say is true. */
+/* Unless the sums on the device are valid, first writes a record without a state: it identifies the device, and the
+ * bytes where the sums go are not taken for sums. */
 static int replacement_begin(struct replacement *replacement, struct file_source *file, struct error *err)
 {
 	auto_free uint64_t *sums = replacement_expect(replacement, true);

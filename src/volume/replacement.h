@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Another device, or the same one when it is back, takes the place of a member: its columns are copied from those that
- * hold the same, and the catalogue names it when it has them all. README.md has the reasons. */
+/* Replaces a member by another device, or by itself after it was away: copies its columns from members that hold the
+ * same bytes, and puts it into the catalogue when it has them all. README.md has the reasons. */
 #pragma once
 #include "base/progress.h"
 #include "volume/replacement_record.h"
@@ -31,16 +31,18 @@ struct replacement {
 	struct progress *progress; /* may be NULL */
 };
 
-/* What must be copied. */
+/* Lists the columns that must be copied. */
 must_check int replacement_plan(struct replacement *replacement, struct error *err);
-/* Bytes that the new one must have at least: everything that is there lies below. */
+/* The least size of the new member: all existing columns lie below it. */
 uint64_t replacement_size(const struct replacement *replacement);
-/* What of it file has already, by the record of a run that was cut off. A record of something else: nothing. */
+/* Finds the columns that file already has, by the record of an interrupted run. Finds nothing if the record belongs to
+ * something else. */
 must_check int replacement_resume(struct replacement *replacement, struct file_source *file, struct error *err);
-/* What nobody has any more: lost_bytes and lost_versions. After replacement_resume(), as what was copied is there. */
+/* Sets lost_bytes and lost_versions: content that no member has any more. Call it after replacement_resume(), so that
+ * copied columns count as present. */
 must_check int replacement_find_lost(struct replacement *replacement, struct error *err);
 /* Copies the rest, flushes it and reads it back. Whenever it is cut off, replacement_resume() finds what was done. */
 must_check int replacement_copy(struct replacement *replacement, struct file_source *file, struct error *err);
-/* Groups that lack a column on another member, which is missing or stale as the transaction has it. */
+/* How many groups lack a column on another member, because the transaction has that member as missing or stale. */
 uint32_t replacement_incomplete(const struct replacement *replacement);
 void replacement_close(struct replacement *replacement);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The record of a replacement: what a device that is to take the place of a member has of its columns. */
+/* The record of a replacement: which columns a device already has that is to replace a member. */
 #pragma once
 #include <stdbool.h>
 
@@ -17,10 +17,10 @@ struct replacement_record {
 bool replacement_record_read(struct file_source *file, struct replacement_record *ret);
 must_check int replacement_record_write(struct file_source *file, const struct replacement_record *record,
 					struct error *err);
-/* There is none any more. */
+/* Removes the record. */
 must_check int replacement_record_clear(struct file_source *file, struct error *err);
 
-/* Of bits of the member's columns, side by side: a sum of which columns they are, and how long. */
+/* For each range of adjacent segments, a sum over the positions, births and lengths of the columns there. */
 must_check int replacement_record_read_sums(struct file_source *file, uint64_t *sums, struct error *err);
 /* former: what is there, so that only blocks with changes are written; NULL: not known. */
 must_check int replacement_record_write_sums(struct file_source *file, const uint64_t *sums, const uint64_t *former,

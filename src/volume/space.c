@@ -394,7 +394,7 @@ static int space_compare_number(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* Of a segment; held_count or more: it has none. */
+/* The bit of a segment; held_count or more: it has none. */
 static uint64_t space_bit(const struct space *space, uint64_t segment)
 {
 	const uint64_t *found;

@@ -97,7 +97,7 @@ static int transaction_alloc(struct transaction *transaction, uint32_t count, st
 	return 0;
 }
 
-/* Nothing is written to a member that leaves: one that has become read-only is read. */
+/* Nothing is written to a member that leaves, so it may be read-only. */
 static int transaction_lock_leaving(struct transaction_member *member, struct site *site, struct error *err)
 {
 	struct error why = { 0 };
@@ -176,8 +176,8 @@ static uint32_t transaction_copies(const struct transaction *transaction)
 	return 1u + last->redundant;
 }
 
-/* What is missing may be a file where others are. Of a device nobody sees how large it is: no more is believed of it
- * than what one that is there has. */
+/* A missing member may be a file where the others are. If it is a device, nobody can check its size: it counts as no
+ * larger than a device that is there. */
 static uint64_t transaction_capacity(const struct transaction *transaction, uint32_t number)
 {
 	uint64_t size = transaction->catalogue.members.list[number].size, most = 0;
