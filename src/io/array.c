@@ -32,7 +32,7 @@ static int array_find(struct source *source, uint32_t member, struct source **re
 	return 0;
 }
 
-/* Of several members the one that failed is named. */
+/* With several members, the error names the one that failed. */
 static int array_blame(struct source *source, uint32_t member, int r, struct error *err)
 {
 	return r < 0 && array_cast(source)->count > 1 ? error_wrap(err, r, "member %" PRIu32, member) : r;
@@ -117,7 +117,7 @@ int array_new(uint32_t count, struct array_source **ret, struct error *err)
 	return 0;
 }
 
-/* A read is laid out for all members, as it may go to another one when this one fails. */
+/* Reads are aligned for the largest block of any member, as another member may have to serve them. */
 static void array_align(struct array_source *array)
 {
 	uint32_t block = 0;
@@ -179,15 +179,15 @@ int array_reserve(struct array_source *array, struct error *err)
 	return 0;
 }
 
-/* Its geometry is looked at by those alone who read it. */
+/* The geometry of a slot is used only by threads that read the slot, so it may be set first. */
 static void array_enter(struct array_source *array, uint32_t slot, struct file_source *file)
 {
 	file_note(&array->geometry[slot], &file->geometry);
 	__atomic_store_n(&array->files[slot], file, __ATOMIC_RELEASE);
 }
 
-/* While the descriptor changes, others may read by it: until then the file that is there counts as direct, which suits
- * both, and as what has a size of its own. */
+/* Others may read while the descriptor changes. Until then the file counts as direct if either of them is, as that
+ * alignment suits both, and as a block device if either of them is. */
 static int array_replace(struct array_source *array, uint32_t slot, struct file_source *file, struct error *err)
 {
 	struct file_geometry *there = &array->files[slot]->geometry, both = file->geometry, former = *there;

@@ -14,8 +14,8 @@ struct array_source {
 	struct file_source **files;
 	int *fds;                       /* theirs, as an engine takes them, */
 	struct file_geometry *geometry; /* and what they are, as a reader takes it: logical_block is the largest */
-	/* Set by the owner, or NULL: whether a member does not answer. It is read with -ETIMEDOUT then, has no size,
-	 * and nobody waits for it. */
+	/* Set by the owner, or NULL: whether a member does not answer. Then reads of it fail with -ETIMEDOUT at once,
+	 * and its size is 0. */
 	bool (*is_silent)(const void *owner, uint32_t slot);
 	const void *owner;
 };
@@ -28,8 +28,8 @@ struct file_source *array_put(struct array_source *array, uint32_t slot, struct 
 must_check int array_reserve(struct array_source *array, struct error *err);
 /* Whether the slot has a member. Other threads may adopt one meanwhile. */
 bool array_has(const struct array_source *array, uint32_t slot);
-/* Takes file on success: it gets the descriptor's number that the slot has, and comes in the place of what was there,
- * or of nothing. Not for larger logical blocks than those of all others. Other threads may read meanwhile. */
+/* Takes file on success: it gets the slot's descriptor number and replaces the member in the slot, if there is one. Its
+ * logical blocks must not be larger than those of all others. Other threads may read meanwhile. */
 must_check int array_adopt(struct array_source *array, uint32_t slot, struct file_source *file, struct error *err);
 /* An array of this one, which it takes on success. */
 must_check int array_of(struct file_source *file, struct array_source **ret, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A read has memory and a descriptor of its own, so it can be left with whoever keeps it. It is freed by the last of
- * the two who know it: the thread, and the caller or, once it is left, the list. */
+/* A read has its own memory and descriptor, so it can be abandoned to a list of reads that still hang. Whoever uses it
+ * last frees it: its thread or, if it came back in time, the caller. */
 #include "io/bounded.h"
 
 #include <errno.h>
@@ -29,8 +29,8 @@ struct bounded {
 	int result;
 	struct error err;
 	struct wake wake;
-	bool is_done, is_left; /* under the lock, as the next */
-	struct bounded *next;  /* of those that are left */
+	bool is_done, is_left; /* under the lock, as is next */
+	struct bounded *next;  /* in the list of abandoned reads */
 };
 
 static pthread_mutex_t bounded_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -85,7 +85,8 @@ static void *bounded_main(void *argument)
 	return NULL;
 }
 
-/* As by F_DUPFD_CLOEXEC, which ThreadSanitizer does not see: it would take the number for what it was before. */
+/* Like F_DUPFD_CLOEXEC. ThreadSanitizer does not see that call: it would take the number for the file that had it
+ * before. */
 static int bounded_dup(int fd, int *ret, struct error *err)
 {
 	*ret = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -128,7 +129,7 @@ static int bounded_start(struct bounded *bounded, struct error *err)
 	return r < 0 ? error_set(err, r, "cannot start a thread for a read: %s", strerror(-r)) : 0;
 }
 
-/* Whether it has come back. If not it is the list's. */
+/* Returns whether the read has come back. If not, it is in the list and belongs to its thread. */
 static bool bounded_wait(struct bounded *bounded, int64_t patience)
 {
 	int64_t until = clock_now() + patience, left;
@@ -151,7 +152,7 @@ static bool bounded_wait(struct bounded *bounded, int64_t patience)
 	return is_done;
 }
 
-/* Takes it. */
+/* Waits for the read and frees it, or leaves it to its thread. */
 static int bounded_finish(struct bounded *bounded, int64_t patience, uint8_t *buffer, struct error *err)
 {
 	int r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads of files and devices that may hang, each by a thread of its own, for which the caller waits for a bounded time.
- * After that the read is left, and nobody waits for that file or device again before it lets go of it. */
+/* Reads files and devices that may hang: a thread of its own does the read, and the caller waits for a limited time.
+ * Then it abandons the read; until that returns, further reads of the same file or device fail at once. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 
 typedef int bounded_read_fn(int fd, uint64_t offset, uint8_t *buffer, size_t length, struct error *err);
 
-/* As read() with these arguments. -ETIMEDOUT: it has not come back in time, or an earlier one of the same file or
- * device has not yet. patience: ns. The buffer and the descriptor are the caller's in any case. Any thread. */
+/* Like calling read() with these arguments. -ETIMEDOUT: it did not return in time, or an earlier read of the same file
+ * or device still hangs. patience: ns. The buffer and the descriptor stay the caller's in any case. Any thread. */
 must_check int bounded_read(bounded_read_fn *read, int64_t patience, int fd, uint64_t offset, uint8_t *buffer,
 			    size_t length, struct error *err);

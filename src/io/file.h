@@ -15,7 +15,7 @@ struct file_geometry {
 	uint64_t size;
 };
 
-#define FILE_PATIENCE INT64_C(5000000000) /* of who must not wait for a device */
+#define FILE_PATIENCE INT64_C(5000000000) /* for callers that must not wait for a device */
 
 enum file_mode { FILE_READ, FILE_WRITE, FILE_CREATE, FILE_UNNAMED };
 
@@ -23,8 +23,7 @@ struct file_source {
 	struct source source;
 	struct file_geometry geometry;
 	int fd;
-	int64_t patience; /* ns after which a read fails that has not come back (io/bounded.h), 0: never; set before
-			   * others read */
+	int64_t patience; /* ns after which a hanging read fails (io/bounded.h); 0: never; set before others read */
 };
 
 /* FILE_READ: O_RDONLY. FILE_WRITE: an existing volume, opened exclusively (O_EXCL on a device, a write
@@ -38,7 +37,8 @@ must_check int file_open_site(struct site *site, enum file_mode mode, struct fil
 /* A volume that another process opened with O_RDONLY and handed over; takes fd on success. */
 must_check int file_adopt(int fd, struct file_source **ret, struct error *err);
 void file_close(struct file_source *file);
-/* What is behind a descriptor is something else now. Other threads may read meanwhile, all but logical_block. */
+/* Notes that a descriptor now leads to something else. Other threads may read everything but logical_block
+ * meanwhile. */
 void file_note(struct file_geometry *geometry, const struct file_geometry *now);
 
 static inline bool file_is_direct(const struct file_geometry *geometry)

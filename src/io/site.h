@@ -18,9 +18,9 @@ struct site {
 
 #define SITE_NONE ((struct site){ .file = -1, .folder = -1 })
 
-/* Whether both are one file, or one block device whatever its names. */
+/* Whether both are the same file, or the same block device under any name. */
 bool site_is_same(const struct stat *a, const struct stat *b);
-/* What an errno of open(2) says about a path, and what to do; -code. */
+/* Turns an errno of open(2) into a message that says what to do; returns -code. */
 must_check int site_refuse(int code, struct error *err);
 /* What path leads to. -ENOENT: nothing. */
 must_check int site_find(const char *path, struct site *ret, struct error *err);

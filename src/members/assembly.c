@@ -20,7 +20,7 @@
 
 struct search {
 	uint8_t uuid[16]; /* of the volume */
-	bool is_bounded;  /* a device that does not answer counts as one that is not there */
+	bool is_bounded;  /* a device that does not answer counts as missing */
 	struct topology topology;
 	struct candidate *items;
 	uint32_t count;

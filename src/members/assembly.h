@@ -15,7 +15,7 @@ struct assembly {
  * must be there that every byte is: -ENOLINK with the names of those that are missing or stale; -EXDEV: one is of
  * another volume; -ENOTUNIQ: one is there twice; -EBADMSG: one went ways of its own. */
 must_check int assembly_open(const char *volume, struct assembly *ret, struct error *err);
-/* The same for who must not wait for a device: one that does not answer in time is not there. Reads of the array are
- * bounded as well (io/bounded.h). */
+/* The same for callers that must not wait for a device: one that does not answer in time counts as missing. Reads of
+ * the array are bounded as well (io/bounded.h). */
 must_check int assembly_open_bounded(const char *volume, struct assembly *ret, struct error *err);
 void assembly_close(struct assembly *assembly); /* its contents */

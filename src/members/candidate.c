@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens one file or device and reads what it says. */
+/* Opens one file or device and reads its superblock and its table of members. */
 #include "members/candidate.h"
 
 #include <errno.h>

@@ -23,8 +23,8 @@ struct candidate {
 	bool counts;   /* it is a member, as far as is known */
 };
 
-/* Opens it for reading and looks at its superblock; topology NULL: not at its identity. is_bounded: nobody waits for it
- * for long, now and later (io/file.h). */
+/* Opens it for reading and reads its superblock, and its identity unless topology is NULL. is_bounded: reads of it fail
+ * instead of hanging, now and later (io/file.h). */
 must_check int candidate_open(const char *name, const struct topology *topology, bool is_bounded,
 			      struct candidate *ret, struct error *err);
 void candidate_close(struct candidate *candidate); /* what was not taken */

@@ -44,7 +44,7 @@ static void fetch_add_payload(struct read_range *range, uint64_t head)
 	run->iov_len = round_up(run->iov_len, op_align(op));
 }
 
-/* From which block to which the device is read, and where to. */
+/* Decides which blocks are read, and into which buffers. */
 static void fetch_lay_out(struct read_range *range)
 {
 	const struct read_op *op = range->fetch.op;
@@ -100,7 +100,7 @@ static uint32_t fetch_best(const struct read_fetch *fetch, const uint64_t *copie
 	return route_choose(route, members, count, now);
 }
 
-/* The copy that will be there soonest; when that fails, the others in turn. */
+/* Chooses the copy that should arrive first; after failures, the other copies in turn. */
 static void fetch_choose(struct read_fetch *fetch, int64_t now)
 {
 	uint64_t copies[DSFS_COPIES_MAX];

@@ -3,7 +3,7 @@
 #pragma once
 #include "read/op.h"
 
-/* Where the bytes lie that it reads: as many places as there are. */
+/* The addresses of all copies of the bytes that it reads; returns how many. */
 uint32_t fetch_copies(const struct read_fetch *fetch, uint64_t ret[DSFS_COPIES_MAX]);
 enum fetch_wait {
 	FETCH_FINE,  /* it does not wait, or not in vain */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The score of a member is what a read there is expected to wait: (reads under way + 1) times its latency, which is
- * what it was or, if that is more, the time for which nothing has come back. A member that is stuck thus gets worse by
- * itself. Several threads may choose the same member at once; the next ones see it. */
+/* The score of a member is the time that a read there is expected to take: (reads under way + 1) times its latency, or
+ * times the time since anything came back if that is longer. So a member that is stuck gets worse by itself. Several
+ * threads may choose the same member at once; the next ones see it. */
 #include "read/route.h"
 
 #include <errno.h>
@@ -52,7 +52,7 @@ bool route_is_suspect(const struct route *route, uint32_t number, int64_t now)
 	return ROUTE_LOAD(member->failures) >= ROUTE_FAILURES || route_is_silent(member, now);
 }
 
-/* One read in a while shows whether it is well again. */
+/* Now and then one read of a suspect member tests whether it is well again. */
 static bool route_may_probe(struct route_member *member, int64_t now)
 {
 	int64_t last = ROUTE_LOAD(member->probed);
@@ -66,7 +66,8 @@ static void route_progress(const struct route *route, struct route_member *membe
 	ROUTE_STORE(member->passed, ROUTE_LOAD(route->ended));
 }
 
-/* Of ROUTE_FADE, what has passed since the member's last read: by the clock, and by the reads of others. */
+/* How much of ROUTE_FADE has passed since the member's last read: by the clock or by the reads of others, whichever is
+ * less. */
 static int64_t route_faded(const struct route *route, const struct route_member *member, int64_t now)
 {
 	int64_t since = now - ROUTE_LOAD(member->progress);
@@ -78,7 +79,7 @@ static int64_t route_faded(const struct route *route, const struct route_member 
 	return since > 0 ? since : 0;
 }
 
-/* The latency on its way back to the base since the last read. */
+/* The latency, as far as it has faded back to the base since the last read. */
 static int64_t route_fade(const struct route *route, const struct route_member *member, int64_t now)
 {
 	int64_t base = ROUTE_LOAD(member->base), above = ROUTE_LOAD(member->latency) - base;
@@ -103,7 +104,7 @@ static double route_score(const struct route *route, const struct route_member *
 	return ((double)ROUTE_LOAD(member->under_way) + 1) * (double)(latency > 0 ? latency : 1);
 }
 
-/* Whether it comes behind all that need not be avoided. */
+/* Whether every member that need not be avoided is preferred to this one. */
 static bool route_avoids(struct route *route, uint32_t number, int64_t now)
 {
 	struct route_member *member = &route->members[number];
@@ -137,7 +138,7 @@ void route_begin(struct route *route, uint32_t number, int64_t now)
 
 	if (atomic_fetch_add_explicit(&member->under_way, 1, memory_order_relaxed))
 		return;
-	ROUTE_STORE(member->latency, route_fade(route, member, now)); /* as far as it faded while nothing was read */
+	ROUTE_STORE(member->latency, route_fade(route, member, now)); /* as far as it faded while idle */
 	route_progress(route, member, now);
 }
 

@@ -11,15 +11,15 @@
 
 #define ROUTE_SILENCE  INT64_C(100000000)  /* ns without progress after which a member is suspect, at least; */
 #define ROUTE_SLOWER   8                   /* as many times its base latency, too */
-#define ROUTE_FADE     INT64_C(100000000)  /* ns in which a high latency fades to the base, to be tried again; */
-#define ROUTE_FADES    512                 /* reads of others that it takes, too: such tries are few of all reads */
+#define ROUTE_FADE     INT64_C(100000000)  /* ns in which a high latency fades to the base, for another try; */
+#define ROUTE_FADES    512                 /* it takes this many reads of others, too, so that such tries stay rare */
 #define ROUTE_FAILURES 3u                  /* one after the other, after which it is suspect */
 #define ROUTE_PROBE    INT64_C(1000000000) /* ns between two reads that try a suspect one after failures */
 
 struct route_member {
 	_Atomic uint32_t under_way;
 	_Atomic uint32_t failures;  /* since the last read that succeeded */
-	_Atomic int64_t latency;    /* ns, rises at once and fades; of a read that waited for nothing else: base */
+	_Atomic int64_t latency;    /* ns, rises at once and fades; base: of a read that waited for no other */
 	_Atomic int64_t base;
 	_Atomic int64_t progress;   /* when the last read ended, or the first of those under way began; */
 	_Atomic uint64_t passed;    /* route.ended then */
@@ -36,14 +36,15 @@ struct route {
 must_check int route_new(uint32_t count, struct route **ret, struct error *err);
 void route_free(struct route *route); /* NULL does nothing */
 
-/* Of these members, the number in the list of the one to read from. */
+/* Chooses one of these members to read from; returns its index in the list. */
 uint32_t route_choose(struct route *route, const uint32_t *members, uint32_t count, int64_t now);
-/* A read of a member begins; it ended, having begun then. result: bytes, or not more than 0 when it failed. */
+/* Call when a read of a member begins, and when one that began at begun has ended. result: bytes; 0 or less: it
+ * failed. */
 void route_begin(struct route *route, uint32_t member, int64_t now);
 void route_end(struct route *route, uint32_t member, int64_t begun, int64_t now, int64_t result);
-/* ns for which nothing of what it has under way has come back; 0: it has nothing under way. */
+/* ns since any of its reads under way has come back; 0: none is under way. */
 int64_t route_silence(const struct route *route, uint32_t member, int64_t now);
-/* ns that a read of it takes now. */
+/* ns that a read of the member is expected to take now. */
 int64_t route_latency(const struct route *route, uint32_t member, int64_t now);
-/* Silent for long with reads under way, or failing. */
+/* Whether it has been silent for long with reads under way, or keeps failing. */
 bool route_is_suspect(const struct route *route, uint32_t member, int64_t now);

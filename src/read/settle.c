@@ -105,8 +105,8 @@ static struct reader_place settle_place(const struct read_fetch *fetch, const st
 				      .chunk = chunk };
 }
 
-/* EIO is what many devices say of a sector and of the way to it. While other reads of the member succeed it is taken
- * for a sector. */
+/* Many devices report EIO both for a bad sector and for a failed path. While other reads of the member succeed, it
+ * counts as a bad sector. */
 static bool settle_may_be_a_sector(const struct read_op *op, const struct read_fetch *fetch)
 {
 	const struct route *route = op->reader->setup.route;
