@@ -19,8 +19,8 @@
 #include "source/archive/tar_decode.h"
 #include "source/archive/tar_jail.h"
 
-#define TAR_CHILD_PIPE 1048576 /* bytes, where the user may have so many */
-#define TAR_CHILD_WAIT 200     /* milliseconds between looks at whether a signal came to another thread */
+#define TAR_CHILD_PIPE 1048576 /* bytes, if the user's limit allows it */
+#define TAR_CHILD_WAIT 200     /* milliseconds between checks for a signal that another thread took */
 
 /* The archives, then the pipe. */
 struct tar_child_files {
@@ -98,7 +98,7 @@ static void tar_child_say(int out, const char *text)
 		_exit(EXIT_FAILURE);
 }
 
-/* In the new process. files: with the pipe. */
+/* Runs in the child process. files: includes the pipe. */
 static void __attribute__((noreturn)) tar_child_main(const struct tar_child_setup *setup,
 						      struct tar_child_files *files)
 {
@@ -157,7 +157,7 @@ int tar_child_open(const struct tar_child_setup *setup, struct tar_child *ret, s
 	return r;
 }
 
-/* It is a zombie until tar_child_close(), so its number is nobody else's. */
+/* The child stays a zombie until tar_child_close(), so its pid cannot be reused. */
 void tar_child_stop(const struct tar_child *child)
 {
 	if (child->pid > 0)

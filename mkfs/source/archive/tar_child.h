@@ -18,10 +18,10 @@ struct tar_child_setup {
 	const struct temp *temp;
 };
 
-/* Opens all archives and forks: before there are threads. */
+/* Opens all archives and forks. Call it before any thread is started. */
 must_check int tar_child_open(const struct tar_child_setup *setup, struct tar_child *ret, struct error *err);
 void tar_child_stop(const struct tar_child *child); /* its stream ends; any thread */
 void tar_child_close(struct tar_child *child); /* ends it; a zeroed one as well */
-/* A tar_stream_source: the argument is a struct tar_child. At the end of the stream, which has no such end, it is an
- * error that says how the process ended. */
+/* A tar_stream_source whose argument is a struct tar_child. The stream ends with a message, so the end of the pipe is
+ * an error, which says how the process ended. */
 int64_t tar_child_read(void *child, void *to, size_t room, struct error *err);

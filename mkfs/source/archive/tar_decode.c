@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One archive after the other, and those inside them where they stand. */
+/* Decodes one archive after the other, and nested archives where they occur. */
 #include "source/archive/tar_decode.h"
 
 #include <archive.h>
@@ -19,7 +19,7 @@
 #include "source/archive/tar_unpack.h"
 
 #define TAR_DECODE_BUFFER (256u << 10)
-#define TAR_DECODE_DEPTH  8u                 /* archives inside each other */
+#define TAR_DECODE_DEPTH  8u                 /* levels of nested archives */
 #define TAR_DECODE_GROWTH 1000u              /* times its size an archive may grow */
 #define TAR_DECODE_FREE   (UINT64_C(256) << 20) /* below this it may grow as it likes */
 #define TAR_DECODE_XATTRS 4096u
@@ -28,7 +28,7 @@ struct tar_decode {
 	const struct tar_decode_setup *setup;
 	const char *name; /* of the archive on the command line */
 	uint64_t taken;   /* bytes of it so far */
-	uint64_t grown;   /* and what these became, in archives inside it as well */
+	uint64_t grown;   /* bytes that these became, nested archives included */
 	uint8_t *out;     /* TAR_DECODE_BUFFER, waiting to be written */
 	size_t out_used;
 	uint8_t *xattrs;  /* DSFS_XATTRS_MAX */
@@ -40,7 +40,7 @@ struct tar_decode_level {
 	struct archive *archive;
 	struct tar_decode_level *outer; /* NULL: reads fd */
 	int fd;
-	const char *prefix; /* folder of what it holds: "" or "a/b/" */
+	const char *prefix; /* folder that its contents go to: "" or "a/b/" */
 	unsigned depth;
 	struct tar_unpack *unpack;
 	uint8_t *buffer; /* TAR_DECODE_BUFFER */
@@ -50,7 +50,7 @@ static int tar_decode_level(struct tar_decode_level *level, struct error *err);
 
 /* --- output --- */
 
-/* The packer reads all or is gone. */
+/* A write fails only if the packer is gone. */
 static int tar_decode_write(int fd, const void *bytes, size_t length, struct error *err)
 {
 	const uint8_t *next = bytes;
@@ -119,7 +119,7 @@ static const char *tar_decode_reason(struct archive *archive)
 	return text ? text : "no reason was given";
 }
 
-/* Bytes of the archive, as they lie in the file or in the archive around it. */
+/* Reads raw bytes of the archive, from the file or from the archive around it. */
 static int64_t tar_decode_take(void *argument, void *to, size_t room, const char **reason)
 {
 	struct tar_decode_level *level = argument;
@@ -141,8 +141,8 @@ static int64_t tar_decode_take(void *argument, void *to, size_t room, const char
 	return n;
 }
 
-/* The next bytes of the tar itself. What compresses to a thousandth is nothing that anybody wants to keep, only much of
- * it. */
+/* Reads the next bytes of the decompressed tar. Whatever compresses to a thousandth is not worth keeping; there is just
+ * much of it. */
 static int64_t tar_decode_next(struct tar_decode_level *level, const char **reason)
 {
 	struct tar_decode *decode = level->decode;
@@ -203,8 +203,8 @@ static void tar_decode_close(struct tar_decode_level *level)
 	free(level->buffer);
 }
 
-/* The rest behind the end of the archive: padding, and the sums of what was compressed. Who writes to a pipe need not
- * know that nobody wants it. */
+/* Reads what follows the end of the tar: padding, and the checksums of the compressed data. It also spares a program
+ * that writes to our pipe an early end of the pipe. */
 static int tar_decode_drain(struct tar_decode_level *level, struct error *err)
 {
 	const char *reason = NULL;
@@ -284,7 +284,8 @@ static int tar_decode_add_xattr(struct tar_decode *decode, const struct tar_deco
 	return 0;
 }
 
-/* The set as a volume has it; *ret_length is 0 without any. Symbolic links have none on Linux. */
+/* Builds the set of attributes in the form of a volume; *ret_length is 0 if there are none. Symbolic links have none on
+ * Linux. */
 static int tar_decode_xattrs(struct tar_decode *decode, struct archive_entry *entry, const char *path,
 			     uint32_t *ret_length, struct error *err)
 {
@@ -334,8 +335,8 @@ static int tar_decode_send(struct tar_decode *decode, const struct tar_stream_en
 	return r < 0 ? r : tar_decode_put(decode, decode->xattrs, head->xattrs_length, err);
 }
 
-/* Of a time before 1970 in a PAX header libarchive takes off the seconds and adds the fraction. In the last second
- * before 1970 the sign is lost. */
+/* For a time before 1970 in a PAX header, libarchive negates the seconds but not the fraction; this corrects it. In the
+ * last second before 1970 the sign is lost. */
 static void tar_decode_time(struct archive_entry *entry, struct tar_stream_entry_head *head)
 {
 	int64_t seconds = archive_entry_mtime(entry);
@@ -409,7 +410,7 @@ static int tar_decode_data(struct tar_decode_level *level, struct error *err)
 
 /* --- archives inside archives --- */
 
-/* Length of the name without what says that it is an archive; 0 if nothing does. */
+/* The length of the name without the extension of an archive; 0: it has none. */
 static size_t tar_decode_folder(const char *path)
 {
 	static const char *const endings[] = { ".tar", ".tar.gz", ".tgz", ".tar.zst", ".tzst", ".tar.xz", ".txz",
@@ -424,7 +425,7 @@ static size_t tar_decode_folder(const char *path)
 	return 0;
 }
 
-/* The folder is there even if the archive holds nothing; what it is called in the archive gives it no attributes. */
+/* The folder exists even if the nested archive is empty, and it does not inherit the attributes of the archive file. */
 static int tar_decode_nested(struct tar_decode_level *outer, const char *path, size_t length, struct error *err)
 {
 	size_t before = strlen(outer->prefix);
@@ -448,7 +449,7 @@ static int tar_decode_nested(struct tar_decode_level *outer, const char *path, s
 	return r < 0 ? r : tar_decode_level(&level, err);
 }
 
-/* Names that are not UTF-8 are used as they are, which libarchive finds worth a warning. */
+/* libarchive warns about names that are not UTF-8. We use them as they are, so this warning is dropped. */
 static int tar_decode_warning(struct tar_decode_level *level, struct error *err)
 {
 	const char *reason = tar_decode_reason(level->archive);

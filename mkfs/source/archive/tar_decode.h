@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Decodes archives with libarchive and writes what they hold to a pipe, see tar_stream.h. Runs in a process of its own
- * that has no rights: nothing here need be trusted. */
+/* Decodes archives with libarchive and writes their contents to a pipe, see tar_stream.h. Runs in a child process
+ * without rights: nobody has to trust this code. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

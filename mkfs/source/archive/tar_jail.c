@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Limits, an empty root, nobody as user, no capabilities, and a filter of system calls: each holds without the others.
- * Without root's rights the filter alone does it. */
+/* Resource limits, an empty root directory, the user nobody, no capabilities, and a filter of system calls: each works
+ * without the others. When not started by root, only limits and filter apply. */
 #include "source/archive/tar_jail.h"
 
 #include <dirent.h>
@@ -26,7 +26,7 @@
 
 #include "base/cleanup.h"
 
-#define TAR_JAIL_MEMORY (UINT64_C(2) << 30) /* more than the largest window that is decompressed */
+#define TAR_JAIL_MEMORY (UINT64_C(2) << 30) /* more than the largest decompression window */
 #define TAR_JAIL_NOBODY 65534
 
 #if defined(__x86_64__)
@@ -69,7 +69,7 @@ int tar_jail_close_others(const int *kept, size_t count, struct error *err)
 	return 0;
 }
 
-/* Bytes of address space that the process has: a sanitizer alone takes terabytes. */
+/* Bytes of address space already in use: a sanitizer alone reserves terabytes. */
 static uint64_t tar_jail_space(void)
 {
 	auto_fclose FILE *file = fopen("/proc/self/statm", "re");
@@ -104,7 +104,7 @@ static int tar_jail_limit(struct error *err)
 	return 0;
 }
 
-/* The directory is removed before it is used: nothing can be put into it. */
+/* The directory is removed before it is used, so nobody can put anything into it. */
 static int tar_jail_root(int empty, struct error *err)
 {
 	char name[64];
@@ -126,7 +126,7 @@ static int tar_jail_user(struct error *err)
 	return 0;
 }
 
-/* A root without capabilities, as in some containers, may do neither, and has that much less to lose. */
+/* A root without capabilities, as in some containers, may not do either, and has less to lose: that is no error. */
 static int tar_jail_allowed(int r)
 {
 	return r == -EPERM ? 0 : r;
@@ -142,7 +142,8 @@ static int tar_jail_capabilities(struct error *err)
 	return 0;
 }
 
-/* A call of another architecture's table has other numbers; those of x32 have a bit set and are in no row. */
+/* System calls of another architecture have other numbers, so they kill the process. x32 calls have an extra bit set
+ * and match no entry. */
 static int tar_jail_filter(struct error *err)
 {
 	struct sock_filter code[TAR_JAIL_CALLS + 6];

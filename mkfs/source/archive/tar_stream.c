@@ -13,7 +13,7 @@
 
 #define TAR_STREAM_BUFFER  (256u << 10)
 #define TAR_STREAM_PAYLOAD (sizeof(struct tar_stream_entry_head) + 2 * (TAR_STREAM_PATH + 1) + DSFS_XATTRS_MAX + 1)
-#define TAR_STREAM_OWNER   UINT32_C(0xfffffffe) /* the largest user or group that there is */
+#define TAR_STREAM_OWNER   UINT32_C(0xfffffffe) /* the largest valid user or group */
 
 int tar_stream_open(struct tar_stream *stream, tar_stream_source source, void *argument, struct error *err)
 {
@@ -35,7 +35,7 @@ static int tar_stream_wrong(const char *what, struct error *err)
 	return error_set(err, -EPROTO, "the process that decodes the archive sent %s", what);
 }
 
-/* Reads into the buffer, or past it into to if all of it is wanted there: *ret_read bytes. */
+/* Reads into the buffer, or, if the caller wants much, directly into to: *ret_read bytes. */
 static int tar_stream_fill(struct tar_stream *stream, uint8_t *to, size_t length, size_t *ret_read, struct error *err)
 {
 	bool direct = length >= TAR_STREAM_BUFFER / 4;
@@ -128,7 +128,7 @@ static bool tar_stream_name_follows(struct span before, struct span name)
 	return order < 0 || (order == 0 && before.size < name.size);
 }
 
-/* Takes name and value off the set at *at. */
+/* Checks the attribute at *at, sets *name, and moves *at behind its value. */
 static bool tar_stream_xattr(struct span set, uint64_t *at, struct span *name)
 {
 	const struct dsfs_xattr *head = span_at(set, *at, sizeof(*head));
@@ -188,7 +188,7 @@ static int tar_stream_check(const struct tar_stream_entry_head *head, const stru
 	return 0;
 }
 
-/* Strings in the payload get a zero byte behind them: they move up by one, the last one first. */
+/* Inserts a zero byte after each string in the payload, which moves the following ones up: the last one first. */
 static void tar_stream_point(struct tar_stream *stream, const struct tar_stream_entry_head *head)
 {
 	char *path = (char *)stream->payload, *link = path + head->path_length + 1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the process that decodes archives tells the packer, and the only place that looks at it: the packer believes
- * nothing that it is told, because an archive may have taken that process over. */
+/* The messages of the process that decodes archives, and the only code that parses them. The packer trusts none of
+ * them, because an archive may have taken over that process. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ enum tar_stream_kind {
 	TAR_STREAM_END,       /* nothing */
 };
 
-/* Both ends are one program, so all numbers are its own. */
+/* Both ends are the same program, so numbers have its byte order. */
 struct tar_stream_head {
 	uint32_t kind;
 	uint32_t length; /* of what follows */
@@ -58,7 +58,7 @@ struct tar_stream {
 	size_t at, used;
 	uint8_t *payload; /* of the entry */
 	struct tar_stream_entry entry;
-	uint64_t size, reached;        /* of the entry: its size, and where its content has come to */
+	uint64_t size, reached;        /* of the entry: its size, and how far its content has come */
 	uint64_t offset, content_left; /* of the last TAR_STREAM_DATA */
 	char text[TAR_STREAM_TEXT + 1];
 };
@@ -66,8 +66,8 @@ struct tar_stream {
 must_check int tar_stream_open(struct tar_stream *stream, tar_stream_source source, void *argument,
 			       struct error *err);
 void tar_stream_close(struct tar_stream *stream); /* a zeroed one as well */
-/* 1 and an entry, its data or a warning, in text; 0 at the end. What is left of the content of the last
- * message is skipped. -EPIPE if the stream breaks off, -EPROTO if nobody who decodes archives would say this. */
+/* Returns 1 and an entry, its data, or a warning in text; 0 at the end. Skips content of the last message that was not
+ * read. -EPIPE: the stream breaks off; -EPROTO: no process of ours would send this. */
 must_check int tar_stream_next(struct tar_stream *stream, enum tar_stream_kind *ret, struct error *err);
-/* The next bytes of the content, at most content_left. */
+/* Reads the next bytes of the content, at most content_left. */
 must_check int tar_stream_content(struct tar_stream *stream, void *to, uint64_t length, struct error *err);

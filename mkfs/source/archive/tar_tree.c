@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A later entry of a name replaces an earlier one, as when tar unpacks; a hard link is to what its target is at that
- * time, or to what comes later if there is nothing. A number without attributes waits for the file that a link named
- * before. */
+/* A later entry replaces an earlier one of the same name, as when tar unpacks. A hard link refers to the file that its
+ * target names at that moment; if there is none yet, its number has no attributes until an entry of that name comes. */
 #include "source/archive/tar_tree.h"
 
 #include <endian.h>
@@ -18,9 +17,9 @@
 #define TAR_TREE_BUDGET (32u << 20)
 #define TAR_TREE_MODE   0755u
 
-/* Behind the path in a record of the sorter. */
+/* Follows the path in a record of the sorter. */
 struct tar_tree_tail {
-	uint64_t age; /* big-endian: the later, the less */
+	uint64_t age; /* big-endian; later entries have lower values */
 	uint64_t number;
 	uint8_t is_link;
 } __attribute__((packed));
@@ -30,7 +29,7 @@ static struct attributes *tar_tree_inode(const struct tar_tree *tree, uint64_t n
 	return (struct attributes *)(void *)tree->inodes.bytes + (number - 1);
 }
 
-/* Which inode a number is. Each step makes the way of the next one shorter. */
+/* Follows a number to the inode it stands for, and shortens the path for the next time. */
 static uint64_t tar_tree_root(const struct tar_tree *tree, uint64_t number)
 {
 	while (tar_tree_inode(tree, number)->inode != number) {
@@ -101,8 +100,8 @@ void tar_tree_close(struct tar_tree *tree)
 
 /* --- names --- */
 
-/* Drops empty components, "." and the first ones that are to be stripped, and refuses "..", which could lead out of
- * the tree. 1, or 0 if nothing is left of a name that had components. */
+/* Drops empty components, "." and the leading components to strip. Refuses "..", which could lead out of the tree.
+ * Returns 1; 0: the name had components but none is left. */
 static int tar_tree_clean(const struct tar_tree *tree, const char *path, char *out, struct error *err)
 {
 	unsigned strip = tree->setup.strip, components = 0;
@@ -132,7 +131,7 @@ static struct table_key tar_tree_key(const char *path)
 	return (struct table_key){ key.low, key.high };
 }
 
-/* The parents of a path are directories. */
+/* Whether the filter takes the path and its parents, which are directories. */
 static bool tar_tree_wants(const struct tar_tree *tree, char *path, bool is_directory)
 {
 	bool wanted = true;
@@ -173,7 +172,7 @@ static int tar_tree_add_name(struct tar_tree *tree, const char *path, uint64_t n
 	uint32_t depth = 0;
 	int r = 0;
 
-	if (number == TAR_TREE_IMPLIED) /* a folder with attributes is better, whenever it comes */
+	if (number == TAR_TREE_IMPLIED) /* a folder with attributes wins, no matter when it comes */
 		tail = implied;
 	while (path[common] && path[common] == tree->last[common])
 		common++;
@@ -197,7 +196,7 @@ static int tar_tree_set(struct tar_tree *tree, const char *path, uint64_t number
 	return table_set(&tree->paths, tar_tree_key(path), number, err);
 }
 
-/* The number for a new inode at the path: one that a link waits for, or a new one. */
+/* The number for a new inode at the path: the one that a link already refers to, or a new one. */
 static int tar_tree_take(struct tar_tree *tree, const char *path, uint64_t *ret, struct error *err)
 {
 	uint64_t number;
@@ -298,7 +297,7 @@ struct attributes tar_tree_attributes(const struct tar_tree *tree, uint64_t numb
 
 /* --- the scan --- */
 
-/* Does the record have the path that the next entry has now? */
+/* Whether the record has the same path as the next entry. */
 static bool tar_tree_is_same(const struct tar_tree *tree, const char *record, size_t length)
 {
 	if (!tree->name || strlen(tree->name) != length)
@@ -309,7 +308,7 @@ static bool tar_tree_is_same(const struct tar_tree *tree, const char *record, si
 	return true;
 }
 
-/* The next record of another path becomes the next entry: of each path the first one counts. */
+/* Moves on to the next record with another path: the first record of each path wins. */
 static int tar_tree_advance(struct tar_tree *tree, struct error *err)
 {
 	struct tar_tree_tail tail;
@@ -340,7 +339,7 @@ static int tar_tree_advance(struct tar_tree *tree, struct error *err)
 	return 0;
 }
 
-/* The root is a folder like others; if an archive names it, its record is the first. */
+/* The root is a folder like any other; if an archive contains it, its record sorts first. */
 int tar_tree_sort(struct tar_tree *tree, struct error *err)
 {
 	uint64_t root = TAR_TREE_IMPLIED;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The tree that entries of archives make up, as they come in any order: which name is which inode. An inode has a
- * number from 1 on, by when it came; the scan, which wants names in order, comes when all are there. */
+/* Builds the tree from entries of archives, which come in any order: which name belongs to which inode. Inodes are
+ * numbered from 1 in order of arrival. The scan, which needs names in order, runs when all have arrived. */
 #pragma once
 #include "source/archive/tar_stream.h"
 #include "source/listing.h"
@@ -34,8 +34,8 @@ struct tar_tree {
 
 must_check int tar_tree_open(struct tar_tree *tree, const struct tar_tree_setup *setup, struct error *err);
 void tar_tree_close(struct tar_tree *tree); /* a zeroed one as well */
-/* Adds an entry. *ret: the number of a new inode, whose attributes are the entry's, or 0 if it is none: a name of one
- * that exists, or something that is not packed. */
+/* Adds an entry. *ret: the number of a new inode, which has the attributes of the entry; 0: the entry is another name
+ * of an existing inode, or is not packed. */
 must_check int tar_tree_add(struct tar_tree *tree, const struct tar_stream_entry *entry, uint64_t *ret,
 			    struct error *err);
 /* Path of the last entry as it is packed; valid until the next one. */

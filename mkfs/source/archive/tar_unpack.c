@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* gzip with zlib, as libarchive does not compare its sums; bzip2, xz and zstd with libarchive's filters. The first
- * bytes say what it is; anything else is taken as it is. */
+/* Unpacks gzip with zlib, because libarchive does not check its checksums; bzip2, xz and zstd with libarchive's
+ * filters. The first bytes tell the format; unknown data is passed on unchanged. */
 #include "source/archive/tar_unpack.h"
 
 #include <archive.h>
@@ -59,7 +59,7 @@ static int64_t tar_unpack_failed(struct tar_unpack *unpack, const char *reason)
 	return -1;
 }
 
-/* Reads until there are so many bytes, or the end: how many there are. */
+/* Reads until wanted bytes are there, or to the end; returns how many there are. */
 static int64_t tar_unpack_fill(struct tar_unpack *unpack, size_t wanted)
 {
 	int64_t n = 1;
@@ -95,7 +95,7 @@ static bool tar_unpack_is_gzip(const struct tar_unpack *unpack)
 	return unpack->used - unpack->at >= 2 && unpack->in[unpack->at] == 0x1f && unpack->in[unpack->at + 1] == 0x8b;
 }
 
-/* Before a member: 1, or 0 after the last; what follows that and is no member is padding. */
+/* Begins the next gzip member: 1; 0: there is none, and what follows is padding. */
 static int64_t tar_unpack_member(struct tar_unpack *unpack)
 {
 	int64_t n = tar_unpack_fill(unpack, 2);
@@ -164,7 +164,7 @@ static int64_t tar_unpack_filter(struct tar_unpack *unpack, void *to, size_t roo
 	return n < 0 ? tar_unpack_failed(unpack, archive_error_string(unpack->archive)) : n;
 }
 
-/* Content without a format, or none at all. */
+/* Lets libarchive decompress only: it takes the result as raw content, or as empty. */
 static int64_t tar_unpack_begin_filter(struct tar_unpack *unpack, int (*support)(struct archive *archive))
 {
 	struct archive *archive = unpack->archive = archive_read_new();

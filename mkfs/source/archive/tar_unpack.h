@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Decompresses the bytes of an archive to their very end, so that every sum in them is compared. */
+/* Decompresses the bytes of an archive to their very end, so that every checksum is checked. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@ typedef int64_t (*tar_unpack_source)(void *argument, void *to, size_t room, cons
 
 struct tar_unpack;
 
-/* NULL without memory. Reads nothing yet. */
+/* NULL: no memory. Does not read yet. */
 struct tar_unpack *tar_unpack_open(tar_unpack_source source, void *argument);
 void tar_unpack_close(struct tar_unpack *unpack);
 /* A tar_unpack_source itself, of a struct tar_unpack. The reason is valid until it is closed. */
