@@ -69,7 +69,7 @@ static int search_add_named(struct search *search, const char *name, struct erro
 	return search_add(search, &candidate, err);
 }
 
-/* A namespace none of whose paths is live: the kernel would keep a read of it, perhaps for minutes. */
+/* Whether it is a namespace without any live path: the kernel would hold a read of it, perhaps for minutes. */
 static bool search_is_unreachable(const struct search *search, const struct stat *st)
 {
 	const struct topology_namespace *namespace =
@@ -134,7 +134,7 @@ static uint32_t search_known(const struct search *search, const struct candidate
 	return known;
 }
 
-/* Where nobody who counts says who the others are. */
+/* Used when no member with a valid table says who the others are. */
 static int search_anchor(struct search *search, struct error *err)
 {
 	struct candidate *best = NULL, *rival = NULL, *candidate;
@@ -189,7 +189,7 @@ static int search_spread(struct search *search, struct error *err)
 	return r;
 }
 
-/* The newest table of those that count; NULL: there is none. */
+/* The newest table of the candidates that count; NULL: there is none. */
 static const struct members *search_table(const struct search *search, uint64_t *ret_sequence)
 {
 	const struct candidate *newest = NULL;
@@ -234,7 +234,7 @@ static int assembly_refuse_former(const struct candidate *candidate, uint64_t ne
 			 candidate->name, candidate->super.sequence, newest);
 }
 
-/* by_slot: who is there already. */
+/* by_slot: the candidates found so far. */
 static int assembly_put(struct assembly *assembly, struct candidate *candidate, uint32_t slot,
 			struct candidate **by_slot, struct error *err)
 {
@@ -274,7 +274,7 @@ static int assembly_new(uint32_t count, struct assembly *ret, struct error *err)
 	return array_new(count, &ret->array, err);
 }
 
-/* What is missing is told by number; this is what was found. */
+/* Missing members are named by number; this adds the names of those that were found. */
 static int assembly_explain(const struct assembly *assembly, struct error *err)
 {
 	struct error why = *err;
@@ -285,7 +285,7 @@ static int assembly_explain(const struct assembly *assembly, struct error *err)
 	return error_pass(err, why.code, &why);
 }
 
-/* Of which nothing may be read. */
+/* Drops stale members, of which nothing may be read. */
 static void assembly_drop_stale(const struct assembly *assembly, const struct members *members)
 {
 	for (uint32_t i = 0; i < members->count; i++) {

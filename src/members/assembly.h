@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* The members of a volume, found by what the user calls it (members/naming.h). */
+/* Finds the members of a volume by what the user calls it (members/naming.h). */
 #pragma once
 #include "base/error.h"
 #include "io/array.h"
 
 /* A volume whose members are known. */
 struct assembly {
-	struct array_source *array; /* opened for reading; whoever takes it leaves NULL */
+	struct array_source *array; /* opened for reading; who takes it sets NULL */
 	char **names; /* by slot, what each is found by: a path or an identity (device/locate.h); NULL: it is missing */
 	uint32_t count;
 };

@@ -63,7 +63,7 @@ bool candidate_is(const struct candidate *candidate, const struct stat *st)
 	return site_is_same(st, &candidate->st);
 }
 
-/* Addresses name the member, so the file is read in its slot. */
+/* Addresses contain the member's number, so the file is read in its own slot. */
 void candidate_look(struct candidate *candidate)
 {
 	struct catalogue catalogue = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A file or device that may be a member of a volume: what it says of itself and of the others. */
+/* A file or device that may be a member of a volume: what it says about itself and about the other members. */
 #pragma once
 #include <stdbool.h>
 #include <sys/stat.h>
@@ -14,8 +14,8 @@ struct candidate {
 	char *name; /* as it was given or found */
 	struct file_source *file;
 	struct stat st;
-	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of its namespace; "": it is none, or has none */
-	struct superblock super;               /* sequence 0: it has none, as unreadable says */
+	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of its namespace; "": it is no namespace, or has no identity */
+	struct superblock super;               /* sequence 0: it has none, for the reason in unreadable */
 	struct error unreadable;
 	struct members table; /* of the catalogue that its superblock names; count 0: there is none, as damaged says */
 	struct error damaged;
@@ -33,7 +33,7 @@ void candidate_look(struct candidate *candidate);
 bool candidate_has_members(const struct candidate *candidate);
 /* Whether both are the same file or device. */
 bool candidate_is(const struct candidate *candidate, const struct stat *st);
-/* Its number in this table; UINT32_MAX: it is not there. */
+/* Its number in the table; UINT32_MAX: it is not in it. */
 uint32_t candidate_slot(const struct candidate *candidate, const struct members *table);
-/* Whether the other one's table has it, on this very namespace. */
+/* Whether the other one's table lists it, on this very namespace. */
 bool candidate_is_known_to(const struct candidate *candidate, const struct candidate *other);

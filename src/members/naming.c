@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Takes names of volumes apart. Nothing is opened. */
+/* Parses names of volumes. Opens nothing. */
 #include "members/naming.h"
 
 #include <errno.h>

@@ -15,11 +15,11 @@ bool naming_is_one(const char *volume);
 bool naming_is_uuid(const char *volume);
 /* The UUID by which it is named. */
 must_check int naming_uuid(const char *volume, uint8_t ret[16], struct error *err);
-/* The names in a list, or the one. naming_free() them. */
+/* Splits a list into names; a single name is a list of one. The caller frees them with naming_free(). */
 must_check int naming_split(const char *volume, char ***ret, uint32_t *ret_count, struct error *err);
 void naming_free(char **names, uint32_t count);
-/* The same volume for a process in another working directory. Absolute paths and identities stay as they are: a by-id
- * link tells more than what it leads to. free() it. */
+/* Names the same volume for a process in another working directory. Keeps absolute paths and identities as they are: a
+ * by-id link says more than its target. The caller frees *ret. */
 must_check int naming_absolute(const char *volume, char **ret, struct error *err);
-/* Whether everything that it names is there. */
+/* Whether everything that it names exists. */
 bool naming_is_reachable(const char *volume);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where members of a volume may be: the files of a folder, or the block devices of this machine. Nothing is opened. */
+/* Lists where members of a volume may be: the files of a folder, or the block devices of this machine. Opens
+ * nothing. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -7,7 +8,7 @@
 
 #include "base/error.h"
 
-/* Called with a path for each; not 0 ends the scan, which returns it. */
+/* Called with each path; a result other than 0 ends the scan and is returned. */
 typedef int (*scan_each)(void *argument, const char *path, struct error *err);
 
 /* Regular files in the folder of path that are large enough for a volume. */
@@ -15,5 +16,5 @@ must_check int scan_folder(const char *path, scan_each each, void *argument, str
 /* Block devices with a node in /dev, without those that others are made of (paths of a multipath device). root: of
  * sysfs. */
 must_check int scan_devices(const char *root, scan_each each, void *argument, struct error *err);
-/* The node of a device that is made of this one: that of its multipath device. False: there is none. */
+/* The node of the device that is built on this one, its multipath device. False: there is none. */
 bool scan_holder(const char *root, dev_t device, char *path, size_t size);

@@ -20,7 +20,7 @@
 struct announcement {
 	int fd;
 	struct generation *old, *new;
-	_Atomic uint64_t next_old, next_new; /* number of the first entry that nobody has taken */
+	_Atomic uint64_t next_old, next_new; /* number of the next free entry */
 	_Atomic bool failed;
 	pthread_mutex_t lock;
 	struct error *err; /* of the first failure; under the lock */

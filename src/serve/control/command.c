@@ -143,7 +143,7 @@ void command_ioctl(struct worker *worker, struct channel_request *request)
 	memcpy(&command->arguments, request->wire.rest, sizeof(command->arguments));
 	command->came = clock_now();
 	worker->commands++;
-	/* Now: whoever has its number when it is the command's turn may be another process. */
+	/* Looked up now: when the command's turn comes, another process may have this pid. */
 	command->result = caller_check(worker->serve, request, &err);
 	if (command->result == 0) {
 		control_submit(worker->serve->control, &command->job);

@@ -45,7 +45,7 @@ static bool control_do_next(struct control *control, bool *ret_ending)
 	return true;
 }
 
-/* Of two times, 0 being never. */
+/* The earlier of two times; 0 means never. */
 static int64_t control_first(int64_t a, int64_t b)
 {
 	return !a || (b && b < a) ? b : a;

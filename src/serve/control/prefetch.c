@@ -99,7 +99,7 @@ static void prefetch_hand_on(struct prefetch *prefetch)
 				      arguments->count, &arguments->credit);
 }
 
-/* Those who may switch have room that others cannot take; who the caller is, is asked only when it matters. */
+/* Users who may switch have reserved room. Whether the caller is one is asked only when it matters. */
 static void prefetch_take(struct prefetch *prefetch)
 {
 	struct error ignored;

@@ -17,7 +17,7 @@
 
 #define PRUNE_FIRST INT64_C(1000000000)   /* ns between the first two runs for a version that was left */
 #define PRUNE_LEAST INT64_C(10000000000)  /* to which this grows, */
-#define PRUNE_REST  128                   /* or so many times what one took, */
+#define PRUNE_REST  128                   /* or this many times as long as the last one took, */
 #define PRUNE_MOST  INT64_C(600000000000) /* but not above */
 
 struct prune {
@@ -242,7 +242,7 @@ void prune_left(struct serve *serve, struct generation *left)
 	atomic_store(&left->root_pruned, serve->options.notify == SERVE_NOTIFY_ENTRIES);
 }
 
-/* When one ended: what it took decides how often it is worth it. */
+/* Called when one ended: how long it took decides how often it is worthwhile. */
 static void prune_ended(struct generation *generation)
 {
 	int64_t now = clock_now(), most = (now - generation->prune_began) * PRUNE_REST;
