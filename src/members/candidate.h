@@ -15,9 +15,9 @@ struct candidate {
 	struct file_source *file;
 	struct stat st;
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of its namespace; "": it is no namespace, or has no identity */
-	struct superblock super;               /* sequence 0: it has none, for the reason in unreadable */
+	struct superblock super;               /* sequence 0: it has none, see unreadable */
 	struct error unreadable;
-	struct members table; /* of the catalogue that its superblock names; count 0: there is none, as damaged says */
+	struct members table; /* from the catalogue of its superblock; count 0: there is none, see damaged */
 	struct error damaged;
 	bool is_named; /* by the user */
 	bool counts;   /* it is a member, as far as is known */

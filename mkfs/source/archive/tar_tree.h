@@ -18,7 +18,7 @@ struct tar_tree_setup {
 
 struct tar_tree {
 	struct tar_tree_setup setup;
-	struct mapped inodes;  /* struct attributes, by number from 1; .inode: the number, or of which it is another */
+	struct mapped inodes;  /* struct attributes, by number from 1; .inode: its own number, or another inode's */
 	struct table paths;    /* path → number of the inode; 0: left out */
 	struct sorter *sorter; /* names, in the order of a breadth-first scan, the last entry first */
 	uint64_t entries;      /* so far */
