@@ -23,6 +23,7 @@ struct source_ops {
 
 struct source {
 	const struct source_ops *ops;
+	uint32_t count; /* members; 0: nobody counted them */
 };
 
 must_check static inline int source_read(struct source *source, uint32_t member, uint64_t offset, void *buffer,

@@ -27,6 +27,19 @@ static int catalogue_check_sha256(const uint8_t *bytes, const struct superblock 
 	return 0;
 }
 
+/* Whatever was made for each member when the volume was opened fits this table: engines, routes, counters. A publish
+ * never changes the number of members. */
+static int catalogue_check_count(const struct source *source, struct catalogue *catalogue, struct error *err)
+{
+	uint32_t count = catalogue->members.count ? catalogue->members.count : 1;
+
+	if (!source->count || count == source->count)
+		return 0;
+	catalogue_free(catalogue);
+	return error_set(err, -ESTALE, "the volume has %" PRIu32 " members now, had %" PRIu32 " when it was opened: "
+			 "open it again", count, source->count);
+}
+
 int catalogue_load_by(struct source *source, const struct superblock *super, struct catalogue *ret,
 		      struct error *err)
 {
@@ -40,9 +53,9 @@ int catalogue_load_by(struct source *source, const struct superblock *super, str
 	if (r < 0)
 		return r;
 	r = catalogue_check_sha256(bytes, super, err);
-	if (r < 0)
-		return r;
-	return catalogue_decode(bytes, super->catalogue_length, super, ret, err);
+	if (r == 0)
+		r = catalogue_decode(bytes, super->catalogue_length, super, ret, err);
+	return r < 0 ? r : catalogue_check_count(source, ret, err);
 }
 
 /* --- a volume of one member --- */
@@ -270,7 +283,7 @@ static int load_former(struct load *load, struct superblock *super, struct catal
 		load_enter(&load->places[i], &former.members.list[i]);
 	catalogue_free(catalogue);
 	*catalogue = former;
-	return 0;
+	return load_check_missing(load, &catalogue->members, err);
 }
 
 static int load_try(struct load *load, struct superblock *super, struct catalogue *ret, struct error *err)

@@ -102,7 +102,7 @@ int array_new(uint32_t count, struct array_source **ret, struct error *err)
 
 	if (array) {
 		array->source.ops = &array_ops;
-		array->count = count;
+		array->source.count = array->count = count;
 		array->files = calloc(count, sizeof(*array->files));
 		array->fds = calloc(count, sizeof(*array->fds));
 		array->geometry = calloc(count, sizeof(*array->geometry));

@@ -28,9 +28,10 @@ void route_free(struct route *route)
 
 static int64_t route_wait(const struct route_member *member, int64_t now)
 {
+	bool waits = atomic_load_explicit(&member->under_way, memory_order_acquire) != 0; /* see route_begin() */
 	int64_t silence = now - ROUTE_LOAD(member->progress);
 
-	return ROUTE_LOAD(member->under_way) && silence > 0 ? silence : 0;
+	return waits && silence > 0 ? silence : 0;
 }
 
 static bool route_is_silent(const struct route_member *member, int64_t now)
@@ -52,12 +53,13 @@ bool route_is_suspect(const struct route *route, uint32_t number, int64_t now)
 	return ROUTE_LOAD(member->failures) >= ROUTE_FAILURES || route_is_silent(member, now);
 }
 
-/* Now and then one read of a suspect member tests whether it is well again. */
-static bool route_may_probe(struct route_member *member, int64_t now)
+/* Now and then one read of a suspect member tests whether it is well again, whatever its score. */
+static bool route_probes(struct route_member *member, int64_t now)
 {
 	int64_t last = ROUTE_LOAD(member->probed);
 
-	return now - last >= ROUTE_PROBE && atomic_compare_exchange_strong(&member->probed, &last, now);
+	return !ROUTE_LOAD(member->under_way) && now - last >= ROUTE_PROBE &&
+	       atomic_compare_exchange_strong(&member->probed, &last, now);
 }
 
 static void route_progress(const struct route *route, struct route_member *member, int64_t now)
@@ -104,28 +106,21 @@ static double route_score(const struct route *route, const struct route_member *
 	return ((double)ROUTE_LOAD(member->under_way) + 1) * (double)(latency > 0 ? latency : 1);
 }
 
-/* Whether every member that need not be avoided is preferred to this one. */
-static bool route_avoids(struct route *route, uint32_t number, int64_t now)
-{
-	struct route_member *member = &route->members[number];
-
-	return route_is_suspect(route, number, now) &&
-	       (ROUTE_LOAD(member->under_way) || !route_may_probe(member, now));
-}
-
 uint32_t route_choose(struct route *route, const uint32_t *members, uint32_t count, int64_t now)
 {
-	bool best_avoided = true;
+	bool best_is_suspect = true;
 	double best_score = INFINITY;
 	uint32_t best = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		bool avoided = route_avoids(route, members[i], now);
+		bool is_suspect = route_is_suspect(route, members[i], now);
 		double score = route_score(route, &route->members[members[i]], now);
 
-		if (avoided < best_avoided || (avoided == best_avoided && score < best_score)) {
+		if (is_suspect && route_probes(&route->members[members[i]], now))
+			return i;
+		if (is_suspect < best_is_suspect || (is_suspect == best_is_suspect && score < best_score)) {
 			best = i;
-			best_avoided = avoided;
+			best_is_suspect = is_suspect;
 			best_score = score;
 		}
 	}
@@ -136,10 +131,12 @@ void route_begin(struct route *route, uint32_t number, int64_t now)
 {
 	struct route_member *member = &route->members[number];
 
-	if (atomic_fetch_add_explicit(&member->under_way, 1, memory_order_relaxed))
-		return;
-	ROUTE_STORE(member->latency, route_fade(route, member, now)); /* as far as it faded while idle */
-	route_progress(route, member, now);
+	if (!ROUTE_LOAD(member->under_way)) {
+		ROUTE_STORE(member->latency, route_fade(route, member, now)); /* as far as it faded while idle */
+		route_progress(route, member, now);
+	}
+	/* Last: a member that was idle must not seem to have been silent for as long. */
+	atomic_fetch_add_explicit(&member->under_way, 1, memory_order_release);
 }
 
 /* What is faster than the base becomes it at once. What is slower moves it by a 1024th of the difference, or of itself

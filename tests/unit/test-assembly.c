@@ -276,6 +276,25 @@ static void test_former_member(void **argument)
 	CHECK_REFUSED("a,b,c", -ESTALE, "'c' was a member");
 }
 
+/* A mount has room for the members that it was opened with. */
+static void test_other_count(void **argument)
+{
+	struct state state = state_of("volume", "XYZ");
+	struct assembly assembly;
+	struct catalogue catalogue = { 0 };
+	struct superblock super;
+
+	(void)argument;
+	put_all(&state);
+	CHECK_OK(assembly_open("a", &assembly, &err));
+	CHECK_OK(catalogue_load(&assembly.array->source, &super, &catalogue, &err));
+	catalogue_free(&catalogue);
+	assembly.array->source.count = COUNT - 1;
+	CHECK_FAILS(catalogue_load(&assembly.array->source, &super, &catalogue, &err), -ESTALE,
+		    "has 3 members now, had 2");
+	assembly_close(&assembly);
+}
+
 /* Whoever only says that he is one, and knows the newest state, is not believed. */
 static void test_forged(void **argument)
 {
@@ -339,6 +358,7 @@ int main(void)
 		TEST(test_foreign),                TEST(test_twice),
 		TEST(test_behind),                 TEST(test_another_branch),
 		TEST(test_former_member),          TEST(test_forged),
+		TEST(test_other_count),
 		TEST(test_damaged_catalogue),      TEST(test_names),
 	};
 	char command[64];

@@ -137,6 +137,26 @@ static void test_a_member_that_fails_is_tried_once_a_while(void **state)
 	end();
 }
 
+/* Even if the other one is faster, and has nothing else to do. */
+static void test_a_slower_member_that_failed_is_used_again(void **state)
+{
+	(void)state;
+	begin();
+	for (unsigned i = 0; i < 20; i++) {
+		read_from(0, 100 * US, false);
+		read_from(1, 300 * US, false);
+	}
+	for (unsigned i = 0; i < ROUTE_FAILURES; i++)
+		read_from(1, 50 * US, true);
+	for (unsigned i = 0; i < 50000; i++) {
+		uint32_t member = pair[route_choose(route, pair, 2, now)];
+
+		read_from(member, member ? 300 * US : 100 * US, false);
+	}
+	assert_false(route_is_suspect(route, 1, now));
+	end();
+}
+
 /* So long, and so many reads of the other one, that a high latency of member 1 has faded. */
 static void pass(void)
 {
@@ -208,6 +228,7 @@ int main(void)
 		cmocka_unit_test(test_a_slow_member_gets_less),
 		cmocka_unit_test(test_a_member_that_hangs_is_left_alone),
 		cmocka_unit_test(test_a_member_that_fails_is_tried_once_a_while),
+		cmocka_unit_test(test_a_slower_member_that_failed_is_used_again),
 		cmocka_unit_test(test_a_slow_member_is_tried_seldom),
 		cmocka_unit_test(test_a_member_that_answers_again_is_used),
 		cmocka_unit_test(test_a_high_latency_fades),
