@@ -130,7 +130,8 @@ PKG_CONFIG=$PWD/pkg-config meson setup -Dtests=false without "$DATASETFS_SOURCE"
 assert_contains "meson setup without systemd.pc" "$(cat meson.log)" "the unit datasetfs@ is not installed"
 
 # What the exporter's unit would refuse: nothing of what strace sees when it is asked.
-if (strace -D -f -qq -o none true) 2>/dev/null; then
+# LeakSanitizer does not work under strace.
+if [ "$DATASETFS_BUILD_NAME" = gcc ] && (strace -D -f -qq -o none true) 2>/dev/null; then
     sed -i '/^CONNECT/d' etc/datasetfs/train.conf
     start
     "$LIB/mount-namespace" strace -f -qq -s 200 -e signal=none -o trace \
