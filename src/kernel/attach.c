@@ -40,11 +40,11 @@ static int attach_configure(int context, const struct attach *attach, struct err
 	return 0;
 }
 
-int attach_mount(const struct attach *attach, struct error *err)
+int attach_create(const struct attach *attach, int *ret_tree, struct error *err)
 {
 	unsigned attributes = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOATIME |
 			      (attach->noexec ? MOUNT_ATTR_NOEXEC : 0) | (attach->suid ? 0 : MOUNT_ATTR_NOSUID);
-	auto_close int context = fsopen("erofs", FSOPEN_CLOEXEC), tree = -1;
+	auto_close int context = fsopen("erofs", FSOPEN_CLOEXEC);
 	int r;
 
 	if (context < 0)
@@ -53,9 +53,12 @@ int attach_mount(const struct attach *attach, struct error *err)
 	r = attach_configure(context, attach, err);
 	if (r < 0)
 		return r;
-	tree = fsmount(context, FSMOUNT_CLOEXEC, attributes);
-	if (tree < 0)
-		return attach_failed(context, "the kernel cannot mount the image as EROFS", err);
+	*ret_tree = fsmount(context, FSMOUNT_CLOEXEC, attributes);
+	return *ret_tree < 0 ? attach_failed(context, "the kernel cannot mount the image as EROFS", err) : 0;
+}
+
+int attach_show(const struct attach *attach, int tree, struct error *err)
+{
 	if (move_mount(tree, "", AT_FDCWD, attach->mountpoint, MOVE_MOUNT_F_EMPTY_PATH) < 0)
 		return error_errno(err, "cannot mount on '%s'", attach->mountpoint);
 	return 0;

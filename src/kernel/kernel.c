@@ -164,7 +164,7 @@ static int kernel_members(struct kernel *kernel, struct error *err)
 	return r;
 }
 
-/* Somebody may have removed or moved the version before the members were locked. */
+/* Somebody may have removed or moved the version before the kernel held the members. */
 static int kernel_check_again(struct kernel *kernel, struct error *err)
 {
 	const struct version *version = kernel->version;
@@ -192,11 +192,16 @@ static int kernel_attach(struct kernel *kernel, struct error *err)
 	struct erofs_image_sizes sizes = erofs_image_sizes(kernel->image);
 	struct error why = { 0 };
 	char bytes[SIZE_TEXT_SIZE];
+	auto_close int tree = -1;
 	int r;
 
 	if (loop_set_readahead(&kernel->loop, KERNEL_READAHEAD, &why) < 0)
 		log_warn("read-ahead stays at the kernel's default: %s, ignoring", why.reason);
-	r = attach_mount(&attach, err);
+	r = attach_create(&attach, &tree, err);
+	if (r == 0)
+		r = kernel_check_again(kernel, err);
+	if (r == 0)
+		r = attach_show(&attach, tree, err);
 	if (r == 0)
 		log_info("the kernel serves '%s': version '%s' of '%s', %s of metadata in memory; nothing is verified",
 			 attach.mountpoint, kernel->version->label, kernel->options->volume,
@@ -217,8 +222,6 @@ int kernel_mount(const struct serve_options *options, bool is_rehearsed, struct 
 		r = loop_attach(kernel.memory, "datasetfs-erofs", false, &kernel.loop, err);
 	if (r == 0 && !is_rehearsed)
 		r = kernel_members(&kernel, err);
-	if (r == 0 && !is_rehearsed)
-		r = kernel_check_again(&kernel, err);
 	if (r == 0 && !is_rehearsed)
 		r = kernel_attach(&kernel, err);
 	kernel_close(&kernel);

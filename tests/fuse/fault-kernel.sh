@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # tests/run: plain timeout=300
 # datasetfs -o kernel with its Nth allocation or read of the volume failing: one clear line, nothing mounted and no loop
-# device left; or a mount that shows what it should. And with a version that is removed while its image is made.
+# device left; or a mount that shows what it should. And with a version that is removed before the kernel holds it.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/kernel.sh"
 need_root
@@ -47,26 +47,48 @@ for kind in alloc read; do
     say "$kind: $failed failures of $count"
 done
 
-say "a version that is removed while its image is made"
+say "a version that is removed while its image is made, or before the kernel holds the device"
 cat >meanwhile.c <<'END'
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+static int meanwhile(const char *what)
+{
+	unsetenv("LD_PRELOAD");
+	return strcmp(what, getenv("MEANWHILE_AT")) ? 0 : system(getenv("MEANWHILE"));
+}
 int memfd_create(const char *name, unsigned flags)
 {
 	int (*next)(const char *, unsigned) = (int (*)(const char *, unsigned))dlsym(RTLD_NEXT, "memfd_create");
 
-	unsetenv("LD_PRELOAD");
-	if (!strcmp(name, "datasetfs-erofs") && system(getenv("MEANWHILE")))
-		return -1;
-	return next(name, flags);
+	return meanwhile(name) ? -1 : next(name, flags);
+}
+int fsopen(const char *name, unsigned flags)
+{
+	int (*next)(const char *, unsigned) = (int (*)(const char *, unsigned))dlsym(RTLD_NEXT, "fsopen");
+
+	return meanwhile(name) ? -1 : next(name, flags);
 }
 END
 cc -shared -fPIC -D_GNU_SOURCE meanwhile.c -o meanwhile.so || fail "meanwhile.c does not compile"
+
+# meanwhile AT VOLUME LABEL COMMAND: mounts that version, and the command runs at that moment
+meanwhile() {
+    assert_fails 32 "version '$3' was removed or moved meanwhile, mount again" \
+        env LD_PRELOAD="$PWD/meanwhile.so" MEANWHILE_AT="$1" MEANWHILE="($4) >changed 2>&1" \
+        datasetfs -o "kernel,version=$3" "$2" theirs
+    grep -q removed changed || fail "it was not removed: $(cat changed)"
+    ! is_mounted theirs || fail "something is mounted"
+}
+
 pack v.vol tree --label v2
-assert_fails 32 "version 'v1' was removed or moved meanwhile, mount again" \
-    env LD_PRELOAD="$PWD/meanwhile.so" MEANWHILE='datasetfsctl remove v.vol v1 >removed 2>&1' \
-    datasetfs -o kernel,version=v1 v.vol theirs
-[ -s removed ] || fail "it was not removed"
-! is_mounted theirs || fail "something is mounted"
+meanwhile datasetfs-erofs v.vol v1 'datasetfsctl remove v.vol v1'
 wait_for 10 has_no_loops v.vol || fail "a loop device is left"
+truncate -s 64M disk
+loop_device disk
+pack "$LOOP" tree --label v1
+pack "$LOOP" tree --label v2
+meanwhile erofs "$LOOP" v1 "datasetfsctl remove $LOOP v1 && mkdatasetfs --label v3 $LOOP tree"
+datasetfs -o kernel "$LOOP" theirs 2>err || fail "the device is still held: $(cat err)"
+compare tree theirs --ignore holes,inodes >/dev/null
+umount theirs
