@@ -100,3 +100,26 @@ mv away/new b
 wait_for 30 is_told "is used again" || fail "it is not found: $(cat daemon.log)"
 is_read 1
 unmount mnt
+
+say "one that cannot be used, and another one behind it"
+need_loop
+for name in d e f; do truncate -s 64M $name; done
+for name in d e f; do
+    loop_device $name
+    devices+=("$LOOP")
+done
+pack "$(IFS=, && echo "${devices[*]}")" source --protect mirror:3
+losetup --detach "${devices[1]}"
+losetup --detach "${devices[2]}"
+wait_for 20 loop_is_over "${devices[1]}" "$PWD/e"
+wait_for 20 loop_is_over "${devices[2]}" "$PWD/f"
+mount_volume "${devices[0]}" mnt
+assert_eq "their states" "$(member 1 state) $(member 2 state)" "missing missing"
+: >daemon.log
+loop_device e --sector-size 4096
+loop_device f
+wait_for 30 is_told "member 2 of '.*' is used again" || fail "the other one is not found: $(cat daemon.log)"
+assert_contains "the log" "$(cat daemon.log)" "has logical blocks of 4096 bytes, expected 512 or less"
+assert_eq "their states" "$(member 1 state) $(member 2 state)" "missing ok"
+is_read 2
+unmount mnt

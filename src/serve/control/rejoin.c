@@ -32,7 +32,7 @@ static bool rejoin_is_there(const struct serve *serve, uint32_t slot, const stru
 
 static int rejoin_take(struct serve *serve, uint32_t slot, struct assembly *assembly, struct error *err)
 {
-	uint32_t block = assembly->array->geometry[slot].logical_block;
+	uint32_t block = assembly->array->files[slot]->geometry.logical_block;
 	uint32_t expected = serve->volume->geometry[slot].logical_block;
 	int r;
 
@@ -63,14 +63,27 @@ static void rejoin_note(struct serve *serve, uint32_t slot, uint64_t missing_fro
 	}
 }
 
-/* *ret_whole: all members are there and complete. */
-static int rejoin_take_all(struct serve *serve, struct assembly *assembly, const struct members *members,
-			   bool *ret_whole, struct error *err)
+static int rejoin_take_one(struct serve *serve, uint32_t slot, struct assembly *assembly, uint64_t missing_from,
+			   struct error *err)
 {
 	int r = 0;
 
+	if (!rejoin_is_there(serve, slot, assembly->array->files[slot]))
+		r = rejoin_take(serve, slot, assembly, err);
+	if (r == 0)
+		rejoin_note(serve, slot, missing_from);
+	return r;
+}
+
+/* *ret_whole: all members are there, complete and in use. Fails for the first that cannot be used, and takes the
+ * others all the same. */
+static int rejoin_take_all(struct serve *serve, struct assembly *assembly, const struct members *members,
+			   bool *ret_whole, struct error *err)
+{
+	int r = 0, taken;
+
 	*ret_whole = true;
-	for (uint32_t i = 0; i < members->count && r == 0; i++) {
+	for (uint32_t i = 0; i < members->count; i++) {
 		const struct file_source *file = assembly->array->files[i];
 		uint64_t missing_from = members->list[i].missing_from;
 
@@ -78,11 +91,10 @@ static int rejoin_take_all(struct serve *serve, struct assembly *assembly, const
 			*ret_whole = false;
 		if (missing_from == 1 || !file)
 			continue;
-		if (!rejoin_is_there(serve, i, file))
-			r = rejoin_take(serve, i, assembly, err);
-		if (r == 0)
-			rejoin_note(serve, i, missing_from);
+		taken = rejoin_take_one(serve, i, assembly, missing_from, r == 0 ? err : NULL);
+		r = r == 0 ? taken : r;
 	}
+	*ret_whole = *ret_whole && r == 0;
 	return r;
 }
 
