@@ -62,17 +62,19 @@ int erofs_runs_maps(const struct chunk *chunk, bool *ret, struct error *err)
 	return 0;
 }
 
-static int runs_add_data(struct erofs_runs *runs, const struct chunk *chunk, bool end_is_shared, bool *ret_is_copied,
+/* *some_is_copied: set when some of the chunk is, left as it is otherwise. */
+static int runs_add_data(struct erofs_runs *runs, const struct chunk *chunk, bool end_is_shared, bool *some_is_copied,
 			 struct error *err)
 {
 	struct erofs_run copy = { EROFS_RUN_COPY, .count = round_up(chunk->length, EROFS_BLOCK) / EROFS_BLOCK };
-	bool is_mapped = false;
+	bool is_mapped = false, is_copied;
 	int r = erofs_runs_maps(chunk, &is_mapped, err);
 
 	if (r < 0)
 		return r;
-	*ret_is_copied = !is_mapped || (chunk->length % EROFS_BLOCK && end_is_shared);
-	return is_mapped ? runs_add_chunk(runs, chunk, *ret_is_copied, err) : runs_add(runs, copy, err);
+	is_copied = !is_mapped || (chunk->length % EROFS_BLOCK && end_is_shared);
+	*some_is_copied |= is_copied;
+	return is_mapped ? runs_add_chunk(runs, chunk, is_copied, err) : runs_add(runs, copy, err);
 }
 
 int erofs_runs_find(struct erofs_runs *runs, const struct index *index, const struct inode *inode,

@@ -26,7 +26,7 @@ struct erofs_runs {
  * a block or more. Something else may follow it in its last block. -EOPNOTSUPP: it is compressed. */
 must_check int erofs_runs_maps(const struct chunk *chunk, bool *ret, struct error *err);
 /* end_is_shared: something else follows the end of the file in its last block (erofs_ends.h). *ret_is_copied: whether
- * the end goes into the image. -EOPNOTSUPP: some content is compressed. */
+ * some of its content goes into the image. -EOPNOTSUPP: some content is compressed. */
 must_check int erofs_runs_find(struct erofs_runs *runs, const struct index *index, const struct inode *inode,
 			       bool end_is_shared, bool *ret_is_copied, struct error *err);
 void erofs_runs_free(struct erofs_runs *runs);
