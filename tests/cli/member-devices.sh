@@ -28,3 +28,19 @@ assert_contains "it says" "$(cat out)" "'new' is now member 1 of 'a,$LOOP,c'"
 assert_eq "the former one" "$(sha256sum <was)" "$before"
 datasetfsctl verify a >verify.log 2>&1 || fail "verify: $(cat verify.log)"
 assert_eq "digest" "$(datasetfsctl dump a one | sha256sum)" "$one"
+
+say "a member that was away, and was used for something else meanwhile"
+mkdir away
+mv new away/
+echo more >source/more
+mkdatasetfs --progress none --degraded --label two a source >pack.log 2>&1 || fail "degraded: $(cat pack.log)"
+truncate -s 64M away/new
+loop_device away/new
+datasetfsctl member replace --dry-run --json a 1 "$LOOP" >out 2>err || fail "dry run: $(cat err)"
+assert_eq "before that it is the member itself" "$(json itself out)" true
+mkswap "$LOOP" >/dev/null 2>&1 || fail "mkswap"
+assert_fails 1 "'$LOOP' holds a filesystem or volume of type swap, --force replaces it" \
+    datasetfsctl member replace a 1 "$LOOP"
+datasetfsctl member replace --force --json a 1 "$LOOP" >out 2>err || fail "forced: $(cat err)"
+assert_eq "none of it was kept" "$(json itself out) $(json kept_bytes out)" "false 0"
+datasetfsctl verify "a,$LOOP,c" >verify.log 2>&1 || fail "verify: $(cat verify.log)"

@@ -186,6 +186,17 @@ assert_eq "kept" "$(($(said kept_bytes) + $(said read_bytes)))" "$(said used_byt
 assert_eq "state" "$(of 2 state)" ok
 whole a "a member that came back"
 
+say "a member comes back, but was used for something else meanwhile"
+cp away/c .
+printf 'label: gpt\nsize=1M\n' | sfdisk -q --no-reread c >/dev/null 2>&1 || fail "sfdisk"
+spoil_groups c # as mkfs(8) writes anywhere
+foreign=$(sha256sum <c)
+assert_fails 1 "'c' holds a partition table of type gpt, --force replaces it" datasetfsctl member replace a 2 c
+assert_eq "what is refused" "$(sha256sum <c)" "$foreign"
+replace --force a 2 c
+assert_eq "none of it was kept" "$(said itself) $(said kept_bytes)" "false 0"
+whole a "a member that was used for something else"
+
 say "of two, one was away: what was written without it gets its copies"
 rm -rf two && mkdir two
 pack two/a,two/b source --label one --segment-size 1M --protect mirror:2

@@ -83,7 +83,8 @@ static uint64_t newcomer_complete(const struct superblock *own, const struct tra
 		       newest->sequence : 0;
 }
 
-/* Whether it is the member itself, or was partly filled to take its place, and holds nothing else by now. */
+/* Whether it is the member itself, or was partly filled to take its place, and holds nothing else by now. Most
+ * superblock slots outlive mkfs(8), and so would tell of columns that it has overwritten. */
 static bool newcomer_is_known(struct newcomer *newcomer, const struct occupant *occupant,
 			      const struct transaction *transaction, uint32_t number)
 {
@@ -93,7 +94,7 @@ static bool newcomer_is_known(struct newcomer *newcomer, const struct occupant *
 	struct file_source *file = newcomer->member.file;
 	struct replacement_record record;
 
-	newcomer->is_itself = superblock_find(&file->source, 0, super, NULL) == 0 &&
+	newcomer->is_itself = !occupant->what[0] && superblock_find(&file->source, 0, super, NULL) == 0 &&
 			      !memcmp(super->volume_uuid, volume, 16) && !memcmp(super->member_uuid, uuid, 16);
 	newcomer->is_resumed = !occupant->what[0] && replacement_record_read(file, &record) &&
 			       record.member == number && !memcmp(record.volume_uuid, volume, 16);
