@@ -265,12 +265,23 @@ say "forced over a file that somebody has open"
 back
 cp single kept
 exec 9<single
+echo mine >single.new-datasetfsctl
 replace --force a 2 single
+assert_eq "a file beside it" "$(cat single.new-datasetfsctl)" mine
+rm single.new-datasetfsctl
 cmp kept /proc/self/fd/9 || fail "the other file was written to"
 exec 9<&-
 ls single.new* 2>/dev/null && fail "a file is left"
 whole a "forced over an open file"
 cp kept single
+back
+before=$(cat a b c d single | sha256sum)
+# shellcheck disable=SC2016 # the shell becomes the program, so it knows what name that takes
+assert_fails 1 "' is there already: remove it, or rename it" \
+    sh -c 'echo mine >single.new.$$; exec datasetfsctl member replace --force a 2 single'
+assert_eq "nothing was replaced" "$(cat a b c d single | sha256sum)" "$before"
+assert_eq "a file beside it" "$(cat single.new.*)" mine
+rm single.new.*
 
 say "a block that cannot be read on the only other member"
 back

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -17,8 +18,6 @@
 #include "io/site.h"
 #include "volume/occupant.h"
 #include "volume/replacement_record.h"
-
-#define NEWCOMER_SUFFIX ".new-datasetfsctl" /* of a new file that will replace one of this name */
 
 void newcomer_close(struct newcomer *newcomer)
 {
@@ -206,38 +205,60 @@ static int newcomer_copy_mode(const struct file_source *from, const struct file_
 	return 0;
 }
 
+/* Without a name where the filesystem can: then nothing is left if we are killed. Whatever has the name stays. */
+static int newcomer_open_fresh(struct site *beside, struct file_source **ret, bool *ret_is_named, struct error *err)
+{
+	int r = file_open_site(beside, FILE_UNNAMED, ret, NULL);
+
+	*ret_is_named = r < 0;
+	return *ret_is_named ? file_open_site(beside, FILE_CREATE, ret, err) : 0;
+}
+
+static int newcomer_put_fresh(const struct newcomer *newcomer, struct site *beside, struct file_source **ret,
+			      struct error *err)
+{
+	int former = newcomer->member.file->fd, r;
+	struct file_source *fresh;
+	bool is_named;
+
+	r = newcomer_open_fresh(beside, &fresh, &is_named, err);
+	if (r < 0)
+		return r;
+	r = newcomer_copy_mode(newcomer->member.file, fresh, err);
+	if (r == 0 && !is_named)
+		r = site_link(beside, fresh->fd, err);
+	if (r == 0)
+		r = site_replace(beside, fresh->fd, &newcomer->site, former, err);
+	if (r < 0) {
+		site_remove(beside, fresh->fd);
+		file_close(fresh);
+		return r;
+	}
+	*ret = fresh;
+	return 0;
+}
+
 /* Replaces the file by a new one instead of overwriting it: whoever has the old file open, such as a mount of what lies
  * there, keeps it. */
 static int newcomer_start_afresh(struct newcomer *newcomer, struct error *err)
 {
-	struct transaction_member *member = &newcomer->member, former = *member;
-	struct file_source *fresh = NULL;
+	struct file_source *former = newcomer->member.file;
 	struct site beside = SITE_NONE;
+	char suffix[32];
 	int r;
 
 	if (site_is_mount(&newcomer->site))
 		return error_set(err, -EINVAL, "'%s' is itself a mount point and cannot be replaced", newcomer->path);
-	r = site_beside(&newcomer->site, NEWCOMER_SUFFIX, &beside, err);
-	if (r < 0)
-		return r;
-	if (unlinkat(beside.folder, beside.name, 0) < 0 && errno != ENOENT)
-		r = error_errno(err, "cannot remove what a killed run left, '%s'", beside.name);
+	snprintf(suffix, sizeof(suffix), ".new.%d", (int)getpid());
+	r = site_beside(&newcomer->site, suffix, &beside, err);
 	if (r == 0)
-		r = file_open_site(&beside, FILE_CREATE, &fresh, err);
+		r = newcomer_put_fresh(newcomer, &beside, &newcomer->member.file, err);
+	if (r == -EEXIST)
+		r = error_set(err, r, "'%s%s' is there already: remove it, or rename it", newcomer->path, suffix);
 	if (r == 0)
-		r = newcomer_copy_mode(former.file, fresh, err);
-	if (r == 0)
-		r = site_replace(&beside, fresh->fd, &newcomer->site, former.file->fd, err);
-	if (r < 0 && fresh)
-		site_remove(&beside, fresh->fd);
+		file_close(former);
 	site_close(&beside);
-	if (r < 0) {
-		file_close(fresh);
-		return r;
-	}
-	member->file = fresh;
-	file_close(former.file);
-	return 0;
+	return r;
 }
 
 static int newcomer_make_room(struct newcomer *newcomer, uint64_t size, struct error *err)
