@@ -237,6 +237,22 @@ if [ "$DATASETFS_BUILD_NAME" = gcc ]; then
     [ $stopped -gt 0 ] || fail "no run was interrupted among the rows"
 fi
 
+say "out of memory for a window: the rest begins with it"
+if [ "$DATASETFS_BUILD_NAME" = gcc ]; then
+    short=(env FAULT_KIND=alloc FAULT_TIMES=1000000 "FAULT_COUNT=$PWD/count" "LD_PRELOAD=$PWD/fault.so")
+    "${short[@]}" FAULT_AT=0 datasetfsctl scrub -j1 --json vol/a >out || true
+    for ((n = $(cat count); n > 0; n--)); do # only few of all allocations are for what a window has
+        rc=0
+        "${short[@]}" FAULT_AT=$n datasetfsctl scrub -j1 --json vol/a >out 2>err || rc=$?
+        ! grep -q "no memory for a list of what is damaged" err || break
+    done
+    [ $n -gt 0 ] || fail "no run failed in a window"
+    assert_eq "status" $rc 2
+    rows places <out >first
+    datasetfsctl scrub --json --start "$(json next out)" vol/a >out || true
+    rows places <out | sort - first | cmp - places || fail "allocation $n: the rest is not what was missing"
+fi
+
 say "blocks that cannot be read"
 if [ "$DATASETFS_BUILD_NAME" = gcc ]; then
     again

@@ -43,7 +43,8 @@ struct scrub {
 	uint64_t *chosen;     /* numbers of windows; NULL: all of the share */
 	pthread_mutex_t repair_lock;
 	pthread_mutex_t lock; /* guards what follows */
-	uint64_t next, end;   /* windows of the share, or of those that were chosen */
+	uint64_t next, end;   /* windows of the share, or of those that were chosen; all before next were judged, or a
+				 thread has them */
 	bool interrupted;
 	struct error err;     /* the first failure that ends the run */
 };
@@ -106,7 +107,7 @@ static uint64_t scrub_window(const struct scrub *scrub, uint64_t number)
 }
 
 /* False: nothing is left, a signal came, or another thread has failed. */
-static bool scrub_take(struct scrub *scrub, struct judge *judge)
+static bool scrub_take(struct scrub *scrub, struct judge *judge, uint64_t *ret_number)
 {
 	struct rows_window window;
 	bool taken = false;
@@ -119,6 +120,7 @@ static bool scrub_take(struct scrub *scrub, struct judge *judge)
 	if (taken) {
 		window = rows_window(&scrub->rows, scrub_window(scrub, scrub->next));
 		taken = judge_ask(judge, &window, &scrub->err) == 0;
+		*ret_number = scrub->next;
 		scrub->next += taken;
 	}
 	if (scrub->err.code == -EINTR) {
@@ -129,11 +131,14 @@ static bool scrub_take(struct scrub *scrub, struct judge *judge)
 	return taken;
 }
 
-static void scrub_fail(struct scrub *scrub, const struct error *err)
+/* number: the first window that the thread has not judged. Nobody takes one any more, so the lowest stays the next. */
+static void scrub_fail(struct scrub *scrub, uint64_t number, const struct error *err)
 {
 	pthread_mutex_lock(&scrub->lock);
 	if (!scrub->err.code)
 		scrub->err = *err;
+	if (number < scrub->next)
+		scrub->next = number;
 	pthread_mutex_unlock(&scrub->lock);
 }
 
@@ -146,14 +151,15 @@ static void *scrub_work(void *argument)
 					   .map = scrub->map,
 					   .findings = &scrub->findings,
 					   .repair = scrub->options.repair };
+	uint64_t number = UINT64_MAX; /* none */
 	struct judge *judge = NULL;
 	struct error err = { 0 };
 	int r = judge_new(&setup, &judge, &err);
 
-	while (r == 0 && scrub_take(scrub, judge))
+	while (r == 0 && scrub_take(scrub, judge, &number))
 		r = judge_window(judge, &err);
 	if (r < 0)
-		scrub_fail(scrub, &err);
+		scrub_fail(scrub, number, &err);
 	judge_free(judge);
 	return NULL;
 }
