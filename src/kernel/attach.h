@@ -14,8 +14,8 @@ struct attach {
 	bool noexec, suid;
 };
 
-/* Makes the mount, which nobody sees yet. From now on the kernel holds the devices, until the tree is closed. On failure
- * err includes the kernel's own message, if it has one. */
+/* Makes the mount, which nobody sees yet. From now on the kernel holds the devices, until the tree is closed. On
+ * failure err includes the kernel's own message, if it has one. */
 must_check int attach_create(const struct attach *attach, int *ret_tree, struct error *err);
 /* Puts it on the mountpoint, where it stays after the tree is closed. */
 must_check int attach_show(const struct attach *attach, int tree, struct error *err);

@@ -177,8 +177,8 @@ wait_for 20 is_stopped "$asker"
 kill -CONT "$asker"
 rc=0
 wait "$watcher" || rc=$?
-assert_eq "its answer" "$rc: $(cat text)" "1: datasetfsctl: cannot show the status of 'mnt/7': its daemon has not answered \
-for 10 s: if it hangs, $remedy"
+assert_eq "its answer" "$rc: $(cat text)" "1: datasetfsctl: cannot show the status of 'mnt/7': its daemon has not \
+answered for 10 s: if it hangs, $remedy"
 kill -CONT "$DAEMON"
 datasetfsctl status mnt | grep -q "^healthy: " || fail "it goes on, and status does not say so"
 unmount mnt
