@@ -119,7 +119,7 @@ assert_eq "their states" "$(member 1 state) $(member 2 state)" "missing missing"
 loop_device e --sector-size 4096
 loop_device f
 wait_for 30 is_told "member 2 of '.*' is used again" || fail "the other one is not found: $(cat daemon.log)"
-assert_contains "the log" "$(cat daemon.log)" "has logical blocks of 4096 bytes, expected 512 or less"
+wait_for 30 is_told "has logical blocks of 4096 bytes, expected 512 or less" || fail "no reason: $(cat daemon.log)"
 assert_eq "their states" "$(member 1 state) $(member 2 state)" "missing ok"
 is_read 2
 unmount mnt

@@ -40,4 +40,3 @@ assert_eq "a file that was changed" "$(cat merged/cat/2.txt)" $'purr\nmore'
 assert_eq "the file of the mount" "$(cat mnt/cat/2.txt)" purr
 umount merged
 umount mnt
-daemons_end

@@ -264,17 +264,6 @@ unmount() {
     [ $rc = 0 ] || { cat daemon.log; fail "the daemon ended with status $rc"; }
 }
 
-# daemons_end: also those that a script or a manual's commands started
-daemons_end() {
-    wait_for 30 no_daemons || fail "a daemon runs on"
-}
-no_daemons() {
-    local environment
-    for environment in $(grep -lsF "DATASETFS_TEST_DIR=$DATASETFS_TEST_DIR" /proc/[0-9]*/environ); do
-        [ "$(cat "${environment%/environ}/comm" 2>/dev/null)" != datasetfs ] || return 1
-    done
-}
-
 # kept_by MOUNTPOINT: who may keep the daemon, by a copy of the mount in a namespace, and where its threads are
 kept_by() {
     echo "mounted for $(grep -lsF " $PWD/$1 " /proc/[0-9]*/mountinfo | cut -d / -f 3 | paste -sd ' ')," \
