@@ -8,10 +8,6 @@
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 seed=${SEED:-$RANDOM}
-# Ten minutes of a processor in full, so the other build has the short form.
-length_in_gcc() {
-    if [ "$DATASETFS_BUILD_NAME" = gcc ]; then length "$1" "$2"; else length "$1" "$1"; fi
-}
 rounds=$(length_in_gcc 4 20)
 every=$(length_in_gcc 8 1) # after every so many crashes somebody publishes
 lose=$(length_in_gcc 2 1)  # and a member is lost

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon ring in=asan,tsan timeout=900
+# tests/run: daemon ring in=asan,tsan timeout=1800
 # A mirrored volume of which a member hangs, fails or is cut off at a random moment under 64 readers, and is well again
 # later: nobody sees an error or a wrong byte, READs do not wait for it, few reads go there, and it is used again. One
 # that is slow is read so seldom that nobody notices. Members are files whose reads take a while, so that speed is
@@ -105,7 +105,7 @@ bears_slow() {
 
 channels=("dev,io=uring" "dev,io=threads")
 if ring_switch Y; then channels+=(ring); fi
-seeds=$(length 1 20)
+seeds=$(length_in_gcc 1 20)
 # is_ahead COUNT: more than so many files were read ahead
 is_ahead() {
     [ "$(stats mnt ahead_files)" -gt "$1" ]
