@@ -135,7 +135,7 @@ for channel in "${channels[@]}"; do
 
     # Threads of the daemon that read the volume themselves do not wait for it either: versions are listed and opened.
     if [ "$channel" = "${channels[0]}" ]; then
-        readers 4 1 0.5 0 0 sh strike hang >/dev/null || fail "hang"
+        readers 4 1 0.5 1 0 sh strike hang >/dev/null || fail "hang"
         wait_for 20 is_member 1 state = suspect || fail "nobody noticed"
         (ls mnt/.datasetfs/versions && datasetfsctl switch mnt v1) >listed 2>&1 &
         lister=$!
