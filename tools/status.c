@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/format.h"
 #include "base/log.h"
 #include "health.h"
@@ -290,31 +289,18 @@ static int status_match(void *argument, const struct mounted *mounted, struct er
 	return mounted_copy(mounted, &wish->above, err);
 }
 
-/* SIGCONT, after SIGSTOP, interrupts poll(2). */
-static bool status_wait(int fd, int64_t until)
-{
-	struct pollfd answer = { .fd = fd, .events = POLLIN };
-	int64_t left;
-	int n;
-
-	do {
-		left = until - clock_now();
-		n = poll(&answer, 1, left > 0 ? (int)(left / 1000000) : 0);
-	} while (n < 0 && errno == EINTR);
-	return n != 0;
-}
-
 /* Only checks that the daemon answers at all; if the answer is an error, the caller's own request reports it. */
 static int status_ask(const char *mount, struct error *err)
 {
-	int64_t until = clock_now() + STATUS_PATIENCE * INT64_C(1000000000);
 	struct probe *probe;
+	struct pollfd answer = { .events = POLLIN };
 	int r = probe_start(mount, &probe, err);
 
 	if (r < 0)
 		return r;
 	probe_ask(probe);
-	if (!status_wait(probe_fd(probe), until))
+	answer.fd = probe_fd(probe);
+	if (poll(&answer, 1, STATUS_PATIENCE * 1000) == 0)
 		r = error_set(err, -ETIMEDOUT, "its daemon has not answered for %d s: if it hangs, %s %s', then mount "
 			      "again", STATUS_PATIENCE,
 			      geteuid() == 0 ? "'umount --force" : "kill it and 'fusermount3 -u", mount);
