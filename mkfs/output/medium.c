@@ -44,16 +44,14 @@ int medium_check_content(struct medium *medium, const char *holder, bool force, 
 
 /* --- new files --- */
 
-/* Without a name where the filesystem can: then a publisher that is killed leaves nothing. What one has left under the
- * name is nobody else's, as the former file is locked. */
+/* What a killed publisher has left under the name is nobody else's, as the former file is locked. */
 static int medium_create_successor(struct medium *medium, struct file_source **ret, struct error *err)
 {
 	struct site *site = &medium->successor;
 
 	if (unlinkat(site->folder, site->name, 0) < 0 && errno != ENOENT)
 		return error_errno(err, "cannot remove what a killed publisher left, '%s'", site->name);
-	medium->is_unnamed = file_open_site(site, FILE_UNNAMED, ret, NULL) == 0;
-	return medium->is_unnamed ? 0 : file_open_site(site, FILE_CREATE, ret, err);
+	return file_open_site(site, FILE_UNNAMED, ret, err);
 }
 
 static int medium_copy_mode(const struct medium *medium, const struct file_source *from,
@@ -106,18 +104,9 @@ int medium_start_afresh(struct medium *medium, bool dry_run, struct file_source 
 }
 
 /* linkat(2) replaces nothing, rename(2) does. */
-static int medium_name_successor(struct medium *medium, struct error *err)
+int medium_name(const struct medium *medium, bool is_fresh, struct error *err)
 {
-	int r = medium->is_unnamed ? site_link(&medium->successor, medium->file->fd, err) : 0;
-
-	if (r == 0)
-		medium->is_unnamed = false;
-	return r;
-}
-
-int medium_name(struct medium *medium, bool is_fresh, struct error *err)
-{
-	int r = medium->former ? medium_name_successor(medium, err) : 0;
+	int r = medium->former ? site_link(&medium->successor, medium->file->fd, err) : 0;
 
 	return r == 0 && is_fresh ? site_sync(&medium->site, err) : r;
 }
@@ -141,8 +130,7 @@ int medium_replace_former(struct medium *medium, struct error *err)
 
 void medium_give_up(const struct medium *medium)
 {
-	if (!medium->is_unnamed)
-		site_remove(medium->former ? &medium->successor : &medium->site, medium->file->fd);
+	site_remove(medium->former ? &medium->successor : &medium->site, medium->file->fd);
 }
 
 /* --- write protection --- */

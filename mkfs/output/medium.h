@@ -16,8 +16,7 @@ struct medium {
 	bool wipe;                /* something else lay here: its signatures must go */
 	struct file_source *file; /* what is written to; the transaction's */
 	struct file_source *former; /* an existing file that the new one will replace; it keeps its lock */
-	struct site successor;    /* where the new one lies until then, beside it */
-	bool is_unnamed;          /* it is not there yet */
+	struct site successor;    /* where the new one lies until then, beside it, in the end under this name */
 	uint64_t device, inode;   /* of a file, so that the scan can notice it */
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of the NVMe namespace that it is, or empty */
 	char domain[TOPOLOGY_DOMAIN_SIZE];     /* what it fails with, or empty */
@@ -49,7 +48,7 @@ must_check int medium_start_afresh(struct medium *medium, bool dry_run, struct f
 /* The first write to what held something else. capacity: bytes of a device. */
 must_check int medium_wipe(struct medium *medium, uint64_t capacity, struct error *err);
 /* After the commit: a new file has a durable name, its own or that of a successor. */
-must_check int medium_name(struct medium *medium, bool is_fresh, struct error *err);
+must_check int medium_name(const struct medium *medium, bool is_fresh, struct error *err);
 /* Then: a successor takes the place of the former file. 0 once it is there: that this is not known to be durable is a
  * line in the log. */
 must_check int medium_replace_former(struct medium *medium, struct error *err);

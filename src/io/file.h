@@ -31,8 +31,8 @@ struct file_source {
  * refused (geometry.is_direct says). */
 must_check int file_open(const char *path, enum file_mode mode, struct file_source **ret, struct error *err);
 /* In these modes what was found there; the folder and the name of a file that is to be written to are known afterwards.
- * FILE_CREATE: a new file, -EEXIST when there is one. FILE_UNNAMED: a new file that has no name before site_link(); it
- * fails where the filesystem has no such files. */
+ * FILE_CREATE: a new file, -EEXIST when there is one. FILE_UNNAMED: a new file that has no name before site_link(),
+ * where the filesystem has such files. */
 must_check int file_open_site(struct site *site, enum file_mode mode, struct file_source **ret, struct error *err);
 /* A volume that another process opened with O_RDONLY and handed over; takes fd on success. */
 must_check int file_adopt(int fd, struct file_source **ret, struct error *err);

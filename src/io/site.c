@@ -145,18 +145,8 @@ int site_create_unnamed(const struct site *site, int *ret_fd, struct error *err)
 	int fd = openat(site->folder, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
 
 	if (fd < 0)
-		return error_errno(err, "open");
+		return site_create(site, ret_fd, err);
 	*ret_fd = fd;
-	return 0;
-}
-
-int site_link(const struct site *site, int fd, struct error *err)
-{
-	char link[SITE_LINK_SIZE];
-
-	site_descriptor(fd, link);
-	if (linkat(AT_FDCWD, link, site->folder, site->name, AT_SYMLINK_FOLLOW) < 0)
-		return error_errno(err, "cannot give the new volume the name '%s'", site->name);
 	return 0;
 }
 
@@ -169,6 +159,18 @@ bool site_is(const struct site *site, int fd)
 	return site->folder >= 0 && fstat(fd, &open) == 0 &&
 	       fstatat(site->folder, site->name, &named, AT_SYMLINK_NOFOLLOW) == 0 && open.st_ino == named.st_ino &&
 	       open.st_dev == named.st_dev;
+}
+
+int site_link(const struct site *site, int fd, struct error *err)
+{
+	char link[SITE_LINK_SIZE];
+
+	if (site_is(site, fd))
+		return 0;
+	site_descriptor(fd, link);
+	if (linkat(AT_FDCWD, link, site->folder, site->name, AT_SYMLINK_FOLLOW) < 0)
+		return error_errno(err, "cannot give the new volume the name '%s'", site->name);
+	return 0;
 }
 
 static bool site_take_name(struct site *site, const char *path, int fd)

@@ -36,8 +36,10 @@ void site_close(struct site *site);
 must_check int site_open(const struct site *site, int flags, int *ret_fd, struct error *err);
 /* Makes the file, for its owner alone: -EEXIST when the name is taken. */
 must_check int site_create(const struct site *site, int *ret_fd, struct error *err);
-/* The same without its name, which site_link() gives it. It fails where the filesystem has no such files. */
+/* The same without its name, until site_link(): then nothing is left if we are killed. Where the filesystem has no such
+ * files it has its name at once. */
 must_check int site_create_unnamed(const struct site *site, int *ret_fd, struct error *err);
+/* Gives the open file its name, unless it has it already: -EEXIST when that is taken. */
 must_check int site_link(const struct site *site, int fd, struct error *err);
 
 /* Finds the folder and the name of the file that is open as fd. -EBUSY: nothing on the path or on the one that the

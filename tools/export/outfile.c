@@ -40,7 +40,6 @@ static int outfile_find(const char *path, bool replace, const struct array_sourc
 	return r < 0 ? r : site_name(ret, ret->file, err);
 }
 
-/* Makes the file without a name if the filesystem can do that: then nothing is left if we are killed. */
 static int outfile_create(struct outfile *file, struct error *err)
 {
 	char suffix[32];
@@ -48,11 +47,7 @@ static int outfile_create(struct outfile *file, struct error *err)
 
 	snprintf(suffix, sizeof(suffix), ".new.%d", (int)getpid());
 	r = site_beside(&file->to, suffix, &file->beside, err);
-	if (r < 0 || site_create_unnamed(&file->beside, &file->fd, NULL) == 0)
-		return r;
-	r = site_create(&file->beside, &file->fd, err);
-	file->is_named = r == 0;
-	return r;
+	return r < 0 ? r : site_create_unnamed(&file->beside, &file->fd, err);
 }
 
 int outfile_open(const char *path, bool replace, const struct array_source *volume, struct outfile *ret,
@@ -75,22 +70,16 @@ int outfile_commit(struct outfile *file, struct error *err)
 {
 	int r = fsync(file->fd) < 0 ? error_errno(err, "cannot write '%s'", file->to.path) : 0;
 
-	if (r == 0 && !file->is_named)
+	if (r == 0)
 		r = site_link(&file->beside, file->fd, err);
-	if (r < 0)
-		return r;
-	file->is_named = true;
-	r = site_replace(&file->beside, file->fd, &file->to, file->to.file, err);
-	if (r < 0)
-		return r;
-	file->is_named = false;
-	return site_sync(&file->to, err);
+	if (r == 0)
+		r = site_replace(&file->beside, file->fd, &file->to, file->to.file, err);
+	return r < 0 ? r : site_sync(&file->to, err);
 }
 
 void outfile_close(struct outfile *file)
 {
-	if (file->is_named)
-		site_remove(&file->beside, file->fd);
+	site_remove(&file->beside, file->fd);
 	close_fd(&file->fd);
 	site_close(&file->beside);
 	site_close(&file->to);

@@ -8,8 +8,7 @@
 
 struct outfile {
 	struct site to, beside;
-	bool is_named; /* beside has a name, because the filesystem has no unnamed files */
-	int fd;        /* to write to */
+	int fd; /* to write to */
 };
 
 #define OUTFILE_NONE ((struct outfile){ .to = SITE_NONE, .beside = SITE_NONE, .fd = -1 })

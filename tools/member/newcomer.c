@@ -205,27 +205,17 @@ static int newcomer_copy_mode(const struct file_source *from, const struct file_
 	return 0;
 }
 
-/* Without a name where the filesystem can: then nothing is left if we are killed. Whatever has the name stays. */
-static int newcomer_open_fresh(struct site *beside, struct file_source **ret, bool *ret_is_named, struct error *err)
-{
-	int r = file_open_site(beside, FILE_UNNAMED, ret, NULL);
-
-	*ret_is_named = r < 0;
-	return *ret_is_named ? file_open_site(beside, FILE_CREATE, ret, err) : 0;
-}
-
 static int newcomer_put_fresh(const struct newcomer *newcomer, struct site *beside, struct file_source **ret,
 			      struct error *err)
 {
 	int former = newcomer->member.file->fd, r;
 	struct file_source *fresh;
-	bool is_named;
 
-	r = newcomer_open_fresh(beside, &fresh, &is_named, err);
+	r = file_open_site(beside, FILE_UNNAMED, &fresh, err);
 	if (r < 0)
 		return r;
 	r = newcomer_copy_mode(newcomer->member.file, fresh, err);
-	if (r == 0 && !is_named)
+	if (r == 0)
 		r = site_link(beside, fresh->fd, err);
 	if (r == 0)
 		r = site_replace(beside, fresh->fd, &newcomer->site, former, err);
