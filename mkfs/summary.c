@@ -51,7 +51,7 @@ static void summary_print_json(const struct pack_options *options, const struct 
 	json_number(&json, "written_bytes", result->written_bytes);
 	json_number(&json, "unchanged_files", result->unchanged);
 	json_number(&json, "index_bytes", result->index_bytes);
-	json_number(&json, "fine_bytes", result->block_sums_bytes);
+	json_number(&json, "block_checksum_bytes", result->block_sums_bytes);
 	json_number(&json, "unmirrored_bytes", result->unmirrored_bytes);
 	json_number(&json, "volume_bytes", result->volume_bytes);
 	json_real(&json, "ratio", summary_ratio(result));
@@ -107,7 +107,7 @@ static void summary_print_estimate_json(const struct pack_options *options, cons
 	json_number(&json, "special_left_out", estimate->special);
 	json_number(&json, "content_bytes", estimate->content_bytes);
 	json_number(&json, "index_bytes", estimate->index_bytes);
-	json_number(&json, "fine_bytes", estimate->block_sums_bytes);
+	json_number(&json, "block_checksum_bytes", estimate->block_sums_bytes);
 	json_number(&json, "temporary_bytes", estimate->temporary_bytes);
 	json_number(&json, "image_bytes", estimate->image_bytes);
 	json_number(&json, "free_bytes", estimate->free_bytes);

@@ -120,7 +120,7 @@ static void list_json_version(struct json *json, const struct catalogue *catalog
 	json_number(json, "shared_bytes", share->shared);
 	json_number(json, "index_bytes", v->index_length);
 	json_number(json, "source_bytes", v->source.length);
-	json_number(json, "fine_bytes", v->block_sums.length);
+	json_number(json, "block_checksum_bytes", v->block_sums.length);
 	list_json_extents(json, "segments", &v->segments);
 	list_json_extents(json, "index", &v->index);
 	list_json_extents(json, "fine", &v->block_sums.extents);

@@ -121,9 +121,10 @@ struct dsfs_prefetch {
 #define DSFS_CONTROL_LOOKUPS          "lookups"        /* names that the kernel holds; of an old version, those
 						     * of open files, open and working directories */
 #define DSFS_CONTROL_GENERATIONS      "generations"    /* array of an object for each open version: label,
-						     * sequence, lookups, index_bytes, fine_bytes, current */
+						     * sequence, lookups, index_bytes, block_checksum_bytes, current */
 #define DSFS_CONTROL_INDEX_BYTES      "index_bytes"    /* bytes of its index, in memory */
-#define DSFS_CONTROL_FINE_BYTES       "fine_bytes"     /* memory of the head of its block checksums; 0: not used */
+#define DSFS_CONTROL_SUMS_BYTES       "block_checksum_bytes" /* memory of the head of its block checksums; 0:
+						     * not used */
 #define DSFS_CONTROL_IS_CURRENT       "current"        /* true or false: the mount serves this version */
 #define DSFS_CONTROL_SWITCHES         "switches"       /* to another version, since the mount */
 #define DSFS_CONTROL_SERVING_SINCE    "serving_since"  /* when it began to serve this version, seconds since 1970 */
@@ -146,9 +147,11 @@ struct dsfs_prefetch {
 #define DSFS_CONTROL_RETRIES          "retries"        /* device reads that were repeated */
 #define DSFS_CONTROL_READ_FAILURES    "read_failures"  /* READs answered with EIO, also at the deadline */
 #define DSFS_CONTROL_CACHE_HITS       "cache_hits"     /* chunks found in the chunk cache */
-#define DSFS_CONTROL_FINE_READS       "fine_reads"     /* pages of block checksums read; device_reads counts them too */
-#define DSFS_CONTROL_FINE_HITS        "fine_hits"      /* pages of block checksums found in their cache */
-#define DSFS_CONTROL_FINE_FAILURES    "fine_failures"  /* READs that fell back from block checksums to whole chunks */
+#define DSFS_CONTROL_SUMS_READS       "block_checksum_reads" /* pages of block checksums read; device_reads
+						     * counts them too */
+#define DSFS_CONTROL_SUMS_HITS        "block_checksum_hits" /* pages of block checksums found in their cache */
+#define DSFS_CONTROL_SUMS_FALLBACKS   "block_checksum_fallbacks" /* READs that fell back from block checksums to
+						     * whole chunks */
 #define DSFS_CONTROL_AHEAD_FILES      "ahead_files"    /* reads ahead of files, again if read again; device_reads and
 						     * device_bytes count what this took */
 #define DSFS_CONTROL_AHEAD_BYTES      "ahead_bytes"    /* their content */

@@ -56,14 +56,15 @@ say "who has rows"
 publish volume first
 # 3000000 bytes are 23 chunks, twice; 1500000 are 12; 2000000 are 16, and one behind the hole; 1 MiB has none.
 assert_eq "rows" "$(rows volume first)" $((23 + 23 + 12 + 16 + 1))
-assert_eq "fine_bytes" "$(json fine_bytes first.json)" "$(datasetfsctl list --json volume | json versions.0.fine_bytes)"
+assert_eq "block_checksum_bytes" "$(json block_checksum_bytes first.json)" \
+    "$(datasetfsctl list --json volume | json versions.0.block_checksum_bytes)"
 clean volume
 publish frames frames --format --compress zstd
 assert_eq "rows beside frames" "$(rows frames frames)" $((23 + 23 + 15))
 clean frames
 publish tiny blocks --format --chunk-size 4K
 assert_eq "rows of chunks of one block" "$(rows tiny blocks)" 0
-assert_eq "fine_bytes of chunks of one block" "$(json fine_bytes blocks.json)" 0
+assert_eq "block_checksum_bytes of chunks of one block" "$(json block_checksum_bytes blocks.json)" 0
 for size in 8K 1M; do
     publish $size x --format --chunk-size $size
     clean $size

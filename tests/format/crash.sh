@@ -89,7 +89,7 @@ versions = listed["versions"]
 assert [v["chunk_size"] for v in versions] == [65536, 131072, 131072]
 assert versions[1]["feature_incompat"] == 3, "nothing was compressed, or no long hole"
 for version in versions:
-    assert version["fine_bytes"], version["label"]
+    assert version["block_checksum_bytes"], version["label"]
     for segment in version["segments"]:
         assert segment["offset"] % listed["segment_size"] == 0, segment' ||
     fail "not the versions that are to be tested"

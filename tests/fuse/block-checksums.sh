@@ -37,9 +37,9 @@ for offset in offsets:
         sys.exit(f"fail: other bytes at {offset}")
 new = counters()
 grown = {key: new[key] - old[key] for key in new if isinstance(new[key], int)}
-grown["fine_bytes"] = new["generations"][0]["fine_bytes"]
+grown["block_checksum_bytes"] = new["generations"][0]["block_checksum_bytes"]
 print(grown)
-if not eval(claim, {}, {**grown, "old": old}):
+if not eval(f"({claim})", {}, {**grown, "old": old}):
     sys.exit(f"fail: {claim}")
 END
 }
@@ -49,11 +49,14 @@ pages=$((($(where length) - 4096) / 4096))
 for io in uring threads; do
     say "io=$io: seed $seed"
     mount_volume volume mnt -o io=$io
-    reads 1000 "device_bytes - 4096 * fine_reads <= bytes_served + 4096 and fine_bytes > 0 and fine_failures == 0"
-    [ "$(stats mnt fine_reads)" -ge "$pages" ] ||
-        fail "$(stats mnt fine_reads) pages of sums were read, there are $pages"
-    [ "$(stats mnt fine_reads)" -le $((pages * 8)) ] || fail "$(stats mnt fine_reads) reads of $pages pages of sums"
-    [ "$(stats mnt fine_hits)" -ge 500 ] || fail "$(stats mnt fine_hits) pages of sums were in the cache"
+    reads 1000 "device_bytes - 4096 * block_checksum_reads <= bytes_served + 4096 and
+        block_checksum_bytes > 0 and block_checksum_fallbacks == 0"
+    [ "$(stats mnt block_checksum_reads)" -ge "$pages" ] ||
+        fail "$(stats mnt block_checksum_reads) pages of sums were read, there are $pages"
+    [ "$(stats mnt block_checksum_reads)" -le $((pages * 8)) ] ||
+        fail "$(stats mnt block_checksum_reads) reads of $pages pages of sums"
+    [ "$(stats mnt block_checksum_hits)" -ge 500 ] ||
+        fail "$(stats mnt block_checksum_hits) pages of sums were in the cache"
     unmount mnt
     mount_volume volume mnt -o io=$io
     cmp source/large mnt/large || fail "a sequential read differs"
@@ -70,7 +73,8 @@ at=$(($(where offset) + $(where length) - 4096 * pages + 100))
 printf '\252\125' | dd of=volume bs=1 seek=$at conv=notrunc status=none
 : >daemon.log
 mount_volume volume mnt
-reads 1000 "fine_failures >= 1 and fine_failures < 20 and read_failures == 0 and checksum_failures == 0"
+reads 1000 "block_checksum_fallbacks >= 1 and block_checksum_fallbacks < 20 and read_failures == 0 and
+    checksum_failures == 0"
 assert_contains "the log" "$(cat daemon.log)" \
     "cannot use the block checksums of '/large': block checksums: page 0 has the sum"
 cmp source/large mnt/large || fail "the file differs"
@@ -80,7 +84,7 @@ say "a damaged head"
 printf '\252\125' | dd of=volume bs=1 seek=$(($(where offset) + 40)) conv=notrunc status=none
 : >daemon.log
 mount_volume volume mnt
-reads 200 "fine_reads == 0 and fine_bytes == 0 and read_failures == 0"
+reads 200 "block_checksum_reads == 0 and block_checksum_bytes == 0 and read_failures == 0"
 assert_contains "the log" "$(cat daemon.log)" "version 'v1' is served without its block checksums"
 assert_contains "the log" "$(cat daemon.log)" "the SHA-256 of their head is not the one in the catalogue"
 unmount mnt
@@ -94,7 +98,7 @@ with open(sys.argv[1], "r+b") as file:
     file.seek(int(sys.argv[2]) + 4096)
     file.write(bytes(int(sys.argv[3]) - 4096))
 END
-reads 500 "fine_failures >= 1 and read_failures == 0"
+reads 500 "block_checksum_fallbacks >= 1 and read_failures == 0"
 unmount mnt
 
 say "a damaged block"

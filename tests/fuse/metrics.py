@@ -17,8 +17,8 @@ EQUAL = {
     "checksum_failures_total": "checksum_failures", "device_reads_total": "device_reads",
     "device_read_bytes_total": "device_bytes", "device_read_errors_total": "device_errors",
     "device_read_retries_total": "retries", "chunk_cache_hits_total": "cache_hits",
-    "block_checksum_reads_total": "fine_reads", "block_checksum_hits_total": "fine_hits",
-    "block_checksum_fallbacks_total": "fine_failures", "readahead_files_total": "ahead_files",
+    "block_checksum_reads_total": "block_checksum_reads", "block_checksum_hits_total": "block_checksum_hits",
+    "block_checksum_fallbacks_total": "block_checksum_fallbacks", "readahead_files_total": "ahead_files",
     "readahead_bytes_total": "ahead_bytes", "readahead_device_reads_total": "ahead_device_reads",
     "readahead_stored_files_total": "ahead_stored", "readahead_served_reads_total": "ahead_served",
     "readahead_dropped_files_total": "ahead_dropped", "readahead_failures_total": "ahead_failures",
@@ -85,7 +85,7 @@ def check_own(metrics, stats):
     """What reading the two files itself changes: two requests of each kind at most."""
     generations = stats["generations"]
     equal("open_versions", int(metrics.value("datasetfs_open_versions")), len(generations))
-    for family, field in (("index_bytes", "index_bytes"), ("block_checksum_bytes", "fine_bytes"),
+    for family, field in (("index_bytes", "index_bytes"), ("block_checksum_bytes", "block_checksum_bytes"),
                           ("lookups", "lookups")):
         equal(family, int(metrics.value(f"datasetfs_{family}")), sum(one[field] for one in generations))
     for operation, count in stats["requests"].items():

@@ -73,7 +73,7 @@ static void metrics_daemon(const struct serve *serve, FILE *out)
 
 static void metrics_open_versions(struct serve *serve, FILE *out)
 {
-	uint64_t count = 0, lookups = 0, index_bytes = 0, fine_bytes = 0;
+	uint64_t count = 0, lookups = 0, index_bytes = 0, sums_bytes = 0;
 	const struct generation *generation;
 
 	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
@@ -83,14 +83,14 @@ static void metrics_open_versions(struct serve *serve, FILE *out)
 		count++;
 		lookups += atomic_load(&generation->lookups) & ~GENERATION_GONE;
 		index_bytes += generation->version.index_length;
-		fine_bytes += block_sums_memory(generation->block_sums);
+		sums_bytes += block_sums_memory(generation->block_sums);
 	}
 	metrics_number(out, "open_versions", "gauge", "Versions that are open: the served one and those still in use.",
 		       count);
 	metrics_number(out, "lookups", "gauge", "Names of open versions that the kernel holds.", lookups);
 	metrics_number(out, "index_bytes", "gauge", "Memory of the indexes of open versions.", index_bytes);
 	metrics_number(out, "block_checksum_bytes", "gauge", "Memory of the block checksums of open versions.",
-		       fine_bytes);
+		       sums_bytes);
 }
 
 static void metrics_switches(struct serve *serve, FILE *out)

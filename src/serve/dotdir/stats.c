@@ -90,9 +90,9 @@ static void stats_counters(const struct serve *serve, struct json *json)
 		{ DSFS_CONTROL_RETRIES, offsetof(struct counters, read.retries) },
 		{ DSFS_CONTROL_READ_FAILURES, offsetof(struct counters, read.failures) },
 		{ DSFS_CONTROL_CACHE_HITS, offsetof(struct counters, read.cache_hits) },
-		{ DSFS_CONTROL_FINE_READS, offsetof(struct counters, read.block_sums_reads) },
-		{ DSFS_CONTROL_FINE_HITS, offsetof(struct counters, read.block_sums_hits) },
-		{ DSFS_CONTROL_FINE_FAILURES, offsetof(struct counters, read.block_sums_failures) },
+		{ DSFS_CONTROL_SUMS_READS, offsetof(struct counters, read.block_sums_reads) },
+		{ DSFS_CONTROL_SUMS_HITS, offsetof(struct counters, read.block_sums_hits) },
+		{ DSFS_CONTROL_SUMS_FALLBACKS, offsetof(struct counters, read.block_sums_failures) },
 	};
 
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
@@ -135,7 +135,7 @@ static void stats_generation(const struct generation *generation, bool current, 
 	json_number(json, DSFS_CONTROL_SEQUENCE, generation->sequence);
 	json_number(json, DSFS_CONTROL_LOOKUPS, atomic_load(&generation->lookups));
 	json_number(json, DSFS_CONTROL_INDEX_BYTES, generation->version.index_length);
-	json_number(json, DSFS_CONTROL_FINE_BYTES, block_sums_memory(generation->block_sums));
+	json_number(json, DSFS_CONTROL_SUMS_BYTES, block_sums_memory(generation->block_sums));
 	json_bool(json, DSFS_CONTROL_IS_CURRENT, current);
 	json_end_object(json);
 }
