@@ -148,6 +148,65 @@ assert slow[-1].recv(100).startswith(b"HTTP/1.1 200 "), "a young connection had 
 END
 wait_for 60 ask text || fail "no answer after that"
 
+if is_root; then
+    say "four processes of another user that connect, begin a request and go, as fast as they can"
+    python3 - "$URL" <<'END' || fail "an honest client"
+import http.client, os, signal, socket, sys, urllib.parse
+place = urllib.parse.urlsplit(sys.argv[1])
+address = (place.hostname, place.port)
+
+def attack(ready):
+    os.setgroups([])
+    os.setuid(65534)
+    held = []
+    for count in range(1 << 30):
+        one = socket.create_connection(address)
+        if count % 4:
+            try:
+                one.sendall(b"GET /metrics HTTP/1.1\r\nX: ")
+            except OSError:
+                pass # it had to go
+            held.append(one)
+        if len(held) == 64:
+            held.pop(0)
+        if count == 200:
+            os.write(ready, b"x")
+
+def halves(path, between):
+    """A client of ours that says half of its request, and the other half when the attackers have come again."""
+    one = socket.create_connection(address, timeout=120)
+    one.sendall(f"GET {path} HTTP/1.1\r\nHost: x\r\n".encode())
+    between()
+    one.sendall(b"\r\n")
+    assert one.recv(100).startswith(b"HTTP/1.1 200 "), f"no answer to {path}: it had to go"
+
+def scrape():
+    connection = http.client.HTTPConnection(*address, timeout=120)
+    connection.request("GET", "/metrics")
+    assert connection.getresponse().status == 200
+
+attackers = []
+for path in ("/", "/metrics"):
+    def begin():
+        ready, into = os.pipe()
+        for _ in range(2):
+            attackers.append(os.fork())
+            if not attackers[-1]:
+                signal.alarm(240) # whatever happens to us
+                try:
+                    attack(into)
+                finally:
+                    os._exit(1)
+        assert os.read(ready, 1) and os.read(ready, 1)
+        scrape()
+    halves(path, begin)
+for attacker in attackers:
+    os.kill(attacker, signal.SIGKILL)
+    os.waitpid(attacker, 0)
+END
+    wait_for 60 ask text || fail "no answer after that"
+fi
+
 say "more mounts than the descriptors that it is given at first"
 kill -TERM $EXPORTER
 wait $EXPORTER || fail "it ended with status $?"

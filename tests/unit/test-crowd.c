@@ -13,14 +13,22 @@ struct many {
 	int clients[CROWD_MOST];
 };
 
-/* One more comes, as the i-th. */
-static void enter(struct many *many, unsigned i)
+/* One more comes, as the i-th, of this user. */
+static void enter_of(struct many *many, unsigned i, uint32_t uid)
 {
+	struct peer peer = { .uid = uid };
 	int pair[2];
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
 	many->clients[i] = pair[0];
-	many->places[i] = crowd_enter(&many->crowd, pair[1]);
+	many->places[i] = crowd_enter(&many->crowd, pair[1], &peer);
+	if (!many->places[i])
+		close(pair[1]);
+}
+
+static void enter(struct many *many, unsigned i)
+{
+	enter_of(many, i, 0);
 }
 
 static bool is_ended(const struct many *many, unsigned i)
@@ -41,9 +49,11 @@ static unsigned ended(const struct many *many, unsigned count)
 
 static void leave(struct many *many, unsigned i)
 {
+	close(many->clients[i]);
+	if (!many->places[i])
+		return;
 	close(many->places[i]->fd);
 	crowd_leave(many->places[i]);
-	close(many->clients[i]);
 }
 
 /* The first that came goes first, unless it was answered meanwhile. */
@@ -79,7 +89,7 @@ static void test_waiting(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < CROWD_MOST; i++) {
-		enter(&many, i);
+		enter_of(&many, i, 1000 + i);
 		crowd_wait(many.places[i]);
 	}
 	assert_int_equal(ended(&many, CROWD_MOST), 0);
@@ -94,11 +104,78 @@ static void test_waiting(void **state)
 		leave(&many, i);
 }
 
+/* Who is gone goes before all others, unless something is left to read. */
+static void test_gone(void **state)
+{
+	struct many many = { 0 };
+
+	(void)state;
+	for (unsigned i = 0; i < CROWD_KEPT; i++)
+		enter(&many, i);
+	assert_int_equal(write(many.clients[6], "x", 1), 1);
+	shutdown(many.clients[6], SHUT_WR);
+	close(many.clients[7]);
+	enter(&many, CROWD_KEPT);
+	many.clients[7] = dup(many.clients[6]);
+	assert_true(many.places[7]->is_ended);
+	assert_int_equal(ended(&many, 6), 0);
+	assert_false(many.places[6]->is_ended);
+	enter(&many, CROWD_KEPT + 1);
+	assert_true(is_ended(&many, 0));
+	for (unsigned i = 0; i < CROWD_KEPT + 2; i++)
+		leave(&many, i);
+}
+
+/* Who has the most connections loses one, however young they are. */
+static void test_shares(void **state)
+{
+	struct many many = { 0 };
+
+	(void)state;
+	for (unsigned i = 0; i < CROWD_KEPT; i++)
+		enter_of(&many, i, i < 4 ? 1 : 1000 + i % 4);
+	for (unsigned i = CROWD_KEPT; i < CROWD_MOST; i++) {
+		enter_of(&many, i, 1000 + i % 4);
+		assert_true(is_ended(&many, i - CROWD_KEPT + 4));
+	}
+	assert_int_equal(ended(&many, 4), 0);
+	for (unsigned i = 0; i < CROWD_MOST; i++)
+		leave(&many, i);
+}
+
+/* When all wait, who has his share gets no more, and others do. */
+static void test_full_shares(void **state)
+{
+	struct many many = { 0 };
+	unsigned i;
+
+	(void)state;
+	for (i = 0; i < CROWD_KEPT; i++) {
+		enter_of(&many, i, 1000 + i % 4);
+		crowd_wait(many.places[i]);
+	}
+	enter_of(&many, i, 1000);
+	assert_null(many.places[i++]);
+	for (unsigned own = 0; own < CROWD_SHARE; own++) {
+		enter_of(&many, i, 1);
+		assert_non_null(many.places[i]);
+		crowd_wait(many.places[i++]);
+	}
+	enter_of(&many, i, 1);
+	assert_null(many.places[i++]);
+	assert_true(crowd_has_room(&many.crowd));
+	for (unsigned k = 0; k < i; k++)
+		leave(&many, k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_oldest),
 		cmocka_unit_test(test_waiting),
+		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_full_shares),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include "exporter/crowd.h"
 
 #include <assert.h>
+#include <poll.h>
 #include <stddef.h>
 #include <sys/socket.h>
 
@@ -12,40 +13,123 @@ static void crowd_end(struct crowd_place *place)
 	shutdown(place->fd, SHUT_RDWR);
 }
 
-static bool crowd_is_too_large(const struct crowd *crowd)
+static bool crowd_counts(const struct crowd_place *place)
+{
+	return place->turn && !place->is_ended;
+}
+
+static unsigned crowd_count(const struct crowd *crowd)
 {
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < CROWD_MOST; i++)
-		count += crowd->places[i].turn && !crowd->places[i].is_ended;
-	return count > CROWD_KEPT;
+		count += crowd_counts(&crowd->places[i]);
+	return count;
 }
 
-/* NULL: all others wait for metrics or were ended already. */
-static struct crowd_place *crowd_oldest(struct crowd *crowd, const struct crowd_place *except)
+/* How many connections its peer has, of those that were not ended. */
+static unsigned crowd_share(const struct crowd *crowd, const struct peer *peer)
 {
-	struct crowd_place *oldest = NULL, *place;
+	unsigned count = 0;
+
+	for (unsigned i = 0; i < CROWD_MOST; i++)
+		count += crowd_counts(&crowd->places[i]) && peer_is_same(&crowd->places[i].peer, peer);
+	return count;
+}
+
+static bool crowd_may_end(const struct crowd_place *place)
+{
+	return crowd_counts(place) && !place->is_waiting;
+}
+
+/* One question for all: asking each connection by itself would cost more than to accept one. */
+static struct crowd_place *crowd_gone(struct crowd *crowd)
+{
+	struct pollfd polled[CROWD_MOST];
+
+	for (unsigned i = 0; i < CROWD_MOST; i++)
+		polled[i] = (struct pollfd){ .fd = crowd_may_end(&crowd->places[i]) ? crowd->places[i].fd : -1,
+					     .events = POLLRDHUP };
+	if (poll(polled, CROWD_MOST, 0) <= 0)
+		return NULL;
+	for (unsigned i = 0; i < CROWD_MOST; i++)
+		if (polled[i].revents && peer_is_gone(polled[i].fd))
+			return &crowd->places[i];
+	return NULL;
+}
+
+/* The share of each place's peer, counted at the first place that it has. With few peers one look is enough. */
+static void crowd_count_shares(const struct crowd *crowd, unsigned first[CROWD_MOST], unsigned shares[CROWD_MOST])
+{
+	unsigned k;
 
 	for (unsigned i = 0; i < CROWD_MOST; i++) {
+		first[i] = i;
+		shares[i] = 0;
+		if (!crowd_counts(&crowd->places[i]))
+			continue;
+		for (k = 0; k < i; k++)
+			if (shares[k] && peer_is_same(&crowd->places[k].peer, &crowd->places[i].peer))
+				break;
+		first[i] = k;
+		shares[k]++;
+	}
+}
+
+/* Of the peers with the largest share the oldest connection. NULL: all wait for metrics or were ended already. */
+static struct crowd_place *crowd_oldest(struct crowd *crowd)
+{
+	unsigned first[CROWD_MOST], shares[CROWD_MOST], largest = 0, share;
+	struct crowd_place *oldest = NULL, *place;
+
+	crowd_count_shares(crowd, first, shares);
+	for (unsigned i = 0; i < CROWD_MOST; i++) {
 		place = &crowd->places[i];
-		if (place != except && place->turn && !place->is_waiting && !place->is_ended &&
-		    (!oldest || place->turn < oldest->turn))
-			oldest = place;
+		share = shares[first[i]];
+		if (!crowd_may_end(place) || share < largest || (share == largest && place->turn > oldest->turn))
+			continue;
+		largest = share;
+		oldest = place;
 	}
 	return oldest;
 }
 
-struct crowd_place *crowd_enter(struct crowd *crowd, int fd)
+/* Whether there is a place for one more. */
+static bool crowd_make_way(struct crowd *crowd, const struct peer *peer)
 {
-	struct crowd_place *place = crowd->places, *oldest;
+	struct crowd_place *place;
 
-	while (place < crowd->places + CROWD_MOST && place->turn)
-		place++;
-	assert(place < crowd->places + CROWD_MOST);
-	*place = (struct crowd_place){ .turn = ++crowd->turns, .fd = fd };
-	oldest = crowd_is_too_large(crowd) ? crowd_oldest(crowd, place) : NULL;
-	if (oldest)
-		crowd_end(oldest);
+	if (crowd_count(crowd) < CROWD_KEPT)
+		return true;
+	place = crowd_gone(crowd);
+	if (!place)
+		place = crowd_oldest(crowd);
+	if (place)
+		crowd_end(place);
+	return place || crowd_share(crowd, peer) < CROWD_SHARE;
+}
+
+static struct crowd_place *crowd_free_place(struct crowd *crowd)
+{
+	for (unsigned i = 0; i < CROWD_MOST; i++)
+		if (!crowd->places[i].turn)
+			return &crowd->places[i];
+	return NULL;
+}
+
+bool crowd_has_room(struct crowd *crowd)
+{
+	return crowd_free_place(crowd);
+}
+
+struct crowd_place *crowd_enter(struct crowd *crowd, int fd, const struct peer *peer)
+{
+	struct crowd_place *place = crowd_free_place(crowd);
+
+	assert(place);
+	if (!crowd_make_way(crowd, peer))
+		return NULL;
+	*place = (struct crowd_place){ .turn = ++crowd->turns, .fd = fd, .peer = *peer };
 	return place;
 }
 
@@ -63,7 +147,7 @@ void crowd_answer(struct crowd *crowd, struct crowd_place *place)
 void crowd_rest(struct crowd *crowd, struct crowd_place *place)
 {
 	place->turn = ++crowd->turns;
-	if (crowd_is_too_large(crowd))
+	if (crowd_count(crowd) > CROWD_KEPT)
 		crowd_end(place);
 }
 

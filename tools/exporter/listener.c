@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "base/parse.h"
 
 #define LISTENER_EXPECTED   "expected ADDRESS:PORT, such as 127.0.0.1:9570 or [::1]:9570"
+#define LISTENER_SILENT     5 /* seconds, roughly */
 #define LISTENER_EVERY      "::"
 #define LISTENER_EVERY_IPV4 "0.0.0.0"
 
@@ -89,13 +91,15 @@ static int listener_name(int fd, char name[LISTENER_NAME_SIZE], struct error *er
 static int listener_bind(const struct addrinfo *info, bool is_every)
 {
 	auto_close int fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int yes = 1, no = 0;
+	int yes = 1, no = 0, silent = LISTENER_SILENT;
 
 	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) < 0)
 		return -errno;
 	if (is_every && info->ai_family == AF_INET6 &&
 	    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no)) < 0)
 		return -errno;
+	/* A client that says nothing waits in the kernel, and needs no place of ours. */
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &silent, sizeof(silent));
 	if (bind(fd, info->ai_addr, info->ai_addrlen) < 0 || listen(fd, SOMAXCONN) < 0)
 		return -errno;
 	return take_fd(&fd);

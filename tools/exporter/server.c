@@ -6,11 +6,20 @@
 #include <microhttpd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "exporter/accept.h"
 #include "exporter/crowd.h"
+#include "exporter/peer.h"
+
+/* Connections that are accepted before the requests of those before them are looked at, and how many of them may stay;
+ * how often in a step. */
+#define SERVER_ACCEPTS 512u
+#define SERVER_ENTERED 8u
+#define SERVER_ROUNDS  16u
 
 #define SERVER_TEXT        "text/plain; version=0.0.4; charset=utf-8"
 #define SERVER_OPENMETRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
@@ -34,9 +43,13 @@ struct server_request {
 
 struct server {
 	struct MHD_Daemon *daemon;
-	int fd;
+	int listener;
+	int fd;   /* an epoll of the daemon's descriptor and the listener */
+	int diag; /* see peer_open() */
+	bool is_listening; /* or all places are taken */
 	struct server_request *waiting;
 	struct crowd crowd;
+	struct crowd_place *entering; /* of the connection that libmicrohttpd takes over just now */
 };
 
 static struct crowd_place *server_place(struct MHD_Connection *connection)
@@ -152,37 +165,129 @@ static void server_notice(void *argument, struct MHD_Connection *connection, voi
 			  enum MHD_ConnectionNotificationCode code)
 {
 	struct server *server = argument;
-	const union MHD_ConnectionInfo *info;
 
-	if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-		info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-		*place = crowd_enter(&server->crowd, info->connect_fd);
-	} else {
+	(void)connection;
+	if (code == MHD_CONNECTION_NOTIFY_STARTED)
+		*place = server->entering;
+	else
 		crowd_leave(*place);
+}
+
+/* ---- connections ---- */
+
+/* Without the farewell of TCP, as nobody is there for it. */
+static void server_drop(int fd)
+{
+	struct linger at_once = { .l_onoff = 1 };
+
+	(void)setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	close(fd);
+}
+
+/* libmicrohttpd closes what it does not take. */
+static void server_enter(struct server *server, int fd, const struct sockaddr *address, socklen_t size)
+{
+	struct peer peer = peer_of(server->diag, fd);
+
+	server->entering = crowd_enter(&server->crowd, fd, &peer);
+	if (!server->entering)
+		server_drop(fd);
+	else if (MHD_add_connection(server->daemon, fd, address, size) != MHD_YES)
+		crowd_leave(server->entering);
+}
+
+/* Accepts one connection; false when there is none, or no descriptor for it. Who has left again costs no more than
+ * this: clients that do nothing but connect fill the queue of the kernel otherwise, which then drops what others send
+ * to connect, and they try again a second later. */
+static bool server_accept(struct server *server, unsigned *entered)
+{
+	struct sockaddr_storage address;
+	socklen_t size = sizeof(address);
+	int fd = accept4(server->listener, (struct sockaddr *)&address, &size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ECONNABORTED || errno == EINTR;
+	if (peer_is_gone(fd)) {
+		server_drop(fd);
+		return true;
 	}
+	server_enter(server, fd, (struct sockaddr *)&address, size);
+	++*entered;
+	return true;
+}
+
+/* While all places are taken nobody needs to wake us for the listener. */
+static int server_listen(struct server *server, struct error *err)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	bool is_listening = crowd_has_room(&server->crowd);
+
+	if (is_listening == server->is_listening)
+		return 0;
+	if (epoll_ctl(server->fd, is_listening ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, server->listener, &event) < 0)
+		return error_errno(err, "cannot wait for connections");
+	server->is_listening = is_listening;
+	return 0;
+}
+
+/* Few at a time, so that the requests of those that came are read before others push them out. */
+static bool server_admit(struct server *server)
+{
+	unsigned entered = 0;
+
+	for (unsigned i = 0; i < SERVER_ACCEPTS && entered < SERVER_ENTERED; i++)
+		if (!crowd_has_room(&server->crowd) || !server_accept(server, &entered))
+			return false;
+	return true;
+}
+
+static void server_free(struct server *server)
+{
+	if (server->daemon)
+		MHD_stop_daemon(server->daemon);
+	close_fd(&server->listener);
+	close_fd(&server->fd);
+	close_fd(&server->diag);
+	free(server);
+}
+
+static int server_start(struct server *server, struct error *err)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	const union MHD_DaemonInfo *info;
+
+	server->daemon = MHD_start_daemon(
+		MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, server_handle,
+		server, MHD_OPTION_CONNECTION_LIMIT, CROWD_MOST, MHD_OPTION_CONNECTION_TIMEOUT, SERVER_SECONDS,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)16384, MHD_OPTION_NOTIFY_COMPLETED, server_completed,
+		server, MHD_OPTION_NOTIFY_CONNECTION, server_notice, server, MHD_OPTION_END);
+	if (!server->daemon)
+		return error_set(err, -EIO, "cannot start the HTTP server");
+	info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+	server->fd = epoll_create1(EPOLL_CLOEXEC);
+	if (server->fd < 0 || epoll_ctl(server->fd, EPOLL_CTL_ADD, info->epoll_fd, &event) < 0)
+		return error_errno(err, "cannot wait for connections");
+	return server_listen(server, err);
 }
 
 int server_open(int listener, struct server **ret, struct error *err)
 {
 	struct server *server = calloc(1, sizeof(*server));
-	const union MHD_DaemonInfo *info;
+	int r;
 
-	if (server)
-		server->daemon = MHD_start_daemon(
-			MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, server_handle, server,
-			MHD_OPTION_LISTEN_SOCKET, listener, MHD_OPTION_CONNECTION_LIMIT, CROWD_MOST,
-			MHD_OPTION_CONNECTION_TIMEOUT, SERVER_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-			(size_t)16384, MHD_OPTION_NOTIFY_COMPLETED, server_completed, server,
-			MHD_OPTION_NOTIFY_CONNECTION, server_notice, server, MHD_OPTION_END);
-	if (!server || !server->daemon) {
-		free(server);
+	if (!server) {
 		close(listener);
-		return error_set(err, -EIO, "cannot start the HTTP server");
+		return error_set(err, -ENOMEM, "no memory for the HTTP server");
 	}
-	info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_EPOLL_FD);
-	server->fd = info->epoll_fd;
-	*ret = server;
-	return 0;
+	server->listener = listener;
+	server->diag = peer_open();
+	server->fd = -1;
+	r = server_start(server, err);
+	if (r < 0)
+		server_free(server);
+	else
+		*ret = server;
+	return r;
 }
 
 int server_fd(const struct server *server)
@@ -190,8 +295,6 @@ int server_fd(const struct server *server)
 	return server->fd;
 }
 
-/* Wakes at least once a second: libmicrohttpd does not tell when it can accept connections again after it reached their
- * limit, and nobody would be answered any more. */
 int server_wait(const struct server *server)
 {
 	MHD_UNSIGNED_LONG_LONG timeout;
@@ -201,13 +304,16 @@ int server_wait(const struct server *server)
 	return 1000;
 }
 
-/* Runs twice: at the limit of connections, libmicrohttpd watches the listener again only in the call after the one that
- * closed some of them, and nothing would wake us for that call. */
 int server_step(struct server *server, struct error *err)
 {
-	if (MHD_run(server->daemon) == MHD_YES && MHD_run(server->daemon) == MHD_YES)
-		return 0;
-	return error_set(err, -EIO, "the HTTP server cannot go on");
+	bool is_more = true;
+
+	for (unsigned i = 0; is_more && i < SERVER_ROUNDS; i++) {
+		is_more = server_admit(server);
+		if (MHD_run(server->daemon) != MHD_YES)
+			return error_set(err, -EIO, "the HTTP server cannot go on");
+	}
+	return server_listen(server, err);
 }
 
 bool server_is_asked(const struct server *server)
@@ -288,6 +394,5 @@ void server_close(struct server *server)
 	error_set(&err, -ESHUTDOWN, "the exporter ends");
 	server_answer(server, NULL, &err);
 	MHD_run(server->daemon);
-	MHD_stop_daemon(server->daemon);
-	free(server);
+	server_free(server);
 }
