@@ -33,11 +33,16 @@ int xattr_each(const struct index *index, uint64_t offset,
 	struct span set = xattr_span(index, offset), name, value;
 	uint64_t at = sizeof(struct dsfs_xattr_set);
 	const struct dsfs_xattr *head;
+	uint32_t count;
 	int r;
 
 	if (!set.base)
 		return xattr_damaged(offset, err);
-	for (uint32_t i = 0; i < dsfs_le32_get(((const struct dsfs_xattr_set *)set.base)->count); i++) {
+	count = dsfs_le32_get(((const struct dsfs_xattr_set *)set.base)->count);
+	if (!count)
+		return error_set(err, -EBADMSG, "xattr set at %" PRIu64 ": no attributes, expected at least one",
+				 offset);
+	for (uint32_t i = 0; i < count; i++) {
 		head = span_at(set, at, sizeof(*head));
 		if (!head)
 			return xattr_damaged(offset, err);

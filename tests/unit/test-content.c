@@ -326,6 +326,10 @@ static void test_xattrs(void **state)
 	xattrs_refused(2, 25, 6, 3);
 	xattrs_refused(1, 7, 6, 3);
 	xattrs_refused(1, 25, 0, 3);
+	make_xattrs(0, 25, 6, 3);
+	section_refused("xattr set at 0: no attributes, expected at least one");
+	make_xattrs(0, 8, 6, 3);
+	section_refused("xattr set at 0: no attributes, expected at least one");
 	xattrs_refused(1, 25, UINT32_MAX, 3);
 	xattrs_refused(1, 25, 6, UINT32_MAX);
 	xattrs_refused(UINT32_MAX, 25, 6, 3);
