@@ -44,14 +44,36 @@ int medium_check_content(struct medium *medium, const char *holder, bool force, 
 
 /* --- new files --- */
 
-/* What a killed publisher has left under the name is nobody else's, as the former file is locked. */
+/* A file that has the successor's name and its owner, or the one that it is given, was left by a publisher that was
+ * killed: one that still works would hold the lock of the former file. */
+static bool medium_is_remainder(const struct medium *medium)
+{
+	const struct site *site = &medium->successor;
+	struct stat st, former;
+
+	return fstatat(site->folder, site->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+	       fstat(medium->file->fd, &former) == 0 && (st.st_uid == geteuid() || st.st_uid == former.st_uid);
+}
+
+/* Anybody may put something under a name that is known beforehand, where he may write to the folder: then it gets
+ * another one. */
+static int medium_rename_successor(struct medium *medium, struct error *err)
+{
+	site_close(&medium->successor);
+	return site_beside_random(&medium->site, MEDIUM_SUFFIX ".", &medium->successor, err);
+}
+
 static int medium_create_successor(struct medium *medium, struct file_source **ret, struct error *err)
 {
 	struct site *site = &medium->successor;
+	struct stat st;
+	int r = 0;
 
-	if (unlinkat(site->folder, site->name, 0) < 0 && errno != ENOENT)
+	if (medium_is_remainder(medium) && unlinkat(site->folder, site->name, 0) < 0)
 		return error_errno(err, "cannot remove what a killed publisher left, '%s'", site->name);
-	return file_open_site(site, FILE_UNNAMED, ret, err);
+	if (fstatat(site->folder, site->name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		r = medium_rename_successor(medium, err);
+	return r < 0 ? r : file_open_site(site, FILE_UNNAMED, ret, err);
 }
 
 static int medium_copy_mode(const struct medium *medium, const struct file_source *from,
@@ -104,9 +126,18 @@ int medium_start_afresh(struct medium *medium, bool dry_run, struct file_source 
 }
 
 /* linkat(2) replaces nothing, rename(2) does. */
-int medium_name(const struct medium *medium, bool is_fresh, struct error *err)
+static int medium_link_successor(struct medium *medium, struct error *err)
 {
-	int r = medium->former ? site_link(&medium->successor, medium->file->fd, err) : 0;
+	int r = site_link(&medium->successor, medium->file->fd, err);
+
+	if (r == -EEXIST)
+		r = medium_rename_successor(medium, err);
+	return r < 0 ? r : site_link(&medium->successor, medium->file->fd, err);
+}
+
+int medium_name(struct medium *medium, bool is_fresh, struct error *err)
+{
+	int r = medium->former ? medium_link_successor(medium, err) : 0;
 
 	return r == 0 && is_fresh ? site_sync(&medium->site, err) : r;
 }

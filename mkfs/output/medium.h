@@ -48,7 +48,7 @@ must_check int medium_start_afresh(struct medium *medium, bool dry_run, struct f
 /* The first write to what held something else. capacity: bytes of a device. */
 must_check int medium_wipe(struct medium *medium, uint64_t capacity, struct error *err);
 /* After the commit: a new file has a durable name, its own or that of a successor. */
-must_check int medium_name(const struct medium *medium, bool is_fresh, struct error *err);
+must_check int medium_name(struct medium *medium, bool is_fresh, struct error *err);
 /* Then: a successor takes the place of the former file. 0 once it is there: that this is not known to be durable is a
  * line in the log. */
 must_check int medium_replace_former(struct medium *medium, struct error *err);

@@ -418,8 +418,8 @@ static int target_replace_former(struct target *target, struct error *err)
 			return error_pass(err, why.code, &why);
 		if (why.code)
 			return error_set(err, why.code,
-					 "the version is published, but in place of '%s' it has '%s%s': %s",
-					 medium->path, medium->path, MEDIUM_SUFFIX, why.reason);
+					 "the version is published, but in place of '%s' it has '%s': %s",
+					 medium->path, medium->successor.name, why.reason);
 		target->published |= medium->former != NULL;
 	}
 	target->published = true;

@@ -21,34 +21,47 @@ static int temp_open_unnamed(int directory)
 }
 
 /* It is new and so nobody else's: mkdirat(2) fails if the name exists. */
-static int temp_make_directory(struct temp *temp, struct error *err)
+int temp_make_directory(int parent, char name[TEMP_NAME_SIZE], struct stat *ret, struct error *err)
 {
-	uint32_t number;
+	uint64_t number;
 
 	do {
 		if (getrandom(&number, sizeof(number), 0) < 0)
 			return error_errno(err, "cannot get random bytes");
-		snprintf(temp->own, sizeof(temp->own), "mkdatasetfs.%08" PRIx32, number);
-		if (mkdirat(temp->parent, temp->own, 0700) == 0)
-			return 0;
+		snprintf(name, TEMP_NAME_SIZE, "mkdatasetfs.%016" PRIx64, number);
+		if (mkdirat(parent, name, 0700) == 0)
+			return fstatat(parent, name, ret, AT_SYMLINK_NOFOLLOW) < 0 ? error_errno(err, "stat") : 0;
 	} while (errno == EEXIST);
-	temp->own[0] = 0;
-	return error_errno(err, "cannot create a temporary directory in '%s'", temp->name);
+	return error_errno(err, "cannot create a temporary directory");
+}
+
+int temp_remove_directory(int parent, const char *name, const struct stat *made, struct error *err)
+{
+	struct stat st;
+
+	if (fstatat(parent, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    (st.st_ino != made->st_ino || st.st_dev != made->st_dev))
+		return error_set(err, -ESTALE, "another one took the name of the temporary directory '%s'", name);
+	return unlinkat(parent, name, AT_REMOVEDIR) < 0 ?
+		       error_errno(err, "cannot remove the temporary directory '%s'", name) : 0;
 }
 
 /* If files must have a name at first, they get a directory of their own, which a scan leaves out. */
 static int temp_make_own(struct temp *temp, struct error *err)
 {
-	struct stat st;
-	int r = temp_make_directory(temp, err);
+	struct stat made, st;
+	int r = temp_make_directory(temp->parent, temp->own, &made, err);
 
 	if (r < 0)
-		return r;
+		return error_wrap(err, r, "'%s'", temp->name);
+	temp->device = made.st_dev;
+	temp->inode = made.st_ino;
 	temp->fd = openat(temp->parent, temp->own, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (temp->fd < 0 || fstat(temp->fd, &st) < 0)
 		return error_errno(err, "cannot open temporary directory '%s/%s'", temp->name, temp->own);
-	temp->device = st.st_dev;
-	temp->inode = st.st_ino;
+	if (st.st_dev != made.st_dev || st.st_ino != made.st_ino)
+		return error_set(err, -ESTALE, "another one took the name of the temporary directory '%s/%s'",
+				 temp->name, temp->own);
 	return 0;
 }
 
@@ -110,8 +123,9 @@ void temp_close(struct temp *temp)
 	if (!temp)
 		return;
 	close_fd(&temp->fd);
-	if (temp->own[0])
-		unlinkat(temp->parent, temp->own, AT_REMOVEDIR);
+	if (temp->inode)
+		(void)!temp_remove_directory(temp->parent, temp->own,
+					     &(struct stat){ .st_dev = temp->device, .st_ino = temp->inode }, NULL);
 	close_fd(&temp->parent);
 	free(temp);
 }

@@ -4,17 +4,24 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "base/error.h"
 
+#define TEMP_NAME_SIZE 32u
+
 struct temp {
 	char name[PATH_MAX]; /* of the requested directory, for messages */
 	int parent, fd;      /* the requested directory, and the one with the files */
-	char own[32];        /* its name if it was made here, as the filesystem has no unnamed files; else "" */
-	uint64_t device, inode; /* of that directory, so that a scan can leave it out; else 0 */
+	char own[TEMP_NAME_SIZE]; /* its name if it was made here, as the filesystem has no unnamed files; else "" */
+	uint64_t device, inode; /* of the directory that was made, so that a scan can leave it out; else 0 */
 };
 
+/* Makes an empty directory for us alone. Its name is random, so that nobody can take it, or all of them, before. */
+must_check int temp_make_directory(int parent, char name[TEMP_NAME_SIZE], struct stat *ret, struct error *err);
+/* Removes the directory that was made, not another one that has its name by now: -ESTALE. */
+must_check int temp_remove_directory(int parent, const char *name, const struct stat *made, struct error *err);
 must_check int temp_open(const char *path, struct temp **ret, struct error *err);
 must_check int temp_open_folder(int folder, struct temp **ret, struct error *err); /* an open directory */
 void temp_close(struct temp *temp); /* the files last as long as their descriptors */

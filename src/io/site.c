@@ -4,8 +4,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -104,6 +106,24 @@ int site_beside(const struct site *site, const char *suffix, struct site *ret, s
 		return error_errno(err, "dup");
 	*ret = beside;
 	return 0;
+}
+
+int site_beside_random(const struct site *site, const char *suffix, struct site *ret, struct error *err)
+{
+	char full[NAME_MAX + 1];
+	struct stat st;
+	uint64_t digits;
+	int r;
+
+	for (;;) {
+		if (getrandom(&digits, sizeof(digits), 0) < 0)
+			return error_errno(err, "cannot get random bytes");
+		snprintf(full, sizeof(full), "%s%016" PRIx64, suffix, digits);
+		r = site_beside(site, full, ret, err);
+		if (r < 0 || fstatat(ret->folder, ret->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+			return r;
+		site_close(ret);
+	}
 }
 
 void site_close(struct site *site)

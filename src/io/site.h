@@ -30,6 +30,8 @@ must_check int site_again(const char *path, int fd, struct site *ret, struct err
 must_check int site_plan(const char *path, struct site *ret, struct error *err);
 /* For a file that is to be made beside it. */
 must_check int site_beside(const struct site *site, const char *suffix, struct site *ret, struct error *err);
+/* The same with random digits behind the suffix, so that nobody can take all the names before us. */
+must_check int site_beside_random(const struct site *site, const char *suffix, struct site *ret, struct error *err);
 void site_close(struct site *site);
 
 /* Opens what was found; flags as of open(2), without O_CREAT. */

@@ -174,6 +174,14 @@ digest n.vol outer.tar --nested >/dev/null
 assert_eq "files with --nested" "$(json files summary.json)" 4
 assert_eq "links with --nested" "$(json hard_links summary.json)" 1
 
+# Nobody can take the names of temporary files and folders before, and none of his is removed.
+mkdir taken
+seq -f 'taken/.mkdatasetfs-empty-%.0f' $BASHPID $((BASHPID + 3000)) | xargs mkdir # of the next processes
+before=$(find taken | wc -l)
+pack taken.vol ustar.tar --temp-dir taken
+assert_eq "folders of others" "$(find taken | wc -l)" "$before"
+rm -r taken
+
 # Names without their first components; what has no more is left out.
 tar --format=pax --xattrs -S -cf above.tar --exclude='00dddd*' --transform 's,^tree,x/y,rh' tree 2>/dev/null
 unpack stripped above.tar --strip-components=2

@@ -89,6 +89,15 @@ assert_eq "files of the version" "$(datasetfsctl list --json volume | json versi
 echo remainder >volume.new-mkdatasetfs
 pack volume source --format --label after
 assert_eq "the version" "$(datasetfsctl list --json volume | json versions.0.label)" after
+
+# Somebody else's file with that name, in a folder that he may write to, stays, and keeps nobody from publishing.
+if is_root; then
+    echo theirs >volume.new-mkdatasetfs
+    chown 65534 volume.new-mkdatasetfs
+    pack volume source --format --label after
+    assert_eq "the other one's file" "$(cat volume.new-mkdatasetfs)" theirs
+    rm volume.new-mkdatasetfs
+fi
 left=$(find . -maxdepth 1 \( -name 'mkdatasetfs.*' -o -name '*.new-*' \))
 [ -z "$left" ] || fail "left behind: $left"
 

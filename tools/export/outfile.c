@@ -42,11 +42,8 @@ static int outfile_find(const char *path, bool replace, const struct array_sourc
 
 static int outfile_create(struct outfile *file, struct error *err)
 {
-	char suffix[32];
-	int r;
+	int r = site_beside_random(&file->to, ".new.", &file->beside, err);
 
-	snprintf(suffix, sizeof(suffix), ".new.%d", (int)getpid());
-	r = site_beside(&file->to, suffix, &file->beside, err);
 	return r < 0 ? r : site_create_unnamed(&file->beside, &file->fd, err);
 }
 

@@ -234,17 +234,13 @@ static int newcomer_start_afresh(struct newcomer *newcomer, struct error *err)
 {
 	struct file_source *former = newcomer->member.file;
 	struct site beside = SITE_NONE;
-	char suffix[32];
 	int r;
 
 	if (site_is_mount(&newcomer->site))
 		return error_set(err, -EINVAL, "'%s' is itself a mount point and cannot be replaced", newcomer->path);
-	snprintf(suffix, sizeof(suffix), ".new.%d", (int)getpid());
-	r = site_beside(&newcomer->site, suffix, &beside, err);
+	r = site_beside_random(&newcomer->site, ".new.", &beside, err);
 	if (r == 0)
 		r = newcomer_put_fresh(newcomer, &beside, &newcomer->member.file, err);
-	if (r == -EEXIST)
-		r = error_set(err, r, "'%s%s' is there already: remove it, or rename it", newcomer->path, suffix);
 	if (r == 0)
 		file_close(former);
 	site_close(&beside);

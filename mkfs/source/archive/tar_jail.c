@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "spill/temp.h"
 
 #define TAR_JAIL_MEMORY (UINT64_C(2) << 30) /* more than the largest decompression window */
 #define TAR_JAIL_NOBODY 65534
@@ -104,17 +105,30 @@ static int tar_jail_limit(struct error *err)
 	return 0;
 }
 
-/* The directory is removed before it is used, so nobody can put anything into it. */
-static int tar_jail_root(int empty, struct error *err)
+static int tar_jail_chroot(int folder, const char *name, const struct stat *made, struct error *err)
 {
-	char name[64];
-	int r = 0;
+	struct stat root;
 
-	snprintf(name, sizeof(name), ".mkdatasetfs-empty-%d", (int)getpid());
-	if (mkdirat(empty, name, 0700) < 0 || fchdir(empty) < 0 || chroot(name) < 0 || chdir("/") < 0)
-		r = error_errno(err, "cannot enter an empty directory");
-	if (unlinkat(empty, name, AT_REMOVEDIR) < 0 && r == 0)
-		r = error_errno(err, "cannot remove an empty directory");
+	if (fchdir(folder) < 0 || chroot(name) < 0 || chdir("/") < 0 || stat("/", &root) < 0)
+		return error_errno(err, "cannot enter an empty directory");
+	if (root.st_ino != made->st_ino || root.st_dev != made->st_dev)
+		return error_set(err, -ESTALE, "another one took the name of the empty directory '%s'", name);
+	return 0;
+}
+
+/* The directory is removed before it is used, so nobody can put anything into it. */
+static int tar_jail_root(int folder, struct error *err)
+{
+	char name[TEMP_NAME_SIZE];
+	struct error why = { 0 };
+	struct stat made;
+	int r = temp_make_directory(folder, name, &made, err);
+
+	if (r < 0)
+		return r;
+	r = tar_jail_chroot(folder, name, &made, err);
+	if (temp_remove_directory(folder, name, &made, &why) < 0 && r == 0)
+		return error_pass(err, why.code, &why);
 	return r;
 }
 
