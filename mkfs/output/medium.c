@@ -28,18 +28,18 @@ int medium_check_content(struct medium *medium, const char *holder, bool force, 
 	struct occupant occupant;
 	int r = occupant_find(&medium->site, medium->file, &occupant, err);
 
-	if (r < 0 || occupant.is_nothing)
+	if (r < 0)
 		return r;
+	medium->is_ours = occupant.is_volume && !occupant.what[0];
+	medium->is_shared = occupant.is_shared && !medium->is_ours;
 	/* A publisher that is killed while it fills a new file leaves its record. */
-	if (!occupant.what[0] && (occupant.is_volume || medium->is_device || holder[0])) {
-		medium->is_ours = occupant.is_volume;
-		return 0;
+	if (!occupant.is_nothing && (occupant.what[0] || !(medium->is_ours || medium->is_device || holder[0]))) {
+		if (!force)
+			return error_set(err, -EEXIST, "it holds %s, --force replaces it", occupant.what[0] ?
+					 occupant.what : "something that is not a datasetfs volume");
+		medium->wipe = true;
 	}
-	if (!force)
-		return error_set(err, -EEXIST, "it holds %s, --force replaces it",
-				 occupant.what[0] ? occupant.what : "something that is not a datasetfs volume");
-	medium->wipe = true;
-	return 0;
+	return medium->is_shared && !force ? occupant_refuse_shared(medium->file, err) : 0;
 }
 
 /* --- new files --- */
@@ -106,7 +106,7 @@ static int medium_open_successor(struct medium *medium, struct file_source **ret
 		r = medium_create_successor(medium, &fresh, err);
 	if (r < 0)
 		return r;
-	r = medium_copy_mode(medium, medium->file, fresh, err);
+	r = medium->is_shared ? 0 : medium_copy_mode(medium, medium->file, fresh, err);
 	if (r < 0) {
 		file_close(fresh);
 		return r;

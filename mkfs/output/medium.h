@@ -13,6 +13,7 @@ struct medium {
 	dev_t number;             /* of a device */
 	bool is_device, is_file;  /* is_file: that was there */
 	bool is_ours;             /* it holds a volume and nothing else */
+	bool is_shared;           /* it is no volume, and others own or may write the file: a successor is root's */
 	bool wipe;                /* something else lay here: its signatures must go */
 	struct file_source *file; /* what is written to; the transaction's */
 	struct file_source *former; /* an existing file that the new one will replace; it keeps its lock */

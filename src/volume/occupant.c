@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -53,13 +54,35 @@ static bool occupant_is_all_hole(const struct file_source *file)
 	return lseek(file->fd, 0, SEEK_DATA) < 0 && errno == ENXIO;
 }
 
+/* Its mode also bounds what an access control list grants. */
+static bool occupant_is_shared(const struct stat *st)
+{
+	return geteuid() == 0 && S_ISREG(st->st_mode) && (st->st_uid != 0 || st->st_mode & (S_IWGRP | S_IWOTH));
+}
+
+int occupant_refuse_shared(const struct file_source *file, struct error *err)
+{
+	struct stat st;
+
+	if (fstat(file->fd, &st) < 0)
+		return error_errno(err, "fstat");
+	return error_set(err, -EPERM,
+			 "it belongs to user %u and has mode %04o, so others could read and change what root packs: "
+			 "remove it, or replace it by root's own file, with mode 0600, by --force",
+			 (unsigned)st.st_uid, (unsigned)st.st_mode & 07777);
+}
+
 int occupant_find(const struct site *site, struct file_source *file, struct occupant *ret, struct error *err)
 {
 	struct occupant occupant = { 0 };
+	struct stat st;
 	int r = superblock_seen(&file->source, 0, &occupant.is_volume, err);
 
+	if (r == 0 && fstat(file->fd, &st) < 0)
+		r = error_errno(err, "fstat");
 	if (r < 0)
 		return r;
+	occupant.is_shared = occupant_is_shared(&st);
 	occupant.is_nothing = !file->geometry.is_block_device && occupant_is_all_hole(file);
 	if (!occupant.is_nothing)
 		r = occupant_probe(site, occupant.what, sizeof(occupant.what), err);

@@ -33,6 +33,50 @@ pack empty source
 truncate -s 16M blank
 pack blank source
 
+# Root does not fill a file whose owner, or anybody else, could read what it packs: --force makes the file anew.
+publish() {
+    mkdatasetfs --progress none "${@:2}" "$1" source
+}
+replace() {
+    datasetfsctl member replace --progress none "${@:2}" both.a 1 "$1"
+}
+if is_root; then
+    mkdir sticky
+    chmod 1777 sticky
+    pack both.a,both.b source --protect mirror:2
+    while read -r owner mode verb; do
+        file=sticky/$verb.$owner.$mode
+        : >"$file"
+        chmod "$mode" "$file"
+        chown "$owner:$owner" "$file"
+        before=$(stat -c '%u:%g %a %s' "$file")
+        pattern="it belongs to user $owner and has mode 0$mode, so others could read and change what root packs"
+        assert_fails 1 "$pattern" $verb "$file"
+        assert_eq "$file afterwards" "$(stat -c '%u:%g %a %s' "$file")" "$before"
+        $verb "$file" --force >/dev/null || fail "$verb --force over '$file'"
+        assert_eq "whose '$file' is" "$(stat -c '%u:%g %a' "$file")" "0:0 600"
+    done <<'END'
+65534 666 publish
+65534 600 publish
+0 662 publish
+0 620 publish
+65534 666 replace
+END
+    datasetfsctl verify "both.a,$file" >/dev/null || fail "verify after --force of a member"
+
+    # A file that is a volume keeps what it has, and so does one that root prepared for readers.
+    pack theirs source
+    chown 65534:65534 theirs
+    chmod 664 theirs
+    publish theirs --label v2 >/dev/null || fail "publish into another's volume"
+    publish theirs --format >/dev/null || fail "--format of another's volume"
+    assert_eq "whose volume it is" "$(stat -c '%u:%g %a' theirs)" "65534:65534 664"
+    : >readable
+    chmod 644 readable
+    pack readable source
+    assert_eq "mode of a file for readers" "$(stat -c %a readable)" 644
+fi
+
 # A damaged volume of ours is not silently replaced.
 cp blank damaged
 for slot in 0 1 2 3 4 5 6 7; do

@@ -104,17 +104,23 @@ static bool newcomer_is_known(struct newcomer *newcomer, const struct occupant *
 		*super = (struct superblock){ 0 };
 		memcpy(newcomer->uuid, record.member_uuid, newcomer->is_resumed ? 16 : 0);
 	}
+	/* Anybody can write a record, who knows the volume's UUID. */
+	newcomer->is_shared = occupant->is_shared && !newcomer->is_itself;
+	newcomer->is_resumed = newcomer->is_resumed && !newcomer->is_shared;
 	return newcomer->is_itself || newcomer->is_resumed;
 }
 
 static int newcomer_check_content(struct newcomer *newcomer, const struct occupant *occupant, bool force,
 				  struct error *err)
 {
-	if (occupant->is_nothing || (!occupant->is_volume && !occupant->what[0] && newcomer->is_device))
+	bool is_empty = occupant->is_nothing ||
+			(!occupant->is_volume && !occupant->what[0] && newcomer->is_device);
+
+	newcomer->has_other = !is_empty || newcomer->is_shared;
+	if (force || !newcomer->has_other)
 		return 0;
-	newcomer->has_other = true;
-	if (force)
-		return 0;
+	if (is_empty)
+		return error_wrap(err, occupant_refuse_shared(newcomer->member.file, err), "'%s'", newcomer->path);
 	return error_set(err, -EEXIST, "'%s' holds %s, --force replaces it", newcomer->path,
 			 occupant->what[0] ? occupant->what :
 			 occupant->is_volume ? "a datasetfs volume, or a member of one" :
@@ -214,7 +220,7 @@ static int newcomer_put_fresh(const struct newcomer *newcomer, struct site *besi
 	r = file_open_site(beside, FILE_UNNAMED, &fresh, err);
 	if (r < 0)
 		return r;
-	r = newcomer_copy_mode(newcomer->member.file, fresh, err);
+	r = newcomer->is_shared ? 0 : newcomer_copy_mode(newcomer->member.file, fresh, err);
 	if (r == 0)
 		r = site_link(beside, fresh->fd, err);
 	if (r == 0)

@@ -13,7 +13,8 @@ struct newcomer {
 	bool is_there;                    /* it is the member and lacks nothing, so it is not opened again */
 	bool is_itself;                   /* it is the member, which was away */
 	bool is_resumed;                  /* an earlier run began to fill it for this very place */
-	bool has_other;                   /* it holds something else, which will be replaced */
+	bool has_other;                   /* it holds something else, or is shared, and will be replaced */
+	bool is_shared;                   /* others own or may write the file: a new one is root's */
 	bool is_device;
 };
 
