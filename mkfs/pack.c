@@ -279,6 +279,8 @@ static int packer_open_dedup(struct packer *packer, struct error *err)
 		       packer->options->chunk_log, err);
 	for (uint32_t i = catalogue->version_count; r == 0 && i-- > 0;)
 		r = packer_add_to_dedup(packer, &catalogue->versions[i], err);
+	if (r == 0)
+		r = dedup_settle(&packer->dedup, err);
 	packer->has_dedup = r == 0;
 	return r;
 }
@@ -327,7 +329,6 @@ static int packer_open_stat_cache(struct packer *packer, struct error *err)
 
 static int packer_open_layout(struct packer *packer, struct error *err)
 {
-	const struct catalogue *catalogue = &packer->transaction->catalogue;
 	const struct pack_options *options = packer->options;
 	struct layout_setup setup = {
 		.temp = packer->temp,
@@ -341,17 +342,12 @@ static int packer_open_layout(struct packer *packer, struct error *err)
 		.writes_stat_cache = !options->has_uuid && !packer->is_archive,
 		.settled = time(NULL) - PACK_SETTLE,
 	};
-	int r;
 
 	packer->hints = calloc(1, sizeof(*packer->hints));
 	if (!packer->hints)
 		return error_set(err, -ENOMEM, "out of memory");
 	setup.hints = options->compress == PACK_AUTO ? packer->hints : NULL;
-	r = layout_open(&packer->layout, &setup, err);
-	if (r == 0 && packer->has_dedup) /* expect as many files as the newest version has */
-		r = share_reserve(&packer->layout.share, catalogue->versions[catalogue->version_count - 1].file_count,
-				  err);
-	return r;
+	return layout_open(&packer->layout, &setup, err);
 }
 
 static int packer_open(struct packer *packer, struct error *err)

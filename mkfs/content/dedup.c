@@ -92,7 +92,7 @@ static int dedup_take(struct dedup_load *load, struct error *err)
 	if (table_find(&dedup->files, file->key, &other))
 		return 0;
 	r = dedup_append(load, file->where, file->count, err);
-	return r < 0 ? r : table_add(&dedup->files, file->key, first, err);
+	return r < 0 ? r : table_set(&dedup->files, file->key, first, err);
 }
 
 static int dedup_ask(struct dedup_load *load, const struct dedup_file *file, struct error *err)
@@ -166,7 +166,7 @@ static int dedup_add_large(struct dedup_load *load, const struct inode *inode, u
 			return r;
 		key = key_of_chunk(chunk.sum, chunk.length);
 		if (!chunk_is_hole(&chunk) && !table_find(&dedup->pieces, key, &other))
-			r = table_add(&dedup->pieces, key, first + (chunk.number - inode->where), err);
+			r = table_set(&dedup->pieces, key, first + (chunk.number - inode->where), err);
 	}
 	return r;
 }
@@ -176,7 +176,7 @@ int dedup_add(struct dedup *dedup, const struct previous_index *previous, struct
 	struct dedup_load load = { .dedup = dedup, .previous = previous };
 	uint64_t inodes = previous->index.shape.inode_count, count;
 	struct inode inode;
-	int r = table_reserve(&dedup->files, inodes, err);
+	int r = 0;
 
 	for (uint64_t ordinal = 1; r == 0 && ordinal <= inodes; ordinal++) {
 		r = inode_get(&previous->index, ordinal, &inode, err);
@@ -193,6 +193,13 @@ int dedup_add(struct dedup *dedup, const struct previous_index *previous, struct
 	while (r == 0 && load.taken < load.asked)
 		r = dedup_take(&load, err);
 	return r;
+}
+
+int dedup_settle(struct dedup *dedup, struct error *err)
+{
+	int r = table_settle(&dedup->files, err);
+
+	return r < 0 ? r : table_settle(&dedup->pieces, err);
 }
 
 /* --- lookup --- */

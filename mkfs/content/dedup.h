@@ -24,6 +24,8 @@ must_check int dedup_open(struct dedup *dedup, const struct temp *temp, struct s
 			  const struct members *members, uint32_t chunk_log, struct error *err);
 /* Add the newest version first: content that it has is not taken from older ones. */
 must_check int dedup_add(struct dedup *dedup, const struct previous_index *previous, struct error *err);
+/* After the last dedup_add(). */
+must_check int dedup_settle(struct dedup *dedup, struct error *err);
 void dedup_close(struct dedup *dedup); /* a zeroed one as well */
 /* Can a file of this size share chunks with a version of another chunk size? */
 bool dedup_chunks_fit(uint32_t chunk_log, uint32_t earlier_log, uint64_t size);

@@ -35,7 +35,7 @@ static struct table_key stat_cache_key(const struct stat_cache *cache, uint64_t 
 static int stat_cache_fill_table(struct stat_cache *cache, struct error *err)
 {
 	uint64_t count = stat_cache_count(cache), other;
-	int r = table_reserve(&cache->ordinals, cache->version->file_count, err);
+	int r = 0;
 
 	for (uint64_t i = 0; r == 0 && i < count; i++) {
 		struct table_key key = stat_cache_key(cache, i);
@@ -43,9 +43,9 @@ static int stat_cache_fill_table(struct stat_cache *cache, struct error *err)
 		if (i + STAT_CACHE_AHEAD < count)
 			table_prefetch(&cache->ordinals, stat_cache_key(cache, i + STAT_CACHE_AHEAD));
 		if (key.low && !table_find(&cache->ordinals, key, &other))
-			r = table_add(&cache->ordinals, key, 1 + i, err);
+			r = table_set(&cache->ordinals, key, 1 + i, err);
 	}
-	return r;
+	return r < 0 ? r : table_settle(&cache->ordinals, err);
 }
 
 static int stat_cache_read(struct stat_cache *cache, struct source *source, struct sha256 *sha, struct error *err)

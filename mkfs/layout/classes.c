@@ -89,7 +89,7 @@ int classes_find(struct classes *classes, struct mapped *blob, const struct item
 	if (!found || !classes_is(classes, blob, number, item, &class)) {
 		r = classes_add(classes, blob, item, class, &number, err);
 		if (r == 0 && !found)
-			r = table_add(&classes->keys, key, number, err);
+			r = table_set(&classes->keys, key, number, err);
 		if (r < 0)
 			return r;
 	}

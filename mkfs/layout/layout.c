@@ -168,7 +168,10 @@ static int layout_find(struct layout *layout, const struct batch *batch, const s
 		       struct error *err)
 {
 	int r = share_find_file(&layout->share, batch, item, ret_first, err);
+	int marked = r > 0 ? records_share(&layout->records, *ret_first, err) : 0;
 
+	if (marked < 0)
+		return marked;
 	if (r || !batch->chunks[item->first_chunk].duplicate_of)
 		return r;
 	r = layout_share(layout, batch, item, ret_first, err);

@@ -70,23 +70,25 @@ static uint64_t order_chunks(const struct order *order, uint64_t size)
 	return round_up(size, UINT64_C(1) << order->chunk_log) >> order->chunk_log;
 }
 
-/* Files of equal content have the same records, which are copied once. */
+/* Files of equal content have the same records, which are copied once. Most files are like no other: these need not be
+ * remembered. */
 static int order_small(struct order *order, uint64_t size, uint64_t *where, struct error *err)
 {
 	uint64_t flags = *where & (DSFS_WHERE_SPARSE | DSFS_WHERE_HOLES), first = *where - flags;
 	uint64_t now = records_chunk_count(order->to);
+	bool is_shared = records_is_shared(&order->from, first);
 	struct table_key key = { first, 1 };
 	int r;
 
 	if (!size)
 		return 0;
-	if (table_find(&order->moved, key, &now)) {
+	if (is_shared && table_find(&order->moved, key, &now)) {
 		*where = now | flags;
 		return 0;
 	}
 	*where = now | flags;
 	r = order_copy_chunks(order, first, order_chunks(order, size), err);
-	return r < 0 ? r : table_add(&order->moved, key, now, err);
+	return r < 0 || !is_shared ? r : table_set(&order->moved, key, now, err);
 }
 
 /* Before the head of a list of holes lie the records of the chunks that are in none. */

@@ -10,7 +10,7 @@ struct order {
 	struct records *to;
 	struct names_writer *names;
 	struct sums_reader sums;
-	struct table moved;   /* first record of a small file → where it is now */
+	struct table moved;   /* first record of several small files → where it is now */
 	dsfs_le64 *row;
 	uint32_t chunk_log;
 	struct layout_counts *counts; /* of files, directories, links and their content */

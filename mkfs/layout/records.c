@@ -7,7 +7,7 @@
 
 int records_open(struct records *records, const struct temp *temp, uint32_t chunk_log, struct error *err)
 {
-	struct mapped *arrays[] = { &records->inodes, &records->chunks, &records->blob };
+	struct mapped *arrays[] = { &records->inodes, &records->chunks, &records->blob, &records->shared };
 	int r;
 
 	*records = (struct records){ 0 };
@@ -23,6 +23,7 @@ void records_close(struct records *records)
 	mapped_close(&records->inodes);
 	mapped_close(&records->chunks);
 	mapped_close(&records->blob);
+	mapped_close(&records->shared);
 	classes_close(&records->classes);
 }
 
@@ -55,6 +56,20 @@ int records_add_hole(struct records *records, struct error *err)
 	struct dsfs_chunk record = { 0 };
 
 	return records_add_chunk(records, &record, NULL, err);
+}
+
+int records_share(struct records *records, uint64_t number, struct error *err)
+{
+	int r = mapped_grow(&records->shared, number / 8 + 1, err);
+
+	if (r == 0)
+		records->shared.bytes[number / 8] |= (uint8_t)(1u << number % 8);
+	return r;
+}
+
+bool records_is_shared(const struct records *records, uint64_t number)
+{
+	return number / 8 < records->shared.length && records->shared.bytes[number / 8] >> number % 8 & 1;
 }
 
 struct dsfs_inode *records_inode(const struct records *records, uint64_t ordinal)

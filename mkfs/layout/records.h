@@ -7,6 +7,7 @@
 
 struct records {
 	struct mapped inodes, chunks, blob;
+	struct mapped shared; /* a bit for each chunk record: several small files begin with it */
 	struct classes classes;
 	struct sums sums;       /* of the blocks of raw chunks */
 	bool has_frames;        /* some chunk is stored compressed */
@@ -22,6 +23,9 @@ const struct dsfs_chunk *records_chunk(const struct records *records, uint64_t n
  * none. */
 must_check int records_add_chunk(struct records *records, const struct dsfs_chunk *record, const dsfs_le64 *block_sums,
 				 struct error *err);
+/* One more file begins with the record. */
+must_check int records_share(struct records *records, uint64_t number, struct error *err);
+bool records_is_shared(const struct records *records, uint64_t number);
 must_check int records_add_hole(struct records *records, struct error *err);
 
 /* Writes the item's inode. Size, where, sparse and nlink come from inode, everything else from the item. */

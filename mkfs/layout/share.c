@@ -34,11 +34,6 @@ void share_close(struct share *share)
 	*share = (struct share){ 0 };
 }
 
-int share_reserve(struct share *share, uint64_t files, struct error *err)
-{
-	return table_reserve(&share->files, files, err);
-}
-
 /* --- chunks --- */
 
 const struct dsfs_chunk *share_record(const struct share *share, uint64_t record)
@@ -141,7 +136,7 @@ int share_add_file(struct share *share, const struct item *item, uint64_t first,
 
 	if (table_find(&share->files, share_file_key(item), &other))
 		return 0;
-	return table_add(&share->files, share_file_key(item), first, err);
+	return table_set(&share->files, share_file_key(item), first, err);
 }
 
 /* --- chunks of large files --- */
@@ -157,5 +152,5 @@ int share_add_piece(struct share *share, const struct batch_chunk *chunk, uint64
 
 	if (share_find_piece(share, chunk, &other))
 		return 0;
-	return table_add(&share->pieces, key_of_chunk(chunk->sum, chunk->length), record, err);
+	return table_set(&share->pieces, key_of_chunk(chunk->sum, chunk->length), record, err);
 }

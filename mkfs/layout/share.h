@@ -19,8 +19,6 @@ struct share {
 must_check int share_open(struct share *share, const struct dedup *dedup, const struct records *records,
 			  struct writer *writer, const struct temp *temp, uint32_t chunk_log, struct error *err);
 void share_close(struct share *share); /* a zeroed one as well */
-/* Makes room for that many files at once, so that the table need not grow later. */
-must_check int share_reserve(struct share *share, uint64_t files, struct error *err);
 
 const struct dsfs_chunk *share_record(const struct share *share, uint64_t record);
 /* 1 if the chunk with this record has the same content; 0 if not, or if it cannot be read. */

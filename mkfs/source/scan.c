@@ -124,7 +124,7 @@ static int scan_link(struct scan *scan, const struct attributes *attributes, str
 	}
 	scan->counts.linked++;
 	entry->ordinal = scan->next_ordinal++;
-	return table_add(&scan->links, key, entry->ordinal, err);
+	return table_set(&scan->links, key, entry->ordinal, err);
 }
 
 static int scan_push(struct scan *scan, const struct scan_directory *directory, const struct scan_entry *entry,

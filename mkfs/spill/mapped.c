@@ -55,6 +55,8 @@ static int mapped_extend(struct mapped *mapped, uint64_t capacity, struct error 
 	r = temp_reserve(mapped->temp, mapped->fd, mapped->capacity, capacity - mapped->capacity, err);
 	if (r < 0)
 		return r;
+	if (mapped->capacity >= MAPPED_MAX_STEP)
+		mapped_rest(mapped);
 	if (mapped->bytes)
 		map = mremap(mapped->bytes, mapped->capacity, capacity, MREMAP_MAYMOVE);
 	else

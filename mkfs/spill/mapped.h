@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An array of bytes that grows in a mapped temporary file: the kernel may write it out under memory pressure. */
+/* An array of bytes that grows in a mapped temporary file: the kernel may write it out under memory pressure. While it
+ * grows, what was written long ago leaves the process's memory. */
 #pragma once
 #include <stdint.h>
 

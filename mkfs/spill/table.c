@@ -1,25 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Linear probing at a load of at most three quarters. The top bits of the hash choose the slot, so growing reads the
- * old table and writes the new one sequentially, which is cheap when memory is short. */
+/* Linear probing at a load of at most three quarters. A full table becomes a run; four runs of a level become one of
+ * the next, so a key is copied a few times and a look-up asks a few filters. */
 #include "spill/table.h"
 
 #include <errno.h>
-#include <inttypes.h>
-
-#include "datasetfs/format.h"
+#include <stdlib.h>
+#include <string.h>
 
 #define TABLE_LOG_FIRST 10u
-#define TABLE_LOG_MAX   (DSFS_ORDINAL_BITS + 1) /* enough for every inode that a version can have */
-
-struct table_slot {
-	struct table_key key; /* both halves zero: free */
-	uint64_t value;
-};
-
-static struct table_slot *table_slots(const struct table *table)
-{
-	return (struct table_slot *)(void *)table->slots.bytes;
-}
+#define TABLE_LOG_MAX   18u /* 6 MiB */
+#define TABLE_FANOUT    4u
 
 static struct table_key table_legal(struct table_key key)
 {
@@ -28,139 +18,179 @@ static struct table_key table_legal(struct table_key key)
 	return key;
 }
 
-static uint64_t table_home(const struct table *table, struct table_key key)
-{
-	uint64_t hash = (key.low ^ (key.high << 32 | key.high >> 32)) * UINT64_C(0x9e3779b97f4a7c15);
-
-	return hash >> (64 - table->log);
-}
-
 static bool table_slot_is_free(const struct table_slot *slot)
 {
 	return !slot->key.low && !slot->key.high;
 }
 
-/* The key's slot, or the free slot where it would go. */
-static struct table_slot *table_probe(const struct table *table, struct table_key key)
+static int table_new(struct table *table, unsigned log, struct error *err)
 {
-	uint64_t mask = (UINT64_C(1) << table->log) - 1;
-	uint64_t i = table_home(table, key);
-	struct table_slot *slot = table_slots(table) + i;
+	struct table_slot *slots = calloc((size_t)1 << log, sizeof(*slots));
 
-	while (!table_slot_is_free(slot) && (slot->key.low != key.low || slot->key.high != key.high)) {
-		i = (i + 1) & mask;
-		slot = table_slots(table) + i;
-	}
-	return slot;
-}
-
-static int table_new(struct table *table, const struct temp *temp, unsigned log, struct error *err)
-{
-	int r;
-
-	*table = (struct table){ .log = log };
-	r = mapped_open(&table->slots, temp, err);
-	if (r < 0)
-		return r;
-	r = mapped_grow(&table->slots, sizeof(struct table_slot) << log, err);
-	if (r < 0)
-		table_close(table);
-	return r;
+	if (!slots)
+		return error_set(err, -ENOMEM, "no memory for a table of files");
+	table->slots = slots;
+	table->log = log;
+	return 0;
 }
 
 int table_open(struct table *table, const struct temp *temp, struct error *err)
 {
-	return table_new(table, temp, TABLE_LOG_FIRST, err);
+	*table = (struct table){ .temp = temp };
+	return table_new(table, TABLE_LOG_FIRST, err);
 }
 
 void table_close(struct table *table)
 {
-	mapped_close(&table->slots);
+	for (unsigned i = 0; i < table->run_count; i++)
+		table_run_close(&table->runs[i]);
+	free(table->runs);
+	free(table->slots);
+	*table = (struct table){ 0 };
+}
+
+/* --- in memory --- */
+
+/* The key's slot, or the free slot where it would go. */
+static struct table_slot *table_probe(const struct table *table, struct table_key key, uint64_t hash)
+{
+	uint64_t mask = (UINT64_C(1) << table->log) - 1, i = hash >> (64 - table->log);
+	struct table_slot *slot = table->slots + i;
+
+	while (!table_slot_is_free(slot) && (slot->key.low != key.low || slot->key.high != key.high)) {
+		i = (i + 1) & mask;
+		slot = table->slots + i;
+	}
+	return slot;
+}
+
+static int table_double(struct table *table, struct error *err)
+{
+	struct table_slot *former = table->slots;
+	uint64_t slots = UINT64_C(1) << table->log;
+	int r = table_new(table, table->log + 1, err);
+
+	if (r < 0)
+		return r;
+	for (uint64_t i = 0; i < slots; i++)
+		if (!table_slot_is_free(&former[i]))
+			*table_probe(table, former[i].key, table_run_hash(former[i].key)) = former[i];
+	free(former);
+	return 0;
+}
+
+/* --- in files --- */
+
+static int table_compare_slots(const void *a, const void *b)
+{
+	return table_run_compare(((const struct table_slot *)a)->key, ((const struct table_slot *)b)->key);
+}
+
+/* Sorts what is in memory to the beginning of the slots. */
+static void table_sort(struct table *table)
+{
+	uint64_t used = 0;
+
+	for (uint64_t i = 0; used < table->count; i++)
+		if (!table_slot_is_free(&table->slots[i]))
+			table->slots[used++] = table->slots[i];
+	qsort(table->slots, used, sizeof(*table->slots), table_compare_slots);
+}
+
+/* Makes a run of the newest runs. */
+static int table_merge(struct table *table, unsigned count, struct error *err)
+{
+	struct table_run *first = table->runs + table->run_count - count, merged = { 0 };
+	int r = table_run_merge(table->temp, first, count, &merged, err);
+
+	if (r < 0)
+		return r;
+	merged.level = first->level + 1;
+	for (unsigned i = 0; i < count; i++)
+		table_run_close(&first[i]);
+	*first = merged;
+	table->run_count -= count - 1;
+	return 0;
+}
+
+static bool table_is_level_full(const struct table *table)
+{
+	return table->run_count >= TABLE_FANOUT && table->runs[table->run_count - TABLE_FANOUT].level ==
+							   table->runs[table->run_count - 1].level;
+}
+
+/* Makes a run of what is in memory. */
+static int table_spill(struct table *table, struct error *err)
+{
+	struct table_run *runs = realloc(table->runs, (table->run_count + 1) * sizeof(*runs));
+	struct table_run run = { 0 };
+	int r;
+
+	if (!runs)
+		return error_set(err, -ENOMEM, "no memory for a table of files");
+	table->runs = runs;
+	table_sort(table);
+	r = table_run_make(table->temp, table->slots, table->count, &run, err);
+	if (r < 0)
+		return r;
+	table->runs[table->run_count++] = run;
+	memset(table->slots, 0, sizeof(*table->slots) << table->log);
+	table->count = 0;
+	while (r == 0 && table_is_level_full(table))
+		r = table_merge(table, TABLE_FANOUT, err);
+	return r;
+}
+
+int table_settle(struct table *table, struct error *err)
+{
+	int r = table->run_count && table->count ? table_spill(table, err) : 0;
+
+	return r < 0 || table->run_count < 2 ? r : table_merge(table, table->run_count, err);
+}
+
+/* --- keys --- */
+
+void table_prefetch(const struct table *table, struct table_key key)
+{
+	uint64_t hash = table_run_hash(table_legal(key));
+
+	__builtin_prefetch(table->slots + (hash >> (64 - table->log)));
+	for (unsigned i = 0; i < table->run_count; i++)
+		table_run_prefetch(&table->runs[i], hash);
 }
 
 bool table_find(const struct table *table, struct table_key key, uint64_t *ret)
 {
-	const struct table_slot *slot = table_probe(table, table_legal(key));
+	struct table_key legal = table_legal(key);
+	uint64_t hash = table_run_hash(legal);
+	const struct table_slot *slot = table_probe(table, legal, hash);
+	bool found = !table_slot_is_free(slot);
 
-	if (table_slot_is_free(slot))
-		return false;
-	*ret = slot->value;
-	return true;
-}
-
-static int table_resize(struct table *table, unsigned log, struct error *err)
-{
-	uint64_t slots = UINT64_C(1) << table->log;
-	struct table larger;
-	int r;
-
-	r = table_new(&larger, table->slots.temp, log, err);
-	if (r < 0)
-		return r;
-	for (uint64_t i = 0; i < slots; i++) {
-		const struct table_slot *slot = table_slots(table) + i;
-
-		if (!table_slot_is_free(slot))
-			*table_probe(&larger, slot->key) = *slot;
-	}
-	larger.count = table->count;
-	table_close(table);
-	*table = larger;
-	return 0;
-}
-
-static unsigned table_log(uint64_t count)
-{
-	unsigned log = TABLE_LOG_FIRST;
-
-	while (log < TABLE_LOG_MAX && count > (UINT64_C(3) << log) / 4)
-		log++;
-	return log;
-}
-
-int table_reserve(struct table *table, uint64_t count, struct error *err)
-{
-	unsigned log = table_log(count);
-
-	if (count >> DSFS_ORDINAL_BITS)
-		return error_set(err, -E2BIG, "a table of %" PRIu64 " keys, expected fewer than 2^%u", count,
-				 DSFS_ORDINAL_BITS);
-	return log > table->log ? table_resize(table, log, err) : 0;
-}
-
-void table_prefetch(const struct table *table, struct table_key key)
-{
-	__builtin_prefetch(table_slots(table) + table_home(table, table_legal(key)));
-}
-
-int table_add(struct table *table, struct table_key key, uint64_t value, struct error *err)
-{
-	struct table_slot *slot;
-	int r;
-
-	if ((table->count + 1) * 4 > (UINT64_C(3) << table->log)) {
-		r = table_resize(table, table->log + 1, err);
-		if (r < 0)
-			return r;
-	}
-	key = table_legal(key);
-	slot = table_probe(table, key);
-	*slot = (struct table_slot){ .key = key, .value = value };
-	table->count++;
-	return 0;
+	if (found)
+		*ret = slot->value;
+	for (unsigned i = table->run_count; !found && i-- > 0;)
+		found = table_run_find(&table->runs[i], legal, hash, ret);
+	return found;
 }
 
 int table_set(struct table *table, struct table_key key, uint64_t value, struct error *err)
 {
-	struct table_slot *slot = table_probe(table, table_legal(key));
+	struct table_key legal = table_legal(key);
+	struct table_slot *slot;
+	int r = 0;
 
-	if (table_slot_is_free(slot))
-		return table_add(table, key, value, err);
-	slot->value = value;
+	if ((table->count + 1) * 4 > (UINT64_C(3) << table->log))
+		r = table->log < TABLE_LOG_MAX ? table_double(table, err) : table_spill(table, err);
+	if (r < 0)
+		return r;
+	slot = table_probe(table, legal, table_run_hash(legal));
+	table->count += table_slot_is_free(slot);
+	*slot = (struct table_slot){ .key = legal, .value = value };
 	return 0;
 }
 
+/* Runs, and what they are merged to. */
 uint64_t table_size(uint64_t count)
 {
-	return sizeof(struct table_slot) << table_log(count);
+	return count > UINT64_MAX / 2 / sizeof(struct table_slot) ? UINT64_MAX : 2 * sizeof(struct table_slot) * count;
 }

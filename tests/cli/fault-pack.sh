@@ -79,7 +79,8 @@ faults_of '^mkdatasetfs: .' "version 'two'" mkdatasetfs --progress none --label 
 injected grow 0 FAULT_OTHER=1
 [ $rc = 0 ] || fail "counting run: $(cat err)"
 total=$(cat count)
-[ "$total" -gt 10 ] || fail "only $total times a file grew"
+# Hash tables of so few files are in memory: what grows are arrays, names and the section.
+[ "$total" -gt 5 ] || fail "only $total times a file grew"
 for ((n = 1; n <= total; n++)); do
     injected grow "$n" FAULT_OTHER=1
     assert_eq "status with no room at call $n: $(cat err)" $rc 1

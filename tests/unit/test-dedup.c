@@ -102,7 +102,7 @@ static void put_record(uint64_t address, uint32_t stored, uint8_t codec)
 	struct dsfs_chunk disk = record(address, stored, codec);
 
 	CHECK_OK(mapped_append(&dedup.records, &disk, sizeof(disk), NULL, &err));
-	CHECK_OK(table_add(&dedup.files, (struct table_key){ batch.items[0].key.low, batch.items[0].key.high }, 0,
+	CHECK_OK(table_set(&dedup.files, (struct table_key){ batch.items[0].key.low, batch.items[0].key.high }, 0,
 			   &err));
 }
 
@@ -278,17 +278,44 @@ static void test_bad_records_stay_out(void **state)
 	end();
 }
 
-/* No number of keys from a volume makes a table endless. */
-static void test_table_is_bounded(void **state)
+#define TABLE_KEYS 1100000u /* five runs, four of them merged */
+
+static struct table_key table_key_of(uint64_t i)
+{
+	return (struct table_key){ i, i % 3 };
+}
+
+static void check_table(const struct table *table, uint64_t added)
+{
+	uint64_t value;
+
+	for (uint64_t i = 0; i < TABLE_KEYS; i++) {
+		assert_true(table_find(table, table_key_of(i), &value));
+		assert_int_equal(value, i % 5 ? i : i + added);
+		assert_false(table_find(table, (struct table_key){ i, 3 }, &value));
+	}
+}
+
+/* Far more keys than are kept in memory: each is found, with its last value, and no other. */
+static void test_table_of_many(void **state)
 {
 	struct table table;
 
 	(void)state;
 	CHECK_OK(temp_open("/tmp", &temp, &err));
 	CHECK_OK(table_open(&table, temp, &err));
-	CHECK_FAILS(table_reserve(&table, (UINT64_C(1) << 62) - 1, &err), -E2BIG, "expected fewer than 2^40");
-	CHECK_OK(table_reserve(&table, 100000, &err));
-	assert_int_equal(table_size(100000), table.slots.length);
+	for (uint64_t i = 0; i < TABLE_KEYS; i++)
+		CHECK_OK(table_set(&table, table_key_of(i), i, &err));
+	assert_int_equal(table.run_count, 2);
+	check_table(&table, 0);
+	for (uint64_t i = 0; i < TABLE_KEYS; i += 5)
+		CHECK_OK(table_set(&table, table_key_of(i), i + 7, &err));
+	check_table(&table, 7);
+	CHECK_OK(table_settle(&table, &err));
+	assert_int_equal(table.run_count, 1);
+	assert_int_equal(table.runs[0].count, TABLE_KEYS);
+	check_table(&table, 7);
+	assert_true(table_size(TABLE_KEYS) >= table.runs[0].count * sizeof(struct table_slot));
 	assert_true(table_size(UINT64_MAX) >= UINT64_C(1) << 40);
 	table_close(&table);
 	temp_close(temp);
@@ -338,7 +365,7 @@ int main(void)
 		cmocka_unit_test(test_share_survives_unreadable),
 		cmocka_unit_test(test_view_behind_what_was_written),
 		cmocka_unit_test(test_bad_records_stay_out),
-		cmocka_unit_test(test_table_is_bounded),
+		cmocka_unit_test(test_table_of_many),
 		cmocka_unit_test(test_shared_large_files),
 	};
 
