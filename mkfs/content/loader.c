@@ -14,10 +14,11 @@
 
 #define LOADER_WARNINGS 10u
 
-static int loader_add(struct loader *loader, size_t content, struct item **ret, struct error *err)
+static int loader_add_in(struct loader *loader, struct dirfd *dir, size_t content, struct item **ret,
+			 struct error *err)
 {
 	struct item *item;
-	int r = batcher_add_item(loader->pipeline, &loader->batch, loader->dir, loader->name,
+	int r = batcher_add_item(loader->pipeline, &loader->batch, dir, loader->name,
 				 strnlen(loader->name, DSFS_NAME_MAX), content, &item, err);
 
 	if (r < 0)
@@ -29,6 +30,23 @@ static int loader_add(struct loader *loader, size_t content, struct item **ret, 
 	item->xattrs_length = item->xattrs ? loader->xattrs_length : 0;
 	*ret = item;
 	return 0;
+}
+
+static int loader_add(struct loader *loader, size_t content, struct item **ret, struct error *err)
+{
+	return loader_add_in(loader, loader->dir, content, ret, err);
+}
+
+/* An item whose layout may fail for what the archive says: it has its directory, so that it can be named. */
+static int loader_add_named(struct loader *loader, struct item **ret, struct error *err)
+{
+	const char *path = tar_tree_path(loader->tree);
+	auto_free char *parent = loader->name > path ? strndup(path, (size_t)(loader->name - path) - 1) : strdup("");
+	struct dirfd *dir = parent ? dirfd_name(parent) : NULL;
+	int r = dir ? loader_add_in(loader, dir, 0, ret, err) : error_set(err, -ENOMEM, "out of memory");
+
+	dirfd_release(dir);
+	return r;
 }
 
 static uint64_t loader_piece_end(const struct loader *loader)
@@ -60,13 +78,13 @@ static int loader_skip(struct loader *loader, uint64_t end, bool *ret_skipped, s
 {
 	uint64_t last = (loader->attributes.size - 1) / BATCH_BYTES * BATCH_BYTES;
 	uint64_t skip = (end < last ? end : last) / BATCH_BYTES * BATCH_BYTES;
-	struct item *item;
+	struct item *item = NULL;
 	int r;
 
 	*ret_skipped = loader->position && loader->position % BATCH_BYTES == 0 && skip > loader->position;
 	if (!*ret_skipped)
 		return 0;
-	r = loader_add(loader, 0, &item, err);
+	r = loader_add_named(loader, &item, err);
 	if (r < 0)
 		return r;
 	item->kind = ITEM_SKIP;

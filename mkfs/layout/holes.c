@@ -3,9 +3,15 @@
  * filesystem, read as zeros, or copied from an older version. */
 #include "layout/holes.h"
 
-int holes_open(struct holes *holes, struct records *records, const struct temp *temp, struct error *err)
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/format.h"
+
+int holes_open(struct holes *holes, struct records *records, const struct temp *temp, uint32_t chunk_log,
+	       struct error *err)
 {
-	*holes = (struct holes){ .records = records };
+	*holes = (struct holes){ .records = records, .chunk_log = chunk_log };
 	return mapped_open(&holes->list, temp, err);
 }
 
@@ -20,9 +26,24 @@ void holes_begin(struct holes *holes)
 	holes->pending = holes->total = holes->list.length = 0;
 }
 
-void holes_add(struct holes *holes, uint64_t chunks)
+static int holes_refuse(const struct holes *holes, const struct item *item, struct error *err)
+{
+	auto_free char *path = dirfd_join(item->dir->path, item->name);
+	char chunk[SIZE_TEXT_SIZE], most[SIZE_TEXT_SIZE];
+
+	return error_set(err, -EFBIG, "'%s' has longer holes than a version can hold, %s with chunks of %s: "
+			 "leave it out, or use a larger --chunk-size", path ? path : item->name,
+			 format_size((uint64_t)DSFS_HOLES_MAX << holes->chunk_log, most),
+			 format_size(UINT64_C(1) << holes->chunk_log, chunk));
+}
+
+/* Records instead of a list would take 20 bytes for each chunk, without end. */
+int holes_add(struct holes *holes, const struct item *item, uint64_t chunks, struct error *err)
 {
 	holes->pending += chunks;
+	if (holes->pending >= HOLES_LONG && holes->pending > DSFS_HOLES_MAX - holes->all)
+		return holes_refuse(holes, item, err);
+	return 0;
 }
 
 static int holes_list(struct holes *holes, uint64_t chunks, struct error *err)
@@ -49,7 +70,7 @@ int holes_flush(struct holes *holes, struct error *err)
 	int r = 0;
 
 	holes->pending = 0;
-	if (chunks >= HOLES_LONG && chunks <= DSFS_HOLES_MAX - holes->all)
+	if (chunks >= HOLES_LONG)
 		return holes_list(holes, chunks, err);
 	for (; r == 0 && chunks; chunks--)
 		r = records_add_hole(holes->records, err);

@@ -143,21 +143,21 @@ static int large_extend_run(struct large *large, const struct batch_chunk *chunk
 	return 0;
 }
 
-static int large_add_hole(struct large *large, uint64_t bytes, uint64_t chunks, struct error *err)
+static int large_add_hole(struct large *large, const struct item *item, uint64_t bytes, uint64_t chunks,
+			  struct error *err)
 {
 	int r = large_end_run(large, true, err);
 
 	large->at_border = true;
 	large->sparse = true;
 	large->hole_bytes += bytes;
-	holes_add(large->holes, chunks);
-	return r;
+	return r < 0 ? r : holes_add(large->holes, item, chunks, err);
 }
 
 int large_skip(struct large *large, const struct item *item, struct error *err)
 {
 	large->left -= item->skip;
-	return large_add_hole(large, item->skip, item->skip >> large->chunk_log, err);
+	return large_add_hole(large, item, item->skip, item->skip >> large->chunk_log, err);
 }
 
 /* 1 and a record with the same content, or 0 if there is none. */
@@ -179,14 +179,15 @@ static int large_continues_run(const struct large *large, const struct batch_chu
 	return run->length && share_follows(large->share, next) ? share_is_same(large->share, next, chunk, err) : 0;
 }
 
-static int large_add_chunk(struct large *large, const struct batch_chunk *chunk, struct error *err)
+static int large_add_chunk(struct large *large, const struct item *item, const struct batch_chunk *chunk,
+			   struct error *err)
 {
 	bool at_border = large->at_border;
 	uint64_t found;
 	int r;
 
 	if (chunk->is_hole)
-		return large_add_hole(large, chunk->length, 1, err);
+		return large_add_hole(large, item, chunk->length, 1, err);
 	large->at_border = false;
 	r = large_continues_run(large, chunk, err);
 	if (r != 0)
@@ -213,7 +214,7 @@ int large_add_piece(struct large *large, const struct batch *batch, const struct
 	for (uint32_t i = 0; i < item->chunk_count; i++) {
 		const struct batch_chunk *chunk = &batch->chunks[item->first_chunk + i];
 
-		r = large_add_chunk(large, chunk, err);
+		r = large_add_chunk(large, item, chunk, err);
 		if (r < 0)
 			return r;
 		large->left -= chunk->length;

@@ -16,7 +16,7 @@ static int layout_open_parts(struct layout *layout, const struct layout_setup *s
 		r = share_open(&layout->share, setup->dedup, records, setup->writer, setup->temp, setup->chunk_log,
 			       err);
 	if (r == 0)
-		r = holes_open(&layout->holes, records, setup->temp, err);
+		r = holes_open(&layout->holes, records, setup->temp, setup->chunk_log, err);
 	if (r == 0)
 		r = large_open(&layout->large, records, &layout->holes, &layout->store, &layout->share,
 			       setup->chunk_log, err);

@@ -24,8 +24,8 @@ static int unchanged_copy_chunk(struct unchanged *unchanged, uint64_t number, st
 	return store_existing(unchanged->store, record, block_sums, err);
 }
 
-static int unchanged_copy_chunks(struct unchanged *unchanged, const struct inode *inode, uint64_t *ret_where,
-				 struct error *err)
+static int unchanged_copy_chunks(struct unchanged *unchanged, const struct item *item, const struct inode *inode,
+				 uint64_t *ret_where, struct error *err)
 {
 	const struct index *index = &unchanged->stat_cache->previous.index;
 	uint64_t run;
@@ -42,12 +42,12 @@ static int unchanged_copy_chunks(struct unchanged *unchanged, const struct inode
 		if (r < 0)
 			return r;
 		if (chunk_is_hole(&chunk)) {
-			holes_add(unchanged->holes, run);
-			continue;
+			r = holes_add(unchanged->holes, item, run, err);
+		} else {
+			r = holes_flush(unchanged->holes, err);
+			if (r == 0)
+				r = unchanged_copy_chunk(unchanged, chunk.number, err);
 		}
-		r = holes_flush(unchanged->holes, err);
-		if (r == 0)
-			r = unchanged_copy_chunk(unchanged, chunk.number, err);
 		if (r < 0)
 			return r;
 	}
@@ -64,7 +64,7 @@ static int unchanged_copy_small(struct unchanged *unchanged, const struct item *
 
 	if (share_find_records(unchanged->share, item, records, inode_chunk_count(index, inode), ret_first))
 		return 0;
-	r = unchanged_copy_chunks(unchanged, inode, ret_first, err);
+	r = unchanged_copy_chunks(unchanged, item, inode, ret_first, err);
 	return r < 0 ? r : share_add_file(unchanged->share, item, *ret_first, err);
 }
 
@@ -92,7 +92,7 @@ int unchanged_copy(struct unchanged *unchanged, const struct item *item, struct 
 	if (r == 0 && inode.size <= BATCH_BYTES)
 		r = unchanged_copy_small(unchanged, item, &inode, &where, err);
 	else if (r == 0)
-		r = unchanged_copy_chunks(unchanged, &inode, &where, err);
+		r = unchanged_copy_chunks(unchanged, item, &inode, &where, err);
 	if (r < 0)
 		return r;
 	*ret_hole_bytes = unchanged_hole_bytes(index, &inode);

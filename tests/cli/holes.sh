@@ -115,6 +115,18 @@ pack tera.dsfs tera
 [ "$(listed tera.dsfs versions.0.index_bytes)" -lt 65536 ] ||
     fail "an index of $(listed tera.dsfs versions.0.index_bytes) bytes"
 
+# A hole that lists cannot say is refused at once, in a folder and in an archive: records of it would fill the disk.
+mkdir -p peta/sub
+truncate -s 1025G peta/sub/hole
+tar -S -cf peta.tar -C peta .
+for source in peta peta.tar; do
+    assert_fails 1 "'sub/hole' has longer holes than a version can hold, 1.00 TiB with chunks of 4.00 KiB: leave it $(
+        )out, or use a larger --chunk-size" mkdatasetfs --progress none --chunk-size 4K peta.dsfs $source
+    [ ! -e peta.dsfs ] || fail "a volume is left"
+done
+pack peta.dsfs peta.tar --chunk-size 8K
+assert_eq "its size" "$(listed peta.dsfs versions.0.content_bytes)" $((1025 << 30))
+
 # The middle of a hole is skipped: of so many MiB only the first ones, and what is left of the last, are read.
 mkdir skip
 truncate -s 8G skip/hole
