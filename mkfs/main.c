@@ -135,6 +135,7 @@ static const struct option_spec options_table[] = {
 	{ "preempt", 0, NULL, PACK_TRUE(preempt), "NVMe: take the reservation of a lost publisher" },
 	{ "special", 0, "ACTION", PACK_WORD(refuse_special, "skip", "fail"),
 	  "skip (default) or fail on devices, sockets, FIFOs" },
+	{ "allow-empty", 0, NULL, PACK_TRUE(allow_empty), "publish even if there is nothing to pack" },
 	{ "temp-dir", 0, "DIR", PACK_TEXT(temp_dir, NULL), "put temporary files into DIR" },
 	{ "dry-run", 'n', NULL, PACK_TRUE(dry_run), "count and estimate, write nothing" },
 	{ "progress", 0, "KIND", PACK_WORD(progress, "auto", "bar", "plain", "json", "none"),

@@ -427,6 +427,20 @@ static int packer_order(struct packer *packer, struct error *err)
 	return r;
 }
 
+/* A source without entries is more often a mistake in its name, or an unfinished one, than wanted. */
+static int packer_check_empty(const struct packer *packer, struct error *err)
+{
+	const struct pack_options *options = packer->options;
+
+	if (packer->counts.entries || options->allow_empty)
+		return 0;
+	if (options->source_count == 1)
+		return error_set(err, -ENODATA, "'%s' has nothing to pack: if the version is to be empty, use "
+				 "--allow-empty", options->sources[0]);
+	return error_set(err, -ENODATA, "the %u archives have nothing to pack: if the version is to be empty, use "
+			 "--allow-empty", options->source_count);
+}
+
 /* Runs the scan, the readers and the layout in parallel, until the writer has the last chunk. */
 static int packer_content(struct packer *packer, struct error *err)
 {
@@ -456,7 +470,9 @@ static int packer_content(struct packer *packer, struct error *err)
 	pthread_join(thread, NULL);
 	pipeline_close(take_ptr(&packer->pipeline));
 	layout_end(&packer->layout);
-	return r < 0 ? r : packer_order(packer, err);
+	if (r == 0)
+		r = packer_order(packer, err);
+	return r < 0 ? r : packer_check_empty(packer, err);
 }
 
 static void packer_fill_version(struct packer *packer)
@@ -640,6 +656,8 @@ int pack_dry_run(const struct pack_options *options, struct target *target, stru
 		packer.scan.sink = estimate_sink(estimate);
 		r = scan_run(&packer.scan, &packer.counts, err);
 	}
+	if (r == 0)
+		r = packer_check_empty(&packer, err);
 	if (r == 0)
 		r = estimate_end(estimate, &packer.counts, target, ret, err);
 	estimate_free(estimate);

@@ -33,6 +33,7 @@ struct pack_options {
 	const char *from_list; /* NULL: everything */
 	const char *temp_dir;  /* NULL: chosen */
 	bool refuse_special;
+	bool allow_empty; /* publish a version without entries */
 	bool dry_run;
 	bool json;
 	enum progress_kind progress;

@@ -53,7 +53,7 @@ class Ours:
         source.mkdir(exist_ok=True)
         mountpoint.mkdir(exist_ok=True)
         probe.unlink(missing_ok=True)
-        sh(programs.mkdatasetfs, "--progress", "none", probe, source)
+        sh(programs.mkdatasetfs, "--progress", "none", "--allow-empty", probe, source)
         try:
             with self.mounted(programs, probe, mountpoint):
                 return None

@@ -222,6 +222,22 @@ for number in {1..70}; do ln few.tar many-$number.tar; done
 (ulimit -S -n 64 && mkdatasetfs --progress none f.vol many-*.tar >out) || fail "as many as the hard limit allows"
 rm -r many-*.tar few few.tar
 
+# Without an entry nothing is published, unless that is wanted.
+mkdir none
+tar -cf none.tar --files-from /dev/null
+for source in none none.tar "tree --exclude=*"; do
+    # shellcheck disable=SC2086 # several words
+    for run in "" --dry-run; do
+        assert_fails 1 "'${source%% *}' has nothing to pack: if the version is to be empty, use --allow-empty" \
+            mkdatasetfs --progress none $run x.vol $source
+        [ ! -e x.vol ] || fail "a volume was made"
+    done
+    # shellcheck disable=SC2086
+    digest empty.vol $source --allow-empty >/dev/null
+    assert_eq "entries" "$(datasetfsctl dump empty.vol | awk '$2 ~ /^[dfl]$/' | wc -l)" 1
+done
+assert_fails 1 "the 2 archives have nothing to pack" mkdatasetfs x.vol none.tar none.tar
+
 # What is not for archives, or only for them.
 assert_fails 1 "option '--trust-mtime' is for a directory, and 'a.tar' is none" mkdatasetfs x.vol a.tar --trust-mtime
 assert_fails 1 "option '--from-list' is for a directory, and '-' is none" mkdatasetfs x.vol - --from-list old

@@ -82,7 +82,7 @@ has "1 100.0 % 1.77 MiB (in no folder)"
 
 # An empty data set, and more kinds than are told apart.
 mkdir nothing
-pack volume nothing --label nothing
+pack volume nothing --label nothing --allow-empty
 surveyed nothing 20 '' nothing
 datasetfsctl describe volume nothing >text.out
 has "files 0, 0 bytes, 0 bytes on average"
