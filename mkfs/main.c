@@ -147,8 +147,8 @@ static const struct option_spec options_table[] = {
 static const struct command_line command = {
 	.program = "mkdatasetfs",
 	.usage = "[OPTIONS] VOLUME[,...] SOURCE...",
-	.summary = "Pack SOURCE, a directory or tar archives ('-': standard input), and publish it\n"
-		   "on VOLUME, a file or block device, or several of them as one volume.",
+	.summary = "Pack SOURCE, a directory or archives, tar or zip ('-': standard input), and\n"
+		   "publish it on VOLUME, a file or block device, or several of them as one volume.",
 	.options = options_table,
 };
 

@@ -70,6 +70,37 @@ done
 mkdatasetfs --progress none --json piped.vol - < <(dd if=a.tar.zst bs=777 status=none) >summary.json
 assert_eq "the digest of a pipe" "$(json digest summary.json)" "$WANT"
 
+# Archives one behind the other in a file or a pipe, compressed or not, are read to the end of the last.
+mkdir -p behind/1 behind/2 both
+head -c 700000 /dev/urandom >behind/1/first
+echo second >behind/2/second
+cp -p behind/*/* both/
+touch -d @5 behind/1 behind/2 both
+for i in 1 2; do
+    tar --format=pax --xattrs -C behind/$i -cf $i.tar .
+    gzip -k $i.tar
+    bzip2 -k $i.tar
+    zstd -q $i.tar
+    xz -0k $i.tar
+done
+TREE=$WANT WANT=$(digest tree.vol both)
+for kind in .tar .tar.gz .tar.bz2 .tar.zst .tar.xz; do
+    cat 1$kind 2$kind >behind$kind
+    same "$kind twice" b.vol behind$kind
+done
+cat 1.tar.gz 2.tar.bz2 >mixed # other kinds of compression, and zeros between them
+(cat 1.tar.bz2 && head -c 777 /dev/zero && cat 2.tar && head -c 5000 /dev/zero) >mixed-zeros
+same "gzip, then bzip2" b.vol mixed
+same "bzip2, then a plain tar" b.vol mixed-zeros
+tar --format=pax --xattrs -b1 -C behind/1 -c . | (head -c -1024 && cat 2.tar) >no-end # some leave out the two blocks
+same "a tar without an end" b.vol no-end
+mkdir inside
+cp behind.tar.gz inside/inside.tar.gz
+tar -C inside -cf inside.tar inside.tar.gz
+digest b.vol inside.tar --nested --strip-components 1 >/dev/null
+assert_eq "files of archives in an archive" "$(json files summary.json)" 2
+WANT=$TREE
+
 # The same bytes with any number of threads, and with each kind of compression.
 for compress in none zstd auto; do
     for jobs in 1 3 8; do

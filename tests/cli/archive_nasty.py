@@ -89,15 +89,17 @@ def damage():
     save("garbage", b"no archive " * 1000)
     save("cut-content.tar", whole[:20000])
     save("cut-header.tar", whole[:5632 + 200])
-    save("cut.tar.gz", gzip.compress(whole)[:50000])
-    save("cut.tar.xz", lzma.compress(whole)[:50000])
-    save("cut.tar.zst", zstd(whole)[:50000])
-    for name, packed, at in (("gz", gzip.compress(whole), -6), ("xz", lzma.compress(whole), -30),
+    for name, packed, at in (("gz", gzip.compress(whole), -6), ("bz2", bz2.compress(whole), -4),
+                             ("xz", lzma.compress(whole), -30),
                              ("zst", zstd(whole), -2)): # their sums, which come behind the end of the tar
+        save(f"cut.tar.{name}", packed[:50000])
         flipped = bytearray(packed)
         flipped[at] ^= 1
         save(f"flipped.tar.{name}", flipped)
         save(f"short.tar.{name}", packed[:-3])
+    save("behind.tar", whole + b"no archive " * 100)
+    save("behind.tar.gz", gzip.compress(whole) + b"no archive " * 100)
+    save("cut-behind.tar", whole + whole[:20000])
     members = gzip.compress(whole[:7000]) + gzip.compress(whole[7000:]) + bytes(1000)
     save("members.tar.gz", members)
     checksum = bytearray(whole)

@@ -98,8 +98,8 @@ home 'liburing\.h'        src/io/ring.c
 home 'libnvme\.h'         src/device/nvme.c src/device/nvme_fabrics.c
 home 'fuse[a-z_]*\.h'     src/fuse/mount.c
 home 'blkid/[a-z0-9]*\.h' src/volume/occupant.c
-home 'archive[a-z_]*\.h'  mkfs/source/archive/tar_decode.c mkfs/source/archive/tar_unpack.c \
-    tools/export/tar_write.c
+home 'archive[a-z_]*\.h'  mkfs/source/archive/tar_decode.c mkfs/source/archive/tar_input.[ch] \
+    mkfs/source/archive/tar_unpack.c mkfs/source/archive/tar_zip.[ch] tools/export/tar_write.c
 home 'zlib\.h'            mkfs/source/archive/tar_unpack.c
 home 'microhttpd\.h'     tools/exporter/server.c
 home '(n?curses|term)[a-z_]*\.h' tools/top/screen.c

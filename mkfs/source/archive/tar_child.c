@@ -18,11 +18,12 @@
 #include "base/interrupt.h"
 #include "source/archive/tar_decode.h"
 #include "source/archive/tar_jail.h"
+#include "source/archive/tar_zip.h"
 
 #define TAR_CHILD_PIPE 1048576 /* bytes, if the user's limit allows it */
 #define TAR_CHILD_WAIT 200     /* milliseconds between checks for a signal that another thread took */
 
-/* The archives, then the pipe. */
+/* The archives, the pipe, and the spool if there is one. */
 struct tar_child_files {
 	int *fds;
 	size_t count;
@@ -68,7 +69,7 @@ static int tar_child_open_file(const char *name, struct error *err)
 static int tar_child_open_files(const struct tar_child_setup *setup, struct tar_child_files *files, struct error *err)
 {
 	descriptors_raise_limit();
-	files->fds = calloc(setup->count + 1, sizeof(*files->fds));
+	files->fds = calloc(setup->count + 2, sizeof(*files->fds));
 	if (!files->fds)
 		return error_set(err, -ENOMEM, "out of memory");
 	for (; files->count < setup->count; files->count++) {
@@ -103,13 +104,17 @@ static void __attribute__((noreturn)) tar_child_main(const struct tar_child_setu
 						      struct tar_child_files *files)
 {
 	struct tar_decode_setup decode = { .fds = files->fds, .names = setup->names, .count = setup->count,
-					   .out = files->fds[setup->count], .nested = setup->nested,
+					   .out = files->fds[setup->count], .spool = -1, .nested = setup->nested,
 					   .no_data = setup->no_data };
+	bool has_spool = files->count > setup->count + 1;
 	int empty = fcntl(setup->temp->fd, F_DUPFD_CLOEXEC, 0), r;
 	struct error err = { 0 }, why = { 0 };
 	int *kept = malloc((files->count + 1) * sizeof(*kept));
 
 	tar_child_ignore_signals();
+	tar_decode_prepare();
+	if (has_spool)
+		decode.spool = files->fds[setup->count + 1];
 	if (!kept || empty < 0)
 		_exit(EXIT_FAILURE);
 	memcpy(kept, files->fds, files->count * sizeof(*kept));
@@ -117,7 +122,7 @@ static void __attribute__((noreturn)) tar_child_main(const struct tar_child_setu
 	r = tar_jail_close_others(kept, files->count + 1, &why);
 	free(kept);
 	if (r == 0)
-		r = tar_jail_enter(empty, &why);
+		r = tar_jail_enter(empty, has_spool ? RLIM_INFINITY : 0, &why);
 	if (r == 0)
 		_exit(tar_decode_run(&decode));
 	error_set(&err, r, "the process that decodes archives cannot give up its rights: %s", why.reason);
@@ -125,22 +130,38 @@ static void __attribute__((noreturn)) tar_child_main(const struct tar_child_setu
 	_exit(EXIT_FAILURE);
 }
 
+/* A zip archive has to be sought in, which a pipe does not allow. Which of the archives are zips shows later. */
+static int tar_child_open_spool(const struct tar_child_setup *setup, struct tar_child_files *files, struct error *err)
+{
+	bool is_needed = false;
+	int r;
+
+	for (unsigned i = 0; i < setup->count; i++)
+		is_needed |= !tar_zip_file_size(files->fds[i]);
+	if (!is_needed)
+		return 0;
+	r = temp_file(setup->temp, &files->fds[files->count], err);
+	files->count += r == 0;
+	return r;
+}
+
 static int tar_child_fork(const struct tar_child_setup *setup, struct tar_child_files *files, struct tar_child *ret,
 			  struct error *err)
 {
-	int ends[2];
+	int ends[2], r;
 	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return error_errno(err, "cannot make a pipe");
 	(void)fcntl(ends[0], F_SETPIPE_SZ, TAR_CHILD_PIPE);
 	files->fds[files->count++] = ends[1];
-	pid = fork();
+	r = tar_child_open_spool(setup, files, err);
+	pid = r == 0 ? fork() : -1;
 	if (pid == 0)
 		tar_child_main(setup, files);
 	if (pid < 0) {
 		close(ends[0]);
-		return error_errno(err, "cannot start a process");
+		return r < 0 ? r : error_errno(err, "cannot start a process");
 	}
 	*ret = (struct tar_child){ pid, ends[0] };
 	return 0;

@@ -1,24 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* Decodes one archive after the other, and nested archives where they occur. */
+/* Decodes one archive after the other, also within a file, and nested archives where they occur. */
 #include "source/archive/tar_decode.h"
 
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
+#include <locale.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "datasetfs/format.h"
 #include "image/xattr.h"
+#include "source/archive/tar_input.h"
 #include "source/archive/tar_stream.h"
 #include "source/archive/tar_unpack.h"
+#include "source/archive/tar_zip.h"
 
-#define TAR_DECODE_BUFFER (256u << 10)
+#define TAR_DECODE_BUFFER (256u << 10) /* of output */
 #define TAR_DECODE_DEPTH  8u                 /* levels of nested archives */
 #define TAR_DECODE_GROWTH 1000u              /* times its size an archive may grow */
 #define TAR_DECODE_FREE   (UINT64_C(256) << 20) /* below this it may grow as it likes */
@@ -40,13 +45,28 @@ struct tar_decode_level {
 	struct archive *archive;
 	struct tar_decode_level *outer; /* NULL: reads fd */
 	int fd;
+	uint8_t head[TAR_ZIP_LOOK]; /* the first bytes of fd, from head_at to head_used not taken yet */
+	size_t head_at, head_used;
+	struct tar_zip zip; /* no buffer: it is no zip */
 	const char *prefix; /* folder that its contents go to: "" or "a/b/" */
 	unsigned depth;
 	struct tar_unpack *unpack;
-	uint8_t *buffer; /* TAR_DECODE_BUFFER */
+	struct tar_input input; /* what unpack gives */
+	uint64_t start;         /* of the archive in it */
+	uint64_t count;         /* archives before it */
+	uint64_t entries;       /* so far */
 };
 
+static locale_t tar_decode_locale; /* in which names of zip archives are bytes; 0: there is none */
+
 static int tar_decode_level(struct tar_decode_level *level, struct error *err);
+
+void tar_decode_prepare(void)
+{
+	setenv("TZ", "UTC0", 1);
+	tzset();
+	tar_decode_locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
+}
 
 /* --- output --- */
 
@@ -114,8 +134,8 @@ static const char *tar_decode_reason(struct archive *archive)
 {
 	const char *text = archive_error_string(archive);
 
-	if (text && !strcmp(text, "Unrecognized archive format"))
-		return "is not a tar archive, or not compressed with gzip, bzip2, xz or zstd";
+	if (text && (!strcmp(text, "Truncated tar archive") || !strncmp(text, "Truncated ZIP ", 14)))
+		return TAR_UNPACK_CUT;
 	return text ? text : "no reason was given";
 }
 
@@ -131,6 +151,12 @@ static int64_t tar_decode_take(void *argument, void *to, size_t room, const char
 			*reason = tar_decode_reason(level->outer->archive);
 		return n;
 	}
+	if (level->head_at < level->head_used) {
+		n = (ssize_t)(level->head_used - level->head_at);
+		memcpy(to, level->head + level->head_at, (size_t)n);
+		level->head_at = level->head_used;
+		return n;
+	}
 	do
 		n = read(level->fd, to, room);
 	while (n < 0 && errno == EINTR);
@@ -141,33 +167,24 @@ static int64_t tar_decode_take(void *argument, void *to, size_t room, const char
 	return n;
 }
 
-/* Reads the next bytes of the decompressed tar. Whatever compresses to a thousandth is not worth keeping; there is just
- * much of it. */
-static int64_t tar_decode_next(struct tar_decode_level *level, const char **reason)
+/* Whatever compresses to a thousandth is not worth keeping; there is just much of it. */
+static int tar_decode_grow(struct tar_decode *decode, uint64_t length, const char **reason)
 {
-	struct tar_decode *decode = level->decode;
-	int64_t n = tar_unpack_read(level->unpack, level->buffer, TAR_DECODE_BUFFER, reason);
-
-	if (n < 0)
-		return n;
-	decode->grown += (uint64_t)n;
+	decode->grown += length;
 	if (decode->grown < TAR_DECODE_FREE || decode->grown / TAR_DECODE_GROWTH < decode->taken)
-		return n;
+		return 0;
 	*reason = "grows to more than 1000 times its size, as a compression bomb does: if it is none, decompress it "
 		  "first, as in 'zcat ARCHIVE | mkdatasetfs VOLUME -', or unpack it and pack the directory";
 	return -1;
 }
 
-static la_ssize_t tar_decode_input(struct archive *archive, void *argument, const void **ret)
+/* Reads the next bytes of the decompressed tar. */
+static int64_t tar_decode_next(void *argument, void *to, size_t room, const char **reason)
 {
 	struct tar_decode_level *level = argument;
-	const char *reason = NULL;
-	int64_t n = tar_decode_next(level, &reason);
+	int64_t n = tar_unpack_read(level->unpack, to, room, reason);
 
-	*ret = level->buffer;
-	if (n < 0)
-		archive_set_error(archive, EIO, "%s", reason);
-	return n;
+	return n < 0 ? n : tar_decode_grow(level->decode, (uint64_t)n, reason) < 0 ? -1 : n;
 }
 
 static int tar_decode_failed(struct tar_decode_level *level, const char *reason, struct error *err)
@@ -180,40 +197,49 @@ static int tar_decode_failed(struct tar_decode_level *level, const char *reason,
 			 level->decode->name, prefix, reason);
 }
 
+/* Why there is no archive where one has to begin. */
+static int tar_decode_unknown(struct tar_decode_level *level, struct error *err)
+{
+	bool is_stdin = !strcmp(level->decode->name, "-");
+	char reason[128];
+
+	if (!level->outer && !level->decode->taken)
+		return error_set(err, -EBADMSG, is_stdin ? "standard input is empty" : "'%s' is empty",
+				 level->decode->name);
+	if (!level->count)
+		return tar_decode_failed(level, "is not a tar or zip archive, or not compressed with gzip, bzip2, xz "
+					 "or zstd", err);
+	snprintf(reason, sizeof(reason), "what follows the archive, at byte %llu of the decompressed data, is no tar "
+		 "archive", (unsigned long long)level->start);
+	return tar_decode_failed(level, reason, err);
+}
+
 static int tar_decode_open(struct tar_decode_level *level, struct error *err)
 {
-	struct archive *archive = archive_read_new();
-
-	level->archive = archive;
-	level->buffer = malloc(TAR_DECODE_BUFFER);
-	level->unpack = tar_unpack_open(tar_decode_take, level);
-	if (!archive || !level->buffer || !level->unpack)
+	level->archive = archive_read_new();
+	if (!level->archive)
 		return error_set(err, -ENOMEM, "out of memory");
-	if (archive_read_support_format_tar(archive) != ARCHIVE_OK)
+	if (archive_read_support_format_tar(level->archive) != ARCHIVE_OK)
 		return tar_decode_failed(level, "libarchive cannot read what it needs to", err);
-	if (archive_read_open(archive, level, NULL, tar_decode_input, NULL) != ARCHIVE_OK)
-		return tar_decode_failed(level, tar_decode_reason(archive), err);
-	return 0;
+	level->start = tar_input_taken(&level->input);
+	if (archive_read_open(level->archive, &level->input, NULL, tar_input_hand, NULL) == ARCHIVE_OK)
+		return 0;
+	if (strcmp(tar_decode_reason(level->archive), "Unrecognized archive format") != 0)
+		return tar_decode_failed(level, tar_decode_reason(level->archive), err);
+	return tar_decode_unknown(level, err);
 }
 
-static void tar_decode_close(struct tar_decode_level *level)
+/* Reads the padding behind an archive: 1 if something else follows, 0 at the end. Reading all spares a program that
+ * writes to our pipe an early end of the pipe, and checks the sums behind compressed data. */
+static int tar_decode_follows(struct tar_decode_level *level, struct error *err)
 {
-	archive_read_free(level->archive);
-	tar_unpack_close(level->unpack);
-	free(level->buffer);
-}
+	int64_t zeros;
 
-/* Reads what follows the end of the tar: padding, and the checksums of the compressed data. It also spares a program
- * that writes to our pipe an early end of the pipe. */
-static int tar_decode_drain(struct tar_decode_level *level, struct error *err)
-{
-	const char *reason = NULL;
-	int64_t n;
-
-	do
-		n = tar_decode_next(level, &reason);
-	while (n > 0);
-	return n < 0 ? tar_decode_failed(level, reason, err) : 0;
+	while ((zeros = tar_input_zeros(&level->input)) > 0)
+		level->input.at += (size_t)zeros;
+	if (zeros < 0)
+		return tar_decode_failed(level, level->input.reason, err);
+	return level->input.at < level->input.used;
 }
 
 /* --- attributes --- */
@@ -364,6 +390,8 @@ static int tar_decode_entry(struct tar_decode_level *level, struct archive_entry
 
 	if (!path || !link)
 		return tar_decode_failed(level, "an entry without a name", err);
+	if (level->zip.buffer && !archive_entry_perm(entry)) /* its writer has no modes: libarchive's for DOS */
+		head.mode |= archive_entry_filetype(entry) == AE_IFDIR ? 0775 : 0664;
 	if (strlen(level->prefix) + strlen(path) > TAR_STREAM_PATH ||
 	    strlen(link_prefix) + strlen(link) > TAR_STREAM_PATH)
 		return tar_decode_failed(level, "a path of more than 65535 bytes", err);
@@ -393,19 +421,37 @@ static int tar_decode_block(struct tar_decode *decode, const uint8_t *bytes, siz
 	return r;
 }
 
-static int tar_decode_data(struct tar_decode_level *level, struct error *err)
+/* Content of a zip is all there, so that a size cannot promise more, and grows no more than that of a tar. */
+static int tar_decode_check_zip(struct tar_decode_level *level, uint64_t length, struct error *err)
 {
+	const char *reason;
+
+	if (!level->zip.buffer || tar_decode_grow(level->decode, length, &reason) == 0)
+		return 0;
+	return tar_decode_failed(level, reason, err);
+}
+
+static int tar_decode_data(struct tar_decode_level *level, uint64_t size, struct error *err)
+{
+	uint64_t total = 0;
 	const void *bytes;
 	la_int64_t offset;
 	size_t length;
 	int r, code;
 
 	while ((code = archive_read_data_block(level->archive, &bytes, &length, &offset)) == ARCHIVE_OK) {
-		r = tar_decode_block(level->decode, bytes, length, (uint64_t)offset, err);
+		total += length;
+		r = tar_decode_check_zip(level, length, err);
+		if (r == 0)
+			r = tar_decode_block(level->decode, bytes, length, (uint64_t)offset, err);
 		if (r < 0)
 			return r;
 	}
-	return code == ARCHIVE_EOF ? 0 : tar_decode_failed(level, tar_decode_reason(level->archive), err);
+	if (code != ARCHIVE_EOF)
+		return tar_decode_failed(level, tar_decode_reason(level->archive), err);
+	if (level->zip.buffer && total != size)
+		return tar_decode_failed(level, "has a file whose content is not as long as its directory says", err);
+	return 0;
 }
 
 /* --- archives inside archives --- */
@@ -461,17 +507,30 @@ static int tar_decode_warning(struct tar_decode_level *level, struct error *err)
 	return tar_decode_text(level->decode, TAR_STREAM_WARNING, line.reason, err);
 }
 
+static int tar_decode_encrypted(struct tar_decode_level *level, const char *path, struct error *err)
+{
+	char reason[300];
+
+	snprintf(reason, sizeof(reason), "'%.200s' in it is encrypted: unpack it and pack the directory",
+		 path ? path : "");
+	return tar_decode_failed(level, reason, err);
+}
+
 static int tar_decode_one(struct tar_decode_level *level, struct archive_entry *entry, struct error *err)
 {
 	bool is_file = archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry);
 	const char *path = archive_entry_pathname(entry);
 	size_t folder = is_file && path && level->decode->setup->nested ? tar_decode_folder(path) : 0;
+	uint64_t size;
 	int r;
 
+	if (archive_entry_is_encrypted(entry))
+		return tar_decode_encrypted(level, path, err);
 	if (folder)
 		return tar_decode_nested(level, path, folder, err);
+	size = (uint64_t)archive_entry_size(entry); /* libarchive may write it anew at the end of the content */
 	r = tar_decode_entry(level, entry, err);
-	return r < 0 || !is_file ? r : tar_decode_data(level, err);
+	return r < 0 || !is_file ? r : tar_decode_data(level, size, err);
 }
 
 static int tar_decode_entries(struct tar_decode_level *level, struct error *err)
@@ -488,20 +547,120 @@ static int tar_decode_entries(struct tar_decode_level *level, struct error *err)
 			r = tar_decode_one(level, entry, err);
 		if (r < 0)
 			return r;
+		level->entries++;
 	}
 	return 0;
 }
 
-static int tar_decode_level(struct tar_decode_level *level, struct error *err)
+/* One archive of those that lie one behind the other. */
+static int tar_decode_archive(struct tar_decode_level *level, struct error *err)
 {
 	int r = tar_decode_open(level, err);
 
 	if (r == 0)
 		r = tar_decode_entries(level, err);
-	if (r == 0)
-		r = tar_decode_drain(level, err);
-	tar_decode_close(level);
+	tar_input_end_archive(&level->input, take_ptr(&level->archive));
+	level->count++;
 	return r;
+}
+
+/* --- zip --- */
+
+/* Looks at the first bytes: a zip is read in another order. */
+static int tar_decode_look(struct tar_decode_level *level, struct error *err)
+{
+	const char *reason;
+	int64_t n = 1;
+
+	while (level->head_used < sizeof(level->head) && n > 0) {
+		level->head_at = level->head_used; /* nothing of it is to be taken */
+		n = tar_decode_take(level, level->head + level->head_used, sizeof(level->head) - level->head_used,
+				    &reason);
+		level->head_used += n > 0 ? (size_t)n : 0;
+	}
+	level->head_at = 0;
+	return n < 0 ? tar_decode_failed(level, reason, err) : 0;
+}
+
+/* A zip that cannot be sought in goes to the spool first. */
+static int tar_decode_find_zip(struct tar_decode_level *level, struct error *err)
+{
+	uint64_t size = tar_zip_file_size(level->fd), base = 0;
+	const char *reason = "";
+	int fd = level->fd;
+	int64_t n;
+
+	if (size) {
+		base = (uint64_t)lseek(fd, 0, SEEK_CUR) - TAR_ZIP_LOOK;
+		size -= base;
+	} else {
+		fd = level->decode->setup->spool;
+		n = tar_zip_spool(level->fd, level->head, fd, &reason);
+		if (n < 0)
+			return tar_decode_failed(level, reason, err);
+		size = (uint64_t)n;
+	}
+	level->decode->taken = size;
+	if (tar_zip_open(&level->zip, fd, base, size, &reason) < 0)
+		return tar_decode_failed(level, reason, err);
+	return 0;
+}
+
+static int tar_decode_open_zip(struct tar_decode_level *level, struct error *err)
+{
+	level->archive = archive_read_new();
+	if (!level->archive)
+		return error_set(err, -ENOMEM, "out of memory");
+	if (archive_read_support_format_zip_seekable(level->archive) != ARCHIVE_OK)
+		return tar_decode_failed(level, "libarchive cannot read what it needs to", err);
+	if (tar_zip_attach(&level->zip, level->archive) != ARCHIVE_OK)
+		return tar_decode_failed(level, tar_decode_reason(level->archive), err);
+	return 0;
+}
+
+/* Entries that share a place in the file are one to libarchive. */
+static int tar_decode_zip(struct tar_decode_level *level, struct error *err)
+{
+	locale_t before = tar_decode_locale ? uselocale(tar_decode_locale) : 0;
+	int r = tar_decode_find_zip(level, err);
+
+	if (r == 0 && !level->zip.is_empty)
+		r = tar_decode_open_zip(level, err);
+	if (r == 0 && !level->zip.is_empty)
+		r = tar_decode_entries(level, err);
+	if (r == 0 && !tar_zip_has(&level->zip, level->entries))
+		r = tar_decode_failed(level, "has entries that overlap, or fewer than its directory says", err);
+	archive_read_free(level->archive);
+	tar_zip_close(&level->zip);
+	if (before)
+		uselocale(before);
+	return r;
+}
+
+static int tar_decode_tar(struct tar_decode_level *level, struct error *err)
+{
+	int r = 1;
+
+	level->unpack = tar_unpack_open(tar_decode_take, level);
+	if (!level->unpack || !tar_input_open(&level->input, tar_decode_next, level))
+		r = error_set(err, -ENOMEM, "out of memory");
+	while (r > 0) {
+		r = tar_decode_archive(level, err);
+		if (r == 0)
+			r = tar_decode_follows(level, err);
+	}
+	tar_input_close(&level->input);
+	tar_unpack_close(level->unpack);
+	return r;
+}
+
+static int tar_decode_level(struct tar_decode_level *level, struct error *err)
+{
+	int r = level->outer ? 0 : tar_decode_look(level, err);
+
+	if (r < 0)
+		return r;
+	return (tar_zip_begins(level->head, level->head_used) ? tar_decode_zip : tar_decode_tar)(level, err);
 }
 
 int tar_decode_run(const struct tar_decode_setup *setup)

@@ -81,13 +81,13 @@ static uint64_t tar_jail_space(void)
 	return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static int tar_jail_limit(struct error *err)
+static int tar_jail_limit(uint64_t file_size, struct error *err)
 {
 	const struct { __rlimit_resource_t resource; uint64_t value; } limits[] = {
 		{ RLIMIT_AS, tar_jail_space() + TAR_JAIL_MEMORY },
 		{ RLIMIT_NOFILE, 0 },
 		{ RLIMIT_NPROC, 0 },
-		{ RLIMIT_FSIZE, 0 },
+		{ RLIMIT_FSIZE, file_size },
 		{ RLIMIT_CORE, 0 },
 	};
 
@@ -179,13 +179,13 @@ static int tar_jail_filter(struct error *err)
 	return 0;
 }
 
-int tar_jail_enter(int empty, struct error *err)
+int tar_jail_enter(int empty, uint64_t file_size, struct error *err)
 {
 	int r;
 
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return error_errno(err, "cannot set no_new_privs");
-	r = tar_jail_limit(err);
+	r = tar_jail_limit(file_size, err);
 	if (r == 0 && geteuid() == 0)
 		r = tar_jail_allowed(tar_jail_root(empty, err));
 	close(empty);

@@ -74,6 +74,8 @@ int tar_tree_open(struct tar_tree *tree, const struct tar_tree_setup *setup, str
 	if (r == 0)
 		r = spool_open(&tree->folders, setup->temp, err);
 	if (r == 0)
+		r = spool_open(&tree->awaited, setup->temp, err);
+	if (r == 0)
 		r = tar_tree_new(tree, &number, err);
 	tree->path = calloc(1, TAR_STREAM_PATH + 1);
 	tree->link = calloc(1, TAR_STREAM_PATH + 1);
@@ -91,6 +93,7 @@ void tar_tree_close(struct tar_tree *tree)
 	table_close(&tree->paths);
 	sorter_free(tree->sorter);
 	spool_close(&tree->folders);
+	spool_close(&tree->awaited);
 	free(tree->path);
 	free(tree->link);
 	free(tree->last);
@@ -213,6 +216,16 @@ static int tar_tree_take(struct tar_tree *tree, const char *path, uint64_t *ret,
 	return r < 0 ? r : tar_tree_set(tree, path, *ret, err);
 }
 
+/* Gives the target of a link, which has not come, a number. */
+static int tar_tree_await(struct tar_tree *tree, uint64_t *ret, struct error *err)
+{
+	int r = tar_tree_new(tree, ret, err);
+
+	if (r == 0)
+		r = tar_tree_set(tree, tree->link, *ret, err);
+	return r < 0 ? r : spool_push(&tree->awaited, ret, sizeof(*ret), tree->link, strlen(tree->link), err);
+}
+
 static int tar_tree_add_link(struct tar_tree *tree, const char *link, struct error *err)
 {
 	uint64_t number, own;
@@ -223,9 +236,7 @@ static int tar_tree_add_link(struct tar_tree *tree, const char *link, struct err
 	if (r == 0 || (table_find(&tree->paths, tar_tree_key(tree->link), &number) && !number))
 		return error_set(err, -ENOENT, "'%s' is a hard link to '%s', which is left out", tree->path, link);
 	if (!table_find(&tree->paths, tar_tree_key(tree->link), &number)) {
-		r = tar_tree_new(tree, &number, err);
-		if (r == 0)
-			r = tar_tree_set(tree, tree->link, number, err);
+		r = tar_tree_await(tree, &number, err);
 		if (r < 0)
 			return r;
 	}
@@ -354,11 +365,28 @@ int tar_tree_sort(struct tar_tree *tree, struct error *err)
 	return r < 0 ? r : spool_push(&tree->folders, &root, sizeof(root), NULL, 0, err);
 }
 
-static int tar_tree_check_link(const struct tar_tree *tree, uint32_t mode, struct error *err)
+/* The file that has not come is named where a link gave it its number. */
+static int tar_tree_lost_link(struct tar_tree *tree, struct error *err)
+{
+	const void *record;
+	uint64_t number;
+	size_t length;
+	int r;
+
+	while ((r = spool_pop(&tree->awaited, &record, &length, err)) > 0) {
+		memcpy(&number, record, sizeof(number));
+		if (number == tree->number)
+			return error_set(err, -ENOENT, "'%s' is a hard link to '%s', a file that the archive does not "
+					 "have", tree->name, (const char *)record + sizeof(number));
+	}
+	return r < 0 ? r : error_set(err, -ENOENT, "'%s' is a hard link to a file that the archive does not have",
+				     tree->name);
+}
+
+static int tar_tree_check_link(struct tar_tree *tree, uint32_t mode, struct error *err)
 {
 	if (!mode)
-		return error_set(err, -ENOENT, "'%s' is a hard link to a file that the archive does not have",
-				 tree->name);
+		return tar_tree_lost_link(tree, err);
 	if (tree->is_link && S_ISDIR(mode))
 		return error_set(err, -EPERM, "'%s' is a hard link to a directory", tree->name);
 	return 0;
@@ -413,13 +441,40 @@ int tar_tree_directory(void *argument, const struct listing_context *context, co
 	return 0;
 }
 
+/* The mode of what lies at the path, 0 if no entry is there. */
+static uint32_t tar_tree_mode_at(const struct tar_tree *tree, const char *path)
+{
+	uint64_t number;
+
+	if (!table_find(&tree->paths, tar_tree_key(path), &number) || !number)
+		return 0;
+	return tar_tree_inode(tree, tar_tree_root(tree, number))->mode;
+}
+
+/* A name is left over: something above it is no directory. */
+static int tar_tree_below(const struct tar_tree *tree, struct error *err)
+{
+	uint32_t mode;
+
+	for (char *slash = strchr(tree->name, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		mode = tar_tree_mode_at(tree, tree->name);
+		if (mode && !S_ISDIR(mode))
+			error_set(err, -ENOTDIR, "'%s/%s' in the archive lies below '%s', which is a %s", tree->name,
+				  slash + 1, tree->name, S_ISLNK(mode) ? "symbolic link" :
+				  S_ISREG(mode) ? "regular file" : "device, socket or FIFO");
+		*slash = '/';
+		if (mode && !S_ISDIR(mode))
+			return -ENOTDIR;
+	}
+	return error_set(err, -ENOTDIR, "'%s' in the archive lies below something that is not a directory",
+			 tree->name);
+}
+
 int tar_tree_end(void *argument, const struct listing_context *context, struct error *err)
 {
 	const struct tar_tree *tree = argument;
 
 	(void)context;
-	if (tree->name)
-		return error_set(err, -ENOTDIR, "'%s' in the archive lies below something that is not a directory",
-				 tree->name);
-	return 0;
+	return tree->name ? tar_tree_below(tree, err) : 0;
 }

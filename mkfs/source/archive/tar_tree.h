@@ -4,6 +4,7 @@
 #pragma once
 #include "source/archive/tar_stream.h"
 #include "source/listing.h"
+#include "spill/mapped.h"
 #include "spill/spool.h"
 #include "spill/table.h"
 
@@ -22,6 +23,7 @@ struct tar_tree {
 	struct table paths;    /* path → number of the inode; 0: left out */
 	struct sorter *sorter; /* names, in the order of a breadth-first scan, the last entry first */
 	uint64_t entries;      /* so far */
+	struct spool awaited;  /* numbers that links gave to files which had not come, and the paths of these */
 	char *path, *link, *last; /* of this entry, its target, and of the entry before */
 	bool warned;           /* of absolute names */
 	/* the scan */

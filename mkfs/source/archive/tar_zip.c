@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/* libarchive takes the last directory that it finds, wherever that begins: what lies before or behind the archive that
+ * it belongs to, another zip for example, would be left out without a word. */
+#include "source/archive/tar_zip.h"
+
+#include <errno.h>
+#include <endian.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "source/archive/tar_unpack.h"
+
+#define TAR_ZIP_BUFFER  (128u << 10)
+#define TAR_ZIP_END     22u /* bytes of the end of the directory, before its comment */
+#define TAR_ZIP_LOCATOR 20u /* of zip64, in front of it */
+#define TAR_ZIP_WIDE    56u /* the end as zip64 writes it */
+#define TAR_ZIP_TAIL    (TAR_ZIP_END + 65535u)
+
+bool tar_zip_begins(const uint8_t *bytes, size_t length)
+{
+	return length >= TAR_ZIP_LOOK && (!memcmp(bytes, "PK\3\4", 4) || !memcmp(bytes, "PK\5\6", 4));
+}
+
+uint64_t tar_zip_file_size(int fd)
+{
+	off_t at = lseek(fd, 0, SEEK_CUR), end = at < 0 ? -1 : lseek(fd, 0, SEEK_END);
+
+	return end > 0 && lseek(fd, at, SEEK_SET) == at ? (uint64_t)end : 0;
+}
+
+static ssize_t tar_zip_read_some(int fd, void *to, size_t room)
+{
+	ssize_t n;
+
+	do
+		n = read(fd, to, room);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+static bool tar_zip_write(int fd, const uint8_t *bytes, size_t length)
+{
+	while (length) {
+		ssize_t n = write(fd, bytes, length);
+
+		if (n < 0 && errno != EINTR)
+			return false;
+		bytes += n > 0 ? n : 0;
+		length -= n > 0 ? (size_t)n : 0;
+	}
+	return true;
+}
+
+int64_t tar_zip_spool(int from, const uint8_t *head, int to, const char **reason)
+{
+	uint8_t *buffer = malloc(TAR_ZIP_BUFFER);
+	int64_t size = TAR_ZIP_LOOK;
+	ssize_t n = 1;
+	bool kept = buffer && lseek(to, 0, SEEK_SET) == 0 && tar_zip_write(to, head, TAR_ZIP_LOOK);
+
+	while (kept && n > 0) {
+		n = tar_zip_read_some(from, buffer, TAR_ZIP_BUFFER);
+		size += n > 0 ? n : 0;
+		kept = n <= 0 || tar_zip_write(to, buffer, (size_t)n);
+	}
+	if (n < 0)
+		*reason = strerror(errno);
+	else if (!buffer)
+		*reason = "out of memory";
+	else if (!kept)
+		*reason = errno == ENOSPC ? "temporary files (see --temp-dir), where a zip from a pipe goes first: "
+					    "No space left on device" :
+					    "cannot be kept in a temporary file, where a zip from a pipe goes first";
+	free(buffer);
+	return kept && n == 0 ? size : -1;
+}
+
+/* --- where it ends --- */
+
+static uint64_t tar_zip_number(const uint8_t *bytes, size_t length)
+{
+	uint64_t number = 0;
+
+	memcpy(&number, bytes, length);
+	return le64toh(number);
+}
+
+static int64_t tar_zip_read_at(struct tar_zip *zip, uint64_t at, void *to, size_t room)
+{
+	uint8_t *next = to;
+	size_t done = 0;
+	ssize_t n = 1;
+
+	if (at > zip->size || lseek(zip->fd, (off_t)(zip->base + at), SEEK_SET) < 0)
+		return -1;
+	room = zip->size - at < room ? (size_t)(zip->size - at) : room;
+	while (done < room && n > 0) {
+		n = tar_zip_read_some(zip->fd, next + done, room - done);
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return n < 0 ? n : (int64_t)done;
+}
+
+/* The directory has to lie in front of its end, and what it says of itself has to lead to where it is. */
+static int tar_zip_check_place(uint64_t end, uint64_t offset, uint64_t length, const char **reason)
+{
+	if (length <= end && offset == end - length)
+		return 0;
+	*reason = "lies behind other data in its file, another zip archive for example: "
+		  "put each into a file of its own";
+	return -1;
+}
+
+static int tar_zip_check_wide(struct tar_zip *zip, const uint8_t *locator, const char **reason)
+{
+	uint64_t at = tar_zip_number(locator + 8, 8);
+	uint8_t end[TAR_ZIP_WIDE];
+
+	if (tar_zip_read_at(zip, at, end, sizeof(end)) != sizeof(end) || memcmp(end, "PK\6\6", 4) != 0)
+		return tar_zip_check_place(0, 1, 0, reason);
+	zip->entries = tar_zip_number(end + 32, 8);
+	zip->is_wide = true;
+	return tar_zip_check_place(at, tar_zip_number(end + 48, 8), tar_zip_number(end + 40, 8), reason);
+}
+
+/* end lies at i in the last bytes of the file. */
+static int tar_zip_check_end(struct tar_zip *zip, const uint8_t *tail, size_t i, size_t length, const char **reason)
+{
+	const uint8_t *end = tail + i;
+
+	zip->entries = tar_zip_number(end + 10, 2);
+	if (i >= TAR_ZIP_LOCATOR && !memcmp(end - TAR_ZIP_LOCATOR, "PK\6\7", 4))
+		return tar_zip_check_wide(zip, end - TAR_ZIP_LOCATOR, reason);
+	zip->is_empty = !tar_zip_number(end + 12, 4);
+	return tar_zip_check_place(zip->size - length + i, tar_zip_number(end + 16, 4), tar_zip_number(end + 12, 4),
+				   reason);
+}
+
+/* The end has a comment, which reaches to the end of the file. */
+static int tar_zip_check(struct tar_zip *zip, const char **reason)
+{
+	size_t length = zip->size < TAR_ZIP_TAIL ? (size_t)zip->size : TAR_ZIP_TAIL;
+	const uint8_t *tail = zip->buffer;
+	bool ends = false;
+
+	if (tar_zip_read_at(zip, zip->size - length, zip->buffer, length) != (int64_t)length) {
+		*reason = "cannot be read";
+		return -1;
+	}
+	for (size_t i = length < TAR_ZIP_END ? 0 : length - TAR_ZIP_END + 1; i-- > 0;) {
+		if (memcmp(tail + i, "PK\5\6", 4) != 0)
+			continue;
+		ends = true;
+		if (i + TAR_ZIP_END + tar_zip_number(tail + i + 20, 2) == length)
+			return tar_zip_check_end(zip, tail, i, length, reason);
+	}
+	*reason = ends ? "does not end where its file ends: what follows it is not part of a zip archive" :
+			 TAR_UNPACK_CUT;
+	return -1;
+}
+
+int tar_zip_open(struct tar_zip *zip, int fd, uint64_t base, uint64_t size, const char **reason)
+{
+	*zip = (struct tar_zip){ .fd = fd, .base = base, .size = size, .buffer = malloc(TAR_ZIP_BUFFER) };
+	if (zip->buffer)
+		return tar_zip_check(zip, reason);
+	*reason = "out of memory";
+	return -1;
+}
+
+void tar_zip_close(struct tar_zip *zip)
+{
+	free(zip->buffer);
+	*zip = (struct tar_zip){ 0 };
+}
+
+bool tar_zip_has(const struct tar_zip *zip, uint64_t entries)
+{
+	return entries == zip->entries || (!zip->is_wide && entries % 65536 == zip->entries);
+}
+
+/* --- for libarchive --- */
+
+static la_ssize_t tar_zip_give(struct archive *archive, void *argument, const void **ret)
+{
+	struct tar_zip *zip = argument;
+	int64_t n = tar_zip_read_at(zip, zip->at, zip->buffer, TAR_ZIP_BUFFER);
+
+	if (n < 0)
+		archive_set_error(archive, EIO, "%s", strerror(errno));
+	zip->at += n > 0 ? (uint64_t)n : 0;
+	*ret = zip->buffer;
+	return (la_ssize_t)n;
+}
+
+static la_int64_t tar_zip_skip(struct archive *archive, void *argument, la_int64_t length)
+{
+	struct tar_zip *zip = argument;
+	uint64_t left = zip->size - zip->at, step = (uint64_t)length < left ? (uint64_t)length : left;
+
+	(void)archive;
+	zip->at += step;
+	return (la_int64_t)step;
+}
+
+static la_int64_t tar_zip_seek(struct archive *archive, void *argument, la_int64_t offset, int whence)
+{
+	struct tar_zip *zip = argument;
+	int64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? (int64_t)zip->at : (int64_t)zip->size, to;
+
+	(void)archive;
+	if (__builtin_add_overflow(from, offset, &to) || to < 0 || (uint64_t)to > zip->size)
+		return ARCHIVE_FATAL;
+	zip->at = (uint64_t)to;
+	return to;
+}
+
+int tar_zip_attach(struct tar_zip *zip, struct archive *archive)
+{
+	archive_read_set_callback_data(archive, zip);
+	archive_read_set_read_callback(archive, tar_zip_give);
+	archive_read_set_skip_callback(archive, tar_zip_skip);
+	archive_read_set_seek_callback(archive, tar_zip_seek);
+	return archive_read_open1(archive);
+}
