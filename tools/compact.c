@@ -9,6 +9,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "text.h"
 #include "verb.h"
 #include "volume.h"
 #include "volume/compaction.h"
@@ -133,13 +134,13 @@ static void compact_text(const struct volume *volume, const struct compact_optio
 	char moved[SIZE_TEXT_SIZE], index[SIZE_TEXT_SIZE], dead[SIZE_TEXT_SIZE], given[SIZE_TEXT_SIZE];
 
 	if (!compaction->segments)
-		printf("'%s': no segment is worth emptying\n", volume->path);
+		text_print("'%s': no segment is worth emptying\n", volume->path);
 	else
-		printf("'%s': %" PRIu64 " segments %s: %s in them %s dead, %s %s moved, %s of indexes written\n",
-		       volume->path, compaction->segments, options->dry_run ? "would be emptied" : "emptied",
-		       format_size(compaction->dead_bytes, dead), options->dry_run ? "are" : "were",
-		       format_size(compaction->moved_bytes, moved), options->dry_run ? "would be" : "were",
-		       format_size(compaction->index_bytes, index));
+		text_print("'%s': %" PRIu64 " segments %s: %s in them %s dead, %s %s moved, %s of indexes written\n",
+			   volume->path, compaction->segments, options->dry_run ? "would be emptied" : "emptied",
+			   format_size(compaction->dead_bytes, dead), options->dry_run ? "are" : "were",
+			   format_size(compaction->moved_bytes, moved), options->dry_run ? "would be" : "were",
+			   format_size(compaction->index_bytes, index));
 	if (compaction->segments && !options->dry_run)
 		printf(volume->array->count > 1 ? "the members have %s more free than before\n" :
 							 "the next publish can use %s more than before\n",

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "text.h"
 #include "verb.h"
 #include "volume.h"
 
@@ -47,7 +48,7 @@ static void current_print(const struct volume *volume, const char *label, const 
 	struct json json = { .out = stdout };
 
 	if (!as_json) {
-		printf("version '%s' of '%s' is now current\n", label, volume->path);
+		text_print("version '%s' of '%s' is now current\n", label, volume->path);
 		return;
 	}
 	json_begin_object(&json, NULL);

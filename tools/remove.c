@@ -8,6 +8,7 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "text.h"
 #include "verb.h"
 #include "volume.h"
 #include "volume/room.h"
@@ -55,8 +56,8 @@ static void remove_print(const struct volume *volume, const char *label, uint64_
 	char text[SIZE_TEXT_SIZE];
 
 	if (!as_json) {
-		printf("version '%s' removed from '%s', %s became free\n", label, volume->path,
-		       format_size(freed, text));
+		text_print("version '%s' removed from '%s', %s became free\n", label, volume->path,
+			   format_size(freed, text));
 		return;
 	}
 	json_begin_object(&json, NULL);

@@ -36,23 +36,60 @@ void text_write(FILE *out, const void *bytes, size_t length)
 		i += text_one(out, text + i, length - i, "'\\");
 }
 
+static void text_print_list(FILE *out, const char *fmt, va_list ap) printf_like(2, 0);
+
+/* The formatted text, cut off at room if it is longer and there is no memory for all of it. To be freed unless it is in
+ * buffer. */
+static char *text_format(char *buffer, size_t room, const char *fmt, va_list ap) printf_like(3, 0);
+
+static char *text_format(char *buffer, size_t room, const char *fmt, va_list ap)
+{
+	va_list again;
+	char *whole;
+	int n;
+
+	va_copy(again, ap);
+	n = vsnprintf(buffer, room, fmt, ap);
+	if (n < (int)room || vasprintf(&whole, fmt, again) < 0)
+		whole = buffer;
+	va_end(again);
+	return whole;
+}
+
+static void text_print_list(FILE *out, const char *fmt, va_list ap)
+{
+	bool ends = fmt[0] && fmt[strlen(fmt) - 1] == '\n';
+	size_t begin = strspn(fmt, "\n"), length;
+	char buffer[1024] = "";
+	char *text = text_format(buffer, sizeof(buffer), fmt, ap);
+
+	ends = ends && fmt[begin];
+	length = strlen(text) - ends;
+	fwrite(text, 1, begin, out);
+	for (size_t i = begin; i < length;)
+		i += text_one(out, (const uint8_t *)text + i, length - i, "");
+	if (ends)
+		putc('\n', out);
+	if (text != buffer)
+		free(text);
+}
+
 void text_print(const char *fmt, ...)
 {
-	auto_free char *text = NULL;
-	size_t length;
-	bool ends;
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		abort();
+	text_print_list(stdout, fmt, ap);
 	va_end(ap);
-	length = strlen(text);
-	ends = length && text[length - 1] == '\n';
-	for (size_t i = 0; i < length - ends;)
-		i += text_one(stdout, (const uint8_t *)text + i, length - ends - i, "");
-	if (ends)
-		putchar('\n');
+}
+
+void text_print_to(FILE *out, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	text_print_list(out, fmt, ap);
+	va_end(ap);
 }
 
 const char *text_time(int64_t seconds, char text[TEXT_TIME_SIZE])

@@ -11,9 +11,10 @@
 /* Control characters, what is not UTF-8, quotes and backslashes become \xNN,
  * so a file name cannot write to the terminal. */
 void text_write(FILE *out, const void *bytes, size_t length);
-/* One line, as by printf(3), of words that a target or another program's mount chose:
- * the same, but quotes and backslashes stay. A newline is one at the end only. */
+/* A line or a part of one, as by printf(3), of words that a volume, a target or another program's mount chose:
+ * the same, but quotes and backslashes stay. A newline is one at the beginning or the end of fmt only. */
 void text_print(const char *fmt, ...) printf_like(1, 2);
+void text_print_to(FILE *out, const char *fmt, ...) printf_like(2, 3);
 
 #define TEXT_TIME_SIZE 48
 /* "2026-11-21 03:18:00", in UTC. Returns text. */

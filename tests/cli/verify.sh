@@ -88,3 +88,15 @@ for ((n = 1; n <= reads; n++)); do
 done
 say "$removed of $reads stops: version 'one' was removed"
 [ $removed -gt 2 ] || fail "no stop came between the catalogue and the chunks"
+
+# A volume cannot write to a terminal: here by the name of an attribute, for which its version is refused.
+mkdir terminal
+echo content >terminal/file
+setfattr -n user.aaaa -v value terminal/file 2>/dev/null || skip "no user attributes on this filesystem"
+pack terminal.vol terminal
+"$DATASETFS_BUILD/tests/format/forge" terminal.vol user.aaaa $'evil.\e[2J' || fail "forge"
+for verb in verify scrub; do
+    ! datasetfsctl $verb terminal.vol >terminal.txt 2>&1 || fail "$verb of a forged volume"
+    assert_contains "what $verb says" "$(cat terminal.txt)" "'evil.\x1b[2J' is not a user attribute"
+    ! grep -q $'\e' terminal.txt || fail "$verb prints a control character"
+done

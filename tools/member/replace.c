@@ -13,6 +13,7 @@
 #include "device/locate.h"
 #include "member/member.h"
 #include "member/newcomer.h"
+#include "text.h"
 #include "volume/replacement.h"
 
 struct replace_options {
@@ -224,9 +225,9 @@ static void replace_text(const struct volume *volume, const char *name, const st
 
 	format_size(replacement->used_bytes, used);
 	format_size(replacement->used_bytes - replacement->kept_bytes, missing);
-	printf("'%s' %s member %" PRIu32 " of '%s': %s of %s %s copied\n", name,
-	       options->dry_run ? "would be" : "is now", replacement->number, volume->path, missing, used,
-	       options->dry_run ? "would be" : "were");
+	text_print("'%s' %s member %" PRIu32 " of '%s': %s of %s %s copied\n", name,
+		   options->dry_run ? "would be" : "is now", replacement->number, volume->path, missing, used,
+		   options->dry_run ? "would be" : "were");
 	if (!options->dry_run && !result->incomplete)
 		printf("every group has all its columns\n");
 }

@@ -8,6 +8,7 @@
 #include "device/protect.h"
 #include "io/file.h"
 #include "nvme/nvme.h"
+#include "text.h"
 
 struct nvme_protect_options {
 	struct verb_options common;
@@ -32,7 +33,7 @@ static void nvme_protect_print(const char *path, bool on, bool as_json)
 	struct json json = { .out = stdout };
 
 	if (!as_json) {
-		printf("'%s' is %s\n", path, on ? "write-protected" : "writable");
+		text_print("'%s' is %s\n", path, on ? "write-protected" : "writable");
 		return;
 	}
 	json_begin_object(&json, NULL);

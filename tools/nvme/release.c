@@ -8,6 +8,7 @@
 #include "device/locate.h"
 #include "io/file.h"
 #include "nvme/nvme.h"
+#include "text.h"
 
 static const struct option_spec nvme_release_table[] = { VERB_OPTION_JSON, { 0 } };
 
@@ -50,7 +51,7 @@ int nvme_release_run(int argc, char **argv)
 		return VERB_FAILED;
 	}
 	if (!options.json) {
-		printf("'%s' %s\n", path, had ? "is no longer reserved" : "was not reserved");
+		text_print("'%s' %s\n", path, had ? "is no longer reserved" : "was not reserved");
 		return VERB_DONE;
 	}
 	json_begin_object(&json, NULL);

@@ -87,15 +87,15 @@ static void findings_json(struct findings *findings, const struct finding *findi
 
 static void findings_text(const struct finding *finding)
 {
-	printf("%s %s: %s", findings_states[finding->state], finding->what, finding->reason);
+	text_print("%s %s: %s", findings_states[finding->state], finding->what, finding->reason);
 	if (finding->has_from)
-		printf(", %s member %" PRIu32, finding->state == FINDING_REPAIRED ? "taken from" : "right on",
+		text_print(", %s member %" PRIu32, finding->state == FINDING_REPAIRED ? "taken from" : "right on",
 		       finding->from);
 	if (finding->length)
 		printf(" member=%" PRIu32 " offset=%" PRIu64 " length=%" PRIu64, finding->member, finding->offset,
 		       finding->length);
 	if (finding->version)
-		printf(" version=%s", finding->version);
+		text_print(" version=%s", finding->version);
 	putchar('\n');
 }
 
@@ -139,7 +139,7 @@ void findings_file(struct findings *findings, const char *path, const char *vers
 	}
 	fputs("lost '", stdout);
 	text_write(stdout, path, strlen(path));
-	printf("': no copy is right chunk=%" PRIu64 " member=%" PRIu32 " offset=%" PRIu64 " version=%s\n", position,
+	text_print("': no copy is right chunk=%" PRIu64 " member=%" PRIu32 " offset=%" PRIu64 " version=%s\n", position,
 	       address_member(address), address_offset(address), version);
 }
 
@@ -148,7 +148,8 @@ static void findings_draw(const struct findings *findings)
 	double seconds = findings_seconds(findings);
 	char done[SIZE_TEXT_SIZE], speed[SIZE_TEXT_SIZE];
 
-	fprintf(stderr, "\r\033[Kscrub: %.1f %%, %s, %s/s",
+	fputs("\r\033[K", stderr);
+	text_print_to(stderr, "scrub: %.1f %%, %s, %s/s",
 		findings->total ? 100.0 * (double)findings->bytes / (double)findings->total : 0.0,
 		format_size(findings->bytes, done),
 		format_size((uint64_t)((double)findings->bytes / (seconds > 0.001 ? seconds : 0.001)), speed));
@@ -217,7 +218,7 @@ static void findings_unprotected(const struct findings_summary *summary)
 	if (summary->members < 2)
 		puts("the volume has one member: nothing of it can be repaired");
 	else if (bytes)
-		printf("%s have no copy: what is damaged there cannot be repaired\n", format_size(bytes, size));
+		text_print("%s have no copy: what is damaged there cannot be repaired\n", format_size(bytes, size));
 }
 
 static void findings_end_text(const struct findings *findings, const struct findings_summary *summary)
@@ -232,7 +233,7 @@ static void findings_end_text(const struct findings *findings, const struct find
 	if (summary->has_next)
 		printf("interrupted: go on with --start %" PRIu32 ":%" PRIu64 "\n", address_member(summary->next),
 		       address_offset(summary->next));
-	printf("%s: %s of rows read in %.2f s damaged=%" PRIu64 " repaired=%" PRIu64 " failed=%" PRIu64
+	text_print("%s: %s of rows read in %.2f s damaged=%" PRIu64 " repaired=%" PRIu64 " failed=%" PRIu64
 	       " lost=%" PRIu64 " unknown=%" PRIu64 "\n",
 	       findings_verdict(findings, summary), format_size(findings->bytes, size), findings_seconds(findings),
 	       findings->states[FINDING_DAMAGED], findings->states[FINDING_REPAIRED],

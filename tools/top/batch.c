@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "health.h"
+#include "text.h"
 
 static void batch_real(struct json *json, const char *key, double n)
 {
@@ -109,6 +110,6 @@ void batch_json(struct watch *watch, const struct page_wish *wish, FILE *out)
 void batch_text(const struct page *page, FILE *out)
 {
 	for (size_t i = 0; i < page->count; i++)
-		fprintf(out, "%s\n", page->lines[i].text);
+		text_print_to(out, "%s\n", page->lines[i].text);
 	fputc('\n', out);
 }

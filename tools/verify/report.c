@@ -66,7 +66,7 @@ void report_part(struct report *report, const char *what, enum report_state stat
 			json_string(&report->json, "reason", reason);
 		json_end_object(&report->json);
 	} else if (state == REPORT_DAMAGED || state == REPORT_UNKNOWN) {
-		printf("%s %s%s%s%s%s\n", names[state], what, reason ? ": " : "", reason ? reason : "",
+		text_print("%s %s%s%s%s%s\n", names[state], what, reason ? ": " : "", reason ? reason : "",
 		       report->label ? " version=" : "", report->label ? report->label : "");
 	}
 }
@@ -121,13 +121,13 @@ static void report_damage_text(struct report *report, const struct damage *damag
 
 	printf("damaged '");
 	text_write(stdout, path, strlen(path));
-	printf("': %s chunk=%" PRIu64, damage->reason, damage->item.position);
+	text_print("': %s chunk=%" PRIu64, damage->reason, damage->item.position);
 	if (chunk->stored && chunk_is_inline(chunk))
 		printf(" in=index");
 	else if (chunk->stored)
-		printf(" member=%" PRIu32 " offset=%" PRIu64 " stored=%" PRIu32,
+		text_print(" member=%" PRIu32 " offset=%" PRIu64 " stored=%" PRIu32,
 		       address_member(chunk->address), address_offset(chunk->address), chunk->stored);
-	printf(" shared=%" PRIu64 " version=%s\n", damage->item.shared, report->label);
+	text_print(" shared=%" PRIu64 " version=%s\n", damage->item.shared, report->label);
 }
 
 static void report_damages(struct report *report, const struct index *index, struct names_reader *reader,
@@ -149,7 +149,7 @@ static void report_damages(struct report *report, const struct index *index, str
 	if (report->is_json)
 		json_end_array(&report->json);
 	else if (damage->count > damage->shown_count)
-		printf("and %" PRIu64 " more damaged chunks version=%s\n",
+		text_print("and %" PRIu64 " more damaged chunks version=%s\n",
 		       damage->count - damage->shown_count, report->label);
 }
 
@@ -179,7 +179,7 @@ static void report_version_text(struct report *report, const struct check_counts
 	double seconds = report_seconds(report->version_start);
 	char size[SIZE_TEXT_SIZE], speed[SIZE_TEXT_SIZE];
 
-	printf("version '%s': %s: %" PRIu64 " files, %" PRIu64 " chunks, %s in %.2f s (%s/s)", report->label,
+	text_print("version '%s': %s: %" PRIu64 " files, %" PRIu64 " chunks, %s in %.2f s (%s/s)", report->label,
 	       report_version_verdict(report), plan->files, counts->chunks, format_size(counts->bytes, size),
 	       seconds,
 	       format_size((uint64_t)((double)counts->bytes / (seconds > 0.001 ? seconds : 0.001)), speed));
@@ -220,7 +220,7 @@ void report_end_version(struct report *report, const struct index *index, struct
 	} else if (counts) {
 		report_version_text(report, counts, plan);
 	} else {
-		printf("version '%s': %s: its chunks were not checked\n", report->label,
+		text_print("version '%s': %s: its chunks were not checked\n", report->label,
 		       report_version_verdict(report));
 	}
 	report->label = NULL;
@@ -240,7 +240,7 @@ int report_end(struct report *report)
 		json_end_object(&report->json);
 		putchar('\n');
 	} else {
-		printf("%s: %" PRIu64 " chunks, %s checked in %.2f s damaged=%" PRIu64 "\n", state,
+		text_print("%s: %" PRIu64 " chunks, %s checked in %.2f s damaged=%" PRIu64 "\n", state,
 		       report->counts.chunks, format_size(report->counts.bytes, size),
 		       report_seconds(report->start), report->damaged);
 	}
@@ -257,7 +257,8 @@ void report_progress(void *argument, const struct check_counts *counts)
 
 	if (!report->is_terminal || seconds <= 0)
 		return;
-	fprintf(stderr, "\r\033[Kverify '%s': %.1f %%, %s, %s/s", report->label,
+	fputs("\r\033[K", stderr);
+	text_print_to(stderr, "verify '%s': %.1f %%, %s, %s/s", report->label,
 		report->selected ? 100.0 * (double)counts->references / (double)report->selected : 0.0,
 		format_size(counts->bytes, size),
 		format_size((uint64_t)((double)counts->bytes / seconds), speed));

@@ -16,6 +16,7 @@
 #include "image/index_load.h"
 #include "image/names.h"
 #include "image/sha256.h"
+#include "text.h"
 #include "verb.h"
 #include "verify/copies.h"
 #include "verify/report.h"
@@ -410,8 +411,8 @@ static int verify_all(struct verify *v, const char *name, char **labels, int cou
 	verify_structures(v);
 	report_begin_versions(&v->report, &v->options.share);
 	if (v->options.share.sample < 1 && !v->options.common.json)
-		printf("'%s': a sample of %g %% seed=%" PRIu64 "\n", name, v->options.share.sample * 100,
-		       v->options.share.seed);
+		text_print("'%s': a sample of %g %% seed=%" PRIu64 "\n", name, v->options.share.sample * 100,
+			   v->options.share.seed);
 	for (uint32_t i = 0; i < v->volume->catalogue.version_count; i++)
 		if (verify_is_wanted(&v->volume->catalogue.versions[i], labels, count))
 			verify_version(v, &v->volume->catalogue.versions[i]);
