@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/descriptors.h"
 #include "base/log.h"
+#include "base/nearest.h"
 #include "base/notify.h"
 #include "base/options.h"
 #include "base/output.h"
@@ -229,6 +230,19 @@ static int main_apply_word(struct main_options *options, const struct main_word 
 	return r < 0 ? error_wrap(err, r, "mount option '%s'", known->name) : 0;
 }
 
+static int main_unknown_word(const char *word, struct error *err)
+{
+	struct nearest nearest = nearest_begin(word, strlen(word));
+
+	for (size_t i = 0; i < MAIN_COUNT(main_words); i++)
+		nearest_try(&nearest, main_words[i].name);
+	for (size_t i = 0; i < MAIN_COUNT(main_idle_words); i++)
+		nearest_try(&nearest, main_idle_words[i]);
+	if (nearest.found)
+		return error_set(err, -EINVAL, "-o %s: unknown; did you mean %s?", word, nearest.found);
+	return error_set(err, -EINVAL, "-o %s: unknown, see datasetfs(8)", word);
+}
+
 /* word is cut at its '='; values point into it. */
 static int main_word(struct main_options *options, char *word, struct error *err)
 {
@@ -248,7 +262,7 @@ static int main_word(struct main_options *options, char *word, struct error *err
 		if (!strcmp(idle.name, word))
 			return main_apply_word(options, &idle, value, err);
 	}
-	return error_set(err, -EINVAL, "unknown mount option '%s'", word);
+	return main_unknown_word(word, err);
 }
 
 static int main_set_o(void *target, const char *argument, struct error *err)
@@ -292,7 +306,7 @@ static int main_set_debug(void *target, const char *argument, struct error *err)
 }
 
 static const struct option_spec main_rows[] = {
-	{ "options", 'o', "LIST", OPTION_CALL(main_set_o), "set mount options, see datasetfs(8)" },
+	{ "options", 'o', "LIST", OPTION_LIST(main_set_o), "set mount options, see datasetfs(8)" },
 	{ "foreground", 'f', NULL, MAIN_TRUE(foreground), "stay in the foreground, log to standard error" },
 	{ "debug", 'd', NULL, OPTION_CALL(main_set_debug), "log every request; implies --foreground" },
 	{ 0 },
@@ -314,7 +328,7 @@ static int main_set_namespace(void *target, const char *argument, struct error *
 
 /* mount(8), "EXTERNAL HELPERS". */
 static const struct option_spec main_helper_rows[] = {
-	{ "options", 'o', "LIST", OPTION_CALL(main_set_o), "set mount options, see datasetfs(8)" },
+	{ "options", 'o', "LIST", OPTION_LIST(main_set_o), "set mount options, see datasetfs(8)" },
 	{ "fake", 'f', NULL, MAIN_TRUE(fake), "load and verify the version, do not mount it" },
 	{ "sloppy", 's', NULL, OPTION_NOTHING, "no effect: an unknown option is still an error" },
 	{ "no-mtab", 'n', NULL, OPTION_NOTHING, "no effect" },

@@ -59,6 +59,15 @@ static const struct verb *main_find(const char *name)
 	return NULL;
 }
 
+static int main_unknown(const char *word)
+{
+	struct nearest nearest = nearest_begin(word, strlen(word));
+
+	for (size_t i = 0; i < VERB_COUNT; i++)
+		nearest_try(&nearest, verbs[i].name);
+	return verb_unknown("datasetfsctl", word, nearest);
+}
+
 static int main_flush(int status, int failed)
 {
 	struct error err = { 0 };
@@ -89,11 +98,7 @@ int main(int argc, char **argv)
 		return main_flush(VERB_DONE, VERB_FAILED);
 	}
 	verb = main_find(argv[1]);
-	if (!verb) {
-		log_err(argv[1][0] == '-' ? "unknown option '%s', see 'datasetfsctl --help'" :
-					    "unknown verb '%s', see 'datasetfsctl --help'",
-			argv[1]);
-		return VERB_USAGE;
-	}
+	if (!verb)
+		return main_unknown(argv[1]);
 	return main_flush(verb->run(argc - 1, argv + 1), verb->failed);
 }

@@ -32,6 +32,8 @@ static void subverb_help(const struct command_line *line, const char *page, cons
 int subverb_run(const struct command_line *line, const char *page, const struct subverb *verbs, size_t count, int argc,
 		char **argv)
 {
+	struct nearest nearest;
+
 	if (argc < 2) {
 		log_err("expected a verb, see '%s --help'", line->program);
 		return VERB_USAGE;
@@ -40,9 +42,11 @@ int subverb_run(const struct command_line *line, const char *page, const struct 
 		subverb_help(line, page, verbs, count);
 		return VERB_DONE;
 	}
-	for (size_t i = 0; i < count; i++)
+	nearest = nearest_begin(argv[1], strlen(argv[1]));
+	for (size_t i = 0; i < count; i++) {
 		if (!strcmp(verbs[i].name, argv[1]))
 			return verbs[i].run(argc - 1, argv + 1);
-	log_err("unknown %s '%s', see '%s --help'", argv[1][0] == '-' ? "option" : "verb", argv[1], line->program);
-	return VERB_USAGE;
+		nearest_try(&nearest, verbs[i].name);
+	}
+	return verb_unknown(line->program, argv[1], nearest);
 }

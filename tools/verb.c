@@ -3,6 +3,7 @@
 #include "verb.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "base/interrupt.h"
 #include "base/log.h"
@@ -16,6 +17,23 @@ int verb_failed(void)
 int verb_set_degraded(void *target, const char *argument, struct error *err)
 {
 	return degraded_parse(argument, &((struct verb_options *)target)->degraded, err);
+}
+
+int verb_unknown(const char *program, const char *word, struct nearest nearest)
+{
+	char hint[NEAREST_HINT_SIZE];
+
+	nearest_hint(&nearest, "", program, hint);
+	log_err("unknown %s '%s', %s", word[0] == '-' ? "option" : "verb", word, hint);
+	return VERB_USAGE;
+}
+
+/* As it is called: "export tar" of "datasetfsctl export tar". */
+static const char *verb_name(const struct command_line *line)
+{
+	const char *space = strchr(line->program, ' ');
+
+	return space ? space + 1 : line->program;
 }
 
 bool verb_parse(const struct command_line *line, int argc, char **argv, void *target, int min, int max,
@@ -37,7 +55,7 @@ bool verb_parse(const struct command_line *line, int argc, char **argv, void *ta
 		r = error_set(&err, -EINVAL, "unexpected operand '%s', see '%s --help'", argv[1 + max],
 			      line->program);
 	if (r < 0) {
-		log_error(&err, "%s", argv[0]);
+		log_error(&err, "%s", verb_name(line));
 		*ret_status = VERB_USAGE;
 		return false;
 	}

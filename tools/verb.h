@@ -3,6 +3,7 @@
 #pragma once
 #include <stdbool.h>
 
+#include "base/nearest.h"
 #include "base/options.h"
 #include "volume/degraded.h"
 
@@ -45,6 +46,9 @@ int verb_set_degraded(void *target, const char *argument, struct error *err);
 
 /* The exit status of a verb that changes a volume and has put it back: a signal that it waited with acts now. */
 int verb_failed(void);
+
+/* Says that the program has no such verb, or no such option where a verb belongs. Returns the exit status. */
+int verb_unknown(const char *program, const char *word, struct nearest nearest);
 
 /* Parses the verb's words. True: go on with argv[1..*ret_operands], min to max of them (max < 0: any number).
  * False: the verb ends with *ret_status, as help was shown or the usage was wrong and one line said so. */

@@ -26,12 +26,13 @@ enum option_kind {
 struct option_value {
 	enum option_kind kind;
 	bool may_be_off;          /* of a number: "off" is -1 */
+	bool names_itself;        /* of a call: its reason says which option it is about */
 	size_t offset;            /* of the field in the program's struct */
 	uint64_t min, max;        /* of numbers; of OPTION_KIND_LOG, exponents */
 	const char *const *words; /* end with NULL */
 	int (*check)(const char *text, struct error *err); /* of text; NULL: any */
-	/* argument: NULL when there is none. Returns 0 or a negative errno with the reason (without the option's name,
-	 * which is added). */
+	/* argument: NULL when there is none. Returns 0 or a negative errno with the reason, to which the option's name
+	 * is added unless names_itself. */
 	int (*call)(void *target, const char *argument, struct error *err);
 };
 
@@ -62,6 +63,8 @@ struct option_value {
 	  .offset = offsetof(STRUCT, FIELD),                                                                         \
 	  .words = (const char *const[]){ __VA_ARGS__, NULL } }
 #define OPTION_CALL(FUNCTION) { .kind = OPTION_KIND_CALL, .call = (FUNCTION) }
+/* The argument is a list of options with names of their own. */
+#define OPTION_LIST(FUNCTION) { .kind = OPTION_KIND_CALL, .names_itself = true, .call = (FUNCTION) }
 
 /* Sets the field of target, or says in err what was found and what was expected. */
 must_check int option_set(const struct option_value *value, void *target, const char *argument, struct error *err);

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/nearest.h"
+
 #ifndef DATASETFS_RELEASE
 #define DATASETFS_RELEASE "unknown"
 #endif
@@ -35,7 +37,22 @@ static int options_apply(const struct option_spec *o, void *target, const char *
 {
 	int r = option_set(&o->value, target, argument, err);
 
-	return r < 0 ? error_wrap(err, r, "option '--%s'", o->name) : 0;
+	if (r == 0 || o->value.names_itself)
+		return r;
+	return error_wrap(err, r, "option '--%s'", o->name);
+}
+
+static int options_unknown(const struct command_line *line, const char *name, size_t length, struct error *err)
+{
+	struct nearest nearest = nearest_begin(name, length);
+	char hint[NEAREST_HINT_SIZE];
+
+	for (const struct option_spec *o = line->options; o->name; o++)
+		nearest_try(&nearest, o->name);
+	nearest_try(&nearest, "help");
+	nearest_try(&nearest, "version");
+	nearest_hint(&nearest, "--", line->program, hint);
+	return error_set(err, -EINVAL, "unknown option '--%.*s', %s", (int)length, name, hint);
 }
 
 /* "--name", "--name=value" or "--name value"; *i moves over a value taken from the next word. */
@@ -48,8 +65,7 @@ static int options_long(const struct command_line *line, int argc, char **argv, 
 	const struct option_spec *o = options_find_long(line, word, length);
 
 	if (!o)
-		return error_set(err, -EINVAL, "unknown option '--%.*s', see '%s --help'", (int)length, word,
-				 line->program);
+		return options_unknown(line, word, length, err);
 	if (!o->argument && equals)
 		return error_set(err, -EINVAL, "option '--%s' takes no value", o->name);
 	if (!o->argument || equals || options_is_optional(o))

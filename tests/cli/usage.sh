@@ -32,7 +32,13 @@ assert_fails 2 "'--label'" mkdatasetfs --label "$(printf 'l%.0s' {1..128})" volu
 pack volume source
 assert_fails 2 "unknown option '--frobnicate'" datasetfs --frobnicate volume source
 assert_fails 2 "MOUNTPOINT" datasetfs volume
-assert_fails 2 "unknown verb 'frobnicate'" datasetfsctl frobnicate volume
+assert_fails 2 "datasetfs: -o verison: unknown; did you mean version?" datasetfs -o ro,verison=v1 volume mnt
+assert_fails 2 "datasetfs: -o noverisons: unknown; did you mean noversions?" datasetfs --options noverisons volume mnt
+assert_fails 2 "datasetfs: mount option 'workers': '0'" datasetfs -o workers=0 volume mnt
+assert_fails 2 "unknown verb 'frobnicate', see 'datasetfsctl --help'" datasetfsctl frobnicate volume
+assert_fails 2 "unknown verb 'vrify', did you mean 'verify'?" datasetfsctl vrify volume
+assert_fails 2 "unknown verb 'relpace', did you mean 'replace'?" datasetfsctl member relpace volume
+assert_fails 2 "list: unknown option '--jsno', did you mean '--json'?" datasetfsctl list --jsno volume
 assert_fails 2 "unknown option '--frobnicate'" datasetfsctl list --frobnicate volume
 assert_fails 2 "'--sample'" datasetfsctl verify --sample 0% volume
 assert_fails 2 "'--sample'" datasetfsctl verify --sample 101% volume

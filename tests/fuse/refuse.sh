@@ -50,7 +50,7 @@ refuses broken "index"
 
 # Mountpoints.
 for words in no_such_option no_such_option=1 ro,no_such_option,nosuid; do
-    assert_fails 2 "unknown mount option 'no_such_option'" datasetfs -o $words volume mnt
+    assert_fails 2 "datasetfs: -o no_such_option: unknown, see datasetfs(8)" datasetfs -o $words volume mnt
 done
 assert_fails 2 "'version' needs a value" datasetfs -o version volume mnt
 assert_fails 2 "'direct_group' needs a value" datasetfs -o direct_group= volume mnt

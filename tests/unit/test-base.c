@@ -8,6 +8,7 @@
 #include "base/json.h"
 #include "base/json_read.h"
 #include "base/log.h"
+#include "base/nearest.h"
 #include "base/options.h"
 #include "base/parse.h"
 #include "base/span.h"
@@ -90,6 +91,33 @@ static void test_spans(void **state)
 	assert_null(span_at(span, 2, UINT64_MAX));
 }
 
+static const char *nearest_of(const char *typed)
+{
+	static const char *const words[] = { "io", "list", "stat", "status", "switch", "version", "noversions" };
+	struct nearest nearest = nearest_begin(typed, strlen(typed));
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		nearest_try(&nearest, words[i]);
+	return nearest.found ? nearest.found : "none";
+}
+
+static void test_nearest(void **state)
+{
+	(void)state;
+	assert_string_equal(nearest_of("verison"), "version");
+	assert_string_equal(nearest_of("versions"), "version");
+	assert_string_equal(nearest_of("noverison"), "noversions");
+	assert_string_equal(nearest_of("lst"), "list");
+	assert_string_equal(nearest_of("tsat"), "stat");
+	assert_string_equal(nearest_of("statsu"), "status");
+	assert_string_equal(nearest_of("oi"), "io");
+	assert_string_equal(nearest_of("cat"), "none");
+	assert_string_equal(nearest_of("ls"), "none");
+	assert_string_equal(nearest_of("i"), "none");
+	assert_string_equal(nearest_of(""), "none");
+	assert_string_equal(nearest_of("versionversionversionversionversion"), "none");
+}
+
 struct target {
 	int flag;
 	const char *text;
@@ -152,6 +180,9 @@ static void test_options(void **state)
 	assert_int_equal(operands, 1);
 	CHECK_FAILS(parse(&target, &operands, &err, ARGV("--nope")), -EINVAL,
 		    "unknown option '--nope', see 'prog --help'");
+	CHECK_FAILS(parse(&target, &operands, &err, ARGV("--txet=x")), -EINVAL,
+		    "unknown option '--txet', did you mean '--text'?");
+	CHECK_FAILS(parse(&target, &operands, &err, ARGV("--verzion")), -EINVAL, "did you mean '--version'?");
 	CHECK_FAILS(parse(&target, &operands, &err, ARGV("-fz")), -EINVAL, "unknown option '-z'");
 	CHECK_FAILS(parse(&target, &operands, &err, ARGV("--flag=1")), -EINVAL, "'--flag' takes no value");
 	CHECK_FAILS(parse(&target, &operands, &err, ARGV("--text")), -EINVAL, "'--text' needs TEXT");
@@ -473,7 +504,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes), cmocka_unit_test(test_uuids),   cmocka_unit_test(test_size_text),
-		cmocka_unit_test(test_spans), cmocka_unit_test(test_options),
+		cmocka_unit_test(test_spans), cmocka_unit_test(test_nearest),
+		cmocka_unit_test(test_options),
 		cmocka_unit_test(test_options_end), cmocka_unit_test(test_json),
 		cmocka_unit_test(test_option_values), cmocka_unit_test(test_error_wrap),
 		cmocka_unit_test(test_shown),
