@@ -100,6 +100,26 @@ assert {row["files"] for row in kinds["list"]} == {1} and len({row["kind"] for r
 assert found["duplicates"] == {"files": 4199, "bytes": 16796, "saved_bytes": 16796}, found["duplicates"]
 ' || fail "4200 kinds"
 
+# Top folders that are splits have the classes in them; unless they hold little of it, as a class called 'test' does.
+python3 "$LIB/describe.py" make-splits splits
+cp -r splits vehicles && mkdir vehicles/plane && cp -r splits/train2017 vehicles/plane/
+pack volume splits --label splits
+pack volume vehicles --label vehicles
+for limit in 1000 2; do
+    surveyed splits $limit '' splits
+    surveyed vehicles $limit '' vehicles
+    surveyed vehicles $limit plane vehicles
+done
+datasetfsctl describe volume splits --limit 2 >text.out
+has "classes in 'train2017': 3 folders with files; imbalance 4.50 (largest to smallest)"
+has "classes in 'VAL_small': 2 folders with files, 1 without; imbalance 3.00 (largest to smallest)"
+has "smallest 2 files 'class2'"
+has "FILES SHARE BYTES FOLDER IN train2017"
+has "9 56.2 % 63 bytes class0"
+assert_eq "balances of classes" "$(grep -c ^classes text.out)" 2
+datasetfsctl describe volume vehicles >text.out
+has "classes 6 folders with files, 1 without; imbalance 16.00 (largest to smallest)"
+
 # Wrong words.
 assert_fails 1 "the volume has no version 'v9': choose one that it has" datasetfsctl describe volume v9
 assert_fails 1 "version 'v1': there is no 'class9' in the version" datasetfsctl describe volume v1 --folder class9

@@ -5,6 +5,7 @@ usage: describe.py survey TREE CHUNK_SIZE LIMIT [FOLDER] <JSON
        describe.py diff FROM TO LIMIT [FOLDER] <JSON
        describe.py mirrored FILE FILE
        describe.py make-survey TREE
+       describe.py make-splits TREE
        describe.py make-kinds TREE COUNT
        describe.py make-diff FROM TO
 """
@@ -13,12 +14,14 @@ import hashlib
 import json
 import os
 import random
+import re
 import shutil
 import stat
 import statistics
 import sys
 
 MIB = 1 << 20
+SPLIT = "(train(ing)?|val(id(ation)?)?|dev|eval|test(ing)?|holdout)([0-9._-][0-9a-z._-]*)?"
 TYPES = {stat.S_IFREG: "regular file", stat.S_IFDIR: "directory", stat.S_IFLNK: "symlink"}
 
 
@@ -104,6 +107,18 @@ def folders_of(names, below, limit):
     }
 
 
+def splits_of(names, below, folders):
+    """Of the top folders, not only of those that are listed."""
+    found, files = [], 0
+    for row in folders["list"]:
+        inside = os.path.join(below, os.fsencode(row["name"]))
+        split = folders_of([entry for entry in names if entry.path.startswith(inside + b"/")], inside, sys.maxsize)
+        if row["files"] and split["outside"]["files"] * 2 <= row["files"] and re.fullmatch(SPLIT, row["name"], re.I):
+            found.append({"name": row["name"]} | split)
+            files += row["files"]
+    return found if files * 2 > sum(row["files"] for row in folders["list"]) else []
+
+
 def sizes_of(files):
     bins = collections.defaultdict(list)
     for entry in files:
@@ -144,6 +159,8 @@ def survey(top, chunk, limit, folder=""):
         "further_names": len(named) - len(files),
         "further_bytes": sum(entry.size for entry in named) - sum(entry.size for entry in files),
         "folders": folders_of(names, below, limit),
+        "splits": [split | {"list": split["list"][:limit]}
+                   for split in splits_of(names, below, folders_of(names, below, sys.maxsize))],
         "sizes": sizes_of(files),
         "kinds": kinds_of(named, limit),
         "largest": [{"path": entry.shown(), "bytes": entry.size}
@@ -300,6 +317,19 @@ def make_survey(top):
         os.link(first, os.path.join(os.fsencode(top), name))
 
 
+def make_splits(top):
+    for name, classes in (("train2017", (9, 4, 2)), ("VAL_small", (3, 1)), ("notes", (5,)), ("testament", (2,))):
+        for number, files in enumerate(classes):
+            for i in range(files):
+                put(top, f"{name}/class{number}/{'deep/' * (i % 2)}{i}", b"content")
+    os.makedirs(os.path.join(top, "val"))  # empty
+    put(top, "test/flat.txt", b"not in a class")
+    put(top, "train2017/labels.csv", b"in no class")
+    put(top, "zz-last", b"behind the splits, in no folder")
+    os.symlink("class0", os.path.join(top, "train2017/alias"))
+    os.makedirs(os.path.join(top, "VAL_small/class9"))
+
+
 def make_diff(old, new):
     rng = random.Random(4)
     for i in range(30):
@@ -364,6 +394,8 @@ def main():
     verb, words = sys.argv[1], sys.argv[2:]
     if verb == "make-survey":
         make_survey(*words)
+    elif verb == "make-splits":
+        make_splits(*words)
     elif verb == "make-kinds":
         for i in range(int(words[1])):
             put(words[0], f"{i % 10}/file.{i:05}", b"1234")

@@ -1,21 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts what each top folder holds, and how even that is: in many data sets the top folders are the classes. */
+/* Counts what each top folder holds, and how even that is: in many data sets the top folders are the classes. In others
+ * they are splits, named train, val and so on, and the folders in these are the classes. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/error.h"
 
+#define FOLDERS_SPLITS 16u /* looked into at most */
+
 struct folder {
 	char *name;
 	uint8_t length;
 	uint64_t files, bytes, symlinks; /* by names, at any depth */
+	struct folders *below; /* the folders of a split; else NULL */
 };
 
 struct folders {
+	size_t top; /* length of the path that contains them */
 	struct folder *list; /* by name, until folders_sort() */
 	size_t count, room;
 	struct folder outside; /* what lies in no folder */
+	unsigned splits;       /* folders with below */
 };
 
 /* Of those that have files. */
@@ -26,9 +32,14 @@ struct folders_balance {
 };
 
 void folders_close(struct folders *folders); /* a zeroed one as well */
-/* Files that are added from now on lie in this folder, until the next call. */
-must_check int folders_begin(struct folders *folders, const char *name, uint8_t length, struct error *err);
-/* Sorts by number of files, the most first, then by name. Nothing can be added afterwards. */
+/* A directory, in the order of a walk: parent is the length of the path that contains it. One that is neither a top
+ * folder nor a folder of a split is left out. */
+must_check int folders_begin(struct folders *folders, size_t parent, const char *name, uint8_t length,
+			     struct error *err);
+/* A file or symlink counts for the folders that began last, unless it lies beside them. */
+void folders_add(struct folders *folders, size_t parent, const struct folder *counts);
+/* Sorts by number of files, the most first, then by name. Top folders stay splits only if these hold most of the files,
+ * and those most of theirs in folders. Nothing can be added afterwards. */
 void folders_sort(struct folders *folders);
 /* Sorted. */
 struct folders_balance folders_weigh(const struct folders *folders);

@@ -16,7 +16,6 @@
 struct survey_pass {
 	const struct index *index;
 	struct survey *survey;
-	size_t top;        /* length of the path that contains the top folders */
 	struct seen keys;  /* of content */
 	uint8_t *named;    /* a bit per inode with several names: one of them was seen */
 	struct error *err;
@@ -72,25 +71,20 @@ static int survey_add_file(struct survey_pass *pass, const struct walk_entry *en
 	return r < 0 ? r : survey_add_content(pass, inode);
 }
 
-/* A name counts for the top folder that began last, unless it lies beside the top folders. */
-static struct folder *survey_folder(struct survey_pass *pass, const struct walk_entry *entry)
+/* Length of the path that contains the entry. */
+static size_t survey_parent(const struct walk_entry *entry)
 {
-	struct folders *folders = &pass->survey->folders;
-
-	return entry->length - entry->name_length - 1 == pass->top ? &folders->outside :
-								     &folders->list[folders->count - 1];
+	return entry->length - entry->name_length - 1;
 }
 
 static int survey_add_regular(struct survey_pass *pass, const struct walk_entry *entry)
 {
-	struct folder *folder = survey_folder(pass, entry);
 	struct inode inode;
 	int r = inode_get(pass->index, entry->ordinal, &inode, pass->err);
 
 	if (r < 0)
 		return r;
-	folder->files++;
-	folder->bytes += inode.size;
+	folders_add(&pass->survey->folders, survey_parent(entry), &(struct folder){ .files = 1, .bytes = inode.size });
 	kinds_add(&pass->survey->kinds, walk_name(entry), entry->name_length, inode.size);
 	if (inode.nlink < 2 || !survey_is_further_name(pass, &inode))
 		return survey_add_file(pass, entry, &inode);
@@ -107,17 +101,15 @@ static int survey_add(struct survey_pass *pass, const struct walk_entry *entry)
 		return survey_add_regular(pass, entry);
 	if (entry->type == DT_LNK) {
 		survey->symlinks++;
-		survey_folder(pass, entry)->symlinks++;
+		folders_add(&survey->folders, survey_parent(entry), &(struct folder){ .symlinks = 1 });
 		return 0;
 	}
 	survey->directories++;
 	if (!entry->name_length) {
-		pass->top = entry->length > 1 ? entry->length : 0;
+		survey->folders.top = entry->length > 1 ? entry->length : 0;
 		return 0;
 	}
-	if (entry->length - entry->name_length - 1 != pass->top)
-		return 0;
-	return folders_begin(&survey->folders, walk_name(entry), entry->name_length, pass->err);
+	return folders_begin(&survey->folders, survey_parent(entry), walk_name(entry), entry->name_length, pass->err);
 }
 
 static int survey_walk(struct survey_pass *pass, const char *below)

@@ -37,7 +37,6 @@ static void survey_json_folders(struct json *json, const struct folders *folders
 {
 	struct folders_balance balance = folders_weigh(folders);
 
-	json_begin_object(json, "folders");
 	json_number(json, "with_files", balance.count);
 	json_number(json, "without_files", balance.empty);
 	survey_json_folder(json, "smallest", balance.smallest);
@@ -49,7 +48,20 @@ static void survey_json_folders(struct json *json, const struct folders *folders
 	for (size_t i = 0; i < folders->count && i < limit; i++)
 		survey_json_folder(json, NULL, &folders->list[i]);
 	json_end_array(json);
-	json_end_object(json);
+}
+
+static void survey_json_splits(struct json *json, const struct folders *folders, size_t limit)
+{
+	json_begin_array(json, "splits");
+	for (size_t i = 0; i < folders->count; i++) {
+		if (!folders->list[i].below)
+			continue;
+		json_begin_object(json, NULL);
+		json_bytes(json, "name", folders->list[i].name, folders->list[i].length);
+		survey_json_folders(json, folders->list[i].below, limit);
+		json_end_object(json);
+	}
+	json_end_array(json);
 }
 
 static void survey_json_sizes(struct json *json, const struct survey *survey)
@@ -135,7 +147,10 @@ void survey_json(const struct subject *subject, const struct survey *survey)
 	json_number(&json, "symlinks", survey->symlinks);
 	json_number(&json, "further_names", survey->further_names);
 	json_number(&json, "further_bytes", survey->further_bytes);
+	json_begin_object(&json, "folders");
 	survey_json_folders(&json, &survey->folders, subject->limit);
+	json_end_object(&json);
+	survey_json_splits(&json, &survey->folders, subject->limit);
 	survey_json_sizes(&json, survey);
 	survey_json_kinds(&json, &survey->kinds, subject->limit);
 	survey_json_largest(&json, &survey->largest);

@@ -59,11 +59,15 @@ static void survey_text_class(const char *title, const struct folder *folder)
 	printf("'\n");
 }
 
-static void survey_text_balance(const struct folders *folders)
+/* split: the top folder whose folders they are, or NULL. */
+static void survey_text_balance(const struct folders *folders, const struct folder *split)
 {
 	struct folders_balance balance = folders_weigh(folders);
 
-	printf("classes      %zu folders with files", balance.count);
+	printf("classes      ");
+	if (split)
+		text_print("in '%.*s': ", split->length, split->name);
+	printf("%zu folders with files", balance.count);
 	if (balance.empty)
 		printf(", %zu without", balance.empty);
 	if (balance.count)
@@ -77,10 +81,18 @@ static void survey_text_balance(const struct folders *folders)
 	survey_text_class("smallest", balance.smallest);
 }
 
-static void survey_text_folders(const struct page *page, const struct survey *survey, size_t limit,
-				struct page_row *rows)
+static void survey_text_classes(const struct folders *folders)
 {
-	const struct folders *folders = &survey->folders;
+	if (!folders->splits)
+		survey_text_balance(folders, NULL);
+	for (size_t i = 0; i < folders->count; i++)
+		if (folders->list[i].below)
+			survey_text_balance(folders->list[i].below, &folders->list[i]);
+}
+
+static void survey_text_table(const struct page *page, const char *title, const struct folders *folders,
+			      uint64_t all_files, size_t limit, struct page_row *rows)
+{
 	size_t shown = folders->count < limit ? folders->count : limit, count = shown;
 	uint64_t files = 0, bytes = 0;
 
@@ -95,8 +107,37 @@ static void survey_text_folders(const struct page *page, const struct survey *su
 		rows[count++] = survey_text_row("(in no folder)", folders->outside.files, folders->outside.bytes);
 	if (!count)
 		return;
-	page_table(page, "FOLDER", rows, count, survey->files + survey->further_names);
+	page_table(page, title, rows, count, all_files);
 	page_more(folders->count - shown, "folders", files, bytes);
+}
+
+static void survey_text_folders(const struct page *page, const struct survey *survey, size_t limit,
+				struct page_row *rows)
+{
+	const struct folders *folders = &survey->folders;
+	char title[sizeof("FOLDER IN ") + UINT8_MAX];
+
+	survey_text_table(page, "FOLDER", folders, survey->files + survey->further_names, limit, rows);
+	for (size_t i = 0; i < folders->count; i++) {
+		const struct folder *split = &folders->list[i];
+
+		if (!split->below)
+			continue;
+		snprintf(title, sizeof(title), "FOLDER IN %.*s", split->length, split->name);
+		survey_text_table(page, title, split->below, split->files, limit, rows);
+	}
+}
+
+/* Rows of the longest table. */
+static size_t survey_text_rows(const struct survey *survey)
+{
+	const struct folders *folders = &survey->folders;
+	size_t most = folders->count > survey->kinds.count ? folders->count : survey->kinds.count;
+
+	for (size_t i = 0; i < folders->count; i++)
+		if (folders->list[i].below && folders->list[i].below->count > most)
+			most = folders->list[i].below->count;
+	return most;
 }
 
 static void survey_text_size_name(unsigned number, char *text, size_t room)
@@ -171,7 +212,7 @@ static void survey_text_largest(const struct survey *survey)
 
 int survey_text(const struct page *page, const struct subject *subject, const struct survey *survey, struct error *err)
 {
-	size_t most = survey->folders.count > survey->kinds.count ? survey->folders.count : survey->kinds.count;
+	size_t most = survey_text_rows(survey);
 	auto_free struct page_row *rows = NULL;
 
 	if (most > subject->limit)
@@ -181,7 +222,7 @@ int survey_text(const struct page *page, const struct subject *subject, const st
 		return error_set(err, -ENOMEM, "no memory for %zu lines", most);
 	survey_text_head(subject, survey);
 	survey_text_storage(survey);
-	survey_text_balance(&survey->folders);
+	survey_text_classes(&survey->folders);
 	survey_text_folders(page, survey, subject->limit, rows);
 	survey_text_sizes(page, survey);
 	survey_text_kinds(page, survey, subject->limit, rows);
