@@ -58,6 +58,9 @@ assert_eq "columns" "$(sed -n 4p text | tr -s ' ')" \
 assert_eq "the first mount" "$(sed -n 6p text | awk '{ print $2, $4, $NF }')" "v1 0 ok"
 [[ $(sed -n 6p text) == *mnt* && $(sed -n 7p text) == *other* ]] || fail "not by name: $(cat text)"
 assert_eq "lines" "$(wc -l <text)" 8
+COLUMNS=48 once text mnt other
+! awk 'length($0) > 48' text | grep . || fail "lines of more than 48 columns"
+assert_eq "columns of 48" "$(sed -n 4p text | tr -s ' ')" "MOUNT VERSION FILES DATA p99 STATE"
 once text mnt/files
 assert_contains "a path below a mount" "$(sed -n 6p text)" "mnt"
 

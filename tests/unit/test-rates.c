@@ -197,8 +197,15 @@ static void test_columns(void **state)
 	assert_string_equal(text, "                              /s   MB/s    ms    ms /file  /file");
 	table_row(&mount, 1000 + 7200, 80, text);
 	assert_string_equal(text, "~s/imagenet ~ind it    2h   4500   18.0  1.59  15.6  1.50    250      6 ok");
-	table_row(&mount, 1000 + 59, 10, text); /* as 80 */
-	assert_string_equal(text, "~s/imagenet ~ind it   59s   4500   18.0  1.59  15.6  1.50    250      6 ok");
+	table_row(&mount, 1000 + 59, 10, text); /* as 35 */
+	assert_string_equal(text, "~s/imagenet ~ind it   4500 ok");
+	for (unsigned width = 35; width < 80; width++) {
+		table_head(width, 0, text);
+		assert_in_range(strlen(text), width - 3, width); /* the title is shorter than the column */
+		table_row(&mount, 1000 + 59, width, text);
+		assert_in_range(strlen(text), width - 6, width);
+		assert_string_equal(strrchr(text, ' '), " ok");
+	}
 	table_row(&mount, 1000 + 90000, 140, text);
 	assert_string_equal(
 		text, "/mnt/datasets/imagenet     ~uch behind it    1d   4500   18.0  1.59  2.05  15.6  16.3  1.50"

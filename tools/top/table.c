@@ -257,7 +257,8 @@ static void table_word(const struct table_cell *cell)
 	snprintf(cell->text, TABLE_CELL_SIZE, "%s", table_state(cell->mount, cell->now));
 }
 
-/* MOUNT is 11 columns wide in a terminal of 80; in a wider one it gets what VERSION leaves over. */
+/* MOUNT is 11 columns wide in a terminal of 80; in a wider one it gets what VERSION leaves over. In a narrower one
+ * columns are left out, and DATA is the last to go. */
 static const struct table_column {
 	const char *title, *unit;
 	unsigned width, from; /* from: the narrowest terminal, in columns, that shows it */
@@ -266,20 +267,20 @@ static const struct table_column {
 } table_layout[] = {
 	{ "MOUNT", "", 11, 0, true, table_mount },
 	{ "VERSION", "", 7, 0, true, table_version },
-	{ "SINCE", "", 5, 0, false, table_since },
+	{ "SINCE", "", 5, 61, false, table_since },
 	{ "FILES", "/s", 6, 0, false, table_files },
-	{ "DATA", "MB/s", 6, 0, false, table_data },
-	{ "p50", "ms", 5, 0, false, table_p50 },
+	{ "DATA", "MB/s", 6, 42, false, table_data },
+	{ "p50", "ms", 5, 67, false, table_p50 },
 	{ "p90", "ms", 5, 96, false, table_p90 },
-	{ "p99", "ms", 5, 0, false, table_p99 },
+	{ "p99", "ms", 5, 48, false, table_p99 },
 	{ "p99.9", "ms", 5, 96, false, table_p999 },
-	{ "READS", "/file", 5, 0, false, table_reads },
-	{ "CPU us", "/file", 6, 0, false, table_cpu },
+	{ "READS", "/file", 5, 73, false, table_reads },
+	{ "CPU us", "/file", 6, 80, false, table_cpu },
 	{ "DEVICE", "MB/s", 6, 120, false, table_device },
 	{ "CPU", "%", 5, 120, false, table_load },
 	{ "FLIGHT", "now", 6, 130, false, table_flight },
 	{ "PAST", "now", 5, 130, false, table_clients },
-	{ "STALLS", "", 6, 0, false, table_stalls },
+	{ "STALLS", "", 6, 55, false, table_stalls },
 	{ "STATE", "", 8, 0, true, table_word },
 };
 #define TABLE_COLUMNS (sizeof(table_layout) / sizeof(*table_layout))

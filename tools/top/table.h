@@ -5,7 +5,7 @@
 
 #include "top/watch.h"
 
-#define TABLE_WIDTH_MIN 80
+#define TABLE_WIDTH_MIN 35 /* what is left then: mount, version, files and state */
 #define TABLE_WIDTH_MAX 400
 #define TABLE_LINE_SIZE (4 * TABLE_WIDTH_MAX + 1) /* bytes of a line in UTF-8, with the NUL */
 
