@@ -465,6 +465,8 @@ static int main_serve(const struct main_options *options, int ready)
 	struct error err = { 0 };
 	int status;
 
+	if (options->foreground)
+		log_with_time();
 	descriptors_raise_limit();
 	session_block_signals();
 	if (session_start(&options->serve, &session, &err) < 0) {

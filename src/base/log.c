@@ -16,7 +16,7 @@
 #define LINE_SIZE 1024
 
 static atomic_int max_level = LOG_INFO;
-static atomic_bool use_syslog;
+static atomic_bool use_syslog, use_time;
 static const char *program = "datasetfs";
 
 void log_set_level(int level)
@@ -33,6 +33,11 @@ void log_to_syslog(void)
 {
 	openlog(program, LOG_PID, LOG_DAEMON);
 	atomic_store(&use_syslog, true);
+}
+
+void log_with_time(void)
+{
+	atomic_store(&use_time, true);
 }
 
 bool log_enabled(int level)
@@ -52,15 +57,30 @@ static bool log_goes_to_journal(void)
 	       st.st_dev == device && st.st_ino == inode;
 }
 
+#define LOG_TIME_SIZE 32
+/* "2026-11-21T03:18:00Z ", or nothing. */
+static const char *log_time(char text[LOG_TIME_SIZE])
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (!atomic_load(&use_time) || !gmtime_r(&now, &tm) ||
+	    !strftime(text, LOG_TIME_SIZE, "%Y-%m-%dT%H:%M:%SZ ", &tm))
+		text[0] = 0;
+	return text;
+}
+
 /* One call of stdio, so lines of two threads do not mix. */
 static void log_line(int level, const char *line)
 {
+	char when[LOG_TIME_SIZE];
+
 	if (atomic_load(&use_syslog))
 		syslog(level, "%s", line);
 	else if (log_goes_to_journal())
 		fprintf(stderr, "<%d>%s\n", level, line);
 	else
-		fprintf(stderr, "%s: %s\n", program, line);
+		fprintf(stderr, "%s%s: %s\n", log_time(when), program, line);
 }
 
 /* A name may hold anything; one message stays one line. */

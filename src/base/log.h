@@ -12,6 +12,7 @@
 void log_set_level(int level); /* LOG_ERR..LOG_DEBUG, LOG_INFO at first */
 void log_set_program(const char *name); /* prefixed to lines on stderr; the string is kept */
 void log_to_syslog(void);
+void log_with_time(void); /* lines on stderr begin with it; the journal and syslog have their own */
 bool log_enabled(int level);
 void log_write(int level, const char *fmt, ...) printf_like(2, 3);
 

@@ -61,7 +61,7 @@ for ((n = 1; n <= opening; n++)); do
     case $rc in
     0) ;;
     32) failed=$((failed + 1))
-        [ "$(grep -c '^datasetfs: .*injected\|^datasetfs: .*Input/output error' err)" = 1 ] ||
+        [ "$(grep -c '^[^ ]*Z datasetfs: .*injected\|^[^ ]*Z datasetfs: .*Input/output error' err)" = 1 ] ||
             fail "read $n: $(cat err)" ;;
     *) fail "read $n: status $rc: $(cat err)" ;;
     esac
@@ -97,7 +97,7 @@ for ((n = 1; n <= total; n += n < first ? 1 : 1 + total / parts)); do
     2|32) # 2: while the command line was read
         failed=$((failed + 1))
         [ $rc = 32 ] || grep -q 'memory' err || fail "alloc $n: status 2: $(cat err)"
-        grep -q '^datasetfs: .' err || fail "alloc $n: no reason" ;;
+        grep -qE '^([^ ]*Z )?datasetfs: .' err || fail "alloc $n: no reason" ;;
     *) fail "alloc $n: status $rc: $(cat err)" ;;
     esac
 done

@@ -102,8 +102,10 @@ kill -HUP "$DAEMON"
 assert_eq "content after SIGHUP" "$(cat mnt/file)" hello
 unmount mnt
 
-say "foreground: SIGINT ends it with status 0"
+say "foreground: lines have a time; SIGINT ends it with status 0"
+: >daemon.log
 mount_volume volume mnt
+! grep -vE "^20[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9:]{8}Z datasetfs: " daemon.log || fail "lines without a time"
 kill -INT "$DAEMON"
 wait_end "$DAEMON" || fail "it runs on"
 rc=0
