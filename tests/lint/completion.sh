@@ -48,10 +48,39 @@ for option in -o --options '--options ='; do
     assert_contains "datasetfs $option <TAB>" "$(completed "${words[@]}" '')" "version= "
 done
 assert_eq "mkdatasetfs --compress zstd:1<TAB>" "$(completed mkdatasetfs --compress zstd : 1)" "1 19 "
+assert_eq "mkdatasetfs --protect m<TAB>" "$(completed mkdatasetfs --protect m)" "mirror:2 mirror:3 "
+assert_eq "mkdatasetfs --protect mirror:<TAB>" "$(completed mkdatasetfs --protect mirror :)" "2 3 "
+assert_eq "mkdatasetfs --degraded=<TAB>" "$(completed mkdatasetfs --degraded =)" "half "
 mkdir folder
 : >file
 assert_eq "datasetfs -o io=auto f<TAB>" "$(completed datasetfs -o io = auto f)" "file folder "
 assert_eq "mkdatasetfs f<TAB>" "$(completed mkdatasetfs f)" "file folder "
+
+# Labels come from the volume that the line names, wherever it names it.
+for label in v1 nightly:1 nightly:2; do pack vol:ume folder --label $label --allow-empty; done
+all="nightly:1 nightly:2 v1 " volume=(vol : ume)
+for verb in current remove switch describe dump verify 'export tar' 'export erofs'; do
+    assert_eq "datasetfsctl $verb VOLUME <TAB>" "$(completed datasetfsctl $verb "${volume[@]}" '')" "$all"
+    assert_eq "datasetfsctl $verb f<TAB>" "$(completed datasetfsctl $verb f)" "file folder "
+done
+assert_eq "datasetfsctl describe VOLUME --diff <TAB>" \
+    "$(completed datasetfsctl describe "${volume[@]}" --diff '')" "$all"
+assert_eq "datasetfsctl describe --limit 3 --json --diff v1 VOLUME <TAB>" \
+    "$(completed datasetfsctl describe --limit 3 --json --diff v1 "${volume[@]}" '')" "$all"
+assert_eq "datasetfsctl describe --diff=n<TAB>" \
+    "$(completed datasetfsctl describe "${volume[@]}" --diff = n)" "nightly:1 nightly:2 "
+assert_eq "datasetfsctl describe VOLUME nightly:<TAB>" \
+    "$(completed datasetfsctl describe "${volume[@]}" nightly :)" "1 2 "
+assert_eq "datasetfsctl verify VOLUME v1 nightly:2<TAB>" \
+    "$(completed datasetfsctl verify "${volume[@]}" v1 nightly : 2)" "2 "
+assert_eq "datasetfsctl export tar VOLUME v1 f<TAB>" \
+    "$(completed datasetfsctl export tar "${volume[@]}" v1 f)" "file folder "
+assert_eq "datasetfs VOLUME -o version=<TAB>" "$(completed datasetfs "${volume[@]}" -o version =)" "$all"
+assert_eq "mkdatasetfs VOLUME --trust-mtime=v<TAB>" "$(completed mkdatasetfs "${volume[@]}" --trust-mtime = v)" "v1 "
+assert_eq "datasetfsctl describe file <TAB>" "$(completed datasetfsctl describe file '' 2>&1)" " "
+COMP_WORDS=(datasetfs -o version '=' '' "${volume[@]}") COMP_CWORD=4
+_datasetfs
+assert_eq "datasetfs -o version=<TAB> VOLUME" "${COMPREPLY[*]}" "v1 nightly:1 nightly:2"
 
 assert_eq "datasetfs-exporter --listen 127<TAB>" "$(completed datasetfs-exporter --listen 127)" "127.0.0.1:9570 "
 
