@@ -14,6 +14,7 @@ at_exit umount "$PWD/.local/share/datasetfs/mnt"
 
 "$quickstart" source >first.log 2>&1 || { cat first.log; fail "the first run"; }
 assert_eq "the last line" "$(tail -n 1 first.log)" identical
+assert_contains "what it does" "$(cat first.log)" "compiles what has changed since the last build"
 # The other builds of the tests do not optimize as far, so they do not warn of all that a release warns of.
 grep -A3 "warning:" "$DATASETFS_SOURCE/build/quickstart.log" && fail "a release does not build without warnings"
 mnt=$PWD/.local/share/datasetfs/mnt
@@ -29,6 +30,16 @@ umount "$mnt"
 command=$(sed -n 's/^what it serves   //p' third.log)
 [ -x "${command%% *}" ] || fail "no such program: ${command%% *}"
 compare source "a mountpoint"
+
+# What takes minutes shows how far it is, and ends with the status of the command.
+cat >slow <<'END'
+echo "[1/2] half"
+until grep -q '1/2. half' shown; do sleep 0.05; done
+exit 3
+END
+rc=0
+timeout 60 script -qec "'$DATASETFS_SOURCE/contrib/show-progress' slow.log sh slow" /dev/null >shown </dev/null || rc=$?
+assert_eq "status of what was shown" $rc 3
 
 # Busy, full of something, missing, or misspelt: a reason.
 exec 7<"a mountpoint/new-file"

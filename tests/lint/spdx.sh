@@ -10,6 +10,7 @@ while read -r file; do
     *.[ch]) mark='/* SPDX-License-Identifier: MIT */' ;;
     *.sh|*.py|*meson.build|meson_options.txt|tests/run|.ci/run|tests/lib/cleanup|contrib/quickstart|\
     contrib/examples/run|contrib/install-packages|contrib/packaging/build-deb|contrib/packaging/deb-changelog|\
+    contrib/packaging/snapshot|contrib/show-progress|\
     tests/bench/run|tests/bench/chart)
         mark='# SPDX-License-Identifier: MIT' ;;
     *) continue ;;
