@@ -98,3 +98,19 @@ datasetfs (1.2.2) unstable; urgency=medium
 
  -- The datasetfs authors <datasetfs@datasetfs.invalid>  Fri, 02 Jan 2026 12:00:00 +0000"
 say "debian/changelog"
+
+# What is later sorts above, with git and without, and whatever the time zone of the commit.
+snapshot=$DATASETFS_SOURCE/contrib/packaging/snapshot
+touch -d '2026-03-01 10:00:00 UTC' tree/*
+archive=$("$snapshot" tree tree)
+assert_eq "without git" "$archive" "git20260301100000.unknown 1772359200"
+need_command git
+(cd tree && git init -q && git add . && GIT_COMMITTER_DATE='2026-03-01T18:00:01+0800' \
+    git -c user.name=n -c user.email=e commit -qm subject)
+commit=$("$snapshot" tree tree)
+assert_eq "with git" "$commit" "git20260301100001.$(git -C tree log -1 --format=%h) 1772359201"
+dpkg --compare-versions "1~${archive% *}" lt "1~${commit% *}" || fail "$archive is not below $commit"
+dpkg --compare-versions "1~${commit% *}" lt 1 || fail "$commit is not below the release"
+echo more >>tree/CHANGELOG.md
+assert_contains "uncommitted" "$("$snapshot" tree tree)" "${commit% *}.changed "
+say "$archive < $commit"
