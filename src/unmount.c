@@ -10,12 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/options.h"
 #include "device/mountinfo.h"
@@ -33,8 +31,8 @@ struct unmount {
 /* A mount of ours. */
 struct unmount_place {
 	unsigned device_major, device_minor;
-	unsigned uid;  /* who mounted it */
-	ino_t bdi_ino; /* of its folder in sysfs, which no other filesystem gets; 0: it has none */
+	unsigned uid; /* who mounted it */
+	ino_t folder; /* see farewell_folder() */
 };
 
 /* ---- the command line ---- */
@@ -97,37 +95,20 @@ static bool unmount_find(const char *path, struct unmount_place *ret)
 	return last.device_minor;
 }
 
-static ino_t unmount_bdi(const struct unmount_place *place)
-{
-	char path[64];
-	struct stat st;
-
-	snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u", place->device_major, place->device_minor);
-	return stat(path, &st) == 0 ? st.st_ino : 0;
-}
-
 /* The filesystem may be mounted elsewhere too, here or in another namespace: then its daemon goes on. Another one may
  * have its number by now. */
 static bool unmount_is_alive(const struct unmount_place *place)
 {
-	return place->bdi_ino && unmount_bdi(place) == place->bdi_ino;
+	return place->folder && farewell_folder(place->device_major, place->device_minor) == place->folder;
 }
 
 /* ---- its daemon ---- */
 
-/* Until all have ended. */
-static void unmount_wait(const char *mountpoint, const int daemons[FAREWELL_NAMES])
+static void unmount_wait(const char *mountpoint, int daemon)
 {
-	int64_t until = clock_now() + UNMOUNT_WAIT * INT64_C(1000000), left;
-	struct pollfd end = { .events = POLLRDHUP };
-	int r = 1;
+	struct pollfd end = { .fd = daemon, .events = POLLRDHUP };
 
-	for (unsigned i = 0; i < FAREWELL_NAMES && r; i++) {
-		end.fd = daemons[i]; /* -1 is passed over */
-		left = until - clock_now();
-		r = end.fd < 0 ? 1 : poll(&end, 1, left > 0 ? (int)(left / 1000000) : 0);
-	}
-	if (r == 0)
+	if (daemon >= 0 && poll(&end, 1, UNMOUNT_WAIT) == 0)
 		log_warn("'%s' is unmounted, but after %d s its daemon still has the volume open", mountpoint,
 			 UNMOUNT_WAIT / 1000);
 }
@@ -184,18 +165,18 @@ static int unmount_run(const struct unmount *unmount, char *mountpoint)
 static int unmount_do(const struct unmount *unmount, char *mountpoint)
 {
 	struct unmount_place place = { 0 };
-	int daemons[FAREWELL_NAMES];
+	int daemon = -1; /* the connection ends with the process */
 	bool is_ours = !unmount->lazy && unmount_find(mountpoint, &place);
 	int status;
 
 	if (is_ours) {
-		place.bdi_ino = unmount_bdi(&place);
-		farewell_connect(place.device_major, place.device_minor, place.uid, daemons);
+		place.folder = farewell_folder(place.device_major, place.device_minor);
+		daemon = farewell_connect(place.device_major, place.device_minor, place.folder, place.uid);
 	}
 	status = unmount_run(unmount, mountpoint);
 	if (status == 0 && is_ours && !unmount_is_alive(&place))
-		unmount_wait(mountpoint, daemons);
-	return status; /* the connections end with the process */
+		unmount_wait(mountpoint, daemon);
+	return status;
 }
 
 int unmount_main(int argc, char **argv)

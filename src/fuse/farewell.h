@@ -5,10 +5,12 @@
 #pragma once
 #include <sys/types.h>
 
-#define FAREWELL_NAMES 4 /* servers at a time whose filesystems have or had one device number */
+#include "base/rendezvous.h"
 
-/* For the filesystem with this device number: the server's end. -1 when it cannot be had: then nobody waits. */
-int farewell_listen(unsigned device_major, unsigned device_minor);
-/* Connections to it, if it is this user's or root's, and to those of filesystems that had the number before and whose
- * servers are still ending. Each fd is one, only to be polled, or -1: there is none in this network namespace. */
-void farewell_connect(unsigned device_major, unsigned device_minor, uid_t server, int fds[FAREWELL_NAMES]);
+/* Inode of the folder that the filesystem with this device number has in sysfs: no other filesystem gets it, as one may
+ * get the number. 0: it has none. */
+ino_t farewell_folder(unsigned device_major, unsigned device_minor);
+/* For the filesystem with this device number. RENDEZVOUS_NONE when it cannot be had: then nobody waits. */
+struct rendezvous farewell_listen(unsigned device_major, unsigned device_minor);
+/* A connection to it, only to be polled, if it is this user's or root's; -1 when there is none. */
+int farewell_connect(unsigned device_major, unsigned device_minor, ino_t folder, uid_t server);

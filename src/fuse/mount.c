@@ -30,7 +30,7 @@ struct mount {
 	char *mountpoint, *source;
 	unsigned device_major, device_minor; /* of the mounted filesystem */
 	bool noted;   /* in utab */
-	int farewell; /* or -1 */
+	struct rendezvous farewell;
 };
 
 /* libfuse tells the reason in a log line of its own only. */
@@ -150,7 +150,7 @@ int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct
 
 	mount = calloc(1, sizeof(*mount));
 	if (mount)
-		mount->farewell = -1;
+		mount->farewell = RENDEZVOUS_NONE;
 	if (!mount || !(mount->mountpoint = strdup(mountpoint)) || !(mount->source = strdup(setup->source))) {
 		mount_free(mount);
 		return error_set(err, -ENOMEM, "no memory for a mount");
@@ -264,7 +264,7 @@ static void mount_forget(struct fuse_session *session)
 void mount_farewell(struct mount *mount)
 {
 	if (mount)
-		close_fd(&mount->farewell);
+		rendezvous_close(&mount->farewell);
 }
 
 void mount_free(struct mount *mount)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: plain
-# The mount of an ordinary user: his socket is in his runtime directory, and he reads past it. Where there is no place
-# for a socket the mount serves all the same and says why.
+# The mount of an ordinary user: his socket is in his runtime directory, or in a folder of his in /tmp, and he reads
+# past it. Where there is no place for a socket the mount serves all the same and says why.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 . "$LIB/client.sh"
 need_fuse
@@ -53,27 +53,40 @@ assert_eq "root at his socket" "$(python3 knock.py "$path")" ""
 as_nobody fusermount3 -u mnt
 wait_for 10 test ! -e "$path" || fail "the socket is still there"
 
-say "no place for a socket"
-for RUNTIME in "$PWD/other" "$PWD/none" "$PWD/$(printf '%090d' 0)"; do
+say "no runtime directory, as after su(1) and in batch jobs, or one that others can change"
+mkdir open
+mkdir -m 777 open/datasetfs
+chown -R 65534 open
+before=$(find /tmp -maxdepth 1 -name 'datasetfs-65534-*')
+for RUNTIME in "$PWD/other" "$PWD/none" "$PWD/$(printf '%090d' 0)" "$PWD/open"; do
     mount_as_nobody
-    as_nobody cat mnt/.datasetfs/client >client.json
-    assert_eq "the socket" "$(json socket client.json)" ""
-    json reason client.json
-    told_part he "open mnt" "mount v1 the daemon of the mount has no socket: "
+    ! grep -q "no socket" mount.log || fail "what the mount says: $(cat mount.log)"
+    path=$(as_nobody cat mnt/.datasetfs/client | json socket)
+    folder=$(dirname "$path")
+    [[ $folder == /tmp/datasetfs-65534-?????? ]] || fail "the socket with '$RUNTIME': '$path'"
+    [ -n "$before" ] || at_exit rmdir "$folder"
+    before=$folder
+    assert_eq "its folder" "$(stat -c '%u %a' "$folder")" "65534 755"
+    told he "open mnt direct" "direct v1"
     told he "compare source" "20 right, 0 failed"
     told he close closed
     as_nobody fusermount3 -u mnt
-    wait_for 10 sh -c '! grep -q "$1" /proc/mounts' sh "$PWD/mnt" || fail "still mounted"
-done >reasons.log
-assert_contains "why" "$(cat reasons.log)" "cannot make '$PWD/other/datasetfs': Permission denied"
-assert_contains "why" "$(cat reasons.log)" "cannot make '$PWD/none/datasetfs': No such file or directory"
-assert_contains "why" "$(cat reasons.log)" "is too long for the folder of a socket"
+    wait_for 10 test ! -e "$path" || fail "the socket is still there"
+done
+assert_eq "folders" "$(find /tmp -maxdepth 1 -name 'datasetfs-65534-*')" "$folder"
 
-say "a folder that others can change"
-RUNTIME=$PWD/runtime
-chmod 777 runtime/datasetfs
-mount_as_nobody
-as_nobody cat mnt/.datasetfs/client >client.json
-assert_contains "why" "$(json reason client.json)" "mode 777, expected user 65534 and that nobody else may write"
-as_nobody fusermount3 -u mnt
+say "no place for a socket"
+cat >inside.sh <<'CODE'
+mount -t tmpfs -o ro none /tmp
+as="setpriv --reuid 65534 --regid 65534 --clear-groups env XDG_RUNTIME_DIR=$PWD/other"
+$as datasetfs volume mnt >mount.log 2>&1 && $as cat mnt/.datasetfs/client >client.json && cmp source/7 <($as cat mnt/7)
+code=$?
+$as fusermount3 -u mnt
+exit $code
+CODE
+PATH=$programs:$PATH unshare -m bash inside.sh || fail "without a place: $(cat mount.log)"
+assert_eq "the socket" "$(json socket client.json)" ""
+why="cannot make '$PWD/other/datasetfs': Permission denied"
+assert_contains "why" "$(json reason client.json)" "$why"
+assert_contains "at the mount" "$(cat mount.log)" "programs cannot read past the mount, as there is no socket: $why"
 end_client he

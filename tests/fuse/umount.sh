@@ -64,12 +64,34 @@ waits() {
 }
 
 waits mnt
+# Names that anybody can take: nothing depends on them.
+serve
+number=$(mountpoint -d mnt)
+folder=$(stat -c %i -L "/sys/class/bdi/$number")
+umount "$PWD/mnt"
+setpriv --reuid 65534 --regid 65534 --clear-groups python3 - "${number#*:}" "$folder" >taken 2>&1 <<'CODE' &
+import socket, sys, time
+held = []
+for minor in range(max(1, int(sys.argv[1]) - 20), int(sys.argv[1]) + 20):
+    for end in range(int(sys.argv[2]), int(sys.argv[2]) + 20):
+        held.append(socket.socket(socket.AF_UNIX))
+        try:
+            held[-1].bind(f"\0datasetfs/0:{minor}/{end}")
+            held[-1].listen()
+        except OSError:
+            pass  # somebody else has it
+print("taken", flush=True)
+time.sleep(1000)
+CODE
+taker=$!
+wait_for 20 grep -q taken taken || fail "$(cat taken)"
 waits "$PWD/mnt"
+kill $taker
 waits "$PWD/mnt" -f -v
 assert_contains "umount -v" "$(cat umount.out)" "unmounted"
 assert_eq "notes of mounts" "$(cat /run/mount/utab)" ""
 
-# The number of its device is the next mount's while the daemon is still ending: umount(8) finds either of them.
+# The number of its device is the next mount's while the daemon is still ending: umount(8) waits for the next one alone.
 pack plain.volume source
 serve
 number=$(mountpoint -d mnt)
@@ -78,12 +100,15 @@ umount -i mnt
 wait_for 20 is_stopped $DAEMON || fail "the daemon does not close the volume"
 datasetfs plain.volume other
 if [ "$(mountpoint -d other)" = "$number" ]; then
-    grep -q "@datasetfs/$number/1\$" /proc/net/unix || fail "nobody can wait for the daemon of the next mount"
+    sockets=(/run/datasetfs/"$number":*.socket)
+    assert_eq "sockets of both daemons" ${#sockets[@]} 2
 else
     say "another mount was faster and has the number: left out"
 fi
-umount -i other
+umount other 2>umount.err || fail "umount of the next mount: $(cat umount.err)"
+assert_eq "what umount says of the next mount" "$(cat umount.err)" ""
 wait_for 20 has_no_daemon other || fail "the daemon of the next mount runs on"
+is_stopped $DAEMON || fail "the daemon of the first mount went on"
 kill -CONT $DAEMON
 wait $DAEMON || fail "the daemon: $(cat daemon.log)"
 

@@ -19,12 +19,12 @@
 #include "base/cleanup.h"
 #include "base/join.h"
 #include "base/log.h"
+#include "base/rendezvous.h"
 #include "datasetfs/control.h"
 #include "handover/passing.h"
 #include "handover/state.h"
 #include "serve/clients/answer.h"
 #include "serve/clients/entitled.h"
-#include "serve/clients/rendezvous.h"
 
 #define CLIENTS_MAX        1024u
 #define CLIENTS_OF_MEMBER  256u /* of one user who is entitled by the direct_group alone */
@@ -288,7 +288,7 @@ static int clients_run(struct clients *clients, struct error *err)
 	if (r == 0)
 		r = wake_open(&clients->ending, err);
 	if (r == 0)
-		r = rendezvous_open(&clients->place, err);
+		r = rendezvous_open("", 0666, &clients->place, err); /* who gets what is decided then */
 	if (r < 0)
 		return r;
 	clients->most = clients_most();
@@ -312,7 +312,7 @@ int clients_start(struct serve *serve, struct error *err)
 	clients->place = RENDEZVOUS_NONE;
 	clients->ending.fd = -1;
 	if (clients_run(clients, &clients->why) < 0) {
-		log_debug("programs cannot read past the mount, as there is no socket: %s", clients->why.reason);
+		log_warn("programs cannot read past the mount, as there is no socket: %s", clients->why.reason);
 		state_free(clients->state);
 		clients->state = NULL;
 		rendezvous_close(&clients->place);
