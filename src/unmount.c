@@ -18,6 +18,7 @@
 #include "base/options.h"
 #include "device/mountinfo.h"
 #include "fuse/farewell.h"
+#include "fuse/refusal.h"
 
 #define UNMOUNT_WAIT  10000 /* ms that the daemon has to close the volume */
 #define UNMOUNT_ERROR 32    /* mount(8), "EXIT STATUS" */
@@ -146,6 +147,7 @@ static int unmount_run(const struct unmount *unmount, char *mountpoint)
 	char *root[12];
 	char *user[] = { "fusermount3", unmount->lazy ? "-uz" : "-u", "--", mountpoint, NULL };
 	char **argv = geteuid() == 0 ? root : user;
+	struct error err = { 0 };
 	pid_t child;
 	int status;
 	int r;
@@ -159,6 +161,8 @@ static int unmount_run(const struct unmount *unmount, char *mountpoint)
 	while (waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
 			return UNMOUNT_ERROR;
+	if (status && geteuid() != 0 && refusal_check_table(&err) < 0)
+		log_error(&err, "'%s' stays mounted", mountpoint);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : UNMOUNT_ERROR;
 }
 

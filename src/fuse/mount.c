@@ -187,7 +187,7 @@ static bool mount_is_ours(const struct mount *mount)
 	       info.stx_dev_minor == mount->device_minor;
 }
 
-/* -EBUSY for any refusal: fusermount3 gives one exit status for all. */
+/* -EBUSY for any other refusal: fusermount3 gives one exit status for all. */
 static int mount_detach_helper(const struct mount *mount, bool lazy, struct error *err)
 {
 	extern char **environ;
@@ -210,6 +210,9 @@ static int mount_detach_helper(const struct mount *mount, bool lazy, struct erro
 			return error_errno(err, "cannot wait for fusermount3");
 	if (WIFEXITED(status) && !WEXITSTATUS(status))
 		return 0;
+	r = refusal_check_table(err);
+	if (r < 0)
+		return r;
 	mount_reason[0] = 0;
 	mount_take_reason(capture);
 	return error_set(err, -EBUSY, "fusermount3: %s", mount_reason[0] ? mount_reason : "no reason given");

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 
 #define REFUSAL_DEVICE "/dev/fuse"
+#define REFUSAL_TABLE  "/etc/mtab"
 
 /* systemd, podman, docker and kubelet each leave one of these; sd_booted(3) and others look for the same. */
 static bool refusal_in_container(void)
@@ -104,6 +105,14 @@ static int refusal_check_rights(struct error *err)
 		return error_set(err, -EIO, "'%s' has no set-uid bit, without which it cannot mount for user %u: "
 				 "'chmod u+s %s' as root, or mount as root", helper, (unsigned)geteuid(), helper);
 	return 0;
+}
+
+int refusal_check_table(struct error *err)
+{
+	if (access(REFUSAL_TABLE, F_OK) == 0)
+		return 0;
+	return error_set(err, -EIO, "fusermount3 needs " REFUSAL_TABLE ", which is missing: 'ln -s /proc/self/mounts "
+			 REFUSAL_TABLE "' as root makes it");
 }
 
 int refusal_explain(const char *libfuse, struct error *err)

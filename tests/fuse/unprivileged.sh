@@ -139,3 +139,29 @@ done
 [ $opened -gt 0 ] || fail "the daemon does not have $LOOP open"
 as_nobody fusermount3 -u mnt || fail "fusermount3 -u"
 wait_end "$pid" || fail "the daemon runs on"
+
+if can_mount && grep -qw overlay /proc/filesystems; then
+    say "without /etc/mtab, which fusermount3 reads, the messages say how to make it"
+    as_nobody datasetfs volume mnt >mount.log 2>&1 || { cat mount.log; fail "mounting as nobody"; }
+    cat >inside.sh <<'END'
+mount -t tmpfs none "$1"
+mkdir "$1/upper" "$1/work"
+mount -t overlay none -o "lowerdir=/etc,upperdir=$1/upper,workdir=$1/work" /etc
+rm /etc/mtab
+shift
+status=0
+"$@" 2>said || status=$?
+cat said
+exit $status
+END
+    mkdir over
+    ln -s datasetfs "$programs/umount.datasetfs"
+    remedy="fusermount3 needs /etc/mtab, which is missing: 'ln -s /proc/self/mounts /etc/mtab' as root makes it"
+    rc=0
+    "$LIB/mount-namespace" bash inside.sh over setpriv --reuid 65534 --regid 65534 --clear-groups \
+        "$programs/umount.datasetfs" "$PWD/mnt" >out || rc=$?
+    assert_eq "status of umount" $rc 1
+    assert_contains "umount" "$(cat out)" "umount.datasetfs: '$PWD/mnt' stays mounted: $remedy"
+    fusermount3 -u mnt || fail "fusermount3 -u"
+    wait_for 60 has_no_daemon mnt || fail "the daemon runs on"
+fi
