@@ -533,6 +533,8 @@ static void packer_result(const struct packer *packer, struct pack_result *ret)
 		.content_bytes = counts->content_bytes,
 		.stored_bytes = version->stored_bytes,
 		.shared_bytes = counts->shared_bytes,
+		.existing_bytes = packer->layout.store.existing_bytes,
+		.existing_raw_bytes = packer->layout.store.existing_raw_bytes,
 		.hole_bytes = counts->hole_bytes,
 		.read_bytes = counts->read_bytes,
 		.unchanged = counts->unchanged,

@@ -19,6 +19,8 @@ struct pack_result {
 	uint64_t content_bytes;
 	uint64_t stored_bytes;   /* of chunks, padding included */
 	uint64_t shared_bytes;   /* content that was on the volume already */
+	uint64_t existing_bytes; /* of it, from older versions, as these store it */
+	uint64_t existing_raw_bytes; /* of those, not compressed */
 	uint64_t hole_bytes;
 	uint64_t read_bytes;     /* of the source */
 	uint64_t written_bytes;  /* to the volume: chunks, index, stat cache, block checksums, catalogue */

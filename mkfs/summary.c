@@ -8,6 +8,12 @@
 #include "base/format.h"
 #include "base/json.h"
 
+/* Content that older versions store takes no space again: a ratio would say how little is new, not what is saved. */
+static bool summary_has_ratio(const struct pack_result *result)
+{
+	return result->existing_bytes == 0;
+}
+
 /* Bytes of content for each byte stored; 0 if nothing was. */
 static double summary_ratio(const struct pack_result *result)
 {
@@ -46,6 +52,7 @@ static void summary_print_json(const struct pack_options *options, const struct 
 	json_number(&json, "content_bytes", result->content_bytes);
 	json_number(&json, "stored_bytes", result->stored_bytes);
 	json_number(&json, "shared_bytes", result->shared_bytes);
+	json_number(&json, "shared_uncompressed_bytes", result->existing_raw_bytes);
 	json_number(&json, "hole_bytes", result->hole_bytes);
 	json_number(&json, "read_bytes", result->read_bytes);
 	json_number(&json, "written_bytes", result->written_bytes);
@@ -54,16 +61,35 @@ static void summary_print_json(const struct pack_options *options, const struct 
 	json_number(&json, "block_checksum_bytes", result->block_sums_bytes);
 	json_number(&json, "unmirrored_bytes", result->unmirrored_bytes);
 	json_number(&json, "volume_bytes", result->volume_bytes);
-	json_real(&json, "ratio", summary_ratio(result));
+	if (summary_has_ratio(result))
+		json_real(&json, "ratio", summary_ratio(result));
+	else
+		json_null(&json, "ratio");
 	json_real(&json, "seconds", result->seconds);
 	json_real(&json, "megabytes_per_second", summary_rate(result));
 	json_end_object(&json);
 	putchar('\n');
 }
 
-void summary_print(const struct pack_options *options, const struct pack_result *result)
+static void summary_print_storage(const struct pack_options *options, const struct pack_result *result)
 {
 	char content[SIZE_TEXT_SIZE], stored[SIZE_TEXT_SIZE], index[SIZE_TEXT_SIZE], shared[SIZE_TEXT_SIZE];
+
+	printf("  content %s, stored %s, shared %s, index %s", format_size(result->content_bytes, content),
+	       format_size(result->stored_bytes, stored), format_size(result->shared_bytes, shared),
+	       format_size(result->index_bytes, index));
+	if (summary_has_ratio(result))
+		printf(", ratio %.2f", summary_ratio(result));
+	putchar('\n');
+	if (options->compress != PACK_RAW && result->existing_raw_bytes)
+		printf("  %s shared with older versions, which store it uncompressed: "
+		       "it stays so; a new volume compresses it\n",
+		       format_size(result->existing_raw_bytes, shared));
+}
+
+void summary_print(const struct pack_options *options, const struct pack_result *result)
+{
+	char content[SIZE_TEXT_SIZE], stored[SIZE_TEXT_SIZE], shared[SIZE_TEXT_SIZE];
 	char digest[DIGEST_TEXT_SIZE], block_sums[SIZE_TEXT_SIZE];
 
 	if (options->json) {
@@ -76,10 +102,7 @@ void summary_print(const struct pack_options *options, const struct pack_result 
 	       result->files, result->directories, result->symlinks, result->hard_links);
 	if (result->special)
 		printf("  %" PRIu64 " devices, sockets and FIFOs left out\n", result->special);
-	printf("  content %s, stored %s, shared %s, index %s, ratio %.2f\n",
-	       format_size(result->content_bytes, content), format_size(result->stored_bytes, stored),
-	       format_size(result->shared_bytes, shared), format_size(result->index_bytes, index),
-	       summary_ratio(result));
+	summary_print_storage(options, result);
 	if (result->block_sums_bytes)
 		printf("  block checksums %s\n", format_size(result->block_sums_bytes, block_sums));
 	if (result->unmirrored_bytes)

@@ -30,7 +30,9 @@ int layout_open(struct layout *layout, const struct layout_setup *setup, struct 
 	int r;
 
 	*layout = (struct layout){ .hints = setup->hints, .progress = setup->progress };
-	layout->store = (struct store){ setup->writer, setup->allocator, &layout->records, 0 };
+	layout->store = (struct store){
+		.writer = setup->writer, .allocator = setup->allocator, .records = &layout->records
+	};
 	layout->unchanged = (struct unchanged){ .stat_cache = setup->stat_cache,
 						.block_sums = setup->block_sums,
 						.holes = &layout->holes,

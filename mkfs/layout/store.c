@@ -10,8 +10,11 @@ int store_existing(struct store *store, const struct dsfs_chunk *record, const d
 {
 	struct chunk chunk = chunk_of_record(record);
 
-	if (!chunk_is_hole(&chunk))
+	if (!chunk_is_hole(&chunk)) {
 		allocator_hold(store->allocator, chunk.address, chunk.stored);
+		store->existing_bytes += chunk.stored;
+		store->existing_raw_bytes += chunk.codec == DSFS_CODEC_RAW ? chunk.stored : 0;
+	}
 	return records_add_chunk(store->records, record, block_sums, err);
 }
 

@@ -12,7 +12,9 @@ struct store {
 	struct writer *writer;
 	struct allocator *allocator;
 	struct records *records;
-	uint64_t inline_bytes; /* so far */
+	/* so far: */
+	uint64_t inline_bytes;
+	uint64_t existing_bytes, existing_raw_bytes; /* of store_existing(): as stored; those that are not compressed */
 };
 
 /* A whole file of at most BATCH_BYTES: *ret_first is its first record. */

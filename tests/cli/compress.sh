@@ -36,3 +36,19 @@ best=$(stored zstd:19)
 [ "$auto" -le $((none - text / 2)) ] || fail "auto stored $auto of $none"
 [ "$best" -le "$zstd" ] || fail "level 19 stored $best, level 3 $zstd"
 say "stored: none $none, auto $auto, zstd $zstd, zstd:19 $best; text $text"
+
+# What an older version stores uncompressed is shared as it is: the summary says so, and has no ratio of all content to
+# what little was written.
+pack volume source --format
+mkdatasetfs --progress none --compress zstd volume source >again.out || fail "a second version"
+assert_contains "summary" "$(cat again.out)" \
+    "shared with older versions, which store it uncompressed: it stays so; a new volume compresses it"
+! grep ratio again.out || fail "a ratio of what is shared"
+mkdatasetfs --progress none --compress zstd --json volume source >again.json || fail "a third version"
+assert_eq "ratio" "$(json ratio again.json)" None
+assert_eq "uncompressed and shared" "$(json shared_uncompressed_bytes again.json)" "$(json shared_bytes again.json)"
+mkdatasetfs --progress none volume source >raw.out || fail "a version that need not be compressed"
+! grep -e ratio -e uncompressed raw.out || fail "a word about compression that nobody asked for"
+mkdatasetfs --progress none --compress zstd --format volume source >new.out || fail "a new volume"
+! grep uncompressed new.out || fail "uncompressed in a new volume"
+grep -q 'ratio [0-9.]*$' new.out || fail "no ratio: $(cat new.out)"
