@@ -104,7 +104,7 @@ static int open_serve(int directory, const char *path, int flags)
 	struct table_file file;
 	int fd;
 
-	file.is_real = false;
+	file.is_real = file.is_lost = false;
 	file.offset = 0;
 	file.contents = NULL;
 	if (!open_find(directory, path, flags, &file))

@@ -54,6 +54,12 @@ static void read_test_cancel(int fd)
 		pthread_testcancel();
 }
 
+/* What neither this process nor the mount can read, as the bytes are gone, is EIO, as the mount would say. */
+static bool read_end(struct serving *serving, ssize_t result, const char *caller)
+{
+	return !serving_end(serving, result < 0 ? caller : NULL) || result >= 0;
+}
+
 /* True: *ret is what the call returns. */
 static bool read_serve(int fd, const struct iovec *parts, int count, const char *caller, ssize_t *ret)
 {
@@ -67,8 +73,7 @@ static bool read_serve(int fd, const struct iovec *parts, int count, const char 
 	*ret = offset < 0 ? -1 : read_at(serving.file, parts, count, (uint64_t)offset);
 	if (*ret > 0 && !read_move(&serving, offset + *ret))
 		*ret = -1;
-	serving_end(&serving, *ret < 0 ? caller : NULL);
-	return *ret >= 0;
+	return read_end(&serving, *ret, caller);
 }
 
 static bool read_serve_at(int fd, const struct iovec *parts, int count, off_t offset, const char *caller,
@@ -80,8 +85,7 @@ static bool read_serve_at(int fd, const struct iovec *parts, int count, off_t of
 	if (!serving_begin(&serving, fd))
 		return false;
 	*ret = offset < 0 ? -1 : read_at(serving.file, parts, count, (uint64_t)offset);
-	serving_end(&serving, *ret < 0 ? caller : NULL);
-	return *ret >= 0;
+	return read_end(&serving, *ret, caller);
 }
 
 /* --- the hooks --- */

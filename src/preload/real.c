@@ -156,12 +156,19 @@ static bool real_replace_somehow(struct table_file *file, int fd)
 	return real_replace(file, fd) || real_replace_beyond(file, fd) || real_replace_spare(file, fd);
 }
 
-void real_make_entry(struct table_entry *entry, int fd, const char *caller)
+bool real_make_entry(struct table_entry *entry, int fd, const char *caller)
 {
-	report_real(caller);
-	if (!entry->file.is_real && !real_replace_somehow(&entry->file, fd))
+	bool is_there = entry->file.is_real || real_replace_somehow(&entry->file, fd);
+
+	if (is_there) {
+		report_real(caller);
+		table_drop(entry);
+	} else if (!entry->file.is_lost) {
+		report_real(caller);
 		report_lost();
-	table_drop(entry);
+		entry->file.is_lost = true;
+	}
+	return is_there;
 }
 
 void real_make(int fd, const char *caller)
@@ -170,7 +177,7 @@ void real_make(int fd, const char *caller)
 
 	if (!entry)
 		return;
-	real_make_entry(entry, fd, caller);
+	(void)real_make_entry(entry, fd, caller);
 	table_put(entry);
 }
 

@@ -9,8 +9,8 @@ bool real_is(int fd, const struct table_file *file);
 /* What is behind the number afterwards is no concern of ours: if it cannot be had, a placeholder, on which
  * calls fail. caller: the name of a function, a constant, for the report. */
 void real_make(int fd, const char *caller);
-/* The same, of a locked entry, which is dropped. */
-void real_make_entry(struct table_entry *entry, int fd, const char *caller);
+/* The same, of a locked entry, which is dropped. False: it cannot be had, and the entry stays. */
+bool real_make_entry(struct table_entry *entry, int fd, const char *caller);
 /* One that a path leads to by its number, as /proc/self/fd/7 does. For who is not inside yet. */
 void real_make_named(const char *path);
 void real_make_all(const char *caller);

@@ -27,10 +27,13 @@ void serving_forget(int fd)
 	inside_leave(&inside);
 }
 
-void serving_end(struct serving *serving, const char *caller)
+bool serving_end(struct serving *serving, const char *caller)
 {
-	if (caller)
-		real_make_entry(serving->entry, serving->fd, caller);
+	bool is_there = !caller || real_make_entry(serving->entry, serving->fd, caller);
+
+	if (!is_there)
+		serving->inside.code = EIO;
 	table_put(serving->entry);
 	inside_leave(&serving->inside);
+	return is_there;
 }

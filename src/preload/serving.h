@@ -16,5 +16,6 @@ bool serving_begin(struct serving *serving, int fd);
 /* What was noted of this number is of a file that is not open any more: it is closed, or means something new. For who
  * is not inside. */
 void serving_forget(int fd);
-/* caller: the file is to be real from now on, and this function needs that; NULL: it was served. */
-void serving_end(struct serving *serving, const char *caller);
+/* caller: the file is to be real from now on, and this function needs that; NULL: it was served. False: it cannot be
+ * real, and errno is EIO. */
+bool serving_end(struct serving *serving, const char *caller);

@@ -24,6 +24,7 @@ struct table_file {
 	uint64_t id, size;
 	int flags;    /* of open(2) */
 	bool is_real; /* --compat: the descriptor is the mount's, and so is the offset */
+	bool is_lost; /* it could not be made real: reads of it fail */
 	char below[TABLE_PATH]; /* the path from the root of the data set on */
 	uint64_t offset;
 	uint8_t *contents; /* of size bytes; NULL: not read, or handed on when it was read */
