@@ -16,6 +16,7 @@
 #include "image/dump.h"
 #include "image/index_load.h"
 #include "image/inode.h"
+#include "lib/forked.h"
 #include "lib/high.h"
 #include "lib/link.h"
 #include "members/assembly.h"
@@ -74,9 +75,11 @@ void direct_volume_put(struct volume *volume)
 	if (!volume || atomic_fetch_sub(&volume->uses, 1) != 1)
 		return;
 	direct_close_volume(volume);
-	chunk_cache_free(volume->cache);
-	page_cache_free(volume->pages);
-	route_free(volume->route);
+	if (volume->generation == forked_generation()) { /* a parent's may be locked, or half changed */
+		chunk_cache_free(volume->cache);
+		page_cache_free(volume->pages);
+		route_free(volume->route);
+	}
 	free(volume);
 }
 

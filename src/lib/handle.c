@@ -48,7 +48,8 @@ struct opened *handle_get(struct dsfs *fs)
 	handle_adopt(fs);
 	pthread_mutex_lock(&fs->lock);
 	opened = fs->opened;
-	atomic_fetch_add_explicit(&opened->uses, 1, memory_order_relaxed);
+	if (opened)
+		atomic_fetch_add_explicit(&opened->uses, 1, memory_order_relaxed);
 	pthread_mutex_unlock(&fs->lock);
 	return opened;
 }
@@ -189,6 +190,15 @@ void dsfs_close(struct dsfs *fs)
 	handle_free(fs);
 }
 
+void handle_forget_calls(struct dsfs *fs)
+{
+	handle_adopt(fs);
+	pthread_mutex_lock(&fs->lock);
+	if (fs->opened)
+		atomic_store(&fs->opened->uses, 1);
+	pthread_mutex_unlock(&fs->lock);
+}
+
 int dsfs_info(struct dsfs *fs, struct dsfs_info *ret)
 {
 	struct error *err = reason_begin();
@@ -205,33 +215,51 @@ int dsfs_info(struct dsfs *fs, struct dsfs_info *ret)
 	return 0;
 }
 
-/* Calls under way end with the version that they began with, which is returned to be put. */
+/* Calls under way end with the version that they began with, which is returned to be put: the new one if the handle
+ * was given up meanwhile. */
 static struct opened *handle_swap(struct dsfs *fs, struct opened *opened)
 {
 	struct opened *former;
 
 	pthread_mutex_lock(&fs->lock);
 	former = fs->opened;
-	fs->opened = opened;
+	if (former)
+		fs->opened = opened;
 	pthread_mutex_unlock(&fs->lock);
-	return former;
+	return former ? former : opened;
+}
+
+void handle_end(struct dsfs *fs)
+{
+	struct opened *opened;
+
+	handle_adopt(fs);
+	pthread_mutex_lock(&fs->lock);
+	opened = fs->opened;
+	fs->opened = NULL;
+	pthread_mutex_unlock(&fs->lock);
+	if (opened)
+		handle_put(opened);
 }
 
 int dsfs_refresh(struct dsfs *fs)
 {
 	struct error *err = reason_begin();
-	struct opened *next = NULL, *former = NULL;
+	struct opened *opened, *next = NULL, *former = NULL;
 	bool is_other;
 	int r;
 
 	handle_adopt(fs);
 	pthread_mutex_lock(&fs->refreshing);
-	r = fs->opened->way->renew(fs->opened, &fs->wish, &next, err);
+	opened = handle_get(fs);
+	r = opened ? opened->way->renew(opened, &fs->wish, &next, err) : error_set(err, -EBADF, "the handle is closed");
 	if (r == 0 && next)
 		former = handle_swap(fs, next);
 	is_other = former && !lib_is_same(&former->info, &next->info);
 	pthread_mutex_unlock(&fs->refreshing);
 	if (former)
 		handle_put(former);
+	if (opened)
+		handle_put(opened);
 	return r < 0 ? r : is_other;
 }

@@ -26,6 +26,7 @@
 #include "preload/private.h"
 #include "preload/report.h"
 #include "preload/roomy.h"
+#include "preload/settings.h"
 
 #define DATASETS_MOST 64u
 #define DATASETS_LOOK INT64_C(5000000) /* ns between two looks at the mountpoints */
@@ -40,6 +41,7 @@ struct datasets_watch {
 	pthread_mutex_t opening;  /* while a data set is opened */
 	_Atomic bool is_watching; /* with a descriptor of its own */
 	_Atomic int64_t looked;   /* at the mountpoints, ns */
+	bool is_adopted;          /* what the parent opened is ours to use; under the lock */
 };
 
 static void *_Atomic watch;
@@ -223,11 +225,24 @@ static bool datasets_watch(void)
 	return true;
 }
 
+/* A child has what its parent opened, and none of the threads that read then. Once, under the lock, before anybody in
+ * this process uses a version: looking may fail and be tried again when files are open already. */
+static void datasets_adopt(struct datasets_watch *here)
+{
+	if (here->is_adopted)
+		return;
+	here->is_adopted = true;
+	for (struct dataset *dataset = datasets; dataset < datasets + dataset_count; dataset++)
+		if (dataset->fs)
+			handle_forget_calls(dataset->fs);
+}
+
 static void datasets_begin(void)
 {
 	struct datasets_watch *here = datasets_here();
 
 	pthread_mutex_lock(&here->lock);
+	datasets_adopt(here);
 	if (!here->is_watching && own_have_room() && placeholder_prepare() && datasets_watch()) {
 		datasets_load();
 		atomic_store(&here->is_watching, true);
@@ -398,6 +413,25 @@ static void dataset_open(struct dataset *dataset)
 					       opening.result < 0 ? DATASET_REFUSED : DATASET_OPEN);
 	}
 	pthread_mutex_unlock(&process->opening);
+	if (settings_mode() == SETTINGS_OFF) /* another thread stopped it before there was this one */
+		datasets_stop();
+}
+
+void datasets_stop(void)
+{
+	struct datasets_watch *here = datasets_here();
+	struct dsfs *fs;
+
+	if (!here || !private_is_ours()) /* there are none, or they are its parent's */
+		return;
+	pthread_mutex_lock(&here->lock);
+	datasets_adopt(here);
+	pthread_mutex_unlock(&here->lock);
+	for (struct dataset *dataset = datasets; dataset < datasets_end(); dataset++) {
+		fs = atomic_exchange(&dataset->fs, NULL);
+		if (fs)
+			handle_end(fs); /* and it is never freed: a thread may have come by just before */
+	}
 }
 
 static void dataset_renew(void *argument)
@@ -417,7 +451,9 @@ struct opened *datasets_get(struct dataset *dataset)
 	if (dataset->state != DATASET_OPEN)
 		return NULL;
 	opening.fs = dataset->fs;
-	opened = handle_get(opening.fs);
+	opened = opening.fs ? handle_get(opening.fs) : NULL;
+	if (!opened)
+		return NULL;
 	if (link_is_current(((const struct direct *)opened)->link))
 		return opened;
 	handle_put(opened);

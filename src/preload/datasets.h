@@ -36,6 +36,9 @@ struct dataset *datasets_find_below(int directory, const char *path, const char 
 struct dataset *datasets_find_around(int directory, const char *path, uint64_t *ret_inode);
 /* The version that is mounted there, for handle_put(); NULL: it cannot be read past the mount, or not any more. */
 struct opened *datasets_get(struct dataset *dataset);
+/* Gives all of them up: closes what the library has of volumes and daemons and unmaps indexes, at once or when the
+ * last read under way ends. For good, after settings_stop(). */
+void datasets_stop(void);
 /* Whether this is the device of one of them. */
 bool datasets_have(dev_t device);
 bool datasets_is_device(const struct dataset *dataset, const struct statx *st);

@@ -114,6 +114,8 @@ static int open_serve(int directory, const char *path, int flags)
 		report_opened();
 	else if (!is_compat)
 		handle_put(file.opened);
+	if (fd >= 0 && settings_mode() == SETTINGS_OFF) /* another thread stopped it, and may not have seen this one */
+		real_make(fd, "open");
 	return fd;
 }
 

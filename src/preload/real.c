@@ -202,6 +202,9 @@ void real_stop(const char *caller)
 {
 	settings_stop();
 	real_make_all(caller);
+	for (int fd = table_next(0); fd >= 0; fd = table_next((unsigned)fd + 1))
+		table_forget(fd); /* a lost one */
+	datasets_stop();
 }
 
 void real_make_for_lock(int fd, const char *caller)

@@ -14,7 +14,7 @@ bool real_make_entry(struct table_entry *entry, int fd, const char *caller);
 /* One that a path leads to by its number, as /proc/self/fd/7 does. For who is not inside yet. */
 void real_make_named(const char *path);
 void real_make_all(const char *caller);
-/* And nothing is served from now on. */
+/* And nothing is served from now on: this process keeps nothing by which it could read a volume. */
 void real_stop(const char *caller);
 /* Before a lock is set that belongs to the process: it ends when any descriptor of the file is closed, as making
  * one real does. So if it is a file of a data set, nothing is served from then on. */

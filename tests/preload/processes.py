@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -302,6 +303,70 @@ def other_users():
             "syscall": lambda: libc.syscall(105, 65534),
             "and back": lambda: (os.seteuid(65534), os.seteuid(0))}.items():
         in_child(name, lambda: switched(change))
+
+
+def left():
+    """What this process has of the volume, the daemon and the index"""
+    found = []
+    for fd in os.listdir("/proc/self/fd"):
+        try:
+            found.append(os.readlink(f"/proc/self/fd/{fd}"))
+        except FileNotFoundError:
+            pass  # the one of listdir()
+    with open("/proc/self/maps") as maps:
+        found += [line.split(maxsplit=5)[5] for line in maps if "/" in line]
+    return sorted(path for path in found
+                  if path.endswith("/volume") or path.startswith(("/memfd:datasetfs", "socket:")))
+
+
+@section
+def nothing_is_left():
+    """Who becomes somebody else keeps no way to what he could read before, and leaves none to his children"""
+    if os.geteuid() != 0:
+        return
+    digest(SMALL)
+    stop = threading.Event()
+
+    def read():
+        while not stop.is_set():
+            digest(SMALL)
+
+    def dropped(prepare=lambda: None):
+        prepare()
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+        in_child("a child has", left)
+        return left()
+
+    in_child("at once", dropped)
+    in_child("after a read", lambda: dropped(lambda: digest(SMALL)))
+    in_child("child's child", lambda: in_child("has", dropped))
+    in_child("a lock", lambda: (fcntl.lockf(os.open(SMALL, os.O_RDONLY), fcntl.LOCK_SH), left()))
+    readers = [threading.Thread(target=read) for _ in range(3)]
+    for reader in readers:
+        reader.start()
+    for _ in range(20):
+        in_child("beside readers", lambda: dropped(lambda: digest(MANY[0])))
+    stop.set()
+    for reader in readers:
+        reader.join()
+
+    def dropped_beside_threads():
+        stop.clear()
+        threads = [threading.Thread(target=read) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        digest(SMALL)
+        dropped()
+        while left():  # until reads under way have ended
+            time.sleep(0.001)
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+    for _ in range(5):
+        in_child("beside threads", dropped_beside_threads)
 
 
 @section

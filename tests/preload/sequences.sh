@@ -34,6 +34,8 @@ grep -q '"opened": [1-9]' report || fail "no file was served, says the report"
 compare_sides --cases --warm
 compare_sides --seed "$seed" --count "$count"
 compare_sides --seed $((seed + count)) --count "$count" --warm
+# A child that has no descriptor left to look at mounts by, and files open.
+compare_sides --seed 789571020 --count 1 --warm
 # With real descriptors that the library reads for.
 export DATASETFS_RUN=compat
 compare_sides --cases
