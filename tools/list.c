@@ -22,6 +22,7 @@ struct list_publisher {
 	bool is_there;
 	char host[257];
 	uint64_t process, since;
+	enum file_use use;
 };
 
 struct list_options {
@@ -183,6 +184,28 @@ static void list_json_members(struct json *json, const struct volume *volume, co
 	json_end_array(json);
 }
 
+static const char *const list_use[] = {
+	[FILE_USE_UNKNOWN] = "at work or ended without finishing",
+	[FILE_USE_NONE] = "ended without finishing",
+	[FILE_USE_WRITTEN] = "at work",
+};
+
+/* The lock of a device shows only where the same node was opened: not in every container, and on no other host. */
+static enum file_use list_find_use(const struct volume *volume)
+{
+	enum file_use use = FILE_USE_NONE;
+
+	for (uint32_t i = 0; i < volume->array->count; i++) {
+		enum file_use one = volume->array->fds[i] < 0 ? FILE_USE_NONE : file_use(volume->array->fds[i]);
+
+		if (one == FILE_USE_WRITTEN)
+			return one;
+		if (one == FILE_USE_UNKNOWN)
+			use = one;
+	}
+	return use == FILE_USE_NONE && volume->array->geometry->is_block_device ? FILE_USE_UNKNOWN : use;
+}
+
 static void list_json_publisher(struct json *json, const struct list_publisher *publisher)
 {
 	if (!publisher->is_there) {
@@ -193,6 +216,10 @@ static void list_json_publisher(struct json *json, const struct list_publisher *
 	json_string(json, "host", publisher->host);
 	json_number(json, "process", publisher->process);
 	json_number(json, "since", publisher->since);
+	if (publisher->use == FILE_USE_UNKNOWN)
+		json_null(json, "at_work");
+	else
+		json_bool(json, "at_work", publisher->use == FILE_USE_WRITTEN);
 	json_end_object(json);
 }
 
@@ -280,8 +307,8 @@ static void list_text_head(const struct volume *volume, const struct list_space 
 		return;
 	printf("publisher   on "); /* killed, or at the superblock slot when the device failed, it leaves its record */
 	text_write(stdout, publisher->host, strlen(publisher->host));
-	printf(" since %s UTC process=%" PRIu64 ", at work or ended without finishing\n",
-	       text_time((int64_t)publisher->since, since), publisher->process);
+	printf(" since %s UTC process=%" PRIu64 ", %s\n", text_time((int64_t)publisher->since, since),
+	       publisher->process, list_use[publisher->use]);
 }
 
 static void list_text_version(const struct volume *volume, const struct version *v, const struct list_share *share,
@@ -372,6 +399,7 @@ int list_run(int argc, char **argv)
 	}
 	publisher.is_there =
 		publisher_read(&volume->array->source, 0, publisher.host, &publisher.process, &publisher.since);
+	publisher.use = list_find_use(volume);
 	(options.common.json ? list_json : list_text)(volume, &space, &publisher);
 	if (options.space && !options.common.json)
 		list_text_pins(&volume->catalogue, &space);

@@ -211,17 +211,36 @@ static int file_check_writable(int fd, const struct file_geometry *geometry, str
 	return 0;
 }
 
-/* One publisher at a time: O_EXCL guards a device (and refuses a mounted one), a lock guards a file.
- * A file without a name gets its lock for the time when it has one. */
+enum file_use file_use(int fd)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	if (fcntl(fd, F_OFD_GETLK, &lock) < 0 || lock.l_type == F_RDLCK)
+		return FILE_USE_UNKNOWN;
+	return lock.l_type == F_WRLCK ? FILE_USE_WRITTEN : FILE_USE_NONE;
+}
+
+static int file_refuse_locked(int fd, struct error *err)
+{
+	if (errno != EWOULDBLOCK)
+		return error_errno(err, "lock");
+	if (file_use(fd) == FILE_USE_WRITTEN)
+		return error_set(err, -EBUSY, "another publisher is at work, try again when it has ended");
+	return error_set(err, -EBUSY,
+			 "the kernel has it mounted, or a program that does not publish has it locked: 'losetup -a' "
+			 "and 'lslocks' show it, try again when it has ended");
+}
+
+/* One publisher at a time: O_EXCL guards a device (and refuses a mounted one), a lock guards a file. A device gets no
+ * such lock, which who may only read it could take first. The second lock keeps nobody out: it shows what file_use()
+ * finds. A file without a name gets its locks for the time when it has one. */
 static int file_claim(struct site *site, int fd, enum file_mode mode, bool is_device, struct error *err)
 {
-	if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
-		if (errno == EWOULDBLOCK)
-			return error_set(err, -EBUSY,
-					 "another publisher has it locked, or the kernel has it mounted: 'lslocks' and "
-					 "'losetup -a' show it, try again when it has ended");
-		return error_errno(err, "lock");
-	}
+	struct flock shown = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	if (!is_device && flock(fd, LOCK_EX | LOCK_NB) < 0)
+		return file_refuse_locked(fd, err);
+	(void)!fcntl(fd, F_OFD_SETLK, &shown);
 	/* Between open and lock its former holder may have removed or replaced it. */
 	return is_device || mode == FILE_UNNAMED ? 0 : site_name(site, fd, err);
 }

@@ -37,6 +37,11 @@ must_check int file_open_site(struct site *site, enum file_mode mode, struct fil
 /* A volume that another process opened with O_RDONLY and handed over; takes fd on success. */
 must_check int file_adopt(int fd, struct file_source **ret, struct error *err);
 void file_close(struct file_source *file);
+/* Whether a publisher has it open. It keeps a write lock (F_OFD_SETLK), which no descriptor for reading can take and
+ * every container sees; FILE_USE_UNKNOWN: a reader's lock was there first. Of a device this tells only of who opened
+ * the same node. */
+enum file_use { FILE_USE_UNKNOWN, FILE_USE_NONE, FILE_USE_WRITTEN };
+enum file_use file_use(int fd);
 /* Notes that a descriptor now leads to something else. Other threads may read everything but logical_block
  * meanwhile. */
 void file_note(struct file_geometry *geometry, const struct file_geometry *now);

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/interrupt.h"
 #include "base/log.h"
+#include "device/locker.h"
 #include "image/address.h"
 #include "volume/commit.h"
 
@@ -38,14 +39,23 @@ uint32_t transaction_first(const struct transaction *transaction)
 	return first;
 }
 
-/* The lock does not say who has it. */
+/* The lock does not say who has it. The record may be that of a publisher that was killed, if it is not one who has the
+ * lock. */
+static void transaction_find_holder(struct file_source *file, char who[HOLDER_TEXT_SIZE])
+{
+	if (file->geometry.is_block_device || file_use(file->fd) == FILE_USE_WRITTEN)
+		holder_read(&file->source, 0, who);
+	if (!who[0])
+		(void)locker_find(file->fd, who);
+}
+
 static int transaction_refuse(struct site *site, const struct error *why, struct error *err)
 {
 	char who[HOLDER_TEXT_SIZE] = "";
 	struct file_source *file;
 
 	if (why->code == -EBUSY && file_open_site(site, FILE_READ, &file, NULL) == 0) {
-		holder_read(&file->source, 0, who);
+		transaction_find_holder(file, who);
 		file_close(file);
 	}
 	return error_set(err, why->code, "%s%s%s", why->reason, who[0] ? ": " : "", who);

@@ -51,8 +51,8 @@ assert_eq "content of what stays" "$(datasetfsctl dump a one | sha256sum)" "$(da
 # The publishers of two members exclude each other.
 exec 9<>c
 flock 9
-assert_fails 1 "another publisher has it locked" mkdatasetfs a source
-assert_fails 1 "another publisher has it locked" datasetfsctl current b one
+assert_fails 1 "a program that does not publish has it locked" mkdatasetfs a source
+assert_fails 1 "a program that does not publish has it locked" datasetfsctl current b one
 exec 9>&-
 
 # Slips.

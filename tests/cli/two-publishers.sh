@@ -15,7 +15,7 @@ refused() {
     local who
     who="process $1 on $(hostname) since $SINCE"
     assert_fails 1 "$who" mkdatasetfs --progress none "$2" source
-    assert_fails 1 "another publisher has it" mkdatasetfs --progress none "$2" source
+    assert_fails 1 "another publisher" mkdatasetfs --progress none "$2" source
     assert_fails 1 "$who" datasetfsctl current "$2" v1
     assert_fails 1 "$who" datasetfsctl remove "$2" v1
 }
@@ -39,11 +39,41 @@ kill_publisher() {
     assert_eq "temporary files of a killed publisher" "$(find temporary -mindepth 1)" ""
 }
 
-# listed PROCESS VOLUME: the record does not say whether that one still works
+# listed PROCESS VOLUME HOW: the lock says whether that one still works; that of a device may be unseen
 listed() {
+    local how=$3
+    [ ! -b "$2" ] || [ "$how" = "at work" ] || how="at work or ended without finishing"
     assert_contains "list" "$(datasetfsctl list "$2" | grep '^publisher ')" "on $(hostname) since $SINCE"
-    assert_contains "list" "$(datasetfsctl list "$2")" "process=$1, at work or ended without finishing"
+    assert_contains "list" "$(datasetfsctl list "$2")" "process=$1, $how"
     assert_eq "list --json" "$(datasetfsctl list --json "$2" | json publisher.process)" "$1"
+}
+
+# reader_locks VOLUME: a lock of who may only read keeps nobody from a device; of a file, it is told who that is
+reader_locks() {
+    exec 9<"$1"
+    flock 9
+    if [ -b "$1" ]; then
+        pack "$1" source --label locked
+    else
+        assert_fails 1 "a program that does not publish has it locked" mkdatasetfs --progress none "$1" source
+        assert_fails 1 ": process $$ ('two-publishers.' of user $(id -u))" datasetfsctl current "$1" v1
+    fi
+    exec 9<&-
+}
+
+# elsewhere VOLUME WHO: another user in another mount namespace, who sees nothing but the file itself, is kept out, too
+elsewhere() {
+    local rc=0
+    : >seen
+    mkdir -p bin
+    cp "$(command -v mkdatasetfs)" bin/
+    chmod 666 "$1"
+    chmod 755 . bin source
+    # shellcheck disable=SC2016
+    "$LIB/mount-namespace" sh -c 'mount --bind "$1" seen && exec setpriv --reuid 65534 --regid 65534 --clear-groups \
+        bin/mkdatasetfs --progress none --temp-dir /tmp seen source' sh "$1" >out 2>err || rc=$?
+    assert_eq "status of a publisher elsewhere: $(cat err)" $rc 1
+    assert_contains "the line" "$(cat err)" "another publisher is at work, try again when it has ended: $2"
 }
 
 # round VOLUME
@@ -54,9 +84,10 @@ round() {
     start "$1" "$1"
     publisher=$PUBLISHER
     refused $publisher "$1"
-    listed $publisher "$1"
+    [ -b "$1" ] || ! can_mount || elsewhere "$1" "process $publisher on "
+    listed $publisher "$1" "at work"
     kill_publisher
-    listed $publisher "$1"
+    listed $publisher "$1" "ended without finishing"
 
     # Nothing to clean: one line says what happened, and everything works.
     assert_eq "the dump" "$(datasetfsctl dump "$1" | sha256sum)" "$before"
@@ -66,6 +97,7 @@ round() {
     mkdatasetfs --progress none --label last "$1" source >/dev/null 2>err || fail "publish: $(cat err)"
     assert_eq "a warning that is over" "$(cat err)" ""
     assert_eq "list of a volume at rest" "$(datasetfsctl list "$1" | grep -c '^publisher ')" 0
+    reader_locks "$1"
     datasetfsctl verify "$1" >/dev/null || fail "verify at the end"
 }
 

@@ -57,7 +57,8 @@ exec 9<>list
 mkdatasetfs --progress none --label slow --from-list list volume source >/dev/null 2>slow.err 9>&- &
 slow=$!
 wait_for 20 has_open mkdatasetfs $slow list || fail "the first publisher does not read its list: $(cat slow.err)"
-assert_fails 1 "another publisher has it locked" mkdatasetfs --progress none --label quick volume source
+assert_fails 1 "another publisher is at work, try again when it has ended: process $slow (" \
+    mkdatasetfs --progress none --label quick volume source
 echo file >&9
 exec 9>&-
 wait $slow || fail "the first publisher: $(cat slow.err)"

@@ -14,7 +14,8 @@ need_command cc setpriv python3
 seen() {
     sed -E -e "s|$PWD/||g" -e 's|/dev/loop[0-9]+|/dev/DISK|g' \
         -e 's/[0-9.]+ [KMG]iB/N MiB/g' -e 's/[0-9]+ bytes/N bytes/' \
-        -e 's/user [0-9]+/user N/g' -e 's/FUSE 7.26/FUSE N/' <<<"$1" >>messages
+        -e 's/user [0-9]+/user N/g' \
+        -e "s/process [0-9]+ \('[^']*'/process N ('PROGRAM'/" -e 's/FUSE 7.26/FUSE N/' <<<"$1" >>messages
 }
 
 # trouble STATUS MESSAGE COMMAND…: that status, and this line alone; * in it is anything
@@ -122,8 +123,9 @@ fi
 say "busy"
 exec 9<VOLUME
 flock -x 9
-trouble 1 "mkdatasetfs: volume 'VOLUME': another publisher has it locked, or the kernel has it mounted: 'lslocks' and \
-'losetup -a' show it, try again when it has ended" mkdatasetfs --progress none VOLUME SOURCE
+trouble 1 "mkdatasetfs: volume 'VOLUME': the kernel has it mounted, or a program that does not publish has it \
+locked: 'losetup -a' and 'lslocks' show it, try again when it has ended: process $$ ('troubles.sh' of user 0)" \
+    mkdatasetfs --progress none VOLUME SOURCE
 exec 9<&-
 truncate -s 32M DISK
 loop_device DISK
