@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "text.h"
 
@@ -14,6 +15,22 @@ struct health_mount {
 };
 
 #define HEALTH_SAY(TEXT, ...) (snprintf(TEXT, HEALTH_TEXT_SIZE, __VA_ARGS__), true)
+
+static bool health_outdated(const struct health_mount *mount, char *text)
+{
+	const char *label = mount->stats->label, *why = mount->stats->outdated;
+
+	if (!*why)
+		return false;
+	if (!strcmp(why, "reformatted"))
+		return HEALTH_SAY(text, "the volume was formatted anew, '%s' is lost: unmount '%s'", label,
+				  mount->point);
+	if (!strcmp(why, "moved"))
+		return HEALTH_SAY(text, "'%s' is no longer on the volume here, it was moved by compaction: "
+				  "'datasetfsctl switch %s %s'", label, mount->point, label);
+	return HEALTH_SAY(text, "'%s' is no longer on the volume: 'datasetfsctl switch %s' goes to the current version",
+			  label, mount->point);
+}
 
 static bool health_stalled(const struct health_mount *mount, char *text)
 {
@@ -86,6 +103,7 @@ static const struct {
 	const char *word;
 	bool (*tell)(const struct health_mount *mount, char *text);
 } health_kinds[] = {
+	{ "outdated", health_outdated },
 	{ "stalled", health_stalled },
 	{ "degraded", health_degraded },
 	{ "suspect", health_suspect },

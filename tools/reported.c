@@ -84,6 +84,13 @@ int reported_open(const char *mount, struct reported **ret, struct error *err)
 	return r;
 }
 
+void reported_refresh(const char *mount)
+{
+	auto_free char *text = NULL;
+
+	(void)!reported_read(mount, DSFS_CONTROL_CATALOGUE, &text, NULL); /* the daemon logs why it cannot */
+}
+
 void reported_close(struct reported *reported)
 {
 	if (!reported)
@@ -270,6 +277,8 @@ void reported_take(const struct reported *reported, struct reported_stats *ret)
 	stats.stalled_since = reported_when(stats.stalled_since);
 	stats.in_flight -= stats.in_flight > 0; /* our own request */
 	snprintf(stats.label, sizeof(stats.label), "%s", reported_string(reported->version, DSFS_CONTROL_LABEL));
+	snprintf(stats.outdated, sizeof(stats.outdated), "%s",
+		 reported_string(reported->stats, DSFS_CONTROL_OUTDATED));
 	stats.sequence = reported_number(reported->version, DSFS_CONTROL_SEQUENCE);
 	stats.files = reported_number(reported->version, DSFS_CONTROL_FILES);
 	stats.bytes = reported_number(reported->version, DSFS_CONTROL_BYTES);

@@ -42,6 +42,7 @@ struct reported_stats {
 	uint32_t first_suspect;             /* its number, if any is suspect */
 	bool is_protected;                  /* the next two are known: the volume has several members */
 	unsigned protected_percent, one_copy_percent;
+	char outdated[16];                  /* why the version is not on the volume any more; "": it is */
 	char degraded[256];                 /* which members are missing, in words; "": none */
 };
 
@@ -63,6 +64,9 @@ struct reported; /* both files, each read at one moment */
 /* Blocks for as long as the mount hangs. */
 must_check int reported_open(const char *mount, struct reported **ret, struct error *err);
 void reported_close(struct reported *reported);
+/* Has the daemon read the volume's catalogue, so that the next report knows what became of the version. Blocks for as
+ * long as the device hangs. */
+void reported_refresh(const char *mount);
 
 void reported_take(const struct reported *reported, struct reported_stats *ret);
 /* A text field of the version or of the daemon, by its name in datasetfs/control.h; "": it has no such field. */

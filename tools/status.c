@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/format.h"
 #include "base/log.h"
 #include "health.h"
@@ -22,7 +23,9 @@
 #include "top/probe.h"
 #include "verb.h"
 
-#define STATUS_PATIENCE 10 /* seconds */
+#define STATUS_PATIENCE 10 /* seconds for an answer, */
+#define STATUS_LOOK     2  /* and for one from the volume */
+#define STATUS_LEAVE    INT64_C(1000000000) /* ns: for the process that asked to let go of a mount that answers */
 
 static const struct option_spec status_table[] = { VERB_OPTION_JSON, { 0 } };
 
@@ -289,22 +292,40 @@ static int status_match(void *argument, const struct mounted *mounted, struct er
 	return mounted_copy(mounted, &wish->above, err);
 }
 
+static bool status_has_answer(struct probe *probe, int seconds)
+{
+	struct pollfd answer = { .fd = probe_fd(probe), .events = POLLIN };
+
+	return poll(&answer, 1, seconds * 1000) != 0;
+}
+
+/* Has the daemon look at the volume, unless reads of it wait already: the version may just have been removed. */
+static void status_look(struct probe *probe)
+{
+	struct probe_answer found;
+
+	if (probe_take(probe, &found, NULL) <= 0 || found.code < 0 || found.stats.stalled_since || found.stats.suspect)
+		return;
+	probe_ask_anew(probe);
+	(void)status_has_answer(probe, STATUS_LOOK);
+}
+
 /* Only checks that the daemon answers at all; if the answer is an error, the caller's own request reports it. */
 static int status_ask(const char *mount, struct error *err)
 {
 	struct probe *probe;
-	struct pollfd answer = { .events = POLLIN };
 	int r = probe_start(mount, &probe, err);
 
 	if (r < 0)
 		return r;
 	probe_ask(probe);
-	answer.fd = probe_fd(probe);
-	if (poll(&answer, 1, STATUS_PATIENCE * 1000) == 0)
+	if (status_has_answer(probe, STATUS_PATIENCE))
+		status_look(probe);
+	else
 		r = error_set(err, -ETIMEDOUT, "its daemon has not answered for %d s: if it hangs, %s %s', then mount "
 			      "again", STATUS_PATIENCE,
 			      geteuid() == 0 ? "'umount --force" : "kill it and 'fusermount3 -u", mount);
-	probe_stop(probe, 0);
+	probe_stop(probe, r == 0 ? clock_now() + STATUS_LEAVE : 0);
 	return r;
 }
 

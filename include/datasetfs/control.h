@@ -185,6 +185,10 @@ struct dsfs_prefetch {
 #define DSFS_CONTROL_SINGLE_PERCENT   "one_copy_percent" /* of them have one copy left, */
 #define DSFS_CONTROL_DEGRADED         "degraded"       /* which members are missing, in words, or null */
 #define DSFS_CONTROL_DAMAGED          "damaged"        /* places that are listed in the file damage */
+#define DSFS_CONTROL_OUTDATED         "outdated"       /* the served version is not on the volume any more, and reads
+						     * fail once its space is used again: "removed", "moved" (by
+						     * compaction; the mount does not follow), or "reformatted"
+						     * (the volume is another one); null: it is there */
 #define DSFS_CONTROL_STALLS           "stalls"         /* times that a read waited over 1 s for the device */
 #define DSFS_CONTROL_LONGEST_STALL    "longest_stall_seconds"
 #define DSFS_CONTROL_CLIENTS          "clients"        /* programs that read past the mount, connected now */

@@ -36,7 +36,8 @@ struct reader_counters {
 struct reader_place {
 	uint32_t member;
 	uint64_t offset, length;
-	const struct chunk *chunk; /* NULL: it is a page of block checksums */
+	const struct chunk *chunk; /* NULL: it is a page of block checksums, */
+	uint64_t page_sum;         /* which must have this sum */
 };
 
 /* Called on the reader's thread, before read_op.done. */

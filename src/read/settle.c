@@ -92,8 +92,17 @@ static int settle_missing(const struct read_op *op, int result, uint64_t needed,
 	return error_set(err, -EIO, "the device returned %d bytes, expected %" PRIu64, result, needed);
 }
 
+/* What a page must have, of which this is the fetch. */
+static uint64_t settle_page_sum(const struct read_op *op, const struct read_fetch *fetch)
+{
+	const struct read_page *page = (const void *)((const char *)fetch - offsetof(struct read_page, fetch));
+
+	return block_sums_page_sum(op->request.version.block_sums, page->number);
+}
+
 /* piece NULL: a page. The chunk is to blame, of which perhaps only a part was read. */
-static struct reader_place settle_place(const struct read_fetch *fetch, const struct read_piece *piece)
+static struct reader_place settle_place(const struct read_op *op, const struct read_fetch *fetch,
+					const struct read_piece *piece)
 {
 	const struct chunk *chunk = piece ? &piece->part.chunk : NULL;
 	uint64_t address = chunk ? chunk->address : fetch->address;
@@ -102,7 +111,8 @@ static struct reader_place settle_place(const struct read_fetch *fetch, const st
 				      .offset = fetch->io.offset + address_offset(address) -
 						address_offset(fetch->address),
 				      .length = chunk ? chunk->stored : DSFS_BLOCK,
-				      .chunk = chunk };
+				      .chunk = chunk,
+				      .page_sum = chunk ? 0 : settle_page_sum(op, fetch) };
 }
 
 /* Many devices report EIO both for a bad sector and for a failed path. While other reads of the member succeed, it
@@ -120,7 +130,7 @@ static void settle_tell(struct read_op *op, const struct read_fetch *fetch, cons
 			const struct error *err)
 {
 	const struct reader_events *events = op->reader->setup.events;
-	struct reader_place place = settle_place(fetch, piece);
+	struct reader_place place = settle_place(op, fetch, piece);
 	bool is_path = park_is_path_error(fetch->result);
 
 	if (is_path && events->copy_failed)

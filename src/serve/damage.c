@@ -14,8 +14,10 @@
 #define DAMAGE_SLOTS (2 * DAMAGE_MAX) /* of the table: half of them stay empty */
 
 struct damage_entry {
-	uint32_t member;
-	uint64_t offset, length, sum;
+	struct damage_place place;
+	uint64_t length;
+	uint64_t generation; /* its key */
+	bool is_page;
 	bool is_unreadable; /* otherwise it can be read, but the bytes are wrong */
 	char version[DSFS_LABEL_MAX + 1];
 	char reason[96];
@@ -50,15 +52,15 @@ void damage_free(struct damage *damage)
 }
 
 /* The slot of the place, or the empty slot where it goes. */
-static uint16_t *damage_slot(struct damage *damage, const struct reader_place *place)
+static uint16_t *damage_slot(struct damage *damage, uint32_t member, uint64_t offset)
 {
-	uint64_t hash = (place->offset ^ (uint64_t)place->member << 56) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t hash = (offset ^ (uint64_t)member << 56) * UINT64_C(0x9e3779b97f4a7c15);
 	uint32_t at = (uint32_t)(hash >> 32) % DAMAGE_SLOTS;
 	const struct damage_entry *entry;
 
 	for (; damage->slots[at]; at = (at + 1) % DAMAGE_SLOTS) {
 		entry = &damage->entries[damage->slots[at] - 1];
-		if (entry->member == place->member && entry->offset == place->offset)
+		if (entry->place.member == member && entry->place.offset == offset)
 			break;
 	}
 	return &damage->slots[at];
@@ -89,26 +91,86 @@ static void damage_copy(char *to, size_t size, const char *from)
 	to[i] = 0;
 }
 
-void damage_add(struct damage *damage, const struct reader_place *place, const char *version, const struct error *why)
+static struct damage_place damage_place_of(const struct reader_place *place)
 {
-	struct damage_entry *entry;
-	uint16_t *slot;
+	struct damage_place listed = { .member = place->member, .offset = place->offset };
 
-	pthread_mutex_lock(&damage->lock);
-	slot = damage_slot(damage, place);
+	listed.chunk = place->chunk ? *place->chunk : (struct chunk){ .sum = place->page_sum, .stored = DSFS_BLOCK,
+								      .length = DSFS_BLOCK, .codec = DSFS_CODEC_RAW };
+	return listed;
+}
+
+/* Under the lock. */
+static void damage_put(struct damage *damage, const struct reader_place *place, const struct generation *generation,
+		       const struct error *why)
+{
+	uint16_t *slot = damage_slot(damage, place->member, place->offset);
+	struct damage_entry *entry;
+
 	if (!*slot && damage_reserve(damage)) {
 		entry = &damage->entries[damage->count++];
-		*entry = (struct damage_entry){ .member = place->member, .offset = place->offset,
+		*entry = (struct damage_entry){ .place = damage_place_of(place),
 						.length = place->length,
-						.sum = place->chunk ? place->chunk->sum : 0,
+						.generation = generation->key,
+						.is_page = !place->chunk,
 						.is_unreadable = why->code != -EBADMSG };
-		damage_copy(entry->version, sizeof(entry->version), version);
+		damage_copy(entry->version, sizeof(entry->version), generation->version.label);
 		damage_copy(entry->reason, sizeof(entry->reason), why->reason);
 		*slot = (uint16_t)damage->count;
 	} else if (!*slot) {
 		damage->more++;
 	}
+}
+
+void damage_add(struct damage *damage, const struct reader_place *place, const struct generation *generation,
+		const struct error *why)
+{
+	pthread_mutex_lock(&damage->lock);
+	if (atomic_load(&generation->fate) == GENERATION_THERE)
+		damage_put(damage, place, generation, why);
 	pthread_mutex_unlock(&damage->lock);
+}
+
+/* Takes out the places of a version, or the one place when it is not NULL. */
+static void damage_take_out(struct damage *damage, uint64_t generation, const struct damage_place *place)
+{
+	uint32_t kept = 0;
+
+	pthread_mutex_lock(&damage->lock);
+	memset(damage->slots, 0, sizeof(damage->slots));
+	for (uint32_t i = 0; i < damage->count; i++) {
+		struct damage_entry entry = damage->entries[i];
+
+		if (place ? entry.place.member == place->member && entry.place.offset == place->offset :
+			    entry.generation == generation)
+			continue;
+		damage->entries[kept++] = entry;
+		*damage_slot(damage, entry.place.member, entry.place.offset) = (uint16_t)kept;
+	}
+	damage->count = kept;
+	pthread_mutex_unlock(&damage->lock);
+}
+
+void damage_forget(struct damage *damage, const struct generation *generation)
+{
+	damage_take_out(damage, generation->key, NULL);
+}
+
+void damage_drop(struct damage *damage, const struct damage_place *place)
+{
+	damage_take_out(damage, 0, place);
+}
+
+bool damage_get(struct damage *damage, uint32_t number, struct damage_place *ret)
+{
+	bool is_there;
+
+	pthread_mutex_lock(&damage->lock);
+	is_there = damage->count;
+	if (is_there)
+		*ret = damage->entries[number % damage->count].place;
+	pthread_mutex_unlock(&damage->lock);
+	return is_there;
 }
 
 uint64_t damage_count(struct damage *damage)
@@ -127,12 +189,12 @@ void damage_write(struct damage *damage, FILE *out)
 	for (uint32_t i = 0; i < damage->count; i++) {
 		const struct damage_entry *entry = &damage->entries[i];
 
-		fprintf(out, "%" PRIu32 "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\t", entry->member, entry->offset,
-			entry->length, entry->reason, entry->version);
-		if (entry->sum)
-			fprintf(out, "%016" PRIx64, entry->sum);
-		else
+		fprintf(out, "%" PRIu32 "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\t", entry->place.member,
+			entry->place.offset, entry->length, entry->reason, entry->version);
+		if (entry->is_page)
 			fputc('-', out);
+		else
+			fprintf(out, "%016" PRIx64, entry->place.chunk.sum);
 		fprintf(out, "\t%s\n", entry->is_unreadable ? "unreadable" : "wrong");
 	}
 	if (damage->more)

@@ -37,9 +37,9 @@ MEMBER = {"member_reads_total": "reads", "member_read_bytes_total": "bytes", "me
           "member_reads_in_flight": "in_flight"}
 HISTOGRAMS = {"read_duration_seconds": "read_latency_us", "device_read_duration_seconds": "device_latency_us"}
 # These have checks of their own here or in metrics.sh.
-OTHER = {"version_info", "version_files", "version_bytes", "daemon_info", "uptime_seconds", "cpu_seconds_total",
-         "open_versions", "lookups", "index_bytes", "block_checksum_bytes", "switch_pending", "requests_in_flight",
-         "requests_total"}
+OTHER = {"version_info", "version_files", "version_bytes", "version_outdated", "daemon_info", "uptime_seconds",
+         "cpu_seconds_total", "open_versions", "lookups", "index_bytes", "block_checksum_bytes", "switch_pending",
+         "requests_in_flight", "requests_total"}
 OF_MEMBERS = {"member_info", "member_state", "member_latency_seconds", "protected_ratio", "one_copy_ratio", "degraded"}
 
 
@@ -93,6 +93,9 @@ def check_own(metrics, stats):
         found = int(metrics.series.get(key, "0"))
         if not count - 2 <= found <= count:
             sys.exit(f"fail: {operation}: {found} requests, stats.json has {count} a moment later")
+    for reason in ("removed", "moved", "reformatted"):
+        found = metrics.value(f'datasetfs_version_outdated{{reason="{reason}"}}')
+        equal(f"outdated, {reason}", found, str(int(stats["outdated"] == reason)))
     labels = frozenset((name, stats[name]) for name in ("release", "channel", "io"))
     equal("daemon_info", metrics.series[("datasetfs_daemon_info", labels)], "1")
     if not 0 <= stats["uptime_seconds"] - float(metrics.value("datasetfs_uptime_seconds")) < 60:

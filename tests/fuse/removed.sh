@@ -1,10 +1,25 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: daemon channels in=asan
-# A mount whose version was removed, or moved by compaction: what it reads is right, or EIO once the space is used
-# again, and then the log says what became of the version; a switch mends it.
+# A mount whose version was removed, or moved by compaction: it says so at once, apart from damage. What it reads is
+# right, or EIO once the space is used again, and then the log says that too; a switch mends it.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
+. "$LIB/clock.sh"
+
+# verdict: what 'status' says first
+verdict() {
+    datasetfsctl status mnt | head -n 1
+}
+
+# outdated [REASON]: what the counters say, in both forms
+outdated() {
+    [ "$(stats mnt outdated)" = "${1:-None}" ] || return 1
+    for reason in removed moved reformatted; do
+        grep -q "^datasetfs_version_outdated{reason=\"$reason\"} $([ "$reason" != "${1:-}" ]; echo $?)\$" \
+            mnt/.datasetfs/metrics || return 1
+    done
+}
 
 # fill DIRECTORY COUNT SIZE [KEEP]: every KEEP-th file stays as it is
 fill() {
@@ -43,11 +58,22 @@ END
 fill one 60 50000
 fill two 60 50000
 pack volume one --label v1 --segment-size 1M
-mount_volume volume mnt
+by_clock mount_volume volume mnt
 pack volume two --label v2
+outdated || fail "outdated, before anything was removed"
 datasetfsctl remove volume v1 2>/dev/null >&2 || fail "remove v1"
 
-# Its bytes are still there.
+# Its bytes are still there. The daemon looks every 30 seconds, and 'status' has it look at once.
+outdated || fail "the daemon looks all the time"
+pass 31000
+line="version 'v1' is not on the volume any more (removed): what is read is right until its space is used again, "
+line+="switch '$PWD/mnt', sequence=1"
+wait_for 10 grep -qF "$line" daemon.log || fail "no line about the removal: $(cat daemon.log)"
+outdated removed || fail "not outdated: $(stats mnt outdated)"
+gone="outdated: 'v1' is no longer on the volume: 'datasetfsctl switch $PWD/mnt' goes to the current version"
+assert_eq "status after the removal" "$(verdict)" "$gone"
+datasetfsctl top --batch 1 mnt >text
+grep -q "/mnt .* outdated\$" text || fail "top: $(cat text)"
 cat mnt/f0 | cmp - one/f0 || fail "v1 right after it was removed"
 fill three 60 50000
 pack volume three --label v3
@@ -59,7 +85,11 @@ line+="switch '$PWD/mnt' to another one, sequence=1"
 wait_for 10 grep -q "$line" daemon.log || fail "no line about the removed version"
 read_all one mnt >/dev/null
 assert_eq "lines about it" "$(grep -c "was removed from the volume" daemon.log)" 1
+assert_eq "places that count as damage" "$(stats mnt damaged)" 0
+assert_eq "status after the space was used" "$(verdict)" "$gone"
+! datasetfsctl status mnt | grep -E '^(damage|errors):' || fail "a removal looks like damage"
 datasetfsctl switch mnt v2 >/dev/null || fail "switch"
+outdated || fail "outdated after the switch"
 assert_eq "failures after the switch" "$(read_all two mnt)" 0
 
 # Damage of a version that is there is only damage.
@@ -71,6 +101,7 @@ datasetfsctl switch mnt v2 >/dev/null || fail "switch to v2"
 ! cat mnt/f9 >/dev/null 2>&1 || fail "a damaged file is read"
 datasetfsctl switch mnt v3 >/dev/null || fail "the control thread does not answer"
 ! grep -q "version '.*' was" daemon.log || fail "damage is taken for a removal: $(cat daemon.log)"
+assert_eq "places that are damaged" "$(stats mnt damaged)" 1
 unmount mnt
 
 # Another host formats the volume: sequences begin anew there, so the mounted one is found again.
@@ -89,6 +120,9 @@ wait_for 10 grep -q "$line" daemon.log ||
 line="cannot follow the volume's current version, trying again: the volume was reformatted: "
 wait_for 10 grep -q "$line" daemon.log ||
     fail "no line about what cannot be followed: $(cat daemon.log)"
+assert_eq "status of a lost version" "$(verdict)" \
+    "outdated: the volume was formatted anew, 'v1' is lost: unmount '$PWD/mnt'"
+outdated reformatted || fail "not reformatted: $(stats mnt outdated)"
 unmount mnt
 
 # Compaction: most of v4 goes with v5, what v5 keeps is moved.
@@ -103,6 +137,9 @@ datasetfsctl remove volume v4 2>/dev/null >&2 || fail "remove v4"
 datasetfsctl compact --json volume >compact.json 2>/dev/null || fail "compact"
 [ "$(json segments compact.json)" -gt 0 ] || fail "nothing was compacted"
 cat mnt/f48 | cmp - four/f48 || fail "v5 right after it was moved"
+assert_eq "status after compaction" "$(verdict)" \
+    "outdated: 'v5' is no longer on the volume here, it was moved by compaction: 'datasetfsctl switch $PWD/mnt v5'"
+outdated moved || fail "not moved: $(stats mnt outdated)"
 pack volume three --label v6
 failed=$(read_all four mnt) || fail "v5 after its former space was overwritten: $failed"
 [ "$failed" -gt 5 ] || fail "only $failed files fail whose former space was overwritten"
@@ -110,7 +147,9 @@ line="version 'v5' was moved on the volume by compaction .*: switch '$PWD/mnt' t
 wait_for 10 grep -qE "$line" daemon.log ||
     fail "no line about the compaction"
 datasetfsctl switch mnt v5 >/dev/null || fail "switch to v5 where it lies now"
+grep -q "'$PWD/mnt' serves version 'v5' where it is now, moved by compaction" daemon.log || fail "$(cat daemon.log)"
 assert_eq "failures after the switch" "$(read_all four mnt)" 0
+outdated || fail "outdated after the switch to where it lies now"
 unmount mnt
 
 # A mount that follows goes along by itself.

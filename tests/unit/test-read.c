@@ -473,6 +473,7 @@ static void test_damage(void **state)
 static void test_a_full_list_of_damage(void **state)
 {
 	const struct error why = { .code = -EBADMSG, .reason = "a\tb\nc" };
+	struct generation listed = { .version.label = "v1", .key = 7 };
 	char *text = NULL;
 	size_t length = 0;
 	FILE *out = open_memstream(&text, &length);
@@ -480,14 +481,33 @@ static void test_a_full_list_of_damage(void **state)
 	(void)state;
 	for (uint64_t i = 0; i < 2 * (DAMAGE_MAX + 10); i++)
 		damage_add(serve.damage,
-			   &(struct reader_place){ .member = i % 3, .offset = i / 2 * 4096, .length = i / 2 + 1 }, "v1",
-			   &why);
+			   &(struct reader_place){ .member = i % 3, .offset = i / 2 * 4096, .length = i / 2 + 1 },
+			   &listed, &why);
 	assert_int_equal(damage_count(serve.damage), DAMAGE_MAX);
 	damage_write(serve.damage, out);
 	fclose(out);
 	assert_memory_equal(text, "0\t0\t1\ta b c\tv1\t-\twrong\n1\t0\t1\t", 25);
 	assert_non_null(strstr(text, "\n# the list is full: 4116 times something else was found\n"));
 	free(text);
+}
+
+static void test_damage_goes_with_its_version(void **state)
+{
+	const struct error why = { .code = -EBADMSG, .reason = "wrong" };
+	struct generation gone = { .version.label = "v1", .key = 1 }, other = { .version.label = "v2", .key = 2 };
+
+	(void)state;
+	for (uint64_t i = 0; i < 100; i++)
+		damage_add(serve.damage, &(struct reader_place){ .offset = i * 4096, .length = 1 },
+			   i % 4 ? &gone : &other, &why);
+	assert_int_equal(damage_count(serve.damage), 100);
+	atomic_store(&gone.fate, GENERATION_REMOVED);
+	damage_forget(serve.damage, &gone);
+	assert_int_equal(damage_count(serve.damage), 25);
+	for (uint64_t i = 0; i < 100; i++) /* a place is found again where it is listed */
+		damage_add(serve.damage, &(struct reader_place){ .offset = i * 4096, .length = 1 },
+			   i % 4 ? &gone : &other, &why);
+	assert_int_equal(damage_count(serve.damage), 25);
 }
 
 /* --- the way to the device fails --- */
@@ -1003,6 +1023,7 @@ int main(void)
 		READ_TEST(test_failures),
 		READ_TEST(test_damage),
 		READ_TEST(test_a_full_list_of_damage),
+		READ_TEST(test_damage_goes_with_its_version),
 		READ_TEST(test_path_errors_wait),
 		READ_TEST(test_no_bytes),
 		READ_TEST(test_other_errors_do_not_wait),

@@ -20,6 +20,9 @@
 
 static_assert(sizeof(struct probe_answer) <= PIPE_BUF, "an answer is written and read in one piece");
 
+#define PROBE_LOOK '?'
+#define PROBE_ANEW '!'
+
 struct probe {
 	pid_t process;   /* reaps itself */
 	int ask, answer; /* ends of pipes */
@@ -64,6 +67,8 @@ static void probe_main(const char *mount, int ask, int answer, pid_t parent)
 
 	probe_leave(ask, answer, parent);
 	while (read(0, &byte, 1) == 1) {
+		if (byte == PROBE_ANEW)
+			reported_refresh(mount);
 		probe_look(mount, &found);
 		if (write(1, &found, sizeof(found)) != (ssize_t)sizeof(found))
 			break;
@@ -138,10 +143,20 @@ void probe_stop(struct probe *probe, int64_t until)
 	free(probe);
 }
 
-void probe_ask(struct probe *probe)
+static void probe_send(struct probe *probe, char byte)
 {
 	if (!probe->is_asked)
-		probe->is_asked = write(probe->ask, "?", 1) == 1 || errno == EPIPE;
+		probe->is_asked = write(probe->ask, &byte, 1) == 1 || errno == EPIPE;
+}
+
+void probe_ask(struct probe *probe)
+{
+	probe_send(probe, PROBE_LOOK);
+}
+
+void probe_ask_anew(struct probe *probe)
+{
+	probe_send(probe, PROBE_ANEW);
 }
 
 bool probe_is_asked(const struct probe *probe)

@@ -24,6 +24,8 @@ void probe_stop(struct probe *probe, int64_t until);
 
 /* Asks for one more look, unless one is under way. */
 void probe_ask(struct probe *probe);
+/* The same, after the daemon has read the volume's catalogue. */
+void probe_ask_anew(struct probe *probe);
 bool probe_is_asked(const struct probe *probe); /* and has not answered */
 int probe_fd(const struct probe *probe);        /* readable when there is an answer */
 /* 1: an answer; 0: none yet; negative: the process has ended and the probe is useless. */

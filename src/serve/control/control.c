@@ -64,10 +64,8 @@ static int64_t control_look_after(struct control *control)
 	struct serve *serve = control->serve;
 	int64_t prune, listing, rejoin;
 
-	if (control->look && clock_now() >= control->look) {
-		follow_look(serve, &control->follow);
-		control->look = clock_now() + (int64_t)serve->options.follow * 1000000000;
-	}
+	if (clock_now() >= control->look)
+		control->look = follow_look(serve, &control->follow);
 	reopen_settle(serve); /* first: the others read the volume */
 	rejoin = rejoin_settle(serve);
 	stale_settle(serve);
@@ -109,9 +107,7 @@ int control_start(struct serve *serve, struct error *err)
 		return error_set(err, -ENOMEM, "no memory for the control thread");
 	control->serve = serve;
 	control->jobs_end = &control->jobs;
-	if (serve->options.follow)
-		control->look = clock_now() + (int64_t)serve->options.follow * 1000000000;
-	follow_begin(serve, &control->follow);
+	control->look = follow_begin(serve, &control->follow);
 	pthread_mutex_init(&control->lock, NULL);
 	serve->control = control;
 	r = pthread_create(&control->thread, NULL, control_main, control);

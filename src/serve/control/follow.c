@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the superblocks of all members at every check, and the catalogue only if one has changed. */
+/* Reads the superblocks of all members at every look, and the catalogue only if one has changed. */
 #include "serve/control/follow.h"
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "serve/control/switch.h"
+#include "serve/control/watchdog.h"
 #include "serve/opening/mounted.h"
 #include "serve/opening/open.h"
 
-void follow_begin(struct serve *serve, struct follow *follow)
+#define FOLLOW_PERIOD 30 /* seconds between two looks of a mount that does not follow */
+
+static int64_t follow_next(const struct serve *serve)
+{
+	unsigned period = serve->options.follow;
+
+	return clock_now() + (int64_t)(period ? period : FOLLOW_PERIOD) * 1000000000;
+}
+
+int64_t follow_begin(struct serve *serve, struct follow *follow)
 {
 	memcpy(follow->pointed, serve_current(serve)->version.uuid, sizeof(follow->pointed));
+	return follow_next(serve);
 }
 
 /* The current version, once when it became that: a switch by hand is not overruled by any other commit. Else the
@@ -41,7 +53,7 @@ static int follow_act(struct serve *serve, struct follow *follow, const struct s
 		      const struct catalogue *catalogue, struct error *err)
 {
 	const struct version *current = catalogue_current(catalogue), *goal = follow_goal(serve, follow, catalogue);
-	int r = goal ? follow_go(serve, goal, err) : 0;
+	int r = goal && serve->options.follow ? follow_go(serve, goal, err) : 0;
 
 	if (r < 0)
 		return r;
@@ -74,7 +86,7 @@ static int follow_try(struct serve *serve, struct follow *follow, struct error *
 	return r;
 }
 
-void follow_look(struct serve *serve, struct follow *follow)
+static void follow_current(struct serve *serve, struct follow *follow)
 {
 	static struct log_limit limit = { .burst = 2 };
 	struct error err = { 0 };
@@ -84,4 +96,22 @@ void follow_look(struct serve *serve, struct follow *follow)
 	atomic_store(&serve->follow_failed, r < 0);
 	if (r < 0 && log_allow(&limit, &suppressed))
 		log_error(&err, "cannot follow the volume's current version, trying again");
+}
+
+/* Nobody waits for this look, so it does not go to a device that hangs. */
+static void follow_glance(struct serve *serve, struct follow *follow)
+{
+	struct error err = { 0 };
+
+	if (!watchdog_stalls(serve->watchdog).since && follow_try(serve, follow, &err) < 0)
+		log_debug("cannot look at the catalogue: %s", err.reason);
+}
+
+int64_t follow_look(struct serve *serve, struct follow *follow)
+{
+	if (serve->options.follow)
+		follow_current(serve, follow);
+	else
+		follow_glance(serve, follow);
+	return follow_next(serve);
 }

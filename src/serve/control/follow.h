@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A mount that follows the volume's current version. For the control thread. */
+/* Looks at the volume's catalogue now and then: what became of the open versions, and for a mount that follows, which
+ * version is current. For the control thread. */
 #pragma once
 #include <stdint.h>
 
@@ -10,7 +11,8 @@ struct follow {
 	uint8_t pointed[16]; /* UUID of the version that was current in it */
 };
 
-/* From the version that is served. */
-void follow_begin(struct serve *serve, struct follow *follow);
-/* Looks at the volume, and switches when its current version is another one or was moved. */
-void follow_look(struct serve *serve, struct follow *follow);
+/* From the version that is served. Returns when to look first. */
+int64_t follow_begin(struct serve *serve, struct follow *follow);
+/* Looks at the volume, and notes what became of the open versions (mounted_read()). A mount that follows switches when
+ * the current version is another one or was moved. Returns when to look again, ns, monotonic. */
+int64_t follow_look(struct serve *serve, struct follow *follow);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The space of a removed version is overwritten some day; its chunks then fail their checks like damaged ones. */
+/* The space of a removed version is overwritten some day; its chunks then fail their checks like damaged ones. What
+ * became of a version is noted whenever anybody reads the catalogue (mounted_read()); here it is told once. */
 #include "serve/control/stale.h"
 
 #include <inttypes.h>
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "serve/damage.h"
 #include "serve/opening/mounted.h"
 #include "serve/serve.h"
 
@@ -47,16 +49,50 @@ static void stale_look(struct serve *serve, const struct generation *generation)
 	catalogue_free(&catalogue);
 }
 
+static void stale_look_soon(struct serve *serve, struct generation *generation)
+{
+	if (!atomic_exchange(&generation->maybe_stale, false) ||
+	    (generation->looked_at && clock_now() - generation->looked_at < STALE_PERIOD))
+		return;
+	generation->looked_at = clock_now();
+	stale_look(serve, generation);
+}
+
+/* A mount that follows goes along with what was moved. */
+const char *stale_word(struct serve *serve)
+{
+	static const char *const words[] = { NULL, "removed", "moved", "reformatted" };
+	enum generation_fate fate = atomic_load(&serve_current(serve)->fate);
+
+	if (fate == GENERATION_MOVED && serve->options.follow && !atomic_load(&serve->follow_failed))
+		return NULL;
+	return words[fate];
+}
+
+static void stale_tell(struct serve *serve, struct generation *generation)
+{
+	enum generation_fate fate = atomic_load(&generation->fate);
+
+	if (fate == generation->told)
+		return;
+	generation->told = fate;
+	if (fate != GENERATION_THERE)
+		damage_forget(serve->damage, generation);
+	if (generation == serve_current(serve) && stale_word(serve))
+		log_warn("version '%s' is not on the volume any more (%s): what is read is right until its space is "
+			 "used again, switch '%s', sequence=%" PRIu64, generation->version.label, stale_word(serve),
+			 serve->options.mountpoint, generation->sequence);
+}
+
 void stale_settle(struct serve *serve)
 {
 	struct generation *generation;
 
 	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
 		generation = atomic_load(&serve->generations.slots[i]);
-		if (!generation || !atomic_exchange(&generation->maybe_stale, false) ||
-		    (generation->looked_at && clock_now() - generation->looked_at < STALE_PERIOD))
+		if (!generation)
 			continue;
-		generation->looked_at = clock_now();
-		stale_look(serve, generation);
+		stale_look_soon(serve, generation);
+		stale_tell(serve, generation);
 	}
 }

@@ -13,6 +13,7 @@
  * Nodes of the old version have other numbers, so what is open stays what it was. */
 #include "serve/control/switch.h"
 
+#include <string.h>
 #include <time.h>
 
 #include "base/log.h"
@@ -45,6 +46,18 @@ static int switch_current(struct serve *serve, struct generation *generation, st
 	return error_pass(err, r, &why);
 }
 
+static void switch_log(const struct serve *serve, const struct generation *old, const struct generation *generation)
+{
+	const char *mountpoint = serve->options.mountpoint, *label = generation->version.label;
+
+	if (!memcmp(old->version.uuid, generation->version.uuid, sizeof(old->version.uuid)))
+		log_info("'%s' serves version '%s' where it is now, moved by compaction", mountpoint, label);
+	else if (!strcmp(old->version.label, label))
+		log_info("'%s' serves version '%s', previously another one of this label", mountpoint, label);
+	else
+		log_info("'%s' serves version '%s', previously '%s'", mountpoint, label, old->version.label);
+}
+
 int switch_to(struct serve *serve, struct generation *generation, struct error *err)
 {
 	struct generation *old = serve_current(serve);
@@ -59,7 +72,6 @@ int switch_to(struct serve *serve, struct generation *generation, struct error *
 	atomic_store(&serve->serving_since, (uint64_t)time(NULL));
 	if (serve->generations.prepared == generation)
 		serve->generations.prepared = NULL;
-	log_info("'%s' serves version '%s', previously '%s'", serve->options.mountpoint, generation->version.label,
-		 old->version.label);
+	switch_log(serve, old, generation);
 	return 0;
 }

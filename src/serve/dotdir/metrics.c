@@ -11,6 +11,7 @@
 #include "base/label.h"
 #include "image/block_sums.h"
 #include "serve/clients/clients.h"
+#include "serve/control/stale.h"
 #include "serve/control/watchdog.h"
 #include "serve/damage.h"
 #include "serve/dotdir/protection.h"
@@ -105,6 +106,19 @@ static void metrics_switches(struct serve *serve, FILE *out)
 		       "1 while a switch is not done yet, or with follow= while the volume's current version cannot be "
 		       "told or opened.",
 		       !is_announced || atomic_load(&serve->follow_failed));
+}
+
+/* Writes a series for each reason, so that a rule can say what to do. */
+static void metrics_outdated(struct serve *serve, FILE *out)
+{
+	static const char *const reasons[] = { "removed", "moved", "reformatted" };
+	const char *word = stale_word(serve);
+
+	metrics_family(out, "version_outdated", "gauge",
+		       "1 for the reason why the version is not on the volume any more.");
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+		fprintf(out, "datasetfs_version_outdated{reason=\"%s\"} %d\n", reasons[i],
+			word && !strcmp(word, reasons[i]));
 }
 
 /* ---- counters ---- */
@@ -356,6 +370,7 @@ void metrics_write(struct serve *serve, FILE *out)
 	metrics_daemon(serve, out);
 	metrics_open_versions(serve, out);
 	metrics_switches(serve, out);
+	metrics_outdated(serve, out);
 	metrics_requests(serve, out);
 	metrics_simple(serve, out);
 	metrics_histogram(serve, out, "read_duration_seconds", "Time from the arrival of a READ to its reply.",

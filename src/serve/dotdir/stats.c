@@ -12,6 +12,7 @@
 #include "serve/ahead/ahead.h"
 #include "serve/ahead/wishes.h"
 #include "serve/clients/clients.h"
+#include "serve/control/stale.h"
 #include "serve/control/watchdog.h"
 #include "serve/damage.h"
 #include "serve/dotdir/protection.h"
@@ -254,6 +255,16 @@ static void stats_members(const struct serve *serve, struct json *json)
 	json_number(json, DSFS_CONTROL_DAMAGED, damage_count(serve->damage));
 }
 
+static void stats_outdated(struct serve *serve, struct json *json)
+{
+	const char *word = stale_word(serve);
+
+	if (word)
+		json_string(json, DSFS_CONTROL_OUTDATED, word);
+	else
+		json_null(json, DSFS_CONTROL_OUTDATED);
+}
+
 static void stats_stalls(const struct serve *serve, struct json *json)
 {
 	struct watchdog_stalls stalls = watchdog_stalls(serve->watchdog);
@@ -296,6 +307,7 @@ void stats_write(struct serve *serve, struct json *json)
 	stats_reads_ahead(serve, json);
 	stats_stalls(serve, json);
 	stats_members(serve, json);
+	stats_outdated(serve, json);
 	protection_write(serve, json);
 	stats_clients(serve, json);
 	stats_buckets(serve, json, DSFS_CONTROL_READ_LATENCY, offsetof(struct counters, read_latency.buckets));

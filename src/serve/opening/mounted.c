@@ -57,6 +57,7 @@ static int mounted_check_volume(struct serve *serve, const struct superblock *su
 	}
 	if (!mounted_is_other(serve, super))
 		return 0;
+	generations_compare(&serve->generations, NULL);
 	format_uuid(super->volume_uuid, found);
 	format_uuid(serve->volume_uuid, expected);
 	return error_set(err, -ESTALE, "the volume was reformatted: its UUID is %s, expected %s", found, expected);
@@ -96,6 +97,8 @@ int mounted_read(struct serve *serve, struct superblock *ret_super, struct catal
 	if (r < 0)
 		return r;
 	mounted_remember(serve, ret_super->sequence);
+	if (ret_super->sequence == atomic_load(&serve->newest))
+		generations_compare(&serve->generations, ret);
 	for (uint32_t i = 0; i < ret->members.count; i++)
 		if (ret->members.list[i].missing_from)
 			serve_note_degraded(serve);

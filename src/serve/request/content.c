@@ -59,7 +59,7 @@ static void content_report(const struct content *content, const struct chunk *ch
 
 static void content_note(const struct content *content, const struct reader_place *place, const struct error *err)
 {
-	damage_add(content->worker->serve->damage, place, content->generation->version.label, err);
+	damage_add(content->worker->serve->damage, place, content->generation, err);
 }
 
 static void content_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
@@ -70,8 +70,9 @@ static void content_failed(struct read_op *op, const struct chunk *chunk, const 
 	content_report(content, chunk, err);
 	if (chunk && error_is_damage(err->code) && !chunk_is_inline(chunk)) {
 		members_copies(&content->generation->index->members, chunk->address, copies);
-		content_note(content, &(struct reader_place){ address_member(copies[0]), address_offset(copies[0]),
-							      chunk->stored, chunk }, err);
+		content_note(content, &(struct reader_place){ .member = address_member(copies[0]),
+							      .offset = address_offset(copies[0]),
+							      .length = chunk->stored, .chunk = chunk }, err);
 	}
 	generations_mark_stale(&content->worker->serve->generations, content->generation);
 }

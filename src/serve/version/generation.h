@@ -18,6 +18,15 @@
 
 #define GENERATION_GONE (UINT64_C(1) << 63) /* in lookups: nothing keeps it any more, and nothing can */
 
+/* What the volume has become of it. In all but the first its space may be used again: its reads then fail like those of
+ * damaged content. */
+enum generation_fate {
+	GENERATION_THERE,
+	GENERATION_REMOVED,
+	GENERATION_MOVED,       /* by compaction: the same version has another sequence */
+	GENERATION_REFORMATTED, /* the volume is another one */
+};
+
 struct generation {
 	struct version version; /* a copy, without most of its lists */
 	uint64_t sequence;
@@ -29,7 +38,9 @@ struct generation {
 	uint32_t hidden_mode; /* bits of modes that the mount does not show; of directories too: they count in a copy */
 	_Atomic uint64_t uses;    /* requests in work and the owner */
 	_Atomic uint64_t lookups; /* entries given to the kernel and not forgotten */
+	_Atomic(enum generation_fate) fate; /* by the catalogue that was read last; see generations_compare() */
 	_Atomic bool maybe_stale; /* a read of it failed; see control/stale.c */
+	enum generation_fate told; /* the control thread's: the fate that it has dealt with */
 	bool is_visited;          /* opened for a visitor who may not switch the mount, */
 	uint32_t visitor;         /* this user; both constant once it is in the table */
 	int64_t looked_at;        /* the control thread's: when it was last looked for on the volume; ns, monotonic */

@@ -63,6 +63,34 @@ void generations_mark_stale(struct generations *generations, struct generation *
 		wake_up(generations->wake);
 }
 
+static enum generation_fate generations_fate(const struct generation *generation, const struct catalogue *catalogue)
+{
+	if (!catalogue)
+		return GENERATION_REFORMATTED;
+	if (catalogue_holds(catalogue, generation->sequence, generation->version.uuid))
+		return GENERATION_THERE;
+	return catalogue_by_uuid(catalogue, generation->version.uuid) ? GENERATION_MOVED : GENERATION_REMOVED;
+}
+
+void generations_compare(struct generations *generations, const struct catalogue *catalogue)
+{
+	enum generation_fate fate;
+	struct generation *generation;
+	bool has_changed = false;
+
+	pthread_mutex_lock(&generations->lock);
+	for (unsigned i = 0; i < GENERATIONS_MAX; i++) {
+		generation = atomic_load(&generations->slots[i]);
+		if (!generation)
+			continue;
+		fate = generations_fate(generation, catalogue);
+		has_changed |= atomic_exchange(&generation->fate, fate) != fate;
+	}
+	pthread_mutex_unlock(&generations->lock);
+	if (has_changed && generations->wake)
+		wake_up(generations->wake);
+}
+
 struct generation *generations_get(struct generations *generations, uint64_t sequence, bool hold)
 {
 	struct generation *generation;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/wake.h"
+#include "image/catalogue.h"
 #include "serve/version/generation.h"
 
 #define GENERATIONS_MAX 256u /* a power of two */
@@ -70,6 +71,9 @@ void generations_forget(struct generations *generations, struct generation *gene
 /* A read of it failed for good: the reaping thread is to look whether it is still on the volume. Any thread, in a
  * section or with a use of it. */
 void generations_mark_stale(struct generations *generations, struct generation *generation);
+
+/* Notes what became of each version by the volume's newest catalogue; NULL: another volume is there. Any thread. */
+void generations_compare(struct generations *generations, const struct catalogue *catalogue);
 
 /* generations_find() under the lock; with hold a lookup of it is counted. Any thread. */
 struct generation *generations_get(struct generations *generations, uint64_t sequence, bool hold);
