@@ -8,6 +8,8 @@
 
 #include "text.h"
 
+#define HEALTH_RECENT 300 /* seconds in which a failed read is a problem, as for the alerts */
+
 struct health_mount {
 	const struct reported_stats *stats;
 	const char *point;
@@ -76,27 +78,77 @@ static bool health_damaged(const struct health_mount *mount, char *text)
 			  mount->stats->damaged, mount->stats->damaged == 1 ? "" : "s", mount->point);
 }
 
+static uint64_t health_failures(const struct reported_stats *stats)
+{
+	return stats->read_failures + stats->client_read_failures;
+}
+
+static uint64_t health_device(const struct reported_stats *stats)
+{
+	return stats->device_errors + stats->client_device_errors;
+}
+
+static uint64_t health_sums(const struct reported_stats *stats)
+{
+	return stats->checksum_failures + stats->client_checksum_failures;
+}
+
+/* ", the last 12 s ago"; nothing when the daemon is an older one and does not say when it was. */
+static const char *health_ago(uint64_t last, int64_t now, char text[64])
+{
+	int64_t seconds = now > (int64_t)last ? now - (int64_t)last : 0;
+	char span[TEXT_SPAN_SIZE];
+
+	text[0] = 0;
+	if (last)
+		snprintf(text, 64, ", the last %s ago", text_span((double)seconds, span));
+	return text;
+}
+
+static bool health_is_recent(uint64_t last, int64_t now)
+{
+	return !last || now - (int64_t)last < HEALTH_RECENT;
+}
+
 static bool health_failed(const struct health_mount *mount, char *text)
 {
 	const struct reported_stats *stats = mount->stats;
-	uint64_t reads = stats->read_failures + stats->client_read_failures;
+	uint64_t reads = health_failures(stats);
+	char ago[64];
 
-	return reads &&
-	       HEALTH_SAY(text, "%" PRIu64 " read%s failed for good since the mount", reads, reads == 1 ? "" : "s");
+	if (!reads || !health_is_recent(stats->last_failure, mount->now))
+		return false;
+	return HEALTH_SAY(text, "%" PRIu64 " read%s failed for good since the mount%s", reads, reads == 1 ? "" : "s",
+			  health_ago(stats->last_failure, mount->now, ago));
 }
 
 /* Failures that did no harm: another copy answered, or the second try succeeded. */
 static bool health_repeated(const struct health_mount *mount, char *text)
 {
 	const struct reported_stats *stats = mount->stats;
-	uint64_t device = stats->device_errors + stats->client_device_errors;
-	uint64_t sums = stats->checksum_failures + stats->client_checksum_failures;
+	char ago[64];
 
-	if (!device && !sums)
+	if (!health_device(stats) && !health_sums(stats))
+		return false;
+	if (*stats->outdated || !health_is_recent(stats->last_error, mount->now)) /* the first explains them */
 		return false;
 	return HEALTH_SAY(text,
-			  "%" PRIu64 " reads of the device failed, %" PRIu64 " sums did not match since the mount",
-			  device, sums);
+			  "%" PRIu64 " reads of the device failed, %" PRIu64 " sums did not match since the mount%s",
+			  health_device(stats), health_sums(stats), health_ago(stats->last_error, mount->now, ago));
+}
+
+bool health_earlier(const struct reported_stats *stats, int64_t now, char text[HEALTH_TEXT_SIZE])
+{
+	uint64_t last = stats->last_failure > stats->last_error ? stats->last_failure : stats->last_error;
+	uint64_t errors = health_device(stats) + health_sums(stats), reads = health_failures(stats);
+	char ago[64];
+
+	if ((!errors && !reads) || health_is_recent(last, now))
+		return false;
+	health_ago(last, now, ago);
+	if (reads)
+		return HEALTH_SAY(text, "%" PRIu64 " read%s failed earlier%s", reads, reads == 1 ? "" : "s", ago);
+	return HEALTH_SAY(text, "%" PRIu64 " error%s earlier%s", errors, errors == 1 ? "" : "s", ago);
 }
 
 static const struct {

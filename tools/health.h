@@ -14,6 +14,9 @@ struct health_trouble {
 	char text[HEALTH_TEXT_SIZE]; /* and what that means here */
 };
 
+/* Failed reads and errors that are over: "7 errors earlier, the last 10 min 3 s ago". False: there were none, or they
+ * are a problem yet. */
+bool health_earlier(const struct reported_stats *stats, int64_t now, char text[HEALTH_TEXT_SIZE]);
 /* Problem number index, the worst first; false: there are no more. mount: its mountpoint; now: seconds since 1970. */
 bool health_trouble(const struct reported_stats *stats, const char *mount, int64_t now, size_t index,
 		    struct health_trouble *ret);

@@ -215,6 +215,8 @@ static const struct {
 	{ DSFS_CONTROL_CHECKSUM_FAILURE, REPORTED_AT(checksum_failures) },
 	{ DSFS_CONTROL_RETRIES, REPORTED_AT(retries) },
 	{ DSFS_CONTROL_READ_FAILURES, REPORTED_AT(read_failures) },
+	{ DSFS_CONTROL_LAST_FAILURE, REPORTED_AT(last_failure) },
+	{ DSFS_CONTROL_LAST_ERROR, REPORTED_AT(last_error) },
 	{ DSFS_CONTROL_DAMAGED, REPORTED_AT(damaged) },
 	{ DSFS_CONTROL_AHEAD_FILES, REPORTED_AT(ahead_files) },
 	{ DSFS_CONTROL_PREFETCH_FILES, REPORTED_AT(prefetch_files) },
@@ -275,6 +277,8 @@ void reported_take(const struct reported *reported, struct reported_stats *ret)
 			reported_number(reported->stats, reported_counters[i].key);
 	stats.serving_since = reported_when(stats.serving_since);
 	stats.stalled_since = reported_when(stats.stalled_since);
+	stats.last_failure = reported_when(stats.last_failure);
+	stats.last_error = reported_when(stats.last_error);
 	stats.in_flight -= stats.in_flight > 0; /* our own request */
 	snprintf(stats.label, sizeof(stats.label), "%s", reported_string(reported->version, DSFS_CONTROL_LABEL));
 	snprintf(stats.outdated, sizeof(stats.outdated), "%s",

@@ -59,23 +59,6 @@ static const char *status_plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
-#define STATUS_SPAN_SIZE 32
-/* "2 d 3 h", "4 min", "12 s": the two largest units. */
-static const char *status_span(double seconds, char text[STATUS_SPAN_SIZE])
-{
-	uint64_t s = seconds > 0 ? (uint64_t)seconds : 0, minutes = s / 60, hours = minutes / 60, days = hours / 24;
-
-	if (days)
-		snprintf(text, STATUS_SPAN_SIZE, "%" PRIu64 " d %" PRIu64 " h", days, hours % 24);
-	else if (hours)
-		snprintf(text, STATUS_SPAN_SIZE, "%" PRIu64 " h %" PRIu64 " min", hours, minutes % 60);
-	else if (minutes)
-		snprintf(text, STATUS_SPAN_SIZE, "%" PRIu64 " min %" PRIu64 " s", minutes, s % 60);
-	else
-		snprintf(text, STATUS_SPAN_SIZE, "%" PRIu64 " s", s);
-	return text;
-}
-
 /* --- what is wrong, or that nothing is --- */
 
 /* The mount table keeps saying what was mounted, even after a switch; so the mount is asked what it serves. */
@@ -83,12 +66,15 @@ static void status_verdict(const struct mounted *mounted, const struct reported 
 			   const struct reported_stats *stats)
 {
 	const char *volume = reported_text(reported, DSFS_CONTROL_VOLUME);
+	char earlier[HEALTH_TEXT_SIZE] = "";
 	struct health_trouble trouble;
 	size_t count = 0;
 
 	for (; health_trouble(stats, mounted->point, time(NULL), count, &trouble); count++)
 		text_print("%s: %s\n", trouble.word, trouble.text);
-	printf("%s'", count ? "" : "healthy: ");
+	if (!count)
+		printf("healthy%s%s: ", health_earlier(stats, time(NULL), earlier) ? "; " : "", earlier);
+	putchar('\'');
 	text_write(stdout, mounted->point, strlen(mounted->point));
 	printf("' serves version '");
 	text_write(stdout, stats->label, strlen(stats->label));
@@ -111,13 +97,13 @@ static void status_old_versions(const struct reported *reported)
 
 static void status_version(const struct reported *reported, const struct reported_stats *stats)
 {
-	char size[SIZE_TEXT_SIZE], when[TEXT_TIME_SIZE], span[STATUS_SPAN_SIZE];
+	char size[SIZE_TEXT_SIZE], when[TEXT_TIME_SIZE], span[TEXT_SPAN_SIZE];
 
 	printf("\nversion\n");
 	status_say("label", "%s, sequence %" PRIu64, stats->label, stats->sequence);
 	if (stats->serving_since)
 		status_say("served", "for %s, since %s UTC, after %" PRIu64 " switch%s",
-			   status_span(difftime(time(NULL), (time_t)stats->serving_since), span),
+			   text_span(difftime(time(NULL), (time_t)stats->serving_since), span),
 			   text_time((int64_t)stats->serving_since, when), stats->switches,
 			   stats->switches == 1 ? "" : "es");
 	status_say("content", "%" PRIu64 " file%s, %s", stats->files, status_plural(stats->files),
@@ -136,11 +122,11 @@ static void status_version(const struct reported *reported, const struct reporte
 static void status_daemon(const struct reported *reported, const struct reported_stats *stats)
 {
 	const char *reason = reported_text(reported, DSFS_CONTROL_IO_REASON);
-	char span[STATUS_SPAN_SIZE], size[SIZE_TEXT_SIZE];
+	char span[TEXT_SPAN_SIZE], size[SIZE_TEXT_SIZE];
 
 	printf("\ndaemon\n");
 	status_say("process", "%" PRIu64 ", release %s, up for %s", stats->pid,
-		   reported_text(reported, DSFS_CONTROL_RELEASE), status_span(stats->uptime, span));
+		   reported_text(reported, DSFS_CONTROL_RELEASE), text_span(stats->uptime, span));
 	status_say("requests by", "%s, %" PRIu64 " worker%s, buffers up to %s",
 		   reported_text(reported, DSFS_CONTROL_CHANNEL), stats->workers, status_plural(stats->workers),
 		   format_size(stats->buffer_budget, size));
@@ -182,11 +168,11 @@ static void status_served(const struct reported_stats *stats)
 
 static void status_trouble(const struct reported_stats *stats)
 {
-	char span[STATUS_SPAN_SIZE];
+	char span[TEXT_SPAN_SIZE];
 
 	if (stats->stalls)
 		status_say("stalls", "%" PRIu64 ", the longest for %s", stats->stalls,
-			   status_span(stats->longest_stall, span));
+			   text_span(stats->longest_stall, span));
 	else
 		status_say("stalls", "none");
 	status_say("errors", "%" PRIu64 " read%s failed for good, %" PRIu64 " device read%s failed, %" PRIu64

@@ -102,6 +102,21 @@ const char *text_time(int64_t seconds, char text[TEXT_TIME_SIZE])
 	return text;
 }
 
+const char *text_span(double seconds, char text[TEXT_SPAN_SIZE])
+{
+	uint64_t s = seconds > 0 ? (uint64_t)seconds : 0, minutes = s / 60, hours = minutes / 60, days = hours / 24;
+
+	if (days)
+		snprintf(text, TEXT_SPAN_SIZE, "%" PRIu64 " d %" PRIu64 " h", days, hours % 24);
+	else if (hours)
+		snprintf(text, TEXT_SPAN_SIZE, "%" PRIu64 " h %" PRIu64 " min", hours, minutes % 60);
+	else if (minutes)
+		snprintf(text, TEXT_SPAN_SIZE, "%" PRIu64 " min %" PRIu64 " s", minutes, s % 60);
+	else
+		snprintf(text, TEXT_SPAN_SIZE, "%" PRIu64 " s", s);
+	return text;
+}
+
 const char *text_type(uint32_t mode)
 {
 	if (S_ISDIR(mode))

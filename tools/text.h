@@ -20,6 +20,10 @@ void text_print_to(FILE *out, const char *fmt, ...) printf_like(2, 3);
 /* "2026-11-21 03:18:00", in UTC. Returns text. */
 const char *text_time(int64_t seconds, char text[TEXT_TIME_SIZE]);
 
+#define TEXT_SPAN_SIZE 32
+/* "2 d 3 h", "4 min 5 s", "12 s": the two largest units. Returns text. */
+const char *text_span(double seconds, char text[TEXT_SPAN_SIZE]);
+
 /* An attribute as a JSON object: each() of inode_xattrs(), whose argument is a struct json. */
 int text_json_xattr(void *argument, struct span name, struct span value);
 

@@ -146,6 +146,10 @@ struct dsfs_prefetch {
 						     * a read ahead that failed, as its READ finds it again */
 #define DSFS_CONTROL_RETRIES          "retries"        /* device reads that were repeated */
 #define DSFS_CONTROL_READ_FAILURES    "read_failures"  /* READs answered with EIO, also at the deadline */
+#define DSFS_CONTROL_LAST_FAILURE     "last_failure"   /* when read_failures or client_read_failures grew last, seconds
+						     * since 1970; 0: neither did */
+#define DSFS_CONTROL_LAST_ERROR       "last_error"     /* the same of device_errors and checksum_failures, and of those
+						     * that clients report */
 #define DSFS_CONTROL_CACHE_HITS       "cache_hits"     /* chunks found in the chunk cache */
 #define DSFS_CONTROL_SUMS_READS       "block_checksum_reads" /* pages of block checksums read; device_reads
 						     * counts them too */
@@ -174,7 +178,8 @@ struct dsfs_prefetch {
 #define DSFS_CONTROL_MEMBER           "member"         /* its number, */
 #define DSFS_CONTROL_MEMBER_NAME      "name"           /* the path or identity by which it was found, or null, */
 #define DSFS_CONTROL_MEMBER_STATE     "state"          /* "ok"; "suspect": it is silent or fails, and a copy is read
-								where there is one; "missing", or stale, */
+								where there is one; "missing": what is in
+								its place is not the member, or it is stale, */
 #define DSFS_CONTROL_MEMBER_READS     "reads"          /* device reads that ended, */
 #define DSFS_CONTROL_MEMBER_BYTES     "bytes"          /* their bytes, */
 #define DSFS_CONTROL_MEMBER_ERRORS    "errors"         /* those that failed, */

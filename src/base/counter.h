@@ -3,6 +3,7 @@
 #pragma once
 #include <stdatomic.h>
 #include <stdint.h>
+#include <time.h>
 
 #include "base/clock.h"
 
@@ -14,6 +15,12 @@ typedef _Atomic uint64_t counter64;
 static inline void counter_add(counter64 *counter, uint64_t n)
 {
 	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n, memory_order_relaxed);
+}
+
+/* Notes when something happened last: seconds since 1970. */
+static inline void counter_stamp(counter64 *counter)
+{
+	atomic_store_explicit(counter, (uint64_t)time(NULL), memory_order_relaxed);
 }
 
 struct counter_times {

@@ -49,8 +49,14 @@ static void read_end(struct read_op *op, int64_t result)
 	bool is_counted = result >= 0 || result == -ECANCELED || !op->request.is_ahead;
 
 	atomic_store_explicit(&op->waiting_since, 0, memory_order_relaxed);
-	counter_add(&counters->checksum_failures, is_counted ? op->mismatches : 0);
-	counter_add(&counters->failures, is_counted && result < 0 && result != -ECANCELED);
+	if (is_counted && op->mismatches) {
+		counter_add(&counters->checksum_failures, op->mismatches);
+		counter_stamp(&counters->error_at);
+	}
+	if (is_counted && result < 0 && result != -ECANCELED) {
+		counter_add(&counters->failures, 1);
+		counter_stamp(&counters->failed_at);
+	}
 	op->request.done(op, result);
 }
 

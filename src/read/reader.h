@@ -27,6 +27,8 @@ struct reader_options {
 struct reader_counters {
 	counter64 device_reads, device_bytes, device_errors;
 	counter64 checksum_failures, retries, failures;
+	counter64 failed_at, error_at; /* when failures grew last, and when one of device_errors and checksum_failures
+					* did; seconds since 1970 */
 	counter64 cache_hits;
 	counter64 block_sums_reads, block_sums_hits, block_sums_failures;
 	struct counter_times device_latency;

@@ -87,6 +87,7 @@ static int settle_missing(const struct read_op *op, int result, uint64_t needed,
 	if (result >= 0 && (uint64_t)result >= needed)
 		return 0;
 	counter_add(&op->reader->setup.counters->device_errors, 1);
+	counter_stamp(&op->reader->setup.counters->error_at);
 	if (result < 0)
 		return error_set(err, result, "the device says: %s", strerror(-result));
 	return error_set(err, -EIO, "the device returned %d bytes, expected %" PRIu64, result, needed);

@@ -73,6 +73,7 @@ struct serve_member {
 	char **former; /* names that it had: somebody may look at one yet */
 	size_t former_count;
 	struct error lost; /* why, as the control thread said last */
+	_Atomic bool is_lost; /* what is in its place is not the member, or cannot be read */
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of the namespace that was mounted; "": it is none, or has none */
 };
 
@@ -155,6 +156,15 @@ static inline struct serve_member_name serve_member_name(const struct serve *ser
 /* Whether a member has not answered workers for so long that nobody else should wait for it, as array_source.is_silent
  * of the volume: its owner is the serve. Waits until that is known. */
 bool serve_is_silent(const void *owner, uint32_t slot);
+
+/* Whether nothing can be read of a member: it was never found, or is lost. */
+static inline bool serve_is_missing(const struct serve *serve, uint32_t slot)
+{
+	return !atomic_load(&serve->members[slot].name) || atomic_load(&serve->members[slot].is_lost);
+}
+
+/* Whether reads of a member of several, which is there, wait for long just now, or fail. */
+bool serve_is_suspect(const struct serve *serve, uint32_t slot);
 
 /* By the control thread, or before it runs: what a member is found by, and which namespace it is. Takes the name. */
 void serve_rename_member(struct serve *serve, uint32_t slot, char *name);

@@ -5,6 +5,7 @@
 # mounting anew, under its old name or another; one that missed a change is not.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
+. "$LIB/clock.sh"
 export PATH=$DATASETFS_BUILD/tests/library:$PATH
 
 # member NUMBER FIELD
@@ -59,9 +60,12 @@ truncate -s 16M other
 rm other
 for _ in {1..20}; do
     python3 "$DATASETFS_SOURCE/tests/fuse/members_stuck.py" source mnt 8 "$RANDOM" 0.3 0 0 >/dev/null || fail "lost"
-    ! is_member 1 state = suspect || break
+    ! is_member 1 state = missing || break
 done
-assert_eq "its state when it is lost" "$(member 1 state)" suspect
+assert_eq "its state when it is lost" "$(member 1 state)" missing
+degraded="degraded: member 1 missing, [1-9][0-9]+ % of this version has one copy left"
+[[ $(datasetfsctl status mnt | head -n 1) =~ ^$degraded$ ]] || fail "$(datasetfsctl status mnt)"
+assert_eq "what member list says" "$(datasetfsctl member list --json a | json members.1.state)" missing
 : >daemon.log
 mv away/b b
 wait_for 30 is_told "is used again, it is '.*/b'" || fail "it is not found again: $(cat daemon.log)"
@@ -98,6 +102,30 @@ compare source mnt || fail "with a stale member beside it"
 rm b
 mv away/new b
 wait_for 30 is_told "is used again" || fail "it is not found: $(cat daemon.log)"
+is_read 1
+unmount mnt
+
+say "emptied, and replaced"
+pack g,h source --protect mirror:2
+by_clock mount_volume g mnt
+head -c "$(stat -c %s h)" /dev/zero | dd of=h bs=1M conv=notrunc status=none
+compare source mnt || fail "with a member that was emptied"
+[ "$(stats mnt damaged)" -gt 0 ] || fail "nobody read it"
+is_lost() {
+    pass 31000
+    is_member 1 state = missing
+}
+wait_for 20 is_lost || fail "it is not missing: $(datasetfsctl status mnt)"
+assert_contains "status" "$(datasetfsctl status mnt | head -n 1)" "degraded: member 1 missing, "
+datasetfsctl member replace g 1 i >/dev/null 2>replace.log || fail "replace: $(cat replace.log)"
+is_over() {
+    pass 31000
+    is_member 1 state = ok && [ "$(stats mnt damaged)" = 0 ]
+}
+wait_for 30 is_over || fail "trouble does not end: $(datasetfsctl status mnt; cat daemon.log)"
+pass 301000
+[[ $(by_clock datasetfsctl status mnt | head -n 1) =~ ^"healthy; "[0-9]+" error"s?" earlier, the last " ]] ||
+    fail "$(by_clock datasetfsctl status mnt)"
 is_read 1
 unmount mnt
 

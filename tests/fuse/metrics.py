@@ -27,6 +27,7 @@ EQUAL = {
     "prefetch_stored_files_total": "prefetch_stored", "prefetch_served_reads_total": "prefetch_served",
     "prefetch_dropped_files_total": "prefetch_dropped", "prefetch_failures_total": "prefetch_failures",
     "stall_start_time_seconds": "stalled_since", "stalls_total": "stalls",
+    "last_read_failure_time_seconds": "last_failure", "last_error_time_seconds": "last_error",
     "longest_stall_seconds": "longest_stall_seconds", "damaged_places": "damaged", "clients": "clients",
     "client_versions_opened_total": "client_opened", "client_refusals_total": "client_refused",
     "client_drops_total": "client_dropped", "client_files_total": "client_files", "client_bytes_total": "client_bytes",

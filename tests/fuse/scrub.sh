@@ -31,7 +31,7 @@ assert_eq "failures" "$(stats mnt read_failures)" 0
 cat mnt/.datasetfs/damage >damage # cp would find another snapshot at each of its looks
 [ -s damage ] || fail "no place is listed"
 assert_eq "places in stats.json" "$(stats mnt damaged)" "$(wc -l <damage)"
-assert_contains "status" "$(datasetfsctl status mnt)" "damage: $(wc -l <damage) places, see $PWD/mnt/.datasetfs/damage"
+assert_contains "status" "$(datasetfsctl status mnt)" "damage: $(wc -l <damage) place"
 python3 - <<'END' || fail "a place in .datasetfs/damage has no flip: $(cat damage)"
 flips = [int(line.split()[1]) for line in open("flips")]
 seen = set()

@@ -192,6 +192,16 @@ static void clients_log_report(const struct entitled_peer *peer, const struct ha
 			 (unsigned long long)report->counts[HANDOVER_READ_FAILURES], suppressed);
 }
 
+static void clients_count(struct clients_counters *counters, const struct handover_report *report)
+{
+	for (unsigned i = 0; i < HANDOVER_COUNTS; i++)
+		counter_add(&counters->reported[i], report->counts[i]);
+	if (report->counts[HANDOVER_READ_FAILURES])
+		counter_stamp(&counters->failed_at);
+	if (report->counts[HANDOVER_CHECKSUM_FAILURES] || report->counts[HANDOVER_DEVICE_ERRORS])
+		counter_stamp(&counters->error_at);
+}
+
 static int clients_report(struct clients *clients, const struct entitled_peer *peer,
 			  const struct passing_packet *packet, struct error *err)
 {
@@ -205,8 +215,7 @@ static int clients_report(struct clients *clients, const struct entitled_peer *p
 		if (report.counts[i] > CLIENTS_COUNT_MAX)
 			return error_set(err, -EPROTO, "it reports %#llx of kind %u",
 					 (unsigned long long)report.counts[i], i);
-	for (unsigned i = 0; i < HANDOVER_COUNTS; i++)
-		counter_add(&clients->counters.reported[i], report.counts[i]);
+	clients_count(&clients->counters, &report);
 	clients_log_report(peer, &report);
 	return 0;
 }

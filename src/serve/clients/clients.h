@@ -15,6 +15,7 @@ struct clients_counters {
 	counter64 refused;             /* connections of those who may not, or for whom there was no room */
 	counter64 dropped;             /* connections that sent nonsense or did not read their answers */
 	counter64 reported[HANDOVER_COUNTS];
+	counter64 failed_at, error_at; /* when failed reads were reported last, and other trouble; seconds since 1970 */
 };
 
 /* A mount without a socket serves all the same; .datasetfs/client then says why there is none. */

@@ -12,6 +12,7 @@
 #include "serve/control/follow.h"
 #include "serve/control/listing.h"
 #include "serve/control/prune.h"
+#include "serve/control/recheck.h"
 #include "serve/control/rejoin.h"
 #include "serve/control/reopen.h"
 #include "serve/control/stale.h"
@@ -23,8 +24,9 @@ struct control {
 	pthread_mutex_t lock; /* jobs, ending */
 	struct control_job *jobs, **jobs_end;
 	bool ending;
-	struct follow follow; /* the thread's, as is the next */
-	int64_t look;         /* when to look at the volume's current version, ns, monotonic; 0: never */
+	struct follow follow; /* the thread's, as are the next */
+	struct recheck recheck;
+	int64_t look;         /* when to look at the volume's catalogue, ns, monotonic */
 };
 
 /* False when there is none. *ret_ending: the mount ends, and there are no others. */
@@ -62,17 +64,19 @@ static void control_sleep(const struct control *control, int64_t until)
 static int64_t control_look_after(struct control *control)
 {
 	struct serve *serve = control->serve;
-	int64_t prune, listing, rejoin;
+	int64_t prune, listing, rejoin, recheck;
 
 	if (clock_now() >= control->look)
 		control->look = follow_look(serve, &control->follow);
 	reopen_settle(serve); /* first: the others read the volume */
 	rejoin = rejoin_settle(serve);
 	stale_settle(serve);
+	recheck = recheck_settle(serve, &control->recheck);
 	listing = listing_settle(serve);
 	prune = prune_settle(serve);
 	generations_reap(&serve->generations);
-	return control_first(control_first(control->look, prune), control_first(listing, rejoin));
+	return control_first(control_first(control_first(control->look, prune), recheck),
+			     control_first(listing, rejoin));
 }
 
 static void *control_main(void *argument)

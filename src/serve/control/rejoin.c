@@ -70,8 +70,10 @@ static int rejoin_take_one(struct serve *serve, uint32_t slot, struct assembly *
 
 	if (!rejoin_is_there(serve, slot, assembly->array->files[slot]))
 		r = rejoin_take(serve, slot, assembly, err);
-	if (r == 0)
+	if (r == 0) {
+		reopen_found(serve, slot);
 		rejoin_note(serve, slot, missing_from);
+	}
 	return r;
 }
 

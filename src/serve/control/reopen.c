@@ -57,8 +57,15 @@ static int reopen_locate(const struct serve_member *member, char **ret, struct e
 	return locate_path(member->identity[0] ? member->identity : member->name, ret, err);
 }
 
+void reopen_found(struct serve *serve, uint32_t slot)
+{
+	if (atomic_exchange(&serve->members[slot].is_lost, false) && serve->route)
+		atomic_store(&serve->route->members[slot].failures, 0);
+}
+
 void reopen_renew(struct serve *serve, uint32_t slot)
 {
+	reopen_found(serve, slot);
 	if (serve->route) /* it was another device that failed */
 		atomic_store(&serve->route->members[slot].failures, 0);
 	for (unsigned i = 0; i < serve->worker_count; i++)
@@ -105,12 +112,16 @@ static void reopen_settle_member(struct serve *serve, uint32_t slot)
 	struct error err = { 0 };
 	unsigned suppressed;
 
-	if (reopen_check(serve, serve->volume, slot, &err) == 0)
+	if (reopen_check(serve, serve->volume, slot, &err) == 0) {
+		reopen_found(serve, slot);
 		return;
+	}
 	err = (struct error){ 0 };
 	serve_note_degraded(serve);
-	if (reopen_try(serve, slot, &err) == 0 ||
-	    (!strcmp(err.reason, reported->reason) && !log_allow(&limit, &suppressed)))
+	if (reopen_try(serve, slot, &err) == 0)
+		return;
+	atomic_store(&serve->members[slot].is_lost, true);
+	if (!strcmp(err.reason, reported->reason) && !log_allow(&limit, &suppressed))
 		return;
 	*reported = err;
 	log_error(&err, "%svolume '%s' is lost, trying again", serve_member_name(serve, slot).text,

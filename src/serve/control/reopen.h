@@ -13,3 +13,5 @@ void reopen_settle(struct serve *serve);
 bool reopen_must_wait(const struct serve *serve, uint32_t slot);
 /* Tells everybody who has registered the descriptor of this slot that it leads elsewhere. */
 void reopen_renew(struct serve *serve, uint32_t slot);
+/* The slot has its member. */
+void reopen_found(struct serve *serve, uint32_t slot);

@@ -201,6 +201,17 @@ static const struct metrics_counter metrics_counters[] = {
 	  METRICS_WISHES(ahead_failures) },
 };
 
+static void metrics_last(const struct serve *serve, FILE *out)
+{
+	metrics_number(out, "last_read_failure_time_seconds", "gauge",
+		       "When a read last failed for good, also past the mount, in seconds since 1970; 0: none did.",
+		       stats_last_failure(serve));
+	metrics_number(out, "last_error_time_seconds", "gauge",
+		       "When a read of the volume last failed or a checksum did not match, also past the mount, in "
+		       "seconds since 1970; 0: never.",
+		       stats_last_error(serve));
+}
+
 static void metrics_simple(const struct serve *serve, FILE *out)
 {
 	const struct metrics_counter *counter;
@@ -373,6 +384,7 @@ void metrics_write(struct serve *serve, FILE *out)
 	metrics_outdated(serve, out);
 	metrics_requests(serve, out);
 	metrics_simple(serve, out);
+	metrics_last(serve, out);
 	metrics_histogram(serve, out, "read_duration_seconds", "Time from the arrival of a READ to its reply.",
 			  offsetof(struct counters, read_latency));
 	metrics_histogram(serve, out, "device_read_duration_seconds", "Time that a read of the volume took.",

@@ -13,29 +13,43 @@ struct protection {
 };
 
 /* Also when it is stale. The control thread notes when it is back. */
-static bool protection_is_missing(const struct members *members, uint32_t number)
+static bool protection_is_missing(const struct serve *serve, const struct members *members, uint32_t number)
 {
-	return __atomic_load_n(&members->list[number].missing_from, __ATOMIC_ACQUIRE) != 0;
+	return __atomic_load_n(&members->list[number].missing_from, __ATOMIC_ACQUIRE) != 0 ||
+	       serve_is_missing(serve, number);
 }
 
-static void protection_add(const struct members *members, uint64_t address, struct protection *protection)
+/* Members that are lost while the mount serves are looked for, so their copies still count for reads, but not here. */
+static uint32_t protection_copies(const struct serve *serve, const struct members *members, uint64_t address)
+{
+	uint64_t copies[DSFS_COPIES_MAX];
+	uint32_t count = members_copies(members, address, copies), there = 0;
+
+	for (uint32_t i = 0; i < count; i++)
+		there += !serve_is_missing(serve, address_member(copies[i]));
+	return there;
+}
+
+static void protection_add(const struct serve *serve, const struct members *members, uint64_t address,
+			   struct protection *protection)
 {
 	const struct member_group *group = members_group(members, address);
-	uint64_t copies[DSFS_COPIES_MAX], bytes = group ? group->tail : 0;
+	uint64_t bytes = group ? group->tail : 0;
 
 	protection->bytes += bytes;
 	protection->copied += group && group->redundant ? bytes : 0;
-	protection->single += members_copies(members, address, copies) == 1 ? bytes : 0;
+	protection->single += protection_copies(serve, members, address) <= 1 ? bytes : 0;
 }
 
-static struct protection protection_measure(const struct members *members, const struct extent_list *segments)
+static struct protection protection_measure(const struct serve *serve, const struct members *members,
+					    const struct extent_list *segments)
 {
 	uint64_t segment = UINT64_C(1) << members->segment_log;
 	struct protection protection = { 0 };
 
 	for (uint32_t i = 0; i < segments->count; i++)
 		for (uint64_t at = 0; at < segments->items[i].length; at += segment)
-			protection_add(members, segments->items[i].address + at, &protection);
+			protection_add(serve, members, segments->items[i].address + at, &protection);
 	return protection;
 }
 
@@ -59,13 +73,13 @@ __attribute__((format(printf, 3, 4))) static size_t protection_say(char *text, s
 }
 
 /* text: 256 bytes. False: no member is missing. */
-static bool protection_explain(const struct members *members, unsigned single, char *text)
+static bool protection_explain(const struct serve *serve, const struct members *members, unsigned single, char *text)
 {
 	uint32_t missing = 0;
 	size_t used = 0;
 
 	for (uint32_t i = 0; i < members->count; i++)
-		if (protection_is_missing(members, i))
+		if (protection_is_missing(serve, members, i))
 			used = protection_say(text, used, "%s%u", missing++ ? ", " : "member ", i);
 	protection_say(text, used, " missing, %u %% of this version has one copy left", single);
 	return missing;
@@ -79,10 +93,10 @@ bool protection_look(struct serve *serve, struct protection_report *ret)
 
 	if (!members->count)
 		return false;
-	protection = protection_measure(members, &generation->version.segments);
+	protection = protection_measure(serve, members, &generation->version.segments);
 	ret->protected_percent = protection_percent(protection.copied, protection.bytes);
 	ret->single_percent = protection_percent(protection.single, protection.bytes);
-	ret->is_degraded = protection_explain(members, ret->single_percent, ret->degraded);
+	ret->is_degraded = protection_explain(serve, members, ret->single_percent, ret->degraded);
 	return true;
 }
 

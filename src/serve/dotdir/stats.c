@@ -39,15 +39,61 @@ uint64_t stats_wishes(const struct serve *serve, size_t offset)
 	return serve->wishes ? stats_get(fetcher_counters(wishes_fetcher(serve->wishes)), offset) : 0;
 }
 
+#define STATS_OTHERS 4u /* threads that count, beside the workers */
+
+/* The counter of each thread in turn; 0 where there is no such thread. */
+static uint64_t stats_of(const struct serve *serve, unsigned i, size_t offset)
+{
+	const struct counters *standby;
+
+	switch (i) {
+	case 0:
+		return stats_get(watchdog_counters(serve->watchdog), offset);
+	case 1:
+		return stats_ahead(serve, offset);
+	case 2:
+		return stats_wishes(serve, offset);
+	case 3:
+		standby = standby_counters(serve->standby);
+		return standby ? stats_get(standby, offset) : 0;
+	default:
+		return stats_get(&serve->workers[i - STATS_OTHERS]->counters, offset);
+	}
+}
+
 uint64_t stats_sum(const struct serve *serve, size_t offset)
 {
-	const struct counters *standby = standby_counters(serve->standby);
-	uint64_t sum = stats_get(watchdog_counters(serve->watchdog), offset) + stats_ahead(serve, offset) +
-		       stats_wishes(serve, offset) + (standby ? stats_get(standby, offset) : 0);
+	uint64_t sum = 0;
 
-	for (unsigned i = 0; i < serve->worker_count; i++)
-		sum += stats_get(&serve->workers[i]->counters, offset);
+	for (unsigned i = 0; i < STATS_OTHERS + serve->worker_count; i++)
+		sum += stats_of(serve, i, offset);
 	return sum;
+}
+
+static uint64_t stats_later(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static uint64_t stats_latest(const struct serve *serve, size_t offset)
+{
+	uint64_t latest = 0;
+
+	for (unsigned i = 0; i < STATS_OTHERS + serve->worker_count; i++)
+		latest = stats_later(latest, stats_of(serve, i, offset));
+	return latest;
+}
+
+uint64_t stats_last_failure(const struct serve *serve)
+{
+	return stats_later(stats_latest(serve, offsetof(struct counters, read.failed_at)),
+			   atomic_load(&clients_counters(serve->clients)->failed_at));
+}
+
+uint64_t stats_last_error(const struct serve *serve)
+{
+	return stats_later(stats_latest(serve, offsetof(struct counters, read.error_at)),
+			   atomic_load(&clients_counters(serve->clients)->error_at));
 }
 
 static void stats_requests(const struct serve *serve, struct json *json)
@@ -98,6 +144,8 @@ static void stats_counters(const struct serve *serve, struct json *json)
 
 	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
 		json_number(json, counters[i].key, stats_sum(serve, counters[i].offset));
+	json_number(json, DSFS_CONTROL_LAST_FAILURE, stats_last_failure(serve));
+	json_number(json, DSFS_CONTROL_LAST_ERROR, stats_last_error(serve));
 }
 
 /* What the two threads did that read ahead, and what became of it. */
@@ -219,7 +267,7 @@ static void stats_identity(struct serve *serve, struct json *json)
 
 const char *stats_member_state(const struct serve *serve, uint32_t number, int64_t now)
 {
-	if (!atomic_load(&serve->members[number].name))
+	if (serve_is_missing(serve, number))
 		return "missing";
 	return route_is_suspect(serve->route, number, now) ? "suspect" : "ok";
 }

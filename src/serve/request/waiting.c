@@ -44,6 +44,7 @@ static void waiting_expire_one(struct channel_request *request, const struct rea
 	if (!channel_expire(request, waiting_overdue(request, op, before)))
 		return;
 	counter_add(&counters->read.failures, 1);
+	counter_stamp(&counters->read.failed_at);
 	counter_add(&counters->errors, 1);
 }
 
