@@ -103,7 +103,7 @@ static int list_space_open_member(const struct volume *volume, struct list_space
 
 	member->super = volume->super;
 	if (volume->names[number]) {
-		r = superblock_find(&volume->array->source, number, &member->super, err);
+		r = superblock_of_ring(&volume->rings[number], &member->super, err);
 		member->size = list_space_size(volume, number, &member->super);
 	} else {
 		list_space_guess(volume, number, member);

@@ -23,7 +23,10 @@ void volume_close(struct volume *volume)
 	catalogue_free(&volume->catalogue);
 	if (volume->array)
 		naming_free(volume->names, volume->array->count);
+	if (volume->array)
+		naming_free(volume->whys, volume->array->count);
 	array_close(volume->array);
+	free(volume->rings);
 	free(volume->path);
 	free(volume->mount);
 	reported_version_free(&volume->served);
@@ -98,12 +101,14 @@ static int volume_locate(char **name, struct error *err)
 static int volume_open_members(struct volume *volume, struct error *err)
 {
 	struct assembly assembly;
-	int r = assembly_open(volume->path, &assembly, err);
+	int r = assembly_open_patient(volume->path, &assembly, err);
 
 	if (r < 0)
 		return r;
 	volume->array = take_ptr(&assembly.array);
 	volume->names = take_ptr(&assembly.names);
+	volume->whys = take_ptr(&assembly.whys);
+	volume->rings = take_ptr(&assembly.rings);
 	for (uint32_t i = 0; r == 0 && i < volume->array->count; i++)
 		r = volume_locate(&volume->names[i], err);
 	return r;
@@ -190,8 +195,13 @@ int volume_transaction(const struct volume *volume, enum degraded degraded, stru
 
 int volume_load(struct volume *volume, struct error *err)
 {
-	int r = catalogue_load(&volume->array->source, &volume->super, &volume->catalogue, err);
+	int r;
 
+	if (volume->super.sequence) /* not for the first time */
+		memset(volume->rings, 0, SUPERBLOCK_RINGS * sizeof(*volume->rings));
+	r = catalogue_load_rings(&volume->array->source, volume->rings, &volume->super, &volume->catalogue, err);
+	if (r == 0 && volume->array->count == 1)
+		volume->array->files[0]->patience = 0;
 	return r < 0 ? r : volume_check_mounted(volume, &volume->super, err);
 }
 

@@ -15,6 +15,8 @@ struct volume {
 	struct reported_version served; /* by that mount; zero when there is none or it does not answer */
 	struct array_source *array;
 	char **names;                 /* paths of its members */
+	char **whys;                  /* why they are missing or stale; NULL: they are not */
+	struct superblock_ring *rings; /* of its members, as they were read last */
 	struct superblock super;
 	struct catalogue catalogue;
 };

@@ -18,6 +18,7 @@
 #include "device/protect.h"
 #include "image/address.h"
 #include "image/superblock.h"
+#include "io/knock.h"
 #include "volume/occupant.h"
 
 /* --- what lies there --- */
@@ -257,15 +258,20 @@ int medium_again(const char *name, int fd, struct medium *ret, struct error *err
 	return r;
 }
 
-bool medium_is_member(const struct medium *medium)
+bool medium_is_member(const struct medium *medium, int64_t patience)
 {
 	struct site site = medium->site;
 	struct superblock super = { 0 };
+	struct knock *knock = NULL;
 	struct file_source *file;
+	int r = 0;
 
 	if (site.file < 0 || file_open_site(&site, FILE_READ, &file, NULL) < 0)
 		return false;
-	if (superblock_find(&file->source, 0, &super, NULL) < 0)
+	file->patience = patience;
+	if (knock_begin(file->fd, &knock, NULL) == 0)
+		r = knock_end(knock, patience, NULL);
+	if (r < 0 || superblock_find(&file->source, 0, &super, NULL) < 0)
 		super.feature_incompat = 0;
 	file_close(file);
 	return super.feature_incompat & DSFS_INCOMPAT_MEMBERS;

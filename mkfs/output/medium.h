@@ -33,8 +33,8 @@ must_check int medium_find(const char *name, const struct pack_options *options,
 			   struct error *err);
 /* What is open already, found under this name. */
 must_check int medium_again(const char *name, int fd, struct medium *ret, struct error *err);
-/* Whether it says that it is one of several members of a volume. */
-bool medium_is_member(const struct medium *medium);
+/* Whether it says that it is one of several members of a volume; patience as of reads of a file (io/file.h). */
+bool medium_is_member(const struct medium *medium, int64_t patience);
 /* That nobody uses it. Lifts its write protection. */
 must_check int medium_admit(struct medium *medium, const struct pack_options *options, struct error *err);
 /* Two names of the same file, or of the same device. */

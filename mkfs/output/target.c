@@ -102,7 +102,7 @@ static int target_find_named(struct target *target, const struct pack_options *o
 static int target_find_members(struct target *target, const struct pack_options *options, struct error *err)
 {
 	struct assembly assembly;
-	int r = assembly_open(options->volume, &assembly, err);
+	int r = assembly_open_patient(options->volume, &assembly, err);
 
 	if (r < 0)
 		return r;
@@ -123,7 +123,7 @@ static int target_find_members(struct target *target, const struct pack_options 
 static bool target_has_member(const struct target *target)
 {
 	for (uint32_t i = 0; i < target->count; i++)
-		if (medium_is_member(&target->media[i]))
+		if (medium_is_member(&target->media[i], target->count > 1 ? FILE_PATIENCE : FILE_WAITS))
 			return true;
 	return false;
 }
@@ -392,7 +392,7 @@ int target_open(const struct pack_options *options, struct target *ret, struct e
 		return 0;
 	}
 	target_close(ret);
-	return error_wrap(err, r, "volume '%s'", options->volume);
+	return r == -EINTR ? r : error_wrap(err, r, "volume '%s'", options->volume);
 }
 
 /* --- first write, end, and closing --- */

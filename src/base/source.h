@@ -9,11 +9,24 @@
 
 struct source;
 
+/* One of several reads that need not wait for each other. */
+struct source_part {
+	uint32_t member;
+	uint64_t offset;
+	void *buffer;
+	size_t length;
+	struct error err; /* afterwards: code 0 when the bytes are there */
+	void *pending;    /* the source's, while it is under way */
+};
+
 /* Offsets and lengths of read and write are multiples of 512 and buffers aligned to 4096 for speed only:
  * anything is accepted. A read past the end is -ENODATA, never short. */
 struct source_ops {
 	int (*read)(struct source *source, uint32_t member, uint64_t offset, void *buffer, size_t length,
 		    struct error *err);
+	/* Begins a read, and waits for it; NULL: reads are made one by one. */
+	int (*begin_part)(struct source *source, struct source_part *part, struct error *err);
+	int (*end_part)(struct source *source, struct source_part *part, struct error *err);
 	int (*write)(struct source *source, uint32_t member, uint64_t offset, const void *buffer, size_t length,
 		     struct error *err);
 	int (*flush)(struct source *source, struct error *err); /* what was written is durable after it */
@@ -31,6 +44,9 @@ must_check static inline int source_read(struct source *source, uint32_t member,
 {
 	return source->ops->read(source, member, offset, buffer, length, err);
 }
+
+/* All at once where the source can; where means for that are short, what could not begin comes afterwards. */
+void source_read_parts(struct source *source, struct source_part *parts, size_t count);
 
 must_check static inline int source_write(struct source *source, uint32_t member, uint64_t offset,
 					  const void *buffer, size_t length, struct error *err)

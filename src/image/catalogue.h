@@ -35,6 +35,11 @@ must_check int catalogue_decode(const uint8_t *bytes, uint64_t length, const str
 must_check int catalogue_load(struct source *source, struct superblock *ret_super, struct catalogue *ret,
 			      struct error *err);
 
+/* The same of rings, SUPERBLOCK_RINGS of them: those that were read are believed first, the others are read into
+ * them. */
+must_check int catalogue_load_rings(struct source *source, struct superblock_ring *rings, struct superblock *ret_super,
+				    struct catalogue *ret, struct error *err);
+
 /* For who has the volume open and has seen superblock seen: a newer one counts when as many members show it as every
  * group can lose and one more, or all that are there. Otherwise the one before it, which a crash could bring back. */
 must_check int catalogue_load_shown(struct source *source, uint64_t seen, struct superblock *ret_super,

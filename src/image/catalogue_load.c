@@ -13,7 +13,7 @@
 #include "image/catalogue.h"
 #include "image/sha256.h"
 
-#define LOAD_PLACES (DSFS_MEMBER_MAX + 1)
+#define LOAD_PLACES SUPERBLOCK_RINGS
 
 static int catalogue_check_sha256(const uint8_t *bytes, const struct superblock *super, struct error *err)
 {
@@ -60,7 +60,8 @@ int catalogue_load_by(struct source *source, const struct superblock *super, str
 
 /* --- a volume of one member --- */
 
-static int load_one(struct source *source, struct superblock *super, struct catalogue *ret, struct error *err)
+static int load_one(struct source *source, struct superblock_ring *ring, struct superblock *super,
+		    struct catalogue *ret, struct error *err)
 {
 	uint64_t tried;
 	int r;
@@ -72,7 +73,9 @@ static int load_one(struct source *source, struct superblock *super, struct cata
 		if (r != -EBADMSG)
 			break;
 		tried = super->sequence;
-		if (superblock_find(source, 0, &newer, NULL) < 0)
+		ring->is_read = false;
+		superblock_read_rings(source, 0, ring, 1);
+		if (superblock_of_ring(ring, &newer, NULL) < 0)
 			break;
 		*super = newer;
 	} while (super->sequence > tried);
@@ -90,6 +93,7 @@ struct load_place {
 
 struct load {
 	struct source *source;
+	struct superblock_ring *rings; /* LOAD_PLACES */
 	struct load_place *places; /* LOAD_PLACES */
 	uint64_t newest, total;    /* the highest sequence, and the sum of all */
 	uint64_t seen;             /* up to this superblock all that are found count */
@@ -101,9 +105,9 @@ static void load_look(struct load *load, uint32_t number, const struct superbloc
 	struct superblock super;
 
 	*place = (struct load_place){ 0 };
-	if (!source_size(load->source, number))
+	if (!load->rings[number].is_read || !source_size(load->source, number))
 		error_set(&place->why, -ENODEV, "not there");
-	else if (superblock_find(load->source, number, &super, &place->why) < 0)
+	else if (superblock_of_ring(&load->rings[number], &super, &place->why) < 0)
 		return;
 	else if (memcmp(super.volume_uuid, first->volume_uuid, sizeof(super.volume_uuid)) != 0)
 		error_set(&place->why, -ENODEV, "another volume in its place");
@@ -117,6 +121,7 @@ static void load_look(struct load *load, uint32_t number, const struct superbloc
 static void load_look_at_all(struct load *load, const struct superblock *first)
 {
 	load->newest = load->total = 0;
+	superblock_read_rings(load->source, 0, load->rings, LOAD_PLACES);
 	for (uint32_t i = 0; i < LOAD_PLACES; i++) {
 		load_look(load, i, first);
 		load->total += load->places[i].super.sequence;
@@ -226,6 +231,8 @@ static void load_enter(const struct load_place *place, struct member *member)
 	member->missing_from = place->super.sequence ? 0 : 1;
 	if (member->state == DSFS_MEMBER_STALE && place->stale == member->stale_sequence)
 		member->missing_from = place->stale + 1;
+	snprintf(member->why, sizeof(member->why), "%.*s", (int)sizeof(member->why) - 1,
+		 member->missing_from ? place->why.reason : "");
 }
 
 static int load_judge_all(struct load *load, const struct superblock *newest, struct members *members,
@@ -303,16 +310,19 @@ static int load_try(struct load *load, struct superblock *super, struct catalogu
 }
 
 /* Tries again for as long as somebody publishes. */
-static int load_all(struct source *source, uint64_t seen, struct superblock *super, struct catalogue *ret,
-		    struct error *err)
+static int load_all(struct source *source, struct superblock_ring *rings, uint64_t seen, struct superblock *super,
+		    struct catalogue *ret, struct error *err)
 {
-	struct load load = { .source = source, .seen = seen, .places = calloc(LOAD_PLACES, sizeof(*load.places)) };
+	struct load load = { .source = source, .rings = rings, .seen = seen,
+			     .places = calloc(LOAD_PLACES, sizeof(*load.places)) };
 	uint64_t tried;
 	int r;
 
 	if (!load.places)
 		return error_set(err, -ENOMEM, "catalogue: no memory");
 	do {
+		for (uint32_t i = 0; load.total && i < LOAD_PLACES; i++)
+			rings[i].is_read = false;
 		tried = load.total;
 		r = load_try(&load, super, ret, err);
 	} while ((r == -EBADMSG || r == -ENOLINK) && load.total != tried);
@@ -321,28 +331,55 @@ static int load_all(struct source *source, uint64_t seen, struct superblock *sup
 }
 
 /* Of the first member that is there. Why it is none of ours, is told of the first one alone. */
-static int load_find_any(struct source *source, struct superblock *ret, struct error *err)
+static int load_find_any(struct source *source, struct superblock_ring *rings, struct superblock *ret,
+			 struct error *err)
 {
-	int r = superblock_find(source, 0, ret, err);
+	int r;
 
+	superblock_read_rings(source, 0, rings, LOAD_PLACES);
+	r = superblock_of_ring(&rings[0], ret, err);
 	for (uint32_t i = 1; r < 0 && i < LOAD_PLACES; i++)
-		if (source_size(source, i) && superblock_find(source, i, ret, NULL) == 0)
+		if (rings[i].is_read && superblock_of_ring(&rings[i], ret, NULL) == 0)
 			r = 0;
 	return r;
+}
+
+static int load_any(struct source *source, struct superblock_ring *rings, uint64_t seen, struct superblock *ret_super,
+		    struct catalogue *ret, struct error *err)
+{
+	struct superblock super;
+	int r = load_find_any(source, rings, &super, err);
+
+	if (r == 0)
+		r = super.feature_incompat & DSFS_INCOMPAT_MEMBERS ?
+			    load_all(source, rings, seen, &super, ret, err) :
+			    load_one(source, &rings[0], &super, ret, err);
+	if (r == 0)
+		*ret_super = super;
+	return r;
+}
+
+int catalogue_load_rings(struct source *source, struct superblock_ring *rings, struct superblock *ret_super,
+			 struct catalogue *ret, struct error *err)
+{
+	return load_any(source, rings, UINT64_MAX, ret_super, ret, err);
+}
+
+static struct superblock_ring *load_rings(struct error *err)
+{
+	struct superblock_ring *rings = calloc(LOAD_PLACES, sizeof(*rings));
+
+	if (!rings)
+		error_set(err, -ENOMEM, "catalogue: no memory");
+	return rings;
 }
 
 int catalogue_load_shown(struct source *source, uint64_t seen, struct superblock *ret_super, struct catalogue *ret,
 			 struct error *err)
 {
-	struct superblock super;
-	int r = load_find_any(source, &super, err);
+	auto_free struct superblock_ring *rings = load_rings(err);
 
-	if (r == 0)
-		r = super.feature_incompat & DSFS_INCOMPAT_MEMBERS ? load_all(source, seen, &super, ret, err) :
-								     load_one(source, &super, ret, err);
-	if (r == 0)
-		*ret_super = super;
-	return r;
+	return rings ? load_any(source, rings, seen, ret_super, ret, err) : -ENOMEM;
 }
 
 int catalogue_load(struct source *source, struct superblock *ret_super, struct catalogue *ret, struct error *err)
@@ -352,13 +389,14 @@ int catalogue_load(struct source *source, struct superblock *ret_super, struct c
 
 int catalogue_load_newest(struct source *source, struct superblock *ret, struct error *err)
 {
+	auto_free struct superblock_ring *rings = load_rings(err);
 	struct superblock newest, super;
-	int r = load_find_any(source, &newest, err);
+	int r = rings ? load_find_any(source, rings, &newest, err) : -ENOMEM;
 
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; newest.feature_incompat & DSFS_INCOMPAT_MEMBERS && i < LOAD_PLACES; i++)
-		if (source_size(source, i) && superblock_find(source, i, &super, NULL) == 0 &&
+		if (rings[i].is_read && superblock_of_ring(&rings[i], &super, NULL) == 0 &&
 		    !memcmp(super.volume_uuid, newest.volume_uuid, sizeof(super.volume_uuid)) &&
 		    super.sequence > newest.sequence)
 			newest = super;

@@ -21,6 +21,7 @@ struct member {
 	/* Set by catalogue_load() and members_note(), not in the table: groups born from this superblock on are not on
 	 * it; 1: none is; 0: all are. */
 	uint64_t missing_from;
+	char why[128]; /* set with it: why it is missing or stale, or "" */
 };
 
 struct member_group {

@@ -4,9 +4,11 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/cleanup.h"
 #include "image/address.h"
 #include "image/checksum.h"
 
@@ -115,20 +117,9 @@ int superblock_decode(const struct dsfs_superblock *disk, struct superblock *ret
 	return 0;
 }
 
-static int superblock_read_slot(struct source *source, uint32_t member, uint32_t slot, struct dsfs_superblock *disk,
-				struct error *err)
-{
-	return source_read(source, member, (uint64_t)slot * DSFS_SLOT_SPACING, disk, sizeof(*disk), err);
-}
+/* --- the ring --- */
 
-/* What looking at all slots found. */
-struct ring_search {
-	struct superblock best; /* sequence 0 while no slot was valid */
-	uint64_t unsupported;   /* highest sequence of a slot that only a newer release can read */
-	struct error reason;    /* the most telling one of the slots that are not valid */
-	struct error unread;    /* why a slot could not be read; code 0: all could */
-	uint32_t lost;          /* bit n: slot n is neither empty nor valid, or cannot be read */
-};
+#define RING_BATCH 8u /* members whose rings are read at once */
 
 static int reason_weight(const struct error *reason)
 {
@@ -139,75 +130,127 @@ static int reason_weight(const struct error *reason)
 	return strstr(reason->reason, "not a datasetfs") ? 1 : 2;
 }
 
-/* unread: why it could not be read, if so. */
-static int superblock_look_once(struct source *source, uint32_t member, uint32_t slot, struct dsfs_superblock *disk,
-				struct superblock *ret, struct error *unread, struct error *err)
+static struct source_part superblock_part(uint32_t member, uint32_t slot, struct dsfs_superblock *disk)
 {
-	int r = superblock_read_slot(source, member, slot, disk, unread);
+	return (struct source_part){ .member = member, .offset = (uint64_t)slot * DSFS_SLOT_SPACING, .buffer = disk,
+				     .length = sizeof(*disk) };
+}
 
-	if (r < 0) {
-		*err = *unread;
-		return r;
-	}
-	r = superblock_decode(disk, ret, err);
+static int superblock_decode_slot(const struct dsfs_superblock *disk, uint32_t slot, struct superblock *ret,
+				  struct error *err)
+{
+	int r = superblock_decode(disk, ret, err);
+
 	if (r == 0 && ret->sequence % DSFS_SLOT_COUNT != slot)
 		r = error_set(err, -EBADMSG, "superblock: slot %" PRIu32 " holds sequence %" PRIu64, slot,
 			      ret->sequence);
 	return r;
 }
 
-/* What is damaged is read twice: a publisher may be writing it. */
-static void superblock_look(struct source *source, uint32_t member, uint32_t slot, struct ring_search *search)
+static void ring_miss(struct superblock_ring *ring, uint32_t slot, const struct error *unread)
 {
-	struct dsfs_superblock disk __attribute__((aligned(4096)));
-	struct error why = { 0 }, unread = { 0 };
+	ring->lost |= 1u << slot;
+	ring->unread = *unread;
+	if (reason_weight(unread) > reason_weight(&ring->reason))
+		ring->reason = *unread;
+}
+
+/* What is damaged is read twice: a publisher may be writing it. */
+static void ring_take(struct source *source, struct source_part *part, uint32_t slot, struct superblock_ring *ring)
+{
+	struct dsfs_superblock *disk = part->buffer;
 	struct superblock super;
+	struct error why = { 0 };
 	bool damaged = false;
 	int r;
 
-	r = superblock_look_once(source, member, slot, &disk, &super, &unread, &why);
-	if (r == -EBADMSG && !unread.code && !bytes_are_zero(&disk, sizeof(disk))) {
-		r = superblock_look_once(source, member, slot, &disk, &super, &unread, &why);
+	if (part->err.code) {
+		ring_miss(ring, slot, &part->err);
+		return;
+	}
+	r = superblock_decode_slot(disk, slot, &super, &why);
+	if (r == -EBADMSG && !bytes_are_zero(disk, sizeof(*disk))) {
+		if (source_read(source, part->member, part->offset, disk, sizeof(*disk), &part->err) < 0) {
+			ring_miss(ring, slot, &part->err);
+			return;
+		}
+		r = superblock_decode_slot(disk, slot, &super, &why);
 		damaged = r == -EBADMSG;
 	}
-	if (damaged || unread.code)
-		search->lost |= 1u << slot;
-	if (unread.code)
-		search->unread = unread;
-	if (r == 0 && super.sequence > search->best.sequence)
-		search->best = super;
-	if (r == -EOPNOTSUPP && !unread.code && dsfs_le64_get(disk.sequence) > search->unsupported)
-		search->unsupported = dsfs_le64_get(disk.sequence);
-	if (r < 0 && reason_weight(&why) > reason_weight(&search->reason))
-		search->reason = why;
+	if (damaged)
+		ring->lost |= 1u << slot;
+	if (r == 0 && super.sequence > ring->best.sequence)
+		ring->best = super;
+	if (r == -EOPNOTSUPP && dsfs_le64_get(disk->sequence) > ring->unsupported)
+		ring->unsupported = dsfs_le64_get(disk->sequence);
+	if (r < 0 && reason_weight(&why) > reason_weight(&ring->reason))
+		ring->reason = why;
 }
 
-static void superblock_search(struct source *source, uint32_t member, struct ring_search *ret)
+/* Reads those that the list names. */
+static void superblock_read_batch(struct source *source, uint32_t first, struct superblock_ring *rings,
+				  const uint32_t *list, uint32_t count)
 {
-	*ret = (struct ring_search){ 0 };
-	for (uint32_t slot = 0; slot < DSFS_SLOT_COUNT; slot++)
-		superblock_look(source, member, slot, ret);
+	auto_free struct dsfs_superblock *disks = aligned_alloc(DSFS_BLOCK, sizeof(*disks) * count * DSFS_SLOT_COUNT);
+	auto_free struct source_part *parts = calloc((size_t)count * DSFS_SLOT_COUNT, sizeof(*parts));
+	struct error why = { 0 };
+
+	for (uint32_t i = 0; disks && parts && i < count * DSFS_SLOT_COUNT; i++)
+		parts[i] = superblock_part(first + list[i / DSFS_SLOT_COUNT], i % DSFS_SLOT_COUNT, &disks[i]);
+	if (disks && parts)
+		source_read_parts(source, parts, (size_t)count * DSFS_SLOT_COUNT);
+	else
+		error_set(&why, -ENOMEM, "no memory for superblocks");
+	for (uint32_t i = 0; i < count * DSFS_SLOT_COUNT; i++) {
+		struct superblock_ring *ring = &rings[list[i / DSFS_SLOT_COUNT]];
+
+		if (why.code)
+			ring_miss(ring, i % DSFS_SLOT_COUNT, &why);
+		else
+			ring_take(source, &parts[i], i % DSFS_SLOT_COUNT, ring);
+	}
+	for (uint32_t i = 0; i < count; i++) /* afterwards: a file may have grown for what was found */
+		rings[list[i]].size = source_size(source, first + list[i]);
+}
+
+void superblock_read_rings(struct source *source, uint32_t first, struct superblock_ring *rings, uint32_t count)
+{
+	uint32_t list[RING_BATCH], wanted = 0;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (!rings[i].is_read && source_size(source, first + i)) {
+			rings[i] = (struct superblock_ring){ .is_read = true };
+			list[wanted++] = i;
+		}
+		if (wanted == RING_BATCH || (wanted && i + 1 == count)) {
+			superblock_read_batch(source, first, rings, list, wanted);
+			wanted = 0;
+		}
+	}
+}
+
+int superblock_of_ring(const struct superblock_ring *ring, struct superblock *ret, struct error *err)
+{
+	if (ring->size < DSFS_DATA_AT)
+		return error_set(err, -EBADMSG, "superblock: %" PRIu64 " bytes are too few for a datasetfs volume",
+				 ring->size);
+	if (ring->best.sequence == 0 || ring->unsupported > ring->best.sequence)
+		return error_pass(err, ring->reason.code, &ring->reason);
+	if (ring->size < ring->best.member_size)
+		return error_set(err, -EBADMSG,
+				 "superblock: the volume is truncated: %" PRIu64 " bytes, expected %" PRIu64,
+				 ring->size, ring->best.member_size);
+	*ret = ring->best;
+	ret->next_is_lost = ring->lost >> (ring->best.sequence + 1) % DSFS_SLOT_COUNT & 1;
+	return 0;
 }
 
 int superblock_find(struct source *source, uint32_t member, struct superblock *ret, struct error *err)
 {
-	struct ring_search search;
-	uint64_t size;
+	struct superblock_ring ring = { 0 };
 
-	superblock_search(source, member, &search);
-	size = source_size(source, member); /* afterwards: a file may have grown for what was found */
-	if (size < DSFS_DATA_AT)
-		return error_set(err, -EBADMSG, "superblock: %" PRIu64 " bytes are too few for a datasetfs volume",
-				 size);
-	if (search.best.sequence == 0 || search.unsupported > search.best.sequence)
-		return error_pass(err, search.reason.code, &search.reason);
-	if (size < search.best.member_size)
-		return error_set(err, -EBADMSG,
-				 "superblock: the volume is truncated: %" PRIu64 " bytes, expected %" PRIu64, size,
-				 search.best.member_size);
-	search.best.next_is_lost = search.lost >> (search.best.sequence + 1) % DSFS_SLOT_COUNT & 1;
-	*ret = search.best;
-	return 0;
+	superblock_read_rings(source, member, &ring, 1);
+	return superblock_of_ring(&ring, ret, err);
 }
 
 bool superblock_may_be_stale(const struct superblock *super, struct error *ret)
@@ -221,18 +264,15 @@ bool superblock_may_be_stale(const struct superblock *super, struct error *ret)
 	return super->next_is_lost;
 }
 
-int superblock_check_newest(struct source *source, uint32_t member, uint64_t sequence, struct error *err)
+int superblock_check_newest(const struct superblock_ring *ring, uint64_t sequence, struct error *err)
 {
-	struct ring_search search;
-
-	superblock_search(source, member, &search);
-	if (search.unread.code)
-		return error_set(err, search.unread.code, "a superblock slot that may be the newest cannot be read: %s",
-				 search.unread.reason);
-	if (search.best.sequence != sequence)
+	if (ring->unread.code)
+		return error_set(err, ring->unread.code, "a superblock slot that may be the newest cannot be read: %s",
+				 ring->unread.reason);
+	if (ring->best.sequence != sequence)
 		return error_set(err, -ESTALE,
 				 "superblock %" PRIu64 " is the newest, but %" PRIu64 " was found before, try again",
-				 search.best.sequence, sequence);
+				 ring->best.sequence, sequence);
 	return 0;
 }
 
@@ -256,9 +296,11 @@ int superblock_seen(struct source *source, uint32_t member, bool *ret, struct er
 	for (uint32_t slot = 0; slot < DSFS_SLOT_COUNT && !seen; slot++) {
 		if ((uint64_t)slot * DSFS_SLOT_SPACING + sizeof(disk) > size)
 			break;
-		if (superblock_read_slot(source, member, slot, &disk, &unread) == 0)
+		if (source_read(source, member, (uint64_t)slot * DSFS_SLOT_SPACING, &disk, sizeof(disk), &unread) == 0)
 			seen = !memcmp(disk.magic, DSFS_MAGIC, sizeof(disk.magic));
 	}
+	if (!seen && unread.code == -EINTR)
+		return error_pass(err, unread.code, &unread);
 	if (!seen && unread.code)
 		return error_set(err, unread.code, "a superblock slot cannot be read, so a volume may lie there: %s",
 				 unread.reason);

@@ -50,6 +50,30 @@ static int array_read(struct source *source, uint32_t member, uint64_t offset, v
 	return array_blame(source, member, r, err);
 }
 
+static int array_begin_part(struct source *source, struct source_part *part, struct error *err)
+{
+	uint32_t member = part->member;
+	struct source *file = NULL;
+	int r = array_find(source, member, &file, err);
+
+	if (r < 0)
+		return r;
+	part->member = 0;
+	r = file->ops->begin_part ? file->ops->begin_part(file, part, err) :
+				    source_read(file, 0, part->offset, part->buffer, part->length, err);
+	part->member = member;
+	return array_blame(source, member, r, err);
+}
+
+/* The member that began it may have been replaced meanwhile: what is under way is known to the part alone. */
+static int array_end_part(struct source *source, struct source_part *part, struct error *err)
+{
+	struct file_source *file = __atomic_load_n(&array_cast(source)->files[part->member], __ATOMIC_ACQUIRE);
+	int r = file->source.ops->end_part(&file->source, part, err);
+
+	return array_blame(source, part->member, r, err);
+}
+
 static int array_write(struct source *source, uint32_t member, uint64_t offset, const void *buffer, size_t length,
 		       struct error *err)
 {
@@ -90,6 +114,8 @@ static uint64_t array_size(struct source *source, uint32_t member)
 
 static const struct source_ops array_ops = {
 	.read = array_read,
+	.begin_part = array_begin_part,
+	.end_part = array_end_part,
 	.write = array_write,
 	.flush = array_flush,
 	.flush_member = array_flush_member,

@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,11 +15,12 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/wake.h"
+#include "base/interrupt.h"
 #include "io/site.h"
 
 #define BOUNDED_PART  (4u << 20) /* bytes read at once */
 #define BOUNDED_ALIGN 4096u
+#define BOUNDED_LOOK  100000000 /* ns between two looks at a signal that another thread got */
 
 struct bounded {
 	bounded_read_fn *read;
@@ -26,21 +29,45 @@ struct bounded {
 	uint64_t offset;
 	size_t length;
 	uint8_t *bytes;
+	int64_t patience, until;
 	int result;
 	struct error err;
-	struct wake wake;
+	sem_t done;
 	bool is_done, is_left; /* under the lock, as is next */
 	struct bounded *next;  /* in the list of abandoned reads */
 };
 
 static pthread_mutex_t bounded_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct bounded *bounded_left;
+static pthread_once_t bounded_once = PTHREAD_ONCE_INIT;
+
+static void bounded_before_fork(void)
+{
+	pthread_mutex_lock(&bounded_lock);
+}
+
+static void bounded_after_fork(void)
+{
+	pthread_mutex_unlock(&bounded_lock);
+}
+
+/* A child has none of the threads, so nothing that it reads hangs yet. */
+static void bounded_in_child(void)
+{
+	bounded_left = NULL;
+	pthread_mutex_unlock(&bounded_lock);
+}
+
+static void bounded_watch_forks(void)
+{
+	(void)pthread_atfork(bounded_before_fork, bounded_after_fork, bounded_in_child);
+}
 
 static void bounded_free(struct bounded *bounded)
 {
 	if (bounded->fd >= 0)
 		close(bounded->fd);
-	wake_close(&bounded->wake);
+	sem_destroy(&bounded->done);
 	free(bounded->bytes);
 	free(bounded);
 }
@@ -78,7 +105,7 @@ static void *bounded_main(void *argument)
 	if (is_left)
 		bounded_unlink(bounded);
 	else
-		wake_up(&bounded->wake); /* under the lock: the caller frees it after that */
+		sem_post(&bounded->done); /* under the lock: the caller frees it after that */
 	pthread_mutex_unlock(&bounded_lock);
 	if (is_left)
 		bounded_free(bounded);
@@ -104,10 +131,8 @@ static int bounded_new(bounded_read_fn *read, int fd, const struct stat *st, str
 		return error_set(err, -ENOMEM, "no memory for a read");
 	bounded->read = read;
 	bounded->st = *st;
-	bounded->wake.fd = -1;
+	sem_init(&bounded->done, 0, 0);
 	r = bounded_dup(fd, &bounded->fd, err);
-	if (r == 0)
-		r = wake_open(&bounded->wake, err);
 	if (r < 0) {
 		bounded_free(bounded);
 		return r;
@@ -116,31 +141,39 @@ static int bounded_new(bounded_read_fn *read, int fd, const struct stat *st, str
 	return 0;
 }
 
+/* The program's signals are none of the thread's. */
 static int bounded_start(struct bounded *bounded, struct error *err)
 {
 	pthread_attr_t attributes;
+	sigset_t all, before;
 	pthread_t thread;
 	int r;
 
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	r = -pthread_create(&thread, &attributes, bounded_main, bounded);
 	pthread_attr_destroy(&attributes);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return r < 0 ? error_set(err, r, "cannot start a thread for a read: %s", strerror(-r)) : 0;
 }
 
-/* Returns whether the read has come back. If not, it is in the list and belongs to its thread. */
-static bool bounded_wait(struct bounded *bounded, int64_t patience)
+static bool bounded_is_done(struct bounded *bounded)
 {
-	int64_t until = clock_now() + patience, left;
-	bool is_done = false;
+	bool is_done;
 
-	while (!is_done && (left = until - clock_now()) > 0) {
-		wake_wait(&bounded->wake, (int)(left / 1000000) + 1);
-		pthread_mutex_lock(&bounded_lock);
-		is_done = bounded->is_done;
-		pthread_mutex_unlock(&bounded_lock);
-	}
+	pthread_mutex_lock(&bounded_lock);
+	is_done = bounded->is_done;
+	pthread_mutex_unlock(&bounded_lock);
+	return is_done;
+}
+
+/* Returns whether the read has come back. If not, it is in the list and belongs to its thread. */
+static bool bounded_leave(struct bounded *bounded)
+{
+	bool is_done;
+
 	pthread_mutex_lock(&bounded_lock);
 	is_done = bounded->is_done;
 	if (!is_done) {
@@ -152,36 +185,46 @@ static bool bounded_wait(struct bounded *bounded, int64_t patience)
 	return is_done;
 }
 
-/* Waits for the read and frees it, or leaves it to its thread. */
-static int bounded_finish(struct bounded *bounded, int64_t patience, uint8_t *buffer, struct error *err)
+static int bounded_check(int64_t patience, struct error *err)
 {
-	int r;
-
-	if (!bounded_wait(bounded, patience))
-		return error_set(err, -ETIMEDOUT, "no answer to a read for %.3g seconds", (double)patience / 1e9);
-	r = bounded->result < 0 ? error_pass(err, bounded->result, &bounded->err) : 0;
-	if (r == 0)
-		memcpy(buffer, bounded->bytes, bounded->length);
-	bounded_free(bounded);
-	return r;
+	return patience == BOUNDED_ENDLESS ? interrupt_check(err) : 0;
 }
 
-static int bounded_read_part(bounded_read_fn *read, int64_t patience, int fd, uint64_t offset, uint8_t *buffer,
-			     size_t length, struct error *err)
+/* The same, after it was waited for. */
+static bool bounded_wait(struct bounded *bounded)
+{
+	int64_t now = clock_now(), next;
+
+	while (now < bounded->until && !bounded_is_done(bounded) &&
+	       bounded_check(bounded->patience, NULL) == 0) {
+		next = bounded->until < now + BOUNDED_LOOK ? bounded->until : now + BOUNDED_LOOK;
+		sem_clockwait(&bounded->done, CLOCK_MONOTONIC,
+			      &(struct timespec){ .tv_sec = next / 1000000000, .tv_nsec = next % 1000000000 });
+		now = clock_now();
+	}
+	return bounded_leave(bounded);
+}
+
+int bounded_begin(bounded_read_fn *read, int64_t patience, int fd, uint64_t offset, size_t length,
+		  struct bounded **ret, struct error *err)
 {
 	struct bounded *bounded = NULL;
 	struct stat st;
-	int r;
+	int r = bounded_check(patience, err);
 
-	if (fstat(fd, &st) < 0)
-		return error_errno(err, "fstat");
-	if (bounded_is_kept(&st))
-		return error_set(err, -ETIMEDOUT, "an earlier read has not been answered yet");
-	r = bounded_new(read, fd, &st, &bounded, err);
+	pthread_once(&bounded_once, bounded_watch_forks);
+	if (r == 0 && fstat(fd, &st) < 0)
+		r = error_errno(err, "fstat");
+	if (r == 0 && bounded_is_kept(&st))
+		r = error_set(err, -ETIMEDOUT, "an earlier read has not been answered yet");
+	if (r == 0)
+		r = bounded_new(read, fd, &st, &bounded, err);
 	if (r < 0)
 		return r;
 	bounded->offset = offset;
 	bounded->length = length;
+	bounded->patience = patience;
+	bounded->until = clock_now() + patience;
 	bounded->bytes = aligned_alloc(BOUNDED_ALIGN, (length + BOUNDED_ALIGN - 1) / BOUNDED_ALIGN * BOUNDED_ALIGN);
 	r = bounded->bytes ? bounded_start(bounded, err) :
 			     error_set(err, -ENOMEM, "no memory for a read of %zu bytes", length);
@@ -189,18 +232,39 @@ static int bounded_read_part(bounded_read_fn *read, int64_t patience, int fd, ui
 		bounded_free(bounded);
 		return r;
 	}
-	return bounded_finish(bounded, patience, buffer, err);
+	*ret = bounded;
+	return 0;
+}
+
+int bounded_end(struct bounded *bounded, uint8_t *buffer, struct error *err)
+{
+	int64_t patience = bounded->patience;
+	int r;
+
+	if (!bounded_wait(bounded)) {
+		r = bounded_check(patience, err);
+		return r < 0 ? r : error_set(err, -ETIMEDOUT, "no answer to a read for %.3g seconds",
+					     (double)patience / 1e9);
+	}
+	r = bounded->result < 0 ? error_pass(err, bounded->result, &bounded->err) : 0;
+	if (r == 0)
+		memcpy(buffer, bounded->bytes, bounded->length);
+	bounded_free(bounded);
+	return r;
 }
 
 int bounded_read(bounded_read_fn *read, int64_t patience, int fd, uint64_t offset, uint8_t *buffer, size_t length,
 		 struct error *err)
 {
+	struct bounded *bounded = NULL;
 	size_t part;
 	int r = 0;
 
 	for (size_t done = 0; r == 0 && done < length; done += part) {
 		part = length - done < BOUNDED_PART ? length - done : BOUNDED_PART;
-		r = bounded_read_part(read, patience, fd, offset + done, buffer + done, part, err);
+		r = bounded_begin(read, patience, fd, offset + done, part, &bounded, err);
+		if (r == 0)
+			r = bounded_end(bounded, buffer + done, err);
 	}
 	return r;
 }

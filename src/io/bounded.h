@@ -7,9 +7,18 @@
 
 #include "base/error.h"
 
+#define BOUNDED_ENDLESS (INT64_MAX / 4) /* ns: no limit, but a signal that ends the program ends the wait */
+
 typedef int bounded_read_fn(int fd, uint64_t offset, uint8_t *buffer, size_t length, struct error *err);
 
 /* Like calling read() with these arguments. -ETIMEDOUT: it did not return in time, or an earlier read of the same file
  * or device still hangs. patience: ns. The buffer and the descriptor stay the caller's in any case. Any thread. */
 must_check int bounded_read(bounded_read_fn *read, int64_t patience, int fd, uint64_t offset, uint8_t *buffer,
 			    size_t length, struct error *err);
+
+struct bounded;
+/* The same in two steps, so that several are under way: patience begins with the first. -EINTR: without a limit, a
+ * signal came that ends the program (base/interrupt.h). The second one frees it, or leaves it to its thread. */
+must_check int bounded_begin(bounded_read_fn *read, int64_t patience, int fd, uint64_t offset, size_t length,
+			     struct bounded **ret, struct error *err);
+must_check int bounded_end(struct bounded *bounded, uint8_t *buffer, struct error *err);

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "io/bounded.h"
 
 #define ALIGNMENT   4096u
 #define BOUNCE_SIZE (1u << 20)
@@ -94,18 +93,50 @@ static int file_read_bounced(int fd, uint64_t offset, uint8_t *buffer, size_t le
 	return 0;
 }
 
+static int file_check_member(uint32_t member, struct error *err)
+{
+	return member ? error_set(err, -EINVAL, "read of member %" PRIu32 ": the volume has one member", member) : 0;
+}
+
+static bounded_read_fn *file_reader(const struct file_source *file, uint64_t offset, const void *buffer, size_t length)
+{
+	return file_is_direct(&file->geometry) && !is_aligned(offset, buffer, length) ? file_read_bounced : file_pread;
+}
+
 static int file_read(struct source *source, uint32_t member, uint64_t offset, void *buffer, size_t length,
 		     struct error *err)
 {
 	struct file_source *file = file_of(source);
-	bounded_read_fn *read = file_pread;
+	bounded_read_fn *read = file_reader(file, offset, buffer, length);
+	int r = file_check_member(member, err);
 
-	if (member != 0)
-		return error_set(err, -EINVAL, "read of member %" PRIu32 ": the volume has one member", member);
-	if (file_is_direct(&file->geometry) && !is_aligned(offset, buffer, length))
-		read = file_read_bounced;
+	if (r < 0)
+		return r;
 	return file->patience ? bounded_read(read, file->patience, file->fd, offset, buffer, length, err) :
 				read(file->fd, offset, buffer, length, err);
+}
+
+/* Who may wait for ever has no need of threads. */
+static int file_begin_part(struct source *source, struct source_part *part, struct error *err)
+{
+	struct file_source *file = file_of(source);
+	bounded_read_fn *read = file_reader(file, part->offset, part->buffer, part->length);
+	struct bounded *bounded = NULL;
+	int r = file_check_member(part->member, err);
+
+	if (r < 0)
+		return r;
+	if (!file->patience)
+		return read(file->fd, part->offset, part->buffer, part->length, err);
+	r = bounded_begin(read, file->patience, file->fd, part->offset, part->length, &bounded, err);
+	part->pending = bounded;
+	return r;
+}
+
+static int file_end_part(struct source *source, struct source_part *part, struct error *err)
+{
+	(void)source;
+	return bounded_end(part->pending, part->buffer, err);
 }
 
 /* Unaligned buffers are copied; offset and length are the writer's duty. */
@@ -161,6 +192,8 @@ void file_note(struct file_geometry *geometry, const struct file_geometry *now)
 
 static const struct source_ops file_ops = {
 	.read = file_read,
+	.begin_part = file_begin_part,
+	.end_part = file_end_part,
 	.write = file_write,
 	.flush = file_flush,
 	.size = file_size,

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/source.h"
+#include "io/bounded.h"
 #include "io/site.h"
 
 struct file_geometry {
@@ -16,6 +17,7 @@ struct file_geometry {
 };
 
 #define FILE_PATIENCE INT64_C(5000000000) /* for callers that must not wait for a device */
+#define FILE_WAITS    BOUNDED_ENDLESS     /* for callers that have nothing else, but end when a signal says so */
 
 enum file_mode { FILE_READ, FILE_WRITE, FILE_CREATE, FILE_UNNAMED };
 

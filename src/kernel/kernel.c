@@ -79,7 +79,7 @@ static int kernel_choose(struct kernel *kernel, struct error *err)
 static int kernel_load(struct kernel *kernel, struct error *err)
 {
 	struct source *source;
-	int r = assembly_open(kernel->options->volume, &kernel->assembly, err);
+	int r = assembly_open_patient(kernel->options->volume, &kernel->assembly, err);
 
 	if (r < 0)
 		return r;

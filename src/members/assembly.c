@@ -8,28 +8,36 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/format.h"
+#include "base/interrupt.h"
 #include "image/catalogue.h"
 #include "members/candidate.h"
 #include "members/naming.h"
 #include "members/scan.h"
 
+#define SEARCH_AT_ONCE 32u /* files or devices of a scan that are asked together */
+
 struct search {
 	uint8_t uuid[16]; /* of the volume */
-	bool is_bounded;  /* a device that does not answer counts as missing */
+	int64_t patience; /* a device that does not answer for so long counts as missing; 0: it is waited for */
+	int64_t alone;    /* the same for one that is named alone */
 	struct topology topology;
 	struct candidate *items;
-	uint32_t count;
+	uint32_t count, read; /* of these so many were read */
+	char silent[256];     /* which do not answer, and may be members that are missed: "'a' does not answer" */
 };
 
 void assembly_close(struct assembly *assembly)
 {
 	naming_free(assembly->names, assembly->count);
+	naming_free(assembly->whys, assembly->count);
 	array_close(assembly->array);
+	free(assembly->rings);
 	*assembly = (struct assembly){ 0 };
 }
 
@@ -57,16 +65,67 @@ static int search_add(struct search *search, struct candidate *candidate, struct
 
 /* --- who is there --- */
 
-static int search_add_named(struct search *search, const char *name, struct error *err)
+static int search_add_named(struct search *search, const char *name, bool is_alone, struct error *err)
 {
 	struct candidate candidate;
-	int r = candidate_open(name, NULL, search->is_bounded, &candidate, err);
+	int r = candidate_open(name, NULL, is_alone ? search->alone : search->patience, &candidate, err);
 
 	if (r < 0)
 		return r;
 	candidate.is_named = candidate.counts = true;
-	candidate_look(&candidate);
 	return search_add(search, &candidate, err);
+}
+
+static void search_note(struct search *search, const struct candidate *candidate)
+{
+	size_t used = strlen(search->silent);
+
+	if (candidate->is_silent)
+		snprintf(search->silent + used, sizeof(search->silent) - used, "%s'%s' does not answer",
+			 used ? ", " : "", candidate->name);
+}
+
+/* All were asked already, so they are waited for together. */
+static int search_read_named(struct search *search, struct error *err)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < search->count; i++) {
+		struct candidate *candidate = &search->items[i];
+
+		r = candidate_read(candidate, err);
+		if (r < 0)
+			break;
+		search_note(search, candidate);
+		candidate_look(candidate);
+		if (candidate_has_members(candidate)) /* others may answer from now on */
+			candidate->file->patience = search->patience;
+	}
+	return r;
+}
+
+/* Those that a scan found, from the first one on. Only what is of the volume stays. */
+static int search_read_found(struct search *search, struct error *err)
+{
+	uint32_t kept = search->read;
+	int r = 0;
+
+	for (uint32_t i = search->read; i < search->count; i++) {
+		struct candidate *candidate = &search->items[i];
+
+		if (r == 0)
+			r = candidate_read(candidate, err);
+		search_note(search, candidate);
+		if (r < 0 || !candidate->super.sequence ||
+		    memcmp(candidate->super.volume_uuid, search->uuid, sizeof(search->uuid)) != 0) {
+			candidate_close(candidate);
+			continue;
+		}
+		candidate_look(candidate);
+		search->items[kept++] = *candidate;
+	}
+	search->count = search->read = kept;
+	return r;
 }
 
 /* Whether it is a namespace without any live path: the kernel would hold a read of it, perhaps for minutes. */
@@ -84,7 +143,10 @@ static int search_try(void *argument, const char *path, struct error *err)
 	struct search *search = argument;
 	struct candidate candidate;
 	struct stat st;
+	int r;
 
+	if (interrupt_check(err) < 0)
+		return -EINTR;
 	if (stat(path, &st) < 0)
 		return 0;
 	for (uint32_t i = 0; i < search->count; i++)
@@ -92,22 +154,19 @@ static int search_try(void *argument, const char *path, struct error *err)
 			return 0;
 	if (S_ISBLK(st.st_mode) && search_is_unreachable(search, &st))
 		return 0;
-	if (candidate_open(path, &search->topology, search->is_bounded, &candidate, NULL) < 0)
+	if (candidate_open(path, &search->topology, search->patience, &candidate, NULL) < 0)
 		return 0;
-	if (!candidate.super.sequence ||
-	    memcmp(candidate.super.volume_uuid, search->uuid, sizeof(search->uuid)) != 0) {
-		candidate_close(&candidate);
-		return 0;
-	}
-	candidate_look(&candidate);
-	return search_add(search, &candidate, err);
+	r = search_add(search, &candidate, err);
+	return r == 0 && search->count - search->read == SEARCH_AT_ONCE ? search_read_found(search, err) : r;
 }
 
 static int search_devices(struct search *search, struct error *err)
 {
 	int r = topology_read(topology_root(), &search->topology, err);
 
-	return r < 0 ? r : scan_devices(topology_root(), search_try, search, err);
+	if (r == 0)
+		r = scan_devices(topology_root(), search_try, search, err);
+	return r < 0 ? r : search_read_found(search, err);
 }
 
 /* Beside a file, or among all devices. */
@@ -115,12 +174,14 @@ static int search_scan(struct search *search, struct error *err)
 {
 	const struct candidate *named = &search->items[0];
 	auto_free char *path = NULL;
+	int r;
 
 	memcpy(search->uuid, named->super.volume_uuid, sizeof(search->uuid));
 	if (S_ISBLK(named->st.st_mode))
 		return search_devices(search, err);
 	path = realpath(named->name, NULL);
-	return path ? scan_folder(path, search_try, search, err) : error_errno(err, "'%s'", named->name);
+	r = path ? scan_folder(path, search_try, search, err) : error_errno(err, "'%s'", named->name);
+	return r < 0 ? r : search_read_found(search, err);
 }
 
 /* --- who counts --- */
@@ -245,6 +306,7 @@ static int assembly_put(struct assembly *assembly, struct candidate *candidate, 
 	if (!assembly->names[slot])
 		return error_set(err, -ENOMEM, "no memory for the name of a member");
 	(void)array_put(assembly->array, slot, take_ptr(&candidate->file));
+	assembly->rings[slot] = candidate->ring;
 	return 0;
 }
 
@@ -258,6 +320,8 @@ static int assembly_fill(struct assembly *assembly, struct search *search, const
 		struct candidate *candidate = &search->items[i];
 		uint32_t slot = candidate_slot(candidate, table);
 
+		if (candidate->is_silent)
+			continue;
 		if (candidate->counts && slot != UINT32_MAX)
 			r = assembly_put(assembly, candidate, slot, by_slot, err);
 		else if (candidate->is_named)
@@ -268,17 +332,21 @@ static int assembly_fill(struct assembly *assembly, struct search *search, const
 
 static int assembly_new(uint32_t count, struct assembly *ret, struct error *err)
 {
-	*ret = (struct assembly){ .count = count, .names = calloc(count, sizeof(*ret->names)) };
-	if (!ret->names)
+	*ret = (struct assembly){ .count = count, .names = calloc(count, sizeof(*ret->names)),
+				  .whys = calloc(count, sizeof(*ret->whys)),
+				  .rings = calloc(SUPERBLOCK_RINGS, sizeof(*ret->rings)) };
+	if (!ret->names || !ret->whys || !ret->rings)
 		return error_set(err, -ENOMEM, "no memory for the names of members");
 	return array_new(count, &ret->array, err);
 }
 
 /* Missing members are named by number; this adds the names of those that were found. */
-static int assembly_explain(const struct assembly *assembly, struct error *err)
+static int assembly_explain(const struct assembly *assembly, const struct search *search, struct error *err)
 {
 	struct error why = *err;
 
+	if (search->silent[0])
+		error_wrap(&why, why.code, "%s", search->silent);
 	for (uint32_t i = assembly->count; i-- > 0;)
 		if (assembly->names[i])
 			error_wrap(&why, why.code, "member %" PRIu32 " is '%s'", i, assembly->names[i]);
@@ -296,16 +364,37 @@ static void assembly_drop_stale(const struct assembly *assembly, const struct me
 	}
 }
 
-static int assembly_check(const struct assembly *assembly, struct error *err)
+/* Of each that is not in use. */
+static int assembly_say_why(struct assembly *assembly, const struct search *search, const struct members *members,
+			    struct error *err)
+{
+	for (uint32_t i = 0; i < members->count; i++) {
+		bool is_found = assembly->names[i];
+		const char *why = members->list[i].why;
+
+		if (!members->list[i].missing_from)
+			continue;
+		if (asprintf(&assembly->whys[i], "%s%s%s%s", is_found ? "'" : "", is_found ? assembly->names[i] : "",
+			     is_found ? "': " : "", !is_found && search->silent[0] ? search->silent : why) < 0) {
+			assembly->whys[i] = NULL;
+			return error_set(err, -ENOMEM, "no memory for the names of members");
+		}
+	}
+	return 0;
+}
+
+static int assembly_check(struct assembly *assembly, const struct search *search, struct error *err)
 {
 	struct catalogue catalogue = { 0 };
 	struct superblock super;
-	int r = catalogue_load(&assembly->array->source, &super, &catalogue, err);
+	int r = catalogue_load_rings(&assembly->array->source, assembly->rings, &super, &catalogue, err);
 
+	if (r == 0)
+		r = assembly_say_why(assembly, search, &catalogue.members, err);
 	if (r == 0)
 		assembly_drop_stale(assembly, &catalogue.members);
 	catalogue_free(&catalogue);
-	return r < 0 ? assembly_explain(assembly, err) : 0;
+	return r < 0 ? assembly_explain(assembly, search, err) : 0;
 }
 
 static int assembly_of_members(struct search *search, struct assembly *ret, struct error *err)
@@ -324,7 +413,7 @@ static int assembly_of_members(struct search *search, struct assembly *ret, stru
 	if (r == 0)
 		r = assembly_fill(&assembly, search, table, newest, err);
 	if (r == 0)
-		r = assembly_check(&assembly, err);
+		r = assembly_check(&assembly, search, err);
 	if (r < 0) {
 		assembly_close(&assembly);
 		return r;
@@ -344,6 +433,7 @@ static int assembly_of_one(struct candidate *candidate, struct assembly *ret, st
 		assembly_close(&assembly);
 		return r;
 	}
+	assembly.rings[0] = candidate->ring;
 	assembly.names[0] = take_ptr(&candidate->name);
 	(void)array_put(assembly.array, 0, take_ptr(&candidate->file));
 	*ret = assembly;
@@ -354,6 +444,8 @@ static int assembly_check_named(const struct candidate *candidate, const struct 
 {
 	char found[UUID_TEXT_SIZE], expected[UUID_TEXT_SIZE];
 
+	if (candidate->is_silent) /* it may be the one that is missed */
+		return 0;
 	if (!candidate->super.sequence)
 		return assembly_refuse(candidate, &candidate->unreadable, err);
 	if (!candidate_has_members(candidate))
@@ -366,8 +458,18 @@ static int assembly_check_named(const struct candidate *candidate, const struct 
 			 candidate->name, found, first->name, expected);
 }
 
+/* The first one that answers; NULL: none does. */
+static const struct candidate *search_first(const struct search *search)
+{
+	for (uint32_t i = 0; i < search->count; i++)
+		if (!search->items[i].is_silent)
+			return &search->items[i];
+	return NULL;
+}
+
 static int assembly_by_names(struct search *search, const char *volume, struct assembly *ret, struct error *err)
 {
+	const struct candidate *first;
 	char **names;
 	uint32_t count;
 	int r = naming_split(volume, &names, &count, err);
@@ -375,15 +477,23 @@ static int assembly_by_names(struct search *search, const char *volume, struct a
 	if (r < 0)
 		return r;
 	for (uint32_t i = 0; r == 0 && i < count; i++) {
-		r = search_add_named(search, names[i], err);
+		r = search_add_named(search, names[i], count == 1, err);
 		if (r < 0 && count > 1)
 			error_wrap(err, r, "'%s'", names[i]);
 	}
 	naming_free(names, count);
-	if (r == 0 && count == 1 && !candidate_has_members(&search->items[0]))
+	if (r == 0)
+		r = search_read_named(search, err);
+	search->read = search->count;
+	if (r < 0)
+		return r;
+	if (count == 1 && !candidate_has_members(&search->items[0]))
 		return assembly_of_one(&search->items[0], ret, err);
+	first = search_first(search);
+	if (!first)
+		return assembly_refuse(&search->items[0], &search->items[0].unreadable, err);
 	for (uint32_t i = 0; r == 0 && i < search->count; i++)
-		r = assembly_check_named(&search->items[i], &search->items[0], err);
+		r = assembly_check_named(&search->items[i], first, err);
 	if (r == 0 && count == 1)
 		r = search_scan(search, err);
 	return r < 0 ? r : assembly_of_members(search, ret, err);
@@ -398,7 +508,8 @@ static int assembly_by_uuid(struct search *search, const char *volume, struct as
 	if (r < 0)
 		return r;
 	if (!search->count)
-		return error_set(err, -ENOENT, "no block device is of this volume");
+		return error_set(err, -ENOENT, "no block device is of this volume%s%s",
+				 search->silent[0] ? ", but " : "", search->silent);
 	for (uint32_t i = 0; i < search->count; i++)
 		if (!candidate_has_members(&search->items[i]) && search->count > 1)
 			return error_set(err, -ENOTUNIQ, "'%s' and '%s' have the same UUID: one is a copy",
@@ -407,9 +518,10 @@ static int assembly_by_uuid(struct search *search, const char *volume, struct as
 							  assembly_of_one(&search->items[0], ret, err);
 }
 
-static int assembly_search(const char *volume, bool is_bounded, struct assembly *ret, struct error *err)
+static int assembly_search(const char *volume, int64_t patience, int64_t alone, struct assembly *ret,
+			   struct error *err)
 {
-	struct search search = { .is_bounded = is_bounded };
+	struct search search = { .patience = patience, .alone = alone };
 	int r = naming_is_uuid(volume) ? assembly_by_uuid(&search, volume, ret, err) :
 					 assembly_by_names(&search, volume, ret, err);
 
@@ -419,10 +531,15 @@ static int assembly_search(const char *volume, bool is_bounded, struct assembly 
 
 int assembly_open(const char *volume, struct assembly *ret, struct error *err)
 {
-	return assembly_search(volume, false, ret, err);
+	return assembly_search(volume, 0, 0, ret, err);
 }
 
 int assembly_open_bounded(const char *volume, struct assembly *ret, struct error *err)
 {
-	return assembly_search(volume, true, ret, err);
+	return assembly_search(volume, FILE_PATIENCE, FILE_PATIENCE, ret, err);
+}
+
+int assembly_open_patient(const char *volume, struct assembly *ret, struct error *err)
+{
+	return assembly_search(volume, FILE_PATIENCE, FILE_WAITS, ret, err);
 }

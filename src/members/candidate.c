@@ -14,6 +14,8 @@
 
 void candidate_close(struct candidate *candidate)
 {
+	if (candidate->knock)
+		(void)!knock_end(candidate->knock, 0, NULL);
 	free(candidate->name);
 	file_close(candidate->file);
 	members_free(&candidate->table);
@@ -30,7 +32,7 @@ static void candidate_identify(struct candidate *candidate, const struct topolog
 		topology_identity(namespace, candidate->identity);
 }
 
-int candidate_open(const char *name, const struct topology *topology, bool is_bounded, struct candidate *ret,
+int candidate_open(const char *name, const struct topology *topology, int64_t patience, struct candidate *ret,
 		   struct error *err)
 {
 	struct candidate candidate = { .name = strdup(name) };
@@ -45,11 +47,32 @@ int candidate_open(const char *name, const struct topology *topology, bool is_bo
 		candidate_close(&candidate);
 		return r;
 	}
-	candidate.file->patience = is_bounded ? FILE_PATIENCE : 0;
+	candidate.file->patience = patience;
 	candidate_identify(&candidate, topology);
-	if (superblock_find(&candidate.file->source, 0, &candidate.super, &candidate.unreadable) < 0)
-		candidate.super.sequence = 0;
+	if (patience) /* where no process can be had, the reads are the first to wait */
+		candidate.is_silent = knock_begin(candidate.file->fd, &candidate.knock, &candidate.unreadable) ==
+				      -ETIMEDOUT;
 	*ret = candidate;
+	return 0;
+}
+
+int candidate_read(struct candidate *candidate, struct error *err)
+{
+	struct error *why = &candidate->unreadable;
+	int r = 0;
+
+	if (candidate->knock)
+		r = knock_end(take_ptr(&candidate->knock), candidate->file->patience, why);
+	if (r == -EINTR)
+		return error_pass(err, r, why);
+	candidate->is_silent |= r == -ETIMEDOUT;
+	if (candidate->is_silent) {
+		error_wrap(why, why->code, "it does not answer");
+		return 0;
+	}
+	superblock_read_rings(&candidate->file->source, 0, &candidate->ring, 1);
+	if (superblock_of_ring(&candidate->ring, &candidate->super, why) < 0)
+		candidate->super.sequence = 0;
 	return 0;
 }
 

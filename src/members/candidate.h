@@ -9,12 +9,16 @@
 #include "image/members.h"
 #include "image/superblock.h"
 #include "io/file.h"
+#include "io/knock.h"
 
 struct candidate {
 	char *name; /* as it was given or found */
 	struct file_source *file;
 	struct stat st;
 	char identity[TOPOLOGY_IDENTITY_SIZE]; /* of its namespace; "": it is no namespace, or has no identity */
+	struct knock *knock; /* until it is read */
+	bool is_silent;      /* it did not answer in time */
+	struct superblock_ring ring;
 	struct superblock super;               /* sequence 0: it has none, see unreadable */
 	struct error unreadable;
 	struct members table; /* from the catalogue of its superblock; count 0: there is none, see damaged */
@@ -23,10 +27,12 @@ struct candidate {
 	bool counts;   /* it is a member, as far as is known */
 };
 
-/* Opens it for reading and reads its superblock, and its identity unless topology is NULL. is_bounded: reads of it fail
- * instead of hanging, now and later (io/file.h). */
-must_check int candidate_open(const char *name, const struct topology *topology, bool is_bounded,
+/* Opens it for reading, finds its identity unless topology is NULL, and asks whether it answers. patience: of reads of
+ * it, now and later (io/file.h). */
+must_check int candidate_open(const char *name, const struct topology *topology, int64_t patience,
 			      struct candidate *ret, struct error *err);
+/* Reads its superblock, once it answers. -EINTR: a signal came first. */
+must_check int candidate_read(struct candidate *candidate, struct error *err);
 void candidate_close(struct candidate *candidate); /* what was not taken */
 /* Reads its table. */
 void candidate_look(struct candidate *candidate);

@@ -120,6 +120,15 @@ static int transaction_lock_leaving(struct transaction_member *member, struct si
 	return r < 0 ? error_pass(err, r, &why) : 0;
 }
 
+/* Until the state in force is known, one that is silent is missing. From then on a change needs all that it began
+ * with. */
+static void transaction_set_patience(const struct transaction *transaction, int64_t patience)
+{
+	for (uint32_t i = 0; i < transaction->member_count; i++)
+		if (transaction_has(transaction, i))
+			transaction->members[i].file->patience = patience;
+}
+
 int transaction_open(const char *path, enum file_mode mode, struct site *sites, uint32_t count, uint32_t leaving,
 		     bool preempt, struct transaction *ret, struct error *err)
 {
@@ -131,6 +140,7 @@ int transaction_open(const char *path, enum file_mode mode, struct site *sites, 
 				   transaction_lock(&transaction.members[i], &sites[i], mode, err);
 		(void)array_put(transaction.array, i, transaction.members[i].file);
 	}
+	transaction_set_patience(&transaction, count > 1 ? FILE_PATIENCE : FILE_WAITS);
 	for (uint32_t i = 0; r == 0 && mode == FILE_WRITE && i < count; i++)
 		r = transaction_raise_fence(&transaction.members[i], &sites[i], preempt, err);
 	if (r < 0) {
@@ -259,13 +269,19 @@ static void transaction_leave(struct transaction *transaction, uint32_t number)
 int transaction_load(struct transaction *transaction, struct error *err)
 {
 	const struct members *members = &transaction->catalogue.members;
-	int r = catalogue_load(transaction->source, &transaction->super, &transaction->catalogue, err);
+	struct superblock_ring *rings = calloc(SUPERBLOCK_RINGS, sizeof(*rings));
+	int r;
 
+	if (!rings)
+		return error_set(err, -ENOMEM, "out of memory");
+	free(transaction->rings);
+	transaction->rings = rings;
+	r = catalogue_load_rings(transaction->source, rings, &transaction->super, &transaction->catalogue, err);
 	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++) {
 		if (i < members->count && members->list[i].missing_from)
 			transaction_leave(transaction, i);
 		else
-			r = superblock_find(transaction->source, i, &transaction->members[i].super, err);
+			r = superblock_of_ring(&rings[i], &transaction->members[i].super, err);
 	}
 	return r;
 }
@@ -288,7 +304,7 @@ static int transaction_check_member(struct transaction *transaction, uint32_t nu
 	if (!member->file)
 		return 0;
 	if (!member->is_replaced)
-		r = superblock_check_newest(transaction->source, number, newest, err);
+		r = superblock_check_newest(&transaction->rings[number], newest, err);
 	member->capacity = transaction_is_device(member) ? member->super.member_size : SPACE_ENDLESS;
 	if (r == 0 && superblock_may_be_stale(&member->super, &stale))
 		log_warn("volume '%s': %s", transaction->path, stale.reason);
@@ -327,6 +343,7 @@ int transaction_check(struct transaction *transaction, struct error *err)
 		r = transaction_check_member(transaction, i, err);
 	if (r < 0)
 		return r;
+	transaction_set_patience(transaction, 0);
 	transaction_enter_missing(transaction);
 	return transaction_open_space(transaction, err);
 }
@@ -364,6 +381,7 @@ int transaction_format(struct transaction *transaction, const struct superblock 
 	int r = 0;
 
 	transaction->is_new = true;
+	transaction_set_patience(transaction, 0);
 	transaction->super = *super;
 	transaction->super.member_count = transaction->member_count ? transaction->member_count : 1;
 	transaction->catalogue.next_sequence = 1;
@@ -751,6 +769,7 @@ void transaction_close(struct transaction *transaction)
 	allocator_close(&transaction->allocator);
 	catalogue_free(&transaction->catalogue);
 	free(transaction->members);
+	free(transaction->rings);
 	array_close(transaction->array);
 	*transaction = (struct transaction){ 0 };
 }

@@ -33,6 +33,7 @@ struct transaction {
 	struct array_source *array;
 	struct source *source;      /* the array's; a test may put its own around it */
 	struct transaction_member *members; /* by number, in which order they are locked and written */
+	struct superblock_ring *rings; /* SUPERBLOCK_RINGS of them, as they were loaded behind the locks */
 	uint32_t member_count;      /* 0: a rehearsal on a volume that is not there yet */
 	enum transaction_state state;
 	bool is_new;                /* there is no catalogue to continue */

@@ -33,6 +33,19 @@ for protect in none mirror:2 mirror:3; do
     datasetfsctl dump one | cmp - dump || fail "$protect: another dump"
 done
 
+say "each ring is read once"
+# ring_reads COMMAND…: how many reads of superblock slots it made
+ring_reads() {
+    FAULT_KIND=read FAULT_AT=0 FAULT_TO=524288 FAULT_COUNT=$PWD/count FAULT_VOLUME=$PWD/a,$PWD/b,$PWD/c \
+        LD_PRELOAD=$PWD/fault.so "$@" >/dev/null || fail "$*"
+    cat count
+}
+if [ "$DATASETFS_BUILD_NAME" = gcc ] && command -v cc >/dev/null; then
+    cc -shared -fPIC -O1 -D_GNU_SOURCE "$LIB/fault.c" -o fault.so || fail "fault.c does not compile"
+    assert_eq "reads of three rings of eight slots" "$(ring_reads datasetfsctl list a)" 24
+    assert_eq "reads of three rings of eight slots" "$(ring_reads datasetfsctl list --space c,a,b)" 24
+fi
+
 say "names"
 rm a b c
 pack a,b,c source

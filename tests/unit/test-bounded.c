@@ -11,6 +11,7 @@
 
 #include "io/bounded.h"
 #include "io/file.h"
+#include "io/knock.h"
 #include "lib/check.h"
 
 #define LONG  INT64_C(100000000000) /* ns: longer than any machine is busy */
@@ -113,12 +114,30 @@ static void test_a_file_is_bounded(void **state)
 	close(fd);
 }
 
+static void test_a_file_answers(void **state)
+{
+	struct knock *knock = NULL;
+	int fd = make_file(8192), before = open("/dev/null", O_RDONLY);
+
+	(void)state;
+	errno = 0;
+	for (unsigned i = 0; i < 20; i++) {
+		CHECK_OK(knock_begin(fd, &knock, &err));
+		CHECK_OK(knock_end(knock, LONG, &err));
+	}
+	assert_int_equal(errno, 0);
+	assert_true(fcntl(before, F_GETFD) >= 0); /* what it closed was its own */
+	close(before);
+	close(fd);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_read_comes_back),
 		cmocka_unit_test(test_a_read_is_left),
 		cmocka_unit_test(test_a_file_is_bounded),
+		cmocka_unit_test(test_a_file_answers),
 	};
 
 	sem_init(&gate, 0, 0);

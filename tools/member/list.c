@@ -56,6 +56,7 @@ static void list_json_member(struct json *json, const struct volume *volume, uin
 		json_number(json, "stale_since", list_since(member));
 	else
 		json_null(json, "stale_since");
+	list_json_text(json, "why", volume->whys[number]);
 	json_string(json, "uuid", uuid);
 	json_number(json, "size", member->size);
 	json_number(json, "used_bytes", member_used(&volume->catalogue.members, number, &groups));
@@ -99,6 +100,8 @@ static void list_text_member(const struct volume *volume, uint32_t number)
 	text_print("%6" PRIu32 "  %-18s %10s %10s %6" PRIu32 "  %s  %s%s%s%s%s\n", number, state,
 		   format_size(member->size, size), format_size(bytes, used), groups, uuid, name,
 		   member->identity[0] ? " " : "", member->identity, member->domain[0] ? " in " : "", member->domain);
+	if (volume->whys[number])
+		text_print("        %s: %s\n", list_state(volume, number), volume->whys[number]);
 }
 
 int member_list_run(int argc, char **argv)

@@ -120,7 +120,7 @@ static void session_settle(struct session *session, const char *label)
 static int session_open_volume(struct serve *serve, struct error *err)
 {
 	struct assembly assembly;
-	int r = assembly_open(serve->options.volume, &assembly, err);
+	int r = assembly_open_patient(serve->options.volume, &assembly, err);
 
 	if (r < 0)
 		return r;
@@ -144,8 +144,8 @@ static int session_open_volume(struct serve *serve, struct error *err)
 	serve->volume->owner = serve;
 	serve->volume->is_silent = serve->route ? serve_is_silent : NULL;
 	for (uint32_t i = 0; i < serve->volume->count; i++) {
-		if (serve->route && array_has(serve->volume, i)) /* another one may answer */
-			serve->volume->files[i]->patience = FILE_PATIENCE;
+		if (array_has(serve->volume, i)) /* another one may answer */
+			serve->volume->files[i]->patience = serve->route ? FILE_PATIENCE : 0;
 		if (assembly.names[i])
 			serve_rename_member(serve, i, take_ptr(&assembly.names[i]));
 		else

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* clone(2) with our memory and without our thread group. What nobody waits for any more stays in a list until it has
+ * ended, as it writes to its memory then. */
+#include "io/knock.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "io/bounded.h"
+#include "io/knock_call.h"
+#include "io/site.h"
+
+#define KNOCK_BLOCK 4096u      /* direct I/O takes it from any device */
+#define KNOCK_STACK 16384u
+#define KNOCK_LOOK  100000000 /* ns between two looks at a signal that another thread got */
+
+struct knock {
+	uint8_t block[KNOCK_BLOCK] __attribute__((aligned(KNOCK_BLOCK)));
+	uint8_t stack[KNOCK_STACK] __attribute__((aligned(16)));
+	int fd;
+	struct stat st; /* what it is */
+	int64_t since;
+	pid_t process;
+	pid_t running;      /* 1; the kernel clears it when the process ends, and wakes who waits for that */
+	struct knock *next; /* in the list of those that nobody waits for, under the lock */
+};
+
+static pthread_mutex_t knock_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct knock *knock_left;
+
+/* Runs with the thread-local memory of who asked: it uses none. Files that it kept open would be missed by others: the
+ * reader of a pipe waits for its end. */
+KNOCK_BARE static int knock_main(void *argument)
+{
+	struct knock *knock = argument;
+
+	knock_call(SYS_close_range, knock->fd + 1, ~0u, 0, 0);
+	if (knock->fd > 0)
+		knock_call(SYS_close_range, 0, knock->fd - 1, 0, 0);
+	knock_call(SYS_pread64, knock->fd, (long)knock->block, KNOCK_BLOCK, 0);
+	return 0;
+}
+
+static bool knock_is_running(const struct knock *knock)
+{
+	return __atomic_load_n(&knock->running, __ATOMIC_ACQUIRE);
+}
+
+/* One that has ended. */
+static void knock_free(struct knock *knock)
+{
+	if (knock->process > 0)
+		while (waitpid(knock->process, NULL, __WALL) < 0 && errno == EINTR)
+			continue;
+	free(knock);
+}
+
+/* Whether an earlier one is still out; frees those that are not. */
+static bool knock_is_out(const struct stat *st)
+{
+	struct knock **link = &knock_left, *knock;
+	bool is_out = false;
+
+	pthread_mutex_lock(&knock_lock);
+	while ((knock = *link)) {
+		if (!knock_is_running(knock)) {
+			*link = knock->next;
+			knock_free(knock);
+			continue;
+		}
+		is_out |= site_is_same(&knock->st, st);
+		link = &knock->next;
+	}
+	pthread_mutex_unlock(&knock_lock);
+	return is_out;
+}
+
+static void knock_leave(struct knock *knock)
+{
+	pthread_mutex_lock(&knock_lock);
+	knock->next = knock_left;
+	knock_left = knock;
+	pthread_mutex_unlock(&knock_lock);
+}
+
+/* The C library's clone(2) by its other name, which ThreadSanitizer does not take for a fork: it would then refuse this
+ * process, too, any more threads. */
+extern int __clone(int (*run)(void *argument), void *stack, int flags, void *argument, ...);
+
+/* No signal is for it: it would run our handlers. */
+static int knock_start(struct knock *knock, struct error *err)
+{
+	sigset_t all, before;
+	int code;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	knock->running = 1;
+	knock->process = __clone(knock_main, knock->stack + KNOCK_STACK, CLONE_VM | CLONE_CHILD_CLEARTID, knock, NULL,
+				 NULL, &knock->running);
+	code = errno;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	errno = code;
+	return knock->process < 0 ? error_errno(err, "cannot start a process that reads") : 0;
+}
+
+int knock_begin(int fd, struct knock **ret, struct error *err)
+{
+	struct knock *knock;
+	struct stat st;
+	int r;
+
+	if (fstat(fd, &st) < 0)
+		return error_errno(err, "fstat");
+	if (knock_is_out(&st))
+		return error_set(err, -ETIMEDOUT, "an earlier read has not been answered yet");
+	knock = aligned_alloc(KNOCK_BLOCK, sizeof(*knock));
+	if (!knock)
+		return error_set(err, -ENOMEM, "no memory for a read");
+	knock->fd = fd;
+	knock->st = st;
+	knock->since = clock_now();
+	r = knock_start(knock, err);
+	if (r < 0)
+		free(knock);
+	else
+		*ret = knock;
+	return r;
+}
+
+/* No longer than this, or until a signal. */
+static void knock_sleep(const struct knock *knock, int64_t ns)
+{
+	const struct timespec limit = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+
+	syscall(SYS_futex, &knock->running, FUTEX_WAIT, 1, &limit, NULL, 0);
+}
+
+int knock_end(struct knock *knock, int64_t patience, struct error *err)
+{
+	int64_t until = knock->since + patience, left;
+	int r = 0;
+
+	while (r == 0 && knock_is_running(knock) && (left = until - clock_now()) > 0) {
+		knock_sleep(knock, left < KNOCK_LOOK ? left : KNOCK_LOOK);
+		r = patience == BOUNDED_ENDLESS ? interrupt_check(err) : 0;
+	}
+	if (!knock_is_running(knock)) {
+		knock_free(knock);
+		return r;
+	}
+	knock_leave(knock);
+	return r < 0 ? r : error_set(err, -ETIMEDOUT, "no answer to a read for %.3g seconds", (double)patience / 1e9);
+}

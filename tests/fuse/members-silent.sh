@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: in=asan timeout=300
+# A member that does not answer is a missing one after five seconds, for whoever opens the volume: it is listed as
+# such, others publish, mount and take its place without it, and every program ends although the device still has its
+# read. One that is named alone is waited for, until a signal comes.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+need_fuse
+
+mkdir -p source real
+head -c 300000 /dev/urandom >source/file
+pack real/a,real/b,real/c source --protect mirror:2
+mv real/b b.real
+echo 0 >b.control
+slow_device b.real b 0 b.control
+all=real/a,b,real/c
+datasetfsctl member list --json "$all" >list.json
+assert_eq "state" "$(json members.1.state list.json) $(json members.1.why list.json)" "ok None"
+slow_control b.control hang
+
+# ends STATUS COMMAND…: it has ended although the device hangs; what it said is in ended
+ends() {
+    local rc=0
+    timeout 60 "${@:2}" >ended 2>&1 || rc=$?
+    [ $rc = "$1" ] || fail "status $rc of ${*:2}: $(cat ended)"
+}
+
+ends 0 datasetfsctl member list "$all"
+assert_contains "the list" "$(cat ended)" "missing: 'b' does not answer"
+ends 0 datasetfsctl member list --json "$all"
+assert_eq "state" "$(json members.1.state ended) $(json members.1.why ended)" "missing 'b' does not answer"
+
+echo more >source/more
+ends 1 mkdatasetfs --progress none "$all" source
+assert_contains "a publish" "$(cat ended)" "member 1 is missing"
+ends 0 mkdatasetfs --progress none --degraded "$all" source
+assert_contains "a degraded publish" "$(cat ended)" "is missing and becomes stale by this change"
+
+mount_volume "$all" mnt
+compare source mnt
+unmount mnt
+
+ends 0 datasetfsctl member replace "$all" 1 real/new
+ends 0 datasetfsctl member list real/a
+! grep -q missing ended || fail "it was replaced: $(cat ended)"
+
+say "alone"
+for command in "mkdatasetfs --progress none b source" "datasetfsctl list b" "datasetfsctl export tar b v1 tar"; do
+    # In a shell of its own background jobs ignore SIGINT.
+    # shellcheck disable=SC2086
+    env --default-signal=INT $command >ended 2>&1 &
+    wait_for 20 has_open "${command%% *}" $! b || fail "it does not open the device: $command"
+    kill -INT $!
+    wait_end $! || fail "it does not end: $command"
+    rc=0
+    wait $! || rc=$?
+    [ $rc = 1 ] || [ $rc = 130 ] || fail "status $rc of $command: $(cat ended)"
+done
+slow_control b.control 0
