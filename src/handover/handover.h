@@ -5,7 +5,8 @@
  *   daemon  greeting   as soon as a client is accepted; or a refusal, and the end
  *   client  open       one version: the one that is served, or by number and UUID
  *   daemon  opened     its record; with the volume, the state (state.h), the index if it is open there, and of a
- *                      volume of several members the others that are there
+ *                      volume of several members the others that are there, and their table (table.h) if it is
+ *                      asked for
  *   client  report     at any time after that, without an answer: what it read and what it found
  *
  * A message begins with its head and only grows at its end: who gets a longer one than he knows ignores the rest. The
@@ -52,7 +53,11 @@ struct handover_open {
 	uint32_t device_major, device_minor;
 	uint64_t sequence; /* 0: of the version that the mount serves; then uuid means nothing */
 	uint8_t uuid[16];
+	uint32_t wants; /* HANDOVER_WANTS_* */
+	uint32_t reserved;
 };
+#define HANDOVER_OPEN_LEAST  offsetof(struct handover_open, wants) /* bytes of such a message */
+#define HANDOVER_WANTS_TABLE 1u /* of several members */
 
 /* What a client has to know of a version, all of which a catalogue has as well. */
 struct handover_version {
@@ -85,6 +90,7 @@ struct handover_opened {
 	struct handover_version version; /* with key alone */
 	uint32_t slots; /* of the volume, where one may be missing; 0: as many as members come */
 	uint8_t there[HANDOVER_SLOTS / 8]; /* a bit for each whose member comes */
+	uint32_t has_table; /* the last descriptor */
 };
 #define HANDOVER_OPENED_LEAST offsetof(struct handover_opened, slots) /* bytes of such a message */
 

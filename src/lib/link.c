@@ -18,9 +18,11 @@
 #include "datasetfs/control.h"
 #include "handover/passing.h"
 #include "handover/state.h"
+#include "handover/table.h"
 #include "image/catalogue.h"
 #include "image/index_load.h"
 #include "lib/high.h"
+#include "lib/several.h"
 
 #define LINK_TIMEOUT 10000 /* ms that the daemon has for an answer */
 #define LINK_TEXT    4096u /* bytes of .datasetfs/client at most */
@@ -192,6 +194,7 @@ static int link_ask(int fd, const struct link_place *place, uint64_t sequence, c
 				      .device_minor = minor(place->device) };
 	int r;
 
+	wish.wants = HANDOVER_WANTS_TABLE;
 	handover_begin(&wish.head, HANDOVER_OPEN, sizeof(wish));
 	if (sequence)
 		memcpy(wish.uuid, uuid, sizeof(wish.uuid));
@@ -201,23 +204,49 @@ static int link_ask(int fd, const struct link_place *place, uint64_t sequence, c
 	return r;
 }
 
-/* What several members have, and no message: their groups, and where the block checksums lie. */
-static int link_load_members(struct link_version *version, struct catalogue *ret, struct error *err)
+/* By a daemon of an older release, which hands over no table of them. */
+static int link_load_members(struct link_version *version, struct members *ret, struct error *err)
 {
+	struct catalogue catalogue = { 0 };
 	const struct version *same;
 	struct superblock super;
-	int r;
+	int r = catalogue_load(&version->volume->source, &super, &catalogue, err);
 
-	if (version->volume->count == 1)
-		return 0;
-	r = catalogue_load(&version->volume->source, &super, ret, err);
 	if (r < 0)
 		return error_wrap(err, r, "the volume");
-	same = catalogue_by_uuid(ret, version->version.uuid);
-	if (!same)
+	same = catalogue_by_uuid(&catalogue, version->version.uuid);
+	if (same) {
+		version->version.block_sums.length = same->block_sums.length;
+		r = extent_list_copy(&same->block_sums.extents, &version->version.block_sums.extents, err);
+	}
+	if (r == 0) {
+		*ret = catalogue.members;
+		catalogue.members = (struct members){ .count = 0 };
+	}
+	catalogue_free(&catalogue);
+	return r;
+}
+
+/* What several members have, and no message. table: negative if it did not come. */
+static int link_take_members(int table, struct link_version *version, struct members *ret, struct error *err)
+{
+	uint32_t count = version->volume->count;
+	int r;
+
+	if (count == 1)
 		return 0;
-	version->version.block_sums.length = same->block_sums.length;
-	return extent_list_copy(&same->block_sums.extents, &version->version.block_sums.extents, err);
+	r = several_take(version->volume, err);
+	if (r == 0 && table < 0)
+		return link_load_members(version, ret, err);
+	if (r == 0)
+		r = table_read(table, count, &version->version, ret, &version->block_sums, err);
+	if (r < 0)
+		return r;
+	for (uint32_t i = 0; i < count; i++)
+		if (!array_has(version->volume, i))
+			members_note(ret, i, 1);
+	version->has_block_sums = true;
+	return members_tolerate(ret) ? 0 : error_set(err, -ENOLINK, "of the members that came some have no copies");
 }
 
 static int link_check_count(const struct handover_opened *opened, const struct link_version *version,
@@ -230,24 +259,24 @@ static int link_check_count(const struct handover_opened *opened, const struct l
 }
 
 /* Takes the descriptor. */
-static int link_take_index(struct passing_packet *packet, const struct handover_opened *opened,
+static int link_take_index(struct passing_packet *packet, int table, const struct handover_opened *opened,
 			   struct link_version *version, struct error *err)
 {
 	int *fd = &packet->fds[HANDOVER_INDEX], r = handover_get_version(&opened->version, &version->version, err);
-	struct catalogue catalogue = { 0 };
+	struct members members = { .count = 0 };
 
 	if (r == 0)
 		r = link_check_count(opened, version, err);
 	if (r == 0)
-		r = link_load_members(version, &catalogue, err);
+		r = link_take_members(table, version, &members, err);
 	if (r == 0) {
 		high_move(fd);
-		r = index_load_sealed(*fd, &version->version, opened->version.member_size, &catalogue.members,
+		r = index_load_sealed(*fd, &version->version, opened->version.member_size, &members,
 				      &version->index, err);
 	}
 	if (r == 0)
 		(void)take_fd(fd);
-	catalogue_free(&catalogue);
+	members_free(&members);
 	version->hidden_mode = opened->version.hidden_mode;
 	return r;
 }
@@ -305,6 +334,7 @@ static int link_take(struct link *link, struct passing_packet *packet, struct li
 		     struct error *err)
 {
 	struct handover_opened opened = { .slots = 0 };
+	auto_close int table = -1;
 	unsigned expected;
 	int r = handover_check_answer(packet->bytes, packet->length, HANDOVER_OPENED, HANDOVER_OPENED_LEAST, err);
 
@@ -314,11 +344,13 @@ static int link_take(struct link *link, struct passing_packet *packet, struct li
 	expected = opened.key ? HANDOVER_INDEX + 1 : HANDOVER_INDEX;
 	if (packet->fd_count < expected)
 		return error_set(err, -EPROTO, "%u descriptors came, expected %u", packet->fd_count, expected);
+	if (opened.has_table && packet->fd_count > expected)
+		table = packet->fds[--packet->fd_count];
 	r = state_view_open(packet->fds[HANDOVER_STATE], &link->state, err);
 	if (r == 0)
 		r = link_take_volume(packet, expected, &opened, version, err);
 	if (r == 0 && opened.key)
-		r = link_take_index(packet, &opened, version, err);
+		r = link_take_index(packet, table, &opened, version, err);
 	link->key = opened.key;
 	link->volume = opened.volume;
 	return r;
@@ -390,6 +422,7 @@ int link_open(const struct link_place *place, uint64_t sequence, const uint8_t *
 void link_version_close(struct link_version *version)
 {
 	index_close(version->index);
+	block_sums_close(version->block_sums);
 	version_free(&version->version);
 	array_close(version->volume);
 	*version = (struct link_version){ .index = NULL };

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "handover/handover.h"
+#include "image/block_sums.h"
 #include "image/index.h"
 #include "image/version.h"
 #include "io/array.h"
@@ -29,6 +30,8 @@ struct link_version {
 	struct index *index; /* NULL: it is not open there, and version says nothing */
 	uint32_t hidden_mode;
 	struct array_source *volume;
+	bool has_block_sums; /* they came, if it has any; else they are read from the volume */
+	struct block_sums *block_sums;
 };
 
 /* Reads MNT/.datasetfs/client of the mount whose root is open as mount. -EOPNOTSUPP: it has no socket, and why. */

@@ -6,20 +6,21 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "image/block_sums.h"
 
 /* Takes got's parts and the link, also on failure. */
 static int linked_new(struct link *link, struct link_version *got, const struct wish *wish, struct opened **ret,
 		      struct error *err)
 {
-	struct block_sums *block_sums = NULL;
+	struct block_sums *block_sums = take_ptr(&got->block_sums);
 	struct volume *volume = NULL;
 	uint32_t hidden_mode = got->hidden_mode;
 	struct dsfs_info info;
 	int r = direct_check_digest(got->index, wish, got->version.label, err);
 
-	if (r == 0 && block_sums_load(&got->volume->source, &got->version, &got->index->members, &block_sums, NULL) ==
-			      -ENOMEM)
+	if (r == 0 && !got->has_block_sums &&
+	    block_sums_load(&got->volume->source, &got->version, &got->index->members, &block_sums, NULL) == -ENOMEM)
 		r = error_set(err, -ENOMEM, "no memory for block checksums");
 	if (r == 0)
 		r = direct_volume_new(got->volume, &volume, err);

@@ -44,7 +44,7 @@ int sha256_end(struct sha256 *sha, uint8_t out[SHA256_SIZE], struct error *err)
 {
 	(void)sha;
 	(void)out;
-	return error_set(err, -ENOSYS, "no SHA-256, by which the members of a volume are found: the mount reads them");
+	return error_set(err, -ENOSYS, "no SHA-256 in a preloaded library");
 }
 
 void sha256_free(struct sha256 *sha)

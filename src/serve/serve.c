@@ -13,6 +13,11 @@
 #define SERVE_SILENCE INT64_C(5000000000) /* ns, after which a member counts as missing */
 #define SERVE_NAP     50000u              /* µs */
 
+bool serve_is_suspect(const struct serve *serve, uint32_t slot)
+{
+	return route_is_suspect(serve->route, slot, clock_now());
+}
+
 bool serve_is_silent(const void *owner, uint32_t slot)
 {
 	const struct serve *serve = owner;

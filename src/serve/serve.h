@@ -107,6 +107,7 @@ struct serve {
 	_Atomic int64_t listed; /* when the kernel is to forget the listing of versions, ns; 0: it has none */
 	_Atomic bool is_lost;   /* perhaps: see reopen.h */
 	_Atomic bool follow_failed; /* the last look at the volume's current version failed */
+	_Atomic bool is_withheld; /* a client did not get a member that did not answer then: see clients/answer.h */
 	_Atomic bool is_degraded; /* perhaps a member is missing, stale or lost: see rejoin.h */
 	int64_t look_at;        /* the control thread's: when to look for it again, ns, monotonic */
 	_Atomic int path_error; /* negative errno of the last device read that is to be tried again */

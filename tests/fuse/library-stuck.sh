@@ -41,3 +41,41 @@ mount_volume a mnt
 ! is_root || stuck mnt "$(length 1 10)" # others may not read past it
 unmount mnt
 wait_for 20 grep -q '^hung=' b.control.log || fail "it did not hang"
+
+# A member hangs, and a program begins: it does not wait for that member, whether the daemon knows of it by now or not.
+say "programs that begin"
+. "$LIB/client.sh"
+slow_control b.control 2000
+mount_volume a mnt
+is_root || exit 0
+export PATH=$DATASETFS_BUILD/tests/library:$PATH
+# begins: a new process by the library, and one that nobody changed
+begins() {
+    WAY=direct timeout -s KILL 60 library-way mnt sums | sort | cmp - sums || fail "the library, $1"
+    [ -e "$DATASETFS_BUILD/src/preload/libdatasetfs-preload.so" ] || return 0
+    timeout -s KILL 60 datasetfs-run cat mnt/1 mnt/large1 | cmp - <(cat source/1 source/large1) || fail "unchanged, $1"
+}
+# has_member CLIENT FILE: it has a descriptor of this member
+has_member() {
+    local process=CLIENT_$1
+    readlink "/proc/${!process}/fd/"* | grep -qx "$PWD/$2"
+}
+# is_state STATE: of member b, after some reads of the device
+is_state() {
+    local file
+    for file in mnt/1?; do dd if="$file" bs=1M iflag=direct status=none >/dev/null || return 1; done
+    [ "$(stats mnt members.1.state)" = "$1" ]
+}
+WAY=direct library-way a,b sums | sort >sums
+slow_control b.control hang
+begins "before the daemon knows"
+wait_for 60 is_state suspect
+client it
+told it "open mnt direct" "direct v1"
+! has_member it b || fail "a member that does not answer was handed over"
+has_member it a || fail "the member that answers was not handed over"
+slow_control b.control 2000
+wait_for 60 is_state ok
+told it refresh 0
+has_member it b || fail "the member that is well again was not handed over"
+ask it quit

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -13,6 +14,8 @@
 #include "handover/handover.h"
 #include "handover/passing.h"
 #include "handover/state.h"
+#include "handover/table.h"
+#include "image/address.h"
 #include "lib/check.h"
 
 static struct extent block_sums_at = { DSFS_DATA_AT, 4096 };
@@ -80,6 +83,119 @@ static void refused_records(void **state)
 	record = good;
 	record.block_sums_length = UINT64_MAX;
 	CHECK_FAILS(handover_get_version(&record, &back, &err), -EPROTO, "outside of the volume");
+}
+
+/* Two members with a group of two copies. */
+static struct members make_mirror(void)
+{
+	const uint64_t columns[2] = { address_make(0, 2 << 20), address_make(1, 3 << 20) };
+	const struct member_group group = {
+		.birth = 5, .tail = 1 << 20, .kind = DSFS_GROUP_COPIES, .data = 1, .redundant = 1
+	};
+	struct members members = { .segment_log = 20, .count = 2, .list = calloc(2, sizeof(*members.list)),
+				   .history = { { 8, "h8" } }, .history_count = 1 };
+
+	for (uint32_t i = 0; i < 2; i++)
+		members.list[i] = (struct member){ .uuid = { (uint8_t)(i + 1) }, .size = 8 << 20 };
+	CHECK_OK(members_add_group(&members, &group, columns, &err));
+	return members;
+}
+
+/* The head of the block checksums of one chunk, which has a row, and where they lie. */
+static struct block_sums *make_sums(struct version *ret)
+{
+	struct dsfs_fine *head = aligned_alloc(DSFS_BLOCK, DSFS_BLOCK);
+	struct block_sums *block_sums = NULL;
+	struct block_sums_layout layout;
+
+	*ret = (struct version){ .label = "v1", .chunk_log = 17, .shape = { .chunk_count = 1 } };
+	block_sums_layout(17, 1, 1, &layout);
+	memset(head, 0, DSFS_BLOCK);
+	memcpy(head->magic, DSFS_FINE_MAGIC, sizeof(head->magic));
+	head->chunk_count = head->row_count = dsfs_le64_of(1);
+	((uint8_t *)head)[layout.bits] = 1;
+	ret->block_sums.length = layout.length;
+	CHECK_OK(extent_list_add(&ret->block_sums.extents, address_make(0, 2 << 20), layout.length, &err));
+	CHECK_OK(block_sums_open((uint8_t *)head, DSFS_BLOCK, ret, &block_sums, &err));
+	return block_sums;
+}
+
+static void tables(void **state)
+{
+	static const uint8_t second = 2;
+	struct members members = make_mirror(), back = { .count = 0 };
+	struct version version_of, other = { .label = "v1", .chunk_log = 17, .shape = { .chunk_count = 1 } };
+	struct block_sums *block_sums = make_sums(&version_of), *got = NULL;
+	struct block_sums_row row;
+	int fd = -1;
+
+	(void)state;
+	CHECK_OK(table_write(&members, &version_of, block_sums, &second, &fd, &err));
+	CHECK_FAILS(table_read(fd, 3, &other, &back, &got, &err), -EPROTO, "a table of 2 members, the version has 3");
+	CHECK_OK(table_read(fd, 2, &other, &back, &got, &err));
+	assert_int_equal(back.group_count, 1);
+	assert_int_equal(back.list[0].missing_from, 0);
+	assert_int_equal(back.list[1].missing_from, 1);
+	assert_true(members_tolerate(&back));
+	assert_int_equal(other.block_sums.length, version_of.block_sums.length);
+	assert_true(block_sums_find(got, 0, &row));
+	block_sums_close(got);
+	block_sums_close(block_sums);
+	version_free(&version_of);
+	version_free(&other);
+	members_free(&members);
+	members_free(&back);
+	close(fd);
+}
+
+/* It is refused for a reason, or can be used. */
+static int read_table(int fd)
+{
+	struct version version_of = { .label = "v1", .chunk_log = 17, .shape = { .chunk_count = 1 } };
+	struct members members = { .count = 0 };
+	struct block_sums *block_sums = NULL;
+	struct error why = { 0 };
+	int r = table_read(fd, 2, &version_of, &members, &block_sums, &why);
+
+	if (r < 0)
+		assert_string_not_equal(why.reason, "");
+	block_sums_close(block_sums);
+	members_free(&members);
+	version_free(&version_of);
+	return r;
+}
+
+/* Whatever one byte of it is, and wherever it ends. */
+static void damaged_tables(void **state)
+{
+	static const uint8_t none;
+	struct members members = make_mirror();
+	struct version version_of;
+	struct block_sums *block_sums = make_sums(&version_of);
+	int fd = -1;
+	off_t end;
+
+	(void)state;
+	CHECK_OK(table_write(&members, &version_of, block_sums, &none, &fd, &err));
+	end = lseek(fd, 0, SEEK_END);
+	for (off_t at = 0; at < 2 * end; at++) {
+		uint8_t byte, changed;
+
+		assert_int_equal(pread(fd, &byte, 1, at % end), 1);
+		changed = at < end ? (uint8_t)~byte : byte ^ 1;
+		assert_int_equal(pwrite(fd, &changed, 1, at % end), 1);
+		(void)read_table(fd);
+		assert_int_equal(pwrite(fd, &byte, 1, at % end), 1);
+	}
+	assert_int_equal(read_table(fd), 0);
+	while (end-- > 0) {
+		assert_int_equal(ftruncate(fd, end), 0);
+		assert_int_equal(read_table(fd), -EPROTO);
+	}
+	block_sums_close(block_sums);
+	version_free(&version_of);
+	members_free(&members);
+	close(fd);
 }
 
 static void heads(void **state)
@@ -222,6 +338,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(round_trip),
 		cmocka_unit_test(refused_records),
+		cmocka_unit_test(tables),
+		cmocka_unit_test(damaged_tables),
 		cmocka_unit_test(heads),
 		cmocka_unit_test(packets),
 		cmocka_unit_test(state_after_sigkill),

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "handover/state.h"
+#include "handover/table.h"
 
 static int answer_reopen(int fd, int flags, const char *what, int *ret, struct error *err)
 {
@@ -50,21 +51,6 @@ static int answer_put_version(const struct serve *serve, const struct generation
 	return answer_reopen(generation->index->memfd, 0, "the index", &answer->fds[HANDOVER_INDEX], err);
 }
 
-static int answer_put_index(struct serve *serve, const struct handover_open *wish, struct answer *answer,
-			    struct error *err)
-{
-	struct generation *generation = answer_find(serve, wish);
-	int r;
-
-	if (!generation)
-		return 0;
-	r = answer_put_version(serve, generation, answer, err);
-	if (r == 0)
-		answer->fd_count = HANDOVER_INDEX + 1;
-	generation_put(generation);
-	return r;
-}
-
 static int answer_check_device(uint64_t device, const struct handover_open *wish, struct error *err)
 {
 	if (!device)
@@ -84,8 +70,36 @@ static int answer_put_member(const struct serve *serve, uint32_t member, int *re
 	return answer_reopen(volume->fds[member], is_direct ? O_DIRECT : 0, "the volume", ret, err);
 }
 
-/* The first one that is there has a place of its own, whichever it is. */
-static int answer_put_volume(const struct serve *serve, struct answer *answer, struct error *err)
+/* How many more members could be lost without the loss of a byte of this version. */
+static uint32_t answer_spare(const struct serve *serve, const struct generation *generation)
+{
+	uint32_t spare = generation ? members_spare(&generation->index->members) : 0;
+
+	for (uint32_t i = 0; spare && i < serve->volume->count; i++)
+		spare -= !array_has(serve->volume, i);
+	return spare;
+}
+
+/* Sets the bits of members that the client does not get. */
+static void answer_withhold(struct serve *serve, const struct generation *generation,
+			    uint8_t ret[HANDOVER_SLOTS / 8])
+{
+	uint32_t spare = serve->route ? answer_spare(serve, generation) : 0;
+
+	for (uint32_t i = 0; i < serve->volume->count; i++) {
+		if (array_has(serve->volume, i)) {
+			if (!spare || !serve_is_suspect(serve, i))
+				continue;
+			spare--;
+			atomic_store(&serve->is_withheld, true);
+		}
+		ret[i / 8] |= (uint8_t)(1u << i % 8);
+	}
+}
+
+/* The first one that comes has a place of its own, whichever it is. */
+static int answer_put_volume(const struct serve *serve, const uint8_t *missing, struct answer *answer,
+			     struct error *err)
 {
 	const struct array_source *volume = serve->volume;
 	unsigned at = HANDOVER_VOLUME;
@@ -93,7 +107,7 @@ static int answer_put_volume(const struct serve *serve, struct answer *answer, s
 
 	answer->message.slots = volume->count;
 	for (uint32_t i = 0; r == 0 && i < volume->count; i++) {
-		if (!array_has(volume, i))
+		if (missing[i / 8] >> i % 8 & 1)
 			continue;
 		if (at == HANDOVER_FDS)
 			return error_set(err, -EOPNOTSUPP,
@@ -107,20 +121,60 @@ static int answer_put_volume(const struct serve *serve, struct answer *answer, s
 	return r;
 }
 
+/* Without it the client reads the members, as those of older releases do. */
+static int answer_put_table(const struct generation *generation, const uint8_t *missing, struct answer *answer,
+			    struct error *err)
+{
+	const struct members *members = &generation->index->members;
+	int r;
+
+	if (!members->count || answer->fd_count == HANDOVER_FDS)
+		return 0;
+	r = table_write(members, &generation->version, generation->block_sums, missing,
+			&answer->fds[answer->fd_count], err);
+	if (r < 0)
+		return r;
+	answer->fd_count++;
+	answer->message.has_table = 1;
+	return 0;
+}
+
+/* The volume comes last of what must be opened: a device that hangs may keep us there. */
+static int answer_fill(struct serve *serve, const struct state *state, const struct handover_open *wish,
+		       const struct generation *generation, struct answer *answer, struct error *err)
+{
+	uint8_t missing[HANDOVER_SLOTS / 8] = { 0 };
+	int r = 0;
+
+	if (generation) {
+		r = answer_put_version(serve, generation, answer, err);
+		answer->fd_count = HANDOVER_INDEX + 1;
+	}
+	if (r == 0)
+		r = answer_reopen(state_fd(state), 0, "the state", &answer->fds[HANDOVER_STATE], err);
+	answer->message.volume = state_volume(state);
+	if (r < 0)
+		return r;
+	answer_withhold(serve, generation, missing);
+	r = answer_put_volume(serve, missing, answer, err);
+	if (r == 0 && generation && wish->wants & HANDOVER_WANTS_TABLE)
+		r = answer_put_table(generation, missing, answer, err);
+	return r;
+}
+
 int answer_make(struct serve *serve, const struct state *state, uint64_t device, const struct handover_open *wish,
 		struct answer *ret, struct error *err)
 {
 	struct answer answer = { .fd_count = HANDOVER_INDEX };
+	struct generation *generation;
 	int r = answer_check_device(device, wish, err);
 
+	if (r < 0)
+		return r;
 	memset(answer.fds, -1, sizeof(answer.fds));
-	if (r == 0)
-		r = answer_put_index(serve, wish, &answer, err);
-	if (r == 0)
-		r = answer_reopen(state_fd(state), 0, "the state", &answer.fds[HANDOVER_STATE], err);
-	answer.message.volume = state_volume(state);
-	if (r == 0) /* last: a device that hangs may keep us here */
-		r = answer_put_volume(serve, &answer, err);
+	generation = answer_find(serve, wish);
+	r = answer_fill(serve, state, wish, generation, &answer, err);
+	generation_put(generation);
 	if (r < 0) {
 		answer_close(&answer);
 		return r;

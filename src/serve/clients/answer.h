@@ -14,8 +14,9 @@ struct answer {
 	unsigned fd_count;
 };
 
-/* device: of this mount. Nothing that is shared with others goes out but the state: whoever has a descriptor may change
- * its flags. */
+/* A member that does not answer now is left out where copies have all its bytes, so a client that has just begun does
+ * not have to find out. device: of this mount. Nothing that is shared with others goes out but the state: whoever has a
+ * descriptor may change its flags. */
 must_check int answer_make(struct serve *serve, const struct state *state, uint64_t device,
 			   const struct handover_open *wish, struct answer *ret, struct error *err);
 void answer_close(struct answer *answer);

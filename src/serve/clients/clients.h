@@ -22,8 +22,9 @@ struct clients_counters {
 must_check int clients_start(struct serve *serve, struct error *err);
 /* The mount serves: from here on clients can have something. */
 void clients_settle(struct clients *clients, const char *mountpoint);
-/* The control thread's: another version is served, the volume was opened again. */
+/* The control thread's: another version is served. */
 void clients_switched(struct clients *clients, const struct generation *generation);
+/* Any thread: a client that asks again gets more of the volume, or gets it anew. */
 void clients_renew(struct clients *clients);
 /* Nobody calls the above any more. NULL too. False: the device holds its thread back in a client's open of the volume;
  * it is left behind and may look at all of serve until the process ends. */

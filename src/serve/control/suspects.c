@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "serve/ahead/ahead.h"
 #include "serve/ahead/wishes.h"
+#include "serve/clients/clients.h"
 #include "serve/request/standby.h"
 #include "serve/request/waiting.h"
 
@@ -66,6 +67,8 @@ bool suspects_look(struct suspects *suspects, struct serve *serve)
 
 		if (is_suspect != suspects->was[i])
 			suspects_report(serve, i, is_suspect);
+		if (suspects->was[i] && !is_suspect && atomic_exchange(&serve->is_withheld, false))
+			clients_renew(serve->clients);
 		suspects->was[i] = is_suspect;
 		any |= is_suspect;
 		suspects->is_failing |= is_suspect && suspects_fails(serve, i);

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/* One head with the lengths of the parts that follow, in the byte order of the machine: both sides are on it. */
+#include "handover/table.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/span.h"
+#include "image/address.h"
+#include "image/members_table.h"
+
+#define TABLE_MAGIC UINT32_C(0x54534644) /* "DFST" */
+#define TABLE_MOST  (UINT64_C(1) << 34)  /* bytes */
+
+/* Later releases add parts behind the last one. */
+struct table_head {
+	uint32_t magic, segment_log;
+	uint64_t first_size; /* of member 0 */
+	uint8_t first_uuid[16];
+	uint64_t member_count;  /* uint64_t each: missing_from */
+	uint64_t extent_count;  /* struct extent each, of the block checksums */
+	uint64_t sums_length;   /* of the block checksums; 0: there are none */
+	uint64_t head_length;   /* of these, the part that is in memory */
+	uint64_t table_length;
+};
+
+/* Where the parts lie. */
+struct table_parts {
+	uint64_t missing, extents, head, table, length;
+};
+
+/* False: the numbers are too large. */
+static bool table_parts(const struct table_head *head, struct table_parts *ret)
+{
+	if (head->member_count > DSFS_MEMBER_MAX + 1 || head->extent_count > TABLE_MOST / sizeof(struct extent) ||
+	    head->head_length > TABLE_MOST || head->table_length > TABLE_MOST)
+		return false;
+	ret->missing = sizeof(*head);
+	ret->extents = ret->missing + head->member_count * sizeof(uint64_t);
+	ret->head = ret->extents + head->extent_count * sizeof(struct extent);
+	ret->table = ret->head + round_up(head->head_length, sizeof(uint64_t));
+	ret->length = ret->table + head->table_length;
+	return ret->length <= TABLE_MOST;
+}
+
+/* --- writing --- */
+
+static void table_fill(const struct table_head *head, const struct members *members, const struct version *version,
+		       const struct block_sums *block_sums, const uint8_t *missing, uint8_t *to)
+{
+	const struct extent_list *extents = &version->block_sums.extents;
+	struct table_parts parts = { 0 };
+	uint64_t from, length;
+
+	(void)table_parts(head, &parts);
+	memcpy(to, head, sizeof(*head));
+	for (uint32_t i = 0; i < members->count; i++) {
+		from = missing[i / 8] >> i % 8 & 1 ? 1 :
+			       __atomic_load_n(&members->list[i].missing_from, __ATOMIC_ACQUIRE);
+		memcpy(to + parts.missing + i * sizeof(from), &from, sizeof(from));
+	}
+	if (head->extent_count)
+		memcpy(to + parts.extents, extents->items, head->extent_count * sizeof(*extents->items));
+	if (head->head_length)
+		memcpy(to + parts.head, block_sums_head(block_sums, &length), head->head_length);
+	members_table_encode(members, to + parts.table);
+}
+
+int table_write(const struct members *members, const struct version *version, const struct block_sums *block_sums,
+		const uint8_t *missing, int *ret_fd, struct error *err)
+{
+	auto_close int fd = memfd_create("datasetfs-members", MFD_CLOEXEC);
+	struct table_head head = { .magic = TABLE_MAGIC, .segment_log = members->segment_log,
+				   .first_size = members->list[0].size, .member_count = members->count,
+				   .table_length = members_table_length(members) };
+	struct table_parts parts;
+	uint8_t *to;
+
+	memcpy(head.first_uuid, members->list[0].uuid, sizeof(head.first_uuid));
+	if (block_sums) {
+		head.extent_count = version->block_sums.extents.count;
+		head.sums_length = version->block_sums.length;
+		(void)block_sums_head(block_sums, &head.head_length);
+	}
+	if (!table_parts(&head, &parts))
+		return error_set(err, -EFBIG, "the members' table and block checksums are too long to hand over");
+	if (fd < 0 || ftruncate(fd, (off_t)parts.length) < 0)
+		return error_errno(err, "cannot make a file in memory for the members' table");
+	to = mmap(NULL, parts.length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (to == MAP_FAILED)
+		return error_errno(err, "cannot map the members' table");
+	table_fill(&head, members, version, block_sums, missing, to);
+	munmap(to, parts.length);
+	*ret_fd = take_fd(&fd);
+	return 0;
+}
+
+/* --- reading --- */
+
+/* The catalogue's checks, but for what only a superblock has: nothing of it is younger than this one says. */
+static int table_read_members(struct span file, const struct table_head *head, const struct table_parts *parts,
+			      struct members *ret, struct error *err)
+{
+	struct superblock super = { .sequence = UINT64_MAX, .member_size = head->first_size,
+				    .member_count = (uint32_t)head->member_count, .segment_log = head->segment_log };
+	int r;
+
+	if (head->segment_log < DSFS_SEGMENT_LOG_MIN || head->segment_log > DSFS_SEGMENT_LOG_MAX)
+		return error_set(err, -EPROTO, "segments of 2^%" PRIu32 " bytes", head->segment_log);
+	memcpy(super.member_uuid, head->first_uuid, sizeof(super.member_uuid));
+	r = members_table_decode((struct span){ file.base + parts->table, head->table_length }, &super, ret, err);
+	for (uint32_t i = 0; r == 0 && i < ret->count; i++)
+		memcpy(&ret->list[i].missing_from, file.base + parts->missing + i * sizeof(uint64_t),
+		       sizeof(uint64_t));
+	return r;
+}
+
+static int table_read_extents(struct span file, const struct table_head *head, const struct table_parts *parts,
+			      const struct members *members, struct extent_list *ret, struct error *err)
+{
+	struct extent extent;
+	uint64_t total = 0;
+	int r = 0;
+
+	for (uint64_t i = 0; r == 0 && i < head->extent_count; i++) {
+		memcpy(&extent, file.base + parts->extents + i * sizeof(extent), sizeof(extent));
+		if (!members_hold(members, extent.address, extent.length))
+			return error_set(err, -EPROTO, "block checksums at %#" PRIx64 " lie in no group",
+					 extent.address);
+		total += extent.length;
+		r = extent_list_add_in(ret, extent.address, extent.length, UINT64_C(1) << head->segment_log, err);
+	}
+	if (r == 0 && total != head->sums_length)
+		return error_set(err, -EPROTO, "block checksums of %" PRIu64 " bytes in %" PRIu64, head->sums_length,
+				 total);
+	return r;
+}
+
+static int table_read_head(struct span file, const struct table_head *head, const struct table_parts *parts,
+			   const struct version *version, struct block_sums **ret, struct error *err)
+{
+	auto_free uint8_t *bytes = aligned_alloc(DSFS_BLOCK, round_up(head->head_length + 1, DSFS_BLOCK));
+	int r;
+
+	if (!bytes)
+		return error_set(err, -ENOMEM, "no memory for block checksums");
+	memcpy(bytes, file.base + parts->head, head->head_length);
+	r = block_sums_open(bytes, head->head_length, version, ret, err);
+	if (r == 0)
+		(void)take_ptr(&bytes);
+	return r;
+}
+
+static int table_read_sums(struct span file, const struct table_head *head, const struct table_parts *parts,
+			   const struct members *members, struct version *version, struct block_sums **ret,
+			   struct error *err)
+{
+	int r;
+
+	*ret = NULL;
+	if (!head->sums_length)
+		return 0;
+	r = table_read_extents(file, head, parts, members, &version->block_sums.extents, err);
+	version->block_sums.length = head->sums_length;
+	return r < 0 ? r : table_read_head(file, head, parts, version, ret, err);
+}
+
+static int table_check(struct span file, uint32_t count, struct table_head *ret, struct table_parts *ret_parts,
+		       struct error *err)
+{
+	const struct table_head *head = span_at(file, 0, sizeof(*head));
+
+	if (!head || head->magic != TABLE_MAGIC || !table_parts(head, ret_parts) || ret_parts->length > file.size)
+		return error_set(err, -EPROTO, "%" PRIu64 " bytes that are no table of members", file.size);
+	if (head->member_count != count)
+		return error_set(err, -EPROTO, "a table of %" PRIu64 " members, the version has %" PRIu32,
+				 head->member_count, count);
+	*ret = *head;
+	return 0;
+}
+
+static int table_read_all(struct span file, uint32_t count, struct version *version, struct members *ret,
+			  struct block_sums **ret_block_sums, struct error *err)
+{
+	struct members members = { .count = 0 };
+	struct table_parts parts = { .length = 0 };
+	struct table_head head = { .magic = 0 };
+	int r = table_check(file, count, &head, &parts, err);
+
+	if (r == 0)
+		r = table_read_members(file, &head, &parts, &members, err);
+	if (r == 0)
+		r = table_read_sums(file, &head, &parts, &members, version, ret_block_sums, err);
+	if (r < 0) {
+		members_free(&members);
+		return r;
+	}
+	*ret = members;
+	return 0;
+}
+
+int table_read(int fd, uint32_t count, struct version *version, struct members *ret,
+	       struct block_sums **ret_block_sums, struct error *err)
+{
+	auto_free uint8_t *bytes = NULL;
+	struct stat st;
+	ssize_t n;
+
+	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (uint64_t)st.st_size > TABLE_MOST)
+		return error_set(err, -EPROTO, "what should be the table of members is no file, or too long");
+	bytes = malloc((size_t)st.st_size + 1);
+	if (!bytes)
+		return error_set(err, -ENOMEM, "no memory for the table of members");
+	n = pread(fd, bytes, (size_t)st.st_size, 0);
+	if (n < 0)
+		return error_errno(err, "the table of members");
+	return table_read_all((struct span){ bytes, (uint64_t)n }, count, version, ret, ret_block_sums, err);
+}
