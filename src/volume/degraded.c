@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "device/topology.h"
+
 #define DEGRADED_BLOCK ((uint64_t)DSFS_VERSIONS_MAX) /* sequences: as many as one change can use */
 
 int degraded_parse(const char *argument, enum degraded *ret, struct error *err)
@@ -56,6 +59,38 @@ int degraded_check(const struct members *members, const bool *is_missing, enum d
 	return error_set(err, -ENOLINK, "%" PRIu32 " of %" PRIu32 " members are missing%s", missing, members->count,
 			 is_half ? ", which is half: --degraded=half if nobody publishes to the other half" :
 				   ": a change needs more than half of them there");
+}
+
+bool degraded_is_new(const struct members *members, const bool *is_missing, uint32_t number)
+{
+	return is_missing[number] && members->list[number].state != DSFS_MEMBER_STALE;
+}
+
+static bool degraded_is_reconnecting(const struct topology *topology, const char *identity)
+{
+	char found[TOPOLOGY_IDENTITY_SIZE];
+	size_t live;
+
+	for (size_t i = 0; identity[0] && i < topology->namespace_count; i++) {
+		topology_identity(&topology->namespaces[i], found);
+		if (!strcmp(found, identity))
+			return topology_paths_of(topology, &topology->namespaces[i], &live) > 0 && live == 0;
+	}
+	return false;
+}
+
+int degraded_check_paths(const struct members *members, const bool *is_missing, struct error *err)
+{
+	auto_topology struct topology topology = { 0 };
+	int r = topology_read(topology_root(), &topology, err);
+
+	for (uint32_t i = 0; r == 0 && i < members->count; i++)
+		if (degraded_is_new(members, is_missing, i) &&
+		    degraded_is_reconnecting(&topology, members->list[i].identity))
+			r = error_set(err, -EBUSY,
+				      "member %" PRIu32 " (%s) is reconnecting, and would be stale when it is back: "
+				      "wait for it, or disconnect it if it is lost", i, members->list[i].identity);
+	return r;
 }
 
 /* --- what the catalogue says --- */

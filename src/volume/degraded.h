@@ -19,6 +19,11 @@ must_check int degraded_parse(const char *argument, enum degraded *ret, struct e
 /* -ENOLINK, with the first one and what to do, when a change may not go on without those that are missing. */
 must_check int degraded_check(const struct members *members, const bool *is_missing, enum degraded degraded,
 			      struct error *err);
+/* Whether it would be stale only by this change. */
+bool degraded_is_new(const struct members *members, const bool *is_missing, uint32_t number);
+/* -EBUSY: one of those is a namespace that this machine still has, and no path of which is live: it may be back in a
+ * moment. */
+must_check int degraded_check_paths(const struct members *members, const bool *is_missing, struct error *err);
 /* Enters them into the catalogue as stale since newest, which is in force, and gives the next version a sequence that
  * no other half gives to one. */
 void degraded_enter(struct catalogue *catalogue, const bool *is_missing, const struct superblock *newest);

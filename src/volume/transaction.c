@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/format.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "device/locker.h"
@@ -317,12 +318,32 @@ static void transaction_find_missing(const struct transaction *transaction, bool
 		is_missing[i] = !transaction->members[i].file && !transaction->members[i].is_replaced;
 }
 
+static void transaction_tell_left_behind(const struct transaction *transaction, uint32_t number)
+{
+	const struct member *member = &transaction->catalogue.members.list[number];
+	char uuid[UUID_TEXT_SIZE];
+
+	if (!transaction->members[number].is_left_behind)
+		return;
+	format_uuid(member->uuid, uuid);
+	log_warn("volume '%s': member %" PRIu32 " (%s%s%s) is missing and becomes stale by this change; 'datasetfsctl "
+		 "member replace' brings it back", transaction->path, number, member->identity,
+		 member->identity[0] ? " " : "", uuid);
+}
+
 static int transaction_check_missing(const struct transaction *transaction, struct error *err)
 {
+	const struct members *members = &transaction->catalogue.members;
 	bool is_missing[DSFS_MEMBER_MAX + 1] = { 0 };
+	int r;
 
 	transaction_find_missing(transaction, is_missing);
-	return degraded_check(&transaction->catalogue.members, is_missing, transaction->degraded, err);
+	r = degraded_check(members, is_missing, transaction->degraded, err);
+	if (r == 0 && transaction->degraded)
+		r = degraded_check_paths(members, is_missing, err);
+	for (uint32_t i = 0; r == 0 && i < members->count; i++)
+		transaction->members[i].is_left_behind = degraded_is_new(members, is_missing, i);
+	return r;
 }
 
 static void transaction_enter_missing(struct transaction *transaction)
@@ -490,6 +511,8 @@ int transaction_begin(struct transaction *transaction, struct error *err)
 	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
 		if (transaction->members[i].former_holder[0])
 			log_warn("a publisher did not finish: %s, ignoring", transaction->members[i].former_holder);
+	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
+		transaction_tell_left_behind(transaction, i);
 	return r < 0 ? r : transaction_catch_up(transaction, err);
 }
 

@@ -14,6 +14,7 @@ struct transaction_member {
 	struct superblock super;  /* in force on it; of a new volume: what the first will have, sequence 0 */
 	bool is_replaced;       /* nobody misses it, as its successor comes */
 	bool is_read_only;      /* it leaves, and cannot be written to any more */
+	bool is_left_behind;    /* it is missing, and the change makes it stale */
 	bool is_fresh;          /* a file made for this volume: whoever made it removes it when the change fails */
 	uint64_t former_size;   /* of a file, before the first write */
 	char former_holder[HOLDER_TEXT_SIZE]; /* who did not finish before us, or "" */

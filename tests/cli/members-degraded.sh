@@ -49,6 +49,7 @@ assert_fails 1 "member 2 is missing" datasetfsctl remove a one
 assert_fails 2 "'most' is not half" mkdatasetfs --degraded=most a source
 change
 mkdatasetfs --degraded --label two a source >pack.log 2>&1 || fail "degraded publish: $(cat pack.log)"
+assert_eq "who becomes stale" "$(grep -c "member 2 (.*) is missing and becomes stale by this change" pack.log)" 1
 assert_eq "versions" "$(versions b)" "one:1 two:8192"
 whole d "after a degraded publish"
 two=$(data a two)
@@ -58,6 +59,7 @@ whole c "with the stale member"
 assert_eq "the version by the stale member" "$(data c two)" "$two"
 change
 mkdatasetfs --degraded --label three d source >pack.log 2>&1 || fail "degraded publish: $(cat pack.log)"
+! grep -q "becomes stale" pack.log || fail "it was stale before: $(cat pack.log)"
 assert_eq "versions" "$(versions b)" "one:1 two:8192 three:8193"
 assert_eq "the stale member stays as it was" "$(hash_of c)" "$(hash_of away/c)"
 datasetfsctl current --degraded a one >/dev/null || fail "current"
