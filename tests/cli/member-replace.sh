@@ -280,6 +280,19 @@ sh -c 'echo mine >single.new.$$; exec datasetfsctl member replace --progress non
     fail "a file beside it keeps the member from being replaced"
 assert_eq "a file beside it" "$(cat single.new.*)" mine
 rm single.new.*
+cp kept single
+
+say "a name that is not durable: nothing names the new member"
+for file in new single; do
+    back
+    [ $file = new ] || cp kept single
+    before=$(cat a b c d | sha256sum)
+    env FAULT_KIND=directory FAULT_AT=1 LD_PRELOAD="$PWD/fault.so" \
+        datasetfsctl member replace --force a 2 $file >out 2>err && fail "nobody flushed the directory of '$file'"
+    assert_contains "the line" "$(cat err)" "cannot flush the directory of '$file'"
+    assert_eq "the members" "$(cat a b c d | sha256sum)" "$before"
+done
+cp kept single
 
 say "a block that cannot be read on the only other member"
 back

@@ -318,5 +318,8 @@ int newcomer_make(struct newcomer *newcomer, uint64_t size, const struct newcome
 	newcomer->member.is_fresh = false; /* it stays, to be gone on with */
 	if (r == 0)
 		r = newcomer_make_room(newcomer, size, err);
+	/* The name must be as durable as the catalogue that will say that this is a member. */
+	if (r == 0 && !newcomer->is_device)
+		r = site_sync(&newcomer->site, err);
 	return r < 0 ? r : newcomer_wipe(newcomer, err);
 }
