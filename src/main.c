@@ -20,6 +20,7 @@
 #include "base/signal.h"
 #include "kernel/kernel.h"
 #include "device/leftover.h"
+#include "device/occupied.h"
 #include "members/naming.h"
 #include "serve/session/session.h"
 #include "unmount.h"
@@ -373,6 +374,9 @@ static int main_resolve(struct main_options *options, char **operands, struct er
 	options->mountpoint = realpath(operands[1], NULL);
 	if (!options->mountpoint)
 		return error_errno(err, "mountpoint '%s'", operands[1]);
+	r = occupied_check(options->mountpoint, err); /* and once more just before the mount */
+	if (r < 0)
+		return error_wrap(err, r, "mountpoint '%s'", operands[1]);
 	options->operands = operands;
 	options->serve.volume = options->volume;
 	options->serve.mountpoint = options->mountpoint;

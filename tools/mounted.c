@@ -10,22 +10,26 @@
 #include "base/cleanup.h"
 #include "device/locate.h"
 #include "device/mountinfo.h"
+#include "device/occupied.h"
 #include "members/naming.h"
 
-#define MOUNTED_TYPE "fuse.datasetfs"
+#define MOUNTED_TYPE      "fuse.datasetfs"
+#define MOUNTED_BY_KERNEL "erofs"
 
 void mounted_free(struct mounted *mounted)
 {
 	free(mounted->source);
 	free(mounted->point);
+	free(mounted->label);
 	*mounted = (struct mounted){ 0 };
 }
 
 int mounted_copy(const struct mounted *mounted, struct mounted *ret, struct error *err)
 {
-	struct mounted copy = { strdup(mounted->source), strdup(mounted->point), mounted->device };
+	struct mounted copy = { strdup(mounted->source), strdup(mounted->point), mounted->device,
+				mounted->label ? strdup(mounted->label) : NULL };
 
-	if (!copy.source || !copy.point) {
+	if (!copy.source || !copy.point || !copy.label != !mounted->label) {
 		mounted_free(&copy);
 		return error_set(err, -ENOMEM, "no memory for the name of a mount");
 	}
@@ -41,9 +45,15 @@ struct mounted_visitor {
 static int mounted_pass(void *argument, const struct mountinfo *info, struct error *err)
 {
 	const struct mounted_visitor *visitor = argument;
-	const struct mounted mounted = { info->source, info->point, info->device };
+	struct mounted mounted = { info->source, info->point, info->device, NULL };
+	struct occupied_view view;
 
-	return strcmp(info->type, MOUNTED_TYPE) != 0 ? 0 : visitor->visit(visitor->argument, &mounted, err);
+	if (!strcmp(info->type, MOUNTED_BY_KERNEL) && occupied_by_kernel(info->device, &view)) {
+		mounted.source = view.volume;
+		mounted.label = view.label;
+	}
+	return strcmp(info->type, MOUNTED_TYPE) != 0 && !mounted.label ?
+		       0 : visitor->visit(visitor->argument, &mounted, err);
 }
 
 int mounted_each(mounted_visit *visit, void *argument, struct error *err)

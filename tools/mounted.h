@@ -10,6 +10,7 @@ struct mounted {
 	char *source; /* as the mount names it: the volume, "@LABEL" after it where the version is pinned */
 	char *point;  /* the mountpoint */
 	dev_t device;
+	char *label;  /* of the version that the kernel serves by itself, "" if unknown; NULL: a daemon serves */
 };
 
 /* The mount whose device number is device. -ENOENT when it is none of ours. */

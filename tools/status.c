@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/format.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "health.h"
 #include "device/leftover.h"
@@ -326,18 +327,43 @@ static int status_check_answer(const char *name, struct error *err)
 		return r;
 	wish.path = path;
 	r = mounted_each(status_match, &wish, err);
-	if (r == 0)
+	if (r == 0 && !wish.above.label)
 		r = status_ask(wish.above.point ? wish.above.point : path, err);
 	mounted_free(&wish.above);
 	return r;
 }
 
+/* No process knows more. */
+static void status_by_kernel(const struct mounted *mounted, bool json)
+{
+	struct json object = { .out = stdout };
+
+	if (!json) {
+		text_print("the kernel serves '%s': version '%s' of '%s' (-o kernel)\n", mounted->point,
+			   mounted->label, mounted->source);
+		text_print("nothing is verified or counted; 'datasetfsctl verify %s' reads the volume\n",
+			   mounted->source);
+		return;
+	}
+	json_begin_object(&object, NULL);
+	json_string(&object, "mount", mounted->point);
+	json_string(&object, "source", mounted->source);
+	json_bool(&object, "kernel", true);
+	json_string(&object, "label", mounted->label);
+	json_end_object(&object);
+	putchar('\n');
+}
+
 static int status_show_mount(const struct mounted *mounted, bool json, struct error *err)
 {
 	cleanup(reported_close_ptr) struct reported *reported = NULL;
-	int r = reported_open(mounted->point, &reported, err);
+	int r = 0;
 
-	if (r < 0)
+	if (mounted->label)
+		status_by_kernel(mounted, json);
+	else
+		r = reported_open(mounted->point, &reported, err);
+	if (mounted->label || r < 0)
 		return r;
 	if (json)
 		return reported_write(reported, mounted->point, mounted->source, stdout, err);

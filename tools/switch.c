@@ -56,6 +56,9 @@ static int switch_open(const char *mount, int *ret, struct error *err)
 	r = leftover_stat(mount, &st, err);
 	if (r == 0)
 		r = mounted_find(st.st_dev, &mounted, err);
+	if (r == 0 && mounted.label)
+		r = error_set(err, -EOPNOTSUPP,
+			      "the kernel serves it by itself: unmount it and mount the other version");
 	if (r == 0)
 		r = dotfile_open(mounted.point, DSFS_CONTROL_CONTROL, ret, err);
 	mounted_free(&mounted);

@@ -29,6 +29,7 @@ void volume_close(struct volume *volume)
 	free(volume->rings);
 	free(volume->path);
 	free(volume->mount);
+	free(volume->label);
 	reported_version_free(&volume->served);
 	free(volume);
 }
@@ -51,6 +52,10 @@ static int volume_find_mount(const char *name, struct mounted *ret, struct stat 
 /* The daemon knows the path best; where it does not answer, the mount table has it. */
 static int volume_name_by_mount(struct mounted *mounted, struct volume *volume, struct error *err)
 {
+	if (mounted->label) {
+		volume->label = *mounted->label ? take_ptr(&mounted->label) : NULL;
+		return mounted_volume(mounted->source, &volume->path, err);
+	}
 	volume->mount = take_ptr(&mounted->point);
 	if (reported_read_version(volume->mount, &volume->served, NULL) == 0 &&
 	    mounted_reach(volume->served.volume, &volume->path))
@@ -252,6 +257,8 @@ int volume_version(const struct volume *volume, const char *label, const struct 
 
 	if (!label && volume->mount)
 		return volume_served(volume, ret, err);
+	if (!label)
+		label = volume->label;
 	if (label)
 		r = volume_find(&volume->catalogue, label, &version, err);
 	else if (!(version = catalogue_current(&volume->catalogue)))

@@ -11,7 +11,8 @@
 
 struct volume {
 	char *path;                   /* of the file or device; of several, as they were named */
-	char *mount;                  /* the mountpoint it was found by, NULL when it was named itself */
+	char *mount;                  /* the mountpoint it was found by, NULL when it was named itself, */
+	char *label;                  /* or by a mount that the kernel serves: of its version */
 	struct reported_version served; /* by that mount; zero when there is none or it does not answer */
 	struct array_source *array;
 	char **names;                 /* paths of its members */

@@ -17,11 +17,11 @@
 #include "base/format.h"
 #include "base/log.h"
 #include "device/locate.h"
+#include "device/occupied.h"
 #include "erofs/erofs_image.h"
 #include "image/catalogue.h"
 #include "image/index_load.h"
 #include "kernel/attach.h"
-#include "kernel/former.h"
 #include "kernel/loop.h"
 #include "members/assembly.h"
 #include "members/naming.h"
@@ -84,9 +84,7 @@ static int kernel_load(struct kernel *kernel, struct error *err)
 	if (r < 0)
 		return r;
 	source = &kernel->assembly.array->source;
-	r = catalogue_load(source, &kernel->super, &kernel->catalogue, err);
-	if (r == 0)
-		r = former_check(kernel->options->mountpoint, &kernel->catalogue, err);
+	r = catalogue_load_rings(source, kernel->assembly.rings, &kernel->super, &kernel->catalogue, err);
 	if (r == 0)
 		r = kernel_choose(kernel, err);
 	if (r == 0)
@@ -100,10 +98,15 @@ static int kernel_load(struct kernel *kernel, struct error *err)
 static int kernel_write_image(struct kernel *kernel, struct error *err)
 {
 	int r = headroom_check(erofs_image_sizes(kernel->image).bytes, 0, err);
+	char name[OCCUPIED_NAME_SIZE];
+	auto_free char *path = NULL;
 
+	if (r == 0) /* any member names the volume */
+		r = locate_path(kernel->assembly.names[0], &path, err);
 	if (r < 0)
 		return r;
-	kernel->memory = memfd_create("datasetfs-erofs", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	snprintf(name, sizeof(name), "%s %s %s", OCCUPIED_IMAGE, kernel->version->label, path);
+	kernel->memory = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (kernel->memory < 0)
 		return error_errno(err, "no memory for the image");
 	r = erofs_image_write(kernel->image, kernel->memory, err);
@@ -201,6 +204,8 @@ static int kernel_attach(struct kernel *kernel, struct error *err)
 	if (r == 0)
 		r = kernel_check_again(kernel, err);
 	if (r == 0)
+		r = occupied_check(attach.mountpoint, err);
+	if (r == 0)
 		r = attach_show(&attach, tree, err);
 	if (r == 0)
 		log_info("the kernel serves '%s': version '%s' of '%s', %s of metadata in memory; nothing is verified",
@@ -219,7 +224,7 @@ int kernel_mount(const struct serve_options *options, bool is_rehearsed, struct 
 	if (r == 0 && !is_rehearsed)
 		r = kernel_write_image(&kernel, err);
 	if (r == 0 && !is_rehearsed)
-		r = loop_attach(kernel.memory, "datasetfs-erofs", false, &kernel.loop, err);
+		r = loop_attach(kernel.memory, OCCUPIED_IMAGE, false, &kernel.loop, err);
 	if (r == 0 && !is_rehearsed)
 		r = kernel_members(&kernel, err);
 	if (r == 0 && !is_rehearsed)

@@ -54,8 +54,10 @@ cat >meanwhile.c <<'END'
 #include <string.h>
 static int meanwhile(const char *what)
 {
+	const char *at = getenv("MEANWHILE_AT");
+
 	unsetenv("LD_PRELOAD");
-	return strcmp(what, getenv("MEANWHILE_AT")) ? 0 : system(getenv("MEANWHILE"));
+	return strncmp(what, at, strlen(at)) ? 0 : system(getenv("MEANWHILE"));
 }
 int memfd_create(const char *name, unsigned flags)
 {
@@ -72,7 +74,8 @@ int fsopen(const char *name, unsigned flags)
 END
 cc -shared -fPIC -D_GNU_SOURCE meanwhile.c -o meanwhile.so || fail "meanwhile.c does not compile"
 
-# meanwhile AT VOLUME LABEL COMMAND: mounts that version, and the command runs at that moment
+# meanwhile AT VOLUME LABEL COMMAND: mounts that version; the command runs before something is made whose name
+# begins with AT
 meanwhile() {
     assert_fails 32 "version '$3' was removed or moved meanwhile, mount again" \
         env LD_PRELOAD="$PWD/meanwhile.so" MEANWHILE_AT="$1" MEANWHILE="($4) >changed 2>&1" \

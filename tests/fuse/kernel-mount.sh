@@ -98,12 +98,12 @@ say "nobody on this machine changes the volume meanwhile, and another mount is n
 mkdir again
 at_exit kernel_end again
 datasetfs -o kernel,version=v1 volume again
-assert_fails 1 "or the kernel has it mounted" datasetfsctl remove volume v1
-there="the kernel serves version 'v1' of this volume there already: 'umount $PWD/again', then mount again"
-assert_fails 32 "cannot mount 'volume' on 'again': $there" datasetfs -o kernel,version=v2 volume again
+assert_fails 1 "the kernel has it mounted, or" datasetfsctl remove volume v1
+there="mountpoint 'again': the kernel serves a volume there already: 'umount $PWD/again', then mount again"
+assert_fails 32 "$there" datasetfs -o kernel,version=v2 volume again
 pack other source/flat
-datasetfs -o kernel other again
-umount again
+assert_fails 32 "$there" datasetfs -o kernel other again
+assert_fails 32 "$there" datasetfs other again
 umount again
 umount theirs
 wait_for 10 has_no_loops volume || fail "a loop device is left"
@@ -162,6 +162,19 @@ for size in 15999G 20T; do
     loop_end "$LOOP"
     rm memory/large
 done
+
+say "what the kernel serves is no stranger to datasetfsctl"
+kernel_mount volume -o version=v2
+assert_contains "status" "$(datasetfsctl status theirs)" \
+    "the kernel serves '$PWD/theirs': version 'v2' of '$PWD/volume'"
+assert_eq "status --json" "$(datasetfsctl status --json theirs | json label)" v2
+assert_contains "list" "$(datasetfsctl list theirs)" v2
+assert_eq "the version of the mount" "$(datasetfsctl describe --json theirs | json version.label)" v2
+datasetfsctl top --batch 1 --json theirs >top.json
+assert_eq "top" "$(json mounts.0.state top.json) $(json mounts.0.version top.json)" "kernel v2"
+assert_contains "top of all mounts" "$(datasetfsctl top --batch 1 --json)" "\"mount\": \"$PWD/theirs\""
+assert_fails 1 "the kernel serves it by itself: unmount it" datasetfsctl switch theirs v1
+umount theirs
 
 say "an exported image, mounted by hand"
 datasetfsctl export erofs volume v2 image >export.log

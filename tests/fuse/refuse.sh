@@ -74,3 +74,30 @@ mount_volume volume mnt -o "digest=$digest"
 compare source mnt
 assert_contains "version of the mount" "$(cat mnt/.datasetfs/version)" "$digest"
 unmount mnt
+
+say "a second mount on the same mountpoint"
+mount_volume volume mnt
+pack second source
+remedy=umount
+[ "$(id -u)" = 0 ] || remedy="fusermount3 -u"
+for volume in volume second; do
+    assert_fails 32 "mountpoint 'mnt/': '$PWD/volume' is mounted there already: '$remedy $PWD/mnt', then mount again" \
+        datasetfs $volume mnt/
+done
+assert_eq "mounts" "$(grep -cF " $PWD/mnt " /proc/self/mountinfo)" 1
+if can_mount; then
+    say "other filesystems may be covered, a covered mount is not in the way, and a bind mount is one like any other"
+    mount -t tmpfs none mnt
+    at_exit umount "$PWD/mnt"
+    second=$DAEMON
+    mount_volume second mnt
+    unmount mnt
+    DAEMON=$second
+    umount mnt
+    mkdir bound
+    mount --bind mnt bound
+    at_exit umount "$PWD/bound"
+    assert_fails 32 "is mounted there already: 'umount $PWD/bound'" datasetfs second bound
+    umount bound
+fi
+unmount mnt

@@ -221,6 +221,21 @@ else
     seen "datasetfs: cannot mount 'LARGE' on 'MOUNTPOINT': ${memory//\*iB/1.0 MiB}"
 fi
 
+say "a second mount on the same mountpoint"
+mount_volume VOLUME MOUNTPOINT
+trouble 32 "datasetfs: mountpoint 'MOUNTPOINT': '$PWD/VOLUME' is mounted there already: 'umount $PWD/MOUNTPOINT', then \
+mount again" datasetfs VOLUME MOUNTPOINT
+unmount MOUNTPOINT
+kernel=
+if datasetfs -o kernel VOLUME MOUNTPOINT 2>kernel.err; then
+    kernel=1
+    trouble 32 "datasetfs: mountpoint 'MOUNTPOINT': the kernel serves a volume there already: 'umount \
+$PWD/MOUNTPOINT', then mount again" datasetfs VOLUME MOUNTPOINT
+    umount MOUNTPOINT
+else
+    say "no kernel's own mount here: $(cat kernel.err)"
+fi
+
 say "a mount that was left over"
 mount_volume VOLUME MOUNTPOINT
 kill -KILL "$DAEMON"
@@ -263,7 +278,7 @@ datasetfsctl switch MOUNTPOINT v3 >/dev/null || fail "it cannot be switched as t
 assert_eq "after the switch" "$(cat MOUNTPOINT/file)" one
 unmount MOUNTPOINT
 
-python3 - "$DATASETFS_SOURCE/man/datasetfs.7" messages "$in_container" <<'END' ||
+python3 - "$DATASETFS_SOURCE/man/datasetfs.7" messages "$in_container" "$kernel" <<'END' ||
 import re, sys
 page = open(sys.argv[1], encoding="utf-8").read()
 part = re.search(r"^\.SH TROUBLESHOOTING\n(.*?)^\.SH ", page, re.MULTILINE | re.DOTALL)[1]
@@ -272,6 +287,8 @@ listed = {line.replace(r"\-", "-") for line in messages}
 printed = {line.rstrip("\n") for line in open(sys.argv[2])}
 if sys.argv[3]:
     listed = {line for line in listed if "there is no /dev/fuse: " not in line}
+if not sys.argv[4]:
+    listed = {line for line in listed if "the kernel serves a volume there already" not in line}
 for line in sorted(printed - listed):
     print("printed, but not listed:", line)
 for line in sorted(listed - printed):

@@ -428,12 +428,14 @@ covered() {
         same "file c one" "file e two" "file e ../one"
     done
     daemon=$DAEMON
-    serve mnt volume2
+    serve another volume2
+    mount --bind another mnt
     everywhere
     open_file f mnt/b served
     says "b of other" "read f"
     same "close f" "file c one" "file d b" "file e ../../b"
-    unmount mnt
+    umount mnt
+    unmount another
     DAEMON=$daemon
     everywhere
     mount --bind outside mnt/a/one

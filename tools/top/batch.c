@@ -83,6 +83,8 @@ static void batch_mount(const struct watch_mount *mount, int64_t now, struct jso
 	json_string(json, "source", mount->mounted.source);
 	json_string(json, "state", table_state(mount, now));
 	batch_troubles(mount, now, json);
+	if (mount->mounted.label)
+		json_string(json, "version", mount->mounted.label);
 	if (mount->has_stats)
 		batch_stats(&mount->stats, json);
 	if (mount->has_rates)

@@ -49,10 +49,10 @@ static bool page_say(struct page *page, enum page_style style, unsigned width, c
 	return line;
 }
 
-/* A mount that has not answered yet may be healthy. */
+/* A mount that has not answered yet may be healthy; of one that the kernel serves nothing is known. */
 static bool page_is_wrong(const struct watch_mount *mount, int64_t now)
 {
-	return mount->state != WATCH_NEW && strcmp(table_state(mount, now), "ok") != 0;
+	return mount->state >= WATCH_ANSWERS && strcmp(table_state(mount, now), "ok") != 0;
 }
 
 /* ---- the head ---- */

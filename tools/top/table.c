@@ -135,7 +135,7 @@ static void table_span(int64_t seconds, char *cell)
 
 const char *table_state(const struct watch_mount *mount, int64_t now)
 {
-	static const char *const states[] = { "new", "ok", "silent", "refused", "gone" };
+	static const char *const states[] = { "new", "kernel", "ok", "silent", "refused", "gone" };
 	struct health_trouble trouble;
 
 	if (mount->state == WATCH_ANSWERS && health_trouble(&mount->stats, mount->mounted.point, now, 0, &trouble))
@@ -159,7 +159,9 @@ static void table_mount(const struct table_cell *cell)
 
 static void table_version(const struct table_cell *cell)
 {
-	snprintf(cell->text, TABLE_CELL_SIZE, "%s", cell->mount->has_stats ? cell->mount->stats.label : "-");
+	const char *label = cell->mount->has_stats ? cell->mount->stats.label : cell->mount->mounted.label;
+
+	snprintf(cell->text, TABLE_CELL_SIZE, "%s", label ? label : "-");
 }
 
 static void table_since(const struct table_cell *cell)

@@ -41,6 +41,7 @@ static int watch_add(struct watch *watch, const struct mounted *mounted, struct 
 		return r;
 	}
 	mount->is_mounted = true;
+	mount->state = mounted->label ? WATCH_KERNEL : WATCH_NEW;
 	watch->mounts[watch->count++] = mount;
 	return 0;
 }
@@ -201,7 +202,7 @@ int watch_ask(struct watch *watch, struct error *err)
 	for (size_t i = 0; r == 0 && i < watch->count; i++) {
 		struct watch_mount *mount = watch->mounts[i];
 
-		if (!mount->is_mounted || (mount->probe && probe_is_asked(mount->probe)))
+		if (!mount->is_mounted || mount->mounted.label || (mount->probe && probe_is_asked(mount->probe)))
 			continue;
 		if (!mount->probe)
 			r = probe_start(mount->mounted.point, &mount->probe, err);

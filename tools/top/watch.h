@@ -14,6 +14,7 @@
 
 enum watch_state {
 	WATCH_NEW, /* was not heard of yet */
+	WATCH_KERNEL, /* the kernel serves it by itself: nobody to ask */
 	WATCH_ANSWERS,
 	WATCH_SILENT,  /* it does not answer */
 	WATCH_REFUSES, /* it answers with an error */

@@ -21,6 +21,7 @@
 #include "base/privileges.h"
 #include "base/signal.h"
 #include "device/locate.h"
+#include "device/occupied.h"
 #include "fuse/init.h"
 #include "fuse/mount.h"
 #include "members/assembly.h"
@@ -84,7 +85,9 @@ static int session_attach(struct session *session, struct error *err)
 		     options->version ? options->version : "") < 0)
 		return error_set(err, -ENOMEM, "no memory for the name of the volume");
 	setup.source = source;
-	r = mount_attach(options->mountpoint, &setup, &session->mount, err);
+	r = occupied_check(options->mountpoint, err);
+	if (r == 0)
+		r = mount_attach(options->mountpoint, &setup, &session->mount, err);
 	if (r < 0)
 		return r;
 	session->serve.mount_fd = mount_fd(session->mount);

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* Looks for the mountpoint in the mount table. The kernel's own view of a volume is an EROFS like any other, but for
+ * the memory that it lies in. */
+#include "device/occupied.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "device/mountinfo.h"
+#include "device/sysfs.h"
+
+struct occupied {
+	const char *mountpoint;
+	dev_t device; /* of what is visible there */
+};
+
+/* What follows the name's first word. */
+static void occupied_read(char *text, struct occupied_view *ret)
+{
+	char *deleted = strstr(text, " (deleted)"), *volume;
+
+	if (deleted)
+		*deleted = 0;
+	volume = *text == ' ' ? strchr(text + 1, ' ') : NULL;
+	if (!volume || strlen(text) >= OCCUPIED_NAME_SIZE)
+		return;
+	*volume++ = 0;
+	strcpy(ret->label, text + 1);
+	strcpy(ret->volume, volume);
+}
+
+bool occupied_by_kernel(dev_t device, struct occupied_view *ret)
+{
+	static const char memory[] = "/memfd:" OCCUPIED_IMAGE;
+	char folder[64], file[sizeof(memory) + OCCUPIED_NAME_SIZE + sizeof(" (deleted)")];
+
+	snprintf(folder, sizeof(folder), "/sys/dev/block/%u:%u/loop", major(device), minor(device));
+	if (!sysfs_text(folder, "backing_file", file, sizeof(file)) || strncmp(file, memory, sizeof(memory) - 1) != 0)
+		return false;
+	*ret = (struct occupied_view){ 0 };
+	occupied_read(file + sizeof(memory) - 1, ret);
+	return true;
+}
+
+static int occupied_visit(void *argument, const struct mountinfo *info, struct error *err)
+{
+	const struct occupied *occupied = argument;
+	struct occupied_view view;
+	const char *umount = geteuid() == 0 ? "umount" : "fusermount3 -u";
+
+	if (info->device != occupied->device || strcmp(info->point, occupied->mountpoint) != 0)
+		return 0;
+	if (!strcmp(info->type, "fuse.datasetfs"))
+		return error_set(err, -EBUSY, "'%s' is mounted there already: '%s %s', then mount again", info->source,
+				 umount, info->point);
+	if (!strcmp(info->type, "erofs") && occupied_by_kernel(info->device, &view))
+		return error_set(err, -EBUSY, "the kernel serves a volume there already: '%s %s', then mount again",
+				 umount, info->point);
+	return 0;
+}
+
+int occupied_check(const char *mountpoint, struct error *err)
+{
+	struct occupied occupied = { .mountpoint = mountpoint };
+	struct statx info;
+
+	/* DONT_SYNC: answered by the kernel, also when nobody serves. */
+	if (statx(AT_FDCWD, mountpoint, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &info) < 0)
+		return error_errno(err, "%s", "cannot look at it");
+	occupied.device = makedev(info.stx_dev_major, info.stx_dev_minor);
+	return mountinfo_each(occupied_visit, &occupied, err);
+}
