@@ -117,7 +117,6 @@ struct serve {
 	struct worker **workers;
 	unsigned worker_count;
 	bool ring;              /* requests come over io_uring; the last worker has /dev/fuse for the rest */
-	bool ring_is_off;       /* the kernel has it, but its switch is off: a hint for the log */
 	struct cpus cpus;
 	unsigned jobs;          /* requests of a worker that wait for a thread: no queue gives its last slot to one */
 	size_t slots;           /* of a worker on /dev/fuse */

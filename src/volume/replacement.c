@@ -401,19 +401,21 @@ static bool replacement_is_there(const struct replacement *replacement, uint32_t
 	return member == replacement->number || replacement->transaction->members[member].file;
 }
 
-uint32_t replacement_incomplete(const struct replacement *replacement)
+uint32_t replacement_incomplete(const struct replacement *replacement, uint64_t *ret_bytes)
 {
 	const struct members *members = replacement_members(replacement);
 	uint32_t incomplete = 0;
 
+	*ret_bytes = 0;
 	for (uint32_t g = 0; g < members->group_count; g++) {
 		const struct member_group *group = &members->groups[g];
 		const uint64_t *columns = &members->columns[group->first_column];
-		bool is_whole = true;
+		uint32_t count = (uint32_t)group->data + group->redundant, there = 0;
 
-		for (uint32_t i = 0; i < (uint32_t)group->data + group->redundant; i++)
-			is_whole &= replacement_is_there(replacement, address_member(columns[i]));
-		incomplete += !is_whole;
+		for (uint32_t i = 0; i < count; i++)
+			there += replacement_is_there(replacement, address_member(columns[i]));
+		incomplete += there < count;
+		*ret_bytes += there < count && there < 2 ? group->tail : 0;
 	}
 	return incomplete;
 }

@@ -43,6 +43,7 @@ must_check int replacement_resume(struct replacement *replacement, struct file_s
 must_check int replacement_find_lost(struct replacement *replacement, struct error *err);
 /* Copies the rest, flushes it and reads it back. Whenever it is cut off, replacement_resume() finds what was done. */
 must_check int replacement_copy(struct replacement *replacement, struct file_source *file, struct error *err);
-/* How many groups lack a column on another member, because the transaction has that member as missing or stale. */
-uint32_t replacement_incomplete(const struct replacement *replacement);
+/* How many groups lack a column on another member, because the transaction has that member as missing or stale; and how
+ * many bytes have one copy only, or none, for that reason. */
+uint32_t replacement_incomplete(const struct replacement *replacement, uint64_t *ret_bytes);
 void replacement_close(struct replacement *replacement);

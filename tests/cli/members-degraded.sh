@@ -170,7 +170,7 @@ assert_fails 1 "2 of 4 members are missing" mkdatasetfs --degraded a source
 mv away/d .
 assert_contains "the stale member" "$(datasetfsctl member list d)" "stale since 2"
 datasetfsctl member replace --json a 3 d >replaced.json 2>replace.log || fail "replace: $(cat replace.log)"
-assert_contains "what is still missing" "$(cat replace.log)" "groups lack a column, as other members are missing"
+assert_contains "what is still missing" "$(cat replace.log)" "have one copy only, as other members are missing"
 datasetfsctl member replace a 1 fresh >replace.log 2>&1 || fail "replace: $(cat replace.log)"
 assert_contains "all is there" "$(cat replace.log)" "every group has all its columns"
 datasetfsctl verify a >verify.log 2>&1 || fail "verify: $(cat verify.log)"

@@ -49,6 +49,7 @@ const struct command_line member_replace_line = {
 struct replace_result {
 	struct replacement replacement;
 	uint32_t incomplete; /* groups */
+	uint64_t single_bytes; /* that have one copy only in them */
 	bool is_itself, is_resumed;
 };
 
@@ -181,7 +182,7 @@ static int replace_member(const struct volume *volume, uint32_t number, const ch
 		r = newcomer_open(name, &transaction, number, &options->newcomer, &newcomer, err);
 	if (r == 0)
 		r = replace_run(&newcomer, options, result, err);
-	result->incomplete = replacement_incomplete(&result->replacement);
+	result->incomplete = replacement_incomplete(&result->replacement, &result->single_bytes);
 	newcomer_close(&newcomer);
 	transaction_close(&transaction);
 	return r;
@@ -232,6 +233,20 @@ static void replace_text(const struct volume *volume, const char *name, const st
 		printf("every group has all its columns\n");
 }
 
+/* With three copies, one that is missing leaves two. */
+static void replace_warn(const struct replace_options *options, const struct replace_result *result)
+{
+	char bytes[SIZE_TEXT_SIZE];
+	const char *still = options->dry_run ? "would still " : "";
+
+	if (result->single_bytes)
+		log_warn("%s %shave one copy only, as other members are missing or stale: 'datasetfsctl member list' "
+			 "shows them", format_size(result->single_bytes, bytes), still);
+	else
+		log_warn("%" PRIu32 " groups of segments %slack one of their copies, as other members are missing or "
+			 "stale: 'datasetfsctl member list' shows them", result->incomplete, still);
+}
+
 int member_replace_run(int argc, char **argv)
 {
 	struct replace_options options = { .progress = PROGRESS_AUTO };
@@ -258,9 +273,7 @@ int member_replace_run(int argc, char **argv)
 		log_warn("%" PRIu64 " pieces of content are wrong on all members and were copied as they are: "
 			 "'datasetfsctl verify' names them", result.replacement.damaged);
 	if (result.incomplete)
-		log_warn("%" PRIu32 " groups %slack a column, as other members are missing or stale: "
-			 "'datasetfsctl member list' shows them", result.incomplete,
-			 options.dry_run ? "would still " : "");
+		replace_warn(&options, &result);
 	replacement_close(&result.replacement);
 	return VERB_DONE;
 }

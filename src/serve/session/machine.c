@@ -13,6 +13,8 @@
 #include "serve/request/content.h"
 #include "serve/worker/worker.h"
 
+#define MACHINE_RING_SWITCH "/sys/module/fuse/parameters/enable_uring"
+
 #define SLOTS_MIN       8u
 #define SLOTS_MAX       64u
 #define SLOT_SIZE       (INIT_READ_MAX + READ_SCRATCH + sizeof(struct content))
@@ -139,7 +141,6 @@ static int machine_choose_channel(struct serve *serve, struct error *err)
 				 "channel=ring: this kernel has no FUSE over io_uring, expected Linux 6.14 or newer");
 	if (must && !serve->uring)
 		return error_set(err, -EOPNOTSUPP, "channel=ring needs io_uring: %s", serve->io_reason);
-	serve->ring_is_off = offered == 'N';
 	if (offered != 'Y' || !serve->uring)
 		return 0;
 	serve->ring = worker_probe_ring(serve->volume, true, &why) == 0;
@@ -153,7 +154,6 @@ int machine_lose_ring(struct serve *serve, struct error *err)
 	if (serve->options.channel == SERVE_CHANNEL_RING)
 		return error_set(err, -EOPNOTSUPP, "channel=ring: the kernel did not offer FUSE over io_uring");
 	serve->ring = false;
-	serve->ring_is_off = true;
 	machine_size_channel(serve, serve->worker_count);
 	return 0;
 }

@@ -4,8 +4,6 @@
 #pragma once
 #include "serve/serve.h"
 
-#define MACHINE_RING_SWITCH "/sys/module/fuse/parameters/enable_uring"
-
 /* Sets what struct serve has of it. The volume is open. */
 must_check int machine_choose(struct serve *serve, struct error *err);
 /* The switch was moved after our look at it. The version is open by now, with readers for as many workers as there

@@ -109,9 +109,6 @@ static void session_settle(struct session *session, const char *label)
 		log_warn("read-ahead stays at the kernel's default: %s, ignoring", why.reason);
 	mount_note(session->mount);
 	clients_settle(serve->clients, serve->options.mountpoint);
-	if (serve->ring_is_off)
-		log_info("FUSE over io_uring is off, /dev/fuse is used; 'echo Y >" MACHINE_RING_SWITCH
-			 "' before the mount turns it on");
 	workers_report_idle(serve);
 	log_info("'%s' serves version '%s' of '%s', %u %s, buffers up to %s, io=%s channel=%s",
 		 serve->options.mountpoint, label, serve->options.volume,
