@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=asan timeout=120
+# tests/run: smoke in=asan timeout=120
 # 'datasetfsctl export tar': the archive packed again has the digest of the version, of every kind of tree and volume;
 # tar and bsdtar unpack what was packed; the same version gives the same bytes; what fails leaves no file.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
@@ -71,17 +71,12 @@ returns random.vol random.tar
 say "what came out of nasty archives"
 mkdir archives
 python3 "$DATASETFS_SOURCE/tests/cli/archive_nasty.py" archives || fail "archive_nasty.py"
-count=0 step=$(length 3 1)
-for archive in archives/*; do
-    count=$((count + 1))
-    [ $((count % step)) = 0 ] || continue
+for archive in absolute bytes broken-inside deep duplicates link link-later special strip-link; do
     rm -f nasty-archive.vol
-    mkdatasetfs --progress none nasty-archive.vol "$archive" >pack.log 2>&1 || continue
+    pack nasty-archive.vol archives/$archive.tar
     export_tar nasty-archive.vol v1 nasty-archive.tar --force
     returns nasty-archive.vol nasty-archive.tar
-    packed=$((${packed:-0} + 1))
 done
-[ "${packed:-0}" -ge 5 ] || fail "only ${packed:-0} of the nasty archives are packed"
 
 say "the same bytes, also through a pipe, and what is said"
 export_tar nasty.vol v1 again.tar --json

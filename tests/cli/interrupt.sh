@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: timeout=240
+# tests/run: smoke timeout=240
 # SIGINT and SIGTERM at any moment: status 1, the volume as it was, a new file removed, no temporary files.
 . "$(dirname "$0")/../lib/common.sh"
 

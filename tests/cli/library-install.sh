@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: plain once
+# tests/run: smoke plain once
 # libdatasetfs as it is installed: what it lets out and what programs rely on is what it was (tests/library/abi.list);
 # a program in C or C++ is compiled and linked by what datasetfs.pc says, with the shared library and with the static.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: once
+# tests/run: smoke once
 """The Python package without a mount and without torch: its layout is the header's, a barrier is all or nothing, a
 command that finds no room is given again, and all of it is installed."""
 import errno

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: plain once
+# tests/run: smoke plain once
 # datasetfs-run: its options and errors, what the program that it becomes finds in its environment, and which programs
 # --report warns of. The library here is a stand-in that does nothing but say that it was loaded.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

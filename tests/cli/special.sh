@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=asan
+# tests/run: smoke in=asan
 # Devices, sockets and FIFOs: left out, counted, at most ten named; or refused.
 . "$(dirname "$0")/../lib/common.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=asan
+# tests/run: smoke in=asan
 # --trust-mtime: files with the inode number, size and times that a version recorded are not opened;
 # what changed in any way, or might have, is.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

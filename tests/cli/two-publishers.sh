@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=asan
+# tests/run: smoke in=asan
 # One publisher at a time: the second is refused and told who holds the lock and since when, by file and by device. A
 # publisher that was killed leaves nothing to clean, on a volume with versions, instead of one, or in a new file.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

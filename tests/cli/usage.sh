@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=asan
+# tests/run: smoke in=asan
 # Usage errors: one specific line on stderr, status 2, nothing touched.
 . "$(dirname "$0")/../lib/common.sh"
 

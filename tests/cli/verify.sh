@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=asan
+# tests/run: smoke in=asan
 # verify: 0 clean, 1 damaged and where, 2 could not look; samples and shards cover what they should.
 . "$(dirname "$0")/../lib/common.sh"
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=asan
+# tests/run: smoke in=asan
 # Several versions on one volume: labels, the current one, each with its own content and digest.
 . "$(dirname "$0")/../lib/common.sh"
 

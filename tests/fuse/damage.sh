@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon channels in=asan,gcc:ring
+# tests/run: smoke daemon channels in=asan,gcc:ring
 # A flipped byte in a file: EIO for exactly that chunk and never other bytes; the log names file, chunk and place; the
 # rest of the file and all other files stay readable; verify finds it.
 . "$(dirname "$0")/../lib/common.sh"

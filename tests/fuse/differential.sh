@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon channels in=asan,gcc:ring timeout=240
+# tests/run: smoke daemon channels in=asan,gcc:ring timeout=240
 # The hand-made tree, packed in every compress mode, is the same through the mount.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=asan
+# tests/run: smoke in=asan
 # datasetfs-exporter: the metrics of all mounts in one answer, in both formats; a mount that hangs, one that
 # is covered, and one that is seen twice; what a scrape costs; the end by SIGTERM.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon channels in=asan,gcc:ring
+# tests/run: smoke daemon channels in=asan,gcc:ring
 # From mount to unmount: in the background, in the foreground, by signal, by umount, while busy.
 # As from a terminal: nohup(1) has SIGHUP ignored, which programs inherit.
 [ -n "${HANGUP:-}" ] || HANGUP=default exec env --default-signal=HUP "$0"

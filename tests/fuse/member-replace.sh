@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon
+# tests/run: smoke daemon
 # While a member of a mounted volume is replaced, which is missing or still there, readers get every byte and no error.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse

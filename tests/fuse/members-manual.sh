@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon in=asan
+# tests/run: smoke daemon in=asan
 # datasetfs-members(7), as it stands: its session is run on files, command by command, and prints what the page says.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon in=asan
+# tests/run: smoke daemon in=asan
 # Protection is a property of what was written, not of a volume: list, status and stats.json show how much of a version
 # has copies, and how much of it has one copy left when a member is missing.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

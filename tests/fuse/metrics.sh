@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=asan
+# tests/run: smoke in=asan
 # .datasetfs/metrics has the values of stats.json, and they are what was read; labels are escaped, a switch and a
 # missing member are seen, anybody may read it, and Prometheus's own check of the format finds no fault.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: once
+# tests/run: smoke once
 # A daemon of root's gives up what it does not need: no_new_privs, four capabilities and no others in
 # every thread, no core. With these it still reaches a mountpoint in another user's folder, and knows the
 # groups of a caller that proc hides.

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: once
+# tests/run: smoke once
 # Python's read() and read_many() by paths: every spelling of a path on a mount, what is on none, a switch, forks,
 # another volume at the same place; and what is said of a mount whose daemon has ended.
 . "$(dirname "$0")/../lib/common.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon channels in=asan
+# tests/run: smoke daemon channels in=asan
 # Every call that would change the filesystem fails with EROFS, for files, directories and symlinks.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse

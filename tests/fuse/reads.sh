@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon channels in=asan,tsan,gcc:threads,gcc:ring timeout=240
+# tests/run: smoke daemon channels in=asan,tsan,gcc:threads,gcc:ring timeout=240
 # pread anywhere, O_DIRECT, mmap, sendfile, readv: raw, compressed and sparse files against the source.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse

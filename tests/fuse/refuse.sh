@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon in=asan
+# tests/run: smoke daemon in=asan
 # Volumes that must not be mounted: status 32, one line with the reason, no mount, no daemon.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon alone channels timeout=120
+# tests/run: smoke daemon alone channels timeout=120
 # What a switch means for what is open, what it costs to fail, who may switch, and mounts that follow the volume.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse

@@ -7,6 +7,7 @@
 need_fuse
 need_root
 need_command setpriv
+own_namespace # the exporter keeps each mount that it sees busy for a moment
 
 unit=$DATASETFS_BUILD/contrib/datasetfs@.service
 page=$DATASETFS_SOURCE/man/datasetfs-nvme.7

@@ -6,6 +6,7 @@
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 need_command python3
+own_namespace # a look at all mounts keeps each of them busy for a moment, those of other tests as well
 top() {
     python3 "$DATASETFS_SOURCE/tests/fuse/top.py" "$@" || fail "top.py $*"
 }

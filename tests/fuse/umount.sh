@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: plain
+# tests/run: smoke plain
 # umount(8) returns when the daemon has closed the volume: the filesystem that it lies on can be unmounted at once.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_loop

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: plain
+# tests/run: smoke plain
 # An ordinary user mounts through fusermount3 and unmounts; allow_other is as /etc/fuse.conf says.
 . "$(dirname "$0")/../lib/common.sh"
 need_fuse

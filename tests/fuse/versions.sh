@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: daemon ring in=asan timeout=240
+# tests/run: smoke daemon ring in=asan timeout=240
 # .datasetfs/versions/LABEL: every version side by side, opened on first use, unmoved by a switch, closed when
 # forgotten.
 . "$(dirname "$0")/../lib/common.sh"

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # What tests say to tests/run: every word is one that tests/README.md explains, every place of in= is one where the test
-# can run, and every test but those with in=none runs somewhere by default.
+# can run, and every test but those with in=none runs somewhere by default. A smoke test needs no program of tests/.
 . "$(dirname "$0")/../lib/common.sh"
 tests=$DATASETFS_SOURCE/tests
 
@@ -15,6 +15,9 @@ seen=0
 while IFS=: read -r path _ line; do
     name=${path#"$tests/"}
     read -ra words <<<"$line"
+    [[ " ${words[*]} " != *" smoke "* ]] || ! sed '/BUILD_NAME" = gcc \] || exit 0$/q' "$path" |
+        grep -E 'DATASETFS_BUILD"?/tests/|slow_device|faults\.sh' ||
+        fail "$name: the build of tests/run --smoke has no programs of tests/"
     for word in "${words[@]}"; do
         [[ " ${known[*]} " == *" ${word%%=*} "* ]] || fail "$name: tests/README.md does not know the word '$word'"
         [[ $word == in=* ]] || continue
@@ -27,6 +30,8 @@ while IFS=: read -r path _ line; do
         done
     done
 done < <(grep -H '^# tests/run: ' "$tests"/*/*.sh "$tests"/*/*.py)
+assert_eq "tests with the word smoke" "$("$tests/run" --list --smoke | wc -l)" \
+    "$(grep -lE '^# tests/run: (.* )?smoke( |$)' "$tests"/*/*.sh "$tests"/*/*.py | wc -l)"
 [ $seen -ge 20 ] || fail "only $seen places found"
 cut -d ' ' -f 2 default | sort -u >run
 cut -d ' ' -f 2 all | sort -u | comm -23 - run >left

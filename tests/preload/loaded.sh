@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: plain once
+# tests/run: smoke plain once
 # What libdatasetfs-preload.so brings into a program: no library but the C library, no thread, no memory before the
 # program asks for some, and an errno that calls leave alone.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: once timeout=300
+# tests/run: smoke once timeout=300
 # Programs that read files do the same on a mount without and with datasetfs-run: those of coreutils, grep, diff, and
 # those that unpack.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
