@@ -17,6 +17,7 @@
 #include "volume.h"
 
 #define DIGEST_SHOWN 16 /* characters of a digest in the table */
+#define DIGEST_PROVES "A digest proves names, sizes and attributes; contents against accidents, not against forgery."
 
 struct list_publisher {
 	bool is_there;
@@ -41,7 +42,7 @@ const struct command_line list_line = {
 	.program = "datasetfsctl list",
 	.usage = "VOLUME|MNT",
 	.summary = "Show versions, space, and who is publishing.\n"
-		   "'*' marks the current version.",
+		   "'*' marks the current version.\n" DIGEST_PROVES,
 	.options = list_table,
 };
 
@@ -349,6 +350,7 @@ static void list_text(const struct volume *volume, struct list_space *space,
 	       "DIGEST", "CREATED (UTC)");
 	for (uint32_t i = 0; i < catalogue->version_count; i++)
 		list_text_version(volume, &catalogue->versions[i], &space->shares[i], width);
+	printf("\n" DIGEST_PROVES "\n");
 }
 
 static void list_text_run(const struct catalogue *catalogue, const struct list_space *space, uint32_t number,

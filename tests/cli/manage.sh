@@ -70,6 +70,9 @@ for version in listed["versions"]:
         sys.exit(f"{label} shares {version['shared_bytes']}")
 END
 assert_contains "list" "$(datasetfsctl list volume)" "UNIQUE     SHARED"
+proves="A digest proves names, sizes and attributes; contents against accidents, not against forgery."
+assert_eq "what list says of digests" "$(datasetfsctl list volume | tail -n 1)" "$proves"
+assert_contains "list --help" "$(datasetfsctl list --help)" "$proves"
 datasetfsctl list --space volume >space.txt || fail "list --space"
 assert_eq "lines of list --space" "$(sed '1,/PINNED BY/d' space.txt | wc -l)" \
     "$(python3 -c 'import json; print(len(json.load(open("list.json"))["space"]))')"
