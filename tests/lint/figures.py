@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-# tests/run: plain once
-"""What tests/bench/chart draws is right and readable, and README.md shows what it makes of tests/bench/results."""
+# tests/run: smoke plain once
+"""What tests/bench/chart draws is right and readable; README.md and RESULTS.md show what it makes of the results."""
 import json
 import os
 import pathlib
@@ -44,16 +44,21 @@ def made_up(*rows):
     return file
 
 
+README_ROWS = "tar-8k,pack-8k,capped-8k-64-unknown,imagefolder-110k,cpu-8k-32"
+
+
 def check_committed():
-    """The chart and the table in README.md are those of the results in the repository."""
+    """The chart and the tables are those of the results in the repository."""
     file, drawn, readme = RESULTS / "README.json", RESULTS / "README.svg", (ROOT / "README.md").read_text()
     check("README.svg is not what README.json says, see tests/bench/README.md", drawn.read_text() == chart(file))
     check_picture(drawn.read_text())
     check("README.md does not show the chart", f"({drawn.relative_to(ROOT)})" in readme)
-    table = chart("--table", file)
+    table = chart("--table", "--brief", "--rows", README_ROWS, file)
     check(f"README.md has not the table of the results:\n{table}", f"\n\n{table}\n" in readme)
-    table = chart("--table", "--library", RESULTS / "library.json")
-    check(f"README.md has not the table of the library:\n{table}", f"\n\n{table}\n" in readme)
+    results = (ROOT / "tests/bench/RESULTS.md").read_text()
+    for words in ([file], ["--library", RESULTS / "library.json"]):
+        table = chart("--table", *words)
+        check(f"RESULTS.md has not the table:\n{table}", f"\n\n{table}\n" in results)
 
 
 def check_picture(text):
@@ -82,6 +87,9 @@ def check_figures():
     check(f"the second row is {lines[3]}",
           lines[3] == "| slow: 12,345 files; title of slow (`slow`) | 0.50 / 1.00 | 1.00 / **2.0** | – |")
     check("not one row of two", len(chart("--table", "--rows", "slow", file).splitlines()) == 3)
+    brief = chart("--table", "--brief", "--rows", "slow", file).splitlines()[2]
+    check(f"the brief row is {brief}", brief == "| slow | 0.50 / 1.00 | 1.00 / **2.0** |")
+    chart("--brief", file, status=2)
 
     check_picture(chart(file))
     drawn = xml.etree.ElementTree.fromstring(chart("--rows", "slow", file))

@@ -121,4 +121,14 @@ while read -r folder; do
     [ -d "src/$folder" ] || [ -d "$folder" ] || { echo "src/README.md names $folder/, which does not exist"; failed=1; }
 done < <(grep -oE '^[-|* ]*`(src/)?[a-z]+/`' src/README.md | grep -oE '[a-z]+/`$' | tr -d '/`' | sort -u)
 
+# The picture above the table has every folder that has a row here, by the last part of its path, and no other.
+picture=$(awk '/^```/ { fences++ } fences == 1' src/README.md)
+[ -n "$picture" ] || fail "src/README.md has no picture"
+drawn=$(grep -oE '[a-z]+/' <<<"$picture" | grep -vx 'src/' | sort -u)
+folders=$(printf '%s/\n' "${rows[@]##*/}" | grep -vx 'src/' | sort -u)
+diff <(echo "$folders") <(echo "$drawn") || {
+    echo "^ folders (<) and those in the picture of src/README.md (>)"
+    failed=1
+}
+
 [ $failed = 0 ] || fail "the layers are not as src/README.md says"

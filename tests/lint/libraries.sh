@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# README.md names every library that the build needs with the version that it must have at least;
+# contrib/HACKING.md names every library that the build needs with the version that it must have at least;
 # src/README.md its home.
 . "$(dirname "$0")/../lib/common.sh"
 cd "$DATASETFS_SOURCE"
@@ -10,7 +10,7 @@ failed=0 seen=0
 section() {
     awk -v title="## $2" '/^## / { inside = $0 == title } inside' "$1" | tr '\n' ' '
 }
-needs=$(section README.md "What it needs")
+needs=$(section contrib/HACKING.md Build)
 homes=$(section src/README.md Layers)
 
 while read -r name version; do
@@ -18,7 +18,7 @@ while read -r name version; do
     word=${name#lib}
     word=${word/%3/ 3}
     grep -qiE -- "$word${version:+ \($version}" <<<"$needs" || {
-        echo "README.md, What it needs: no '$word${version:+ ($version}'"
+        echo "contrib/HACKING.md, Build: no '$word${version:+ ($version}'"
         failed=1
     }
     [ "$name" = meson ] || grep -qiF -- "${word% 3}" <<<"$homes" ||
