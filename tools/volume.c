@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "device/leftover.h"
 #include "device/locate.h"
+#include "io/site.h"
 #include "members/assembly.h"
 #include "members/naming.h"
 #include "mounted.h"
@@ -34,18 +35,24 @@ void volume_close(struct volume *volume)
 	free(volume);
 }
 
+static int volume_refuse(const char *name, int code, struct error *err)
+{
+	return code == ENOENT || code == ENOTDIR || code == EACCES ? site_refuse(name, code, err) :
+								     leftover_error(code, name, err);
+}
+
 /* By a mount: of the thing itself, or of what a symlink leads to. */
 static int volume_find_mount(const char *name, struct mounted *ret, struct stat *st, struct error *err)
 {
 	int r;
 
 	if (lstat(name, st) < 0)
-		return leftover_error(errno, name, err);
+		return volume_refuse(name, errno, err);
 	r = mounted_find(st->st_dev, ret, err);
 	if (r != -ENOENT || !S_ISLNK(st->st_mode))
 		return r;
 	if (stat(name, st) < 0)
-		return leftover_error(errno, name, err);
+		return volume_refuse(name, errno, err);
 	return mounted_find(st->st_dev, ret, err);
 }
 

@@ -29,14 +29,74 @@ bool site_is_same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-int site_refuse(int code, struct error *err)
+/* Names the directory on the path that keeps it from being walked; 0 when none does. */
+static int site_refuse_folder(const char *path, struct error *err)
 {
+	char folder[PATH_MAX];
+	struct stat st;
+
+	for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(folder, sizeof(folder), "%.*s", slash > path ? (int)(slash - path) : 1, path);
+		if (stat(folder, &st) < 0 && errno == ENOENT)
+			return error_set(err, -ENOENT, "there is no directory '%s'", folder);
+		if (stat(folder, &st) < 0)
+			return error_errno(err, "'%s'", folder);
+		if (!S_ISDIR(st.st_mode))
+			return error_set(err, -ENOTDIR, "'%s' is not a directory", folder);
+		if (faccessat(AT_FDCWD, folder, X_OK, AT_EACCESS) < 0 && errno == EACCES)
+			return error_set(err, -EACCES,
+					 "user %u may not search the directory '%s': it is user %u's and has mode "
+					 "%04o, 'chmod o+x %s' lets everybody search it", (unsigned)geteuid(), folder,
+					 (unsigned)st.st_uid, st.st_mode & 07777, folder);
+	}
+	return 0;
+}
+
+/* Of the permissions that a mode has, those that count for this process. */
+struct site_class {
+	const char *whose;
+	char letter;
+	unsigned shift;
+};
+
+static struct site_class site_class(const struct stat *st)
+{
+	if (st->st_uid == geteuid())
+		return (struct site_class){ "its owner", 'u', 6 };
+	if (st->st_gid == getegid() || group_member(st->st_gid))
+		return (struct site_class){ "its group", 'g', 3 };
+	return (struct site_class){ "everybody", 'o', 0 };
+}
+
+/* flags: as it was to be opened. */
+static int site_refuse_mode(const struct site *site, int flags, struct error *err)
+{
+	bool writes = (flags & O_ACCMODE) != O_RDONLY;
+	unsigned user = geteuid(), mode, wanted = writes ? 6 : 4;
+	struct site_class class;
+	struct stat st;
+
+	if (fstat(site->file, &st) < 0)
+		return error_errno(err, "fstat");
+	class = site_class(&st);
+	mode = st.st_mode & 07777;
+	if ((mode >> class.shift & wanted) == wanted)
+		return error_set(err, -EACCES, "user %u may not open it, although it has mode %04o: an access control "
+				 "list or a security module is in the way", user, mode);
+	return error_set(err, -EACCES, "user %u may not %s it: it is user %u's and has mode %04o, 'chmod %c+%s %s' "
+			 "lets %s %s it", user, writes ? "change" : "read", (unsigned)st.st_uid, mode, class.letter,
+			 writes ? "rw" : "r", site->path, class.whose, writes ? "change" : "read");
+}
+
+int site_refuse(const char *path, int code, struct error *err)
+{
+	int r = code == ENOENT || code == ENOTDIR || code == EACCES ? site_refuse_folder(path, err) : 0;
+
+	if (r < 0)
+		return r;
 	if (code == ENOENT)
 		return error_set(err, -code,
 				 "there is no such file or device: check the path, and that the device is attached");
-	if (code == EACCES)
-		return error_set(err, -code, "user %u may not open it: give the user the right to, or be root",
-				 (unsigned)geteuid());
 	return error_set(err, -code, "open: %s", strerror(code));
 }
 
@@ -46,7 +106,7 @@ int site_find(const char *path, struct site *ret, struct error *err)
 
 	site.file = open(path, O_PATH | O_CLOEXEC);
 	if (site.file < 0)
-		return site_refuse(errno, err);
+		return site_refuse(path, errno, err);
 	*ret = site;
 	return 0;
 }
@@ -86,7 +146,7 @@ int site_plan(const char *path, struct site *ret, struct error *err)
 	int r = site_split(path, &site);
 
 	if (r < 0)
-		return error_set(err, r, "open: %s", strerror(-r));
+		return site_refuse(path, -r, err);
 	if (fstatat(site.folder, site.name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(st.st_mode)) {
 		site_close(&site);
 		return error_set(err, -ENOENT, "it is a dangling symlink");
@@ -144,10 +204,24 @@ int site_open(const struct site *site, int flags, int *ret_fd, struct error *err
 	fd = open(link, flags | O_CLOEXEC);
 	if (fd < 0 && errno == ENOENT)
 		return error_set(err, -ENOENT, "open: needs '/proc', which is not mounted");
+	if (fd < 0 && errno == EACCES)
+		return site_refuse_mode(site, flags, err);
 	if (fd < 0)
-		return site_refuse(errno, err);
+		return error_errno(err, "open");
 	*ret_fd = fd;
 	return 0;
+}
+
+static int site_refuse_new(const struct site *site, struct error *err)
+{
+	struct stat st;
+	int code = errno;
+
+	if (code != EACCES || fstat(site->folder, &st) < 0)
+		return error_set(err, -code, "open: %s", strerror(code));
+	return error_set(err, -code,
+			 "user %u may not make files in its directory, which is user %u's and has mode %04o",
+			 (unsigned)geteuid(), (unsigned)st.st_uid, st.st_mode & 07777);
 }
 
 int site_create(const struct site *site, int *ret_fd, struct error *err)
@@ -155,7 +229,7 @@ int site_create(const struct site *site, int *ret_fd, struct error *err)
 	int fd = openat(site->folder, site->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
 	if (fd < 0)
-		return error_errno(err, "open");
+		return site_refuse_new(site, err);
 	*ret_fd = fd;
 	return 0;
 }

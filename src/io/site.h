@@ -20,8 +20,8 @@ struct site {
 
 /* Whether both are the same file, or the same block device under any name. */
 bool site_is_same(const struct stat *a, const struct stat *b);
-/* Turns an errno of open(2) into a message that says what to do; returns -code. */
-must_check int site_refuse(int code, struct error *err);
+/* Turns what open(2) of this path gave as errno into a message that says what to do; negative. */
+must_check int site_refuse(const char *path, int code, struct error *err);
 /* What path leads to. -ENOENT: nothing. */
 must_check int site_find(const char *path, struct site *ret, struct error *err);
 /* What is open already, whatever the path that was walked leads to by now. */

@@ -116,7 +116,7 @@ static int naming_absolute_one(const char *name, char **ret, struct error *err)
 	*ret = name[0] == '/' || locate_is_identity(name) ? strdup(name) : realpath(name, NULL);
 	if (*ret)
 		return 0;
-	r = site_refuse(errno, err);
+	r = site_refuse(name, errno, err);
 	return error_wrap(err, r, "'%s'", name);
 }
 

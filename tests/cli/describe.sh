@@ -124,7 +124,7 @@ has "classes 6 folders with files, 1 without; imbalance 16.00 (largest to smalle
 assert_fails 1 "the volume has no version 'v9': choose one that it has" datasetfsctl describe volume v9
 assert_fails 1 "version 'v1': there is no 'class9' in the version" datasetfsctl describe volume v1 --folder class9
 assert_fails 1 "version 'v1': '/root.txt' is no directory" datasetfsctl describe volume v1 --folder /root.txt
-assert_fails 1 "cannot describe 'absent': No such file" datasetfsctl describe absent
+assert_fails 1 "cannot describe 'absent': there is no such file" datasetfsctl describe absent
 assert_fails 2 "--limit" datasetfsctl describe volume --limit many
 assert_fails 2 "expected VOLUME|MNT [LABEL]" datasetfsctl describe
 printf 'not a volume' >other

@@ -66,7 +66,7 @@ assert_eq "the volume" "$(stat -c %s volume)" "$size"
 assert_fails 1 "the volume has no version 'v9'" datasetfsctl export erofs volume v9 image
 assert_fails 1 "'source': it is not a regular file, and --force replaces no other" \
     datasetfsctl export erofs --force volume v1 source
-assert_fails 1 "No such file" datasetfsctl export erofs volume v1 nowhere/image
+assert_fails 1 "'nowhere/image': there is no directory 'nowhere'" datasetfsctl export erofs volume v1 nowhere/image
 assert_fails 2 "expected VOLUME|MNT LABEL FILE" datasetfsctl export erofs volume v1
 assert_fails 2 "unknown verb 'ext4'" datasetfsctl export ext4 volume v1 image
 for i in {1..5000}; do echo "line $i of a text that can be compressed"; done >source/text

@@ -34,8 +34,8 @@ assert_eq "a volume on which it was current already" "$(hash_of volume)" "$befor
 
 assert_fails 1 "the volume has no version 'four'" datasetfsctl current volume four
 assert_fails 1 "the volume has no version 'four'" datasetfsctl remove volume four
-assert_fails 1 "cannot make 'one' current on 'missing': No such file" datasetfsctl current missing one
-assert_fails 1 "cannot remove 'one' from 'missing': No such file" datasetfsctl remove missing one
+assert_fails 1 "cannot make 'one' current on 'missing': there is no such file" datasetfsctl current missing one
+assert_fails 1 "cannot remove 'one' from 'missing': there is no such file" datasetfsctl remove missing one
 assert_fails 1 "it is the current version" datasetfsctl remove volume three
 assert_fails 2 "expected VOLUME LABEL" datasetfsctl remove volume
 assert_fails 2 "expected VOLUME LABEL" datasetfsctl current volume

@@ -159,8 +159,8 @@ head -c 2000000 /dev/zero >FILE
 trouble 32 "datasetfs: cannot mount 'FILE' on 'MOUNTPOINT': superblock: not a datasetfs volume, expected one that \
 mkdatasetfs made" datasetfs -o channel=dev FILE MOUNTPOINT
 chmod 600 FILE
-trouble 32 "datasetfs: cannot mount 'FILE' on 'MOUNTPOINT': user 65534 may not open it: give the user the right to, or \
-be root" as_nobody datasetfs -o channel=dev FILE MOUNTPOINT
+trouble 32 "datasetfs: cannot mount 'FILE' on 'MOUNTPOINT': user 65534 may not read it: it is user 0's and has mode \
+0600, 'chmod o+r $PWD/FILE' lets everybody read it" as_nobody datasetfs -o channel=dev FILE MOUNTPOINT
 
 say "another size of block"
 for sector in 16384 8192 65536; do

@@ -1,0 +1,37 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# tests/run: in=asan
+# Messages name what is wrong and what to do: a directory that is missing, a mode.
+. "$DATASETFS_SOURCE/tests/lib/common.sh"
+
+mkdir source
+head -c 300000 /dev/urandom >source/file
+pack volume source --label one
+
+say "a path that leads nowhere"
+none="there is no directory '$PWD/none'"
+assert_fails 1 "mkdatasetfs: volume '$PWD/none/deep/volume': $none" mkdatasetfs "$PWD/none/deep/volume" source
+assert_fails 1 "cannot list '$PWD/none/volume': $none" datasetfsctl list "$PWD/none/volume"
+assert_fails 1 "'none/a': there is no directory 'none'" datasetfsctl list none/a,none/b
+assert_fails 1 "'none/file': there is no directory 'none'" datasetfsctl export tar volume one none/file
+assert_fails 1 "volume 'volume/new': 'volume' is not a directory" mkdatasetfs volume/new source
+assert_fails 1 "cannot list 'nothing': there is no such file or device: check the path" datasetfsctl list nothing
+
+need_root
+say "another user"
+chmod 755 .
+mkdir closed
+chmod 700 closed
+cp volume closed/
+chmod 600 volume
+assert_fails 1 "may not read it: it is user 0's and has mode 0600, 'chmod o+r volume' lets everybody read it" \
+    as_user datasetfsctl list volume
+chmod 644 volume
+assert_fails 1 "user 65534 may not change it: it is user 0's and has mode 0644, 'chmod o+rw volume' lets everybody" \
+    as_user datasetfsctl remove volume one
+chown 0:65534 volume
+assert_fails 1 "'chmod g+rw volume' lets its group change it" as_user datasetfsctl remove volume one
+assert_fails 1 "user 65534 may not search the directory '$PWD/closed': it is user 0's and has mode 0700, 'chmod o+x" \
+    as_user datasetfsctl list "$PWD/closed/volume"
+assert_fails 1 "volume 'new': user 65534 may not make files in its directory, which is user 0's and has mode 0755" \
+    as_user mkdatasetfs new other
