@@ -15,7 +15,6 @@
 #include "volume/compaction.h"
 #include "volume/room.h"
 
-#define COMPACT_BELOW 50u /* percent */
 
 struct compact_options {
 	struct verb_options common;
@@ -164,7 +163,7 @@ static bool compact_concerns_mounts(const struct compaction *compaction)
 
 int compact_run(int argc, char **argv)
 {
-	struct compact_options options = { .below = COMPACT_BELOW };
+	struct compact_options options = { .below = COMPACTION_BELOW };
 	auto_volume struct volume *volume = NULL;
 	struct compact_result result = { 0 };
 	struct error err = { 0 };

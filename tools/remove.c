@@ -11,6 +11,7 @@
 #include "text.h"
 #include "verb.h"
 #include "volume.h"
+#include "volume/compaction.h"
 #include "volume/room.h"
 
 static const struct option_spec remove_table[] = { VERB_OPTION_DEGRADED, VERB_OPTION_JSON, { 0 } };
@@ -24,10 +25,35 @@ const struct command_line remove_line = {
 	.options = remove_table,
 };
 
-static int remove_version(const struct volume *volume, const char *label, const struct verb_options *options,
-			  uint64_t *ret_freed, struct error *err)
+struct remove_result {
+	uint64_t freed, waiting; /* bytes that the next publish can use, and those that compaction would give it */
+};
+
+static uint64_t remove_segments(const struct version *version)
 {
-	uint64_t before = 0;
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < version->segments.count; i++)
+		bytes += version->segments.items[i].length;
+	return bytes;
+}
+
+/* To know this takes the indexes of all versions, so nobody looks when no segment of the version was shared. */
+static uint64_t remove_find_waiting(const struct transaction *transaction, uint64_t freed, uint64_t segments)
+{
+	struct error why = { 0 };
+	uint64_t waiting = 0;
+
+	if (freed < segments && compaction_waiting(transaction, COMPACTION_BELOW, &waiting, &why) < 0)
+		log_warn("the version is removed, but how much compaction would gain is not known: %s, ignoring",
+			 why.reason);
+	return waiting;
+}
+
+static int remove_version(const struct volume *volume, const char *label, const struct verb_options *options,
+			  struct remove_result *ret, struct error *err)
+{
+	uint64_t before = 0, segments = 0;
 	struct version *version = NULL;
 	struct transaction transaction;
 	int r;
@@ -41,51 +67,69 @@ static int remove_version(const struct volume *volume, const char *label, const 
 	if (r == 0)
 		r = room_free(&transaction, &before, err);
 	if (r == 0) {
+		segments = remove_segments(version);
 		catalogue_remove(&transaction.catalogue, version);
 		r = transaction_commit(&transaction, err);
 	}
-	if (r == 0)
-		*ret_freed = room_gained(&transaction, before);
+	if (r == 0) {
+		ret->freed = room_gained(&transaction, before);
+		ret->waiting = remove_find_waiting(&transaction, ret->freed, segments);
+	}
 	transaction_close(&transaction);
 	return r;
 }
 
-static void remove_print(const struct volume *volume, const char *label, uint64_t freed, bool as_json)
+static void remove_text(const struct volume *volume, const char *label, const struct remove_result *result)
+{
+	char size[SIZE_TEXT_SIZE];
+
+	text_print("version '%s' removed from '%s'", label, volume->path);
+	if (result->freed)
+		printf(", %s became free", format_size(result->freed, size));
+	if (result->waiting)
+		text_print(", %s wait for 'datasetfsctl compact %s'", format_size(result->waiting, size),
+			   volume->path);
+	if (!result->freed && !result->waiting)
+		printf(", other versions use nearly all of its space");
+	printf("\n");
+}
+
+static void remove_print(const struct volume *volume, const char *label, const struct remove_result *result,
+			 bool as_json)
 {
 	struct json json = { .out = stdout };
-	char text[SIZE_TEXT_SIZE];
 
 	if (!as_json) {
-		text_print("version '%s' removed from '%s', %s became free\n", label, volume->path,
-			   format_size(freed, text));
+		remove_text(volume, label, result);
 		return;
 	}
 	json_begin_object(&json, NULL);
 	json_string(&json, "volume", volume->path);
 	json_string(&json, "removed", label);
-	json_number(&json, "freed_bytes", freed);
+	json_number(&json, "freed_bytes", result->freed);
+	json_number(&json, "waiting_bytes", result->waiting);
 	json_end_object(&json);
 	putchar('\n');
 }
 
 int remove_run(int argc, char **argv)
 {
+	struct remove_result result = { 0 };
 	struct verb_options options = { 0 };
 	auto_volume struct volume *volume = NULL;
 	struct error err = { 0 };
 	int operands, status, r;
-	uint64_t freed = 0;
 
 	if (!verb_parse(&remove_line, argc, argv, &options, 2, 2, &operands, &status))
 		return status;
 	r = volume_open(argv[1], &volume, &err);
 	if (r == 0)
-		r = remove_version(volume, argv[2], &options, &freed, &err);
+		r = remove_version(volume, argv[2], &options, &result, &err);
 	if (r < 0) {
 		log_error(&err, "cannot remove '%s' from '%s'", argv[2], argv[1]);
 		return verb_failed();
 	}
-	remove_print(volume, argv[2], freed, options.json);
+	remove_print(volume, argv[2], &result, options.json);
 	log_warn("this command does not know which workers still have '%s' mounted: they get EIO once its space is "
 		 "used again", argv[2]);
 	return VERB_DONE;

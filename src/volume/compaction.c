@@ -274,3 +274,17 @@ int compaction_run(struct transaction *transaction, unsigned below, bool dry_run
 	}
 	return r < 0 ? error_set(err, r, "%s", r == first.code ? first.reason : why.reason) : 0;
 }
+
+int compaction_waiting(const struct transaction *transaction, unsigned below, uint64_t *ret, struct error *err)
+{
+	struct victims victims = { 0 };
+	int r = victims_open(transaction_source(transaction), &transaction->super, &transaction->catalogue, &victims,
+			     err);
+
+	if (r == 0)
+		r = victims_pick(&victims, below, UINT64_MAX, err);
+	if (r == 0)
+		*ret = victims.dead_bytes;
+	victims_close(&victims);
+	return r;
+}

@@ -19,7 +19,12 @@ struct compaction {
 	uint32_t version_count;
 };
 
+#define COMPACTION_BELOW 50u /* percent, when nobody says otherwise */
+
 /* Segments of which less than below percent is alive. The change is in force when it returns 0; dry_run: nothing is
  * written. The caller frees ret->versions. */
 must_check int compaction_run(struct transaction *transaction, unsigned below, bool dry_run, struct compaction *ret,
 			      struct error *err);
+/* Dead bytes in the segments that such a run would empty if it had room enough. Reads the index of every version. */
+must_check int compaction_waiting(const struct transaction *transaction, unsigned below, uint64_t *ret,
+				  struct error *err);

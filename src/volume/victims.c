@@ -283,11 +283,11 @@ static int victims_find_moving(struct victims *victims, struct error *err)
 	return r;
 }
 
-int victims_choose(struct victims *victims, unsigned below, uint64_t room, struct error *err)
+int victims_pick(struct victims *victims, unsigned below, uint64_t room, struct error *err)
 {
 	auto_free struct victims_candidate *candidates = NULL;
-	uint64_t blocks = victims->live.count, needed;
 	size_t count, best;
+	uint64_t needed;
 	int r;
 
 	r = victims_candidates(victims, below, &candidates, &count, err);
@@ -300,6 +300,16 @@ int victims_choose(struct victims *victims, unsigned below, uint64_t room, struc
 				 " are free",
 				 needed, room);
 	victims_take(victims, candidates, best);
+	return 0;
+}
+
+int victims_choose(struct victims *victims, unsigned below, uint64_t room, struct error *err)
+{
+	uint64_t blocks = victims->live.count;
+	int r = victims_pick(victims, below, room, err);
+
+	if (r < 0)
+		return r;
 	bits_close(&victims->live);
 	r = bits_open(&victims->moving, blocks, err);
 	if (r == 0)

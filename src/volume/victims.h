@@ -35,9 +35,10 @@ struct victims {
  * have one data column. */
 must_check int victims_open(struct source *source, const struct superblock *super, const struct catalogue *catalogue,
 			    struct victims *ret, struct error *err);
-/* Chooses among the segments of which less than below percent is alive, the emptiest first, so that what is gained is
- * the most that is possible with room bytes of free space, if it is worth it; then finds what lies in them. -ENOSPC: no
- * room for even one. */
+/* Picks among the segments of which less than below percent is alive, the emptiest first, so that what is gained is
+ * the most that is possible with room bytes of free space, if it is worth it. -ENOSPC: no room for even one. */
+must_check int victims_pick(struct victims *victims, unsigned below, uint64_t room, struct error *err);
+/* The same, and finds what lies in them. */
 must_check int victims_choose(struct victims *victims, unsigned below, uint64_t room, struct error *err);
 void victims_close(struct victims *victims); /* a zeroed one as well */
 

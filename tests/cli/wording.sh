@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# Messages name what is wrong and what to do: a directory that is missing, a mode.
+# Messages name what is wrong and what to do: a directory that is missing, a mode, space that waits.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 mkdir source
@@ -16,6 +16,27 @@ assert_fails 1 "'none/a': there is no directory 'none'" datasetfsctl list none/a
 assert_fails 1 "'none/file': there is no directory 'none'" datasetfsctl export tar volume one none/file
 assert_fails 1 "volume 'volume/new': 'volume' is not a directory" mkdatasetfs volume/new source
 assert_fails 1 "cannot list 'nothing': there is no such file or device: check the path" datasetfsctl list nothing
+
+say "space of a removed version"
+mkdir many few
+for ((i = 0; i < 300; i++)); do head -c 10000 /dev/urandom >many/$i; done
+cp many/?0 few/
+pack shared many --label many --segment-size 1M
+pack shared few --label few
+datasetfsctl remove shared many >out 2>/dev/null || fail "remove"
+grep -qE "^version 'many' removed from 'shared', [0-9.]+ MiB wait for 'datasetfsctl compact shared'$" out ||
+    fail "what waits: $(cat out)"
+pack shared many --label again
+datasetfsctl remove --json shared few >out 2>/dev/null || fail "remove --json"
+waiting=$(json waiting_bytes out)
+assert_eq "what waits" "$(datasetfsctl compact --dry-run --json shared | json freed_bytes)" "$waiting"
+[ "$waiting" -gt 0 ] || fail "nothing waits"
+datasetfsctl compact shared >/dev/null 2>&1 || fail "compact"
+mkdir other
+echo other >other/file
+pack shared other --label other --chunk-size 64K
+datasetfsctl remove shared again >out 2>/dev/null || fail "remove"
+grep -qE "^version 'again' removed from 'shared', [0-9.]+ MiB became free" out || fail "what is free: $(cat out)"
 
 need_root
 say "another user"
