@@ -216,7 +216,8 @@ static int packer_open_names(struct packer *packer, struct error *err)
 	if (r < 0)
 		return r;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return names_writer_open(path, &packer->names, err);
+	r = names_writer_open(path, &packer->names, err);
+	return r == -ENOSPC ? temp_failed(packer->temp, r, err) : r;
 }
 
 static unsigned packer_jobs(const struct pack_options *options)

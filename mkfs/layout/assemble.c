@@ -126,7 +126,7 @@ int assemble_section(const struct records *records, struct names_writer *names, 
 	}
 	r = names_writer_finish(names, fd, &version->shape.names_length, err);
 	if (r < 0)
-		return r;
+		return r == -ENOSPC ? temp_failed(temp, r, err) : r;
 	version->shape.chunk_count = records_chunk_count(records);
 	version->shape.class_count = records->classes.list.length / sizeof(struct dsfs_class);
 	version->shape.blob_length = records->blob.length;

@@ -39,15 +39,10 @@ struct stream {
 static int stream_write_copy(struct stream *stream, const struct stream_buffer *buffer, uint64_t address,
 			     struct error *err)
 {
-	struct error why = { 0 };
 	int r = source_write(stream->setup.source, address_member(address), address_offset(address), buffer->bytes,
-			     buffer->used, &why);
+			     buffer->used, err);
 
-	if (r == -ENOSPC)
-		return error_set(err, r, "volume is full: needs at least %zu more bytes", buffer->used);
-	if (r < 0)
-		return error_pass(err, r, &why);
-	return readback_add(stream->setup.readback, address, buffer->bytes, buffer->used, err);
+	return r < 0 ? r : readback_add(stream->setup.readback, address, buffer->bytes, buffer->used, err);
 }
 
 static int stream_flush_buffer(struct stream *stream, const struct stream_buffer *buffer, struct error *err)

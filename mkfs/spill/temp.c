@@ -147,8 +147,7 @@ int temp_file(const struct temp *temp, int *ret_fd, struct error *err)
 	return 0;
 }
 
-/* Names the parent, which the user can do something about; the name of our own directory is random. */
-static int temp_failed(const struct temp *temp, int code, struct error *err)
+int temp_failed(const struct temp *temp, int code, struct error *err)
 {
 	return error_set(err, code, "temporary files in '%s' (see --temp-dir): %s", temp->name, strerror(-code));
 }

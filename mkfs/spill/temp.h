@@ -27,6 +27,9 @@ must_check int temp_open_folder(int folder, struct temp **ret, struct error *err
 void temp_close(struct temp *temp); /* the files last as long as their descriptors */
 /* A new file without a name, open for reading and writing. */
 must_check int temp_file(const struct temp *temp, int *ret_fd, struct error *err);
+/* The message for a failure of something that lies in such a file. Names the directory that was asked for, which the
+ * user can do something about; the name of our own is random. */
+int temp_failed(const struct temp *temp, int code, struct error *err);
 /* Allocates length bytes at offset, so that access through a mapping cannot fail later. */
 must_check int temp_reserve(const struct temp *temp, int fd, uint64_t offset, uint64_t length, struct error *err);
 must_check int temp_write(const struct temp *temp, int fd, uint64_t offset, const void *bytes, size_t length,

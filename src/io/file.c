@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "io/full.h"
 
 #define ALIGNMENT   4096u
 #define BOUNCE_SIZE (1u << 20)
@@ -48,6 +49,21 @@ static int file_pread(int fd, uint64_t offset, uint8_t *buffer, size_t length, s
 	return 0;
 }
 
+static int file_refuse_write(int fd, uint64_t offset, size_t length, struct error *err)
+{
+	int code = errno;
+	char full[FULL_TEXT_SIZE];
+
+	if (code == EBADE) /* NVMe: reservation conflict */
+		return error_set(err, -EBADE,
+				 "write of %zu bytes at offset %" PRIu64
+				 ": refused by the device, another host has it reserved", length, offset);
+	if (!full_is(code))
+		return error_errno(err, "write of %zu bytes at offset %" PRIu64, length, offset);
+	full_describe(fd, code, full);
+	return error_set(err, -code, "%s: write of %zu bytes at offset %" PRIu64, full, length, offset);
+}
+
 static int file_pwrite(int fd, uint64_t offset, const uint8_t *buffer, size_t length, struct error *err)
 {
 	size_t done = 0;
@@ -57,13 +73,8 @@ static int file_pwrite(int fd, uint64_t offset, const uint8_t *buffer, size_t le
 		n = pwrite(fd, buffer + done, length - done, (off_t)(offset + done));
 		if (n < 0 && errno == EINTR)
 			continue;
-		if (n < 0 && errno == EBADE) /* NVMe: reservation conflict */
-			return error_set(err, -EBADE,
-					 "write of %zu bytes at offset %" PRIu64
-					 ": refused by the device, another host has it reserved",
-					 length, offset);
 		if (n <= 0)
-			return error_errno(err, "write of %zu bytes at offset %" PRIu64, length, offset);
+			return file_refuse_write(fd, offset, length, err);
 		done += (size_t)n;
 	}
 	return 0;

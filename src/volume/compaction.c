@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/full.h"
 #include "volume/reindex.h"
 #include "volume/room.h"
 #include "volume/victims.h"
@@ -226,6 +227,14 @@ static int compaction_rehearse(struct compaction_work *work, struct error *err)
 	return 0;
 }
 
+static int compaction_refuse(const struct transaction *transaction, struct error *err)
+{
+	char full[FULL_TEXT_SIZE];
+
+	full_describe(transaction->members[transaction_first(transaction)].file->fd, ENOSPC, full);
+	return error_wrap(err, -ENOSPC, "%s", full);
+}
+
 /* *ret_again: there was room enough, but not in pieces that are large enough. */
 static int compaction_try(struct transaction *transaction, unsigned below, bool dry_run, uint64_t room,
 			  struct compaction *ret, bool *ret_again, struct error *err)
@@ -237,6 +246,8 @@ static int compaction_try(struct transaction *transaction, unsigned below, bool 
 	r = compaction_open(&work, err);
 	if (r == 0)
 		r = victims_choose(&work.victims, below, room, err);
+	if (r == -ENOSPC)
+		r = compaction_refuse(transaction, err);
 	result.segments = work.victims.count;
 	result.dead_bytes = work.victims.dead_bytes;
 	if (r == 0 && result.segments)

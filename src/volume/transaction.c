@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "device/locker.h"
 #include "image/address.h"
+#include "io/full.h"
 #include "volume/commit.h"
 
 /* --- opening --- */
@@ -531,11 +532,16 @@ static int transaction_check_fences(const struct transaction *transaction, struc
 static int transaction_reserve_slot(const struct transaction_member *member, uint64_t sequence, struct error *err)
 {
 	off_t at = (off_t)(sequence % DSFS_SLOT_COUNT * DSFS_SLOT_SPACING);
+	char full[FULL_TEXT_SIZE];
 
 	if (transaction_is_device(member) || fallocate(member->file->fd, FALLOC_FL_KEEP_SIZE, at, DSFS_BLOCK) == 0)
 		return 0;
-	if (errno == ENOSPC || errno == EDQUOT)
-		return error_set(err, -errno, "volume is full: no room for a superblock slot");
+	if (full_is(errno)) {
+		int code = errno;
+
+		full_describe(member->file->fd, code, full);
+		return error_set(err, -code, "%s: no room for a superblock slot", full);
+	}
 	return 0; /* a filesystem that has nothing to reserve */
 }
 

@@ -296,8 +296,7 @@ int victims_pick(struct victims *victims, unsigned below, uint64_t room, struct 
 	best = victims_best(victims, candidates, count, room, &needed);
 	if (!best && needed > room)
 		return error_set(err, -ENOSPC,
-				 "volume is full: emptying a segment takes %" PRIu64 " bytes of free space, %" PRIu64
-				 " are free",
+				 "emptying a segment takes %" PRIu64 " bytes of free space, %" PRIu64 " are free",
 				 needed, room);
 	victims_take(victims, candidates, best);
 	return 0;

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# Messages name what is wrong and what to do: a directory that is missing, a mode, space that waits.
+# Messages name what is wrong and what to do: a directory that is missing, a mode, a full filesystem, space that waits.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 mkdir source
@@ -56,3 +56,15 @@ assert_fails 1 "user 65534 may not search the directory '$PWD/closed': it is use
     as_user datasetfsctl list "$PWD/closed/volume"
 assert_fails 1 "volume 'new': user 65534 may not make files in its directory, which is user 0's and has mode 0755" \
     as_user mkdatasetfs new other
+
+need_mount
+say "a filesystem without room"
+mkdir small
+mount -t tmpfs -o size=1M none small
+at_exit umount small
+mkdir small/deep
+full="the filesystem '$PWD/small' is full: write of "
+assert_fails 1 "mkdatasetfs: $full" mkdatasetfs --progress none --temp-dir . small/deep/volume many
+head -c 1020K /dev/zero >small/file
+assert_fails 1 "temporary files in 'small' (see --temp-dir): No space left" \
+    mkdatasetfs --progress none --temp-dir small new many

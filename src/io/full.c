@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Goes up from the file as long as the filesystem stays the same: its mount point is where it ends. */
+#include "io/full.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* False when the file is in no directory that can be seen. */
+static bool full_find_top(int fd, dev_t filesystem, char top[PATH_MAX])
+{
+	char link[32], path[PATH_MAX], *slash;
+	bool found = false;
+	struct stat st;
+	ssize_t length;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	length = readlink(link, path, sizeof(path) - 1);
+	path[length > 0 ? length : 0] = 0;
+	while ((slash = strrchr(path, '/'))) {
+		*slash = 0;
+		if (stat(*path ? path : "/", &st) < 0 || st.st_dev != filesystem)
+			break;
+		snprintf(top, PATH_MAX, "%s", *path ? path : "/");
+		found = true;
+	}
+	return found;
+}
+
+void full_describe(int fd, int code, char text[FULL_TEXT_SIZE])
+{
+	char top[PATH_MAX], name[FULL_TEXT_SIZE - 40] = "its filesystem";
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || S_ISBLK(st.st_mode)) {
+		snprintf(text, FULL_TEXT_SIZE, "volume is full");
+		return;
+	}
+	if (full_find_top(fd, st.st_dev, top))
+		snprintf(name, sizeof(name), "the filesystem '%.180s'", top);
+	snprintf(text, FULL_TEXT_SIZE, code == EDQUOT ? "the quota on %s is used up" : "%s is full", name);
+}
