@@ -106,7 +106,7 @@ static void load_look(struct load *load, uint32_t number, const struct superbloc
 
 	*place = (struct load_place){ 0 };
 	if (!load->rings[number].is_read || !source_size(load->source, number))
-		error_set(&place->why, -ENODEV, "not there");
+		error_set(&place->why, -ENODEV, "not found, nothing here has its superblock");
 	else if (superblock_of_ring(&load->rings[number], &super, &place->why) < 0)
 		return;
 	else if (memcmp(super.volume_uuid, first->volume_uuid, sizeof(super.volume_uuid)) != 0)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # tests/run: in=asan
-# Messages name what is wrong and what to do: a directory that is missing, a mode, a full filesystem, space that waits.
+# Messages name what is wrong and what to do: a missing directory, a mode, a full filesystem, space that waits.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 
 mkdir source
@@ -37,6 +37,11 @@ echo other >other/file
 pack shared other --label other --chunk-size 64K
 datasetfsctl remove shared again >out 2>/dev/null || fail "remove"
 grep -qE "^version 'again' removed from 'shared', [0-9.]+ MiB became free" out || fail "what is free: $(cat out)"
+
+say "a member without a superblock"
+pack a,b,c source --protect mirror:2
+head -c 1M /dev/zero | dd of=b conv=notrunc status=none
+assert_contains "member list" "$(datasetfsctl member list a)" "missing: not found, nothing here has its superblock"
 
 need_root
 say "another user"

@@ -476,7 +476,7 @@ static void missing_ones(void **state)
 	several.is_missing[1] = true;
 	does_not_load(&several, -ENOLINK,
 		      "1 of 3 members are missing: member 1 (nvme:uuid:of-one 02000000-0000-0000-0000-000000000000): "
-		      "not there");
+		      "not found, nothing here has its superblock");
 	several.is_missing[0] = true;
 	does_not_load(&several, -ENOLINK, "2 of 3 members are missing: member 0 (01000000-");
 	several.is_missing[2] = true;
