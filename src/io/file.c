@@ -264,12 +264,14 @@ enum file_use file_use(int fd)
 	return lock.l_type == F_WRLCK ? FILE_USE_WRITTEN : FILE_USE_NONE;
 }
 
+#define FILE_AT_WORK "another publisher is at work, try again when it has ended"
+
 static int file_refuse_locked(int fd, struct error *err)
 {
 	if (errno != EWOULDBLOCK)
 		return error_errno(err, "lock");
 	if (file_use(fd) == FILE_USE_WRITTEN)
-		return error_set(err, -EBUSY, "another publisher is at work, try again when it has ended");
+		return error_set(err, -EBUSY, FILE_AT_WORK);
 	return error_set(err, -EBUSY,
 			 "the kernel has it mounted, or a program that does not publish has it locked: 'losetup -a' "
 			 "and 'lslocks' show it, try again when it has ended");
@@ -300,6 +302,17 @@ static int file_make_fd(const struct site *site, enum file_mode mode, bool *ret_
 	return r;
 }
 
+/* A device that somebody has open with O_EXCL: a publisher shows its lock, if it opened the same node. */
+static int file_refuse_claimed(const struct site *site, struct error *err)
+{
+	auto_close int fd = -1;
+
+	if (site_open(site, O_RDONLY, &fd, NULL) == 0 && file_use(fd) == FILE_USE_WRITTEN)
+		return error_set(err, -EBUSY, FILE_AT_WORK);
+	return error_set(err, -EBUSY, "it is mounted or another publisher has it open: 'lsblk' and 'fuser' show who, "
+			 "try again when it has ended");
+}
+
 /* What is there is looked at before it is opened: to open a FIFO is to wait for its other end,
  * and a tape drive rewinds. */
 static int file_open_fd(const struct site *site, enum file_mode mode, bool *ret_direct, int *ret_fd, struct error *err)
@@ -321,8 +334,7 @@ static int file_open_fd(const struct site *site, enum file_mode mode, bool *ret_
 	if (r == -EINVAL) /* e.g. an old tmpfs */
 		r = site_open(site, flags, ret_fd, &why);
 	if (r == -EBUSY)
-		return error_set(err, r, "it is mounted or another publisher has it open: 'lsblk' and 'fuser' "
-				 "show who, try again when it has ended");
+		return file_refuse_claimed(site, err);
 	return r < 0 ? error_pass(err, r, &why) : 0;
 }
 

@@ -15,7 +15,8 @@ refused() {
     local who
     who="process $1 on $(hostname) since $SINCE"
     assert_fails 1 "$who" mkdatasetfs --progress none "$2" source
-    assert_fails 1 "another publisher" mkdatasetfs --progress none "$2" source
+    assert_fails 1 "another publisher is at work, try again when it has ended: $who" \
+        mkdatasetfs --progress none "$2" source
     assert_fails 1 "$who" datasetfsctl current "$2" v1
     assert_fails 1 "$who" datasetfsctl remove "$2" v1
 }
