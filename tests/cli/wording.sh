@@ -43,6 +43,20 @@ pack a,b,c source --protect mirror:2
 head -c 1M /dev/zero | dd of=b conv=notrunc status=none
 assert_contains "member list" "$(datasetfsctl member list a)" "missing: not found, nothing here has its superblock"
 
+say "a verb of two words"
+assert_fails 2 "datasetfsctl: export tar: unknown option '--bad'" datasetfsctl export tar --bad
+
+if (need_fuse) >/dev/null; then
+    say "a mount whose volume has another name by now"
+    mkdir mnt
+    mount_volume volume mnt
+    mv volume moved
+    assert_fails 1 "there is no '$PWD/volume', of which the mount was made: it was renamed or deleted, or is not" \
+        datasetfsctl list mnt
+    mv moved volume
+    unmount mnt
+fi
+
 need_root
 say "another user"
 chmod 755 .
