@@ -17,6 +17,7 @@
 #include "base/format.h"
 #include "base/log.h"
 #include "device/locate.h"
+#include "device/locker.h"
 #include "device/occupied.h"
 #include "erofs/erofs_image.h"
 #include "image/catalogue.h"
@@ -127,6 +128,17 @@ static int kernel_member_device(struct kernel *kernel, uint32_t i, const struct 
 	return 0;
 }
 
+static int kernel_refuse_locked(const char *path, int fd, struct error *err)
+{
+	char who[LOCKER_TEXT_SIZE] = "";
+
+	if (file_use(fd) == FILE_USE_WRITTEN)
+		return error_set(err, -EBUSY, "'%s' is being changed, mount it when that is done", path);
+	(void)locker_find(fd, who);
+	return error_set(err, -EBUSY, "another program has '%s' locked, mount it when that has ended%s%s", path,
+			 who[0] ? ": " : "", who);
+}
+
 static int kernel_member(struct kernel *kernel, uint32_t i, struct error *err)
 {
 	int fd = kernel->assembly.array->fds[i];
@@ -142,7 +154,7 @@ static int kernel_member(struct kernel *kernel, uint32_t i, struct error *err)
 	/* The lock belongs to the open file, which the loop device keeps open: no program of ours changes the volume
 	 * while it is mounted. A device needs no lock, because the kernel opens it exclusively. */
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
-		return error_set(err, -EBUSY, "'%s' is being changed, mount it when that is done", kernel->paths[i]);
+		return kernel_refuse_locked(kernel->paths[i], fd, err);
 	r = loop_attach(fd, kernel->paths[i], true, &kernel->loops[i], err);
 	if (r < 0)
 		return r;

@@ -77,6 +77,12 @@ elsewhere() {
     assert_contains "the line" "$(cat err)" "another publisher is at work, try again when it has ended: $2"
 }
 
+# not_mounted VOLUME: nor does the kernel mount a file while somebody publishes
+not_mounted() {
+    mkdir -p mnt
+    assert_fails 32 "'$PWD/$1' is being changed, mount it when that is done" datasetfs -o kernel "$1" mnt
+}
+
 # round VOLUME
 round() {
     local before publisher
@@ -86,6 +92,7 @@ round() {
     publisher=$PUBLISHER
     refused $publisher "$1"
     [ -b "$1" ] || ! can_mount || elsewhere "$1" "process $publisher on "
+    [ -b "$1" ] || ! can_loop || ! (need_filesystem erofs) >/dev/null || not_mounted "$1"
     listed $publisher "$1" "at work"
     kill_publisher
     listed $publisher "$1" "ended without finishing"

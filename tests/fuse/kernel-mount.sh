@@ -110,7 +110,8 @@ wait_for 10 has_no_loops volume || fail "a loop device is left"
 datasetfsctl remove volume v1
 
 say "what is refused leaves nothing"
-assert_fails 32 "is being changed, mount it when that is done" flock volume datasetfs -o kernel volume theirs
+assert_fails 32 "another program has '$PWD/volume' locked, mount it when that has ended: process " \
+    flock volume datasetfs -o kernel volume theirs
 assert_fails 32 "the volume has no version 'v9': choose one that it has, v2" \
     datasetfs -o kernel,version=v9 volume theirs
 assert_fails 32 "expected sha256:00" datasetfs -o "kernel,digest=sha256:$(printf '0%.0s' {1..64})" volume theirs
