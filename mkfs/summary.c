@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "base/json.h"
+#include "base/shown.h"
 
 /* Content that older versions store takes no space again: a ratio would say how little is new, not what is saved. */
 static bool summary_has_ratio(const struct pack_result *result)
@@ -97,7 +98,8 @@ void summary_print(const struct pack_options *options, const struct pack_result 
 		return;
 	}
 	format_digest(result->digest, digest);
-	printf("version '%s' on '%s'%s\n", result->label, options->volume, result->current ? ", now current" : "");
+	shown_print(stdout, "version '%s' on '%s'%s\n", result->label, options->volume,
+		    result->current ? ", now current" : "");
 	printf("  %" PRIu64 " files, %" PRIu64 " directories, %" PRIu64 " symlinks, %" PRIu64 " hard links\n",
 	       result->files, result->directories, result->symlinks, result->hard_links);
 	if (result->special)
@@ -150,7 +152,7 @@ void summary_print_estimate(const struct pack_options *options, const struct pac
 		summary_print_estimate_json(options, estimate);
 		return;
 	}
-	printf("dry run: nothing was written to '%s'\n", options->volume);
+	shown_print(stdout, "dry run: nothing was written to '%s'\n", options->volume);
 	printf("  %" PRIu64 " files, %" PRIu64 " directories, %" PRIu64 " symlinks, %" PRIu64 " hard links\n",
 	       estimate->files, estimate->directories, estimate->symlinks, estimate->hard_links);
 	if (estimate->special)

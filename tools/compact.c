@@ -146,9 +146,9 @@ static void compact_text(const struct volume *volume, const struct compact_optio
 		       format_size(compaction->freed_bytes, given));
 	for (uint32_t i = 0; i < compaction->version_count; i++)
 		if (compaction->versions[i].sequence != compaction->versions[i].former)
-			printf("version '%s' %s sequence %" PRIu64 ", it was %" PRIu64 "\n",
-			       compaction->versions[i].label, options->dry_run ? "would get" : "has",
-			       compaction->versions[i].sequence, compaction->versions[i].former);
+			text_print("version '%s' %s sequence %" PRIu64 ", it was %" PRIu64 "\n",
+				   compaction->versions[i].label, options->dry_run ? "would get" : "has",
+				   compaction->versions[i].sequence, compaction->versions[i].former);
 	if (result->gave_back)
 		printf("%s of free space went back to the filesystem\n", format_size(result->given_bytes, given));
 }

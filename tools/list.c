@@ -320,11 +320,11 @@ static void list_text_version(const struct volume *volume, const struct version 
 	char digest[2 * sizeof(v->digest) + 1];
 
 	format_hex(v->digest, sizeof(v->digest), digest);
-	printf("%c %-*s %5" PRIu64 " %10" PRIu64 " %10s %10s %10s %10s %10s",
-	       v->sequence == volume->catalogue.current ? '*' : ' ', width, v->label, v->sequence,
-	       v->file_count, format_size(v->content_bytes, content), format_size(v->stored_bytes, stored),
-	       format_size(v->index_length, index), format_size(share->unique, unique),
-	       format_size(share->shared, shared));
+	text_print("%c %-*s %5" PRIu64 " %10" PRIu64 " %10s %10s %10s %10s %10s",
+		   v->sequence == volume->catalogue.current ? '*' : ' ', width, v->label, v->sequence,
+		   v->file_count, format_size(v->content_bytes, content), format_size(v->stored_bytes, stored),
+		   format_size(v->index_length, index), format_size(share->unique, unique),
+		   format_size(share->shared, shared));
 	if (volume->catalogue.members.count)
 		printf(" %8u%%", list_protection(share));
 	printf("  %-*.*s  %s\n", DIGEST_SHOWN, DIGEST_SHOWN, digest,
@@ -365,7 +365,7 @@ static void list_text_run(const struct catalogue *catalogue, const struct list_s
 	printf("  %10s %16" PRIu64 " ", format_size(list_space_bytes(space, member, run->from, run->to), length),
 	       run->from * space->segment_size);
 	for (uint32_t v = pins_version(pins, 0); v < pins->versions; v = pins_version(pins, v + 1))
-		printf(" %s", catalogue->versions[v].label);
+		text_print(" %s", catalogue->versions[v].label);
 	printf("%s\n", run->users ? "" : run->catalogue ? " (catalogue)" : space->has_copies ? " (free, or copies)" :
 										  " (free)");
 }

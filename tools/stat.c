@@ -287,7 +287,8 @@ static void stat_text_head(const struct stat_file *file)
 
 	printf("file     '");
 	text_write(stdout, file->path, strlen(file->path));
-	printf("'\nversion  %s (sequence %" PRIu64 ")\n", file->version->label, file->version->sequence);
+	printf("'\n");
+	text_print("version  %s (sequence %" PRIu64 ")\n", file->version->label, file->version->sequence);
 	printf("inode    %" PRIu64 " (ordinal %" PRIu64 "), links %" PRIu32 "\n", stat_number(file),
 	       inode->ordinal, inode->nlink);
 	printf("type     %s, mode %04o, uid %" PRIu32 ", gid %" PRIu32 "\n", text_type(inode->mode),

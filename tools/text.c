@@ -1,77 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Formats names, times and types so that a terminal is safe from them. */
+/* Names are printed by base/shown.c, so that a terminal is safe from them. */
 #include "text.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#include "base/cleanup.h"
 #include "base/json.h"
-#include "base/utf8.h"
-
-/* One character; or its first byte, as a number, when it is not to be shown as it is.
- * Returns how many bytes that were. */
-static size_t text_one(FILE *out, const uint8_t *text, size_t left, const char *refused)
-{
-	size_t n = utf8_shown(text, left);
-
-	if (!n || strchr(refused, text[0])) {
-		fprintf(out, "\\x%02x", text[0]);
-		return 1;
-	}
-	fwrite(text, 1, n, out);
-	return n;
-}
+#include "base/shown.h"
 
 void text_write(FILE *out, const void *bytes, size_t length)
 {
-	const uint8_t *text = bytes;
-
-	for (size_t i = 0; i < length;)
-		i += text_one(out, text + i, length - i, "'\\");
-}
-
-static void text_print_list(FILE *out, const char *fmt, va_list ap) printf_like(2, 0);
-
-/* The formatted text, cut off at room if it is longer and there is no memory for all of it. To be freed unless it is in
- * buffer. */
-static char *text_format(char *buffer, size_t room, const char *fmt, va_list ap) printf_like(3, 0);
-
-static char *text_format(char *buffer, size_t room, const char *fmt, va_list ap)
-{
-	va_list again;
-	char *whole;
-	int n;
-
-	va_copy(again, ap);
-	n = vsnprintf(buffer, room, fmt, ap);
-	if (n < (int)room || vasprintf(&whole, fmt, again) < 0)
-		whole = buffer;
-	va_end(again);
-	return whole;
-}
-
-static void text_print_list(FILE *out, const char *fmt, va_list ap)
-{
-	bool ends = fmt[0] && fmt[strlen(fmt) - 1] == '\n';
-	size_t begin = strspn(fmt, "\n"), length;
-	char buffer[1024] = "";
-	char *text = text_format(buffer, sizeof(buffer), fmt, ap);
-
-	ends = ends && fmt[begin];
-	length = strlen(text) - ends;
-	fwrite(text, 1, begin, out);
-	for (size_t i = begin; i < length;)
-		i += text_one(out, (const uint8_t *)text + i, length - i, "");
-	if (ends)
-		putc('\n', out);
-	if (text != buffer)
-		free(text);
+	shown_write(out, bytes, length, "'\\");
 }
 
 void text_print(const char *fmt, ...)
@@ -79,7 +20,7 @@ void text_print(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	text_print_list(stdout, fmt, ap);
+	shown_print_list(stdout, fmt, ap);
 	va_end(ap);
 }
 
@@ -88,7 +29,7 @@ void text_print_to(FILE *out, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	text_print_list(out, fmt, ap);
+	shown_print_list(out, fmt, ap);
 	va_end(ap);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "image/index_load.h"
+#include "text.h"
 #include "walk.h"
 
 #define SUBJECT_DIGEST_SHOWN 16 /* characters, as in datasetfsctl list */
@@ -62,6 +63,6 @@ void subject_text(const struct subject *subject, const char *title)
 	char digest[2 * 32 + 1];
 
 	format_hex(subject->version->digest, 32, digest);
-	printf("%-13s%s (sequence %" PRIu64 ", digest %.*s)\n", title, subject->version->label,
-	       subject->version->sequence, SUBJECT_DIGEST_SHOWN, digest);
+	text_print("%-13s%s (sequence %" PRIu64 ", digest %.*s)\n", title, subject->version->label,
+		   subject->version->sequence, SUBJECT_DIGEST_SHOWN, digest);
 }

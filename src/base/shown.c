@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/shown.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+/* One character; or its first byte, as a number, when it is not to be shown as it is.
+ * Returns how many bytes that were. */
+static size_t shown_one(FILE *out, const uint8_t *text, size_t left, const char *refused)
+{
+	size_t n = utf8_shown(text, left);
+
+	if (!n || strchr(refused, text[0])) {
+		fprintf(out, "\\x%02x", text[0]);
+		return 1;
+	}
+	fwrite(text, 1, n, out);
+	return n;
+}
+
+void shown_write(FILE *out, const void *bytes, size_t length, const char *refused)
+{
+	const uint8_t *text = bytes;
+
+	for (size_t i = 0; i < length;)
+		i += shown_one(out, text + i, length - i, refused);
+}
+
+/* The formatted text, cut off at room if it is longer and there is no memory for all of it. To be freed unless it is in
+ * buffer. */
+static char *shown_format(char *buffer, size_t room, const char *fmt, va_list ap) printf_like(3, 0);
+
+static char *shown_format(char *buffer, size_t room, const char *fmt, va_list ap)
+{
+	va_list again;
+	char *whole;
+	int n;
+
+	va_copy(again, ap);
+	n = vsnprintf(buffer, room, fmt, ap);
+	if (n < (int)room || vasprintf(&whole, fmt, again) < 0)
+		whole = buffer;
+	va_end(again);
+	return whole;
+}
+
+void shown_print_list(FILE *out, const char *fmt, va_list ap)
+{
+	bool ends = fmt[0] && fmt[strlen(fmt) - 1] == '\n';
+	size_t begin = strspn(fmt, "\n"), length;
+	char buffer[1024] = "";
+	char *text = shown_format(buffer, sizeof(buffer), fmt, ap);
+
+	ends = ends && fmt[begin];
+	length = strlen(text) - ends;
+	fwrite(text, 1, begin, out);
+	shown_write(out, text + begin, length - begin, "");
+	if (ends)
+		putc('\n', out);
+	if (text != buffer)
+		free(text);
+}
+
+void shown_print(FILE *out, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	shown_print_list(out, fmt, ap);
+	va_end(ap);
+}
