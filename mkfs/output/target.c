@@ -166,12 +166,17 @@ static int target_lock(struct target *target, const struct pack_options *options
 
 static int target_check_content(struct target *target, const struct pack_options *options, struct error *err)
 {
+	struct medium *medium;
 	int r = 0;
 
-	for (uint32_t i = 0; r == 0 && i < target->count; i++)
-		if (target->media[i].site.file >= 0)
-			r = medium_check_content(&target->media[i], target->transaction.members[i].former_holder,
-						 options->force, err);
+	for (uint32_t i = 0; r == 0 && i < target->count; i++) {
+		medium = &target->media[i];
+		if (medium->site.file >= 0)
+			r = medium_check_content(medium, target->transaction.members[i].former_holder, options->force,
+						 err);
+		if (r < 0 && target->count > 1)
+			return error_wrap(err, r, "'%s'", medium->path);
+	}
 	return r;
 }
 

@@ -63,6 +63,11 @@ if is_root; then
 65534 666 replace
 END
     datasetfsctl verify "both.a,$file" >/dev/null || fail "verify after --force of a member"
+    : >sticky/two
+    chown 65534 sticky/two
+    assert_fails 1 "volume 'sticky/one,sticky/two': 'sticky/two': it belongs to user 65534" \
+        publish sticky/one,sticky/two
+    [ ! -e sticky/one ] || fail "a refused publisher leaves a file"
 
     # A file that is a volume keeps what it has, and so does one that root prepared for readers.
     pack theirs source
