@@ -54,7 +54,9 @@ static int order_copy_chunks(struct order *order, uint64_t first, uint64_t count
 	int r = 0;
 
 	for (uint64_t i = first; r == 0 && i < first + count; i++) {
-		r = sums_reader_get(&order->sums, i, order->row, &has, err);
+		r = interrupt_check(err);
+		if (r == 0)
+			r = sums_reader_get(&order->sums, i, order->row, &has, err);
 		if (r == 0 && has)
 			r = sums_add(&to->sums, records_chunk_count(to), order->row,
 				     (uint32_t)(order->from.sums.row_bytes / sizeof(*order->row)), err);

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/interrupt.h"
 #include "image/chunk.h"
 #include "image/inode.h"
 #include "image/names.h"
@@ -27,10 +28,13 @@ struct dump {
 	char text[ROOM];
 };
 
+/* A hole of a few bytes may stand for a quarter of a billion lines, so this looks for signals. */
 static int dump_flush(struct dump *d)
 {
-	int r = d->used ? d->put(d->argument, d->text, d->used) : 0;
+	int r = interrupt_check(d->err);
 
+	if (r == 0 && d->used)
+		r = d->put(d->argument, d->text, d->used);
 	d->used = 0;
 	return r;
 }
@@ -275,6 +279,8 @@ int dump_text(struct index *index, int (*put)(void *argument, const char *text, 
 		return r;
 	r = dump_all(&d, reader);
 	names_reader_close(reader);
+	if (r == -EINTR)
+		return error_pass(err, r, &why);
 	if (r < 0)
 		return error_set(err, r, "dump: %s", why.reason[0] ? why.reason : strerror(-r));
 	return 0;

@@ -2,9 +2,11 @@
 /* Lists of long holes: every chunk is found, the dump is that of the same file with records,
  * and what a hostile publisher writes is refused. */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/interrupt.h"
 #include "image/chunk.h"
 #include "image/dump.h"
 #include "image/extent.h"
@@ -278,6 +280,26 @@ static void test_too_many_holes(void **state)
 	}
 }
 
+/* Comes last: a signal that came stays. */
+static void test_signal(void **state)
+{
+	uint64_t chunks = DSFS_HOLES_MAX;
+	uint8_t digest[32];
+	struct index *index;
+
+	(void)state;
+	section_init(&section);
+	add_hole(1, 0);
+	add_hole(0, chunks);
+	section_file(&section, 1, "a", chunks * CHUNK, 0 | DSFS_WHERE_HOLES);
+	section.inodes[1].sparse = true;
+	CHECK_OK(open_section(DSFS_VERSION_INCOMPAT_HOLES, &index, &err));
+	interrupt_install();
+	raise(SIGTERM);
+	CHECK_FAILS(dump_digest(index, digest, &err), -EINTR, "interrupted");
+	index_close(index);
+}
+
 static void test_lists_are_not_shared(void **state)
 {
 	(void)state;
@@ -294,7 +316,7 @@ int main(void)
 		cmocka_unit_test(test_reads_across),	  cmocka_unit_test(test_same_digest),
 		cmocka_unit_test(test_hole_at_the_end),	  cmocka_unit_test(test_impossible_lists),
 		cmocka_unit_test(test_impossible_holes),  cmocka_unit_test(test_too_many_holes),
-		cmocka_unit_test(test_lists_are_not_shared),
+		cmocka_unit_test(test_lists_are_not_shared), cmocka_unit_test(test_signal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
