@@ -94,6 +94,11 @@ same "gzip, then bzip2" b.vol mixed
 same "bzip2, then a plain tar" b.vol mixed-zeros
 tar --format=pax --xattrs -b1 -C behind/1 -c . | (head -c -1024 && cat 2.tar) >no-end # some leave out the two blocks
 same "a tar without an end" b.vol no-end
+assert_eq "warnings" "$(grep -c 'no mark' pack.log)" 0
+# As is one that might be an incomplete download, but not without a word.
+tar --format=pax -b1 -C behind/1 -c . | head -c -1024 >open.tar
+digest b.vol open.tar >/dev/null
+assert_contains "a warning" "$(cat pack.log)" "'open.tar': has no mark of its end: perhaps an incomplete download"
 mkdir inside
 cp behind.tar.gz inside/inside.tar.gz
 tar -C inside -cf inside.tar inside.tar.gz

@@ -11,6 +11,7 @@ import io
 import os
 import struct
 import zipfile
+import zlib
 
 def entry(name, mode=0o100644, time=(2021, 7, 1, 12, 30, 8), system=3, method=zipfile.ZIP_DEFLATED):
     info = zipfile.ZipInfo(name, time)
@@ -56,7 +57,14 @@ write("bytes.zip", raw.replace(b"name-xx", b"name-\xff\xe9"))
 write("two.zip", whole + other)
 write("front.zip", b"PK\3\4 not a zip" + other)
 write("behind.zip", whole + b"something else")
-write("tar-behind.zip", whole + bytes(10240))
+write("padded.zip", whole + bytes(10240))         # as bsdtar writes it to a pipe
+write("long-comment.zip", whole[:-16] + struct.pack("<H", 60000) + b"c" * 60000)
+with open("marked.zip", "wb") as file:           # the only part of one that might have had several
+    file.write(b"PK00")
+    with zipfile.ZipFile(file, "w") as out:
+        out.writestr(entry("other"), b"other")
+write("part.zip", b"PK\7\10" + whole[:1000])
+write("last-part.zip", whole[:-32] + struct.pack("<2H", 1, 1) + whole[-28:])
 write("cut.zip", whole[:len(whole) // 2])
 flipped = bytearray(whole)
 flipped[whole.index(b"as it is")] ^= 1
@@ -74,6 +82,17 @@ at = raw.index(b"PK\1\2")
 size = struct.pack("<L", 1 << 30)
 write("longer.zip", raw[:22] + size + raw[26:at + 24] + size + raw[at + 28:])
 save("bomb.zip", [(entry("zeros"), bytes(300 << 20))])
+# Two names of their own places, the content of the first is all of the second.
+def stored(name, content):
+    sizes = struct.pack("<3L", zlib.crc32(content), len(content), len(content))
+    fields = struct.pack("<5H", 20, 0, 0, 0, 33) + sizes + struct.pack("<2H", len(name), 0)
+    return (b"PK\3\4" + fields + name + content,
+            b"PK\1\2" + struct.pack("<H", 0x314) + fields + struct.pack("<3H2L", 0, 0, 0, 0o100644 << 16, 0) + name)
+inner, inner_record = stored(b"b", b"content")
+outer, outer_record = stored(b"a", inner)
+inner_record = inner_record[:-5] + struct.pack("<L", len(outer) - len(inner)) + b"b"
+central = outer_record + inner_record
+write("quoted.zip", outer + central + struct.pack("<4s4H2LH", b"PK\5\6", 0, 0, 2, 2, len(central), len(outer), 0))
 # A bomb of files that overlap: all have the same content.
 kernel = zipfile.ZipFile(io.BytesIO(save("kernel.zip", [(entry("k"), bytes(1 << 20))])))
 packed = open("kernel.zip", "rb").read()[31:][:kernel.infolist()[0].compress_size]
@@ -121,6 +140,9 @@ digest_of() {
 want=$(digest_of tree.zip)
 assert_eq "from a pipe" "$(digest_of - < <(cat tree.zip))" "$want"
 assert_eq "from standard input" "$(digest_of - <tree.zip)" "$want"
+assert_eq "zeros behind it" "$(digest_of padded.zip)" "$want"
+assert_eq "a long comment" "$(digest_of long-comment.zip)" "$want"
+assert_eq "the only part" "$(digest_of marked.zip)" "$(digest_of other.zip)"
 want=$(digest_of tree.zip other.zip)
 mkdir others && echo -n other >others/other && chmod 644 others/other && touch -d @1625142608 others/other
 tar -C others --owner 0 --group 0 --format=pax -cf others.tar other
@@ -141,12 +163,14 @@ refused "lies behind other data in its file, another zip archive for example: pu
 refused "lies behind other data in its file" front.zip
 refused "lies behind other data in its file" wide-lies.zip
 refused "does not end where its file ends: what follows it is not part of a zip archive" behind.zip
-refused "does not end where its file ends" tar-behind.zip
+refused "is one of several parts: join them first, as by 'zip -s 0 ARCHIVE.zip --out WHOLE.zip'" part.zip
+refused "is one of several parts" last-part.zip
 refused "the archive ends in the middle: incomplete download?" cut.zip
 refused "ZIP bad CRC" flipped.zip
 refused "'other' in it is encrypted: unpack it and pack the directory" encrypted.zip
 refused "has entries that overlap, or fewer than its directory says" shared.zip
 refused "has entries that overlap, or fewer than its directory says" same-place.zip
+refused "has entries that overlap, or fewer than its directory says" quoted.zip
 refused "ZIP" longer.zip
 refused "grows to more than 1000 times its size, as a compression bomb does" bomb.zip
 refused "has nothing to pack" none.zip

@@ -28,6 +28,7 @@
 #define TAR_DECODE_GROWTH 1000u              /* times its size an archive may grow */
 #define TAR_DECODE_FREE   (UINT64_C(256) << 20) /* below this it may grow as it likes */
 #define TAR_DECODE_XATTRS 4096u
+#define TAR_DECODE_OVERLAP "has entries that overlap, or fewer than its directory says"
 
 struct tar_decode {
 	const struct tar_decode_setup *setup;
@@ -54,7 +55,9 @@ struct tar_decode_level {
 	struct tar_input input; /* what unpack gives */
 	uint64_t start;         /* of the archive in it */
 	uint64_t count;         /* archives before it */
+	bool is_open;           /* the last of them has no mark of its end */
 	uint64_t entries;       /* so far */
+	uint64_t reached;       /* in a zip: where the content of the entry before this one ends */
 };
 
 static locale_t tar_decode_locale; /* in which names of zip archives are bytes; 0: there is none */
@@ -431,6 +434,14 @@ static int tar_decode_check_zip(struct tar_decode_level *level, uint64_t length,
 	return tar_decode_failed(level, reason, err);
 }
 
+/* libarchive gives the entries of a zip in the order in which they lie in the file, and has just read the head of one. */
+static int tar_decode_check_order(struct tar_decode_level *level, struct error *err)
+{
+	if (!level->zip.buffer || (uint64_t)archive_filter_bytes(level->archive, 0) >= level->reached + TAR_ZIP_HEAD)
+		return 0;
+	return tar_decode_failed(level, TAR_DECODE_OVERLAP, err);
+}
+
 static int tar_decode_data(struct tar_decode_level *level, uint64_t size, struct error *err)
 {
 	uint64_t total = 0;
@@ -495,16 +506,22 @@ static int tar_decode_nested(struct tar_decode_level *outer, const char *path, s
 	return r < 0 ? r : tar_decode_level(&level, err);
 }
 
+static int tar_decode_warn(struct tar_decode_level *level, const char *reason, struct error *err)
+{
+	struct error line = { 0 };
+
+	tar_decode_failed(level, reason, &line);
+	return tar_decode_text(level->decode, TAR_STREAM_WARNING, line.reason, err);
+}
+
 /* libarchive warns about names that are not UTF-8. We use them as they are, so this warning is dropped. */
 static int tar_decode_warning(struct tar_decode_level *level, struct error *err)
 {
 	const char *reason = tar_decode_reason(level->archive);
-	struct error line = { 0 };
 
 	if (strstr(reason, "can't be converted") || strstr(reason, "can't be allocated"))
 		return 0;
-	tar_decode_failed(level, reason, &line);
-	return tar_decode_text(level->decode, TAR_STREAM_WARNING, line.reason, err);
+	return tar_decode_warn(level, reason, err);
 }
 
 static int tar_decode_encrypted(struct tar_decode_level *level, const char *path, struct error *err)
@@ -526,6 +543,9 @@ static int tar_decode_one(struct tar_decode_level *level, struct archive_entry *
 
 	if (archive_entry_is_encrypted(entry))
 		return tar_decode_encrypted(level, path, err);
+	r = tar_decode_check_order(level, err);
+	if (r < 0)
+		return r;
 	if (folder)
 		return tar_decode_nested(level, path, folder, err);
 	size = (uint64_t)archive_entry_size(entry); /* libarchive may write it anew at the end of the content */
@@ -548,6 +568,7 @@ static int tar_decode_entries(struct tar_decode_level *level, struct error *err)
 		if (r < 0)
 			return r;
 		level->entries++;
+		level->reached = (uint64_t)archive_filter_bytes(level->archive, 0);
 	}
 	return 0;
 }
@@ -559,6 +580,8 @@ static int tar_decode_archive(struct tar_decode_level *level, struct error *err)
 
 	if (r == 0)
 		r = tar_decode_entries(level, err);
+	if (r == 0) /* it looked for one more header, and has taken nothing */
+		level->is_open = archive_filter_bytes(level->archive, 0) == archive_read_header_position(level->archive);
 	tar_input_end_archive(&level->input, take_ptr(&level->archive));
 	level->count++;
 	return r;
@@ -629,7 +652,7 @@ static int tar_decode_zip(struct tar_decode_level *level, struct error *err)
 	if (r == 0 && !level->zip.is_empty)
 		r = tar_decode_entries(level, err);
 	if (r == 0 && !tar_zip_has(&level->zip, level->entries))
-		r = tar_decode_failed(level, "has entries that overlap, or fewer than its directory says", err);
+		r = tar_decode_failed(level, TAR_DECODE_OVERLAP, err);
 	archive_read_free(level->archive);
 	tar_zip_close(&level->zip);
 	if (before)
@@ -649,6 +672,8 @@ static int tar_decode_tar(struct tar_decode_level *level, struct error *err)
 		if (r == 0)
 			r = tar_decode_follows(level, err);
 	}
+	if (r == 0 && level->is_open)
+		r = tar_decode_warn(level, "has no mark of its end: perhaps an incomplete download", err);
 	tar_input_close(&level->input);
 	tar_unpack_close(level->unpack);
 	return r;

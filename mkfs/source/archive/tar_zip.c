@@ -17,10 +17,17 @@
 #define TAR_ZIP_LOCATOR 20u /* of zip64, in front of it */
 #define TAR_ZIP_WIDE    56u /* the end as zip64 writes it */
 #define TAR_ZIP_TAIL    (TAR_ZIP_END + 65535u)
+#define TAR_ZIP_PARTS   "is one of several parts: join them first, as by 'zip -s 0 ARCHIVE.zip --out WHOLE.zip'"
 
+/* An entry, the end, or the mark in front of the first of several parts, also where there is but one. */
 bool tar_zip_begins(const uint8_t *bytes, size_t length)
 {
-	return length >= TAR_ZIP_LOOK && (!memcmp(bytes, "PK\3\4", 4) || !memcmp(bytes, "PK\5\6", 4));
+	static const char marks[][TAR_ZIP_LOOK + 1] = { "PK\3\4", "PK\5\6", "PK\7\10", "PK00" };
+
+	for (size_t i = 0; length >= TAR_ZIP_LOOK && i < sizeof(marks) / sizeof(*marks); i++)
+		if (!memcmp(bytes, marks[i], TAR_ZIP_LOOK))
+			return true;
+	return false;
 }
 
 uint64_t tar_zip_file_size(int fd)
@@ -130,6 +137,10 @@ static int tar_zip_check_end(struct tar_zip *zip, const uint8_t *tail, size_t i,
 {
 	const uint8_t *end = tail + i;
 
+	if (tar_zip_number(end + 4, 2) || tar_zip_number(end + 6, 2)) { /* numbers of parts */
+		*reason = TAR_ZIP_PARTS;
+		return -1;
+	}
 	zip->entries = tar_zip_number(end + 10, 2);
 	if (i >= TAR_ZIP_LOCATOR && !memcmp(end - TAR_ZIP_LOCATOR, "PK\6\7", 4))
 		return tar_zip_check_wide(zip, end - TAR_ZIP_LOCATOR, reason);
@@ -138,26 +149,54 @@ static int tar_zip_check_end(struct tar_zip *zip, const uint8_t *tail, size_t i,
 				   reason);
 }
 
-/* The end has a comment, which reaches to the end of the file. */
-static int tar_zip_check(struct tar_zip *zip, const char **reason)
+/* The first of several parts has no end either. */
+static const char *tar_zip_no_end(struct tar_zip *zip)
 {
-	size_t length = zip->size < TAR_ZIP_TAIL ? (size_t)zip->size : TAR_ZIP_TAIL;
-	const uint8_t *tail = zip->buffer;
-	bool ends = false;
+	uint8_t head[TAR_ZIP_LOOK];
+	bool is_part = tar_zip_read_at(zip, 0, head, sizeof(head)) == sizeof(head) &&
+		       !memcmp(head, "PK\7\10", sizeof(head));
 
-	if (tar_zip_read_at(zip, zip->size - length, zip->buffer, length) != (int64_t)length) {
-		*reason = "cannot be read";
-		return -1;
-	}
+	return is_part ? TAR_ZIP_PARTS : TAR_UNPACK_CUT;
+}
+
+/* Whether an end lies at i: its comment reaches to the end of the file, but for zeros, with which bsdtar fills a block. */
+static bool tar_zip_ends_at(const uint8_t *tail, size_t i, size_t length)
+{
+	size_t end = i + TAR_ZIP_END + tar_zip_number(tail + i + 20, 2);
+
+	while (end < length && !tail[end])
+		end++;
+	return end == length;
+}
+
+/* A comment may look like an end. It is kept from libarchive, which does not look beyond a long one. */
+static int tar_zip_find_end(struct tar_zip *zip, size_t length, const char **reason)
+{
+	const uint8_t *tail = zip->buffer;
+	const char *why, *last = NULL; /* of the end that lies last */
+
 	for (size_t i = length < TAR_ZIP_END ? 0 : length - TAR_ZIP_END + 1; i-- > 0;) {
 		if (memcmp(tail + i, "PK\5\6", 4) != 0)
 			continue;
-		ends = true;
-		if (i + TAR_ZIP_END + tar_zip_number(tail + i + 20, 2) == length)
-			return tar_zip_check_end(zip, tail, i, length, reason);
+		if (!tar_zip_ends_at(tail, i, length)) {
+			why = "does not end where its file ends: what follows it is not part of a zip archive";
+		} else if (tar_zip_check_end(zip, tail, i, length, &why) == 0) {
+			zip->size -= length - i - TAR_ZIP_END;
+			return 0;
+		}
+		last = last ? last : why;
 	}
-	*reason = ends ? "does not end where its file ends: what follows it is not part of a zip archive" :
-			 TAR_UNPACK_CUT;
+	*reason = last ? last : tar_zip_no_end(zip);
+	return -1;
+}
+
+static int tar_zip_check(struct tar_zip *zip, const char **reason)
+{
+	size_t length = zip->size < TAR_ZIP_TAIL ? (size_t)zip->size : TAR_ZIP_TAIL;
+
+	if (tar_zip_read_at(zip, zip->size - length, zip->buffer, length) == (int64_t)length)
+		return tar_zip_find_end(zip, length, reason);
+	*reason = "cannot be read";
 	return -1;
 }
 

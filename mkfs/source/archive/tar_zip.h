@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TAR_ZIP_LOOK 4u /* bytes by which a zip is known */
+#define TAR_ZIP_LOOK 4u  /* bytes by which a zip is known */
+#define TAR_ZIP_HEAD 30u /* bytes that each entry has in front of its name and content */
 
 struct tar_zip {
 	int fd;
