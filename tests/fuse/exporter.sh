@@ -149,7 +149,7 @@ END
 wait_for 60 ask text || fail "no answer after that"
 
 if is_root; then
-    say "four processes of another user that connect, begin a request and go, as fast as they can"
+    say "four processes of another user that connect, say a request or a part of one and go, as fast as they can"
     python3 - "$URL" <<'END' || fail "an honest client"
 import http.client, os, signal, socket, sys, urllib.parse
 place = urllib.parse.urlsplit(sys.argv[1])
@@ -163,7 +163,7 @@ def attack(ready):
         one = socket.create_connection(address)
         if count % 4:
             try:
-                one.sendall(b"GET /metrics HTTP/1.1\r\nX: ")
+                one.sendall(b"GET /metrics HTTP/1.1\r\nX: " + (b"\r\nHost: x\r\n\r\n" if count % 4 == 2 else b""))
             except OSError:
                 pass # it had to go
             held.append(one)

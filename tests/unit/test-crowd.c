@@ -2,6 +2,7 @@
 /* Which connection of the exporter has to go when there are too many. */
 #include "lib/check.h"
 
+#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -143,6 +144,29 @@ static void test_shares(void **state)
 		leave(&many, i);
 }
 
+/* When one has all places but one and waits in each of them, the other does not go for another one of his. */
+static void test_no_other_goes(void **state)
+{
+	struct many many = { 0 };
+
+	(void)state;
+	enter_of(&many, 0, 1);
+	for (unsigned i = 1; i < CROWD_KEPT; i++) {
+		enter_of(&many, i, 1000);
+		crowd_wait(many.places[i]);
+	}
+	enter_of(&many, CROWD_KEPT, 1000);
+	assert_null(many.places[CROWD_KEPT]);
+	assert_false(is_ended(&many, 0));
+	crowd_answer(&many.crowd, many.places[5]);
+	enter_of(&many, CROWD_KEPT + 1, 1000);
+	assert_non_null(many.places[CROWD_KEPT + 1]);
+	assert_true(is_ended(&many, 5));
+	assert_false(is_ended(&many, 0));
+	for (unsigned i = 0; i < CROWD_KEPT + 2; i++)
+		leave(&many, i);
+}
+
 /* When all wait, who has his share gets no more, and others do. */
 static void test_full_shares(void **state)
 {
@@ -168,6 +192,42 @@ static void test_full_shares(void **state)
 		leave(&many, k);
 }
 
+/* A connection from this process to itself: the end that connected, and in *ret_fd the one that was accepted. */
+static int connect_to_us(int *ret_fd)
+{
+	int listener = socket(AF_INET, SOCK_STREAM, 0), client = socket(AF_INET, SOCK_STREAM, 0);
+	struct sockaddr_in address = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t size = sizeof(address);
+
+	assert_int_equal(bind(listener, (struct sockaddr *)&address, size), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&address, &size), 0);
+	assert_int_equal(connect(client, (struct sockaddr *)&address, size), 0);
+	*ret_fd = accept(listener, NULL, NULL);
+	assert_true(*ret_fd >= 0);
+	close(listener);
+	return client;
+}
+
+/* Who has closed the connection, with something left to read, is no user: the kernel would say root. */
+static void test_users(void **state)
+{
+	int diag = peer_open(), fd, client = connect_to_us(&fd);
+	struct peer open = peer_of(diag, fd), closed;
+
+	(void)state;
+	assert_int_equal(write(client, "x", 1), 1);
+	close(client);
+	assert_false(peer_is_gone(fd));
+	closed = peer_of(diag, fd);
+	assert_int_equal(closed.uid, PEER_NOBODY);
+	if (open.uid != PEER_NOBODY) /* or the kernel does not tell us */
+		assert_int_equal(open.uid, getuid());
+	close(fd);
+	if (diag >= 0)
+		close(diag);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -175,7 +235,9 @@ int main(void)
 		cmocka_unit_test(test_waiting),
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_no_other_goes),
 		cmocka_unit_test(test_full_shares),
+		cmocka_unit_test(test_users),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

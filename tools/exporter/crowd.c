@@ -76,17 +76,19 @@ static void crowd_count_shares(const struct crowd *crowd, unsigned first[CROWD_M
 	}
 }
 
-/* Of the peers with the largest share the oldest connection. NULL: all wait for metrics or were ended already. */
-static struct crowd_place *crowd_oldest(struct crowd *crowd)
+/* Of the peers with the largest share the oldest connection. The newcomer counts, so that nobody has to go for one who
+ * has as many. NULL: all that could go wait for metrics or were ended already. */
+static struct crowd_place *crowd_oldest(struct crowd *crowd, const struct peer *newcomer)
 {
-	unsigned first[CROWD_MOST], shares[CROWD_MOST], largest = 0, share;
+	unsigned first[CROWD_MOST], shares[CROWD_MOST], largest = crowd_share(crowd, newcomer) + 1, share;
 	struct crowd_place *oldest = NULL, *place;
 
 	crowd_count_shares(crowd, first, shares);
 	for (unsigned i = 0; i < CROWD_MOST; i++) {
 		place = &crowd->places[i];
-		share = shares[first[i]];
-		if (!crowd_may_end(place) || share < largest || (share == largest && place->turn > oldest->turn))
+		share = shares[first[i]] + peer_is_same(&place->peer, newcomer);
+		if (!crowd_may_end(place) || share < largest ||
+		    (oldest && share == largest && place->turn > oldest->turn))
 			continue;
 		largest = share;
 		oldest = place;
@@ -103,7 +105,7 @@ static bool crowd_make_way(struct crowd *crowd, const struct peer *peer)
 		return true;
 	place = crowd_gone(crowd);
 	if (!place)
-		place = crowd_oldest(crowd);
+		place = crowd_oldest(crowd, peer);
 	if (place)
 		crowd_end(place);
 	return place || crowd_share(crowd, peer) < CROWD_SHARE;

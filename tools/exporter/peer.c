@@ -81,6 +81,8 @@ static bool peer_ask(int diag, const struct peer_end *theirs, const struct peer_
 	n = recv(diag, &reply, sizeof(reply), MSG_DONTWAIT);
 	if (n < (ssize_t)(sizeof(reply.header) + sizeof(reply.found)) || reply.header.nlmsg_type != SOCK_DIAG_BY_FAMILY)
 		return false;
+	if (!reply.found.idiag_inode) /* closed: the kernel says root, whoever it was */
+		return false;
 	*ret_uid = reply.found.idiag_uid;
 	return true;
 }

@@ -8,7 +8,7 @@
 
 struct peer {
 	uint8_t address[16]; /* IPv6, or IPv4 as ::ffff:A.B.C.D */
-	uint32_t uid;        /* PEER_NOBODY: not on this machine, or the kernel does not say */
+	uint32_t uid;        /* PEER_NOBODY: not on this machine, closed already, or the kernel does not say */
 };
 
 /* Asks the kernel for the users of connections (sock_diag(7)). -1 where that is not allowed: all local users are then
