@@ -158,12 +158,16 @@ static void test_no_other_goes(void **state)
 	enter_of(&many, CROWD_KEPT, 1000);
 	assert_null(many.places[CROWD_KEPT]);
 	assert_false(is_ended(&many, 0));
+	enter_of(&many, CROWD_KEPT + 2, 1);
+	enter_of(&many, CROWD_KEPT + 3, 2);
+	assert_non_null(many.places[CROWD_KEPT + 3]);
+	assert_int_equal(ended(&many, 1), 0);
 	crowd_answer(&many.crowd, many.places[5]);
 	enter_of(&many, CROWD_KEPT + 1, 1000);
 	assert_non_null(many.places[CROWD_KEPT + 1]);
 	assert_true(is_ended(&many, 5));
 	assert_false(is_ended(&many, 0));
-	for (unsigned i = 0; i < CROWD_KEPT + 2; i++)
+	for (unsigned i = 0; i < CROWD_KEPT + 4; i++)
 		leave(&many, i);
 }
 

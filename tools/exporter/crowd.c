@@ -76,11 +76,11 @@ static void crowd_count_shares(const struct crowd *crowd, unsigned first[CROWD_M
 	}
 }
 
-/* Of the peers with the largest share the oldest connection. The newcomer counts, so that nobody has to go for one who
- * has as many. NULL: all that could go wait for metrics or were ended already. */
-static struct crowd_place *crowd_oldest(struct crowd *crowd, const struct peer *newcomer)
+/* Of the peers with the largest share, the newcomer counted, the oldest connection. NULL: none has as many as largest, or
+ * all that could go wait for metrics or were ended already. */
+static struct crowd_place *crowd_oldest(struct crowd *crowd, const struct peer *newcomer, unsigned largest)
 {
-	unsigned first[CROWD_MOST], shares[CROWD_MOST], largest = crowd_share(crowd, newcomer) + 1, share;
+	unsigned first[CROWD_MOST], shares[CROWD_MOST], share;
 	struct crowd_place *oldest = NULL, *place;
 
 	crowd_count_shares(crowd, first, shares);
@@ -96,19 +96,25 @@ static struct crowd_place *crowd_oldest(struct crowd *crowd, const struct peer *
 	return oldest;
 }
 
-/* Whether there is a place for one more. */
+/* Whether there is a place for one more. Who has fewer goes for nobody; who has a few goes only when hardly a place is
+ * left. */
 static bool crowd_make_way(struct crowd *crowd, const struct peer *peer)
 {
+	unsigned count = crowd_count(crowd), own = crowd_share(crowd, peer) + 1;
 	struct crowd_place *place;
 
-	if (crowd_count(crowd) < CROWD_KEPT)
+	if (count < CROWD_KEPT)
 		return true;
 	place = crowd_gone(crowd);
 	if (!place)
-		place = crowd_oldest(crowd, peer);
+		place = crowd_oldest(crowd, peer, own > CROWD_SHARE ? own + 1 : CROWD_SHARE + 1);
+	if (!place && own <= CROWD_SHARE && count < CROWD_MOST - CROWD_SHARE)
+		return true;
+	if (!place)
+		place = crowd_oldest(crowd, peer, own);
 	if (place)
 		crowd_end(place);
-	return place || crowd_share(crowd, peer) < CROWD_SHARE;
+	return place || own <= CROWD_SHARE;
 }
 
 static struct crowd_place *crowd_free_place(struct crowd *crowd)
