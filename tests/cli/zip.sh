@@ -174,3 +174,5 @@ refused "has entries that overlap, or fewer than its directory says" quoted.zip
 refused "ZIP" longer.zip
 refused "grows to more than 1000 times its size, as a compression bomb does" bomb.zip
 refused "has nothing to pack" none.zip
+(ulimit -f 1000 && assert_fails 1 "is larger than the limit of files (ulimit -f)" \
+    mkdatasetfs --progress none x.vol <(printf 'PK\3\4' && head -c 2M /dev/zero)) || exit 1

@@ -76,8 +76,8 @@ static void crowd_count_shares(const struct crowd *crowd, unsigned first[CROWD_M
 	}
 }
 
-/* Of the peers with the largest share, the newcomer counted, the oldest connection. NULL: none has as many as largest, or
- * all that could go wait for metrics or were ended already. */
+/* Of the peers with the largest share, the newcomer counted, the oldest connection. NULL: none has as many as largest,
+ * or all that could go wait for metrics or were ended already. */
 static struct crowd_place *crowd_oldest(struct crowd *crowd, const struct peer *newcomer, unsigned largest)
 {
 	unsigned first[CROWD_MOST], shares[CROWD_MOST], share;

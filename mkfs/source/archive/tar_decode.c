@@ -434,7 +434,7 @@ static int tar_decode_check_zip(struct tar_decode_level *level, uint64_t length,
 	return tar_decode_failed(level, reason, err);
 }
 
-/* libarchive gives the entries of a zip in the order in which they lie in the file, and has just read the head of one. */
+/* libarchive gives the entries of a zip in the order in which they lie in the file, and has just read one's head. */
 static int tar_decode_check_order(struct tar_decode_level *level, struct error *err)
 {
 	if (!level->zip.buffer || (uint64_t)archive_filter_bytes(level->archive, 0) >= level->reached + TAR_ZIP_HEAD)
@@ -581,7 +581,8 @@ static int tar_decode_archive(struct tar_decode_level *level, struct error *err)
 	if (r == 0)
 		r = tar_decode_entries(level, err);
 	if (r == 0) /* it looked for one more header, and has taken nothing */
-		level->is_open = archive_filter_bytes(level->archive, 0) == archive_read_header_position(level->archive);
+		level->is_open = archive_filter_bytes(level->archive, 0) ==
+				 archive_read_header_position(level->archive);
 	tar_input_end_archive(&level->input, take_ptr(&level->archive));
 	level->count++;
 	return r;

@@ -60,6 +60,16 @@ static bool tar_zip_write(int fd, const uint8_t *bytes, size_t length)
 	return true;
 }
 
+static const char *tar_zip_spool_reason(int code)
+{
+	if (code == ENOSPC)
+		return "temporary files (see --temp-dir), where a zip from a pipe goes first: No space left on device";
+	if (code == EFBIG)
+		return "goes to a temporary file first, as a zip from a pipe, and is larger than the limit of files "
+		       "(ulimit -f)";
+	return "cannot be kept in a temporary file, where a zip from a pipe goes first";
+}
+
 int64_t tar_zip_spool(int from, const uint8_t *head, int to, const char **reason)
 {
 	uint8_t *buffer = malloc(TAR_ZIP_BUFFER);
@@ -77,9 +87,7 @@ int64_t tar_zip_spool(int from, const uint8_t *head, int to, const char **reason
 	else if (!buffer)
 		*reason = "out of memory";
 	else if (!kept)
-		*reason = errno == ENOSPC ? "temporary files (see --temp-dir), where a zip from a pipe goes first: "
-					    "No space left on device" :
-					    "cannot be kept in a temporary file, where a zip from a pipe goes first";
+		*reason = tar_zip_spool_reason(errno);
 	free(buffer);
 	return kept && n == 0 ? size : -1;
 }
@@ -159,7 +167,7 @@ static const char *tar_zip_no_end(struct tar_zip *zip)
 	return is_part ? TAR_ZIP_PARTS : TAR_UNPACK_CUT;
 }
 
-/* Whether an end lies at i: its comment reaches to the end of the file, but for zeros, with which bsdtar fills a block. */
+/* Whether an end lies at i: its comment reaches to the end of the file, but for zeros, as bsdtar adds in a pipe. */
 static bool tar_zip_ends_at(const uint8_t *tail, size_t i, size_t length)
 {
 	size_t end = i + TAR_ZIP_END + tar_zip_number(tail + i + 20, 2);
