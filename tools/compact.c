@@ -9,12 +9,15 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "served.h"
 #include "text.h"
 #include "verb.h"
 #include "volume.h"
 #include "volume/compaction.h"
 #include "volume/room.h"
 
+#define COMPACT_REMEDY "use --force, and switch to the same version afterwards"
+#define COMPACT_GIVING "compact without --give-back and switch, or use --force"
 
 struct compact_options {
 	struct verb_options common;
@@ -24,6 +27,7 @@ struct compact_options {
 
 struct compact_result {
 	struct compaction compaction;
+	struct served served;
 	bool gave_back;
 	uint64_t given_bytes;
 };
@@ -34,6 +38,7 @@ static const struct option_spec compact_table[] = {
 	{ "give-back", 0, NULL, OPTION_TRUE(struct compact_options, give_back),
 	  "return the free space of a file to its filesystem" },
 	{ "dry-run", 'n', NULL, OPTION_TRUE(struct compact_options, dry_run), "show what would be done" },
+	VERB_OPTION_FORCE,
 	VERB_OPTION_DEGRADED,
 	VERB_OPTION_JSON,
 	{ 0 },
@@ -44,8 +49,9 @@ const struct command_line compact_line = {
 	.usage = "VOLUME",
 	.summary = "Empty segments that are mostly dead.\n"
 		   "Copies what is alive in them to free space. A version whose chunks move keeps its label,\n"
-		   "UUID and digest. The command does not know which workers have such a version mounted:\n"
-		   "they should switch, and get EIO once the freed space is used again.",
+		   "UUID and digest, but mounts of it should switch, and get EIO once the freed space is used\n"
+		   "again. Those of this machine that do not follow are named, and hold the command up; those\n"
+		   "of other hosts are not known.",
 	.options = compact_table,
 };
 
@@ -72,6 +78,42 @@ static int compact_check_give_back(const struct transaction *transaction, struct
 	return 0;
 }
 
+struct compact_question {
+	const struct compact_options *options;
+	const struct catalogue *catalogue;
+	struct served *served;
+};
+
+/* Mounts that follow go to the new place by themselves, unless their data is given back before they can. */
+static int compact_consent(void *argument, const struct compaction *foreseen, struct error *err)
+{
+	const struct compact_question *question = argument;
+	const struct compact_options *options = question->options;
+
+	for (uint32_t i = 0; i < foreseen->version_count; i++)
+		if (foreseen->versions[i].sequence != foreseen->versions[i].former)
+			served_concern(question->served, foreseen->versions[i].former, options->give_back);
+	if (options->give_back)
+		served_concern_gone(question->served, question->catalogue);
+	return served_refuse(question->served, options->common.force || options->dry_run,
+			     options->give_back ? COMPACT_GIVING : COMPACT_REMEDY, err);
+}
+
+static int compact_run_asking(const struct volume *volume, const struct compact_options *options,
+			      struct transaction *transaction, struct compact_result *ret, struct error *err)
+{
+	struct compact_question question = { options, &transaction->catalogue, &ret->served };
+	const struct compaction_wish wish = {
+		.below = (unsigned)options->below,
+		.dry_run = options->dry_run,
+		.consent = compact_consent,
+		.argument = &question,
+	};
+	int r = served_open(volume, transaction->super.volume_uuid, &ret->served, err);
+
+	return r < 0 ? r : compaction_run(transaction, &wish, &ret->compaction, err);
+}
+
 static int compact_volume(const struct volume *volume, const struct compact_options *options,
 			  struct compact_result *ret, struct error *err)
 {
@@ -85,7 +127,7 @@ static int compact_volume(const struct volume *volume, const struct compact_opti
 	if (options->give_back)
 		r = compact_check_give_back(&transaction, err);
 	if (r == 0)
-		r = compaction_run(&transaction, (unsigned)options->below, options->dry_run, &ret->compaction, err);
+		r = compact_run_asking(volume, options, &transaction, ret, err);
 	if (r == 0 && options->give_back && !options->dry_run) {
 		ret->gave_back = room_give_back(&transaction, &ret->given_bytes, &why) == 0;
 		if (!ret->gave_back)
@@ -122,6 +164,7 @@ static void compact_json(const struct volume *volume, const struct compact_optio
 		json_end_object(&json);
 	}
 	json_end_array(&json);
+	served_json(&result->served, &json);
 	json_end_object(&json);
 	putchar('\n');
 }
@@ -174,14 +217,16 @@ int compact_run(int argc, char **argv)
 	r = volume_open(argv[1], &volume, &err);
 	if (r == 0)
 		r = compact_volume(volume, &options, &result, &err);
+	if (r == 0) {
+		(options.common.json ? compact_json : compact_text)(volume, &options, &result);
+		if (!options.dry_run && compact_concerns_mounts(&result.compaction))
+			served_warn(&result.served, 0);
+	}
+	served_close(&result.served);
+	free(result.compaction.versions);
 	if (r < 0) {
 		log_error(&err, "cannot compact '%s'", argv[1]);
 		return verb_failed();
 	}
-	(options.common.json ? compact_json : compact_text)(volume, &options, &result);
-	if (!options.dry_run && compact_concerns_mounts(&result.compaction))
-		log_warn("this command does not know which workers have one of these versions mounted: they should "
-			 "switch, and get EIO once the freed space is used again");
-	free(result.compaction.versions);
 	return VERB_DONE;
 }

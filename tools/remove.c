@@ -8,25 +8,33 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "served.h"
 #include "text.h"
 #include "verb.h"
 #include "volume.h"
 #include "volume/compaction.h"
 #include "volume/room.h"
 
-static const struct option_spec remove_table[] = { VERB_OPTION_DEGRADED, VERB_OPTION_JSON, { 0 } };
+#define REMOVE_REMEDY "switch to another version first, or use --force"
+
+struct remove_result {
+	uint64_t sequence;
+	uint64_t freed, waiting; /* bytes that the next publish can use, and those that compaction would give it */
+	struct served served;
+};
+
+static const struct option_spec remove_table[] = {
+	VERB_OPTION_FORCE, VERB_OPTION_DEGRADED, VERB_OPTION_JSON, { 0 }
+};
 
 const struct command_line remove_line = {
 	.program = "datasetfsctl remove",
 	.usage = "VOLUME LABEL",
 	.summary = "Remove a version that is not the current one.\n"
-		   "Space that no other version uses becomes free. The command does not know which workers\n"
-		   "still have the version mounted: once the space is used again, they get EIO.",
+		   "Space that no other version uses becomes free. Once it is used again, mounts that still\n"
+		   "serve the version get EIO: those of this machine are named, and hold the command up;\n"
+		   "those of other hosts are not known.",
 	.options = remove_table,
-};
-
-struct remove_result {
-	uint64_t freed, waiting; /* bytes that the next publish can use, and those that compaction would give it */
 };
 
 static uint64_t remove_segments(const struct version *version)
@@ -50,8 +58,21 @@ static uint64_t remove_find_waiting(const struct transaction *transaction, uint6
 	return waiting;
 }
 
+static int remove_look(const struct volume *volume, const struct transaction *transaction,
+		       const struct version *version, const struct verb_options *options,
+		       struct remove_result *result, struct error *err)
+{
+	int r = served_open(volume, transaction->super.volume_uuid, &result->served, err);
+
+	if (r < 0)
+		return r;
+	result->sequence = version->sequence;
+	served_concern(&result->served, version->sequence, true);
+	return served_refuse(&result->served, options->force, REMOVE_REMEDY, err);
+}
+
 static int remove_version(const struct volume *volume, const char *label, const struct verb_options *options,
-			  struct remove_result *ret, struct error *err)
+			  struct remove_result *result, struct error *err)
 {
 	uint64_t before = 0, segments = 0;
 	struct version *version = NULL;
@@ -65,6 +86,8 @@ static int remove_version(const struct volume *volume, const char *label, const 
 	if (r == 0 && version == catalogue_current(&transaction.catalogue))
 		r = error_set(err, -EBUSY, "it is the current version, make another one current first");
 	if (r == 0)
+		r = remove_look(volume, &transaction, version, options, result, err);
+	if (r == 0)
 		r = room_free(&transaction, &before, err);
 	if (r == 0) {
 		segments = remove_segments(version);
@@ -72,8 +95,8 @@ static int remove_version(const struct volume *volume, const char *label, const 
 		r = transaction_commit(&transaction, err);
 	}
 	if (r == 0) {
-		ret->freed = room_gained(&transaction, before);
-		ret->waiting = remove_find_waiting(&transaction, ret->freed, segments);
+		result->freed = room_gained(&transaction, before);
+		result->waiting = remove_find_waiting(&transaction, result->freed, segments);
 	}
 	transaction_close(&transaction);
 	return r;
@@ -108,15 +131,16 @@ static void remove_print(const struct volume *volume, const char *label, const s
 	json_string(&json, "removed", label);
 	json_number(&json, "freed_bytes", result->freed);
 	json_number(&json, "waiting_bytes", result->waiting);
+	served_json(&result->served, &json);
 	json_end_object(&json);
 	putchar('\n');
 }
 
 int remove_run(int argc, char **argv)
 {
-	struct remove_result result = { 0 };
 	struct verb_options options = { 0 };
 	auto_volume struct volume *volume = NULL;
+	struct remove_result result = { 0 };
 	struct error err = { 0 };
 	int operands, status, r;
 
@@ -125,12 +149,14 @@ int remove_run(int argc, char **argv)
 	r = volume_open(argv[1], &volume, &err);
 	if (r == 0)
 		r = remove_version(volume, argv[2], &options, &result, &err);
+	if (r == 0) {
+		remove_print(volume, argv[2], &result, options.json);
+		served_warn(&result.served, result.sequence);
+	}
+	served_close(&result.served);
 	if (r < 0) {
 		log_error(&err, "cannot remove '%s' from '%s'", argv[2], argv[1]);
 		return verb_failed();
 	}
-	remove_print(volume, argv[2], &result, options.json);
-	log_warn("this command does not know which workers still have '%s' mounted: they get EIO once its space is "
-		 "used again", argv[2]);
 	return VERB_DONE;
 }

@@ -268,10 +268,26 @@ static uint64_t reported_when(uint64_t seconds)
 	return seconds < INT64_MAX ? seconds : INT64_MAX;
 }
 
+static void reported_take_identity(const struct reported *reported, struct reported_stats *stats)
+{
+	struct json_object *options = reported_part(reported->stats, DSFS_CONTROL_OPTIONS, json_type_object);
+	struct reported_version version = { .volume = NULL };
+
+	stats->follows = options && reported_number(options, "follow");
+	snprintf(stats->label, sizeof(stats->label), "%s", reported_string(reported->version, DSFS_CONTROL_LABEL));
+	stats->sequence = reported_number(reported->version, DSFS_CONTROL_SEQUENCE);
+	if (reported_take_version(reported->version, &version, NULL) == 0) {
+		memcpy(stats->volume_uuid, version.volume_uuid, sizeof(stats->volume_uuid));
+		memcpy(stats->uuid, version.uuid, sizeof(stats->uuid));
+	}
+	reported_version_free(&version);
+}
+
 void reported_take(const struct reported *reported, struct reported_stats *ret)
 {
 	struct reported_stats stats = { 0 };
 
+	reported_take_identity(reported, &stats);
 	for (size_t i = 0; i < sizeof(reported_counters) / sizeof(*reported_counters); i++)
 		*(uint64_t *)((char *)&stats + reported_counters[i].offset) =
 			reported_number(reported->stats, reported_counters[i].key);
@@ -280,10 +296,8 @@ void reported_take(const struct reported *reported, struct reported_stats *ret)
 	stats.last_failure = reported_when(stats.last_failure);
 	stats.last_error = reported_when(stats.last_error);
 	stats.in_flight -= stats.in_flight > 0; /* our own request */
-	snprintf(stats.label, sizeof(stats.label), "%s", reported_string(reported->version, DSFS_CONTROL_LABEL));
 	snprintf(stats.outdated, sizeof(stats.outdated), "%s",
 		 reported_string(reported->stats, DSFS_CONTROL_OUTDATED));
-	stats.sequence = reported_number(reported->version, DSFS_CONTROL_SEQUENCE);
 	stats.files = reported_number(reported->version, DSFS_CONTROL_FILES);
 	stats.bytes = reported_number(reported->version, DSFS_CONTROL_BYTES);
 	stats.uptime = reported_real(reported->stats, DSFS_CONTROL_UPTIME, 0);

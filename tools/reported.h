@@ -22,7 +22,9 @@ void reported_version_free(struct reported_version *version); /* its contents */
 /* Counters since the mount, and other numbers. Zero where an older daemon lacks the field. */
 struct reported_stats {
 	char label[DSFS_SWITCH_LABEL_SIZE]; /* the version, */
+	uint8_t volume_uuid[16], uuid[16];  /* its volume, */
 	uint64_t sequence, files, bytes;    /* and what is in it */
+	bool follows;                       /* the mount goes where the current version goes */
 	uint64_t serving_since, switches;   /* seconds since 1970 */
 	double uptime;                      /* seconds */
 	uint64_t pid, workers, buffer_budget;

@@ -34,6 +34,7 @@ int verify_run(int argc, char **argv);
 /* The option structs of the verbs begin with this one. */
 struct verb_options {
 	bool json;
+	bool force; /* although mounts of this machine lose what they serve */
 	enum degraded degraded;
 };
 
@@ -42,6 +43,10 @@ struct verb_options {
 #define VERB_OPTION_DEGRADED                                  \
 	{ "degraded", 0, "[=half]", OPTION_CALL(verb_set_degraded), \
 	  "go on without missing members, =half: without half" }
+/* Of verbs that take away what mounts may serve. */
+#define VERB_OPTION_FORCE                                         \
+	{ "force", 0, NULL, OPTION_TRUE(struct verb_options, force), \
+	  "even if mounts of this machine lose what they serve" }
 int verb_set_degraded(void *target, const char *argument, struct error *err);
 
 /* The exit status of a verb that changes a volume and has put it back: a signal that it waited with acts now. */

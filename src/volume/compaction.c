@@ -20,6 +20,7 @@ struct compaction_work {
 	struct version *fresh; /* records of the versions concerned, with their former sequences */
 	uint32_t fresh_count;
 	struct compaction *result;
+	const struct compaction_wish *wish;
 	bool is_rehearsal; /* places are taken as they would be, and nothing is written */
 };
 
@@ -203,16 +204,13 @@ static int compaction_do(struct compaction_work *work, struct error *err)
 	return r;
 }
 
-static int compaction_rehearse(struct compaction_work *work, struct error *err)
+/* Lists the versions that will lie elsewhere. */
+static void compaction_foresee(struct compaction_work *work)
 {
 	const struct victims *victims = &work->victims;
 	struct compaction *result = work->result;
 	uint64_t next = victims->catalogue->next_sequence;
-	int r = compaction_write(work, err);
 
-	if (r < 0)
-		return r;
-	result->freed_bytes = victims->dead_bytes;
 	for (uint32_t v = 0; v < victims->version_count; v++) {
 		const struct version *version = &victims->catalogue->versions[v];
 		struct compaction_moved *moved = &result->versions[result->version_count];
@@ -224,7 +222,24 @@ static int compaction_rehearse(struct compaction_work *work, struct error *err)
 		moved->sequence = victims->versions[v].is_moved ? next++ : version->sequence;
 		result->version_count++;
 	}
-	return 0;
+}
+
+static int compaction_rehearse(struct compaction_work *work, struct error *err)
+{
+	int r = compaction_write(work, err);
+
+	if (r == 0)
+		work->result->freed_bytes = work->victims.dead_bytes;
+	return r;
+}
+
+static int compaction_ask(struct compaction_work *work, struct error *err)
+{
+	const struct compaction_wish *wish = work->wish;
+
+	if (work->result->segments)
+		compaction_foresee(work);
+	return wish->consent ? wish->consent(wish->argument, work->result, err) : 0;
 }
 
 static int compaction_refuse(const struct transaction *transaction, struct error *err)
@@ -236,22 +251,26 @@ static int compaction_refuse(const struct transaction *transaction, struct error
 }
 
 /* *ret_again: there was room enough, but not in pieces that are large enough. */
-static int compaction_try(struct transaction *transaction, unsigned below, bool dry_run, uint64_t room,
+static int compaction_try(struct transaction *transaction, const struct compaction_wish *wish, uint64_t room,
 			  struct compaction *ret, bool *ret_again, struct error *err)
 {
 	struct compaction result = { 0 };
-	struct compaction_work work = { .transaction = transaction, .result = &result, .is_rehearsal = dry_run };
+	struct compaction_work work = {
+		.transaction = transaction, .result = &result, .wish = wish, .is_rehearsal = wish->dry_run
+	};
 	int r;
 
 	r = compaction_open(&work, err);
 	if (r == 0)
-		r = victims_choose(&work.victims, below, room, err);
+		r = victims_choose(&work.victims, wish->below, room, err);
 	if (r == -ENOSPC)
 		r = compaction_refuse(transaction, err);
 	result.segments = work.victims.count;
 	result.dead_bytes = work.victims.dead_bytes;
+	if (r == 0)
+		r = compaction_ask(&work, err);
 	if (r == 0 && result.segments)
-		r = dry_run ? compaction_rehearse(&work, err) : compaction_do(&work, err);
+		r = wish->dry_run ? compaction_rehearse(&work, err) : compaction_do(&work, err);
 	*ret_again = r == -ENOSPC && result.segments && transaction_can_restart(transaction);
 	compaction_close(&work);
 	if (r < 0) {
@@ -264,7 +283,7 @@ static int compaction_try(struct transaction *transaction, unsigned below, bool 
 
 /* Free space in small pieces takes less than its sum: then fewer segments are emptied. When that is no way out either,
  * the first reason is the one to be told. */
-int compaction_run(struct transaction *transaction, unsigned below, bool dry_run, struct compaction *ret,
+int compaction_run(struct transaction *transaction, const struct compaction_wish *wish, struct compaction *ret,
 		   struct error *err)
 {
 	struct error first = { 0 }, why;
@@ -274,14 +293,14 @@ int compaction_run(struct transaction *transaction, unsigned below, bool dry_run
 
 	r = room_writable(transaction, &room, &first);
 	if (r == 0)
-		r = compaction_try(transaction, below, dry_run, room, ret, &again, &first);
+		r = compaction_try(transaction, wish, room, ret, &again, &first);
 	why = first;
 	while (again) {
 		again = false;
 		room /= 2;
 		r = transaction_restart(transaction, &why);
 		if (r == 0)
-			r = compaction_try(transaction, below, dry_run, room, ret, &again, &why);
+			r = compaction_try(transaction, wish, room, ret, &again, &why);
 	}
 	return r < 0 ? error_set(err, r, "%s", r == first.code ? first.reason : why.reason) : 0;
 }

@@ -21,10 +21,18 @@ struct compaction {
 
 #define COMPACTION_BELOW 50u /* percent, when nobody says otherwise */
 
-/* Segments of which less than below percent is alive. The change is in force when it returns 0; dry_run: nothing is
- * written. The caller frees ret->versions. */
-must_check int compaction_run(struct transaction *transaction, unsigned below, bool dry_run, struct compaction *ret,
-			      struct error *err);
+struct compaction_wish {
+	unsigned below; /* empty segments of which less than this percentage is alive */
+	bool dry_run;   /* write nothing */
+	/* Before anything is written, with the versions that lie elsewhere then; again when there was too little room.
+	 * Nothing happens when it fails. NULL: nobody is asked. */
+	int (*consent)(void *argument, const struct compaction *foreseen, struct error *err);
+	void *argument;
+};
+
+/* The change is in force when it returns 0. The caller frees ret->versions. */
+must_check int compaction_run(struct transaction *transaction, const struct compaction_wish *wish,
+			      struct compaction *ret, struct error *err);
 /* Dead bytes in the segments that such a run would empty if it had room enough. Reads the index of every version. */
 must_check int compaction_waiting(const struct transaction *transaction, unsigned below, uint64_t *ret,
 				  struct error *err);

@@ -82,7 +82,7 @@ room=$(json versions.1.unique_bytes list.json)
 # Removing frees what nobody else uses, and says what it cannot know.
 before=$(free)
 datasetfsctl remove --json volume two >out 2>err || fail "remove: $(cat err)"
-assert_contains "the warning" "$(cat err)" "does not know which workers still have 'two' mounted"
+assert_contains "the warning" "$(cat err)" "mounts on other hosts are not known here"
 freed=$(json freed_bytes out)
 [ "$room" -ge $((16 << 20)) ] || fail "only $room bytes are of one version"
 assert_eq "bytes that became free" "$freed" $(($(free) - before))

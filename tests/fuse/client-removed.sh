@@ -23,7 +23,7 @@ pack volume one --label v1 --segment-size 1M
 mount_volume volume mnt
 told_part it "open mnt" "direct v1"
 pack volume two --label v2
-datasetfsctl remove volume v1 2>/dev/null >&2 || fail "remove v1"
+datasetfsctl remove --force volume v1 2>/dev/null >&2 || fail "remove v1"
 told it "compare one" "40 right, 0 failed"
 pack volume three --label v3
 tell it "compare one"
@@ -53,8 +53,8 @@ pack volume some --label v1 --segment-size 1M
 pack volume kept --label v2
 mount_volume volume mnt
 told_part it "open mnt" "direct v2"
-datasetfsctl remove volume v1 2>/dev/null >&2 || fail "remove v1"
-datasetfsctl compact volume >compact.log 2>&1 || fail "compact: $(cat compact.log)"
+datasetfsctl remove --force volume v1 2>/dev/null >&2 || fail "remove v1"
+datasetfsctl compact --force volume >compact.log 2>&1 || fail "compact: $(cat compact.log)"
 fill other 100
 pack volume other --label v3
 datasetfsctl current volume v2 >/dev/null

@@ -58,7 +58,7 @@ for protection in none mirror:2; do
     for round in $(seq 3 "$(length 5 12)"); do
         change "$round"
         pack a source --label "v$round"
-        datasetfsctl remove a "$([ "$round" = 3 ] && echo one || echo "v$((round - 1))")" >/dev/null 2>&1
+        datasetfsctl remove --force a "$([ "$round" = 3 ] && echo one || echo "v$((round - 1))")" >/dev/null 2>&1
         datasetfsctl compact --json --below 90 c >compact.json 2>compact.err || fail "compact: $(cat compact.err)"
         [ "$(json segments compact.json)" = 0 ] || compacted=$((compacted + 1))
         sequence=$(datasetfsctl list --json a | python3 -c '

@@ -118,7 +118,7 @@ class Model:
         label = self.rng.choice(self.others())
         if label == self.mounted:
             self.readers.begin_stale()
-        run("datasetfsctl", "remove", "volume", label)
+        run("datasetfsctl", "remove", "--force", "volume", label)
         del self.versions[label], self.digests[label], self.sequences[label]
 
     def point(self, _):
@@ -129,7 +129,7 @@ class Model:
         was = self.readers.stale
         self.readers.begin_stale()  # until it is known
         below = str(self.rng.choice((50, 80, 95, 100)))
-        done = json.loads(run("datasetfsctl", "compact", "--json", "--below", below, "volume"))
+        done = json.loads(run("datasetfsctl", "compact", "--force", "--json", "--below", below, "volume"))
         moved = {v["label"] for v in done["versions"] if v["sequence"] != v["former_sequence"]}
         for label in moved:
             del self.sequences[label]

@@ -61,7 +61,7 @@ pack volume one --label v1 --segment-size 1M
 by_clock mount_volume volume mnt
 pack volume two --label v2
 outdated || fail "outdated, before anything was removed"
-datasetfsctl remove volume v1 2>/dev/null >&2 || fail "remove v1"
+datasetfsctl remove --force volume v1 2>/dev/null >&2 || fail "remove v1"
 
 # Its bytes are still there. The daemon looks every 30 seconds, and 'status' has it look at once.
 outdated || fail "the daemon looks all the time"
@@ -134,7 +134,7 @@ pack volume four --label v5
 : >daemon.log
 mount_volume volume mnt -o version=v5
 datasetfsctl remove volume v4 2>/dev/null >&2 || fail "remove v4"
-datasetfsctl compact --json volume >compact.json 2>/dev/null || fail "compact"
+datasetfsctl compact --force --json volume >compact.json 2>/dev/null || fail "compact"
 [ "$(json segments compact.json)" -gt 0 ] || fail "nothing was compacted"
 cat mnt/f48 | cmp - four/f48 || fail "v5 right after it was moved"
 assert_eq "status after compaction" "$(verdict)" \

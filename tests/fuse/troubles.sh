@@ -262,7 +262,7 @@ trouble 32 "$cannot the volume has no version 'v9': choose one that it has, v1, 
 mount_volume VOLUME MOUNTPOINT -o version=v2
 trouble 1 "datasetfsctl: cannot switch 'MOUNTPOINT': the volume has no version 'v9': choose one that it has, v1, v2, \
 v3" datasetfsctl switch MOUNTPOINT v9
-datasetfsctl remove VOLUME v2 >/dev/null 2>&1 || fail "remove v2"
+datasetfsctl remove --force VOLUME v2 >/dev/null 2>&1 || fail "remove v2"
 assert_contains "status" "$(datasetfsctl status MOUNTPOINT)" "outdated: 'v2' is no longer on the volume: "
 gone="version 'v2' is not on the volume any more (removed): what is read is right until its space is used again, "
 gone+="switch '$PWD/MOUNTPOINT'"

@@ -64,10 +64,14 @@ as_nobody sh -c 'echo changed >source/file'
 as_nobody mkdatasetfs --progress none --label v2 volume source >pack.log 2>&1 ||
     { cat pack.log; fail "publishing as nobody"; }
 assert_contains "before the switch" "$(as_nobody cat mnt/file)" "hello"
+! datasetfsctl remove volume v1 2>err || fail "root removed what a user's mount serves"
+assert_contains "what root is told" "$(cat err)" "'$PWD/mnt' may serve it: "
+! as_nobody datasetfsctl remove volume v1 2>err || fail "the user removed what his mount serves"
+assert_contains "what he is told" "$(cat err)" "'$PWD/mnt' serves version 'v1'"
 as_nobody datasetfsctl switch mnt v2 >/dev/null || fail "switching as nobody"
 assert_eq "after the switch" "$(as_nobody cat mnt/file)" "changed"
 as_nobody datasetfsctl remove volume v1 2>/dev/null >&2 || fail "removing as nobody"
-as_nobody datasetfsctl compact volume 2>/dev/null >&2 || fail "compacting as nobody"
+as_nobody datasetfsctl compact --force volume 2>/dev/null >&2 || fail "compacting as nobody"
 as_nobody fusermount3 -u mnt || fail "fusermount3 -u"
 wait_end "$pid" || fail "the daemon runs on"
 

@@ -279,7 +279,7 @@ overwritten() {
     for i in "${!names[@]}"; do open_file "${names[i]}" mnt/f$((2 * i)) served; done
     same "read a"
     pack volume3 kept --label v2 --compress none
-    datasetfsctl remove volume3 v1 >remove.log 2>&1 || { cat remove.log; fail "not removed"; }
+    datasetfsctl remove --force volume3 v1 >remove.log 2>&1 || { cat remove.log; fail "not removed"; }
     pack volume3 later --label v3 --compress none
     for i in "${!names[@]}"; do
         ask with "open z old/f$((2 * i))"

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT */
+/* Only mounts that may have the volume are asked: who looks at a mount keeps it busy for a moment. */
+#include "served.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/format.h"
+#include "base/interrupt.h"
+#include "base/log.h"
+#include "device/locate.h"
+#include "io/site.h"
+#include "members/naming.h"
+
+#define SERVED_PATIENCE INT64_C(5000000000) /* ns for an answer */
+#define SERVED_FDS      256                 /* mounts whose answers wake us; the others are read with them */
+
+/* ---- which mounts ---- */
+
+enum served_match { SERVED_OTHER, SERVED_PERHAPS, SERVED_CERTAIN };
+
+struct served_search {
+	const struct volume *volume;
+	char **points;
+	size_t count;
+};
+
+static bool served_is_member(const struct volume *volume, const char *name)
+{
+	auto_free char *path = NULL;
+	struct stat st, member;
+
+	if (locate_path(name, &path, NULL) < 0 || stat(path, &st) < 0)
+		return false;
+	for (uint32_t i = 0; i < volume->array->count; i++)
+		if (volume->array->fds[i] >= 0 && fstat(volume->array->fds[i], &member) == 0 &&
+		    site_is_same(&st, &member))
+			return true;
+	return false;
+}
+
+/* What is not there any more under the name by which it was mounted may be this volume under another one. */
+static enum served_match served_match(const struct volume *volume, const char *source)
+{
+	auto_free char *name = NULL;
+	char **names = NULL;
+	uint32_t count = 0;
+	bool found = false;
+
+	if (mounted_volume(source, &name, NULL) < 0 || naming_is_uuid(name) ||
+	    naming_split(name, &names, &count, NULL) < 0)
+		return SERVED_PERHAPS;
+	for (uint32_t i = 0; !found && i < count; i++)
+		found = served_is_member(volume, names[i]);
+	naming_free(names, count);
+	return found ? SERVED_CERTAIN : SERVED_OTHER;
+}
+
+/* The kernel's own mounts have the volume locked. */
+static int served_see(void *argument, const struct mounted *mounted, struct error *err)
+{
+	struct served_search *search = argument;
+	char **points;
+
+	if (mounted->label || served_match(search->volume, mounted->source) == SERVED_OTHER)
+		return 0;
+	points = reallocarray(search->points, search->count + 1, sizeof(*points));
+	if (points)
+		search->points = points;
+	if (!points || !(points[search->count] = strdup(mounted->point)))
+		return error_set(err, -ENOMEM, "no memory for the name of a mount");
+	search->count++;
+	return 0;
+}
+
+/* ---- what they say ---- */
+
+static int served_wait(struct watch *watch, struct error *err)
+{
+	int64_t until = clock_now() + SERVED_PATIENCE, now;
+	struct pollfd fds[SERVED_FDS];
+	int r = 0;
+
+	while (r == 0 && !watch_take(watch) && (now = clock_now()) < until)
+		r = interrupt_poll(fds, watch_fds(watch, fds, SERVED_FDS), until - now, err);
+	watch_settle(watch);
+	return r;
+}
+
+static int served_ask(struct served *served, const struct served_search *search, struct error *err)
+{
+	int r;
+
+	if (!search->count) /* no names would mean all mounts */
+		return 0;
+	served->mounts = calloc(search->count, sizeof(*served->mounts));
+	if (!served->mounts)
+		return error_set(err, -ENOMEM, "no memory for mounts");
+	r = watch_open(&served->watch, search->points, search->count, err);
+	for (size_t i = 0; i < served->watch.count; i++)
+		served->mounts[i].is_certain =
+			served_match(search->volume, served->watch.mounts[i]->mounted.source) == SERVED_CERTAIN;
+	if (r == 0)
+		r = watch_ask(&served->watch, err);
+	return r < 0 ? r : served_wait(&served->watch, err);
+}
+
+int served_open(const struct volume *volume, const uint8_t volume_uuid[16], struct served *ret, struct error *err)
+{
+	struct served_search search = { .volume = volume };
+	struct served served = { 0 };
+	int r = mounted_each(served_see, &search, err);
+
+	memcpy(served.volume_uuid, volume_uuid, sizeof(served.volume_uuid));
+	if (r == 0)
+		r = served_ask(&served, &search, err);
+	for (size_t i = 0; i < search.count; i++)
+		free(search.points[i]);
+	free(search.points);
+	if (r < 0) {
+		served_close(&served);
+		return r;
+	}
+	*ret = served;
+	return 0;
+}
+
+void served_close(struct served *served)
+{
+	watch_close(&served->watch);
+	free(served->mounts);
+	*served = (struct served){ 0 };
+}
+
+/* ---- which of them are concerned ---- */
+
+static bool served_is_unknown(const struct watch_mount *mount)
+{
+	return mount->state == WATCH_SILENT || mount->state == WATCH_REFUSES;
+}
+
+static bool served_has_volume(const struct served *served, const struct watch_mount *mount)
+{
+	return mount->state == WATCH_ANSWERS &&
+	       !memcmp(mount->stats.volume_uuid, served->volume_uuid, sizeof(served->volume_uuid));
+}
+
+/* A filesystem that is mounted in several places counts once. */
+static bool served_is_again(const struct served *served, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (served->watch.mounts[i]->mounted.device == served->watch.mounts[index]->mounted.device)
+			return true;
+	return false;
+}
+
+void served_concern(struct served *served, uint64_t sequence, bool and_followers)
+{
+	for (size_t i = 0; i < served->watch.count; i++) {
+		const struct watch_mount *mount = served->watch.mounts[i];
+
+		if (served_is_again(served, i))
+			continue;
+		if ((served->mounts[i].is_certain && served_is_unknown(mount)) ||
+		    (served_has_volume(served, mount) && mount->stats.sequence == sequence &&
+		     (and_followers || !mount->stats.follows)))
+			served->mounts[i].is_concerned = true;
+	}
+}
+
+void served_concern_gone(struct served *served, const struct catalogue *catalogue)
+{
+	for (size_t i = 0; i < served->watch.count; i++) {
+		const struct watch_mount *mount = served->watch.mounts[i];
+
+		if (served_has_volume(served, mount) && !served_is_again(served, i) &&
+		    !catalogue_holds(catalogue, mount->stats.sequence, mount->stats.uuid))
+			served->mounts[i].is_concerned = true;
+	}
+}
+
+/* ---- saying it ---- */
+
+static void served_name(const struct watch_mount *mount)
+{
+	if (served_is_unknown(mount))
+		log_warn("'%s' may serve it: %s", mount->mounted.point, mount->reason);
+	else
+		log_warn("'%s' serves version '%s'", mount->mounted.point, mount->stats.label);
+}
+
+int served_refuse(const struct served *served, bool force, const char *remedy, struct error *err)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < served->watch.count; i++) {
+		if (!served->mounts[i].is_concerned)
+			continue;
+		if (!served->mounts[i].is_told)
+			served_name(served->watch.mounts[i]);
+		served->mounts[i].is_told = true;
+		count++;
+	}
+	if (!count || force)
+		return 0;
+	return error_set(err, -EBUSY, "%zu mount%s of this machine would lose what %s: %s", count,
+			 count == 1 ? "" : "s", count == 1 ? "it serves" : "they serve", remedy);
+}
+
+void served_json(const struct served *served, struct json *json)
+{
+	json_begin_array(json, "mounts");
+	for (size_t i = 0; i < served->watch.count; i++)
+		if (served->mounts[i].is_concerned)
+			json_string(json, NULL, served->watch.mounts[i]->mounted.point);
+	json_end_array(json);
+}
+
+void served_warn(const struct served *served, uint64_t sequence)
+{
+	char uuid[UUID_TEXT_SIZE], which[48] = "";
+
+	format_uuid(served->volume_uuid, uuid);
+	if (sequence)
+		snprintf(which, sizeof(which), ",sequence=\"%" PRIu64 "\"", sequence);
+	log_warn("mounts on other hosts are not known here: switch them, as they get EIO once the space is used again; "
+		 "Prometheus finds them by datasetfs_version_info{volume_uuid=\"%s\"%s}", uuid, which);
+}
