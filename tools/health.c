@@ -105,9 +105,10 @@ static const char *health_ago(uint64_t last, int64_t now, char text[64])
 	return text;
 }
 
-static bool health_is_recent(uint64_t last, int64_t now)
+/* Failures of a version that was not on the volume any more are over with the switch to another one. */
+static bool health_is_recent(const struct reported_stats *stats, uint64_t last, int64_t now)
 {
-	return !last || now - (int64_t)last < HEALTH_RECENT;
+	return !last || (last > stats->outdated_until && now - (int64_t)last < HEALTH_RECENT);
 }
 
 static bool health_failed(const struct health_mount *mount, char *text)
@@ -116,7 +117,7 @@ static bool health_failed(const struct health_mount *mount, char *text)
 	uint64_t reads = health_failures(stats);
 	char ago[64];
 
-	if (!reads || !health_is_recent(stats->last_failure, mount->now))
+	if (!reads || !health_is_recent(stats, stats->last_failure, mount->now))
 		return false;
 	return HEALTH_SAY(text, "%" PRIu64 " read%s failed for good since the mount%s", reads, reads == 1 ? "" : "s",
 			  health_ago(stats->last_failure, mount->now, ago));
@@ -130,7 +131,7 @@ static bool health_repeated(const struct health_mount *mount, char *text)
 
 	if (!health_device(stats) && !health_sums(stats))
 		return false;
-	if (*stats->outdated || !health_is_recent(stats->last_error, mount->now)) /* the first explains them */
+	if (*stats->outdated || !health_is_recent(stats, stats->last_error, mount->now)) /* the first explains them */
 		return false;
 	return HEALTH_SAY(text,
 			  "%" PRIu64 " reads of the device failed, %" PRIu64 " sums did not match since the mount%s",
@@ -143,7 +144,7 @@ bool health_earlier(const struct reported_stats *stats, int64_t now, char text[H
 	uint64_t errors = health_device(stats) + health_sums(stats), reads = health_failures(stats);
 	char ago[64];
 
-	if ((!errors && !reads) || health_is_recent(last, now))
+	if ((!errors && !reads) || health_is_recent(stats, last, now))
 		return false;
 	health_ago(last, now, ago);
 	if (reads)

@@ -35,6 +35,7 @@ struct reported_stats {
 	uint64_t device_reads, device_bytes, device_errors;
 	uint64_t checksum_failures, retries, read_failures, damaged;
 	uint64_t last_failure, last_error;  /* seconds since 1970; 0: never */
+	uint64_t outdated_until;            /* likewise: what failed before is no trouble any more */
 	uint64_t ahead_files, prefetch_files;
 	uint64_t stalled_since, stalls;     /* seconds since 1970; 0: nothing waits */
 	double longest_stall;               /* seconds */

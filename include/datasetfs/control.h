@@ -194,6 +194,8 @@ struct dsfs_prefetch {
 						     * fail once its space is used again: "removed", "moved" (by
 						     * compaction; the mount does not follow), or "reformatted"
 						     * (the volume is another one); null: it is there */
+#define DSFS_CONTROL_OUTDATED_UNTIL   "outdated_until" /* when the mount last left such a version by a switch, seconds
+						     * since 1970; 0: it never did. What failed before is explained */
 #define DSFS_CONTROL_STALLS           "stalls"         /* times that a read waited over 1 s for the device */
 #define DSFS_CONTROL_LONGEST_STALL    "longest_stall_seconds"
 #define DSFS_CONTROL_CLIENTS          "clients"        /* programs that read past the mount, connected now */

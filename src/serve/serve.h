@@ -105,6 +105,7 @@ struct serve {
 	struct visits *visits;
 	struct watchdog *watchdog; /* NULL before the mount serves */
 	_Atomic int64_t listed; /* when the kernel is to forget the listing of versions, ns; 0: it has none */
+	_Atomic uint64_t outdated_until; /* when it last left a version that was not on the volume, s since 1970 */
 	_Atomic bool is_lost;   /* perhaps: see reopen.h */
 	_Atomic bool follow_failed; /* the last look at the volume's current version failed */
 	_Atomic bool is_withheld; /* a client did not get a member that did not answer then: see clients/answer.h */

@@ -28,6 +28,7 @@ EQUAL = {
     "prefetch_dropped_files_total": "prefetch_dropped", "prefetch_failures_total": "prefetch_failures",
     "stall_start_time_seconds": "stalled_since", "stalls_total": "stalls",
     "last_read_failure_time_seconds": "last_failure", "last_error_time_seconds": "last_error",
+    "version_outdated_end_time_seconds": "outdated_until",
     "longest_stall_seconds": "longest_stall_seconds", "damaged_places": "damaged", "clients": "clients",
     "client_versions_opened_total": "client_opened", "client_refusals_total": "client_refused",
     "client_drops_total": "client_dropped", "client_files_total": "client_files", "client_bytes_total": "client_bytes",

@@ -119,6 +119,9 @@ static void metrics_outdated(struct serve *serve, FILE *out)
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
 		fprintf(out, "datasetfs_version_outdated{reason=\"%s\"} %d\n", reasons[i],
 			word && !strcmp(word, reasons[i]));
+	metrics_number(out, "version_outdated_end_time_seconds", "gauge",
+		       "When the mount last left a version that was not on the volume any more, in seconds since 1970; "
+		       "0: it never did.", atomic_load(&serve->outdated_until));
 }
 
 /* ---- counters ---- */

@@ -311,6 +311,7 @@ static void stats_outdated(struct serve *serve, struct json *json)
 		json_string(json, DSFS_CONTROL_OUTDATED, word);
 	else
 		json_null(json, DSFS_CONTROL_OUTDATED);
+	json_number(json, DSFS_CONTROL_OUTDATED_UNTIL, atomic_load(&serve->outdated_until));
 }
 
 static void stats_stalls(const struct serve *serve, struct json *json)
