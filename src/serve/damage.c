@@ -148,6 +148,8 @@ static void damage_take_out(struct damage *damage, uint64_t generation, const st
 		*damage_slot(damage, entry.place.member, entry.place.offset) = (uint16_t)kept;
 	}
 	damage->count = kept;
+	if (!kept) /* what the list had no room for is found again */
+		damage->more = 0;
 	pthread_mutex_unlock(&damage->lock);
 }
 

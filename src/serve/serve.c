@@ -9,9 +9,17 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "device/locate.h"
+#include "serve/damage.h"
 
 #define SERVE_SILENCE INT64_C(5000000000) /* ns, after which a member counts as missing */
 #define SERVE_NAP     50000u              /* µs */
+
+void serve_note_damage(struct serve *serve, const struct reader_place *place, const struct generation *generation,
+		       const struct error *why)
+{
+	damage_add(serve->damage, place, generation, why);
+	atomic_store(&serve->is_doubtful, true);
+}
 
 bool serve_is_suspect(const struct serve *serve, uint32_t slot)
 {

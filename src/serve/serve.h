@@ -107,6 +107,7 @@ struct serve {
 	_Atomic int64_t listed; /* when the kernel is to forget the listing of versions, ns; 0: it has none */
 	_Atomic uint64_t outdated_until; /* when it last left a version that was not on the volume, s since 1970 */
 	_Atomic bool is_lost;   /* perhaps: see reopen.h */
+	_Atomic bool is_doubtful; /* a read found damage, perhaps in what took a member's place */
 	_Atomic bool follow_failed; /* the last look at the volume's current version failed */
 	_Atomic bool is_withheld; /* a client did not get a member that did not answer then: see clients/answer.h */
 	_Atomic bool is_degraded; /* perhaps a member is missing, stale or lost: see rejoin.h */
@@ -140,6 +141,10 @@ static inline void serve_note_degraded(struct serve *serve)
 	if (serve->route && !atomic_exchange(&serve->is_degraded, true))
 		wake_up(&serve->wake);
 }
+
+/* Any thread: lists a place that a read of this version found damaged. The watchdog has the member looked at. */
+void serve_note_damage(struct serve *serve, const struct reader_place *place, const struct generation *generation,
+		       const struct error *why);
 
 /* As messages call it: the volume, or one member of several. */
 struct serve_member_name {

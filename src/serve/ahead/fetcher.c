@@ -501,7 +501,7 @@ static void fetcher_copy_wrong(struct read_op *op, const struct reader_place *pl
 	const struct fetcher *fetcher = slot->fetcher;
 
 	if (atomic_load(&fetcher->going))
-		damage_add(fetcher->serve->damage, place, slot->job->generation, err);
+		serve_note_damage(fetcher->serve, place, slot->job->generation, err);
 }
 
 static const struct reader_events fetcher_events = {

@@ -47,7 +47,7 @@ static unsigned recheck_look(struct serve *serve, struct recheck *recheck)
 {
 	uint64_t count = damage_count(serve->damage);
 	struct damage_place place;
-	unsigned right = 0;
+	unsigned right = 0, wrong = 0;
 	int r = 0;
 
 	for (unsigned i = 0; i < RECHECK_PLACES && i < count && (r == 0 || r == -EBADMSG); i++) {
@@ -57,9 +57,10 @@ static unsigned recheck_look(struct serve *serve, struct recheck *recheck)
 		if (r == 0)
 			damage_drop(serve->damage, &place);
 		right += r == 0;
+		wrong += r < 0;
 		recheck->at += r < 0;
 	}
-	if (r < 0 && serve->route) /* perhaps the whole member is lost */
+	if (wrong && serve->route) /* perhaps the whole member is lost */
 		reopen_wish(serve);
 	if (right)
 		log_info("%u damaged place%s of '%s' %s right again", right, right == 1 ? "" : "s",

@@ -165,6 +165,8 @@ static void watchdog_look(struct watchdog *watchdog)
 		reopen_wish(serve);
 		serve_note_degraded(serve);
 	}
+	if (atomic_exchange(&serve->is_doubtful, false) && serve->route)
+		reopen_wish(serve);
 	now = clock_now();
 	since = atomic_load(&watchdog->waiting_since);
 	if (!since && oldest && now - oldest >= WAITING_STALL)

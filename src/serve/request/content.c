@@ -59,7 +59,7 @@ static void content_report(const struct content *content, const struct chunk *ch
 
 static void content_note(const struct content *content, const struct reader_place *place, const struct error *err)
 {
-	damage_add(content->worker->serve->damage, place, content->generation, err);
+	serve_note_damage(content->worker->serve, place, content->generation, err);
 }
 
 static void content_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
