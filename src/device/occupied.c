@@ -23,10 +23,12 @@ struct occupied {
 /* What follows the name's first word. */
 static void occupied_read(char *text, struct occupied_view *ret)
 {
-	char *deleted = strstr(text, " (deleted)"), *volume;
+	static const char deleted[] = " (deleted)"; /* as memory has no name anywhere */
+	size_t length = strlen(text), end = sizeof(deleted) - 1;
+	char *volume;
 
-	if (deleted)
-		*deleted = 0;
+	if (length >= end && !strcmp(text + length - end, deleted))
+		text[length - end] = 0;
 	volume = *text == ' ' ? strchr(text + 1, ' ') : NULL;
 	if (!volume || strlen(text) >= OCCUPIED_NAME_SIZE)
 		return;
