@@ -182,18 +182,27 @@ static void status_trouble(const struct reported_stats *stats)
 		   status_plural(stats->checksum_failures));
 }
 
-static void status_since_mount(const struct reported_stats *stats)
+static void status_past(const struct reported *reported, const struct reported_stats *stats)
 {
+	const char *reason = reported_text(reported, DSFS_CONTROL_CLIENT_REASON);
 	char size[SIZE_TEXT_SIZE];
 
+	if (*reason)
+		status_say("past the mount", "no program can read, as there is no socket: %s", reason);
+	else
+		status_say("past the mount", "%" PRIu64 " program%s now; %" PRIu64 " file%s, %s", stats->clients,
+			   status_plural(stats->clients), stats->client_files, status_plural(stats->client_files),
+			   format_size(stats->client_bytes, size));
+}
+
+static void status_since_mount(const struct reported *reported, const struct reported_stats *stats)
+{
 	printf("\nsince the mount\n");
 	status_served(stats);
 	status_trouble(stats);
 	status_say("read ahead", "%" PRIu64 " file%s of walks, %" PRIu64 " that programs announced", stats->ahead_files,
 		   status_plural(stats->ahead_files), stats->prefetch_files);
-	status_say("past the mount", "%" PRIu64 " program%s now; %" PRIu64 " file%s, %s", stats->clients,
-		   status_plural(stats->clients), stats->client_files, status_plural(stats->client_files),
-		   format_size(stats->client_bytes, size));
+	status_past(reported, stats);
 	status_say("requests", "%" PRIu64 ", %" PRIu64 " in flight, %" PRIu64 " answered with an error",
 		   stats->requests, stats->in_flight, stats->errors);
 }
@@ -253,7 +262,7 @@ static void status_page(const struct mounted *mounted, const struct reported *re
 	reported_take(reported, &stats);
 	status_verdict(mounted, reported, &stats);
 	status_version(reported, &stats);
-	status_since_mount(&stats);
+	status_since_mount(reported, &stats);
 	status_members(reported);
 	status_daemon(reported, &stats);
 	status_options(reported);

@@ -199,6 +199,7 @@ struct dsfs_prefetch {
 #define DSFS_CONTROL_STALLS           "stalls"         /* times that a read waited over 1 s for the device */
 #define DSFS_CONTROL_LONGEST_STALL    "longest_stall_seconds"
 #define DSFS_CONTROL_CLIENTS          "clients"        /* programs that read past the mount, connected now */
+#define DSFS_CONTROL_CLIENT_REASON    "client_reason"  /* why none can: there is no socket; empty when there is one */
 #define DSFS_CONTROL_CLIENT_OPENED    "client_opened"  /* versions that were handed to them */
 #define DSFS_CONTROL_CLIENT_REFUSED   "client_refused" /* connections of those who may not, or beyond the limit */
 #define DSFS_CONTROL_CLIENT_DROPPED   "client_dropped" /* connections that broke the rules */

@@ -19,7 +19,7 @@ chmod 777 .
 
 mkdir bin source mnt runtime other
 programs=$PWD/bin
-cp "$(command -v datasetfs)" "$DATASETFS_BUILD/tests/library/library-client" bin/
+cp "$(command -v datasetfs)" "$(command -v datasetfsctl)" "$DATASETFS_BUILD/tests/library/library-client" bin/
 export CLIENT_PROGRAM=$programs/library-client
 for i in {1..20}; do head -c $((i * 3000)) /dev/urandom >source/$i; done
 pack volume source --label v1
@@ -79,7 +79,8 @@ say "no place for a socket"
 cat >inside.sh <<'CODE'
 mount -t tmpfs -o ro none /tmp
 as="setpriv --reuid 65534 --regid 65534 --clear-groups env XDG_RUNTIME_DIR=$PWD/other"
-$as datasetfs volume mnt >mount.log 2>&1 && $as cat mnt/.datasetfs/client >client.json && cmp source/7 <($as cat mnt/7)
+$as datasetfs volume mnt >mount.log 2>&1 && $as cat mnt/.datasetfs/client >client.json &&
+    $as datasetfsctl status mnt >status.log && cmp source/7 <($as cat mnt/7)
 code=$?
 $as fusermount3 -u mnt
 exit $code
@@ -88,5 +89,6 @@ PATH=$programs:$PATH unshare -m bash inside.sh || fail "without a place: $(cat m
 assert_eq "the socket" "$(json socket client.json)" ""
 why="cannot make '$PWD/other/datasetfs': Permission denied"
 assert_contains "why" "$(json reason client.json)" "$why"
+assert_contains "status" "$(cat status.log)" "no program can read, as there is no socket: $why"
 assert_contains "at the mount" "$(cat mount.log)" "programs cannot read past the mount, as there is no socket: $why"
 end_client he

@@ -386,6 +386,11 @@ const struct clients_counters *clients_counters(const struct clients *clients)
 	return &clients->counters;
 }
 
+const char *clients_reason(const struct clients *clients)
+{
+	return clients->why.reason;
+}
+
 void clients_write(struct serve *serve, struct json *json)
 {
 	const struct clients *clients = serve->clients;

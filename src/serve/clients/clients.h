@@ -33,5 +33,7 @@ must_check bool clients_stop(struct clients *clients);
 void clients_free(struct clients *clients);
 
 const struct clients_counters *clients_counters(const struct clients *clients);
+/* Why there is no socket; "": there is one. */
+const char *clients_reason(const struct clients *clients);
 /* What .datasetfs/client says. */
 void clients_write(struct serve *serve, struct json *json);

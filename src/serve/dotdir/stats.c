@@ -335,6 +335,7 @@ static void stats_clients(const struct serve *serve, struct json *json)
 	const struct clients_counters *counters = clients_counters(serve->clients);
 
 	json_number(json, DSFS_CONTROL_CLIENTS, atomic_load(&counters->connected));
+	json_string(json, DSFS_CONTROL_CLIENT_REASON, clients_reason(serve->clients));
 	json_number(json, DSFS_CONTROL_CLIENT_OPENED, atomic_load(&counters->opened));
 	json_number(json, DSFS_CONTROL_CLIENT_REFUSED, atomic_load(&counters->refused));
 	json_number(json, DSFS_CONTROL_CLIENT_DROPPED, atomic_load(&counters->dropped));
