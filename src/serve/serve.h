@@ -81,6 +81,7 @@ struct serve {
 	struct serve_options options;
 	uint32_t owner; /* the user who mounted */
 	struct array_source *volume;
+	struct superblock_ring *rings; /* that were read when it was opened, until its catalogue is loaded */
 	uint8_t volume_uuid[16];
 	struct serve_member *members; /* of the volume, by slot */
 	struct route *route;          /* which of them is read; NULL: there is one */

@@ -108,7 +108,7 @@ static int rejoin_look(struct serve *serve, const char *name, bool *ret_whole, s
 	int r = assembly_open_bounded(name, &assembly, err);
 
 	if (r == 0)
-		r = catalogue_load(&assembly.array->source, &super, &catalogue, err);
+		r = catalogue_load_rings(&assembly.array->source, assembly.rings, &super, &catalogue, err);
 	if (r == 0)
 		r = mounted_check(serve, &super, atomic_load(&serve->newest), err);
 	if (r == 0 && assembly.count != serve->volume->count) /* of one that is empty it is 1 */

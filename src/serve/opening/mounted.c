@@ -5,8 +5,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/format.h"
 #include "base/log.h"
 #include "device/locate.h"
@@ -87,11 +89,14 @@ int mounted_check(struct serve *serve, const struct superblock *super, uint64_t 
 
 int mounted_read(struct serve *serve, struct superblock *ret_super, struct catalogue *ret, struct error *err)
 {
+	auto_free struct superblock_ring *rings = take_ptr(&serve->rings);
+	struct source *source = &serve->volume->source;
 	uint64_t seen = atomic_load(&serve->newest);
 	int r;
 
 	*ret_super = (struct superblock){ 0 };
-	r = catalogue_load_shown(&serve->volume->source, serve_current(serve) ? seen : UINT64_MAX, ret_super, ret, err);
+	r = rings ? catalogue_load_rings(source, rings, ret_super, ret, err) :
+		    catalogue_load_shown(source, serve_current(serve) ? seen : UINT64_MAX, ret_super, ret, err);
 	if (r == 0)
 		r = mounted_check(serve, ret_super, seen, err);
 	if (r < 0)
