@@ -39,6 +39,29 @@ struct knock {
 
 static pthread_mutex_t knock_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct knock *knock_left;
+static pthread_once_t knock_once = PTHREAD_ONCE_INIT;
+
+static void knock_before_fork(void)
+{
+	pthread_mutex_lock(&knock_lock);
+}
+
+static void knock_after_fork(void)
+{
+	pthread_mutex_unlock(&knock_lock);
+}
+
+/* What its parent left is out in the parent's memory, of which a child would never see the end. */
+static void knock_in_child(void)
+{
+	knock_left = NULL;
+	pthread_mutex_unlock(&knock_lock);
+}
+
+static void knock_watch_forks(void)
+{
+	(void)pthread_atfork(knock_before_fork, knock_after_fork, knock_in_child);
+}
 
 /* Runs with the thread-local memory of who asked: it uses none. Files that it kept open would be missed by others: the
  * reader of a pipe waits for its end. */
@@ -122,6 +145,7 @@ int knock_begin(int fd, struct knock **ret, struct error *err)
 	struct stat st;
 	int r;
 
+	pthread_once(&knock_once, knock_watch_forks);
 	if (fstat(fd, &st) < 0)
 		return error_errno(err, "fstat");
 	if (knock_is_out(&st))

@@ -247,12 +247,16 @@ static int direct_load(struct volume *volume, const struct version *version, con
 	return direct_new(&info, index, block_sums, volume, ret, err);
 }
 
-static int direct_load_wish(struct volume *volume, const struct wish *wish, const struct dsfs_info *known,
-			    struct superblock *ret_super, struct opened **ret, struct error *err)
+/* rings: that were read when the volume was found; NULL: they are read now. */
+static int direct_load_wish(struct volume *volume, struct superblock_ring *rings, const struct wish *wish,
+			    const struct dsfs_info *known, struct superblock *ret_super, struct opened **ret,
+			    struct error *err)
 {
+	struct source *source = &volume->array->source;
 	struct catalogue catalogue = { 0 };
 	const struct version *version = NULL;
-	int r = catalogue_load(&volume->array->source, ret_super, &catalogue, err);
+	int r = rings ? catalogue_load_rings(source, rings, ret_super, &catalogue, err) :
+			catalogue_load(source, ret_super, &catalogue, err);
 
 	if (r == 0)
 		r = direct_choose(&catalogue, wish, &version, err);
@@ -274,40 +278,54 @@ static bool direct_is_outdated(struct volume *volume, const struct superblock *s
 }
 
 /* While it is read the version may be removed, and its index written over. */
-int direct_load_current(struct volume *volume, const struct wish *wish, const struct dsfs_info *known,
-			struct opened **ret, struct error *err)
+static int direct_load_newest(struct volume *volume, struct superblock_ring *rings, const struct wish *wish,
+			      const struct dsfs_info *known, struct opened **ret, struct error *err)
 {
 	struct superblock super;
 	int r;
 
 	do {
 		super = (struct superblock){ 0 };
-		r = direct_load_wish(volume, wish, known, &super, ret, err);
+		r = direct_load_wish(volume, rings, wish, known, &super, ret, err);
+		rings = NULL;
 	} while (r == -EBADMSG && direct_is_outdated(volume, &super));
 	return r;
 }
 
-static int direct_find_volume(const char *where, struct volume **ret, struct error *err)
+int direct_load_current(struct volume *volume, const struct wish *wish, const struct dsfs_info *known,
+			struct opened **ret, struct error *err)
+{
+	return direct_load_newest(volume, NULL, wish, known, ret, err);
+}
+
+/* One that is alone is waited for from now on: the read that asked whether it answers has come back. */
+static int direct_find_volume(const char *where, struct volume **ret, struct superblock_ring **ret_rings,
+			      struct error *err)
 {
 	struct assembly assembly;
-	int r = assembly_open(where, &assembly, err);
+	int r = assembly_open_patient(where, &assembly, err);
 
 	if (r < 0)
 		return r;
+	if (assembly.count == 1)
+		assembly.array->files[0]->patience = 0;
 	r = direct_volume_new(assembly.array, ret, err);
-	if (r == 0)
+	if (r == 0) {
 		assembly.array = NULL;
+		*ret_rings = take_ptr(&assembly.rings);
+	}
 	assembly_close(&assembly);
 	return r;
 }
 
 int direct_open_volume(const struct wish *wish, struct opened **ret, struct error *err)
 {
+	auto_free struct superblock_ring *rings = NULL;
 	struct volume *volume = NULL;
-	int r = direct_find_volume(wish->where, &volume, err);
+	int r = direct_find_volume(wish->where, &volume, &rings, err);
 
 	if (r == 0)
-		r = direct_load_current(volume, wish, NULL, ret, err);
+		r = direct_load_newest(volume, rings, wish, NULL, ret, err);
 	direct_volume_put(volume);
 	return r < 0 ? error_wrap(err, r, "'%s'", wish->where) : 0;
 }

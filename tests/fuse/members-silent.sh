@@ -7,7 +7,7 @@
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 
-mkdir -p source real
+mkdir -p source real mnt
 head -c 300000 /dev/urandom >source/file
 pack real/a,real/b,real/c source --protect mirror:2
 mv real/b b.real
@@ -30,7 +30,28 @@ assert_contains "the list" "$(cat ended)" "missing: 'b' does not answer"
 ends 0 datasetfsctl member list --json "$all"
 assert_eq "state" "$(json members.1.state ended) $(json members.1.why ended)" "missing 'b' does not answer"
 
+say "who reads"
+WAY=direct "$DATASETFS_BUILD/tests/library/library-way" real/a,real/c sums | sort >sums
+WAY=direct ends 0 "$DATASETFS_BUILD/tests/library/library-way" "$all" sums
+sort ended | cmp - sums || fail "the library: $(cat ended)"
+for command in list describe dump "list --space" "export tar"; do
+    # shellcheck disable=SC2086
+    ends 0 datasetfsctl $command "$all" $([ "$command" != "export tar" ] || echo v1 tar)
+done
+for command in verify scrub; do
+    ends 2 datasetfsctl $command "$all"
+    assert_contains "$command" "$(cat ended)" "unknown member 1: it is missing"
+done
+ends 32 datasetfs -o kernel "$all" mnt
+assert_contains "the kernel" "$(cat ended)" "member 1 of the volume is missing or stale"
+
+say "who changes"
 echo more >source/more
+for command in "current $all v1" "remove $all v1" "compact $all"; do
+    # shellcheck disable=SC2086
+    ends 1 datasetfsctl $command
+    assert_contains "$command" "$(cat ended)" "member 1 is missing"
+done
 ends 1 mkdatasetfs --progress none "$all" source
 assert_contains "a publish" "$(cat ended)" "member 1 is missing"
 ends 0 mkdatasetfs --progress none --degraded "$all" source
