@@ -179,7 +179,7 @@ int knock_end(struct knock *knock, int64_t patience, struct error *err)
 
 	while (r == 0 && knock_is_running(knock) && (left = until - clock_now()) > 0) {
 		knock_sleep(knock, left < KNOCK_LOOK ? left : KNOCK_LOOK);
-		r = patience == BOUNDED_ENDLESS ? interrupt_check(err) : 0;
+		r = interrupt_check(err);
 	}
 	if (!knock_is_running(knock)) {
 		knock_free(knock);

@@ -10,6 +10,6 @@ struct knock;
 
 /* Asks; the descriptor stays the caller's. */
 must_check int knock_begin(int fd, struct knock **ret, struct error *err);
-/* Frees it. -ETIMEDOUT: there is no answer so many ns after it was asked, or an earlier one is still out. -EINTR: with
- * BOUNDED_ENDLESS a signal came that ends the program. That the read fails is an answer. */
+/* Frees it. -ETIMEDOUT: there is no answer so many ns after it was asked, or an earlier one is still out. -EINTR:
+ * a signal came that ends the program (base/interrupt.h). That the read fails is an answer. */
 must_check int knock_end(struct knock *knock, int64_t patience, struct error *err);
