@@ -88,6 +88,7 @@ static int load_one(struct source *source, struct superblock_ring *ring, struct 
 struct load_place {
 	struct superblock super; /* sequence 0: none that counts */
 	uint64_t stale;          /* of one that is behind: its sequence */
+	bool has_lost_slots;     /* it counts by an older slot: the newer ones are damaged */
 	struct error why;        /* why it does not count */
 };
 
@@ -160,8 +161,22 @@ static bool load_is_past(const struct members *members, const struct member *mem
 		!memcmp(super->catalogue_sha256, member->stale_sha256, sizeof(member->stale_sha256)));
 }
 
+/* Whether the slots of all superblocks that came after the member's own, which is so many steps behind, are damaged
+ * there. A copy of the past has valid ones. */
+static bool load_has_lost_slots(const struct load *load, const struct superblock *newest,
+				const struct members *members, uint32_t number, uint32_t age)
+{
+	uint32_t lost = load->rings[number].lost;
+	bool is_lost = lost >> newest->sequence % DSFS_SLOT_COUNT & 1;
+
+	for (uint32_t i = 0; i + 1 < age; i++)
+		is_lost &= lost >> members->history[i].sequence % DSFS_SLOT_COUNT & 1;
+	return is_lost;
+}
+
 /* Whether a member belongs to the newest catalogue. One that is a step behind missed only the slot: a publisher that
- * was cut off had written everything else to all members in use. One that is further behind counts as missing. */
+ * was cut off had written everything else to all members in use. One that is further behind counts as missing, unless
+ * it lost slots that it had. */
 static int load_judge(struct load *load, const struct superblock *newest, const struct members *members,
 		      uint32_t number, struct error *err)
 {
@@ -183,7 +198,9 @@ static int load_judge(struct load *load, const struct superblock *newest, const 
 				 "members: member %" PRIu32 " ('%s') is of another branch, superblock %" PRIu64
 				 " of it did not come before %" PRIu64,
 				 number, member->identity, super->sequence, newest->sequence);
-	else if (age > 1 || member->state != DSFS_MEMBER_IN_USE)
+	else if (age > 1 && member->state == DSFS_MEMBER_IN_USE)
+		place->has_lost_slots = load_has_lost_slots(load, newest, members, number, age);
+	if (!place->why.code && ((age > 1 && !place->has_lost_slots) || member->state != DSFS_MEMBER_IN_USE))
 		error_set(&place->why, -ESTALE, "stale since superblock %" PRIu64, super->sequence);
 	if (place->why.code == -ESTALE)
 		place->stale = super->sequence;
@@ -248,13 +265,13 @@ static int load_judge_all(struct load *load, const struct superblock *newest, st
 }
 
 /* Whether a mount may follow it: not one that would be gone with members that may be lost. Of those that are there and
- * count, none is more than a step behind. */
+ * count, none is more than a step behind, but for those that lost slots, which show nothing. */
 static bool load_is_shown(const struct load *load, const struct members *members)
 {
 	uint32_t showing = 0, there = 0, least = members_spare(members) + 1;
 
 	for (uint32_t i = 0; i < members->count; i++) {
-		there += load->places[i].super.sequence != 0;
+		there += load->places[i].super.sequence && !load->places[i].has_lost_slots;
 		showing += load->places[i].super.sequence == load->newest;
 	}
 	return load->newest <= load->seen || showing >= least || showing == there;
@@ -267,7 +284,8 @@ static int load_former_copy(struct load *load, uint32_t count, struct superblock
 	int r = error_set(err, -ENODEV, "no member names the catalogue before the newest one");
 
 	for (uint32_t i = 0; i < count; i++) {
-		if (!load->places[i].super.sequence || load->places[i].super.sequence == load->newest)
+		if (!load->places[i].super.sequence || load->places[i].super.sequence == load->newest ||
+		    load->places[i].has_lost_slots)
 			continue;
 		r = catalogue_load_by(load->source, &load->places[i].super, ret, err);
 		if (r == 0)

@@ -139,6 +139,31 @@ assert_contains "the line" "$(cat out)" "clean: "
 datasetfsctl verify vol/a >out || fail "verify: $(cat out)"
 rows same vol kept || fail "after the repair"
 
+say "the newest superblocks of a member"
+again
+for label in v3 v4; do pack vol/a tree --label $label; done
+newest=$(datasetfsctl list --json vol/a | json superblock_sequence)
+for lost in 2 3; do
+    for ((i = 0; i < lost; i++)); do spoil vol/b $(((newest - i) % 8 << 16)); done
+    datasetfsctl member list vol/a >out || fail "member list"
+    assert_eq "members in use with $lost lost slots" "$(grep -c "^ *[0-2]  ok " out)" 3
+    scrub 1 vol/a
+    scrub 0 --repair vol/a
+    assert_eq "repaired slots" "$(grep -c "^repaired superblock slot .* of member 1: " out)" $lost
+    scrub 0 vol/a
+    assert_contains "the line" "$(cat out)" "clean: "
+    assert_eq "its superblock" "$(datasetfsctl list --json vol/b | json superblock_sequence)" "$newest"
+    datasetfsctl verify vol/b >out || fail "verify: $(cat out)"
+done
+# Without any slot nothing says that it is the member; an old copy, whose slots are all valid, is none either.
+for slot in {0..7}; do spoil vol/b $((slot << 16)); done
+datasetfsctl member list vol/a,vol/c >out || fail "member list"
+assert_contains "why it is missing" "$(cat out)" "missing: not there"
+assert_fails 1 "superblock: not a datasetfs volume" datasetfsctl member list vol/a,vol/b,vol/c
+cp kept/b vol/b
+datasetfsctl member list vol/a >out || fail "member list"
+assert_contains "why an old copy is missing" "$(cat out)" "vol/b': stale since superblock "
+
 say "no copy is right"
 again
 datasetfsctl stat --json vol/a "small 77" | python3 "$LIB/chunks.py" >chunks
