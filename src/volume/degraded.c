@@ -52,7 +52,7 @@ int degraded_check(const struct members *members, const bool *is_missing, enum d
 	uint32_t first = 0, missing = degraded_count(members, is_missing, &first);
 	bool is_half = missing * 2 == members->count;
 
-	if (!missing || (degraded && missing * 2 < members->count) || (degraded == DEGRADED_HALF && is_half))
+	if (!missing || (degraded && missing * 2 < members->count) || (degraded >= DEGRADED_HALF && is_half))
 		return 0;
 	if (!degraded)
 		return degraded_refuse(members, first, err);

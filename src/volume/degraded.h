@@ -6,9 +6,10 @@
 
 /* Which members may be missing. */
 enum degraded {
-	DEGRADED_NOT,  /* none */
-	DEGRADED_MOST, /* fewer than half of them */
-	DEGRADED_HALF, /* half: nobody but the user knows that the other half is not being changed */
+	DEGRADED_NOT,    /* none */
+	DEGRADED_MOST,   /* fewer than half of them */
+	DEGRADED_HALF,   /* half: nobody but the user knows that the other half is not being changed */
+	DEGRADED_REPAIR, /* half, for who makes no new catalogue: nobody becomes stale */
 };
 
 /* What a user said behind --degraded; NULL: nothing. */

@@ -340,7 +340,9 @@ static int transaction_check_missing(const struct transaction *transaction, stru
 
 	transaction_find_missing(transaction, is_missing);
 	r = degraded_check(members, is_missing, transaction->degraded, err);
-	if (r == 0 && transaction->degraded)
+	if (r < 0 || transaction->degraded == DEGRADED_REPAIR)
+		return r;
+	if (transaction->degraded)
 		r = degraded_check_paths(members, is_missing, err);
 	for (uint32_t i = 0; r == 0 && i < members->count; i++)
 		transaction->members[i].is_left_behind = degraded_is_new(members, is_missing, i);

@@ -329,7 +329,7 @@ static int scrub_open(struct scrub *scrub, const char *name, struct error *err)
 		interrupt_install();
 		return 0;
 	}
-	r = volume_transaction(scrub->volume, DEGRADED_HALF, &scrub->transaction, err);
+	r = volume_transaction(scrub->volume, DEGRADED_REPAIR, &scrub->transaction, err);
 	scrub->source = scrub->transaction.source;
 	scrub->catalogue = &scrub->transaction.catalogue;
 	return r;
