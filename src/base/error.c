@@ -73,3 +73,8 @@ bool error_is_damage(int code)
 {
 	return code == -EBADMSG || code == -EIO || code == -ENODATA || code == -EILSEQ || code == -EREMOTEIO;
 }
+
+bool error_is_shortage(int code)
+{
+	return code == -EMFILE || code == -ENFILE || code == -ENOMEM;
+}

@@ -30,3 +30,5 @@ int error_wrap(struct error *err, int code, const char *fmt, ...) printf_like(3,
 
 /* True when a failure with this code says something about the bytes, not about our means to look at them. */
 bool error_is_damage(int code);
+/* True when this process lacks descriptors or memory: nothing was found out, so nothing is missing. */
+bool error_is_shortage(int code);

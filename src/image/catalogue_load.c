@@ -106,7 +106,9 @@ static void load_look(struct load *load, uint32_t number, const struct superbloc
 	struct superblock super;
 
 	*place = (struct load_place){ 0 };
-	if (!load->rings[number].is_read || !source_size(load->source, number))
+	if (load->rings[number].reason.code == -ETIMEDOUT && !load->rings[number].is_read)
+		place->why = load->rings[number].reason;
+	else if (!load->rings[number].is_read || !source_size(load->source, number))
 		error_set(&place->why, -ENODEV, "not found, nothing here has its superblock");
 	else if (superblock_of_ring(&load->rings[number], &super, &place->why) < 0)
 		return;

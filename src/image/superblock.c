@@ -213,6 +213,16 @@ static void superblock_read_batch(struct source *source, uint32_t first, struct 
 		rings[list[i]].size = source_size(source, first + list[i]);
 }
 
+/* Why nothing can be read of a member without a size. An empty file says what it is when it is looked at. */
+static void superblock_miss(struct source *source, uint32_t member, struct superblock_ring *ring)
+{
+	struct dsfs_superblock disk __attribute__((aligned(4096)));
+
+	*ring = (struct superblock_ring){ .is_read = false };
+	if (source_read(source, member, 0, &disk, sizeof(disk), &ring->reason) == -ENODATA)
+		ring->reason.code = 0;
+}
+
 void superblock_read_rings(struct source *source, uint32_t first, struct superblock_ring *rings, uint32_t count)
 {
 	uint32_t list[RING_BATCH], wanted = 0;
@@ -221,6 +231,8 @@ void superblock_read_rings(struct source *source, uint32_t first, struct superbl
 		if (!rings[i].is_read && source_size(source, first + i)) {
 			rings[i] = (struct superblock_ring){ .is_read = true };
 			list[wanted++] = i;
+		} else if (!rings[i].is_read && first + i < source->count) {
+			superblock_miss(source, first + i, &rings[i]);
 		}
 		if (wanted == RING_BATCH || (wanted && i + 1 == count)) {
 			superblock_read_batch(source, first, rings, list, wanted);
@@ -231,6 +243,8 @@ void superblock_read_rings(struct source *source, uint32_t first, struct superbl
 
 int superblock_of_ring(const struct superblock_ring *ring, struct superblock *ret, struct error *err)
 {
+	if (!ring->is_read && ring->reason.code)
+		return error_pass(err, ring->reason.code, &ring->reason);
 	if (ring->size < DSFS_DATA_AT)
 		return error_set(err, -EBADMSG, "superblock: %" PRIu64 " bytes are too few for a datasetfs volume",
 				 ring->size);

@@ -28,7 +28,7 @@ struct superblock_ring {
 	uint64_t size;          /* of the member, once the ring was read */
 	struct superblock best; /* sequence 0: no slot is valid */
 	uint64_t unsupported;   /* highest sequence of a slot that only a newer release can read */
-	struct error reason;    /* the most telling one of the slots that are not valid */
+	struct error reason;    /* the most telling one of the slots that are not valid; of one not read: why */
 	struct error unread;    /* why a slot could not be read; code 0: all could */
 	uint32_t lost;          /* bit n: slot n is neither empty nor valid, or cannot be read */
 };

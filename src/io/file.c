@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,19 +50,36 @@ static int file_pread(int fd, uint64_t offset, uint8_t *buffer, size_t length, s
 	return 0;
 }
 
+/* What is below the limit is written; what crosses it may have become an unaligned length before it is refused. */
+static bool file_is_limited(int code, uint64_t end, uint64_t *ret)
+{
+	struct rlimit limit;
+
+	if ((code != EFBIG && code != EINVAL) || getrlimit(RLIMIT_FSIZE, &limit) < 0)
+		return false;
+	*ret = limit.rlim_cur;
+	return *ret < end;
+}
+
 static int file_refuse_write(int fd, uint64_t offset, size_t length, struct error *err)
 {
 	int code = errno;
 	char full[FULL_TEXT_SIZE];
+	uint64_t limit;
 
 	if (code == EBADE) /* NVMe: reservation conflict */
 		return error_set(err, -EBADE,
 				 "write of %zu bytes at offset %" PRIu64
 				 ": refused by the device, another host has it reserved", length, offset);
-	if (!full_is(code))
-		return error_errno(err, "write of %zu bytes at offset %" PRIu64, length, offset);
-	full_describe(fd, code, full);
-	return error_set(err, -code, "%s: write of %zu bytes at offset %" PRIu64, full, length, offset);
+	if (file_is_limited(code, offset + length, &limit))
+		return error_set(err, -EFBIG, "write of %zu bytes at offset %" PRIu64 ": files of this process may not "
+				 "be larger than %" PRIu64 " bytes (ulimit -f)", length, offset, limit);
+	if (full_is(code)) {
+		full_describe(fd, code, full);
+		return error_set(err, -code, "%s: write of %zu bytes at offset %" PRIu64, full, length, offset);
+	}
+	errno = code;
+	return error_errno(err, "write of %zu bytes at offset %" PRIu64, length, offset);
 }
 
 static int file_pwrite(int fd, uint64_t offset, const uint8_t *buffer, size_t length, struct error *err)

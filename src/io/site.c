@@ -267,19 +267,21 @@ int site_link(const struct site *site, int fd, struct error *err)
 	return 0;
 }
 
-static bool site_take_name(struct site *site, const char *path, int fd)
+/* -errno: it has not this name, or nobody can tell. */
+static int site_take_name(struct site *site, const char *path, int fd)
 {
 	struct site found = { .path = site->path, .file = site->file, .folder = -1 };
+	int r = site_split(path, &found);
 
-	if (site_split(path, &found) < 0)
-		return false;
+	if (r < 0)
+		return r;
 	if (!site_is(&found, fd)) {
 		close_fd(&found.folder);
-		return false;
+		return -ENOENT;
 	}
 	close_fd(&site->folder);
 	*site = found;
-	return true;
+	return 0;
 }
 
 /* The path ends with the name unless that is a symlink; then the kernel knows where it led to.
@@ -288,16 +290,23 @@ int site_name(struct site *site, int fd, struct error *err)
 {
 	char link[SITE_LINK_SIZE], path[PATH_MAX];
 	ssize_t length;
+	int r;
 
-	if (site->folder >= 0 ? site_is(site, fd) : site_take_name(site, site->path, fd))
+	if (site->folder >= 0)
+		r = site_is(site, fd) ? 0 : -ENOENT;
+	else
+		r = site_take_name(site, site->path, fd);
+	if (r == 0)
 		return 0;
 	site_descriptor(fd, link);
 	length = site->folder < 0 ? readlink(link, path, sizeof(path) - 1) : 0;
-	if (length > 0) {
-		path[length] = 0;
-		if (path[0] == '/' && site_take_name(site, path, fd))
-			return 0;
-	}
+	path[length > 0 ? length : 0] = 0;
+	if (path[0] == '/')
+		r = site_take_name(site, path, fd);
+	if (r == 0)
+		return 0;
+	if (error_is_shortage(r))
+		return error_set(err, r, "cannot look for its name: %s", strerror(-r));
 	return error_set(err, -EBUSY, "it was replaced or renamed just now, try again");
 }
 

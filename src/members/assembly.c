@@ -141,6 +141,7 @@ static bool search_is_unreachable(const struct search *search, const struct stat
 static int search_try(void *argument, const char *path, struct error *err)
 {
 	struct search *search = argument;
+	struct error why = { 0 };
 	struct candidate candidate;
 	struct stat st;
 	int r;
@@ -154,8 +155,9 @@ static int search_try(void *argument, const char *path, struct error *err)
 			return 0;
 	if (S_ISBLK(st.st_mode) && search_is_unreachable(search, &st))
 		return 0;
-	if (candidate_open(path, &search->topology, search->patience, &candidate, NULL) < 0)
-		return 0;
+	r = candidate_open(path, &search->topology, search->patience, &candidate, &why);
+	if (r < 0)
+		return error_is_shortage(r) ? error_set(err, r, "'%s': %s", path, why.reason) : 0;
 	r = search_add(search, &candidate, err);
 	return r == 0 && search->count - search->read == SEARCH_AT_ONCE ? search_read_found(search, err) : r;
 }

@@ -71,6 +71,9 @@ int candidate_read(struct candidate *candidate, struct error *err)
 		return 0;
 	}
 	superblock_read_rings(&candidate->file->source, 0, &candidate->ring, 1);
+	if (error_is_shortage(candidate->ring.unread.code))
+		return error_set(err, candidate->ring.unread.code, "'%s': %s", candidate->name,
+				 candidate->ring.unread.reason);
 	if (superblock_of_ring(&candidate->ring, &candidate->super, why) < 0)
 		candidate->super.sequence = 0;
 	return 0;

@@ -31,7 +31,7 @@ struct candidate {
  * it, now and later (io/file.h). */
 must_check int candidate_open(const char *name, const struct topology *topology, int64_t patience,
 			      struct candidate *ret, struct error *err);
-/* Reads its superblock, once it answers. -EINTR: a signal came first. */
+/* Reads its superblock, once it answers. -EINTR: a signal came first. Else fails only for lack of means. */
 must_check int candidate_read(struct candidate *candidate, struct error *err);
 void candidate_close(struct candidate *candidate); /* what was not taken */
 /* Reads its table. */

@@ -79,3 +79,9 @@ wait_for 60 is_state ok
 told it refresh 0
 has_member it b || fail "the member that is well again was not handed over"
 ask it quit
+
+say "nobody answers"
+for member in a b; do slow_control $member.control hang; done
+! timeout -s KILL 60 datasetfsctl switch mnt v1 >switched 2>&1 || fail "a switch"
+grep -q "no answer to a read for 5 seconds\|does not answer" switched || fail "why it does not switch: $(cat switched)"
+for member in a b; do slow_control $member.control 2000; done
