@@ -479,8 +479,11 @@ static int main_serve(const struct main_options *options, int ready)
 	} else {
 		status = main_run(options, session, ready);
 	}
-	if (!session_free(session))
+	if (!session_free(session)) {
+		/* A thread that the kernel keeps would keep what is open, too. */
+		(void)close_range(0, ~0u, 0);
 		_exit(status);
+	}
 	return status;
 }
 

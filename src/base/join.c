@@ -2,13 +2,23 @@
 /* pthread_timedjoin_np(3), which takes the clock of the day. */
 #include "base/join.h"
 
-#include <time.h>
+struct timespec join_deadline(void)
+{
+	struct timespec deadline;
+
+	clock_gettime(CLOCK_REALTIME, &deadline);
+	deadline.tv_sec += JOIN_LINGER;
+	return deadline;
+}
+
+bool join_until(pthread_t thread, const struct timespec *deadline)
+{
+	return pthread_timedjoin_np(thread, NULL, deadline) == 0;
+}
 
 bool join_soon(pthread_t thread)
 {
-	struct timespec until;
+	const struct timespec deadline = join_deadline();
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += JOIN_LINGER;
-	return pthread_timedjoin_np(thread, NULL, &until) == 0;
+	return join_until(thread, &deadline);
 }

@@ -95,6 +95,13 @@ int mount_fd(const struct mount *mount)
 	return fuse_session_fd(mount->session);
 }
 
+bool mount_is_over(const struct mount *mount)
+{
+	struct pollfd fd = { .fd = mount_fd(mount) };
+
+	return poll(&fd, 1, 0) > 0 && fd.revents & POLLERR;
+}
+
 unsigned mount_device_minor(const struct mount *mount)
 {
 	return mount->device_minor;

@@ -25,6 +25,7 @@ void mount_note(struct mount *mount);
 /* -EBUSY while it is used, unless lazy: then it disappears at once and ends when its last user does.
  * 0 too when it is no longer mounted. */
 must_check int mount_detach(struct mount *mount, bool lazy, struct error *err);
+bool mount_is_over(const struct mount *mount); /* nobody can make a request any more */
 /* Nothing of what is served is open any more: who waits for that learns it. */
 void mount_farewell(struct mount *mount);
 void mount_free(struct mount *mount);

@@ -3,7 +3,7 @@
 # tests/run: in=asan timeout=300
 # A member that does not answer is a missing one after five seconds, for whoever opens the volume: it is listed as
 # such, others publish, mount and take its place without it, and every program ends although the device still has its
-# read. One that is named alone is waited for, until a signal comes.
+# read, the daemon of a mount as well. One that is named alone is waited for, until a signal comes.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"
 need_fuse
 
@@ -16,6 +16,27 @@ slow_device b.real b 0 b.control
 all=real/a,b,real/c
 datasetfsctl member list --json "$all" >list.json
 assert_eq "state" "$(json members.1.state list.json) $(json members.1.why list.json)" "ok None"
+
+say "a mount without io_uring ends, whoever keeps one of its threads"
+mount_volume "$all" mnt -o io=threads
+slow_control b.control hang
+readers=()
+is_kept() {
+    dd if=mnt/file of=/dev/null bs=128k iflag=direct status=none &
+    readers+=($!)
+    grep -qs request_wait_answer /proc/"$DAEMON"/task/*/wchan
+}
+wait_for 20 is_kept || fail "no thread waits for the device"
+wait "${readers[@]}" || fail "a read"
+umount mnt || fail "umount"
+is_gone() {
+    ! grep -qs "^State:[[:space:]]*[^[:space:]Z]" "/proc/$DAEMON/status"
+}
+wait_for 30 is_gone || fail "the daemon outlives its mount: $(kept_by mnt)"
+! readlink "/proc/$DAEMON/task/"*/fd/* 2>/dev/null | grep -qx "$PWD/real/[ac]" || fail "it has members open"
+slow_control b.control 0
+wait_end "$DAEMON" || fail "its last thread does not end"
+wait "$DAEMON" || fail "the daemon ended with status $?: $(cat daemon.log)"
 slow_control b.control hang
 
 # ends STATUS COMMAND…: it has ended although the device hangs; what it said is in ended

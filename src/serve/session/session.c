@@ -42,6 +42,8 @@
 #include "serve/session/workers.h"
 #include "serve/worker/worker.h"
 
+#define SESSION_LOOK 1000 /* ms between two looks whether it is over, where nobody may say so */
+
 struct session {
 	struct serve serve;
 	struct mount *mount;
@@ -332,6 +334,13 @@ static void session_signal(struct session *session, uint32_t number)
 	notify_send("STATUS='%s' is busy, still serving", mountpoint);
 }
 
+/* Without io_uring workers may be kept by a device, perhaps all of them, and do not see the end. To poll the descriptor
+ * beside them would wake this thread for each request. */
+static bool session_is_over(const struct session *session)
+{
+	return !session->serve.uring && mount_is_over(session->mount);
+}
+
 int session_run(struct session *session, struct error *err)
 {
 	struct pollfd fds[2] = { { session->signal_fd, POLLIN, 0 }, { session->workers.ended.fd, POLLIN, 0 } };
@@ -339,8 +348,8 @@ int session_run(struct session *session, struct error *err)
 	uint64_t ended = 0;
 	int r;
 
-	while (ended < session->serve.worker_count) {
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+	while (ended < session->serve.worker_count && !session_is_over(session)) {
+		if (poll(fds, 2, session->serve.uring ? -1 : SESSION_LOOK) < 0 && errno != EINTR)
 			return error_errno(err, "poll");
 		ended += wake_take(&session->workers.ended);
 		if (workers_check_queues(&session->workers, err) < 0)

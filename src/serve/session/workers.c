@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/join.h"
 #include "base/log.h"
 #include "serve/request/content.h"
 #include "serve/session/ops.h"
@@ -105,15 +106,25 @@ void workers_report_idle(const struct serve *serve)
 	log_warn("workers=%u: %u serve, %s", serve->options.workers, serving, why);
 }
 
+/* Over io_uring a worker leaves a read that hangs by itself; else it is in that read. */
+static bool workers_join_one(const struct worker *worker, const struct timespec *deadline)
+{
+	return worker->setup.uring ? pthread_join(worker->thread, NULL) == 0 : join_until(worker->thread, deadline);
+}
+
 int workers_join(struct workers *workers, struct error *err)
 {
+	const struct timespec deadline = join_deadline();
 	struct serve *serve = workers->serve;
 	int r = 0;
 
 	while (workers->running) {
 		struct worker *worker = serve->workers[--workers->running];
 
-		pthread_join(worker->thread, NULL);
+		if (!workers_join_one(worker, &deadline)) {
+			workers->is_stuck = true;
+			continue;
+		}
 		if (worker->failure.code < 0)
 			r = error_set(err, worker->failure.code, "worker %u: %.400s", worker->number,
 				      worker->failure.reason);
@@ -134,10 +145,10 @@ int workers_check_queues(const struct workers *workers, struct error *err)
 bool workers_are_stuck(const struct workers *workers)
 {
 	const struct serve *serve = workers->serve;
-	bool is_stuck = false;
+	bool is_stuck = workers->is_stuck;
 
-	for (unsigned i = 0; serve && serve->workers && i < serve->worker_count && serve->workers[i]; i++)
-		is_stuck |= serve->workers[i]->is_stuck;
+	for (unsigned i = 0; !is_stuck && serve && serve->workers && i < serve->worker_count && serve->workers[i]; i++)
+		is_stuck = serve->workers[i]->is_stuck;
 	return is_stuck;
 }
 

@@ -9,6 +9,7 @@ struct workers {
 	struct serve *serve; /* NULL: none was made */
 	struct wake ended;   /* counts those that ended */
 	unsigned running;    /* threads that have not been joined */
+	bool is_stuck;       /* one does not end, as a device keeps it */
 };
 
 /* As machine.h chose them; the mount exists. */
@@ -22,8 +23,10 @@ void workers_report_idle(const struct serve *serve);
 must_check int workers_check_queues(const struct workers *workers, struct error *err);
 /* Makes them end although the filesystem is mounted. */
 void workers_stop(struct workers *workers);
-/* When they end; the error of one that failed. */
+/* When they end; the error of one that failed. Without io_uring one that is in a read for longer than JOIN_LINGER is
+ * left there. */
 must_check int workers_join(struct workers *workers, struct error *err);
-/* When they have ended: devices still write to memory of theirs, which must stay until the process ends. */
+/* When they have ended, or were left: devices still write to memory of theirs, which must stay until the process
+ * ends. */
 bool workers_are_stuck(const struct workers *workers);
 void workers_free(struct workers *workers);
