@@ -30,7 +30,8 @@ for ((count = 64; count >= 4; count -= count > 16 ? 8 : 1)); do
         [ $count -lt 64 ] || fail "64 descriptors are too few: $command: $(cat said)"
         lacking=$((lacking + 1))
         # Where the program itself cannot be loaded, the linker says so.
-        grep -qi "too many open files\|cannot open shared object" said || fail "$count descriptors: $command: $(cat said)"
+        grep -qi "too many open files\|cannot open shared object" said ||
+            fail "$count descriptors: $command: $(cat said)"
     done
 done
 [ $lacking -gt 5 ] || fail "hardly any program lacked descriptors"
