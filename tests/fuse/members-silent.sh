@@ -55,9 +55,9 @@ say "who reads"
 WAY=direct "$DATASETFS_BUILD/tests/library/library-way" real/a,real/c sums | sort >sums
 WAY=direct ends 0 "$DATASETFS_BUILD/tests/library/library-way" "$all" sums
 sort ended | cmp - sums || fail "the library: $(cat ended)"
-for command in list describe dump "list --space" "export tar"; do
+for command in "list $all" "list --space $all" "describe $all" "dump $all" "export tar $all v1 tar"; do
     # shellcheck disable=SC2086
-    ends 0 datasetfsctl $command "$all" $([ "$command" != "export tar" ] || echo v1 tar)
+    ends 0 datasetfsctl $command
 done
 for command in verify scrub; do
     ends 2 datasetfsctl $command "$all"
