@@ -66,17 +66,22 @@ bool degraded_is_new(const struct members *members, const bool *is_missing, uint
 	return is_missing[number] && members->list[number].state != DSFS_MEMBER_STALE;
 }
 
-static bool degraded_is_reconnecting(const struct topology *topology, const char *identity)
+/* Where it lies, if this machine tries to reach it again and has no live path to it; else NULL. */
+static const struct topology_subsystem *degraded_reconnects(const struct topology *topology, const char *identity)
 {
-	char found[TOPOLOGY_IDENTITY_SIZE];
+	const struct topology_subsystem *found = NULL;
+	char name[TOPOLOGY_IDENTITY_SIZE];
 	size_t live;
 
 	for (size_t i = 0; identity[0] && i < topology->namespace_count; i++) {
-		topology_identity(&topology->namespaces[i], found);
-		if (!strcmp(found, identity))
-			return topology_paths_of(topology, &topology->namespaces[i], &live) > 0 && live == 0;
+		topology_identity(&topology->namespaces[i], name);
+		if (strcmp(name, identity) != 0 || topology_paths_of(topology, &topology->namespaces[i], &live) == 0)
+			continue;
+		if (live)
+			return NULL;
+		found = &topology->subsystems[topology->namespaces[i].subsystem];
 	}
-	return false;
+	return found;
 }
 
 int degraded_check_paths(const struct members *members, const bool *is_missing, struct error *err)
@@ -84,12 +89,16 @@ int degraded_check_paths(const struct members *members, const bool *is_missing, 
 	auto_topology struct topology topology = { 0 };
 	int r = topology_read(topology_root(), &topology, err);
 
-	for (uint32_t i = 0; r == 0 && i < members->count; i++)
-		if (degraded_is_new(members, is_missing, i) &&
-		    degraded_is_reconnecting(&topology, members->list[i].identity))
+	for (uint32_t i = 0; r == 0 && i < members->count; i++) {
+		const char *identity = members->list[i].identity;
+		const struct topology_subsystem *subsystem = degraded_reconnects(&topology, identity);
+
+		if (subsystem && degraded_is_new(members, is_missing, i))
 			r = error_set(err, -EBUSY,
 				      "member %" PRIu32 " (%s) is reconnecting, and would be stale when it is back: "
-				      "wait for it, or disconnect it if it is lost", i, members->list[i].identity);
+				      "wait for it, or give it up with 'datasetfsctl nvme disconnect %s'",
+				      i, identity, subsystem->nqn);
+	}
 	return r;
 }
 

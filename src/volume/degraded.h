@@ -23,7 +23,8 @@ must_check int degraded_check(const struct members *members, const bool *is_miss
 /* Whether it would be stale only by this change. */
 bool degraded_is_new(const struct members *members, const bool *is_missing, uint32_t number);
 /* -EBUSY: one of those is a namespace that this machine still has, and no path of which is live: it may be back in a
- * moment. */
+ * moment. Somebody who knows better disconnects it: the kernel tries for as long as ctrl_loss_tmo says, an hour by our
+ * connect. */
 must_check int degraded_check_paths(const struct members *members, const bool *is_missing, struct error *err);
 /* Enters them into the catalogue as stale since newest, which is in force, and gives the next version a sequence that
  * no other half gives to one. */

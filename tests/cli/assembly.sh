@@ -162,7 +162,9 @@ state live
 # Who changes the volume without it would make it stale, although it may be back in a moment.
 pack "$again,${devices[1]},${devices[2]}" source --format --protect mirror:2
 state connecting
-assert_fails 1 "is reconnecting, and would be stale" mkdatasetfs --progress none --degraded "$again" source
+assert_fails 1 "is reconnecting, and would be stale when it is back: wait for it, or give it up with 'datasetfsctl \
+nvme disconnect $(cat sys/class/nvme-subsystem/nvme-subsys0/subsysnqn)'" \
+    mkdatasetfs --progress none --degraded "$again" source
 state live
 pack "$again,${devices[1]},${devices[2]}" source --format --uuid "$uuid"
 unset DATASETFS_SYSFS

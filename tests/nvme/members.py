@@ -3,8 +3,10 @@
 # tests/run: once queue=fabric timeout=900
 """One volume on the namespaces of two targets, mirrored: copies lie on different targets, so readers see no error and
 no wrong byte while either of them has no power; a publisher is fenced on all members; what is published without a
-target, and a namespace of a third one in its place, under mounts that go on."""
+target, once its host no longer tries to reach it, and a namespace of a third one in its place, under mounts that go
+on."""
 import json
+import re
 
 from fabric import Fabric, Readers, check, check_contains, main, make_tree, say, sums, wait_for
 from manual import section
@@ -116,10 +118,23 @@ def fenced(members, a, b, volume):
     say("a publisher is fenced on all members, and --preempt takes all")
 
 
+def given_up(host, lost, volume):
+    """Nothing is published without a member that may be back in a moment, until the host is told that it will not be,
+    by what the refusal says."""
+    wait_for("the host reconnects", lambda: (lost.portals[0], "connecting") in host.paths().values())
+    refused = publish(host, volume, "v3", options="--degraded", status=1)
+    check_contains("a publish without a target", refused, "is reconnecting, and would be stale when it is back")
+    remedy = re.search("give it up with '([^']*)'", refused)[1]
+    check("what the refusal says", remedy, f"datasetfsctl nvme disconnect {lost.nqn}")
+    check_contains(remedy, host.run(remedy), "is disconnected")
+    printed = publish(host, volume, "v3", options="--degraded")
+    check_contains("a publish without a target", printed, "is missing and becomes stale by this change")
+    check_contains("a publish without a target", printed, "version 'v3'")
+    say("published without a target that was given up")
+
+
 def replaced(members, third, a, b, volume):
     """The target of member 2 does not come back. b has mounted without it, a before it went."""
-    printed = publish(a, volume, "v3", options="--degraded")
-    check_contains("a publish without a target", printed, "version 'v3'")
     for host in a, b:
         host.connect(third.portals[0], options="--fast-io-fail-tmo 2", nqn=third.nqn)
     members.put(2, third, 1)
@@ -158,6 +173,7 @@ def scenarios():
         b.mount(members.identities[1])
         check("a mount without a target", (states(b), b.sums()), (["ok", "ok", "missing"], sums(second)))
         say("mounted without a target")
+        given_up(a, right, volume)
         replaced(members, third, a, b, volume)
         readers = target_off(left, [0, 1], b, first)
         check("what readers found", readers.stop(), [])
