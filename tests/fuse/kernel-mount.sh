@@ -7,6 +7,7 @@
 . "$LIB/kernel.sh"
 need_fuse
 need_root
+own_namespace # it looks at all mounts
 need_loop
 need_mount
 need_filesystem erofs

@@ -55,7 +55,7 @@ waits() {
     wait_for 20 is_stopped $DAEMON || fail "the daemon does not close the volume"
     ! is_mounted mnt || fail "the volume is closed and still mounted"
     kill -0 $umount || fail "umount $*: it did not wait: $(cat umount.out)"
-    ! umount below 2>/dev/null || fail "the volume is open, but what it lies on can be unmounted"
+    ! command umount below 2>/dev/null || fail "the volume is open, but what it lies on can be unmounted"
     kill -CONT $DAEMON
     wait $umount || fail "umount $*: $(cat umount.out)"
     umount below || fail "umount $*: the volume is open still"

@@ -168,12 +168,13 @@ assert_fails() {
     [ "$lines" = 1 ] || fail "$lines lines instead of one on stderr from: $*: $(cat "$DATASETFS_TEST_DIR/fails.err")"
 }
 
-# wait_for SECONDS COMMAND…: until the command succeeds
+# wait_for SECONDS COMMAND…: until the command succeeds. On a machine that has no time for us, it has none for what we
+# wait for: it is asked as often as on an idle one, not for as long.
 wait_for() {
-    local deadline=$((SECONDS + $1))
+    local left=$(($1 * 20))
     shift
     until "$@" >/dev/null 2>&1; do
-        [ $SECONDS -lt $deadline ] || return 1
+        [ $((left--)) -gt 0 ] || return 1
         sleep 0.05
     done
 }
@@ -205,21 +206,22 @@ mount_volume() {
     datasetfs -f "${variant[@]}" "${@:3}" "$1" "$2" >>daemon.log 2>&1 &
     DAEMON=$!
     end_daemon_at_exit "$DAEMON" "$2"
-    local deadline=$((SECONDS + 60))
-    until [ "$(serving daemon.log)" -gt "$before" ]; do
-        if [ -z "$(started $DAEMON)" ]; then
-            cat daemon.log
-            fail "the daemon ended: datasetfs -f ${*:3} $1 $2"
-        fi
-        [ $SECONDS -lt $deadline ] || fail "no mount after 60 s: datasetfs -f ${*:3} $1 $2"
-        sleep 0.02
-    done
+    wait_for 60 serves_or_ended "$before" || fail "no mount after 60 s: datasetfs -f ${*:3} $1 $2"
+    if [ "$(serving daemon.log)" -le "$before" ]; then
+        cat daemon.log
+        fail "the daemon ended: datasetfs -f ${*:3} $1 $2"
+    fi
     stat "$2/." >/dev/null || fail "the mount does not serve: datasetfs -f ${*:3} $1 $2"
 }
 
 # serving LOG: how many daemons have said there that they serve
 serving() {
     grep -c " serves version '.*, buffers up to " "$1" || true
+}
+
+# serves_or_ended BEFORE: the daemon of mount_volume does not begin any more
+serves_or_ended() {
+    [ "$(serving daemon.log)" -gt "$1" ] || [ -z "$(started "$DAEMON")" ]
 }
 
 # started PROCESS: its start in ticks, nothing when it has ended. With it a process is known: the numbers come round
@@ -250,14 +252,10 @@ end_daemon_at_exit() {
 # end_daemon PROCESS START MOUNTPOINT: for clean-up only
 end_daemon() {
     if is_mounted "$3"; then
-        umount "$3" || fusermount3 -u "$3" || umount -l "$3" || fusermount3 -u -z "$3"
+        command umount "$3" || fusermount3 -u "$3" || umount -l "$3" || fusermount3 -u -z "$3"
     fi
     [ -n "$2" ] || return 0
-    local deadline=$((SECONDS + 5))
-    while [ "$(started "$1")" = "$2" ] && [ $SECONDS -lt $deadline ]; do
-        sleep 0.05
-    done
-    [ "$(started "$1")" != "$2" ] || kill -KILL "$1"
+    wait_for 5 has_ended "$1" "$2" || kill -KILL "$1"
 }
 
 # unmount MOUNTPOINT: and the daemon of mount_volume ends with status 0
@@ -284,12 +282,28 @@ abort_connection() {
 
 # wait_end PROCESS: until it has ended (a child of ours may stay to be waited for)
 wait_end() {
-    local deadline=$((SECONDS + 60)) start
+    local start
     start=$(started "$1")
-    while [ -n "$start" ] && [ "$(started "$1")" = "$start" ]; do
-        [ $SECONDS -lt $deadline ] || return 1
-        sleep 0.02
+    [ -z "$start" ] || wait_for 60 has_ended "$1" "$start"
+}
+
+# has_ended PROCESS START
+has_ended() {
+    [ "$(started "$1")" != "$2" ]
+}
+
+# umount …: umount(8). A program that looks at every mount (datasetfsctl top) or into /proc (lsof) has one of ours in
+# use for a moment, whoever runs it; 'command umount' is for those tests that want to see it busy.
+umount() {
+    local left=200 said rc
+    while :; do
+        rc=0
+        { said=$(command umount "$@" 2>&1 >&3); } 3>&1 || rc=$?
+        [[ $said == *": target is busy"* ]] && [ $((left--)) -gt 0 ] || break
+        sleep 0.05
     done
+    [ -z "$said" ] || printf '%s\n' "$said" >&2
+    return $rc
 }
 
 # is_stopped PROCESS: by SIGSTOP
