@@ -69,6 +69,7 @@ for kind in gz bz2 zst xz; do
 done
 mkdatasetfs --progress none --json piped.vol - < <(dd if=a.tar.zst bs=777 status=none) >summary.json
 assert_eq "the digest of a pipe" "$(json digest summary.json)" "$WANT"
+enough_for_smoke
 
 # Archives one behind the other in a file or a pipe, compressed or not, are read to the end of the last.
 mkdir -p behind/1 behind/2 both

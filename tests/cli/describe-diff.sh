@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=asan
+# tests/run: smoke in=asan
 # What 'datasetfsctl describe --diff' finds between two versions is what differs between their sources: added, removed,
 # changed, moved, changed in attributes only; and the other way round it is the mirror of it.
 . "$(dirname "$0")/../lib/common.sh"
@@ -96,6 +96,7 @@ mkdir other
 assert_fails 1 "cannot describe 'other'" datasetfsctl describe --diff old other volume
 assert_fails 2 "option '--diff'" datasetfsctl describe volume --diff
 
+enough_for_smoke
 # A damaged index of either of them.
 cp volume damaged
 datasetfsctl current damaged new >current.out

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: smoke in=asan timeout=120
+# tests/run: in=asan timeout=120
 # 'datasetfsctl export tar': the archive packed again has the digest of the version, of every kind of tree and volume;
 # tar and bsdtar unpack what was packed; the same version gives the same bytes; what fails leaves no file.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

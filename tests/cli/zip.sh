@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=asan
+# tests/run: smoke in=asan
 # Zip archives as a source: modes, links and times of their directory, from a file and from a pipe; what is damaged,
 # encrypted or a bomb, or lies beside another archive, is refused.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

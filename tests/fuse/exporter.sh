@@ -207,6 +207,7 @@ END
     wait_for 60 ask text || fail "no answer after that"
 fi
 
+enough_for_smoke
 say "more mounts than the descriptors that it is given at first"
 kill -TERM $EXPORTER
 wait $EXPORTER || fail "it ended with status $?"

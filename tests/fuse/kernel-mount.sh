@@ -59,6 +59,7 @@ ln source/sizes/62 source/runs/linked
 for name in ! - . .. a; do touch "source/flat/$name$name"; done
 pack volume source
 both volume volume
+enough_for_smoke
 say "deduplicated against an earlier version, whose small files lie behind the ends of large ones"
 rm -rf source/random
 for number in {1..40}; do head -c $((number * 300)) /dev/urandom >"source/new$number"; done

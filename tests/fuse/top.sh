@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# tests/run: in=asan
+# tests/run: smoke in=asan
 # datasetfsctl top --batch: what samples say is what was read between them; a mount that hangs, or whose daemon is
 # killed, says so, and does not keep the others; mounts are found by name, or all of them.
 . "$DATASETFS_SOURCE/tests/lib/common.sh"

@@ -15,7 +15,7 @@ seen=0
 while IFS=: read -r path _ line; do
     name=${path#"$tests/"}
     read -ra words <<<"$line"
-    [[ " ${words[*]} " != *" smoke "* ]] || ! sed '/BUILD_NAME" = gcc \] || exit 0$/q' "$path" |
+    [[ " ${words[*]} " != *" smoke "* ]] || ! sed -E '/^enough_for_smoke$|BUILD_NAME" = gcc \] \|\| exit 0$/q' "$path" |
         grep -E 'DATASETFS_BUILD"?/tests/|slow_device|faults\.sh' ||
         fail "$name: the build of tests/run --smoke has no programs of tests/"
     for word in "${words[@]}"; do
