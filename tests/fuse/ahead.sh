@@ -16,6 +16,20 @@ read_in() {
     python3 "$AHEAD" "$1" "source/${3:-}" "mnt/${3:-}" "$2" || fail "read_in $*"
 }
 
+# ahead_of LEAST COMMAND…: on a new mount, which stays; more than LEAST files are read ahead of the command. On a
+# machine that has other work as well, the reader may be the faster one: then again.
+ahead_of() {
+    local found=0
+    for _ in {1..10}; do
+        mount_volume volume mnt
+        "${@:2}"
+        found=$(stats mnt ahead_files)
+        [ "$found" -le "$1" ] || return 0
+        unmount mnt
+    done
+    fail "${*:2}: read ahead: $found"
+}
+
 # Eight folders of small files, and larger ones with everything that a file can be made of.
 python3 - "$SMALL" <<'END'
 import os, random
@@ -51,31 +65,29 @@ END
 pack volume source --label v1 --compress zstd
 
 say "tar, cp and grep see the same tree"
-for how in tar cp grep; do
-    mount_volume volume mnt
-    case $how in
-    tar) mkdir out && tar cf - -C mnt . | tar xf - -C out ;;
-    cp) cp -r --preserve=links,mode,timestamps mnt out ;;
-    grep) (cd mnt && grep -r -c '' .) | sort >found
-        (cd source && grep -r -c '' .) | sort >expected
-        cmp found expected || fail "grep" ;;
-    esac
-    [ $how = grep ] || diff -r --no-dereference source out || fail "$how"
-    rm -rf out
-    [ "$(stats mnt ahead_files)" -gt $SMALL ] || fail "$how: read ahead: $(stats mnt ahead_files)"
+by_tar() { rm -rf out && mkdir out && tar cf - -C mnt . | tar xf - -C out; }
+by_cp() { rm -rf out && cp -r --preserve=links,mode,timestamps mnt out; }
+for how in by_tar by_cp; do
+    ahead_of $SMALL $how
+    diff -r --no-dereference source out || fail "$how"
     unmount mnt
 done
+by_grep() { (cd mnt && grep -r -c '' .) | sort >found; }
+ahead_of $SMALL by_grep
+(cd source && grep -r -c '' .) | sort >expected
+cmp found expected || fail "grep"
+rm -r out
+unmount mnt
 
 say "again, and in order only"
-mount_volume volume mnt
-read_in walk 2 small
-[ "$(stats mnt ahead_files)" -gt $((SMALL / 2)) ] || fail "read ahead: $(stats mnt ahead_files)"
+ahead_of $((SMALL / 2)) read_in walk 2 small
 [ "$(stats mnt ahead_stored)" -gt 0 ] || fail "nothing was stored"
 [ "$(stats mnt ahead_device_reads)" -lt "$(stats mnt device_reads)" ] || fail "no READ went to the device"
 read_in walk 1 mixed
 read_in walk 1
 unmount mnt
 
+enough_for_smoke
 say "several walkers"
 mount_volume volume mnt
 walkers=()
