@@ -17,7 +17,7 @@ import time
 
 import initramfs
 import kernel
-from guest import Failed, Guest, need_qemu
+from guest import Failed, Guest, Patience, need_qemu
 
 NQN = "nqn.2026-01.org.example:data"
 PORTALS = ("192.0.2.1", "192.0.2.2")
@@ -44,9 +44,9 @@ def check_contains(what, found, expected):
 
 def wait_for(what, ready, limit=WAIT_SECONDS):
     """Asks until the answer is true, and gives it."""
-    until = time.monotonic() + limit
+    patience = Patience(limit)
     while not (answer := ready()):
-        if time.monotonic() > until:
+        if patience.is_over():
             raise Failed(f"not within {limit} s: {what}")
         time.sleep(0.3)
     return answer

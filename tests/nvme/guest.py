@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: MIT
 """One guest: a QEMU process without acceleration, its console in a file, and a port over which it takes commands."""
 import base64
+import os
 import select
 import shutil
 import socket
 import subprocess
+import sys
 import time
 
 from kernel import Missing
+
+sys.path.insert(0, os.path.join(os.environ["DATASETFS_SOURCE"], "tests", "lib"))
+from patience import Patience
 
 PROGRAM = "qemu-system-x86_64"
 # Long, as the processors are emulated and the machine may be busy; nothing is asserted by them.
@@ -54,7 +59,7 @@ class Guest:
 
     def wait_ready(self, limit=BOOT_SECONDS):
         """Waits until the guest takes commands."""
-        words = self.line(time.monotonic() + limit).split()
+        words = self.line(Patience(limit)).split()
         if words[:1] != ["ready"]:
             raise Failed(f"{self.name}: said {' '.join(words)!r}, expected 'ready'")
         self.seconds = float(words[1])
@@ -64,7 +69,7 @@ class Guest:
         self.number += 1
         self.ours.sendall(b"%d %s\n" % (self.number, base64.b64encode(command.encode())))
         try:
-            found, output = self.answer(time.monotonic() + limit)
+            found, output = self.answer(Patience(limit))
         except TimeoutError:
             raise Failed(f"{self.name}: no end within {limit} s: {command}") from None
         if status is not None and found != status:
@@ -103,30 +108,30 @@ class Guest:
         self.process.stdin.close()
         self.ours.close()
 
-    def answer(self, until):
+    def answer(self, patience):
         """Status and output of the last command; late answers to commands that were given up are passed over."""
         while True:
-            number, status, size = map(int, self.line(until).split())
-            output = self.bytes(size, until).decode(errors="replace")
+            number, status, size = map(int, self.line(patience).split())
+            output = self.bytes(size, patience).decode(errors="replace")
             if number == self.number:
                 return status, output
 
-    def line(self, until):
+    def line(self, patience):
         while b"\n" not in self.received:
-            self.receive(until)
+            self.receive(patience)
         line, self.received = self.received.split(b"\n", 1)
         return line.decode()
 
-    def bytes(self, size, until):
+    def bytes(self, size, patience):
         while len(self.received) < size:
-            self.receive(until)
+            self.receive(patience)
         data, self.received = self.received[:size], self.received[size:]
         return data
 
-    def receive(self, until):
-        left = until - time.monotonic()
-        if left <= 0 or not select.select([self.ours], [], [], left)[0]:
-            raise TimeoutError(f"{self.name}: no word from the guest")
+    def receive(self, patience):
+        while not select.select([self.ours], [], [], 1)[0]:
+            if patience.is_over():
+                raise TimeoutError(f"{self.name}: no word from the guest")
         data = self.ours.recv(65536)
         if not data:
             raise Failed(f"{self.name}: QEMU has ended, see {self.name}-qemu.log")
@@ -152,9 +157,9 @@ class Job:
 
     def wait(self, limit=COMMAND_SECONDS):
         """Status and output, once it has ended."""
-        until = time.monotonic() + limit
+        patience = Patience(limit)
         while not self.ended():
-            if time.monotonic() > until:
+            if patience.is_over():
                 raise Failed(f"{self.guest.name}: no end of a background command within {limit} s\n{self.output()}")
             time.sleep(0.3)
         return int(self.guest.run(f"cat {self.place}.rc")), self.output()
