@@ -423,8 +423,10 @@ static int packer_order(struct packer *packer, struct error *err)
 	packer->scan.sink = order_sink(&packer->order);
 	if (r == 0)
 		r = scan_run(&packer->scan, &packer->counts, err);
-	order_close(&packer->order);
 	tar_tree_close(&packer->tree);
+	if (r == 0)
+		r = order_finish(&packer->order, err);
+	order_close(&packer->order);
 	return r;
 }
 

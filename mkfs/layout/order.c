@@ -10,7 +10,13 @@
 
 #include "base/interrupt.h"
 #include "content/batcher.h"
+#include "content/key.h"
 #include "image/address.h"
+
+/* A place among the files is an ordinal, and whether it is that of a file. */
+#define ORDER_IS_FILE  UINT64_C(1)
+#define ORDER_PLACES   2u
+#define ORDER_FILE_MAX (sizeof(struct dsfs_inode) + KEY_CHUNKS * sizeof(struct dsfs_chunk))
 
 int order_open(struct order *order, struct layout *layout, struct names_writer *names, const struct temp *temp,
 	       uint32_t chunk_log, struct error *err)
@@ -33,36 +39,42 @@ int order_open(struct order *order, struct layout *layout, struct names_writer *
 	if (r == 0)
 		r = table_open(&order->moved, temp, err);
 	if (r == 0)
+		r = reorder_open(&order->files, temp, err);
+	if (r == 0)
 		r = sums_reader_open(&order->sums, &order->from.sums, err);
 	order->row = malloc(order->from.sums.row_bytes);
-	return r < 0 || order->row ? r : error_set(err, -ENOMEM, "out of memory");
+	order->file = malloc(ORDER_FILE_MAX);
+	return r < 0 || (order->row && order->file) ? r : error_set(err, -ENOMEM, "out of memory");
 }
 
 void order_close(struct order *order)
 {
 	sums_reader_close(&order->sums);
 	records_close(&order->from);
+	reorder_close(&order->files);
 	table_close(&order->moved);
 	free(order->row);
+	free(order->file);
 	*order = (struct order){ 0 };
 }
 
-static int order_copy_chunks(struct order *order, uint64_t first, uint64_t count, struct error *err)
+/* The records from number first on, which lie at records. */
+static int order_copy_chunks(struct order *order, const struct dsfs_chunk *records, uint64_t first, uint64_t count,
+			     struct error *err)
 {
 	struct records *to = order->to;
 	bool has;
 	int r = 0;
 
-	for (uint64_t i = first; r == 0 && i < first + count; i++) {
+	for (uint64_t i = 0; r == 0 && i < count; i++) {
 		r = interrupt_check(err);
 		if (r == 0)
-			r = sums_reader_get(&order->sums, i, order->row, &has, err);
+			r = sums_reader_get(&order->sums, first + i, order->row, &has, err);
 		if (r == 0 && has)
 			r = sums_add(&to->sums, records_chunk_count(to), order->row,
 				     (uint32_t)(order->from.sums.row_bytes / sizeof(*order->row)), err);
 		if (r == 0)
-			r = mapped_append(&to->chunks, records_chunk(&order->from, i), sizeof(struct dsfs_chunk), NULL,
-					  err);
+			r = mapped_append(&to->chunks, &records[i], sizeof(*records), NULL, err);
 	}
 	return r;
 }
@@ -74,7 +86,8 @@ static uint64_t order_chunks(const struct order *order, uint64_t size)
 
 /* Files of equal content have the same records, which are copied once. Most files are like no other: these need not be
  * remembered. */
-static int order_small(struct order *order, uint64_t size, uint64_t *where, struct error *err)
+static int order_small(struct order *order, const struct dsfs_chunk *records, uint64_t size, uint64_t *where,
+		       struct error *err)
 {
 	uint64_t flags = *where & (DSFS_WHERE_SPARSE | DSFS_WHERE_HOLES), first = *where - flags;
 	uint64_t now = records_chunk_count(order->to);
@@ -89,7 +102,7 @@ static int order_small(struct order *order, uint64_t size, uint64_t *where, stru
 		return 0;
 	}
 	*where = now | flags;
-	r = order_copy_chunks(order, first, order_chunks(order, size), err);
+	r = order_copy_chunks(order, records, first, order_chunks(order, size), err);
 	return r < 0 || !is_shared ? r : table_set(&order->moved, key, now, err);
 }
 
@@ -106,7 +119,7 @@ static int order_large(struct order *order, uint64_t size, uint64_t *where, stru
 		first -= before;
 	}
 	*where = (records_chunk_count(order->to) + (holes ? before : 0)) | flags;
-	return order_copy_chunks(order, first, before + holes, err);
+	return order_copy_chunks(order, records_chunk(&order->from, first), first, before + holes, err);
 }
 
 static int order_put(struct order *order, uint64_t ordinal, const struct dsfs_inode *inode, struct error *err)
@@ -118,24 +131,88 @@ static int order_put(struct order *order, uint64_t ordinal, const struct dsfs_in
 	return r < 0 ? r : interrupt_check(err);
 }
 
-static int order_add_file(struct order *order, uint64_t ordinal, struct dsfs_inode inode, struct error *err)
-{
-	uint64_t size = dsfs_le64_get(inode.size), where = dsfs_le64_get(inode.where);
-	int r = (size > BATCH_BYTES ? order_large : order_small)(order, size, &where, err);
+/* --- files --- */
 
+static int order_get(void *argument, uint64_t from, uint64_t to, const void **ret, size_t *ret_length,
+		     struct error *err)
+{
+	struct order *order = argument;
+	const struct dsfs_inode *inode = records_inode(&order->from, from);
+	uint64_t size = dsfs_le64_get(inode->size), where = dsfs_le64_get(inode->where), chunks = 0;
+	uint64_t first = where & ~(DSFS_WHERE_SPARSE | DSFS_WHERE_HOLES);
+
+	(void)err;
+	if (to & ORDER_IS_FILE && size <= BATCH_BYTES)
+		chunks = order_chunks(order, size);
+	memcpy(order->file, inode, sizeof(*inode));
+	if (chunks)
+		memcpy(order->file + sizeof(*inode), records_chunk(&order->from, first),
+		       chunks * sizeof(struct dsfs_chunk));
+	*ret = order->file;
+	*ret_length = sizeof(*inode) + chunks * sizeof(struct dsfs_chunk);
+	return 0;
+}
+
+static int order_move_content(struct order *order, const struct dsfs_chunk *records, struct dsfs_inode *inode,
+			      struct error *err)
+{
+	uint64_t size = dsfs_le64_get(inode->size), where = dsfs_le64_get(inode->where);
+	int r = size > BATCH_BYTES ? order_large(order, size, &where, err) :
+				     order_small(order, records, size, &where, err);
+
+	order->counts->content_bytes += size;
+	inode->where = dsfs_le64_of(where);
+	return r;
+}
+
+/* The inode may have links already. */
+static int order_add_file(struct order *order, uint64_t to, const uint8_t *file, struct error *err)
+{
+	const struct dsfs_chunk *records = (const void *)(file + sizeof(struct dsfs_inode));
+	uint64_t ordinal = to / ORDER_PLACES;
+	struct dsfs_inode inode;
+	int r;
+
+	memcpy(&inode, file, sizeof(inode));
+	r = to & ORDER_IS_FILE ? order_move_content(order, records, &inode, err) : 0;
+	if (r == 0)
+		r = mapped_grow(&order->to->inodes, ordinal * sizeof(inode), err);
 	if (r < 0)
 		return r;
-	order->counts->files++;
-	order->counts->content_bytes += size;
-	inode.where = dsfs_le64_of(where);
+	inode.nlink = dsfs_le32_of(dsfs_le32_get(inode.nlink) +
+				   dsfs_le32_get(records_inode(order->to, ordinal)->nlink));
 	return order_put(order, ordinal, &inode, err);
 }
 
+int order_finish(struct order *order, struct error *err)
+{
+	const void *file;
+	uint64_t to;
+	size_t length;
+	int r = reorder_fetch(&order->files, order_get, order, err);
+
+	if (r < 0)
+		return r;
+	while ((r = reorder_next(&order->files, &to, &file, &length, err)) > 0) {
+		r = order_add_file(order, to, file, err);
+		if (r < 0)
+			return r;
+	}
+	return r;
+}
+
+/* --- the scan --- */
+
+/* Counts it where the file will be put. */
 static int order_add_link(struct order *order, const struct scan_entry *entry, struct error *err)
 {
-	struct dsfs_inode *inode = records_inode(order->to, entry->ordinal);
+	int r = mapped_grow(&order->to->inodes, entry->ordinal * sizeof(struct dsfs_inode), err);
+	struct dsfs_inode *inode;
 
-	if (dsfs_le32_get(inode->nlink) == UINT32_MAX)
+	if (r < 0)
+		return r;
+	inode = records_inode(order->to, entry->ordinal);
+	if (dsfs_le32_get(inode->nlink) >= UINT32_MAX - 1)
 		return error_set(err, -EMLINK, "'%s' has too many names", entry->name);
 	inode->nlink = dsfs_le32_of(dsfs_le32_get(inode->nlink) + 1);
 	order->counts->links++;
@@ -167,7 +244,7 @@ static int order_entry(void *argument, const struct scan_directory *directory, c
 {
 	uint32_t mode = entry->attributes->mode;
 	struct order *order = argument;
-	const struct dsfs_inode *inode;
+	bool is_file = S_ISREG(mode);
 	int r;
 
 	r = batcher_add_name(order->names, directory->ordinal, entry, err);
@@ -175,11 +252,10 @@ static int order_entry(void *argument, const struct scan_directory *directory, c
 		return r;
 	if (entry->is_link)
 		return order_add_link(order, entry, err);
-	inode = records_inode(&order->from, entry->attributes->inode);
-	if (S_ISREG(mode))
-		return order_add_file(order, entry->ordinal, *inode, err);
-	order->counts->symlinks++;
-	return order_put(order, entry->ordinal, inode, err);
+	order->counts->files += is_file;
+	order->counts->symlinks += !is_file;
+	return reorder_ask(&order->files, entry->attributes->inode,
+			   entry->ordinal * ORDER_PLACES + (is_file ? ORDER_IS_FILE : 0), err);
 }
 
 struct scan_sink order_sink(struct order *order)

@@ -92,6 +92,7 @@ void tar_tree_close(struct tar_tree *tree)
 	mapped_close(&tree->inodes);
 	table_close(&tree->paths);
 	sorter_free(tree->sorter);
+	reorder_close(&tree->ordered);
 	spool_close(&tree->folders);
 	spool_close(&tree->awaited);
 	free(tree->path);
@@ -320,7 +321,7 @@ static bool tar_tree_is_same(const struct tar_tree *tree, const char *record, si
 }
 
 /* Moves on to the next record with another path: the first record of each path wins. */
-static int tar_tree_advance(struct tar_tree *tree, struct error *err)
+static int tar_tree_next_name(struct tar_tree *tree, struct error *err)
 {
 	struct tar_tree_tail tail;
 	const char *record;
@@ -345,24 +346,80 @@ static int tar_tree_advance(struct tar_tree *tree, struct error *err)
 	for (size_t i = 0; i < length; i++)
 		tree->name[i] = record[i] ? record[i] : '/';
 	tree->name[length] = 0;
-	tree->number = tar_tree_root(tree, tail.number);
+	tree->number = tail.number;
 	tree->is_link = tail.is_link;
 	return 0;
+}
+
+static int tar_tree_get(void *argument, uint64_t from, uint64_t to, const void **ret, size_t *ret_length,
+			struct error *err)
+{
+	const struct tar_tree *tree = argument;
+
+	(void)to;
+	(void)err;
+	*ret = tar_tree_inode(tree, tar_tree_root(tree, from));
+	*ret_length = sizeof(struct attributes);
+	return 0;
+}
+
+/* Names that are sorted jump about in the inodes, which may not fit in memory. */
+static int tar_tree_reorder(struct tar_tree *tree, struct error *err)
+{
+	uint64_t count = 0;
+	int r = reorder_open(&tree->ordered, tree->setup.temp, err);
+
+	if (r == 0)
+		r = sorter_rewind(tree->sorter, err);
+	if (r == 0)
+		r = tar_tree_next_name(tree, err);
+	while (r == 0 && tree->name) {
+		r = reorder_ask(&tree->ordered, tree->number, count++, err);
+		if (r == 0)
+			r = tar_tree_next_name(tree, err);
+		if (r == 0)
+			r = interrupt_check(err);
+	}
+	if (r == 0)
+		r = reorder_fetch(&tree->ordered, tar_tree_get, tree, err);
+	return r < 0 ? r : sorter_rewind(tree->sorter, err);
+}
+
+/* The next name, with its inode. */
+static int tar_tree_advance(struct tar_tree *tree, struct error *err)
+{
+	const void *inode;
+	uint64_t place;
+	size_t length;
+	int r = tar_tree_next_name(tree, err);
+
+	if (r < 0 || !tree->name)
+		return r;
+	r = reorder_next(&tree->ordered, &place, &inode, &length, err);
+	if (r <= 0)
+		return r < 0 ? r : error_set(err, -EINVAL, "the archive has more names than before");
+	memcpy(&tree->inode, inode, sizeof(tree->inode));
+	return 0;
+}
+
+static int tar_tree_push_folder(struct tar_tree *tree, const struct attributes *inode, struct error *err)
+{
+	return spool_push(&tree->folders, inode, sizeof(*inode), NULL, 0, err);
 }
 
 /* The root is a folder like any other; if an archive contains it, its record sorts first. */
 int tar_tree_sort(struct tar_tree *tree, struct error *err)
 {
-	uint64_t root = TAR_TREE_IMPLIED;
-	int r = sorter_rewind(tree->sorter, err);
+	struct attributes root = *tar_tree_inode(tree, TAR_TREE_IMPLIED);
+	int r = tar_tree_reorder(tree, err);
 
 	if (r == 0)
 		r = tar_tree_advance(tree, err);
 	if (r == 0 && tree->name && !*tree->name) {
-		root = tree->number;
+		root = tree->inode;
 		r = tar_tree_advance(tree, err);
 	}
-	return r < 0 ? r : spool_push(&tree->folders, &root, sizeof(root), NULL, 0, err);
+	return r < 0 ? r : tar_tree_push_folder(tree, &root, err);
 }
 
 /* The file that has not come is named where a link gave it its number. */
@@ -375,7 +432,7 @@ static int tar_tree_lost_link(struct tar_tree *tree, struct error *err)
 
 	while ((r = spool_pop(&tree->awaited, &record, &length, err)) > 0) {
 		memcpy(&number, record, sizeof(number));
-		if (number == tree->number)
+		if (number == tree->inode.inode)
 			return error_set(err, -ENOENT, "'%s' is a hard link to '%s', a file that the archive does not "
 					 "have", tree->name, (const char *)record + sizeof(number));
 	}
@@ -394,15 +451,14 @@ static int tar_tree_check_link(struct tar_tree *tree, uint32_t mode, struct erro
 
 static int tar_tree_fill_listing(struct tar_tree *tree, struct listing *listing, struct error *err)
 {
-	const struct attributes *inode;
+	const struct attributes *inode = &tree->inode;
 	const char *name;
 	int r = 0;
 
 	while (r == 0 && (name = listing_name_in(tree->name, listing->dir->path, listing->dir->length))) {
-		inode = tar_tree_inode(tree, tree->number);
 		r = tar_tree_check_link(tree, inode->mode, err);
 		if (r == 0 && S_ISDIR(inode->mode))
-			r = spool_push(&tree->folders, &tree->number, sizeof(tree->number), NULL, 0, err);
+			r = tar_tree_push_folder(tree, inode, err);
 		if (r == 0)
 			r = sorter_add(listing->entries, name, strlen(name) + 1, inode, sizeof(*inode), err);
 		if (r == 0)
@@ -417,7 +473,6 @@ int tar_tree_directory(void *argument, const struct listing_context *context, co
 	struct tar_tree *tree = argument;
 	struct listing listing = { 0 };
 	const void *record;
-	uint64_t number;
 	size_t length;
 	int r;
 
@@ -426,8 +481,7 @@ int tar_tree_directory(void *argument, const struct listing_context *context, co
 		return error_set(err, -EINVAL, "the scan asks for a directory too many");
 	if (r < 0)
 		return r;
-	memcpy(&number, record, sizeof(number));
-	listing.self = *tar_tree_inode(tree, number);
+	memcpy(&listing.self, record, sizeof(listing.self));
 	listing.dir = dirfd_name(path);
 	r = listing.dir ? sorter_open(context->temp, context->budget, &listing.entries, err) :
 			  error_set(err, -ENOMEM, "out of memory");

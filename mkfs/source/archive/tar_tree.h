@@ -5,6 +5,7 @@
 #include "source/archive/tar_stream.h"
 #include "source/listing.h"
 #include "spill/mapped.h"
+#include "spill/reorder.h"
 #include "spill/spool.h"
 #include "spill/table.h"
 
@@ -27,10 +28,12 @@ struct tar_tree {
 	char *path, *link, *last; /* of this entry, its target, and of the entry before */
 	bool warned;           /* of absolute names */
 	/* the scan */
-	struct spool folders;  /* numbers of those to come */
+	struct reorder ordered; /* inodes of the names */
+	struct spool folders;  /* inodes of those to come */
 	char *name;            /* path of the next entry, NULL at the end */
 	size_t room;
-	uint64_t number;       /* its inode */
+	uint64_t number;       /* of its inode, or of one that stands for it */
+	struct attributes inode;
 	bool is_link;          /* by a hard link */
 };
 
