@@ -12,6 +12,7 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/interrupt.h"
+#include "base/transfer.h"
 #include "content/key.h"
 #include "image/block_sums.h"
 #include "image/codec.h"
@@ -119,19 +120,12 @@ static int reader_read_failed(const struct item *item, int fd, int code, const c
 
 static int reader_read(struct item *item, int fd, uint64_t from, uint64_t to, struct error *err)
 {
-	while (from < to) {
-		ssize_t n = pread(fd, item->content + (from - item->offset), to - from, (off_t)from);
+	ssize_t n = transfer_read_at(fd, item->content + (from - item->offset), to - from, from);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return reader_read_failed(item, fd, -errno, strerror(errno), err);
-		if (n == 0)
-			return reader_changed(item, err);
-		from += (uint64_t)n;
-		item->read_bytes += (uint64_t)n;
-	}
-	return 0;
+	if (n < 0)
+		return reader_read_failed(item, fd, -errno, strerror(errno), err);
+	item->read_bytes += (uint64_t)n;
+	return (uint64_t)n < to - from ? reader_changed(item, err) : 0;
 }
 
 /* Reads data and fills holes with zeros. *ret_empty: all of it is a hole, and nothing was filled in. Only ENXIO means

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/transfer.h"
 
 /* A file that never had a name leaves nothing behind, however we end. */
 static int temp_open_unnamed(int directory)
@@ -162,38 +163,14 @@ int temp_reserve(const struct temp *temp, int fd, uint64_t offset, uint64_t leng
 int temp_write(const struct temp *temp, int fd, uint64_t offset, const void *bytes, size_t length,
 	       struct error *err)
 {
-	const uint8_t *from = bytes;
-
-	while (length) {
-		ssize_t n = pwrite(fd, from, length, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return temp_failed(temp, n < 0 ? -errno : -EIO, err);
-		from += n;
-		offset += (uint64_t)n;
-		length -= (size_t)n;
-	}
-	return 0;
+	return transfer_write_at(fd, bytes, length, offset) < 0 ? temp_failed(temp, -errno, err) : 0;
 }
 
 int temp_read(const struct temp *temp, int fd, uint64_t offset, void *bytes, size_t length, struct error *err)
 {
-	uint8_t *to = bytes;
+	ssize_t n = transfer_read_at(fd, bytes, length, offset);
 
-	while (length) {
-		ssize_t n = pread(fd, to, length, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return temp_failed(temp, n < 0 ? -errno : -ENODATA, err);
-		to += n;
-		offset += (uint64_t)n;
-		length -= (size_t)n;
-	}
-	return 0;
+	return n < 0 ? temp_failed(temp, -errno, err) : (size_t)n < length ? temp_failed(temp, -ENODATA, err) : 0;
 }
 
 int temp_stream_open(struct temp_stream *stream, const struct temp *temp, struct error *err)

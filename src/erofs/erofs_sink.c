@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/transfer.h"
 #include "image/address.h"
 
 #define SINK_ROOM ((size_t)1 << 20)
@@ -33,19 +34,8 @@ void erofs_sink_close(struct erofs_sink *sink)
 
 int erofs_sink_flush(struct erofs_sink *sink, struct error *err)
 {
-	uint64_t to = sink->start + sink->at - sink->fill;
-	size_t done = 0;
-	ssize_t n;
-
-	while (done < sink->fill) {
-		n = pwrite(sink->fd, sink->buffer + done, sink->fill - done, (off_t)(to + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return error_set(err, n < 0 ? -errno : -EIO, "cannot write the image: %s",
-					 n < 0 ? strerror(errno) : "nothing was written");
-		done += (size_t)n;
-	}
+	if (transfer_write_at(sink->fd, sink->buffer, sink->fill, sink->start + sink->at - sink->fill) < 0)
+		return error_errno(err, "cannot write the image");
 	sink->fill = 0;
 	return 0;
 }

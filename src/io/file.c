@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/transfer.h"
 #include "io/full.h"
 
 #define ALIGNMENT   4096u
@@ -32,21 +33,14 @@ static bool is_aligned(uint64_t offset, const void *buffer, size_t length)
 
 static int file_pread(int fd, uint64_t offset, uint8_t *buffer, size_t length, struct error *err)
 {
-	size_t done = 0;
-	ssize_t n;
+	ssize_t n = transfer_read_at(fd, buffer, length, offset);
 
-	while (done < length) {
-		n = pread(fd, buffer + done, length - done, (off_t)(offset + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return error_errno(err, "read of %zu bytes at offset %" PRIu64, length, offset);
-		if (n == 0)
-			return error_set(err, -ENODATA,
-					 "read of %zu bytes at offset %" PRIu64 ": the volume ends after %zu of them",
-					 length, offset, done);
-		done += (size_t)n;
-	}
+	if (n < 0)
+		return error_errno(err, "read of %zu bytes at offset %" PRIu64, length, offset);
+	if ((size_t)n < length)
+		return error_set(err, -ENODATA,
+				 "read of %zu bytes at offset %" PRIu64 ": the volume ends after %zd of them", length,
+				 offset, n);
 	return 0;
 }
 
@@ -84,18 +78,7 @@ static int file_refuse_write(int fd, uint64_t offset, size_t length, struct erro
 
 static int file_pwrite(int fd, uint64_t offset, const uint8_t *buffer, size_t length, struct error *err)
 {
-	size_t done = 0;
-	ssize_t n;
-
-	while (done < length) {
-		n = pwrite(fd, buffer + done, length - done, (off_t)(offset + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return file_refuse_write(fd, offset, length, err);
-		done += (size_t)n;
-	}
-	return 0;
+	return transfer_write_at(fd, buffer, length, offset) < 0 ? file_refuse_write(fd, offset, length, err) : 0;
 }
 
 /* Direct I/O with any alignment: whole blocks around the wanted bytes go through an aligned buffer. */

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/json_read.h"
 #include "base/parse.h"
+#include "base/transfer.h"
 #include "datasetfs/control.h"
 #include "datasetfs/format.h"
 #include "image/version.h"
@@ -98,19 +99,17 @@ int mounted_place_open(const char *where, int *ret, struct error *err)
 static int mounted_place_read(int fd, const char *name, char **ret, size_t *ret_length, struct error *err)
 {
 	auto_free char *text = malloc(PLACE_TEXT);
-	size_t used = 0;
 	ssize_t n;
 
 	if (!text)
 		return error_set(err, -ENOMEM, "no memory to read '%s'", name);
-	while ((n = read(fd, text + used, PLACE_TEXT - used)) > 0)
-		used += (size_t)n;
+	n = transfer_read(fd, text, PLACE_TEXT);
 	if (n < 0)
 		return error_errno(err, "cannot read '%s'", name);
-	if (used == PLACE_TEXT)
+	if ((size_t)n == PLACE_TEXT)
 		return error_set(err, -EFBIG, "'%s' has at least %zu bytes", name, PLACE_TEXT);
 	*ret = take_ptr(&text);
-	*ret_length = used;
+	*ret_length = (size_t)n;
 	return 0;
 }
 

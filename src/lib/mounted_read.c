@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/transfer.h"
 #include "lib/arena.h"
 #include "lib/fifo.h"
 #include "lib/handle.h"
@@ -60,20 +61,10 @@ static int mounted_read_place(struct read_call *call, struct dsfs_read *read, ui
 
 static int64_t mounted_read_bytes(int fd, const struct dsfs_read *read, uint64_t size, struct error *err)
 {
-	uint8_t *buffer = read->buffer;
-	uint64_t done = 0;
-	ssize_t n;
+	ssize_t n = transfer_read_at(fd, read->buffer, size, read->offset);
 
-	while (done < size) {
-		n = pread(fd, buffer + done, size - done, (off_t)(read->offset + done));
-		if (n == 0)
-			break;
-		if (n < 0 && errno != EINTR)
-			return error_errno(err, "cannot read inode %" PRIu64 " through the mount at offset %" PRIu64,
-					   read->id, read->offset + done);
-		done += n > 0 ? (uint64_t)n : 0;
-	}
-	return (int64_t)done;
+	return n < 0 ? error_errno(err, "cannot read %" PRIu64 " bytes of inode %" PRIu64 " through the mount at offset "
+				   "%" PRIu64, size, read->id, read->offset) : n;
 }
 
 static int64_t mounted_read_open(struct read_call *call, struct dsfs_read *read, struct error *err)

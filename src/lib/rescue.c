@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/transfer.h"
 #include "datasetfs/control.h"
 #include "image/extent.h"
 #include "lib/beneath.h"
@@ -51,20 +52,11 @@ static int rescue_open(int mount, const struct direct *direct, uint64_t id, cons
 
 static int rescue_get(int fd, uint64_t offset, uint8_t *bytes, size_t size, struct error *err)
 {
-	size_t done = 0;
-	ssize_t n;
+	ssize_t n = transfer_read_at(fd, bytes, size, offset);
 
-	while (done < size) {
-		n = pread(fd, bytes + done, size - done, (off_t)(offset + done));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return error_errno(err, "read");
-		if (n == 0)
-			return error_set(err, -EIO, "the file ends at %" PRIu64, offset + done);
-		done += (size_t)n;
-	}
-	return 0;
+	if (n < 0)
+		return error_errno(err, "read");
+	return (size_t)n < size ? error_set(err, -EIO, "the file ends at %" PRIu64, offset + (uint64_t)n) : 0;
 }
 
 /* bytes: room for the chunk, which begins there in the file. */

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "base/cleanup.h"
+#include "base/transfer.h"
 #include "datasetfs/control.h"
 #include "lib/direct.h"
 #include "lib/link.h"
@@ -52,19 +53,6 @@ static int real_open_version(const struct table_file *file, const char *root)
 	return real_open_at(file, root, folder);
 }
 
-static bool real_write(int fd, const uint8_t *bytes, size_t size)
-{
-	while (size) {
-		ssize_t n = write(fd, bytes, size);
-
-		if (n <= 0)
-			return false;
-		bytes += n;
-		size -= (size_t)n;
-	}
-	return true;
-}
-
 /* The mount is gone, or this process may not use it any more: the contents in a file of memory. */
 static int real_open_memory(struct table_file *file)
 {
@@ -72,7 +60,7 @@ static int real_open_memory(struct table_file *file)
 	auto_close int fd = contents ? memfd_create("datasetfs", MFD_CLOEXEC | MFD_ALLOW_SEALING) : -1;
 	char path[32];
 
-	if (fd < 0 || !real_write(fd, contents, file->size) ||
+	if (fd < 0 || transfer_write(fd, contents, file->size) < 0 ||
 	    next()->fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
 		return -1;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/transfer.h"
 #include "datasetfs/format.h"
 #include "image/xattr.h"
 #include "source/archive/tar_input.h"
@@ -76,19 +77,7 @@ void tar_decode_prepare(void)
 /* A write fails only if the packer is gone. */
 static int tar_decode_write(int fd, const void *bytes, size_t length, struct error *err)
 {
-	const uint8_t *next = bytes;
-
-	while (length) {
-		ssize_t n = write(fd, next, length);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return error_errno(err, "cannot write to the packer");
-		next += n;
-		length -= (size_t)n;
-	}
-	return 0;
+	return transfer_write(fd, bytes, length) < 0 ? error_errno(err, "cannot write to the packer") : 0;
 }
 
 static int tar_decode_flush(struct tar_decode *decode, struct error *err)

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/transfer.h"
 #include "source/archive/tar_unpack.h"
 
 #define TAR_ZIP_BUFFER  (128u << 10)
@@ -37,29 +38,6 @@ uint64_t tar_zip_file_size(int fd)
 	return end > 0 && lseek(fd, at, SEEK_SET) == at ? (uint64_t)end : 0;
 }
 
-static ssize_t tar_zip_read_some(int fd, void *to, size_t room)
-{
-	ssize_t n;
-
-	do
-		n = read(fd, to, room);
-	while (n < 0 && errno == EINTR);
-	return n;
-}
-
-static bool tar_zip_write(int fd, const uint8_t *bytes, size_t length)
-{
-	while (length) {
-		ssize_t n = write(fd, bytes, length);
-
-		if (n < 0 && errno != EINTR)
-			return false;
-		bytes += n > 0 ? n : 0;
-		length -= n > 0 ? (size_t)n : 0;
-	}
-	return true;
-}
-
 static const char *tar_zip_spool_reason(int code)
 {
 	if (code == ENOSPC)
@@ -75,12 +53,12 @@ int64_t tar_zip_spool(int from, const uint8_t *head, int to, const char **reason
 	uint8_t *buffer = malloc(TAR_ZIP_BUFFER);
 	int64_t size = TAR_ZIP_LOOK;
 	ssize_t n = 1;
-	bool kept = buffer && lseek(to, 0, SEEK_SET) == 0 && tar_zip_write(to, head, TAR_ZIP_LOOK);
+	bool kept = buffer && lseek(to, 0, SEEK_SET) == 0 && transfer_write(to, head, TAR_ZIP_LOOK) == 0;
 
 	while (kept && n > 0) {
-		n = tar_zip_read_some(from, buffer, TAR_ZIP_BUFFER);
+		n = transfer_read(from, buffer, TAR_ZIP_BUFFER);
 		size += n > 0 ? n : 0;
-		kept = n <= 0 || tar_zip_write(to, buffer, (size_t)n);
+		kept = n <= 0 || transfer_write(to, buffer, (size_t)n) == 0;
 	}
 	if (n < 0)
 		*reason = strerror(errno);
@@ -104,18 +82,10 @@ static uint64_t tar_zip_number(const uint8_t *bytes, size_t length)
 
 static int64_t tar_zip_read_at(struct tar_zip *zip, uint64_t at, void *to, size_t room)
 {
-	uint8_t *next = to;
-	size_t done = 0;
-	ssize_t n = 1;
-
 	if (at > zip->size || lseek(zip->fd, (off_t)(zip->base + at), SEEK_SET) < 0)
 		return -1;
 	room = zip->size - at < room ? (size_t)(zip->size - at) : room;
-	while (done < room && n > 0) {
-		n = tar_zip_read_some(zip->fd, next + done, room - done);
-		done += n > 0 ? (size_t)n : 0;
-	}
-	return n < 0 ? n : (int64_t)done;
+	return transfer_read(zip->fd, to, room);
 }
 
 /* The directory has to lie in front of its end, and what it says of itself has to lead to where it is. */
