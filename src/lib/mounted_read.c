@@ -63,8 +63,10 @@ static int64_t mounted_read_bytes(int fd, const struct dsfs_read *read, uint64_t
 {
 	ssize_t n = transfer_read_at(fd, read->buffer, size, read->offset);
 
-	return n < 0 ? error_errno(err, "cannot read %" PRIu64 " bytes of inode %" PRIu64 " through the mount at offset "
-				   "%" PRIu64, size, read->id, read->offset) : n;
+	if (n < 0)
+		return error_errno(err, "cannot read inode %" PRIu64 " through the mount at offset %" PRIu64, read->id,
+				   read->offset);
+	return n;
 }
 
 static int64_t mounted_read_open(struct read_call *call, struct dsfs_read *read, struct error *err)

@@ -8,33 +8,6 @@ import sys
 sys.path.insert(0, sys.argv[4])
 import exposition  # noqa: E402
 
-# Family → the field of stats.json; a prefix of it where a number is one of several.
-EQUAL = {
-    "workers": "workers", "buffer_limit_bytes": "buffer_budget", "switches_total": "switches",
-    "version_loads_total": "loads", "request_errors_total": "errors", "interrupted_reads_total": "interrupted",
-    "served_files_total": "files_served", "served_bytes_total": "bytes_served",
-    "stored_bytes_total": "bytes_stored", "read_failures_total": "read_failures",
-    "checksum_failures_total": "checksum_failures", "device_reads_total": "device_reads",
-    "device_read_bytes_total": "device_bytes", "device_read_errors_total": "device_errors",
-    "device_read_retries_total": "retries", "chunk_cache_hits_total": "cache_hits",
-    "block_checksum_reads_total": "block_checksum_reads", "block_checksum_hits_total": "block_checksum_hits",
-    "block_checksum_fallbacks_total": "block_checksum_fallbacks", "readahead_files_total": "ahead_files",
-    "readahead_bytes_total": "ahead_bytes", "readahead_device_reads_total": "ahead_device_reads",
-    "readahead_stored_files_total": "ahead_stored", "readahead_served_reads_total": "ahead_served",
-    "readahead_dropped_files_total": "ahead_dropped", "readahead_failures_total": "ahead_failures",
-    "prefetch_announced_files_total": "prefetch_announced", "prefetch_files_total": "prefetch_files",
-    "prefetch_bytes_total": "prefetch_bytes", "prefetch_device_reads_total": "prefetch_reads",
-    "prefetch_stored_files_total": "prefetch_stored", "prefetch_served_reads_total": "prefetch_served",
-    "prefetch_dropped_files_total": "prefetch_dropped", "prefetch_failures_total": "prefetch_failures",
-    "stall_start_time_seconds": "stalled_since", "stalls_total": "stalls",
-    "last_read_failure_time_seconds": "last_failure", "last_error_time_seconds": "last_error",
-    "version_outdated_end_time_seconds": "outdated_until",
-    "longest_stall_seconds": "longest_stall_seconds", "damaged_places": "damaged", "clients": "clients",
-    "client_versions_opened_total": "client_opened", "client_refusals_total": "client_refused",
-    "client_drops_total": "client_dropped", "client_files_total": "client_files", "client_bytes_total": "client_bytes",
-    "client_checksum_failures_total": "client_checksum_failures", "client_device_errors_total": "client_device_errors",
-    "client_read_failures_total": "client_read_failures",
-}
 MEMBER = {"member_reads_total": "reads", "member_read_bytes_total": "bytes", "member_read_errors_total": "errors",
           "member_reads_in_flight": "in_flight"}
 HISTOGRAMS = {"read_duration_seconds": "read_latency_us", "device_read_duration_seconds": "device_latency_us"}
@@ -43,6 +16,15 @@ OTHER = {"version_info", "version_files", "version_bytes", "version_outdated", "
          "cpu_seconds_total", "open_versions", "lookups", "index_bytes", "block_checksum_bytes", "switch_pending",
          "requests_in_flight", "requests_total"}
 OF_MEMBERS = {"member_info", "member_state", "member_latency_seconds", "protected_ratio", "one_copy_ratio", "degraded"}
+
+
+def listed_fields(page):
+    """Family → the field of stats.json that the manual page names beside it."""
+    table = re.search(r"^\.I MNT/\.datasetfs/metrics$.*?^\.TE$", page, re.M | re.S)[0]
+    rows = re.findall(r"^([a-z_]+)\t([a-z_]+)$", table, re.M)
+    if len(rows) < 40:
+        sys.exit(f"fail: only {len(rows)} rows of the manual page name a field")
+    return dict(rows), set(re.findall(r"[a-z_]+", table))
 
 
 def equal(what, found, expected):
@@ -110,13 +92,16 @@ def main():
     metrics, page = exposition.load(sys.argv[1]), open(sys.argv[3]).read()
     with open(sys.argv[2]) as file:
         stats = json.load(file)
-    families = set(EQUAL) | set(HISTOGRAMS) | OTHER
+    fields, words = listed_fields(page)
+    for family in OTHER | set(MEMBER) | OF_MEMBERS | set(HISTOGRAMS):
+        fields.pop(family, None)
+    families = set(fields) | set(HISTOGRAMS) | OTHER
     if stats["members"]:
         families |= set(MEMBER) | OF_MEMBERS
     found = {name.removeprefix("datasetfs_") for name in metrics.families}
     if found != families:
         sys.exit(f"fail: families: unknown {found - families}, missing {families - found}")
-    for family, field in EQUAL.items():
+    for family, field in fields.items():
         equal(family, float(metrics.value(f"datasetfs_{family}")), stats[field])
     for family, field in HISTOGRAMS.items():
         check_histogram(metrics, family, stats[field])
@@ -124,8 +109,6 @@ def main():
     if stats["members"]:
         check_members(metrics, stats["members"])
         check_protection(metrics, stats["protection"])
-    listed = re.search(r"^\.I MNT/\.datasetfs/metrics$.*?^\.TE$", page, re.M | re.S)[0]
-    words = set(re.findall(r"[a-z_]+", listed))
     if families - words:
         sys.exit(f"fail: the manual page does not list {', '.join(sorted(families - words))}")
 

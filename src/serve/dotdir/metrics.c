@@ -10,17 +10,16 @@
 #include "base/format.h"
 #include "base/label.h"
 #include "image/block_sums.h"
-#include "serve/clients/clients.h"
 #include "serve/control/stale.h"
 #include "serve/control/watchdog.h"
-#include "serve/damage.h"
 #include "serve/dotdir/protection.h"
+#include "serve/dotdir/series.h"
 #include "serve/dotdir/stats.h"
 #include "serve/worker/counters.h"
 
 /* ---- the format ---- */
 
-/* help: without a backslash, a quote or a newline, which would have to be escaped. */
+/* help: as in struct series. */
 static void metrics_family(FILE *out, const char *name, const char *type, const char *help)
 {
 	fprintf(out, "# HELP datasetfs_%s %s\n# TYPE datasetfs_%s %s\n", name, help, name, type);
@@ -94,14 +93,10 @@ static void metrics_open_versions(struct serve *serve, FILE *out)
 		       sums_bytes);
 }
 
-static void metrics_switches(struct serve *serve, FILE *out)
+static void metrics_switch_pending(struct serve *serve, FILE *out)
 {
 	bool is_announced = serve_current(serve) == atomic_load(&serve->generations.announced);
 
-	metrics_number(out, "switches_total", "counter", "Switches to another version.",
-		       atomic_load(&serve->switches));
-	metrics_number(out, "version_loads_total", "counter", "Versions loaded, failed attempts included.",
-		       atomic_load(&serve->loads));
 	metrics_number(out, "switch_pending", "gauge",
 		       "1 while a switch is not done yet, or with follow= while the volume's current version cannot be "
 		       "told or opened.",
@@ -119,121 +114,38 @@ static void metrics_outdated(struct serve *serve, FILE *out)
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
 		fprintf(out, "datasetfs_version_outdated{reason=\"%s\"} %d\n", reasons[i],
 			word && !strcmp(word, reasons[i]));
-	metrics_number(out, "version_outdated_end_time_seconds", "gauge",
-		       "When the mount last left a version that was not on the volume any more, in seconds since 1970; "
-		       "0: it never did.", atomic_load(&serve->outdated_until));
 }
 
 /* ---- counters ---- */
 
 static void metrics_requests(const struct serve *serve, FILE *out)
 {
-	/* Reads the ended requests first, so that the difference cannot become negative. */
-	uint64_t ended = stats_sum(serve, offsetof(struct counters, ended));
-	uint64_t begun = stats_sum(serve, offsetof(struct counters, begun)), n;
+	uint64_t n;
 
-	metrics_number(out, "requests_in_flight", "gauge",
-		       "Requests that are not answered, or whose memory the device still has.", begun - ended);
 	metrics_family(out, "requests_total", "counter", "Requests of the kernel, by FUSE operation.");
 	for (uint32_t i = 0; i <= WIRE_OPCODES; i++) {
-		n = stats_sum(serve, offsetof(struct counters, requests) + i * sizeof(counter64));
+		n = series_sum(serve, offsetof(struct counters, requests) + i * sizeof(counter64));
 		if (n)
 			fprintf(out, "datasetfs_requests_total{operation=\"%s\"} %" PRIu64 "\n", wire_opcode_name(i),
 				n);
 	}
 }
 
-struct metrics_counter {
-	const char *name, *help;
-	uint64_t (*get)(const struct serve *serve, size_t offset);
-	size_t offset;
-};
-
-#define METRICS_SUM(FIELD)    stats_sum, offsetof(struct counters, FIELD)
-#define METRICS_AHEAD(FIELD)  stats_ahead, offsetof(struct counters, FIELD)
-#define METRICS_WISHES(FIELD) stats_wishes, offsetof(struct counters, FIELD)
-
-static const struct metrics_counter metrics_counters[] = {
-	{ "request_errors_total", "Replies with an error that is none of a program's ordinary ones.",
-	  METRICS_SUM(errors) },
-	{ "interrupted_reads_total", "Reads answered early because their process was killed.",
-	  METRICS_SUM(interrupted) },
-	{ "served_files_total", "Beginnings of files that went to the kernel, by a READ or ahead into the page cache.",
-	  METRICS_SUM(files_served) },
-	{ "served_bytes_total", "File contents returned to the kernel.", METRICS_SUM(bytes_served) },
-	{ "stored_bytes_total", "File contents put into the page cache ahead, for which no READ comes.",
-	  METRICS_SUM(bytes_stored) },
-	{ "read_failures_total", "Reads answered with EIO, also at the deadline.", METRICS_SUM(read.failures) },
-	{ "checksum_failures_total", "Content that did not match its checksum, also if a second read was right.",
-	  METRICS_SUM(read.checksum_failures) },
-	{ "device_reads_total", "Reads of the volume.", METRICS_SUM(read.device_reads) },
-	{ "device_read_bytes_total", "Bytes read from the volume.", METRICS_SUM(read.device_bytes) },
-	{ "device_read_errors_total", "Reads of the volume that failed or came back short, retries included.",
-	  METRICS_SUM(read.device_errors) },
-	{ "device_read_retries_total", "Reads of the volume that were repeated.", METRICS_SUM(read.retries) },
-	{ "chunk_cache_hits_total", "Chunks found in the cache of verified chunks.", METRICS_SUM(read.cache_hits) },
-	{ "block_checksum_reads_total", "Pages of block checksums read; device_reads_total counts them too.",
-	  METRICS_SUM(read.block_sums_reads) },
-	{ "block_checksum_hits_total", "Pages of block checksums found in their cache.",
-	  METRICS_SUM(read.block_sums_hits) },
-	{ "block_checksum_fallbacks_total", "Reads that fell back from block checksums to whole chunks.",
-	  METRICS_SUM(read.block_sums_failures) },
-	{ "readahead_files_total", "Files read ahead of readers.", METRICS_AHEAD(ahead_files) },
-	{ "readahead_bytes_total", "Contents of files read ahead.", METRICS_AHEAD(ahead_bytes) },
-	{ "readahead_device_reads_total", "Reads of the volume ahead of readers; device_reads_total counts them too.",
-	  METRICS_AHEAD(read.device_reads) },
-	{ "readahead_stored_files_total", "Files read ahead that were put into the page cache.",
-	  METRICS_AHEAD(ahead_stored) },
-	{ "readahead_served_reads_total", "Reads answered with what was read ahead.", METRICS_SUM(ahead_served) },
-	{ "readahead_dropped_files_total", "Files read ahead that were kept and nobody asked for.",
-	  METRICS_AHEAD(ahead_dropped) },
-	{ "readahead_failures_total", "Reads ahead that failed; the files' own reads report what is wrong.",
-	  METRICS_AHEAD(ahead_failures) },
-	{ "prefetch_announced_files_total", "Files that programs announced and that were taken.",
-	  METRICS_SUM(prefetch_announced) },
-	{ "prefetch_files_total", "Announced files that were read.", METRICS_WISHES(ahead_files) },
-	{ "prefetch_bytes_total", "Contents of announced files that were read.", METRICS_WISHES(ahead_bytes) },
-	{ "prefetch_device_reads_total", "Reads of the volume for announced files; device_reads_total counts them too.",
-	  METRICS_WISHES(read.device_reads) },
-	{ "prefetch_stored_files_total", "Announced files that were put into the page cache.",
-	  METRICS_WISHES(ahead_stored) },
-	{ "prefetch_served_reads_total", "Reads answered with announced files.", METRICS_SUM(prefetch_served) },
-	{ "prefetch_dropped_files_total", "Announced files that were dropped before anybody read them.",
-	  METRICS_WISHES(ahead_dropped) },
-	{ "prefetch_failures_total", "Reads of announced files that failed; the files' own reads report what is wrong.",
-	  METRICS_WISHES(ahead_failures) },
-};
-
-static void metrics_last(const struct serve *serve, FILE *out)
+static void metrics_series(const struct serve *serve, FILE *out)
 {
-	metrics_number(out, "last_read_failure_time_seconds", "gauge",
-		       "When a read last failed for good, also past the mount, in seconds since 1970; 0: none did.",
-		       stats_last_failure(serve));
-	metrics_number(out, "last_error_time_seconds", "gauge",
-		       "When a read of the volume last failed or a checksum did not match, also past the mount, in "
-		       "seconds since 1970; 0: never.",
-		       stats_last_error(serve));
-}
-
-static void metrics_simple(const struct serve *serve, FILE *out)
-{
-	const struct metrics_counter *counter;
-
-	for (size_t i = 0; i < sizeof(metrics_counters) / sizeof(*metrics_counters); i++) {
-		counter = &metrics_counters[i];
-		metrics_number(out, counter->name, "counter", counter->help, counter->get(serve, counter->offset));
-	}
+	for (const struct series *series = series_list; series->key; series++)
+		metrics_number(out, series->family, series->type, series->help, series->get(serve, series->offset));
 }
 
 /* offset: of a struct counter_times. All bounds but the last two are below a second, so none of them is a whole number:
  * the two formats of Prometheus would write a whole number differently. */
 static void metrics_histogram(const struct serve *serve, FILE *out, const char *name, const char *help, size_t offset)
 {
-	uint64_t sum = stats_sum(serve, offset + offsetof(struct counter_times, sum)), total = 0;
+	uint64_t sum = series_sum(serve, offset + offsetof(struct counter_times, sum)), total = 0;
 
 	metrics_family(out, name, "histogram", help);
 	for (unsigned i = 0; i < COUNTER_BUCKETS; i++) {
-		total += stats_sum(serve, offset + offsetof(struct counter_times, buckets) + i * sizeof(counter64));
+		total += series_sum(serve, offset + offsetof(struct counter_times, buckets) + i * sizeof(counter64));
 		if (i < COUNTER_BUCKETS - 1)
 			fprintf(out, "datasetfs_%s_bucket{le=\"%.6f\"} %" PRIu64 "\n", name, (double)(1u << i) / 1e6,
 				total);
@@ -241,20 +153,6 @@ static void metrics_histogram(const struct serve *serve, FILE *out, const char *
 	fprintf(out, "datasetfs_%s_bucket{le=\"+Inf\"} %" PRIu64 "\n", name, total);
 	fprintf(out, "datasetfs_%s_sum %" PRIu64 ".%09" PRIu64 "\n", name, sum / 1000000000, sum % 1000000000);
 	fprintf(out, "datasetfs_%s_count %" PRIu64 "\n", name, total);
-}
-
-static void metrics_stalls(const struct serve *serve, FILE *out)
-{
-	struct watchdog_stalls stalls = watchdog_stalls(serve->watchdog);
-
-	metrics_number(out, "stall_start_time_seconds", "gauge",
-		       "Since when reads have been waiting for the device, in seconds since 1970; 0: none waits.",
-		       stalls.since);
-	metrics_number(out, "stalls_total", "counter", "Times that reads waited for the device for over a second.",
-		       stalls.count);
-	metrics_real(out, "longest_stall_seconds", "gauge", "The longest such time.", stalls.longest);
-	metrics_number(out, "damaged_places", "gauge", "Places that .datasetfs/damage lists.",
-		       damage_count(serve->damage));
 }
 
 /* ---- members ---- */
@@ -344,55 +242,20 @@ static void metrics_members(struct serve *serve, FILE *out)
 	metrics_protection(serve, out);
 }
 
-/* ---- programs that read past the mount ---- */
-
-static void metrics_clients(const struct serve *serve, FILE *out)
-{
-	static const struct {
-		const char *name, *help;
-		enum handover_count count;
-	} reported[] = {
-		{ "client_files_total", "Files that programs read past the mount, as they report it.",
-		  HANDOVER_FILES },
-		{ "client_bytes_total", "Contents that programs read past the mount, as they report it.",
-		  HANDOVER_BYTES },
-		{ "client_checksum_failures_total", "Checksum failures that programs met past the mount.",
-		  HANDOVER_CHECKSUM_FAILURES },
-		{ "client_device_errors_total", "Reads of the volume past the mount that failed.",
-		  HANDOVER_DEVICE_ERRORS },
-		{ "client_read_failures_total", "Reads past the mount that failed for good.",
-		  HANDOVER_READ_FAILURES },
-	};
-	const struct clients_counters *counters = clients_counters(serve->clients);
-
-	metrics_number(out, "clients", "gauge", "Programs that read past the mount, connected now.",
-		       atomic_load(&counters->connected));
-	metrics_number(out, "client_versions_opened_total", "counter", "Versions that were handed to such programs.",
-		       atomic_load(&counters->opened));
-	metrics_number(out, "client_refusals_total", "counter", "Connections of such programs that were refused.",
-		       atomic_load(&counters->refused));
-	metrics_number(out, "client_drops_total", "counter", "Connections of such programs that broke the rules.",
-		       atomic_load(&counters->dropped));
-	for (size_t i = 0; i < sizeof(reported) / sizeof(*reported); i++)
-		metrics_number(out, reported[i].name, "counter", reported[i].help,
-			       atomic_load(&counters->reported[reported[i].count]));
-}
-
 void metrics_write(struct serve *serve, FILE *out)
 {
 	metrics_version(serve, out);
 	metrics_daemon(serve, out);
 	metrics_open_versions(serve, out);
-	metrics_switches(serve, out);
+	metrics_switch_pending(serve, out);
 	metrics_outdated(serve, out);
 	metrics_requests(serve, out);
-	metrics_simple(serve, out);
-	metrics_last(serve, out);
+	metrics_series(serve, out);
 	metrics_histogram(serve, out, "read_duration_seconds", "Time from the arrival of a READ to its reply.",
 			  offsetof(struct counters, read_latency));
 	metrics_histogram(serve, out, "device_read_duration_seconds", "Time that a read of the volume took.",
 			  offsetof(struct counters, read.device_latency));
-	metrics_stalls(serve, out);
+	metrics_real(out, "longest_stall_seconds", "gauge", "The longest time that reads waited for the device.",
+		     watchdog_stalls(serve->watchdog).longest);
 	metrics_members(serve, out);
-	metrics_clients(serve, out);
 }

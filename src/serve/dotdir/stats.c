@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Adds up the counters of the workers and writes them as JSON (the fields are in datasetfs/control.h). */
+/* Writes the numbers of series.c and what else is known as JSON (the fields are in datasetfs/control.h). */
 #include "serve/dotdir/stats.h"
 
 #include <stdio.h>
@@ -9,92 +9,13 @@
 #include "base/format.h"
 #include "base/json.h"
 #include "image/block_sums.h"
-#include "serve/ahead/ahead.h"
-#include "serve/ahead/wishes.h"
 #include "serve/clients/clients.h"
 #include "serve/control/stale.h"
 #include "serve/control/watchdog.h"
-#include "serve/damage.h"
 #include "serve/dotdir/protection.h"
-#include "serve/request/standby.h"
+#include "serve/dotdir/series.h"
 #include "serve/serve.h"
 #include "serve/worker/counters.h"
-#include "serve/worker/worker.h"
-
-/* offset: of the counter in struct counters. */
-static uint64_t stats_get(const struct counters *counters, size_t offset)
-{
-	const void *counter = (const char *)counters + offset;
-
-	return atomic_load_explicit((const counter64 *)counter, memory_order_relaxed);
-}
-
-uint64_t stats_ahead(const struct serve *serve, size_t offset)
-{
-	return serve->ahead ? stats_get(fetcher_counters(ahead_fetcher(serve->ahead)), offset) : 0;
-}
-
-uint64_t stats_wishes(const struct serve *serve, size_t offset)
-{
-	return serve->wishes ? stats_get(fetcher_counters(wishes_fetcher(serve->wishes)), offset) : 0;
-}
-
-#define STATS_OTHERS 4u /* threads that count, beside the workers */
-
-/* The counter of each thread in turn; 0 where there is no such thread. */
-static uint64_t stats_of(const struct serve *serve, unsigned i, size_t offset)
-{
-	const struct counters *standby;
-
-	switch (i) {
-	case 0:
-		return stats_get(watchdog_counters(serve->watchdog), offset);
-	case 1:
-		return stats_ahead(serve, offset);
-	case 2:
-		return stats_wishes(serve, offset);
-	case 3:
-		standby = standby_counters(serve->standby);
-		return standby ? stats_get(standby, offset) : 0;
-	default:
-		return stats_get(&serve->workers[i - STATS_OTHERS]->counters, offset);
-	}
-}
-
-uint64_t stats_sum(const struct serve *serve, size_t offset)
-{
-	uint64_t sum = 0;
-
-	for (unsigned i = 0; i < STATS_OTHERS + serve->worker_count; i++)
-		sum += stats_of(serve, i, offset);
-	return sum;
-}
-
-static uint64_t stats_later(uint64_t a, uint64_t b)
-{
-	return a > b ? a : b;
-}
-
-static uint64_t stats_latest(const struct serve *serve, size_t offset)
-{
-	uint64_t latest = 0;
-
-	for (unsigned i = 0; i < STATS_OTHERS + serve->worker_count; i++)
-		latest = stats_later(latest, stats_of(serve, i, offset));
-	return latest;
-}
-
-uint64_t stats_last_failure(const struct serve *serve)
-{
-	return stats_later(stats_latest(serve, offsetof(struct counters, read.failed_at)),
-			   atomic_load(&clients_counters(serve->clients)->failed_at));
-}
-
-uint64_t stats_last_error(const struct serve *serve)
-{
-	return stats_later(stats_latest(serve, offsetof(struct counters, read.error_at)),
-			   atomic_load(&clients_counters(serve->clients)->error_at));
-}
 
 static void stats_requests(const struct serve *serve, struct json *json)
 {
@@ -102,7 +23,7 @@ static void stats_requests(const struct serve *serve, struct json *json)
 
 	json_begin_object(json, DSFS_CONTROL_REQUESTS);
 	for (uint32_t i = 0; i <= WIRE_OPCODES; i++) {
-		n = stats_sum(serve, offsetof(struct counters, requests) + i * sizeof(counter64));
+		n = series_sum(serve, offsetof(struct counters, requests) + i * sizeof(counter64));
 		total += n;
 		if (n)
 			json_number(json, wire_opcode_name(i), n);
@@ -115,66 +36,14 @@ static void stats_buckets(const struct serve *serve, struct json *json, const ch
 {
 	json_begin_array(json, key);
 	for (size_t i = 0; i < DSFS_CONTROL_LATENCY_BUCKETS; i++)
-		json_number(json, NULL, stats_sum(serve, offset + i * sizeof(counter64)));
+		json_number(json, NULL, series_sum(serve, offset + i * sizeof(counter64)));
 	json_end_array(json);
 }
 
-static void stats_counters(const struct serve *serve, struct json *json)
+static void stats_series(const struct serve *serve, struct json *json)
 {
-	static const struct {
-		const char *key;
-		size_t offset;
-	} counters[] = {
-		{ DSFS_CONTROL_ERRORS, offsetof(struct counters, errors) },
-		{ DSFS_CONTROL_INTERRUPTED, offsetof(struct counters, interrupted) },
-		{ DSFS_CONTROL_BYTES_SERVED, offsetof(struct counters, bytes_served) },
-		{ DSFS_CONTROL_FILES_SERVED, offsetof(struct counters, files_served) },
-		{ DSFS_CONTROL_BYTES_STORED, offsetof(struct counters, bytes_stored) },
-		{ DSFS_CONTROL_DEVICE_READS, offsetof(struct counters, read.device_reads) },
-		{ DSFS_CONTROL_DEVICE_BYTES, offsetof(struct counters, read.device_bytes) },
-		{ DSFS_CONTROL_DEVICE_ERRORS, offsetof(struct counters, read.device_errors) },
-		{ DSFS_CONTROL_CHECKSUM_FAILURE, offsetof(struct counters, read.checksum_failures) },
-		{ DSFS_CONTROL_RETRIES, offsetof(struct counters, read.retries) },
-		{ DSFS_CONTROL_READ_FAILURES, offsetof(struct counters, read.failures) },
-		{ DSFS_CONTROL_CACHE_HITS, offsetof(struct counters, read.cache_hits) },
-		{ DSFS_CONTROL_SUMS_READS, offsetof(struct counters, read.block_sums_reads) },
-		{ DSFS_CONTROL_SUMS_HITS, offsetof(struct counters, read.block_sums_hits) },
-		{ DSFS_CONTROL_SUMS_FALLBACKS, offsetof(struct counters, read.block_sums_failures) },
-	};
-
-	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
-		json_number(json, counters[i].key, stats_sum(serve, counters[i].offset));
-	json_number(json, DSFS_CONTROL_LAST_FAILURE, stats_last_failure(serve));
-	json_number(json, DSFS_CONTROL_LAST_ERROR, stats_last_error(serve));
-}
-
-/* What the two threads did that read ahead, and what became of it. */
-static void stats_reads_ahead(const struct serve *serve, struct json *json)
-{
-	static const struct {
-		const char *key;
-		uint64_t (*get)(const struct serve *serve, size_t offset);
-		size_t offset;
-	} counters[] = {
-		{ DSFS_CONTROL_AHEAD_FILES, stats_ahead, offsetof(struct counters, ahead_files) },
-		{ DSFS_CONTROL_AHEAD_BYTES, stats_ahead, offsetof(struct counters, ahead_bytes) },
-		{ DSFS_CONTROL_AHEAD_STORED, stats_ahead, offsetof(struct counters, ahead_stored) },
-		{ DSFS_CONTROL_AHEAD_SERVED, stats_sum, offsetof(struct counters, ahead_served) },
-		{ DSFS_CONTROL_AHEAD_DROPPED, stats_ahead, offsetof(struct counters, ahead_dropped) },
-		{ DSFS_CONTROL_AHEAD_FAILURES, stats_ahead, offsetof(struct counters, ahead_failures) },
-		{ DSFS_CONTROL_AHEAD_READS, stats_ahead, offsetof(struct counters, read.device_reads) },
-		{ DSFS_CONTROL_PREFETCH_ANNOUNCED, stats_sum, offsetof(struct counters, prefetch_announced) },
-		{ DSFS_CONTROL_PREFETCH_FILES, stats_wishes, offsetof(struct counters, ahead_files) },
-		{ DSFS_CONTROL_PREFETCH_BYTES, stats_wishes, offsetof(struct counters, ahead_bytes) },
-		{ DSFS_CONTROL_PREFETCH_READS, stats_wishes, offsetof(struct counters, read.device_reads) },
-		{ DSFS_CONTROL_PREFETCH_STORED, stats_wishes, offsetof(struct counters, ahead_stored) },
-		{ DSFS_CONTROL_PREFETCH_SERVED, stats_sum, offsetof(struct counters, prefetch_served) },
-		{ DSFS_CONTROL_PREFETCH_DROPPED, stats_wishes, offsetof(struct counters, ahead_dropped) },
-		{ DSFS_CONTROL_PREFETCH_FAILURES, stats_wishes, offsetof(struct counters, ahead_failures) },
-	};
-
-	for (size_t i = 0; i < sizeof(counters) / sizeof(*counters); i++)
-		json_number(json, counters[i].key, counters[i].get(serve, counters[i].offset));
+	for (const struct series *series = series_list; series->key; series++)
+		json_number(json, series->key, series->get(serve, series->offset));
 }
 
 static void stats_generation(const struct generation *generation, bool current, struct json *json)
@@ -204,9 +73,7 @@ static void stats_generations(struct serve *serve, struct json *json)
 			stats_generation(generation, generation == current, json);
 	}
 	json_end_array(json);
-	json_number(json, DSFS_CONTROL_SWITCHES, atomic_load(&serve->switches));
 	json_number(json, DSFS_CONTROL_SERVING_SINCE, atomic_load(&serve->serving_since));
-	json_number(json, DSFS_CONTROL_LOADS, atomic_load(&serve->loads));
 }
 
 static void stats_groups(const struct serve_options *options, struct json *json)
@@ -300,7 +167,6 @@ static void stats_members(const struct serve *serve, struct json *json)
 	for (uint32_t i = 0; serve->route && i < serve->route->count; i++)
 		stats_member(serve, i, now, json);
 	json_end_array(json);
-	json_number(json, DSFS_CONTROL_DAMAGED, damage_count(serve->damage));
 }
 
 static void stats_outdated(struct serve *serve, struct json *json)
@@ -311,55 +177,19 @@ static void stats_outdated(struct serve *serve, struct json *json)
 		json_string(json, DSFS_CONTROL_OUTDATED, word);
 	else
 		json_null(json, DSFS_CONTROL_OUTDATED);
-	json_number(json, DSFS_CONTROL_OUTDATED_UNTIL, atomic_load(&serve->outdated_until));
-}
-
-static void stats_stalls(const struct serve *serve, struct json *json)
-{
-	struct watchdog_stalls stalls = watchdog_stalls(serve->watchdog);
-
-	json_number(json, DSFS_CONTROL_STALLED_SINCE, stalls.since);
-	json_number(json, DSFS_CONTROL_STALLS, stalls.count);
-	json_real(json, DSFS_CONTROL_LONGEST_STALL, stalls.longest);
-}
-
-static void stats_clients(const struct serve *serve, struct json *json)
-{
-	static const char *const reported[HANDOVER_COUNTS] = {
-		[HANDOVER_FILES] = DSFS_CONTROL_CLIENT_FILES,
-		[HANDOVER_BYTES] = DSFS_CONTROL_CLIENT_BYTES,
-		[HANDOVER_CHECKSUM_FAILURES] = DSFS_CONTROL_CLIENT_CHECKSUM,
-		[HANDOVER_DEVICE_ERRORS] = DSFS_CONTROL_CLIENT_DEVICE,
-		[HANDOVER_READ_FAILURES] = DSFS_CONTROL_CLIENT_FAILURES,
-	};
-	const struct clients_counters *counters = clients_counters(serve->clients);
-
-	json_number(json, DSFS_CONTROL_CLIENTS, atomic_load(&counters->connected));
-	json_string(json, DSFS_CONTROL_CLIENT_REASON, clients_reason(serve->clients));
-	json_number(json, DSFS_CONTROL_CLIENT_OPENED, atomic_load(&counters->opened));
-	json_number(json, DSFS_CONTROL_CLIENT_REFUSED, atomic_load(&counters->refused));
-	json_number(json, DSFS_CONTROL_CLIENT_DROPPED, atomic_load(&counters->dropped));
-	for (unsigned i = 0; i < HANDOVER_COUNTS; i++)
-		json_number(json, reported[i], atomic_load(&counters->reported[i]));
 }
 
 void stats_write(struct serve *serve, struct json *json)
 {
-	/* Ended is read first: the difference cannot become negative. */
-	uint64_t ended = stats_sum(serve, offsetof(struct counters, ended));
-	uint64_t begun = stats_sum(serve, offsetof(struct counters, begun));
-
 	json_begin_object(json, NULL);
 	stats_identity(serve, json);
 	stats_requests(serve, json);
-	json_number(json, DSFS_CONTROL_IN_FLIGHT, begun - ended);
-	stats_counters(serve, json);
-	stats_reads_ahead(serve, json);
-	stats_stalls(serve, json);
+	stats_series(serve, json);
+	json_real(json, DSFS_CONTROL_LONGEST_STALL, watchdog_stalls(serve->watchdog).longest);
 	stats_members(serve, json);
 	stats_outdated(serve, json);
+	json_string(json, DSFS_CONTROL_CLIENT_REASON, clients_reason(serve->clients));
 	protection_write(serve, json);
-	stats_clients(serve, json);
 	stats_buckets(serve, json, DSFS_CONTROL_READ_LATENCY, offsetof(struct counters, read_latency.buckets));
 	stats_buckets(serve, json, DSFS_CONTROL_DEVICE_LATENCY, offsetof(struct counters, read.device_latency.buckets));
 	json_end_object(json);

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* Every thread counts for itself; a number is read from all of them when somebody asks. */
+#include "serve/dotdir/series.h"
+
+#include "serve/ahead/ahead.h"
+#include "serve/ahead/wishes.h"
+#include "serve/clients/clients.h"
+#include "serve/control/watchdog.h"
+#include "serve/damage.h"
+#include "serve/request/standby.h"
+#include "serve/worker/counters.h"
+#include "serve/worker/worker.h"
+
+/* ---- counters of threads ---- */
+
+#define SERIES_OTHERS 4u /* threads that count, beside the workers */
+
+static uint64_t series_read(const void *counters, size_t offset)
+{
+	const void *counter = (const char *)counters + offset;
+
+	return atomic_load_explicit((const counter64 *)counter, memory_order_relaxed);
+}
+
+/* Of the thread that reads ahead of walkers. */
+static uint64_t series_ahead(const struct serve *serve, size_t offset)
+{
+	return serve->ahead ? series_read(fetcher_counters(ahead_fetcher(serve->ahead)), offset) : 0;
+}
+
+/* Of the thread that reads files users announce. */
+static uint64_t series_announced(const struct serve *serve, size_t offset)
+{
+	return serve->wishes ? series_read(fetcher_counters(wishes_fetcher(serve->wishes)), offset) : 0;
+}
+
+/* The counter of each thread in turn; 0 where there is no such thread. */
+static uint64_t series_of(const struct serve *serve, unsigned i, size_t offset)
+{
+	const struct counters *standby;
+
+	switch (i) {
+	case 0:
+		return series_read(watchdog_counters(serve->watchdog), offset);
+	case 1:
+		return series_ahead(serve, offset);
+	case 2:
+		return series_announced(serve, offset);
+	case 3:
+		standby = standby_counters(serve->standby);
+		return standby ? series_read(standby, offset) : 0;
+	default:
+		return series_read(&serve->workers[i - SERIES_OTHERS]->counters, offset);
+	}
+}
+
+uint64_t series_sum(const struct serve *serve, size_t offset)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < SERIES_OTHERS + serve->worker_count; i++)
+		sum += series_of(serve, i, offset);
+	return sum;
+}
+
+static uint64_t series_latest(const struct serve *serve, size_t offset, uint64_t latest)
+{
+	for (unsigned i = 0; i < SERIES_OTHERS + serve->worker_count; i++)
+		if (series_of(serve, i, offset) > latest)
+			latest = series_of(serve, i, offset);
+	return latest;
+}
+
+/* ---- other numbers ---- */
+
+static uint64_t series_serve(const struct serve *serve, size_t offset)
+{
+	return series_read(serve, offset);
+}
+
+static uint64_t series_clients(const struct serve *serve, size_t offset)
+{
+	return series_read(clients_counters(serve->clients), offset);
+}
+
+/* Reads the ended requests first, so that the difference cannot become negative. */
+static uint64_t series_in_flight(const struct serve *serve, size_t offset)
+{
+	uint64_t ended = series_sum(serve, offsetof(struct counters, ended));
+
+	(void)offset;
+	return series_sum(serve, offsetof(struct counters, begun)) - ended;
+}
+
+static uint64_t series_last_failure(const struct serve *serve, size_t offset)
+{
+	return series_latest(serve, offset, series_clients(serve, offsetof(struct clients_counters, failed_at)));
+}
+
+static uint64_t series_last_error(const struct serve *serve, size_t offset)
+{
+	return series_latest(serve, offset, series_clients(serve, offsetof(struct clients_counters, error_at)));
+}
+
+static uint64_t series_stalled_since(const struct serve *serve, size_t offset)
+{
+	(void)offset;
+	return watchdog_stalls(serve->watchdog).since;
+}
+
+static uint64_t series_stalls(const struct serve *serve, size_t offset)
+{
+	(void)offset;
+	return watchdog_stalls(serve->watchdog).count;
+}
+
+static uint64_t series_damaged(const struct serve *serve, size_t offset)
+{
+	(void)offset;
+	return damage_count(serve->damage);
+}
+
+/* ---- the table ---- */
+
+#define SERIES_SERVE(FIELD)     series_serve, offsetof(struct serve, FIELD)
+#define SERIES_SUM(FIELD)       series_sum, offsetof(struct counters, FIELD)
+#define SERIES_AHEAD(FIELD)     series_ahead, offsetof(struct counters, FIELD)
+#define SERIES_ANNOUNCED(FIELD) series_announced, offsetof(struct counters, FIELD)
+#define SERIES_CLIENTS(FIELD)   series_clients, offsetof(struct clients_counters, FIELD)
+#define SERIES_REPORTED(COUNT)                                                                                       \
+	series_clients, offsetof(struct clients_counters, reported) + HANDOVER_##COUNT * sizeof(counter64)
+
+const struct series series_list[] = {
+	{ DSFS_CONTROL_SWITCHES, "switches_total", "counter", "Switches to another version.", SERIES_SERVE(switches) },
+	{ DSFS_CONTROL_LOADS, "version_loads_total", "counter", "Versions loaded, failed attempts included.",
+	  SERIES_SERVE(loads) },
+	{ DSFS_CONTROL_OUTDATED_UNTIL, "version_outdated_end_time_seconds", "gauge",
+	  "When the mount last left a version that was not on the volume any more, in seconds since 1970; 0: it never did.",
+	  SERIES_SERVE(outdated_until) },
+	{ DSFS_CONTROL_IN_FLIGHT, "requests_in_flight", "gauge",
+	  "Requests that are not answered, or whose memory the device still has.", series_in_flight, 0 },
+	{ DSFS_CONTROL_ERRORS, "request_errors_total", "counter",
+	  "Replies with an error that is none of a program's ordinary ones.", SERIES_SUM(errors) },
+	{ DSFS_CONTROL_INTERRUPTED, "interrupted_reads_total", "counter",
+	  "Reads answered early because their process was killed.", SERIES_SUM(interrupted) },
+	{ DSFS_CONTROL_FILES_SERVED, "served_files_total", "counter",
+	  "Beginnings of files that went to the kernel, by a READ or ahead into the page cache.",
+	  SERIES_SUM(files_served) },
+	{ DSFS_CONTROL_BYTES_SERVED, "served_bytes_total", "counter", "File contents returned to the kernel.",
+	  SERIES_SUM(bytes_served) },
+	{ DSFS_CONTROL_BYTES_STORED, "stored_bytes_total", "counter",
+	  "File contents put into the page cache ahead, for which no READ comes.", SERIES_SUM(bytes_stored) },
+	{ DSFS_CONTROL_READ_FAILURES, "read_failures_total", "counter",
+	  "Reads answered with EIO, also at the deadline.", SERIES_SUM(read.failures) },
+	{ DSFS_CONTROL_LAST_FAILURE, "last_read_failure_time_seconds", "gauge",
+	  "When a read last failed for good, also past the mount, in seconds since 1970; 0: none did.",
+	  series_last_failure, offsetof(struct counters, read.failed_at) },
+	{ DSFS_CONTROL_CHECKSUM_FAILURE, "checksum_failures_total", "counter",
+	  "Content that did not match its checksum, also if a second read was right.",
+	  SERIES_SUM(read.checksum_failures) },
+	{ DSFS_CONTROL_LAST_ERROR, "last_error_time_seconds", "gauge",
+	  "When a read of the volume last failed or a checksum did not match, also past the mount, in seconds since "
+	  "1970; 0: never.",
+	  series_last_error, offsetof(struct counters, read.error_at) },
+	{ DSFS_CONTROL_DEVICE_READS, "device_reads_total", "counter", "Reads of the volume.",
+	  SERIES_SUM(read.device_reads) },
+	{ DSFS_CONTROL_DEVICE_BYTES, "device_read_bytes_total", "counter", "Bytes read from the volume.",
+	  SERIES_SUM(read.device_bytes) },
+	{ DSFS_CONTROL_DEVICE_ERRORS, "device_read_errors_total", "counter",
+	  "Reads of the volume that failed or came back short, retries included.", SERIES_SUM(read.device_errors) },
+	{ DSFS_CONTROL_RETRIES, "device_read_retries_total", "counter", "Reads of the volume that were repeated.",
+	  SERIES_SUM(read.retries) },
+	{ DSFS_CONTROL_CACHE_HITS, "chunk_cache_hits_total", "counter",
+	  "Chunks found in the cache of verified chunks.", SERIES_SUM(read.cache_hits) },
+	{ DSFS_CONTROL_SUMS_READS, "block_checksum_reads_total", "counter",
+	  "Pages of block checksums read; device_reads_total counts them too.", SERIES_SUM(read.block_sums_reads) },
+	{ DSFS_CONTROL_SUMS_HITS, "block_checksum_hits_total", "counter",
+	  "Pages of block checksums found in their cache.", SERIES_SUM(read.block_sums_hits) },
+	{ DSFS_CONTROL_SUMS_FALLBACKS, "block_checksum_fallbacks_total", "counter",
+	  "Reads that fell back from block checksums to whole chunks.", SERIES_SUM(read.block_sums_failures) },
+	{ DSFS_CONTROL_AHEAD_FILES, "readahead_files_total", "counter", "Files read ahead of readers.",
+	  SERIES_AHEAD(ahead_files) },
+	{ DSFS_CONTROL_AHEAD_BYTES, "readahead_bytes_total", "counter", "Contents of files read ahead.",
+	  SERIES_AHEAD(ahead_bytes) },
+	{ DSFS_CONTROL_AHEAD_READS, "readahead_device_reads_total", "counter",
+	  "Reads of the volume ahead of readers; device_reads_total counts them too.",
+	  SERIES_AHEAD(read.device_reads) },
+	{ DSFS_CONTROL_AHEAD_STORED, "readahead_stored_files_total", "counter",
+	  "Files read ahead that were put into the page cache.", SERIES_AHEAD(ahead_stored) },
+	{ DSFS_CONTROL_AHEAD_SERVED, "readahead_served_reads_total", "counter",
+	  "Reads answered with what was read ahead.", SERIES_SUM(ahead_served) },
+	{ DSFS_CONTROL_AHEAD_DROPPED, "readahead_dropped_files_total", "counter",
+	  "Files read ahead that were kept and nobody asked for.", SERIES_AHEAD(ahead_dropped) },
+	{ DSFS_CONTROL_AHEAD_FAILURES, "readahead_failures_total", "counter",
+	  "Reads ahead that failed; the files' own reads report what is wrong.", SERIES_AHEAD(ahead_failures) },
+	{ DSFS_CONTROL_PREFETCH_ANNOUNCED, "prefetch_announced_files_total", "counter",
+	  "Files that programs announced and that were taken.", SERIES_SUM(prefetch_announced) },
+	{ DSFS_CONTROL_PREFETCH_FILES, "prefetch_files_total", "counter", "Announced files that were read.",
+	  SERIES_ANNOUNCED(ahead_files) },
+	{ DSFS_CONTROL_PREFETCH_BYTES, "prefetch_bytes_total", "counter",
+	  "Contents of announced files that were read.", SERIES_ANNOUNCED(ahead_bytes) },
+	{ DSFS_CONTROL_PREFETCH_READS, "prefetch_device_reads_total", "counter",
+	  "Reads of the volume for announced files; device_reads_total counts them too.",
+	  SERIES_ANNOUNCED(read.device_reads) },
+	{ DSFS_CONTROL_PREFETCH_STORED, "prefetch_stored_files_total", "counter",
+	  "Announced files that were put into the page cache.", SERIES_ANNOUNCED(ahead_stored) },
+	{ DSFS_CONTROL_PREFETCH_SERVED, "prefetch_served_reads_total", "counter",
+	  "Reads answered with announced files.", SERIES_SUM(prefetch_served) },
+	{ DSFS_CONTROL_PREFETCH_DROPPED, "prefetch_dropped_files_total", "counter",
+	  "Announced files that were dropped before anybody read them.", SERIES_ANNOUNCED(ahead_dropped) },
+	{ DSFS_CONTROL_PREFETCH_FAILURES, "prefetch_failures_total", "counter",
+	  "Reads of announced files that failed; the files' own reads report what is wrong.",
+	  SERIES_ANNOUNCED(ahead_failures) },
+	{ DSFS_CONTROL_STALLED_SINCE, "stall_start_time_seconds", "gauge",
+	  "Since when reads have been waiting for the device, in seconds since 1970; 0: none waits.",
+	  series_stalled_since, 0 },
+	{ DSFS_CONTROL_STALLS, "stalls_total", "counter",
+	  "Times that reads waited for the device for over a second.", series_stalls, 0 },
+	{ DSFS_CONTROL_DAMAGED, "damaged_places", "gauge", "Places that .datasetfs/damage lists.", series_damaged,
+	  0 },
+	{ DSFS_CONTROL_CLIENTS, "clients", "gauge", "Programs that read past the mount, connected now.",
+	  SERIES_CLIENTS(connected) },
+	{ DSFS_CONTROL_CLIENT_OPENED, "client_versions_opened_total", "counter",
+	  "Versions that were handed to such programs.", SERIES_CLIENTS(opened) },
+	{ DSFS_CONTROL_CLIENT_REFUSED, "client_refusals_total", "counter",
+	  "Connections of such programs that were refused.", SERIES_CLIENTS(refused) },
+	{ DSFS_CONTROL_CLIENT_DROPPED, "client_drops_total", "counter",
+	  "Connections of such programs that broke the rules.", SERIES_CLIENTS(dropped) },
+	{ DSFS_CONTROL_CLIENT_FILES, "client_files_total", "counter",
+	  "Files that programs read past the mount, as they report it.", SERIES_REPORTED(FILES) },
+	{ DSFS_CONTROL_CLIENT_BYTES, "client_bytes_total", "counter",
+	  "Contents that programs read past the mount, as they report it.", SERIES_REPORTED(BYTES) },
+	{ DSFS_CONTROL_CLIENT_CHECKSUM, "client_checksum_failures_total", "counter",
+	  "Checksum failures that programs met past the mount.", SERIES_REPORTED(CHECKSUM_FAILURES) },
+	{ DSFS_CONTROL_CLIENT_DEVICE, "client_device_errors_total", "counter",
+	  "Reads of the volume past the mount that failed.", SERIES_REPORTED(DEVICE_ERRORS) },
+	{ DSFS_CONTROL_CLIENT_FAILURES, "client_read_failures_total", "counter",
+	  "Reads past the mount that failed for good.", SERIES_REPORTED(READ_FAILURES) },
+	{ 0 },
+};
