@@ -346,7 +346,7 @@ static int packer_open_layout(struct packer *packer, struct error *err)
 
 	packer->hints = calloc(1, sizeof(*packer->hints));
 	if (!packer->hints)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	setup.hints = options->compress == PACK_AUTO ? packer->hints : NULL;
 	return layout_open(&packer->layout, &setup, err);
 }
@@ -610,7 +610,7 @@ int pack_run(const struct pack_options *options, struct target *target, struct p
 	int r;
 
 	if (!packer)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	packer->options = options;
 	packer->target = target;
 	packer->transaction = &target->transaction;

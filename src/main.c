@@ -274,7 +274,7 @@ static int main_set_o(void *target, const char *argument, struct error *err)
 	int r = 0;
 
 	if (!list)
-		return error_set(err, -ENOMEM, "no memory");
+		return error_no_memory(err);
 	rest = strcpy(list->text, argument);
 	list->next = options->lists;
 	options->lists = list;

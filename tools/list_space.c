@@ -185,7 +185,7 @@ int list_space_measure(const struct volume *volume, struct list_space *space, st
 	space->shares = calloc((size_t)versions + 1, sizeof(*space->shares));
 	space->members = calloc(volume->super.member_count, sizeof(*space->members));
 	if (!space->shares || !space->members)
-		return error_set(err, -ENOMEM, "no memory for %" PRIu32 " versions", versions);
+		return error_no_memory(err);
 	space->member_count = volume->super.member_count;
 	r = list_space_measure_members(volume, space, err);
 	return r < 0 ? r : list_space_measure_free(volume, space, err);

@@ -31,7 +31,7 @@ int mounted_copy(const struct mounted *mounted, struct mounted *ret, struct erro
 
 	if (!copy.source || !copy.point || !copy.label != !mounted->label) {
 		mounted_free(&copy);
-		return error_set(err, -ENOMEM, "no memory for the name of a mount");
+		return error_no_memory(err);
 	}
 	*ret = copy;
 	return 0;
@@ -70,7 +70,7 @@ int mounted_absolute(const char *name, char **ret, struct error *err)
 	size_t length;
 
 	if (!folder || asprintf(&path, "%s%s%s", folder, *folder ? "/" : "", name) < 0)
-		return error_set(err, -ENOMEM, "no memory for a path");
+		return error_no_memory(err);
 	for (length = strlen(path); length > 1 && path[length - 1] == '/';)
 		path[--length] = 0;
 	*ret = path;
@@ -119,7 +119,7 @@ int mounted_volume(const char *source, char **ret, struct error *err)
 	char *at;
 
 	if (!volume)
-		return error_set(err, -ENOMEM, "no memory for the path of a volume");
+		return error_no_memory(err);
 	/* Both a path and a label may contain '@': the longest path that exists is meant. */
 	while (!mounted_reach(volume, ret)) {
 		at = strrchr(volume, '@');

@@ -43,7 +43,7 @@ int pins_open(const struct catalogue *catalogue, const struct superblock *super,
 	pins.odd = calloc(words, sizeof(*pins.odd));
 	if (!pins.events || !pins.active || !pins.odd) {
 		pins_close(&pins);
-		return error_set(err, -ENOMEM, "no memory for lists of %zu extents", extents);
+		return error_no_memory(err);
 	}
 	pins_add(&pins, super->segment_log, super->catalogue_address, super->catalogue_length, pins.versions);
 	for (uint32_t v = 0; v < catalogue->version_count; v++) {

@@ -32,7 +32,7 @@ static int reported_read(const char *mount, const char *name, char **ret_text, s
 	int r;
 
 	if (!text)
-		return error_set(err, -ENOMEM, "no memory to read " REPORTED_PATH, mount, name);
+		return error_no_memory(err);
 	r = dotfile_open(mount, name, &fd, err);
 	if (r < 0)
 		return r;
@@ -75,7 +75,7 @@ int reported_open(const char *mount, struct reported **ret, struct error *err)
 	int r;
 
 	if (!reported)
-		return error_set(err, -ENOMEM, "no memory for the report of a mount");
+		return error_no_memory(err);
 	r = reported_load(mount, DSFS_CONTROL_VERSION, &reported->version, err);
 	if (r == 0)
 		r = reported_load(mount, DSFS_CONTROL_STATS, &reported->stats, err);
@@ -167,7 +167,7 @@ static int reported_take_version(struct json_object *object, struct reported_ver
 		return r;
 	version.volume = strdup(reported_string(object, DSFS_CONTROL_VOLUME));
 	if (!version.volume)
-		return error_set(err, -ENOMEM, "no memory for the path of a volume");
+		return error_no_memory(err);
 	*ret = version;
 	return 0;
 }
@@ -379,5 +379,5 @@ int reported_write(const struct reported *reported, const char *mount, const cha
 	if (text)
 		fprintf(out, "%s\n", text);
 	json_object_put(all);
-	return text ? 0 : error_set(err, -ENOMEM, "no memory for the JSON");
+	return text ? 0 : error_no_memory(err);
 }

@@ -116,7 +116,7 @@ static int run_set_preload(const char *library, struct error *err)
 	if (before && run_has_library(before, library))
 		return 0;
 	if (asprintf(&value, "%s%s%s", library, before && *before ? ":" : "", before ?: "") < 0)
-		return error_set(err, -ENOMEM, "no memory for LD_PRELOAD");
+		return error_no_memory(err);
 	r = run_set("LD_PRELOAD", value, err);
 	free(value);
 	return r;

@@ -74,7 +74,7 @@ static int served_see(void *argument, const struct mounted *mounted, struct erro
 	if (points)
 		search->points = points;
 	if (!points || !(points[search->count] = strdup(mounted->point)))
-		return error_set(err, -ENOMEM, "no memory for the name of a mount");
+		return error_no_memory(err);
 	search->count++;
 	return 0;
 }
@@ -101,7 +101,7 @@ static int served_ask(struct served *served, const struct served_search *search,
 		return 0;
 	served->mounts = calloc(search->count, sizeof(*served->mounts));
 	if (!served->mounts)
-		return error_set(err, -ENOMEM, "no memory for mounts");
+		return error_no_memory(err);
 	r = watch_open(&served->watch, search->points, search->count, err);
 	for (size_t i = 0; i < served->watch.count; i++)
 		served->mounts[i].is_certain =

@@ -73,7 +73,7 @@ static int volume_name_by_mount(struct mounted *mounted, struct volume *volume, 
 static int volume_keep_name(const char *name, struct volume *volume, struct error *err)
 {
 	volume->path = strdup(name);
-	return volume->path ? 0 : error_set(err, -ENOMEM, "no memory for the name of a volume");
+	return volume->path ? 0 : error_no_memory(err);
 }
 
 static int volume_name(const char *name, struct volume *volume, struct error *err)
@@ -132,7 +132,7 @@ int volume_open(const char *name, struct volume **ret, struct error *err)
 	int r;
 
 	if (!volume)
-		return error_set(err, -ENOMEM, "no memory for a volume");
+		return error_no_memory(err);
 	r = volume_name(name, volume, err);
 	if (r < 0)
 		return r;
@@ -156,7 +156,7 @@ static int volume_lock(const struct volume *volume, uint32_t leaving, bool preem
 {
 	uint32_t count = 0;
 	auto_free struct site *sites = calloc(volume->array->count, sizeof(*sites));
-	int r = sites ? 0 : error_set(err, -ENOMEM, "no memory for a volume");
+	int r = sites ? 0 : error_no_memory(err);
 
 	while (r == 0 && count < volume->array->count) {
 		sites[count] = SITE_NONE;

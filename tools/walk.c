@@ -48,7 +48,7 @@ static int walk_make_room(void *array, size_t *room, size_t wanted, size_t size,
 		return 0;
 	moved = realloc(*(void **)array, more * size);
 	if (!moved)
-		return error_set(err, -ENOMEM, "no memory for %zu bytes", more * size);
+		return error_no_memory(err);
 	*(void **)array = moved;
 	*room = more;
 	return 0;
@@ -136,7 +136,7 @@ int walk_open(const struct index *index, const char *below, struct walk **ret, s
 	int r;
 
 	if (!walk)
-		return error_set(err, -ENOMEM, "no memory for a walk over all names");
+		return error_no_memory(err);
 	r = names_reader_open(index->names, &walk->reader, err);
 	if (r == 0)
 		r = walk_begin(walk, index, below ? below : "/", err);

@@ -19,7 +19,7 @@ int batch_memory_open(struct batch_memory *memory, bool frames, struct error *er
 	memory->content = batch_map();
 	memory->frames = frames ? batch_map() : NULL;
 	if (!memory->content || (frames && !memory->frames))
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	return 0;
 }
 

@@ -43,7 +43,7 @@ static int loader_add_named(struct loader *loader, struct item **ret, struct err
 	const char *path = tar_tree_path(loader->tree);
 	auto_free char *parent = loader->name > path ? strndup(path, (size_t)(loader->name - path) - 1) : strdup("");
 	struct dirfd *dir = parent ? dirfd_name(parent) : NULL;
-	int r = dir ? loader_add_in(loader, dir, 0, ret, err) : error_set(err, -ENOMEM, "out of memory");
+	int r = dir ? loader_add_in(loader, dir, 0, ret, err) : error_no_memory(err);
 
 	dirfd_release(dir);
 	return r;
@@ -194,7 +194,7 @@ static int loader_begin(struct loader *loader, const struct tar_stream_entry *en
 	if (entry->xattrs) {
 		loader->xattrs = malloc(entry->xattrs_length);
 		if (!loader->xattrs)
-			return error_set(err, -ENOMEM, "out of memory");
+			return error_no_memory(err);
 		memcpy(loader->xattrs, entry->xattrs, entry->xattrs_length);
 		loader->xattrs_length = entry->xattrs_length;
 	}
@@ -234,7 +234,7 @@ static int loader_implied(struct loader *loader, struct error *err)
 		return 0;
 	loader->dir = dirfd_name("");
 	if (!loader->dir)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	loader->number = TAR_TREE_IMPLIED;
 	loader->name = "";
 	loader->attributes = tar_tree_attributes(loader->tree, TAR_TREE_IMPLIED);

@@ -65,7 +65,7 @@ static void *pipeline_run(void *argument)
 		if (context)
 			batch->result = pipeline->work.work(context, batch, &batch->error);
 		else
-			batch->result = error_set(&batch->error, -ENOMEM, "out of memory");
+			batch->result = error_no_memory(&batch->error);
 		pipeline_finish(pipeline, batch);
 	}
 	if (context)
@@ -81,7 +81,7 @@ static int pipeline_open_batches(struct pipeline *pipeline, unsigned jobs, bool 
 	for (unsigned i = 0; i < PIPELINE_DEPTH; i++) {
 		pipeline->batches[i] = calloc(1, sizeof(struct batch));
 		if (!pipeline->batches[i])
-			return error_set(err, -ENOMEM, "out of memory");
+			return error_no_memory(err);
 	}
 	while (r == 0 && pipeline->idle_count < memories)
 		r = batch_memory_open(&pipeline->idle[pipeline->idle_count++], frames, err);
@@ -94,7 +94,7 @@ static int pipeline_open_threads(struct pipeline *pipeline, unsigned jobs, struc
 
 	pipeline->threads = calloc(jobs, sizeof(*pipeline->threads));
 	if (!pipeline->threads)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (; pipeline->thread_count < jobs; pipeline->thread_count++) {
 		r = pthread_create(&pipeline->threads[pipeline->thread_count], NULL, pipeline_run, pipeline);
 		if (r)
@@ -110,7 +110,7 @@ int pipeline_open(const struct pipeline_work *work, unsigned jobs, bool frames, 
 	int r;
 
 	if (!pipeline)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	pipeline->work = *work;
 	pthread_mutex_init(&pipeline->mutex, NULL);
 	pthread_cond_init(&pipeline->filled, NULL);

@@ -110,7 +110,7 @@ int previous_index_open(const struct temp *temp, struct source *source, uint64_t
 	int r;
 
 	if (!buffer || (verified && !sha))
-		r = error_set(err, -ENOMEM, "out of memory");
+		r = error_no_memory(err);
 	else
 		r = index_layout(&version->shape, &layout, err);
 	if (r == 0)

@@ -75,7 +75,7 @@ static int stat_cache_load(struct stat_cache *cache, struct source *source, stru
 	int r;
 
 	if (!sha)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	r = stat_cache_read(cache, source, sha, err);
 	if (r == 0)
 		r = sha256_end(sha, found, err);

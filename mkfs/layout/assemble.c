@@ -64,7 +64,7 @@ static int assemble_each(const struct temp *temp, int fd, uint64_t length,
 	int r;
 
 	if (!buffer)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (uint64_t at = 0; at < length; at += step) {
 		step = length - at < ASSEMBLE_STEP ? length - at : ASSEMBLE_STEP;
 		r = temp_read(temp, fd, at, buffer, step, err);
@@ -232,7 +232,7 @@ static int assemble_write(struct writer *writer, const struct temp *temp, int fd
 	int r;
 
 	if (!stream.sha)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	r = assemble_each(temp, fd, version->index_length, assemble_stream_step, &stream, err);
 	if (r == 0)
 		r = sha256_end(stream.sha, version->index_sha256, err);

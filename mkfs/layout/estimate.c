@@ -36,7 +36,7 @@ int estimate_open(uint32_t chunk_log, struct estimate **ret, struct error *err)
 	int r;
 
 	if (!estimate)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	estimate->chunk_log = chunk_log;
 	r = space_open(&estimate->space, NULL, NULL, PACK_SEGMENT_LOG, SPACE_ENDLESS, err);
 	if (r < 0) {

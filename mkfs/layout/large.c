@@ -18,7 +18,7 @@ int large_open(struct large *large, struct records *records, struct holes *holes
 	};
 	large->run.bytes = malloc((size_t)LARGE_RUN << chunk_log);
 	large->run.block_sums = calloc((size_t)LARGE_RUN << (chunk_log - DSFS_CHUNK_LOG_MIN), sizeof(dsfs_le64));
-	return large->run.bytes && large->run.block_sums ? 0 : error_set(err, -ENOMEM, "out of memory");
+	return large->run.bytes && large->run.block_sums ? 0 : error_no_memory(err);
 }
 
 void large_close(struct large *large)

@@ -44,7 +44,7 @@ int order_open(struct order *order, struct layout *layout, struct names_writer *
 		r = sums_reader_open(&order->sums, &order->from.sums, err);
 	order->row = malloc(order->from.sums.row_bytes);
 	order->file = malloc(ORDER_FILE_MAX);
-	return r < 0 || (order->row && order->file) ? r : error_set(err, -ENOMEM, "out of memory");
+	return r < 0 || (order->row && order->file) ? r : error_no_memory(err);
 }
 
 void order_close(struct order *order)

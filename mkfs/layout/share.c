@@ -20,7 +20,7 @@ int share_open(struct share *share, const struct dedup *dedup, const struct reco
 	share->codec = codec_new();
 	share->decoded = malloc((size_t)1 << chunk_log);
 	if (!share->codec || !share->decoded)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	r = table_open(&share->files, temp, err);
 	return r < 0 ? r : table_open(&share->pieces, temp, err);
 }

@@ -83,7 +83,7 @@ int sums_reader_open(struct sums_reader *reader, struct sums *sums, struct error
 		return r;
 	*reader = (struct sums_reader){ sums, calloc(count + 1, sizeof(*reader->ranks)) };
 	if (!reader->ranks)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (uint64_t i = 0; i < count; i++)
 		reader->ranks[i + 1] = reader->ranks[i] + sums_count(sums->bits.bytes + i * stride, stride);
 	return 0;
@@ -132,7 +132,7 @@ int sums_end(struct sums *sums, uint64_t chunk_count, uint8_t **ret_head, uint64
 	block_sums_layout(sums->chunk_log, chunk_count, sums->rows, &layout);
 	head = calloc(1, layout.head);
 	if (!head)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	memcpy(head, &disk, sizeof(disk));
 	memcpy(head + layout.bits, sums->bits.bytes, sums->bits.length);
 	memcpy(head + layout.sums, sums->pages.bytes, sums->pages.length);

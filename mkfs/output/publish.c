@@ -77,7 +77,7 @@ int publish_uuid(const struct target *target, struct version *version, struct er
 	int r;
 
 	if (!sha)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	sha256_add(sha, target->transaction.super.volume_uuid, sizeof(target->transaction.super.volume_uuid));
 	sha256_add(sha, &sequence, sizeof(sequence));
 	sha256_add(sha, version->digest, sizeof(version->digest));

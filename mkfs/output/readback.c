@@ -167,7 +167,7 @@ static int readback_open_threads(struct readback *readback, struct error *err)
 	for (; readback->thread_count < READBACK_THREADS; readback->thread_count++) {
 		readback->buffers[readback->thread_count] = huge_alloc(READBACK_MAX);
 		if (!readback->buffers[readback->thread_count])
-			return error_set(err, -ENOMEM, "out of memory");
+			return error_no_memory(err);
 		r = pthread_create(&readback->threads[readback->thread_count], NULL, readback_run, readback);
 		if (r)
 			return error_set(err, -r, "cannot start a thread: %s", strerror(r));
@@ -181,7 +181,7 @@ int readback_open(struct source *source, const struct temp *temp, struct readbac
 	int r;
 
 	if (!readback)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	readback->source = source;
 	pthread_mutex_init(&readback->mutex, NULL);
 	pthread_cond_init(&readback->changed, NULL);

@@ -94,7 +94,7 @@ static int stream_start(struct stream *stream, struct error *err)
 	stream->buffers[0].bytes = huge_alloc(stream->setup.buffer_size);
 	stream->buffers[1].bytes = huge_alloc(stream->setup.buffer_size);
 	if (!stream->buffers[0].bytes || !stream->buffers[1].bytes)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	pthread_mutex_init(&stream->mutex, NULL);
 	pthread_cond_init(&stream->changed, NULL);
 	r = pthread_create(&stream->thread, NULL, stream_run, stream);
@@ -107,7 +107,7 @@ int stream_open(const struct stream_setup *setup, struct stream **ret, struct er
 	int r;
 
 	if (!stream)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	stream->setup = *setup;
 	r = stream_start(stream, err);
 	if (r < 0) {

@@ -68,7 +68,7 @@ static int target_check_twice(const struct target *target, struct error *err)
 static int target_alloc(struct target *target, uint32_t count, struct error *err)
 {
 	target->media = calloc(count, sizeof(*target->media));
-	return target->media ? 0 : error_set(err, -ENOMEM, "out of memory");
+	return target->media ? 0 : error_no_memory(err);
 }
 
 static void target_forget(struct target *target)
@@ -150,7 +150,7 @@ static int target_lock(struct target *target, const struct pack_options *options
 	int r;
 
 	if (!sites)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (uint32_t i = 0; i < target->count; i++)
 		sites[i] = target->media[i].site;
 	r = transaction_open(target->path, mode, sites, target->count, TRANSACTION_ALL_STAY,
@@ -323,7 +323,7 @@ static int target_format(struct target *target, const struct pack_options *optio
 	int r;
 
 	if (!list)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	r = target_check_copies(options, target->count, err);
 	if (r == 0)
 		r = target_measure(target, err);

@@ -44,7 +44,7 @@ static int writer_open_streams(struct writer *writer, struct source *source, str
 	writer->streams = calloc(count, sizeof(struct stream *));
 	writer->scratch = aligned_alloc(DSFS_BLOCK, WRITER_SCRATCH);
 	if (!writer->streams || !writer->scratch)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	while (r == 0 && writer->count < count) {
 		setup.member = writer->count;
 		r = stream_open(&setup, &writer->streams[writer->count], err);
@@ -61,7 +61,7 @@ int writer_open(struct source *source, struct allocator *allocator, const struct
 	int r;
 
 	if (!writer)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	writer->allocator = allocator;
 	r = readback_open(source, temp, &writer->readback, err);
 	if (r == 0)

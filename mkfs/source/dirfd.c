@@ -162,7 +162,7 @@ int dirfd_open(struct dirfd_cache *cache, const char *path, struct dirfd **ret, 
 		return dirfd_failed(fd, *path ? path : ".", err);
 	dir = dirfd_new(path, strlen(path), fd);
 	if (!dir)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	dirfd_cache_keep(cache, dir);
 	*ret = dir;
 	return 0;

@@ -56,7 +56,7 @@ int filter_add(struct filter *filter, bool include, const char *pattern, struct 
 		filter->rules = rules;
 	if (!rule.pattern || !rules) {
 		free(rule.pattern);
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	}
 	rule.only_directories = length > 1 && rule.pattern[length - 1] == '/';
 	if (rule.only_directories)

@@ -34,7 +34,7 @@ static int from_list_add_prefix(struct from_list *list, const char *path, size_t
 	uint32_t head = htobe32(depth);
 
 	if (!key)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < length; i++)
 		key[i] = path[i] == '/' ? 0 : path[i];
 	return sorter_add(list->sorter, &head, sizeof(head), key, length, err);
@@ -83,7 +83,7 @@ static int from_list_add(struct from_list *list, const char *path, struct error 
 	int r;
 
 	if (!clean)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	if (length > FROM_LIST_PATH)
 		return error_set(err, -ENAMETOOLONG, "a path of %zu bytes in the list, expected at most %u", length,
 				 FROM_LIST_PATH);
@@ -171,7 +171,7 @@ static int from_list_fill(struct from_list *list, const struct temp *temp, int f
 	copy = fdopen(fd, "w+");
 	if (!copy) {
 		close(fd);
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	}
 	r = from_list_copy(from, path, copy, &separator, err);
 	if (r == 0 && ftell(copy) == 0) /* the program that should have written it failed */
@@ -204,7 +204,7 @@ static int from_list_advance(struct from_list *list, struct error *err)
 	free(list->path);
 	list->path = malloc(length + 1);
 	if (!list->path)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < length; i++)
 		list->path[i] = record[i] ? record[i] : '/';
 	list->path[length] = 0;
@@ -229,7 +229,7 @@ int from_list_open(const struct temp *temp, const char *path, struct from_list *
 		return error_errno(err, "cannot open '%s'", path);
 	list = calloc(1, sizeof(*list));
 	if (!list)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	r = sorter_open(temp, FROM_LIST_BUDGET, &list->sorter, err);
 	if (r == 0)
 		r = from_list_fill(list, temp, from, path, err);

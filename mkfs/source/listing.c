@@ -65,7 +65,7 @@ static int listing_wants(const struct listing_context *context, const struct lis
 		return true;
 	path = dirfd_join(listing->dir->path, name);
 	if (!path)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	return filter_match(context->filter, path, is_directory);
 }
 
@@ -134,7 +134,7 @@ static int listing_fill(const struct listing_context *context, struct listing *l
 	int r;
 
 	if (!buffer)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (;;) {
 		used = syscall(SYS_getdents64, listing->dir->fd, buffer, LISTING_BUFFER);
 		if (used < 0)

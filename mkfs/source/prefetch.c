@@ -71,7 +71,7 @@ int prefetch_open(const struct listing_context *context, struct prefetch **ret, 
 	int r;
 
 	if (!prefetch)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	prefetch->context = context;
 	pthread_mutex_init(&prefetch->mutex, NULL);
 	pthread_cond_init(&prefetch->asked_for, NULL);
@@ -123,7 +123,7 @@ int prefetch_ask(struct prefetch *prefetch, const char *path, struct error *err)
 	char *copy = strdup(path);
 
 	if (!copy)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	pthread_mutex_lock(&prefetch->mutex);
 	prefetch_slot(prefetch, prefetch->asked)->path = copy;
 	prefetch_slot(prefetch, prefetch->asked)->ready = false;

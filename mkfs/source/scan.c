@@ -55,7 +55,7 @@ static int scan_special(struct scan *scan, const struct scan_directory *director
 	const char *kind = scan_special_kind(entry->attributes.mode);
 
 	if (!path)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	if (scan->setup->refuse_special)
 		return error_set(err, -EINVAL, "'%s' is a %s", path, kind);
 	if (scan->counts.special++ < SCAN_SPECIAL_LINES)
@@ -134,7 +134,7 @@ static int scan_push(struct scan *scan, const struct scan_directory *directory, 
 	auto_free char *path = dirfd_join(directory->listing->dir->path, entry->name);
 
 	if (!path)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	scan->counts.path_bytes += strlen(path) + sizeof(waiting) + sizeof(uint32_t);
 	return spool_push(&scan->waiting, &waiting, sizeof(waiting), path, strlen(path), err);
 }

@@ -25,7 +25,7 @@ static int xattrs_sort(char *list, size_t length, const char ***ret, uint32_t *r
 	uint32_t count = 0;
 
 	if (!names)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (char *name = list; name < list + length; name += strlen(name) + 1)
 		if (!strncmp(name, XATTR_PREFIX, strlen(XATTR_PREFIX)))
 			names[count++] = name;
@@ -66,7 +66,7 @@ static int xattrs_encode(int fd, const char *path, const char *const *names, uin
 	int r;
 
 	if (!set)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (uint32_t i = 0; i < count; i++) {
 		r = xattrs_encode_one(fd, path, names[i], set, &used, err);
 		if (r < 0)
@@ -78,7 +78,7 @@ static int xattrs_encode(int fd, const char *path, const char *const *names, uin
 	if (*ret_set)
 		(void)take_ptr(&set);
 	*ret_length = (uint32_t)used;
-	return *ret_set ? 0 : error_set(err, -ENOMEM, "out of memory");
+	return *ret_set ? 0 : error_no_memory(err);
 }
 
 int xattrs_read(int fd, const char *path, uint8_t **ret_set, uint32_t *ret_length, struct error *err)
@@ -95,7 +95,7 @@ int xattrs_read(int fd, const char *path, uint8_t **ret_set, uint32_t *ret_lengt
 		return 0;
 	list = malloc(XATTRS_NAMES_MAX);
 	if (!list)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	length = path ? llistxattr(path, list, XATTRS_NAMES_MAX) :
 			flistxattr(fd, list, XATTRS_NAMES_MAX);
 	if (length < 0)

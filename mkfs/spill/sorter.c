@@ -47,7 +47,7 @@ int sorter_open(const struct temp *temp, size_t budget, struct sorter **ret, str
 	struct sorter *sorter = calloc(1, sizeof(*sorter));
 
 	if (!sorter)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	sorter->temp = temp;
 	sorter->budget = budget;
 	sorter->fd = -1;
@@ -100,7 +100,7 @@ static int sorter_arena(struct sorter *sorter, struct error *err)
 	free(sorter->order);
 	sorter->order = malloc((sorter->records + 1) * sizeof(*sorter->order));
 	if (!sorter->order)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < sorter->records; i++) {
 		uint32_t length;
 
@@ -179,7 +179,7 @@ static int sorter_spill(struct sorter *sorter, struct error *err)
 	}
 	runs = realloc(sorter->runs, (sorter->run_count + 1) * sizeof(*runs));
 	if (!runs)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	sorter->runs = runs;
 	r = sorter_arena(sorter, err);
 	if (r == 0)
@@ -203,7 +203,7 @@ static int sorter_arena_room(struct sorter *sorter, size_t need, struct error *e
 		return 0;
 	arena = realloc(sorter->arena, room);
 	if (!arena)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	sorter->arena = arena;
 	sorter->room = room;
 	return 0;
@@ -256,7 +256,7 @@ static int sorter_run_need(struct sorter *sorter, struct sorter_run *run, size_t
 		uint8_t *buffer = realloc(run->buffer, length);
 
 		if (!buffer)
-			return error_set(err, -ENOMEM, "out of memory");
+			return error_no_memory(err);
 		run->buffer = buffer;
 		run->room = length;
 	}
@@ -318,7 +318,7 @@ static int sorter_run_begin(struct sorter *sorter, struct sorter_run *run, struc
 	run->room = room > SORTER_READ_MIN ? room : SORTER_READ_MIN;
 	run->buffer = malloc(run->room);
 	if (!run->buffer)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	run->next = run->start;
 	run->at = run->used = 0;
 	r = sorter_run_next(sorter, run, err);
@@ -334,7 +334,7 @@ static int sorter_merge_begin(struct sorter *sorter, struct error *err)
 	sorter_runs_end(sorter);
 	sorter->heap = malloc(sorter->run_count * sizeof(*sorter->heap));
 	if (!sorter->heap)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < sorter->run_count; i++) {
 		r = sorter_run_begin(sorter, &sorter->runs[i], err);
 		if (r < 0)

@@ -93,7 +93,7 @@ int spool_pop(struct spool *spool, const void **ret, size_t *ret_length, struct 
 		uint8_t *record = realloc(spool->record, (size_t)length + 1);
 
 		if (!record)
-			return error_set(err, -ENOMEM, "out of memory");
+			return error_no_memory(err);
 		spool->record = record;
 		spool->room = (size_t)length + 1;
 	}

@@ -28,7 +28,7 @@ static int table_new(struct table *table, unsigned log, struct error *err)
 	struct table_slot *slots = calloc((size_t)1 << log, sizeof(*slots));
 
 	if (!slots)
-		return error_set(err, -ENOMEM, "no memory for a table of files");
+		return error_no_memory(err);
 	table->slots = slots;
 	table->log = log;
 	return 0;
@@ -127,7 +127,7 @@ static int table_spill(struct table *table, struct error *err)
 	int r;
 
 	if (!runs)
-		return error_set(err, -ENOMEM, "no memory for a table of files");
+		return error_no_memory(err);
 	table->runs = runs;
 	table_sort(table);
 	r = table_run_make(table->temp, table->slots, table->count, &run, err);

@@ -110,7 +110,7 @@ static int table_run_begin(struct table_run_writer *writer, const struct temp *t
 	run->filter = aligned_alloc(64, run->blocks * TABLE_RUN_BLOCK * sizeof(*run->filter));
 	run->fences = malloc(((UINT64_C(1) << run->fence_log) + 1) * sizeof(*run->fences));
 	if (!run->filter || !run->fences)
-		return error_set(err, -ENOMEM, "no memory for a table of files");
+		return error_no_memory(err);
 	memset(run->filter, 0, run->blocks * TABLE_RUN_BLOCK * sizeof(*run->filter));
 	return temp_stream_open(&writer->stream, temp, err);
 }
@@ -259,7 +259,7 @@ int table_run_merge(const struct temp *temp, const struct table_run *runs, unsig
 	int r;
 
 	if (!buffers)
-		return error_set(err, -ENOMEM, "no memory for a table of files");
+		return error_no_memory(err);
 	for (unsigned i = 0; i < count; i++) {
 		readers[i] = (struct table_run_reader){ .run = &runs[i], .buffer = buffers + i * TABLE_RUN_BUFFER };
 		most += runs[i].count;

@@ -83,7 +83,7 @@ static int temp_open_in(int *folder, const char *name, struct temp **ret, struct
 	int r;
 
 	if (!temp)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	temp->fd = -1;
 	temp->parent = take_fd(folder);
 	snprintf(temp->name, sizeof(temp->name), "%s", name);
@@ -180,7 +180,7 @@ int temp_stream_open(struct temp_stream *stream, const struct temp *temp, struct
 
 	opened.buffer = malloc(TEMP_BUFFER);
 	if (!opened.buffer)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	r = temp_file(temp, &opened.fd, err);
 	if (r < 0) {
 		free(opened.buffer);

@@ -42,6 +42,11 @@ int error_errno(struct error *err, const char *fmt, ...)
 	return code;
 }
 
+int error_no_memory(struct error *err)
+{
+	return error_set(err, -ENOMEM, "out of memory");
+}
+
 int error_pass(struct error *err, int code, const struct error *why)
 {
 	if (err) {

@@ -23,6 +23,7 @@ static inline void error_clear(struct error *err)
  * err may be NULL. */
 int error_set(struct error *err, int code, const char *fmt, ...) printf_like(3, 4);
 int error_errno(struct error *err, const char *fmt, ...) printf_like(2, 3); /* errno, adds its text */
+int error_no_memory(struct error *err); /* -ENOMEM */
 /* Hands on a failure that was kept apart, with its reason; returns code. err may be NULL. */
 int error_pass(struct error *err, int code, const struct error *why);
 /* Puts a prefix and ": " before the reason that err holds; returns code. err may be NULL. */

@@ -145,7 +145,7 @@ int progress_open(enum progress_kind kind, struct progress **ret, struct error *
 		return 0;
 	progress = calloc(1, sizeof(*progress));
 	if (!progress)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	progress->kind = progress_choose(kind);
 	progress->start = clock_now();
 	atomic_init(&progress->phase, "packing");

@@ -19,7 +19,7 @@ int dotfile_open(const char *mount, const char *name, int *ret, struct error *er
 
 	if (asprintf(&path, "%s/" DSFS_CONTROL_FOLDER, mount) < 0) {
 		path = NULL;
-		return error_set(err, -ENOMEM, "no memory for a path");
+		return error_no_memory(err);
 	}
 	folder = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (folder < 0)

@@ -149,7 +149,7 @@ int locate_node(const struct topology_namespace *namespace, char **ret, struct e
 		return error_set(err, -ENODEV, "namespace '%s' has no block device node %u:%u in '/dev'",
 				 namespace->name, major(namespace->device), minor(namespace->device));
 	*ret = strdup(path);
-	return *ret ? 0 : error_set(err, -ENOMEM, "no memory for the path of a volume");
+	return *ret ? 0 : error_no_memory(err);
 }
 
 int locate_path(const char *volume, char **ret, struct error *err)
@@ -160,7 +160,7 @@ int locate_path(const char *volume, char **ret, struct error *err)
 
 	if (!locate_is_identity(volume)) {
 		*ret = strdup(volume);
-		return *ret ? 0 : error_set(err, -ENOMEM, "no memory for the path of a volume");
+		return *ret ? 0 : error_no_memory(err);
 	}
 	r = topology_read(topology_root(), &topology, err);
 	if (r == 0)

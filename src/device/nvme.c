@@ -49,7 +49,7 @@ int nvme_facts_read(int fd, uint32_t nsid, struct nvme_facts *ret, struct error 
 	int r;
 
 	if (!controller || !id)
-		return error_set(err, -ENOMEM, "no memory");
+		return error_no_memory(err);
 	r = nvme_outcome(nvme_identify_ctrl(fd, controller), "Identify of the controller", err);
 	if (r == 0)
 		r = nvme_outcome(nvme_identify_ns(fd, nsid, id), "Identify of the namespace", err);
@@ -118,7 +118,7 @@ int nvme_holder_read(int fd, uint32_t nsid, struct nvme_holder *ret, struct erro
 	int r;
 
 	if (!report)
-		return error_set(err, -ENOMEM, "no memory");
+		return error_no_memory(err);
 	memset(report, 0, NVME_REPORT_SIZE);
 	r = nvme_report(fd, nsid, true, report, err);
 	if (r < 0 && r != -EROFS) {

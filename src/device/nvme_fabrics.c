@@ -28,7 +28,7 @@ static void nvme_free_root(nvme_root_t *root)
 static int nvme_open_root(nvme_root_t *ret, struct error *err)
 {
 	*ret = nvme_create_root(NULL, LOG_EMERG);
-	return *ret ? 0 : error_set(err, -ENOMEM, "no memory for libnvme");
+	return *ret ? 0 : error_no_memory(err);
 }
 
 /* libnvme adds numbers of its own to errno. */
@@ -217,7 +217,7 @@ static int nvme_try_log(nvme_ctrl_t controller, struct nvme_offer **ret, size_t 
 	entries = calloc(count + 1, sizeof(*entries));
 	offers = calloc(count + 1, sizeof(*offers));
 	if (!entries || !offers)
-		return error_set(err, -ENOMEM, "no memory for a discovery log of %" PRIu64 " entries", count);
+		return error_no_memory(err);
 	r = nvme_read_entries(controller, entries, count, err);
 	if (r == 0)
 		r = nvme_read_head(controller, &later, &count_later, err);

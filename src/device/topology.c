@@ -56,11 +56,6 @@ static void *topology_grow(void *array, size_t *count, size_t size)
 	return memset(grown, 0, size);
 }
 
-static int topology_no_memory(struct error *err)
-{
-	return error_set(err, -ENOMEM, "no memory for the list of NVMe subsystems");
-}
-
 /* ---- attributes ---- */
 
 static int64_t topology_number(const char *directory, const char *name)
@@ -145,7 +140,7 @@ static int topology_add_path(struct topology *t, const char *directory, const ch
 	struct topology_path *path = topology_grow(&t->paths, &t->path_count, sizeof(*path));
 
 	if (!path)
-		return topology_no_memory(err);
+		return error_no_memory(err);
 	path->namespace = namespace;
 	path->controller = controller;
 	snprintf(path->name, sizeof(path->name), "%.31s", name);
@@ -163,7 +158,7 @@ static int topology_add_namespace(struct topology *t, const char *directory, con
 	int64_t n;
 
 	if (!namespace)
-		return topology_no_memory(err);
+		return error_no_memory(err);
 	namespace->subsystem = subsystem;
 	snprintf(namespace->name, sizeof(namespace->name), "%.31s", name);
 	namespace->device = topology_device(directory);
@@ -188,7 +183,7 @@ static int topology_add_controller(struct topology *t, const char *directory, co
 	int64_t n;
 
 	if (!controller)
-		return topology_no_memory(err);
+		return error_no_memory(err);
 	controller->subsystem = subsystem;
 	snprintf(controller->name, sizeof(controller->name), "%.31s", name);
 	sysfs_text(directory, "transport", controller->transport, sizeof(controller->transport));
@@ -215,7 +210,7 @@ static int topology_add_subsystem(struct topology *t, const char *directory, con
 	char type[32];
 
 	if (!subsystem)
-		return topology_no_memory(err);
+		return error_no_memory(err);
 	snprintf(subsystem->name, sizeof(subsystem->name), "%.31s", name);
 	sysfs_text(directory, "subsysnqn", subsystem->nqn, sizeof(subsystem->nqn));
 	sysfs_text(directory, "model", subsystem->model, sizeof(subsystem->model));
@@ -247,7 +242,7 @@ static int topology_each(struct topology_step *step, const char *directory, stru
 	int count = scandir(directory, &entries, topology_is_entry, versionsort), r = 0;
 
 	if (count < 0) /* gone meanwhile, or no NVMe here */
-		return errno == ENOMEM ? topology_no_memory(err) : 0;
+		return errno == ENOMEM ? error_no_memory(err) : 0;
 	for (int i = 0; i < count; i++) {
 		if (r == 0 &&
 		    (size_t)snprintf(path, sizeof(path), "%s/%s", directory, entries[i]->d_name) < sizeof(path))

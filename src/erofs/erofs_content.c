@@ -21,7 +21,7 @@ int erofs_content_open(struct source *source, const struct index *index, struct 
 	content.chunk = aligned_alloc(DSFS_BLOCK, (size_t)1 << DSFS_CHUNK_LOG_MAX);
 	if (!content.window || !content.chunk) {
 		erofs_content_close(&content);
-		return error_set(err, -ENOMEM, "no memory for the content of a chunk");
+		return error_no_memory(err);
 	}
 	*ret = content;
 	return 0;

@@ -191,7 +191,7 @@ static int ends_open(struct ends *ends, struct error *err)
 {
 	ends->buffers = aligned_alloc(DSFS_BLOCK, ENDS_READS * ENDS_WINDOW);
 	if (!ends->buffers)
-		return error_set(err, -ENOMEM, "no memory for the ends of files");
+		return error_no_memory(err);
 	for (unsigned i = 0; i < ENDS_READS; i++) {
 		struct ends_read *read = &ends->reads[i];
 
@@ -219,7 +219,7 @@ int erofs_ends_find(struct array_source *array, const struct index *index, uint6
 
 	*ret_ordinal = 0;
 	if (!ends)
-		return error_set(err, -ENOMEM, "no memory for the ends of files");
+		return error_no_memory(err);
 	ends->array = array;
 	ends->index = index;
 	ends->marks = marks;

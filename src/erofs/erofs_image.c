@@ -451,7 +451,7 @@ int erofs_image_plan(struct array_source *array, const struct version *version, 
 		     bool suid, struct erofs_image **ret, struct error *err)
 {
 	struct erofs_image *image = calloc(1, sizeof(*image));
-	int r = image ? 0 : error_set(err, -ENOMEM, "no memory for an image");
+	int r = image ? 0 : error_no_memory(err);
 
 	if (r < 0)
 		return r;
@@ -460,7 +460,7 @@ int erofs_image_plan(struct array_source *array, const struct version *version, 
 	image->hidden_mode = suid ? 0 : S_ISUID | S_ISGID;
 	image->places = calloc(index->shape.inode_count + 1, sizeof(*image->places));
 	if (!image->places)
-		r = error_set(err, -ENOMEM, "no memory for %" PRIu64 " inodes", index->shape.inode_count);
+		r = error_no_memory(err);
 	if (r == 0)
 		r = image_check_members(&array->source, index, err);
 	if (r == 0)

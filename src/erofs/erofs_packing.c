@@ -21,7 +21,7 @@ int erofs_packing_open(int fd, uint64_t first, struct erofs_packing *ret, struct
 {
 	*ret = (struct erofs_packing){ .fd = fd, .next = first };
 	ret->open = calloc(PACKING_OPEN, sizeof(*ret->open));
-	return ret->open ? 0 : error_set(err, -ENOMEM, "no memory for blocks of inodes");
+	return ret->open ? 0 : error_no_memory(err);
 }
 
 void erofs_packing_close(struct erofs_packing *packing)

@@ -32,7 +32,7 @@ static int runs_add(struct erofs_runs *runs, struct erofs_run run, struct error 
 	if (runs->count == runs->room) {
 		more = reallocarray(runs->list, room, sizeof(*more));
 		if (!more)
-			return error_set(err, -ENOMEM, "no memory for %zu runs of blocks", room);
+			return error_no_memory(err);
 		runs->list = more;
 		runs->room = room;
 	}

@@ -23,7 +23,7 @@ int erofs_sink_open(int fd, uint64_t start, struct erofs_sink *ret, struct error
 	if (fd < 0)
 		return 0;
 	ret->buffer = malloc(SINK_ROOM);
-	return ret->buffer ? 0 : error_set(err, -ENOMEM, "no memory for %zu bytes", SINK_ROOM);
+	return ret->buffer ? 0 : error_no_memory(err);
 }
 
 void erofs_sink_close(struct erofs_sink *sink)

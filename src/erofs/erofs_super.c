@@ -115,7 +115,7 @@ int erofs_super_write(const struct index *index, const struct version *version,
 	int r;
 
 	if (!bytes)
-		return error_set(err, -ENOMEM, "no memory for %" PRIu64 " bytes", length);
+		return error_no_memory(err);
 	super_encode(index, version, geometry, super);
 	for (uint32_t i = 0; i < index->member_count; i++)
 		super_encode_device(index, geometry, i, &devices[i]);

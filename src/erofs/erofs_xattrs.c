@@ -26,7 +26,7 @@ static int xattrs_grow(void *array, size_t count, size_t *room, size_t size, str
 		return 0;
 	moved = reallocarray(*(void **)array, more, size);
 	if (!moved)
-		return error_set(err, -ENOMEM, "no memory for %zu sets of attributes", more);
+		return error_no_memory(err);
 	*(void **)array = moved;
 	*room = more;
 	return 0;

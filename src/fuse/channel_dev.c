@@ -162,7 +162,7 @@ static int channel_dev_memory(struct channel_dev *dev, const struct channel_setu
 	dev->receive = malloc(RECEIVE_SIZE);
 	channel->requests = calloc(setup->slots, sizeof(*channel->requests));
 	if (!dev->receive || !channel->requests)
-		return error_set(err, -ENOMEM, "no memory for %u requests", setup->slots);
+		return error_no_memory(err);
 	channel->slots = setup->slots;
 	for (unsigned i = setup->slots; i-- > 0;) {
 		struct channel_request *request = &channel->requests[i];
@@ -189,7 +189,7 @@ int channel_dev_new(const struct channel_setup *setup, struct channel **ret, str
 	int r;
 
 	if (!dev)
-		return error_set(err, -ENOMEM, "no memory for a channel");
+		return error_no_memory(err);
 	dev->fd = -1;
 	dev->channel =
 		(struct channel){ .ops = &ops, .handlers = setup->handlers, .context = setup->context };

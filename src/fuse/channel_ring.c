@@ -281,7 +281,7 @@ static int channel_ring_memory(struct channel_ring *ring, const struct channel_s
 	ring->queues = calloc(queues->count, sizeof(*ring->queues));
 	ring->channel.requests = calloc(setup->slots, sizeof(*ring->channel.requests));
 	if (!ring->assemble || !ring->entries || !ring->queues || !ring->channel.requests)
-		return error_set(err, -ENOMEM, "no memory for %u requests", setup->slots);
+		return error_no_memory(err);
 	return 0;
 }
 
@@ -301,7 +301,7 @@ int channel_ring_new(const struct channel_setup *setup, const struct channel_que
 	int r;
 
 	if (!ring)
-		return error_set(err, -ENOMEM, "no memory for a channel");
+		return error_no_memory(err);
 	ring->channel = (struct channel){
 		.ops = &ops,
 		.handlers = setup->handlers,

@@ -56,14 +56,14 @@ static int mount_options(const struct mount_setup *setup, char **ret, struct err
 	char *options = NULL;
 
 	if (asprintf(&fsname, "fsname=%s", setup->source) < 0)
-		return error_set(err, -ENOMEM, "no memory for mount options");
+		return error_no_memory(err);
 	if (fuse_opt_add_opt(&options, "ro,nodev,noatime,default_permissions,subtype=datasetfs") < 0 ||
 	    fuse_opt_add_opt_escaped(&options, fsname) < 0 ||
 	    (setup->allow_other && fuse_opt_add_opt(&options, "allow_other") < 0) ||
 	    fuse_opt_add_opt(&options, setup->suid ? "suid" : "nosuid") < 0 ||
 	    (setup->noexec && fuse_opt_add_opt(&options, "noexec") < 0)) {
 		free(options);
-		return error_set(err, -ENOMEM, "no memory for mount options");
+		return error_no_memory(err);
 	}
 	*ret = options;
 	return 0;
@@ -160,7 +160,7 @@ int mount_attach(const char *mountpoint, const struct mount_setup *setup, struct
 		mount->farewell = RENDEZVOUS_NONE;
 	if (!mount || !(mount->mountpoint = strdup(mountpoint)) || !(mount->source = strdup(setup->source))) {
 		mount_free(mount);
-		return error_set(err, -ENOMEM, "no memory for a mount");
+		return error_no_memory(err);
 	}
 	fuse_set_log_func(mount_log);
 	mount_reason[0] = 0;

@@ -55,7 +55,7 @@ int state_new(struct state **ret, struct error *err)
 	int r;
 
 	if (!state)
-		return error_set(err, -ENOMEM, "no memory for the state");
+		return error_no_memory(err);
 	if (fd < 0 || ftruncate(fd, STATE_SIZE) < 0)
 		return error_errno(err, "cannot make the state");
 	state->page = mmap(NULL, STATE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -149,7 +149,7 @@ static int table_read_head(struct span file, const struct table_head *head, cons
 	int r;
 
 	if (!bytes)
-		return error_set(err, -ENOMEM, "no memory for block checksums");
+		return error_no_memory(err);
 	memcpy(bytes, file.base + parts->head, head->head_length);
 	r = block_sums_open(bytes, head->head_length, version, ret, err);
 	if (r == 0)
@@ -216,7 +216,7 @@ int table_read(int fd, uint32_t count, struct version *version, struct members *
 		return error_set(err, -EPROTO, "what should be the table of members is no file, or too long");
 	bytes = malloc((size_t)st.st_size + 1);
 	if (!bytes)
-		return error_set(err, -ENOMEM, "no memory for the table of members");
+		return error_no_memory(err);
 	n = pread(fd, bytes, (size_t)st.st_size, 0);
 	if (n < 0)
 		return error_errno(err, "the table of members");

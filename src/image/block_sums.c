@@ -66,7 +66,7 @@ static int block_sums_count_bits(struct block_sums *block_sums, uint64_t expecte
 
 	block_sums->ranks = calloc(words / BLOCK_SUMS_STRIDE + 1, sizeof(*block_sums->ranks));
 	if (!block_sums->ranks)
-		return error_set(err, -ENOMEM, "block checksums: no memory");
+		return error_no_memory(err);
 	for (uint64_t i = 0; i < words; i++) {
 		if (i % BLOCK_SUMS_STRIDE == 0)
 			block_sums->ranks[i / BLOCK_SUMS_STRIDE] = rows;
@@ -89,7 +89,7 @@ int block_sums_open(uint8_t *head, uint64_t length, const struct version *versio
 		return error_set(err, -EBADMSG, "block checksums: a head of %" PRIu64 " bytes", length);
 	block_sums = calloc(1, sizeof(*block_sums));
 	if (!block_sums)
-		return error_set(err, -ENOMEM, "block checksums: no memory");
+		return error_no_memory(err);
 	r = block_sums_check_counts(disk, version, &block_sums->layout, err);
 	if (r == 0 && block_sums->layout.head > length)
 		r = error_set(err, -EBADMSG, "block checksums: a head of %" PRIu64 " bytes", length);
@@ -128,7 +128,7 @@ static int block_sums_look(struct source *source, const struct version *version,
 	int r;
 
 	if (!block)
-		return error_set(err, -ENOMEM, "block checksums: no memory");
+		return error_no_memory(err);
 	r = members_read(members, source, version->block_sums.extents.items[0].address, turn, block, DSFS_BLOCK, err);
 	return r < 0 ? r : block_sums_check_counts((const struct dsfs_fine *)block, version, ret, err);
 }
@@ -142,8 +142,7 @@ static int block_sums_read_head(struct source *source, const struct version *ver
 	int r;
 
 	if (!head)
-		return error_set(err, -ENOMEM, "block checksums: no memory for a head of %" PRIu64 " bytes",
-				 layout->head);
+		return error_no_memory(err);
 	r = sections_read(&wish, head, err);
 	if (r == -EBADMSG)
 		return error_set(err, -EBADMSG,
@@ -323,7 +322,7 @@ int block_sums_view_new(const struct block_sums *block_sums, struct source *sour
 		view->bytes = aligned_alloc(DSFS_BLOCK, DSFS_BLOCK);
 	if (!view || !view->bytes) {
 		block_sums_view_free(view);
-		return error_set(err, -ENOMEM, "block checksums: no memory");
+		return error_no_memory(err);
 	}
 	view->block_sums = block_sums;
 	view->source = source;

@@ -75,7 +75,7 @@ int catalogue_encode(const struct catalogue *c, uint8_t **ret_bytes, uint64_t *r
 				 c->version_count, count);
 	bytes = aligned_alloc(DSFS_BLOCK, length);
 	if (!bytes)
-		return error_set(err, -ENOMEM, "catalogue: no memory for %" PRIu64 " bytes", length);
+		return error_no_memory(err);
 	memset(bytes, 0, length);
 	catalogue_encode_into(c, (uint32_t)count, bytes);
 	*ret_bytes = bytes;
@@ -128,7 +128,7 @@ static int catalogue_decode_versions(struct version_decoder *d, const struct dsf
 
 	c->versions = calloc(count ? count : 1, sizeof(*c->versions));
 	if (!c->versions)
-		return error_set(err, -ENOMEM, "catalogue: no memory for %" PRIu32 " versions", count);
+		return error_no_memory(err);
 	for (uint32_t i = 0; i < count; i++) {
 		c->version_count = i + 1;
 		r = version_decode(d, &records[i], &c->versions[i], err);
@@ -163,7 +163,7 @@ static int catalogue_decode_parts(struct span span, const struct dsfs_catalogue 
 		return r;
 	d.runs = runs = members_runs(&c->members);
 	if (!runs)
-		return error_set(err, -ENOMEM, "catalogue: no memory");
+		return error_no_memory(err);
 	return catalogue_decode_versions(&d, records, versions, c, err);
 }
 
@@ -276,7 +276,7 @@ int catalogue_append(struct catalogue *catalogue, struct version *version, struc
 	struct version *versions = realloc(catalogue->versions, size);
 
 	if (!versions)
-		return error_set(err, -ENOMEM, "catalogue: no memory for %zu bytes", size);
+		return error_no_memory(err);
 	catalogue->versions = versions;
 	versions[catalogue->version_count++] = *version;
 	version_disown_lists(version);

@@ -47,7 +47,7 @@ int catalogue_load_by(struct source *source, const struct superblock *super, str
 	int r;
 
 	if (!bytes)
-		return error_set(err, -ENOMEM, "catalogue: no memory for %" PRIu64 " bytes", super->catalogue_length);
+		return error_no_memory(err);
 	r = source_read(source, address_member(super->catalogue_address), address_offset(super->catalogue_address),
 			bytes, super->catalogue_length, err);
 	if (r < 0)
@@ -339,7 +339,7 @@ static int load_all(struct source *source, struct superblock_ring *rings, uint64
 	int r;
 
 	if (!load.places)
-		return error_set(err, -ENOMEM, "catalogue: no memory");
+		return error_no_memory(err);
 	do {
 		for (uint32_t i = 0; load.total && i < LOAD_PLACES; i++)
 			rings[i].is_read = false;
@@ -390,7 +390,7 @@ static struct superblock_ring *load_rings(struct error *err)
 	struct superblock_ring *rings = calloc(LOAD_PLACES, sizeof(*rings));
 
 	if (!rings)
-		error_set(err, -ENOMEM, "catalogue: no memory");
+		error_no_memory(err);
 	return rings;
 }
 

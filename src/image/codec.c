@@ -34,7 +34,7 @@ int codec_compress(struct codec *codec, int level, const void *in, size_t length
 	if (!codec->compress)
 		codec->compress = ZSTD_createCCtx();
 	if (!codec->compress)
-		return error_set(err, -ENOMEM, "zstd: no memory for a compression context");
+		return error_no_memory(err);
 	n = ZSTD_compressCCtx(codec->compress, out, room, in, length, level);
 	if (ZSTD_isError(n)) {
 		if (ZSTD_getErrorCode(n) != ZSTD_error_dstSize_tooSmall)
@@ -52,7 +52,7 @@ int codec_decompress(struct codec *codec, const void *in, size_t stored, void *o
 	if (!codec->decompress)
 		codec->decompress = ZSTD_createDCtx();
 	if (!codec->decompress)
-		return error_set(err, -ENOMEM, "zstd: no memory for a decompression context");
+		return error_no_memory(err);
 	n = ZSTD_decompressDCtx(codec->decompress, out, length, in, stored);
 	if (ZSTD_isError(n))
 		return error_set(err, -EBADMSG, "zstd frame of %zu bytes: %s", stored, ZSTD_getErrorName(n));

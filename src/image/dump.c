@@ -298,7 +298,7 @@ int dump_digest(struct index *index, uint8_t digest[32], struct error *err)
 	int r;
 
 	if (!sha)
-		return error_set(err, -ENOMEM, "dump: no memory");
+		return error_no_memory(err);
 	r = dump_text(index, dump_hash, sha, err);
 	if (r == 0)
 		r = sha256_end(sha, digest, err);

@@ -22,7 +22,7 @@ int extent_list_copy(const struct extent_list *from, struct extent_list *ret, st
 
 	*ret = (struct extent_list){ malloc(size ? size : 1), from->count };
 	if (!ret->items)
-		return error_set(err, -ENOMEM, "no memory for %" PRIu32 " extents", from->count);
+		return error_no_memory(err);
 	if (size)
 		memcpy(ret->items, from->items, size);
 	return 0;
@@ -35,7 +35,7 @@ static int extent_list_append(struct extent_list *list, uint64_t address, uint64
 	if ((list->count & (list->count - 1)) == 0) { /* room for twice as many at every power of two */
 		items = realloc(list->items, (list->count ? 2 * (size_t)list->count : 1) * sizeof(*items));
 		if (!items)
-			return error_set(err, -ENOMEM, "out of memory");
+			return error_no_memory(err);
 		list->items = items;
 	}
 	list->items[list->count++] = (struct extent){ address, length };

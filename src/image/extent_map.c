@@ -8,7 +8,7 @@
 int extent_map_open(const struct extent_list *list, struct extent_map *ret, struct error *err)
 {
 	struct extent_map map = { .starts = calloc((size_t)list->count + 1, sizeof(*map.starts)) };
-	int r = map.starts ? extent_list_copy(list, &map.list, err) : error_set(err, -ENOMEM, "out of memory");
+	int r = map.starts ? extent_list_copy(list, &map.list, err) : error_no_memory(err);
 
 	if (r < 0) {
 		extent_map_close(&map);

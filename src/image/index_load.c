@@ -40,7 +40,7 @@ static int index_load_map(int fd, const struct version *version, uint64_t member
 	int r;
 
 	if (!index)
-		return error_set(err, -ENOMEM, "index: no memory");
+		return error_no_memory(err);
 	index->memfd = fd;
 	index->shape = version->shape;
 	index->chunk_log = version->chunk_log;

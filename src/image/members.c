@@ -37,7 +37,7 @@ int members_copy(const struct members *from, struct members *ret, struct error *
 	to.places = members_copy_array(from->places, from->column_count, sizeof(*to.places));
 	if (!to.list || !to.groups || !to.columns || !to.places) {
 		members_free(&to);
-		return error_set(err, -ENOMEM, "no memory for the table of members");
+		return error_no_memory(err);
 	}
 	*ret = to;
 	return 0;
@@ -213,7 +213,7 @@ static int members_reserve(struct members *members, uint32_t group_count, uint32
 		members->columns = columns;
 	if (places)
 		members->places = places;
-	return groups && columns && places ? 0 : error_set(err, -ENOMEM, "no memory for the table of members");
+	return groups && columns && places ? 0 : error_no_memory(err);
 }
 
 static void members_insert_place(struct members *members, struct member_column column)

@@ -269,7 +269,7 @@ static int table_allocate(struct members *m, struct error *err)
 	m->columns = calloc(m->column_count ? m->column_count : 1, sizeof(*m->columns));
 	m->places = calloc(m->column_count ? m->column_count : 1, sizeof(*m->places));
 	if (!m->list || !m->groups || !m->columns || !m->places)
-		return error_set(err, -ENOMEM, "no memory for the table of members");
+		return error_no_memory(err);
 	return 0;
 }
 

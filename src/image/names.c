@@ -98,7 +98,7 @@ int names_open(int fd, struct span file, struct names **ret, struct error *err)
 	int r;
 
 	if (!names)
-		return error_set(err, -ENOMEM, "index: no memory");
+		return error_no_memory(err);
 	r = names_open_lmdb(names, fd, file.size);
 	r = r ? names_lmdb_error(r, "open", err) : names_find_open(file, &names->tree, err);
 	if (r < 0) {
@@ -136,7 +136,7 @@ int names_reader_open(const struct names *names, struct names_reader **ret, stru
 	int r;
 
 	if (!reader)
-		return error_set(err, -ENOMEM, "index: no memory");
+		return error_no_memory(err);
 	reader->names = names;
 	r = mdb_txn_begin(names->env, NULL, MDB_RDONLY, &reader->txn);
 	if (r == 0)
@@ -356,7 +356,7 @@ int names_writer_open(const char *path, struct names_writer **ret, struct error 
 	int r;
 
 	if (!writer)
-		return error_set(err, -ENOMEM, "index: no memory");
+		return error_no_memory(err);
 	r = mdb_env_create(&writer->env);
 	if (r == 0)
 		r = mdb_env_set_mapsize(writer->env, WRITE_SIZE);

@@ -109,7 +109,7 @@ static int check_mark(struct check *c, struct span key, struct span name, struct
 		struct span *marks = realloc(c->marks, room * sizeof(*marks));
 
 		if (!marks)
-			return error_set(err, -ENOMEM, "names: no memory for %" PRIu64 " marks", room);
+			return error_no_memory(err);
 		c->marks = marks;
 		c->mark_room = room;
 	}
@@ -381,7 +381,7 @@ int names_check(const struct index *index, struct span file, struct error *err)
 		return error_set(err, -EBADMSG, "names: %" PRIu64 " bytes are too few", file.size);
 	c.seen = calloc(1, c.page_count / 8 + 1);
 	if (!c.seen)
-		return error_set(err, -ENOMEM, "names: no memory for %" PRIu64 " pages", c.page_count);
+		return error_no_memory(err);
 	r = check_all(&c, err);
 	free(c.seen);
 	free(c.marks);

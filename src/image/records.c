@@ -98,7 +98,7 @@ int records_measure(struct index *index, struct error *err)
 			room = room ? 2 * room : 64;
 			more = realloc(index->sparse, room * sizeof(*more));
 			if (!more)
-				return error_set(err, -ENOMEM, "index: no memory for %" PRIu64 " sparse files", room);
+				return error_no_memory(err);
 			index->sparse = more;
 		}
 		index->sparse[index->sparse_count++] =

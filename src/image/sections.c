@@ -58,7 +58,7 @@ static int sections_try(const struct sections_wish *wish, uint32_t avoided, uint
 {
 	struct sha256 *sha = sha256_new();
 	uint8_t found[SHA256_SIZE];
-	int r = sha ? 0 : error_set(err, -ENOMEM, "no memory");
+	int r = sha ? 0 : error_no_memory(err);
 
 	if (r == 0)
 		r = sections_read_all(wish, avoided, to, sha, err);
@@ -147,7 +147,7 @@ static int sections_combine(const struct sections_wish *wish, uint8_t *to, struc
 	int r;
 
 	if (!places)
-		return error_set(err, -ENOMEM, "no memory");
+		return error_no_memory(err);
 	sections_find_places(wish, places);
 	if (sections_are_many(wish, places))
 		return -EBADMSG;

@@ -35,7 +35,7 @@ void sha256_add(struct sha256 *sha, const void *bytes, size_t length)
 int sha256_end(struct sha256 *sha, uint8_t out[SHA256_SIZE], struct error *err)
 {
 	if (sha->failed || EVP_DigestFinal_ex(sha->context, out, NULL) != 1)
-		return error_set(err, -ENOMEM, "libcrypto cannot compute a SHA-256");
+		return error_no_memory(err);
 	return 0;
 }
 
@@ -53,7 +53,7 @@ int sha256_of(const void *bytes, size_t length, uint8_t out[SHA256_SIZE], struct
 	int r;
 
 	if (!sha)
-		return error_set(err, -ENOMEM, "no memory for a SHA-256");
+		return error_no_memory(err);
 	sha256_add(sha, bytes, length);
 	r = sha256_end(sha, out, err);
 	sha256_free(sha);

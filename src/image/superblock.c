@@ -200,7 +200,7 @@ static void superblock_read_batch(struct source *source, uint32_t first, struct 
 	if (disks && parts)
 		source_read_parts(source, parts, (size_t)count * DSFS_SLOT_COUNT);
 	else
-		error_set(&why, -ENOMEM, "no memory for superblocks");
+		error_no_memory(&why);
 	for (uint32_t i = 0; i < count * DSFS_SLOT_COUNT; i++) {
 		struct superblock_ring *ring = &rings[list[i / DSFS_SLOT_COUNT]];
 

@@ -160,7 +160,7 @@ static int extents_decode(struct version_decoder *d, dsfs_le32 first, dsfs_le32 
 	d->extents_used += n;
 	ret->items = calloc(n ? n : 1, sizeof(*ret->items));
 	if (!ret->items)
-		return error_set(err, -ENOMEM, "catalogue: no memory for %" PRIu32 " extents", n);
+		return error_no_memory(err);
 	ret->count = n;
 	for (uint32_t i = 0; i < n; i++) {
 		ret->items[i].address = dsfs_le64_get(d->extents[from + i].address);

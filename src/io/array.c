@@ -135,7 +135,7 @@ int array_new(uint32_t count, struct array_source **ret, struct error *err)
 	}
 	if (!array || !array->files || !array->fds || !array->geometry) {
 		array_close(array);
-		return error_set(err, -ENOMEM, "no memory for %" PRIu32 " members", count);
+		return error_no_memory(err);
 	}
 	for (uint32_t i = 0; i < count; i++)
 		array->fds[i] = -1;

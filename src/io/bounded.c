@@ -128,7 +128,7 @@ static int bounded_new(bounded_read_fn *read, int fd, const struct stat *st, str
 	int r;
 
 	if (!bounded)
-		return error_set(err, -ENOMEM, "no memory for a read");
+		return error_no_memory(err);
 	bounded->read = read;
 	bounded->st = *st;
 	sem_init(&bounded->done, 0, 0);
@@ -226,8 +226,7 @@ int bounded_begin(bounded_read_fn *read, int64_t patience, int fd, uint64_t offs
 	bounded->patience = patience;
 	bounded->until = clock_now() + patience;
 	bounded->bytes = aligned_alloc(BOUNDED_ALIGN, (length + BOUNDED_ALIGN - 1) / BOUNDED_ALIGN * BOUNDED_ALIGN);
-	r = bounded->bytes ? bounded_start(bounded, err) :
-			     error_set(err, -ENOMEM, "no memory for a read of %zu bytes", length);
+	r = bounded->bytes ? bounded_start(bounded, err) : error_no_memory(err);
 	if (r < 0) {
 		bounded_free(bounded);
 		return r;

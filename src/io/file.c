@@ -88,7 +88,7 @@ static int file_read_bounced(int fd, uint64_t offset, uint8_t *buffer, size_t le
 	int r;
 
 	if (!bounce)
-		return error_set(err, -ENOMEM, "no memory for a buffer of %u bytes", BOUNCE_SIZE);
+		return error_no_memory(err);
 	while (length) {
 		uint64_t start = offset / ALIGNMENT * ALIGNMENT;
 		size_t skip = (size_t)(offset - start);
@@ -167,7 +167,7 @@ static int file_write(struct source *source, uint32_t member, uint64_t offset, c
 				 length, offset);
 	bounce = aligned_alloc(ALIGNMENT, length);
 	if (!bounce)
-		return error_set(err, -ENOMEM, "no memory for a buffer of %zu bytes", length);
+		return error_no_memory(err);
 	memcpy(bounce, buffer, length);
 	return file_pwrite(file->fd, offset, bounce, length, err);
 }
@@ -344,7 +344,7 @@ static int file_new(int fd, const struct file_geometry *geometry, struct file_so
 	struct file_source *file = calloc(1, sizeof(*file));
 
 	if (!file)
-		return error_set(err, -ENOMEM, "no memory");
+		return error_no_memory(err);
 	file->source.ops = &file_ops;
 	file->geometry = *geometry;
 	file->fd = fd;

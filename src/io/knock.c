@@ -152,7 +152,7 @@ int knock_begin(int fd, struct knock **ret, struct error *err)
 		return error_set(err, -ETIMEDOUT, "an earlier read has not been answered yet");
 	knock = aligned_alloc(KNOCK_BLOCK, sizeof(*knock));
 	if (!knock)
-		return error_set(err, -ENOMEM, "no memory for a read");
+		return error_no_memory(err);
 	knock->fd = fd;
 	knock->st = st;
 	knock->since = clock_now();

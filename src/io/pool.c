@@ -188,7 +188,7 @@ int pool_new(const struct engine_setup *setup, struct engine **ret, struct error
 		pool->fds = calloc(setup->member_count, sizeof(*pool->fds));
 	if (!pool || !pool->fds) {
 		free(pool);
-		return error_set(err, -ENOMEM, "no memory for threads that read");
+		return error_no_memory(err);
 	}
 	pool->engine.ops = &ops;
 	memcpy(pool->fds, setup->volume_fds, setup->member_count * sizeof(*pool->fds));

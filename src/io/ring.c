@@ -411,11 +411,11 @@ int ring_new(const struct engine_setup *setup, struct engine **ret, struct error
 	int r;
 
 	if (!ring)
-		return error_set(err, -ENOMEM, "no memory for an io_uring");
+		return error_no_memory(err);
 	ring->fds = calloc(setup->member_count + 1, sizeof(*ring->fds));
 	if (!ring->fds) {
 		free(ring);
-		return error_set(err, -ENOMEM, "no memory for an io_uring");
+		return error_no_memory(err);
 	}
 	memcpy(ring->fds, setup->volume_fds, setup->member_count * sizeof(*ring->fds));
 	ring->fds[setup->member_count] = setup->has_commands ? setup->commands : setup->poll_fd;

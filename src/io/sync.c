@@ -94,7 +94,7 @@ int sync_new(const struct engine_setup *setup, struct engine **ret, struct error
 	int r;
 
 	if (!sync)
-		return error_set(err, -ENOMEM, "no memory for a reader");
+		return error_no_memory(err);
 	sync->engine = (struct engine){ .ops = &ops, .polling = true };
 	sync->epoll = -1;
 	sync->wake = setup->wake;
@@ -102,7 +102,7 @@ int sync_new(const struct engine_setup *setup, struct engine **ret, struct error
 	sync->woken_argument = setup->woken_argument;
 	sync->member_count = setup->member_count;
 	sync->fds = calloc(setup->member_count, sizeof(*sync->fds));
-	r = sync->fds ? 0 : error_set(err, -ENOMEM, "no memory for a reader");
+	r = sync->fds ? 0 : error_no_memory(err);
 	if (r == 0)
 		memcpy(sync->fds, setup->volume_fds, setup->member_count * sizeof(*sync->fds));
 	if (r == 0 && setup->poll_fd >= 0)

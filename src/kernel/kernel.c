@@ -160,7 +160,7 @@ static int kernel_member(struct kernel *kernel, uint32_t i, struct error *err)
 		return r;
 	free(kernel->paths[i]);
 	kernel->paths[i] = strdup(kernel->loops[i].path);
-	return kernel->paths[i] ? 0 : error_set(err, -ENOMEM, "no memory for a path");
+	return kernel->paths[i] ? 0 : error_no_memory(err);
 }
 
 static int kernel_members(struct kernel *kernel, struct error *err)
@@ -171,7 +171,7 @@ static int kernel_members(struct kernel *kernel, struct error *err)
 	kernel->loops = calloc(count, sizeof(*kernel->loops));
 	kernel->paths = calloc(count, sizeof(*kernel->paths));
 	if (!kernel->paths || !kernel->loops)
-		return error_set(err, -ENOMEM, "no memory for members");
+		return error_no_memory(err);
 	for (uint32_t i = 0; i < count; i++)
 		kernel->loops[i].fd = -1;
 	for (uint32_t i = 0; r == 0 && i < count; i++)

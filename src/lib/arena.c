@@ -34,7 +34,7 @@ int dsfs_arena_new(struct dsfs_arena **ret)
 	int r = forked_watch(lane_in_child, err);
 
 	if (r == 0 && !arena)
-		r = error_set(err, -ENOMEM, "no memory for an arena");
+		r = error_no_memory(err);
 	if (r < 0) {
 		free(arena);
 		return r;

@@ -589,7 +589,7 @@ static int batch_make_slots(struct lane *lane, unsigned count, struct error *err
 	slots = calloc(1, sizeof(*slots) + (count + spare) * (sizeof(*slots->free) + sizeof(*slots->first)) +
 				  (count + 1) * (sizeof(*slots->free_files) + sizeof(struct batch_file)));
 	if (!slots)
-		return error_set(err, -ENOMEM, "no memory for %u reads at a time", count);
+		return error_no_memory(err);
 	/* What the device writes to must not be shared with a forked child, page by page as either writes. */
 	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (map == MAP_FAILED) {

@@ -31,7 +31,7 @@ int direct_volume_new(struct array_source *array, struct volume **ret, struct er
 	struct volume *volume = calloc(1, sizeof(*volume) + array->count * sizeof(volume->identities[0]));
 
 	if (!volume)
-		return error_set(err, -ENOMEM, "no memory for a volume");
+		return error_no_memory(err);
 	for (uint32_t i = 0; i < array->count; i++) {
 		struct file_source *file = array->files[i];
 
@@ -116,7 +116,7 @@ int direct_new(const struct dsfs_info *info, struct index *index, struct block_s
 		block_sums_close(block_sums);
 		index_close(index);
 		direct_volume_put(volume);
-		return error_set(err, -ENOMEM, "no memory for a version");
+		return error_no_memory(err);
 	}
 	direct->opened.way = &direct_way;
 	direct->opened.info = *info;
@@ -237,7 +237,7 @@ static int direct_load(struct volume *volume, const struct version *version, con
 		return r;
 	r = direct_check_digest(index, wish, version->label, err);
 	if (r == 0 && block_sums_load(&volume->array->source, version, members, &block_sums, NULL) == -ENOMEM)
-		r = error_set(err, -ENOMEM, "no memory for block checksums");
+		r = error_no_memory(err);
 	if (r < 0) {
 		index_close(index);
 		return r;

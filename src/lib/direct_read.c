@@ -136,7 +136,7 @@ int direct_read_pending(struct opened *opened, unsigned depth, struct pending **
 	int r;
 
 	if (!queue)
-		return error_set(err, -ENOMEM, "no memory for a queue");
+		return error_no_memory(err);
 	queue->generation = forked_generation();
 	queue->pending.ops = &direct_read_ops;
 	queue->batch.gather = depth && depth < 4 * DIRECT_READ_GATHER ? depth / 4 : DIRECT_READ_GATHER;

@@ -135,8 +135,7 @@ static int extents_decompress(const struct chunk *chunk, const void *stored, voi
 	if (!contents)
 		return error_set(err, -EINVAL, "a compressed extent needs a buffer for its contents");
 	codec = extents_codec();
-	return codec ? chunk_decode(chunk, codec, stored, contents, err) :
-		       error_set(err, -ENOMEM, "no memory for zstd");
+	return codec ? chunk_decode(chunk, codec, stored, contents, err) : error_no_memory(err);
 }
 
 int dsfs_verify(const struct dsfs_file_extent *extent, const void *stored, void *contents)

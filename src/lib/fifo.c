@@ -15,12 +15,12 @@ int fifo_reserve(struct fifo *fifo, size_t more, struct error *err)
 	if (more <= fifo->room - fifo->count)
 		return 0;
 	if (more > SIZE_MAX / sizeof(*items) / 4 - fifo->count)
-		return error_set(err, -ENOMEM, "no memory for %zu more reads", more);
+		return error_no_memory(err);
 	while (room < fifo->count + more)
 		room *= 2;
 	items = calloc(room, sizeof(*items));
 	if (!items)
-		return error_set(err, -ENOMEM, "no memory for %zu more reads", more);
+		return error_no_memory(err);
 	for (size_t i = 0; i < fifo->count; i++)
 		items[i] = fifo->items[(fifo->first + i) % fifo->room];
 	free(fifo->items);

@@ -78,7 +78,7 @@ int handle_check_id(const struct opened *opened, uint64_t id, struct error *err)
 static int handle_copy(const char *text, const char **ret, struct error *err)
 {
 	*ret = text ? strdup(text) : NULL;
-	return text && !*ret ? error_set(err, -ENOMEM, "no memory for a handle") : 0;
+	return text && !*ret ? error_no_memory(err) : 0;
 }
 
 /* From the root on. What it is called when it is opened stays in reasons. */
@@ -93,7 +93,7 @@ static int handle_place(const char *where, const char **ret, struct error *err)
 	if (!folder)
 		return error_errno(err, "the current directory");
 	if (asprintf(&place, "%s/%s", folder, where) < 0)
-		return error_set(err, -ENOMEM, "no memory for a handle");
+		return error_no_memory(err);
 	*ret = place;
 	return 0;
 }
@@ -165,7 +165,7 @@ int dsfs_open(const char *where, const struct dsfs_options *options, struct dsfs
 	int r;
 
 	if (!fs)
-		return error_set(err, -ENOMEM, "no memory for a handle");
+		return error_no_memory(err);
 	fs->lock = fs->refreshing = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	r = forked_watch(lane_in_child, err);
 	if (r == 0)

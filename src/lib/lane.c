@@ -241,7 +241,7 @@ int lane_new(struct direct *direct, struct lane **ret, struct error *err)
 	int r;
 
 	if (!lane)
-		return error_set(err, -ENOMEM, "no memory for a reader");
+		return error_no_memory(err);
 	lane->direct = direct;
 	lane->key = direct->key;
 	lane->has_copies = lane_has_copies(&direct->index->members);

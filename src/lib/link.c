@@ -405,7 +405,7 @@ int link_open(const struct link_place *place, uint64_t sequence, const uint8_t *
 	int r;
 
 	if (!link)
-		return error_set(err, -ENOMEM, "no memory for a connection");
+		return error_no_memory(err);
 	link->fd = -1;
 	link->place = *place;
 	r = link_fill(link, sequence, uuid, &version, err);

@@ -21,7 +21,7 @@ static int linked_new(struct link *link, struct link_version *got, const struct 
 
 	if (r == 0 && !got->has_block_sums &&
 	    block_sums_load(&got->volume->source, &got->version, &got->index->members, &block_sums, NULL) == -ENOMEM)
-		r = error_set(err, -ENOMEM, "no memory for block checksums");
+		r = error_no_memory(err);
 	if (r == 0)
 		r = direct_volume_new(got->volume, &volume, err);
 	if (r == 0) {

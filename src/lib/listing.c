@@ -45,7 +45,7 @@ static int listing_grow(void **memory, size_t *room, size_t needed, size_t size,
 		return 0;
 	grown = reallocarray(*memory, more, size);
 	if (!grown)
-		return error_set(err, -ENOMEM, "no memory for a path of %zu levels or bytes", more);
+		return error_no_memory(err);
 	*memory = grown;
 	*room = more;
 	return 0;

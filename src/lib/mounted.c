@@ -80,7 +80,7 @@ static int mounted_pin(int mount, const struct dsfs_info *info, int *ret, struct
 
 	if (asprintf(&path, DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_VERSIONS "/%s", info->label) < 0) {
 		path = NULL;
-		return error_set(err, -ENOMEM, "no memory for a path");
+		return error_no_memory(err);
 	}
 	fd = beneath_open(mount, path, O_PATH | O_DIRECTORY, false, err);
 	if (fd < 0)
@@ -103,7 +103,7 @@ static int mounted_new(int mount, int root, const struct dsfs_info *info, struct
 	int r;
 
 	if (!mounted)
-		return error_set(err, -ENOMEM, "no memory for a version");
+		return error_no_memory(err);
 	r = fstat(mount, &st) < 0 ? error_errno(err, "the root of the mount") : 0;
 	if (r == 0)
 		r = mounted_names_new(info->root, &mounted->names, err);

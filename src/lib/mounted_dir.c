@@ -61,14 +61,14 @@ static int mounted_dir_room(struct mounted_batch *batch, size_t length, struct e
 	if (batch->count == batch->room) {
 		grown = reallocarray(batch->entries, room, sizeof(*batch->entries));
 		if (!grown)
-			return error_set(err, -ENOMEM, "no memory for %zu entries", room);
+			return error_no_memory(err);
 		batch->entries = grown;
 		batch->room = room;
 	}
 	if (batch->used + length + 1 > batch->names_room) {
 		grown = realloc(batch->names, names_room);
 		if (!grown)
-			return error_set(err, -ENOMEM, "no memory for %zu bytes of names", names_room);
+			return error_no_memory(err);
 		batch->names = grown;
 		batch->names_room = names_room;
 	}

@@ -55,11 +55,6 @@ struct mounted_names {
 
 /* --- memory --- */
 
-static int mounted_names_no_memory(struct error *err)
-{
-	return error_set(err, -ENOMEM, "no memory for names of the mount");
-}
-
 /* Room for one more. */
 static void *mounted_names_grow(void *items, size_t count, size_t *room, size_t size)
 {
@@ -82,7 +77,7 @@ int mounted_names_new(uint64_t root, struct mounted_names **ret, struct error *e
 		names->sweep = mounted_names_grow(NULL, 0, &names->sweep_room, sizeof(*names->sweep));
 	if (!names || !names->sweep) {
 		free(names);
-		return mounted_names_no_memory(err);
+		return error_no_memory(err);
 	}
 	names->root = (struct names_node){ .id = root, .is_plain = true };
 	names->sweep[names->sweep_count++] = (struct names_swept){ .node = &names->root };
@@ -141,7 +136,7 @@ static int mounted_names_enlarge(struct mounted_names *names, struct error *err)
 	names->table = calloc(room ? 2 * room : 64, sizeof(*names->table));
 	if (!names->table) {
 		names->table = before;
-		return mounted_names_no_memory(err);
+		return error_no_memory(err);
 	}
 	names->table_room = room ? 2 * room : 64;
 	for (size_t i = 0; i < room; i++)
@@ -162,7 +157,7 @@ static int mounted_names_make(struct mounted_names *names, uint64_t id, const st
 		return -ENOMEM;
 	node = malloc(sizeof(*node) + length + 1);
 	if (!node)
-		return mounted_names_no_memory(err);
+		return error_no_memory(err);
 	*node = (struct names_node){
 		.id = id, .parent = parent, .made_before = names->made_last, .is_plain = is_plain,
 	};
@@ -257,11 +252,11 @@ static int mounted_names_insert(struct names_runs *runs, const struct mounted_ba
 	size_t at;
 
 	if (!grown)
-		return mounted_names_no_memory(err);
+		return error_no_memory(err);
 	runs->items = grown;
 	run = mounted_names_copy(batch, from, to, folder);
 	if (!run)
-		return mounted_names_no_memory(err);
+		return error_no_memory(err);
 	at = mounted_names_search(runs, run->first);
 	memmove(&runs->items[at + 1], &runs->items[at], (runs->count - at) * sizeof(struct names_run *));
 	runs->items[at] = run;
@@ -332,7 +327,7 @@ int mounted_names_path(struct mounted_names *names, uint64_t id, char **ret, enu
 	forked_lock();
 	r = mounted_names_find(names, id, ret, ret_kind);
 	forked_unlock();
-	return r == -ENOMEM ? mounted_names_no_memory(err) : r;
+	return r == -ENOMEM ? error_no_memory(err) : r;
 }
 
 bool mounted_names_knows(struct mounted_names *names, uint64_t id)
@@ -432,7 +427,7 @@ int mounted_names_next(struct mounted_names *names, uint64_t *ret_directory, cha
 		r = *ret_path ? 0 : -ENOMEM;
 	}
 	forked_unlock();
-	return r == -ENOMEM ? mounted_names_no_memory(err) : r;
+	return r == -ENOMEM ? error_no_memory(err) : r;
 }
 
 static bool mounted_names_is_next(const struct mounted_names *names, uint64_t directory)
@@ -449,7 +444,7 @@ static int mounted_names_enqueue(struct mounted_names *names, const struct mount
 	int r;
 
 	if (!grown)
-		return mounted_names_no_memory(err);
+		return error_no_memory(err);
 	names->sweep = grown;
 	r = mounted_names_make(names, found->id, folder, batch->names + found->at, found->length, true, &node, err);
 	if (r == 0)

@@ -102,7 +102,7 @@ static int mounted_place_read(int fd, const char *name, char **ret, size_t *ret_
 	ssize_t n;
 
 	if (!text)
-		return error_set(err, -ENOMEM, "no memory to read '%s'", name);
+		return error_no_memory(err);
 	n = transfer_read(fd, text, PLACE_TEXT);
 	if (n < 0)
 		return error_errno(err, "cannot read '%s'", name);

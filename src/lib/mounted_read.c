@@ -182,7 +182,7 @@ int mounted_read_many(struct opened *opened, struct dsfs_read *reads, size_t cou
 				  .arena = arena };
 
 	if (count > 1 && !many)
-		return error_set(err, -ENOMEM, "no memory for %zu reads", count);
+		return error_no_memory(err);
 	for (size_t i = 0; many && i < count; i++)
 		many[i] = &reads[i];
 	return mounted_read_run(&call, err);
@@ -254,7 +254,7 @@ int mounted_read_pending(struct opened *opened, unsigned depth, struct pending *
 	struct read_queue *queue = calloc(1, sizeof(*queue));
 
 	if (!queue)
-		return error_set(err, -ENOMEM, "no memory for a queue");
+		return error_no_memory(err);
 	queue->pending.ops = &ops;
 	queue->mounted = (struct mounted *)opened;
 	queue->most = depth && depth < READ_QUEUED ? depth : READ_QUEUED;

@@ -120,14 +120,14 @@ static int mounted_tree_room(struct tree_walk *walk, size_t path, struct error *
 	if (walk->count == walk->room) {
 		grown = reallocarray(walk->levels, room, sizeof(*walk->levels));
 		if (!grown)
-			return error_set(err, -ENOMEM, "no memory for %zu levels of directories", room);
+			return error_no_memory(err);
 		walk->levels = grown;
 		walk->room = room;
 	}
 	if (path >= walk->path_room) {
 		grown = realloc(walk->path, path_room);
 		if (!grown)
-			return error_set(err, -ENOMEM, "no memory for a path of %zu bytes", path);
+			return error_no_memory(err);
 		walk->path = grown;
 		walk->path_room = path_room;
 	}

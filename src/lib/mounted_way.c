@@ -77,7 +77,7 @@ static int mounted_way_lookup(struct opened *opened, const char *path, uint64_t 
 	int r;
 
 	if (!tidy)
-		return error_set(err, -ENOMEM, "no memory for a path");
+		return error_no_memory(err);
 	path += strspn(path, "/");
 	if (mounted_way_is_control(mounted, path))
 		return error_set(err, -ENOENT, "'%s': there is no '" DSFS_CONTROL_FOLDER "'", path);

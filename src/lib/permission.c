@@ -72,7 +72,7 @@ static int permission_look(struct permission *permission, struct error *err)
 	if (count > 0) {
 		permission->groups = calloc((size_t)count, sizeof(*permission->groups));
 		if (!permission->groups)
-			return error_set(err, -ENOMEM, "no memory for %d groups", count);
+			return error_no_memory(err);
 		permission->group_count = getgroups(count, permission->groups);
 	}
 	permission->is_known = true;

@@ -23,7 +23,7 @@ int dsfs_queue_new(struct dsfs *fs, unsigned depth, struct dsfs_queue **ret)
 		return error_set(err, -EINVAL, "a queue of depth %u, expected at most %u", depth, QUEUE_DEPTH_MAX);
 	queue = calloc(1, sizeof(*queue));
 	if (!queue)
-		return error_set(err, -ENOMEM, "no memory for a queue");
+		return error_no_memory(err);
 	queue->opened = handle_get(fs);
 	r = queue->opened->way->pending_new(queue->opened, depth, &queue->pending, err);
 	if (r < 0) {

@@ -40,7 +40,7 @@ static int reads_whole(struct opened *opened, uint64_t id, uint64_t size, void *
 		return error_set(err, -EFBIG, "a file of %" PRIu64 " bytes", size);
 	contents = aligned_alloc(DSFS_BLOCK, room);
 	if (!contents)
-		return error_set(err, -ENOMEM, "no memory for a file of %" PRIu64 " bytes", size);
+		return error_no_memory(err);
 	read.buffer = contents;
 	r = opened->way->read_many(opened, &read, 1, NULL, err);
 	if (r < 0)

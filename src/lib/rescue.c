@@ -84,7 +84,7 @@ static int rescue_fill(int fd, const struct read_request *request, struct error 
 	int r;
 
 	if (!bytes)
-		return error_set(err, -ENOMEM, "no memory for a chunk");
+		return error_no_memory(err);
 	extent_map(&cursor, index, &request->inode, request->offset, request->size, &size);
 	while ((r = extent_next(&cursor, &piece, err)) > 0) {
 		r = rescue_chunk(fd, &piece.chunk, request->offset + done - piece.skip, bytes, err);
@@ -128,7 +128,7 @@ static int rescue_try(const struct direct *direct, const struct read_request *re
 	int prefix, r;
 
 	if (!path)
-		return error_set(err, -ENOMEM, "no memory for a path");
+		return error_no_memory(err);
 	prefix = snprintf(path, RESCUE_PATH, DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_VERSIONS "/%s/",
 			  direct->opened.info.label);
 	r = place_path((struct opened *)(uintptr_t)&direct->opened, id, path + prefix, RESCUE_PATH - (size_t)prefix,

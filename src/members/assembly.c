@@ -56,7 +56,7 @@ static int search_add(struct search *search, struct candidate *candidate, struct
 
 	if (!items) {
 		candidate_close(candidate);
-		return error_set(err, -ENOMEM, "no memory for members");
+		return error_no_memory(err);
 	}
 	search->items = items;
 	items[search->count++] = *candidate;
@@ -306,7 +306,7 @@ static int assembly_put(struct assembly *assembly, struct candidate *candidate, 
 	by_slot[slot] = candidate;
 	assembly->names[slot] = strdup(candidate->name);
 	if (!assembly->names[slot])
-		return error_set(err, -ENOMEM, "no memory for the name of a member");
+		return error_no_memory(err);
 	(void)array_put(assembly->array, slot, take_ptr(&candidate->file));
 	assembly->rings[slot] = candidate->ring;
 	return 0;
@@ -316,7 +316,7 @@ static int assembly_fill(struct assembly *assembly, struct search *search, const
 			 uint64_t newest, struct error *err)
 {
 	auto_free struct candidate **by_slot = calloc(table->count, sizeof(*by_slot));
-	int r = by_slot ? 0 : error_set(err, -ENOMEM, "no memory for members");
+	int r = by_slot ? 0 : error_no_memory(err);
 
 	for (uint32_t i = 0; r == 0 && i < search->count; i++) {
 		struct candidate *candidate = &search->items[i];
@@ -338,7 +338,7 @@ static int assembly_new(uint32_t count, struct assembly *ret, struct error *err)
 				  .whys = calloc(count, sizeof(*ret->whys)),
 				  .rings = calloc(SUPERBLOCK_RINGS, sizeof(*ret->rings)) };
 	if (!ret->names || !ret->whys || !ret->rings)
-		return error_set(err, -ENOMEM, "no memory for the names of members");
+		return error_no_memory(err);
 	return array_new(count, &ret->array, err);
 }
 
@@ -379,7 +379,7 @@ static int assembly_say_why(struct assembly *assembly, const struct search *sear
 		if (asprintf(&assembly->whys[i], "%s%s%s%s", is_found ? "'" : "", is_found ? assembly->names[i] : "",
 			     is_found ? "': " : "", !is_found && search->silent[0] ? search->silent : why) < 0) {
 			assembly->whys[i] = NULL;
-			return error_set(err, -ENOMEM, "no memory for the names of members");
+			return error_no_memory(err);
 		}
 	}
 	return 0;

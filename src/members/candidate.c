@@ -37,7 +37,7 @@ int candidate_open(const char *name, const struct topology *topology, int64_t pa
 {
 	struct candidate candidate = { .name = strdup(name) };
 	auto_free char *path = NULL;
-	int r = candidate.name ? locate_path(name, &path, err) : error_set(err, -ENOMEM, "no memory for a name");
+	int r = candidate.name ? locate_path(name, &path, err) : error_no_memory(err);
 
 	if (r == 0)
 		r = file_open(path, FILE_READ, &candidate.file, err);

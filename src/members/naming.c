@@ -97,7 +97,7 @@ int naming_split(const char *volume, char ***ret, uint32_t *ret_count, struct er
 	}
 	if (!names || r < 0) {
 		naming_free(names, count);
-		return error_set(err, -ENOMEM, "no memory for the names of members");
+		return error_no_memory(err);
 	}
 	r = naming_check(names, count, volume, err);
 	if (r < 0) {
@@ -130,7 +130,7 @@ static int naming_join(char **names, uint32_t count, char **ret, struct error *e
 		free(joined);
 		joined = longer;
 		if (!joined)
-			return error_set(err, -ENOMEM, "no memory for the names of members");
+			return error_no_memory(err);
 	}
 	*ret = joined;
 	return 0;
@@ -144,7 +144,7 @@ int naming_absolute(const char *volume, char **ret, struct error *err)
 
 	if (naming_is_uuid(volume)) {
 		*ret = strdup(volume);
-		return *ret ? 0 : error_set(err, -ENOMEM, "no memory for the name of a volume");
+		return *ret ? 0 : error_no_memory(err);
 	}
 	r = naming_split(volume, &names, &count, err);
 	for (uint32_t i = 0; r == 0 && i < count; i++) {

@@ -33,7 +33,7 @@ int chunk_cache_new(size_t chunk_size, struct chunk_cache **ret, struct error *e
 	void *memory;
 
 	if (!cache)
-		return error_set(err, -ENOMEM, "no memory for the chunk cache");
+		return error_no_memory(err);
 	memory = mmap(NULL, CHUNK_CACHE_SIZE, PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED) {

@@ -38,7 +38,7 @@ int page_cache_new(struct page_cache **ret, struct error *err)
 	void *memory;
 
 	if (!cache)
-		return error_set(err, -ENOMEM, "no memory for the cache of block checksums");
+		return error_no_memory(err);
 	memory = mmap(NULL, PAGE_CACHE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
 		      0);
 	if (memory == MAP_FAILED) {

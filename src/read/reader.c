@@ -17,7 +17,7 @@ int reader_open(struct reader *reader, const struct reader_setup *setup, struct 
 	if (reader->codec && reader->bounce)
 		return 0;
 	reader_close(reader);
-	return error_set(err, -ENOMEM, "no memory for reads");
+	return error_no_memory(err);
 }
 
 void reader_close(struct reader *reader)

@@ -13,7 +13,7 @@ int route_new(uint32_t count, struct route **ret, struct error *err)
 {
 	*ret = calloc(1, sizeof(**ret) + count * sizeof((*ret)->members[0]));
 	if (!*ret)
-		return error_set(err, -ENOMEM, "no memory for %" PRIu32 " members", count);
+		return error_no_memory(err);
 	(*ret)->count = count;
 	return 0;
 }

@@ -36,7 +36,7 @@ int damage_new(struct damage **ret, struct error *err)
 	struct damage *damage = calloc(1, sizeof(*damage));
 
 	if (!damage)
-		return error_set(err, -ENOMEM, "no memory for a list of damage");
+		return error_no_memory(err);
 	pthread_mutex_init(&damage->lock, NULL);
 	*ret = damage;
 	return 0;

@@ -21,7 +21,7 @@ int allocator_open(struct allocator *allocator, const struct catalogue *catalogu
 	int r;
 
 	if (!lane)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	*allocator = (struct allocator){ .lanes = lane, .lane_count = 1 };
 	r = space_open(&lane->space, catalogue, super, segment_log, capacity, err);
 	if (r < 0)
@@ -197,7 +197,7 @@ static int allocator_add_run(struct allocator *allocator, struct lane *lane, uin
 	uint32_t *groups = realloc(lane->groups, (lane->space.count + 1) * sizeof(*groups));
 
 	if (!groups)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	lane->groups = groups;
 	groups[lane->space.count] = number;
 	return space_add(&lane->space, start + group->tail, start + allocator->segment, err);
@@ -260,7 +260,7 @@ static int allocator_alloc(struct allocator *allocator, const struct allocator_m
 	allocator->used = calloc(count, sizeof(*allocator->used));
 	allocator->list = calloc(count, sizeof(*allocator->list));
 	if (!allocator->lanes || !allocator->used || !allocator->list)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	memcpy(allocator->list, list, count * sizeof(*list));
 	allocator->lane_count = count;
 	return 0;

@@ -12,7 +12,7 @@ int bits_open(struct bits *bits, uint64_t count, struct error *err)
 {
 	*bits = (struct bits){ .count = count, .words = calloc(count / WORD + 1, sizeof(*bits->words)) };
 	if (!bits->words)
-		return error_set(err, -ENOMEM, "no memory for a map of %" PRIu64 " bits", count);
+		return error_no_memory(err);
 	return 0;
 }
 

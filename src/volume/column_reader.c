@@ -32,7 +32,7 @@ int column_reader_open(struct column_reader *reader, struct source *source, cons
 	reader->other = aligned_alloc(DSFS_BLOCK, CONTENT_PIECE_MAX + 2 * DSFS_BLOCK);
 	reader->scratch = malloc(CONTENT_PIECE_MAX);
 	if (!reader->codec || !reader->buffer || !reader->other || !reader->scratch)
-		r = error_set(err, -ENOMEM, "out of memory");
+		r = error_no_memory(err);
 	if (r == 0)
 		r = content_map_open(source, catalogue, 0, &reader->map, err);
 	if (r < 0)

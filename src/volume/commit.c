@@ -76,7 +76,7 @@ static int commit_read_back(const struct commit *commit, uint8_t *found, struct 
 static int commit_bytes(struct commit *commit, struct error *err)
 {
 	auto_free uint8_t *found = aligned_alloc(DSFS_BLOCK, commit->length);
-	int r = found ? 0 : error_set(err, -ENOMEM, "out of memory");
+	int r = found ? 0 : error_no_memory(err);
 
 	if (r == 0)
 		r = sha256_of(commit->bytes, commit->length, commit->slots[0].catalogue_sha256, err);
@@ -135,7 +135,7 @@ static int commit_read(struct commit *commit, const struct superblock *newest, s
 	commit->length = newest->catalogue_length;
 	commit->bytes = aligned_alloc(DSFS_BLOCK, round_up(commit->length, DSFS_BLOCK));
 	if (!commit->bytes)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	return source_read(commit->source, newest->member, address_offset(newest->catalogue_address), commit->bytes,
 			   commit->length, err);
 }

@@ -38,7 +38,7 @@ static int compaction_open(struct compaction_work *work, struct error *err)
 	work->fresh = calloc(count, sizeof(*work->fresh));
 	result->versions = calloc(count, sizeof(*result->versions));
 	if (!work->fresh || !result->versions)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	r = victims_open(source, &transaction->super, catalogue, &work->victims, err);
 	if (r == 0)
 		r = relocate_open(source, &catalogue->members, allocator, rehearse, &work->chunks, err);
@@ -173,7 +173,7 @@ static int compaction_enter_all(struct compaction_work *work, struct error *err)
 	int r;
 
 	if (!is_moved)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (uint32_t v = 0; v < victims->version_count; v++)
 		if (victims->versions[v].is_affected)
 			is_moved[n++] = victims->versions[v].is_moved;

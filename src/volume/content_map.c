@@ -65,7 +65,7 @@ static int map_sum_section(struct map_section *section, const uint8_t *bytes, st
 
 	section->sums = calloc(most, sizeof(*section->sums));
 	if (!section->sums)
-		return error_set(err, -ENOMEM, "no memory for the sums of a section");
+		return error_no_memory(err);
 	for (uint64_t i = 0; map_next(section, &walk); i++)
 		section->sums[i] = checksum_64(bytes + walk.at, walk.step.length);
 	return 0;
@@ -80,7 +80,7 @@ static int map_read_source(struct content_map *map, const struct version *versio
 	int r;
 
 	if (!bytes)
-		return error_set(err, -ENOMEM, "no memory for a source section of %" PRIu64 " bytes", section->length);
+		return error_no_memory(err);
 	r = sections_read(&wish, bytes, err);
 	if (r == -EBADMSG)
 		error_set(err, r, "source section of version '%s': its SHA-256 is not the one in the catalogue",
@@ -187,7 +187,7 @@ static int map_reserve(struct content_map *map, size_t batch, struct error *err)
 	struct content_piece *items = realloc(map->items, 2 * batch * sizeof(*items));
 
 	if (!items)
-		return error_set(err, -ENOMEM, "no memory for a list of %zu pieces", 2 * batch);
+		return error_no_memory(err);
 	map->items = items;
 	map->batch = batch;
 	return 0;
@@ -200,13 +200,13 @@ int content_map_open(struct source *source, const struct catalogue *catalogue, s
 	int r = 0;
 
 	if (!map)
-		return error_set(err, -ENOMEM, "no memory for a map of the content");
+		return error_no_memory(err);
 	pthread_mutex_init(&map->lock, NULL);
 	map->source = source;
 	map->catalogue = catalogue;
 	map->versions = calloc((size_t)catalogue->version_count + 1, sizeof(*map->versions));
 	if (!map->versions)
-		r = error_set(err, -ENOMEM, "no memory for a map of the content");
+		r = error_no_memory(err);
 	if (r == 0)
 		r = map_reserve(map, batch ? batch : map_batch(catalogue), err);
 	for (uint32_t i = 0; r == 0 && i < catalogue->version_count; i++)
@@ -485,7 +485,7 @@ static int map_put(struct content_pieces *pieces, const struct content_piece *pi
 	if (pieces->count == pieces->room) {
 		items = realloc(pieces->items, room * sizeof(*items));
 		if (!items)
-			return error_set(err, -ENOMEM, "no memory for a list of %zu pieces", room);
+			return error_no_memory(err);
 		pieces->items = items;
 		pieces->room = room;
 	}

@@ -25,7 +25,7 @@ int groups_drop_unused(struct catalogue *catalogue, struct error *err)
 	auto_free bool *is_used = calloc((size_t)members->group_count + 1, sizeof(*is_used));
 
 	if (!is_used)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (uint32_t v = 0; v < catalogue->version_count; v++)
 		for (uint32_t i = 0; i < catalogue->versions[v].segments.count; i++)
 			groups_mark(members, &catalogue->versions[v].segments.items[i], is_used);

@@ -23,7 +23,7 @@ int line_open(struct source *source, const struct catalogue *catalogue, uint64_t
 
 	line.starts = calloc(line.count + 1, sizeof(*line.starts));
 	if (!line.starts)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (uint32_t i = 0; i < line.count; i++)
 		line.starts[i + 1] = line.starts[i] + round_up(line_member(source, members, i), segment);
 	*ret = line;

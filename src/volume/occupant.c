@@ -98,7 +98,7 @@ static int occupant_write_zeros(struct file_source *file, uint64_t offset, struc
 	auto_free uint8_t *zeros = aligned_alloc(DSFS_BLOCK, OCCUPANT_ZEROS);
 
 	if (!zeros)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	memset(zeros, 0, OCCUPANT_ZEROS);
 	return source_write(&file->source, 0, offset, zeros, OCCUPANT_ZEROS, err);
 }

@@ -250,7 +250,7 @@ static int reindex_index(struct reindex *reindex, const struct version *version,
 	struct index *index = NULL;
 	int r;
 
-	r = buffer && section.sha ? 0 : error_set(err, -ENOMEM, "out of memory");
+	r = buffer && section.sha ? 0 : error_no_memory(err);
 	if (r == 0)
 		r = index_load(reindex->source, version, &reindex->catalogue->members, &index, err);
 	section.index = index;

@@ -27,7 +27,7 @@ int relocate_open(struct source *source, const struct members *members, struct a
 	relocate.unwritten = aligned_alloc(DSFS_BLOCK, RELOCATE_STEP);
 	if (!relocate.from.bytes || !relocate.to.bytes || !relocate.unwritten) {
 		relocate_close(&relocate);
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	}
 	*ret = relocate;
 	return 0;
@@ -50,7 +50,7 @@ static int relocate_add(struct relocate *relocate, uint64_t from, uint64_t to, u
 		relocate->room = relocate->room ? 2 * relocate->room : 64;
 		pieces = reallocarray(relocate->pieces, relocate->room, sizeof(*pieces));
 		if (!pieces)
-			return error_set(err, -ENOMEM, "no memory for %zu moved pieces", relocate->room);
+			return error_no_memory(err);
 		relocate->pieces = pieces;
 	}
 	relocate->pieces[relocate->count++] = (struct relocate_piece){ from, to, length };

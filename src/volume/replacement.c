@@ -116,7 +116,7 @@ int replacement_plan(struct replacement *replacement, struct error *err)
 	replacement->columns = calloc((size_t)members->group_count + 1, sizeof(*replacement->columns));
 	replacement->sums = calloc(DSFS_REPLACED_COUNT, sizeof(*replacement->sums));
 	if (!replacement->columns || !replacement->sums)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (uint32_t i = 0; i < members->group_count; i++)
 		replacement_add(replacement, i);
 	qsort_r(replacement->columns, replacement->count, sizeof(*replacement->columns), replacement_compare,
@@ -130,7 +130,7 @@ int replacement_find_lost(struct replacement *replacement, struct error *err)
 	uint64_t sources[DSFS_COPIES_MAX];
 
 	if (!is_lost)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (uint32_t i = 0; i < replacement->count; i++) {
 		const struct replacement_column *column = &replacement->columns[i];
 
@@ -220,7 +220,7 @@ int replacement_resume(struct replacement *replacement, struct file_source *file
 
 	replacement_describe(replacement, &ours);
 	if (!expected)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	if (!replacement_record_read(file, &found) || found.member != ours.member ||
 	    memcmp(found.volume_uuid, ours.volume_uuid, sizeof(ours.volume_uuid)) != 0 ||
 	    memcmp(found.member_uuid, ours.member_uuid, sizeof(ours.member_uuid)) != 0 ||
@@ -262,7 +262,7 @@ static int batch_write(struct batch *batch, uint64_t offset, const uint8_t *byte
 	if (batch->count == batch->room) {
 		writes = realloc(writes, (2 * batch->room + 64) * sizeof(*writes));
 		if (!writes)
-			return error_set(err, -ENOMEM, "out of memory");
+			return error_no_memory(err);
 		batch->writes = writes;
 		batch->room = 2 * batch->room + 64;
 	}
@@ -321,8 +321,7 @@ static int batch_finish(struct batch *batch, uint32_t end, struct error *err)
 	if (r < 0)
 		return r;
 	sums = replacement_expect(replacement, true);
-	r = sums ? replacement_record_write_sums(batch->file, sums, replacement->sums, err) :
-		   error_set(err, -ENOMEM, "out of memory");
+	r = sums ? replacement_record_write_sums(batch->file, sums, replacement->sums, err) : error_no_memory(err);
 	if (r == 0)
 		memcpy(replacement->sums, sums, DSFS_REPLACED_COUNT * sizeof(*sums));
 	return r;
@@ -360,7 +359,7 @@ static int replacement_begin(struct replacement *replacement, struct file_source
 	replacement_describe(replacement, &record);
 	none = record;
 	none.sequence = 0;
-	r = sums ? 0 : error_set(err, -ENOMEM, "out of memory");
+	r = sums ? 0 : error_no_memory(err);
 	if (r == 0 && !replacement->is_resumed)
 		r = replacement_record(&none, file, err);
 	if (r == 0)
@@ -377,7 +376,7 @@ int replacement_copy(struct replacement *replacement, struct file_source *file, 
 	auto_free uint8_t *buffer = aligned_alloc(DSFS_BLOCK, REPLACEMENT_STEP);
 	struct batch batch = { .replacement = replacement, .file = file, .buffer = buffer };
 	uint64_t missing = replacement->used_bytes - replacement->kept_bytes;
-	int r = buffer ? replacement_begin(replacement, file, err) : error_set(err, -ENOMEM, "out of memory");
+	int r = buffer ? replacement_begin(replacement, file, err) : error_no_memory(err);
 
 	progress_phase(replacement->progress, "indexes", 0);
 	if (r == 0)

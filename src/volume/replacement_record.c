@@ -61,7 +61,7 @@ int replacement_record_read_sums(struct file_source *file, uint64_t *sums, struc
 {
 	auto_free dsfs_le64 *disk = aligned_alloc(DSFS_BLOCK, RECORD_SUMS_BYTES);
 	int r = disk ? source_read(&file->source, 0, DSFS_REPLACED_AT, disk, RECORD_SUMS_BYTES, err) :
-		       error_set(err, -ENOMEM, "out of memory");
+		       error_no_memory(err);
 
 	for (uint32_t i = 0; r == 0 && i < DSFS_REPLACED_COUNT; i++)
 		sums[i] = dsfs_le64_get(disk[i]);
@@ -83,7 +83,7 @@ static int replacement_record_write_all(struct file_source *file, const uint64_t
 	auto_free dsfs_le64 *disk = aligned_alloc(DSFS_BLOCK, RECORD_SUMS_BYTES);
 
 	if (!disk)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (uint32_t i = 0; i < DSFS_REPLACED_COUNT; i++)
 		disk[i] = dsfs_le64_of(sums[i]);
 	return source_write(&file->source, 0, DSFS_REPLACED_AT, disk, RECORD_SUMS_BYTES, err);

@@ -27,7 +27,7 @@ static int space_used(const struct catalogue *catalogue, const struct superblock
 		count += catalogue->versions[v].segments.count;
 	used = calloc(count, sizeof(*used));
 	if (!used)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	used[n++] = (struct extent){ address_offset(super->catalogue_address),
 				     round_up(super->catalogue_length, DSFS_BLOCK) };
 	for (uint32_t v = 0; v < catalogue->version_count; v++)
@@ -107,7 +107,7 @@ static int space_find_runs(struct space *space, const struct catalogue *catalogu
 		return r;
 	space->runs = calloc(count + 4, sizeof(*space->runs));
 	if (!space->runs)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	space_add_tail(space, used, count, tail, capacity);
 	if (space->count && !space_is_used(used, count, tail))
 		first = space->runs[0];
@@ -164,14 +164,14 @@ int space_open(struct space *space, const struct catalogue *catalogue, const str
 		space->held_count = round_up(super->member_size, space->segment) / space->segment;
 		space->held = calloc(space->held_count / 8 + 1, 1);
 		if (!space->held)
-			return error_set(err, -ENOMEM, "out of memory");
+			return error_no_memory(err);
 		r = space_find_runs(space, catalogue, super, capacity, err);
 		if (r < 0)
 			return r;
 	} else {
 		space->runs = calloc(1, sizeof(*space->runs));
 		if (!space->runs)
-			return error_set(err, -ENOMEM, "out of memory");
+			return error_no_memory(err);
 		space_add_run(space, DSFS_DATA_AT, capacity);
 	}
 	return 0;
@@ -188,7 +188,7 @@ int space_open_empty(struct space *space, uint32_t member, const struct members 
 	space->columns = calloc(space->held_count + 1, sizeof(*space->columns));
 	space->held = calloc(space->held_count / 8 + 1, 1);
 	if (!space->columns || !space->held)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (uint32_t i = 0; i < members->column_count; i++)
 		if (address_member(members->places[i].address) == member)
 			space->columns[count++] = address_offset(members->places[i].address) / space->segment;
@@ -200,7 +200,7 @@ int space_add(struct space *space, uint64_t start, uint64_t end, struct error *e
 	struct space_run *runs = realloc(space->runs, (space->count + 1) * sizeof(*runs));
 
 	if (!runs)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	space->runs = runs;
 	runs[space->count++] = (struct space_run){ start, start, end };
 	return 0;
@@ -456,7 +456,7 @@ int space_segments(const struct space *space, struct extent_list *list, struct e
 		count = space->held_count;
 	map = calloc(count / 8 + 1, 1);
 	if (!map)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	beyond = space_mark_held(space, map, count);
 	space_mark_runs(space, map);
 	for (uint64_t s = 0; r == 0 && s < count; s++)

@@ -104,7 +104,7 @@ static int transaction_alloc(struct transaction *transaction, uint32_t count, st
 	transaction->source = &transaction->array->source;
 	transaction->members = calloc(count, sizeof(*transaction->members));
 	if (!transaction->members)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	transaction->member_count = count;
 	return 0;
 }
@@ -218,7 +218,7 @@ static int transaction_open_lanes(struct transaction *transaction, struct error 
 	auto_free struct allocator_member *list = calloc(members->count, sizeof(*list));
 
 	if (!list)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (uint32_t i = 0; i < members->count; i++) {
 		const struct superblock *super = &transaction->members[i].super;
 
@@ -275,7 +275,7 @@ int transaction_load(struct transaction *transaction, struct error *err)
 	int r;
 
 	if (!rings)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	free(transaction->rings);
 	transaction->rings = rings;
 	r = catalogue_load_rings(transaction->source, rings, &transaction->super, &transaction->catalogue, err);
@@ -392,7 +392,7 @@ static int transaction_enter_members(struct transaction *transaction, const stru
 	transaction->super.feature_incompat |= DSFS_INCOMPAT_MEMBERS;
 	members->list = calloc(transaction->member_count, sizeof(*list));
 	if (!members->list)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	memcpy(members->list, list, transaction->member_count * sizeof(*list));
 	members->count = transaction->member_count;
 	members->segment_log = transaction->super.segment_log;
@@ -484,7 +484,7 @@ static int transaction_catch_up(struct transaction *transaction, struct error *e
 {
 	auto_free struct superblock *slots = calloc(transaction->member_count, sizeof(*slots));
 	uint32_t count = 0;
-	int r = slots ? 0 : error_set(err, -ENOMEM, "out of memory");
+	int r = slots ? 0 : error_no_memory(err);
 
 	for (uint32_t i = 0; r == 0 && i < transaction->member_count; i++)
 		if (transaction_is_behind(transaction, i) && !transaction->members[i].is_replaced)
@@ -730,7 +730,7 @@ int transaction_commit(struct transaction *transaction, struct error *err)
 {
 	auto_free struct superblock *slots = calloc(transaction->member_count, sizeof(*slots));
 
-	return slots ? transaction_put_in_force(transaction, slots, err) : error_set(err, -ENOMEM, "out of memory");
+	return slots ? transaction_put_in_force(transaction, slots, err) : error_no_memory(err);
 }
 
 /* --- undo --- */

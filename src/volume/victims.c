@@ -80,7 +80,7 @@ int victims_open(struct source *source, const struct superblock *super, const st
 
 	victims.version_count = catalogue->version_count;
 	victims.versions = calloc(catalogue->version_count + 1, sizeof(*victims.versions));
-	r = victims.versions ? 0 : error_set(err, -ENOMEM, "out of memory");
+	r = victims.versions ? 0 : error_no_memory(err);
 	if (r == 0)
 		r = line_open(source, catalogue, UINT64_C(1) << super->segment_log, &victims.line, err);
 	if (r == 0)
@@ -166,7 +166,7 @@ static int victims_candidates(const struct victims *victims, unsigned below, str
 	size_t count = 0;
 	int r;
 
-	r = candidates ? bits_open(&pinned, victims->chosen.count, err) : error_set(err, -ENOMEM, "out of memory");
+	r = candidates ? bits_open(&pinned, victims->chosen.count, err) : error_no_memory(err);
 	if (r < 0) {
 		free(candidates);
 		return r;

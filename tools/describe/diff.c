@@ -83,7 +83,7 @@ static int diff_keep(char **ret, size_t *ret_length, const struct walk_entry *en
 {
 	*ret = malloc(entry->length);
 	if (!*ret)
-		return error_set(err, -ENOMEM, "no memory for a list of changes");
+		return error_no_memory(err);
 	memcpy(*ret, entry->path, entry->length);
 	*ret_length = entry->length;
 	return 0;
@@ -101,7 +101,7 @@ static int diff_list(struct diff_count *count, size_t limit, const struct walk_e
 	if ((count->count & (count->count - 1)) == 0) {
 		grown = realloc(count->items, (count->count ? 2 * count->count : 1) * sizeof(*grown));
 		if (!grown)
-			return error_set(err, -ENOMEM, "no memory for a list of changes");
+			return error_no_memory(err);
 		count->items = grown;
 	}
 	count->items[count->count] = *item;
@@ -265,7 +265,7 @@ static int diff_choose(struct diff_pass *pass, struct error *err)
 	pass->by_to = calloc(most + 1, sizeof(*pass->by_to));
 	moved->items = calloc(most + 1, sizeof(*moved->items));
 	if (!pass->by_from || !pass->by_to || !moved->items)
-		return error_set(err, -ENOMEM, "no memory for a list of %zu moved files", most);
+		return error_no_memory(err);
 	pass->listed = moved->count = moves_first(&pass->moves, pass->by_from, most);
 	for (size_t i = 0; i < pass->listed; i++) {
 		pass->by_to[i] = (struct moves_pair){ pass->by_from[i].to, i };
@@ -294,7 +294,7 @@ int diff_run(const struct subject *from, const struct subject *to, struct diff *
 	int r;
 
 	pass.diff = calloc(1, sizeof(*pass.diff));
-	r = pass.diff ? diff_compare(&pass, err) : error_set(err, -ENOMEM, "no memory for a comparison");
+	r = pass.diff ? diff_compare(&pass, err) : error_no_memory(err);
 	moves_close(&pass.moves);
 	free(pass.by_from);
 	free(pass.by_to);

@@ -69,7 +69,7 @@ static int folders_new(struct folders *folders, const char *name, uint8_t length
 
 	if (!kept || folders_grow(folders) < 0) {
 		free(kept);
-		return error_set(err, -ENOMEM, "no memory for the top folders");
+		return error_no_memory(err);
 	}
 	memcpy(kept, name, length);
 	folders->list[folders->count++] = (struct folder){ .name = kept, .length = length };
@@ -87,7 +87,7 @@ static int folders_split(struct folders *folders, size_t top, struct error *err)
 	struct folders *below = calloc(1, sizeof(*below));
 
 	if (!below)
-		return error_set(err, -ENOMEM, "no memory for the folders of a split");
+		return error_no_memory(err);
 	below->top = top;
 	folders->list[folders->count - 1].below = below;
 	folders->splits++;

@@ -76,7 +76,7 @@ int largest_add(struct largest *largest, uint64_t size, const char *path, size_t
 	file.path = malloc(length);
 	if (!file.path || (!is_full && largest_grow(largest) < 0)) {
 		free(file.path);
-		return error_set(err, -ENOMEM, "no memory for the largest files");
+		return error_no_memory(err);
 	}
 	memcpy(file.path, path, length);
 	if (is_full) {

@@ -26,7 +26,7 @@ int moves_add(struct moves_side *side, uint64_t key, struct error *err)
 	if (side->count == side->room) {
 		grown = realloc(side->files, room * sizeof(*grown));
 		if (!grown)
-			return error_set(err, -ENOMEM, "no memory for %zu files that only one version has", room);
+			return error_no_memory(err);
 		side->files = grown;
 		side->room = room;
 	}
@@ -72,7 +72,7 @@ static int moves_prepare(struct moves_side *side, struct error *err)
 {
 	side->moved = calloc(side->count / 8 + 1, 1);
 	if (!side->moved)
-		return error_set(err, -ENOMEM, "no memory for %zu files that only one version has", side->count);
+		return error_no_memory(err);
 	if (side->count)
 		qsort(side->files, side->count, sizeof(*side->files), moves_compare);
 	return 0;

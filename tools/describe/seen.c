@@ -16,7 +16,7 @@ int seen_open(struct seen *seen, uint64_t most, struct error *err)
 	seen->factor |= 1;
 	seen->slots = calloc(seen->count, sizeof(*seen->slots));
 	if (!seen->slots)
-		return error_set(err, -ENOMEM, "no memory for a table of %" PRIu64 " numbers", most);
+		return error_no_memory(err);
 	return 0;
 }
 

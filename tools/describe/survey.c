@@ -131,8 +131,7 @@ static int survey_count(const struct index *index, const char *below, struct sur
 	int r;
 
 	pass.named = calloc(index->shape.inode_count / 8 + 1, 1);
-	r = pass.named ? seen_open(&pass.keys, index->shape.inode_count, err) :
-			 error_set(err, -ENOMEM, "no memory for the names of all files");
+	r = pass.named ? seen_open(&pass.keys, index->shape.inode_count, err) : error_no_memory(err);
 	if (r == 0)
 		r = storage_open(&survey->storage, index, err);
 	if (r == 0)
@@ -148,7 +147,7 @@ int survey_run(const struct index *index, const char *below, size_t largest, str
 	int r;
 
 	if (!survey)
-		return error_set(err, -ENOMEM, "no memory for a description");
+		return error_no_memory(err);
 	largest_open(&survey->largest, largest);
 	r = survey_count(index, below, survey, err);
 	if (r < 0) {

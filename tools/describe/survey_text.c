@@ -219,7 +219,7 @@ int survey_text(const struct page *page, const struct subject *subject, const st
 		most = subject->limit;
 	rows = calloc(most + 1, sizeof(*rows));
 	if (!rows)
-		return error_set(err, -ENOMEM, "no memory for %zu lines", most);
+		return error_no_memory(err);
 	survey_text_head(subject, survey);
 	survey_text_storage(survey);
 	survey_text_classes(&survey->folders);

@@ -114,7 +114,7 @@ static int tar_queue_new_slot(struct tar_queue *queue, struct tar_queue_slot **r
 	}
 	if (!slot || !slot->payload || !slot->op.request.scratch) {
 		tar_queue_free_slot(slot);
-		return error_set(err, -ENOMEM, "no memory for what is read ahead");
+		return error_no_memory(err);
 	}
 	*ret = slot;
 	return 0;
@@ -129,7 +129,7 @@ int tar_queue_open(const struct tar_queue_setup *setup, struct tar_queue **ret, 
 	int r;
 
 	if (!queue)
-		return error_set(err, -ENOMEM, "no memory");
+		return error_no_memory(err);
 	queue->setup = *setup;
 	reader.counters = &queue->counters;
 	r = reader_open(&queue->reader, &reader, err);
@@ -228,7 +228,7 @@ static int tar_queue_next(struct tar_queue *queue, const struct tar_write_entry 
 	slot->path = strdup(entry->path);
 	slot->link = entry->link ? strdup(entry->link) : NULL;
 	if (!slot->path || (entry->link && !slot->link))
-		return error_set(err, -ENOMEM, "no memory for a name");
+		return error_no_memory(err);
 	slot->inode = *entry->inode;
 	slot->is_head = false;
 	slot->hole = slot->size = 0;

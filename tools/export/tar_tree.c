@@ -44,14 +44,14 @@ static int tar_tree_remember(struct tar_tree *tree, const struct inode *inode)
 	struct tar_tree_link *link = malloc(sizeof(*link) + length);
 
 	if (!link)
-		return error_set(tree->err, -ENOMEM, "no memory for the names of hard links");
+		return error_no_memory(tree->err);
 	link->ordinal = inode->ordinal;
 	link->left = inode->nlink - 1;
 	memcpy(link->path, tree->path, length);
 	if (tsearch(link, &tree->links, tar_tree_compare))
 		return 0;
 	free(link);
-	return error_set(tree->err, -ENOMEM, "no memory for the names of hard links");
+	return error_no_memory(tree->err);
 }
 
 static int tar_tree_add_link(struct tar_tree *tree, const struct inode *inode, struct tar_tree_link *link)
@@ -105,7 +105,7 @@ static int tar_tree_entry(struct tar_tree *tree, const struct walk_entry *entry)
 	int length = entry->name_length ? (int)entry->length : 0, r; /* the root is "." */
 
 	if (asprintf(&tree->path, ".%.*s", length, entry->path) < 0)
-		return error_set(tree->err, -ENOMEM, "no memory for a path");
+		return error_no_memory(tree->err);
 	r = tar_tree_add(tree, entry->ordinal);
 	free(tree->path);
 	return r;

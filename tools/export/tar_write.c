@@ -106,7 +106,7 @@ int tar_write_open(int fd, const struct index *index, struct tar_write **ret, st
 	int r;
 
 	if (!tar)
-		return error_set(err, -ENOMEM, "no memory");
+		return error_no_memory(err);
 	tar->fd = fd;
 	tar->index = index;
 	tar->archive = archive_write_new();
@@ -117,7 +117,7 @@ int tar_write_open(int fd, const struct index *index, struct tar_write **ret, st
 	if (tar->utf8)
 		tar->former = uselocale(tar->utf8);
 	if (!tar->archive || !tar->entry || tar->zeros == MAP_FAILED)
-		r = error_set(err, -ENOMEM, "no memory for an archive");
+		r = error_no_memory(err);
 	else
 		r = tar_survey_make(index, &tar->survey, err);
 	if (r == 0)
@@ -217,7 +217,7 @@ static int tar_write_target(struct archive_entry *entry, const struct index *ind
 		return r;
 	text = strndup((const char *)target.base, target.size);
 	if (!text)
-		return error_set(err, -ENOMEM, "no memory");
+		return error_no_memory(err);
 	archive_entry_copy_symlink(entry, text);
 	return 0;
 }

@@ -53,7 +53,7 @@ int collector_new(unsigned timeout, struct collector **ret, struct error *err)
 	struct collector *collector = calloc(1, sizeof(*collector));
 
 	if (!collector)
-		return error_set(err, -ENOMEM, "no memory");
+		return error_no_memory(err);
 	collector->timeout = (int64_t)timeout * 1000000000;
 	collector->epoll = epoll_create1(EPOLL_CLOEXEC);
 	if (collector->epoll < 0) {
@@ -160,7 +160,7 @@ int collector_begin(struct collector *collector, struct error *err)
 	collector->list = calloc(collector->mounts.count + 1, sizeof(*collector->list));
 	if (!collector->list) {
 		mounts_free(&collector->mounts);
-		return error_set(err, -ENOMEM, "no memory for a list of mounts");
+		return error_no_memory(err);
 	}
 	collector->started = clock_now();
 	collector->is_busy = true;

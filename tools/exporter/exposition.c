@@ -45,7 +45,7 @@ struct exposition_input {
 int exposition_new(struct exposition **ret, struct error *err)
 {
 	*ret = calloc(1, sizeof(**ret));
-	return *ret ? 0 : error_set(err, -ENOMEM, "no memory for metrics");
+	return *ret ? 0 : error_no_memory(err);
 }
 
 void exposition_free(struct exposition *exposition)
@@ -85,7 +85,7 @@ int exposition_family(struct exposition *exposition, const char *name, const cha
 	family->help = strdup(help);
 	family->out = open_memstream(&family->series, &family->length);
 	if (!family->name || !family->type || !family->help || !family->out)
-		return error_set(err, -ENOMEM, "no memory for metrics");
+		return error_no_memory(err);
 	return 0;
 }
 
@@ -101,7 +101,7 @@ int exposition_series(struct exposition *exposition, const char *name, const cha
 		fputc('}', family->out);
 	}
 	fprintf(family->out, " %.15g\n", value);
-	return fflush(family->out) == 0 ? 0 : error_set(err, -ENOMEM, "no memory for metrics");
+	return fflush(family->out) == 0 ? 0 : error_no_memory(err);
 }
 
 /* ---- names ---- */
@@ -396,7 +396,7 @@ static int exposition_check(struct exposition *exposition, const char *text, siz
 	int r = exposition_new(&input.seen, err);
 
 	if (r == 0 && !copy)
-		r = error_set(err, -ENOMEM, "no memory for metrics");
+		r = error_no_memory(err);
 	if (r == 0) {
 		memcpy(copy, text, length);
 		r = exposition_lines(&input, copy, length, err);

@@ -52,7 +52,7 @@ static int listener_resolve(const char *address, const char *every, struct addri
 	int r;
 
 	if (!copy)
-		return error_set(err, -ENOMEM, "no memory for an address");
+		return error_no_memory(err);
 	r = listener_split(copy, &host, &port, err);
 	if (r < 0)
 		return r;

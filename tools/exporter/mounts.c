@@ -75,7 +75,7 @@ static int mounts_add(struct mounts *mounts, const struct mountinfo *info, struc
 	}
 	list = reallocarray(mounts->list, mounts->count + 1, sizeof(*list));
 	if (!list)
-		return error_set(err, -ENOMEM, "no memory for the list of mounts");
+		return error_no_memory(err);
 	mounts->list = list;
 	list[mounts->count] = (struct mounts_entry){
 		.device = info->device,
@@ -84,7 +84,7 @@ static int mounts_add(struct mounts *mounts, const struct mountinfo *info, struc
 		.is_roots = is_roots,
 	};
 	if (!list[mounts->count].point)
-		return error_set(err, -ENOMEM, "no memory for the name of a mount");
+		return error_no_memory(err);
 	mounts->count++;
 	return 0;
 }

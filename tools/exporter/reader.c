@@ -92,7 +92,7 @@ int reader_start(struct reader *reader, const struct mounts_entry *mount, struct
 
 	*reader = (struct reader){ .pipe = -1, .text = malloc(READER_MOST + 2) };
 	if (!reader->text)
-		return error_set(err, -ENOMEM, "no memory for the metrics of a mount");
+		return error_no_memory(err);
 	r = reader_fork(reader, mount, err);
 	if (r < 0) {
 		free(reader->text);

@@ -277,7 +277,7 @@ int server_open(int listener, struct server **ret, struct error *err)
 
 	if (!server) {
 		close(listener);
-		return error_set(err, -ENOMEM, "no memory for the HTTP server");
+		return error_no_memory(err);
 	}
 	server->listener = listener;
 	server->diag = peer_open();

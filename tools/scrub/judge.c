@@ -72,7 +72,7 @@ int judge_new(const struct judge_setup *setup, struct judge **ret, struct error 
 	}
 	if (!has_memory) {
 		judge_free(judge);
-		return error_set(err, -ENOMEM, "no memory for a thread's buffers, try fewer --jobs");
+		return error_no_memory(err);
 	}
 	*ret = judge;
 	return 0;
@@ -623,8 +623,7 @@ static int judge_again(struct judge *judge, struct error *err)
 	pthread_mutex_lock(judge->setup.lock);
 	judge_read(judge);
 	judge_decide(judge);
-	r = judge->is_out_of_memory ? error_set(err, -ENOMEM, "no memory for a list of what is damaged") :
-				      judge_repair(judge, err);
+	r = judge->is_out_of_memory ? error_no_memory(err) : judge_repair(judge, err);
 	pthread_mutex_unlock(judge->setup.lock);
 	return r;
 }

@@ -27,7 +27,7 @@ static int places_add(struct places *places, uint64_t window, struct error *err)
 	if (places->count == places->room) {
 		windows = realloc(places->windows, room * sizeof(*windows));
 		if (!windows)
-			return error_set(err, -ENOMEM, "no memory for a list of places");
+			return error_no_memory(err);
 		places->windows = windows;
 		places->room = room;
 	}

@@ -75,7 +75,7 @@ int rows_open(const struct catalogue *catalogue, uint64_t size, struct rows *ret
 		most += catalogue->versions[i].segments.count;
 	rows.list = calloc(most, sizeof(*rows.list));
 	if (!rows.list)
-		return error_set(err, -ENOMEM, "no memory for a list of rows");
+		return error_no_memory(err);
 	if (catalogue->members.count)
 		rows_add_groups(&rows, &catalogue->members);
 	for (uint32_t i = 0; !catalogue->members.count && i < catalogue->version_count; i++)

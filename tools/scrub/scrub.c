@@ -66,7 +66,7 @@ static int scrub_set_start(void *target, const char *argument, struct error *err
 	uint64_t number, offset;
 
 	if (!text)
-		return error_set(err, -ENOMEM, "no memory");
+		return error_no_memory(err);
 	if (!rest || parse_u64(member, 0, DSFS_MEMBER_MAX, &number, NULL) < 0 ||
 	    parse_u64(rest, 0, (UINT64_C(1) << DSFS_ADDRESS_BITS) - 1, &offset, NULL) < 0)
 		return error_set(err, -EINVAL, "'%s', expected MEMBER:OFFSET, as an interrupted run has printed it",

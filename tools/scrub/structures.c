@@ -128,7 +128,7 @@ static int structures_write_catalogue(struct transaction *transaction, uint32_t 
 {
 	const struct superblock *to = &transaction->members[member].super;
 	auto_free uint8_t *bytes = huge_alloc(to->catalogue_length);
-	int r = bytes ? -EBADMSG : error_set(err, -ENOMEM, "no memory for a catalogue");
+	int r = bytes ? -EBADMSG : error_no_memory(err);
 
 	for (uint32_t i = 0; r == -EBADMSG && i < transaction->member_count; i++)
 		if (transaction->members[i].super.catalogue_length == to->catalogue_length)
@@ -180,7 +180,7 @@ int structures_repair(struct transaction *transaction, struct findings *findings
 	int r;
 
 	if (!list)
-		return error_set(err, -ENOMEM, "no memory for a list of structures");
+		return error_no_memory(err);
 	for (uint32_t m = 0; m < transaction->member_count; m++) {
 		if (!transaction->members[m].file)
 			structures_missing(m, findings);

@@ -147,5 +147,5 @@ int page_make(struct watch *watch, const struct page_wish *wish, struct page *pa
 		done = page_mount(page, watch->mounts[i], wish);
 	if (done && !watch->count)
 		done = page_say(page, PAGE_PLAIN, wish->width, "no mount of datasetfs on this machine");
-	return done ? 0 : error_set(err, -ENOMEM, "no memory for the view");
+	return done ? 0 : error_no_memory(err);
 }

@@ -111,7 +111,7 @@ int probe_start(const char *mount, struct probe **ret, struct error *err)
 	int r;
 
 	if (!probe)
-		return error_set(err, -ENOMEM, "no memory to look at a mount");
+		return error_no_memory(err);
 	probe->ask = probe->answer = -1;
 	probe->process = -1;
 	r = probe_fork(probe, mount, err);

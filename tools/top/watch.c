@@ -33,7 +33,7 @@ static int watch_add(struct watch *watch, const struct mounted *mounted, struct 
 	if (mounts)
 		watch->mounts = mounts;
 	if (!mounts || !mount)
-		r = error_set(err, -ENOMEM, "no memory for a mount");
+		r = error_no_memory(err);
 	if (r == 0)
 		r = mounted_copy(mounted, &mount->mounted, err);
 	if (r < 0) {

@@ -314,7 +314,7 @@ static int check_open(struct check_worker *worker, struct error *err)
 						    .scratch = huge_alloc(READ_SCRATCH),
 						    .done = check_done };
 	if (!worker->payload || !worker->op.request.scratch)
-		return error_set(err, -ENOMEM, "no memory");
+		return error_no_memory(err);
 	r = reader_open(&worker->reader, &reader, err);
 	if (r == 0)
 		r = sync_new(&engine, &worker->reader.engine, err);
@@ -342,7 +342,7 @@ static void *check_work(void *argument)
 	if (worker)
 		worker->check = check;
 	if (!worker || check_open(worker, &err) < 0) {
-		error_set(&err, -ENOMEM, "no memory for a thread's buffers, try fewer --jobs");
+		error_no_memory(&err);
 		check_fail(check, &err);
 	}
 	while (worker && check_take(worker, &run))

@@ -63,7 +63,7 @@ int copies_compare(struct source *source, const struct members *members, const s
 {
 	auto_free uint8_t *buffer = aligned_alloc(DSFS_BLOCK, 2 * COPIES_STEP);
 	uint64_t step;
-	int r = buffer ? 0 : error_set(err, -ENOMEM, "no memory");
+	int r = buffer ? 0 : error_no_memory(err);
 
 	for (uint32_t i = 0; i < extents->count; i++)
 		for (uint64_t at = 0; r == 0 && at < extents->items[i].length; at += step) {

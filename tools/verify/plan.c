@@ -26,7 +26,7 @@ int plan_open(const struct index *index, const struct block_sums *block_sums, co
 
 	plan.items = malloc(2 * plan.window * sizeof(*plan.items));
 	if (!plan.items)
-		return error_set(err, -ENOMEM, "no memory for a list of chunks");
+		return error_no_memory(err);
 	*ret = plan;
 	return 0;
 }

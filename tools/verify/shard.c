@@ -16,7 +16,7 @@ int shard_parse(const char *argument, uint32_t *ret_shard, uint32_t *ret_count, 
 	uint64_t shard, count;
 
 	if (!number)
-		return error_set(err, -ENOMEM, "no memory");
+		return error_no_memory(err);
 	if (slash)
 		*slash = 0;
 	if (!slash || parse_u64(slash + 1, 1, UINT32_MAX, &count, NULL) < 0 ||

@@ -256,7 +256,7 @@ static int verify_hash_source(struct source *source, const struct members *membe
 	uint64_t step;
 	struct sha256 *sha = sha256_new();
 	uint8_t found[SHA256_SIZE];
-	int r = buffer && sha ? 0 : error_set(err, -ENOMEM, "no memory");
+	int r = buffer && sha ? 0 : error_no_memory(err);
 
 	for (uint64_t at = 0; r == 0 && at < version->source.length; at += step) {
 		step = version->source.length - at < VERIFY_STEP ? version->source.length - at : VERIFY_STEP;

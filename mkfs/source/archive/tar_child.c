@@ -71,7 +71,7 @@ static int tar_child_open_files(const struct tar_child_setup *setup, struct tar_
 	descriptors_raise_limit();
 	files->fds = calloc(setup->count + 2, sizeof(*files->fds));
 	if (!files->fds)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (; files->count < setup->count; files->count++) {
 		int fd = tar_child_open_file(setup->names[files->count], err);
 

@@ -210,7 +210,7 @@ static int tar_decode_open(struct tar_decode_level *level, struct error *err)
 {
 	level->archive = archive_read_new();
 	if (!level->archive)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	if (archive_read_support_format_tar(level->archive) != ARCHIVE_OK)
 		return tar_decode_failed(level, "libarchive cannot read what it needs to", err);
 	level->start = tar_input_taken(&level->input);
@@ -318,7 +318,7 @@ static int tar_decode_xattrs(struct tar_decode *decode, struct archive_entry *en
 		return 0;
 	list = calloc(TAR_DECODE_XATTRS, sizeof(*list));
 	if (!list)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	count = tar_decode_list_xattrs(entry, list);
 	for (size_t i = 0; r == 0 && i < count; i++) {
 		if (i + 1 < count && !strcmp(list[i].name, list[i + 1].name))
@@ -482,7 +482,7 @@ static int tar_decode_nested(struct tar_decode_level *outer, const char *path, s
 	int r;
 
 	if (!prefix)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	memcpy(prefix, outer->prefix, before);
 	memcpy(prefix + before, path, length);
 	prefix[before + length] = '/';
@@ -623,7 +623,7 @@ static int tar_decode_open_zip(struct tar_decode_level *level, struct error *err
 {
 	level->archive = archive_read_new();
 	if (!level->archive)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	if (archive_read_support_format_zip_seekable(level->archive) != ARCHIVE_OK)
 		return tar_decode_failed(level, "libarchive cannot read what it needs to", err);
 	if (tar_zip_attach(&level->zip, level->archive) != ARCHIVE_OK)
@@ -656,7 +656,7 @@ static int tar_decode_tar(struct tar_decode_level *level, struct error *err)
 
 	level->unpack = tar_unpack_open(tar_decode_take, level);
 	if (!level->unpack || !tar_input_open(&level->input, tar_decode_next, level))
-		r = error_set(err, -ENOMEM, "out of memory");
+		r = error_no_memory(err);
 	while (r > 0) {
 		r = tar_decode_archive(level, err);
 		if (r == 0)

@@ -20,7 +20,7 @@ int tar_stream_open(struct tar_stream *stream, tar_stream_source source, void *a
 	*stream = (struct tar_stream){ .source = source, .argument = argument };
 	stream->buffer = malloc(TAR_STREAM_BUFFER);
 	stream->payload = malloc(TAR_STREAM_PAYLOAD);
-	return stream->buffer && stream->payload ? 0 : error_set(err, -ENOMEM, "out of memory");
+	return stream->buffer && stream->payload ? 0 : error_no_memory(err);
 }
 
 void tar_stream_close(struct tar_stream *stream)

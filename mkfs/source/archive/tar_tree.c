@@ -81,7 +81,7 @@ int tar_tree_open(struct tar_tree *tree, const struct tar_tree_setup *setup, str
 	tree->link = calloc(1, TAR_STREAM_PATH + 1);
 	tree->last = calloc(1, TAR_STREAM_PATH + 1);
 	if (r == 0 && (!tree->path || !tree->link || !tree->last))
-		r = error_set(err, -ENOMEM, "out of memory");
+		r = error_no_memory(err);
 	if (r == 0)
 		tar_tree_fill(tree, number, &implied);
 	return r;
@@ -158,7 +158,7 @@ static int tar_tree_sort_in(struct tar_tree *tree, const char *path, size_t leng
 	uint32_t head = htobe32(depth);
 
 	if (!record)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < length; i++)
 		record[i] = path[i] == '/' ? 0 : path[i];
 	record[length] = 0;
@@ -342,7 +342,7 @@ static int tar_tree_next_name(struct tar_tree *tree, struct error *err)
 	free(tree->name);
 	tree->name = malloc(length + 1);
 	if (!tree->name)
-		return error_set(err, -ENOMEM, "out of memory");
+		return error_no_memory(err);
 	for (size_t i = 0; i < length; i++)
 		tree->name[i] = record[i] ? record[i] : '/';
 	tree->name[length] = 0;
@@ -483,8 +483,7 @@ int tar_tree_directory(void *argument, const struct listing_context *context, co
 		return r;
 	memcpy(&listing.self, record, sizeof(listing.self));
 	listing.dir = dirfd_name(path);
-	r = listing.dir ? sorter_open(context->temp, context->budget, &listing.entries, err) :
-			  error_set(err, -ENOMEM, "out of memory");
+	r = listing.dir ? sorter_open(context->temp, context->budget, &listing.entries, err) : error_no_memory(err);
 	if (r == 0)
 		r = tar_tree_fill_listing(tree, &listing, err);
 	if (r < 0) {

@@ -29,7 +29,7 @@ int ahead_start(struct serve *serve, struct error *err)
 		return 0;
 	ahead = aligned_alloc(_Alignof(struct ahead), sizeof(*ahead));
 	if (!ahead)
-		return error_set(err, -ENOMEM, "no memory to read ahead");
+		return error_no_memory(err);
 	memset(ahead, 0, sizeof(*ahead));
 	serve->ahead = ahead;
 	r = fetcher_start(serve, serve->options.ahead, AHEAD_SLOTS, &ahead->fetcher, err);

@@ -585,7 +585,7 @@ static int fetcher_open_owed(struct fetcher *fetcher, struct error *err)
 	for (unsigned i = 0; i < serve->worker_count; i++)
 		most += serve->workers[i]->slots;
 	fetcher->owed = calloc(most, sizeof(*fetcher->owed));
-	return fetcher->owed ? 0 : error_set(err, -ENOMEM, "no memory to read ahead");
+	return fetcher->owed ? 0 : error_no_memory(err);
 }
 
 static int fetcher_open(struct fetcher *fetcher, struct error *err)
@@ -603,7 +603,7 @@ static int fetcher_open(struct fetcher *fetcher, struct error *err)
 		fetcher->slots[i].fetcher = fetcher;
 		fetcher->slots[i].scratch = huge_alloc(READ_SCRATCH);
 		if (!fetcher->slots[i].scratch)
-			r = error_set(err, -ENOMEM, "no memory to read ahead");
+			r = error_no_memory(err);
 	}
 	return r;
 }
@@ -625,7 +625,7 @@ int fetcher_start(struct serve *serve, uint64_t most, unsigned slots, struct fet
 	int r;
 
 	if (!fetcher)
-		return error_set(err, -ENOMEM, "no memory to read ahead");
+		return error_no_memory(err);
 	memset(fetcher, 0, sizeof(*fetcher));
 	fetcher->serve = serve;
 	fetcher->mount_fd = serve->mount_fd;

@@ -36,7 +36,7 @@ int kept_new(uint64_t most, struct kept **ret, struct error *err)
 	struct kept *kept = aligned_alloc(_Alignof(struct kept), sizeof(*kept));
 
 	if (!kept)
-		return error_set(err, -ENOMEM, "no memory for what is read ahead");
+		return error_no_memory(err);
 	memset(kept, 0, sizeof(*kept));
 	pthread_mutex_init(&kept->lock, NULL);
 	kept->most = most;

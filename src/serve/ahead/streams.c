@@ -60,7 +60,7 @@ int streams_new(struct fetcher *fetcher, struct streams **ret, struct error *err
 	struct streams *streams = aligned_alloc(_Alignof(struct streams), sizeof(*streams));
 
 	if (!streams)
-		return error_set(err, -ENOMEM, "no memory to read ahead");
+		return error_no_memory(err);
 	memset(streams, 0, sizeof(*streams));
 	pthread_mutex_init(&streams->lock, NULL);
 	streams->fetcher = fetcher;

@@ -51,7 +51,7 @@ int wishes_start(struct serve *serve, struct error *err)
 		return 0;
 	wishes = calloc(1, sizeof(*wishes));
 	if (!wishes)
-		return error_set(err, -ENOMEM, "no memory for files that users announce");
+		return error_no_memory(err);
 	pthread_mutex_init(&wishes->lock, NULL);
 	serve->wishes = wishes;
 	r = fetcher_start(serve, serve->options.prefetch, FETCHER_SLOTS_MOST, &wishes->fetcher, err);

@@ -316,7 +316,7 @@ int clients_start(struct serve *serve, struct error *err)
 	struct clients *clients = calloc(1, sizeof(*clients));
 
 	if (!clients)
-		return error_set(err, -ENOMEM, "no memory for clients");
+		return error_no_memory(err);
 	clients->serve = serve;
 	clients->place = RENDEZVOUS_NONE;
 	clients->ending.fd = -1;

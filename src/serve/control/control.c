@@ -108,7 +108,7 @@ int control_start(struct serve *serve, struct error *err)
 	int r;
 
 	if (!control)
-		return error_set(err, -ENOMEM, "no memory for the control thread");
+		return error_no_memory(err);
 	control->serve = serve;
 	control->jobs_end = &control->jobs;
 	control->look = follow_begin(serve, &control->follow);

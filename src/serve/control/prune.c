@@ -157,7 +157,7 @@ int prune_start(struct serve *serve, struct error *err)
 	int r;
 
 	if (!prune)
-		return error_set(err, -ENOMEM, "no memory for the thread that prunes");
+		return error_no_memory(err);
 	prune->serve = serve;
 	pthread_mutex_init(&prune->lock, NULL);
 	pthread_cond_init(&prune->wake, NULL);

@@ -227,7 +227,7 @@ int watchdog_start(struct serve *serve, struct error *err)
 	int r;
 
 	if (!watchdog)
-		return error_set(err, -ENOMEM, "no memory for the watchdog");
+		return error_no_memory(err);
 	memset(watchdog, 0, sizeof(*watchdog));
 	watchdog->serve = serve;
 	r = wake_open(&watchdog->wake, err);

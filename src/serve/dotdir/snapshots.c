@@ -36,7 +36,7 @@ int snapshots_new(struct snapshots **ret, struct error *err)
 	struct snapshots *snapshots = calloc(1, sizeof(*snapshots));
 
 	if (!snapshots)
-		return error_set(err, -ENOMEM, "no memory for " DSFS_CONTROL_FOLDER);
+		return error_no_memory(err);
 	pthread_mutex_init(&snapshots->lock, NULL);
 	*ret = snapshots;
 	return 0;

@@ -151,7 +151,7 @@ static int visits_do_describe(struct visits *visits, struct visit *visit)
 	int r = mounted_read(visits->serve, &super, &catalogue, &err);
 
 	if (r == 0 && describe_catalogue(&catalogue, &visit->text, &visit->length) < 0)
-		r = error_set(&err, -ENOMEM, "no memory for a text");
+		r = error_no_memory(&err);
 	catalogue_free(&catalogue);
 	return visits_report(r, &err, visit);
 }
@@ -236,7 +236,7 @@ int visits_start(struct serve *serve, struct error *err)
 	int r;
 
 	if (!visits)
-		return error_set(err, -ENOMEM, "no memory for the thread of visits");
+		return error_no_memory(err);
 	visits->serve = serve;
 	visits->end = &visits->waiting;
 	visits->most = visits_room(serve);

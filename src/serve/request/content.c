@@ -443,7 +443,7 @@ int content_open(struct worker *worker, struct error *err)
 	if (contents)
 		contents->slot = calloc(worker->slots, sizeof(contents->slot[0]));
 	if (!contents || !contents->slot || !worker->reading || reader_open(&contents->reader, &setup, err) < 0)
-		return error_set(err, -ENOMEM, "no memory for worker %u", worker->number);
+		return error_no_memory(err);
 	contents->errand.worker = worker;
 	contents->count = count;
 	return content_lay_out(worker, contents, err);

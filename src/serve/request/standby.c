@@ -205,7 +205,7 @@ static int standby_open(struct standby *standby, struct error *err)
 							  .scratch = slot->scratch, .is_ahead = true,
 							  .done = standby_done };
 		if (!slot->payload || !slot->scratch)
-			r = error_set(err, -ENOMEM, "no memory for reads");
+			r = error_no_memory(err);
 	}
 	return r;
 }
@@ -230,7 +230,7 @@ int standby_start(struct serve *serve, struct error *err)
 		return 0;
 	standby = aligned_alloc(_Alignof(struct standby), sizeof(*standby));
 	if (!standby)
-		return error_set(err, -ENOMEM, "no memory for reads");
+		return error_no_memory(err);
 	memset(standby, 0, sizeof(*standby));
 	standby->serve = serve;
 	standby->options = (struct reader_options){ .verify = serve->options.read.verify };

@@ -85,7 +85,7 @@ static int session_attach(struct session *session, struct error *err)
 
 	if (asprintf(&source, "%s%s%s", options->volume, options->version ? "@" : "",
 		     options->version ? options->version : "") < 0)
-		return error_set(err, -ENOMEM, "no memory for the name of the volume");
+		return error_no_memory(err);
 	setup.source = source;
 	r = occupied_check(options->mountpoint, err);
 	if (r == 0)
@@ -129,7 +129,7 @@ static int session_open_volume(struct serve *serve, struct error *err)
 	serve->members = calloc(assembly.array->count, sizeof(*serve->members));
 	if (!serve->members) {
 		assembly_close(&assembly);
-		return error_set(err, -ENOMEM, "no memory for members");
+		return error_no_memory(err);
 	}
 	if (assembly.array->count > 1)
 		r = route_new(assembly.array->count, &serve->route, err);
@@ -277,7 +277,7 @@ static int session_new(const struct serve_options *options, struct session **ret
 	struct session *session = calloc(1, sizeof(*session));
 
 	if (!session)
-		return error_set(err, -ENOMEM, "no memory for a mount");
+		return error_no_memory(err);
 	session->serve.options = *options;
 	session->serve.owner = geteuid();
 	pthread_mutex_init(&session->serve.generations.lock, NULL);

@@ -41,7 +41,7 @@ static int workers_create_one(struct workers *workers, unsigned number, struct e
 	int r;
 
 	if (!numbers || !depths)
-		return error_set(err, -ENOMEM, "no memory for worker %u", number);
+		return error_no_memory(err);
 	if (ring) {
 		queues.count = cpus_queues(&serve->cpus, number, numbers);
 		for (unsigned i = 0; i < queues.count; i++)
@@ -63,7 +63,7 @@ int workers_create(struct workers *workers, struct serve *serve, struct error *e
 	workers->serve = serve;
 	serve->workers = calloc(serve->worker_count, sizeof(*serve->workers));
 	if (!serve->workers)
-		return error_set(err, -ENOMEM, "no memory for %u workers", serve->worker_count);
+		return error_no_memory(err);
 	for (unsigned i = 0; i < serve->worker_count; i++) {
 		r = workers_create_one(workers, i, err);
 		if (r < 0)

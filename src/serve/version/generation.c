@@ -26,7 +26,7 @@ static int generation_open_readers(struct generation *generation, unsigned reade
 
 	generation->readers = calloc(readers, sizeof(*generation->readers));
 	if (!generation->readers)
-		return error_set(err, -ENOMEM, "no memory for %u readers of the index", readers);
+		return error_no_memory(err);
 	for (; generation->reader_count < readers; generation->reader_count++) {
 		r = names_reader_open(generation->index->names, &generation->readers[generation->reader_count], err);
 		if (r < 0)
@@ -63,7 +63,7 @@ int generation_open(struct source *source, const struct version *version, const 
 				 (unsigned long long)NODE_SEQUENCE_MAX);
 	generation = calloc(1, sizeof(*generation));
 	if (!generation)
-		return error_set(err, -ENOMEM, "no memory for a version");
+		return error_no_memory(err);
 	generation->version = *version;
 	version_disown_lists(&generation->version); /* but for block checksums, for clients, and segments, for users */
 	generation->sequence = version->sequence;

@@ -22,7 +22,7 @@ int placement_start(struct placement *placement, int cpu, struct error *err)
 	placement->own = CPU_ALLOC(CPUS_MAX);
 	placement->all = CPU_ALLOC(CPUS_MAX);
 	if (!placement->own || !placement->all)
-		return error_set(err, -ENOMEM, "no memory for sets of CPUs");
+		return error_no_memory(err);
 	CPU_ZERO_S(size, placement->own);
 	CPU_SET_S((unsigned)cpu, size, placement->own);
 	if (sched_getaffinity(0, size, placement->all) < 0)

@@ -201,7 +201,7 @@ int worker_new(const struct worker_setup *setup, struct worker **ret, struct err
 	int r;
 
 	if (!worker)
-		return error_set(err, -ENOMEM, "no memory for worker %u", setup->number);
+		return error_no_memory(err);
 	memset(worker, 0, sizeof(*worker));
 	worker->setup = *setup;
 	worker->serve = setup->serve;
