@@ -135,7 +135,8 @@ const struct series series_list[] = {
 	{ DSFS_CONTROL_LOADS, "version_loads_total", "counter", "Versions loaded, failed attempts included.",
 	  SERIES_SERVE(loads) },
 	{ DSFS_CONTROL_OUTDATED_UNTIL, "version_outdated_end_time_seconds", "gauge",
-	  "When the mount last left a version that was not on the volume any more, in seconds since 1970; 0: it never did.",
+	  "When the mount last left a version that was not on the volume any more, in seconds since 1970; 0: it "
+	  "never did.",
 	  SERIES_SERVE(outdated_until) },
 	{ DSFS_CONTROL_IN_FLIGHT, "requests_in_flight", "gauge",
 	  "Requests that are not answered, or whose memory the device still has.", series_in_flight, 0 },
