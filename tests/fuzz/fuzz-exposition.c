@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
 		if (!add(exposition, "/b", bytes, length))
 			__builtin_trap();
 		out = open_memstream(&text, &written);
-		exposition_write(exposition, true, out);
+		exposition_write(exposition, out);
 		fclose(out);
 		check(text, written);
 		free(text);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Reads what Prometheus scrapes, strictly: the text format 0.0.4, and OpenMetrics 1.0, which ends with '# EOF'.
+"""Reads what Prometheus scrapes, strictly: the text format 0.0.4.
 usage: exposition.py FILE SERIES prints the value of a series, such as 'datasetfs_up{mountpoint="/mnt"}'; the labels may
 stand in any order"""
 import re
@@ -10,8 +10,7 @@ LABEL = r'([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\n]|\\["\\n])*)"'
 SERIES = re.compile(rf"({NAME})(?:\{{((?:{LABEL})(?:,{LABEL})*)?\}})?")
 VALUE = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?([eE][-+]?[0-9]+)?|Inf|NaN)")
 ESCAPES = {r"\\": "\\", r"\"": '"', r"\n": "\n"}
-SUFFIXES = {"counter": ("_total",), "info": ("_info",), "gauge": ("",),
-            "histogram": ("_bucket", "_sum", "_count")}
+SUFFIXES = {"counter": ("",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count")}
 
 
 class Exposition:
@@ -19,26 +18,22 @@ class Exposition:
 
     def __init__(self, text):
         self.families, self.series = {}, {}
-        self.is_openmetrics = text.endswith("# EOF\n")
         assert text.endswith("\n") and "\r" not in text, "the last line does not end"
-        lines = text.split("\n")[:-1]
         family = None
-        for line in lines[:-1] if self.is_openmetrics else lines:
+        for line in text.split("\n")[:-1]:
             family = self.line(line, family)
 
     def line(self, line, family):
         words = line.split(" ", 3)
         if line.startswith("# "):
             kind, name, rest = words[1:]
-            assert kind in ("HELP", "TYPE") or kind == "UNIT" and self.is_openmetrics, line
+            assert kind in ("HELP", "TYPE"), line
             assert re.fullmatch(NAME, name), line
             if name != family:
                 assert name not in self.families, f"{name} comes twice"
                 self.families[name] = {}
             assert kind not in self.families[name], f"{kind} of {name} comes twice"
             self.families[name][kind] = rest
-            if kind == "UNIT":
-                assert name.endswith("_" + rest) and self.families[name]["TYPE"] != "info", f"not its unit: {line}"
             return name
         match = SERIES.match(line)
         assert match and line[match.end()] == " " and VALUE.fullmatch(line[match.end() + 1:]), f"no series: {line!r}"
@@ -51,9 +46,7 @@ class Exposition:
     def check(self, name, family):
         assert family, f"{name} comes before its family"
         kind = self.families[family]["TYPE"]
-        suffixes = SUFFIXES[kind] if self.is_openmetrics or kind == "histogram" else ("",)
-        assert name in [family + suffix for suffix in suffixes], f"{name} is not of the {kind} {family}"
-        assert self.is_openmetrics or kind != "info", f"{family}: the text format has no type info"
+        assert name in [family + suffix for suffix in SUFFIXES[kind]], f"{name} is not of the {kind} {family}"
 
     @staticmethod
     def key(series):

@@ -13,7 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "exporter/accept.h"
 #include "exporter/exposition.h"
 #include "exporter/listener.h"
 #include "exporter/mounts.h"
@@ -33,14 +32,14 @@ static int add(struct exposition *exposition, const char *mountpoint, const char
 	return r;
 }
 
-static void written(const struct exposition *exposition, bool is_openmetrics, const char *expected)
+static void written(const struct exposition *exposition, const char *expected)
 {
 	char *text = NULL;
 	size_t length = 0;
 	FILE *out = open_memstream(&text, &length);
 
 	assert_non_null(out);
-	exposition_write(exposition, is_openmetrics, out);
+	exposition_write(exposition, out);
 	fclose(out);
 	assert_string_equal(text, expected);
 	free(text);
@@ -79,45 +78,7 @@ static void test_merge(void **state)
 	"datasetfs_seconds_bucket{" B ",le=\"+Inf\"} 2\n"                \
 	"datasetfs_seconds_sum{" B "} 1.5\ndatasetfs_seconds_count{" B "} 2\n"
 #define UP "# HELP datasetfs_up Up.\n# TYPE datasetfs_up gauge\ndatasetfs_up{mountpoint=\"/a\"} 1\n"
-	written(exposition, false, READS SERIES_READS INFO SERIES_INFO STATE SERIES_STATE TIMES SERIES_TIMES UP);
-	written(exposition, true,
-		"# TYPE datasetfs_reads counter\n# HELP datasetfs_reads Reads.\n" SERIES_READS
-		"# TYPE datasetfs_version info\n# HELP datasetfs_version Version.\n" SERIES_INFO
-		"# TYPE datasetfs_state gauge\n# HELP datasetfs_state State.\n" SERIES_STATE
-		"# TYPE datasetfs_seconds histogram\n# UNIT datasetfs_seconds seconds\n"
-		"# HELP datasetfs_seconds Times.\n" SERIES_TIMES
-		"# TYPE datasetfs_up gauge\n# HELP datasetfs_up Up.\ndatasetfs_up{mountpoint=\"/a\"} 1\n# EOF\n");
-	exposition_free(exposition);
-}
-
-/* Names end with their unit, before what the type adds; one format says so once more. */
-static void test_units(void **state)
-{
-	static const char *const families[][2] = {
-		{ "datasetfs_served_bytes_total", "counter" }, { "datasetfs_longest_seconds", "gauge" },
-		{ "datasetfs_bytes_info", "gauge" }, { "datasetfs_kilobytes", "gauge" },
-		{ "datasetfs_seconds_left", "gauge" },
-	};
-	struct exposition *exposition;
-
-	(void)state;
-	CHECK_OK(exposition_new(&exposition, &err));
-	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++)
-		CHECK_OK(exposition_family(exposition, families[i][0], families[i][1], "A.", &err));
-	written(exposition, true,
-		"# TYPE datasetfs_served_bytes counter\n# UNIT datasetfs_served_bytes bytes\n"
-		"# HELP datasetfs_served_bytes A.\n"
-		"# TYPE datasetfs_longest_seconds gauge\n# UNIT datasetfs_longest_seconds seconds\n"
-		"# HELP datasetfs_longest_seconds A.\n"
-		"# TYPE datasetfs_bytes info\n# HELP datasetfs_bytes A.\n"
-		"# TYPE datasetfs_kilobytes gauge\n# HELP datasetfs_kilobytes A.\n"
-		"# TYPE datasetfs_seconds_left gauge\n# HELP datasetfs_seconds_left A.\n# EOF\n");
-	written(exposition, false,
-		"# HELP datasetfs_served_bytes_total A.\n# TYPE datasetfs_served_bytes_total counter\n"
-		"# HELP datasetfs_longest_seconds A.\n# TYPE datasetfs_longest_seconds gauge\n"
-		"# HELP datasetfs_bytes_info A.\n# TYPE datasetfs_bytes_info gauge\n"
-		"# HELP datasetfs_kilobytes A.\n# TYPE datasetfs_kilobytes gauge\n"
-		"# HELP datasetfs_seconds_left A.\n# TYPE datasetfs_seconds_left gauge\n");
+	written(exposition, READS SERIES_READS INFO SERIES_INFO STATE SERIES_STATE TIMES SERIES_TIMES UP);
 	exposition_free(exposition);
 }
 
@@ -164,12 +125,6 @@ static const struct {
 	{ "# HELP datasetfs_a A.\n# TYPE datasetfs_a summary\n", "an unexpected TYPE of 'datasetfs_a'" },
 	{ "# HELP datasetfs_state S.\n# TYPE datasetfs_state histogram\n",
 	  "'datasetfs_state' is a histogram, and a gauge of another mount" },
-	{ "# HELP datasetfs_state_total S.\n# TYPE datasetfs_state_total counter\n",
-	  "'datasetfs_state_total' has the name of 'datasetfs_state' in OpenMetrics" },
-	{ READS "# HELP datasetfs_reads_info R.\n# TYPE datasetfs_reads_info gauge\n",
-	  "'datasetfs_reads_info' has the name of 'datasetfs_reads_total' in OpenMetrics" },
-	{ "# HELP datasetfs_up_info U.\n# TYPE datasetfs_up_info gauge\n",
-	  "'datasetfs_up_info' has the name of 'datasetfs_up' in OpenMetrics" },
 	{ "# EOF\n", "a series outside" },
 	{ "", "the last line does not end" },
 };
@@ -191,7 +146,7 @@ static void test_hostile(void **state)
 		CHECK_FAILS(add(exposition, "/b", text, &err), -EBADMSG, hostile[i].why);
 		free(text);
 	}
-	written(exposition, false, STATE "datasetfs_state{mountpoint=\"/a\"} 1\n");
+	written(exposition, STATE "datasetfs_state{mountpoint=\"/a\"} 1\n");
 	exposition_free(exposition);
 }
 
@@ -226,34 +181,6 @@ static void test_crowd(void **state)
 	free(point);
 	free(text);
 	exposition_free(exposition);
-}
-
-static void test_accept(void **state)
-{
-	static const struct {
-		const char *header;
-		bool is_openmetrics;
-	} cases[] = {
-		{ NULL, false },
-		{ "", false },
-		{ "*/*", false },
-		{ "text/html,application/xml;q=0.9,*/*;q=0.8", false },
-		{ "text/plain;version=0.0.4", false },
-		{ "application/openmetrics-text", true },
-		{ "Application/OpenMetrics-Text; Version=1.0.0 ; charset=utf-8", true },
-		{ "application/openmetrics-text;version=0.0.1", false },
-		{ "application/openmetrics-text;version=1.0.0;q=0", false },
-		{ "application/openmetrics-text;version=1.0.0;q=0.4,text/plain;q=0.5", false },
-		{ "text/plain;q=0.5, application/openmetrics-text;version=1.0.0;q=0.51", true },
-		{ "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,"
-		  "text/plain;version=0.0.4;q=0.5,*/*;q=0.1", true }, /* Prometheus 2.42 */
-		{ "application/openmetrics-textual", false },
-		{ ";;q=,,;=", false },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
-		assert_int_equal(accept_is_openmetrics(cases[i].header), cases[i].is_openmetrics);
 }
 
 static void test_listener(void **state)
@@ -378,10 +305,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_merge),
-		cmocka_unit_test(test_units),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_crowd),
-		cmocka_unit_test(test_accept),
 		cmocka_unit_test(test_listener),
 		cmocka_unit_test(test_mounts),
 		cmocka_unit_test(test_no_ipv6),

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Both formats have the same series; they differ in what a family is called:
- * https://prometheus.io/docs/instrumenting/exposition_formats/ and
- * https://github.com/prometheus/OpenMetrics/blob/v1.0.0/specification/OpenMetrics.md */
+/* The text format: https://prometheus.io/docs/instrumenting/exposition_formats/ */
 #include "exporter/exposition.h"
 
 #include <errno.h>
@@ -113,40 +111,6 @@ static bool exposition_ends(const char *name, const char *suffix)
 	return length > tail && !strcmp(name + length - tail, suffix);
 }
 
-static bool exposition_is_info(const struct exposition_family *family)
-{
-	return !strcmp(family->type, "gauge") && exposition_ends(family->name, "_info");
-}
-
-/* Length of the name that OpenMetrics gives the family: without the suffix that its type implies. */
-static size_t exposition_stem(const struct exposition_family *family)
-{
-	size_t length = strlen(family->name);
-
-	if (exposition_is_info(family))
-		return length - strlen("_info");
-	return strcmp(family->type, "counter") != 0 ? length : length - strlen("_total");
-}
-
-/* Whether another family, by another name, has the same name in OpenMetrics, which takes length bytes of it. */
-static bool exposition_is_same(const char *name, size_t length, const struct exposition_family *family)
-{
-	return !strncmp(name, family->name, length) && length == exposition_stem(family) &&
-	       strcmp(name, family->name) != 0;
-}
-
-/* Finds a family with another name that has the same name in OpenMetrics; NULL: none. */
-static const char *exposition_clash(const struct exposition *exposition, const char *name, const char *type)
-{
-	const struct exposition_family up = { .name = (char *)"datasetfs_up", .type = (char *)"gauge" };
-	size_t length = exposition_stem(&(struct exposition_family){ .name = (char *)name, .type = (char *)type });
-
-	for (size_t i = 0; i < exposition->count; i++)
-		if (exposition_is_same(name, length, &exposition->families[i]))
-			return exposition->families[i].name;
-	return exposition_is_same(name, length, &up) ? up.name : NULL;
-}
-
 /* ---- lines of a mount ---- */
 
 static size_t exposition_span_name(const char *text)
@@ -200,7 +164,6 @@ static int exposition_type(struct exposition_input *input, char *line, struct er
 {
 	char *name = line + strlen("# TYPE "), *type = strchr(name, ' ');
 	struct exposition_family *known;
-	const char *other = NULL;
 	int r = 0;
 
 	if (type)
@@ -211,10 +174,6 @@ static int exposition_type(struct exposition_input *input, char *line, struct er
 	if (known && strcmp(known->type, type) != 0)
 		return error_set(err, -EBADMSG, "'%.64s' is a %.16s, and a %.16s of another mount", name, type,
 				 known->type);
-	if (input->seen && !known)
-		other = exposition_clash(input->seen, name, type) ?: exposition_clash(input->exposition, name, type);
-	if (other)
-		return error_set(err, -EBADMSG, "'%.64s' has the name of '%.64s' in OpenMetrics", name, other);
 	if (input->seen && exposition_find(input->seen, name))
 		return error_set(err, -EBADMSG, "'%.64s' comes twice", name);
 	input->type = type;
@@ -426,52 +385,20 @@ int exposition_add(struct exposition *exposition, const char *mountpoint, char *
 
 /* ---- out ---- */
 
-/* The unit that the name ends with; NULL: none of ours. */
-static const char *exposition_unit(const char *name, size_t length)
-{
-	static const char *const units[] = { "bytes", "seconds" };
-	size_t tail;
-
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
-		tail = strlen(units[i]);
-		if (length > tail && name[length - tail - 1] == '_' && !strncmp(name + length - tail, units[i], tail))
-			return units[i];
-	}
-	return NULL;
-}
-
-/* TYPE, UNIT, HELP is the order that the specification recommends. An info metric has no unit. */
-static void exposition_head_openmetrics(const struct exposition_family *family, FILE *out)
-{
-	bool is_info = exposition_is_info(family);
-	int length = (int)exposition_stem(family);
-	const char *unit = is_info ? NULL : exposition_unit(family->name, (size_t)length);
-
-	fprintf(out, "# TYPE %.*s %s\n", length, family->name, is_info ? "info" : family->type);
-	if (unit)
-		fprintf(out, "# UNIT %.*s %s\n", length, family->name, unit);
-	fprintf(out, "# HELP %.*s %s\n", length, family->name, family->help);
-}
-
 static void exposition_head(const struct exposition_family *family, FILE *out)
 {
 	fprintf(out, "# HELP %s %s\n", family->name, family->help);
 	fprintf(out, "# TYPE %s %s\n", family->name, family->type);
 }
 
-void exposition_write(const struct exposition *exposition, bool is_openmetrics, FILE *out)
+void exposition_write(const struct exposition *exposition, FILE *out)
 {
 	const struct exposition_family *family;
 
 	for (size_t i = 0; i < exposition->count; i++) {
 		family = &exposition->families[i];
 		fflush(family->out);
-		if (is_openmetrics)
-			exposition_head_openmetrics(family, out);
-		else
-			exposition_head(family, out);
+		exposition_head(family, out);
 		fwrite(family->series, 1, family->length, out);
 	}
-	if (is_openmetrics)
-		fputs("# EOF\n", out);
 }

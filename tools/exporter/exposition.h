@@ -22,5 +22,5 @@ must_check int exposition_family(struct exposition *exposition, const char *name
 				 struct error *err);
 must_check int exposition_series(struct exposition *exposition, const char *name, const char *mountpoint,
 				 double value, struct error *err);
-/* Writes the text format 0.0.4, or OpenMetrics 1.0. */
-void exposition_write(const struct exposition *exposition, bool is_openmetrics, FILE *out);
+/* Writes the text format 0.0.4. */
+void exposition_write(const struct exposition *exposition, FILE *out);

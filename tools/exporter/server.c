@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "exporter/accept.h"
 #include "exporter/crowd.h"
 #include "exporter/peer.h"
 
@@ -21,12 +20,11 @@
 #define SERVER_ENTERED 8u
 #define SERVER_ROUNDS  16u
 
-#define SERVER_TEXT        "text/plain; version=0.0.4; charset=utf-8"
-#define SERVER_OPENMETRICS "application/openmetrics-text; version=1.0.0; charset=utf-8"
-#define SERVER_PLAIN       "text/plain; charset=utf-8"
-#define SERVER_HOME        "datasetfs-exporter " DATASETFS_RELEASE ": metrics are at /metrics\n"
+#define SERVER_TEXT    "text/plain; version=0.0.4; charset=utf-8"
+#define SERVER_PLAIN   "text/plain; charset=utf-8"
+#define SERVER_HOME    "datasetfs-exporter " DATASETFS_RELEASE ": metrics are at /metrics\n"
 
-/* Shared by all waiting requests for the same format. */
+/* Shared by all waiting requests. */
 struct server_answer {
 	struct MHD_Response *response;
 	unsigned status, users;
@@ -36,7 +34,6 @@ struct server_answer {
 struct server_request {
 	struct server_request *next; /* of those that wait */
 	struct MHD_Connection *connection;
-	bool is_openmetrics;
 	bool is_answered;
 	struct server_answer *answer; /* NULL: there was no memory for one */
 };
@@ -99,8 +96,6 @@ static enum MHD_Result server_metrics(struct server *server, struct server_reque
 
 	if (request->is_answered)
 		return answer ? MHD_queue_response(request->connection, answer->status, answer->response) : MHD_NO;
-	request->is_openmetrics = accept_is_openmetrics(MHD_lookup_connection_value(
-		request->connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT));
 	request->next = server->waiting;
 	server->waiting = request;
 	crowd_wait(server_place(request->connection));
@@ -321,7 +316,7 @@ bool server_is_asked(const struct server *server)
 	return server->waiting;
 }
 
-static struct MHD_Response *server_write(const struct exposition *exposition, bool is_openmetrics)
+static struct MHD_Response *server_write(const struct exposition *exposition)
 {
 	char *text = NULL;
 	size_t length = 0;
@@ -329,12 +324,12 @@ static struct MHD_Response *server_write(const struct exposition *exposition, bo
 
 	if (!out)
 		return NULL;
-	exposition_write(exposition, is_openmetrics, out);
+	exposition_write(exposition, out);
 	if (fclose(out) != 0) {
 		free(text);
 		return NULL;
 	}
-	return server_response(text, length, is_openmetrics ? SERVER_OPENMETRICS : SERVER_TEXT);
+	return server_response(text, length, SERVER_TEXT);
 }
 
 static struct MHD_Response *server_refuse(const struct error *err)
@@ -346,14 +341,13 @@ static struct MHD_Response *server_refuse(const struct error *err)
 }
 
 /* NULL: no memory. */
-static struct server_answer *server_make(const struct exposition *exposition, bool is_openmetrics,
-					 const struct error *err)
+static struct server_answer *server_make(const struct exposition *exposition, const struct error *err)
 {
 	struct server_answer *answer = calloc(1, sizeof(*answer));
 
 	if (!answer)
 		return NULL;
-	answer->response = exposition ? server_write(exposition, is_openmetrics) : server_refuse(err);
+	answer->response = exposition ? server_write(exposition) : server_refuse(err);
 	answer->status = exposition ? MHD_HTTP_OK : MHD_HTTP_INTERNAL_SERVER_ERROR;
 	answer->users = 1;
 	if (answer->response)
@@ -364,24 +358,21 @@ static struct server_answer *server_make(const struct exposition *exposition, bo
 
 void server_answer(struct server *server, const struct exposition *exposition, const struct error *err)
 {
-	struct server_answer *answers[2] = { NULL };
+	struct server_answer *answer = NULL;
 	struct server_request *request;
 
 	while ((request = server->waiting)) {
-		struct server_answer **answer = &answers[request->is_openmetrics];
-
 		server->waiting = request->next;
-		if (!*answer)
-			*answer = server_make(exposition, request->is_openmetrics, err);
-		if (*answer)
-			(*answer)->users++;
-		request->answer = *answer;
+		if (!answer)
+			answer = server_make(exposition, err);
+		if (answer)
+			answer->users++;
+		request->answer = answer;
 		request->is_answered = true;
 		crowd_answer(&server->crowd, server_place(request->connection));
 		MHD_resume_connection(request->connection);
 	}
-	for (size_t i = 0; i < 2; i++)
-		server_answer_drop(answers[i]);
+	server_answer_drop(answer);
 }
 
 /* Suspended connections cannot be ended: they are answered first. */
