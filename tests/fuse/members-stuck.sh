@@ -86,7 +86,7 @@ comes_back() {
         ! is_member 1 reads -gt $((reads + 50)) || break
     done
     is_member 1 reads -gt $((reads + 50)) || fail "it is not read again: $(cat mnt/.datasetfs/stats.json)"
-    assert_eq "its state" "$(member 1 state)" ok
+    wait_for 20 is_member 1 state = ok || fail "its state: $(member 1 state)"
 }
 
 # bears_slow: member b becomes ten times slower; two seconds later 99 of 100 files take at most three times as long as
