@@ -194,7 +194,7 @@ int json_read_object(struct json_read *read, const struct json_wanted *wanted, s
 			r = json_read_refuse(read, "',' or '}'", err);
 	}
 	for (size_t i = 0; i < count && r == 0; i++)
-		if (!(found & 1u << i) && !wanted[i].is_optional)
+		if (!(found & 1u << i))
 			r = error_set(err, -EBADMSG, "no \"%s\"", wanted[i].key);
 	return r;
 }

@@ -23,7 +23,6 @@ struct json_wanted {
 	size_t room;
 	uint64_t *number; /* digits only */
 	bool *flag;
-	bool is_optional; /* it need not be there: then nothing is written */
 };
 
 struct json_read json_read_begin(const char *text, size_t length);

@@ -5,8 +5,8 @@
  *   daemon  greeting   as soon as a client is accepted; or a refusal, and the end
  *   client  open       one version: the one that is served, or by number and UUID
  *   daemon  opened     its record; with the volume, the state (state.h), the index if it is open there, and of a
- *                      volume of several members the others that are there, and their table (table.h) if it is
- *                      asked for
+ *                      volume of several members the others that are there, and with the index their table
+ *                      (table.h)
  *   client  report     at any time after that, without an answer: what it read and what it found
  *
  * A message begins with its head and only grows at its end: who gets a longer one than he knows ignores the rest. The
@@ -53,11 +53,7 @@ struct handover_open {
 	uint32_t device_major, device_minor;
 	uint64_t sequence; /* 0: of the version that the mount serves; then uuid means nothing */
 	uint8_t uuid[16];
-	uint32_t wants; /* HANDOVER_WANTS_* */
-	uint32_t reserved;
 };
-#define HANDOVER_OPEN_LEAST  offsetof(struct handover_open, wants) /* bytes of such a message */
-#define HANDOVER_WANTS_TABLE 1u /* of several members */
 
 /* What a client has to know of a version, all of which a catalogue has as well. */
 struct handover_version {
@@ -78,21 +74,20 @@ struct handover_version {
 };
 
 /* The first is that of the volume's first member that is there. After the last one that comes, the other members follow
- * in their order. */
+ * in their order, and then the table, which comes with an index of several members. */
 enum handover_fd { HANDOVER_VOLUME, HANDOVER_STATE, HANDOVER_INDEX };
-#define HANDOVER_MEMBERS (HANDOVER_FDS - HANDOVER_INDEX) /* that can be handed over */
-#define HANDOVER_SLOTS   256u                            /* that a volume may have */
+#define HANDOVER_MEMBERS (HANDOVER_FDS - HANDOVER_INDEX - 1) /* that can be handed over */
+#define HANDOVER_SLOTS   256u                                /* that a volume may have */
 
 struct handover_opened {
 	struct handover_answer answer;
 	uint64_t key;    /* of the version in the state; 0: it is not open there, and no index comes */
 	uint64_t volume; /* in the state, before the volume was opened for this client */
 	struct handover_version version; /* with key alone */
-	uint32_t slots; /* of the volume, where one may be missing; 0: as many as members come */
+	uint32_t slots;                    /* of the volume, one for each member */
 	uint8_t there[HANDOVER_SLOTS / 8]; /* a bit for each whose member comes */
-	uint32_t has_table; /* the last descriptor */
+	uint32_t reserved;
 };
-#define HANDOVER_OPENED_LEAST offsetof(struct handover_opened, slots) /* bytes of such a message */
 
 enum handover_count {
 	HANDOVER_FILES,             /* reads that succeeded */

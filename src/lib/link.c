@@ -47,9 +47,6 @@ static int link_read_file(int mount, char text[LINK_TEXT], size_t *ret_length, s
 	struct stat st;
 	ssize_t n;
 
-	if (folder >= 0 && fd < 0 && errno == ENOENT)
-		return error_set(err, -EOPNOTSUPP, "the daemon of the mount is of an older release, which hands "
-				 "nothing to programs");
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return error_errno(err, LINK_FILE " of the mount");
 	if (!S_ISREG(st.st_mode))
@@ -194,36 +191,12 @@ static int link_ask(int fd, const struct link_place *place, uint64_t sequence, c
 				      .device_minor = minor(place->device) };
 	int r;
 
-	wish.wants = HANDOVER_WANTS_TABLE;
 	handover_begin(&wish.head, HANDOVER_OPEN, sizeof(wish));
 	if (sequence)
 		memcpy(wish.uuid, uuid, sizeof(wish.uuid));
 	r = passing_send(fd, &wish, sizeof(wish), NULL, 0, err);
 	if (r == 0)
 		r = passing_receive(fd, LINK_TIMEOUT, HANDOVER_FDS, ret, err);
-	return r;
-}
-
-/* By a daemon of an older release, which hands over no table of them. */
-static int link_load_members(struct link_version *version, struct members *ret, struct error *err)
-{
-	struct catalogue catalogue = { 0 };
-	const struct version *same;
-	struct superblock super;
-	int r = catalogue_load(&version->volume->source, &super, &catalogue, err);
-
-	if (r < 0)
-		return error_wrap(err, r, "the volume");
-	same = catalogue_by_uuid(&catalogue, version->version.uuid);
-	if (same) {
-		version->version.block_sums.length = same->block_sums.length;
-		r = extent_list_copy(&same->block_sums.extents, &version->version.block_sums.extents, err);
-	}
-	if (r == 0) {
-		*ret = catalogue.members;
-		catalogue.members = (struct members){ .count = 0 };
-	}
-	catalogue_free(&catalogue);
 	return r;
 }
 
@@ -237,7 +210,7 @@ static int link_take_members(int table, struct link_version *version, struct mem
 		return 0;
 	r = several_take(version->volume, err);
 	if (r == 0 && table < 0)
-		return link_load_members(version, ret, err);
+		return error_set(err, -EPROTO, "the table of the %" PRIu32 " members did not come", count);
 	if (r == 0)
 		r = table_read(table, count, &version->version, ret, &version->block_sums, err);
 	if (r < 0)
@@ -298,10 +271,6 @@ static int link_check_slots(const struct handover_opened *opened, unsigned came,
 {
 	uint32_t slots = opened->slots, there = 0;
 
-	if (!slots) {
-		*ret = came;
-		return 0;
-	}
 	for (uint32_t i = 0; slots <= DSFS_MEMBER_MAX + 1 && i < slots; i++)
 		there += handover_has(opened, i);
 	if (there != came)
@@ -322,7 +291,7 @@ static int link_take_volume(struct passing_packet *packet, unsigned first, const
 	if (r == 0)
 		r = array_new(slots, &version->volume, err);
 	for (uint32_t i = 0; r == 0 && i < slots; i++) {
-		if (opened->slots && !handover_has(opened, i))
+		if (!handover_has(opened, i))
 			continue;
 		r = link_take_member(&packet->fds[at], version->volume, i, err);
 		at = at == HANDOVER_VOLUME ? first : at + 1;
@@ -333,18 +302,18 @@ static int link_take_volume(struct passing_packet *packet, unsigned first, const
 static int link_take(struct link *link, struct passing_packet *packet, struct link_version *version,
 		     struct error *err)
 {
-	struct handover_opened opened = { .slots = 0 };
+	struct handover_opened opened;
 	auto_close int table = -1;
 	unsigned expected;
-	int r = handover_check_answer(packet->bytes, packet->length, HANDOVER_OPENED, HANDOVER_OPENED_LEAST, err);
+	int r = handover_check_answer(packet->bytes, packet->length, HANDOVER_OPENED, sizeof(opened), err);
 
 	if (r < 0)
 		return r;
-	memcpy(&opened, packet->bytes, packet->length < sizeof(opened) ? packet->length : sizeof(opened));
+	memcpy(&opened, packet->bytes, sizeof(opened));
 	expected = opened.key ? HANDOVER_INDEX + 1 : HANDOVER_INDEX;
 	if (packet->fd_count < expected)
 		return error_set(err, -EPROTO, "%u descriptors came, expected %u", packet->fd_count, expected);
-	if (opened.has_table && packet->fd_count > expected)
+	if (opened.key && opened.slots > 1 && packet->fd_count > expected)
 		table = packet->fds[--packet->fd_count];
 	r = state_view_open(packet->fds[HANDOVER_STATE], &link->state, err);
 	if (r == 0)

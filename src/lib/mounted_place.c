@@ -138,12 +138,12 @@ static int mounted_place_check(const struct dsfs_info *info, const char *uuid, s
 		r = parse_hex(info->digest + 7, digest, sizeof(digest), err);
 	if (r == 0 && (info->sequence < 1 || info->sequence > DSFS_SEQUENCE_MAX))
 		r = error_set(err, -EINVAL, "sequence %" PRIu64, info->sequence);
-	if (r == 0 && info->ids >> DSFS_ORDINAL_BITS)
+	if (r == 0 && (!info->ids || info->ids >> DSFS_ORDINAL_BITS))
 		r = error_set(err, -EINVAL, "%" PRIu64 " inodes", info->ids);
 	return r < 0 ? -EBADMSG : 0;
 }
 
-/* is_current: NULL for the version that the mount serves, whose inodes a daemon of an older release does not count. */
+/* is_current: NULL for the version that the mount serves. */
 static int mounted_place_parse(struct json_read *read, bool *is_current, struct dsfs_info *ret, struct error *err)
 {
 	struct dsfs_info info = { .size = sizeof(info) };
@@ -155,7 +155,7 @@ static int mounted_place_parse(struct json_read *read, bool *is_current, struct 
 		{ .key = DSFS_CONTROL_SEQUENCE, .number = &info.sequence },
 		{ .key = DSFS_CONTROL_FILES, .number = &info.files },
 		{ .key = DSFS_CONTROL_BYTES, .number = &info.bytes },
-		{ .key = DSFS_CONTROL_INODES, .number = &info.ids, .is_optional = !is_current },
+		{ .key = DSFS_CONTROL_INODES, .number = &info.ids },
 		{ .key = DSFS_CONTROL_IS_CURRENT, .flag = is_current },
 	};
 	int r = json_read_object(read, wanted, is_current ? 8 : 7, err);
@@ -167,21 +167,6 @@ static int mounted_place_parse(struct json_read *read, bool *is_current, struct 
 	if (r == 0)
 		*ret = info;
 	return r;
-}
-
-/* statfs(2) has counted them since the first release. */
-static int mounted_place_count(int mount, struct dsfs_info *info, struct error *err)
-{
-	struct statfs fs;
-
-	if (info->ids)
-		return 0;
-	if (fstatfs(mount, &fs) < 0)
-		return error_errno(err, "cannot count the inodes of the mount");
-	info->ids = fs.f_files;
-	if (!info->ids || info->ids >> DSFS_ORDINAL_BITS)
-		return error_set(err, -EBADMSG, "the mount says that it has %" PRIu64 " inodes", info->ids);
-	return 0;
 }
 
 int mounted_place_version(int mount, struct dsfs_info *ret, struct error *err)
@@ -199,10 +184,8 @@ int mounted_place_version(int mount, struct dsfs_info *ret, struct error *err)
 	r = mounted_place_parse(&read, NULL, &info, err);
 	if (r < 0)
 		return error_wrap(err, r, "'%s' of the mount", name);
-	r = mounted_place_count(mount, &info, err);
-	if (r == 0)
-		*ret = info;
-	return r;
+	*ret = info;
+	return 0;
 }
 
 static int mounted_place_each(struct json_read *read, int (*each)(void *argument, const struct dsfs_info *version,
@@ -236,9 +219,6 @@ int mounted_place_versions(int mount, int (*each)(void *argument, const struct d
 	size_t length = 0;
 	int r = mounted_place_load(mount, name, &text, &length, err);
 
-	if (r == -ENOENT)
-		return error_set(err, -EOPNOTSUPP, "the mount has no '%s': its daemon is of an older release, which "
-				 "tells of the mounted version only", name);
 	if (r < 0)
 		return r;
 	read = json_read_begin(text, length);

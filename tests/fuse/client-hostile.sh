@@ -106,7 +106,7 @@ fault no-state "mount v1 the state begins with 0, expected"
 fault two-descriptors "mount v1 2 descriptors came, expected 3"
 fault no-descriptors "mount v1 0 descriptors came, expected 3"
 fault two-members "mount v1 2 members of the volume came, expected 1 of 1"
-fault no-slots "direct v1" # an older daemon
+fault no-slots "mount v1 a message of "
 fault many-slots "mount v1 1 members of the volume came, expected 0 of 2147483648"
 fault a-member-less "mount v1 1 members of the volume came, expected 2 of 2"
 fault no-member "mount v1 1 members of the volume came, expected 0 of 1"

@@ -36,13 +36,6 @@ answers "lie" "read $(((1 << 40) + 4))"
 answers "$(((1 << 40) + 4))" "lookup folder/below"
 answers "EACCES inode $(((1 << 40) + 7)) is in no directory" "read $(((1 << 40) + 7))"
 
-hostile old
-answers "lie" "read $(((1 << 40) + 4))"
-answers "ENOENT id $(((1 << 40) + 10)) does not exist" "read $(((1 << 40) + 10))"
-older="EOPNOTSUPP: the mount has no '.datasetfs/versions.json': its daemon is of an older release"
-VERSION=v2 assert_fails 1 "$older" library-way mnt session
-assert_fails 1 "$older" library-tree mnt versions
-
 for mode in text label sequence inodes; do
     hostile $mode
     case $mode in

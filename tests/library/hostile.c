@@ -8,8 +8,7 @@
  *   link       links out of the mount           loop               folder has itself in it
  *   endless    folder has no last entry         fickle             file is another file at each look
  *   outside    .datasetfs/versions/v1 is a link to /
- *   grows      file is larger at each look
- *   old        no lie: .datasetfs/version without the number of inodes, as older releases have it */
+ *   grows      file is larger at each look */
 #define FUSE_USE_VERSION 31
 #include <errno.h>
 #include <fuse.h>
@@ -17,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 
 #define ROOT  (UINT64_C(1) << 40)
 #define TEXT  ((size_t)8 << 20)
@@ -35,9 +33,8 @@ static const char *version(void)
 	static char text[512];
 
 	snprintf(text, sizeof(text), "{\"label\": \"%s\", \"uuid\": \"00000000-0000-4000-8000-000000000001\", "
-		 "\"digest\": \"sha256:%064d\", \"sequence\": %s, \"files\": 2, \"bytes\": 8, \"%s\": %s}\n",
+		 "\"digest\": \"sha256:%064d\", \"sequence\": %s, \"files\": 2, \"bytes\": 8, \"inodes\": %s}\n",
 		 is_mode("label") ? "../../.." : "v1", 0, is_mode("sequence") ? "1099511627776" : "1",
-		 is_mode("old") ? "other" : "inodes",
 		 is_mode("inodes") ? "1099511627776" : is_mode("endless") ? "1000000000000" : "9");
 	return text;
 }
@@ -136,13 +133,6 @@ static int contents(const char *path, char *buffer, size_t size, off_t offset, s
 	return (int)(length < size ? length : size);
 }
 
-static int count(const char *path, struct statvfs *fs)
-{
-	(void)path;
-	*fs = (struct statvfs){ .f_files = 9, .f_bsize = 4096, .f_frsize = 4096 };
-	return 0;
-}
-
 static void *begin(struct fuse_conn_info *connection, struct fuse_config *config)
 {
 	(void)connection;
@@ -154,8 +144,7 @@ static void *begin(struct fuse_conn_info *connection, struct fuse_config *config
 int main(int argc, char **argv)
 {
 	static const struct fuse_operations operations = {
-		.getattr = get, .readdir = list, .readlink = follow, .read = contents, .statfs = count,
-		.init = begin,
+		.getattr = get, .readdir = list, .readlink = follow, .read = contents, .init = begin,
 	};
 
 	mode = getenv("MODE");

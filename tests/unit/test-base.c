@@ -382,10 +382,9 @@ static int json_read_one(const char *text, char a[8], uint64_t *n, bool *f, stru
 
 static void test_json_read(void **state)
 {
-	struct json_read read = json_read_begin("[ {}\n, {} ]", 11), read_optional;
+	struct json_read read = json_read_begin("[ {}\n, {} ]", 11);
 	char a[8];
 	uint64_t n;
-	const struct json_wanted optional = { .key = "n", .number = &n, .is_optional = true };
 	bool f;
 
 	(void)state;
@@ -393,10 +392,6 @@ static void test_json_read(void **state)
 			       "\"z\": null,\r\n\t\"f\": true}", a, &n, &f, &err));
 	assert_string_equal(a, "1234567");
 	assert_true(n == UINT64_MAX && f);
-	read_optional = json_read_begin("{}", 2);
-	n = 7;
-	CHECK_OK(json_read_object(&read_optional, &optional, 1, &err));
-	assert_true(n == 7);
 	assert_true(json_read_take(&read, '['));
 	CHECK_OK(json_read_object(&read, NULL, 0, &err));
 	assert_true(json_read_take(&read, ','));

@@ -109,7 +109,7 @@ static int answer_put_volume(const struct serve *serve, const uint8_t *missing, 
 	for (uint32_t i = 0; r == 0 && i < volume->count; i++) {
 		if (missing[i / 8] >> i % 8 & 1)
 			continue;
-		if (at == HANDOVER_FDS)
+		if (at == HANDOVER_FDS - 1)
 			return error_set(err, -EOPNOTSUPP,
 					 "the volume has more than the %u members that can be handed over",
 					 HANDOVER_MEMBERS);
@@ -121,27 +121,26 @@ static int answer_put_volume(const struct serve *serve, const uint8_t *missing, 
 	return r;
 }
 
-/* Without it the client reads the members, as those of older releases do. */
+/* Hands over what several members have and the message has no room for. */
 static int answer_put_table(const struct generation *generation, const uint8_t *missing, struct answer *answer,
 			    struct error *err)
 {
 	const struct members *members = &generation->index->members;
 	int r;
 
-	if (!members->count || answer->fd_count == HANDOVER_FDS)
+	if (!members->count)
 		return 0;
 	r = table_write(members, &generation->version, generation->block_sums, missing,
 			&answer->fds[answer->fd_count], err);
 	if (r < 0)
 		return r;
 	answer->fd_count++;
-	answer->message.has_table = 1;
 	return 0;
 }
 
 /* The volume comes last of what must be opened: a device that hangs may keep us there. */
-static int answer_fill(struct serve *serve, const struct state *state, const struct handover_open *wish,
-		       const struct generation *generation, struct answer *answer, struct error *err)
+static int answer_fill(struct serve *serve, const struct state *state, const struct generation *generation,
+		       struct answer *answer, struct error *err)
 {
 	uint8_t missing[HANDOVER_SLOTS / 8] = { 0 };
 	int r = 0;
@@ -157,7 +156,7 @@ static int answer_fill(struct serve *serve, const struct state *state, const str
 		return r;
 	answer_withhold(serve, generation, missing);
 	r = answer_put_volume(serve, missing, answer, err);
-	if (r == 0 && generation && wish->wants & HANDOVER_WANTS_TABLE)
+	if (r == 0 && generation)
 		r = answer_put_table(generation, missing, answer, err);
 	return r;
 }
@@ -173,7 +172,7 @@ int answer_make(struct serve *serve, const struct state *state, uint64_t device,
 		return r;
 	memset(answer.fds, -1, sizeof(answer.fds));
 	generation = answer_find(serve, wish);
-	r = answer_fill(serve, state, wish, generation, &answer, err);
+	r = answer_fill(serve, state, generation, &answer, err);
 	generation_put(generation);
 	if (r < 0) {
 		answer_close(&answer);
