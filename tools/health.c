@@ -93,22 +93,20 @@ static uint64_t health_sums(const struct reported_stats *stats)
 	return stats->checksum_failures + stats->client_checksum_failures;
 }
 
-/* ", the last 12 s ago"; nothing when the daemon is an older one and does not say when it was. */
+/* ", the last 12 s ago" */
 static const char *health_ago(uint64_t last, int64_t now, char text[64])
 {
 	int64_t seconds = now > (int64_t)last ? now - (int64_t)last : 0;
 	char span[TEXT_SPAN_SIZE];
 
-	text[0] = 0;
-	if (last)
-		snprintf(text, 64, ", the last %s ago", text_span((double)seconds, span));
+	snprintf(text, 64, ", the last %s ago", text_span((double)seconds, span));
 	return text;
 }
 
 /* Failures of a version that was not on the volume any more are over with the switch to another one. */
 static bool health_is_recent(const struct reported_stats *stats, uint64_t last, int64_t now)
 {
-	return !last || (last > stats->outdated_until && now - (int64_t)last < HEALTH_RECENT);
+	return last > stats->outdated_until && now - (int64_t)last < HEALTH_RECENT;
 }
 
 static bool health_failed(const struct health_mount *mount, char *text)

@@ -125,7 +125,7 @@ static void list_json_version(struct json *json, const struct catalogue *catalog
 	json_number(json, "block_checksum_bytes", v->block_sums.length);
 	list_json_extents(json, "segments", &v->segments);
 	list_json_extents(json, "index", &v->index);
-	list_json_extents(json, "fine", &v->block_sums.extents);
+	list_json_extents(json, "block_checksums", &v->block_sums.extents);
 	json_end_object(json);
 }
 

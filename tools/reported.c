@@ -302,7 +302,7 @@ void reported_take(const struct reported *reported, struct reported_stats *ret)
 	stats.files = reported_number(reported->version, DSFS_CONTROL_FILES);
 	stats.bytes = reported_number(reported->version, DSFS_CONTROL_BYTES);
 	stats.uptime = reported_real(reported->stats, DSFS_CONTROL_UPTIME, 0);
-	stats.cpu = reported_real(reported->stats, DSFS_CONTROL_CPU, -1);
+	stats.cpu = reported_real(reported->stats, DSFS_CONTROL_CPU, 0);
 	stats.longest_stall = reported_real(reported->stats, DSFS_CONTROL_LONGEST_STALL, 0);
 	reported_take_buckets(reported, DSFS_CONTROL_READ_LATENCY, stats.read_latency);
 	reported_take_buckets(reported, DSFS_CONTROL_DEVICE_LATENCY, stats.device_latency);

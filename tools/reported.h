@@ -19,7 +19,7 @@ struct reported_version {
 must_check int reported_read_version(const char *mount, struct reported_version *ret, struct error *err);
 void reported_version_free(struct reported_version *version); /* its contents */
 
-/* Counters since the mount, and other numbers. Zero where an older daemon lacks the field. */
+/* Counters since the mount, and other numbers. Zero where the mount says nothing. */
 struct reported_stats {
 	char label[DSFS_SWITCH_LABEL_SIZE]; /* the version, */
 	uint8_t volume_uuid[16], uuid[16];  /* its volume, */
@@ -28,7 +28,7 @@ struct reported_stats {
 	uint64_t serving_since, switches;   /* seconds since 1970 */
 	double uptime;                      /* seconds */
 	uint64_t pid, workers, buffer_budget;
-	double cpu;                         /* seconds; negative: an older daemon does not report it */
+	double cpu;                         /* seconds */
 	uint64_t requests, errors, interrupted;
 	uint64_t in_flight;                 /* without our own request */
 	uint64_t files_served, bytes_served, bytes_stored;

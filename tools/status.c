@@ -133,8 +133,7 @@ static void status_daemon(const struct reported *reported, const struct reported
 		   format_size(stats->buffer_budget, size));
 	status_say("device reads by", "%s%s%s", reported_text(reported, DSFS_CONTROL_IO), *reason ? ", as " : "",
 		   reason);
-	if (stats->cpu >= 0)
-		status_say("CPU time", "%.2f s", stats->cpu);
+	status_say("CPU time", "%.2f s", stats->cpu);
 }
 
 /* --- since the mount --- */
@@ -161,7 +160,7 @@ static void status_served(const struct reported_stats *stats)
 		snprintf(each, sizeof(each), ", %.2f for each file", (double)stats->device_reads / files);
 	status_say("device reads", "%" PRIu64 ", %s%s", stats->device_reads, format_size(stats->device_bytes, device),
 		   each);
-	if (stats->files_served && stats->cpu >= 0)
+	if (stats->files_served)
 		status_say("CPU time", "%.1f us for each file", stats->cpu / files * 1e6);
 	status_latency("READ latency", stats->read_latency);
 	status_latency("device latency", stats->device_latency);

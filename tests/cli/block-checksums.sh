@@ -18,10 +18,10 @@ rows() {
 import json, struct, sys
 volume, listed, label = sys.argv[1:]
 version, = [v for v in json.loads(listed)["versions"] if v["label"] == label]
-if not version["fine"]:
+if not version["block_checksums"]:
     print(0)
     sys.exit()
-where, = version["fine"]
+where, = version["block_checksums"]
 with open(volume, "rb") as file:
     file.seek(where["offset"])
     magic, chunks, rows, _ = struct.unpack("<8sQQQ", file.read(32))
@@ -36,7 +36,7 @@ where() {
     datasetfsctl list --json "$1" | python3 -c '
 import json, sys
 version, = [v for v in json.load(sys.stdin)["versions"] if v["label"] == sys.argv[1]]
-print(version["fine"][0]["offset"], version["fine"][0]["length"])' "$2"
+print(version["block_checksums"][0]["offset"], version["block_checksums"][0]["length"])' "$2"
 }
 
 clean() {

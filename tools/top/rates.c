@@ -44,7 +44,7 @@ static void rates_count(const struct reported_stats *before, const struct report
 	rates->errors = rates_grown(before->read_failures, after->read_failures) +
 			rates_grown(before->client_read_failures, after->client_read_failures);
 	rates->stalls = rates_grown(before->stalls, after->stalls);
-	rates->cpu = after->cpu < 0 ? NAN : after->cpu - before->cpu;
+	rates->cpu = after->cpu - before->cpu;
 }
 
 static void rates_divide(struct rates *rates)

@@ -8,7 +8,7 @@
 /* Of READ requests. */
 enum rates_percentile { RATES_P50, RATES_P90, RATES_P99, RATES_P999, RATES_PERCENTILES };
 
-/* NAN if the divisor is zero or an older daemon does not report it. */
+/* NAN if the divisor is zero. */
 struct rates {
 	double seconds;        /* between the two looks, by the daemon's clock; 0: there was no first look */
 	uint64_t files, bytes; /* through the mount and past it */
