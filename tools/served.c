@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/format.h"
+#include "base/grow.h"
 #include "base/interrupt.h"
 #include "base/log.h"
 #include "device/locate.h"
@@ -66,14 +67,15 @@ static enum served_match served_match(const struct volume *volume, const char *s
 static int served_see(void *argument, const struct mounted *mounted, struct error *err)
 {
 	struct served_search *search = argument;
-	char **points;
+	int r;
 
 	if (mounted->label || served_match(search->volume, mounted->source) == SERVED_OTHER)
 		return 0;
-	points = reallocarray(search->points, search->count + 1, sizeof(*points));
-	if (points)
-		search->points = points;
-	if (!points || !(points[search->count] = strdup(mounted->point)))
+	r = grow_one(search->points, search->count, err);
+	if (r < 0)
+		return r;
+	search->points[search->count] = strdup(mounted->point);
+	if (!search->points[search->count])
 		return error_no_memory(err);
 	search->count++;
 	return 0;

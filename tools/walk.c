@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "image/inode.h"
 #include "image/names.h"
 
@@ -39,24 +40,9 @@ struct walk {
 	struct walk_ahead ahead[WALK_AHEAD];
 };
 
-static int walk_make_room(void *array, size_t *room, size_t wanted, size_t size, struct error *err)
-{
-	size_t more = *room * 2 > wanted ? *room * 2 : wanted + 64;
-	void *moved;
-
-	if (wanted <= *room)
-		return 0;
-	moved = realloc(*(void **)array, more * size);
-	if (!moved)
-		return error_no_memory(err);
-	*(void **)array = moved;
-	*room = more;
-	return 0;
-}
-
 static int walk_push(struct walk *walk, uint64_t directory, size_t path_length, struct error *err)
 {
-	int r = walk_make_room(&walk->levels, &walk->room, walk->depth + 1, sizeof(*walk->levels), err);
+	int r = grow(walk->levels, walk->room, walk->depth + 1, err);
 
 	if (r == 0)
 		walk->levels[walk->depth++] = (struct walk_level){ directory, 0, path_length, false };
@@ -99,7 +85,7 @@ int walk_find(const struct index *index, const char *path, uint64_t *ret_ordinal
 static int walk_keep_path(struct walk *walk, const char *path, size_t *ret_length, struct error *err)
 {
 	size_t used = 0, length;
-	int r = walk_make_room(&walk->path, &walk->path_room, strlen(path) + 1, 1, err);
+	int r = grow(walk->path, walk->path_room, strlen(path) + 1, err);
 
 	for (; r == 0 && *path; path += length) {
 		path += strspn(path, "/");
@@ -206,7 +192,7 @@ static int walk_take(struct walk *walk, struct walk_entry *ret, struct error *er
 {
 	const struct walk_ahead *ahead = &walk->ahead[walk->at++];
 	size_t before = walk->levels[walk->depth - 1].path_length, length = before + 1 + ahead->length;
-	int r = walk_make_room(&walk->path, &walk->path_room, length, 1, err);
+	int r = grow(walk->path, walk->path_room, length, err);
 
 	if (r == 0 && ahead->type == DT_DIR)
 		r = walk_push(walk, ahead->ordinal, length, err);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 
 struct filter_rule {
 	bool include;
@@ -45,24 +46,22 @@ int filter_add(struct filter *filter, bool include, const char *pattern, struct 
 {
 	bool anchored = pattern[0] == '/';
 	size_t length = strlen(pattern + anchored);
-	struct filter_rule *rules;
 	struct filter_rule rule = { .include = include };
+	int r;
 
 	if (!length)
 		return error_set(err, -EINVAL, "'%s' is not a pattern", pattern);
 	rule.pattern = strdup(pattern + anchored);
-	rules = realloc(filter->rules, (filter->count + 1) * sizeof(*rules));
-	if (rules)
-		filter->rules = rules;
-	if (!rule.pattern || !rules) {
+	r = rule.pattern ? grow_one(filter->rules, filter->count, err) : error_no_memory(err);
+	if (r < 0) {
 		free(rule.pattern);
-		return error_no_memory(err);
+		return r;
 	}
 	rule.only_directories = length > 1 && rule.pattern[length - 1] == '/';
 	if (rule.only_directories)
 		rule.pattern[length - 1] = 0;
 	rule.whole_path = anchored || strchr(rule.pattern, '/');
-	rules[filter->count++] = rule;
+	filter->rules[filter->count++] = rule;
 	return 0;
 }
 

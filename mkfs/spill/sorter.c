@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+
 #define SORTER_ARENA_FIRST 4096u
 #define SORTER_READ_MIN    4096u
 
@@ -169,7 +171,6 @@ static int sorter_write_order(struct sorter *sorter, struct error *err)
 static int sorter_spill(struct sorter *sorter, struct error *err)
 {
 	uint64_t start = sorter->file_length;
-	struct sorter_run *runs;
 	int r;
 
 	if (sorter->fd < 0) {
@@ -177,16 +178,14 @@ static int sorter_spill(struct sorter *sorter, struct error *err)
 		if (r < 0)
 			return r;
 	}
-	runs = realloc(sorter->runs, (sorter->run_count + 1) * sizeof(*runs));
-	if (!runs)
-		return error_no_memory(err);
-	sorter->runs = runs;
-	r = sorter_arena(sorter, err);
+	r = grow_one(sorter->runs, sorter->run_count, err);
+	if (r == 0)
+		r = sorter_arena(sorter, err);
 	if (r == 0)
 		r = sorter_write_order(sorter, err);
 	if (r < 0)
 		return r;
-	runs[sorter->run_count++] = (struct sorter_run){ .start = start, .end = sorter->file_length };
+	sorter->runs[sorter->run_count++] = (struct sorter_run){ .start = start, .end = sorter->file_length };
 	sorter->used = 0;
 	sorter->records = 0;
 	return 0;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 #define TABLE_LOG_FIRST 10u
 #define TABLE_LOG_MAX   18u /* 6 MiB */
 #define TABLE_FANOUT    4u
@@ -122,13 +124,11 @@ static bool table_is_level_full(const struct table *table)
 /* Makes a run of what is in memory. */
 static int table_spill(struct table *table, struct error *err)
 {
-	struct table_run *runs = realloc(table->runs, (table->run_count + 1) * sizeof(*runs));
 	struct table_run run = { 0 };
-	int r;
+	int r = grow_one(table->runs, table->run_count, err);
 
-	if (!runs)
-		return error_no_memory(err);
-	table->runs = runs;
+	if (r < 0)
+		return r;
 	table_sort(table);
 	r = table_run_make(table->temp, table->slots, table->count, &run, err);
 	if (r < 0)

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "erofs/erofs_format.h"
 #include "image/address.h"
 
@@ -19,8 +20,8 @@ static bool runs_continue(const struct erofs_run *run, const struct erofs_run *n
 
 static int runs_add(struct erofs_runs *runs, struct erofs_run run, struct error *err)
 {
-	struct erofs_run *last = runs->count ? &runs->list[runs->count - 1] : NULL, *more;
-	size_t room = runs->room ? runs->room * 2 : 16;
+	struct erofs_run *last = runs->count ? &runs->list[runs->count - 1] : NULL;
+	int r;
 
 	run.block = last ? last->block + last->count : 0;
 	if (!run.count)
@@ -29,13 +30,9 @@ static int runs_add(struct erofs_runs *runs, struct erofs_run run, struct error 
 		last->count += run.count;
 		return 0;
 	}
-	if (runs->count == runs->room) {
-		more = reallocarray(runs->list, room, sizeof(*more));
-		if (!more)
-			return error_no_memory(err);
-		runs->list = more;
-		runs->room = room;
-	}
+	r = grow(runs->list, runs->room, runs->count + 1, err);
+	if (r < 0)
+		return r;
 	runs->list[runs->count++] = run;
 	return 0;
 }

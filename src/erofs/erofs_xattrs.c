@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "erofs/erofs_format.h"
 #include "image/address.h"
 #include "image/xattr.h"
@@ -15,21 +16,6 @@
 static uint64_t xattrs_entry_bytes(struct span name, struct span value)
 {
 	return round_up(sizeof(struct erofs_xattr) + name.size - strlen(XATTR_PREFIX) + value.size, 4);
-}
-
-static int xattrs_grow(void *array, size_t count, size_t *room, size_t size, struct error *err)
-{
-	size_t more = *room ? *room * 2 : 64;
-	void *moved;
-
-	if (count < *room)
-		return 0;
-	moved = reallocarray(*(void **)array, more, size);
-	if (!moved)
-		return error_no_memory(err);
-	*(void **)array = moved;
-	*room = more;
-	return 0;
 }
 
 struct xattrs_collection {
@@ -52,8 +38,7 @@ static int xattrs_number(void *argument, struct span name, struct span value)
 {
 	struct xattrs_collection *c = argument;
 	struct erofs_xattrs_table *table = c->table;
-	int r = xattrs_grow(&table->numbers, table->number_count, &table->number_room, sizeof(*table->numbers),
-			    c->err);
+	int r = grow(table->numbers, table->number_room, table->number_count + 1, c->err);
 
 	if (r < 0)
 		return r;
@@ -70,7 +55,7 @@ static int xattrs_collect_set(struct erofs_xattrs_table *table, uint64_t offset,
 	int r = xattr_each(table->index, offset - 1, xattrs_count, &c, err);
 
 	if (r == 0)
-		r = xattrs_grow(&table->sets, table->set_count, &table->set_room, sizeof(*table->sets), err);
+		r = grow(table->sets, table->set_room, table->set_count + 1, err);
 	if (r < 0)
 		return r;
 	if (table->set_count && table->sets[table->set_count - 1].offset >= offset)

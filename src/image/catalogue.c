@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/span.h"
 #include "image/address.h"
 #include "image/members_table.h"
@@ -272,13 +273,11 @@ struct version *catalogue_current(const struct catalogue *catalogue)
 
 int catalogue_append(struct catalogue *catalogue, struct version *version, struct error *err)
 {
-	size_t size = (catalogue->version_count + 1) * sizeof(*catalogue->versions);
-	struct version *versions = realloc(catalogue->versions, size);
+	int r = grow_one(catalogue->versions, catalogue->version_count, err);
 
-	if (!versions)
-		return error_no_memory(err);
-	catalogue->versions = versions;
-	versions[catalogue->version_count++] = *version;
+	if (r < 0)
+		return r;
+	catalogue->versions[catalogue->version_count++] = *version;
 	version_disown_lists(version);
 	return 0;
 }

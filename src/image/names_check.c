@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/grow.h"
 #include "datasetfs/control.h"
 #include "image/inode.h"
 #include "image/names_page.h"
@@ -32,7 +33,7 @@ struct check {
 	struct inode directory; /* whose entries are being read; ordinal 0 before the first */
 	uint64_t number;        /* of the next entry in it */
 	struct span *marks;     /* names of entries n * DSFS_MARK_EVERY of the directory */
-	uint64_t mark_count, mark_room;
+	size_t mark_count, mark_room;
 };
 
 /* --- rules of names --- */
@@ -98,21 +99,16 @@ static int check_directory_begin(struct check *c, uint64_t parent, struct error 
 static int check_mark(struct check *c, struct span key, struct span name, struct error *err)
 {
 	uint64_t n = 0;
+	int r;
 
 	for (unsigned i = DSFS_KEY_PARENT + 1; i < key.size; i++)
 		n = n << 8 | key.base[i];
 	if (key.size != DSFS_KEY_PARENT + 5 || n != c->mark_count + 1 || c->number != 0 || !name_is_legal(name))
 		return error_set(err, -EBADMSG, "names: directory %" PRIu64 " has a bad mark %" PRIu64,
 				 c->directory.ordinal, n);
-	if (c->mark_count == c->mark_room) {
-		uint64_t room = c->mark_room ? 2 * c->mark_room : 64;
-		struct span *marks = realloc(c->marks, room * sizeof(*marks));
-
-		if (!marks)
-			return error_no_memory(err);
-		c->marks = marks;
-		c->mark_room = room;
-	}
+	r = grow(c->marks, c->mark_room, c->mark_count + 1, err);
+	if (r < 0)
+		return r;
 	c->marks[c->mark_count++] = name;
 	return 0;
 }

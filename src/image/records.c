@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/grow.h"
 #include "image/chunk.h"
 #include "image/inode.h"
 
@@ -85,22 +86,17 @@ static uint64_t records_measure_file(const struct index *index, const struct ino
 
 int records_measure(struct index *index, struct error *err)
 {
-	uint64_t ordinal = INODE_ROOT, room = 0;
+	uint64_t ordinal = INODE_ROOT;
+	size_t room = 0;
 	struct inode inode;
 	int r;
 
 	while ((r = records_next(index, &ordinal, &inode, err)) > 0) {
 		if (!inode.sparse)
 			continue;
-		if (index->sparse_count == room) {
-			struct index_sparse *more;
-
-			room = room ? 2 * room : 64;
-			more = realloc(index->sparse, room * sizeof(*more));
-			if (!more)
-				return error_no_memory(err);
-			index->sparse = more;
-		}
+		r = grow(index->sparse, room, index->sparse_count + 1, err);
+		if (r < 0)
+			return r;
 		index->sparse[index->sparse_count++] =
 			(struct index_sparse){ inode.ordinal, records_measure_file(index, &inode) };
 	}

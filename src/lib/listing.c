@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "image/inode.h"
 #include "lib/lane.h"
 #include "lib/permission.h"
@@ -35,22 +36,6 @@ struct listing {
 	struct error *err;
 };
 
-/* At least twice what there was, so that the deepest tree costs no more than its own size. */
-static int listing_grow(void **memory, size_t *room, size_t needed, size_t size, struct error *err)
-{
-	size_t more = 2 * *room > needed ? 2 * *room : needed;
-	void *grown;
-
-	if (needed <= *room)
-		return 0;
-	grown = reallocarray(*memory, more, size);
-	if (!grown)
-		return error_no_memory(err);
-	*memory = grown;
-	*room = more;
-	return 0;
-}
-
 static int listing_enter(struct listing *listing, uint64_t ordinal, size_t path, struct error *err)
 {
 	struct inode inode;
@@ -62,8 +47,7 @@ static int listing_enter(struct listing *listing, uint64_t ordinal, size_t path,
 		return error_set(err, -ENOTDIR, "inode %" PRIu64 " is not a directory", ordinal);
 	r = permission_check(&listing->permission, &inode, PERMISSION_READ, err);
 	if (r == 0)
-		r = listing_grow((void **)&listing->levels, &listing->room, listing->count + 1,
-				 sizeof(*listing->levels), err);
+		r = grow(listing->levels, listing->room, listing->count + 1, err);
 	if (r < 0)
 		return r;
 	listing->levels[listing->count++] = (struct listing_level){ .directory = inode, .path = path };
@@ -78,8 +62,7 @@ static int listing_see(void *argument, const struct names_entry *entry)
 	struct dsfs_dirent seen = { .type = entry->type, .length = entry->name_length };
 	char *name;
 
-	listing->result = listing_grow((void **)&listing->path, &listing->path_room,
-				       level->path + DSFS_NAME_MAX + 2, 1, listing->err);
+	listing->result = grow(listing->path, listing->path_room, level->path + DSFS_NAME_MAX + 2, listing->err);
 	if (listing->result < 0)
 		return 1;
 	name = listing->path + level->path;

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "lib/beneath.h"
 
 #define DIR_NAMES ((size_t)1 << 31) /* bytes of the names in a batch: a listing without an end stops there */
@@ -53,26 +54,12 @@ void mounted_dir_free(struct mounted_batch *batch)
 
 static int mounted_dir_room(struct mounted_batch *batch, size_t length, struct error *err)
 {
-	size_t room = 2 * batch->room + 64, names_room = 2 * batch->names_room + 4096;
-	void *grown;
+	int r;
 
 	if (batch->used + length >= DIR_NAMES)
 		return error_set(err, -EFBIG, "a directory with more than %zu bytes of names", DIR_NAMES);
-	if (batch->count == batch->room) {
-		grown = reallocarray(batch->entries, room, sizeof(*batch->entries));
-		if (!grown)
-			return error_no_memory(err);
-		batch->entries = grown;
-		batch->room = room;
-	}
-	if (batch->used + length + 1 > batch->names_room) {
-		grown = realloc(batch->names, names_room);
-		if (!grown)
-			return error_no_memory(err);
-		batch->names = grown;
-		batch->names_room = names_room;
-	}
-	return 0;
+	r = grow(batch->entries, batch->room, batch->count + 1, err);
+	return r < 0 ? r : grow(batch->names, batch->names_room, batch->used + length + 1, err);
 }
 
 static int mounted_dir_take(const struct mounted *mounted, const struct dirent *entry, struct mounted_batch *batch,

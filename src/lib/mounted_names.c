@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "lib/forked.h"
 
 /* A directory, or what was looked up. A parent was there before its children: so there is no circle. */
@@ -55,29 +56,15 @@ struct mounted_names {
 
 /* --- memory --- */
 
-/* Room for one more. */
-static void *mounted_names_grow(void *items, size_t count, size_t *room, size_t size)
-{
-	size_t more = *room ? 2 * *room : 16;
-	void *grown;
-
-	if (count < *room)
-		return items;
-	grown = reallocarray(items, more, size);
-	if (grown)
-		*room = more;
-	return grown;
-}
-
 int mounted_names_new(uint64_t root, struct mounted_names **ret, struct error *err)
 {
 	struct mounted_names *names = calloc(1, sizeof(*names) + 1); /* the root's name is empty */
 
-	if (names)
-		names->sweep = mounted_names_grow(NULL, 0, &names->sweep_room, sizeof(*names->sweep));
-	if (!names || !names->sweep) {
-		free(names);
+	if (!names)
 		return error_no_memory(err);
+	if (grow(names->sweep, names->sweep_room, 1, err) < 0) {
+		free(names);
+		return -ENOMEM;
 	}
 	names->root = (struct names_node){ .id = root, .is_plain = true };
 	names->sweep[names->sweep_count++] = (struct names_swept){ .node = &names->root };
@@ -247,13 +234,12 @@ static struct names_run *mounted_names_copy(const struct mounted_batch *batch, s
 static int mounted_names_insert(struct names_runs *runs, const struct mounted_batch *batch, size_t from, size_t to,
 				const struct names_node *folder, struct error *err)
 {
-	void *grown = mounted_names_grow(runs->items, runs->count, &runs->room, sizeof(struct names_run *));
 	struct names_run *run;
 	size_t at;
+	int r = grow(runs->items, runs->room, runs->count + 1, err);
 
-	if (!grown)
-		return error_no_memory(err);
-	runs->items = grown;
+	if (r < 0)
+		return r;
 	run = mounted_names_copy(batch, from, to, folder);
 	if (!run)
 		return error_no_memory(err);
@@ -439,13 +425,11 @@ static int mounted_names_enqueue(struct mounted_names *names, const struct mount
 				 const struct names_node *folder, struct error *err)
 {
 	const struct mounted_entry *found = &batch->entries[entry];
-	void *grown = mounted_names_grow(names->sweep, names->sweep_count, &names->sweep_room, sizeof(*names->sweep));
 	struct names_node *node = NULL;
-	int r;
+	int r = grow(names->sweep, names->sweep_room, names->sweep_count + 1, err);
 
-	if (!grown)
-		return error_no_memory(err);
-	names->sweep = grown;
+	if (r < 0)
+		return r;
 	r = mounted_names_make(names, found->id, folder, batch->names + found->at, found->length, true, &node, err);
 	if (r == 0)
 		names->sweep[names->sweep_count++] = (struct names_swept){ .node = node };

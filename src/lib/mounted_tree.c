@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "lib/mounted_dir.h"
 #include "lib/mounted_node.h"
 
@@ -114,24 +115,9 @@ struct tree_walk {
 
 static int mounted_tree_room(struct tree_walk *walk, size_t path, struct error *err)
 {
-	size_t room = walk->room ? 2 * walk->room : 16, path_room = 2 * path + 256;
-	void *grown;
+	int r = grow(walk->levels, walk->room, walk->count + 1, err);
 
-	if (walk->count == walk->room) {
-		grown = reallocarray(walk->levels, room, sizeof(*walk->levels));
-		if (!grown)
-			return error_no_memory(err);
-		walk->levels = grown;
-		walk->room = room;
-	}
-	if (path >= walk->path_room) {
-		grown = realloc(walk->path, path_room);
-		if (!grown)
-			return error_no_memory(err);
-		walk->path = grown;
-		walk->path_room = path_room;
-	}
-	return 0;
+	return r < 0 ? r : grow(walk->path, walk->path_room, path + 1, err);
 }
 
 /* path: the bytes of it that lead to the directory. All of it is read at once: a tree may be deeper than there are

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/format.h"
+#include "base/grow.h"
 #include "base/interrupt.h"
 #include "image/catalogue.h"
 #include "members/candidate.h"
@@ -52,15 +53,13 @@ static void search_close(struct search *search)
 /* Takes it. */
 static int search_add(struct search *search, struct candidate *candidate, struct error *err)
 {
-	struct candidate *items = realloc(search->items, (search->count + 1) * sizeof(*items));
+	int r = grow_one(search->items, search->count, err);
 
-	if (!items) {
+	if (r < 0)
 		candidate_close(candidate);
-		return error_no_memory(err);
-	}
-	search->items = items;
-	items[search->count++] = *candidate;
-	return 0;
+	else
+		search->items[search->count++] = *candidate;
+	return r;
 }
 
 /* --- who is there --- */

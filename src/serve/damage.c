@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "image/chunk.h"
 
 #define DAMAGE_SLOTS (2 * DAMAGE_MAX) /* of the table: half of them stay empty */
@@ -26,7 +27,8 @@ struct damage_entry {
 struct damage {
 	pthread_mutex_t lock; /* all below */
 	struct damage_entry *entries;
-	uint32_t count, room;
+	uint32_t count;
+	size_t room;
 	uint64_t more; /* that were found when the list was full, perhaps some of them again and again */
 	uint16_t slots[DAMAGE_SLOTS]; /* 1 + number of the entry; 0: none */
 };
@@ -66,21 +68,6 @@ static uint16_t *damage_slot(struct damage *damage, uint32_t member, uint64_t of
 	return &damage->slots[at];
 }
 
-static bool damage_reserve(struct damage *damage)
-{
-	uint32_t room = damage->room ? 2 * damage->room : 64;
-	struct damage_entry *entries;
-
-	if (damage->count < damage->room)
-		return true;
-	entries = damage->count < DAMAGE_MAX ? realloc(damage->entries, room * sizeof(*entries)) : NULL;
-	if (!entries)
-		return false;
-	damage->entries = entries;
-	damage->room = room;
-	return true;
-}
-
 /* Replaces tabs and newlines, which separate the fields and lines of the list. */
 static void damage_copy(char *to, size_t size, const char *from)
 {
@@ -107,7 +94,8 @@ static void damage_put(struct damage *damage, const struct reader_place *place, 
 	uint16_t *slot = damage_slot(damage, place->member, place->offset);
 	struct damage_entry *entry;
 
-	if (!*slot && damage_reserve(damage)) {
+	if (!*slot && damage->count < DAMAGE_MAX &&
+	    grow(damage->entries, damage->room, damage->count + 1, NULL) == 0) {
 		entry = &damage->entries[damage->count++];
 		*entry = (struct damage_entry){ .place = damage_place_of(place),
 						.length = place->length,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/grow.h"
 #include "base/log.h"
 #include "device/locate.h"
 #include "serve/damage.h"
@@ -44,12 +45,8 @@ bool serve_is_silent(const void *owner, uint32_t slot)
 /* Without memory to remember it by, a former name is lost, and not freed. */
 static void serve_keep_name(struct serve_member *member, char *former)
 {
-	char **names = realloc(member->former, (member->former_count + 1) * sizeof(*names));
-
-	if (!names)
-		return;
-	member->former = names;
-	names[member->former_count++] = former;
+	if (grow_one(member->former, member->former_count, NULL) == 0)
+		member->former[member->former_count++] = former;
 }
 
 void serve_rename_member(struct serve *serve, uint32_t slot, char *name)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "image/address.h"
 
 #define ALLOCATOR_CATALOGUES (UINT64_C(4) << 20)  /* bytes behind DSFS_DATA_AT that are no group's, at least */
@@ -194,12 +195,11 @@ static int allocator_add_run(struct allocator *allocator, struct lane *lane, uin
 {
 	const struct member_group *group = &allocator->members->groups[number];
 	uint64_t start = address_offset(allocator->members->columns[group->first_column]);
-	uint32_t *groups = realloc(lane->groups, (lane->space.count + 1) * sizeof(*groups));
+	int r = grow_one(lane->groups, lane->space.count, err);
 
-	if (!groups)
-		return error_no_memory(err);
-	lane->groups = groups;
-	groups[lane->space.count] = number;
+	if (r < 0)
+		return r;
+	lane->groups[lane->space.count] = number;
 	return space_add(&lane->space, start + group->tail, start + allocator->segment, err);
 }
 

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/huge.h"
 #include "base/interrupt.h"
 #include "image/address.h"
@@ -479,18 +480,11 @@ static size_t map_first(const struct content_map *map, uint64_t from)
 
 static int map_put(struct content_pieces *pieces, const struct content_piece *piece, struct error *err)
 {
-	size_t room = pieces->room ? 2 * pieces->room : 64;
-	struct content_piece *items;
+	int r = grow(pieces->items, pieces->room, pieces->count + 1, err);
 
-	if (pieces->count == pieces->room) {
-		items = realloc(pieces->items, room * sizeof(*items));
-		if (!items)
-			return error_no_memory(err);
-		pieces->items = items;
-		pieces->room = room;
-	}
-	pieces->items[pieces->count++] = *piece;
-	return 0;
+	if (r == 0)
+		pieces->items[pieces->count++] = *piece;
+	return r;
 }
 
 static int map_pieces(struct content_map *map, uint64_t address, uint64_t length, struct content_pieces *ret,

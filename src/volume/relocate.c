@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/huge.h"
 #include "base/interrupt.h"
 #include "image/address.h"
@@ -44,17 +45,11 @@ void relocate_close(struct relocate *relocate)
 
 static int relocate_add(struct relocate *relocate, uint64_t from, uint64_t to, uint64_t length, struct error *err)
 {
-	struct relocate_piece *pieces;
+	int r = grow(relocate->pieces, relocate->room, relocate->count + 1, err);
 
-	if (relocate->count == relocate->room) {
-		relocate->room = relocate->room ? 2 * relocate->room : 64;
-		pieces = reallocarray(relocate->pieces, relocate->room, sizeof(*pieces));
-		if (!pieces)
-			return error_no_memory(err);
-		relocate->pieces = pieces;
-	}
-	relocate->pieces[relocate->count++] = (struct relocate_piece){ from, to, length };
-	return 0;
+	if (r == 0)
+		relocate->pieces[relocate->count++] = (struct relocate_piece){ from, to, length };
+	return r;
 }
 
 static uint64_t relocate_step(uint64_t length, uint64_t at)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/interrupt.h"
 #include "image/address.h"
 #include "image/checksum.h"
@@ -251,22 +252,18 @@ struct batch {
 	struct column_reader reader;
 	uint8_t *buffer;            /* REPLACEMENT_STEP, for what is read back */
 	struct batch_write *writes; /* since the last flush */
-	uint64_t count, room, bytes;
+	size_t count, room;
+	uint64_t bytes;
 	uint32_t first; /* column */
 };
 
 static int batch_write(struct batch *batch, uint64_t offset, const uint8_t *bytes, uint64_t length, struct error *err)
 {
-	struct batch_write *writes = batch->writes;
+	int r = grow(batch->writes, batch->room, batch->count + 1, err);
 
-	if (batch->count == batch->room) {
-		writes = realloc(writes, (2 * batch->room + 64) * sizeof(*writes));
-		if (!writes)
-			return error_no_memory(err);
-		batch->writes = writes;
-		batch->room = 2 * batch->room + 64;
-	}
-	writes[batch->count++] = (struct batch_write){ offset, length, checksum_64(bytes, length) };
+	if (r < 0)
+		return r;
+	batch->writes[batch->count++] = (struct batch_write){ offset, length, checksum_64(bytes, length) };
 	batch->replacement->written_bytes += length;
 	progress_add(batch->replacement->progress, 0, length);
 	return source_write(&batch->file->source, 0, offset, bytes, length, err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "image/address.h"
 
 static int space_compare(const void *a, const void *b)
@@ -197,13 +198,11 @@ int space_open_empty(struct space *space, uint32_t member, const struct members 
 
 int space_add(struct space *space, uint64_t start, uint64_t end, struct error *err)
 {
-	struct space_run *runs = realloc(space->runs, (space->count + 1) * sizeof(*runs));
+	int r = grow_one(space->runs, space->count, err);
 
-	if (!runs)
-		return error_no_memory(err);
-	space->runs = runs;
-	runs[space->count++] = (struct space_run){ start, start, end };
-	return 0;
+	if (r == 0)
+		space->runs[space->count++] = (struct space_run){ start, start, end };
+	return r;
 }
 
 static void space_cut(struct space *space, uint64_t end)

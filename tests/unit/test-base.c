@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/format.h"
+#include "base/grow.h"
 #include "base/json.h"
 #include "base/json_read.h"
 #include "base/log.h"
@@ -380,6 +381,33 @@ static int json_read_one(const char *text, char a[8], uint64_t *n, bool *f, stru
 	return json_read_object(&read, wanted, 3, err);
 }
 
+static void test_grow(void **state)
+{
+	uint32_t *items = NULL, *before;
+	size_t room = 0;
+
+	(void)state;
+	for (uint32_t i = 0; i < 1000; i++) {
+		CHECK_OK(grow(items, room, i + 1, &err));
+		assert_true(room > i);
+		items[i] = i;
+	}
+	for (uint32_t i = 0; i < 1000; i++)
+		assert_int_equal(items[i], i);
+	assert_int_equal(room, 1024);
+	before = items;
+	CHECK_OK(grow(items, room, 1024, &err));
+	assert_ptr_equal(items, before);
+	CHECK_FAILS(grow(items, room, SIZE_MAX / 2, &err), -ENOMEM, "out of memory");
+	assert_true(items == before && room == 1024);
+	CHECK_OK(grow(items, room, 5000, &err));
+	assert_int_equal(room, 5000);
+	assert_int_equal(items[999], 999);
+	CHECK_OK(grow_one(items, 6000, &err));
+	items[6000] = 1;
+	free(items);
+}
+
 static void test_json_read(void **state)
 {
 	struct json_read read = json_read_begin("[ {}\n, {} ]", 11);
@@ -505,7 +533,7 @@ int main(void)
 		cmocka_unit_test(test_option_values), cmocka_unit_test(test_error_wrap),
 		cmocka_unit_test(test_shown),
 		cmocka_unit_test(test_hidden),
-		cmocka_unit_test(test_json_read), cmocka_unit_test(test_json_read_refuses),
+		cmocka_unit_test(test_grow), cmocka_unit_test(test_json_read), cmocka_unit_test(test_json_read_refuses),
 		cmocka_unit_test(test_hidden_in_json), cmocka_unit_test(test_errors),  cmocka_unit_test(test_log_limit),
 		cmocka_unit_test(test_wake),
 	};

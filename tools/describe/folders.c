@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 
 /* 'train', 'val2017', 'test-small': one of these words, then no further letter. Nothing that a terminal obeys. */
 static bool folders_names_split(const char *name, size_t length)
@@ -48,26 +49,11 @@ void folders_close(struct folders *folders)
 	*folders = (struct folders){ 0 };
 }
 
-static int folders_grow(struct folders *folders)
-{
-	size_t room = folders->room ? 2 * folders->room : 64;
-	struct folder *grown;
-
-	if (folders->count < folders->room)
-		return 0;
-	grown = realloc(folders->list, room * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	folders->list = grown;
-	folders->room = room;
-	return 0;
-}
-
 static int folders_new(struct folders *folders, const char *name, uint8_t length, struct error *err)
 {
 	char *kept = malloc(length);
 
-	if (!kept || folders_grow(folders) < 0) {
+	if (!kept || grow(folders->list, folders->room, folders->count + 1, NULL) < 0) {
 		free(kept);
 		return error_no_memory(err);
 	}

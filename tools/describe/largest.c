@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 void largest_open(struct largest *largest, size_t most)
 {
 	*largest = (struct largest){ .most = most };
@@ -51,21 +53,6 @@ static void largest_sink(struct largest *largest, size_t at)
 	}
 }
 
-static int largest_grow(struct largest *largest)
-{
-	size_t room = largest->room ? 2 * largest->room : 16;
-	struct largest_file *grown;
-
-	if (largest->count < largest->room)
-		return 0;
-	grown = realloc(largest->files, room * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	largest->files = grown;
-	largest->room = room;
-	return 0;
-}
-
 int largest_add(struct largest *largest, uint64_t size, const char *path, size_t length, struct error *err)
 {
 	struct largest_file file = { .size = size, .number = largest->added++, .length = length };
@@ -74,7 +61,7 @@ int largest_add(struct largest *largest, uint64_t size, const char *path, size_t
 	if (!largest->most || (is_full && !largest_is_before(&file, largest->files)))
 		return 0;
 	file.path = malloc(length);
-	if (!file.path || (!is_full && largest_grow(largest) < 0)) {
+	if (!file.path || (!is_full && grow(largest->files, largest->room, largest->count + 1, NULL) < 0)) {
 		free(file.path);
 		return error_no_memory(err);
 	}

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 static void moves_close_side(struct moves_side *side)
 {
 	free(side->files);
@@ -20,16 +22,10 @@ void moves_close(struct moves *moves)
 
 int moves_add(struct moves_side *side, uint64_t key, struct error *err)
 {
-	size_t room = side->room ? side->room + side->room / 2 : 64;
-	struct moves_file *grown;
+	int r = grow(side->files, side->room, side->count + 1, err);
 
-	if (side->count == side->room) {
-		grown = realloc(side->files, room * sizeof(*grown));
-		if (!grown)
-			return error_no_memory(err);
-		side->files = grown;
-		side->room = room;
-	}
+	if (r < 0)
+		return r;
 	side->files[side->count] = (struct moves_file){ key, side->count };
 	side->count++;
 	return 0;

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 void mounts_free(struct mounts *mounts)
 {
 	for (size_t i = 0; i < mounts->count; i++)
@@ -65,7 +67,7 @@ static bool mounts_make_room(struct mounts *mounts, bool for_root)
 static int mounts_add(struct mounts *mounts, const struct mountinfo *info, struct error *err)
 {
 	bool is_roots = mounts_has_option(info->options, "user_id=0");
-	struct mounts_entry *list;
+	int r;
 
 	mounts_drop(mounts, info->point);
 	if (mounts->count == MOUNTS_MAX) {
@@ -73,17 +75,16 @@ static int mounts_add(struct mounts *mounts, const struct mountinfo *info, struc
 		if (!mounts_make_room(mounts, is_roots))
 			return 0;
 	}
-	list = reallocarray(mounts->list, mounts->count + 1, sizeof(*list));
-	if (!list)
-		return error_no_memory(err);
-	mounts->list = list;
-	list[mounts->count] = (struct mounts_entry){
+	r = grow_one(mounts->list, mounts->count, err);
+	if (r < 0)
+		return r;
+	mounts->list[mounts->count] = (struct mounts_entry){
 		.device = info->device,
 		.point = strdup(info->point),
 		.is_shared = mounts_has_option(info->options, "allow_other"),
 		.is_roots = is_roots,
 	};
-	if (!list[mounts->count].point)
+	if (!mounts->list[mounts->count].point)
 		return error_no_memory(err);
 	mounts->count++;
 	return 0;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/bytes.h"
+#include "base/grow.h"
 #include "base/huge.h"
 #include "base/span.h"
 #include "image/address.h"
@@ -203,17 +204,9 @@ static bool judge_agrees(const struct judge *judge, uint64_t at, uint64_t length
 
 static struct judge_verdict *judge_add(struct judge *judge, const struct judge_verdict *verdict)
 {
-	size_t room = judge->verdict_room ? 2 * judge->verdict_room : 16;
-	struct judge_verdict *verdicts;
-
-	if (judge->verdict_count == judge->verdict_room) {
-		verdicts = realloc(judge->verdicts, room * sizeof(*verdicts));
-		if (!verdicts) {
-			judge->is_out_of_memory = true;
-			return NULL;
-		}
-		judge->verdicts = verdicts;
-		judge->verdict_room = room;
+	if (grow(judge->verdicts, judge->verdict_room, judge->verdict_count + 1, NULL) < 0) {
+		judge->is_out_of_memory = true;
+		return NULL;
 	}
 	judge->verdicts[judge->verdict_count] = *verdict;
 	return &judge->verdicts[judge->verdict_count++];

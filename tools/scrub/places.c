@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/grow.h"
 #include "base/parse.h"
 #include "image/address.h"
 
@@ -16,23 +17,16 @@ struct places {
 	const struct rows *rows;
 	const struct members *members;
 	uint64_t *windows;
-	uint64_t count, room;
+	size_t count, room;
 };
 
 static int places_add(struct places *places, uint64_t window, struct error *err)
 {
-	uint64_t room = places->room ? 2 * places->room : 64;
-	uint64_t *windows;
+	int r = grow(places->windows, places->room, places->count + 1, err);
 
-	if (places->count == places->room) {
-		windows = realloc(places->windows, room * sizeof(*windows));
-		if (!windows)
-			return error_no_memory(err);
-		places->windows = windows;
-		places->room = room;
-	}
-	places->windows[places->count++] = window;
-	return 0;
+	if (r == 0)
+		places->windows[places->count++] = window;
+	return r;
 }
 
 /* The last line of a list that is full begins with '#'. */

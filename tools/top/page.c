@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/grow.h"
 #include "health.h"
 
 void page_free(struct page *page)
@@ -20,18 +21,13 @@ void page_free(struct page *page)
 
 static struct page_line *page_add(struct page *page, enum page_style style)
 {
-	struct page_line *lines;
+	struct page_line *line;
 
-	if (page->count == page->room) {
-		lines = reallocarray(page->lines, page->room * 2 + 16, sizeof(*lines));
-		if (!lines)
-			return NULL;
-		page->lines = lines;
-		page->room = page->room * 2 + 16;
-	}
-	lines = page->lines + page->count++;
-	*lines = (struct page_line){ .style = style };
-	return lines;
+	if (grow(page->lines, page->room, page->count + 1, NULL) < 0)
+		return NULL;
+	line = page->lines + page->count++;
+	*line = (struct page_line){ .style = style };
+	return line;
 }
 
 static bool page_say(struct page *page, enum page_style style, unsigned width, const char *fmt, ...) printf_like(4, 5);
