@@ -150,7 +150,7 @@ rc=0
 wait $packer || rc=$?
 exec 9>&-
 assert_eq "status" $rc 1
-assert_contains "the line" "$(cat pack.log)" "File too large"
+assert_contains "the line" "$(cat pack.log)" "files of this process may not be larger than 4194304 bytes"
 
 # Who has fewer rights to give up packs as well.
 pack v.vol link.tar
