@@ -52,12 +52,14 @@ restore() {
     for part in "${_parts[@]}"; do cp "base.vol$part" "work.vol$part"; done
 }
 
-# injected KIND N [VAR=VALUE…]: runs the program with that call failing, none with N = 0; sets rc
+# injected KIND N [VAR=VALUE…]: runs the program with that call failing, none with N = 0; sets rc. A degraded change names
+# first the members that it leaves behind; err has what comes after that.
 injected() {
     restore
     rc=0
     env FAULT_KIND="$1" FAULT_AT="$2" FAULT_COUNT="$PWD/count" FAULT_VOLUME="$(named "$PWD/work.vol")" "${@:3}" \
         LD_PRELOAD="$PWD/fault.so" "${_program[@]}" >out 2>err || rc=$?
+    sed -i '/ is missing and becomes stale by this change; /d' err
 }
 
 # signalled SIGNAL LINE: the program gets it before its first flush of the volume; it ends by that signal, and the
