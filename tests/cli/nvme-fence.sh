@@ -159,7 +159,7 @@ assert_eq "release again" "$(on b datasetfsctl nvme release --json $volume | jso
 
 # Taken from a publisher that lives: it does not write a byte more, however late it wakes up.
 start a slow5
-assert_fails 1 "another publisher has it" on a datasetfsctl nvme release $volume
+assert_fails 1 "another publisher is at work" on a datasetfsctl nvme release $volume
 publish b v6 --preempt
 before=$(hash_of disk)
 finish CONT 1

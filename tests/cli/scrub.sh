@@ -158,7 +158,7 @@ done
 # Without any slot nothing says that it is the member; an old copy, whose slots are all valid, is none either.
 for slot in {0..7}; do spoil vol/b $((slot << 16)); done
 datasetfsctl member list vol/a,vol/c >out || fail "member list"
-assert_contains "why it is missing" "$(cat out)" "missing: not there"
+assert_contains "why it is missing" "$(cat out)" "missing: not found, nothing here has its superblock"
 assert_fails 1 "superblock: not a datasetfs volume" datasetfsctl member list vol/a,vol/b,vol/c
 cp kept/b vol/b
 datasetfsctl member list vol/a >out || fail "member list"
