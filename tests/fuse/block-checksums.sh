@@ -12,7 +12,7 @@ seed=${SEED:-$RANDOM}
 
 # where FIELD: of the section
 where() {
-    datasetfsctl list --json volume | json "versions.0.fine.0.$1"
+    datasetfsctl list --json volume | json "versions.0.block_checksums.0.$1"
 }
 
 # reads COUNT EXPRESSION: so many random preads of 8 KiB are those of the source; EXPRESSION holds for the counters
