@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The control interface of a mount: the files in MNT/.datasetfs, the fields of their JSON, and the commands.
+/* Defines the control interface of a mount: the files in MNT/.datasetfs, the fields of their JSON, and the commands.
  *
- * The directory is not listed but can be reached by name. Each open by path finds a new file that holds a
- * snapshot. Later releases may add fields; no field changes its meaning. Counters start at 0 with the daemon
- * and only grow. Times are in microseconds unless the name says otherwise; sizes are in bytes. */
+ * The directory is not listed but can be reached by name. Each open by path makes a new file with a snapshot. Later
+ * releases may add fields; no field changes its meaning. Counters start at 0 with the daemon and only grow. Times are
+ * in microseconds unless the name says otherwise; sizes are in bytes. */
 #pragma once
 #include <linux/ioctl.h>
 #include <stdint.h>
@@ -13,32 +13,32 @@
 #define DSFS_CONTROL_STATS   "stats.json" /* counters: one JSON object */
 #define DSFS_CONTROL_METRICS "metrics"    /* the same for Prometheus, in its text format 0.0.4: datasetfs(8), FILES */
 #define DSFS_CONTROL_CATALOGUE "versions.json" /* the versions of the volume, oldest first: a JSON array of objects */
-#define DSFS_CONTROL_DAMAGE  "damage"     /* places that reads found damaged, a line of text for each: member, offset,
-				      * length, reason, version, the chunk's sum or "-", and "wrong" or "unreadable",
-				      * with tabs between them */
+#define DSFS_CONTROL_DAMAGE  "damage"     /* places that reads found damaged, one line of text each: member, offset,
+					   * length, reason, version, the chunk's sum or "-", and "wrong" or
+					   * "unreadable", separated by tabs */
 #define DSFS_CONTROL_CLIENT  "client"     /* where libdatasetfs finds the daemon: one JSON object */
 
 #define DSFS_CONTROL_VERSIONS "versions"  /* a directory: every version of the volume under its label, opened on
 				      * first use; absent with the mount option noversions */
 #define DSFS_CONTROL_CONTROL "control"    /* takes commands by ioctl(2) on a descriptor opened for reading */
 
-/* Commands; ioctl_datasetfs(2) describes them. Root with CAP_SYS_ADMIN in the user namespace of the daemon, the
- * user who mounted, and members of the mount's control_group (as primary or supplementary group) may use them; the
- * daemon looks at the caller when the command arrives, and refuses others with EPERM. A command returns when it is
- * done; the mount serves other requests meanwhile.
+/* Commands; ioctl_datasetfs(2) describes them. Root with CAP_SYS_ADMIN in the user namespace of the daemon, the user
+ * who mounted, and members of the mount's control_group (as primary or supplementary group) may use them. The daemon
+ * checks the caller when the command arrives, and refuses others with EPERM. A command returns when it is done; the
+ * mount serves other requests meanwhile.
  *
- * When a command fails, ioctl(2) returns -1 with errno set, the struct is filled in all the same, and reason
- * says why in one line. Three errors come before that and leave the struct alone: ENOTTY, no such command;
- * EBUSY, too many commands are under way; ENOMEM, no memory to begin. Callers set fields that are not
- * described as input to 0; text is NUL-terminated. */
+ * When a command fails, ioctl(2) returns -1 with errno set, the struct is filled in nevertheless, and reason says why
+ * in one line. Three errors occur earlier and leave the struct alone: ENOTTY, no such command; EBUSY, too many
+ * commands are running; ENOMEM, no memory to begin. Callers set fields that are not described as input to 0; text is
+ * NUL-terminated. */
 #define DSFS_SWITCH_LABEL_SIZE  128 /* bytes, with the NUL */
 #define DSFS_SWITCH_REASON_SIZE 504
 
 #define DSFS_SWITCH_PREPARE 1u /* only load and verify; a later switch to this version takes milliseconds */
-#define DSFS_SWITCH_BY_UUID 2u /* uuid names the version, not label; also a removed version while it is open */
+#define DSFS_SWITCH_BY_UUID 2u /* uuid, not label, names the version; it may be a removed one that is still open */
 
-/* Loads a version of the volume, verifies its index, and makes it the one that paths through the mountpoint
- * lead to. The version prepared last stays loaded. Every error leaves the mount as it was:
+/* Loads a version of the volume, verifies its index, and makes it the one that paths through the mountpoint lead to.
+ * The version prepared last stays loaded. Every error leaves the mount as it was:
  *   ENOENT      the volume has no such version
  *   EBADMSG     the version is damaged, or its digest is not the one that the mount is pinned to
  *   EOPNOTSUPP  the version needs a newer release
@@ -52,43 +52,43 @@
 struct dsfs_switch {
 	uint32_t flags;                          /* in: DSFS_SWITCH_PREPARE, DSFS_SWITCH_BY_UUID */
 	uint32_t reserved;
-	char label[DSFS_SWITCH_LABEL_SIZE];      /* in: version; empty: the current one; out: its label */
-	char if_current[DSFS_SWITCH_LABEL_SIZE]; /* in: only if the mount serves this now; empty: always */
+	char label[DSFS_SWITCH_LABEL_SIZE];      /* in: the version's label; empty: the current one; out: its label */
+	char if_current[DSFS_SWITCH_LABEL_SIZE]; /* in: switch only if the mount serves this label now; empty: always */
 	uint8_t uuid[16];                        /* in: with DSFS_SWITCH_BY_UUID; out: of the version */
 	uint64_t sequence;                       /* out: of the version */
-	uint64_t prepare_us, switch_us;          /* out: from arrival to loaded; the switch itself */
+	uint64_t prepare_us, switch_us;          /* out: from arrival to loaded; of the switch itself */
 	char reason[DSFS_SWITCH_REASON_SIZE];    /* out */
 };
 #define DSFS_IOC_SWITCH _IOWR('d', 1, struct dsfs_switch)
 
-/* Files that are going to be read soon, in the order in which that will be: the mount reads and verifies them ahead, so
- * that small ones are in the page cache by then and larger ones in the memory of the daemon. It is a hint and changes
- * no result: a file that was not read ahead is read as usual, and one that cannot be read fails when somebody reads it.
- * Returns at once, whatever the device does.
+/* Files that will be read soon, in the order of those reads: the mount reads and verifies them ahead, so that small
+ * ones are in the page cache by then and larger ones in the memory of the daemon. It is a hint and changes no result:
+ * a file that was not read ahead is read as usual, and one that cannot be read fails when it is read. The command
+ * returns at once, whatever the device does.
  *
- * Users may tell it about files that they may read by their modes; those who may switch the mount, about all. A file
- * is named by its number, st_ino of stat(2), or by the lower DSFS_PREFETCH_ORDINAL_BITS bits of it alone; 0 is passed
- * over. The mount takes the first of them, as many as it has room for, and none of them when one is wrong. Errors:
+ * Users may announce files that they may read by their modes; users who may switch the mount, all files. A file is
+ * named by its number, st_ino of stat(2), or by the lower DSFS_PREFETCH_ORDINAL_BITS bits of it alone; 0 is skipped.
+ * The mount takes as many files as it has room for, from the first on, and none of them when one is wrong. Errors:
  *   ESTALE      the mount serves a version with another digest, or a number is of another version
  *   EINVAL      unknown flags, or too many files
- *   EACCES      a number is no regular file's that the caller may read
+ *   EACCES      a number is not that of a regular file which the caller may read
  *   EOPNOTSUPP  the mount option prefetch=off */
-#define DSFS_PREFETCH_MOST         1024 /* files of a call */
+#define DSFS_PREFETCH_MOST         1024 /* files per command, at most */
 #define DSFS_PREFETCH_REASON_SIZE  504
 #define DSFS_PREFETCH_ORDINAL_BITS 40
 struct dsfs_prefetch {
 	uint32_t flags;       /* in: 0 */
-	uint32_t count;       /* in: of files; 0 asks how many it would take */
-	uint8_t digest[32];   /* in: of the version that the files are of */
+	uint32_t count;       /* in: number of files; 0 asks how many would be taken */
+	uint8_t digest[32];   /* in: of the version that has the files */
 	uint32_t taken;       /* out: how many of the files, from the first one on */
-	uint32_t credit;      /* out: how many more it takes now from this user; 0: try again when some were read */
+	uint32_t credit;      /* out: how many more the mount takes from this user now; 0: try again after some reads */
 	char reason[DSFS_PREFETCH_REASON_SIZE]; /* out */
 	uint64_t files[DSFS_PREFETCH_MOST];     /* in; not written to */
 };
 #define DSFS_IOC_PREFETCH _IOWR('d', 2, struct dsfs_prefetch)
 
-/* Fields of DSFS_CONTROL_VERSION, and of the objects of DSFS_CONTROL_CATALOGUE: those of the volume are in the first
- * alone, and DSFS_CONTROL_IS_CURRENT in the second. */
+/* Fields of DSFS_CONTROL_VERSION and of the objects of DSFS_CONTROL_CATALOGUE. Only the first has those of the volume;
+ * only the second has DSFS_CONTROL_IS_CURRENT. */
 #define DSFS_CONTROL_LABEL       "label"
 #define DSFS_CONTROL_UUID        "uuid"        /* of the version */
 #define DSFS_CONTROL_DIGEST      "digest"      /* "sha256:" and 64 hexadecimal digits */
@@ -100,7 +100,7 @@ struct dsfs_prefetch {
 #define DSFS_CONTROL_INODES      "inodes"      /* regular files, directories and symbolic links */
 
 /* Fields of DSFS_CONTROL_CLIENT. */
-#define DSFS_CONTROL_PROTOCOL    "protocol"    /* what is spoken at the socket, for libdatasetfs alone */
+#define DSFS_CONTROL_PROTOCOL    "protocol"    /* version of the protocol at the socket, for libdatasetfs alone */
 #define DSFS_CONTROL_SOCKET      "socket"      /* its path; empty: there is none */
 #define DSFS_CONTROL_REASON      "reason"      /* why there is none; empty: there is one */
 
@@ -118,22 +118,22 @@ struct dsfs_prefetch {
 						     * datasetfs(8): numbers (bytes, seconds, 0: off or none
 						     * given), true or false, else texts ("": none given) */
 #define DSFS_CONTROL_GENERATION       "generation"     /* object: sequence, lookups */
-#define DSFS_CONTROL_LOOKUPS          "lookups"        /* names that the kernel holds; of an old version, those
-						     * of open files, open and working directories */
+#define DSFS_CONTROL_LOOKUPS          "lookups"        /* names that the kernel holds; of an old version, the names
+							* of open files, open and working directories */
 #define DSFS_CONTROL_GENERATIONS      "generations"    /* array of an object for each open version: label,
 						     * sequence, lookups, index_bytes, block_checksum_bytes, current */
 #define DSFS_CONTROL_INDEX_BYTES      "index_bytes"    /* bytes of its index, in memory */
-#define DSFS_CONTROL_SUMS_BYTES       "block_checksum_bytes" /* memory of the head of its block checksums; 0:
-						     * not used */
+#define DSFS_CONTROL_SUMS_BYTES       "block_checksum_bytes" /* memory of the head of its block checksums; 0: not
+							      * used */
 #define DSFS_CONTROL_IS_CURRENT       "current"        /* true or false: the mount serves this version */
 #define DSFS_CONTROL_SWITCHES         "switches"       /* to another version, since the mount */
-#define DSFS_CONTROL_SERVING_SINCE    "serving_since"  /* when it began to serve this version, seconds since 1970 */
+#define DSFS_CONTROL_SERVING_SINCE    "serving_since"  /* when this version began to be served, seconds since 1970 */
 #define DSFS_CONTROL_LOADS            "loads"          /* loads of versions since the mount, also failed ones */
 #define DSFS_CONTROL_REQUESTS         "requests"       /* object: number of requests for each opcode name */
 #define DSFS_CONTROL_REQUESTS_TOTAL   "requests_total" /* their sum */
 #define DSFS_CONTROL_ERRORS           "errors"         /* replies with an error other than EINTR, ENOENT, ENOSYS,
 						     * ENOTTY, ENODATA, ERANGE, ENXIO and EROFS */
-#define DSFS_CONTROL_IN_FLIGHT        "in_flight"      /* not answered, or the device still has their memory */
+#define DSFS_CONTROL_IN_FLIGHT        "in_flight"      /* requests unanswered, or in memory that the device has */
 #define DSFS_CONTROL_INTERRUPTED      "interrupted"    /* reads answered early because their process was killed */
 #define DSFS_CONTROL_BYTES_SERVED     "bytes_served"   /* content in READ replies */
 #define DSFS_CONTROL_FILES_SERVED     "files_served"   /* times that the beginning of a file went to the kernel: in a
@@ -142,72 +142,74 @@ struct dsfs_prefetch {
 #define DSFS_CONTROL_DEVICE_READS     "device_reads"   /* reads of the volume */
 #define DSFS_CONTROL_DEVICE_BYTES     "device_bytes"
 #define DSFS_CONTROL_DEVICE_ERRORS    "device_errors"  /* failed and short reads, repeated ones included */
-#define DSFS_CONTROL_CHECKSUM_FAILURE "checksum_failures" /* every mismatch, also when a second read was right; not of
-						     * a read ahead that failed, as its READ finds it again */
+#define DSFS_CONTROL_CHECKSUM_FAILURE "checksum_failures" /* every mismatch, also when a second read was right; not
+							   * those of a read ahead that failed, as its READ finds
+							   * them again */
 #define DSFS_CONTROL_RETRIES          "retries"        /* device reads that were repeated */
 #define DSFS_CONTROL_READ_FAILURES    "read_failures"  /* READs answered with EIO, also at the deadline */
-#define DSFS_CONTROL_LAST_FAILURE     "last_failure"   /* when read_failures or client_read_failures grew last, seconds
-						     * since 1970; 0: neither did */
-#define DSFS_CONTROL_LAST_ERROR       "last_error"     /* the same of device_errors and checksum_failures, and of those
-						     * that clients report */
+#define DSFS_CONTROL_LAST_FAILURE     "last_failure"   /* when read_failures or client_read_failures last grew,
+							* seconds since 1970; 0: never */
+#define DSFS_CONTROL_LAST_ERROR       "last_error"     /* when device_errors, checksum_failures, or the same of
+							* clients last grew, seconds since 1970; 0: never */
 #define DSFS_CONTROL_CACHE_HITS       "cache_hits"     /* chunks found in the chunk cache */
 #define DSFS_CONTROL_SUMS_READS       "block_checksum_reads" /* pages of block checksums read; device_reads
 						     * counts them too */
 #define DSFS_CONTROL_SUMS_HITS        "block_checksum_hits" /* pages of block checksums found in their cache */
 #define DSFS_CONTROL_SUMS_FALLBACKS   "block_checksum_fallbacks" /* READs that fell back from block checksums to
 						     * whole chunks */
-#define DSFS_CONTROL_AHEAD_FILES      "ahead_files"    /* reads ahead of files, again if read again; device_reads and
-						     * device_bytes count what this took */
+#define DSFS_CONTROL_AHEAD_FILES      "ahead_files"    /* files read ahead, counted again if read again; device_reads
+							* and device_bytes include these reads */
 #define DSFS_CONTROL_AHEAD_BYTES      "ahead_bytes"    /* their content */
-#define DSFS_CONTROL_AHEAD_STORED     "ahead_stored"   /* of them, stored into the page cache: no READ comes */
+#define DSFS_CONTROL_AHEAD_STORED     "ahead_stored"   /* files read ahead into the page cache: no READ comes */
 #define DSFS_CONTROL_AHEAD_SERVED     "ahead_served"   /* READs answered with what was read ahead */
-#define DSFS_CONTROL_AHEAD_DROPPED    "ahead_dropped"  /* of them, those that were kept and nobody asked for */
-#define DSFS_CONTROL_AHEAD_FAILURES   "ahead_failures" /* reads ahead that failed: the files' own READs report it */
-#define DSFS_CONTROL_AHEAD_READS      "ahead_device_reads" /* of device_reads, those ahead */
+#define DSFS_CONTROL_AHEAD_DROPPED    "ahead_dropped"  /* files read ahead, kept, and dropped as nobody read them */
+#define DSFS_CONTROL_AHEAD_FAILURES   "ahead_failures" /* reads ahead that failed: the files' READs report it */
+#define DSFS_CONTROL_AHEAD_READS      "ahead_device_reads" /* device_reads that were reads ahead */
 #define DSFS_CONTROL_PREFETCH_ANNOUNCED "prefetch_announced" /* files that DSFS_IOC_PREFETCH took */
-#define DSFS_CONTROL_PREFETCH_FILES    "prefetch_files"    /* of these, read and verified ahead */
+#define DSFS_CONTROL_PREFETCH_FILES    "prefetch_files"    /* files of these that were read and verified ahead */
 #define DSFS_CONTROL_PREFETCH_BYTES    "prefetch_bytes"    /* their contents */
-#define DSFS_CONTROL_PREFETCH_READS    "prefetch_reads"    /* of device_reads, those for them */
+#define DSFS_CONTROL_PREFETCH_READS    "prefetch_reads"    /* device_reads that were made for them */
 #define DSFS_CONTROL_PREFETCH_STORED   "prefetch_stored"   /* files that went into the page cache */
 #define DSFS_CONTROL_PREFETCH_SERVED   "prefetch_served"   /* READs answered with what was kept */
 #define DSFS_CONTROL_PREFETCH_DROPPED  "prefetch_dropped"  /* files that were kept and nobody read */
-#define DSFS_CONTROL_PREFETCH_FAILURES "prefetch_failures" /* reads of some of these files that failed, so that their
-						     * READs do it again */
+#define DSFS_CONTROL_PREFETCH_FAILURES "prefetch_failures" /* reads ahead of such files that failed, so that their
+							    * READs repeat them */
 #define DSFS_CONTROL_STALLED_SINCE    "stalled_since"  /* start of this stall, seconds since 1970; 0: no stall */
-#define DSFS_CONTROL_MEMBERS          "members"        /* array of the volume's members, by number; of each: */
-#define DSFS_CONTROL_MEMBER           "member"         /* its number, */
-#define DSFS_CONTROL_MEMBER_NAME      "name"           /* the path or identity by which it was found, or null, */
+#define DSFS_CONTROL_MEMBERS          "members"        /* array of objects, one for each member by number: */
+#define DSFS_CONTROL_MEMBER           "member"         /* number of the member */
+#define DSFS_CONTROL_MEMBER_NAME      "name"           /* path or identity by which it was found, or null */
 #define DSFS_CONTROL_MEMBER_STATE     "state"          /* "ok"; "suspect": it is silent or fails, and a copy is read
-								where there is one; "missing": what is in
-								its place is not the member, or it is stale, */
-#define DSFS_CONTROL_MEMBER_READS     "reads"          /* device reads that ended, */
-#define DSFS_CONTROL_MEMBER_BYTES     "bytes"          /* their bytes, */
-#define DSFS_CONTROL_MEMBER_ERRORS    "errors"         /* those that failed, */
-#define DSFS_CONTROL_MEMBER_IN_FLIGHT "in_flight"      /* those under way, */
-#define DSFS_CONTROL_MEMBER_LATENCY   "latency"        /* seconds that one takes now */
-#define DSFS_CONTROL_PROTECTION       "protection"     /* of a volume of several members, of the served version: */
-#define DSFS_CONTROL_PROTECTED_PERCENT "protected_percent" /* of its groups were given copies, */
-#define DSFS_CONTROL_SINGLE_PERCENT   "one_copy_percent" /* of them have one copy left, */
-#define DSFS_CONTROL_DEGRADED         "degraded"       /* which members are missing, in words, or null */
-#define DSFS_CONTROL_DAMAGED          "damaged"        /* places that are listed in the file damage */
-#define DSFS_CONTROL_OUTDATED         "outdated"       /* the served version is not on the volume any more, and reads
-						     * fail once its space is used again: "removed", "moved" (by
-						     * compaction; the mount does not follow), or "reformatted"
-						     * (the volume is another one); null: it is there */
-#define DSFS_CONTROL_OUTDATED_UNTIL   "outdated_until" /* when the mount last left such a version by a switch, seconds
-						     * since 1970; 0: it never did. What failed before is explained */
-#define DSFS_CONTROL_STALLS           "stalls"         /* times that a read waited over 1 s for the device */
+							* where there is one; "missing": it is absent, replaced by
+							* something else, or stale */
+#define DSFS_CONTROL_MEMBER_READS     "reads"          /* device reads that ended */
+#define DSFS_CONTROL_MEMBER_BYTES     "bytes"          /* bytes of these reads */
+#define DSFS_CONTROL_MEMBER_ERRORS    "errors"         /* device reads that failed */
+#define DSFS_CONTROL_MEMBER_IN_FLIGHT "in_flight"      /* device reads in flight */
+#define DSFS_CONTROL_MEMBER_LATENCY   "latency"        /* seconds that a device read takes now */
+#define DSFS_CONTROL_PROTECTION       "protection"     /* object, only with several members, of the served version: */
+#define DSFS_CONTROL_PROTECTED_PERCENT "protected_percent" /* percentage of its groups that were written with copies */
+#define DSFS_CONTROL_SINGLE_PERCENT   "one_copy_percent" /* percentage of its groups that have one copy left */
+#define DSFS_CONTROL_DEGRADED         "degraded"       /* the missing members in words, or null */
+#define DSFS_CONTROL_DAMAGED          "damaged"        /* number of lines in the file damage */
+#define DSFS_CONTROL_OUTDATED         "outdated"       /* why the served version is not on the volume any more, and
+							* reads fail once its space is used again: "removed", "moved"
+							* (by compaction; the mount does not follow), "reformatted"
+							* (the volume is another one); null: it is there */
+#define DSFS_CONTROL_OUTDATED_UNTIL   "outdated_until" /* when the mount last switched away from such a version,
+							* seconds since 1970; 0: never. It explains earlier failures */
+#define DSFS_CONTROL_STALLS           "stalls"         /* reads that waited over 1 s for the device */
 #define DSFS_CONTROL_LONGEST_STALL    "longest_stall_seconds"
 #define DSFS_CONTROL_CLIENTS          "clients"        /* programs that read past the mount, connected now */
-#define DSFS_CONTROL_CLIENT_REASON    "client_reason"  /* why none can: there is no socket; empty when there is one */
-#define DSFS_CONTROL_CLIENT_OPENED    "client_opened"  /* versions that were handed to them */
-#define DSFS_CONTROL_CLIENT_REFUSED   "client_refused" /* connections of those who may not, or beyond the limit */
-#define DSFS_CONTROL_CLIENT_DROPPED   "client_dropped" /* connections that broke the rules */
-#define DSFS_CONTROL_CLIENT_FILES     "client_files"   /* these and the next as clients report them: reads of files, */
-#define DSFS_CONTROL_CLIENT_BYTES     "client_bytes"   /* bytes of contents, */
-#define DSFS_CONTROL_CLIENT_CHECKSUM  "client_checksum_failures" /* as checksum_failures, */
-#define DSFS_CONTROL_CLIENT_DEVICE    "client_device_errors"     /* as device_errors, */
-#define DSFS_CONTROL_CLIENT_FAILURES  "client_read_failures"     /* reads that failed for good */
-#define DSFS_CONTROL_READ_LATENCY     "read_latency_us"   /* element n counts 2^(n-1) to under 2^n µs, */
-#define DSFS_CONTROL_DEVICE_LATENCY   "device_latency_us" /* element 0 under 1 µs, the last all above */
+#define DSFS_CONTROL_CLIENT_REASON    "client_reason"  /* why none can: there is no socket; empty: there is one */
+#define DSFS_CONTROL_CLIENT_OPENED    "client_opened"  /* versions handed to such programs */
+#define DSFS_CONTROL_CLIENT_REFUSED   "client_refused" /* connections refused: not permitted, or beyond the limit */
+#define DSFS_CONTROL_CLIENT_DROPPED   "client_dropped" /* connections closed because they broke the protocol */
+#define DSFS_CONTROL_CLIENT_FILES     "client_files"   /* as clients report it: reads of files */
+#define DSFS_CONTROL_CLIENT_BYTES     "client_bytes"   /* as clients report it: bytes of contents */
+#define DSFS_CONTROL_CLIENT_CHECKSUM  "client_checksum_failures" /* as clients report it: checksum_failures */
+#define DSFS_CONTROL_CLIENT_DEVICE    "client_device_errors"     /* as clients report it: device_errors */
+#define DSFS_CONTROL_CLIENT_FAILURES  "client_read_failures"     /* as clients report it: reads that failed for good */
+#define DSFS_CONTROL_READ_LATENCY     "read_latency_us"   /* READs by latency: element 0 under 1 µs, n from 2^(n-1)
+							   * to under 2^n µs, the last all above */
+#define DSFS_CONTROL_DEVICE_LATENCY   "device_latency_us" /* device reads by latency, in the same buckets as READs */
 #define DSFS_CONTROL_LATENCY_BUCKETS  24

@@ -25,8 +25,8 @@
 #define DSFS_SLOT_SPACING    65536u   /* bytes from one superblock slot to the next */
 #define DSFS_PUBLISHER_AT    524288u  /* offset of the publisher record */
 #define DSFS_REPLACEMENT_AT  532480u  /* offset of the record of a replacement */
-#define DSFS_REPLACED_AT     536576u  /* offset of its sums, */
-#define DSFS_REPLACED_COUNT  64000u   /* which are so many */
+#define DSFS_REPLACED_AT     536576u  /* offset of the sums of a replacement */
+#define DSFS_REPLACED_COUNT  64000u   /* number of these sums */
 #define DSFS_DATA_AT         1048576u /* first byte of data */
 #define DSFS_HISTORY_MAX     64u      /* earlier catalogues that a catalogue names */
 #define DSFS_COPIES_MAX      3u       /* columns of a group of copies */
@@ -60,7 +60,7 @@
 #define DSFS_VERSION_INCOMPAT_HOLES (UINT64_C(1) << 1) /* some files have hole lists */
 #define DSFS_VERSION_INCOMPAT_KNOWN (DSFS_VERSION_INCOMPAT_ZSTD | DSFS_VERSION_INCOMPAT_HOLES)
 
-/* A device address has the member number in bits 56 to 63 and the byte offset on that member below. Address 0
+/* A device address has the member number in bits 56 to 63 and the byte offset on that member below them. Address 0
  * marks a hole. With member DSFS_IN_INDEX, the offset counts from the start of the blob in the index. */
 #define DSFS_ADDRESS_BITS 56u
 #define DSFS_IN_INDEX     255u
@@ -92,8 +92,8 @@ struct dsfs_superblock {
 	dsfs_le64 checksum;                /* ff8: XXH3-64 of the bytes before it */
 };
 
-/* Who is publishing; all zero when nobody is. It only informs people: the lock is an exclusive open of the
- * device or a lock on the file. */
+/* The publisher record: who is publishing; all zero when nobody is. It only informs people: the lock is an exclusive
+ * open of the device or a lock on the file. */
 struct dsfs_publisher {
 	uint8_t magic[8];       /* 000: DSFS_PUBLISHER_MAGIC, without the NUL */
 	dsfs_le64 since;             /* 008: when the publish began, seconds since the epoch */
@@ -103,9 +103,9 @@ struct dsfs_publisher {
 	dsfs_le64 checksum;          /* ff8: XXH3-64 of the bytes before it */
 };
 
-/* On a device that is to take the place of a member: how far that is. Whoever replaces writes it before the first byte
- * and fills it with zeros in the end. The sums at DSFS_REPLACED_AT, dsfs_le64, say which
- * columns are complete. */
+/* The record of a replacement, on the device that will take the place of a member: how far the copy is. The copying
+ * program writes it before the first byte, and fills it with zeros at the end. The sums at DSFS_REPLACED_AT,
+ * dsfs_le64, say which columns are complete. */
 struct dsfs_replacement {
 	uint8_t magic[8];              /* 000: DSFS_REPLACEMENT_MAGIC, without the NUL */
 	uint8_t volume_uuid[16];       /* 008: of the volume */
@@ -206,8 +206,8 @@ struct dsfs_member {
 
 enum { DSFS_GROUP_COPIES = 1 };
 
-/* A group: a segment on each of some members, its columns, of which the first hold the data and the others what makes
- * up for a lost one. Bytes at the same offset in all columns belong together. */
+/* A group: one segment, its column, on each of some members. The first columns hold the data, the others make up for a
+ * lost one. Bytes at the same offset in all columns belong together. */
 struct dsfs_group {
 	dsfs_le64 birth;        /* 00: sequence of the superblock that published it first */
 	dsfs_le32 tail;         /* 08: bytes of each column in use, a multiple of DSFS_BLOCK */
@@ -218,7 +218,7 @@ struct dsfs_group {
 	uint8_t reserved[13];   /* 13: zero */
 };
 
-/* A catalogue that was in force. */
+/* An epoch: a catalogue that was in force. */
 struct dsfs_epoch {
 	dsfs_le64 sequence; /* 00: of the superblock that named it */
 	uint8_t sha256[32]; /* 08: of the catalogue */

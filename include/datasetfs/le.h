@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Little-endian integers as they lie on the volume. They need no alignment, and the compiler refuses
- * arithmetic on them: leNN_get() converts to the byte order of the machine, leNN_of() from it. */
+/* Owns the types of little-endian integers as they lie on the volume. They need no alignment, and the compiler refuses
+ * arithmetic on them: dsfs_leNN_get() converts to the byte order of the machine, dsfs_leNN_of() from it. */
 #pragma once
 #include <endian.h>
 #include <stdint.h>
