@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A list of blocks that is filled from its beginning again after a reset. */
+/* An arena is a list of blocks that is filled from its beginning again after a reset. */
 #include "lib/arena.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "lib/reason.h"
 
 #define ARENA_BLOCK ((size_t)2 << 20)
-#define ARENA_MOST  ((size_t)64 << 20) /* of a block; a larger result has one of its own size */
+#define ARENA_MOST  ((size_t)64 << 20) /* bytes of a block at most; a larger result gets a block of its own size */
 
 struct arena_block {
 	struct arena_block *next;
@@ -45,7 +45,7 @@ int dsfs_arena_new(struct dsfs_arena **ret)
 	return 0;
 }
 
-/* A child's blocks are its parent's: it may look at what was read into them, and lets them go. */
+/* Gives up the blocks of the parent in a forked child, which may still read earlier results in them. */
 static void arena_adopt(struct dsfs_arena *arena)
 {
 	if (arena->generation == forked_generation())
@@ -55,7 +55,7 @@ static void arena_adopt(struct dsfs_arena *arena)
 	arena->generation = forked_generation();
 }
 
-/* What a device may write to is given to nobody. */
+/* Empties a block for reuse, or marks it full while a device may still write to it. */
 static void arena_rewind(struct arena_block *block)
 {
 	block->used = atomic_load(&block->holders) > 1 ? block->size : 0;
@@ -100,7 +100,7 @@ void dsfs_arena_free(struct dsfs_arena *arena)
 	free(arena);
 }
 
-/* Behind the one that is being filled. */
+/* Adds an empty block behind the one that is being filled. */
 static struct arena_block *arena_grow(struct dsfs_arena *arena, size_t size)
 {
 	struct arena_block *block = calloc(1, sizeof(*block));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The attributes that the daemon gives the kernel, see serve/request/node.c, as the kernel shows them. */
+/* Shows the attributes that the daemon gives the kernel, see serve/request/node.c, as the kernel shows them. */
 #include "lib/attributes.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include "lib/direct.h"
 #include "read/op.h"
 
-/* The root is 1 in every version, so that a mountpoint stays what it is when the mount switches. */
+/* The root has number 1 in every version, so that a mountpoint stays the same when the mount switches. */
 static ino_t attributes_number(const struct direct *direct, const struct inode *inode)
 {
 	return inode->ordinal == INODE_ROOT ? INODE_ROOT : direct_id(direct, inode->ordinal);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Many reads by one lane. A file is read in pieces of at most READ_MAX, each by a slot. So many slots are in use that
- * the device is busy; together they read a bounded number of bytes, so that the memory behind them stays small. */
+/* Runs many reads on one lane. A file is read in pieces of at most READ_MAX, each by a slot. There are enough slots to
+ * keep the device busy; a limit on their bytes in flight keeps the memory behind them small. */
 #include "lib/batch.h"
 
 #include <errno.h>
@@ -18,44 +18,44 @@
 #include "lib/neighbours.h"
 #include "lib/rescue.h"
 
-#define BATCH_BYTES (UINT64_C(8) << 20)         /* under way at most, but for one read */
-#define BATCH_AHEAD 4u                          /* files, for the CPU's cache */
-#define BATCH_RETRY (INT64_C(250) * 1000000)    /* ns between two tries when the way to the device fails */
-#define BATCH_LOST  INT64_C(1000000)            /* ns between two looks at what a lost ring has completed */
+#define BATCH_BYTES (UINT64_C(8) << 20)         /* bytes in flight at most, but for one read */
+#define BATCH_AHEAD 4u                          /* files to prefetch into the CPU's cache */
+#define BATCH_RETRY (INT64_C(250) * 1000000)    /* ns between two retries while the path to the device fails */
+#define BATCH_LOST  INT64_C(1000000)            /* ns between two checks for completions of a lost ring */
 
-/* A read of a caller, in work; or several that lie side by side. */
+/* A caller's read in progress, or several that lie side by side. */
 struct batch_file {
 	struct dsfs_read *read;
-	struct neighbours joined; /* count: reads from this one on that are one; 0: it is alone */
+	struct neighbours joined; /* count: reads, from this one on, that are made as one; 0: the read is alone */
 	struct inode inode;
-	uint64_t next, end; /* offsets in the file: what is not started yet */
-	uint8_t *payload;   /* for next */
-	size_t room;        /* bytes there */
-	size_t lead;        /* bytes before it that may be written to */
-	bool is_placed;     /* in the arena */
-	unsigned pending;   /* slots */
+	uint64_t next, end; /* offsets in the file: the part that is not started yet */
+	uint8_t *payload;   /* destination of the part from next on */
+	size_t room;        /* bytes of room at payload */
+	size_t lead;        /* bytes before payload that may be overwritten */
+	bool is_placed;     /* the payload lies in the arena */
+	unsigned pending;   /* slots in flight */
 	int error;
-	struct batch_file *next_file; /* in a list of the batch */
+	struct batch_file *next_file; /* in one of the batch's lists */
 };
 
 struct batch_slot {
-	struct read_op op; /* the first member */
+	struct read_op op; /* must be first */
 	struct batch *batch;
 	struct batch_file *file;
-	bool is_rescued; /* it failed, and its bytes came through the mount */
-	/* What the device keeps. */
+	bool is_rescued; /* its read failed, and its bytes came through the mount */
+	/* Set when the slot is left to the device. */
 	bool is_left;
-	struct arena_block *held; /* NULL: nothing of an arena */
+	struct arena_block *held; /* the block of the arena that the device may write to; NULL: none */
 };
 
-/* What a lane keeps for its batches. The free ones are stacks: a process that reads one file at a time touches the
- * memory of one slot and one file alone, each of which is pages long. */
+/* The slots and files of a lane's batches. The free ones are stacks: a process that reads one file at a time touches
+ * the memory of one slot and one file alone, each of which is pages long. */
 struct batch_slots {
-	unsigned free_count, free_file_count; /* all of them between two batches */
+	unsigned free_count, free_file_count; /* all are free between two batches */
 	struct batch_slot *first, **free;
-	unsigned count, spare_count; /* spare ones take the place of those that the device keeps */
+	unsigned count, spare_count; /* spare slots replace the ones that the device keeps */
 	struct batch_slot **spare;
-	struct batch_file **free_files; /* one more than slots: one is being started */
+	struct batch_file **free_files; /* one more than there are slots, for the file that is being started */
 };
 
 /* --- results --- */
@@ -75,7 +75,7 @@ static void batch_finish(struct batch *batch, struct dsfs_read *read, int64_t re
 		fifo_add(batch->done, read);
 }
 
-/* The device was asked for it. */
+/* Ends a read for which the device was asked, and counts it. */
 static void batch_finish_read(struct batch *batch, struct dsfs_read *read, int64_t result)
 {
 	tally_count(&batch->lane->tally, result);
@@ -93,7 +93,7 @@ static void batch_free_file(struct batch *batch, struct batch_file *file)
 	batch->slots->free_files[batch->slots->free_file_count++] = file;
 }
 
-/* It stays free until batch_take_file(). */
+/* Returns the next free file, which stays free until batch_take_file(). */
 static struct batch_file *batch_next_file(const struct batch *batch)
 {
 	return batch->slots->free_files[batch->slots->free_file_count - 1];
@@ -105,7 +105,7 @@ static void batch_take_file(struct batch *batch, struct batch_file *file)
 	batch->file = file;
 }
 
-/* One of them is damaged: they are read one by one, and say which. */
+/* Splits joined reads of which one is damaged: they are made one by one, to find out which. */
 static void batch_part(struct batch *batch, struct batch_file *file)
 {
 	file->next_file = batch->parted;
@@ -144,7 +144,7 @@ static void batch_close_file(struct batch *batch, struct batch_file *file)
 	batch_free_file(batch, file);
 }
 
-/* The device has let go of what was left to it. */
+/* Takes a slot back when the device has let go of it. */
 static void batch_come_back(struct batch_slot *slot)
 {
 	struct lane *lane = (struct lane *)((char *)slot->op.reader - offsetof(struct lane, reader));
@@ -182,7 +182,7 @@ static void batch_slot_done(struct read_op *op, int64_t result)
 	batch_close_file(batch, file);
 }
 
-/* --- what goes wrong --- */
+/* --- failures --- */
 
 static void batch_wrap_chunk(const struct volume *volume, const char *path, const struct chunk *chunk,
 			     struct error *why)
@@ -195,7 +195,7 @@ static void batch_wrap_chunk(const struct volume *volume, const char *path, cons
 		   address_offset(chunk->address), whose);
 }
 
-/* A sum that is wrong because the descriptor leads elsewhere is no damage. */
+/* Rescues the read through the mount, or explains it. A wrong sum by a descriptor that leads elsewhere is no damage. */
 static void batch_slot_failed(struct read_op *op, const struct chunk *chunk, const struct error *err)
 {
 	struct batch_slot *slot = (struct batch_slot *)op;
@@ -241,7 +241,7 @@ static const struct reader_events batch_events = {
 
 /* --- starting --- */
 
-/* In the arena a file lies as on the volume, relative to blocks: the device can write it there. */
+/* Gives the file a place in the arena with its offset in device blocks, so that the device can write there directly. */
 static int batch_place(struct batch *batch, struct batch_file *file, uint64_t size, struct error *err)
 {
 	const struct direct *direct = batch->lane->direct;
@@ -309,7 +309,7 @@ static struct batch_slot *batch_take_slot(struct batch *batch)
 	return slots->free[--slots->free_count];
 }
 
-/* Its request says what, but not by whom. */
+/* Starts the read in the slot's request, to which only the memory and the callback are added. */
 static void batch_start_slot(struct batch *batch, struct batch_slot *slot, struct batch_file *file)
 {
 	struct read_request *request = &slot->op.request;
@@ -341,7 +341,7 @@ static void batch_start_piece(struct batch *batch, struct batch_file *file)
 	request->offset = file->next;
 	request->size = left < READ_MAX ? left : READ_MAX;
 	request->payload = file->payload;
-	request->room = left > READ_MAX ? READ_MAX : file->room; /* what follows is another slot's */
+	request->room = left > READ_MAX ? READ_MAX : file->room; /* the rest is another slot's */
 	request->lead = file->lead;
 	request->keeps_payload = batch->lane->may_leave && !file->is_placed;
 	file->next += request->size;
@@ -358,7 +358,7 @@ static const struct dsfs_read *batch_after(const struct batch *batch, size_t oth
 	return batch->todo ? fifo_peek(batch->todo, others - batch->count) : NULL;
 }
 
-/* The records of files that come soon: random places of a large index, each a wait of its own. */
+/* Prefetches records of files that come soon: they lie at random places of a large index, each a cache miss. */
 static void batch_look_ahead(const struct batch *batch)
 {
 	const struct index *index = batch->lane->direct->index;
@@ -381,7 +381,7 @@ static struct dsfs_read *batch_next(struct batch *batch)
 	return batch->todo ? fifo_take(batch->todo) : NULL;
 }
 
-/* Those that were to be read as one come first. */
+/* Takes the next read of a joined file that was split; these come before all others. */
 static struct dsfs_read *batch_next_parted(struct batch *batch)
 {
 	struct batch_file *file = batch->parted;
@@ -394,7 +394,7 @@ static struct dsfs_read *batch_next_parted(struct batch *batch)
 	return read;
 }
 
-/* False: no memory. */
+/* Takes memory in the arena for all joined files; false: there is none. */
 static bool batch_place_joined(struct batch *batch, struct batch_file *file)
 {
 	file->payload = arena_take(batch->arena, file->joined.bytes, DSFS_BLOCK);
@@ -403,7 +403,7 @@ static bool batch_place_joined(struct batch *batch, struct batch_file *file)
 	return file->payload;
 }
 
-/* False: what comes next is to be read alone. */
+/* Starts the next reads as one; false: the next read is to be made alone. */
 static bool batch_start_joined(struct batch *batch)
 {
 	struct batch_file *file = batch_next_file(batch);
@@ -430,7 +430,7 @@ static void batch_start_again(struct batch *batch)
 	batch->again = batch->file->next_file;
 }
 
-/* False when there is none. */
+/* Starts the next read, or refuses it; false: there is none. */
 static bool batch_start_file(struct batch *batch)
 {
 	struct batch_file *file;
@@ -453,7 +453,7 @@ static bool batch_start_file(struct batch *batch)
 		return true;
 	}
 	batch_take_file(batch, file);
-	batch_close_file(batch, file); /* an empty one */
+	batch_close_file(batch, file); /* ends it at once if it is empty */
 	return true;
 }
 
@@ -477,7 +477,7 @@ void batch_start(struct batch *batch)
 
 /* --- reads that are stuck --- */
 
-/* The device keeps the slot with its scratch, and what it has of the arena, until it lets go. */
+/* Leaves the slot, with its scratch and its block of the arena, to the device until the device lets go. */
 static void batch_leave_slot(struct batch *batch, struct batch_slot *slot)
 {
 	struct batch_slots *slots = batch->slots;
@@ -493,7 +493,7 @@ static void batch_leave_slot(struct batch *batch, struct batch_slot *slot)
 	read_leave(&slot->op);
 }
 
-/* It has nothing of the payload, so another one goes on with that. */
+/* Repeats a stuck read with another slot, as the device has nothing of the payload, and leaves the old slot to it. */
 static void batch_replace_slot(struct batch *batch, struct batch_slot *slot)
 {
 	struct batch_slot *other;
@@ -513,7 +513,7 @@ static int batch_place_again(struct batch *batch, struct batch_file *file, struc
 	return batch_place_joined(batch, file) ? 0 : error_set(err, -ENOMEM, "no memory in the arena");
 }
 
-/* Its bytes lie side by side: it is read from the beginning, to other memory. */
+/* Leaves a file's slots to the device, and reads the file again from its beginning, into another place in the arena. */
 static void batch_restart_file(struct batch *batch, struct batch_file *file)
 {
 	struct error why = { 0 };
@@ -590,7 +590,7 @@ static int batch_make_slots(struct lane *lane, unsigned count, struct error *err
 				  (count + 1) * (sizeof(*slots->free_files) + sizeof(struct batch_file)));
 	if (!slots)
 		return error_no_memory(err);
-	/* What the device writes to must not be shared with a forked child, page by page as either writes. */
+	/* A forked child must not share memory that the device writes to: either side's writes would copy pages. */
 	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (map == MAP_FAILED) {
 		free(slots);
@@ -629,8 +629,8 @@ static void batch_sleep(int64_t limit, int64_t most)
 	nanosleep(&(struct timespec){ .tv_nsec = limit < most ? limit : most }, NULL);
 }
 
-/* While nothing else is under way. What its daemon has by another descriptor does not come back to ours: these reads
- * and all later ones of the lane fail at once, and go through the mount. */
+/* Retries parked reads, and sleeps before if nothing else is in flight. If the daemon has a new descriptor, ours does
+ * not recover: parked reads and all later ones of the lane fail at once, and go through the mount. */
 static void batch_retry(struct batch *batch, int64_t limit)
 {
 	struct reader *reader = &batch->lane->reader;
@@ -652,7 +652,7 @@ static void batch_retry(struct batch *batch, int64_t limit)
 	read_retry(reader);
 }
 
-/* Nothing wakes us for reads of a lost ring. */
+/* Sleeps before it looks for completions of a lost ring, as nothing wakes us for them. */
 static void batch_wait_lost(struct batch *batch, int64_t limit)
 {
 	if (limit > 0)
@@ -660,7 +660,7 @@ static void batch_wait_lost(struct batch *batch, int64_t limit)
 	lane_wind_up(batch->lane);
 }
 
-/* What is under way does not end the wait of the others. */
+/* Whether all busy slots are parked while others are left to the device: completions of these end no wait. */
 static bool batch_is_parked(const struct batch *batch)
 {
 	return batch->lane->left &&
@@ -701,7 +701,7 @@ void batch_look(struct batch *batch)
 	batch_start(batch);
 }
 
-/* A system call for each read would cost more than the rest of it. */
+/* Submitting each read by itself would cost more than the rest of the read. */
 bool batch_gathers(const struct batch *batch, size_t more)
 {
 	unsigned kept = batch->lane->reader.engine->kept;
@@ -712,7 +712,7 @@ bool batch_gathers(const struct batch *batch, size_t more)
 void batch_push(struct batch *batch)
 {
 	batch_wait(batch, 0);
-	if (!batch_gathers(batch, 0)) /* of reads that ended others took the place */
+	if (!batch_gathers(batch, 0)) /* other reads took the place of ones that ended */
 		batch_wait(batch, 0);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* openat2(2), and what stands in for it. */
+/* Opens by openat2(2), or by steps where the kernel has none. */
 #include "lib/beneath.h"
 
 #include <errno.h>
@@ -15,9 +15,9 @@
 #include "base/cleanup.h"
 #include "lib/beneath_steps.h"
 
-#define BENEATH_TRIES 8 /* while somebody mounts or renames, the kernel is unsure about '..' */
+#define BENEATH_TRIES 8 /* attempts: the kernel is unsure about '..' during a mount or a rename */
 
-static _Atomic bool is_absent; /* openat2(2) */
+static _Atomic bool is_absent; /* openat2(2) was refused */
 
 static int beneath_ask(int root, const char *path, int flags, bool follow)
 {
@@ -36,14 +36,14 @@ static int beneath_ask(int root, const char *path, int flags, bool follow)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A path of less than PATH_MAX. */
+/* Opens a path of less than PATH_MAX bytes. */
 static int beneath_open_part(int root, const char *path, int flags, bool follow)
 {
 	int fd;
 
 	if (!atomic_load_explicit(&is_absent, memory_order_relaxed)) {
 		fd = beneath_ask(root, path, flags, follow);
-		if (fd == -ENOSYS || fd == -EPERM) /* what filters of system calls say */
+		if (fd == -ENOSYS || fd == -EPERM) /* the errors of seccomp filters */
 			atomic_store(&is_absent, true);
 		else if (fd != -EAGAIN)
 			return fd;
@@ -51,7 +51,7 @@ static int beneath_open_part(int root, const char *path, int flags, bool follow)
 	return beneath_steps_open(root, path, flags, follow);
 }
 
-/* As many whole components as a system call takes. Returns the descriptor of that directory, and how far it went. */
+/* Opens the directory to which as many whole components as fit in PATH_MAX lead; *ret_length: their length. */
 static int beneath_open_head(int root, const char *path, bool follow, size_t *ret_length)
 {
 	size_t length = PATH_MAX - 1;

@@ -18,12 +18,12 @@
 struct beneath_steps {
 	int root;
 	dev_t device;
-	int at;         /* O_PATH; -1: the root */
+	int at;         /* the directory reached, O_PATH; -1: the root */
 	unsigned depth; /* of at, below the root */
 	unsigned links;
-	char *path; /* with what a link leads to in the place of its name */
-	char *rest; /* in it: what is to be gone */
-	bool is_over; /* at is no directory */
+	char *path; /* the remaining path, with the target of a link in place of its name */
+	char *rest; /* points into path: the part not walked yet */
+	bool is_over; /* at is not a directory */
 };
 
 static int beneath_steps_at(const struct beneath_steps *steps)
@@ -70,7 +70,7 @@ static int beneath_steps_follow(struct beneath_steps *steps, int link)
 	return 0;
 }
 
-/* The rest begins with a slash, or is empty. */
+/* Steps into a component, or follows it as a link. The rest of the path begins with a slash, or is empty. */
 static int beneath_steps_down(struct beneath_steps *steps, const char *name, int flags, bool follow)
 {
 	auto_close int fd = openat(beneath_steps_at(steps), name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
@@ -107,7 +107,7 @@ static int beneath_steps_component(struct beneath_steps *steps, int flags, bool 
 	return !strcmp(name, "..") ? beneath_steps_up(steps) : beneath_steps_down(steps, name, flags, follow);
 }
 
-/* What was found can do nothing yet but be looked at: only now a file is opened. */
+/* Opens the result with the caller's flags; until here it is only an O_PATH descriptor, which can do nothing. */
 static int beneath_steps_finish(struct beneath_steps *steps, int flags)
 {
 	char name[64];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens a version by the name of its volume, as a mount does, and finds the one that came after it. */
+/* Opens a version by the name of its volume, as a mount does, and finds its successor. */
 #include "lib/direct.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ int direct_volume_new(struct array_source *array, struct volume **ret, struct er
 	for (uint32_t i = 0; i < array->count; i++) {
 		struct file_source *file = array->files[i];
 
-		if (!file) /* it is missing, and not needed */
+		if (!file) /* the member is missing and not needed */
 			continue;
 		high_move(&file->fd);
 		(void)array_put(array, i, file);
@@ -55,13 +55,13 @@ static bool direct_has_member(const struct volume *volume, uint32_t member)
 	const struct stat *identity = &volume->identities[member];
 	struct stat st;
 
-	if (volume->array->fds[member] < 0) /* it is missing */
+	if (volume->array->fds[member] < 0) /* the member is missing */
 		return true;
 	return fstat(volume->array->fds[member], &st) == 0 && st.st_dev == identity->st_dev &&
 	       st.st_ino == identity->st_ino && st.st_rdev == identity->st_rdev;
 }
 
-/* What is somebody else's number by now stays open. */
+/* Closes the volume, but leaves open each descriptor that the program has reused for something else. */
 static void direct_close_volume(struct volume *volume)
 {
 	for (uint32_t i = 0; i < volume->array->count; i++)
@@ -75,7 +75,7 @@ void direct_volume_put(struct volume *volume)
 	if (!volume || atomic_fetch_sub(&volume->uses, 1) != 1)
 		return;
 	direct_close_volume(volume);
-	if (volume->generation == forked_generation()) { /* a parent's may be locked, or half changed */
+	if (volume->generation == forked_generation()) { /* a parent's caches may be locked, or half changed */
 		chunk_cache_free(volume->cache);
 		page_cache_free(volume->pages);
 		route_free(volume->route);
@@ -123,7 +123,7 @@ int direct_new(const struct dsfs_info *info, struct index *index, struct block_s
 	direct->opened.info.root = info->sequence << DSFS_ORDINAL_BITS | INODE_ROOT;
 	direct->opened.info.ids = index->shape.inode_count;
 	atomic_store(&direct->opened.uses, 1);
-	close(take_fd(&index->memfd)); /* the mapping does, and programs close numbers that they do not know */
+	close(take_fd(&index->memfd)); /* the mapping is enough, and programs close descriptors that they do not know */
 	direct->index = index;
 	direct->block_sums = block_sums;
 	direct->volume = volume;
@@ -203,7 +203,7 @@ bool direct_has(const struct direct *direct, uint64_t sequence, const uint8_t *u
 	return has;
 }
 
-/* By what is in the index, not by what the catalogue says of it. */
+/* Compares the digest of the index itself, not the one in the catalogue. */
 int direct_check_digest(struct index *index, const struct wish *wish, const char *label, struct error *err)
 {
 	uint8_t found[32], expected[32];
@@ -224,7 +224,7 @@ int direct_check_digest(struct index *index, const struct wish *wish, const char
 			 wish->digest);
 }
 
-/* Block checksums only save bytes: without them parts of large files are read in whole chunks. */
+/* Loads a version, if need be without block checksums: parts of large files are then read in whole chunks. */
 static int direct_load(struct volume *volume, const struct version *version, const struct members *members,
 		       const struct wish *wish, struct opened **ret, struct error *err)
 {
@@ -247,7 +247,7 @@ static int direct_load(struct volume *volume, const struct version *version, con
 	return direct_new(&info, index, block_sums, volume, ret, err);
 }
 
-/* rings: that were read when the volume was found; NULL: they are read now. */
+/* Loads the wished version. rings: the superblock rings that finding the volume read; NULL: reads them now. */
 static int direct_load_wish(struct volume *volume, struct superblock_ring *rings, const struct wish *wish,
 			    const struct dsfs_info *known, struct superblock *ret_super, struct opened **ret,
 			    struct error *err)
@@ -268,7 +268,7 @@ static int direct_load_wish(struct volume *volume, struct superblock_ring *rings
 	return r;
 }
 
-/* Whether a newer superblock than this one is there. */
+/* Whether the volume has a newer superblock than this one. */
 static bool direct_is_outdated(struct volume *volume, const struct superblock *super)
 {
 	struct superblock newer;
@@ -277,7 +277,7 @@ static bool direct_is_outdated(struct volume *volume, const struct superblock *s
 	       newer.sequence > super->sequence;
 }
 
-/* While it is read the version may be removed, and its index written over. */
+/* Tries again when the load is overtaken: the version may be removed, and its index overwritten, while it is read. */
 static int direct_load_newest(struct volume *volume, struct superblock_ring *rings, const struct wish *wish,
 			      const struct dsfs_info *known, struct opened **ret, struct error *err)
 {
@@ -298,7 +298,7 @@ int direct_load_current(struct volume *volume, const struct wish *wish, const st
 	return direct_load_newest(volume, NULL, wish, known, ret, err);
 }
 
-/* One that is alone is waited for from now on: the read that asked whether it answers has come back. */
+/* Finds the volume. A single member, which has answered by now, gets no time limit any more. */
 static int direct_find_volume(const char *where, struct volume **ret, struct superblock_ring **ret_rings,
 			      struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The way past the mount: an opened version whose index and volume this process holds. */
+/* Owns the way past the mount: an opened version whose index and volume this process holds. */
 #pragma once
 #include <stdint.h>
 #include <sys/stat.h>
@@ -16,30 +16,30 @@ struct chunk_cache;
 struct link;
 struct page_cache;
 
-/* The volume, shared by the versions of a handle; counted. */
+/* The volume, shared by the versions of a handle and counted. */
 struct volume {
 	_Atomic uint64_t uses;
 	struct array_source *array;
-	/* Guarded by forked_lock(); each forked child has its own, of this generation. */
+	/* Guarded by forked_lock(). A forked child makes its own of these, with this generation. */
 	uint64_t generation;
 	struct chunk_cache *cache;
 	struct page_cache *pages;
-	struct route *route; /* NULL: it has one member */
-	struct stat identities[]; /* of the descriptors: the program may have closed one, and opened something else */
+	struct route *route; /* NULL: the volume has one member */
+	struct stat identities[]; /* of the descriptors: the program may have replaced one */
 };
 
 struct direct {
-	struct opened opened; /* the first member */
+	struct opened opened; /* must be first */
 	struct index *index;
-	struct block_sums *block_sums; /* NULL: it has none */
+	struct block_sums *block_sums; /* NULL: the version has none */
 	struct volume *volume;
-	struct link *link; /* to the daemon that handed it over; NULL: opened by its volume */
-	uint32_t hidden_mode; /* bits of modes that stat does not show, as of the mount */
-	uint64_t key; /* of this opening, for the caches */
-	_Atomic(struct children *) children; /* place.c's: NULL until somebody needs it, or always */
+	struct link *link; /* to the daemon that handed the version over; NULL: opened by the name of its volume */
+	uint32_t hidden_mode; /* mode bits that stat hides, as the mount does */
+	uint64_t key; /* identifies this opening in the caches */
+	_Atomic(struct children *) children; /* owned by place.c; NULL until first needed, or always */
 };
 
-/* An ordinal of the index as the id that programs have, and back. */
+/* Converts an ordinal of the index to the id that programs see. */
 static inline uint64_t direct_id(const struct direct *direct, uint64_t ordinal)
 {
 	return direct->opened.info.root - INODE_ROOT + ordinal;
@@ -52,31 +52,31 @@ static inline uint64_t direct_ordinal(const struct direct *direct, uint64_t id)
 
 extern const struct way direct_way;
 
-/* Opens by the name of the volume. */
+/* Opens the wished version by the name of its volume. */
 must_check int direct_open_volume(const struct wish *wish, struct opened **ret, struct error *err);
-/* A volume whose members are open already; takes array on success, with the first use counted. */
+/* Makes a volume of members that are open already, with one use counted. Takes array on success. */
 must_check int direct_volume_new(struct array_source *array, struct volume **ret, struct error *err);
 void direct_volume_put(struct volume *volume);
-/* Whether the descriptors still lead to the volume: -EBADF. */
+/* Checks that the descriptors still lead to the volume; -EBADF: one of them does not. */
 must_check int direct_check_volume(const struct volume *volume, struct error *err);
-/* An index that was checked; takes it, block_sums (may be NULL) and the volume's use, also on failure.
- * What it tells of itself is info's, but for root and ids. */
+/* Makes an opened version from a checked index. Takes index, block_sums (may be NULL) and the volume's use, also on
+ * failure. Copies info, but sets root and ids itself. */
 must_check int direct_new(const struct dsfs_info *info, struct index *index, struct block_sums *block_sums,
 			  struct volume *volume, struct opened **ret, struct error *err);
-/* For ways: no lane of it is left. */
+/* Frees a version that no lane uses any more; for the close operation of a way. */
 void direct_free(struct direct *direct);
-/* What a version says of itself. */
+/* Describes a version, opened that way, from its catalogue record. */
 void direct_describe(const struct version *version, enum dsfs_way way, struct dsfs_info *ret);
-/* It came from a daemon. Takes link. */
+/* Notes that the version came from a daemon. Takes link. */
 void direct_attach(struct opened *opened, struct link *link, uint32_t hidden_mode);
-/* Whether the index has the contents that are wished for. */
+/* Checks the digest of the index against the wish; -EBADMSG: the contents are others. label: for the message. */
 must_check int direct_check_digest(struct index *index, const struct wish *wish, const char *label, struct error *err);
-/* Which version of the volume is wished for now: sequence, UUID and label. */
+/* Finds the version that the wish means now: sets its sequence, UUID and label. */
 must_check int direct_find(struct source *source, const struct wish *wish, struct dsfs_info *ret, struct error *err);
 bool direct_is(const struct dsfs_info *info, const struct version *version);
-/* Whether the volume has a version with this number and UUID now. */
+/* Whether the volume has a version with this sequence and UUID now. */
 bool direct_has(const struct direct *direct, uint64_t sequence, const uint8_t *uuid);
-/* Loads the one that is wished for; known: unless it is this one, then *ret is NULL. */
+/* Loads the version that the wish means now. known: sets *ret to NULL instead if it is that version; may be NULL. */
 must_check int direct_load_current(struct volume *volume, const struct wish *wish, const struct dsfs_info *known,
 				   struct opened **ret, struct error *err);
 must_check int direct_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err);

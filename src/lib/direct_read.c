@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads of the way past the mount: many at once, or by a queue. */
+/* Runs batches for one call, or for a queue. */
 #include "lib/direct_read.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 #include "lib/batch.h"
 #include "lib/forked.h"
 
-/* One small read gains nothing from a ring: the system call is the same, and a thread that makes no others need not
- * have one. But only a ring's read can be left where another member has the bytes. */
+/* Whether to read without a ring. One small read gains nothing from it: the system call is the same, and a thread that
+ * makes no others need not have one. But only a ring's read can be left where another member has the bytes. */
 static bool direct_read_is_at_once(const struct lane *lane, const struct dsfs_read *reads, size_t count)
 {
 	return count == 1 && reads->size <= READ_MAX && !lane->has_copies;
@@ -36,16 +36,16 @@ int direct_read_many(struct opened *opened, struct dsfs_read *reads, size_t coun
 
 /* --- a queue --- */
 
-#define DIRECT_READ_GATHER 8u /* single reads of a deep queue, until the kernel gets them */
+#define DIRECT_READ_GATHER 8u /* single reads of a deep queue that are submitted together */
 
 struct direct_read_queue {
-	struct pending pending; /* the first member */
+	struct pending pending; /* must be first */
 	struct batch batch;
 	struct fifo todo, done;
-	uint64_t generation; /* of the process that made it */
+	uint64_t generation; /* of the process that made the queue */
 };
 
-/* A child shares the memory of its parent's ring, and has none of the threads that read for it. */
+/* Refuses a queue in a forked child, which shares the ring's memory and has none of the threads that read. */
 static int direct_read_check(const struct direct_read_queue *queue, struct error *err)
 {
 	if (queue->generation == forked_generation())
@@ -62,7 +62,7 @@ static int direct_read_submit(struct pending *pending, struct dsfs_read *reads, 
 
 	if (r == 0)
 		r = fifo_reserve(&queue->todo, count, err);
-	/* For what is under way as well. */
+	/* Includes the reads in flight. */
 	if (r == 0)
 		r = fifo_reserve(&queue->done, queue->todo.count + batch->busy + 1 + count, err);
 	if (r < 0)
@@ -113,7 +113,7 @@ static void direct_read_free(struct pending *pending)
 
 	if (direct_read_check(queue, NULL) < 0)
 		return;
-	queue->batch.err = NULL; /* nobody asks any more */
+	queue->batch.err = NULL; /* no caller wants the reason any more */
 	if (queue->batch.lane)
 		while (!batch_is_over(&queue->batch))
 			batch_wait(&queue->batch, BATCH_FOR_EVER);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The operations of the way past the mount. */
+/* Fills in the operations of the way past the mount. */
 #include "lib/attributes.h"
 #include "lib/direct.h"
 #include "lib/direct_read.h"

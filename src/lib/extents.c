@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Chunk records as the interface has them, and back. */
+/* Converts chunk records to extents of the public interface, and back. */
 #include "lib/extents.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static int extents_open(const struct index *index, uint64_t ordinal, struct inod
 	return r;
 }
 
-/* A long hole is one extent. */
+/* Makes an extent of a chunk; a long hole is one extent. */
 static struct dsfs_file_extent extents_of(const struct chunk *chunk, uint64_t file_offset, uint64_t length)
 {
 	struct dsfs_file_extent extent = { .file_offset = file_offset,
@@ -76,7 +76,7 @@ int extents_list(struct opened *opened, uint64_t id, uint64_t offset, struct dsf
 
 /* --- verifying --- */
 
-/* An address that says no more than what the chunk is; the caller's fields are worth no more than his bytes. */
+/* Makes a chunk record, whose address only tells inline from stored. Fields are trusted no more than the bytes. */
 static int extents_chunk(const struct dsfs_file_extent *extent, struct chunk *ret, struct error *err)
 {
 	bool is_inline = extent->flags & DSFS_EXTENT_INLINE;
@@ -95,7 +95,7 @@ static int extents_chunk(const struct dsfs_file_extent *extent, struct chunk *re
 	return 0;
 }
 
-/* A thread's, until it ends: to make one takes longer than to decompress a small chunk. */
+/* Keeps a codec for each thread until it ends: making one takes longer than decompressing a small chunk. */
 static pthread_key_t extents_key;
 static pthread_once_t extents_once = PTHREAD_ONCE_INIT;
 static int extents_failure;
@@ -110,7 +110,7 @@ static void extents_prepare(void)
 	extents_failure = pthread_key_create(&extents_key, extents_forget);
 }
 
-/* NULL: no memory. */
+/* Returns the thread's codec; NULL: no memory. */
 static struct codec *extents_codec(void)
 {
 	struct codec *codec;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A ring of pointers that grows. */
+/* Implements a ring of pointers that grows. */
 #include "lib/fifo.h"
 
 #include <assert.h>

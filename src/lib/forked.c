@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A word in a page that the kernel zeroes in a child tells that there was a fork, whichever call made it. */
+/* Detects a fork by a word in a page that the kernel zeroes in a child, whichever call made the child. */
 #include "lib/forked.h"
 
 #include <errno.h>
@@ -18,13 +18,13 @@ static void (*_Atomic child_hook)(void);
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int watch_failure;
 
-/* A child has one thread, but that may have made others before one of them came here. */
+/* Begins a generation, in one thread: a child may have started several before one of them gets here. */
 static void forked_arrive(void)
 {
 	uint32_t seen = FORKED_UNSEEN;
 
 	if (atomic_compare_exchange_strong(word, &seen, FORKED_LOOKING)) {
-		lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* nobody who had it is here */
+		lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* its holder is not in this process */
 		atomic_fetch_add(&generation, 1);
 		atomic_store(word, FORKED_SEEN);
 		return;
@@ -42,7 +42,7 @@ uint64_t forked_generation(void)
 
 void forked_lock(void)
 {
-	forked_generation(); /* the lock of a parent is not waited for */
+	forked_generation(); /* replaces a parent's lock, which would never be released */
 	pthread_mutex_lock(&lock);
 }
 
@@ -53,7 +53,7 @@ void forked_unlock(void)
 
 static void forked_in_child(void)
 {
-	atomic_store(word, FORKED_UNSEEN); /* where the kernel cannot zero pages */
+	atomic_store(word, FORKED_UNSEEN); /* for kernels that cannot zero the page */
 	forked_arrive();
 	atomic_load(&child_hook)();
 }

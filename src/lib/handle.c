@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A handle: which version it has now, and what it was asked for. */
+/* Opens, refreshes and closes handles. */
 #include "lib/handle.h"
 
 #include <errno.h>
@@ -18,15 +18,15 @@
 #include "lib/reason.h"
 
 struct dsfs {
-	struct wish wish; /* strings of its own */
-	const char *place; /* wish.where for later: the program may go to another directory */
+	struct wish wish; /* with copies of the caller's strings */
+	const char *place; /* wish.where as an absolute path: the program may change its directory */
 	pthread_mutex_t refreshing;
-	pthread_mutex_t lock; /* guards opened until its use is counted */
+	pthread_mutex_t lock; /* guards opened until a use of it is counted */
 	struct opened *opened;
-	_Atomic uint64_t generation; /* the process's whose locks these are */
+	_Atomic uint64_t generation; /* of the process whose locks these are */
 };
 
-/* In a forked child the locks may be held by threads that it does not have. */
+/* Renews the locks in a forked child: threads that the child does not have may hold them. */
 static void handle_adopt(struct dsfs *fs)
 {
 	uint64_t generation = forked_generation();
@@ -81,7 +81,7 @@ static int handle_copy(const char *text, const char **ret, struct error *err)
 	return text && !*ret ? error_no_memory(err) : 0;
 }
 
-/* From the root on. What it is called when it is opened stays in reasons. */
+/* Makes the name absolute for later calls; reasons of the first opening show it as the caller wrote it. */
 static int handle_place(const char *where, const char **ret, struct error *err)
 {
 	auto_free char *folder = NULL;
@@ -98,9 +98,9 @@ static int handle_place(const char *where, const char **ret, struct error *err)
 	return 0;
 }
 
-#define HANDLE_OPTIONS sizeof(struct dsfs_options) /* of the first release: no program has a smaller one */
+#define HANDLE_OPTIONS sizeof(struct dsfs_options) /* size in the first release: no program has a smaller one */
 
-/* Of a later release's structure this one knows the beginning: what it does not know must not be asked for. */
+/* Copies options of this or another release. Fields of a later release that this one does not know must be 0. */
 static int handle_options(const struct dsfs_options *options, struct dsfs_options *ret, struct error *err)
 {
 	const uint8_t *bytes = (const uint8_t *)options;
@@ -215,8 +215,8 @@ int dsfs_info(struct dsfs *fs, struct dsfs_info *ret)
 	return 0;
 }
 
-/* Calls under way end with the version that they began with, which is returned to be put: the new one if the handle
- * was given up meanwhile. */
+/* Gives the handle a new version and returns the one to be put: the former, with which calls in progress end, or the
+ * new one if the handle was given up meanwhile. */
 static struct opened *handle_swap(struct dsfs *fs, struct opened *opened)
 {
 	struct opened *former;

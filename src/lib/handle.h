@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* A handle: which version it has now, and what it was asked for. */
+/* Owns handles: the wish of each one, and the version that it has now. */
 #pragma once
 #include "lib/lib.h"
 
-/* The version that the handle has now, for one call; handle_put() ends that. NULL after handle_end() only. */
+/* Returns the current version with a use counted, which handle_put() gives back. NULL only after handle_end(). */
 struct opened *handle_get(struct dsfs *fs);
 void handle_put(struct opened *opened);
 
-/* Gives the version up: it is closed when the calls that use it end. The handle stays, as a thread may be about to
- * look at it. */
+/* Gives the version up: it is closed when the calls that use it end. The handle itself stays, as a thread may be about
+ * to look at it. */
 void handle_end(struct dsfs *fs);
-/* In a child that has made no call yet: forgets the calls that threads of its parent were making. */
+/* Forgets the uses of threads that the parent had. For a child that has made no call yet. */
 void handle_forget_calls(struct dsfs *fs);
 
-/* Whether the id is one of this version: -ESTALE. */
+/* Checks that the id is of this version. -ESTALE: it is of another one; -ENOENT: it is past the last id. */
 must_check int handle_check_id(const struct opened *opened, uint64_t id, struct error *err);

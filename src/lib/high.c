@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define HIGH_LEAST 512 /* where the limit allows it */
+#define HIGH_LEAST 512 /* the lowest number, where the limit allows it */
 
 void high_move(int *fd)
 {

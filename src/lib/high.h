@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Descriptors of the library have large numbers: programs close small ones, or expect to get them. */
+/* Moves descriptors of the library to large numbers: programs close small ones, or expect to get them. */
 #pragma once
 
-/* Where the limit leaves no room for it, it stays where it is. */
+/* Moves *fd, closed on exec; keeps it where RLIMIT_NOFILE leaves no room. */
 void high_move(int *fd);

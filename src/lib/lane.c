@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lanes by thread. A lane's memory belongs to its thread, what is in it also to the version: whichever ends first takes
- * that apart, under the lock. */
+/* Keeps lanes by thread. A lane's memory belongs to its thread; its contents also belong to the version. Whichever
+ * ends first takes the contents apart, under the lock. */
 #include "lib/lane.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define LANE_TIMEOUT 15u /* seconds that a read waits for a device whose path fails */
 
-/* Of one thread; lanes of a former generation are a parent's. */
+/* The lanes of one thread; lanes of a former generation are a parent's. */
 struct lane_thread {
 	uint64_t generation;
 	struct lane *lanes;
@@ -21,15 +21,15 @@ struct lane_thread {
 static __thread struct lane_thread lane_thread;
 
 /* Guarded by forked_lock(). */
-static pthread_key_t lane_key; /* its destructor tells that a thread ends */
+static pthread_key_t lane_key; /* its destructor runs when a thread ends */
 static bool has_key;
 static struct lane *all;
-static struct lane *kept; /* by devices; linked by all_next */
+static struct lane *kept; /* lanes that devices still write to; linked by all_next */
 static uint64_t all_generation;
 
 /* --- taking apart --- */
 
-/* What is with the kernel has come back. */
+/* Frees engines and buffers after all reads have come back from the kernel. */
 static void lane_end_reads(struct lane *lane)
 {
 	engine_free(lane->lost);
@@ -41,7 +41,7 @@ static void lane_end_reads(struct lane *lane)
 	free(lane->slots);
 }
 
-/* True: the kernel has none of its reads any more. */
+/* Handles completed reads of a lost or left engine; true: the kernel has none of its reads any more. */
 static bool lane_take_back(struct engine *engine)
 {
 	struct io_read *read, *next;
@@ -54,7 +54,7 @@ static bool lane_take_back(struct engine *engine)
 	return is_over;
 }
 
-/* Nobody reads with it: whether the device has let go of what was left to it. */
+/* Whether the device has let go of all left reads of a lane that no caller reads with. */
 static bool lane_is_free(struct lane *lane)
 {
 	if (lane->left && lane->lost)
@@ -64,7 +64,7 @@ static bool lane_is_free(struct lane *lane)
 	return !lane->left;
 }
 
-/* The device may write to memory of reads that were left: it stays, with what they need when they come back. Under the
+/* Keeps the memory of reads that were left, and a use of the volume, as the device may still write to it. Under the
  * lock. */
 static void lane_keep(struct lane *lane)
 {
@@ -74,7 +74,7 @@ static void lane_keep(struct lane *lane)
 	kept = lane;
 }
 
-/* What it shares with its version; its own memory stays. Under the lock. */
+/* Closes all that a lane shares with its version; its own memory stays. Under the lock. */
 static void lane_clear(struct lane *lane)
 {
 	tally_tell(&lane->tally, &lane->counters, lane->direct->link, true);
@@ -85,7 +85,7 @@ static void lane_clear(struct lane *lane)
 		lane_keep(lane);
 }
 
-/* Its thread or queue does not need its memory any more. Under the lock. */
+/* Notes that the thread or queue needs the lane's memory no more. Under the lock. */
 static void lane_drop(struct lane *lane)
 {
 	lane->is_dropped = true;
@@ -93,7 +93,7 @@ static void lane_drop(struct lane *lane)
 		free(lane);
 }
 
-/* Ends what devices have let go of since. Under the lock. */
+/* Frees kept lanes that devices have let go of. Under the lock. */
 static void lane_look_at_kept(void)
 {
 	struct lane **link = &kept, *lane;
@@ -145,7 +145,7 @@ static void lane_thread_ends(void *argument)
 	thread->lanes = NULL;
 }
 
-/* Without a key, rings of threads that ended would stay. */
+/* Registers the destructor for the thread: without it, rings of threads that ended would stay. */
 static int lane_watch(struct lane_thread *thread, struct error *err)
 {
 	int r = 0;
@@ -160,7 +160,7 @@ static int lane_watch(struct lane_thread *thread, struct error *err)
 	return r ? error_set(err, -r, "no key for what a thread has") : 0;
 }
 
-/* A raw clone has no handler, and may have copied the list while it was being changed. Under the lock. */
+/* Forgets a parent's lists after a raw clone(2), which runs no handler and may copy them mid-change. Under the lock. */
 static void lane_adopt_all(void)
 {
 	if (all_generation == forked_generation())
@@ -195,7 +195,7 @@ static void lane_forget(struct lane *list)
 	}
 }
 
-/* A ring of the parent goes on for as long as somebody has its descriptor. */
+/* A parent's ring lives as long as a child has its descriptor, so this closes it. */
 void lane_in_child(void)
 {
 	lane_forget(all);
@@ -206,7 +206,7 @@ void lane_in_child(void)
 
 /* --- making --- */
 
-/* A parent's may be locked, and wait for reads that never come. Under the lock. */
+/* Makes the caches. A child replaces its parent's, which may be locked by reads that never end. Under the lock. */
 static int lane_make_caches(struct direct *direct, struct error *err)
 {
 	struct volume *volume = direct->volume;
@@ -269,7 +269,7 @@ int lane_new(struct direct *direct, struct lane **ret, struct error *err)
 
 /* --- of this thread --- */
 
-/* Those of versions that are closed. */
+/* Drops this thread's lanes of versions that are closed. */
 static void lane_sweep(struct lane_thread *thread)
 {
 	struct lane **link = &thread->lanes, *lane;
@@ -361,13 +361,13 @@ static int lane_make_engines(struct lane *lane, bool many, struct error *err)
 	if (r < 0 || !many || lane->has_tried_many)
 		return r;
 	lane->has_tried_many = true;
-	/* Containers and limits refuse io_uring, and limits the rest. */
+	/* Containers and limits may refuse io_uring, and limits also threads. */
 	if (ring_new(&setup, &lane->many, NULL) < 0 && pool_new(&setup, &lane->many, NULL) < 0)
 		lane->many = NULL;
 	return 0;
 }
 
-/* No read is under way, but what was left to the device. */
+/* Drops a ring that the program closed. No read is in flight, except ones that were left to the device. */
 static void lane_replace_ring(struct lane *lane)
 {
 	if (!lane->many || engine_is_open(lane->many))
@@ -400,7 +400,7 @@ int lane_start(struct lane *lane, const struct reader_events *events, bool many,
 		r = lane_make_engines(lane, many, err);
 	if (r == 0)
 		lane->reader.engine = many && lane->many ? lane->many : lane->sync;
-	/* What a thread reads at once keeps the thread. */
+	/* A synchronous read cannot be left: its thread waits for it. */
 	lane->may_leave = r == 0 && lane->has_copies && lane->reader.engine->ops->wind_up;
 	return r;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What one thread at a time uses of an opened version: its view of the names, its engines, its buffers. A thread gets
- * the lane again that it used before. A forked child makes lanes of its own and leaves its parent's alone. */
+/* Owns lanes: what one thread at a time uses of an opened version, which is a view of the names, engines and buffers.
+ * A thread gets its former lane again. A forked child makes lanes of its own and leaves its parent's alone. */
 #pragma once
 #include <stdbool.h>
 
@@ -9,15 +9,15 @@
 #include "lib/tally.h"
 #include "read/read.h"
 
-#define LANE_DEPTH 32u /* reads of the device at a time */
+#define LANE_DEPTH 32u /* reads of the device in flight */
 
 struct batch_slots;
 
-/* The directory that the last path led to, of lookup.c. */
+/* The directory that the last path led to; lookup.c owns it. */
 struct lane_memo {
 	uint64_t ordinal;
 	unsigned links; /* symbolic links on the way */
-	size_t length;  /* of the path; 0: none */
+	size_t length;  /* of the path; 0: nothing is remembered */
 	char path[240];
 };
 
@@ -27,58 +27,58 @@ struct lane {
 	struct direct *direct;
 	struct names_reader *names;
 	struct lane_memo memo;
-	uint64_t folders[LANE_FOLDERS]; /* by hash, where names of directories stand: names_find_place(); 0: none */
-	/* For reads; made by lane_start() for the first one. */
-	struct reader reader; /* with the engine of the call that is being made */
+	uint64_t folders[LANE_FOLDERS]; /* by hash, the place of a directory's name: names_find_place(); 0: none */
+	/* For reads; the first lane_start() makes them. */
+	struct reader reader; /* uses the engine of the current call */
 	struct reader_counters counters;
 	struct tally tally;
-	struct engine *sync;  /* reads at once, in the caller */
-	struct engine *many;  /* several at a time; NULL: not needed yet, or it cannot be had */
-	struct engine *lost;  /* a former many, which the kernel has reads of yet */
+	struct engine *sync;  /* reads synchronously, in the calling thread */
+	struct engine *many;  /* several reads in flight; NULL: not needed yet, or not available */
+	struct engine *lost;  /* a former many with reads that are still in the kernel */
 	bool has_tried_many;
-	unsigned depth; /* as of lane_start() */
+	unsigned depth; /* as passed to lane_start() */
 	bool has_copies; /* the version has bytes with copies */
-	bool may_leave;  /* a read that is stuck, as of lane_start() */
-	int64_t looked;  /* when it was last looked for those, ns */
-	unsigned left;   /* slots that the device keeps: read_leave() */
-	struct batch_slots *slots; /* of batch.c; free() them */
-	uint8_t *scratch;     /* for slots; mapped, of scratch_size */
+	bool may_leave;  /* whether a stuck read may be left to the device; set by lane_start() */
+	int64_t looked;  /* when stuck reads were last looked for, ns */
+	unsigned left;   /* slots that the device still holds: read_leave() */
+	struct batch_slots *slots; /* owned by batch.c; free() them */
+	uint8_t *scratch;     /* for slots; mapped, scratch_size bytes */
 	size_t scratch_size;
-	/* The thread's. */
+	/* The owning thread's. */
 	bool is_busy;
-	uint64_t key; /* of direct, which may be gone */
+	uint64_t key; /* of direct, which may have been freed */
 	struct lane *next;
 	/* Guarded by forked_lock(). */
-	_Atomic bool is_dead; /* direct is closed: only this memory is left */
+	_Atomic bool is_dead; /* direct is closed: only this structure is left */
 	struct lane *all_next, **all_link;
-	struct volume *kept;  /* is_dead, and the device keeps reads: a use of what they need */
-	bool is_dropped;      /* by its thread or queue, before the device let go */
+	struct volume *kept;  /* set if is_dead and the device holds reads: a use of the volume that they need */
+	bool is_dropped;      /* its thread or queue ended before the device let go */
 };
 
-/* A second one for the same thread when it is in the middle of something: callbacks make calls. */
+/* Gives the thread its lane of this version, or a second one if the first is busy: callbacks make calls. */
 must_check int lane_enter(struct direct *direct, struct lane **ret, struct error *err);
 void lane_leave(struct lane *lane);
 
-/* One that no thread owns, for a queue. */
+/* Makes a lane that no thread owns, for a queue. */
 must_check int lane_new(struct direct *direct, struct lane **ret, struct error *err);
 void lane_free(struct lane *lane);
 
-/* What reading needs. many: several reads at a time. depth: of a queue, which threads use in turn: so many reads of the
- * device at a time; 0: only the thread of the lane reads with it. */
+/* Prepares the lane for reads. many: several in flight. depth: of a queue, which threads use in turn: how many reads
+ * of the device are in flight; 0: only the lane's own thread reads with it. */
 must_check int lane_start(struct lane *lane, const struct reader_events *events, bool many, unsigned depth,
 			  struct error *err);
 
-/* Before a system call by the engine: if the program closed the descriptor of the ring, reads go on without one. The
- * number may be that of another ring, where they would be waited for without end. */
+/* Must be called before a system call by the engine: if the program closed the ring's descriptor, reads go on without
+ * a ring. The number may by now be that of another ring, where they would be waited for without end. */
 void lane_check_ring(struct lane *lane);
-/* The kernel refuses the ring: the same. */
+/* Goes on without the ring, as the kernel refuses it. */
 void lane_lose_ring(struct lane *lane);
-/* Ends reads that a lost ring has completed, and lost itself after the last one. */
+/* Ends reads that a lost ring has completed, and frees the ring after the last one. */
 void lane_wind_up(struct lane *lane);
 
-/* The daemons hear of what this thread has read since it told them last. */
+/* Tells the daemons what this thread has read since its last report. */
 void lane_tell(void);
-/* Before the version goes: nobody uses it. */
+/* Closes all lanes of a version that nothing uses any more, before it is freed. */
 void lane_close_all(struct direct *direct);
-/* For forked_watch(). */
+/* Forgets the parent's lanes in a forked child; the in_child of forked_watch(). */
 void lane_in_child(void);

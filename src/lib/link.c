@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Connects, checks who answers, and takes what comes. Nothing is sent before the greeting: what the mount says of its
- * socket may lead to anybody's. */
+/* Connects, checks who answers, and receives. Nothing is sent before the greeting: the mount names the socket, which
+ * may be anybody's. */
 #include "lib/link.h"
 
 #include <errno.h>
@@ -24,21 +24,21 @@
 #include "lib/high.h"
 #include "lib/several.h"
 
-#define LINK_TIMEOUT 10000 /* ms that the daemon has for an answer */
+#define LINK_TIMEOUT 10000 /* ms within which the daemon must answer */
 #define LINK_TEXT    4096u /* bytes of .datasetfs/client at most */
 #define LINK_FILE    "'" DSFS_CONTROL_FOLDER "/" DSFS_CONTROL_CLIENT "'"
 
 struct link {
 	int fd;
-	ino_t inode; /* of the socket: the program may have closed it, and opened something else */
+	ino_t inode; /* of the socket, as the program may have replaced the descriptor */
 	const struct state_view *state;
-	uint64_t key, volume; /* in the state, when the version was handed over */
+	uint64_t key, volume; /* from the state page, when the version was handed over */
 	struct link_place place;
 };
 
-/* ---- where the daemon is ---- */
+/* ---- the daemon's address ---- */
 
-/* A hostile mount may have links there. */
+/* Reads the file without following links, which a hostile mount may have there. */
 static int link_read_file(int mount, char text[LINK_TEXT], size_t *ret_length, struct error *err)
 {
 	auto_close int folder = openat(mount, DSFS_CONTROL_FOLDER, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -114,7 +114,7 @@ int link_find(int mount, struct link_place *ret, struct error *err)
 
 /* ---- connecting ---- */
 
-/* In a user namespace everybody who has no number there has this one (user_namespaces(7)). */
+/* Whether uid is the one that stands for all unmapped users in a user namespace (user_namespaces(7)). */
 static bool link_is_nobody(uid_t uid)
 {
 	unsigned long nobody = 65534, inside = 1, outside = 1, count = 0;
@@ -131,10 +131,10 @@ static bool link_is_nobody(uid_t uid)
 		count = 0;
 	if (file)
 		fclose(file);
-	return inside || outside || count != UINT32_MAX; /* not the first namespace */
+	return inside || outside || count != UINT32_MAX; /* not the initial namespace */
 }
 
-/* Who listened is who can send: the kernel notes it then. */
+/* Trusts root and the caller. SO_PEERCRED is that of the process that called listen(2), and only that one can send. */
 static int link_check_daemon(int fd, struct error *err)
 {
 	struct ucred daemon;
@@ -169,7 +169,7 @@ static int link_connect(const char *path, int *ret_fd, struct error *err)
 
 	if (fd < 0)
 		return error_errno(err, "cannot make a socket");
-	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)); /* of connect(2) as well */
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)); /* also applies to connect(2) */
 	memcpy(address.sun_path, path, strlen(path));
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return error_errno(err, "no daemon of the mount at '%s'", path);
@@ -182,7 +182,7 @@ static int link_connect(const char *path, int *ret_fd, struct error *err)
 	return 0;
 }
 
-/* ---- what comes ---- */
+/* ---- receiving ---- */
 
 static int link_ask(int fd, const struct link_place *place, uint64_t sequence, const uint8_t *uuid,
 		    struct passing_packet *ret, struct error *err)
@@ -200,7 +200,7 @@ static int link_ask(int fd, const struct link_place *place, uint64_t sequence, c
 	return r;
 }
 
-/* What several members have, and no message. table: negative if it did not come. */
+/* Receives the table of members, too large for a message. table: its descriptor, negative if it did not come. */
 static int link_take_members(int table, struct link_version *version, struct members *ret, struct error *err)
 {
 	uint32_t count = version->volume->count;
@@ -231,7 +231,7 @@ static int link_check_count(const struct handover_opened *opened, const struct l
 	return 0;
 }
 
-/* Takes the descriptor. */
+/* Receives the index, and takes its descriptor. */
 static int link_take_index(struct passing_packet *packet, int table, const struct handover_opened *opened,
 			   struct link_version *version, struct error *err)
 {
@@ -266,7 +266,7 @@ static int link_take_member(int *fd, struct array_source *array, uint32_t member
 	return 0;
 }
 
-/* How many slots the volume has. Each member that came must have one. */
+/* Returns how many slots the volume has, after a check that every member that came has one. */
 static int link_check_slots(const struct handover_opened *opened, unsigned came, uint32_t *ret, struct error *err)
 {
 	uint32_t slots = opened->slots, there = 0;
@@ -280,7 +280,7 @@ static int link_check_slots(const struct handover_opened *opened, unsigned came,
 	return 0;
 }
 
-/* first: of the descriptors of members behind the first one. A slot without a member stays empty. */
+/* Receives the members. first: the first descriptor of those behind the first member. A slot may stay empty. */
 static int link_take_volume(struct passing_packet *packet, unsigned first, const struct handover_opened *opened,
 			    struct link_version *version, struct error *err)
 {
@@ -325,7 +325,7 @@ static int link_take(struct link *link, struct passing_packet *packet, struct li
 	return r;
 }
 
-/* sequence 0: the one that is served, which is always open there. */
+/* Checks that the version that came was asked for. sequence 0: the served one, which the daemon always has open. */
 static int link_check_version(const struct link_version *got, uint64_t sequence, const uint8_t *uuid,
 			      struct error *err)
 {
@@ -407,7 +407,7 @@ void link_close(struct link *link)
 	free(link);
 }
 
-/* ---- afterwards ---- */
+/* ---- after the handover ---- */
 
 const struct link_place *link_place(const struct link *link)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the daemon of a mount gives to a client that may read past it, and the connection by which it says so. The
+/* Owns the connection to a mount's daemon, and receives over it the version that a client may read past the mount. The
  * daemon is trusted when it runs as root or as the calling user; what it sends is checked all the same. */
 #pragma once
 #include <limits.h>
@@ -15,42 +15,42 @@
 #include "image/version.h"
 #include "io/array.h"
 
-/* Which daemon: its socket, and its mount. */
+/* The address of a daemon: its socket, and its mount. */
 struct link_place {
 	char socket[sizeof(((struct sockaddr_un *)0)->sun_path)];
 	dev_t device;
-	char root[PATH_MAX]; /* of the mount, when it was found */
+	char root[PATH_MAX]; /* path of the mount's root when it was found */
 };
 
 struct link;
 
-/* One version, handed over. */
+/* A version as the daemon handed it over. */
 struct link_version {
 	struct version version;
-	struct index *index; /* NULL: it is not open there, and version says nothing */
+	struct index *index; /* NULL: the daemon has not opened the version, and version is not filled in */
 	uint32_t hidden_mode;
 	struct array_source *volume;
-	bool has_block_sums; /* they came, if it has any; else they are read from the volume */
+	bool has_block_sums; /* the daemon sent them, if the version has any; else they are read from the volume */
 	struct block_sums *block_sums;
 };
 
-/* Reads MNT/.datasetfs/client of the mount whose root is open as mount. -EOPNOTSUPP: it has no socket, and why. */
+/* Reads .datasetfs/client below mount, a mount's root. -EOPNOTSUPP, with the daemon's reason: it has no socket. */
 must_check int link_find(int mount, struct link_place *ret, struct error *err);
-/* sequence 0: the version that the mount serves; else this one, with its uuid. -EPERM: the caller may not have it. The
- * daemon's own reason is passed on. */
+/* Asks the daemon for a version. sequence 0: the one that the mount serves; else the one with this sequence and uuid.
+ * -EPERM: the caller may not have it. Passes the daemon's own reason on. */
 must_check int link_open(const struct link_place *place, uint64_t sequence, const uint8_t *uuid, struct link **ret,
 			 struct link_version *ret_version, struct error *err);
-/* What is in it. */
+/* Closes what the structure holds, not the structure itself. */
 void link_version_close(struct link_version *version);
-/* NULL as well. */
+/* NULL does nothing. */
 void link_close(struct link *link);
 
 const struct link_place *link_place(const struct link *link);
-/* Whether the version is still the one that the mount serves, and the volume the one that it reads. Two loads. */
+/* Whether the mount still serves this version and reads the same volume. Costs two loads. */
 bool link_is_current(const struct link *link);
-/* Whether the daemon runs. */
+/* Whether the daemon still runs. */
 bool link_lives(const struct link *link);
-/* Whether it opened the volume again since: its descriptor here leads to what was lost. */
+/* Whether the daemon has opened the volume again: the descriptor that it sent leads to the lost device. */
 bool link_has_moved(const struct link *link);
-/* Tells the daemon what was read and found since the last time; what cannot be told is lost. */
+/* Reports to the daemon what was read and found since the last report. A report that cannot be sent is lost. */
 void link_report(const struct link *link, const uint64_t counts[HANDOVER_COUNTS]);

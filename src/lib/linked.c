@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The version that the mount serves comes with its index. For another one the catalogue is read, as the mount would;
- * its index comes from the daemon if it is open there, else from the volume. */
+/* Opens with an index from the daemon. The version that the mount serves comes with its index; for another one the
+ * catalogue is read, as the mount would, and the index comes from the daemon if it is open there, else from the
+ * volume. */
 #include "lib/linked.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include "base/cleanup.h"
 #include "image/block_sums.h"
 
-/* Takes got's parts and the link, also on failure. */
+/* Opens the version that was handed over. Takes got's parts and the link, also on failure. */
 static int linked_new(struct link *link, struct link_version *got, const struct wish *wish, struct opened **ret,
 		      struct error *err)
 {
@@ -41,7 +42,7 @@ static int linked_new(struct link *link, struct link_version *got, const struct 
 	return 0;
 }
 
-/* One that the daemon has not opened. Takes volume's use and the link, also on failure. */
+/* Opens a version that the daemon has not opened. Takes volume's use and the link, also on failure. */
 static int linked_load(struct link *link, uint32_t hidden_mode, struct volume *volume, const struct wish *wish,
 		       struct opened **ret, struct error *err)
 {
@@ -56,7 +57,7 @@ static int linked_load(struct link *link, uint32_t hidden_mode, struct volume *v
 	return 0;
 }
 
-/* A version by its label: got is the one that is served. Takes got's parts and the link, also on failure. */
+/* Opens a version by its label. got: the one that the mount serves. Takes got's parts and the link, also on failure. */
 static int linked_choose(struct link *link, struct link_version *got, const struct wish *wish, struct opened **ret,
 			 struct error *err)
 {
@@ -104,11 +105,11 @@ int linked_open(const struct link_place *place, const struct wish *wish, struct 
 		r = linked_choose(link, &got, wish, ret, err);
 	else
 		r = linked_new(link, &got, wish, ret, err);
-	*ret_final = r == -ENOENT || r == -EBADMSG; /* no such version, or not with this digest */
+	*ret_final = r == -ENOENT || r == -EBADMSG; /* no such version, or with another digest */
 	return r;
 }
 
-/* Whether a version that was opened so is what the wish asks for now. */
+/* Whether an opened version is what the wish means now. */
 static int linked_is_current(const struct direct *direct, const struct wish *wish, bool *ret, struct error *err)
 {
 	struct dsfs_info chosen;
@@ -117,7 +118,7 @@ static int linked_is_current(const struct direct *direct, const struct wish *wis
 	*ret = link_is_current(direct->link);
 	if (!wish->version)
 		return 0;
-	/* There is a better descriptor than the one here, or none. */
+	/* The daemon has a newer descriptor, or ours was closed. */
 	if (link_has_moved(direct->link) || direct_check_volume(direct->volume, NULL) < 0) {
 		*ret = false;
 		return 0;

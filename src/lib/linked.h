@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens the version of a mount past it: the daemon hands over index and volume. */
+/* Opens a mount's version past the mount, with the index and volume that the daemon hands over. */
 #pragma once
 #include "lib/direct.h"
 #include "lib/link.h"
 
-/* *ret_final, on failure: nobody could have what is wished for, so there is no use in another way. */
+/* Opens the wished version. *ret_final, on failure: no other way could open it either, as it does not exist or has
+ * another digest. */
 must_check int linked_open(const struct link_place *place, const struct wish *wish, struct opened **ret,
 			   bool *ret_final, struct error *err);
-/* As way->renew, of a version that was opened so. 1: its daemon does not say, so the name is to be opened again. */
+/* Implements way->renew for a version that linked_open() opened. 1: its daemon cannot tell, so the caller must open
+ * the name again. */
 must_check int linked_renew(const struct direct *direct, const struct wish *wish, struct opened **ret,
 			    struct error *err);

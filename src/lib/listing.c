@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A walk keeps for each level the directory and the number of its next entry, and no entries. */
+/* Walks with one position for each level, its directory and the number of its next entry, and keeps no entries. */
 #include "lib/listing.h"
 
 #include <dirent.h>
@@ -17,7 +17,7 @@
 
 struct listing_level {
 	struct inode directory;
-	uint64_t next; /* number of an entry */
+	uint64_t next; /* number of the next entry */
 	size_t path;   /* bytes of the directory's path, with a '/' behind it */
 };
 
@@ -27,12 +27,12 @@ struct listing {
 	int (*each)(void *argument, const struct dsfs_dirent *entry);
 	void *argument;
 	bool is_deep;
-	struct listing_level *levels; /* a walk goes on in the last */
+	struct listing_level *levels; /* a walk continues in the last one */
 	size_t count, room;
-	char *path; /* of the entry that each() gets; its name stands at its end */
+	char *path; /* of the entry that each() sees; ends with its name */
 	size_t path_room;
-	uint64_t found; /* ordinal of a directory to go on in; 0: none */
-	int result;     /* of each(), or a negative errno */
+	uint64_t found; /* ordinal of the directory to enter next; 0: none */
+	int result;     /* returned by each(), or a negative errno */
 	struct error *err;
 };
 
@@ -54,7 +54,7 @@ static int listing_enter(struct listing *listing, uint64_t ordinal, size_t path,
 	return 0;
 }
 
-/* Called for each entry; 1 ends the listing of this directory, for now or for good. */
+/* Passes an entry to each(); returns 1 to end the listing of this directory, for now or for good. */
 static int listing_see(void *argument, const struct names_entry *entry)
 {
 	struct listing *listing = argument;
@@ -77,8 +77,8 @@ static int listing_see(void *argument, const struct names_entry *entry)
 	return listing->result || listing->found;
 }
 
-/* Into the directory that the listing stopped at, whose path is of that length. Its number is higher than that of the
- * one that it is in, whatever the index says: so there is an end. */
+/* Enters the directory at which the listing stopped; path: length of its path. Its number must be higher than its
+ * parent's, so that a walk of a damaged index ends, too. */
 static int listing_descend(struct listing *listing, size_t path, struct error *err)
 {
 	const struct inode *directory = &listing->levels[listing->count - 1].directory;

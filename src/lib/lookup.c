@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Goes from directory to directory by the components of a path, and of the links on its way. */
+/* Walks the components of a path, and of the links on its way, from directory to directory. */
 #include "lib/lookup.h"
 
 #include <errno.h>
@@ -12,14 +12,14 @@
 #include "lib/permission.h"
 
 #define LOOKUP_LINKS    40u /* MAXSYMLINKS of the kernel */
-#define LOOKUP_TOGETHER 8u  /* paths that are looked up by turns */
+#define LOOKUP_TOGETHER 8u  /* paths that are looked up in turns */
 
-/* What is left of the path, or of a link's target: both end where the index or the caller's string does. */
+/* The rest of a path or of a link's target; end is the end of the text in the index or of the caller's string. */
 struct lookup_rest {
 	const char *at, *end;
 };
 
-/* What the paths of a call share. */
+/* State shared by the paths of one call. */
 struct lookup_call {
 	struct lane *lane;
 	const struct index *index;
@@ -29,15 +29,15 @@ struct lookup_call {
 struct lookup {
 	struct lookup_call *call;
 	const char *path;
-	size_t number;   /* of the path in its call */
+	size_t number;   /* index of the path in its call */
 	struct inode at;
-	bool is_personal; /* it depends on who asks */
+	bool is_personal; /* the result depends on the caller's permissions */
 	unsigned links, depth;
-	struct lookup_rest rest[LOOKUP_LINKS + 1]; /* the path, and on it the links that are being followed */
-	const char *folder_end; /* in the path: whatever is in front of it is to be remembered; NULL: nothing */
+	struct lookup_rest rest[LOOKUP_LINKS + 1]; /* a stack: the path, then the links that are being followed */
+	const char *folder_end; /* the end, in path, of the directory to be remembered; NULL: none */
 	enum { LOOKUP_AT_PATH, LOOKUP_AT_NAME, LOOKUP_AT_INODE } next;
-	struct names_find find; /* of a name: a step at a time, */
-	uint64_t found;         /* then its inode is waited for */
+	struct names_find find; /* the search for a name, made step by step */
+	uint64_t found;         /* its result: the inode that is loaded next */
 	struct error why;
 };
 
@@ -48,7 +48,7 @@ static bool lookup_is_remembered(const struct lane_memo *memo, const char *path,
 	return length && memo->length == length && !memcmp(memo->path, path, length);
 }
 
-/* Only what is the same for everybody: a thread may become another user. */
+/* Remembers the directory unless permissions decided: a thread may become another user. */
 static void lookup_remember(struct lookup *lookup)
 {
 	struct lane_memo *memo = &lookup->call->lane->memo;
@@ -95,7 +95,7 @@ static int lookup_parent(struct lookup *lookup, struct error *err)
 	return lookup_move(lookup, lookup->at.where, err);
 }
 
-/* The directory stays where the link is: its target begins there. */
+/* Continues in the target of a link, relative to the link's directory. */
 static int lookup_follow(struct lookup *lookup, const struct inode *link, struct error *err)
 {
 	struct span target;
@@ -115,7 +115,7 @@ static int lookup_follow(struct lookup *lookup, const struct inode *link, struct
 	return 1;
 }
 
-/* No more of the path comes behind this name. */
+/* Whether this name ends the path or the target. */
 static bool lookup_is_last(const struct lookup *lookup)
 {
 	const struct lookup_rest *rest = &lookup->rest[lookup->depth];
@@ -123,7 +123,7 @@ static bool lookup_is_last(const struct lookup *lookup)
 	return rest->at == rest->end;
 }
 
-/* Paths in no order share directories all the same. */
+/* Returns the cache slot for this name: paths in random order share directories, too. */
 static uint64_t *lookup_folder(const struct lookup *lookup)
 {
 	return &lookup->call->lane->folders[names_find_hash(&lookup->find) % LANE_FOLDERS];
@@ -193,7 +193,7 @@ static int lookup_component(struct lookup *lookup, struct lookup_rest *rest, str
 	return lookup_name(lookup, name, length, err);
 }
 
-/* What stands in front of a slash is a directory, also at the end of a path. */
+/* Skips slashes; the component before them must be a directory, also at the end of a path. */
 static int lookup_slashes(struct lookup *lookup, struct lookup_rest *rest, struct error *err)
 {
 	if (!S_ISDIR(lookup->at.mode))
@@ -218,7 +218,7 @@ static int lookup_go_on(struct lookup *lookup, struct error *err)
 	return *rest->at == '/' ? lookup_slashes(lookup, rest, err) : lookup_component(lookup, rest, err);
 }
 
-/* Ends where memory is to be waited for. 1: there is more to do; 0: lookup->at is what the path leads to. */
+/* Runs until a cache miss is due. Returns 1: there is more to do; 0: lookup->at is the result. */
 static int lookup_step(struct lookup *lookup, struct error *err)
 {
 	int r;
@@ -276,12 +276,12 @@ struct lookup_many {
 	const char *const *paths;
 	size_t count, begun;
 	int64_t *ids;
-	size_t failed; /* the first path that failed, whose reason err has; count: none */
+	size_t failed; /* the first path that failed, whose reason is in err; count: none */
 	int code;
 	struct error *err;
 };
 
-/* Nobody reads why a path failed that comes behind another one. */
+/* Returns where to write a reason, or NULL: only the first failed path's reason is ever read. */
 static struct error *lookup_why(const struct lookup_many *many, struct lookup *lookup)
 {
 	return lookup->number < many->failed ? &lookup->why : NULL;
@@ -297,7 +297,7 @@ static void lookup_finish(struct lookup_many *many, struct lookup *lookup, int r
 	error_pass(many->err, r, &lookup->why);
 }
 
-/* False when all have begun. */
+/* Begins the next path that is valid; false: all have begun. */
 static bool lookup_begin_next(struct lookup_many *many, struct lookup *lookup)
 {
 	int r = -1;

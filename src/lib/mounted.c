@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens a version through a mount: by its directory in .datasetfs/versions, so that it stays, or by the mount's root
- * where that cannot be. */
+/* Opens a version through a mount: by its directory in .datasetfs/versions, which stays the same, or where that cannot
+ * be opened, by the mount's root. */
 #include "lib/mounted.h"
 
 #include <errno.h>
@@ -21,9 +21,9 @@
 #include "lib/mounted_place.h"
 #include "lib/mounted_version.h"
 
-#define OPEN_TRIES 5 /* when the mount switches meanwhile */
+#define OPEN_TRIES 5 /* attempts, as the mount may switch in between */
 
-/* --- which version --- */
+/* --- the version --- */
 
 struct mounted_choice {
 	const char *label;
@@ -41,7 +41,7 @@ static int mounted_choose(void *argument, const struct dsfs_info *version, bool 
 	return 1;
 }
 
-/* *is_served: the root of the mount has it. */
+/* Finds the wished version. *is_served: it is the one at the root of the mount. */
 static int mounted_find(int mount, const struct wish *wish, struct dsfs_info *ret, bool *is_served, struct error *err)
 {
 	struct mounted_choice choice = { .label = wish->version };
@@ -71,7 +71,7 @@ static int mounted_check_digest(const struct dsfs_info *info, const struct wish 
 
 /* --- its root --- */
 
-/* The directory of a label may lead to a later version of the same name by now: -ESTALE. */
+/* Opens the version's directory. -ESTALE: its label names a later version by now. */
 static int mounted_pin(int mount, const struct dsfs_info *info, int *ret, struct error *err)
 {
 	auto_close int fd = -1;
@@ -95,7 +95,7 @@ static int mounted_pin(int mount, const struct dsfs_info *info, int *ret, struct
 	return 0;
 }
 
-/* Takes mount. */
+/* Makes the version; takes mount and root on success. */
 static int mounted_new(int mount, int root, const struct dsfs_info *info, struct opened **ret, struct error *err)
 {
 	struct mounted *mounted = calloc(1, sizeof(*mounted));
@@ -122,7 +122,7 @@ static int mounted_new(int mount, int root, const struct dsfs_info *info, struct
 	return 0;
 }
 
-/* -EAGAIN: the mount has switched meanwhile. */
+/* Opens the version once. -EAGAIN: the mount has switched meanwhile. */
 static int mounted_try(int mount, const struct wish *wish, const char *why, struct opened **ret, struct error *err)
 {
 	auto_close int root = -1;
@@ -141,7 +141,7 @@ static int mounted_try(int mount, const struct wish *wish, const char *why, stru
 	if (r == -ESTALE)
 		r = -EAGAIN;
 	else if (r < 0 && r != -ENOMEM && is_served)
-		r = 0; /* noversions, or a share that is used up */
+		r = 0; /* noversions, or the user's share of versions is used up */
 	if (r == 0)
 		r = mounted_new(mount, root, &info, ret, err);
 	if (r == 0)
@@ -177,11 +177,11 @@ int mounted_renew(struct opened *opened, const struct wish *wish, struct opened 
 		*ret = NULL;
 		return 0;
 	}
-	/* Perhaps the mount itself is another one. */
+	/* The path may lead to another mount by now. */
 	return mounted_open(wish, info->why, ret, err);
 }
 
-/* The program may have closed it, and have opened something else. */
+/* Closes fd unless the program has closed it and opened something else. */
 static void mounted_close_own(const struct mounted *mounted, int fd)
 {
 	struct stat st;

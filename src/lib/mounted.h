@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The way through the mount: for who may not have the descriptors of the daemon, or does not trust it. */
+/* Owns the way through the mount: for callers that may not have the daemon's descriptors, or do not trust it. */
 #pragma once
 #include "lib/lib.h"
 
 extern const struct way mounted_way;
 
-/* wish->where lies in the mount. why: why it is not read past the mount, for dsfs_info. */
+/* Opens a version through the mount in which wish->where lies. why: why it is not read past the mount, for
+ * dsfs_info. */
 must_check int mounted_open(const struct wish *wish, const char *why, struct opened **ret, struct error *err);
-/* As way->renew. */
+/* Implements way->renew. */
 must_check int mounted_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err);
-/* As way->close. */
+/* Implements way->close. */
 void mounted_close(struct opened *opened);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* readdir(3), and a check of each entry. */
+/* Reads by readdir(3) and checks each entry. */
 #include "lib/mounted_dir.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "base/grow.h"
 #include "lib/beneath.h"
 
-#define DIR_NAMES ((size_t)1 << 31) /* bytes of the names in a batch: a listing without an end stops there */
+#define DIR_NAMES ((size_t)1 << 31) /* bytes of names in a batch: stops a listing without an end */
 
 int mounted_dir_open(const struct mounted *mounted, uint64_t id, const char *path, bool is_plain,
 		     struct mounted_dir *ret, struct error *err)

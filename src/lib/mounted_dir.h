@@ -11,10 +11,10 @@ struct mounted_dir {
 	DIR *dir;
 };
 
-/* By a path that is known to lead to the directory; -ESTALE when it leads to another one. */
+/* Opens the directory by a known path. is_plain: it has no symbolic links. -ESTALE: it leads to another inode. */
 must_check int mounted_dir_open(const struct mounted *mounted, uint64_t id, const char *path, bool is_plain,
 				struct mounted_dir *ret, struct error *err);
 void mounted_dir_close(struct mounted_dir *dir);
-/* Empties the batch and puts the next entries into it, at most so many; none at the end. Free it afterwards. */
+/* Replaces the batch by at most `most` next entries; none at the end. The caller frees the batch afterwards. */
 must_check int mounted_dir_next(struct mounted_dir *dir, size_t most, struct mounted_batch *batch, struct error *err);
 void mounted_dir_free(struct mounted_batch *batch);

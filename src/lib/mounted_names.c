@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs of consecutive ids in one directory, sorted; and a table of ids for what was looked up, and for directories. */
+/* Keeps listed names in sorted runs of consecutive ids in one directory, and looked-up paths and directories in a hash
+ * table by id. */
 #include "lib/mounted_names.h"
 
 #include <assert.h>
@@ -13,44 +14,44 @@
 #include "base/grow.h"
 #include "lib/forked.h"
 
-/* A directory, or what was looked up. A parent was there before its children: so there is no circle. */
+/* A directory, or a path that was looked up. A parent is older than its children, so there is no circle. */
 struct names_node {
 	uint64_t id;
 	const struct names_node *parent; /* NULL: the root */
 	struct names_node *made_before;
-	bool is_plain; /* no symbolic link on the way from the parent */
-	char name[];   /* or a path from the parent on */
+	bool is_plain; /* no symbolic link between the parent and here */
+	char name[];   /* its name in the parent, or a path from there */
 };
 
 struct names_run {
 	uint64_t first;
 	uint32_t count;
 	const struct names_node *folder;
-	const char *names; /* behind at */
-	uint32_t at[];     /* count + 1: where each name begins; the last: where it would */
+	const char *names; /* of all entries, stored behind at */
+	uint32_t at[];     /* count + 1 offsets: each name's beginning, and the end of the last */
 };
 
 struct names_runs {
-	struct names_run **items; /* by their ids, which do not overlap */
+	struct names_run **items; /* by id, without overlap */
 	size_t count, room;
 };
 
 /* A directory of the sweep. */
 struct names_swept {
 	const struct names_node *node;
-	uint64_t first, count; /* of the first names in it */
+	uint64_t first, count; /* range of ids whose first name is in it */
 	bool is_listed;
 };
 
 struct mounted_names {
-	struct names_runs listed, swept; /* the second: first names */
-	struct names_node **table;       /* by id; a power of two */
+	struct names_runs listed, swept; /* swept has first names only */
+	struct names_node **table;       /* hash table by id; a power of two */
 	size_t table_used, table_room;
-	struct names_node *made_last; /* a list of all nodes but the root */
-	struct names_swept *sweep;    /* directories by their ids; those from sweep_at on are to be listed */
+	struct names_node *made_last; /* newest in a list of all nodes but the root */
+	struct names_swept *sweep;    /* directories by id; from sweep_at on they are still to be listed */
 	size_t sweep_at, sweep_count, sweep_room;
-	uint64_t sweep_id; /* that the next first name has */
-	bool has_gaps;     /* of directories that may not be listed */
+	uint64_t sweep_id; /* id of the next first name */
+	bool has_gaps;     /* some directories may not be listed */
 	struct names_node root;
 };
 
@@ -133,7 +134,7 @@ static int mounted_names_enlarge(struct mounted_names *names, struct error *err)
 	return 0;
 }
 
-/* In the place of one that is less plain. */
+/* Makes a node for id, in the table in the place of a former one that was less plain. */
 static int mounted_names_make(struct mounted_names *names, uint64_t id, const struct names_node *parent,
 			      const char *name, size_t length, bool is_plain, struct names_node **ret,
 			      struct error *err)
@@ -167,7 +168,7 @@ static bool mounted_names_node_is_plain(const struct names_node *node)
 
 /* --- runs --- */
 
-/* Where the run with this id is, or would be. */
+/* Returns the index of the run that has this id, or would have it. */
 static size_t mounted_names_search(const struct names_runs *runs, uint64_t id)
 {
 	size_t low = 0, high = runs->count;
@@ -206,7 +207,7 @@ static const char *mounted_names_in_run(const struct names_run *run, uint64_t id
 	return run->names + at[0];
 }
 
-/* These entries have consecutive ids. */
+/* Makes a run of entries with consecutive ids. */
 static struct names_run *mounted_names_copy(const struct mounted_batch *batch, size_t from, size_t to,
 					    const struct names_node *folder)
 {
@@ -252,7 +253,7 @@ static int mounted_names_insert(struct names_runs *runs, const struct mounted_ba
 
 /* --- paths --- */
 
-/* Names from the last to the first; the path stands at the end of the room. */
+/* Builds a path from its last name to its first; it fills the memory from the end. */
 static char *mounted_names_join(const struct names_node *folder, const char *name, size_t length)
 {
 	size_t size = length + 1;
@@ -340,7 +341,7 @@ int mounted_names_note(struct mounted_names *names, uint64_t id, const char *pat
 	return r;
 }
 
-/* The node of a directory, made of what is known of it. */
+/* Finds the node of a directory, or makes it from the directory's known entry in a run. */
 static int mounted_names_folder(struct mounted_names *names, uint64_t id, const struct names_node **ret,
 				struct error *err)
 {
@@ -436,7 +437,7 @@ static int mounted_names_enqueue(struct mounted_names *names, const struct mount
 	return r;
 }
 
-/* From this entry on: how many have ids that no inode had before. Behind a gap ids go on somewhere. */
+/* Counts the entries, from this one on, that have the next unused ids. After a gap, ids may continue anywhere. */
 static size_t mounted_names_firsts(const struct mounted_names *names, const struct mounted_batch *batch, size_t from,
 				   uint64_t next)
 {
@@ -449,7 +450,7 @@ static size_t mounted_names_firsts(const struct mounted_names *names, const stru
 	return to - from;
 }
 
-/* All or nothing. *swept: what becomes of the directory. */
+/* Enters the batch as runs and directories. *swept: gets the directory's range. The caller undoes a partial failure. */
 static int mounted_names_learn(struct mounted_names *names, const struct mounted_batch *batch,
 			       struct names_swept *swept, uint64_t *next, struct error *err)
 {

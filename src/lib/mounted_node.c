@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Opens by the path that is known, and looks whether the inode is still the one that was asked for. */
+/* Opens an inode by its known path, and checks that it is still the same inode. */
 #include "lib/mounted_node.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ static int mounted_node_learn(struct mounted *mounted, uint64_t directory, const
 	return r == -EACCES ? 0 : r;
 }
 
-/* The next directory, if there is one. */
+/* Lists the next directory of the sweep, if there is one. */
 static int mounted_node_step(struct mounted *mounted, struct error *err)
 {
 	auto_free char *path = NULL;
@@ -41,7 +41,7 @@ static int mounted_node_step(struct mounted *mounted, struct error *err)
 	return mounted_node_learn(mounted, directory, path, err);
 }
 
-/* Whether the sweep has come so far is asked first: meanwhile another thread may take it there. */
+/* Reads the sweep's state before the range, as another thread may finish the sweep in between. */
 int mounted_node_sweep(struct mounted *mounted, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count,
 		       struct error *err)
 {
@@ -61,7 +61,7 @@ int mounted_node_sweep(struct mounted *mounted, uint64_t directory, uint64_t *re
 	return r;
 }
 
-/* In a directory that may not be listed there may be an earlier name, but none for this caller. */
+/* An earlier name may be in a directory that may not be listed, but it is no name for this caller. */
 int mounted_node_path(struct mounted *mounted, uint64_t id, enum mounted_kind least, char **ret,
 		      enum mounted_kind *ret_kind, struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Goes up from a path to the directory with .datasetfs in it, and reads the files there. */
+/* Climbs from a path to the directory that has .datasetfs, and reads the files there. */
 #include "lib/mounted_place.h"
 
 #include <errno.h>
@@ -20,10 +20,10 @@
 #include "lib/beneath.h"
 
 #define PLACE_FUSE 0x65735546     /* FUSE_SUPER_MAGIC */
-#define PLACE_TEXT ((size_t)4 << 20) /* bytes of a file of .datasetfs; that of DSFS_VERSIONS_MAX versions has less */
+#define PLACE_TEXT ((size_t)4 << 20) /* limit of a file of .datasetfs; that of DSFS_VERSIONS_MAX versions is smaller */
 #define PLACE_UUID 37             /* characters, with the NUL */
 
-/* --- where --- */
+/* --- finding the mount --- */
 
 static bool mounted_place_is(int directory)
 {
@@ -36,7 +36,7 @@ static bool mounted_place_is(int directory)
 	return true;
 }
 
-/* The parent of a path that realpath(3) made; false: it has none. */
+/* Cuts a path from realpath(3) to its parent; false: it has none. */
 static bool mounted_place_up(char *path)
 {
 	char *slash = strrchr(path, '/');
@@ -84,7 +84,7 @@ int mounted_place_open(const char *where, int *ret, struct error *err)
 	struct stat st;
 	int r;
 
-	/* The kernel may know what stat(2) says of a mount whose daemon has ended; statfs(2) is always asked for. */
+	/* stat(2) of a mount whose daemon has ended may be answered from a cache; statfs(2) never is. */
 	if (!path || stat(path, &st) < 0 || statfs(path, &fs) < 0)
 		return mounted_place_failed(where, -errno, err);
 	r = fs.f_type == PLACE_FUSE ? mounted_place_climb(path, st.st_dev, ret) : -ENOTTY;
@@ -94,7 +94,7 @@ int mounted_place_open(const char *where, int *ret, struct error *err)
 	return r < 0 ? mounted_place_failed(where, r, err) : 0;
 }
 
-/* --- what --- */
+/* --- reading its files --- */
 
 static int mounted_place_read(int fd, const char *name, char **ret, size_t *ret_length, struct error *err)
 {
@@ -143,7 +143,7 @@ static int mounted_place_check(const struct dsfs_info *info, const char *uuid, s
 	return r < 0 ? -EBADMSG : 0;
 }
 
-/* is_current: NULL for the version that the mount serves. */
+/* Parses and checks one version. is_current: NULL for the version that the mount serves, which lacks that field. */
 static int mounted_place_parse(struct json_read *read, bool *is_current, struct dsfs_info *ret, struct error *err)
 {
 	struct dsfs_info info = { .size = sizeof(info) };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Which mount a path lies in, and what that says of itself in .datasetfs. The mount may be another user's, and
- * hostile: everything that it says is checked here. */
+/* Finds the mount that a path lies in, and reads what it says of itself in .datasetfs. The mount may be another
+ * user's, and hostile: everything that it says is checked here. */
 #pragma once
 #include "lib/lib.h"
 
-/* A descriptor (O_PATH) of the root of the mount that where lies in. -ENOTTY: it lies in none. */
+/* Opens (O_PATH) the root of the mount that where lies in. -ENOTTY: it lies in none. */
 must_check int mounted_place_open(const char *where, int *ret, struct error *err);
-/* The version that the mount serves: all but way, root and why. */
+/* Describes the version that the mount serves: fills in all of *ret but way, root and why. */
 must_check int mounted_place_version(int mount, struct dsfs_info *ret, struct error *err);
 /* Calls each() for the versions of the volume, oldest first, until it returns non-zero, which is returned.
  * -EOPNOTSUPP: the daemon is too old to tell. */

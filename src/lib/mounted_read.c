@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that live as long as a call: each takes the next read, opens the file, reads it and closes it. A pool that
- * outlived the call would have to survive forks. */
+/* Reads with threads that live as long as a call: each takes the next read, opens the file, reads it and closes it. A
+ * pool that outlived the call would have to survive forks. */
 #include "lib/mounted_read.h"
 
 #include <errno.h>
@@ -18,21 +18,21 @@
 #include "lib/handle.h"
 #include "lib/mounted_node.h"
 
-#define READ_THREADS 16u              /* besides the caller's, at most */
+#define READ_THREADS 16u              /* threads besides the caller's, at most */
 #define READ_STACK   ((size_t)256 << 10)
-#define READ_ALIGN   64u              /* of a result in the arena */
+#define READ_ALIGN   64u              /* alignment of a result in the arena */
 #define READ_QUEUED  64u              /* reads of a queue that are made together, at most */
 
-/* The reads of a call. */
+/* State shared by the threads of a call. */
 struct read_call {
 	struct mounted *mounted;
 	struct dsfs_read **reads;
 	size_t count;
 	_Atomic size_t next;
-	_Atomic bool lacks_descriptors; /* some reads have -EMFILE as their result: fewer at a time may do */
-	pthread_mutex_t lock;           /* the three below */
+	_Atomic bool lacks_descriptors; /* some reads failed with -EMFILE: fewer at a time may succeed */
+	pthread_mutex_t lock;           /* guards the next three */
 	struct dsfs_arena *arena;
-	size_t failed; /* the first read whose error err has; count: none */
+	size_t failed; /* the first failed read, whose reason is in err; count: none */
 	struct error *err;
 };
 
@@ -115,7 +115,7 @@ static void *mounted_read_main(void *argument)
 	return NULL;
 }
 
-/* Signals are for the threads of the program. Where there can be no thread, there are fewer. */
+/* Starts the threads with all signals blocked, as signals are the program's business. Starts fewer if that fails. */
 static unsigned mounted_read_start(struct read_call *call, pthread_t *threads, unsigned most)
 {
 	pthread_attr_t attributes;
@@ -134,7 +134,7 @@ static unsigned mounted_read_start(struct read_call *call, pthread_t *threads, u
 	return count;
 }
 
-/* One after the other, when the process may have no more descriptors; and what else failed, for its reason. */
+/* Repeats failed reads one by one, as the process may have had too few descriptors; other failures get their reason. */
 static void mounted_read_again(struct read_call *call)
 {
 	call->failed = call->count;
@@ -143,7 +143,7 @@ static void mounted_read_again(struct read_call *call)
 			mounted_read_one(call, i);
 }
 
-/* The sweep is no work that several threads could share. */
+/* Finds all paths before threads start, as they could not share the work of a sweep. */
 static void mounted_read_find(struct read_call *call)
 {
 	struct error ignored;
@@ -190,11 +190,11 @@ int mounted_read_many(struct opened *opened, struct dsfs_read *reads, size_t cou
 
 /* --- a queue --- */
 
-/* Reads are made while somebody waits for them: nothing happens in between, and one that hangs cannot be given up. */
+/* A queue whose reads are made only within wait: nothing happens in between, and a read that hangs cannot be left. */
 struct read_queue {
-	struct pending pending; /* the first member */
+	struct pending pending; /* must be first */
 	struct mounted *mounted;
-	unsigned most; /* that are made together */
+	unsigned most; /* reads that are made together */
 	struct fifo todo, done;
 };
 
@@ -217,12 +217,12 @@ static void mounted_read_some(struct read_queue *queue, struct error *err)
 
 	while (call.count < queue->most && queue->todo.count)
 		reads[call.count++] = fifo_take(&queue->todo);
-	(void)mounted_read_run(&call, err); /* each read has its result */
+	(void)mounted_read_run(&call, err); /* each read's result has the error */
 	for (size_t i = 0; i < call.count; i++)
 		fifo_add(&queue->done, reads[i]);
 }
 
-/* Some are made for who waits for none as well, or they would never be. */
+/* Makes some reads even if least is 0: otherwise a caller that only polls would never get any. */
 static int mounted_read_wait(struct pending *pending, size_t least, struct dsfs_read **ret, size_t most, int timeout,
 			     struct error *err)
 {

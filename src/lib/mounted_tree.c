@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What each() is told of is remembered before, so that it may read the file at once. */
+/* Lists and walks. Entries are remembered before each() sees them, so that it may read a file at once. */
 #include "lib/mounted_tree.h"
 
 #include <dirent.h>
@@ -15,19 +15,19 @@
 #include "lib/mounted_dir.h"
 #include "lib/mounted_node.h"
 
-#define TREE_BATCH 1024 /* entries that are remembered and told of at a time */
+#define TREE_BATCH 1024 /* entries that are remembered and passed on at a time */
 
 struct tree_call {
 	int (*each)(void *argument, const struct dsfs_dirent *entry);
 	void *argument;
 };
 
-/* A directory, and the entries that are to be told of next. */
+/* A directory, and the entries that each() sees next. */
 struct tree_level {
-	struct mounted_dir dir; /* closed: there are no more */
+	struct mounted_dir dir; /* closed: all entries are in the batch */
 	uint64_t id;
 	struct mounted_batch batch;
-	size_t at;   /* of the batch */
+	size_t at;   /* index of the next entry in batch */
 	size_t path; /* bytes of the directory's path, with a '/' behind it */
 };
 
@@ -47,7 +47,7 @@ static void mounted_tree_close(struct tree_level *level)
 	mounted_dir_free(&level->batch);
 }
 
-/* Nothing in a listing without entries says of which version it is. */
+/* Reads the next entries. A listing without entries does not show its version, so the mount is asked. */
 static int mounted_tree_fill(struct mounted *mounted, struct tree_level *level, size_t most, struct error *err)
 {
 	bool is_first = !level->batch.room;
@@ -63,7 +63,7 @@ static int mounted_tree_fill(struct mounted *mounted, struct tree_level *level, 
 	return mounted_version_settle(mounted, r, err);
 }
 
-/* 1: the next entry; 0: there is none. */
+/* Gets the next entry; returns 1, or 0 at the end. */
 static int mounted_tree_next(struct mounted *mounted, struct tree_level *level, struct dsfs_dirent *ret,
 			     struct error *err)
 {
@@ -107,9 +107,9 @@ int mounted_tree_list(struct opened *opened, uint64_t directory,
 
 struct tree_walk {
 	struct mounted *mounted;
-	struct tree_level *levels; /* the last is where it goes on */
+	struct tree_level *levels; /* the walk continues in the last one */
 	size_t count, room;
-	char *path; /* of an entry, from where the walk began */
+	char *path; /* of an entry, relative to the walk's beginning */
 	size_t path_room;
 };
 
@@ -120,8 +120,8 @@ static int mounted_tree_room(struct tree_walk *walk, size_t path, struct error *
 	return r < 0 ? r : grow(walk->path, walk->path_room, path + 1, err);
 }
 
-/* path: the bytes of it that lead to the directory. All of it is read at once: a tree may be deeper than there are
- * descriptors. Ids of directories grow with their depth, so there is an end. */
+/* Enters a directory; path: length of its path. Reads all of its entries at once, as a tree may be deeper than there
+ * are descriptors. Ids of directories must grow with depth, so a walk ends. */
 static int mounted_tree_enter(struct tree_walk *walk, uint64_t directory, size_t path, struct error *err)
 {
 	struct tree_level *level;
@@ -182,7 +182,7 @@ int mounted_tree_walk(struct opened *opened, uint64_t directory,
 
 /* --- ranges --- */
 
-/* The first entry's id and how many there are; *is_run: their ids follow each other. */
+/* Returns the first entry's id and the number of entries; *is_run: their ids are consecutive. */
 static int mounted_tree_count(struct mounted *mounted, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count,
 			      bool *is_run, struct error *err)
 {
@@ -203,7 +203,7 @@ static int mounted_tree_count(struct mounted *mounted, uint64_t directory, uint6
 	return r;
 }
 
-/* Entries may be further names of files elsewhere, with ids that happen to come before. If the first one is not, none
+/* Entries may be hard links to files elsewhere, whose ids happen to come just before. If the first entry is not, none
  * is; otherwise only the sweep can tell. */
 int mounted_tree_range(struct opened *opened, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count,
 		       struct error *err)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Inode numbers of a mount have the sequence of the version in them; the root of the mount is 1 in every version. */
+/* Checks inode numbers: in a mount they contain the sequence of the version, except that the mount's root is 1 in
+ * every version. */
 #include "lib/mounted_version.h"
 
 #include <errno.h>
@@ -9,7 +10,7 @@
 #include "datasetfs/format.h"
 #include "lib/mounted_place.h"
 
-#define VERSION_MOUNT_ROOT 1u /* inode number */
+#define VERSION_MOUNT_ROOT 1u /* inode number of the mount's root */
 
 static int mounted_version_is_left(const struct mounted *mounted, struct error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The operations of the way through the mount. The kernel decides who may read what. */
+/* Implements the operations of the way through the mount. The kernel decides who may read what. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 
 /* --- paths --- */
 
-/* Without '.', empty components and a slash at either end. False: there is a '..', whose meaning the kernel knows. */
+/* Removes '.', empty components and slashes at the ends. False: there is a '..', which only the kernel resolves. */
 static bool mounted_way_tidy(const char *path, char *tidy)
 {
 	const char *end;
@@ -43,7 +43,7 @@ static bool mounted_way_tidy(const char *path, char *tidy)
 	return true;
 }
 
-/* In the root of the mount there is a name that is in no version. */
+/* Whether the path is .datasetfs, which the root of the mount has and no version. */
 static bool mounted_way_is_control(const struct mounted *mounted, const char *path)
 {
 	size_t length = strlen(DSFS_CONTROL_FOLDER);
@@ -102,7 +102,7 @@ static int mounted_way_copy(const char *text, size_t length, char *buffer, size_
 	return (int)length;
 }
 
-/* What has several names may have an earlier one than the one that is known. */
+/* A file with several names may have an earlier one than the known one. */
 static int mounted_way_path(struct opened *opened, uint64_t id, char *buffer, size_t size, struct error *err)
 {
 	struct mounted *mounted = (struct mounted *)opened;
@@ -134,8 +134,8 @@ static int mounted_way_stat(struct opened *opened, uint64_t id, struct stat *ret
 	if (fd < 0)
 		return fd;
 	close(fd);
-	st.st_dev = 0; /* as past the mount, where there is none */
-	if (id == opened->info.root) { /* 1 in every version, where it is mounted */
+	st.st_dev = 0; /* 0, as past the mount, where there is no device */
+	if (id == opened->info.root) { /* the root is 1 in every version, as at the mountpoint */
 		st.st_ino = 1;
 		r = mounted_version_check(mounted, err);
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks at reads in the order in which they were asked for. Files lie on the volume in the order of their ids, but for
- * small ones, which the packer puts into what earlier ones left of a block. */
+/* Looks at reads in the caller's order. Files lie on the volume in the order of their ids, except for small ones,
+ * which the packer puts into the rest of blocks of earlier ones. */
 #include "lib/neighbours.h"
 
 #include <sys/stat.h>
@@ -10,10 +10,10 @@
 #include "lib/handle.h"
 #include "read/op.h"
 
-#define NEIGHBOURS_NEAR 64u         /* ids; between two files come directories and links */
-#define NEIGHBOURS_FAR  (4u << 20) /* bytes to the first one: small files lie in gaps that were left before them */
+#define NEIGHBOURS_NEAR 64u         /* ids between two files: directories and links have some, too */
+#define NEIGHBOURS_FAR  (4u << 20) /* bytes from the first file: small files lie in gaps that were left before them */
 
-/* A whole file in one chunk on the volume that the caller may read. */
+/* Gets the chunk of a whole file that has one chunk on the volume and that the caller may read. */
 static bool neighbours_get(const struct direct *direct, struct permission *permission, const struct dsfs_read *read,
 			   struct chunk *ret)
 {
@@ -33,7 +33,7 @@ static bool neighbours_are_near(const struct dsfs_read *reads)
 
 _Static_assert(NEIGHBOURS_BYTES + NEIGHBOURS_MAX * NEIGHBOURS_GAP <= READ_MAX, "they must fit in a read");
 
-/* From the first one on its member: files of a walk lie on all members in turn. */
+/* Whether the chunk lies far from the first one on its member: files of a walk lie on all members in turn. */
 static bool neighbours_is_far(const struct neighbours *neighbours, const struct chunk *chunk)
 {
 	uint32_t i = 0;
@@ -56,7 +56,7 @@ static void neighbours_note_member(struct neighbours *neighbours, const struct c
 	neighbours->from[neighbours->members++] = chunk->address;
 }
 
-/* In its place by address. False: files share it. */
+/* Inserts the chunk in the order of addresses. False: another file shares it. */
 static bool neighbours_insert(struct neighbours *neighbours, const struct chunk *chunk)
 {
 	uint32_t at = neighbours->count;

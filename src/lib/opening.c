@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A path in a mount means the version that is mounted: past it if the daemon gives the caller what that takes. Any
+/* Opens a path in a mount as the version that is mounted: past the mount if the daemon hands over what that takes. Any
  * other path names a volume. */
 #include "lib/opening.h"
 
@@ -55,7 +55,7 @@ int opening_open(const struct wish *wish, struct opened **ret, struct error *err
 	return direct_open_volume(wish, ret, err);
 }
 
-/* One text: why there is nothing to open, or that there is nothing any more. */
+/* Makes one reason for both cases: there is nothing to open, or nothing any more. */
 static int opening_gone(const struct wish *wish, const struct error *why, struct error *err)
 {
 	struct error ignored = { 0 };
@@ -67,8 +67,8 @@ static int opening_gone(const struct wish *wish, const struct error *why, struct
 			 wish->where);
 }
 
-/* The daemon knows which version is next, even if its mount is not to be seen any more. If it has ended there may be
- * another one; a version that is the same comes with descriptors that are good. */
+/* Asks the daemon first: it knows which version is next, even if its mount is not visible any more. If it has ended
+ * there may be another one; the same version comes with descriptors that are good. */
 int opening_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err)
 {
 	const struct direct *direct = (const struct direct *)opened;

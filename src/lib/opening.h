@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Which way a handle goes: past the mount, through it, or by the name of a volume. */
+/* Chooses the way of a handle: past the mount, through it, or by the name of a volume. */
 #pragma once
 #include "lib/lib.h"
 
 must_check int opening_open(const struct wish *wish, struct opened **ret, struct error *err);
-/* As way->renew, of the way past the mount. */
+/* Implements way->renew of the way past the mount. */
 must_check int opening_renew(struct opened *opened, const struct wish *wish, struct opened **ret, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The owner's bits, else the group's, else those of others; capabilities stand above them. */
+/* Checks the owner's bits, else the group's, else the others' bits; capabilities override them. */
 #include "lib/permission.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 _Static_assert(CAP_DAC_OVERRIDE < 32 && CAP_DAC_READ_SEARCH < 32 && CAP_SETUID < 32 && CAP_SETGID < 32,
 	       "all are in the first word");
 
-/* Of this thread. */
+/* Returns the calling thread's capabilities. */
 static struct __user_cap_data_struct permission_capabilities(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -29,8 +29,8 @@ static bool permission_has(uint32_t capabilities, int which)
 	return capabilities >> which & 1;
 }
 
-/* The filesystem's user, which is not the effective one where setfsuid(2) was called. There is no other question for it
- * than this call, for which hardened services are killed: so it is asked only where the call could have been made. */
+/* Returns the filesystem user, which differs from the effective one after setfsuid(2). Only this call tells it, and
+ * seccomp filters of hardened services kill for it: so it is made only where a thread could have called it before. */
 static uid_t permission_uid(uint32_t permitted)
 {
 	uid_t real, effective, saved, found;
@@ -39,7 +39,7 @@ static uid_t permission_uid(uint32_t permitted)
 		return geteuid();
 	if (real == effective && saved == effective && !permission_has(permitted, CAP_SETUID))
 		return effective;
-	found = (uid_t)setfsuid((uid_t)-1); /* no user: changes nothing */
+	found = (uid_t)setfsuid((uid_t)-1); /* not a user: changes nothing */
 	return found == (uid_t)-1 ? effective : found;
 }
 

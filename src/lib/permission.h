@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether the caller may read a file or search a directory, as the mount would decide with default_permissions. */
+/* Decides whether the caller may read a file or search a directory, as the mount would with default_permissions. */
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>
@@ -7,10 +7,11 @@
 #include "base/error.h"
 #include "image/inode.h"
 
-/* Who calls; asked for when it first matters. Of one thread and one call; zeroed before. */
+/* The caller's credentials, fetched when they first matter. Belongs to one thread and one call; the caller zeroes
+ * it. */
 struct permission {
 	bool is_known;
-	bool has_all; /* by its capabilities; then nothing of what follows is filled in */
+	bool has_all; /* by its capabilities; the fields below are then not filled in */
 	uid_t uid;
 	gid_t gid;
 	int group_count;
@@ -19,7 +20,7 @@ struct permission {
 
 enum permission_kind { PERMISSION_SEARCH = 1, PERMISSION_READ = 4 };
 
-/* Whoever asks may. */
+/* Whether user, group and others may all do it, so that credentials do not matter. */
 static inline bool permission_is_everybodys(const struct inode *inode, enum permission_kind kind)
 {
 	const unsigned everybody = (unsigned)kind * 0111u;
@@ -27,8 +28,8 @@ static inline bool permission_is_everybodys(const struct inode *inode, enum perm
 	return (inode->mode & everybody) == everybody;
 }
 
-/* -EACCES: no. */
+/* Checks that the caller has this permission; -EACCES: it has not. */
 must_check int permission_check(struct permission *permission, const struct inode *inode, enum permission_kind kind,
 				struct error *err);
-/* The next question is another call's, and perhaps another user's. */
+/* Forgets the credentials: the next call may be another user's. */
 void permission_end(struct permission *permission);

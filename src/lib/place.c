@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* From a file to its directory by the numbers of directories, from there to the root by their records. */
+/* Goes from a file to its directory by the numbers of directories, and from there to the root by their records. */
 #include "lib/place.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "lib/lane.h"
 #include "lib/permission.h"
 
-/* Made by who first needs it; two threads may do that at a time. */
+/* Gets the version's children, or makes them; two threads may do that at a time, and one result is kept. */
 static int place_children(struct lane *lane, const struct children **ret, struct error *err)
 {
 	struct direct *direct = lane->direct;
@@ -38,9 +38,9 @@ static int place_children(struct lane *lane, const struct children **ret, struct
 struct place {
 	struct lane *lane;
 	const struct children *children;
-	char *buffer; /* the path grows towards its beginning */
+	char *buffer; /* filled from its end to its beginning */
 	size_t at;
-	uint64_t ordinal; /* whose name is looked for */
+	uint64_t ordinal; /* of the inode whose name is looked for */
 };
 
 static int place_name(void *argument, const struct names_entry *entry)
@@ -57,7 +57,7 @@ static int place_name(void *argument, const struct names_entry *entry)
 	return 1;
 }
 
-/* The directory that has the file, and which number it has there at least: hard links may stand before it. */
+/* Finds the directory that has the inode, and a lower bound of its entry's number: hard links may stand before it. */
 static int place_parent(const struct place *place, uint64_t *ret_directory, uint64_t *ret_number, struct error *err)
 {
 	const struct index *index = place->lane->direct->index;
@@ -101,7 +101,7 @@ static int place_climb(struct place *place, struct error *err)
 	return 0;
 }
 
-/* In the buffer's end stands the path with a '/' behind it, in whose place the NUL goes; nothing for the root. */
+/* Moves the path to the buffer's beginning, with a NUL for its last '/'. The path of the root is empty. */
 static int place_take(struct place *place, size_t size)
 {
 	size_t length = size - place->at;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Where an id stands in the tree: its path, and the ids of a directory's entries. Nothing is searched and no table is
- * kept, see image/children.h. */
+/* Finds where an id stands in the tree: its path, and the ids of a directory's entries. Nothing is searched and no
+ * table is kept, see image/children.h. */
 #pragma once
 #include "lib/lib.h"
 
-/* As way->path. */
+/* Implements way->path. */
 must_check int place_path(struct opened *opened, uint64_t id, char *buffer, size_t size, struct error *err);
-/* As way->range. Needs read permission for the directory. */
+/* Implements way->range. Needs read permission for the directory. */
 must_check int place_range(struct opened *opened, uint64_t directory, uint64_t *ret_first, uint64_t *ret_count,
 			   struct error *err);

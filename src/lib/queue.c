@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Queues: the way's own, and a use of the version that their ids are of. */
+/* Implements the public queue: the pending reads of a way, and a use of the version that their ids are of. */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 #define QUEUE_DEPTH_MAX 1024u
 
 struct dsfs_queue {
-	struct opened *opened; /* with a use counted: ids of its version */
+	struct opened *opened; /* the version of the ids, with a use counted */
 	struct pending *pending;
 };
 

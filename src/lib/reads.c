@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls that read and return when all is read. */
+/* Implements the public calls that return when everything is read. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ ssize_t dsfs_pread(struct dsfs *fs, uint64_t id, void *buffer, size_t size, uint
 	return r < 0 ? r : read.result;
 }
 
-/* Room for the whole blocks of the device behind the contents, so that it can write there itself. */
+/* Reads a file into memory with room for whole blocks of the device, so that it can write there directly. */
 static int reads_whole(struct opened *opened, uint64_t id, uint64_t size, void **ret, struct error *err)
 {
 	uint64_t room = round_up(size + 1, DSFS_BLOCK);
@@ -45,7 +45,7 @@ static int reads_whole(struct opened *opened, uint64_t id, uint64_t size, void *
 	r = opened->way->read_many(opened, &read, 1, NULL, err);
 	if (r < 0)
 		return r;
-	if ((uint64_t)read.result != size) /* a mount that lies */
+	if ((uint64_t)read.result != size) /* the mount lied about the size */
 		return error_set(err, -EIO, "a file of %" PRIu64 " bytes had %" PRId64 " when it was read", size,
 				 read.result);
 	contents[size] = 0;

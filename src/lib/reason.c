@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Why the last call of a thread failed. */
+/* Keeps one reason for each thread. */
 #include "lib/reason.h"
 
 #include "datasetfs/datasetfs.h"

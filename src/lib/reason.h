@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Why the last call of a thread failed. */
+/* Owns the reason of each thread's last failed call. */
 #pragma once
 #include "base/error.h"
 
-/* Where this thread's call writes its reason; empty. */
+/* Empties this thread's reason, and returns where its call writes a new one. */
 struct error *reason_begin(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The file is found by its path: below the version's directory in .datasetfs/versions, where a version is found that
- * was moved, or at the mount's root. Its inode number says whether it is the same file. */
+/* Finds the file by its path: below the version's directory in .datasetfs/versions, where a moved version is found,
+ * too, or at the mount's root. The inode number tells whether it is the same file. */
 #include "lib/rescue.h"
 
 #include <errno.h>
@@ -22,8 +22,8 @@
 
 #define RESCUE_PATH 65536u
 
-/* Whether a number in the mount is this file of the version, which compaction moved if it has another sequence: its
- * UUID is the same then. */
+/* Checks that a number found in the mount is this file of the version. A version that compaction moved has another
+ * sequence and the same UUID. */
 static int rescue_check(const struct direct *direct, uint64_t id, uint64_t found, struct error *err)
 {
 	const uint64_t ordinals = (UINT64_C(1) << DSFS_ORDINAL_BITS) - 1;
@@ -59,7 +59,7 @@ static int rescue_get(int fd, uint64_t offset, uint8_t *bytes, size_t size, stru
 	return (size_t)n < size ? error_set(err, -EIO, "the file ends at %" PRIu64, offset + (uint64_t)n) : 0;
 }
 
-/* bytes: room for the chunk, which begins there in the file. */
+/* Reads and verifies one chunk. offset: its beginning in the file; bytes: room for all of it. */
 static int rescue_chunk(int fd, const struct chunk *chunk, uint64_t offset, uint8_t *bytes, struct error *err)
 {
 	const struct iovec all = { bytes, chunk->length };
@@ -73,7 +73,7 @@ static int rescue_chunk(int fd, const struct chunk *chunk, uint64_t offset, uint
 	return r < 0 ? r : chunk_verify(chunk, &all, 1, err);
 }
 
-/* By whole chunks, which can be verified: the mount is to be believed no more than the device. */
+/* Reads whole chunks, which can be verified: the mount is trusted no more than the device. */
 static int rescue_fill(int fd, const struct read_request *request, struct error *err)
 {
 	const struct index *index = request->version.index;
@@ -105,7 +105,7 @@ static int rescue_by_path(int mount, const struct direct *direct, const struct r
 	return fd < 0 ? fd : rescue_fill(fd, request, err);
 }
 
-/* What is mounted there once the daemon has ended may be anybody's, with the same device number. */
+/* Opens the mount while its daemon lives: after that another mount may have the same path and device number. */
 static int rescue_mount(const struct link *link, int *ret, struct error *err)
 {
 	const struct link_place *place = link_place(link);
@@ -137,7 +137,7 @@ static int rescue_try(const struct direct *direct, const struct read_request *re
 		r = rescue_mount(direct->link, &mount, err);
 	if (r < 0)
 		return r;
-	/* Most mounts serve the version; but if it was moved, they serve it from where it was. */
+	/* Most mounts serve this version at their root; .datasetfs/versions has it even after a move. */
 	if (rescue_by_path(mount, direct, request, path + prefix, err) == 0)
 		return 0;
 	return rescue_by_path(mount, direct, request, path, err);
@@ -148,7 +148,7 @@ bool rescue_knows_better(const struct direct *direct)
 	return direct->link && link_has_moved(direct->link) && link_lives(direct->link);
 }
 
-/* Where the way to the device fails it fails for the mount too, which would wait much longer. */
+/* Whether the mount may succeed: it fails, too, where the path to the device fails, and would wait much longer. */
 static bool rescue_may_help(const struct direct *direct, int code)
 {
 	if (!direct->link || code == -ENOMEM)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A catalogue that is read from such a volume, as for a label, waits for no member longer than this. Reads of files go
- * by the descriptors. */
+/* Accepts such volumes. Reading their catalogue, for a label, waits no longer than this for a member; reads of files
+ * use the descriptors. */
 #include "lib/several.h"
 
 int several_take(struct array_source *volume, struct error *err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Volumes of several members that a daemon hands over, of which one may hang. */
+/* Decides whether a volume of several members that a daemon handed over is used: one of them may hang. */
 #pragma once
 #include "io/array.h"
 
-/* Before anything of it is read: whether it is to be. */
+/* Accepts the volume and prepares it for use, or refuses it. Must be called before anything is read from it. */
 must_check int several_take(struct array_source *volume, struct error *err);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* A report is a system call, so good news is told once for many files. */
+/* Reports good news once for many files, as a report is a system call. */
 #include "lib/tally.h"
 
 #include <string.h>
 
 #include "lib/link.h"
 
-#define TALLY_FILES 4096u /* between two reports, unless there is trouble */
+#define TALLY_FILES 4096u /* files between two reports, unless there is trouble */
 
 void tally_count(struct tally *tally, int64_t result)
 {

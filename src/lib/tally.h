@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a thread reads and what goes wrong, and that the daemon of the mount hears of it: the reads do not pass it. */
+/* Counts what a thread reads past the mount and what goes wrong, and reports it to the mount's daemon. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,11 +11,11 @@ struct link;
 
 struct tally {
 	uint64_t files, bytes, failures; /* of callers' reads */
-	uint64_t told[HANDOVER_COUNTS];  /* of these and the reader's counters */
+	uint64_t told[HANDOVER_COUNTS];  /* already reported, of these and of the reader's counters */
 };
 
-/* A read of the caller's has ended, with this many bytes or a negative errno. */
+/* Counts a read of the caller's that ended with this many bytes or a negative errno. */
 void tally_count(struct tally *tally, int64_t result);
-/* Tells what is new: at once when something went wrong, else now and then, or when it is the last time. link NULL:
- * there is nobody to tell. */
+/* Reports what is new: at once when something went wrong, otherwise now and then and when is_last. link NULL: does
+ * nothing. */
 void tally_tell(struct tally *tally, const struct reader_counters *counters, const struct link *link, bool is_last);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The calls about names and inodes: each goes to the handle's way. */
+/* Implements the public calls about names and inodes, each by the handle's way. */
 #include <errno.h>
 
 #include "lib/handle.h"
@@ -34,7 +34,7 @@ int dsfs_lookup(struct dsfs *fs, const char *const *paths, size_t count, int64_t
 	return r;
 }
 
-/* The version, when the id is one of it. */
+/* Gets the handle's version, with a use counted, if it has this id. */
 static int tree_enter(struct dsfs *fs, uint64_t id, struct opened **ret, struct error *err)
 {
 	struct opened *opened = handle_get(fs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the catalogue again. */
+/* Lists versions by reading the catalogue again. */
 #include "lib/versions.h"
 
 #include <string.h>

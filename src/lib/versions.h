@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Lists the versions of the volume of an opened one. */
+/* Lists the versions of an opened version's volume. */
 #pragma once
 #include "lib/lib.h"
 
-/* As way->versions: what the volume has now. */
+/* Implements way->versions: lists what the volume has now. */
 must_check int versions_list(struct opened *opened,
 			     int (*each)(void *argument, const struct dsfs_version_info *version), void *argument,
 			     struct error *err);
