@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What libdatasetfs has and a preloaded library must not: rings and threads of its own, which a program did not
- * ask for, and libcrypto, whose symbols would stand in front of the program's. An index that a daemon hands
- * over was checked by it; one that would have to be read from the volume, and checked, is refused. */
+/* Replaces parts of libdatasetfs that a preloaded library must not have: rings and threads, which the program did not
+ * ask for, and libcrypto, whose symbols would stand in front of the program's. An index that a daemon hands over was
+ * checked by it; an index that must be read from the volume, and checked, is refused. */
 #include <errno.h>
 
 #include "image/sha256.h"
@@ -25,7 +25,7 @@ struct sha256 {
 	char nothing;
 };
 
-/* There is memory: what fails is the end. */
+/* Succeeds, as only sha256_end() is to report the failure. */
 struct sha256 *sha256_new(void)
 {
 	static struct sha256 none;

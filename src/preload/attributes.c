@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fstat(2) and its old names: of a placeholder the kernel would tell the attributes of the placeholder. */
+/* Hooks fstat(2) and its old names: the kernel would show the attributes of the placeholder. */
 #include "lib/attributes.h"
 
 #include <string.h>

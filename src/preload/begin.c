@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The beginning and the end of the process. */
+/* Runs at the beginning and the end of the process. */
 #include <stdio.h>
 
 #include "preload/forward.h"
@@ -9,7 +9,7 @@
 #include "preload/report.h"
 #include "preload/settings.h"
 
-/* For liblmdb.a, see meson.build: where it says that it is broken. */
+/* stderr for liblmdb.a, which prints there when the database is broken; see meson.build. */
 extern FILE *preload_stderr;
 FILE *preload_stderr;
 

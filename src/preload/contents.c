@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Who asks for the whole file at first, as most programs do, gets it where he wants it. For anybody else it is kept
- * until the file is closed: he asks again. */
+/* Reads straight into the program's buffer when it asks for the whole file first, as most programs do. Otherwise the
+ * bytes are kept until the file is closed, as more reads will come. */
 #include "preload/contents.h"
 
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 #include "preload/report.h"
 #include "read/op.h"
 
-#define CONTENTS_MOST (UINT64_C(64) << 20) /* bytes that are kept */
+#define CONTENTS_MOST (UINT64_C(64) << 20) /* bytes that are kept at most */
 
-static void *_Atomic kept; /* _Atomic uint64_t: bytes */
+static void *_Atomic kept; /* an _Atomic uint64_t: bytes that are kept now */
 
 static _Atomic uint64_t *contents_kept(void)
 {
@@ -24,7 +24,7 @@ bool contents_make(void)
 	return private_new(&kept, sizeof(_Atomic uint64_t));
 }
 
-/* By parts that one thread reads alone: nothing here starts others. */
+/* Reads the file in parts that one thread can read alone, as no others may be started here. */
 static bool contents_fetch(const struct table_file *file, uint8_t *buffer)
 {
 	struct error why;
@@ -42,7 +42,7 @@ static bool contents_fetch(const struct table_file *file, uint8_t *buffer)
 	return true;
 }
 
-/* A program that reads the beginnings of many files, and leaves them open, must not run out of memory. */
+/* Takes memory within the limit: a program may read the beginnings of many files, and leave them open. */
 static uint8_t *contents_room(uint64_t size)
 {
 	uint64_t others = atomic_fetch_add(contents_kept(), size);

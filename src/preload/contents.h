@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes of an open file, verified: read from the device at the first use. */
+/* Owns the verified bytes of an open file, which are read from the device at the first use. */
 #pragma once
 #include <sys/types.h>
 
 #include "preload/table_file.h"
 
-/* Before anything else here. False: no memory. */
+/* Must be called before anything else here; false: no memory. */
 bool contents_make(void);
-/* As pread(2), of a locked entry. -1: it cannot be read so; the mount will say why. Called inside. */
+/* Reads as pread(2) from a locked entry, called inside (inside.h). -1: it cannot, and the mount will say why. */
 ssize_t contents_read(struct table_file *file, void *buffer, size_t size, uint64_t offset);
-/* All of them; NULL as -1 above. */
+/* Returns all bytes of the file, which the entry keeps; NULL: they cannot be read, or there is no memory. */
 const uint8_t *contents_load(struct table_file *file);
 void contents_free(struct table_file *file);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* fcntl(2), ioctl(2) and posix_fadvise(3). */
+/* Hooks fcntl(2), ioctl(2) and posix_fadvise(3). */
 #include <linux/fs.h>
 #include <stdarg.h>
 
@@ -10,13 +10,13 @@
 
 /* --- fcntl --- */
 
-/* True: *ret is what the call returns. */
+/* Answers F_GETFL; makes the file real for other commands. True: *ret is the result of the call. */
 static bool control_serve(int fd, int command, int *ret)
 {
 	struct serving serving;
 	bool is_served = command == F_GETFL;
 
-	/* Of these the placeholder knows itself. */
+	/* The placeholder itself answers these two. */
 	if (command == F_GETFD || command == F_SETFD || !serving_begin(&serving, fd))
 		return false;
 	if (serving.file->is_real) {
@@ -43,7 +43,7 @@ static bool control_is_dup(int command)
 	return command == F_DUPFD || command == F_DUPFD_CLOEXEC;
 }
 
-/* A number that is new means what it meant before no more. */
+/* Notes a new number as our own, or forgets its former meaning. */
 static void control_got(int fd, bool is_own)
 {
 	if (is_own)
@@ -83,7 +83,7 @@ static void control_real(int fd, const char *caller)
 		serving_end(&serving, caller);
 }
 
-/* CPython asks isatty(3) of each file that it opens. */
+/* Whether the number is a file of ours, so no terminal, with errno ENOTTY: CPython asks this of each file. */
 static bool control_is_no_terminal(int fd)
 {
 	struct serving serving;
@@ -98,7 +98,7 @@ static bool control_is_no_terminal(int fd)
 	return is_served;
 }
 
-/* FIOCLEX and FIONCLEX are refused on a placeholder, what they do is not. */
+/* A placeholder refuses FIOCLEX and FIONCLEX, but not the fcntl(2) that does the same. */
 static bool control_is_close_on_exec(int fd, unsigned long request, int *ret)
 {
 	if ((request != FIOCLEX && request != FIONCLEX) || !table_may_have(fd))

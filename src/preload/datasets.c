@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Read from /proc/self/mountinfo at the first open, and again when poll(2) says that it changed: a system call
- * for each open. That a folder above a mountpoint was renamed it does not say, so the mountpoints are looked at
- * now and then. Nothing here allocates memory but the library, when a path leads into a data set: an allocator
- * may be who opens. */
+/* Reads /proc/self/mountinfo at the first open, and again when poll(2) tells a change: one system call for each open.
+ * It does not tell that a folder above a mountpoint was renamed, so mountpoints are checked now and then. Nothing here
+ * allocates memory, except the library when a path leads into a data set: the caller may be an allocator. */
 #include "preload/datasets.h"
 
 #include <pthread.h>
@@ -29,19 +28,19 @@
 #include "preload/settings.h"
 
 #define DATASETS_MOST 64u
-#define DATASETS_LOOK INT64_C(5000000) /* ns between two looks at the mountpoints */
+#define DATASETS_LOOK INT64_C(5000000) /* ns between two checks of the mountpoints */
 #define DATASETS_TYPE "fuse.datasetfs"
 
-/* DATASET_GONE: not mounted, hidden, or something is mounted in it. */
+/* States of a data set. DATASET_GONE: not mounted, hidden, or something is mounted in it. */
 enum { DATASET_GONE, DATASET_HERE, DATASET_OPEN, DATASET_REFUSED };
 
-/* Of one process. */
+/* State of one process; zero in a child. */
 struct datasets_watch {
-	pthread_mutex_t lock;     /* nothing under it allocates memory, or waits for a daemon */
-	pthread_mutex_t opening;  /* while a data set is opened */
-	_Atomic bool is_watching; /* with a descriptor of its own */
-	_Atomic int64_t looked;   /* at the mountpoints, ns */
-	bool is_adopted;          /* what the parent opened is ours to use; under the lock */
+	pthread_mutex_t lock;     /* code under it allocates no memory, and waits for no daemon */
+	pthread_mutex_t opening;  /* held while a data set is opened */
+	_Atomic bool is_watching; /* this process has its own descriptor */
+	_Atomic int64_t looked;   /* when the mountpoints were last checked, ns */
+	bool is_adopted;          /* this process may use what its parent opened; under the lock */
 };
 
 static void *_Atomic watch;
@@ -104,7 +103,7 @@ static void datasets_add(const struct datasets_line *line)
 	atomic_store_explicit(&dataset_count, count + 1, memory_order_release);
 }
 
-/* What is mounted in a data set would be missed below it. */
+/* Leaves out a data set that something is mounted in, as that would be missed below it. */
 static void datasets_cover(const struct datasets_line *line)
 {
 	for (struct dataset *dataset = datasets; dataset < datasets + dataset_count; dataset++)
@@ -125,21 +124,21 @@ static void datasets_each(char *text, void (*each)(const struct datasets_line *l
 	}
 }
 
-/* --- which of them can be seen --- */
+/* --- which data sets are visible --- */
 
 bool datasets_is_device(const struct dataset *dataset, const struct statx *st)
 {
 	return makedev(st->stx_dev_major, st->stx_dev_minor) == dataset->device;
 }
 
-/* As openat(2) takes them, and an empty path too. */
+/* Calls statx(2) on arguments of openat(2), or on an empty path. */
 static bool datasets_ask(int directory, const char *path, struct statx *ret)
 {
 	return statx(directory, path, AT_EMPTY_PATH | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_INO | STATX_MNT_ID,
 		     ret) == 0;
 }
 
-/* Nothing is mounted over it, and no folder above it has another name by now. */
+/* Whether nothing hides the data set: no other mount, and no new name of a folder above it. */
 static bool dataset_is_seen(const struct dataset *dataset)
 {
 	struct statx st;
@@ -175,7 +174,7 @@ static void datasets_settle(void)
 
 /* --- looking --- */
 
-/* Maps so much that all fits, with a NUL behind it, twice: looking at it cuts it up. */
+/* Maps two copies, as parsing cuts one up, each with a NUL behind it. *ret_size: offset of the second. */
 static char *datasets_read(size_t *ret_size)
 {
 	for (size_t size = 1 << 16, used;; size *= 4) {
@@ -213,7 +212,7 @@ static void datasets_load(void)
 	datasets_settle();
 }
 
-/* A child has the descriptor of its parent, where a change is told to one of them only. */
+/* Opens a descriptor for this process: on its parent's, the kernel tells a change to only one of the two. */
 static bool datasets_watch(void)
 {
 	if (mounts >= 0)
@@ -225,8 +224,8 @@ static bool datasets_watch(void)
 	return true;
 }
 
-/* A child has what its parent opened, and none of the threads that read then. Once, under the lock, before anybody in
- * this process uses a version: looking may fail and be tried again when files are open already. */
+/* Makes its parent's versions usable in a child, which has none of the threads that used them. Called under the lock,
+ * once, before this process uses a version: a first look may fail, and be repeated with files already open. */
 static void datasets_adopt(struct datasets_watch *here)
 {
 	if (here->is_adopted)
@@ -296,7 +295,7 @@ const struct dataset *datasets_next(dev_t device, const struct dataset *last)
 	return NULL;
 }
 
-/* --- which of them a path leads into --- */
+/* --- the data set of a path --- */
 
 static struct dataset *datasets_end(void)
 {
@@ -310,7 +309,7 @@ static bool dataset_is_served(const struct dataset *dataset)
 	return state == DATASET_HERE || state == DATASET_OPEN;
 }
 
-/* What comes in a path behind the names of its mountpoint; NULL: it does not begin with them. */
+/* Returns the rest of a path behind the names of a mountpoint; NULL: it does not begin with them. */
 static const char *datasets_behind(const char *path, const char *names, size_t length)
 {
 	if (strncmp(path, names, length) || path[length] != '/')
@@ -345,7 +344,7 @@ struct dataset *datasets_find_around(int directory, const char *path, uint64_t *
 	return NULL;
 }
 
-/* The directory may be the one above any of the mountpoint's last names. */
+/* Tries the directory as the parent of each of the mountpoint's last names. */
 static const char *dataset_find_below(struct dataset *dataset, int directory, const char *path)
 {
 	const char *end = dataset->root + dataset->length, *below;
@@ -413,7 +412,7 @@ static void dataset_open(struct dataset *dataset)
 					       opening.result < 0 ? DATASET_REFUSED : DATASET_OPEN);
 	}
 	pthread_mutex_unlock(&process->opening);
-	if (settings_mode() == SETTINGS_OFF) /* another thread stopped it before there was this one */
+	if (settings_mode() == SETTINGS_OFF) /* another thread stopped everything before this one existed */
 		datasets_stop();
 }
 
@@ -422,7 +421,7 @@ void datasets_stop(void)
 	struct datasets_watch *here = datasets_here();
 	struct dsfs *fs;
 
-	if (!here || !private_is_ours()) /* there are none, or they are its parent's */
+	if (!here || !private_is_ours()) /* there are none, or they are the parent's */
 		return;
 	pthread_mutex_lock(&here->lock);
 	datasets_adopt(here);
@@ -430,7 +429,7 @@ void datasets_stop(void)
 	for (struct dataset *dataset = datasets; dataset < datasets_end(); dataset++) {
 		fs = atomic_exchange(&dataset->fs, NULL);
 		if (fs)
-			handle_end(fs); /* and it is never freed: a thread may have come by just before */
+			handle_end(fs); /* never freed, as a thread may have got the pointer just before */
 	}
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The mounts of data sets that this process can see. All this is called inside. */
+/* Owns the list of data sets whose mounts this process can see. All calls are made inside (inside.h). */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,32 +13,32 @@ struct dataset {
 	char root[DATASET_ROOT]; /* constant, as are length and device */
 	size_t length;
 	dev_t device;
-	_Atomic uint64_t mount; /* its id; of several that are mounted there the last one's */
+	_Atomic uint64_t mount; /* mount id; of several mounts at this path, that of the last one */
 	_Atomic int state; /* DATASET_* */
-	bool is_listed;    /* while the mounts are read */
-	struct dsfs *_Atomic fs; /* of a DATASET_OPEN one */
+	bool is_listed;    /* used while the mounts are read */
+	struct dsfs *_Atomic fs; /* set once the state is DATASET_OPEN */
 };
 
-/* Before anything else here. False: no memory. */
+/* Must be called before anything else here; false: no memory. */
 bool datasets_make(void);
-/* Looks whether mounts came or went: before what follows, for each open. False: there is no data set. */
+/* Checks whether mounts came or went, at each open before the calls below. False: there is no data set. */
 bool datasets_look(void);
-/* Also for what the kernel does not tell of: that a directory above a mountpoint was renamed. */
+/* Reads the mounts again even if the kernel tells no change: a rename above a mountpoint is none. */
 void datasets_look_again(void);
-/* The first one of this device that can be seen, or the next one after last; NULL: there is none. */
+/* Returns the first visible data set of this device, or the next one after last; NULL: there is none. */
 const struct dataset *datasets_next(dev_t device, const struct dataset *last);
-/* The one that an absolute path leads into by its text, and the rest of the path; NULL: none. */
+/* Finds the data set that an absolute path leads into by its text, and the rest of the path; NULL: none. */
 struct dataset *datasets_find(const char *path, const char **ret_below);
-/* The same of a relative path that begins in a directory above the mountpoint. */
+/* Finds the data set of a relative path that begins in a directory above its mountpoint; NULL: none. */
 struct dataset *datasets_find_below(int directory, const char *path, const char **ret_below);
-/* The one that a path, which may be empty, is in, and the number of what it leads to. NULL: none, or a kernel before
- * Linux 5.8, which does not tell the mount. */
+/* Finds the data set that a path, which may be empty, lies in, and the inode that it leads to. NULL: none, or a kernel
+ * before Linux 5.8, which does not tell the mount. */
 struct dataset *datasets_find_around(int directory, const char *path, uint64_t *ret_inode);
-/* The version that is mounted there, for handle_put(); NULL: it cannot be read past the mount, or not any more. */
+/* Returns the version that is mounted there, for handle_put(); NULL: it cannot be read past the mount (any more). */
 struct opened *datasets_get(struct dataset *dataset);
-/* Gives all of them up: closes what the library has of volumes and daemons and unmaps indexes, at once or when the
- * last read under way ends. For good, after settings_stop(). */
+/* Gives up all data sets for good: closes what the library has of volumes and daemons and unmaps indexes, at once or
+ * when the last read in flight ends. Must be called after settings_stop(). */
 void datasets_stop(void);
-/* Whether this is the device of one of them. */
+/* Whether any data set has this device. */
 bool datasets_have(dev_t device);
 bool datasets_is_device(const struct dataset *dataset, const struct statx *st);

@@ -12,7 +12,7 @@ void ending_tell(bool is_confined)
 
 	if (private_is_anothers())
 		return;
-	if (inside_enter(&inside)) { /* not out of our own code, which may have the lock */
+	if (inside_enter(&inside)) { /* not within our own code, which may hold the lock */
 		lane_tell();
 		inside_leave(&inside);
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks at what these functions are given before they get it. */
+/* Looks at the arguments of these functions before the call. */
 #include "preload/forward.h"
 
 #include <aio.h>
@@ -22,15 +22,15 @@
 #include "preload/where.h"
 
 enum forward_kind {
-	/* What is given is made real: */
+	/* Kinds that make their arguments real: */
 	PLAIN, LOCK, STREAM, POLL, SELECT, MESSAGE, AIO, AIO1, SYSCALL,
-	/* All is: */
+	/* Kinds that make all files real, except END: */
 	ALL, SHARE, CLONE, LEAVE, PRCTL, OFF, CONFINE, END
 };
 
 struct forward {
 	const char *name;
-	void *_Atomic next; /* NULL: not looked for yet */
+	void *_Atomic next; /* NULL: not looked up yet */
 	uint8_t kind, numbers, paths;
 };
 
@@ -57,9 +57,9 @@ static void forward_find_one(struct forward *forward)
 		atomic_store_explicit(&forward->next, found, memory_order_release);
 }
 
-/* dlsym(3) takes the loader's lock, under which dlopen(3) runs constructors: who looks for a name under a lock that a
- * constructor waits for never finds it. Libraries for rings (io_*) are looked for when they are called: dlsym(3)
- * allocates memory for what is missing. */
+/* Looks names up early: dlsym(3) takes the loader's lock, under which dlopen(3) runs constructors, so a lookup under a
+ * lock that a constructor waits for would hang. Ring libraries (io_*) are looked up when called: dlsym(3) allocates
+ * memory for a missing name. */
 void forward_find(void)
 {
 #define FORWARD(name, kind, numbers, paths) forward_find_one(&forwarded_##name);
@@ -67,7 +67,7 @@ void forward_find(void)
 #undef FORWARD
 }
 
-/* --- what is given --- */
+/* --- arguments --- */
 
 static void forward_arguments(const struct forward *forward, const uint64_t *arguments)
 {
@@ -87,7 +87,7 @@ static void forward_poll(const struct forward *forward, const uint64_t *argument
 
 	struct rlimit limit;
 
-	/* More are refused, and need not be there. */
+	/* poll(2) refuses more, and they need not be readable. */
 	if (!items || getrlimit(RLIMIT_NOFILE, &limit) < 0 || (unsigned)arguments[1] > limit.rlim_cur)
 		return;
 	for (unsigned i = 0; i < (unsigned)arguments[1]; i++)
@@ -106,7 +106,7 @@ static void forward_select(const struct forward *forward, const uint64_t *argume
 		}
 }
 
-/* Descriptors travel in what comes with the message. */
+/* Makes all real if the message has control data, which may pass descriptors. */
 static void forward_message(const struct forward *forward, const uint64_t *arguments)
 {
 	const struct msghdr *message = (const struct msghdr *)(uintptr_t)arguments[1];
@@ -168,7 +168,7 @@ static bool forward_is_dup(uint64_t number)
 	return number == SYS_dup3;
 }
 
-/* What close(2) and its relatives would keep from happening to descriptors of ours. */
+/* Applies what the hooks of close(2) and its relatives would do to protect descriptors of ours. */
 static void forward_system_close(const struct forward *forward, const uint64_t *arguments)
 {
 	unsigned first = (unsigned)arguments[1], second = (unsigned)arguments[2];
@@ -203,7 +203,7 @@ static void forward_off(const struct forward *forward)
 	real_stop(forward->name);
 }
 
-/* Who else gets what is open, or what may be served from now on. */
+/* Prepares for calls that hand open files on, or change what may be served. */
 static void forward_change(const struct forward *forward, const uint64_t *arguments)
 {
 	switch ((enum forward_kind)forward->kind) {
@@ -211,7 +211,7 @@ static void forward_change(const struct forward *forward, const uint64_t *argume
 	case CLONE:
 		private_share();
 		real_make_all(forward->name);
-		/* Two tables of numbers and one memory, or two processes with the same numbers. */
+		/* The result is two tables of numbers with one memory, or two processes with the same numbers. */
 		if (forward->kind == CLONE && arguments[2] & CLONE_VM && !(arguments[2] & CLONE_VFORK))
 			forward_off(forward);
 		break;
@@ -227,7 +227,7 @@ static void forward_change(const struct forward *forward, const uint64_t *argume
 	case LEAVE:
 		real_make_all(forward->name);
 		break;
-	default: /* END: nobody has the descriptors any more, and a daemon that does not answer is not waited for */
+	default: /* END: nobody keeps the descriptors, and a daemon that does not answer is not waited for */
 		break;
 	}
 }
@@ -264,7 +264,7 @@ static void forward_begin(const struct forward *forward, const uint64_t *argumen
 	}
 }
 
-/* The last that is heard of us: what comes then is another program, nothing, or a process that may make few calls. */
+/* Whether to report now, the last chance: another program, nothing, or a confined process follows. */
 static bool forward_is_over(const struct forward *forward, const uint64_t *arguments, bool *ret_is_confined)
 {
 	enum forward_kind kind = forward->kind == SYSCALL ? forward_system_call(arguments[0]) : forward->kind;
@@ -273,7 +273,7 @@ static bool forward_is_over(const struct forward *forward, const uint64_t *argum
 	return kind == LEAVE || kind == END || *ret_is_confined;
 }
 
-/* Where nothing is served there is nothing to make real, but the calls that change what may be served count. */
+/* Whether the call matters: some change what may be served, even if no file is open to be made real. */
 static bool forward_is_concerned(const struct forward *forward)
 {
 	enum forward_kind kind = forward->kind;
@@ -288,7 +288,7 @@ void *forward_prepare(struct forward *forward, const struct forward_call *call)
 	struct inside inside;
 	bool is_confined;
 
-	if (inside_is && forward->kind != END) /* none of ours ends the process: a signal handler does */
+	if (inside_is && forward->kind != END) /* our own code never ends the process: a signal handler does */
 		return found;
 	if (forward_is_concerned(forward) && inside_enter(&inside)) {
 		if (table_has_any())

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Functions that we do not serve: what they are given is made real, then they are called as if we were not there. */
+/* Owns the functions that are not served: makes their arguments real, then calls them as if we were not there. */
 #pragma once
 #include <stdint.h>
 
 struct forward;
 
-/* As the code of the machine (forward_*.S) stores it. */
+/* The registers of a call, as the machine's code (forward_*.S) stores them. */
 struct forward_call {
-	uint64_t arguments[8]; /* six at least; of syscall(2) all seven */
-	const void *from;      /* where the call returns to */
+	uint64_t arguments[8]; /* at least six; for syscall(2) all seven */
+	const void *from;      /* return address of the call */
 };
 
-/* Finds those that the C library has. */
+/* Looks up these functions in the libraries behind ours. */
 void forward_find(void);
-/* Called for each of these functions before it; returns its address. */
+/* Makes the arguments of a call real; the code of the machine calls it first. Returns the function's address. */
 void *forward_prepare(struct forward *forward, const struct forward_call *call);

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Between inside_enter() and inside_leave() the calls of this thread are our own: hooks hand them on as they
- * are. errno stays what it was, and the thread is not cancelled in the middle of what it holds. */
+/* Marks calls as our own: between inside_enter() and inside_leave() the hooks pass this thread's calls on unchanged.
+ * errno is kept, and the thread is not cancelled while it holds something. */
 #pragma once
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 
 struct inside {
-	int code; /* errno, to be restored; may be set */
+	int code; /* errno to restore; may be set */
 	int cancel;
 };
 
 extern __thread bool inside_is __attribute__((tls_model("initial-exec")));
 
-/* False: this thread is inside already. */
+/* Enters our own code; false: this thread is in it already. */
 static inline bool inside_enter(struct inside *inside)
 {
 	if (inside_is)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* dlsym(3) with RTLD_NEXT; nothing here allocates memory, as an allocator may be what calls us first. */
+/* Finds functions by dlsym(3) with RTLD_NEXT. Nothing here allocates memory, as an allocator may call us first. */
 #include "preload/next.h"
 
 #include <dlfcn.h>
@@ -21,7 +21,7 @@ void *next_behind(const char *name)
 	return dlsym(RTLD_NEXT, name);
 }
 
-/* Nobody has it who is loaded: whoever asks for its address cannot call it. */
+/* Stands for a function that no loaded library has: a caller that asks for its address could not call it anyway. */
 static long next_missing(void)
 {
 	errno = ENOSYS;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions that would have been called without us: another preloaded library's, or the C library's. */
+/* Owns the functions that the program would call without us: another preloaded library's, or the C library's. */
 #pragma once
 #include <fcntl.h>
 #include <poll.h>
@@ -32,13 +32,13 @@ extern struct next next_calls;
 extern bool next_is_known;
 
 void next_find(void);
-/* The one behind ours, or NULL. */
+/* Returns the function of that name behind ours, or NULL. */
 void *next_behind(const char *name);
-/* The same, or, for a library that dlopen(3) loaded for itself, the one that the caller was linked with.
- * from: where the call returns to. Never NULL. */
+/* Returns next_behind(name), or for a library that dlopen(3) loaded for itself, the function that the caller was
+ * linked with. from: return address of the call. Never NULL. */
 void *next_of(const char *name, const void *from);
 
-/* next()->read(...): also before our constructor has run, as those of other libraries come first. */
+/* Gives next()->read(...), also before our constructor has run: constructors of other libraries come first. */
 static inline const struct next *next(void)
 {
 	if (__builtin_expect(!next_is_known, 0))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* close(2), dup(2) and their relatives, which change what numbers mean. Our own descriptors are nobody else's:
- * closing one says EBADF, as without us. */
+/* Hooks close(2), dup(2) and their relatives, which change the meaning of numbers. The program must not touch our own
+ * descriptors: closing one says EBADF, as without us. */
 #include <limits.h>
 #include <linux/close_range.h>
 
@@ -29,7 +29,7 @@ HOOK_ALIAS(__close, close);
 
 /* --- dup2 --- */
 
-/* Over one of ours. */
+/* Makes fd real before it is copied to other; serves nothing any more if other is a descriptor of ours. */
 static void numbers_prepare(int fd, int other, const char *caller)
 {
 	struct inside inside;
@@ -42,7 +42,7 @@ static void numbers_prepare(int fd, int other, const char *caller)
 	inside_leave(&inside);
 }
 
-/* What the number that it returns meant before does not matter any more. */
+/* Forgets the former meaning of the number that it returns. */
 HOOK int dup(int fd)
 {
 	int r;
@@ -90,7 +90,7 @@ static void numbers_forget_range(unsigned first, unsigned last)
 	inside_leave(&inside);
 }
 
-/* Around our own. */
+/* Closes the range except for our own descriptors. */
 static int numbers_close_range(unsigned first, unsigned last)
 {
 	for (int own = own_next(first); own >= 0 && (unsigned)own <= last; own = own_next(first)) {
@@ -107,7 +107,7 @@ HOOK int close_range(unsigned first, unsigned last, int flags)
 {
 	struct inside inside;
 
-	/* Then a number is one file in this thread and another one in the rest. */
+	/* Numbers of this thread will then differ from the other threads'. */
 	if (flags & CLOSE_RANGE_UNSHARE && !private_is_anothers() && inside_enter(&inside)) {
 		real_stop("close_range");
 		inside_leave(&inside);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* open(2): a placeholder for a file of a data set. Only success is ours to tell, every error is the mount's. */
+/* Hooks open(2): a file of a data set gets a placeholder. We report only success; the mount reports every error. */
 #include <stdarg.h>
 #include <string.h>
 
@@ -22,7 +22,7 @@
 #include "preload/table.h"
 #include "preload/where.h"
 
-#define OPEN_LARGEST (UINT64_C(4) << 20) /* bytes of a file; a larger one is the mount's */
+#define OPEN_LARGEST (UINT64_C(4) << 20) /* bytes of a file; a larger one is left to the mount */
 #define OPEN_FLAGS (O_CLOEXEC | O_NONBLOCK | O_NOCTTY | TABLE_LARGEFILE)
 
 /* --- finding it --- */
@@ -67,7 +67,7 @@ static bool open_find(int directory, const char *path, int flags, struct table_f
 	if (flags & ~OPEN_FLAGS) {
 		report_unserved(REPORT_FLAGS);
 	} else if (open_look_up(&where, ret)) {
-		ret->flags = flags & O_NONBLOCK; /* what F_GETFL shows of them */
+		ret->flags = flags & O_NONBLOCK; /* the only flag of them that F_GETFL shows */
 		strcpy(ret->below, where.below);
 		return true;
 	}
@@ -87,7 +87,7 @@ static int open_placeholder(const struct table_file *file, int flags)
 	return -1;
 }
 
-/* --compat: the mount opens it, and reads are served. */
+/* Opens on the mount for --compat, and enters the file, so that reads are served. */
 static int open_real(int directory, const char *path, int flags, struct table_file *file)
 {
 	int fd = next()->openat(directory, path, flags);
@@ -114,7 +114,7 @@ static int open_serve(int directory, const char *path, int flags)
 		report_opened();
 	else if (!is_compat)
 		handle_put(file.opened);
-	if (fd >= 0 && settings_mode() == SETTINGS_OFF) /* another thread stopped it, and may not have seen this one */
+	if (fd >= 0 && settings_mode() == SETTINGS_OFF) /* stopped by a thread that may not have seen it */
 		real_make(fd, "open");
 	return fd;
 }
@@ -129,7 +129,7 @@ static bool open_is_to_read(int flags)
 	return (flags & (O_ACCMODE | O_PATH | O_CREAT | O_TRUNC | O_DIRECTORY)) == O_RDONLY;
 }
 
-/* As openat(2). Negative: the next function is to be called. */
+/* Serves openat(2); negative: the caller must call the next function. */
 static int open_try(int directory, const char *path, int flags)
 {
 	struct inside inside;
@@ -148,14 +148,14 @@ static int open_try(int directory, const char *path, int flags)
 	return fd;
 }
 
-/* What was noted of the number is of a file that was closed unseen. */
+/* Forgets a file of ours that had this number and was closed unseen. */
 static int open_opened(int fd)
 {
 	serving_forget(fd);
 	return fd;
 }
 
-/* LMDB opens files itself, and leaves them where they are. */
+/* Moves a descriptor of our own code to a large number: LMDB opens files itself. */
 static int open_own(int fd)
 {
 	if (fd >= 0)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* A few numbers in an array. When it is full, what comes is not protected: then reads go through the mount. */
+/* Keeps a few numbers in an array. When it is full, further ones are not protected: reads then go through the mount. */
 #include "preload/own.h"
 
 #include <stdatomic.h>
 #include <sys/resource.h>
 
 #define OWN_MOST 64u
-#define OWN_ROOM 64u /* of RLIMIT_NOFILE */
+#define OWN_ROOM 64u /* least RLIMIT_NOFILE that has room for ours */
 
 static _Atomic int own[OWN_MOST]; /* 1 + the number; 0: free */
 
-/* Of the linker. */
+/* Symbols that the linker defines. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 extern const char etext[] __attribute__((visibility("hidden")));
 

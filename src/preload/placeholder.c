@@ -8,8 +8,8 @@
 #include "preload/own.h"
 #include "preload/streams.h"
 
-#define PLACEHOLDER_FLAGS (O_PATH | O_NOFOLLOW) /* which few descriptors of a program have */
-#define PLACEHOLDER_LEAST 3 /* standard input is read inside of the C library */
+#define PLACEHOLDER_FLAGS (O_PATH | O_NOFOLLOW) /* few descriptors of a program have these */
+#define PLACEHOLDER_LEAST 3 /* the least number: streams read 0, 1 and 2 inside the C library */
 
 static int original = -1;
 static _Atomic int spare = -1;
@@ -29,13 +29,13 @@ bool placeholder_spare(void)
 {
 	int fd = atomic_exchange(&spare, -1);
 
-	if (!own_has(fd)) /* the program closed it by a way that we do not see */
+	if (!own_has(fd)) /* the program closed it by a call that we do not see */
 		return false;
 	close(fd);
 	return true;
 }
 
-/* Nobody else has it meanwhile: a thread that finds none does without. */
+/* Reserves the spare number again; a thread that finds none in between does without. */
 void placeholder_respare(void)
 {
 	int fd = original < 0 ? -1 : fcntl(original, F_DUPFD_CLOEXEC, 0);

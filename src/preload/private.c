@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void *_Atomic owner; /* an _Atomic pid_t; 0: nobody has been here yet */
+static void *_Atomic owner; /* an _Atomic pid_t; 0: no process has claimed it yet */
 static _Atomic bool is_shared;
 
 bool private_new(void *_Atomic *ret, size_t size)
@@ -44,6 +44,6 @@ bool private_is_anothers(void)
 
 void private_share(void)
 {
-	private_is_ours(); /* or the first child to open a file would have it */
+	private_is_ours(); /* claims it, or the first child to open a file would */
 	atomic_store(&is_shared, true);
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Memory that the kernel zeroes in a child, whichever call made that (MADV_WIPEONFORK): for what must not be inherited.
- * There a child begins as a program does that has just been started. */
+/* Owns memory that the kernel zeroes in a child, whichever call made it (MADV_WIPEONFORK), for state that must not be
+ * inherited. There a child begins like a program that was just started. */
 #pragma once
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Zeroes, in which a pthread_mutex_t is an unlocked one. Constant once it is there, so any thread may call this again.
- * False: no memory. */
+/* Maps zeroes, in which a pthread_mutex_t is an unlocked one. Any thread may call it again, as *ret never changes once
+ * set. False: no memory. */
 bool private_new(void *_Atomic *ret, size_t size);
-/* False in a child of vfork(2): what is in such memory is its parent's. */
+/* Whether such memory belongs to this process; false in a child of vfork(2), which shares its parent's. */
 bool private_is_ours(void);
-/* True in such a child, if its parent has come here. */
+/* Whether this process is a child of vfork(2) whose parent has used such memory. */
 bool private_is_anothers(void);
-/* There may be such children: from now on it is asked for each time. */
+/* Must be called before vfork(2): from now on each question asks for the process. */
 void private_share(void);

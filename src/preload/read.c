@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* read(2) and its family, and lseek(2). Errors are the kernel's to tell: what would be one makes the file real. */
+/* Hooks read(2) and its family, and lseek(2). The kernel reports errors: a call that would fail makes the file real. */
 #include <limits.h>
 
 #include "preload/contents.h"
@@ -9,7 +9,7 @@
 
 /* --- at an offset --- */
 
-/* Negative: not to be served. */
+/* Reads the parts at an offset; negative: the call is not served. */
 static ssize_t read_at(struct table_file *file, const struct iovec *parts, int count, uint64_t offset)
 {
 	uint64_t end = offset;
@@ -33,7 +33,7 @@ static ssize_t read_at(struct table_file *file, const struct iovec *parts, int c
 
 /* --- of a descriptor --- */
 
-/* With --compat the position is the descriptor's. */
+/* Returns the file's position, which is the descriptor's with --compat. */
 static int64_t read_position(const struct serving *serving)
 {
 	return serving->file->is_real ? next()->lseek(serving->fd, 0, SEEK_CUR) : (int64_t)serving->file->offset;
@@ -47,20 +47,20 @@ static bool read_move(struct serving *serving, int64_t offset)
 	return true;
 }
 
-/* As the calls themselves would; lseek(2), fstat(2) and the rest end no thread. */
+/* Is a cancellation point, as these calls are; lseek(2), fstat(2) and the rest are none. */
 static void read_test_cancel(int fd)
 {
 	if (table_may_have(fd) && !inside_is)
 		pthread_testcancel();
 }
 
-/* What neither this process nor the mount can read, as the bytes are gone, is EIO, as the mount would say. */
+/* Ends a read. If the mount cannot read either, as the bytes are gone, it is served with EIO, as by the mount. */
 static bool read_end(struct serving *serving, ssize_t result, const char *caller)
 {
 	return !serving_end(serving, result < 0 ? caller : NULL) || result >= 0;
 }
 
-/* True: *ret is what the call returns. */
+/* Serves a read at the file's position; true: *ret is the result of the call. */
 static bool read_serve(int fd, const struct iovec *parts, int count, const char *caller, ssize_t *ret)
 {
 	struct serving serving;
@@ -132,7 +132,7 @@ HOOK ssize_t preadv(int fd, const struct iovec *parts, int count, off_t offset)
 
 HOOK ssize_t preadv2(int fd, const struct iovec *parts, int count, off_t offset, int flags)
 {
-	off_t place = flags ? -2 : offset; /* what flags mean is the kernel's to say */
+	off_t place = flags ? -2 : offset; /* with flags the kernel must serve the call */
 	bool is_served;
 	ssize_t n;
 
@@ -141,7 +141,7 @@ HOOK ssize_t preadv2(int fd, const struct iovec *parts, int count, off_t offset,
 	return is_served ? n : next()->preadv2(fd, parts, count, offset, flags);
 }
 
-/* Negative: not to be served. */
+/* Computes the new position; negative: the call is not served. */
 static int64_t read_seek(const struct table_file *file, off_t offset, int whence)
 {
 	int64_t from = whence == SEEK_SET ? 0 : whence == SEEK_CUR ? (int64_t)file->offset : (int64_t)file->size;

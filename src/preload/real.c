@@ -29,7 +29,7 @@ bool real_is(int fd, const struct table_file *file)
 	return next()->fstat(fd, &st) == 0 && st.st_dev == file->dataset->device && st.st_ino == file->id;
 }
 
-/* By its path in the mount, below folder. The same inode of the same mount, or none. */
+/* Opens the file by its path in the mount, below folder; fails unless it is the same inode of the same mount. */
 static int real_open_at(const struct table_file *file, const char *root, const char *folder)
 {
 	char path[DATASET_ROOT + TABLE_PATH + 512];
@@ -40,11 +40,11 @@ static int real_open_at(const struct table_file *file, const char *root, const c
 	fd = next()->open(path, file->flags | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	errno = ENOENT; /* no other one would do */
+	errno = ENOENT; /* for a file that is another one */
 	return real_is(fd, file) ? take_fd(&fd) : -1;
 }
 
-/* A version that was mounted when the file was opened stays below .datasetfs for as long as it is on the volume. */
+/* Opens the file in its version's own directory, which exists as long as the version is on the volume. */
 static int real_open_version(const struct table_file *file, const char *root)
 {
 	char folder[256];
@@ -53,7 +53,7 @@ static int real_open_version(const struct table_file *file, const char *root)
 	return real_open_at(file, root, folder);
 }
 
-/* The mount is gone, or this process may not use it any more: the contents in a file of memory. */
+/* Opens a sealed copy in memory, when the mount is gone or this process may not use it any more. */
 static int real_open_memory(struct table_file *file)
 {
 	const uint8_t *contents = contents_load(file);
@@ -74,7 +74,7 @@ static int real_open_mount(const struct table_file *file, const struct dataset *
 	return fd < 0 && errno != EMFILE ? real_open_version(file, mount->root) : fd;
 }
 
-/* The mount may have been moved, or be mounted at a second place. */
+/* Tries all mounts of the device: the mount may have been moved, or mounted at a second place. */
 static int real_open_elsewhere(const struct table_file *file)
 {
 	const struct dataset *mount = NULL;
@@ -87,7 +87,7 @@ static int real_open_elsewhere(const struct table_file *file)
 	return fd;
 }
 
-/* When the daemon has ended, another volume may have the numbers that its mount had. */
+/* Uses the mount only while its daemon lives: after that another volume may have its device and inode numbers. */
 static int real_open(struct table_file *file)
 {
 	int fd = -1;
@@ -110,8 +110,8 @@ static bool real_replace(struct table_file *file, int fd)
 	       next()->dup3(real, fd, flags & FD_CLOEXEC ? O_CLOEXEC : 0) >= 0;
 }
 
-/* The program may have used up its numbers, or lowered the limit below this one: what takes a number more than
- * it knows of is done beyond. */
+/* Raises the limit meanwhile: the program may have used up its numbers, or lowered the limit below this one, and this
+ * takes one number more. */
 static bool real_replace_beyond(struct table_file *file, int fd)
 {
 	struct rlimit limit, most;
@@ -127,7 +127,7 @@ static bool real_replace_beyond(struct table_file *file, int fd)
 	return is_done;
 }
 
-/* There is nothing beyond. */
+/* Uses the spare number, when the limit cannot be raised. */
 static bool real_replace_spare(struct table_file *file, int fd)
 {
 	bool is_done;
@@ -191,7 +191,7 @@ void real_stop(const char *caller)
 	settings_stop();
 	real_make_all(caller);
 	for (int fd = table_next(0); fd >= 0; fd = table_next((unsigned)fd + 1))
-		table_forget(fd); /* a lost one */
+		table_forget(fd); /* a lost file */
 	datasets_stop();
 }
 
@@ -207,7 +207,7 @@ void real_make_for_lock(int fd, const char *caller)
 
 void real_lose_own(unsigned first, unsigned last, const char *caller)
 {
-	if (private_is_anothers()) /* it has its own descriptors */
+	if (private_is_anothers()) /* a child of vfork(2) has its own descriptors */
 		return;
 	for (int own = own_next(first); own >= 0 && (unsigned)own <= last; own = own_next((unsigned)own + 1)) {
 		real_stop(caller);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The line is written with one write(2), so that those of several processes do not mix; without memory or locks
- * of the C library, which a signal handler may have interrupted. */
+/* Writes the line with one write(2), so that lines of several processes do not mix, and without memory or locks of the
+ * C library, which a signal handler may have interrupted. */
 #include "preload/report.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ struct report_caller {
 	_Atomic uint64_t count;
 };
 
-/* Of one process. */
+/* The counts of one process; zero in a child. */
 struct report_counts {
 	_Atomic uint64_t opened, fetched, bytes, lost;
 	_Atomic uint64_t unserved[REPORT_REASONS];
@@ -37,7 +37,7 @@ struct report_counts {
 
 static void *_Atomic report;
 
-/* Of the first data set that was refused. */
+/* The first data set that was refused, and why. */
 static char report_root[512], report_why[512];
 static int report_fd = -1;
 
@@ -104,7 +104,7 @@ struct report_line {
 
 static void report_add(struct report_line *line, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* What does not fit is left out: then the line is no JSON, and says so by that. */
+/* Adds text, or leaves it out if it does not fit: the line is then no valid JSON, which shows it. */
 static void report_add(struct report_line *line, const char *format, ...)
 {
 	va_list rest;
@@ -117,7 +117,7 @@ static void report_add(struct report_line *line, const char *format, ...)
 		line->length += (size_t)n;
 }
 
-/* As base/json.h, which needs memory. */
+/* Adds a string as base/json.h would, which needs memory. */
 static void report_add_string(struct report_line *line, const char *key, const char *text)
 {
 	uint32_t ignored;
@@ -164,7 +164,7 @@ static void report_fill(struct report_line *line)
 	report_add(line, "}\n");
 }
 
-/* --- where it goes --- */
+/* --- the destination --- */
 
 void report_begin(void)
 {
@@ -186,13 +186,13 @@ void report_write(bool is_last)
 
 	if (report_fd < 0 || private_is_anothers())
 		return;
-	has_entered = inside_enter(&inside); /* not if a signal handler ends the process out of our own code */
-	/* Such a handler may have a small stack. */
+	has_entered = inside_enter(&inside); /* false: a signal interrupted our own code */
+	/* A signal handler may have a small stack. */
 	line = mmap(NULL, sizeof(*line), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (line != MAP_FAILED) {
 		report_fill(line);
 		if (write(report_fd, line->text, line->length) < 0) {
-			/* nobody is there to be told */
+			/* there is nowhere to report it */
 		}
 		munmap(line, sizeof(*line));
 	}

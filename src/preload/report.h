@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a process did, for DATASETFS_REPORT: a line of JSON at its end. */
+/* Owns the counts of a process, for DATASETFS_REPORT: a line of JSON at its end. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -7,19 +7,19 @@
 /* Why a file of a data set was left to the mount. */
 enum report_reason { REPORT_LARGE, REPORT_FLAGS, REPORT_OTHER, REPORT_REASONS };
 
-/* Before what follows is counted. False: no memory. */
+/* Must be called before anything is counted. False: no memory. */
 bool report_make(void);
-void report_opened(void);              /* a file is served from now on */
-void report_fetched(uint64_t bytes);   /* it was read past the mount */
-void report_real(const char *caller);  /* it is the mount's from now on; caller: a constant */
-void report_lost(void);                /* it should be, and cannot */
+void report_opened(void);              /* counts a file that is served from now on */
+void report_fetched(uint64_t bytes);   /* counts a file that was read past the mount */
+void report_real(const char *caller);  /* counts a file that is made real; caller: a constant */
+void report_lost(void);                /* counts a file that should be made real, and cannot be */
 void report_unserved(enum report_reason reason);
-/* A data set is read through its mount. */
+/* Notes the first data set that is read through its mount, and why. */
 void report_refused(const char *root, const char *why);
-/* Opens what the line goes to: a program may close standard error at its end, or go to another root. */
+/* Opens the line's destination: a program may close standard error at its end, or change its root. */
 void report_begin(void);
-/* Writes the line, if one is asked for, and begins anew unless it is the last one. At any time, as from _exit(2) in a
- * signal handler. */
+/* Writes the line, if one is asked for, and counts anew. is_last: closes the report. May be called at any time, as
+ * from _exit(2) in a signal handler. */
 void report_write(bool is_last);
-/* This number is about to be something else. If the line goes there, it is written for the last time. */
+/* Writes the last line if this number, which is about to be closed or reused, is the line's destination. */
 void report_leave(int fd);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A stack that is mapped for the call. It is for what happens once: opening a data set. */
+/* Maps a stack for the call, which is for rare work: opening a data set. */
 #include "preload/roomy.h"
 
 #include <signal.h>
@@ -24,8 +24,8 @@ static void roomy_begin(unsigned high, unsigned low)
 	roomy->function(roomy->argument);
 }
 
-/* By these, collectors of garbage stop threads and look at their stacks, which they know: not at this one. Others end
- * a program that waits for a daemon. */
+/* Blocks signals by which garbage collectors stop threads to scan their stacks, which this one is not, and others that
+ * end a program while it waits for a daemon. */
 static void roomy_block(sigset_t *ret_former)
 {
 	sigset_t signals;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls that need more stack than a thread of a program may have, which is 16 KB at least. */
+/* Makes calls that need more stack than a program's thread may have, which is 16 KB at least. */
 #pragma once
 #include <stdbool.h>
 
-/* False: there is no memory for one, and nothing was called. Called inside. */
+/* Calls the function on a larger stack, inside (inside.h). False: there was no memory, and nothing was called. */
 bool roomy_call(void (*function)(void *argument), void *argument);

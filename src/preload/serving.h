@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What hooks of calls on a descriptor begin and end with. */
+/* Owns the beginning and the end of each hook of a call on a descriptor. */
 #pragma once
 #include "preload/inside.h"
 #include "preload/real.h"
@@ -11,11 +11,10 @@ struct serving {
 	int fd;
 };
 
-/* True: the number is a file of ours, and locked. */
+/* Enters and locks the number's file; false: the number is no file of ours, and nothing is held. */
 bool serving_begin(struct serving *serving, int fd);
-/* What was noted of this number is of a file that is not open any more: it is closed, or means something new. For who
- * is not inside. */
+/* Forgets the file of a number that was closed, or means something new. For callers that are not inside. */
 void serving_forget(int fd);
-/* caller: the file is to be real from now on, and this function needs that; NULL: it was served. False: it cannot be
- * real, and errno is EIO. */
+/* Unlocks and leaves. caller: the name of a function that needs the file made real first; NULL: the call was served.
+ * False: it cannot be made real, and errno is EIO. */
 bool serving_end(struct serving *serving, const char *caller);

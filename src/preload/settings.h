@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What the environment asks for, and whether this process is served at all. */
+/* Owns the mode: what the environment asks for, and whether this process is served at all. */
 #pragma once
 #include <stdbool.h>
 
 enum settings_mode { SETTINGS_UNKNOWN, SETTINGS_PLACEHOLDER, SETTINGS_COMPAT, SETTINGS_OFF };
 
-/* DATASETFS_RUN; settings_stop() makes it SETTINGS_OFF. */
+/* Returns the mode that DATASETFS_RUN asks for, or SETTINGS_OFF after settings_stop(). */
 enum settings_mode settings_mode(void);
-/* From now on every open goes to the mount. */
+/* Sends every open to the mount from now on. */
 void settings_stop(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lib/several.h for programs that nobody changes: a read in the caller's thread cannot leave a member that hangs, as
- * the mount does. */
+/* Implements lib/several.h for programs that nobody changes: refuses, as a read in the caller's thread cannot leave a
+ * member that hangs, and the mount can. */
 #include "lib/several.h"
 
 #include <errno.h>

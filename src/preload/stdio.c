@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* fopen(3) is left to the C library. A stream of fopencookie(3) could be served, but wide characters cannot be read
- * from it (fgetwc(3) says that the file ends), and freopen(3) crashes on it. */
+/* Hooks fopen(3), which is left to the C library. A stream of fopencookie(3) could be served, but wide characters
+ * cannot be read from it (fgetwc(3) says that the file ends), and freopen(3) crashes on it. */
 #include <errno.h>
 
 #include "preload/hook.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Larger numbers than are counted here are not looked at: what goes wrong then fails with EBADF. */
+/* Counts streams of small numbers; larger numbers are not looked at, and errors there end in EBADF. */
 #include "preload/streams.h"
 
 #include <stdint.h>
 
 #define STREAMS_NUMBERS 1024
 
-static _Atomic unsigned char streams[STREAMS_NUMBERS]; /* how many have this number */
+static _Atomic unsigned char streams[STREAMS_NUMBERS]; /* streams that have this number */
 
 static bool streams_can_have(int fd)
 {

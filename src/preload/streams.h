@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Streams of the C library. They read their numbers inside of it, where a placeholder cannot be served: the
- * number of one that lives is no placeholder, even if the program closed it and open(2) finds it free. */
+/* Owns the numbers that streams of the C library use. Streams read inside it, where no hook is called: a number whose
+ * stream lives never becomes a placeholder, even if the program closed it and open(2) finds it free. */
 #pragma once
 #include <stdbool.h>
 
-/* A stream is made of this number. */
+/* Notes that a stream is made of this number. */
 void streams_add(int fd);
-void streams_remove(int fd); /* before it is closed */
-/* Whether the stream of this number, as far as we know, is not closed. */
+void streams_remove(int fd); /* must be called before the stream is closed */
+/* Whether a stream of this number is still open, as far as is known. */
 bool streams_have(int fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* An array by number, in memory that a child finds empty. A number that was closed unseen is found out when it
- * is used. */
+/* Keeps entries in an array by number, in memory that a child finds empty. A number that was closed unseen is found
+ * out when it is used. */
 #include "preload/table.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@
 
 struct table {
 	_Atomic unsigned used;
-	_Atomic int end; /* behind the largest number that ever had an entry */
+	_Atomic int end; /* 1 + the largest number that ever had an entry */
 	struct table_entry entries[TABLE_SIZE];
 };
 
@@ -44,7 +44,7 @@ bool table_may_have(int fd)
 	       atomic_load_explicit(&table_here()->entries[fd].is_used, memory_order_acquire);
 }
 
-/* With --compat a number that was opened again unseen cannot be told by its kind, but by its file. */
+/* Whether the number still is our file. With --compat its inode shows it, as it is no placeholder. */
 static bool table_is(const struct table_file *file, int fd)
 {
 	struct statx st;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that are open past the mount, by the number that the program has for each. */
+/* Owns the table of files that are open past the mount, by the number that the program has for each. */
 #pragma once
 #include <pthread.h>
 #include <stdatomic.h>
@@ -16,20 +16,20 @@ struct table_entry {
 	struct table_file file;
 };
 
-/* Before the first is added. False: no memory. */
+/* Must be called before table_add(). False: no memory. */
 bool table_make(void);
-/* Whether there may be any, or this one; for who is not inside yet. */
+/* Whether there may be any entry, or one for this number; for callers that are not inside. */
 bool table_has_any(void);
 bool table_may_have(int fd);
 
-/* All that follows is called inside. The entry of a number, locked, if it is what the program has there; else
- * NULL. */
+/* Returns the entry of a number, locked, if the program still has our file there; else NULL. This and all calls below
+ * are made inside (inside.h). */
 struct table_entry *table_get(int fd);
 void table_put(struct table_entry *entry);
-/* Takes file's use of the version on success. */
+/* Enters a file, and takes its use of the version on success. */
 bool table_add(int fd, const struct table_file *file);
-/* The number means something else by now, or nothing. */
-void table_drop(struct table_entry *entry); /* a locked one */
+/* Drops an entry whose number means something else by now, or nothing. */
+void table_drop(struct table_entry *entry); /* takes a locked entry */
 void table_forget(int fd);
-/* The first number from this one on that has an entry, or -1. */
+/* Returns the lowest number from this one on that has an entry, or -1. */
 int table_next(unsigned from);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* By the text of an absolute path: one that comes in by another way, as by a symbolic link, is the mount's to
- * answer. Of a relative path the kernel says in which mount it begins. */
+/* Takes an absolute path by its text; one that comes in another way, as by a symbolic link, is left to the mount. For
+ * a relative path the kernel tells the mount in which it begins. */
 #include "preload/where.h"
 
 #include <fcntl.h>
@@ -14,9 +14,9 @@
 #include "lib/handle.h"
 #include "preload/table.h"
 
-/* A directory of this thread, below the root of a version. */
+/* The last directory of this thread, below the root of a version. */
 struct where_folder {
-	uint64_t key, inode; /* of the version, and in it */
+	uint64_t key, inode; /* of the version, and of the directory in it */
 	size_t length;
 	char path[TABLE_PATH];
 };
@@ -37,7 +37,7 @@ static ssize_t where_directory(int directory, char *path, size_t size)
 	return length;
 }
 
-/* What follows the root in the path of a directory, if that leads there: the version may be another one by now. */
+/* Returns a directory's path below the root, if it leads to the same inode in this version; else NULL. */
 static const char *where_name(struct where *where, int directory)
 {
 	ssize_t length = where_directory(directory, where->joined, sizeof(where->joined));
@@ -50,7 +50,7 @@ static const char *where_name(struct where *where, int directory)
 	return where->opened->way->lookup(where->opened, name, &id, NULL) == 0 && id == where->inode ? name : NULL;
 }
 
-/* Most relative paths in a row begin in the same directory, whose path in its version is always the same. */
+/* Remembers the directory: most relative paths in a row begin in the same one, whose path never changes. */
 static bool where_remember(struct where *where, int directory)
 {
 	uint64_t key = ((const struct direct *)where->opened)->key;
@@ -114,7 +114,7 @@ int where_number(const char *path)
 	unsigned long number;
 	char *end;
 
-	if (*path == '/' && !strstr(path, "/fd")) /* /proc/self/fd, fdinfo, /dev/fd: nothing else leads there */
+	if (*path == '/' && !strstr(path, "/fd")) /* only /proc/self/fd, fdinfo and /dev/fd lead to numbers */
 		return -1;
 	for (; path; path = strchr(path, '/')) {
 		path += strspn(path, "/");
