@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lanes: which member the next bytes go to, and which segments a lane takes. */
+/* Implements lanes: the member for the next bytes, and the segments that a lane takes. */
 #include "volume/allocator.h"
 
 #include <errno.h>
@@ -10,8 +10,8 @@
 #include "base/grow.h"
 #include "image/address.h"
 
-#define ALLOCATOR_CATALOGUES (UINT64_C(4) << 20)  /* bytes behind DSFS_DATA_AT that are no group's, at least */
-#define ALLOCATOR_SEGMENTS   (UINT64_C(1) << 26) /* of a file, which has no end */
+#define ALLOCATOR_CATALOGUES (UINT64_C(4) << 20)  /* least bytes behind DSFS_DATA_AT that no group gets */
+#define ALLOCATOR_SEGMENTS   (UINT64_C(1) << 26) /* segments of a file, which has no end */
 
 /* --- a volume of one member --- */
 
@@ -44,9 +44,9 @@ void allocator_close(struct allocator *allocator)
 	*allocator = (struct allocator){ 0 };
 }
 
-/* --- segments that no group has --- */
+/* --- segments outside groups --- */
 
-/* Where the first catalogues go. */
+/* Returns the end of the place for the first catalogues. */
 static uint64_t allocator_catalogues_end(const struct allocator *allocator)
 {
 	return round_up(DSFS_DATA_AT + ALLOCATOR_CATALOGUES, allocator->segment);
@@ -110,8 +110,8 @@ static bool allocator_has_column(const struct lane *lane, uint32_t member)
 	return false;
 }
 
-/* Whether member is a place for the next copy, at each of three tries: members that are there and do not fail with one
- * that is chosen; others that are there; those that are missing, which are given their copy when they are back. */
+/* Whether the member may get the next copy, in each of three tries: members that are there and in no failure domain of
+ * the lane; any others that are there; missing ones, which get their copy when they are back. */
 static bool allocator_suits(const struct allocator *allocator, const struct lane *lane, uint32_t member, unsigned try)
 {
 	if (allocator_has_column(lane, member) || (try < 2 && !allocator_is_there(allocator, member)))
@@ -119,7 +119,7 @@ static bool allocator_suits(const struct allocator *allocator, const struct lane
 	return try || !allocator_shares_domain(allocator, lane, member);
 }
 
-/* Of how many lanes before this one the member has the same copy. */
+/* Returns how many lanes before this one have the same copy on the member. */
 static uint32_t allocator_load(const struct allocator *allocator, uint32_t number, uint32_t copy, uint32_t member)
 {
 	uint32_t load = 0;
@@ -129,8 +129,8 @@ static uint32_t allocator_load(const struct allocator *allocator, uint32_t numbe
 	return load;
 }
 
-/* Of the members that suit, the one that has fewest of these copies, and of those the first behind the data's, round
- * about. */
+/* Returns the suitable member with the fewest of these copies; of several the first one behind the data's member,
+ * round about. */
 static uint32_t allocator_next_column(const struct allocator *allocator, uint32_t number, unsigned try)
 {
 	const struct lane *lane = &allocator->lanes[number];
@@ -203,7 +203,7 @@ static int allocator_add_run(struct allocator *allocator, struct lane *lane, uin
 	return space_add(&lane->space, start + group->tail, start + allocator->segment, err);
 }
 
-/* What was there when a member went away stays as the member has it. */
+/* Whether a stale member has the group as it was then: the group must stay like that. */
 static bool allocator_is_kept(const struct allocator *allocator, const struct member_group *group)
 {
 	const struct members *members = allocator->members;
@@ -217,7 +217,7 @@ static bool allocator_is_kept(const struct allocator *allocator, const struct me
 	return false;
 }
 
-/* What is left of groups comes first. */
+/* Begins with groups that are not full. */
 static int allocator_continue_groups(struct allocator *allocator, struct lane *lane, struct error *err)
 {
 	const struct members *members = allocator->members;
@@ -244,7 +244,7 @@ static int allocator_open_lane(struct allocator *allocator, uint32_t number, uin
 	return allocator_continue_groups(allocator, lane, err);
 }
 
-/* Files have no end, so beside them sizes say nothing. */
+/* Whether any member is a file: files have no end, so sizes cannot be compared. */
 static bool allocator_has_file(const struct allocator *allocator)
 {
 	for (uint32_t i = 0; i < allocator->lane_count; i++)
@@ -287,7 +287,7 @@ int allocator_open_members(struct allocator *allocator, struct members *members,
 	return r;
 }
 
-/* The first lane that is open, of several members. */
+/* Returns the first lane that is open. */
 static uint32_t allocator_first(const struct allocator *allocator)
 {
 	uint32_t first = 0;
@@ -297,7 +297,7 @@ static uint32_t allocator_first(const struct allocator *allocator)
 	return first;
 }
 
-/* --- what goes where --- */
+/* --- placing bytes --- */
 
 static unsigned allocator_class(uint64_t length)
 {
@@ -365,7 +365,7 @@ void allocator_begin_large(struct allocator *allocator, uint64_t length)
 		space_prefer(&allocator->lanes[0].space, length);
 }
 
-/* A segment of each column's member. */
+/* Finds a free segment on each member of the lane's columns. */
 static bool allocator_find_segments(const struct allocator *allocator, const struct lane *lane, uint64_t *columns)
 {
 	for (uint32_t i = 0; i < lane->column_count; i++) {
@@ -464,7 +464,7 @@ static bool allocator_fits(struct extent room, struct extent taken, uint64_t len
 	return at <= end && length <= end - at;
 }
 
-/* Whole segments one behind the other. */
+/* Finds free segments one behind the other. */
 static bool allocator_find_row(const struct bits *used, uint64_t count, uint64_t *ret_first)
 {
 	uint64_t first = bits_next(used, 0, false), end;
@@ -513,7 +513,7 @@ void allocator_keep_catalogue(struct allocator *allocator, uint32_t member, stru
 
 /* --- sums over the lanes --- */
 
-/* Segments that no group has, on members that are there; with copies they hold as much less. */
+/* Counts free segments outside groups, on members that are there, divided by the number of copies. */
 static uint64_t allocator_free_segments(const struct allocator *allocator)
 {
 	uint64_t segments = 0;

@@ -1,82 +1,84 @@
 /* SPDX-License-Identifier: MIT */
-/* Where the next bytes of a volume go. A volume of one member has one lane: its free space. Otherwise lane n takes what
- * has its data column on member n, and goes from one group of segments to the next. README.md has the rules. */
+/* Decides where the next bytes of a volume go. A volume of one member has one lane: its free space. Otherwise lane n
+ * takes the bytes whose data column is on member n, and goes from one group of segments to the next. README.md has the
+ * rules. */
 #pragma once
 #include "image/members.h"
 #include "volume/bits.h"
 #include "volume/space.h"
 
-#define ALLOCATOR_CLASSES 64u /* log2 of a length */
+#define ALLOCATOR_CLASSES 64u /* size classes: log2 of a length */
 
 struct lane {
-	struct space space;      /* of the data column's member; its runs are the groups' segments */
-	uint32_t *groups;        /* for each run its group in the table */
-	uint32_t columns[DSFS_COPIES_MAX]; /* members: of the data column first, then of its copies */
-	uint32_t column_count; /* 0: the data column's member is missing, so nothing goes there */
-	uint64_t weight;         /* what it can hold, in relation to others */
-	uint64_t bytes, class_bytes[ALLOCATOR_CLASSES]; /* placed there */
+	struct space space;      /* on the data column's member; its runs are the groups' segments */
+	uint32_t *groups;        /* for each run the number of its group in the table */
+	uint32_t columns[DSFS_COPIES_MAX]; /* members: first that of the data column, then those of its copies */
+	uint32_t column_count; /* 0: the data column's member is missing, so nothing goes here */
+	uint64_t weight;         /* capacity of the member, relative to the others' */
+	uint64_t bytes, class_bytes[ALLOCATOR_CLASSES]; /* bytes placed here, all and by class */
 };
 
-/* What a member can hold, and what of it is no group's. */
+/* Describes a member: its capacity, and the catalogue that takes space outside groups. */
 struct allocator_member {
-	uint64_t capacity;       /* SPACE_ENDLESS: a file */
-	struct extent catalogue; /* in force, on this member; length 0: none */
+	uint64_t capacity;       /* bytes; SPACE_ENDLESS: a file */
+	struct extent catalogue; /* the one in force, on this member; length 0: none */
 };
 
 struct allocator {
 	struct lane *lanes;
 	uint32_t lane_count;
-	uint32_t current;        /* the lane in which bytes are placed now */
-	struct members *members; /* the catalogue's; groups that are opened are added to it. NULL: one member */
-	struct allocator_member *list; /* as it was given */
-	struct bits *used;       /* of each member: its segments that are in a group, or are not for groups */
+	uint32_t current;        /* the chosen lane */
+	struct members *members; /* the catalogue's table, to which new groups are added; NULL: one member */
+	struct allocator_member *list; /* a copy of the caller's list */
+	struct bits *used;       /* for each member, the segments that are in a group or not for groups */
 	uint64_t segment, birth; /* birth: superblock sequence of this publish */
-	uint64_t held_below;     /* bytes that are shared and have fewer copies than what is written */
+	uint64_t held_below;     /* shared bytes that have fewer copies than new ones get */
 };
 
-/* The volume's only member: space_open(). */
+/* Opens the volume's only member by space_open(); the arguments are the same. */
 must_check int allocator_open(struct allocator *allocator, const struct catalogue *catalogue,
 			      const struct superblock *super, uint32_t segment_log, uint64_t capacity,
 			      struct error *err);
-/* One lane for each member that is not stale, with copies on the members behind it, on other failure domains as far as
- * there are some; on stale ones, in groups that are yet to be filled there, only where others are too few. */
+/* Opens one lane for each member that is not stale. Copies go to the members behind it, on other failure domains as
+ * far as there are some. Where too few members are there, copies go to stale ones, in groups that will be filled there
+ * later. */
 must_check int allocator_open_members(struct allocator *allocator, struct members *members,
 				      const struct allocator_member *list, uint32_t copies, uint32_t segment_log,
 				      uint64_t birth, struct error *err);
 void allocator_close(struct allocator *allocator);
 
-/* Chooses the lane for the next length bytes: the one with the fewest bytes of their size class. They are counted. */
+/* Chooses the lane with the fewest bytes of their size class for the next length bytes, and counts them there. */
 void allocator_choose(struct allocator *allocator, uint64_t length);
-/* The lane of that member is the one that is chosen. */
+/* Chooses the lane of this member. */
 void allocator_prefer(struct allocator *allocator, uint32_t member);
-/* Nothing more goes into the group with this data column. Before anything is taken. */
+/* Stops filling the group with this data column. Must be called before anything is taken. */
 void allocator_leave(struct allocator *allocator, uint64_t column);
-/* For the pieces of a large file, which an only lane puts into one run if it can. */
+/* Prepares for the pieces of a large file, which an only lane puts into one run if it can. */
 void allocator_begin_large(struct allocator *allocator, uint64_t length);
-/* In the lane that was chosen, or in the next one that has room. False: none has, in one piece. */
+/* Takes length bytes in the chosen lane, or the next one with room, which becomes the chosen one. False: none has. */
 must_check bool allocator_take(struct allocator *allocator, uint64_t length, enum space_align align,
 			       uint64_t *ret_address);
-/* Where these bytes are written: their address and those of their copies. Returns how many. */
+/* Returns how many copies the bytes at this address have, and their addresses, itself included. */
 uint32_t allocator_copies(const struct allocator *allocator, uint64_t address, uint64_t ret[DSFS_COPIES_MAX]);
-/* A failure domain that is to have two copies of the same bytes; NULL: none is. */
+/* Returns a failure domain that would hold two copies of the same bytes; NULL: there is none. */
 const char *allocator_shared_domain(const struct allocator *allocator);
-/* Bytes from there to the end of its group's segment. */
+/* Returns the bytes from this offset to the end of its group's segment; UINT64_MAX without groups. */
 uint64_t allocator_room_in_group(const struct allocator *allocator, uint64_t offset);
-/* The padding of a lane stays. */
+/* Leaves the padding of a lane unused. */
 void allocator_forget_gaps(struct allocator *allocator, uint32_t lane);
-/* What the new version shares with older ones. */
+/* Notes bytes of older versions that the new version shares. */
 void allocator_hold(struct allocator *allocator, uint64_t address, uint64_t length);
-/* For a catalogue: on this member, where no group is. */
+/* Takes space for a catalogue on this member, outside groups. False: there is no room. */
 must_check bool allocator_take_catalogue(struct allocator *allocator, uint32_t member, uint64_t length,
 					 uint64_t *ret_offset);
-/* The catalogue in force on this member lies there now. */
+/* Notes that the catalogue in force on this member lies there now. */
 void allocator_keep_catalogue(struct allocator *allocator, uint32_t member, struct extent catalogue);
 
 uint64_t allocator_free(const struct allocator *allocator);
 uint64_t allocator_taken(const struct allocator *allocator);
-/* Behind the last byte taken in the lane of that member. */
+/* Returns the offset behind the last byte taken in the lane of this member. */
 uint64_t allocator_end(const struct allocator *allocator, uint32_t member);
 /* Adds the segments of the new version to a list, as addresses of data columns. */
 must_check int allocator_segments(const struct allocator *allocator, struct extent_list *list, struct error *err);
-/* Enters into the table how far each group was filled, and the sizes that its members need for that. */
+/* Enters into the table how far each group is filled, and the member sizes that this needs. */
 void allocator_settle(struct allocator *allocator);

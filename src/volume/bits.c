@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Words of 64 bits. */
+/* Keeps the bits in words of 64. */
 #include "volume/bits.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ bool bits_get(const struct bits *bits, uint64_t number)
 
 uint64_t bits_next(const struct bits *bits, uint64_t from, bool value)
 {
-	const uint64_t skip = value ? 0 : UINT64_MAX; /* a word without what is looked for */
+	const uint64_t skip = value ? 0 : UINT64_MAX; /* a word without the wanted value */
 
 	while (from < bits->count) {
 		if (from % WORD == 0 && bits->words[from / WORD] == skip)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A window moves over the column. A piece that its end cuts stays in it for the next step, so nothing is read twice. */
+/* Moves a window over the column. A piece that its end cuts stays in it for the next step, so nothing is read twice. */
 #include "volume/column_reader.h"
 
 #include <errno.h>
@@ -99,7 +99,7 @@ static int column_reader_fill_blocks(struct column_reader *reader, uint64_t want
 	return r;
 }
 
-/* From the first copy that can be read. */
+/* Fills the window from the first copy that can be read. */
 static int column_reader_fill(struct column_reader *reader, struct error *err)
 {
 	uint64_t left = reader->tail - reader->at, want = left < READER_WINDOW ? left : READER_WINDOW;
@@ -115,7 +115,7 @@ static int column_reader_fill(struct column_reader *reader, struct error *err)
 	return r;
 }
 
-/* at: of the piece in the column. */
+/* Takes a wrong piece from another copy, or counts it as damaged. at: offset of the piece in the column. */
 static void column_reader_mend(struct column_reader *reader, const struct content_piece *piece, uint64_t at)
 {
 	uint64_t from = round_down(at, DSFS_BLOCK), end = round_up(at + piece->stored, DSFS_BLOCK);
@@ -131,7 +131,7 @@ static void column_reader_mend(struct column_reader *reader, const struct conten
 	reader->damaged++;
 }
 
-/* Returns where in the column the first piece begins that the window cuts at its end; else where the window ends. */
+/* Checks the pieces in the window. Returns the beginning of the first piece that its end cuts, else its end. */
 static uint64_t column_reader_check(struct column_reader *reader)
 {
 	uint64_t end = reader->at + reader->have;
@@ -140,7 +140,7 @@ static uint64_t column_reader_check(struct column_reader *reader)
 		const struct content_piece *piece = &reader->pieces.items[i];
 		uint64_t at = piece->address - reader->data;
 
-		if (piece->address < reader->data + reader->at) /* was in the window before */
+		if (piece->address < reader->data + reader->at) /* checked in the window before */
 			continue;
 		if (at + piece->stored > reader->at + reader->have)
 			end = at < end ? at : end;

@@ -16,7 +16,7 @@ struct commit {
 	struct source *source;
 	struct superblock *slots;
 	uint32_t count;
-	uint8_t *bytes; /* of the catalogue */
+	uint8_t *bytes; /* of the encoded catalogue */
 	uint64_t length;
 };
 
@@ -25,7 +25,7 @@ static int commit_full(uint64_t length, struct error *err)
 	return error_set(err, -ENOSPC, "volume is full: no room for a catalogue of %" PRIu64 " bytes", length);
 }
 
-/* Takes a place on each member. A file grows as far. */
+/* Takes space on each member, and raises the size of files that grow. */
 static int commit_place(struct commit *commit, struct allocator *allocator, struct error *err)
 {
 	for (uint32_t i = 0; i < commit->count; i++) {
@@ -55,7 +55,7 @@ static int commit_write(const struct commit *commit, struct error *err)
 	return r < 0 ? r : source_flush(commit->source, err);
 }
 
-/* What is read back after the flush comes from the medium. */
+/* Compares with the medium: what is read after the flush comes from there. */
 static int commit_read_back(const struct commit *commit, uint8_t *found, struct error *err)
 {
 	for (uint32_t i = 0; i < commit->count; i++) {
@@ -87,7 +87,7 @@ static int commit_bytes(struct commit *commit, struct error *err)
 	return r < 0 ? r : commit_read_back(commit, found, err);
 }
 
-/* What the catalogue says of where things are: of one member a tail, of several their groups and sizes. */
+/* Enters places into the catalogue: of one member the tail, of several the sizes. */
 static void commit_settle(const struct commit *commit, const struct allocator *allocator, struct catalogue *catalogue)
 {
 	if (!allocator->members)
@@ -96,7 +96,7 @@ static void commit_settle(const struct commit *commit, const struct allocator *a
 		catalogue->members.list[commit->slots[i].member].size = commit->slots[i].member_size;
 }
 
-/* Its length is known before it is settled. */
+/* Encodes the catalogue. Its length, which the place depends on, is the same before and after commit_settle(). */
 static int commit_encode(const struct catalogue *catalogue, struct commit *commit, struct error *err)
 {
 	free(commit->bytes);
@@ -129,7 +129,7 @@ int commit_catalogue(struct source *source, struct allocator *allocator, struct 
 	return r;
 }
 
-/* The catalogue that lies on another member was verified when it was loaded, but that was another read. */
+/* Reads the catalogue in force. It was verified when it was loaded, but that was another read. */
 static int commit_read(struct commit *commit, const struct superblock *newest, struct error *err)
 {
 	commit->length = newest->catalogue_length;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The order that survives interruption: copies and indexes into free space, flush, read everything back, then commit
- * the catalogue like any other change. */
+/* Compacts in an order that survives interruption: copies and indexes into free space, flush, read everything back,
+ * then commit the catalogue like any other change. */
 #include "volume/compaction.h"
 
 #include <errno.h>
@@ -17,11 +17,11 @@ struct compaction_work {
 	struct victims victims;
 	struct relocate chunks, sections;
 	struct reindex reindex;
-	struct version *fresh; /* records of the versions concerned, with their former sequences */
+	struct version *fresh; /* records of affected versions, with their former sequences */
 	uint32_t fresh_count;
 	struct compaction *result;
 	const struct compaction_wish *wish;
-	bool is_rehearsal; /* places are taken as they would be, and nothing is written */
+	bool is_rehearsal; /* space is taken as it would be, and nothing is written */
 };
 
 static int compaction_open(struct compaction_work *work, struct error *err)
@@ -67,7 +67,7 @@ static void compaction_close(struct compaction_work *work)
 
 /* --- writing --- */
 
-/* What is left of them is not filled any more. */
+/* Keeps the allocator out of the groups that are emptied. */
 static void compaction_leave_groups(struct compaction_work *work)
 {
 	const struct bits *chosen = &work->victims.chosen;
@@ -116,7 +116,7 @@ static int compaction_check(struct compaction_work *work, struct error *err)
 
 /* --- the catalogue --- */
 
-/* What a mount reads lies elsewhere: to a mount it is another version, with a number that was never used. */
+/* Gives a moved version a sequence that was never used: a mount must take it for another version. */
 static int compaction_renew(struct catalogue *catalogue, struct version *former, struct version *fresh,
 			    struct error *err)
 {
@@ -133,7 +133,7 @@ static int compaction_renew(struct catalogue *catalogue, struct version *former,
 	return r;
 }
 
-/* What it had goes to fresh, to be freed with it. */
+/* Swaps the records, so that the former one is freed as fresh. */
 static void compaction_replace(struct version *former, struct version *fresh)
 {
 	struct version was = *former;
@@ -164,7 +164,7 @@ static int compaction_enter(struct compaction_work *work, const bool *is_moved, 
 	return r;
 }
 
-/* The victims were chosen from the catalogue as it was. */
+/* Enters the new records. The victims' versions are in the order of the former catalogue. */
 static int compaction_enter_all(struct compaction_work *work, struct error *err)
 {
 	const struct victims *victims = &work->victims;
@@ -250,7 +250,7 @@ static int compaction_refuse(const struct transaction *transaction, struct error
 	return error_wrap(err, -ENOSPC, "%s", full);
 }
 
-/* *ret_again: there was room enough, but not in pieces that are large enough. */
+/* Compacts with room bytes. *ret_again: there was enough room, but not in pieces that are large enough. */
 static int compaction_try(struct transaction *transaction, const struct compaction_wish *wish, uint64_t room,
 			  struct compaction *ret, bool *ret_again, struct error *err)
 {
@@ -281,8 +281,8 @@ static int compaction_try(struct transaction *transaction, const struct compacti
 	return 0;
 }
 
-/* Free space in small pieces takes less than its sum: then fewer segments are emptied. When that is no way out either,
- * the first reason is the one to be told. */
+/* Retries with half the room, as free space in small pieces holds less than its sum. If that fails, too, with the same
+ * error, the first reason is reported. */
 int compaction_run(struct transaction *transaction, const struct compaction_wish *wish, struct compaction *ret,
 		   struct error *err)
 {

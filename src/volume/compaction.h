@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: MIT */
-/* Empties segments that are mostly dead: copies what is alive in them, and gives the versions that use it new
+/* Empties segments that are mostly dead: copies the live bytes in them, and gives the versions that use these new
  * records. */
 #pragma once
 #include "volume/transaction.h"
 
 struct compaction_moved {
 	char label[DSFS_LABEL_MAX + 1];
-	uint64_t former, sequence; /* equal when a mount of it is not concerned */
+	uint64_t former, sequence; /* equal if mounts of the version are not affected */
 };
 
 struct compaction {
-	uint64_t segments;    /* emptied, or that would be */
-	uint64_t moved_bytes; /* copied, or that would be */
-	uint64_t index_bytes; /* of indexes written anew, likewise */
-	uint64_t dead_bytes;  /* that no version used, in these segments */
-	uint64_t freed_bytes; /* gained; of a dry run: dead bytes */
-	struct compaction_moved *versions; /* that lie elsewhere now */
+	uint64_t segments;    /* segments emptied; in a dry run, here and below, that would be */
+	uint64_t moved_bytes; /* bytes copied */
+	uint64_t index_bytes; /* bytes of indexes written anew */
+	uint64_t dead_bytes;  /* bytes in these segments that no version used */
+	uint64_t freed_bytes; /* bytes gained; of a dry run: the dead bytes */
+	struct compaction_moved *versions; /* versions that lie elsewhere now */
 	uint32_t version_count;
 };
 
-#define COMPACTION_BELOW 50u /* percent, when nobody says otherwise */
+#define COMPACTION_BELOW 50u /* percent, the default */
 
 struct compaction_wish {
-	unsigned below; /* empty segments of which less than this percentage is alive */
+	unsigned below; /* empty segments of which less than this percentage is live */
 	bool dry_run;   /* write nothing */
-	/* Before anything is written, with the versions that lie elsewhere then; again when there was too little room.
-	 * Nothing happens when it fails. NULL: nobody is asked. */
+	/* Called before anything is written, with the versions that will lie elsewhere; again after a try with too
+	 * little room. An error stops the compaction before it changes anything. NULL: nobody is asked. */
 	int (*consent)(void *argument, const struct compaction *foreseen, struct error *err);
 	void *argument;
 };
 
-/* The change is in force when it returns 0. The caller frees ret->versions. */
+/* Compacts the volume. The change is in force when this returns 0. The caller frees ret->versions. */
 must_check int compaction_run(struct transaction *transaction, const struct compaction_wish *wish,
 			      struct compaction *ret, struct error *err);
-/* Dead bytes in the segments that such a run would empty if it had room enough. Reads the index of every version. */
+/* Returns the dead bytes in the segments that a run with this threshold would empty if it had enough room. Reads the
+ * index of every version. */
 must_check int compaction_waiting(const struct transaction *transaction, unsigned below, uint64_t *ret,
 				  struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The pieces are not kept: a batch of those with the lowest addresses behind the last one takes one pass over the
- * indexes, of which one is in memory at a time. A batch grows with the versions, so that the passes do not. */
+/* Finds pieces in batches: a batch has the lowest addresses behind the last one, and takes one pass over the indexes,
+ * of which one is in memory at a time. Batches grow with the versions, so passes do not. */
 #include "volume/content_map.h"
 
 #include <errno.h>
@@ -22,13 +22,13 @@
 #include "image/inode.h"
 #include "image/sections.h"
 
-#define MAP_STEP   (UINT32_C(64) << 10) /* bytes of a section with a sum */
-#define MAP_BATCH  ((size_t)512 << 10)  /* pieces: 20 MiB, and as much while they are gathered */
-#define MAP_PASSES 8u                   /* over the indexes at most, about */
+#define MAP_STEP   (UINT32_C(64) << 10) /* bytes of a section that share a sum */
+#define MAP_BATCH  ((size_t)512 << 10)  /* pieces: 20 MiB, and as much again while they are gathered */
+#define MAP_PASSES 8u                   /* about the most passes over the indexes */
 
 struct map_section {
 	const struct extent_list *extents;
-	uint64_t length;   /* that has sums; of block checksums the head */
+	uint64_t length;   /* bytes that have sums; of block checksums the head */
 	uint64_t *sums;    /* of its steps, each in one extent; NULL: it could not be read */
 	enum content_kind kind;
 };
@@ -36,19 +36,19 @@ struct map_section {
 struct map_version {
 	struct map_section index, source, head;
 	struct error problem; /* code 0: none */
-	bool is_known;        /* all that it uses is among the pieces */
+	bool is_known;        /* all bytes that it uses are among the pieces */
 };
 
 struct content_map {
 	struct source *source;
 	const struct catalogue *catalogue;
 	struct map_version *versions;
-	struct index *index;       /* of the version that was looked at last */
+	struct index *index;       /* of the version that was last looked at */
 	uint32_t index_of;
-	pthread_mutex_t lock;      /* guards what follows, and the index */
+	pthread_mutex_t lock;      /* guards the members below, and index */
 	struct content_piece *items;
-	size_t count, batch;       /* there is room for twice the batch */
-	uint64_t from, to;         /* all pieces that begin there are among them */
+	size_t count, batch;       /* items has room for twice the batch */
+	uint64_t from, to;         /* items has all pieces that begin in this range */
 };
 
 /* --- sections --- */
@@ -58,7 +58,7 @@ static bool map_next(const struct map_section *section, struct extent_list_walk 
 	return extent_list_next(section->extents, section->length, MAP_STEP, walk);
 }
 
-/* bytes: the section, right. */
+/* Makes the sums of a section's steps. bytes: the verified section. */
 static int map_sum_section(struct map_section *section, const uint8_t *bytes, struct error *err)
 {
 	struct extent_list_walk walk = { 0 };
@@ -89,7 +89,7 @@ static int map_read_source(struct content_map *map, const struct version *versio
 	return r < 0 ? r : map_sum_section(section, bytes, err);
 }
 
-/* The index of the version, which the map keeps. */
+/* Loads the version's index, which the map keeps. */
 static int map_load_index(struct content_map *map, uint32_t number, struct error *err)
 {
 	struct index *index;
@@ -106,7 +106,7 @@ static int map_load_index(struct content_map *map, uint32_t number, struct error
 	return 0;
 }
 
-/* What says nothing about the bytes ends it all; the rest is kept as a problem of the version. */
+/* Keeps a failure as the version's problem, but returns failures that say nothing about its bytes. */
 static int map_problem(struct map_version *version, const struct error *why, struct error *err)
 {
 	if (why->code == -ENOMEM || why->code == -EINTR)
@@ -271,7 +271,7 @@ static int map_order(uint64_t a, uint64_t b)
 	return (a > b) - (a < b);
 }
 
-/* By address, then by whatever makes two pieces of one address different ones. */
+/* Compares by address, then by all that makes two pieces at one address different. */
 static int map_compare(const void *a, const void *b)
 {
 	const struct content_piece *x = a, *y = b;
@@ -288,7 +288,7 @@ static int map_compare(const void *a, const void *b)
 	return r ? r : map_order(x->sum, y->sum);
 }
 
-/* The first version first, and of a section the step. */
+/* Also orders equal pieces by version, then by step. */
 static int map_compare_uses(const void *a, const void *b)
 {
 	const struct content_piece *x = a, *y = b;
@@ -299,8 +299,8 @@ static int map_compare_uses(const void *a, const void *b)
 	return r ? r : map_order(x->number, y->number);
 }
 
-/* Sorts, and makes one of equal pieces. Then pieces from an address on are dropped if there are more than a batch; all
- * that begin below it are kept. */
+/* Sorts, merges equal pieces, and if there are more than a batch, drops all from an address on; below it none is
+ * dropped. */
 static void map_cut(struct content_map *map)
 {
 	size_t kept = 0;
@@ -345,7 +345,7 @@ static void map_add_section(struct content_map *map, uint32_t version, const str
 						      .is_lost = !section->sums });
 }
 
-/* It could be read when the map was opened. */
+/* Notes that a version cannot be read any more, though it could when the map was opened. */
 static int map_forget(struct map_version *version, const struct error *why, struct error *err)
 {
 	version->is_known = false;
@@ -376,7 +376,7 @@ static int map_add_pages(struct content_map *map, uint32_t number, struct error 
 	return 0;
 }
 
-/* A record that is impossible stands for bytes that nobody knows. */
+/* Adds the chunks of a file. After an impossible record, the version may use unknown bytes. */
 static void map_add_file(struct content_map *map, uint32_t version, const struct inode *inode)
 {
 	uint64_t count = inode_chunk_count(map->index, inode), run = 1;
@@ -421,7 +421,7 @@ static int map_add_chunks(struct content_map *map, uint32_t number, struct error
 	return r;
 }
 
-/* Those from this address on. */
+/* Loads the pieces at or after `from`. */
 static int map_fill(struct content_map *map, uint64_t from, struct error *err)
 {
 	int r = 0;
@@ -439,18 +439,18 @@ static int map_fill(struct content_map *map, uint64_t from, struct error *err)
 	}
 	map_cut(map);
 	if (r < 0)
-		map->to = map->from; /* nothing is there */
+		map->to = map->from; /* no piece was loaded */
 	return r;
 }
 
-/* --- what was asked for --- */
+/* --- queries --- */
 
 static bool map_has(const struct content_map *map, uint64_t from, uint64_t end)
 {
 	return from >= map->from && end <= map->to;
 }
 
-/* More of them at once, when a batch does not reach as far: pieces that lie one over the other. */
+/* Loads the pieces of this range, with a larger batch if many overlap. */
 static int map_reach(struct content_map *map, uint64_t from, uint64_t end, struct error *err)
 {
 	int r = map_has(map, from, end) ? 0 : map_fill(map, from, err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which bytes of a volume are content, and what their sum is: the chunks, index, source and block checksum sections of
- * all versions. Whoever compares, copies or mends columns asks here what must stand where. */
+/* Owns the map of a volume's content and its sums: the chunks, index, source and block checksum sections of all
+ * versions. Code that compares, copies or mends columns asks here what they must contain. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,23 +16,23 @@
 enum content_kind {
 	CONTENT_CHUNK,
 	CONTENT_INDEX,  /* a step of an index section */
-	CONTENT_SOURCE, /* of a source section */
-	CONTENT_HEAD,   /* of the head of a block checksum section */
-	CONTENT_PAGE,   /* a page of one */
+	CONTENT_SOURCE, /* a step of a source section */
+	CONTENT_HEAD,   /* a step of the head of a block checksum section */
+	CONTENT_PAGE,   /* a page of a block checksum section */
 };
 
-/* Bytes that have a sum of their own. A section has one only as a whole: when the map is opened, it is read and
- * checked, and sums of its steps are made of what was right. Pieces lie in one segment. */
+/* A piece: bytes that have a sum of their own. A section only has a sum as a whole: it is read and checked when the
+ * map is opened, and sums of its steps are made if it was right. A piece lies in one segment. */
 struct content_piece {
-	uint64_t address; /* of a data column, where there are groups */
+	uint64_t address; /* address, in a data column where there are groups */
 	uint64_t sum;     /* XXH3-64 of its content */
-	uint64_t number;  /* chunk: of its record; else of the step or page in its section */
+	uint64_t number;  /* of a chunk's record, else of the step or page in its section */
 	uint32_t stored;  /* bytes on the volume */
 	uint32_t length;  /* bytes of content */
-	uint16_t version; /* the first that has it, by its place in the catalogue */
+	uint16_t version; /* index in the catalogue of the first version that has it */
 	uint8_t kind;     /* CONTENT_* */
 	uint8_t codec;
-	bool is_lost;     /* of a section that could not be read in a way in which it is right: sum says nothing */
+	bool is_lost;     /* its section could not be read intact: sum means nothing */
 };
 
 struct content_pieces {
@@ -42,26 +42,26 @@ struct content_pieces {
 
 struct content_map;
 
-/* Reads the sections of all versions. Both stay the caller's, and the catalogue as it is. Damaged sections are no
- * failure: content_map_problem() has them. -EINTR when a signal came. batch: pieces in memory at once, as far as they
- * lie apart; 0: 512 Ki, or an eighth of all chunk records. */
+/* Opens a map, and reads the sections of all versions. source and catalogue stay the caller's, and must not change.
+ * Damaged sections are no failure: content_map_problem() tells them. -EINTR: a signal came. batch: pieces in memory at
+ * once, unless pieces overlap; 0: 512 Ki, or an eighth of all chunk records. */
 must_check int content_map_open(struct source *source, const struct catalogue *catalogue, size_t batch,
 				struct content_map **ret, struct error *err);
 void content_map_close(struct content_map *map);
-/* NULL when all sections of the version could be read; otherwise why the first of them could not. */
+/* Returns why the first unreadable section of this version could not be read; NULL: all could. */
 const struct error *content_map_problem(const struct content_map *map, uint32_t version);
 
-/* What lies in these bytes of a segment, also in part, in the order of addresses; equal records come once. Any thread;
- * *ret belongs to the caller, who zeroes it before and frees it after the last call. Ask in the order of addresses:
- * each step back costs a pass over the indexes of all versions. */
+/* Finds the pieces that overlap these bytes of a segment, in the order of addresses, equal records once. Any thread
+ * may call it; *ret belongs to the caller, who zeroes it before and frees it after the last call. Ask in the order of
+ * addresses: each step back costs a pass over the indexes of all versions. */
 must_check int content_map_pieces(struct content_map *map, uint64_t address, uint64_t length,
 				  struct content_pieces *ret, struct error *err);
 void content_map_free_pieces(struct content_pieces *pieces);
-/* Whether what no piece covers in this segment is surely no content: false when a version that has the segment could
- * not be read. Any thread; after the pieces were asked for. */
+/* Whether bytes of this segment that no piece covers are surely no content; false: a version that has the segment
+ * could not be read. Any thread may call it, after it asked for the pieces. */
 bool content_map_is_known(struct content_map *map, uint64_t address);
 
-/* Are these the bytes of the piece? -EBADMSG: no, or it is lost. scratch: CONTENT_PIECE_MAX bytes of the caller's
- * thread, as its codec. */
+/* Checks stored bytes against the piece. -EBADMSG: they differ, or the piece is lost. scratch: CONTENT_PIECE_MAX bytes
+ * of the calling thread, as is codec. */
 must_check int content_map_check(const struct content_piece *piece, const void *stored, struct codec *codec,
 				 void *scratch, struct error *err);

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "device/topology.h"
 
-#define DEGRADED_BLOCK ((uint64_t)DSFS_VERSIONS_MAX) /* sequences: as many as one change can use */
+#define DEGRADED_BLOCK ((uint64_t)DSFS_VERSIONS_MAX) /* sequences in a block: as many as one change can use */
 
 int degraded_parse(const char *argument, enum degraded *ret, struct error *err)
 {
@@ -20,7 +20,7 @@ int degraded_parse(const char *argument, enum degraded *ret, struct error *err)
 	return 0;
 }
 
-/* --- whether it may be --- */
+/* --- permission --- */
 
 static uint32_t degraded_count(const struct members *members, const bool *is_missing, uint32_t *ret_first)
 {
@@ -66,7 +66,7 @@ bool degraded_is_new(const struct members *members, const bool *is_missing, uint
 	return is_missing[number] && members->list[number].state != DSFS_MEMBER_STALE;
 }
 
-/* Where it lies, if this machine tries to reach it again and has no live path to it; else NULL. */
+/* Returns the subsystem of a namespace that this machine tries to reach and has no live path to; else NULL. */
 static const struct topology_subsystem *degraded_reconnects(const struct topology *topology, const char *identity)
 {
 	const struct topology_subsystem *found = NULL;
@@ -102,24 +102,25 @@ int degraded_check_paths(const struct members *members, const bool *is_missing, 
 	return r;
 }
 
-/* --- what the catalogue says --- */
+/* --- the catalogue --- */
 
-/* Only one of two halves has member 0: it takes even blocks of sequence numbers, the other half takes odd ones. */
+/* Whether this half may use a block of sequences: even ones are for the half with member 0, odd for the other. */
 static bool degraded_is_own(bool has_first, uint64_t block)
 {
 	return (block & 1) != has_first;
 }
 
-/* Whatever a change that was cut off has given to a version, on a member that is missing now, is passed over. */
+/* Returns our next block's first sequence, past any that an unfinished change used on a missing member. */
 static uint64_t degraded_next(bool has_first, uint64_t next)
 {
 	uint64_t block = (next + 2 * DEGRADED_BLOCK - 1) / DEGRADED_BLOCK;
 
 	next = (block + !degraded_is_own(has_first, block)) * DEGRADED_BLOCK;
-	return next > DSFS_SEQUENCE_MAX ? DSFS_SEQUENCE_MAX + 1 : next; /* none is left; the catalogue can be read */
+	return next > DSFS_SEQUENCE_MAX ? DSFS_SEQUENCE_MAX + 1 : next; /* none is left, but the catalogue stays
+									 * readable */
 }
 
-/* One change gives a sequence to a new version, or to each of those that are there. */
+/* Whether our block has room for one change: a sequence for a new version, or for each existing one. */
 static bool degraded_has_room(const struct catalogue *catalogue, bool has_first)
 {
 	uint64_t next = catalogue->next_sequence;
@@ -128,7 +129,7 @@ static bool degraded_has_room(const struct catalogue *catalogue, bool has_first)
 	       DEGRADED_BLOCK - next % DEGRADED_BLOCK > catalogue->version_count;
 }
 
-/* Whether that is new. */
+/* Marks a member as missing; returns whether it becomes stale by that. */
 static bool degraded_mark(struct member *member, const struct superblock *newest)
 {
 	member->missing_from = 1;

@@ -4,28 +4,28 @@
 #pragma once
 #include "image/catalogue.h"
 
-/* Which members may be missing. */
+/* How many members may be missing. */
 enum degraded {
 	DEGRADED_NOT,    /* none */
 	DEGRADED_MOST,   /* fewer than half of them */
-	DEGRADED_HALF,   /* half: nobody but the user knows that the other half is not being changed */
-	DEGRADED_REPAIR, /* half, for who makes no new catalogue: nobody becomes stale */
+	DEGRADED_HALF,   /* half: only the user knows that the other half is not being changed */
+	DEGRADED_REPAIR, /* half, for changes that make no new catalogue: no member becomes stale */
 };
 
-/* What a user said behind --degraded; NULL: nothing. */
+/* Parses the argument of --degraded; NULL: it has none. */
 must_check int degraded_parse(const char *argument, enum degraded *ret, struct error *err);
 
-/* In both, is_missing says it of each member in the table; one that is stale is missing, too. */
+/* In all calls below, is_missing has an element for each member of the table, and is true also for a stale one. */
 
-/* -ENOLINK, with the first one and what to do, when a change may not go on without those that are missing. */
+/* Checks that a change may go on without the missing members. -ENOLINK, with the first and the remedy: no. */
 must_check int degraded_check(const struct members *members, const bool *is_missing, enum degraded degraded,
 			      struct error *err);
-/* Whether it would be stale only by this change. */
+/* Whether this member would become stale by this change, and is not yet. */
 bool degraded_is_new(const struct members *members, const bool *is_missing, uint32_t number);
-/* -EBUSY: one of those is a namespace that this machine still has, and no path of which is live: it may be back in a
- * moment. Somebody who knows better disconnects it: the kernel tries for as long as ctrl_loss_tmo says, an hour by our
- * connect. */
+/* Checks that no member that would become stale is only reconnecting. -EBUSY: this machine still has its namespace,
+ * with no live path: it may be back in a moment. A user who knows better disconnects it: the kernel retries for
+ * ctrl_loss_tmo, an hour as set by our connect. */
 must_check int degraded_check_paths(const struct members *members, const bool *is_missing, struct error *err);
-/* Enters them into the catalogue as stale since newest, which is in force, and gives the next version a sequence that
- * no other half gives to one. */
+/* Enters missing members into the catalogue as stale since newest, which is in force, and gives the next version a
+ * sequence that no other half of the volume can use. */
 void degraded_enter(struct catalogue *catalogue, const bool *is_missing, const struct superblock *newest);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A group is free as a whole or not at all. */
+/* Drops groups as a whole: no part of a group can be free. */
 #include "volume/groups.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The groups that a catalogue keeps: those in which some version has a segment. */
+/* Decides which groups a catalogue keeps: the ones in which some version has a segment. */
 #pragma once
 #include "image/catalogue.h"
 
-/* Drops the others, so that their segments are free. */
+/* Drops all other groups, so that their segments become free. */
 must_check int groups_drop_unused(struct catalogue *catalogue, struct error *err);

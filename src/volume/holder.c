@@ -24,7 +24,7 @@ int holder_clear(struct source *source, uint32_t member, struct error *err)
 	return r < 0 ? r : source_flush(source, err);
 }
 
-/* The host is text from the volume: what is not plain is not shown. */
+/* Replaces unprintable characters: the host is untrusted text from the volume. */
 void holder_read(struct source *source, uint32_t member, char text[HOLDER_TEXT_SIZE])
 {
 	char host[257], date[32] = "an unknown time";

@@ -7,7 +7,7 @@
 
 #include "image/address.h"
 
-/* Of a member that is not there, what the table says. */
+/* Returns the size of a member; of a missing one, the size in the table. */
 static uint64_t line_member(struct source *source, const struct members *members, uint32_t number)
 {
 	uint64_t size = source_size(source, number), known = members_size(members, number);

@@ -22,7 +22,7 @@ static void live_extents_end(struct live_extents *live)
 	live->length = 0;
 }
 
-/* Files of up to DSFS_SHARED_MAX bytes are shared whole, so they stay whole. */
+/* Joins adjacent chunks of files of up to DSFS_SHARED_MAX bytes, which are shared whole, so that they stay whole. */
 static int live_extents_file(struct live_extents *live, const struct index *index, const struct inode *inode,
 			     struct error *err)
 {

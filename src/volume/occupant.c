@@ -22,12 +22,12 @@ static void occupant_free_probe(blkid_probe *probe)
 	blkid_free_probe(*probe);
 }
 
-/* Names what libblkid knows: "ext4 filesystem", "gpt partition table". what stays empty when it knows nothing; that it
- * could not look is a failure. */
+/* Describes what libblkid finds: "a filesystem or volume of type ext4". what is empty when it finds nothing; it is an
+ * error when it cannot look. */
 static int occupant_probe(const struct site *site, char *what, size_t size, struct error *err)
 {
 	cleanup(occupant_free_probe) blkid_probe probe = blkid_new_probe();
-	auto_close int fd = -1; /* it reads at any offset, so not directly */
+	auto_close int fd = -1; /* without O_DIRECT, as it reads at any offset */
 	const char *type;
 	int r;
 
@@ -48,13 +48,13 @@ static int occupant_probe(const struct site *site, char *what, size_t size, stru
 	return r < 0 ? error_set(err, -EIO, "cannot probe it for other content") : 0;
 }
 
-/* A file without any data: empty, or made by truncate(1). */
+/* Whether a file has no data: it is empty, or made by truncate(1). */
 static bool occupant_is_all_hole(const struct file_source *file)
 {
 	return lseek(file->fd, 0, SEEK_DATA) < 0 && errno == ENXIO;
 }
 
-/* Its mode also bounds what an access control list grants. */
+/* Whether others own or may write a file of root. Its mode also limits what an access control list grants. */
 static bool occupant_is_shared(const struct stat *st)
 {
 	return geteuid() == 0 && S_ISREG(st->st_mode) && (st->st_uid != 0 || st->st_mode & (S_IWGRP | S_IWOTH));
@@ -86,7 +86,7 @@ int occupant_find(const struct site *site, struct file_source *file, struct occu
 	occupant.is_nothing = !file->geometry.is_block_device && occupant_is_all_hole(file);
 	if (!occupant.is_nothing)
 		r = occupant_probe(site, occupant.what, sizeof(occupant.what), err);
-	/* Some block of a volume that cannot be read does not make it somebody else's. */
+	/* An unreadable block does not turn a volume into something else. */
 	if (r < 0 && !occupant.is_volume)
 		return r;
 	*ret = occupant;
@@ -103,7 +103,7 @@ static int occupant_write_zeros(struct file_source *file, uint64_t offset, struc
 	return source_write(&file->source, 0, offset, zeros, OCCUPANT_ZEROS, err);
 }
 
-/* Former slots must not win, and nobody must recognise what lay there: it may have signatures at both ends. */
+/* Overwrites former slots, which could be newer than ours, and signatures, which may be at both ends. */
 int occupant_wipe(struct file_source *file, uint64_t capacity, bool at_both_ends, struct error *err)
 {
 	int r = occupant_write_zeros(file, 0, err);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* What lies on a file or device that is to hold a volume. The only user of libblkid. */
+/* Finds what already lies on a file or device that is to hold a volume. The only user of libblkid. */
 #pragma once
 #include <stdbool.h>
 
 #include "io/file.h"
 
 struct occupant {
-	bool is_volume;  /* a superblock of ours, however damaged */
-	char what[128];  /* what libblkid knows, "a filesystem or volume of type ext4"; "": nothing */
-	bool is_nothing; /* a file without any data */
-	bool is_shared;  /* a file that others own or may write, while we are root: they would get what root packs */
+	bool is_volume;  /* it has a superblock of ours, however damaged */
+	char what[128];  /* libblkid's finding, "a filesystem or volume of type ext4"; "": nothing */
+	bool is_nothing; /* it is a file without any data */
+	bool is_shared;  /* others own or may write the file, and we are root: they would get what root packs */
 };
 
-/* file: what is open there for writing. */
+/* Examines site. file: the same, open for writing. */
 must_check int occupant_find(const struct site *site, struct file_source *file, struct occupant *ret,
 			     struct error *err);
-/* Refuses to fill such a file. */
+/* Returns -EPERM with the reason why a shared file is not filled. */
 must_check int occupant_refuse_shared(const struct file_source *file, struct error *err);
-/* Of a device: nobody recognises what lay there, at its beginning and, if that was something else than a volume, at
- * its end. */
+/* Wipes the beginning of a device so that its former content is not recognised any more. at_both_ends: also the end,
+ * if that content was no volume. */
 must_check int occupant_wipe(struct file_source *file, uint64_t capacity, bool at_both_ends, struct error *err);

@@ -27,21 +27,21 @@ _Static_assert(REINDEX_STEP % DSFS_BLOCK == 0 && REINDEX_STEP % sizeof(struct ds
 struct reindex_section {
 	struct reindex *reindex;
 	const struct version *version;
-	const struct index *index; /* the section as it is */
-	struct bits files;         /* chunk records that are a file's first */
-	uint8_t *buffer;           /* a step of the section as it will be */
+	const struct index *index; /* the section as it is now */
+	struct bits files;         /* a bit for each chunk record that is a file's first */
+	uint8_t *buffer;           /* a step of the new section */
 	struct sha256 *sha;
 	struct extent_list *list;
-	uint64_t from, to;   /* a run of one file's stored bytes, and where all of it went; 0: not known as a whole */
-	uint64_t run_record; /* behind its last record */
-	uint32_t extent;    /* of the section as it is: the one that was looked up last */
-	uint64_t extent_at; /* where in the section it begins */
+	uint64_t from, to;   /* a run of one file's stored bytes, and where the whole run went; 0: not as a whole */
+	uint64_t run_record; /* number of the record behind the run */
+	uint32_t extent;    /* index of the extent that was last looked up */
+	uint64_t extent_at; /* offset of that extent in the section */
 };
 
 /* --- the index --- */
 
-/* Where the section's bytes from at on lie, up to length of them. Steps come in order, so the extent is near the last
- * one: an index may have one for each of its blocks. */
+/* Returns where the section's bytes from at on lie, at most length of them. Steps come in order, so the extent is near
+ * the last one: an index may have one for each of its blocks. */
 static struct extent reindex_place(struct reindex_section *section, uint64_t at, uint64_t length)
 {
 	const struct extent *items = section->version->index.items;
@@ -69,7 +69,7 @@ static bool reindex_is_in_victim(struct reindex_section *section, uint64_t at, u
 	return false;
 }
 
-/* No extent crosses the column of a group. */
+/* Adds bytes to the new list; no extent crosses a group's column. */
 static int reindex_add(struct reindex_section *section, uint64_t address, uint64_t length, struct error *err)
 {
 	const struct line *line = section->reindex->line;
@@ -136,7 +136,7 @@ static int reindex_find_files(const struct index *index, struct bits *ret, struc
 	return r;
 }
 
-/* A hole, or bytes in the index itself, lie in no place that could change. */
+/* Whether a record has a place that could change; holes and bytes in the index have none. */
 static bool reindex_has_place(const struct dsfs_chunk *record)
 {
 	uint64_t address = dsfs_le64_get(record->address);
@@ -149,8 +149,8 @@ static uint64_t reindex_stored(const struct dsfs_chunk *record)
 	return chunk_of_record(record).stored;
 }
 
-/* Two pieces may share a block, with the end of one file and the beginning of the next one: all of a file is looked for
- * together, so that it stays one read. */
+/* Looks up a file's run as a whole, so that it stays one read: two pieces may share a block, with the end of one file
+ * and the beginning of the next. */
 static void reindex_begin_run(struct reindex_section *section, uint64_t number)
 {
 	const struct dsfs_chunk *records = (const struct dsfs_chunk *)section->index->chunks.base;
@@ -168,7 +168,7 @@ static void reindex_begin_run(struct reindex_section *section, uint64_t number)
 	section->to = relocate_find(section->reindex->chunks, section->from, length);
 }
 
-/* 0: it stays. */
+/* Returns the new address of a chunk; 0: it stays. */
 static uint64_t reindex_find(struct reindex_section *section, uint64_t number, const struct dsfs_chunk *record)
 {
 	uint64_t address = dsfs_le64_get(record->address);
@@ -179,7 +179,7 @@ static uint64_t reindex_find(struct reindex_section *section, uint64_t number, c
 			     relocate_find(section->reindex->chunks, address, reindex_stored(record));
 }
 
-/* True when one of the records in the buffer, from number first on, changed. */
+/* Patches records in the buffer, which begins with record number first; true: one changed. */
 static bool reindex_patch(struct reindex_section *section, uint64_t first, uint64_t count)
 {
 	struct dsfs_chunk *records = (struct dsfs_chunk *)section->buffer;
@@ -199,7 +199,7 @@ static bool reindex_patch(struct reindex_section *section, uint64_t first, uint6
 	return changed;
 }
 
-/* Bytes from..to of the section, which begins with so many chunk records. */
+/* Rewrites bytes from..to of the section, which begin with that many chunk records. */
 static int reindex_part(struct reindex_section *section, uint64_t from, uint64_t to, uint64_t records,
 			struct error *err)
 {
@@ -266,7 +266,7 @@ static int reindex_index(struct reindex *reindex, const struct version *version,
 	return r;
 }
 
-/* --- all of a version --- */
+/* --- a version --- */
 
 static int reindex_extent(struct reindex *reindex, struct extent *extent, struct error *err)
 {
@@ -281,7 +281,7 @@ static int reindex_extent(struct reindex *reindex, struct extent *extent, struct
 	return r;
 }
 
-/* The extents of a section, each where it is or moved. */
+/* Makes the list of a section's extents, each where it was or moved. */
 static int reindex_list(struct reindex *reindex, const struct extent_list *list, struct extent_list *ret,
 			struct error *err)
 {
@@ -311,10 +311,10 @@ int reindex_version(struct reindex *reindex, const struct version *version, stru
 	return 0;
 }
 
-/* --- what is there now --- */
+/* --- checking --- */
 
 struct reindex_use {
-	struct line line; /* files may have grown since */
+	struct line line; /* with present sizes: files may have grown */
 	struct bits segments;
 };
 

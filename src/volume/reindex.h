@@ -6,20 +6,20 @@
 
 struct reindex {
 	struct source *source;
-	struct allocator *allocator; /* free places are taken from it */
-	bool is_rehearsal;          /* that is all: nothing is written */
-	const struct catalogue *catalogue; /* from which the versions are */
+	struct allocator *allocator; /* free space is taken from here */
+	bool is_rehearsal;          /* only takes space: writes nothing */
+	const struct catalogue *catalogue; /* the catalogue that has the versions */
 	const struct line *line;
 	const struct bits *victims; /* segments of the line in which nothing may stay */
-	const struct relocate *chunks;  /* where stored bytes went */
+	const struct relocate *chunks;  /* tells where stored bytes went */
 	struct relocate *sections;      /* copies of sections that are not the index */
-	uint64_t index_bytes;       /* written, or that would be */
+	uint64_t index_bytes;       /* bytes written, or in a rehearsal, that would be */
 };
 
-/* Writes what changes or lies in a victim. *ret has lists of its own (free() their items), no segments yet, and
- * everything else of version. */
+/* Writes what changes or lies in a victim. *ret is version with lists of its own (free() their items), and no segments
+ * yet. */
 must_check int reindex_version(struct reindex *reindex, const struct version *version, struct version *ret,
 			       struct error *err);
-/* After a flush, and when the table says how far groups are filled: reads the index back as a mount would, its digest
- * must be what it was, and lists its segments. */
+/* Reads the index back as a mount would, checks that its digest is unchanged, and lists its segments. Must be called
+ * after a flush and allocator_settle(). */
 must_check int reindex_check(const struct reindex *reindex, struct version *version, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Keeps pieces in the order in which they were copied, which is that of their old places. */
+/* Keeps pieces in the order of copying, which is that of their old addresses. */
 #include "volume/relocate.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 #define RELOCATE_STEP   (1u << 20)   /* most bytes of a read or write */
 #define RELOCATE_AHEAD  (128u << 10) /* least bytes of a read: runs of a few blocks lie close to each other */
-#define RELOCATE_PIECES 8u /* in a segment: where free segments do not lie together, at most a piece of each is lost */
+#define RELOCATE_PIECES 8u /* pieces of a segment: free segments that are not adjacent waste at most one piece each */
 
 int relocate_open(struct source *source, const struct members *members, struct allocator *allocator, bool rehearse,
 		  struct relocate *ret, struct error *err)
@@ -57,7 +57,7 @@ static uint64_t relocate_step(uint64_t length, uint64_t at)
 	return length - at < RELOCATE_STEP ? length - at : RELOCATE_STEP;
 }
 
-/* Bytes from there that can be read in one go: to the end of the member, and of a group's column. */
+/* Returns the bytes that one read can get: up to the end of the member, and of a group's column. */
 static uint64_t relocate_behind(const struct relocate *relocate, uint64_t address)
 {
 	uint64_t size = round_down(source_size(relocate->source, address_member(address)), DSFS_BLOCK);
@@ -72,7 +72,7 @@ static int relocate_get(struct relocate *relocate, struct relocate_window *windo
 	return members_read(window->members, relocate->source, address, window->turn, window->bytes, length, err);
 }
 
-/* Bytes that are not wanted may be damaged: then without them. */
+/* Loads the window with following bytes, or without them: these are not needed and may be damaged. */
 static int relocate_load(struct relocate *relocate, struct relocate_window *window, uint64_t address, uint64_t length,
 			 struct error *err)
 {
@@ -94,7 +94,7 @@ static int relocate_load(struct relocate *relocate, struct relocate_window *wind
 	return r;
 }
 
-/* At most RELOCATE_STEP bytes. */
+/* Returns bytes at an address, at most RELOCATE_STEP. */
 static int relocate_read(struct relocate *relocate, struct relocate_window *window, uint64_t address, uint64_t length,
 			 const uint8_t **ret, struct error *err)
 {
@@ -120,7 +120,7 @@ static int relocate_flush(struct relocate *relocate, struct error *err)
 	return r;
 }
 
-/* In the same column, right behind what is not written yet. */
+/* Whether the address is in the same column, right behind the bytes that are not written yet. */
 static bool relocate_follows(const struct relocate *relocate, uint64_t address)
 {
 	uint64_t begin = address_offset(relocate->unwritten_at), length = relocate->unwritten_length;
@@ -129,7 +129,7 @@ static bool relocate_follows(const struct relocate *relocate, uint64_t address)
 	       length < allocator_room_in_group(relocate->allocator, begin);
 }
 
-/* At most RELOCATE_STEP bytes; they are on their way once relocate_flush() has returned. */
+/* Writes at most RELOCATE_STEP bytes, the last of them only in relocate_flush(). */
 static int relocate_write(struct relocate *relocate, uint64_t address, const uint8_t *bytes, uint64_t length,
 			  struct error *err)
 {
@@ -187,7 +187,8 @@ int relocate_copy(struct relocate *relocate, uint64_t from, uint64_t length, uin
 	return r < 0 ? r : relocate_flush(relocate, err);
 }
 
-/* The last block of the piece that begins with first, in a run that ends before end. */
+/* Returns the last block of a piece that begins with first, in a run that ends before end. The piece has at most
+ * `most` blocks, unless that would cut a file. */
 static uint64_t relocate_last(const struct bits *inside, uint64_t first, uint64_t end, uint64_t most)
 {
 	uint64_t last = first + most - 1;
@@ -240,7 +241,7 @@ int relocate_blocks(struct relocate *relocate, const struct line *line, const st
 	return r < 0 ? r : relocate_flush(relocate, err);
 }
 
-/* Only sums can tell which of two copies is right, and another copy than that which was read may be lost with them. */
+/* Explains a difference. Only sums tell which of two copies is right; a copy that was not read may be lost. */
 static int relocate_doubt(const struct relocate *relocate, uint64_t from, uint64_t to, const uint8_t *was,
 			  uint64_t length, struct error *err)
 {
@@ -258,7 +259,7 @@ static int relocate_doubt(const struct relocate *relocate, uint64_t from, uint64
 			 address_offset(to), length, address_offset(from));
 }
 
-/* At most RELOCATE_STEP bytes. */
+/* Compares at most RELOCATE_STEP bytes with their copy. */
 static int relocate_compare(struct relocate *relocate, uint64_t from, uint64_t to, uint64_t length, struct error *err)
 {
 	const uint8_t *was, *is;
@@ -293,7 +294,7 @@ int relocate_verify(struct relocate *relocate, struct error *err)
 	int r = 0;
 
 	for (uint32_t copy = 0; r == 0 && copy < DSFS_COPIES_MAX; copy++) {
-		relocate->from.length = relocate->to.length = 0; /* what was read before the flush proves nothing */
+		relocate->from.length = relocate->to.length = 0; /* reads before the flush prove nothing */
 		relocate->from.turn = copy + 1;
 		for (size_t i = 0; r == 0 && i < relocate->count; i++)
 			r = relocate_verify_piece(relocate, &relocate->pieces[i], copy, err);
@@ -301,7 +302,7 @@ int relocate_verify(struct relocate *relocate, struct error *err)
 	return r;
 }
 
-/* Two pieces may share a block: what lies in it went with either. */
+/* Also tries the piece before: two may share a block, whose content went with either. */
 uint64_t relocate_find(const struct relocate *relocate, uint64_t address, uint64_t length)
 {
 	size_t low = 0, high = relocate->count;

@@ -9,44 +9,44 @@
 #include "volume/line.h"
 
 struct relocate_piece {
-	uint64_t from, to, length; /* addresses; whole blocks */
+	uint64_t from, to, length; /* addresses; all are whole blocks */
 };
 
-/* What was read last, and what lies behind it. */
+/* The bytes that were last read, with some that follow them. */
 struct relocate_window {
 	uint8_t *bytes;
 	uint64_t at, length;
-	const struct members *members; /* by which another copy may be read; NULL: what lies there and nothing else */
-	uint32_t turn;                 /* the number of the copy that is read */
+	const struct members *members; /* tells other copies; NULL: reads only the address itself */
+	uint32_t turn;                 /* number of the copy that is read */
 };
 
 struct relocate {
 	struct source *source;
-	struct allocator *allocator; /* free places are taken from it */
-	bool is_rehearsal;           /* that is all: nothing is read or written */
+	struct allocator *allocator; /* free space is taken from here */
+	bool is_rehearsal;           /* only takes space: reads and writes nothing */
 	struct relocate_piece *pieces;
 	size_t count, room;
 	struct relocate_window from, to;
-	uint8_t *unwritten; /* copies that lie one behind the other */
+	uint8_t *unwritten; /* copies not written yet, at adjacent addresses */
 	uint64_t unwritten_at, unwritten_length;
 };
 
-/* members: those of the catalogue from which the addresses are. */
+/* Opens a relocation. members: of the catalogue that has the addresses. */
 must_check int relocate_open(struct source *source, const struct members *members, struct allocator *allocator,
 			     bool rehearse, struct relocate *ret, struct error *err);
-void relocate_close(struct relocate *relocate); /* a zeroed one as well */
-/* Copies length bytes, whole blocks, into one piece of free space, on the same member if it has room. -ENOSPC "volume
+void relocate_close(struct relocate *relocate); /* a zeroed relocation can be closed, too */
+/* Copies length bytes, whole blocks, into one piece of free space, on the same member if it has room. -ENOSPC: "volume
  * is full". */
 must_check int relocate_copy(struct relocate *relocate, uint64_t from, uint64_t length, uint64_t *ret_to,
 			     struct error *err);
-/* Copies all blocks of the map, in pieces of a part of a segment. A piece ends with a block that is not inside of what
- * must stay together; the next one begins with it again. No piece reaches into another group. */
+/* Copies all blocks of the map, in pieces of a part of a segment. A piece ends with a block that is not inside bytes
+ * that must stay together; the next piece begins with the same block. No piece reaches into another group. */
 must_check int relocate_blocks(struct relocate *relocate, const struct line *line, const struct bits *blocks,
 			       const struct bits *inside, struct error *err);
-/* After a flush: reads everything once more, from its old place and all its new ones, and compares. What has several
- * copies is read from another one than before. */
+/* Reads everything once more after a flush, from its old place and all its new ones, and compares. Bytes with several
+ * copies are read from another copy than before. */
 must_check int relocate_verify(struct relocate *relocate, struct error *err);
-/* Where bytes went whose blocks were copied in ascending order; 0 when they stay. */
+/* Returns where bytes went; 0: they stay. Blocks must have been copied in ascending order. */
 uint64_t relocate_find(const struct relocate *relocate, uint64_t address, uint64_t length);
-/* Bytes copied: more than there are in the blocks of a map, as a block that two pieces share goes with either. */
+/* Returns the bytes copied: more than in the map's blocks, as a block that two pieces share is copied with both. */
 uint64_t relocate_bytes(const struct relocate *relocate);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Copies columns in batches: write, flush, read back, and only then say in the record that they are there. */
+/* Copies columns in batches: writes, flushes, reads back, and only then notes them in the record. */
 #include "volume/replacement.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "volume/column_reader.h"
 
 #define REPLACEMENT_STEP  (UINT64_C(2) << 20)  /* bytes of one write, at most */
-#define REPLACEMENT_BATCH (UINT64_C(4) << 20) /* between two flushes, if a column is not longer */
+#define REPLACEMENT_BATCH (UINT64_C(4) << 20) /* bytes between two flushes, unless a column is longer */
 
 void replacement_close(struct replacement *replacement)
 {
@@ -29,7 +29,7 @@ static const struct members *replacement_members(const struct replacement *repla
 	return &replacement->transaction->catalogue.members;
 }
 
-/* --- what must be copied --- */
+/* --- missing columns --- */
 
 /* Finds the member's own column of a group; false: it has none. */
 static bool replacement_find(const struct replacement *replacement, const struct member_group *group, uint64_t *ret)
@@ -44,8 +44,8 @@ static bool replacement_find(const struct replacement *replacement, const struct
 	return false;
 }
 
-/* The columns from which a group can be read: those on members that are there. The member that is replaced comes last,
- * as it may be failing. Returns how many. */
+/* Returns the columns from which a group can be read, on members that are there, and how many. The one on the replaced
+ * member comes last, as it may be failing. */
 static uint32_t replacement_sources(const struct replacement *replacement, uint32_t number,
 				    uint64_t ret[DSFS_COPIES_MAX])
 {
@@ -156,7 +156,7 @@ uint64_t replacement_size(const struct replacement *replacement)
 
 /* --- the record --- */
 
-/* The number of adjacent segments that share a sum. */
+/* Returns the number of adjacent segments that share a sum. */
 static uint64_t replacement_stride(const struct replacement *replacement)
 {
 	uint64_t segments = replacement_size(replacement) >> replacement_members(replacement)->segment_log;
@@ -179,7 +179,7 @@ static uint64_t replacement_sum(const struct replacement_column *column)
 	return checksum_64(what, sizeof(what));
 }
 
-/* For each place, the sum that it has when all its columns, or all that are done, are there. */
+/* Returns the sum for each place when all its columns are there, or all that are done. */
 static uint64_t *replacement_expect(const struct replacement *replacement, bool only_done)
 {
 	uint64_t *sums = calloc(DSFS_REPLACED_COUNT, sizeof(*sums));
@@ -203,7 +203,7 @@ static void replacement_describe(const struct replacement *replacement, struct r
 	memcpy(record->catalogue_sha256, super->catalogue_sha256, sizeof(record->catalogue_sha256));
 }
 
-/* Columns that were copied under a catalogue from which this one does not descend may hold anything. */
+/* Whether the record's catalogue is ours or an ancestor: columns of any other may hold anything. */
 static bool replacement_is_ancestor(const struct replacement *replacement, const struct replacement_record *found)
 {
 	const struct superblock *super = &replacement->transaction->super;
@@ -250,11 +250,11 @@ struct batch {
 	struct replacement *replacement;
 	struct file_source *file;
 	struct column_reader reader;
-	uint8_t *buffer;            /* REPLACEMENT_STEP, for what is read back */
-	struct batch_write *writes; /* since the last flush */
+	uint8_t *buffer;            /* REPLACEMENT_STEP bytes for reading back */
+	struct batch_write *writes; /* writes since the last flush */
 	size_t count, room;
 	uint64_t bytes;
-	uint32_t first; /* column */
+	uint32_t first; /* first column of the batch */
 };
 
 static int batch_write(struct batch *batch, uint64_t offset, const uint8_t *bytes, uint64_t length, struct error *err)
@@ -345,8 +345,8 @@ static int replacement_record(const struct replacement_record *record, struct fi
 	return r < 0 ? r : source_flush(&file->source, err);
 }
 
-/* Unless the sums on the device are valid, first writes a record without a state: it identifies the device, and the
- * bytes where the sums go are not taken for sums. */
+/* Prepares the record. Unless the device's sums are valid, writes one without a state first: it identifies the device,
+ * and former bytes in the place of the sums do not count. */
 static int replacement_begin(struct replacement *replacement, struct file_source *file, struct error *err)
 {
 	auto_free uint64_t *sums = replacement_expect(replacement, true);

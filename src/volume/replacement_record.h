@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The record of a replacement: which columns a device already has that is to replace a member. */
+/* Owns the record of a replacement: which columns a device already has that is to replace a member. */
 #pragma once
 #include <stdbool.h>
 
@@ -13,7 +13,7 @@ struct replacement_record {
 	uint8_t catalogue_sha256[32];
 };
 
-/* False: there is none. */
+/* Reads the record; false: there is none. */
 bool replacement_record_read(struct file_source *file, struct replacement_record *ret);
 must_check int replacement_record_write(struct file_source *file, const struct replacement_record *record,
 					struct error *err);
@@ -22,6 +22,6 @@ must_check int replacement_record_clear(struct file_source *file, struct error *
 
 /* For each range of adjacent segments, a sum over the positions, births and lengths of the columns there. */
 must_check int replacement_record_read_sums(struct file_source *file, uint64_t *sums, struct error *err);
-/* former: what is there, so that only blocks with changes are written; NULL: not known. */
+/* Writes the sums. former: the sums on the device, so that only changed blocks are written; NULL: not known. */
 must_check int replacement_record_write_sums(struct file_source *file, const uint64_t *sums, const uint64_t *former,
 					     struct error *err);

@@ -13,7 +13,7 @@
 
 static bool room_is_device(const struct transaction *transaction, uint32_t member)
 {
-	const struct file_source *file = transaction->members[member].file; /* NULL: it is missing */
+	const struct file_source *file = transaction->members[member].file; /* NULL: the member is missing */
 
 	return file && file->geometry.is_block_device;
 }
@@ -25,7 +25,7 @@ static int room_open(const struct transaction *transaction, struct space *ret, s
 	return space_open_inside(ret, &transaction->catalogue, &transaction->super, file_size, err);
 }
 
-/* Of several members: segments that no group has, and what is left of groups. */
+/* Returns the room in a volume of several members: free segments and the rest of groups. */
 static uint64_t room_in_members(const struct transaction *transaction)
 {
 	const struct members *members = &transaction->catalogue.members;
@@ -65,12 +65,12 @@ uint64_t room_gained(const struct transaction *transaction, uint64_t before)
 }
 
 struct room_files {
-	uint64_t has, size; /* bytes of blocks, and of the files before the change */
-	uint64_t spare;     /* on their filesystems */
-	bool is_endless;    /* there is a device among them, or a filesystem that does not know */
+	uint64_t has, size; /* bytes of allocated blocks, and of the files before the change */
+	uint64_t spare;     /* bytes free on their filesystems */
+	bool is_endless;    /* one is a device, or a filesystem does not tell */
 };
 
-/* Two members on one filesystem share what it has left. */
+/* Whether no earlier member is on this filesystem: members on one share its free bytes. */
 static bool room_is_first_there(const struct transaction *transaction, uint32_t number, dev_t filesystem)
 {
 	struct stat st;
@@ -110,7 +110,7 @@ static uint32_t room_copies(const struct transaction *transaction)
 	return copies;
 }
 
-/* What is free inside of files may be holes, which take blocks as growth does. */
+/* Returns the bytes that filesystems can store. Free space in files may be holes, which take blocks as growth does. */
 static int room_spare(const struct transaction *transaction, uint64_t *ret, struct error *err)
 {
 	struct room_files files = { 0 };
@@ -166,7 +166,7 @@ static int room_punch_runs(const struct transaction *transaction, uint64_t *ret_
 	return r;
 }
 
-/* Of a member of several: segments of no group, but for the superblocks and the catalogue in force. */
+/* Finds the segments of a member that are in a group, or hold superblocks or the catalogue in force. */
 static int room_find_used(const struct transaction *transaction, uint32_t number, struct bits *ret, struct error *err)
 {
 	const struct members *members = &transaction->catalogue.members;

@@ -17,7 +17,7 @@ static int space_compare(const void *a, const void *b)
 	return (x->address > y->address) - (x->address < y->address);
 }
 
-/* Everything in use, sorted: segments of versions, and the blocks of the catalogue in force. */
+/* Lists everything in use, sorted: segments of versions, and the blocks of the catalogue in force. */
 static int space_used(const struct catalogue *catalogue, const struct superblock *super, struct extent **ret,
 		      size_t *ret_count, struct error *err)
 {
@@ -57,8 +57,7 @@ static bool space_is_used(const struct extent *used, size_t count, uint64_t offs
 	return false;
 }
 
-/* Where the last publish stopped comes first, up to the end of that segment: what lies behind the tail is free, also
- * when a version uses the segment. */
+/* Adds the space behind the tail first, up to the end of its segment: it is free even if a version uses the segment. */
 static void space_add_tail(struct space *space, const struct extent *used, size_t count, uint64_t tail,
 			   uint64_t capacity)
 {
@@ -69,13 +68,13 @@ static void space_add_tail(struct space *space, const struct extent *used, size_
 	if (end > capacity)
 		end = capacity;
 	for (size_t i = 0; i < count; i++)
-		if (used[i].address >= tail && used[i].address < end) /* the catalogue */
+		if (used[i].address >= tail && used[i].address < end) /* ends at the catalogue */
 			end = used[i].address;
 	space_add_run(space, tail, end);
 }
 
-/* Gaps come in the order of their addresses, so that a file grows only when nothing else is free. What the tail has of
- * one is left out. */
+/* Adds a gap without its part behind the tail. Gaps come in the order of addresses, so that a file grows only when all
+ * others are full. */
 static void space_add_gap(struct space *space, uint64_t start, uint64_t end, struct space_run tail)
 {
 	if (tail.start >= start && tail.start < end) {
@@ -85,7 +84,7 @@ static void space_add_gap(struct space *space, uint64_t start, uint64_t end, str
 	space_add_run(space, start, end);
 }
 
-/* A tail that goes on into the only gap there is. */
+/* Joins the tail with the only gap, if that follows it. */
 static void space_join(struct space *space)
 {
 	if (space->count != 2 || space->runs[0].end != space->runs[1].start)
@@ -133,7 +132,7 @@ uint64_t space_reserved(uint64_t capacity)
 	return bytes < SPACE_RESERVE_MIN ? SPACE_RESERVE_MIN : bytes;
 }
 
-/* The end of a device is for catalogues alone, so that there is room for one when all else is full. super NULL: a new
+/* Reserves the end of a device for catalogues, so that there is room for one when all else is full. super NULL: a new
  * volume. */
 static uint64_t space_reserve(struct space *space, const struct superblock *super, uint64_t capacity)
 {
@@ -262,7 +261,7 @@ static uint64_t space_position(const struct space_run *run, uint64_t length, enu
 	return run->at;
 }
 
-/* A new gap takes the place of the smallest one. */
+/* Remembers a gap in the place of the smallest one, if it is larger. */
 static void space_add_padding(struct space *space, uint64_t at, uint64_t length)
 {
 	struct space_gap *least = &space->gaps[0];
@@ -274,7 +273,7 @@ static void space_add_padding(struct space *space, uint64_t at, uint64_t length)
 		*least = (struct space_gap){ at, (uint32_t)length };
 }
 
-/* The smallest gap that is large enough. What is left of it stays one. */
+/* Takes the beginning of the smallest gap that is large enough. */
 static bool space_take_gap(struct space *space, uint64_t length, uint64_t *ret_offset)
 {
 	struct space_gap *best = NULL;
@@ -313,7 +312,7 @@ static bool space_run_fits(const struct space_run *run, uint64_t length)
 	return at <= run->end && length <= run->end - at;
 }
 
-/* A run that is left ends on a whole block, and one that is entered begins on one. */
+/* Ends the former run, and begins the new one, on a whole block. */
 void space_prefer(struct space *space, uint64_t length)
 {
 	struct space_run *runs = space->runs;
@@ -330,7 +329,7 @@ void space_prefer(struct space *space, uint64_t length)
 	}
 }
 
-/* In the current run; what it skips to get to a block is a gap. */
+/* Takes bytes in the current run; what it skips to get to a block becomes a gap. */
 static bool space_take_current(struct space *space, uint64_t length, enum space_align align, uint64_t *ret_offset)
 {
 	struct space_run *run = &space->runs[space->current];
@@ -342,7 +341,7 @@ static bool space_take_current(struct space *space, uint64_t length, enum space_
 	return true;
 }
 
-/* The current run goes on while it has room; then the first that has. */
+/* Prefers the current run while it has room, then the first that has. */
 bool space_take(struct space *space, uint64_t length, enum space_align align, uint64_t *ret_offset)
 {
 	if (!space->count)
@@ -371,7 +370,7 @@ uint64_t space_taken(const struct space *space)
 	return bytes;
 }
 
-/* A tail promises that nothing lies between it and the end of its segment, and runs may share a segment. */
+/* Returns 0 if something lies between the tail and the end of its segment, as runs may share a segment. */
 uint64_t space_tail(const struct space *space)
 {
 	uint64_t at;
@@ -393,7 +392,7 @@ static int space_compare_number(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-/* The bit of a segment; held_count or more: it has none. */
+/* Returns the bit of a segment; held_count or more: it has none. */
 static uint64_t space_bit(const struct space *space, uint64_t segment)
 {
 	const uint64_t *found;
@@ -425,7 +424,7 @@ static void space_mark_runs(const struct space *space, uint8_t *map)
 	}
 }
 
-/* Into a map of the segments of so many; returns which bit is the first beyond. */
+/* Marks held segments in a map of count segments; returns the first bit that lies beyond. */
 static uint64_t space_mark_held(const struct space *space, uint8_t *map, uint64_t count)
 {
 	uint64_t i, s;

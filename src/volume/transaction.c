@@ -41,8 +41,8 @@ uint32_t transaction_first(const struct transaction *transaction)
 	return first;
 }
 
-/* The lock does not say who has it. The record may be that of a publisher that was killed, if it is not one who has the
- * lock. */
+/* Finds who has the lock, which does not tell. The record counts only if its publisher has the lock: it may be that of
+ * a killed one. */
 static void transaction_find_holder(struct file_source *file, char who[HOLDER_TEXT_SIZE])
 {
 	if (file->geometry.is_block_device || file_use(file->fd) == FILE_USE_WRITTEN)
@@ -109,7 +109,7 @@ static int transaction_alloc(struct transaction *transaction, uint32_t count, st
 	return 0;
 }
 
-/* Nothing is written to a member that leaves, so it may be read-only. */
+/* Locks the member that is replaced: nothing is written to it, so it may be read-only. */
 static int transaction_lock_leaving(struct transaction_member *member, struct site *site, struct error *err)
 {
 	struct error why = { 0 };
@@ -122,8 +122,8 @@ static int transaction_lock_leaving(struct transaction_member *member, struct si
 	return r < 0 ? error_pass(err, r, &why) : 0;
 }
 
-/* Until the state in force is known, one that is silent is missing. From then on a change needs all that it began
- * with. */
+/* Sets a time limit for reads. While the state in force is unknown, a silent member is missing; later a change needs
+ * all members that it began with. */
 static void transaction_set_patience(const struct transaction *transaction, int64_t patience)
 {
 	for (uint32_t i = 0; i < transaction->member_count; i++)
@@ -182,9 +182,9 @@ struct file_source *transaction_swap_file(struct transaction *transaction, uint3
 	return array_put(transaction->array, number, fresh);
 }
 
-/* --- what is there --- */
+/* --- the state in force --- */
 
-/* As the last group has, unless that was said. */
+/* Returns the number of copies that was asked for, or that the last group has. */
 static uint32_t transaction_copies(const struct transaction *transaction)
 {
 	const struct members *members = &transaction->catalogue.members;
@@ -198,8 +198,8 @@ static uint32_t transaction_copies(const struct transaction *transaction)
 	return 1u + last->redundant;
 }
 
-/* A missing member may be a file where the others are. If it is a device, nobody can check its size: it counts as no
- * larger than a device that is there. */
+/* Returns a capacity, also of a missing member: it may be a file if others are. If it is a device nobody can check its
+ * size: it counts as no larger than a device that is there. */
 static uint64_t transaction_capacity(const struct transaction *transaction, uint32_t number)
 {
 	uint64_t size = transaction->catalogue.members.list[number].size, most = 0;
@@ -257,7 +257,7 @@ void transaction_close_member(struct transaction_member *member, const char *pat
 	*member = (struct transaction_member){ 0 };
 }
 
-/* What was written while it was away is not on it, and neither will this change be. */
+/* Closes a member that this change leaves out, as it is stale or has a successor. */
 static void transaction_leave(struct transaction *transaction, uint32_t number)
 {
 	struct transaction_member *member = &transaction->members[number];
@@ -288,7 +288,7 @@ int transaction_load(struct transaction *transaction, struct error *err)
 	return r;
 }
 
-/* A publisher that was cut off between two slots has left some members there; see catalogue_load(). */
+/* Whether an interrupted publisher has not reached this member with its last slot; see catalogue_load(). */
 static bool transaction_is_behind(const struct transaction *transaction, uint32_t number)
 {
 	return transaction_has(transaction, number) &&
@@ -456,7 +456,7 @@ int transaction_replace(struct transaction *transaction, uint32_t number, const 
 
 /* --- the change --- */
 
-/* What a member that is behind needs for the state in force. Its catalogue has room where it was to be. */
+/* Makes the slot for a member that is behind. The place that its catalogue was meant to have is still free. */
 static int transaction_place_slot(struct transaction *transaction, uint32_t number, struct superblock *ret,
 				  struct error *err)
 {
@@ -478,8 +478,8 @@ static int transaction_place_slot(struct transaction *transaction, uint32_t numb
 	return 0;
 }
 
-/* Else the next one that is cut off would leave them two steps behind, which is as good as missing; and what the state
- * in force has given up, a member that is behind still names. */
+/* Brings members that are behind up to date. Another interruption would leave them two steps behind, which is as good
+ * as missing; and they still name space that the state in force has given up. */
 static int transaction_catch_up(struct transaction *transaction, struct error *err)
 {
 	auto_free struct superblock *slots = calloc(transaction->member_count, sizeof(*slots));
@@ -519,7 +519,7 @@ int transaction_begin(struct transaction *transaction, struct error *err)
 	return r < 0 ? r : transaction_catch_up(transaction, err);
 }
 
-/* -EBUSY when another host has taken a member from us: nothing may be put in force any more. */
+/* Checks that we still have all fences; -EBUSY: another host has taken a member, and nothing may be put in force. */
 static int transaction_check_fences(const struct transaction *transaction, struct error *err)
 {
 	int r = 0;
@@ -529,7 +529,7 @@ static int transaction_check_fences(const struct transaction *transaction, struc
 	return r;
 }
 
-/* A slot that is a hole of its file takes a block. Whether there is one shows here, where the change can still be
+/* Allocates the block of a slot that is a hole of its file: the lack of one must show while the change can be
  * undone. */
 static int transaction_reserve_slot(const struct transaction_member *member, uint64_t sequence, struct error *err)
 {
@@ -544,10 +544,10 @@ static int transaction_reserve_slot(const struct transaction_member *member, uin
 		full_describe(member->file->fd, code, full);
 		return error_set(err, -code, "%s: no room for a superblock slot", full);
 	}
-	return 0; /* a filesystem that has nothing to reserve */
+	return 0; /* the filesystem cannot reserve */
 }
 
-/* A file is as long as it is; a device keeps the size that it was formatted for. */
+/* Returns the size for the slot: a file's present length; a device keeps the size of its format. */
 static uint64_t transaction_member_size(const struct transaction *transaction, uint32_t number)
 {
 	const struct transaction_member *member = &transaction->members[number];
@@ -561,10 +561,10 @@ uint64_t transaction_end_of(const struct transaction *transaction, uint32_t memb
 	uint64_t end = allocator_end(&transaction->allocator, member);
 	uint64_t size = transaction->member_count ? transaction->members[member].super.member_size : 0;
 
-	return end < size ? size : end; /* what is shared may lie anywhere */
+	return end < size ? size : end; /* shared bytes may lie anywhere */
 }
 
-/* Two catalogues that differ in nothing else are two all the same. */
+/* Makes the hash of each catalogue different, even if nothing else differs. */
 static int transaction_make_nonce(struct transaction *transaction, struct error *err)
 {
 	struct members *members = &transaction->catalogue.members;
@@ -576,8 +576,8 @@ static int transaction_make_nonce(struct transaction *transaction, struct error 
 	return 0;
 }
 
-/* What the members that are there will have. One that is new comes first: it lacks nothing, and as long as no other one
- * names it, the volume is the one without it. Returns how many. */
+/* Plans the slots of members that are there, and returns how many. A new member comes first: it lacks nothing, and as
+ * long as no other one names it, the volume is the one without it. */
 static uint32_t transaction_plan_slots(const struct transaction *transaction, struct superblock *slots)
 {
 	uint32_t count = 0;
@@ -592,7 +592,7 @@ static uint32_t transaction_plan_slots(const struct transaction *transaction, st
 	return count;
 }
 
-/* Everything that a slot will name, on all members, and what can fail before it. */
+/* Does all that can fail before the slots: writes everything that they will name, on all members. */
 static int transaction_prepare(struct transaction *transaction, struct superblock *slots, uint32_t *ret_count,
 			       struct error *err)
 {
@@ -618,11 +618,11 @@ static int transaction_prepare(struct transaction *transaction, struct superbloc
 	return r < 0 ? r : transaction_check_fences(transaction, err);
 }
 
-/* Which members a change has not reached, as far as is known. */
+/* The members that a change has reached or not, as far as is known. */
 struct transaction_reach {
 	uint32_t reached, missed;
 	char names[128];
-	struct error why; /* of the first one */
+	struct error why; /* of the first member that was missed */
 };
 
 static void transaction_miss(struct transaction_reach *reach, uint32_t member, const struct error *why)
@@ -634,15 +634,15 @@ static void transaction_miss(struct transaction_reach *reach, uint32_t member, c
 	snprintf(reach->names + used, sizeof(reach->names) - used, "%s%" PRIu32, used ? ", " : "", member);
 }
 
-/* Twice, as a read may fail where a write did not. */
+/* Checks a slot twice, as a read may fail where the write did not. */
 static int transaction_check_slot(const struct transaction *transaction, const struct superblock *slot,
 				  struct error *err)
 {
 	return commit_check(transaction->source, slot, NULL) < 0 ? commit_check(transaction->source, slot, err) : 0;
 }
 
-/* One member after the other: the first slot that is durable puts the change in force. Then the others are to have it
- * as well, whichever of them fails. */
+/* Writes the slots one after the other. The first durable one puts the change in force, so a failure must not keep it
+ * from the others. */
 static void transaction_write_slots(struct transaction *transaction, const struct superblock *slots, uint32_t count,
 				    struct transaction_reach *reach)
 {
@@ -674,7 +674,7 @@ static bool transaction_is_anywhere(const struct transaction *transaction, const
 	return false;
 }
 
-/* A slot whose write failed may have arrived, may arrive later, and a mount may have seen it. */
+/* Explains failed slots: each may have arrived, may arrive later, and a mount may have seen it. */
 static int transaction_unsure(const struct transaction *transaction, const struct superblock *slots, uint32_t count,
 			      const struct transaction_reach *reach, struct error *err)
 {
@@ -693,7 +693,7 @@ static int transaction_unsure(const struct transaction *transaction, const struc
 			 why->reason);
 }
 
-/* A fresh file that is not in force is removed, record and all; on a member that is replaced there is none. */
+/* Clears publisher records; fresh files that are not in force are removed, and new members have none. */
 static void transaction_clear_holders(const struct transaction *transaction)
 {
 	struct error why = { 0 };
@@ -735,7 +735,7 @@ int transaction_commit(struct transaction *transaction, struct error *err)
 
 /* --- undo --- */
 
-/* Nothing in force refers to what lies behind the former end, and the lock keeps others from writing there. */
+/* Truncates files to their former size: nothing in force lies behind, and the lock keeps others out. */
 static int transaction_cut_back(const struct transaction *transaction, struct error *err)
 {
 	for (uint32_t i = 0; i < transaction->member_count; i++) {
@@ -770,7 +770,7 @@ int transaction_restart(struct transaction *transaction, struct error *err)
 	return transaction_open_space(transaction, err);
 }
 
-/* Best effort: the failure that led here is the one to be told. */
+/* Undoes the change and only logs failures: the first failure is the one to report. */
 static void transaction_undo(struct transaction *transaction)
 {
 	struct error why = { 0 };

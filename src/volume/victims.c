@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A first pass over all indexes counts live blocks, so that what versions share counts once. A second pass, over the
- * versions concerned, finds what has to move. */
+/* Counts live blocks in a first pass over all indexes, so that shared blocks count once. A second pass, over the
+ * affected versions, finds which blocks must move. */
 #include "volume/victims.h"
 
 #include <errno.h>
@@ -14,14 +14,14 @@
 #include "image/index_load.h"
 #include "volume/live_extents.h"
 
-#define VICTIMS_GAIN      8u /* at least that part of what is emptied: else it would be done again and again */
-#define VICTIMS_CATALOGUE (UINT64_C(64) << 10) /* room that is left for the catalogue */
+#define VICTIMS_GAIN      8u /* least gain, as a part of the emptied bytes: with less it would never end */
+#define VICTIMS_CATALOGUE (UINT64_C(64) << 10) /* bytes that are left for the catalogue */
 
 struct victims_candidate {
-	uint64_t segment, live, total; /* blocks */
+	uint64_t segment, live, total; /* live and total: blocks */
 };
 
-/* --- what is alive --- */
+/* --- live blocks --- */
 
 struct victims_pass {
 	struct victims *victims;
@@ -110,7 +110,7 @@ void victims_close(struct victims *victims)
 	*victims = (struct victims){ 0 };
 }
 
-/* --- which segments --- */
+/* --- choosing segments --- */
 
 static void victims_mark_list(const struct line *line, struct bits *segments, const struct extent_list *list)
 {
@@ -127,8 +127,8 @@ static int victims_compare(const void *a, const void *b)
 	return (x->segment > y->segment) - (x->segment < y->segment);
 }
 
-/* Of a group: as far as it was filled, as the rest is used by the next publish. Of an only member, the ring, and what
- * lies behind the end of the volume, is no room that could be gained. */
+/* Returns the part of a segment that could be gained: of a group the filled part, as the next publish uses the rest;
+ * of an only member, nothing of the ring and behind the end of the volume. */
 static struct extent victims_room(const struct victims *victims, uint64_t segment)
 {
 	uint64_t start = segment * victims->line.segment, end = start + victims->line.segment;
@@ -186,7 +186,7 @@ static int victims_candidates(const struct victims *victims, unsigned below, str
 	return 0;
 }
 
-/* Bytes that moving what lies in the segment takes; chunk records of a version are written anew once. */
+/* Returns the bytes that emptying the segment takes; chunk records of a version are rewritten once. */
 static uint64_t victims_cost(struct victims *victims, const struct victims_candidate *candidate)
 {
 	uint64_t cost = candidate->live * DSFS_BLOCK;
@@ -202,7 +202,7 @@ static uint64_t victims_cost(struct victims *victims, const struct victims_candi
 	return cost;
 }
 
-/* How many of the candidates give the most; *ret_needed is what the first one takes. */
+/* Returns how many of the candidates gain most; *ret_needed: bytes that the first one takes. */
 static size_t victims_best(struct victims *victims, const struct victims_candidate *candidates, size_t count,
 			   uint64_t room, uint64_t *ret_needed)
 {
@@ -246,7 +246,7 @@ static void victims_take(struct victims *victims, const struct victims_candidate
 		victims->versions[v].is_affected = victims_lists_victim(victims, &victims->catalogue->versions[v]);
 }
 
-/* --- what lies in them --- */
+/* --- blocks that move --- */
 
 static void victims_add_moving(void *argument, uint64_t address, uint64_t length)
 {
