@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Gathers what may be members, decides which are, and puts each into its slot.
+/* Gathers candidates, decides which are members, and puts each into its slot.
  *
- * Whom the user named counts. Of what a scan found, only that counts which the table of one that counts has, under its
- * UUID and on its very namespace: nobody becomes a member by saying so, or says which state is the newest. By the
- * volume's UUID alone, the scan begins with the one that most others know. */
+ * Candidates that the user named count. Of the ones that a scan found, one counts if the table of another that counts
+ * lists it, by its UUID and on its present namespace: no device becomes a member by its own word, or says which state
+ * is the newest. By the volume's UUID alone, the scan begins with the one that most others know. */
 #include "members/assembly.h"
 
 #include <errno.h>
@@ -21,16 +21,16 @@
 #include "members/naming.h"
 #include "members/scan.h"
 
-#define SEARCH_AT_ONCE 32u /* files or devices of a scan that are asked together */
+#define SEARCH_AT_ONCE 32u /* files or devices of a scan that are asked at the same time */
 
 struct search {
 	uint8_t uuid[16]; /* of the volume */
-	int64_t patience; /* a device that does not answer for so long counts as missing; 0: it is waited for */
-	int64_t alone;    /* the same for one that is named alone */
+	int64_t patience; /* ns until a device that does not answer counts as missing; 0: no limit */
+	int64_t alone;    /* the same for a device that is named alone */
 	struct topology topology;
 	struct candidate *items;
-	uint32_t count, read; /* of these so many were read */
-	char silent[256];     /* which do not answer, and may be members that are missed: "'a' does not answer" */
+	uint32_t count, read; /* candidates, and how many of them were read */
+	char silent[256];     /* missing members may be these: "'a' does not answer" */
 };
 
 void assembly_close(struct assembly *assembly)
@@ -50,7 +50,7 @@ static void search_close(struct search *search)
 	topology_free(&search->topology);
 }
 
-/* Takes it. */
+/* Adds the candidate, and takes its contents, also on failure. */
 static int search_add(struct search *search, struct candidate *candidate, struct error *err)
 {
 	int r = grow_one(search->items, search->count, err);
@@ -62,7 +62,7 @@ static int search_add(struct search *search, struct candidate *candidate, struct
 	return r;
 }
 
-/* --- who is there --- */
+/* --- candidates --- */
 
 static int search_add_named(struct search *search, const char *name, bool is_alone, struct error *err)
 {
@@ -84,7 +84,7 @@ static void search_note(struct search *search, const struct candidate *candidate
 			 used ? ", " : "", candidate->name);
 }
 
-/* All were asked already, so they are waited for together. */
+/* Reads the named candidates. All were asked before, so their answers are waited for together. */
 static int search_read_named(struct search *search, struct error *err)
 {
 	int r = 0;
@@ -97,13 +97,13 @@ static int search_read_named(struct search *search, struct error *err)
 			break;
 		search_note(search, candidate);
 		candidate_look(candidate);
-		if (candidate_has_members(candidate)) /* others may answer from now on */
+		if (candidate_has_members(candidate)) /* other members may have its bytes from now on */
 			candidate->file->patience = search->patience;
 	}
 	return r;
 }
 
-/* Those that a scan found, from the first one on. Only what is of the volume stays. */
+/* Reads what a scan found, and keeps only candidates of the volume. */
 static int search_read_found(struct search *search, struct error *err)
 {
 	uint32_t kept = search->read;
@@ -127,7 +127,7 @@ static int search_read_found(struct search *search, struct error *err)
 	return r;
 }
 
-/* Whether it is a namespace without any live path: the kernel would hold a read of it, perhaps for minutes. */
+/* Whether it is a namespace without a live path: the kernel would hold a read of it, perhaps for minutes. */
 static bool search_is_unreachable(const struct search *search, const struct stat *st)
 {
 	const struct topology_namespace *namespace =
@@ -170,7 +170,7 @@ static int search_devices(struct search *search, struct error *err)
 	return r < 0 ? r : search_read_found(search, err);
 }
 
-/* Beside a file, or among all devices. */
+/* Scans the folder of a file, or all devices. */
 static int search_scan(struct search *search, struct error *err)
 {
 	const struct candidate *named = &search->items[0];
@@ -185,7 +185,7 @@ static int search_scan(struct search *search, struct error *err)
 	return r < 0 ? r : search_read_found(search, err);
 }
 
-/* --- who counts --- */
+/* --- counting --- */
 
 static uint32_t search_known(const struct search *search, const struct candidate *candidate)
 {
@@ -196,7 +196,7 @@ static uint32_t search_known(const struct search *search, const struct candidate
 	return known;
 }
 
-/* Used when no member with a valid table says who the others are. */
+/* Chooses the first one that counts, when none that counts has a valid table. */
 static int search_anchor(struct search *search, struct error *err)
 {
 	struct candidate *best = NULL, *rival = NULL, *candidate;
@@ -251,7 +251,7 @@ static int search_spread(struct search *search, struct error *err)
 	return r;
 }
 
-/* The newest table of the candidates that count; NULL: there is none. */
+/* Returns the newest table of the candidates that count; NULL: there is none. */
 static const struct members *search_table(const struct search *search, uint64_t *ret_sequence)
 {
 	const struct candidate *newest = NULL;
@@ -268,7 +268,7 @@ static const struct members *search_table(const struct search *search, uint64_t 
 	return newest ? &newest->table : NULL;
 }
 
-/* --- each into its slot --- */
+/* --- slots --- */
 
 static int assembly_refuse(const struct candidate *candidate, const struct error *why, struct error *err)
 {
@@ -296,7 +296,7 @@ static int assembly_refuse_former(const struct candidate *candidate, uint64_t ne
 			 candidate->name, candidate->super.sequence, newest);
 }
 
-/* by_slot: the candidates found so far. */
+/* Puts a candidate into its slot. by_slot: the candidates that have one. */
 static int assembly_put(struct assembly *assembly, struct candidate *candidate, uint32_t slot,
 			struct candidate **by_slot, struct error *err)
 {
@@ -341,7 +341,7 @@ static int assembly_new(uint32_t count, struct assembly *ret, struct error *err)
 	return array_new(count, &ret->array, err);
 }
 
-/* Missing members are named by number; this adds the names of those that were found. */
+/* Adds the names of found members to a reason that names missing ones by number. */
 static int assembly_explain(const struct assembly *assembly, const struct search *search, struct error *err)
 {
 	struct error why = *err;
@@ -365,7 +365,7 @@ static void assembly_drop_stale(const struct assembly *assembly, const struct me
 	}
 }
 
-/* Of each that is not in use. */
+/* Notes for each member that is not in use why. */
 static int assembly_say_why(struct assembly *assembly, const struct search *search, const struct members *members,
 			    struct error *err)
 {
@@ -423,7 +423,7 @@ static int assembly_of_members(struct search *search, struct assembly *ret, stru
 	return 0;
 }
 
-/* --- by what the user said --- */
+/* --- by name --- */
 
 static int assembly_of_one(struct candidate *candidate, struct assembly *ret, struct error *err)
 {
@@ -445,7 +445,7 @@ static int assembly_check_named(const struct candidate *candidate, const struct 
 {
 	char found[UUID_TEXT_SIZE], expected[UUID_TEXT_SIZE];
 
-	if (candidate->is_silent) /* it may be the one that is missed */
+	if (candidate->is_silent) /* it may be the missing member */
 		return 0;
 	if (!candidate->super.sequence)
 		return assembly_refuse(candidate, &candidate->unreadable, err);
@@ -459,7 +459,7 @@ static int assembly_check_named(const struct candidate *candidate, const struct 
 			 candidate->name, found, first->name, expected);
 }
 
-/* The first one that answers; NULL: none does. */
+/* Returns the first candidate that answers; NULL: none does. */
 static const struct candidate *search_first(const struct search *search)
 {
 	for (uint32_t i = 0; i < search->count; i++)

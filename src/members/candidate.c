@@ -49,7 +49,7 @@ int candidate_open(const char *name, const struct topology *topology, int64_t pa
 	}
 	candidate.file->patience = patience;
 	candidate_identify(&candidate, topology);
-	if (patience) /* where no process can be had, the reads are the first to wait */
+	if (patience) /* without a process to ask for us, the first reads wait */
 		candidate.is_silent = knock_begin(candidate.file->fd, &candidate.knock, &candidate.unreadable) ==
 				      -ETIMEDOUT;
 	*ret = candidate;
@@ -89,7 +89,7 @@ bool candidate_is(const struct candidate *candidate, const struct stat *st)
 	return site_is_same(st, &candidate->st);
 }
 
-/* Addresses contain the member's number, so the file is read in its own slot. */
+/* Reads the table from an array with the file in its own slot, as addresses contain the member's number. */
 void candidate_look(struct candidate *candidate)
 {
 	struct catalogue catalogue = { 0 };

@@ -24,7 +24,7 @@ static bool naming_is_file(const char *volume)
 	return access(volume, F_OK) == 0;
 }
 
-/* Where the first name ends. The name of a subsystem, in nvme://NQN/NSID, may have a comma. */
+/* Returns the length of the first name in a list. The name of a subsystem, in nvme://NQN/NSID, may have a comma. */
 static size_t naming_length(const char *names)
 {
 	const char *comma = names + strcspn(names, ",");

@@ -16,7 +16,7 @@
 #include "datasetfs/format.h"
 #include "device/sysfs.h"
 
-#define SCAN_SECTOR 512u /* unit of the size in sysfs */
+#define SCAN_SECTOR 512u /* bytes: unit of sizes in sysfs */
 
 static void scan_close(DIR **folder)
 {
@@ -50,7 +50,7 @@ int scan_folder(const char *path, scan_each each, void *argument, struct error *
 	return r;
 }
 
-/* sysfs has ! for the / in a name. */
+/* Finds the node in /dev of a device; sysfs has ! for the / in a name. */
 static bool scan_find_node(const char *name, dev_t number, char *path, size_t size)
 {
 	struct stat st;
@@ -64,7 +64,7 @@ static bool scan_find_node(const char *name, dev_t number, char *path, size_t si
 	return stat(path, &st) == 0 && S_ISBLK(st.st_mode) && st.st_rdev == number;
 }
 
-/* A device that this one is a part of; false: none. */
+/* Finds a device that this one is a part of; false: there is none. */
 static bool scan_find_holder(const char *device, char *name, size_t size)
 {
 	char path[PATH_MAX + sizeof("/holders")];

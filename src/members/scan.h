@@ -8,13 +8,13 @@
 
 #include "base/error.h"
 
-/* Called with each path; a result other than 0 ends the scan and is returned. */
+/* A callback for each path; a result other than 0 ends the scan and is returned. */
 typedef int (*scan_each)(void *argument, const char *path, struct error *err);
 
-/* Regular files in the folder of path that are large enough for a volume. */
+/* Lists regular files in the folder of path that are large enough for a volume. */
 must_check int scan_folder(const char *path, scan_each each, void *argument, struct error *err);
-/* Block devices with a node in /dev, without those that others are made of (paths of a multipath device). root: of
- * sysfs. */
+/* Lists block devices with a node in /dev, except those that others are made of (paths of a multipath device). root:
+ * of sysfs. */
 must_check int scan_devices(const char *root, scan_each each, void *argument, struct error *err);
-/* The node of the device that is built on this one, its multipath device. False: there is none. */
+/* Finds the node of the device that is built on this one, its multipath device. False: there is none. */
 bool scan_holder(const char *root, dev_t device, char *path, size_t size);
