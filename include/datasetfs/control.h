@@ -171,7 +171,7 @@ struct dsfs_prefetch {
 #define DSFS_CONTROL_PREFETCH_READS    "prefetch_reads"    /* device_reads that were made for them */
 #define DSFS_CONTROL_PREFETCH_STORED   "prefetch_stored"   /* files that went into the page cache */
 #define DSFS_CONTROL_PREFETCH_SERVED   "prefetch_served"   /* READs answered with what was kept */
-#define DSFS_CONTROL_PREFETCH_DROPPED  "prefetch_dropped"  /* files that were kept and nobody read */
+#define DSFS_CONTROL_PREFETCH_DROPPED  "prefetch_dropped"  /* files that were kept and never read */
 #define DSFS_CONTROL_PREFETCH_FAILURES "prefetch_failures" /* reads ahead of such files that failed, so that their
 							    * READs repeat them */
 #define DSFS_CONTROL_STALLED_SINCE    "stalled_since"  /* start of this stall, seconds since 1970; 0: no stall */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The on-disk format of a datasetfs volume. This file is the authority for offsets and limits;
- * datasetfs-volume(5) explains them and has the rules R1 to R65 that a reader must check.
+ * datasetfs-volume(5) explains them and has the rules R1 to R79 that a reader must check.
  *
  *   0 to 512 KiB      superblock ring: 8 slots of 4 KiB, 64 KiB apart
  *   512 KiB           publisher record, 4 KiB: who is publishing now
@@ -243,7 +243,7 @@ struct dsfs_entry {
 
 /* Index part 2: the inode with ordinal n lies at (n - 1) * 32. */
 #define DSFS_WHERE_SPARSE (UINT64_C(1) << 63) /* the file has holes */
-#define DSFS_WHERE_HOLES  (UINT64_C(1) << 62) /* and where is the head of its hole list (R62) */
+#define DSFS_WHERE_HOLES  (UINT64_C(1) << 62) /* the file has holes, and where is the head of its hole list (R62) */
 
 struct dsfs_inode {
 	dsfs_le64 mtime; /* 00: (seconds + 2^31) << 30 | nanoseconds: 1901-12-13 to 2446-05-10 */

@@ -403,7 +403,7 @@ static bool batch_place_joined(struct batch *batch, struct batch_file *file)
 	return file->payload;
 }
 
-/* Starts the next reads as one; false: the next read is to be made alone. */
+/* Starts the next reads as one; false: the next read must be made alone. */
 static bool batch_start_joined(struct batch *batch)
 {
 	struct batch_file *file = batch_next_file(batch);

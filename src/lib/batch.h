@@ -21,7 +21,7 @@ struct batch {
 	/* The batch's own; the owner zeroes them. */
 	struct permission permission;
 	struct batch_slots *slots;  /* the lane's */
-	struct batch_file *file;    /* the file whose next piece is to be started */
+	struct batch_file *file;    /* the file whose next piece starts next */
 	struct batch_file *parted;  /* files whose joined reads are made one by one */
 	struct batch_file *again;   /* files that are read again from the beginning, as a read was stuck */
 	const struct dsfs_read *failed;       /* the read whose reason is in err */

@@ -10,7 +10,7 @@ struct mounted_names;
 struct mounted {
 	struct opened opened; /* must be first */
 	int mount;            /* O_PATH: the root of the mount */
-	int root;             /* and of the version; the same number where the version has no directory of its own */
+	int root;             /* O_PATH: the version's root; equals mount where it has no directory */
 	dev_t device;
 	bool is_pinned; /* root is .datasetfs/versions/LABEL, which stays the same when the mount switches */
 	struct mounted_names *names;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Tells the daemons and writes the report, unless the process only borrows its parent's memory. */
 #include "preload/ending.h"
 
 #include "lib/lane.h"

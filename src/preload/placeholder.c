@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Copies one descriptor for each placeholder, and keeps one more number in reserve. */
 #include "preload/placeholder.h"
 
 #include <stdatomic.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Maps memory with MADV_WIPEONFORK, and remembers the process that first used it. */
 #include "preload/private.h"
 
 #include <sys/mman.h>

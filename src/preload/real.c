@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Opens the file that a placeholder stands for, by the first way that works, and moves it to the number. */
 #include "preload/real.h"
 
 #include <errno.h>
@@ -40,7 +41,7 @@ static int real_open_at(const struct table_file *file, const char *root, const c
 	fd = next()->open(path, file->flags | O_CLOEXEC);
 	if (fd < 0)
 		return -1;
-	errno = ENOENT; /* for a file that is another one */
+	errno = ENOENT; /* this path leads to another file */
 	return real_is(fd, file) ? take_fd(&fd) : -1;
 }
 

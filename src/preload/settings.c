@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Reads DATASETFS_RUN once. */
 #include "preload/settings.h"
 
 #include <stdatomic.h>

@@ -288,7 +288,7 @@ static int map_compare(const void *a, const void *b)
 	return r ? r : map_order(x->sum, y->sum);
 }
 
-/* Also orders equal pieces by version, then by step. */
+/* Compares as map_compare(), then by version, then by step. */
 static int map_compare_uses(const void *a, const void *b)
 {
 	const struct content_piece *x = a, *y = b;

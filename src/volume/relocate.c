@@ -302,7 +302,7 @@ int relocate_verify(struct relocate *relocate, struct error *err)
 	return r;
 }
 
-/* Also tries the piece before: two may share a block, whose content went with either. */
+/* Tries the piece before as well: two may share a block, whose content went with either. */
 uint64_t relocate_find(const struct relocate *relocate, uint64_t address, uint64_t length)
 {
 	size_t low = 0, high = relocate->count;

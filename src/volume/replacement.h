@@ -13,7 +13,7 @@ struct replacement_column {
 	bool is_done;
 };
 
-/* A zeroed one can be closed. */
+/* A replacement in progress. A zeroed one can be closed. */
 struct replacement {
 	struct transaction *transaction; /* loaded and checked, with is_replaced set for the member */
 	uint32_t number;

@@ -20,7 +20,7 @@ must_check int replacement_record_write(struct file_source *file, const struct r
 /* Removes the record. */
 must_check int replacement_record_clear(struct file_source *file, struct error *err);
 
-/* For each range of adjacent segments, a sum over the positions, births and lengths of the columns there. */
+/* Reads the sums: one for each range of adjacent segments, over the positions, births and lengths of its columns. */
 must_check int replacement_record_read_sums(struct file_source *file, uint64_t *sums, struct error *err);
 /* Writes the sums. former: the sums on the device, so that only changed blocks are written; NULL: not known. */
 must_check int replacement_record_write_sums(struct file_source *file, const uint64_t *sums, const uint64_t *former,
