@@ -241,7 +241,7 @@ static const struct reader_events batch_events = {
 
 /* --- starting --- */
 
-/* Gives the file a place in the arena with its offset in device blocks, so that the device can write there directly. */
+/* Gives the file a place in the arena, as far into a block as on the volume, so that the device can write there. */
 static int batch_place(struct batch *batch, struct batch_file *file, uint64_t size, struct error *err)
 {
 	const struct direct *direct = batch->lane->direct;
