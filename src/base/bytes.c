@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Questions about a range of bytes in memory. */
+/* Tests on a range of bytes in memory. */
 #include "base/bytes.h"
 
 #include <stdint.h>
 #include <string.h>
 
-/* The first bytes decide nearly always; the rest is compared with itself, shifted, at memcmp's speed. */
+/* The first 16 bytes nearly always decide. The rest is compared with itself, shifted by 16, at memcmp's speed. */
 bool bytes_are_zero(const void *bytes, size_t length)
 {
 	static const uint8_t zeros[16];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Questions about a range of bytes in memory. */
+/* Tests on a range of bytes in memory. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

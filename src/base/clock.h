@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The clocks that measure intervals and the time that a process computes. */
+/* Clocks: one for intervals, one for the CPU time of the process. */
 #pragma once
 #include <stdint.h>
 #include <time.h>
 
-/* CPU time of all threads of the process, in user and kernel mode, in nanoseconds. */
+/* Returns the CPU time of all threads of the process, user and kernel, in nanoseconds. */
 static inline int64_t clock_cpu(void)
 {
 	struct timespec used;
@@ -13,7 +13,7 @@ static inline int64_t clock_cpu(void)
 	return (int64_t)used.tv_sec * 1000000000 + used.tv_nsec;
 }
 
-/* Nanoseconds since some moment in the past; never goes back. */
+/* Returns the monotonic time in nanoseconds since an unspecified start. */
 static inline int64_t clock_now(void)
 {
 	struct timespec now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counters that one thread adds to and any thread reads. */
+/* Counters that one thread adds to and any thread may read. */
 #pragma once
 #include <stdatomic.h>
 #include <stdint.h>
@@ -7,17 +7,17 @@
 
 #include "base/clock.h"
 
-#define COUNTER_BUCKETS 24u /* of times, in powers of two of a microsecond; the last has the rest */
+#define COUNTER_BUCKETS 24u /* of times, in powers of two of a microsecond; the last takes all longer times */
 
 typedef _Atomic uint64_t counter64;
 
-/* Only its own thread counts, so a load and a store are enough. */
+/* A plain load and store are enough because only the owning thread adds. */
 static inline void counter_add(counter64 *counter, uint64_t n)
 {
 	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n, memory_order_relaxed);
 }
 
-/* Notes when something happened last: seconds since 1970. */
+/* Sets the counter to the current time in seconds since 1970. */
 static inline void counter_stamp(counter64 *counter)
 {
 	atomic_store_explicit(counter, (uint64_t)time(NULL), memory_order_relaxed);
@@ -28,7 +28,7 @@ struct counter_times {
 	counter64 sum; /* ns */
 };
 
-/* Counts a time of so many ns. */
+/* Adds one interval of ns nanoseconds to the histogram. */
 static inline void counter_span(struct counter_times *times, int64_t ns)
 {
 	uint64_t us = (uint64_t)ns / 1000;
@@ -38,7 +38,7 @@ static inline void counter_span(struct counter_times *times, int64_t ns)
 	counter_add(&times->sum, (uint64_t)ns);
 }
 
-/* Counts the time since then (ns, monotonic). */
+/* Adds the time from since (ns, monotonic) to now. */
 static inline void counter_time(struct counter_times *times, int64_t since)
 {
 	counter_span(times, clock_now() - since);

@@ -12,7 +12,7 @@ void descriptors_reserve(void)
 	int fd;
 
 	do {
-		fd = open("/dev/null", O_RDWR); /* takes the lowest number that is free */
+		fd = open("/dev/null", O_RDWR); /* open() takes the lowest free number */
 		if (fd < 0)
 			abort();
 	} while (fd <= STDERR_FILENO);
@@ -21,7 +21,7 @@ void descriptors_reserve(void)
 
 void descriptors_close_inherited(void)
 {
-	(void)close_range(STDERR_FILENO + 1, ~0u, 0); /* Linux 5.9; before that they stay */
+	(void)close_range(STDERR_FILENO + 1, ~0u, 0); /* needs Linux 5.9; older kernels leave them open */
 }
 
 void descriptors_raise_limit(void)

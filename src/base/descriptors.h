@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The descriptors of the process: the standard three are always open, and the limit is as high as allowed. */
+/* The descriptors of the process: keeps the standard three open and raises the limit on their number. */
 #pragma once
 
-/* Opens /dev/null for those of 0, 1 and 2 that are closed, so that no volume gets such a number and log lines are never
- * written into it. The first thing in main(); aborts when it cannot be done. */
+/* Opens /dev/null for each of 0, 1 and 2 that is closed, so that no volume gets such a number and no log line is
+ * ever written into it. main() calls it first; it aborts on failure. */
 void descriptors_reserve(void);
-/* Closes everything but the standard descriptors: a daemon must not keep its caller's locks and pipes.
- * Before anything was opened. */
+/* Closes every descriptor above the standard three, so that a daemon does not keep its caller's locks and pipes.
+ * Must be called before the program opens anything. */
 void descriptors_close_inherited(void);
-/* Raises the soft limit to the hard one: many workers, or many directories being packed,
- * need more than shells allow. */
+/* Raises the soft limit to the hard one, because many workers, or many directories being packed, need more
+ * descriptors than shells allow by default. */
 void descriptors_raise_limit(void);

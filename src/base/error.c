@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes the one-line reasons of failures. */
+/* Formats the one-line reasons of failures. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -73,7 +73,7 @@ int error_wrap(struct error *err, int code, const char *fmt, ...)
 	return code;
 }
 
-/* ENODATA is also what the kernel says of a medium error, EILSEQ of failed protection information. */
+/* The kernel also returns ENODATA for a medium error, and EILSEQ for failed protection information. */
 bool error_is_damage(int code)
 {
 	return code == -EBADMSG || code == -EIO || code == -ENODATA || code == -EILSEQ || code == -EREMOTEIO;

@@ -7,12 +7,12 @@
 
 #define UUID_TEXT_SIZE 37
 void format_uuid(const uint8_t uuid[16], char text[UUID_TEXT_SIZE]);
-void format_hex(const uint8_t *bytes, size_t size, char *text); /* 2 * size + 1 bytes of text */
+void format_hex(const uint8_t *bytes, size_t size, char *text); /* text has room for 2 * size + 1 bytes */
 
 #define DIGEST_TEXT_SIZE 72
-/* "sha256:9f86d0...", as mounts are pinned with it. */
+/* Formats "sha256:9f86d0...", the form in which users pin a mount to a digest. */
 void format_digest(const uint8_t digest[32], char text[DIGEST_TEXT_SIZE]);
 
 #define SIZE_TEXT_SIZE 32
-/* "1.4 GiB", for people. Returns text. */
+/* Formats a size for people, such as "1.4 GiB", and returns text. */
 const char *format_size(uint64_t bytes, char text[SIZE_TEXT_SIZE]);

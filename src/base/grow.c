@@ -11,7 +11,7 @@ int grow_to(void *items, size_t count, size_t size, struct error *err)
 {
 	void *old, *moved;
 
-	memcpy(&old, items, sizeof(old)); /* a pointer of any type */
+	memcpy(&old, items, sizeof(old)); /* memcpy, because items points to a pointer of any type */
 	moved = reallocarray(old, count, size);
 	if (!moved)
 		return error_no_memory(err);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Arrays that grow at their end. items is the owner's pointer, which moves; without memory (-ENOMEM) nothing changes. */
+/* Arrays that grow at their end. items is the caller's pointer, which moves. On -ENOMEM nothing changes. */
 #pragma once
 #include <stddef.h>
 
 #include "base/error.h"
 
-/* Makes room for this many items. room, a size_t of the owner's, at least doubles, so that appending costs no more
- * than a copy of each. */
+/* Makes room for needed items. At least doubles room, the caller's size_t, so that appending copies each item a
+ * constant number of times on average. */
 #define grow(items, room, needed, err) grow_room(&(items), &(room), (needed), sizeof(*(items)), (err))
-/* Makes room for one item behind count, in an array that stays so short that it keeps no room. */
+/* Makes room for one more item, in an array too short to be worth a spare room. */
 #define grow_one(items, count, err) grow_to(&(items), (size_t)(count) + 1, sizeof(*(items)), (err))
 
 must_check int grow_room(void *items, size_t *room, size_t needed, size_t size, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Allocates memory, and asks the kernel for huge pages. */
+/* Allocates memory and asks the kernel for huge pages. */
 #include "base/huge.h"
 
 #include <stdlib.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* Contiguous memory on huge pages where the kernel has them, so that a device gets one address for 1 MiB instead of
- * 256. Without huge pages everything still works. */
+/* Contiguous memory on huge pages, so that a device gets one address for 1 MiB instead of 256. Everything also works
+ * without huge pages. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 
-#define HUGE_PAGE ((size_t)2 << 20) /* where pages have 4 KiB; others need it less */
+#define HUGE_PAGE ((size_t)2 << 20) /* with pages of 4 KiB; architectures with larger pages need it less */
 
-/* At least size bytes, of whole huge pages, for direct I/O; free() them. NULL: no memory. */
+/* Allocates at least size bytes, in whole huge pages, for direct I/O; free() them. NULL: out of memory. */
 void *huge_alloc(size_t size);
-/* The kernel takes the memory of what huge_alloc() returned, until it is written to again. */
+/* Gives the memory from huge_alloc() back to the kernel; it reads as zeros until it is written again. */
 void huge_empty(void *bytes, size_t size);
-/* For memory that was mapped and not touched yet, from a page on. */
+/* Asks for huge pages in mapped memory that nobody has touched yet. map is page-aligned. */
 void huge_advise(void *map, size_t size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One flag that every loop checks. */
+/* One flag, set by the signal handler, that every loop checks. */
 #include "base/interrupt.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 static const int interrupt_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 #define INTERRUPT_SIGNALS (sizeof(interrupt_signals) / sizeof(*interrupt_signals))
 
-static atomic_int interrupted; /* by this signal */
+static atomic_int interrupted; /* number of the signal that came, or 0 */
 
 static void interrupt_handle(int signal_number)
 {
@@ -22,12 +22,12 @@ static void interrupt_handle(int signal_number)
 
 void interrupt_install(void)
 {
-	struct sigaction action = { .sa_handler = interrupt_handle }; /* no SA_RESTART: a wait for input ends */
+	struct sigaction action = { .sa_handler = interrupt_handle }; /* no SA_RESTART, so that a wait for input ends */
 
 	for (size_t i = 0; i < INTERRUPT_SIGNALS; i++)
 		if (!signal_is_ignored(interrupt_signals[i]))
 			sigaction(interrupt_signals[i], &action, NULL);
-	signal(SIGPIPE, SIG_IGN); /* nobody reads the progress: no reason to stop */
+	signal(SIGPIPE, SIG_IGN); /* a closed progress pipe is no reason to stop */
 }
 
 int interrupt_check(struct error *err)
@@ -54,7 +54,7 @@ int interrupt_wait(int fd, struct error *err)
 	return interrupt_poll(&input, 1, -1, err);
 }
 
-/* Held back between the look at the flag and the wait: one that came there would be noticed by nobody. */
+/* Blocks the signals between the check and ppoll(), because one that came there would not end the wait. */
 int interrupt_poll(struct pollfd *inputs, size_t count, int64_t ns, struct error *err)
 {
 	const struct timespec limit = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* SIGINT, SIGTERM, SIGHUP and SIGQUIT: recorded at once, acted upon where it is safe. */
+/* Handles SIGINT, SIGTERM, SIGHUP and SIGQUIT: a signal is recorded at once and acted upon where it is safe. */
 #pragma once
 #include <poll.h>
 #include <stddef.h>
@@ -7,15 +7,15 @@
 
 #include "base/error.h"
 
-/* SIGPIPE is ignored as well. */
+/* Installs the handlers, and ignores SIGPIPE. */
 void interrupt_install(void);
-/* -EINTR "interrupted" once a signal came. Any thread. */
+/* Returns -EINTR "interrupted" once a signal has come. Any thread may call it. */
 must_check int interrupt_check(struct error *err);
-/* Ends the program by the signal that came, if one did, as if nobody had waited for it: once all is cleaned up. */
+/* Ends the program by the signal that came, if any, so that the parent sees it; call it after all cleanup. */
 void interrupt_end(void);
-/* Until fd has something to read or its end; -EINTR "interrupted", also when the signal came before. Of the only
- * thread. */
+/* Waits until fd is readable or at its end; -EINTR "interrupted", also when the signal came before. The caller must
+ * be the only thread. */
 must_check int interrupt_wait(int fd, struct error *err);
-/* The same for several, as by poll(2), for so many ns at most; negative: no limit. Also 0, with no events, when another
- * signal came or the time is over. */
+/* Waits for several descriptors like poll(2), for ns nanoseconds at most; negative: no limit. -EINTR "interrupted";
+ * 0 with no events on a timeout and after any other signal. */
 must_check int interrupt_poll(struct pollfd *inputs, size_t count, int64_t ns, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* pthread_timedjoin_np(3), which takes the clock of the day. */
+/* Wraps pthread_timedjoin_np(3), whose deadline is in CLOCK_REALTIME. */
 #include "base/join.h"
 
 struct timespec join_deadline(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The end of a thread that a device may keep for ever. */
+/* Joins threads that a stuck device may block for ever. */
 #pragma once
 #include <pthread.h>
 #include <stdbool.h>
@@ -7,8 +7,8 @@
 
 #define JOIN_LINGER 2 /* seconds */
 
-/* As pthread_join(), for JOIN_LINGER at most. False: it runs on, and what it uses must stay until the process ends. */
+/* Waits like pthread_join(), but only JOIN_LINGER seconds. False: it still runs, and all it uses must stay for good. */
 bool join_soon(pthread_t thread);
-/* The same of several, who have that time together. */
+/* Joins several threads under one common deadline: make it once, then pass it for each thread. */
 struct timespec join_deadline(void);
 bool join_until(pthread_t thread, const struct timespec *deadline);

@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 
-/* Above U+FFFF as JSON has it: two surrogates. */
+/* JSON writes a character above U+FFFF as two surrogates. */
 static void json_escape(FILE *out, uint32_t point)
 {
 	if (point > 0xffff)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Writes JSON to a stdio stream and takes care of commas, quotes and escapes. In strings that are not UTF-8, each bad
- * byte becomes U+DC80 + (byte - 0x80), as with Python's surrogateescape. */
+/* Writes JSON to a stdio stream and takes care of commas, quotes and escapes. In strings that are not UTF-8, each
+ * bad byte becomes U+DC80 + (byte - 0x80), like Python's surrogateescape. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,10 +9,10 @@
 
 struct json {
 	FILE *out;
-	bool comma; /* a value was written at this level */
+	bool comma; /* a value was already written at this level */
 };
 
-/* key may be NULL inside an array or at the top. */
+/* In all of these, key may be NULL inside an array or at the top level. */
 void json_begin_object(struct json *json, const char *key);
 void json_end_object(struct json *json);
 void json_begin_array(struct json *json, const char *key);
@@ -21,6 +21,6 @@ void json_string(struct json *json, const char *key, const char *text);
 void json_bytes(struct json *json, const char *key, const void *text, size_t length);
 void json_number(struct json *json, const char *key, uint64_t n);
 void json_signed(struct json *json, const char *key, int64_t n);
-void json_real(struct json *json, const char *key, double n); /* six decimals */
+void json_real(struct json *json, const char *key, double n); /* with six decimals */
 void json_bool(struct json *json, const char *key, bool b);
 void json_null(struct json *json, const char *key);

@@ -8,7 +8,7 @@
 
 struct json_value {
 	enum { VALUE_STRING, VALUE_NUMBER, VALUE_WORD } kind;
-	const char *text; /* of a string: between the quotes, escapes as they are */
+	const char *text; /* for a string: the bytes between the quotes, still escaped */
 	size_t length;
 };
 
@@ -47,7 +47,7 @@ static int json_read_refuse(const struct json_read *read, const char *expected, 
 			 (unsigned)(unsigned char)*read->at, expected);
 }
 
-/* Behind the quote that begins it. */
+/* Reads a string whose opening quote is already consumed. */
 static int json_read_string(struct json_read *read, struct json_value *ret, struct error *err)
 {
 	const char *begin = read->at;
@@ -55,7 +55,7 @@ static int json_read_string(struct json_read *read, struct json_value *ret, stru
 	while (read->at < read->end && *read->at != '"') {
 		if ((unsigned char)*read->at < 0x20)
 			return json_read_refuse(read, "a string without control characters", err);
-		/* What is escaped may be a quote. */
+		/* An escaped byte may be a quote. */
 		read->at += *read->at == '\\' && read->end - read->at > 1 ? 2 : 1;
 	}
 	if (read->at == read->end)
@@ -65,7 +65,7 @@ static int json_read_string(struct json_read *read, struct json_value *ret, stru
 	return 0;
 }
 
-/* A run of bytes out of set. */
+/* Reads the longest run of bytes from set; false if it is empty. */
 static bool json_read_run(struct json_read *read, const char *set, struct json_value *ret)
 {
 	const char *begin = read->at;
@@ -153,7 +153,7 @@ static int json_read_keep(const struct json_wanted *wanted, const struct json_va
 			 wanted->flag ? "true or false" : "a string of printable ASCII that is short enough");
 }
 
-/* One "key": value. *found: a bit for each that is wanted. */
+/* Reads one "key": value pair. *found has a bit for each wanted key that was seen. */
 static int json_read_member(struct json_read *read, const struct json_wanted *wanted, size_t count, uint32_t *found,
 			    struct error *err)
 {

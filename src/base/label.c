@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Escapes: backslash, quote and newline, https://prometheus.io/docs/instrumenting/exposition_formats/ */
+/* Escapes backslash, quote and newline, as https://prometheus.io/docs/instrumenting/exposition_formats/ says. */
 #include "base/label.h"
 
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Labels of series in the text formats of Prometheus. */
+/* Writes labels of Prometheus's text format. */
 #pragma once
 #include <stdio.h>
 
-/* NAME="value". A value is UTF-8 there: other bytes are written as \xNN. */
+/* Writes NAME="value". Prometheus requires UTF-8, so any other byte is written as \xNN. */
 void label_write(FILE *out, const char *name, const char *value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where log lines go, and how many are allowed. */
+/* Decides where log lines go and how many are allowed. */
 #include "base/log.h"
 
 #include <stdarg.h>
@@ -45,8 +45,8 @@ bool log_enabled(int level)
 	return level <= atomic_load_explicit(&max_level, memory_order_relaxed);
 }
 
-/* The variable is inherited by everything in a session; what counts is whether it speaks of our stderr:
- * systemd.exec(5), $JOURNAL_STREAM. */
+/* Every process of a session inherits the variable, so it counts only if it names our stderr: systemd.exec(5),
+ * $JOURNAL_STREAM. */
 static bool log_goes_to_journal(void)
 {
 	const char *stream = getenv("JOURNAL_STREAM");
@@ -58,7 +58,7 @@ static bool log_goes_to_journal(void)
 }
 
 #define LOG_TIME_SIZE 32
-/* "2026-11-21T03:18:00Z ", or nothing. */
+/* Returns "2026-11-21T03:18:00Z ", or "" if lines have no time. */
 static const char *log_time(char text[LOG_TIME_SIZE])
 {
 	time_t now = time(NULL);
@@ -70,7 +70,7 @@ static const char *log_time(char text[LOG_TIME_SIZE])
 	return text;
 }
 
-/* One call of stdio, so lines of two threads do not mix. */
+/* One stdio call per line, so that lines of two threads do not mix. */
 static void log_line(int level, const char *line)
 {
 	char when[LOG_TIME_SIZE];
@@ -83,7 +83,7 @@ static void log_line(int level, const char *line)
 		fprintf(stderr, "%s%s: %s\n", log_time(when), program, line);
 }
 
-/* A name may hold anything; one message stays one line. */
+/* Names may hold any byte; replacing control characters keeps a message on one line. */
 static void log_tame(char *line)
 {
 	size_t left = strlen(line), n;

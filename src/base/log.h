@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Log lines: one message, one line, no newline in the format. Control characters and bytes that are not UTF-8 become
- * '?'. Thread-safe. */
+/* Log lines: one message is one line, without a newline in the format. Control characters and bytes that are not
+ * UTF-8 become '?'. Thread-safe. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,15 +8,15 @@
 
 #include "base/error.h"
 
-/* Lines go to stderr until log_to_syslog(); under a service manager they carry its <N> prefix. */
-void log_set_level(int level); /* LOG_ERR..LOG_DEBUG, LOG_INFO at first */
-void log_set_program(const char *name); /* prefixed to lines on stderr; the string is kept */
+/* Lines go to stderr until log_to_syslog() is called. Under a service manager they carry its <N> prefix. */
+void log_set_level(int level); /* LOG_ERR..LOG_DEBUG; LOG_INFO by default */
+void log_set_program(const char *name); /* prefix of lines on stderr; the string is not copied */
 void log_to_syslog(void);
-void log_with_time(void); /* lines on stderr begin with it; the journal and syslog have their own */
+void log_with_time(void); /* adds the time to lines on stderr; the journal and syslog have their own */
 bool log_enabled(int level);
 void log_write(int level, const char *fmt, ...) printf_like(2, 3);
 
-/* Arguments are not evaluated below the level. */
+/* Arguments are not evaluated when the level is disabled. */
 #define log_at(level, ...)                             \
 	do {                                           \
 		if (log_enabled(level))                \
@@ -31,8 +31,8 @@ void log_write(int level, const char *fmt, ...) printf_like(2, 3);
 /* Logs "MESSAGE: REASON" and returns err->code: return log_error(&err, "cannot mount '%s'", dir); */
 int log_error(const struct error *err, const char *fmt, ...) printf_like(2, 3);
 
-/* A limiter lets burst lines through in each period of 60 s; log_allow() says whether this one may go
- * and how many were suppressed since the last that did. Zero-initialised apart from burst. */
+/* A limiter lets burst lines through in each period of 60 s. log_allow() says whether to log this line, and how many
+ * were suppressed since the last one. Zero-initialised apart from burst. */
 struct log_limit {
 	unsigned burst;
 	int64_t period_start; /* seconds, monotonic; changed atomically */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Counts the slips between two words: letters left out, added, exchanged for another, or swapped with the next. */
+/* Counts the slips between two words: letters left out, added, replaced, or swapped with the next. */
 #include "base/nearest.h"
 
 #include <stdio.h>
@@ -10,7 +10,7 @@ static unsigned nearest_least(unsigned a, unsigned b)
 	return a < b ? a : b;
 }
 
-/* Rows of the usual table, one for each letter typed: the last two and the one that is filled. */
+/* Computes the Damerau-Levenshtein distance row by row, a row for each typed letter, keeping the last three. */
 static unsigned nearest_slips(const char *typed, size_t length, const char *word, size_t count)
 {
 	unsigned rows[3][NEAREST_MAX + 1], *above = rows[0], *row = rows[1], *next = rows[2], *spare;
@@ -35,7 +35,7 @@ static unsigned nearest_slips(const char *typed, size_t length, const char *word
 
 struct nearest nearest_begin(const char *typed, size_t length)
 {
-	/* One slip in three letters, and one in a shorter word, is near. */
+	/* A word is near if it has at most one slip in three letters, and one in a shorter word. */
 	unsigned near = length < 6 ? 1 : (unsigned)length / 3;
 
 	return (struct nearest){ .typed = typed, .length = length, .slips = near + 1 };

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* The word that was meant: what a table holds that differs from a mistyped word by a slip or two. */
+/* Finds the word that a mistyped word was probably meant to be: one that differs by a slip or two. */
 #pragma once
 #include <stddef.h>
 
-#define NEAREST_MAX 32 /* bytes; longer words resemble nothing */
+#define NEAREST_MAX 32 /* bytes; longer words are never matched */
 
 struct nearest {
-	const char *typed; /* not terminated */
+	const char *typed; /* not NUL-terminated */
 	size_t length;
-	const char *found; /* of the words that nearest_try() saw; NULL: none is near enough */
-	unsigned slips;    /* by which it differs */
+	const char *found; /* the best word so far; NULL: none is near enough */
+	unsigned slips;    /* the number of slips between typed and found */
 };
 
 struct nearest nearest_begin(const char *typed, size_t length);
-/* The first of several words that are equally near stays. */
+/* Keeps the word if it is nearer than the best so far; among equals the first one stays. */
 void nearest_try(struct nearest *nearest, const char *word);
 
-/* The end of a message about an unknown word: "did you mean '--flag'?", where dashes is "--", or how to get help. */
+/* Ends a message about an unknown word: "did you mean '--flag'?", where dashes is "--", or else how to get help. */
 #define NEAREST_HINT_SIZE 128
 void nearest_hint(const struct nearest *nearest, const char *dashes, const char *program, char ret[NEAREST_HINT_SIZE]);

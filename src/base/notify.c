@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sends the datagram of sd_notify(3), "Notes", to an AF_UNIX socket; a leading '@' means an abstract name. */
+/* Sends the datagram of sd_notify(3), "Notes", to an AF_UNIX socket. A leading '@' means an abstract name. */
 #include "base/notify.h"
 
 #include <errno.h>

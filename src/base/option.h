@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How an option stores its argument in the program's struct. The macros accept only a field of the right type, so the
- * compiler checks a table of options. */
+/* How an option stores its argument in the program's struct. The macros accept only a field of the right type, so
+ * the compiler checks a table of options. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,30 +9,30 @@
 #include "base/error.h"
 
 enum option_kind {
-	OPTION_KIND_NOTHING, /* accepted, no effect */
+	OPTION_KIND_NOTHING, /* accepted and ignored */
 	OPTION_KIND_TRUE,
 	OPTION_KIND_FALSE,
 	OPTION_KIND_TEXT,
 	OPTION_KIND_INT,
 	OPTION_KIND_UNSIGNED,
 	OPTION_KIND_U64,
-	OPTION_KIND_LOG,    /* a size that is a power of two, kept as its exponent */
-	OPTION_KIND_WORD,   /* one of some words, kept as its place among them */
-	OPTION_KIND_EITHER, /* the same, of two, kept as a bool */
+	OPTION_KIND_LOG,    /* a size that is a power of two, stored as its exponent */
+	OPTION_KIND_WORD,   /* one of a list of words, stored as its index */
+	OPTION_KIND_EITHER, /* one of two words, stored as a bool */
 	OPTION_KIND_CALL,
 };
 
-/* What an argument becomes. Made by the macros below. */
+/* How to parse and store an argument. Built by the macros below. */
 struct option_value {
 	enum option_kind kind;
-	bool may_be_off;          /* of a number: "off" is -1 */
-	bool names_itself;        /* of a call: its reason says which option it is about */
+	bool may_be_off;          /* a number for which "off" means -1 */
+	bool names_itself;        /* a call whose reason already names the option */
 	size_t offset;            /* of the field in the program's struct */
-	uint64_t min, max;        /* of numbers; of OPTION_KIND_LOG, exponents */
-	const char *const *words; /* end with NULL */
-	int (*check)(const char *text, struct error *err); /* of text; NULL: any */
-	/* argument: NULL when there is none. Returns 0 or a negative errno with the reason, to which the option's name
-	 * is added unless names_itself. */
+	uint64_t min, max;        /* of a number; for OPTION_KIND_LOG, of the exponent */
+	const char *const *words; /* NULL-terminated */
+	int (*check)(const char *text, struct error *err); /* checks a text; NULL: any text is allowed */
+	/* argument is NULL if the option has none. Returns 0 or a negative errno with the reason, which gets the
+	 * option's name as a prefix unless names_itself is set. */
 	int (*call)(void *target, const char *argument, struct error *err);
 };
 
@@ -47,24 +47,24 @@ struct option_value {
 #define OPTION_NOTHING             { .kind = OPTION_KIND_NOTHING }
 #define OPTION_TRUE(STRUCT, FIELD)  { OPTION_IS(OPTION_KIND_TRUE, bool, STRUCT, FIELD) }
 #define OPTION_FALSE(STRUCT, FIELD) { OPTION_IS(OPTION_KIND_FALSE, bool, STRUCT, FIELD) }
-/* The text itself is kept, not a copy. CHECK: NULL, or what says whether it is allowed. */
+/* Keeps the pointer, not a copy. CHECK is NULL, or a function that decides whether the text is allowed. */
 #define OPTION_TEXT(STRUCT, FIELD, CHECK) { OPTION_IS(OPTION_KIND_TEXT, const char *, STRUCT, FIELD), .check = (CHECK) }
-/* MIN to MAX, both allowed, into an int, an unsigned or a uint64_t. */
+/* A number from MIN to MAX inclusive, for an int, an unsigned or a uint64_t. */
 #define OPTION_NUMBER(STRUCT, FIELD, MIN, MAX) { OPTION_INTEGER(STRUCT, FIELD), .min = (MIN), .max = (MAX) }
-/* The same into an int, or "off" for -1. */
+/* A number from MIN to MAX inclusive, or "off" for -1, for an int. */
 #define OPTION_NUMBER_OR_OFF(STRUCT, FIELD, MIN, MAX) \
 	{ OPTION_IS(OPTION_KIND_INT, int, STRUCT, FIELD), .may_be_off = true, .min = (MIN), .max = (MAX) }
-/* "128K" becomes 17; MIN and MAX are such exponents. */
+/* A size stored as its exponent: "128K" becomes 17. MIN and MAX are exponents. */
 #define OPTION_LOG(STRUCT, FIELD, MIN, MAX) \
 	{ OPTION_IS(OPTION_KIND_LOG, uint32_t, STRUCT, FIELD), .min = (MIN), .max = (MAX) }
-/* WORDS in the order of an enum (an unsigned in GNU C), or those for false and true. */
+/* WORDS in the order of an enum (an unsigned in GNU C), or the words for false and true. */
 #define OPTION_WORD(STRUCT, FIELD, ...)                                                                              \
 	{ .kind = _Generic(OPTION_FIELD(STRUCT, FIELD), bool: OPTION_KIND_EITHER, unsigned: OPTION_KIND_WORD),       \
 	  .offset = offsetof(STRUCT, FIELD),                                                                         \
 	  .words = (const char *const[]){ __VA_ARGS__, NULL } }
 #define OPTION_CALL(FUNCTION) { .kind = OPTION_KIND_CALL, .call = (FUNCTION) }
-/* The argument is a list of options with names of their own. */
+/* The argument is itself a list of named options. */
 #define OPTION_LIST(FUNCTION) { .kind = OPTION_KIND_CALL, .names_itself = true, .call = (FUNCTION) }
 
-/* Sets the field of target, or says in err what was found and what was expected. */
+/* Stores the argument in target's field, or writes to err what was found and what was expected. */
 must_check int option_set(const struct option_value *value, void *target, const char *argument, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Table-driven command lines. */
+/* Parses command lines by a table. */
 #include "base/options.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static const struct option_spec *options_find_letter(const struct command_line *
 	return NULL;
 }
 
-/* "--name" or "--name=value", never "--name value". */
+/* An optional argument is written "--name=value", never "--name value". */
 static bool options_is_optional(const struct option_spec *o)
 {
 	return o->argument[0] == '[';
@@ -55,7 +55,7 @@ static int options_unknown(const struct command_line *line, const char *name, si
 	return error_set(err, -EINVAL, "unknown option '--%.*s', %s", (int)length, name, hint);
 }
 
-/* "--name", "--name=value" or "--name value"; *i moves over a value taken from the next word. */
+/* Parses "--name", "--name=value" or "--name value"; *i advances over a value in the next word. */
 static int options_long(const struct command_line *line, int argc, char **argv, int *i, void *target,
 			struct error *err)
 {
@@ -75,7 +75,7 @@ static int options_long(const struct command_line *line, int argc, char **argv, 
 	return options_apply(o, target, argv[++*i], err);
 }
 
-/* "-f", "-fd", "-j4" or "-j 4". */
+/* Parses "-f", "-fd", "-j4" or "-j 4"; *i advances over a value in the next word. */
 static int options_short(const struct command_line *line, int argc, char **argv, int *i, void *target,
 			 struct error *err)
 {
@@ -101,7 +101,7 @@ static int options_short(const struct command_line *line, int argc, char **argv,
 	return 0;
 }
 
-/* A table may have a "version" of its own. */
+/* Handles --help and --version. A table may define a "version" or these letters itself. */
 static bool options_builtin(const struct command_line *line, const char *word)
 {
 	if (!strcmp(word, "--help") || (!strcmp(word, "-h") && !options_find_letter(line, 'h'))) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Flushes standard output and reports what could not be written. */
+/* Flushes standard output and reports write errors. */
 #include "base/output.h"
 
 #include <stdio.h>

@@ -3,5 +3,5 @@
 #pragma once
 #include "base/error.h"
 
-/* Before a program ends with success: a full disk or a closed pipe there must not look like it. */
+/* Flushes standard output before the program ends, so that a full disk or a closed pipe does not look like success. */
 must_check int output_flush(struct error *err);

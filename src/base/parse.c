@@ -48,7 +48,7 @@ int parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *ret, struc
 
 static const char parse_suffixes[] = "KMGT";
 
-/* As a person writes it: 2M for 2097152. */
+/* Formats a size the way people type it: 2M for 2097152. */
 static void parse_name_size(uint64_t size, char *ret, size_t room)
 {
 	int unit = 0;

@@ -7,9 +7,9 @@
 #include "base/error.h"
 
 must_check int parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *ret, struct error *err);
-/* K, M, G, T suffixes are powers of 1024. */
+/* Accepts the suffixes K, M, G and T, which are powers of 1024. */
 must_check int parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *ret, struct error *err);
-/* The same, or 0 for "off" and "0". */
+/* Like parse_size(), but "off" and "0" give 0 whatever min is. */
 must_check int parse_size_or_off(const char *text, uint64_t min, uint64_t max, uint64_t *ret, struct error *err);
 must_check int parse_hex(const char *text, uint8_t *out, size_t size, struct error *err);
 must_check int parse_uuid(const char *text, uint8_t uuid[16], struct error *err);

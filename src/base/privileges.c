@@ -11,11 +11,11 @@
 
 #include "base/log.h"
 
-/* man/datasetfs.8, PRIVILEGES, and contrib/systemd/datasetfs@.service.in name them as well. */
+/* Keep in step with man/datasetfs.8, PRIVILEGES, and contrib/systemd/datasetfs@.service.in. */
 static const unsigned privileges_kept[] = {
-	CAP_SYS_ADMIN,       /* to unmount at a signal; for io_uring where the sysctl kernel.io_uring_disabled is 1 */
-	CAP_DAC_READ_SEARCH, /* to open the volume again, and to reach the mountpoint, in other users' folders */
-	CAP_SYS_PTRACE,      /* /proc/PID/status of who asks for a switch, where proc is mounted with hidepid */
+	CAP_SYS_ADMIN,       /* to unmount on a signal; for io_uring if the sysctl kernel.io_uring_disabled is 1 */
+	CAP_DAC_READ_SEARCH, /* to reopen the volume, and to reach the mountpoint, in other users' folders */
+	CAP_SYS_PTRACE,      /* to read /proc/PID/status of a caller that asks for a switch, if proc has hidepid */
 	CAP_IPC_LOCK,        /* before Linux 5.12 the memory of an io_uring counts as locked */
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of root's privileges a program keeps when root started it. */
+/* Decides which of root's privileges a program keeps when root starts it. */
 #pragma once
 
-/* For root: from here on this thread, and those that it starts, have the few capabilities that the file lists and get
- * no others, whatever is executed, and nobody without privileges can look into the process; it leaves no core either.
- * For others nothing: they have no capability, and fusermount3, which ends their mounts, must be able to get one. */
+/* If root calls it: this thread and all threads it starts keep the few capabilities that privileges.c lists and can
+ * gain no others through execve(2); unprivileged users cannot inspect the process, and it leaves no core dump.
+ * Otherwise it does nothing: fusermount3, which unmounts for other users, must be able to gain a capability. */
 void privileges_drop(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Progress as a bar on a terminal, as plain lines, or as JSON lines. */
+/* Prints progress as a bar on a terminal, as plain lines, or as JSON lines. */
 #include "base/progress.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@
 #include "base/json.h"
 
 #define PROGRESS_BAR_WIDTH 24u
-#define PROGRESS_BAR_STEP  INT64_C(200000000)  /* nanoseconds between two pictures of the bar */
-#define PROGRESS_LINE_STEP INT64_C(2000000000) /* and between two lines */
+#define PROGRESS_BAR_STEP  INT64_C(200000000)  /* nanoseconds between two updates of the bar */
+#define PROGRESS_LINE_STEP INT64_C(2000000000) /* nanoseconds between two lines */
 
 struct progress {
 	enum progress_kind kind;
@@ -25,17 +25,17 @@ struct progress {
 	pthread_mutex_t mutex;
 	pthread_cond_t stopped;
 	bool stop;
-	int64_t start; /* by clock_now() */
+	int64_t start; /* from clock_now() */
 	_Atomic(const char *) phase;
 	atomic_uint_least64_t total, files, bytes;
 };
 
-/* One reading of the counters. */
+/* One snapshot of the counters. */
 struct progress_state {
 	const char *phase;
 	uint64_t total, files, bytes;
 	double seconds;
-	double rate; /* bytes a second */
+	double rate; /* bytes per second */
 };
 
 static struct progress_state progress_read(struct progress *progress)
@@ -175,7 +175,7 @@ void progress_close(struct progress *progress)
 	if (progress->kind == PROGRESS_BAR)
 		fputs("\r\033[K", stderr);
 	if (progress->kind == PROGRESS_JSON)
-		progress_print(progress); /* so that even the shortest run says something */
+		progress_print(progress); /* so that even the shortest run prints a line */
 	pthread_cond_destroy(&progress->stopped);
 	pthread_mutex_destroy(&progress->mutex);
 	free(progress);

@@ -12,7 +12,7 @@ enum progress_kind { PROGRESS_AUTO, PROGRESS_BAR, PROGRESS_PLAIN, PROGRESS_JSON,
 struct progress;
 
 must_check int progress_open(enum progress_kind kind, struct progress **ret, struct error *err);
-void progress_close(struct progress *progress); /* NULL does nothing, as for all below */
-/* What is being done; total 0 when it is not known beforehand. phase must be a string constant. */
+void progress_close(struct progress *progress); /* does nothing for NULL, like the functions below */
+/* Starts a phase; total_bytes is 0 if not known in advance. phase must be a string constant. */
 void progress_phase(struct progress *progress, const char *phase, uint64_t total_bytes);
 void progress_add(struct progress *progress, uint64_t files, uint64_t bytes);

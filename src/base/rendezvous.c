@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A socket gets its name when it listens, so that one which refuses connections is a dead daemon's, for ever: names are
- * random and never used again. */
+/* Makes, finds and removes sockets. A socket gets its final name only once it listens, and names are random and
+ * never reused, so a socket that refuses connections belongs to a dead daemon. */
 #include "base/rendezvous.h"
 
 #include <dirent.h>
@@ -28,7 +28,7 @@ struct rendezvous_folder {
 
 /* ---- the folder ---- */
 
-/* Only for root's daemon the place is everybody's: a user's variable must not lead him elsewhere. */
+/* Writes the path of the folder. Root's is fixed, so that a user's environment cannot lead root elsewhere. */
 static int rendezvous_runtime(uid_t owner, char ret[PATH_MAX], struct error *err)
 {
 	const char *runtime = owner && owner == geteuid() ? getenv("XDG_RUNTIME_DIR") : NULL;
@@ -59,7 +59,7 @@ static int rendezvous_check_folder(uid_t owner, const struct rendezvous_folder *
 	return 0;
 }
 
-/* On failure folder has no descriptor. */
+/* Opens and checks the folder; on failure folder->fd is -1. */
 static int rendezvous_open_folder(uid_t owner, struct rendezvous_folder *folder, struct error *err)
 {
 	int r;
@@ -88,8 +88,8 @@ static int rendezvous_make_folder(struct rendezvous_folder *folder, struct error
 	return r;
 }
 
-/* A user without a session, as after su(1) and in batch jobs, has no runtime directory. There anybody can take a
- * name beforehand, so the end of this one is random, and it is known by its owner. */
+/* Finds owner's folder in /tmp, for users without a session (su(1), batch jobs), who have no runtime directory.
+ * Anybody can take a name there first, so the name ends randomly and the folder is recognised by its owner. */
 static int rendezvous_find_temporary(uid_t owner, struct rendezvous_folder *folder)
 {
 	DIR *dir = opendir(RENDEZVOUS_TEMPORARY);
@@ -132,7 +132,7 @@ static int rendezvous_make_any(struct rendezvous_folder *ret, struct error *err)
 
 /* ---- sockets in it ---- */
 
-/* By the folder's descriptor: whoever renames it diverts nothing, and its length does not matter. */
+/* Goes through the folder's descriptor, so that renaming the folder diverts nothing and its path may be long. */
 static void rendezvous_address(int folder, const char *name, struct sockaddr_un *ret)
 {
 	*ret = (struct sockaddr_un){ .sun_family = AF_UNIX };
@@ -151,7 +151,7 @@ static int rendezvous_connect_one(int folder, const char *name, int type, int *r
 	return 0;
 }
 
-/* A socket of the wrong type is refused as such by one that lives, whose queue of connections it does not fill. */
+/* Connects with the wrong type: a live socket refuses that without filling its queue, a dead one refuses to connect. */
 static bool rendezvous_is_dead(int folder, const char *name)
 {
 	auto_close int fd = -1;
@@ -170,7 +170,7 @@ static bool rendezvous_is_ours(const char *name)
 	return digits == 16 && !strcmp(name + digits, RENDEZVOUS_SUFFIX);
 }
 
-/* Calls each for the names of ours in the folder, while it returns true. */
+/* Calls each for every socket name of ours in the folder, while it returns true. */
 static void rendezvous_each(int folder, bool (*each)(int folder, const char *name, void *argument), void *argument)
 {
 	int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -269,7 +269,7 @@ void rendezvous_close(struct rendezvous *rendezvous)
 	*rendezvous = RENDEZVOUS_NONE;
 }
 
-/* ---- the other side ---- */
+/* ---- the client's side ---- */
 
 struct rendezvous_search {
 	uid_t owner;
@@ -277,7 +277,7 @@ struct rendezvous_search {
 	int fd;
 };
 
-/* A user could put the name of another one's socket there. */
+/* The folder's owner could link another user's socket there, so the peer must be owner or root. */
 static bool rendezvous_is_trusted(int fd, uid_t owner)
 {
 	struct ucred peer;

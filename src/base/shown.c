@@ -8,8 +8,8 @@
 
 #include "base/utf8.h"
 
-/* One character; or its first byte, as a number, when it is not to be shown as it is.
- * Returns how many bytes that were. */
+/* Writes one character, or the number of its first byte if it must not be shown as it is. Returns how many bytes of
+ * text that took. */
 static size_t shown_one(FILE *out, const uint8_t *text, size_t left, const char *refused)
 {
 	size_t n = utf8_shown(text, left);
@@ -30,8 +30,8 @@ void shown_write(FILE *out, const void *bytes, size_t length, const char *refuse
 		i += shown_one(out, text + i, length - i, refused);
 }
 
-/* The formatted text, cut off at room if it is longer and there is no memory for all of it. To be freed unless it is in
- * buffer. */
+/* Formats the text into buffer, or into new memory if it is longer than room; without memory it is cut off. The
+ * caller frees the result unless it is buffer. */
 static char *shown_format(char *buffer, size_t room, const char *fmt, va_list ap) printf_like(3, 0);
 
 static char *shown_format(char *buffer, size_t room, const char *fmt, va_list ap)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Signals: those that were ignored when the program started, as under nohup(1), stay ignored; SIGXFSZ always is. */
+/* Signals that a program ignores: those ignored when it started, as under nohup(1), and SIGXFSZ. */
 #pragma once
 #include <signal.h>
 #include <stdbool.h>
@@ -12,8 +12,8 @@ static inline bool signal_is_ignored(int number)
 	return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-/* A file that would become larger than RLIMIT_FSIZE: without the signal the write fails with EFBIG,
- * and what was begun is cleaned up as after any failure. */
+/* Ignores SIGXFSZ: a write beyond RLIMIT_FSIZE then fails with EFBIG instead of killing the program, and is cleaned
+ * up like any failure. */
 static inline void signal_ignore_size_limit(void)
 {
 	signal(SIGXFSZ, SIG_IGN);

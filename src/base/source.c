@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Several reads of a source. */
+/* Runs several reads of a source at once. */
 #include "base/source.h"
 
 #include <errno.h>

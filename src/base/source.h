@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The seam below the format: where bytes of a volume are read from and written to. io/file.c is the real one; tests
- * replace it with memory, damage and failures. */
+/* The seam below the format: an interface through which the bytes of a volume are read and written. io/file.c
+ * implements it for files; tests replace it with memory, damage and failures. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -9,34 +9,34 @@
 
 struct source;
 
-/* One of several reads that need not wait for each other. */
+/* One of several reads that may run in parallel. */
 struct source_part {
 	uint32_t member;
 	uint64_t offset;
 	void *buffer;
 	size_t length;
-	struct error err; /* afterwards: code 0 when the bytes are there */
-	void *pending;    /* the source's, while it is under way */
+	struct error err; /* result of the read: code 0 if the buffer is filled */
+	void *pending;    /* owned by the source while the read is in flight */
 };
 
-/* Offsets and lengths of read and write are multiples of 512 and buffers aligned to 4096 for speed only:
- * anything is accepted. A read past the end is -ENODATA, never short. */
+/* Multiples of 512 for offsets and lengths, and buffers aligned to 4096, are only faster: anything is accepted. A
+ * read past the end is -ENODATA, never short. */
 struct source_ops {
 	int (*read)(struct source *source, uint32_t member, uint64_t offset, void *buffer, size_t length,
 		    struct error *err);
-	/* Begins a read, and waits for it; NULL: reads are made one by one. */
+	/* begin_part starts a read, end_part waits for it. NULL: reads are made one by one. */
 	int (*begin_part)(struct source *source, struct source_part *part, struct error *err);
 	int (*end_part)(struct source *source, struct source_part *part, struct error *err);
 	int (*write)(struct source *source, uint32_t member, uint64_t offset, const void *buffer, size_t length,
 		     struct error *err);
-	int (*flush)(struct source *source, struct error *err); /* what was written is durable after it */
-	int (*flush_member)(struct source *source, uint32_t member, struct error *err); /* NULL: all are flushed */
-	uint64_t (*size)(struct source *source, uint32_t member); /* bytes now; 0 when there is no such member */
+	int (*flush)(struct source *source, struct error *err); /* makes all earlier writes durable */
+	int (*flush_member)(struct source *source, uint32_t member, struct error *err); /* NULL: flush is called */
+	uint64_t (*size)(struct source *source, uint32_t member); /* bytes now; 0 if there is no such member */
 };
 
 struct source {
 	const struct source_ops *ops;
-	uint32_t count; /* members; 0: nobody counted them */
+	uint32_t count; /* members; 0: not known */
 };
 
 must_check static inline int source_read(struct source *source, uint32_t member, uint64_t offset, void *buffer,
@@ -45,7 +45,7 @@ must_check static inline int source_read(struct source *source, uint32_t member,
 	return source->ops->read(source, member, offset, buffer, length, err);
 }
 
-/* All at once where the source can; where means for that are short, what could not begin comes afterwards. */
+/* Makes all reads, in parallel if the source can. A read that lacks the means to start is made at the end. */
 void source_read_parts(struct source *source, struct source_part *parts, size_t count);
 
 must_check static inline int source_write(struct source *source, uint32_t member, uint64_t offset,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A run of bytes in memory, and the only way to turn an untrusted offset into a pointer. */
+/* A range of bytes in memory, and the only way to turn an untrusted offset into a pointer. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@ struct span {
 	uint64_t size;
 };
 
-/* NULL when any of the length bytes at offset lies outside. */
+/* Returns NULL if any of the length bytes at offset lies outside the span. */
 static inline const void *span_at(struct span span, uint64_t offset, uint64_t length)
 {
 	if (length > span.size || offset > span.size - length)

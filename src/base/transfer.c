@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One loop for reads and one for writes; an offset of NOWHERE means the file's own position. */
+/* One loop for reads and one for writes. An offset of NOWHERE means the file's own position. */
 #include "base/transfer.h"
 
 #include <errno.h>

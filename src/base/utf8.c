@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* UTF-8 (RFC 3629), and which characters are safe to show. */
+/* Decodes UTF-8 (RFC 3629) and knows which characters are safe to show. */
 #include "base/utf8.h"
 
 size_t utf8_decode(const uint8_t *text, size_t left, uint32_t *ret)
@@ -27,8 +27,8 @@ size_t utf8_decode(const uint8_t *text, size_t left, uint32_t *ret)
 	return n;
 }
 
-/* Ascending. Beside control characters: all that Unicode says need not be seen (Default_Ignorable_Code_Point, among it
- * the controls of the direction of text, joiners, tags), ends of lines and paragraphs, and annotations. */
+/* Ascending. Beside control characters: characters that Unicode lets a renderer hide (Default_Ignorable_Code_Point,
+ * among them text-direction controls, joiners, tags), line and paragraph separators, and annotations. */
 static const struct utf8_range {
 	uint32_t first, last;
 } utf8_hidden[] = {

@@ -5,9 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Length of the UTF-8 sequence at text, of which left > 0 bytes are there, and its code point;
- * 0 when it is none (overlong, surrogate, out of range). */
+/* Decodes the character at text, which has left > 0 bytes, and returns its length. Returns 0 if it is not valid
+ * UTF-8 (overlong, surrogate, out of range). */
 size_t utf8_decode(const uint8_t *text, size_t left, uint32_t *ret);
-/* Its length, but 0 too for what a terminal obeys and does not show, or what makes a name look like another one:
- * control characters, also U+0080 to U+009F, controls of the text's direction, invisible characters. */
+/* Like utf8_decode(), but also returns 0 for characters that a terminal obeys instead of showing, or that make two
+ * names look alike: control characters, also U+0080 to U+009F, text-direction controls, invisible characters. */
 size_t utf8_shown(const uint8_t *text, size_t left);

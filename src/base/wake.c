@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A non-blocking eventfd(2). */
+/* Wake-ups by a non-blocking eventfd(2). */
 #include "base/wake.h"
 
 #include <assert.h>
@@ -22,7 +22,7 @@ void wake_close(struct wake *wake)
 	wake->fd = -1;
 }
 
-/* EAGAIN: it was woken 2^64 - 1 times and has taken none of them, so it will. */
+/* EAGAIN means 2^64 - 1 wake-ups are pending, so the thread will wake anyway. */
 void wake_up(const struct wake *wake)
 {
 	const uint64_t one = 1;
@@ -42,7 +42,7 @@ uint64_t wake_take(const struct wake *wake)
 	return read(wake->fd, &count, sizeof(count)) == sizeof(count) ? count : 0;
 }
 
-/* A signal ends the wait early, which is no harm: who waits looks what there is to do. */
+/* A signal may end the wait early. That is harmless, because callers check for work after every wait. */
 void wake_wait(const struct wake *wake, int timeout)
 {
 	struct pollfd fd = { .fd = wake->fd, .events = POLLIN };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Lets threads wake one that waits, with an eventfd that can be polled beside other descriptors. */
+/* Wakes a waiting thread through an eventfd, which can be polled beside other descriptors. */
 #pragma once
 #include <stdint.h>
 
@@ -12,9 +12,9 @@ struct wake {
 must_check int wake_open(struct wake *wake, struct error *err);
 void wake_close(struct wake *wake);
 
-/* Any thread. NULL: nobody waits, nothing is done. */
+/* Wakes the waiting thread. Any thread may call it; NULL does nothing. */
 void wake_up(const struct wake *wake);
-/* How often it was woken since the last call. */
+/* Returns the number of wake-ups since the last call. */
 uint64_t wake_take(const struct wake *wake);
-/* Until it is woken, or so many milliseconds; -1: no limit. Takes what woke it. */
+/* Waits for a wake-up and consumes it, for at most timeout milliseconds; -1: no limit. */
 void wake_wait(const struct wake *wake, int timeout);
