@@ -9,9 +9,9 @@
 
 #include "base/format.h"
 
-#define ADVICE_BLOCK   4096u        /* files begin on such blocks */
-#define ADVICE_CHUNK   (128u << 10) /* the usual one */
-#define ADVICE_WRITE   (4u << 20)   /* of a publish, each */
+#define ADVICE_BLOCK   4096u        /* alignment of files */
+#define ADVICE_CHUNK   (128u << 10) /* usual chunk size */
+#define ADVICE_WRITE   (4u << 20)   /* size of a publish's writes */
 #define ADVICE_WAIT    300          /* seconds that readers can be expected to wait for a path */
 
 struct advice_list {
@@ -38,7 +38,7 @@ static void advice_add(struct advice_list *list, bool is_warning, const char *ki
 	va_end(ap);
 }
 
-/* The next path of the namespace from *i on, NULL at the end. */
+/* Returns the namespace's next path at or after *i and advances *i past it; NULL at the end. */
 static const struct topology_path *advice_path(const struct advice_setup *setup, size_t *i)
 {
 	const struct topology *t = setup->topology;
@@ -112,7 +112,7 @@ static void advice_digests(struct advice_list *list)
 			   without, without == 1 ? "path" : "paths");
 }
 
-/* Paths that may be used at once: live, and optimized where the target says so. */
+/* Counts the live paths whose NUMA node this process may run on, and the others. */
 static void advice_numa(struct advice_list *list)
 {
 	const struct topology_controller *controller;

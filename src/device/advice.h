@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Judges a namespace: whether it suits datasetfs, and what an administrator should know. No I/O. */
+/* Judges whether a namespace suits datasetfs, and what its administrator should know. Does no I/O. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,8 +9,8 @@
 #include "device/topology.h"
 
 #define ADVICE_MAX    16u
-#define ADVICE_DEPTH  32u  /* reads that a worker keeps in flight at most */
-#define ADVICE_NODES  64u  /* NUMA nodes that can be told apart */
+#define ADVICE_DEPTH  32u  /* the most reads that a worker keeps in flight */
+#define ADVICE_NODES  64u  /* the number of NUMA nodes that the mask nodes can hold */
 
 struct advice {
 	bool is_warning;
@@ -24,8 +24,8 @@ struct advice_setup {
 	const struct nvme_facts *facts;   /* NULL: not known */
 	const struct nvme_holder *holder; /* NULL: not known */
 	unsigned cpus;                    /* that this process may run on */
-	uint64_t nodes;                   /* their NUMA nodes, a bit for each; 0: not known */
+	uint64_t nodes;                   /* bit mask of their NUMA nodes; 0: not known */
 };
 
-/* How many were written. */
+/* Writes the advice to ret and returns the number of entries. */
 size_t advice_give(const struct advice_setup *setup, struct advice ret[ADVICE_MAX]);

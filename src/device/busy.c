@@ -22,7 +22,7 @@ static int busy_see_mount(void *device, const struct mountinfo *info, struct err
 	return error_set(err, -EBUSY, "it is mounted on '%s': unmount it first", info->point);
 }
 
-/* Lines of proc_swaps(5); the first is a heading. */
+/* Reads the lines of proc_swaps(5), of which the first is a heading. */
 static int busy_check_swaps(dev_t device, struct error *err)
 {
 	auto_fclose FILE *file = fopen("/proc/swaps", "re");
@@ -45,7 +45,7 @@ int busy_check(dev_t device, struct error *err)
 	return r < 0 ? r : busy_check_swaps(device, err);
 }
 
-/* A claim of a partition is one of the whole device, too (bd_may_claim() of the kernel's block/bdev.c). */
+/* A claimed partition also claims the whole device (bd_may_claim() in the kernel's block/bdev.c). */
 int busy_check_claimed(const char *node, struct error *err)
 {
 	auto_close int fd = open(node, O_RDONLY | O_EXCL | O_CLOEXEC);
@@ -66,8 +66,8 @@ static bool busy_is_volume(const char *volume, dev_t device, bool *ret_exists)
 	return *ret_exists && S_ISBLK(st.st_mode) && st.st_rdev == device;
 }
 
-/* The source of a mount is what the volume was called, with @VERSION behind it when one is pinned.
- * Both may contain '@': the longest name that exists is meant. */
+/* A mount's source is the name of the volume, followed by @VERSION if a version is pinned. Both parts may contain
+ * '@', so the longest prefix that exists is taken as the volume. */
 static bool busy_is_source(char *source, dev_t device)
 {
 	bool exists, is;

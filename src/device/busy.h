@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* Is a block device in use by the kernel? */
+/* Tells whether a block device is in use. */
 #pragma once
 #include <sys/types.h>
 
 #include "base/error.h"
 
-/* -EBUSY when it is mounted or used for swap. */
+/* Returns -EBUSY if the device is mounted or used for swap. */
 must_check int busy_check(dev_t device, struct error *err);
-/* -EBUSY when the kernel or a program has claimed it or a partition of it, whatever for: also for a mount that this
- * process does not see. Where the device cannot be opened nothing is known. */
+/* Returns -EBUSY if the kernel or a program has claimed the device or a partition of it for any purpose, also for a
+ * mount that this process cannot see. Returns 0 if the device cannot be opened: then nothing is known. */
 must_check int busy_check_claimed(const char *node, struct error *err);
-/* -EBUSY when a datasetfs on this host serves a version of it: a new one may be added, but nothing taken away. */
+/* Returns -EBUSY if a datasetfs on this host serves a version of it. Then versions may be added, but none removed. */
 must_check int busy_check_served(dev_t device, struct error *err);

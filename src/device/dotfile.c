@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Two steps, and none of them follows a link. */
+/* Opens in two steps, neither of which follows a link. */
 #include "device/dotfile.h"
 
 #include <errno.h>

@@ -17,8 +17,8 @@
 
 #define FENCE_OTHER_DEVICE "it is no NVMe namespace on a fabric, which is no matter where no other host can reach it"
 
-/* Two keys of our host, which whoever publishes next on it knows too: the second one says that the reservation is to be
- * kept. Never 0, and unlikely to be another program's. */
+/* Derives one of this host's two reservation keys, which every later publisher on it can derive as well. The second
+ * key means that the reservation is kept. Keys are never 0 and unlikely to collide with another program's. */
 static uint64_t fence_key(const uint8_t host[16], bool kept)
 {
 	uint64_t halves[2];
@@ -32,7 +32,7 @@ static uint64_t fence_own_key(const struct fence *fence)
 	return fence_key(fence->host, fence->kept);
 }
 
-/* Fills in what is known of the namespace and the host. False: no fabric. */
+/* Fills in the namespace and the host of a device. False: it is not on a fabric. */
 static bool fence_find(const struct topology *t, dev_t device, struct fence *fence)
 {
 	dev_t whole = topology_whole(topology_root(), device);
@@ -46,7 +46,7 @@ static bool fence_find(const struct topology *t, dev_t device, struct fence *fen
 	return true;
 }
 
-/* A loop device, a RAM disk or a local drive. */
+/* True for a loop device, a RAM disk or a PCIe drive, which no other host can reach. */
 static bool fence_is_local(const struct topology *t, dev_t device)
 {
 	dev_t whole = topology_whole(topology_root(), device);
@@ -74,7 +74,7 @@ static int fence_refuse(const struct nvme_holder *holder, struct error *err)
 			 "the reservation away", host);
 }
 
-/* Not to be had: nothing but a notice. */
+/* Explains in notice why there is no fence, which is not a failure. */
 static int fence_do_without(char notice[FENCE_NOTICE_SIZE], const char *why)
 {
 	snprintf(notice, FENCE_NOTICE_SIZE, "nothing keeps other hosts from publishing at the same time: %.240s", why);
@@ -98,7 +98,7 @@ static void fence_tell(const struct fence *fence, const struct nvme_holder *hold
 			 "meanwhile no other host can write to the other partitions of the namespace either");
 }
 
-/* Who was killed may have left a registration with either key. */
+/* Registers this host's key. A publisher that was killed may have left a registration under either key. */
 static int fence_register(const struct fence *fence, struct error *err)
 {
 	struct error why = { 0 };
@@ -113,7 +113,7 @@ static int fence_register(const struct fence *fence, struct error *err)
 	return r < 0 ? error_pass(err, r, &why) : 0;
 }
 
-/* Between the report and now another host may have been faster. */
+/* Another host may have reserved the namespace since seen was read. */
 static int fence_reserve(const struct fence *fence, const struct nvme_holder *seen, struct error *err)
 {
 	bool takes = seen->hold != NVME_HOLD_NONE && !fence_is_ours(fence, seen);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the files of /etc/nvme. */
+/* Reads the host's identity from the files in /etc/nvme. */
 #include "device/host.h"
 
 #include <errno.h>

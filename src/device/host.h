@@ -12,7 +12,7 @@ struct host {
 	char id[40]; /* a UUID */
 };
 
-/* From FOLDER/hostnqn and FOLDER/hostid, where ret has none yet. The id may be in the NQN. */
+/* Fills in what ret lacks from FOLDER/hostnqn and FOLDER/hostid. An NQN that contains a UUID also gives the ID. */
 must_check int host_read(const char *folder, struct host *ret, struct error *err);
-/* Both are what they must be. */
+/* Returns -EINVAL unless the NQN and the ID are well-formed. */
 must_check int host_check(const struct host *host, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Says who can unmount what a killed daemon left. */
+/* Says how to unmount what a killed daemon left. */
 #include "device/leftover.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Finds the block device of a volume's name in the topology. */
+/* Finds the block device of a volume by its name in the topology. */
 #include "device/locate.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ bool locate_is_identity(const char *volume)
 	return !strncmp(volume, LOCATE_PREFIX, strlen(LOCATE_PREFIX));
 }
 
-/* "NQN/NSID" */
+/* Parses "NQN/NSID". */
 static int locate_parse_nsid(const char *text, struct locate_wish *ret, struct error *err)
 {
 	const char *slash = strrchr(text, '/');
@@ -82,7 +82,7 @@ static bool locate_is(const struct topology *t, const struct topology_namespace 
 	}
 }
 
-/* Without multipath in the kernel a namespace is one block device for each controller. */
+/* True if both are one namespace: without multipath the kernel has a block device for each controller. */
 static bool locate_is_same(const struct topology *t, const struct topology_namespace *a,
 			   const struct topology_namespace *b)
 {
@@ -94,7 +94,7 @@ static bool locate_is_same(const struct topology *t, const struct topology_names
 	       !strcmp(t->subsystems[a->subsystem].nqn, t->subsystems[b->subsystem].nqn);
 }
 
-/* Of several devices of one namespace the first with a live controller. */
+/* Of two devices of one namespace returns the first, unless only the second has a live controller. */
 static const struct topology_namespace *locate_better(const struct topology *t, const struct topology_namespace *a,
 						      const struct topology_namespace *b)
 {
@@ -168,7 +168,7 @@ int locate_path(const char *volume, char **ret, struct error *err)
 	return r < 0 ? r : locate_node(namespace, ret, err);
 }
 
-/* *ret_device 0: it is no block device. */
+/* Gets the device of fd and reads the topology; *ret_device is 0, and nothing is read, if fd is no block device. */
 static int locate_device(int fd, struct topology *topology, dev_t *ret_device, struct error *err)
 {
 	struct stat st;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads the locks of all descriptors in /proc/PID/fdinfo, proc_pid_fdinfo(5), which waits for no filesystem. */
+/* Reads the locks of all descriptors from /proc/PID/fdinfo, proc_pid_fdinfo(5), which waits for no filesystem. */
 #include "device/locker.h"
 
 #include <ctype.h>
@@ -14,7 +14,7 @@
 
 #include "base/cleanup.h"
 
-/* "lock:\t1: FLOCK  ADVISORY  WRITE 1234 fe:00:131 0 EOF" */
+/* Looks for a line such as "lock:\t1: FLOCK ADVISORY WRITE 1234 fe:00:131 0 EOF". */
 static bool locker_has(int folder, const char *name, ino_t inode)
 {
 	char text[4096], number[32], *line, *save = NULL;
@@ -29,7 +29,7 @@ static bool locker_has(int folder, const char *name, ino_t inode)
 	return false;
 }
 
-/* Inode numbers alone may be those of another filesystem. */
+/* Compares the devices too, because another filesystem may have the same inode number. */
 static bool locker_is_same(const char *process, const char *name, const struct statx *wanted)
 {
 	char path[64];

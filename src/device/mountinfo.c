@@ -25,7 +25,7 @@ void mountinfo_unescape(char *text)
 	*out = 0;
 }
 
-/* "36 35 0:52 ROOT POINT OPTIONS [TAGS...] - TYPE SOURCE SUPER_OPTIONS" */
+/* A line is "36 35 0:52 ROOT POINT OPTIONS [TAGS...] - TYPE SOURCE SUPER_OPTIONS". */
 bool mountinfo_parse(char *line, struct mountinfo *ret)
 {
 	char *before[5], *after[3], *rest = strstr(line, " - "), *save = NULL;
@@ -40,7 +40,7 @@ bool mountinfo_parse(char *line, struct mountinfo *ret)
 		if (!before[i])
 			return false;
 	}
-	for (int i = 0; i < 3; i++) { /* a source may be empty */
+	for (int i = 0; i < 3; i++) { /* strsep(), as a source may be empty */
 		after[i] = strsep(&rest, " \n");
 		if (!after[i])
 			return false;

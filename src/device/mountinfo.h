@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* The kernel's table of mounts, proc_pid_mountinfo(5). */
+/* Reads the kernel's table of mounts, proc_pid_mountinfo(5). */
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/error.h"
 
-/* A line of it; the texts lie in that line. */
+/* One line of the table. The strings point into that line. */
 struct mountinfo {
 	dev_t device;
-	char *root, *point; /* of what is seen where */
-	char *type, *source, *options; /* the filesystem's, not the mount's */
+	char *root, *point; /* the subtree that is mounted, and the mountpoint */
+	char *type, *source, *options; /* of the filesystem, not of the mount */
 };
 
-/* False when the line is none. Cuts it into pieces. */
+/* Parses a line in place, cutting it into fields. False if it is not a valid line. */
 bool mountinfo_parse(char *line, struct mountinfo *ret);
 
-/* Calls visit for each mount that this process can see, as the table has them, until it returns something else than 0,
- * which comes back. What it is given is gone afterwards. */
+/* Calls visit for each mount that this process can see, in the order of the table, until visit returns something
+ * other than 0, which mountinfo_each() returns. info is valid only during the call. */
 typedef int mountinfo_visit(void *argument, const struct mountinfo *info, struct error *err);
 must_check int mountinfo_each(mountinfo_visit *visit, void *argument, struct error *err);
 
-/* A field of it as it was before the kernel wrote blank, tab, newline and backslash as \ooo; in place. */
+/* Decodes the kernel's \ooo escapes for blank, tab, newline and backslash, in place. */
 void mountinfo_unescape(char *text);

@@ -11,9 +11,9 @@
 #include "base/cleanup.h"
 
 #define NVME_REPORT_SIZE 16384u /* of a reservation report: 255 registrants */
-#define NVME_TIMEOUT     0u     /* milliseconds: the kernel's own */
+#define NVME_TIMEOUT     0u     /* milliseconds; 0: the kernel's default */
 
-/* r is what libnvme's functions return: a status of the controller, or -1 and errno. */
+/* Turns a return value of libnvme into an error. r is a status of the controller, or -1 with errno. */
 static int nvme_outcome(int r, const char *what, struct error *err)
 {
 	if (r == 0)
@@ -34,7 +34,7 @@ static int nvme_outcome(int r, const char *what, struct error *err)
 	}
 }
 
-/* Blocks to bytes; 0, as where nothing is told, when the target's blocks have a size that no block has. */
+/* Converts blocks to bytes. Returns 0, for not reported, if the target claims an impossible block size. */
 static uint32_t nvme_bytes(const struct nvme_id_ns *id, uint32_t blocks)
 {
 	unsigned shift = id->lbaf[id->flbas & 0xf].ds;
@@ -109,7 +109,7 @@ static void nvme_find_short(const struct nvme_resv_status *report, struct nvme_h
 	}
 }
 
-/* Hosts with ids of 16 bytes, as all on fabrics, are told only in the extended form. */
+/* Tries the extended report first: only it includes hosts with 16-byte ids, which all hosts on fabrics have. */
 int nvme_holder_read(int fd, uint32_t nsid, struct nvme_holder *ret, struct error *err)
 {
 	auto_free struct nvme_resv_status *report = aligned_alloc(4096, NVME_REPORT_SIZE);
@@ -196,7 +196,7 @@ int nvme_release(int fd, uint32_t nsid, uint64_t key, struct error *err)
 	return nvme_outcome(nvme_resv_release(&args), "Reservation Release", err);
 }
 
-/* Not nvme_set_features_write_protect(), which names no namespace in libnvme 1.3. */
+/* nvme_set_features_write_protect() does not work here: in libnvme 1.3 it passes no namespace. */
 int nvme_protect(int fd, uint32_t nsid, bool on, struct error *err)
 {
 	struct nvme_set_features_args args = { .args_size = sizeof(args),

@@ -10,60 +10,60 @@
 #include "device/host.h"
 #include "device/portal.h"
 
-/* What Identify says. Sizes in bytes, 0: not given. */
+/* What Identify reports. Sizes in bytes, 0: not reported. */
 struct nvme_facts {
 	bool is_shared;      /* several controllers can reach it */
 	bool can_reserve;    /* Write Exclusive reservations */
 	bool can_protect;    /* write protection */
 	bool is_protected;
 	uint32_t boundary;   /* NOIOB: a request that crosses a multiple of it is slower */
-	uint32_t granule;    /* NPWG: writes of multiples of it are not read-modify-write */
+	uint32_t granule;    /* NPWG: writes in multiples of it are not read-modify-write */
 	uint32_t alignment;  /* NPWA: where such writes should begin */
 };
 must_check int nvme_facts_read(int fd, uint32_t nsid, struct nvme_facts *ret, struct error *err);
 
 enum nvme_hold { NVME_HOLD_NONE, NVME_HOLD_WRITE_EXCLUSIVE, NVME_HOLD_OTHER };
 
-/* Who has the namespace reserved. */
+/* The reservation of a namespace and its holder. */
 struct nvme_holder {
 	enum nvme_hold hold;
-	uint8_t host[16]; /* host id; of 8 byte ones the rest is zero */
+	uint8_t host[16]; /* host id; an 8-byte one is padded with zeros */
 	uint64_t key;
 	unsigned registrants;
 };
 must_check int nvme_holder_read(int fd, uint32_t nsid, struct nvme_holder *ret, struct error *err);
 
-/* Registration of this host with a key; again with the same key is no error, with another one -EBUSY. */
+/* Registers this host with a key. Registering the same key again succeeds; another key gives -EBUSY. */
 must_check int nvme_key_register(int fd, uint32_t nsid, uint64_t key, struct error *err);
 must_check int nvme_key_replace(int fd, uint32_t nsid, uint64_t key, uint64_t new, struct error *err);
 must_check int nvme_key_remove(int fd, uint32_t nsid, uint64_t key, struct error *err);
-/* A Write Exclusive reservation for the registered host. -EBUSY: another host has one; unless victim is its key,
- * which takes it away and removes that registration. */
+/* Takes a Write Exclusive reservation for the registered host. -EBUSY: another host has one. If victim is that
+ * host's key, the reservation is taken away and the victim's registration removed. */
 must_check int nvme_reserve(int fd, uint32_t nsid, uint64_t key, uint64_t victim, struct error *err);
 must_check int nvme_release(int fd, uint32_t nsid, uint64_t key, struct error *err);
 must_check int nvme_protect(int fd, uint32_t nsid, bool on, struct error *err);
 
-/* 0: the kernel's default. Seconds; loss and fast_fail may be -1: never. */
+/* Options of a connection; 0: the kernel's default. Seconds; loss and fast_fail may be -1: never. */
 struct nvme_settings {
 	int queues, queue_size;
 	int reconnect_delay, ctrl_loss_tmo, fast_io_fail_tmo, keep_alive_tmo;
-	bool digests; /* TCP's, of headers and data */
+	bool digests; /* TCP's header and data digests */
 };
 
 #define NVME_NAME_SIZE 32
-/* Connects a controller and says how it is called. */
+/* Connects a controller and returns its name. */
 must_check int nvme_attach(const struct host *host, const char *nqn, const struct portal *portal,
 			   const struct nvme_settings *settings, char name[NVME_NAME_SIZE], struct error *err);
 /* Disconnects the controller called name. */
 must_check int nvme_detach(const char *name, struct error *err);
 
-/* A line of a discovery log. */
+/* One entry of a discovery log. */
 struct nvme_offer {
 	char nqn[256];
-	struct portal portal; /* its address is empty where the transport is not one of ours */
+	struct portal portal; /* address is empty if the transport is not supported here */
 	char transport[24];
-	bool is_discovery;    /* a referral to another discovery controller, or the one that was asked */
+	bool is_discovery;    /* a referral to another discovery controller, or the entry of the one that was asked */
 };
-/* Asks a discovery controller. free() *ret. */
+/* Reads the log of a discovery controller. free() *ret. */
 must_check int nvme_discover(const struct host *host, const struct portal *portal, struct nvme_offer **ret,
 			     size_t *ret_count, struct error *err);

@@ -12,9 +12,9 @@
 #include "device/nvme.h"
 
 #define FABRICS_DEVICE    "/dev/nvme-fabrics"
-#define DISCOVERY_HEAD    20u   /* bytes in use of the log's first 1024: GENCTR, NUMREC, RECFMT, in whole dwords */
-#define DISCOVERY_PIECE   4u    /* entries read at a time: a page */
-#define DISCOVERY_ENTRIES 4096u /* more than any target has */
+#define DISCOVERY_HEAD    20u   /* used bytes of the log's 1024-byte header: GENCTR, NUMREC, RECFMT, in whole dwords */
+#define DISCOVERY_PIECE   4u    /* entries read at a time: one page */
+#define DISCOVERY_ENTRIES 4096u /* more than any real target has */
 #define DISCOVERY_TRIES   3u
 
 static void nvme_free_root(nvme_root_t *root)
@@ -24,14 +24,14 @@ static void nvme_free_root(nvme_root_t *root)
 }
 #define auto_root cleanup(nvme_free_root)
 
-/* Without a word on standard error: reasons are ours to tell. */
+/* Opens libnvme's tree with logging off, so that libnvme prints nothing to standard error. */
 static int nvme_open_root(nvme_root_t *ret, struct error *err)
 {
 	*ret = nvme_create_root(NULL, LOG_EMERG);
 	return *ret ? 0 : error_no_memory(err);
 }
 
-/* libnvme adds numbers of its own to errno. */
+/* Describes a failed connection. libnvme adds error numbers of its own to errno. */
 static int nvme_connect_error(int code, const struct portal *portal, struct error *err)
 {
 	char text[PORTAL_TEXT_SIZE];
@@ -54,7 +54,7 @@ static int nvme_add(nvme_root_t root, const struct host *host, const char *nqn, 
 		    const struct nvme_fabrics_config *config, nvme_ctrl_t *ret, struct error *err)
 {
 	nvme_host_t h = nvme_lookup_host(root, host->nqn, host->id);
-	struct portal where; /* not every libnvme looks up host names */
+	struct portal where; /* resolved here, because not every libnvme looks up host names */
 	nvme_ctrl_t controller;
 	int r;
 
@@ -90,7 +90,7 @@ int nvme_attach(const struct host *host, const char *nqn, const struct portal *p
 	nvmf_default_config(&config);
 	config.nr_io_queues = settings->queues;
 	config.queue_size = settings->queue_size;
-	/* The kernel refuses a loop that is given these: it has no connection to lose. */
+	/* The kernel refuses these options for loop, which has no connection to lose. */
 	if (strcmp(portal->transport, "loop") != 0) {
 		config.reconnect_delay = settings->reconnect_delay;
 		config.ctrl_loss_tmo = settings->ctrl_loss_tmo;
@@ -124,7 +124,7 @@ int nvme_detach(const char *name, struct error *err)
 	return 0;
 }
 
-/* Fields of the log are padded, not terminated. */
+/* Copies a text field of the log, which is padded, not NUL-terminated. */
 static void nvme_copy_padded(char *text, size_t size, const char *field, size_t length)
 {
 	size_t n = strnlen(field, length);
@@ -148,7 +148,7 @@ static void nvme_read_offer(const struct nvmf_disc_log_entry *entry, struct nvme
 	nvme_copy_padded(offer->portal.service, sizeof(offer->portal.service), entry->trsvcid, sizeof(entry->trsvcid));
 }
 
-/* Not nvmf_get_discovery_log(): it believes the target's number of entries, and reads past its memory. */
+/* nvmf_get_discovery_log() is not safe: it trusts the target's entry count and reads past its memory. */
 static int nvme_read_piece(nvme_ctrl_t controller, uint64_t offset, void *bytes, size_t length, struct error *err)
 {
 	struct nvme_get_log_args args = { .lpo = offset,
@@ -172,7 +172,7 @@ static int nvme_read_piece(nvme_ctrl_t controller, uint64_t offset, void *bytes,
 	return 0;
 }
 
-/* Which log it is, and how many entries it has. */
+/* Reads the log's generation counter and its number of entries. */
 static int nvme_read_head(nvme_ctrl_t controller, uint64_t *ret_change, uint64_t *ret_count, struct error *err)
 {
 	struct nvmf_discovery_log log = { 0 };
@@ -204,7 +204,7 @@ static int nvme_read_entries(nvme_ctrl_t controller, struct nvmf_disc_log_entry 
 	return r;
 }
 
-/* It may change between its pieces: 1 when it did not. */
+/* Reads the whole log. Returns 1 if it did not change between the pieces, 0 if it did. */
 static int nvme_try_log(nvme_ctrl_t controller, struct nvme_offer **ret, size_t *ret_count, struct error *err)
 {
 	auto_free struct nvmf_disc_log_entry *entries = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Replaces nvme.c and nvme_fabrics.c where libnvme is missing. */
+/* Replaces nvme.c and nvme_fabrics.c in builds without libnvme. */
 #include <errno.h>
 
 #include "device/nvme.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Looks for the mountpoint in the mount table. The kernel's own view of a volume is an EROFS like any other, but for
- * the memory that it lies in. */
+/* Looks for the mountpoint in the mount table. A kernel mount of a volume is an EROFS like any other, except for the
+ * memory file behind it. */
 #include "device/occupied.h"
 
 #include <errno.h>
@@ -17,13 +17,13 @@
 
 struct occupied {
 	const char *mountpoint;
-	dev_t device; /* of what is visible there */
+	dev_t device; /* of the filesystem that is visible there */
 };
 
-/* What follows the name's first word. */
+/* Splits the rest of the memory's name into label and volume. */
 static void occupied_read(char *text, struct occupied_view *ret)
 {
-	static const char deleted[] = " (deleted)"; /* as memory has no name anywhere */
+	static const char deleted[] = " (deleted)"; /* the kernel's suffix for a file without a name */
 	size_t length = strlen(text), end = sizeof(deleted) - 1;
 	char *volume;
 
@@ -72,7 +72,7 @@ int occupied_check(const char *mountpoint, struct error *err)
 	struct occupied occupied = { .mountpoint = mountpoint };
 	struct statx info;
 
-	/* DONT_SYNC: answered by the kernel, also when nobody serves. */
+	/* DONT_SYNC: the kernel answers, even if the daemon is dead. */
 	if (statx(AT_FDCWD, mountpoint, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE, &info) < 0)
 		return error_errno(err, "%s", "cannot look at it");
 	occupied.device = makedev(info.stx_dev_major, info.stx_dev_minor);

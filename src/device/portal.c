@@ -11,7 +11,7 @@
 
 #include "base/parse.h"
 
-/* "ADDRESS", "ADDRESS:PORT", "[ADDRESS]" or "[ADDRESS]:PORT": the end of the address, NULL when it is none of them. */
+/* Finds the end of the address in "ADDRESS", "ADDRESS:PORT", "[ADDRESS]" or "[ADDRESS]:PORT"; NULL if malformed. */
 static const char *portal_address_end(const char *address)
 {
 	const char *end;

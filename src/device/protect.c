@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets the feature Namespace Write Protection Config, and checks that the kernel sees the change. */
+/* Sets the feature Namespace Write Protection Config and checks that the kernel sees the change. */
 #include "device/protect.h"
 
 #include <errno.h>
@@ -15,8 +15,8 @@
 #include "device/nvme.h"
 #include "device/topology.h"
 
-#define PROTECT_PATIENCE INT64_C(10000000000) /* ns: the target tells the kernel, which looks again */
-#define PROTECT_LOOK     50000000             /* ns between looks */
+#define PROTECT_PATIENCE INT64_C(10000000000) /* ns for the target to notify the kernel and the kernel to rescan */
+#define PROTECT_LOOK     50000000             /* ns between two checks */
 
 bool protect_is_read_only(int fd)
 {
@@ -25,7 +25,7 @@ bool protect_is_read_only(int fd)
 	return ioctl(fd, BLKROGET, &state) == 0 && state;
 }
 
-/* The number of the namespace. */
+/* Finds the number of the namespace open as fd. */
 static int protect_find(int fd, uint32_t *ret_nsid, struct error *err)
 {
 	auto_topology struct topology topology = { 0 };

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Attributes of the kernel's devices: small text files of one value. */
+/* Reads attributes of the kernel's devices: small text files with one value. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-/* The first line of DIRECTORY/NAME without blanks around it; false, and an empty text, when there is none. */
+/* Reads the first line of DIRECTORY/NAME, without surrounding blanks. False, with empty text, if there is none. */
 bool sysfs_text(const char *directory, const char *name, char *text, size_t size);
-/* A number in decimal; false when there is none. */
+/* Reads a decimal number; false if there is none. */
 bool sysfs_number(const char *directory, const char *name, int64_t *ret);

@@ -25,7 +25,7 @@
 #include "device/sysfs.h"
 
 #define DISCOVERY_NQN "nqn.2014-08.org.nvmexpress.discovery"
-#define SECTOR        512u /* of sysfs's sizes, whatever the device has */
+#define SECTOR        512u /* unit of sizes in sysfs, whatever the device's blocks are */
 
 const char *topology_root(void)
 {
@@ -43,7 +43,7 @@ int topology_check_own(struct error *err)
 	return 0;
 }
 
-/* One more element at the end of an array, zeroed; NULL without memory. */
+/* Appends a zeroed element to an array and returns it; NULL if out of memory. */
 static void *topology_grow(void *array, size_t *count, size_t size)
 {
 	void **items = array;
@@ -65,7 +65,7 @@ static int64_t topology_number(const char *directory, const char *name)
 	return sysfs_number(directory, name, &n) ? n : -1;
 }
 
-/* Hexadecimal digits, with any blanks and dashes between them. All zeros is none. */
+/* Reads hexadecimal digits with blanks and dashes between them. False also if all bytes are zero: not set. */
 static bool topology_bytes(const char *directory, const char *name, uint8_t *bytes, size_t size)
 {
 	char text[64], *out = text;
@@ -84,7 +84,7 @@ static bool topology_bytes(const char *directory, const char *name, uint8_t *byt
 	return some;
 }
 
-/* "traddr=192.0.2.1,trsvcid=4420,src_addr=…"; of pcie the address alone. */
+/* Parses "traddr=192.0.2.1,trsvcid=4420,src_addr=…", or the bare address of pcie. */
 static void topology_address(const char *directory, struct topology_controller *controller)
 {
 	char text[256], *save = NULL, *word;
@@ -103,7 +103,7 @@ static void topology_address(const char *directory, struct topology_controller *
 	}
 }
 
-/* The kernel shows the NGUID as UUID where there is no UUID; its own name for the namespace tells. */
+/* If there is no UUID the kernel shows the NGUID as one; its wwid for the namespace tells them apart. */
 static void topology_identities(const char *directory, struct topology_namespace *namespace)
 {
 	char wwid[256];
@@ -132,7 +132,7 @@ static bool topology_is_block(const char *directory)
 	return topology_number(directory, "nsid") > 0 && topology_number(directory, "size") >= 0;
 }
 
-/* ---- things ---- */
+/* ---- parts of the topology ---- */
 
 static int topology_add_path(struct topology *t, const char *directory, const char *name, size_t namespace,
 			     size_t controller, struct error *err)
@@ -145,7 +145,7 @@ static int topology_add_path(struct topology *t, const char *directory, const ch
 	path->controller = controller;
 	snprintf(path->name, sizeof(path->name), "%.31s", name);
 	sysfs_text(directory, "ana_state", path->ana_state, sizeof(path->ana_state));
-	/* A page must not change under a sum: the only trace that digests leave here. */
+	/* With digests, pages must stay stable under I/O. This is the only trace of them in sysfs. */
 	path->data_digest = !strcmp(t->controllers[controller].transport, "tcp") &&
 			    topology_number(directory, "queue/stable_writes") == 1;
 	return 0;
@@ -193,7 +193,7 @@ static int topology_add_controller(struct topology *t, const char *directory, co
 	topology_address(directory, controller);
 	controller->cntlid = topology_number(directory, "cntlid");
 	controller->numa_node = topology_number(directory, "numa_node");
-	n = topology_number(directory, "queue_count"); /* with the admin queue */
+	n = topology_number(directory, "queue_count"); /* includes the admin queue */
 	controller->queues = n > 0 ? n - 1 : -1;
 	n = topology_number(directory, "sqsize"); /* zero-based */
 	controller->queue_size = n >= 0 ? n + 1 : -1;
@@ -222,7 +222,7 @@ static int topology_add_subsystem(struct topology *t, const char *directory, con
 
 /* ---- the walk ---- */
 
-/* What to do with one entry of a directory; path is the entry's. */
+/* The handler for each entry of a directory. path is the entry's. */
 struct topology_step {
 	struct topology *t;
 	size_t subsystem, controller;
@@ -234,7 +234,7 @@ static int topology_is_entry(const struct dirent *entry)
 	return entry->d_name[0] != '.';
 }
 
-/* In the order of numbers, so that output does not depend on the kernel's. */
+/* Visits entries in numeric order, so that output does not depend on the kernel's order. */
 static int topology_each(struct topology_step *step, const char *directory, struct error *err)
 {
 	struct dirent **entries;
@@ -258,7 +258,7 @@ static int topology_take_head(struct topology_step *step, const char *path, cons
 	return topology_is_block(path) ? topology_add_namespace(step->t, path, name, step->subsystem, err) : 0;
 }
 
-/* The shared namespace that a hidden block device leads to; count when there is none. */
+/* Finds the shared namespace that a hidden block device belongs to; namespace_count if there is none. */
 static size_t topology_head_of(const struct topology *t, const char *path, size_t subsystem)
 {
 	int64_t nsid = topology_number(path, "nsid");
@@ -341,9 +341,9 @@ void topology_free(struct topology *topology)
 	*topology = (struct topology){ 0 };
 }
 
-/* ---- questions ---- */
+/* ---- lookups ---- */
 
-/* DEV/BLOCK/M:N is a link to the device; the directory of a partition is in that of its whole device. */
+/* DEV/BLOCK/M:N links to the device's directory. A partition's directory lies in that of its whole device. */
 dev_t topology_whole(const char *root, dev_t device)
 {
 	char path[PATH_MAX];

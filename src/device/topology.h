@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The NVMe subsystems that the kernel is connected to, as sysfs shows them: controllers, namespaces, and the paths
- * between them. A snapshot; it needs no privileges and no library. */
+/* A snapshot of the NVMe subsystems that the kernel is connected to, as sysfs shows them: controllers, namespaces,
+ * and the paths between them. It needs no privileges and no library. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@ struct topology_subsystem {
 	char name[32];     /* nvme-subsys0 */
 	char nqn[256];
 	char model[64];
-	char iopolicy[32]; /* how paths are chosen; empty where the kernel has no multipath */
+	char iopolicy[32]; /* path policy; empty if the kernel has no multipath */
 	bool is_discovery;
 };
 
@@ -21,9 +21,9 @@ struct topology_controller {
 	size_t subsystem;
 	char name[32]; /* nvme0 */
 	char transport[16];
-	char traddr[128], trsvcid[32]; /* empty where the transport has none; traddr of pcie: its address */
+	char traddr[128], trsvcid[32]; /* empty where the transport has none; for pcie, traddr is the PCI address */
 	char state[32];                /* live, connecting, … */
-	char hostnqn[256], hostid[64]; /* that we connected as; empty on PCIe */
+	char hostnqn[256], hostid[64]; /* the identity we connected with; empty on PCIe */
 	int64_t cntlid, numa_node;     /* -1: not known, or no node */
 	int64_t queues, queue_size;    /* I/O queues, and entries of each; -1: not known */
 	int64_t reconnect_delay, ctrl_loss_tmo, fast_io_fail_tmo, keep_alive_tmo; /* seconds; -1: off or not known */
@@ -39,11 +39,11 @@ struct topology_namespace {
 	uint64_t size;      /* bytes */
 	uint32_t lba_size;  /* bytes of a logical block */
 	uint32_t boundary;  /* bytes; a request that crosses a multiple is split (NOIOB). 0: none */
-	int64_t read_ahead; /* bytes, -1 when not known */
-	bool read_only;     /* write-protected, or set so on this host */
+	int64_t read_ahead; /* bytes, -1 if not known */
+	bool read_only;     /* write-protected, or set read-only on this host */
 };
 
-/* A way from a controller to a namespace. */
+/* A path from a controller to a namespace. */
 struct topology_path {
 	size_t namespace, controller;
 	char name[32];      /* nvme0c1n1, hidden below the namespace; the namespace's own name without multipath */
@@ -59,28 +59,28 @@ struct topology {
 	size_t subsystem_count, controller_count, namespace_count, path_count;
 };
 
-/* Where sysfs lies: $DATASETFS_SYSFS, so that a copy of another machine's can be looked at, or /sys. */
+/* Returns the root of sysfs: $DATASETFS_SYSFS, for inspecting a copy from another machine, or /sys. */
 const char *topology_root(void);
-/* A copy can be looked at; what it shows is not to be changed here. */
+/* Returns -EPERM if sysfs is a copy, whose devices must not be changed here. */
 must_check int topology_check_own(struct error *err);
-/* No NVMe at all is an empty topology. */
+/* Reads the snapshot. A machine without NVMe gives an empty topology. */
 must_check int topology_read(const char *root, struct topology *ret, struct error *err);
-void topology_free(struct topology *topology); /* its contents */
+void topology_free(struct topology *topology); /* frees the contents only */
 
-/* The device of which this one is a partition; else itself. */
+/* Returns the whole device that device is a partition of, or device itself. */
 dev_t topology_whole(const char *root, dev_t device);
-/* NULL when there is none. */
+/* Look up by device number or NQN; NULL if there is none. */
 const struct topology_namespace *topology_by_device(const struct topology *topology, dev_t device);
 const struct topology_subsystem *topology_by_nqn(const struct topology *topology, const char *nqn);
-/* The first path's controller that has a host id; NULL when none has. */
+/* Returns the controller of the first path that has a host id; NULL if none has. */
 const struct topology_controller *topology_host_of(const struct topology *topology,
 						   const struct topology_namespace *namespace);
-/* Paths of a namespace, and how many of them have a controller that is live. */
+/* Returns the number of paths of a namespace, and in *ret_live how many have a live controller. */
 size_t topology_paths_of(const struct topology *topology, const struct topology_namespace *namespace, size_t *ret_live);
 
 #define TOPOLOGY_IDENTITY_SIZE 128u
 #define TOPOLOGY_DOMAIN_SIZE   225u /* an NQN has 223 bytes at most */
-/* "nvme:uuid:…", "nvme:nguid:…" or "nvme:eui64:…": the strongest that the namespace has; "" when it has none. */
+/* Formats the strongest identity that it has: "nvme:uuid:…", "nvme:nguid:…" or "nvme:eui64:…"; "" if none. */
 void topology_identity(const struct topology_namespace *namespace, char identity[TOPOLOGY_IDENTITY_SIZE]);
 
 static inline void topology_free_ptr(struct topology *topology)
