@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sends each read and write to the member that it names. */
+/* Sends each read and write to its member. */
 #include "io/array.h"
 
 #include <errno.h>
@@ -65,7 +65,7 @@ static int array_begin_part(struct source *source, struct source_part *part, str
 	return array_blame(source, member, r, err);
 }
 
-/* The member that began it may have been replaced meanwhile: what is under way is known to the part alone. */
+/* The member may have been replaced since the read began, so only the part knows the pending read. */
 static int array_end_part(struct source *source, struct source_part *part, struct error *err)
 {
 	struct file_source *file = __atomic_load_n(&array_cast(source)->files[part->member], __ATOMIC_ACQUIRE);
@@ -143,7 +143,7 @@ int array_new(uint32_t count, struct array_source **ret, struct error *err)
 	return 0;
 }
 
-/* Reads are aligned for the largest block of any member, as another member may have to serve them. */
+/* Sets the block size of all members to the largest, because any member may have to serve another's reads. */
 static void array_align(struct array_source *array)
 {
 	uint32_t block = 0;
@@ -205,15 +205,15 @@ int array_reserve(struct array_source *array, struct error *err)
 	return 0;
 }
 
-/* The geometry of a slot is used only by threads that read the slot, so it may be set first. */
+/* Sets the geometry first, which is safe: threads use it only for slots that have a member. */
 static void array_enter(struct array_source *array, uint32_t slot, struct file_source *file)
 {
 	file_note(&array->geometry[slot], &file->geometry);
 	__atomic_store_n(&array->files[slot], file, __ATOMIC_RELEASE);
 }
 
-/* Others may read while the descriptor changes. Until then the file counts as direct if either of them is, as that
- * alignment suits both, and as a block device if either of them is. */
+/* Replaces a member that others may be reading. While the descriptor changes, the member counts as direct if the old
+ * or the new one is, because direct alignment suits both; likewise as a block device. */
 static int array_replace(struct array_source *array, uint32_t slot, struct file_source *file, struct error *err)
 {
 	struct file_geometry *there = &array->files[slot]->geometry, both = file->geometry, former = *there;

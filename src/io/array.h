@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The members of a volume, each a file or a device, as one byte source. */
+/* Combines the members of a volume, each a file or a device, into one byte source. */
 #pragma once
 #include <stdint.h>
 
@@ -7,31 +7,31 @@
 #include "base/source.h"
 #include "io/file.h"
 
-/* By slot. A slot that has no member is read and written with -ENODEV, has no size, and its descriptor is -1. */
+/* The members by slot. Reads and writes of an empty slot fail with -ENODEV; its size is 0 and its descriptor -1. */
 struct array_source {
 	struct source source;
 	uint32_t count;
 	struct file_source **files;
-	int *fds;                       /* theirs, as an engine takes them, */
-	struct file_geometry *geometry; /* and what they are, as a reader takes it: logical_block is the largest */
-	/* Set by the owner, or NULL: whether a member does not answer. Then reads of it fail with -ETIMEDOUT at once,
-	 * and its size is 0. */
+	int *fds;                       /* descriptors of the members, for an engine */
+	struct file_geometry *geometry; /* their geometry, for a reader; logical_block is the largest of all members */
+	/* Set by the owner, or NULL: tells whether a member does not answer. Then its reads fail with -ETIMEDOUT at
+	 * once and its size is 0. */
 	bool (*is_silent)(const void *owner, uint32_t slot);
 	const void *owner;
 };
 
-/* No slot has a member yet. */
+/* Makes an array whose slots are all empty. */
 must_check int array_new(uint32_t count, struct array_source **ret, struct error *err);
-/* Takes file, which may be NULL, and closes it with the others; returns the one that was there. */
+/* Puts file, which may be NULL, into the slot; array_close() closes it. Returns the slot's former member. */
 struct file_source *array_put(struct array_source *array, uint32_t slot, struct file_source *file);
-/* Gives each slot that has no member a descriptor, of nothing, so that array_adopt() can give its number to one. */
+/* Opens a placeholder descriptor for each empty slot, so that array_adopt() can give its number to a member. */
 must_check int array_reserve(struct array_source *array, struct error *err);
-/* Whether the slot has a member. Other threads may adopt one meanwhile. */
+/* True if the slot has a member. Other threads may adopt one meanwhile. */
 bool array_has(const struct array_source *array, uint32_t slot);
-/* Takes file on success: it gets the slot's descriptor number and replaces the member in the slot, if there is one. Its
- * logical blocks must not be larger than those of all others. Other threads may read meanwhile. */
+/* Takes file on success: gives it the slot's descriptor number and replaces the slot's member, if any. Its logical
+ * blocks must not be larger than those of the other members. Other threads may read meanwhile. */
 must_check int array_adopt(struct array_source *array, uint32_t slot, struct file_source *file, struct error *err);
-/* An array of this one, which it takes on success. */
+/* Makes an array of one member, and takes file on success. */
 must_check int array_of(struct file_source *file, struct array_source **ret, struct error *err);
-/* May be NULL. */
+/* array may be NULL. */
 void array_close(struct array_source *array);

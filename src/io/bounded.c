@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A read has its own memory and descriptor, so it can be abandoned to a list of reads that still hang. Whoever uses it
- * last frees it: its thread or, if it came back in time, the caller. */
+/* Runs each read in its own thread with its own buffer and descriptor, so that it can be abandoned to a list of
+ * hanging reads. Its last user frees it: the caller if the read came back in time, else its thread. */
 #include "io/bounded.h"
 
 #include <errno.h>
@@ -20,12 +20,12 @@
 
 #define BOUNDED_PART  (4u << 20) /* bytes read at once */
 #define BOUNDED_ALIGN 4096u
-#define BOUNDED_LOOK  100000000 /* ns between two looks at a signal that another thread got */
+#define BOUNDED_LOOK  100000000 /* ns between two checks for a signal that another thread received */
 
 struct bounded {
 	bounded_read_fn *read;
 	int fd;
-	struct stat st; /* what it is */
+	struct stat st; /* identity of the file */
 	uint64_t offset;
 	size_t length;
 	uint8_t *bytes;
@@ -33,7 +33,7 @@ struct bounded {
 	int result;
 	struct error err;
 	sem_t done;
-	bool is_done, is_left; /* under the lock, as is next */
+	bool is_done, is_left; /* protected by bounded_lock, like next */
 	struct bounded *next;  /* in the list of abandoned reads */
 };
 
@@ -51,7 +51,7 @@ static void bounded_after_fork(void)
 	pthread_mutex_unlock(&bounded_lock);
 }
 
-/* A child has none of the threads, so nothing that it reads hangs yet. */
+/* A child has none of the parent's threads, so none of its reads hangs yet. */
 static void bounded_in_child(void)
 {
 	bounded_left = NULL;
@@ -83,7 +83,7 @@ static bool bounded_is_kept(const struct stat *st)
 	return is_kept;
 }
 
-/* Under the lock. */
+/* Requires bounded_lock. */
 static void bounded_unlink(struct bounded *bounded)
 {
 	struct bounded **link = &bounded_left;
@@ -105,15 +105,15 @@ static void *bounded_main(void *argument)
 	if (is_left)
 		bounded_unlink(bounded);
 	else
-		sem_post(&bounded->done); /* under the lock: the caller frees it after that */
+		sem_post(&bounded->done); /* under the lock, as the caller frees it afterwards */
 	pthread_mutex_unlock(&bounded_lock);
 	if (is_left)
 		bounded_free(bounded);
 	return NULL;
 }
 
-/* Like F_DUPFD_CLOEXEC. ThreadSanitizer does not see that call: it would take the number for the file that had it
- * before. */
+/* Duplicates fd. dup3(2), because ThreadSanitizer does not see F_DUPFD_CLOEXEC and would take the new number for the
+ * file that had it before. */
 static int bounded_dup(int fd, int *ret, struct error *err)
 {
 	*ret = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -141,7 +141,7 @@ static int bounded_new(bounded_read_fn *read, int fd, const struct stat *st, str
 	return 0;
 }
 
-/* The program's signals are none of the thread's. */
+/* Starts the thread with all signals blocked, because the program's signals are not for it. */
 static int bounded_start(struct bounded *bounded, struct error *err)
 {
 	pthread_attr_t attributes;
@@ -169,7 +169,7 @@ static bool bounded_is_done(struct bounded *bounded)
 	return is_done;
 }
 
-/* Returns whether the read has come back. If not, it is in the list and belongs to its thread. */
+/* Returns true if the read has come back. Otherwise abandons it: it is in the list and belongs to its thread. */
 static bool bounded_leave(struct bounded *bounded)
 {
 	bool is_done;
@@ -190,7 +190,7 @@ static int bounded_check(int64_t patience, struct error *err)
 	return patience == BOUNDED_ENDLESS ? interrupt_check(err) : 0;
 }
 
-/* The same, after it was waited for. */
+/* Waits for the read until its deadline or a signal. Returns true if it has come back, and abandons it otherwise. */
 static bool bounded_wait(struct bounded *bounded)
 {
 	int64_t now = clock_now(), next;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A volume in a regular file or on a block device, read and written past the page cache where that is possible. */
+/* Reads and writes a volume in a file or on a block device, past the page cache if possible. */
 #include "io/file.h"
 
 #include <errno.h>
@@ -44,7 +44,7 @@ static int file_pread(int fd, uint64_t offset, uint8_t *buffer, size_t length, s
 	return 0;
 }
 
-/* What is below the limit is written; what crosses it may have become an unaligned length before it is refused. */
+/* The part below the limit gets written first; the rest may be an unaligned length, which fails with EINVAL. */
 static bool file_is_limited(int code, uint64_t end, uint64_t *ret)
 {
 	struct rlimit limit;
@@ -81,7 +81,7 @@ static int file_pwrite(int fd, uint64_t offset, const uint8_t *buffer, size_t le
 	return transfer_write_at(fd, buffer, length, offset) < 0 ? file_refuse_write(fd, offset, length, err) : 0;
 }
 
-/* Direct I/O with any alignment: whole blocks around the wanted bytes go through an aligned buffer. */
+/* Reads any range with direct I/O: whole blocks around the wanted bytes go through an aligned buffer. */
 static int file_read_bounced(int fd, uint64_t offset, uint8_t *buffer, size_t length, struct error *err)
 {
 	auto_free uint8_t *bounce = aligned_alloc(ALIGNMENT, BOUNCE_SIZE);
@@ -128,7 +128,7 @@ static int file_read(struct source *source, uint32_t member, uint64_t offset, vo
 				read(file->fd, offset, buffer, length, err);
 }
 
-/* Who may wait for ever has no need of threads. */
+/* Callers without a time limit need no thread, so the read completes here. */
 static int file_begin_part(struct source *source, struct source_part *part, struct error *err)
 {
 	struct file_source *file = file_of(source);
@@ -151,7 +151,7 @@ static int file_end_part(struct source *source, struct source_part *part, struct
 	return bounded_end(part->pending, part->buffer, err);
 }
 
-/* Unaligned buffers are copied; offset and length are the writer's duty. */
+/* Copies an unaligned buffer. Offset and length must be aligned by the caller. */
 static int file_write(struct source *source, uint32_t member, uint64_t offset, const void *buffer, size_t length,
 		      struct error *err)
 {
@@ -178,7 +178,7 @@ static int file_flush(struct source *source, struct error *err)
 
 	if (fdatasync(file->fd) < 0)
 		return error_errno(err, "flush");
-	if (!file->geometry.is_direct) /* what is read back must come from the medium */
+	if (!file->geometry.is_direct) /* later reads must come from the medium */
 		posix_fadvise(file->fd, 0, 0, POSIX_FADV_DONTNEED);
 	return 0;
 }
@@ -246,7 +246,7 @@ static int file_measure(int fd, struct file_geometry *geometry, struct error *er
 	return 0;
 }
 
-/* The kernel opens a read-only device for writing, and refuses the writes. */
+/* The kernel opens a read-only device for writing and only then refuses the writes. */
 static int file_check_writable(int fd, const struct file_geometry *geometry, struct error *err)
 {
 	int read_only = 0;
@@ -278,9 +278,9 @@ static int file_refuse_locked(int fd, struct error *err)
 			 "and 'lslocks' show it, try again when it has ended");
 }
 
-/* One publisher at a time: O_EXCL guards a device (and refuses a mounted one), a lock guards a file. A device gets no
- * such lock, which who may only read it could take first. The second lock keeps nobody out: it shows what file_use()
- * finds. A file without a name gets its locks for the time when it has one. */
+/* Lets in one publisher: O_EXCL guards a device (and refuses a mounted one), flock() a file. A device gets no
+ * flock(), because a user with read access could take it first. The F_OFD_SETLK lock excludes nobody: file_use()
+ * looks for it. An unnamed file is locked already, for the time when it gets its name. */
 static int file_claim(struct site *site, int fd, enum file_mode mode, bool is_device, struct error *err)
 {
 	struct flock shown = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -288,12 +288,12 @@ static int file_claim(struct site *site, int fd, enum file_mode mode, bool is_de
 	if (!is_device && flock(fd, LOCK_EX | LOCK_NB) < 0)
 		return file_refuse_locked(fd, err);
 	(void)!fcntl(fd, F_OFD_SETLK, &shown);
-	/* Between open and lock its former holder may have removed or replaced it. */
+	/* Its former holder may have removed or replaced the file between open and lock. */
 	return is_device || mode == FILE_UNNAMED ? 0 : site_name(site, fd, err);
 }
 
-/* open(2) with O_CREAT and O_DIRECT makes the file and then fails where there is no direct I/O:
- * so that comes afterwards. */
+/* Sets O_DIRECT after creating the file: open(2) with O_CREAT and O_DIRECT creates it and then fails if the
+ * filesystem has no direct I/O. */
 static int file_make_fd(const struct site *site, enum file_mode mode, bool *ret_direct, int *ret_fd, struct error *err)
 {
 	int r = mode == FILE_CREATE ? site_create(site, ret_fd, err) : site_create_unnamed(site, ret_fd, err);
@@ -303,7 +303,7 @@ static int file_make_fd(const struct site *site, enum file_mode mode, bool *ret_
 	return r;
 }
 
-/* A device that somebody has open with O_EXCL: a publisher shows its lock, if it opened the same node. */
+/* Explains O_EXCL's refusal of a device. A publisher is recognised by its lock if it opened the same node. */
 static int file_refuse_claimed(const struct site *site, struct error *err)
 {
 	auto_close int fd = -1;
@@ -314,8 +314,8 @@ static int file_refuse_claimed(const struct site *site, struct error *err)
 			 "try again when it has ended");
 }
 
-/* What is there is looked at before it is opened: to open a FIFO is to wait for its other end,
- * and a tape drive rewinds. */
+/* Checks the type before opening, because opening a FIFO waits for its other end, and opening a tape drive rewinds
+ * it. */
 static int file_open_fd(const struct site *site, enum file_mode mode, bool *ret_direct, int *ret_fd, struct error *err)
 {
 	int flags = mode == FILE_READ ? O_RDONLY : O_RDWR;

@@ -17,7 +17,7 @@ struct file_geometry {
 };
 
 #define FILE_PATIENCE INT64_C(5000000000) /* for callers that must not wait for a device */
-#define FILE_WAITS    BOUNDED_ENDLESS     /* for callers that have nothing else, but end when a signal says so */
+#define FILE_WAITS    BOUNDED_ENDLESS     /* for callers that can wait, until a signal ends the program */
 
 enum file_mode { FILE_READ, FILE_WRITE, FILE_CREATE, FILE_UNNAMED };
 
@@ -28,24 +28,23 @@ struct file_source {
 	int64_t patience; /* ns after which a hanging read fails (io/bounded.h); 0: never; set before others read */
 };
 
-/* FILE_READ: O_RDONLY. FILE_WRITE: an existing volume, opened exclusively (O_EXCL on a device, a write
- * lock on a file: -EBUSY when another publisher has it). Falls back to buffered I/O where O_DIRECT is
- * refused (geometry.is_direct says). */
+/* FILE_READ opens O_RDONLY. FILE_WRITE opens an existing volume exclusively: O_EXCL on a device, a lock on a file;
+ * -EBUSY if another publisher has it. Falls back to buffered I/O if O_DIRECT is refused (see geometry.is_direct). */
 must_check int file_open(const char *path, enum file_mode mode, struct file_source **ret, struct error *err);
-/* In these modes what was found there; the folder and the name of a file that is to be written to are known afterwards.
- * FILE_CREATE: a new file, -EEXIST when there is one. FILE_UNNAMED: a new file that has no name before site_link(),
- * where the filesystem has such files. */
+/* Opens the file that site found. After opening for writing, the site's folder and name are known. FILE_CREATE: a
+ * new file, -EEXIST if the name is taken. FILE_UNNAMED: a new file without a name until site_link(), if the
+ * filesystem supports that. */
 must_check int file_open_site(struct site *site, enum file_mode mode, struct file_source **ret, struct error *err);
-/* A volume that another process opened with O_RDONLY and handed over; takes fd on success. */
+/* Wraps a volume that another process opened with O_RDONLY and handed over; takes fd on success. */
 must_check int file_adopt(int fd, struct file_source **ret, struct error *err);
 void file_close(struct file_source *file);
-/* Whether a publisher has it open. It keeps a write lock (F_OFD_SETLK), which no descriptor for reading can take and
- * every container sees; FILE_USE_UNKNOWN: a reader's lock was there first. Of a device this tells only of who opened
- * the same node. */
+/* Tells whether a publisher has the file open. A publisher holds a write lock (F_OFD_SETLK), which every container
+ * sees and a read-only descriptor cannot take. FILE_USE_UNKNOWN: a reader's lock was there first. On a device only a
+ * publisher that opened the same node is seen. */
 enum file_use { FILE_USE_UNKNOWN, FILE_USE_NONE, FILE_USE_WRITTEN };
 enum file_use file_use(int fd);
-/* Notes that a descriptor now leads to something else. Other threads may read everything but logical_block
- * meanwhile. */
+/* Updates the geometry of a descriptor that now refers to another file. Other threads may read everything except
+ * logical_block meanwhile. */
 void file_note(struct file_geometry *geometry, const struct file_geometry *now);
 
 static inline bool file_is_direct(const struct file_geometry *geometry)

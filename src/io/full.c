@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Goes up from the file as long as the filesystem stays the same: its mount point is where it ends. */
+/* Finds the mount point of a file: the highest parent directory on the same filesystem. */
 #include "io/full.h"
 
 #include <limits.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* False when the file is in no directory that can be seen. */
+/* False if the file is in no directory that this process can see. */
 static bool full_find_top(int fd, dev_t filesystem, char top[PATH_MAX])
 {
 	char link[32], path[PATH_MAX], *slash;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* No room for a write: of a file it is the filesystem that is full, not the volume. */
+/* Describes a write that found no room. For a file, the filesystem is full and not the volume. */
 #pragma once
 #include <errno.h>
 #include <stdbool.h>
 
 #define FULL_TEXT_SIZE 256u
 
-/* Whether a write that failed with this errno found no room. */
+/* True if a write that failed with this errno found no room. */
 static inline bool full_is(int code)
 {
 	return code == ENOSPC || code == EDQUOT;
 }
 
-/* "the filesystem '/mnt/scratch' is full", of the file that is open as fd; of a device "volume is full". */
+/* Writes "the filesystem '/mnt/scratch' is full" about the file open as fd; for a device "volume is full". */
 void full_describe(int fd, int code, char text[FULL_TEXT_SIZE]);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* clone(2) with our memory and without our thread group. What nobody waits for any more stays in a list until it has
- * ended, as it writes to its memory then. */
+/* Starts processes by clone(2) with our memory but outside our thread group. An abandoned knock stays in a list
+ * until its process ends, because that still writes to its memory. */
 #include "io/knock.h"
 
 #include <errno.h>
@@ -22,19 +22,19 @@
 #include "io/knock_call.h"
 #include "io/site.h"
 
-#define KNOCK_BLOCK 4096u      /* direct I/O takes it from any device */
+#define KNOCK_BLOCK 4096u      /* any device takes this for direct I/O */
 #define KNOCK_STACK 16384u
-#define KNOCK_LOOK  100000000 /* ns between two looks at a signal that another thread got */
+#define KNOCK_LOOK  100000000 /* ns between two checks for a signal that another thread received */
 
 struct knock {
 	uint8_t block[KNOCK_BLOCK] __attribute__((aligned(KNOCK_BLOCK)));
 	uint8_t stack[KNOCK_STACK] __attribute__((aligned(16)));
 	int fd;
-	struct stat st; /* what it is */
+	struct stat st; /* identity of the file */
 	int64_t since;
 	pid_t process;
-	pid_t running;      /* 1; the kernel clears it when the process ends, and wakes who waits for that */
-	struct knock *next; /* in the list of those that nobody waits for, under the lock */
+	pid_t running;      /* 1; the kernel clears it when the process ends, and wakes waiters */
+	struct knock *next; /* in the list of abandoned knocks, under the lock */
 };
 
 static pthread_mutex_t knock_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -51,7 +51,7 @@ static void knock_after_fork(void)
 	pthread_mutex_unlock(&knock_lock);
 }
 
-/* What its parent left is out in the parent's memory, of which a child would never see the end. */
+/* The parent's knocks are pending in the parent's memory; a child would never see them end. */
 static void knock_in_child(void)
 {
 	knock_left = NULL;
@@ -63,8 +63,8 @@ static void knock_watch_forks(void)
 	(void)pthread_atfork(knock_before_fork, knock_after_fork, knock_in_child);
 }
 
-/* Runs with the thread-local memory of who asked: it uses none. Files that it kept open would be missed by others: the
- * reader of a pipe waits for its end. */
+/* Runs with the caller's thread-local memory, so it must not use any. It closes all other files, because open ones
+ * would be missed: the reader of a pipe waits for its last writer to close it. */
 KNOCK_BARE static int knock_main(void *argument)
 {
 	struct knock *knock = argument;
@@ -81,7 +81,7 @@ static bool knock_is_running(const struct knock *knock)
 	return __atomic_load_n(&knock->running, __ATOMIC_ACQUIRE);
 }
 
-/* One that has ended. */
+/* Frees a knock whose process has ended. */
 static void knock_free(struct knock *knock)
 {
 	if (knock->process > 0)
@@ -90,7 +90,7 @@ static void knock_free(struct knock *knock)
 	free(knock);
 }
 
-/* Whether an earlier one is still out; frees those that are not. */
+/* True if an earlier knock at the same file is still pending. Frees the ones that have ended. */
 static bool knock_is_out(const struct stat *st)
 {
 	struct knock **link = &knock_left, *knock;
@@ -118,11 +118,11 @@ static void knock_leave(struct knock *knock)
 	pthread_mutex_unlock(&knock_lock);
 }
 
-/* The C library's clone(2) by its other name, which ThreadSanitizer does not take for a fork: it would then refuse this
- * process, too, any more threads. */
+/* Another name for the C library's clone(2), which ThreadSanitizer does not take for a fork. After a fork it would
+ * refuse this process any more threads. */
 extern int __clone(int (*run)(void *argument), void *stack, int flags, void *argument, ...);
 
-/* No signal is for it: it would run our handlers. */
+/* Starts the process with all signals blocked, because it would run our handlers. */
 static int knock_start(struct knock *knock, struct error *err)
 {
 	sigset_t all, before;
@@ -164,7 +164,7 @@ int knock_begin(int fd, struct knock **ret, struct error *err)
 	return r;
 }
 
-/* No longer than this, or until a signal. */
+/* Sleeps until the process ends, for ns at most, or until a signal. */
 static void knock_sleep(const struct knock *knock, int64_t ns)
 {
 	const struct timespec limit = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a file or device answers. A process of its own that shares our memory reads a block of it: a thread that a
- * device keeps would keep our process from ending, for as long as the device is silent. */
+/* Tests whether a file or device answers, by a read in a separate process that shares our memory. A thread would not
+ * do: if the device hangs, our process could not exit before it answers. */
 #pragma once
 #include <stdint.h>
 
@@ -8,8 +8,8 @@
 
 struct knock;
 
-/* Asks; the descriptor stays the caller's. */
+/* Starts the read; the descriptor stays the caller's. -ETIMEDOUT: an earlier knock there is still pending. */
 must_check int knock_begin(int fd, struct knock **ret, struct error *err);
-/* Frees it. -ETIMEDOUT: there is no answer so many ns after it was asked, or an earlier one is still out. -EINTR:
- * a signal came that ends the program (base/interrupt.h). That the read fails is an answer. */
+/* Waits for the answer and frees the knock; a failed read is an answer. -ETIMEDOUT: there is none patience ns after
+ * knock_begin(). -EINTR: a signal came that ends the program (base/interrupt.h). */
 must_check int knock_end(struct knock *knock, int64_t patience, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* By the C library, where no assembler file has it. A call that fails sets errno in the thread that asked, which then
- * waits or asks no more. */
+/* Uses the C library, for architectures without an assembler file. A failing call sets errno in the thread that
+ * knocks, which at that time only waits or no longer cares. */
 #include "io/knock_call.h"
 
 #include <errno.h>

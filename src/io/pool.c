@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine where io_uring is refused, as containers do: threads that call preadv(2), so that several reads are under
- * way. They are made as they are needed. It has no descriptor that a program could close. */
+/* The engine for systems that refuse io_uring, such as containers: threads call preadv(2), so that several reads run
+ * at once. Threads are created on demand. The engine has no descriptor that a program could close. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -17,20 +17,20 @@ struct pool {
 	struct engine engine;
 	int *fds; /* one per member */
 	uint32_t member_count;
-	unsigned limit; /* threads at most */
+	unsigned limit; /* the most threads */
 	unsigned in_flight; /* the owner's */
-	pthread_mutex_t lock; /* guards what follows */
+	pthread_mutex_t lock; /* protects the fields below */
 	pthread_cond_t work;
 	pthread_cond_t some_done;
 	struct io_read *todo, **todo_end;
-	struct io_read *done; /* with their results */
-	unsigned idle, waiting; /* threads; reads in todo */
+	struct io_read *done; /* with results */
+	unsigned idle, waiting; /* idle threads; reads in todo */
 	bool is_stopping;
-	unsigned thread_count; /* the owner's, as are the threads */
+	unsigned thread_count; /* the owner's, like threads */
 	pthread_t threads[POOL_THREADS];
 };
 
-/* The first read that waits, or NULL. Under the lock. */
+/* Takes the first read in todo, or returns NULL. Requires the lock. */
 static struct io_read *pool_take(struct pool *pool)
 {
 	struct io_read *read = pool->todo;
@@ -44,7 +44,7 @@ static struct io_read *pool_take(struct pool *pool)
 	return read;
 }
 
-/* Under the lock. The owner is woken for the first of those that it then finds. */
+/* Puts a read into done, and wakes the owner if it is the first one there. Requires the lock. */
 static void pool_give(struct pool *pool, struct io_read *read)
 {
 	read->next = pool->done;
@@ -76,7 +76,7 @@ static void *pool_main(void *argument)
 	return NULL;
 }
 
-/* The program's signals are none of theirs. False: there is none at all. */
+/* Starts a thread, with signals blocked because the program's are not for it. False: there are no threads at all. */
 static bool pool_add_thread(struct pool *pool)
 {
 	sigset_t all, before;
@@ -110,7 +110,7 @@ static void pool_read(struct engine *engine, struct io_read *read)
 		pthread_cond_signal(&pool->work);
 		return;
 	}
-	pthread_mutex_lock(&pool->lock); /* no thread can be had: here and now */
+	pthread_mutex_lock(&pool->lock); /* no thread could be started, so read here */
 	while ((read = pool_take(pool))) {
 		read->result = io_read_now(pool->fds, read);
 		pool_give(pool, read);
@@ -118,7 +118,7 @@ static void pool_read(struct engine *engine, struct io_read *read)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-/* For some read to be done, while any is under way. */
+/* Waits until a read is done, while any is in flight. */
 static void pool_sleep(struct pool *pool)
 {
 	int64_t until = clock_now() + pool->engine.timeout;

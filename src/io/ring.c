@@ -11,7 +11,7 @@
 
 #include "io/engine.h"
 
-/* user_data: the poll, the wake, the address of a read, or the address of a command and this bit */
+/* user_data is RING_POLL, RING_WAKE, the address of a read, or the address of a command with RING_COMMAND */
 #define RING_POLL   UINT64_C(1)
 #define RING_COMMAND UINT64_C(2)
 #define RING_WAKE    UINT64_C(4)
@@ -19,18 +19,18 @@
 struct ring {
 	struct engine engine;
 	struct io_uring uring;
-	int *fds;        /* one per member; then the polled one or the one for commands */
+	int *fds;        /* one per member, then the polled descriptor or the one for commands */
 	uint32_t member_count;
-	int poll_fd;       /* -1 for none */
+	int poll_fd;       /* -1: none */
 	bool registered; /* fds are the ring's fixed files, in the same order */
-	bool armed;      /* the poll is with the kernel */
-	int wake;        /* -1 for none */
+	bool armed;      /* the kernel has the poll */
+	int wake;        /* -1: none */
 	bool wake_armed;
-	bool is_lost;    /* nobody enters it any more */
+	bool is_lost;    /* wound up: never entered again */
 	void (*woken)(void *argument);
 	void *woken_argument;
 	unsigned depth, in_flight;
-	struct stat file; /* the ring itself */
+	struct stat file; /* identity of the ring's file */
 	unsigned commands; /* with the kernel or queued */
 	struct io_command *command_first, **command_end;
 	struct io_read *queue_first, **queue_end; /* reads that wait for room */
@@ -119,7 +119,7 @@ static bool ring_submit_command(struct ring *ring, struct io_command *command)
 
 	if (!sqe)
 		return false;
-	memset(sqe, 0, 2 * sizeof(*sqe)); /* a ring for commands has double entries */
+	memset(sqe, 0, 2 * sizeof(*sqe)); /* a ring for commands has entries of double size */
 	sqe->opcode = IORING_OP_URING_CMD;
 	sqe->cmd_op = command->operation;
 	sqe->addr = (uintptr_t)command->iov;
@@ -157,8 +157,8 @@ static void ring_start_commands(struct ring *ring)
 	}
 }
 
-/* An exclusive poll: one of the workers that wait wakes for a request, not all. It fires once; armed again, it
- * answers at once when there is something to read. */
+/* Arms an exclusive poll, so that a request wakes one waiting worker, not all. It fires once; when armed again it
+ * fires at once if there is something to read. */
 static void ring_arm(struct ring *ring)
 {
 	struct io_uring_sqe *sqe;
@@ -232,7 +232,7 @@ static void ring_look(struct ring *ring, bool *readable)
 		uint64_t data = io_uring_cqe_get_data64(cqe);
 		int result = cqe->res;
 
-		/* Given back first: done() may start a read whose completion needs the room. */
+		/* Freed first, because done() may start a read whose completion needs the room. */
 		io_uring_cqe_seen(&ring->uring, cqe);
 		ring->engine.completions++;
 		ring_complete(ring, data, result, readable);
@@ -261,7 +261,7 @@ static int ring_wait(struct engine *engine, bool block, bool *ret_readable, stru
 	ring_start_queued(ring);
 	ring_arm(ring);
 	ring_arm_wake(ring);
-	/* With nothing under way nothing could end the wait. */
+	/* If nothing is in flight, nothing could end the wait. */
 	if (!ring->armed && !ring->wake_armed && !ring->in_flight && !ring->commands)
 		block = false;
 	r = block ? ring_enter(ring) : io_uring_submit(&ring->uring);
@@ -273,7 +273,7 @@ static int ring_wait(struct engine *engine, bool block, bool *ret_readable, stru
 	return 0;
 }
 
-/* Of a ring that polls nothing: it has nobody to tell. */
+/* The ring polls no descriptor, so readable is not needed. */
 static void ring_reap(struct engine *engine)
 {
 	bool readable;
@@ -281,7 +281,7 @@ static void ring_reap(struct engine *engine)
 	ring_look((struct ring *)engine, &readable);
 }
 
-/* Where the kernel refuses, the numbers themselves do from now on. */
+/* If the kernel refuses the update, plain descriptors are used from now on. */
 static void ring_renew(struct engine *engine)
 {
 	struct ring *ring = (struct ring *)engine;
@@ -305,7 +305,7 @@ static void ring_forget(struct engine *engine)
 		close(((struct ring *)engine)->uring.ring_fd);
 }
 
-/* Entries that the kernel has not taken, and never will. */
+/* Takes back the submission entries that the kernel has not consumed and never will. */
 static void ring_take_back(struct ring *ring)
 {
 	const struct io_uring_sq *sq = &ring->uring.sq;
@@ -314,14 +314,14 @@ static void ring_take_back(struct ring *ring)
 		const struct io_uring_sqe *sqe = &sq->sqes[at & sq->ring_mask];
 
 		if (sqe->opcode != IORING_OP_READ && sqe->opcode != IORING_OP_READV)
-			continue; /* before Linux 5.11 the limit of a wait is an entry */
+			continue; /* before Linux 5.11 a wait's timeout is an entry */
 		ring->in_flight--;
 		ring_enqueue(ring, (struct io_read *)(uintptr_t)sqe->user_data);
 	}
 }
 
-/* What the kernel has got completes into memory that is shared with it, without a call and without the descriptor: the
- * mapping keeps the ring. */
+/* Submitted reads complete in shared memory, without a system call and without the descriptor: the mapping keeps the
+ * ring alive. */
 static bool ring_wind_up(struct engine *engine, struct io_read **ret)
 {
 	struct ring *ring = (struct ring *)engine;
@@ -341,9 +341,9 @@ static void ring_free(struct engine *engine)
 {
 	struct ring *ring = (struct ring *)engine;
 
-	/* The kernel takes a ring apart later, by a thread of its own: it must not have the volume open until then. */
+	/* The kernel tears the ring down later in its own thread, which must not keep the volume open until then. */
 	if (!ring_is_open(engine))
-		ring->uring.ring_fd = -1; /* somebody else's number by now */
+		ring->uring.ring_fd = -1; /* the number may be another file's by now */
 	else if (ring->registered)
 		io_uring_unregister_files(&ring->uring);
 	io_uring_queue_exit(&ring->uring);
@@ -351,7 +351,7 @@ static void ring_free(struct engine *engine)
 	free(ring);
 }
 
-/* IORING_OP_READ came with Linux 5.6, as did the question. */
+/* Requires IORING_OP_READ, of Linux 5.6, as is the probe. */
 static int ring_check_reads(struct ring *ring, struct error *err)
 {
 	union {
@@ -365,8 +365,8 @@ static int ring_check_reads(struct ring *ring, struct error *err)
 	return error_set(err, -EOPNOTSUPP, "this kernel's io_uring has no IORING_OP_READ, expected Linux 5.6 or newer");
 }
 
-/* Files that cannot be read asynchronously are read by threads of the kernel's, 4 for each CPU. A member that does not
- * answer would have them all, and the others would wait. Before Linux 5.15 it stays so. */
+/* Limits the kernel's worker threads, 4 for each CPU, which read files that cannot be read asynchronously. A member
+ * that does not answer would occupy them all and block the others, as it still does before Linux 5.15. */
 static void ring_add_threads(struct ring *ring)
 {
 	unsigned limits[2] = { 2 * ring->depth, 0 };
@@ -375,8 +375,8 @@ static void ring_add_threads(struct ring *ring)
 		io_uring_register_iowq_max_workers(&ring->uring, limits);
 }
 
-/* The kernel's newest offers first; each older kernel refuses flags that it does not know. All but the last make
- * completions wait for the thread that submitted. */
+/* Tries the newest kernel features first; older kernels refuse unknown flags. All but the last set make completions
+ * wait for the submitting thread. */
 static int ring_setup(struct ring *ring, const struct engine_setup *setup, struct error *err)
 {
 	const unsigned wide = setup->has_commands ? IORING_SETUP_SQE128 : 0;
@@ -435,8 +435,8 @@ int ring_new(const struct engine_setup *setup, struct engine **ret, struct error
 		return r;
 	}
 	ring_add_threads(ring);
-	/* Both save reference counting per call; where they are refused, plain descriptors do. The first is a number
-	 * that only this thread has: another one would take back a number of its own. */
+	/* Both save reference counting per call; if refused, plain descriptors work. The ring's registered number is
+	 * valid only in this thread, so another thread could not unregister it. */
 	if (!setup->moves && !setup->is_freed_elsewhere)
 		io_uring_register_ring_fd(&ring->uring);
 	ring->registered = io_uring_register_files(&ring->uring, ring->fds,

@@ -29,7 +29,7 @@ bool site_is_same(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* Names the directory on the path that keeps it from being walked; 0 when none does. */
+/* Names the directory that stops the path walk in err; returns 0 if there is none. */
 static int site_refuse_folder(const char *path, struct error *err)
 {
 	char folder[PATH_MAX];
@@ -52,7 +52,7 @@ static int site_refuse_folder(const char *path, struct error *err)
 	return 0;
 }
 
-/* Of the permissions that a mode has, those that count for this process. */
+/* The class of a file's permission bits that applies to this process. */
 struct site_class {
 	const char *whose;
 	char letter;
@@ -68,7 +68,7 @@ static struct site_class site_class(const struct stat *st)
 	return (struct site_class){ "everybody", 'o', 0 };
 }
 
-/* flags: as it was to be opened. */
+/* Explains why an open with these flags was refused. */
 static int site_refuse_mode(const struct site *site, int flags, struct error *err)
 {
 	bool writes = (flags & O_ACCMODE) != O_RDONLY;
@@ -121,7 +121,7 @@ int site_again(const char *path, int fd, struct site *ret, struct error *err)
 	return 0;
 }
 
-/* The folder and the last part of a path; -errno when there is no such folder. */
+/* Splits a path into its folder, which is opened, and its last part. Returns -errno if the folder cannot be opened. */
 static int site_split(const char *path, struct site *site)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -267,7 +267,7 @@ int site_link(const struct site *site, int fd, struct error *err)
 	return 0;
 }
 
-/* -errno: it has not this name, or nobody can tell. */
+/* Uses path as the file's folder and name. -errno if the file does not have that name, or it cannot be checked. */
 static int site_take_name(struct site *site, const char *path, int fd)
 {
 	struct site found = { .path = site->path, .file = site->file, .folder = -1 };
@@ -284,8 +284,8 @@ static int site_take_name(struct site *site, const char *path, int fd)
 	return 0;
 }
 
-/* The path ends with the name unless that is a symlink; then the kernel knows where it led to.
- * Whatever folder it is in the end: there the file has this name. */
+/* Tries the walked path first. If that ends in a symlink, the kernel knows where it led. Whichever folder is found,
+ * the file has this name there. */
 int site_name(struct site *site, int fd, struct error *err)
 {
 	char link[SITE_LINK_SIZE], path[PATH_MAX];

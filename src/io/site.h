@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a volume is. Its path is walked once; from then on only descriptors count, so that nobody who can rename
- * something on that path can divert a later step. The file is opened again as the file that was found, and its name is
- * used in the directory in which it was found. */
+/* The place of a volume. Its path is walked once; after that only descriptors are used, so that nobody who can
+ * rename something on the path can divert a later step. The file is opened through the descriptor that was found,
+ * and its name is used in the directory where it was found. */
 #pragma once
 #include <limits.h>
 #include <stdbool.h>
@@ -10,52 +10,52 @@
 #include "base/error.h"
 
 struct site {
-	const char *path; /* that was walked; borrowed */
-	int file;         /* what it led to, opened for nothing (O_PATH); -1: a file that is to be made */
-	int folder;       /* that has the file under name; -1 while that is not known */
+	const char *path; /* the path that was walked; borrowed */
+	int file;         /* the file found there, opened with O_PATH; -1: not created yet */
+	int folder;       /* the directory that has the file under name; -1: not known yet */
 	char name[NAME_MAX + 1];
 };
 
 #define SITE_NONE ((struct site){ .file = -1, .folder = -1 })
 
-/* Whether both are the same file, or the same block device under any name. */
+/* True if both are the same file, or the same block device under any name. */
 bool site_is_same(const struct stat *a, const struct stat *b);
-/* Turns what open(2) of this path gave as errno into a message that says what to do; negative. */
+/* Turns the errno of open(2) on path into a message that says what to do. Returns a negative errno. */
 must_check int site_refuse(const char *path, int code, struct error *err);
-/* What path leads to. -ENOENT: nothing. */
+/* Finds the file that path leads to. -ENOENT: none. */
 must_check int site_find(const char *path, struct site *ret, struct error *err);
-/* What is open already, whatever the path that was walked leads to by now. */
+/* Makes a site of a file that is already open, wherever its path leads by now. */
 must_check int site_again(const char *path, int fd, struct site *ret, struct error *err);
-/* For a file that is to be made: the folder and the name. Symlinks that lead nowhere are refused. */
+/* Finds folder and name for a file to be created. Refuses dangling symlinks. */
 must_check int site_plan(const char *path, struct site *ret, struct error *err);
-/* For a file that is to be made beside it. */
+/* Plans a new file beside site's, with suffix added to the name. */
 must_check int site_beside(const struct site *site, const char *suffix, struct site *ret, struct error *err);
-/* The same with random digits behind the suffix, so that nobody can take all the names before us. */
+/* Like site_beside(), with random digits after the suffix, so that nobody can occupy all names in advance. */
 must_check int site_beside_random(const struct site *site, const char *suffix, struct site *ret, struct error *err);
 void site_close(struct site *site);
 
-/* Opens what was found; flags as of open(2), without O_CREAT. */
+/* Opens the file that was found; flags as for open(2), without O_CREAT. */
 must_check int site_open(const struct site *site, int flags, int *ret_fd, struct error *err);
-/* Makes the file, for its owner alone: -EEXIST when the name is taken. */
+/* Creates the file with access for its owner only. -EEXIST: the name is taken. */
 must_check int site_create(const struct site *site, int *ret_fd, struct error *err);
-/* The same without its name, until site_link(): then nothing is left if we are killed. Where the filesystem has no such
- * files it has its name at once. */
+/* Creates a file that has no name before site_link(), so that nothing remains if we are killed. On filesystems
+ * without such files it has its name at once. */
 must_check int site_create_unnamed(const struct site *site, int *ret_fd, struct error *err);
-/* Gives the open file its name, unless it has it already: -EEXIST when that is taken. */
+/* Gives the open file its name, unless it already has it. -EEXIST: the name is taken. */
 must_check int site_link(const struct site *site, int fd, struct error *err);
 
-/* Finds the folder and the name of the file that is open as fd. -EBUSY: nothing on the path or on the one that the
- * kernel has for it is that file any more. */
+/* Finds folder and name of the file open as fd. -EBUSY: neither site's path nor the path that the kernel reports for
+ * fd leads to that file any more. */
 must_check int site_name(struct site *site, int fd, struct error *err);
-/* Whether the name is that of the open file now. */
+/* True if the name now belongs to the open file. */
 bool site_is(const struct site *site, int fd);
-/* Whether a filesystem is mounted on the file by itself: then nothing can take its name. */
+/* True if a filesystem is mounted on the file itself: then nothing can take its name. */
 bool site_is_mount(const struct site *site);
-/* The file open as fd takes the name that the file open as former has, or had when nobody has it. -EBUSY: another one
- * has it by now. Who may change the folder can still give the name away between this look and the rename; that takes
- * the right to remove what he puts there. */
+/* Renames the file open as fd over the file open as former; -EBUSY if a third file has that name by now. A user who
+ * may change the folder can still swap files between this check and the rename; that takes the right to remove the
+ * file. */
 must_check int site_replace(const struct site *from, int fd, const struct site *to, int former, struct error *err);
-/* Removes the name if it is that of the open file. */
+/* Removes the name if it belongs to the open file. */
 void site_remove(const struct site *site, int fd);
 /* Flushes the folder. */
 must_check int site_sync(const struct site *site, struct error *err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine without io_uring: preadv(2) in the caller's thread, and epoll for the descriptor of requests. */
+/* The engine without io_uring: preadv(2) in the caller's thread, and epoll for the request descriptor. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@ struct sync {
 	struct engine engine;
 	int *fds; /* one per member */
 	uint32_t member_count;
-	int epoll; /* holds the polled descriptor and the one to wake; -1 when there is none to poll */
-	int wake;  /* -1 for none */
+	int epoll; /* watches the polled descriptor and wake; -1 if there is nothing to poll */
+	int wake;  /* -1: none */
 	void (*woken)(void *argument);
 	void *woken_argument;
 };
@@ -28,7 +28,7 @@ static void sync_read(struct engine *engine, struct io_read *read)
 	read->done(read, read->member < sync->member_count ? io_read_now(sync->fds, read) : -ENXIO);
 }
 
-/* Reads have completed when they return, so only another thread can be waited for. */
+/* Reads complete before they return, so only another thread's wake-up can be waited for. */
 static int sync_wait_wake(struct sync *sync, bool block, struct error *err)
 {
 	struct pollfd fd = { .fd = sync->wake, .events = POLLIN };
@@ -71,7 +71,7 @@ static void sync_free(struct engine *engine)
 	free(sync);
 }
 
-/* Exclusive: an event wakes one of the threads that wait, not all of them. */
+/* Polls exclusively: an event wakes one waiting thread, not all. */
 static int sync_poll(struct sync *sync, int fd, struct error *err)
 {
 	struct epoll_event event = { .events = EPOLLIN | EPOLLEXCLUSIVE, .data.fd = fd };
