@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 
-/* Takes the kernel's last error message, "e erofs: …", as the reason. */
+/* Makes the kernel's last error message, "e erofs: …", the reason. */
 static int attach_failed(int context, const char *what, struct error *err)
 {
 	int code = errno;

@@ -8,14 +8,14 @@
 
 struct attach {
 	const char *mountpoint;
-	const char *image;          /* block devices: of the image, */
-	const char *const *devices; /* and of the others, in the order of their slots */
+	const char *image;          /* block device of the image */
+	const char *const *devices; /* the other block devices, in the order of their slots */
 	uint32_t count;
 	bool noexec, suid;
 };
 
-/* Makes the mount, which nobody sees yet. From now on the kernel holds the devices, until the tree is closed. On
- * failure err includes the kernel's own message, if it has one. */
+/* Creates a mount that is not visible anywhere yet. The kernel holds the devices until the tree is closed. On
+ * failure err includes the kernel's own message, if there is one. */
 must_check int attach_create(const struct attach *attach, int *ret_tree, struct error *err);
-/* Puts it on the mountpoint, where it stays after the tree is closed. */
+/* Moves the tree to the mountpoint, where it stays after the descriptor is closed. */
 must_check int attach_show(const struct attach *attach, int tree, struct error *err);

@@ -29,7 +29,7 @@
 #include "serve/opening/digest.h"
 #include "serve/opening/headroom.h"
 
-#define KERNEL_READAHEAD 1024 /* KiB, as on our own mounts */
+#define KERNEL_READAHEAD 1024 /* KiB, as on FUSE mounts */
 
 struct kernel {
 	const struct serve_options *options;
@@ -39,9 +39,9 @@ struct kernel {
 	const struct version *version;
 	struct index *index;
 	struct erofs_image *image;
-	int memory; /* with the image */
+	int memory; /* memfd with the image */
 	struct loop loop;
-	struct loop *loops; /* by member; the path is the member itself if that is a device */
+	struct loop *loops; /* by member; paths has the loop device, or the member itself if it is a device */
 	char **paths;
 };
 
@@ -102,7 +102,7 @@ static int kernel_write_image(struct kernel *kernel, struct error *err)
 	char name[OCCUPIED_NAME_SIZE];
 	auto_free char *path = NULL;
 
-	if (r == 0) /* any member names the volume */
+	if (r == 0) /* any member's name identifies the volume */
 		r = locate_path(kernel->assembly.names[0], &path, err);
 	if (r < 0)
 		return r;
@@ -151,8 +151,8 @@ static int kernel_member(struct kernel *kernel, uint32_t i, struct error *err)
 		return error_errno(err, "'%s'", kernel->paths[i]);
 	if (S_ISBLK(st.st_mode))
 		return kernel_member_device(kernel, i, &st, err);
-	/* The lock belongs to the open file, which the loop device keeps open: no program of ours changes the volume
-	 * while it is mounted. A device needs no lock, because the kernel opens it exclusively. */
+	/* The lock belongs to the open file, which the loop device keeps open: no publisher changes the volume while
+	 * it is mounted. A device needs no lock, because the kernel opens it exclusively. */
 	if (flock(fd, LOCK_SH | LOCK_NB) < 0)
 		return kernel_refuse_locked(kernel->paths[i], fd, err);
 	r = loop_attach(fd, kernel->paths[i], true, &kernel->loops[i], err);
@@ -179,7 +179,7 @@ static int kernel_members(struct kernel *kernel, struct error *err)
 	return r;
 }
 
-/* Somebody may have removed or moved the version before the kernel held the members. */
+/* The version may have been removed or moved before the kernel held the members. */
 static int kernel_check_again(struct kernel *kernel, struct error *err)
 {
 	const struct version *version = kernel->version;

@@ -6,12 +6,12 @@
 #include "base/error.h"
 
 struct loop {
-	int fd; /* the device goes when this is closed and it is mounted nowhere */
+	int fd; /* the device disappears when this is closed and it is mounted nowhere */
 	char path[32];
 };
 
-/* Makes a read-only device of the open file; losetup(8) shows it as name. is_direct: bypasses the page cache, if the
- * file allows that. */
+/* Makes a read-only loop device of the open file; losetup(8) shows it as name. is_direct: bypasses the page cache,
+ * if the file allows that. */
 must_check int loop_attach(int file, const char *name, bool is_direct, struct loop *ret, struct error *err);
 void loop_close(struct loop *loop);
 /* Sets the read-ahead of the device and of a filesystem mounted from it. */
