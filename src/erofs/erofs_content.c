@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Callers ask for files in the order in which they lie on the volume, so a read also fetches what comes next. */
+/* Copies contents. Callers ask for files in the order in which they lie on the volume, so reads look ahead. */
 #include "erofs/erofs_content.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "image/extent.h"
 
 #define CONTENT_WINDOW ((uint64_t)1 << 18)
-#define CONTENT_NEAR   ((uint64_t)1 << 16) /* a block at most this far behind the window is read with a full window */
+#define CONTENT_NEAR   ((uint64_t)1 << 16) /* a block at most this far after the window is read with a full window */
 
 int erofs_content_open(struct source *source, const struct index *index, struct erofs_content *ret,
 		       struct error *err)
@@ -34,7 +34,7 @@ void erofs_content_close(struct erofs_content *content)
 	*content = (struct erofs_content){ 0 };
 }
 
-/* Returns one block. Windows end at multiples of their size, as do the columns of groups, so no window crosses a
+/* Returns one block. Windows end at multiples of their size, as the columns of groups do, so no window crosses a
  * column. */
 static int content_block(struct erofs_content *content, uint64_t address, const uint8_t **ret, struct error *err)
 {

@@ -12,7 +12,7 @@ void erofs_directory_begin(struct erofs_directory *directory, struct erofs_sink 
 	directory->name_bytes = 0;
 }
 
-/* Readers compute the number of dirents in a block from the offset of its first name. */
+/* Moves the names behind the dirents: readers compute the number of dirents from the offset of the first name. */
 void erofs_directory_end(struct erofs_directory *directory)
 {
 	uint32_t names = directory->count * (uint32_t)sizeof(struct erofs_dirent);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reads many last blocks at a time, in batches sorted by address. A read that fails is repeated block by block: from
+/* Reads many last blocks at a time, in batches sorted by address. A failed read is repeated block by block: from
  * another copy if there is one, otherwise with an error that names the file. */
 #include "erofs/erofs_ends.h"
 
@@ -18,16 +18,16 @@
 #define ENDS_NEAR   ((uint64_t)1 << 16) /* blocks closer than this share one read */
 
 struct ends_file {
-	uint64_t end; /* the address behind its last byte */
+	uint64_t end; /* address of the byte after the last one */
 	uint64_t ordinal;
 };
 
 struct ends_read {
 	struct io_read io;
 	struct ends *ends;
-	const struct ends_file *files; /* whose last blocks it reads */
+	const struct ends_file *files; /* the files whose last blocks it reads */
 	size_t count;
-	uint8_t *buffer; /* ENDS_WINDOW */
+	uint8_t *buffer; /* ENDS_WINDOW bytes */
 	struct ends_read *next;
 };
 
@@ -39,9 +39,9 @@ struct ends {
 	uint8_t *buffers;
 	struct ends_read reads[ENDS_READS], *idle;
 	unsigned under_way;
-	int code; /* the first failure, */
+	int code; /* first failure */
 	struct error failure;
-	uint64_t failed_ordinal; /* and of which file */
+	uint64_t failed_ordinal; /* file of the first failure */
 	size_t count;
 	struct ends_file files[ENDS_BATCH];
 };
@@ -88,7 +88,7 @@ static void ends_done(struct io_read *io, int result)
 	ends->idle = read;
 }
 
-/* Waits until at most this many reads are under way. */
+/* Waits until at most this many reads are in flight. */
 static int ends_wait(struct ends *ends, unsigned most, struct error *err)
 {
 	bool readable;
@@ -99,7 +99,7 @@ static int ends_wait(struct ends *ends, unsigned most, struct error *err)
 	return r;
 }
 
-/* Returns how many of the files, from the first one on, one read can serve. */
+/* Returns how many of the files, from the first one, one read can serve. */
 static size_t ends_together(const struct ends_file *files, size_t count)
 {
 	size_t n = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The on-disk format of EROFS, as far as a version needs it. The kernel's fs/erofs/erofs_fs.h is the authority; what
- * a field means stands in its Documentation/filesystems/erofs.rst and in fs/erofs/data.c, which maps blocks. All of it
- * is understood by Linux 5.16 and later, but for EROFS_INCOMPAT_48BIT: 6.15. */
+/* The on-disk format of EROFS, as far as a version needs it. The kernel's fs/erofs/erofs_fs.h is the authority; its
+ * Documentation/filesystems/erofs.rst and fs/erofs/data.c, which maps blocks, explain the fields. Linux 5.16 and
+ * later support all of it except EROFS_INCOMPAT_48BIT, which needs 6.15. */
 #pragma once
 #include <stddef.h>
 
@@ -11,13 +11,13 @@
 #define EROFS_BLOCK          4096u
 #define EROFS_SUPER_AT       1024u
 #define EROFS_MAGIC          0xe0f5e1e2u
-#define EROFS_SLOT           32u     /* unit of nids: the inode with nid n lies at n * EROFS_SLOT of the metadata */
+#define EROFS_SLOT           32u     /* unit of nids: inode n lies at n * EROFS_SLOT in the metadata */
 #define EROFS_ROOT_NID_MAX   65535u  /* without EROFS_INCOMPAT_48BIT */
 #define EROFS_BLOCKS_32      UINT32_C(0xffffffff) /* as a 32-bit address: a hole; larger addresses need 48 bits */
 #define EROFS_HOLE           UINT64_MAX
 #define EROFS_CHUNK_BITS_MAX 31u     /* log2 of blocks */
 #define EROFS_SHARED_MAX     255u    /* shared attributes of an inode */
-#define EROFS_NAME_USER      1u      /* index of the prefix "user." of attributes */
+#define EROFS_NAME_USER      1u      /* index of the attribute prefix "user." */
 
 #define EROFS_COMPAT_SB_CHKSUM     0x1u
 #define EROFS_COMPAT_MTIME         0x2u
@@ -25,11 +25,11 @@
 #define EROFS_INCOMPAT_DEVICES     0x8u
 #define EROFS_INCOMPAT_48BIT       0x80u
 
-/* i_format: bit 0 says that the inode has 64 bytes, bits 1 to 3 how its data lies. */
+/* i_format: bit 0 means an inode of 64 bytes; bits 1 to 3 are the data layout. */
 #define EROFS_FORMAT_EXTENDED 1u
 enum { EROFS_FLAT_PLAIN = 0, EROFS_FLAT_INLINE = 2, EROFS_CHUNK_BASED = 4 };
 
-/* The format of a chunk-based inode: log2 of the blocks of a chunk, and: */
+/* The format of a chunk-based inode: log2 of the blocks in a chunk, and these flags. */
 #define EROFS_CHUNK_INDEXES 0x20u /* entries of 8 bytes (struct erofs_chunk_index), else block addresses of 4 */
 #define EROFS_CHUNK_48BIT   0x40u
 
@@ -37,7 +37,7 @@ enum { EROFS_TYPE_FILE = 1, EROFS_TYPE_DIRECTORY = 2, EROFS_TYPE_SYMLINK = 7 };
 
 struct erofs_super {
 	dsfs_le32 magic;              /* 00 */
-	dsfs_le32 checksum;           /* 04: CRC-32C from here to the end of the block, itself 0, not inverted */
+	dsfs_le32 checksum;           /* 04: CRC-32C from here to the block's end, this field 0, not inverted */
 	dsfs_le32 feature_compat;     /* 08 */
 	uint8_t block_log;            /* 0c */
 	uint8_t extension_slots;      /* 0d */
@@ -53,7 +53,7 @@ struct erofs_super {
 	dsfs_le32 feature_incompat;   /* 50 */
 	dsfs_le16 compression;        /* 54 */
 	dsfs_le16 device_count;       /* 56: besides the image */
-	dsfs_le16 device_slot;        /* 58: of the first one, in units of its size */
+	dsfs_le16 device_slot;        /* 58: of the first device, in units of its size */
 	uint8_t directory_log;        /* 5a */
 	uint8_t prefix_count;         /* 5b */
 	dsfs_le32 prefix_start;       /* 5c */
@@ -64,9 +64,9 @@ struct erofs_super {
 };
 
 struct erofs_device {
-	uint8_t tag[64];     /* 00: what it is, for people */
+	uint8_t tag[64];     /* 00: description, for people */
 	dsfs_le32 blocks;    /* 40 */
-	dsfs_le32 start;     /* 44: its first block in a numbering of all devices; 0: addressed by device only */
+	dsfs_le32 start;     /* 44: first block in a numbering of all devices; 0: addressed by device only */
 	dsfs_le32 blocks_hi; /* 48: with 48BIT */
 	dsfs_le16 start_hi;  /* 4c */
 	uint8_t reserved[50];
@@ -90,7 +90,7 @@ struct erofs_inode {
 
 struct erofs_chunk_index {
 	dsfs_le16 block_hi; /* 00: with EROFS_CHUNK_48BIT */
-	dsfs_le16 device;   /* 02: 0: the image, else 1 + its place in the table */
+	dsfs_le16 device;   /* 02: 0: the image, else 1 + index in the device table */
 	dsfs_le32 block;    /* 04 */
 };
 
@@ -101,15 +101,15 @@ struct erofs_dirent {
 	uint8_t reserved;      /* 0b */
 };
 
-/* Follows an inode. Then come shared_count numbers of shared attributes (dsfs_le32, in units of 4 bytes), then the
- * inode's own attributes. */
+/* The attributes after an inode: this header, then shared_count numbers of shared attributes (dsfs_le32, in units of
+ * 4 bytes), then the inode's own attributes. */
 struct erofs_xattrs {
 	dsfs_le32 filter;     /* 00 */
 	uint8_t shared_count; /* 04 */
 	uint8_t reserved[7];  /* 05 */
 };
 
-/* Followed by the name without its prefix and the value, padded to 4 bytes. */
+/* An attribute: this header, the name without its prefix, and the value, padded to 4 bytes. */
 struct erofs_xattr {
 	uint8_t name_length;    /* 00 */
 	uint8_t prefix;         /* 01 */

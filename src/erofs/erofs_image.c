@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Walks the inodes twice: first to learn where each one goes, then to write them. Both walks run the same code; in the
- * first one the sinks only count bytes. */
+/* Walks the inodes twice: first to learn where each one goes, then to write them. Both walks run the same code; in
+ * the first one the sinks only count bytes. */
 #include "erofs/erofs_image.h"
 
 #include <dirent.h>
@@ -23,7 +23,7 @@
 #include "erofs/erofs_xattrs.h"
 #include "image/address.h"
 
-#define IMAGE_MAP_MOST (UINT64_C(1) << 28) /* most entries in the block map of a file: 1 GiB of them */
+#define IMAGE_MAP_MOST (UINT64_C(1) << 28) /* most entries in the block map of a file: 1 GiB */
 
 struct erofs_image {
 	const struct version *version;
@@ -33,9 +33,9 @@ struct erofs_image {
 	struct erofs_content content;
 	struct erofs_xattrs_table xattrs;
 	struct erofs_geometry geometry;
-	uint64_t *places; /* by ordinal: nid << 1; bit 0: its last block holds something else after its end */
+	uint64_t *places; /* by ordinal: nid << 1; bit 0: something else follows the file's end in its last block */
 	struct erofs_image_sizes sizes;
-	/* Of a walk: */
+	/* The state of a walk. */
 	struct erofs_packing packing;
 	struct erofs_sink record, data; /* record: of an inode */
 	struct erofs_runs runs;
@@ -47,7 +47,7 @@ struct image_body {
 	unsigned layout;
 	uint64_t size;
 	uint32_t data;         /* the field of the inode */
-	const uint8_t *inside; /* what follows the inode; NULL: the end of the file */
+	const uint8_t *inside; /* bytes stored after the inode; NULL: the end of the file */
 	uint32_t inside_length;
 };
 
@@ -81,7 +81,7 @@ static bool image_is_flat(const struct erofs_image *image, const struct erofs_ru
 	return run->kind == EROFS_RUN_COPY || (run->kind == EROFS_RUN_VOLUME && !image->geometry.is_indexed);
 }
 
-/* True for a file with blocks on the volume, or none, and a copied end that fits inline behind the inode. */
+/* True for a file whose blocks, if any, are on the volume and whose copied end fits inline after the inode. */
 static bool image_file_inside(const struct erofs_image *image, const struct inode *inode, struct image_body *body)
 {
 	const struct erofs_runs *runs = &image->runs;
@@ -196,7 +196,7 @@ static int image_compare(const char *a, size_t a_length, const char *b, size_t b
 	return r ? r : a_length < b_length ? -1 : a_length > b_length;
 }
 
-/* Adds those of "." and ".." that sort before the name; NULL: all that are left. */
+/* Adds the ones of "." and ".." that sort before name; NULL: all that are left. */
 static int image_list_dots(struct image_listing *listing, const char *name, size_t length)
 {
 	int r = 0;
@@ -228,7 +228,7 @@ static int image_list_entry(void *argument, const struct names_entry *entry)
 				   image->places[entry->ordinal] >> 1, type, listing->err);
 }
 
-/* The last block is inline if it fits. */
+/* Makes the last block inline if it fits. */
 static int image_end_directory(struct erofs_image *image, const struct inode *inode, struct image_body *body,
 			       struct error *err)
 {
@@ -286,7 +286,7 @@ static int image_link(struct erofs_image *image, const struct inode *inode, stru
 
 /* ---- inodes ---- */
 
-/* Bytes of an inode with its attributes and its inline data or block map. */
+/* Computes the bytes of an inode with its attributes and its inline data or block map. */
 static int image_measure(const struct erofs_image *image, const struct inode *inode, const struct image_body *body,
 			 uint64_t *ret, struct error *err)
 {

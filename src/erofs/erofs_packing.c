@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Best fit among the open blocks; when too many are open, the fullest is written and closed. */
+/* Best fit among the open blocks. When too many are open, the fullest is written and closed. */
 #include "erofs/erofs_packing.h"
 
 #include <errno.h>
@@ -46,7 +46,7 @@ static int packing_write(struct erofs_packing *packing, const struct erofs_packi
 	return r;
 }
 
-/* The fullest open block that still has room for length bytes; NULL: none. */
+/* Returns the fullest open block that still has room for length bytes; NULL: none. */
 static struct erofs_packing_block *packing_fullest(struct erofs_packing *packing, uint64_t length)
 {
 	struct erofs_packing_block *found = NULL;

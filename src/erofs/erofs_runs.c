@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Joins chunks into runs. Whatever does not fill whole blocks of its own is copied. */
+/* Joins chunks into runs. Anything that does not fill whole blocks of its own is copied. */
 #include "erofs/erofs_runs.h"
 
 #include <errno.h>
@@ -59,7 +59,7 @@ int erofs_runs_maps(const struct chunk *chunk, bool *ret, struct error *err)
 	return 0;
 }
 
-/* *some_is_copied: set when some of the chunk is, left as it is otherwise. */
+/* Adds the runs of a data chunk. Sets *some_is_copied if some of it is copied, and leaves it alone otherwise. */
 static int runs_add_data(struct erofs_runs *runs, const struct chunk *chunk, bool end_is_shared, bool *some_is_copied,
 			 struct error *err)
 {

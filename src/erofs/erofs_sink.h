@@ -9,8 +9,8 @@
 
 struct erofs_sink {
 	int fd;          /* -1: none */
-	uint8_t *memory; /* if fd is -1: holds all of it; NULL: only measures */
-	uint64_t start;  /* in the image */
+	uint8_t *memory; /* if fd is -1: room for everything; NULL: only measures */
+	uint64_t start;  /* offset in the image */
 	uint64_t at;     /* bytes so far */
 	uint8_t *buffer;
 	size_t fill;
@@ -18,8 +18,8 @@ struct erofs_sink {
 
 bool erofs_sink_is_real(const struct erofs_sink *sink); /* false: only measures */
 must_check int erofs_sink_open(int fd, uint64_t start, struct erofs_sink *ret, struct error *err);
-void erofs_sink_close(struct erofs_sink *sink); /* what was not flushed is lost */
-/* bytes NULL: zeros. */
+void erofs_sink_close(struct erofs_sink *sink); /* drops what was not flushed */
+/* Writes length bytes; bytes NULL: zeros. */
 must_check int erofs_sink_put(struct erofs_sink *sink, const void *bytes, uint64_t length, struct error *err);
 /* Pads with zeros to a multiple of to. */
 must_check int erofs_sink_align(struct erofs_sink *sink, uint32_t to, struct error *err);

@@ -53,7 +53,7 @@ int erofs_super_number(const struct index *index, struct erofs_geometry *geometr
 	return 0;
 }
 
-/* CRC-32C, Castagnoli's polynomial with its bits reversed. */
+/* Computes CRC-32C: Castagnoli's polynomial, bit-reversed. */
 static uint32_t super_checksum(const uint8_t *bytes, size_t length)
 {
 	uint32_t sum = UINT32_MAX;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The beginning of an image: the superblock and the table of devices. */
+/* Writes the beginning of an image: the superblock and the table of devices. */
 #pragma once
 #include "base/error.h"
 #include "image/index.h"
@@ -7,8 +7,8 @@
 
 /* Where the parts of an image begin, in blocks, and how it addresses blocks of the volume. */
 struct erofs_geometry {
-	bool is_indexed; /* blocks have a device and a number: 32 bits are too few to number those of all members */
-	bool is_48bit;   /* too few for one member as well */
+	bool is_indexed; /* blocks have a device and a number: 32 bits cannot number those of all members */
+	bool is_48bit;   /* 32 bits cannot even number the blocks of one member */
 	uint64_t xattr_block, data_block, blocks;
 	uint64_t root_nid;
 	uint64_t starts[DSFS_MEMBER_MAX + 1]; /* unless is_indexed: first block of each member */
@@ -16,7 +16,7 @@ struct erofs_geometry {
 
 /* Chooses how blocks are addressed. */
 void erofs_super_choose(const struct index *index, struct erofs_geometry *geometry);
-/* Bytes before the first inode. Always whole blocks, as the checksum of the superblock covers the rest of its block. */
+/* Returns the bytes before the first inode: whole blocks, as the superblock's checksum covers the rest of its block. */
 uint64_t erofs_super_bytes(const struct index *index);
 /* Numbers the members' blocks after those of the image. -EFBIG: the image has more blocks than are reserved for it. */
 must_check int erofs_super_number(const struct index *index, struct erofs_geometry *geometry, struct error *err);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Attributes are shared, so the image does not grow with the number of files that have the same set. An inode can refer
- * to 255 shared attributes at most; it stores a larger set itself. */
+/* Shares attributes, so that the image does not grow with the number of files that have the same set. An inode can
+ * refer to at most 255 shared attributes; it stores a larger set itself. */
 #include "erofs/erofs_xattrs.h"
 
 #include <errno.h>
